@@ -1,0 +1,91 @@
+// Package symsrc says what a symbol answer is: the question (Addr), the answer (Answer, Frame), why there is none
+// (Status, Files), and who answers (Source). It also holds what every source needs: a chain, a memo and demangling.
+package symsrc
+
+import "context"
+
+// Module is what a log says of one linked binary.
+type Module struct {
+	// Name is the path or the bare file name as the log has it; "" where the log has none.
+	Name string
+	// BuildID is the binary's identity; "" where the log has none.
+	BuildID BuildID
+}
+
+// Kind tells what an address points at.
+type Kind uint8
+
+const (
+	Code Kind = iota // an instruction: the answer is a chain of functions
+	Data             // a variable: the answer is one Frame with Func and Offset
+)
+
+// Addr is one question.
+type Addr struct {
+	Module Module
+	// Offset is an address of the ELF file's own address space (comparable with p_vaddr), not a file offset. A return
+	// address has been moved into its call already.
+	Offset uint64
+	Kind   Kind
+}
+
+// Frame is one function of an answer, or the variable of a data answer.
+type Frame struct {
+	// Func is the demangled name, "" where none is known. Symbol versions ("@GLIBC_2.34") are cut off.
+	Func string
+	// Linkage is the name as the file has it, with its version.
+	Linkage string
+	// File is the source path: compilation directory, include directory and name joined, not normalised; "" unknown.
+	File string
+	// Line and Column count from 1; 0 is unknown.
+	Line, Column int
+	// Approx is set where the code at the address has line 0 and Line is that of the nearest row before it.
+	Approx bool
+	// Offset is the distance of the address from the variable's start; data answers only.
+	Offset uint64
+}
+
+// Answer is what a Source knows of one address.
+type Answer struct {
+	// Frames is the chain of functions at the address: the innermost inlined one first, the physical one last. It is
+	// empty where no name is known; then Files says why, or, where both files are good, no symbol covers the address.
+	Frames []Frame
+	// Files tells which files were used and how the search for them went; nil where a source does not look for files.
+	// It is shared between answers and must not be changed.
+	Files *Files
+}
+
+// Source answers questions. It never fails otherwise than by an Answer without Frames, and may be used by several
+// goroutines at once.
+type Source interface {
+	Frames(ctx context.Context, q Addr) Answer
+}
+
+// Files tells where a module's code and debug information lie, and how the search for them went.
+type Files struct {
+	// Elf is the path of the runtime object, or where it was looked for last; "" where nothing was tried.
+	Elf string
+	// Debug is the path of a separate debug file; "" where there is none.
+	Debug string
+	// ElfStatus and DebugStatus are what an elf_list.tsv reports.
+	ElfStatus, DebugStatus Status
+	// Note says in words what is wrong, "" where nothing is.
+	Note string
+	// Unverified is set where the log has no build ID and the files were taken by path or name alone.
+	Unverified bool
+	// Tried lists the places looked at, in order, for a person to read.
+	Tried []string
+}
+
+// Usable tells whether any of the files can answer.
+func (f *Files) Usable() bool {
+	return f.ElfStatus.usable() && f.Elf != "" || f.DebugStatus.usable() && f.Debug != ""
+}
+
+// Reason is the status that best explains why a module's frames have no name.
+func (f *Files) Reason() Status {
+	if !f.ElfStatus.usable() {
+		return f.ElfStatus
+	}
+	return f.DebugStatus
+}
