@@ -71,6 +71,8 @@ type Files struct {
 	ElfStatus, DebugStatus Status
 	// Note says in words what is wrong, "" where nothing is.
 	Note string
+	// Detail says it at length for a person to read: which file, and what differs; "" where Note says it all.
+	Detail string
 	// Unverified is set where the log has no build ID and the files were taken by path or name alone.
 	Unverified bool
 	// Tried lists the places looked at, in order, for a person to read.
