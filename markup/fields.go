@@ -1,0 +1,287 @@
+package markup
+
+import (
+	"bytes"
+	"math/bits"
+)
+
+// PCType says how a code address came about.
+type PCType uint8
+
+const (
+	Unmarked      PCType = iota // the element does not say
+	Exact                       // "pc": the address of the instruction itself
+	ReturnAddress               // "ra": the address behind the call
+)
+
+// BTFields are the fields of a bt element.
+type BTFields struct {
+	// Num is the frame number, NumText its digits as written.
+	Num     uint64
+	NumText []byte
+	// Addr is the address, AddrText its digits as written, with their 0x.
+	Addr     uint64
+	AddrText []byte
+	Type     PCType
+	// Message is what Fuchsia writes behind the type ("from CFI") or in its place ("sp 0x3f540e65ef0"); nil where there is
+	// none.
+	Message []byte
+}
+
+// PCFields are the fields of a pc element.
+type PCFields struct {
+	Addr uint64
+	Type PCType
+}
+
+// BT reads the fields of a bt element. A third field that is no type is a message, and so is all that follows the type.
+// The error is a *FieldError.
+func (e *Element) BT() (BTFields, error) {
+	f, ok := scanBT(e.Body)
+	if !ok {
+		return BTFields{}, e.explain()
+	}
+	return f, nil
+}
+
+// PC reads the fields of a pc element; fields behind the type are ignored. The error is a *FieldError.
+func (e *Element) PC() (PCFields, error) {
+	f, ok := scanPC(e.Body)
+	if !ok {
+		return PCFields{}, e.explain()
+	}
+	return f, nil
+}
+
+// Data reads the address of a data element; further fields are ignored. The error is a *FieldError.
+func (e *Element) Data() (uint64, error) {
+	addr, ok := scanData(e.Body)
+	if !ok {
+		return 0, e.explain()
+	}
+	return addr, nil
+}
+
+// Symbol is the name in a symbol element: the whole body, for the names of Rust, Swift and Objective-C may hold colons.
+func (e *Element) Symbol() []byte { return e.Body }
+
+// wellFormed tells whether the element has a known tag and all that the tag asks for.
+func (e *Element) wellFormed() (ok bool) {
+	switch e.Tag {
+	case Reset:
+		return true
+	case Module:
+		_, ok = scanModule(e.Body)
+	case MMap:
+		_, ok = scanMMap(e.Body)
+	case BT:
+		_, ok = scanBT(e.Body)
+	case PC:
+		_, ok = scanPC(e.Body)
+	case Data:
+		_, ok = scanData(e.Body)
+	case Symbol:
+		ok = len(e.Body) > 0
+	case Hexdict:
+		ok = scanHexdict(e.Body)
+	case Dumpfile:
+		kind, name, _ := cut(e.Body)
+		ok = len(kind) > 0 && len(name) > 0
+	}
+	return ok
+}
+
+func scanBT(body []byte) (f BTFields, ok bool) {
+	var more bool
+	f.NumText, body, _ = cut(body)
+	if f.Num, ok = scanNumber(f.NumText, 10); !ok {
+		return f, false
+	}
+	f.AddrText, body, more = cut(body)
+	if f.Addr, ok = scanAddress(f.AddrText); !ok || !more {
+		return f, ok
+	}
+	kind, rest, _ := cut(body)
+	if f.Type = scanType(kind); f.Type == Unmarked {
+		rest = body
+	}
+	if len(rest) > 0 {
+		f.Message = rest
+	}
+	return f, true
+}
+
+func scanPC(body []byte) (f PCFields, ok bool) {
+	addr, rest, more := cut(body)
+	if f.Addr, ok = scanAddress(addr); !ok || !more {
+		return f, ok
+	}
+	kind, _, _ := cut(rest)
+	f.Type = scanType(kind)
+	return f, f.Type != Unmarked
+}
+
+func scanData(body []byte) (uint64, bool) {
+	addr, _, _ := cut(body)
+	return scanAddress(addr)
+}
+
+func scanType(field []byte) PCType {
+	switch string(field) {
+	case "ra":
+		return ReturnAddress
+	case "pc":
+		return Exact
+	}
+	return Unmarked
+}
+
+// moduleSpan holds a module's ID and where its other fields are.
+type moduleSpan struct {
+	id            uint64
+	name, buildID []byte // the build ID as hexadecimal digits
+}
+
+var elf = []byte(":elf:")
+
+// scanModule splits at the last ":elf:", for names may hold colons (Fuchsia's "<VMO#1:x>").
+func scanModule(body []byte) (m moduleSpan, ok bool) {
+	id, rest, more := cut(body)
+	if m.id, ok = scanInteger(id); !ok || !more {
+		return m, false
+	}
+	i := bytes.LastIndex(rest, elf)
+	if i < 0 {
+		return m, false
+	}
+	m.name = rest[:i]
+	m.buildID, _, _ = cut(rest[i+len(elf):])
+	return m, hexDigits(m.buildID)
+}
+
+// mmapSpan holds the fields of an mmap element, its mode as written.
+type mmapSpan struct {
+	start, size, moduleID, rel uint64
+	mode                       []byte
+}
+
+func scanMMap(body []byte) (m mmapSpan, ok bool) {
+	var f [6][]byte
+	more := true
+	for i := range f {
+		if !more {
+			return m, false
+		}
+		f[i], body, more = cut(body)
+	}
+	var start, size, id, rel bool
+	m.start, start = scanAddress(f[0])
+	m.size, size = scanInteger(f[1])
+	m.moduleID, id = scanInteger(f[3])
+	m.mode = f[4]
+	m.rel, rel = scanAddress(f[5])
+	return m, start && size && string(f[2]) == "load" && id && isMode(m.mode) && rel
+}
+
+// scanHexdict wants pairs of a key and a value, the values being addresses.
+func scanHexdict(body []byte) bool {
+	for more := true; more; {
+		var value []byte
+		if _, body, more = cut(body); !more {
+			return false
+		}
+		value, body, more = cut(body)
+		if _, ok := scanAddress(value); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// cut splits b at its first colon; more tells whether there is one.
+func cut(b []byte) (field, rest []byte, more bool) {
+	if i := bytes.IndexByte(b, ':'); i >= 0 {
+		return b[:i], b[i+1:], true
+	}
+	return b, nil, false
+}
+
+// scanAddress reads a %p: 0x and hexadecimal digits, or zeros alone. Leading zeros do not count to the 64 bits.
+func scanAddress(b []byte) (uint64, bool) {
+	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
+		return scanNumber(b[2:], 16)
+	}
+	for _, c := range b {
+		if c != '0' {
+			return 0, false
+		}
+	}
+	return 0, len(b) > 0
+}
+
+// scanInteger reads a %i: decimal, 0x, or 0 for octal; and 0X, 0b, 0B and 0o, which llvm's getAsInteger takes as well.
+func scanInteger(b []byte) (uint64, bool) {
+	if len(b) < 2 || b[0] != '0' {
+		return scanNumber(b, 10)
+	}
+	switch b[1] {
+	case 'x', 'X':
+		return scanNumber(b[2:], 16)
+	case 'b', 'B':
+		return scanNumber(b[2:], 2)
+	case 'o':
+		return scanNumber(b[2:], 8)
+	}
+	return scanNumber(b[1:], 8)
+}
+
+// scanNumber reads digits of the base, at least one; it fails beyond 64 bits.
+func scanNumber(b []byte, base uint64) (n uint64, ok bool) {
+	for _, c := range b {
+		d := uint64(digits[c])
+		if d >= base {
+			return 0, false
+		}
+		hi, lo := bits.Mul64(n, base)
+		sum, carry := bits.Add64(lo, d, 0)
+		if hi|carry != 0 {
+			return 0, false
+		}
+		n = sum
+	}
+	return n, len(b) > 0
+}
+
+// digits gives the value of each hexadecimal digit, 0xff for every other byte.
+var digits = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 0xff
+	}
+	for v, c := range []byte("0123456789abcdef") {
+		t[c] = byte(v)
+	}
+	for v, c := range []byte("ABCDEF") {
+		t[c] = byte(10 + v)
+	}
+	return t
+}()
+
+func hexDigits(b []byte) bool {
+	for _, c := range b {
+		if digits[c] == 0xff {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// isMode wants one or more of r, w, x, in this order and of either case.
+func isMode(b []byte) bool {
+	n := 0
+	for _, letter := range []byte("rwx") {
+		if n < len(b) && b[n]|0x20 == letter {
+			n++
+		}
+	}
+	return n > 0 && n == len(b)
+}
