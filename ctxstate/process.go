@@ -1,0 +1,199 @@
+package ctxstate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"qss-filter/markup"
+)
+
+// Errors of AddMMap.
+var (
+	// ErrUnknownModule is an mmap whose module ID is not defined.
+	ErrUnknownModule = errors.New("unknown module ID")
+	// ErrRange is an mmap that goes beyond the end of the address space.
+	ErrRange = errors.New("range beyond the end of the address space")
+)
+
+// Module is a module's definition. It does not change.
+type Module struct {
+	ID uint64
+	// Name is the file's path or name as the log has it; it may be empty.
+	Name string
+	// BuildID is raw bytes.
+	BuildID string
+
+	age uint64 // the order of definitions
+}
+
+// Mapping is a range of addresses that a module is mapped at. It does not change.
+type Mapping struct {
+	// Start and Last are the first and the last address, both inclusive.
+	Start, Last uint64
+	Module      *Module
+	// Mode is one or more of "rwx", in this order.
+	Mode string
+	// Rel is the address in the module's own address space (p_vaddr) of Start.
+	Rel uint64
+
+	age uint64 // the order of mappings
+}
+
+// ModuleAddr gives the address in the module's own address space of an address in the process.
+func (m *Mapping) ModuleAddr(addr uint64) uint64 { return addr - m.Start + m.Rel }
+
+// Process is the context of one process: its modules, and where they are mapped. Of several statements on one address
+// the newest counts.
+type Process struct {
+	state      *State
+	key        string
+	next, prev *Process
+	modules    map[uint64]*Module
+	mapped     ranges
+	last       *Mapping // the answer before, for a stack's addresses lie together
+	generation uint64
+	age        uint64
+}
+
+// Reset forgets all modules and mappings, and tells whether there were any.
+func (p *Process) Reset() bool {
+	if p.empty() {
+		return false
+	}
+	p.state.mappings -= p.mapped.len()
+	p.modules, p.mapped = nil, ranges{}
+	p.changed()
+	return true
+}
+
+func (p *Process) empty() bool { return len(p.modules) == 0 && p.mapped.len() == 0 }
+
+// AddModule defines a module. Where its ID has had another definition, that one is returned: its mappings stay as they
+// are until they are overlapped, but mappings added from now on are of the new module. The result is nil for a new ID, and
+// where nothing changes.
+func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
+	p.touch()
+	old := p.modules[m.ID]
+	if old != nil && old.Name == m.Name && old.BuildID == m.BuildID {
+		return nil
+	}
+	if p.modules == nil {
+		p.modules = make(map[uint64]*Module)
+	}
+	if old == nil && len(p.modules) >= p.state.limits.modules {
+		p.forgetModules()
+	}
+	p.age++
+	p.modules[m.ID] = &Module{ID: m.ID, Name: m.Name, BuildID: m.BuildID, age: p.age}
+	return old
+}
+
+// forgetModules forgets the older half of the definitions.
+func (p *Process) forgetModules() {
+	ages := make([]uint64, 0, len(p.modules))
+	for _, m := range p.modules {
+		ages = append(ages, m.age)
+	}
+	slices.Sort(ages)
+	oldest := ages[len(ages)/2]
+	maps.DeleteFunc(p.modules, func(_ uint64, m *Module) bool { return m.age < oldest })
+}
+
+// AddMMap maps a range of addresses. What older mappings say of the range is forgotten, the rest of them stays. The result
+// is the mapping in force: an earlier one that says the same, or the new one. For a size of 0 it covers nothing, and its
+// Last is one below its Start. A range may end at the last address there is, 2^64-1.
+//
+// An error, which wraps ErrUnknownModule or ErrRange, maps nothing. With an unknown module the range is forgotten
+// nevertheless: something else is there now.
+func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
+	if m.Size != 0 && m.Size-1 > math.MaxUint64-m.Start {
+		return nil, fmt.Errorf("mmap %#x of %#x bytes: %w", m.Start, m.Size, ErrRange)
+	}
+	p.touch()
+	module := p.modules[m.ModuleID]
+	last := m.Start + m.Size - 1
+	if module == nil {
+		if m.Size != 0 && p.mapped.overlaps(m.Start, last) {
+			p.update(func() { p.mapped.clear(m.Start, last) })
+		}
+		return nil, fmt.Errorf("mmap %#x: %w %#x", m.Start, ErrUnknownModule, m.ModuleID)
+	}
+	p.age++
+	added := &Mapping{Start: m.Start, Last: last, Module: module, Mode: mode(m.Mode), Rel: m.Rel, age: p.age}
+	if m.Size == 0 {
+		return added, nil
+	}
+	if old := p.mapped.find(m.Start); old != nil && old.same(added) {
+		old.age = p.age
+		return old, nil
+	}
+	p.update(func() { p.mapped.add(added) })
+	if p.mapped.len() > p.state.limits.mappings {
+		p.update(p.mapped.forgetOlderHalf)
+	}
+	p.state.shrink(p)
+	return added, nil
+}
+
+func (m *Mapping) same(o *Mapping) bool {
+	return m.Start == o.Start && m.Last == o.Last && m.Module == o.Module && m.Mode == o.Mode && m.Rel == o.Rel
+}
+
+// mode gives the mode without keeping the log line that it was cut from.
+func mode(s string) string {
+	for _, known := range [...]string{"r", "rx", "rw", "rwx", "x", "w", "wx"} {
+		if s == known {
+			return known
+		}
+	}
+	return s
+}
+
+// update runs a change of the mappings.
+func (p *Process) update(change func()) {
+	p.state.mappings -= p.mapped.len()
+	change()
+	p.state.mappings += p.mapped.len()
+	p.changed()
+}
+
+func (p *Process) changed() {
+	p.last = nil
+	p.state.generation++
+	p.generation = p.state.generation
+}
+
+// Resolve finds the mapping that covers an address.
+func (p *Process) Resolve(addr uint64) (*Mapping, bool) {
+	if m := p.last; m != nil && m.Start <= addr && addr <= m.Last {
+		return m, true
+	}
+	p.touch()
+	m := p.mapped.find(addr)
+	if m == nil {
+		return nil, false
+	}
+	p.last = m
+	return m, true
+}
+
+// Generation changes whenever Resolve may answer differently than before. No two processes of a State share a value.
+func (p *Process) Generation() uint64 { return p.generation }
+
+// Module returns the definition of a module ID that is in force.
+func (p *Process) Module(id uint64) (*Module, bool) {
+	m, ok := p.modules[id]
+	return m, ok
+}
+
+// Modules returns the definitions in force, by ascending ID.
+func (p *Process) Modules() []*Module {
+	return slices.SortedFunc(maps.Values(p.modules), func(a, b *Module) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Mappings returns the mappings in force, by ascending address.
+func (p *Process) Mappings() []*Mapping { return p.mapped.all() }

@@ -1,0 +1,165 @@
+package ctxstate
+
+import "slices"
+
+// ranges holds mappings that do not overlap, in the order of their addresses. They lie in blocks of bounded length, so that
+// an insertion anywhere moves little; a look-up is a search among the blocks and one in a block.
+type ranges struct {
+	starts []uint64 // the first address of each block
+	blocks [][]entry
+	n      int
+}
+
+// entry repeats the mapping's first address, so that a search stays within the block.
+type entry struct {
+	start uint64
+	*Mapping
+}
+
+// blockLen is the length that a block is split at.
+const blockLen = 256
+
+func (r *ranges) len() int { return r.n }
+
+// find gives the mapping that covers addr, or nil.
+func (r *ranges) find(addr uint64) *Mapping {
+	b, i := r.locate(addr)
+	if i < 0 || r.blocks[b][i].Last < addr {
+		return nil
+	}
+	return r.blocks[b][i].Mapping
+}
+
+// locate gives the place of the last mapping that starts at or before addr; i is -1 where there is none.
+func (r *ranges) locate(addr uint64) (b, i int) {
+	lo, hi := 0, len(r.starts)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); r.starts[mid] <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	b = lo - 1
+	if b < 0 {
+		return 0, -1
+	}
+	block := r.blocks[b]
+	lo, hi = 1, len(block)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); block[mid].start <= addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return b, lo - 1
+}
+
+// overlaps tells whether any mapping has an address of start…last.
+func (r *ranges) overlaps(start, last uint64) bool {
+	b, i := r.locate(last)
+	return i >= 0 && r.blocks[b][i].Last >= start
+}
+
+// add puts m in, in place of what is said of its addresses.
+func (r *ranges) add(m *Mapping) {
+	r.clear(m.Start, m.Last)
+	r.insert(m)
+}
+
+// clear takes the addresses start…last out of all mappings. A mapping that reaches beyond them is replaced by what is left
+// of it, on one side or on both.
+func (r *ranges) clear(start, last uint64) {
+	for {
+		b, i := r.locate(last)
+		if i < 0 || r.blocks[b][i].Last < start {
+			return
+		}
+		old := r.blocks[b][i].Mapping
+		r.remove(b, i)
+		if old.Last > last {
+			right := *old
+			right.Start, right.Rel = last+1, old.ModuleAddr(last+1)
+			r.insert(&right)
+		}
+		if old.Start < start {
+			left := *old
+			left.Last = start - 1
+			r.insert(&left)
+			return
+		}
+	}
+}
+
+func (r *ranges) insert(m *Mapping) {
+	r.n++
+	e := entry{m.Start, m}
+	if len(r.blocks) == 0 {
+		r.starts, r.blocks = []uint64{m.Start}, [][]entry{{e}}
+		return
+	}
+	b, i := r.locate(m.Start)
+	r.blocks[b] = slices.Insert(r.blocks[b], i+1, e)
+	r.starts[b] = r.blocks[b][0].start
+	if len(r.blocks[b]) == blockLen {
+		r.split(b, i+1)
+	}
+}
+
+// split makes two blocks of a full one in which the entry at was put in last. Where that was at the end, as when addresses
+// ascend, the first block stays nearly full.
+func (r *ranges) split(b, at int) {
+	half := blockLen / 2
+	if at == blockLen-1 {
+		half = at
+	}
+	block := r.blocks[b]
+	second := append(make([]entry, 0, blockLen), block[half:]...)
+	clear(block[half:])
+	r.blocks[b] = block[:half]
+	r.blocks = slices.Insert(r.blocks, b+1, second)
+	r.starts = slices.Insert(r.starts, b+1, second[0].start)
+}
+
+func (r *ranges) remove(b, i int) {
+	r.n--
+	r.blocks[b] = slices.Delete(r.blocks[b], i, i+1)
+	if len(r.blocks[b]) > 0 {
+		r.starts[b] = r.blocks[b][0].start
+		return
+	}
+	r.blocks = slices.Delete(r.blocks, b, b+1)
+	r.starts = slices.Delete(r.starts, b, b+1)
+}
+
+// all lists the mappings in order.
+func (r *ranges) all() []*Mapping {
+	out := make([]*Mapping, 0, r.n)
+	for _, block := range r.blocks {
+		for _, e := range block {
+			out = append(out, e.Mapping)
+		}
+	}
+	return out
+}
+
+// forgetOlderHalf keeps the half of the mappings that were added last. Parts of one mapping are of one age.
+func (r *ranges) forgetOlderHalf() {
+	kept := r.all()
+	ages := make([]uint64, len(kept))
+	for i, m := range kept {
+		ages[i] = m.age
+	}
+	slices.Sort(ages)
+	oldest := ages[len(ages)/2]
+	if oldest == ages[0] {
+		oldest++ // one mapping cut to pieces is the better half
+	}
+	*r = ranges{}
+	for _, m := range kept {
+		if m.age >= oldest {
+			r.insert(m)
+		}
+	}
+}

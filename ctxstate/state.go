@@ -1,0 +1,105 @@
+// Package ctxstate keeps, for each process of a log, what its context lines have said: which modules there are and which
+// addresses they are mapped at; and it answers which module an address belongs to and where in it the address lies.
+package ctxstate
+
+// limits bound the memory that a log can take.
+type limits struct {
+	// processes are remembered; beyond it the one not used for longest is forgotten.
+	processes int
+	// total bounds the mappings of all processes together, at about 100 bytes each; beyond it processes are forgotten too.
+	total int
+	// mappings and modules are those of one process. Beyond them the older half is forgotten: its addresses are not
+	// resolved any more, which is no wrong answer.
+	mappings, modules int
+}
+
+// State holds the processes of one stream. It serves one goroutine.
+type State struct {
+	limits    limits
+	processes map[string]*Process
+	// used is the sentinel of a ring in order of use: next is the latest, prev the oldest.
+	used     Process
+	mappings int
+	// generation numbers the changes of all processes, so that one which is forgotten and begun anew does not count again
+	// from the start.
+	generation uint64
+}
+
+// New returns a State without processes.
+func New() *State {
+	s := &State{
+		limits:    limits{processes: 4096, total: 1 << 20, mappings: 1 << 18, modules: 1 << 16},
+		processes: make(map[string]*Process),
+	}
+	s.used.next, s.used.prev = &s.used, &s.used
+	return s
+}
+
+// Process returns the process of a key, which is created on first use. At most 4096 are remembered; one that has been
+// forgotten meanwhile begins anew.
+func (s *State) Process(key string) *Process {
+	p := s.used.next
+	if p != &s.used && p.key == key {
+		return p
+	}
+	if p = s.processes[key]; p == nil {
+		p = &Process{state: s, key: key}
+		p.changed()
+	}
+	p.touch()
+	return p
+}
+
+// Processes returns the keys of the processes that have any context, the one used last first.
+func (s *State) Processes() []string {
+	var keys []string
+	for p := s.used.next; p != &s.used; p = p.next {
+		if !p.empty() {
+			keys = append(keys, p.key)
+		}
+	}
+	return keys
+}
+
+// forget clears a process. Whoever still holds it may go on with it: on its next use it is remembered again.
+func (s *State) forget(p *Process) {
+	p.Reset()
+	p.unlink()
+	delete(s.processes, p.key)
+}
+
+// shrink forgets the processes not used for longest, but not keep, until all mappings together are within the limit.
+func (s *State) shrink(keep *Process) {
+	for p := s.used.prev; s.mappings > s.limits.total && p != &s.used; {
+		older := p
+		p = p.prev
+		if older != keep {
+			s.forget(older)
+		}
+	}
+}
+
+// touch makes p the process used last.
+func (p *Process) touch() {
+	s := p.state
+	if s.used.next == p {
+		return
+	}
+	if p.next != nil {
+		p.unlink()
+	} else {
+		if other := s.processes[p.key]; other != nil {
+			s.forget(other)
+		} else if len(s.processes) == s.limits.processes {
+			s.forget(s.used.prev)
+		}
+		s.processes[p.key] = p
+	}
+	p.next, p.prev = s.used.next, &s.used
+	p.next.prev, p.prev.next = p, p
+}
+
+func (p *Process) unlink() {
+	p.next.prev, p.prev.next = p.prev, p.next
+	p.next, p.prev = nil, nil
+}

@@ -1,0 +1,300 @@
+package sgr
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// State is a state of Select Graphic Rendition (ECMA-48 §8.3.117, with xterm's 256 and 24-bit colours). The zero State is
+// that of a terminal after ESC[0m.
+type State struct {
+	attr attr
+	// underline is the style of ESC[4:n m, 1 to 5; ESC[4m is 1 and ESC[21m is 2. 0 is none.
+	underline  uint8
+	fg, bg, ul colour
+}
+
+type attr uint8
+
+const (
+	bold attr = 1 << iota
+	dim
+	italic
+	blink
+	inverse
+	hidden
+	strike
+	overline
+)
+
+// colour is a kind, in the highest byte, and a value. The zero colour is the terminal's default.
+type colour uint32
+
+const (
+	basic   colour = (iota + 1) << 24 // 0-7 and, bright, 8-15
+	indexed                           // 0-255
+	direct                            // 0xrrggbb
+
+	kindMask colour = 0xff << 24
+)
+
+// Plain tells whether the state is that after a reset.
+func (s State) Plain() bool { return s == State{} }
+
+// Feed follows every ESC[…m in b. Other escape sequences change nothing.
+func (s *State) Feed(b []byte) {
+	for {
+		i := bytes.IndexByte(b, esc)
+		if i < 0 {
+			return
+		}
+		b = b[i:]
+		n := sequence(b)
+		if n == 0 {
+			n = 1
+		} else if b[1:n][0] == '[' && b[n-1] == 'm' {
+			s.apply(b[2 : n-1])
+		}
+		b = b[n:]
+	}
+}
+
+// apply follows the parameters of one ESC[…m. Private ones, and those with intermediate bytes, are no SGR.
+func (s *State) apply(params []byte) {
+	for _, c := range params {
+		if c < '0' || c > ';' {
+			return
+		}
+	}
+	for more := true; more; {
+		var p parameter
+		p, params, more = next(params)
+		if p.n > 1 {
+			s.group(p)
+			continue
+		}
+		if code := p.sub[0]; code == 38 || code == 48 || code == 58 {
+			var c colour
+			var ok bool
+			c, ok, params, more = separated(params, more)
+			if ok {
+				*s.target(code) = c
+			}
+		} else {
+			s.code(code)
+		}
+	}
+}
+
+// parameter is one parameter, with its sub-parameters behind colons.
+type parameter struct {
+	sub [7]uint16 // 38:2:space:r:g:b is the longest that is looked at, and may have one more
+	n   int
+}
+
+// missing is an empty sub-parameter.
+const missing = 1<<16 - 1
+
+// next reads the parameter before the first semicolon. An empty one is 0.
+func next(params []byte) (p parameter, rest []byte, more bool) {
+	p.n = 1
+	empty := true
+	value := uint16(0)
+	set := func() {
+		if empty && p.n > 1 {
+			value = missing
+		}
+		if p.n <= len(p.sub) {
+			p.sub[p.n-1] = value
+		}
+		value, empty = 0, true
+	}
+	for i, c := range params {
+		switch c {
+		case ';':
+			set()
+			return p, params[i+1:], true
+		case ':':
+			set()
+			p.n++
+		default:
+			if value < 1000 {
+				value = value*10 + uint16(c-'0')
+			}
+			empty = false
+		}
+	}
+	set()
+	return p, nil, false
+}
+
+// separated reads the colour behind 38, 48 or 58 in the form with semicolons: 5;n or 2;r;g;b.
+func separated(params []byte, more bool) (c colour, ok bool, rest []byte, _ bool) {
+	var v [4]uint16
+	n, want := 0, 1
+	for ; more && n < want; n++ {
+		var p parameter
+		p, params, more = next(params)
+		v[n] = p.sub[0]
+		if n == 0 {
+			switch v[0] {
+			case 5:
+				want = 2
+			case 2:
+				want = 4
+			}
+		}
+	}
+	if n < want {
+		return 0, false, params, more
+	}
+	c, ok = extended(v[0], v[1:want])
+	return c, ok, params, more
+}
+
+// extended makes the colour of mode 5, with an index, or of mode 2, with red, green and blue.
+func extended(mode uint16, v []uint16) (colour, bool) {
+	for _, x := range v {
+		if x > 255 {
+			return 0, false
+		}
+	}
+	switch {
+	case mode == 5 && len(v) == 1:
+		return indexed | colour(v[0]), true
+	case mode == 2 && len(v) == 3:
+		return direct | colour(v[0])<<16 | colour(v[1])<<8 | colour(v[2]), true
+	}
+	return 0, false
+}
+
+// group follows a parameter with sub-parameters: 4:style, 38:5:n, 38:2:r:g:b, 38:2:space:r:g:b, with 48 and 58 alike.
+func (s *State) group(p parameter) {
+	v := p.sub[:min(p.n, len(p.sub))]
+	switch v[0] {
+	case 4:
+		if v[1] <= 5 {
+			s.underline = uint8(v[1])
+		}
+	case 38, 48, 58:
+		mode, rest := v[1], v[2:]
+		switch {
+		case mode == 5 && len(rest) > 1:
+			rest = rest[:1]
+		case mode == 2 && len(rest) > 3:
+			rest = rest[1:4]
+		}
+		if c, ok := extended(mode, rest); ok {
+			*s.target(v[0]) = c
+		}
+	}
+}
+
+func (s *State) target(code uint16) *colour {
+	switch code {
+	case 38:
+		return &s.fg
+	case 48:
+		return &s.bg
+	}
+	return &s.ul
+}
+
+// setting is what one code turns on and off; off comes first.
+type setting struct{ on, off attr }
+
+var settings = [60]setting{
+	1: {on: bold}, 2: {on: dim}, 3: {on: italic}, 5: {on: blink}, 6: {on: blink}, 7: {on: inverse}, 8: {on: hidden},
+	9: {on: strike}, 22: {off: bold | dim}, 23: {off: italic}, 25: {off: blink}, 27: {off: inverse}, 28: {off: hidden},
+	29: {off: strike}, 53: {on: overline}, 55: {off: overline},
+}
+
+// code follows one parameter that stands for itself. Unknown ones change nothing.
+func (s *State) code(n uint16) {
+	switch {
+	case n == 0:
+		*s = State{}
+	case n == 4:
+		s.underline = 1
+	case n == 21:
+		s.underline = 2
+	case n == 24:
+		s.underline = 0
+	case 30 <= n && n <= 37:
+		s.fg = basic | colour(n-30)
+	case n == 39:
+		s.fg = 0
+	case 40 <= n && n <= 47:
+		s.bg = basic | colour(n-40)
+	case n == 49:
+		s.bg = 0
+	case n == 59:
+		s.ul = 0
+	case 90 <= n && n <= 97:
+		s.fg = basic | colour(n-90+8)
+	case 100 <= n && n <= 107:
+		s.bg = basic | colour(n-100+8)
+	case int(n) < len(settings):
+		s.attr = s.attr&^settings[n].off | settings[n].on
+	}
+}
+
+// attrCodes gives the code that turns each attribute on.
+var attrCodes = [...]byte{1, 2, 3, 5, 7, 8, 9, 53}
+
+// Append appends the shortest sequence that leads from the reset state to s; nothing where s is Plain.
+func (s State) Append(dst []byte) []byte {
+	if s.Plain() {
+		return dst
+	}
+	dst = append(dst, esc, '[')
+	for i, code := range attrCodes {
+		if s.attr&(1<<i) != 0 {
+			dst = append(strconv.AppendUint(dst, uint64(code), 10), ';')
+		}
+	}
+	switch s.underline {
+	case 0:
+	case 1:
+		dst = append(dst, "4;"...)
+	case 2:
+		dst = append(dst, "21;"...)
+	default:
+		dst = append(dst, '4', ':', '0'+s.underline, ';')
+	}
+	dst = appendColour(dst, s.fg, 30, ';')
+	dst = appendColour(dst, s.bg, 40, ';')
+	// Terminals that do not know 58 skip it whole only when it is one parameter.
+	dst = appendColour(dst, s.ul, 50, ':')
+	dst[len(dst)-1] = 'm'
+	return dst
+}
+
+// appendColour appends the parameters of a colour and a semicolon; base is 30, 40 or 50.
+func appendColour(dst []byte, c colour, base uint64, separator byte) []byte {
+	number := func(n colour, end byte) {
+		dst = append(strconv.AppendUint(dst, uint64(n), 10), end)
+	}
+	v := c &^ kindMask
+	switch c & kindMask {
+	case basic:
+		if v >= 8 {
+			base += 60 - 8
+		}
+		number(colour(base)+v, ';')
+	case indexed:
+		number(colour(base)+8, separator)
+		number(5, separator)
+		number(v, ';')
+	case direct:
+		number(colour(base)+8, separator)
+		number(2, separator)
+		if separator == ':' {
+			dst = append(dst, ':') // the colour space, which is left out
+		}
+		number(v>>16, separator)
+		number(v>>8&0xff, separator)
+		number(v&0xff, ';')
+	}
+	return dst
+}
