@@ -1,0 +1,185 @@
+package elfdwarf
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
+
+// arange says that a unit covers some addresses.
+type arange struct {
+	span
+	unit int // its position in .debug_info
+}
+
+// unitFor is the unit that covers the address; nil where none does. The first address of a file is looked for without
+// building a table.
+func (f *File) unitFor(addr uint64) *unit {
+	if f.info.size == 0 {
+		return nil
+	}
+	if f.touched.CompareAndSwap(false, true) {
+		found, n := 0, 0
+		f.readAranges(func(a arange) {
+			if a.covers(addr) && (n == 0 || a.unit != found) {
+				found = a.unit
+				n++
+			}
+		}, nil)
+		if n == 1 {
+			return f.unitAt(found)
+		}
+	}
+	f.arangesOnce.Do(func() {
+		listed := make(map[int]bool)
+		var all []arange
+		f.readAranges(func(a arange) { all = append(all, a) }, func(unit int) { listed[unit] = true })
+		f.aranges, f.listed = settle(all), listed
+	})
+	if off, ok := search(f.aranges, addr); ok {
+		return f.unitAt(off)
+	}
+	// .debug_aranges may be missing or cover only some of the units.
+	f.rootsOnce.Do(func() { f.roots = settle(f.readRoots()) })
+	if off, ok := search(f.roots, addr); ok {
+		return f.unitAt(off)
+	}
+	return nil
+}
+
+// search finds the unit of an address in settled ranges.
+func search(sorted []arange, addr uint64) (int, bool) {
+	i, j := 0, len(sorted)
+	for i < j {
+		if h := int(uint(i+j) >> 1); sorted[h].lo <= addr {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i == 0 || addr >= sorted[i-1].hi {
+		return 0, false
+	}
+	return sorted[i-1].unit, true
+}
+
+// readAranges walks over .debug_aranges (DWARF 5 §6.1.2). It calls each with every range, and unit, where it is given,
+// with every unit that has a set.
+func (f *File) readAranges(each func(arange), unit func(int)) {
+	b := f.arangeSets.all()
+	for off := 0; off < len(b); {
+		c := &cursor{b: b, p: off, big: f.big}
+		n, offSize := c.length()
+		if !c.ok() || n > uint64(len(b)-c.p) {
+			return
+		}
+		end := c.p + int(n)
+		c.b = b[:end]
+		version := c.u16()
+		at := c.uint(offSize)
+		size, segment := int(c.u8()), int(c.u8())
+		if !c.ok() || version != 2 || (size != 4 && size != 8) || segment != 0 || at >= uint64(f.info.size) {
+			off = end
+			continue
+		}
+		if unit != nil {
+			unit(int(at))
+		}
+		p := off + (c.p-off+2*size-1)/(2*size)*(2*size) // tuples are aligned to their size, from the set's start on
+		for p+2*size <= end {
+			var lo, length uint64
+			lo, p = fixed(b, p, size, f.big)
+			length, p = fixed(b, p, size, f.big)
+			if lo < lo+length && !f.dead(lo) {
+				each(arange{span{lo, lo + length}, int(at)})
+			}
+		}
+		off = end
+	}
+}
+
+// readRoots collects the ranges in the root entries of the units that .debug_aranges does not list.
+func (f *File) readRoots() (all []arange) {
+	budget := f.info.size + f.rnglists.size + f.rangeLists.size
+	var spans []span
+	for _, off := range f.unitOffsets() {
+		if f.listed[off] {
+			continue
+		}
+		u := f.openUnit(off)
+		if u == nil || u.tag == tagTypeUnit || u.typ == unitType {
+			continue
+		}
+		spans = u.ranges(&u.root, &budget, spans[:0])
+		for _, s := range spans {
+			all = append(all, arange{s, off})
+		}
+	}
+	return all
+}
+
+// settle sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
+// goes on as long as it can, else the first in the file is taken: llvm's choice.
+func settle(all []arange) []arange {
+	slices.SortFunc(all, func(a, b arange) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.unit, b.unit)) })
+	var end uint64
+	for _, a := range all {
+		if a.lo < end {
+			return sweep(all)
+		}
+		end = a.hi
+	}
+	return all
+}
+
+// sweep does settle's work for ranges, sorted by lo, that overlap.
+func sweep(all []arange) (out []arange) {
+	ends := slices.Clone(all)
+	slices.SortFunc(ends, func(a, b arange) int { return cmp.Compare(a.hi, b.hi) })
+	active := make(map[int]int) // ranges open at this point, by unit
+	var first lowest            // the units of active, and some that are closed
+	prev := uint64(0)
+	for i, j := 0, 0; j < len(ends); {
+		at := ends[j].hi
+		if i < len(all) {
+			at = min(at, all[i].lo)
+		}
+		if len(active) > 0 && prev < at {
+			n := len(out)
+			if n > 0 && out[n-1].hi == prev && active[out[n-1].unit] > 0 {
+				out[n-1].hi = at
+			} else {
+				for active[first[0]] == 0 {
+					heap.Pop(&first)
+				}
+				out = append(out, arange{span{prev, at}, first[0]})
+			}
+		}
+		for ; i < len(all) && all[i].lo == at; i++ {
+			if active[all[i].unit]++; active[all[i].unit] == 1 {
+				heap.Push(&first, all[i].unit)
+			}
+		}
+		for ; j < len(ends) && ends[j].hi == at; j++ {
+			if active[ends[j].unit]--; active[ends[j].unit] == 0 {
+				delete(active, ends[j].unit)
+			}
+		}
+		prev = at
+	}
+	return out
+}
+
+// lowest is a heap with the lowest number on top.
+type lowest []int
+
+func (h lowest) Len() int           { return len(h) }
+func (h lowest) Less(i, j int) bool { return h[i] < h[j] }
+func (h lowest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *lowest) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *lowest) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,140 @@
+package elfdwarf
+
+// attributes are the attributes read of one debugging information entry. Values stay as they are in the file: what an
+// index or an offset means may depend on an attribute that comes later.
+type attributes struct {
+	set  uint32 // a bit for each attr
+	form [attrCount]uint16
+	v    [attrCount]uint64
+}
+
+func (d *attributes) has(a attr) bool { return d.set&(1<<a) != 0 }
+
+// number is the value of a constant attribute, 0 where it is missing.
+func (d *attributes) number(a attr) uint64 {
+	if !d.has(a) {
+		return 0
+	}
+	return d.v[a]
+}
+
+// readEntry reads the attributes at p by the steps of a declaration, and gives the position behind them.
+func (u *unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
+	d.set = 0
+	for i := range ops {
+		o := &ops[i]
+		switch {
+		case o.kind == opFixed:
+			p += int(o.n)
+		case o.kind != opWanted:
+			p = skipForm(b, p, o.kind, o.n, u.layout)
+		case o.n != 0:
+			d.v[o.attr], p = fixed(b, p, int(o.n), u.big)
+			d.form[o.attr] = o.form
+			d.set |= 1 << o.attr
+		default:
+			var form uint64
+			d.v[o.attr], form, p = readForm(b, p, uint64(o.form), o.implicit, u.layout)
+			d.form[o.attr] = uint16(form)
+			d.set |= 1 << o.attr
+		}
+	}
+	return p
+}
+
+// skipEntry is the position behind an entry's attributes, which begin at p.
+func (u *unit) skipEntry(b []byte, p int, d *decl) int {
+	if d.size >= 0 {
+		return p + int(d.size)
+	}
+	for i := range d.skip {
+		if o := &d.skip[i]; o.kind == opFixed {
+			p += int(o.n)
+		} else {
+			p = skipForm(b, p, o.kind, o.n, u.layout)
+		}
+	}
+	return p
+}
+
+// reference is the position in .debug_info of the entry that an attribute refers to; false where it is missing or leads
+// to another file.
+func (u *unit) reference(d *attributes, a attr) (int, bool) {
+	if !d.has(a) {
+		return 0, false
+	}
+	v := d.v[a]
+	switch form := d.form[a]; {
+	case form >= formRef1 && form <= formRefUdata:
+		if v >= uint64(u.end-u.off) {
+			return 0, false
+		}
+		return u.off + int(v), true
+	case form == formRefAddr:
+		if v >= uint64(u.f.info.size) {
+			return 0, false
+		}
+		return int(v), true
+	}
+	return 0, false
+}
+
+// text is the value of a string attribute; nil where it is missing.
+func (u *unit) text(d *attributes, a attr) []byte {
+	if !d.has(a) {
+		return nil
+	}
+	v := d.v[a]
+	switch form := d.form[a]; {
+	case form == formString:
+		return u.f.info.cstr(v)
+	case form == formStrp:
+		return u.f.str.cstr(v)
+	case form == formLineStrp:
+		return u.f.lineStr.cstr(v)
+	case form == formStrx, form >= formStrx1 && form <= formStrx4:
+		return u.strx(v)
+	}
+	return nil
+}
+
+// strx is string i of the unit's contribution to .debug_str_offsets.
+func (u *unit) strx(i uint64) []byte {
+	size := int(u.offSize)
+	base := u.root.number(attrStrOffsetsBase)
+	if i >= 1<<40 || base >= 1<<40 {
+		return nil
+	}
+	at := int(base) + int(i)*size
+	off, p := fixed(u.f.strOffsets.upTo(at+size), at, size, u.big)
+	if p == past {
+		return nil
+	}
+	return u.f.str.cstr(off)
+}
+
+// address is the value of an attribute of class address; false where it is missing or of another class.
+func (u *unit) address(d *attributes, a attr) (uint64, bool) {
+	if !d.has(a) {
+		return 0, false
+	}
+	switch form := d.form[a]; {
+	case form == formAddr:
+		return d.v[a], true
+	case form == formAddrx, form >= formAddrx1 && form <= formAddrx4, form == formGNUAddrIndex:
+		return u.addrx(d.v[a])
+	}
+	return 0, false
+}
+
+// addrx is address i of the unit's contribution to .debug_addr.
+func (u *unit) addrx(i uint64) (uint64, bool) {
+	size := int(u.addrSize)
+	base := u.root.number(attrAddrBase)
+	if i >= 1<<40 || base >= 1<<40 {
+		return 0, false
+	}
+	at := int(base) + int(i)*size
+	v, p := fixed(u.f.addr.upTo(at+size), at, size, u.big)
+	return v, p != past
+}

@@ -1,0 +1,259 @@
+package elfdwarf
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+
+	"qss-filter/symsrc"
+)
+
+// header is what is kept of an ELF file's headers.
+type header struct {
+	is64, big bool
+	machine   elf.Machine
+	sections  []sectionHeader
+	segments  []segment
+	executed  []span // where code lies, by the sections' flags
+}
+
+// sectionHeader is one row of the section header table.
+type sectionHeader struct {
+	name            string
+	typ             elf.SectionType
+	flags           elf.SectionFlag
+	addr, off, size uint64
+	link            uint32
+	entsize         uint64
+}
+
+// segment is one row of the program header table.
+type segment struct {
+	typ         elf.ProgType
+	off, filesz uint64
+}
+
+var errNotELF = errors.New("no ELF magic")
+
+// packed are the magics of files that hold an ELF file in a form that is not read here.
+var packed = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
+
+// readHeader reads the ELF header and both tables (System V gABI, chapters 4 and 5).
+func readHeader(b []byte) (*header, error) {
+	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
+		for _, magic := range packed {
+			if len(b) > len(magic) && string(b[:len(magic)]) == magic {
+				return nil, &StatusError{symsrc.UnsupportedCompressed, errors.New("a compressed file, not an ELF file")}
+			}
+		}
+		return nil, &StatusError{symsrc.NotELF, errNotELF}
+	}
+	h := &header{}
+	if len(b) < 52 || b[elf.EI_CLASS] < 1 || b[elf.EI_CLASS] > 2 || b[elf.EI_DATA] < 1 || b[elf.EI_DATA] > 2 {
+		return nil, corrupted("ELF header is cut off or of an unknown class")
+	}
+	h.is64 = b[elf.EI_CLASS] == byte(elf.ELFCLASS64)
+	h.big = b[elf.EI_DATA] == byte(elf.ELFDATA2MSB)
+	c := &cursor{b: b, p: 18, big: h.big}
+	h.machine = elf.Machine(c.u16())
+	word := h.word()
+	c.p = 24 + word
+	phoff, shoff := c.uint(word), c.uint(word)
+	c.skip(6)
+	phentsize, phnum, shentsize, shnum, shstrndx := c.u16(), uint64(c.u16()), c.u16(), uint64(c.u16()), uint64(c.u16())
+	if !c.ok() {
+		return nil, corrupted("ELF header is cut off")
+	}
+	if err := h.readSections(b, shoff, shentsize, shnum, shstrndx); err != nil {
+		return nil, err
+	}
+	if err := h.readSegments(b, phoff, phentsize, phnum); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// word is the size of an address in the ELF structures.
+func (h *header) word() int {
+	if h.is64 {
+		return 8
+	}
+	return 4
+}
+
+func (h *header) readSections(b []byte, off uint64, entsize uint16, n, names uint64) error {
+	if off == 0 {
+		return nil // a file without section headers
+	}
+	if want := uint16(40 + 24*(h.word()/8)); entsize != want {
+		return corrupted("section headers of %d bytes instead of %d", entsize, want)
+	}
+	// The first header holds the counts that do not fit into the ELF header.
+	first, ok := slice(b, off, uint64(entsize))
+	if !ok {
+		return corrupted("section header table at %#x goes past the end of the file", off)
+	}
+	zero := h.sectionHeader(first)
+	if n == 0 {
+		n = zero.size
+	}
+	if names == uint64(elf.SHN_XINDEX) {
+		names = uint64(zero.link)
+	}
+	if n > uint64(len(b))/uint64(entsize) {
+		return corrupted("%d section headers in a file of %d bytes", n, len(b))
+	}
+	table, ok := slice(b, off, n*uint64(entsize))
+	if !ok {
+		return corrupted("section header table at %#x goes past the end of the file", off)
+	}
+	h.sections = make([]sectionHeader, n)
+	for i := range h.sections {
+		s := h.sectionHeader(table[i*int(entsize):])
+		h.sections[i] = s
+		if s.flags&elf.SHF_EXECINSTR != 0 && s.flags&elf.SHF_ALLOC != 0 && s.addr+s.size > s.addr {
+			h.executed = append(h.executed, span{s.addr, s.addr + s.size})
+		}
+	}
+	return h.nameSections(b, table, int(entsize), names)
+}
+
+func (h *header) nameSections(b, table []byte, entsize int, names uint64) error {
+	if names == uint64(elf.SHN_UNDEF) || len(h.sections) == 0 {
+		return nil
+	}
+	if names >= uint64(len(h.sections)) {
+		return corrupted("section %d with the sections' names does not exist", names)
+	}
+	strs, ok := h.contents(b, &h.sections[names])
+	if !ok {
+		return corrupted("the sections' names lie outside of the file")
+	}
+	for i := range h.sections {
+		c := cursor{b: table, p: i * entsize, big: h.big}
+		c = cursor{b: strs, p: int(c.u32())}
+		h.sections[i].name = string(c.str())
+	}
+	return nil
+}
+
+func (h *header) sectionHeader(b []byte) (s sectionHeader) {
+	c := &cursor{b: b, p: 4, big: h.big}
+	word := h.word()
+	s.typ = elf.SectionType(c.u32())
+	s.flags = elf.SectionFlag(c.uint(word))
+	s.addr, s.off, s.size = c.uint(word), c.uint(word), c.uint(word)
+	s.link = c.u32()
+	c.skip(4 + uint64(word))
+	s.entsize = c.uint(word)
+	return s
+}
+
+func (h *header) readSegments(b []byte, off uint64, entsize uint16, n uint64) error {
+	if n == 0 || off == 0 {
+		return nil
+	}
+	if n == 0xffff { // PN_XNUM: more than fit; none of interest is that far behind
+		n = 0xfffe
+	}
+	word := h.word()
+	if int(entsize) < 32+24*(word/8) {
+		return corrupted("program headers of %d bytes", entsize)
+	}
+	table, ok := slice(b, off, n*uint64(entsize))
+	if !ok {
+		return corrupted("program header table at %#x goes past the end of the file", off)
+	}
+	for ; n > 0; n-- {
+		c := &cursor{b: table, big: h.big}
+		s := segment{typ: elf.ProgType(c.u32())}
+		if h.is64 {
+			c.skip(4)
+		}
+		s.off = c.uint(word)
+		c.skip(2 * uint64(word))
+		s.filesz = c.uint(word)
+		h.segments = append(h.segments, s)
+		table = table[entsize:]
+	}
+	return nil
+}
+
+// contents are the bytes of a section in the file; false where they lie outside of it.
+func (h *header) contents(b []byte, s *sectionHeader) ([]byte, bool) {
+	if s.typ == elf.SHT_NOBITS {
+		return nil, true
+	}
+	return slice(b, s.off, s.size)
+}
+
+// section finds a section by its name; nil where there is none.
+func (h *header) section(name string) *sectionHeader {
+	for i := range h.sections {
+		if h.sections[i].name == name {
+			return &h.sections[i]
+		}
+	}
+	return nil
+}
+
+// dead tells whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
+// good address where code lies there, as in a relocatable file.
+func (h *header) dead(lo uint64) bool {
+	if lo > 1 && lo < 0xfffffffe {
+		return false
+	}
+	if lo > 1 {
+		return !h.is64 || lo >= 1<<64-2
+	}
+	for _, x := range h.executed {
+		if lo >= x.lo && lo < x.hi {
+			return false
+		}
+	}
+	return true
+}
+
+// buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments.
+func (h *header) buildID(b []byte) symsrc.BuildID {
+	for i := range h.sections {
+		if s := &h.sections[i]; s.typ == elf.SHT_NOTE {
+			if notes, ok := h.contents(b, s); ok {
+				if id := h.findNote(notes); id != "" {
+					return id
+				}
+			}
+		}
+	}
+	for _, s := range h.segments {
+		if s.typ == elf.PT_NOTE {
+			if notes, ok := slice(b, s.off, s.filesz); ok {
+				if id := h.findNote(notes); id != "" {
+					return id
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (h *header) findNote(notes []byte) symsrc.BuildID {
+	const ntGNUBuildID = 3
+	c := &cursor{b: notes, big: h.big}
+	for c.ok() && c.p < len(notes) {
+		namesz, descsz, typ := uint64(c.u32()), uint64(c.u32()), c.u32()
+		name := c.bytes(namesz)
+		c.p = (c.p + 3) &^ 3
+		desc := c.bytes(descsz)
+		c.p = (c.p + 3) &^ 3
+		if typ == ntGNUBuildID && string(name) == "GNU\x00" && len(desc) > 0 && len(desc) <= 64 {
+			return symsrc.BuildID(desc)
+		}
+	}
+	return ""
+}
+
+// corrupted is the error of a file whose structure is damaged.
+func corrupted(format string, args ...any) error {
+	return &StatusError{symsrc.Corrupted, fmt.Errorf(format, args...)}
+}

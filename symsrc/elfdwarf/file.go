@@ -1,0 +1,188 @@
+package elfdwarf
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"qss-filter/symsrc"
+)
+
+// StatusError is an error that knows which of the reports' codes it is.
+type StatusError struct {
+	Status symsrc.Status
+	Err    error
+}
+
+// Error says what went wrong.
+func (e *StatusError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *StatusError) Unwrap() error { return e.Err }
+
+// File is one ELF file. It may be asked by several goroutines at once.
+type File struct {
+	header
+	data   []byte
+	unmap  func() error
+	stat   fs.FileInfo // when it was opened; nil for a file that is not on disk
+	id     symsrc.BuildID
+	packed int // what compressed sections unpack to, in bytes
+
+	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists section
+	symtab, dynsym                                                                       *symbolTable
+	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
+	// none.
+	other *File
+
+	fault   atomic.Pointer[StatusError] // why the file is not read any more
+	touched atomic.Bool                 // asked for an address
+	steps   atomic.Pointer[lineSteps]   // those used last
+
+	mu           sync.Mutex
+	units        map[int]*unit
+	abbrevTables map[abbrevKey]*abbrevs
+
+	offsetsOnce, arangesOnce, rootsOnce sync.Once
+	offsets                             []int    // of all units
+	aranges, roots                      []arange // from .debug_aranges, and from units not listed there
+	listed                              map[int]bool
+}
+
+// Open maps the file. Its errors carry a StatusError.
+func Open(path string) (*File, error) {
+	data, stat, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, withStatus(err))
+	}
+	f, err := newFile(data)
+	if err != nil {
+		unmap()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	f.stat, f.unmap = stat, unmap
+	return f, nil
+}
+
+// withStatus adds the code of an error of the operating system.
+func withStatus(err error) error {
+	status := symsrc.ReadError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		status = symsrc.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		status = symsrc.NoReadPermission
+	}
+	return &StatusError{status, err}
+}
+
+// newFile reads the headers of an ELF file in memory.
+func newFile(data []byte) (f *File, err error) {
+	f = &File{data: data, units: make(map[int]*unit), abbrevTables: make(map[abbrevKey]*abbrevs)}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			f, err = nil, faultOf(r)
+		}
+	}()
+	h, err := readHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	f.header = *h
+	f.id = h.buildID(data)
+	if err := f.loadSections(); err != nil {
+		return nil, err
+	}
+	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB); err != nil {
+		return nil, err
+	}
+	if f.dynsym, err = f.symbolTable(elf.SHT_DYNSYM); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// loadSections finds the sections of debug information.
+func (f *File) loadSections() error {
+	wanted := map[string]*section{"info": &f.info, "abbrev": &f.abbrev, "aranges": &f.arangeSets, "line": &f.line,
+		"line_str": &f.lineStr, "str": &f.str, "str_offsets": &f.strOffsets, "addr": &f.addr,
+		"ranges": &f.rangeLists, "rnglists": &f.rnglists}
+	budget := maxUnpacked
+	for i := range f.sections {
+		sh := &f.sections[i]
+		name, ok := strings.CutPrefix(sh.name, ".debug_")
+		if !ok {
+			name, ok = strings.CutPrefix(sh.name, ".zdebug_")
+		}
+		s := wanted[name]
+		if !ok || s == nil || s.size > 0 {
+			continue
+		}
+		b, ok := f.contents(f.data, sh)
+		if !ok {
+			return corrupted("section %s lies outside of the file", sh.name)
+		}
+		if err := s.load(&f.header, sh, b, &budget); err != nil {
+			return err
+		}
+	}
+	f.packed = maxUnpacked - budget
+	return nil
+}
+
+// Close unmaps the file. It must not be asked any more.
+func (f *File) Close() error {
+	if f.unmap == nil {
+		return nil
+	}
+	unmap := f.unmap
+	f.unmap, f.data = nil, nil
+	return unmap()
+}
+
+// BuildID is the file's build ID, "" where it has none.
+func (f *File) BuildID() symsrc.BuildID { return f.id }
+
+// HasDebug tells whether the file has DWARF.
+func (f *File) HasDebug() bool { return f.info.size > 0 }
+
+// HasSymbols tells whether the file has a symbol table.
+func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }
+
+// changed tells whether the file on disk is another one by now.
+func (f *File) changed(path string) bool {
+	if f.stat == nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err != nil || !os.SameFile(now, f.stat) || now.Size() != f.stat.Size() || !now.ModTime().Equal(f.stat.ModTime())
+}
+
+// guard runs read and gives up the file where that panics, or touches memory that the file on disk no longer backs.
+func (f *File) guard(read func()) {
+	if f.fault.Load() != nil {
+		return
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			f.fault.Store(faultOf(r))
+		}
+	}()
+	read()
+}
+
+// faultOf explains what was recovered.
+func faultOf(r any) *StatusError {
+	if _, ok := r.(interface{ Addr() uintptr }); ok {
+		return &StatusError{symsrc.ReadError, errors.New("the file was cut off while it was read")}
+	}
+	return &StatusError{symsrc.Corrupted, fmt.Errorf("damaged in a way that is not understood: %v", r)}
+}

@@ -1,0 +1,103 @@
+package elfdwarf
+
+import "qss-filter/symsrc"
+
+// Code gives the functions at an address of code: the innermost inlined one first, the physical one last; nil where
+// nothing is known.
+func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
+	f.guard(func() { frames = f.code(addr) })
+	return frames
+}
+
+func (f *File) code(addr uint64) []symsrc.Frame {
+	var frames []symsrc.Frame
+	if u := f.unitFor(addr); u != nil {
+		frames = u.frames(addr)
+	}
+	sym, ok := f.symbolAt(addr)
+	if !ok {
+		return frames
+	}
+	if frames == nil {
+		frames = make([]symsrc.Frame, 1)
+	}
+	outer := &frames[len(frames)-1]
+	outer.Func, outer.Linkage = sym.name.demangled, sym.name.linkage
+	if outer.File == "" {
+		outer.File = string(sym.file)
+	}
+	return frames
+}
+
+// Data gives the variable at an address.
+func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
+	f.guard(func() {
+		var sym covering
+		if sym, ok = f.symbolAt(addr); ok {
+			frame = symsrc.Frame{Func: sym.name.demangled, Linkage: sym.name.linkage, File: string(sym.file), Offset: addr - sym.start}
+		}
+	})
+	return frame, ok
+}
+
+// symbolAt looks an address up in the fullest symbol table of this file and the one that belongs with it.
+func (f *File) symbolAt(addr uint64) (covering, bool) {
+	other := f.other
+	if other == nil {
+		other = f
+	}
+	for _, t := range [...]*symbolTable{f.symtab, other.symtab, f.dynsym, other.dynsym} {
+		if t != nil {
+			return t.at(addr)
+		}
+	}
+	return covering{}, false
+}
+
+// frames are what the unit's debug information says of an address.
+func (u *unit) frames(addr uint64) []symsrc.Frame {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	first := !u.touched
+	u.touched = true
+
+	var memory [64]int32
+	calls := memory[:0]
+	fn, scope := u.functionAt(addr, first)
+	if fn != nil {
+		if inner, lo, found := u.treeOf(fn).chain(addr, calls); found {
+			calls, scope = inner, lo
+		}
+	}
+	at, located := u.positionAt(addr, scope, first)
+	if fn == nil && !located {
+		return nil
+	}
+	frames := make([]symsrc.Frame, len(calls)+1)
+	for i := range frames {
+		frame := &frames[i]
+		if located {
+			if frame.File = u.path(uint64(at.file)); frame.File != "" || i > 0 {
+				frame.Line, frame.Column, frame.Approx = int(at.line), int(at.col), at.approx
+			}
+		}
+		var n *name
+		if i < len(calls) {
+			c := &fn.tree.calls[calls[i]]
+			if c.name == nil {
+				c.name = u.nameOf(c.die)
+			}
+			n = c.name
+			at, located = position{file: c.file, line: c.line, col: c.col}, true
+		} else if fn != nil {
+			if fn.name == nil {
+				fn.name = u.nameOf(fn.die)
+			}
+			n = fn.name
+		}
+		if n != nil {
+			frame.Func, frame.Linkage = n.demangled, n.linkage
+		}
+	}
+	return frames
+}

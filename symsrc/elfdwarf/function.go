@@ -1,0 +1,218 @@
+package elfdwarf
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
+
+// function is a subprogram that has code.
+type function struct {
+	die  int   // where its entry stands in .debug_info
+	tree *tree // the calls inlined into it; nil until asked for
+	name *name // nil until asked for
+}
+
+// functionIndex finds the function at an address of one unit.
+type functionIndex struct {
+	spans     []functionSpan // disjoint, sorted
+	functions []function     // in the file's order
+	full      bool           // also those within types and other functions
+}
+
+// functionSpan says that a function covers some addresses.
+type functionSpan struct {
+	span
+	function int32
+}
+
+// functionAt finds the subprogram that covers the address, and the start of its range there; nil where none does. For a
+// unit's first address nothing is stored. The unit is locked.
+func (u *unit) functionAt(addr uint64, first bool) (*function, uint64) {
+	if first && u.functions == nil {
+		for _, full := range [...]bool{false, true} {
+			s := functionScan{pc: addr, die: -1}
+			u.scanFunctions(&s, full)
+			if s.die >= 0 {
+				return &function{die: s.die}, s.lo
+			}
+		}
+		return nil, 0
+	}
+	if u.functions == nil {
+		u.functions = u.indexFunctions(false)
+	}
+	f, lo := u.functions.at(addr)
+	if f == nil && !u.functions.full {
+		u.functions = u.indexFunctions(true)
+		f, lo = u.functions.at(addr)
+	}
+	return f, lo
+}
+
+func (x *functionIndex) at(addr uint64) (*function, uint64) {
+	i, j := 0, len(x.spans)
+	for i < j {
+		if h := int(uint(i+j) >> 1); x.spans[h].lo <= addr {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i == 0 || addr >= x.spans[i-1].hi {
+		return nil, 0
+	}
+	s := &x.spans[i-1]
+	return &x.functions[s.function], s.lo
+}
+
+func (u *unit) indexFunctions(full bool) *functionIndex {
+	s := functionScan{keep: true, die: -1}
+	u.scanFunctions(&s, full)
+	return &functionIndex{spans: settleFunctions(s.spans), functions: s.functions, full: full}
+}
+
+// functionScan takes the subprograms of a unit: it keeps them all, or the last one that covers an address.
+type functionScan struct {
+	keep      bool
+	pc        uint64
+	die       int // the one that covers pc, or −1
+	lo        uint64
+	spans     []functionSpan
+	functions []function
+}
+
+func (s *functionScan) add(die int, spans []span) {
+	if len(spans) == 0 {
+		return
+	}
+	if !s.keep {
+		for _, x := range spans {
+			if x.covers(s.pc) {
+				s.die, s.lo = die, x.lo
+			}
+		}
+		return
+	}
+	for _, x := range spans {
+		s.spans = append(s.spans, functionSpan{x, int32(len(s.functions))})
+	}
+	s.functions = append(s.functions, function{die: die})
+}
+
+// scanFunctions walks over the unit's entries. Unless full is set it passes over the children of everything but
+// namespaces, where DW_AT_sibling tells how far they go.
+func (u *unit) scanFunctions(s *functionScan, full bool) {
+	b := u.bytes()
+	p, depth := u.die, 0
+	budget := len(b) - u.off + u.f.rnglists.size + u.f.rangeLists.size
+	_, decls := u.abbrevs.find(1)
+	var d attributes
+	var memory [8]span
+	for uint(p) < uint(len(b)) {
+		start := p
+		code := uint64(b[p])
+		if p++; code >= 0x80 {
+			code, p = uleb(b, start)
+		}
+		if code == 0 {
+			if depth--; depth <= 0 {
+				return
+			}
+			continue
+		}
+		var a *decl
+		if code < uint64(len(decls)) && decls[code].tag != 0 {
+			a = &decls[code]
+		} else if a, decls = u.abbrevs.find(code); a.tag == 0 {
+			return
+		}
+		if a.tag == tagSubprogram {
+			p = u.readEntry(b, p, a.read, &d)
+			s.add(start, u.ranges(&d, &budget, memory[:0]))
+			if a.children {
+				if next, ok := u.reference(&d, attrSibling); ok && next > start && !full {
+					p = next
+				} else {
+					depth++
+				}
+			}
+			continue
+		}
+		if a.children && !full && a.sibling >= 0 && !isScope(a.tag) {
+			if next, q := fixed(b, p+int(a.sibling), 4, u.big); q != past && u.off+int(next) > start {
+				p = u.off + int(next)
+				continue
+			}
+		}
+		if p = u.skipEntry(b, p, a); a.children {
+			depth++
+		} else if depth == 0 {
+			return
+		}
+	}
+}
+
+// isScope tells the entries that hold functions.
+func isScope(tag uint16) bool {
+	switch tag {
+	case tagNamespace, tagModule, tagCompileUnit, tagPartialUnit, tagSkeletonUnit:
+		return true
+	}
+	return false
+}
+
+// settleFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
+// file is taken, as llvm does.
+func settleFunctions(all []functionSpan) []functionSpan {
+	slices.SortFunc(all, func(a, b functionSpan) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.function, b.function))
+	})
+	overlap := false
+	for i := 1; i < len(all); i++ {
+		overlap = overlap || all[i].lo < all[i-1].hi
+	}
+	if !overlap {
+		return all
+	}
+	var out []functionSpan
+	var open latest
+	at := uint64(0)
+	for i := 0; i < len(all) || len(open) > 0; {
+		// Up to the next start, the functions that are open hold, the latest of them first.
+		next := ^uint64(0)
+		if i < len(all) {
+			next = all[i].lo
+		}
+		for len(open) > 0 && at < next {
+			top := open[0]
+			if top.hi <= at {
+				heap.Pop(&open)
+				continue
+			}
+			out = append(out, functionSpan{span{at, min(top.hi, next)}, top.function})
+			at = min(top.hi, next)
+		}
+		for at = next; i < len(all) && all[i].lo == next; i++ {
+			heap.Push(&open, all[i])
+		}
+		if i == len(all) && next == ^uint64(0) {
+			break
+		}
+	}
+	return out
+}
+
+// latest is a heap with the function that comes last in the file on top.
+type latest []functionSpan
+
+func (h latest) Len() int           { return len(h) }
+func (h latest) Less(i, j int) bool { return h[i].function > h[j].function }
+func (h latest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *latest) Push(x any)        { *h = append(*h, x.(functionSpan)) }
+func (h *latest) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}

@@ -1,0 +1,81 @@
+package elfdwarf
+
+import "slices"
+
+// position is a place in the source.
+type position struct {
+	file, col uint16
+	line      uint32
+	approx    bool // the line is that of code before the address
+}
+
+// positionAt finds the row of the line table that covers the address; false where none does. scope is the start of the
+// innermost function's code around it: a line 0 is replaced by the line of code of the same file between the two. first
+// is set for a unit's first address, which is looked for without storing the rows. The unit is locked.
+func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
+	t := u.lineTableOf()
+	if !t.stored {
+		b := u.f.line.upTo(t.end)
+		if first {
+			s := rowSink{f: u.f, pc: addr}
+			t.run(b, &s)
+			if r := &s.last; !s.found {
+				return position{}, false
+			} else if r.line != 0 {
+				return position{file: r.file, line: r.line, col: r.col}, true
+			}
+		}
+		t.store(u.f, b)
+	}
+	i := t.sequenceAt(addr)
+	if i < 0 {
+		return position{}, false
+	}
+	return t.sequences[i].positionAt(t.rows, addr, scope), true
+}
+
+// sequenceAt is the number of the sequence that covers the address, or −1.
+func (t *lineTable) sequenceAt(addr uint64) int {
+	if t.overlap {
+		return slices.IndexFunc(t.sequences, func(s sequence) bool { return s.covers(addr) })
+	}
+	i, j := 0, len(t.sequences)
+	for i < j {
+		if h := int(uint(i+j) >> 1); t.sequences[h].lo <= addr {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i == 0 || addr >= t.sequences[i-1].hi {
+		return -1
+	}
+	return i - 1
+}
+
+func (s *sequence) positionAt(rows []row, addr, scope uint64) position {
+	rel := uint32(addr - s.lo)
+	i, j := int(s.first), int(s.last)
+	for i < j {
+		if h := int(uint(i+j) >> 1); rows[h].rel <= rel {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	i = max(i-1, int(s.first))
+	r := rows[i]
+	at := position{file: r.file, line: r.line, col: r.col}
+	if r.line != 0 {
+		return at
+	}
+	for end := s.lo + uint64(r.rel); i > int(s.first) && end > scope; {
+		i--
+		if before := rows[i]; before.line != 0 && before.file == r.file {
+			at.line, at.approx = before.line, true
+			break
+		}
+		end = s.lo + uint64(rows[i].rel)
+	}
+	return at
+}

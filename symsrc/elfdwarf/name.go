@@ -1,0 +1,73 @@
+package elfdwarf
+
+import (
+	"strings"
+)
+
+// name is a function's name.
+type name struct {
+	linkage   string // as the file has it
+	demangled string
+}
+
+// newName demangles a name of the file, without its symbol version.
+func newName(linkage []byte) *name {
+	n := &name{linkage: string(linkage)}
+	plain := n.linkage
+	if at := strings.IndexByte(plain, '@'); at > 0 {
+		plain = plain[:at]
+	}
+	n.demangled = demangle(plain)
+	return n
+}
+
+func demangle(name string) string { return name }
+
+// nameOf is the name of the function whose entry stands at die. The unit is locked.
+func (u *unit) nameOf(die int) *name {
+	if n, ok := u.names[die]; ok {
+		return n
+	}
+	if u.names == nil {
+		u.names = make(map[int]*name)
+	}
+	n := u.readName(die)
+	u.names[die] = n
+	return n
+}
+
+// maxOrigins bounds a chain of origins and specifications; real ones are three or four long.
+const maxOrigins = 16
+
+// readName follows the origins and the specifications of an entry, which may lead to other units, to the first linkage
+// name, or else the first name.
+func (u *unit) readName(die int) *name {
+	var plain []byte
+	var d attributes
+	for range maxOrigins {
+		if die < u.die || die >= u.end {
+			if u = u.f.unitOf(die); u == nil {
+				break
+			}
+		}
+		b := u.bytes()
+		code, p := uleb(b, die)
+		a, _ := u.abbrevs.find(code)
+		if a.tag == 0 || u.readEntry(b, p, a.read, &d) == past {
+			break
+		}
+		if s := u.text(&d, attrLinkageName); len(s) > 0 {
+			return newName(s)
+		}
+		if plain == nil {
+			plain = u.text(&d, attrName)
+		}
+		var ok bool
+		if die, ok = u.reference(&d, attrSpecification); !ok {
+			if die, ok = u.reference(&d, attrOrigin); !ok {
+				break
+			}
+		}
+	}
+	return newName(plain)
+}

@@ -1,0 +1,154 @@
+package elfdwarf
+
+// span is a range of addresses: lo ≤ a < hi.
+type span struct{ lo, hi uint64 }
+
+func (s span) covers(a uint64) bool { return a-s.lo < s.hi-s.lo }
+
+// Entries of .debug_rnglists (DWARF 5 §7.25).
+const (
+	rleEndOfList = iota
+	rleBaseAddressx
+	rleStartxEndx
+	rleStartxLength
+	rleOffsetPair
+	rleBaseAddress
+	rleStartEnd
+	rleStartLength
+)
+
+// ranges appends the addresses that an entry covers, without the ranges that the linker dropped. budget bounds the
+// list entries read, for many entries may name one long list.
+func (u *unit) ranges(d *attributes, budget *int, out []span) []span {
+	if d.has(attrLowPC) && d.has(attrHighPC) {
+		lo, ok := u.address(d, attrLowPC)
+		hi, isAddress := u.address(d, attrHighPC)
+		if !isAddress {
+			hi = lo + d.v[attrHighPC]
+		}
+		if !ok {
+			return out
+		}
+		return u.appendSpan(out, lo, hi)
+	}
+	if !d.has(attrRanges) {
+		return out
+	}
+	if u.version < 5 {
+		return u.rangeList(d.v[attrRanges], budget, out)
+	}
+	off := d.v[attrRanges]
+	if d.form[attrRanges] == formRnglistx {
+		base := u.root.number(attrRnglistsBase)
+		if off >= 1<<32 || base >= 1<<40 {
+			return out
+		}
+		size := int(u.offSize)
+		at := int(base) + int(off)*size
+		v, p := fixed(u.f.rnglists.upTo(at+size), at, size, u.big)
+		if p == past {
+			return out
+		}
+		off = base + v
+	}
+	return u.rnglist(off, budget, out)
+}
+
+func (u *unit) appendSpan(out []span, lo, hi uint64) []span {
+	if lo >= hi || u.f.dead(lo) {
+		return out
+	}
+	return append(out, span{lo, hi})
+}
+
+// prefetch is how much of a compressed list section is unpacked ahead of a list.
+const prefetch = 1 << 16
+
+// rangeList reads a list of .debug_ranges (DWARF 4 §2.17.3).
+func (u *unit) rangeList(off uint64, budget *int, out []span) []span {
+	s := &u.f.rangeLists
+	if off >= uint64(s.size) {
+		return out
+	}
+	b, p, base, size := s.upTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
+	select_ := ^uint64(0) >> (64 - 8*uint(size)) // in place of lo: hi is the new base
+	for ; *budget > 0; *budget-- {
+		if p+2*size > len(b) {
+			b = s.upTo(p + 16*prefetch)
+		}
+		var lo, hi uint64
+		lo, p = fixed(b, p, size, u.big)
+		hi, p = fixed(b, p, size, u.big)
+		switch {
+		case p == past, lo == 0 && hi == 0:
+			return out
+		case lo == select_:
+			base = hi
+		case lo == select_-1, u.f.dead(base) && base > 1: // dropped by the linker
+		default:
+			out = u.appendSpan(out, base+lo, base+hi)
+		}
+	}
+	return out
+}
+
+// rnglist reads a list of .debug_rnglists (DWARF 5 §2.17.3).
+func (u *unit) rnglist(off uint64, budget *int, out []span) []span {
+	s := &u.f.rnglists
+	if off >= uint64(s.size) {
+		return out
+	}
+	const longest = 1 + 2*10 // of an entry
+	b, p, base, size := s.upTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
+	for ; *budget > 0; *budget-- {
+		if p+longest > len(b) {
+			b = s.upTo(p + 16*prefetch)
+		}
+		if uint(p) >= uint(len(b)) {
+			return out
+		}
+		kind := b[p]
+		p++
+		var x, y uint64
+		ok1, ok2 := true, true
+		switch kind {
+		case rleBaseAddressx:
+			x, p = uleb(b, p)
+			base, ok1 = u.addrx(x)
+		case rleStartxEndx:
+			x, p = uleb(b, p)
+			y, p = uleb(b, p)
+			x, ok1 = u.addrx(x)
+			y, ok2 = u.addrx(y)
+		case rleStartxLength:
+			x, p = uleb(b, p)
+			y, p = uleb(b, p)
+			x, ok1 = u.addrx(x)
+			y += x
+		case rleOffsetPair:
+			x, p = uleb(b, p)
+			y, p = uleb(b, p)
+			if x, y = x+base, y+base; u.f.dead(base) && base > 1 {
+				continue
+			}
+		case rleBaseAddress:
+			base, p = fixed(b, p, size, u.big)
+		case rleStartEnd:
+			x, p = fixed(b, p, size, u.big)
+			y, p = fixed(b, p, size, u.big)
+		case rleStartLength:
+			x, p = fixed(b, p, size, u.big)
+			y, p = uleb(b, p)
+			y += x
+		default: // the end, or nothing known
+			return out
+		}
+		if p == past || !ok1 || !ok2 {
+			return out
+		}
+		if kind != rleBaseAddressx && kind != rleBaseAddress {
+			out = u.appendSpan(out, x, y)
+		}
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+package elfdwarf
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// Finder finds the files of a module. What it gives is not changed afterwards.
+type Finder interface {
+	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
+}
+
+// Limits of what a Source keeps: modules with open files, bytes of unpacked sections, and modules altogether.
+const (
+	maxOpen    = 64
+	maxInUse   = 2 << 30
+	maxModules = 1 << 14
+)
+
+// Source answers from ELF files on disk. It remembers the modules that it was asked for and keeps their files open.
+type Source struct {
+	finder Finder
+	clock  atomic.Int64 // counts questions, to know which module was used last
+
+	mu      sync.Mutex
+	modules map[symsrc.Module]*module
+}
+
+// NewSource answers from the files that the finder finds.
+func NewSource(f Finder) *Source {
+	return &Source{finder: f, modules: make(map[symsrc.Module]*module)}
+}
+
+// Frames answers one question. Where the file cannot be read the answer's Files tell why.
+func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
+	m := s.module(q.Module)
+	for {
+		m.mu.RLock()
+		if m.loaded && !m.stale() {
+			a := m.ask(q)
+			m.used.Store(s.clock.Add(1))
+			m.mu.RUnlock()
+			return a
+		}
+		m.mu.RUnlock()
+		if files, ok := s.load(ctx, m, q.Module); !ok {
+			return symsrc.Answer{Files: files}
+		}
+	}
+}
+
+// module is the entry of a module, loaded or not.
+func (s *Source) module(key symsrc.Module) *module {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.modules[key]
+	if m == nil {
+		if len(s.modules) >= maxModules {
+			for k, old := range s.modules {
+				if old.weight.Load() == 0 {
+					delete(s.modules, k)
+				}
+			}
+		}
+		m = &module{}
+		s.modules[key] = m
+	}
+	return m
+}
+
+// load finds and opens the module's files. It is false where the context ended before, which says nothing of the files.
+func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsrc.Files, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.loaded && !m.stale() {
+		return m.files, true
+	}
+	m.close()
+	files := s.finder.Find(ctx, key)
+	if files == nil {
+		files = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}
+	}
+	if ctx.Err() != nil && !files.Usable() {
+		return files, false
+	}
+	m.open(files, key.BuildID)
+	s.evict(m)
+	return files, true
+}
+
+// evict closes the files that were not used for the longest time, while there are too many.
+func (s *Source) evict(keep *module) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		open, inUse := 0, int64(0)
+		var oldest *module
+		for _, m := range s.modules {
+			w := m.weight.Load()
+			if w == 0 {
+				continue
+			}
+			open, inUse = open+1, inUse+w
+			if m != keep && (oldest == nil || m.used.Load() < oldest.used.Load()) {
+				oldest = m
+			}
+		}
+		if open <= maxOpen && inUse <= maxInUse || oldest == nil || !oldest.mu.TryLock() {
+			return
+		}
+		oldest.close()
+		oldest.mu.Unlock()
+	}
+}
+
+// checkEvery is how long an open file is taken to be the one on disk.
+const checkEvery = time.Second
+
+// module is what is known of one module. Questions hold mu for reading.
+type module struct {
+	used   atomic.Int64
+	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open
+
+	mu      sync.RWMutex
+	loaded  bool
+	files   *symsrc.Files
+	file    *File // that is asked: the debug file if there is one, with the other one behind it
+	opened  []openFile
+	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
+}
+
+type openFile struct {
+	*File
+	path string
+}
+
+// stale tells, about once a second, whether a file on disk has changed since it was opened.
+func (m *module) stale() bool {
+	if len(m.opened) == 0 {
+		return false
+	}
+	now := time.Now().UnixNano()
+	last := m.checked.Load()
+	if now-last < int64(checkEvery) || !m.checked.CompareAndSwap(last, now) {
+		return false
+	}
+	for _, f := range m.opened {
+		if f.changed(f.path) {
+			m.checked.Store(0) // whoever loads sees it too
+			return true
+		}
+	}
+	return false
+}
+
+// ask answers from the open files.
+func (m *module) ask(q symsrc.Addr) symsrc.Answer {
+	a := symsrc.Answer{Files: m.files}
+	if m.file == nil {
+		return a
+	}
+	if q.Kind == symsrc.Data {
+		if frame, ok := m.file.Data(q.Offset); ok {
+			a.Frames = []symsrc.Frame{frame}
+		}
+	} else {
+		a.Frames = m.file.Code(q.Offset)
+	}
+	if fault := m.file.fault.Load(); fault != nil && len(a.Frames) == 0 {
+		files := *m.files
+		m.fail(&files, m.opened[0].path, fault)
+		a.Files = &files
+	}
+	return a
+}
+
+// open opens the usable ones of the files, and where that fails says so in a copy.
+func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
+	m.files, m.loaded = files, true
+	m.checked.Store(time.Now().UnixNano())
+	debug := m.openOne(files.Debug, files.DebugStatus, want)
+	exe := m.openOne(files.Elf, files.ElfStatus, want)
+	if debug != nil && exe != nil && debug.id != exe.id {
+		m.fail(m.copyFiles(), files.Debug, mismatch(exe.id, debug.id))
+		m.opened[0].Close()
+		m.opened, debug = m.opened[1:], nil
+	}
+	m.file = exe
+	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug()) {
+		m.file = debug
+	}
+	weight := int64(0)
+	for _, f := range m.opened {
+		weight += int64(f.packed) + 1
+		for _, other := range m.opened {
+			if other != f {
+				f.other = other.File
+			}
+		}
+	}
+	m.weight.Store(weight)
+}
+
+// close gives up the files, so that the next question loads them anew.
+func (m *module) close() {
+	for _, f := range m.opened {
+		f.Close()
+	}
+	m.opened, m.file, m.loaded = nil, nil, false
+	m.weight.Store(0)
+}

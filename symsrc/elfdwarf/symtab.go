@@ -1,0 +1,238 @@
+package elfdwarf
+
+import (
+	"cmp"
+	"debug/elf"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// symbolTable is a symbol table of a file (gABI, "Symbol Table"). The first address is looked for in the raw table, the
+// second one sorts it.
+type symbolTable struct {
+	header
+	raw, names, xindex []byte // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
+	allocated          []bool // the sections that are in memory at run time
+
+	touched atomic.Bool
+	once    sync.Once
+	sorted  []symbol // one for each address
+	files   []fileSymbol
+	cache   []atomic.Pointer[name] // by index in sorted
+}
+
+// symbol is a symbol that may name an address.
+type symbol struct {
+	addr, size uint64
+	name       uint32 // its offset in the strings
+	index      uint32 // in the table
+	local      bool
+}
+
+// fileSymbol is the STT_FILE symbol that stands before the local symbols of a source file.
+type fileSymbol struct{ name, index uint32 }
+
+// symbolTable reads the table of a type; nil where there is none with any symbols.
+func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
+	for i := range f.sections {
+		s := &f.sections[i]
+		if s.typ != typ {
+			continue
+		}
+		raw, ok := f.contents(f.data, s)
+		if !ok || s.link >= uint32(len(f.sections)) {
+			return nil, corrupted("section %s lies outside of the file", s.name)
+		}
+		names, ok := f.contents(f.data, &f.sections[s.link])
+		if !ok {
+			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
+		}
+		t := &symbolTable{header: f.header, raw: raw, names: names, allocated: make([]bool, len(f.sections))}
+		if len(raw) < 2*t.entrySize() {
+			return nil, nil
+		}
+		for j := range f.sections {
+			x := &f.sections[j]
+			t.allocated[j] = x.flags&elf.SHF_ALLOC != 0
+			if x.typ == elf.SHT_SYMTAB_SHNDX && x.link == uint32(i) {
+				t.xindex, _ = f.contents(f.data, x)
+			}
+		}
+		return t, nil
+	}
+	return nil, nil
+}
+
+func (t *symbolTable) entrySize() int {
+	if t.is64 {
+		return elf.Sym64Size
+	}
+	return elf.Sym32Size
+}
+
+// each calls sym with every symbol that may name an address, and file with every STT_FILE symbol, in table order.
+func (t *symbolTable) each(sym func(*symbol), file func(fileSymbol)) {
+	size := t.entrySize()
+	for i, b := 1, t.raw; ; i++ {
+		if b = b[size:]; len(b) < size {
+			return
+		}
+		var s symbol
+		var info byte
+		var section uint64
+		v, _ := fixed(b, 0, 4, t.big)
+		s.name, s.index = uint32(v), uint32(i)
+		if t.is64 {
+			info = b[4]
+			section, _ = fixed(b, 6, 2, t.big)
+			s.addr, _ = fixed(b, 8, 8, t.big)
+			s.size, _ = fixed(b, 16, 8, t.big)
+		} else {
+			s.addr, _ = fixed(b, 4, 4, t.big)
+			s.size, _ = fixed(b, 8, 4, t.big)
+			info = b[12]
+			section, _ = fixed(b, 14, 2, t.big)
+		}
+		switch elf.SymType(info & 15) {
+		case elf.STT_FILE:
+			file(fileSymbol{s.name, s.index})
+			continue
+		case elf.STT_FUNC:
+			if t.machine == elf.EM_ARM {
+				s.addr &^= 1 // set for Thumb code
+			}
+		case elf.STT_NOTYPE, elf.STT_OBJECT, elf.STT_GNU_IFUNC:
+		default:
+			continue
+		}
+		if section == uint64(elf.SHN_XINDEX) {
+			section, _ = fixed(t.xindex, 4*i, 4, t.big)
+		} else if section >= uint64(elf.SHN_LORESERVE) {
+			continue
+		}
+		if section == 0 || section >= uint64(len(t.allocated)) || !t.allocated[section] || t.isMapping(s.name) {
+			continue
+		}
+		s.local = elf.SymBind(info>>4) == elf.STB_LOCAL
+		sym(&s)
+	}
+}
+
+// isMapping tells the symbols that only mark where code of one kind, or data, begins ($a, $t, $d, $x).
+func (t *symbolTable) isMapping(name uint32) bool {
+	switch t.machine {
+	case elf.EM_ARM, elf.EM_AARCH64, elf.EM_RISCV:
+	default:
+		return false
+	}
+	b := t.names
+	if uint64(name)+1 >= uint64(len(b)) || b[name] == 0 {
+		return true
+	}
+	if b[name] != '$' {
+		return false
+	}
+	switch b[name+1] {
+	case 'd':
+		return true
+	case 'a', 't':
+		return t.machine == elf.EM_ARM
+	case 'x':
+		return t.machine != elf.EM_ARM
+	}
+	return false
+}
+
+// sort orders the symbols for binary search. Of several at one address the largest is kept, then the last in the table.
+func (t *symbolTable) sort() {
+	all := make([]symbol, 0, len(t.raw)/t.entrySize())
+	t.each(func(s *symbol) { all = append(all, *s) }, func(f fileSymbol) { t.files = append(t.files, f) })
+	slices.SortFunc(all, func(a, b symbol) int {
+		if a.addr != b.addr {
+			return cmp.Compare(a.addr, b.addr)
+		}
+		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.index, b.index))
+	})
+	n := 0
+	for i := range all {
+		if i+1 == len(all) || all[i+1].addr != all[i].addr {
+			all[n] = all[i]
+			n++
+		}
+	}
+	t.sorted = slices.Clip(all[:n])
+	t.cache = make([]atomic.Pointer[name], n)
+}
+
+// covering is what a symbol says of an address.
+type covering struct {
+	name  *name
+	start uint64
+	file  []byte // of a local symbol
+}
+
+// at finds the symbol that covers the address: the nearest one at or below it. One without a size goes on to the next;
+// one that ends before the address leaves it without a name.
+func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
+	if t.touched.CompareAndSwap(false, true) {
+		return t.scan(addr)
+	}
+	t.once.Do(t.sort)
+	i, j := 0, len(t.sorted)
+	for i < j {
+		if h := int(uint(i+j) >> 1); t.sorted[h].addr <= addr {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i--; i < 0 || !t.sorted[i].covers(addr) {
+		return c, false
+	}
+	s := &t.sorted[i]
+	c.start = s.addr
+	if c.name = t.cache[i].Load(); c.name == nil {
+		c.name = t.nameOf(s)
+		t.cache[i].Store(c.name)
+	}
+	if s.local {
+		k, _ := slices.BinarySearchFunc(t.files, s.index, func(f fileSymbol, index uint32) int { return cmp.Compare(f.index, index) })
+		if k > 0 {
+			c.file = t.str(t.files[k-1].name)
+		}
+	}
+	return c, true
+}
+
+// scan does at's work without a sorted table.
+func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
+	var best symbol
+	var file, bestFile fileSymbol
+	t.each(func(s *symbol) {
+		if s.addr <= addr && (best.index == 0 || s.addr > best.addr || s.addr == best.addr && s.size >= best.size) {
+			best, bestFile = *s, file
+		}
+	}, func(f fileSymbol) { file = f })
+	if best.index == 0 || !best.covers(addr) {
+		return c, false
+	}
+	c = covering{name: t.nameOf(&best), start: best.addr}
+	if best.local && bestFile.index != 0 {
+		c.file = t.str(bestFile.name)
+	}
+	return c, true
+}
+
+// covers tells whether a symbol at or below the address reaches it.
+func (s *symbol) covers(addr uint64) bool { return s.size == 0 || addr-s.addr < s.size }
+
+func (t *symbolTable) nameOf(s *symbol) *name { return newName(t.str(s.name)) }
+
+func (t *symbolTable) str(off uint32) []byte {
+	p := skipString(t.names, int(off))
+	if p == past {
+		return nil
+	}
+	return t.names[off : p-1]
+}

@@ -1,0 +1,170 @@
+package elfdwarf
+
+import (
+	"slices"
+	"sync"
+)
+
+// Unit types of DWARF 5 §7.5.1.
+const (
+	unitCompile      = 1
+	unitType         = 2
+	unitPartial      = 3
+	unitSkeleton     = 4
+	unitSplitCompile = 5
+	unitSplitType    = 6
+)
+
+// unit is one unit of .debug_info. Its header and root entry are read when it is made and do not change; what is built
+// later for look-ups is guarded by mu.
+type unit struct {
+	f *File
+	layout
+	typ      uint8
+	off, end int // in .debug_info
+	die      int // where the root entry stands
+	abbrevs  *abbrevs
+	tag      uint16
+	root     attributes
+	base     uint64 // that offsets in range lists are added to
+
+	mu        sync.Mutex
+	touched   bool
+	lines     *lineTable
+	functions *functionIndex
+	names     map[int]*name // by the entry that is named
+	compDir   []byte
+}
+
+// readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
+// where the header is cut off or of an unknown version; then end is past, or where the next unit stands.
+func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
+	*u = unit{f: f, off: off, end: past}
+	if off < 0 || off >= f.info.size {
+		return 0, false
+	}
+	c := &cursor{b: f.info.upTo(off + 64), p: off, big: f.big}
+	n, offSize := c.length()
+	if !c.ok() || n > uint64(f.info.size-c.p) {
+		return 0, false
+	}
+	u.end = c.p + int(n)
+	u.offSize, u.big = uint8(offSize), f.big
+	u.version = c.u16()
+	if u.version < 2 || u.version > 5 {
+		return 0, false
+	}
+	u.typ = unitCompile
+	if u.version >= 5 {
+		u.typ, u.addrSize = c.u8(), c.u8()
+		abbrevs = c.uint(offSize)
+		switch u.typ {
+		case unitSkeleton, unitSplitCompile:
+			c.skip(8)
+		case unitType, unitSplitType:
+			c.skip(8 + uint64(offSize))
+		}
+	} else {
+		abbrevs = c.uint(offSize)
+		u.addrSize = c.u8()
+	}
+	u.die = c.p
+	validSize := u.addrSize == 2 || u.addrSize == 4 || u.addrSize == 8
+	return abbrevs, c.ok() && u.die < u.end && validSize
+}
+
+// unitAt is the unit whose header stands at off; nil where there is no good one. Only code lies in it that a look-up
+// may find: type units are none.
+func (f *File) unitAt(off int) *unit {
+	f.mu.Lock()
+	u, ok := f.units[off]
+	f.mu.Unlock()
+	if ok {
+		return u
+	}
+	u = f.openUnit(off)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if other, ok := f.units[off]; ok {
+		return other
+	}
+	f.units[off] = u
+	return u
+}
+
+func (f *File) openUnit(off int) *unit {
+	u := &unit{}
+	table, ok := f.readUnitHeader(u, off)
+	if !ok || f.info.upTo(u.end) == nil {
+		return nil
+	}
+	u.abbrevs = f.abbrevsAt(table, u.layout)
+	b := u.bytes()
+	code, p := uleb(b, u.die)
+	d, _ := u.abbrevs.find(code)
+	if d.tag == 0 {
+		return nil
+	}
+	u.tag = d.tag
+	if u.readEntry(b, p, d.read, &u.root) == past {
+		return nil
+	}
+	u.base, _ = u.address(&u.root, attrLowPC)
+	return u
+}
+
+// bytes is .debug_info up to the unit's end, so that positions in it are those in the section.
+func (u *unit) bytes() []byte { return u.f.info.upTo(u.end) }
+
+// abbrevsAt is the abbreviation table at off, shared by the units that name it.
+func (f *File) abbrevsAt(off uint64, l layout) *abbrevs {
+	key := abbrevKey{off, l}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.abbrevTables[key]
+	if t == nil {
+		t = newAbbrevs(f.abbrev.all(), off, l)
+		f.abbrevTables[key] = t
+	}
+	return t
+}
+
+// unitOffsets are the positions of all units of .debug_info, in order.
+func (f *File) unitOffsets() []int {
+	f.offsetsOnce.Do(func() {
+		for off := 0; off < f.info.size; {
+			c := &cursor{b: f.info.upTo(off + 12), p: off, big: f.big}
+			n, _ := c.length()
+			if !c.ok() || n == 0 || n > uint64(f.info.size-c.p) {
+				break
+			}
+			f.offsets = append(f.offsets, off)
+			off = c.p + int(n)
+		}
+	})
+	return f.offsets
+}
+
+// unitOf is the unit that the entry at off belongs to; nil where there is none.
+func (f *File) unitOf(off int) *unit {
+	offsets := f.unitOffsets()
+	i, found := slices.BinarySearch(offsets, off)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	if u := f.unitAt(offsets[i]); u != nil && off >= u.die && off < u.end {
+		return u
+	}
+	return nil
+}
+
+// compDirectory is the unit's compilation directory. The unit is locked.
+func (u *unit) compDirectory() []byte {
+	if u.compDir == nil {
+		u.compDir = append([]byte{}, u.text(&u.root, attrCompDir)...)
+	}
+	return u.compDir
+}

@@ -1,0 +1,98 @@
+package elfdwarf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"qss-filter/symsrc"
+)
+
+// Limits of what compressed sections may unpack to, for one section and for all of a file. DEFLATE packs 1032 to 1 at
+// best.
+const (
+	maxRatio    = 1100
+	maxUnpacked = 4 << 30
+)
+
+// load sets s to the contents b of the section h, whatever its packing is. budget is what the file's sections may still
+// unpack to.
+func (s *section) load(h *header, sh *sectionHeader, b []byte, budget *int) error {
+	var (
+		size   uint64
+		method elf.CompressionType
+		packed []byte
+	)
+	switch {
+	case sh.flags&elf.SHF_COMPRESSED != 0: // gABI, "Compression Header"
+		c := &cursor{b: b, big: h.big}
+		method = elf.CompressionType(c.u32())
+		if h.is64 {
+			c.skip(4)
+		}
+		size = c.uint(h.word())
+		c.skip(uint64(h.word()))
+		if !c.ok() {
+			return corrupted("section %s: compression header is cut off", sh.name)
+		}
+		packed = b[c.p:]
+	case len(b) >= 12 && string(b[:4]) == "ZLIB" && len(sh.name) > 2 && sh.name[:2] == ".z":
+		method, size, packed = elf.COMPRESS_ZLIB, binary.BigEndian.Uint64(b[4:]), b[12:]
+	default:
+		s.plain(b)
+		return nil
+	}
+	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(*budget) {
+		return corrupted("section %s: %d bytes are to unpack to %d", sh.name, len(packed), size)
+	}
+	*budget -= int(size)
+	s.size = int(size)
+	switch method {
+	case elf.COMPRESS_ZLIB:
+		s.unpack = unzlib(packed, int(size))
+	case elf.COMPRESS_ZSTD:
+		s.unpack = unzstd(packed, int(size))
+	default:
+		return &StatusError{symsrc.UnsupportedCompressed, fmt.Errorf("section %s: compression %d", sh.name, method)}
+	}
+	return nil
+}
+
+var errSize = errors.New("unpacks to another size than it says")
+
+// unzlib unpacks a zlib stream (RFC 1950).
+func unzlib(packed []byte, size int) unpacker {
+	return func(int) ([]byte, int, error) {
+		z, err := zlib.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, 0, err
+		}
+		out := make([]byte, size)
+		if _, err := io.ReadFull(z, out); err != nil {
+			return nil, 0, err
+		}
+		return out, size, nil
+	}
+}
+
+// unzstd unpacks a zstd frame (RFC 8878) in the caller's goroutine, which is the one that can bear a memory fault.
+func unzstd(packed []byte, size int) unpacker {
+	return func(int) ([]byte, int, error) {
+		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(size)+1<<20))
+		if err != nil {
+			return nil, 0, err
+		}
+		defer z.Close()
+		out, err := z.DecodeAll(packed, make([]byte, 0, size))
+		if err == nil && len(out) != size {
+			err = errSize
+		}
+		return out, len(out), err
+	}
+}
