@@ -1,0 +1,20 @@
+package filter
+
+import "golang.org/x/sys/cpu"
+
+var haveAVX2 = cpu.X86.HasAVX2
+
+// pairAVX2 looks at p[:n] 32 positions at a time and gives the first that holds a pair of the tables, or the first
+// position that it did not look at, since the vector would have reached past the end.
+//
+//go:noescape
+func pairAVX2(p *byte, n int, table *[64]byte) int
+
+// findPair gives the offset of the first two bytes that begin an anchor's pair, or len(b).
+func findPair(b []byte, s *anchorScan) int {
+	i := 0
+	if haveAVX2 && len(b) >= 64 {
+		i = pairAVX2(&b[0], len(b), &s.table)
+	}
+	return i + findPairPortable(b[i:], s)
+}

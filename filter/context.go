@@ -1,0 +1,116 @@
+package filter
+
+import (
+	"bytes"
+	"fmt"
+
+	"qss-filter/ctxstate"
+	"qss-filter/markup"
+)
+
+// context handles a line on which context elements stand alone: they take effect, and the line is folded. ok is false
+// where anything else stands on the line, or an element is malformed: then nothing has happened yet.
+func (f *Filter) context(dst []byte, p *process, body, end []byte) (out []byte, ok bool) {
+	f.parse(body)
+	pos := 0
+	for i := range f.elems {
+		e := &f.elems[i]
+		if !e.Contextual() || len(bytes.TrimSpace(body[pos:e.Start])) > 0 {
+			return dst, false
+		}
+		pos = e.End
+	}
+	if len(f.elems) == 0 || len(bytes.TrimSpace(body[pos:])) > 0 {
+		return dst, false
+	}
+	indent := body[:f.elems[0].Start]
+	for i := range f.elems {
+		e := &f.elems[i]
+		effect, m, r, err := f.apply(p, &e.Element)
+		if err != nil {
+			f.malformed(body, err)
+			dst = f.fold.flush(dst)
+			dst = append(dst, indent...)
+			dst = append(dst, body[e.Start:e.End]...)
+			dst = append(dst, end...)
+			continue
+		}
+		switch effect {
+		case markup.Module:
+			dst = f.fold.define(dst, m, indent, end)
+		case markup.MMap:
+			dst = f.fold.add(dst, m, r, indent, end)
+		case markup.Reset:
+			dst = f.fold.flush(dst)
+			dst = append(dst, indent...)
+			dst = appendReset(dst, &e.Element)
+			dst = append(dst, end...)
+		}
+	}
+	return dst, true
+}
+
+// apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
+func (f *Filter) apply(p *process, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
+	switch e.Tag {
+	case markup.Reset:
+		if !p.space.Reset() {
+			return markup.Unknown, nil, r, nil
+		}
+		return markup.Reset, nil, r, nil
+	case markup.Module:
+		def, err := markup.ParseModule(e)
+		if err != nil {
+			return 0, nil, r, err
+		}
+		if old := p.space.AddModule(def); old != nil {
+			f.warn("duplicate module", fmt.Sprintf("line %d: module ID %#x defined again, was %q: the newest definition counts",
+				f.line, def.ID, old.Name))
+		}
+		m, _ := p.space.Module(def.ID)
+		return markup.Module, m, r, nil
+	}
+	def, err := markup.ParseMMap(e)
+	if err != nil {
+		return 0, nil, r, err
+	}
+	at, err := p.space.AddMMap(def)
+	if err != nil {
+		return 0, nil, r, &markup.FieldError{Offset: e.Start, Msg: err.Error()}
+	}
+	return markup.MMap, at.Module, mapped{def.Start, def.Start + def.Size - 1, def.Mode}, nil
+}
+
+func appendReset(dst []byte, e *markup.Element) []byte {
+	dst = append(dst, "[[[reset"...)
+	if e.Body != nil {
+		dst = append(append(dst, ':'), e.Body...)
+	}
+	return append(dst, "]]]"...)
+}
+
+// effect lets a context element that stays as it is take effect all the same.
+func (f *Filter) effect(p *process, text []byte, e *element) {
+	if !e.Contextual() {
+		return
+	}
+	if _, _, _, err := f.apply(p, &e.Element); err != nil {
+		f.malformed(text, err)
+	}
+}
+
+// contextInPlace writes a context element that shares its line with other text.
+func (f *Filter) contextInPlace(dst []byte, p *process, text []byte, e *element) []byte {
+	effect, m, r, err := f.apply(p, &e.Element)
+	if err != nil {
+		f.malformed(text, err)
+		return append(dst, text[e.Start:e.End]...)
+	}
+	switch effect {
+	case markup.Module:
+		return appendModule(dst, m, true, nil)
+	case markup.MMap:
+		return appendModule(dst, m, false, []mapped{r})
+	}
+	return appendReset(dst, &e.Element)
+}

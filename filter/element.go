@@ -1,0 +1,192 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"qss-filter/filter/prefix"
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// element is a markup element of the line at hand with its parsed fields; of those only the tag's own are set.
+type element struct {
+	markup.Element
+	bt   markup.BTFields
+	addr uint64
+	typ  markup.PCType
+	// keep is set where the element stays as it is: malformed, or of a tag that is not interpreted.
+	keep bool
+}
+
+// markup handles a line that holds `{{{` or `<<<`.
+func (f *Filter) markup(ctx context.Context, dst []byte, p *process, body, end []byte) []byte {
+	if len(end) > 0 && f.opt.Style != Append {
+		if out, ok := f.context(dst, p, body, end); ok {
+			return out
+		}
+	}
+	return f.text(ctx, f.fold.flush(dst), p, body, end)
+}
+
+// parse fills f.elems with the elements of a text.
+func (f *Filter) parse(text []byte) {
+	f.elems = f.elems[:0]
+	for from := 0; ; {
+		e, ok := markup.Next(text, from)
+		if !ok {
+			return
+		}
+		from = e.End
+		f.elems = append(f.elems, f.readFields(text, e))
+	}
+}
+
+// readFields reads the fields of a presentation element; those of a context element are read when it takes effect.
+func (f *Filter) readFields(text []byte, e markup.Element) element {
+	el := element{Element: e}
+	var err error
+	switch e.Tag {
+	case markup.BT:
+		el.bt, err = e.BT()
+		el.addr, el.typ = el.bt.Addr, el.bt.Type
+	case markup.PC:
+		var pc markup.PCFields
+		pc, err = e.PC()
+		el.addr, el.typ = pc.Addr, pc.Type
+	case markup.Data:
+		el.addr, err = e.Data()
+	case markup.Symbol, markup.Reset, markup.Module, markup.MMap:
+	default:
+		el.keep = true
+	}
+	if err != nil {
+		el.keep = true
+		f.malformed(text, err)
+	}
+	return el
+}
+
+// malformed tells of a bad element: line, column, and a caret under it. Once per cause, since a log repeats itself.
+func (f *Filter) malformed(text []byte, err error) {
+	cause := err.Error()
+	var fe *markup.FieldError
+	if errors.As(err, &fe) {
+		cause = fe.Msg
+	}
+	f.warn(cause, markup.Explain(f.line, text, err))
+}
+
+// elements writes a text with its elements in readable form. ok is false where it holds no element.
+func (f *Filter) elements(ctx context.Context, dst []byte, p *process, s segment) (out []byte, ok bool) {
+	f.parse(s.text)
+	if len(f.elems) == 0 {
+		return dst, false
+	}
+	elems := append([]element(nil), f.elems...)
+	restore := f.colour
+	defer func() { f.colour = restore }()
+	if i := frameElement(s.text, elems); i >= 0 {
+		return f.frameLine(ctx, dst, p, s, elems, i), true
+	}
+	dst = f.inPlace(ctx, dst, p, s, elems, 0, len(s.text))
+	if f.opt.Style == Append {
+		for i := range elems {
+			if e := &elems[i]; !e.keep && !e.Contextual() {
+				dst = f.elementBelow(ctx, dst, p, s, e)
+			}
+		}
+	}
+	return dst, true
+}
+
+// frameElement gives the bt element that makes the text a frame line: the only one, with nothing before it but a
+// logger's prefix. −1 where there is none.
+func frameElement(text []byte, elems []element) int {
+	found := -1
+	for i := range elems {
+		if elems[i].Tag != markup.BT || elems[i].keep {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	if found >= 0 {
+		if _, ok := prefix.Split(text, elems[found].Start); !ok {
+			return -1
+		}
+	}
+	return found
+}
+
+// inPlace writes text[from:to] with every element in its place replaced.
+func (f *Filter) inPlace(ctx context.Context, dst []byte, p *process, s segment, elems []element, from, to int) []byte {
+	pos := from
+	for i := range elems {
+		e := &elems[i]
+		if e.Start < from || e.End > to {
+			continue
+		}
+		dst = append(dst, s.text[pos:e.Start]...)
+		f.followColour(s.text[pos:e.Start])
+		pos = e.End
+		raw := s.text[e.Start:e.End]
+		if e.keep || f.opt.Style == Append {
+			f.effect(p, s.text, e)
+			dst = append(dst, raw...)
+			continue
+		}
+		dst = f.added(dst, s, func(b []byte) []byte { return f.replaced(ctx, b, p, s.text, e) })
+	}
+	return append(dst, s.text[pos:to]...)
+}
+
+// elementBelow adds what an element stands for below the text that it stays in.
+func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *process, s segment, e *element) []byte {
+	raw := s.text[e.Start:e.End]
+	text := f.replaced(ctx, nil, p, s.text, e)
+	if bytes.HasPrefix(text, raw) || len(text) == 0 {
+		return dst
+	}
+	return f.below(dst, s, func(b []byte) []byte { return append(b, text...) })
+}
+
+// replaced writes the readable form of one element, or the element itself where nothing is known.
+func (f *Filter) replaced(ctx context.Context, dst []byte, p *process, text []byte, e *element) []byte {
+	raw := text[e.Start:e.End]
+	switch e.Tag {
+	case markup.Symbol:
+		name := string(e.Symbol())
+		return f.appendFunc(dst, &symsrc.Frame{Func: symsrc.DemangleType(symsrc.Demangle(name))})
+	case markup.Reset, markup.Module, markup.MMap:
+		return f.contextInPlace(dst, p, text, e)
+	case markup.Data:
+		a := f.askMarkup(ctx, p, e.addr, symsrc.Data)
+		a.count()
+		if len(a.frames) == 0 {
+			return f.unresolved(dst, raw, e.addr, a)
+		}
+		return f.appendVariable(dst, &a.frames[0])
+	case markup.PC:
+		addr := e.addr - f.markupBack(p, e.typ, true)
+		a := f.askMarkup(ctx, p, addr, symsrc.Code)
+		a.count()
+		if len(a.frames) == 0 {
+			return f.unresolved(dst, raw, addr, a)
+		}
+		dst = f.appendFunc(dst, &a.frames[0])
+		dst = append(dst, '[')
+		dst = f.appendFile(dst, &a.frames[0])
+		return append(dst, ']')
+	}
+	addr := e.addr - f.markupBack(p, e.typ, false)
+	a := f.askMarkup(ctx, p, addr, symsrc.Code)
+	a.count()
+	if len(a.frames) == 0 {
+		return f.unresolved(dst, raw, addr, a)
+	}
+	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a), e)
+}

@@ -1,0 +1,164 @@
+package filter
+
+import (
+	"context"
+	"strconv"
+
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// frameLine writes a text that is one frame of a backtrace: a line per function, innermost first, each with what stands
+// before and behind the element.
+func (f *Filter) frameLine(ctx context.Context, dst []byte, p *process, s segment, elems []element, at int) []byte {
+	e := &elems[at]
+	colour := f.colour
+	before := f.inPlace(ctx, nil, p, s, elems, 0, e.Start)
+	addr := e.addr - f.markupBack(p, e.typ, false)
+	a := f.askMarkup(ctx, p, addr, symsrc.Code)
+	a.count()
+	after := f.inPlace(ctx, nil, p, s, elems, e.End, len(s.text))
+	f.colour = colour
+	f.followColour(s.text[:e.Start])
+	if len(a.frames) == 0 && (a.mod == nil || f.opt.Style != Annotate) {
+		dst = append(append(dst, before...), s.text[e.Start:e.End]...)
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
+		return append(dst, after...)
+	}
+	n := e.bt.Num
+	if f.opt.Renumber == RenumberAlways {
+		n = p.stack.number(n)
+		p.stack.insert(max(0, len(a.frames)-1))
+	}
+	if f.opt.Style == Append {
+		dst = append(dst, s.text...)
+	}
+	for i := range max(1, len(a.frames)) {
+		if f.opt.Style == Append {
+			dst = f.below(dst, s, func(b []byte) []byte { return f.bareElement(b, e, a, i, n) })
+			continue
+		}
+		if i > 0 {
+			dst = append(dst, s.sep...)
+		}
+		dst = append(dst, before...)
+		dst = f.added(dst, s, func(b []byte) []byte {
+			if f.opt.Style == Replace {
+				return f.bareElement(b, e, a, i, n)
+			}
+			return f.appendBacktrace(b, e, a, i, n, addr)
+		})
+		dst = append(dst, after...)
+	}
+	return dst
+}
+
+// bareElement writes `#N addr in func file:line`, with the address as logged.
+func (f *Filter) bareElement(dst []byte, e *element, a *answer, i int, n uint64) []byte {
+	return f.appendBare(dst, f.elementNumber(nil, a, i, n), e.bt.AddrText, &a.frames[i])
+}
+
+// elementNumber writes the number of a function: `N.K` for the inlined ones unless numbers count on.
+func (f *Filter) elementNumber(dst []byte, a *answer, i int, n uint64) []byte {
+	if f.opt.Renumber == RenumberAlways {
+		return strconv.AppendUint(dst, n+uint64(i), 10)
+	}
+	dst = strconv.AppendUint(dst, n, 10)
+	if i < len(a.frames)-1 {
+		dst = append(dst, '.')
+		dst = strconv.AppendInt(dst, int64(i+1), 10)
+	}
+	return dst
+}
+
+// appendBacktrace writes one function in llvm-symbolizer's layout, `#N` right-aligned to six columns and `.K` left-
+// aligned to three:
+//
+//	#0.1  0x0000000000011150 step_inner /src/tiny_inl.h:5:13 (libtiny.so+0x1150)
+//	#0    0x0000000000011150 tiny_work /src/tiny.c:12:11 (libtiny.so+0x1150)
+//
+// A frame without an answer is `#N addr (name+0xrel) (BuildId: id)`: a later run with more symbols can resolve that.
+func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, addr uint64) []byte {
+	var digits [24]byte
+	number := f.elementNumber(digits[:0], a, i, n)
+	whole := len(strconv.AppendUint(nil, n, 10))
+	if f.opt.Renumber == RenumberAlways {
+		whole = len(number)
+	}
+	for k := whole + 1; k < 6; k++ {
+		dst = append(dst, ' ')
+	}
+	dst = append(dst, '#')
+	dst = append(dst, number...)
+	for k := len(number) - whole; k < 3; k++ {
+		dst = append(dst, ' ')
+	}
+	dst = append(dst, ' ')
+	dst = appendAddress(dst, addr)
+	dst = append(dst, ' ')
+	if len(a.frames) > 0 {
+		dst = append(dst, f.place(a, i)...)
+		if fr := &a.frames[i]; fr.File == "" && len(a.frames) == 1 {
+			// In this layout a name alone would be read as one that still lacks its place.
+			dst = append(dst, " ??:0"...)
+		}
+		dst = append(dst, ' ')
+	}
+	dst = append(dst, '(')
+	dst = append(dst, a.mod.Name...)
+	dst = append(dst, "+0x"...)
+	dst = strconv.AppendUint(dst, a.off, 16)
+	dst = append(dst, ')')
+	if len(a.frames) == 0 {
+		dst = a.mod.appendID(dst)
+	}
+	dst = f.appendReason(dst, a)
+	if i == max(1, len(a.frames))-1 {
+		dst = f.appendMessage(dst, e)
+	}
+	return dst
+}
+
+// appendAddress writes an address as 0x and 16 digits.
+func appendAddress(dst []byte, addr uint64) []byte {
+	const hexDigits = "0123456789abcdef"
+	dst = append(dst, '0', 'x')
+	for k := 60; k >= 0; k -= 4 {
+		dst = append(dst, hexDigits[addr>>k&15])
+	}
+	return dst
+}
+
+// appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
+func (f *Filter) appendMessage(dst []byte, e *element) []byte {
+	if e.Tag == markup.BT && len(e.bt.Message) > 0 {
+		dst = append(append(dst, ' '), e.bt.Message...)
+	}
+	return dst
+}
+
+// unresolved writes an element of a sentence of which no name is known: where its module is known, the address and
+// where it lies in the module; else the element as it is.
+func (f *Filter) unresolved(dst, raw []byte, addr uint64, a *answer) []byte {
+	if a.mod == nil || f.opt.Style != Annotate {
+		return f.appendReason(append(dst, raw...), a)
+	}
+	dst = appendAddress(dst, addr)
+	dst = append(dst, " ("...)
+	dst = append(dst, a.mod.Name...)
+	dst = append(dst, "+0x"...)
+	dst = strconv.AppendUint(dst, a.off, 16)
+	dst = append(dst, ')')
+	dst = a.mod.appendID(dst)
+	return f.appendReason(dst, a)
+}
+
+// appendVariable writes `name` or `name+0x10`.
+func (f *Filter) appendVariable(dst []byte, fr *symsrc.Frame) []byte {
+	dst = f.appendFunc(dst, fr)
+	if fr.Offset > 0 {
+		dst = append(dst, "+0x"...)
+		dst = strconv.AppendUint(dst, fr.Offset, 16)
+	}
+	return dst
+}

@@ -1,0 +1,217 @@
+// Package filter is the pipeline: lines of a log in, annotated lines out.
+//
+//	Run: chunks → lines → Line → write
+//	Line: prefix.Split → markup.Next | frame.Find → ctxstate.Resolve → symsrc.Source → render
+//
+// Run searches large chunks for anchors, the few byte strings without which a line can mean nothing, and copies what
+// lies between them. Only a line with an anchor reaches Line. Whatever complete lines have arrived are written before
+// the next read; a line that is not understood leaves byte for byte as it came.
+//
+//	lines.go    reads; lines of any length; tells when the input pauses
+//	anchor.go   the vector search over a chunk
+//	element.go  a line with symbolizer markup
+//	fold.go     context elements, folded into one line per module
+//	text.go     a line with frames of other formats
+//	json.go     frames inside the strings of a line that is a JSON object
+//	stack.go    frame numbers
+//	adjust.go   return address or exact address
+//	resolve.go  module and address → answer, remembered with its finished text
+//	render.go   answer → text
+//	summary.go  what could not be resolved, and why
+package filter
+
+import (
+	"bytes"
+	"context"
+
+	"qss-filter/ctxstate"
+	"qss-filter/filter/frame"
+	"qss-filter/sgr"
+	"qss-filter/symsrc"
+)
+
+// Style tells what becomes of a frame's line.
+type Style uint8
+
+const (
+	// Annotate writes the answer into the frame.
+	Annotate Style = iota
+	// Append keeps the line and adds one line per function below it.
+	Append
+	// Replace puts `#N addr in func file:line` in the frame's place.
+	Replace
+)
+
+// Renumber tells what becomes of the numbers of frames when inlined functions take lines of their own.
+type Renumber uint8
+
+const (
+	// RenumberAuto counts on over inlined functions in the `#N addr (elf+off)` family and writes `#N.1` in markup.
+	RenumberAuto Renumber = iota
+	// RenumberAlways counts on everywhere.
+	RenumberAlways
+	// RenumberNever keeps the log's numbers: inlined functions are `#N.1`, `#N.2`, … everywhere.
+	RenumberNever
+)
+
+// Adjust tells how a logged address is taken.
+type Adjust uint8
+
+const (
+	// AdjustAuto decides by evidence in the log: suffix, header, format.
+	AdjustAuto Adjust = iota
+	// AdjustNone takes every address as it stands.
+	AdjustNone
+	// AdjustRA takes every address for a return address, unless the log marks it as exact.
+	AdjustRA
+)
+
+// Options say what a Filter does. The zero value of all but Symbols is the default.
+type Options struct {
+	// Symbols answers for addresses.
+	Symbols  symsrc.Source
+	Style    Style
+	Renumber Renumber
+	Adjust   Adjust
+	// Palette colours what the filter writes; nil writes none.
+	Palette *sgr.Palette
+	// Explain adds the reason behind a frame that could not be resolved.
+	Explain bool
+	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
+	Warn func(message string)
+}
+
+// Filter carries the state of one stream. It is for one goroutine.
+type Filter struct {
+	opt   Options
+	scan  *anchorScan
+	state *ctxstate.State
+	procs map[string]*process
+	fold  fold
+	memo  memo
+	said  map[string]bool
+
+	// line is the number of the line at hand, from 1.
+	line int
+	// colour is the log's own SGR state at the place reached; followed only where Palette colours our text.
+	colour sgr.State
+	// Scratch memory, kept from line to line.
+	strip    []byte
+	stripPos []int32
+	frame    frame.Frame
+	frames   []frame.Frame
+	elems    []element
+	intern   []byte
+}
+
+// process is what the filter keeps of one process of the log, beside its address space.
+type process struct {
+	space   *ctxstate.Process
+	stack   stack
+	emitter emitter
+}
+
+// New makes a filter. Options.Symbols must be set.
+func New(o Options) *Filter {
+	f := &Filter{opt: o, state: ctxstate.New(), procs: map[string]*process{}, said: map[string]bool{}}
+	f.memo.init()
+	f.rescan()
+	return f
+}
+
+// rescan chooses the anchors for the state the filter is in.
+func (f *Filter) rescan() {
+	set := always
+	if f.opt.Palette != nil {
+		set |= colouring
+	}
+	if p := f.procs[""]; p != nil && p.stack.shift > 0 {
+		set |= renumbering
+	}
+	if f.scan == nil || f.scan.set != set {
+		f.scan = newAnchorScan(set)
+	}
+}
+
+// process gives what is kept of the process with that key.
+func (f *Filter) process(key string) *process {
+	p := f.procs[key]
+	if p == nil {
+		p = &process{space: f.state.Process(key)}
+		f.procs[key] = p
+	}
+	return p
+}
+
+// Line appends the annotated form of one line to dst. The line comes with its end ("\n", "\r\n", or none for the last
+// one) and the annotated form has its own: a frame with inlined functions becomes several lines, and a context element
+// alone on its line none at all, since it is folded with those that follow and comes out before the next other line,
+// or with Flush.
+func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
+	f.line++
+	body, end := cutEnd(line)
+	p := f.process("")
+	p.emitter.note(body)
+	switch {
+	case hasMarkup(body):
+		dst = f.markup(ctx, dst, p, body, end)
+	case frame.Candidate(body, p.stack.shift > 0):
+		dst = f.fold.flush(dst)
+		dst = f.text(ctx, dst, p, body, end)
+	default:
+		dst = f.fold.flush(dst)
+		dst = append(dst, line...)
+	}
+	p.emitter.over(body)
+	f.followColour(line)
+	return dst
+}
+
+// settled tells whether the beginning of a line means the same whatever follows it.
+func (f *Filter) settled(begin []byte) bool {
+	for _, mark := range [][2]string{{"{{{", "}}}"}, {"<<<", ">>>"}} {
+		open := bytes.LastIndex(begin, []byte(mark[0]))
+		if open >= 0 && !bytes.Contains(begin[open:], []byte(mark[1])) {
+			return false
+		}
+	}
+	f.find(begin, false)
+	for i := range f.frames {
+		if f.frames[i].BuildID.Empty() {
+			return false
+		}
+	}
+	return true
+}
+
+// Flush appends what Line has held back: the folded context.
+func (f *Filter) Flush(dst []byte) []byte { return f.fold.flush(dst) }
+
+// followColour keeps the log's SGR state where our own text is coloured.
+func (f *Filter) followColour(b []byte) {
+	if f.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
+		f.colour.Feed(b)
+	}
+}
+
+// cutEnd splits a line into its text and its end.
+func cutEnd(line []byte) (body, end []byte) {
+	n := len(line)
+	if n > 0 && line[n-1] == '\n' {
+		n--
+		if n > 0 && line[n-1] == '\r' {
+			n--
+		}
+	}
+	return line[:n], line[n:]
+}
+
+// warn tells of one cause, once.
+func (f *Filter) warn(cause, message string) {
+	const causes = 1000
+	if f.opt.Warn == nil || f.said[cause] || len(f.said) >= causes {
+		return
+	}
+	f.said[cause] = true
+	f.opt.Warn(message)
+}

@@ -1,0 +1,265 @@
+package filter
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"qss-filter/sgr"
+	"qss-filter/symsrc"
+)
+
+// symbols is a source that knows module offsets: 0x10 lies in inner, inlined into middle, inlined into outer; 0x20 in
+// plain; 0x30 in a function of which only the name is known; the data at 0x40 is a variable of 16 bytes.
+type symbols struct{ asked []symsrc.Addr }
+
+func (s *symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
+	s.asked = append(s.asked, q)
+	good := &symsrc.Files{Elf: "/lib/a.so", Unverified: q.Module.BuildID == ""}
+	if strings.Contains(q.Module.Name, "missing") {
+		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}}
+	}
+	if q.Kind == symsrc.Data {
+		if q.Offset >= 0x40 && q.Offset < 0x50 {
+			return symsrc.Answer{Frames: []symsrc.Frame{{Func: "counter", Offset: q.Offset - 0x40}}, Files: good}
+		}
+		return symsrc.Answer{Files: good}
+	}
+	switch q.Offset {
+	case 0x10:
+		return symsrc.Answer{Frames: []symsrc.Frame{
+			{Func: `inner<"q">(int)`, File: "/src/inner.c", Line: 8, Column: 5},
+			{Func: "middle", File: "/src/wrap.c", Line: 6, Column: 10},
+			{Func: "outer", File: "/src/top.c", Line: 10},
+		}, Files: good}
+	case 0x20:
+		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "plain", File: "/src/p.c", Line: 3, Column: 1}}, Files: good}
+	case 0x30:
+		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "bare"}}, Files: good}
+	case 0x50:
+		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "near", File: "/src/n.c", Line: 4, Column: 2, Approx: true}}, Files: good}
+	}
+	return symsrc.Answer{Files: good}
+}
+
+// feed runs lines through a filter one by one and gives all of its output.
+func feed(o Options, lines string) string {
+	if o.Symbols == nil {
+		o.Symbols = &symbols{}
+	}
+	f := New(o)
+	var out []byte
+	for _, line := range strings.SplitAfter(lines, "\n") {
+		if line != "" {
+			out = f.Line(context.Background(), out, []byte(line))
+		}
+	}
+	return string(f.Flush(out))
+}
+
+const id = " (BuildId: 0123abcd)"
+
+func TestLine(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		opt  Options
+		in   string
+		want string
+	}{
+		{name: "one function", in: "    #0 0x7f20  (/a.so+0x20)" + id + "\n",
+			want: "    #0 0x7f20 in plain /src/p.c:3:1  (/a.so+0x20)" + id + "\n"},
+		{name: "inlined functions are counted on, and the frames below them too",
+			in: "#0 0x7f10 (/a.so+0x10)" + id + "\n#1 0x7f21 main (/a.so+0x21)" + id + "\n#2 0x9999 (<unknown module>)\n#0 0x7f20 (/a.so+0x20)" + id + "\n",
+			want: "#0 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)" + id + "\n" +
+				"#1 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)" + id + "\n" +
+				"#2 0x7f10 in outer /src/top.c:10 (/a.so+0x10)" + id + "\n" +
+				"#3 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21)" + id + "\n" +
+				"#4 0x9999 (<unknown module>)\n#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)" + id + "\n"},
+		{name: "gaps and stacks that begin late keep their distance",
+			in: "#3 0x7f11 (/a.so+0x11)\r\n#7 0x7f21 (/a.so+0x21)\r\n",
+			want: "#3 0x7f11 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x11)\r\n#4 0x7f11 in middle /src/wrap.c:6:10 (/a.so+0x11)\r\n" +
+				"#5 0x7f11 in outer /src/top.c:10 (/a.so+0x11)\r\n#9 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21)\r\n"},
+		{name: "never renumber", opt: Options{Renumber: RenumberNever}, in: "#0 0x7f10 (/a.so+0x10)\n#1 0x7f21 (/a.so+0x21)\n",
+			want: "#0.1 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n#0.2 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
+				"#0 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n#1 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21)\n"},
+		{name: "numbers keep their width", in: "#00 0x7f10 (/a.so+0x10)\n",
+			want: "#00 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n#01 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
+				"#02 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n"},
+		{name: "append", opt: Options{Style: Append}, in: "x #0 0x7f10 (/a.so+0x10) y\n#1 0x7f21 (/a.so+0x21)\n#2 0x1 (/missing.so+0x1)\n",
+			want: "x #0 0x7f10 (/a.so+0x10) y\n  -> #0 0x7f10 in inner<\"q\">(int) /src/inner.c:8\n  -> #1 0x7f10 in middle /src/wrap.c:6\n" +
+				"  -> #2 0x7f10 in outer /src/top.c:10\n#1 0x7f21 (/a.so+0x21)\n  -> #3 0x7f21 in plain /src/p.c:3\n#2 0x1 (/missing.so+0x1)\n"},
+		{name: "replace", opt: Options{Style: Replace}, in: "x #0 0x7f20 (/a.so+0x20)" + id + " y\n#1 0x1 (/missing.so+0x1)\n",
+			want: "x #0 0x7f20 in plain /src/p.c:3 y\n#1 0x1 (/missing.so+0x1)\n"},
+		{name: "only a name is known", in: "#0 0x7f30 (/a.so+0x30)\n", want: "#0 0x7f30 in bare (/a.so+0x30)\n"},
+		{name: "the line is not exact", in: "#0 0x7f50 (/a.so+0x50)\n",
+			want: "#0 0x7f50 in near /src/n.c:4:2 (approximate) (/a.so+0x50)\n"},
+		{name: "explain", opt: Options{Explain: true}, in: "#0 0x1 (/lib/missing.so+0x1)" + id + " z\n#1 0x2 (/lib/a.so+0x2)" + id + "\n#2 0x7f21 (/a.so+0x21)\n",
+			want: "#0 0x1 (/lib/missing.so+0x1)" + id + " [NOT_FOUND missing.so" + id + "] z\n" +
+				"#1 0x2 (/lib/a.so+0x2)" + id + " [no symbol at 0x1 in a.so" + id + "]\n" +
+				"#2 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21) [unverified: the log has no build ID]\n"},
+		{name: "a summary stays one sentence", in: "SUMMARY: AddressSanitizer: bad (/a.so+0x10)" + id + " \n",
+			want: "SUMMARY: AddressSanitizer: bad inner<\"q\">(int) /src/inner.c:8:5 (inlined into middle /src/wrap.c:6, outer /src/top.c:10) (/a.so+0x10)" + id + " \n"},
+		{name: "two frames on a line", in: "#0 0x7f10 (/a.so+0x10) #1 0x7f21 (/a.so+0x21) z\n",
+			want: "#0 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (inlined into middle /src/wrap.c:6, outer /src/top.c:10) (/a.so+0x10)" +
+				" #1 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21) z\n"},
+		{name: "TSan", in: "    #0 <null> <null> (a+0x20)" + id + "\n", want: "    #0 in plain /src/p.c:3:1 (a+0x20)" + id + "\n"},
+		{name: "name=value", in: "[frame=0 pc=0x1 module=/a.so offset=0x20 func=<null> src=<null>:0:0 (BuildId: 0123abcd)]\n",
+			want: "[frame=0 pc=0x1 module=/a.so offset=0x20 func=plain src=/src/p.c:3:1 (BuildId: 0123abcd)]\n"},
+		{name: "colours inside a frame stay", in: "\x1b[1m#0\x1b[0m \x1b[31m0x7f20\x1b[0m (\x1b[32m/a.so\x1b[0m+0x20) x\x1b[0m\n",
+			want: "\x1b[1m#0\x1b[0m \x1b[31m0x7f20\x1b[0m in plain /src/p.c:3:1 (\x1b[32m/a.so\x1b[0m+0x20) x\x1b[0m\n"},
+		{name: "a replaced name's colours stay", in: "#0 0x7f20 in \x1b[1mx\x1b[0m (/a.so+0x20)\n",
+			want: "#0 0x7f20 in plain /src/p.c:3:1\x1b[1m\x1b[0m (/a.so+0x20)\n"},
+		{name: "inside JSON", in: `{"log":"  #0 0x7f10 (/a.so+0x10)\n","n":"#1"}` + "\n",
+			want: `{"log":"  #0 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n  #1 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n` +
+				`  #2 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n","n":"#1"}` + "\n"},
+		{name: "the last line has no end", in: "#0 0x7f10 (/a.so+0x10)",
+			want: "#0 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n#1 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
+				"#2 0x7f10 in outer /src/top.c:10 (/a.so+0x10)"},
+		{name: "not a frame", in: "Fixes #12: 1+0x10) (see /a+0x1)\n\x00\xff#\r\n{{{nothing}}} <<<EOF\n", want: "Fixes #12: 1+0x10) (see /a+0x1)\n\x00\xff#\r\n{{{nothing}}} <<<EOF\n"},
+	} {
+		if got := feed(tc.opt, tc.in); got != tc.want {
+			t.Errorf("%s:\n got %q\nwant %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestIdempotent holds that the filter leaves its own output alone.
+func TestIdempotent(t *testing.T) {
+	const log = "==1==ERROR: AddressSanitizer: x on address 0x1 at pc 0x7f11 bp 0x1 sp 0x1\n" +
+		"    #0 0x7f10  (/a.so+0x10)" + id + "\n    #1 0x7f20  (/a.so+0x20)" + id + "\n    #2 0x7f30  (/a.so+0x30)" + id + "\n" +
+		"    #3 0x7f50  (/a.so+0x50)" + id + "\n    #4 0x7f60  (/missing.so+0x60)" + id + "\n    #5 0x1\n" +
+		"SUMMARY: AddressSanitizer: x (/a.so+0x10)" + id + " \n" +
+		"#0 0x7f10 (/a.so+0x10)" + id + "\n#1 0x7f31 main (/a.so+0x31)" + id + "\n#2 0x7f99 (/a.so+0x99)\n" +
+		"    #0 <null> <null> (a+0x10)" + id + "\n    #1 <null> <null> (a+0x20)" + id + "\n" +
+		"[frame=0 pc=0x1 module=/a.so offset=0x10 func=<null> src=<null>:0:0 (BuildId: 0123abcd)]\n" + markupLog
+	for _, o := range []Options{{}, {Renumber: RenumberNever}, {Renumber: RenumberAlways}, {Style: Replace}} {
+		once := feed(o, log)
+		if twice := feed(o, once); twice != once {
+			t.Errorf("%+v:\nonce  %q\ntwice %q", o, once, twice)
+		}
+	}
+}
+
+const markupLog = "{{{reset}}}\n{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\n" +
+	"{{{module:1:missing.so:elf:ffff}}}\n{{{mmap:0x2000:0x100:load:1:rx:0x0}}}\n" +
+	"    {{{bt:0:0x1010:pc}}}\n    {{{bt:1:0x1021:ra}}}\n{{{bt:2:0x1031}}}\n{{{bt:3:0x2031}}}\n{{{bt:4:0x9000}}}\n"
+
+func TestMarkup(t *testing.T) {
+	const context = "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\n"
+	const folded = "[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0x1000-0x10ff](rx)]]]\n"
+	for _, tc := range []struct{ name, in, want string }{
+		{"backtrace", markupLog,
+			folded + "[[[ELF module #0x1 \"missing.so\"; BuildID=ffff [0x2000-0x20ff](rx)]]]\n" +
+				"        #0.1  0x0000000000001010 inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n" +
+				"        #0.2  0x0000000000001010 middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
+				"        #0    0x0000000000001010 outer /src/top.c:10 (/a.so+0x10)\n" +
+				"        #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n" +
+				"    #2    0x0000000000001030 bare ??:0 (/a.so+0x30)\n" +
+				"    #3    0x0000000000002030 (missing.so+0x30) (BuildId: ffff)\n" +
+				"{{{bt:4:0x9000}}}\n"},
+		{"in a sentence", context + "crash at {{{pc:0x1010}}} in {{{symbol:_Z1fv}}} near {{{data:0x1044}}}, called by {{{bt:0:0x1010:pc}}}!\n",
+			folded + "crash at inner<\"q\">(int)[/src/inner.c:8] in f() near counter+0x4, called by " +
+				"inner<\"q\">(int) /src/inner.c:8:5 (inlined into middle /src/wrap.c:6, outer /src/top.c:10)!\n"},
+		{"behind a prefix and before a suffix", context + "[01040.461] 01885.02639> {{{bt:0:0x1010:pc}}} <\r\n",
+			folded + "[01040.461] 01885.02639>     #0.1  0x0000000000001010 inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10) <\r\n" +
+				"[01040.461] 01885.02639>     #0.2  0x0000000000001010 middle /src/wrap.c:6:10 (/a.so+0x10) <\r\n" +
+				"[01040.461] 01885.02639>     #0    0x0000000000001010 outer /src/top.c:10 (/a.so+0x10) <\r\n"},
+		{"the alias", "<<<module:0:/a.so:elf:0123abcd>>>\n<<<mmap:0x1000:0x100:load:0:rx:0x0>>>\n<<<bt:0:0x1020:pc>>>\n",
+			folded + "    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"},
+		{"text beside context is kept", "a {{{module:0:/a.so:elf:0123abcd}}} b\nc {{{mmap:0x1000:0x100:load:0:rx:0x0}}} d\n{{{bt:0:0x1020:pc}}}\ne {{{reset}}} f\n",
+			"a [[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd]]] b\nc [[[ELF module #0x0 \"/a.so\"; adds [0x1000-0x10ff](rx)]]] d\n" +
+				"    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\ne [[[reset]]] f\n"},
+		{"reset clears", context + "{{{reset}}}\n{{{bt:0:0x1020:pc}}}\n{{{reset}}}\n", folded + "[[[reset]]]\n{{{bt:0:0x1020:pc}}}\n"},
+		{"the newest mapping wins", context + "{{{module:1:missing:elf:ff}}}\n{{{mmap:0x1000:0x20:load:1:rx:0x0}}}\n{{{bt:0:0x1010:pc}}}\n{{{bt:1:0x1021:ra}}}\n",
+			folded + "[[[ELF module #0x1 \"missing\"; BuildID=ff [0x1000-0x101f](rx)]]]\n" +
+				"    #0    0x0000000000001010 (missing+0x10) (BuildId: ff)\n    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"},
+		{"malformed elements stay", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n"},
+		{"dump and trigger stay", "{{{hexdict:\n  RIP: 0x1010\n}}}\n{{{dumpfile:a:b}}}\n", "{{{hexdict:\n  RIP: 0x1010\n}}}\n{{{dumpfile:a:b}}}\n"},
+		{"messages are kept", context + "{{{bt:1:0x1021:sp 0x3f54}}}\n{{{bt:1:0x1020:pc:from CFI}}}\n",
+			folded + "    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20) sp 0x3f54\n" +
+				"    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20) from CFI\n"},
+		{"inside JSON", context + `{"log":"{{{bt:0:0x1010:pc}}}\n"}` + "\n",
+			folded + `{"log":"    #0.1  0x0000000000001010 inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n    #0.2  0x0000000000001010 middle /src/wrap.c:6:10 (/a.so+0x10)\n` +
+				`    #0    0x0000000000001010 outer /src/top.c:10 (/a.so+0x10)\n"}` + "\n"},
+	} {
+		if got := feed(Options{}, tc.in); got != tc.want {
+			t.Errorf("%s:\n got %q\nwant %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestAdjust holds which logged addresses are moved back into the call.
+func TestAdjust(t *testing.T) {
+	const asan = "==1==ERROR: AddressSanitizer: x on address 0x1 at pc 0x1 bp 0x1 sp 0x1\n"
+	const tsan = "WARNING: ThreadSanitizer: data race (pid=1)\n"
+	const context = "{{{reset}}}\n{{{module:0:m:elf:ab}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
+	for _, tc := range []struct {
+		name string
+		mode Adjust
+		in   string
+		want uint64
+	}{
+		{"markup without a suffix", AdjustAuto, context + "{{{bt:0:0x1100}}}\n", 0xff},
+		{"markup ra", AdjustAuto, asan + context + "{{{bt:0:0x1100:ra}}}\n", 0xff},
+		{"markup pc", AdjustAuto, context + "{{{bt:0:0x1100:pc}}}\n", 0x100},
+		{"a pc element is exact", AdjustAuto, context + "at {{{pc:0x1100}}}\n", 0x100},
+		{"ASan's markup lies in the call", AdjustAuto, asan + context + "{{{bt:1:0x1100}}}\n", 0x100},
+		{"UBSan's too", AdjustAuto, "a.c:1:2: runtime error: x\n" + context + "{{{bt:1:0x1100}}}\n", 0x100},
+		{"TSan's markup does not", AdjustAuto, tsan + context + "{{{bt:0:0x1100}}}\n", 0xff},
+		{"a report ends with its summary", AdjustAuto, asan + "SUMMARY: AddressSanitizer: x\n" + context + "{{{bt:1:0x1100}}}\n", 0xff},
+		{"its summary is part of it", AdjustAuto, asan + context + "SUMMARY: AddressSanitizer: x {{{bt:0:0x1100}}}\n", 0x100},
+		{"none", AdjustNone, context + "{{{bt:1:0x1100:ra}}}\n", 0x100},
+		{"ra", AdjustRA, asan + context + "{{{bt:1:0x1100}}}\n", 0xff},
+		{"text: the first frame is exact", AdjustAuto, "#0 0x1 (/m+0x100)\n", 0x100},
+		{"text: the others are return addresses", AdjustAuto, "#1 0x1 (/m+0x100)\n", 0xff},
+		{"text: two blanks are the sanitizers' spelling", AdjustAuto, "#1 0x1  (/m+0x100)\n", 0x100},
+		{"text: half symbolized, under a header", AdjustAuto, asan + "#1 0x1 in f (/m+0x100)\n", 0x100},
+		{"text: TSan", AdjustAuto, "#1 <null> <null> (m+0x100)\n", 0x100},
+		{"text: LLVM's own traces", AdjustAuto, " #0 0x00007f794a2b5fd3 llvm::f() (/m+0x100)\n", 0xff},
+		{"text: none", AdjustNone, "#1 0x1 (/m+0x100)\n", 0x100},
+		{"text: ra", AdjustRA, "#0 0x1 (/m+0x100)\n", 0xff},
+	} {
+		s := &symbols{}
+		feed(Options{Symbols: s, Adjust: tc.mode}, tc.in)
+		if len(s.asked) != 1 || s.asked[0].Offset != tc.want {
+			t.Errorf("%s: asked for %+v, want offset %#x", tc.name, s.asked, tc.want)
+		}
+	}
+}
+
+// TestColour holds that the log's own colour goes on behind ours, over lines too.
+func TestColour(t *testing.T) {
+	p := &sgr.Palette{Func: "<F>", File: "<P>", Note: "<N>", Off: "<0>"}
+	got := feed(Options{Palette: p}, "\x1b[31mred\n#0 0x7f20 (/a.so+0x20) x\x1b[0m\n#1 0x7f21 (/a.so+0x21)\n")
+	want := "\x1b[31mred\n#0 0x7f20 in <F>plain<0>\x1b[31m <P>/src/p.c<0>\x1b[31m:3:1 (/a.so+0x20) x\x1b[0m\n" +
+		"#1 0x7f21 in <F>plain<0> <P>/src/p.c<0>:3:1 (/a.so+0x21)\n"
+	if got != want {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	f := New(Options{Symbols: &symbols{}})
+	for _, line := range []string{"#0 0x1 (/lib/missing.so+0x1)" + id + "\n", "#1 0x1 (/lib/missing.so+0x2)" + id + "\n", "#2 0x1 (/a.so+0x21)\n", "#3 0x1 (/a.so+0x99)\n"} {
+		f.Line(context.Background(), nil, []byte(line))
+	}
+	var out strings.Builder
+	if err := f.Summary(&out); err != nil {
+		t.Fatal(err)
+	}
+	want := "qss-filter: 3 of 4 frames have no name:\n" +
+		"qss-filter:      2  /lib/missing.so (BuildId: 0123abcd): NOT_FOUND: elf not found; pass --symbols DIR where its unstripped file is\n" +
+		"qss-filter:      1  /a.so: the files are good, but no symbol covers the addresses\n"
+	if out.String() != want {
+		t.Errorf("\n got %q\nwant %q", out.String(), want)
+	}
+}
+
+// TestWarn holds that malformed markup is told once, with line, column and caret.
+func TestWarn(t *testing.T) {
+	var said []string
+	feed(Options{Warn: func(m string) { said = append(said, m) }}, "x\n\n  {{{bt:0:12}}}\n  {{{bt:0:13}}}\n")
+	if len(said) == 0 || !strings.HasPrefix(said[0], "line 3:11: ") || !strings.Contains(said[0], "\n          ^") {
+		t.Errorf("said %q", said)
+	}
+}

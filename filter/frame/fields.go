@@ -1,0 +1,79 @@
+package frame
+
+import "bytes"
+
+var (
+	moduleKey = []byte("module=")
+	funcNull  = []byte("func=<null>")
+	srcNull   = []byte("src=<null>")
+	frameKey  = []byte("frame=")
+)
+
+// findFields finds a sanitizer's frame printed with a stack_trace_format of `name=value` fields, as in
+//
+//	[frame=0 pc=0x557531c652a3 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0 (BuildId: id)]
+//
+// The names are whatever the user chose; module= and offset=0x are those that people choose.
+func findFields(line []byte, from int, f *Frame) bool {
+	o := indexFrom(line, offset0x, from)
+	if o < 0 {
+		return false
+	}
+	m := bytes.LastIndex(line[from:o], moduleKey)
+	if m < 0 {
+		return false
+	}
+	m += from
+	offStart := o + len(offset0x) - 2
+	off, end, ok := hexNumber(line, offStart)
+	if !ok {
+		return false
+	}
+	modEnd := o
+	for modEnd > m && isBlank(line[modEnd-1]) {
+		modEnd--
+	}
+	*f = Frame{Shape: Fields, Whole: Span{m, end}, Module: Span{m + len(moduleKey), modEnd}, Off: Span{offStart, end},
+		Offset: off, Sanitizer: true}
+	if f.Module.Empty() {
+		return false
+	}
+	rest := line[end:]
+	if k := bytes.Index(rest, funcNull); k >= 0 {
+		f.Func = Span{end + k + len("func="), end + k + len(funcNull)}
+		f.Whole.End = max(f.Whole.End, f.Func.End)
+	}
+	if k := bytes.Index(rest, srcNull); k >= 0 {
+		f.Source = Span{end + k + len("src="), end + k + len(srcNull)}
+		f.Source.End = lineNumbers(line, f.Source.End)
+		f.Whole.End = max(f.Whole.End, f.Source.End)
+	}
+	if k := bytes.IndexByte(rest, '('); k >= 0 {
+		if id, e, ok := buildID(line, end+k); ok {
+			f.BuildID, f.Whole.End = id, max(f.Whole.End, e)
+		}
+	}
+	if k := bytes.LastIndex(line[from:m], frameKey); k >= 0 {
+		k += from + len(frameKey)
+		if n, e, ok := decimal(line, k); ok {
+			f.Num, f.Number, f.Whole.Start = Span{k, e}, n, k-len(frameKey)
+		}
+	}
+	f.Done = f.Func.Empty() && f.Source.Empty()
+	return true
+}
+
+// lineNumbers skips `:LINE:COLUMN` at i.
+func lineNumbers(line []byte, i int) int {
+	for range 2 {
+		if i >= len(line) || line[i] != ':' {
+			break
+		}
+		_, end, ok := decimal(line, i+1)
+		if !ok {
+			break
+		}
+		i = end
+	}
+	return i
+}

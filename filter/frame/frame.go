@@ -1,0 +1,98 @@
+// Package frame recognises the stack frames of logs that are not symbolizer markup. It knows text only: where on the
+// line a frame stands, what its parts are, and whether it has been symbolized already.
+//
+// Each family of formats is one file with one function; families lists them. A finder gets the line without escape
+// sequences, so that colours between the parts of a frame do not matter; whoever calls maps the spans back.
+package frame
+
+import "bytes"
+
+// Span is a half-open range of byte offsets in the line. The zero Span is "not there".
+type Span struct{ Start, End int }
+
+// Empty tells whether the span holds nothing.
+func (s Span) Empty() bool { return s.End <= s.Start }
+
+// Of gives the bytes of the span.
+func (s Span) Of(line []byte) []byte { return line[s.Start:s.End] }
+
+// Shape tells how the answer is written into the line.
+type Shape uint8
+
+const (
+	// Numbered is `#N addr … (elf+off)`: the answer goes to Gap, behind " in "; inlined functions get lines of their own.
+	Numbered Shape = iota
+	// Pair is a bare `(elf+off)` in a sentence: the answer goes before it, on the same line.
+	Pair
+	// Fields is `name=value` text: the answer replaces the values at Func and Source.
+	Fields
+	// NumberOnly is a numbered frame without a module: nothing to look up, but its number takes part in its stack.
+	NumberOnly
+)
+
+// Frame is one recognised frame.
+type Frame struct {
+	Shape Shape
+	// Whole runs from the frame's number (or its parenthesis) to its last parenthesis.
+	Whole Span
+	// Num holds the digits of the frame's number; Number is their value.
+	Num    Span
+	Number uint64
+	// Addr is the absolute address as written.
+	Addr Span
+	// Gap is what stands between the address and the blanks before the module's parenthesis: empty, or the function
+	// the log names, from the blank before it on. An answer replaces it.
+	Gap Span
+	// Module, Offset and BuildID (hexadecimal digits) as written.
+	Module  Span
+	Off     Span
+	Offset  uint64
+	BuildID Span
+	// Func and Source are the values to replace; shape Fields only.
+	Func, Source Span
+	// Done is set where the frame names a source line already.
+	Done bool
+	// Sanitizer is set where the spelling is that of the sanitizer runtimes' own printer: two blanks, or "<null>", in
+	// the place of the name. They print addresses that lie in the call already.
+	Sanitizer bool
+}
+
+// families are the known formats. Of two that find a frame, the one that begins first wins.
+var families = []struct {
+	// mark is a text without which the line holds no frame of the family.
+	mark []byte
+	find func(line []byte, from int, f *Frame) bool
+}{
+	{[]byte("#"), findNumbered}, // #N addr (elf+off)
+	{summaryWord, findSummary},  // SUMMARY: … (elf+off)
+	{offset0x, findFields},      // name=value
+}
+
+// Find looks for the first frame at or after from and fills f, which is spoiled where there is none. It allocates
+// nothing.
+func Find(line []byte, from int, f *Frame) bool {
+	var best Frame
+	found := false
+	for i := range families {
+		if !bytes.Contains(line, families[i].mark) || !families[i].find(line, from, f) {
+			continue
+		}
+		if !found || f.Whole.Start < best.Whole.Start {
+			best, found = *f, true
+		}
+	}
+	*f = best
+	return found
+}
+
+// Candidate tells, at the cost of a few searches, whether line can hold a frame at all. Numbered lines without a module
+// count only where a stack is being renumbered.
+func Candidate(line []byte, renumbering bool) bool {
+	return bytes.Contains(line, plus0x) || bytes.Contains(line, offset0x) ||
+		renumbering && bytes.IndexByte(line, '#') >= 0
+}
+
+var (
+	plus0x   = []byte("+0x")
+	offset0x = []byte("offset=0x")
+)

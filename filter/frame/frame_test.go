@@ -1,0 +1,131 @@
+package frame
+
+import (
+	"bytes"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	const id = "529039c4877f2b56918b2063129d06669b993be2"
+	type want struct {
+		shape                           Shape
+		num, addr, gap, module, off, id string
+		done, sanitizer                 bool
+	}
+	for _, tc := range []struct {
+		line string
+		want want
+	}{
+		{"#0 0x7f01 (/usr/lib/a.so+0x1130) (Buildid: " + id + ")", want{Numbered, "0", "0x7f01", "", "/usr/lib/a.so", "0x1130", id, false, false}},
+		{"    #0 0x7f01  (/usr/lib/a.so+0x1130) (BuildId: " + id + ")", want{Numbered, "0", "0x7f01", "", "/usr/lib/a.so", "0x1130", id, false, true}},
+		{"#0 0x7f01 (/a.so+0x1) (BuildId:AB)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "AB", false, false}},
+		{"#0 0x7f01 (/a.so+0x1) (Build-id:ab)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "ab", false, false}},
+		{"#0 0x7f01 (/a.so+0x1) (Build ID: ab)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "ab", false, false}},
+		{"#0 0x7f01 (/a.so+0x1) (buildid: ab)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "ab", false, false}},
+		{"#0 0x7f01 (/a.so+0x1) (Buildid: )", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "", false, false}},
+		{"#0 0x7f01 (/a.so+0x1) (Buildid: xyz)", want{Numbered, "0", "0x7f01", "", "/a.so", "0x1", "", false, false}},
+		{"  #00 0x7f01 (/a.so+0x1)", want{Numbered, "00", "0x7f01", "", "/a.so", "0x1", "", false, false}},
+		{"#1 0x7f01 main (/a.so+0x1)", want{Numbered, "1", "0x7f01", " main", "/a.so", "0x1", "", false, false}},
+		{"#1 0x7f01 in f(int volatile*, int) (/a.so+0x1)", want{Numbered, "1", "0x7f01", " in f(int volatile*, int)", "/a.so", "0x1", "", false, false}},
+		{"#1 0x7f01 in f /src/a.c:10:5 (/a.so+0x1)", want{Numbered, "1", "0x7f01", " in f /src/a.c:10:5", "/a.so", "0x1", "", true, false}},
+		{"#1 0x7f01 in f /src/a.c:10 (approximate) (/a.so+0x1)", want{Numbered, "1", "0x7f01", " in f /src/a.c:10 (approximate)", "/a.so", "0x1", "", true, false}},
+		{"#1 0x7f01 in f ??:0  (/a.so+0x1)", want{Numbered, "1", "0x7f01", " in f ??:0", "/a.so", "0x1", "", true, true}},
+		{"#1 0x7f01 in f /src/a.c:10:5", want{NumberOnly, "1", "0x7f01", "", "", "", "", true, false}},
+		{"#1 0x7f01", want{NumberOnly, "1", "0x7f01", "", "", "", "", false, false}},
+		{"#1 0x7f01 (<unknown module>)", want{NumberOnly, "1", "0x7f01", "", "", "", "", false, false}},
+		{"#1 0x7f01 (/a.so+) (Buildid: ab)", want{NumberOnly, "1", "0x7f01", "", "", "", "", false, false}},
+		{"#0 0x7f01 (/usr/lib/libl++.so.6+0x1114)", want{Numbered, "0", "0x7f01", "", "/usr/lib/libl++.so.6", "0x1114", "", false, false}},
+		{"#0 0x7f01 (/data/my app (v2)/lib demo.so+0x1)", want{Numbered, "0", "0x7f01", "", "/data/my app (v2)/lib demo.so", "0x1", "", false, false}},
+		{"#0 0x7f01 (/a/b+0x1)/c+0x2) (BuildId: ab)", want{Numbered, "0", "0x7f01", "", "/a/b", "0x1", "", false, false}},
+		{"#0 0x7f01 (/a.so (deleted)+0x1)", want{Numbered, "0", "0x7f01", "", "/a.so (deleted)", "0x1", "", false, false}},
+		{"#0 0x7f01 in g(x) (lib (v2).so+0x1)", want{Numbered, "0", "0x7f01", " in g(x)", "lib (v2).so", "0x1", "", false, false}},
+		{"    #0 <null> <null> (crash+0xea9) (BuildId: ab)", want{Numbered, "0", "", " <null> <null>", "crash", "0xea9", "ab", false, true}},
+		{"SUMMARY: AddressSanitizer: x (/a/crash+0x1) (BuildId: ab) ", want{Pair, "", "", "", "/a/crash", "0x1", "ab", false, true}},
+		{"SUMMARY: AddressSanitizer: x f a.c:1:2 (/a/crash+0x1)", want{Pair, "", "", "", "/a/crash", "0x1", "", true, true}},
+		{"[frame=3 pc=0x55 module=/a/b c offset=0x1182a3 func=<null> src=<null>:0:0 (BuildId: ab)]",
+			want{Fields, "3", "", "", "/a/b c", "0x1182a3", "ab", false, true}},
+		{"[frame=3 pc=0x55 module=/a offset=0x1 func=main src=a.c:1:2]", want{Fields, "3", "", "", "/a", "0x1", "", true, true}},
+		{"text before #7 0x7f01 (/a.so+0x1) text after", want{Numbered, "7", "0x7f01", "", "/a.so", "0x1", "", false, false}},
+		{`{"log":"#7 0x7f01 (/a.so+0x1)\n"}`, want{Numbered, "7", "0x7f01", "", "/a.so", "0x1", "", false, false}},
+	} {
+		b := []byte(tc.line)
+		var f Frame
+		if !Find(b, 0, &f) {
+			t.Errorf("%q: not found", tc.line)
+			continue
+		}
+		got := want{f.Shape, string(f.Num.Of(b)), string(f.Addr.Of(b)), string(f.Gap.Of(b)), string(f.Module.Of(b)),
+			string(f.Off.Of(b)), string(f.BuildID.Of(b)), f.Done, f.Sanitizer}
+		if got != tc.want {
+			t.Errorf("%q:\n got %+v\nwant %+v", tc.line, got, tc.want)
+		}
+	}
+}
+
+func TestFindNothing(t *testing.T) {
+	for _, line := range []string{
+		"", "#", "#1", "#1 ", "#1 0x", "#1 0xg", "#x 0x1 (/a+0x1)", "#1 12 (/a+0x1)",
+		"#99999999999999999999 0x7f01 (/a.so+0x1)",
+		"#1 0x11112222333344445 (/a.so+0x1)",
+		"#1 0x7f01, see issue #2",
+		"#00 pc 0000000000001130  /usr/lib/a.so (f+16) (BuildId: ab)",
+		"  Location is global 'x' at 0x55 (crash+0x14987d8) (BuildId: ab)",
+		"bin/bt(+0x11b9)[0x56235714a1b9]",
+		"module=/a", "offset=0x12",
+	} {
+		var f Frame
+		if Find([]byte(line), 0, &f) {
+			t.Errorf("%q: found %+v", line, f)
+		}
+	}
+}
+
+func TestFindSeveral(t *testing.T) {
+	line := []byte("#0 0x1 (/a+0x10) #1 0x2 #2 0x3 in f (/b+0x20) (BuildId: ab) tail")
+	var mods []string
+	var f Frame
+	for from := 0; Find(line, from, &f); from = f.Whole.End {
+		mods = append(mods, string(f.Num.Of(line))+string(f.Module.Of(line)))
+	}
+	if len(mods) != 3 || mods[0] != "0/a" || mods[1] != "1" || mods[2] != "2/b" {
+		t.Errorf("got %q", mods)
+	}
+}
+
+// FuzzFind holds that no text makes a finder panic, that frames follow each other, and that spans lie in their frame.
+func FuzzFind(f *testing.F) {
+	for _, s := range []string{
+		"#0 0x7f01 (/usr/lib/a.so+0x1130) (Buildid: 529039c4)", "#0 <null> <null> (a+0x1)", "SUMMARY: x (/a+0x1)",
+		"[frame=3 pc=0x55 module=/a offset=0x1 func=<null> src=<null>:0:0 (BuildId: ab)]", "#0 0x1#1 0x2 (a+0x1)+0x2)",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		before := bytes.Clone(line)
+		var fr Frame
+		for from := 0; Find(line, from, &fr); from = fr.Whole.End {
+			if fr.Whole.Start < from || fr.Whole.Empty() || fr.Whole.End > len(line) {
+				t.Fatalf("frame at %v after %d in %q", fr.Whole, from, line)
+			}
+			for _, s := range []Span{fr.Num, fr.Addr, fr.Gap, fr.Module, fr.Off, fr.BuildID, fr.Func, fr.Source} {
+				if s != (Span{}) && (s.Start > s.End || s.Start < fr.Whole.Start || s.End > fr.Whole.End) {
+					t.Fatalf("span %v outside its frame %v in %q", s, fr.Whole, line)
+				}
+			}
+		}
+		if !bytes.Equal(line, before) {
+			t.Fatal("the line was changed")
+		}
+	})
+}
+
+func BenchmarkFind(b *testing.B) {
+	line := []byte("    #0 0x55aefc1432a3  (/home/dev/bin/clang22-asan/crash+0x1182a3) (BuildId: 8fe381949ea8c7642b620146e119430364dc452b)")
+	b.ReportAllocs()
+	var f Frame
+	for b.Loop() {
+		if !Find(line, 0, &f) {
+			b.Fatal("not found")
+		}
+	}
+}

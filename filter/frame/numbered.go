@@ -1,0 +1,137 @@
+package frame
+
+import "bytes"
+
+// findNumbered finds `#N addr [in] [func] (elf+0xoff) [(BuildId: id)]`: sanitizers, gcc and clang, Tizen, LLVM's own
+// stack traces; TSan's `#N <null> <null> (elf+0xoff)` without an address; and numbered lines without a module.
+func findNumbered(line []byte, from int, f *Frame) bool {
+	for {
+		i := bytes.IndexByte(line[from:], '#')
+		if i < 0 {
+			return false
+		}
+		from += i
+		if numberedAt(line, from, f) {
+			return true
+		}
+		from++
+	}
+}
+
+// numberedAt reads the frame whose `#` stands at line[i].
+func numberedAt(line []byte, i int, f *Frame) bool {
+	n, end, ok := decimal(line, i+1)
+	if !ok || end >= len(line) || !isBlank(line[end]) {
+		return false
+	}
+	*f = Frame{Shape: Numbered, Whole: Span{i, end}, Num: Span{i + 1, end}, Number: n}
+	p := skipBlanks(line, end)
+	if _, e, ok := hexNumber(line, p); ok {
+		f.Addr, f.Whole.End = Span{p, e}, e
+		end = e
+	} else if !bytes.HasPrefix(line[p:], nullName) {
+		return false
+	}
+	if end < len(line) && !isBlank(line[end]) {
+		return false
+	}
+	limit := nextNumber(line, end)
+	if module(line, end, limit, f) {
+		return true
+	}
+	if f.Addr.Empty() {
+		return false
+	}
+	f.Shape = NumberOnly
+	f.Whole.End = limit
+	f.Done = endsWithLine(line[end:limit])
+	return true
+}
+
+var nullName = []byte("<null>")
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// nextNumber gives where the next `#N 0x` begins, so that frames that share a line do not take each other's module.
+func nextNumber(line []byte, from int) int {
+	for i := from; ; i++ {
+		k := bytes.IndexByte(line[i:], '#')
+		if k < 0 {
+			return len(line)
+		}
+		i += k
+		if _, end, ok := decimal(line, i+1); ok && end < len(line) && isBlank(line[end]) {
+			if _, _, ok := hexNumber(line, skipBlanks(line, end)); ok {
+				return i
+			}
+		}
+	}
+}
+
+// module reads what follows the address: the name the log gives, the module's parenthesis and the build ID.
+func module(line []byte, addrEnd, limit int, f *Frame) bool {
+	open, plus, off, end, ok := modulePair(line, addrEnd, limit)
+	if !ok {
+		return false
+	}
+	gapEnd := open
+	for gapEnd > addrEnd && isBlank(line[gapEnd-1]) {
+		gapEnd--
+	}
+	hint := line[addrEnd:gapEnd]
+	f.Gap = Span{addrEnd, gapEnd}
+	f.Module = Span{open + 1, plus}
+	f.Off, f.Offset = Span{plus + 1, end - 1}, off
+	f.Whole.End = end
+	f.Done = endsWithLine(hint)
+	// What this filter inserts keeps the blanks, so its own output is read the same way again.
+	f.Sanitizer = open-gapEnd == 2 || bytes.Contains(hint, nullName)
+	if id, e, ok := buildID(line[:limit], end); ok {
+		f.BuildID, f.Whole.End = id, e
+	}
+	return true
+}
+
+// modulePair finds `(elf+0xoff)` in line[from:limit]: the last `+0xHEX)` before another parenthesis would begin is the
+// offset's, since paths may hold `+`, blanks and parentheses. It gives the offsets of `(`, of `+`, and of the end.
+func modulePair(line []byte, from, limit int) (open, plus int, off uint64, end int, ok bool) {
+	for p := indexFrom(line[:limit], plus0x, from); p >= 0; p = indexFrom(line[:limit], plus0x, p+1) {
+		v, e, okNum := hexNumber(line[:limit], p+1)
+		if !okNum || e >= limit || line[e] != ')' {
+			continue
+		}
+		o := openParen(line, from, p)
+		if o < 0 || o+1 >= p {
+			continue
+		}
+		return o, p, v, e + 1, true
+	}
+	return 0, 0, 0, 0, false
+}
+
+// openParen finds the parenthesis that opens the module whose `+` stands at plus. An absolute path begins at the first
+// "(/" behind a blank, whatever parentheses it holds; else the one that balances does.
+func openParen(line []byte, from, plus int) int {
+	b := line[from:plus]
+	for i := 0; i+1 < len(b); i++ {
+		if b[i] == '(' && b[i+1] == '/' && (i == 0 || isBlank(b[i-1])) {
+			return from + i
+		}
+	}
+	depth := 0
+	for i := len(b) - 1; i >= 0; i-- {
+		switch b[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth == 0 {
+				if i > 0 && !isBlank(b[i-1]) {
+					return -1
+				}
+				return from + i
+			}
+			depth--
+		}
+	}
+	return -1
+}

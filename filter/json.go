@@ -1,0 +1,103 @@
+package filter
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"qss-filter/filter/frame"
+)
+
+// jsonNewline is the line break inside a JSON string: what is added there must keep the line one JSON object.
+var jsonNewline = []byte(`\n`)
+
+// jsonStrings tells whether a line is a JSON object, as container runtimes and journald's JSON output write them, and
+// gives the lines inside its strings that may hold something: strings are split at their escaped line breaks.
+func jsonStrings(line []byte) ([]frame.Span, bool) {
+	begin := 0
+	for begin < len(line) && isJSONBlank(line[begin]) {
+		begin++
+	}
+	end := len(line)
+	for end > begin && isJSONBlank(line[end-1]) {
+		end--
+	}
+	if end-begin < 2 || line[begin] != '{' || line[end-1] != '}' {
+		return nil, false
+	}
+	next := begin + 1
+	for next < end && isJSONBlank(line[next]) {
+		next++
+	}
+	if line[next] != '"' {
+		return nil, false
+	}
+	var spans []frame.Span
+	for i := next; i < end; i++ {
+		if line[i] != '"' {
+			continue
+		}
+		start := i + 1
+		for i = start; i < end && line[i] != '"'; i++ {
+			if line[i] != '\\' {
+				continue
+			}
+			if i+1 < end && line[i+1] == 'n' {
+				spans = appendCandidate(spans, line, start, i)
+				start = i + 2
+			}
+			i++
+		}
+		if i >= end {
+			return nil, false
+		}
+		spans = appendCandidate(spans, line, start, i)
+	}
+	return spans, true
+}
+
+func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func appendCandidate(spans []frame.Span, line []byte, start, end int) []frame.Span {
+	text := line[start:end]
+	if hasMarkup(text) || frame.Candidate(text, true) {
+		return append(spans, frame.Span{Start: start, End: end})
+	}
+	return spans
+}
+
+// appendJSON escapes text for the inside of a JSON string (RFC 8259 §7). Bytes that are not UTF-8 become U+FFFD, since
+// JSON knows no others.
+func appendJSON(dst, text []byte) []byte {
+	const hexDigits = "0123456789abcdef"
+	for len(text) > 0 {
+		c := text[0]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRune(text)
+			dst = utf8.AppendRune(dst, r)
+			text = text[n:]
+			continue
+		}
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c < 0x20 || c == 0x7f:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		default:
+			dst = append(dst, c)
+		}
+		text = text[1:]
+	}
+	return dst
+}
+
+// hasMarkup tells whether text may hold a markup element.
+func hasMarkup(text []byte) bool {
+	return bytes.Contains(text, openBraces) || bytes.Contains(text, openAngles)
+}
+
+var (
+	openBraces = []byte("{{{")
+	openAngles = []byte("<<<")
+)

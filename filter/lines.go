@@ -1,0 +1,220 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+const (
+	// maxLine is the longest line that is looked at; a longer one streams through untouched.
+	maxLine = 1 << 20
+	// idle is how long a line without its end is held back, in the hope of its rest.
+	idle = 50 * time.Millisecond
+	// outLimit bounds the output collected before it is written.
+	outLimit = 1 << 20
+)
+
+// Run carries a stream from in to out until its end. It gives the error of a failed read or write, of which only the
+// writes are of the kind *WriteError; what was read before a failed read is written.
+func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	r := &stream{f: f, out: out, in: newPauser(in), buf: make([]byte, maxLine+64<<10)}
+	defer r.in.stop()
+	for {
+		if err := r.rest(ctx); err != nil {
+			return err
+		}
+		n, err := r.in.Read(r.buf[r.end:])
+		r.end += n
+		if werr := r.lines(ctx); werr != nil {
+			return werr
+		}
+		if err != nil {
+			if werr := r.finish(ctx); werr != nil {
+				return werr
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("read: %w", err)
+		}
+	}
+}
+
+// WriteError is a failed write: the output is lost from there on.
+type WriteError struct{ Err error }
+
+func (e *WriteError) Error() string { return "write: " + e.Err.Error() }
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// stream is one run. buf[start:end] is what has arrived and not left.
+type stream struct {
+	f          *Filter
+	in         pauser
+	out        io.Writer
+	buf        []byte
+	start, end int
+	// raw is set while the rest of a line passes untouched, since its beginning has left already.
+	raw  bool
+	text []byte
+}
+
+// rest writes what may not wait while the input pauses: at once the folded context, after a short silence a line
+// without its end.
+func (r *stream) rest(ctx context.Context) error {
+	if r.f.fold.pending() && !r.in.ready(0) {
+		r.text = r.f.Flush(r.text)
+		if err := r.write(); err != nil {
+			return err
+		}
+	}
+	if r.start < r.end && !r.raw && !r.in.ready(idle) {
+		return r.torn(ctx)
+	}
+	return nil
+}
+
+// torn lets the beginning of an unfinished line go; its rest passes untouched. It is annotated unless its rest could
+// still change what it says: inside an element, or where a module's build ID may follow.
+func (r *stream) torn(ctx context.Context) error {
+	r.raw = true
+	b := r.buf[r.start:r.end]
+	if !r.f.settled(b) {
+		r.f.line++
+		r.text = r.f.Flush(r.text)
+		return r.pass(r.end)
+	}
+	r.text = r.f.Line(ctx, r.text, b)
+	r.start, r.end = 0, 0
+	return r.write()
+}
+
+// pass writes buf[start:to] untouched.
+func (r *stream) pass(to int) error {
+	b := r.buf[r.start:to]
+	r.start = to
+	if r.start == r.end {
+		r.start, r.end = 0, 0
+	}
+	if len(r.text) == 0 {
+		return r.writeAll(b)
+	}
+	r.text = append(r.text, b...)
+	return r.write()
+}
+
+// lines handles every complete line in the buffer and writes the outcome.
+func (r *stream) lines(ctx context.Context) error {
+	if r.raw {
+		nl := bytes.IndexByte(r.buf[r.start:r.end], '\n')
+		if nl < 0 {
+			return r.pass(r.end)
+		}
+		r.raw = false
+		if err := r.pass(r.start + nl + 1); err != nil {
+			return err
+		}
+	}
+	if nl := bytes.LastIndexByte(r.buf[r.start:r.end], '\n'); nl >= 0 {
+		from := r.start
+		r.start += nl + 1
+		if err := r.chunk(ctx, r.buf[from:r.start]); err != nil {
+			return err
+		}
+	}
+	if r.start == r.end {
+		r.start, r.end = 0, 0
+		return nil
+	}
+	if r.end-r.start > maxLine {
+		r.text = r.f.Flush(r.text)
+		r.raw = true
+		r.f.line++
+		return r.pass(r.end)
+	}
+	if r.start > 0 {
+		r.end = copy(r.buf, r.buf[r.start:r.end])
+		r.start = 0
+	}
+	return nil
+}
+
+// chunk handles b, a run of complete lines: those with an anchor go through Line, the others are copied as they are.
+func (r *stream) chunk(ctx context.Context, b []byte) error {
+	pos := 0
+	for pos < len(b) {
+		at := r.f.scan.next(b, pos)
+		if at < 0 {
+			break
+		}
+		begin := bytes.LastIndexByte(b[pos:at], '\n') + 1 + pos
+		if begin > pos {
+			r.between(b[pos:begin])
+		}
+		end := at + bytes.IndexByte(b[at:], '\n') + 1
+		if end-begin > maxLine {
+			r.between(b[begin:end])
+		} else {
+			r.text = r.f.Line(ctx, r.text, b[begin:end])
+			r.f.rescan()
+		}
+		pos = end
+		if len(r.text) >= outLimit {
+			if err := r.write(); err != nil {
+				return err
+			}
+		}
+	}
+	if pos == 0 && len(r.text) == 0 && !r.f.fold.pending() {
+		r.f.line += bytes.Count(b, newline)
+		return r.writeAll(b)
+	}
+	if pos < len(b) {
+		r.between(b[pos:])
+	}
+	return r.write()
+}
+
+// between copies lines without an anchor.
+func (r *stream) between(b []byte) {
+	r.text = r.f.Flush(r.text)
+	r.text = append(r.text, b...)
+	r.f.line += bytes.Count(b, newline)
+}
+
+var newline = []byte{'\n'}
+
+// finish handles a last line without an end.
+func (r *stream) finish(ctx context.Context) error {
+	if r.start < r.end {
+		if r.raw {
+			return r.pass(r.end)
+		}
+		r.text = r.f.Line(ctx, r.text, r.buf[r.start:r.end])
+		r.start, r.end = 0, 0
+	}
+	r.text = r.f.Flush(r.text)
+	return r.write()
+}
+
+func (r *stream) write() error {
+	b := r.text
+	r.text = r.text[:0]
+	if cap(r.text) > 8*outLimit {
+		r.text = nil
+	}
+	return r.writeAll(b)
+}
+
+func (r *stream) writeAll(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if _, err := r.out.Write(b); err != nil {
+		return &WriteError{err}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+// Package prefix tells what a logger wrote before the text of a program: timestamps, levels, tags, process IDs.
+package prefix
+
+// Split gives the offset where the program's own text begins on a line that holds something of interest at offset at.
+// Everything before it counts as a logger's prefix if nothing but blanks stands there, or if what stands there ends
+// the way loggers end their prefixes: in a colon, a closing bracket, an angle or a bar. A sentence that leads up to the
+// place ends in a word, and is none: then Split gives 0 and false.
+func Split(line []byte, at int) (int, bool) {
+	i := trimBlanks(line, at)
+	for i > 0 {
+		k := trimEscape(line, i)
+		if k == i {
+			break
+		}
+		i = trimBlanks(line, k)
+	}
+	if i == 0 {
+		return 0, true
+	}
+	switch line[i-1] {
+	case ':', ']', '>', '|', '}':
+		return i, true
+	}
+	return 0, false
+}
+
+// trimBlanks gives the end of line[:i] without its last blanks and tabs.
+func trimBlanks(line []byte, i int) int {
+	for i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
+		i--
+	}
+	return i
+}
+
+// trimEscape gives the end of line[:i] without a last SGR sequence `ESC[…m`.
+func trimEscape(line []byte, i int) int {
+	if i == 0 || line[i-1] != 'm' {
+		return i
+	}
+	for k := i - 2; k > 0; k-- {
+		switch c := line[k]; {
+		case c == '[' && line[k-1] == 0x1b:
+			return k - 1
+		case c != ';' && c != ':' && c-'0' > 9:
+			return i
+		}
+	}
+	return i
+}

@@ -1,0 +1,166 @@
+package filter
+
+import (
+	"bytes"
+	"strconv"
+
+	"qss-filter/symsrc"
+)
+
+// unknownName stands where a name is not known but its place is.
+const unknownName = "??"
+
+// appendPlace writes `func file:line:col`. A single function of which no file is known is its bare name, as the
+// sanitizers write it; in a chain every function has a place, so that a second run sees that the line is done.
+func (f *Filter) appendPlace(dst []byte, a *answer, i int) []byte {
+	fr := &a.frames[i]
+	dst = f.appendFunc(dst, fr)
+	if fr.File == "" && len(a.frames) == 1 && fr.Line == 0 {
+		return dst
+	}
+	dst = append(dst, ' ')
+	dst = f.appendFile(dst, fr)
+	if fr.Column > 0 {
+		dst = append(dst, ':')
+		dst = strconv.AppendInt(dst, int64(fr.Column), 10)
+	}
+	if fr.Approx {
+		dst = append(dst, " (approximate)"...)
+	}
+	return dst
+}
+
+// appendFunc writes a function's name in its colour.
+func (f *Filter) appendFunc(dst []byte, fr *symsrc.Frame) []byte {
+	name := fr.Func
+	if name == "" {
+		name = unknownName
+	}
+	if p := f.opt.Palette; p != nil {
+		return f.paint(dst, p.Func, name)
+	}
+	return append(dst, name...)
+}
+
+// appendFile writes `file:line`.
+func (f *Filter) appendFile(dst []byte, fr *symsrc.Frame) []byte {
+	file := fr.File
+	if file == "" {
+		file = unknownName
+	}
+	if p := f.opt.Palette; p != nil {
+		dst = f.paint(dst, p.File, file)
+	} else {
+		dst = append(dst, file...)
+	}
+	dst = append(dst, ':')
+	return strconv.AppendInt(dst, int64(fr.Line), 10)
+}
+
+// paint writes text in a colour and goes back to the log's own behind it.
+func (f *Filter) paint(dst []byte, colour, text string) []byte {
+	if colour == "" {
+		return append(dst, text...)
+	}
+	dst = append(dst, colour...)
+	dst = append(dst, text...)
+	dst = append(dst, f.opt.Palette.Off...)
+	return f.colour.Append(dst)
+}
+
+// place gives the text of one function, from the memo unless the log's own colours must be woven in.
+func (f *Filter) place(a *answer, i int) []byte {
+	if f.opt.Palette == nil || f.colour.Plain() {
+		return a.places[i]
+	}
+	return f.appendPlace(nil, a, i)
+}
+
+// appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`.
+func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
+	dst = append(dst, f.place(a, 0)...)
+	for i := 1; i < len(a.frames); i++ {
+		if i == 1 {
+			dst = append(dst, " (inlined into "...)
+		} else {
+			dst = append(dst, ", "...)
+		}
+		dst = f.appendFunc(dst, &a.frames[i])
+		dst = append(dst, ' ')
+		dst = f.appendFile(dst, &a.frames[i])
+		if i == len(a.frames)-1 {
+			dst = append(dst, ')')
+		}
+	}
+	return dst
+}
+
+// appendBare writes the form of QSS's reports: `#N addr in func file:line`.
+func (f *Filter) appendBare(dst, number, addr []byte, fr *symsrc.Frame) []byte {
+	dst = append(dst, '#')
+	dst = append(dst, number...)
+	if len(addr) > 0 {
+		dst = append(dst, ' ')
+		dst = append(dst, addr...)
+	}
+	dst = append(dst, " in "...)
+	dst = f.appendFunc(dst, fr)
+	dst = append(dst, ' ')
+	return f.appendFile(dst, fr)
+}
+
+// appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_FOUND libf.so (BuildId: …)]`.
+func (f *Filter) appendReason(dst []byte, a *answer) []byte {
+	if !f.opt.Explain || len(a.frames) > 0 && !(a.mod.files != nil && a.mod.files.Unverified) {
+		return dst
+	}
+	var text []byte
+	switch {
+	case len(a.frames) > 0:
+		text = append(text, "unverified: the log has no build ID"...)
+	case a.mod == nil:
+		text = append(text, "no mapping covers the address"...)
+	default:
+		text = append(text, a.mod.reason(a.off)...)
+		text = append(text, ' ')
+		text = a.mod.appendName(text)
+	}
+	dst = append(dst, ' ')
+	if p := f.opt.Palette; p != nil {
+		return f.paint(dst, p.Note, "["+string(text)+"]")
+	}
+	dst = append(dst, '[')
+	dst = append(dst, text...)
+	return append(dst, ']')
+}
+
+// reason is the status code of a module without an answer; where its files are good, the address is what has no name.
+func (m *module) reason(off uint64) string {
+	if m.files == nil {
+		return symsrc.UnknownError.String()
+	}
+	if s := m.files.Reason(); s != symsrc.OK && !(s == symsrc.Incomplete && m.files.Usable()) {
+		return s.String()
+	}
+	return "no symbol at 0x" + strconv.FormatUint(off, 16) + " in"
+}
+
+// appendName writes `libf.so (BuildId: …)`.
+func (m *module) appendName(dst []byte) []byte {
+	name := m.Name
+	if i := bytes.LastIndexByte([]byte(name), '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	dst = append(dst, name...)
+	return m.appendID(dst)
+}
+
+// appendID writes ` (BuildId: …)`, nothing where the log has none.
+func (m *module) appendID(dst []byte) []byte {
+	if m.BuildID == "" {
+		return dst
+	}
+	dst = append(dst, " (BuildId: "...)
+	dst = append(dst, m.BuildID.String()...)
+	return append(dst, ')')
+}

@@ -1,0 +1,95 @@
+package filter
+
+import (
+	"context"
+
+	"qss-filter/filter/frame"
+)
+
+// several handles a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
+// chain of functions stands on one line.
+func (f *Filter) several(ctx context.Context, dst []byte, p *process, s segment) []byte {
+	frames := append([]frame.Frame(nil), f.frames...)
+	restore := f.colour
+	defer func() { f.colour = restore }()
+	if f.opt.Style == Append {
+		dst = append(dst, s.text...)
+		for i := range frames {
+			dst = f.chainBelow(ctx, dst, p, s, &frames[i])
+		}
+		return dst
+	}
+	pos := 0
+	for i := range frames {
+		fr := &frames[i]
+		a := f.lookUp(ctx, p, s.text, fr)
+		n := f.number(p, fr, f.opt.Renumber != RenumberNever)
+		dst = append(dst, s.text[pos:fr.Whole.Start]...)
+		f.followColour(s.text[pos:fr.Whole.Start])
+		dst = f.oneFrame(dst, s, fr, a, n)
+		pos = fr.Whole.End
+	}
+	return append(dst, s.text[pos:]...)
+}
+
+// oneFrame writes a frame that keeps to its place on the line.
+func (f *Filter) oneFrame(dst []byte, s segment, fr *frame.Frame, a *answer, n uint64) []byte {
+	known := a != nil && len(a.frames) > 0 && fr.Shape != frame.Fields
+	if known && f.opt.Style == Replace {
+		return f.added(dst, s, func(b []byte) []byte {
+			if fr.Shape == frame.Numbered {
+				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.text), n), ' ')
+				b = append(append(b, fr.Addr.Of(s.text)...), " in "...)
+			}
+			return f.appendSentence(b, a)
+		})
+	}
+	pos := fr.Whole.Start
+	if !fr.Num.Empty() {
+		dst = append(dst, s.text[pos:fr.Num.Start]...)
+		dst = appendNumber(dst, fr.Num.Of(s.text), n)
+		pos = fr.Num.End
+	}
+	if known {
+		dst = append(dst, s.text[pos:fr.Gap.Start]...)
+		dst = f.added(dst, s, func(b []byte) []byte {
+			if fr.Shape == frame.Pair {
+				return append(f.appendSentence(b, a), ' ')
+			}
+			return f.appendSentence(append(b, " in "...), a)
+		})
+		dst = appendEscapes(dst, fr.Gap.Of(s.text))
+		pos = fr.Gap.End
+	}
+	dst = append(dst, s.text[pos:fr.Whole.End]...)
+	if a != nil {
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
+	}
+	return dst
+}
+
+// chainBelow adds the lines of one frame below its text.
+func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *process, s segment, fr *frame.Frame) []byte {
+	a := f.lookUp(ctx, p, s.text, fr)
+	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
+	if a == nil || len(a.frames) == 0 {
+		return dst
+	}
+	if fr.Num.Empty() {
+		return f.below(dst, s, func(b []byte) []byte { return f.appendSentence(b, a) })
+	}
+	for i := range a.frames {
+		number := f.functionNumber(s.text, fr, len(a.frames), i, n)
+		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), &a.frames[i]) })
+	}
+	if f.opt.Renumber != RenumberNever {
+		p.stack.insert(len(a.frames) - 1)
+	}
+	return dst
+}
+
+// below adds a line of the filter's own below a text that stays as it is.
+func (f *Filter) below(dst []byte, s segment, write func([]byte) []byte) []byte {
+	dst = append(append(dst, s.sep...), "  -> "...)
+	return f.added(dst, s, write)
+}

@@ -1,0 +1,63 @@
+package filter
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"qss-filter/symsrc"
+)
+
+// Summary writes which modules' frames could not be resolved, and why, one module a line: nothing where there is none.
+func (f *Filter) Summary(w io.Writer) error {
+	var bad []*module
+	total, unresolved := 0, 0
+	for _, m := range f.memo.modules {
+		total += m.frames
+		if m.unresolved > 0 {
+			unresolved += m.unresolved
+			bad = append(bad, m)
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	slices.SortFunc(bad, func(a, b *module) int {
+		return cmp.Or(cmp.Compare(b.unresolved, a.unresolved), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BuildID, b.BuildID))
+	})
+	if _, err := fmt.Fprintf(w, "qss-filter: %d of %d frames have no name:\n", unresolved, total); err != nil {
+		return err
+	}
+	for _, m := range bad {
+		name := m.Name
+		if name == "" {
+			name = "(unnamed module)"
+		}
+		if _, err := fmt.Fprintf(w, "qss-filter: %6d  %s: %s\n", m.unresolved, m.appendID([]byte(name)), m.advice()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advice says why a module's frames have no name, and what to do about it.
+func (m *module) advice() string {
+	if m.files == nil {
+		return symsrc.UnknownError.String()
+	}
+	s := m.files.Reason()
+	text := s.String()
+	switch {
+	case m.files.Detail != "":
+		text += ": " + m.files.Detail
+	case m.files.Note != "":
+		text += ": " + m.files.Note
+	case s == symsrc.OK:
+		return "the files are good, but no symbol covers the addresses"
+	}
+	if s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete {
+		text += "; pass --symbols DIR where its unstripped file is"
+	}
+	return text
+}

@@ -1,0 +1,254 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+
+	"qss-filter/filter/frame"
+	"qss-filter/sgr"
+	"qss-filter/symsrc"
+)
+
+// segment is a piece of text that is treated as one line: a line without its end, or a part of a JSON string.
+type segment struct {
+	text []byte
+	// sep stands between the lines that a frame with inlined functions becomes.
+	sep []byte
+	// json is set where what is added must be escaped.
+	json bool
+}
+
+// text handles a line that may hold frames of formats other than markup.
+func (f *Filter) text(ctx context.Context, dst []byte, p *process, body, end []byte) []byte {
+	return append(f.segments(ctx, dst, p, body, end), end...)
+}
+
+// segments handles a line as a whole, or string by string where it is a JSON object.
+func (f *Filter) segments(ctx context.Context, dst []byte, p *process, body, end []byte) []byte {
+	if len(end) == 0 {
+		end = newline
+	}
+	if strings, ok := jsonStrings(body); ok {
+		pos := 0
+		for _, s := range strings {
+			dst = append(dst, body[pos:s.Start]...)
+			dst = f.segment(ctx, dst, p, segment{s.Of(body), jsonNewline, true})
+			pos = s.End
+		}
+		return append(dst, body[pos:]...)
+	}
+	return f.segment(ctx, dst, p, segment{body, end, false})
+}
+
+// segment handles one piece of text.
+func (f *Filter) segment(ctx context.Context, dst []byte, p *process, s segment) []byte {
+	if hasMarkup(s.text) {
+		if out, ok := f.elements(ctx, dst, p, s); ok {
+			return out
+		}
+	}
+	f.find(s.text, p.stack.shift > 0)
+	switch len(f.frames) {
+	case 0:
+		return append(dst, s.text...)
+	case 1:
+		if fr := &f.frames[0]; fr.Shape != frame.Pair {
+			return f.single(ctx, dst, p, s, fr)
+		}
+	}
+	return f.several(ctx, dst, p, s)
+}
+
+// find fills f.frames with the frames of a text. Escape sequences are out of the finders' sight; spans are the text's.
+func (f *Filter) find(text []byte, renumbering bool) {
+	f.frames = f.frames[:0]
+	if !frame.Candidate(text, renumbering) {
+		return
+	}
+	plain := text
+	escapes := bytes.IndexByte(text, 0x1b) >= 0
+	if escapes {
+		f.strip, f.stripPos = sgr.Strip(f.strip[:0], f.stripPos[:0], text)
+		plain = f.strip
+	}
+	fr := &f.frame
+	for from := 0; frame.Find(plain, from, fr); from = fr.Whole.End {
+		if escapes {
+			at := f.stripPos
+			moved := *fr
+			for _, s := range []*frame.Span{&moved.Whole, &moved.Num, &moved.Addr, &moved.Gap, &moved.Module, &moved.Off,
+				&moved.BuildID, &moved.Func, &moved.Source} {
+				*s = unstrip(*s, at)
+			}
+			f.frames = append(f.frames, moved)
+			continue
+		}
+		f.frames = append(f.frames, *fr)
+	}
+}
+
+// unstrip maps a span of the stripped text back. An empty one goes behind the escape sequences at its place, so that
+// what is put there does not take their colour.
+func unstrip(s frame.Span, at []int32) frame.Span {
+	if s == (frame.Span{}) {
+		return s
+	}
+	if s.Empty() {
+		return frame.Span{Start: int(at[s.Start]), End: int(at[s.Start])}
+	}
+	return frame.Span{Start: int(at[s.Start]), End: int(at[s.End-1]) + 1}
+}
+
+// lookUp gives the answer for a frame, nil where there is nothing to ask.
+func (f *Filter) lookUp(ctx context.Context, p *process, text []byte, fr *frame.Frame) *answer {
+	if fr.Done || fr.Shape == frame.NumberOnly {
+		return nil
+	}
+	id, _ := symsrc.ParseBuildID(fr.BuildID.Of(text))
+	name := fr.Module.Of(text)
+	if bytes.IndexByte(name, 0x1b) >= 0 {
+		name, _ = sgr.Strip(nil, nil, name)
+	}
+	a := f.ask(ctx, f.module(name, id), fr.Offset-f.textBack(p, fr), symsrc.Code)
+	a.count()
+	return a
+}
+
+// single handles a text with one frame: a function takes a line, with what stands around the frame on each.
+func (f *Filter) single(ctx context.Context, dst []byte, p *process, s segment, fr *frame.Frame) []byte {
+	if f.opt.Style == Append {
+		return f.chainBelow(ctx, append(dst, s.text...), p, s, fr)
+	}
+	a := f.lookUp(ctx, p, s.text, fr)
+	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
+	if a == nil || len(a.frames) == 0 {
+		dst = append(dst, s.text[:fr.Whole.Start]...)
+		dst = f.oneFrame(dst, s, fr, a, n)
+		return append(dst, s.text[fr.Whole.End:]...)
+	}
+	restore := f.colour
+	f.followColour(s.text[:fr.Gap.Start])
+	for i := range a.frames {
+		if i > 0 {
+			dst = append(dst, s.sep...)
+		}
+		dst = f.function(dst, s, fr, a, i, n)
+	}
+	f.colour = restore
+	if f.opt.Renumber != RenumberNever {
+		p.stack.insert(len(a.frames) - 1)
+	}
+	return dst
+}
+
+// number gives the number that a frame's line gets.
+func (f *Filter) number(p *process, fr *frame.Frame, shift bool) uint64 {
+	if !shift || fr.Num.Empty() {
+		return fr.Number
+	}
+	return p.stack.number(fr.Number)
+}
+
+// function writes the line of one function of a frame.
+func (f *Filter) function(dst []byte, s segment, fr *frame.Frame, a *answer, i int, n uint64) []byte {
+	number := f.functionNumber(s.text, fr, len(a.frames), i, n)
+	if f.opt.Style == Replace {
+		dst = append(dst, s.text[:fr.Whole.Start]...)
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), &a.frames[i]) })
+		return append(dst, s.text[fr.Whole.End:]...)
+	}
+	dst = append(dst, s.text[:fr.Num.Start]...)
+	dst = append(dst, number...)
+	if fr.Shape == frame.Fields {
+		return f.fields(dst, s, fr, a, i)
+	}
+	dst = append(dst, s.text[fr.Num.End:fr.Gap.Start]...)
+	dst = append(dst, " in "...)
+	dst = f.added(dst, s, func(b []byte) []byte { return append(b, f.place(a, i)...) })
+	dst = appendEscapes(dst, fr.Gap.Of(s.text))
+	dst = append(dst, s.text[fr.Gap.End:fr.Whole.End]...)
+	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
+	return append(dst, s.text[fr.Whole.End:]...)
+}
+
+// functionNumber gives the number of one function's line as text: counted on, or `N.K` for an inlined one.
+func (f *Filter) functionNumber(text []byte, fr *frame.Frame, depth, i int, n uint64) []byte {
+	if f.opt.Renumber != RenumberNever {
+		return appendNumber(nil, fr.Num.Of(text), n+uint64(i))
+	}
+	b := appendNumber(nil, fr.Num.Of(text), n)
+	if i < depth-1 {
+		b = append(b, '.')
+		b = strconv.AppendInt(b, int64(i+1), 10)
+	}
+	return b
+}
+
+// fields puts function and source into the values of a `name=value` frame.
+func (f *Filter) fields(dst []byte, s segment, fr *frame.Frame, a *answer, i int) []byte {
+	pos := fr.Num.End
+	put := func(at frame.Span, write func([]byte) []byte) {
+		if at.Empty() || at.Start < pos {
+			return
+		}
+		dst = append(dst, s.text[pos:at.Start]...)
+		dst = f.added(dst, s, write)
+		pos = at.End
+	}
+	function := func(b []byte) []byte { return f.appendFunc(b, &a.frames[i]) }
+	source := func(b []byte) []byte {
+		b = f.appendFile(b, &a.frames[i])
+		b = append(b, ':')
+		return strconv.AppendInt(b, int64(a.frames[i].Column), 10)
+	}
+	if fr.Source.Start < fr.Func.Start {
+		put(fr.Source, source)
+		put(fr.Func, function)
+	} else {
+		put(fr.Func, function)
+		put(fr.Source, source)
+	}
+	return append(dst, s.text[pos:]...)
+}
+
+// added writes text that the filter adds, escaped where it lies in a JSON string.
+func (f *Filter) added(dst []byte, s segment, write func([]byte) []byte) []byte {
+	if !s.json {
+		return write(dst)
+	}
+	return appendJSON(dst, write(nil))
+}
+
+// appendNumber writes n as wide as the log writes its numbers: with leading zeros if was has any.
+func appendNumber(dst, was []byte, n uint64) []byte {
+	if len(was) == 0 {
+		return dst
+	}
+	if len(was) > 1 && was[0] == '0' {
+		for limit, k := uint64(10), 1; k < len(was); k++ {
+			if n < limit {
+				dst = append(dst, '0')
+			}
+			limit *= 10
+		}
+	}
+	return strconv.AppendUint(dst, n, 10)
+}
+
+// appendEscapes writes the escape sequences of a text that is being replaced: they colour what follows, too.
+func appendEscapes(dst, text []byte) []byte {
+	for {
+		i := bytes.IndexByte(text, 0x1b)
+		if i < 0 {
+			return dst
+		}
+		text = text[i:]
+		n := len(text)
+		if k := bytes.IndexByte(text, 'm'); k >= 0 {
+			n = k + 1
+		}
+		dst = append(dst, text[:n]...)
+		text = text[n:]
+	}
+}

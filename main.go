@@ -1,0 +1,283 @@
+// Command qss-filter reads a log and writes it again with every native stack frame in it made readable: function,
+// source file, line, inlined calls. Everything else leaves byte for byte as it came.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/pflag"
+
+	"qss-filter/filter"
+	"qss-filter/sgr"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/elfdwarf"
+	"qss-filter/symsrc/locate"
+)
+
+// Exit statuses.
+const (
+	exitOK    = 0
+	exitIO    = 1 // an input could not be read, or the output not be written
+	exitUsage = 2 // the command line is wrong, or names a directory that cannot be used
+)
+
+// answerMemo bounds the answers kept in memory; one takes some hundred bytes.
+const answerMemo = 1 << 18
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	c, err := parseFlags(args)
+	switch {
+	case errors.Is(err, errHelp):
+		fmt.Fprint(os.Stdout, c.help())
+		return exitOK
+	case err != nil:
+		complain("%v (try 'qss-filter --help')", err)
+		return exitUsage
+	case c.version:
+		fmt.Println("qss-filter", version())
+		return exitOK
+	}
+	finder, err := locate.New(locate.Options{Objects: c.objects, Symbols: c.symbols, BuildIDDirs: c.buildIDDirs,
+		Rootfs: c.rootfs, OnProblem: func(m string) { complain("%s", m) }})
+	if err != nil {
+		complain("%v", err)
+		return exitUsage
+	}
+	f := filter.New(filter.Options{
+		Symbols: symsrc.NewMemo(elfdwarf.NewSource(finder), answerMemo),
+		Style:   c.style, Renumber: c.renumber, Adjust: c.adjust, Explain: c.explain,
+		Palette: c.palette(isTerminal(os.Stdout)),
+		Warn:    func(m string) { complain("%s", m) },
+	})
+	status := c.filter(f)
+	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
+		if err := f.Summary(os.Stderr); err != nil {
+			status = exitIO
+		}
+	}
+	return status
+}
+
+// filter runs the inputs through f one after the other, as cat would: one that cannot be read is told, and the others
+// go on; a failed write ends all.
+func (c *config) filter(f *filter.Filter) int {
+	status := exitOK
+	for _, name := range c.inputs {
+		err := c.filterOne(f, name)
+		var w *filter.WriteError
+		switch {
+		case errors.As(err, &w):
+			complain("write standard output: %v", w.Err)
+			return exitIO
+		case err != nil:
+			complain("%v", err)
+			status = exitIO
+		}
+	}
+	return status
+}
+
+func (c *config) filterOne(f *filter.Filter, name string) error {
+	in := os.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("read %s: is a directory", name)
+	}
+	if !info.Mode().IsRegular() && !isTerminal(in) {
+		defer drainOnInterrupt()()
+	}
+	if err := f.Run(context.Background(), in, os.Stdout); err != nil {
+		var w *filter.WriteError
+		if name != "-" && !errors.As(err, &w) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return err
+	}
+	return nil
+}
+
+// drainOnInterrupt lets the first Ctrl-C pass: it ends the producer at the other end of the pipe, and what that still
+// has to say is worth reading. The second one ends the filter. The function it gives undoes that.
+func drainOnInterrupt() (restore func()) {
+	signals := make(chan os.Signal, 2)
+	done := make(chan struct{})
+	signal.Notify(signals, os.Interrupt)
+	go func() {
+		select {
+		case <-signals:
+		case <-done:
+			return
+		}
+		patience := time.NewTimer(time.Second)
+		defer patience.Stop()
+		for {
+			select {
+			case <-signals:
+				os.Exit(128 + 2)
+			case <-patience.C:
+				if isTerminal(os.Stderr) {
+					complain("the input is still open; Ctrl-C again stops at once")
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// palette gives the colours of the filter's own text, nil for none.
+func (c *config) palette(terminal bool) *sgr.Palette {
+	force := os.Getenv("FORCE_COLOR")
+	if force == "" {
+		force = os.Getenv("CLICOLOR_FORCE")
+	}
+	if !sgr.Enabled(c.color, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), terminal) {
+		return nil
+	}
+	return sgr.NewPalette(true)
+}
+
+func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
+
+// complain writes a diagnostic. There is nobody left to tell when that fails.
+func complain(format string, args ...any) {
+	_, _ = io.WriteString(os.Stderr, "qss-filter: "+fmt.Sprintf(format, args...)+"\n")
+}
+
+// version is the module's version, or the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" {
+		v = "(devel)"
+	}
+	return v + " " + info.GoVersion
+}
+
+// config is what the command line says.
+type config struct {
+	flags    *pflag.FlagSet
+	inputs   []string
+	objects  []string
+	symbols  []string
+	rootfs   []string
+	color    string
+	summary  string
+	explain  bool
+	version  bool
+	helpAll  bool
+	style    filter.Style
+	renumber filter.Renumber
+	adjust   filter.Adjust
+
+	buildIDDirs []string
+}
+
+var errHelp = errors.New("help asked for")
+
+// parseFlags reads the command line. The config is usable for help even where the error is errHelp.
+func parseFlags(args []string) (*config, error) {
+	c := &config{flags: pflag.NewFlagSet("qss-filter", pflag.ContinueOnError)}
+	fs := c.flags
+	fs.SortFlags = false
+	fs.Usage = func() {}
+	fs.StringArrayVar(&c.symbols, "symbols", nil, "any tree of `DIR`ectories with unstripped files; searched by build ID")
+	fs.StringArrayVar(&c.buildIDDirs, "build-id-dir", nil, "`DIR` holds xx/yyyy.debug files")
+	fs.StringArrayVar(&c.rootfs, "rootfs", nil, "`DIR` is the root of the file system that the log's paths lie in")
+	fs.StringArrayVar(&c.objects, "obj", nil, "one unstripped `FILE`")
+	frames := fs.String("frames", "annotate", "`annotate` writes into the frame, append below the line, replace in its place")
+	renumber := fs.String("renumber", "auto", "`auto` counts on over inlined frames, but not in markup; always, never")
+	adjust := fs.String("adjust", "auto", "logged addresses: `auto` decides by evidence, none: exact, ra: return addresses")
+	fs.StringVar(&c.color, "color", "auto", "`auto` colours on a terminal; always, never")
+	fs.Lookup("color").NoOptDefVal = "always"
+	fs.BoolVar(&c.explain, "explain", false, "say at the frame why it has no name, or that its file is unverified")
+	fs.StringVar(&c.summary, "summary", "auto", "which modules have no symbols, at the end: `auto` on a terminal; always, never")
+	help := fs.BoolP("help", "h", false, "this help in short")
+	fs.BoolVar(&c.helpAll, "help-all", false, "every flag")
+	fs.BoolVar(&c.version, "version", false, "print the version")
+	if err := fs.Parse(args); err != nil {
+		return c, err
+	}
+	if *help || c.helpAll {
+		return c, errHelp
+	}
+	if c.inputs = fs.Args(); len(c.inputs) == 0 {
+		c.inputs = []string{"-"}
+	}
+	return c, errors.Join(
+		choose(&c.style, "frames", *frames, []string{"annotate", "append", "replace"}),
+		choose(&c.renumber, "renumber", *renumber, []string{"auto", "always", "never"}),
+		choose(&c.adjust, "adjust", *adjust, []string{"auto", "none", "ra"}),
+		choose(new(uint8), "color", c.color, []string{"auto", "always", "never"}),
+		choose(new(uint8), "summary", c.summary, []string{"auto", "always", "never"}))
+}
+
+// choose sets dst to the place of value among words.
+func choose[T ~uint8](dst *T, flag, value string, words []string) error {
+	i := slices.Index(words, value)
+	if i < 0 {
+		return fmt.Errorf("--%s=%s: want %s", flag, value, strings.Join(words, ", "))
+	}
+	*dst = T(i)
+	return nil
+}
+
+const shortHelp = `Usage: qss-filter [flags] [FILE ...]        standard input where no FILE is given, or for -
+
+Makes native stack traces in logs readable: adb logcat | qss-filter
+
+Symbols, each flag may be repeated:
+  --symbols DIR         any tree with unstripped files; searched by build ID
+  --build-id-dir DIR    xx/yyyy.debug files, as in /usr/lib/debug/.build-id
+  --rootfs DIR          root of the file system that the log's paths lie in
+Frames:
+  --frames=annotate|append|replace    into the frame, below it, in its place
+  --renumber=auto|always|never        count on over inlined functions
+  --adjust=auto|none|ra               how logged addresses are to be taken
+Output:
+  --color=auto|always|never           colour of what is added
+  --explain                           why a frame has no name, at the frame
+  --summary=auto|always|never         which modules have no symbols, at the end
+  --help-all, --version
+`
+
+func (c *config) help() string {
+	if !c.helpAll {
+		return shortHelp
+	}
+	usage, _, _ := strings.Cut(shortHelp, "\n\n")
+	return usage + "\n\nFlags:\n" + c.flags.FlagUsages() + `
+Environment: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM decide --color=auto.
+Exit status: 0 everything was read, 1 an input or the output failed, 2 the command line is wrong.
+`
+}
