@@ -1,0 +1,83 @@
+package locate
+
+import (
+	"context"
+	"errors"
+	"hash/crc32"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// links looks for the debug file that .gnu_debuglink of the ELF file names: beside it, in .debug beside it, and in the
+// directory of its name below /usr/lib/debug of each root (GDB manual, "Separate Debug Files"). It does so once.
+func (s *search) links() {
+	e := s.verdict.elf
+	if e == nil || s.verdict.linked || s.complete() {
+		return
+	}
+	s.verdict.linked = true
+	if e.link == "" || strings.ContainsAny(e.link, `/\`) || e.link == ".." { // it is to be a name, not a path
+		return
+	}
+	for _, p := range s.linkPlaces(e) {
+		if s.complete() {
+			return
+		}
+		s.look(p, asDebug, &e.linkCRC)
+	}
+}
+
+// linkPlaces lists where the debug file of e may lie.
+func (s *search) linkPlaces(e *found) []place {
+	var ps []place
+	if e.place.root == "" {
+		dir := filepath.Dir(e.path)
+		ps = append(ps, place{"", filepath.Join(dir, e.link)}, place{"", filepath.Join(dir, ".debug", e.link)})
+	}
+	for _, dir := range s.dirs(e.place.root) {
+		if e.place.root != "" {
+			ps = append(ps, place{e.place.root, path.Join(dir, e.link)}, place{e.place.root, path.Join(dir, ".debug", e.link)})
+		}
+	}
+	for _, root := range s.l.roots {
+		for _, dir := range s.dirs(root) {
+			ps = append(ps, place{root, path.Join("usr/lib/debug", dir, e.link)})
+		}
+	}
+	return ps
+}
+
+// openPath is the path to open the file by without a link that may lead out of its root.
+func (f *found) openPath() string {
+	if f.place.root == "" {
+		return f.path
+	}
+	return hostPath(f.place.root, f.inside)
+}
+
+// checksum gives the CRC-32 of a whole file (IEEE 802.3, as .gnu_debuglink has it) and its size.
+func checksum(ctx context.Context, path string, follow bool) (sum uint32, size int64, err error) {
+	f, err := openRegular(path, follow)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.close()
+	buf := make([]byte, min(f.size, 1<<20))
+	for size < f.size {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), f.size-size)], size)
+		sum = crc32.Update(sum, crc32.IEEETable, buf[:n])
+		size += int64(n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, 0, err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return sum, size, nil
+}

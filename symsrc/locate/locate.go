@@ -1,0 +1,205 @@
+// Package locate finds the files of a module, the runtime ELF and its debug information, by build ID or by path.
+package locate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"qss-filter/symsrc"
+)
+
+// Options say where files are looked for.
+type Options struct {
+	// Objects are files named one by one.
+	Objects []string
+	// Symbols are directories of any shape: every regular ELF file below is known by its build ID and by its file name,
+	// from the first search that needs it on. Links to files count, links to directories are not followed.
+	Symbols []string
+	// BuildIDDirs are build-ID trees: xx/yyyy.debug, xx/yyyy, or these below .build-id.
+	BuildIDDirs []string
+	// Rootfs are the roots that the paths of the log hang on; none means the host's own.
+	Rootfs []string
+	// WorkDir is the directory of relative names; "" means the process's own.
+	WorkDir string
+	// OnProblem, if not nil, is told once per cause of what hinders the search, such as a directory that cannot be read.
+	OnProblem func(msg string)
+}
+
+// maxMemo bounds the modules remembered; a log of random names must not fill the memory.
+const maxMemo = 1 << 16
+
+// Locator finds files. It may be used by several goroutines at once.
+type Locator struct {
+	opt      Options
+	roots    []string
+	explicit bool // the roots were named
+	objects  *index
+
+	treesOnce sync.Once
+	treesDone chan struct{}
+	trees     *index // of Options.Symbols, once treesDone is closed
+
+	mu   sync.Mutex
+	memo map[symsrc.Module]*remembered
+}
+
+// remembered is a search that is done, or under way until done is closed. After that files is nil where it was given up.
+type remembered struct {
+	done  chan struct{}
+	files *symsrc.Files
+}
+
+// New checks that what was named is there. It fails with "open NAME: …" on a directory or object that cannot be read; an
+// object that is no ELF file is a problem only.
+func New(o Options) (*Locator, error) {
+	l := &Locator{
+		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
+		treesDone: make(chan struct{}), memo: make(map[symsrc.Module]*remembered),
+	}
+	if l.opt.OnProblem == nil {
+		l.opt.OnProblem = func(string) {}
+	}
+	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.Rootfs} {
+		for _, dir := range dirs {
+			if err := readableDir(dir); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !l.explicit {
+		root, _ := hostRoot(string(filepath.Separator))
+		l.roots = []string{root}
+	}
+	return l, l.indexObjects()
+}
+
+// readableDir fails unless dir is a directory whose entries may be listed.
+func readableDir(dir string) error {
+	fi, err := os.Stat(dir) // before it is opened, for it may be a FIFO
+	if err == nil && !fi.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	var d *os.File
+	if err == nil {
+		d, err = os.Open(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, cause(err))
+	}
+	d.Close()
+	return nil
+}
+
+// cause is the system's own word for a failed operation on a path, without operation and path.
+func cause(err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// indexObjects reads the headers of the files named one by one.
+func (l *Locator) indexObjects() error {
+	l.objects = newIndex()
+	for _, path := range l.opt.Objects {
+		f, err := probe(place{path: path})
+		if err == nil {
+			l.objects.add(path, &f.ident)
+			continue
+		}
+		switch fe := classify(err); fe.status {
+		case symsrc.NotFound, symsrc.NoReadPermission, symsrc.ReadError:
+			if fe.err == nil {
+				return fmt.Errorf("open %s: %s", path, fe.note)
+			}
+			return fmt.Errorf("open %s: %w", path, cause(fe.err))
+		default:
+			l.opt.OnProblem(path + ": " + fe.note)
+		}
+	}
+	l.objects.finish()
+	return nil
+}
+
+// symbolTrees is the index of Options.Symbols, made at the first call; nil when ctx ends before it is there.
+func (l *Locator) symbolTrees(ctx context.Context) *index {
+	l.treesOnce.Do(func() {
+		if len(l.opt.Symbols) == 0 {
+			l.trees = newIndex()
+			close(l.treesDone)
+			return
+		}
+		go func() { // it serves all searches, so that it does not end with the one that began it
+			defer close(l.treesDone)
+			l.trees = indexTrees(l.opt.Symbols, l.opt.OnProblem)
+		}()
+	})
+	select {
+	case <-l.treesDone:
+		return l.trees
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Find looks for the files of m, or gives what an earlier search found. The answer is shared and must not be changed. When
+// ctx ends first, its status is UnknownError and nothing is remembered.
+func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
+	if len(m.Name) > 2*maxPath { // no path, and too long to be kept
+		m.Name = ""
+	}
+	for ctx.Err() == nil {
+		r, mine := l.entry(m)
+		if mine {
+			l.run(ctx, m, r)
+		}
+		select {
+		case <-r.done:
+			if r.files != nil {
+				return r.files
+			} // else the search that was waited for has been given up
+		case <-ctx.Done():
+		}
+	}
+	return &symsrc.Files{
+		ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: "search ended early",
+		Detail: context.Cause(ctx).Error(),
+	}
+}
+
+// entry gives the memo's entry for m, and whether the caller is the one to fill it.
+func (l *Locator) entry(m symsrc.Module) (*remembered, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r, ok := l.memo[m]; ok {
+		return r, false
+	}
+	if len(l.memo) >= maxMemo {
+		clear(l.memo)
+	}
+	r := &remembered{done: make(chan struct{})}
+	m.Name = strings.Clone(m.Name) // the name may be a part of a whole chunk of the log
+	l.memo[m] = r
+	return r, true
+}
+
+// run fills r, or takes it back when ctx ends before.
+func (l *Locator) run(ctx context.Context, m symsrc.Module, r *remembered) {
+	files := newSearch(l, ctx, m).run()
+	if ctx.Err() == nil {
+		r.files = files
+	} else {
+		l.mu.Lock()
+		if l.memo[m] == r {
+			delete(l.memo, m)
+		}
+		l.mu.Unlock()
+	}
+	close(r.done)
+}

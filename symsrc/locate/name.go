@@ -1,0 +1,51 @@
+package locate
+
+import (
+	"path"
+	"strings"
+)
+
+// moduleName is a module's name in a log, taken apart.
+type moduleName struct {
+	path    string // "" where the name is no path of a file
+	base    string // last component of path
+	deleted bool   // the log says that the file was deleted or replaced while it was in use (proc(5), maps)
+}
+
+func parseName(name string) moduleName {
+	var n moduleName
+	n.path, n.deleted = strings.CutSuffix(name, " (deleted)")
+	if !isPath(n.path) {
+		n.path = ""
+		return n
+	}
+	n.base = path.Base(n.path)
+	if len(n.base) > maxComponent || n.base == ".." || n.base == "." || n.base == "/" {
+		n.path, n.base = "", ""
+	}
+	return n
+}
+
+// isPath tells names of files from those that loaders and unwinders give to what is not one: [vdso], <unknown module>.
+func isPath(s string) bool {
+	switch {
+	case s == "", len(s) > maxPath, s[len(s)-1] == '/', strings.IndexByte(s, 0) >= 0:
+		return false
+	case s[0] == '[' && s[len(s)-1] == ']', s[0] == '<' && s[len(s)-1] == '>':
+		return false
+	case s == "linux-gate.so.1", strings.HasPrefix(s, "linux-vdso") && !strings.Contains(s, "/"):
+		return false
+	}
+	return true
+}
+
+// absolute tells a full path from one that needs a directory.
+func (n moduleName) absolute() bool { return strings.HasPrefix(n.path, "/") }
+
+// single tells a name without any directory.
+func (n moduleName) single() bool { return n.path != "" && !strings.Contains(n.path, "/") }
+
+// tail is the path without what leads up or nowhere, to be compared with the ends of other paths: "../a//b" → "a/b".
+func (n moduleName) tail() string {
+	return strings.TrimPrefix(path.Clean("/"+n.path), "/")
+}

@@ -1,0 +1,174 @@
+package locate
+
+import (
+	"fmt"
+	"strings"
+
+	"qss-filter/symsrc"
+)
+
+// role tells what a place is looked at for, and with that where its failure is reported.
+type role uint8
+
+const (
+	quiet   role = iota // a guess: its failure says nothing
+	asElf               // the module's own path
+	asDebug             // the place of its debug file
+)
+
+// failure is a file that is there but cannot be used.
+type failure struct {
+	*fileError
+	path string
+}
+
+// pair is what a search has found so far.
+type pair struct {
+	elf   *found // with its code
+	debug *found // with .debug_info, other than elf
+	spare *found // with .symtab only, other than elf
+
+	elfFailure, debugFailure *failure
+
+	linked     bool // the places of .gnu_debuglink have been looked at
+	unverified bool
+	tried      []string
+}
+
+// complete tells that nothing better can be found.
+func (v *pair) complete() bool {
+	return v.elf != nil && (v.elf.rank == debugInfo || v.debug != nil)
+}
+
+// any is some file of the pair, nil when there is none.
+func (v *pair) any() *found {
+	for _, f := range [...]*found{v.elf, v.debug, v.spare} {
+		if f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// take puts a verified file to its use.
+func (v *pair) take(f *found) {
+	switch {
+	case v.elf == nil && !f.debugOnly:
+		v.elf = f
+	case f.rank == debugInfo && v.debug == nil:
+		v.debug = f
+	case v.spare == nil || f.rank > v.spare.rank:
+		v.spare = f
+	}
+}
+
+// fail keeps the first failure of each kind. That nothing is there is no failure of a debug file's place.
+func (v *pair) fail(as role, path string, err *fileError) {
+	switch {
+	case err.status == symsrc.NotFound:
+	case as == asElf && v.elfFailure == nil:
+		v.elfFailure = &failure{err, path}
+	case as == asDebug && v.debugFailure == nil:
+		v.debugFailure = &failure{err, path}
+	}
+}
+
+// ambiguous gives up all files: a name stands for n different ones.
+func (v *pair) ambiguous(n int, name string) {
+	v.elf, v.debug, v.spare = nil, nil, nil
+	v.elfFailure = &failure{&fileError{status: symsrc.UnknownError, note: fmt.Sprintf("%d different files named %s", n, name)}, ""}
+}
+
+// look identifies the file at p, verifies it and takes it. crc, if not nil, is the checksum that a .gnu_debuglink wants.
+func (s *search) look(p place, as role, crc *uint32) {
+	v := &s.verdict
+	v.tried = append(v.tried, p.String())
+	f, err := probe(p)
+	if err == nil {
+		err = s.verify(f, crc)
+	}
+	if err != nil {
+		v.fail(as, p.String(), classify(err))
+		return
+	}
+	v.take(f)
+}
+
+// verify compares build IDs. Where one side has none, only the checksum of a .gnu_debuglink makes two files a pair; the
+// first file of a search without build ID has nothing to be compared with. A file of the right build ID is not read through
+// for its checksum: that may be gigabytes, and differs when a tool has compressed the file since.
+func (s *search) verify(f *found, crc *uint32) error {
+	switch {
+	case s.want != "" && f.id == s.want:
+		return nil
+	case s.want != "" && (f.id != "" || crc == nil):
+		has := "none"
+		if f.id != "" {
+			has = f.id.String()
+		}
+		return &fileError{symsrc.MismatchBuildID, "",
+			fmt.Errorf("build ID differs: %s has %s, %s has %s", s.wantOf, s.want, f.path, has)}
+	case crc == nil:
+		return nil
+	}
+	sum, _, err := checksum(s.ctx, f.openPath(), f.place.root == "")
+	if err == nil && sum != *crc {
+		err = &fileError{symsrc.MismatchBuildID, "",
+			fmt.Errorf("checksum differs: .gnu_debuglink has %08x, %s has %08x", *crc, f.path, sum)}
+	}
+	return err
+}
+
+// files puts the outcome in the reports' terms. first is where the module should have been.
+func (v *pair) files(first string) *symsrc.Files {
+	f := &symsrc.Files{Tried: v.tried, Unverified: v.unverified && v.any() != nil}
+	var details []string
+	failed := func(e *failure, kind string) (symsrc.Status, string) {
+		if e.err != nil {
+			details = append(details, e.detail())
+		}
+		if e.status == symsrc.MismatchBuildID {
+			return e.status, kind + " file mismatch"
+		}
+		return e.status, e.note
+	}
+	var elfNote, debugNote string
+	switch {
+	case v.elf != nil:
+		f.Elf = v.elf.path
+	case v.elfFailure != nil:
+		f.Elf = v.elfFailure.path
+		f.ElfStatus, elfNote = failed(v.elfFailure, "elf")
+	default:
+		f.Elf, f.ElfStatus, elfNote = first, symsrc.NotFound, "elf not found"
+	}
+	switch {
+	case v.debug != nil:
+		f.Debug = v.debug.path
+	case v.elf != nil && v.elf.rank == debugInfo:
+	case v.spare != nil && (v.elf == nil || v.spare.rank > v.elf.rank):
+		f.Debug, f.DebugStatus, debugNote = v.spare.path, symsrc.Incomplete, "no .debug_info"
+	case v.debugFailure != nil:
+		f.DebugStatus, debugNote = failed(v.debugFailure, "debug")
+	case v.elf != nil:
+		f.DebugStatus, debugNote = symsrc.Incomplete, "no .debug_info"
+	case f.ElfStatus == symsrc.NoReadPermission:
+		f.DebugStatus = symsrc.UnknownError // the file that would say so cannot be asked
+	default:
+		f.DebugStatus = symsrc.NotFound
+	}
+	if f.Note = elfNote; f.Note == "" {
+		f.Note = debugNote
+	}
+	f.Detail = strings.Join(details, "; ")
+	return f
+}
+
+// detail names the file and the cause.
+func (e *failure) detail() string {
+	msg := e.Error()
+	if strings.Contains(msg, e.path) {
+		return msg
+	}
+	return e.path + ": " + msg
+}

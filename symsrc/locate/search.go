@@ -1,0 +1,212 @@
+package locate
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"qss-filter/symsrc"
+)
+
+// The directories that loaders search (ld.so(8), and Debian's multiarch), for a name without directory whose build ID says
+// whether what is found there is it.
+var loaderDirs = [...]string{
+	"lib", "lib64", "usr/lib", "usr/lib64", "usr/local/lib", "usr/bin", "usr/sbin",
+	"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib/i386-linux-gnu", "usr/lib/arm-linux-gnueabihf",
+	"usr/lib/riscv64-linux-gnu", "usr/lib/powerpc64le-linux-gnu", "usr/lib/s390x-linux-gnu",
+	"system/lib64", "system/lib",
+}
+
+// maxSame bounds the copies of one build ID that are looked at.
+const maxSame = 32
+
+// search is one search for the files of a module.
+type search struct {
+	l    *Locator
+	ctx  context.Context
+	name moduleName
+	// want is the build ID that files must have: the log's, or, where the log has none, that of the first file found.
+	want    symsrc.BuildID
+	wantOf  string // who says so, for messages
+	verdict pair
+}
+
+func newSearch(l *Locator, ctx context.Context, m symsrc.Module) *search {
+	return &search{l: l, ctx: ctx, name: parseName(m.Name), want: m.BuildID, wantOf: "log"}
+}
+
+// run looks everywhere and gives the outcome.
+func (s *search) run() *symsrc.Files {
+	v := &s.verdict
+	if s.want == "" {
+		if s.name.deleted {
+			return &symsrc.Files{
+				Elf: s.first(), ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound,
+				Note:   "deleted: no build ID to tell the file from its successor",
+				Detail: "the log says that the file was deleted while it was in use; what its path has now is another one",
+			}
+		}
+		v.unverified = true
+		s.byName()
+		if s.want == "" && v.elf != nil { // the file has no build ID either: a checksum is all there is
+			s.links()
+			return v.files(s.first())
+		}
+	}
+	if s.want != "" {
+		s.byID()
+	}
+	return v.files(s.first())
+}
+
+// byID looks for files of the wanted build ID, in the order of the package's promise, until they are complete.
+func (s *search) byID() {
+	s.indexed(s.l.objects)
+	if s.complete() {
+		return
+	}
+	if len(s.l.opt.Symbols) > 0 {
+		s.indexed(s.l.symbolTrees(s.ctx))
+	}
+	for _, dir := range s.l.opt.BuildIDDirs {
+		s.buildIDDir(dir)
+	}
+	s.links()
+	for _, root := range s.l.roots {
+		s.root(root)
+	}
+	host, _ := hostRoot(string(filepath.Separator))
+	if s.l.explicit {
+		s.debug(place{host, s.debugPath()})
+		s.runtime(s.hostPlace(), quiet)
+		s.links()
+	}
+	if s.name.single() {
+		for _, dir := range loaderDirs {
+			s.runtime(place{s.l.roots[0], dir + "/" + s.name.path}, quiet)
+		}
+		s.links()
+	}
+}
+
+func (s *search) complete() bool { return s.verdict.complete() || s.ctx.Err() != nil }
+
+// indexed looks at the files that an index has of the build ID.
+func (s *search) indexed(x *index) {
+	if x == nil {
+		return
+	}
+	list := x.byID[s.want]
+	for _, e := range list[:min(len(list), maxSame)] {
+		if s.complete() {
+			return
+		}
+		s.look(place{path: e.path}, quiet, nil)
+	}
+}
+
+// buildIDDir looks below a build-ID tree.
+func (s *search) buildIDDir(dir string) {
+	digits := s.want.String()
+	if len(digits) < 4 {
+		return
+	}
+	leaf := filepath.Join(digits[:2], digits[2:])
+	for _, path := range [...]string{
+		filepath.Join(dir, leaf) + ".debug", filepath.Join(dir, leaf),
+		filepath.Join(dir, ".build-id", leaf) + ".debug", filepath.Join(dir, ".build-id", leaf),
+	} {
+		if s.complete() {
+			return
+		}
+		s.look(place{path: path}, asDebug, nil)
+	}
+}
+
+// root looks at the module's path below a root and at the places for debug files there.
+func (s *search) root(root string) {
+	if s.name.path != "" {
+		s.runtime(s.placeIn(root), asElf)
+	}
+	s.links()
+	if digits := s.want.String(); len(digits) >= 4 {
+		s.debug(place{root, s.debugPath()})
+		s.runtime(place{root, "usr/lib/.build-id/" + digits[:2] + "/" + digits[2:]}, quiet) // Fedora's links to executables
+	}
+	for _, dir := range s.dirs(root) {
+		s.debug(place{root, "usr/lib/debug/" + dir + "/" + s.name.base + ".debug"}) // Yocto, Fedora
+	}
+}
+
+// debugPath is the path of a distribution's debug file in a root (GDB manual, "Separate Debug Files").
+func (s *search) debugPath() string {
+	digits := s.want.String()
+	if len(digits) < 4 {
+		return ""
+	}
+	return "usr/lib/debug/.build-id/" + digits[:2] + "/" + digits[2:] + ".debug"
+}
+
+// runtime looks at a place that may have the module itself.
+func (s *search) runtime(p place, as role) {
+	if !s.complete() && p.path != "" {
+		s.look(p, as, nil)
+	}
+}
+
+// debug looks at a place that may have a debug file.
+func (s *search) debug(p place) {
+	if !s.complete() && s.verdict.debug == nil && p.path != "" {
+		s.look(p, asDebug, nil)
+	}
+}
+
+// placeIn is the module's place in a root. Relative names hang on the working directory unless the root was named.
+func (s *search) placeIn(root string) place {
+	if s.name.path == "" {
+		return place{}
+	}
+	if s.name.absolute() || s.l.explicit {
+		return place{root, s.name.path}
+	}
+	return s.hostPlace()
+}
+
+// hostPlace is where the module's name leads on the host.
+func (s *search) hostPlace() place {
+	if s.name.path == "" {
+		return place{}
+	}
+	dir, err := string(filepath.Separator), error(nil)
+	if !s.name.absolute() {
+		dir, err = filepath.Abs(s.l.opt.WorkDir)
+	}
+	if err != nil {
+		return place{}
+	}
+	root, inside := hostRoot(dir)
+	return place{root, inside + "/" + strings.TrimLeft(s.name.path, "/")}
+}
+
+// first is where the module is looked for first of all by its path: where it should be when it is nowhere.
+func (s *search) first() string {
+	if s.name.path == "" {
+		return ""
+	}
+	return s.placeIn(s.l.roots[0]).String()
+}
+
+// dirs gives the directories inside root that the module lies in: by its name, and with links followed.
+func (s *search) dirs(root string) []string {
+	var dirs []string
+	if s.name.absolute() {
+		dirs = append(dirs, path.Dir(s.name.tail()))
+	}
+	if e := s.verdict.elf; e != nil && e.place.root == root {
+		if d := path.Dir(e.inside); len(dirs) == 0 || dirs[0] != d {
+			dirs = append(dirs, d)
+		}
+	}
+	return dirs
+}
