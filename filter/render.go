@@ -139,7 +139,7 @@ func (m *module) reason(off uint64) string {
 	if m.files == nil {
 		return symsrc.UnknownError.String()
 	}
-	if s := m.files.Reason(); s != symsrc.OK && !(s == symsrc.Incomplete && m.files.Usable()) {
+	if s := m.files.Reason(); s != symsrc.OK {
 		return s.String()
 	}
 	return "no symbol at 0x" + strconv.FormatUint(off, 16) + " in"

@@ -196,11 +196,16 @@ func (f *Filter) fields(dst []byte, s segment, fr *frame.Frame, a *answer, i int
 		dst = f.added(dst, s, write)
 		pos = at.End
 	}
-	function := func(b []byte) []byte { return f.appendFunc(b, &a.frames[i]) }
+	place := &a.frames[i]
+	if place.File == "" && len(a.frames) == 1 {
+		// Nothing better is known than what the log has.
+		put(fr.Func, func(b []byte) []byte { return f.appendFunc(b, place) })
+		return append(dst, s.text[pos:]...)
+	}
+	function := func(b []byte) []byte { return f.appendFunc(b, place) }
 	source := func(b []byte) []byte {
-		b = f.appendFile(b, &a.frames[i])
-		b = append(b, ':')
-		return strconv.AppendInt(b, int64(a.frames[i].Column), 10)
+		b = append(f.appendFile(b, place), ':')
+		return strconv.AppendInt(b, int64(place.Column), 10)
 	}
 	if fr.Source.Start < fr.Func.Start {
 		put(fr.Source, source)
