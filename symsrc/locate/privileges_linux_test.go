@@ -18,7 +18,7 @@ func withoutPrivileges(t *testing.T, do func()) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		defer close(done) // also when do has ended the test
+		defer close(done)      // also when do has ended the test
 		runtime.LockOSThread() // and never unlocked: the thread is not used again
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var caps [2]unix.CapUserData
