@@ -64,7 +64,7 @@ type (
 		Name string `parser:"'symbol':Tag ':' @(':' | ~':')*"`
 	}
 	hexdict struct {
-		Pairs []pair `parser:"'hexdict':Tag (':' @@)+"`
+		Pairs []pair `parser:"'hexdict':Tag ':' @@ (':' @@)*"`
 	}
 	dumpfile struct {
 		Kind text `parser:"'dumpfile':Tag ':' @@"`

@@ -64,10 +64,10 @@ const maxTorn = 64
 //
 // <<<…>>> is an element only where its tag is known and its fields are well formed: logs hold conflict markers, heredocs
 // and C++.
-func Next(line []byte, from int) (Element, bool) {
+func Next(line []byte, from int) (e Element, ok bool) {
 	s := scanner{line: line, brace: -1, angle: -1}
 	for at, alias := opening(line, from); at >= 0; at, alias = opening(line, at+1) {
-		if e, ok := s.element(at, alias); ok {
+		if s.element(&e, at, alias) {
 			return e, true
 		}
 		if s.brace == len(line) && s.angle == len(line) {
@@ -108,34 +108,41 @@ type scanner struct {
 	torn         int
 }
 
-func (s *scanner) element(at int, alias bool) (Element, bool) {
-	closing, pattern := &s.brace, closeBraces
-	if alias {
-		closing, pattern = &s.angle, closeAngles
-	}
+// element reads the element whose opening is at an offset, and tells whether it is one.
+func (s *scanner) element(e *Element, at int, alias bool) bool {
 	tag := at + 3
 	name := tagEnd(s.line, tag)
 	if name == tag || name == len(s.line) {
-		return Element{}, false
+		return false
 	}
-	if *closing < tag {
-		*closing = len(s.line)
-		if i := bytes.Index(s.line[tag:], pattern); i >= 0 {
-			*closing = tag + i
-		}
+	end := s.closing(tag, alias)
+	if end == len(s.line) || name != end && s.line[name] != ':' {
+		return false
 	}
-	if *closing == len(s.line) || name != *closing && s.line[name] != ':' {
-		return Element{}, false
-	}
-	e := Element{Start: at, End: *closing + 3, Tag: tagOf(s.line[tag:name]), Name: s.line[tag:name], BodyStart: name, Alias: alias}
-	if name < *closing {
+	*e = Element{Start: at, End: end + 3, Tag: tagOf(s.line[tag:name]), Name: s.line[tag:name], BodyStart: name, Alias: alias}
+	if name < end {
 		e.BodyStart = name + 1
-		e.Body = s.line[name+1 : *closing : *closing]
+		e.Body = s.line[name+1 : end : end]
 	}
 	if alias {
-		return e, e.Tag != Unknown && e.plain() && e.wellFormed()
+		return e.Tag != Unknown && e.plain() && e.wellFormed()
 	}
-	return e, !s.givesWay(&e)
+	return !s.givesWay(e)
+}
+
+// closing gives the offset of the first closing at or after from.
+func (s *scanner) closing(from int, alias bool) int {
+	known, pattern := &s.brace, closeBraces
+	if alias {
+		known, pattern = &s.angle, closeAngles
+	}
+	if *known < from {
+		*known = len(s.line)
+		if i := bytes.Index(s.line[from:], pattern); i >= 0 {
+			*known = from + i
+		}
+	}
+	return *known
 }
 
 // givesWay tells whether a {{{ element is better read as text before another opening in its body.
