@@ -1,0 +1,74 @@
+package symsrc
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+const (
+	maxOutputLog = 16 // the library takes the limit of its output as a power of two
+	maxOutput    = 1 << maxOutputLog
+)
+
+// demangleItanium demangles `_Z…` and `___Z…_block_invoke…`.
+//
+// The library reports hostile names by an error, but has internal checks that panic; such a panic is taken for an error
+// too. A stack overflow cannot be caught: the limit on the name's length prevents it.
+func demangleItanium(name string) (s string, ok bool) {
+	defer func() {
+		if recover() != nil {
+			s, ok = "", false
+		}
+	}()
+	ast, suffix, err := parseItanium(fixUnresolved(name))
+	if err != nil {
+		return "", false
+	}
+	s = demangle.ASTToString(ast, demangle.LLVMStyle, demangle.MaxLength(maxOutputLog))
+	if len(s) >= maxOutput {
+		return "", false
+	}
+	if strings.Contains(s, "operator<") {
+		// The library keeps the brackets of `operator< <int>` apart; llvm does not.
+		s = strings.NewReplacer("operator< <", "operator<<", "operator<< <", "operator<<<").Replace(s)
+	}
+	if suffix != "" {
+		s += " (" + suffix + ")"
+	}
+	return s, true
+}
+
+// parseItanium parses a name and takes its clone suffixes (`.isra.0.cold`) off. Anything after a dot is one, as in llvm;
+// the library wants lower-case letters and digits.
+func parseItanium(name string) (ast demangle.AST, suffix string, err error) {
+	ast, err = demangle.ToAST(name)
+	if err != nil {
+		at := errorOffset(err)
+		if at <= 0 || at >= len(name) || name[at] != '.' {
+			return nil, "", err
+		}
+		suffix = name[at:]
+		if ast, err = demangle.ToAST(name[:at]); err != nil {
+			return nil, "", err
+		}
+	}
+	for {
+		clone, ok := ast.(*demangle.Clone)
+		if !ok {
+			return ast, suffix, nil
+		}
+		ast, suffix = clone.Base, clone.Suffix+suffix
+	}
+}
+
+// errorOffset reads the offset in the name off an error of the library ("… at 12"), -1 where it has none.
+func errorOffset(err error) int {
+	msg := err.Error()
+	n, convErr := strconv.Atoi(msg[strings.LastIndexByte(msg, ' ')+1:])
+	if convErr != nil {
+		return -1
+	}
+	return n
+}

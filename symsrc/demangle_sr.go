@@ -1,0 +1,124 @@
+package symsrc
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// maxProbes bounds the parses that fixUnresolved spends on one name. Real names take less than 60.
+const maxProbes = 256
+
+// fixUnresolved works around a defect of the demangling library: in an unresolved name (`sr16has_ScalarTraitsIT_EE5value`,
+// Itanium ABI §5.1.6.1 <unresolved-name>) it counts the template's name as a substitution candidate, which the ABI does
+// not, so that every later back-reference (`S4_`) names the wrong type. fixUnresolved raises the numbers of these
+// back-references by the candidates that are too many. A name it cannot make out stays as it is.
+//
+// Where back-references stand, and how many candidates there are, only a parser knows. So the library is asked: the name
+// up to the place in question, followed by a reference that is out of range, fails with both in its message.
+func fixUnresolved(name string) string {
+	i := strings.Index(name, "sr")
+	if i < 0 {
+		return name
+	}
+	var extra []int // the library's number of each wrong candidate, ascending
+	probes := 0
+	out := make([]byte, i, len(name)+8)
+	copy(out, name)
+	for i < len(name) {
+		switch {
+		case len(extra) > 0 && name[i] == 'S':
+			digits, seq, ok := seqID(name[i+1:])
+			if !ok || countCandidates(out, "S", &probes) < 0 {
+				break
+			}
+			for _, k := range extra {
+				if seq >= k {
+					seq++
+				}
+			}
+			out = appendSeqID(append(out, 'S'), seq)
+			i += 1 + digits
+			continue
+		case strings.HasPrefix(name[i:], "sr") && templateName(name[i+2:]):
+			// Inside an identifier that happens to hold "sr", other letters would do as well.
+			k := countCandidates(out, "srS", &probes)
+			if k >= 0 && countCandidates(out, "xxS", &probes) < 0 {
+				extra = append(extra, k)
+			}
+		}
+		out = append(out, name[i])
+		i++
+	}
+	if len(extra) == 0 || probes >= maxProbes {
+		return name
+	}
+	return string(out)
+}
+
+// countCandidates says how many substitution candidates the library has after prefix, -1 if lead, the begin of a
+// construct up to and with the S of a back-reference, cannot follow there.
+func countCandidates(prefix []byte, lead string, probes *int) (n int) {
+	const outOfRange = "ZZZZ_"
+	if *probes++; *probes >= maxProbes {
+		return -1
+	}
+	defer func() {
+		if recover() != nil {
+			n = -1
+		}
+	}()
+	_, err := demangle.ToAST(string(prefix) + lead + outOfRange)
+	if err == nil {
+		return -1
+	}
+	// "substitution index out of range (1727604 >= 7) at 33"
+	_, rest, ok := strings.Cut(err.Error(), "substitution index out of range (")
+	if !ok {
+		return -1
+	}
+	_, rest, _ = strings.Cut(rest, ">= ")
+	number, _, _ := strings.Cut(rest, ")")
+	for i := range len(number) {
+		n = n*10 + int(number[i]-'0')
+	}
+	return n
+}
+
+// templateName tells whether s begins with a length-prefixed name followed by template arguments.
+func templateName(s string) bool {
+	n, k := 0, 0
+	for k < len(s) && k < 5 && s[k]-'0' < 10 {
+		n = n*10 + int(s[k]-'0')
+		k++
+	}
+	return n > 0 && k+n < len(s) && s[k+n] == 'I'
+}
+
+// seqID reads what follows the S of a numbered back-reference, `_` (0), `0_` (1), … `10_` (37): its length and value.
+func seqID(s string) (length, value int, ok bool) {
+	for i := range min(len(s), 4) {
+		switch c := s[i]; {
+		case c == '_' && i == 0:
+			return 1, 0, true
+		case c == '_':
+			return i + 1, value + 1, true
+		case c >= '0' && c <= '9':
+			value = value*36 + int(c-'0')
+		case c >= 'A' && c <= 'Z':
+			value = value*36 + int(c-'A') + 10
+		default:
+			return 0, 0, false
+		}
+	}
+	return 0, 0, false
+}
+
+// appendSeqID is the reverse of seqID.
+func appendSeqID(dst []byte, value int) []byte {
+	if value == 0 {
+		return append(dst, '_')
+	}
+	return append(append(dst, strings.ToUpper(strconv.FormatInt(int64(value-1), 36))...), '_')
+}
