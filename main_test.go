@@ -3,16 +3,20 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+var update = flag.Bool("u", false, "write what the scripts print into them")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"qss-filter": main})
@@ -25,7 +29,8 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Dir:           filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
 			// The machine's own settings must not decide what a test sees.
@@ -110,6 +115,66 @@ func checkOwners(t *testing.T, top, file string) {
 	for library, owner := range owners {
 		if strings.Contains(string(text), `"`+library) && filepath.ToSlash(name) != owner {
 			t.Errorf("%s imports %s, which belongs in %s", name, library, owner)
+		}
+	}
+}
+
+// place is one function of a stack as a report names it; line is "" where the report has none.
+type place struct{ function, file, line string }
+
+var (
+	reportFrame  = regexp.MustCompile(`^    #\d+(?:\.\d+)? +0x[0-9a-f]+ (?:in )?(.*?)( +\(/\S+\+0x[0-9a-f]+\)( \(BuildId: [0-9a-f]+\))?)?$`)
+	reportSource = regexp.MustCompile(`^(.*) (\S*[/?]\S*?)(?::(\d+))?(?::\d+)?(?: \(approximate\))?$`)
+)
+
+// places reads the frames of the sample programs out of a report; those of system libraries depend on the machine.
+func places(report string) []place {
+	var all []place
+	for line := range strings.Lines(report) {
+		m := reportFrame.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if m == nil || strings.Contains(line, "libc-start.c") || strings.Contains(line, "libc_start_call_main.h") ||
+			strings.Contains(line, "libsanitizer") || strings.Contains(m[2], "(/lib/") {
+			continue
+		}
+		if at := reportSource.FindStringSubmatch(m[1]); at != nil && at[2] != "??" {
+			all = append(all, place{at[1], at[2], at[3]})
+		} else {
+			all = append(all, place{function: strings.TrimSuffix(m[1], " ??:0")})
+		}
+	}
+	return all
+}
+
+// TestSamples compares what the filter makes of real unsymbolized reports with the runtimes' own symbolized reports of
+// the same faults: function, file and line of every frame of the sample programs.
+func TestSamples(t *testing.T) {
+	for _, tc := range []struct{ log, truth string }{
+		{"asan-clang22-uaf.log", "asan-clang22-symbolized.log"},
+		{"asan-clang22-markup.log", "asan-clang22-symbolized.log"},
+		{"asan-gcc12-uaf.log", "asan-gcc12-uaf.symbolized.log"},
+	} {
+		out, err := exec.Command("qss-filter", "--symbols", "testdata/logs/bin", "testdata/logs/"+tc.log).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth, err := os.ReadFile("testdata/logs/" + tc.truth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := places(string(out)), places(string(truth))
+		if len(want) < 10 || len(got) != len(want) {
+			t.Errorf("%s: %d frames, want %d\n%s", tc.log, len(got), len(want), out)
+			continue
+		}
+		for i := range want {
+			// gcc's runtime prints paths as the compiler was given them, and of a function that only its unit knows the
+			// bare name; where the compiler left the line open, the runtimes print none and we the nearest one.
+			bare, _, _ := strings.Cut(got[i].function, "(")
+			same := (got[i].function == want[i].function || bare == want[i].function) && strings.HasSuffix(got[i].file, want[i].file) &&
+				(want[i].line == "" || got[i].line == want[i].line)
+			if !same {
+				t.Errorf("%s: frame %d is %v, want %v", tc.log, i, got[i], want[i])
+			}
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (s *search) byName() {
 			}
 		}
 	}
-	if len(s.l.opt.Symbols) > 0 && s.fromIndex(s.l.symbolTrees(s.ctx)) {
+	if len(s.l.opt.Symbols) > 0 && s.fromIndex(s.l.symbols.get(s.ctx)) {
 		return
 	}
 	if !s.name.absolute() {
@@ -68,7 +68,7 @@ func (s *search) contradict() {
 	if s.l.explicit || len(s.l.opt.Symbols) == 0 {
 		return
 	}
-	x := s.l.symbolTrees(s.ctx)
+	x := s.l.symbols.get(s.ctx)
 	if x == nil {
 		return
 	}

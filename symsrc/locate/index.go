@@ -1,13 +1,13 @@
 package locate
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"qss-filter/symsrc"
@@ -55,21 +55,47 @@ func (x *index) finish() {
 	}
 }
 
-// named gives the files that may be the module n: of its file name, or that with ".debug". Where some lie at its whole path
-// below a tree, only they count.
+// named gives the files that may be the module n: of its file name, or that with ".debug". Only those count whose
+// directories agree with the end of its path the furthest.
 func (x *index) named(n moduleName) []*entry {
 	if n.base == "" {
 		return nil
 	}
 	all := append(slices.Clone(x.byName[n.base]), x.byName[n.base+".debug"]...)
-	tail := string(filepath.Separator) + filepath.FromSlash(n.tail())
-	exact := slices.DeleteFunc(slices.Clone(all), func(e *entry) bool {
-		return !strings.HasSuffix(strings.TrimSuffix(e.path, ".debug"), tail)
-	})
-	if len(exact) > 0 {
-		return exact
+	most := 0
+	for _, e := range all {
+		most = max(most, n.agreement(e.path))
 	}
-	return all
+	return slices.DeleteFunc(all, func(e *entry) bool { return n.agreement(e.path) < most })
+}
+
+// lazyIndex is the index of some directory trees, made when it is asked for first.
+type lazyIndex struct {
+	dirs    []string
+	problem func(string)
+	once    sync.Once
+	done    chan struct{}
+	index   *index // once done is closed
+}
+
+func newLazyIndex(dirs []string, problem func(string)) *lazyIndex {
+	return &lazyIndex{dirs: dirs, problem: problem, done: make(chan struct{})}
+}
+
+// get gives the index; nil when ctx ends before it is there. Without directories it is empty.
+func (x *lazyIndex) get(ctx context.Context) *index {
+	x.once.Do(func() {
+		go func() { // it serves all searches, so that it does not end with the one that began it
+			defer close(x.done)
+			x.index = indexTrees(x.dirs, x.problem)
+		}()
+	})
+	select {
+	case <-x.done:
+		return x.index
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // treeWalk reads directory trees and hands the files in them to workers that read their headers.

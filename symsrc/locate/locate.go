@@ -41,9 +41,8 @@ type Locator struct {
 	explicit bool // the roots were named
 	objects  *index
 
-	treesOnce sync.Once
-	treesDone chan struct{}
-	trees     *index // of Options.Symbols, once treesDone is closed
+	symbols  *lazyIndex // of Options.Symbols
+	rootTree *lazyIndex // of Options.Rootfs
 
 	mu   sync.Mutex
 	memo map[symsrc.Module]*remembered
@@ -60,11 +59,13 @@ type remembered struct {
 func New(o Options) (*Locator, error) {
 	l := &Locator{
 		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
-		treesDone: make(chan struct{}), memo: make(map[symsrc.Module]*remembered),
+		memo: make(map[symsrc.Module]*remembered),
 	}
 	if l.opt.OnProblem == nil {
 		l.opt.OnProblem = func(string) {}
 	}
+	l.symbols = newLazyIndex(o.Symbols, l.opt.OnProblem)
+	l.rootTree = newLazyIndex(o.Rootfs, l.opt.OnProblem)
 	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.Rootfs} {
 		for _, dir := range dirs {
 			if err := readableDir(dir); err != nil {
@@ -125,27 +126,6 @@ func (l *Locator) indexObjects() error {
 	}
 	l.objects.finish()
 	return nil
-}
-
-// symbolTrees is the index of Options.Symbols, made at the first call; nil when ctx ends before it is there.
-func (l *Locator) symbolTrees(ctx context.Context) *index {
-	l.treesOnce.Do(func() {
-		if len(l.opt.Symbols) == 0 {
-			l.trees = newIndex()
-			close(l.treesDone)
-			return
-		}
-		go func() { // it serves all searches, so that it does not end with the one that began it
-			defer close(l.treesDone)
-			l.trees = indexTrees(l.opt.Symbols, l.opt.OnProblem)
-		}()
-	})
-	select {
-	case <-l.treesDone:
-		return l.trees
-	case <-ctx.Done():
-		return nil
-	}
 }
 
 // Find looks for the files of m, or gives what an earlier search found. The answer is shared and must not be changed. When

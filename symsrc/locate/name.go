@@ -2,6 +2,7 @@ package locate
 
 import (
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -45,7 +46,19 @@ func (n moduleName) absolute() bool { return strings.HasPrefix(n.path, "/") }
 // single tells a name without any directory.
 func (n moduleName) single() bool { return n.path != "" && !strings.Contains(n.path, "/") }
 
-// tail is the path without what leads up or nowhere, to be compared with the ends of other paths: "../a//b" → "a/b".
+// agreement counts the last components that the path of a file has in common with the module's, the file name being one.
+func (n moduleName) agreement(file string) int {
+	mine := strings.Split(path.Clean("/"+n.path), "/")
+	its := strings.Split(strings.TrimSuffix(filepath.ToSlash(file), ".debug"), "/")
+	mine[len(mine)-1] = strings.TrimSuffix(mine[len(mine)-1], ".debug")
+	same := 0
+	for same < len(mine)-1 && same < len(its) && mine[len(mine)-1-same] == its[len(its)-1-same] {
+		same++
+	}
+	return same
+}
+
+// tail is the path without what leads up or nowhere, to be put below another directory: "../a//b" → "a/b".
 func (n moduleName) tail() string {
 	return strings.TrimPrefix(path.Clean("/"+n.path), "/")
 }

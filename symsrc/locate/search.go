@@ -67,7 +67,7 @@ func (s *search) byID() {
 		return
 	}
 	if len(s.l.opt.Symbols) > 0 {
-		s.indexed(s.l.symbolTrees(s.ctx))
+		s.indexed(s.l.symbols.get(s.ctx))
 	}
 	for _, dir := range s.l.opt.BuildIDDirs {
 		s.buildIDDir(dir)
@@ -86,6 +86,11 @@ func (s *search) byID() {
 		for _, dir := range loaderDirs {
 			s.runtime(place{s.l.roots[0], dir + "/" + s.name.path}, quiet)
 		}
+		s.links()
+	}
+	// Markup may name a module of the root without its directory. Reading a whole root takes its time: the last resort.
+	if s.l.explicit && s.verdict.elf == nil && s.verdict.debug == nil && !s.complete() && s.name.single() {
+		s.indexed(s.l.rootTree.get(s.ctx))
 		s.links()
 	}
 }

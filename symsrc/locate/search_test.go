@@ -160,7 +160,11 @@ func TestBareName(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
-	if f := find(t, l, "liby.so", idA); f.Usable() {
+	// The build ID is the identity: a root that was named is searched for it, whatever the file is called there.
+	if f := find(t, l, "liby.so", idA); f.Elf != dir+"/r/usr/lib/x86_64-linux-gnu/libx.so" || f.Unverified {
+		t.Errorf("the root was not searched by build ID: %+v", f)
+	}
+	if f := find(t, l, "liby.so", "010203"); f.Usable() {
 		t.Errorf("another build ID is used: %+v", f)
 	}
 	if f := find(t, l, "libx.so", ""); f.Usable() {
@@ -194,5 +198,19 @@ func TestDebuglinkWithoutID(t *testing.T) {
 	}
 	if f := find(t, l, "/path/y", idA); f.Debug != "" || f.DebugStatus != symsrc.Incomplete {
 		t.Errorf("a link that is a path: %+v", f)
+	}
+}
+
+// TestAgreement holds that of files of one name the one whose directories agree with the log's path is taken, and none
+// where they agree equally far.
+func TestAgreement(t *testing.T) {
+	dir := tree(t, map[string]testELF{"s/gcc/crash": full, "s/clang/crash": other})
+	l := locator(t, Options{Symbols: []string{dir + "/s"}})
+	for name, want := range map[string]string{
+		"/home/dev/bin/gcc/crash": dir + "/s/gcc/crash", "clang/crash": dir + "/s/clang/crash", "/bin/crash": "", "crash": "",
+	} {
+		if f := find(t, l, name, ""); f.Usable() != (want != "") || f.Usable() && (f.Elf != want || !f.Unverified) {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
