@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -79,6 +80,10 @@ func (c *config) filter(f *filter.Filter) int {
 		var w *filter.WriteError
 		switch {
 		case errors.As(err, &w):
+			var p *fs.PathError
+			if errors.As(err, &p) { // its path is /dev/stdout, whatever that is
+				w.Err = p.Err
+			}
 			complain("write standard output: %v", w.Err)
 			return exitIO
 		case err != nil:

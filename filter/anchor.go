@@ -29,7 +29,7 @@ var anchors = [...]anchor{
 	{"<<<", 0, always},
 	{"+0x", 0, always},
 	{"Sanitizer", 0, always},
-	{"runtime error:", 12, always},
+	{"runtime error:", 9, always},
 	{"offset=0x", 6, always},
 	{"#0", 0, renumbering},
 	{"\x1b[", 0, colouring},

@@ -15,6 +15,9 @@ func findPair(b []byte, s *anchorScan) int {
 	i := 0
 	if haveAVX2 && len(b) >= 64 {
 		i = pairAVX2(&b[0], len(b), &s.table)
+		if i+1 < len(b) && s.class[0][b[i]]&s.class[1][b[i+1]] != 0 {
+			return i
+		}
 	}
 	return i + findPairPortable(b[i:], s)
 }
