@@ -19,13 +19,10 @@ func (f *File) code(addr uint64) []symsrc.Frame {
 		return frames
 	}
 	if frames == nil {
-		frames = make([]symsrc.Frame, 1)
+		frames = []symsrc.Frame{{File: string(sym.file)}}
 	}
 	outer := &frames[len(frames)-1]
 	outer.Func, outer.Linkage = sym.name.demangled, sym.name.linkage
-	if outer.File == "" {
-		outer.File = string(sym.file)
-	}
 	return frames
 }
 

@@ -2,6 +2,8 @@ package elfdwarf
 
 import (
 	"strings"
+
+	"qss-filter/symsrc"
 )
 
 // name is a function's name.
@@ -17,11 +19,9 @@ func newName(linkage []byte) *name {
 	if at := strings.IndexByte(plain, '@'); at > 0 {
 		plain = plain[:at]
 	}
-	n.demangled = demangle(plain)
+	n.demangled = symsrc.Demangle(plain)
 	return n
 }
-
-func demangle(name string) string { return name }
 
 // nameOf is the name of the function whose entry stands at die. The unit is locked.
 func (u *unit) nameOf(die int) *name {

@@ -184,8 +184,8 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.checked.Store(time.Now().UnixNano())
 	debug := m.openOne(files.Debug, files.DebugStatus, want)
 	exe := m.openOne(files.Elf, files.ElfStatus, want)
-	if debug != nil && exe != nil && debug.id != exe.id {
-		m.fail(m.copyFiles(), files.Debug, mismatch(exe.id, debug.id))
+	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id {
+		m.fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
 		m.opened[0].Close()
 		m.opened, debug = m.opened[1:], nil
 	}

@@ -16,7 +16,7 @@ func (m *module) openOne(path string, status symsrc.Status, want symsrc.BuildID)
 	f, err := Open(path)
 	if err == nil && want != "" && f.id != want {
 		f.Close()
-		err = mismatch(want, f.id)
+		err = mismatch(path, want, f.id)
 	}
 	if err != nil {
 		m.fail(m.copyFiles(), path, err)
@@ -52,9 +52,10 @@ func (m *module) fail(files *symsrc.Files, path string, err error) {
 	files.Note += err.Error()
 }
 
-func mismatch(want, has symsrc.BuildID) error {
+// mismatch is the error of a file of another build.
+func mismatch(path string, want, has symsrc.BuildID) error {
 	if has == "" {
-		return &StatusError{symsrc.MismatchBuildID, fmt.Errorf("no build ID instead of %s", want)}
+		return &StatusError{symsrc.MismatchBuildID, fmt.Errorf("%s: no build ID instead of %s", path, want)}
 	}
-	return &StatusError{symsrc.MismatchBuildID, fmt.Errorf("build ID %s instead of %s", has, want)}
+	return &StatusError{symsrc.MismatchBuildID, fmt.Errorf("%s: build ID %s instead of %s", path, has, want)}
 }

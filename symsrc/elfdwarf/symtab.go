@@ -14,6 +14,7 @@ type symbolTable struct {
 	header
 	raw, names, xindex []byte // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
 	allocated          []bool // the sections that are in memory at run time
+	end                uint64 // of those sections
 
 	touched atomic.Bool
 	once    sync.Once
@@ -54,7 +55,9 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 		}
 		for j := range f.sections {
 			x := &f.sections[j]
-			t.allocated[j] = x.flags&elf.SHF_ALLOC != 0
+			if x.flags&elf.SHF_ALLOC != 0 {
+				t.allocated[j], t.end = true, max(t.end, x.addr+x.size)
+			}
 			if x.typ == elf.SHT_SYMTAB_SHNDX && x.link == uint32(i) {
 				t.xindex, _ = f.contents(f.data, x)
 			}
@@ -172,8 +175,8 @@ type covering struct {
 	file  []byte // of a local symbol
 }
 
-// at finds the symbol that covers the address: the nearest one at or below it. One without a size goes on to the next;
-// one that ends before the address leaves it without a name.
+// at finds the symbol that covers the address: the nearest one at or below it. One without a size goes on to the next
+// or to the end of the program; one that ends before the address leaves it without a name.
 func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 	if t.touched.CompareAndSwap(false, true) {
 		return t.scan(addr)
@@ -187,7 +190,7 @@ func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 			j = h
 		}
 	}
-	if i--; i < 0 || !t.sorted[i].covers(addr) {
+	if i--; i < 0 || !t.covers(&t.sorted[i], addr) {
 		return c, false
 	}
 	s := &t.sorted[i]
@@ -214,7 +217,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 			best, bestFile = *s, file
 		}
 	}, func(f fileSymbol) { file = f })
-	if best.index == 0 || !best.covers(addr) {
+	if best.index == 0 || !t.covers(&best, addr) {
 		return c, false
 	}
 	c = covering{name: t.nameOf(&best), start: best.addr}
@@ -225,7 +228,12 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 }
 
 // covers tells whether a symbol at or below the address reaches it.
-func (s *symbol) covers(addr uint64) bool { return s.size == 0 || addr-s.addr < s.size }
+func (t *symbolTable) covers(s *symbol, addr uint64) bool {
+	if s.size == 0 {
+		return addr < t.end
+	}
+	return addr-s.addr < s.size
+}
 
 func (t *symbolTable) nameOf(s *symbol) *name { return newName(t.str(s.name)) }
 

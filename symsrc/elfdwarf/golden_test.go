@@ -1,0 +1,121 @@
+package elfdwarf
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// kept are the builds whose files are in testdata, for tests on machines without compilers: two word sizes, two byte
+// orders, three versions, every packing. Beside each file lies what llvm-symbolizer says of all its addresses.
+var kept = []build{
+	{name: "gcc5", compiler: "g++", flags: "-gdwarf-5 -O2 -Wl,--build-id"},
+	{name: "clang4-zlib", compiler: clang, flags: "-gdwarf-4 -O2 -ffunction-sections -Wl,--gc-sections -Wl,--build-id" + lld,
+		then: "llvm-objcopy-22 --compress-debug-sections=zlib"},
+	{name: "ppc64-zstd", compiler: clang, flags: "--target=powerpc64-linux-gnu -gdwarf-5 -gdwarf64 -O2" + lld,
+		then: "llvm-objcopy-22 --compress-debug-sections=zstd"},
+	{name: "mips2", compiler: clang, flags: "--target=mips-linux-gnu -gdwarf-2 -O1" + lld},
+}
+
+// TestGolden compares all addresses of the files in testdata with what llvm-symbolizer-22 said of them.
+func TestGolden(t *testing.T) {
+	for _, b := range kept {
+		t.Run(b.name, func(t *testing.T) {
+			path := filepath.Join("testdata", b.name+".elf")
+			if *update {
+				b.remake(t, path)
+			}
+			addrs := codeAddresses(t, path, 1)
+			compare(t, path, addrs, readGolden(t, path+".txt", addrs))
+		})
+	}
+}
+
+// remake builds the file and its answers anew. A line of answers holds until the next one.
+func (b *build) remake(t *testing.T, path string) {
+	t.Helper()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := filepath.Join(filepath.Dir(abs), "src")
+	b.run(t, abs, "-ffile-prefix-map="+src+"=/src", "-fno-asynchronous-unwind-tables")
+	addrs := codeAddresses(t, path, 1)
+	var out bytes.Buffer
+	last := ""
+	for i, a := range symbolizer(t, path, addrs) {
+		if a != last {
+			fmt.Fprintf(&out, "%#x %s\n", addrs[i], a)
+		}
+		last = a
+	}
+	if err := os.WriteFile(path+".txt", out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readGolden(t *testing.T, path string, addrs []uint64) []string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	changes := make(map[string]string)
+	for sc := bufio.NewScanner(file); sc.Scan(); {
+		addr, answer, _ := strings.Cut(sc.Text(), " ")
+		changes[addr] = answer
+	}
+	want := make([]string, len(addrs))
+	last := ""
+	for i, a := range addrs {
+		if s, ok := changes[fmt.Sprintf("%#x", a)]; ok {
+			last = s
+		}
+		want[i] = last
+	}
+	return want
+}
+
+// TestKnown pins a few answers by hand, with what llvm does not say: demangled names, lines for line 0, data.
+func TestKnown(t *testing.T) {
+	f := open(t, filepath.Join("testdata", "gcc5.elf"))
+	if !f.HasDebug() || !f.HasSymbols() || len(f.BuildID()) != 20 {
+		t.Errorf("debug %v, symbols %v, build ID %s", f.HasDebug(), f.HasSymbols(), f.BuildID())
+	}
+	table := findSymbol(t, f, "table")
+	frame, ok := f.Data(table + 5)
+	if !ok || frame.Func != "table" || frame.Offset != 5 {
+		t.Errorf("data: %+v %v", frame, ok)
+	}
+	other := findSymbol(t, f, "_Z5otheri")
+	frames := f.Code(other)
+	if len(frames) != 1 || frames[0].Func != "other(int)" || frames[0].Linkage != "_Z5otheri" || frames[0].File != "/src/other.cpp" {
+		t.Errorf("code: %+v", frames)
+	}
+	if frames := f.Code(1 << 40); frames != nil {
+		t.Errorf("an address of nothing: %+v", frames)
+	}
+	if frame, ok := f.Data(1); ok {
+		t.Errorf("data of nothing: %+v", frame)
+	}
+}
+
+// findSymbol is the address of a symbol.
+func findSymbol(t *testing.T, f *File, name string) (addr uint64) {
+	t.Helper()
+	found := false
+	f.symtab.each(func(s *symbol) {
+		if string(f.symtab.str(s.name)) == name {
+			addr, found = s.addr, true
+		}
+	}, func(fileSymbol) {})
+	if !found {
+		t.Fatalf("no symbol %s", name)
+	}
+	return addr
+}

@@ -1,0 +1,209 @@
+package elfdwarf
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"qss-filter/symsrc"
+)
+
+// fixedFiles is a Finder of known files.
+type fixedFiles struct {
+	files map[string]*symsrc.Files // by the module's name
+	asked int
+}
+
+func (f *fixedFiles) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
+	f.asked++
+	return f.files[m.Name]
+}
+
+// stage copies a file of testdata to a place where it may be changed.
+func stage(t testing.TB, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func ask(s *Source, m symsrc.Module, addr uint64) symsrc.Answer {
+	return s.Frames(context.Background(), symsrc.Addr{Module: m, Offset: addr})
+}
+
+func TestSource(t *testing.T) {
+	gcc, clang := stage(t, "gcc5.elf"), stage(t, "clang4-zlib.elf")
+	f := open(t, gcc)
+	id, addr := f.BuildID(), findSymbol(t, f, "_Z5otheri")
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no ELF file"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ok := func(elf, debug string) *symsrc.Files { return &symsrc.Files{Elf: elf, Debug: debug} }
+	for _, c := range []struct {
+		name       string
+		id         symsrc.BuildID
+		files      *symsrc.Files
+		function   string
+		elf, debug symsrc.Status
+	}{
+		{"executable", id, ok(gcc, ""), "other(int)", symsrc.OK, symsrc.OK},
+		{"both", id, ok(gcc, gcc), "other(int)", symsrc.OK, symsrc.OK},
+		{"no build ID wanted", "", ok(gcc, ""), "other(int)", symsrc.OK, symsrc.OK},
+		{"wrong executable", id, ok(clang, ""), "", symsrc.MismatchBuildID, symsrc.OK},
+		{"wrong debug file", id, ok(gcc, clang), "other(int)", symsrc.OK, symsrc.MismatchBuildID},
+		{"wrong debug file, unverified", "", ok(gcc, clang), "other(int)", symsrc.OK, symsrc.MismatchBuildID},
+		{"text", id, ok(text, gcc), "other(int)", symsrc.NotELF, symsrc.OK},
+		{"gone", id, ok(text+"x", ""), "", symsrc.NotFound, symsrc.OK},
+		{"directory", id, ok(filepath.Dir(text), ""), "", symsrc.ReadError, symsrc.OK},
+		{"unusable", id, &symsrc.Files{Elf: gcc, ElfStatus: symsrc.NoReadPermission}, "", symsrc.NoReadPermission, symsrc.OK},
+		{"nothing", id, nil, "", symsrc.NotFound, symsrc.NotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := symsrc.Files{}
+			if c.files != nil {
+				before = *c.files
+			}
+			s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": c.files}})
+			a := ask(s, symsrc.Module{Name: "m", BuildID: c.id}, addr)
+			got := ""
+			if len(a.Frames) > 0 {
+				got = a.Frames[len(a.Frames)-1].Func
+			}
+			if got != c.function || a.Files == nil || a.Files.ElfStatus != c.elf || a.Files.DebugStatus != c.debug {
+				t.Errorf("%q, %+v", got, a.Files)
+			}
+			if c.files != nil && (c.files.ElfStatus != before.ElfStatus || c.files.Note != before.Note) {
+				t.Errorf("the finder's Files were changed: %+v", c.files)
+			}
+		})
+	}
+}
+
+// TestSourceData asks for a variable.
+func TestSourceData(t *testing.T) {
+	path := stage(t, "gcc5.elf")
+	addr := findSymbol(t, open(t, path), "table")
+	s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: path}}})
+	q := symsrc.Addr{Module: symsrc.Module{Name: "m"}, Offset: addr + 9, Kind: symsrc.Data}
+	a := s.Frames(context.Background(), q)
+	if len(a.Frames) != 1 || a.Frames[0].Func != "table" || a.Frames[0].Offset != 9 {
+		t.Errorf("%+v", a.Frames)
+	}
+}
+
+// TestSourceChanged replaces the file by one of another build.
+func TestSourceChanged(t *testing.T) {
+	path, other := stage(t, "gcc5.elf"), stage(t, "clang4-zlib.elf")
+	f := open(t, path)
+	addr, id := findSymbol(t, f, "_Z5otheri"), f.BuildID()
+	finder := &fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: path}}}
+	s := NewSource(finder)
+	m := symsrc.Module{Name: "m", BuildID: id}
+	if a := ask(s, m, addr); len(a.Frames) == 0 {
+		t.Fatalf("no frames: %+v", a.Files)
+	}
+	if err := os.Rename(other, path); err != nil {
+		t.Fatal(err)
+	}
+	s.module(m).checked.Store(0) // as if a second had gone by
+	if a := ask(s, m, addr); len(a.Frames) != 0 || a.Files.ElfStatus != symsrc.MismatchBuildID || finder.asked != 2 {
+		t.Errorf("%+v, %+v, asked %d times", a.Frames, a.Files, finder.asked)
+	}
+}
+
+// TestSourceCutOff truncates the file under the mapping, where reading it is a fault.
+func TestSourceCutOff(t *testing.T) {
+	path := stage(t, "gcc5.elf")
+	f := open(t, path)
+	addr := findSymbol(t, f, "_Z5otheri")
+	s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: path}}})
+	m := symsrc.Module{Name: "m", BuildID: f.BuildID()}
+	if a := ask(s, m, 1); len(a.Frames) != 0 || !a.Files.Usable() {
+		t.Fatalf("%+v, %+v", a.Frames, a.Files)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		a := ask(s, m, addr)
+		if len(a.Frames) != 0 || a.Files.ElfStatus != symsrc.ReadError || a.Files.Note == "" {
+			t.Errorf("%+v, %+v", a.Frames, a.Files)
+		}
+	}
+	s.module(m).checked.Store(0)
+	if a := ask(s, m, addr); len(a.Frames) != 0 || a.Files.ElfStatus != symsrc.NotELF {
+		t.Errorf("%+v, %+v", a.Frames, a.Files)
+	}
+}
+
+// TestSourceCanceled does not remember what was not found because the time was up.
+func TestSourceCanceled(t *testing.T) {
+	path := stage(t, "gcc5.elf")
+	addr := findSymbol(t, open(t, path), "_Z5otheri")
+	finder := &fixedFiles{files: map[string]*symsrc.Files{}}
+	s := NewSource(finder)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if a := s.Frames(ctx, symsrc.Addr{Module: symsrc.Module{Name: "m"}, Offset: addr}); len(a.Frames) != 0 || a.Files == nil {
+		t.Errorf("%+v", a)
+	}
+	finder.files["m"] = &symsrc.Files{Elf: path}
+	if a := ask(s, symsrc.Module{Name: "m"}, addr); len(a.Frames) == 0 {
+		t.Errorf("%+v", a.Files)
+	}
+}
+
+// TestSourceConcurrent asks from several goroutines for more modules than stay open.
+func TestSourceConcurrent(t *testing.T) {
+	path := filepath.Join("testdata", "clang4-zlib.elf")
+	addrs := codeAddresses(t, path, 7)
+	f := open(t, path)
+	want := make([]string, len(addrs))
+	for i, a := range addrs {
+		want[i] = render(f.Code(a))
+	}
+	names := make([]string, maxOpen+8)
+	files := make(map[string]*symsrc.Files)
+	for i := range names {
+		names[i] = string(rune('A' + i))
+		files[names[i]] = &symsrc.Files{Elf: path}
+	}
+	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files { return files[m.Name] }))
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i, a := range addrs {
+				name := names[0]
+				if i%3 == 0 {
+					name = names[(i/3+g*11)%len(names)]
+				}
+				if got := render(ask(s, symsrc.Module{Name: name}, a).Frames); got != want[i] {
+					t.Errorf("%#x: %s instead of %s", a, got, want[i])
+				}
+			}
+		})
+	}
+	wg.Wait()
+	open := 0
+	for _, m := range s.modules {
+		if m.weight.Load() > 0 {
+			open++
+		}
+	}
+	if open > maxOpen {
+		t.Errorf("%d modules are open", open)
+	}
+}
+
+type finderFunc func(symsrc.Module) *symsrc.Files
+
+func (f finderFunc) Find(_ context.Context, m symsrc.Module) *symsrc.Files { return f(m) }
