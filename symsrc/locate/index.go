@@ -72,14 +72,15 @@ func (x *index) named(n moduleName) []*entry {
 // lazyIndex is the index of some directory trees, made when it is asked for first.
 type lazyIndex struct {
 	dirs    []string
+	isRoot  bool // the directories are root file systems
 	problem func(string)
 	once    sync.Once
 	done    chan struct{}
 	index   *index // once done is closed
 }
 
-func newLazyIndex(dirs []string, problem func(string)) *lazyIndex {
-	return &lazyIndex{dirs: dirs, problem: problem, done: make(chan struct{})}
+func newLazyIndex(dirs []string, isRoot bool, problem func(string)) *lazyIndex {
+	return &lazyIndex{dirs: dirs, isRoot: isRoot, problem: problem, done: make(chan struct{})}
 }
 
 // get gives the index; nil when ctx ends before it is there. Without directories it is empty.
@@ -87,7 +88,7 @@ func (x *lazyIndex) get(ctx context.Context) *index {
 	x.once.Do(func() {
 		go func() { // it serves all searches, so that it does not end with the one that began it
 			defer close(x.done)
-			x.index = indexTrees(x.dirs, x.problem)
+			x.index = indexTrees(x.dirs, x.isRoot, x.problem)
 		}()
 	})
 	select {
@@ -102,7 +103,7 @@ func (x *lazyIndex) get(ctx context.Context) *index {
 type treeWalk struct {
 	jobs    chan job
 	seq     int
-	atRoot  bool  // the tree is the whole file system
+	isRoot  bool  // the tree is a root file system: its links would lead out of it, its /proc may be a live one
 	denied  int   // directories that could not be read
 	problem error // why the first of them could not
 }
@@ -114,8 +115,8 @@ type job struct {
 }
 
 // indexTrees indexes every regular ELF file below dirs on all cores. It tells problem of each tree that has directories it
-// could not read.
-func indexTrees(dirs []string, problem func(string)) *index {
+// could not read. Among root file systems the host's own is left out: it has no end that a search could wait for.
+func indexTrees(dirs []string, isRoot bool, problem func(string)) *index {
 	w := treeWalk{jobs: make(chan job, 1024)}
 	workers := runtime.GOMAXPROCS(0)
 	parts := make([][]entry, workers)
@@ -125,11 +126,15 @@ func indexTrees(dirs []string, problem func(string)) *index {
 	}
 	for _, dir := range dirs {
 		abs, err := filepath.Abs(dir)
-		w.atRoot = err == nil && abs == string(filepath.Separator)
+		host := err == nil && abs == string(filepath.Separator)
+		if host && isRoot {
+			continue
+		}
+		w.isRoot = host || isRoot
 		w.denied, w.problem = 0, nil
 		w.walk(dir, 0)
 		if w.denied > 0 {
-			problem(fmt.Sprintf("symbols %s: %d directories cannot be read, the first: %v", dir, w.denied, w.problem))
+			problem(fmt.Sprintf("search %s: %d directories cannot be read, the first: %v", dir, w.denied, w.problem))
 		}
 	}
 	close(w.jobs)
@@ -151,12 +156,14 @@ func (w *treeWalk) walk(dir string, depth int) {
 		path := filepath.Join(dir, e.Name())
 		switch e.Type() {
 		case fs.ModeDir:
-			if depth > 0 || !w.atRoot || !special(e.Name()) {
+			if depth > 0 || !w.isRoot || !special(e.Name()) {
 				w.walk(path, depth+1)
 			}
 		case fs.ModeSymlink, 0:
-			w.jobs <- job{path, w.seq, e.Type() != 0}
-			w.seq++
+			if link := e.Type() != 0; !link || !w.isRoot {
+				w.jobs <- job{path, w.seq, link}
+				w.seq++
+			}
 		}
 	}
 }

@@ -64,8 +64,8 @@ func New(o Options) (*Locator, error) {
 	if l.opt.OnProblem == nil {
 		l.opt.OnProblem = func(string) {}
 	}
-	l.symbols = newLazyIndex(o.Symbols, l.opt.OnProblem)
-	l.rootTree = newLazyIndex(o.Rootfs, l.opt.OnProblem)
+	l.symbols = newLazyIndex(o.Symbols, false, l.opt.OnProblem)
+	l.rootTree = newLazyIndex(o.Rootfs, true, l.opt.OnProblem)
 	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.Rootfs} {
 		for _, dir := range dirs {
 			if err := readableDir(dir); err != nil {

@@ -48,8 +48,8 @@ func TestProblemsAreToldOnce(t *testing.T) {
 		}
 		var told []string
 		tell := func(m string) { told = append(told, m) }
-		x := indexTrees([]string{filepath.Join(dir, "s")}, tell)
-		want := fmt.Sprintf("symbols %s/s: 2 directories cannot be read, the first: open %s/s/a: permission denied", dir, dir)
+		x := indexTrees([]string{filepath.Join(dir, "s")}, false, tell)
+		want := fmt.Sprintf("search %s/s: 2 directories cannot be read, the first: open %s/s/a: permission denied", dir, dir)
 		if len(told) != 1 || told[0] != want || len(x.entries) != 1 {
 			t.Errorf("told %q, want %q; found %v", told, want, x.entries)
 		}
@@ -81,6 +81,24 @@ func TestSymbolTrees(t *testing.T) {
 	}
 	if len(l.symbols.index.entries) != 2 {
 		t.Errorf("%+v", l.symbols.index.entries)
+	}
+}
+
+// A root is searched as a whole for a name without directory, but not what only seems to lie in it.
+func TestRootTree(t *testing.T) {
+	dir := tree(t, map[string]testELF{"r/opt/vendor/x": full, "r/proc/1/exe": other, "outside/y": {id: "0102030405"}})
+	symlink(t, dir+"/outside/y", dir+"/r/opt/y")
+	l := locator(t, Options{Rootfs: []string{dir + "/r"}})
+	if f := find(t, l, "renamed", idA); f.Elf != dir+"/r/opt/vendor/x" || f.Unverified {
+		t.Errorf("%+v", f)
+	}
+	for _, id := range []string{idB, "0102030405"} {
+		if f := find(t, l, "renamed", id); f.Usable() {
+			t.Errorf("taken from outside: %+v", f)
+		}
+	}
+	if x := indexTrees([]string{"/", "/."}, true, func(m string) { t.Error(m) }); len(x.entries) != 0 {
+		t.Errorf("the host's root was indexed: %d files", len(x.entries))
 	}
 }
 
@@ -186,7 +204,7 @@ func BenchmarkIndex(b *testing.B) {
 		write(b, filepath.Join(dir, fmt.Sprintf("%d/%d/file%d", i%100, i%7, i)), data)
 	}
 	for b.Loop() {
-		x := indexTrees([]string{dir}, func(m string) { b.Error(m) })
+		x := indexTrees([]string{dir}, false, func(m string) { b.Error(m) })
 		if len(x.byID) != 10_000 {
 			b.Fatalf("%d build IDs", len(x.byID))
 		}

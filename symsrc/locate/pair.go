@@ -76,7 +76,8 @@ func (v *pair) fail(as role, path string, err *fileError) {
 // ambiguous gives up all files: a name stands for n different ones.
 func (v *pair) ambiguous(n int, name string) {
 	v.elf, v.debug, v.spare = nil, nil, nil
-	v.elfFailure = &failure{&fileError{status: symsrc.UnknownError, note: fmt.Sprintf("%d different files named %s", n, name)}, ""}
+	note := fmt.Sprintf("%d different files named %s", n, name)
+	v.elfFailure = &failure{&fileError{status: symsrc.UnknownError, note: note}, ""}
 }
 
 // look identifies the file at p, verifies it and takes it. crc, if not nil, is the checksum that a .gnu_debuglink wants.
