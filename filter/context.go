@@ -11,6 +11,9 @@ import (
 // context handles a line on which context elements stand alone: they take effect, and the line is folded. ok is false
 // where anything else stands on the line, or an element is malformed: then nothing has happened yet.
 func (f *Filter) context(dst []byte, p *process, body, end []byte) (out []byte, ok bool) {
+	if first, ok := markup.Next(body, 0); !ok || !first.Contextual() {
+		return dst, false
+	}
 	f.parse(body)
 	pos := 0
 	for i := range f.elems {
@@ -20,7 +23,7 @@ func (f *Filter) context(dst []byte, p *process, body, end []byte) (out []byte, 
 		}
 		pos = e.End
 	}
-	if len(f.elems) == 0 || len(bytes.TrimSpace(body[pos:])) > 0 {
+	if len(bytes.TrimSpace(body[pos:])) > 0 {
 		return dst, false
 	}
 	indent := body[:f.elems[0].Start]

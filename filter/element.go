@@ -84,7 +84,7 @@ func (f *Filter) elements(ctx context.Context, dst []byte, p *process, s segment
 	if len(f.elems) == 0 {
 		return dst, false
 	}
-	elems := append([]element(nil), f.elems...)
+	elems := f.elems
 	restore := f.colour
 	defer func() { f.colour = restore }()
 	if i := frameElement(s.text, elems); i >= 0 {

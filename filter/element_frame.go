@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 
@@ -13,11 +14,11 @@ import (
 func (f *Filter) frameLine(ctx context.Context, dst []byte, p *process, s segment, elems []element, at int) []byte {
 	e := &elems[at]
 	colour := f.colour
-	before := f.inPlace(ctx, nil, p, s, elems, 0, e.Start)
+	before := f.around(ctx, p, s, elems, 0, e.Start)
 	addr := e.addr - f.markupBack(p, e.typ, false)
 	a := f.askMarkup(ctx, p, addr, symsrc.Code)
 	a.count()
-	after := f.inPlace(ctx, nil, p, s, elems, e.End, len(s.text))
+	after := f.around(ctx, p, s, elems, e.End, len(s.text))
 	f.colour = colour
 	f.followColour(s.text[:e.Start])
 	if len(a.frames) == 0 && (a.mod == nil || f.opt.Style != Annotate) {
@@ -53,6 +54,14 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *process, s segmen
 	return dst
 }
 
+// around gives what stands before or behind the frame's element, with the other elements there replaced.
+func (f *Filter) around(ctx context.Context, p *process, s segment, elems []element, from, to int) []byte {
+	if len(elems) == 1 {
+		return s.text[from:to]
+	}
+	return f.inPlace(ctx, nil, p, s, elems, from, to)
+}
+
 // bareElement writes `#N addr in func file:line`, with the address as logged.
 func (f *Filter) bareElement(dst []byte, e *element, a *answer, i int, n uint64) []byte {
 	return f.appendBare(dst, f.elementNumber(nil, a, i, n), e.bt.AddrText, &a.frames[i])
@@ -81,8 +90,8 @@ func (f *Filter) elementNumber(dst []byte, a *answer, i int, n uint64) []byte {
 func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, addr uint64) []byte {
 	var digits [24]byte
 	number := f.elementNumber(digits[:0], a, i, n)
-	whole := len(strconv.AppendUint(nil, n, 10))
-	if f.opt.Renumber == RenumberAlways {
+	whole := bytes.IndexByte(number, '.')
+	if whole < 0 {
 		whole = len(number)
 	}
 	for k := whole + 1; k < 6; k++ {

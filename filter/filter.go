@@ -102,6 +102,7 @@ type Filter struct {
 	frames   []frame.Frame
 	elems    []element
 	intern   []byte
+	digits   []byte
 }
 
 // process is what the filter keeps of one process of the log, beside its address space.

@@ -172,17 +172,19 @@ func (f *Filter) function(dst []byte, s segment, fr *frame.Frame, a *answer, i i
 	return append(dst, s.text[fr.Whole.End:]...)
 }
 
-// functionNumber gives the number of one function's line as text: counted on, or `N.K` for an inlined one.
+// functionNumber gives the number of one function's line as text, until the next call: counted on, or `N.K` for an
+// inlined one.
 func (f *Filter) functionNumber(text []byte, fr *frame.Frame, depth, i int, n uint64) []byte {
 	if f.opt.Renumber != RenumberNever {
-		return appendNumber(nil, fr.Num.Of(text), n+uint64(i))
+		f.digits = appendNumber(f.digits[:0], fr.Num.Of(text), n+uint64(i))
+		return f.digits
 	}
-	b := appendNumber(nil, fr.Num.Of(text), n)
+	f.digits = appendNumber(f.digits[:0], fr.Num.Of(text), n)
 	if i < depth-1 {
-		b = append(b, '.')
-		b = strconv.AppendInt(b, int64(i+1), 10)
+		f.digits = append(f.digits, '.')
+		f.digits = strconv.AppendInt(f.digits, int64(i+1), 10)
 	}
-	return b
+	return f.digits
 }
 
 // fields puts function and source into the values of a `name=value` frame.
