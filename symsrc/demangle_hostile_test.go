@@ -37,6 +37,7 @@ func nest(before, open, middle, end string) string {
 var hostileNames = map[string]string{
 	"pointers":        nest("_Z1f", "P", "i", ""),
 	"qualifiers":      nest("_Z1f", "K", "i", ""),
+	"qualifiers set":  nest("_Z1fIiEvRK", "VKr", "T_", ""),
 	"scopes":          nest("_ZN", "1a", "Ev", ""),
 	"templates":       nest("_Z1f", "1aI", "i", "E"),
 	"functions":       nest("_Z1f", "F", "v", "E"),

@@ -22,6 +22,9 @@ func demangleItanium(name string) (s string, ok bool) {
 			s, ok = "", false
 		}
 	}()
+	if qualifierRun(name) > maxQualifiers {
+		return "", false
+	}
 	ast, suffix, err := parseItanium(fixUnresolved(name))
 	if err != nil {
 		return "", false
@@ -38,6 +41,25 @@ func demangleItanium(name string) (s string, ok bool) {
 		s += " (" + suffix + ")"
 	}
 	return s, true
+}
+
+// maxQualifiers bounds the type qualifiers in a row. Types have up to three; the library's time for a run of them grows
+// with the cube of its length, to seconds for one name.
+const maxQualifiers = 64
+
+// qualifierRun is the length of the longest run of the letters r, V and K.
+func qualifierRun(name string) int {
+	longest, run := 0, 0
+	for i := range len(name) {
+		switch name[i] {
+		case 'r', 'V', 'K':
+			run++
+			longest = max(longest, run)
+		default:
+			run = 0
+		}
+	}
+	return longest
 }
 
 // parseItanium parses a name and takes its clone suffixes (`.isra.0.cold`) off. Anything after a dot is one, as in llvm;
