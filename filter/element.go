@@ -179,7 +179,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *process, text []by
 		}
 		dst = f.appendFunc(dst, &a.frames[0])
 		dst = append(dst, '[')
-		dst = f.appendFile(dst, &a.frames[0])
+		dst = f.appendFile(dst, &a.frames[0], false)
 		return append(dst, ']')
 	}
 	addr := e.addr - f.markupBack(p, e.typ, false)

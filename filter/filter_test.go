@@ -231,8 +231,8 @@ func TestAdjust(t *testing.T) {
 func TestColour(t *testing.T) {
 	p := &sgr.Palette{Func: "<F>", File: "<P>", Note: "<N>", Off: "<0>"}
 	got := feed(Options{Palette: p}, "\x1b[31mred\n#0 0x7f20 (/a.so+0x20) x\x1b[0m\n#1 0x7f21 (/a.so+0x21)\n")
-	want := "\x1b[31mred\n#0 0x7f20 in <F>plain<0>\x1b[31m <P>/src/p.c<0>\x1b[31m:3:1 (/a.so+0x20) x\x1b[0m\n" +
-		"#1 0x7f21 in <F>plain<0> <P>/src/p.c<0>:3:1 (/a.so+0x21)\n"
+	want := "\x1b[31mred\n#0 0x7f20 in <F>plain<0>\x1b[31m <P>/src/p.c:3:1<0>\x1b[31m (/a.so+0x20) x\x1b[0m\n" +
+		"#1 0x7f21 in <F>plain<0> <P>/src/p.c:3:1<0> (/a.so+0x21)\n"
 	if got != want {
 		t.Errorf("\n got %q\nwant %q", got, want)
 	}

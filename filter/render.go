@@ -19,11 +19,7 @@ func (f *Filter) appendPlace(dst []byte, a *answer, i int) []byte {
 		return dst
 	}
 	dst = append(dst, ' ')
-	dst = f.appendFile(dst, fr)
-	if fr.Column > 0 {
-		dst = append(dst, ':')
-		dst = strconv.AppendInt(dst, int64(fr.Column), 10)
-	}
+	dst = f.appendFile(dst, fr, fr.Column > 0)
 	if fr.Approx {
 		dst = append(dst, " (approximate)"...)
 	}
@@ -42,26 +38,31 @@ func (f *Filter) appendFunc(dst []byte, fr *symsrc.Frame) []byte {
 	return append(dst, name...)
 }
 
-// appendFile writes `file:line`.
-func (f *Filter) appendFile(dst []byte, fr *symsrc.Frame) []byte {
-	file := fr.File
-	if file == "" {
-		file = unknownName
+// appendFile writes `file:line`, or `file:line:col`.
+func (f *Filter) appendFile(dst []byte, fr *symsrc.Frame, column bool) []byte {
+	p := f.opt.Palette
+	if p != nil {
+		dst = append(dst, p.File...)
 	}
-	if p := f.opt.Palette; p != nil {
-		dst = f.paint(dst, p.File, file)
+	if fr.File == "" {
+		dst = append(dst, unknownName...)
 	} else {
-		dst = append(dst, file...)
+		dst = append(dst, fr.File...)
 	}
 	dst = append(dst, ':')
-	return strconv.AppendInt(dst, int64(fr.Line), 10)
+	dst = strconv.AppendInt(dst, int64(fr.Line), 10)
+	if column {
+		dst = append(dst, ':')
+		dst = strconv.AppendInt(dst, int64(fr.Column), 10)
+	}
+	if p != nil {
+		dst = f.colour.Append(append(dst, p.Off...))
+	}
+	return dst
 }
 
 // paint writes text in a colour and goes back to the log's own behind it.
 func (f *Filter) paint(dst []byte, colour, text string) []byte {
-	if colour == "" {
-		return append(dst, text...)
-	}
 	dst = append(dst, colour...)
 	dst = append(dst, text...)
 	dst = append(dst, f.opt.Palette.Off...)
@@ -87,7 +88,7 @@ func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
 		}
 		dst = f.appendFunc(dst, &a.frames[i])
 		dst = append(dst, ' ')
-		dst = f.appendFile(dst, &a.frames[i])
+		dst = f.appendFile(dst, &a.frames[i], false)
 		if i == len(a.frames)-1 {
 			dst = append(dst, ')')
 		}
@@ -106,7 +107,7 @@ func (f *Filter) appendBare(dst, number, addr []byte, fr *symsrc.Frame) []byte {
 	dst = append(dst, " in "...)
 	dst = f.appendFunc(dst, fr)
 	dst = append(dst, ' ')
-	return f.appendFile(dst, fr)
+	return f.appendFile(dst, fr, false)
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_FOUND libf.so (BuildId: …)]`.

@@ -205,10 +205,7 @@ func (f *Filter) fields(dst []byte, s segment, fr *frame.Frame, a *answer, i int
 		return append(dst, s.text[pos:]...)
 	}
 	function := func(b []byte) []byte { return f.appendFunc(b, place) }
-	source := func(b []byte) []byte {
-		b = append(f.appendFile(b, place), ':')
-		return strconv.AppendInt(b, int64(place.Column), 10)
-	}
+	source := func(b []byte) []byte { return f.appendFile(b, place, true) }
 	if fr.Source.Start < fr.Func.Start {
 		put(fr.Source, source)
 		put(fr.Func, function)
