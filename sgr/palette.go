@@ -9,8 +9,8 @@ import (
 // Palette holds our own colours: the sequences that begin a piece of text, and Off, which ends every one. Off resets the
 // log's own colours too; whoever writes it appends the log's State behind it. Without colour all are empty.
 type Palette struct {
-	// Func to Note are opening sequences.
-	Func, File, Line, Addr, Module, Inlined, Unresolved, Note string
+	// Func, File (with line and column) and Note (why a frame has no name) are opening sequences.
+	Func, File, Note string
 	// Off is ESC[0m.
 	Off string
 }
@@ -22,15 +22,10 @@ func NewPalette(on bool) *Palette {
 		return &Palette{}
 	}
 	return &Palette{
-		Func:       opening(color.Bold, color.FgHiBlue),
-		File:       opening(color.FgCyan),
-		Line:       opening(color.FgCyan),
-		Addr:       opening(color.Faint),
-		Module:     opening(color.FgMagenta),
-		Inlined:    opening(color.FgBlue),
-		Unresolved: opening(color.Faint),
-		Note:       opening(color.FgMagenta),
-		Off:        "\x1b[0m",
+		Func: opening(color.Bold, color.FgHiBlue),
+		File: opening(color.FgCyan),
+		Note: opening(color.FgMagenta),
+		Off:  "\x1b[0m",
 	}
 }
 
