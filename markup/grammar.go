@@ -160,20 +160,26 @@ const (
 	firstClass
 )
 
-// fieldClasses are disjoint by their order: 10 is Digits, though it would do as HexDigits.
-var fieldClasses = []struct {
+// fieldClass is a lexical class of whole fields.
+type fieldClass struct {
 	name    string
 	pattern *regexp.Regexp
-}{
-	{"Zeros", regexp.MustCompile(`^0+$`)},
-	{"Digits", regexp.MustCompile(`^[0-9]+$`)},
-	{"Hex", regexp.MustCompile(`^0x[0-9a-fA-F]+$`)},
-	{"Binary", regexp.MustCompile(`^0[bB][01]+$`)},
-	{"OtherInteger", regexp.MustCompile(`^(0X[0-9a-fA-F]+|0o[0-7]+)$`)},
-	{"HexDigits", regexp.MustCompile(`^[0-9a-fA-F]+$`)},
-	{"Mode", regexp.MustCompile(`^([rR][wW]?[xX]?|[wW][xX]?|[xX])$`)},
-	{"Word", regexp.MustCompile(`(?s)^.*$`)},
 }
+
+// fieldClasses are disjoint by their order: 10 is Digits, though it would do as HexDigits. They are built with the parser:
+// most streams never need them.
+var fieldClasses = sync.OnceValue(func() []fieldClass {
+	return []fieldClass{
+		{"Zeros", regexp.MustCompile(`^0+$`)},
+		{"Digits", regexp.MustCompile(`^[0-9]+$`)},
+		{"Hex", regexp.MustCompile(`^0x[0-9a-fA-F]+$`)},
+		{"Binary", regexp.MustCompile(`^0[bB][01]+$`)},
+		{"OtherInteger", regexp.MustCompile(`^(0X[0-9a-fA-F]+|0o[0-7]+)$`)},
+		{"HexDigits", regexp.MustCompile(`^[0-9a-fA-F]+$`)},
+		{"Mode", regexp.MustCompile(`^([rR][wW]?[xX]?|[wW][xX]?|[xX])$`)},
+		{"Word", regexp.MustCompile(`(?s)^.*$`)},
+	}
+})
 
 // fieldLexer cuts the inside of an element into its fields. It is fed one element, never a line.
 type fieldLexer struct{}
@@ -181,7 +187,7 @@ type fieldLexer struct{}
 // Symbols names the token types.
 func (fieldLexer) Symbols() map[string]lexer.TokenType {
 	s := map[string]lexer.TokenType{"EOF": lexer.EOF, "Colon": colonToken, "Tag": tagToken, "Type": typeToken}
-	for i, c := range fieldClasses {
+	for i, c := range fieldClasses() {
 		s[c.name] = firstClass + lexer.TokenType(i)
 	}
 	return s
@@ -240,12 +246,7 @@ func typeField(fields []string) int {
 }
 
 func classOf(field string) lexer.TokenType {
-	i := slices.IndexFunc(fieldClasses, func(c struct {
-		name    string
-		pattern *regexp.Regexp
-	}) bool {
-		return c.pattern.MatchString(field)
-	})
+	i := slices.IndexFunc(fieldClasses(), func(c fieldClass) bool { return c.pattern.MatchString(field) })
 	return firstClass + lexer.TokenType(i)
 }
 

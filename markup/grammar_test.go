@@ -83,13 +83,21 @@ func differ(e *Element) string {
 		byHand, byGrammar = fmt.Sprint(f), fmt.Sprint(uint64(p.Data.Addr.Value))
 	case p.Module != nil:
 		f, _ := scanModule(e.Body)
-		g, _ := ParseModule(e)
+		g, _ := moduleByGrammar(e)
+		h, _ := ParseModule(e)
+		if g != h {
+			return fmt.Sprintf("by hand %v, by grammar %v", h, g)
+		}
 		byHand = fmt.Sprintf("%d %q %s", f.id, f.name, strings.ToLower(string(f.buildID)))
 		digits := hex.EncodeToString([]byte(g.BuildID))
 		byGrammar = fmt.Sprintf("%d %q %s", g.ID, g.Name, digits[len(f.buildID)%2:])
 	case p.MMap != nil:
 		f, _ := scanMMap(e.Body)
-		g, _ := ParseMMap(e)
+		g, _ := mmapByGrammar(e)
+		h, _ := ParseMMap(e)
+		if g != h {
+			return fmt.Sprintf("by hand %v, by grammar %v", h, g)
+		}
 		byHand = fmt.Sprint(MMapFields{f.start, f.size, f.moduleID, strings.ToLower(string(f.mode)), f.rel})
 		byGrammar = fmt.Sprint(g)
 	case p.Symbol != nil:
