@@ -22,10 +22,13 @@ func demangleItanium(name string) (s string, ok bool) {
 			s, ok = "", false
 		}
 	}()
-	if qualifierRun(name) > maxQualifiers {
+	if qualifierRun(name) > maxQualifiers || conversions(name) > maxConversions {
 		return "", false
 	}
-	ast, suffix, err := parseItanium(fixUnresolved(name))
+	if name, ok = fixUnresolved(name); !ok {
+		return "", false
+	}
+	ast, suffix, err := parseItanium(name)
 	if err != nil {
 		return "", false
 	}
@@ -43,9 +46,12 @@ func demangleItanium(name string) (s string, ok bool) {
 	return s, true
 }
 
-// maxQualifiers bounds the type qualifiers in a row. Types have up to three; the library's time for a run of them grows
-// with the cube of its length, to seconds for one name.
-const maxQualifiers = 64
+// Bounds on what the library's time grows with out of proportion: with the cube of the qualifiers in a row, of which types
+// have up to three, and with two to the power of the nested conversion operators, which it parses in two ways each.
+const (
+	maxQualifiers  = 64
+	maxConversions = 8
+)
 
 // qualifierRun is the length of the longest run of the letters r, V and K.
 func qualifierRun(name string) int {
@@ -60,6 +66,22 @@ func qualifierRun(name string) int {
 		}
 	}
 	return longest
+}
+
+// conversions counts what may be a conversion operator to a type with template parameters (`cvT_`, `cvPS0_`), or to one
+// that itself holds such operators. Within identifiers there is little of that kind; OpenCV's namespace is `2cv3`.
+func conversions(name string) int {
+	count := 0
+	for {
+		_, after, ok := strings.Cut(name, "cv")
+		if !ok || after == "" {
+			return count
+		}
+		if c := after[0]; c >= 'A' && c <= 'Z' || c == 'r' || strings.HasPrefix(after, "cv") {
+			count++
+		}
+		name = after
+	}
 }
 
 // parseItanium parses a name and takes its clone suffixes (`.isra.0.cold`) off. Anything after a dot is one, as in llvm;

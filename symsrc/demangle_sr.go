@@ -7,30 +7,31 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxProbes bounds the parses that fixUnresolved spends on one name. Real names take less than 60.
-const maxProbes = 256
+// maxProbed bounds the bytes that fixUnresolved has parsed for one name. Real names, of up to 100 back-references behind
+// an unresolved name, take less than a tenth.
+const maxProbed = 256 << 10
 
 // fixUnresolved works around a defect of the demangling library: in an unresolved name (`sr16has_ScalarTraitsIT_EE5value`,
 // Itanium ABI §5.1.6.1 <unresolved-name>) it counts the template's name as a substitution candidate, which the ABI does
 // not, so that every later back-reference (`S4_`) names the wrong type. fixUnresolved raises the numbers of these
-// back-references by the candidates that are too many. A name it cannot make out stays as it is.
+// back-references by the candidates that are too many. It fails where that takes too long.
 //
 // Where back-references stand, and how many candidates there are, only a parser knows. So the library is asked: the name
 // up to the place in question, followed by a reference that is out of range, fails with both in its message.
-func fixUnresolved(name string) string {
+func fixUnresolved(name string) (string, bool) {
 	i := strings.Index(name, "sr")
 	if i < 0 {
-		return name
+		return name, true
 	}
 	var extra []int // the library's number of each wrong candidate, ascending
-	probes := 0
+	probed := 0
 	out := make([]byte, i, len(name)+8)
 	copy(out, name)
 	for i < len(name) {
 		switch {
 		case len(extra) > 0 && name[i] == 'S':
 			digits, seq, ok := seqID(name[i+1:])
-			if !ok || countCandidates(out, "S", &probes) < 0 {
+			if !ok || countCandidates(out, "S", &probed) < 0 {
 				break
 			}
 			for _, k := range extra {
@@ -43,25 +44,22 @@ func fixUnresolved(name string) string {
 			continue
 		case strings.HasPrefix(name[i:], "sr") && templateName(name[i+2:]):
 			// Inside an identifier that happens to hold "sr", other letters would do as well.
-			k := countCandidates(out, "srS", &probes)
-			if k >= 0 && countCandidates(out, "xxS", &probes) < 0 {
+			k := countCandidates(out, "srS", &probed)
+			if k >= 0 && countCandidates(out, "xxS", &probed) < 0 {
 				extra = append(extra, k)
 			}
 		}
 		out = append(out, name[i])
 		i++
 	}
-	if len(extra) == 0 || probes >= maxProbes {
-		return name
-	}
-	return string(out)
+	return string(out), probed <= maxProbed
 }
 
 // countCandidates says how many substitution candidates the library has after prefix, -1 if lead, the begin of a
 // construct up to and with the S of a back-reference, cannot follow there.
-func countCandidates(prefix []byte, lead string, probes *int) (n int) {
+func countCandidates(prefix []byte, lead string, probed *int) (n int) {
 	const outOfRange = "ZZZZ_"
-	if *probes++; *probes >= maxProbes {
+	if *probed += len(prefix); *probed > maxProbed {
 		return -1
 	}
 	defer func() {
