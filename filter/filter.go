@@ -98,7 +98,7 @@ type Filter struct {
 	// Scratch memory, kept from line to line.
 	strip    []byte
 	stripPos []int32
-	frame    frame.Frame
+	search   frame.Search
 	frames   []frame.Frame
 	elems    []element
 	intern   []byte

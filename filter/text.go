@@ -72,8 +72,8 @@ func (f *Filter) find(text []byte, renumbering bool) {
 		f.strip, f.stripPos = sgr.Strip(f.strip[:0], f.stripPos[:0], text)
 		plain = f.strip
 	}
-	fr := &f.frame
-	for from := 0; frame.Find(plain, from, fr); from = fr.Whole.End {
+	f.search.Reset(plain)
+	for fr := f.search.Next(0); fr != nil; fr = f.search.Next(fr.Whole.End) {
 		if escapes {
 			at := f.stripPos
 			moved := *fr

@@ -19,11 +19,13 @@ func findFields(line []byte, from int, f *Frame) bool {
 	if o < 0 {
 		return false
 	}
-	m := bytes.LastIndex(line[from:o], moduleKey)
+	// Fields that belong together stand near each other, and never behind the next module's.
+	back := max(from, o-maxModule)
+	m := bytes.LastIndex(line[back:o], moduleKey)
 	if m < 0 {
 		return false
 	}
-	m += from
+	m += back
 	offStart := o + len(offset0x) - 2
 	off, end, ok := hexNumber(line, offStart)
 	if !ok {
@@ -38,7 +40,10 @@ func findFields(line []byte, from int, f *Frame) bool {
 	if f.Module.Empty() {
 		return false
 	}
-	rest := line[end:]
+	rest := line[end:min(len(line), end+maxModule)]
+	if k := bytes.Index(rest, moduleKey); k >= 0 {
+		rest = rest[:k]
+	}
 	if k := bytes.Index(rest, funcNull); k >= 0 {
 		f.Func = Span{end + k + len("func="), end + k + len(funcNull)}
 		f.Whole.End = max(f.Whole.End, f.Func.End)
@@ -53,8 +58,8 @@ func findFields(line []byte, from int, f *Frame) bool {
 			f.BuildID, f.Whole.End = id, max(f.Whole.End, e)
 		}
 	}
-	if k := bytes.LastIndex(line[from:m], frameKey); k >= 0 {
-		k += from + len(frameKey)
+	if k := bytes.LastIndex(line[back:m], frameKey); k >= 0 {
+		k += back + len(frameKey)
 		if n, e, ok := decimal(line, k); ok {
 			f.Num, f.Number, f.Whole.Start = Span{k, e}, n, k-len(frameKey)
 		}

@@ -58,31 +58,51 @@ type Frame struct {
 }
 
 // families are the known formats. Of two that find a frame, the one that begins first wins.
-var families = []struct {
-	// mark is a text without which the line holds no frame of the family.
-	mark []byte
-	find func(line []byte, from int, f *Frame) bool
-}{
-	{[]byte("#"), findNumbered}, // #N addr (elf+off)
-	{summaryWord, findSummary},  // SUMMARY: … (elf+off)
-	{offset0x, findFields},      // name=value
+var families = [...]func(line []byte, from int, f *Frame) bool{
+	findNumbered, // #N addr (elf+off)
+	findSummary,  // SUMMARY: … (elf+off)
+	findFields,   // name=value
 }
 
-// Find looks for the first frame at or after from and fills f, which is spoiled where there is none. It allocates
-// nothing.
-func Find(line []byte, from int, f *Frame) bool {
-	var best Frame
-	found := false
-	for i := range families {
-		if !bytes.Contains(line, families[i].mark) || !families[i].find(line, from, f) {
-			continue
+// Search finds the frames of one line after another. It keeps what each family found ahead of the others, so that the
+// time for a line grows with its length whatever it holds.
+type Search struct {
+	line []byte
+	next [len(families)]Frame
+	seen [len(families)]sight
+}
+
+// sight tells what is known of a family's next frame.
+type sight uint8
+
+const (
+	unknown sight = iota
+	found
+	none
+)
+
+// Reset turns to another line, which must not change while it is searched.
+func (s *Search) Reset(line []byte) {
+	s.line, s.seen = line, [len(families)]sight{}
+}
+
+// Next gives the first frame at or after from, nil where there is none; from must not go back. The Frame is good until
+// the next call. It allocates nothing.
+func (s *Search) Next(from int) *Frame {
+	var first *Frame
+	for i, find := range families {
+		f := &s.next[i]
+		if s.seen[i] == unknown || s.seen[i] == found && f.Whole.Start < from {
+			s.seen[i] = none
+			if find(s.line, from, f) {
+				s.seen[i] = found
+			}
 		}
-		if !found || f.Whole.Start < best.Whole.Start {
-			best, found = *f, true
+		if s.seen[i] == found && (first == nil || f.Whole.Start < first.Whole.Start) {
+			first = f
 		}
 	}
-	*f = best
-	return found
+	return first
 }
 
 // Candidate tells, at the cost of a few searches, whether line can hold a frame at all. Numbered lines without a module

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -49,8 +50,10 @@ func TestFind(t *testing.T) {
 		{`{"log":"#7 0x7f01 (/a.so+0x1)\n"}`, want{Numbered, "7", "0x7f01", "", "/a.so", "0x1", "", false, false}},
 	} {
 		b := []byte(tc.line)
-		var f Frame
-		if !Find(b, 0, &f) {
+		var s Search
+		s.Reset(b)
+		f := s.Next(0)
+		if f == nil {
 			t.Errorf("%q: not found", tc.line)
 			continue
 		}
@@ -73,9 +76,10 @@ func TestFindNothing(t *testing.T) {
 		"bin/bt(+0x11b9)[0x56235714a1b9]",
 		"module=/a", "offset=0x12",
 	} {
-		var f Frame
-		if Find([]byte(line), 0, &f) {
-			t.Errorf("%q: found %+v", line, f)
+		var s Search
+		s.Reset([]byte(line))
+		if f := s.Next(0); f != nil {
+			t.Errorf("%q: found %+v", line, *f)
 		}
 	}
 }
@@ -83,12 +87,30 @@ func TestFindNothing(t *testing.T) {
 func TestFindSeveral(t *testing.T) {
 	line := []byte("#0 0x1 (/a+0x10) #1 0x2 #2 0x3 in f (/b+0x20) (BuildId: ab) tail")
 	var mods []string
-	var f Frame
-	for from := 0; Find(line, from, &f); from = f.Whole.End {
+	var s Search
+	s.Reset(line)
+	for f := s.Next(0); f != nil; f = s.Next(f.Whole.End) {
 		mods = append(mods, string(f.Num.Of(line))+string(f.Module.Of(line)))
 	}
 	if len(mods) != 3 || mods[0] != "0/a" || mods[1] != "1" || mods[2] != "2/b" {
 		t.Errorf("got %q", mods)
+	}
+}
+
+// TestLongLines holds that odd lines of a megabyte are searched in one pass; any of them took minutes or hours where the
+// time grew with the square of the length.
+func TestLongLines(t *testing.T) {
+	for _, piece := range []string{"#0 0x1 (", "+0x1)", "(/a+0x1) ", "#1 0x1 ", "#", "offset=0x1 ", "module=a offset=0x1 ", "SUMMARY: ", "#0 0x1 +0x1)", "(", ")"} {
+		for _, head := range []string{"", "SUMMARY: ", "#0 0x1 "} {
+			line := []byte(head + strings.Repeat(piece, 1<<20/len(piece)) + "+0x1)")
+			var s Search
+			s.Reset(line)
+			for f := s.Next(0); f != nil; f = s.Next(f.Whole.End) {
+				if f.Whole.Empty() {
+					t.Fatalf("an empty frame in a line of %q", piece)
+				}
+			}
+		}
 	}
 }
 
@@ -102,8 +124,10 @@ func FuzzFind(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		before := bytes.Clone(line)
-		var fr Frame
-		for from := 0; Find(line, from, &fr); from = fr.Whole.End {
+		var s Search
+		s.Reset(line)
+		from := 0
+		for fr := s.Next(from); fr != nil; fr = s.Next(from) {
 			if fr.Whole.Start < from || fr.Whole.Empty() || fr.Whole.End > len(line) {
 				t.Fatalf("frame at %v after %d in %q", fr.Whole, from, line)
 			}
@@ -112,6 +136,7 @@ func FuzzFind(f *testing.F) {
 					t.Fatalf("span %v outside its frame %v in %q", s, fr.Whole, line)
 				}
 			}
+			from = fr.Whole.End
 		}
 		if !bytes.Equal(line, before) {
 			t.Fatal("the line was changed")
@@ -122,9 +147,10 @@ func FuzzFind(f *testing.F) {
 func BenchmarkFind(b *testing.B) {
 	line := []byte("    #0 0x55aefc1432a3  (/home/dev/bin/clang22-asan/crash+0x1182a3) (BuildId: 8fe381949ea8c7642b620146e119430364dc452b)")
 	b.ReportAllocs()
-	var f Frame
+	var s Search
 	for b.Loop() {
-		if !Find(line, 0, &f) {
+		s.Reset(line)
+		if s.Next(0) == nil {
 			b.Fatal("not found")
 		}
 	}

@@ -92,15 +92,24 @@ func module(line []byte, addrEnd, limit int, f *Frame) bool {
 	return true
 }
 
-// modulePair finds `(elf+0xoff)` in line[from:limit]: the last `+0xHEX)` before another parenthesis would begin is the
-// offset's, since paths may hold `+`, blanks and parentheses. It gives the offsets of `(`, of `+`, and of the end.
+// maxModule bounds the text of a module in bytes, beyond any path (PATH_MAX is 4096), and maxTries how many offsets without
+// a module before them are passed over: else a line of nothing but parentheses would take the square of its length.
+const (
+	maxModule = 8192
+	maxTries  = 16
+)
+
+// modulePair finds `(elf+0xoff)` in line[from:limit]: the first `+0xHEX)` that has a parenthesis before it. Paths may hold
+// `+`, blanks and parentheses. It gives the offsets of `(`, of `+`, and of the end.
 func modulePair(line []byte, from, limit int) (open, plus int, off uint64, end int, ok bool) {
-	for p := indexFrom(line[:limit], plus0x, from); p >= 0; p = indexFrom(line[:limit], plus0x, p+1) {
+	p := indexFrom(line[:limit], plus0x, from)
+	for tries := 0; p >= 0 && tries < maxTries; p = indexFrom(line[:limit], plus0x, p+1) {
 		v, e, okNum := hexNumber(line[:limit], p+1)
 		if !okNum || e >= limit || line[e] != ')' {
 			continue
 		}
-		o := openParen(line, from, p)
+		tries++
+		o := openParen(line, max(from, p-maxModule), p)
 		if o < 0 || o+1 >= p {
 			continue
 		}
