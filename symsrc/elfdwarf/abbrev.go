@@ -90,6 +90,7 @@ type decl struct {
 type abbrevs struct {
 	b      []byte // .debug_abbrev
 	layout layout
+	budget *atomic.Int64          // bytes that may still be compiled, of all tables of the file
 	decls  atomic.Pointer[[]decl] // by code, for codes that grow densely
 
 	mu     sync.Mutex
@@ -103,8 +104,8 @@ type abbrevKey struct {
 	layout layout
 }
 
-func newAbbrevs(b []byte, off uint64, l layout) *abbrevs {
-	t := &abbrevs{b: b, layout: l, p: past}
+func newAbbrevs(b []byte, off uint64, l layout, budget *atomic.Int64) *abbrevs {
+	t := &abbrevs{b: b, layout: l, budget: budget, p: past}
 	if off < uint64(len(b)) {
 		t.p = int(off)
 	}
@@ -139,8 +140,10 @@ func (t *abbrevs) find(code uint64) (*decl, []decl) {
 // compile goes on until the code is found and a few more are, for those tend to follow.
 func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	const ahead = 16
+	start, end := t.p, t.p
 	for found, more := false, ahead; t.p != past && (!found || more > 0); more-- {
 		c, p := uleb(t.b, t.p)
+		end = t.p
 		if c == 0 {
 			t.p = past
 			break
@@ -158,6 +161,12 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 		default:
 			t.addSparse(c, d)
 		}
+	}
+	if t.p != past {
+		end = t.p
+	}
+	if t.budget.Add(int64(start-end)) < 0 {
+		t.p = past
 	}
 	return all
 }

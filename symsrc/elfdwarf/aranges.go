@@ -100,7 +100,6 @@ func (f *File) readAranges(each func(arange), unit func(int)) {
 
 // readRoots collects the ranges in the root entries of the units that .debug_aranges does not list.
 func (f *File) readRoots() (all []arange) {
-	budget := f.info.size + f.rnglists.size + f.rangeLists.size
 	var spans []span
 	for _, off := range f.unitOffsets() {
 		if f.listed[off] {
@@ -110,7 +109,7 @@ func (f *File) readRoots() (all []arange) {
 		if u == nil || u.tag == tagTypeUnit || u.typ == unitType {
 			continue
 		}
-		spans = u.ranges(&u.root, &budget, spans[:0])
+		spans = u.ranges(&u.root, spans[:0])
 		for _, s := range spans {
 			all = append(all, arange{s, off})
 		}

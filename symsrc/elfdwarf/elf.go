@@ -14,7 +14,7 @@ type header struct {
 	machine   elf.Machine
 	sections  []sectionHeader
 	segments  []segment
-	executed  []span // where code lies, by the sections' flags
+	zeroCode  bool // code lies at address 0, as in relocatable files
 }
 
 // sectionHeader is one row of the section header table.
@@ -32,6 +32,9 @@ type segment struct {
 	typ         elf.ProgType
 	off, filesz uint64
 }
+
+// maxSectionName bounds the names of sections, of which many may share one end.
+const maxSectionName = 64
 
 var errNotELF = errors.New("no ELF magic")
 
@@ -111,8 +114,8 @@ func (h *header) readSections(b []byte, off uint64, entsize uint16, n, names uin
 	for i := range h.sections {
 		s := h.sectionHeader(table[i*int(entsize):])
 		h.sections[i] = s
-		if s.flags&elf.SHF_EXECINSTR != 0 && s.flags&elf.SHF_ALLOC != 0 && s.addr+s.size > s.addr {
-			h.executed = append(h.executed, span{s.addr, s.addr + s.size})
+		if s.flags&elf.SHF_EXECINSTR != 0 && s.flags&elf.SHF_ALLOC != 0 && s.addr == 0 && s.size > 0 {
+			h.zeroCode = true
 		}
 	}
 	return h.nameSections(b, table, int(entsize), names)
@@ -130,8 +133,8 @@ func (h *header) nameSections(b, table []byte, entsize int, names uint64) error 
 		return corrupted("the sections' names lie outside of the file")
 	}
 	for i := range h.sections {
-		c := cursor{b: table, p: i * entsize, big: h.big}
-		c = cursor{b: strs, p: int(c.u32())}
+		off, _ := fixed(table, i*entsize, 4, h.big)
+		c := cursor{b: strs[:min(uint64(len(strs)), off+maxSectionName)], p: int(off)}
 		h.sections[i].name = string(c.str())
 	}
 	return nil
@@ -206,31 +209,24 @@ func (h *header) dead(lo uint64) bool {
 	if lo > 1 {
 		return !h.is64 || lo >= 1<<64-2
 	}
-	for _, x := range h.executed {
-		if lo >= x.lo && lo < x.hi {
-			return false
-		}
-	}
-	return true
+	return !h.zeroCode
 }
 
 // buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments.
 func (h *header) buildID(b []byte) symsrc.BuildID {
 	for i := range h.sections {
 		if s := &h.sections[i]; s.typ == elf.SHT_NOTE {
-			if notes, ok := h.contents(b, s); ok {
-				if id := h.findNote(notes); id != "" {
-					return id
-				}
+			notes, _ := h.contents(b, s)
+			if id := h.findNote(notes); id != "" {
+				return id
 			}
 		}
 	}
 	for _, s := range h.segments {
 		if s.typ == elf.PT_NOTE {
-			if notes, ok := slice(b, s.off, s.filesz); ok {
-				if id := h.findNote(notes); id != "" {
-					return id
-				}
+			notes, _ := slice(b, s.off, s.filesz)
+			if id := h.findNote(notes); id != "" {
+				return id
 			}
 		}
 	}
@@ -238,9 +234,12 @@ func (h *header) buildID(b []byte) symsrc.BuildID {
 }
 
 func (h *header) findNote(notes []byte) symsrc.BuildID {
-	const ntGNUBuildID = 3
+	const (
+		ntGNUBuildID = 3
+		maxNotes     = 1 << 10 // looked at in one place
+	)
 	c := &cursor{b: notes, big: h.big}
-	for c.ok() && c.p < len(notes) {
+	for n := 0; n < maxNotes && c.ok() && c.p < len(notes); n++ {
 		namesz, descsz, typ := uint64(c.u32()), uint64(c.u32()), c.u32()
 		name := c.bytes(namesz)
 		c.p = (c.p + 3) &^ 3

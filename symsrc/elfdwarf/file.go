@@ -45,6 +45,9 @@ type File struct {
 	touched atomic.Bool                 // asked for an address
 	steps   atomic.Pointer[lineSteps]   // those used last
 
+	// What damaged or hostile files may make us do: list entries and bytes of abbreviations read, rows kept.
+	rangeBudget, abbrevBudget, rowBudget atomic.Int64
+
 	mu           sync.Mutex
 	units        map[int]*unit
 	abbrevTables map[abbrevKey]*abbrevs
@@ -122,9 +125,10 @@ func (f *File) loadSections() error {
 			name, ok = strings.CutPrefix(sh.name, ".zdebug_")
 		}
 		s := wanted[name]
-		if !ok || s == nil || s.size > 0 {
+		if !ok || s == nil {
 			continue
 		}
+		delete(wanted, name)
 		b, ok := f.contents(f.data, sh)
 		if !ok {
 			return corrupted("section %s lies outside of the file", sh.name)
@@ -134,7 +138,16 @@ func (f *File) loadSections() error {
 		}
 	}
 	f.packed = maxUnpacked - budget
+	f.setBudgets()
 	return nil
+}
+
+// setBudgets allows for what good files need many times over: what one part refers to is referred to by few others.
+func (f *File) setBudgets() {
+	const times, more = 16, 1 << 16
+	f.rangeBudget.Store(int64(f.info.size+f.rnglists.size+f.rangeLists.size)*times + more)
+	f.abbrevBudget.Store(int64(f.abbrev.size)*times + more)
+	f.rowBudget.Store(int64(f.line.size)*2 + more)
 }
 
 // Close unmaps the file. It must not be asked any more.
@@ -179,10 +192,13 @@ func (f *File) guard(read func()) {
 	read()
 }
 
+// errDamaged is the error of a file that no check found damaged.
+var errDamaged = errors.New("damaged in a way that is not understood")
+
 // faultOf explains what was recovered.
 func faultOf(r any) *StatusError {
 	if _, ok := r.(interface{ Addr() uintptr }); ok {
 		return &StatusError{symsrc.ReadError, errors.New("the file was cut off while it was read")}
 	}
-	return &StatusError{symsrc.Corrupted, fmt.Errorf("damaged in a way that is not understood: %v", r)}
+	return &StatusError{symsrc.Corrupted, fmt.Errorf("%w: %v", errDamaged, r)}
 }

@@ -105,7 +105,6 @@ func (s *functionScan) add(die int, spans []span) {
 func (u *unit) scanFunctions(s *functionScan, full bool) {
 	b := u.bytes()
 	p, depth := u.die, 0
-	budget := len(b) - u.off + u.f.rnglists.size + u.f.rangeLists.size
 	_, decls := u.abbrevs.find(1)
 	var d attributes
 	var memory [8]span
@@ -129,7 +128,7 @@ func (u *unit) scanFunctions(s *functionScan, full bool) {
 		}
 		if a.tag == tagSubprogram {
 			p = u.readEntry(b, p, a.read, &d)
-			s.add(start, u.ranges(&d, &budget, memory[:0]))
+			s.add(start, u.ranges(&d, memory[:0]))
 			if a.children {
 				if next, ok := u.reference(&d, attrSibling); ok && next > start && !full {
 					p = next

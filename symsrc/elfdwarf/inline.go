@@ -19,6 +19,9 @@ type call struct {
 	name     *name // nil until asked for
 }
 
+// maxInlined bounds how deep calls are inlined into each other; a deeper chain is damage.
+const maxInlined = 1000
+
 // chain appends the calls that cover the address, the innermost one first, and gives the start of the innermost one's
 // range; found is false where no call covers it. It is the last call in the file that counts, and those that it is in.
 func (t *tree) chain(addr uint64, out []int32) (calls []int32, lo uint64, found bool) {
@@ -37,17 +40,21 @@ func (t *tree) chain(addr uint64, out []int32) (calls []int32, lo uint64, found 
 		}
 		i++
 	}
-	found = at >= 0
-	for ; at >= 0; at = t.calls[at].parent {
-		out = append(out, at)
+	if at < 0 {
+		return out, lo, false
 	}
-	return out, lo, found
+	for n := len(out); at >= 0; at = t.calls[at].parent {
+		if out = append(out, at); len(out) > maxInlined {
+			return out[:n], lo, false
+		}
+	}
+	return out, lo, true
 }
 
 // treeOf reads the calls inlined into the function. The unit is locked.
 func (u *unit) treeOf(f *function) *tree {
 	if f.tree == nil {
-		r := treeReader{u: u, b: u.bytes(), budget: u.end - u.off + u.f.rnglists.size + u.f.rangeLists.size}
+		r := treeReader{u: u, b: u.bytes()}
 		r.read(f.die)
 		f.tree = &r.tree
 	}
@@ -59,7 +66,6 @@ type treeReader struct {
 	tree
 	u      *unit
 	b      []byte
-	budget int
 	open   []int32 // for each entry around this one: the call that it is, or that of the entry around it
 	d      attributes
 	memory [16]span
@@ -147,7 +153,7 @@ func (r *treeReader) finish(at int32) {
 func (r *treeReader) call(die, p int, a *decl) (int32, int) {
 	u := r.u
 	p = u.readEntry(r.b, p, a.read, &r.d)
-	spans := u.ranges(&r.d, &r.budget, r.memory[:0])
+	spans := u.ranges(&r.d, r.memory[:0])
 	c := call{die: die, parent: r.open[len(r.open)-1], first: int32(len(r.ranges)), n: int32(len(spans)),
 		line: uint32(r.d.number(attrCallLine)), file: uint16(min(r.d.number(attrCallFile), unknownFile))}
 	if col := r.d.number(attrCallColumn); col <= 0xffff {

@@ -256,6 +256,7 @@ func (t *lineTable) store(f *File, b []byte) {
 	if s.open {
 		s.rows = s.rows[:s.first]
 	}
+	f.rowBudget.Add(-int64(len(s.rows)))
 	t.rows, t.sequences = slices.Clone(s.rows), slices.Clone(s.sequences)
 	sorted := slices.Clone(t.sequences)
 	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })

@@ -79,8 +79,13 @@ func (u *unit) readLineHeader(off uint64) *lineTable {
 	if !c.ok() || t.lineRange == 0 || t.opBase == 0 || headerLength > uint64(t.end-start) {
 		return nil
 	}
-	t.operands = c.bytes(uint64(t.opBase) - 1)
+	if t.operands = c.bytes(uint64(t.opBase) - 1); !c.ok() {
+		return nil
+	}
 	t.program = start + int(headerLength)
+	if t.program > len(c.b) {
+		return nil
+	}
 	c.b = c.b[:t.program]
 	if t.version >= 5 {
 		u.readEntries(c, t, func(name []byte, _ uint64) { t.dirs = append(t.dirs, name) })
@@ -161,13 +166,19 @@ func (u *unit) path(i uint64) string {
 	return t.paths[i]
 }
 
+// maxPath bounds a path's parts; more is damage.
+const maxPath = 1 << 14
+
 func (u *unit) joinPath(t *lineTable, f *fileEntry) string {
 	if absolute(f.name) {
-		return string(f.name)
+		return string(f.name[:min(len(f.name), maxPath)])
 	}
 	var dir []byte
 	if f.dir < uint64(len(t.dirs)) {
 		dir = t.dirs[f.dir]
+	}
+	if len(dir)+len(f.name) > maxPath {
+		return ""
 	}
 	var path []byte
 	if (t.version < 5 || f.dir != 0) && !absolute(dir) {

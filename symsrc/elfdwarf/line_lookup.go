@@ -16,12 +16,12 @@ func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	t := u.lineTableOf()
 	if !t.stored {
 		b := u.f.line.upTo(t.end)
-		if first {
+		if first || u.f.rowBudget.Load() < 0 {
 			s := rowSink{f: u.f, pc: addr}
 			t.run(b, &s)
 			if r := &s.last; !s.found {
 				return position{}, false
-			} else if r.line != 0 {
+			} else if r.line != 0 || !first {
 				return position{file: r.file, line: r.line, col: r.col}, true
 			}
 		}

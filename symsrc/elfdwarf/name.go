@@ -12,8 +12,14 @@ type name struct {
 	demangled string
 }
 
+// maxName bounds a name; a longer one is damage.
+const maxName = 1 << 16
+
 // newName demangles a name of the file, without its symbol version.
 func newName(linkage []byte) *name {
+	if len(linkage) > maxName {
+		linkage = nil
+	}
 	n := &name{linkage: string(linkage)}
 	plain := n.linkage
 	if at := strings.IndexByte(plain, '@'); at > 0 {

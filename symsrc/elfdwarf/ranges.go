@@ -17,9 +17,8 @@ const (
 	rleStartLength
 )
 
-// ranges appends the addresses that an entry covers, without the ranges that the linker dropped. budget bounds the
-// list entries read, for many entries may name one long list.
-func (u *unit) ranges(d *attributes, budget *int, out []span) []span {
+// ranges appends the addresses that an entry covers, without the ranges that the linker dropped.
+func (u *unit) ranges(d *attributes, out []span) []span {
 	if d.has(attrLowPC) && d.has(attrHighPC) {
 		lo, ok := u.address(d, attrLowPC)
 		hi, isAddress := u.address(d, attrHighPC)
@@ -34,8 +33,17 @@ func (u *unit) ranges(d *attributes, budget *int, out []span) []span {
 	if !d.has(attrRanges) {
 		return out
 	}
+	before := u.f.rangeBudget.Load()
+	left := before
+	out = u.listed(d, &left, out)
+	u.f.rangeBudget.Add(left - before)
+	return out
+}
+
+// listed appends the ranges of the list that the entry names; left is how many list entries may be read.
+func (u *unit) listed(d *attributes, left *int64, out []span) []span {
 	if u.version < 5 {
-		return u.rangeList(d.v[attrRanges], budget, out)
+		return u.rangeList(d.v[attrRanges], left, out)
 	}
 	off := d.v[attrRanges]
 	if d.form[attrRanges] == formRnglistx {
@@ -51,7 +59,7 @@ func (u *unit) ranges(d *attributes, budget *int, out []span) []span {
 		}
 		off = base + v
 	}
-	return u.rnglist(off, budget, out)
+	return u.rnglist(off, left, out)
 }
 
 func (u *unit) appendSpan(out []span, lo, hi uint64) []span {
@@ -65,14 +73,14 @@ func (u *unit) appendSpan(out []span, lo, hi uint64) []span {
 const prefetch = 1 << 16
 
 // rangeList reads a list of .debug_ranges (DWARF 4 §2.17.3).
-func (u *unit) rangeList(off uint64, budget *int, out []span) []span {
+func (u *unit) rangeList(off uint64, left *int64, out []span) []span {
 	s := &u.f.rangeLists
 	if off >= uint64(s.size) {
 		return out
 	}
 	b, p, base, size := s.upTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
 	select_ := ^uint64(0) >> (64 - 8*uint(size)) // in place of lo: hi is the new base
-	for ; *budget > 0; *budget-- {
+	for ; *left > 0; *left-- {
 		if p+2*size > len(b) {
 			b = s.upTo(p + 16*prefetch)
 		}
@@ -93,14 +101,14 @@ func (u *unit) rangeList(off uint64, budget *int, out []span) []span {
 }
 
 // rnglist reads a list of .debug_rnglists (DWARF 5 §2.17.3).
-func (u *unit) rnglist(off uint64, budget *int, out []span) []span {
+func (u *unit) rnglist(off uint64, left *int64, out []span) []span {
 	s := &u.f.rnglists
 	if off >= uint64(s.size) {
 		return out
 	}
 	const longest = 1 + 2*10 // of an entry
 	b, p, base, size := s.upTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
-	for ; *budget > 0; *budget-- {
+	for ; *left > 0; *left-- {
 		if p+longest > len(b) {
 			b = s.upTo(p + 16*prefetch)
 		}

@@ -14,7 +14,7 @@ type section struct {
 	data  []byte // of the full size once anything is ready
 
 	mu     sync.Mutex
-	unpack unpacker // nil where there is nothing more to unpack
+	unpack unpacker // nil where there is nothing more to unpack, or that failed
 }
 
 // unpacker makes at least the first n bytes of a section good. It gives the section, always the same full-size slice,
@@ -47,15 +47,14 @@ func (s *section) more(n int) {
 		return
 	}
 	out, good, err := s.unpack(n)
-	if err != nil {
-		s.unpack = nil // what was good stays good
+	if good = min(good, len(out), s.size); good < int(s.ready.Load()) {
 		return
 	}
-	if s.data == nil {
+	if len(s.data) == 0 {
 		s.data = out
 	}
-	if good = min(good, len(out)); good == len(out) {
-		s.unpack = nil // the packed bytes may go
+	if err != nil || good == s.size {
+		s.unpack = nil // what is good stays good
 	}
 	s.ready.Store(int64(good))
 }

@@ -123,7 +123,7 @@ func (f *File) abbrevsAt(off uint64, l layout) *abbrevs {
 	defer f.mu.Unlock()
 	t := f.abbrevTables[key]
 	if t == nil {
-		t = newAbbrevs(f.abbrev.all(), off, l)
+		t = newAbbrevs(f.abbrev.all(), off, l, &f.abbrevBudget)
 		f.abbrevTables[key] = t
 	}
 	return t
@@ -135,10 +135,12 @@ func (f *File) unitOffsets() []int {
 		for off := 0; off < f.info.size; {
 			c := &cursor{b: f.info.upTo(off + 12), p: off, big: f.big}
 			n, _ := c.length()
-			if !c.ok() || n == 0 || n > uint64(f.info.size-c.p) {
+			if !c.ok() || n > uint64(f.info.size-c.p) {
 				break
 			}
-			f.offsets = append(f.offsets, off)
+			if n > 0 { // else it is padding
+				f.offsets = append(f.offsets, off)
+			}
 			off = c.p + int(n)
 		}
 	})
@@ -164,7 +166,8 @@ func (f *File) unitOf(off int) *unit {
 // compDirectory is the unit's compilation directory. The unit is locked.
 func (u *unit) compDirectory() []byte {
 	if u.compDir == nil {
-		u.compDir = append([]byte{}, u.text(&u.root, attrCompDir)...)
+		dir := u.text(&u.root, attrCompDir)
+		u.compDir = append([]byte{}, dir[:min(len(dir), maxPath)]...)
 	}
 	return u.compDir
 }

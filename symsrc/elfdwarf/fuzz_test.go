@@ -1,0 +1,40 @@
+package elfdwarf
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// FuzzFile opens damaged files and asks for addresses. Nothing may panic, which newFile and guard would turn into
+// errDamaged, and no file may keep the reader busy: the fuzzer would report it as hanging.
+func FuzzFile(f *testing.F) {
+	for _, b := range kept {
+		data, err := os.ReadFile(filepath.Join("testdata", b.name+".elf"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, uint64(0x1371))
+		f.Add(data[:len(data)/2], uint64(0))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
+		file, err := newFile(data)
+		if err != nil {
+			if errors.Is(err, errDamaged) {
+				t.Fatal(err)
+			}
+			return
+		}
+		for i := range uint64(24) {
+			frames := file.Code(addr + i*i*16)
+			if len(frames) > maxInlined+1 {
+				t.Fatalf("%d frames", len(frames))
+			}
+			file.Data(addr + i*i*16)
+			if fault := file.fault.Load(); fault != nil {
+				t.Fatal(fault)
+			}
+		}
+	})
+}

@@ -1,0 +1,83 @@
+package elfdwarf
+
+import (
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var mutations = flag.Int("mutations", 300, "damaged files per good one that TestDamaged reads")
+
+// TestDamaged damages the files of testdata at random, mostly within the sections that are read, and asks for addresses.
+func TestDamaged(t *testing.T) {
+	for _, b := range kept {
+		t.Run(b.name, func(t *testing.T) {
+			path := filepath.Join("testdata", b.name+".elf")
+			good, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			addrs := codeAddresses(t, path, 41)
+			r := rand.New(rand.NewPCG(uint64(len(good)), 1))
+			for range *mutations {
+				damaged := damage(r, good)
+				if err := readAll(damaged, addrs); err != nil {
+					keep := filepath.Join(t.TempDir(), "damaged")
+					os.WriteFile(keep, damaged, 0o644)
+					t.Fatalf("%v: %s", err, keep)
+				}
+			}
+		})
+	}
+}
+
+// damage changes a few bytes, or cuts the file off.
+func damage(r *rand.Rand, good []byte) []byte {
+	b := slices.Clone(good)
+	interesting := []byte{0, 1, 0x7f, 0x80, 0xff}
+	for range 1 + r.IntN(12) {
+		at := r.IntN(len(b))
+		switch r.IntN(5) {
+		case 0:
+			b[at] = interesting[r.IntN(len(interesting))]
+		case 1:
+			b[at] ^= 1 << r.IntN(8)
+		case 2:
+			b[at] = byte(r.Uint32())
+		case 3: // a wrong number
+			for i := range min(4, len(b)-at) {
+				b[at+i] = byte(r.Uint32()) | byte(-r.IntN(2))
+			}
+		case 4: // something from elsewhere
+			from := r.IntN(len(b))
+			copy(b[at:min(at+8, len(b))], good[from:])
+		}
+	}
+	if r.IntN(20) == 0 {
+		b = b[:r.IntN(len(b))]
+	}
+	return b
+}
+
+// readAll opens a file and asks for the addresses; it fails where something was recovered from.
+func readAll(data []byte, addrs []uint64) error {
+	f, err := newFile(data)
+	if errors.Is(err, errDamaged) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	for _, a := range addrs {
+		f.Code(a)
+		f.Data(a)
+	}
+	if fault := f.fault.Load(); fault != nil {
+		return fault
+	}
+	return nil
+}
