@@ -81,8 +81,10 @@ type decl struct {
 	size int32
 	// sibling is where a DW_AT_sibling of form ref4 stands behind attributes of fixed size, else −1.
 	sibling int32
-	skip    []op // passes over the entry
-	read    []op // reads it; empty for tags that are never read
+	reads   uint16
+	// ops are the steps that read the entry, as many as reads says, which are none for tags that are never read; behind
+	// them those that pass over it, where it has no fixed size.
+	ops []op
 }
 
 // abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
@@ -96,7 +98,8 @@ type abbrevs struct {
 	mu     sync.Mutex
 	p      int             // where the next declaration stands; past: no more
 	sparse map[uint64]decl // codes that do not
-	arena  []op
+	arena  []op            // holds the steps of many declarations
+	skips  []op            // of the declaration being compiled
 }
 
 type abbrevKey struct {
@@ -154,6 +157,9 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 		case c < uint64(len(all)):
 			t.addSparse(c, d) // out of order, or declared twice
 		case c < uint64(len(all))+64:
+			if all == nil {
+				all = make([]decl, 0, 64)
+			}
 			for uint64(len(all)) < c {
 				all = append(all, decl{})
 			}
@@ -190,9 +196,10 @@ func (t *abbrevs) decl(p int) decl {
 	case tagCompileUnit, tagPartialUnit, tagTypeUnit, tagSkeletonUnit, tagSubprogram, tagInlinedSubroutine:
 		reads = true
 	}
-	var skips, read [64]op
-	d.skip, d.read = skips[:0], read[:0]
-	size := 0
+	if cap(t.arena)-len(t.arena) < 64 {
+		t.arena = make([]op, 0, 256)
+	}
+	read, skips, size := t.arena[len(t.arena):], t.skips[:0], 0
 	for {
 		var code, form uint64
 		var implicit int64
@@ -212,21 +219,33 @@ func (t *abbrevs) decl(p int) decl {
 		if size += int(n); kind != opFixed || size < int(n) || size > 1<<30 {
 			size = -1 << 31
 		}
-		d.skip = appendSkip(d.skip, kind, n)
+		skips = appendSkip(skips, kind, n)
 		if !reads {
 			continue
 		}
 		if a != attrNone && kind != opUnknown {
-			d.read = append(d.read, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n), implicit: implicit})
+			read = append(read, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n), implicit: implicit})
 		} else {
-			d.read = appendSkip(d.read, kind, n)
+			read = appendSkip(read, kind, n)
 		}
 	}
 	t.p = p
 	d.size = int32(max(size, -1))
-	d.skip, d.read = t.keep(d.skip), t.keep(d.read)
+	if t.skips = skips; d.size >= 0 {
+		skips = nil
+	}
+	if len(read) > 0xffff {
+		return decl{}
+	}
+	d.reads = uint16(len(read))
+	read = append(read, skips...)
+	t.arena = append(t.arena, read...) // where they stand already, unless it was too small
+	d.ops = t.arena[len(t.arena)-len(read) : len(t.arena) : len(t.arena)]
 	return d
 }
+
+// read are the steps that read the entry.
+func (d *decl) read() []op { return d.ops[:d.reads] }
 
 // numberSize is the size of a number that can be read without looking at its form, else 0.
 func numberSize(kind opKind, n uint32) uint32 {
@@ -247,14 +266,4 @@ func appendSkip(ops []op, kind opKind, n uint32) []op {
 		}
 	}
 	return append(ops, op{kind: kind, n: n})
-}
-
-// keep moves the steps of one declaration to the table's memory.
-func (t *abbrevs) keep(ops []op) []op {
-	if cap(t.arena)-len(t.arena) < len(ops) {
-		t.arena = make([]op, 0, max(512, len(ops)))
-	}
-	n := len(t.arena)
-	t.arena = append(t.arena, ops...)
-	return t.arena[n:len(t.arena):len(t.arena)]
 }

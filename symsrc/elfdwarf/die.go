@@ -47,8 +47,9 @@ func (u *unit) skipEntry(b []byte, p int, d *decl) int {
 	if d.size >= 0 {
 		return p + int(d.size)
 	}
-	for i := range d.skip {
-		if o := &d.skip[i]; o.kind == opFixed {
+	skip := d.ops[d.reads:]
+	for i := range skip {
+		if o := &skip[i]; o.kind == opFixed {
 			p += int(o.n)
 		} else {
 			p = skipForm(b, p, o.kind, o.n, u.layout)

@@ -127,7 +127,7 @@ func (u *unit) scanFunctions(s *functionScan, full bool) {
 			return
 		}
 		if a.tag == tagSubprogram {
-			p = u.readEntry(b, p, a.read, &d)
+			p = u.readEntry(b, p, a.read(), &d)
 			s.add(start, u.ranges(&d, memory[:0]))
 			if a.children {
 				if next, ok := u.reference(&d, attrSibling); ok && next > start && !full {

@@ -152,7 +152,7 @@ func (r *treeReader) finish(at int32) {
 // call takes an inlined call whose attributes begin at p.
 func (r *treeReader) call(die, p int, a *decl) (int32, int) {
 	u := r.u
-	p = u.readEntry(r.b, p, a.read, &r.d)
+	p = u.readEntry(r.b, p, a.read(), &r.d)
 	spans := u.ranges(&r.d, r.memory[:0])
 	c := call{die: die, parent: r.open[len(r.open)-1], first: int32(len(r.ranges)), n: int32(len(spans)),
 		line: uint32(r.d.number(attrCallLine)), file: uint16(min(r.d.number(attrCallFile), unknownFile))}

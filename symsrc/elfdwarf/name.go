@@ -59,7 +59,7 @@ func (u *unit) readName(die int) *name {
 		b := u.bytes()
 		code, p := uleb(b, die)
 		a, _ := u.abbrevs.find(code)
-		if a.tag == 0 || u.readEntry(b, p, a.read, &d) == past {
+		if a.tag == 0 || u.readEntry(b, p, a.read(), &d) == past {
 			break
 		}
 		if s := u.text(&d, attrLinkageName); len(s) > 0 {

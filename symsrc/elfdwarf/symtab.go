@@ -77,11 +77,11 @@ func (t *symbolTable) entrySize() int {
 // each calls sym with every symbol that may name an address, and file with every STT_FILE symbol, in table order.
 func (t *symbolTable) each(sym func(*symbol), file func(fileSymbol)) {
 	size := t.entrySize()
+	var s symbol
 	for i, b := 1, t.raw; ; i++ {
 		if b = b[size:]; len(b) < size {
 			return
 		}
-		var s symbol
 		var info byte
 		var section uint64
 		v, _ := fixed(b, 0, 4, t.big)

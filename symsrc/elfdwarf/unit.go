@@ -106,7 +106,7 @@ func (f *File) openUnit(off int) *unit {
 		return nil
 	}
 	u.tag = d.tag
-	if u.readEntry(b, p, d.read, &u.root) == past {
+	if u.readEntry(b, p, d.read(), &u.root) == past {
 		return nil
 	}
 	u.base, _ = u.address(&u.root, attrLowPC)
