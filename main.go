@@ -216,17 +216,17 @@ func parseFlags(args []string) (*config, error) {
 	fs := c.flags
 	fs.SortFlags = false
 	fs.Usage = func() {}
-	fs.StringArrayVar(&c.symbols, "symbols", nil, "any tree of `DIR`ectories with unstripped files; searched by build ID")
-	fs.StringArrayVar(&c.buildIDDirs, "build-id-dir", nil, "`DIR` holds xx/yyyy.debug files")
-	fs.StringArrayVar(&c.rootfs, "rootfs", nil, "`DIR` is the root of the file system that the log's paths lie in")
-	fs.StringArrayVar(&c.objects, "obj", nil, "one unstripped `FILE`")
-	frames := fs.String("frames", "annotate", "`annotate` writes into the frame, append below the line, replace in its place")
-	renumber := fs.String("renumber", "auto", "`auto` counts on over inlined frames, but not in markup; always, never")
-	adjust := fs.String("adjust", "auto", "logged addresses: `auto` decides by evidence, none: exact, ra: return addresses")
-	fs.StringVar(&c.color, "color", "auto", "`auto` colours on a terminal; always, never")
+	fs.StringArrayVar(&c.symbols, "symbols", nil, "`DIR`: any tree with unstripped files, searched by build ID")
+	fs.StringArrayVar(&c.buildIDDirs, "build-id-dir", nil, "`DIR` with xx/yyyy.debug files, as in /usr/lib/debug/.build-id")
+	fs.StringArrayVar(&c.rootfs, "rootfs", nil, "`DIR`: root of the file system that the log's paths lie in (default /)")
+	fs.StringArrayVar(&c.objects, "obj", nil, "`FILE`: one unstripped file")
+	frames := fs.String("frames", "annotate", "`HOW`: annotate (into the frame), append (below it), replace (in its place)")
+	renumber := fs.String("renumber", "auto", "`WHEN` to count on over inlined functions: auto (not in markup), always, never")
+	adjust := fs.String("adjust", "auto", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)")
+	fs.StringVar(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
 	fs.Lookup("color").NoOptDefVal = "always"
-	fs.BoolVar(&c.explain, "explain", false, "say at the frame why it has no name, or that its file is unverified")
-	fs.StringVar(&c.summary, "summary", "auto", "which modules have no symbols, at the end: `auto` on a terminal; always, never")
+	fs.BoolVar(&c.explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
+	fs.StringVar(&c.summary, "summary", "auto", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never")
 	help := fs.BoolP("help", "h", false, "this help in short")
 	fs.BoolVar(&c.helpAll, "help-all", false, "every flag")
 	fs.BoolVar(&c.version, "version", false, "print the version")
@@ -257,11 +257,11 @@ func choose[T ~uint8](dst *T, flag, value string, words []string) error {
 	return nil
 }
 
-const shortHelp = `Usage: qss-filter [flags] [FILE ...]        standard input where no FILE is given, or for -
+const shortHelp = `Usage: qss-filter [flags] [FILE ...]     reads standard input without FILE, or for -
 
-Makes native stack traces in logs readable: adb logcat | qss-filter
+Makes native stack traces in logs readable, live: adb logcat | qss-filter
 
-Symbols, each flag may be repeated:
+Symbols (each flag may be repeated):
   --symbols DIR         any tree with unstripped files; searched by build ID
   --build-id-dir DIR    xx/yyyy.debug files, as in /usr/lib/debug/.build-id
   --rootfs DIR          root of the file system that the log's paths lie in
