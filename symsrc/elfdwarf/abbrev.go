@@ -66,11 +66,10 @@ func wantedAttr(code uint64) attr {
 
 // op is one step over the attributes of an entry; forms of a fixed size that follow each other are one step.
 type op struct {
-	kind     opKind
-	attr     attr
-	form     uint16
-	n        uint32 // size in bytes, where it is fixed
-	implicit int64
+	kind opKind
+	attr attr
+	form uint16
+	n    uint32 // size in bytes, where it is fixed; an implicit constant, as int32
 }
 
 // decl is an abbreviation declaration, compiled.
@@ -197,7 +196,7 @@ func (t *abbrevs) decl(p int) decl {
 		reads = true
 	}
 	if cap(t.arena)-len(t.arena) < 64 {
-		t.arena = make([]op, 0, 256)
+		t.arena = make([]op, 0, 192)
 	}
 	read, skips, size := t.arena[len(t.arena):], t.skips[:0], 0
 	for {
@@ -223,10 +222,13 @@ func (t *abbrevs) decl(p int) decl {
 		if !reads {
 			continue
 		}
-		if a != attrNone && kind != opUnknown {
-			read = append(read, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n), implicit: implicit})
-		} else {
+		switch {
+		case a == attrNone || kind == opUnknown:
 			read = appendSkip(read, kind, n)
+		case form != formImplicitConst:
+			read = append(read, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
+		case implicit == int64(int32(implicit)):
+			read = append(read, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
 		}
 	}
 	t.p = p

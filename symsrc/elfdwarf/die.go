@@ -26,6 +26,9 @@ func (u *unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
 		switch {
 		case o.kind == opFixed:
 			p += int(o.n)
+		case o.kind == opImplicit:
+			d.v[o.attr], d.form[o.attr] = uint64(int32(o.n)), o.form
+			d.set |= 1 << o.attr
 		case o.kind != opWanted:
 			p = skipForm(b, p, o.kind, o.n, u.layout)
 		case o.n != 0:
@@ -34,7 +37,7 @@ func (u *unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
 			d.set |= 1 << o.attr
 		default:
 			var form uint64
-			d.v[o.attr], form, p = readForm(b, p, uint64(o.form), o.implicit, u.layout)
+			d.v[o.attr], form, p = readForm(b, p, uint64(o.form), u.layout)
 			d.form[o.attr] = uint16(form)
 			d.set |= 1 << o.attr
 		}

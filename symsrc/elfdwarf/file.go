@@ -37,6 +37,7 @@ type File struct {
 
 	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists section
 	symtab, dynsym                                                                       *symbolTable
+	names                                                                                nameTable
 	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
 	// none.
 	other *File

@@ -44,6 +44,7 @@ const (
 	opIndirect               // the form stands before the value
 	opUnknown                // cannot be passed over: the unit is lost from here on
 	opWanted                 // read into attributes
+	opImplicit               // given to attributes: it stands in the declaration
 )
 
 // formOp tells how to pass over a value of the form.
@@ -118,15 +119,15 @@ func skipForm(b []byte, p int, kind opKind, n uint32, l layout) int {
 
 // readForm reads a value: a number, an offset, an index, or for a string in place its position. Blocks give 0. The form
 // comes back as it is behind an indirection.
-func readForm(b []byte, p int, form uint64, implicit int64, l layout) (uint64, uint64, int) {
+func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 	if form == formIndirect {
 		if form, p = uleb(b, p); form == formIndirect || form == formImplicitConst {
 			return 0, form, past
 		}
 	}
 	switch form {
-	case formImplicitConst:
-		return uint64(implicit), form, p
+	case formImplicitConst: // it is not here
+		return 0, form, past
 	case 0x19: // flag_present
 		return 1, form, p
 	case 0x0d: // sdata

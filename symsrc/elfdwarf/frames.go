@@ -10,11 +10,12 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 }
 
 func (f *File) code(addr uint64) []symsrc.Frame {
+	sym, ok := f.symbolAt(addr)
+	ok = ok && sym.name.linkage != ""
 	var frames []symsrc.Frame
 	if u := f.unitFor(addr); u != nil {
-		frames = u.frames(addr)
+		frames = u.frames(addr, !ok)
 	}
-	sym, ok := f.symbolAt(addr)
 	if !ok {
 		return frames
 	}
@@ -51,8 +52,9 @@ func (f *File) symbolAt(addr uint64) (covering, bool) {
 	return covering{}, false
 }
 
-// frames are what the unit's debug information says of an address.
-func (u *unit) frames(addr uint64) []symsrc.Frame {
+// frames are what the unit's debug information says of an address; the physical function's name only if outerName is
+// set.
+func (u *unit) frames(addr uint64, outerName bool) []symsrc.Frame {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	first := !u.touched
@@ -86,7 +88,7 @@ func (u *unit) frames(addr uint64) []symsrc.Frame {
 			}
 			n = c.name
 			at, located = position{file: c.file, line: c.line, col: c.col}, true
-		} else if fn != nil {
+		} else if fn != nil && outerName {
 			if fn.name == nil {
 				fn.name = u.nameOf(fn.die)
 			}

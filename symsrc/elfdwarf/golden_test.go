@@ -109,7 +109,7 @@ func TestKnown(t *testing.T) {
 func findSymbol(t *testing.T, f *File, name string) (addr uint64) {
 	t.Helper()
 	found := false
-	f.symtab.each(func(s *symbol) {
+	f.symtab.each(&span{0, ^uint64(0)}, func(s *symbol) {
 		if string(f.symtab.str(s.name)) == name {
 			addr, found = s.addr, true
 		}

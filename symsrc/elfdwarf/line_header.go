@@ -128,7 +128,7 @@ func (u *unit) readEntries(c *cursor, t *lineTable, add func(name []byte, dir ui
 		var name []byte
 		var dir uint64
 		for _, f := range fields {
-			v, form, p := readForm(c.b, c.p, f.form, 0, t.layout)
+			v, form, p := readForm(c.b, c.p, f.form, t.layout)
 			switch {
 			case p == past:
 			case f.content == lnctDirectoryIndex:

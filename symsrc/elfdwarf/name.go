@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"strings"
+	"sync"
 
 	"qss-filter/symsrc"
 )
@@ -15,12 +16,36 @@ type name struct {
 // maxName bounds a name; a longer one is damage.
 const maxName = 1 << 16
 
-// newName demangles a name of the file, without its symbol version.
-func newName(linkage []byte) *name {
+// nameTable holds the names of a file, for demangling is dear and the same functions are inlined all over.
+type nameTable struct {
+	mu sync.Mutex
+	m  map[string]*name
+}
+
+// find gives the name of that linkage name, demangled.
+func (t *nameTable) find(linkage []byte) *name {
 	if len(linkage) > maxName {
 		linkage = nil
 	}
-	n := &name{linkage: string(linkage)}
+	t.mu.Lock()
+	n := t.m[string(linkage)]
+	t.mu.Unlock()
+	if n != nil {
+		return n
+	}
+	n = newName(string(linkage))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.m == nil {
+		t.m = make(map[string]*name)
+	}
+	t.m[n.linkage] = n
+	return n
+}
+
+// newName demangles a name of the file, without its symbol version.
+func newName(linkage string) *name {
+	n := &name{linkage: linkage}
 	plain := n.linkage
 	if at := strings.IndexByte(plain, '@'); at > 0 {
 		plain = plain[:at]
@@ -48,6 +73,7 @@ const maxOrigins = 16
 // readName follows the origins and the specifications of an entry, which may lead to other units, to the first linkage
 // name, or else the first name.
 func (u *unit) readName(die int) *name {
+	f := u.f
 	var plain []byte
 	var d attributes
 	for range maxOrigins {
@@ -63,7 +89,7 @@ func (u *unit) readName(die int) *name {
 			break
 		}
 		if s := u.text(&d, attrLinkageName); len(s) > 0 {
-			return newName(s)
+			return f.names.find(s)
 		}
 		if plain == nil {
 			plain = u.text(&d, attrName)
@@ -75,5 +101,5 @@ func (u *unit) readName(die int) *name {
 			}
 		}
 	}
-	return newName(plain)
+	return f.names.find(plain)
 }

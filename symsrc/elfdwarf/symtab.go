@@ -3,6 +3,7 @@ package elfdwarf
 import (
 	"cmp"
 	"debug/elf"
+	"encoding/binary"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ type symbolTable struct {
 	sorted  []symbol // one for each address
 	files   []fileSymbol
 	cache   []atomic.Pointer[name] // by index in sorted
+	table   *nameTable             // of the file
 }
 
 // symbol is a symbol that may name an address.
@@ -49,7 +51,7 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 		if !ok {
 			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
 		}
-		t := &symbolTable{header: f.header, raw: raw, names: names, allocated: make([]bool, len(f.sections))}
+		t := &symbolTable{header: f.header, raw: raw, names: names, table: &f.names, allocated: make([]bool, len(f.sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
 		}
@@ -74,29 +76,21 @@ func (t *symbolTable) entrySize() int {
 	return elf.Sym32Size
 }
 
-// each calls sym with every symbol that may name an address, and file with every STT_FILE symbol, in table order.
-func (t *symbolTable) each(sym func(*symbol), file func(fileSymbol)) {
+// each calls sym with every symbol from window.lo to window.hi that may name an address, and file with every STT_FILE
+// symbol, in table order. sym may narrow the window.
+func (t *symbolTable) each(window *span, sym func(*symbol), file func(fileSymbol)) {
 	size := t.entrySize()
 	var s symbol
 	for i, b := 1, t.raw; ; i++ {
 		if b = b[size:]; len(b) < size {
 			return
 		}
-		var info byte
-		var section uint64
-		v, _ := fixed(b, 0, 4, t.big)
-		s.name, s.index = uint32(v), uint32(i)
-		if t.is64 {
-			info = b[4]
-			section, _ = fixed(b, 6, 2, t.big)
-			s.addr, _ = fixed(b, 8, 8, t.big)
-			s.size, _ = fixed(b, 16, 8, t.big)
-		} else {
-			s.addr, _ = fixed(b, 4, 4, t.big)
-			s.size, _ = fixed(b, 8, 4, t.big)
-			info = b[12]
-			section, _ = fixed(b, 14, 2, t.big)
+		addr, info := t.entryAddr(b)
+		if isFile := elf.SymType(info&15) == elf.STT_FILE; !isFile && (addr < window.lo || addr&^1 > window.hi) {
+			continue
 		}
+		section := t.entry(b, &s)
+		s.addr, s.index = addr, uint32(i)
 		switch elf.SymType(info & 15) {
 		case elf.STT_FILE:
 			file(fileSymbol{s.name, s.index})
@@ -120,6 +114,32 @@ func (t *symbolTable) each(sym func(*symbol), file func(fileSymbol)) {
 		s.local = elf.SymBind(info>>4) == elf.STB_LOCAL
 		sym(&s)
 	}
+}
+
+// entryAddr reads what tells at once whether an entry is of use: st_value and st_info.
+func (t *symbolTable) entryAddr(b []byte) (addr uint64, info byte) {
+	switch {
+	case t.is64 && !t.big:
+		return binary.LittleEndian.Uint64(b[8:]), b[4]
+	case t.is64:
+		return binary.BigEndian.Uint64(b[8:]), b[4]
+	}
+	addr, _ = fixed(b, 4, 4, t.big)
+	return addr, b[12]
+}
+
+// entry reads st_name and st_size into s, and gives st_shndx.
+func (t *symbolTable) entry(b []byte, s *symbol) (section uint64) {
+	name, _ := fixed(b, 0, 4, t.big)
+	s.name = uint32(name)
+	if t.is64 {
+		section, _ = fixed(b, 6, 2, t.big)
+		s.size, _ = fixed(b, 16, 8, t.big)
+		return section
+	}
+	s.size, _ = fixed(b, 8, 4, t.big)
+	section, _ = fixed(b, 14, 2, t.big)
+	return section
 }
 
 // isMapping tells the symbols that only mark where code of one kind, or data, begins ($a, $t, $d, $x).
@@ -150,7 +170,7 @@ func (t *symbolTable) isMapping(name uint32) bool {
 // sort orders the symbols for binary search. Of several at one address the largest is kept, then the last in the table.
 func (t *symbolTable) sort() {
 	all := make([]symbol, 0, len(t.raw)/t.entrySize())
-	t.each(func(s *symbol) { all = append(all, *s) }, func(f fileSymbol) { t.files = append(t.files, f) })
+	t.each(&span{0, ^uint64(0)}, func(s *symbol) { all = append(all, *s) }, func(f fileSymbol) { t.files = append(t.files, f) })
 	slices.SortFunc(all, func(a, b symbol) int {
 		if a.addr != b.addr {
 			return cmp.Compare(a.addr, b.addr)
@@ -212,9 +232,11 @@ func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 	var best symbol
 	var file, bestFile fileSymbol
-	t.each(func(s *symbol) {
+	window := span{0, addr}
+	t.each(&window, func(s *symbol) {
 		if s.addr <= addr && (best.index == 0 || s.addr > best.addr || s.addr == best.addr && s.size >= best.size) {
 			best, bestFile = *s, file
+			window.lo = s.addr
 		}
 	}, func(f fileSymbol) { file = f })
 	if best.index == 0 || !t.covers(&best, addr) {
@@ -235,7 +257,7 @@ func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 	return addr-s.addr < s.size
 }
 
-func (t *symbolTable) nameOf(s *symbol) *name { return newName(t.str(s.name)) }
+func (t *symbolTable) nameOf(s *symbol) *name { return t.table.find(t.str(s.name)) }
 
 func (t *symbolTable) str(off uint32) []byte {
 	p := skipString(t.names, int(off))

@@ -1,17 +1,15 @@
 package elfdwarf
 
 import (
-	"bytes"
-	"compress/zlib"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/klauspost/compress/zstd"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/elfdwarf/inflate"
 )
 
 // Limits of what compressed sections may unpack to, for one section and for all of a file. DEFLATE packs 1032 to 1 at
@@ -66,18 +64,17 @@ func (s *section) load(h *header, sh *sectionHeader, b []byte, budget *int) erro
 
 var errSize = errors.New("unpacks to another size than it says")
 
-// unzlib unpacks a zlib stream (RFC 1950).
+// unzlib unpacks a zlib stream (RFC 1950) as far as it is needed.
 func unzlib(packed []byte, size int) unpacker {
-	return func(int) ([]byte, int, error) {
-		z, err := zlib.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			return nil, 0, err
+	var stream *inflate.Stream
+	return func(n int) (out []byte, good int, err error) {
+		if stream == nil {
+			if stream, err = inflate.NewZlib(packed, size); err != nil {
+				return nil, 0, err
+			}
 		}
-		out := make([]byte, size)
-		if _, err := io.ReadFull(z, out); err != nil {
-			return nil, 0, err
-		}
-		return out, size, nil
+		out, err = stream.To(n)
+		return out, stream.Valid(), err
 	}
 }
 
