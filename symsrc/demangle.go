@@ -31,7 +31,7 @@ func Demangle(name string) string {
 	case strings.HasPrefix(mangled, "___Z"): // a block: ___Z3foov_block_invoke_2
 		s, ok = demangleItanium(mangled)
 	}
-	if !ok {
+	if !ok || s == "" {
 		return name
 	}
 	return s

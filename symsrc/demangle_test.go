@@ -62,7 +62,7 @@ func TestDemangle(t *testing.T) {
 		{"_RIC1aFG_RL0_hEuE", "a::<for<'a> fn(&'a u8)>"}, {"_RIC1aDNtC1a1TEL_E", "a::<dyn a::T>"},
 		{"_RIC1aDINtC1a1TjEp6OutputhNtC1a4SendEL_E", "a::<dyn a::T<usize, Output = u8> + a::Send>"},
 		{"_RNvC1au5a_6ja", "a::aĭ"}, {"_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y", "utf8_idents::საჭმელად_გემრიელი_სადილი"},
-		{"_RIC1aTTB2_EEE", "a::<((i8,),)>"}, {"_RB_", "_RB_"},
+		{"_RIC1aTTB2_EEE", "a::<((i8,),)>"}, {"_RB_", "_RB_"}, {"_RC0", "_RC0"},
 	} {
 		if got := Demangle(c.name); got != c.want {
 			t.Errorf("Demangle(%q) = %q, want %q", c.name, got, c.want)
