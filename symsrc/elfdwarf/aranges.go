@@ -31,10 +31,9 @@ func (f *File) unitFor(addr uint64) *unit {
 		}
 	}
 	f.arangesOnce.Do(func() {
-		listed := make(map[int]bool)
-		var all []arange
-		f.readAranges(func(a arange) { all = append(all, a) }, func(unit int) { listed[unit] = true })
-		f.aranges, f.listed = settle(all), listed
+		all := make([]arange, 0, f.arangeSets.size/16)
+		f.readAranges(func(a arange) { all = append(all, a) }, nil)
+		f.aranges = settle(all)
 	})
 	if off, ok := search(f.aranges, addr); ok {
 		return f.unitAt(off)
@@ -100,9 +99,11 @@ func (f *File) readAranges(each func(arange), unit func(int)) {
 
 // readRoots collects the ranges in the root entries of the units that .debug_aranges does not list.
 func (f *File) readRoots() (all []arange) {
+	listed := make(map[int]bool)
+	f.readAranges(func(arange) {}, func(unit int) { listed[unit] = true })
 	var spans []span
 	for _, off := range f.unitOffsets() {
-		if f.listed[off] {
+		if listed[off] {
 			continue
 		}
 		u := f.openUnit(off)
@@ -120,7 +121,12 @@ func (f *File) readRoots() (all []arange) {
 // settle sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
 // goes on as long as it can, else the first in the file is taken: llvm's choice.
 func settle(all []arange) []arange {
-	slices.SortFunc(all, func(a, b arange) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.unit, b.unit)) })
+	slices.SortFunc(all, func(a, b arange) int {
+		if a.lo != b.lo {
+			return cmp.Compare(a.lo, b.lo)
+		}
+		return cmp.Compare(a.unit, b.unit)
+	})
 	var end uint64
 	for _, a := range all {
 		if a.lo < end {

@@ -56,7 +56,6 @@ type File struct {
 	offsetsOnce, arangesOnce, rootsOnce sync.Once
 	offsets                             []int    // of all units
 	aranges, roots                      []arange // from .debug_aranges, and from units not listed there
-	listed                              map[int]bool
 }
 
 // Open maps the file. Its errors carry a StatusError.

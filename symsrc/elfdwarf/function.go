@@ -165,7 +165,10 @@ func isScope(tag uint16) bool {
 // file is taken, as llvm does.
 func settleFunctions(all []functionSpan) []functionSpan {
 	slices.SortFunc(all, func(a, b functionSpan) int {
-		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.function, b.function))
+		if a.lo != b.lo {
+			return cmp.Compare(a.lo, b.lo)
+		}
+		return cmp.Compare(a.function, b.function)
 	})
 	overlap := false
 	for i := 1; i < len(all); i++ {
