@@ -97,27 +97,6 @@ func (f *File) readAranges(each func(arange), unit func(int)) {
 	}
 }
 
-// readRoots collects the ranges in the root entries of the units that .debug_aranges does not list.
-func (f *File) readRoots() (all []arange) {
-	listed := make(map[int]bool)
-	f.readAranges(func(arange) {}, func(unit int) { listed[unit] = true })
-	var spans []span
-	for _, off := range f.unitOffsets() {
-		if listed[off] {
-			continue
-		}
-		u := f.openUnit(off)
-		if u == nil || u.tag == tagTypeUnit || u.typ == unitType {
-			continue
-		}
-		spans = u.ranges(&u.root, spans[:0])
-		for _, s := range spans {
-			all = append(all, arange{s, off})
-		}
-	}
-	return all
-}
-
 // settle sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
 // goes on as long as it can, else the first in the file is taken: llvm's choice.
 func settle(all []arange) []arange {

@@ -92,6 +92,7 @@ func (f *File) unitAt(off int) *unit {
 	return u
 }
 
+// openUnit reads the header and the root entry of the unit at off.
 func (f *File) openUnit(off int) *unit {
 	u := &unit{}
 	table, ok := f.readUnitHeader(u, off)
@@ -101,16 +102,20 @@ func (f *File) openUnit(off int) *unit {
 	u.abbrevs = f.abbrevsAt(table, u.layout)
 	b := u.bytes()
 	code, p := uleb(b, u.die)
-	d, _ := u.abbrevs.find(code)
-	if d.tag == 0 {
+	if d, _ := u.abbrevs.find(code); !u.readRoot(b, p, d) {
 		return nil
 	}
+	return u
+}
+
+// readRoot reads the attributes of the root entry, which begin at p.
+func (u *unit) readRoot(b []byte, p int, d *decl) bool {
 	u.tag = d.tag
-	if u.readEntry(b, p, d.read(), &u.root) == past {
-		return nil
+	if d.tag == 0 || u.readEntry(b, p, d.read(), &u.root) == past {
+		return false
 	}
 	u.base, _ = u.address(&u.root, attrLowPC)
-	return u
+	return true
 }
 
 // bytes is .debug_info up to the unit's end, so that positions in it are those in the section.
