@@ -1,0 +1,93 @@
+package elfdwarf
+
+import (
+	"math"
+	"testing"
+)
+
+func TestLEB(t *testing.T) {
+	for _, c := range []struct {
+		bytes    string
+		unsigned uint64
+		signed   int64
+		end      int
+	}{
+		{"\x00", 0, 0, 1},
+		{"\x7f", 127, -1, 1},
+		{"\x80\x01", 128, 128, 2},
+		{"\xe5\x8e\x26", 624485, 624485, 3},
+		{"\x9b\xf1\x59", 1472667, -624485, 3},
+		{"\x80\x80\x00", 0, 0, 3}, // padded
+		{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", math.MaxUint64, -1, 10},
+		{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 0, 0, 12}, // bits above 64
+		{"", 0, 0, past},
+		{"\x80", 0, 0, past},
+		{"\xff\xff", 0, 0, past},
+	} {
+		b := []byte(c.bytes)
+		if v, p := uleb(b, 0); v != c.unsigned || p != c.end {
+			t.Errorf("uleb %x: %d, %d", b, v, p)
+		}
+		if v, p := sleb(b, 0); v != c.signed || p != c.end {
+			t.Errorf("sleb %x: %d, %d", b, v, p)
+		}
+		if p := skipLEB(b, 0); p != c.end {
+			t.Errorf("skip %x: %d", b, p)
+		}
+	}
+}
+
+func TestFixed(t *testing.T) {
+	b := []byte{1, 2, 3, 4, 5, 6, 7, 8}
+	for _, c := range []struct {
+		size        int
+		little, big uint64
+	}{{1, 1, 1}, {2, 0x201, 0x102}, {3, 0x30201, 0x10203}, {4, 0x4030201, 0x1020304}, {8, 0x807060504030201, 0x102030405060708}} {
+		if v, p := fixed(b, 0, c.size, false); v != c.little || p != c.size {
+			t.Errorf("%d little: %#x, %d", c.size, v, p)
+		}
+		if v, p := fixed(b, 0, c.size, true); v != c.big || p != c.size {
+			t.Errorf("%d big: %#x, %d", c.size, v, p)
+		}
+		for _, at := range []int{len(b) - c.size + 1, len(b), past, past + 100} {
+			if _, p := fixed(b, at, c.size, false); p != past {
+				t.Errorf("%d bytes at %d: %d", c.size, at, p)
+			}
+		}
+	}
+}
+
+// TestSkipForm passes over each form, whole and cut off.
+func TestSkipForm(t *testing.T) {
+	l := layout{version: 5, addrSize: 8, offSize: 4}
+	for _, c := range []struct {
+		form  uint64
+		bytes string
+	}{
+		{0x01, "12345678"}, {0x0b, "1"}, {0x05, "12"}, {0x06, "1234"}, {0x07, "12345678"}, {0x1e, "1234567812345678"},
+		{0x08, "abc\x00"}, {0x0a, "\x02ab"}, {0x03, "\x02\x00ab"}, {0x04, "\x02\x00\x00\x00ab"}, {0x09, "\x02ab"}, {0x18, "\x01a"},
+		{0x0d, "\xff\x7f"}, {0x0f, "\xff\x01"}, {0x10, "1234"}, {0x0e, "1234"}, {0x1f, "1234"}, {0x17, "1234"}, {0x1a, "\x01"},
+		{0x1b, "\x81\x01"}, {0x20, "12345678"}, {0x22, "\x01"}, {0x23, "\x01"}, {0x25, "1"}, {0x26, "12"}, {0x27, "123"},
+		{0x28, "1234"}, {0x16, "\x05ab"}, {0x16, "\x08ab\x00"}, {0x1d, "1234"}, {0x1f20, "1234"}, {0x1f21, "1234"}, {0x1f01, "\x01"},
+	} {
+		b := []byte(c.bytes)
+		kind, n := formOp(c.form, l)
+		if p := skipForm(b, 0, kind, n, l); p != len(b) {
+			t.Errorf("form %#x: skipped to %d of %d", c.form, p, len(b))
+		}
+		if _, _, p := readForm(b, 0, c.form, l); p != len(b) {
+			t.Errorf("form %#x: read to %d of %d", c.form, p, len(b))
+		}
+		if _, _, p := readForm(b[:len(b)-1], 0, c.form, l); p <= len(b)-1 {
+			t.Errorf("form %#x, cut off: read to %d", c.form, p)
+		}
+	}
+	for _, form := range []uint64{0, 0x02, 0x21, 0x7f, 0x1f03, math.MaxUint64} {
+		if _, _, p := readForm(make([]byte, 99), 0, form, l); p != past {
+			t.Errorf("form %#x: read to %d", form, p)
+		}
+	}
+	if _, _, p := readForm([]byte{formIndirect, formIndirect, 0x0b, 1}, 0, formIndirect, l); p != past {
+		t.Errorf("indirect form of an indirect form: read to %d", p)
+	}
+}

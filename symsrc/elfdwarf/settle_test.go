@@ -1,0 +1,124 @@
+package elfdwarf
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestSettle compares with a count over every address.
+func TestSettle(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const addresses = 40
+	for range 3000 {
+		var all []arange
+		for range r.IntN(7) {
+			lo := uint64(r.IntN(addresses - 1))
+			all = append(all, arange{span{lo, lo + 1 + uint64(r.IntN(addresses-int(lo)-1))}, 1 + r.IntN(4)})
+		}
+		want := make([]int, addresses)
+		for a := range want {
+			want[a] = choose(all, uint64(a), want)
+		}
+		before := append([]arange{}, all...)
+		got := settle(all)
+		for i := 1; i < len(got); i++ {
+			if got[i].lo < got[i-1].hi {
+				t.Fatalf("%v: not disjoint: %v", before, got)
+			}
+		}
+		for a := range want {
+			if unit, _ := search(got, uint64(a)); unit != want[a] {
+				t.Fatalf("%v: %d at %d instead of %d", before, unit, a, want[a])
+			}
+		}
+	}
+}
+
+// choose takes the unit of the address before if it covers a too, else the first in the file.
+func choose(all []arange, a uint64, want []int) (unit int) {
+	for _, x := range all {
+		if !x.covers(a) {
+			continue
+		}
+		if a > 0 && want[a-1] == x.unit {
+			return x.unit
+		}
+		if unit == 0 || x.unit < unit {
+			unit = x.unit
+		}
+	}
+	return unit
+}
+
+// TestSettleFunctions compares with the last function that covers each address.
+func TestSettleFunctions(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const addresses = 40
+	for range 3000 {
+		var all []functionSpan
+		for i := range r.IntN(7) {
+			lo := uint64(r.IntN(addresses - 1))
+			all = append(all, functionSpan{span{lo, lo + 1 + uint64(r.IntN(addresses-int(lo)-1))}, int32(i)})
+		}
+		before := append([]functionSpan{}, all...)
+		x := functionIndex{spans: settleFunctions(all), functions: make([]function, len(all))}
+		for i := range x.functions {
+			x.functions[i].die = i + 1
+		}
+		for a := range uint64(addresses) {
+			want := 0
+			for i, s := range before {
+				if s.covers(a) {
+					want = i + 1
+				}
+			}
+			f, _ := x.at(a)
+			if got := 0; f == nil && want != 0 || f != nil && f.die != want {
+				if f != nil {
+					got = f.die
+				}
+				t.Fatalf("%v: %d at %d instead of %d", before, got, a, want)
+			}
+		}
+	}
+}
+
+// TestDead tells addresses that a linker leaves for what it drops.
+func TestDead(t *testing.T) {
+	is64, is32, rel := header{is64: true}, header{}, header{is64: true, zeroCode: true}
+	for _, c := range []struct {
+		h    *header
+		addr uint64
+		want bool
+	}{
+		{&is64, 0, true}, {&is64, 1, true}, {&is64, 2, false}, {&is64, 1<<32 - 1, false}, {&is64, 1<<64 - 1, true}, {&is64, 1<<64 - 2, true},
+		{&is64, 1<<64 - 3, false}, {&is32, 1<<32 - 1, true}, {&is32, 1<<32 - 2, true}, {&is32, 1<<32 - 3, false}, {&rel, 0, false},
+	} {
+		if got := c.h.dead(c.addr); got != c.want {
+			t.Errorf("%#x of %+v: %v", c.addr, c.h, got)
+		}
+	}
+}
+
+// TestChain asks a tree whose calls reach beyond each other, as compilers write them.
+func TestChain(t *testing.T) {
+	// 0: 10-20; 1 within 0: 12-14; 2 within 1: 13-14 and 30-31, outside of both; 3: 18-19, within 0.
+	tree := tree{ranges: []span{{10, 20}, {12, 14}, {13, 14}, {30, 31}, {18, 19}}, calls: []call{
+		{span: span{10, 31}, next: 4, parent: -1, first: 0, n: 1}, {span: span{12, 31}, next: 3, parent: 0, first: 1, n: 1},
+		{span: span{13, 31}, next: 3, parent: 1, first: 2, n: 2}, {span: span{18, 19}, next: 4, parent: 0, first: 4, n: 1}}}
+	for _, c := range []struct {
+		addr uint64
+		want []int32
+		lo   uint64
+	}{{9, nil, 0}, {10, []int32{0}, 10}, {12, []int32{1, 0}, 12}, {13, []int32{2, 1, 0}, 13}, {14, []int32{0}, 10},
+		{18, []int32{3, 0}, 18}, {20, nil, 0}, {30, []int32{2, 1, 0}, 30}, {31, nil, 0}} {
+		got, lo, found := tree.chain(c.addr, nil)
+		same := len(got) == len(c.want) && found == (len(got) > 0)
+		for i := range c.want {
+			same = same && got[i] == c.want[i]
+		}
+		if !same || found && lo != c.lo {
+			t.Errorf("%d: %v from %d, %v", c.addr, got, lo, found)
+		}
+	}
+}
