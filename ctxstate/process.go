@@ -57,6 +57,8 @@ type Process struct {
 	last       *Mapping // the answer before, for a stack's addresses lie together
 	generation uint64
 	age        uint64
+	cut        bool       // addresses have lost their upper half
+	displaced  []*Mapping // with cut addresses: what newer mappings have overlapped
 }
 
 // Reset forgets all modules and mappings, and tells whether there were any.
@@ -66,6 +68,7 @@ func (p *Process) Reset() bool {
 	}
 	p.state.mappings -= p.mapped.len()
 	p.modules, p.mapped = nil, ranges{}
+	p.cut, p.displaced = false, nil
 	p.changed()
 	return true
 }
@@ -131,6 +134,7 @@ func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 		old.age = p.age
 		return old, nil
 	}
+	p.displace(added)
 	p.update(func() { p.mapped.add(added) })
 	if p.mapped.len() > p.state.limits.mappings {
 		p.update(p.mapped.forgetOlderHalf)

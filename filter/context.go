@@ -77,6 +77,9 @@ func (f *Filter) apply(p *process, e *markup.Element) (effect markup.Tag, m *ctx
 	if err != nil {
 		return 0, nil, r, err
 	}
+	if cutTo32(e.Body) {
+		p.space.CutTo32()
+	}
 	at, err := p.space.AddMMap(def)
 	if err != nil {
 		return 0, nil, r, &markup.FieldError{Offset: e.Start, Msg: err.Error()}
@@ -116,4 +119,11 @@ func (f *Filter) contextInPlace(dst []byte, p *process, text []byte, e *element)
 		return appendModule(dst, m, false, []mapped{r})
 	}
 	return appendReset(dst, &e.Element)
+}
+
+// cutTo32 tells the mmap elements of LLVM's own stack traces, whose addresses have lost their upper half: `0x` and 14
+// digits, of which six at least are zeros, as `%#016x` prints 32 bits.
+func cutTo32(body []byte) bool {
+	start, _, _ := bytes.Cut(body, []byte(":"))
+	return len(start) == 16 && bytes.HasPrefix(start, []byte("0x000000"))
 }

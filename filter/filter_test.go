@@ -175,6 +175,12 @@ func TestMarkup(t *testing.T) {
 				"    #0    0x0000000000001010 (missing+0x10) (BuildId: ff)\n    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"},
 		{"malformed elements stay", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n"},
 		{"dump and trigger stay", "{{{hexdict:\n  RIP: 0x1010\n}}}\n{{{dumpfile:a:b}}}\n", "{{{hexdict:\n  RIP: 0x1010\n}}}\n{{{dumpfile:a:b}}}\n"},
+		{"addresses cut to 32 bits", "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x000000fffff000:0x2000:load:0:rx:0x0}}}\n{{{bt:0:0x000000fffff010:pc}}}\n",
+			"[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0xfffff000-0x100000fff](rx)]]]\n" +
+				"    #0.1  0x00000000fffff010 inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n    #0.2  0x00000000fffff010 middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
+				"    #0    0x00000000fffff010 outer /src/top.c:10 (/a.so+0x10)\n"},
+		{"an address behind the end of 32 bits", "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x000000ffffffe0:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0000000000000000:pc}}}\n",
+			"[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0xffffffe0-0x100000fdf](rx)]]]\n    #0    0x0000000000000000 plain /src/p.c:3:1 (/a.so+0x20)\n"},
 		{"messages are kept", context + "{{{bt:1:0x1021:sp 0x3f54}}}\n{{{bt:1:0x1020:pc:from CFI}}}\n",
 			folded + "    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20) sp 0x3f54\n" +
 				"    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20) from CFI\n"},

@@ -98,7 +98,11 @@ func (f *Filter) askMarkup(ctx context.Context, p *process, addr uint64, kind sy
 		return a
 	}
 	a := &answer{}
-	if at, ok := p.space.Resolve(addr); ok {
+	at, ok := p.space.Resolve(addr)
+	if p.space.Cut() {
+		at, addr, ok = p.space.ResolveCut(addr, kind == symsrc.Code)
+	}
+	if ok {
 		m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
 		a = f.ask(ctx, m, at.ModuleAddr(addr), kind)
 	}
