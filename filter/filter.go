@@ -11,6 +11,7 @@
 //	anchor.go   the vector search over a chunk
 //	element.go  a line with symbolizer markup
 //	fold.go     context elements, folded into one line per module
+//	hexdict.go  a dump of registers over several lines, and what its values point at
 //	text.go     a line with frames of other formats
 //	json.go     frames inside the strings of a line that is a JSON object
 //	stack.go    frame numbers
@@ -88,6 +89,7 @@ type Filter struct {
 	state *ctxstate.State
 	procs map[string]*process
 	fold  fold
+	dump  hexdict
 	memo  memo
 	said  map[string]bool
 
@@ -153,9 +155,16 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	body, end := cutEnd(line)
 	p := f.process("")
 	p.emitter.note(body)
+	if f.dump.open {
+		if out, ok := f.dumpLine(ctx, dst, p, body, end); ok {
+			f.followColour(line)
+			return out
+		}
+	}
 	switch {
 	case hasMarkup(body):
 		dst = f.markup(ctx, dst, p, body, end)
+		dst = f.dumps(ctx, dst, p, body, end)
 	case frame.Candidate(body, p.stack.shift > 0):
 		dst = f.fold.flush(dst)
 		dst = f.text(ctx, dst, p, body, end)

@@ -174,6 +174,15 @@ func TestMarkup(t *testing.T) {
 			folded + "[[[ELF module #0x1 \"missing\"; BuildID=ff [0x1000-0x101f](rx)]]]\n" +
 				"    #0    0x0000000000001010 (missing+0x10) (BuildId: ff)\n    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"},
 		{"malformed elements stay", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n"},
+		{"a dump has footnotes", context + "{{{hexdict:\r\n  RIP: 0x1010 RA: 0x1021 RSP: 0x9000 X: 0\r\n   }}} x\r\n",
+			folded + "{{{hexdict:\r\n  RIP: 0x1010 RA: 0x1021 RSP: 0x9000 X: 0\r\n   }}} x\r\n" +
+				"  [RIP] inner<\"q\">(int) /src/inner.c:8:5 (inlined into middle /src/wrap.c:6, outer /src/top.c:10)\r\n  [RA] plain /src/p.c:3:1\r\n"},
+		{"a dump behind a prefix", "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x100:load:0:rw:0x0}}}\n[1.0] zircon: {{{hexdict: A: 0x1020\n[1.0] zircon:   RBX: 0x1044\n[1.0] zircon: }}}\nnext\n",
+			"[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0x1000-0x10ff](rw)]]]\n[1.0] zircon: {{{hexdict: A: 0x1020\n[1.0] zircon:   RBX: 0x1044\n[1.0] zircon: }}}\n" +
+				"[1.0] zircon:  [RBX] counter+0x4\nnext\n"},
+		{"a dump on one line", context + "{{{hexdict:RIP: 0x1020}}}\n", folded + "{{{hexdict:RIP: 0x1020}}}\n  [RIP] plain /src/p.c:3:1\n"},
+		{"an unclosed dump", context + "{{{hexdict:\n RIP: 0x1020\n{{{bt:0:0x1020:pc}}}\n}}}\n",
+			folded + "{{{hexdict:\n RIP: 0x1020\n    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n}}}\n"},
 		{"dump and trigger stay", "{{{hexdict:\n  RIP: 0x1010\n}}}\n{{{dumpfile:a:b}}}\n", "{{{hexdict:\n  RIP: 0x1010\n}}}\n{{{dumpfile:a:b}}}\n"},
 		{"addresses cut to 32 bits", "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x000000fffff000:0x2000:load:0:rx:0x0}}}\n{{{bt:0:0x000000fffff010:pc}}}\n",
 			"[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0xfffff000-0x100000fff](rx)]]]\n" +

@@ -146,7 +146,10 @@ func (r *stream) lines(ctx context.Context) error {
 func (r *stream) chunk(ctx context.Context, b []byte) error {
 	pos := 0
 	for pos < len(b) {
-		at := r.f.scan.next(b, pos)
+		at := pos
+		if !r.f.dump.open { // in a dump every line counts
+			at = r.f.scan.next(b, pos)
+		}
 		if at < 0 {
 			break
 		}

@@ -44,6 +44,7 @@ type answer struct {
 	// mod is nil where no mapping covers the address.
 	mod    *module
 	off    uint64
+	kind   symsrc.Kind
 	frames []symsrc.Frame
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
 	places [][]byte
@@ -77,7 +78,7 @@ func (f *Filter) ask(ctx context.Context, m *module, off uint64, kind symsrc.Kin
 	a := f.memo.answers[q]
 	if a == nil {
 		got := f.opt.Symbols.Frames(ctx, symsrc.Addr{Module: m.Module, Offset: off, Kind: kind})
-		a = &answer{mod: m, off: off, frames: got.Frames}
+		a = &answer{mod: m, off: off, kind: kind, frames: got.Frames}
 		if got.Files != nil {
 			m.files = got.Files
 		}
