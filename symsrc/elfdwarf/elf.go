@@ -190,16 +190,6 @@ func (h *header) contents(b []byte, s *sectionHeader) ([]byte, bool) {
 	return slice(b, s.off, s.size)
 }
 
-// section finds a section by its name; nil where there is none.
-func (h *header) section(name string) *sectionHeader {
-	for i := range h.sections {
-		if h.sections[i].name == name {
-			return &h.sections[i]
-		}
-	}
-	return nil
-}
-
 // dead tells whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
 // good address where code lies there, as in a relocatable file.
 func (h *header) dead(lo uint64) bool {

@@ -47,7 +47,7 @@ func (t *nameTable) find(linkage []byte) *name {
 func newName(linkage string) *name {
 	n := &name{linkage: linkage}
 	plain := n.linkage
-	if at := strings.IndexByte(plain, '@'); at > 0 {
+	if at := strings.IndexByte(plain, '@'); at > 0 && plain[0] != '?' { // not a name of Microsoft's
 		plain = plain[:at]
 	}
 	n.demangled = symsrc.Demangle(plain)
