@@ -3,11 +3,12 @@ package elfdwarf
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 )
 
 // past is the position of a reader that has left its bytes. It is so large that every later read fails too, and small
 // enough that adding any size read from a file does not overflow.
-const past = 1 << 62
+const past = math.MaxInt / 2
 
 // uleb reads an unsigned LEB128 number at p (DWARF 5 §7.6). Bits above 64 are dropped.
 func uleb(b []byte, p int) (uint64, int) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -16,7 +17,7 @@ import (
 // best.
 const (
 	maxRatio    = 1100
-	maxUnpacked = 4 << 30
+	maxUnpacked = (4<<30 - 1) & math.MaxInt
 )
 
 // load sets s to the contents b of the section h, whatever its packing is. budget is what the file's sections may still
