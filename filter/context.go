@@ -27,18 +27,25 @@ func (f *Filter) context(dst []byte, p *process, body, end []byte) (out []byte, 
 		return dst, false
 	}
 	indent := body[:f.elems[0].Start]
+	if f.opt.Context == ContextKeep {
+		dst = append(append(dst, body...), end...)
+	}
 	for i := range f.elems {
 		e := &f.elems[i]
 		effect, m, r, err := f.apply(p, &e.Element)
 		if err != nil {
 			f.malformed(body, err)
+			effect = malformed
+		}
+		if f.opt.Context == ContextKeep || f.opt.Context == ContextDrop && err == nil {
+			continue
+		}
+		switch effect {
+		case malformed:
 			dst = f.fold.flush(dst)
 			dst = append(dst, indent...)
 			dst = append(dst, body[e.Start:e.End]...)
 			dst = append(dst, end...)
-			continue
-		}
-		switch effect {
 		case markup.Module:
 			dst = f.fold.define(dst, m, indent, end)
 		case markup.MMap:
@@ -53,10 +60,14 @@ func (f *Filter) context(dst []byte, p *process, body, end []byte) (out []byte, 
 	return dst, true
 }
 
+// malformed is the effect of an element that has none but to stay as it is.
+const malformed = markup.Tag(255)
+
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
 func (f *Filter) apply(p *process, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
 	switch e.Tag {
 	case markup.Reset:
+		f.dumpContext("reset", "")
 		if !p.space.Reset() {
 			return markup.Unknown, nil, r, nil
 		}
@@ -111,6 +122,9 @@ func (f *Filter) contextInPlace(dst []byte, p *process, text []byte, e *element)
 	if err != nil {
 		f.malformed(text, err)
 		return append(dst, text[e.Start:e.End]...)
+	}
+	if f.opt.Context == ContextDrop {
+		return dst
 	}
 	switch effect {
 	case markup.Module:

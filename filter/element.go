@@ -58,6 +58,9 @@ func (f *Filter) readFields(text []byte, e markup.Element) element {
 	case markup.Data:
 		el.addr, err = e.Data()
 	case markup.Symbol, markup.Reset, markup.Module, markup.MMap:
+	case markup.Dumpfile:
+		_, _, ok := readDumpfile(&e)
+		el.keep = !ok
 	default:
 		el.keep = true
 	}
@@ -134,7 +137,10 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *process, s segment,
 		f.followColour(s.text[pos:e.Start])
 		pos = e.End
 		raw := s.text[e.Start:e.End]
-		if e.keep || f.opt.Style == Append {
+		if e.Tag == markup.Dumpfile && !e.keep {
+			f.announce(&e.Element)
+		}
+		if e.keep || f.opt.Style == Append || e.Contextual() && f.opt.Context == ContextKeep {
 			f.effect(p, s.text, e)
 			dst = append(dst, raw...)
 			continue
@@ -146,6 +152,9 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *process, s segment,
 
 // elementBelow adds what an element stands for below the text that it stays in.
 func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *process, s segment, e *element) []byte {
+	if e.Tag == markup.Dumpfile {
+		return dst
+	}
 	raw := s.text[e.Start:e.End]
 	text := f.replaced(ctx, nil, p, s.text, e)
 	if bytes.HasPrefix(text, raw) || len(text) == 0 {
@@ -163,6 +172,8 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *process, text []by
 		return f.appendFunc(dst, &symsrc.Frame{Func: symsrc.DemangleType(symsrc.Demangle(name))})
 	case markup.Reset, markup.Module, markup.MMap:
 		return f.contextInPlace(dst, p, text, e)
+	case markup.Dumpfile:
+		return f.dumpfile(dst, &e.Element)
 	case markup.Data:
 		a := f.askMarkup(ctx, p, e.addr, symsrc.Data)
 		a.count()

@@ -11,6 +11,7 @@
 //	anchor.go   the vector search over a chunk
 //	element.go  a line with symbolizer markup
 //	fold.go     context elements, folded into one line per module
+//	contextdump.go, dumpfile.go    the context as JSON, and what may be started with it
 //	hexdict.go  a dump of registers over several lines, and what its values point at
 //	text.go     a line with frames of other formats
 //	json.go     frames inside the strings of a line that is a JSON object
@@ -24,6 +25,7 @@ package filter
 import (
 	"bytes"
 	"context"
+	"io"
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/frame"
@@ -67,6 +69,18 @@ const (
 	AdjustRA
 )
 
+// Context tells what becomes of the lines that define modules and mappings.
+type Context uint8
+
+const (
+	// ContextFold makes one line of those of a module.
+	ContextFold Context = iota
+	// ContextKeep keeps them as they are.
+	ContextKeep
+	// ContextDrop leaves them out.
+	ContextDrop
+)
+
 // Options say what a Filter does. The zero value of all but Symbols is the default.
 type Options struct {
 	// Symbols answers for addresses.
@@ -74,10 +88,15 @@ type Options struct {
 	Style    Style
 	Renumber Renumber
 	Adjust   Adjust
+	Context  Context
 	// Palette colours what the filter writes; nil writes none.
 	Palette *sgr.Palette
 	// Explain adds the reason behind a frame that could not be resolved.
 	Explain bool
+	// DumpContext is written the context as a line of JSON, before a reset clears it and at the end; nil writes none.
+	DumpContext io.Writer
+	// OnDumpfile is told of dumpfile elements; nil leaves it at showing them.
+	OnDumpfile func(Dumpfile)
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
 	Warn func(message string)
 }

@@ -1,0 +1,109 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const contextLines = "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\n"
+
+func TestContextStyles(t *testing.T) {
+	const in = " {{{module:0:/a.so:elf:0123abcd}}}\r\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\nx {{{reset:begin}}} y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n"
+	for style, want := range map[Context]string{
+		ContextFold: " [[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0x1000-0x10ff](rx)]]]\r\nx [[[reset:begin]]] y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n",
+		ContextKeep: in,
+		ContextDrop: "x  y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n",
+	} {
+		if got := feed(Options{Context: style}, in); got != want {
+			t.Errorf("style %d:\n got %q\nwant %q", style, got, want)
+		}
+	}
+	frame := contextLines + "{{{bt:0:0x1020:pc}}}\n"
+	const found = "    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"
+	if got := feed(Options{Context: ContextDrop}, frame); got != found {
+		t.Errorf("dropped context has no effect: %q", got)
+	}
+	if got := feed(Options{Context: ContextKeep}, frame); got != contextLines+found {
+		t.Errorf("kept context has no effect: %q", got)
+	}
+}
+
+func TestDumpContext(t *testing.T) {
+	var out bytes.Buffer
+	f := New(Options{Symbols: &symbols{}, DumpContext: &out})
+	for line := range strings.Lines("{{{reset}}}\n" + contextLines + "{{{bt:0:0x1020:pc}}}\n{{{reset}}}\n{{{module:7:b:elf:ff}}}\n{{{mmap:0xfffffffffffff000:0x1000:load:7:rw:0x10}}}\n") {
+		f.Line(context.Background(), nil, []byte(line))
+	}
+	f.End()
+	want := []string{
+		`{"event":"reset","line":5,"process":"","modules":[{"id":0,"name":"/a.so","build_id":"0123abcd","file":"/lib/a.so",` +
+			`"status":"OK","debug_status":"OK","mappings":[{"start":"0x1000","last":"0x10ff","mode":"rx","module_address":"0x0"}]}]}`,
+		`{"event":"end","line":7,"process":"","modules":[{"id":7,"name":"b","build_id":"ff",` +
+			`"mappings":[{"start":"0xfffffffffffff000","last":"0xffffffffffffffff","mode":"rw","module_address":"0x10"}]}]}`,
+	}
+	if got := out.String(); got != strings.Join(want, "\n")+"\n" {
+		t.Errorf("got\n%swant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+func TestDumpfile(t *testing.T) {
+	var seen []Dumpfile
+	o := Options{OnDumpfile: func(d Dumpfile) { seen = append(seen, d) }}
+	const in = contextLines + "a {{{dumpfile:sancov:s.8675}}} b\n{{{dumpfile:x}}}\n<<<dumpfile:t:$(rm -rf /)>>>\n"
+	const want = "[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0x1000-0x10ff](rx)]]]\na [[[dumpfile sancov \"s.8675\"]]] b\n{{{dumpfile:x}}}\n" +
+		"[[[dumpfile t \"$(rm -rf /)\"]]]\n"
+	if got := feed(o, in); got != want {
+		t.Errorf("\n got %q\nwant %q", got, want)
+	}
+	if len(seen) != 2 || seen[0].Type != "sancov" || seen[0].Name != "s.8675" || seen[1].Name != "$(rm -rf /)" {
+		t.Fatalf("told of %+v", seen)
+	}
+	var c contextEvent
+	if err := json.Unmarshal(seen[0].Context, &c); err != nil || len(c.Modules) != 1 || c.Modules[0].BuildID != "0123abcd" {
+		t.Errorf("context %s: %v", seen[0].Context, err)
+	}
+	o.Style = Append
+	if got := feed(o, in); got != in {
+		t.Errorf("appending changed the log: %q", got)
+	}
+}
+
+func TestTriggers(t *testing.T) {
+	dir := t.TempDir()
+	var said []string
+	tr, err := NewTriggers([]string{"good=cat \"$1\" >" + dir + "/context; printf %s \"$2 $3\" >" + dir + "/names", "bad=exit 3"},
+		func(m string) { said = append(said, m) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []Dumpfile{{"good", "$(touch " + dir + "/expanded); `x`", []byte(`{"a":1}`)}, {"other", "", nil}} {
+		tr.Start(context.Background(), d)
+	}
+	tr.Wait()
+	if len(said) > 0 {
+		t.Errorf("said %q", said)
+	}
+	for name, want := range map[string]string{"context": "{\"a\":1}\n", "names": "good $(touch " + dir + "/expanded); `x`"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "expanded")); err == nil {
+		t.Error("the log's words were expanded by the shell")
+	}
+	tr.Start(context.Background(), Dumpfile{Type: "bad", Name: "n"})
+	tr.Wait()
+	if len(said) != 1 || !strings.Contains(said[0], `dumpfile bad "n": run "exit 3": exit status 3`) {
+		t.Errorf("said %q", said)
+	}
+	for _, spec := range []string{"", "x", "=y", "x="} {
+		if _, err := NewTriggers([]string{spec}, nil); err == nil {
+			t.Errorf("%q is accepted", spec)
+		}
+	}
+}

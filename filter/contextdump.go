@@ -1,0 +1,105 @@
+package filter
+
+import (
+	"cmp"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"qss-filter/symsrc"
+)
+
+// contextEvent is one line of a context dump: what was known of a process's address space when something happened.
+type contextEvent struct {
+	// Event is "reset", for what a {{{reset}}} is about to clear, "dumpfile", or "end".
+	Event   string          `json:"event"`
+	Line    int             `json:"line"`
+	Process string          `json:"process"`
+	Modules []contextModule `json:"modules"`
+}
+
+type contextModule struct {
+	ID      uint64 `json:"id"`
+	Name    string `json:"name"`
+	BuildID string `json:"build_id"`
+	// File to DebugStatus are there once a frame of the module was looked up.
+	File        string           `json:"file,omitempty"`
+	DebugFile   string           `json:"debug_file,omitempty"`
+	Status      string           `json:"status,omitempty"`
+	DebugStatus string           `json:"debug_status,omitempty"`
+	Mappings    []contextMapping `json:"mappings"`
+}
+
+// contextMapping has its numbers as 0x strings: JSON's own do not hold 64 bits.
+type contextMapping struct {
+	Start         string `json:"start"`
+	Last          string `json:"last"`
+	Mode          string `json:"mode"`
+	ModuleAddress string `json:"module_address"`
+}
+
+// contextJSON gives the context of a process as one line of JSON, without its end. Modules whose ID has another definition
+// by now are there as long as they are mapped.
+func (f *Filter) contextJSON(event, key string) []byte {
+	p := f.process(key)
+	e := contextEvent{Event: event, Line: f.line, Process: key, Modules: []contextModule{}}
+	type identity struct {
+		id            uint64
+		name, buildID string
+	}
+	at := map[identity]int{}
+	module := func(id uint64, name, buildID string) *contextModule {
+		k := identity{id, name, buildID}
+		i, ok := at[k]
+		if !ok {
+			i = len(e.Modules)
+			at[k] = i
+			m := contextModule{ID: id, Name: name, BuildID: hex.EncodeToString([]byte(buildID)), Mappings: []contextMapping{}}
+			if files := f.module([]byte(name), symsrc.BuildID(buildID)).files; files != nil {
+				m.File, m.DebugFile = files.Elf, files.Debug
+				m.Status, m.DebugStatus = files.ElfStatus.String(), files.DebugStatus.String()
+			}
+			e.Modules = append(e.Modules, m)
+		}
+		return &e.Modules[i]
+	}
+	for _, m := range p.space.Modules() {
+		module(m.ID, m.Name, m.BuildID)
+	}
+	for _, r := range p.space.Mappings() {
+		m := module(r.Module.ID, r.Module.Name, r.Module.BuildID)
+		m.Mappings = append(m.Mappings, contextMapping{hexText(r.Start), hexText(r.Last), r.Mode, hexText(r.Rel)})
+	}
+	slices.SortStableFunc(e.Modules, func(a, b contextModule) int { return cmp.Compare(a.ID, b.ID) })
+	out, err := json.Marshal(e)
+	if err != nil { // nothing in it can fail
+		return []byte("{}")
+	}
+	return out
+}
+
+func hexText(v uint64) string { return fmt.Sprintf("%#x", v) }
+
+// dumpContext writes the context of a process to Options.DumpContext, if there is any. A failed write is told once.
+func (f *Filter) dumpContext(event, key string) {
+	p := f.process(key)
+	if f.opt.DumpContext == nil || len(p.space.Modules()) == 0 && len(p.space.Mappings()) == 0 {
+		return
+	}
+	if _, err := f.opt.DumpContext.Write(append(f.contextJSON(event, key), '\n')); err != nil {
+		f.warn("context dump", fmt.Sprintf("dump the context: %v", err))
+	}
+}
+
+// End tells that the log is over: the last context is dumped.
+func (f *Filter) End() {
+	keys := make([]string, 0, len(f.procs))
+	for key := range f.procs {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		f.dumpContext("end", key)
+	}
+}
