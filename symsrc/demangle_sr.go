@@ -84,14 +84,22 @@ func countCandidates(prefix []byte, lead string, probed *int) (n int) {
 	return n
 }
 
-// templateName tells whether s begins with a length-prefixed name followed by template arguments.
+// templateName tells whether s begins with length-prefixed names of which the last has template arguments: a template
+// (`16has_ScalarTraitsI`), or one in a namespace (`3std24__is_bitwise_relocatableI`).
 func templateName(s string) bool {
-	n, k := 0, 0
-	for k < len(s) && k < 5 && s[k]-'0' < 10 {
-		n = n*10 + int(s[k]-'0')
-		k++
+	for {
+		n, k := 0, 0
+		for k < len(s) && k < 5 && s[k]-'0' < 10 {
+			n = n*10 + int(s[k]-'0')
+			k++
+		}
+		if n == 0 || k+n >= len(s) {
+			return false
+		}
+		if s = s[k+n:]; s[0] == 'I' {
+			return true
+		}
 	}
-	return n > 0 && k+n < len(s) && s[k+n] == 'I'
 }
 
 // seqID reads what follows the S of a numbered back-reference, `_` (0), `0_` (1), … `10_` (37): its length and value.

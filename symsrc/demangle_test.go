@@ -19,6 +19,9 @@ func TestDemangle(t *testing.T) {
 		{"?f@@YAHH@Z", "?f@@YAHH@Z"}, {"_GLOBAL__sub_I_a.cc", "_GLOBAL__sub_I_a.cc"}, {"_Z1fv@@V_1", "_Z1fv@@V_1"},
 		{"_Z1f$x", "_Z1f$x"}, {"___Z1fv", "___Z1fv"}, {"_R0NvC1a1b", "_R0NvC1a1b"}, {"_RNvC1a1bX", "_RNvC1a1bX"},
 		// C++.
+		// A template in a namespace, in an unresolved name: the library's own numbering makes S2_ the template.
+		{"_ZSt14__relocate_a_1IccENSt9enable_ifIXsr3std24__is_bitwise_relocatableIT_EE5valueEPS1_E4typeES2_S2_S2_RSaIT0_E",
+			"std::enable_if<std::__is_bitwise_relocatable<char>::value, char*>::type std::__relocate_a_1<char, char>(char*, char*, char*, std::allocator<char>&)"},
 		{"_Z1fv", "f()"}, {"_Z1f", "f"}, {"__Z1fv", "f()"}, {"_ZL3foov", "foo()"},
 		{"_ZN2ns1C1mEi", "ns::C::m(int)"}, {"_ZTV3Foo", "vtable for Foo"}, {"_ZGVZ1fvE1x", "guard variable for f()::x"},
 		{"_ZThn8_N1C1mEv", "non-virtual thunk to C::m()"},
