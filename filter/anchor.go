@@ -21,18 +21,19 @@ const (
 	always      anchorSet = 1 << iota
 	renumbering           // frames without a module count: their numbers move
 	colouring             // the log's own colours must be known, to be restored behind ours
+	asLLVM                // only markup counts, and the log's colours are rewritten
 )
 
 // anchors are at most eight: each is one bit of the vector search. The text "#0" stands for `#` and any digit.
 var anchors = [...]anchor{
-	{"{{{", 0, always},
+	{"{{{", 0, always | asLLVM},
 	{"<<<", 0, always},
 	{"+0x", 0, always},
 	{"Sanitizer", 0, always},
 	{"runtime error:", 9, always},
 	{"offset=0x", 6, always},
 	{"#0", 0, renumbering},
-	{"\x1b[", 0, colouring},
+	{"\x1b[", 0, colouring | asLLVM},
 }
 
 // anchorScan finds anchors in a buffer. table and class are the same set twice: nibble tables for the vector search

@@ -20,6 +20,7 @@
 //	resolve.go  module and address → answer, remembered with its finished text
 //	render.go   answer → text
 //	summary.go  what could not be resolved, and why
+//	llvm.go     a style of its own beside all this: what llvm-symbolizer --filter-markup prints
 package filter
 
 import (
@@ -97,6 +98,8 @@ type Options struct {
 	DumpContext io.Writer
 	// OnDumpfile is told of dumpfile elements; nil leaves it at showing them.
 	OnDumpfile func(Dumpfile)
+	// LLVM asks for the style of llvm-symbolizer; nil for this package's own. Of the other options only Symbols counts.
+	LLVM *LLVMOptions
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
 	Warn func(message string)
 }
@@ -111,6 +114,7 @@ type Filter struct {
 	dump  hexdict
 	memo  memo
 	said  map[string]bool
+	llvm  *llvmStyle // nil for this package's own style
 
 	// line is the number of the line at hand, from 1.
 	line int
@@ -137,6 +141,9 @@ type process struct {
 func New(o Options) *Filter {
 	f := &Filter{opt: o, state: ctxstate.New(), procs: map[string]*process{}, said: map[string]bool{}}
 	f.memo.init()
+	if o.LLVM != nil {
+		f.llvm = newLLVMStyle(o)
+	}
 	f.rescan()
 	return f
 }
@@ -149,6 +156,9 @@ func (f *Filter) rescan() {
 	}
 	if p := f.procs[""]; p != nil && p.stack.shift > 0 {
 		set |= renumbering
+	}
+	if f.llvm != nil {
+		set = asLLVM
 	}
 	if f.scan == nil || f.scan.set != set {
 		f.scan = newAnchorScan(set)
@@ -171,6 +181,9 @@ func (f *Filter) process(key string) *process {
 // or with Flush.
 func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	f.line++
+	if f.llvm != nil {
+		return f.llvm.line(ctx, dst, line)
+	}
 	body, end := cutEnd(line)
 	p := f.process("")
 	p.emitter.note(body)
@@ -213,8 +226,24 @@ func (f *Filter) settled(begin []byte) bool {
 	return true
 }
 
-// Flush appends what Line has held back: the folded context.
-func (f *Filter) Flush(dst []byte) []byte { return f.fold.flush(dst) }
+// Flush appends what Line has held back: the folded context. In the style of llvm it belongs at the end of the log only.
+func (f *Filter) Flush(dst []byte) []byte {
+	if f.llvm != nil {
+		return f.llvm.flush(dst)
+	}
+	return f.fold.flush(dst)
+}
+
+// pending tells whether something must stand before a line that does not go through Line.
+func (f *Filter) pending() bool { return f.fold.pending() || f.llvm != nil && f.llvm.pending() }
+
+// pass appends what must stand before lines that do not go through Line.
+func (f *Filter) pass(dst, lines []byte) []byte {
+	if f.llvm != nil {
+		return f.llvm.pass(dst, lines)
+	}
+	return f.fold.flush(dst)
+}
 
 // followColour keeps the log's SGR state where our own text is coloured.
 func (f *Filter) followColour(b []byte) {

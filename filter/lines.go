@@ -63,7 +63,7 @@ type stream struct {
 }
 
 // rest writes what may not wait while the input pauses: at once the folded context, after a short silence a line
-// without its end.
+// without its end. In the style of llvm such a line waits: what follows may remove what stands on it.
 func (r *stream) rest(ctx context.Context) error {
 	if r.f.fold.pending() && !r.in.ready(0) {
 		r.text = r.f.Flush(r.text)
@@ -71,7 +71,7 @@ func (r *stream) rest(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.start < r.end && !r.raw && !r.in.ready(idle) {
+	if r.start < r.end && !r.raw && r.f.llvm == nil && !r.in.ready(idle) {
 		return r.torn(ctx)
 	}
 	return nil
@@ -130,7 +130,7 @@ func (r *stream) lines(ctx context.Context) error {
 		return nil
 	}
 	if r.end-r.start > maxLine {
-		r.text = r.f.Flush(r.text)
+		r.text = r.f.pass(r.text, nil)
 		r.raw = true
 		r.f.line++
 		return r.pass(r.end)
@@ -171,7 +171,7 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 			}
 		}
 	}
-	if pos == 0 && len(r.text) == 0 && !r.f.fold.pending() {
+	if pos == 0 && len(r.text) == 0 && !r.f.pending() {
 		r.f.line += bytes.Count(b, newline)
 		return r.writeAll(b)
 	}
@@ -183,7 +183,7 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 
 // between copies lines without an anchor.
 func (r *stream) between(b []byte) {
-	r.text = r.f.Flush(r.text)
+	r.text = r.f.pass(r.text, b)
 	r.text = append(r.text, b...)
 	r.f.line += bytes.Count(b, newline)
 }
@@ -192,10 +192,14 @@ var newline = []byte{'\n'}
 
 // finish handles a last line without an end.
 func (r *stream) finish(ctx context.Context) error {
-	if r.start < r.end {
-		if r.raw {
-			return r.pass(r.end)
+	switch {
+	case r.raw:
+		if r.f.llvm != nil { // that ends every line
+			r.buf[r.end] = '\n'
+			r.end++
 		}
+		return r.pass(r.end)
+	case r.start < r.end:
 		r.text = r.f.Line(ctx, r.text, r.buf[r.start:r.end])
 		r.start, r.end = 0, 0
 	}

@@ -18,6 +18,18 @@ type Kind uint8
 const (
 	Code Kind = iota // an instruction: the answer is a chain of functions
 	Data             // a variable: the answer is one Frame with Func and Offset
+	// ShortCode is Code with the short names of the debug information (DW_AT_name), and without the symbol table.
+	ShortCode
+)
+
+// Origin tells where the name of a physical function comes from, and what debug information there is beside it.
+type Origin uint8
+
+const (
+	DebugOnly      Origin = iota // all is from the debug information; of inlined functions it always is
+	SymbolAndDebug               // the name is from the symbol table
+	SymbolInUnit                 // so it is; a unit has the address, but says neither function nor line
+	SymbolOnly                   // so it is; no unit has the address
 )
 
 // Addr is one question.
@@ -37,10 +49,14 @@ type Frame struct {
 	Linkage string
 	// File is the source path: compilation directory, include directory and name joined, not normalised; "" unknown.
 	File string
+	// CompDir is how many bytes at File's start are the compilation directory, where that was put before a relative name.
+	CompDir int
 	// Line and Column count from 1; 0 is unknown.
 	Line, Column int
 	// Approx is set where the code at the address has line 0 and Line is that of the nearest row before it.
 	Approx bool
+	// Origin tells where Func is from.
+	Origin Origin
 	// Offset is the distance of the address from the variable's start; data answers only.
 	Offset uint64
 }
@@ -73,7 +89,8 @@ type Files struct {
 	Note string
 	// Detail says it at length for a person to read: which file, and what differs; "" where Note says it all.
 	Detail string
-	// Unverified is set where the log has no build ID and the files were taken by path or name alone.
+	// Unverified is set where the files were taken by path or name alone: the log has no build ID, or what the files have
+	// is not to be compared with it.
 	Unverified bool
 	// Tried lists the places looked at, in order, for a person to read.
 	Tried []string

@@ -1,0 +1,216 @@
+package filter
+
+import (
+	"encoding/hex"
+	"strconv"
+
+	"qss-filter/filter/frame"
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// fail tells what is wrong at a place of the line at hand.
+func (l *llvmStyle) fail(at int, message string) {
+	if l.opt.Errors != nil {
+		l.say("error: ", "\x1b[0;1;31m", message)
+		l.locate(at)
+	}
+}
+
+// say adds a message, with what it begins with in its colour.
+func (l *llvmStyle) say(kind, colour, message string) {
+	b := l.messages
+	if l.opt.ErrorColor {
+		b = append(append(append(b, colour...), kind...), "\x1b[0m"...)
+	} else {
+		b = append(b, kind...)
+	}
+	l.messages = append(append(b, message...), '\n')
+}
+
+// locate adds the line at hand and a caret under a byte of it.
+func (l *llvmStyle) locate(at int) {
+	b := append(l.messages, l.text...)
+	for range at {
+		b = append(b, ' ')
+	}
+	if l.opt.ErrorColor {
+		b = append(b, "\x1b[0;32m^\x1b[0m\n"...)
+	} else {
+		b = append(b, "^\n"...)
+	}
+	l.messages = b
+	if len(b) >= outLimit {
+		l.report()
+	}
+}
+
+// report writes the messages collected. There is nobody to tell when that fails.
+func (l *llvmStyle) report() {
+	if len(l.messages) == 0 {
+		return
+	}
+	_, _ = l.opt.Errors.Write(l.messages)
+	l.messages = l.messages[:0]
+	if cap(l.messages) > outLimit {
+		l.messages = nil
+	}
+}
+
+// count says that there are too few fields, or too many. llvm colours a warning of one of its checks as a whole.
+func (l *llvmStyle) count(n *llvmNode, wants string, want int, warn, whole bool) {
+	if l.opt.Errors == nil {
+		return
+	}
+	message := "expected " + wants + strconv.Itoa(want) + " field(s); found " + strconv.Itoa(n.count)
+	kind, colour := "error: ", "\x1b[0;1;31m"
+	if warn {
+		kind, colour = "warning: ", "\x1b[0;1;35m"
+	}
+	if whole && l.opt.ErrorColor {
+		l.messages = append(append(append(l.messages, colour...), kind+message+"\n"...), "\x1b[0m"...)
+	} else {
+		l.say(kind, colour, message)
+	}
+	l.locate(n.tag.End)
+}
+
+// fieldsExactly is false where fields are missing; ones too many are warned about and ignored.
+func (l *llvmStyle) fieldsExactly(n *llvmNode, want int) bool {
+	if n.count != want {
+		l.count(n, "", want, n.count > want, true)
+	}
+	return n.count >= want
+}
+
+func (l *llvmStyle) fieldsAtLeast(n *llvmNode, want int) bool {
+	if n.count < want {
+		l.count(n, "at least ", want, false, false)
+	}
+	return n.count >= want
+}
+
+// fieldsAtMost warns only.
+func (l *llvmStyle) fieldsAtMost(n *llvmNode, want int) {
+	if n.count > want {
+		l.count(n, "at most ", want, true, false)
+	}
+}
+
+// expected says that a field is not what it should be.
+func (l *llvmStyle) expected(f frame.Span, what string) {
+	if l.opt.Errors != nil {
+		l.fail(f.Start, "expected "+what+"; found '"+string(f.Of(l.text))+"'")
+	}
+}
+
+// address reads `0x` and hexadecimal digits, or zeros.
+func (l *llvmStyle) address(f frame.Span) (uint64, bool) {
+	b := f.Of(l.text)
+	zeros := len(b) > 0
+	for _, c := range b {
+		zeros = zeros && c == '0'
+	}
+	if zeros {
+		return 0, true
+	}
+	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
+		if v, ok := digits(b[2:], 16); ok {
+			return v, true
+		}
+	}
+	l.expected(f, "address")
+	return 0, false
+}
+
+// integer reads a number whose prefix tells its base: 0x, 0X, 0b, 0B, 0o, or a 0 before another digit.
+func (l *llvmStyle) integer(f frame.Span, what string) (uint64, bool) {
+	b, base := f.Of(l.text), uint64(10)
+	if len(b) > 1 && b[0] == '0' {
+		switch c := b[1]; {
+		case c == 'x' || c == 'X':
+			b, base = b[2:], 16
+		case c == 'b' || c == 'B':
+			b, base = b[2:], 2
+		case c == 'o':
+			b, base = b[2:], 8
+		case c >= '0' && c <= '9':
+			b, base = b[1:], 8
+		}
+	}
+	v, ok := digits(b, base)
+	if !ok {
+		l.expected(f, what)
+	}
+	return v, ok
+}
+
+// digits reads a number of 64 bits; letters of either case are digits.
+func digits(b []byte, base uint64) (v uint64, ok bool) {
+	for _, c := range b {
+		d := uint64(99)
+		switch {
+		case c >= '0' && c <= '9':
+			d = uint64(c - '0')
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+			d = uint64(c|0x20-'a') + 10
+		}
+		if d >= base || v > (^uint64(0)-d)/base {
+			return 0, false
+		}
+		v = v*base + d
+	}
+	return v, len(b) > 0
+}
+
+func (l *llvmStyle) frameNumber(f frame.Span) (uint64, bool) {
+	v, ok := digits(f.Of(l.text), 10)
+	if !ok {
+		l.expected(f, "frame number")
+	}
+	return v, ok
+}
+
+// buildID reads any number of hexadecimal digits; an odd number has a zero in front.
+func (l *llvmStyle) buildID(f frame.Span) (symsrc.BuildID, bool) {
+	b := f.Of(l.text)
+	raw := make([]byte, 0, len(b)+1)
+	if len(b)%2 == 1 {
+		raw = append(raw, '0')
+	}
+	raw = append(raw, b...)
+	n, err := hex.Decode(raw, raw)
+	if err != nil || n == 0 {
+		l.expected(f, "build ID")
+		return "", false
+	}
+	return symsrc.BuildID(raw[:n]), true
+}
+
+// mode reads r, w and x in this order, each if it is there, in either case.
+func (l *llvmStyle) mode(f frame.Span) (string, bool) {
+	b := f.Of(l.text)
+	mode := make([]byte, 0, 3)
+	for _, c := range []byte("rwx") {
+		if len(b) > 0 && b[0]|0x20 == c {
+			mode, b = append(mode, c), b[1:]
+		}
+	}
+	if len(mode) == 0 || len(b) > 0 {
+		l.expected(f, "mode")
+		return "", false
+	}
+	return string(mode), true
+}
+
+// pcType reads "ra" or "pc".
+func (l *llvmStyle) pcType(f frame.Span) (markup.PCType, bool) {
+	switch string(f.Of(l.text)) {
+	case "ra":
+		return markup.ReturnAddress, true
+	case "pc":
+		return markup.Exact, true
+	}
+	l.expected(f, "PC type")
+	return markup.Unmarked, false
+}

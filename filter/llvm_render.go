@@ -1,0 +1,202 @@
+package filter
+
+import (
+	"context"
+	"strconv"
+
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// symbol writes the readable form of a name.
+func (l *llvmStyle) symbol(dst []byte, n *llvmNode) []byte {
+	if !l.fieldsExactly(n, 1) {
+		return dst
+	}
+	name := symsrc.DemangleLLVM(string(n.field[0].Of(l.text)))
+	return l.sgr.restore(append(l.sgr.highlight(dst), name...))
+}
+
+// raw writes an element that cannot be resolved: `[[[tag:field:field]]]`.
+func (l *llvmStyle) raw(dst []byte, n *llvmNode) []byte {
+	s := &l.sgr
+	dst = append(s.highlight(dst), "[[["...)
+	dst = s.highlight(append(s.value(dst), n.tag.Of(l.text)...))
+	if n.count > 0 {
+		dst = append(dst, ':')
+		dst = s.value(dst)
+		for _, c := range n.all.Of(l.text) {
+			if c == ':' {
+				dst = s.value(append(s.highlight(dst), ':'))
+				continue
+			}
+			dst = append(dst, c)
+		}
+		dst = s.highlight(dst)
+	}
+	return s.restore(append(dst, "]]]"...))
+}
+
+// covering gives the mapping that covers an address. Where there is none the element is written as it is.
+func (l *llvmStyle) covering(dst []byte, n *llvmNode, addr uint64) (*llvmMap, []byte) {
+	m := l.space.find(addr)
+	if m == nil {
+		l.fail(n.field[0].Start, "no mmap covers address")
+		dst = l.raw(dst, n)
+	}
+	return m, dst
+}
+
+// look asks for an address. Where the module has no file, or its file cannot be read and this is the first to find that
+// out, the element is written as it is.
+func (l *llvmStyle) look(ctx context.Context, dst []byte, n *llvmNode, m *llvmMap, addr uint64, kind symsrc.Kind) (*llvmAnswer, []byte) {
+	a := l.ask(ctx, m.mod.file, addr-m.start+m.rel, kind)
+	why := m.mod.file.failure()
+	if why == "" {
+		return a, dst
+	}
+	if l.opt.Errors != nil {
+		l.say("error: ", "\x1b[0;1;31m", why)
+	}
+	return nil, l.raw(dst, n)
+}
+
+// pc writes `function[file:line]`. The address is exact unless its type says otherwise.
+func (l *llvmStyle) pc(ctx context.Context, dst []byte, n *llvmNode) []byte {
+	if !l.fieldsAtLeast(n, 1) {
+		return dst
+	}
+	l.fieldsAtMost(n, 2)
+	addr, ok := l.address(n.field[0])
+	if !ok {
+		return dst
+	}
+	typ := markup.Exact
+	if n.count == 2 { // with more fields llvm does not look at the type
+		if typ, ok = l.pcType(n.field[1]); !ok {
+			return dst
+		}
+	}
+	if typ == markup.ReturnAddress {
+		addr--
+	}
+	m, dst := l.covering(dst, n, addr)
+	if m == nil {
+		return dst
+	}
+	a, dst := l.look(ctx, dst, n, m, addr, l.code())
+	if a == nil {
+		return dst
+	}
+	if !a.pc.known() {
+		return l.raw(dst, n)
+	}
+	s, f := &l.sgr, &a.pc
+	dst = append(s.text(s.highlight(dst), f.function), '[')
+	dst = append(s.text(dst, f.file), ':')
+	dst = strconv.AppendInt(s.value(dst), int64(f.line), 10)
+	return s.restore(append(s.highlight(dst), ']'))
+}
+
+// bt writes a line for each function at an address, innermost first. It is a return address unless its type says
+// otherwise.
+func (l *llvmStyle) bt(ctx context.Context, dst []byte, n *llvmNode) []byte {
+	if !l.fieldsAtLeast(n, 2) {
+		return dst
+	}
+	l.fieldsAtMost(n, 3)
+	number, ok := l.frameNumber(n.field[0])
+	if !ok {
+		return dst
+	}
+	addr, ok := l.address(n.field[1])
+	if !ok {
+		return dst
+	}
+	typ := markup.ReturnAddress
+	if n.count == 3 { // with more fields llvm does not look at the type
+		if typ, ok = l.pcType(n.field[2]); !ok {
+			return dst
+		}
+	}
+	if typ == markup.ReturnAddress {
+		addr--
+	}
+	m, dst := l.covering(dst, n, addr)
+	if m == nil {
+		return dst
+	}
+	a, dst := l.look(ctx, dst, n, m, addr, l.code())
+	if a == nil {
+		return dst
+	}
+	dst = l.sgr.highlight(dst)
+	for i := range a.frames {
+		inlined := i + 1
+		if inlined == len(a.frames) {
+			inlined = 0
+		}
+		dst = l.frame(dst, number, inlined, addr, m, &a.frames[i])
+		if inlined > 0 {
+			dst = append(dst, l.lineEnd()...)
+		}
+	}
+	return l.sgr.restore(dst)
+}
+
+// frame writes one line of a bt element: `    #0.1  0x0123456789abcdef f a.c:8:11 (a.so+0x1130)`. inlined counts the
+// functions that are inlined, from 1; it is 0 for the one that they are inlined into.
+func (l *llvmStyle) frame(dst []byte, number uint64, inlined int, addr uint64, m *llvmMap, f *llvmFrame) []byte {
+	s := &l.sgr
+	for limit, k := uint64(10), 0; k < 4; k++ {
+		if number < limit {
+			dst = append(dst, ' ')
+		}
+		limit *= 10
+	}
+	dst = append(dst, '#')
+	dst = s.highlight(strconv.AppendUint(s.value(dst), number, 10))
+	if inlined == 0 {
+		dst = append(dst, "   "...)
+	} else {
+		dst = strconv.AppendInt(s.value(append(dst, '.')), int64(inlined), 10)
+		if inlined < 10 {
+			dst = append(dst, ' ')
+		}
+		dst = s.highlight(dst)
+	}
+	dst = append(s.value(dst), " 0x"...)
+	for shift := 60; shift >= 0; shift -= 4 {
+		dst = append(dst, "0123456789abcdef"[addr>>shift&15])
+	}
+	dst = s.highlight(append(dst, ' '))
+	if f.known() {
+		dst = append(s.text(dst, f.function), ' ')
+		dst = append(s.text(dst, f.file), ':')
+		dst = append(s.highlight(strconv.AppendInt(s.value(dst), int64(f.line), 10)), ':')
+		dst = append(s.highlight(strconv.AppendInt(s.value(dst), int64(f.column), 10)), ' ')
+	}
+	dst = append(s.text(append(dst, '('), m.mod.name), '+')
+	dst = strconv.AppendUint(append(s.value(dst), "0x"...), addr-m.start+m.rel, 16)
+	return append(s.highlight(dst), ')')
+}
+
+// data writes the name of the symbol that covers an address.
+func (l *llvmStyle) data(ctx context.Context, dst []byte, n *llvmNode) []byte {
+	if !l.fieldsExactly(n, 1) {
+		return dst
+	}
+	addr, ok := l.address(n.field[0])
+	if !ok {
+		return dst
+	}
+	m, dst := l.covering(dst, n, addr)
+	if m == nil {
+		return dst
+	}
+	a, dst := l.look(ctx, dst, n, m, addr, symsrc.Data)
+	if a == nil {
+		return dst
+	}
+	return l.sgr.restore(append(l.sgr.highlight(dst), a.pc.function...))
+}

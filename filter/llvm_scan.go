@@ -1,0 +1,126 @@
+package filter
+
+import (
+	"bytes"
+
+	"qss-filter/filter/frame"
+)
+
+// llvmFields is how many fields of an element are told apart; no element has more.
+const llvmFields = 6
+
+// llvmNode is an element of a line, or, without a tag, a piece of the text between two.
+type llvmNode struct {
+	whole, tag frame.Span
+	// count is how many fields there are, all what they fill with the colons between them; the first ones are in field.
+	count int
+	all   frame.Span
+	field [llvmFields]frame.Span
+	// sgr is set for a text that is one of the escape sequences that are known.
+	sgr bool
+}
+
+// next gives the next node of the line. Elements are found by `{{{` and the first `}}}` behind it. One without a tag is
+// text, and so is one that is not closed. The text between elements is divided at the escape sequences that are known.
+func (l *llvmStyle) next() (n llvmNode, ok bool) {
+	from := l.rest
+	if from >= len(l.text) {
+		return n, false
+	}
+	if l.element.whole.Start < from {
+		l.element = l.nextElement(from)
+	}
+	e := &l.element
+	if from == e.whole.Start {
+		l.rest = e.whole.End
+		return *e, true
+	}
+	begin, end := nextSGR(l.text, from, e.whole.Start)
+	if begin == from {
+		l.rest = end
+		return llvmNode{whole: frame.Span{Start: begin, End: end}, sgr: true}, true
+	}
+	l.rest = begin
+	return llvmNode{whole: frame.Span{Start: from, End: begin}}, true
+}
+
+var (
+	llvmOpening = []byte("{{{")
+	llvmClosing = []byte("}}}")
+)
+
+// nextElement finds the first element at or after from. Where there is none it gives an empty one at the line's end.
+func (l *llvmStyle) nextElement(from int) (n llvmNode) {
+	for {
+		b := bytes.Index(l.text[from:], llvmOpening)
+		if b < 0 {
+			break
+		}
+		b += from
+		e := bytes.Index(l.text[b+len(llvmOpening):], llvmClosing)
+		if e < 0 {
+			break
+		}
+		inside := frame.Span{Start: b + len(llvmOpening), End: b + len(llvmOpening) + e}
+		from = inside.End + len(llvmClosing)
+		content := inside.Of(l.text)
+		tag := bytes.IndexByte(content, ':')
+		if tag == 0 || len(content) == 0 {
+			continue
+		}
+		n.whole = frame.Span{Start: b, End: from}
+		if tag < 0 {
+			n.tag = inside
+			return n
+		}
+		n.tag = frame.Span{Start: inside.Start, End: inside.Start + tag}
+		n.all = frame.Span{Start: n.tag.End + 1, End: inside.End}
+		n.split(l.text)
+		return n
+	}
+	n.whole = frame.Span{Start: len(l.text), End: len(l.text)}
+	return n
+}
+
+// split divides the fields at every colon.
+func (n *llvmNode) split(line []byte) {
+	at := n.all.Start
+	for {
+		end := n.all.End
+		k := bytes.IndexByte(line[at:n.all.End], ':')
+		if k >= 0 {
+			end = at + k
+		}
+		if n.count < llvmFields {
+			n.field[n.count] = frame.Span{Start: at, End: end}
+		}
+		n.count++
+		if k < 0 {
+			return
+		}
+		at = end + 1
+	}
+}
+
+// nextSGR finds the first escape sequence that is known in line[from:to]: ESC[0m, ESC[1m, ESC[30m to ESC[37m. Where there
+// is none both ends are to.
+func nextSGR(line []byte, from, to int) (begin, end int) {
+	for at := from; at < to; at++ {
+		k := bytes.IndexByte(line[at:to], 0x1b)
+		if k < 0 {
+			break
+		}
+		at += k
+		b := line[at:to]
+		if len(b) < 4 || b[1] != '[' {
+			continue
+		}
+		if (b[2] == '0' || b[2] == '1') && b[3] == 'm' {
+			return at, at + 4
+		}
+		if len(b) >= 5 && b[2] == '3' && b[3] >= '0' && b[3] <= '7' && b[4] == 'm' {
+			return at, at + 5
+		}
+	}
+	return to, to
+}
