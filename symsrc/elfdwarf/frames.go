@@ -13,17 +13,31 @@ func (f *File) code(addr uint64) []symsrc.Frame {
 	sym, ok := f.symbolAt(addr)
 	ok = ok && sym.name.linkage != ""
 	var frames []symsrc.Frame
+	origin := symsrc.SymbolOnly
 	if u := f.unitFor(addr); u != nil {
-		frames = u.frames(addr, !ok)
+		frames = u.frames(addr, !ok, false)
+		origin = symsrc.SymbolInUnit
 	}
 	if !ok {
 		return frames
 	}
 	if frames == nil {
 		frames = []symsrc.Frame{{File: string(sym.file)}}
+	} else {
+		origin = symsrc.SymbolAndDebug
 	}
 	outer := &frames[len(frames)-1]
-	outer.Func, outer.Linkage = sym.name.demangled, sym.name.linkage
+	outer.Func, outer.Linkage, outer.Origin = sym.name.demangled, sym.name.linkage, origin
+	return frames
+}
+
+// ShortCode is Code with the functions' short names, all from the debug information.
+func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
+	f.guard(func() {
+		if u := f.unitFor(addr); u != nil {
+			frames = u.frames(addr, true, true)
+		}
+	})
 	return frames
 }
 
@@ -53,8 +67,8 @@ func (f *File) symbolAt(addr uint64) (covering, bool) {
 }
 
 // frames are what the unit's debug information says of an address; the physical function's name only if outerName is
-// set.
-func (u *unit) frames(addr uint64, outerName bool) []symsrc.Frame {
+// set. Short names are not kept: few ask for them.
+func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	first := !u.touched
@@ -78,16 +92,21 @@ func (u *unit) frames(addr uint64, outerName bool) []symsrc.Frame {
 		if located {
 			if frame.File = u.path(uint64(at.file)); frame.File != "" || i > 0 {
 				frame.Line, frame.Column, frame.Approx = int(at.line), int(at.col), at.approx
+				frame.CompDir = u.compDirLength(uint64(at.file), frame.File)
 			}
 		}
 		var n *name
 		if i < len(calls) {
 			c := &fn.tree.calls[calls[i]]
-			if c.name == nil {
+			if c.name == nil && !short {
 				c.name = u.nameOf(c.die)
 			}
-			n = c.name
+			if n = c.name; short {
+				n = u.readName(c.die, true)
+			}
 			at, located = position{file: c.file, line: c.line, col: c.col}, true
+		} else if fn != nil && short {
+			n = u.readName(fn.die, true)
 		} else if fn != nil && outerName {
 			if fn.name == nil {
 				fn.name = u.nameOf(fn.die)

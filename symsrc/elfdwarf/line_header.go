@@ -166,6 +166,27 @@ func (u *unit) path(i uint64) string {
 	return t.paths[i]
 }
 
+// compDirLength is how many bytes at the start of file i's path are the compilation directory. An absolute name has none,
+// nor has one in an absolute directory, unless that is the one of version 5 that stands for the compilation directory.
+func (u *unit) compDirLength(i uint64, path string) int {
+	t := u.lineTableOf()
+	if i >= uint64(len(t.files)) || absolute(t.files[i].name) {
+		return 0
+	}
+	f := &t.files[i]
+	var memory [256]byte
+	relative := memory[:0]
+	if t.version < 5 || f.dir != 0 {
+		if f.dir < uint64(len(t.dirs)) {
+			relative = appendPath(relative, t.dirs[f.dir])
+		}
+		if absolute(relative) {
+			return 0
+		}
+	}
+	return max(0, len(path)-len(appendPath(relative, f.name)))
+}
+
 // maxPath bounds a path's parts; more is damage.
 const maxPath = 1 << 14
 

@@ -62,7 +62,7 @@ func (u *unit) nameOf(die int) *name {
 	if u.names == nil {
 		u.names = make(map[int]*name)
 	}
-	n := u.readName(die)
+	n := u.readName(die, false)
 	u.names[die] = n
 	return n
 }
@@ -71,8 +71,8 @@ func (u *unit) nameOf(die int) *name {
 const maxOrigins = 16
 
 // readName follows the origins and the specifications of an entry, which may lead to other units, to the first linkage
-// name, or else the first name.
-func (u *unit) readName(die int) *name {
+// name, or else the first name. A short name is the first name, whatever the linkage name.
+func (u *unit) readName(die int, short bool) *name {
 	f := u.f
 	var plain []byte
 	var d attributes
@@ -88,7 +88,7 @@ func (u *unit) readName(die int) *name {
 		if a.tag == 0 || u.readEntry(b, p, a.read(), &d) == past {
 			break
 		}
-		if s := u.text(&d, attrLinkageName); len(s) > 0 {
+		if s := u.text(&d, attrLinkageName); len(s) > 0 && !short {
 			return f.names.find(s)
 		}
 		if plain == nil {

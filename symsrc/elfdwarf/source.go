@@ -87,7 +87,11 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 	if ctx.Err() != nil && !files.Usable() {
 		return files, false
 	}
-	m.open(files, key.BuildID)
+	want := key.BuildID
+	if files.Unverified {
+		want = ""
+	}
+	m.open(files, want)
 	s.evict(m)
 	return files, true
 }
@@ -163,11 +167,14 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 	if m.file == nil {
 		return a
 	}
-	if q.Kind == symsrc.Data {
+	switch q.Kind {
+	case symsrc.Data:
 		if frame, ok := m.file.Data(q.Offset); ok {
 			a.Frames = []symsrc.Frame{frame}
 		}
-	} else {
+	case symsrc.ShortCode:
+		a.Frames = m.file.ShortCode(q.Offset)
+	default:
 		a.Frames = m.file.Code(q.Offset)
 	}
 	if fault := m.file.fault.Load(); fault != nil && len(a.Frames) == 0 {
