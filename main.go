@@ -9,18 +9,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
 	"qss-filter/filter"
 	"qss-filter/sgr"
-	"qss-filter/symsrc"
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
 )
@@ -30,10 +27,9 @@ const (
 	exitOK    = 0
 	exitIO    = 1 // an input could not be read, or the output not be written
 	exitUsage = 2 // the command line is wrong, or names a directory that cannot be used
-)
 
-// answerMemo bounds the answers kept in memory; one takes some hundred bytes.
-const answerMemo = 1 << 18
+	exitInterrupted = 128 + 2 // as a shell reports a death by SIGINT
+)
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -56,19 +52,45 @@ func run(args []string) int {
 		complain("%v", err)
 		return exitUsage
 	}
-	f := filter.New(filter.Options{
-		Symbols: symsrc.NewMemo(elfdwarf.NewSource(finder), answerMemo),
-		Style:   c.style, Renumber: c.renumber, Adjust: c.adjust, Explain: c.explain,
-		Palette: c.palette(isTerminal(os.Stdout)),
-		Warn:    func(m string) { complain("%s", m) },
-	})
-	status := c.filter(f)
+	status, err := c.run(elfdwarf.NewSource(finder))
+	if err != nil {
+		complain("%v", err)
+		return exitUsage
+	}
+	return status
+}
+
+// run makes the filter and runs it; an error is one of the command line.
+func (c *config) run(symbols *elfdwarf.Source) (status int, err error) {
+	o := filter.Options{
+		Symbols: symbols, Palette: c.palette(isTerminal(os.Stdout)), Warn: func(m string) { complain("%s", m) },
+		Style: c.style, Renumber: c.renumber, Adjust: c.adjust, Context: c.context, Explain: c.explain,
+	}
+	triggers, err := filter.NewTriggers(c.onDumpfile, o.Warn)
+	if err != nil {
+		return exitUsage, err
+	}
+	if len(c.onDumpfile) > 0 {
+		o.OnDumpfile = func(d filter.Dumpfile) { triggers.Start(context.Background(), d) }
+	}
+	if c.dumpContext != "" {
+		file, err := os.Create(c.dumpContext)
+		if err != nil {
+			return exitUsage, err
+		}
+		defer file.Close()
+		o.DumpContext = file
+	}
+	f := filter.New(o)
+	status = c.filter(f)
+	f.End()
+	triggers.Wait()
 	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
 		if err := f.Summary(os.Stderr); err != nil {
 			status = exitIO
 		}
 	}
-	return status
+	return status, nil
 }
 
 // filter runs the inputs through f one after the other, as cat would: one that cannot be read is told, and the others
@@ -112,7 +134,11 @@ func (c *config) filterOne(f *filter.Filter, name string) error {
 		return fmt.Errorf("read %s: is a directory", name)
 	}
 	if !info.Mode().IsRegular() && !isTerminal(in) {
-		defer drainOnInterrupt()()
+		defer filter.DrainOnInterrupt(func() {
+			if isTerminal(os.Stderr) {
+				complain("the input is still open; Ctrl-C again stops at once")
+			}
+		}, func() { os.Exit(exitInterrupted) })()
 	}
 	if err := f.Run(context.Background(), in, os.Stdout); err != nil {
 		var w *filter.WriteError
@@ -122,39 +148,6 @@ func (c *config) filterOne(f *filter.Filter, name string) error {
 		return err
 	}
 	return nil
-}
-
-// drainOnInterrupt lets the first Ctrl-C pass: it ends the producer at the other end of the pipe, and what that still
-// has to say is worth reading. The second one ends the filter. The function it gives undoes that.
-func drainOnInterrupt() (restore func()) {
-	signals := make(chan os.Signal, 2)
-	done := make(chan struct{})
-	signal.Notify(signals, os.Interrupt)
-	go func() {
-		select {
-		case <-signals:
-		case <-done:
-			return
-		}
-		patience := time.NewTimer(time.Second)
-		defer patience.Stop()
-		for {
-			select {
-			case <-signals:
-				os.Exit(128 + 2)
-			case <-patience.C:
-				if isTerminal(os.Stderr) {
-					complain("the input is still open; Ctrl-C again stops at once")
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(done)
-	}
 }
 
 // palette gives the colours of the filter's own text, nil for none.
@@ -204,8 +197,11 @@ type config struct {
 	style    filter.Style
 	renumber filter.Renumber
 	adjust   filter.Adjust
+	context  filter.Context
 
 	buildIDDirs []string
+	dumpContext string
+	onDumpfile  []string
 }
 
 var errHelp = errors.New("help asked for")
@@ -223,6 +219,9 @@ func parseFlags(args []string) (*config, error) {
 	frames := fs.String("frames", "annotate", "`HOW`: annotate (into the frame), append (below it), replace (in its place)")
 	renumber := fs.String("renumber", "auto", "`WHEN` to count on over inlined functions: auto (not in markup), always, never")
 	adjust := fs.String("adjust", "auto", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)")
+	folding := fs.String("context", "fold", "`HOW` to show the lines that define modules: fold, keep, drop")
+	fs.StringVar(&c.dumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
+	fs.StringArrayVar(&c.onDumpfile, "on-dumpfile", nil, "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3")
 	fs.StringVar(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
 	fs.Lookup("color").NoOptDefVal = "always"
 	fs.BoolVar(&c.explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
@@ -243,6 +242,7 @@ func parseFlags(args []string) (*config, error) {
 		choose(&c.style, "frames", *frames, []string{"annotate", "append", "replace"}),
 		choose(&c.renumber, "renumber", *renumber, []string{"auto", "always", "never"}),
 		choose(&c.adjust, "adjust", *adjust, []string{"auto", "none", "ra"}),
+		choose(&c.context, "context", *folding, []string{"fold", "keep", "drop"}),
 		choose(new(uint8), "color", c.color, []string{"auto", "always", "never"}),
 		choose(new(uint8), "summary", c.summary, []string{"auto", "always", "never"}))
 }

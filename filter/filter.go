@@ -128,6 +128,9 @@ type Filter struct {
 	elems    []element
 	intern   []byte
 	digits   []byte
+	// The text of one answer, before it is kept in one piece.
+	placeText []byte
+	placeEnds []int
 }
 
 // process is what the filter keeps of one process of the log, beside its address space.

@@ -1,14 +1,16 @@
 package filter
 
 import (
+	"bytes"
 	"context"
+	"slices"
 
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
 // memoLimit bounds each of the memo's tables. A full one is emptied: a log repeats its frames within a short time.
-const memoLimit = 1 << 16
+const memoLimit = 1 << 15
 
 // memo remembers modules and answers, with their finished text.
 type memo struct {
@@ -75,20 +77,14 @@ func (f *Filter) module(name []byte, id symsrc.BuildID) *module {
 // ask gives the answer for a module-relative address.
 func (f *Filter) ask(ctx context.Context, m *module, off uint64, kind symsrc.Kind) *answer {
 	q := question{m, off, kind}
-	a := f.memo.answers[q]
-	if a == nil {
-		got := f.opt.Symbols.Frames(ctx, symsrc.Addr{Module: m.Module, Offset: off, Kind: kind})
-		a = &answer{mod: m, off: off, kind: kind, frames: got.Frames}
-		if got.Files != nil {
-			m.files = got.Files
-		}
-		f.finish(a)
-		if len(f.memo.answers) >= memoLimit {
-			clear(f.memo.answers)
-			clear(f.memo.markup)
-		}
-		f.memo.answers[q] = a
+	if a := f.memo.answers[q]; a != nil {
+		return a
 	}
+	a := f.look(ctx, q)
+	if len(f.memo.answers) >= memoLimit {
+		clear(f.memo.answers)
+	}
+	f.memo.answers[q] = a
 	return a
 }
 
@@ -105,12 +101,23 @@ func (f *Filter) askMarkup(ctx context.Context, p *process, addr uint64, kind sy
 	}
 	if ok {
 		m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
-		a = f.ask(ctx, m, at.ModuleAddr(addr), kind)
+		a = f.look(ctx, question{m, at.ModuleAddr(addr), kind})
 	}
 	if len(f.memo.markup) >= memoLimit {
 		clear(f.memo.markup)
 	}
 	f.memo.markup[q] = a
+	return a
+}
+
+// look asks the source and prepares the text of its answer.
+func (f *Filter) look(ctx context.Context, q question) *answer {
+	got := f.opt.Symbols.Frames(ctx, symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind})
+	if got.Files != nil {
+		q.mod.files = got.Files
+	}
+	a := &answer{mod: q.mod, off: q.off, kind: q.kind, frames: got.Frames}
+	f.finish(a)
 	return a
 }
 
@@ -127,18 +134,29 @@ func (a *answer) count() {
 
 // finish prepares the text of an answer. Frames that know nothing are dropped: they would say nothing.
 func (f *Filter) finish(a *answer) {
-	known := a.frames[:0:0]
-	for _, fr := range a.frames {
-		if fr.Func != "" || fr.File != "" {
-			known = append(known, fr)
-		}
+	empty := func(fr symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
+	if slices.ContainsFunc(a.frames, empty) {
+		a.frames = slices.DeleteFunc(slices.Clone(a.frames), empty)
 	}
-	a.frames = known
+	if len(a.frames) == 0 {
+		return
+	}
 	// The memo is for places where the log has no colour of its own.
 	restore := f.colour
 	f.colour = sgr.State{}
-	defer func() { f.colour = restore }()
+	text := f.placeText[:0]
+	ends := f.placeEnds[:0]
 	for i := range a.frames {
-		a.places = append(a.places, f.appendPlace(nil, a, i))
+		text = f.appendPlace(text, a, i)
+		ends = append(ends, len(text))
+	}
+	f.placeText, f.placeEnds = text, ends
+	f.colour = restore
+	kept := bytes.Clone(text)
+	a.places = make([][]byte, len(ends))
+	start := 0
+	for i, end := range ends {
+		a.places[i] = kept[start:end:end]
+		start = end
 	}
 }
