@@ -36,6 +36,7 @@ func contextKind(tag []byte) llvmContext {
 type llvmSpace struct {
 	modules map[uint64]*llvmModule
 	maps    []*llvmMap // by start; none starts twice
+	used    bool       // a module was defined, be it before a reset
 }
 
 type llvmModule struct {
@@ -128,13 +129,15 @@ func (l *llvmStyle) module(ctx context.Context, dst []byte, n *llvmNode) []byte 
 	if !ok {
 		return dst
 	}
-	if l.space.modules[id] != nil {
+	// llvm's table takes the ID of all ones for one of its own as soon as it holds any. (It crashes at a mapping of such a
+	// module; here that is an unknown module.)
+	if l.space.modules[id] != nil || id == ^uint64(0) && l.space.used {
 		l.fail(n.field[0].Start, "duplicate module ID")
 		return dst
 	}
 	name := string(n.field[1].Of(l.text))
 	m := &llvmModule{id: id, name: name, file: l.memo.file(symsrc.Module{Name: name, BuildID: buildID})}
-	l.space.modules[id] = m
+	l.space.modules[id], l.space.used = m, true
 	dst = l.endInfo(dst)
 	dst = l.waiting(ctx, dst)
 	dst = l.beginInfo(dst, m)

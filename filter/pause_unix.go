@@ -27,7 +27,7 @@ func newPauser(in io.Reader) pauser {
 		return newReadAhead(in)
 	}
 	p := &polled{File: file}
-	if conn.Control(func(fd uintptr) { p.fd = int32(fd) }) != nil {
+	if conn.Control(func(fd uintptr) { p.fd = int32(fd); widen(fd) }) != nil {
 		return newReadAhead(in)
 	}
 	return p

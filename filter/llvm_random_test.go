@@ -1,0 +1,260 @@
+package filter
+
+import (
+	"debug/elf"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var (
+	llvmLogs = flag.Int("llvm.logs", 300, "random logs to compare with llvm-symbolizer")
+	llvmSeed = flag.Uint64("llvm.seed", 1, "the first log's seed")
+)
+
+// target is a file of a build-ID tree with addresses of its code and data.
+type target struct {
+	id string
+	at []uint64
+}
+
+// targets lists the files of the trees: good ones with their addresses, and bad ones.
+func targets(t testing.TB, dirs ...string) (all []target) {
+	t.Helper()
+	for _, dir := range dirs {
+		paths, err := filepath.Glob(filepath.Join(dir, ".build-id", "*", "*.debug"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		for _, path := range paths {
+			x := target{id: filepath.Base(filepath.Dir(path)) + strings.TrimSuffix(filepath.Base(path), ".debug")}
+			if file, err := elf.Open(path); err == nil {
+				for _, s := range file.Sections {
+					if s.Flags&elf.SHF_ALLOC == 0 || s.Size == 0 {
+						continue
+					}
+					x.at = append(x.at, s.Addr, s.Addr+s.Size-1, s.Addr+s.Size)
+					for i := uint64(1); i < 40 && s.Flags&elf.SHF_EXECINSTR != 0; i++ {
+						x.at = append(x.at, s.Addr+s.Size*i/40)
+					}
+				}
+				symbols, _ := file.Symbols()
+				for _, s := range symbols {
+					x.at = append(x.at, s.Value, s.Value+1, s.Value+s.Size)
+				}
+				file.Close()
+			}
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// nasty writes random logs.
+type nasty struct {
+	*rand.Rand
+	targets []target
+	b       strings.Builder
+	// bases are where modules were put, with the module's target.
+	bases []placed
+}
+
+type placed struct {
+	start uint64
+	*target
+}
+
+// pick gives one of the texts.
+func (r *nasty) pick(of ...string) string { return of[r.IntN(len(of))] }
+
+// one is true once in n times.
+func (r *nasty) one(n int) bool { return r.IntN(n) == 0 }
+
+func (r *nasty) log(lines int) string {
+	r.b.Reset()
+	r.bases = nil
+	end := r.pick("\n", "\n", "\r\n")
+	for i := range lines {
+		r.line()
+		if r.one(20) {
+			end = r.pick("\n", "\r\n", "\r\r\n", "\n\n")
+		}
+		if i < lines-1 || r.one(2) {
+			r.b.WriteString(end)
+		}
+	}
+	return r.b.String()
+}
+
+// line writes a line: context elements alone as a rule, other elements among text.
+func (r *nasty) line() {
+	switch {
+	case r.one(3):
+		if r.one(8) {
+			r.text()
+		}
+		r.contextElement()
+		if r.one(8) {
+			r.text()
+			r.element()
+		}
+	case r.one(10):
+	default:
+		for range 1 + r.IntN(3) {
+			if r.one(2) {
+				r.text()
+			}
+			r.element()
+		}
+		if r.one(2) {
+			r.text()
+		}
+	}
+}
+
+func (r *nasty) text() {
+	for range 1 + r.IntN(3) {
+		r.b.WriteString(r.pick("text ", "\x1b[1m", "\x1b[31m", "\x1b[34m", "\x1b[0m", "\x1b[37m", "\x1b[m", "\x1b[1;31m", "\x1b[38m",
+			"\x1b[2m", "\x1b[01m", "\x1b[3", "\x1b", "\x1b\x1b[32m", "{{{", "}}}", "{{{}}}", "{{{:x}}}", "{{", "}", "{", "\r", "\x00", "\xff\xfe",
+			"\t", ":", "#0 0x1234 (a+0x10)", "<<<bt:0:0x1000>>>", "ünï", "[[[reset]]]"))
+	}
+}
+
+// contextElement writes a reset, or a module with its mappings, good as a rule.
+func (r *nasty) contextElement() {
+	if r.one(8) {
+		r.b.WriteString(r.pick("{{{reset}}}", "{{{reset}}}", "{{{reset:}}}", "{{{reset:begin}}}", "{{{reset:a:b}}}"))
+		return
+	}
+	if r.one(2) {
+		r.module()
+		return
+	}
+	r.mmap()
+}
+
+func (r *nasty) moduleID() string {
+	n := r.IntN(6)
+	return r.pick(fmt.Sprint(n), fmt.Sprint(n), fmt.Sprint(n), fmt.Sprint(n), fmt.Sprintf("%#x", n), fmt.Sprintf("0X%x", n), fmt.Sprintf("%#o", n),
+		fmt.Sprintf("0b%b", n), fmt.Sprintf("0o%o", n), fmt.Sprintf("00%d", n), "18446744073709551615", "18446744073709551616", "0xffffffffffffffff",
+		"0xfffffffffffffffe", "08", "-1", "+1", " 1", "", "1 ", "0x", "0b", "0B11", "0O7", "a", "0xg", "099999999999999999999", "0x00000000000000000001")
+}
+
+func (r *nasty) module() {
+	id := r.pick("ab", "abc", "A", "", "0x11", "zz", "11", "0011223344556677889900112233445566778899", "AbCdEf")
+	if !r.one(4) {
+		id = r.targets[r.IntN(len(r.targets))].id
+		if r.one(5) {
+			id = strings.ToUpper(id)
+		}
+	}
+	fmt.Fprintf(&r.b, "{{{module:%s:%s:%s:%s%s}}}", r.moduleID(), r.pick("a.so", "/lib/b c.so", "", "x\"y", "a:b", "c\x00d", "}", "{{{", "\x1b[31mred"),
+		r.pick("elf", "elf", "elf", "elf", "elf", "elf", "elf", "ELF", "", "macho"), id, r.extra())
+}
+
+func (r *nasty) mmap() {
+	start := uint64(r.IntN(8)) << 20
+	if r.one(8) {
+		start = ^uint64(0) - 0xfff
+	}
+	if r.one(8) {
+		start += uint64(r.IntN(3)) << 12
+	}
+	r.bases = append(r.bases, placed{start, &r.targets[r.IntN(len(r.targets))]})
+	id := r.moduleID()
+	for id == "18446744073709551615" || id == "0xffffffffffffffff" { // here llvm crashes
+		id = r.moduleID()
+	}
+	fmt.Fprintf(&r.b, "{{{mmap:%s:%s:%s:%s:%s:%s%s}}}", r.address(start),
+		r.pick("0x100000", "0x100000", "0x100000", "0x1000", "4096", "0", "0x0", "0xffffffffffffffff", "1", "x", "", "0x1001", "010000"),
+		r.pick("load", "load", "load", "load", "load", "load", "load", "Load", ""), id,
+		r.pick("r", "rx", "rw", "rwx", "RX", "rX", "w", "x", "wr", "", "rwxp", "r-x", "rr"), r.address(uint64(r.IntN(2))<<12*uint64(r.IntN(2))), r.extra())
+}
+
+func (r *nasty) extra() string {
+	if r.one(10) {
+		return r.pick(":", ":x", ":a:b:c:d", "::")
+	}
+	return ""
+}
+
+func (r *nasty) address(a uint64) string {
+	if r.one(30) {
+		return r.pick("0", "000", "0x", "0X10", "10", "", " 0x1", "0x1 ", "0x10000000000000000", "0x00000000000000000000001000", "0xg", "0x-1", "xyz")
+	}
+	return r.pick(fmt.Sprintf("%#x", a), fmt.Sprintf("0x%016x", a), fmt.Sprintf("0x%X", a))
+}
+
+// resolvable gives an address in one of the mappings, as a rule one of code.
+func (r *nasty) resolvable() string {
+	if len(r.bases) == 0 || r.one(10) {
+		return r.address(r.Uint64() >> r.IntN(64))
+	}
+	p := r.bases[r.IntN(len(r.bases))]
+	a := p.start
+	x := p.target
+	if r.one(2) {
+		x = &r.targets[r.IntN(len(r.targets))]
+	}
+	if len(x.at) > 0 {
+		a += x.at[r.IntN(len(x.at))]
+	}
+	return r.address(a)
+}
+
+func (r *nasty) element() {
+	switch r.IntN(12) {
+	case 0, 1, 2, 3:
+		fmt.Fprintf(&r.b, "{{{bt:%s:%s%s%s}}}", r.pick("0", "1", "7", "12", "007", "123456", "18446744073709551615", "0x1", "", "-1"), r.resolvable(),
+			r.pick("", "", ":pc", ":ra", ":xx", ":"), r.extra())
+	case 4, 5, 6:
+		fmt.Fprintf(&r.b, "{{{pc:%s%s%s}}}", r.resolvable(), r.pick("", "", ":pc", ":ra", ":sp 0x1"), r.extra())
+	case 7, 8:
+		fmt.Fprintf(&r.b, "{{{data:%s%s}}}", r.resolvable(), r.extra())
+	case 9:
+		fmt.Fprintf(&r.b, "{{{symbol:%s%s}}}", r.pick("_Z1fv", "_ZN2ns1CC1Ei", "main", "1C", "", "_Z1fv.cold", "_Z1fv@@V1", "._Z1fv", "__Z1fv", "____Z1fv_block_invoke",
+			"_RNvC1a1b", "_ZN4core3fmt5Write9write_str17h0123456789abcdefE", "_ZN5alloc4sync16Arc$LT$T$C$A$GT$9drop_slow17h16ebd8cc52d77260E",
+			"_Z3fo\x00ov", "_Z", "_", "_Z1", "a{{{symbol", "f\x1b[31m", "_Z1fIiEvT_", "_ZTV1A", "_Z1f\xff"), r.extra())
+	case 10:
+		r.b.WriteString(r.pick("{{{symbol}}}", "{{{pc}}}", "{{{bt}}}", "{{{bt:0}}}", "{{{data}}}", "{{{data:}}}", "{{{mmap}}}", "{{{module:1:a}}}", "{{{module:1:a:elf}}}",
+			"{{{mmap:0x1:1:load}}}", "{{{reset", "{{{hexdict:RIP:0x1}}}", "{{{dumpfile:a:b}}}", "{{{hexdict:", "{{{future}}}", "{{{Bt:0:0x1}}}",
+			"{{{b t}}}", "{{{1}}}", "{{{\x1b[31m}}}", "{{{{symbol:x}}}}", "{{{bt:0:0x1000}}", "{{{\x00}}}", "{{{pc:0x1}}}", "{{{symbol:a:b}}}"))
+	case 11:
+		r.contextElement()
+	}
+}
+
+// TestLLVMRandom compares random logs with the peer. The seed in a failure repeats it: go test ./filter -run LLVMRandom
+// -llvm.seed=N -llvm.logs=1
+func TestLLVMRandom(t *testing.T) {
+	needPeer(t)
+	dirs := []string{logTree(t), sampleTree}
+	all := targets(t, dirs...)
+	runs := []llvmRun{plainRun, colourRun,
+		{[]string{"--color=never", "--no-demangle", "--basenames"}, LLVMOptions{NoDemangle: true, Basenames: true}},
+		{[]string{"--color=never", "--functions=short"}, LLVMOptions{Functions: ShortNames}},
+		{[]string{"--color=never", "--functions=none", "--relativenames"}, LLVMOptions{Functions: NoNames, RelativeNames: true}},
+	}
+	bad := 0
+	for i := range uint64(*llvmLogs) {
+		seed := *llvmSeed + i
+		r := nasty{Rand: rand.New(rand.NewPCG(seed, 0)), targets: all}
+		log := r.log(40 + r.IntN(300))
+		way := runs[max(0, r.IntN(10)-5)]
+		if !samePeer(t, treeSource(dirs...), way, dirs, log) {
+			t.Errorf("seed %d", seed)
+			if bad++; bad == 1 && *llvmLogs == 1 {
+				path := filepath.Join(os.TempDir(), "llvm-random.log")
+				_ = os.WriteFile(path, []byte(log), 0o666)
+				t.Log("the log is in ", path)
+			}
+			if bad >= 5 {
+				t.Fatal("and so on")
+			}
+		}
+	}
+}
