@@ -52,7 +52,6 @@ func byPeer(t testing.TB, r llvmRun, dirs []string, log string) (out, messages s
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(log), &stdout, &stderr
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LLVM_SYMBOLIZER_OPTS=")
 	if err := cmd.Run(); err != nil {
-		os.WriteFile("/tmp/llvmw/crash.log", []byte(log), 0o666)
 		t.Fatalf("%s: %v\n%s", peer, err, cutAt(stderr.String()))
 	}
 	return stdout.String(), stderr.String()
@@ -96,7 +95,7 @@ func cutAt(s string) string { return s[:min(len(s), 400)] }
 
 // treeSource answers from build-ID trees, as llvm does.
 func treeSource(dirs ...string) symsrc.Source {
-	return elfdwarf.NewSource(&locate.Trees{Dirs: dirs})
+	return elfdwarf.NewLLVMSource(&locate.Trees{Dirs: dirs})
 }
 
 const sampleTree = "../testdata/rootfs/usr/lib/debug"

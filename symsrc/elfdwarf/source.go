@@ -24,6 +24,7 @@ const (
 // Source answers from ELF files on disk. It remembers the modules that it was asked for and keeps their files open.
 type Source struct {
 	finder Finder
+	asLLVM bool
 	clock  atomic.Int64 // counts questions, to know which module was used last
 
 	mu      sync.Mutex
@@ -33,6 +34,14 @@ type Source struct {
 // NewSource answers from the files that the finder finds.
 func NewSource(f Finder) *Source {
 	return &Source{finder: f, modules: make(map[symsrc.Module]*module)}
+}
+
+// NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
+// the next symbol, and the last one all that is beyond the program.
+func NewLLVMSource(f Finder) *Source {
+	s := NewSource(f)
+	s.asLLVM = true
+	return s
 }
 
 // Frames answers one question. Where the file cannot be read the answer's Files tell why.
@@ -92,6 +101,13 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 		want = ""
 	}
 	m.open(files, want)
+	for _, f := range m.opened {
+		for _, t := range [...]*symbolTable{f.symtab, f.dynsym} {
+			if t != nil {
+				t.endless = s.asLLVM
+			}
+		}
+	}
 	s.evict(m)
 	return files, true
 }

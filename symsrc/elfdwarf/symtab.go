@@ -16,6 +16,7 @@ type symbolTable struct {
 	raw, names, xindex []byte // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
 	allocated          []bool // the sections that are in memory at run time
 	end                uint64 // of those sections
+	endless            bool   // a last symbol without a size goes on beyond that
 
 	touched atomic.Bool
 	once    sync.Once
@@ -252,7 +253,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 // covers tells whether a symbol at or below the address reaches it.
 func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
-		return addr < t.end
+		return addr < t.end || t.endless
 	}
 	return addr-s.addr < s.size
 }
