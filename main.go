@@ -3,12 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -46,13 +48,7 @@ func run(args []string) int {
 		fmt.Println("qss-filter", version())
 		return exitOK
 	}
-	finder, err := locate.New(locate.Options{Objects: c.objects, Symbols: c.symbols, BuildIDDirs: c.buildIDDirs,
-		Rootfs: c.rootfs, OnProblem: func(m string) { complain("%s", m) }})
-	if err != nil {
-		complain("%v", err)
-		return exitUsage
-	}
-	status, err := c.run(elfdwarf.NewSource(finder))
+	status, err := c.run()
 	if err != nil {
 		complain("%v", err)
 		return exitUsage
@@ -60,11 +56,31 @@ func run(args []string) int {
 	return status
 }
 
+// source says where symbols are from.
+func (c *config) source() (*elfdwarf.Source, error) {
+	o := locate.Options{Objects: c.objects, Symbols: c.symbols, BuildIDDirs: c.buildIDDirs, Rootfs: c.rootfs,
+		OnProblem: func(m string) { complain("%s", m) }}
+	if c.asLLVM {
+		trees, err := locate.NewTrees(o)
+		return elfdwarf.NewLLVMSource(trees), err
+	}
+	finder, err := locate.New(o)
+	return elfdwarf.NewSource(finder), err
+}
+
 // run makes the filter and runs it; an error is one of the command line.
-func (c *config) run(symbols *elfdwarf.Source) (status int, err error) {
+func (c *config) run() (status int, err error) {
+	symbols, err := c.source()
+	if err != nil {
+		return exitUsage, err
+	}
 	o := filter.Options{
-		Symbols: symbols, Palette: c.palette(isTerminal(os.Stdout)), Warn: func(m string) { complain("%s", m) },
+		Symbols: symbols, Palette: c.palette(), Warn: func(m string) { complain("%s", m) },
 		Style: c.style, Renumber: c.renumber, Adjust: c.adjust, Context: c.context, Explain: c.explain,
+	}
+	if c.asLLVM {
+		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
+		o.LLVM = &c.llvm
 	}
 	triggers, err := filter.NewTriggers(c.onDumpfile, o.Warn)
 	if err != nil {
@@ -93,73 +109,46 @@ func (c *config) run(symbols *elfdwarf.Source) (status int, err error) {
 	return status, nil
 }
 
-// filter runs the inputs through f one after the other, as cat would: one that cannot be read is told, and the others
-// go on; a failed write ends all.
-func (c *config) filter(f *filter.Filter) int {
-	status := exitOK
-	for _, name := range c.inputs {
-		err := c.filterOne(f, name)
-		var w *filter.WriteError
-		switch {
-		case errors.As(err, &w):
-			var p *fs.PathError
-			if errors.As(err, &p) { // its path is /dev/stdout, whatever that is
-				w.Err = p.Err
-			}
-			complain("write standard output: %v", w.Err)
-			return exitIO
-		case err != nil:
-			complain("%v", err)
-			status = exitIO
+// filter runs the inputs through f.
+func (c *config) filter(f *filter.Filter) (status int) {
+	err := f.RunInputs(context.Background(), filter.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
+		complain("%v", err)
+		status = exitIO
+	}}, os.Stdout)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) { // its path is /dev/stdout, whatever that is
+			err = &filter.WriteError{Err: p.Err}
 		}
+		complain("write standard output: %v", errors.Unwrap(err))
+		return exitIO
 	}
 	return status
 }
 
-func (c *config) filterOne(f *filter.Filter, name string) error {
-	in := os.Stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return err
+func drain(in *os.File) (restore func()) {
+	if isTerminal(in) {
+		return func() {}
+	}
+	return filter.DrainOnInterrupt(func() {
+		if isTerminal(os.Stderr) {
+			complain("the input is still open; Ctrl-C again stops at once")
 		}
-		defer file.Close()
-		in = file
-	}
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		return fmt.Errorf("read %s: is a directory", name)
-	}
-	if !info.Mode().IsRegular() && !isTerminal(in) {
-		defer filter.DrainOnInterrupt(func() {
-			if isTerminal(os.Stderr) {
-				complain("the input is still open; Ctrl-C again stops at once")
-			}
-		}, func() { os.Exit(exitInterrupted) })()
-	}
-	if err := f.Run(context.Background(), in, os.Stdout); err != nil {
-		var w *filter.WriteError
-		if name != "-" && !errors.As(err, &w) {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return err
-	}
-	return nil
+	}, func() { os.Exit(exitInterrupted) })
 }
 
 // palette gives the colours of the filter's own text, nil for none.
-func (c *config) palette(terminal bool) *sgr.Palette {
-	force := os.Getenv("FORCE_COLOR")
-	if force == "" {
-		force = os.Getenv("CLICOLOR_FORCE")
-	}
-	if !sgr.Enabled(c.color, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), terminal) {
+func (c *config) palette() *sgr.Palette {
+	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
+	if !sgr.Enabled(c.color, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(os.Stdout)) {
 		return nil
 	}
 	return sgr.NewPalette(true)
+}
+
+// llvmColor tells whether llvm would write colours to out. It knows no variable but TERM.
+func llvmColor(out *os.File, mode string) bool {
+	return mode == "always" || mode == "auto" && sgr.Enabled(mode, "", "", cmp.Or(os.Getenv("TERM"), "dumb"), isTerminal(out))
 }
 
 func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
@@ -175,11 +164,7 @@ func version() string {
 	if !ok {
 		return "unknown"
 	}
-	v := info.Main.Version
-	if v == "" {
-		v = "(devel)"
-	}
-	return v + " " + info.GoVersion
+	return cmp.Or(info.Main.Version, "(devel)") + " " + info.GoVersion
 }
 
 // config is what the command line says.
@@ -198,6 +183,8 @@ type config struct {
 	renumber filter.Renumber
 	adjust   filter.Adjust
 	context  filter.Context
+	asLLVM   bool
+	llvm     filter.LLVMOptions
 
 	buildIDDirs []string
 	dumpContext string
@@ -213,7 +200,11 @@ func parseFlags(args []string) (*config, error) {
 	fs.SortFlags = false
 	fs.Usage = func() {}
 	fs.StringArrayVar(&c.symbols, "symbols", nil, "`DIR`: any tree with unstripped files, searched by build ID")
-	fs.StringArrayVar(&c.buildIDDirs, "build-id-dir", nil, "`DIR` with xx/yyyy.debug files, as in /usr/lib/debug/.build-id")
+	buildIDDir := func(dir string) error {
+		c.buildIDDirs = append(c.buildIDDirs, dir)
+		return nil
+	}
+	fs.Func("build-id-dir", "`DIR` with xx/yyyy.debug files, as in /usr/lib/debug/.build-id", buildIDDir)
 	fs.StringArrayVar(&c.rootfs, "rootfs", nil, "`DIR`: root of the file system that the log's paths lie in (default /)")
 	fs.StringArrayVar(&c.objects, "obj", nil, "`FILE`: one unstripped file")
 	frames := fs.String("frames", "annotate", "`HOW`: annotate (into the frame), append (below it), replace (in its place)")
@@ -226,19 +217,40 @@ func parseFlags(args []string) (*config, error) {
 	fs.Lookup("color").NoOptDefVal = "always"
 	fs.BoolVar(&c.explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
 	fs.StringVar(&c.summary, "summary", "auto", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never")
+	style := fs.String("style", "default", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte")
+	fs.BoolVar(&c.asLLVM, "filter-markup", false, "same as --style=llvm; the flags from here on to --dwp belong to it")
+	fs.Func("debug-file-directory", "`DIR`: same as --build-id-dir, in that style /usr/lib/debug if not given", buildIDDir)
+	for _, f := range c.llvm.Flags() {
+		fs.BoolFunc(f.Name, f.Usage, f.Set)
+	}
+	fs.Func("dwp", "`FILE` of split DWARF: an error, that is not read yet", func(string) error {
+		return errors.New("split DWARF is not read yet")
+	})
 	help := fs.BoolP("help", "h", false, "this help in short")
 	fs.BoolVar(&c.helpAll, "help-all", false, "every flag")
 	fs.BoolVar(&c.version, "version", false, "print the version")
+	named := strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer")
+	if named {
+		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
+	}
 	if err := fs.Parse(args); err != nil {
 		return c, err
 	}
 	if *help || c.helpAll {
 		return c, errHelp
 	}
-	if c.inputs = fs.Args(); len(c.inputs) == 0 {
+	if named && !c.asLLVM {
+		return c, errors.New("in place of llvm-symbolizer only --filter-markup is supported")
+	}
+	c.asLLVM = c.asLLVM || *style == "llvm"
+	if c.asLLVM && !slices.Contains([]string{"auto", "always"}, c.color) {
+		c.color = "never" // as llvm takes it
+	}
+	if c.inputs = fs.Args(); len(c.inputs) == 0 || named { // addresses, that llvm ignores
 		c.inputs = []string{"-"}
 	}
 	return c, errors.Join(
+		choose(new(uint8), "style", *style, []string{"default", "llvm"}),
 		choose(&c.style, "frames", *frames, []string{"annotate", "append", "replace"}),
 		choose(&c.renumber, "renumber", *renumber, []string{"auto", "always", "never"}),
 		choose(&c.adjust, "adjust", *adjust, []string{"auto", "none", "ra"}),
@@ -273,6 +285,7 @@ Output:
   --color=auto|always|never           colour of what is added
   --explain                           why a frame has no name, at the frame
   --summary=auto|always|never         which modules have no symbols, at the end
+  --style=llvm                        the output of llvm-symbolizer --filter-markup
   --help-all, --version
 `
 

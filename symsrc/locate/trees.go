@@ -18,6 +18,20 @@ type Trees struct {
 	Other *Locator
 }
 
+// NewTrees takes the directories of Options.BuildIDDirs, or llvm's own where there are none. Symbols and Rootfs are asked
+// where they are given; Objects have no effect, as in llvm.
+func NewTrees(o Options) (t *Trees, err error) {
+	t = &Trees{Dirs: o.BuildIDDirs}
+	if len(t.Dirs) == 0 {
+		t.Dirs = []string{"/usr/lib/debug"}
+	}
+	if len(o.Symbols)+len(o.Rootfs) > 0 {
+		o.Objects, o.BuildIDDirs = nil, nil
+		t.Other, err = New(o)
+	}
+	return t, err
+}
+
 // Find looks for the file of m. The context only matters to Other.
 func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	path := t.path(m.BuildID)

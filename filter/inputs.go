@@ -1,0 +1,60 @@
+package filter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Inputs are files to be read one after the other, as cat does.
+type Inputs struct {
+	// Names are paths; "-" is standard input.
+	Names []string
+	// Problem is told of an input that cannot be read; the others go on.
+	Problem func(error)
+	// Drain is called while an input is read that is a pipe or a device; what it returns, when that is done.
+	Drain func(in *os.File) (restore func())
+}
+
+// RunInputs runs the inputs through the filter. Its error is a *WriteError, that ends all.
+func (f *Filter) RunInputs(ctx context.Context, in Inputs, out io.Writer) error {
+	for _, name := range in.Names {
+		err := f.runInput(ctx, name, in.Drain, out)
+		var w *WriteError
+		if errors.As(err, &w) {
+			return w
+		}
+		if err != nil {
+			in.Problem(err)
+		}
+	}
+	return nil
+}
+
+func (f *Filter) runInput(ctx context.Context, name string, drain func(*os.File) func(), out io.Writer) error {
+	in := os.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("read %s: is a directory", name)
+	}
+	if !info.Mode().IsRegular() {
+		defer drain(in)()
+	}
+	if err = f.Run(ctx, in, out); err != nil && name != "-" {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return err
+}
