@@ -206,7 +206,11 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.files, m.loaded = files, true
 	m.checked.Store(time.Now().UnixNano())
 	debug := m.openOne(files.Debug, files.DebugStatus, want)
-	exe := m.openOne(files.Elf, files.ElfStatus, want)
+	var exe *File
+	// A debug file of the wanted build that has everything makes the executable superfluous, and a cold look-up faster.
+	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
+		exe = m.openOne(files.Elf, files.ElfStatus, want)
+	}
 	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id {
 		m.fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
 		m.opened[0].Close()
