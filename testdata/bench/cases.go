@@ -11,11 +11,14 @@ import (
 	"strings"
 )
 
-const (
-	debugDir = "/usr/lib/debug"
-	llvm     = "llvm-symbolizer-22 --filter-markup --no-debuginfod --debug-file-directory=" + debugDir
-	ours     = "qss-filter --build-id-dir " + debugDir
-)
+const debugDir = "/usr/lib/debug"
+
+// llvm and ours are the two filters with the same directory of debug files.
+func llvm(dir string) string {
+	return "llvm-symbolizer-22 --filter-markup --no-debuginfod --debug-file-directory=" + dir
+}
+
+func ours(dir string) string { return "qss-filter --build-id-dir " + dir }
 
 // oneCase is a log and the commands that read it.
 type oneCase struct {
@@ -25,44 +28,59 @@ type oneCase struct {
 }
 
 var cases = []oneCase{
-	{"pass", "plain text through a pipe", func(path string, lib *libc) error { return writeLog(path, lib, 0, nil) },
-		func(log string, _ *libc) []command {
-			return []command{piped("qss-filter", ours, log), piped("cat", "cat", log), piped("llvm-symbolizer-22", llvm, log)}
-		}},
+	{"pass", "plain text through a pipe", func(path string, lib *libc) error { return writeLog(path, lib, 0, nil) }, throughPipe},
 	{"markup", "30 % bt frames of libc, 2,000 distinct", func(path string, lib *libc) error {
 		return writeLog(path, lib, 30, markupFrames(lib.sample(2000)))
-	}, func(log string, _ *libc) []command {
-		return []command{piped("qss-filter", ours, log), piped("cat", "cat", log), piped("llvm-symbolizer-22", llvm, log)}
-	}},
+	}, throughPipe},
 	{"frames", "30 % `#N addr (elf+off) (BuildId: id)` frames of libc, 2,000 distinct", func(path string, lib *libc) error {
 		return writeLog(path, lib, 30, pairFrames(lib, lib.sample(2000)))
-	}, func(log string, _ *libc) []command {
-		return []command{piped("qss-filter", ours, log), piped("cat", "cat", log)}
-	}},
+	}, func(log string, lib *libc) []command { return throughPipe(log, lib)[:2] }},
 	{"cold", "one address of libc, a new process", coldLog(1), func(log string, lib *libc) []command {
-		return []command{
-			{"qss-filter", ours + " <" + log + " >/dev/null"},
-			{"llvm-symbolizer-22", llvm + " <" + log + " >/dev/null"},
-			{"eu-addr2line", fmt.Sprintf("eu-addr2line -i -f -C -e %s 0x%x >/dev/null", lib.debug, lib.sample(1)[0])},
-			{"addr2line", fmt.Sprintf("addr2line -i -f -C -e %s 0x%x >/dev/null", lib.debug, lib.sample(1)[0])},
-		}
+		return append(bothOn(log, lib.plainDir), lookUps(lib.plain, lib.sample(1)[0])...)
 	}},
-	{"thousand", "1,000 random addresses of libc, a new process", coldLog(1000), bothOn},
-	{"many", "100,000 random addresses of libc", coldLog(100000), bothOn},
-	{"start", "no input: start-up alone", coldLog(0), bothOn},
+	{"cold-zlib", "the same, with the debug file's sections compressed as Debian ships them", coldLog(1), func(log string, lib *libc) []command {
+		return append(bothOn(log, debugDir), lookUps(lib.debug, lib.sample(1)[0])...)
+	}},
+	{"thousand", "1,000 random addresses of libc, a new process", coldLog(1000), func(log string, lib *libc) []command {
+		return bothOn(log, lib.plainDir)
+	}},
+	{"many", "100,000 random addresses of libc", coldLog(100000), func(log string, lib *libc) []command {
+		return bothOn(log, lib.plainDir)
+	}},
+	{"start", "no input: start-up alone", coldLog(0), func(log string, lib *libc) []command { return bothOn(log, lib.plainDir) }},
 }
 
-func bothOn(log string, _ *libc) []command {
-	return []command{{"qss-filter", ours + " <" + log + " >/dev/null"}, {"llvm-symbolizer-22", llvm + " <" + log + " >/dev/null"}}
+// throughPipe reads a log through a pipe.
+func throughPipe(log string, lib *libc) []command {
+	return []command{
+		{name: "qss-filter", pipeline: "cat " + log + " | " + ours(lib.plainDir) + " >/dev/null"},
+		{name: "cat", pipeline: "cat " + log + " | cat >/dev/null"},
+		{name: "llvm-symbolizer-22", pipeline: "cat " + log + " | " + llvm(lib.plainDir) + " >/dev/null"},
+	}
 }
 
-func piped(name, line, log string) command {
-	return command{name, "cat " + log + " | " + line + " >/dev/null"}
+// bothOn reads a log from a file, with the debug files below dir.
+func bothOn(log, dir string) []command {
+	return []command{
+		{name: "qss-filter", argv: strings.Fields(ours(dir)), input: log},
+		{name: "llvm-symbolizer-22", argv: strings.Fields(llvm(dir)), input: log},
+	}
+}
+
+// lookUps are the tools that take an address on the command line.
+func lookUps(file string, addr uint64) []command {
+	var list []command
+	for _, tool := range []string{"eu-addr2line", "addr2line"} {
+		list = append(list, command{name: tool, argv: []string{tool, "-i", "-f", "-C", "-e", file, fmt.Sprintf("%#x", addr)}})
+	}
+	return list
 }
 
 // libc is the machine's C library with its debug file.
 type libc struct {
-	debug     string
+	debug     string // as shipped
+	plain     string // its copy with plain sections, below plainDir
+	plainDir  string
 	id        string
 	low, high uint64 // .text
 }
@@ -93,6 +111,19 @@ func findLibc() (*libc, error) {
 	return l, nil
 }
 
+// unpack makes the copy with plain sections below dir.
+func (l *libc) unpack(dir string) error {
+	l.plainDir = dir
+	l.plain = filepath.Join(dir, ".build-id", l.id[:2], l.id[2:]+".debug")
+	if err := os.MkdirAll(filepath.Dir(l.plain), 0o755); err != nil {
+		return err
+	}
+	if err := shell("objcopy --decompress-debug-sections " + l.debug + " " + l.plain); err != nil {
+		return fmt.Errorf("objcopy (Debian: binutils): %w", err)
+	}
+	return nil
+}
+
 // sample gives n addresses of .text, the same ones in every run.
 func (l *libc) sample(n int) []uint64 {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -106,7 +137,7 @@ func (l *libc) sample(n int) []uint64 {
 const loadBase = 0x7f0000000000
 
 func (l *libc) context() string {
-	return fmt.Sprintf("{{{reset}}}\n{{{module:0:libc.so.6:elf:%s}}}\n{{{mmap:%#x:%#x:load:0:rx:0x0}}}\n", l.id, loadBase, l.high)
+	return fmt.Sprintf("{{{reset}}}\n{{{module:0:/lib/x86_64-linux-gnu/libc.so.6:elf:%s}}}\n{{{mmap:%#x:%#x:load:0:rx:0x0}}}\n", l.id, loadBase, l.high)
 }
 
 func markupFrames(addrs []uint64) []string {

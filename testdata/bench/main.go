@@ -35,7 +35,7 @@ func main() {
 
 func run(wanted []string) error {
 	if *install {
-		if err := shell("apt-get update -q && apt-get install -y -q llvm-22 elfutils libc6-dbg"); err != nil {
+		if err := shell("apt-get update -q && apt-get install -y -q binutils llvm-22 elfutils libc6-dbg"); err != nil {
 			return fmt.Errorf("install the peers: %w", err)
 		}
 	}
@@ -44,12 +44,15 @@ func run(wanted []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := shell("go build -o " + filepath.Join(dir, "qss-filter") + " ."); err != nil {
+	if err := shell("CGO_ENABLED=0 go build -o " + filepath.Join(dir, "qss-filter") + " ."); err != nil {
 		return fmt.Errorf("build (run this from the top of the repository): %w", err)
 	}
 	os.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	lib, err := findLibc()
 	if err != nil {
+		return err
+	}
+	if err := lib.unpack(filepath.Join(dir, "plain")); err != nil {
 		return err
 	}
 	for _, c := range cases {
@@ -69,9 +72,28 @@ func run(wanted []string) error {
 	return nil
 }
 
-// command is one row of a comparison: a shell command line.
+// command is one row of a comparison: a pipeline for the shell, or one process with a file as its input, so that the
+// start of a shell is not measured with it.
 type command struct {
-	name, line string
+	name, pipeline string
+	argv           []string
+	input          string
+}
+
+// process gives the command ready to run.
+func (c command) process() (*exec.Cmd, error) {
+	if c.argv == nil {
+		return exec.Command("/bin/sh", "-c", c.pipeline), nil
+	}
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	if c.input != "" {
+		file, err := os.Open(c.input)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Stdin = file
+	}
+	return cmd, nil
 }
 
 // compare runs the commands in turn, A B C A B C …, after a warm-up of each.
@@ -88,9 +110,9 @@ func compare(commands []command) error {
 	peak := make([]int64, len(commands))
 	for k := range *runs + 1 {
 		for i, c := range commands {
-			took, rss, err := once(c.line)
+			took, rss, err := once(c)
 			if err != nil {
-				return fmt.Errorf("%s: %w", c.line, err)
+				return fmt.Errorf("%s: %w", c.name, err)
 			}
 			if k > 0 {
 				times[i] = append(times[i], took.Seconds()*1000)
@@ -111,9 +133,15 @@ func compare(commands []command) error {
 	return nil
 }
 
-// once runs a command line; rss is the largest resident set of any of its processes, in KiB.
-func once(line string) (took time.Duration, rss int64, err error) {
-	cmd := exec.Command("/bin/sh", "-c", line)
+// once runs a command; rss is the largest resident set of any of its processes, in KiB.
+func once(c command) (took time.Duration, rss int64, err error) {
+	cmd, err := c.process()
+	if err != nil {
+		return 0, 0, err
+	}
+	if file, ok := cmd.Stdin.(*os.File); ok {
+		defer file.Close()
+	}
 	cmd.Stderr = os.Stderr
 	begin := time.Now()
 	if err := cmd.Run(); err != nil {
