@@ -101,8 +101,12 @@ func (f *Files) Usable() bool {
 	return f.ElfStatus.usable() && f.Elf != "" || f.DebugStatus.usable() && f.Debug != ""
 }
 
-// Reason is the status that best explains why a module's frames have no name.
+// Reason is the status that best explains why a module's frames have no name: that of a debug file that was found and is
+// of no use says more than that there is no runtime object beside it.
 func (f *Files) Reason() Status {
+	if f.ElfStatus == NotFound && !f.DebugStatus.usable() {
+		return f.DebugStatus
+	}
 	if !f.ElfStatus.usable() {
 		return f.ElfStatus
 	}
