@@ -13,7 +13,7 @@ func (l *llvmStyle) symbol(dst []byte, n *llvmNode) []byte {
 	if !l.fieldsExactly(n, 1) {
 		return dst
 	}
-	name := symsrc.DemangleLLVM(string(n.field[0].Of(l.text)))
+	name := symsrc.DemangleLLVM(string(n.field[0].Of(l.text)), true)
 	return l.sgr.restore(append(l.sgr.highlight(dst), name...))
 }
 

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -12,24 +13,24 @@ const invalid = "<invalid>"
 
 // llvmMemo remembers files and answers.
 type llvmMemo struct {
-	files   map[symsrc.Module]*llvmFile
+	files   map[symsrc.BuildID]*llvmFile
 	answers map[llvmQuestion]*llvmAnswer
 }
 
 func (m *llvmMemo) init() {
-	m.files = map[symsrc.Module]*llvmFile{}
+	m.files = map[symsrc.BuildID]*llvmFile{}
 	m.answers = map[llvmQuestion]*llvmAnswer{}
 }
 
-// file gives what is remembered of a module's file.
-func (m *llvmMemo) file(key symsrc.Module) *llvmFile {
-	f := m.files[key]
+// file gives what is remembered of a module's file. The build ID alone is its identity.
+func (m *llvmMemo) file(mod symsrc.Module) *llvmFile {
+	f := m.files[mod.BuildID]
 	if f == nil {
 		if len(m.files) >= memoLimit {
 			m.init()
 		}
-		f = &llvmFile{module: key}
-		m.files[key] = f
+		f = &llvmFile{module: mod}
+		m.files[mod.BuildID] = f
 	}
 	return f
 }
@@ -38,7 +39,7 @@ func (m *llvmMemo) file(key symsrc.Module) *llvmFile {
 type llvmFile struct {
 	module symsrc.Module
 	status symsrc.Status
-	note   string
+	detail string // of the damage, in llvm's words
 	told   bool
 }
 
@@ -60,7 +61,7 @@ func (f *llvmFile) failure() string {
 	case symsrc.ReadError:
 		return "Is a directory"
 	}
-	return "The file was not recognized as a valid object file"
+	return cmp.Or(f.detail, "The file was not recognized as a valid object file")
 }
 
 type llvmQuestion struct {
@@ -100,7 +101,7 @@ func (l *llvmStyle) ask(ctx context.Context, f *llvmFile, off uint64, kind symsr
 	got := l.symbols.Frames(ctx, symsrc.Addr{Module: f.module, Offset: off, Kind: kind})
 	f.status = symsrc.OK
 	if got.Files != nil && len(got.Frames) == 0 && !got.Files.Usable() {
-		f.status = got.Files.Reason()
+		f.status, f.detail = got.Files.Reason(), got.Files.Detail
 	}
 	a := l.answer(got.Frames, kind)
 	if f.status != symsrc.OK {
@@ -146,7 +147,7 @@ func (l *llvmStyle) shown(fr *symsrc.Frame, kind symsrc.Kind) llvmFrame {
 	case l.opt.Functions == NoNames && kind != symsrc.Data, out.function == "":
 		out.function = invalid
 	case !l.opt.NoDemangle:
-		out.function = symsrc.DemangleLLVM(out.function)
+		out.function = symsrc.DemangleLLVM(out.function, false)
 	}
 	switch {
 	case out.file == "":

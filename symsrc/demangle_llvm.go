@@ -2,28 +2,32 @@ package symsrc
 
 import "strings"
 
-// DemangleLLVM gives what llvm::demangle makes of a symbol: as Demangle, but with the escapes of legacy Rust names as
-// they stand (`Vec$LT$T$GT$`), with one more underscore allowed before every mangled name, and with a dot kept before it.
-// The readable form ends before a NUL. Names of D and of Microsoft's compiler stay as they are, which llvm demangles.
-func DemangleLLVM(name string) string {
-	if s, ok := demangleLLVM(name, true); ok {
-		return s
+// DemangleLLVM gives what llvm makes of a symbol. It differs from Demangle where that says more or refuses: the escapes of
+// legacy Rust names stay as they stand (`Vec$LT$T$GT$`), a dot before the name is kept, and the readable form ends before a
+// NUL. With underscore set one more may stand before the name, as llvm::demangle has it, which is not for names of frames.
+// Names of D and of Microsoft's compiler stay as they are, which llvm demangles.
+func DemangleLLVM(name string, underscore bool) string {
+	mangled, dot := strings.CutPrefix(name, ".")
+	s, ok := demangleLLVM(mangled)
+	if !ok && underscore && strings.HasPrefix(name, "_") {
+		s, ok = demangleLLVM(name[1:])
 	}
-	if len(name) > 0 && name[0] == '_' {
-		if s, ok := demangleLLVM(name[1:], false); ok {
-			return s
-		}
+	switch {
+	case !ok:
+		return name
+	case dot:
+		return "." + s
 	}
-	return name
+	return s
 }
 
-func demangleLLVM(name string, dot bool) (s string, ok bool) {
-	if dot && strings.HasPrefix(name, ".") {
-		s, ok = demangleLLVM(name[1:], false)
-		return "." + s, ok
-	}
+// demangleLLVM takes one to four underscores before a Z: two are one, and four three, which is a block of Objective-C.
+func demangleLLVM(name string) (s string, ok bool) {
 	if len(name) > maxMangled {
 		return "", false
+	}
+	if strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "____Z") {
+		name = name[1:]
 	}
 	switch {
 	case strings.HasPrefix(name, "_Z"), strings.HasPrefix(name, "___Z"):

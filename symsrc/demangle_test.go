@@ -154,3 +154,22 @@ func TestDemangleLibstdcxx(t *testing.T) {
 	}
 	t.Logf("%d names", len(names))
 }
+
+// TestDemangleLLVM checks where llvm's own ways differ; that they are llvm's is tested with its filter.
+func TestDemangleLLVM(t *testing.T) {
+	for _, c := range []struct{ name, frame, symbol string }{
+		{"", "", ""}, {".", ".", "."}, {"main", "main", "main"}, {"_Z1fv", "f()", "f()"}, {"__Z1fv", "f()", "f()"}, {"___Z1fv", "___Z1fv", "f()"},
+		{"____Z1fv_block_invoke", "invocation function for block in f()", "invocation function for block in f()"},
+		{"_____Z1fv_block_invoke", "_____Z1fv_block_invoke", "invocation function for block in f()"},
+		{"._Z1fv", ".f()", ".f()"}, {".__Z1fv", ".f()", ".f()"}, {"_._Z1fv", "_._Z1fv", "_._Z1fv"}, {"_Z1fv@@V1", "_Z1fv@@V1", "_Z1fv@@V1"},
+		{"_Z3fo\x00ov", "fo", "fo"}, {"_RNvC1a1b", "a::b", "a::b"}, {"__RNvC1a1b", "__RNvC1a1b", "a::b"},
+		{"_ZN6a$LT$b1x17hbdfc3ca063717bcaE", "a$LT$b::x::hbdfc3ca063717bca", "a$LT$b::x::hbdfc3ca063717bca"},
+	} {
+		if got := DemangleLLVM(c.name, false); got != c.frame {
+			t.Errorf("DemangleLLVM(%q, false) = %q, want %q", c.name, got, c.frame)
+		}
+		if got := DemangleLLVM(c.name, true); got != c.symbol {
+			t.Errorf("DemangleLLVM(%q, true) = %q, want %q", c.name, got, c.symbol)
+		}
+	}
+}

@@ -2,6 +2,9 @@ package locate
 
 import (
 	"context"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +49,9 @@ func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if err != nil {
 		fe := classify(err)
 		files.ElfStatus, files.Note = fe.status, fe.note
+		if fe.status == symsrc.Corrupted {
+			files.Detail = damage(path)
+		}
 		if fe.status == symsrc.NotFound { // it is there: the tree has it
 			files.ElfStatus = symsrc.ReadError
 		}
@@ -55,6 +61,48 @@ func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		files.Debug, files.DebugStatus = debug, symsrc.OK
 	}
 	return files
+}
+
+// damage says in llvm's words what is wrong with the headers of an ELF file, "" where it is none of what is common: the
+// file is cut off, or overwritten.
+func damage(path string) string {
+	f, err := openRegular(path, true)
+	if err != nil {
+		return ""
+	}
+	defer f.close()
+	var b [64]byte
+	n, _ := f.ReadAt(b[:], 0)
+	if n < elf.EI_NIDENT {
+		return ""
+	}
+	headerSize, sectionSize, at := 64, uint64(64), 40 // at: where e_shoff is
+	order := binary.ByteOrder(binary.LittleEndian)
+	switch elf.Class(b[elf.EI_CLASS]) {
+	case elf.ELFCLASS32:
+		headerSize, sectionSize, at = 52, 40, 32
+	case elf.ELFCLASS64:
+	default:
+		return "Invalid ELF class"
+	}
+	switch elf.Data(b[elf.EI_DATA]) {
+	case elf.ELFDATA2LSB:
+	case elf.ELFDATA2MSB:
+		order = binary.BigEndian
+	default:
+		return "Invalid ELF data"
+	}
+	if n < headerSize {
+		return fmt.Sprintf("invalid buffer: the size (%d) is smaller than an ELF header (%d)", n, headerSize)
+	}
+	shoff := uint64(order.Uint32(b[at:]))
+	if headerSize == 64 {
+		shoff = order.Uint64(b[at:])
+	}
+	if size := uint64(f.size); shoff > size || size-shoff < sectionSize {
+		return fmt.Sprintf("section header table goes past the end of the file: e_shoff = %#x", shoff)
+	}
+	return ""
 }
 
 // path is where the first tree has the build ID, "" where none has.
