@@ -163,6 +163,7 @@ func TestDemangleLLVM(t *testing.T) {
 		{"_____Z1fv_block_invoke", "_____Z1fv_block_invoke", "invocation function for block in f()"},
 		{"._Z1fv", ".f()", ".f()"}, {".__Z1fv", ".f()", ".f()"}, {"_._Z1fv", "_._Z1fv", "_._Z1fv"}, {"_Z1fv@@V1", "_Z1fv@@V1", "_Z1fv@@V1"},
 		{"_Z3fo\x00ov", "fo", "fo"}, {"_RNvC1a1b", "a::b", "a::b"}, {"__RNvC1a1b", "__RNvC1a1b", "a::b"},
+		{"_ZGTtNSt11logic_errorD0Ev", "_ZGTtNSt11logic_errorD0Ev", "_ZGTtNSt11logic_errorD0Ev"},
 		{"_ZN6a$LT$b1x17hbdfc3ca063717bcaE", "a$LT$b::x::hbdfc3ca063717bca", "a$LT$b::x::hbdfc3ca063717bca"},
 	} {
 		if got := DemangleLLVM(c.name, false); got != c.frame {
