@@ -51,15 +51,13 @@ func run(args []string) int {
 	status, err := c.run()
 	if err != nil {
 		complain("%v", err)
-		return exitUsage
 	}
 	return status
 }
 
 // source says where symbols are from.
 func (c *config) source() (*elfdwarf.Source, error) {
-	o := locate.Options{Objects: c.objects, Symbols: c.symbols, BuildIDDirs: c.buildIDDirs, Rootfs: c.rootfs,
-		OnProblem: func(m string) { complain("%s", m) }}
+	o := locate.Options{Objects: c.objects, Symbols: c.symbols, BuildIDDirs: c.buildIDDirs, Rootfs: c.rootfs, OnProblem: warn}
 	if c.asLLVM {
 		trees, err := locate.NewTrees(o)
 		return elfdwarf.NewLLVMSource(trees), err
@@ -75,8 +73,8 @@ func (c *config) run() (status int, err error) {
 		return exitUsage, err
 	}
 	o := filter.Options{
-		Symbols: symbols, Palette: c.palette(), Warn: func(m string) { complain("%s", m) },
-		Style: c.style, Renumber: c.renumber, Adjust: c.adjust, Context: c.context, Explain: c.explain,
+		Symbols: symbols, Palette: c.palette(), Warn: warn,
+		Style: c.style, Renumber: c.renumber, Adjust: c.adjust, Context: c.context, Explain: c.explain, StripSGR: c.stripSGR,
 	}
 	if c.asLLVM {
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
@@ -158,6 +156,8 @@ func complain(format string, args ...any) {
 	_, _ = io.WriteString(os.Stderr, "qss-filter: "+fmt.Sprintf(format, args...)+"\n")
 }
 
+func warn(message string) { complain("%s", message) }
+
 // version is the module's version, or the commit it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
@@ -171,12 +171,10 @@ func version() string {
 type config struct {
 	flags    *pflag.FlagSet
 	inputs   []string
-	objects  []string
-	symbols  []string
-	rootfs   []string
 	color    string
 	summary  string
 	explain  bool
+	stripSGR bool
 	version  bool
 	helpAll  bool
 	style    filter.Style
@@ -186,7 +184,8 @@ type config struct {
 	asLLVM   bool
 	llvm     filter.LLVMOptions
 
-	buildIDDirs []string
+	objects, symbols, buildIDDirs, rootfs []string
+
 	dumpContext string
 	onDumpfile  []string
 }
@@ -197,8 +196,7 @@ var errHelp = errors.New("help asked for")
 func parseFlags(args []string) (*config, error) {
 	c := &config{flags: pflag.NewFlagSet("qss-filter", pflag.ContinueOnError)}
 	fs := c.flags
-	fs.SortFlags = false
-	fs.Usage = func() {}
+	fs.SortFlags, fs.Usage = false, func() {}
 	fs.StringArrayVar(&c.symbols, "symbols", nil, "`DIR`: any tree with unstripped files, searched by build ID")
 	buildIDDir := func(dir string) error {
 		c.buildIDDirs = append(c.buildIDDirs, dir)
@@ -215,6 +213,7 @@ func parseFlags(args []string) (*config, error) {
 	fs.StringArrayVar(&c.onDumpfile, "on-dumpfile", nil, "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3")
 	fs.StringVar(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
 	fs.Lookup("color").NoOptDefVal = "always"
+	fs.BoolVar(&c.stripSGR, "strip-sgr", false, "take the log's own colours out")
 	fs.BoolVar(&c.explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
 	fs.StringVar(&c.summary, "summary", "auto", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never")
 	style := fs.String("style", "default", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte")

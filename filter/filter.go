@@ -92,6 +92,8 @@ type Options struct {
 	Context  Context
 	// Palette colours what the filter writes; nil writes none.
 	Palette *sgr.Palette
+	// StripSGR takes the log's own colours out. A line that is too long to be looked at keeps them.
+	StripSGR bool
 	// Explain adds the reason behind a frame that could not be resolved.
 	Explain bool
 	// DumpContext is written the context as a line of JSON, before a reset clears it and at the end; nil writes none.
@@ -128,6 +130,7 @@ type Filter struct {
 	elems    []element
 	intern   []byte
 	digits   []byte
+	stripped []byte
 	// The text of one answer, before it is kept in one piece.
 	placeText []byte
 	placeEnds []int
@@ -154,7 +157,7 @@ func New(o Options) *Filter {
 // rescan chooses the anchors for the state the filter is in.
 func (f *Filter) rescan() {
 	set := always
-	if f.opt.Palette != nil {
+	if f.opt.Palette != nil || f.opt.StripSGR {
 		set |= colouring
 	}
 	if p := f.procs[""]; p != nil && p.stack.shift > 0 {
@@ -186,6 +189,10 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	f.line++
 	if f.llvm != nil {
 		return f.llvm.line(ctx, dst, line)
+	}
+	if f.opt.StripSGR && bytes.IndexByte(line, 0x1b) >= 0 {
+		f.stripped = sgr.Discolour(f.stripped[:0], line)
+		line = f.stripped
 	}
 	body, end := cutEnd(line)
 	p := f.process("")

@@ -109,6 +109,8 @@ func TestLine(t *testing.T) {
 			want: "\x1b[1m#0\x1b[0m \x1b[31m0x7f20\x1b[0m in plain /src/p.c:3:1 (\x1b[32m/a.so\x1b[0m+0x20) x\x1b[0m\n"},
 		{name: "a replaced name's colours stay", in: "#0 0x7f20 in \x1b[1mx\x1b[0m (/a.so+0x20)\n",
 			want: "#0 0x7f20 in plain /src/p.c:3:1\x1b[1m\x1b[0m (/a.so+0x20)\n"},
+		{name: "without the log's colours", opt: Options{StripSGR: true}, in: "\x1b[1;31mred\x1b]0;title\a #0 0x7f20\x1b[m (/a.so+0x20)\x1b[0m\n\x1b[31mx\n",
+			want: "red\x1b]0;title\a #0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\nx\n"},
 		{name: "inside JSON", in: `{"log":"  #0 0x7f10 (/a.so+0x10)\n","n":"#1"}` + "\n",
 			want: `{"log":"  #0 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n  #1 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n` +
 				`  #2 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n","n":"#1"}` + "\n"},

@@ -88,3 +88,24 @@ func Strip(dst []byte, pos []int32, line []byte) ([]byte, []int32) {
 	}
 	return dst, append(pos, int32(len(line)))
 }
+
+// Discolour appends line without its SGR sequences to dst. Other escape sequences stay.
+func Discolour(dst, line []byte) []byte {
+	for {
+		i := bytes.IndexByte(line, esc)
+		if i < 0 {
+			return append(dst, line...)
+		}
+		dst = append(dst, line[:i]...)
+		line = line[i:]
+		n := sequence(line)
+		if !isSGR(line[:n]) {
+			n = max(n, 1)
+			dst = append(dst, line[:n]...)
+		}
+		line = line[n:]
+	}
+}
+
+// isSGR tells whether an escape sequence is ESC[…m.
+func isSGR(s []byte) bool { return len(s) > 2 && s[1] == '[' && s[len(s)-1] == 'm' }

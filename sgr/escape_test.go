@@ -104,3 +104,14 @@ func BenchmarkStrip(b *testing.B) {
 		dst, pos = Strip(dst[:0], pos[:0], line)
 	}
 }
+
+func TestDiscolour(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "plain": "plain", "\x1b[1mb\x1b[m\x1b[38;5;1mc": "bc", "\x1b]8;;u\x1b\\t\x1b[2K\x1b[0m": "\x1b]8;;u\x1b\\t\x1b[2K",
+		"\x1b[31": "\x1b[31", "\x1b": "\x1b", "\x1b[3\x1b[31mx": "\x1b[3x",
+	} {
+		if got := string(Discolour(nil, []byte(in))); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

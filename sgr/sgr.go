@@ -50,7 +50,7 @@ func (s *State) Feed(b []byte) {
 		}
 		b = b[i:]
 		n := sequence(b)
-		if n > 2 && b[1] == '[' && b[n-1] == 'm' {
+		if isSGR(b[:n]) {
 			s.apply(b[2 : n-1])
 		}
 		b = b[max(n, 1):]
