@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("u", false, "write what the scripts print into them")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"qss-filter": main})
+	testscript.Main(m, map[string]func(){"qss-filter": main, "llvm-symbolizer": main})
 }
 
 // TestScript runs testdata/script/*.txtar: one script per feature, with the built command. $DATA is testdata.
