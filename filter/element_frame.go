@@ -54,6 +54,32 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *process, s segmen
 	return dst
 }
 
+// bareFrame handles the line that markup is full of, a bt element and nothing else, without the questions that other
+// lines raise. ok is false for any other line.
+func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *process, body, end []byte) (out []byte, ok bool) {
+	start := 0
+	for start < len(body) && (body[start] == ' ' || body[start] == '\t') {
+		start++
+	}
+	if !bytes.HasPrefix(body[start:], openBraces) || f.dump.open {
+		return dst, false
+	}
+	e, ok := markup.Next(body, start)
+	if !ok || e.Tag != markup.BT || e.Start != start || e.End != len(body) {
+		return dst, false
+	}
+	f.elems = append(f.elems[:0], f.readFields(body, e))
+	if f.elems[0].keep {
+		return dst, false
+	}
+	sep := end
+	if len(sep) == 0 {
+		sep = newline
+	}
+	dst = f.frameLine(ctx, f.fold.flush(dst), p, segment{body, sep, false}, f.elems, 0)
+	return append(dst, end...), true
+}
+
 // around gives what stands before or behind the frame's element, with the other elements there replaced.
 func (f *Filter) around(ctx context.Context, p *process, s segment, elems []element, from, to int) []byte {
 	if len(elems) == 1 {

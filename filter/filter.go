@@ -196,6 +196,9 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	}
 	body, end := cutEnd(line)
 	p := f.process("")
+	if out, ok := f.bareFrame(ctx, dst, p, body, end); ok {
+		return out
+	}
 	p.emitter.note(body)
 	if f.dump.open {
 		if out, ok := f.dumpLine(ctx, dst, p, body, end); ok {

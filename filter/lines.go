@@ -208,6 +208,9 @@ func (r *stream) finish(ctx context.Context) error {
 }
 
 func (r *stream) write() error {
+	if r.f.llvm != nil {
+		r.f.llvm.report()
+	}
 	b := r.text
 	r.text = r.text[:0]
 	if cap(r.text) > 8*outLimit {

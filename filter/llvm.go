@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 
+	"qss-filter/filter/frame"
 	"qss-filter/symsrc"
 )
 
@@ -22,7 +23,8 @@ type LLVMOptions struct {
 	Functions  FunctionNames
 	// Basenames cuts the directories off source files, RelativeNames the compilation directory only.
 	Basenames, RelativeNames bool
-	// Errors gets a message for each element that is malformed or cannot be resolved; nil drops it.
+	// Errors gets a message for each element that is malformed or cannot be resolved, before the lines that they are on
+	// are written; nil drops it.
 	Errors io.Writer
 	// ErrorColor colours the messages.
 	ErrorColor bool
@@ -56,6 +58,9 @@ type llvmStyle struct {
 	nodes []llvmNode
 	// element is the next element at or behind rest.
 	element llvmNode
+	// count is how many fields the element at hand has, and field the first of them; no element needs more.
+	count int
+	field [6]frame.Span
 	// messages are those that were not written yet, ended is a last line with the end that it lacked.
 	messages, ended []byte
 }
@@ -86,16 +91,12 @@ func (l *llvmStyle) line(ctx context.Context, dst, line []byte) []byte {
 			break
 		}
 		if kind := contextKind(n.tag.Of(line)); kind != noContext {
-			dst = l.context(ctx, dst, kind, &n)
-			l.report()
-			return dst
+			return l.context(ctx, dst, kind, &n)
 		}
 		l.nodes = append(l.nodes, n)
 	}
 	dst = l.endInfo(dst)
-	dst = l.waiting(ctx, dst)
-	l.report()
-	return dst
+	return l.waiting(ctx, dst)
 }
 
 // waiting writes what stands before the place reached.
@@ -108,6 +109,7 @@ func (l *llvmStyle) waiting(ctx context.Context, dst []byte) []byte {
 
 // context lets a context element take effect.
 func (l *llvmStyle) context(ctx context.Context, dst []byte, kind llvmContext, n *llvmNode) []byte {
+	l.split(n)
 	switch kind {
 	case mmapContext:
 		return l.mmap(ctx, dst, n)
@@ -140,6 +142,7 @@ func (l *llvmStyle) node(ctx context.Context, dst []byte, n *llvmNode) []byte {
 			return dst
 		}
 	}
+	l.split(n)
 	switch string(tag) {
 	case "symbol":
 		return l.symbol(dst, n)
@@ -176,6 +179,7 @@ func (l *llvmStyle) pass(dst, lines []byte) []byte {
 
 // flush ends the stream: what is open is closed as on the line before.
 func (l *llvmStyle) flush(dst []byte) []byte {
+	l.report()
 	dst = l.endInfo(dst)
 	return l.sgr.reset(dst)
 }

@@ -114,28 +114,28 @@ func (l *llvmStyle) module(ctx context.Context, dst []byte, n *llvmNode) []byte 
 	if !l.fieldsAtLeast(n, 3) {
 		return dst
 	}
-	id, ok := l.integer(n.field[0], "module ID")
+	id, ok := l.integer(l.field[0], "module ID")
 	if !ok {
 		return dst
 	}
-	if string(n.field[2].Of(l.text)) != "elf" {
-		l.fail(n.field[2].Start, "unknown module type")
+	if string(l.field[2].Of(l.text)) != "elf" {
+		l.fail(l.field[2].Start, "unknown module type")
 		return dst
 	}
 	if !l.fieldsExactly(n, 4) {
 		return dst
 	}
-	buildID, ok := l.buildID(n.field[3])
+	buildID, ok := l.buildID(l.field[3])
 	if !ok {
 		return dst
 	}
 	// llvm's table takes the ID of all ones for one of its own as soon as it holds any. (It crashes at a mapping of such a
 	// module; here that is an unknown module.)
 	if l.space.modules[id] != nil || id == ^uint64(0) && l.space.used {
-		l.fail(n.field[0].Start, "duplicate module ID")
+		l.fail(l.field[0].Start, "duplicate module ID")
 		return dst
 	}
-	name := string(n.field[1].Of(l.text))
+	name := string(l.field[1].Of(l.text))
 	m := &llvmModule{id: id, name: name, file: l.memo.file(symsrc.Module{Name: name, BuildID: buildID})}
 	l.space.modules[id], l.space.used = m, true
 	dst = l.endInfo(dst)
@@ -154,7 +154,7 @@ func (l *llvmStyle) mmap(ctx context.Context, dst []byte, n *llvmNode) []byte {
 	}
 	in, old := l.space.add(m)
 	if old != nil {
-		l.fail(n.field[0].Start, "overlapping mmap: #0x"+strconv.FormatUint(old.mod.id, 16)+" [0x"+
+		l.fail(l.field[0].Start, "overlapping mmap: #0x"+strconv.FormatUint(old.mod.id, 16)+" [0x"+
 			strconv.FormatUint(old.start, 16)+"-0x"+strconv.FormatUint(old.start+old.size-1, 16)+"]")
 		return dst
 	}
@@ -173,31 +173,31 @@ func (l *llvmStyle) mmapFields(n *llvmNode) (m *llvmMap, ok bool) {
 	if !l.fieldsAtLeast(n, 3) {
 		return nil, false
 	}
-	if m.start, ok = l.address(n.field[0]); !ok {
+	if m.start, ok = l.address(l.field[0]); !ok {
 		return nil, false
 	}
-	if m.size, ok = l.integer(n.field[1], "size"); !ok {
+	if m.size, ok = l.integer(l.field[1], "size"); !ok {
 		return nil, false
 	}
-	if string(n.field[2].Of(l.text)) != "load" {
-		l.fail(n.field[2].Start, "unknown mmap type")
+	if string(l.field[2].Of(l.text)) != "load" {
+		l.fail(l.field[2].Start, "unknown mmap type")
 		return nil, false
 	}
 	if !l.fieldsExactly(n, 6) {
 		return nil, false
 	}
-	id, ok := l.integer(n.field[3], "module ID")
+	id, ok := l.integer(l.field[3], "module ID")
 	if !ok {
 		return nil, false
 	}
-	if m.mode, ok = l.mode(n.field[4]); !ok {
+	if m.mode, ok = l.mode(l.field[4]); !ok {
 		return nil, false
 	}
 	if m.mod, ok = l.space.modules[id]; !ok {
-		l.fail(n.field[3].Start, "unknown module ID")
+		l.fail(l.field[3].Start, "unknown module ID")
 		return nil, false
 	}
-	m.rel, ok = l.address(n.field[5])
+	m.rel, ok = l.address(l.field[5])
 	return m, ok
 }
 

@@ -25,7 +25,9 @@ func (l *llvmStyle) say(kind, colour, message string) {
 	} else {
 		b = append(b, kind...)
 	}
-	l.messages = append(append(b, message...), '\n')
+	if l.messages = append(append(b, message...), '\n'); len(l.messages) >= outLimit {
+		l.report()
+	}
 }
 
 // locate adds the line at hand and a caret under a byte of it.
@@ -45,7 +47,8 @@ func (l *llvmStyle) locate(at int) {
 	}
 }
 
-// report writes the messages collected. There is nobody to tell when that fails.
+// report writes the messages collected: before the lines that they are about, as those of llvm come. There is nobody to
+// tell when that fails.
 func (l *llvmStyle) report() {
 	if len(l.messages) == 0 {
 		return
@@ -57,12 +60,12 @@ func (l *llvmStyle) report() {
 	}
 }
 
-// count says that there are too few fields, or too many. llvm colours a warning of one of its checks as a whole.
-func (l *llvmStyle) count(n *llvmNode, wants string, want int, warn, whole bool) {
+// miscounted says that there are too few fields, or too many. llvm colours a warning of one of its checks as a whole.
+func (l *llvmStyle) miscounted(n *llvmNode, wants string, want int, warn, whole bool) {
 	if l.opt.Errors == nil {
 		return
 	}
-	message := "expected " + wants + strconv.Itoa(want) + " field(s); found " + strconv.Itoa(n.count)
+	message := "expected " + wants + strconv.Itoa(want) + " field(s); found " + strconv.Itoa(l.count)
 	kind, colour := "error: ", "\x1b[0;1;31m"
 	if warn {
 		kind, colour = "warning: ", "\x1b[0;1;35m"
@@ -77,23 +80,23 @@ func (l *llvmStyle) count(n *llvmNode, wants string, want int, warn, whole bool)
 
 // fieldsExactly is false where fields are missing; ones too many are warned about and ignored.
 func (l *llvmStyle) fieldsExactly(n *llvmNode, want int) bool {
-	if n.count != want {
-		l.count(n, "", want, n.count > want, true)
+	if l.count != want {
+		l.miscounted(n, "", want, l.count > want, true)
 	}
-	return n.count >= want
+	return l.count >= want
 }
 
 func (l *llvmStyle) fieldsAtLeast(n *llvmNode, want int) bool {
-	if n.count < want {
-		l.count(n, "at least ", want, false, false)
+	if l.count < want {
+		l.miscounted(n, "at least ", want, false, false)
 	}
-	return n.count >= want
+	return l.count >= want
 }
 
 // fieldsAtMost warns only.
 func (l *llvmStyle) fieldsAtMost(n *llvmNode, want int) {
-	if n.count > want {
-		l.count(n, "at most ", want, true, false)
+	if l.count > want {
+		l.miscounted(n, "at most ", want, true, false)
 	}
 }
 

@@ -13,7 +13,7 @@ func (l *llvmStyle) symbol(dst []byte, n *llvmNode) []byte {
 	if !l.fieldsExactly(n, 1) {
 		return dst
 	}
-	name := symsrc.DemangleLLVM(string(n.field[0].Of(l.text)), true)
+	name := symsrc.DemangleLLVM(string(l.field[0].Of(l.text)), true)
 	return l.sgr.restore(append(l.sgr.highlight(dst), name...))
 }
 
@@ -22,10 +22,10 @@ func (l *llvmStyle) raw(dst []byte, n *llvmNode) []byte {
 	s := &l.sgr
 	dst = append(s.highlight(dst), "[[["...)
 	dst = s.highlight(append(s.value(dst), n.tag.Of(l.text)...))
-	if n.count > 0 {
+	if n.fields.Start > 0 {
 		dst = append(dst, ':')
 		dst = s.value(dst)
-		for _, c := range n.all.Of(l.text) {
+		for _, c := range n.fields.Of(l.text) {
 			if c == ':' {
 				dst = s.value(append(s.highlight(dst), ':'))
 				continue
@@ -41,7 +41,7 @@ func (l *llvmStyle) raw(dst []byte, n *llvmNode) []byte {
 func (l *llvmStyle) covering(dst []byte, n *llvmNode, addr uint64) (*llvmMap, []byte) {
 	m := l.space.find(addr)
 	if m == nil {
-		l.fail(n.field[0].Start, "no mmap covers address")
+		l.fail(l.field[0].Start, "no mmap covers address")
 		dst = l.raw(dst, n)
 	}
 	return m, dst
@@ -67,13 +67,13 @@ func (l *llvmStyle) pc(ctx context.Context, dst []byte, n *llvmNode) []byte {
 		return dst
 	}
 	l.fieldsAtMost(n, 2)
-	addr, ok := l.address(n.field[0])
+	addr, ok := l.address(l.field[0])
 	if !ok {
 		return dst
 	}
 	typ := markup.Exact
-	if n.count == 2 { // with more fields llvm does not look at the type
-		if typ, ok = l.pcType(n.field[1]); !ok {
+	if l.count == 2 { // with more fields llvm does not look at the type
+		if typ, ok = l.pcType(l.field[1]); !ok {
 			return dst
 		}
 	}
@@ -105,17 +105,17 @@ func (l *llvmStyle) bt(ctx context.Context, dst []byte, n *llvmNode) []byte {
 		return dst
 	}
 	l.fieldsAtMost(n, 3)
-	number, ok := l.frameNumber(n.field[0])
+	number, ok := l.frameNumber(l.field[0])
 	if !ok {
 		return dst
 	}
-	addr, ok := l.address(n.field[1])
+	addr, ok := l.address(l.field[1])
 	if !ok {
 		return dst
 	}
 	typ := markup.ReturnAddress
-	if n.count == 3 { // with more fields llvm does not look at the type
-		if typ, ok = l.pcType(n.field[2]); !ok {
+	if l.count == 3 { // with more fields llvm does not look at the type
+		if typ, ok = l.pcType(l.field[2]); !ok {
 			return dst
 		}
 	}
@@ -186,7 +186,7 @@ func (l *llvmStyle) data(ctx context.Context, dst []byte, n *llvmNode) []byte {
 	if !l.fieldsExactly(n, 1) {
 		return dst
 	}
-	addr, ok := l.address(n.field[0])
+	addr, ok := l.address(l.field[0])
 	if !ok {
 		return dst
 	}

@@ -6,16 +6,11 @@ import (
 	"qss-filter/filter/frame"
 )
 
-// llvmFields is how many fields of an element are told apart; no element has more.
-const llvmFields = 6
-
 // llvmNode is an element of a line, or, without a tag, a piece of the text between two.
 type llvmNode struct {
 	whole, tag frame.Span
-	// count is how many fields there are, all what they fill with the colons between them; the first ones are in field.
-	count int
-	all   frame.Span
-	field [llvmFields]frame.Span
+	// fields is what the fields fill with the colons between them. An element without any has not even a place for it.
+	fields frame.Span
 	// sgr is set for a text that is one of the escape sequences that are known.
 	sgr bool
 }
@@ -74,31 +69,31 @@ func (l *llvmStyle) nextElement(from int) (n llvmNode) {
 			return n
 		}
 		n.tag = frame.Span{Start: inside.Start, End: inside.Start + tag}
-		n.all = frame.Span{Start: n.tag.End + 1, End: inside.End}
-		n.split(l.text)
+		n.fields = frame.Span{Start: n.tag.End + 1, End: inside.End}
 		return n
 	}
 	n.whole = frame.Span{Start: len(l.text), End: len(l.text)}
 	return n
 }
 
-// split divides the fields at every colon.
-func (n *llvmNode) split(line []byte) {
-	at := n.all.Start
-	for {
-		end := n.all.End
-		k := bytes.IndexByte(line[at:n.all.End], ':')
-		if k >= 0 {
-			end = at + k
+// split divides the fields of an element at every colon, into l.field, and counts them.
+func (l *llvmStyle) split(n *llvmNode) {
+	l.count = 0
+	if n.fields.Start == 0 {
+		return
+	}
+	at := n.fields.Start
+	for i := at; ; i++ {
+		if i < n.fields.End && l.text[i] != ':' {
+			continue
 		}
-		if n.count < llvmFields {
-			n.field[n.count] = frame.Span{Start: at, End: end}
+		if l.count < len(l.field) {
+			l.field[l.count] = frame.Span{Start: at, End: i}
 		}
-		n.count++
-		if k < 0 {
+		l.count++
+		if at = i + 1; i == n.fields.End {
 			return
 		}
-		at = end + 1
 	}
 }
 
