@@ -15,6 +15,7 @@ const memoLimit = 1 << 15
 // memo remembers modules and answers, with their finished text.
 type memo struct {
 	modules map[string]*module
+	written map[string]*module // by name and build ID as the log writes them
 	answers map[question]*answer
 	markup  map[markupQuestion]*answer
 }
@@ -54,6 +55,7 @@ type answer struct {
 
 func (m *memo) init() {
 	m.modules = map[string]*module{}
+	m.written = map[string]*module{}
 	m.answers = map[question]*answer{}
 	m.markup = map[markupQuestion]*answer{}
 }
@@ -71,6 +73,27 @@ func (f *Filter) module(name []byte, id symsrc.BuildID) *module {
 		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id}}
 		f.memo.modules[string(key)] = m
 	}
+	return m
+}
+
+// moduleWritten gives the module of a frame; digits are its build ID as written, perhaps none.
+func (f *Filter) moduleWritten(name, digits []byte) *module {
+	key := append(f.intern[:0], name...)
+	key = append(append(key, 0), digits...)
+	f.intern = key
+	if m := f.memo.written[string(key)]; m != nil {
+		return m
+	}
+	written := string(key)
+	id, _ := symsrc.ParseBuildID(digits)
+	if bytes.IndexByte(name, 0x1b) >= 0 {
+		name, _ = sgr.Strip(nil, nil, name)
+	}
+	m := f.module(name, id)
+	if len(f.memo.written) >= memoLimit {
+		clear(f.memo.written)
+	}
+	f.memo.written[written] = m
 	return m
 }
 

@@ -105,12 +105,8 @@ func (f *Filter) lookUp(ctx context.Context, p *process, text []byte, fr *frame.
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		return nil
 	}
-	id, _ := symsrc.ParseBuildID(fr.BuildID.Of(text))
-	name := fr.Module.Of(text)
-	if bytes.IndexByte(name, 0x1b) >= 0 {
-		name, _ = sgr.Strip(nil, nil, name)
-	}
-	a := f.ask(ctx, f.module(name, id), fr.Offset-f.textBack(p, fr), symsrc.Code)
+	m := f.moduleWritten(fr.Module.Of(text), fr.BuildID.Of(text))
+	a := f.ask(ctx, m, fr.Offset-f.textBack(p, fr), symsrc.Code)
 	a.count()
 	return a
 }
