@@ -54,11 +54,18 @@ type llvmMap struct {
 // contains is false for all of a mapping that ends at 2^64: its end is 0. So llvm has it.
 func (m *llvmMap) contains(addr uint64) bool { return m.start <= addr && addr < m.start+m.size }
 
+// keptModules is how large a table may be to be used again after a reset.
+const keptModules = 256
+
 func (s *llvmSpace) empty() bool { return len(s.modules) == 0 && len(s.maps) == 0 }
 
 func (s *llvmSpace) reset() {
-	s.modules = map[uint64]*llvmModule{}
-	s.maps = nil
+	if s.modules == nil || len(s.modules) > keptModules {
+		s.modules = map[uint64]*llvmModule{}
+	}
+	clear(s.modules)
+	clear(s.maps)
+	s.maps = s.maps[:0]
 }
 
 // search gives the place of the first mapping that starts at addr or later.

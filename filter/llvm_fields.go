@@ -2,6 +2,7 @@ package filter
 
 import (
 	"encoding/hex"
+	"math/bits"
 	"strconv"
 
 	"qss-filter/filter/frame"
@@ -158,10 +159,10 @@ func digits(b []byte, base uint64) (v uint64, ok bool) {
 		case c|0x20 >= 'a' && c|0x20 <= 'z':
 			d = uint64(c|0x20-'a') + 10
 		}
-		if d >= base || v > (^uint64(0)-d)/base {
+		over, low := bits.Mul64(v, base)
+		if v = low + d; d >= base || over > 0 || v < low {
 			return 0, false
 		}
-		v = v*base + d
 	}
 	return v, len(b) > 0
 }
