@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	llvmLogs = flag.Int("llvm.logs", 300, "random logs to compare with llvm-symbolizer")
+	llvmLogs = flag.Int("llvm.logs", 200, "random logs to compare with llvm-symbolizer")
 	llvmSeed = flag.Uint64("llvm.seed", 1, "the first log's seed")
 )
 
