@@ -21,8 +21,10 @@ type build struct {
 	name     string
 	compiler string
 	flags    string
-	then     string // a command over the file, which is its last argument
-	twin     string // a command that makes a file which the oracle can read; its last arguments are both files
+	then     string                                                           // a command over the file, which is its last argument
+	make     func(t *testing.T, b *build, out, prefix string) (oracle string) // in place of the compiler
+	beside   string                                                           // the file in testdata that its debug information names
+	twin     string                                                           // a command that makes a file which the oracle can read; its last arguments are both files
 }
 
 const freestanding = "-ffreestanding -nostdlib -fno-rtti -fno-exceptions -fno-stack-protector -w shapes.cpp other.cpp"

@@ -83,21 +83,46 @@ func (u *unit) reference(d *attributes, a attr) (int, bool) {
 	return 0, false
 }
 
+// target is where the entry stands that an attribute refers to, in this file or in the supplementary one.
+func (u *unit) target(d *attributes, a attr) (*File, int, bool) {
+	if off, ok := u.reference(d, a); ok {
+		return u.f, off, true
+	}
+	if d.has(a) {
+		switch d.form[a] {
+		case formRefSup4, formRefSup8, formGNURefAlt:
+			if s := u.f.supplement(); s != nil && d.v[a] < uint64(s.info.size) {
+				return s, int(d.v[a]), true
+			}
+		}
+	}
+	return nil, 0, false
+}
+
 // text is the value of a string attribute; nil where it is missing.
 func (u *unit) text(d *attributes, a attr) []byte {
 	if !d.has(a) {
 		return nil
 	}
-	v := d.v[a]
-	switch form := d.form[a]; {
-	case form == formString:
-		return u.f.info.cstr(v)
+	if d.form[a] == formString {
+		return u.f.info.cstr(d.v[a])
+	}
+	return u.string(uint64(d.form[a]), d.v[a])
+}
+
+// string is a string that is not in place.
+func (u *unit) string(form, v uint64) []byte {
+	switch {
 	case form == formStrp:
 		return u.f.str.cstr(v)
 	case form == formLineStrp:
 		return u.f.lineStr.cstr(v)
 	case form == formStrx, form >= formStrx1 && form <= formStrx4:
 		return u.strx(v)
+	case form == formStrpSup, form == formGNUStrpAlt:
+		if s := u.f.supplement(); s != nil {
+			return s.str.cstr(v)
+		}
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type File struct {
 	stat   fs.FileInfo // when it was opened; nil for a file that is not on disk
 	id     symsrc.BuildID
 	packed int // what compressed sections unpack to, in bytes
+	companions
 
 	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists section
 	symtab, dynsym                                                                       *symbolTable
@@ -69,7 +70,7 @@ func Open(path string) (*File, error) {
 		unmap()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	f.stat, f.unmap = stat, unmap
+	f.stat, f.unmap, f.path, f.find = stat, unmap, path, mapRegular
 	return f, nil
 }
 
@@ -86,7 +87,11 @@ func withStatus(err error) error {
 }
 
 // newFile reads the headers of an ELF file in memory.
-func newFile(data []byte) (f *File, err error) {
+func newFile(data []byte) (*File, error) { return newPart(data, false, maxUnpacked) }
+
+// newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest. budget is what
+// its compressed sections may unpack to.
+func newPart(data []byte, split bool, budget int) (f *File, err error) {
 	f = &File{data: data, units: make(map[int]*unit), abbrevTables: make(map[abbrevKey]*abbrevs)}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -100,7 +105,7 @@ func newFile(data []byte) (f *File, err error) {
 	}
 	f.header = *h
 	f.id = h.buildID(data)
-	if err := f.loadSections(); err != nil {
+	if err := f.loadSections(split, budget); err != nil {
 		return nil, err
 	}
 	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB); err != nil {
@@ -113,19 +118,20 @@ func newFile(data []byte) (f *File, err error) {
 }
 
 // loadSections finds the sections of debug information.
-func (f *File) loadSections() error {
+func (f *File) loadSections(split bool, budget int) error {
 	wanted := map[string]*section{"info": &f.info, "abbrev": &f.abbrev, "aranges": &f.arangeSets, "line": &f.line,
 		"line_str": &f.lineStr, "str": &f.str, "str_offsets": &f.strOffsets, "addr": &f.addr,
 		"ranges": &f.rangeLists, "rnglists": &f.rnglists}
-	budget := maxUnpacked
+	all := budget
 	for i := range f.sections {
 		sh := &f.sections[i]
 		name, ok := strings.CutPrefix(sh.name, ".debug_")
 		if !ok {
 			name, ok = strings.CutPrefix(sh.name, ".zdebug_")
 		}
+		name, isSplit := strings.CutSuffix(name, ".dwo")
 		s := wanted[name]
-		if !ok || s == nil {
+		if !ok || s == nil || isSplit != split {
 			continue
 		}
 		delete(wanted, name)
@@ -137,7 +143,7 @@ func (f *File) loadSections() error {
 			return err
 		}
 	}
-	f.packed = maxUnpacked - budget
+	f.packed = all - budget
 	f.setBudgets()
 	return nil
 }
@@ -152,6 +158,7 @@ func (f *File) setBudgets() {
 
 // Close unmaps the file. It must not be asked any more.
 func (f *File) Close() error {
+	f.closeCompanions()
 	if f.unmap == nil {
 		return nil
 	}

@@ -12,15 +12,20 @@ const (
 	formSecOffset     = 0x17
 	formStrx          = 0x1a
 	formAddrx         = 0x1b
+	formRefSup4       = 0x1c
+	formStrpSup       = 0x1d
 	formLineStrp      = 0x1f
 	formImplicitConst = 0x21
 	formRnglistx      = 0x23
+	formRefSup8       = 0x24
 	formStrx1         = 0x25
 	formStrx4         = 0x28
 	formAddrx1        = 0x29
 	formAddrx4        = 0x2c
 	formGNUAddrIndex  = 0x1f01
 	formGNUStrIndex   = 0x1f02
+	formGNURefAlt     = 0x1f20
+	formGNUStrpAlt    = 0x1f21
 )
 
 // layout is what the size of forms depends on.
@@ -58,9 +63,9 @@ func formOp(form uint64, l layout) (opKind, uint32) {
 		return opFixed, 2
 	case 0x27, 0x2b: // strx3, addrx3
 		return opFixed, 3
-	case 0x06, 0x13, 0x1c, formStrx4, formAddrx4: // data4, ref4, ref_sup4
+	case 0x06, 0x13, formRefSup4, formStrx4, formAddrx4: // data4, ref4
 		return opFixed, 4
-	case 0x07, 0x14, 0x20, 0x24: // data8, ref8, ref_sig8, ref_sup8
+	case 0x07, 0x14, 0x20, formRefSup8: // data8, ref8, ref_sig8
 		return opFixed, 8
 	case 0x1e: // data16
 		return opFixed, 16
@@ -71,7 +76,7 @@ func formOp(form uint64, l layout) (opKind, uint32) {
 			return opFixed, uint32(l.addrSize)
 		}
 		return opFixed, uint32(l.offSize)
-	case formStrp, formSecOffset, 0x1d, formLineStrp, 0x1f20, 0x1f21: // strp_sup, GNU_ref_alt, GNU_strp_alt
+	case formStrp, formSecOffset, formStrpSup, formLineStrp, formGNURefAlt, formGNUStrpAlt:
 		return opFixed, uint32(l.offSize)
 	case 0x0d, 0x0f, formRefUdata, formStrx, formAddrx, 0x22, formRnglistx, formGNUAddrIndex, formGNUStrIndex: // sdata, udata, loclistx
 		return opULEB, 0

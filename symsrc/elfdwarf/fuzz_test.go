@@ -7,19 +7,25 @@ import (
 	"testing"
 )
 
-// FuzzFile opens damaged files and asks for addresses. Nothing may panic, which newFile and guard would turn into
+// FuzzFile opens damaged files, with what other file their debug information may name, and asks for addresses. Nothing may panic, which newFile and guard would turn into
 // errDamaged, and no file may keep the reader busy: the fuzzer would report it as hanging.
 func FuzzFile(f *testing.F) {
-	for _, b := range kept {
+	for _, b := range seeds {
 		data, err := os.ReadFile(filepath.Join("testdata", b.name+".elf"))
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(data, uint64(0x1371))
-		f.Add(data[:len(data)/2], uint64(0))
+		var beside []byte
+		if b.beside != "" {
+			if beside, err = os.ReadFile(filepath.Join("testdata", b.beside)); err != nil {
+				f.Fatal(err)
+			}
+		}
+		f.Add(data, beside, uint64(0x1371))
+		f.Add(data[:len(data)/2], beside, uint64(0))
 	}
-	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
-		file, err := newFile(data)
+	f.Fuzz(func(t *testing.T, data, beside []byte, addr uint64) {
+		file, err := newFileBeside(data, beside)
 		if err != nil {
 			if errors.Is(err, errDamaged) {
 				t.Fatal(err)

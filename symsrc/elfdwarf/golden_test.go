@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,9 +22,23 @@ var kept = []build{
 	{name: "mips2", compiler: clang, flags: "--target=mips-linux-gnu -gdwarf-2 -O1" + lld},
 }
 
+// pairs are like kept, of files whose debug information names another file.
+var pairs = []build{{name: "dwz5", beside: "dwz5.common", make: makeDwz}}
+
+// seeds are all files in testdata.
+var seeds = slices.Concat(kept, pairs)
+
+// makeDwz makes a file that dwz took apart, and gives what it was before.
+func makeDwz(t *testing.T, b *build, out, prefix string) string {
+	path, before, common := dwz(t, "-gdwarf-5 "+prefix, b.beside)
+	copyFile(t, path, out)
+	copyFile(t, common, filepath.Join(filepath.Dir(out), b.beside))
+	return before
+}
+
 // TestGolden compares all addresses of the files in testdata with what llvm-symbolizer-22 said of them.
 func TestGolden(t *testing.T) {
-	for _, b := range kept {
+	for _, b := range seeds {
 		t.Run(b.name, func(t *testing.T) {
 			path := filepath.Join("testdata", b.name+".elf")
 			if *update {
@@ -43,11 +58,16 @@ func (b *build) remake(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	src := filepath.Join(filepath.Dir(abs), "src")
-	b.run(t, abs, "-ffile-prefix-map="+src+"=/src", "-fno-asynchronous-unwind-tables")
+	prefix, read := "-ffile-prefix-map="+src+"=/src", path
+	if b.make != nil {
+		read = b.make(t, b, abs, prefix)
+	} else {
+		b.run(t, abs, prefix, "-fno-asynchronous-unwind-tables")
+	}
 	addrs := codeAddresses(t, path, 1)
 	var out bytes.Buffer
 	last := ""
-	for i, a := range symbolizer(t, path, addrs) {
+	for i, a := range symbolizer(t, read, addrs) {
 		if a != last {
 			fmt.Fprintf(&out, "%#x %s\n", addrs[i], a)
 		}

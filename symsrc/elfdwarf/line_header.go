@@ -135,12 +135,8 @@ func (u *unit) readEntries(c *cursor, t *lineTable, add func(name []byte, dir ui
 				dir = v
 			case f.content == lnctPath && form == formString:
 				name = c.b[c.p : p-1]
-			case f.content == lnctPath && form == formLineStrp:
-				name = u.f.lineStr.cstr(v)
-			case f.content == lnctPath && form == formStrp:
-				name = u.f.str.cstr(v)
-			case f.content == lnctPath && (form == formStrx || form >= formStrx1 && form <= formStrx4):
-				name = u.strx(v)
+			case f.content == lnctPath:
+				name = u.string(form, v)
 			}
 			c.p = p
 		}

@@ -3,6 +3,7 @@ package elfdwarf
 import (
 	"errors"
 	"flag"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,20 +15,32 @@ var mutations = flag.Int("mutations", 300, "damaged files per good one that Test
 
 // TestDamaged damages the files of testdata at random, mostly within the sections that are read, and asks for addresses.
 func TestDamaged(t *testing.T) {
-	for _, b := range kept {
+	for _, b := range seeds {
 		t.Run(b.name, func(t *testing.T) {
 			path := filepath.Join("testdata", b.name+".elf")
 			good, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
+			var beside []byte
+			if b.beside != "" {
+				if beside, err = os.ReadFile(filepath.Join("testdata", b.beside)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			addrs := codeAddresses(t, path, 41)
 			r := rand.New(rand.NewPCG(uint64(len(good)), 1))
 			for range *mutations {
-				damaged := damage(r, good)
-				if err := readAll(damaged, addrs); err != nil {
+				damaged, other := good, beside
+				if len(beside) == 0 || r.IntN(2) == 0 {
+					damaged = damage(r, good)
+				} else {
+					other = damage(r, beside)
+				}
+				if err := readAll(damaged, other, addrs); err != nil {
 					keep := filepath.Join(t.TempDir(), "damaged")
 					os.WriteFile(keep, damaged, 0o644)
+					os.WriteFile(keep+".beside", other, 0o644)
 					t.Fatalf("%v: %s", err, keep)
 				}
 			}
@@ -63,9 +76,20 @@ func damage(r *rand.Rand, good []byte) []byte {
 	return b
 }
 
-// readAll opens a file and asks for the addresses; it fails where something was recovered from.
-func readAll(data []byte, addrs []uint64) error {
+// newFileBeside opens a file in memory; beside, where there is any, is the other file that its debug information names.
+func newFileBeside(data, beside []byte) (*File, error) {
 	f, err := newFile(data)
+	if err == nil && beside != nil {
+		f.path, f.find = "/a/b", func(string) ([]byte, fs.FileInfo, func() error, error) {
+			return beside, nil, func() error { return nil }, nil
+		}
+	}
+	return f, err
+}
+
+// readAll opens a file and asks for the addresses; it fails where something was recovered from.
+func readAll(data, beside []byte, addrs []uint64) error {
+	f, err := newFileBeside(data, beside)
 	if errors.Is(err, errDamaged) {
 		return err
 	}

@@ -70,15 +70,16 @@ func (u *unit) nameOf(die int) *name {
 // maxOrigins bounds a chain of origins and specifications; real ones are three or four long.
 const maxOrigins = 16
 
-// readName follows the origins and the specifications of an entry, which may lead to other units, to the first linkage
+// readName follows the origins and the specifications of an entry, which may lead to other units and to the
+// supplementary file, to the first linkage
 // name, or else the first name. A short name is the first name, whatever the linkage name.
 func (u *unit) readName(die int, short bool) *name {
-	f := u.f
+	f, in := u.f, u.f
 	var plain []byte
 	var d attributes
 	for range maxOrigins {
-		if die < u.die || die >= u.end {
-			if u = u.f.unitOf(die); u == nil {
+		if in != u.f || die < u.die || die >= u.end {
+			if u = in.unitOf(die); u == nil {
 				break
 			}
 		}
@@ -95,8 +96,8 @@ func (u *unit) readName(die int, short bool) *name {
 			plain = u.text(&d, attrName)
 		}
 		var ok bool
-		if die, ok = u.reference(&d, attrSpecification); !ok {
-			if die, ok = u.reference(&d, attrOrigin); !ok {
+		if in, die, ok = u.target(&d, attrSpecification); !ok {
+			if in, die, ok = u.target(&d, attrOrigin); !ok {
 				break
 			}
 		}
