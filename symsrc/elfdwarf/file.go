@@ -54,6 +54,9 @@ type File struct {
 	units        map[int]*unit
 	abbrevTables map[abbrevKey]*abbrevs
 
+	mini   miniDebug
+	asLLVM bool // names come only from where llvm has them, too
+
 	offsetsOnce, arangesOnce, rootsOnce sync.Once
 	offsets                             []int    // of all units
 	aranges, roots                      []arange // from .debug_aranges, and from units not listed there

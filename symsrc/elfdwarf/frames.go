@@ -52,20 +52,6 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 	return frame, ok
 }
 
-// symbolAt looks an address up in the fullest symbol table of this file and the one that belongs with it.
-func (f *File) symbolAt(addr uint64) (covering, bool) {
-	other := f.other
-	if other == nil {
-		other = f
-	}
-	for _, t := range [...]*symbolTable{f.symtab, other.symtab, f.dynsym, other.dynsym} {
-		if t != nil {
-			return t.at(addr)
-		}
-	}
-	return covering{}, false
-}
-
 // frames are what the unit's debug information says of an address; the physical function's name only if outerName is
 // set. Short names are not kept: few ask for them.
 func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {

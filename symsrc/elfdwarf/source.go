@@ -102,6 +102,7 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 	}
 	m.open(files, want)
 	for _, f := range m.opened {
+		f.asLLVM = s.asLLVM
 		for _, t := range [...]*symbolTable{f.symtab, f.dynsym} {
 			if t != nil {
 				t.endless = s.asLLVM

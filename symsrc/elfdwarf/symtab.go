@@ -193,6 +193,7 @@ func (t *symbolTable) sort() {
 type covering struct {
 	name  *name
 	start uint64
+	sized bool   // the symbol has a size, so that it is known to reach the address
 	file  []byte // of a local symbol
 }
 
@@ -215,7 +216,7 @@ func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 		return c, false
 	}
 	s := &t.sorted[i]
-	c.start = s.addr
+	c.start, c.sized = s.addr, s.size > 0
 	if c.name = t.cache[i].Load(); c.name == nil {
 		c.name = t.nameOf(s)
 		t.cache[i].Store(c.name)
@@ -243,7 +244,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 	if best.index == 0 || !t.covers(&best, addr) {
 		return c, false
 	}
-	c = covering{name: t.nameOf(&best), start: best.addr}
+	c = covering{name: t.nameOf(&best), start: best.addr, sized: best.size > 0}
 	if best.local && bestFile.index != 0 {
 		c.file = t.str(bestFile.name)
 	}

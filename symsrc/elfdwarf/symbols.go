@@ -1,0 +1,41 @@
+package elfdwarf
+
+// symbolAt names an address by the fullest symbol table of this file and the one that belongs with it. Where that is
+// only the dynamic one, MiniDebugInfo tells the rest. A symbol without a size covers what is up to the next one, which is a
+// guess: whatever knows better comes before it.
+func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
+	other := f.other
+	if other == nil {
+		other = f
+	}
+	full := false
+	for i, t := range [...]*symbolTable{f.symtab, other.symtab, f.dynsym, other.dynsym} {
+		if t != nil {
+			c, ok = t.at(addr)
+			full = i < 2
+			break
+		}
+	}
+	if ok && c.sized || f.asLLVM {
+		return c, ok
+	}
+	if !full {
+		c, ok = f.miniAt(other, addr, c, ok)
+	}
+	return c, ok
+}
+
+// miniAt asks MiniDebugInfo beside what is known of the address already.
+func (f *File) miniAt(other *File, addr uint64, known covering, ok bool) (covering, bool) {
+	for _, x := range [...]*File{f, other} {
+		t := x.miniSymbols()
+		if t == nil {
+			continue
+		}
+		if c, found := t.at(addr); found && (!ok || c.sized || c.start > known.start) {
+			return c, true
+		}
+		break
+	}
+	return known, ok
+}
