@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -71,10 +72,28 @@ func TestLLVMLongLine(t *testing.T) {
 	}
 }
 
+// watchedBuffer may be looked at while it is written to.
+type watchedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *watchedBuffer) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(b)
+}
+
+func (w *watchedBuffer) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
 // slowReader gives its pieces one by one, and notes what had come out when each was asked for.
 type slowReader struct {
 	pieces []string
-	out    *bytes.Buffer
+	out    *watchedBuffer
 	seen   []string
 }
 
@@ -92,7 +111,7 @@ func (r *slowReader) Read(b []byte) (int, error) {
 // TestLLVMPause holds that lines leave while the input pauses, but the beginning of a line does not: a context element
 // behind it may remove it.
 func TestLLVMPause(t *testing.T) {
-	var out bytes.Buffer
+	var out watchedBuffer
 	r := &slowReader{pieces: []string{"a\nb\nbegin ", "{{{mmap", ":0x1000}}}\nc\n"}, out: &out}
 	if err := New(Options{Symbols: &symbols{}, LLVM: &LLVMOptions{}}).Run(context.Background(), r, &out); err != nil {
 		t.Fatal(err)
