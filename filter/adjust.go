@@ -26,7 +26,7 @@ var (
 	errorWord     = []byte("ERROR: ")
 	warningWord   = []byte("WARNING: ")
 	threadWord    = []byte("ThreadSanitizer")
-	runtimeError  = []byte(": runtime error: ") // behind file, line and column
+	runtimeError  = []byte("runtime error:")
 )
 
 // note learns from a line. A report ends behind its summary, which belongs to it: what follows is somebody else's.

@@ -3,8 +3,9 @@ package prefix
 
 // Split gives the offset where the program's own text begins on a line that holds something of interest at offset at.
 // Everything before it counts as a logger's prefix if nothing but blanks stands there, or if what stands there ends
-// the way loggers end their prefixes: in a colon, a closing bracket, an angle or a bar. A sentence that leads up to the
-// place ends in a word, and is none: then Split gives 0 and false.
+// the way loggers end their prefixes: in a colon, a closing bracket, an angle or a bar, in a time of day, or in a single
+// capital letter (CRI's F and P, pytest's E). A sentence that leads up to the place ends in a word, and is none: then Split
+// gives 0 and false.
 func Split(line []byte, at int) (int, bool) {
 	i := trimBlanks(line, at)
 	for i > 0 {
@@ -21,7 +22,27 @@ func Split(line []byte, at int) (int, bool) {
 	case ':', ']', '>', '|', '}':
 		return i, true
 	}
+	if isTimeOrLevel(line[:i]) {
+		return i, true
+	}
 	return 0, false
+}
+
+// isTimeOrLevel tells whether the last word of text is a time of day (`15:58:12.000Z`) or a single capital letter.
+func isTimeOrLevel(text []byte) bool {
+	start := len(text)
+	colons := 0
+	for start > 0 && text[start-1] != ' ' && text[start-1] != '\t' {
+		start--
+		switch c := text[start]; {
+		case c == ':':
+			colons++
+		case c-'0' > 9 && c != '.' && c != ',' && c != 'T' && c != 'Z' && c != '+' && c != '-':
+			return start == len(text)-1 && c >= 'A' && c <= 'Z' && (start == 0 || text[start-1] == ' ')
+		}
+	}
+	word := text[start:]
+	return colons > 0 || len(word) == 1 && word[0] >= 'A'
 }
 
 // trimBlanks gives the end of line[:i] without its last blanks and tabs.
