@@ -25,6 +25,7 @@ var sweepBuilds = []struct{ name, build, then string }{
 	{"clang-5-O2", "clang++-22 -gdwarf-5 -O2", ""},
 	{"clang-4-O2", "clang++-22 -gdwarf-4 -O2", ""},
 	{"clang-lines", "clang++-22 -gline-tables-only -O2", ""},
+	{"gcc-dwz", "g++ -g -O2", "dwz"},
 	{"clang-relative", "clang++-22 -g -O2 -fdebug-compilation-dir=. -fdebug-prefix-map==rel", ""},
 }
 
@@ -45,6 +46,9 @@ func TestLLVMSweep(t *testing.T) {
 			sweepBuild(t, path, b.build, b.then)
 			if err := layOut(dir, "abcdef", path); err != nil {
 				t.Fatal(err)
+			}
+			if b.then == "dwz" {
+				sweepShare(t, path, filepath.Join(dir, ".build-id/ab"))
 			}
 			log := sweepLog(t, path, "abcdef", uint64(1+i%3))
 			for _, way := range ways {
@@ -76,8 +80,25 @@ func sweepBuild(t testing.TB, path, build, then string) {
 		return
 	}
 	run(words[0], append(flags, "shapes.cpp", "other.cpp", "-o", path)...)
-	if words := strings.Fields(then); len(words) > 0 {
+	if words := strings.Fields(then); len(words) > 0 && then != "dwz" {
 		run(words[0], append(words[1:], path)...)
+	}
+}
+
+// sweepShare moves what the program in the tree has in common with another one to a file beside it, which llvm does not
+// read.
+func sweepShare(t testing.TB, path, leaf string) {
+	t.Helper()
+	if _, err := exec.LookPath("dwz"); err != nil {
+		t.Skip("dwz is not installed")
+	}
+	cmd := exec.Command("dwz", "-m", "common", "cdef.debug", path)
+	cmd.Dir = leaf
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("dwz: %v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(leaf, "common")); err != nil {
+		t.Fatal("dwz has made no common file: ", err)
 	}
 }
 

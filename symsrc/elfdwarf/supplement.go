@@ -14,7 +14,7 @@ import (
 func (f *File) supplement() *File {
 	f.supOnce.Do(func() {
 		link, ok := f.supplementLink()
-		if !ok || f.find == nil {
+		if !ok || f.find == nil || f.asLLVM { // llvm does not read it
 			return
 		}
 		for _, path := range link.candidates(f) {
