@@ -55,6 +55,7 @@ type File struct {
 	abbrevTables map[abbrevKey]*abbrevs
 
 	mini   miniDebug
+	plt    stubTable
 	asLLVM bool // names come only from where llvm has them, too
 
 	offsetsOnce, arangesOnce, rootsOnce sync.Once

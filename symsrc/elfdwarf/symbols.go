@@ -22,6 +22,19 @@ func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
 	if !full {
 		c, ok = f.miniAt(other, addr, c, ok)
 	}
+	if ok && c.sized {
+		return c, ok
+	}
+	for _, x := range [...]*File{f, other} {
+		start, in := x.inStubs(addr)
+		if !in {
+			continue
+		}
+		if stub, found := x.stubAt(addr); found {
+			return stub, true
+		}
+		ok = ok && c.start >= start // else it is a symbol of another section
+	}
 	return c, ok
 }
 
