@@ -117,6 +117,7 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 func (s *Source) evict(keep *module) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	busy := map[*module]bool{keep: true}
 	for {
 		open, inUse := 0, int64(0)
 		var oldest *module
@@ -126,12 +127,16 @@ func (s *Source) evict(keep *module) {
 				continue
 			}
 			open, inUse = open+1, inUse+w
-			if m != keep && (oldest == nil || m.used.Load() < oldest.used.Load()) {
+			if !busy[m] && (oldest == nil || m.used.Load() < oldest.used.Load()) {
 				oldest = m
 			}
 		}
-		if open <= maxOpen && inUse <= maxInUse || oldest == nil || !oldest.mu.TryLock() {
+		if open <= maxOpen && inUse <= maxInUse || oldest == nil {
 			return
+		}
+		if !oldest.mu.TryLock() { // it is being asked: the next one has to go
+			busy[oldest] = true
+			continue
 		}
 		oldest.close()
 		oldest.mu.Unlock()

@@ -196,6 +196,9 @@ func TestSourceConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	// Modules that were being asked when others came could not be closed then; now they can.
+	files["last"] = &symsrc.Files{Elf: path}
+	ask(s, symsrc.Module{Name: "last"}, addrs[0])
 	open := 0
 	for _, m := range s.modules {
 		if m.weight.Load() > 0 {
