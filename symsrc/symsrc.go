@@ -1,5 +1,5 @@
 // Package symsrc says what a symbol answer is: the question (Addr), the answer (Answer, Frame), why there is none
-// (Status, Files), and who answers (Source). It also holds what every source needs: a chain, a memo and demangling.
+// (Status, Files), and who answers (Source). It also holds what every source needs: demangling.
 package symsrc
 
 import "context"

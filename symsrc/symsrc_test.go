@@ -1,10 +1,7 @@
 package symsrc
 
 import (
-	"context"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -83,125 +80,5 @@ func TestFiles(t *testing.T) {
 		if got := c.files.Reason(); got != c.reason {
 			t.Errorf("%+v: the reason is %v, want %v", c.files, got, c.reason)
 		}
-	}
-}
-
-// fixed answers every question alike, and counts them.
-type fixed struct {
-	answer Answer
-	asked  atomic.Int64
-}
-
-func (f *fixed) Frames(context.Context, Addr) Answer {
-	f.asked.Add(1)
-	return f.answer
-}
-
-func TestChain(t *testing.T) {
-	named := func(name string) *fixed { return &fixed{answer: Answer{Frames: []Frame{{Func: name}}}} }
-	missing := func(note string) *fixed { return &fixed{answer: Answer{Files: &Files{Note: note}}} }
-	silent := func() *fixed { return &fixed{} }
-	for _, c := range []struct {
-		what       string
-		sources    []*fixed
-		name, note string
-		asked      string // times each source was asked
-	}{
-		{"no source", nil, "", "", ""},
-		{"one source", []*fixed{named("f")}, "f", "", "1"},
-		{"the first that names a function", []*fixed{silent(), missing("no file"), named("f"), named("g")}, "f", "", "1110"},
-		{"the last reason", []*fixed{missing("first"), missing("last"), silent()}, "", "last", "111"},
-		{"no reason", []*fixed{silent(), silent()}, "", "", "11"},
-	} {
-		t.Run(c.what, func(t *testing.T) {
-			var sources []Source
-			for _, s := range c.sources {
-				sources = append(sources, s)
-			}
-			a := Chain(sources...).Frames(t.Context(), Addr{})
-			var name, note, asked string
-			if len(a.Frames) > 0 {
-				name = a.Frames[0].Func
-			}
-			if a.Files != nil {
-				note = a.Files.Note
-			}
-			for _, s := range c.sources {
-				asked += string(rune('0' + s.asked.Load()))
-			}
-			if name != c.name || note != c.note || asked != c.asked {
-				t.Errorf("name %q, note %q, asked %s; want %q, %q, %s", name, note, asked, c.name, c.note, c.asked)
-			}
-		})
-	}
-}
-
-// echo answers with the question, so that a mixed-up answer shows.
-type echo struct{ asked atomic.Int64 }
-
-func (e *echo) Frames(_ context.Context, q Addr) Answer {
-	e.asked.Add(1)
-	return Answer{Frames: []Frame{{Offset: q.Offset, Func: q.Module.Name}}}
-}
-
-func TestMemo(t *testing.T) {
-	src := &echo{}
-	m := NewMemo(src, 4)
-	ask := func(offset uint64, asked int64) {
-		t.Helper()
-		a := m.Frames(t.Context(), Addr{Offset: offset, Module: Module{Name: "m"}})
-		if len(a.Frames) != 1 || a.Frames[0].Offset != offset || a.Frames[0].Func != "m" {
-			t.Errorf("the answer to %d is %+v", offset, a)
-		}
-		if got := src.asked.Load(); got != asked {
-			t.Errorf("after %d the source was asked %d times, want %d", offset, got, asked)
-		}
-	}
-	for offset := range uint64(4) {
-		ask(offset, int64(offset)+1)
-	}
-	for offset := range uint64(4) { // remembered
-		ask(offset, 4)
-	}
-	ask(4, 5) // one too many: all are forgotten but this
-	ask(4, 5)
-	ask(0, 6)
-	ask(0, 6)
-	if n := len(m.m); n != 2 {
-		t.Errorf("%d answers are remembered, want 2", n)
-	}
-
-	// Every part of the question counts.
-	q := Addr{Offset: 9, Module: Module{Name: "m"}}
-	before := src.asked.Load()
-	for _, other := range []Addr{
-		q, {Offset: 9, Module: Module{Name: "n"}}, {Offset: 9, Module: Module{Name: "m", BuildID: "b"}},
-		{Offset: 9, Module: Module{Name: "m"}, Kind: Data},
-	} {
-		m.Frames(t.Context(), other)
-	}
-	if got := src.asked.Load() - before; got != 4 {
-		t.Errorf("four questions reached the source %d times", got)
-	}
-}
-
-// TestMemoConcurrent is for the race detector: answers stay with their questions while the memo overflows.
-func TestMemoConcurrent(t *testing.T) {
-	m := NewMemo(&echo{}, 16)
-	var wg sync.WaitGroup
-	for g := range 4 {
-		wg.Go(func() {
-			for i := range uint64(2000) {
-				q := Addr{Offset: i * uint64(g+1) % 40}
-				if a := m.Frames(t.Context(), q); a.Frames[0].Offset != q.Offset {
-					t.Errorf("the answer to %d is for %d", q.Offset, a.Frames[0].Offset)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if n := len(m.m); n > 16 {
-		t.Errorf("%d answers are remembered, over the limit of 16", n)
 	}
 }
