@@ -15,8 +15,10 @@ func (p *Process) CutTo32() { p.cut = true }
 func (p *Process) Cut() bool { return p.cut }
 
 // ResolveCut finds the mapping of an address that was cut. Of several that fit, an address of code belongs to the one that
-// is executable; if modules still contradict each other there is none, since no guess may name a function.
-func (p *Process) ResolveCut(addr uint64, code bool) (at *Mapping, full uint64, ok bool) {
+// is executable; if modules still contradict each other there is none, since no guess may name a function, and several is
+// true.
+func (p *Process) ResolveCut(addr uint64, code bool) (at *Mapping, full uint64, several bool) {
+	ok := false
 	for _, a := range [...]uint64{addr, addr + 1<<32} {
 		if m := p.mapped.find(a); m != nil {
 			at, full, ok = choose(at, full, ok, m, a, code)
@@ -27,7 +29,7 @@ func (p *Process) ResolveCut(addr uint64, code bool) (at *Mapping, full uint64, 
 			}
 		}
 	}
-	return at, full, ok && at != nil
+	return at, full, ok && at == nil
 }
 
 // choose weighs one more mapping against the one found so far: at is nil and ok true where two contradict each other.

@@ -28,24 +28,26 @@ func TestResolveCut(t *testing.T) {
 		code bool
 		name string
 		rel  uint64
+
+		several bool
 	}{
-		{0x1100, true, "a", 0x200},
-		{0x1900, true, "a", 0xa00},  // the newer mapping holds no code
-		{0x1900, false, "", 0},      // as data it may be either's
-		{0x2500, false, "b", 0xf00}, // only one is there
-		{0x2500, true, "", 0},
-		{0x5900, true, "", 0}, // two modules' code
-		{0x5100, true, "a", 0x5100},
-		{0xfffff800, true, "c", 0x800},
-		{0x0400, true, "c", 0x1400}, // behind the window's end
-		{0x9000, true, "", 0},
+		{0x1100, true, "a", 0x200, false},
+		{0x1900, true, "a", 0xa00, false},  // the newer mapping holds no code
+		{0x1900, false, "", 0, true},       // as data it may be either's
+		{0x2500, false, "b", 0xf00, false}, // only one is there
+		{0x2500, true, "", 0, false},
+		{0x5900, true, "", 0, true}, // two modules' code
+		{0x5100, true, "a", 0x5100, false},
+		{0xfffff800, true, "c", 0x800, false},
+		{0x0400, true, "c", 0x1400, false}, // behind the window's end
+		{0x9000, true, "", 0, false},
 	} {
-		at, full, ok := p.ResolveCut(tc.addr, tc.code)
-		if ok != (tc.name != "") {
-			t.Errorf("%#x, code %v: found %v", tc.addr, tc.code, ok)
+		at, full, several := p.ResolveCut(tc.addr, tc.code)
+		if (at != nil) != (tc.name != "") || several != tc.several {
+			t.Errorf("%#x, code %v: found %v, several %v", tc.addr, tc.code, at, several)
 			continue
 		}
-		if ok && (at.Module.Name != tc.name || at.ModuleAddr(full) != tc.rel) {
+		if at != nil && (at.Module.Name != tc.name || at.ModuleAddr(full) != tc.rel) {
 			t.Errorf("%#x, code %v: %s+%#x, want %s+%#x", tc.addr, tc.code, at.Module.Name, at.ModuleAddr(full), tc.name, tc.rel)
 		}
 	}

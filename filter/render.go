@@ -119,6 +119,8 @@ func (f *Filter) appendReason(dst []byte, a *answer) []byte {
 	switch {
 	case len(a.frames) > 0:
 		text = append(text, "unverified: the log has no build ID"...)
+	case a.several:
+		text = append(text, "several modules may lie there: the addresses were cut to 32 bits"...)
 	case a.mod == nil:
 		text = append(text, "no mapping covers the address"...)
 	default:

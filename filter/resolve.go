@@ -45,10 +45,12 @@ type markupQuestion struct {
 // answer is a module-relative address with what is known of it.
 type answer struct {
 	// mod is nil where no mapping covers the address.
-	mod    *module
-	off    uint64
-	kind   symsrc.Kind
-	frames []symsrc.Frame
+	mod *module
+	// several is set where more than one may, since addresses were cut to 32 bits.
+	several bool
+	off     uint64
+	kind    symsrc.Kind
+	frames  []symsrc.Frame
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
 	places [][]byte
 }
@@ -120,7 +122,8 @@ func (f *Filter) askMarkup(ctx context.Context, p *process, addr uint64, kind sy
 	a := &answer{}
 	at, ok := p.space.Resolve(addr)
 	if p.space.Cut() {
-		at, addr, ok = p.space.ResolveCut(addr, kind == symsrc.Code)
+		at, addr, a.several = p.space.ResolveCut(addr, kind == symsrc.Code)
+		ok = at != nil
 	}
 	if ok {
 		m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
