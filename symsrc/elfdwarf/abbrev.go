@@ -44,13 +44,16 @@ const (
 	attrStrOffsetsBase
 	attrAddrBase
 	attrRnglistsBase
+	attrDwoName
+	attrDwoID
+	attrRangesBase
 	attrCount
 )
 
 // wanted tells the attributes that are read (DWARF 5 §7.5.4) from those that are passed over.
 var wanted = [0x80]attr{0x01: attrSibling, 0x03: attrName, 0x6e: attrLinkageName, 0x11: attrLowPC, 0x12: attrHighPC,
 	0x55: attrRanges, 0x31: attrOrigin, 0x47: attrSpecification, 0x58: attrCallFile, 0x59: attrCallLine, 0x57: attrCallColumn,
-	0x10: attrStmtList, 0x1b: attrCompDir, 0x72: attrStrOffsetsBase, 0x73: attrAddrBase, 0x74: attrRnglistsBase}
+	0x10: attrStmtList, 0x1b: attrCompDir, 0x72: attrStrOffsetsBase, 0x73: attrAddrBase, 0x74: attrRnglistsBase, 0x76: attrDwoName}
 
 func wantedAttr(code uint64) attr {
 	switch {
@@ -58,6 +61,12 @@ func wantedAttr(code uint64) attr {
 		return wanted[code]
 	case code == 0x2007: // DW_AT_MIPS_linkage_name
 		return attrLinkageName
+	case code == 0x2130: // DW_AT_GNU_dwo_name
+		return attrDwoName
+	case code == 0x2131: // DW_AT_GNU_dwo_id
+		return attrDwoID
+	case code == 0x2132: // DW_AT_GNU_ranges_base
+		return attrRangesBase
 	case code == 0x2133: // DW_AT_GNU_addr_base
 		return attrAddrBase
 	}

@@ -23,6 +23,9 @@ type companions struct {
 	opened   []*File
 	unpacked int // what their compressed sections unpack to, in bytes
 
+	splitMu sync.Mutex
+	splits  splits
+
 	supOnce sync.Once
 	sup     atomic.Pointer[File]
 }
@@ -56,14 +59,14 @@ func (f *File) companion(path string, split bool) (*File, error) {
 		return nil, err
 	}
 	c, err := newPart(data, split, left)
-	if err == nil && c.big != f.big {
-		err = corrupted("the byte order is another one")
+	if err == nil && (c.big != f.big || c.is64 != f.is64) {
+		err = corrupted("the byte order or the class is another one")
 	}
 	if err != nil {
 		unmap()
 		return nil, err
 	}
-	c.stat, c.unmap, c.zeroCode = stat, unmap, f.zeroCode
+	c.stat, c.unmap, c.zeroCode, c.isSplit = stat, unmap, f.zeroCode, split
 	f.opened = append(f.opened, c)
 	f.unpacked += c.packed
 	return c, nil

@@ -117,7 +117,7 @@ func (u *unit) string(form, v uint64) []byte {
 		return u.f.str.cstr(v)
 	case form == formLineStrp:
 		return u.f.lineStr.cstr(v)
-	case form == formStrx, form >= formStrx1 && form <= formStrx4:
+	case form == formStrx, form == formGNUStrIndex, form >= formStrx1 && form <= formStrx4:
 		return u.strx(v)
 	case form == formStrpSup, form == formGNUStrpAlt:
 		if s := u.f.supplement(); s != nil {
@@ -130,7 +130,7 @@ func (u *unit) string(form, v uint64) []byte {
 // strx is string i of the unit's contribution to .debug_str_offsets.
 func (u *unit) strx(i uint64) []byte {
 	size := int(u.offSize)
-	base := u.root.number(attrStrOffsetsBase)
+	base := u.strBase
 	if i >= 1<<40 || base >= 1<<40 {
 		return nil
 	}
@@ -158,12 +158,12 @@ func (u *unit) address(d *attributes, a attr) (uint64, bool) {
 
 // addrx is address i of the unit's contribution to .debug_addr.
 func (u *unit) addrx(i uint64) (uint64, bool) {
-	size := int(u.addrSize)
-	base := u.root.number(attrAddrBase)
+	size, home := int(u.addrSize), u.skeleton()
+	base := home.root.number(attrAddrBase)
 	if i >= 1<<40 || base >= 1<<40 {
 		return 0, false
 	}
 	at := int(base) + int(i)*size
-	v, p := fixed(u.f.addr.upTo(at+size), at, size, u.big)
+	v, p := fixed(home.f.addr.upTo(at+size), at, size, u.big)
 	return v, p != past
 }

@@ -36,9 +36,11 @@ type File struct {
 	packed int // what compressed sections unpack to, in bytes
 	companions
 
-	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists section
-	symtab, dynsym                                                                       *symbolTable
-	names                                                                                nameTable
+	isSplit bool // it holds split units
+
+	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex section
+	symtab, dynsym                                                                                *symbolTable
+	names                                                                                         nameTable
 	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
 	// none.
 	other *File
@@ -125,7 +127,7 @@ func newPart(data []byte, split bool, budget int) (f *File, err error) {
 func (f *File) loadSections(split bool, budget int) error {
 	wanted := map[string]*section{"info": &f.info, "abbrev": &f.abbrev, "aranges": &f.arangeSets, "line": &f.line,
 		"line_str": &f.lineStr, "str": &f.str, "str_offsets": &f.strOffsets, "addr": &f.addr,
-		"ranges": &f.rangeLists, "rnglists": &f.rnglists}
+		"ranges": &f.rangeLists, "rnglists": &f.rnglists, "cu_index": &f.cuIndex}
 	all := budget
 	for i := range f.sections {
 		sh := &f.sections[i]
@@ -135,7 +137,7 @@ func (f *File) loadSections(split bool, budget int) error {
 		}
 		name, isSplit := strings.CutSuffix(name, ".dwo")
 		s := wanted[name]
-		if !ok || s == nil || isSplit != split {
+		if !ok || s == nil || (isSplit || s == &f.cuIndex) != split {
 			continue
 		}
 		delete(wanted, name)

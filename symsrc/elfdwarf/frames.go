@@ -62,9 +62,10 @@ func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 
 	var memory [64]int32
 	calls := memory[:0]
-	fn, scope := u.functionAt(addr, first)
+	body := u.body()
+	fn, scope := body.functionAt(addr, first)
 	if fn != nil {
-		if inner, lo, found := u.treeOf(fn).chain(addr, calls); found {
+		if inner, lo, found := body.treeOf(fn).chain(addr, calls); found {
 			calls, scope = inner, lo
 		}
 	}
@@ -85,17 +86,17 @@ func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 		if i < len(calls) {
 			c := &fn.tree.calls[calls[i]]
 			if c.name == nil && !short {
-				c.name = u.nameOf(c.die)
+				c.name = body.nameOf(c.die)
 			}
 			if n = c.name; short {
-				n = u.readName(c.die, true)
+				n = body.readName(c.die, true)
 			}
 			at, located = position{file: c.file, line: c.line, col: c.col}, true
 		} else if fn != nil && short {
-			n = u.readName(fn.die, true)
+			n = body.readName(fn.die, true)
 		} else if fn != nil && outerName {
 			if fn.name == nil {
-				fn.name = u.nameOf(fn.die)
+				fn.name = body.nameOf(fn.die)
 			}
 			n = fn.name
 		}

@@ -23,7 +23,11 @@ var kept = []build{
 }
 
 // pairs are like kept, of files whose debug information names another file.
-var pairs = []build{{name: "dwz5", beside: "dwz5.common", make: makeDwz}}
+var pairs = []build{
+	{name: "dwz5", beside: "dwz5.common", make: makeDwz},
+	{name: "split5", flags: "-gdwarf-5 -O2", beside: "split5.elf.dwp", make: makeSplit},
+	{name: "split4", flags: "-gdwarf-4 -O2 -fuse-ld=lld --target=i686-linux-gnu", beside: "split4.elf.dwp", make: makeSplit},
+}
 
 // seeds are all files in testdata.
 var seeds = slices.Concat(kept, pairs)
@@ -34,6 +38,17 @@ func makeDwz(t *testing.T, b *build, out, prefix string) string {
 	copyFile(t, path, out)
 	copyFile(t, common, filepath.Join(filepath.Dir(out), b.beside))
 	return before
+}
+
+// makeSplit makes a file and a package of its split units.
+func makeSplit(t *testing.T, b *build, out, prefix string) string {
+	need(t, "llvm-dwp-22")
+	dir := t.TempDir()
+	path := split(t, dir, clang, b.flags+" -fno-asynchronous-unwind-tables -fdebug-compilation-dir=/src "+prefix)
+	in(t, dir, "llvm-dwp-22", append(splitFiles(t, dir), "-o", "a.elf.dwp")...)
+	copyFile(t, path, out)
+	copyFile(t, path+".dwp", out+".dwp")
+	return path
 }
 
 // TestGolden compares all addresses of the files in testdata with what llvm-symbolizer-22 said of them.

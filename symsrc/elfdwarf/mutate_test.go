@@ -80,6 +80,11 @@ func damage(r *rand.Rand, good []byte) []byte {
 func newFileBeside(data, beside []byte) (*File, error) {
 	f, err := newFile(data)
 	if err == nil && beside != nil {
+		for _, split := range [...]bool{false, true} { // what would be taken for a file that is not there
+			if _, err := newPart(beside, split, maxUnpacked); errors.Is(err, errDamaged) {
+				return nil, err
+			}
+		}
 		f.path, f.find = "/a/b", func(string) ([]byte, fs.FileInfo, func() error, error) {
 			return beside, nil, func() error { return nil }, nil
 		}

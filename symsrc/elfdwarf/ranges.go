@@ -47,7 +47,7 @@ func (u *unit) listed(d *attributes, left *int64, out []span) []span {
 	}
 	off := d.v[attrRanges]
 	if d.form[attrRanges] == formRnglistx {
-		base := u.root.number(attrRnglistsBase)
+		base := u.rnglistsBase
 		if off >= 1<<32 || base >= 1<<40 {
 			return out
 		}
@@ -58,6 +58,8 @@ func (u *unit) listed(d *attributes, left *int64, out []span) []span {
 			return out
 		}
 		off = base + v
+	} else {
+		off += u.rnglistsStart
 	}
 	return u.rnglist(off, left, out)
 }
@@ -74,7 +76,11 @@ const prefetch = 1 << 16
 
 // rangeList reads a list of .debug_ranges (DWARF 4 §2.17.3).
 func (u *unit) rangeList(off uint64, left *int64, out []span) []span {
-	s := &u.f.rangeLists
+	home := u.skeleton()
+	s := &home.f.rangeLists
+	if u.home != nil {
+		off += home.root.number(attrRangesBase)
+	}
 	if off >= uint64(s.size) {
 		return out
 	}

@@ -27,6 +27,10 @@ type unit struct {
 	tag      uint16
 	root     attributes
 	base     uint64 // that offsets in range lists are added to
+	dwoID    uint64 // of a skeleton and its split unit
+	home     *unit  // the skeleton of a split unit
+
+	strBase, rnglistsBase, rnglistsStart uint64 // where its part of the sections begins
 
 	mu        sync.Mutex
 	touched   bool
@@ -34,6 +38,7 @@ type unit struct {
 	functions *functionIndex
 	names     map[int]*name // by the entry that is named
 	compDir   []byte
+	split     *unit // see body
 }
 
 // readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
@@ -60,7 +65,7 @@ func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
 		abbrevs = c.uint(offSize)
 		switch u.typ {
 		case unitSkeleton, unitSplitCompile:
-			c.skip(8)
+			u.dwoID = c.uint(8)
 		case unitType, unitSplitType:
 			c.skip(8 + uint64(offSize))
 		}
@@ -93,17 +98,23 @@ func (f *File) unitAt(off int) *unit {
 }
 
 // openUnit reads the header and the root entry of the unit at off.
-func (f *File) openUnit(off int) *unit {
+func (f *File) openUnit(off int) *unit { return f.openUnitOf(contribution{info: off}, nil) }
+
+// openUnitOf is openUnit for a unit of a package, or one that has a skeleton.
+func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
 	u := &unit{}
-	table, ok := f.readUnitHeader(u, off)
+	table, ok := f.readUnitHeader(u, at.info)
 	if !ok || f.info.upTo(u.end) == nil {
 		return nil
 	}
-	u.abbrevs = f.abbrevsAt(table, u.layout)
+	u.abbrevs, u.home = f.abbrevsAt(at.abbrev+table, u.layout), skeleton
 	b := u.bytes()
 	code, p := uleb(b, u.die)
 	if d, _ := u.abbrevs.find(code); !u.readRoot(b, p, d) {
 		return nil
+	}
+	if f.isSplit {
+		u.setBases(at)
 	}
 	return u
 }
@@ -113,6 +124,10 @@ func (u *unit) readRoot(b []byte, p int, d *decl) bool {
 	u.tag = d.tag
 	if d.tag == 0 || u.readEntry(b, p, d.read(), &u.root) == past {
 		return false
+	}
+	u.strBase, u.rnglistsBase = u.root.number(attrStrOffsetsBase), u.root.number(attrRnglistsBase)
+	if u.root.has(attrDwoID) {
+		u.dwoID = u.root.v[attrDwoID]
 	}
 	u.base, _ = u.address(&u.root, attrLowPC)
 	return true
@@ -152,8 +167,12 @@ func (f *File) unitOffsets() []int {
 	return f.offsets
 }
 
-// unitOf is the unit that the entry at off belongs to; nil where there is none.
+// unitOf is the unit that the entry at off belongs to; nil where there is none, and in a package, whose units do not refer
+// to each other.
 func (f *File) unitOf(off int) *unit {
+	if f.cuIndex.size > 0 {
+		return nil
+	}
 	offsets := f.unitOffsets()
 	i, found := slices.BinarySearch(offsets, off)
 	if !found {
