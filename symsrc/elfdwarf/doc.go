@@ -2,8 +2,9 @@
 //
 // The way of an address: aranges.go finds the compile unit, function.go the subprogram in it, inline.go the calls that
 // were inlined there, name.go their names, line.go the row of the line program, symtab.go the symbol that names the
-// physical function. Everything is read when it is first asked for: the first address of a file or of a unit is answered
-// by one pass that stores nothing, the second one builds a sorted table.
+// physical function. In stripped files minidebug.go, plt.go and gopclntab.go know of other names. Everything is read when
+// it is first asked for: the first address of a file or of a unit is answered by one pass that stores nothing, the second
+// one builds a sorted table.
 //
 // The input is hostile. A position that has left its bytes becomes the constant past, every later read from it fails,
 // and the loops end; only Source, which owns the mapped files, recovers from panics and memory faults.

@@ -58,6 +58,7 @@ type File struct {
 
 	mini   miniDebug
 	plt    stubTable
+	golang goSection
 	asLLVM bool // names come only from where llvm has them, too
 
 	offsetsOnce, arangesOnce, rootsOnce sync.Once

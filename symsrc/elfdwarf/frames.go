@@ -10,6 +10,9 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 }
 
 func (f *File) code(addr uint64) []symsrc.Frame {
+	if frames := f.goCode(addr); frames != nil {
+		return frames
+	}
 	sym, ok := f.symbolAt(addr)
 	ok = ok && sym.name.linkage != ""
 	var frames []symsrc.Frame

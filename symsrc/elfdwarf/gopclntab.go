@@ -1,0 +1,275 @@
+package elfdwarf
+
+import (
+	"bytes"
+	"sort"
+	"sync"
+
+	"qss-filter/symsrc"
+)
+
+// Layouts of the table, by what its first four bytes say (Go's debug/gosym and internal/abi).
+const (
+	go12  = 0xfffffffb
+	go116 = 0xfffffffa // the parts have offsets of their own
+	go118 = 0xfffffff0 // addresses are relative to the start of the code
+	go120 = 0xfffffff1 // functions tell the line that they begin at
+)
+
+// goTable is the section .gopclntab, from which Go programs print their own stack traces. It stays when all other names
+// are stripped. Offsets in it are bounded where they are used.
+type goTable struct {
+	f       *File
+	addr    uint64
+	layout  uint32
+	quantum uint64 // the smallest instruction, in bytes
+	ptr     int    // bytes of an address
+	n       int    // functions
+
+	names, units, files, values, functions []byte
+
+	text   uint64 // what addresses are relative to
+	inline uint64 // what inline trees are relative to; 0 unknown
+}
+
+// goSection is the table of a file, read when the first address is asked for; nil where there is none that can be read.
+type goSection struct {
+	once  sync.Once
+	table *goTable
+}
+
+// goCode answers from the Go program's own table, where that is all there is.
+func (f *File) goCode(addr uint64) []symsrc.Frame {
+	other := f.other
+	if other == nil {
+		other = f
+	}
+	if f.asLLVM || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
+		return nil
+	}
+	f.golang.once.Do(func() { f.golang.table = f.readGoTable() })
+	if f.golang.table == nil {
+		return nil
+	}
+	return f.golang.table.code(addr)
+}
+
+func (f *File) readGoTable() *goTable {
+	for i := range f.sections {
+		s := &f.sections[i]
+		if s.name != ".gopclntab" && s.name != ".data.rel.ro.gopclntab" {
+			continue
+		}
+		if b, ok := f.contents(f.data, s); ok {
+			t := &goTable{f: f, addr: s.addr}
+			if t.readHeader(b) && t.readModule() {
+				return t
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// readHeader reads the header and finds the parts.
+func (t *goTable) readHeader(b []byte) bool {
+	c := &cursor{b: b, big: t.f.big}
+	t.layout = c.u32()
+	zero := c.u16()
+	t.quantum, t.ptr = uint64(c.u8()), int(c.u8())
+	if zero != 0 || t.quantum == 0 || t.quantum > 4 || t.ptr != t.f.word() {
+		return false
+	}
+	n := c.uint(t.ptr)
+	part := func() []byte {
+		off := c.uint(t.ptr)
+		return b[min(off, uint64(len(b))):]
+	}
+	switch t.layout {
+	case go12:
+		t.functions, t.names, t.values = b[min(c.p, len(b)):], b, b
+		n = min(n, uint64(len(b))) // so that the product does not overflow
+		off, _ := fixed(b, c.p+(2*int(n)+1)*t.ptr, 4, t.f.big)
+		t.files = b[min(off, uint64(len(b))):]
+	case go116, go118, go120:
+		c.skip(uint64(t.ptr)) // number of files
+		if t.layout != go116 {
+			t.text = c.uint(t.ptr)
+		}
+		t.names, t.units, t.files, t.values, t.functions = part(), part(), part(), part(), part()
+	default:
+		return false
+	}
+	if !c.ok() || n == 0 || n > uint64(len(t.functions)/(2*t.entry())) {
+		return false
+	}
+	t.n = int(n)
+	return true
+}
+
+// entry is the size of either half of a row in the table of functions.
+func (t *goTable) entry() int {
+	if t.layout == go118 || t.layout == go120 {
+		return 4
+	}
+	return t.ptr
+}
+
+// pc is the address at which the function of that index begins; after the last one, where it ends.
+func (t *goTable) pc(i int) uint64 {
+	v, _ := fixed(t.functions, 2*i*t.entry(), t.entry(), t.f.big)
+	return t.text + v
+}
+
+// goFunction is a function of the table.
+type goFunction struct {
+	entry            uint64
+	name, file, line uint32 // offsets
+	unit             uint32
+
+	inlineIndex, inlineTable uint32 // offsets; the table may be 0xffffffff for none
+}
+
+// find looks up the function at an address.
+func (t *goTable) find(addr uint64) (fn goFunction, ok bool) {
+	i := sort.Search(t.n+1, func(i int) bool { return t.pc(i) > addr }) - 1
+	if i < 0 || i >= t.n {
+		return fn, false
+	}
+	off, _ := fixed(t.functions, (2*i+1)*t.entry(), t.entry(), t.f.big)
+	base := t.functions
+	if t.layout == go12 {
+		base = t.names // the whole section
+	}
+	if off > uint64(len(base)) {
+		return fn, false
+	}
+	c := &cursor{b: base[off:], big: t.f.big}
+	fn.entry = t.text + c.uint(t.entry())
+	fn.name = c.u32()
+	c.skip(12) // arguments, frame or deferred return, stack pointer
+	fn.file, fn.line = c.u32(), c.u32()
+	npcdata := c.u32()
+	if t.layout != go12 {
+		fn.unit = c.u32()
+	}
+	if t.layout == go120 {
+		c.skip(4) // first line
+	}
+	c.skip(3) // function ID, flags
+	nfuncdata := c.u8()
+	fn.inlineTable = ^uint32(0)
+	const inlineIndex, inlineTree = 2, 3 // PCDATA_InlTreeIndex since Go 1.12, FUNCDATA_InlTree since Go 1.18
+	pcdata := c.bytes(uint64(npcdata) * 4)
+	if npcdata > inlineIndex {
+		v, _ := fixed(pcdata, 4*inlineIndex, 4, t.f.big)
+		fn.inlineIndex = uint32(v)
+	}
+	if (t.layout == go118 || t.layout == go120) && nfuncdata > inlineTree {
+		v, _ := fixed(c.bytes(uint64(nfuncdata)*4), 4*inlineTree, 4, t.f.big)
+		fn.inlineTable = uint32(v)
+	}
+	return fn, c.ok() && fn.entry == t.pc(i)
+}
+
+// maxGoSteps bounds the rows of value tables that one question reads.
+const maxGoSteps = 1 << 22
+
+// value reads the table at off, which runs along with the function's code: of each row the difference of the value and
+// that of the address; -1 where there is none.
+func (t *goTable) value(off uint32, entry, addr uint64, steps *int) int {
+	if off == 0 || uint64(off) >= uint64(len(t.values)) {
+		return -1
+	}
+	p, value, pc := int(off), int32(-1), entry
+	for first := true; *steps > 0; first = false {
+		*steps--
+		var v, d uint64
+		if v, p = uleb(t.values, p); v == 0 && !first || p == past {
+			break
+		}
+		if d, p = uleb(t.values, p); p == past {
+			break
+		}
+		value += int32(uint32(v)>>1) ^ -int32(uint32(v)&1)
+		if pc += d * t.quantum; addr < pc {
+			return int(value)
+		}
+	}
+	return -1
+}
+
+// code gives the functions at an address, of which the compiler's inline tree tells the inlined ones. Where that cannot be
+// read a position within an inlined function is left out, since it is not one of the function that is named.
+func (t *goTable) code(addr uint64) []symsrc.Frame {
+	fn, ok := t.find(addr)
+	outer := cstring(t.names, uint64(fn.name))
+	if !ok || outer == "" {
+		return nil
+	}
+	var tree []byte
+	if t.inline != 0 && fn.inlineTable != ^uint32(0) {
+		tree = t.f.loaded(t.inline + uint64(fn.inlineTable))
+	}
+	// funcID, 3 bytes of padding, offset of the name, of the call, first line.
+	size, nameBack, callBack := 16, 12, 8
+	if t.layout == go118 { // parent, funcID, file and line of the call, offset of the name, of the call
+		size, nameBack, callBack = 20, 8, 4
+	}
+	steps := maxGoSteps
+	if t.value(fn.line, fn.entry, addr, &steps) < 0 {
+		return nil // padding behind the function
+	}
+	var frames []symsrc.Frame
+	for pc := addr; len(frames) <= maxInlined && steps > 0; {
+		i := t.value(fn.inlineIndex, fn.entry, pc, &steps)
+		if i < 0 {
+			return append(frames, t.frame(outer, &fn, pc, &steps))
+		}
+		if i >= len(tree)/size {
+			break
+		}
+		name, _ := fixed(tree, (i+1)*size-nameBack, 4, t.f.big)
+		call, _ := fixed(tree, (i+1)*size-callBack, 4, t.f.big)
+		inlined := cstring(t.names, name)
+		if inlined == "" {
+			break
+		}
+		frames = append(frames, t.frame(inlined, &fn, pc, &steps))
+		pc = fn.entry + call
+	}
+	return []symsrc.Frame{{Func: outer, Linkage: outer}}
+}
+
+// frame is a function with the position of an address.
+func (t *goTable) frame(name string, fn *goFunction, addr uint64, steps *int) symsrc.Frame {
+	fr := symsrc.Frame{Func: name, Linkage: name}
+	file := t.value(fn.file, fn.entry, addr, steps)
+	if file < 0 {
+		return fr
+	}
+	if t.layout == go12 {
+		if file > 0 && file < len(t.files)/4 { // the first number is how many there are
+			off, _ := fixed(t.files, 4*file, 4, t.f.big)
+			fr.File = cstring(t.names, off)
+		}
+	} else if i := uint64(fn.unit) + uint64(file); i < uint64(len(t.units)/4) {
+		if off, _ := fixed(t.units, int(4*i), 4, t.f.big); off != 1<<32-1 {
+			fr.File = cstring(t.files, off)
+		}
+	}
+	if line := t.value(fn.line, fn.entry, addr, steps); line > 0 && fr.File != "" {
+		fr.Line = line
+	}
+	return fr
+}
+
+// cstring is the string at an offset; "" where it lies outside, has no end or is longer than a name may be.
+func cstring(b []byte, off uint64) string {
+	if off >= uint64(len(b)) {
+		return ""
+	}
+	b = b[off:min(uint64(len(b)), off+maxName)]
+	n := bytes.IndexByte(b, 0)
+	return string(b[:max(n, 0)])
+}
