@@ -24,6 +24,7 @@ type build struct {
 	then     string                                                           // a command over the file, which is its last argument
 	make     func(t *testing.T, b *build, out, prefix string) (oracle string) // in place of the compiler
 	beside   string                                                           // the file in testdata that its debug information names
+	base     uint64                                                           // what addresses are more in the file that make gives
 	twin     string                                                           // a command that makes a file which the oracle can read; its last arguments are both files
 }
 

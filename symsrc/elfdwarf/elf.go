@@ -12,6 +12,7 @@ import (
 type header struct {
 	is64, big bool
 	machine   elf.Machine
+	typ       elf.Type
 	sections  []sectionHeader
 	segments  []segment
 	zeroCode  bool // code lies at address 0, as in relocatable files
@@ -23,7 +24,7 @@ type sectionHeader struct {
 	typ             elf.SectionType
 	flags           elf.SectionFlag
 	addr, off, size uint64
-	link            uint32
+	link, info      uint32
 	entsize         uint64
 }
 
@@ -57,7 +58,8 @@ func readHeader(b []byte) (*header, error) {
 	}
 	h.is64 = b[elf.EI_CLASS] == byte(elf.ELFCLASS64)
 	h.big = b[elf.EI_DATA] == byte(elf.ELFDATA2MSB)
-	c := &cursor{b: b, p: 18, big: h.big}
+	c := &cursor{b: b, p: 16, big: h.big}
+	h.typ = elf.Type(c.u16())
 	h.machine = elf.Machine(c.u16())
 	word := h.word()
 	c.p = 24 + word
@@ -69,6 +71,9 @@ func readHeader(b []byte) (*header, error) {
 	}
 	if err := h.readSections(b, shoff, shentsize, shnum, shstrndx); err != nil {
 		return nil, err
+	}
+	if h.typ == elf.ET_REL {
+		h.place()
 	}
 	if err := h.readSegments(b, phoff, phentsize, phnum); err != nil {
 		return nil, err
@@ -146,8 +151,8 @@ func (h *header) sectionHeader(b []byte) (s sectionHeader) {
 	s.typ = elf.SectionType(c.u32())
 	s.flags = elf.SectionFlag(c.uint(word))
 	s.addr, s.off, s.size = c.uint(word), c.uint(word), c.uint(word)
-	s.link = c.u32()
-	c.skip(4 + uint64(word))
+	s.link, s.info = c.u32(), c.u32()
+	c.skip(uint64(word))
 	s.entsize = c.uint(word)
 	return s
 }

@@ -35,6 +35,7 @@ type File struct {
 	id     symsrc.BuildID
 	packed int // what compressed sections unpack to, in bytes
 	companions
+	placedSymbols
 
 	isSplit bool // it holds split units
 
@@ -112,10 +113,10 @@ func newPart(data []byte, split bool, budget int) (f *File, err error) {
 	}
 	f.header = *h
 	f.id = h.buildID(data)
-	if err := f.loadSections(split, budget); err != nil {
+	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB); err != nil {
 		return nil, err
 	}
-	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB); err != nil {
+	if err := f.loadSections(split, budget); err != nil {
 		return nil, err
 	}
 	if f.dynsym, err = f.symbolTable(elf.SHT_DYNSYM); err != nil {
@@ -130,6 +131,7 @@ func (f *File) loadSections(split bool, budget int) error {
 		"line_str": &f.lineStr, "str": &f.str, "str_offsets": &f.strOffsets, "addr": &f.addr,
 		"ranges": &f.rangeLists, "rnglists": &f.rnglists, "cu_index": &f.cuIndex}
 	all := budget
+	loaded := make(map[uint32]*section)
 	for i := range f.sections {
 		sh := &f.sections[i]
 		name, ok := strings.CutPrefix(sh.name, ".debug_")
@@ -142,6 +144,7 @@ func (f *File) loadSections(split bool, budget int) error {
 			continue
 		}
 		delete(wanted, name)
+		loaded[uint32(i)] = s
 		b, ok := f.contents(f.data, sh)
 		if !ok {
 			return corrupted("section %s lies outside of the file", sh.name)
@@ -149,6 +152,9 @@ func (f *File) loadSections(split bool, budget int) error {
 		if err := s.load(&f.header, sh, b, &budget); err != nil {
 			return err
 		}
+	}
+	if f.typ == elf.ET_REL && !split && !f.relocate(loaded) {
+		f.info.size = 0 // it means nothing
 	}
 	f.packed = all - budget
 	f.setBudgets()

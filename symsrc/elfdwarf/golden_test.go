@@ -22,15 +22,16 @@ var kept = []build{
 	{name: "mips2", compiler: clang, flags: "--target=mips-linux-gnu -gdwarf-2 -O1" + lld},
 }
 
-// pairs are like kept, of files whose debug information names another file.
-var pairs = []build{
+// composed are like kept, of files that a compiler alone does not make, most with another file that they name.
+var composed = []build{
 	{name: "dwz5", beside: "dwz5.common", make: makeDwz},
 	{name: "split5", flags: "-gdwarf-5 -O2", beside: "split5.elf.dwp", make: makeSplit},
 	{name: "split4", flags: "-gdwarf-4 -O2 -fuse-ld=lld --target=i686-linux-gnu", beside: "split4.elf.dwp", make: makeSplit},
+	{name: "object5", flags: "-gdwarf-5 -O2 -w", make: makeObject, base: 0x400000},
 }
 
 // seeds are all files in testdata.
-var seeds = slices.Concat(kept, pairs)
+var seeds = slices.Concat(kept, composed)
 
 // makeDwz makes a file that dwz took apart, and gives what it was before.
 func makeDwz(t *testing.T, b *build, out, prefix string) string {
@@ -49,6 +50,16 @@ func makeSplit(t *testing.T, b *build, out, prefix string) string {
 	copyFile(t, path, out)
 	copyFile(t, path+".dwp", out+".dwp")
 	return path
+}
+
+// makeObject makes a file that is not linked, with one section of code, and gives a linked one: of one that is not, llvm
+// takes variables for functions, for all sections begin at 0.
+func makeObject(t *testing.T, b *build, out, prefix string) string {
+	need(t, clang)
+	command(t, clang, append(strings.Fields(b.flags), prefix, "-c", "other.cpp", "-o", out)...)
+	linked := filepath.Join(t.TempDir(), "linked")
+	command(t, clang, "-nostdlib", "-static", "-fuse-ld=lld", "-Wl,-e,0", fmt.Sprintf("-Wl,-Ttext=%#x", b.base), out, "-o", linked)
+	return linked
 }
 
 // TestGolden compares all addresses of the files in testdata with what llvm-symbolizer-22 said of them.
@@ -82,7 +93,11 @@ func (b *build) remake(t *testing.T, path string) {
 	addrs := codeAddresses(t, path, 1)
 	var out bytes.Buffer
 	last := ""
-	for i, a := range symbolizer(t, read, addrs) {
+	there := slices.Clone(addrs)
+	for i := range there {
+		there[i] += b.base
+	}
+	for i, a := range symbolizer(t, read, there) {
 		if a != last {
 			fmt.Fprintf(&out, "%#x %s\n", addrs[i], a)
 		}

@@ -48,6 +48,9 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 		if !ok || s.link >= uint32(len(f.sections)) {
 			return nil, corrupted("section %s lies outside of the file", s.name)
 		}
+		if f.typ == elf.ET_REL {
+			raw = f.placeSymbols(i, raw)
+		}
 		names, ok := f.contents(f.data, &f.sections[s.link])
 		if !ok {
 			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
@@ -155,7 +158,8 @@ func (t *symbolTable) isMapping(name uint32) bool {
 		return true
 	}
 	if b[name] != '$' {
-		return false
+		// Objects of RISC-V keep the labels of places within functions.
+		return t.machine == elf.EM_RISCV && t.typ == elf.ET_REL && b[name] == '.' && b[name+1] == 'L'
 	}
 	switch b[name+1] {
 	case 'd':
