@@ -222,8 +222,8 @@ func parseFlags(args []string) (*config, error) {
 	for _, f := range c.llvm.Flags() {
 		fs.BoolFunc(f.Name, f.Usage, f.Set)
 	}
-	fs.Func("dwp", "`FILE` of split DWARF: an error, that is not read yet", func(string) error {
-		return errors.New("split DWARF is not read yet")
+	fs.Func("dwp", "`FILE` of split DWARF: an error, it is only found beside its program", func(string) error {
+		return errors.New("split DWARF is only found beside its program, as PROGRAM.dwp")
 	})
 	help := fs.BoolP("help", "h", false, "this help in short")
 	fs.BoolVar(&c.helpAll, "help-all", false, "every flag")
