@@ -6,6 +6,9 @@
 // it is first asked for: the first address of a file or of a unit is answered by one pass that stores nothing, the second
 // one builds a sorted table.
 //
+// What the debug information leaves to other files is read from there: supplement.go for what dwz moved, split.go and
+// package.go for split units. relocate.go makes files readable that are not linked.
+//
 // The input is hostile. A position that has left its bytes becomes the constant past, every later read from it fails,
 // and the loops end; only Source, which owns the mapped files, recovers from panics and memory faults.
 package elfdwarf
