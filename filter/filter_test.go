@@ -185,6 +185,7 @@ func TestMarkup(t *testing.T) {
 		{"a dump on one line", context + "{{{hexdict:RIP: 0x1020}}}\n", folded + "{{{hexdict:RIP: 0x1020}}}\n  [RIP] plain /src/p.c:3:1\n"},
 		{"an unclosed dump", context + "{{{hexdict:\n RIP: 0x1020\n{{{bt:0:0x1020:pc}}}\n}}}\n",
 			folded + "{{{hexdict:\n RIP: 0x1020\n    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n}}}\n"},
+		{"a frame ends an unclosed dump", "{{{hexdict:\n A: 0x1\n#0 0x7f20 (/a.so+0x20)\n", "{{{hexdict:\n A: 0x1\n#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\n"},
 		{"dump and trigger without context", "{{{hexdict:\n  RIP: 0x1010\n}}}\n{{{dumpfile:a:b}}}\n", "{{{hexdict:\n  RIP: 0x1010\n}}}\n[[[dumpfile a \"b\"]]]\n"},
 		{"addresses cut to 32 bits", "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x000000fffff000:0x2000:load:0:rx:0x0}}}\n{{{bt:0:0x000000fffff010:pc}}}\n",
 			"[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0xfffff000-0x100000fff](rx)]]]\n" +

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/prefix"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
@@ -119,7 +120,7 @@ func hexAddress(text []byte, at int) (addr uint64, end int) {
 }
 
 // dumpLine handles a line inside an open hexdict element. ok is false where the line is none of the dump: another element
-// begins, or it has gone on for too long; the line is then like any other.
+// or a frame begins, or it has gone on for too long; the line is then like any other.
 func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *process, body, end []byte) (out []byte, ok bool) {
 	h := &f.dump
 	h.lines++
@@ -129,7 +130,7 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *process, body, end
 	if at >= 0 {
 		text, rest = body[:at], body[at:]
 	}
-	if hasMarkup(text) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
+	if hasMarkup(text) || frame.Candidate(text, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
 		h.open = false
 		return dst, false
 	}

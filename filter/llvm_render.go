@@ -61,30 +61,33 @@ func (l *llvmStyle) look(ctx context.Context, dst []byte, n *llvmNode, m *llvmMa
 	return nil, l.raw(dst, n)
 }
 
+// codeAt looks up the address in field i. Its type is typ unless the field behind it, being the last, says otherwise: with
+// more fields llvm does not look at it. a is nil where there is no answer; out then has what llvm prints instead.
+func (l *llvmStyle) codeAt(ctx context.Context, dst []byte, n *llvmNode, i int, typ markup.PCType) (a *llvmAnswer, m *llvmMap, addr uint64, out []byte) {
+	addr, ok := l.address(l.field[i])
+	if ok && l.count == i+2 {
+		typ, ok = l.pcType(l.field[i+1])
+	}
+	if !ok {
+		return nil, nil, 0, dst
+	}
+	if typ == markup.ReturnAddress {
+		addr--
+	}
+	if m, dst = l.covering(dst, n, addr); m == nil {
+		return nil, nil, 0, dst
+	}
+	a, out = l.look(ctx, dst, n, m, addr, l.code())
+	return a, m, addr, out
+}
+
 // pc writes `function[file:line]`. The address is exact unless its type says otherwise.
 func (l *llvmStyle) pc(ctx context.Context, dst []byte, n *llvmNode) []byte {
 	if !l.fieldsAtLeast(n, 1) {
 		return dst
 	}
 	l.fieldsAtMost(n, 2)
-	addr, ok := l.address(l.field[0])
-	if !ok {
-		return dst
-	}
-	typ := markup.Exact
-	if l.count == 2 { // with more fields llvm does not look at the type
-		if typ, ok = l.pcType(l.field[1]); !ok {
-			return dst
-		}
-	}
-	if typ == markup.ReturnAddress {
-		addr--
-	}
-	m, dst := l.covering(dst, n, addr)
-	if m == nil {
-		return dst
-	}
-	a, dst := l.look(ctx, dst, n, m, addr, l.code())
+	a, _, _, dst := l.codeAt(ctx, dst, n, 0, markup.Exact)
 	if a == nil {
 		return dst
 	}
@@ -109,24 +112,7 @@ func (l *llvmStyle) bt(ctx context.Context, dst []byte, n *llvmNode) []byte {
 	if !ok {
 		return dst
 	}
-	addr, ok := l.address(l.field[1])
-	if !ok {
-		return dst
-	}
-	typ := markup.ReturnAddress
-	if l.count == 3 { // with more fields llvm does not look at the type
-		if typ, ok = l.pcType(l.field[2]); !ok {
-			return dst
-		}
-	}
-	if typ == markup.ReturnAddress {
-		addr--
-	}
-	m, dst := l.covering(dst, n, addr)
-	if m == nil {
-		return dst
-	}
-	a, dst := l.look(ctx, dst, n, m, addr, l.code())
+	a, m, addr, dst := l.codeAt(ctx, dst, n, 1, markup.ReturnAddress)
 	if a == nil {
 		return dst
 	}
