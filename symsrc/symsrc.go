@@ -39,6 +39,8 @@ type Addr struct {
 	// address has been moved into its call already.
 	Offset uint64
 	Kind   Kind
+	// Space tells what else Offset may count from.
+	Space Space
 }
 
 // Frame is one function of an answer, or the variable of a data answer.
