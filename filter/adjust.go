@@ -80,10 +80,9 @@ func (f *Filter) textBack(p *process, fr *frame.Frame) uint64 {
 		return 0
 	case f.opt.Adjust == AdjustRA:
 		return 1
-	case fr.Sanitizer, p.emitter != unknownEmitter:
+	case fr.Convention == frame.Moved, fr.Convention == frame.Exact, p.emitter != unknownEmitter:
 		return 0
-	case fr.Addr.End-fr.Addr.Start == len("0x0123456789abcdef") && !fr.Gap.Empty():
-		// LLVM's PrettyStackTrace, `#0 0x00007f794a2b5fd3 f() (elf+0xoff)`: a return address in frame 0 too.
+	case fr.Convention == frame.Raw:
 		return 1
 	case fr.Number == 0:
 		return 0

@@ -36,7 +36,7 @@ func findFields(line []byte, from int, f *Frame) bool {
 		modEnd--
 	}
 	*f = Frame{Shape: Fields, Whole: Span{m, end}, Module: Span{m + len(moduleKey), modEnd}, Off: Span{offStart, end},
-		Offset: off, Sanitizer: true}
+		Offset: off, Counts: true, Convention: Moved}
 	if f.Module.Empty() {
 		return false
 	}

@@ -30,14 +30,51 @@ const (
 	NumberOnly
 )
 
+// Space tells what Frame.Offset counts from.
+type Space uint8
+
+const (
+	// Linked is an address of the ELF file's own address space, comparable with p_vaddr.
+	Linked Space = iota
+	// InFile is a byte offset in the ELF file.
+	InFile
+	// InImage counts from the start of the module's lowest mapping.
+	InImage
+	// InText counts from the start of the module's executable mapping.
+	InText
+	// FromSymbol counts from the symbol named by Frame.Symbol.
+	FromSymbol
+	// Absolute is an address of the process: the frame names no module, or one that is not to be trusted.
+	Absolute
+)
+
+// Convention tells what an emitter prints for the frames of a stack.
+type Convention uint8
+
+const (
+	// Unsaid: the format does not tell.
+	Unsaid Convention = iota
+	// Moved addresses lie in the call already; that of a fault is exact. Nothing is to be subtracted.
+	Moved
+	// Raw addresses are return addresses, in the first frame too; only what a signal interrupted is exact.
+	Raw
+	// RawButFirst addresses are return addresses but for the first frame of a stack, which is exact.
+	RawButFirst
+	// Exact is the address of the instruction itself.
+	Exact
+)
+
 // Frame is one recognised frame.
 type Frame struct {
 	Shape Shape
 	// Whole runs from the frame's number (or its parenthesis) to its last parenthesis.
 	Whole Span
-	// Num holds the digits of the frame's number; Number is their value.
+	// Num holds the digits of the frame's number; Number is their value. Both are empty in formats without numbers.
 	Num    Span
 	Number uint64
+	// Counts is set where inlined functions take numbers of their own and the frames behind them count on, as in the
+	// sanitizers' own reports.
+	Counts bool
 	// Addr is the absolute address as written.
 	Addr Span
 	// Gap is what stands between the address and the blanks before the module's parenthesis: empty, or the function
@@ -48,13 +85,21 @@ type Frame struct {
 	Off     Span
 	Offset  uint64
 	BuildID Span
+	// Space tells what Offset counts from.
+	Space Space
+	// Member is the name of the ELF file inside Module where that is an archive, as in base.apk!libfoo.so, and InArchive its
+	// offset there where the log has one. Member may be empty: then the offset tells which it is.
+	Member    Span
+	InArchive uint64
+	// Symbol is the name of the function that Offset counts from, and Size that function's size, 0 where the log has none.
+	Symbol Span
+	Size   uint64
 	// Func and Source are the values to replace; shape Fields only.
 	Func, Source Span
 	// Done is set where the frame names a source line already.
 	Done bool
-	// Sanitizer is set where the spelling is that of the sanitizer runtimes' own printer: two blanks, or "<null>", in
-	// the place of the name. They print addresses that lie in the call already.
-	Sanitizer bool
+	// Convention is that of the format.
+	Convention Convention
 }
 
 // families are the known formats. Of two that find a frame, the one that begins first wins.

@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 			continue
 		}
 		got := want{f.Shape, string(f.Num.Of(b)), string(f.Addr.Of(b)), string(f.Gap.Of(b)), string(f.Module.Of(b)),
-			string(f.Off.Of(b)), string(f.BuildID.Of(b)), f.Done, f.Sanitizer}
+			string(f.Off.Of(b)), string(f.BuildID.Of(b)), f.Done, f.Convention == Moved}
 		if got != tc.want {
 			t.Errorf("%q:\n got %+v\nwant %+v", tc.line, got, tc.want)
 		}

@@ -24,7 +24,7 @@ func numberedAt(line []byte, i int, f *Frame) bool {
 	if !ok || end >= len(line) || !isBlank(line[end]) {
 		return false
 	}
-	*f = Frame{Shape: Numbered, Whole: Span{i, end}, Num: Span{i + 1, end}, Number: n}
+	*f = Frame{Shape: Numbered, Whole: Span{i, end}, Num: Span{i + 1, end}, Number: n, Counts: true}
 	p := skipBlanks(line, end)
 	if _, e, ok := hexNumber(line, p); ok {
 		f.Addr, f.Whole.End = Span{p, e}, e
@@ -84,13 +84,27 @@ func module(line []byte, addrEnd, limit int, f *Frame) bool {
 	f.Off, f.Offset = Span{plus + 1, end - 1}, off
 	f.Whole.End = end
 	f.Done = endsWithLine(hint)
-	// What this filter inserts keeps the blanks, so its own output is read the same way again.
-	f.Sanitizer = open-gapEnd == 2 || bytes.Contains(hint, nullName)
+	f.Convention = spelling(f, hint, open-gapEnd)
 	if id, e, ok := buildID(line[:limit], end); ok {
 		f.BuildID, f.Whole.End = id, e
 	}
 	return true
 }
+
+// spelling tells who printed a frame by its looks. The sanitizer runtimes' own printer writes two blanks, or "<null>", in
+// the place of a name it does not know; what this filter inserts keeps the blanks, so that its output is read the same way
+// again. LLVM's PrettyStackTrace writes 16 digits and a name without "in", and a return address in frame 0 too.
+func spelling(f *Frame, hint []byte, blanks int) Convention {
+	switch {
+	case blanks == 2, bytes.Contains(hint, nullName):
+		return Moved
+	case f.Addr.End-f.Addr.Start == len("0x0123456789abcdef") && len(hint) > 0 && !bytes.HasPrefix(hint, inWord):
+		return Raw
+	}
+	return Unsaid
+}
+
+var inWord = []byte(" in ")
 
 // maxModule bounds the text of a module in bytes, beyond any path (PATH_MAX is 4096), and maxTries how many offsets without
 // a module before them are passed over: else a line of nothing but parentheses would take the square of its length.

@@ -15,7 +15,7 @@ func findSummary(line []byte, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Shape: Pair, Whole: Span{open, end}, Gap: Span{open, open}, Module: Span{open + 1, plus},
-		Off: Span{plus + 1, end - 1}, Offset: off, Sanitizer: true}
+		Off: Span{plus + 1, end - 1}, Offset: off, Convention: Moved}
 	// Behind the pair the runtimes name the function, where they know it: then only the file is missing.
 	f.Done = endsWithLine(line[:open])
 	if id, e, ok := buildID(line, end); ok {
