@@ -1,13 +1,13 @@
 // Command bench times qss-filter beside its peers, in turn and in the same run, and prints the medians with their ratio
-// to the first row's. Ratios are what to quote: machines differ, and drift while they run.
+// to the first row's, and the peak memory likewise. Ratios are what to quote: machines differ, and drift while they run.
 //
-//	go run ./testdata/bench                    every case
-//	go run ./testdata/bench -mb 100 -n 3 pass  one case, with less text and fewer runs
-//	go run ./testdata/bench -install           installs the peers first (Debian: llvm-22, elfutils, libc6-dbg)
+//	go run ./testdata/bench                       every case
+//	go run ./testdata/bench -mb 100 -n 3 pass     one case, with less text and fewer runs
+//	go run ./testdata/bench -dir /var/tmp/b libc  all look-ups of libc, prepared files kept for the next run
+//	go run ./testdata/bench -install              installs the peers and the objects first (Debian; 0.8 GB)
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,14 +15,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 )
 
 var (
 	runs    = flag.Int("n", 5, "counted runs of each command")
 	mb      = flag.Int("mb", 500, "size of the logs of the throughput cases, in MB")
-	install = flag.Bool("install", false, "install the peers with apt-get first")
+	install = flag.Bool("install", false, "install the peers and the objects with apt-get first")
+	keep    = flag.String("dir", "", "keep the prepared objects in this directory")
+	binary  = flag.String("bin", "", "measure this qss-filter instead of one built here")
 )
 
 func main() {
@@ -33,126 +33,85 @@ func main() {
 	}
 }
 
+// needed are the packages of the peers and the objects; the kernel's is the newest one of its series.
+const needed = `apt-get update -q && apt-get install -y -q --no-install-recommends binutils llvm-22 elfutils libc6-dbg \
+	python3.11-dbg libstdc++6-12-dbg ceph-osd-dbg \
+	$(apt-cache search --names-only '^linux-image-6\.1\.0-[0-9]+-cloud-amd64-dbg$' | cut -d' ' -f1 | sort -V | tail -n 1)`
+
 func run(wanted []string) error {
 	if *install {
-		if err := shell("apt-get update -q && apt-get install -y -q binutils llvm-22 elfutils libc6-dbg"); err != nil {
+		if err := shell(needed); err != nil {
 			return fmt.Errorf("install the peers: %w", err)
 		}
 	}
-	dir, err := os.MkdirTemp("", "qss-bench")
+	scratch, err := os.MkdirTemp("", "qss-bench")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if err := shell("CGO_ENABLED=0 go build -o " + filepath.Join(dir, "qss-filter") + " ."); err != nil {
-		return fmt.Errorf("build (run this from the top of the repository): %w", err)
+	defer os.RemoveAll(scratch)
+	if err := build(scratch); err != nil {
+		return err
 	}
-	os.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	lib, err := findLibc()
+	os.Setenv("PATH", scratch+":"+os.Getenv("PATH"))
+	dir := *keep
+	if dir == "" {
+		dir = scratch
+	}
+	found, err := installed()
 	if err != nil {
 		return err
 	}
-	if err := lib.unpack(filepath.Join(dir, "plain")); err != nil {
-		return err
+	cases := append(throughput(found[0], dir), start(found[0], dir))
+	for _, o := range found {
+		cases = append(cases, lookUps(o, dir)...)
 	}
 	for _, c := range cases {
-		if len(wanted) > 0 && !slices.Contains(wanted, c.name) {
+		if len(wanted) > 0 && !slices.ContainsFunc(wanted, c.is) {
 			continue
 		}
-		log := filepath.Join(dir, c.name+".log")
-		if err := c.write(log, lib); err != nil {
+		if err := c.run(filepath.Join(scratch, c.name+".log")); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		fmt.Printf("\n%s: %s\n", c.name, c.what)
-		if err := compare(c.commands(log, lib)); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		os.Remove(log)
 	}
 	return nil
 }
 
-// command is one row of a comparison: a pipeline for the shell, or one process with a file as its input, so that the
-// start of a shell is not measured with it.
-type command struct {
-	name, pipeline string
-	argv           []string
-	input          string
+// is tells whether the word names the case, its object, or what is asked of that.
+func (c oneCase) is(word string) bool {
+	return c.name == word || strings.HasPrefix(c.name, word+"-") || c.name == c.object.name+"-"+word
 }
 
-// process gives the command ready to run.
-func (c command) process() (*exec.Cmd, error) {
-	if c.argv == nil {
-		return exec.Command("/bin/sh", "-c", c.pipeline), nil
+// run makes the case's log and compares its commands.
+func (c oneCase) run(log string) error {
+	if err := c.write(log); err != nil {
+		return err
 	}
-	cmd := exec.Command(c.argv[0], c.argv[1:]...)
-	if c.input != "" {
-		file, err := os.Open(c.input)
-		if err != nil {
-			return nil, err
-		}
-		cmd.Stdin = file
-	}
-	return cmd, nil
-}
-
-// compare runs the commands in turn, A B C A B C …, after a warm-up of each.
-func compare(commands []command) error {
-	commands = slices.DeleteFunc(commands, func(c command) bool {
-		tool, _, _ := strings.Cut(c.name, " ")
-		if _, err := exec.LookPath(tool); err != nil {
-			fmt.Printf("  %-22s skipped: not installed (-install)\n", c.name)
-			return true
-		}
-		return false
-	})
-	times := make([][]float64, len(commands))
-	peak := make([]int64, len(commands))
-	for k := range *runs + 1 {
-		for i, c := range commands {
-			took, rss, err := once(c)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-			if k > 0 {
-				times[i] = append(times[i], took.Seconds()*1000)
-				peak[i] = max(peak[i], rss)
-			}
-		}
-	}
-	first := 0.0
-	for i, c := range commands {
-		slices.Sort(times[i])
-		t := times[i]
-		median := t[len(t)/2]
-		if i == 0 {
-			first = median
-		}
-		fmt.Printf("  %-22s %9.1f ms (%.1f–%.1f)  %6.2f ×  peak %4d MB\n", c.name, median, t[0], t[len(t)-1], median/first, peak[i]>>10)
-	}
-	return nil
-}
-
-// once runs a command; rss is the largest resident set of any of its processes, in KiB.
-func once(c command) (took time.Duration, rss int64, err error) {
-	cmd, err := c.process()
+	defer os.Remove(log)
+	commands, err := c.commands(log)
 	if err != nil {
-		return 0, 0, err
+		return err
 	}
-	if file, ok := cmd.Stdin.(*os.File); ok {
-		defer file.Close()
+	fmt.Printf("\n%s: %s\n", c.name, c.what)
+	return compare(commands, c.goals)
+}
+
+// build makes the programs that are measured.
+func build(dir string) error {
+	if *binary == "" {
+		if err := shell("CGO_ENABLED=0 go build -o " + filepath.Join(dir, "qss-filter") + " ."); err != nil {
+			return fmt.Errorf("build (run this from the top of the repository): %w", err)
+		}
+	} else if path, err := filepath.Abs(*binary); err != nil {
+		return err
+	} else if err := os.Symlink(path, filepath.Join(dir, "qss-filter")); err != nil {
+		return err
 	}
-	cmd.Stderr = os.Stderr
-	begin := time.Now()
-	if err := cmd.Run(); err != nil {
-		return 0, 0, err
+	const hello = "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"hello\\n\") }\n"
+	source := filepath.Join(dir, "hello.go")
+	if err := os.WriteFile(source, []byte(hello), 0o644); err != nil {
+		return err
 	}
-	took = time.Since(begin)
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0, 0, errors.New("the system tells no resource usage")
-	}
-	return took, usage.Maxrss, nil
+	return shell("CGO_ENABLED=0 go build -o " + filepath.Join(dir, "hello") + " " + source)
 }
 
 func shell(line string) error {
