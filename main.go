@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -57,25 +58,22 @@ func run(args []string) int {
 
 // source says where symbols are from.
 func (c *config) source() (*elfdwarf.Source, error) {
-	o := locate.Options{Objects: c.objects, Symbols: c.symbols, BuildIDDirs: c.buildIDDirs, Rootfs: c.rootfs, OnProblem: warn}
+	c.files.OnProblem = warn
 	if c.asLLVM {
-		trees, err := locate.NewTrees(o)
+		trees, err := locate.NewTrees(c.files)
 		return elfdwarf.NewLLVMSource(trees), err
 	}
-	finder, err := locate.New(o)
+	finder, err := locate.New(c.files)
 	return elfdwarf.NewSource(finder), err
 }
 
 // run makes the filter and runs it; an error is one of the command line.
 func (c *config) run() (status int, err error) {
-	symbols, err := c.source()
-	if err != nil {
+	o := c.options
+	if o.Symbols, err = c.source(); err != nil {
 		return exitUsage, err
 	}
-	o := filter.Options{
-		Symbols: symbols, Palette: c.palette(), Warn: warn,
-		Style: c.style, Renumber: c.renumber, Adjust: c.adjust, Context: c.context, Explain: c.explain, StripSGR: c.stripSGR,
-	}
+	o.Palette, o.Warn = c.palette(), warn
 	if c.asLLVM {
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
 		o.LLVM = &c.llvm
@@ -169,22 +167,17 @@ func version() string {
 
 // config is what the command line says.
 type config struct {
-	flags    *pflag.FlagSet
-	inputs   []string
-	color    string
-	summary  string
-	explain  bool
-	stripSGR bool
-	version  bool
-	helpAll  bool
-	style    filter.Style
-	renumber filter.Renumber
-	adjust   filter.Adjust
-	context  filter.Context
-	asLLVM   bool
-	llvm     filter.LLVMOptions
+	flags   *pflag.FlagSet
+	inputs  []string
+	color   string
+	summary string
+	version bool
+	helpAll bool
+	asLLVM  bool
 
-	objects, symbols, buildIDDirs, rootfs []string
+	files   locate.Options
+	options filter.Options
+	llvm    filter.LLVMOptions
 
 	dumpContext string
 	onDumpfile  []string
@@ -197,31 +190,17 @@ func parseFlags(args []string) (*config, error) {
 	c := &config{flags: pflag.NewFlagSet("qss-filter", pflag.ContinueOnError)}
 	fs := c.flags
 	fs.SortFlags, fs.Usage = false, func() {}
-	fs.StringArrayVar(&c.symbols, "symbols", nil, "`DIR`: any tree with unstripped files, searched by build ID")
-	buildIDDir := func(dir string) error {
-		c.buildIDDirs = append(c.buildIDDirs, dir)
-		return nil
-	}
-	fs.Func("build-id-dir", "`DIR` with xx/yyyy.debug files, as in /usr/lib/debug/.build-id", buildIDDir)
-	fs.StringArrayVar(&c.rootfs, "rootfs", nil, "`DIR`: root of the file system that the log's paths lie in (default /)")
-	fs.StringArrayVar(&c.objects, "obj", nil, "`FILE`: one unstripped file")
-	frames := fs.String("frames", "annotate", "`HOW`: annotate (into the frame), append (below it), replace (in its place)")
-	renumber := fs.String("renumber", "auto", "`WHEN` to count on over inlined functions: auto (not in markup), always, never")
-	adjust := fs.String("adjust", "auto", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)")
-	folding := fs.String("context", "fold", "`HOW` to show the lines that define modules: fold, keep, drop")
+	register(fs, c.files.Register, c.options.Register)
 	fs.StringVar(&c.dumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
 	fs.StringArrayVar(&c.onDumpfile, "on-dumpfile", nil, "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3")
 	fs.StringVar(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
 	fs.Lookup("color").NoOptDefVal = "always"
-	fs.BoolVar(&c.stripSGR, "strip-sgr", false, "take the log's own colours out")
-	fs.BoolVar(&c.explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
-	fs.StringVar(&c.summary, "summary", "auto", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never")
-	style := fs.String("style", "default", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte")
+	word(fs, &c.summary, "summary", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never",
+		"auto", "always", "never")
+	style := "default"
+	word(fs, &style, "style", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte", "default", "llvm")
 	fs.BoolVar(&c.asLLVM, "filter-markup", false, "same as --style=llvm; the flags from here on to --dwp belong to it")
-	fs.Func("debug-file-directory", "`DIR`: same as --build-id-dir, in that style /usr/lib/debug if not given", buildIDDir)
-	for _, f := range c.llvm.Flags() {
-		fs.BoolFunc(f.Name, f.Usage, f.Set)
-	}
+	register(fs, c.llvm.Register)
 	fs.Func("dwp", "`FILE` of split DWARF: an error, it is only found beside its program", func(string) error {
 		return errors.New("split DWARF is only found beside its program, as PROGRAM.dwp")
 	})
@@ -233,6 +212,9 @@ func parseFlags(args []string) (*config, error) {
 		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
 	}
 	if err := fs.Parse(args); err != nil {
+		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			err = fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+		}
 		return c, err
 	}
 	if *help || c.helpAll {
@@ -241,31 +223,52 @@ func parseFlags(args []string) (*config, error) {
 	if named && !c.asLLVM {
 		return c, errors.New("in place of llvm-symbolizer only --filter-markup is supported")
 	}
-	c.asLLVM = c.asLLVM || *style == "llvm"
-	if c.asLLVM && !slices.Contains([]string{"auto", "always"}, c.color) {
+	c.asLLVM = c.asLLVM || style == "llvm"
+	if !slices.Contains([]string{"auto", "always", "never"}, c.color) {
+		if !c.asLLVM {
+			return c, fmt.Errorf("--color=%s: want auto, always, never", c.color)
+		}
 		c.color = "never" // as llvm takes it
 	}
 	if c.inputs = fs.Args(); len(c.inputs) == 0 || named { // addresses, that llvm ignores
 		c.inputs = []string{"-"}
 	}
-	return c, errors.Join(
-		choose(new(uint8), "style", *style, []string{"default", "llvm"}),
-		choose(&c.style, "frames", *frames, []string{"annotate", "append", "replace"}),
-		choose(&c.renumber, "renumber", *renumber, []string{"auto", "always", "never"}),
-		choose(&c.adjust, "adjust", *adjust, []string{"auto", "none", "ra"}),
-		choose(&c.context, "context", *folding, []string{"fold", "keep", "drop"}),
-		choose(new(uint8), "color", c.color, []string{"auto", "always", "never"}),
-		choose(new(uint8), "summary", c.summary, []string{"auto", "always", "never"}))
+	return c, nil
 }
 
-// choose sets dst to the place of value among words.
-func choose[T ~uint8](dst *T, flag, value string, words []string) error {
-	i := slices.Index(words, value)
-	if i < 0 {
-		return fmt.Errorf("--%s=%s: want %s", flag, value, strings.Join(words, ", "))
+// register adds flags of other packages, which know the standard library's flags only.
+func register(fs *pflag.FlagSet, adders ...func(*flag.FlagSet)) {
+	for _, add := range adders {
+		set := flag.NewFlagSet("", flag.ContinueOnError)
+		add(set)
+		set.VisitAll(func(f *flag.Flag) {
+			v := foreign{f.Value, "value"}
+			added := fs.VarPF(&v, f.Name, "", f.Usage)
+			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+				v.kind, added.NoOptDefVal = "boolfunc", "true"
+			}
+		})
 	}
-	*dst = T(i)
-	return nil
+}
+
+// foreign is a flag of the standard library as one of pflag's.
+type foreign struct {
+	flag.Value
+	kind string
+}
+
+func (f *foreign) Type() string { return f.kind }
+
+// word adds a flag that is one of words; the first one is the default.
+func word(fs *pflag.FlagSet, to *string, name, usage string, words ...string) {
+	*to = words[0]
+	fs.Func(name, usage, func(value string) error {
+		if !slices.Contains(words, value) {
+			return fmt.Errorf("want %s", strings.Join(words, ", "))
+		}
+		*to = value
+		return nil
+	})
 }
 
 const shortHelp = `Usage: qss-filter [flags] [FILE ...]     reads standard input without FILE, or for -

@@ -2,40 +2,32 @@ package filter
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 )
 
-// LLVMFlag is a flag of llvm-symbolizer that sets an option here, or has no effect on markup there.
-type LLVMFlag struct {
-	Name, Usage string
-	// Set takes a value; that of the flag alone is "true".
-	Set func(value string) error
-}
-
-// Flags gives the flags of llvm-symbolizer, by their names there, that set o.
-func (o *LLVMOptions) Flags() []LLVMFlag {
-	// Of two flags that contradict each other the last one counts.
-	set := func(name, usage string, how func()) LLVMFlag {
-		return LLVMFlag{name, usage, func(value string) error {
+// Register adds the flags of llvm-symbolizer, by their names there, that set o. Of two flags that contradict each other
+// the last one counts.
+func (o *LLVMOptions) Register(fs *flag.FlagSet) {
+	set := func(name, usage string, how func()) {
+		fs.BoolFunc(name, usage, func(value string) error {
 			if value != "true" {
 				return errors.New("takes no value")
 			}
 			how()
 			return nil
-		}}
+		})
 	}
 	nothing := func() {}
-	return []LLVMFlag{
-		set("demangle", "demangle function names (as is the default)", func() { o.NoDemangle = false }),
-		set("no-demangle", "keep the names of functions as their files have them", func() { o.NoDemangle = true }),
-		{"functions", "names of functions: =linkage (the default), =short (without namespace and parameters), =none", o.setFunctions},
-		set("basenames", "source files without their directories", func() { o.Basenames, o.RelativeNames = true, false }),
-		set("relativenames", "source files without the compilation directory", func() { o.Basenames, o.RelativeNames = false, true }),
-		set("inlines", "no effect: inlined functions are always shown", nothing),
-		set("no-inlines", "no effect, as in llvm's filter", nothing),
-		set("debuginfod", "no effect yet: nothing is fetched from debuginfod servers", nothing),
-		set("no-debuginfod", "no effect yet, for the same reason", nothing),
-	}
+	set("demangle", "demangle function names (as is the default)", func() { o.NoDemangle = false })
+	set("no-demangle", "keep the names of functions as their files have them", func() { o.NoDemangle = true })
+	fs.BoolFunc("functions", "names of functions: =linkage (the default), =short (without namespace and parameters), =none", o.setFunctions)
+	set("basenames", "source files without their directories", func() { o.Basenames, o.RelativeNames = true, false })
+	set("relativenames", "source files without the compilation directory", func() { o.Basenames, o.RelativeNames = false, true })
+	set("inlines", "no effect: inlined functions are always shown", nothing)
+	set("no-inlines", "no effect, as in llvm's filter", nothing)
+	set("debuginfod", "no effect yet: nothing is fetched from debuginfod servers", nothing)
+	set("no-debuginfod", "no effect yet, for the same reason", nothing)
 }
 
 func (o *LLVMOptions) setFunctions(value string) error {

@@ -1,0 +1,48 @@
+package filter
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Register adds the flags that set o.
+func (o *Options) Register(fs *flag.FlagSet) {
+	choice(fs, &o.Style, "frames", "`HOW`: annotate (into the frame), append (below it), replace (in its place)",
+		"annotate", "append", "replace")
+	choice(fs, &o.Renumber, "renumber", "`WHEN` to count on over inlined functions: auto (not in markup), always, never",
+		"auto", "always", "never")
+	choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)",
+		"auto", "none", "ra")
+	choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
+	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colours out")
+	fs.BoolVar(&o.Explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
+}
+
+// oneOf is a flag whose values are words; the number of the word is what it sets.
+type oneOf[T ~uint8] struct {
+	to    *T
+	words []string
+}
+
+// choice adds a flag that is one of words; the first one is the default.
+func choice[T ~uint8](fs *flag.FlagSet, to *T, name, usage string, words ...string) {
+	fs.Var(oneOf[T]{to, words}, name, usage)
+}
+
+func (c oneOf[T]) String() string {
+	if c.to == nil {
+		return ""
+	}
+	return c.words[*c.to]
+}
+
+func (c oneOf[T]) Set(value string) error {
+	i := slices.Index(c.words, value)
+	if i < 0 {
+		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+	}
+	*c.to = T(i)
+	return nil
+}

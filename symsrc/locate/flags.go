@@ -1,0 +1,18 @@
+package locate
+
+import "flag"
+
+// Register adds the flags that set o.
+func (o *Options) Register(fs *flag.FlagSet) {
+	list := func(to *[]string, name, usage string) {
+		fs.Func(name, usage, func(value string) error {
+			*to = append(*to, value)
+			return nil
+		})
+	}
+	list(&o.Symbols, "symbols", "`DIR`: any tree with unstripped files, searched by build ID")
+	list(&o.BuildIDDirs, "build-id-dir", "`DIR` with xx/yyyy.debug files, as in /usr/lib/debug/.build-id")
+	list(&o.Rootfs, "rootfs", "`DIR`: root of the file system that the log's paths lie in (default /)")
+	list(&o.Objects, "obj", "`FILE`: one unstripped file")
+	list(&o.BuildIDDirs, "debug-file-directory", "`DIR`: same as --build-id-dir, /usr/lib/debug with --style=llvm if not given")
+}
