@@ -5,6 +5,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/markup"
+	"qss-filter/symsrc"
 )
 
 // emitter is what the log's headers say of who prints the frames that follow.
@@ -54,37 +55,75 @@ func (e *emitter) over(line []byte) {
 	}
 }
 
-// markupBack gives how many bytes before the logged address of an element the code lies: 1 for a return address.
-// exact is the type of an element without a suffix where nothing else is known: pc elements are exact, bt are not.
-func (f *Filter) markupBack(p *process, t markup.PCType, exact bool) uint64 {
+// taking tells how a logged address is to be taken.
+type taking uint8
+
+const (
+	// exactly: the code is at the address.
+	exactly taking = iota
+	// returning: it is a return address, and the code is the call before it.
+	returning
+	// probing: the machine code around the address tells; where there is none to look at, it is a return address.
+	probing
+	// probingFirst is probing for the first frame of a stack: without machine code it is exact.
+	probingFirst
+)
+
+// takeMarkup tells how the address of an element is to be taken. The evidence is weighed in this order: the element's own
+// suffix, the emitter's header, what the frame before it was, and the tag: pc elements are exact, bt elements are return
+// addresses unless the machine code shows something else.
+func (f *Filter) takeMarkup(t *thread, typ markup.PCType, exact bool) taking {
 	switch {
-	case f.opt.Adjust == AdjustNone, t == markup.Exact:
-		return 0
-	case f.opt.Adjust == AdjustRA, t == markup.ReturnAddress:
-		return 1
-	case p.emitter == movedEmitter:
-		return 0
-	case p.emitter == rawEmitter:
-		return 1
+	case f.opt.Adjust == AdjustNone, typ == markup.Exact:
+		return exactly
+	case f.opt.Adjust == AdjustRA, typ == markup.ReturnAddress:
+		return returning
+	case t.emitter == movedEmitter, t.trampoline:
+		return exactly
+	case t.emitter == rawEmitter:
+		return returning
 	case exact:
-		return 0
+		return exactly
 	}
-	return 1
+	return probing
 }
 
-// textBack is the same for a frame of another format. What the sanitizers' own printer writes lies in the call already;
-// of others the first frame is exact, and those that called it are return addresses.
-func (f *Filter) textBack(p *process, fr *frame.Frame) uint64 {
+// takeText is the same for a frame of another format: what its emitter is known to print, and where that is not known the
+// machine code, decides.
+func (f *Filter) takeText(t *thread, fr *frame.Frame) taking {
 	switch {
-	case f.opt.Adjust == AdjustNone:
-		return 0
+	case f.opt.Adjust == AdjustNone, fr.Convention == frame.Exact:
+		return exactly
 	case f.opt.Adjust == AdjustRA:
-		return 1
-	case fr.Convention == frame.Moved, fr.Convention == frame.Exact, p.emitter != unknownEmitter:
-		return 0
+		return returning
+	case fr.Convention == frame.Moved, t.trampoline:
+		return exactly
 	case fr.Convention == frame.Raw:
+		return returning
+	case t.emitter != unknownEmitter: // text of the sanitizers lies in the call already, TSan's too
+		return exactly
+	}
+	first := t.stack.first(f.line, fr)
+	switch {
+	case fr.Convention == frame.RawButFirst && first:
+		return exactly
+	case fr.Convention == frame.RawButFirst:
+		return returning
+	case first:
+		return probingFirst
+	}
+	return probing
+}
+
+// back gives how many bytes before a logged address the code lies. A signal trampoline is never called: its address is
+// that of its first instruction.
+func (t taking) back(p symsrc.Probe) uint64 {
+	switch {
+	case t == exactly, p.Trampoline:
+		return 0
+	case t == returning, p.Known && p.Returns && !p.Calls:
 		return 1
-	case fr.Number == 0:
+	case p.Known && !p.Returns, p.Known && p.Calls && t == probingFirst, !p.Known && t == probingFirst:
 		return 0
 	}
 	return 1

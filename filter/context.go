@@ -10,7 +10,7 @@ import (
 
 // context handles a line on which context elements stand alone: they take effect, and the line is folded. ok is false
 // where anything else stands on the line, or an element is malformed: then nothing has happened yet.
-func (f *Filter) context(dst []byte, p *process, body, end []byte) (out []byte, ok bool) {
+func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
 	if first, ok := markup.Next(body, 0); !ok || !first.Contextual() {
 		return dst, false
 	}
@@ -64,7 +64,7 @@ func (f *Filter) context(dst []byte, p *process, body, end []byte) (out []byte, 
 const malformed = markup.Tag(255)
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
-func (f *Filter) apply(p *process, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
+func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
 	switch e.Tag {
 	case markup.Reset:
 		f.dumpContext("reset", "")
@@ -107,7 +107,7 @@ func appendReset(dst []byte, e *markup.Element) []byte {
 }
 
 // effect lets a context element that stays as it is take effect all the same.
-func (f *Filter) effect(p *process, text []byte, e *element) {
+func (f *Filter) effect(p *thread, text []byte, e *element) {
 	if !e.Contextual() {
 		return
 	}
@@ -117,7 +117,7 @@ func (f *Filter) effect(p *process, text []byte, e *element) {
 }
 
 // contextInPlace writes a context element that shares its line with other text.
-func (f *Filter) contextInPlace(dst []byte, p *process, text []byte, e *element) []byte {
+func (f *Filter) contextInPlace(dst []byte, p *thread, text []byte, e *element) []byte {
 	effect, m, r, err := f.apply(p, &e.Element)
 	if err != nil {
 		f.malformed(text, err)

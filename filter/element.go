@@ -21,7 +21,7 @@ type element struct {
 }
 
 // markup handles a line that holds `{{{` or `<<<`.
-func (f *Filter) markup(ctx context.Context, dst []byte, p *process, body, end []byte) []byte {
+func (f *Filter) markup(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
 	if len(end) > 0 && f.opt.Style != Append {
 		if out, ok := f.context(dst, p, body, end); ok {
 			return out
@@ -82,7 +82,7 @@ func (f *Filter) malformed(text []byte, err error) {
 }
 
 // elements writes a text with its elements in readable form. ok is false where it holds no element.
-func (f *Filter) elements(ctx context.Context, dst []byte, p *process, s segment) (out []byte, ok bool) {
+func (f *Filter) elements(ctx context.Context, dst []byte, p *thread, s segment) (out []byte, ok bool) {
 	f.parse(s.text)
 	if len(f.elems) == 0 {
 		return dst, false
@@ -126,7 +126,7 @@ func frameElement(text []byte, elems []element) int {
 }
 
 // inPlace writes text[from:to] with every element in its place replaced.
-func (f *Filter) inPlace(ctx context.Context, dst []byte, p *process, s segment, elems []element, from, to int) []byte {
+func (f *Filter) inPlace(ctx context.Context, dst []byte, p *thread, s segment, elems []element, from, to int) []byte {
 	pos := from
 	for i := range elems {
 		e := &elems[i]
@@ -151,7 +151,7 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *process, s segment,
 }
 
 // elementBelow adds what an element stands for below the text that it stays in.
-func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *process, s segment, e *element) []byte {
+func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *thread, s segment, e *element) []byte {
 	if e.Tag == markup.Dumpfile {
 		return dst
 	}
@@ -164,7 +164,7 @@ func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *process, s seg
 }
 
 // replaced writes the readable form of one element, or the element itself where nothing is known.
-func (f *Filter) replaced(ctx context.Context, dst []byte, p *process, text []byte, e *element) []byte {
+func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byte, e *element) []byte {
 	raw := text[e.Start:e.End]
 	switch e.Tag {
 	case markup.Symbol:
@@ -175,29 +175,28 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *process, text []by
 	case markup.Dumpfile:
 		return f.dumpfile(dst, &e.Element)
 	case markup.Data:
-		a := f.askMarkup(ctx, p, e.addr, symsrc.Data)
+		a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Data, exactly)
 		a.count()
 		if len(a.frames) == 0 {
 			return f.unresolved(dst, raw, e.addr, a)
 		}
 		return f.appendVariable(dst, &a.frames[0])
 	case markup.PC:
-		addr := e.addr - f.markupBack(p, e.typ, true)
-		a := f.askMarkup(ctx, p, addr, symsrc.Code)
+		a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, true))
 		a.count()
 		if len(a.frames) == 0 {
-			return f.unresolved(dst, raw, addr, a)
+			return f.unresolved(dst, raw, e.addr-a.back, a)
 		}
 		dst = f.appendFunc(dst, &a.frames[0])
 		dst = append(dst, '[')
 		dst = f.appendFile(dst, &a.frames[0], false)
 		return append(dst, ']')
 	}
-	addr := e.addr - f.markupBack(p, e.typ, false)
-	a := f.askMarkup(ctx, p, addr, symsrc.Code)
+	a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, false))
 	a.count()
+	p.over(f.line, a)
 	if len(a.frames) == 0 {
-		return f.unresolved(dst, raw, addr, a)
+		return f.unresolved(dst, raw, e.addr-a.back, a)
 	}
 	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a), e)
 }

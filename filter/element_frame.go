@@ -11,13 +11,14 @@ import (
 
 // frameLine writes a text that is one frame of a backtrace: a line per function, innermost first, each with what stands
 // before and behind the element.
-func (f *Filter) frameLine(ctx context.Context, dst []byte, p *process, s segment, elems []element, at int) []byte {
+func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment, elems []element, at int) []byte {
 	e := &elems[at]
 	colour := f.colour
 	before := f.around(ctx, p, s, elems, 0, e.Start)
-	addr := e.addr - f.markupBack(p, e.typ, false)
-	a := f.askMarkup(ctx, p, addr, symsrc.Code)
+	a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, false))
+	addr := e.addr - a.back
 	a.count()
+	p.over(f.line, a)
 	after := f.around(ctx, p, s, elems, e.End, len(s.text))
 	f.colour = colour
 	f.followColour(s.text[:e.Start])
@@ -56,7 +57,7 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *process, s segmen
 
 // bareFrame handles the line that markup is full of, a bt element and nothing else, without the questions that other
 // lines raise. ok is false for any other line.
-func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *process, body, end []byte) (out []byte, ok bool) {
+func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
 	start := 0
 	for start < len(body) && (body[start] == ' ' || body[start] == '\t') {
 		start++
@@ -81,7 +82,7 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *process, body, en
 }
 
 // around gives what stands before or behind the frame's element, with the other elements there replaced.
-func (f *Filter) around(ctx context.Context, p *process, s segment, elems []element, from, to int) []byte {
+func (f *Filter) around(ctx context.Context, p *thread, s segment, elems []element, from, to int) []byte {
 	if len(elems) == 1 {
 		return s.text[from:to]
 	}

@@ -112,11 +112,14 @@ type Filter struct {
 	scan  *anchorScan
 	state *ctxstate.State
 	procs map[string]*process
-	fold  fold
-	dump  hexdict
-	memo  memo
-	said  map[string]bool
-	llvm  *llvmStyle // nil for this package's own style
+	// threads are those of the writers, by the writer's key and the thread.
+	threads map[string]*thread
+	prober  symsrc.Prober // nil where Options.Symbols is none
+	fold    fold
+	dump    hexdict
+	memo    memo
+	said    map[string]bool
+	llvm    *llvmStyle // nil for this package's own style
 
 	// line is the number of the line at hand, from 1.
 	line int
@@ -136,17 +139,11 @@ type Filter struct {
 	placeEnds []int
 }
 
-// process is what the filter keeps of one process of the log, beside its address space.
-type process struct {
-	space   *ctxstate.Process
-	stack   stack
-	emitter emitter
-}
-
 // New makes a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
-	f := &Filter{opt: o, state: ctxstate.New(), procs: map[string]*process{}, said: map[string]bool{}}
+	f := &Filter{opt: o, state: ctxstate.New(), procs: map[string]*process{}, threads: map[string]*thread{}, said: map[string]bool{}}
 	f.memo.init()
+	f.prober, _ = o.Symbols.(symsrc.Prober)
 	if o.LLVM != nil {
 		f.llvm = newLLVMStyle(o)
 	}
@@ -160,7 +157,7 @@ func (f *Filter) rescan() {
 	if f.opt.Palette != nil || f.opt.StripSGR {
 		set |= colouring
 	}
-	if p := f.procs[""]; p != nil && p.stack.shift > 0 {
+	if t := f.threads[""]; t != nil && t.stack.shift > 0 {
 		set |= renumbering
 	}
 	if f.llvm != nil {
@@ -169,16 +166,6 @@ func (f *Filter) rescan() {
 	if f.scan == nil || f.scan.set != set {
 		f.scan = newAnchorScan(set)
 	}
-}
-
-// process gives what is kept of the process with that key.
-func (f *Filter) process(key string) *process {
-	p := f.procs[key]
-	if p == nil {
-		p = &process{space: f.state.Process(key)}
-		f.procs[key] = p
-	}
-	return p
 }
 
 // Line appends the annotated form of one line to dst. The line comes with its end ("\n", "\r\n", or none for the last
@@ -195,7 +182,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 		line = f.stripped
 	}
 	body, end := cutEnd(line)
-	p := f.process("")
+	p := f.origin(body)
 	if out, ok := f.bareFrame(ctx, dst, p, body, end); ok {
 		return out
 	}

@@ -121,7 +121,7 @@ func hexAddress(text []byte, at int) (addr uint64, end int) {
 
 // dumpLine handles a line inside an open hexdict element. ok is false where the line is none of the dump: another element
 // or a frame begins, or it has gone on for too long; the line is then like any other.
-func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *process, body, end []byte) (out []byte, ok bool) {
+func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
 	h := &f.dump
 	h.lines++
 	h.bytes += len(body)
@@ -145,7 +145,7 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *process, body, end
 }
 
 // highlight writes a line of a dump, with the values that a footnote explains in colour where colours are written.
-func (f *Filter) highlight(ctx context.Context, dst []byte, p *process, text []byte) []byte {
+func (f *Filter) highlight(ctx context.Context, dst []byte, p *thread, text []byte) []byte {
 	if f.opt.Palette == nil {
 		return append(dst, text...)
 	}
@@ -166,19 +166,19 @@ func (f *Filter) highlight(ctx context.Context, dst []byte, p *process, text []b
 
 // point gives what a value of a dump points at: a function if its mapping is executable, else a variable; nil where it
 // points at nothing that has a name.
-func (f *Filter) point(ctx context.Context, p *process, v hexValue) *answer {
+func (f *Filter) point(ctx context.Context, p *thread, v hexValue) *answer {
 	at, ok := p.space.Resolve(v.addr)
 	if !ok {
 		return nil
 	}
-	kind, addr := symsrc.Data, v.addr
+	kind, take := symsrc.Data, exactly
 	if strings.Contains(at.Mode, "x") {
 		kind = symsrc.Code
 		if isReturnRegister(v.key) {
-			addr--
+			take = returning
 		}
 	}
-	if a := f.askMarkup(ctx, p, addr, kind); len(a.frames) > 0 {
+	if a := f.askAbsolute(ctx, p.process, v.addr, kind, take); len(a.frames) > 0 {
 		return a
 	}
 	return nil
@@ -195,7 +195,7 @@ func isReturnRegister(key string) bool {
 
 // footnotes writes a line for each value of the dump that points at something: `  [RIP] func file:line`, with the prefix of
 // the line that closed the dump. A last line without its end keeps none.
-func (f *Filter) footnotes(ctx context.Context, dst []byte, p *process, body []byte, at int, end []byte) []byte {
+func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body []byte, at int, end []byte) []byte {
 	cut, _ := prefix.Split(body, at)
 	missing := len(end) == 0
 	for _, v := range f.dump.values {
@@ -221,7 +221,7 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *process, body []b
 
 // dumps looks after the hexdict elements of a line: it writes the footnotes of those that the line holds whole, and opens
 // one that goes on. Inside a JSON object there is no place for footnotes.
-func (f *Filter) dumps(ctx context.Context, dst []byte, p *process, body, end []byte) []byte {
+func (f *Filter) dumps(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
 	if !bytes.Contains(body, hexdictTag) {
 		return dst
 	}

@@ -17,7 +17,8 @@ type memo struct {
 	modules map[string]*module
 	written map[string]*module // by name and build ID as the log writes them
 	answers map[question]*answer
-	markup  map[markupQuestion]*answer
+	// absolute holds the answers for addresses of a process.
+	absolute map[absoluteQuestion]*answer
 }
 
 // module is one binary of the log, and what became of its frames.
@@ -28,18 +29,22 @@ type module struct {
 	files      *symsrc.Files
 }
 
+// question is an address of a module as the log has it.
 type question struct {
-	mod  *module
-	off  uint64
-	kind symsrc.Kind
+	mod   *module
+	off   uint64
+	kind  symsrc.Kind
+	space symsrc.Space
+	take  taking
 }
 
-// markupQuestion is an absolute address in one state of a process's address space.
-type markupQuestion struct {
+// absoluteQuestion is an absolute address in one state of a process's address space.
+type absoluteQuestion struct {
 	proc       *process
 	generation uint64
 	addr       uint64
 	kind       symsrc.Kind
+	take       taking
 }
 
 // answer is a module-relative address with what is known of it.
@@ -48,9 +53,13 @@ type answer struct {
 	mod *module
 	// several is set where more than one may, since addresses were cut to 32 bits.
 	several bool
-	off     uint64
-	kind    symsrc.Kind
-	frames  []symsrc.Frame
+	// off is where in the module the code or the variable lies, and back how far before the logged address.
+	off  uint64
+	back uint64
+	kind symsrc.Kind
+	// trampoline is set where the address is that of a signal trampoline.
+	trampoline bool
+	frames     []symsrc.Frame
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
 	places [][]byte
 }
@@ -59,7 +68,7 @@ func (m *memo) init() {
 	m.modules = map[string]*module{}
 	m.written = map[string]*module{}
 	m.answers = map[question]*answer{}
-	m.markup = map[markupQuestion]*answer{}
+	m.absolute = map[absoluteQuestion]*answer{}
 }
 
 // module gives the module of that name and build ID; id is raw bytes.
@@ -99,9 +108,8 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 	return m
 }
 
-// ask gives the answer for a module-relative address.
-func (f *Filter) ask(ctx context.Context, m *module, off uint64, kind symsrc.Kind) *answer {
-	q := question{m, off, kind}
+// ask gives the answer for an address of a module.
+func (f *Filter) ask(ctx context.Context, q question) *answer {
 	if a := f.memo.answers[q]; a != nil {
 		return a
 	}
@@ -113,36 +121,61 @@ func (f *Filter) ask(ctx context.Context, m *module, off uint64, kind symsrc.Kin
 	return a
 }
 
-// askMarkup gives the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
-func (f *Filter) askMarkup(ctx context.Context, p *process, addr uint64, kind symsrc.Kind) *answer {
-	q := markupQuestion{p, p.space.Generation(), addr, kind}
-	if a := f.memo.markup[q]; a != nil {
+// askAbsolute gives the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
+func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
+	q := absoluteQuestion{p, p.space.Generation(), addr, kind, take}
+	if a := f.memo.absolute[q]; a != nil {
 		return a
 	}
+	a := f.lookAbsolute(ctx, p, addr, kind, take)
+	if len(f.memo.absolute) >= memoLimit {
+		clear(f.memo.absolute)
+	}
+	f.memo.absolute[q] = a
+	return a
+}
+
+// lookAbsolute finds the mapping of an address, or of the call before it where that is the last thing mapped.
+func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
 	a := &answer{}
-	at, ok := p.space.Resolve(addr)
+	near := addr
+	if take == returning || take == probing {
+		near--
+	}
+	at, ok := p.space.Resolve(near)
 	if p.space.Cut() {
-		at, addr, a.several = p.space.ResolveCut(addr, kind == symsrc.Code)
+		at, near, a.several = p.space.ResolveCut(near, kind == symsrc.Code)
 		ok = at != nil
 	}
-	if ok {
-		m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
-		a = f.look(ctx, question{m, at.ModuleAddr(addr), kind})
+	if !ok {
+		a.back = take.back(symsrc.Probe{})
+		return a
 	}
-	if len(f.memo.markup) >= memoLimit {
-		clear(f.memo.markup)
+	m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
+	off := at.ModuleAddr(near)
+	if take == returning || take == probing {
+		off++
 	}
-	f.memo.markup[q] = a
-	return a
+	return f.look(ctx, question{m, off, kind, symsrc.Linked, take})
 }
 
 // look asks the source and prepares the text of its answer.
 func (f *Filter) look(ctx context.Context, q question) *answer {
-	got := f.opt.Symbols.Frames(ctx, symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind})
+	a := &answer{mod: q.mod, kind: q.kind}
+	addr := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space}
+	var probe symsrc.Probe
+	if f.prober != nil && q.take != exactly {
+		probe = f.prober.Probe(ctx, addr)
+	}
+	a.trampoline = probe.Trampoline
+	a.back = q.take.back(probe)
+	addr.Offset -= a.back
+	a.off = addr.Offset
+	got := f.opt.Symbols.Frames(ctx, addr)
 	if got.Files != nil {
 		q.mod.files = got.Files
 	}
-	a := &answer{mod: q.mod, off: q.off, kind: q.kind, frames: got.Frames}
+	a.frames = got.Frames
 	f.finish(a)
 	return a
 }

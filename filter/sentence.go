@@ -8,7 +8,7 @@ import (
 
 // several handles a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
 // chain of functions stands on one line.
-func (f *Filter) several(ctx context.Context, dst []byte, p *process, s segment) []byte {
+func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) []byte {
 	frames := append([]frame.Frame(nil), f.frames...)
 	restore := f.colour
 	defer func() { f.colour = restore }()
@@ -69,7 +69,7 @@ func (f *Filter) oneFrame(dst []byte, s segment, fr *frame.Frame, a *answer, n u
 }
 
 // chainBelow adds the lines of one frame below its text.
-func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *process, s segment, fr *frame.Frame) []byte {
+func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segment, fr *frame.Frame) []byte {
 	a := f.lookUp(ctx, p, s.text, fr)
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 	if a == nil || len(a.frames) == 0 {

@@ -20,12 +20,12 @@ type segment struct {
 }
 
 // text handles a line that may hold frames of formats other than markup.
-func (f *Filter) text(ctx context.Context, dst []byte, p *process, body, end []byte) []byte {
+func (f *Filter) text(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
 	return append(f.segments(ctx, dst, p, body, end), end...)
 }
 
 // segments handles a line as a whole, or string by string where it is a JSON object.
-func (f *Filter) segments(ctx context.Context, dst []byte, p *process, body, end []byte) []byte {
+func (f *Filter) segments(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
 	if len(end) == 0 {
 		end = newline
 	}
@@ -42,7 +42,7 @@ func (f *Filter) segments(ctx context.Context, dst []byte, p *process, body, end
 }
 
 // segment handles one piece of text.
-func (f *Filter) segment(ctx context.Context, dst []byte, p *process, s segment) []byte {
+func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) []byte {
 	if hasMarkup(s.text) {
 		if out, ok := f.elements(ctx, dst, p, s); ok {
 			return out
@@ -100,19 +100,30 @@ func unstrip(s frame.Span, at []int32) frame.Span {
 	return frame.Span{Start: int(at[s.Start]), End: int(at[s.End-1]) + 1}
 }
 
+// spaces are those of a frame that an address of a module may be of.
+var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc.InFile, frame.InImage: symsrc.InImage,
+	frame.InText: symsrc.InText}
+
 // lookUp gives the answer for a frame, nil where there is nothing to ask.
-func (f *Filter) lookUp(ctx context.Context, p *process, text []byte, fr *frame.Frame) *answer {
+func (f *Filter) lookUp(ctx context.Context, p *thread, text []byte, fr *frame.Frame) *answer {
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		return nil
 	}
-	m := f.moduleWritten(fr.Module.Of(text), fr.BuildID.Of(text))
-	a := f.ask(ctx, m, fr.Offset-f.textBack(p, fr), symsrc.Code)
+	take := f.takeText(p, fr)
+	var a *answer
+	if fr.Space == frame.Absolute {
+		a = f.askAbsolute(ctx, p.process, fr.Offset, symsrc.Code, take)
+	} else {
+		m := f.moduleWritten(fr.Module.Of(text), fr.BuildID.Of(text))
+		a = f.ask(ctx, question{m, fr.Offset, symsrc.Code, spaces[fr.Space], take})
+	}
 	a.count()
+	p.over(f.line, a)
 	return a
 }
 
 // single handles a text with one frame: a function takes a line, with what stands around the frame on each.
-func (f *Filter) single(ctx context.Context, dst []byte, p *process, s segment, fr *frame.Frame) []byte {
+func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, fr *frame.Frame) []byte {
 	if f.opt.Style == Append {
 		return f.chainBelow(ctx, append(dst, s.text...), p, s, fr)
 	}
@@ -139,7 +150,7 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *process, s segment, 
 }
 
 // number gives the number that a frame's line gets.
-func (f *Filter) number(p *process, fr *frame.Frame, shift bool) uint64 {
+func (f *Filter) number(p *thread, fr *frame.Frame, shift bool) uint64 {
 	if !shift || fr.Num.Empty() {
 		return fr.Number
 	}
