@@ -23,6 +23,7 @@ import (
 	"qss-filter/sgr"
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/symbolize"
 )
 
 // Exit statuses.
@@ -36,7 +37,19 @@ const (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
+// commands are what a first argument may be; else it is a file to read.
+var commands = map[string]func(args []string) (status int, err error){
+	"symbolize": symbolizeCommand,
+}
+
 func run(args []string) int {
+	if len(args) > 0 && commands[args[0]] != nil {
+		status, err := commands[args[0]](args[1:])
+		if err != nil {
+			complain("%v", err)
+		}
+		return status
+	}
 	c, err := parseFlags(args)
 	switch {
 	case errors.Is(err, errHelp):
@@ -165,6 +178,57 @@ func version() string {
 	return cmp.Or(info.Main.Version, "(devel)") + " " + info.GoVersion
 }
 
+// symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
+func symbolizeCommand(args []string) (status int, err error) {
+	var files locate.Options
+	var o symbolize.Options
+	fs := newFlags("symbolize")
+	register(fs, o.Register, files.Register)
+	if err := fs.Parse(args); err != nil {
+		return exitUsage, usage(err)
+	}
+	if help, _ := fs.GetBool("help"); help || fs.NArg() == 0 {
+		fmt.Print("Usage: qss-filter symbolize [flags] FILE [0xADDRESS ...]     reads addresses from standard input without any\n\n",
+			fs.FlagUsages())
+		if help {
+			return exitOK, nil
+		}
+		return exitUsage, errors.New("symbolize: no file named")
+	}
+	files.Objects = append(files.Objects, fs.Arg(0))
+	finder, err := locate.New(files)
+	if err != nil {
+		return exitUsage, err
+	}
+	s, err := symbolize.New(fs.Arg(0), elfdwarf.NewSource(finder), o)
+	if err == nil {
+		err = s.Check(context.Background())
+	}
+	if err == nil {
+		err = s.Run(context.Background(), fs.Args()[1:], os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		return exitIO, err
+	}
+	return exitOK, nil
+}
+
+// newFlags makes an empty set of flags but for --help.
+func newFlags(name string) *pflag.FlagSet {
+	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	fs.SortFlags, fs.Usage = false, func() {}
+	fs.BoolP("help", "h", false, "this help")
+	return fs
+}
+
+// usage gives an error of the command line in the form --flag=value: what is wrong.
+func usage(err error) error {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+	}
+	return err
+}
+
 // config is what the command line says.
 type config struct {
 	flags   *pflag.FlagSet
@@ -212,10 +276,7 @@ func parseFlags(args []string) (*config, error) {
 		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
 	}
 	if err := fs.Parse(args); err != nil {
-		if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-			err = fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
-		}
-		return c, err
+		return c, usage(err)
 	}
 	if *help || c.helpAll {
 		return c, errHelp

@@ -52,6 +52,7 @@ var imports = map[string][]string{
 	"qss-filter/ctxstate":                {"qss-filter/markup"},
 	"qss-filter/symsrc":                  {},
 	"qss-filter/symsrc/locate":           {"qss-filter/symsrc"},
+	"qss-filter/symsrc/symbolize":        {"qss-filter/symsrc"},
 	"qss-filter/symsrc/elfdwarf":         {"qss-filter/symsrc", "qss-filter/symsrc/elfdwarf/inflate"},
 	"qss-filter/symsrc/elfdwarf/inflate": {},
 	"qss-filter/filter": {"qss-filter/markup", "qss-filter/ctxstate", "qss-filter/sgr", "qss-filter/symsrc",

@@ -67,7 +67,7 @@ const malformed = markup.Tag(255)
 func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
 	switch e.Tag {
 	case markup.Reset:
-		f.dumpContext("reset", "")
+		f.dumpContext("reset", p.process)
 		if !p.space.Reset() {
 			return markup.Unknown, nil, r, nil
 		}

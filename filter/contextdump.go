@@ -41,9 +41,8 @@ type contextMapping struct {
 
 // contextJSON gives the context of a process as one line of JSON, without its end. Modules whose ID has another definition
 // by now are there as long as they are mapped.
-func (f *Filter) contextJSON(event, key string) []byte {
-	p := f.process(key)
-	e := contextEvent{Event: event, Line: f.line, Process: key, Modules: []contextModule{}}
+func (f *Filter) contextJSON(event string, p *process) []byte {
+	e := contextEvent{Event: event, Line: f.line, Process: p.key, Modules: []contextModule{}}
 	type identity struct {
 		id            uint64
 		name, buildID string
@@ -82,24 +81,18 @@ func (f *Filter) contextJSON(event, key string) []byte {
 func hexText(v uint64) string { return fmt.Sprintf("%#x", v) }
 
 // dumpContext writes the context of a process to Options.DumpContext, if there is any. A failed write is told once.
-func (f *Filter) dumpContext(event, key string) {
-	p := f.process(key)
+func (f *Filter) dumpContext(event string, p *process) {
 	if f.opt.DumpContext == nil || len(p.space.Modules()) == 0 && len(p.space.Mappings()) == 0 {
 		return
 	}
-	if _, err := f.opt.DumpContext.Write(append(f.contextJSON(event, key), '\n')); err != nil {
+	if _, err := f.opt.DumpContext.Write(append(f.contextJSON(event, p), '\n')); err != nil {
 		f.warn("context dump", fmt.Sprintf("dump the context: %v", err))
 	}
 }
 
-// End tells that the log is over: the last context is dumped.
+// End tells that the log is over: the last contexts are dumped.
 func (f *Filter) End() {
-	keys := make([]string, 0, len(f.procs))
-	for key := range f.procs {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		f.dumpContext("end", key)
+	for _, p := range f.origins.all() {
+		f.dumpContext("end", p)
 	}
 }

@@ -30,10 +30,10 @@ func (f *Filter) dumpfile(dst []byte, e *markup.Element) []byte {
 }
 
 // announce hands a dumpfile element to Options.OnDumpfile.
-func (f *Filter) announce(e *markup.Element) {
+func (f *Filter) announce(p *process, e *markup.Element) {
 	if f.opt.OnDumpfile == nil {
 		return
 	}
 	kind, name, _ := readDumpfile(e)
-	f.opt.OnDumpfile(Dumpfile{Type: string(kind), Name: string(name), Context: f.contextJSON("dumpfile", "")})
+	f.opt.OnDumpfile(Dumpfile{Type: string(kind), Name: string(name), Context: f.contextJSON("dumpfile", p)})
 }

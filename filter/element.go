@@ -138,7 +138,7 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *thread, s segment, 
 		pos = e.End
 		raw := s.text[e.Start:e.End]
 		if e.Tag == markup.Dumpfile && !e.keep {
-			f.announce(&e.Element)
+			f.announce(p.process, &e.Element)
 		}
 		if e.keep || f.opt.Style == Append || e.Contextual() && f.opt.Context == ContextKeep {
 			f.effect(p, s.text, e)

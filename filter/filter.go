@@ -9,6 +9,7 @@
 //
 //	lines.go    reads; lines of any length; tells when the input pauses
 //	anchor.go   the vector search over a chunk
+//	line.go     what a line holds, and who wrote it (origin.go)
 //	element.go  a line with symbolizer markup
 //	fold.go     context elements, folded into one line per module
 //	contextdump.go, dumpfile.go    the context as JSON, and what may be started with it
@@ -24,12 +25,10 @@
 package filter
 
 import (
-	"bytes"
-	"context"
 	"io"
 
-	"qss-filter/ctxstate"
 	"qss-filter/filter/frame"
+	"qss-filter/filter/prefix"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -92,6 +91,8 @@ type Options struct {
 	Context  Context
 	// Palette colours what the filter writes; nil writes none.
 	Palette *sgr.Palette
+	// By tells what processes are told apart by.
+	By prefix.By
 	// StripSGR takes the log's own colours out. A line that is too long to be looked at keeps them.
 	StripSGR bool
 	// Explain adds the reason behind a frame that could not be resolved.
@@ -108,12 +109,9 @@ type Options struct {
 
 // Filter carries the state of one stream. It is for one goroutine.
 type Filter struct {
-	opt   Options
-	scan  *anchorScan
-	state *ctxstate.State
-	procs map[string]*process
-	// threads are those of the writers, by the writer's key and the thread.
-	threads map[string]*thread
+	opt     Options
+	scan    *anchorScan
+	origins *origins
 	prober  symsrc.Prober // nil where Options.Symbols is none
 	fold    fold
 	dump    hexdict
@@ -143,7 +141,7 @@ type Filter struct {
 
 // New makes a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
-	f := &Filter{opt: o, state: ctxstate.New(), procs: map[string]*process{}, threads: map[string]*thread{}, said: map[string]bool{}}
+	f := &Filter{opt: o, origins: newOrigins(o.By), said: map[string]bool{}}
 	f.memo.init()
 	f.prober, _ = o.Symbols.(symsrc.Prober)
 	if o.LLVM != nil {
@@ -159,7 +157,7 @@ func (f *Filter) rescan() {
 	if f.opt.Palette != nil || f.opt.StripSGR {
 		set |= colouring
 	}
-	if t := f.threads[""]; t != nil && t.stack.shift > 0 {
+	if f.origins.shifted > 0 {
 		set |= renumbering
 	}
 	if f.llvm != nil {
@@ -168,64 +166,6 @@ func (f *Filter) rescan() {
 	if f.scan == nil || f.scan.when != set {
 		f.scan = newAnchorScan(set)
 	}
-}
-
-// Line appends the annotated form of one line to dst. The line comes with its end ("\n", "\r\n", or none for the last
-// one) and the annotated form has its own: a frame with inlined functions becomes several lines, and a context element
-// alone on its line none at all, since it is folded with those that follow and comes out before the next other line,
-// or with Flush.
-func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
-	f.line++
-	if f.llvm != nil {
-		return f.llvm.line(ctx, dst, line)
-	}
-	if f.opt.StripSGR && bytes.IndexByte(line, 0x1b) >= 0 {
-		f.stripped = sgr.Discolour(f.stripped[:0], line)
-		line = f.stripped
-	}
-	body, end := cutEnd(line)
-	p := f.origin(body)
-	if out, ok := f.bareFrame(ctx, dst, p, body, end); ok {
-		return out
-	}
-	p.emitter.note(body)
-	if f.dump.open {
-		if out, ok := f.dumpLine(ctx, dst, p, body, end); ok {
-			f.followColour(line)
-			return out
-		}
-	}
-	switch {
-	case hasMarkup(body):
-		dst = f.markup(ctx, dst, p, body, end)
-		dst = f.dumps(ctx, dst, p, body, end)
-	case frame.Candidate(body, p.stack.shift > 0):
-		dst = f.fold.flush(dst)
-		dst = f.text(ctx, dst, p, body, end)
-	default:
-		dst = f.fold.flush(dst)
-		dst = append(dst, line...)
-	}
-	p.emitter.over(body)
-	f.followColour(line)
-	return dst
-}
-
-// settled tells whether the beginning of a line means the same whatever follows it.
-func (f *Filter) settled(begin []byte) bool {
-	for _, mark := range [][2]string{{"{{{", "}}}"}, {"<<<", ">>>"}} {
-		open := bytes.LastIndex(begin, []byte(mark[0]))
-		if open >= 0 && !bytes.Contains(begin[open:], []byte(mark[1])) {
-			return false
-		}
-	}
-	f.find(segment{text: begin}, false)
-	for i := range f.frames {
-		if len(f.frames[i].buildID) == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // Flush appends what Line has held back: the folded context. In the style of llvm it belongs at the end of the log only.
@@ -245,25 +185,6 @@ func (f *Filter) pass(dst, lines []byte) []byte {
 		return f.llvm.pass(dst, lines)
 	}
 	return f.fold.flush(dst)
-}
-
-// followColour keeps the log's SGR state where our own text is coloured.
-func (f *Filter) followColour(b []byte) {
-	if f.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
-		f.colour.Feed(b)
-	}
-}
-
-// cutEnd splits a line into its text and its end.
-func cutEnd(line []byte) (body, end []byte) {
-	n := len(line)
-	if n > 0 && line[n-1] == '\n' {
-		n--
-		if n > 0 && line[n-1] == '\r' {
-			n--
-		}
-	}
-	return line[:n], line[n:]
 }
 
 // warn tells of one cause, once.

@@ -16,6 +16,8 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)",
 		"auto", "none", "ra")
 	choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
+	choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto (all evidence), pid, host+pid, none (one address space)",
+		"auto", "pid", "host+pid", "none")
 	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colours out")
 	fs.BoolVar(&o.Explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
 }

@@ -22,6 +22,7 @@ const (
 // the byte and leaves line by line; footnotes behind it say what its values point at.
 type hexdict struct {
 	open   bool
+	of     *process // whose dump it is
 	alias  bool
 	lines  int
 	bytes  int
@@ -36,7 +37,7 @@ type hexValue struct {
 var hexdictTag = []byte("hexdict:")
 
 // begin looks for a hexdict element that text opens and does not close.
-func (h *hexdict) begin(text []byte) {
+func (h *hexdict) begin(of *process, text []byte) {
 	for _, mark := range [...][]byte{openBraces, openAngles} {
 		i := bytes.LastIndex(text, mark)
 		if i < 0 || !bytes.HasPrefix(text[i+len(mark):], hexdictTag) {
@@ -46,7 +47,7 @@ func (h *hexdict) begin(text []byte) {
 		if bytes.Contains(text[i:], closing(alias)) {
 			continue
 		}
-		*h = hexdict{open: true, alias: alias, values: h.values[:0]}
+		*h = hexdict{open: true, of: of, alias: alias, values: h.values[:0]}
 		h.collect(text[i+len(mark)+len(hexdictTag):])
 	}
 }
@@ -225,9 +226,6 @@ func (f *Filter) dumps(ctx context.Context, dst []byte, p *thread, body, end []b
 	if !bytes.Contains(body, hexdictTag) {
 		return dst
 	}
-	if _, isJSON := jsonStrings(body); isJSON {
-		return dst
-	}
 	for from := 0; ; {
 		e, ok := markup.Next(body, from)
 		if !ok {
@@ -240,6 +238,6 @@ func (f *Filter) dumps(ctx context.Context, dst []byte, p *thread, body, end []b
 			dst = f.footnotes(ctx, dst, p, body, e.Start, end)
 		}
 	}
-	f.dump.begin(body)
+	f.dump.begin(p.process, body)
 	return dst
 }

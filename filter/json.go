@@ -11,8 +11,8 @@ import (
 // jsonNewline is the line break inside a JSON string: what is added there must keep the line one JSON object.
 var jsonNewline = []byte(`\n`)
 
-// jsonStrings tells whether a line is a JSON object, as container runtimes and journald's JSON output write them, and
-// gives the lines inside its strings that may hold something: strings are split at their escaped line breaks.
+// jsonStrings tells whether a text is a JSON object, and gives the lines inside its strings: strings are split at their
+// escaped line breaks.
 func jsonStrings(line []byte) ([]frame.Span, bool) {
 	begin := 0
 	for begin < len(line) && isJSONBlank(line[begin]) {
@@ -43,7 +43,7 @@ func jsonStrings(line []byte) ([]frame.Span, bool) {
 				continue
 			}
 			if i+1 < end && line[i+1] == 'n' {
-				spans = appendCandidate(spans, line, start, i)
+				spans = append(spans, frame.Span{Start: start, End: i})
 				start = i + 2
 			}
 			i++
@@ -51,20 +51,12 @@ func jsonStrings(line []byte) ([]frame.Span, bool) {
 		if i >= end {
 			return nil, false
 		}
-		spans = appendCandidate(spans, line, start, i)
+		spans = append(spans, frame.Span{Start: start, End: i})
 	}
 	return spans, true
 }
 
 func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' }
-
-func appendCandidate(spans []frame.Span, line []byte, start, end int) []frame.Span {
-	text := line[start:end]
-	if hasMarkup(text) || frame.Candidate(text, true) {
-		return append(spans, frame.Span{Start: start, End: end})
-	}
-	return spans
-}
 
 // appendJSON escapes text for the inside of a JSON string (RFC 8259 §7). Bytes that are not UTF-8 become U+FFFD, since
 // JSON knows no others.

@@ -1,6 +1,13 @@
 package filter
 
-import "qss-filter/ctxstate"
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"qss-filter/ctxstate"
+	"qss-filter/filter/prefix"
+)
 
 // process is what the filter keeps of one process of the log, beside its address space.
 type process struct {
@@ -10,10 +17,11 @@ type process struct {
 }
 
 // writer is whoever stands in the loggers' prefixes. Its lines tell of a process: its own, or the one that a header such as
-// `==PID==ERROR:` or debuggerd's `pid: N, tid: N` names.
+// `==PID==ERROR:` or debuggerd's `pid: N, tid: N` has named last.
 type writer struct {
 	*process
-	key string
+	// anonymous is set while nothing has named the process; the first header that does adopts what is known of it.
+	anonymous bool
 }
 
 // thread is one thread of a writer: stacks of threads may mix, their address space is one.
@@ -22,6 +30,8 @@ type thread struct {
 	stack stack
 	// trampoline is set where the last frame was a signal trampoline: the next one was interrupted, and its address is exact.
 	trampoline bool
+	// shifted is set where the thread counts among those whose stack is being renumbered.
+	shifted bool
 }
 
 // over notes the answer of a frame on that line.
@@ -29,22 +39,138 @@ func (t *thread) over(line int, a *answer) {
 	t.stack.line, t.trampoline = line, a.trampoline
 }
 
+// maxOrigins bounds the writers, threads and processes remembered. Beyond it all are forgotten but for the address spaces,
+// which have a bound of their own: a stack's numbers may begin anew.
+const maxOrigins = 1 << 13
+
+// origins are the writers, threads and processes of a log.
+type origins struct {
+	by        prefix.By
+	state     *ctxstate.State
+	reader    prefix.Reader
+	prefix    prefix.Prefix // of the text at hand
+	processes map[string]*process
+	writers   map[string]*writer
+	threads   map[string]*thread
+	// nobody is the thread of lines without a prefix.
+	nobody *thread
+	// last is the thread found last, and lastKey its key.
+	last    *thread
+	lastKey []byte
+	key     []byte
+	claim   []byte
+	// shifted counts the threads whose stack is being renumbered.
+	shifted int
+}
+
+func newOrigins(by prefix.By) *origins {
+	o := &origins{by: by, state: ctxstate.New()}
+	o.forget()
+	return o
+}
+
+// forget drops all but the address spaces.
+func (o *origins) forget() {
+	o.processes, o.writers, o.threads = map[string]*process{}, map[string]*writer{}, map[string]*thread{}
+	o.last, o.lastKey, o.shifted = nil, o.lastKey[:0], 0
+	o.nobody = o.thread(nil, 0)
+}
+
+// of gives the thread that a text is from, and its loggers' prefixes. outer is the JSON object that the text is a string
+// of, with the fields that say whose; both are nil for a line of its own.
+func (o *origins) of(outer *prefix.Prefix, outerLine, text []byte) (*thread, *prefix.Prefix) {
+	o.prefix = o.reader.Read(text)
+	p := &o.prefix
+	claimed := p.Claimed.Of(text)
+	p.Claimed = prefix.Span{}
+	at := prefix.Origin{Prefix: p, Line: text, Outer: outer, OuterLine: outerLine}
+	key := at.AppendKey(o.key[:0], o.by)
+	writerLen := len(key)
+	key = p.AppendThread(append(key, 0), text, o.by)
+	o.key = key
+	t := o.last
+	if t == nil || !bytes.Equal(key, o.lastKey) {
+		t = o.thread(key, writerLen)
+		o.last, o.lastKey = t, append(o.lastKey[:0], key...)
+	}
+	if len(claimed) == 0 {
+		if pid, ok := prefix.Crashed(text[p.Start:p.End]); ok {
+			claimed = pid.Of(text[p.Start:p.End])
+		}
+	}
+	if len(claimed) > 0 && o.by != prefix.ByNone {
+		at.Crashed = claimed
+		o.claim = at.AppendKey(o.claim[:0], o.by)
+		o.named(t, p.PID.Empty())
+	}
+	return t, p
+}
+
+// thread gives the thread of a key, whose first part is the writer's.
+func (o *origins) thread(key []byte, writerLen int) *thread {
+	t := o.threads[string(key)]
+	if t != nil {
+		return t
+	}
+	if len(o.threads)+len(o.processes) >= maxOrigins {
+		o.forget()
+	}
+	w := o.writers[string(key[:writerLen])]
+	if w == nil {
+		w = &writer{process: o.process(string(key[:writerLen])), anonymous: true}
+		o.writers[string(key[:writerLen])] = w
+	}
+	t = &thread{writer: w}
+	o.threads[string(key)] = t
+	return t
+}
+
+// named lets a line that names a process, whose key is o.claim, speak for those of its writer that follow.
+func (o *origins) named(t *thread, adopt bool) {
+	if t.key == string(o.claim) {
+		t.anonymous = false
+		return
+	}
+	key := string(o.claim)
+	known := o.processes[key]
+	if known == nil && t.anonymous && adopt {
+		// What was said before belongs to the first process that says who it is.
+		o.processes[key], t.anonymous = t.process, false
+		t.process.key = key
+		return
+	}
+	t.writer.process, t.anonymous = o.process(key), false
+}
+
 // process gives what is kept of the process with that key.
-func (f *Filter) process(key string) *process {
-	p := f.procs[key]
+func (o *origins) process(key string) *process {
+	p := o.processes[key]
 	if p == nil {
-		p = &process{key: key, space: f.state.Process(key)}
-		f.procs[key] = p
+		p = &process{key: key, space: o.state.Process(key)}
+		o.processes[key] = p
 	}
 	return p
 }
 
-// origin gives the thread that a line is from.
-func (f *Filter) origin(line []byte) *thread {
-	t := f.threads[""]
-	if t == nil {
-		t = &thread{writer: &writer{process: f.process("")}}
-		f.threads[""] = t
+// handled counts the threads whose stacks are being renumbered, after a line of t.
+func (o *origins) handled(t *thread) {
+	if now := t.stack.shift > 0; now != t.shifted {
+		t.shifted = now
+		if now {
+			o.shifted++
+		} else {
+			o.shifted--
+		}
 	}
-	return t
+}
+
+// all gives the processes, by key.
+func (o *origins) all() []*process {
+	var list []*process
+	for _, key := range slices.Sorted(maps.Keys(o.processes)) {
+		if p := o.processes[key]; p.key == key {
+			list = append(list, p)
+		}
+	}
+	return list
 }

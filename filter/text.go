@@ -18,26 +18,13 @@ type segment struct {
 	json bool
 }
 
-// text handles a line that may hold frames of formats other than markup.
+// text handles a line that may hold frames.
 func (f *Filter) text(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
-	return append(f.segments(ctx, dst, p, body, end), end...)
-}
-
-// segments handles a line as a whole, or string by string where it is a JSON object.
-func (f *Filter) segments(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
-	if len(end) == 0 {
-		end = newline
+	sep := end
+	if len(sep) == 0 {
+		sep = newline
 	}
-	if strings, ok := jsonStrings(body); ok {
-		pos := 0
-		for _, s := range strings {
-			dst = append(dst, body[pos:s.Start]...)
-			dst = f.segment(ctx, dst, p, segment{s.Of(body), jsonNewline, true})
-			pos = s.End
-		}
-		return append(dst, body[pos:]...)
-	}
-	return f.segment(ctx, dst, p, segment{body, end, false})
+	return append(f.segment(ctx, dst, p, segment{body, sep, false}), end...)
 }
 
 // segment handles one piece of text.

@@ -1,0 +1,114 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/prefix"
+	"qss-filter/sgr"
+)
+
+// Line appends the annotated form of one line to dst. The line comes with its end ("\n", "\r\n", or none for the last
+// one) and the annotated form has its own: a frame with inlined functions becomes several lines, and a context element
+// alone on its line none at all, since it is folded with those that follow and comes out before the next other line,
+// or with Flush.
+func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
+	f.line++
+	if f.llvm != nil {
+		return f.llvm.line(ctx, dst, line)
+	}
+	if f.opt.StripSGR && bytes.IndexByte(line, 0x1b) >= 0 {
+		f.stripped = sgr.Discolour(f.stripped[:0], line)
+		line = f.stripped
+	}
+	body, end := cutEnd(line)
+	if out, ok := f.bareFrame(ctx, dst, f.origins.nobody, body, end); ok {
+		f.origins.handled(f.origins.nobody)
+		return out
+	}
+	t, pre := f.origins.of(nil, nil, body)
+	if strings, ok := jsonStrings(body[pre.Start:pre.End]); ok && !f.dump.open {
+		dst = f.object(ctx, f.fold.flush(dst), body, pre, strings)
+		dst = append(dst, end...)
+	} else {
+		dst = f.ownWords(ctx, dst, t, body, end)
+	}
+	f.origins.handled(t)
+	f.followColour(line)
+	return dst
+}
+
+// ownWords handles a line that a program wrote, with its loggers' prefixes.
+func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end []byte) []byte {
+	t.emitter.note(body)
+	defer t.emitter.over(body)
+	if f.dump.open && f.dump.of == t.process {
+		if out, ok := f.dumpLine(ctx, dst, t, body, end); ok {
+			return out
+		}
+	}
+	switch {
+	case hasMarkup(body):
+		dst = f.markup(ctx, dst, t, body, end)
+		return f.dumps(ctx, dst, t, body, end)
+	case frame.Candidate(body, f.origins.shifted > 0):
+		return f.text(ctx, f.fold.flush(dst), t, body, end)
+	}
+	return append(append(f.fold.flush(dst), body...), end...)
+}
+
+// object handles a line that is a JSON object, as container runtimes and journald's JSON output write them, string by
+// string. The fields of the object tell whose words they are.
+func (f *Filter) object(ctx context.Context, dst, body []byte, pre *prefix.Prefix, strings []frame.Span) []byte {
+	whose := prefix.JSONKey(body[pre.Start:pre.End])
+	pos := 0
+	for _, s := range strings {
+		s.Start, s.End = s.Start+pre.Start, s.End+pre.Start
+		dst = append(dst, body[pos:s.Start]...)
+		pos = s.End
+		text := s.Of(body)
+		t, _ := f.origins.of(whose, body, text)
+		t.emitter.note(text)
+		dst = f.segment(ctx, dst, t, segment{text, jsonNewline, true})
+		t.emitter.over(text)
+		f.origins.handled(t)
+	}
+	return append(dst, body[pos:]...)
+}
+
+// settled tells whether the beginning of a line means the same whatever follows it.
+func (f *Filter) settled(begin []byte) bool {
+	for _, mark := range [][2]string{{"{{{", "}}}"}, {"<<<", ">>>"}} {
+		open := bytes.LastIndex(begin, []byte(mark[0]))
+		if open >= 0 && !bytes.Contains(begin[open:], []byte(mark[1])) {
+			return false
+		}
+	}
+	f.find(segment{text: begin}, false)
+	for i := range f.frames {
+		if len(f.frames[i].buildID) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// followColour keeps the log's SGR state where our own text is coloured.
+func (f *Filter) followColour(b []byte) {
+	if f.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
+		f.colour.Feed(b)
+	}
+}
+
+// cutEnd splits a line into its text and its end.
+func cutEnd(line []byte) (body, end []byte) {
+	n := len(line)
+	if n > 0 && line[n-1] == '\n' {
+		n--
+		if n > 0 && line[n-1] == '\r' {
+			n--
+		}
+	}
+	return line[:n], line[n:]
+}

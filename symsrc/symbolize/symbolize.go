@@ -1,0 +1,191 @@
+// Package symbolize answers addresses that a person or a program gives, as addr2line does.
+package symbolize
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"qss-filter/symsrc"
+)
+
+// Options say what answers look like.
+type Options struct {
+	// JSON asks for one object per address, in order.
+	JSON bool
+	// NoDemangle keeps the names as the file has them.
+	NoDemangle bool
+}
+
+// Register adds the flags that set o.
+func (o *Options) Register(fs *flag.FlagSet) {
+	fs.BoolVar(&o.JSON, "json", false, "print one JSON object per address")
+	fs.BoolVar(&o.NoDemangle, "no-demangle", false, "keep the names of functions as the file has them")
+}
+
+// ErrAddress is an address that cannot be read. The others were answered.
+var ErrAddress = errors.New("not an address: want hexadecimal digits, with or without 0x")
+
+// Symbolizer answers for one file.
+type Symbolizer struct {
+	opt     Options
+	symbols symsrc.Source
+	module  symsrc.Module
+}
+
+// New answers from symbols for the file at path. It fails with "open PATH: …" where there is no such regular file.
+func New(path string, symbols symsrc.Source, o Options) (*Symbolizer, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, errors.Unwrap(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: not a regular file", path)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	return &Symbolizer{opt: o, symbols: symbols, module: symsrc.Module{Name: path}}, nil
+}
+
+// Check fails with what is wrong with the file, where it can answer nothing at all.
+func (s *Symbolizer) Check(ctx context.Context) error {
+	a := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module})
+	if a.Files == nil || a.Files.Usable() {
+		return nil
+	}
+	why := a.Files.Reason().String()
+	if d := a.Files.Detail; d != "" {
+		why += ": " + d
+	} else if n := a.Files.Note; n != "" {
+		why += ": " + n
+	}
+	return fmt.Errorf("read %s: %s", s.module.Name, why)
+}
+
+// Run answers the addresses, or, without any, those that in has, one a line, each at once. Its error is a failed read or write,
+// or ErrAddress.
+func (s *Symbolizer) Run(ctx context.Context, addresses []string, in io.Reader, out io.Writer) error {
+	var wrong error
+	one := func(text string) error {
+		line, err := s.answer(ctx, text)
+		if err != nil {
+			wrong = err
+		}
+		_, err = out.Write(line)
+		return err
+	}
+	for _, text := range addresses {
+		if err := one(text); err != nil {
+			return err
+		}
+	}
+	if len(addresses) == 0 {
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
+			if text := string(bytes.TrimSpace(lines.Bytes())); text != "" {
+				if err := one(text); err != nil {
+					return err
+				}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("read addresses: %w", err)
+		}
+	}
+	return wrong
+}
+
+// Result is an answer as JSON has it: the functions at an address, innermost first.
+type Result struct {
+	Address string  `json:"address"`
+	Frames  []Frame `json:"frames"`
+	Status  string  `json:"status"`
+}
+
+// Frame is one function of a Result. What is not known is "" or 0.
+type Frame struct {
+	Function    string `json:"function"`
+	LinkageName string `json:"linkage_name"`
+	File        string `json:"file"`
+	Line        int    `json:"line"`
+	Column      int    `json:"column"`
+	Approximate bool   `json:"approximate,omitempty"`
+}
+
+// answer gives what is printed for one address.
+func (s *Symbolizer) answer(ctx context.Context, text string) ([]byte, error) {
+	addr, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
+	if err != nil {
+		err = fmt.Errorf("%q: %w", text, ErrAddress)
+		if s.opt.JSON {
+			return encode(Result{text, []Frame{}, symsrc.UnknownError.String()}), err
+		}
+		return []byte(text + ": ??\n"), err
+	}
+	got := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: addr})
+	r := Result{fmt.Sprintf("%#x", addr), make([]Frame, 0, len(got.Frames)), symsrc.OK.String()}
+	if len(got.Frames) == 0 && got.Files != nil {
+		r.Status = got.Files.Reason().String()
+	}
+	for _, fr := range got.Frames {
+		name := fr.Func
+		if s.opt.NoDemangle && fr.Linkage != "" {
+			name = fr.Linkage
+		}
+		r.Frames = append(r.Frames, Frame{name, fr.Linkage, fr.File, fr.Line, fr.Column, fr.Approx})
+	}
+	if s.opt.JSON {
+		return encode(r), nil
+	}
+	return []byte(r.String()), nil
+}
+
+func encode(r Result) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // names are full of <>
+	if err := e.Encode(r); err != nil {
+		return []byte("{}\n") // nothing in it can fail
+	}
+	return b.Bytes()
+}
+
+// String gives a line per function, `0x1150: f /src/f.c:5:13`, and ` (inlined into) g /src/g.c:12:11` for those it is inlined
+// into.
+func (r Result) String() string {
+	var b strings.Builder
+	b.WriteString(r.Address + ": ")
+	if len(r.Frames) == 0 {
+		b.WriteString("?? ??:0\n")
+	}
+	for i, fr := range r.Frames {
+		if i > 0 {
+			b.WriteString(" (inlined into) ")
+		}
+		if fr.Function == "" {
+			fr.Function = "??"
+		}
+		if fr.File == "" {
+			fr.File = "??"
+		}
+		fmt.Fprintf(&b, "%s %s:%d", fr.Function, fr.File, fr.Line)
+		if fr.Column > 0 {
+			fmt.Fprintf(&b, ":%d", fr.Column)
+		}
+		if fr.Approximate {
+			b.WriteString(" (approximate)")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
