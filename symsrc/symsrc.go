@@ -71,6 +71,9 @@ type Answer struct {
 	// Files tells which files were used and how the search for them went; nil where a source does not look for files.
 	// It is shared between answers and must not be changed.
 	Files *Files
+	// Partial is set where the debug information left things to a file that is not there: once that is found, the answer
+	// may say more.
+	Partial bool
 }
 
 // Source answers questions. It never fails otherwise than by an Answer without Frames, and may be used by several

@@ -204,6 +204,9 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 		m.fail(&files, m.opened[0].path, fault)
 		a.Files = &files
 	}
+	for _, f := range m.opened {
+		a.Partial = a.Partial || f.splits.lacking.Load()
+	}
 	return a
 }
 
