@@ -164,8 +164,12 @@ type openFile struct {
 	path string
 }
 
-// stale tells, about once a second, whether a file on disk has changed since it was opened.
+// stale tells whether another search may find more, and about once a second whether a file on disk has changed since it was
+// opened.
 func (m *module) stale() bool {
+	if m.files.Retry != nil && m.files.Retry() {
+		return true
+	}
 	if len(m.opened) == 0 {
 		return false
 	}
@@ -185,7 +189,7 @@ func (m *module) stale() bool {
 
 // ask answers from the open files.
 func (m *module) ask(q symsrc.Addr) symsrc.Answer {
-	a := symsrc.Answer{Files: m.files}
+	a := symsrc.Answer{Files: m.files, Partial: m.files.Retry != nil}
 	if m.file == nil {
 		return a
 	}
