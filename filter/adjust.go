@@ -90,7 +90,7 @@ func (f *Filter) takeMarkup(t *thread, typ markup.PCType, exact bool) taking {
 
 // takeText is the same for a frame of another format: what its emitter is known to print, and where that is not known the
 // machine code, decides.
-func (f *Filter) takeText(t *thread, fr *frame.Frame) taking {
+func (f *Filter) takeText(t *thread, fr *sighting) taking {
 	switch {
 	case f.opt.Adjust == AdjustNone, fr.Convention == frame.Exact:
 		return exactly

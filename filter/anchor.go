@@ -1,16 +1,14 @@
 package filter
 
-import (
-	"bytes"
-	"math/bits"
-)
-
 // anchor is a piece of text without which a line means nothing to the filter. The stream is searched for all of them
 // in one pass; only lines that hold one are looked at.
 type anchor struct {
 	text string
-	// pair is where in text the two bytes stand that the vector search looks for: the rarest ones.
+	// pair is where in text the two bytes stand that the vector search looks for: rare ones.
 	pair int
+	// set is the vector search's set of pairs, 0 to 7. Anchors share one where neither the bytes of their pairs nor the
+	// halves of these bytes make up other pairs that are frequent in logs.
+	set uint8
 	// when tells that the anchor matters only in some states of the filter.
 	when anchorSet
 }
@@ -20,37 +18,46 @@ type anchorSet uint8
 const (
 	always      anchorSet = 1 << iota
 	renumbering           // frames without a module count: their numbers move
+	absolute              // mappings of a process are known: absolute addresses count
 	colouring             // the log's own colours must be known, to be restored behind ours
 	asLLVM                // only markup counts, and the log's colours are rewritten
 )
 
-// anchors are at most eight: each is one bit of the vector search. The text "#0" stands for `#` and any digit.
+// anchors are what recognisers rely on. The text "#0" stands for `#` and any digit.
 var anchors = [...]anchor{
-	{"{{{", 0, always | asLLVM},
-	{"<<<", 0, always},
-	{"+0x", 0, always},
-	{"Sanitizer", 0, always},
-	{"runtime error:", 9, always},
-	{"offset=0x", 6, always},
-	{"#0", 0, renumbering},
-	{"\x1b[", 0, colouring | asLLVM},
+	{"{{{", 0, 0, always | asLLVM},
+	{"*** ***", 0, 0, always}, // Android's banner
+	{"<<<", 0, 1, always},
+	{"offset=0x", 6, 1, always},
+	{"==Process memory map", 0, 1, always},
+	{"+0x", 0, 2, always},
+	{"+ 0x", 0, 2, always},
+	{"Sanitizer", 0, 3, always},
+	{"Backtrace:", 0, 3, always},
+	{"runtime error:", 9, 4, always},
+	{" pc ", 1, 5, always},
+	{"0x", 0, 5, absolute},
+	{"#0", 0, 6, renumbering},
+	{"\x1b[", 0, 7, colouring | asLLVM},
+	{"r-x", 1, 7, always}, // /proc/PID/maps and its like
+	{"build-id", 5, 7, always},
 }
 
 // anchorScan finds anchors in a buffer. table and class are the same set twice: nibble tables for the vector search
 // (low and high nibble of the first byte, then of the second), byte tables for the rest.
 type anchorScan struct {
-	set   anchorSet
+	when  anchorSet
 	table [64]byte
 	class [2][256]byte
 }
 
-func newAnchorScan(set anchorSet) *anchorScan {
-	s := &anchorScan{set: set}
-	for i, a := range anchors {
-		if a.when&set == 0 {
+func newAnchorScan(when anchorSet) *anchorScan {
+	s := &anchorScan{when: when}
+	for _, a := range anchors {
+		if a.when&when == 0 {
 			continue
 		}
-		bit := byte(1) << i
+		bit := byte(1) << a.set
 		first, second := a.text[a.pair], a.text[a.pair+1]
 		s.add(0, first, bit)
 		if a.text == "#0" {
@@ -80,7 +87,8 @@ func (s *anchorScan) next(b []byte, from int) int {
 		}
 		in := s.class[0][b[i]] & s.class[1][b[i+1]]
 		for k := range anchors {
-			if in&(1<<k) != 0 && anchors[k].at(b, i) {
+			a := &anchors[k]
+			if in&(1<<a.set) != 0 && a.when&s.when != 0 && a.at(b, i) {
 				return i
 			}
 		}
@@ -90,46 +98,16 @@ func (s *anchorScan) next(b []byte, from int) int {
 // at tells whether the anchor's pair at b[i] has the rest of the anchor around it.
 func (a *anchor) at(b []byte, i int) bool {
 	if a.text == "#0" {
-		return true
+		return b[i] == '#' && b[i+1]-'0' <= 9
 	}
 	i -= a.pair
-	return i >= 0 && bytes.HasPrefix(b[i:], []byte(a.text))
+	return i >= 0 && len(b)-i >= len(a.text) && string(b[i:i+len(a.text)]) == a.text
 }
 
-// findPairPortable gives the offset of the first two bytes that begin an anchor's pair, or len(b). Blocks that hold none of the
-// first bytes are left out with the vector search of package bytes.
+// findPairPortable gives the offset of the first two bytes that begin an anchor's pair, or len(b).
 func findPairPortable(b []byte, s *anchorScan) int {
-	const block = 4096
-	for i := 0; i < len(b); i += block {
-		// One byte more than a block: a pair may straddle two.
-		part := b[i:min(i+block+1, len(b))]
-		found := len(part)
-		for k, a := range anchors {
-			if a.when&s.set == 0 {
-				continue
-			}
-			if p := firstPair(part[:found], byte(1)<<k, s); p < found {
-				found = p
-			}
-		}
-		if found < len(part) {
-			return i + found
-		}
-	}
-	return len(b)
-}
-
-// firstPair gives the offset of the first pair of one anchor, or len(b).
-func firstPair(b []byte, bit byte, s *anchorScan) int {
-	first := anchors[bits.TrailingZeros8(bit)]
-	c := first.text[first.pair]
 	for i := 0; i+1 < len(b); i++ {
-		k := bytes.IndexByte(b[i:len(b)-1], c)
-		if k < 0 {
-			return len(b)
-		}
-		i += k
-		if s.class[1][b[i+1]]&bit != 0 {
+		if in := s.class[0][b[i]]; in != 0 && in&s.class[1][b[i+1]] != 0 {
 			return i
 		}
 	}

@@ -13,11 +13,12 @@ func pairAVX2(p *byte, n int, table *[64]byte) int
 // findPair gives the offset of the first two bytes that begin an anchor's pair, or len(b).
 func findPair(b []byte, s *anchorScan) int {
 	i := 0
-	if haveAVX2 && len(b) >= 64 {
-		i = pairAVX2(&b[0], len(b), &s.table)
+	for haveAVX2 && len(b)-i >= 64 {
+		i += pairAVX2(&b[i], len(b)-i, &s.table)
 		if i+1 < len(b) && s.class[0][b[i]]&s.class[1][b[i+1]] != 0 {
 			return i
 		}
+		i++ // halves of bytes that make up a pair of none, or a position near the end
 	}
 	return i + findPairPortable(b[i:], s)
 }

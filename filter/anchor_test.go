@@ -11,7 +11,7 @@ func nextNaive(s *anchorScan, b []byte, from int) int {
 	for i := from; i+1 < len(b); i++ {
 		for k := range anchors {
 			a := &anchors[k]
-			if a.when&s.set == 0 {
+			if a.when&s.when == 0 {
 				continue
 			}
 			if a.text == "#0" && b[i] == '#' && b[i+1] >= '0' && b[i+1] <= '9' {
@@ -27,9 +27,9 @@ func nextNaive(s *anchorScan, b []byte, from int) int {
 
 func TestAnchorNext(t *testing.T) {
 	pieces := []string{"{{{", "<<<", "+0x", "Sanitizer", "runtime error:", "offset=0x", "#7", "\x1b[", "{", "<", "+0", "Sa",
-		"r:", "=0", "#", "\n", "some ordinary text ", "\xff\x00\x8b", "{{", "error: x"}
+		"r:", "=0", "#", "*** ***", "**", "==Process memory map", "+ 0x", "+ ", "Backtrace:", "Ba", " pc ", "pc", "0x", "r-x", "build-id", "-x", "\n", "some ordinary text ", "\xff\x00\x8b", "{{", "error: x"}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, set := range []anchorSet{always, always | renumbering, always | colouring, always | renumbering | colouring} {
+	for _, set := range []anchorSet{always, asLLVM, always | absolute, always | renumbering, always | colouring, always | renumbering | colouring} {
 		s := newAnchorScan(set)
 		for range 2000 {
 			var b []byte

@@ -126,14 +126,16 @@ type Filter struct {
 	// colour is the log's own SGR state at the place reached; followed only where Palette colours our text.
 	colour sgr.State
 	// Scratch memory, kept from line to line.
-	strip    []byte
-	stripPos []int32
-	search   frame.Search
-	frames   []frame.Frame
-	elems    []element
-	intern   []byte
-	digits   []byte
-	stripped []byte
+	strip       []byte
+	stripPos    []int32
+	unquoted    []byte
+	unquotedPos []int32
+	search      frame.Search
+	frames      []sighting
+	elems       []element
+	intern      []byte
+	digits      []byte
+	stripped    []byte
 	// The text of one answer, before it is kept in one piece.
 	placeText []byte
 	placeEnds []int
@@ -163,7 +165,7 @@ func (f *Filter) rescan() {
 	if f.llvm != nil {
 		set = asLLVM
 	}
-	if f.scan == nil || f.scan.set != set {
+	if f.scan == nil || f.scan.when != set {
 		f.scan = newAnchorScan(set)
 	}
 }
@@ -217,9 +219,9 @@ func (f *Filter) settled(begin []byte) bool {
 			return false
 		}
 	}
-	f.find(begin, false)
+	f.find(segment{text: begin}, false)
 	for i := range f.frames {
-		if f.frames[i].BuildID.Empty() {
+		if len(f.frames[i].buildID) == 0 {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"strconv"
 	"unicode/utf8"
 
 	"qss-filter/filter/frame"
@@ -90,6 +91,63 @@ func appendJSON(dst, text []byte) []byte {
 		text = text[1:]
 	}
 	return dst
+}
+
+// jsonEscape is ESC in a JSON string.
+var jsonEscape = []byte(`\u001b`)
+
+// escapeLen gives how many bytes the character at the start of the inside of a JSON string takes.
+func escapeLen(text []byte) int {
+	switch {
+	case len(text) < 2 || text[0] != '\\':
+		return 1
+	case text[1] == 'u' && len(text) >= 6:
+		return 6
+	}
+	return 2
+}
+
+// unescapeJSON appends the inside of a JSON string to dst without its escapes, and to pos, for each byte appended to dst, its
+// offset in text; a last entry in pos is len(text). A character beyond ASCII takes the offset of its escape for all of its bytes.
+func unescapeJSON(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
+	for i := 0; i < len(text); {
+		n := escapeLen(text[i:])
+		from := len(dst)
+		switch {
+		case n == 1:
+			dst = append(dst, text[i])
+		case n == 2:
+			dst = append(dst, unescaped(text[i+1]))
+		default:
+			r, err := strconv.ParseUint(string(text[i+2:i+6]), 16, 32)
+			if err != nil {
+				r = utf8.RuneError
+			}
+			dst = utf8.AppendRune(dst, rune(r))
+		}
+		for range len(dst) - from {
+			pos = append(pos, int32(i))
+		}
+		i += n
+	}
+	return dst, append(pos, int32(len(text)))
+}
+
+// unescaped gives the character that a backslash and c stand for.
+func unescaped(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c
 }
 
 // hasMarkup tells whether text may hold a markup element.

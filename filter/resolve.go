@@ -97,9 +97,6 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 	}
 	written := string(key)
 	id, _ := symsrc.ParseBuildID(digits)
-	if bytes.IndexByte(name, 0x1b) >= 0 {
-		name, _ = sgr.Strip(nil, nil, name)
-	}
 	m := f.module(name, id)
 	if len(f.memo.written) >= memoLimit {
 		clear(f.memo.written)

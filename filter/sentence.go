@@ -9,7 +9,7 @@ import (
 // several handles a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
 // chain of functions stands on one line.
 func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) []byte {
-	frames := append([]frame.Frame(nil), f.frames...)
+	frames := append([]sighting(nil), f.frames...)
 	restore := f.colour
 	defer func() { f.colour = restore }()
 	if f.opt.Style == Append {
@@ -22,7 +22,7 @@ func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) 
 	pos := 0
 	for i := range frames {
 		fr := &frames[i]
-		a := f.lookUp(ctx, p, s.text, fr)
+		a := f.lookUp(ctx, p, fr)
 		n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 		dst = append(dst, s.text[pos:fr.Whole.Start]...)
 		f.followColour(s.text[pos:fr.Whole.Start])
@@ -33,7 +33,7 @@ func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) 
 }
 
 // oneFrame writes a frame that keeps to its place on the line.
-func (f *Filter) oneFrame(dst []byte, s segment, fr *frame.Frame, a *answer, n uint64) []byte {
+func (f *Filter) oneFrame(dst []byte, s segment, fr *sighting, a *answer, n uint64) []byte {
 	known := a != nil && len(a.frames) > 0 && fr.Shape != frame.Fields
 	if known && f.opt.Style == Replace {
 		return f.added(dst, s, func(b []byte) []byte {
@@ -69,8 +69,8 @@ func (f *Filter) oneFrame(dst []byte, s segment, fr *frame.Frame, a *answer, n u
 }
 
 // chainBelow adds the lines of one frame below its text.
-func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segment, fr *frame.Frame) []byte {
-	a := f.lookUp(ctx, p, s.text, fr)
+func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
+	a := f.lookUp(ctx, p, fr)
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 	if a == nil || len(a.frames) == 0 {
 		return dst

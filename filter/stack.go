@@ -1,7 +1,5 @@
 package filter
 
-import "qss-filter/filter/frame"
-
 // stack counts the numbers of one stack of frames: every number is the log's own plus the lines inserted so far, so
 // gaps, late joins and stacks that do not begin at 0 stay right.
 type stack struct {
@@ -16,7 +14,7 @@ type stack struct {
 const maxBetween = 3
 
 // first tells whether a frame on that line is the first one of its stack.
-func (s *stack) first(line int, fr *frame.Frame) bool {
+func (s *stack) first(line int, fr *sighting) bool {
 	if !fr.Num.Empty() {
 		return fr.Number == 0
 	}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"qss-filter/filter/frame"
-	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
@@ -48,7 +47,7 @@ func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) 
 			return out
 		}
 	}
-	f.find(s.text, p.stack.shift > 0)
+	f.find(s, p.stack.shift > 0)
 	switch len(f.frames) {
 	case 0:
 		return append(dst, s.text...)
@@ -60,52 +59,12 @@ func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) 
 	return f.several(ctx, dst, p, s)
 }
 
-// find fills f.frames with the frames of a text. Escape sequences are out of the finders' sight; spans are the text's.
-func (f *Filter) find(text []byte, renumbering bool) {
-	f.frames = f.frames[:0]
-	if !frame.Candidate(text, renumbering) {
-		return
-	}
-	plain := text
-	escapes := bytes.IndexByte(text, 0x1b) >= 0
-	if escapes {
-		f.strip, f.stripPos = sgr.Strip(f.strip[:0], f.stripPos[:0], text)
-		plain = f.strip
-	}
-	f.search.Reset(plain)
-	for fr := f.search.Next(0); fr != nil; fr = f.search.Next(fr.Whole.End) {
-		if escapes {
-			at := f.stripPos
-			moved := *fr
-			for _, s := range []*frame.Span{&moved.Whole, &moved.Num, &moved.Addr, &moved.Gap, &moved.Module, &moved.Off,
-				&moved.BuildID, &moved.Func, &moved.Source} {
-				*s = unstrip(*s, at)
-			}
-			f.frames = append(f.frames, moved)
-			continue
-		}
-		f.frames = append(f.frames, *fr)
-	}
-}
-
-// unstrip maps a span of the stripped text back. An empty one goes behind the escape sequences at its place, so that
-// what is put there does not take their colour.
-func unstrip(s frame.Span, at []int32) frame.Span {
-	if s == (frame.Span{}) {
-		return s
-	}
-	if s.Empty() {
-		return frame.Span{Start: int(at[s.Start]), End: int(at[s.Start])}
-	}
-	return frame.Span{Start: int(at[s.Start]), End: int(at[s.End-1]) + 1}
-}
-
 // spaces are those of a frame that an address of a module may be of.
 var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc.InFile, frame.InImage: symsrc.InImage,
 	frame.InText: symsrc.InText}
 
 // lookUp gives the answer for a frame, nil where there is nothing to ask.
-func (f *Filter) lookUp(ctx context.Context, p *thread, text []byte, fr *frame.Frame) *answer {
+func (f *Filter) lookUp(ctx context.Context, p *thread, fr *sighting) *answer {
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		return nil
 	}
@@ -114,7 +73,7 @@ func (f *Filter) lookUp(ctx context.Context, p *thread, text []byte, fr *frame.F
 	if fr.Space == frame.Absolute {
 		a = f.askAbsolute(ctx, p.process, fr.Offset, symsrc.Code, take)
 	} else {
-		m := f.moduleWritten(fr.Module.Of(text), fr.BuildID.Of(text))
+		m := f.moduleWritten(fr.module, fr.buildID)
 		a = f.ask(ctx, question{m, fr.Offset, symsrc.Code, spaces[fr.Space], take})
 	}
 	a.count()
@@ -123,11 +82,11 @@ func (f *Filter) lookUp(ctx context.Context, p *thread, text []byte, fr *frame.F
 }
 
 // single handles a text with one frame: a function takes a line, with what stands around the frame on each.
-func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, fr *frame.Frame) []byte {
+func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
 	if f.opt.Style == Append {
 		return f.chainBelow(ctx, append(dst, s.text...), p, s, fr)
 	}
-	a := f.lookUp(ctx, p, s.text, fr)
+	a := f.lookUp(ctx, p, fr)
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 	if a == nil || len(a.frames) == 0 {
 		dst = append(dst, s.text[:fr.Whole.Start]...)
@@ -150,7 +109,7 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, f
 }
 
 // number gives the number that a frame's line gets.
-func (f *Filter) number(p *thread, fr *frame.Frame, shift bool) uint64 {
+func (f *Filter) number(p *thread, fr *sighting, shift bool) uint64 {
 	if !shift || fr.Num.Empty() {
 		return fr.Number
 	}
@@ -158,7 +117,7 @@ func (f *Filter) number(p *thread, fr *frame.Frame, shift bool) uint64 {
 }
 
 // function writes the line of one function of a frame.
-func (f *Filter) function(dst []byte, s segment, fr *frame.Frame, a *answer, i int, n uint64) []byte {
+func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int, n uint64) []byte {
 	number := f.functionNumber(s.text, fr, len(a.frames), i, n)
 	if f.opt.Style == Replace {
 		dst = append(dst, s.text[:fr.Whole.Start]...)
@@ -181,7 +140,7 @@ func (f *Filter) function(dst []byte, s segment, fr *frame.Frame, a *answer, i i
 
 // functionNumber gives the number of one function's line as text, until the next call: counted on, or `N.K` for an
 // inlined one.
-func (f *Filter) functionNumber(text []byte, fr *frame.Frame, depth, i int, n uint64) []byte {
+func (f *Filter) functionNumber(text []byte, fr *sighting, depth, i int, n uint64) []byte {
 	if f.opt.Renumber != RenumberNever {
 		f.digits = appendNumber(f.digits[:0], fr.Num.Of(text), n+uint64(i))
 		return f.digits
@@ -195,7 +154,7 @@ func (f *Filter) functionNumber(text []byte, fr *frame.Frame, depth, i int, n ui
 }
 
 // fields puts function and source into the values of a `name=value` frame.
-func (f *Filter) fields(dst []byte, s segment, fr *frame.Frame, a *answer, i int) []byte {
+func (f *Filter) fields(dst []byte, s segment, fr *sighting, a *answer, i int) []byte {
 	pos := fr.Num.End
 	put := func(at frame.Span, write func([]byte) []byte) {
 		if at.Empty() || at.Start < pos {
@@ -251,6 +210,9 @@ func appendNumber(dst, was []byte, n uint64) []byte {
 func appendEscapes(dst, text []byte) []byte {
 	for {
 		i := bytes.IndexByte(text, 0x1b)
+		if i < 0 {
+			i = bytes.Index(text, jsonEscape)
+		}
 		if i < 0 {
 			return dst
 		}

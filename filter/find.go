@@ -1,0 +1,77 @@
+package filter
+
+import (
+	"bytes"
+
+	"qss-filter/filter/frame"
+	"qss-filter/sgr"
+)
+
+// sighting is a frame of the text at hand. Its spans are those of the text as it stands; the words that are asked with have
+// no escape sequences in them.
+type sighting struct {
+	frame.Frame
+	module, buildID, member, symbol []byte
+}
+
+// find fills f.frames with the frames of a text. Escapes, those of a terminal and those of a JSON string, are out of the
+// finders' sight.
+func (f *Filter) find(s segment, renumbering bool) {
+	f.frames = f.frames[:0]
+	if !frame.Candidate(s.text, renumbering) {
+		return
+	}
+	plain, moved := f.plain(s)
+	f.search.Reset(plain)
+	for fr := f.search.Next(0); fr != nil; fr = f.search.Next(fr.Whole.End) {
+		found := sighting{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain)}
+		if moved {
+			for _, span := range []*frame.Span{&found.Whole, &found.Num, &found.Addr, &found.Gap, &found.Module, &found.Off,
+				&found.BuildID, &found.Member, &found.Symbol, &found.Func, &found.Source} {
+				*span = f.unstrip(s, *span)
+			}
+		}
+		f.frames = append(f.frames, found)
+	}
+}
+
+// plain gives a text without escapes, until the next call; moved is set where it had any, and f.stripPos then holds, for each
+// byte, where it stands in the text.
+func (f *Filter) plain(s segment) (plain []byte, moved bool) {
+	plain = s.text
+	if s.json && bytes.IndexByte(plain, '\\') >= 0 {
+		f.unquoted, f.unquotedPos = unescapeJSON(f.unquoted[:0], f.unquotedPos[:0], plain)
+		plain, moved = f.unquoted, true
+	}
+	if bytes.IndexByte(plain, 0x1b) < 0 {
+		if moved {
+			f.strip, f.stripPos = append(f.strip[:0], plain...), append(f.stripPos[:0], f.unquotedPos...)
+			plain = f.strip
+		}
+		return plain, moved
+	}
+	f.strip, f.stripPos = sgr.Strip(f.strip[:0], f.stripPos[:0], plain)
+	if moved {
+		for i, at := range f.stripPos {
+			f.stripPos[i] = f.unquotedPos[at]
+		}
+	}
+	return f.strip, true
+}
+
+// unstrip maps a span of the plain text back. An empty one goes behind the escape sequences at its place, so that what is
+// put there does not take their colour.
+func (f *Filter) unstrip(s segment, span frame.Span) frame.Span {
+	if span == (frame.Span{}) {
+		return span
+	}
+	start := int(f.stripPos[span.Start])
+	if span.Empty() {
+		return frame.Span{Start: start, End: start}
+	}
+	end := int(f.stripPos[span.End-1])
+	if s.json {
+		return frame.Span{Start: start, End: end + escapeLen(s.text[end:])}
+	}
+	return frame.Span{Start: start, End: end + 1}
+}
