@@ -157,6 +157,16 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 		if begin > pos {
 			r.between(b[pos:begin])
 		}
+		var known int
+		if r.text, known = r.f.run(ctx, r.text, b[begin:]); known > 0 {
+			pos = begin + known
+			if len(r.text) >= outLimit {
+				if err := r.write(); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		end := at + bytes.IndexByte(b[at:], '\n') + 1
 		if end-begin > maxLine {
 			r.between(b[begin:end])

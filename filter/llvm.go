@@ -50,6 +50,11 @@ type llvmStyle struct {
 	info    llvmInfo
 	sgr     llvmSGR
 	memo    llvmMemo
+	tables  llvmTables
+	block   llvmBlock
+	// unsure counts what makes a line other than what the same one will be: messages, changes of the context, and answers
+	// that llvm gives but once.
+	unsure int
 
 	// text is the line at hand with its end, rest the part of it that was not scanned yet.
 	text  []byte
@@ -69,6 +74,7 @@ func newLLVMStyle(o Options) *llvmStyle {
 	l := &llvmStyle{opt: *o.LLVM, symbols: o.Symbols, sgr: llvmSGR{on: o.LLVM.Color, colour: noColour}}
 	l.space.reset()
 	l.memo.init()
+	l.tables.init()
 	return l
 }
 
@@ -109,6 +115,7 @@ func (l *llvmStyle) waiting(ctx context.Context, dst []byte) []byte {
 
 // context lets a context element take effect.
 func (l *llvmStyle) context(ctx context.Context, dst []byte, kind llvmContext, n *llvmNode) []byte {
+	l.unsure++
 	l.split(n)
 	switch kind {
 	case mmapContext:

@@ -20,6 +20,7 @@ func (l *llvmStyle) fail(at int, message string) {
 
 // say adds a message, with what it begins with in its colour.
 func (l *llvmStyle) say(kind, colour, message string) {
+	l.unsure++
 	b := l.messages
 	if l.opt.ErrorColor {
 		b = append(append(append(b, colour...), kind...), "\x1b[0m"...)
@@ -66,6 +67,7 @@ func (l *llvmStyle) miscounted(n *llvmNode, wants string, want int, warn, whole 
 	if l.opt.Errors == nil {
 		return
 	}
+	l.unsure++
 	message := "expected " + wants + strconv.Itoa(want) + " field(s); found " + strconv.Itoa(l.count)
 	kind, colour := "error: ", "\x1b[0;1;31m"
 	if warn {

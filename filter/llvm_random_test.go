@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -88,6 +89,22 @@ func (r *nasty) log(lines int) string {
 		}
 	}
 	return r.b.String()
+}
+
+// again repeats pieces of a log, as processes that crash over and over do.
+func (r *nasty) again(log string) string {
+	lines := strings.SplitAfter(log, "\n")
+	for range r.IntN(8) {
+		from := r.IntN(len(lines))
+		piece := slices.Clone(lines[from:min(len(lines), from+1+r.IntN(40))])
+		if r.one(2) {
+			piece = append([]string{r.pick("{{{reset}}}\n", "{{{reset}}}\r\n")}, piece...)
+		}
+		for range 1 + r.IntN(3) {
+			lines = append(lines, piece...)
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // line writes a line: context elements alone as a rule, other elements among text.
@@ -243,7 +260,7 @@ func TestLLVMRandom(t *testing.T) {
 	for i := range uint64(*llvmLogs) {
 		seed := *llvmSeed + i
 		r := nasty{Rand: rand.New(rand.NewPCG(seed, 0)), targets: all}
-		log := r.log(40 + r.IntN(300))
+		log := r.again(r.log(40 + r.IntN(200)))
 		way := runs[max(0, r.IntN(10)-5)]
 		if !samePeer(t, treeSource(dirs...), way, dirs, log) {
 			t.Errorf("seed %d", seed)

@@ -51,6 +51,9 @@ func (l *llvmStyle) covering(dst []byte, n *llvmNode, addr uint64) (*llvmMap, []
 // out, the element is written as it is.
 func (l *llvmStyle) look(ctx context.Context, dst []byte, n *llvmNode, m *llvmMap, addr uint64, kind symsrc.Kind) (*llvmAnswer, []byte) {
 	a := l.ask(ctx, m.mod.file, addr-m.start+m.rel, kind)
+	if m.mod.file.status != symsrc.OK {
+		l.unsure++
+	}
 	why := m.mod.file.failure()
 	if why == "" {
 		return a, dst
@@ -116,6 +119,11 @@ func (l *llvmStyle) bt(ctx context.Context, dst []byte, n *llvmNode) []byte {
 	if a == nil {
 		return dst
 	}
+	return l.frames(dst, number, addr, m, a)
+}
+
+// frames writes the lines of a bt element.
+func (l *llvmStyle) frames(dst []byte, number, addr uint64, m *llvmMap, a *llvmAnswer) []byte {
 	dst = l.sgr.highlight(dst)
 	for i := range a.frames {
 		inlined := i + 1
@@ -152,10 +160,7 @@ func (l *llvmStyle) frame(dst []byte, number uint64, inlined int, addr uint64, m
 		dst = s.highlight(dst)
 	}
 	dst = append(s.value(dst), " 0x"...)
-	for shift := 60; shift >= 0; shift -= 4 {
-		dst = append(dst, "0123456789abcdef"[addr>>shift&15])
-	}
-	dst = s.highlight(append(dst, ' '))
+	dst = s.highlight(append(appendHex16(dst, addr), ' '))
 	if f.known() {
 		dst = append(s.text(dst, f.function), ' ')
 		dst = append(s.text(dst, f.file), ':')
@@ -163,7 +168,7 @@ func (l *llvmStyle) frame(dst []byte, number uint64, inlined int, addr uint64, m
 		dst = append(s.highlight(strconv.AppendInt(s.value(dst), int64(f.column), 10)), ' ')
 	}
 	dst = append(s.text(append(dst, '('), m.mod.name), '+')
-	dst = strconv.AppendUint(append(s.value(dst), "0x"...), addr-m.start+m.rel, 16)
+	dst = appendHex(append(s.value(dst), "0x"...), addr-m.start+m.rel)
 	return append(s.highlight(dst), ')')
 }
 

@@ -4,20 +4,20 @@ package filter
 
 import (
 	"io"
-	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// polled is a pauser over a file that poll(2) can watch: no goroutine, no copy.
+// polled is a pauser over what poll(2) can watch, as an *os.File: no goroutine, no copy.
 type polled struct {
-	*os.File
+	io.Reader
 	fd int32
 }
 
 func newPauser(in io.Reader) pauser {
-	file, ok := in.(*os.File)
+	file, ok := in.(syscall.Conn)
 	if !ok {
 		return newReadAhead(in)
 	}
@@ -26,7 +26,7 @@ func newPauser(in io.Reader) pauser {
 	if err != nil {
 		return newReadAhead(in)
 	}
-	p := &polled{File: file}
+	p := &polled{Reader: in}
 	if conn.Control(func(fd uintptr) { p.fd = int32(fd); widen(fd) }) != nil {
 		return newReadAhead(in)
 	}

@@ -71,6 +71,9 @@ type Answer struct {
 	// Files tells which files were used and how the search for them went; nil where a source does not look for files.
 	// It is shared between answers and must not be changed.
 	Files *Files
+	// Partial is set where the debug information left things to a file that is not there: once that is found, the answer
+	// may say more.
+	Partial bool
 }
 
 // Source answers questions. It never fails otherwise than by an Answer without Frames, and may be used by several
@@ -96,6 +99,9 @@ type Files struct {
 	Unverified bool
 	// Tried lists the places looked at, in order, for a person to read.
 	Tried []string
+	// Retry, if not nil, tells whether another search may find more by now: a download goes on, or a server is to be asked
+	// again. It is cheap and may be called by several goroutines at once.
+	Retry func() bool `json:"-"`
 }
 
 // Usable tells whether any of the files can answer.

@@ -69,6 +69,7 @@ func (f *File) companion(path string, split bool) (*File, error) {
 	c.stat, c.unmap, c.zeroCode, c.isSplit = stat, unmap, f.zeroCode, split
 	f.opened = append(f.opened, c)
 	f.unpacked += c.packed
+	f.weigh(c.packed + 1)
 	return c, nil
 }
 
@@ -80,6 +81,7 @@ func (f *File) discard(c *File) {
 		if o == c {
 			f.opened = append(f.opened[:i], f.opened[i+1:]...)
 			f.unpacked -= c.packed
+			f.weigh(-c.packed - 1)
 			c.Close()
 			return
 		}

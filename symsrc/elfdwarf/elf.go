@@ -13,6 +13,7 @@ type header struct {
 	is64, big bool
 	machine   elf.Machine
 	typ       elf.Type
+	flags     uint32 // e_flags, of the machine
 	sections  []sectionHeader
 	segments  []segment
 	zeroCode  bool // code lies at address 0, as in relocatable files
@@ -31,7 +32,9 @@ type sectionHeader struct {
 // segment is one row of the program header table.
 type segment struct {
 	typ         elf.ProgType
-	off, filesz uint64
+	flags       elf.ProgFlag
+	off, filesz uint64 // in the file
+	addr, size  uint64 // in memory
 }
 
 // maxSectionName bounds the names of sections, of which many may share one end.
@@ -64,7 +67,8 @@ func readHeader(b []byte) (*header, error) {
 	word := h.word()
 	c.p = 24 + word
 	phoff, shoff := c.uint(word), c.uint(word)
-	c.skip(6)
+	h.flags = c.u32()
+	c.skip(2)
 	phentsize, phnum, shentsize, shnum, shstrndx := c.u16(), uint64(c.u16()), c.u16(), uint64(c.u16()), uint64(c.u16())
 	if !c.ok() {
 		return nil, corrupted("ELF header is cut off")
@@ -176,11 +180,14 @@ func (h *header) readSegments(b []byte, off uint64, entsize uint16, n uint64) er
 		c := &cursor{b: table, big: h.big}
 		s := segment{typ: elf.ProgType(c.u32())}
 		if h.is64 {
-			c.skip(4)
+			s.flags = elf.ProgFlag(c.u32())
 		}
-		s.off = c.uint(word)
-		c.skip(2 * uint64(word))
-		s.filesz = c.uint(word)
+		s.off, s.addr = c.uint(word), c.uint(word)
+		c.skip(uint64(word)) // p_paddr
+		s.filesz, s.size = c.uint(word), c.uint(word)
+		if !h.is64 {
+			s.flags = elf.ProgFlag(c.u32())
+		}
 		h.segments = append(h.segments, s)
 		table = table[entsize:]
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -39,12 +38,14 @@ type File struct {
 
 	isSplit bool // it holds split units
 
-	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex section
-	symtab, dynsym                                                                                *symbolTable
-	names                                                                                         nameTable
+	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, callFrames section
+	symtab, dynsym                                                                                            *symbolTable
+	names                                                                                                     nameTable
 	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
 	// none.
 	other *File
+	late  lateRuntime
+	held  *atomic.Int64 // counts what it holds, in bytes; nil where nobody asks
 
 	fault   atomic.Pointer[StatusError] // why the file is not read any more
 	touched atomic.Bool                 // asked for an address
@@ -59,6 +60,8 @@ type File struct {
 
 	mini   miniDebug
 	plt    stubTable
+	signal trampolines
+	modes  mappings
 	golang goSection
 	asLLVM bool // names come only from where llvm has them, too
 
@@ -129,7 +132,7 @@ func newPart(data []byte, split bool, budget int) (f *File, err error) {
 func (f *File) loadSections(split bool, budget int) error {
 	wanted := map[string]*section{"info": &f.info, "abbrev": &f.abbrev, "aranges": &f.arangeSets, "line": &f.line,
 		"line_str": &f.lineStr, "str": &f.str, "str_offsets": &f.strOffsets, "addr": &f.addr,
-		"ranges": &f.rangeLists, "rnglists": &f.rnglists, "cu_index": &f.cuIndex}
+		"ranges": &f.rangeLists, "rnglists": &f.rnglists, "cu_index": &f.cuIndex, "frame": &f.callFrames}
 	all := budget
 	loaded := make(map[uint32]*section)
 	for i := range f.sections {
@@ -144,7 +147,9 @@ func (f *File) loadSections(split bool, budget int) error {
 			continue
 		}
 		delete(wanted, name)
-		loaded[uint32(i)] = s
+		if s != &f.callFrames {
+			loaded[uint32(i)] = s
+		}
 		b, ok := f.contents(f.data, sh)
 		if !ok {
 			return corrupted("section %s lies outside of the file", sh.name)
@@ -172,6 +177,7 @@ func (f *File) setBudgets() {
 // Close unmaps the file. It must not be asked any more.
 func (f *File) Close() error {
 	f.closeCompanions()
+	f.late.close()
 	if f.unmap == nil {
 		return nil
 	}
@@ -188,15 +194,6 @@ func (f *File) HasDebug() bool { return f.info.size > 0 }
 
 // HasSymbols tells whether the file has a symbol table.
 func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }
-
-// changed tells whether the file on disk is another one by now.
-func (f *File) changed(path string) bool {
-	if f.stat == nil {
-		return false
-	}
-	now, err := os.Stat(path)
-	return err != nil || !os.SameFile(now, f.stat) || now.Size() != f.stat.Size() || !now.ModTime().Equal(f.stat.ModTime())
-}
 
 // guard runs read and gives up the file where that panics, or touches memory that the file on disk no longer backs.
 func (f *File) guard(read func()) {

@@ -10,7 +10,7 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 }
 
 func (f *File) code(addr uint64) []symsrc.Frame {
-	addr = f.placed(addr, true)
+	addr = f.codeAddr(addr)
 	if frames := f.goCode(addr); frames != nil {
 		return frames
 	}
@@ -38,7 +38,7 @@ func (f *File) code(addr uint64) []symsrc.Frame {
 // ShortCode is Code with the functions' short names, all from the debug information.
 func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 	f.guard(func() {
-		addr := f.placed(addr, true)
+		addr := f.codeAddr(addr)
 		if u := f.unitFor(addr); u != nil {
 			frames = u.frames(addr, true, true)
 		}
@@ -49,7 +49,7 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 // Data gives the variable at an address.
 func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 	f.guard(func() {
-		addr := f.placed(addr, false)
+		addr := f.dataAddr(addr)
 		var sym covering
 		if sym, ok = f.symbolAt(addr); ok {
 			frame = symsrc.Frame{Func: sym.name.demangled, Linkage: sym.name.linkage, File: string(sym.file), Offset: addr - sym.start}

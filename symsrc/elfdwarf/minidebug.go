@@ -29,7 +29,9 @@ func (f *File) miniSymbols() *symbolTable {
 			if err != nil {
 				return
 			}
-			f.mini.table = f.readMini(data)
+			if f.mini.table = f.readMini(data); f.mini.table != nil {
+				f.weigh(len(data))
+			}
 			return
 		}
 	})

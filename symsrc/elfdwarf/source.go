@@ -14,11 +14,13 @@ type Finder interface {
 	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
 }
 
-// Limits of what a Source keeps: modules with open files, bytes of unpacked sections, and modules altogether.
+// Limits of what a Source keeps: modules with open files, bytes of unpacked sections, and modules altogether; and what a
+// question may add without a look at these.
 const (
 	maxOpen    = 64
 	maxInUse   = 2 << 30
 	maxModules = 1 << 14
+	maxGrown   = 1 << 20
 )
 
 // Source answers from ELF files on disk. It remembers the modules that it was asked for and keeps their files open.
@@ -45,19 +47,32 @@ func NewLLVMSource(f Finder) *Source {
 }
 
 // Frames answers one question. Where the file cannot be read the answer's Files tell why.
-func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	m := s.module(q.Module)
+func (s *Source) Frames(ctx context.Context, q symsrc.Addr) (a symsrc.Answer) {
+	if files, ok := s.with(ctx, q.Module, func(m *module) { a = m.ask(q) }); !ok {
+		a.Files = files
+	}
+	return a
+}
+
+// with asks a module whose files are open. It is false where the context ended before they were found.
+func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module)) (*symsrc.Files, bool) {
+	m := s.module(key)
 	for {
 		m.mu.RLock()
 		if m.loaded && !m.stale() {
-			a := m.ask(q)
+			before := m.weight.Load()
+			ask(m)
 			m.used.Store(s.clock.Add(1))
+			files, grown := m.files, m.weight.Load()-before
 			m.mu.RUnlock()
-			return a
+			if grown > maxGrown {
+				s.evict(m)
+			}
+			return files, true
 		}
 		m.mu.RUnlock()
-		if files, ok := s.load(ctx, m, q.Module); !ok {
-			return symsrc.Answer{Files: files}
+		if files, ok := s.load(ctx, m, key); !ok {
+			return files, false
 		}
 	}
 }
@@ -164,8 +179,12 @@ type openFile struct {
 	path string
 }
 
-// stale tells, about once a second, whether a file on disk has changed since it was opened.
+// stale tells whether another search may find more, and about once a second whether a file on disk has changed since it was
+// opened.
 func (m *module) stale() bool {
+	if m.files.Retry != nil && m.files.Retry() {
+		return true
+	}
 	if len(m.opened) == 0 {
 		return false
 	}
@@ -185,24 +204,29 @@ func (m *module) stale() bool {
 
 // ask answers from the open files.
 func (m *module) ask(q symsrc.Addr) symsrc.Answer {
-	a := symsrc.Answer{Files: m.files}
+	a := symsrc.Answer{Files: m.files, Partial: m.files.Retry != nil}
 	if m.file == nil {
 		return a
 	}
-	switch q.Kind {
-	case symsrc.Data:
-		if frame, ok := m.file.Data(q.Offset); ok {
+	addr, ok := m.file.Linked(q.Offset, q.Space)
+	switch {
+	case !ok:
+	case q.Kind == symsrc.Data:
+		if frame, ok := m.file.Data(addr); ok {
 			a.Frames = []symsrc.Frame{frame}
 		}
-	case symsrc.ShortCode:
-		a.Frames = m.file.ShortCode(q.Offset)
+	case q.Kind == symsrc.ShortCode:
+		a.Frames = m.file.ShortCode(addr)
 	default:
-		a.Frames = m.file.Code(q.Offset)
+		a.Frames = m.file.Code(addr)
 	}
 	if fault := m.file.fault.Load(); fault != nil && len(a.Frames) == 0 {
 		files := *m.files
 		m.fail(&files, m.opened[0].path, fault)
 		a.Files = &files
+	}
+	for _, f := range m.opened {
+		a.Partial = a.Partial || f.splits.lacking.Load()
 	}
 	return a
 }
@@ -236,6 +260,12 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 		}
 	}
 	m.weight.Store(weight)
+	for _, f := range m.opened {
+		f.held = &m.weight
+	}
+	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
+		debug.late.path = files.Elf
+	}
 }
 
 // close gives up the files, so that the next question loads them anew.

@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"sync/atomic"
+)
 
 // splits are the files with the units of which a file has only the skeletons (DWARF 5 §3.1.2 and §7.3.2; the GNU form of
 // version 4 before it). They are guarded by splitMu of the file's companions.
@@ -9,6 +12,7 @@ type splits struct {
 	packages  []*File
 	files     map[string]*File // by path; nil where there is none
 	unitsByID map[uint64]int   // of such a file: where its units stand
+	lacking   atomic.Bool      // a file of split units, or the supplementary one, was not found
 }
 
 // body is the unit that holds the functions: the split one where u is its skeleton, if that is found, else u. Only u leads
@@ -19,6 +23,8 @@ func (u *unit) body() *unit {
 		if u.root.has(attrDwoName) && u.home == nil && u.f.find != nil {
 			if b := u.f.splitUnit(u); b != nil {
 				u.split = b
+			} else {
+				u.f.splits.lacking.Store(true)
 			}
 		}
 	}

@@ -28,6 +28,7 @@ func (f *File) supplement() *File {
 			}
 			f.discard(s)
 		}
+		f.splits.lacking.Store(true)
 	})
 	return f.sup.Load()
 }

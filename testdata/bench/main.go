@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 var (
@@ -26,6 +25,9 @@ var (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == onceWord {
+		os.Exit(runOnce(os.Args[2], os.Args[3:]))
+	}
 	flag.Parse()
 	if err := run(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -61,38 +63,37 @@ func run(wanted []string) error {
 	if err != nil {
 		return err
 	}
-	cases := append(throughput(found[0], dir), start(found[0], dir))
-	for _, o := range found {
-		cases = append(cases, lookUps(o, dir)...)
+	lib := &libc{object: found[0]}
+	if lib.plainDir, err = lib.variant(dir, "plain"); err != nil {
+		return err
 	}
-	for _, c := range cases {
-		if len(wanted) > 0 && !slices.ContainsFunc(wanted, c.is) {
+	log := filepath.Join(scratch, "log")
+	chosen := func(names ...string) bool {
+		return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(names, w) })
+	}
+	for _, c := range slices.Concat(cases, contextCases) {
+		if !chosen(c.name) {
 			continue
 		}
-		if err := c.run(filepath.Join(scratch, c.name+".log")); err != nil {
+		fmt.Printf("\n%s: %s\n", c.name, c.what)
+		if err := c.write(log, lib); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		if err := compare(c.commands(log, lib)); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
+	for _, l := range lookUps {
+		for _, o := range found {
+			if name := o.name + "-" + l.name; chosen(name, o.name, l.name) {
+				fmt.Printf("\n%s: %s\n", name, l.what)
+				if err := l.run(o, dir, log); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+		}
+	}
 	return nil
-}
-
-// is tells whether the word names the case, its object, or what is asked of that.
-func (c oneCase) is(word string) bool {
-	return c.name == word || strings.HasPrefix(c.name, word+"-") || c.name == c.object.name+"-"+word
-}
-
-// run makes the case's log and compares its commands.
-func (c oneCase) run(log string) error {
-	if err := c.write(log); err != nil {
-		return err
-	}
-	defer os.Remove(log)
-	commands, err := c.commands(log)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("\n%s: %s\n", c.name, c.what)
-	return compare(commands, c.goals)
 }
 
 // build makes the programs that are measured.

@@ -1,0 +1,165 @@
+package filter
+
+// llvmSpace is the address space: the first definition of a module wins, and of mappings that overlap the first one.
+type llvmSpace struct {
+	modules llvmModules
+	maps    []*llvmMap // by start; none starts twice
+	used    bool       // a module was defined, be it before a reset
+	// at is behind the mapping added last, for those of a module ascend.
+	at int
+	// last is the mapping found last, for the addresses of a stack lie together.
+	last *llvmMap
+	// generation changes with every module and mapping.
+	generation uint64
+	// slab is memory for mappings; a reset frees it all at once.
+	slab []llvmMap
+}
+
+type llvmModule struct {
+	id   uint64
+	name string
+	file *llvmFile
+}
+
+type llvmMap struct {
+	start, size, rel uint64
+	mode             string
+	mod              *llvmModule
+}
+
+// contains is false for all of a mapping that ends at 2^64: its end is 0. So llvm has it.
+func (m *llvmMap) contains(addr uint64) bool { return m.start <= addr && addr < m.start+m.size }
+
+// append writes ` [0x1000-0x1fff](rx)` after a separator, without colours.
+func (m *llvmMap) append(dst []byte, separator byte) []byte {
+	return appendRange(append(dst, separator), m.start, m.start+m.size-1, m.mode)
+}
+
+// llvmModules is a table of modules by their ID. Loggers count the IDs from 0.
+type llvmModules struct {
+	few  [64]*llvmModule
+	many map[uint64]*llvmModule
+	n    int
+}
+
+func (t *llvmModules) of(id uint64) *llvmModule {
+	if id < uint64(len(t.few)) {
+		return t.few[id]
+	}
+	return t.many[id]
+}
+
+// put adds a module whose ID is new.
+func (t *llvmModules) put(m *llvmModule) {
+	t.n++
+	if m.id < uint64(len(t.few)) {
+		t.few[m.id] = m
+		return
+	}
+	if t.many == nil {
+		t.many = map[uint64]*llvmModule{}
+	}
+	t.many[m.id] = m
+}
+
+func (t *llvmModules) clear() {
+	clear(t.few[:])
+	t.many, t.n = nil, 0
+}
+
+// slabLen is how many mappings' memory is kept over a reset.
+const slabLen = 1024
+
+func (s *llvmSpace) empty() bool { return s.modules.n == 0 && len(s.maps) == 0 }
+
+func (s *llvmSpace) reset() {
+	s.modules.clear()
+	s.maps = s.maps[:0]
+	if cap(s.maps) > slabLen {
+		s.maps = nil
+	}
+	s.slab, s.last, s.at = s.slab[:0], nil, 0
+	s.generation++
+}
+
+// define adds a module whose ID is new.
+func (s *llvmSpace) define(m *llvmModule) {
+	s.modules.put(m)
+	s.used = true
+	s.generation++
+}
+
+// search gives the place of the first mapping that starts at addr or later.
+func (s *llvmSpace) search(addr uint64) (i int, found bool) {
+	lo, hi := 0, len(s.maps)
+	if hi == 0 || s.maps[hi-1].start < addr {
+		return hi, false
+	}
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); s.maps[mid].start < addr {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, s.maps[lo].start == addr
+}
+
+// find gives the mapping that covers addr, nil where none does.
+func (s *llvmSpace) find(addr uint64) *llvmMap {
+	if s.last != nil && s.last.contains(addr) {
+		return s.last
+	}
+	i, found := s.search(addr)
+	if found && s.maps[i].contains(addr) {
+		s.last = s.maps[i]
+		return s.last
+	}
+	if i > 0 && s.maps[i-1].contains(addr) {
+		s.last = s.maps[i-1]
+		return s.last
+	}
+	return nil
+}
+
+// add puts a mapping in. Where old is not nil it overlaps, and nothing has happened. Empty mappings, and those that end at
+// 2^64, do not overlap what starts at the same address; then the one that was there first is given, and stays.
+func (s *llvmSpace) add(m *llvmMap) (in, old *llvmMap) {
+	i, found := s.at, false
+	if i > 0 && s.maps[i-1].start >= m.start || i < len(s.maps) && s.maps[i].start <= m.start {
+		i, found = s.search(m.start)
+	}
+	above := i
+	if found {
+		above++
+	}
+	if above < len(s.maps) && m.contains(s.maps[above].start) {
+		return nil, s.maps[above]
+	}
+	if above > 0 && s.maps[above-1].contains(m.start) {
+		return nil, s.maps[above-1]
+	}
+	s.generation++
+	if found {
+		return s.maps[i], nil
+	}
+	in = s.allot()
+	*in = *m
+	s.maps = append(s.maps, in)
+	if i < len(s.maps)-1 {
+		copy(s.maps[i+1:], s.maps[i:])
+		s.maps[i] = in
+	}
+	s.at = i + 1
+	return in, nil
+}
+
+// allot gives memory for a mapping until the next reset.
+func (s *llvmSpace) allot() *llvmMap {
+	n := len(s.slab)
+	if n == cap(s.slab) { // what is in the full one stays where it is
+		s.slab, n = make([]llvmMap, 0, max(32, min(2*n, slabLen))), 0
+	}
+	s.slab = s.slab[:n+1]
+	return &s.slab[n]
+}

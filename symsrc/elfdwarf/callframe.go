@@ -1,0 +1,293 @@
+package elfdwarf
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+)
+
+// frameSection is call frame information: .eh_frame (LSB, "Exception Frames") or .debug_frame (DWARF 5 §6.4.1).
+type frameSection struct {
+	data []byte
+	addr uint64 // of .eh_frame
+	eh   bool
+}
+
+// cie is what is needed of a common information entry.
+type cie struct {
+	signal   bool
+	encoding uint8 // of the addresses in its FDEs; 0xff in .debug_frame
+	addrSize int
+}
+
+// frameSection is the file's .eh_frame.
+func (f *File) frameSection() (frameSection, bool) {
+	for i := range f.sections {
+		s := &f.sections[i]
+		if s.name == ".eh_frame" && s.flags&elf.SHF_ALLOC != 0 && s.typ != elf.SHT_NOBITS {
+			b, ok := f.contents(f.data, s)
+			return frameSection{b, s.addr, true}, ok && len(b) > 0
+		}
+	}
+	// Without section headers the table leads to it; it ends somewhere in the table's segment.
+	table, at := f.frameTable()
+	if len(table) < 8 {
+		return frameSection{}, false
+	}
+	c := &cursor{b: table, p: 4, big: f.big}
+	start, ok := f.encoded(c, table[1], at+4, at)
+	for i := range f.segments {
+		s := &f.segments[i]
+		if ok && s.typ == elf.PT_LOAD && start >= s.addr && start-s.addr < s.filesz {
+			b, ok := slice(f.data, s.off+(start-s.addr), s.filesz-(start-s.addr))
+			return frameSection{b, start, true}, ok
+		}
+	}
+	return frameSection{}, false
+}
+
+// frameTable is the section .eh_frame_hdr, which has a segment of its own, and its address.
+func (f *File) frameTable() ([]byte, uint64) {
+	for i := range f.segments {
+		if s := &f.segments[i]; s.typ == elf.PT_GNU_EH_FRAME {
+			b, _ := slice(f.data, s.off, s.filesz)
+			return b, s.addr
+		}
+	}
+	return nil, 0
+}
+
+// Pointer encodings (LSB, "DWARF Extensions").
+const (
+	ehOmit, ehAbsolute, ehULEB, ehSLEB, ehForm = 0xff, 0x00, 0x01, 0x09, 0x0f
+	ehRelative, ehPCRel, ehDataRel, ehIndirect = 0x70, 0x10, 0x30, 0x80
+	ehSigned4DataRel                           = 0x3b
+)
+
+// encoded reads a pointer: at is the address of where it stands, data that of the table. Those relative to anything else
+// do not occur in what is read here.
+func (f *File) encoded(c *cursor, encoding uint8, at, data uint64) (v uint64, ok bool) {
+	size := f.word()
+	switch encoding & ehForm {
+	case ehULEB:
+		v, size = c.uleb(), 0
+	case ehSLEB:
+		var s int64
+		s, c.p = sleb(c.b, c.p)
+		v, size = uint64(s), 0
+	case 2, 0xa:
+		size = 2
+	case 3, 0xb:
+		size = 4
+	case 4, 0xc:
+		size = 8
+	case ehAbsolute:
+	default:
+		return 0, false
+	}
+	if size > 0 {
+		v = c.uint(size)
+		if encoding&8 != 0 {
+			shift := 64 - 8*size
+			v = uint64(int64(v<<shift) >> shift)
+		}
+	}
+	switch encoding & (ehRelative | ehIndirect) {
+	case 0:
+	case ehPCRel:
+		v += at
+	case ehDataRel:
+		v += data
+	default:
+		return 0, false
+	}
+	if !f.is64 {
+		v = uint64(uint32(v))
+	}
+	return v, c.ok() && encoding != ehOmit
+}
+
+// sortedTable is the binary search table of .eh_frame_hdr in the one form that linkers write: pairs of four bytes, the
+// start of a function and the place of its FDE, both as distances from the table.
+func (f *File) sortedTable() (table []byte, rows int, base uint64) {
+	b, at := f.frameTable()
+	if len(b) < 12 || b[0] != 1 || b[3] != ehSigned4DataRel || b[2]&ehForm != 3 {
+		return nil, 0, 0
+	}
+	c := &cursor{b: b, p: 4, big: f.big}
+	if _, ok := f.encoded(c, b[1], at+4, at); !ok {
+		return nil, 0, 0
+	}
+	n := uint64(c.u32())
+	if !c.ok() || n > uint64(len(b)-c.p)/8 {
+		return nil, 0, 0
+	}
+	return b[c.p:], int(n), at
+}
+
+// hasFrameTable tells whether the table is of use.
+func (f *File) hasFrameTable() bool {
+	_, n, _ := f.sortedTable()
+	return n > 0
+}
+
+// lookupFrame finds the FDE of an address by the table, and tells whether it is that of a signal frame.
+func (f *File) lookupFrame(eh frameSection, addr uint64) (signal, found bool) {
+	table, n, base := f.sortedTable()
+	row := func(i int) uint64 {
+		v, _ := fixed(table, 8*i, 4, f.big)
+		return f.truncate(base + uint64(int64(int32(v))))
+	}
+	i, j := 0, n
+	for i < j {
+		if h := int(uint(i+j) >> 1); row(h) <= addr {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i == 0 {
+		return false, false
+	}
+	v, _ := fixed(table, 8*(i-1)+4, 4, f.big)
+	at := f.truncate(base+uint64(int64(int32(v)))) - eh.addr
+	if at >= uint64(len(eh.data)) {
+		return false, false
+	}
+	e, ok := eh.entry(int(at), f.big)
+	if !ok || e.isCIE {
+		return false, false
+	}
+	common, ok := f.readCIE(eh, e.cie)
+	if !ok {
+		return false, false
+	}
+	s, ok := f.readFDE(eh, &e, &common)
+	return common.signal && s.covers(addr), ok && s.covers(addr)
+}
+
+func (h *header) truncate(addr uint64) uint64 {
+	if !h.is64 {
+		return uint64(uint32(addr))
+	}
+	return addr
+}
+
+// frameEntry is a CIE or an FDE.
+type frameEntry struct {
+	isCIE     bool
+	cie       int // where the CIE of an FDE stands
+	body, end int
+	offSize   int
+}
+
+// entry reads the head of the entry at off. The one that ends a section has no length and is no good one.
+func (s *frameSection) entry(off int, big bool) (e frameEntry, ok bool) {
+	c := &cursor{b: s.data, p: off, big: big}
+	n, offSize := c.length()
+	if !c.ok() || n < uint64(offSize) || n > uint64(len(s.data)-c.p) {
+		return e, false
+	}
+	e.end, e.offSize = c.p+int(n), offSize
+	at := c.p
+	if s.eh {
+		offSize = 4 // of the ID, whatever the length has
+	}
+	id := c.uint(offSize)
+	e.body = c.p
+	switch {
+	case s.eh:
+		e.isCIE, e.cie = id == 0, at-int(min(id, uint64(at)))
+	default:
+		e.isCIE, e.cie = id == 1<<(8*offSize)-1, int(min(id, past))
+	}
+	return e, c.ok()
+}
+
+// readCIE reads the CIE at off.
+func (f *File) readCIE(s frameSection, off int) (x cie, ok bool) {
+	e, ok := s.entry(off, f.big)
+	if !ok || !e.isCIE {
+		return x, false
+	}
+	c := &cursor{b: s.data[:e.end], p: e.body, big: f.big}
+	version := c.u8()
+	augmentation := c.str()
+	x.addrSize = f.word()
+	x.signal = bytes.IndexByte(augmentation, 'S') >= 0
+	if !c.ok() || version < 1 || version > 4 {
+		return x, false
+	}
+	if version == 4 {
+		x.addrSize = int(c.u8())
+		c.skip(1)
+	}
+	if !s.eh || len(augmentation) == 0 || augmentation[0] != 'z' {
+		return x, c.ok() && (x.addrSize == 4 || x.addrSize == 8)
+	}
+	c.uleb() // the code's alignment
+	c.uleb() // the data's alignment
+	if version == 1 {
+		c.skip(1) // the register of the return address
+	} else {
+		c.uleb()
+	}
+	c.uleb() // the length of what follows
+	for _, letter := range augmentation[1:] {
+		switch letter {
+		case 'R':
+			x.encoding = c.u8()
+		case 'P':
+			f.encoded(c, c.u8()&^ehIndirect, 0, 0)
+		case 'L':
+			c.u8()
+		case 'S', 'B', 'G':
+		default:
+			return x, false
+		}
+	}
+	return x, c.ok()
+}
+
+// readFDE reads which addresses the FDE is for.
+func (f *File) readFDE(s frameSection, e *frameEntry, x *cie) (span, bool) {
+	c := &cursor{b: s.data[:e.end], p: e.body, big: f.big}
+	if !s.eh {
+		lo := c.uint(x.addrSize)
+		n := c.uint(x.addrSize)
+		return span{lo, lo + n}, c.ok() && lo+n >= lo
+	}
+	lo, ok := f.encoded(c, x.encoding, s.addr+uint64(c.p), 0)
+	n, ok2 := f.encoded(c, x.encoding&ehForm&^8, 0, 0)
+	return span{lo, lo + n}, ok && ok2 && lo+n >= lo
+}
+
+// scanFrames lists the ranges of signal frames, of which even the C library has only a few.
+func (f *File) scanFrames(s frameSection) (spans []span) {
+	const maxSignal = 1 << 8
+	common := make(map[int]*cie) // those of signal frames
+	if bytes.IndexByte(s.data, 'S') < 0 {
+		return nil
+	}
+	for off := 0; off+4 <= len(s.data) && len(spans) < maxSignal && len(common) < maxSignal; {
+		if n := binary.LittleEndian.Uint32(s.data[off:]); n == 0 {
+			off += 4 // ends what one object file brought along
+			continue
+		}
+		e, ok := s.entry(off, f.big)
+		if !ok {
+			break
+		}
+		if e.isCIE {
+			if x, ok := f.readCIE(s, off); ok && x.signal {
+				common[off] = &x
+			}
+		} else if x := common[e.cie]; x != nil {
+			if r, ok := f.readFDE(s, &e, x); ok {
+				spans = append(spans, r)
+			}
+		}
+		off = e.end
+	}
+	return spans
+}

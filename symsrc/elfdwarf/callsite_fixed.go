@@ -1,0 +1,120 @@
+package elfdwarf
+
+// callARM knows the calls of both instruction sets; which one it is the address may say, or a mapping symbol.
+func callARM(c *callSite) bool {
+	switch c.f.instructionSet(c.addr - 2) {
+	case 't':
+		return callThumb(c)
+	case 'a':
+		return callA32(c)
+	case 'd':
+		return false
+	}
+	return callThumb(c) || !c.thumb && callA32(c)
+}
+
+// callA32 knows BL, BLX and the pair `mov lr, pc` and a jump.
+func callA32(c *callSite) bool {
+	insn, ok := c.word(0)
+	if !ok || c.addr&3 != 0 {
+		return false
+	}
+	switch {
+	case insn>>25 == 0x7d: // blx label, half-word steps
+		return c.reaches(c.addr + 4 + uint64(int64(int32(insn<<8))>>6) + uint64(insn>>23&2))
+	case insn>>28 == 0xf:
+		return false
+	case insn>>24&0xf == 0xb: // bl
+		return c.reaches(c.addr + 4 + uint64(int64(int32(insn<<8))>>6))
+	case insn&0x0ffffff0 == 0x012fff30: // blx register
+		return true
+	}
+	before, _ := c.word(4)
+	return before&0x0fffffff == 0x01a0e00f // mov lr, pc
+}
+
+// callThumb knows BL and BLX of four bytes, and BLX of a register.
+func callThumb(c *callSite) bool {
+	low, ok := c.half(0)
+	if !ok {
+		return false
+	}
+	if low&0xff87 == 0x4780 || low&0xff87 == 0x4784 { // blx, blxns
+		if c.startsAt(2, lengthThumb) {
+			return true
+		}
+	}
+	high, ok := c.half(2)
+	if !ok || high>>11 != 0x1e || low>>14 != 3 || low>>12&1 == 0 && low&1 != 0 {
+		return false
+	}
+	s, j1, j2 := uint32(high>>10&1), uint32(low>>13&1), uint32(low>>11&1)
+	v := s<<24 | (^(j1^s)&1)<<23 | (^(j2^s)&1)<<22 | uint32(high&0x3ff)<<12 | uint32(low&0x7ff)<<1
+	target := c.addr + uint64(int64(int32(v<<7))>>7)
+	if low>>12&1 == 0 {
+		target &^= 3
+	}
+	return c.reaches(target)
+}
+
+// callS390 knows BRASL, BRAS, BASR and BAS (z/Architecture, "General Instructions").
+func callS390(c *callSite) bool {
+	n := len(c.text)
+	at := func(size int) []byte {
+		if n < size {
+			return make([]byte, size)
+		}
+		return c.text[n-size:]
+	}
+	if b := at(6); b[0] == 0xc0 && b[1]&0xf == 5 { // brasl
+		rel := int64(int32(uint32(b[2])<<24 | uint32(b[3])<<16 | uint32(b[4])<<8 | uint32(b[5])))
+		if c.reaches(c.addr-6+uint64(2*rel)) && c.startsAt(6, lengthS390) {
+			return true
+		}
+	}
+	b := at(4)
+	bras := b[0] == 0xa7 && b[1]&0xf == 5 && c.reaches(c.addr-4+uint64(2*int64(int16(uint16(b[2])<<8|uint16(b[3])))))
+	if (bras || b[0] == 0x4d) && c.startsAt(4, lengthS390) { // bas
+		return true
+	}
+	b = at(2)
+	return b[0] == 0x0d && b[1]&0xf != 0 && c.startsAt(2, lengthS390) // basr
+}
+
+// callPPC knows BL, and the conditional ones by way of a register. `bcl 20,31` is how code asks where it is.
+func callPPC(c *callSite) bool {
+	insn, ok := c.word(0)
+	switch {
+	case !ok || insn&1 == 0:
+		return false
+	case insn>>26 == 18: // bl
+		target := uint64(int64(int32(insn<<6))>>6) &^ 3
+		if insn&2 == 0 {
+			target += c.addr - 4
+		}
+		return c.reaches(target)
+	case insn>>26 == 16: // bcl
+		return insn&0xffff0003 != 0x429f0001
+	}
+	return insn>>26 == 19 && (insn>>1&0x3ff == 16 || insn>>1&0x3ff == 528) // bclrl, bcctrl
+}
+
+// callMIPS knows JAL, JALR and the branches that link, all with a delay slot, and those of release 6 without.
+func callMIPS(c *callSite) bool {
+	if insn, ok := c.word(4); ok {
+		switch {
+		case insn>>26 == 3: // jal
+			return c.reaches((c.addr-4)&^(1<<28-1) | uint64(insn<<2&(1<<28-1)))
+		case insn>>26 == 0 && insn&0x3f == 9 && insn>>11&31 != 0: // jalr
+			return true
+		case insn>>26 == 1 && insn>>16&0x1e == 0x10: // bltzal, bgezal
+			return c.reaches(c.addr - 4 + uint64(int64(int16(insn))*4))
+		}
+	}
+	insn, ok := c.word(0)
+	const release6 = 9 // and 10: EF_MIPS_ARCH_32R6 and _64R6
+	if arch := c.f.flags >> 28; !ok || arch != release6 && arch != release6+1 {
+		return false
+	}
+	return insn>>26 == 0x3a || insn>>21 == 0x3e<<5 // balc, jialc
+}

@@ -1,0 +1,87 @@
+package elfdwarf
+
+import (
+	"debug/elf"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// lateRuntime is the runtime object of a debug file that has all that most questions need, so that the object is opened
+// only when one asks for machine code. It is closed with the debug file.
+type lateRuntime struct {
+	once sync.Once
+	path string // "" where there is none
+	file atomic.Pointer[File]
+}
+
+// debugOnly tells the files that objcopy --only-keep-debug makes: their sections of code have an address and a size, but
+// no contents, and the offsets of their segments mean nothing.
+func (h *header) debugOnly() bool {
+	for i := range h.sections {
+		if s := &h.sections[i]; s.isCode() && s.size > 0 {
+			return s.typ == elf.SHT_NOBITS
+		}
+	}
+	return false
+}
+
+// runtime is the file that is loaded at run time: f, or where that is a debug file, the one that belongs with it; nil
+// where there is none.
+func (f *File) runtime() *File {
+	if !f.debugOnly() {
+		return f
+	}
+	if f.other != nil && !f.other.debugOnly() {
+		return f.other
+	}
+	f.late.once.Do(func() {
+		if f.late.path == "" {
+			return
+		}
+		r, err := Open(f.late.path)
+		if err != nil {
+			return
+		}
+		if r.id != f.id || r.debugOnly() || r.machine != f.machine {
+			r.Close()
+			return
+		}
+		r.other = f
+		f.late.file.Store(r)
+		f.weigh(1)
+	})
+	return f.late.file.Load()
+}
+
+// changed tells whether the file on disk is another one by now.
+func (l *lateRuntime) changed() bool {
+	r := l.file.Load()
+	return r != nil && r.changed(l.path)
+}
+
+// close gives the file up.
+func (l *lateRuntime) close() {
+	if r := l.file.Load(); r != nil {
+		r.Close()
+	}
+}
+
+// changed tells whether the file on disk is another one by now.
+func (f *File) changed(path string) bool {
+	if f.late.changed() {
+		return true
+	}
+	if f.stat == nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err != nil || !os.SameFile(now, f.stat) || now.Size() != f.stat.Size() || !now.ModTime().Equal(f.stat.ModTime())
+}
+
+// weigh counts bytes that f holds beyond those known when it was opened.
+func (f *File) weigh(n int) {
+	if f.held != nil {
+		f.held.Add(int64(n))
+	}
+}
