@@ -39,8 +39,11 @@ type Mapping struct {
 	Mode string
 	// Rel is the address in the module's own address space (p_vaddr) of Start.
 	Rel uint64
+	// Space tells what Rel is an address of, where it is not the module's own address space.
+	Space Space
 
-	age uint64 // the order of mappings
+	dumped bool   // from a list of mappings, which the next one replaces
+	age    uint64 // the order of mappings
 }
 
 // ModuleAddr gives the address in the module's own address space of an address in the process.
@@ -59,6 +62,7 @@ type Process struct {
 	age        uint64
 	cut        bool       // addresses have lost their upper half
 	displaced  []*Mapping // with cut addresses: what newer mappings have overlapped
+	dump       *snapshot  // the list of mappings that was printed last
 }
 
 // Reset forgets all modules and mappings, and tells whether there were any.
@@ -68,10 +72,13 @@ func (p *Process) Reset() bool {
 	}
 	p.state.mappings -= p.mapped.len()
 	p.modules, p.mapped = nil, ranges{}
-	p.cut, p.displaced = false, nil
+	p.cut, p.displaced, p.dump = false, nil, nil
 	p.changed()
 	return true
 }
+
+// Empty tells whether nothing is known of the process.
+func (p *Process) Empty() bool { return p.empty() }
 
 func (p *Process) empty() bool { return len(p.modules) == 0 && p.mapped.len() == 0 }
 

@@ -19,6 +19,9 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 	addr := e.addr - a.back
 	a.count()
 	p.over(f.line, a)
+	if !s.json {
+		f.dedupe.note(p, s.text[:e.Start], e.bt.Num, true, a, nil)
+	}
 	after := f.around(ctx, p, s, elems, e.End, len(s.text))
 	f.colour = colour
 	f.followColour(s.text[:e.Start])

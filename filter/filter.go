@@ -25,6 +25,8 @@
 package filter
 
 import (
+	"context"
+	"crypto/sha256"
 	"io"
 
 	"qss-filter/filter/frame"
@@ -93,6 +95,11 @@ type Options struct {
 	Palette *sgr.Palette
 	// By tells what processes are told apart by.
 	By prefix.By
+	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held
+	// back until it ends or the input pauses.
+	Dedupe bool
+	// Lookahead lets frames wait for the mappings of their process, which some crash reporters print below them.
+	Lookahead Lookahead
 	// StripSGR takes the log's own colours out. A line that is too long to be looked at keeps them.
 	StripSGR bool
 	// Explain adds the reason behind a frame that could not be resolved.
@@ -114,6 +121,11 @@ type Filter struct {
 	origins *origins
 	prober  symsrc.Prober // nil where Options.Symbols is none
 	fold    fold
+	dedupe  *dedupe  // nil where repeated stacks are written out
+	ahead   *ahead   // nil where no frame waits
+	preload *process // mappings for processes that state none; nil without
+	mapped  bool     // mappings were listed: absolute addresses count
+	window  int      // how many more lines are looked at whatever they hold
 	dump    hexdict
 	memo    memo
 	said    map[string]bool
@@ -147,6 +159,12 @@ func New(o Options) *Filter {
 	if o.LLVM != nil {
 		f.llvm = newLLVMStyle(o)
 	}
+	if o.Dedupe {
+		f.dedupe = &dedupe{seen: map[[sha256.Size]byte]firstSeen{}}
+	}
+	if o.Lookahead != (Lookahead{}) {
+		f.ahead = &ahead{limit: o.Lookahead}
+	}
 	f.rescan()
 	return f
 }
@@ -160,6 +178,9 @@ func (f *Filter) rescan() {
 	if f.origins.shifted > 0 {
 		set |= renumbering
 	}
+	if f.mapped || f.ahead != nil {
+		set |= absolute
+	}
 	if f.llvm != nil {
 		set = asLLVM
 	}
@@ -168,23 +189,29 @@ func (f *Filter) rescan() {
 	}
 }
 
-// Flush appends what Line has held back: the folded context. In the style of llvm it belongs at the end of the log only.
+// Flush appends what Line has held back: the folded context, and a stack that may be one of those before. In the style of llvm it belongs at the end of the log only.
 func (f *Filter) Flush(dst []byte) []byte {
 	if f.llvm != nil {
 		return f.llvm.flush(dst)
 	}
-	return f.fold.flush(dst)
+	dst = f.release(context.Background(), dst)
+	return f.fold.flush(f.dedupe.flush(dst))
 }
 
 // pending tells whether something must stand before a line that does not go through Line.
-func (f *Filter) pending() bool { return f.fold.pending() || f.llvm != nil && f.llvm.pending() }
+func (f *Filter) pending() bool { return f.holds() || f.llvm != nil && f.llvm.pending() }
+
+// holds tells whether there is something that may not wait while the input pauses.
+func (f *Filter) holds() bool {
+	return f.ahead.holding() && f.ahead.remaining() == 0 || f.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0
+}
 
 // pass appends what must stand before lines that do not go through Line.
 func (f *Filter) pass(dst, lines []byte) []byte {
 	if f.llvm != nil {
 		return f.llvm.pass(dst, lines)
 	}
-	return f.fold.flush(dst)
+	return f.fold.flush(f.dedupe.flush(dst))
 }
 
 // warn tells of one cause, once.

@@ -18,6 +18,8 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
 	choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto (all evidence), pid, host+pid, none (one address space)",
 		"auto", "pid", "host+pid", "none")
+	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME` that frames wait for a list of mappings below them (default: none)")
+	fs.BoolVar(&o.Dedupe, "dedupe", false, "put [same as stack N, line L] in the place of a stack that was there before")
 	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colours out")
 	fs.BoolVar(&o.Explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
 }

@@ -19,6 +19,7 @@ type fold struct {
 	ranges []mapped
 	indent []byte
 	end    []byte
+	wrote  int // bytes that the last flush has written
 }
 
 // mapped is one range of the line; last is inclusive, and below start for an empty range.
@@ -54,6 +55,8 @@ func (f *fold) pending() bool { return f.module != nil }
 
 // flush writes the open line.
 func (f *fold) flush(dst []byte) []byte {
+	before := len(dst)
+	f.wrote = 0
 	if f.module == nil {
 		return dst
 	}
@@ -70,6 +73,7 @@ func (f *fold) flush(dst []byte) []byte {
 	dst = appendModule(dst, f.module, f.fresh, f.ranges)
 	dst = append(dst, f.end...)
 	f.module = nil
+	f.wrote = len(dst) - before
 	return dst
 }
 

@@ -15,9 +15,25 @@ import (
 // or with Flush.
 func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	f.line++
-	if f.llvm != nil {
+	switch {
+	case f.llvm != nil:
 		return f.llvm.line(ctx, dst, line)
+	case f.ahead != nil:
+		return f.lookingAhead(ctx, dst, line)
 	}
+	return f.finished(ctx, dst, line)
+}
+
+// finished is Line for a line that nothing more is waited for.
+func (f *Filter) finished(ctx context.Context, dst, line []byte) []byte {
+	if f.dedupe != nil {
+		return f.deduped(ctx, dst, line)
+	}
+	return f.annotated(ctx, dst, line)
+}
+
+// annotated is Line in the filter's own style.
+func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 	if f.opt.StripSGR && bytes.IndexByte(line, 0x1b) >= 0 {
 		f.stripped = sgr.Discolour(f.stripped[:0], line)
 		line = f.stripped
@@ -29,9 +45,10 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	}
 	t, pre := f.origins.of(nil, nil, body)
 	if strings, ok := jsonStrings(body[pre.Start:pre.End]); ok && !f.dump.open {
-		dst = f.object(ctx, f.fold.flush(dst), body, pre, strings)
+		dst = f.object(ctx, f.fold.flush(dst), body, pre.Start, pre.End, strings)
 		dst = append(dst, end...)
 	} else {
+		f.readContext(t, body[pre.Start:pre.End])
 		dst = f.ownWords(ctx, dst, t, body, end)
 	}
 	f.origins.handled(t)
@@ -60,15 +77,16 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end 
 
 // object handles a line that is a JSON object, as container runtimes and journald's JSON output write them, string by
 // string. The fields of the object tell whose words they are.
-func (f *Filter) object(ctx context.Context, dst, body []byte, pre *prefix.Prefix, strings []frame.Span) []byte {
-	whose := prefix.JSONKey(body[pre.Start:pre.End])
+func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, strings []frame.Span) []byte {
+	whose := prefix.JSONKey(body[start:end])
 	pos := 0
 	for _, s := range strings {
-		s.Start, s.End = s.Start+pre.Start, s.End+pre.Start
+		s.Start, s.End = s.Start+start, s.End+start
 		dst = append(dst, body[pos:s.Start]...)
 		pos = s.End
 		text := s.Of(body)
-		t, _ := f.origins.of(whose, body, text)
+		t, _ := f.origins.of(&whose, body[start:end], text)
+		f.readContext(t, text)
 		t.emitter.note(text)
 		dst = f.segment(ctx, dst, t, segment{text, jsonNewline, true})
 		t.emitter.over(text)

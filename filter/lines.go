@@ -65,7 +65,10 @@ type stream struct {
 // rest writes what may not wait while the input pauses: at once the folded context, after a short silence a line
 // without its end. In the style of llvm such a line waits: what follows may remove what stands on it.
 func (r *stream) rest(ctx context.Context) error {
-	if r.f.fold.pending() && !r.in.ready(0) {
+	if r.f.ahead.holding() && !r.in.ready(r.f.ahead.remaining()) {
+		r.text = r.f.release(ctx, r.text)
+	}
+	if r.f.holds() && !r.in.ready(0) {
 		r.text = r.f.Flush(r.text)
 		if err := r.write(); err != nil {
 			return err
@@ -147,7 +150,7 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 	pos := 0
 	for pos < len(b) {
 		at := pos
-		if !r.f.dump.open { // in a dump every line counts
+		if !r.f.watching() {
 			at = r.f.scan.next(b, pos)
 		}
 		if at < 0 {
@@ -183,6 +186,7 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 	}
 	if pos == 0 && len(r.text) == 0 && !r.f.pending() {
 		r.f.line += bytes.Count(b, newline)
+		r.f.origins.passed(b)
 		return r.writeAll(b)
 	}
 	if pos < len(b) {
@@ -196,6 +200,7 @@ func (r *stream) between(b []byte) {
 	r.text = r.f.pass(r.text, b)
 	r.text = append(r.text, b...)
 	r.f.line += bytes.Count(b, newline)
+	r.f.origins.passed(b)
 }
 
 var newline = []byte{'\n'}

@@ -48,6 +48,7 @@ type origins struct {
 	by        prefix.By
 	state     *ctxstate.State
 	reader    prefix.Reader
+	long      bool          // headers of logcat -v long were met
 	prefix    prefix.Prefix // of the text at hand
 	processes map[string]*process
 	writers   map[string]*writer
@@ -105,6 +106,33 @@ func (o *origins) of(outer *prefix.Prefix, outerLine, text []byte) (*thread, *pr
 	}
 	return t, p
 }
+
+// recent is how much of the text that passes is looked at for headers: the last message of logcat -v long.
+const recent = 4 << 10
+
+// passed looks at lines that hold nothing of interest but, perhaps, the header of logcat -v long, which stands on a line of
+// its own above the lines of its process.
+func (o *origins) passed(lines []byte) {
+	if n := len(lines) - recent; n > 0 {
+		lines = lines[n+bytes.IndexByte(lines[n:], '\n')+1:]
+	}
+	if !o.long && !bytes.Contains(lines, longHeader) {
+		return
+	}
+	for len(lines) > 0 {
+		n := bytes.IndexByte(lines, '\n') + 1
+		if n == 0 {
+			n = len(lines)
+		}
+		if body, _ := cutEnd(lines[:n]); len(body) == 0 || prefix.IsHeader(body) {
+			o.long = true
+			o.reader.Read(body)
+		}
+		lines = lines[n:]
+	}
+}
+
+var longHeader = []byte("[ ")
 
 // thread gives the thread of a key, whose first part is the writer's.
 func (o *origins) thread(key []byte, writerLen int) *thread {

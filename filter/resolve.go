@@ -120,6 +120,9 @@ func (f *Filter) ask(ctx context.Context, q question) *answer {
 
 // askAbsolute gives the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
 func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
+	if p.space.Empty() {
+		p = f.standIn(p)
+	}
 	q := absoluteQuestion{p, p.space.Generation(), addr, kind, take}
 	if a := f.memo.absolute[q]; a != nil {
 		return a
@@ -153,7 +156,20 @@ func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind
 	if take == returning || take == probing {
 		off++
 	}
-	return f.look(ctx, question{m, off, kind, symsrc.Linked, take})
+	return f.look(ctx, question{m, off, kind, mappingSpaces[at.Space], take})
+}
+
+// standIn gives the process whose mappings count for one that has stated none: those that were named on the command line, or
+// those of lines without a prefix, where no other process of the log could have stated them.
+func (f *Filter) standIn(p *process) *process {
+	o := f.origins
+	switch {
+	case f.preload != nil:
+		return f.preload
+	case o.nobody.anonymous && len(o.processes) == 2:
+		return o.nobody.process
+	}
+	return p
 }
 
 // look asks the source and prepares the text of its answer.

@@ -22,7 +22,7 @@ func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) 
 	pos := 0
 	for i := range frames {
 		fr := &frames[i]
-		a := f.lookUp(ctx, p, fr)
+		a := f.lookUp(ctx, p, s.text, fr)
 		n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 		dst = append(dst, s.text[pos:fr.Whole.Start]...)
 		f.followColour(s.text[pos:fr.Whole.Start])
@@ -70,7 +70,7 @@ func (f *Filter) oneFrame(dst []byte, s segment, fr *sighting, a *answer, n uint
 
 // chainBelow adds the lines of one frame below its text.
 func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
-	a := f.lookUp(ctx, p, fr)
+	a := f.lookUp(ctx, p, s.text, fr)
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 	if a == nil || len(a.frames) == 0 {
 		return dst

@@ -51,14 +51,14 @@ var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc
 	frame.InText: symsrc.InText}
 
 // lookUp gives the answer for a frame, nil where there is nothing to ask.
-func (f *Filter) lookUp(ctx context.Context, p *thread, fr *sighting) *answer {
+func (f *Filter) lookUp(ctx context.Context, p *thread, text []byte, fr *sighting) *answer {
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		return nil
 	}
 	take := f.takeText(p, fr)
 	var a *answer
-	if fr.Space == frame.Absolute {
-		a = f.askAbsolute(ctx, p.process, fr.Offset, symsrc.Code, take)
+	if addr, ok := f.absolute(p, text, fr); ok {
+		a = f.askAbsolute(ctx, p.process, addr, symsrc.Code, take)
 	} else {
 		m := f.moduleWritten(fr.module, fr.buildID)
 		a = f.ask(ctx, question{m, fr.Offset, symsrc.Code, spaces[fr.Space], take})
@@ -68,12 +68,30 @@ func (f *Filter) lookUp(ctx context.Context, p *thread, fr *sighting) *answer {
 	return a
 }
 
+// absolute gives the address of a frame that must be looked up in the process's mappings: since it names no module, or since
+// its offset counts from where the emitter took the module to begin, and a list of mappings says better.
+func (f *Filter) absolute(p *thread, text []byte, fr *sighting) (addr uint64, ok bool) {
+	switch fr.Space {
+	case frame.Absolute:
+		return fr.Offset, true
+	case frame.InImage, frame.InText:
+		if !fr.Addr.Empty() && p.space.Dumped() {
+			addr, _ = hexAddress(fr.Addr.Of(text), 0)
+			_, ok = p.space.Resolve(addr)
+		}
+	}
+	return addr, ok
+}
+
 // single handles a text with one frame: a function takes a line, with what stands around the frame on each.
 func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
 	if f.opt.Style == Append {
 		return f.chainBelow(ctx, append(dst, s.text...), p, s, fr)
 	}
-	a := f.lookUp(ctx, p, fr)
+	a := f.lookUp(ctx, p, s.text, fr)
+	if !s.json {
+		f.dedupe.note(p, s.text[:fr.Whole.Start], fr.Number, !fr.Num.Empty(), a, s.text[max(fr.Addr.End, fr.Gap.Start):fr.Whole.End])
+	}
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 	if a == nil || len(a.frames) == 0 {
 		dst = append(dst, s.text[:fr.Whole.Start]...)

@@ -1,0 +1,112 @@
+package filter
+
+import (
+	"context"
+	"crypto/sha256"
+	"strconv"
+)
+
+// dedupe holds the lines of the stack at hand back, to put one line in their place where the same stack was there before:
+// the same places of the same modules, in the same order.
+type dedupe struct {
+	// lines is the annotated text of the open stack, of which frames have been seen; key names their places.
+	lines  []byte
+	frames int
+	key    []byte
+	// before is what stands before the stack's first frame on its line, end the line's end.
+	before, end []byte
+	// line is the number of the first frame's line; of and number are the last frame's thread and number.
+	line     int
+	of       *thread
+	number   uint64
+	numbered bool
+
+	// frame is what Line has noted of the line at hand, where that is one frame.
+	frame struct {
+		of       *thread
+		before   []byte
+		number   uint64
+		numbered bool
+		key      []byte
+	}
+	seen   map[[sha256.Size]byte]firstSeen
+	stacks int
+	text   []byte
+}
+
+// firstSeen is where a stack stood first: its number among the stacks of the log, and the line of its first frame.
+type firstSeen struct{ stack, line int }
+
+// maxStacks bounds the stacks remembered.
+const maxStacks = 1 << 16
+
+// note tells of a line that is one frame: what stands before it, and where the frame is. a may be nil.
+func (d *dedupe) note(t *thread, before []byte, number uint64, numbered bool, a *answer, words []byte) {
+	if d == nil {
+		return
+	}
+	fr := &d.frame
+	fr.of, fr.number, fr.numbered = t, number, numbered
+	fr.before = append(fr.before[:0], before...)
+	fr.key = fr.key[:0]
+	if a != nil && a.mod != nil {
+		fr.key = append(append(append(fr.key, a.mod.Name...), 0), a.mod.BuildID...)
+		fr.key = strconv.AppendUint(append(fr.key, 0), a.off, 16)
+	} else {
+		fr.key = append(fr.key, words...)
+	}
+	fr.key = append(fr.key, '\n')
+}
+
+// deduped is Line where stacks that repeat are wanted once.
+func (f *Filter) deduped(ctx context.Context, dst, line []byte) []byte {
+	d := f.dedupe
+	fr := &d.frame
+	fr.of, f.fold.wrote = nil, 0
+	d.text = f.annotated(ctx, d.text[:0], line)
+	text := d.text
+	if fr.of == nil {
+		return append(d.flush(dst), text...)
+	}
+	if n := f.fold.wrote; n > 0 { // context that stood before the frame
+		dst, text = append(d.flush(dst), text[:n]...), text[n:]
+	}
+	if d.frames > 0 && (fr.of != d.of || fr.numbered != d.numbered || fr.numbered && fr.number <= d.number) {
+		dst = d.flush(dst)
+	}
+	if d.frames == 0 {
+		_, end := cutEnd(line)
+		d.before, d.end, d.line = append(d.before[:0], fr.before...), append(d.end[:0], end...), f.line
+	}
+	d.frames++
+	d.of, d.number, d.numbered = fr.of, fr.number, fr.numbered
+	d.key = append(d.key, fr.key...)
+	d.lines = append(d.lines, text...)
+	return dst
+}
+
+// flush ends the open stack.
+func (d *dedupe) flush(dst []byte) []byte {
+	if d == nil || d.frames == 0 {
+		return dst
+	}
+	d.stacks++
+	sum := sha256.Sum256(d.key)
+	first, again := d.seen[sum]
+	switch {
+	case d.frames < 2 || !again:
+		if len(d.seen) >= maxStacks {
+			clear(d.seen)
+		}
+		d.seen[sum] = firstSeen{d.stacks, d.line}
+		dst = append(dst, d.lines...)
+	default:
+		dst = append(append(dst, d.before...), "[same as stack "...)
+		dst = strconv.AppendInt(dst, int64(first.stack), 10)
+		dst = append(dst, ", line "...)
+		dst = strconv.AppendInt(dst, int64(first.line), 10)
+		dst = append(append(dst, ']'), d.end...)
+	}
+	d.frames, d.lines, d.key = 0, d.lines[:0], d.key[:0]
+	return dst
+}
