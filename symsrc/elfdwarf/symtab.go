@@ -17,6 +17,7 @@ type symbolTable struct {
 	allocated          []bool // the sections that are in memory at run time
 	end                uint64 // of those sections
 	endless            bool   // a last symbol without a size goes on beyond that
+	opd                *descriptors
 
 	touched atomic.Bool
 	once    sync.Once
@@ -55,7 +56,8 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 		if !ok {
 			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
 		}
-		t := &symbolTable{header: f.header, raw: raw, names: names, table: &f.names, allocated: make([]bool, len(f.sections))}
+		t := &symbolTable{header: f.header, raw: raw, names: names, table: &f.names, opd: f.descriptors(),
+			allocated: make([]bool, len(f.sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
 		}
@@ -90,6 +92,9 @@ func (t *symbolTable) each(window *span, sym func(*symbol), file func(fileSymbol
 			return
 		}
 		addr, info := t.entryAddr(b)
+		if t.opd != nil {
+			addr = t.opd.code(addr)
+		}
 		if isFile := elf.SymType(info&15) == elf.STT_FILE; !isFile && (addr < window.lo || addr&^1 > window.hi) {
 			continue
 		}
@@ -258,7 +263,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 // covers tells whether a symbol at or below the address reaches it.
 func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
-		return addr < t.end || t.endless
+		return (addr < t.end || t.endless) && !t.opd.lost()
 	}
 	return addr-s.addr < s.size
 }
