@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,13 +152,4 @@ func leftovers(t *testing.T, dir string) string {
 		names = append(names, name)
 	}
 	return strings.Join(names, " ")
-}
-
-func mustParse(t *testing.T, prefix string) *url.URL {
-	t.Helper()
-	u, err := parseURL(prefix)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
 }

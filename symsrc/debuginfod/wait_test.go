@@ -38,10 +38,20 @@ func held(release <-chan struct{}) http.HandlerFunc {
 	}
 }
 
+// start asks for a file without waiting, until the server is asked.
+func (w *world) start(t *testing.T, s *testServer, id symsrc.BuildID) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	w.Fetch(ctx, id, Debuginfo)
+	until(t, "a request", func() bool { return s.asked.Load() > 0 })
+}
+
 func TestPending(t *testing.T) {
 	release := make(chan struct{})
 	s := serve(t, held(release))
 	w := newWorld(t, Options{URLs: []string{s.URL}, Wait: 20 * time.Millisecond})
+	w.start(t, s, testID)
 	r := w.Fetch(context.Background(), testID, Debuginfo)
 	if r.Outcome != Pending || r.News == nil || r.News() {
 		t.Fatalf("%+v", r)
@@ -63,18 +73,22 @@ func TestPending(t *testing.T) {
 func TestStalled(t *testing.T) {
 	release := make(chan struct{})
 	s := serve(t, held(release))
-	w := newWorld(t, Options{URLs: []string{s.URL}, Wait: 20 * time.Millisecond})
+	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/0103/") {
+			good(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	})
+	w := newWorld(t, Options{URLs: []string{s.URL, other.URL}, Wait: 20 * time.Millisecond})
+	w.start(t, s, testID)
 	w.Fetch(context.Background(), testID, Debuginfo)
 	w.opt.Wait = time.Hour
 	r := w.Fetch(context.Background(), "\x01\x02", Debuginfo)
 	if r.Outcome != Pending {
 		t.Errorf("%+v", r)
 	}
-	// Another server is waited for nevertheless.
-	other := newServer(mustParse(t, serve(t, good).URL))
-	w.mu.Lock()
-	w.servers = append(w.servers, other)
-	w.mu.Unlock()
+	// The other server is waited for nevertheless.
 	if r := w.Fetch(context.Background(), "\x01\x03", Debuginfo); r.Outcome != Found {
 		t.Errorf("%+v", r)
 	}
