@@ -42,6 +42,7 @@ type failure struct {
 	verdict verdict
 	reason  string
 	after   time.Duration // what the server asks to wait for before the next try
+	final   bool          // another try would not help
 }
 
 func (e *failure) Error() string { return e.reason }
@@ -152,7 +153,7 @@ func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 			return
 		}
 		a.judge(err)
-		if a.verdict != verdictTrouble || try >= a.c.opt.Retries || ctx.Err() != nil {
+		if a.verdict != verdictTrouble || err.final || try >= a.c.opt.Retries || ctx.Err() != nil {
 			return
 		}
 		wait := time.NewTimer(max(pause, min(err.after, time.Minute)))

@@ -74,7 +74,8 @@ type entry struct {
 	cache *cache
 	path  string
 	temp  *os.File
-	done  bool // the temporary file is gone or has become the file
+	done  bool  // the temporary file has become the file
+	fault error // a *writeError: nothing more is written
 }
 
 // open makes a temporary file beside the place of the file.
@@ -106,25 +107,32 @@ func (c *cache) open(k key) (*entry, error) {
 	return nil, fmt.Errorf("debuginfod cache: %w", err)
 }
 
-// write replaces what was written before and gives the bytes written. A failure of the disk is a *writeError.
+// write replaces what was written before and gives the bytes written. A failure of the disk is a *writeError; then all
+// that follows fails at once.
 func (e *entry) write(from io.Reader) (int64, error) {
+	if e.fault != nil {
+		return 0, e.fault
+	}
 	if err := e.temp.Truncate(0); err != nil {
-		return 0, &writeError{err}
+		e.fault = &writeError{err}
+		return 0, e.fault
 	}
 	if _, err := e.temp.Seek(0, io.SeekStart); err != nil {
-		return 0, &writeError{err}
+		e.fault = &writeError{err}
+		return 0, e.fault
 	}
-	return io.Copy(blame{e.temp}, from)
+	return io.Copy(blame{e}, from)
 }
 
 // blame tells failures to write from those to read.
-type blame struct{ io.Writer }
+type blame struct{ e *entry }
 
 // Write implements io.Writer.
 func (b blame) Write(p []byte) (int, error) {
-	n, err := b.Writer.Write(p)
+	n, err := b.e.temp.Write(p)
 	if err != nil {
-		err = &writeError{err}
+		b.e.fault = &writeError{err}
+		err = b.e.fault
 	}
 	return n, err
 }
@@ -151,7 +159,8 @@ func (e *entry) commit() error {
 		err = os.Rename(e.temp.Name(), e.path)
 	}
 	if err != nil {
-		return &writeError{err}
+		e.fault = &writeError{err}
+		return e.fault
 	}
 	e.done = true
 	return nil

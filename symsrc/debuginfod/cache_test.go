@@ -3,6 +3,7 @@ package debuginfod
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,6 +94,43 @@ func TestCacheEmptied(t *testing.T) {
 		if err := os.RemoveAll(filepath.Dir(r.Path)); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestDiskFull: what the disk does not take is asked for once only, and leaves nothing.
+func TestDiskFull(t *testing.T) {
+	s := serve(t, good)
+	w := newWorld(t, Options{URLs: []string{s.URL}})
+	k := key{testID, Debuginfo}
+	for _, commit := range []bool{false, true} {
+		store, err := w.Client.cache.open(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if commit {
+			if _, err := store.write(bytes.NewReader(debugELF(testID))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		store.temp.Close() // from here on it is not to be written
+		if commit {
+			err = store.commit()
+		} else {
+			_, err = store.write(bytes.NewReader(debugELF(testID)))
+		}
+		if _, ok := errors.AsType[*writeError](err); !ok {
+			t.Errorf("commit %v: %v", commit, err)
+		}
+		before := s.asked.Load()
+		a := &attempt{c: w.Client, f: &fetch{key: k, news: make(chan struct{})}, server: w.servers[0]}
+		a.run(context.Background(), store, make(chan struct{}, 1))
+		if a.elf != nil || a.verdict != verdictTrouble || s.asked.Load() != before+1 || !strings.Contains(a.reason, "write to the cache") {
+			t.Errorf("commit %v: %+v", commit, a)
+		}
+		store.close()
+	}
+	if text := w.warned(); !strings.Contains(text, "write to the cache") || leftovers(t, w.cache) != "" {
+		t.Errorf("warned: %s; left: %s", text, leftovers(t, w.cache))
 	}
 }
 

@@ -203,8 +203,7 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	}
 	n, err := store.write(in)
 	if e, ok := errors.AsType[*writeError](err); ok {
-		a.c.warn("write", e.Error())
-		return trouble("%v", e)
+		return a.noRoom(e)
 	}
 	switch fail := a.tooLarge(n); {
 	case err != nil:
@@ -222,11 +221,18 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 		return useless("%v", err)
 	}
 	if err := store.commit(); err != nil {
-		a.c.warn("write", err.Error())
-		return trouble("%v", err)
+		return a.noRoom(err)
 	}
 	a.elf = info
 	return nil
+}
+
+// noRoom says that the cache takes nothing, which is no fault of the server.
+func (a *attempt) noRoom(err error) *failure {
+	a.c.warn("write", err.Error())
+	fail := trouble("%v", err)
+	fail.final = true
+	return fail
 }
 
 // counter counts what is read of an answer.
