@@ -118,6 +118,7 @@ type Filter struct {
 	fold    fold
 	dump    hexdict
 	memo    memo
+	quick   quick
 	said    map[string]bool
 	llvm    *llvmStyle // nil for this package's own style
 
@@ -145,6 +146,7 @@ type Filter struct {
 func New(o Options) *Filter {
 	f := &Filter{opt: o, state: ctxstate.New(), procs: map[string]*process{}, threads: map[string]*thread{}, said: map[string]bool{}}
 	f.memo.init()
+	f.quick.init()
 	f.prober, _ = o.Symbols.(symsrc.Prober)
 	if o.LLVM != nil {
 		f.llvm = newLLVMStyle(o)
