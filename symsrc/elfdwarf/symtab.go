@@ -23,8 +23,8 @@ type symbolTable struct {
 	once    sync.Once
 	sorted  []symbol // one for each address
 	files   []fileSymbol
-	cache   []atomic.Pointer[name] // by index in sorted
-	table   *nameTable             // of the file
+	cache   []uint32   // numbers of names, by index in sorted; set atomically
+	table   *nameTable // of the file
 }
 
 // symbol is a symbol that may name an address.
@@ -195,7 +195,7 @@ func (t *symbolTable) sort() {
 		}
 	}
 	t.sorted = slices.Clip(all[:n])
-	t.cache = make([]atomic.Pointer[name], n)
+	t.cache = make([]uint32, n)
 }
 
 // covering is what a symbol says of an address.
@@ -226,10 +226,12 @@ func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 	}
 	s := &t.sorted[i]
 	c.start, c.sized = s.addr, s.size > 0
-	if c.name = t.cache[i].Load(); c.name == nil {
-		c.name = t.nameOf(s)
-		t.cache[i].Store(c.name)
+	number := atomic.LoadUint32(&t.cache[i])
+	if number == 0 {
+		number = t.nameOf(s)
+		atomic.StoreUint32(&t.cache[i], number)
 	}
+	c.name = t.table.at(number)
 	if s.local {
 		k, _ := slices.BinarySearchFunc(t.files, s.index, func(f fileSymbol, index uint32) int { return cmp.Compare(f.index, index) })
 		if k > 0 {
@@ -253,7 +255,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 	if best.index == 0 || !t.covers(&best, addr) {
 		return c, false
 	}
-	c = covering{name: t.nameOf(&best), start: best.addr, sized: best.size > 0}
+	c = covering{name: t.table.at(t.nameOf(&best)), start: best.addr, sized: best.size > 0}
 	if best.local && bestFile.index != 0 {
 		c.file = t.str(bestFile.name)
 	}
@@ -268,7 +270,7 @@ func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 	return addr-s.addr < s.size
 }
 
-func (t *symbolTable) nameOf(s *symbol) *name { return t.table.find(t.str(s.name)) }
+func (t *symbolTable) nameOf(s *symbol) uint32 { return t.table.find(t.str(s.name)) }
 
 func (t *symbolTable) str(off uint32) []byte {
 	p := skipString(t.names, int(off))
