@@ -31,6 +31,7 @@ type client struct {
 	link    *link         // nil: none
 	ready   chan struct{} // closed when the attempt to connect that is under way has ended
 	waited  bool          // for the process to start
+	cold    bool          // nothing was there before it was started
 	closed  bool
 	waiting map[uint32]chan []byte
 }
@@ -99,23 +100,29 @@ func (c *client) connected(wait bool) (*link, outcome) {
 		defer c.mu.Unlock()
 		return c.link, without
 	}
-	ready := c.connect()
-	wait = wait && !c.waited
+	if !c.waited {
+		c.cold = !hasAnswers(c.dir)
+	}
+	got := late
+	if c.cold {
+		got = cold
+	}
+	wait = wait && !c.waited && !c.cold
 	c.waited = true
+	ready := c.connect()
 	c.mu.Unlock()
-	if !wait || !hasAnswers(c.dir) {
-		return nil, late
+	if !wait {
+		return nil, got
 	}
 	timer := time.NewTimer(openTime)
 	defer timer.Stop()
 	select {
 	case <-ready:
 	case <-timer.C:
-		return nil, late
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.link, late
+	return c.link, got
 }
 
 // connect begins to connect, unless that is under way. c is locked.
@@ -142,7 +149,7 @@ func (c *client) connect() <-chan struct{} {
 		case c.closed:
 			l.conn.Close()
 		default:
-			c.link, c.waiting = l, make(map[uint32]chan []byte)
+			c.link, c.cold, c.waiting = l, false, make(map[uint32]chan []byte)
 			c.behind.Store(0)
 			go c.receive(l)
 		}
@@ -236,7 +243,7 @@ func (c *client) keep(pairs []byte, until time.Time) bool {
 	if got == answered && len(reply) > 0 {
 		c.warn(fmt.Sprintf("answers are not kept in %s: %s", c.dir, reply))
 	}
-	return got != late
+	return got == answered || got == without
 }
 
 // close ends the connection.

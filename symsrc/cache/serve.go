@@ -154,13 +154,27 @@ func (sv *server) accept() {
 	}
 }
 
-// client answers one filter until it goes, or says what makes no sense.
+// client answers one filter until it goes, or says what makes no sense. What it gives to keep is written meanwhile, so
+// that no question waits for that.
 func (sv *server) client(l *link) {
+	var writing sync.WaitGroup
+	defer writing.Wait()
 	var reply []byte
 	for {
 		m, err := l.receive()
 		if err != nil {
 			return
+		}
+		if m.kind == putMsg {
+			m.body = append([]byte(nil), m.body...)
+			writing.Wait()
+			writing.Go(func() {
+				reply, err := sv.reply(nil, m)
+				if err != nil || l.send(m.kind, m.id, reply, 0) != nil {
+					l.conn.Close()
+				}
+			})
+			continue
 		}
 		if reply, err = sv.reply(reply[:0], m); err != nil {
 			return

@@ -40,6 +40,7 @@ type outcome uint8
 const (
 	answered outcome = iota
 	late             // it may still know
+	cold             // its process is being started, and nothing is there yet
 	without          // there is no cache
 )
 
