@@ -21,7 +21,7 @@ type progress struct {
 	mu      sync.Mutex
 	waiting []*fetch
 	stop    chan struct{} // ends the goroutine that draws
-	shown   bool
+	shown   string        // the line as it is on the screen
 }
 
 // show begins to show a fetch, until the function that it gives is called.
@@ -52,9 +52,9 @@ func (p *progress) hide(f *fetch) {
 		return
 	}
 	close(p.stop)
-	if p.shown {
+	if p.shown != "" {
 		io.WriteString(p.out, "\r\x1b[K")
-		p.shown = false
+		p.shown = ""
 	}
 }
 
@@ -72,8 +72,10 @@ func (p *progress) draw(c *Client, stop chan struct{}) {
 		select {
 		case <-stop: // meanwhile
 		default:
-			fmt.Fprintf(p.out, "\r%.*s\x1b[K", progressWidth, p.line(c))
-			p.shown = true
+			if line := p.line(c); line != p.shown {
+				fmt.Fprintf(p.out, "\r%.*s\x1b[K", progressWidth, line)
+				p.shown = line
+			}
 		}
 		p.mu.Unlock()
 	}
