@@ -9,7 +9,12 @@ const maxDisplaced = 4096
 // with `%#016x` through a 32-bit conversion. Modules from different 4 GiB windows may then seem to overlap, and one that
 // crosses a window's end seems to leave the address space; from now on mappings are kept though newer ones overlap them,
 // for ResolveCut to choose from.
-func (p *Process) CutTo32() { p.cut = true }
+func (p *Process) CutTo32() {
+	if !p.cut {
+		p.cut = true
+		p.changed()
+	}
+}
 
 // Cut tells whether CutTo32 was called since the last Reset.
 func (p *Process) Cut() bool { return p.cut }

@@ -30,7 +30,8 @@ type Module struct {
 	age uint64 // the order of definitions
 }
 
-// Mapping is a range of addresses that a module is mapped at. It does not change.
+// Mapping is a range of addresses that a module is mapped at. It does not change until the process is reset; then its
+// memory is used again.
 type Mapping struct {
 	// Start and Last are the first and the last address, both inclusive.
 	Start, Last uint64
@@ -56,8 +57,10 @@ type Process struct {
 	key        string
 	next, prev *Process
 	modules    map[uint64]*Module
+	before     map[uint64]*Module // those before the reset: the next process often has the same
 	mapped     ranges
-	last       *Mapping // the answer before, for a stack's addresses lie together
+	slab       []Mapping // memory for mappings
+	last       *Mapping  // the answer before, for a stack's addresses lie together
 	generation uint64
 	age        uint64
 	cut        bool       // addresses have lost their upper half
@@ -71,7 +74,13 @@ func (p *Process) Reset() bool {
 		return false
 	}
 	p.state.mappings -= p.mapped.len()
-	p.modules, p.mapped = nil, ranges{}
+	p.modules, p.before = p.before, p.modules
+	if len(p.modules) > keptModules {
+		p.modules = nil
+	}
+	clear(p.modules)
+	p.mapped.reset()
+	p.slab = p.slab[:0]
 	p.cut, p.displaced, p.dump = false, nil, nil
 	p.changed()
 	return true
@@ -79,6 +88,13 @@ func (p *Process) Reset() bool {
 
 // Empty tells whether nothing is known of the process.
 func (p *Process) Empty() bool { return p.empty() }
+
+// keptModules is how large a table of modules may be to be used again after a reset, and slabLen how many mappings share
+// a piece of memory.
+const (
+	keptModules = 256
+	slabLen     = 64
+)
 
 func (p *Process) empty() bool { return len(p.modules) == 0 && p.mapped.len() == 0 }
 
@@ -98,7 +114,13 @@ func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
 		p.forgetModules()
 	}
 	p.age++
-	p.modules[m.ID] = &Module{ID: m.ID, Name: m.Name, BuildID: m.BuildID, age: p.age}
+	added := p.before[m.ID]
+	if added == nil || added.Name != m.Name || added.BuildID != m.BuildID {
+		added = &Module{ID: m.ID, Name: m.Name, BuildID: m.BuildID}
+	}
+	added.age = p.age
+	p.modules[m.ID] = added
+	p.changed()
 	return old
 }
 
@@ -133,21 +155,37 @@ func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 		return nil, fmt.Errorf("mmap %#x: %w %#x", m.Start, ErrUnknownModule, m.ModuleID)
 	}
 	p.age++
-	added := &Mapping{Start: m.Start, Last: last, Module: module, Mode: mode(m.Mode), Rel: m.Rel, age: p.age}
+	added := p.allot()
+	*added = Mapping{Start: m.Start, Last: last, Module: module, Mode: mode(m.Mode), Rel: m.Rel, age: p.age}
 	if m.Size == 0 {
 		return added, nil
 	}
-	if old := p.mapped.find(m.Start); old != nil && old.same(added) {
-		old.age = p.age
-		return old, nil
+	if p.mapped.addFree(added) {
+		p.state.mappings++
+		p.changed()
+	} else {
+		if old := p.mapped.find(m.Start); old != nil && old.same(added) {
+			old.age = p.age
+			return old, nil
+		}
+		p.displace(added)
+		p.update(func() { p.mapped.add(added) })
 	}
-	p.displace(added)
-	p.update(func() { p.mapped.add(added) })
 	if p.mapped.len() > p.state.limits.mappings {
 		p.update(p.mapped.forgetOlderHalf)
 	}
 	p.state.shrink(p)
 	return added, nil
+}
+
+// allot gives memory for a mapping until the next reset.
+func (p *Process) allot() *Mapping {
+	n := len(p.slab)
+	if n == cap(p.slab) { // what is in the full one stays where it is
+		p.slab, n = make([]Mapping, 0, slabLen), 0
+	}
+	p.slab = p.slab[:n+1]
+	return &p.slab[n]
 }
 
 func (m *Mapping) same(o *Mapping) bool {
@@ -192,7 +230,8 @@ func (p *Process) Resolve(addr uint64) (*Mapping, bool) {
 	return m, true
 }
 
-// Generation changes whenever Resolve may answer differently than before. No two processes of a State share a value.
+// Generation changes with every change of the process's modules and mappings: while it is the same, Resolve answers as
+// before. No two processes of a State share a value.
 func (p *Process) Generation() uint64 { return p.generation }
 
 // Module returns the definition of a module ID that is in force.

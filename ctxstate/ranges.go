@@ -8,6 +8,7 @@ type ranges struct {
 	starts []uint64 // the first address of each block
 	blocks [][]entry
 	n      int
+	spare  []entry // memory for the first block
 }
 
 // entry repeats the mapping's first address, so that a search stays within the block.
@@ -62,6 +63,30 @@ func (r *ranges) overlaps(start, last uint64) bool {
 	return i >= 0 && r.blocks[b][i].Last >= start
 }
 
+// addFree puts m in if nothing is said of its addresses yet, and tells whether it did.
+func (r *ranges) addFree(m *Mapping) bool {
+	b, i := r.locate(m.Start)
+	if i >= 0 && r.blocks[b][i].Last >= m.Start {
+		return false
+	}
+	if len(r.blocks) > 0 {
+		if block := r.blocks[b]; i+1 < len(block) && block[i+1].start <= m.Last || i+1 == len(block) && b+1 < len(r.starts) && r.starts[b+1] <= m.Last {
+			return false
+		}
+	}
+	r.insertAt(m, b, i+1)
+	return true
+}
+
+// reset forgets all.
+func (r *ranges) reset() {
+	if len(r.blocks) > 0 {
+		r.spare = r.blocks[0][:0]
+	}
+	clear(r.blocks)
+	r.starts, r.blocks, r.n = r.starts[:0], r.blocks[:0], 0
+}
+
 // add puts m in, in place of what is said of its addresses.
 func (r *ranges) add(m *Mapping) {
 	r.clear(m.Start, m.Last)
@@ -93,17 +118,27 @@ func (r *ranges) clear(start, last uint64) {
 }
 
 func (r *ranges) insert(m *Mapping) {
+	b, i := r.locate(m.Start)
+	r.insertAt(m, b, i+1)
+}
+
+// insertAt puts m in at its place.
+func (r *ranges) insertAt(m *Mapping, b, i int) {
 	r.n++
 	e := entry{m.Start, m}
 	if len(r.blocks) == 0 {
-		r.starts, r.blocks = []uint64{m.Start}, [][]entry{{e}}
+		r.starts, r.blocks = append(r.starts, m.Start), append(r.blocks, append(r.spare, e))
+		r.spare = nil
 		return
 	}
-	b, i := r.locate(m.Start)
-	r.blocks[b] = slices.Insert(r.blocks[b], i+1, e)
-	r.starts[b] = r.blocks[b][0].start
-	if len(r.blocks[b]) == blockLen {
-		r.split(b, i+1)
+	block := append(r.blocks[b], e)
+	if i < len(block)-1 {
+		copy(block[i+1:], block[i:])
+		block[i] = e
+	}
+	r.blocks[b], r.starts[b] = block, block[0].start
+	if len(block) == blockLen {
+		r.split(b, i)
 	}
 }
 

@@ -128,6 +128,7 @@ type Filter struct {
 	window  int      // how many more lines are looked at whatever they hold
 	dump    hexdict
 	memo    memo
+	quick   quick
 	said    map[string]bool
 	llvm    *llvmStyle // nil for this package's own style
 
@@ -155,6 +156,7 @@ type Filter struct {
 func New(o Options) *Filter {
 	f := &Filter{opt: o, origins: newOrigins(o.By), said: map[string]bool{}}
 	f.memo.init()
+	f.quick.init()
 	f.prober, _ = o.Symbols.(symsrc.Prober)
 	if o.LLVM != nil {
 		f.llvm = newLLVMStyle(o)

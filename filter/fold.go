@@ -1,9 +1,9 @@
 package filter
 
 import (
+	"cmp"
 	"encoding/hex"
 	"slices"
-	"strconv"
 
 	"qss-filter/ctxstate"
 )
@@ -15,9 +15,8 @@ import (
 // Mappings of a module that was defined before make a line of their own, with "adds" in place of the build ID.
 type fold struct {
 	module *ctxstate.Module
-	fresh  bool // the module's definition is part of the line
+	head   []byte // the begin of the line, with its indent
 	ranges []mapped
-	indent []byte
 	end    []byte
 	wrote  int // bytes that the last flush has written
 }
@@ -35,6 +34,14 @@ func (f *fold) define(dst []byte, m *ctxstate.Module, indent, end []byte) []byte
 	return dst
 }
 
+// defineKnown is define where the begin of the line is known.
+func (f *fold) defineKnown(dst []byte, m *ctxstate.Module, head, end []byte) []byte {
+	dst = f.flush(dst)
+	f.module, f.ranges = m, f.ranges[:0]
+	f.head, f.end = append(f.head[:0], head...), append(f.end[:0], end...)
+	return dst
+}
+
 // add puts a range into the line of its module, and begins one where none is open.
 func (f *fold) add(dst []byte, m *ctxstate.Module, r mapped, indent, end []byte) []byte {
 	if f.module != m {
@@ -46,8 +53,8 @@ func (f *fold) add(dst []byte, m *ctxstate.Module, r mapped, indent, end []byte)
 }
 
 func (f *fold) begin(m *ctxstate.Module, fresh bool, indent, end []byte) {
-	f.module, f.fresh, f.ranges = m, fresh, f.ranges[:0]
-	f.indent, f.end = append(f.indent[:0], indent...), append(f.end[:0], end...)
+	f.module, f.ranges = m, f.ranges[:0]
+	f.head, f.end = appendModuleHead(append(f.head[:0], indent...), m, fresh), append(f.end[:0], end...)
 }
 
 // pending tells whether a line is open.
@@ -60,18 +67,20 @@ func (f *fold) flush(dst []byte) []byte {
 	if f.module == nil {
 		return dst
 	}
-	dst = append(dst, f.indent...)
-	slices.SortStableFunc(f.ranges, func(a, b mapped) int {
-		switch {
-		case a.start < b.start:
-			return -1
-		case a.start > b.start:
-			return 1
+	byStart := func(a, b mapped) int { return cmp.Compare(a.start, b.start) }
+	if !slices.IsSortedFunc(f.ranges, byStart) {
+		slices.SortStableFunc(f.ranges, byStart)
+	}
+	dst = append(dst, f.head...)
+	for i := range f.ranges {
+		r := &f.ranges[i]
+		separator := byte(',')
+		if i == 0 {
+			separator = ' '
 		}
-		return 0
-	})
-	dst = appendModule(dst, f.module, f.fresh, f.ranges)
-	dst = append(dst, f.end...)
+		dst = appendRange(append(dst, separator), r.start, r.last, r.mode)
+	}
+	dst = append(append(dst, "]]]"...), f.end...)
 	f.module = nil
 	f.wrote = len(dst) - before
 	return dst
@@ -79,31 +88,23 @@ func (f *fold) flush(dst []byte) []byte {
 
 // appendModule writes a module line without its end.
 func appendModule(dst []byte, m *ctxstate.Module, fresh bool, ranges []mapped) []byte {
+	dst = appendModuleHead(dst, m, fresh)
+	for _, r := range ranges {
+		dst = appendRange(append(dst, ' '), r.start, r.last, r.mode)
+	}
+	return append(dst, "]]]"...)
+}
+
+// appendModuleHead writes what stands before the ranges of a module line.
+func appendModuleHead(dst []byte, m *ctxstate.Module, fresh bool) []byte {
 	dst = append(dst, "[[[ELF module #0x"...)
-	dst = strconv.AppendUint(dst, m.ID, 16)
+	dst = appendHex(dst, m.ID)
 	dst = append(dst, ` "`...)
 	dst = append(dst, m.Name...)
 	dst = append(dst, `"; `...)
-	if fresh {
-		dst = append(dst, "BuildID="...)
-		dst = hex.AppendEncode(dst, []byte(m.BuildID))
-		if len(ranges) > 0 {
-			dst = append(dst, ' ')
-		}
-	} else {
-		dst = append(dst, "adds "...)
+	if !fresh {
+		return append(dst, "adds"...)
 	}
-	for i, r := range ranges {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, "[0x"...)
-		dst = strconv.AppendUint(dst, r.start, 16)
-		dst = append(dst, "-0x"...)
-		dst = strconv.AppendUint(dst, r.last, 16)
-		dst = append(dst, "]("...)
-		dst = append(dst, r.mode...)
-		dst = append(dst, ')')
-	}
-	return append(dst, "]]]"...)
+	dst = append(dst, "BuildID="...)
+	return hex.AppendEncode(dst, []byte(m.BuildID))
 }

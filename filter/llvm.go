@@ -50,7 +50,8 @@ type llvmStyle struct {
 	info    llvmInfo
 	sgr     llvmSGR
 	memo    llvmMemo
-	tables  llvmTables
+	known   knownContext[llvmKnown]
+	showed  shownLines[struct{}]
 	block   llvmBlock
 	// unsure counts what makes a line other than what the same one will be: messages, changes of the context, and answers
 	// that llvm gives but once.
@@ -74,7 +75,8 @@ func newLLVMStyle(o Options) *llvmStyle {
 	l := &llvmStyle{opt: *o.LLVM, symbols: o.Symbols, sgr: llvmSGR{on: o.LLVM.Color, colour: noColour}}
 	l.space.reset()
 	l.memo.init()
-	l.tables.init()
+	l.known.init()
+	l.showed.init()
 	return l
 }
 

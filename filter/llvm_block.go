@@ -14,9 +14,6 @@ type llvmBlock struct {
 	open          bool
 }
 
-// maxBlock bounds a block, in bytes.
-const maxBlock = 64 << 10
-
 // begin notes that a reset has come, with what the output was before it.
 func (k *llvmBlock) begin(dst []byte, from int) { k.open, k.from, k.outFrom = true, from, len(dst) }
 

@@ -1,24 +1,10 @@
 package filter
 
-import (
-	"bytes"
-	"hash/maphash"
-)
-
-// A log repeats its lines: the modules of a process that starts again and again, and its mappings but for their
-// addresses. What a line of context says is therefore kept by its bytes, with what followed it, and what a line of
-// presentation becomes as long as the address space is the same. Only lines that are one good element, alone, are known;
-// all others, and those whose effect has conditions that do not hold, go through line.
-
-// llvmKnown is a context element that was seen before, alone on its line.
+// llvmKnown is what a context element says that was seen before.
 type llvmKnown struct {
 	kind llvmContext
 	crlf bool
-	// text is the line with its end; of a mapping what stands behind its address.
-	text []byte
-	// next is what followed last time.
-	next *llvmKnown
-	// mod is the module, and of a mapping only says what is constant in it.
+	// mod is the module that is defined, or in which the mapping lies.
 	mod *llvmModule
 	// head is the begin of the module's line, or the line of a reset.
 	head []byte
@@ -27,121 +13,64 @@ type llvmKnown struct {
 	m  llvmMap
 }
 
-// llvmShown is what a line without context became in one generation of the address space.
-type llvmShown struct {
-	generation uint64
-	// text is the line, and behind length what it became.
-	text   []byte
-	length int
-}
-
-const (
-	knownLines = 1 << 12 // of each table
-	knownLine  = 512     // bytes of a line in it
-	shownText  = 2048    // bytes of what a line became
-)
-
-// llvmTables hold them by the hash of the text.
-type llvmTables struct {
-	seed  maphash.Seed
-	known []*llvmKnown
-	shown []llvmShown
-	// lines have been shown in a generation.
-	generation, lines uint64
-	// before is the element of the line before.
-	before llvmKnown
-	last   *llvmKnown
-}
-
-func (t *llvmTables) init() {
-	t.seed = maphash.MakeSeed()
-	t.known = make([]*llvmKnown, knownLines)
-	t.shown = make([]llvmShown, knownLines)
-	t.last = &t.before
-}
-
-// expect gives what followed last time if it follows now.
-func (l *llvmStyle) expect(b []byte) *llvmKnown {
-	if k := l.tables.last.next; k != nil && bytes.HasPrefix(b, k.text) {
-		return k
+// learnMapping reads what stands behind the address of a mapping.
+func (l *llvmStyle) learnMapping(text []byte) (k llvmKnown, ok bool) {
+	line := append([]byte("{{{mmap:0x0"), text...)
+	n, ok := l.alone(line, mmapContext, 6)
+	if !ok {
+		return k, false
 	}
-	return nil
+	defer l.quietly()()
+	k.kind, k.crlf = mmapContext, l.crlf
+	if k.m, ok = l.mmapFields(&n); ok {
+		k.id = k.m.mod.id
+	}
+	return k, ok
 }
 
-// follow notes that k came.
-func (l *llvmStyle) follow(k *llvmKnown) {
-	l.tables.last.next = k
-	l.tables.last = k
+// learnModule reads the definition of a module. The ID of all ones is special.
+func (l *llvmStyle) learnModule(line []byte) (k llvmKnown, ok bool) {
+	n, ok := l.alone(line, moduleContext, 4)
+	if !ok {
+		return k, false
+	}
+	defer l.quietly()()
+	k.kind, k.crlf = moduleContext, l.crlf
+	if k.mod, ok = l.moduleFields(&n); !ok || k.mod.id == ^uint64(0) {
+		return k, false
+	}
+	info := l.info
+	k.head = l.beginModule(nil, k.mod)
+	l.info = info
+	return k, true
 }
 
-// recall gives what is known of a text.
-func (l *llvmStyle) recall(text []byte, kind llvmContext) *llvmKnown {
-	k := l.tables.known[l.tables.place(text)]
-	if k == nil || k.kind != kind || !bytes.Equal(k.text, text) {
-		return nil
+// learnReset reads a reset.
+func (l *llvmStyle) learnReset(line []byte) (k llvmKnown, ok bool) {
+	n, ok := l.alone(line, resetContext, 0)
+	if ok {
+		k.kind, k.crlf = resetContext, l.crlf
+		k.head = append(l.raw(nil, &n), l.lineEnd()...)
 	}
-	return k
+	return k, ok
 }
 
-func (t *llvmTables) place(text []byte) uint64 { return maphash.Bytes(t.seed, text) % knownLines }
-
-// knownLine gives what is known of the line that b begins with.
-func (l *llvmStyle) knownLine(b []byte, kind llvmContext) *llvmKnown {
-	k := l.expect(b)
-	if k == nil {
-		line := b[:bytes.IndexByte(b, '\n')+1]
-		if k = l.recall(line, kind); k == nil {
-			k = l.learn(line, 0)
-		}
+// alone gives the element that a line consists of, and makes the line the one at hand.
+func (l *llvmStyle) alone(line []byte, kind llvmContext, fields int) (n llvmNode, ok bool) {
+	l.text = line
+	n = l.nextElement(0)
+	end := string(line[n.whole.End:])
+	if n.whole.Start != 0 || contextKind(n.tag.Of(line)) != kind || end != "\n" && end != "\r\n" {
+		return n, false
 	}
-	if k == nil || k.kind != kind {
-		return nil
-	}
-	return k
+	l.crlf = end == "\r\n"
+	l.split(&n)
+	return n, l.count == fields
 }
 
-// learn reads a line that is one context element and nothing else. at is where the constant part of a mapping begins.
-func (l *llvmStyle) learn(line []byte, at int) *llvmKnown {
-	if len(line) > knownLine {
-		return nil
-	}
+// quietly drops messages until the function that it gives is called: who comes after will tell.
+func (l *llvmStyle) quietly() (loud func()) {
 	errors := l.opt.Errors
 	l.opt.Errors = nil
-	defer func() { l.opt.Errors = errors }()
-	l.text = line
-	n := l.nextElement(0)
-	crlf := bytes.HasSuffix(line, []byte("\r\n"))
-	if end := string(line[n.whole.End:]); n.whole.Start != 0 || end != "\n" && end != "\r\n" {
-		return nil
-	}
-	l.split(&n)
-	k := &llvmKnown{kind: contextKind(n.tag.Of(line)), crlf: crlf, text: bytes.Clone(line[at:])}
-	l.crlf = crlf
-	ok := false
-	switch k.kind {
-	case mmapContext:
-		if l.count == 6 {
-			if k.m, ok = l.mmapFields(&n); ok {
-				k.id = k.m.mod.id
-			}
-		}
-	case moduleContext:
-		if l.count == 4 {
-			k.mod, ok = l.moduleFields(&n)
-		}
-		if ok = ok && k.mod.id != ^uint64(0); ok {
-			info := l.info
-			k.head = l.beginModule(nil, k.mod)
-			l.info = info
-		}
-	case resetContext:
-		if ok = l.count == 0; ok {
-			k.head = append(l.raw(nil, &n), l.lineEnd()...)
-		}
-	}
-	if !ok {
-		return nil
-	}
-	l.tables.known[l.tables.place(k.text)] = k
-	return k
+	return func() { l.opt.Errors = errors }
 }

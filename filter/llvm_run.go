@@ -7,8 +7,6 @@ import (
 	"qss-filter/symsrc"
 )
 
-var mmapStart, moduleStart, resetStart = []byte("{{{mmap:0x"), []byte("{{{module:"), []byte("{{{reset")
-
 // run handles the lines at the begin of b that are known, and gives the bytes that they are. It stops before one that
 // must go through line, and where the output is large.
 func (l *llvmStyle) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
@@ -44,18 +42,11 @@ func (l *llvmStyle) knownMapping(dst, b []byte) (used int, out []byte) {
 		return 0, dst
 	}
 	at += len(mmapStart)
-	k := l.expect(b[at:])
-	if k == nil {
-		end := bytes.IndexByte(b, '\n') + 1
-		if k = l.recall(b[at:end], mmapContext); k == nil {
-			if k = l.learn(b[:end], at); k == nil {
-				return 0, dst
-			}
-		}
-	}
-	if k.kind != mmapContext {
+	e := l.known.find(b[at:], l.learnMapping)
+	if e == nil || e.says.kind != mmapContext {
 		return 0, dst
 	}
+	k := &e.says
 	k.m.start, k.m.mod = start, l.space.modules.of(k.id)
 	if k.m.mod == nil {
 		return 0, dst
@@ -70,39 +61,40 @@ func (l *llvmStyle) knownMapping(dst, b []byte) (used int, out []byte) {
 		dst = append(l.beginInfo(dst, in.mod), "; adds"...)
 	}
 	l.info.maps = append(l.info.maps, in)
-	l.follow(k)
-	return at + len(k.text), dst
+	l.known.follow(e)
+	return at + len(e.text), dst
 }
 
 // knownModule handles the definition of a module.
 func (l *llvmStyle) knownModule(dst, b []byte) (used int, out []byte) {
-	k := l.knownLine(b, moduleContext)
-	if k == nil || l.space.modules.of(k.mod.id) != nil {
+	e := l.known.find(b, l.learnModule)
+	if e == nil || e.says.kind != moduleContext || l.space.modules.of(e.says.mod.id) != nil {
 		return 0, dst
 	}
+	k := &e.says
 	l.crlf = k.crlf
 	l.space.define(k.mod)
 	dst = append(l.endInfo(dst), k.head...)
 	l.openInfo(k.mod)
-	l.follow(k)
-	return len(k.text), dst
+	l.known.follow(e)
+	return len(e.text), dst
 }
 
 // knownReset handles a reset, which is at b[at:] of what run looks at.
 func (l *llvmStyle) knownReset(dst, b []byte, at int) (used int, out []byte) {
-	k := l.knownLine(b, resetContext)
-	if k == nil {
+	e := l.known.find(b, l.learnReset)
+	if e == nil || e.says.kind != resetContext {
 		return 0, dst
 	}
-	l.crlf = k.crlf
+	l.crlf = e.says.crlf
 	if !l.space.empty() {
 		dst = l.endInfo(dst)
 		l.block.begin(dst, at)
-		dst = append(dst, k.head...)
+		dst = append(dst, e.says.head...)
 		l.space.reset()
 	}
-	l.follow(k)
-	return len(k.text), dst
+	l.known.follow(e)
+	return len(e.text), dst
 }
 
 // show handles a line that does not begin with context.
@@ -111,55 +103,30 @@ func (l *llvmStyle) show(ctx context.Context, dst, b []byte) (used int, out []by
 	if len(line) > knownLine {
 		return 0, dst
 	}
-	s := &l.tables.shown[l.tables.place(line)]
-	if s.generation == l.space.generation && len(s.text) > s.length && bytes.Equal(s.text[:s.length], line) {
+	s := l.showed.slot(line)
+	if s.is(line, l.space.generation) {
 		l.crlf = bytes.HasSuffix(line, []byte("\r\n"))
-		return len(line), append(l.endInfo(dst), s.text[s.length:]...)
+		return len(line), append(l.endInfo(dst), s.became()...)
 	}
 	open, before, unsure := l.info.open, len(dst), l.unsure
 	dst, bare := l.bareFrame(ctx, dst, line)
 	if !bare {
 		dst = l.line(ctx, dst, line)
 	}
-	if !open && l.unsure == unsure && l.sgr.plain() && len(dst)-before <= shownText && l.tables.settled(l.space.generation) {
-		s.generation, s.length = l.space.generation, len(line)
-		s.text = append(append(s.text[:0], line...), dst[before:]...)
+	if !open && l.unsure == unsure && l.sgr.plain() && len(dst)-before <= shownText && l.showed.settled(l.space.generation) {
+		s.keep(line, dst[before:], l.space.generation, struct{}{})
 	}
 	return len(line), dst
 }
 
-// settled tells whether a generation has lasted for some lines: frames of a process that is soon gone do not come again.
-func (t *llvmTables) settled(generation uint64) bool {
-	if t.generation != generation {
-		t.generation, t.lines = generation, 0
-	}
-	t.lines++
-	return t.lines > 16
-}
-
 // bareFrame handles a bt element that is alone on its line, and well-formed and resolved: the line that markup is full of.
 func (l *llvmStyle) bareFrame(ctx context.Context, dst, line []byte) (out []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(line, []byte("{{{bt:"))
-	colon := bytes.IndexByte(rest, ':')
-	if !ok || colon < 0 {
+	number, addr, typ, end, ok := readFrame(line)
+	switch {
+	case !ok, len(typ) > 0 && string(typ) != ":pc" && string(typ) != ":ra":
 		return dst, false
-	}
-	number, ok := digits(rest[:colon], 10)
-	rest, prefixed := bytes.CutPrefix(rest[colon+1:], []byte("0x"))
-	addr, n, fits := hexPrefix(rest)
-	if !ok || !prefixed || !fits || n == 0 {
-		return dst, false
-	}
-	crlf := false
-	switch string(rest[n:]) {
-	case ":pc}}}\n":
-	case "}}}\n", ":ra}}}\n":
+	case string(typ) != ":pc":
 		addr--
-	case "}}}\r\n", ":ra}}}\r\n":
-		crlf = true
-		addr--
-	default:
-		return dst, false
 	}
 	m := l.space.find(addr)
 	if m == nil {
@@ -169,6 +136,6 @@ func (l *llvmStyle) bareFrame(ctx context.Context, dst, line []byte) (out []byte
 	if m.mod.file.status != symsrc.OK {
 		return dst, false
 	}
-	l.crlf = crlf
-	return append(l.frames(l.endInfo(dst), number, addr, m, a), l.lineEnd()...), true
+	l.crlf = len(end) == len("\r\n")
+	return append(l.frames(l.endInfo(dst), number, addr, m, a), end...), true
 }

@@ -18,7 +18,7 @@ type memo struct {
 	written map[string]*module // by name and build ID as the log writes them
 	answers map[question]*answer
 	// absolute holds the answers for addresses of a process.
-	absolute map[absoluteQuestion]*answer
+	absolute absoluteMemo
 }
 
 // module is one binary of the log, and what became of its frames.
@@ -68,7 +68,7 @@ func (m *memo) init() {
 	m.modules = map[string]*module{}
 	m.written = map[string]*module{}
 	m.answers = map[question]*answer{}
-	m.absolute = map[absoluteQuestion]*answer{}
+	m.absolute = make(absoluteMemo, absoluteSlots)
 }
 
 // module gives the module of that name and build ID; id is raw bytes.
@@ -124,39 +124,34 @@ func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind 
 		p = f.standIn(p)
 	}
 	q := absoluteQuestion{p, p.space.Generation(), addr, kind, take}
-	if a := f.memo.absolute[q]; a != nil {
+	if a := f.memo.absolute.get(q); a != nil {
 		return a
 	}
 	a := f.lookAbsolute(ctx, p, addr, kind, take)
-	if len(f.memo.absolute) >= memoLimit {
-		clear(f.memo.absolute)
-	}
-	f.memo.absolute[q] = a
+	f.memo.absolute.put(q, a)
 	return a
 }
 
 // lookAbsolute finds the mapping of an address, or of the call before it where that is the last thing mapped.
 func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
-	a := &answer{}
-	near := addr
+	several, near := false, addr
 	if take == returning || take == probing {
 		near--
 	}
 	at, ok := p.space.Resolve(near)
 	if p.space.Cut() {
-		at, near, a.several = p.space.ResolveCut(near, kind == symsrc.Code)
+		at, near, several = p.space.ResolveCut(near, kind == symsrc.Code)
 		ok = at != nil
 	}
 	if !ok {
-		a.back = take.back(symsrc.Probe{})
-		return a
+		return &answer{several: several, back: take.back(symsrc.Probe{})}
 	}
 	m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
 	off := at.ModuleAddr(near)
 	if take == returning || take == probing {
 		off++
 	}
-	return f.look(ctx, question{m, off, kind, mappingSpaces[at.Space], take})
+	return f.ask(ctx, question{m, off, kind, mappingSpaces[at.Space], take})
 }
 
 // standIn gives the process whose mappings count for one that has stated none: those that were named on the command line, or

@@ -1,6 +1,42 @@
 package filter
 
-import "context"
+import (
+	"bytes"
+	"context"
+	"math"
+
+	"qss-filter/ctxstate"
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// quick is what the filter knows of lines of markup.
+type quick struct {
+	known  knownContext[knownSays]
+	showed shownLines[shownBy]
+	block  contextBlock
+}
+
+// knownSays is what a context element says that was seen before.
+type knownSays struct {
+	tag    markup.Tag
+	module markup.ModuleFields
+	mmap   markup.MMapFields
+	// head is the begin of the module's line, or the line of a reset.
+	head, end []byte
+}
+
+// shownBy is what a known frame is due to.
+type shownBy struct {
+	answer *answer
+	typ    markup.PCType
+	take   taking
+}
+
+func (q *quick) init() {
+	q.known.init()
+	q.showed.init()
+}
 
 // run handles the lines at the begin of b that need no second look, since they are like others before, and gives the
 // bytes that they are. b is of complete lines.
@@ -8,5 +44,175 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if f.llvm != nil {
 		return f.llvm.run(ctx, dst, b)
 	}
-	return dst, 0
+	if !bytes.HasPrefix(b, openBraces) || f.dump.open || f.opt.Style != Annotate || f.opt.Renumber == RenumberAlways || !f.colour.Plain() {
+		return dst, 0
+	}
+	t := f.origin(b[:bytes.IndexByte(b, '\n')])
+	folds := f.opt.Context == ContextFold && f.opt.DumpContext == nil
+	block := &f.quick.block
+	for len(dst) < outLimit && bytes.HasPrefix(b[n:], openBraces) {
+		used, line := 0, b[n:]
+		switch {
+		case bytes.HasPrefix(line, frameStart):
+			block.end(f, t, dst, b[:n])
+			used, dst = f.knownFrame(ctx, dst, t, line)
+		case !folds:
+		case bytes.HasPrefix(line, mmapStart):
+			used, dst = f.knownMapping(dst, t, line)
+		case bytes.HasPrefix(line, moduleStart):
+			used, dst = f.knownModule(dst, t, line)
+		case bytes.HasPrefix(line, resetStart):
+			block.end(f, t, dst, b[:n])
+			if used, dst = f.replay(dst, t, line); used == 0 {
+				used, dst = f.knownReset(dst, t, line, n)
+			}
+		}
+		if used == 0 {
+			break
+		}
+		n += used
+	}
+	block.end(f, t, dst, b[:n])
+	return dst, n
+}
+
+// knownFrame handles a bt element that is alone on its line.
+func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte) (used int, out []byte) {
+	line := b[:bytes.IndexByte(b, '\n')+1]
+	s := f.quick.showed.slot(line)
+	generation := t.space.Generation()
+	if s.is(line, generation) && s.by.take == f.takeMarkup(t, s.by.typ, false) {
+		f.line++
+		s.by.answer.count()
+		t.over(f.line, s.by.answer)
+		return len(line), append(f.fold.flush(dst), s.became()...)
+	}
+	_, addr, typ, end, ok := readFrame(line)
+	if !ok {
+		return 0, dst
+	}
+	by := shownBy{typ: markup.Unmarked}
+	switch string(typ) {
+	case "":
+	case ":pc":
+		by.typ = markup.Exact
+	case ":ra":
+		by.typ = markup.ReturnAddress
+	default:
+		return 0, dst
+	}
+	by.take = f.takeMarkup(t, by.typ, false)
+	f.line++
+	dst = f.fold.flush(dst)
+	before := len(dst)
+	dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
+	by.answer = f.askAbsolute(ctx, t.process, addr, symsrc.Code, by.take)
+	if f.quick.showed.settled(generation) && len(by.answer.frames) > 0 && len(dst)-before <= shownText && len(line) <= knownLine {
+		s.keep(line, dst[before:], generation, by)
+	}
+	return len(line), dst
+}
+
+// knownMapping handles a mapping whose text behind the address is known.
+func (f *Filter) knownMapping(dst []byte, t *thread, b []byte) (used int, out []byte) {
+	start, at, ok := hexPrefix(b[len(mmapStart):])
+	if !ok || at == 0 {
+		return 0, dst
+	}
+	at += len(mmapStart)
+	e := f.quick.known.find(b[at:], learnMapping)
+	if e == nil || e.says.tag != markup.MMap || cutTo32(b[len(mmapStart)-len("0x"):at]) {
+		return 0, dst
+	}
+	m := e.says.mmap
+	m.Start = start
+	if _, ok := t.space.Module(m.ModuleID); !ok || m.Size != 0 && m.Size-1 > math.MaxUint64-start {
+		return 0, dst
+	}
+	in, err := t.space.AddMMap(m)
+	if err != nil {
+		return 0, dst
+	}
+	f.line++
+	f.quick.known.follow(e)
+	return at + len(e.text), f.fold.add(dst, in.Module, mapped{start, start + m.Size - 1, m.Mode}, nil, e.says.end)
+}
+
+// knownModule handles the definition of a module that is new, or the same as before.
+func (f *Filter) knownModule(dst []byte, t *thread, b []byte) (used int, out []byte) {
+	e := f.quick.known.find(b, learnModule)
+	if e == nil || e.says.tag != markup.Module {
+		return 0, dst
+	}
+	def := &e.says.module
+	if old, ok := t.space.Module(def.ID); ok && (old.Name != def.Name || old.BuildID != def.BuildID) {
+		return 0, dst
+	}
+	t.space.AddModule(*def)
+	m, _ := t.space.Module(def.ID)
+	f.line++
+	f.quick.known.follow(e)
+	return len(e.text), f.fold.defineKnown(dst, m, e.says.head, e.says.end)
+}
+
+// knownReset handles a reset, which is at b[at:] of what run looks at.
+func (f *Filter) knownReset(dst []byte, t *thread, b []byte, at int) (used int, out []byte) {
+	e := f.quick.known.find(b, learnReset)
+	if e == nil || e.says.tag != markup.Reset {
+		return 0, dst
+	}
+	if t.space.Reset() {
+		dst = f.fold.flush(dst)
+		f.quick.block.begin(f, dst, at)
+		dst = append(dst, e.says.head...)
+	}
+	f.line++
+	f.quick.known.follow(e)
+	return len(e.text), dst
+}
+
+// learnMapping reads what stands behind the address of a mapping.
+func learnMapping(text []byte) (k knownSays, ok bool) {
+	line := append([]byte("{{{mmap:0x0"), text...)
+	e, ok := alone(line, markup.MMap, &k)
+	if !ok {
+		return k, false
+	}
+	var err error
+	k.mmap, err = markup.ParseMMap(&e)
+	return k, err == nil
+}
+
+// learnModule reads the definition of a module.
+func learnModule(line []byte) (k knownSays, ok bool) {
+	e, ok := alone(line, markup.Module, &k)
+	if !ok {
+		return k, false
+	}
+	var err error
+	if k.module, err = markup.ParseModule(&e); err != nil {
+		return k, false
+	}
+	k.head = appendModuleHead(nil, &ctxstate.Module{ID: k.module.ID, Name: k.module.Name, BuildID: k.module.BuildID}, true)
+	return k, true
+}
+
+// learnReset reads a reset.
+func learnReset(line []byte) (k knownSays, ok bool) {
+	e, ok := alone(line, markup.Reset, &k)
+	k.head = append(appendReset(nil, &e), k.end...)
+	return k, ok
+}
+
+// alone gives the element that a line consists of.
+func alone(line []byte, tag markup.Tag, k *knownSays) (e markup.Element, ok bool) {
+	body, end := cutEnd(line)
+	for _, other := range [...][]byte{sanitizerWord, runtimeError, summaryWord, {0x1b}} {
+		if bytes.Contains(body, other) { // which means something to others
+			return e, false
+		}
+	}
+	e, ok = markup.Next(body, 0)
+	k.tag, k.end = tag, bytes.Clone(end)
+	return e, ok && e.Tag == tag && e.Start == 0 && e.End == len(body) && len(end) > 0
 }

@@ -41,6 +41,10 @@ type Addr struct {
 	Kind   Kind
 	// Space tells what else Offset may count from.
 	Space Space
+	// Symbol, where it is set, is the name of the function that Offset counts from, and Size its size, 0 where that is not
+	// known: kernels print frames as `name+0x1/0x2`, and glibc as `name+0x1`.
+	Symbol string
+	Size   uint64
 }
 
 // Frame is one function of an answer, or the variable of a data answer.

@@ -5,83 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Tags (DWARF 5 §7.5.3) that are told apart.
-const (
-	tagCatchBlock        = 0x25
-	tagCompileUnit       = 0x11
-	tagLexicalBlock      = 0x0b
-	tagInlinedSubroutine = 0x1d
-	tagModule            = 0x1e
-	tagWithStmt          = 0x22
-	tagSubprogram        = 0x2e
-	tagTryBlock          = 0x32
-	tagNamespace         = 0x39
-	tagPartialUnit       = 0x3c
-	tagTypeUnit          = 0x41
-	tagSkeletonUnit      = 0x4a
-	tagGNUCallSite       = 0x4109
-	tagLoUser            = 0x4080
-)
-
-// attr is the number in this package of an attribute that is read.
-type attr uint8
-
-const (
-	attrNone attr = iota
-	attrSibling
-	attrName
-	attrLinkageName
-	attrLowPC
-	attrHighPC
-	attrRanges
-	attrOrigin
-	attrSpecification
-	attrCallFile
-	attrCallLine
-	attrCallColumn
-	attrStmtList
-	attrCompDir
-	attrStrOffsetsBase
-	attrAddrBase
-	attrRnglistsBase
-	attrDwoName
-	attrDwoID
-	attrRangesBase
-	attrCount
-)
-
-// wanted tells the attributes that are read (DWARF 5 §7.5.4) from those that are passed over.
-var wanted = [0x80]attr{0x01: attrSibling, 0x03: attrName, 0x6e: attrLinkageName, 0x11: attrLowPC, 0x12: attrHighPC,
-	0x55: attrRanges, 0x31: attrOrigin, 0x47: attrSpecification, 0x58: attrCallFile, 0x59: attrCallLine, 0x57: attrCallColumn,
-	0x10: attrStmtList, 0x1b: attrCompDir, 0x72: attrStrOffsetsBase, 0x73: attrAddrBase, 0x74: attrRnglistsBase, 0x76: attrDwoName}
-
-func wantedAttr(code uint64) attr {
-	switch {
-	case code < uint64(len(wanted)):
-		return wanted[code]
-	case code == 0x2007: // DW_AT_MIPS_linkage_name
-		return attrLinkageName
-	case code == 0x2130: // DW_AT_GNU_dwo_name
-		return attrDwoName
-	case code == 0x2131: // DW_AT_GNU_dwo_id
-		return attrDwoID
-	case code == 0x2132: // DW_AT_GNU_ranges_base
-		return attrRangesBase
-	case code == 0x2133: // DW_AT_GNU_addr_base
-		return attrAddrBase
-	}
-	return attrNone
-}
-
-// op is one step over the attributes of an entry; forms of a fixed size that follow each other are one step.
-type op struct {
-	kind opKind
-	attr attr
-	form uint16
-	n    uint32 // size in bytes, where it is fixed; an implicit constant, as int32
-}
-
-// decl is an abbreviation declaration, compiled.
+// decl is an abbreviation declaration, compiled. Like op it holds no pointers: there are many, and the garbage collector
+// need not look at them.
 type decl struct {
 	tag      uint16 // 0: not declared
 	children bool
@@ -89,25 +14,31 @@ type decl struct {
 	size int32
 	// sibling is where a DW_AT_sibling of form ref4 stands behind attributes of fixed size, else −1.
 	sibling int32
-	reads   uint16
-	// ops are the steps that read the entry, as many as reads says, which are none for tags that are never read; behind
-	// them those that pass over it, where it has no fixed size.
-	ops []op
+	// Its steps begin at ops of those of the table: reads that read the entry, none for tags that are never read; then skips
+	// that pass over it, none where it has a fixed size.
+	ops              uint32
+	reads, skipSteps uint16
+}
+
+// compiled is what is compiled of a table; it does not change.
+type compiled struct {
+	decls []decl // by code, for codes that grow densely
+	ops   []op
 }
 
 // abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
 // declarations are only ever added behind those that a reader can see.
 type abbrevs struct {
 	b      []byte // .debug_abbrev
-	layout layout
-	budget *atomic.Int64          // bytes that may still be compiled, of all tables of the file
-	decls  atomic.Pointer[[]decl] // by code, for codes that grow densely
+	forms  *formTable
+	budget *atomic.Int64 // bytes that may still be compiled, of all tables of the file
+	seen   atomic.Pointer[compiled]
 
 	mu     sync.Mutex
 	p      int             // where the next declaration stands; past: no more
 	sparse map[uint64]decl // codes that do not
-	arena  []op            // holds the steps of many declarations
-	skips  []op            // of the declaration being compiled
+	ops    []op
+	skips  []op // of the declaration being compiled
 }
 
 type abbrevKey struct {
@@ -115,37 +46,40 @@ type abbrevKey struct {
 	layout layout
 }
 
-func newAbbrevs(b []byte, off uint64, l layout, budget *atomic.Int64) *abbrevs {
-	t := &abbrevs{b: b, layout: l, budget: budget, p: past}
+func newAbbrevs(b []byte, off uint64, forms *formTable, budget *atomic.Int64) *abbrevs {
+	t := &abbrevs{b: b, forms: forms, budget: budget, p: past}
 	if off < uint64(len(b)) {
 		t.p = int(off)
 	}
-	t.decls.Store(new([]decl))
+	t.seen.Store(&nothing)
 	return t
 }
 
-var undeclared = &decl{size: -1, sibling: -1}
+var (
+	nothing    compiled
+	undeclared = &decl{size: -1, sibling: -1}
+)
 
-// find gives the declaration of the code, and all that are compiled; undeclared where there is none.
-func (t *abbrevs) find(code uint64) (*decl, []decl) {
-	all := *t.decls.Load()
-	if code < uint64(len(all)) && all[code].tag != 0 {
-		return &all[code], all
+// find gives the declaration of the code, undeclared where there is none, and all that are compiled.
+func (t *abbrevs) find(code uint64) (*decl, *compiled) {
+	if c := t.seen.Load(); code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
+		return &c.decls[code], c
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all = *t.decls.Load()
-	if _, ok := t.sparse[code]; !ok && t.p != past && (code >= uint64(len(all)) || all[code].tag == 0) {
-		all = t.compile(all, code)
-		t.decls.Store(&all)
+	c := t.seen.Load()
+	if _, ok := t.sparse[code]; !ok && t.p != past && (code >= uint64(len(c.decls)) || c.decls[code].tag == 0) {
+		decls := t.compile(c.decls, code)
+		c = &compiled{decls, t.ops}
+		t.seen.Store(c)
 	}
-	if code < uint64(len(all)) && all[code].tag != 0 {
-		return &all[code], all
+	if code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
+		return &c.decls[code], c
 	}
 	if d, ok := t.sparse[code]; ok {
-		return &d, all
+		return &d, c
 	}
-	return undeclared, all
+	return undeclared, c
 }
 
 // compile goes on until the code is found and a few more are, for those tend to follow.
@@ -166,7 +100,7 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 			t.addSparse(c, d) // out of order, or declared twice
 		case c < uint64(len(all))+64:
 			if all == nil {
-				all = make([]decl, 0, 64)
+				all = make([]decl, 0, 96)
 			}
 			for uint64(len(all)) < c {
 				all = append(all, decl{})
@@ -198,28 +132,32 @@ func (t *abbrevs) addSparse(code uint64, d decl) {
 func (t *abbrevs) decl(p int) decl {
 	tag, p := uleb(t.b, p)
 	children, p := fixed(t.b, p, 1, false)
-	d := decl{tag: uint16(min(tag, 0xffff)), children: children != 0, sibling: -1}
-	var reads bool
+	d := decl{tag: uint16(min(tag, 0xffff)), children: children != 0, sibling: -1, ops: uint32(len(t.ops))}
+	reads := false
 	switch tag {
 	case tagCompileUnit, tagPartialUnit, tagTypeUnit, tagSkeletonUnit, tagSubprogram, tagInlinedSubroutine:
 		reads = true
 	}
-	if cap(t.arena)-len(t.arena) < 64 {
-		t.arena = make([]op, 0, 192)
+	if t.ops == nil {
+		t.ops = make([]op, 0, 96)
 	}
-	read, skips, size := t.arena[len(t.arena):], t.skips[:0], 0
-	for {
+	first, skips, size := len(t.ops), t.skips[:0], 0
+	for b := t.b; ; {
 		var code, form uint64
 		var implicit int64
-		code, p = uleb(t.b, p)
-		form, p = uleb(t.b, p)
-		if form == formImplicitConst {
-			implicit, p = sleb(t.b, p)
+		if uint(p)+1 < uint(len(b)) && b[p]|b[p+1] < 0x80 && b[p+1] != formImplicitConst {
+			code, form = uint64(b[p]), uint64(b[p+1])
+			p += 2
+		} else {
+			code, p = uleb(b, p)
+			if form, p = uleb(b, p); form == formImplicitConst {
+				implicit, p = sleb(b, p)
+			}
 		}
 		if code == 0 && form == 0 || p == past {
 			break
 		}
-		kind, n := formOp(form, t.layout)
+		kind, n := t.forms.op(form)
 		a := wantedAttr(code)
 		if a == attrSibling && form == 0x13 && size >= 0 {
 			d.sibling = int32(size)
@@ -227,17 +165,17 @@ func (t *abbrevs) decl(p int) decl {
 		if size += int(n); kind != opFixed || size < int(n) || size > 1<<30 {
 			size = -1 << 31
 		}
-		skips = appendSkip(skips, kind, n)
+		skips = appendSkip(skips, 0, kind, n)
 		if !reads {
 			continue
 		}
 		switch {
 		case a == attrNone || kind == opUnknown:
-			read = appendSkip(read, kind, n)
+			t.ops = appendSkip(t.ops, first, kind, n)
 		case form != formImplicitConst:
-			read = append(read, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
+			t.ops = append(t.ops, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
 		case implicit == int64(int32(implicit)):
-			read = append(read, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
+			t.ops = append(t.ops, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
 		}
 	}
 	t.p = p
@@ -245,18 +183,20 @@ func (t *abbrevs) decl(p int) decl {
 	if t.skips = skips; d.size >= 0 {
 		skips = nil
 	}
-	if len(read) > 0xffff {
+	if n := len(t.ops) - first; n > 0xffff || len(skips) > 0xffff || len(t.ops) > 1<<30 {
+		t.ops = t.ops[:first]
 		return decl{}
 	}
-	d.reads = uint16(len(read))
-	read = append(read, skips...)
-	t.arena = append(t.arena, read...) // where they stand already, unless it was too small
-	d.ops = t.arena[len(t.arena)-len(read) : len(t.arena) : len(t.arena)]
+	d.reads, d.skipSteps = uint16(len(t.ops)-first), uint16(len(skips))
+	t.ops = append(t.ops, skips...)
 	return d
 }
 
 // read are the steps that read the entry.
-func (d *decl) read() []op { return d.ops[:d.reads] }
+func (c *compiled) read(d *decl) []op { return c.ops[d.ops:][:d.reads] }
+
+// skip are the steps that pass over an entry without a fixed size.
+func (c *compiled) skip(d *decl) []op { return c.ops[d.ops+uint32(d.reads):][:d.skipSteps] }
 
 // numberSize is the size of a number that can be read without looking at its form, else 0.
 func numberSize(kind opKind, n uint32) uint32 {
@@ -266,12 +206,13 @@ func numberSize(kind opKind, n uint32) uint32 {
 	return 0
 }
 
-func appendSkip(ops []op, kind opKind, n uint32) []op {
+// appendSkip adds a step that passes over a value, or makes the step before it longer if that is not before the first one.
+func appendSkip(ops []op, first int, kind opKind, n uint32) []op {
 	if kind == opFixed {
 		if n == 0 {
 			return ops
 		}
-		if k := len(ops) - 1; k >= 0 && ops[k].kind == opFixed && ops[k].n < 1<<30 {
+		if k := len(ops) - 1; k >= first && ops[k].kind == opFixed && ops[k].n < 1<<30 {
 			ops[k].n += n
 			return ops
 		}

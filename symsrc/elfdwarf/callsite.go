@@ -32,11 +32,7 @@ var callDecoders = map[elf.Machine]func(c *callSite) bool{
 // CallEndsAt tells whether a call ends at an address, which is then a return address. Where instructions differ in length
 // it is a likelihood: what looks like a call may be the end of a longer instruction.
 func (f *File) CallEndsAt(addr uint64) (ends bool) {
-	f.guard(func() {
-		if r := f.runtime(); r != nil {
-			ends = r.callEndsAt(f.codeAddr(addr), addr&1 != 0)
-		}
-	})
+	f.askRuntime(func(r *File) { ends = r.callEndsAt(f.codeAddr(addr), addr&1 != 0) })
 	return ends
 }
 

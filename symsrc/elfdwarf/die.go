@@ -46,11 +46,11 @@ func (u *unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
 }
 
 // skipEntry is the position behind an entry's attributes, which begin at p.
-func (u *unit) skipEntry(b []byte, p int, d *decl) int {
+func (u *unit) skipEntry(b []byte, p int, d *decl, c *compiled) int {
 	if d.size >= 0 {
 		return p + int(d.size)
 	}
-	skip := d.ops[d.reads:]
+	skip := c.skip(d)
 	for i := range skip {
 		if o := &skip[i]; o.kind == opFixed {
 			p += int(o.n)

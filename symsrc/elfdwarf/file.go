@@ -41,6 +41,7 @@ type File struct {
 	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, callFrames section
 	symtab, dynsym                                                                                            *symbolTable
 	names                                                                                                     nameTable
+	sources                                                                                                   sourceTable
 	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
 	// none.
 	other *File
@@ -49,7 +50,9 @@ type File struct {
 
 	fault   atomic.Pointer[StatusError] // why the file is not read any more
 	touched atomic.Bool                 // asked for an address
+	asked   atomic.Bool                 // asked for one that a unit has
 	steps   atomic.Pointer[lineSteps]   // those used last
+	forms   atomic.Pointer[formTable]   // likewise
 
 	// What damaged or hostile files may make us do: list entries and bytes of abbreviations read, rows kept.
 	rangeBudget, abbrevBudget, rowBudget atomic.Int64

@@ -96,6 +96,39 @@ func formOp(form uint64, l layout) (opKind, uint32) {
 	return opUnknown, 0
 }
 
+// formTable tells how to pass over values, for the forms of the standard by a look into a table.
+type formTable struct {
+	layout layout
+	ops    [formsListed]op
+}
+
+const formsListed = 0x2d
+
+func newFormTable(l layout) *formTable {
+	t := &formTable{layout: l}
+	for form := range t.ops {
+		t.ops[form].kind, t.ops[form].n = formOp(uint64(form), l)
+	}
+	return t
+}
+
+func (t *formTable) op(form uint64) (opKind, uint32) {
+	if form < formsListed {
+		return t.ops[form].kind, t.ops[form].n
+	}
+	return formOp(form, t.layout)
+}
+
+// formTable is the table of a layout, of which most files have one.
+func (f *File) formTable(l layout) *formTable {
+	t := f.forms.Load()
+	if t == nil || t.layout != l {
+		t = newFormTable(l)
+		f.forms.Store(t)
+	}
+	return t
+}
+
 // skipForm is the position after a value of the kind at p.
 func skipForm(b []byte, p int, kind opKind, n uint32, l layout) int {
 	switch kind {

@@ -1,6 +1,10 @@
 package elfdwarf
 
-import "qss-filter/symsrc"
+import (
+	"sync/atomic"
+
+	"qss-filter/symsrc"
+)
 
 // Code gives the functions at an address of code: the innermost inlined one first, the physical one last; nil where
 // nothing is known.
@@ -61,17 +65,15 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 // frames are what the unit's debug information says of an address; the physical function's name only if outerName is
 // set. Short names are not kept: few ask for them.
 func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	first := !u.touched
-	u.touched = true
-
+	first := !u.touched.Load() && u.touched.CompareAndSwap(false, true)
 	var memory [64]int32
 	calls := memory[:0]
 	body := u.body()
-	fn, scope := body.functionAt(addr, first)
+	fn, scope := body.functionAt(addr, first && u.f.asked.CompareAndSwap(false, true))
+	var t *tree
 	if fn != nil {
-		if inner, lo, found := body.treeOf(fn).chain(addr, calls); found {
+		t = body.treeOf(fn)
+		if inner, lo, found := t.chain(addr, calls); found {
 			calls, scope = inner, lo
 		}
 	}
@@ -83,32 +85,50 @@ func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	for i := range frames {
 		frame := &frames[i]
 		if located {
-			if frame.File = u.path(uint64(at.file)); frame.File != "" || i > 0 {
+			if file := u.sourceFile(uint64(at.file)); file != nil {
+				frame.File, frame.CompDir = file.path, file.compDir
+			}
+			if frame.File != "" || i > 0 {
 				frame.Line, frame.Column, frame.Approx = int(at.line), int(at.col), at.approx
-				frame.CompDir = u.compDirLength(uint64(at.file), frame.File)
 			}
 		}
 		var n *name
 		if i < len(calls) {
-			c := &fn.tree.calls[calls[i]]
-			if c.name == nil && !short {
-				c.name = body.nameOf(c.die)
-			}
-			if n = c.name; short {
-				n = body.readName(c.die, true)
-			}
+			c := &t.calls[calls[i]]
+			n = body.nameOfCall(c, short)
 			at, located = position{file: c.file, line: c.line, col: c.col}, true
-		} else if fn != nil && short {
-			n = body.readName(fn.die, true)
-		} else if fn != nil && outerName {
-			if fn.name == nil {
-				fn.name = body.nameOf(fn.die)
-			}
-			n = fn.name
+		} else if fn != nil && (outerName || short) {
+			n = body.nameOfFunction(fn, short)
 		}
 		if n != nil {
 			frame.Func, frame.Linkage = n.demangled, n.linkage
 		}
 	}
 	return frames
+}
+
+// nameOfCall is the name of the function that is inlined.
+func (u *unit) nameOfCall(c *call, short bool) *name {
+	if short {
+		return u.f.names.at(u.readName(c.die, true))
+	}
+	number := atomic.LoadUint32(&c.name)
+	if number == 0 {
+		number = u.nameOf(c.die)
+		atomic.StoreUint32(&c.name, number)
+	}
+	return u.f.names.at(number)
+}
+
+// nameOfFunction is the name of a physical function by the debug information.
+func (u *unit) nameOfFunction(f *function, short bool) *name {
+	if short {
+		return u.f.names.at(u.readName(f.die, true))
+	}
+	n := f.name.Load()
+	if n == nil {
+		n = u.f.names.at(u.nameOf(f.die))
+		f.name.Store(n)
+	}
+	return n
 }

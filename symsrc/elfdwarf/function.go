@@ -4,16 +4,18 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // function is a subprogram that has code.
 type function struct {
-	die  int   // where its entry stands in .debug_info
-	tree *tree // the calls inlined into it; nil until asked for
-	name *name // nil until asked for
+	die  int                  // where its entry stands in .debug_info
+	tree atomic.Pointer[tree] // the calls inlined into it; nil until asked for
+	name atomic.Pointer[name] // nil until asked for
 }
 
-// functionIndex finds the function at an address of one unit.
+// functionIndex finds the function at an address of one unit. But for what its functions remember it does not change.
 type functionIndex struct {
 	spans     []functionSpan // disjoint, sorted
 	functions []function     // in the file's order
@@ -27,9 +29,10 @@ type functionSpan struct {
 }
 
 // functionAt finds the subprogram that covers the address, and the start of its range there; nil where none does. For a
-// unit's first address nothing is stored. The unit is locked.
+// file's first address nothing is stored.
 func (u *unit) functionAt(addr uint64, first bool) (*function, uint64) {
-	if first && u.functions == nil {
+	x := u.functions.Load()
+	if x == nil && first {
 		for _, full := range [...]bool{false, true} {
 			s := functionScan{pc: addr, die: -1}
 			u.scanFunctions(&s, full)
@@ -39,13 +42,13 @@ func (u *unit) functionAt(addr uint64, first bool) (*function, uint64) {
 		}
 		return nil, 0
 	}
-	if u.functions == nil {
-		u.functions = u.indexFunctions(false)
+	if x == nil {
+		x = u.indexFunctions(false)
 	}
-	f, lo := u.functions.at(addr)
-	if f == nil && !u.functions.full {
-		u.functions = u.indexFunctions(true)
-		f, lo = u.functions.at(addr)
+	f, lo := x.at(addr)
+	if f == nil && !x.full {
+		x = u.indexFunctions(true)
+		f, lo = x.at(addr)
 	}
 	return f, lo
 }
@@ -66,21 +69,37 @@ func (x *functionIndex) at(addr uint64) (*function, uint64) {
 	return &x.functions[s.function], s.lo
 }
 
+// indexFunctions makes the index, or gives the one that was made in the meantime.
 func (u *unit) indexFunctions(full bool) *functionIndex {
-	s := functionScan{keep: true, die: -1}
-	u.scanFunctions(&s, full)
-	return &functionIndex{spans: settleFunctions(s.spans), functions: s.functions, full: full}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if x := u.functions.Load(); x != nil && (x.full || !full) {
+		return x
+	}
+	s := functionScans.Get().(*functionScan)
+	defer functionScans.Put(s)
+	*s = functionScan{keep: true, die: -1, spans: s.spans[:0], dies: s.dies[:0]}
+	u.scanFunctions(s, full)
+	x := &functionIndex{spans: settleFunctions(slices.Clone(s.spans)), functions: make([]function, len(s.dies)), full: full}
+	for i, die := range s.dies {
+		x.functions[i].die = die
+	}
+	u.functions.Store(x)
+	return x
 }
 
 // functionScan takes the subprograms of a unit: it keeps them all, or the last one that covers an address.
 type functionScan struct {
-	keep      bool
-	pc        uint64
-	die       int // the one that covers pc, or −1
-	lo        uint64
-	spans     []functionSpan
-	functions []function
+	keep  bool
+	pc    uint64
+	die   int // the one that covers pc, or −1
+	lo    uint64
+	spans []functionSpan
+	dies  []int // of all functions
 }
+
+// functionScans keeps the memory of scans that keep all.
+var functionScans = sync.Pool{New: func() any { return new(functionScan) }}
 
 func (s *functionScan) add(die int, spans []span) {
 	if len(spans) == 0 {
@@ -95,9 +114,9 @@ func (s *functionScan) add(die int, spans []span) {
 		return
 	}
 	for _, x := range spans {
-		s.spans = append(s.spans, functionSpan{x, int32(len(s.functions))})
+		s.spans = append(s.spans, functionSpan{x, int32(len(s.dies))})
 	}
-	s.functions = append(s.functions, function{die: die})
+	s.dies = append(s.dies, die)
 }
 
 // scanFunctions walks over the unit's entries. Unless full is set it passes over the children of everything but
@@ -105,7 +124,8 @@ func (s *functionScan) add(die int, spans []span) {
 func (u *unit) scanFunctions(s *functionScan, full bool) {
 	b := u.bytes()
 	p, depth := u.die, 0
-	_, decls := u.abbrevs.find(1)
+	_, c := u.abbrevs.find(1)
+	decls := c.decls
 	var d attributes
 	var memory [8]span
 	for uint(p) < uint(len(b)) {
@@ -123,11 +143,13 @@ func (u *unit) scanFunctions(s *functionScan, full bool) {
 		var a *decl
 		if code < uint64(len(decls)) && decls[code].tag != 0 {
 			a = &decls[code]
-		} else if a, decls = u.abbrevs.find(code); a.tag == 0 {
+		} else if a, c = u.abbrevs.find(code); a.tag == 0 {
 			return
+		} else {
+			decls = c.decls
 		}
 		if a.tag == tagSubprogram {
-			p = u.readEntry(b, p, a.read(), &d)
+			p = u.readEntry(b, p, c.read(a), &d)
 			s.add(start, u.ranges(&d, memory[:0]))
 			if a.children {
 				if next, ok := u.reference(&d, attrSibling); ok && next > start && !full {
@@ -144,7 +166,7 @@ func (u *unit) scanFunctions(s *functionScan, full bool) {
 				continue
 			}
 		}
-		if p = u.skipEntry(b, p, a); a.children {
+		if p = u.skipEntry(b, p, a, c); a.children {
 			depth++
 		} else if depth == 0 {
 			return

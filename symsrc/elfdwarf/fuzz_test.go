@@ -5,10 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
-// FuzzFile opens damaged files, with what other file their debug information may name, and asks for addresses. Nothing may panic, which newFile and guard would turn into
-// errDamaged, and no file may keep the reader busy: the fuzzer would report it as hanging.
+// FuzzFile opens damaged files, with what other file their debug information may name, and asks for addresses. Nothing may
+// panic, which newFile and guard would turn into errDamaged, and no file may keep the reader busy: the fuzzer would report
+// it as hanging.
 func FuzzFile(f *testing.F) {
 	for _, b := range seeds {
 		data, err := os.ReadFile(filepath.Join("testdata", b.name+".elf"))
@@ -38,6 +41,7 @@ func FuzzFile(f *testing.F) {
 				t.Fatalf("%d frames", len(frames))
 			}
 			file.Data(addr + i*i*16)
+			file.Probe(addr+i*i*16, symsrc.Space(i%4))
 			if fault := file.fault.Load(); fault != nil {
 				t.Fatal(fault)
 			}

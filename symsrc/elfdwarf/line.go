@@ -21,6 +21,14 @@ type sequence struct {
 	first, last int32
 }
 
+// lineRows are the rows of a table. They do not change.
+type lineRows struct {
+	rows      []row
+	sequences []sequence
+	overlap   bool        // sequences cover an address twice; then they stay in the file's order
+	defined   []fileEntry // files that the program defines, behind those of the header
+}
+
 // Opcodes of DWARF 5 §7.22.
 const (
 	lnsExtended       = 0
@@ -106,6 +114,7 @@ type rowSink struct {
 	rows      []row
 	first     int
 	sequences []sequence
+	defined   []fileEntry
 }
 
 // scratch keeps the memory of programs that are run for keeps.
@@ -164,7 +173,6 @@ func (s *rowSink) close(hi uint64) {
 
 // run performs the line number program of t.
 func (t *lineTable) run(b []byte, s *rowSink) {
-	t.files = t.files[:t.declared]
 	initial := registers{file: 1, line: 1}
 	r := initial
 	p, opBase := t.program, t.opBase
@@ -205,7 +213,7 @@ func (t *lineTable) run(b []byte, s *rowSink) {
 			v, p = fixed(b, p, 2, t.big)
 			r.addr, r.opIndex = r.addr+v, 0
 		case lnsExtended:
-			p = t.extended(b, p, &r)
+			p = t.extended(b, p, &r, s)
 			if r.end {
 				if !s.add(&r) {
 					return
@@ -222,7 +230,7 @@ func (t *lineTable) run(b []byte, s *rowSink) {
 }
 
 // extended performs the extended opcode whose length stands at p.
-func (t *lineTable) extended(b []byte, p int, r *registers) int {
+func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
 	n, p := uleb(b, p)
 	next := skipBytes(b, p, n)
 	if next == past || n == 0 {
@@ -240,15 +248,14 @@ func (t *lineTable) extended(b []byte, p int, r *registers) int {
 	case lneDefineFile:
 		c := &cursor{b: b[:next], p: operand}
 		if f := (fileEntry{c.str(), c.uleb()}); c.ok() {
-			t.files = append(t.files, f)
+			s.defined = append(s.defined, f)
 		}
 	}
 	return next
 }
 
-// store runs the whole program and keeps its rows.
-func (t *lineTable) store(f *File, b []byte) {
-	t.stored = true
+// store runs the whole program and keeps its rows. The unit is locked.
+func (t *lineTable) store(f *File, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
 	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0]}
@@ -257,14 +264,16 @@ func (t *lineTable) store(f *File, b []byte) {
 		s.rows = s.rows[:s.first]
 	}
 	f.rowBudget.Add(-int64(len(s.rows)))
-	t.rows, t.sequences = slices.Clone(s.rows), slices.Clone(s.sequences)
-	sorted := slices.Clone(t.sequences)
+	all := &lineRows{rows: slices.Clone(s.rows), sequences: slices.Clone(s.sequences), defined: s.defined}
+	sorted := slices.Clone(s.sequences)
 	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
 	for i := 1; i < len(sorted); i++ {
-		t.overlap = t.overlap || sorted[i].lo < sorted[i-1].hi
+		all.overlap = all.overlap || sorted[i].lo < sorted[i-1].hi
 	}
-	if !t.overlap {
-		t.sequences = sorted
+	if !all.overlap {
+		all.sequences = sorted
 	}
-	s.f = nil
+	s.f, s.defined = nil, nil
+	t.rows.Store(all)
+	return all
 }

@@ -11,31 +11,36 @@ type position struct {
 
 // positionAt finds the row of the line table that covers the address; false where none does. scope is the start of the
 // innermost function's code around it: a line 0 is replaced by the line of code of the same file between the two. first
-// is set for a unit's first address, which is looked for without storing the rows. The unit is locked.
+// is set for a unit's first address, which is looked for without storing the rows.
 func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	t := u.lineTableOf()
-	if !t.stored {
+	all := t.rows.Load()
+	if all == nil {
 		b := u.f.line.upTo(t.end)
 		if first || u.f.rowBudget.Load() < 0 {
 			s := rowSink{f: u.f, pc: addr}
 			t.run(b, &s)
 			if r := &s.last; !s.found {
 				return position{}, false
-			} else if r.line != 0 || !first {
+			} else if (r.line != 0 || !first) && s.defined == nil {
 				return position{file: r.file, line: r.line, col: r.col}, true
 			}
 		}
-		t.store(u.f, b)
+		u.mu.Lock()
+		if all = t.rows.Load(); all == nil {
+			all = t.store(u.f, b)
+		}
+		u.mu.Unlock()
 	}
-	i := t.sequenceAt(addr)
+	i := all.sequenceAt(addr)
 	if i < 0 {
 		return position{}, false
 	}
-	return t.sequences[i].positionAt(t.rows, addr, scope), true
+	return all.sequences[i].positionAt(all.rows, addr, scope), true
 }
 
 // sequenceAt is the number of the sequence that covers the address, or −1.
-func (t *lineTable) sequenceAt(addr uint64) int {
+func (t *lineRows) sequenceAt(addr uint64) int {
 	if t.overlap {
 		return slices.IndexFunc(t.sequences, func(s sequence) bool { return s.covers(addr) })
 	}

@@ -49,8 +49,9 @@ func (f *File) readMini(data []byte) *symbolTable {
 		return nil
 	}
 	t, err := m.symbolTable(elf.SHT_SYMTAB)
-	if err != nil {
+	if err != nil || t == nil {
 		return nil
 	}
+	t.opd = f.descriptors()
 	return t
 }

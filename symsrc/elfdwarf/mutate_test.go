@@ -9,9 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
-var mutations = flag.Int("mutations", 300, "damaged files per good one that TestDamaged reads")
+var (
+	mutations = flag.Int("mutations", 300, "damaged files per good one that TestDamaged reads")
+	objects   = flag.String("objects", "", "further files that TestDamagedObjects damages: a pattern")
+)
 
 // TestDamaged damages the files of testdata at random, mostly within the sections that are read, and asks for addresses.
 func TestDamaged(t *testing.T) {
@@ -41,6 +46,35 @@ func TestDamaged(t *testing.T) {
 					keep := filepath.Join(t.TempDir(), "damaged")
 					os.WriteFile(keep, damaged, 0o644)
 					os.WriteFile(keep+".beside", other, 0o644)
+					t.Fatalf("%v: %s", err, keep)
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedObjects does the same for large files, a tenth as often.
+func TestDamagedObjects(t *testing.T) {
+	if *objects == "" {
+		t.Skip("-objects names no files")
+	}
+	paths, err := filepath.Glob(*objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		t.Run(path, func(t *testing.T) {
+			good, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			addrs := randomAddresses(t, path, 200)
+			r := rand.New(rand.NewPCG(uint64(len(good)), 2))
+			for range *mutations / 10 {
+				damaged := damage(r, good)
+				if err := readAll(damaged, nil, addrs); err != nil {
+					keep := filepath.Join(t.TempDir(), "damaged")
+					os.WriteFile(keep, damaged, 0o644)
 					t.Fatalf("%v: %s", err, keep)
 				}
 			}
@@ -104,6 +138,7 @@ func readAll(data, beside []byte, addrs []uint64) error {
 	for _, a := range addrs {
 		f.Code(a)
 		f.Data(a)
+		f.Probe(a, symsrc.Space(a%4))
 	}
 	if fault := f.fault.Load(); fault != nil {
 		return fault

@@ -1,8 +1,10 @@
 package elfdwarf
 
 import (
+	"math/bits"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"qss-filter/symsrc"
 )
@@ -16,31 +18,73 @@ type name struct {
 // maxName bounds a name; a longer one is damage.
 const maxName = 1 << 16
 
-// nameTable holds the names of a file, for demangling is dear and the same functions are inlined all over.
+// nameTable holds the names of a file, for demangling is dear and the same functions are inlined all over. They have
+// numbers, from 1 on, so that what refers to them needs no pointer. A number leads to its name without a lock.
 type nameTable struct {
-	mu sync.Mutex
-	m  map[string]*name
+	mu     sync.Mutex
+	m      map[string]uint32
+	blocks [nameBlocks]atomic.Pointer[[]*name] // of 64, 128, 256 … names
 }
 
-// find gives the name of that linkage name, demangled.
-func (t *nameTable) find(linkage []byte) *name {
+const (
+	nameBlocks = 24
+	firstBlock = 64
+)
+
+// nameBlock is where the name of a number stands.
+func nameBlock(number uint32) (block, i int) {
+	n := int(number) - 1 + firstBlock
+	block = bits.Len(uint(n/firstBlock)) - 1
+	return block, n - firstBlock<<block
+}
+
+// at is the name of a number; nil for 0.
+func (t *nameTable) at(number uint32) *name {
+	if number == 0 {
+		return nil
+	}
+	block, i := nameBlock(number)
+	return (*t.blocks[block].Load())[i]
+}
+
+// find gives the number of the name with that linkage name, demangled; 0 where there are too many.
+func (t *nameTable) find(linkage []byte) uint32 {
 	if len(linkage) > maxName {
 		linkage = nil
 	}
 	t.mu.Lock()
-	n := t.m[string(linkage)]
+	number := t.m[string(linkage)]
 	t.mu.Unlock()
-	if n != nil {
-		return n
+	if number != 0 {
+		return number
 	}
-	n = newName(string(linkage))
+	n := newName(string(linkage)) // without the lock: it takes long
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.m == nil {
-		t.m = make(map[string]*name)
+	if number := t.m[n.linkage]; number != 0 {
+		return number
 	}
-	t.m[n.linkage] = n
-	return n
+	return t.add(n)
+}
+
+func (t *nameTable) add(n *name) uint32 {
+	if t.m == nil {
+		t.m = make(map[string]uint32)
+	}
+	number := uint32(len(t.m) + 1)
+	block, i := nameBlock(number)
+	if block >= nameBlocks { // a thousand million: no file has so many
+		return 0
+	}
+	names := t.blocks[block].Load()
+	if names == nil {
+		fresh := make([]*name, firstBlock<<block)
+		names = &fresh
+		t.blocks[block].Store(names)
+	}
+	(*names)[i] = n
+	t.m[n.linkage] = number
+	return number
 }
 
 // newName demangles a name of the file, without its symbol version.
@@ -54,15 +98,20 @@ func newName(linkage string) *name {
 	return n
 }
 
-// nameOf is the name of the function whose entry stands at die. The unit is locked.
-func (u *unit) nameOf(die int) *name {
-	if n, ok := u.names[die]; ok {
+// nameOf is the number of the name of the function whose entry stands at die.
+func (u *unit) nameOf(die int) uint32 {
+	u.namesMu.Lock()
+	n := u.names[die]
+	u.namesMu.Unlock()
+	if n != 0 {
 		return n
 	}
+	n = u.readName(die, false)
+	u.namesMu.Lock()
+	defer u.namesMu.Unlock()
 	if u.names == nil {
-		u.names = make(map[int]*name)
+		u.names = make(map[int]uint32)
 	}
-	n := u.readName(die, false)
 	u.names[die] = n
 	return n
 }
@@ -71,9 +120,8 @@ func (u *unit) nameOf(die int) *name {
 const maxOrigins = 16
 
 // readName follows the origins and the specifications of an entry, which may lead to other units and to the
-// supplementary file, to the first linkage
-// name, or else the first name. A short name is the first name, whatever the linkage name.
-func (u *unit) readName(die int, short bool) *name {
+// supplementary file, to the number of the first linkage name, or else of the first name. A short name is the first name, whatever the linkage name.
+func (u *unit) readName(die int, short bool) uint32 {
 	f, in := u.f, u.f
 	var plain []byte
 	var d attributes
@@ -85,8 +133,8 @@ func (u *unit) readName(die int, short bool) *name {
 		}
 		b := u.bytes()
 		code, p := uleb(b, die)
-		a, _ := u.abbrevs.find(code)
-		if a.tag == 0 || u.readEntry(b, p, a.read(), &d) == past {
+		a, c := u.abbrevs.find(code)
+		if a.tag == 0 || u.readEntry(b, p, c.read(a), &d) == past {
 			break
 		}
 		if s := u.text(&d, attrLinkageName); len(s) > 0 && !short {

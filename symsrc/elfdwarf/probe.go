@@ -10,7 +10,9 @@ import (
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) (p symsrc.Probe) {
 	s.with(ctx, q.Module, func(m *module) {
 		if m.file != nil {
-			p = m.file.Probe(q.Offset, q.Space)
+			if addr, ok := m.file.Address(q); ok {
+				p = m.file.Probe(addr, symsrc.Linked)
+			}
 		}
 	})
 	return p
@@ -24,20 +26,20 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	if !ok {
 		return p
 	}
+	thumb := addr&1 != 0
 	f.guard(func() {
-		thumb := addr&1 != 0
 		addr = f.codeAddr(addr)
 		p.Linked, p.Back = addr, f.back()
-		r := f.runtime()
-		if r == nil {
-			return
-		}
-		if _, p.Known = r.text(addr, 1); !p.Known {
+	})
+	f.askRuntime(func(r *File) {
+		_, known := r.text(addr, 1)
+		if !known {
 			// The code may end with the call of a function that does not return.
-			_, p.Known = r.text(addr-1, 1)
+			_, known = r.text(addr-1, 1)
 		}
-		if p.Known {
-			p.Returns, p.Calls = r.callEndsAt(addr, thumb), r.callMovedTo(addr, thumb)
+		if known {
+			returns, calls := r.callEndsAt(addr, thumb), r.callMovedTo(addr, thumb)
+			p.Known, p.Returns, p.Calls = true, returns, calls
 		}
 	})
 	p.Trampoline = p.Known && f.SignalTrampoline(addr)

@@ -7,7 +7,7 @@ func (f *File) readRoots() (all []arange) {
 	f.readAranges(func(arange) {}, func(unit int) { listed[unit] = true })
 	var spans []span
 	var u unit
-	t := newAbbrevs(f.abbrev.all(), 0, layout{}, &f.abbrevBudget)
+	t := newAbbrevs(f.abbrev.all(), 0, f.formTable(layout{}), &f.abbrevBudget)
 	for _, off := range f.unitOffsets() {
 		if listed[off] {
 			continue
@@ -18,8 +18,8 @@ func (f *File) readRoots() (all []arange) {
 		}
 		b := f.info.upTo(u.end)
 		code, p := uleb(b, u.die)
-		t.p, t.layout, t.arena = int(table), u.layout, t.arena[:0]
-		if d := t.only(code); !u.readRoot(b, p, &d) || u.tag == tagTypeUnit {
+		t.p, t.forms, t.ops = int(table), f.formTable(u.layout), t.ops[:0]
+		if d := t.only(code); !u.readRoot(b, p, &d, &compiled{ops: t.ops}) || u.tag == tagTypeUnit {
 			continue
 		}
 		spans = u.ranges(&u.root, spans[:0])

@@ -54,6 +54,15 @@ func (f *File) runtime() *File {
 	return f.late.file.Load()
 }
 
+// askRuntime asks the runtime object, if there is one. What is wrong with that file is no fault of f's.
+func (f *File) askRuntime(read func(r *File)) {
+	f.guard(func() {
+		if r := f.runtime(); r != nil {
+			r.guard(func() { read(r) })
+		}
+	})
+}
+
 // changed tells whether the file on disk is another one by now.
 func (l *lateRuntime) changed() bool {
 	r := l.file.Load()

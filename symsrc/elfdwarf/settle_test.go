@@ -100,18 +100,20 @@ func TestDead(t *testing.T) {
 	}
 }
 
-// TestChain asks a tree whose calls reach beyond each other, as compilers write them.
+// TestChain asks a tree whose calls reach beyond each other, as compilers write them, and one that is too far away.
 func TestChain(t *testing.T) {
 	// 0: 10-20; 1 within 0: 12-14; 2 within 1: 13-14 and 30-31, outside of both; 3: 18-19, within 0.
-	tree := tree{ranges: []span{{10, 20}, {12, 14}, {13, 14}, {30, 31}, {18, 19}}, calls: []call{
-		{span: span{10, 31}, next: 4, parent: -1, first: 0, n: 1}, {span: span{12, 31}, next: 3, parent: 0, first: 1, n: 1},
-		{span: span{13, 31}, next: 3, parent: 1, first: 2, n: 2}, {span: span{18, 19}, next: 4, parent: 0, first: 4, n: 1}}}
+	r := treeReader{ranges: []span{{10, 20}, {12, 14}, {13, 14}, {30, 31}, {18, 19}, {1 << 40, 1<<40 + 1}},
+		extents: []wideExtent{{span{10, 31}, 4}, {span{12, 31}, 3}, {span{13, 31}, 3}, {span{18, 19}, 4}, {span{1 << 40, 1<<40 + 1}, 5}},
+		calls: []call{{parent: -1, first: 0, n: 1}, {parent: 0, first: 1, n: 1}, {parent: 1, first: 2, n: 2},
+			{parent: 0, first: 4, n: 1}, {parent: -1, first: 5, n: 1}}}
+	tree := r.tree()
 	for _, c := range []struct {
 		addr uint64
 		want []int32
 		lo   uint64
 	}{{9, nil, 0}, {10, []int32{0}, 10}, {12, []int32{1, 0}, 12}, {13, []int32{2, 1, 0}, 13}, {14, []int32{0}, 10},
-		{18, []int32{3, 0}, 18}, {20, nil, 0}, {30, []int32{2, 1, 0}, 30}, {31, nil, 0}} {
+		{18, []int32{3, 0}, 18}, {20, nil, 0}, {30, []int32{2, 1, 0}, 30}, {31, nil, 0}, {1 << 40, nil, 0}} {
 		got, lo, found := tree.chain(c.addr, nil)
 		same := len(got) == len(c.want) && found == (len(got) > 0)
 		for i := range c.want {

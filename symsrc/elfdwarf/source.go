@@ -208,7 +208,7 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 	if m.file == nil {
 		return a
 	}
-	addr, ok := m.file.Linked(q.Offset, q.Space)
+	addr, ok := m.file.Address(q)
 	switch {
 	case !ok:
 	case q.Kind == symsrc.Data:

@@ -15,20 +15,27 @@ type splits struct {
 	lacking   atomic.Bool      // a file of split units, or the supplementary one, was not found
 }
 
-// body is the unit that holds the functions: the split one where u is its skeleton, if that is found, else u. Only u leads
-// to the split unit, so that u's lock guards both. The unit is locked.
+// body is the unit that holds the functions: the split one where u is its skeleton, if that is found, else u.
 func (u *unit) body() *unit {
-	if u.split == nil {
-		u.split = u
-		if u.root.has(attrDwoName) && u.home == nil && u.f.find != nil {
-			if b := u.f.splitUnit(u); b != nil {
-				u.split = b
-			} else {
-				u.f.splits.lacking.Store(true)
-			}
-		}
+	if b := u.split.Load(); b != nil {
+		return b
 	}
-	return u.split
+	if !u.root.has(attrDwoName) || u.home != nil || u.f.find == nil {
+		u.split.Store(u)
+		return u
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if b := u.split.Load(); b != nil {
+		return b
+	}
+	b := u.f.splitUnit(u)
+	if b == nil {
+		u.f.splits.lacking.Store(true)
+		b = u
+	}
+	u.split.Store(b)
+	return b
 }
 
 // skeleton is the unit that knows addresses, old range lists and lines: that of a split unit, else u.

@@ -30,8 +30,10 @@ func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
 		if !in {
 			continue
 		}
-		if stub, found := x.stubAt(addr); found {
-			return stub, true
+		if r := x.runtime(); r != nil {
+			if stub, found := r.stubAt(addr); found {
+				return stub, true
+			}
 		}
 		ok = ok && c.start >= start // else it is a symbol of another section
 	}

@@ -17,13 +17,14 @@ type symbolTable struct {
 	allocated          []bool // the sections that are in memory at run time
 	end                uint64 // of those sections
 	endless            bool   // a last symbol without a size goes on beyond that
+	opd                *descriptors
 
 	touched atomic.Bool
 	once    sync.Once
 	sorted  []symbol // one for each address
 	files   []fileSymbol
-	cache   []atomic.Pointer[name] // by index in sorted
-	table   *nameTable             // of the file
+	cache   []uint32   // numbers of names, by index in sorted; set atomically
+	table   *nameTable // of the file
 }
 
 // symbol is a symbol that may name an address.
@@ -55,7 +56,8 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 		if !ok {
 			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
 		}
-		t := &symbolTable{header: f.header, raw: raw, names: names, table: &f.names, allocated: make([]bool, len(f.sections))}
+		t := &symbolTable{header: f.header, raw: raw, names: names, table: &f.names, opd: f.descriptors(),
+			allocated: make([]bool, len(f.sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
 		}
@@ -90,6 +92,9 @@ func (t *symbolTable) each(window *span, sym func(*symbol), file func(fileSymbol
 			return
 		}
 		addr, info := t.entryAddr(b)
+		if t.opd != nil {
+			addr = t.opd.code(addr)
+		}
 		if isFile := elf.SymType(info&15) == elf.STT_FILE; !isFile && (addr < window.lo || addr&^1 > window.hi) {
 			continue
 		}
@@ -190,7 +195,7 @@ func (t *symbolTable) sort() {
 		}
 	}
 	t.sorted = slices.Clip(all[:n])
-	t.cache = make([]atomic.Pointer[name], n)
+	t.cache = make([]uint32, n)
 }
 
 // covering is what a symbol says of an address.
@@ -221,10 +226,12 @@ func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 	}
 	s := &t.sorted[i]
 	c.start, c.sized = s.addr, s.size > 0
-	if c.name = t.cache[i].Load(); c.name == nil {
-		c.name = t.nameOf(s)
-		t.cache[i].Store(c.name)
+	number := atomic.LoadUint32(&t.cache[i])
+	if number == 0 {
+		number = t.nameOf(s)
+		atomic.StoreUint32(&t.cache[i], number)
 	}
+	c.name = t.table.at(number)
 	if s.local {
 		k, _ := slices.BinarySearchFunc(t.files, s.index, func(f fileSymbol, index uint32) int { return cmp.Compare(f.index, index) })
 		if k > 0 {
@@ -248,7 +255,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 	if best.index == 0 || !t.covers(&best, addr) {
 		return c, false
 	}
-	c = covering{name: t.nameOf(&best), start: best.addr, sized: best.size > 0}
+	c = covering{name: t.table.at(t.nameOf(&best)), start: best.addr, sized: best.size > 0}
 	if best.local && bestFile.index != 0 {
 		c.file = t.str(bestFile.name)
 	}
@@ -258,12 +265,12 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 // covers tells whether a symbol at or below the address reaches it.
 func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
-		return addr < t.end || t.endless
+		return (addr < t.end || t.endless) && !t.opd.lost()
 	}
 	return addr-s.addr < s.size
 }
 
-func (t *symbolTable) nameOf(s *symbol) *name { return t.table.find(t.str(s.name)) }
+func (t *symbolTable) nameOf(s *symbol) uint32 { return t.table.find(t.str(s.name)) }
 
 func (t *symbolTable) str(off uint32) []byte {
 	p := skipString(t.names, int(off))

@@ -1,14 +1,16 @@
 package elfdwarf
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"slices"
+)
 
 // Text gives n bytes of machine code at an address, fewer where the code ends before; false where there is none. A debug
 // file has no code: it is taken from the runtime object that belongs with it.
 func (f *File) Text(addr uint64, n int) (text []byte, ok bool) {
-	f.guard(func() {
-		if r := f.runtime(); r != nil && n > 0 {
-			text, ok = r.text(f.codeAddr(addr), n)
-		}
+	f.askRuntime(func(r *File) {
+		mapped, found := r.text(f.codeAddr(addr), n)
+		text, ok = slices.Clone(mapped), found // the caller may not be able to bear a fault
 	})
 	return text, ok
 }
@@ -31,7 +33,7 @@ func (f *File) text(addr uint64, n int) ([]byte, bool) {
 // piece is up to n bytes at a distance from the start of a part of the file.
 func (f *File) piece(off, size, at uint64, n int) ([]byte, bool) {
 	b, ok := slice(f.data, off, size)
-	if !ok || at >= uint64(len(b)) {
+	if !ok || n <= 0 || at >= uint64(len(b)) {
 		return nil, false
 	}
 	b = b[at:]

@@ -20,11 +20,13 @@ type trampolines struct {
 // unwind-dw2.c), for a range that begins one byte early in glibc; else the code does, which is the same few instructions
 // everywhere.
 func (f *File) SignalTrampoline(addr uint64) (found bool) {
-	f.guard(func() {
+	f.askRuntime(func(r *File) {
 		addr := f.codeAddr(addr)
-		r := f.runtime()
-		found = r != nil && (r.signalFrame(addr) || r.isSigreturn(addr)) || f.signalFrame(addr)
+		found = r.signalFrame(addr) || r.isSigreturn(addr)
 	})
+	if !found { // a debug file may have .debug_frame
+		f.guard(func() { found = f.signalFrame(f.codeAddr(addr)) })
+	}
 	return found
 }
 

@@ -3,6 +3,7 @@ package elfdwarf
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Unit types of DWARF 5 §7.5.1.
@@ -15,9 +16,23 @@ const (
 	unitSplitType    = 6
 )
 
-// unit is one unit of .debug_info. Its header and root entry are read when it is made and do not change; what is built
-// later for look-ups is guarded by mu.
+// unit is one unit of .debug_info. What look-ups need is built when it is first asked for, under mu, and read without it.
 type unit struct {
+	unitRoot
+
+	mu        sync.Mutex
+	touched   atomic.Bool
+	lines     atomic.Pointer[lineTable]
+	functions atomic.Pointer[functionIndex]
+	compDir   atomic.Pointer[[]byte]
+	split     atomic.Pointer[unit] // see body
+
+	namesMu sync.Mutex
+	names   map[int]uint32 // by the entry that is named
+}
+
+// unitRoot is a unit's header and root entry, which are read when the unit is made and do not change.
+type unitRoot struct {
 	f *File
 	layout
 	typ      uint8
@@ -31,20 +46,12 @@ type unit struct {
 	home     *unit  // the skeleton of a split unit
 
 	strBase, rnglistsBase, rnglistsStart uint64 // where its part of the sections begins
-
-	mu        sync.Mutex
-	touched   bool
-	lines     *lineTable
-	functions *functionIndex
-	names     map[int]*name // by the entry that is named
-	compDir   []byte
-	split     *unit // see body
 }
 
 // readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
 // where the header is cut off or of an unknown version; then end is past, or where the next unit stands.
 func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
-	*u = unit{f: f, off: off, end: past}
+	u.unitRoot = unitRoot{f: f, off: off, end: past}
 	if off < 0 || off >= f.info.size {
 		return 0, false
 	}
@@ -110,7 +117,7 @@ func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
 	u.abbrevs, u.home = f.abbrevsAt(at.abbrev+table, u.layout), skeleton
 	b := u.bytes()
 	code, p := uleb(b, u.die)
-	if d, _ := u.abbrevs.find(code); !u.readRoot(b, p, d) {
+	if d, c := u.abbrevs.find(code); !u.readRoot(b, p, d, c) {
 		return nil
 	}
 	if f.isSplit {
@@ -120,9 +127,9 @@ func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
 }
 
 // readRoot reads the attributes of the root entry, which begin at p.
-func (u *unit) readRoot(b []byte, p int, d *decl) bool {
+func (u *unit) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 	u.tag = d.tag
-	if d.tag == 0 || u.readEntry(b, p, d.read(), &u.root) == past {
+	if d.tag == 0 || u.readEntry(b, p, c.read(d), &u.root) == past {
 		return false
 	}
 	u.strBase, u.rnglistsBase = u.root.number(attrStrOffsetsBase), u.root.number(attrRnglistsBase)
@@ -143,7 +150,7 @@ func (f *File) abbrevsAt(off uint64, l layout) *abbrevs {
 	defer f.mu.Unlock()
 	t := f.abbrevTables[key]
 	if t == nil {
-		t = newAbbrevs(f.abbrev.all(), off, l, &f.abbrevBudget)
+		t = newAbbrevs(f.abbrev.all(), off, f.formTable(l), &f.abbrevBudget)
 		f.abbrevTables[key] = t
 	}
 	return t
@@ -187,11 +194,13 @@ func (f *File) unitOf(off int) *unit {
 	return nil
 }
 
-// compDirectory is the unit's compilation directory. The unit is locked.
+// compDirectory is the unit's compilation directory.
 func (u *unit) compDirectory() []byte {
-	if u.compDir == nil {
-		dir := u.text(&u.root, attrCompDir)
-		u.compDir = append([]byte{}, dir[:min(len(dir), maxPath)]...)
+	if dir := u.compDir.Load(); dir != nil {
+		return *dir
 	}
-	return u.compDir
+	dir := u.text(&u.root, attrCompDir)
+	dir = append([]byte{}, dir[:min(len(dir), maxPath)]...)
+	u.compDir.Store(&dir)
+	return dir
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"qss-filter/sgr"
 )
 
 // processes writes n processes of two modules with a frame each. Where moved is set each lies elsewhere.
@@ -43,10 +46,53 @@ func TestKnownLines(t *testing.T) {
 	}
 }
 
+// TestKnownLinesRandom does the same with random logs, in the default style with its messages and counts.
+func TestKnownLinesRandom(t *testing.T) {
+	for seed := range uint64(300) {
+		r := nasty{Rand: rand.New(rand.NewPCG(seed, 3)), targets: []target{{id: "0123abcd", at: []uint64{0x10, 0x20, 0x30, 0x40}}}}
+		log := r.again(r.log(60))
+		o := Options{Symbols: &symbols{}, Context: Context(r.IntN(2) * r.IntN(3)), StripSGR: r.one(4), Explain: r.one(4)}
+		if r.one(3) {
+			o.Palette = sgr.NewPalette(true)
+		}
+		want := tell(t, o, func(f *Filter, out *strings.Builder) {
+			for line := range strings.Lines(log) {
+				out.Write(f.Line(context.Background(), nil, []byte(line)))
+			}
+			out.Write(f.Flush(nil))
+		})
+		got := tell(t, o, func(f *Filter, out *strings.Builder) {
+			if err := f.Run(context.Background(), strings.NewReader(log), out); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got != want {
+			i := 0
+			for got[i] == want[i] {
+				i++
+			}
+			t.Fatalf("seed %d: got %q\nwant %q", seed, cutAt(got[max(0, i-100):]), cutAt(want[max(0, i-100):]))
+		}
+	}
+}
+
+// tell gives what a filter writes, with its messages and its summary.
+func tell(t *testing.T, o Options, run func(*Filter, *strings.Builder)) string {
+	var out strings.Builder
+	var said []string
+	o.Warn = func(message string) { said = append(said, message) }
+	f := New(o)
+	run(f, &out)
+	if err := f.Summary(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String() + strings.Join(said, "\n") + "."
+}
+
 // TestKnownLinesCost holds that lines which are known cost no memory.
 func TestKnownLinesCost(t *testing.T) {
 	log := []byte(strings.ReplaceAll(processes(20, true, "\n"), "text\n", ""))
-	for _, o := range []Options{{LLVM: &LLVMOptions{}}} {
+	for _, o := range []Options{{LLVM: &LLVMOptions{}}, {}} {
 		o.Symbols = &symbols{}
 		f := New(o)
 		dst := make([]byte, 0, 10*len(log))

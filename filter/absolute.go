@@ -1,0 +1,29 @@
+package filter
+
+// absoluteSlots is how many answers for absolute addresses are remembered. Every process has its own addresses, so that
+// most are of no use soon: an answer gives way to the next one with the same slot.
+const absoluteSlots = 1 << 13
+
+// absoluteMemo holds the answers for absolute addresses.
+type absoluteMemo []struct {
+	question absoluteQuestion
+	answer   *answer
+}
+
+func (m absoluteMemo) slot(q *absoluteQuestion) int {
+	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+	return int(h>>40) % absoluteSlots
+}
+
+// get gives the answer to q, nil where it is not known.
+func (m absoluteMemo) get(q absoluteQuestion) *answer {
+	if s := &m[m.slot(&q)]; s.question == q {
+		return s.answer
+	}
+	return nil
+}
+
+func (m absoluteMemo) put(q absoluteQuestion, a *answer) {
+	s := &m[m.slot(&q)]
+	s.question, s.answer = q, a
+}

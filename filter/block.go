@@ -1,0 +1,60 @@
+package filter
+
+import (
+	"bytes"
+)
+
+// contextBlock is the latest run of context lines from a reset on. Where it comes again while nothing has changed since, as
+// when a process crashes over and over, it changes nothing either.
+type contextBlock struct {
+	// generation is that of the address space behind it, and fold the line that is open then.
+	generation uint64
+	fold       fold
+	text, out  []byte
+	lines      int
+	// from, outFrom and line are where one begins that has not ended yet: in the text, in its output and in the log.
+	from, outFrom, line int
+	open                bool
+}
+
+// maxBlock bounds a block, in bytes.
+const maxBlock = 64 << 10
+
+// begin notes that a reset has come at b[from:], with what the output was before it.
+func (k *contextBlock) begin(f *Filter, dst []byte, from int) {
+	k.open, k.from, k.outFrom, k.line = true, from, len(dst), f.line
+}
+
+// end notes that something else than context has come, or another reset.
+func (k *contextBlock) end(f *Filter, t *thread, dst, b []byte) {
+	if !k.open {
+		return
+	}
+	k.open = false
+	if k.text = k.text[:0]; len(b)-k.from > maxBlock || !f.fold.pending() {
+		return
+	}
+	k.text, k.out = append(k.text, b[k.from:]...), append(k.out[:0], dst[k.outFrom:]...)
+	k.generation, k.lines = t.space.Generation(), f.line-k.line
+	k.fold.become(&f.fold)
+}
+
+// replay handles the latest block again.
+func (f *Filter) replay(dst []byte, t *thread, b []byte) (used int, out []byte) {
+	k := &f.quick.block
+	if len(k.text) == 0 || k.generation != t.space.Generation() || !bytes.HasPrefix(b, k.text) {
+		return 0, dst
+	}
+	dst = append(f.fold.flush(dst), k.out...)
+	f.fold.become(&k.fold)
+	f.line += k.lines
+	return len(k.text), dst
+}
+
+// become makes f what o is.
+func (f *fold) become(o *fold) {
+	f.module = o.module
+	f.head = append(f.head[:0], o.head...)
+	f.ranges = append(f.ranges[:0], o.ranges...)
+	f.end = append(f.end[:0], o.end...)
+}

@@ -1,0 +1,265 @@
+//go:build linux || darwin
+
+package child
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// suspending is the time that a command has to stop by itself at Ctrl-Z.
+	suspending = 50 * time.Millisecond
+	// stopping is how long a stop of our own process may take to come about, where it does at all.
+	stopping = 100 * time.Millisecond
+	// lookout is how often a job in the background looks whether it has been taken to the foreground.
+	lookout = 250 * time.Millisecond
+)
+
+// passed are the signals that are for the command.
+var passed = []os.Signal{
+	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH,
+}
+
+// control waits for the command, and passes signals on meanwhile. Without a session of its own the command is in our
+// process group: what a terminal sends, it sends to both.
+type control struct {
+	p       *plumbing
+	term    *terminal
+	signals chan os.Signal
+	// stops tells that the leader of a session has stopped.
+	stops chan struct{}
+	// force is set while a command is expected to stop.
+	force <-chan time.Time
+	ended sync.Once
+
+	mu  sync.Mutex
+	pid int // 0 once the process is gone, and its number perhaps another's
+}
+
+func newControl(p *plumbing, _ Options) *control {
+	c := &control{p: p, term: p.term, signals: make(chan os.Signal, 16), stops: make(chan struct{}, 1)}
+	for _, s := range passed {
+		if !signal.Ignored(s) { // as nohup has it for SIGHUP; the command inherits that
+			signal.Notify(c.signals, s)
+		}
+	}
+	return c
+}
+
+// stop gives signals and the terminal back.
+func (c *control) stop() {
+	c.ended.Do(func() {
+		if c.term != nil {
+			c.term.finish()
+		}
+		signal.Stop(c.signals)
+	})
+}
+
+type result struct {
+	status syscall.WaitStatus
+	err    error
+}
+
+// wait waits for the command to end and gives its exit status.
+func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
+	pid := cmd.Process.Pid
+	c.pid = pid
+	defer func() { _ = cmd.Process.Release() }()
+	var suspend <-chan struct{}
+	var look <-chan time.Time
+	var err error
+	if c.term != nil {
+		if err = c.term.begin(pid); err == nil {
+			suspend = c.term.pump.suspend
+		}
+		ticks := time.NewTicker(lookout)
+		defer ticks.Stop()
+		look = ticks.C
+	}
+	done := make(chan result, 1)
+	go c.reap(pid, done)
+	cancel := ctx.Done()
+	for {
+		select {
+		case s := <-c.signals:
+			c.signal(s)
+		case <-suspend:
+			c.force = time.After(suspending)
+		case <-c.force:
+			c.force = nil
+			if !ignores(pid, unix.SIGTSTP) {
+				c.killGroup(unix.SIGSTOP)
+			}
+		case <-c.stops:
+			c.suspend()
+		case <-look:
+			c.term.enter()
+		case <-cancel:
+			cancel = nil
+			c.kill(unix.SIGKILL)
+		case r := <-done:
+			return exitStatus(r), errors.Join(err, r.err)
+		}
+	}
+}
+
+// reap waits for the process. The leader of a session has nobody else who would see it stop.
+func (c *control) reap(pid int, done chan<- result) {
+	options := 0
+	if c.term != nil {
+		options = unix.WUNTRACED
+	}
+	for {
+		var r result
+		_, r.err = syscall.Wait4(pid, &r.status, options, nil)
+		switch {
+		case r.err == syscall.EINTR:
+		case r.err == nil && r.status.Stopped():
+			select {
+			case c.stops <- struct{}{}:
+			default:
+			}
+		default:
+			c.mu.Lock()
+			c.pid = 0
+			c.mu.Unlock()
+			r.err = os.NewSyscallError("wait4", r.err)
+			done <- r
+			return
+		}
+	}
+}
+
+func exitStatus(r result) int {
+	switch {
+	case r.err != nil:
+		return exitCannotRun
+	case r.status.Signaled():
+		return 128 + int(r.status.Signal())
+	}
+	return r.status.ExitStatus()
+}
+
+// kill sends a signal to the command, if it is still there.
+func (c *control) kill(s syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pid != 0 {
+		_ = unix.Kill(c.pid, s)
+	}
+}
+
+// killGroup sends a signal to the process group that the leader of a session began with.
+func (c *control) killGroup(s syscall.Signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pid != 0 {
+		_ = unix.Kill(-c.pid, s)
+	}
+}
+
+// signal handles a signal that we got.
+func (c *control) signal(s os.Signal) {
+	sig, ok := s.(syscall.Signal)
+	if !ok {
+		return
+	}
+	switch sig {
+	case unix.SIGWINCH:
+		c.resize()
+	case unix.SIGCONT:
+		c.resume()
+	case unix.SIGTSTP:
+		if c.term != nil {
+			c.killGroup(sig)
+			c.force = time.After(suspending)
+			return
+		}
+		if !inForeground() {
+			c.kill(sig)
+		}
+		c.stopUs(unix.Getpid())
+		c.resume()
+	case unix.SIGINT, unix.SIGQUIT:
+		if c.term == nil && inForeground() {
+			return
+		}
+		c.kill(sig)
+	default:
+		c.kill(sig)
+	}
+}
+
+// suspend stops our whole job, since the command has stopped, and goes on when somebody has us do so.
+func (c *control) suspend() {
+	c.force = nil
+	c.term.leave()
+	c.stopUs(0)
+	c.resume()
+}
+
+// resume lets the command go on as we do.
+func (c *control) resume() {
+	c.resize()
+	if c.term == nil {
+		c.kill(unix.SIGCONT)
+		return
+	}
+	c.term.enter()
+	c.killGroup(unix.SIGCONT)
+}
+
+// stopUs stops this process, or with 0 its process group. It comes back when we are continued, or when there is nobody
+// who could do so and the kernel therefore does not stop us.
+func (c *control) stopUs(pid int) {
+	caught := !signal.Ignored(unix.SIGTSTP)
+	if caught {
+		signal.Reset(unix.SIGTSTP)
+		defer signal.Notify(c.signals, unix.SIGTSTP)
+	}
+	if unix.Kill(pid, unix.SIGTSTP) != nil {
+		return
+	}
+	late := time.After(stopping)
+	for {
+		select {
+		case s := <-c.signals:
+			if s == unix.SIGCONT {
+				return
+			}
+			c.signal(s)
+		case <-late:
+			return
+		}
+	}
+}
+
+// resize passes the size of our terminals on.
+func (c *control) resize() {
+	for _, s := range c.p.sized {
+		if resize(s) && c.term == nil {
+			c.kill(unix.SIGWINCH)
+		}
+	}
+}
+
+// holdBrokenPipe lets writes to a pipe without a reader fail, which would end us otherwise: the command is to see that for
+// itself.
+func holdBrokenPipe() (restore func()) {
+	held := make(chan os.Signal, 1)
+	signal.Notify(held, unix.SIGPIPE)
+	return func() { signal.Stop(held) }
+}
+
+// brokenPipe tells whether a write failed since nobody reads any more: of a pipe, or of a terminal that is gone.
+func brokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.EIO) }

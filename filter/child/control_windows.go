@@ -1,0 +1,53 @@
+package child
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// control waits for the command. Ctrl-C reaches it without us, which must only live on to read what it still says.
+type control struct{ interrupts chan os.Signal }
+
+func newControl(*plumbing, Options) *control {
+	c := &control{interrupts: make(chan os.Signal, 1)}
+	signal.Notify(c.interrupts, os.Interrupt)
+	return c
+}
+
+func (c *control) stop() { signal.Stop(c.interrupts) }
+
+// wait waits for the command to end and gives its exit status.
+func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		return exited(cmd, err)
+	case <-ctx.Done():
+		_ = cmd.Process.Kill()
+		return exited(cmd, <-done)
+	}
+}
+
+func exited(cmd *exec.Cmd, err error) (int, error) {
+	var e *exec.ExitError
+	if err != nil && !errors.As(err, &e) {
+		return exitCannotRun, err
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+func holdBrokenPipe() (restore func()) { return func() {} }
+
+// brokenPipe tells whether a write failed since nobody reads any more.
+func brokenPipe(err error) bool { return errors.Is(err, errNoData) || errors.Is(err, errBrokenPipe) }
+
+// What a write to a pipe without a reader fails with.
+const (
+	errNoData     = syscall.Errno(232) // ERROR_NO_DATA
+	errBrokenPipe = syscall.ERROR_BROKEN_PIPE
+)

@@ -1,0 +1,114 @@
+//go:build linux || darwin
+
+package child
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ending tells the readers that the command has ended: a pipe that is then closed, which poll(2) sees.
+type ending struct{ read, write *os.File }
+
+func newEnding() (*ending, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	return &ending{r, w}, nil
+}
+
+func (e *ending) close()   { e.write.Close() }
+func (e *ending) release() { e.read.Close() }
+
+// output reads what the command writes to a pipe or a terminal. It ends when nobody can write any more; and after the
+// command's end, when what was there is read and those left behind are silent, or go on for too long.
+type output struct {
+	file *os.File
+	tty  bool
+	fd   int
+	end  int
+	maps *Maps
+
+	// over is the time when the command was seen to have ended, zero before.
+	over time.Time
+	// owed is how many of the bytes that were there at that time are still to be read.
+	owed int
+}
+
+func newOutput(file *os.File, tty bool, e *ending, maps *Maps) *output {
+	return &output{file: file, tty: tty, fd: int(file.Fd()), end: int(e.read.Fd()), maps: maps}
+}
+
+// SyscallConn makes the filter poll the file.
+func (o *output) SyscallConn() (syscall.RawConn, error) { return o.file.SyscallConn() }
+
+// Read reads what there is, and waits for it.
+func (o *output) Read(b []byte) (int, error) {
+	for {
+		ready, err := o.await()
+		if err != nil {
+			return 0, err
+		}
+		if !ready {
+			continue
+		}
+		n, err := unix.Read(o.fd, b)
+		switch {
+		case err == unix.EINTR || err == unix.EAGAIN:
+			continue
+		case err == unix.EIO && o.tty, err == nil && n == 0: // a terminal that nobody has open any more
+			return 0, io.EOF
+		case err != nil:
+			return 0, os.NewSyscallError("read", err)
+		}
+		o.owed -= n
+		o.maps.touch()
+		return n, nil
+	}
+}
+
+// await waits until the output can be read or the command has ended. Its error is io.EOF when nothing more is to be
+// expected.
+func (o *output) await() (ready bool, err error) {
+	fds := []unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}, {Fd: int32(o.end), Events: unix.POLLIN}}
+	wait := -1
+	if !o.over.IsZero() {
+		if o.owed <= 0 && time.Since(o.over) > linger {
+			return false, io.EOF
+		}
+		fds, wait = fds[:1], int(grace/time.Millisecond)
+	}
+	n, err := unix.Poll(fds, wait)
+	switch {
+	case err == unix.EINTR:
+		return false, nil
+	case err != nil:
+		return false, os.NewSyscallError("poll", err)
+	case n == 0:
+		return false, io.EOF
+	}
+	if o.over.IsZero() && fds[1].Revents != 0 {
+		o.over = time.Now()
+		if o.owed, err = unix.IoctlGetInt(o.fd, fionread); err != nil {
+			o.owed = 0
+		}
+	}
+	return fds[0].Revents != 0, nil
+}
+
+// abandon is called when the output can no longer be passed on. Who writes to a pipe is told so by SIGPIPE; a terminal
+// has no such means but a hangup, so that what it still gets is read and dropped.
+func (o *output) abandon() {
+	if !o.tty {
+		o.close()
+		return
+	}
+	_, _ = io.Copy(io.Discard, struct{ io.Reader }{o})
+}
+
+func (o *output) close() { o.file.Close() }

@@ -1,0 +1,9 @@
+package child
+
+import "golang.org/x/sys/unix"
+
+const (
+	getTermios = unix.TCGETS
+	setTermios = unix.TCSETS
+	fionread   = unix.TIOCINQ
+)

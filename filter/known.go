@@ -1,0 +1,143 @@
+package filter
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// A log repeats its lines: the modules of a process that starts again and again, its mappings but for their addresses,
+// and its frames. What a line of context says is therefore kept by its text, with what followed it last time; and what a
+// line of presentation becomes, as long as the address space is the same. Only lines that are one good element, alone, are
+// known. All others, and those whose effect has conditions that do not hold, are looked at in full.
+
+const (
+	knownLines = 1 << 12 // of each table
+	knownLine  = 512     // bytes of a line in it
+	shownText  = 2048    // bytes of what a line becomes
+)
+
+// The begins of the lines that may be known.
+var (
+	mmapStart   = []byte("{{{mmap:0x")
+	moduleStart = []byte("{{{module:")
+	resetStart  = []byte("{{{reset")
+	frameStart  = []byte("{{{bt:")
+)
+
+// knownContext are context elements that were seen before, alone on their lines, with what they say.
+type knownContext[T any] struct {
+	seed  maphash.Seed
+	slots []*knownElement[T] // by the hash of the text
+	// last is the one that came last, first what stands for it before any did.
+	last  *knownElement[T]
+	first knownElement[T]
+}
+
+// knownElement is one of them.
+type knownElement[T any] struct {
+	// text is the line with its end; of a mapping what stands behind its address.
+	text []byte
+	says T
+	// next is what followed last time.
+	next *knownElement[T]
+}
+
+func (c *knownContext[T]) init() {
+	c.seed, c.slots = maphash.MakeSeed(), make([]*knownElement[T], knownLines)
+	c.last = &c.first
+}
+
+// find gives the element that b begins with: what followed the last one last time, or else what is known of the first
+// line of b, or else what learn makes of it. nil is an element that cannot be known.
+func (c *knownContext[T]) find(b []byte, learn func(text []byte) (says T, ok bool)) *knownElement[T] {
+	if k := c.last.next; k != nil && bytes.HasPrefix(b, k.text) {
+		return k
+	}
+	text := b[:bytes.IndexByte(b, '\n')+1]
+	slot := &c.slots[maphash.Bytes(c.seed, text)%knownLines]
+	if k := *slot; k != nil && bytes.Equal(k.text, text) {
+		return k
+	}
+	if len(text) > knownLine {
+		return nil
+	}
+	says, ok := learn(text)
+	if !ok {
+		return nil
+	}
+	*slot = &knownElement[T]{text: bytes.Clone(text), says: says}
+	return *slot
+}
+
+// follow notes that k came.
+func (c *knownContext[T]) follow(k *knownElement[T]) { c.last.next, c.last = k, k }
+
+// shownLines are lines without context, with what they became in one generation of the address space.
+type shownLines[T any] struct {
+	seed  maphash.Seed
+	slots []shownLine[T] // by the hash of the line
+	// lines have been shown in a generation.
+	generation, lines uint64
+}
+
+// shownLine is one of them.
+type shownLine[T any] struct {
+	generation uint64
+	// text is the line, and behind length what it became.
+	text   []byte
+	length int
+	// by is what else it needs to be so.
+	by T
+}
+
+func (s *shownLines[T]) init() {
+	s.seed, s.slots = maphash.MakeSeed(), make([]shownLine[T], knownLines)
+}
+
+func (s *shownLines[T]) slot(line []byte) *shownLine[T] {
+	return &s.slots[maphash.Bytes(s.seed, line)%knownLines]
+}
+
+// is tells whether this is what is known of a line.
+func (l *shownLine[T]) is(line []byte, generation uint64) bool {
+	return l.generation == generation && len(l.text) > l.length && bytes.Equal(l.text[:l.length], line)
+}
+
+// became is what it became.
+func (l *shownLine[T]) became() []byte { return l.text[l.length:] }
+
+// keep notes what a line became.
+func (l *shownLine[T]) keep(line, became []byte, generation uint64, by T) {
+	l.generation, l.length, l.by = generation, len(line), by
+	l.text = append(append(l.text[:0], line...), became...)
+}
+
+// settled tells whether a generation has lasted for some lines: frames of a process that is soon gone do not come again.
+func (s *shownLines[T]) settled(generation uint64) bool {
+	if s.generation != generation {
+		s.generation, s.lines = generation, 0
+	}
+	s.lines++
+	return s.lines > 16
+}
+
+// readFrame reads a line that is a bt element and nothing else, such as `{{{bt:0:0x7f52731c130:pc}}}`. typ is what stands
+// behind the address, with its colon.
+func readFrame(line []byte) (number, addr uint64, typ, end []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(line, frameStart)
+	colon := bytes.IndexByte(rest, ':')
+	if !ok || colon < 0 {
+		return 0, 0, nil, nil, false
+	}
+	number, ok = digits(rest[:colon], 10)
+	rest, prefixed := bytes.CutPrefix(rest[colon+1:], []byte("0x"))
+	addr, n, fits := hexPrefix(rest)
+	if !ok || !prefixed || !fits || n == 0 {
+		return 0, 0, nil, nil, false
+	}
+	if rest = rest[n:]; len(rest) > 3 && rest[0] == ':' {
+		typ, rest = rest[:3], rest[3:]
+	}
+	end, ok = bytes.CutPrefix(rest, llvmClosing)
+	return number, addr, typ, end, ok && (string(end) == "\n" || string(end) == "\r\n")
+}

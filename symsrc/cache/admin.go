@@ -1,0 +1,92 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// adminTime is how long a person waits for figures.
+const adminTime = 30 * time.Second
+
+// serveCommand is `cache serve`.
+func serveCommand(dir string, o *Options, stderr io.Writer) int {
+	code := serve(dir, o.max())
+	if code != exitServed {
+		fmt.Fprintf(stderr, "qss-filter: cache: %s: %s\n", dir, code.reason())
+	}
+	return int(code)
+}
+
+// order sends one message to the process and gives the reply.
+func order(l *link, kind byte) ([]byte, error) {
+	if err := l.conn.SetDeadline(time.Now().Add(adminTime)); err != nil {
+		return nil, fmt.Errorf("ask the cache: %w", err)
+	}
+	if err := l.send(kind, 1, nil, adminTime); err != nil {
+		return nil, err
+	}
+	m, err := l.receive()
+	if err != nil {
+		return nil, fmt.Errorf("ask the cache: %w", err)
+	}
+	return m.body, nil
+}
+
+// printStats asks the process, which is started for it where there are answers.
+func printStats(o *Options, dir string, w io.Writer) error {
+	if !hasAnswers(dir) {
+		_, err := fmt.Fprintf(w, "directory  %s\nanswers    0\n", dir)
+		return err
+	}
+	l, note, err := reach(o, dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	defer l.conn.Close()
+	if note != "" {
+		fmt.Fprintln(w, "note      ", note)
+	}
+	b, err := order(l, statsMsg)
+	if err != nil {
+		return err
+	}
+	var s stats
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("read the cache's figures: %w", err)
+	}
+	return s.write(w, dir, time.Now())
+}
+
+// forget empties the cache: by its process where there is one, else by removing its files.
+func forget(o *Options, dir string, w io.Writer) error {
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err := trust(dir); err != nil {
+		return err
+	}
+	if l, _, err := greet(o, dir); err == nil {
+		defer l.conn.Close()
+		reply, err := order(l, clearMsg)
+		if err == nil && len(reply) > 0 {
+			err = errors.New(string(reply))
+		}
+		return err
+	}
+	if pid := holder(dir); pid != 0 {
+		return fmt.Errorf("process %d has %s open and does not answer", pid, dir)
+	}
+	for _, name := range []string{databaseDir, sessionName, deathsName, socketName, versionName} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("empty the cache: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Names in the cache's directory.
+const (
+	lockName    = "lock"    // held by the process that serves
+	socketName  = "socket"  // where it listens
+	sessionName = "session" // there while the database is open: found without a process, it names one that died
+	deathsName  = "deaths"  // when processes died, a line each, in seconds
+	versionName = "version" // of all this
+	databaseDir = "db"
+)
+
+const layoutVersion = "qss-filter cache 1\n"
+
+// supported tells whether there is a cache process on this system.
+const supported = true
+
+// trust makes the directory where it is missing, and fails where it could be another user's work.
+func trust(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the cache's directory: %w", err)
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the cache's directory: %w", err)
+	}
+	switch stat, ok := fi.Sys().(*syscall.Stat_t); {
+	case !fi.IsDir():
+		return fmt.Errorf("look at the cache's directory: %s is not one", dir)
+	case ok && int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to another user", dir)
+	case fi.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("others may write into %s", dir)
+	}
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("write into %s: %w", dir, err)
+	}
+	return nil
+}
+
+// inode tells a file from others of the same path, size and time.
+func inode(fi fs.FileInfo) string {
+	stat, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(stat.Dev, " ", stat.Ino)
+}
+
+// maxSocketPath is what sun_path holds on every system, with its NUL.
+const maxSocketPath = 103
+
+// socketPath calls use with a path of the directory's socket, which the directory's own path may be too long for.
+func socketPath(dir string, use func(path string) error) error {
+	path := filepath.Join(dir, socketName)
+	if len(path) <= maxSocketPath {
+		return use(path)
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("open the cache's directory: %w", err)
+	}
+	defer d.Close()
+	return use(fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketName))
+}
+
+// dial connects to the process that serves the directory, if that is the same user's.
+func dial(dir string) (conn *net.UnixConn, err error) {
+	err = socketPath(dir, func(path string) error {
+		conn, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cache: %w", err)
+	}
+	if err := sameUser(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+var errOtherUser = errors.New("another user is at the other end of the cache's socket")
+
+// sameUser fails unless the peer runs as the same user.
+func sameUser(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("ask who is at the cache's socket: %w", err)
+	}
+	uid, peerErr := uint32(0), error(nil)
+	if err := raw.Control(func(fd uintptr) { uid, peerErr = peerUID(int(fd)) }); err != nil {
+		return fmt.Errorf("ask who is at the cache's socket: %w", err)
+	}
+	if peerErr != nil {
+		return fmt.Errorf("ask who is at the cache's socket: %w", peerErr)
+	}
+	if int(uid) != os.Geteuid() {
+		return errOtherUser
+	}
+	return nil
+}
+
+// holder is the pid of the process that serves the directory, 0 where there is none.
+func holder(dir string) int {
+	f, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	lock := syscall.Flock_t{Type: syscall.F_WRLCK}
+	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock); err != nil || lock.Type == syscall.F_UNLCK {
+		return 0
+	}
+	return max(int(lock.Pid), 1) // 0 is one of another PID namespace
+}
+
+// died tells whether a session left its mark and no process.
+func died(dir string) bool {
+	marked := func() bool {
+		_, err := os.Lstat(filepath.Join(dir, sessionName))
+		return err == nil
+	}
+	return marked() && holder(dir) == 0 && marked()
+}
+
+// deathsWithin is how often the process of this directory is to die before it is not started for a time: twice within
+// a minute.
+const (
+	maxDeaths    = 2
+	deathsWithin = time.Minute
+)
+
+// deaths gives when processes died within the last minute.
+func deaths(dir string, now time.Time) (times []time.Time) {
+	b, err := os.ReadFile(filepath.Join(dir, deathsName))
+	if err != nil || len(b) > 4096 {
+		return nil
+	}
+	for line := range strings.Lines(string(b)) {
+		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+		if err != nil {
+			continue
+		}
+		if ago := now.Sub(time.Unix(n, 0)); ago >= -time.Second && ago < deathsWithin {
+			times = append(times, time.Unix(n, 0))
+		}
+	}
+	return times
+}
+
+// addDeath notes that one died, as far as is known now.
+func addDeath(dir string, now time.Time) error {
+	text := ""
+	for _, t := range append(deaths(dir, now), now) {
+		text += strconv.FormatInt(t.Unix(), 10) + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, deathsName), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("note that a cache process died: %w", err)
+	}
+	return nil
+}
+
+// mayStart tells whether the process has not died too often lately.
+func mayStart(dir string) bool {
+	n := len(deaths(dir, time.Now()))
+	if died(dir) {
+		n++
+	}
+	return n < maxDeaths
+}
+
+// hasAnswers tells whether there may be answers in the directory.
+func hasAnswers(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, databaseDir))
+	return err == nil
+}

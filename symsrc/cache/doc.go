@@ -1,0 +1,23 @@
+// Package cache keeps symbol answers on disk, in a process of its own that all filters of a user share.
+//
+// Source stands before another source. It asks the cache first and for 20 ms at most, so that neither the files of a
+// module nor a server need be looked at for what is known; else the source behind answers, and what it says is kept in
+// the background. Where that source knows nothing and the cache has not replied yet, it is waited for a little longer.
+//
+// The output of a filter is the same with a full cache, an empty one, none, and one that dies. So only answers are kept
+// that no other file of the same build could add to: those of files that were compared with the build ID, where both the
+// symbol table and the debug information know the function, and where nothing was missing that the debug information
+// refers to (worth.go). A name from the symbol table alone is found again each time, since a debug file may be there by
+// then. Answers of a file without a build ID are kept by its path, inode, size and time of change. The key also tells one
+// build of this program from another, so no old reader's answer is given (key.go); a checksum over key and value tells
+// damage (codec.go). What is not found is never kept, and answers from the cache have no Files: they say nothing of what
+// lies on the disk now.
+//
+// Badger must not run where the log runs: a full disk is a SIGBUS, a damaged table a panic in one of its goroutines, and
+// one process at a time may open a database. So serve.go is a process that is started by the first filter that has a
+// question (start.go), is asked over a socket in the directory (wire.go), by the same user only, and goes when nobody has
+// been there for 30 seconds. A file marks it as running; found without a process, it tells that one died, and the next
+// one begins with an empty database (session.go), unless two have died within a minute: then none is started.
+//
+// There is a cache process on Linux and macOS. On other systems every question goes to the source behind.
+package cache

@@ -1,0 +1,94 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"qss-filter/symsrc"
+)
+
+// engineID is the hash of all that decides what an engine answers, beside the files.
+type engineID [8]byte
+
+// newEngineID identifies this program's engine: by the commit it was built from where that is all there is to say, else
+// by the executable file, so that a rebuilt program never takes its predecessor's answers for its own.
+func newEngineID(engine string) engineID {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\x00%s\x00%s", valueFormat, engine, programIdentity())
+	return engineID(h.Sum(nil))
+}
+
+// programIdentity is the commit of the program, or what tells its file from others.
+func programIdentity() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		revision, modified := "", true
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				revision = s.Value
+			case "vcs.modified":
+				modified = s.Value != "false"
+			}
+		}
+		if revision != "" && !modified {
+			return revision
+		}
+		if v := info.Main.Version; info.Main.Sum != "" { // built from the module proxy
+			return v + info.Main.Sum
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return fileIdentity(path)
+}
+
+// keySize is what a key takes at most: engine, kind, length, identity, address.
+const keySize = 8 + 1 + 1 + 100 + 8
+
+// probeKind stands beside symsrc.Code and symsrc.Data.
+const probeKind = 15
+
+// appendKey appends the key of a question: engine, kind and space, identity of the module, address. The address is last
+// and big-endian, so that what belongs together lies together.
+func (e *engineID) appendKey(dst []byte, identity string, kind uint8, space symsrc.Space, offset uint64) []byte {
+	dst = append(dst, e[:]...)
+	dst = append(dst, kind|uint8(space)<<4, byte(len(identity)))
+	dst = append(dst, identity...)
+	return binary.BigEndian.AppendUint64(dst, offset)
+}
+
+// fileIdentity tells a file from others, and from what it was before it changed; "" where there is none.
+func fileIdentity(path string) string {
+	fi, err := os.Stat(path)
+	if err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+	return fmt.Sprintf("%s\x00%d\x00%d\x00%s", path, fi.Size(), fi.ModTime().UnixNano(), inode(fi))
+}
+
+// filesIdentity is the identity of a module without a build ID: a hash of its files' paths, inodes, sizes and times of
+// change, which is no build ID, for it has another length; "" where a file is not there.
+func filesIdentity(files *symsrc.Files) string {
+	if files == nil || !files.Usable() {
+		return ""
+	}
+	text := ""
+	for _, path := range [...]string{files.Elf, files.Debug} {
+		if path == "" {
+			text += "\x01"
+			continue
+		}
+		one := fileIdentity(path)
+		if one == "" {
+			return ""
+		}
+		text += one + "\x01"
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "file" + string(sum[:]) + string(make([]byte, 64)) // longer than any build ID
+}

@@ -1,0 +1,226 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// The test binary is also the cache process, and a filter, when it is started with these words. Its settings are in the
+// environment: the idle time, and the bytes to leave free on the disk.
+const (
+	idleVar    = "CACHE_TEST_IDLE"
+	reserveVar = "CACHE_TEST_RESERVE"
+	filterWord = "filter"
+)
+
+func TestMain(m *testing.M) {
+	if d, err := time.ParseDuration(os.Getenv(idleVar)); err == nil {
+		idleTime = d
+	}
+	if n, err := strconv.ParseInt(os.Getenv(reserveVar), 10, 64); err == nil {
+		diskReserve = n
+	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "cache":
+			os.Exit(Command(os.Args[2:], os.Stdout, os.Stderr))
+		case filterWord:
+			os.Exit(filterMain(os.Args[2:]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// engine answers any address, the same way each time. Every 13th has no name.
+type engine struct {
+	asked atomic.Int64
+	gone  bool // its files are
+	delay time.Duration
+}
+
+func (e *engine) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
+	e.asked.Add(1)
+	time.Sleep(e.delay)
+	files := &symsrc.Files{Elf: "/bin/x", Debug: "/x.debug"}
+	if e.gone {
+		files.ElfStatus, files.DebugStatus = symsrc.NotFound, symsrc.NotFound
+	}
+	if e.gone || q.Offset%13 == 12 {
+		return symsrc.Answer{Files: files}
+	}
+	n := strconv.FormatUint(q.Offset, 16)
+	file := "/usr/src/build/lib/file_" + n + ".cc"
+	return symsrc.Answer{Files: files, Frames: []symsrc.Frame{
+		{Func: "std::inlined<" + n + ">()", Linkage: "_ZSt7inlined" + n, File: file, CompDir: 14, Line: int(q.Offset%5000) + 1, Column: 3},
+		{Func: "outer_" + n, Linkage: "outer_" + n, File: file, Line: 7, Approx: q.Offset%2 == 0, Origin: symsrc.SymbolAndDebug},
+	}}
+}
+
+// addr is a question about the n-th address.
+func addr(n int) symsrc.Addr {
+	return symsrc.Addr{Module: symsrc.Module{Name: "/bin/x", BuildID: symsrc.BuildID("\x01\x02\x03\x04" + strconv.Itoa(n%3))}, Offset: uint64(n)}
+}
+
+// text is what a filter would show of an answer.
+func text(a symsrc.Answer) string {
+	if len(a.Frames) == 0 {
+		return "?\n"
+	}
+	return fmt.Sprintf("%+v\n", a.Frames)
+}
+
+// expected is what is shown of n addresses, whether there is a cache or not.
+func expected(from, n int) string {
+	var e engine
+	var b strings.Builder
+	for i := from; i < from+n; i++ {
+		b.WriteString(text(e.Frames(context.Background(), addr(i))))
+	}
+	return b.String()
+}
+
+// ask is what s shows of n addresses.
+func ask(s *Source, from, n int) string {
+	var b strings.Builder
+	for i := from; i < from+n; i++ {
+		b.WriteString(text(s.Frames(context.Background(), addr(i))))
+	}
+	return b.String()
+}
+
+// filterMain is a filter: DIR FROM COUNT. Its output is what it shows.
+func filterMain(args []string) int {
+	from, _ := strconv.Atoi(args[1])
+	n, _ := strconv.Atoi(args[2])
+	s := Wrap(&engine{}, Options{Dir: args[0], Warn: func(msg string) { fmt.Fprintln(os.Stderr, msg) }})
+	defer s.Close()
+	fmt.Print(ask(s, from, n))
+	return 0
+}
+
+// warnings is what a Source has said.
+type warnings struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (w *warnings) add(msg string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, msg)
+}
+
+// check fails the test unless each line said holds the words, in any order, and none was said twice.
+func (w *warnings) check(t *testing.T, words ...string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	left := slices.Clone(words)
+	for _, line := range w.lines {
+		i := slices.IndexFunc(left, func(word string) bool { return strings.Contains(line, word) })
+		if i < 0 {
+			t.Errorf("it said %q", w.lines)
+			return
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	if len(left) > 0 {
+		t.Errorf("it said %q, nothing of %q", w.lines, left)
+	}
+}
+
+// source gives a Source with that directory, and ends its cache process with the test.
+func source(t *testing.T, dir string, e *engine) (*Source, *warnings) {
+	t.Helper()
+	w := &warnings{}
+	t.Cleanup(func() { stop(t, dir) })
+	return Wrap(e, Options{Dir: dir, Warn: w.add}), w
+}
+
+// warm leaves answers to n addresses in the directory, and no process.
+func warm(t *testing.T, dir string, n int) {
+	t.Helper()
+	s, w := source(t, dir, &engine{})
+	if got := ask(s, 0, n); got != expected(0, n) {
+		t.Fatal("a cold cache changes answers")
+	}
+	s.Close()
+	w.check(t)
+	stop(t, dir)
+}
+
+// figures asks the process of the directory; nil where there is none.
+func figures(dir string) *stats {
+	l, _, err := greet(&Options{}, dir)
+	if err != nil {
+		return nil
+	}
+	defer l.conn.Close()
+	b, err := order(l, statsMsg)
+	if err != nil {
+		return nil
+	}
+	var s stats
+	if json.Unmarshal(b, &s) != nil {
+		return nil
+	}
+	return &s
+}
+
+// stop ends the directory's process in good order and waits for that.
+func stop(t *testing.T, dir string) {
+	if pid := holder(dir); pid > 1 {
+		_ = syscall.Kill(pid, syscall.SIGTERM)
+		eventually(t, "the process ends", func() bool { return holder(dir) != pid })
+	}
+}
+
+// kill ends it at once.
+func kill(t *testing.T, dir string) {
+	t.Helper()
+	pid := holder(dir)
+	if pid <= 1 {
+		t.Fatal("there is no process to kill")
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the process dies", func() bool { return holder(dir) != pid })
+}
+
+// eventually waits for what takes time. It gives up only after so long that something must be wrong.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Fatalf("waited in vain: %s", what)
+}
+
+// tempDir is a directory for a cache. Its path is short, as users' are.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "cache")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return filepath.Join(dir, "c")
+}

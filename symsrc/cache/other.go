@@ -1,0 +1,35 @@
+//go:build !linux && !darwin
+
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// supported tells whether there is a cache process on this system. Without one every question goes to the source.
+const supported = false
+
+type client struct{}
+
+func newClient(*Options, string, func(string)) *client { return nil }
+
+func (*client) ask(byte, []byte, time.Duration) ([]byte, outcome) { return nil, without }
+func (*client) settle(time.Time) bool                             { return false }
+func (*client) keep([]byte, time.Time) bool                       { return true }
+func (*client) close()                                            {}
+
+func inode(fs.FileInfo) string { return "" }
+
+var errSystem = errors.New("on this system answers are not kept")
+
+func serveCommand(_ string, _ *Options, stderr io.Writer) int {
+	fmt.Fprintf(stderr, "qss-filter: cache: %v\n", errSystem)
+	return statusFails
+}
+
+func printStats(*Options, string, io.Writer) error { return errSystem }
+func forget(*Options, string, io.Writer) error     { return errSystem }

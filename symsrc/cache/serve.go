@@ -1,0 +1,247 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What the cache process allows itself. Tests have others.
+var (
+	idleTime    = 30 * time.Second // that it stays without clients
+	diskReserve = int64(64 << 20)  // bytes of the disk that it leaves free
+)
+
+// server answers filters until none has asked for a while.
+type server struct {
+	store   *store
+	started time.Time
+	listen  *net.UnixListener
+
+	mu      sync.Mutex
+	note    string // for the first client
+	clients int
+	idle    *time.Timer
+	over    chan struct{}
+	once    sync.Once
+}
+
+// serve is the cache process.
+func serve(dir string, max int64) exitCode {
+	closeInherited()
+	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
+	debug.SetMemoryLimit(128 << 20)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	s, code := begin(dir)
+	if s == nil {
+		return code
+	}
+	db, note, err := openStore(s.path(databaseDir), max, diskReserve)
+	if err != nil {
+		s.end()
+		if errors.Is(err, syscall.ENOSPC) {
+			return exitFull
+		}
+		return exitBadger
+	}
+	if note == "" {
+		note = s.note
+	}
+	sv := &server{store: db, started: time.Now(), note: note, over: make(chan struct{})}
+	if sv.listen, err = listen(dir); err != nil {
+		code = exitSocket
+	} else {
+		sv.idle = time.AfterFunc(idleTime, sv.stopIfIdle)
+		go sv.accept()
+		select {
+		case <-signals:
+		case <-sv.over:
+		}
+		_ = os.Remove(s.path(socketName)) // else the next one does
+		sv.listen.Close()
+	}
+	if db.close() == nil {
+		s.end()
+	}
+	return code
+}
+
+// listen makes the socket. Where an old one stands nobody serves: the lock is ours.
+func listen(dir string) (l *net.UnixListener, err error) {
+	defer syscall.Umask(syscall.Umask(0o077))
+	err = socketPath(dir, func(path string) error {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err == nil {
+			l.SetUnlinkOnClose(false) // it may be a path that means nothing any more
+		}
+		return err
+	})
+	return l, err
+}
+
+// closeInherited closes the descriptors that came with the process: a pipe of the caller must not stay open in us. Those
+// that the runtime opens itself are all closed on exec.
+func closeInherited() {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd < 3 {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+func (sv *server) stop() { sv.once.Do(func() { close(sv.over) }) }
+
+func (sv *server) stopIfIdle() {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if sv.clients == 0 {
+		sv.stop()
+	}
+}
+
+// accept serves all clients.
+func (sv *server) accept() {
+	for {
+		conn, err := sv.listen.AcceptUnix()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // out of descriptors
+			continue
+		}
+		if sameUser(conn) != nil {
+			conn.Close()
+			continue
+		}
+		sv.mu.Lock()
+		sv.clients++
+		sv.mu.Unlock()
+		go func() {
+			sv.client(&link{conn: conn})
+			conn.Close()
+			sv.mu.Lock()
+			if sv.clients--; sv.clients == 0 {
+				sv.idle.Reset(idleTime)
+			}
+			sv.mu.Unlock()
+		}()
+	}
+}
+
+// client answers one filter until it goes, or says what makes no sense. What it gives to keep is written meanwhile, so
+// that no question waits for that.
+func (sv *server) client(l *link) {
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	var reply []byte
+	for {
+		m, err := l.receive()
+		if err != nil {
+			return
+		}
+		if m.kind == putMsg {
+			m.body = append([]byte(nil), m.body...)
+			writing.Wait()
+			writing.Go(func() {
+				reply, err := sv.reply(nil, m)
+				if err != nil || l.send(m.kind, m.id, reply, 0) != nil {
+					l.conn.Close()
+				}
+			})
+			continue
+		}
+		if reply, err = sv.reply(reply[:0], m); err != nil {
+			return
+		}
+		if err := l.send(m.kind, m.id, reply, 0); err != nil {
+			return
+		}
+	}
+}
+
+func (sv *server) reply(dst []byte, m message) ([]byte, error) {
+	switch m.kind {
+	case helloMsg:
+		return sv.hello(dst, m.body)
+	case askMsg:
+		return sv.store.answer(dst, m.body)
+	case putMsg:
+		if err := sv.store.put(m.body); err != nil {
+			if errors.Is(err, errReserve) {
+				return append(dst, err.Error()...), nil
+			}
+			return nil, err
+		}
+		return dst, nil
+	case statsMsg:
+		b, err := json.Marshal(sv.stats())
+		return append(dst, b...), err
+	case clearMsg:
+		if err := sv.store.reset(); err != nil {
+			dst = append(dst, err.Error()...)
+		}
+		return dst, nil
+	}
+	return nil, errProtocol
+}
+
+// hello agrees on the protocol, and on the least limit that any client has named.
+func (sv *server) hello(dst, body []byte) ([]byte, error) {
+	version, n := binary.Uvarint(body)
+	most, n2 := binary.Uvarint(body[max(n, 0):])
+	if n <= 0 || n2 <= 0 {
+		return nil, errProtocol
+	}
+	sv.mu.Lock()
+	note := sv.note
+	if version == protocol {
+		sv.note = ""
+	}
+	sv.mu.Unlock()
+	if most >= leastMax {
+		sv.store.mu.Lock()
+		sv.store.max = min(sv.store.max, int64(min(most, 1<<62)))
+		sv.store.mu.Unlock()
+	}
+	dst = binary.AppendUvarint(dst, protocol)
+	dst = binary.AppendUvarint(dst, uint64(os.Getpid()))
+	return append(dst, note...), nil
+}
+
+func (sv *server) stats() stats {
+	st := stats{PID: os.Getpid(), Started: sv.started, Entries: sv.store.entries(), Bytes: sv.store.size(),
+		Asked: sv.store.asked.Load(), Found: sv.store.found.Load()}
+	sv.store.mu.RLock()
+	st.Max = sv.store.max
+	sv.store.mu.RUnlock()
+	sv.mu.Lock()
+	st.Clients = sv.clients
+	sv.mu.Unlock()
+	return st
+}

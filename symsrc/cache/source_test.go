@@ -1,0 +1,235 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+const many = 1000
+
+// connect waits until the Source has its cache.
+func connect(t *testing.T, s *Source) {
+	t.Helper()
+	if !s.begin() || !s.client.settle(time.Now().Add(time.Minute)) {
+		t.Fatal("no cache is reached")
+	}
+}
+
+func TestColdAndWarm(t *testing.T) {
+	dir := tempDir(t)
+	warm(t, dir, many)
+	for _, gone := range []bool{false, true} {
+		e := &engine{gone: gone}
+		s, w := source(t, dir, e)
+		if got := ask(s, 0, many); got != expected(0, many) {
+			t.Errorf("files gone %v: a warm cache changes answers", gone)
+		}
+		s.Close()
+		w.check(t)
+		// Besides what has no name it may be asked while the process starts.
+		if n := e.asked.Load(); n > many/2 {
+			t.Errorf("files gone %v: the engine was asked for %d of %d", gone, n, many)
+		}
+	}
+}
+
+func TestPrefetch(t *testing.T) {
+	dir := tempDir(t)
+	warm(t, dir, many)
+	e := &engine{gone: true}
+	s, w := source(t, dir, e)
+	connect(t, s)
+	before := figures(dir)
+	var qs []symsrc.Addr
+	for i := range many {
+		qs = append(qs, addr(i))
+	}
+	s.Prefetch(context.Background(), qs)
+	s.Prefetch(context.Background(), qs[:1])
+	s.Prefetch(context.Background(), nil)
+	if got := ask(s, 0, many); got != expected(0, many) {
+		t.Error("answers asked for ahead differ")
+	}
+	if asked := figures(dir).Asked - before.Asked; asked > 2*many {
+		t.Errorf("the process was asked for %d of %d", asked, many)
+	}
+	s.Close()
+	w.check(t)
+}
+
+// answers is a source of one answer, and what it shows of machine code.
+type answers struct {
+	symsrc.Answer
+	asked  int
+	probed int
+	probe  symsrc.Probe
+}
+
+func (a *answers) Frames(context.Context, symsrc.Addr) symsrc.Answer {
+	a.asked++
+	return a.Answer
+}
+
+func (a *answers) Probe(context.Context, symsrc.Addr) symsrc.Probe {
+	a.probed++
+	return a.probe
+}
+
+func (a *answers) Find(context.Context, symsrc.Module) *symsrc.Files { return a.Files }
+
+// TestWorth asks for one answer twice. Only what no file could add to may be kept.
+func TestWorth(t *testing.T) {
+	good := symsrc.Frame{Func: "f", Linkage: "f", File: "/f.c", Line: 3, Origin: symsrc.SymbolAndDebug}
+	inlined := symsrc.Frame{Func: "g", File: "/g.c", Line: 3}
+	as := func(o symsrc.Origin) symsrc.Frame { f := good; f.Origin = o; return f }
+	files := &symsrc.Files{Elf: "/x"}
+	frames := func(f ...symsrc.Frame) []symsrc.Frame { return f }
+	for name, c := range map[string]struct {
+		symsrc.Answer
+		kind symsrc.Kind
+		kept bool
+	}{
+		"good":             {symsrc.Answer{Frames: frames(good), Files: files}, symsrc.Code, true},
+		"inlined":          {symsrc.Answer{Frames: frames(inlined, good), Files: files}, symsrc.Code, true},
+		"variable":         {symsrc.Answer{Frames: frames(symsrc.Frame{Func: "v", Offset: 4}), Files: files}, symsrc.Data, true},
+		"short":            {symsrc.Answer{Frames: frames(good), Files: files}, symsrc.ShortCode, false},
+		"no name":          {symsrc.Answer{Files: files}, symsrc.Code, false},
+		"nameless inlined": {symsrc.Answer{Frames: frames(symsrc.Frame{File: "/g.c"}, good), Files: files}, symsrc.Code, false},
+		"symbol":           {symsrc.Answer{Frames: frames(as(symsrc.SymbolOnly)), Files: files}, symsrc.Code, false},
+		"symbol in unit":   {symsrc.Answer{Frames: frames(as(symsrc.SymbolInUnit)), Files: files}, symsrc.Code, false},
+		"debug only":       {symsrc.Answer{Frames: frames(as(symsrc.DebugOnly)), Files: files}, symsrc.Code, false},
+		"partial":          {symsrc.Answer{Frames: frames(good), Files: files, Partial: true}, symsrc.Code, false},
+		"unverified":       {symsrc.Answer{Frames: frames(good), Files: &symsrc.Files{Elf: "/x", Unverified: true}}, symsrc.Code, false},
+		"no debug":         {symsrc.Answer{Frames: frames(good), Files: &symsrc.Files{Elf: "/x", DebugStatus: symsrc.Incomplete}}, symsrc.Code, false},
+		"unknown files":    {symsrc.Answer{Frames: frames(good)}, symsrc.Code, false},
+		"large": {symsrc.Answer{Frames: frames(symsrc.Frame{Func: strings.Repeat("f", maxValue), Origin: symsrc.SymbolAndDebug}),
+			Files: files}, symsrc.Code, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := tempDir(t)
+			a := &answers{Answer: c.Answer}
+			q := symsrc.Addr{Module: symsrc.Module{BuildID: "id"}, Kind: c.kind}
+			for range 2 {
+				s := Wrap(a, Options{Dir: dir})
+				t.Cleanup(func() { stop(t, dir) })
+				connect(t, s)
+				if got := s.Frames(context.Background(), q); text(got) != text(c.Answer) {
+					t.Errorf("the answer is %v", got)
+				}
+				s.Close()
+			}
+			if kept := a.asked == 1; kept != c.kept {
+				t.Errorf("kept is %v", kept)
+			}
+		})
+	}
+}
+
+// TestKeys asks for what differs in one thing only from what is kept.
+func TestKeys(t *testing.T) {
+	dir := tempDir(t)
+	a := &answers{Answer: symsrc.Answer{Files: &symsrc.Files{},
+		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
+	kept := symsrc.Addr{Module: symsrc.Module{Name: "/x", BuildID: "id"}, Offset: 1}
+	run := func(q symsrc.Addr, o Options) bool {
+		t.Helper()
+		o.Dir, a.asked = dir, 0
+		s := Wrap(a, o)
+		t.Cleanup(func() { stop(t, dir) })
+		connect(t, s)
+		s.Frames(context.Background(), q)
+		s.Close()
+		return a.asked == 0
+	}
+	run(kept, Options{})
+	same := kept
+	same.Module.Name = "/lib/y" // the build ID says what it is
+	if !run(kept, Options{}) || !run(same, Options{}) {
+		t.Error("the same question is not answered")
+	}
+	for i, change := range []func(*symsrc.Addr){
+		func(q *symsrc.Addr) { q.Offset++ }, func(q *symsrc.Addr) { q.Kind = symsrc.Data }, func(q *symsrc.Addr) { q.Space = symsrc.InFile },
+		func(q *symsrc.Addr) { q.Module.BuildID += "0" }, func(q *symsrc.Addr) { q.Module.BuildID = "" },
+	} {
+		q := kept
+		change(&q)
+		if run(q, Options{}) {
+			t.Errorf("change %d is answered by what is kept", i)
+		}
+	}
+	if run(kept, Options{Engine: "other"}) {
+		t.Error("another engine's answer is given")
+	}
+}
+
+// TestFilesWithoutBuildID keeps answers by what the files are.
+func TestFilesWithoutBuildID(t *testing.T) {
+	dir := tempDir(t)
+	path := filepath.Join(t.TempDir(), "x")
+	a := &answers{Answer: symsrc.Answer{Files: &symsrc.Files{Elf: path, Unverified: true},
+		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
+	ask := func() *symsrc.Files {
+		s := Wrap(a, Options{Dir: dir, Finder: a})
+		t.Cleanup(func() { stop(t, dir) })
+		connect(t, s)
+		defer s.Close()
+		return s.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{Name: "x"}}).Files
+	}
+	for i, c := range []struct {
+		content string
+		asked   int
+	}{{"", 1}, {"", 1}, {"other", 2}, {"other", 2}} {
+		if i%2 == 0 {
+			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if files := ask(); files != a.Files || a.asked != c.asked {
+			t.Errorf("step %d: asked %d times, want %d; files %v", i, a.asked, c.asked, files)
+		}
+	}
+}
+
+func TestProbe(t *testing.T) {
+	dir := tempDir(t)
+	want := symsrc.Probe{Known: true, Linked: 0x1234567890, Returns: true, Back: 1}
+	a := &answers{probe: want, Answer: symsrc.Answer{Files: &symsrc.Files{Elf: "/x", DebugStatus: symsrc.NotFound}}}
+	q := symsrc.Addr{Module: symsrc.Module{BuildID: "id"}, Offset: 5, Space: symsrc.InImage}
+	for range 2 {
+		s := Wrap(a, Options{Dir: dir, Finder: a})
+		t.Cleanup(func() { stop(t, dir) })
+		connect(t, s)
+		if got := s.Probe(context.Background(), q); got != want {
+			t.Errorf("the code shows %+v", got)
+		}
+		s.Close()
+	}
+	if a.probed != 1 {
+		t.Errorf("the code was looked at %d times", a.probed)
+	}
+	if got := Wrap(&engine{}, Options{Dir: dir, Finder: a}).Probe(context.Background(), q); got != (symsrc.Probe{}) {
+		t.Errorf("a source that cannot tell shows %+v", got)
+	}
+}
+
+func TestOff(t *testing.T) {
+	dir := tempDir(t)
+	w := &warnings{}
+	s := Wrap(&engine{}, Options{Dir: dir, Off: true, Warn: w.add})
+	if ask(s, 0, 20) != expected(0, 20) {
+		t.Error("answers differ")
+	}
+	s.Close()
+	w.check(t)
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the directory was made")
+	}
+}

@@ -1,0 +1,289 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/dgraph-io/badger/v4"
+	"golang.org/x/sys/unix"
+)
+
+// Keys of our own, which no question's key is like: these begin with eight bytes of a hash and are longer. The first and
+// the last one are written in every session: tables that overlap by them are merged, others would pile up for ever.
+var (
+	firstKey    = []byte{0}
+	lastKey     = []byte{0xff, 0xff}
+	countersKey = []byte{1}
+)
+
+// manyTables is when tables are merged as the database is closed.
+const manyTables = 16
+
+// store is the open database.
+type store struct {
+	dir     string // Badger's own
+	reserve int64  // bytes that stay free on the disk
+
+	mu    sync.RWMutex // held for writing while the database is replaced
+	db    *badger.DB
+	max   int64 // bytes on disk
+	since int64 // written since these were counted
+
+	asked, found atomic.Uint64 // questions and answers since the cache was last empty
+}
+
+// openStore opens the database, or a new one where it is damaged, which note then says.
+func openStore(dir string, max, reserve int64) (s *store, note string, err error) {
+	s = &store{dir: dir, max: max, reserve: reserve}
+	if err := s.open(); err != nil {
+		if err := s.wipe(); err != nil {
+			return nil, "", err
+		}
+		note = "the cache was damaged and starts empty: " + err.Error()
+		if err := s.open(); err != nil {
+			return nil, "", err
+		}
+	}
+	s.loadCounters()
+	return s, note, nil
+}
+
+// options keeps Badger small: by default it makes files of 2 GB, and needs half a gigabyte of memory.
+func (s *store) options() badger.Options {
+	tables, _ := filepath.Glob(filepath.Join(s.dir, "*.sst"))
+	return badger.DefaultOptions(s.dir).
+		WithMemTableSize(8 << 20).WithNumMemtables(2).WithNumCompactors(2).
+		WithValueThreshold(64 << 10).WithValueLogFileSize(1 << 20).
+		WithBlockCacheSize(4 << 20).WithIndexCacheSize(0).
+		WithMetricsEnabled(false).WithDetectConflicts(false).WithNumGoroutines(1).
+		WithCompactL0OnClose(len(tables) > manyTables).
+		WithLogger(nil)
+}
+
+// open opens the database, which takes some disk at once: it fails with ENOSPC before it comes to that.
+func (s *store) open() error {
+	if s.free(s.dirAbove()) < s.reserve+24<<20 {
+		return fmt.Errorf("open the cache: %w", syscall.ENOSPC)
+	}
+	db, err := badger.Open(s.options())
+	if err != nil {
+		return fmt.Errorf("open the cache: %w", err)
+	}
+	s.db, s.since = db, 0
+	return s.write(firstKey, nil, lastKey, nil)
+}
+
+func (s *store) dirAbove() string { return filepath.Dir(s.dir) }
+
+// wipe removes the database, which is closed.
+func (s *store) wipe() error {
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("remove the cache: %w", err)
+	}
+	return nil
+}
+
+// reset starts an empty database.
+func (s *store) reset() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return errClosed
+	}
+	db := s.db
+	s.db = nil
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("close the cache: %w", err)
+	}
+	if err := s.wipe(); err != nil {
+		return err
+	}
+	s.asked.Store(0)
+	s.found.Store(0)
+	return s.open()
+}
+
+// close closes the database.
+func (s *store) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil {
+		return errClosed
+	}
+	b := binary.BigEndian.AppendUint64(nil, s.asked.Load())
+	if s.free(s.dirAbove()) >= s.reserve {
+		_ = s.write(countersKey, binary.BigEndian.AppendUint64(b, s.found.Load())) // they only inform
+	}
+	db := s.db
+	s.db = nil
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("close the cache: %w", err)
+	}
+	return nil
+}
+
+// loadCounters goes on counting where the last session ended.
+func (s *store) loadCounters() {
+	_ = s.db.View(func(txn *badger.Txn) error {
+		item, err := txn.Get(countersKey)
+		if err != nil {
+			return err
+		}
+		return item.Value(func(b []byte) error {
+			if len(b) == 16 {
+				s.asked.Store(binary.BigEndian.Uint64(b))
+				s.found.Store(binary.BigEndian.Uint64(b[8:]))
+			}
+			return nil
+		})
+	})
+}
+
+// answer appends the value of each key, as blobs.
+func (s *store) answer(dst, keys []byte) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, errClosed
+	}
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	for len(keys) > 0 {
+		key, rest, ok := cutBlob(keys)
+		if !ok {
+			return nil, errProtocol
+		}
+		keys = rest
+		var value []byte
+		if len(key) > len(lastKey) { // else it is none of a question
+			if item, err := txn.Get(key); err == nil {
+				value, _ = item.ValueCopy(nil)
+			}
+		}
+		s.asked.Add(1)
+		if len(value) > 0 {
+			s.found.Add(1)
+		}
+		dst = appendBlob(dst, value)
+	}
+	return dst, nil
+}
+
+var (
+	errReserve = errors.New("the disk is nearly full")
+	errClosed  = errors.New("the cache is closed")
+)
+
+// put keeps keys and values, blobs in turn. It fails with errReserve where the disk would become too full.
+func (s *store) put(pairs []byte) error {
+	if s.free(s.dirAbove())-s.reserve < 4*int64(len(pairs))+24<<20 {
+		return errReserve
+	}
+	if err := s.limit(int64(len(pairs))); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return errClosed
+	}
+	var list [][]byte
+	for len(pairs) > 0 {
+		b, rest, ok := cutBlob(pairs)
+		if !ok || len(b) > maxValue {
+			return errProtocol
+		}
+		list, pairs = append(list, b), rest
+	}
+	if len(list)%2 != 0 {
+		return errProtocol
+	}
+	return s.write(list...)
+}
+
+func (s *store) write(list ...[]byte) error {
+	batch := s.db.NewWriteBatch()
+	defer batch.Cancel()
+	for i := 0; i+1 < len(list); i += 2 {
+		key, value := list[i], list[i+1]
+		if err := batch.Set(append([]byte(nil), key...), append([]byte(nil), value...)); err != nil {
+			return fmt.Errorf("write to the cache: %w", err)
+		}
+	}
+	if err := batch.Flush(); err != nil {
+		return fmt.Errorf("write to the cache: %w", err)
+	}
+	return nil
+}
+
+// limit empties the database before it outgrows its limit: what was asked for lately is soon there again. Its memory
+// tables are counted with what they will take as files.
+func (s *store) limit(more int64) error {
+	const step = 1 << 20
+	s.mu.Lock()
+	s.since += more
+	count := s.since >= step
+	if count {
+		s.since = 0
+	}
+	most := s.max - s.max/4
+	s.mu.Unlock()
+	if !count || s.size() < most {
+		return nil
+	}
+	return s.reset()
+}
+
+// size is what the files take on the disk, in bytes.
+func (s *store) size() (total int64) {
+	_ = filepath.WalkDir(s.dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it was removed meanwhile
+		}
+		if fi, err := e.Info(); err == nil {
+			if stat, ok := fi.Sys().(*syscall.Stat_t); ok {
+				total += stat.Blocks * 512
+			}
+		}
+		return nil
+	})
+	return total
+}
+
+// entries counts the answers.
+func (s *store) entries() (n int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return 0
+	}
+	_ = s.db.View(func(txn *badger.Txn) error {
+		it := txn.NewIterator(badger.IteratorOptions{})
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			if len(it.Item().Key()) > len(lastKey) {
+				n++
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+// free is how many bytes of the disk are free for this user; much where that is not known.
+func (s *store) free(dir string) int64 {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 1 << 62
+	}
+	return int64(min(fs.Bavail*uint64(fs.Bsize), 1<<62))
+}

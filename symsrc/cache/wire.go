@@ -1,0 +1,136 @@
+package cache
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// Messages between a filter and the cache process: 4 bytes length of the rest, little-endian, a kind, 4 bytes of a number
+// that the reply repeats, and the body.
+const (
+	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
+	askMsg   byte = 'a' // keys; reply: as many values, empty where there is none
+	putMsg   byte = 'p' // keys and values in turn; reply: a sentence why they are not kept, or nothing
+	statsMsg byte = 's' // reply: JSON of stats
+	clearMsg byte = 'c' // reply: a sentence why that failed, or nothing
+)
+
+const (
+	protocol   = 1
+	headerSize = 9
+	maxMessage = 1 << 24 // 512 answers of the largest kind
+
+	// What is sent at once, in bytes or keys. It fits into a socket's buffer, so that a process that does not read holds
+	// nobody up.
+	putSize = 48 << 10
+	askKeys = 512
+)
+
+// askTime is how long a filter waits for an answer of the cache. Beyond that its own engine answers.
+const askTime = 20 * time.Millisecond
+
+// outcome tells what came of a question to the cache.
+type outcome uint8
+
+const (
+	answered outcome = iota
+	late             // it may still know
+	cold             // its process is being started, and nothing is there yet
+	without          // there is no cache
+)
+
+var errProtocol = errors.New("not the cache's protocol")
+
+// message is one message; its body is valid until the next one is received.
+type message struct {
+	kind byte
+	id   uint32
+	body []byte
+}
+
+// link is one connection. One goroutine may receive; any may send.
+type link struct {
+	conn   net.Conn
+	in     []byte // received; [:next] has been given out
+	next   int
+	sendMu sync.Mutex
+	out    []byte
+}
+
+// send writes one message within the time given, 0 for no limit.
+func (l *link) send(kind byte, id uint32, body []byte, within time.Duration) error {
+	l.sendMu.Lock()
+	defer l.sendMu.Unlock()
+	l.out = binary.LittleEndian.AppendUint32(l.out[:0], uint32(headerSize-4+len(body)))
+	l.out = append(l.out, kind)
+	l.out = binary.LittleEndian.AppendUint32(l.out, id)
+	l.out = append(l.out, body...)
+	if within > 0 {
+		if err := l.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
+			return fmt.Errorf("write to the cache: %w", err)
+		}
+	}
+	if _, err := l.conn.Write(l.out); err != nil {
+		return fmt.Errorf("write to the cache: %w", err)
+	}
+	return nil
+}
+
+// receive reads one message.
+func (l *link) receive() (message, error) {
+	for {
+		have := l.in[l.next:]
+		want := headerSize
+		if len(have) >= headerSize {
+			n := int(binary.LittleEndian.Uint32(have))
+			if n < headerSize-4 || n > maxMessage {
+				return message{}, errProtocol
+			}
+			if want = n + 4; len(have) >= want {
+				l.next += want
+				return message{have[4], binary.LittleEndian.Uint32(have[5:]), have[headerSize:want]}, nil
+			}
+		}
+		l.room(want)
+		n, err := l.conn.Read(l.in[len(l.in):cap(l.in)])
+		l.in = l.in[:len(l.in)+n]
+		if n == 0 && err != nil {
+			if err != io.EOF {
+				err = fmt.Errorf("read from the cache: %w", err)
+			}
+			return message{}, err
+		}
+	}
+}
+
+// room makes room for a message of size bytes, of which a part may be there. The size is the sender's word: what is not
+// there yet gets memory step by step.
+func (l *link) room(size int) {
+	have := l.in[l.next:]
+	size = min(size, 2*len(have)+4096)
+	if size > cap(l.in) {
+		l.in = append(make([]byte, 0, size), have...)
+	} else if l.next > 0 {
+		l.in = l.in[:copy(l.in[:cap(l.in)], have)]
+	}
+	l.next = 0
+}
+
+// appendBlob appends a length and bytes.
+func appendBlob(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// cutBlob takes a length and bytes off b; they share its memory.
+func cutBlob(b []byte) (blob, rest []byte, ok bool) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > uint64(len(b)-used) {
+		return nil, nil, false
+	}
+	return b[used : used+int(n)], b[used+int(n):], true
+}

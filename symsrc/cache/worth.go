@@ -1,0 +1,69 @@
+package cache
+
+import (
+	"context"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// full tells whether an answer is all that any file of this build could say: it must not stand in the way of a richer file
+// that is found later. Only where the symbol table and the debug information agree on a function, in files that were
+// compared with the build ID, is nothing left to be added. Variables are known to the symbol table only; with debug
+// information comes a whole one.
+func full(q symsrc.Addr, a *symsrc.Answer) bool {
+	n := len(a.Frames)
+	if n == 0 || a.Partial || a.Files == nil || a.Files.DebugStatus != symsrc.OK || a.Files.Unverified && q.Module.BuildID != "" {
+		return false
+	}
+	for i := range a.Frames {
+		if a.Frames[i].Func == "" {
+			return false
+		}
+	}
+	return q.Kind == symsrc.Data || a.Frames[n-1].Origin == symsrc.SymbolAndDebug
+}
+
+// identity is what a module's answers are kept under.
+type identity struct {
+	text  string        // the build ID, or a hash of the files; "" where they are not kept
+	files *symsrc.Files // of a module without a build ID
+	at    time.Time
+}
+
+// identityTime is how long files are taken to be those on disk, as the engine does.
+const identityTime = time.Second
+
+// identify gives the identity of a module. Without a build ID that is the files', which are looked for then.
+func (s *Source) identify(ctx context.Context, m symsrc.Module) identity {
+	if m.BuildID != "" {
+		return identity{text: string(m.BuildID)}
+	}
+	if s.opt.Finder == nil || m.Name == "" {
+		return identity{}
+	}
+	s.mu.Lock()
+	id, ok := s.files[m]
+	s.mu.Unlock()
+	if ok && time.Since(id.at) < identityTime {
+		return id
+	}
+	files := s.opt.Finder.Find(ctx, m)
+	id = identity{filesIdentity(files), files, time.Now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.files) >= maxAhead {
+		clear(s.files)
+	}
+	s.files[m] = id
+	return id
+}
+
+// from tells whether an answer from these files is one of that identity: that they are verified, or still the same as
+// when the identity was taken.
+func (s *Source) from(ctx context.Context, m symsrc.Module, id identity, files *symsrc.Files) bool {
+	if m.BuildID != "" {
+		return !files.Unverified
+	}
+	return files == id.files && filesIdentity(files) == id.text
+}

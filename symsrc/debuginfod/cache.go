@@ -1,0 +1,188 @@
+package debuginfod
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// cache is a directory as elfutils keeps it (debuginfod-client-config(7), CACHE; the names by observation):
+//
+//	BUILDID/debuginfo, BUILDID/executable   files; one without content says that no server has it, since its mtime
+//	BUILDID/debuginfo.XXXXXX                being written
+//	cache_miss_s, …                         control files: see control
+//
+// Other programs write here too, and do not verify what they were given.
+type cache struct {
+	dir string
+	now func() time.Time
+}
+
+// path is where a file is kept.
+func (c *cache) path(k key) string { return filepath.Join(c.dir, k.id.String(), string(k.kind)) }
+
+// missAge is how long it is remembered that no server has a file.
+func (c *cache) missAge() time.Duration { return c.control(cacheMiss) }
+
+// hit is what the cache says of a file.
+type hit struct {
+	path    string
+	elf     *elfInfo  // not nil: it is there
+	missing bool      // no server had it
+	until   time.Time // as far as that is to be believed
+	note    string    // for a person to read; "" where the cache has nothing
+}
+
+// look looks for a file. What has another build ID, or is damaged, is as good as not there; a download will replace it.
+func (c *cache) look(k key) hit {
+	h := hit{path: c.path(k)}
+	st, err := os.Stat(h.path)
+	if err != nil || !st.Mode().IsRegular() {
+		return h
+	}
+	if st.Size() == 0 { // its permissions may be 000, as the first releases of elfutils left them
+		age := c.missAge()
+		h.until = st.ModTime().Add(age)
+		h.missing = c.now().Before(h.until) && !st.ModTime().After(c.now().Add(age))
+		if h.missing {
+			h.note = "no server had it at " + st.ModTime().Format(time.DateTime)
+		}
+		return h
+	}
+	if h.elf, err = verifyFile(h.path, k.id); err != nil {
+		h.elf, h.note = nil, err.Error()
+		return h
+	}
+	_ = os.Chtimes(h.path, c.now(), st.ModTime()) // for the cleaning; the file system may not do so itself
+	return h
+}
+
+// writeError is a failure to write into the cache.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string { return "write to the cache: " + e.err.Error() }
+
+func (e *writeError) Unwrap() error { return e.err }
+
+// entry is a file of the cache that is being made. One attempt uses it at a time.
+type entry struct {
+	key
+	cache *cache
+	path  string
+	temp  *os.File
+	done  bool  // the temporary file has become the file
+	fault error // a *writeError: nothing more is written
+}
+
+// open makes a temporary file beside the place of the file.
+func (c *cache) open(k key) (*entry, error) {
+	e := &entry{key: k, cache: c, path: c.path(k)}
+	dir := filepath.Dir(e.path)
+	err := os.MkdirAll(filepath.Dir(c.dir), 0o700)
+	if err == nil {
+		if err = os.Mkdir(c.dir, 0o777); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	for try := 0; err == nil && try < 2; try++ { // somebody who cleans may remove the directory in between
+		if err = os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			break
+		}
+		e.temp, err = os.CreateTemp(dir, string(k.kind)+".")
+		if err == nil {
+			return e, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		err = nil
+	}
+	if err == nil {
+		err = fs.ErrNotExist
+	}
+	return nil, fmt.Errorf("debuginfod cache: %w", err)
+}
+
+// write replaces what was written before and gives the bytes written. A failure of the disk is a *writeError; then all
+// that follows fails at once.
+func (e *entry) write(from io.Reader) (int64, error) {
+	if e.fault != nil {
+		return 0, e.fault
+	}
+	if err := e.temp.Truncate(0); err != nil {
+		e.fault = &writeError{err}
+		return 0, e.fault
+	}
+	if _, err := e.temp.Seek(0, io.SeekStart); err != nil {
+		e.fault = &writeError{err}
+		return 0, e.fault
+	}
+	return io.Copy(blame{e}, from)
+}
+
+// blame tells failures to write from those to read.
+type blame struct{ e *entry }
+
+// Write implements io.Writer.
+func (b blame) Write(p []byte) (int, error) {
+	n, err := b.e.temp.Write(p)
+	if err != nil {
+		b.e.fault = &writeError{err}
+		err = b.e.fault
+	}
+	return n, err
+}
+
+// verify checks what was written.
+func (e *entry) verify() (*elfInfo, error) {
+	st, err := e.temp.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return verify(e.temp, st.Size(), e.id)
+}
+
+// commit makes what was written the file, at once and for everybody.
+func (e *entry) commit() error {
+	err := e.temp.Sync() // else a crash could leave the name with only a part of the content
+	if err == nil {
+		err = e.temp.Chmod(0o400) // as elfutils does
+	}
+	if e2 := e.temp.Close(); err == nil {
+		err = e2
+	}
+	if err == nil {
+		err = os.Rename(e.temp.Name(), e.path)
+	}
+	if err != nil {
+		e.fault = &writeError{err}
+		return e.fault
+	}
+	e.done = true
+	return nil
+}
+
+// miss notes that no server has the file.
+func (e *entry) miss() {
+	if st, err := os.Stat(e.path); err == nil && st.Size() == 0 {
+		_ = os.Remove(e.path) // its time is over
+	}
+	// Somebody else may have found the file meanwhile. Where nothing can be written the servers are asked anew next time.
+	if f, err := os.OpenFile(e.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+		f.Close()
+	}
+}
+
+// close removes what is left.
+func (e *entry) close() {
+	if e.done {
+		return
+	}
+	e.temp.Close()
+	_ = os.Remove(e.temp.Name())
+	_ = os.Remove(filepath.Dir(e.path)) // fails where there is something in it
+}

@@ -1,0 +1,260 @@
+package debuginfod
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Bounds of a request.
+const (
+	dialTimeout  = 10 * time.Second
+	maxRedirects = 10
+	maxHeaders   = 64 << 10 // of DEBUGINFOD_HEADERS_FILE, in bytes
+)
+
+// errRedirect is a redirection that is not followed.
+var errRedirect = errors.New("redirected")
+
+// cause takes the request off an error of net/http and net/url: whoever reads it knows the address already, which may
+// hold a password.
+func cause(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// connect makes the HTTP client. Proxies are those of the environment.
+func (c *Client) connect() {
+	transport := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:   dialTimeout,
+		DisableCompression:    true, // body does it
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   perServer,
+		IdleConnTimeout:       dialTimeout,
+		ExpectContinueTimeout: time.Second,
+	}
+	named := false
+	for _, s := range c.servers {
+		named = named || strings.HasPrefix(s.prefix, "file:")
+	}
+	if named { // curl, and so elfutils, can do that
+		transport.RegisterProtocol("file", http.NewFileTransport(http.Dir("/")))
+	}
+	c.http = &http.Client{Transport: transport, CheckRedirect: func(to *http.Request, via []*http.Request) error {
+		switch {
+		case to.URL.Scheme != "http" && to.URL.Scheme != "https":
+			return fmt.Errorf("%w to %s", errRedirect, to.URL.Redacted())
+		case len(via) >= maxRedirects:
+			return fmt.Errorf("%w %d times", errRedirect, len(via))
+		}
+		return nil
+	}}
+	c.header = http.Header{
+		"User-Agent": {"qss-filter"},
+		// Asked for by name, so that net/http leaves the body as it is.
+		"Accept-Encoding": {"gzip"},
+	}
+	if c.opt.MaxSize > 0 {
+		c.header.Set("X-DEBUGINFOD-MAXSIZE", strconv.FormatInt(c.opt.MaxSize, 10))
+	}
+	if c.opt.HeadersFile != "" {
+		if err := addHeaders(c.header, c.opt.HeadersFile); err != nil {
+			c.warn("headers", fmt.Sprintf("DEBUGINFOD_HEADERS_FILE: %v", err))
+		}
+	}
+}
+
+// addHeaders reads "Name: value" lines. Others are left out, as elfutils does; net/http would refuse the request.
+func addHeaders(h http.Header, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxHeaders))
+	if err != nil {
+		return err
+	}
+	own := make(http.Header)
+	for line := range strings.Lines(string(text)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if value = strings.TrimSpace(value); ok && value != "" && isToken(name) && !strings.ContainsFunc(value, unicode.IsControl) {
+			own.Add(name, value)
+		}
+	}
+	for name, values := range own {
+		h[name] = values
+	}
+	return nil
+}
+
+// isToken tells whether a header may have that name (RFC 9110 §5.6.2).
+func isToken(name string) bool {
+	for _, r := range name {
+		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// request sends a GET and gives the head of the answer.
+func (c *Client) request(ctx context.Context, target string) (*http.Response, error) {
+	c.begin.Do(c.connect)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = c.header.Clone()
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	return c.http.Do(req)
+}
+
+// checkStatus tells what an answer other than 200 means.
+func checkStatus(resp *http.Response) *failure {
+	status := "HTTP " + resp.Status
+	switch code := resp.StatusCode; {
+	case code == http.StatusOK:
+		return nil
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return &failure{verdict: verdictMissing, reason: status}
+	case code == http.StatusNotAcceptable: // debuginfod(8), X-DEBUGINFOD-MAXSIZE
+		return useless("%s: larger than DEBUGINFOD_MAXSIZE", status)
+	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
+		fail := trouble("%s", status)
+		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+			fail.after = time.Duration(min(seconds, 3600)) * time.Second
+		}
+		return fail
+	}
+	return useless("%s", status)
+}
+
+// body is the file that an answer brings.
+type body struct {
+	io.Reader
+	size int64 // its least size in bytes, 0 unknown
+}
+
+// body checks an answer's size and first bytes, and unpacks it if need be. Whether it is packed its first bytes say: a
+// proxy may have unpacked it and have left the header as it was.
+func (a *attempt) body(resp *http.Response) (*body, *failure) {
+	size, err := strconv.ParseInt(resp.Header.Get("X-DEBUGINFOD-SIZE"), 10, 64)
+	if err != nil || size < 0 {
+		size = 0
+	}
+	if err := a.tooLarge(max(size, resp.ContentLength)); err != nil {
+		return nil, err
+	}
+	a.total.Store(max(resp.ContentLength, 0))
+	in := bufio.NewReaderSize(&counter{resp.Body, a}, 64<<10)
+	head, err := in.Peek(4)
+	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
+	if bytes.HasPrefix(head, []byte("\x1f\x8b")) && (encoding == "gzip" || encoding == "x-gzip") {
+		unpacked, e := gzip.NewReader(in)
+		if e != nil {
+			return nil, trouble("gzip: %v", e)
+		}
+		in = bufio.NewReaderSize(unpacked, 64<<10)
+		head, err = in.Peek(4)
+	}
+	switch {
+	case string(head) == "\x7fELF":
+		return &body{in, size}, nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, trouble("cut off: %v", err)
+	case encoding != "" && encoding != "identity":
+		return nil, useless("not an ELF file (Content-Encoding: %.40q)", encoding)
+	}
+	return nil, useless("not an ELF file")
+}
+
+// tooLarge refuses a size beyond the bound.
+func (a *attempt) tooLarge(size int64) *failure {
+	if limit := a.c.opt.MaxSize; limit > 0 && size > limit {
+		return useless("%s, more than DEBUGINFOD_MAXSIZE allows (%s)", bytesText(size), bytesText(limit))
+	}
+	return nil
+}
+
+// receive writes the file into the cache and verifies it there.
+func (a *attempt) receive(b *body, store *entry) *failure {
+	in := io.Reader(b)
+	if limit := a.c.opt.MaxSize; limit > 0 {
+		in = io.LimitReader(in, limit+1)
+	}
+	n, err := store.write(in)
+	if e, ok := errors.AsType[*writeError](err); ok {
+		return a.noRoom(e)
+	}
+	switch fail := a.tooLarge(n); {
+	case err != nil:
+		return trouble("cut off after %d bytes: %v", n, err)
+	case fail != nil:
+		return fail
+	case n < b.size:
+		return trouble("cut off after %d of %d bytes", n, b.size)
+	}
+	info, err := store.verify()
+	switch {
+	case errors.Is(err, errCutOff):
+		return trouble("%v", err)
+	case err != nil:
+		return useless("%v", err)
+	}
+	if err := store.commit(); err != nil {
+		return a.noRoom(err)
+	}
+	a.elf = info
+	return nil
+}
+
+// noRoom says that the cache takes nothing, which is no fault of the server.
+func (a *attempt) noRoom(err error) *failure {
+	a.c.warn("write", err.Error())
+	fail := trouble("%v", err)
+	fail.final = true
+	return fail
+}
+
+// counter counts what is read of an answer.
+type counter struct {
+	io.Reader
+	a *attempt
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.a.moved.Add(int64(n))
+	return n, err
+}
+
+// bytesText is a size for a person to read.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d KiB", (n+1023)>>10)
+}

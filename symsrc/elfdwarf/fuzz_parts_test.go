@@ -1,0 +1,54 @@
+package elfdwarf
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"testing"
+
+	"qss-filter/symsrc"
+)
+
+// FuzzCallFrames reads damaged call frame information and its table.
+func FuzzCallFrames(f *testing.F) {
+	cie := append(le(uint32(20), uint32(0), uint8(1)), "zRS\x00\x01\x78\x10\x01\x1b\x0c\x07\x08\x90\x01\x00\x00\x00"...)
+	binary.LittleEndian.PutUint32(cie, uint32(len(cie)-4))
+	fde := le(uint32(16), uint32(len(cie)+4), int32(0x100), uint32(32), uint32(0))
+	table := append([]byte{1, 0x1b, 3, 0x3b}, le(uint32(0x40), uint32(1), uint32(0x100), uint32(0x20))...)
+	f.Add(append(cie, fde...), table, uint64(0x1010), true, false)
+	f.Add(append(cie, fde...), table[:4], uint64(0x1010), false, false)
+	f.Add(append(cie, fde...), table, uint64(0x1010), true, true)
+	f.Fuzz(func(t *testing.T, frames, table []byte, addr uint64, is64, big bool) {
+		x := &File{header: header{is64: is64, big: big, machine: elf.EM_X86_64}, data: table}
+		x.segments = []segment{{typ: elf.PT_GNU_EH_FRAME, addr: 0x1000, filesz: uint64(len(table))}}
+		for _, s := range []frameSection{{frames, 0x1040, true}, {data: frames}} {
+			x.lookupFrame(s, addr)
+			if n := len(x.scanFrames(s)); n > len(frames)/8+1 {
+				t.Fatalf("%d ranges in %d bytes", n, len(frames))
+			}
+		}
+	})
+}
+
+// FuzzCallSites asks what machine code shows, of every machine and at every place.
+func FuzzCallSites(f *testing.F) {
+	f.Add([]byte("\xe8\x00\x00\x00\x10\xff\xd0\xff\x14\x25\x00\x00\x00\x00\x90"), uint64(0x1000))
+	f.Add([]byte("\x41\xff\x94\xc0\x00\x00\x00\x00\x94\x00\x00\x04\xd6\x3f\x00\x20"), uint64(0))
+	f.Add([]byte("\xeb\x00\x00\x02\xf0\x00\xf8\x02\x47\x80\x0d\xe1\xc0\xe5\x00\x00\x00\x08"), ^uint64(0)-8)
+	f.Fuzz(func(t *testing.T, code []byte, base uint64) {
+		for machine := range callDecoders {
+			for _, big := range []bool{false, true} {
+				x := &File{header: header{is64: base&1 == 0, big: big, machine: machine}, data: code}
+				x.segments = []segment{{typ: elf.PT_LOAD, flags: elf.PF_X, addr: base, filesz: uint64(len(code)), size: uint64(len(code))}}
+				for i := range min(len(code)+8, 64) {
+					at := base + uint64(i)
+					if p := x.Probe(at, symsrc.Space(i%4)); p.Returns && len(code) < 2 {
+						t.Fatalf("a call of %d bytes", len(code))
+					}
+				}
+				if fault := x.fault.Load(); fault != nil {
+					t.Fatal(fault)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package elfdwarf
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// fileEntry is one file of a line table, or one directory.
+type fileEntry struct {
+	name []byte
+	dir  uint64
+}
+
+// nameList is where a list of directories or files stands in a header. Most of its entries are never asked for.
+type nameList struct {
+	p       int         // its first entry, in .debug_line
+	n       uint64      // how many there are; before version 5 they end with an empty name
+	first   uint64      // the number of the first one
+	fields  []nameField // of an entry, in version 5
+	numbers int         // behind a name, before that
+}
+
+type nameField struct {
+	content, form uint64
+	kind          opKind
+	size          uint32
+}
+
+// nameList reads how the entries of a list are laid out, and their number (DWARF 5 §6.2.4).
+func (t *lineTable) nameList(c *cursor) nameList {
+	l := nameList{fields: make([]nameField, c.u8())}
+	for i := range l.fields {
+		f := nameField{content: c.uleb(), form: c.uleb()}
+		f.kind, f.size = formOp(f.form, t.layout)
+		l.fields[i] = f
+	}
+	if l.n, l.p = c.uleb(), c.p; len(l.fields) == 0 || !c.ok() {
+		l.n = 0
+	}
+	return l
+}
+
+// pass goes over the list.
+func (l *nameList) pass(c *cursor, at layout) {
+	for n := l.n; n > 0 && c.p < len(c.b); n-- {
+		c.p = l.passEntry(c.b, c.p, at)
+	}
+}
+
+func (l *nameList) passEntry(b []byte, p int, at layout) int {
+	for i := range l.fields {
+		f := &l.fields[i]
+		p = skipForm(b, p, f.kind, f.size, at)
+	}
+	return p
+}
+
+// lineName is entry i of a list: nothing where there is none. Before version 5 directory 0 is the compilation directory,
+// and there is no file 0.
+func (u *unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
+	b := u.f.line.upTo(t.program)
+	p := l.p
+	if i < l.first {
+		return e
+	}
+	i -= l.first
+	if t.version < 5 {
+		return l.oldEntry(b, p, i)
+	}
+	if i >= l.n {
+		return e
+	}
+	for ; i > 0 && p < len(b); i-- {
+		p = l.passEntry(b, p, t.layout)
+	}
+	for k := range l.fields {
+		f := &l.fields[k]
+		v, form, next := readForm(b, p, f.form, t.layout)
+		switch {
+		case next == past || next > len(b):
+			return fileEntry{}
+		case f.content == lnctDirectoryIndex:
+			e.dir = v
+		case f.content == lnctPath && form == formString:
+			e.name = b[p : next-1]
+		case f.content == lnctPath:
+			e.name = u.string(form, v)
+		}
+		p = next
+	}
+	return e
+}
+
+// oldEntry is the i-th entry of a list at p that ends with an empty name; behind each name stand numbers, of which the
+// first is the directory.
+func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
+	c := &cursor{b: b, p: p}
+	for ; ; i-- {
+		name := c.str()
+		if len(name) == 0 {
+			return fileEntry{}
+		}
+		e = fileEntry{name: name}
+		for k := range l.numbers {
+			if v := c.uleb(); k == 0 {
+				e.dir = v
+			}
+		}
+		if i == 0 {
+			break
+		}
+	}
+	if !c.ok() {
+		return fileEntry{}
+	}
+	return e
+}
+
+// declared is how many files the header has, with those that no number leads to.
+func (u *unit) declared(t *lineTable) uint64 {
+	if t.version >= 5 {
+		return t.files.n
+	}
+	c := &cursor{b: u.f.line.upTo(t.program), p: t.files.p}
+	n := t.files.first
+	for ; len(c.str()) > 0; n++ {
+		for range t.files.numbers {
+			c.uleb()
+		}
+	}
+	return n
+}
+
+// sourceFile is the path of a source file: compilation directory, directory and name joined.
+type sourceFile struct {
+	path    string
+	compDir int // how many bytes at its start are the compilation directory
+}
+
+// noSource is a file that there is not.
+var noSource sourceFile
+
+// sourceFile is the file of a number.
+func (u *unit) sourceFile(i uint64) *sourceFile {
+	t := u.lineTableOf()
+	if paths := t.paths.Load(); paths != nil && i < uint64(len(*paths)) {
+		if s := (*paths)[i].Load(); s != nil {
+			return s
+		}
+	}
+	if i >= unknownFile {
+		return &noSource
+	}
+	entry := u.lineName(t, &t.files, i)
+	if rows := t.rows.Load(); rows != nil && len(rows.defined) > 0 && entry.name == nil {
+		if k := i - u.declared(t); k < uint64(len(rows.defined)) {
+			entry = rows.defined[k]
+		}
+	}
+	s := &noSource
+	if entry.name != nil {
+		var memory [256]byte
+		path, compDir := u.joinPath(memory[:0], t, entry)
+		s = u.f.sources.find(path, compDir)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t.remember(i, s)
+	return s
+}
+
+// remember notes the file of a number. The unit is locked.
+func (t *lineTable) remember(i uint64, s *sourceFile) {
+	paths := t.paths.Load()
+	if paths == nil || i >= uint64(len(*paths)) {
+		longer := make([]atomic.Pointer[sourceFile], max(i+8, 8))
+		if paths != nil {
+			longer = make([]atomic.Pointer[sourceFile], max(i+8, 2*uint64(len(*paths))))
+			for k := range *paths {
+				longer[k].Store((*paths)[k].Load())
+			}
+		}
+		paths = &longer
+		t.paths.Store(paths)
+	}
+	(*paths)[i].Store(s)
+}
+
+// sourceTable holds the paths of a file: many units have the same ones.
+type sourceTable struct {
+	mu sync.Mutex
+	m  map[string]*sourceFile
+}
+
+func (t *sourceTable) find(path []byte, compDir int) *sourceFile {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.m[string(path)]
+	if s == nil {
+		s = &sourceFile{string(path), compDir}
+		if t.m == nil {
+			t.m = make(map[string]*sourceFile)
+		}
+		t.m[s.path] = s
+	} else if s.compDir != compDir {
+		s = &sourceFile{s.path, compDir}
+	}
+	return s
+}
+
+// maxPath bounds a path's parts; more is damage.
+const maxPath = 1 << 14
+
+// joinPath appends compilation directory, directory and name to path, and gives how many bytes at its start are the
+// compilation directory. An absolute name has none, nor has one in an absolute directory, unless that is the one of
+// version 5 that stands for the compilation directory.
+func (u *unit) joinPath(path []byte, t *lineTable, f fileEntry) ([]byte, int) {
+	if absolute(f.name) {
+		return append(path, f.name[:min(len(f.name), maxPath)]...), 0
+	}
+	dir := u.lineName(t, &t.dirs, f.dir).name
+	if len(dir)+len(f.name) > maxPath {
+		return path, 0
+	}
+	own := t.version >= 5 && f.dir == 0
+	if !own && !absolute(dir) {
+		path = append(path, u.compDirectory()...)
+	}
+	path = appendPath(appendPath(path, dir), f.name)
+	if !own && absolute(dir) {
+		return path, 0
+	}
+	var memory [256]byte
+	relative := memory[:0]
+	if !own {
+		relative = appendPath(relative, dir)
+	}
+	return path, max(0, len(path)-len(appendPath(relative, f.name)))
+}
+
+// absolute tells whether a path needs no directory before it, on Unix or on Windows.
+func absolute(path []byte) bool {
+	if len(path) > 0 && (path[0] == '/' || path[0] == '\\') {
+		return true
+	}
+	return len(path) > 2 && path[1] == ':' && (path[2] == '/' || path[2] == '\\')
+}
+
+// appendPath joins a component with one slash.
+func appendPath(path, component []byte) []byte {
+	if len(component) == 0 {
+		return path
+	}
+	if n := len(path); n > 0 {
+		if path[n-1] == '/' {
+			for len(component) > 0 && component[0] == '/' {
+				component = component[1:]
+			}
+		} else if component[0] != '/' {
+			path = append(path, '/')
+		}
+	}
+	return append(path, component...)
+}
