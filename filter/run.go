@@ -44,10 +44,10 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if f.llvm != nil {
 		return f.llvm.run(ctx, dst, b)
 	}
-	if !bytes.HasPrefix(b, openBraces) || f.dump.open || f.opt.Style != Annotate || f.opt.Renumber == RenumberAlways || !f.colour.Plain() {
+	if !bytes.HasPrefix(b, openBraces) || f.dump.open || f.dedupe != nil || f.ahead != nil || f.opt.Style != Annotate || f.opt.Renumber == RenumberAlways || !f.colour.Plain() {
 		return dst, 0
 	}
-	t := f.origin(b[:bytes.IndexByte(b, '\n')])
+	t := f.origins.nobody // nothing stands before the elements
 	folds := f.opt.Context == ContextFold && f.opt.DumpContext == nil
 	block := &f.quick.block
 	for len(dst) < outLimit && bytes.HasPrefix(b[n:], openBraces) {
