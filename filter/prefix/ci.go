@@ -1,0 +1,138 @@
+package prefix
+
+import "bytes"
+
+// gitHubJob reads `job\tstep\t` and the time, as `gh run view --log` writes them, a byte order mark between them on the
+// first line of a step. Any byte may begin a job's name.
+func gitHubJob(r *Reader, line []byte, i int) int {
+	job := bytes.IndexByte(line[i:min(len(line), i+maxJob)], '\t')
+	if job < 1 {
+		return -1
+	}
+	job += i
+	step := bytes.IndexByte(line[job+1:min(len(line), job+1+maxJob)], '\t')
+	if step < 1 {
+		return -1
+	}
+	k := job + 1 + step + 1
+	if hasAt(line, k, byteOrderMark) {
+		k += len(byteOrderMark)
+	}
+	k = yearDay(line, k)
+	if k < 0 || !at(line, k, 'T') {
+		return -1
+	}
+	k = clock(line, k+1)
+	if k < 0 || !at(line, k, '.') {
+		return -1
+	}
+	k = fraction(line, k)
+	if k < 0 || !at(line, k, 'Z') || k+1 < len(line) && line[k+1] != ' ' {
+		return -1
+	}
+	r.p.Kind = GitHubJob
+	r.p.addUnit(span(i, job))
+	return min(k+2, len(line))
+}
+
+// maxJob is the length of the longest job's or step's name.
+const maxJob = 128
+
+// gitLab reads what GitLab's runner writes behind the time: two hexadecimal digits of the stream, O or E, and a blank, or
+// a plus where the line goes on from the entry before.
+func gitLab(r *Reader, line []byte, k int) int {
+	if k+4 > len(line) || !isHex(line[k]) || !isHex(line[k+1]) || line[k+2] != 'O' && line[k+2] != 'E' ||
+		line[k+3] != ' ' && line[k+3] != '+' {
+		return -1
+	}
+	r.p.Kind = GitLab
+	return k + 4
+}
+
+func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
+
+// ctest reads `7: `, the number of the test that ctest -V and srun -l write before each line. Numbered frames look
+// alike (Tizen's `10: name + 0x2f (0x…) […] + 0x119f`, Rust's `1000:     0x5593… - name`), and so does the output of
+// grep -n before the indented frames of sanitizers: none of these counts.
+func ctest(r *Reader, line []byte, i int) int {
+	k := digits(line, i, 1, 6)
+	if k < 0 || !at(line, k, ':') || k+1 < len(line) && line[k+1] != ' ' {
+		return -1
+	}
+	text := blanks(line, k+1)
+	if hasAt(line, text, "0x") || hasAt(line, text, "(0x") || at(line, text, '#') && text-k-1 == 4 {
+		return -1
+	}
+	if rest := line[k:]; bytes.Contains(rest, []byte("] + 0x")) || bytes.Contains(rest, []byte(" - 0x")) {
+		return -1
+	}
+	r.p.Kind = CTest
+	r.p.addUnit(span(i, k))
+	return min(k+2, len(line))
+}
+
+// testCount reads `[3/10] `, as gtest-parallel and ninja write it. The number tells no processes apart.
+func testCount(r *Reader, line []byte, i int) int {
+	k := digits(line, i+1, 1, 7)
+	if k < 0 || !at(line, k, '/') {
+		return -1
+	}
+	k = digits(line, k+1, 1, 7)
+	if k < 0 || !at(line, k, ']') || k+1 < len(line) && line[k+1] != ' ' {
+		return -1
+	}
+	r.p.Kind = TestCount
+	return min(k+2, len(line))
+}
+
+// goTest reads `    x_test.go:12: `, four blanks per level of subtests, a tab in old versions.
+func goTest(r *Reader, line []byte, i int) int {
+	k := i
+	for k < len(line) && (line[k] == ' ' || line[k] == '\t') {
+		k++
+	}
+	if line[i] == ' ' && (k-i)%4 != 0 {
+		return -1
+	}
+	file := k
+	for k < len(line) && nameByte(line[k]) {
+		k++
+	}
+	if k-file < len("x.go") || !hasAt(line, k-len(".go"), ".go:") {
+		return -1
+	}
+	k = digits(line, k+1, 1, 7)
+	if k < 0 || !at(line, k, ':') || k+1 < len(line) && line[k+1] != ' ' {
+		return -1
+	}
+	r.p.Kind = GoTest
+	return min(k+2, len(line))
+}
+
+// bazel reads `(15:58:12) `, as bazel --show_timestamps writes it, and a level behind it.
+func bazel(r *Reader, line []byte, i int) int {
+	k := clock(line, i+1)
+	if k >= 0 {
+		k = fraction(line, k)
+	}
+	if !hasAt(line, k, ") ") {
+		return -1
+	}
+	k += len(") ")
+	for _, level := range [...]string{"INFO: ", "WARNING: ", "ERROR: ", "DEBUG: "} {
+		if hasAt(line, k, level) {
+			k += len(level)
+		}
+	}
+	r.p.Kind = Bazel
+	return k
+}
+
+// pytest reads `E   `, which pytest writes before the lines of an error.
+func pytest(r *Reader, line []byte, i int) int {
+	if !hasAt(line, i, "E   ") {
+		return -1
+	}
+	r.p.Kind = Pytest
+	return i + len("E   ")
+}

@@ -1,0 +1,121 @@
+package prefix
+
+// Kind names a logger, or a format of one.
+type Kind uint8
+
+// The loggers that Read knows. KindNone is a line without any prefix.
+const (
+	KindNone Kind = iota
+	LogcatBrief
+	LogcatProcess
+	LogcatTag
+	LogcatThread
+	LogcatTime
+	LogcatThreadtime
+	LogcatLong
+	AndroidStudio
+	FuchsiaKlog
+	FuchsiaSyslog
+	Printk
+	PrintkLevel
+	Kmsg
+	SyslogBSD
+	SyslogISO
+	SyslogIETF
+	JournalMonotonic
+	JournalUnix
+	JournalFull
+	CRI
+	Compose
+	Kubectl
+	Timestamp
+	GitHubActions
+	GitHubJob
+	GitLab
+	CTest
+	TestCount
+	GoTest
+	Bazel
+	Pytest
+	Glog
+	Chromium
+	Spdlog
+	Valgrind
+	Sanitizer
+	MPI
+	Gecko
+	Mozharness
+	JSON
+)
+
+// kindNames are the names that String gives, in the order of the constants.
+var kindNames = [...]string{
+	"none",
+	"logcat brief", "logcat process", "logcat tag", "logcat thread", "logcat time", "logcat threadtime", "logcat long",
+	"android studio", "fuchsia klog", "fuchsia syslog", "printk", "printk level", "kmsg",
+	"syslog rfc3164", "syslog iso", "syslog rfc5424", "journald monotonic", "journald unix", "journald full",
+	"cri", "compose", "kubectl", "timestamp", "github actions", "github job", "gitlab",
+	"ctest", "test count", "go test", "bazel", "pytest",
+	"glog", "chromium", "spdlog", "valgrind", "sanitizer", "mpi", "gecko", "mozharness", "json",
+}
+
+// String gives the logger's name, such as `logcat threadtime`.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// layer recognises one logger's prefix at line[at:], where line is cut to maxRead bytes. It gives the offset behind the
+// prefix, −1 where there is none, and fills r.p only where there is one.
+type layer func(r *Reader, line []byte, at int) int
+
+// layers lists the recognisers with the bytes that their prefixes begin with. Two of them never fit the same text: what
+// begins alike, such as the loggers that write a date first, is one recogniser that looks further.
+var layers = [...]struct {
+	first string
+	read  layer
+}{
+	{" " + digitBytes, logcatTimed},
+	{digitBytes, isoDate},
+	{digitBytes, unixTime},
+	{digitBytes, clockTime},
+	{digitBytes, ctest},
+	{digitBytes, kmsg},
+	{"VDIWEFSA", logcatBrief},
+	{"IWEF", glog},
+	{"[", bracketSeconds},
+	{"[", bracketDate},
+	{"[", logcatLongHeader},
+	{"[", chromium},
+	{"[", mpi},
+	{"[", testCount},
+	{"[", kubectl},
+	{"<", priority},
+	{"JFMASOND", monthDate},
+	{"MTWFS", weekday},
+	{"=-*", pidMark},
+	{" ", gecko},
+	{"GP", geckoBar},
+	{" \t", goTest},
+	{"(", bazel},
+	{"E", pytest},
+	{"k", dmesgDecoded},
+	{letterBytes + digitBytes, compose},
+}
+
+const (
+	digitBytes  = "0123456789"
+	letterBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// dispatch[c] has bit n set where layers[n] begins with c.
+var dispatch = func() (table [256]uint32) {
+	for n, l := range layers {
+		for _, c := range []byte(l.first) {
+			table[c] |= 1 << n
+		}
+	}
+	return table
+}()
