@@ -20,7 +20,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"qss-filter/filter"
+	"qss-filter/filter/child"
 	"qss-filter/sgr"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/cache"
+	"qss-filter/symsrc/debuginfod"
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/symbolize"
@@ -35,91 +39,142 @@ const (
 	exitInterrupted = 128 + 2 // as a shell reports a death by SIGINT
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
-
 // commands are what a first argument may be; else it is a file to read.
 var commands = map[string]func(args []string) (status int, err error){
 	"symbolize": symbolizeCommand,
+	"where":     whereCommand,
+	"cache":     func(args []string) (int, error) { return cache.Command(args, os.Stdout, os.Stderr), nil },
 }
 
-func run(args []string) int {
+func main() {
+	args := os.Args[1:]
+	run := filterCommand
 	if len(args) > 0 && commands[args[0]] != nil {
-		status, err := commands[args[0]](args[1:])
-		if err != nil {
-			complain("%v", err)
-		}
-		return status
+		run, args = commands[args[0]], args[1:]
 	}
-	c, err := parseFlags(args)
-	switch {
-	case errors.Is(err, errHelp):
-		fmt.Fprint(os.Stdout, c.help())
-		return exitOK
-	case err != nil:
-		complain("%v (try 'qss-filter --help')", err)
-		return exitUsage
-	case c.version:
-		fmt.Println("qss-filter", version())
-		return exitOK
-	}
-	status, err := c.run()
+	status, err := run(args)
 	if err != nil {
 		complain("%v", err)
 	}
-	return status
+	os.Exit(status)
 }
 
-// source says where symbols are from.
-func (c *config) source() (*elfdwarf.Source, error) {
-	c.files.OnProblem = warn
-	if c.asLLVM {
-		trees, err := locate.NewTrees(c.files)
-		return elfdwarf.NewLLVMSource(trees), err
+// symbols says where symbols are from.
+type symbols struct {
+	files   locate.Options
+	servers debuginfod.Options
+	cache   cache.Options
+}
+
+func (s *symbols) register(fs *pflag.FlagSet) {
+	register(fs, s.files.Register, s.servers.Register, s.cache.Register)
+}
+
+// finder looks on this machine first, and then asks servers. close ends what is under way.
+func (s *symbols) finder() (f elfdwarf.Finder, close func(), err error) {
+	s.files.OnProblem, s.servers.Warn = warn, warn
+	if isTerminal(os.Stderr) {
+		s.servers.Progress = os.Stderr
 	}
-	finder, err := locate.New(c.files)
-	return elfdwarf.NewSource(finder), err
+	local, err := locate.New(s.files)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := debuginfod.New(s.servers)
+	if err != nil {
+		return nil, nil, err
+	}
+	return debuginfod.Wrap(local, client), client.Close, nil
 }
 
-// run makes the filter and runs it; an error is one of the command line.
-func (c *config) run() (status int, err error) {
+// source answers from the finder's files, and from what the cache has kept of such answers.
+func (s *symbols) source() (src symsrc.Source, close func(), err error) {
+	finder, closeFinder, err := s.finder()
+	if err != nil {
+		return nil, nil, err
+	}
+	s.cache.Warn, s.cache.Finder = warn, finder
+	cached := cache.Wrap(elfdwarf.NewSource(finder), s.cache)
+	return cached, func() { closeFinder(); cached.Close() }, nil
+}
+
+// config is what the command line says.
+type config struct {
+	flags   *pflag.FlagSet
+	inputs  []string
+	command []string // behind `--`
+	color   string
+	summary string
+	asLLVM  bool
+
+	symbols symbols
+	options filter.Options
+	extras  filter.Extras
+	llvm    filter.LLVMOptions
+}
+
+// filterCommand is qss-filter without a command's name.
+func filterCommand(args []string) (status int, err error) {
+	c := &config{}
+	if done, err := c.parse(args); done || err != nil {
+		return usage(err)
+	}
 	o := c.options
-	if o.Symbols, err = c.source(); err != nil {
-		return exitUsage, err
-	}
-	o.Palette, o.Warn = c.palette(), warn
+	closeSource := func() {}
 	if c.asLLVM {
+		trees, treesErr := locate.NewTrees(c.symbols.files)
+		o.Symbols, err = elfdwarf.NewLLVMSource(trees), treesErr
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
 		o.LLVM = &c.llvm
+	} else {
+		o.Symbols, closeSource, err = c.symbols.source()
 	}
-	triggers, err := filter.NewTriggers(c.onDumpfile, o.Warn)
 	if err != nil {
 		return exitUsage, err
 	}
-	if len(c.onDumpfile) > 0 {
-		o.OnDumpfile = func(d filter.Dumpfile) { triggers.Start(context.Background(), d) }
+	defer closeSource()
+	o.Palette, o.Warn = c.palette(), warn
+	if len(c.command) > 0 {
+		return c.wrap(o)
 	}
-	if c.dumpContext != "" {
-		file, err := os.Create(c.dumpContext)
-		if err != nil {
-			return exitUsage, err
-		}
-		defer file.Close()
-		o.DumpContext = file
+	f, end, err := c.extras.Open(o)
+	if err != nil {
+		return exitUsage, err
 	}
-	f := filter.New(o)
-	status = c.filter(f)
-	f.End()
-	triggers.Wait()
-	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
-		if err := f.Summary(os.Stderr); err != nil {
-			status = exitIO
-		}
-	}
-	return status, nil
+	status = c.run(f)
+	end()
+	return max(status, c.summarize(f)), nil
 }
 
-// filter runs the inputs through f.
-func (c *config) filter(f *filter.Filter) (status int) {
+// wrap runs a command with its output filtered.
+func (c *config) wrap(o filter.Options) (status int, err error) {
+	var filters []*filter.Filter
+	maps := child.NewMaps()
+	o.Maps = func() (lists [][]byte) {
+		for _, s := range maps.All() {
+			lists = append(lists, s.Text)
+		}
+		return lists
+	}
+	status, err = child.Run(context.Background(), child.Options{Argv: c.command, Maps: maps, Warn: warn,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		New: func() *filter.Filter {
+			f := filter.New(o)
+			filters = append(filters, f)
+			return f
+		}})
+	if err != nil && status == exitOK {
+		status = exitIO
+	}
+	for _, f := range filters {
+		f.End()
+		c.summarize(f)
+	}
+	return status, err
+}
+
+// run carries the inputs through f.
+func (c *config) run(f *filter.Filter) (status int) {
 	err := f.RunInputs(context.Background(), filter.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
 		status = exitIO
@@ -135,6 +190,15 @@ func (c *config) filter(f *filter.Filter) (status int) {
 	return status
 }
 
+func (c *config) summarize(f *filter.Filter) (status int) {
+	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
+		if err := f.Summary(os.Stderr); err != nil {
+			return exitIO
+		}
+	}
+	return exitOK
+}
+
 func drain(in *os.File) (restore func()) {
 	if isTerminal(in) {
 		return func() {}
@@ -144,6 +208,53 @@ func drain(in *os.File) (restore func()) {
 			complain("the input is still open; Ctrl-C again stops at once")
 		}
 	}, func() { os.Exit(exitInterrupted) })
+}
+
+// symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
+func symbolizeCommand(args []string) (status int, err error) {
+	var s symbols
+	var o symbolize.Options
+	s.cache.Off = true
+	fs := newFlags()
+	register(fs, o.Register)
+	s.register(fs)
+	const use = "symbolize [flags] FILE [0xADDRESS ...]     reads addresses from standard input where none is given"
+	if done, err := parse(fs, args, use, 1); done || err != nil {
+		return usage(err)
+	}
+	s.files.Objects = append(s.files.Objects, fs.Arg(0))
+	source, end, err := s.source()
+	if err != nil {
+		return exitUsage, err
+	}
+	defer end()
+	z, err := symbolize.New(context.Background(), fs.Arg(0), source, o)
+	if err == nil {
+		err = z.Run(context.Background(), fs.Args()[1:], os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		return exitIO, err
+	}
+	return exitOK, nil
+}
+
+// whereCommand is `qss-filter where BUILDID|FILE`.
+func whereCommand(args []string) (status int, err error) {
+	var s symbols
+	fs := newFlags()
+	s.register(fs)
+	if done, err := parse(fs, args, "where [flags] BUILDID|FILE", 1); done || err != nil {
+		return usage(err)
+	}
+	finder, end, err := s.finder()
+	if err != nil {
+		return exitUsage, err
+	}
+	defer end()
+	if found, err := symbolize.Where(context.Background(), finder, fs.Arg(0), os.Stdout); err != nil || !found {
+		return exitIO, err
+	}
+	return exitOK, nil
 }
 
 // palette gives the colours of the filter's own text, nil for none.
@@ -178,123 +289,72 @@ func version() string {
 	return cmp.Or(info.Main.Version, "(devel)") + " " + info.GoVersion
 }
 
-// symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
-func symbolizeCommand(args []string) (status int, err error) {
-	var files locate.Options
-	var o symbolize.Options
-	fs := newFlags("symbolize")
-	register(fs, o.Register, files.Register)
-	if err := fs.Parse(args); err != nil {
-		return exitUsage, usage(err)
-	}
-	if help, _ := fs.GetBool("help"); help || fs.NArg() == 0 {
-		fmt.Print("Usage: qss-filter symbolize [flags] FILE [0xADDRESS ...]     reads addresses from standard input without any\n\n",
-			fs.FlagUsages())
-		if help {
-			return exitOK, nil
-		}
-		return exitUsage, errors.New("symbolize: no file named")
-	}
-	files.Objects = append(files.Objects, fs.Arg(0))
-	finder, err := locate.New(files)
-	if err != nil {
-		return exitUsage, err
-	}
-	s, err := symbolize.New(fs.Arg(0), elfdwarf.NewSource(finder), o)
-	if err == nil {
-		err = s.Check(context.Background())
-	}
-	if err == nil {
-		err = s.Run(context.Background(), fs.Args()[1:], os.Stdin, os.Stdout)
-	}
-	if err != nil {
-		return exitIO, err
-	}
-	return exitOK, nil
-}
-
-// newFlags makes an empty set of flags but for --help.
-func newFlags(name string) *pflag.FlagSet {
-	fs := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	fs.SortFlags, fs.Usage = false, func() {}
-	fs.BoolP("help", "h", false, "this help")
-	return fs
-}
-
-// usage gives an error of the command line in the form --flag=value: what is wrong.
-func usage(err error) error {
-	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
-	}
-	return err
-}
-
-// config is what the command line says.
-type config struct {
-	flags   *pflag.FlagSet
-	inputs  []string
-	color   string
-	summary string
-	version bool
-	helpAll bool
-	asLLVM  bool
-
-	files   locate.Options
-	options filter.Options
-	llvm    filter.LLVMOptions
-
-	dumpContext string
-	onDumpfile  []string
-}
-
-var errHelp = errors.New("help asked for")
-
-// parseFlags reads the command line. The config is usable for help even where the error is errHelp.
-func parseFlags(args []string) (*config, error) {
-	c := &config{flags: pflag.NewFlagSet("qss-filter", pflag.ContinueOnError)}
-	fs := c.flags
-	fs.SortFlags, fs.Usage = false, func() {}
-	register(fs, c.files.Register, c.options.Register)
-	fs.StringVar(&c.dumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
-	fs.StringArrayVar(&c.onDumpfile, "on-dumpfile", nil, "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3")
+// parse reads the command line; done is true where that was all there was to do.
+func (c *config) parse(args []string) (done bool, err error) {
+	fs := newFlags()
+	c.flags = fs
+	c.symbols.register(fs)
+	register(fs, c.options.Register, c.extras.Register)
 	fs.StringVar(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
 	fs.Lookup("color").NoOptDefVal = "always"
 	word(fs, &c.summary, "summary", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never",
 		"auto", "always", "never")
 	style := "default"
 	word(fs, &style, "style", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte", "default", "llvm")
-	fs.BoolVar(&c.asLLVM, "filter-markup", false, "same as --style=llvm; the flags from here on to --dwp belong to it")
+	fs.BoolVar(&c.asLLVM, "filter-markup", false, "same as --style=llvm; the flags from here on belong to it")
 	register(fs, c.llvm.Register)
-	fs.Func("dwp", "`FILE` of split DWARF: an error, it is only found beside its program", func(string) error {
-		return errors.New("split DWARF is only found beside its program, as PROGRAM.dwp")
-	})
-	help := fs.BoolP("help", "h", false, "this help in short")
-	fs.BoolVar(&c.helpAll, "help-all", false, "every flag")
-	fs.BoolVar(&c.version, "version", false, "print the version")
+	showVersion := fs.Bool("version", false, "print the version")
 	named := strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer")
 	if named {
 		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
 	}
-	if err := fs.Parse(args); err != nil {
-		return c, usage(err)
+	if done, err := parse(fs, args, "[flags] [FILE ...]     reads standard input without FILE, or for -", 0); done || err != nil {
+		return done, err
 	}
-	if *help || c.helpAll {
-		return c, errHelp
+	if *showVersion {
+		fmt.Println("qss-filter", version())
+		return true, nil
 	}
 	if named && !c.asLLVM {
-		return c, errors.New("in place of llvm-symbolizer only --filter-markup is supported")
+		return false, errors.New("in place of llvm-symbolizer only --filter-markup is supported")
 	}
 	c.asLLVM = c.asLLVM || style == "llvm"
 	if !slices.Contains([]string{"auto", "always", "never"}, c.color) {
 		if !c.asLLVM {
-			return c, fmt.Errorf("--color=%s: want auto, always, never", c.color)
+			return false, fmt.Errorf("--color=%s: want auto, always, never", c.color)
 		}
 		c.color = "never" // as llvm takes it
 	}
-	if c.inputs = fs.Args(); len(c.inputs) == 0 || named { // addresses, that llvm ignores
+	c.inputs = fs.Args()
+	if at := fs.ArgsLenAtDash(); at >= 0 && !named {
+		c.inputs, c.command = c.inputs[:at], c.inputs[at:]
+	}
+	if len(c.command) > 0 && len(c.inputs) > 0 {
+		return false, fmt.Errorf("%s: a file and a command behind --: want one of them", c.inputs[0])
+	}
+	if len(c.inputs) == 0 || named { // addresses, that llvm ignores
 		c.inputs = []string{"-"}
 	}
-	return c, nil
+	return false, nil
+}
+
+var errUsage = errors.New("try 'qss-filter --help'")
+
+// usage gives the outcome of a command line that asks for nothing more, or is wrong.
+func usage(err error) (int, error) {
+	if err == nil {
+		return exitOK, nil
+	}
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+	}
+	return exitUsage, fmt.Errorf("%w (%w)", err, errUsage)
+}
+
+func newFlags() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("qss-filter", pflag.ContinueOnError)
+	fs.SortFlags, fs.Usage = false, func() {}
+	return fs
 }
 
 // register adds flags of other packages, which know the standard library's flags only.
@@ -302,23 +362,9 @@ func register(fs *pflag.FlagSet, adders ...func(*flag.FlagSet)) {
 	for _, add := range adders {
 		set := flag.NewFlagSet("", flag.ContinueOnError)
 		add(set)
-		set.VisitAll(func(f *flag.Flag) {
-			v := foreign{f.Value, "value"}
-			added := fs.VarPF(&v, f.Name, "", f.Usage)
-			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
-				v.kind, added.NoOptDefVal = "boolfunc", "true"
-			}
-		})
+		fs.AddGoFlagSet(set)
 	}
 }
-
-// foreign is a flag of the standard library as one of pflag's.
-type foreign struct {
-	flag.Value
-	kind string
-}
-
-func (f *foreign) Type() string { return f.kind }
 
 // word adds a flag that is one of words; the first one is the default.
 func word(fs *pflag.FlagSet, to *string, name, usage string, words ...string) {
@@ -332,33 +378,41 @@ func word(fs *pflag.FlagSet, to *string, name, usage string, words ...string) {
 	})
 }
 
-const shortHelp = `Usage: qss-filter [flags] [FILE ...]     reads standard input without FILE, or for -
+// parse reads a command line of at least so many arguments, or shows help.
+func parse(fs *pflag.FlagSet, args []string, use string, least int) (done bool, err error) {
+	help := fs.BoolP("help", "h", false, "the most common flags")
+	all := fs.Bool("help-all", false, "every flag")
+	if err := fs.Parse(args); err != nil {
+		return false, err
+	}
+	if *help || *all {
+		shown := fs
+		if !*all && fs.Lookup("frames") != nil {
+			shown = newFlags()
+			for _, name := range common {
+				shown.AddFlag(fs.Lookup(name))
+			}
+		}
+		fmt.Printf("Usage: qss-filter %s\n%s\n%s%s", use, about, shown.FlagUsages(), epilogue)
+		return true, nil
+	}
+	if fs.NArg() < least {
+		return false, fmt.Errorf("want: qss-filter %s", use)
+	}
+	return false, nil
+}
+
+// common are the flags that --help shows.
+var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "renumber", "adjust", "explain", "maps", "by",
+	"color", "summary", "style", "no-cache", "help-all", "version"}
+
+const about = `       qss-filter [flags] -- COMMAND [ARGUMENT ...]
+       qss-filter symbolize FILE [0xADDRESS ...] | where BUILDID|FILE | cache stats|clear|path
 
 Makes native stack traces in logs readable, live: adb logcat | qss-filter
-
-Symbols (each flag may be repeated):
-  --symbols DIR         any tree with unstripped files; searched by build ID
-  --build-id-dir DIR    xx/yyyy.debug files, as in /usr/lib/debug/.build-id
-  --rootfs DIR          root of the file system that the log's paths lie in
-Frames:
-  --frames=annotate|append|replace    into the frame, below it, in its place
-  --renumber=auto|always|never        count on over inlined functions
-  --adjust=auto|none|ra               how logged addresses are to be taken
-Output:
-  --color=auto|always|never           colour of what is added
-  --explain                           why a frame has no name, at the frame
-  --summary=auto|always|never         which modules have no symbols, at the end
-  --style=llvm                        the output of llvm-symbolizer --filter-markup
-  --help-all, --version
 `
 
-func (c *config) help() string {
-	if !c.helpAll {
-		return shortHelp
-	}
-	usage, _, _ := strings.Cut(shortHelp, "\n\n")
-	return usage + "\n\nFlags:\n" + c.flags.FlagUsages() + `
-Environment: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM decide --color=auto.
-Exit status: 0 everything was read, 1 an input or the output failed, 2 the command line is wrong.
+const epilogue = `
+Environment: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM decide --color=auto; DEBUGINFOD_URLS names servers.
+Exit status: 0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own.
 `
-}

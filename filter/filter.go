@@ -93,6 +93,9 @@ type Options struct {
 	Context  Context
 	// Palette colours what the filter writes; nil writes none.
 	Palette *sgr.Palette
+	// Maps gives the mappings of the processes that write the log, as /proc/PID/maps has them, for frames that have only an
+	// absolute address; nil where they are not known. It may be called by several filters at once.
+	Maps func() [][]byte
 	// By tells what processes are told apart by.
 	By prefix.By
 	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held

@@ -10,25 +10,31 @@ import (
 // the last one counts.
 func (o *LLVMOptions) Register(fs *flag.FlagSet) {
 	set := func(name, usage string, how func()) {
-		fs.BoolFunc(name, usage, func(value string) error {
+		fs.Var(boolValue(func(value string) error {
 			if value != "true" {
 				return errors.New("takes no value")
 			}
 			how()
 			return nil
-		})
+		}), name, usage)
 	}
 	nothing := func() {}
 	set("demangle", "demangle function names (as is the default)", func() { o.NoDemangle = false })
 	set("no-demangle", "keep the names of functions as their files have them", func() { o.NoDemangle = true })
-	fs.BoolFunc("functions", "names of functions: =linkage (the default), =short (without namespace and parameters), =none", o.setFunctions)
+	fs.Var(boolValue(o.setFunctions), "functions", "names of functions: =linkage (the default), =short (without namespace and parameters), =none")
 	set("basenames", "source files without their directories", func() { o.Basenames, o.RelativeNames = true, false })
 	set("relativenames", "source files without the compilation directory", func() { o.Basenames, o.RelativeNames = false, true })
 	set("inlines", "no effect: inlined functions are always shown", nothing)
 	set("no-inlines", "no effect, as in llvm's filter", nothing)
-	set("debuginfod", "no effect yet: nothing is fetched from debuginfod servers", nothing)
-	set("no-debuginfod", "no effect yet, for the same reason", nothing)
+	set("debuginfod", "no effect: servers are asked if $DEBUGINFOD_URLS names any", nothing)
 }
+
+// boolValue is a flag that may stand without a value.
+type boolValue func(value string) error
+
+func (boolValue) String() string           { return "" }
+func (b boolValue) Set(value string) error { return b(value) }
+func (boolValue) IsBoolFlag() bool         { return true }
 
 func (o *LLVMOptions) setFunctions(value string) error {
 	switch value {

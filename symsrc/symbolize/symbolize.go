@@ -4,6 +4,7 @@ package symbolize
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,8 +43,9 @@ type Symbolizer struct {
 	module  symsrc.Module
 }
 
-// New answers from symbols for the file at path. It fails with "open PATH: …" where there is no such regular file.
-func New(path string, symbols symsrc.Source, o Options) (*Symbolizer, error) {
+// New answers from symbols for the file at path. It fails with "open PATH: …" where there is no such regular file, and with
+// "read PATH: …" where nothing can be read of it.
+func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*Symbolizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Unwrap(err))
@@ -54,22 +56,16 @@ func New(path string, symbols symsrc.Source, o Options) (*Symbolizer, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	return &Symbolizer{opt: o, symbols: symbols, module: symsrc.Module{Name: path}}, nil
-}
-
-// Check fails with what is wrong with the file, where it can answer nothing at all.
-func (s *Symbolizer) Check(ctx context.Context) error {
-	a := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module})
-	if a.Files == nil || a.Files.Usable() {
-		return nil
+	s := &Symbolizer{opt: o, symbols: symbols, module: symsrc.Module{Name: path}}
+	files := symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
+	if files == nil || files.Usable() {
+		return s, nil
 	}
-	why := a.Files.Reason().String()
-	if d := a.Files.Detail; d != "" {
-		why += ": " + d
-	} else if n := a.Files.Note; n != "" {
-		why += ": " + n
+	why := files.Reason().String()
+	if more := cmp.Or(files.Detail, files.Note); more != "" {
+		why += ": " + more
 	}
-	return fmt.Errorf("read %s: %s", s.module.Name, why)
+	return nil, fmt.Errorf("read %s: %s", path, why)
 }
 
 // Run answers the addresses, or, without any, those that in has, one a line, each at once. Its error is a failed read or write,

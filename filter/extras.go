@@ -1,0 +1,67 @@
+package filter
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+)
+
+// Extras are what a filter does beside its stream: files that it reads and writes, commands that it starts.
+type Extras struct {
+	// DumpContext is the path of Options.DumpContext; "" for none.
+	DumpContext string
+	// OnDumpfile are commands for dumpfile elements, as TYPE=COMMAND.
+	OnDumpfile []string
+	// Maps is the path of a list of mappings for processes that state none; "" for none.
+	Maps string
+}
+
+// Register adds the flags that set x.
+func (x *Extras) Register(fs *flag.FlagSet) {
+	fs.StringVar(&x.Maps, "maps", "", "`FILE` with mappings as in /proc/PID/maps, for processes that print none")
+	fs.StringVar(&x.DumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
+	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3", func(value string) error {
+		x.OnDumpfile = append(x.OnDumpfile, value)
+		return nil
+	})
+}
+
+// Open makes a filter with all that. close ends it: it waits for the commands.
+func (x *Extras) Open(o Options) (f *Filter, close func(), err error) {
+	triggers, err := NewTriggers(x.OnDumpfile, o.Warn)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(x.OnDumpfile) > 0 {
+		o.OnDumpfile = func(d Dumpfile) { triggers.Start(context.Background(), d) }
+	}
+	closeFile := func() {}
+	if x.DumpContext != "" {
+		file, err := os.Create(x.DumpContext)
+		if err != nil {
+			return nil, nil, err
+		}
+		o.DumpContext, closeFile = file, func() {
+			if err := file.Close(); err != nil && o.Warn != nil {
+				o.Warn(fmt.Sprintf("dump the context: %v", err))
+			}
+		}
+	}
+	f = New(o)
+	if x.Maps != "" {
+		list, err := os.ReadFile(x.Maps)
+		if err == nil {
+			err = f.Preload(list)
+		}
+		if err != nil {
+			closeFile()
+			return nil, nil, fmt.Errorf("--maps %s: %w", x.Maps, err)
+		}
+	}
+	return f, func() {
+		f.End()
+		triggers.Wait()
+		closeFile()
+	}, nil
+}
