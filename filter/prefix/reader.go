@@ -127,7 +127,14 @@ func (r *Reader) layer(line []byte, i, depth int) int {
 	if i >= len(line) {
 		return -1
 	}
-	choices := dispatch[line[i]]
+	choices := dispatch[0][line[i]]
+	if line[i] == ' ' || line[i] == '\t' {
+		k := i + 1
+		for k < len(line) && (line[k] == ' ' || line[k] == '\t') {
+			k++
+		}
+		choices = dispatch[1][at0(line, k)]
+	}
 	if last := r.learned[depth]; choices&(1<<last) != 0 {
 		if end := layers[last].read(r, line, i); end >= 0 {
 			return end
