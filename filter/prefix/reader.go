@@ -102,7 +102,10 @@ func (r *Reader) Read(line []byte) Prefix {
 	r.whole = line
 	pos, colored := 0, false
 	for depth := range maxDepth {
-		begin := escapes(head, pos)
+		begin := pos
+		if c := at0(head, pos); c == 0x1b || c == byteOrderMark[0] {
+			begin = escapes(head, pos)
+		}
 		end := r.layer(head, begin, depth)
 		if end < 0 {
 			break
