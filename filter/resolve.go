@@ -60,6 +60,8 @@ type answer struct {
 	// trampoline is set where the address is that of a signal trampoline.
 	trampoline bool
 	frames     []symsrc.Frame
+	// retry, if not nil, tells whether asking again may bring more by now.
+	retry func() bool
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
 	places [][]byte
 }
@@ -107,7 +109,7 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 
 // ask gives the answer for an address of a module.
 func (f *Filter) ask(ctx context.Context, q question) *answer {
-	if a := f.memo.answers[q]; a != nil {
+	if a := f.memo.answers[q]; a.holds() {
 		return a
 	}
 	a := f.look(ctx, q)
@@ -121,7 +123,7 @@ func (f *Filter) ask(ctx context.Context, q question) *answer {
 // askAbsolute gives the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
 func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
 	q := absoluteQuestion{p, p.space.Generation(), addr, kind, take}
-	if a := f.memo.absolute.get(q); a != nil {
+	if a := f.memo.absolute.get(q); a.holds() {
 		return a
 	}
 	a := f.lookAbsolute(ctx, p, addr, kind, take)
@@ -165,12 +167,15 @@ func (f *Filter) look(ctx context.Context, q question) *answer {
 	a.off = addr.Offset
 	got := f.opt.Symbols.Frames(ctx, addr)
 	if got.Files != nil {
-		q.mod.files = got.Files
+		q.mod.files, a.retry = got.Files, got.Files.Retry
 	}
 	a.frames = got.Frames
 	f.finish(a)
 	return a
 }
+
+// holds tells whether there is an answer that asking again would not change.
+func (a *answer) holds() bool { return a != nil && (a.retry == nil || !a.retry()) }
 
 // count notes a frame of the log for the summary.
 func (a *answer) count() {
