@@ -201,7 +201,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	case hasMarkup(body):
 		dst = f.markup(ctx, dst, p, body, end)
 		dst = f.dumps(ctx, dst, p, body, end)
-	case frame.Candidate(body, p.stack.shift > 0):
+	case frame.Candidate(body, p.stack.shift > 0, false):
 		dst = f.fold.flush(dst)
 		dst = f.text(ctx, dst, p, body, end)
 	default:

@@ -60,7 +60,7 @@ func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func appendCandidate(spans []frame.Span, line []byte, start, end int) []frame.Span {
 	text := line[start:end]
-	if hasMarkup(text) || frame.Candidate(text, true) {
+	if hasMarkup(text) || frame.Candidate(text, true, false) {
 		return append(spans, frame.Span{Start: start, End: end})
 	}
 	return spans

@@ -68,13 +68,21 @@ func (f *Filter) lookUp(ctx context.Context, p *thread, fr *sighting) *answer {
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		return nil
 	}
+	kind := symsrc.Code
+	if fr.Data {
+		kind = symsrc.Data
+	}
 	take := f.takeText(p, fr)
 	var a *answer
-	if fr.Space == frame.Absolute {
-		a = f.askAbsolute(ctx, p.process, fr.Offset, symsrc.Code, take)
-	} else {
+	switch {
+	case fr.Space == frame.Absolute:
+		a = f.askAbsolute(ctx, p.process, fr.Offset, kind, take)
+	case fr.Space == frame.FromSymbol, !fr.Member.Empty(), fr.InArchive > 0, fr.Module.Empty() && fr.BuildID.Empty():
+		// A name and a distance from it, a member of an archive, or a module that the log names elsewhere.
+		return nil
+	default:
 		m := f.moduleWritten(fr.module, fr.buildID)
-		a = f.ask(ctx, question{m, fr.Offset, symsrc.Code, spaces[fr.Space], take})
+		a = f.ask(ctx, question{m, fr.Offset, kind, spaces[fr.Space], take})
 	}
 	a.count()
 	p.over(f.line, a)
@@ -102,15 +110,18 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, f
 		dst = f.function(dst, s, fr, a, i, n)
 	}
 	f.colour = restore
-	if f.opt.Renumber != RenumberNever {
+	if f.counts(fr) {
 		p.stack.insert(len(a.frames) - 1)
 	}
 	return dst
 }
 
+// counts tells whether the lines of inlined functions take numbers of their own, and those behind them count on.
+func (f *Filter) counts(fr *sighting) bool { return fr.Counts && f.opt.Renumber != RenumberNever }
+
 // number gives the number that a frame's line gets.
 func (f *Filter) number(p *thread, fr *sighting, shift bool) uint64 {
-	if !shift || fr.Num.Empty() {
+	if !shift || !fr.Counts || fr.Num.Empty() {
 		return fr.Number
 	}
 	return p.stack.number(fr.Number)
@@ -132,6 +143,9 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 	dst = append(dst, s.text[fr.Num.End:fr.Gap.Start]...)
 	dst = append(dst, " in "...)
 	dst = f.added(dst, s, func(b []byte) []byte { return append(b, f.place(a, i)...) })
+	if fr.Num.Empty() && i < len(a.frames)-1 {
+		dst = append(dst, " (inlined)"...)
+	}
 	dst = appendEscapes(dst, fr.Gap.Of(s.text))
 	dst = append(dst, s.text[fr.Gap.End:fr.Whole.End]...)
 	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
@@ -139,9 +153,12 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 }
 
 // functionNumber gives the number of one function's line as text, until the next call: counted on, or `N.K` for an
-// inlined one.
+// inlined one, nothing in formats without numbers.
 func (f *Filter) functionNumber(text []byte, fr *sighting, depth, i int, n uint64) []byte {
-	if f.opt.Renumber != RenumberNever {
+	if fr.Num.Empty() {
+		return nil
+	}
+	if f.counts(fr) {
 		f.digits = appendNumber(f.digits[:0], fr.Num.Of(text), n+uint64(i))
 		return f.digits
 	}
