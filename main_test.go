@@ -56,11 +56,13 @@ var imports = map[string][]string{
 	"qss-filter/symsrc/elfdwarf/inflate": {},
 	"qss-filter/filter": {"qss-filter/markup", "qss-filter/ctxstate", "qss-filter/sgr", "qss-filter/symsrc",
 		"qss-filter/filter/frame", "qss-filter/filter/prefix"},
+	"qss-filter/filter/child": {"qss-filter/filter"},
 }
 
 // owners is which file alone may import a library.
 var owners = map[string]string{
 	"github.com/alecthomas/participle": "markup/grammar.go",
+	"github.com/creack/pty":            "filter/child/terminal_posix.go",
 	"github.com/fatih/color":           "sgr/palette.go",
 	"github.com/spf13/pflag":           "main.go",
 }
