@@ -28,11 +28,14 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// One cache for all scripts: what a script prints must not depend on what others have looked up.
+	cache := t.TempDir()
 	testscript.Run(t, testscript.Params{
 		UpdateScripts: *update,
 		Dir:           filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			e.Setenv("XDG_CACHE_HOME", cache)
 			// The machine's own settings must not decide what a test sees.
 			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"} {
 				e.Setenv(name, "")
@@ -57,11 +60,17 @@ var imports = map[string][]string{
 	"qss-filter/symsrc/elfdwarf/inflate": {},
 	"qss-filter/filter": {"qss-filter/markup", "qss-filter/ctxstate", "qss-filter/sgr", "qss-filter/symsrc",
 		"qss-filter/filter/frame", "qss-filter/filter/prefix"},
+	"qss-filter/filter/child":             {"qss-filter/filter"},
+	"qss-filter/filter/prefix/prefixtest": {"qss-filter/filter/prefix"},
+	"qss-filter/symsrc/cache":             {"qss-filter/symsrc"},
+	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc"},
 }
 
 // owners is which file alone may import a library.
 var owners = map[string]string{
 	"github.com/alecthomas/participle": "markup/grammar.go",
+	"github.com/creack/pty":            "filter/child/terminal_posix.go",
+	"github.com/dgraph-io/badger":      "symsrc/cache/store.go",
 	"github.com/fatih/color":           "sgr/palette.go",
 	"github.com/spf13/pflag":           "main.go",
 }

@@ -124,11 +124,12 @@ type Filter struct {
 	origins *origins
 	prober  symsrc.Prober // nil where Options.Symbols is none
 	fold    fold
-	dedupe  *dedupe  // nil where repeated stacks are written out
-	ahead   *ahead   // nil where no frame waits
-	preload *process // mappings for processes that state none; nil without
-	mapped  bool     // mappings were listed: absolute addresses count
-	window  int      // how many more lines are looked at whatever they hold
+	dedupe  *dedupe             // nil where repeated stacks are written out
+	ahead   *ahead              // nil where no frame waits
+	live    map[uint64]*process // lists of running processes, by their hash
+	preload *process            // mappings for processes that state none; nil without
+	mapped  bool                // mappings were listed: absolute addresses count
+	window  int                 // how many more lines are looked at whatever they hold
 	dump    hexdict
 	memo    memo
 	quick   quick
@@ -174,6 +175,9 @@ func New(o Options) *Filter {
 	return f
 }
 
+// absolutes tells whether frames with nothing but an absolute address mean anything.
+func (f *Filter) absolutes() bool { return f.mapped || f.ahead != nil || f.opt.Maps != nil }
+
 // rescan chooses the anchors for the state the filter is in.
 func (f *Filter) rescan() {
 	set := always
@@ -183,7 +187,7 @@ func (f *Filter) rescan() {
 	if f.origins.shifted > 0 {
 		set |= renumbering
 	}
-	if f.mapped || f.ahead != nil {
+	if f.absolutes() {
 		set |= absolute
 	}
 	if f.llvm != nil {

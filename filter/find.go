@@ -18,7 +18,7 @@ type sighting struct {
 // finders' sight.
 func (f *Filter) find(s segment, renumbering bool) {
 	f.frames = f.frames[:0]
-	if !frame.Candidate(s.text, renumbering) {
+	if !frame.Candidate(s.text, renumbering, f.absolutes()) {
 		return
 	}
 	plain, moved := f.plain(s)

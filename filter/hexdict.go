@@ -131,7 +131,7 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *thread, body, end 
 	if at >= 0 {
 		text, rest = body[:at], body[at:]
 	}
-	if hasMarkup(text) || frame.Candidate(text, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
+	if hasMarkup(text) || frame.Candidate(text, false, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
 		h.open = false
 		return dst, false
 	}

@@ -74,6 +74,7 @@ type llvmQuestion struct {
 type llvmAnswer struct {
 	frames []llvmFrame
 	pc     llvmFrame
+	retry  func() bool // not nil: tells whether asking again may bring more by now
 }
 
 // llvmFrame is a function as llvm shows it.
@@ -95,7 +96,7 @@ func (l *llvmStyle) code() symsrc.Kind {
 // ask gives the answer for an address of a module.
 func (l *llvmStyle) ask(ctx context.Context, f *llvmFile, off uint64, kind symsrc.Kind) *llvmAnswer {
 	q := llvmQuestion{f, off, kind}
-	if a := l.memo.answers[q]; a != nil {
+	if a := l.memo.answers[q]; a != nil && (a.retry == nil || !a.retry()) {
 		return a
 	}
 	got := l.symbols.Frames(ctx, symsrc.Addr{Module: f.module, Offset: off, Kind: kind})
@@ -104,6 +105,9 @@ func (l *llvmStyle) ask(ctx context.Context, f *llvmFile, off uint64, kind symsr
 		f.status, f.detail = got.Files.Reason(), got.Files.Detail
 	}
 	a := l.answer(got.Frames, kind)
+	if got.Files != nil {
+		a.retry = got.Files.Retry
+	}
 	if f.status != symsrc.OK {
 		a.frames = nil
 	}

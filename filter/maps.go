@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"errors"
+	"hash/maphash"
 
 	"qss-filter/ctxstate"
 	"qss-filter/symsrc"
@@ -29,6 +30,7 @@ func (f *Filter) readContext(t *thread, text []byte) {
 	if f.window > 0 {
 		f.window--
 	}
+	f.readBuildID(t, text)
 	switch {
 	case t.space.ReadDump(text, f.line):
 		f.window = max(f.window, mappingWindow)
@@ -40,6 +42,106 @@ func (f *Filter) readContext(t *thread, text []byte) {
 	}
 }
 
+// maxBuildIDs bounds the build IDs remembered of a process.
+const maxBuildIDs = 1 << 14
+
+var (
+	dartBuildID    = []byte("build_id: '")
+	moduleHeadline = []byte("Module ")
+	buildIDWord    = []byte("build-id")
+)
+
+// readBuildID takes a build ID that stands elsewhere than at a frame: `build_id: '369f…'` above the frames of a Dart program, and
+// systemd-coredump's `Module libfoo.so from rpm foo-1.2.x86_64, build-id=67f5…` or `Module libfoo.so with build-id 67f5…`.
+func (f *Filter) readBuildID(t *thread, text []byte) {
+	if i := bytes.Index(text, dartBuildID); i >= 0 {
+		rest := text[i+len(dartBuildID):]
+		if end := bytes.IndexByte(rest, '\''); end >= 0 {
+			if id, ok := symsrc.ParseBuildID(rest[:end]); ok {
+				t.dart = id
+			}
+		}
+		return
+	}
+	i := bytes.Index(text, buildIDWord)
+	if i < 0 {
+		return
+	}
+	head := bytes.Index(text[:i], moduleHeadline)
+	if head < 0 {
+		return
+	}
+	name, _, _ := bytes.Cut(text[head+len(moduleHeadline):i], []byte(" "))
+	digits := bytes.TrimLeft(text[i+len(buildIDWord):], "= ")
+	if end := bytes.IndexAny(digits, " .,)"); end >= 0 {
+		digits = digits[:end]
+	}
+	id, ok := symsrc.ParseBuildID(digits)
+	if !ok || len(name) == 0 || len(t.buildIDs) >= maxBuildIDs {
+		return
+	}
+	if t.buildIDs == nil {
+		t.buildIDs = map[string]symsrc.BuildID{}
+	}
+	t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])] = id
+}
+
+// standIn gives the process whose mappings count for one that has stated none: those named on the command line, those of the
+// running processes that write the log, or those of lines without a prefix, where no other process of the log could have
+// stated them.
+func (f *Filter) standIn(p *process, addr uint64) *process {
+	o := f.origins
+	switch {
+	case f.preload != nil:
+		return f.preload
+	case !o.nobody.space.Empty() && o.nobody.anonymous && len(o.processes) == 2:
+		return o.nobody.process
+	case f.opt.Maps != nil:
+		if live := f.running(addr); live != nil {
+			return live
+		}
+	}
+	return p
+}
+
+// running gives the mappings of a running process that cover an address. Where several processes map different things there,
+// the log does not tell which of them is meant, and there is none.
+func (f *Filter) running(addr uint64) *process {
+	var at *ctxstate.Mapping
+	var found *process
+	for _, list := range f.opt.Maps() {
+		p := f.read(list)
+		m, ok := p.space.Resolve(addr)
+		switch {
+		case !ok:
+		case at == nil:
+			at, found = m, p
+		case at.Module.Name != m.Module.Name || at.ModuleAddr(addr) != m.ModuleAddr(addr):
+			return nil
+		}
+	}
+	return found
+}
+
+// maxLive bounds the lists of running processes that are remembered.
+const maxLive = 64
+
+// read gives the process of a list, which is likely to be one that was read before.
+func (f *Filter) read(list []byte) *process {
+	key := maphash.Bytes(seed, list)
+	p := f.live[key]
+	if p == nil {
+		if f.live == nil || len(f.live) >= maxLive {
+			f.live = map[uint64]*process{}
+		}
+		p = newPreload(list)
+		f.live[key] = p
+	}
+	return p
+}
+
+var seed = maphash.MakeSeed()
+
 // watching tells whether every line must be looked at, whatever it holds.
 func (f *Filter) watching() bool { return f.dump.open || f.window > 0 || f.ahead.holding() }
 
@@ -48,6 +150,17 @@ var ErrNoMappings = errors.New("no mappings in it: want lines as in /proc/PID/ma
 
 // Preload takes a list of mappings for the processes of the log that state none themselves.
 func (f *Filter) Preload(list []byte) error {
+	p := newPreload(list)
+	if !p.space.Dumped() {
+		return ErrNoMappings
+	}
+	f.preload, f.mapped = p, true
+	f.rescan()
+	return nil
+}
+
+// newPreload reads a list of mappings.
+func newPreload(list []byte) *process {
 	p := &process{space: ctxstate.New().Process("")}
 	n := 0
 	for line := range bytes.Lines(list) {
@@ -55,10 +168,5 @@ func (f *Filter) Preload(list []byte) error {
 		body, _ := cutEnd(line)
 		p.space.ReadDump(body, n)
 	}
-	if !p.space.Dumped() {
-		return ErrNoMappings
-	}
-	f.preload, f.mapped = p, true
-	f.rescan()
-	return nil
+	return p
 }

@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/prefix"
+	"qss-filter/symsrc"
 )
 
 // process is what the filter keeps of one process of the log, beside its address space.
@@ -14,6 +15,10 @@ type process struct {
 	key     string
 	space   *ctxstate.Process
 	emitter emitter
+	// dart is the build ID of a Dart program's library, and buildIDs are those that the log states of modules, by file name,
+	// elsewhere than at their frames.
+	dart     symsrc.BuildID
+	buildIDs map[string]symsrc.BuildID
 }
 
 // writer is whoever stands in the loggers' prefixes. Its lines tell of a process: its own, or the one that a header such as

@@ -98,13 +98,19 @@ func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
 
 // appendBare writes the form of QSS's reports: `#N addr in func file:line`.
 func (f *Filter) appendBare(dst, number, addr []byte, fr *symsrc.Frame) []byte {
-	dst = append(dst, '#')
-	dst = append(dst, number...)
+	start := len(dst)
+	if len(number) > 0 {
+		dst = append(append(dst, '#'), number...)
+	}
 	if len(addr) > 0 {
-		dst = append(dst, ' ')
+		if len(dst) > start {
+			dst = append(dst, ' ')
+		}
 		dst = append(dst, addr...)
 	}
-	dst = append(dst, " in "...)
+	if len(dst) > start {
+		dst = append(dst, " in "...)
+	}
 	dst = f.appendFunc(dst, fr)
 	dst = append(dst, ' ')
 	return f.appendFile(dst, fr, false)

@@ -36,6 +36,9 @@ type question struct {
 	kind  symsrc.Kind
 	space symsrc.Space
 	take  taking
+	// symbol and size are the function that off counts from, and its size.
+	symbol string
+	size   uint64
 }
 
 // absoluteQuestion is an absolute address in one state of a process's address space.
@@ -60,6 +63,8 @@ type answer struct {
 	// trampoline is set where the address is that of a signal trampoline.
 	trampoline bool
 	frames     []symsrc.Frame
+	// retry, if not nil, tells whether asking again may bring more by now.
+	retry func() bool
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
 	places [][]byte
 }
@@ -107,7 +112,7 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 
 // ask gives the answer for an address of a module.
 func (f *Filter) ask(ctx context.Context, q question) *answer {
-	if a := f.memo.answers[q]; a != nil {
+	if a := f.memo.answers[q]; a.holds() {
 		return a
 	}
 	a := f.look(ctx, q)
@@ -121,10 +126,10 @@ func (f *Filter) ask(ctx context.Context, q question) *answer {
 // askAbsolute gives the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
 func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
 	if p.space.Empty() {
-		p = f.standIn(p)
+		p = f.standIn(p, addr)
 	}
 	q := absoluteQuestion{p, p.space.Generation(), addr, kind, take}
-	if a := f.memo.absolute.get(q); a != nil {
+	if a := f.memo.absolute.get(q); a.holds() {
 		return a
 	}
 	a := f.lookAbsolute(ctx, p, addr, kind, take)
@@ -151,26 +156,13 @@ func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind
 	if take == returning || take == probing {
 		off++
 	}
-	return f.ask(ctx, question{m, off, kind, mappingSpaces[at.Space], take})
-}
-
-// standIn gives the process whose mappings count for one that has stated none: those that were named on the command line, or
-// those of lines without a prefix, where no other process of the log could have stated them.
-func (f *Filter) standIn(p *process) *process {
-	o := f.origins
-	switch {
-	case f.preload != nil:
-		return f.preload
-	case o.nobody.anonymous && len(o.processes) == 2:
-		return o.nobody.process
-	}
-	return p
+	return f.ask(ctx, question{mod: m, off: off, kind: kind, space: mappingSpaces[at.Space], take: take})
 }
 
 // look asks the source and prepares the text of its answer.
 func (f *Filter) look(ctx context.Context, q question) *answer {
 	a := &answer{mod: q.mod, kind: q.kind}
-	addr := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space}
+	addr := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space, Symbol: q.symbol, Size: q.size}
 	var probe symsrc.Probe
 	if f.prober != nil && q.take != exactly {
 		probe = f.prober.Probe(ctx, addr)
@@ -181,12 +173,15 @@ func (f *Filter) look(ctx context.Context, q question) *answer {
 	a.off = addr.Offset
 	got := f.opt.Symbols.Frames(ctx, addr)
 	if got.Files != nil {
-		q.mod.files = got.Files
+		q.mod.files, a.retry = got.Files, got.Files.Retry
 	}
 	a.frames = got.Frames
 	f.finish(a)
 	return a
 }
+
+// holds tells whether there is an answer that asking again would not change.
+func (a *answer) holds() bool { return a != nil && (a.retry == nil || !a.retry()) }
 
 // count notes a frame of the log for the summary.
 func (a *answer) count() {

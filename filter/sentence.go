@@ -37,7 +37,7 @@ func (f *Filter) oneFrame(dst []byte, s segment, fr *sighting, a *answer, n uint
 	known := a != nil && len(a.frames) > 0 && fr.Shape != frame.Fields
 	if known && f.opt.Style == Replace {
 		return f.added(dst, s, func(b []byte) []byte {
-			if fr.Shape == frame.Numbered {
+			if fr.Shape == frame.Numbered && !fr.Num.Empty() {
 				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.text), n), ' ')
 				b = append(append(b, fr.Addr.Of(s.text)...), " in "...)
 			}
@@ -82,7 +82,7 @@ func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segmen
 		number := f.functionNumber(s.text, fr, len(a.frames), i, n)
 		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), &a.frames[i]) })
 	}
-	if f.opt.Renumber != RenumberNever {
+	if f.counts(fr) {
 		p.stack.insert(len(a.frames) - 1)
 	}
 	return dst

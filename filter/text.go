@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"qss-filter/filter/frame"
-	"qss-filter/symsrc"
 )
 
 // segment is a piece of text that is treated as one line: a line without its end, or a part of a JSON string.
@@ -46,43 +45,6 @@ func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) 
 	return f.several(ctx, dst, p, s)
 }
 
-// spaces are those of a frame that an address of a module may be of.
-var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc.InFile, frame.InImage: symsrc.InImage,
-	frame.InText: symsrc.InText}
-
-// lookUp gives the answer for a frame, nil where there is nothing to ask.
-func (f *Filter) lookUp(ctx context.Context, p *thread, text []byte, fr *sighting) *answer {
-	if fr.Done || fr.Shape == frame.NumberOnly {
-		return nil
-	}
-	take := f.takeText(p, fr)
-	var a *answer
-	if addr, ok := f.absolute(p, text, fr); ok {
-		a = f.askAbsolute(ctx, p.process, addr, symsrc.Code, take)
-	} else {
-		m := f.moduleWritten(fr.module, fr.buildID)
-		a = f.ask(ctx, question{m, fr.Offset, symsrc.Code, spaces[fr.Space], take})
-	}
-	a.count()
-	p.over(f.line, a)
-	return a
-}
-
-// absolute gives the address of a frame that must be looked up in the process's mappings: since it names no module, or since
-// its offset counts from where the emitter took the module to begin, and a list of mappings says better.
-func (f *Filter) absolute(p *thread, text []byte, fr *sighting) (addr uint64, ok bool) {
-	switch fr.Space {
-	case frame.Absolute:
-		return fr.Offset, true
-	case frame.InImage, frame.InText:
-		if !fr.Addr.Empty() && p.space.Dumped() {
-			addr, _ = hexAddress(fr.Addr.Of(text), 0)
-			_, ok = p.space.Resolve(addr)
-		}
-	}
-	return addr, ok
-}
-
 // single handles a text with one frame: a function takes a line, with what stands around the frame on each.
 func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
 	if f.opt.Style == Append {
@@ -107,15 +69,18 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, f
 		dst = f.function(dst, s, fr, a, i, n)
 	}
 	f.colour = restore
-	if f.opt.Renumber != RenumberNever {
+	if f.counts(fr) {
 		p.stack.insert(len(a.frames) - 1)
 	}
 	return dst
 }
 
+// counts tells whether the lines of inlined functions take numbers of their own, and those behind them count on.
+func (f *Filter) counts(fr *sighting) bool { return fr.Counts && f.opt.Renumber != RenumberNever }
+
 // number gives the number that a frame's line gets.
 func (f *Filter) number(p *thread, fr *sighting, shift bool) uint64 {
-	if !shift || fr.Num.Empty() {
+	if !shift || !fr.Counts || fr.Num.Empty() {
 		return fr.Number
 	}
 	return p.stack.number(fr.Number)
@@ -137,6 +102,9 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 	dst = append(dst, s.text[fr.Num.End:fr.Gap.Start]...)
 	dst = append(dst, " in "...)
 	dst = f.added(dst, s, func(b []byte) []byte { return append(b, f.place(a, i)...) })
+	if fr.Num.Empty() && i < len(a.frames)-1 {
+		dst = append(dst, " (inlined)"...)
+	}
 	dst = appendEscapes(dst, fr.Gap.Of(s.text))
 	dst = append(dst, s.text[fr.Gap.End:fr.Whole.End]...)
 	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
@@ -144,9 +112,12 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 }
 
 // functionNumber gives the number of one function's line as text, until the next call: counted on, or `N.K` for an
-// inlined one.
+// inlined one, nothing in formats without numbers.
 func (f *Filter) functionNumber(text []byte, fr *sighting, depth, i int, n uint64) []byte {
-	if f.opt.Renumber != RenumberNever {
+	if fr.Num.Empty() {
+		return nil
+	}
+	if f.counts(fr) {
 		f.digits = appendNumber(f.digits[:0], fr.Num.Of(text), n+uint64(i))
 		return f.digits
 	}

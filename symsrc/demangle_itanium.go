@@ -40,10 +40,31 @@ func demangleItanium(name string) (s string, ok bool) {
 		// The library keeps the brackets of `operator< <int>` apart; llvm does not.
 		s = strings.NewReplacer("operator< <", "operator<<", "operator<< <", "operator<<<").Replace(s)
 	}
+	s = dropEmptyPacks(s)
 	if suffix != "" {
 		s += " (" + suffix + ")"
 	}
 	return s, true
+}
+
+// dropEmptyPacks takes out the commas that the library leaves around a pack without arguments: `tuple<int, >`.
+func dropEmptyPacks(s string) string {
+	for strings.Contains(s, ", , ") {
+		s = strings.ReplaceAll(s, ", , ", ", ")
+	}
+	s = strings.ReplaceAll(s, ", >", ">")
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "<, ")
+		if out.WriteString(before); !found {
+			return out.String()
+		}
+		out.WriteByte('<')
+		if strings.HasSuffix(before, "operator") || strings.HasSuffix(before, "operator<") {
+			out.WriteString(", ") // the name of an operator is an argument
+		}
+		s = after
+	}
 }
 
 // Bounds on what the library's time grows with out of proportion: with the cube of the qualifiers in a row, of which types

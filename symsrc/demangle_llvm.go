@@ -5,7 +5,7 @@ import "strings"
 // DemangleLLVM gives what llvm makes of a symbol. It differs from Demangle where that says more or refuses: the escapes of
 // legacy Rust names stay as they stand (`Vec$LT$T$GT$`), a dot before the name is kept, and the readable form ends before a
 // NUL. With underscore set one more may stand before the name, as llvm::demangle has it, which is not for names of frames.
-// Names of D and of Microsoft's compiler stay as they are, which llvm demangles; transaction clones do so in llvm, too.
+// Names of Microsoft's compiler stay as they are, which llvm demangles; transaction clones do so in llvm, too.
 func DemangleLLVM(name string, underscore bool) string {
 	mangled, dot := strings.CutPrefix(name, ".")
 	s, ok := demangleLLVM(mangled)
@@ -35,6 +35,8 @@ func demangleLLVM(name string) (s string, ok bool) {
 		s, ok = demangleItanium(name)
 	case strings.HasPrefix(name, "_R"):
 		s, ok = demangleRust(name)
+	case strings.HasPrefix(name, "_D"):
+		s, ok = demangleD(name)
 	}
 	s, _, _ = strings.Cut(s, "\x00")
 	return s, ok

@@ -73,6 +73,20 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
+// TestEmptyPacks compares names with packs that have no arguments with llvm, and those of operators that look like one.
+func TestEmptyPacks(t *testing.T) {
+	names := []string{
+		"_Z1fIJEEviDpT_", "_Z1fIJEEvDpT_i", "_Z1fIJEEvPFviDpT_E", "_Z1fIJEEv1AIJXspT_EEE",
+		"_Z1fIiJEEvSt5tupleIJDpT0_iEE", "_Z1fIiJEEvSt5tupleIJiDpT0_iEE", "_Z1fIiJEEvSt5tupleIJiDpT0_EE", "_Z1fIiJEEvSt5tupleIJDpT0_EE",
+		"_Z1fIiJEJEEvSt5tupleIJiDpT0_DpT1_cEE", "_Z1fIXadL_ZltRK1AS2_EEiEvv", "_Z1fIXadL_ZlsRK1AS2_EEiEvv", "_Z1fIXadL_ZcmRK1AS2_EEiEvv",
+	}
+	for i, want := range llvmDemangled(t, names) {
+		if got := Demangle(names[i]); got != want {
+			t.Errorf("%s\n got %s\nwant %s", names[i], got, want)
+		}
+	}
+}
+
 func TestDemangleType(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"1C", "C"}, {"3Foo", "Foo"}, {"N2ns1CE", "ns::C"}, {"St9exception", "std::exception"},

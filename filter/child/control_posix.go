@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -26,7 +27,7 @@ const (
 
 // passed are the signals that are for the command.
 var passed = []os.Signal{
-	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH,
+	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT, unix.SIGWINCH,
 }
 
 // control waits for the command, and passes signals on meanwhile. Without a session of its own the command is in our
@@ -51,6 +52,10 @@ func newControl(p *plumbing, _ Options) *control {
 		if !signal.Ignored(s) { // as nohup has it for SIGHUP; the command inherits that
 			signal.Notify(c.signals, s)
 		}
+	}
+	// At Ctrl-Z the kernel stops us with the rest of our process group. Elsewhere it is for us to pass that on.
+	if p.term == nil && !inForeground() && !signal.Ignored(unix.SIGTSTP) {
+		signal.Notify(c.signals, unix.SIGTSTP)
 	}
 	return c
 }
@@ -180,15 +185,11 @@ func (c *control) signal(s os.Signal) {
 	case unix.SIGCONT:
 		c.resume()
 	case unix.SIGTSTP:
-		if c.term != nil {
-			c.killGroup(sig)
-			c.force = time.After(suspending)
-			return
-		}
 		if !inForeground() {
 			c.kill(sig)
 		}
-		c.stopUs(unix.Getpid())
+		// Once caught, SIGTSTP has no default action in a Go program any more; that of SIGTTOU is the same.
+		c.stopUs(unix.Getpid(), unix.SIGTTOU)
 		c.resume()
 	case unix.SIGINT, unix.SIGQUIT:
 		if c.term == nil && inForeground() {
@@ -203,9 +204,19 @@ func (c *control) signal(s os.Signal) {
 // suspend stops our whole job, since the command has stopped, and goes on when somebody has us do so.
 func (c *control) suspend() {
 	c.force = nil
+	c.settle()
 	c.term.leave()
-	c.stopUs(0)
+	c.stopUs(0, unix.SIGTSTP)
 	c.resume()
+}
+
+// settle waits until what the command said before it stopped is passed on, as long as that does not take too long.
+func (c *control) settle() {
+	late := time.Now().Add(stopping)
+	loud := func(s *stream) bool { return !s.in.quiet() }
+	for slices.ContainsFunc(c.p.streams, loud) && time.Now().Before(late) {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // resume lets the command go on as we do.
@@ -215,19 +226,15 @@ func (c *control) resume() {
 		c.kill(unix.SIGCONT)
 		return
 	}
+	c.term.renew()
 	c.term.enter()
 	c.killGroup(unix.SIGCONT)
 }
 
 // stopUs stops this process, or with 0 its process group. It comes back when we are continued, or when there is nobody
 // who could do so and the kernel therefore does not stop us.
-func (c *control) stopUs(pid int) {
-	caught := !signal.Ignored(unix.SIGTSTP)
-	if caught {
-		signal.Reset(unix.SIGTSTP)
-		defer signal.Notify(c.signals, unix.SIGTSTP)
-	}
-	if unix.Kill(pid, unix.SIGTSTP) != nil {
+func (c *control) stopUs(pid int, s syscall.Signal) {
+	if unix.Kill(pid, s) != nil {
 		return
 	}
 	late := time.After(stopping)

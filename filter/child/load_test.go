@@ -83,9 +83,9 @@ func TestSlowReader(t *testing.T) {
 func TestLeftBehind(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"silent":    {"sleep 1000 & echo $! >&2; echo said", "said\n"},
-		"late":      {"(sleep 0.05; echo late; exec sleep 1000) & echo $! >&2; echo said", "said\nlate\n"},
-		"talkative": {"(while :; do echo more; sleep 0.05; done) & echo $! >&2; echo said", "said\n"},
-		"flood":     {"yes & echo $! >&2; echo said", ""},
+		"late":      {"echo said; (echo late; exec sleep 1000) & echo $! >&2", "said\nlate\n"},
+		"talkative": {"echo said; (while :; do echo more; sleep 0.05; done) & echo $! >&2", "said\n"},
+		"flood":     {"echo said; yes & echo $! >&2", "said\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ package child
 import (
 	"io"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,6 +34,8 @@ type output struct {
 	fd   int
 	end  int
 	maps *Maps
+	// waiting is set while a Read waits: what was read before has been passed on.
+	waiting atomic.Bool
 
 	// over is the time when the command was seen to have ended, zero before.
 	over time.Time
@@ -83,7 +86,9 @@ func (o *output) await() (ready bool, err error) {
 		}
 		fds, wait = fds[:1], int(grace/time.Millisecond)
 	}
+	o.waiting.Store(true)
 	n, err := unix.Poll(fds, wait)
+	o.waiting.Store(false)
 	switch {
 	case err == unix.EINTR:
 		return false, nil
@@ -99,6 +104,15 @@ func (o *output) await() (ready bool, err error) {
 		}
 	}
 	return fds[0].Revents != 0, nil
+}
+
+// quiet tells whether all that the command has written has been passed on.
+func (o *output) quiet() bool {
+	if !o.waiting.Load() {
+		return false
+	}
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}}, 0)
+	return err != nil || n == 0
 }
 
 // abandon is called when the output can no longer be passed on. Who writes to a pipe is told so by SIGPIPE; a terminal

@@ -33,6 +33,7 @@ type output struct {
 	err    error
 	gone   chan struct{}
 	ended  chan struct{}
+	maps   *Maps
 	over   time.Time
 }
 
@@ -41,8 +42,8 @@ type piece struct {
 	err  error
 }
 
-func newOutput(file *os.File, tty bool, e *ending, _ *Maps) *output {
-	o := &output{file: file, tty: tty, pieces: make(chan piece), gone: make(chan struct{}), ended: e.ended}
+func newOutput(file *os.File, tty bool, e *ending, maps *Maps) *output {
+	o := &output{file: file, tty: tty, pieces: make(chan piece), gone: make(chan struct{}), ended: e.ended, maps: maps}
 	go o.pump()
 	return o
 }
@@ -75,6 +76,7 @@ func (o *output) Read(b []byte) (int, error) {
 		}
 		o.left, o.err = p.data, p.err
 	}
+	o.maps.touch()
 	n := copy(b, o.left)
 	o.left = o.left[n:]
 	return n, nil

@@ -131,6 +131,15 @@ func (t *terminal) enter() {
 	}
 }
 
+// renew sets the outer terminal again as we have it: a shell may have changed it while we were stopped unawares.
+func (t *terminal) renew() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.raw && t.foreground() {
+		_ = unix.IoctlSetTermios(t.outer, setTermios, &t.now)
+	}
+}
+
 // leave gives the outer terminal back as it was.
 func (t *terminal) leave() {
 	t.mu.Lock()

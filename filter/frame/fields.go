@@ -9,16 +9,12 @@ var (
 	frameKey  = []byte("frame=")
 )
 
-// findFields finds a sanitizer's frame printed with a stack_trace_format of `name=value` fields, as in
+// readFields reads a sanitizer's frame printed with a stack_trace_format of `name=value` fields, as in
 //
 //	[frame=0 pc=0x557531c652a3 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0 (BuildId: id)]
 //
 // The names are whatever the user chose; module= and offset=0x are those that people choose.
-func findFields(line []byte, from int, f *Frame) bool {
-	o := indexFrom(line, offset0x, from)
-	if o < 0 {
-		return false
-	}
+func readFields(line []byte, o, from int, f *Frame) bool {
 	// Fields that belong together stand near each other, and never behind the next module's.
 	back := max(from, o-maxModule)
 	m := bytes.LastIndex(line[back:o], moduleKey)

@@ -1,11 +1,9 @@
 // Package frame recognises the stack frames of logs that are not symbolizer markup. It knows text only: where on the
 // line a frame stands, what its parts are, and whether it has been symbolized already.
 //
-// Each family of formats is one file with one function; families lists them. A finder gets the line without escape
-// sequences, so that colours between the parts of a frame do not matter; whoever calls maps the spans back.
+// Each family of formats is one file; families lists them. A reader gets the line without escape sequences, so that
+// colours between the parts of a frame do not matter; whoever calls maps the spans back.
 package frame
-
-import "bytes"
 
 // Span is a half-open range of byte offsets in the line. The zero Span is "not there".
 type Span struct{ Start, End int }
@@ -20,13 +18,14 @@ func (s Span) Of(line []byte) []byte { return line[s.Start:s.End] }
 type Shape uint8
 
 const (
-	// Numbered is `#N addr … (elf+off)`: the answer goes to Gap, behind " in "; inlined functions get lines of their own.
+	// Numbered is `#N addr … (elf+off)`, and every other frame that has its line for itself, with a number or without: the
+	// answer goes to Gap, behind " in "; inlined functions get lines of their own.
 	Numbered Shape = iota
 	// Pair is a bare `(elf+off)` in a sentence: the answer goes before it, on the same line.
 	Pair
 	// Fields is `name=value` text: the answer replaces the values at Func and Source.
 	Fields
-	// NumberOnly is a numbered frame without a module: nothing to look up, but its number takes part in its stack.
+	// NumberOnly is a numbered frame with nothing to look up; its number takes part in its stack if it counts.
 	NumberOnly
 )
 
@@ -58,7 +57,8 @@ const (
 	Moved
 	// Raw addresses are return addresses, in the first frame too; only what a signal interrupted is exact.
 	Raw
-	// RawButFirst addresses are return addresses but for the first frame of a stack, which is exact.
+	// RawButFirst addresses are return addresses but for the first frame of a stack, which is exact. Where frames have no
+	// numbers, a stack is a run of lines of one family.
 	RawButFirst
 	// Exact is the address of the instruction itself.
 	Exact
@@ -66,7 +66,9 @@ const (
 
 // Frame is one recognised frame.
 type Frame struct {
-	Shape Shape
+	// Family names the format, one of Families.
+	Family string
+	Shape  Shape
 	// Whole runs from the frame's number (or its parenthesis) to its last parenthesis.
 	Whole Span
 	// Num holds the digits of the frame's number; Number is their value. Both are empty in formats without numbers.
@@ -75,12 +77,13 @@ type Frame struct {
 	// Counts is set where inlined functions take numbers of their own and the frames behind them count on, as in the
 	// sanitizers' own reports.
 	Counts bool
-	// Addr is the absolute address as written.
+	// Addr is the absolute address as written, its digits without 0x in formats that write none.
 	Addr Span
-	// Gap is what stands between the address and the blanks before the module's parenthesis: empty, or the function
-	// the log names, from the blank before it on. An answer replaces it.
+	// Gap is the place of the answer: empty, or the function the log names, from the blank before it on, which the answer
+	// replaces. In the first family it stands between the address and the blanks before the module's parenthesis.
 	Gap Span
-	// Module, Offset and BuildID (hexadecimal digits) as written.
+	// Module, Offset and BuildID (hexadecimal digits) as written. Module is empty where the log names it elsewhere (Dart) or
+	// not at all; it may be a bare file name.
 	Module  Span
 	Off     Span
 	Offset  uint64
@@ -92,72 +95,15 @@ type Frame struct {
 	Member    Span
 	InArchive uint64
 	// Symbol is the name of the function that Offset counts from, and Size that function's size, 0 where the log has none.
+	// Where Addr is there too and the process's mappings are known, the address is the better question.
 	Symbol Span
 	Size   uint64
 	// Func and Source are the values to replace; shape Fields only.
 	Func, Source Span
-	// Done is set where the frame names a source line already.
+	// Data is set where the address is that of a variable.
+	Data bool
+	// Done is set where the frame names a source line already, or shows this filter's answer.
 	Done bool
 	// Convention is that of the format.
 	Convention Convention
 }
-
-// families are the known formats. Of two that find a frame, the one that begins first wins.
-var families = [...]func(line []byte, from int, f *Frame) bool{
-	findNumbered, // #N addr (elf+off)
-	findSummary,  // SUMMARY: … (elf+off)
-	findFields,   // name=value
-}
-
-// Search finds the frames of one line after another. It keeps what each family found ahead of the others, so that the
-// time for a line grows with its length whatever it holds.
-type Search struct {
-	line []byte
-	next [len(families)]Frame
-	seen [len(families)]sight
-}
-
-// sight tells what is known of a family's next frame.
-type sight uint8
-
-const (
-	unknown sight = iota
-	found
-	none
-)
-
-// Reset turns to another line, which must not change while it is searched.
-func (s *Search) Reset(line []byte) {
-	s.line, s.seen = line, [len(families)]sight{}
-}
-
-// Next gives the first frame at or after from, nil where there is none; from must not go back. The Frame is good until
-// the next call. It allocates nothing.
-func (s *Search) Next(from int) *Frame {
-	var first *Frame
-	for i, find := range families {
-		f := &s.next[i]
-		if s.seen[i] == unknown || s.seen[i] == found && f.Whole.Start < from {
-			s.seen[i] = none
-			if find(s.line, from, f) {
-				s.seen[i] = found
-			}
-		}
-		if s.seen[i] == found && (first == nil || f.Whole.Start < first.Whole.Start) {
-			first = f
-		}
-	}
-	return first
-}
-
-// Candidate tells, at the cost of a few searches, whether line can hold a frame at all. Numbered lines without a module
-// count only where a stack is being renumbered.
-func Candidate(line []byte, renumbering bool) bool {
-	return bytes.Contains(line, plus0x) || bytes.Contains(line, offset0x) ||
-		renumbering && bytes.IndexByte(line, '#') >= 0
-}
-
-var (
-	plus0x   = []byte("+0x")
-	offset0x = []byte("offset=0x")
-)

@@ -2,49 +2,48 @@ package frame
 
 import "bytes"
 
-// findNumbered finds `#N addr [in] [func] (elf+0xoff) [(BuildId: id)]`: sanitizers, gcc and clang, Tizen, LLVM's own
-// stack traces; TSan's `#N <null> <null> (elf+0xoff)` without an address; and numbered lines without a module.
-func findNumbered(line []byte, from int, f *Frame) bool {
-	for {
-		i := bytes.IndexByte(line[from:], '#')
-		if i < 0 {
-			return false
-		}
-		from += i
-		if numberedAt(line, from, f) {
-			return true
-		}
-		from++
-	}
-}
-
-// numberedAt reads the frame whose `#` stands at line[i].
-func numberedAt(line []byte, i int, f *Frame) bool {
-	n, end, ok := decimal(line, i+1)
+// readNumbered reads `#N addr [in] [func] (elf+0xoff) [(BuildId: id)]`: sanitizers, gcc and clang, Tizen, LLVM's own
+// stack traces; TSan's `#N <null> <null> (elf+0xoff)` and Chromium's `#N (elf+0xoff)    func` without an address.
+func readNumbered(line []byte, at, _ int, f *Frame) bool {
+	n, end, ok := decimal(line, at+1)
 	if !ok || end >= len(line) || !isBlank(line[end]) {
 		return false
 	}
-	*f = Frame{Shape: Numbered, Whole: Span{i, end}, Num: Span{i + 1, end}, Number: n, Counts: true}
+	num := Span{at + 1, end}
 	p := skipBlanks(line, end)
+	var addr Span
 	if _, e, ok := hexNumber(line, p); ok {
-		f.Addr, f.Whole.End = Span{p, e}, e
-		end = e
+		addr, end = Span{p, e}, e
+		if end < len(line) && !isBlank(line[end]) {
+			return false
+		}
+	} else if p < len(line) && line[p] == '(' {
+		return moduleFirst(line, at, p, num, n, f)
 	} else if !bytes.HasPrefix(line[p:], nullName) {
 		return false
 	}
-	if end < len(line) && !isBlank(line[end]) {
+	*f = Frame{Whole: Span{at, end}, Num: num, Number: n, Addr: addr, Counts: true}
+	return module(line, end, nextNumber(line, end), f)
+}
+
+// moduleFirst reads the rest of `#N (elf+0xoff)    func`, whose parenthesis stands at open.
+func moduleFirst(line []byte, at, open int, num Span, n uint64, f *Frame) bool {
+	limit := nextNumber(line, open)
+	o, plus, off, end, ok := modulePair(line, open, limit)
+	if !ok || o != open {
 		return false
 	}
-	limit := nextNumber(line, end)
-	if module(line, end, limit, f) {
-		return true
+	*f = Frame{Whole: Span{at, end}, Num: num, Number: n, Module: moduleName(line, o+1, plus), Off: Span{plus + 1, end - 1},
+		Offset: off, Gap: Span{end, end}, Convention: Raw}
+	if id, e, ok := buildID(line[:limit], end); ok {
+		f.BuildID, f.Whole.End, f.Gap = id, e, Span{e, e}
 	}
-	if f.Addr.Empty() {
-		return false
+	end = f.Whole.End
+	f.answer(line[:limit], end)
+	if nameEnd := textEnd(line[:limit], end); !f.Done && isName(line[end:nameEnd]) {
+		f.Gap.End, f.Whole.End = nameEnd, nameEnd
+		f.Done = endsWithLine(line[end:nameEnd])
 	}
-	f.Shape = NumberOnly
-	f.Whole.End = limit
-	f.Done = endsWithLine(line[end:limit])
 	return true
 }
 
@@ -52,20 +51,30 @@ var nullName = []byte("<null>")
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// nextNumber gives where the next `#N 0x` begins, so that frames that share a line do not take each other's module.
+// nextNumber gives where the next `#N 0x` begins, or the next line of a JSON string, so that frames that share a line do not
+// take each other's module.
 func nextNumber(line []byte, from int) int {
+	line = line[:min(len(line), from+4*maxModule)]
 	for i := from; ; i++ {
 		k := bytes.IndexByte(line[i:], '#')
 		if k < 0 {
-			return len(line)
+			return lineBreak(line, from, len(line))
 		}
 		i += k
 		if _, end, ok := decimal(line, i+1); ok && end < len(line) && isBlank(line[end]) {
 			if _, _, ok := hexNumber(line, skipBlanks(line, end)); ok {
-				return i
+				return lineBreak(line, from, i)
 			}
 		}
 	}
+}
+
+// lineBreak gives the first line break in line[from:to], to where there is none.
+func lineBreak(line []byte, from, to int) int {
+	if k := bytes.IndexByte(line[from:to], '\n'); k >= 0 {
+		return from + k
+	}
+	return to
 }
 
 // module reads what follows the address: the name the log gives, the module's parenthesis and the build ID.
@@ -80,7 +89,7 @@ func module(line []byte, addrEnd, limit int, f *Frame) bool {
 	}
 	hint := line[addrEnd:gapEnd]
 	f.Gap = Span{addrEnd, gapEnd}
-	f.Module = Span{open + 1, plus}
+	f.Module = moduleName(line, open+1, plus)
 	f.Off, f.Offset = Span{plus + 1, end - 1}, off
 	f.Whole.End = end
 	f.Done = endsWithLine(hint)
@@ -104,7 +113,18 @@ func spelling(f *Frame, hint []byte, blanks int) Convention {
 	return Unsaid
 }
 
-var inWord = []byte(" in ")
+// moduleName gives the name in line[start:end] without the architecture that follows it on Darwin, `lib.dylib:x86_64h`.
+func moduleName(line []byte, start, end int) Span {
+	k := bytes.LastIndexByte(line[start:end], ':')
+	if k <= 0 {
+		return Span{start, end}
+	}
+	switch string(line[start+k+1 : end]) {
+	case "i386", "x86_64", "x86_64h", "armv6", "armv7", "armv7s", "armv7k", "arm64", "arm64e":
+		return Span{start, start + k}
+	}
+	return Span{start, end}
+}
 
 // maxModule bounds the text of a module in bytes, beyond any path (PATH_MAX is 4096), and maxTries how many offsets without
 // a module before them are passed over: else a line of nothing but parentheses would take the square of its length.

@@ -66,18 +66,48 @@ func indexFrom(b, sep []byte, from int) int {
 	return from + i
 }
 
-// endsWithLine tells whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" behind it or a
-// parenthesis of inlining: then the log names a source line already. A drive letter or a symbol's "::" does not match.
+// endsWithLine tells whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" or " (inlined)" behind
+// it or a parenthesis of inlining, or in `FILE(LINE,COLUMN)`: then the log names a source line already. A drive letter or a
+// symbol's "::" does not match.
 func endsWithLine(text []byte) bool {
 	text = bytes.TrimRight(text, " \t")
-	text = bytes.TrimSuffix(text, []byte(" (approximate)"))
-	text = bytes.TrimSuffix(text, []byte(")"))
+	text = bytes.TrimSuffix(text, inlinedWord)
+	text = bytes.TrimSuffix(text, approxWord)
+	closed := bytes.HasSuffix(text, closeParen)
+	text = bytes.TrimSuffix(text, closeParen)
 	i := len(text)
 	for i > 0 && text[i-1]-'0' <= 9 {
 		i--
 	}
-	return i < len(text) && i > 1 && text[i-1] == ':' && text[i-2] != ':'
+	if i == len(text) || i < 2 {
+		return false
+	}
+	return text[i-1] == ':' && text[i-2] != ':' || closed && endsWithParenLine(text[:i])
 }
+
+// endsWithParenLine tells whether text, which goes on in digits and a parenthesis, ends in `FILE.EXT(` or `FILE.EXT(LINE,`.
+func endsWithParenLine(text []byte) bool {
+	if n := len(text) - 1; text[n] == ',' {
+		for text = text[:n]; n > 0 && text[n-1]-'0' <= 9; n-- {
+			text = text[:n-1]
+		}
+	}
+	n := len(text) - 1
+	if n < 0 || text[n] != '(' {
+		return false
+	}
+	name := text[bytes.LastIndexByte(text, ' ')+1 : n]
+	dot := bytes.LastIndexByte(name, '.')
+	return dot > 0 && len(name)-dot <= len(".cpp") && !bytes.Contains(name, doubleColon)
+}
+
+var (
+	inlinedWord = []byte(" (inlined)")
+	approxWord  = []byte(" (approximate)")
+	closeParen  = []byte(")")
+	doubleColon = []byte("::")
+	inWord      = []byte(" in ")
+)
 
 // buildID reads a parenthesis that names a build ID, in any of the spellings met: (BuildId: …), (Buildid: …),
 // (Build-id:…), (Build ID: …). i is where it may begin, blanks included; end is behind its `)`.
@@ -125,3 +155,147 @@ func foldEqual(b []byte, lower string) bool {
 	}
 	return true
 }
+
+// bareHex reads hexadecimal digits without a prefix at i. It fails without a digit and on a number over 64 bits.
+func bareHex(b []byte, i int) (v uint64, end int, ok bool) {
+	start := i
+	for ; i < len(b); i++ {
+		d, isHex := hexDigit(b[i])
+		if !isHex {
+			break
+		}
+		if v>>60 != 0 {
+			return 0, i, false
+		}
+		v = v<<4 | uint64(d)
+	}
+	return v, i, i > start
+}
+
+// has tells whether word stands at b[i].
+func has(b []byte, i int, word string) bool {
+	return i >= 0 && i <= len(b) && len(b)-i >= len(word) && string(b[i:i+len(word)]) == word
+}
+
+// endsWith tells whether word stands before b[i], at or after from.
+func endsWith(b []byte, from, i int, word string) bool {
+	return i-len(word) >= from && string(b[i-len(word):i]) == word
+}
+
+// textEnd gives where the text of a line ends that holds from: before the blanks at its end, and before a line break, one of
+// a JSON string or one that is written as an escape. Beyond maxName it is cut.
+func textEnd(b []byte, from int) int {
+	end := min(len(b), from+maxName)
+	if k := bytes.IndexByte(b[from:end], '\n'); k >= 0 {
+		end = from + k
+	}
+	for i := from; i < end; i++ {
+		k := bytes.IndexByte(b[i:end], '\\')
+		if k < 0 {
+			break
+		}
+		i += k
+		if isEscapedBreak(b, i) {
+			end = i
+		}
+	}
+	for end > from && (isBlank(b[end-1]) || b[end-1] == '\r') {
+		end--
+	}
+	return end
+}
+
+// isEscapedBreak tells whether a line break stands at i as an escape.
+func isEscapedBreak(b []byte, i int) bool {
+	return i+1 < len(b) && b[i] == '\\' && (b[i+1] == 'n' || b[i+1] == 'r')
+}
+
+// atEnd tells whether nothing but blanks, or a line break, follows at i.
+func atEnd(b []byte, i int) bool {
+	i = skipBlanks(b, i)
+	return i >= len(b) || b[i] == '\n' || b[i] == '\r' || isEscapedBreak(b, i)
+}
+
+// backBlanks gives where the blanks before i begin, not before from.
+func backBlanks(b []byte, from, i int) int {
+	for i > from && isBlank(b[i-1]) {
+		i--
+	}
+	return i
+}
+
+// backDigits gives where the decimal digits before i begin, not before from.
+func backDigits(b []byte, from, i int) int {
+	for i > from && b[i-1]-'0' <= 9 {
+		i--
+	}
+	return i
+}
+
+// backToken gives where the run of other bytes than blanks before i begins, not before from and not over 256 bytes.
+func backToken(b []byte, from, i int) int {
+	for from = max(from, i-256); i > from && b[i-1] > ' '; {
+		i--
+	}
+	return i
+}
+
+// wordStart tells whether i is a place where a word can begin: the start of the text, or behind a blank.
+func wordStart(b []byte, from, i int) bool { return i == from || isBlank(b[i-1]) || b[i-1] == '\n' }
+
+// wordEnd tells whether a word ends before i: a blank, a line break or the end of the text follows.
+func wordEnd(b []byte, i int) bool {
+	return i >= len(b) || isBlank(b[i]) || b[i] == '\n' || b[i] == '\r' || b[i] == '\\'
+}
+
+// answer sets the place of the answer to a frame whose last part before it ends at i, in a format that never says " in "
+// there itself: where it is said, this filter has been here before, and what follows on the line is its text.
+func (f *Frame) answer(b []byte, i int) {
+	f.Gap = Span{i, i}
+	if bytes.HasPrefix(b[i:], inWord) {
+		f.Gap.End = textEnd(b, i)
+		f.Done = true
+	}
+	f.Whole.End = max(f.Whole.End, f.Gap.End)
+}
+
+// replace sets the place of the answer to what stands between two parts of a frame. " in " says as much as for answer.
+func (f *Frame) replace(b []byte, start, end int) {
+	f.Gap = Span{start, end}
+	f.Done = bytes.HasPrefix(b[start:end], inWord) || endsWithLine(b[start:end])
+}
+
+// maxName bounds a function's name in bytes where nothing but its end tells where the frame ends.
+const maxName = 1 << 16
+
+// isName tells whether text may be a function's name as a demangler writes it: blanks stand in brackets, or the text ends
+// as a signature does. Prose is not a name.
+func isName(text []byte) bool {
+	text = bytes.Trim(text, " \t")
+	if len(text) == 0 || len(text) > maxName {
+		return false
+	}
+	depth, blanks := 0, 0
+	for i, c := range text {
+		switch c {
+		case '(', '<', '[', '{':
+			depth++
+		case ')', '>', ']', '}':
+			depth--
+		case ' ':
+			if depth <= 0 {
+				blanks++
+				if has(text, i, " /") || has(text, i, " (") && !has(text, i, " (anonymous namespace)") {
+					return false
+				}
+			}
+		}
+	}
+	if c := text[0]; c-'0' <= 9 || c == '#' || c == '=' || c == '-' || c == ',' || c == '.' || c == ':' {
+		return false
+	}
+	return blanks == 0 || blanks <= 8 && (bytes.IndexByte(text, '(') >= 0 &&
+		(bytes.HasSuffix(text, closeParen) || bytes.HasSuffix(text, constWord) || text[len(text)-1] == ']'))
+}
+
+var constWord = []byte(" const")

@@ -63,6 +63,7 @@ func FuzzRead(f *testing.F) {
 
 // TestMutations reads every sample cut at every place, and with bytes of it exchanged.
 func TestMutations(t *testing.T) {
+	const signs = "0 :[](){}<>=-/.\x1bTZEF|,@"
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var r prefix.Reader
 	for _, s := range prefixtest.All() {
@@ -74,7 +75,7 @@ func TestMutations(t *testing.T) {
 		for range 200 {
 			changed := bytes.Clone(line)
 			for range 1 + rnd.IntN(3) {
-				changed[rnd.IntN(len(changed))] = "0 :[](){}<>=-/.\x1bTZEF|,@"[rnd.IntN(25)]
+				changed[rnd.IntN(len(changed))] = signs[rnd.IntN(len(signs))]
 			}
 			check(t, &r, changed)
 		}

@@ -135,6 +135,9 @@ func (p *Prefix) addField(o *object, value Span) {
 	var parent []byte
 	if o.depth > 0 {
 		parent = o.parents[o.depth-1].Of(o.text)
+		if len(parent) == 0 {
+			return // one of a list
+		}
 	}
 	if o.key.Empty() || value.Empty() || value.End-value.Start > maxField {
 		return

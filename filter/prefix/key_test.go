@@ -1,9 +1,12 @@
 package prefix_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/prefix/prefixtest"
 )
 
 func TestKeys(t *testing.T) {
@@ -86,6 +89,25 @@ func TestJSONKey(t *testing.T) {
 		p := prefix.JSONKey([]byte(object))
 		if got := string(p.AppendKey(nil, []byte(object), prefix.ByAuto)); got != want {
 			t.Errorf("%s has key %q, want %q", object, got, want)
+		}
+	}
+}
+
+// TestObjects checks the loggers that write JSON objects: that they do, and which process they name.
+func TestObjects(t *testing.T) {
+	for _, s := range prefixtest.All() {
+		if !s.JSON {
+			continue
+		}
+		for _, line := range s.Wrap(append(payload, "\x1b[1m\"tab\t\\"), 19531) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%s: %s is no JSON", s.Name, line)
+			}
+			p := prefix.JSONKey([]byte(line))
+			key := string(p.AppendKey(nil, []byte(line), prefix.ByAuto))
+			if p.Kind != prefix.JSON || strings.Contains(key, "19531") != (s.PID || s.Unit) || s.PID && !strings.HasSuffix(key, s.Key(19531)) {
+				t.Errorf("%s: %s has key %q", s.Name, line, key)
+			}
 		}
 	}
 }

@@ -71,50 +71,65 @@ func (k Kind) String() string {
 // prefix, −1 where there is none, and fills r.p only where there is one.
 type layer func(r *Reader, line []byte, at int) int
 
-// layers lists the recognisers with the bytes that their prefixes begin with. Two of them never fit the same text: what
+// layers lists the recognisers with the bytes that their prefixes begin with, blanks not counted. Two of them never fit the same text: what
 // begins alike, such as the loggers that write a date first, is one recogniser that looks further.
 var layers = [...]struct {
-	first string
-	read  layer
+	first  string
+	indent indent
+	read   layer
 }{
-	{" " + digitBytes, logcatTimed},
-	{digitBytes, isoDate},
-	{digitBytes, unixTime},
-	{digitBytes, clockTime},
-	{digitBytes, ctest},
-	{digitBytes, kmsg},
-	{"VDIWEFSA", logcatBrief},
-	{"IWEF", glog},
-	{"[", bracketSeconds},
-	{"[", bracketDate},
-	{"[", logcatLongHeader},
-	{"[", chromium},
-	{"[", mpi},
-	{"[", testCount},
-	{"[", kubectl},
-	{"<", priority},
-	{"JFMASOND", monthDate},
-	{"MTWFS", weekday},
-	{"=-*", pidMark},
-	{" ", gecko},
-	{"GP", geckoBar},
-	{" \t", goTest},
-	{"(", bazel},
-	{"E", pytest},
-	{"k", dmesgDecoded},
-	{letterBytes + digitBytes, compose},
+	{digitBytes, mayIndent, logcatTimed},
+	{digitBytes, flush, isoDate},
+	{digitBytes, flush, unixTime},
+	{digitBytes, flush, clockTime},
+	{digitBytes, flush, ctest},
+	{digitBytes, flush, kmsg},
+	{"VDIWEFSA", flush, logcatBrief},
+	{"IWEF", flush, glog},
+	{"[", flush, bracketSeconds},
+	{"[", flush, bracketDate},
+	{"[", flush, logcatLongHeader},
+	{"[", flush, chromium},
+	{"[", flush, mpi},
+	{"[", flush, testCount},
+	{"[", flush, kubectl},
+	{"<", flush, priority},
+	{"JFMASOND", flush, monthDate},
+	{"MTWFS", flush, weekday},
+	{"=-*", flush, pidMark},
+	{digitBytes, mayIndent, gecko},
+	{"GP", flush, geckoBar},
+	{letterBytes + digitBytes + "_", mustIndent, goTest},
+	{"(", flush, bazel},
+	{"E", flush, pytest},
+	{"k", flush, dmesgDecoded},
+	{letterBytes + digitBytes, flush, compose},
 }
+
+// indent tells whether blanks stand before what a prefix begins with.
+type indent uint8
+
+const (
+	flush indent = iota
+	mayIndent
+	mustIndent
+)
 
 const (
 	digitBytes  = "0123456789"
 	letterBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// dispatch[c] has bit n set where layers[n] begins with c.
-var dispatch = func() (table [256]uint32) {
+// dispatch[0][c] has bit n set where layers[n] begins with c; dispatch[1][c], where it does so behind blanks or tabs.
+var dispatch = func() (table [2][256]uint32) {
 	for n, l := range layers {
 		for _, c := range []byte(l.first) {
-			table[c] |= 1 << n
+			if l.indent != mustIndent {
+				table[0][c] |= 1 << n
+			}
+			if l.indent != flush {
+				table[1][c] |= 1 << n
+			}
 		}
 	}
 	return table

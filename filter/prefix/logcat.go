@@ -48,6 +48,9 @@ func logcatBody(r *Reader, line []byte, begin, k int) int {
 	if at(line, k+1, '/') {
 		return slashTag(r, line, begin, k, LogcatTime)
 	}
+	if pid, tid, level := quickIDs(line, k); level > 0 {
+		return threadtime(r, line, begin, pid, tid, level)
+	}
 	user := nextWord(line, k)
 	pid := user
 	if end := studio(r, line, user); end >= 0 {
@@ -62,13 +65,38 @@ func logcatBody(r *Reader, line []byte, begin, k int) int {
 		!isPriority(line[level.Start]) || !at(line, int(level.End), ' ') {
 		return -1
 	}
-	k = int(level.End) + 1
-	tag, end := tagEnd(line, begin, k)
+	return threadtime(r, line, begin, pid, tid, int(level.Start))
+}
+
+// quickIDs reads the usual `PID TID P ` at line[k:]; level is the offset of the priority, 0 where something else stands
+// there.
+func quickIDs(line []byte, k int) (pid, tid Span, level int) {
+	end := digits(line, k, 1, 10)
+	if !at(line, end, ' ') {
+		return pid, tid, 0
+	}
+	pid = span(k, end)
+	k = blanks(line, end)
+	end = digits(line, k, 1, 10)
+	if !at(line, end, ' ') {
+		return pid, tid, 0
+	}
+	tid = span(k, end)
+	k = blanks(line, end)
+	if !isPriority(at0(line, k)) || !at(line, k+1, ' ') {
+		return pid, tid, 0
+	}
+	return pid, tid, k
+}
+
+// threadtime reads the tag behind the priority at line[level].
+func threadtime(r *Reader, line []byte, begin int, pid, tid Span, level int) int {
+	tag, end := tagEnd(line, begin, level+2)
 	if end < 0 {
 		return -1
 	}
 	p := &r.p
-	p.Kind, p.Tag = LogcatThreadtime, span(k, tag)
+	p.Kind, p.Tag = LogcatThreadtime, span(level+2, tag)
 	p.setPID(pid, tid)
 	return end
 }

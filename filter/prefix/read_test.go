@@ -50,6 +50,27 @@ func TestReadSamples(t *testing.T) {
 	}
 }
 
+// TestOneRecogniser checks that every recogniser leaves the lines of all others alone, so that their order does not count.
+func TestOneRecogniser(t *testing.T) {
+	for _, s := range prefixtest.All() {
+		for i, text := range payload {
+			if s.Own {
+				text = ""
+			}
+			line := s.Line(text, 19531, i)
+			fits := prefix.Fits([]byte(line))
+			for _, f := range fits {
+				if f != fits[0] {
+					t.Errorf("%q is %v", line, fits)
+				}
+			}
+			if len(fits) == 0 && s.Kind != prefix.KindNone {
+				t.Errorf("%q is nothing", line)
+			}
+		}
+	}
+}
+
 // TestReadShort checks that a line without a program's text is recognised too.
 func TestReadShort(t *testing.T) {
 	for _, s := range prefixtest.All() {

@@ -102,7 +102,10 @@ func (r *Reader) Read(line []byte) Prefix {
 	r.whole = line
 	pos, colored := 0, false
 	for depth := range maxDepth {
-		begin := escapes(head, pos)
+		begin := pos
+		if c := at0(head, pos); c == 0x1b || c == byteOrderMark[0] {
+			begin = escapes(head, pos)
+		}
 		end := r.layer(head, begin, depth)
 		if end < 0 {
 			break
@@ -127,7 +130,14 @@ func (r *Reader) layer(line []byte, i, depth int) int {
 	if i >= len(line) {
 		return -1
 	}
-	choices := dispatch[line[i]]
+	choices := dispatch[0][line[i]]
+	if line[i] == ' ' || line[i] == '\t' {
+		k := i + 1
+		for k < len(line) && (line[k] == ' ' || line[k] == '\t') {
+			k++
+		}
+		choices = dispatch[1][at0(line, k)]
+	}
 	if last := r.learned[depth]; choices&(1<<last) != 0 {
 		if end := layers[last].read(r, line, i); end >= 0 {
 			return end

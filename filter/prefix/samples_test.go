@@ -60,6 +60,7 @@ func TestNoPrefix(t *testing.T) {
 		"[0] first", "[a/b] x", "[pod/a] x", "[1,2] x", "[1,0]<stdin>:x", "[12:34] x", "[1:2:3] x", "[x](y): z",
 		"[core/foo] INFO: x",
 		"<12345> x", "<null> <null> (crash+0xea857)", "<9>x",
+		"--------- beginning of main", "--------- switch to system",
 		"====", "=================================================================", "==12", "==x==", "==12===x",
 		"--12--x", "**12**x", "-- 12 --", "** comment **",
 		"    x_test.go: x", "\t/src/gopanic.go:8 +0x31", "   x_test.go:12: x",

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // arange says that a unit covers some addresses.
@@ -12,13 +14,63 @@ type arange struct {
 	unit int // its position in .debug_info
 }
 
+// rangeTable finds the unit of an address among ranges that are read once. The first address is looked for as they are;
+// the second one sorts them.
+type rangeTable struct {
+	read, settled sync.Once
+	touched       atomic.Bool
+	mu            sync.Mutex // held while the ranges are sorted, or searched as they are
+	ranges        []arange
+	units         []atomic.Pointer[unit] // of ranges, as far as asked for
+}
+
+// alone is the only unit that covers the address; false where there is none, or more of them.
+func (t *rangeTable) alone(addr uint64) (unit int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.ranges {
+		if a := &t.ranges[i]; a.covers(addr) {
+			if ok && a.unit != unit {
+				return 0, false
+			}
+			unit, ok = a.unit, true
+		}
+	}
+	return unit, ok
+}
+
+// settle sorts the ranges.
+func (t *rangeTable) settle() {
+	t.settled.Do(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.ranges = settle(t.ranges)
+		t.units = make([]atomic.Pointer[unit], len(t.ranges))
+	})
+}
+
+// unitOf is the unit that covers the address, which is nil where it cannot be read; false where none covers it.
+func (t *rangeTable) unitOf(f *File, addr uint64) (*unit, bool) {
+	t.settle()
+	i := t.search(addr)
+	if i < 0 {
+		return nil, false
+	}
+	u := t.units[i].Load()
+	if u == nil {
+		u = f.unitAt(t.ranges[i].unit)
+		t.units[i].Store(u)
+	}
+	return u, true
+}
+
 // unitFor is the unit that covers the address; nil where none does. The first address of a file is looked for without
 // building a table.
 func (f *File) unitFor(addr uint64) *unit {
 	if f.info.size == 0 {
 		return nil
 	}
-	if f.touched.CompareAndSwap(false, true) {
+	if !f.aranges.touched.Load() && f.aranges.touched.CompareAndSwap(false, true) {
 		found, n := 0, 0
 		f.readAranges(func(a arange) {
 			if a.covers(addr) && (n == 0 || a.unit != found) {
@@ -30,36 +82,39 @@ func (f *File) unitFor(addr uint64) *unit {
 			return f.unitAt(found)
 		}
 	}
-	f.arangesOnce.Do(func() {
-		all := make([]arange, 0, f.arangeSets.size/16)
-		f.readAranges(func(a arange) { all = append(all, a) }, nil)
-		f.aranges = settle(all)
+	f.aranges.read.Do(func() {
+		f.aranges.ranges = make([]arange, 0, f.arangeSets.size/16)
+		f.readAranges(func(a arange) { f.aranges.ranges = append(f.aranges.ranges, a) }, nil)
 	})
-	if off, ok := search(f.aranges, addr); ok {
-		return f.unitAt(off)
+	if u, ok := f.aranges.unitOf(f, addr); ok {
+		return u
 	}
 	// .debug_aranges may be missing or cover only some of the units.
-	f.rootsOnce.Do(func() { f.roots = settle(f.readRoots()) })
-	if off, ok := search(f.roots, addr); ok {
-		return f.unitAt(off)
+	roots := &f.roots
+	roots.read.Do(func() { roots.ranges = f.readRoots() })
+	if !roots.touched.Load() && roots.touched.CompareAndSwap(false, true) {
+		if off, ok := roots.alone(addr); ok {
+			return f.unitAt(off)
+		}
 	}
-	return nil
+	u, _ := roots.unitOf(f, addr)
+	return u
 }
 
-// search finds the unit of an address in settled ranges.
-func search(sorted []arange, addr uint64) (int, bool) {
-	i, j := 0, len(sorted)
+// search is the number of the settled range that covers the address, or −1.
+func (t *rangeTable) search(addr uint64) int {
+	i, j := 0, len(t.ranges)
 	for i < j {
-		if h := int(uint(i+j) >> 1); sorted[h].lo <= addr {
+		if h := int(uint(i+j) >> 1); t.ranges[h].lo <= addr {
 			i = h + 1
 		} else {
 			j = h
 		}
 	}
-	if i == 0 || addr >= sorted[i-1].hi {
-		return 0, false
+	if i == 0 || addr >= t.ranges[i-1].hi {
+		return -1
 	}
-	return sorted[i-1].unit, true
+	return i - 1
 }
 
 // readAranges walks over .debug_aranges (DWARF 5 §6.1.2). It calls each with every range, and unit, where it is given,

@@ -17,6 +17,7 @@ const maxCompanions = 1 << 14
 // with it.
 type companions struct {
 	path string // of the file itself
+	dwp  string // of the package of its split units; "" for one beside the file
 	find opener // nil where there are none
 
 	filesMu  sync.Mutex

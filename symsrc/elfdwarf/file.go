@@ -36,7 +36,8 @@ type File struct {
 	companions
 	placedSymbols
 
-	isSplit bool // it holds split units
+	isSplit bool  // it holds split units
+	infoAt  int64 // where .debug_info stands in the file; 0 where it is not to be read there
 
 	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, callFrames section
 	symtab, dynsym                                                                                            *symbolTable
@@ -48,11 +49,10 @@ type File struct {
 	late  lateRuntime
 	held  *atomic.Int64 // counts what it holds, in bytes; nil where nobody asks
 
-	fault   atomic.Pointer[StatusError] // why the file is not read any more
-	touched atomic.Bool                 // asked for an address
-	asked   atomic.Bool                 // asked for one that a unit has
-	steps   atomic.Pointer[lineSteps]   // those used last
-	forms   atomic.Pointer[formTable]   // likewise
+	fault atomic.Pointer[StatusError] // why the file is not read any more
+	asked atomic.Bool                 // asked for one that a unit has
+	steps atomic.Pointer[lineSteps]   // those used last
+	forms atomic.Pointer[formTable]   // likewise
 
 	// What damaged or hostile files may make us do: list entries and bytes of abbreviations read, rows kept.
 	rangeBudget, abbrevBudget, rowBudget atomic.Int64
@@ -68,9 +68,9 @@ type File struct {
 	golang goSection
 	asLLVM bool // names come only from where llvm has them, too
 
-	offsetsOnce, arangesOnce, rootsOnce sync.Once
-	offsets                             []int    // of all units
-	aranges, roots                      []arange // from .debug_aranges, and from units not listed there
+	offsetsOnce    sync.Once
+	offsets        []int      // of all units
+	aranges, roots rangeTable // from .debug_aranges, and from units not listed there
 }
 
 // Open maps the file. Its errors carry a StatusError.
@@ -159,6 +159,9 @@ func (f *File) loadSections(split bool, budget int) error {
 		}
 		if err := s.load(&f.header, sh, b, &budget); err != nil {
 			return err
+		}
+		if s == &f.info && s.unpack == nil && f.typ != elf.ET_REL {
+			f.infoAt = int64(sh.off)
 		}
 	}
 	if f.typ == elf.ET_REL && !split && !f.relocate(loaded) {

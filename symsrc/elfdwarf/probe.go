@@ -6,6 +6,8 @@ import (
 	"qss-filter/symsrc"
 )
 
+var _ symsrc.Prober = (*Source)(nil)
+
 // Probe tells what the machine code around an address shows; see File.Probe.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) (p symsrc.Probe) {
 	s.with(ctx, q.Module, func(m *module) {

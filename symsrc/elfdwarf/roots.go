@@ -1,33 +1,95 @@
 package elfdwarf
 
+import "os"
+
+// rootReader reads the headers and root entries of units, one after the other. Where they are far from each other it reads
+// the file instead of its mapping, of which each look brings in as much as 64 KiB.
+type rootReader struct {
+	f      *File
+	t      *abbrevs // has nothing compiled
+	u      unit
+	in     *os.File // nil where the mapping is read
+	far    bool     // the last unit was large
+	window [512]byte
+}
+
+// farUnit is the size of a unit from which on the next one is far.
+const farUnit = 1 << 15
+
 // readRoots collects the ranges in the root entries of the units that .debug_aranges does not list. It compiles no
 // abbreviation tables: the declarations before the root's are many (GCC puts it last) and only it is needed.
 func (f *File) readRoots() (all []arange) {
 	listed := make(map[int]bool)
 	f.readAranges(func(arange) {}, func(unit int) { listed[unit] = true })
+	r := rootReader{f: f, t: newAbbrevs(f.abbrev.all(), 0, f.formTable(layout{}), &f.abbrevBudget)}
+	if f.infoAt > 0 && f.info.size > farUnit {
+		r.in = f.again()
+		defer r.in.Close()
+	}
 	var spans []span
-	var u unit
-	t := newAbbrevs(f.abbrev.all(), 0, f.formTable(layout{}), &f.abbrevBudget)
-	for _, off := range f.unitOffsets() {
-		if listed[off] {
-			continue
-		}
-		table, ok := f.readUnitHeader(&u, off)
-		if !ok || u.typ == unitType || table >= uint64(len(t.b)) {
-			continue
-		}
-		b := f.info.upTo(u.end)
-		code, p := uleb(b, u.die)
-		t.p, t.forms, t.ops = int(table), f.formTable(u.layout), t.ops[:0]
-		if d := t.only(code); !u.readRoot(b, p, &d, &compiled{ops: t.ops}) || u.tag == tagTypeUnit {
-			continue
-		}
-		spans = u.ranges(&u.root, spans[:0])
+	for off := 0; off < f.info.size; off = r.u.end {
+		spans = r.read(off, listed[off], spans[:0])
 		for _, s := range spans {
 			all = append(all, arange{s, off})
 		}
 	}
 	return all
+}
+
+// read appends the ranges of the unit at off, unless they are known. It leaves in r.u.end where the next one stands.
+func (r *rootReader) read(off int, known bool, out []span) []span {
+	f := r.f
+	if r.far && r.in != nil {
+		if n, err := r.in.ReadAt(r.window[:], f.infoAt+int64(off)); err == nil {
+			if spans, ok := r.parse(off, r.window[:n], 0, known, out); ok {
+				return spans
+			}
+		}
+	}
+	out, _ = r.parse(off, f.info.upTo(off+len(r.window)), off, known, out)
+	return out
+}
+
+// parse does read's work on a header that stands at p of b. It fails where b holds too little.
+func (r *rootReader) parse(off int, b []byte, p int, known bool, out []span) ([]span, bool) {
+	u := &r.u
+	table, ok := r.f.parseUnitHeader(u, off, b, p)
+	if u.end == past {
+		return out, false
+	}
+	r.far = u.end-off > farUnit
+	if known || !ok || u.typ == unitType || table >= uint64(len(r.t.b)) {
+		return out, true
+	}
+	if p == off {
+		b = r.f.info.upTo(u.end)
+	}
+	code, p := uleb(b, p+u.die-off)
+	r.t.p, r.t.forms, r.t.ops = int(table), r.f.formTable(u.layout), r.t.ops[:0]
+	d := r.t.only(code)
+	if !u.readRoot(b, p, &d, &compiled{ops: r.t.ops}) {
+		return out, d.tag == 0
+	}
+	if u.tag == tagTypeUnit {
+		return out, true
+	}
+	return u.ranges(&u.root, out), true
+}
+
+// again opens the file a second time; nil where that fails or another one has taken its place.
+func (f *File) again() *os.File {
+	if f.stat == nil || f.path == "" {
+		return nil
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return nil
+	}
+	if stat, err := in.Stat(); err != nil || !unchanged(stat, f.stat) {
+		in.Close()
+		return nil
+	}
+	return in
 }
 
 // only finds one declaration without compiling those before it.
@@ -47,9 +109,11 @@ func (t *abbrevs) only(code uint64) decl {
 		start := p
 		p = skipLEB(b, p) + 1 // the tag, and whether there are children
 		for p < len(b) {
-			if b[p] == 0 && p+1 < len(b) && b[p+1] == 0 {
-				p += 2
-				break
+			if p+1 < len(b) && b[p]|b[p+1] < 0x80 && b[p+1] != formImplicitConst {
+				if p += 2; b[p-2]|b[p-1] == 0 {
+					break
+				}
+				continue
 			}
 			p = skipLEB(b, p)
 			var form uint64

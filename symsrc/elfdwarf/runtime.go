@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"debug/elf"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -85,7 +86,12 @@ func (f *File) changed(path string) bool {
 		return false
 	}
 	now, err := os.Stat(path)
-	return err != nil || !os.SameFile(now, f.stat) || now.Size() != f.stat.Size() || !now.ModTime().Equal(f.stat.ModTime())
+	return err != nil || !unchanged(now, f.stat)
+}
+
+// unchanged tells whether a file is still the one that it was, and as it was.
+func unchanged(now, before fs.FileInfo) bool {
+	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime())
 }
 
 // weigh counts bytes that f holds beyond those known when it was opened.

@@ -27,8 +27,12 @@ func TestSettle(t *testing.T) {
 			}
 		}
 		for a := range want {
-			if unit, _ := search(got, uint64(a)); unit != want[a] {
-				t.Fatalf("%v: %d at %d instead of %d", before, unit, a, want[a])
+			found := 0
+			if i := (&rangeTable{ranges: got}).search(uint64(a)); i >= 0 {
+				found = got[i].unit
+			}
+			if found != want[a] {
+				t.Fatalf("%v: %d at %d instead of %d", before, found, a, want[a])
 			}
 		}
 	}

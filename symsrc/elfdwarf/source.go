@@ -27,6 +27,7 @@ const (
 type Source struct {
 	finder Finder
 	asLLVM bool
+	dwp    string
 	clock  atomic.Int64 // counts questions, to know which module was used last
 
 	mu      sync.Mutex
@@ -45,6 +46,11 @@ func NewLLVMSource(f Finder) *Source {
 	s.asLLVM = true
 	return s
 }
+
+// UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the
+// one beside the module's file. Where there is no file at path, the units' own files are looked for. It is for the time
+// before the first question.
+func (s *Source) UsePackage(path string) { s.dwp = path }
 
 // Frames answers one question. Where the file cannot be read the answer's Files tell why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) (a symsrc.Answer) {
@@ -117,7 +123,7 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 	}
 	m.open(files, want)
 	for _, f := range m.opened {
-		f.asLLVM = s.asLLVM
+		f.asLLVM, f.dwp = s.asLLVM, s.dwp
 		for _, t := range [...]*symbolTable{f.symtab, f.dynsym} {
 			if t != nil {
 				t.endless = s.asLLVM

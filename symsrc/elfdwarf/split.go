@@ -52,20 +52,25 @@ func (f *File) splitUnit(skeleton *unit) *unit {
 	defer f.splitMu.Unlock()
 	if !f.splits.tried {
 		f.splits.tried = true
-		for _, of := range [...]*File{f, f.other} {
-			if of != nil && of.path != "" {
-				if p, err := f.companion(of.path+".dwp", true); err == nil {
-					f.splits.packages = append(f.splits.packages, p)
-				}
+		for _, path := range f.packagePaths() {
+			if p, err := f.companion(path, true); err == nil {
+				f.splits.packages = append(f.splits.packages, p)
 			}
 		}
 	}
 	for _, p := range f.splits.packages {
-		if c, ok := p.packaged(skeleton.dwoID); ok {
+		c, ok := p.packaged(skeleton.dwoID)
+		if !ok && f.asLLVM && len(p.cuIndex.all()) == 0 { // it may be a file of split units
+			c.info, ok = p.splitUnits()[skeleton.dwoID]
+		}
+		if ok {
 			if u := p.openSplit(c, skeleton); u != nil {
 				return u
 			}
 		}
+	}
+	if f.asLLVM && len(f.splits.packages) > 0 { // llvm looks at other files only if there is none
+		return nil
 	}
 	for _, path := range skeleton.splitPaths() {
 		d := f.splitFile(path)
@@ -79,6 +84,19 @@ func (f *File) splitUnit(skeleton *unit) *unit {
 		}
 	}
 	return nil
+}
+
+// packagePaths are where the package of the file's split units may lie.
+func (f *File) packagePaths() (paths []string) {
+	if f.dwp != "" {
+		return []string{f.dwp}
+	}
+	for _, of := range [...]*File{f, f.other} {
+		if of != nil && of.path != "" {
+			paths = append(paths, of.path+".dwp")
+		}
+	}
+	return paths
 }
 
 // splitFile opens a file of split units once; nil where there is none.
@@ -106,10 +124,10 @@ func (u *unit) splitPaths() (paths []string) {
 	switch {
 	case filepath.IsAbs(name):
 		paths = append(paths, name)
-	case filepath.IsAbs(dir):
+	case filepath.IsAbs(dir), u.f.asLLVM: // llvm takes a relative directory as seen from the one that it runs in
 		paths = append(paths, filepath.Join(dir, name))
 	}
-	if u.f.asLLVM { // llvm looks nowhere else
+	if u.f.asLLVM { // it looks nowhere else
 		return paths
 	}
 	for _, home := range u.f.homes() {

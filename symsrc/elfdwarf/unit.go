@@ -51,16 +51,22 @@ type unitRoot struct {
 // readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
 // where the header is cut off or of an unknown version; then end is past, or where the next unit stands.
 func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
-	u.unitRoot = unitRoot{f: f, off: off, end: past}
 	if off < 0 || off >= f.info.size {
+		u.unitRoot = unitRoot{f: f, off: off, end: past}
 		return 0, false
 	}
-	c := &cursor{b: f.info.upTo(off + 64), p: off, big: f.big}
+	return f.parseUnitHeader(u, off, f.info.upTo(off+64), off)
+}
+
+// parseUnitHeader is readUnitHeader for a header at p of b.
+func (f *File) parseUnitHeader(u *unit, off int, b []byte, p int) (abbrevs uint64, ok bool) {
+	u.unitRoot = unitRoot{f: f, off: off, end: past}
+	c := &cursor{b: b, p: p, big: f.big}
 	n, offSize := c.length()
-	if !c.ok() || n > uint64(f.info.size-c.p) {
+	if !c.ok() || n > uint64(f.info.size-off-(c.p-p)) {
 		return 0, false
 	}
-	u.end = c.p + int(n)
+	u.end = off + (c.p - p) + int(n)
 	u.offSize, u.big = uint8(offSize), f.big
 	u.version = c.u16()
 	if u.version < 2 || u.version > 5 {
@@ -80,7 +86,7 @@ func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
 		abbrevs = c.uint(offSize)
 		u.addrSize = c.u8()
 	}
-	u.die = c.p
+	u.die = off + (c.p - p)
 	validSize := u.addrSize == 2 || u.addrSize == 4 || u.addrSize == 8
 	return abbrevs, c.ok() && u.die < u.end && validSize
 }
@@ -129,7 +135,7 @@ func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
 // readRoot reads the attributes of the root entry, which begin at p.
 func (u *unit) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 	u.tag = d.tag
-	if d.tag == 0 || u.readEntry(b, p, c.read(d), &u.root) == past {
+	if d.tag == 0 || u.readEntry(b, p, c.read(d), &u.root) >= past {
 		return false
 	}
 	u.strBase, u.rnglistsBase = u.root.number(attrStrOffsetsBase), u.root.number(attrRnglistsBase)

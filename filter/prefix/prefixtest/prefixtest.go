@@ -50,7 +50,7 @@ func (s *Sample) Line(text string, pid, i int) string {
 	return s.Before(pid, i) + text + after
 }
 
-// Key gives the key that prefix.ByAuto makes of a process under the format's own evidence, where that is its ID alone.
+// Key gives the key that prefix.ByPID makes of a line; empty where the format carries no process ID.
 func (s *Sample) Key(pid int) string {
 	if !s.PID {
 		return ""

@@ -62,7 +62,7 @@ func objects() []Sample {
 		}, After: func(p, i int) string { return fmt.Sprintf(after, p, i%1000) }}
 	}
 	return []Sample{
-		object("docker json-file", false, `{"log":"`, `\n","stream":"stderr","time":"2026-11-20T15:58:12.%[2]09dZ"}`),
+		object("docker json-file", false, `{"log":"`, `\n","stream":"stderr","time":"2026-11-20T15:58:12.%09[2]dZ"}`),
 		object("journald json", true, `{"MESSAGE":"`, `","_HOSTNAME":"host","_PID":"%d","__REALTIME_TIMESTAMP":"1795190292%06d"}`),
 		object("ndjson pid", true, `{"level":"error","msg":"`, `","pid":%d,"n":%d}`),
 		object("ndjson ecs", true, `{"message":"`, `","process":{"pid":%d,"thread":{"id":%d}}}`),

@@ -1,0 +1,91 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+
+	"qss-filter/filter/frame"
+	"qss-filter/symsrc"
+)
+
+// spaces are those of a frame that an address of a module may be of.
+var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc.InFile, frame.InImage: symsrc.InImage,
+	frame.InText: symsrc.InText, frame.FromSymbol: symsrc.Linked}
+
+// lookUp gives the answer for a frame, nil where there is nothing to ask.
+func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sighting) *answer {
+	if fr.Done || fr.Shape == frame.NumberOnly {
+		return nil
+	}
+	kind := symsrc.Code
+	if fr.Data {
+		kind = symsrc.Data
+	}
+	take := f.takeText(t, fr)
+	var a *answer
+	if addr, ok := f.absolute(t, text, fr); ok {
+		a = f.askAbsolute(ctx, t.process, addr, kind, take)
+	} else {
+		m := f.moduleOf(t, fr)
+		if m == nil {
+			return nil
+		}
+		q := question{mod: m, off: fr.Offset, kind: kind, space: spaces[fr.Space], take: take}
+		if fr.Space == frame.FromSymbol {
+			q.symbol, q.size = string(fr.symbol), fr.Size
+		}
+		a = f.ask(ctx, q)
+	}
+	a.count()
+	t.over(f.line, a)
+	return a
+}
+
+// absolute gives the address of a frame that must be looked up in the process's mappings: since it names no module, or since
+// its offset counts from where the emitter took the module to begin, and a list of mappings says better.
+func (f *Filter) absolute(t *thread, text []byte, fr *sighting) (addr uint64, ok bool) {
+	switch fr.Space {
+	case frame.Absolute:
+		return fr.Offset, true
+	case frame.InImage, frame.InText:
+		if !fr.Addr.Empty() && t.space.Dumped() {
+			addr, _ = hexAddress(fr.Addr.Of(text), 0)
+			_, ok = t.space.Resolve(addr)
+		}
+	}
+	return addr, ok
+}
+
+// The names of modules that frames leave out: those of Dart and Flutter are of the program's one library, those of the kernel
+// that name no module are of the kernel itself.
+var (
+	dartLibrary = []byte("libapp.so")
+	kernel      = []byte("vmlinux")
+	kernelFile  = []byte(".ko")
+)
+
+// moduleOf gives the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
+// counts for a frame that has none.
+func (f *Filter) moduleOf(t *thread, fr *sighting) *module {
+	name, id := fr.module, fr.buildID
+	switch {
+	case fr.Space == frame.FromSymbol && fr.Size > 0:
+		if len(name) == 0 {
+			name = kernel
+		} else if bytes.IndexByte(name, '.') < 0 {
+			name = append(bytes.Clone(name), kernelFile...)
+		}
+	case len(name) == 0 && len(id) == 0 && len(t.dart) > 0:
+		return f.module(dartLibrary, t.dart)
+	case len(name) == 0 && len(id) == 0:
+		return nil
+	case len(fr.member) > 0:
+		name = append(append(bytes.Clone(name), '!'), fr.member...)
+	}
+	if len(id) == 0 && len(t.buildIDs) > 0 {
+		if known, ok := t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])]; ok {
+			return f.module(name, known)
+		}
+	}
+	return f.moduleWritten(name, id)
+}

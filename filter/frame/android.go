@@ -1,0 +1,168 @@
+package frame
+
+import "bytes"
+
+// readAndroid reads a frame of debuggerd, logcat and tombstones:
+//
+//	#00 pc 000610bc  /apex/com.android.runtime/lib/bionic/libc.so (abort+172) (BuildId: 316c4e23)
+//	#00 pc 0000000000b1c034  base.apk!libbergamot-sys.so (offset 0x1b70000) (f+20)
+//	#00 pc 0000000000b1c034  /data/app/base.apk (offset 0x1b70000)
+//	#00 pc 0000000000b1c034 (offset 0x1b70000)  /data/app/base.apk (f+20)      Android 9
+//	Stack frame #00 pc 00000000000752cc  /data/app/lib.so (f+144): Routine …   the oldest
+//
+// pc counts in the ELF's own address space since Android 11; with the offset before the path it is an offset in the file, and
+// in the oldest one into the executable mapping (libunwindstack's Unwinder.cpp through its versions). Which of them a line
+// without such a sign is of cannot be told from it. The Play console writes 0x before the digits, and tools for feedback
+// collapse blanks or put U+200B between words.
+func readAndroid(line []byte, at, from int, f *Frame) bool {
+	n, numEnd, ok := decimal(line, at+1)
+	if !ok {
+		return false
+	}
+	p := skipWide(line, numEnd)
+	if p == numEnd || !has(line, p, "pc") {
+		return false
+	}
+	start := skipWide(line, p+2)
+	if start == p+2 {
+		return false
+	}
+	off, e, ok := hexNumber(line, start)
+	if !ok {
+		if off, e, ok = bareHex(line, start); !ok {
+			return false
+		}
+	}
+	p = skipWide(line, e)
+	if p == e {
+		return false
+	}
+	*f = Frame{Whole: Span{at, e}, Num: Span{at + 1, numEnd}, Number: n, Off: Span{start, e}, Offset: off, Convention: Moved}
+	if endsWith(line, from, at, "Stack frame ") {
+		f.Space = InText
+	}
+	if f.answer(line, e); f.Done {
+		return true
+	}
+	if v, q, ok := offsetGroup(line, p); ok {
+		f.Space, f.InArchive = InFile, v
+		p = skipWide(line, q)
+	}
+	if p >= len(line) || !androidModule(line, p, f) {
+		f.Shape = NumberOnly
+	}
+	return true
+}
+
+// skipWide skips blanks, tabs and U+200B.
+func skipWide(b []byte, i int) int {
+	for {
+		if i = skipBlanks(b, i); !has(b, i, "\u200b") {
+			return i
+		}
+		i += len("\u200b")
+	}
+}
+
+// offsetGroup reads `(offset 0xHEX)` at i.
+func offsetGroup(b []byte, i int) (v uint64, end int, ok bool) {
+	const word = "(offset "
+	if !has(b, i, word) {
+		return 0, i, false
+	}
+	v, end, ok = hexNumber(b, i+len(word))
+	if !ok || end >= len(b) || b[end] != ')' {
+		return 0, i, false
+	}
+	return v, end + 1, true
+}
+
+// androidModule reads the path at start and the parentheses behind it. It fails where the path names no file.
+func androidModule(line []byte, start int, f *Frame) bool {
+	limit := min(textEnd(line, start), start+2*maxModule)
+	end := androidPathEnd(line[:limit], start)
+	f.Module = Span{start, end}
+	f.Whole.End = end
+	inner := false
+	for p := end; ; {
+		p = skipWide(line[:limit], p)
+		if v, e, ok := offsetGroup(line[:limit], p); ok {
+			f.InArchive, p, inner = v, e, true
+		} else if id, e, ok := buildID(line[:limit], p); ok {
+			f.BuildID, p = id, e
+		} else if e := closing(line[:limit], p); e > 0 {
+			p = e
+		} else {
+			break
+		}
+		f.Whole.End = p
+	}
+	return androidFile(line, f, inner)
+}
+
+// androidFile splits the archive's name from its member's. It fails where the module is no file.
+func androidFile(line []byte, f *Frame, inner bool) bool {
+	path := f.Module.Of(line)
+	switch {
+	case len(path) == 0, path[0] == '<', path[0] == '[', path[0] == '(', bytes.HasPrefix(path, []byte("/memfd:")),
+		bytes.HasPrefix(path, []byte("anon_inode:")), bytes.HasPrefix(path, []byte("/dev/ashmem/")):
+		f.Module = Span{}
+		return false
+	}
+	k := bytes.LastIndexByte(path, '!')
+	if k > 0 && k+1 < len(path) {
+		member := Span{f.Module.Start + k + 1, f.Module.End}
+		f.Module.End = f.Module.Start + k
+		if name := f.Module.Of(line); !bytes.Equal(name[bytes.LastIndexByte(name, '/')+1:], member.Of(line)) {
+			f.Member = member
+			return true
+		}
+	}
+	if inner && bytes.HasSuffix(f.Module.Of(line), []byte(".so")) {
+		// `libc.so!libc.so (offset 0x1000)`: the offset of a mapping, not of a file in an archive.
+		f.InArchive = 0
+	}
+	return true
+}
+
+// androidPathEnd finds the end of the path at start: before the first parenthesis behind a blank that has nothing but more
+// of them, a colon or the end behind it. "(deleted)" belongs to the path.
+func androidPathEnd(b []byte, start int) int {
+	for i := start; i < len(b); {
+		k := bytes.IndexByte(b[i:], ' ')
+		if k < 0 {
+			return len(b)
+		}
+		i += k
+		p := skipBlanks(b, i)
+		if p-i >= 2 {
+			// Nothing but a suffix of the log's stands behind two blanks.
+			return i
+		}
+		if e := closing(b, p); e > 0 && (e == len(b) || isBlank(b[e]) || b[e] == ':') && !has(b, p, "(deleted)") {
+			return i
+		}
+		i = p
+	}
+	return len(b)
+}
+
+// closing gives the end of the balanced parenthesis that opens at b[i], the end of the text where it was cut off before it
+// closed, 0 where none opens.
+func closing(b []byte, i int) int {
+	if i >= len(b) || b[i] != '(' {
+		return 0
+	}
+	depth := 0
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(b)
+}

@@ -1,0 +1,44 @@
+package frame
+
+import "bytes"
+
+// readChromium reads the traces of Chromium on Android, `#00 0x7324d92d /data/…/libbase.cr.so+0x0006992d`.
+func readChromium(line []byte, at, _ int, f *Frame) bool {
+	n, numEnd, ok := decimal(line, at+1)
+	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
+		return false
+	}
+	start := skipBlanks(line, numEnd)
+	_, e, ok := hexNumber(line, start)
+	if !ok {
+		return false
+	}
+	line = line[:nextNumber(line, e)]
+	*f = Frame{Whole: Span{at, e}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{start, e}, Convention: Raw}
+	path := e + 1
+	if f.answer(line, e); f.Done {
+		// Others say " in " as well; only a path behind the place makes it ours.
+		k := bytes.LastIndex(f.Gap.Of(line), []byte(" /"))
+		if k < 0 {
+			return false
+		}
+		path = f.Gap.Start + k + 1
+	}
+	if path >= len(line) || line[path-1] != ' ' || line[path] != '/' {
+		return false
+	}
+	limit := min(len(line), path+maxModule)
+	plus := indexFrom(line[:limit], plus0x, path)
+	if plus < 0 {
+		return false
+	}
+	off, end, ok := hexNumber(line, plus+1)
+	if !ok || !wordEnd(line, end) {
+		return false
+	}
+	f.Module, f.Off, f.Offset, f.Whole.End = Span{path, plus}, Span{plus + 1, end}, off, end
+	if f.Done {
+		f.Gap.End = path - 1
+	}
+	return true
+}

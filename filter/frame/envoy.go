@@ -1,0 +1,23 @@
+package frame
+
+// readEnvoy reads a frame of Envoy, `#0: std::__1::function<>::operator()() [0x5564bb12b48f]`.
+func readEnvoy(line []byte, at, _ int, f *Frame) bool {
+	n, numEnd, ok := decimal(line, at+1)
+	if !ok || !has(line, numEnd, ": ") {
+		return false
+	}
+	start := numEnd + 1
+	limit := min(len(line), start+maxModule)
+	open := indexFrom(line[:limit], []byte(" [0x"), start)
+	if open < 0 {
+		return false
+	}
+	addr, e, ok := hexNumber(line, open+2)
+	if !ok || e >= len(line) || line[e] != ']' || !atEnd(line, e+1) {
+		return false
+	}
+	*f = Frame{Whole: Span{at, e + 1}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{open + 2, e}, Off: Span{open + 2, e},
+		Offset: addr, Space: Absolute, Convention: Raw}
+	f.replace(line, start, open)
+	return f.Gap.Empty() || f.Done || isName(f.Gap.Of(line))
+}

@@ -1,0 +1,160 @@
+package frame
+
+import "bytes"
+
+// readGlibc reads glibc's backtrace_symbols and backtrace_symbols_fd, and execinfo clones; `+` stands at line[plus]:
+//
+//	bin/bt/bt-pie(+0x11b9)[0x56235714a1b9]              an address in the module
+//	bin/bt/bt-rdynamic(exported_fn+0x5)[0x55f32546c255] an offset in a function
+//	  #0 bin/misc/gwp(+0x3b59) [0x5626818ecb59]         GWP-ASan and scudo
+func readGlibc(line []byte, plus, from int, f *Frame) bool {
+	off, e, ok := hexNumber(line, plus+1)
+	if !ok || e >= len(line) || line[e] != ')' {
+		return false
+	}
+	addr, end, ok := bracketed(line, e+1)
+	if !ok {
+		return false
+	}
+	open := plus - 1
+	if open >= from && line[open] != '(' {
+		open = balanced(line, max(from, plus-maxModule), plus)
+	}
+	start := pathStart(line, from, open)
+	if start < 0 {
+		return false
+	}
+	*f = Frame{Whole: Span{start, end}, Module: Span{start, open}, Off: Span{plus + 1, e}, Offset: off, Addr: addr, Convention: Raw}
+	if open+1 < plus {
+		f.Space, f.Symbol = FromSymbol, Span{open + 1, plus}
+	}
+	glibcNumber(line, from, f)
+	f.answer(line, end)
+	return true
+}
+
+// glibcNumber takes in the `#N ` before a frame.
+func glibcNumber(line []byte, from int, f *Frame) {
+	p := backBlanks(line, from, f.Whole.Start)
+	d := backDigits(line, from, p)
+	if p == f.Whole.Start || d == p || d == from || line[d-1] != '#' {
+		return
+	}
+	if n, _, ok := decimal(line, d); ok {
+		f.Num, f.Number, f.Whole.Start = Span{d, p}, n, d-1
+	}
+}
+
+// bracketed reads `[0xHEX]`, perhaps behind a blank, at i.
+func bracketed(b []byte, i int) (addr Span, end int, ok bool) {
+	if i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i >= len(b) || b[i] != '[' {
+		return Span{}, i, false
+	}
+	_, e, ok := hexNumber(b, i+1)
+	if !ok || e >= len(b) || b[e] != ']' {
+		return Span{}, i, false
+	}
+	return Span{i + 1, e}, e + 1, true
+}
+
+// balanced finds the parenthesis that opens what stands before b[end], −1 where none does.
+func balanced(b []byte, from, end int) int {
+	depth := 0
+	for i := end - 1; i >= from; i-- {
+		switch b[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		}
+	}
+	return -1
+}
+
+// pathStart finds where the path begins that ends before line[end], −1 where none does: an absolute one, or one from "./",
+// may hold blanks; of others the last word is taken. A log's own prefix ends in punctuation and a blank.
+func pathStart(line []byte, from, end int) int {
+	from = max(from, end-maxModule)
+	word := -1
+	for i := end - 1; i >= from; i-- {
+		c := line[i]
+		if c < ' ' || c == '"' || c == '|' || c == '\\' {
+			return firstWord(word, i+1, end)
+		}
+		if c == ' ' {
+			if word < 0 {
+				word = i + 1
+			}
+			if i > from && isPunctuation(line[i-1]) {
+				return firstWord(word, i+1, end)
+			}
+			continue
+		}
+		if (i == from || line[i-1] == ' ') && (c == '/' || has(line, i, "./") || has(line, i, "../")) {
+			return i
+		}
+	}
+	return firstWord(word, from, end)
+}
+
+// firstWord gives the start of the last word before end, where word or else the text's start is.
+func firstWord(word, start, end int) int {
+	if word < 0 {
+		word = start
+	}
+	if word >= end {
+		return -1
+	}
+	return word
+}
+
+// isPunctuation tells whether c ends what stands before a path.
+func isPunctuation(c byte) bool {
+	switch c {
+	case ':', ']', ')', '>', ',', ';', '=', '\'':
+		return true
+	}
+	return false
+}
+
+// readGlibcPlain reads what glibc prints in a program that is not position-independent, where it knows no function:
+// `prog[0x4011a6]`, older `./prog() [0x4011a6]`; `0x` stands at line[at]. Such an address is the ELF's own. A bracket in a
+// sentence may be anything: the frame has the rest of the line for itself.
+func readGlibcPlain(line []byte, at, from int, f *Frame) bool {
+	if at < from+2 || line[at-1] != '[' {
+		return false
+	}
+	addr, e, ok := hexNumber(line, at)
+	if !ok || e-at < len("0x1000") || e >= len(line) || line[e] != ']' {
+		return false
+	}
+	end := e + 1
+	if !atEnd(line, end) && !has(line, end, " in ") {
+		return false
+	}
+	nameEnd := at - 1
+	if endsWith(line, from, nameEnd, "() ") {
+		nameEnd -= len("() ")
+	} else if endsWith(line, from, nameEnd, "()") {
+		nameEnd -= len("()")
+	} else if isBlank(line[nameEnd-1]) {
+		return false
+	}
+	start := pathStart(line, from, nameEnd)
+	if start < 0 || isPunctuation(line[nameEnd-1]) {
+		return false
+	}
+	if start != skipBlanks(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 {
+		return false
+	}
+	*f = Frame{Whole: Span{start, end}, Module: Span{start, nameEnd}, Off: Span{at, e}, Offset: addr, Addr: Span{at, e}, Convention: Raw}
+	glibcNumber(line, from, f)
+	f.answer(line, end)
+	return true
+}

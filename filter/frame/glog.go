@@ -1,0 +1,73 @@
+package frame
+
+import "bytes"
+
+// readGlog reads the traces of glog and Abseil; `0x` stands at line[at]:
+//
+//	    @     0x555b673f4215 ns::outer()              glog
+//	    @     0x7f4d8065a050  (unknown)  name()       Abseil: the first column is the size of the stack frame
+//	PC: @     0x56247cea8149  (unknown)  deep()       what was running
+func readGlog(line []byte, at, from int, f *Frame) bool {
+	p := backBlanks(line, from, at)
+	if p == at || p < from+5 || line[p-1] != '@' {
+		return false
+	}
+	sign := p - 1
+	start, convention := sign, Raw
+	switch {
+	case endsWith(line, from, sign, "PC: "):
+		start, convention = sign-len("PC: "), Exact
+	case !endsWith(line, from, sign, "    "):
+		return false
+	}
+	addr, e, ok := hexNumber(line, at)
+	if !ok || !wordEnd(line, e) {
+		return false
+	}
+	*f = Frame{Whole: Span{start, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: convention}
+	if f.answer(line, e); f.Done {
+		return true
+	}
+	if q := skipBlanks(line, e); q > e {
+		if size := q + max(0, bytes.IndexByte(line[q:min(len(line), q+len("(unknown) "))], ' ')); frameSize(line[q:size]) && has(line, size, " in ") {
+			f.answer(line, size)
+			return true
+		}
+	}
+	column, first := wordsEnd(line, e)
+	name, last := wordsEnd(line, column)
+	if frameSize(line[first:column]) && last < name {
+		if f.answer(line, column); !f.Done {
+			f.replace(line, column, name)
+			f.Whole.End = name
+		}
+		return true
+	}
+	f.replace(line, e, column)
+	f.Whole.End = column
+	return true
+}
+
+// wordsEnd reads blanks and a text in which no two blanks follow each other: its start and its end.
+func wordsEnd(line []byte, i int) (end, start int) {
+	start = skipBlanks(line, i)
+	limit := textEnd(line, start)
+	for end = start; end < limit; end++ {
+		if isBlank(line[end]) && isBlank(line[end+1]) {
+			return end, start
+		}
+	}
+	if end == start {
+		return i, i
+	}
+	return end, start
+}
+
+// frameSize tells whether text is Abseil's column for the size of the stack frame.
+func frameSize(text []byte) bool {
+	if string(text) == "(unknown)" {
+		return true
+	}
+	_, e, ok := decimal(text, 0)
+	return ok && e == len(text)
+}

@@ -1,0 +1,37 @@
+package frame
+
+// readHsErr reads the native frames of Java's hs_err reports; `+` stands at line[plus]:
+//
+//	C  [libhs.so+0x10f9]  inner+0x0
+//	V  [libjvm.so+0x8282d2]  JavaCalls::call_helper(JavaValue*)+0x302  (javaCalls.cpp:333)
+//	# C  [libhs.so+0x10f9]  inner+0x0                  the problematic frame
+//
+// The other kinds of frames are the virtual machine's own.
+func readHsErr(line []byte, plus, from int, f *Frame) bool {
+	off, e, ok := hexNumber(line, plus+1)
+	if !ok || e >= len(line) || line[e] != ']' {
+		return false
+	}
+	open := plus
+	for low := max(from, plus-256); open > low && line[open-1] != '[' && line[open-1] >= ' '; {
+		open--
+	}
+	letter := open - len("C  [")
+	if open == plus || letter < from || line[open-1] != '[' || line[letter] != 'C' && line[letter] != 'V' ||
+		!has(line, letter+1, "  [") || !wordStart(line, from, letter) {
+		return false
+	}
+	end := e + 1
+	*f = Frame{Whole: Span{letter, end}, Module: Span{open, plus}, Off: Span{plus + 1, e}, Offset: off, Convention: RawButFirst}
+	if endsWith(line, from, letter, "# ") {
+		f.Convention = Exact
+	}
+	if f.answer(line, end); f.Done {
+		return true
+	}
+	if limit := textEnd(line, end); has(line, end, "  ") && limit > end+2 {
+		f.replace(line, end, limit)
+		f.Whole.End = limit
+	}
+	return true
+}

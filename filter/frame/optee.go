@@ -1,0 +1,32 @@
+package frame
+
+import "bytes"
+
+// readOPTEE reads a line of OP-TEE's call stack, `D/TC:4 0  0x000000003f0080ac`: `0x` stands at line[at]. `TEE load address @`
+// tells before it where the core was loaded.
+func readOPTEE(line []byte, at, from int, f *Frame) bool {
+	p := backBlanks(line, from, at)
+	if p == at {
+		return false
+	}
+	addr, e, ok := hexNumber(line, at)
+	if !ok || e < at+len("0x01234567") || !atEnd(line, e) && !has(line, e, " in ") {
+		return false
+	}
+	tag := bytes.LastIndex(line[max(from, p-16):p], []byte("/T"))
+	if tag < 0 {
+		return false
+	}
+	tag += max(from, p-16)
+	if tag == from || !has(line, tag, "/TC:") && !has(line, tag, "/TA:") {
+		return false
+	}
+	for _, c := range line[tag+len("/TC:") : p] {
+		if c-'0' > 9 && c != ' ' && c != '?' {
+			return false
+		}
+	}
+	*f = Frame{Whole: Span{at, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute}
+	f.answer(line, e)
+	return true
+}

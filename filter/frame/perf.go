@@ -1,0 +1,70 @@
+package frame
+
+import "bytes"
+
+// readPerf reads a frame of `perf script`; `+` stands at line[plus]:
+//
+//	\t           14645 handle_amd+0x25 (/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2)
+//	\tffffffff822039e0 _raw_spin_unlock+0x0 ([kernel.kallsyms])
+//
+// The number is as wide as 16 digits. For a file it is the offset there (map__map_ip of perf's util/map.c), for the kernel
+// and its modules the address.
+func readPerf(line []byte, plus, from int, f *Frame) bool {
+	off, e, ok := hexNumber(line, plus+1)
+	if !ok || !has(line, e, " (") {
+		return false
+	}
+	addr, v, nameStart, ok := perfAddress(line, max(from, plus-maxModule), plus)
+	if !ok || nameStart >= plus || !perfModule(line, e+1, f) {
+		return false
+	}
+	f.Off, f.Offset, f.Space = addr, v, InFile
+	if line[f.Module.Start] == '[' {
+		f.Module.Start++
+		f.Module.End--
+		f.Addr, f.Symbol, f.Off, f.Offset, f.Space = addr, Span{nameStart, plus}, Span{plus + 1, e}, off, FromSymbol
+		if bytes.HasPrefix(f.Module.Of(line), []byte("kernel.")) || bytes.HasPrefix(f.Module.Of(line), []byte("guest.kernel.")) {
+			f.Module = Span{}
+		}
+	}
+	f.Whole.Start, f.Gap = addr.Start, Span{addr.End, e}
+	return true
+}
+
+// readPerfUnknown reads a frame whose function perf does not know, `\t           14645 [unknown] (/usr/lib/x.so)`; the bracket
+// stands at line[at].
+func readPerfUnknown(line []byte, at, from int, f *Frame) bool {
+	addr, v, nameStart, ok := perfAddress(line, max(from, at-len("0123456789abcdef")-2), at)
+	end := at + len("[unknown]")
+	if !ok || nameStart != at || !perfModule(line, end+1, f) || line[f.Module.Start] == '[' {
+		return false
+	}
+	f.Whole.Start, f.Off, f.Offset, f.Space, f.Gap = addr.Start, addr, v, InFile, Span{addr.End, end}
+	return true
+}
+
+// perfAddress reads the tab and the padded number before what stands at end, and tells where the name behind it begins.
+func perfAddress(line []byte, from, end int) (addr Span, v uint64, nameStart int, ok bool) {
+	tab := bytes.LastIndexByte(line[from:end], '\t')
+	if tab < 0 {
+		return Span{}, 0, 0, false
+	}
+	field := from + tab + 1
+	start := skipBlanks(line, field)
+	v, e, ok := bareHex(line, start)
+	if !ok || e-field != len("0123456789abcdef") || e >= len(line) || line[e] != ' ' {
+		return Span{}, 0, 0, false
+	}
+	return Span{start, e}, v, e + 1, true
+}
+
+// perfModule reads `(path)` or `([name])` at open, which ends the line.
+func perfModule(line []byte, open int, f *Frame) bool {
+	limit := textEnd(line, open)
+	if limit-open > maxModule || limit < open+4 || line[open] != '(' || line[limit-1] != ')' ||
+		line[open+1] != '/' && (line[open+1] != '[' || line[limit-2] != ']') {
+		return false
+	}
+	*f = Frame{Whole: Span{open, limit}, Module: Span{open + 1, limit - 1}, Convention: RawButFirst}
+	return true
+}

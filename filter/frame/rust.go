@@ -1,0 +1,41 @@
+package frame
+
+// readRust reads a frame of RUST_BACKTRACE=full, `   0:     0x55ad5b264e0a - <unknown>`; `0x` stands at line[at]. The short
+// form has no addresses. Where the runtime knows the place it stands on the next line, `at file:line:column`.
+func readRust(line []byte, at, from int, f *Frame) bool {
+	colon := backBlanks(line, from, at) - 1
+	if colon < from || colon+1 == at || line[colon] != ':' {
+		return false
+	}
+	num := Span{backDigits(line, from, colon), colon}
+	if num.Empty() || !wordStart(line, from, num.Start) {
+		return false
+	}
+	addr, e, ok := hexNumber(line, at)
+	if !ok || !has(line, e, " - ") && !has(line, e, " in ") {
+		return false
+	}
+	if width := e - colon; width < rustWidth && width != rustWidth32 {
+		return false
+	}
+	n, _, ok := decimal(line, num.Start)
+	if !ok {
+		return false
+	}
+	*f = Frame{Whole: Span{num.Start, e}, Num: num, Number: n, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr,
+		Space: Absolute, Convention: Raw}
+	if f.answer(line, e); !f.Done {
+		end := textEnd(line, e)
+		if end < e+len(" - x") {
+			return false
+		}
+		f.Gap.End, f.Whole.End = end, end
+	}
+	return true
+}
+
+// rustWidth is the number of bytes from the colon to the end of the address: it is padded to 16 digits, or to 8.
+const (
+	rustWidth   = len(": 0x0123456789abcdef")
+	rustWidth32 = len(": 0x01234567")
+)

@@ -1,0 +1,78 @@
+package frame
+
+import "bytes"
+
+var (
+	summaryWord  = []byte("SUMMARY: ")
+	locationWord = []byte("Location is global ")
+	nullLocation = []byte("Location is global '<null>' at ")
+	recordWord   = []byte("record:0x")
+	runtimeError = []byte(": runtime error:")
+)
+
+// readSentence reads the `(elf+0xoff)` of a sanitizer's sentences; `+` stands at line[plus]:
+//
+//	SUMMARY: AddressSanitizer: heap-use-after-free (elf+0xoff) (BuildId: id)
+//	(elf+0xoff): runtime error: signed integer overflow
+//	record_addr:0x7d record:0x7b24d90a08  (elf+0xoff) (BuildId: id)         HWASan: where a function begins
+//	Location is global '<null>' at 0x55 (elf+0xoff) (BuildId: id)           TSan: the address of a variable
+//	Location is global '<null>' at 0x55 (<null>+0x0)                        beside frames that are markup
+//
+// Other sentences with such a pair are left alone: it may be the address of data.
+func readSentence(line []byte, plus, from int, f *Frame) bool {
+	off, e, ok := hexNumber(line, plus+1)
+	if !ok || e >= len(line) || line[e] != ')' {
+		return false
+	}
+	end := e + 1
+	from = max(from, plus-maxModule)
+	before := line[from:plus]
+	var said int
+	var data, exact bool
+	if k := bytes.LastIndex(before, summaryWord); k >= 0 {
+		said = k + len(summaryWord)
+	} else if k := bytes.LastIndex(before, locationWord); k >= 0 {
+		said, data = k+len(locationWord), true
+	} else if k := bytes.LastIndex(before, recordWord); k >= 0 {
+		said, exact = k+len(recordWord), true
+	} else if !bytes.HasPrefix(line[end:], runtimeError) {
+		return false
+	}
+	open := openParen(line, from+said, plus)
+	if open < 0 || open+1 >= plus {
+		return false
+	}
+	*f = Frame{Shape: Pair, Whole: Span{open, end}, Gap: Span{open, open}, Module: moduleName(line, open+1, plus),
+		Off: Span{plus + 1, e}, Offset: off, Data: data, Convention: Moved}
+	if data || exact {
+		f.Convention = Exact
+	}
+	// Behind the pair the runtimes name the function, where they know it: then only the file is missing.
+	f.Done = endsWithLine(line[from+said : open])
+	if data {
+		readLocation(line, from+said-len(locationWord), open, f)
+	}
+	if id, e, ok := buildID(line, end); ok {
+		f.BuildID, f.Whole.End = id, e
+	}
+	return true
+}
+
+// readLocation reads the address in TSan's sentence about a variable, line[start:open]. The name of one that the runtime
+// knows needs no answer, and neither does a line that has one before the parenthesis.
+func readLocation(line []byte, start, open int, f *Frame) {
+	f.Done = true
+	if !bytes.HasPrefix(line[start:], nullLocation) {
+		return
+	}
+	p := start + len(nullLocation)
+	addr, e, ok := hexNumber(line, p)
+	if !ok {
+		return
+	}
+	f.Addr, f.Whole.Start = Span{p, e}, p
+	f.Done = skipBlanks(line, e) != open
+	if bytes.Equal(f.Module.Of(line), nullName) {
+		f.Space, f.Offset, f.Off, f.Module = Absolute, addr, f.Addr, Span{}
+	}
+}

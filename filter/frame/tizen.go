@@ -1,0 +1,92 @@
+package frame
+
+import "bytes"
+
+// readTizen reads a line of the Tizen crash worker's call stack; `] + 0x` stands at line[at]:
+//
+//	0: strcat + 0x12d (0xb74d57ad) [/lib/libc.so.6] + 0x747ad
+//	2: (0xb6be63cf) [/usr/lib/libcapi-appfw-application.so.0] + 0x13cf
+//	6: (0xb77665b1) [/opt/usr/apps/basicui/bin/basicui] + 0xb77665b1
+//
+// The offset counts from the start of the module's mapping. In the third form the worker found none: the offset is the
+// address, and the module is a guess.
+func readTizen(line []byte, at, from int, f *Frame) bool {
+	offStart := at + len("] + ")
+	off, end, ok := hexNumber(line, offStart)
+	if !ok {
+		return false
+	}
+	from = max(from, at-2*maxModule)
+	open := bytes.LastIndexByte(line[from:at], '[') + from
+	if open < from+2 || open+1 == at || line[open-1] != ' ' || line[open-2] != ')' {
+		return false
+	}
+	paren := bytes.LastIndexByte(line[from:open], '(') + from
+	if paren < from {
+		return false
+	}
+	addr, addrEnd, ok := hexNumber(line, paren+1)
+	if !ok || addrEnd != open-2 {
+		return false
+	}
+	colon := tizenNumber(line, from, paren)
+	if colon < 0 {
+		return false
+	}
+	num := Span{backDigits(line, from, colon), colon}
+	n, _, ok := decimal(line, num.Start)
+	if !ok {
+		return false
+	}
+	*f = Frame{Whole: Span{num.Start, end}, Num: num, Number: n, Addr: Span{paren + 1, addrEnd}, Module: Span{open + 1, at},
+		Off: Span{offStart, end}, Offset: off, Space: InImage, Convention: RawButFirst}
+	if off == addr {
+		f.Space = Absolute
+	}
+	f.replace(line, colon+1, max(colon+1, backBlanks(line, from, paren)))
+	return true
+}
+
+// tizenNumber finds the colon behind the number that begins a frame whose address stands at end: `N: `, at the start of the
+// text or behind a blank. A name may hold "::".
+func tizenNumber(line []byte, from, end int) int {
+	for i := end; i > from; {
+		k := bytes.LastIndex(line[from:i], []byte(": "))
+		if k <= 0 {
+			return -1
+		}
+		colon := from + k
+		if d := backDigits(line, from, colon); d < colon && wordStart(line, from, d) {
+			return colon
+		}
+		i = colon
+	}
+	return -1
+}
+
+// readTizenAddress reads a line of Tizen's newer crash-stack; `0x` stands at line[at]:
+//
+//	0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so
+//	0x00007f8b2c3d4e5f: unknown function
+func readTizenAddress(line []byte, at, from int, f *Frame) bool {
+	addr, end, ok := hexNumber(line, at)
+	if !ok || end-at != len("0x0123456789abcdef") || !has(line, end, ": ") || !wordStart(line, from, at) {
+		return false
+	}
+	*f = Frame{Whole: Span{at, end + 1}, Addr: Span{at, end}, Off: Span{at, end}, Offset: addr, Space: Absolute,
+		Convention: RawButFirst}
+	textStart := end + 1
+	limit := textEnd(line[:min(len(line), end+maxModule)], textStart)
+	if k := bytes.LastIndex(line[textStart:limit], []byte(" from /")); k >= 0 {
+		f.Module = Span{textStart + k + len(" from "), limit}
+		f.replace(line, textStart, textStart+k)
+	} else if string(line[textStart:limit]) == " unknown function" {
+		f.replace(line, textStart, limit)
+	} else if bytes.HasPrefix(line[textStart:limit], inWord) {
+		f.replace(line, textStart, limit)
+	} else {
+		return false
+	}
+	f.Whole.End = limit
+	return true
+}
