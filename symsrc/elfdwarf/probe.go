@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"context"
+	"debug/elf"
 
 	"qss-filter/symsrc"
 )
@@ -28,8 +29,10 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	}
 	thumb := addr&1 != 0
 	f.guard(func() {
-		addr = f.codeAddr(addr)
 		p.Linked, p.Back = addr, f.back()
+		if addr = f.codeAddr(addr); f.typ != elf.ET_REL {
+			p.Linked = addr
+		}
 	})
 	f.askRuntime(func(r *File) {
 		_, known := r.text(addr, 1)
