@@ -23,16 +23,26 @@ func decimal(b []byte, i int) (v uint64, end int, ok bool) {
 	return v, i, i > start
 }
 
+// hexValue holds the values of hexadecimal digits of either case, and notHex for all other bytes.
+var hexValue = func() (t [256]byte) {
+	for c := range t {
+		t[c] = notHex
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		t[c], t[bytes.ToUpper([]byte{c})[0]] = byte(i), byte(i)
+	}
+	return t
+}()
+
+const notHex = 0x80
+
 // hexDigit gives the value of a hexadecimal digit of either case.
 func hexDigit(c byte) (byte, bool) {
-	switch {
-	case c-'0' <= 9:
-		return c - '0', true
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10, true
-	}
-	return 0, false
+	v := hexValue[c]
+	return v, v != notHex
 }
+
+func isHex(c byte) bool { return hexValue[c] != notHex }
 
 // hexNumber reads `0x` and hexadecimal digits at i. It fails without a digit and on a number over 64 bits.
 func hexNumber(b []byte, i int) (v uint64, end int, ok bool) {
