@@ -41,7 +41,7 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 			_, known = r.text(addr-1, 1)
 		}
 		if known {
-			returns, calls := r.callEndsAt(addr, thumb), r.callMovedTo(addr, thumb)
+			returns, calls := r.callEndsAt(addr, thumb), r.callMovedTo(addr)
 			p.Known, p.Returns, p.Calls = true, returns, calls
 		}
 	})
