@@ -18,6 +18,10 @@ func readGo(line []byte, at, from int, f *Frame) bool {
 	if endsWith(line, from, start, " ") && bytes.Contains(line[max(from, start-64):start], []byte(" fp=0x")) {
 		return false
 	}
+	if bytes.Contains(line[e:min(len(line), e+maxModule)], offset0x) {
+		// A field of a sanitizer's frame.
+		return false
+	}
 	*f = Frame{Whole: Span{start, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: Exact}
 	f.answer(line, e)
 	return true

@@ -123,3 +123,24 @@ func TestSeveralLines(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAgain holds for any line what TestIdempotence holds for the samples: what has been answered with a place is done.
+func FuzzAgain(f *testing.F) {
+	for _, line := range samples(f) {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		for _, fr := range all(line) {
+			if fr.Done || fr.Shape == NumberOnly || fr.Shape == Fields {
+				continue
+			}
+			const place = "f a.c:1:2"
+			again := annotate(line, &fr, "", place)
+			for _, g := range all(again) {
+				if g.Whole.Start == fr.Whole.Start && g.Family == fr.Family && g.Shape == fr.Shape && !g.Done {
+					t.Fatalf("%q: answered in %q, read again as %s", line, again, describe(again, &g))
+				}
+			}
+		}
+	})
+}

@@ -115,13 +115,15 @@ func spelling(f *Frame, hint []byte, blanks int) Convention {
 
 // moduleName gives the name in line[start:end] without the architecture that follows it on Darwin, `lib.dylib:x86_64h`.
 func moduleName(line []byte, start, end int) Span {
-	k := bytes.LastIndexByte(line[start:end], ':')
-	if k <= 0 {
-		return Span{start, end}
+	colon := end - 1
+	for low := max(start, end-len(":x86_64h")); colon > low && line[colon] != ':'; {
+		colon--
 	}
-	switch string(line[start+k+1 : end]) {
-	case "i386", "x86_64", "x86_64h", "armv6", "armv7", "armv7s", "armv7k", "arm64", "arm64e":
-		return Span{start, start + k}
+	if colon > start && line[colon] == ':' {
+		switch string(line[colon+1 : end]) {
+		case "i386", "x86_64", "x86_64h", "armv6", "armv7", "armv7s", "armv7k", "arm64", "arm64e":
+			return Span{start, colon}
+		}
 	}
 	return Span{start, end}
 }

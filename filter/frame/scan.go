@@ -23,16 +23,26 @@ func decimal(b []byte, i int) (v uint64, end int, ok bool) {
 	return v, i, i > start
 }
 
+// hexValue holds the values of hexadecimal digits of either case, and notHex for all other bytes.
+var hexValue = func() (t [256]byte) {
+	for c := range t {
+		t[c] = notHex
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		t[c], t[bytes.ToUpper([]byte{c})[0]] = byte(i), byte(i)
+	}
+	return t
+}()
+
+const notHex = 0x80
+
 // hexDigit gives the value of a hexadecimal digit of either case.
 func hexDigit(c byte) (byte, bool) {
-	switch {
-	case c-'0' <= 9:
-		return c - '0', true
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return c | 0x20 - 'a' + 10, true
-	}
-	return 0, false
+	v := hexValue[c]
+	return v, v != notHex
 }
+
+func isHex(c byte) bool { return hexValue[c] != notHex }
 
 // hexNumber reads `0x` and hexadecimal digits at i. It fails without a digit and on a number over 64 bits.
 func hexNumber(b []byte, i int) (v uint64, end int, ok bool) {
@@ -247,55 +257,3 @@ func wordStart(b []byte, from, i int) bool { return i == from || isBlank(b[i-1])
 func wordEnd(b []byte, i int) bool {
 	return i >= len(b) || isBlank(b[i]) || b[i] == '\n' || b[i] == '\r' || b[i] == '\\'
 }
-
-// answer sets the place of the answer to a frame whose last part before it ends at i, in a format that never says " in "
-// there itself: where it is said, this filter has been here before, and what follows on the line is its text.
-func (f *Frame) answer(b []byte, i int) {
-	f.Gap = Span{i, i}
-	if bytes.HasPrefix(b[i:], inWord) {
-		f.Gap.End = textEnd(b, i)
-		f.Done = true
-	}
-	f.Whole.End = max(f.Whole.End, f.Gap.End)
-}
-
-// replace sets the place of the answer to what stands between two parts of a frame. " in " says as much as for answer.
-func (f *Frame) replace(b []byte, start, end int) {
-	f.Gap = Span{start, end}
-	f.Done = bytes.HasPrefix(b[start:end], inWord) || endsWithLine(b[start:end])
-}
-
-// maxName bounds a function's name in bytes where nothing but its end tells where the frame ends.
-const maxName = 1 << 16
-
-// isName tells whether text may be a function's name as a demangler writes it: blanks stand in brackets, or the text ends
-// as a signature does. Prose is not a name.
-func isName(text []byte) bool {
-	text = bytes.Trim(text, " \t")
-	if len(text) == 0 || len(text) > maxName {
-		return false
-	}
-	depth, blanks := 0, 0
-	for i, c := range text {
-		switch c {
-		case '(', '<', '[', '{':
-			depth++
-		case ')', '>', ']', '}':
-			depth--
-		case ' ':
-			if depth <= 0 {
-				blanks++
-				if has(text, i, " /") || has(text, i, " (") && !has(text, i, " (anonymous namespace)") {
-					return false
-				}
-			}
-		}
-	}
-	if c := text[0]; c-'0' <= 9 || c == '#' || c == '=' || c == '-' || c == ',' || c == '.' || c == ':' {
-		return false
-	}
-	return blanks == 0 || blanks <= 8 && (bytes.IndexByte(text, '(') >= 0 &&
-		(bytes.HasSuffix(text, closeParen) || bytes.HasSuffix(text, constWord) || text[len(text)-1] == ']'))
-}
-
-var constWord = []byte(" const")

@@ -1,72 +1,87 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // family is one format of frames.
 type family struct {
 	name string
-	// mark is the text without which a line cannot hold such a frame.
+	// mark is the text without which a line cannot hold such a frame; a blank in it may be a tab or the start of a line. next
+	// is what stands behind the number that a mark of `+0x` begins, 0 for whatever may.
 	mark string
-	// read reads the frame whose mark stands at line[at]; the frame lies in line[from:].
+	next byte
+	// read reads the frame whose mark stands at line[at], of " 0x", "=0x" and "[0x" the number behind it; the frame lies in
+	// line[from:].
 	read func(line []byte, at, from int, f *Frame) bool
 }
 
 // families are the known formats. Those with the same mark stand together and are asked in this order. Of frames of
 // different marks the one that begins first wins, and of overlapping ones that of the mark listed first.
 var families = [...]family{
-	{"sanitizer", "#", readNumbered},         // #N addr (elf+off)
-	{"android", "#", readAndroid},            // #NN pc off  /path (fn+n) (BuildId: id)
-	{"systemd", "#", readSystemd},            // #N  addr name (elf + off)
-	{"gdb", "#", readGDB},                    // #N  addr in name (args) from /path
-	{"chromium", "#", readChromium},          // #NN addr /path+off
-	{"envoy", "#", readEnvoy},                // #N: name [addr]
-	{"mozilla", "#", readMozilla},            // #NN: name[/path +off]
-	{"dart", "#", readDart},                  // #NN abs addr virt off symbol+n
-	{"backward", "#", readBackward},          // #N  Object "/path", at addr, in name
-	{"numbered", "#", readNumberOnly},        // #N addr name
-	{"glibc", "+0x", readGlibc},              // path(+off)[addr], path(fn+n)[addr]
-	{"sentence", "+0x", readSentence},        // SUMMARY: … (elf+off)
-	{"kernel", "+0x", readKernel},            // fn+n/size [mod id]
-	{"hs_err", "+0x", readHsErr},             // C  [lib+off]  name+n
-	{"eu-stack", "+0x", readElfutils},        // [id]@base+off
-	{"perf", "+0x", readPerf},                // off name+n (path)
-	{"seastar", "+0x", readSeastarPath},      // /path+off
-	{"tizen", "] + 0x", readTizen},           // N: name + n (addr) [path] + off
-	{"fields", "offset=0x", readFields},      // name=value
-	{"glibc", "0x", readGlibcPlain},          // path[addr]
-	{"glog", "0x", readGlog},                 // @     addr  name
-	{"rust", "0x", readRust},                 // N:     addr - name
-	{"valgrind", "0x", readValgrind},         // by addr: name (in /path)
-	{"go", "0x", readGo},                     // pc=addr
-	{"tizen", "0x", readTizenAddress},        // addr: name() from /path
-	{"seastar", "0x", readSeastarAddress},    // Backtrace: addr addr
-	{"llvm", "0x", readPrettyStack},          // N  lib  addr name + n
-	{"op-tee", "0x", readOPTEE},              // D/TC:4 0  addr
-	{"perf", "[unknown] (", readPerfUnknown}, // off [unknown] (path)
+	{"sanitizer", "#", 0, readNumbered},         // #N addr (elf+off)
+	{"android", "#", 0, readAndroid},            // #NN pc off  /path (fn+n) (BuildId: id)
+	{"systemd", "#", 0, readSystemd},            // #N  addr name (elf + off)
+	{"gdb", "#", 0, readGDB},                    // #N  addr in name (args) from /path
+	{"chromium", "#", 0, readChromium},          // #NN addr /path+off
+	{"envoy", "#", 0, readEnvoy},                // #N: name [addr]
+	{"mozilla", "#", 0, readMozilla},            // #NN: name[/path +off]
+	{"dart", "#", 0, readDart},                  // #NN abs addr virt off symbol+n
+	{"backward", "#", 0, readBackward},          // #N  Object "/path", at addr, in name
+	{"numbered", "#", 0, readNumberOnly},        // #N addr name
+	{"glibc", "+0x", ')', readGlibc},            // path(+off)[addr], path(fn+n)[addr]
+	{"sentence", "+0x", ')', readSentence},      // SUMMARY: … (elf+off)
+	{"kernel", "+0x", '/', readKernel},          // fn+n/size [mod id]
+	{"hs_err", "+0x", ']', readHsErr},           // C  [lib+off]  name+n
+	{"eu-stack", "+0x", 0, readElfutils},        // [id]@base+off
+	{"perf", "+0x", ' ', readPerf},              // off name+n (path)
+	{"seastar", "+0x", 0, readSeastarPath},      // /path+off
+	{"tizen", "] + 0x", 0, readTizen},           // N: name + n (addr) [path] + off
+	{"fields", "offset=0x", 0, readFields},      // name=value
+	{"glibc", "[0x", 0, readGlibcPlain},         // path[addr]
+	{"glog", " 0x", 0, readGlog},                // @     addr  name
+	{"rust", " 0x", 0, readRust},                // N:     addr - name
+	{"valgrind", " 0x", 0, readValgrind},        // by addr: name (in /path)
+	{"go", "=0x", 0, readGo},                    // pc=addr
+	{"tizen", " 0x", 0, readTizenAddress},       // addr: name() from /path
+	{"seastar", " 0x", 0, readSeastarAddress},   // Backtrace: addr addr
+	{"llvm", " 0x", 0, readPrettyStack},         // N  lib  addr name + n
+	{"op-tee", " 0x", 0, readOPTEE},             // D/TC:4 0  addr
+	{"perf", "[unknown] (", 0, readPerfUnknown}, // off [unknown] (path)
 }
 
-// group is the run of families with one mark.
-type group struct {
-	mark     []byte
-	families []family
-}
+// A line is searched for three texts: the first one is that of by far the most frames, and the marks that end in 0x are told
+// apart by the byte before it.
+const (
+	hashText = iota
+	hexText
+	unknownText
+	textCount
+)
 
-// groups are the families by mark; the first one's frames are by far the most common.
-var groups = groupFamilies()
+var texts = [textCount][]byte{hashText: []byte("#"), hexText: hexPrefix, unknownText: perfUnknown}
 
-// markCount is how many marks the families have; a test holds the two together.
-const markCount = 6
+// byText are the families of a text, and byHex those of the second one by the byte before it.
+var (
+	byText [textCount][]family
+	byHex  [256][]family
+)
 
-func groupFamilies() (g [markCount]group) {
-	k := -1
-	for i, f := range families {
-		if k < 0 || string(g[k].mark) != f.mark {
-			k++
-			g[k] = group{mark: []byte(f.mark), families: families[i:i]}
+func init() {
+	for _, f := range families {
+		if before, ok := strings.CutSuffix(f.mark, "0x"); ok {
+			c := before[len(before)-1]
+			byHex[c] = append(byHex[c], f)
+			continue
 		}
-		g[k].families = g[k].families[:len(g[k].families)+1]
+		for i, text := range texts {
+			if f.mark == string(text) {
+				byText[i] = append(byText[i], f)
+			}
+		}
 	}
-	return g
+	byHex['\t'], byHex['\n'] = byHex[' '], byHex[' ']
 }
 
 // Families are the names that a frame's Family can have.
@@ -82,19 +97,19 @@ func Families() []string {
 	return names
 }
 
-// Search finds the frames of one line after another. It keeps what each mark found ahead of the others, so that the
+// Search finds the frames of one line after another. It keeps what each text found ahead of the others, so that the
 // time for a line grows with its length whatever it holds.
 type Search struct {
 	line  []byte
-	next  [markCount]Frame
-	found [markCount]bool
-	// clear is up to where no frame of the mark begins.
-	clear [markCount]int
+	next  [textCount]Frame
+	found [textCount]bool
+	// clear is up to where no frame of the text begins.
+	clear [textCount]int
 }
 
 // Reset turns to another line, which must not change while it is searched.
 func (s *Search) Reset(line []byte) {
-	s.line, s.found, s.clear = line, [markCount]bool{}, [markCount]int{}
+	s.line, s.found, s.clear = line, [textCount]bool{}, [textCount]int{}
 }
 
 const (
@@ -108,11 +123,14 @@ const (
 // Next gives the first frame at or after from, nil where there is none; from must not go back. The Frame is good until
 // the next call. It allocates nothing.
 func (s *Search) Next(from int) *Frame {
-	var first *Frame
 	limit := len(s.line)
-	for i := range groups {
-		// A frame that is found bounds the search for those before it, and all of the other marks hold 0x or come alone.
-		if first != nil && (limit-from < minFrame || i == 1 && !bytes.Contains(s.line[from:limit], hexPrefix)) {
+	if limit-from < minFrame {
+		return nil
+	}
+	var first *Frame
+	for i := range texts {
+		// A frame that is found bounds the search for those before it; those of the last text stand alone.
+		if first != nil && (limit-from < minFrame || i == unknownText) {
 			break
 		}
 		f := &s.next[i]
@@ -129,26 +147,80 @@ func (s *Search) Next(from int) *Frame {
 	return first
 }
 
-// scan looks for the next frame of a mark in line[from:limit].
+// scan looks for the next frame of a text in line[from:limit].
 func (s *Search) scan(i, from, limit int) {
-	g, f := &groups[i], &s.next[i]
-	line := s.line[:limit]
+	line, f := s.line[:limit], &s.next[i]
 	at := max(from, s.clear[i])
 	for range maxMarks {
-		if at = indexFrom(line, g.mark, at); at < 0 {
+		if at = indexFrom(line, texts[i], at); at < 0 {
 			s.clear[i] = max(s.clear[i], limit)
 			return
 		}
-		for k := range g.families {
-			if g.families[k].read(line, at, from, f) {
-				f.Family = g.families[k].name
-				s.found[i] = true
-				return
-			}
+		if i == hexText {
+			s.found[i] = readHex(line, at, from, f)
+		} else {
+			s.found[i] = readAny(byText[i], line, at, from, f)
+		}
+		if s.found[i] {
+			return
 		}
 		at++
 	}
 	s.clear[i] = len(s.line)
+}
+
+// readAny asks one family after another.
+func readAny(families []family, line []byte, at, from int, f *Frame) bool {
+	for i := range families {
+		if families[i].read(line, at, from, f) {
+			f.Family = families[i].name
+			return true
+		}
+	}
+	return false
+}
+
+// readHex asks those families that the bytes beside the number at line[at] allow.
+func readHex(line []byte, at, from int, f *Frame) bool {
+	before := byte(' ')
+	if at > 0 {
+		before = line[at-1]
+	}
+	may := byHex[before]
+	if len(may) == 0 {
+		return false
+	}
+	var next byte
+	if before == '+' {
+		next = nextByte(line, at)
+	}
+	for i := range may {
+		fam, start := &may[i], at
+		if fam.next != 0 && fam.next != next {
+			continue
+		}
+		if n := len(fam.mark) - len("0x"); n > 1 || before == '+' {
+			if start -= n; start < from || n > 1 && !has(line, start, fam.mark) {
+				continue
+			}
+		}
+		if fam.read(line, start, from, f) {
+			f.Family = fam.name
+			return true
+		}
+	}
+	return false
+}
+
+// nextByte gives the byte behind the number at line[at], 0 at the end.
+func nextByte(line []byte, at int) byte {
+	for at += len("0x"); at < len(line) && isHex(line[at]); {
+		at++
+	}
+	if at == len(line) {
+		return 0
+	}
+	return line[at]
 }
 
 // Candidate tells, at the cost of a few searches, whether line can hold a frame worth looking for. Numbered lines without

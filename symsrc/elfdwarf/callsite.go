@@ -46,12 +46,13 @@ func (f *File) callEndsAt(addr uint64, thumb bool) bool {
 }
 
 // callMovedTo tells whether an address is what the usual printers make of a return address: compiler-rt
-// (sanitizer_stacktrace.h, GetPreviousInstructionPc) and libunwindstack (RegsArm::GetPcAdjustment and others).
-func (f *File) callMovedTo(addr uint64, thumb bool) bool {
-	if f.callEndsAt(addr+f.back(), thumb) {
+// (sanitizer_stacktrace.h, GetPreviousInstructionPc), libunwindstack (RegsArm::GetPcAdjustment and others), and those that
+// take one away on every machine, as valgrind and elfutils do.
+func (f *File) callMovedTo(addr uint64) bool {
+	if f.callEndsAt(addr+f.back(), false) {
 		return true
 	}
-	return f.machine == elf.EM_ARM && f.callEndsAt(addr+4, thumb)
+	return addr&1 != 0 && f.callEndsAt(addr+1, false) || f.machine == elf.EM_ARM && f.callEndsAt(addr+4, false)
 }
 
 // word reads the instruction of four bytes whose end lies so far before the address.

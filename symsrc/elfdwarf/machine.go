@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"encoding/binary"
+)
 
 // codeAddr is the address that a look-up of code means: without what a pointer holds beside it, and in a relocatable file
 // within the section of code.
@@ -67,4 +70,18 @@ func (h *header) back() uint64 {
 		return 2
 	}
 	return 1
+}
+
+// littleCode tells the files with instructions in little-endian order, whatever the order of their data.
+func (h *header) littleCode() bool {
+	const armBE8 = 0x00800000 // EF_ARM_BE8
+	return !h.big || h.machine == elf.EM_AARCH64 || h.machine == elf.EM_RISCV || h.machine == elf.EM_ARM && h.flags&armBE8 != 0
+}
+
+// order is the byte order of instructions.
+func (h *header) order() binary.ByteOrder {
+	if h.littleCode() {
+		return binary.LittleEndian
+	}
+	return binary.BigEndian
 }

@@ -150,6 +150,7 @@ var slotRelocations = map[elf.Machine][2]uint32{
 	elf.EM_AARCH64: {uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT)},
 	elf.EM_ARM:     {uint32(elf.R_ARM_JUMP_SLOT), uint32(elf.R_ARM_GLOB_DAT)},
 	elf.EM_RISCV:   {uint32(elf.R_RISCV_JUMP_SLOT), uint32(elf.R_RISCV_JUMP_SLOT)},
+	elf.EM_S390:    {uint32(elf.R_390_JMP_SLOT), uint32(elf.R_390_GLOB_DAT)},
 }
 
 // readSlots notes the symbols of a relocation section (gABI, "Relocation").

@@ -17,6 +17,7 @@ var stubDecoders = map[elf.Machine]func(f *File, s *sectionHeader, code []byte, 
 	elf.EM_AARCH64: stubsAArch64,
 	elf.EM_ARM:     stubsARM,
 	elf.EM_RISCV:   stubsRISCV,
+	elf.EM_S390:    stubsS390,
 }
 
 // stubsX86 reads `[endbr] [bnd] jmp *slot`: relative to the instruction pointer in 64-bit code, absolute or relative to
@@ -126,5 +127,18 @@ func stubsRISCV(f *File, s *sectionHeader, code []byte, found stubFound) {
 			slot = uint64(uint32(slot))
 		}
 		found(off, size, slot)
+	}
+}
+
+// stubsS390 reads `larl %r1, slot; lg %r1, 0(%r1); br %r1; …`.
+func stubsS390(f *File, s *sectionHeader, code []byte, found stubFound) {
+	const size = 32
+	load := []byte{0xe3, 0x10, 0x10, 0x00, 0x00, 0x04, 0x07, 0xf1}
+	for off := 0; f.is64 && off+14 <= len(code); off += size {
+		b := code[off:]
+		if b[0] == 0xc0 && b[1] == 0x10 && bytes.HasPrefix(b[6:], load) {
+			halves := int64(int32(binary.BigEndian.Uint32(b[2:])))
+			found(off, size, s.addr+uint64(off)+uint64(2*halves))
+		}
 	}
 }

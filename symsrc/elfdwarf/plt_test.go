@@ -38,6 +38,11 @@ var stubBuilds = []struct {
 	{"AArch64 big", "clang-22", "--target=aarch64_be-linux-gnu -nostdlib -shared -fuse-ld=lld", "llvm-objdump-22", 3},
 	{"ARM lld", "clang-22", "--target=armv7a-linux-gnueabi -nostdlib -shared -fuse-ld=lld", "llvm-objdump-22", 3},
 	{"Thumb lld", "clang-22", "--target=armv7a-linux-gnueabi -mthumb -nostdlib -shared -fuse-ld=lld", "llvm-objdump-22", 3},
+	{"ARM", "arm-linux-gnueabi-gcc", "-nostdlib -shared -marm", "arm-linux-gnueabi-objdump", 3},
+	{"ARM, long", "arm-linux-gnueabi-gcc", "-nostdlib -shared -marm -Wl,--long-plt", "arm-linux-gnueabi-objdump", 3},
+	{"Thumb", "arm-linux-gnueabihf-gcc", "-nostdlib -shared -mthumb", "arm-linux-gnueabihf-objdump", 3},
+	{"RISC-V 64", "riscv64-linux-gnu-gcc", "-nostdlib -shared", "riscv64-linux-gnu-objdump", 3},
+	{"s390x", "s390x-linux-gnu-gcc", "-nostdlib -shared", "s390x-linux-gnu-objdump", 3},
 	{"RISC-V 64 lld", "clang-22", "--target=riscv64-linux-gnu -nostdlib -shared -fuse-ld=lld", "llvm-objdump-22", 3},
 	{"RISC-V 32 lld", "clang-22", "--target=riscv32-linux-gnu -nostdlib -shared -fuse-ld=lld", "llvm-objdump-22", 3},
 }

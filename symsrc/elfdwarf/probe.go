@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"context"
+	"debug/elf"
 
 	"qss-filter/symsrc"
 )
@@ -30,8 +31,10 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	}
 	thumb := addr&1 != 0
 	f.guard(func() {
-		addr = f.codeAddr(addr)
 		p.Linked, p.Back = addr, f.back()
+		if addr = f.codeAddr(addr); f.typ != elf.ET_REL {
+			p.Linked = addr
+		}
 	})
 	f.askRuntime(func(r *File) {
 		_, known := r.text(addr, 1)
@@ -40,7 +43,7 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 			_, known = r.text(addr-1, 1)
 		}
 		if known {
-			returns, calls := r.callEndsAt(addr, thumb), r.callMovedTo(addr, thumb)
+			returns, calls := r.callEndsAt(addr, thumb), r.callMovedTo(addr)
 			p.Known, p.Returns, p.Calls = true, returns, calls
 		}
 	})

@@ -3,7 +3,6 @@ package elfdwarf
 import (
 	"bytes"
 	"debug/elf"
-	"encoding/binary"
 	"slices"
 	"sync"
 )
@@ -70,18 +69,4 @@ var sigreturn = map[elf.Machine][][]byte{
 func (f *File) isSigreturn(addr uint64) bool {
 	b, _ := f.text(addr, 16)
 	return slices.ContainsFunc(sigreturn[f.machine], func(code []byte) bool { return bytes.HasPrefix(b, code) })
-}
-
-// littleCode tells the files with instructions in little-endian order, whatever the order of their data.
-func (h *header) littleCode() bool {
-	const armBE8 = 0x00800000 // EF_ARM_BE8
-	return !h.big || h.machine == elf.EM_AARCH64 || h.machine == elf.EM_RISCV || h.machine == elf.EM_ARM && h.flags&armBE8 != 0
-}
-
-// order is the byte order of instructions.
-func (h *header) order() binary.ByteOrder {
-	if h.littleCode() {
-		return binary.LittleEndian
-	}
-	return binary.BigEndian
 }

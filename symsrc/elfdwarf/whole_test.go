@@ -103,7 +103,6 @@ func TestWholePrograms(t *testing.T) {
 		command            []string
 	}{
 		{"lto", "a.cpp", wholeCPP, []string{clang, "-O2", "-flto", "-g", "-fuse-ld=lld", "-o", "a.elf", "a.cpp"}},
-		{"lto, DWARF 64", "a.cpp", wholeCPP, []string{clang, "-O1", "-flto", "-gdwarf-5", "-gdwarf64", "-fuse-ld=lld", "-o", "a.elf", "a.cpp"}},
 		{"rust", "a.rs", wholeRust, []string{"rustc", "-g", "-O", "-o", "a.elf", "a.rs"}},
 		{"go", "a.go", wholeGo, []string{"go", "build", "-o", "a.elf", "a.go"}},
 	} {

@@ -1,0 +1,55 @@
+package frame
+
+import "bytes"
+
+// answer sets the place of the answer to a frame whose last part before it ends at i, in a format that never says " in "
+// there itself: where it is said, this filter has been here before, and what follows on the line is its text.
+func (f *Frame) answer(b []byte, i int) {
+	f.Gap = Span{i, i}
+	if bytes.HasPrefix(b[i:], inWord) {
+		f.Gap.End = textEnd(b, i)
+		f.Done = true
+	}
+	f.Whole.End = max(f.Whole.End, f.Gap.End)
+}
+
+// replace sets the place of the answer to what stands between two parts of a frame. " in " says as much as for answer.
+func (f *Frame) replace(b []byte, start, end int) {
+	f.Gap = Span{start, end}
+	f.Done = bytes.HasPrefix(b[start:end], inWord) || endsWithLine(b[start:end])
+}
+
+// maxName bounds a function's name in bytes where nothing but its end tells where the frame ends.
+const maxName = 1 << 16
+
+// isName tells whether text may be a function's name as a demangler writes it: blanks stand in brackets, or the text ends
+// as a signature does. Prose is not a name.
+func isName(text []byte) bool {
+	text = bytes.Trim(text, " \t")
+	if len(text) == 0 || len(text) > maxName {
+		return false
+	}
+	depth, blanks := 0, 0
+	for i, c := range text {
+		switch c {
+		case '(', '<', '[', '{':
+			depth++
+		case ')', '>', ']', '}':
+			depth--
+		case ' ':
+			if depth <= 0 {
+				blanks++
+				if has(text, i, " /") || has(text, i, " (") && !has(text, i, " (anonymous namespace)") {
+					return false
+				}
+			}
+		}
+	}
+	if c := text[0]; c-'0' <= 9 || c == '#' || c == '=' || c == '-' || c == ',' || c == '.' || c == ':' {
+		return false
+	}
+	return blanks == 0 || blanks <= 8 && (bytes.IndexByte(text, '(') >= 0 &&
+		(bytes.HasSuffix(text, closeParen) || bytes.HasSuffix(text, constWord) || text[len(text)-1] == ']'))
+}
+
+var constWord = []byte(" const")
