@@ -303,6 +303,9 @@ func (c *config) parse(args []string) (done bool, err error) {
 	word(fs, &style, "style", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte", "default", "llvm")
 	fs.BoolVar(&c.asLLVM, "filter-markup", false, "same as --style=llvm; the flags from here on belong to it")
 	register(fs, c.llvm.Register)
+	fs.Func("dwp", "`FILE` of split DWARF: an error, it is only found beside its program", func(string) error {
+		return errors.New("split DWARF is only found beside its program, as PROGRAM.dwp")
+	})
 	showVersion := fs.Bool("version", false, "print the version")
 	named := strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer")
 	if named {

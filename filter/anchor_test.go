@@ -27,7 +27,7 @@ func nextNaive(s *anchorScan, b []byte, from int) int {
 
 func TestAnchorNext(t *testing.T) {
 	pieces := []string{"{{{", "<<<", "+0x", "Sanitizer", "runtime error:", "offset=0x", "#7", "\x1b[", "{", "<", "+0", "Sa",
-		"r:", "=0", "#", "*** ***", "**", "==Process memory map", "+ 0x", "+ ", "Backtrace:", "Ba", " pc ", "pc", "0x", "r-x", "build-id", "-x", "\n", "some ordinary text ", "\xff\x00\x8b", "{{", "error: x"}
+		"r:", "=0", "#", "*** ***", "**", "==Process memory map", "+ 0x", "+ ", "Backtrace:", "Ba", " pc ", "pc", "0x", "r-x", "build-id", "[0x", "[0", "[unknown] (", "n]", "-x", "\n", "some ordinary text ", "\xff\x00\x8b", "{{", "error: x"}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, set := range []anchorSet{always, asLLVM, always | absolute, always | renumbering, always | colouring, always | renumbering | colouring} {
 		s := newAnchorScan(set)
