@@ -10,6 +10,12 @@ type Module struct {
 	Name string
 	// BuildID is the binary's identity; "" where the log has none.
 	BuildID BuildID
+	// Member is the name of the binary inside Name where that is an archive, as in base.apk!libfoo.so, in full or without
+	// its directories; "" where the log names none.
+	Member string
+	// InArchive is where the binary begins inside Name, in bytes, as in base.apk (offset 0x1b70000); 0 where the log does not
+	// say.
+	InArchive uint64
 }
 
 // Kind tells what an address points at.
@@ -92,6 +98,8 @@ type Files struct {
 	Elf string
 	// Debug is the path of a separate debug file; "" where there is none.
 	Debug string
+	// ElfRange and DebugRange are the parts of these files to be read, where they are archives.
+	ElfRange, DebugRange Range
 	// ElfStatus and DebugStatus are what an elf_list.tsv reports.
 	ElfStatus, DebugStatus Status
 	// Note says in words what is wrong, "" where nothing is.

@@ -42,7 +42,7 @@ func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outc
 	if l == nil {
 		return nil, got
 	}
-	if kind == askMsg && c.behind.Load() > 0 {
+	if kind != putMsg && c.behind.Load() > 0 {
 		if time.Since(time.Unix(0, c.since.Load())) > stuckTime {
 			c.give(errTimeout)
 			return nil, without

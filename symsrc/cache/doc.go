@@ -2,13 +2,12 @@
 //
 // Source stands before another source. It asks the cache first and for 20 ms at most, so that neither the files of a
 // module nor a server need be looked at for what is known; else the source behind answers, and what it says is kept in
-// the background. Where that source knows nothing and the cache has not replied yet, it is waited for a little longer.
+// the background. Where that source does not know all and the cache has not replied yet, it is waited for a little longer.
 //
 // The output of a filter is the same with a full cache, an empty one, none, and one that dies. So only answers are kept
-// that no other file of the same build could add to: those of files that were compared with the build ID, where both the
-// symbol table and the debug information know the function, and where nothing was missing that the debug information
-// refers to (worth.go). A name from the symbol table alone is found again each time, since a debug file may be there by
-// then. Answers of a file without a build ID are kept by its path, inode, size and time of change. The key also tells one
+// that no other file of the same build could add to: those that came from a file with debug information that was compared
+// with the build ID, where nothing was missing that it refers to (worth.go). What a file without debug information says
+// is found again each time, since a debug file may be there by then. Answers of a file without a build ID are kept by its path, inode, size and time of change. The key also tells one
 // build of this program from another, so no old reader's answer is given (key.go); a checksum over key and value tells
 // damage (codec.go). What is not found is never kept, and answers from the cache have no Files: they say nothing of what
 // lies on the disk now.

@@ -78,7 +78,8 @@ func filesIdentity(files *symsrc.Files) string {
 		return ""
 	}
 	text := ""
-	for _, path := range [...]string{files.Elf, files.Debug} {
+	parts := [...]symsrc.Range{files.ElfRange, files.DebugRange}
+	for i, path := range [...]string{files.Elf, files.Debug} {
 		if path == "" {
 			text += "\x01"
 			continue
@@ -87,7 +88,7 @@ func filesIdentity(files *symsrc.Files) string {
 		if one == "" {
 			return ""
 		}
-		text += one + "\x01"
+		text += fmt.Sprintf("%s\x00%d\x00%d\x01", one, parts[i].Offset, parts[i].Size)
 	}
 	sum := sha256.Sum256([]byte(text))
 	return "file" + string(sum[:]) + string(make([]byte, 64)) // longer than any build ID

@@ -191,6 +191,8 @@ func (sv *server) reply(dst []byte, m message) ([]byte, error) {
 		return sv.hello(dst, m.body)
 	case askMsg:
 		return sv.store.answer(dst, m.body)
+	case nearMsg:
+		return sv.store.near(dst, m.body)
 	case putMsg:
 		if err := sv.store.put(m.body); err != nil {
 			if errors.Is(err, errReserve) {

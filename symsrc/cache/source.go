@@ -3,12 +3,13 @@ package cache
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"qss-filter/symsrc"
 )
 
-// patience is how long, over all questions of a filter, the cache is waited for where the engine knows nothing.
+// patience is how long the cache is waited for where the engine does not know all, until it has replied again.
 const patience = time.Second
 
 // maxAhead bounds the answers that were asked for ahead.
@@ -29,10 +30,12 @@ type Source struct {
 	engine engineID
 	writer *writer
 
-	mu       sync.Mutex
-	ahead    map[string]ahead
-	patience time.Duration // left
-	files    map[symsrc.Module]identity
+	mu    sync.Mutex
+	ahead map[string]ahead
+	hits  map[string]int // questions that the cache answered one by one, by their key without the address
+	files map[symsrc.Module]identity
+
+	left atomic.Int64 // of patience, in nanoseconds
 }
 
 // ahead is what the cache has, or has not, since it was asked ahead.
@@ -46,7 +49,8 @@ const aheadTime = time.Second / 2
 
 // Wrap puts the cache before a source. Nothing is opened or started before the first question that may be cached.
 func Wrap(src symsrc.Source, o Options) *Source {
-	s := &Source{behind: src, opt: o, patience: patience}
+	s := &Source{behind: src, opt: o}
+	s.left.Store(int64(patience))
 	s.warned.causes = make(map[string]bool)
 	return s
 }
@@ -64,6 +68,7 @@ func (s *Source) begin() bool {
 		}
 		s.engine = newEngineID(s.opt.Engine)
 		s.ahead = make(map[string]ahead)
+		s.hits = make(map[string]int)
 		s.files = make(map[symsrc.Module]identity)
 		s.client = newClient(&s.opt, dir, s.warn)
 		s.writer = newWriter(s.client)
@@ -97,12 +102,13 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 		return symsrc.Answer{Frames: frames, Files: id.files}
 	}
 	a := s.behind.Frames(ctx, q)
-	if len(a.Frames) == 0 && got == late {
+	keep := full(q, &a)
+	if got == late && !keep { // perhaps there were better files once
 		if frames, err := decodeFrames(key, s.lookPatiently(ctx, key)); err == nil {
 			return symsrc.Answer{Frames: frames, Files: id.files}
 		}
 	}
-	if full(q, &a) && s.from(ctx, q.Module, id, a.Files) {
+	if keep && s.from(q.Module, id, a.Files) {
 		s.writer.add(key, appendFrames(nil, key, a.Frames))
 	}
 	return a
@@ -134,7 +140,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 		}
 	}
 	if p.Known {
-		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && s.from(ctx, q.Module, id, files) {
+		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && s.from(q.Module, id, files) {
 			s.writer.add(key, appendProbe(nil, key, p))
 		}
 	}
@@ -149,7 +155,50 @@ func (s *Source) look(key []byte) ([]byte, outcome) {
 	if ok && (len(known.value) > 0 || time.Since(known.at) < aheadTime) {
 		return known.value, answered
 	}
-	return s.ask(key, askTime)
+	value, got := s.ask(key, askTime)
+	if len(value) > 0 && s.frequent(key[:len(key)-8]) {
+		s.fetchNear(key[:len(key)-8])
+	}
+	return value, got
+}
+
+// soon is how often a module is asked for before what is kept of it is fetched at once.
+const soon = 4
+
+// frequent tells, once, that the cache has answered so many questions whose keys begin like that.
+func (s *Source) frequent(prefix []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.hits) >= maxAhead {
+		clear(s.hits)
+	}
+	s.hits[string(prefix)]++
+	return s.hits[string(prefix)] == soon
+}
+
+// fetchNear fetches what is kept of a module, as much as is sent at once.
+func (s *Source) fetchNear(prefix []byte) {
+	reply, _ := s.client.ask(nearMsg, prefix, askTime)
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.makeRoom(nearKeys)
+	for len(reply) > 0 {
+		key, rest, ok := cutBlob(reply)
+		value, rest, ok2 := cutBlob(rest)
+		if !ok || !ok2 {
+			return
+		}
+		s.ahead[string(key)] = ahead{value, now}
+		reply = rest
+	}
+}
+
+// makeRoom forgets what was asked ahead where n more would be too many. s is locked.
+func (s *Source) makeRoom(n int) {
+	if len(s.ahead)+n > maxAhead {
+		clear(s.ahead)
+	}
 }
 
 // ask asks the cache for one value, nil where it has none.
@@ -157,27 +206,26 @@ func (s *Source) ask(key []byte, within time.Duration) ([]byte, outcome) {
 	var buf [keySize + 2]byte
 	reply, got := s.client.ask(askMsg, appendBlob(buf[:0], key), within)
 	value, _, _ := cutBlob(reply)
+	if got == answered {
+		s.left.Store(int64(patience))
+	}
 	return value, got
 }
 
-// lookPatiently asks once more where the engine knows nothing.
+// lookPatiently asks once more.
 func (s *Source) lookPatiently(ctx context.Context, key []byte) []byte {
-	s.mu.Lock()
-	left := s.patience
-	s.mu.Unlock()
 	began := time.Now()
-	until := began.Add(left)
+	until := began.Add(time.Duration(s.left.Load()))
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		until = deadline
 	}
-	var value []byte
 	if s.client.settle(until) {
-		value, _ = s.ask(key, time.Until(until))
+		if value, got := s.ask(key, time.Until(until)); got == answered {
+			return value
+		}
 	}
-	s.mu.Lock()
-	s.patience = max(s.patience-time.Since(began), 0)
-	s.mu.Unlock()
-	return value
+	s.left.Add(-int64(time.Since(began)))
+	return nil
 }
 
 // Prefetch asks the cache for the answers to several questions at once, so that Frames need not ask for each.
@@ -186,11 +234,6 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Addr) {
 		return
 	}
 	var keys [][]byte
-	s.mu.Lock()
-	if len(s.ahead) > maxAhead {
-		clear(s.ahead)
-	}
-	s.mu.Unlock()
 	for _, q := range qs {
 		id := identity{}
 		if q.Kind <= symsrc.Data {
@@ -229,6 +272,7 @@ func (s *Source) fetch(keys [][]byte) bool {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.makeRoom(len(keys))
 	for _, key := range keys {
 		value, rest, ok := cutBlob(reply)
 		if !ok {

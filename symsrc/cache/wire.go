@@ -15,6 +15,7 @@ import (
 const (
 	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
 	askMsg   byte = 'a' // keys; reply: as many values, empty where there is none
+	nearMsg  byte = 'n' // a key without its address; reply: keys and values in turn, as many as may be sent at once
 	putMsg   byte = 'p' // keys and values in turn; reply: a sentence why they are not kept, or nothing
 	statsMsg byte = 's' // reply: JSON of stats
 	clearMsg byte = 'c' // reply: a sentence why that failed, or nothing
@@ -29,6 +30,10 @@ const (
 	// nobody up.
 	putSize = 48 << 10
 	askKeys = 512
+
+	// What is sent of one module at once, in answers and bytes.
+	nearKeys = 4096
+	nearSize = 1 << 20
 )
 
 // askTime is how long a filter waits for an answer of the cache. Beyond that its own engine answers.

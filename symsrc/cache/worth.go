@@ -8,9 +8,9 @@ import (
 )
 
 // full tells whether an answer is all that any file of this build could say: it must not stand in the way of a richer file
-// that is found later. Only where the symbol table and the debug information agree on a function, in files that were
-// compared with the build ID, is nothing left to be added. Variables are known to the symbol table only; with debug
-// information comes a whole one.
+// that is found later. So it is where a file with debug information was read that was compared with the build ID, nothing
+// was missing that it refers to, and the name is from a symbol table: that of the debug information alone may lack a suffix.
+// Variables are known to the symbol table only, which comes whole with debug information.
 func full(q symsrc.Addr, a *symsrc.Answer) bool {
 	n := len(a.Frames)
 	if n == 0 || a.Partial || a.Files == nil || a.Files.DebugStatus != symsrc.OK || a.Files.Unverified && q.Module.BuildID != "" {
@@ -21,7 +21,7 @@ func full(q symsrc.Addr, a *symsrc.Answer) bool {
 			return false
 		}
 	}
-	return q.Kind == symsrc.Data || a.Frames[n-1].Origin == symsrc.SymbolAndDebug
+	return q.Kind == symsrc.Data || a.Frames[n-1].Origin != symsrc.DebugOnly
 }
 
 // identity is what a module's answers are kept under.
@@ -61,7 +61,7 @@ func (s *Source) identify(ctx context.Context, m symsrc.Module) identity {
 
 // from tells whether an answer from these files is one of that identity: that they are verified, or still the same as
 // when the identity was taken.
-func (s *Source) from(ctx context.Context, m symsrc.Module, id identity, files *symsrc.Files) bool {
+func (s *Source) from(m symsrc.Module, id identity, files *symsrc.Files) bool {
 	if m.BuildID != "" {
 		return !files.Unverified
 	}

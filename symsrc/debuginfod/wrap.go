@@ -69,12 +69,12 @@ func merge(files *symsrc.Files, got Result) {
 	}
 	switch {
 	case got.Debug:
-		files.Debug, files.DebugStatus = got.Path, symsrc.OK
+		files.Debug, files.DebugRange, files.DebugStatus = got.Path, symsrc.Range{}, symsrc.OK
 		if elfUsable(files) {
 			files.Note, files.Detail = "", ""
 		}
 	case !elfUsable(files):
-		files.Elf, files.ElfStatus = got.Path, symsrc.OK
+		files.Elf, files.ElfRange, files.ElfStatus = got.Path, symsrc.Range{}, symsrc.OK
 		files.DebugStatus, files.Note = symsrc.Incomplete, "no .debug_info"
 	}
 }

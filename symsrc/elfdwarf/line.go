@@ -1,11 +1,5 @@
 package elfdwarf
 
-import (
-	"cmp"
-	"slices"
-	"sync"
-)
-
 // row is one row of a line table, compact, for there are millions. What does not fit is unknown: file 0xffff, column 0.
 type row struct {
 	rel       uint32 // its address, from the start of the sequence
@@ -91,142 +85,84 @@ func (r *registers) advance(n uint64, t *lineTable) {
 	r.opIndex = n % uint64(t.maxOps)
 }
 
-// special performs one special opcode.
-func (r *registers) special(o byte, t *lineTable) {
-	r.line += t.steps.line[o]
-	if t.maxOps <= 1 {
-		r.addr += t.steps.addr[o]
-		return
-	}
-	r.advance(uint64((o-t.opBase)/t.lineRange), t)
-}
-
-// rowSink takes the rows of a program. It is either asked for the row at an address, and stops there, or keeps all.
-type rowSink struct {
-	f         *File
-	keep      bool
-	pc        uint64 // the address asked for
-	found     bool
-	open      bool // in a sequence
-	dead      bool // which the linker dropped
-	start     uint64
-	last      registers // the row before
-	rows      []row
-	first     int
-	sequences []sequence
-	defined   []fileEntry
-}
-
-// scratch keeps the memory of programs that are run for keeps.
-var scratch = sync.Pool{New: func() any { return new(rowSink) }}
-
-// add takes a row and tells whether to go on.
-func (s *rowSink) add(r *registers) bool {
-	if !s.open {
-		s.open, s.start, s.dead, s.first = true, r.addr, s.f.dead(r.addr), len(s.rows)
-	} else if !s.keep && s.last.addr <= s.pc && s.pc < r.addr && !s.dead {
-		s.found = true
-		return false
-	}
-	switch {
-	case r.end:
-		s.open = false
-		if s.keep {
-			s.close(r.addr)
-		}
-	case s.keep:
-		s.store(r)
-	default:
-		s.last = *r
-	}
-	return true
-}
-
-func (s *rowSink) store(r *registers) {
-	rel := r.addr - s.start
-	if rel > 0xffffffff { // goes backwards, or is of no use
-		s.dead = true
-		return
-	}
-	n := row{rel: uint32(rel), line: r.line, file: r.file, col: r.col}
-	if len(s.rows) > s.first {
-		last := &s.rows[len(s.rows)-1]
-		if last.rel == n.rel {
-			*last = n // of several rows at one address the last one holds
-			return
-		}
-		if last.line == n.line && last.file == n.file && last.col == n.col {
-			return
-		}
-	}
-	s.rows = append(s.rows, n)
-}
-
-// close ends a sequence and drops it where it covers nothing.
-func (s *rowSink) close(hi uint64) {
-	if s.dead || hi <= s.start || len(s.rows) == s.first {
-		s.rows = s.rows[:s.first]
-		return
-	}
-	s.sequences = append(s.sequences, sequence{span{s.start, hi}, int32(s.first), int32(len(s.rows))})
-}
-
-// run performs the line number program of t.
+// run performs the line number program of t. The registers that change with nearly every step are variables of their own.
 func (t *lineTable) run(b []byte, s *rowSink) {
 	initial := registers{file: 1, line: 1}
 	r := initial
-	p, opBase := t.program, t.opBase
+	addr, line, file, col := r.addr, r.line, r.file, r.col
+	p, opBase, steps, plain := t.program, t.opBase, t.steps, t.maxOps <= 1
 	for uint(p) < uint(len(b)) {
 		o := b[p]
 		p++
-		if o >= opBase {
-			r.special(o, t)
-			if !s.add(&r) {
-				return
+		var v uint64
+		switch {
+		case o >= opBase:
+			line += steps.line[o]
+			if addr += steps.addr[o]; !plain {
+				r.addr = addr - steps.addr[o]
+				r.advance(uint64((o-opBase)/t.lineRange), t)
+				addr = r.addr
+			}
+			if s.next(addr, line, file, col) {
+				continue
+			}
+		case o == lnsCopy:
+		case o == lnsSetColumn:
+			v, p = uleb(b, p)
+			if col = uint16(v); v > 0xffff {
+				col = 0
 			}
 			continue
-		}
-		var v uint64
-		switch o {
-		case lnsCopy:
-			if !s.add(&r) {
-				return
-			}
-		case lnsAdvancePC:
-			v, p = uleb(b, p)
-			r.advance(v, t)
-		case lnsAdvanceLine:
+		case o == lnsAdvanceLine:
 			var n int64
 			n, p = sleb(b, p)
-			r.line += uint32(n)
-		case lnsSetFile:
+			line += uint32(n)
+			continue
+		case o == lnsNegateStmt:
+			continue
+		case o == lnsSetFile:
 			v, p = uleb(b, p)
-			r.file = uint16(min(v, unknownFile))
-		case lnsSetColumn:
-			v, p = uleb(b, p)
-			if r.col = uint16(v); v > 0xffff {
-				r.col = 0
-			}
-		case lnsConstAddPC:
-			r.advance(uint64((255-opBase)/t.lineRange), t)
-		case lnsFixedAdvancePC:
-			v, p = fixed(b, p, 2, t.big)
-			r.addr, r.opIndex = r.addr+v, 0
-		case lnsExtended:
-			p = t.extended(b, p, &r, s)
-			if r.end {
-				if !s.add(&r) {
-					return
-				}
-				r = initial
-			}
-		case lnsNegateStmt, lnsSetBasicBlock, lnsSetISA - 1, lnsSetISA - 2: // prologue end, epilogue begin
+			file = uint16(min(v, unknownFile))
+			continue
 		default:
-			for n := t.operands[o-1]; n > 0; n-- {
-				p = skipLEB(b, p)
+			r.addr = addr
+			p = t.step(o, b, p, &r, s)
+			if addr = r.addr; !r.end {
+				continue
 			}
 		}
+		r.addr, r.line, r.file, r.col = addr, line, file, col
+		if !s.add(&r) {
+			return
+		}
+		if r.end {
+			r = initial
+			addr, line, file, col = r.addr, r.line, r.file, r.col
+		}
 	}
+}
+
+// step performs the rarer opcodes, which change nothing but the address, or end the sequence.
+func (t *lineTable) step(o byte, b []byte, p int, r *registers, s *rowSink) int {
+	var v uint64
+	switch o {
+	case lnsAdvancePC:
+		v, p = uleb(b, p)
+		r.advance(v, t)
+	case lnsConstAddPC:
+		r.advance(uint64((255-t.opBase)/t.lineRange), t)
+	case lnsFixedAdvancePC:
+		v, p = fixed(b, p, 2, t.big)
+		r.addr, r.opIndex = r.addr+v, 0
+	case lnsExtended:
+		p = t.extended(b, p, r, s)
+	case lnsSetBasicBlock, lnsSetISA - 1, lnsSetISA - 2: // prologue end, epilogue begin
+	default:
+		for n := t.operands[o-1]; n > 0; n-- {
+			p = skipLEB(b, p)
+		}
+	}
+	return p
 }
 
 // extended performs the extended opcode whose length stands at p.
@@ -252,28 +188,4 @@ func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
 		}
 	}
 	return next
-}
-
-// store runs the whole program and keeps its rows. The unit is locked.
-func (t *lineTable) store(f *File, b []byte) *lineRows {
-	s := scratch.Get().(*rowSink)
-	defer scratch.Put(s)
-	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0]}
-	t.run(b, s)
-	if s.open {
-		s.rows = s.rows[:s.first]
-	}
-	f.rowBudget.Add(-int64(len(s.rows)))
-	all := &lineRows{rows: slices.Clone(s.rows), sequences: slices.Clone(s.sequences), defined: s.defined}
-	sorted := slices.Clone(s.sequences)
-	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
-	for i := 1; i < len(sorted); i++ {
-		all.overlap = all.overlap || sorted[i].lo < sorted[i-1].hi
-	}
-	if !all.overlap {
-		all.sequences = sorted
-	}
-	s.f, s.defined = nil, nil
-	t.rows.Store(all)
-	return all
 }

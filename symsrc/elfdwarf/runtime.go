@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"qss-filter/symsrc"
 )
 
 // lateRuntime is the runtime object of a debug file that has all that most questions need, so that the object is opened
@@ -13,6 +15,7 @@ import (
 type lateRuntime struct {
 	once sync.Once
 	path string // "" where there is none
+	part symsrc.Range
 	file atomic.Pointer[File]
 }
 
@@ -40,7 +43,7 @@ func (f *File) runtime() *File {
 		if f.late.path == "" {
 			return
 		}
-		r, err := Open(f.late.path)
+		r, err := OpenRange(f.late.path, f.late.part)
 		if err != nil {
 			return
 		}

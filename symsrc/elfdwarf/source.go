@@ -241,11 +241,11 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.files, m.loaded = files, true
 	m.checked.Store(time.Now().UnixNano())
-	debug := m.openOne(files.Debug, files.DebugStatus, want)
+	debug := m.openOne(files.Debug, files.DebugRange, files.DebugStatus, want)
 	var exe *File
 	// A debug file of the wanted build that has everything makes the executable superfluous, and a cold look-up faster.
 	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
-		exe = m.openOne(files.Elf, files.ElfStatus, want)
+		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
 	}
 	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id {
 		m.fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
@@ -270,7 +270,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 		f.held = &m.weight
 	}
 	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
-		debug.late.path = files.Elf
+		debug.late.path, debug.late.part = files.Elf, files.ElfRange
 	}
 }
 

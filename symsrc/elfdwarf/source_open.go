@@ -9,14 +9,14 @@ import (
 
 // openOne opens one file of the module and checks its build ID; nil where that fails, or where the file is known to be
 // of no use.
-func (m *module) openOne(path string, status symsrc.Status, want symsrc.BuildID) *File {
+func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, want symsrc.BuildID) *File {
 	if path == "" || status != symsrc.OK && status != symsrc.Incomplete {
 		return nil
 	}
-	f, err := Open(path)
+	f, err := OpenRange(path, part)
 	if err == nil && want != "" && f.id != want {
 		f.Close()
-		err = mismatch(path, want, f.id)
+		err = mismatch(part.Of(path), want, f.id)
 	}
 	if err != nil {
 		m.fail(m.copyFiles(), path, err)

@@ -21,9 +21,9 @@ type symbolTable struct {
 
 	touched atomic.Bool
 	once    sync.Once
-	sorted  []symbol // one for each address
+	sorted  symbolIndex
 	files   []fileSymbol
-	cache   []uint32   // numbers of names, by index in sorted; set atomically
+	cache   []uint32   // numbers of names, as in sorted; set atomically
 	table   *nameTable // of the file
 }
 
@@ -184,27 +184,6 @@ func (t *symbolTable) isMapping(name uint32) bool {
 	return false
 }
 
-// sort orders the symbols for binary search. Of several at one address the largest is kept, then the last in the table.
-func (t *symbolTable) sort() {
-	all := make([]symbol, 0, len(t.raw)/t.entrySize())
-	t.each(&span{0, ^uint64(0)}, func(s *symbol) { all = append(all, *s) }, func(f fileSymbol) { t.files = append(t.files, f) })
-	slices.SortFunc(all, func(a, b symbol) int {
-		if a.addr != b.addr {
-			return cmp.Compare(a.addr, b.addr)
-		}
-		return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.index, b.index))
-	})
-	n := 0
-	for i := range all {
-		if i+1 == len(all) || all[i+1].addr != all[i].addr {
-			all[n] = all[i]
-			n++
-		}
-	}
-	t.sorted = slices.Clip(all[:n])
-	t.cache = make([]uint32, n)
-}
-
 // covering is what a symbol says of an address.
 type covering struct {
 	name  *name
@@ -216,30 +195,27 @@ type covering struct {
 // at finds the symbol that covers the address: the nearest one at or below it. One without a size goes on to the next
 // or to the end of the program; one that ends before the address leaves it without a name.
 func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
-	if t.touched.CompareAndSwap(false, true) {
+	if !t.touched.Load() && t.touched.CompareAndSwap(false, true) {
 		return t.scan(addr)
 	}
 	t.once.Do(t.sort)
-	i, j := 0, len(t.sorted)
-	for i < j {
-		if h := int(uint(i+j) >> 1); t.sorted[h].addr <= addr {
-			i = h + 1
-		} else {
-			j = h
-		}
-	}
-	if i--; i < 0 || !t.covers(&t.sorted[i], addr) {
+	i := t.sorted.at(addr)
+	if i < 0 {
 		return c, false
 	}
-	s := &t.sorted[i]
+	s := symbol{addr: t.sorted.addrs[i], index: t.sorted.entries[i]}
+	b := t.raw[int(s.index)*t.entrySize():]
+	if t.entry(b, &s); !t.covers(&s, addr) {
+		return c, false
+	}
 	c.start, c.sized = s.addr, s.size > 0
 	number := atomic.LoadUint32(&t.cache[i])
 	if number == 0 {
-		number = t.nameOf(s)
+		number = t.nameOf(&s)
 		atomic.StoreUint32(&t.cache[i], number)
 	}
 	c.name = t.table.at(number)
-	if s.local {
+	if _, info := t.entryAddr(b); elf.SymBind(info>>4) == elf.STB_LOCAL {
 		k, _ := slices.BinarySearchFunc(t.files, s.index, func(f fileSymbol, index uint32) int { return cmp.Compare(f.index, index) })
 		if k > 0 {
 			c.file = t.str(t.files[k-1].name)

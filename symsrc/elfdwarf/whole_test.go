@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
 // wholeObjects are files of Debian's debug packages. testdata/bench/objects.sh fetches them into a directory, which the
@@ -181,7 +183,24 @@ func compareWhole(t *testing.T, path string) {
 			}
 		}
 	}
+	if outer == nil {
+		compareAsLLVM(t, path, addrs, want)
+	}
 	t.Logf("%s: %d addresses, %d of them in stubs, %d differ", path, len(addrs), stubs, bad)
+}
+
+// compareAsLLVM compares in the style of llvm, without any exception.
+func compareAsLLVM(t *testing.T, path string, addrs []uint64, want []string) {
+	t.Helper()
+	s := NewLLVMSource(fixedFinder{&symsrc.Files{Elf: path, DebugStatus: symsrc.NotFound}})
+	bad := 0
+	for i, a := range addrs {
+		if got := render(ask(s, symsrc.Module{Name: path}, a).Frames); got != want[i] {
+			if bad++; bad <= 4 {
+				t.Errorf("%#x as llvm:\n got %s\nwant %s", a, got, want[i])
+			}
+		}
+	}
 }
 
 // symbolsOfObject gives, for a file that is not linked, the names of the functions that cover an address of its first

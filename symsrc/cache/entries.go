@@ -1,0 +1,135 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+var (
+	errReserve = errors.New("the disk is nearly full")
+	errClosed  = errors.New("the cache is closed")
+)
+
+// answer appends the value of each key, as blobs.
+func (s *store) answer(dst, keys []byte) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, errClosed
+	}
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	for len(keys) > 0 {
+		key, rest, ok := cutBlob(keys)
+		if !ok {
+			return nil, errProtocol
+		}
+		keys = rest
+		var value []byte
+		if len(key) > len(lastKey) { // else it is none of a question
+			if item, err := txn.Get(key); err == nil {
+				value, _ = item.ValueCopy(nil)
+			}
+		}
+		s.asked.Add(1)
+		if len(value) > 0 {
+			s.found.Add(1)
+		}
+		dst = appendBlob(dst, value)
+	}
+	return dst, nil
+}
+
+// near appends keys and values, as blobs in turn, of the questions whose keys begin like that, except for the address.
+func (s *store) near(dst, prefix []byte) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, errClosed
+	}
+	if len(prefix) <= len(lastKey) {
+		return nil, errProtocol
+	}
+	err := s.db.View(func(txn *badger.Txn) error {
+		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 256, Prefix: prefix})
+		defer it.Close()
+		n := 0
+		for it.Rewind(); it.Valid() && len(dst) < nearSize && n < nearKeys; it.Next() {
+			if err := it.Item().Value(func(value []byte) error {
+				dst = appendBlob(appendBlob(dst, it.Item().Key()), value)
+				n++
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return dst, err
+}
+
+// put keeps keys and values, blobs in turn. It fails with errReserve where the disk would become too full.
+func (s *store) put(pairs []byte) error {
+	if s.free(s.dirAbove())-s.reserve < 4*int64(len(pairs))+24<<20 {
+		return errReserve
+	}
+	if err := s.limit(int64(len(pairs))); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return errClosed
+	}
+	var list [][]byte
+	for len(pairs) > 0 {
+		b, rest, ok := cutBlob(pairs)
+		if !ok || len(b) > maxValue {
+			return errProtocol
+		}
+		list, pairs = append(list, b), rest
+	}
+	if len(list)%2 != 0 {
+		return errProtocol
+	}
+	return s.write(list...)
+}
+
+func (s *store) write(list ...[]byte) error {
+	batch := s.db.NewWriteBatch()
+	defer batch.Cancel()
+	for i := 0; i+1 < len(list); i += 2 {
+		key, value := list[i], list[i+1]
+		if err := batch.Set(append([]byte(nil), key...), append([]byte(nil), value...)); err != nil {
+			return fmt.Errorf("write to the cache: %w", err)
+		}
+	}
+	if err := batch.Flush(); err != nil {
+		return fmt.Errorf("write to the cache: %w", err)
+	}
+	return nil
+}
+
+// entries counts the answers.
+func (s *store) entries() (n int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return 0
+	}
+	_ = s.db.View(func(txn *badger.Txn) error {
+		it := txn.NewIterator(badger.IteratorOptions{})
+		defer it.Close()
+		for it.Rewind(); it.Valid(); it.Next() {
+			if len(it.Item().Key()) > len(lastKey) {
+				n++
+			}
+		}
+		return nil
+	})
+	return n
+}

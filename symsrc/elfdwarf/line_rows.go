@@ -1,0 +1,117 @@
+package elfdwarf
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// rowSink takes the rows of a program. It is either asked for the row at an address, and stops there, or keeps all.
+type rowSink struct {
+	f         *File
+	keep      bool
+	pc        uint64 // the address asked for
+	found     bool
+	open      bool // in a sequence
+	dead      bool // which the linker dropped
+	start     uint64
+	last      registers // the row before
+	rows      []row
+	first     int
+	sequences []sequence
+	defined   []fileEntry
+}
+
+// scratch keeps the memory of programs that are run for keeps.
+var scratch = sync.Pool{New: func() any { return new(rowSink) }}
+
+// add takes a row and tells whether to go on.
+func (s *rowSink) add(r *registers) bool {
+	if !s.open {
+		s.open, s.start, s.dead, s.first = true, r.addr, s.f.dead(r.addr), len(s.rows)
+	} else if !s.keep && s.last.addr <= s.pc && s.pc < r.addr && !s.dead {
+		s.found = true
+		return false
+	}
+	switch {
+	case r.end:
+		s.open = false
+		if s.keep {
+			s.close(r.addr)
+		}
+	case s.keep:
+		s.store(r)
+	default:
+		s.last = *r
+	}
+	return true
+}
+
+// next takes the row of a special opcode where that is quick: in a sequence, when all rows are kept. Else it is false.
+func (s *rowSink) next(addr uint64, line uint32, file, col uint16) bool {
+	rel, k := addr-s.start, len(s.rows)-1
+	if !s.keep || !s.open || rel > 0xffffffff || k < s.first {
+		return false
+	}
+	last := &s.rows[k]
+	switch {
+	case last.rel == uint32(rel):
+		last.line, last.file, last.col = line, file, col
+	case last.line != line || last.file != file || last.col != col:
+		s.rows = append(s.rows, row{uint32(rel), line, file, col})
+	}
+	return true
+}
+
+func (s *rowSink) store(r *registers) {
+	rel := r.addr - s.start
+	if rel > 0xffffffff { // goes backwards, or is of no use
+		s.dead = true
+		return
+	}
+	n := row{rel: uint32(rel), line: r.line, file: r.file, col: r.col}
+	if len(s.rows) > s.first {
+		last := &s.rows[len(s.rows)-1]
+		if last.rel == n.rel {
+			*last = n // of several rows at one address the last one holds
+			return
+		}
+		if last.line == n.line && last.file == n.file && last.col == n.col {
+			return
+		}
+	}
+	s.rows = append(s.rows, n)
+}
+
+// close ends a sequence and drops it where it covers nothing.
+func (s *rowSink) close(hi uint64) {
+	if s.dead || hi <= s.start || len(s.rows) == s.first {
+		s.rows = s.rows[:s.first]
+		return
+	}
+	s.sequences = append(s.sequences, sequence{span{s.start, hi}, int32(s.first), int32(len(s.rows))})
+}
+
+// store runs the whole program and keeps its rows. The unit is locked.
+func (t *lineTable) store(f *File, b []byte) *lineRows {
+	s := scratch.Get().(*rowSink)
+	defer scratch.Put(s)
+	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0]}
+	t.run(b, s)
+	if s.open {
+		s.rows = s.rows[:s.first]
+	}
+	f.rowBudget.Add(-int64(len(s.rows)))
+	all := &lineRows{rows: slices.Clone(s.rows), sequences: slices.Clone(s.sequences), defined: s.defined}
+	sorted := slices.Clone(s.sequences)
+	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
+	for i := 1; i < len(sorted); i++ {
+		all.overlap = all.overlap || sorted[i].lo < sorted[i-1].hi
+	}
+	if !all.overlap {
+		all.sequences = sorted
+	}
+	s.f, s.defined = nil, nil
+	t.rows.Store(all)
+	return all
+}
