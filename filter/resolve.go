@@ -209,7 +209,11 @@ func (f *Filter) finish(a *answer) {
 	text := f.placeText[:0]
 	ends := f.placeEnds[:0]
 	for i := range a.frames {
-		text = f.appendPlace(text, a, i)
+		if a.kind == symsrc.Data {
+			text = f.appendVariable(text, &a.frames[i])
+		} else {
+			text = f.appendPlace(text, a, i)
+		}
 		ends = append(ends, len(text))
 	}
 	f.placeText, f.placeEnds = text, ends
