@@ -57,6 +57,8 @@ var relocations = map[elf.Machine]map[uint32]relocation{
 	elf.EM_386:     {0: {}, 1: {size: 4}, 32: {}},
 	elf.EM_AARCH64: {0: {}, 256: {}, 257: {size: 8}, 258: {size: 4}, 1029: {}},
 	elf.EM_ARM:     {0: {}, 2: {size: 4}, 106: {}},
+	elf.EM_MIPS:    {0: {}, 2: {size: 4}, 18: {size: 8}, 39: {}, 41: {}},
+	elf.EM_PPC:     {0: {}, 1: {size: 4}, 78: {}},
 	elf.EM_PPC64:   {0: {}, 1: {size: 4}, 38: {size: 8}, 51: {}, 78: {}},
 	elf.EM_S390:    {0: {}, 4: {size: 4}, 22: {size: 8}, 52: {}, 53: {}},
 	elf.EM_RISCV: {0: {}, 1: {size: 4}, 2: {size: 8}, 8: {}, 9: {}, 33: {1, 1}, 34: {2, 1}, 35: {4, 1}, 36: {8, 1},

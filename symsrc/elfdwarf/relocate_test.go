@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"debug/elf"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,6 +25,13 @@ func TestRelocatable(t *testing.T) {
 		{"aarch64", clang, "--target=aarch64-linux-gnu -g -O2 -ffunction-sections"},
 		{"riscv64", clang, "--target=riscv64-linux-gnu -g -O2 -ffunction-sections -mno-relax"},
 		{"ppc64-big", clang, "--target=powerpc64-linux-gnu -g -O2 -ffunction-sections"},
+		{"aarch64-gcc", "aarch64-linux-gnu-g++", "-g -O2 -ffunction-sections"},
+		{"arm-gcc", "arm-linux-gnueabihf-g++", "-g -O2 -ffunction-sections"},
+		{"ppc64-gcc", "powerpc64-linux-gnu-g++", "-g -O2 -ffunction-sections"},
+		{"s390x-gcc", "s390x-linux-gnu-g++", "-g -O2 -ffunction-sections"},
+		{"mips-gcc", "mips-linux-gnu-g++", "-g -O2 -ffunction-sections"},
+		{"mips-4", "mips-linux-gnu-g++", "-gdwarf-4 -O1"},
+		{"ppc-big", clang, "--target=powerpc-linux-gnu -g -O2"},
 		{"s390x-big", clang, "--target=s390x-linux-gnu -gdwarf-4 -O2 -ffunction-sections"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,6 +58,31 @@ func TestRelocatable(t *testing.T) {
 			}
 			if bad > 0 || same == 0 && c.name != "riscv64" {
 				t.Errorf("%d of %d differ, %d are the same", bad, len(addrs), same)
+			}
+		})
+	}
+}
+
+// TestRelocatableLinked compares an object file with what llvm-symbolizer says of it after linking: before, it cannot relocate
+// what binutils writes for RISC-V.
+func TestRelocatableLinked(t *testing.T) {
+	for _, flags := range []string{"-g -O2", "-gdwarf-4 -O1", "-g -O1 -mno-relax"} {
+		t.Run(flags, func(t *testing.T) {
+			const compiler, base = "riscv64-linux-gnu-g++", 0x400000
+			need(t, compiler)
+			dir := t.TempDir()
+			object, linked := filepath.Join(dir, "a.o"), filepath.Join(dir, "a.elf")
+			command(t, compiler, append(strings.Fields(flags), "-w", "-c", "other.cpp", "-o", object)...)
+			command(t, compiler, "-nostdlib", "-static", "-Wl,-e,0,--no-relax", fmt.Sprintf("-Wl,-Ttext=%#x", base), object, "-o", linked)
+			var addrs, there []uint64
+			for a := range codeLengths(t, object)[0] {
+				addrs, there = append(addrs, a), append(there, base+a)
+			}
+			f := open(t, object)
+			for i, want := range symbolizer(t, linked, there) {
+				if got := render(f.Code(addrs[i])); got != want {
+					t.Errorf("%#x:\n got %s\nwant %s", addrs[i], got, want)
+				}
 			}
 		})
 	}

@@ -78,6 +78,30 @@ func TestSignalTrampoline(t *testing.T) {
 	}
 }
 
+// TestSignalTrampolineWithoutSections leaves nothing but the segments, of which one leads to the table.
+func TestSignalTrampolineWithoutSections(t *testing.T) {
+	need(t, "llvm-objcopy-22")
+	for _, target := range []string{"x86_64-linux-gnu", "i686-linux-gnu", "powerpc64-linux-gnu"} {
+		t.Run(target, func(t *testing.T) {
+			full := assemble(t, strings.ReplaceAll(trampolineSource, "NOP", "0x90"), target, "-Wl,--eh-frame-hdr")
+			start := findSymbol(t, full, "before")
+			in(t, filepath.Dir(full.path), "llvm-objcopy-22", "--strip-sections", "a.elf", "b.elf")
+			f := open(t, filepath.Join(filepath.Dir(full.path), "b.elf"))
+			if len(f.sections) > 0 {
+				t.Fatalf("%d sections", len(f.sections))
+			}
+			for i := range uint64(48) {
+				if got, want := f.SignalTrampoline(start+i), i >= 16 && i < 32; got != want {
+					t.Errorf("%+d: %v", int64(i)-17, got)
+				}
+			}
+			if text, ok := f.Text(start, 100); !ok || len(text) != 48 || text[0] != 0x90 {
+				t.Errorf("text: % x, %v", text, ok)
+			}
+		})
+	}
+}
+
 // TestSigreturn knows the trampolines of C libraries that do not mark them, by their code.
 func TestSigreturn(t *testing.T) {
 	for target, code := range map[string]string{

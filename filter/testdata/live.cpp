@@ -1,0 +1,22 @@
+// A program with a fault for each sanitizer, chosen by its argument.
+#include <stdlib.h>
+#include <string.h>
+#include <thread>
+int shared;
+static inline __attribute__((always_inline)) int deref(int *p) { return *p; }
+namespace n {
+__attribute__((noinline)) int use(int *p) { return deref(p) + 1; }
+struct A { __attribute__((noinline)) int run(int *p) { return use(p) + 2; } };
+}
+__attribute__((noinline)) void race() { shared++; }
+int main(int argc, char **argv) {
+  const char *what = argv[1];
+  n::A a;
+  if (!strcmp(what, "free")) {
+    int *p = (int *)malloc(sizeof(int)); *p = argc; free(p);
+    return a.run(p);
+  }
+  if (!strcmp(what, "null")) return a.run((int *)(size_t)(argc - 2));
+  if (!strcmp(what, "overflow")) { int x = 0x7fffffff; x += argc; return x == 3; }
+  if (!strcmp(what, "race")) { std::thread t(race); race(); t.join(); }
+}
