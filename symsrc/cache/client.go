@@ -246,6 +246,16 @@ func (c *client) keep(pairs []byte, until time.Time) bool {
 	return got == answered || got == without
 }
 
+// tell sends what has no reply.
+func (c *client) tell(kind byte, body []byte) {
+	c.mu.Lock()
+	l := c.link
+	c.mu.Unlock()
+	if l != nil {
+		_ = l.send(kind, 0, body, askTime) // it only informs
+	}
+}
+
 // close ends the connection.
 func (c *client) close() {
 	c.mu.Lock()

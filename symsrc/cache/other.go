@@ -20,6 +20,7 @@ func newClient(*Options, string, func(string)) *client { return nil }
 func (*client) ask(byte, []byte, time.Duration) ([]byte, outcome) { return nil, without }
 func (*client) settle(time.Time) bool                             { return false }
 func (*client) keep([]byte, time.Time) bool                       { return true }
+func (*client) tell(byte, []byte)                                 {}
 func (*client) close()                                            {}
 
 func inode(fs.FileInfo) string { return "" }

@@ -165,6 +165,12 @@ func (sv *server) client(l *link) {
 		if err != nil {
 			return
 		}
+		if m.kind == usedMsg {
+			n, _ := binary.Uvarint(m.body)
+			sv.store.asked.Add(n)
+			sv.store.found.Add(n)
+			continue
+		}
 		if m.kind == putMsg {
 			m.body = append([]byte(nil), m.body...)
 			writing.Wait()

@@ -16,6 +16,7 @@ const (
 	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
 	askMsg   byte = 'a' // keys; reply: as many values, empty where there is none
 	nearMsg  byte = 'n' // a key without its address; reply: keys and values in turn, as many as may be sent at once
+	usedMsg  byte = 'u' // how many of these the filter had use for; no reply
 	putMsg   byte = 'p' // keys and values in turn; reply: a sentence why they are not kept, or nothing
 	statsMsg byte = 's' // reply: JSON of stats
 	clearMsg byte = 'c' // reply: a sentence why that failed, or nothing
