@@ -15,6 +15,7 @@ var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc
 // lookUp gives the answer for a frame, nil where there is nothing to ask.
 func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sighting) *answer {
 	if fr.Done || fr.Shape == frame.NumberOnly {
+		f.observe(t, text, fr, nil)
 		return nil
 	}
 	kind := symsrc.Code
@@ -28,6 +29,7 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 	} else {
 		m := f.moduleOf(t, fr)
 		if m == nil {
+			f.observe(t, text, fr, nil)
 			return nil
 		}
 		q := question{mod: m, off: fr.Offset, kind: kind, space: spaces[fr.Space], take: take}
@@ -38,6 +40,7 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 	}
 	a.count()
 	t.over(f.line, a)
+	f.observe(t, text, fr, a)
 	return a
 }
 
