@@ -15,6 +15,7 @@ var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc
 // lookUp gives the answer for a frame, nil where there is nothing to ask.
 func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sighting) *answer {
 	if fr.Done || fr.Shape == frame.NumberOnly {
+		f.observe(t, text, fr, nil)
 		return nil
 	}
 	q, ok, absolute := f.question(t, text, fr)
@@ -25,10 +26,12 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 	case ok:
 		a = f.ask(ctx, q)
 	default:
+		f.observe(t, text, fr, nil)
 		return nil
 	}
 	a.count()
 	t.over(f.line, a)
+	f.observe(t, text, fr, a)
 	return a
 }
 

@@ -177,6 +177,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	case markup.Data:
 		a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Data, exactly)
 		a.count()
+		f.observeElement(p, text, e, a, true)
 		if len(a.frames) == 0 {
 			return f.unresolved(dst, raw, e.addr, a)
 		}
@@ -184,6 +185,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	case markup.PC:
 		a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, true))
 		a.count()
+		f.observeElement(p, text, e, a, true)
 		if len(a.frames) == 0 {
 			return f.unresolved(dst, raw, e.addr-a.back, a)
 		}
@@ -195,6 +197,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, false))
 	a.count()
 	p.over(f.line, a)
+	f.observeElement(p, text, e, a, true)
 	if len(a.frames) == 0 {
 		return f.unresolved(dst, raw, e.addr-a.back, a)
 	}

@@ -19,6 +19,13 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 	addr := e.addr - a.back
 	a.count()
 	p.over(f.line, a)
+	if f.opt.Style == Append && f.opt.Observe != nil {
+		return f.keep(dst, s, func(b []byte) []byte {
+			f.observeElement(p, s.text, e, a, false)
+			return f.belowObserved(b, s)
+		})
+	}
+	f.observeElement(p, s.text, e, a, false)
 	if !s.json {
 		f.dedupe.note(p, s.text[:e.Start], e.bt.Num, true, a, nil)
 	}

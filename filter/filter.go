@@ -113,6 +113,8 @@ type Options struct {
 	OnDumpfile func(Dumpfile)
 	// LLVM asks for the style of llvm-symbolizer; nil for this package's own. Of the other options only Symbols counts.
 	LLVM *LLVMOptions
+	// Observe is told of every frame; nil tells nobody. It is not called in the style of llvm.
+	Observe func(*Observation)
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
 	Warn func(message string)
 }
@@ -152,6 +154,8 @@ type Filter struct {
 	intern      []byte
 	digits      []byte
 	stripped    []byte
+	seen        Observation
+	apart       bool
 	// The text of one answer, before it is kept in one piece.
 	placeText []byte
 	placeEnds []int

@@ -21,14 +21,14 @@ const (
 // Run carries a stream from in to out until its end. It gives the error of a failed read or write, of which only the
 // writes are of the kind *WriteError; what was read before a failed read is written.
 func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	r := &stream{f: f, out: out, in: newPauser(in), buf: make([]byte, maxLine+64<<10)}
+	r := &stream{f: f, out: out, in: newPauser(in), buf: make([]byte, bufferSize)}
 	defer r.in.stop()
 	for {
 		if err := r.rest(ctx); err != nil {
 			return err
 		}
 		n, err := r.in.Read(r.buf[r.end:])
-		r.end += n
+		r.fresh, r.end = r.end, r.end+n
 		if werr := r.lines(ctx); werr != nil {
 			return werr
 		}
@@ -57,6 +57,8 @@ type stream struct {
 	out        io.Writer
 	buf        []byte
 	start, end int
+	// fresh is where the piece begins that was read last: what stands before it has no line end.
+	fresh int
 	// raw is set while the rest of a line passes untouched, since its beginning has left already.
 	raw  bool
 	text []byte
@@ -121,18 +123,20 @@ func (r *stream) lines(ctx context.Context) error {
 			return err
 		}
 	}
-	if nl := bytes.LastIndexByte(r.buf[r.start:r.end], '\n'); nl >= 0 {
+	fresh := max(r.start, r.fresh)
+	if nl := bytes.LastIndexByte(r.buf[fresh:r.end], '\n'); nl >= 0 {
 		from := r.start
-		r.start += nl + 1
+		r.start = fresh + nl + 1
 		if err := r.chunk(ctx, r.buf[from:r.start]); err != nil {
 			return err
 		}
 	}
 	if r.start == r.end {
 		r.start, r.end = 0, 0
+		r.fit()
 		return nil
 	}
-	if r.end-r.start > maxLine {
+	if r.end-r.start > r.f.longest() {
 		r.text = r.f.pass(r.text, nil)
 		r.raw = true
 		r.f.line++
@@ -142,6 +146,7 @@ func (r *stream) lines(ctx context.Context) error {
 		r.end = copy(r.buf, r.buf[r.start:r.end])
 		r.start = 0
 	}
+	r.fit()
 	return nil
 }
 
@@ -173,7 +178,7 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 			continue
 		}
 		end := at + bytes.IndexByte(b[at:], '\n') + 1
-		if end-begin > maxLine {
+		if end-begin > r.f.longest() {
 			r.between(b[begin:end])
 		} else {
 			r.f.scout.at(b[end:], r.f.origins.nobody)

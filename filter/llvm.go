@@ -13,7 +13,7 @@ import (
 // markup is interpreted, none of the other formats of frames.
 //
 // Two things differ on purpose: lines leave as soon as the input pauses, and a module whose file is missing is looked
-// for once. A line over 1 MiB leaves as it came, whatever stands in it.
+// for once. A line over 64 MiB leaves as it came, whatever stands in it.
 type LLVMOptions struct {
 	// Color highlights what replaces an element, and rewrites the log's own colours as llvm does. Without it they are
 	// removed.
@@ -45,6 +45,7 @@ const (
 // llvmStyle carries the state of one stream.
 type llvmStyle struct {
 	opt     LLVMOptions
+	longest int // of the lines that are looked at, in bytes
 	symbols symsrc.Source
 	space   llvmSpace
 	info    llvmInfo
@@ -72,7 +73,7 @@ type llvmStyle struct {
 }
 
 func newLLVMStyle(o Options) *llvmStyle {
-	l := &llvmStyle{opt: *o.LLVM, symbols: o.Symbols, sgr: llvmSGR{on: o.LLVM.Color, colour: noColour}}
+	l := &llvmStyle{opt: *o.LLVM, longest: longestLLVM, symbols: o.Symbols, sgr: llvmSGR{on: o.LLVM.Color, colour: noColour}}
 	l.space.reset()
 	l.memo.init()
 	l.known.init()

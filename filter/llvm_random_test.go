@@ -109,6 +109,10 @@ func (r *nasty) again(log string) string {
 
 // line writes a line: context elements alone as a rule, other elements among text.
 func (r *nasty) line() {
+	if r.one(12) {
+		r.b.WriteString(r.pick("07-20 12:00:00.123  1201  1202 F DEBUG   : ", "[    1.234567] ", "<6>", "Jul 20 12:00:00 host app[77]: ", "2026-07-20T12:00:00Z stderr F ",
+			"{\"log\":\"", "  ", "\t", "\xef\xbb\xbf", "[00012.345][1105][1107] CRASH: ", "\x1b[1m\x1b[31m==7==\x1b[0m"))
+	}
 	switch {
 	case r.one(3):
 		if r.one(8) {
@@ -235,7 +239,7 @@ func (r *nasty) element() {
 	case 9:
 		fmt.Fprintf(&r.b, "{{{symbol:%s%s}}}", r.pick("_Z1fv", "_ZN2ns1CC1Ei", "main", "1C", "", "_Z1fv.cold", "_Z1fv@@V1", "._Z1fv", "__Z1fv", "____Z1fv_block_invoke",
 			"_RNvC1a1b", "_ZN4core3fmt5Write9write_str17h0123456789abcdefE", "_ZN5alloc4sync16Arc$LT$T$C$A$GT$9drop_slow17h16ebd8cc52d77260E",
-			"_Z3fo\x00ov", "_Z", "_", "_Z1", "a{{{symbol", "f\x1b[31m", "_Z1fIiEvT_", "_ZTV1A", "_Z1f\xff"), r.extra())
+			"_Z3fo\x00ov", "_Z", "_", "_Z1", "a{{{symbol", "f\x1b[31m", "_Z1fIiEvT_", "_ZTV1A", "_Z1f\xff", "_Dmain", "_D8demangle4test6__initZ", "_D3foo3barFZv", "_D1aZ\x00x"), r.extra())
 	case 10:
 		r.b.WriteString(r.pick("{{{symbol}}}", "{{{pc}}}", "{{{bt}}}", "{{{bt:0}}}", "{{{data}}}", "{{{data:}}}", "{{{mmap}}}", "{{{module:1:a}}}", "{{{module:1:a:elf}}}",
 			"{{{mmap:0x1:1:load}}}", "{{{reset", "{{{hexdict:RIP:0x1}}}", "{{{dumpfile:a:b}}}", "{{{hexdict:", "{{{future}}}", "{{{Bt:0:0x1}}}",

@@ -63,11 +63,34 @@ func TestLLVMLongLine(t *testing.T) {
 	long := strings.Repeat("{{{pc:0x1020}}} \x1b[31m", maxLine/20+1)
 	for _, tail := range []string{"", "\n", "\nnext\n"} {
 		for _, log := range []string{llvmModuleLines + long + tail, llvmModuleLines + "x\n" + long + tail, strings.Repeat("x\n", maxLine/3) + llvmModuleLines + long + tail} {
-			got := runAll(t, Options{LLVM: &LLVMOptions{}}, strings.NewReader(log))
+			f := New(Options{Symbols: &symbols{}, LLVM: &LLVMOptions{}})
+			f.llvm.longest = maxLine
+			var out strings.Builder
+			if err := f.Run(context.Background(), strings.NewReader(log), &out); err != nil {
+				t.Fatal(err)
+			}
+			got := out.String()
 			before, after, ok := strings.Cut(got, long)
 			if !ok || !strings.HasSuffix(before, "]]]\n") && !strings.HasSuffix(before, "x\n") || after != strings.TrimSuffix(tail, "\n")+"\n" {
 				t.Errorf("%d bytes and %q give %d: %v, %q, %q", len(log), tail, len(got), ok, before[max(0, len(before)-20):], after)
 			}
+		}
+	}
+}
+
+// TestLLVMVeryLongLines compares lines of several MiB with the peer.
+func TestLLVMVeryLongLines(t *testing.T) {
+	needPeer(t)
+	const all = 3 * maxLine / 2
+	repeat := func(s string) string { return strings.Repeat(s, all/len(s)) }
+	dirs := []string{sampleTree}
+	for _, line := range []string{
+		repeat("text \x1b[31mred\x1b[0m "), repeat("{{{pc:0x11130}}} and {{{symbol:_Z1fv}}} "), repeat("{{{"), repeat("{{{}}}"), repeat("}}}"), repeat("x{{")+"{{{{{{x:y}}}",
+		repeat("plain ") + "{{{bt:0:0x11131}}}" + repeat(" plain"), repeat("plain ") + "{{{reset}}}" + repeat(" plain"), "{{{symbol:" + repeat("x") + "}}}",
+		"{{{module:2:" + repeat("a.so") + ":elf:ab}}}", "{{{mmap:0x90000:1:load:1:r:0}}}" + repeat("x"), repeat("\x00\xff") + "{{{data:0x11130}}}", "{{{bad!:" + repeat("x") + "}}}",
+	} {
+		for _, log := range []string{demo + line + "\n" + line + "\r\nbehind\n", demo + "x\n" + line} {
+			samePeer(t, treeSource(dirs...), colourRun, dirs, log)
 		}
 	}
 }

@@ -13,11 +13,12 @@ func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) 
 	restore := f.colour
 	defer func() { f.colour = restore }()
 	if f.opt.Style == Append {
-		dst = append(dst, s.text...)
-		for i := range frames {
-			dst = f.chainBelow(ctx, dst, p, s, &frames[i])
-		}
-		return dst
+		return f.keep(dst, s, func(b []byte) []byte {
+			for i := range frames {
+				b = f.chainBelow(ctx, b, p, s, &frames[i])
+			}
+			return b
+		})
 	}
 	pos := 0
 	for i := range frames {
@@ -72,6 +73,9 @@ func (f *Filter) oneFrame(dst []byte, s segment, fr *sighting, a *answer, n uint
 func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
 	a := f.lookUp(ctx, p, s.text, fr)
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
+	if f.opt.Observe != nil {
+		return f.belowObserved(dst, s)
+	}
 	if a == nil || len(a.frames) == 0 {
 		return dst
 	}

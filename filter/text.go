@@ -48,7 +48,7 @@ func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) 
 // single handles a text with one frame: a function takes a line, with what stands around the frame on each.
 func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
 	if f.opt.Style == Append {
-		return f.chainBelow(ctx, append(dst, s.text...), p, s, fr)
+		return f.keep(dst, s, func(b []byte) []byte { return f.chainBelow(ctx, b, p, s, fr) })
 	}
 	a := f.lookUp(ctx, p, s.text, fr)
 	if !s.json {

@@ -181,6 +181,27 @@ func scanMMap(body []byte) (m mmapSpan, ok bool) {
 	return m, start && size && string(f[2]) == "load" && id && isMode(m.mode) && rel
 }
 
+// scanDump wants what dumps of registers look like: `RIP: 0x6ee17076fb80 RSP: 0`, with blanks between the pairs.
+func scanDump(body []byte) bool {
+	words := 0
+	for {
+		key, rest, more := cut(body)
+		if key = bytes.TrimLeft(key, " \t"); !more {
+			return words > 0 && len(key) == 0
+		}
+		value := bytes.TrimLeft(rest, " \t")
+		n := bytes.IndexAny(value, " \t:")
+		if n < 0 {
+			n = len(value)
+		}
+		if _, ok := scanAddress(value[:n]); !ok || len(key) == 0 || bytes.ContainsAny(key, " \t") || n < len(value) && value[n] == ':' {
+			return false
+		}
+		body = value[n:]
+		words++
+	}
+}
+
 // scanHexdict wants pairs of a key and a value, the values being addresses.
 func scanHexdict(body []byte) bool {
 	for more := true; more; {

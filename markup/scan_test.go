@@ -90,6 +90,8 @@ func TestNextAlias(t *testing.T) {
 		{"f<<<symbol>>> <<<symbol:>>>", nil},
 		{"std::vector<std::vector<std::vector<bt>>> x = 1 <<<bt>>>;", nil},
 		{"kernel<<<pc:grid, block>>>(a)", nil},
+		{"<<<hexdict:RIP: 0x1>>><<<hexdict: A: 0x1  B:0 >>>", []string{"0-22 hexdict RIP: 0x1", "22-49 hexdict  A: 0x1  B:0 "}},
+		{"<<<hexdict:RIP: 1>>> <<<hexdict:a b: 0x1>>> <<<hexdict:a: 0x1:b>>> <<<hexdict: >>> <<<hexdict:a: 0x1 b>>> <<<hexdict:: 0x1>>>", nil},
 		{"<<<future:1>>> <<<bt:0:1>>> <<<dumpfile:a>>> <<<hexdict:a>>>", nil},
 	} {
 		got := elements(c.line)

@@ -54,7 +54,7 @@ func (s *store) near(dst, prefix []byte) ([]byte, error) {
 	if len(prefix) <= len(lastKey) {
 		return nil, errProtocol
 	}
-	err := s.db.View(func(txn *badger.Txn) error {
+	_ = s.db.View(func(txn *badger.Txn) error { // behind damage the questions are asked one by one
 		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 256, Prefix: prefix})
 		defer it.Close()
 		n := 0
@@ -69,7 +69,7 @@ func (s *store) near(dst, prefix []byte) ([]byte, error) {
 		}
 		return nil
 	})
-	return dst, err
+	return dst, nil
 }
 
 // put keeps keys and values, blobs in turn. It fails with errReserve where the disk would become too full.

@@ -82,6 +82,7 @@ func (f *File) unitFor(addr uint64) *unit {
 			return f.unitAt(found)
 		}
 	}
+	f.unpackAhead()
 	f.aranges.read.Do(func() {
 		f.aranges.ranges = make([]arange, 0, f.arangeSets.size/16)
 		f.readAranges(func(a arange) { f.aranges.ranges = append(f.aranges.ranges, a) }, nil)

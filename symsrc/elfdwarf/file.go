@@ -57,6 +57,9 @@ type File struct {
 	// What damaged or hostile files may make us do: list entries and bytes of abbreviations read, rows kept.
 	rangeBudget, abbrevBudget, rowBudget atomic.Int64
 
+	read  atomic.Int64 // see mapped
+	ahead ahead
+
 	mu           sync.Mutex
 	units        map[int]*unit
 	abbrevTables map[abbrevKey]*abbrevs
@@ -180,8 +183,21 @@ func (f *File) setBudgets() {
 	f.rowBudget.Store(int64(f.line.size)*2 + more)
 }
 
+// maxMapped is about how many bytes of a mapped file may be read before its memory is given back.
+const maxMapped = 256 << 20
+
+// mapped notes that n bytes of the file were read which are not likely to be read again soon.
+func (f *File) mapped(n int) {
+	if f.unmap == nil || f.read.Add(int64(n)) < maxMapped {
+		return
+	}
+	f.read.Store(0)
+	release(f.data)
+}
+
 // Close unmaps the file. It must not be asked any more.
 func (f *File) Close() error {
+	f.ahead.stop()
 	f.closeCompanions()
 	f.late.close()
 	if f.unmap == nil {

@@ -85,6 +85,7 @@ func (u *unit) indexFunctions(full bool) *functionIndex {
 		x.functions[i].die = die
 	}
 	u.functions.Store(x)
+	u.f.mapped(u.end - u.off)
 	return x
 }
 

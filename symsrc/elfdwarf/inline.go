@@ -77,8 +77,12 @@ func (u *unit) treeOf(f *function) *tree {
 	r.read(f.die)
 	t := r.tree()
 	r.u, r.b = nil, nil
+	u.f.mapped(mappedAround)
 	if !f.tree.CompareAndSwap(nil, t) {
 		return f.tree.Load()
 	}
 	return t
 }
+
+// mappedAround is how much of a file one look into its mapping brings in, about.
+const mappedAround = 1 << 15

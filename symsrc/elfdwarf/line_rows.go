@@ -113,5 +113,6 @@ func (t *lineTable) store(f *File, b []byte) *lineRows {
 	}
 	s.f, s.defined = nil, nil
 	t.rows.Store(all)
+	f.mapped(t.end - t.program)
 	return all
 }

@@ -5,10 +5,14 @@ import (
 	"slices"
 )
 
+// firstPlaced is the first address that sections of relocatable files are given: beyond what lies in any of them, so that an
+// address tells whether it is one of these or counts from the start of a section.
+const firstPlaced = 1 << 30
+
 // place gives the sections of a relocatable file addresses of their own, as a linker would: in the file all begin at 0.
 func (h *header) place() {
-	const start, limit = 0x10000, 1 << 31
-	next := uint64(start)
+	const limit = 1 << 31
+	next := uint64(firstPlaced)
 	for i := range h.sections {
 		s := &h.sections[i]
 		if s.flags&elf.SHF_ALLOC == 0 || s.addr != 0 || s.size == 0 || s.size > limit-next {
@@ -23,9 +27,9 @@ func (h *header) place() {
 }
 
 // placed is the address, in a relocatable file, of what lies so far into the first section of code, or of data, that
-// is as long: the section that llvm takes.
+// is as long: the section that llvm takes. The address of a symbol is one already.
 func (f *File) placed(off uint64, code bool) uint64 {
-	if f.typ != elf.ET_REL {
+	if f.typ != elf.ET_REL || off >= firstPlaced {
 		return off
 	}
 	for i := range f.sections {

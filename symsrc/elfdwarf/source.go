@@ -30,8 +30,15 @@ type Source struct {
 	dwp    string
 	clock  atomic.Int64 // counts questions, to know which module was used last
 
+	last    atomic.Pointer[lastModule]
 	mu      sync.Mutex
 	modules map[symsrc.Module]*module
+}
+
+// lastModule is the one that was asked last, which is found without a lock: questions come in runs.
+type lastModule struct {
+	key symsrc.Module
+	*module
 }
 
 // NewSource answers from the files that the finder finds.
@@ -85,11 +92,15 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 
 // module is the entry of a module, loaded or not.
 func (s *Source) module(key symsrc.Module) *module {
+	if l := s.last.Load(); l != nil && l.key == key {
+		return l.module
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.modules[key]
 	if m == nil {
 		if len(s.modules) >= maxModules {
+			s.last.Store(nil)
 			for k, old := range s.modules {
 				if old.weight.Load() == 0 {
 					delete(s.modules, k)
@@ -99,6 +110,7 @@ func (s *Source) module(key symsrc.Module) *module {
 		m = &module{}
 		s.modules[key] = m
 	}
+	s.last.Store(&lastModule{key, m})
 	return m
 }
 

@@ -10,23 +10,36 @@ import (
 // name ends the search without one. Once a file is taken, its own build ID is the wanted one, so that all that is found
 // afterwards belongs to it.
 func (s *search) byName() {
-	if s.name.path == "" || s.fromIndex(s.l.objects) {
+	if s.where.path == "" || s.fromIndex(s.l.objects) {
 		return
 	}
-	if s.name.absolute() {
+	if s.where.absolute() {
 		for _, root := range s.l.roots {
-			if s.adopt(s.placeIn(root), asElf) {
+			if s.adoptModule(s.placeIn(root)) {
 				s.contradict()
 				return
 			}
 		}
 	}
-	if len(s.l.opt.Symbols) > 0 && s.fromIndex(s.l.symbols.get(s.ctx)) {
-		return
+	if len(s.l.opt.Symbols) > 0 {
+		x := s.l.symbols.get(s.ctx)
+		if x == nil || s.fromIndex(x) {
+			return
+		}
+		s.tryTrees(s.l.symbols, x, "of this name")
 	}
-	if !s.name.absolute() {
-		s.adopt(s.hostPlace(), asElf)
+	if !s.where.absolute() {
+		s.adoptModule(s.hostPlace())
 	}
+}
+
+// adoptModule takes the module at its path and tells whether there is one.
+func (s *search) adoptModule(p place) bool {
+	if p.path == "" || s.ctx.Err() != nil {
+		return false
+	}
+	s.module(p, asElf)
+	return s.adopted()
 }
 
 // adopt takes the file at p as the module's and tells whether there is one.
@@ -35,11 +48,16 @@ func (s *search) adopt(p place, as role) bool {
 		return false
 	}
 	s.look(p, as, nil)
+	return s.adopted()
+}
+
+// adopted makes the build ID of the file that was taken the wanted one, if there is one.
+func (s *search) adopted() bool {
 	f := s.verdict.any()
 	if f == nil {
 		return false
 	}
-	s.want, s.wantOf = f.id, f.path
+	s.want, s.wantOf = f.id, f.name()
 	return true
 }
 
@@ -49,13 +67,13 @@ func (s *search) fromIndex(x *index) bool {
 	if x == nil {
 		return false
 	}
-	list := x.named(s.name)
+	list := s.in.among(x, x.named(s.name))
 	if n := s.different(list, nil); n > 1 {
-		s.verdict.ambiguous(n, s.name.base)
+		s.verdict.ambiguous(n, s.where.base)
 		return true
 	}
 	for _, e := range list[:min(len(list), maxSame)] {
-		if s.adopt(place{path: e.path}, quiet) {
+		if s.adopt(e.place(), quiet) {
 			return true
 		}
 	}
@@ -72,14 +90,14 @@ func (s *search) contradict() {
 	if x == nil {
 		return
 	}
-	list := x.named(s.name)
+	list := s.in.among(x, x.named(s.name))
 	if len(list) == 0 {
 		return
 	}
 	f := s.verdict.any()
-	mine := &entry{path: f.path, id: f.id}
+	mine := &entry{path: f.path, member: f.place.member, id: f.id}
 	if n := s.different(list, mine); n > s.different(list, nil) {
-		s.verdict.ambiguous(n, s.name.base)
+		s.verdict.ambiguous(n, s.where.base)
 		s.want = ""
 	}
 }
@@ -97,7 +115,7 @@ func (s *search) different(list []*entry, more *entry) int {
 	for _, e := range list {
 		id := e.id
 		if id == "" {
-			id = s.contentID(e.path)
+			id = s.contentID(e)
 		}
 		seen[id] = true
 	}
@@ -105,10 +123,17 @@ func (s *search) different(list []*entry, more *entry) int {
 }
 
 // contentID stands in for the build ID of a file that has none.
-func (s *search) contentID(path string) symsrc.BuildID {
-	sum, size, err := checksum(s.ctx, path, true)
+func (s *search) contentID(e *entry) symsrc.BuildID {
+	var sum uint32
+	var size int64
+	var err error
+	if m := e.member; m != nil { // the archive knows
+		sum, size = m.crc, m.size
+	} else {
+		sum, size, err = checksum(s.ctx, e.path, true)
+	}
 	if err != nil {
-		return symsrc.BuildID("unreadable " + path)
+		return symsrc.BuildID("unreadable " + e.path)
 	}
 	return symsrc.BuildID(fmt.Sprintf("content %08x %d", sum, size))
 }

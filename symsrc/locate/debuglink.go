@@ -11,7 +11,7 @@ import (
 )
 
 // links looks for the debug file that .gnu_debuglink of the ELF file names: beside it, in .debug beside it, and in the
-// directory of its name below /usr/lib/debug of each root (GDB manual, "Separate Debug Files"). It does so once.
+// directory of its name below each debug root and /usr/lib/debug of each root (GDB manual, "Separate Debug Files"). It does so once.
 func (s *search) links() {
 	e := s.verdict.elf
 	if e == nil || s.verdict.linked || s.complete() {
@@ -34,16 +34,20 @@ func (s *search) linkPlaces(e *found) []place {
 	var ps []place
 	if e.place.root == "" {
 		dir := filepath.Dir(e.path)
-		ps = append(ps, place{"", filepath.Join(dir, e.link)}, place{"", filepath.Join(dir, ".debug", e.link)})
+		ps = append(ps, place{path: filepath.Join(dir, e.link)}, place{path: filepath.Join(dir, ".debug", e.link)})
 	}
 	for _, dir := range s.dirs(e.place.root) {
 		if e.place.root != "" {
-			ps = append(ps, place{e.place.root, path.Join(dir, e.link)}, place{e.place.root, path.Join(dir, ".debug", e.link)})
+			ps = append(ps, place{root: e.place.root, path: path.Join(dir, e.link)},
+				place{root: e.place.root, path: path.Join(dir, ".debug", e.link)})
 		}
 	}
 	for _, root := range s.l.roots {
 		for _, dir := range s.dirs(root) {
-			ps = append(ps, place{root, path.Join("usr/lib/debug", dir, e.link)})
+			for _, r := range s.l.opt.DebugRoots {
+				ps = append(ps, place{root: r, path: path.Join(dir, e.link)})
+			}
+			ps = append(ps, place{root: root, path: path.Join("usr/lib/debug", dir, e.link)})
 		}
 	}
 	return ps

@@ -62,6 +62,9 @@ func corrupted(format string, args ...any) *fileError {
 	return &fileError{symsrc.Corrupted, "corrupted elf file", fmt.Errorf(format, args...)}
 }
 
+// isZip tells a zip archive from other files that are no ELF files.
+func (e *fileError) isZip() bool { return e.status == symsrc.UnsupportedCompressed && e.note == "zip" }
+
 // archives are the formats that are told apart from rubbish, by their first bytes.
 var archives = [...]struct{ magic, note string }{
 	{"\x1f\x8b", "gzip"},

@@ -1,47 +1,67 @@
 package locate
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"qss-filter/symsrc"
 )
 
 // entry is an ELF file of an index.
 type entry struct {
-	path string
-	id   symsrc.BuildID
-	rank rank
-	seq  int // its turn in the walk over the trees, which makes the order the same each time
+	path   string
+	member *member // its place in the archive at path; nil where it is that file itself
+	id     symsrc.BuildID
+	rank   rank
+	tree   int // of the trees indexed
+	seq    int // its turn in the walk over the trees, which makes the order the same each time
+}
+
+// place is where the file is opened.
+func (e *entry) place() place { return place{path: e.path, member: e.member} }
+
+// full is the path with the name in the archive, for comparing directories.
+func (e *entry) full() string {
+	if e.member == nil {
+		return e.path
+	}
+	return e.path + "/" + e.member.name
 }
 
 // index knows files by build ID and by file name. Its lists are ordered: the richest files first, then as they were met.
 type index struct {
 	entries []entry
+	trees   []int // how many files are of each tree
 	byID    map[symsrc.BuildID][]*entry
 	byName  map[string][]*entry
 }
 
 func newIndex() *index { return &index{} }
 
-// add takes in a file; finish must follow.
-func (x *index) add(path string, id *ident) {
-	x.entries = append(x.entries, entry{path, id.id, id.rank, len(x.entries)})
+// add takes in a file with its ELF files; finish must follow.
+func (x *index) add(tree int, path string, list []content) {
+	for _, c := range list {
+		x.entries = append(x.entries, entry{path, c.member, c.id, c.rank, tree, len(x.entries)})
+	}
+}
+
+// addTree takes in the files of the next tree.
+func (x *index) addTree(tree int, files []foundFile) {
+	before := len(x.entries)
+	for _, f := range files {
+		x.add(tree, f.path, f.list)
+	}
+	x.trees = append(x.trees, len(x.entries)-before)
 }
 
 // finish makes the lists.
 func (x *index) finish() {
 	slices.SortFunc(x.entries, func(a, b entry) int {
-		if a.rank != b.rank {
-			return int(b.rank) - int(a.rank)
-		}
-		return a.seq - b.seq
+		return cmp.Or(-cmp.Compare(a.rank, b.rank), cmp.Compare(a.seq, b.seq))
 	})
 	x.byID = make(map[symsrc.BuildID][]*entry, len(x.entries))
 	x.byName = make(map[string][]*entry, len(x.entries))
@@ -51,9 +71,15 @@ func (x *index) finish() {
 			x.byID[e.id] = append(x.byID[e.id], e)
 		}
 		base := filepath.Base(e.path)
+		if e.member != nil {
+			base = e.member.base()
+		}
 		x.byName[base] = append(x.byName[base], e)
 	}
 }
+
+// debugSuffixes are what debug files are called beside the module's name; the last two are of native-debug-symbols.zip.
+var debugSuffixes = [...]string{".debug", ".dbg", ".sym"}
 
 // named gives the files that may be the module n: of its file name, or that with ".debug". Only those count whose
 // directories agree with the end of its path the furthest.
@@ -61,140 +87,116 @@ func (x *index) named(n moduleName) []*entry {
 	if n.base == "" {
 		return nil
 	}
-	all := append(slices.Clone(x.byName[n.base]), x.byName[n.base+".debug"]...)
+	all := slices.Clone(x.byName[n.base])
+	for _, suffix := range debugSuffixes {
+		all = append(all, x.byName[n.base+suffix]...)
+	}
 	most := 0
 	for _, e := range all {
-		most = max(most, n.agreement(e.path))
+		most = max(most, n.agreement(e.full()))
 	}
-	return slices.DeleteFunc(all, func(e *entry) bool { return n.agreement(e.path) < most })
+	return slices.DeleteFunc(all, func(e *entry) bool { return n.agreement(e.full()) < most })
 }
+
+// Once an index has not had a build ID it is made anew, for the file may have been built since: no sooner than minAge after
+// the last time, and taking no more than one part in minAgeTimes of the time.
+const (
+	minAge      = 10 * time.Second
+	minAgeTimes = 20
+)
 
 // lazyIndex is the index of some directory trees, made when it is asked for first.
 type lazyIndex struct {
-	dirs    []string
-	isRoot  bool // the directories are root file systems
-	problem func(string)
-	once    sync.Once
-	done    chan struct{}
-	index   *index // once done is closed
+	trees trees
+	age   time.Duration // minAge, but in tests
+
+	mu   sync.Mutex
+	last *indexRun // nil before it is asked for
+	told map[string]bool
 }
 
-func newLazyIndex(dirs []string, isRoot bool, problem func(string)) *lazyIndex {
-	return &lazyIndex{dirs: dirs, isRoot: isRoot, problem: problem, done: make(chan struct{})}
+// indexRun is the making of an index, under way until done is closed.
+type indexRun struct {
+	done  chan struct{}
+	index *index
+	began time.Time
+	ended time.Time
+}
+
+func newLazyIndex(t trees) *lazyIndex {
+	x := &lazyIndex{trees: t, age: minAge, told: make(map[string]bool)}
+	problem := t.problem
+	x.trees.problem = func(msg string) { // the runs follow one another
+		if !x.told[msg] {
+			x.told[msg] = true
+			problem(msg)
+		}
+	}
+	return x
 }
 
 // get gives the index; nil when ctx ends before it is there. Without directories it is empty.
 func (x *lazyIndex) get(ctx context.Context) *index {
-	x.once.Do(func() {
-		go func() { // it serves all searches, so that it does not end with the one that began it
-			defer close(x.done)
-			x.index = indexTrees(x.dirs, x.isRoot, x.problem)
-		}()
-	})
+	x.mu.Lock()
+	if x.last == nil {
+		x.start()
+	}
+	run := x.last
+	x.mu.Unlock()
+	return run.wait(ctx)
+}
+
+// newer gives an index that was made after old; nil where old is new enough, or when ctx ends before.
+func (x *lazyIndex) newer(ctx context.Context, old *index) *index {
+	x.mu.Lock()
+	run := x.last
 	select {
-	case <-x.done:
-		return x.index
+	case <-run.done:
+		if run.index == old {
+			if time.Since(run.ended) < max(x.age, minAgeTimes*run.ended.Sub(run.began)) {
+				x.mu.Unlock()
+				return nil
+			}
+			x.start()
+			run = x.last
+		}
+	default:
+	}
+	x.mu.Unlock()
+	return run.wait(ctx)
+}
+
+// start begins to make the index. It serves all searches, so that it does not end with the one that began it.
+func (x *lazyIndex) start() {
+	run := &indexRun{done: make(chan struct{}), began: time.Now()}
+	x.last = run
+	go func() {
+		defer close(run.done)
+		run.index = x.trees.index()
+		run.ended = time.Now()
+	}()
+}
+
+// made gives the index if it is there, nil else.
+func (x *lazyIndex) made() *index {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.last == nil {
+		return nil
+	}
+	select {
+	case <-x.last.done:
+		return x.last.index
+	default:
+		return nil
+	}
+}
+
+func (r *indexRun) wait(ctx context.Context) *index {
+	select {
+	case <-r.done:
+		return r.index
 	case <-ctx.Done():
 		return nil
 	}
-}
-
-// treeWalk reads directory trees and hands the files in them to workers that read their headers.
-type treeWalk struct {
-	jobs    chan job
-	seq     int
-	isRoot  bool  // the tree is a root file system: its links would lead out of it, its /proc may be a live one
-	denied  int   // directories that could not be read
-	problem error // why the first of them could not
-}
-
-type job struct {
-	path string
-	seq  int
-	link bool
-}
-
-// indexTrees indexes every regular ELF file below dirs on all cores. It tells problem of each tree that has directories it
-// could not read. Among root file systems the host's own is left out: it has no end that a search could wait for.
-func indexTrees(dirs []string, isRoot bool, problem func(string)) *index {
-	w := treeWalk{jobs: make(chan job, 1024)}
-	workers := runtime.GOMAXPROCS(0)
-	parts := make([][]entry, workers)
-	var wg sync.WaitGroup
-	for i := range parts {
-		wg.Go(func() { parts[i] = identifyAll(w.jobs) })
-	}
-	for _, dir := range dirs {
-		abs, err := filepath.Abs(dir)
-		host := err == nil && abs == string(filepath.Separator)
-		if host && isRoot {
-			continue
-		}
-		w.isRoot = host || isRoot
-		w.denied, w.problem = 0, nil
-		w.walk(dir, 0)
-		if w.denied > 0 {
-			problem(fmt.Sprintf("search %s: %d directories cannot be read, the first: %v", dir, w.denied, w.problem))
-		}
-	}
-	close(w.jobs)
-	wg.Wait()
-	x := &index{entries: slices.Concat(parts...)}
-	x.finish()
-	return x
-}
-
-// walk hands out the files of dir and of the directories below it.
-func (w *treeWalk) walk(dir string, depth int) {
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		if w.denied++; w.problem == nil {
-			w.problem = err
-		}
-	}
-	for _, e := range list {
-		path := filepath.Join(dir, e.Name())
-		switch e.Type() {
-		case fs.ModeDir:
-			if depth > 0 || !w.isRoot || !special(e.Name()) {
-				w.walk(path, depth+1)
-			}
-		case fs.ModeSymlink, 0:
-			if link := e.Type() != 0; !link || !w.isRoot {
-				w.jobs <- job{path, w.seq, link}
-				w.seq++
-			}
-		}
-	}
-}
-
-// identifyAll gives the ELF files among the jobs.
-func identifyAll(jobs <-chan job) []entry {
-	var found []entry
-	for j := range jobs {
-		if id := identifyPath(j); id != nil {
-			found = append(found, entry{j.path, id.id, id.rank, j.seq})
-		}
-	}
-	return found
-}
-
-// identifyPath gives nil for what is not a readable ELF file.
-func identifyPath(j job) *ident {
-	var f *regularFile
-	var err error
-	if j.link {
-		f, err = openRegular(j.path, true)
-	} else {
-		f, err = openListed(j.path)
-	}
-	if err != nil {
-		return nil
-	}
-	defer f.close()
-	id, err := identify(f, f.size)
-	if err != nil {
-		return nil
-	}
-	return id
 }

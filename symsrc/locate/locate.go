@@ -19,12 +19,20 @@ type Options struct {
 	// Objects are files named one by one.
 	Objects []string
 	// Symbols are directories of any shape: every regular ELF file below is known by its build ID and by its file name,
-	// from the first search that needs it on. Links to files count, links to directories are not followed.
+	// from the first search that needs it on; so is every one in a zip archive below (APK, AAR, AAB). Links to files count,
+	// links to directories are not followed, nor are the stores of version control read.
 	Symbols []string
 	// BuildIDDirs are build-ID trees: xx/yyyy.debug, xx/yyyy, or these below .build-id.
 	BuildIDDirs []string
+	// DebugRoots are directories like /usr/lib/debug: .build-id/xx/yyyy.debug, and the debug files of the log's paths below.
+	DebugRoots []string
+	// IDsTxt are files that say where the files of build IDs lie: ids.txt and symbol-index files of Fuchsia.
+	IDsTxt []string
 	// Rootfs are the roots that the paths of the log hang on; none means the host's own.
 	Rootfs []string
+	// CacheDir is where the index of Symbols is kept from one run to the next, and what is unpacked of archives; "" means
+	// nowhere: each run reads the trees anew, and deflated members of archives are of no use.
+	CacheDir string
 	// WorkDir is the directory of relative names; "" means the process's own.
 	WorkDir string
 	// OnProblem, if not nil, is told once per cause of what hinders the search, such as a directory that cannot be read.
@@ -46,6 +54,9 @@ type Locator struct {
 
 	mu   sync.Mutex
 	memo map[symsrc.Module]*remembered
+
+	mapOnce sync.Once
+	idMap   idMap // of Options.IDsTxt
 }
 
 // remembered is a search that is done, or under way until done is closed. After that files is nil where it was given up.
@@ -64,9 +75,16 @@ func New(o Options) (*Locator, error) {
 	if l.opt.OnProblem == nil {
 		l.opt.OnProblem = func(string) {}
 	}
-	l.symbols = newLazyIndex(o.Symbols, false, l.opt.OnProblem)
-	l.rootTree = newLazyIndex(o.Rootfs, true, l.opt.OnProblem)
-	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.Rootfs} {
+	l.symbols = newLazyIndex(trees{dirs: o.Symbols, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
+	l.rootTree = newLazyIndex(trees{dirs: o.Rootfs, isRoot: true, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
+	for _, path := range o.IDsTxt {
+		f, err := openRegular(path, true)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", path, cause(err))
+		}
+		f.close()
+	}
+	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.DebugRoots, o.Rootfs} {
 		for _, dir := range dirs {
 			if err := readableDir(dir); err != nil {
 				return nil, err
@@ -109,10 +127,13 @@ func cause(err error) error {
 func (l *Locator) indexObjects() error {
 	l.objects = newIndex()
 	for _, path := range l.opt.Objects {
-		f, err := probe(place{path: path})
-		if err == nil {
-			l.objects.add(path, &f.ident)
+		_, list, err := read(path, true)
+		if err == nil && len(list) > 0 {
+			l.objects.add(0, path, list)
 			continue
+		}
+		if err == nil { // for the reason
+			_, err = probe(place{path: path})
 		}
 		switch fe := classify(err); fe.status {
 		case symsrc.NotFound, symsrc.NoReadPermission, symsrc.ReadError:
@@ -133,6 +154,9 @@ func (l *Locator) indexObjects() error {
 func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if len(m.Name) > 2*maxPath { // no path, and too long to be kept
 		m.Name = ""
+	}
+	if len(m.Member) > maxMemberName {
+		m.Member = ""
 	}
 	for ctx.Err() == nil {
 		r, mine := l.entry(m)
@@ -164,7 +188,7 @@ func (l *Locator) entry(m symsrc.Module) (*remembered, bool) {
 		clear(l.memo)
 	}
 	r := &remembered{done: make(chan struct{})}
-	m.Name = strings.Clone(m.Name) // the name may be a part of a whole chunk of the log
+	m.Name, m.Member = strings.Clone(m.Name), strings.Clone(m.Member) // they may be parts of a whole chunk of the log
 	l.memo[m] = r
 	return r, true
 }

@@ -48,7 +48,7 @@ func TestProblemsAreToldOnce(t *testing.T) {
 		}
 		var told []string
 		tell := func(m string) { told = append(told, m) }
-		x := indexTrees([]string{filepath.Join(dir, "s")}, false, tell)
+		x := (&trees{dirs: []string{filepath.Join(dir, "s")}, problem: tell, workers: 1}).index() // by this thread
 		want := fmt.Sprintf("search %s/s: 2 directories cannot be read, the first: open %s/s/a: permission denied", dir, dir)
 		if len(told) != 1 || told[0] != want || len(x.entries) != 1 {
 			t.Errorf("told %q, want %q; found %v", told, want, x.entries)
@@ -79,8 +79,8 @@ func TestSymbolTrees(t *testing.T) {
 	if f := find(t, l, "", idB); f.Elf != dir+"/s/link" {
 		t.Errorf("link: %+v", f)
 	}
-	if len(l.symbols.index.entries) != 2 {
-		t.Errorf("%+v", l.symbols.index.entries)
+	if len(l.symbols.made().entries) != 2 {
+		t.Errorf("%+v", l.symbols.made().entries)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestRootTree(t *testing.T) {
 			t.Errorf("taken from outside: %+v", f)
 		}
 	}
-	if x := indexTrees([]string{"/", "/."}, true, func(m string) { t.Error(m) }); len(x.entries) != 0 {
+	if x := (&trees{dirs: []string{"/", "/."}, isRoot: true, problem: func(m string) { t.Error(m) }}).index(); len(x.entries) != 0 {
 		t.Errorf("the host's root was indexed: %d files", len(x.entries))
 	}
 }
@@ -188,25 +188,5 @@ func BenchmarkFindAgain(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l.Find(b.Context(), m)
-	}
-}
-
-// BenchmarkIndex indexes 50,000 files, one of five an ELF file.
-func BenchmarkIndex(b *testing.B) {
-	dir := b.TempDir()
-	for i := range 50_000 {
-		data := []byte("int main() {}\n")
-		if i%5 == 0 {
-			e := full
-			e.id = fmt.Sprintf("%040x", i+1)
-			data = e.bytes()
-		}
-		write(b, filepath.Join(dir, fmt.Sprintf("%d/%d/file%d", i%100, i%7, i)), data)
-	}
-	for b.Loop() {
-		x := indexTrees([]string{dir}, false, func(m string) { b.Error(m) })
-		if len(x.byID) != 10_000 {
-			b.Fatalf("%d build IDs", len(x.byID))
-		}
 	}
 }

@@ -49,13 +49,34 @@ func (n moduleName) single() bool { return n.path != "" && !strings.Contains(n.p
 // agreement counts the last components that the path of a file has in common with the module's, the file name being one.
 func (n moduleName) agreement(file string) int {
 	mine := strings.Split(path.Clean("/"+n.path), "/")
-	its := strings.Split(strings.TrimSuffix(filepath.ToSlash(file), ".debug"), "/")
-	mine[len(mine)-1] = strings.TrimSuffix(mine[len(mine)-1], ".debug")
+	its := strings.Split(withoutDebugSuffix(filepath.ToSlash(file)), "/")
+	mine[len(mine)-1] = withoutDebugSuffix(mine[len(mine)-1])
 	same := 0
-	for same < len(mine)-1 && same < len(its) && mine[len(mine)-1-same] == its[len(its)-1-same] {
+	for same < len(mine)-1 && same < len(its) && abi(mine[len(mine)-1-same]) == abi(its[len(its)-1-same]) {
 		same++
 	}
 	return same
+}
+
+func withoutDebugSuffix(file string) string {
+	for _, suffix := range debugSuffixes {
+		if name, ok := strings.CutSuffix(file, suffix); ok {
+			return name
+		}
+	}
+	return file
+}
+
+// abi gives the directories of one Android ABI one name: installed apps have lib/arm64 for the lib/arm64-v8a of their
+// archive and the obj/local/arm64-v8a of their build.
+func abi(dir string) string {
+	switch dir {
+	case "arm64-v8a":
+		return "arm64"
+	case "armeabi-v7a", "armeabi":
+		return "arm"
+	}
+	return dir
 }
 
 // tail is the path without what leads up or nowhere, to be put below another directory: "../a//b" → "a/b".

@@ -7,7 +7,8 @@ import "os"
 // regularFile is an open regular file.
 type regularFile struct {
 	*os.File
-	size int64
+	stamp
+	private bool // always
 }
 
 // openRegular opens a regular file for reading and nothing else. With follow, path may be a symbolic link.
@@ -40,7 +41,7 @@ func openListed(path string) (*regularFile, error) {
 		f.Close()
 		return nil, err
 	}
-	return &regularFile{f, fi.Size()}, nil
+	return &regularFile{f, stampOf(path, fi), true}, nil
 }
 
 func (f *regularFile) close() { f.Close() }

@@ -14,8 +14,9 @@ import (
 // regularFile is an open regular file. It is no os.File: tens of thousands are opened for an index, and the runtime's
 // poller and finalizers would be most of the cost.
 type regularFile struct {
-	fd   int
-	size int64
+	fd int
+	stamp
+	private bool // it is the user's own and nobody else may use it
 }
 
 // openRegular opens a regular file for reading and nothing else: what is opened must be one already by then, for the
@@ -55,7 +56,7 @@ func openAs(path string, flags int) (*regularFile, error) {
 		unix.Close(fd)
 		return nil, notRegular(fs.ModeIrregular)
 	}
-	return &regularFile{fd, st.Size}, nil
+	return &regularFile{fd, stampOf(&st), private(&st)}, nil
 }
 
 // ReadAt implements io.ReaderAt.

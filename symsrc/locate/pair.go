@@ -84,7 +84,7 @@ func (v *pair) ambiguous(n int, name string) {
 func (s *search) look(p place, as role, crc *uint32) {
 	v := &s.verdict
 	v.tried = append(v.tried, p.String())
-	f, err := probe(p)
+	f, err := s.probe(p)
 	if err == nil {
 		err = s.verify(f, crc)
 	}
@@ -103,12 +103,7 @@ func (s *search) verify(f *found, crc *uint32) error {
 	case s.want != "" && f.id == s.want:
 		return nil
 	case s.want != "" && (f.id != "" || crc == nil):
-		has := "none"
-		if f.id != "" {
-			has = f.id.String()
-		}
-		return &fileError{symsrc.MismatchBuildID, "",
-			fmt.Errorf("build ID differs: %s has %s, %s has %s", s.wantOf, s.want, f.path, has)}
+		return s.mismatch(f.name(), f.id)
 	case crc == nil:
 		return nil
 	}
@@ -118,6 +113,31 @@ func (s *search) verify(f *found, crc *uint32) error {
 			fmt.Errorf("checksum differs: .gnu_debuglink has %08x, %s has %08x", *crc, f.path, sum)}
 	}
 	return err
+}
+
+// mismatch is the failure of a file of another build ID, "" for none.
+func (s *search) mismatch(path string, id symsrc.BuildID) *fileError {
+	has := "none"
+	if id != "" {
+		has = id.String()
+	}
+	return &fileError{symsrc.MismatchBuildID, "",
+		fmt.Errorf("build ID differs: %s has %s, %s has %s", s.wantOf, s.want, path, has)}
+}
+
+// differing notes a file that has the module's name and another build ID: it tells more than that there is no other.
+func (s *search) differing() {
+	for _, x := range [...]*index{s.l.objects, s.l.symbols.made()} {
+		if x == nil || s.verdict.elfFailure != nil {
+			continue
+		}
+		for _, e := range s.in.among(x, x.named(s.name)) {
+			if e.id != s.want {
+				s.verdict.fail(asElf, e.place().String(), s.mismatch(e.place().String(), e.id))
+				break
+			}
+		}
+	}
 }
 
 // files puts the outcome in the reports' terms. first is where the module should have been.
@@ -136,7 +156,7 @@ func (v *pair) files(first string) *symsrc.Files {
 	var elfNote, debugNote string
 	switch {
 	case v.elf != nil:
-		f.Elf = v.elf.path
+		f.Elf, f.ElfRange = v.elf.path, v.elf.part
 	case v.elfFailure != nil:
 		f.Elf = v.elfFailure.path
 		f.ElfStatus, elfNote = failed(v.elfFailure, "elf")
@@ -145,10 +165,11 @@ func (v *pair) files(first string) *symsrc.Files {
 	}
 	switch {
 	case v.debug != nil:
-		f.Debug = v.debug.path
+		f.Debug, f.DebugRange = v.debug.path, v.debug.part
 	case v.elf != nil && v.elf.rank == debugInfo:
 	case v.spare != nil && (v.elf == nil || v.spare.rank > v.elf.rank):
-		f.Debug, f.DebugStatus, debugNote = v.spare.path, symsrc.Incomplete, "no .debug_info"
+		f.Debug, f.DebugRange = v.spare.path, v.spare.part
+		f.DebugStatus, debugNote = symsrc.Incomplete, "no .debug_info"
 	case v.debugFailure != nil:
 		f.DebugStatus, debugNote = failed(v.debugFailure, "debug")
 	case v.elf != nil:

@@ -16,10 +16,21 @@ type place struct {
 	// a directory that was, and is opened as it is.
 	root string
 	path string
+	// member is the ELF file in the archive at path; nil where it is that file itself.
+	member *member
 }
 
-// String is the place's path on the host, before any link is followed.
+// String is the place's path on the host, before any link is followed, and behind "!" the name in the archive.
 func (p place) String() string {
+	name := p.onHost()
+	if p.member != nil {
+		name += "!" + p.member.name
+	}
+	return name
+}
+
+// onHost is the path on the host, before any link is followed.
+func (p place) onHost() string {
 	if p.root == "" {
 		return p.path
 	}
@@ -31,25 +42,38 @@ type found struct {
 	ident
 	place  place
 	path   string // to open it by
+	part   symsrc.Range
 	inside string // its path inside place.root with all links followed; "" without a root
 }
 
-// probe opens what lies at p and identifies it. Its error is a *fileError.
-func probe(p place) (*found, error) {
+// name is the path to open it by, with the name in the archive.
+func (f *found) name() string { return f.part.Of(f.path) }
+
+// open opens what lies at p. Its error is a *fileError.
+func (p place) open() (*found, *regularFile, error) {
 	f := &found{place: p, path: p.path}
 	if p.root != "" {
 		r, err := resolve(p.root, p.path)
 		if err != nil {
-			return nil, classify(err)
+			return nil, nil, classify(err)
 		}
-		f.inside, f.path = r.inside, p.String()
+		f.inside, f.path = r.inside, p.onHost()
 		if !r.exact || strings.Contains(p.path, "..") {
 			f.path = hostPath(p.root, r.inside)
 		}
 	}
 	file, err := openRegular(f.openPath(), p.root == "")
 	if err != nil {
-		return nil, classify(err)
+		return nil, nil, classify(err)
+	}
+	return f, file, nil
+}
+
+// probe opens what lies at p, which is no member of an archive, and identifies it. Its error is a *fileError.
+func probe(p place) (*found, error) {
+	f, file, err := p.open()
+	if err != nil {
+		return nil, err
 	}
 	defer file.close()
 	id, err := identify(file, file.size)

@@ -2,6 +2,7 @@ package locate
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
@@ -25,7 +26,10 @@ const maxSame = 32
 type search struct {
 	l    *Locator
 	ctx  context.Context
-	name moduleName
+	name moduleName // what the module's file is called
+	in   inArchive  // where it lies in one
+	// where is the file that has the module: the archive, or the module itself.
+	where moduleName
 	// want is the build ID that files must have: the log's, or, where the log has none, that of the first file found.
 	want    symsrc.BuildID
 	wantOf  string // who says so, for messages
@@ -33,7 +37,12 @@ type search struct {
 }
 
 func newSearch(l *Locator, ctx context.Context, m symsrc.Module) *search {
-	return &search{l: l, ctx: ctx, name: parseName(m.Name), want: m.BuildID, wantOf: "log"}
+	s := &search{l: l, ctx: ctx, want: m.BuildID, wantOf: "log"}
+	s.name, s.in = splitModule(m)
+	if s.where = s.in.archive; s.where.path == "" {
+		s.where = s.name
+	}
+	return s
 }
 
 // run looks everywhere and gives the outcome.
@@ -67,10 +76,12 @@ func (s *search) byID() {
 		return
 	}
 	if len(s.l.opt.Symbols) > 0 {
-		s.indexed(s.l.symbols.get(s.ctx))
+		s.inTrees(s.l.symbols)
 	}
-	for _, dir := range s.l.opt.BuildIDDirs {
-		s.buildIDDir(dir)
+	for _, dirs := range [...][]string{s.l.opt.BuildIDDirs, s.l.opt.DebugRoots} {
+		for _, dir := range dirs {
+			s.buildIDDir(dir)
+		}
 	}
 	s.links()
 	for _, root := range s.l.roots {
@@ -78,20 +89,24 @@ func (s *search) byID() {
 	}
 	host, _ := hostRoot(string(filepath.Separator))
 	if s.l.explicit {
-		s.debug(place{host, s.debugPath()})
-		s.runtime(s.hostPlace(), quiet)
+		s.debug(place{root: host, path: s.debugPath()})
+		s.module(s.hostPlace(), quiet)
 		s.links()
 	}
 	if s.name.single() {
 		for _, dir := range loaderDirs {
-			s.runtime(place{s.l.roots[0], dir + "/" + s.name.path}, quiet)
+			s.runtime(place{root: s.l.roots[0], path: dir + "/" + s.name.path}, quiet)
 		}
 		s.links()
 	}
+	s.mapped()
 	// Markup may name a module of the root without its directory. Reading a whole root takes its time: the last resort.
 	if s.l.explicit && s.verdict.elf == nil && s.verdict.debug == nil && !s.complete() && s.name.single() {
-		s.indexed(s.l.rootTree.get(s.ctx))
+		s.inTrees(s.l.rootTree)
 		s.links()
+	}
+	if s.verdict.any() == nil {
+		s.differing()
 	}
 }
 
@@ -107,7 +122,29 @@ func (s *search) indexed(x *index) {
 		if s.complete() {
 			return
 		}
-		s.look(place{path: e.path}, quiet, nil)
+		s.look(e.place(), quiet, nil)
+	}
+}
+
+// inTrees looks at the files that directory trees have of the build ID. They are read again, at most now and then, where
+// there are none: the module may have been built in the meantime.
+func (s *search) inTrees(t *lazyIndex) {
+	x := t.get(s.ctx)
+	if x != nil && len(x.byID[s.want]) == 0 {
+		if again := t.newer(s.ctx, x); again != nil {
+			x = again
+		}
+	}
+	s.indexed(x)
+	if x != nil && len(x.byID[s.want]) == 0 {
+		s.tryTrees(t, x, "of this build ID")
+	}
+}
+
+// tryTrees notes that directory trees were searched in vain.
+func (s *search) tryTrees(t *lazyIndex, x *index, what string) {
+	for i, dir := range t.trees.dirs {
+		s.verdict.tried = append(s.verdict.tried, fmt.Sprintf("%s: %d ELF files, none %s", dir, x.trees[i], what))
 	}
 }
 
@@ -131,16 +168,18 @@ func (s *search) buildIDDir(dir string) {
 
 // root looks at the module's path below a root and at the places for debug files there.
 func (s *search) root(root string) {
-	if s.name.path != "" {
-		s.runtime(s.placeIn(root), asElf)
-	}
+	s.module(s.placeIn(root), asElf)
 	s.links()
 	if digits := s.want.String(); len(digits) >= 4 {
-		s.debug(place{root, s.debugPath()})
-		s.runtime(place{root, "usr/lib/.build-id/" + digits[:2] + "/" + digits[2:]}, quiet) // Fedora's links to executables
+		s.debug(place{root: root, path: s.debugPath()})
+		s.runtime(place{root: root, path: "usr/lib/.build-id/" + digits[:2] + "/" + digits[2:]}, quiet) // Fedora's links to executables
 	}
 	for _, dir := range s.dirs(root) {
-		s.debug(place{root, "usr/lib/debug/" + dir + "/" + s.name.base + ".debug"}) // Yocto, Fedora
+		leaf := dir + "/" + s.where.base + ".debug" // Yocto, Fedora
+		for _, r := range s.l.opt.DebugRoots {
+			s.debug(place{root: r, path: leaf})
+		}
+		s.debug(place{root: root, path: "usr/lib/debug/" + leaf})
 	}
 }
 
@@ -160,6 +199,17 @@ func (s *search) runtime(p place, as role) {
 	}
 }
 
+// module looks at the place of the module's path.
+func (s *search) module(p place, as role) {
+	switch {
+	case s.complete() || p.path == "":
+	case s.in.archive.path != "":
+		s.archiveAt(p, as)
+	default:
+		s.look(p, as, nil)
+	}
+}
+
 // debug looks at a place that may have a debug file.
 func (s *search) debug(p place) {
 	if !s.complete() && s.verdict.debug == nil && p.path != "" {
@@ -169,44 +219,48 @@ func (s *search) debug(p place) {
 
 // placeIn is the module's place in a root. Relative names hang on the working directory unless the root was named.
 func (s *search) placeIn(root string) place {
-	if s.name.path == "" {
+	if s.where.path == "" {
 		return place{}
 	}
-	if s.name.absolute() || s.l.explicit {
-		return place{root, s.name.path}
+	if s.where.absolute() || s.l.explicit {
+		return place{root: root, path: s.where.path}
 	}
 	return s.hostPlace()
 }
 
 // hostPlace is where the module's name leads on the host.
 func (s *search) hostPlace() place {
-	if s.name.path == "" {
+	if s.where.path == "" {
 		return place{}
 	}
 	dir, err := string(filepath.Separator), error(nil)
-	if !s.name.absolute() {
+	if !s.where.absolute() {
 		dir, err = filepath.Abs(s.l.opt.WorkDir)
 	}
 	if err != nil {
 		return place{}
 	}
 	root, inside := hostRoot(dir)
-	return place{root, inside + "/" + strings.TrimLeft(s.name.path, "/")}
+	return place{root: root, path: inside + "/" + strings.TrimLeft(s.where.path, "/")}
 }
 
 // first is where the module is looked for first of all by its path: where it should be when it is nowhere.
 func (s *search) first() string {
-	if s.name.path == "" {
+	if s.where.path == "" {
 		return ""
 	}
-	return s.placeIn(s.l.roots[0]).String()
+	first := s.placeIn(s.l.roots[0]).String()
+	if s.in.member != "" {
+		first += "!" + s.in.member
+	}
+	return first
 }
 
 // dirs gives the directories inside root that the module lies in: by its name, and with links followed.
 func (s *search) dirs(root string) []string {
 	var dirs []string
-	if s.name.absolute() {
-		dirs = append(dirs, path.Dir(s.name.tail()))
+	if s.where.absolute() {
+		dirs = append(dirs, path.Dir(s.where.tail()))
 	}
 	if e := s.verdict.elf; e != nil && e.place.root == root {
 		if d := path.Dir(e.inside); len(dirs) == 0 || dirs[0] != d {

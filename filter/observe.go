@@ -1,0 +1,113 @@
+package filter
+
+import (
+	"qss-filter/filter/frame"
+	"qss-filter/symsrc"
+)
+
+// Observation is one frame of the log with its answer, as Options.Observe is told of it: in the order of the log, once
+// each. Its byte slices hold until the call returns; Thread, Module, Frames and Files are shared and must not be changed.
+type Observation struct {
+	// Line is the number of the frame's line, from 1, and Text the line without its end, or a string in a line of JSON.
+	Line int
+	Text []byte
+	// Thread tells the threads of the log apart, whose stacks may mix: it can be compared, and be a key.
+	Thread any
+	// Number is the frame's number, where it is Numbered.
+	Number   uint64
+	Numbered bool
+	// Sentence is set for a frame that stands in a sentence and is no part of a stack, Data where it is a variable.
+	Sentence, Data bool
+	// Whole is the frame itself in Text, Rest what of it stands behind its number.
+	Whole, Rest []byte
+	// Address and Offset are the digits as written, with 0x where the log has it; Offset is that in the module. Either may
+	// be empty.
+	Address, Offset []byte
+	// Hint is the function that the log names, with what stands around it, or empty.
+	Hint []byte
+	// Done is set where the log names a source line already; nothing was asked then.
+	Done bool
+	// Module is what the log says of the frame's binary; it is empty where no mapping covers the address. BuildID is its
+	// build ID as written at the frame, or empty.
+	Module  symsrc.Module
+	BuildID []byte
+	// Located is set where the module is known; At is then where in it the code lies, and Back how many bytes before the
+	// logged address that is.
+	Located  bool
+	At, Back uint64
+	// Frames is the answer, innermost first, empty where no name is known; Files tells why.
+	Frames []symsrc.Frame
+	Files  *symsrc.Files
+
+	// Below may be set to the lines that the style Append writes below the frame's, without their ends, in the place of
+	// its own. Apart puts an empty line above it.
+	Below [][]byte
+	Apart bool
+}
+
+// observe tells of a frame of text; a is nil where nothing was asked.
+func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
+	if f.opt.Observe == nil {
+		return
+	}
+	rest := fr.Whole
+	if !fr.Num.Empty() {
+		rest.Start = fr.Num.End
+	}
+	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: fr.Number, Numbered: !fr.Num.Empty(),
+		Sentence: fr.Shape == frame.Pair, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
+		Address: fr.Addr.Of(text), Hint: fr.Gap.Of(text), Done: fr.Done || fr.Shape == frame.NumberOnly,
+		BuildID: fr.buildID}
+	if a == nil && len(fr.module) > 0 {
+		f.seen.Module.Name = string(fr.module)
+	}
+	if fr.Space != frame.Absolute {
+		f.seen.Offset = fr.Off.Of(text)
+	}
+	f.tell(a)
+}
+
+// observeElement is the same for an element of markup.
+func (f *Filter) observeElement(t *thread, text []byte, e *element, a *answer, sentence bool) {
+	if f.opt.Observe == nil {
+		return
+	}
+	whole := text[e.Start:e.End]
+	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: e.bt.Num, Numbered: !sentence, Sentence: sentence,
+		Data: a.kind == symsrc.Data, Whole: whole, Rest: whole, Address: e.bt.AddrText}
+	f.tell(a)
+}
+
+// tell adds the answer.
+func (f *Filter) tell(a *answer) {
+	o := &f.seen
+	if a != nil {
+		o.Frames, o.Back = a.frames, a.back
+		if a.mod != nil {
+			o.Located, o.Module, o.At, o.Files = true, a.mod.Module, a.off, a.mod.files
+		}
+	}
+	f.opt.Observe(o)
+	f.apart = f.apart || o.Apart
+}
+
+// keep writes a text that stays as it is, with the lines of its frames below it.
+func (f *Filter) keep(dst []byte, s segment, below func([]byte) []byte) []byte {
+	at := len(dst)
+	f.apart = false
+	dst = below(append(dst, s.text...))
+	if f.apart && !s.json {
+		dst = append(dst, s.sep...)
+		copy(dst[at+len(s.sep):], dst[at:])
+		copy(dst[at:], s.sep)
+	}
+	return dst
+}
+
+// belowObserved writes the lines that the observer has given.
+func (f *Filter) belowObserved(dst []byte, s segment) []byte {
+	for _, line := range f.seen.Below {
+		dst = f.below(dst, s, func(b []byte) []byte { return append(b, line...) })
+	}
+	return dst
+}

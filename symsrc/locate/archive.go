@@ -1,0 +1,250 @@
+package locate
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"qss-filter/symsrc"
+)
+
+// inArchive is a module that lies in an archive, as the log names it: base.apk!libfoo.so (offset 0x1b70000).
+type inArchive struct {
+	archive moduleName // its path is "" where the module is a file of its own
+	member  string     // path in the archive or the last of it; "" where only the offset is known
+	offset  int64      // where the module begins in the archive; 0 unknown
+}
+
+// archiveSuffixes are the names' ends by which "!" is known to stand before a member's name.
+var archiveSuffixes = [...]string{".apk", ".aab", ".aar", ".zip", ".jar", ".apks", ".xapk"}
+
+// splitModule gives the name to look for, and the archive if there is one.
+func splitModule(m symsrc.Module) (moduleName, inArchive) {
+	archive, member := m.Name, m.Member
+	if member == "" {
+		if k := strings.LastIndexByte(m.Name, '!'); k > 0 && k+1 < len(m.Name) && isArchiveName(m.Name[:k]) {
+			archive, member = m.Name[:k], m.Name[k+1:]
+		}
+	}
+	a := inArchive{parseName(archive), strings.TrimLeft(member, "/"), int64(min(m.InArchive, 1<<62))}
+	switch {
+	case a.archive.path == "", member == "" && a.offset == 0, len(member) > maxMemberName,
+		// `libc.so!libc.so (offset 0x1000)`: the offset of a mapping, not of a file in an archive.
+		path.Base(member) == a.archive.base:
+		return parseName(m.Name), inArchive{}
+	case member == "":
+		return moduleName{deleted: a.archive.deleted}, a
+	}
+	n := parseName(a.member)
+	n.deleted = n.deleted || a.archive.deleted
+	return n, a
+}
+
+// isArchiveName tells whether files of this name are archives that programs load libraries from.
+func isArchiveName(name string) bool {
+	for _, suffix := range archiveSuffixes {
+		if len(name) > len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// String is how logs write it.
+func (a *inArchive) String() string {
+	switch {
+	case a.member != "":
+		return a.archive.path + "!" + a.member
+	case a.offset > 0:
+		return fmt.Sprintf("%s (offset %#x)", a.archive.path, a.offset)
+	}
+	return a.archive.path
+}
+
+// is tells whether a member may be the module.
+func (a *inArchive) is(m *member) bool {
+	if a.offset > 0 && m.data == a.offset {
+		return true
+	}
+	return a.member != "" && (m.name == a.member || strings.HasSuffix(m.name, "/"+a.member))
+}
+
+// choose leaves of some members those that may be the module: the one at its offset, else those of its name.
+func (a *inArchive) choose(list []member) []*member {
+	var chosen []*member
+	for i := range list {
+		m := &list[i]
+		if a.offset > 0 && m.data == a.offset && !m.deflated {
+			return []*member{m}
+		}
+		if a.is(m) {
+			chosen = append(chosen, m)
+		}
+	}
+	return chosen
+}
+
+// among leaves of the entries of the module's name those in an archive of the archive's name, and of these the ones at the
+// offset; all where there are none.
+func (a *inArchive) among(x *index, list []*entry) []*entry {
+	if a.archive.path == "" {
+		return list
+	}
+	var same, exact []*entry
+	for i := range x.entries {
+		e := &x.entries[i]
+		if e.member == nil || path.Base(e.path) != a.archive.base || !a.is(e.member) {
+			continue
+		}
+		same = append(same, e)
+		if a.offset > 0 && e.member.data == a.offset {
+			exact = append(exact, e)
+		}
+	}
+	switch {
+	case len(exact) > 0:
+		return exact
+	case len(same) > 0:
+		return same
+	}
+	return list
+}
+
+// members lists what the file at p has that may be the module. A file that is no archive may have it at the offset. Its
+// error is a *fileError.
+func (s *search) members(p place) ([]place, error) {
+	_, file, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.close()
+	_, err = identify(file, file.size)
+	if err == nil {
+		return []place{p}, nil // the offset is that of a mapping of the file
+	}
+	switch fe := classify(err); {
+	case fe.isZip():
+		list, err := zipMembers(file, file.size)
+		if err != nil {
+			return nil, &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("%s: %w", p, err)}
+		}
+		return s.placesOf(p, list)
+	case fe.status == symsrc.ReadError, s.in.offset == 0 || s.in.offset >= file.size:
+		return nil, fe
+	}
+	p.member = &member{name: fmt.Sprintf("%#x", s.in.offset), header: -1, data: s.in.offset, size: file.size - s.in.offset}
+	return []place{p}, nil
+}
+
+// placesOf gives the places of the members that may be the module.
+func (s *search) placesOf(p place, list []member) ([]place, error) {
+	var places []place
+	for _, m := range s.in.choose(list) {
+		at := p
+		at.member = m
+		places = append(places, at)
+	}
+	if len(places) == 0 {
+		return nil, &fileError{symsrc.NotFound, "not in the archive", fmt.Errorf("%s has no %s", p, s.in.String())}
+	}
+	return places[:min(len(places), maxSame)], nil
+}
+
+// archiveAt looks at the module in the archive at p, for the wanted build ID, or without one. Several different members of
+// the name without a build ID to choose by are none.
+func (s *search) archiveAt(p place, as role) {
+	v := &s.verdict
+	places, err := s.members(p)
+	if err != nil {
+		v.tried = append(v.tried, p.String())
+		v.fail(as, p.String(), classify(err))
+		return
+	}
+	if s.want == "" && len(places) > 1 {
+		var list []*entry
+		for _, at := range places {
+			list = append(list, &entry{path: at.onHost(), member: at.member})
+		}
+		if n := s.different(list, nil); n > 1 {
+			v.tried = append(v.tried, p.String())
+			v.ambiguous(n, s.in.String())
+			return
+		}
+	}
+	for _, at := range places {
+		if s.complete() {
+			return
+		}
+		s.look(at, as, nil)
+		if f := v.any(); s.want == "" && f != nil {
+			return
+		}
+	}
+}
+
+// probe opens what lies at p, be it in an archive, and identifies it. want is the build ID that a member must have to be
+// unpacked, "" for any. Its error is a *fileError.
+func (s *search) probe(p place) (*found, error) {
+	if p.member == nil {
+		return probe(p)
+	}
+	f, file, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.close()
+	m := *p.member
+	if err := m.check(file); err != nil {
+		return nil, &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("%s: %w", p, err)}
+	}
+	f.part = symsrc.Range{Offset: m.data, Size: m.size, Member: m.name}
+	if m.deflated {
+		return s.probeDeflated(f, file, &m)
+	}
+	id, err := identify(io.NewSectionReader(file, m.data, m.size), m.size)
+	if err != nil {
+		return nil, err
+	}
+	f.ident = *id
+	return f, nil
+}
+
+// check tells whether the member is still where it was when the archive was listed.
+func (m *member) check(file *regularFile) error {
+	if m.header < 0 { // it has no header
+		return nil
+	}
+	was := m.data
+	if err := m.locate(file, file.size); err != nil {
+		return err
+	}
+	name := make([]byte, len(m.name)+1)
+	n, _ := file.ReadAt(name, m.header+zipLocalSize)
+	if m.data != was || !strings.HasPrefix(strings.TrimPrefix(string(name[:n]), "/"), m.name) {
+		return errZip
+	}
+	return nil
+}
+
+// probeDeflated unpacks a member and identifies it, unless its beginning says that it is not the wanted one.
+func (s *search) probeDeflated(f *found, file *regularFile, m *member) (*found, error) {
+	id, err := identifyBeginning(&budgetReader{file, maxArchiveRead}, m)
+	if err != nil {
+		return nil, err
+	}
+	if s.want != "" && id.id != "" && id.id != s.want {
+		f.ident = *id
+		return f, nil // for the comparison that follows
+	}
+	to, err := s.l.unpack(s.ctx, file, f.path, m)
+	if err != nil {
+		return nil, err
+	}
+	unpacked, err := probe(place{path: to})
+	if err != nil {
+		return nil, err
+	}
+	f.ident, f.path, f.part = unpacked.ident, to, symsrc.Range{}
+	return f, nil
+}

@@ -1,0 +1,105 @@
+package locate
+
+import (
+	"compress/flate"
+	"errors"
+	"io"
+	"path"
+)
+
+// Bounds on what the members of one archive may make us read, and on the beginning that is unpacked of a deflated one: the
+// notes stand near the start of a file.
+const (
+	maxArchiveRead = 256 << 20
+	maxBeginning   = 1 << 20
+)
+
+var errBudget = errors.New("the members of the archive are too much to read")
+
+// budgetReader reads and unpacks at most so many bytes in all.
+type budgetReader struct {
+	io.ReaderAt
+	left int64
+}
+
+func (r *budgetReader) ReadAt(b []byte, off int64) (int, error) {
+	if r.left -= int64(len(b)); r.left < 0 {
+		return 0, errBudget
+	}
+	return r.ReaderAt.ReadAt(b, off)
+}
+
+// archiveContents gives the ELF files in the zip archive behind r. Of deflated ones only the beginning is read, so that
+// their rank is a guess by the name.
+func archiveContents(r io.ReaderAt, size int64) []content {
+	list, err := zipMembers(r, size)
+	if err != nil {
+		return nil
+	}
+	in := &budgetReader{r, maxArchiveRead}
+	var found []content
+	for i := range list {
+		m := &list[i]
+		var id *ident
+		if m.deflated {
+			id, err = identifyBeginning(in, m)
+		} else {
+			id, err = identify(io.NewSectionReader(in, m.data, m.size), m.size)
+		}
+		if err == nil {
+			found = append(found, content{id.id, id.rank, m})
+		}
+	}
+	return found
+}
+
+// identifyBeginning reads the build ID of a deflated member, "" where it is not near the start.
+func identifyBeginning(r *budgetReader, m *member) (*ident, error) {
+	packed := io.NewSectionReader(r, m.data, m.packed)
+	in := &unpackingReader{in: flate.NewReader(packed), budget: &r.left, limit: min(m.size, maxBeginning)}
+	f := elfFile{r: in, size: uint64(in.limit)}
+	f.first = make([]byte, min(f.size, firstRead))
+	if n, err := in.ReadAt(f.first, 0); n < len(f.first) {
+		return nil, readError(err)
+	}
+	if err := f.magic(); err != nil {
+		return nil, err
+	}
+	if f.header() == nil && f.segments() != nil {
+		f.id = ""
+	}
+	f.rank = symbols
+	switch path.Ext(m.name) {
+	case ".dbg", ".debug":
+		f.rank = debugInfo
+	}
+	return &f.ident, nil
+}
+
+// unpackingReader is the beginning of what a stream makes. It keeps what it has read.
+type unpackingReader struct {
+	in     io.Reader
+	b      []byte
+	limit  int64
+	budget *int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *unpackingReader) ReadAt(b []byte, off int64) (int, error) {
+	end := off + int64(len(b))
+	if end > r.limit {
+		return 0, io.EOF
+	}
+	if have := int64(len(r.b)); end > have {
+		if *r.budget -= end - have; *r.budget < 0 {
+			return 0, errBudget
+		}
+		r.b = append(r.b, make([]byte, end-have)...)
+		n, err := io.ReadFull(r.in, r.b[have:])
+		r.b = r.b[:have+int64(n)]
+		if err != nil {
+			return 0, err
+		}
+	}
+	return copy(b, r.b[off:]), nil
+}

@@ -1,0 +1,133 @@
+package locate
+
+import (
+	"encoding/binary"
+
+	"qss-filter/symsrc"
+)
+
+// The body of a cache file: the tree's path, then for each file its stamp, the number of its ELF files, and these. Numbers
+// are varints, texts have their length before them.
+
+// appendTree appends the body of a cache file.
+func appendTree(b []byte, root string, known contents) []byte {
+	b = appendText(b, root)
+	for s, list := range known {
+		b = binary.AppendUvarint(b, s.inode)
+		for _, v := range [...]int64{s.size, s.mtime, s.ctime, int64(len(list))} {
+			b = binary.AppendVarint(b, v)
+		}
+		for _, c := range list {
+			b = appendText(append(b, byte(c.rank)), string(c.id))
+			b = appendMember(b, c.member)
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// appendMember appends what an archive's directory says of a member, one zero for none.
+func appendMember(b []byte, m *member) []byte {
+	switch {
+	case m == nil:
+		return append(b, 0)
+	case m.deflated:
+		b = append(b, 2)
+	default:
+		b = append(b, 1)
+	}
+	b = appendText(b, m.name)
+	for _, v := range [...]int64{m.header, m.data, m.packed, m.size, int64(m.crc)} {
+		b = binary.AppendVarint(b, v)
+	}
+	return b
+}
+
+// treeReader reads the body of a cache file. What is wrong with it ends the reading.
+type treeReader struct {
+	b   []byte
+	bad bool
+}
+
+// contents reads all files; nil where anything is wrong.
+func (r *treeReader) contents() contents {
+	known := make(contents, len(r.b)/24)
+	for len(r.b) > 0 && !r.bad {
+		s := stamp{r.uvarint(), r.varint(), r.varint(), r.varint()}
+		n := r.varint()
+		if n < 0 || n > int64(len(r.b)) {
+			return nil
+		}
+		var list []content
+		for range n {
+			if r.bad {
+				return nil
+			}
+			c := content{rank: rank(r.byte()), id: symsrc.BuildID(r.text())}
+			c.member = r.member()
+			r.bad = r.bad || c.rank > debugInfo
+			list = append(list, c)
+		}
+		known[s] = list
+	}
+	if r.bad {
+		return nil
+	}
+	return known
+}
+
+func (r *treeReader) member() *member {
+	kind := r.byte()
+	if kind == 0 {
+		return nil
+	}
+	m := &member{name: r.text(), deflated: kind == 2}
+	m.header, m.data, m.packed, m.size, m.crc = r.varint(), r.varint(), r.varint(), r.varint(), uint32(r.varint())
+	r.bad = r.bad || kind > 2 || m.header < 0 || m.data < m.header || m.size <= 0 || m.packed <= 0
+	return m
+}
+
+func (r *treeReader) byte() byte {
+	if len(r.b) == 0 {
+		r.bad = true
+		return 0
+	}
+	v := r.b[0]
+	r.b = r.b[1:]
+	return v
+}
+
+func (r *treeReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	r.skip(n)
+	return v
+}
+
+func (r *treeReader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	r.skip(n)
+	return v
+}
+
+// skip goes on by the n bytes of a number, which is not there where that is none.
+func (r *treeReader) skip(n int) {
+	if n <= 0 {
+		r.b, r.bad = nil, true
+		return
+	}
+	r.b = r.b[n:]
+}
+
+func (r *treeReader) text() string {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.b, r.bad = nil, true
+		return ""
+	}
+	s := string(r.b[:n])
+	r.b = r.b[n:]
+	return s
+}

@@ -1,0 +1,126 @@
+package locate
+
+import (
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// maxUnpacked bounds the bytes that unpacked members take in the cache directory. Those used the longest ago go first.
+const maxUnpacked = 8 << 30
+
+// unpackedExt is what the names of unpacked members end with.
+const unpackedExt = ".elf"
+
+// unpack gives the path of a file with the content of a deflated member, kept in the cache directory from one run to the
+// next. archive is the open archive, and path that by which it was opened. It fails with a *fileError.
+func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string, m *member) (string, error) {
+	what := path + "!" + m.name
+	if l.opt.CacheDir == "" {
+		return "", &fileError{symsrc.UnsupportedCompressed, "deflated member of an archive",
+			fmt.Errorf("unpack %s: there is no cache directory to unpack it to", what)}
+	}
+	failed := func(err error) (string, error) {
+		return "", &fileError{symsrc.ReadError, "cannot unpack", fmt.Errorf("unpack %s: %w", what, err)}
+	}
+	dir, err := privateDir(l.opt.CacheDir, "members")
+	if err != nil {
+		return failed(err)
+	}
+	to := filepath.Join(dir, unpackedName(path, archive.stamp, m))
+	if s, err := stampAt(to, false); err == nil && s.size == m.size {
+		now := time.Now()
+		os.Chtimes(to, now, now) // it is in use; that this fails does no harm
+		return to, nil
+	}
+	makeRoom(dir, m.size)
+	switch err := unpackTo(ctx, to, archive, m); {
+	case errors.Is(err, errContent):
+		return "", &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("unpack %s: %w", what, err)}
+	case err != nil:
+		return failed(err)
+	}
+	return to, nil
+}
+
+// unpackedName is the same for the same member of the same archive only.
+func unpackedName(path string, s stamp, m *member) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%v\x00%s\x00%d\x00%d\x00%d\x00%08x",
+		path, s, m.name, m.header, m.packed, m.size, m.crc))
+	return hex.EncodeToString(sum[:16]) + unpackedExt
+}
+
+// makeRoom removes unpacked members until another one of size bytes does not exceed the bound.
+func makeRoom(dir string, size int64) {
+	files := listFiles(dir, unpackedExt)
+	for _, f := range files {
+		size += f.size
+	}
+	for _, f := range files {
+		if size <= maxUnpacked {
+			return
+		}
+		if os.Remove(f.path) == nil {
+			size -= f.size
+		}
+	}
+}
+
+// errContent is content other than the archive's directory says.
+var errContent = errors.New("its content is not what the archive says")
+
+// unpackTo writes the member's content to a new file and gives it its name when it is whole.
+func unpackTo(ctx context.Context, to string, archive io.ReaderAt, m *member) error {
+	tmp, err := os.CreateTemp(filepath.Dir(to), ".new-*")
+	if err != nil {
+		return err
+	}
+	err = inflate(ctx, tmp, archive, m)
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), to)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}
+
+// inflate writes the member's content and checks its size and checksum. It writes no byte more than it should have.
+func inflate(ctx context.Context, out io.Writer, archive io.ReaderAt, m *member) error {
+	in := flate.NewReader(io.NewSectionReader(archive, m.data, m.packed))
+	sum := crc32.NewIEEE()
+	out = io.MultiWriter(out, sum)
+	const step = 4 << 20
+	for left := m.size; left > 0; left -= step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(out, in, min(left, step)); err != nil {
+			if _, bad := errors.AsType[flate.CorruptInputError](err); bad || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return fmt.Errorf("%w: %w", errContent, err)
+			}
+			return err
+		}
+	}
+	var more [1]byte
+	if n, _ := in.Read(more[:]); n > 0 || sum.Sum32() != m.crc {
+		return errContent
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package locate
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// trees are directory trees to be indexed.
+type trees struct {
+	dirs     []string
+	isRoot   bool   // they are root file systems
+	cacheDir string // where what is known of them is kept; "" for nowhere
+	problem  func(string)
+	workers  int // 0: one for each core
+}
+
+const (
+	// settle is how long a file must have been left alone before it is known by its times: the clock of a file system may
+	// have steps of two seconds.
+	settle = 2 * time.Second
+	// chunk is how many files of one directory are one job.
+	chunk = 512
+)
+
+// index indexes every regular ELF file below the directories, and those in archives, on all cores. It tells problem of each
+// tree that has directories it could not read. Among root file systems the host's own is left out: it has no end that a
+// search could wait for.
+func (t *trees) index() *index {
+	x := newIndex()
+	for i, dir := range t.dirs {
+		abs, err := filepath.Abs(dir)
+		host := err == nil && abs == string(filepath.Separator)
+		if host && t.isRoot {
+			x.trees = append(x.trees, 0)
+			continue
+		}
+		w := newTreeWalk(host || t.isRoot, loadTree(t.cacheDir, abs))
+		w.keeps, w.unsettled = t.cacheDir != "", time.Now().Add(-settle).UnixNano()
+		list := w.run(dir, cmp.Or(t.workers, runtime.GOMAXPROCS(0)))
+		if w.denied > 0 {
+			t.problem(fmt.Sprintf("search %s: %d directories cannot be read, the first: %v", dir, w.denied, w.problem))
+		}
+		if w.keeps && !w.same() {
+			if err := saveTree(t.cacheDir, abs, w.seen); err != nil {
+				t.problem(fmt.Sprintf("keep what is known of %s: %v", dir, err))
+			}
+		}
+		x.addTree(i, list)
+	}
+	x.finish()
+	return x
+}
+
+// treeWalk reads a directory tree: workers take directories, or parts of large ones, and leave more of them.
+type treeWalk struct {
+	keeps     bool     // what is found is to be known the next time
+	isRoot    bool     // the tree is a root file system: its links would lead out of it, its /proc may be a live one
+	known     contents // from the time before
+	unsettled int64    // files changed since then, in nanoseconds since 1970, are not to be known
+
+	mu   sync.Mutex
+	more sync.Cond // there are jobs, or there will be none
+	jobs []job
+	busy int // workers that may leave more jobs
+
+	// What the workers found.
+	found   []foundFile
+	seen    contents // what is to be known the next time
+	fresh   int      // how much of it was not known before
+	denied  int      // directories that could not be read
+	problem error    // why the first of them could not, in the order of their paths
+	first   string
+}
+
+// job is a directory, or some files of one.
+type job struct {
+	dir   string
+	depth int
+	files []fs.DirEntry // nil: the directory is to be read
+}
+
+// foundFile is a file that is or has ELF files.
+type foundFile struct {
+	path string
+	list []content
+}
+
+func newTreeWalk(isRoot bool, known contents) *treeWalk {
+	w := &treeWalk{isRoot: isRoot, known: known, seen: make(contents, len(known))}
+	w.more.L = &w.mu
+	return w
+}
+
+// run walks the tree and gives its files with ELF files, in the order of a walk over sorted directories.
+func (w *treeWalk) run(dir string, workers int) []foundFile {
+	w.jobs = []job{{dir: dir}}
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(w.work)
+	}
+	w.work()
+	wg.Wait()
+	slices.SortFunc(w.found, func(a, b foundFile) int { return comparePaths(a.path, b.path) })
+	return w.found
+}
+
+// same tells whether all that is to be known the next time is known already.
+func (w *treeWalk) same() bool { return w.fresh == 0 && len(w.seen) == len(w.known) }
+
+// comparePaths orders paths by their components.
+func comparePaths(a, b string) int {
+	for i := 0; i < len(a) && i < len(b); i++ {
+		if a[i] == b[i] {
+			continue
+		}
+		if os.IsPathSeparator(a[i]) {
+			return -1
+		}
+		if os.IsPathSeparator(b[i]) {
+			return 1
+		}
+		return cmp.Compare(a[i], b[i])
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// work does jobs until there are none and nobody is left who could leave one.
+func (w *treeWalk) work() {
+	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled, seen: make(contents)}
+	for {
+		w.mu.Lock()
+		for len(w.jobs) == 0 && w.busy > 0 {
+			w.more.Wait()
+		}
+		if len(w.jobs) == 0 {
+			w.gather(&mine)
+			w.mu.Unlock()
+			return
+		}
+		j := w.jobs[len(w.jobs)-1]
+		w.jobs = w.jobs[:len(w.jobs)-1]
+		w.busy++
+		w.mu.Unlock()
+
+		mine.jobs = mine.jobs[:0]
+		if j.files == nil {
+			j.files = mine.list(j)
+		}
+		for _, e := range j.files {
+			mine.file(filepath.Join(j.dir, e.Name()), e.Type() != 0)
+		}
+
+		w.mu.Lock()
+		w.busy--
+		w.jobs = append(w.jobs, mine.jobs...)
+		w.more.Broadcast()
+		w.mu.Unlock()
+	}
+}
+
+// gather takes in what a worker found. The lock is held.
+func (w *treeWalk) gather(mine *treeWalk) {
+	w.found = append(w.found, mine.found...)
+	for s, list := range mine.seen {
+		w.seen[s] = list
+	}
+	w.fresh += mine.fresh
+	w.denied += mine.denied
+	if mine.problem != nil && (w.problem == nil || comparePaths(mine.first, w.first) < 0) {
+		w.problem, w.first = mine.problem, mine.first
+	}
+}
+
+// list reads a directory. It leaves jobs for those in it and for what is more than one job's files, and gives the rest.
+func (w *treeWalk) list(j job) []fs.DirEntry {
+	list, err := readDir(j.dir)
+	if err != nil {
+		w.denied++
+		if w.problem == nil || comparePaths(j.dir, w.first) < 0 {
+			w.problem, w.first = err, j.dir
+		}
+	}
+	files := list[:0]
+	for _, e := range list {
+		switch e.Type() {
+		case fs.ModeDir:
+			if !w.skips(e.Name(), j.depth) {
+				w.jobs = append(w.jobs, job{dir: filepath.Join(j.dir, e.Name()), depth: j.depth + 1})
+			}
+		case fs.ModeSymlink, 0:
+			if e.Type() == 0 || !w.isRoot {
+				files = append(files, e)
+			}
+		}
+	}
+	for len(files) > chunk {
+		w.jobs = append(w.jobs, job{dir: j.dir, depth: j.depth, files: files[len(files)-chunk:]})
+		files = files[:len(files)-chunk]
+	}
+	return files
+}
+
+// skips tells the directories that are not walked into: those of a root's special files, and the stores of version control.
+func (w *treeWalk) skips(name string, depth int) bool {
+	if w.isRoot {
+		return depth == 0 && special(name)
+	}
+	return name == ".git" || name == ".repo" || name == ".hg" || name == ".svn"
+}
+
+// readDir gives a directory's entries in no order.
+func readDir(dir string) ([]fs.DirEntry, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.ReadDir(-1)
+}
+
+// file takes in the ELF files that a file is or has.
+func (w *treeWalk) file(path string, link bool) {
+	var s stamp
+	var list []content
+	known := false
+	if len(w.known) > 0 {
+		var err error
+		if s, err = stampAt(path, link); err != nil {
+			return
+		}
+		list, known = w.known[s]
+	}
+	if !known {
+		var err error
+		if s, list, err = read(path, link); err != nil {
+			return
+		}
+	}
+	if w.keeps && max(s.mtime, s.ctime) < w.unsettled {
+		w.seen[s] = list
+		if !known {
+			w.fresh++
+		}
+	}
+	if len(list) > 0 {
+		w.found = append(w.found, foundFile{path, list})
+	}
+}
+
+// read gives the ELF files that a file is or has, none where it is something else. It fails where it cannot be read.
+func read(path string, link bool) (stamp, []content, error) {
+	var f *regularFile
+	var err error
+	if link {
+		f, err = openRegular(path, true)
+	} else {
+		f, err = openListed(path)
+	}
+	if err != nil {
+		return stamp{}, nil, err
+	}
+	defer f.close()
+	list, err := contentsOf(f)
+	return f.stamp, list, err
+}
+
+// contentsOf gives the ELF files that an open file is or has. It fails where it cannot be read.
+func contentsOf(f *regularFile) ([]content, error) {
+	id, err := identify(f, f.size)
+	if err == nil {
+		return []content{{id.id, id.rank, nil}}, nil
+	}
+	switch fe := classify(err); {
+	case fe.isZip():
+		return archiveContents(f, f.size), nil
+	case fe.status == symsrc.ReadError:
+		return nil, err
+	}
+	return nil, nil
+}
