@@ -87,7 +87,7 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *thread, body, end
 	if len(sep) == 0 {
 		sep = newline
 	}
-	dst = f.frameLine(ctx, f.fold.flush(dst), p, segment{body, sep, false}, f.elems, 0)
+	dst = f.frameLine(ctx, f.fold.flush(dst), p, segment{text: body, sep: sep}, f.elems, 0)
 	return append(dst, end...), true
 }
 

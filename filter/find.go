@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"slices"
 
 	"qss-filter/filter/frame"
 	"qss-filter/sgr"
@@ -22,7 +23,7 @@ func (f *Filter) find(s segment, renumbering bool) {
 		return
 	}
 	plain, moved := f.plain(s)
-	f.search.Reset(plain)
+	f.search.Reset(plain[:f.plainEnd(s, plain, moved)])
 	for fr := f.search.Next(0); fr != nil; fr = f.search.Next(fr.Whole.End) {
 		found := sighting{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain)}
 		if moved {
@@ -30,9 +31,24 @@ func (f *Filter) find(s segment, renumbering bool) {
 				&found.BuildID, &found.Member, &found.Symbol, &found.Func, &found.Source} {
 				*span = f.unstrip(s, *span)
 			}
+			if found.Gap.Start > found.Whole.End { // an answer at the frame's end takes the frame's colour
+				found.Gap = frame.Span{Start: found.Whole.End, End: found.Whole.End}
+			}
 		}
 		f.frames = append(f.frames, found)
 	}
+}
+
+// plainEnd gives where the words of the text end in its plain form.
+func (f *Filter) plainEnd(s segment, plain []byte, moved bool) int {
+	switch {
+	case s.end == 0:
+		return len(plain)
+	case !moved:
+		return s.end
+	}
+	n, _ := slices.BinarySearch(f.stripPos[:len(plain)], int32(s.end))
+	return n
 }
 
 // plain gives a text without escapes, until the next call; moved is set where it had any, and f.stripPos then holds, for each

@@ -89,7 +89,7 @@ func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, s
 		t, _ := f.origins.of(&whose, body[start:end], text)
 		f.readContext(t, text)
 		t.emitter.note(text)
-		dst = f.segment(ctx, dst, t, segment{text, jsonNewline, true})
+		dst = f.segment(ctx, dst, t, segment{text: text, sep: jsonNewline, json: true, end: f.origins.prefix.End})
 		t.emitter.over(text)
 		f.origins.handled(t)
 	}

@@ -94,7 +94,7 @@ func (f *Filter) lacksMappings(t *thread, body []byte) bool {
 	if !t.space.Empty() || f.preload != nil {
 		return false
 	}
-	f.find(segment{text: body}, false)
+	f.find(segment{text: body, end: f.origins.prefix.End}, false)
 	for i := range f.frames {
 		if f.frames[i].Space == frame.Absolute && !f.frames[i].Done {
 			return true

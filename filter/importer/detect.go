@@ -1,0 +1,129 @@
+package importer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// kinds makes the reader of an input whose kind is known.
+var kinds = map[string]func(path string) (reader, error){
+	"scaler":   newScaler,
+	"perflow":  newPerFlow,
+	"chopstix": newChopStiX,
+}
+
+// headSize is how much of a file is looked at to tell what it is.
+const headSize = 1 << 16
+
+// Detect tells by its content what an input is: a Scaler trace directory (or one thread's file of it), PerFlow's files or
+// a directory of them, a ChopStiX database or a directory with one.
+func Detect(path string, o Options) (Importer, error) {
+	kind := o.Kind
+	if kind == "" {
+		var err error
+		if kind, err = kindOf(path); err != nil {
+			return nil, err
+		}
+	}
+	k, err := kinds[kind](path)
+	if err != nil {
+		return nil, err
+	}
+	if o.By != ByNothing && o.Offsets != NoOffsets {
+		return nil, errors.New("--by and --offsets exclude each other")
+	}
+	return &input{path, o, k}, nil
+}
+
+func kindOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return kindOfFile(path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", err
+	}
+	found := ""
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		switch kind, _ := kindOfFile(filepath.Join(path, e.Name())); {
+		case kind == "scaler":
+			return kind, nil
+		case kind == "perflow", found == "":
+			found = kind
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("%s: no file of Scaler, PerFlow or ChopStiX in it", path)
+	}
+	return found, nil
+}
+
+func kindOfFile(path string) (string, error) {
+	head, err := readHead(path)
+	name := filepath.Base(path)
+	switch {
+	case err != nil:
+		return "", err
+	case bytes.HasPrefix(head, sqliteMagic):
+		return "chopstix", nil
+	case isThreadFile(name), isSymbolFile(name) && bytes.Contains(head, []byte(`"funcNames"`)):
+		return "scaler", nil
+	case perFlowFile(head) != notPerFlow:
+		return "perflow", nil
+	}
+	return "", fmt.Errorf("%s: not a file of Scaler, PerFlow or ChopStiX (--from-kind names the kind)", path)
+}
+
+// readHead gives the first bytes of a regular file.
+func readHead(path string) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return head[:n], nil
+}
+
+// openRegular opens a file for reading; anything else could block.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: not a regular file", path)
+	}
+	return os.Open(path)
+}
+
+// threadOf gives the ID in the name of a Scaler thread file, `thread_0x7f01.bin`.
+func threadOf(name string) (id string, ok bool) {
+	id, ok = strings.CutPrefix(name, "thread_")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(id, ".bin")
+}
+
+func isThreadFile(name string) bool { _, ok := threadOf(name); return ok }
+
+func isSymbolFile(name string) bool {
+	return strings.HasPrefix(name, "symbol") && strings.HasSuffix(name, ".json")
+}

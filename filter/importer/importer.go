@@ -1,0 +1,184 @@
+// Package importer turns what other profilers and tracers leave behind into lines that the filter reads: Scaler's trace
+// directories, PerFlow's stacks and library maps, ChopStiX databases. What comes after it knows of none of them.
+//
+//	detect.go    which of the three an input is, by its content
+//	space.go     memory maps: address → module and address in the module
+//	scaler*.go   threads' trees of calls → indented {{{symbol:…}}} lines
+//	perflow*.go  stacks of return addresses → `#N path(+0xoff) [0xaddr]`, the form of glibc's backtrace_symbols
+//	chopstix*.go samples by address → `count percent #0 0xaddr  (path+0xoff)`, the form of the sanitizers' exact addresses
+//	profile.go   stacks with values; written for pprof and flame graph tools, and as tables
+//
+// Offsets in modules are addresses of the ELF file's own address space, as everywhere in the filter. The lines of an
+// input can be kept and read later: sent through the filter they give what the input itself gives.
+package importer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"qss-filter/symsrc"
+)
+
+// Importer is an input of another tool.
+type Importer interface {
+	// Lines writes the input as lines for the filter. What can be read is written before an error is returned; Problems
+	// takes that apart.
+	Lines(ctx context.Context, w io.Writer) error
+}
+
+// DamageError tells where a file is not what it should be.
+type DamageError struct {
+	File string
+	// Offset is where in the file, in bytes from 0; for a database that is damaged inside, 0.
+	Offset int64
+	// Problem says what is wrong there.
+	Problem string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Problem)
+}
+
+// Problems gives the errors that an error of Lines consists of, each for a line of its own.
+func Problems(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range several.Unwrap() {
+			all = append(all, Problems(e)...)
+		}
+		return all
+	}
+	return []error{err}
+}
+
+// Open gives the lines of an input as a stream: all of it, and then, in the place of io.EOF, the error of Lines. Closing
+// it early ends the import.
+func Open(ctx context.Context, path string, o Options) (io.ReadCloser, error) {
+	in, err := Detect(path, o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.CloseWithError(in.Lines(ctx, w)) // nil is io.EOF
+	}()
+	return &stream{r, cancel, done}, nil
+}
+
+// stream is an import that is under way.
+type stream struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func (s *stream) Close() error {
+	s.cancel()
+	err := s.PipeReader.Close()
+	<-s.done
+	return err
+}
+
+// reader is one kind of input.
+type reader interface {
+	read(ctx context.Context, out *output) error
+}
+
+// input is an Importer of any kind.
+type input struct {
+	path string
+	opt  Options
+	kind reader
+}
+
+// Lines writes the lines, or the table that Options.By asks for, and then the files of the profile. An input that is
+// damaged has a profile of what could be read.
+func (in *input) Lines(ctx context.Context, w io.Writer) error {
+	out := &output{Writer: bufio.NewWriterSize(w, 1<<16), opt: in.opt, placer: placer{in.opt.Symbols}}
+	if in.opt.By != ByNothing {
+		out.quiet = true
+	}
+	err := in.kind.read(ctx, out)
+	if in.opt.By != ByNothing && out.profile != nil {
+		out.profile.table(out.Writer, in.opt.By)
+	}
+	if werr := out.Flush(); werr != nil {
+		return werr
+	}
+	if out.profile != nil {
+		err = errors.Join(err, in.opt.save(out.profile))
+	}
+	return err
+}
+
+// output is where an import writes to.
+type output struct {
+	*bufio.Writer
+	opt Options
+	placer
+	// quiet is set where only the profile counts.
+	quiet   bool
+	profile *Profile
+}
+
+// wants begins the profile, if one is asked for, with what its values count.
+func (out *output) wants(kinds ...ValueKind) *Profile {
+	o := &out.opt
+	if out.profile == nil && (o.By != ByNothing || o.Pprof != "" || o.Folded != "") {
+		out.profile = NewProfile(kinds...)
+	}
+	return out.profile
+}
+
+// printf writes a piece of a line, unless only the profile counts. A failed write shows in Flush.
+func (out *output) printf(format string, args ...any) {
+	if !out.quiet {
+		_, _ = fmt.Fprintf(out.Writer, format, args...)
+	}
+}
+
+// failed tells whether it is of no use to go on.
+func (out *output) failed(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err := out.Writer.Write(nil)
+	return err
+}
+
+// call asks the symbols for the code at an address of a module.
+func (out *output) call(ctx context.Context, module string, addr uint64) Call {
+	c := Call{Module: symsrc.Module{Name: module}, Addr: addr}
+	if out.opt.Symbols != nil && strings.HasPrefix(module, "/") {
+		c.Frames = out.opt.Symbols.Frames(ctx, symsrc.Addr{Module: c.Module, Offset: addr}).Frames
+	}
+	return c
+}
+
+// plain gives text of an input without what could break a line or be taken for markup.
+func plain(s string) string {
+	bad := func(r rune) bool { return r < ' ' || r == 0x7f || r == '{' || r == '}' }
+	if strings.IndexFunc(s, bad) < 0 {
+		return s
+	}
+	s = strings.NewReplacer("{{{", `\x7b\x7b\x7b`, "}}}", `\x7d\x7d\x7d`).Replace(s)
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c == 0x7f {
+			fmt.Fprintf(&b, `\x%02x`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

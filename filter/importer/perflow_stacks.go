@@ -1,0 +1,230 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// header is the line before a stack.
+type header struct {
+	byID  bool   // with the number of a snapshot
+	mapID uint64 // that number
+	count uint64 // in square brackets: how often, or when
+}
+
+var (
+	stackWord  = []byte("stack ")
+	mapIDWord  = []byte("map_id ")
+	callStack  = []byte("] Call Stack (depth: ")
+	exportHead = []byte("# PerFlow Performance Data")
+)
+
+// parseHeader reads `[N] Call Stack (depth: N)` or `stack N map_id N …`.
+func parseHeader(line []byte) (h header, ok bool) {
+	if len(line) > 0 && line[0] == '[' {
+		n := bytes.Index(line, callStack)
+		if n < 0 {
+			return h, false
+		}
+		v, err := strconv.ParseUint(string(line[1:n]), 10, 64)
+		return header{count: v}, err == nil
+	}
+	if !bytes.HasPrefix(line, stackWord) {
+		return h, false
+	}
+	id, ok := numberBehind(line, mapIDWord)
+	return header{byID: true, mapID: id, count: 1}, ok
+}
+
+// numberBehind reads the decimal number behind a word.
+func numberBehind(line, word []byte) (uint64, bool) {
+	_, rest, ok := bytes.Cut(line, word)
+	if !ok {
+		return 0, false
+	}
+	n := 0
+	for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+		n++
+	}
+	v, err := strconv.ParseUint(string(rest[:n]), 10, 64)
+	return v, err == nil
+}
+
+// bareAddress reads a line that is one address, `  0x000055f5ef187a60`.
+func bareAddress(line []byte) (uint64, bool) {
+	digits, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("0x"))
+	if !ok || len(digits) > 16 {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(string(digits), 16, 64)
+	return v, err == nil
+}
+
+// stackReader turns stacks into frames.
+type stackReader struct {
+	out     *output
+	profile *Profile
+	// spaces are the snapshots by their numbers; all is every one of them, for stacks that name none.
+	spaces map[uint64]*space
+	all    []*space
+	now    *space // of the stack at hand, nil for all
+
+	maps  []mapping // of a dump that is being read
+	mapID uint64
+	stack []Call
+	depth int
+	count int64
+}
+
+// merge makes the snapshots known to stacks that name none.
+func (r *stackReader) merge() {
+	r.all, r.now = r.all[:0], nil
+	for _, s := range r.spaces {
+		r.all = append(r.all, s)
+	}
+}
+
+// resolve gives the mapping of an address. Of a stack that names no snapshot it is that of all snapshots, if those that
+// have one agree.
+func (r *stackReader) resolve(addr uint64) (*space, *mapping) {
+	if r.now != nil {
+		return r.now, r.now.find(addr)
+	}
+	var in *space
+	var found *mapping
+	for _, s := range r.all {
+		m := s.find(addr)
+		switch {
+		case m == nil:
+		case found == nil:
+			in, found = s, m
+		case found.path != m.path || found.image.start != m.image.start && found.image.from == m.image.from:
+			return nil, nil
+		case m.image.from < found.image.from: // it tells more
+			in, found = s, m
+		}
+	}
+	return in, found
+}
+
+// binary reads a .pflw.
+func (r *stackReader) binary(ctx context.Context, path string) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<16)
+	at := int64(0)
+	damage := func(format string, args ...any) error { return &DamageError{path, at, fmt.Sprintf(format, args...)} }
+	var head [headerSize]byte
+	if n, err := io.ReadFull(in, head[:]); err != nil {
+		return damage("the header is cut off: %d of %d bytes", n, headerSize)
+	}
+	if v := binary.LittleEndian.Uint16(head[4:]); v != 1 {
+		at = 4
+		return damage("version %d of the format, not 1", v)
+	}
+	if head[6] != 0 {
+		at = 6
+		return damage("compression %d, which is not supported", head[6])
+	}
+	entries, greatest := binary.LittleEndian.Uint64(head[8:]), binary.LittleEndian.Uint32(head[16:])
+	at = headerSize
+	var b [entrySize]byte
+	for i := range entries {
+		if n, err := io.ReadFull(in, b[:]); err != nil {
+			return damage("entry %d of %d is cut off: %d of %d bytes", i, entries, n, entrySize)
+		}
+		depth, count := binary.LittleEndian.Uint32(b[:]), binary.LittleEndian.Uint64(b[8:])
+		if depth > greatest {
+			return damage("entry %d has depth %d, beyond the file's %d", i, depth, greatest)
+		}
+		r.begin(fmt.Sprintf("[%d] Call Stack (depth: %d)\n", count, depth), int64(count))
+		for k := range depth {
+			if n, err := io.ReadFull(in, b[:8]); err != nil {
+				r.end()
+				at += entrySize + 8*int64(k)
+				return damage("frame %d of entry %d is cut off: %d of 8 bytes", k, i, n)
+			}
+			r.frame(ctx, binary.LittleEndian.Uint64(b[:8]))
+		}
+		r.end()
+		r.out.printf("\n")
+		at += entrySize + 8*int64(depth)
+		if err := r.out.failed(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+		return damage("more bytes behind the last of %d entries", entries)
+	}
+	return nil
+}
+
+// begin begins a stack with its line.
+func (r *stackReader) begin(line string, count int64) {
+	r.out.printf("%s", line)
+	r.stack, r.depth, r.count = r.stack[:0], 0, count
+}
+
+// frame writes one frame: the call before a return address.
+func (r *stackReader) frame(ctx context.Context, addr uint64) {
+	s, m := r.resolve(addr)
+	name, off, ok := unknownModule, addr, m != nil
+	if m != nil {
+		name = m.path
+		off, ok = r.out.inModule(ctx, s, m, addr)
+	}
+	r.print(name, m, addr, off, ok)
+	if r.profile != nil && r.depth < maxDepth {
+		c := Call{Addr: addr}
+		if ok {
+			c = r.out.call(ctx, name, off-1)
+		}
+		r.stack = append(r.stack, c)
+	}
+	r.depth++
+}
+
+const unknownModule = "[unknown]"
+
+// print writes the line of a frame; ok is false where off is not known, and m is nil where nothing was mapped.
+func (r *stackReader) print(name string, m *mapping, addr, off uint64, ok bool) {
+	offsets := r.out.opt.Offsets
+	switch {
+	case r.out.quiet:
+	case m == nil:
+		r.out.printf("%s%s + %#x\n", r.number(), name, addr)
+	case offsets == FromMapStart:
+		r.out.printf("%s + %#x\n", plain(name), addr-m.start)
+	case !ok:
+		r.out.printf("%s%s + ? (%#x)\n", r.number(), plain(name), addr)
+	case offsets == InModule, name[0] != '/':
+		r.out.printf("%s%s + %#x\n", r.number(), plain(name), off)
+	default:
+		r.out.printf("%s%s(+%#x) [%#x]\n", r.number(), plain(name), off, addr)
+	}
+}
+
+// number is what stands before a frame, nothing for offsets.
+func (r *stackReader) number() string {
+	if r.out.opt.Offsets != NoOffsets {
+		return ""
+	}
+	return "  #" + strconv.Itoa(r.depth) + " "
+}
+
+// end counts the stack.
+func (r *stackReader) end() {
+	if r.profile != nil && len(r.stack) > 0 {
+		r.profile.Add(r.stack, r.count)
+	}
+	r.stack = r.stack[:0]
+}

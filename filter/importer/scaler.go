@@ -1,0 +1,100 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// scaler reads a trace directory: thread_0x<ID>.bin for each thread, and symbol.json or symbol_0x<ID>.json with the names.
+// commonFuncId.json, which tells the functions of pthreads and semaphores, says nothing that the nodes do not.
+type scaler struct {
+	dir     string
+	threads []string // names of files, in order
+
+	common    *scalerNames
+	commonErr error
+}
+
+func newScaler(path string) (reader, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() && isThreadFile(filepath.Base(path)) {
+		return &scaler{dir: filepath.Dir(path), threads: []string{filepath.Base(path)}}, nil
+	}
+	if !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &scaler{dir: path}
+	for _, e := range entries {
+		if isThreadFile(e.Name()) {
+			s.threads = append(s.threads, e.Name())
+		}
+	}
+	if len(s.threads) == 0 {
+		return nil, fmt.Errorf("%s: no thread_*.bin in it", path)
+	}
+	return s, nil
+}
+
+// read writes one block for each thread.
+func (s *scaler) read(ctx context.Context, out *output) error {
+	var problems []error
+	profile := out.wants(ValueKind{"calls", "count"}, ValueKind{"time", "microseconds"})
+	for _, name := range s.threads {
+		id, _ := threadOf(name)
+		if !wanted(id, out.opt.Threads) {
+			continue
+		}
+		if err := out.failed(ctx); err != nil {
+			return err
+		}
+		names, err := s.namesOf(id)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		problems = append(problems, s.thread(ctx, &threadWalk{out: out, names: names, profile: profile}, id, name))
+	}
+	return errors.Join(problems...)
+}
+
+// wanted tells whether a thread is among those asked for. Its ID is hexadecimal with 0x, or decimal.
+func wanted(id string, threads []uint64) bool {
+	if len(threads) == 0 {
+		return true
+	}
+	digits, base := strings.CutPrefix(id, "0x")
+	v, err := strconv.ParseUint(digits, map[bool]int{true: 16, false: 10}[base], 64)
+	return err == nil && slices.Contains(threads, v)
+}
+
+// thread writes the block of one thread: its calls, and where it hangs.
+func (s *scaler) thread(ctx context.Context, w *threadWalk, id, name string) error {
+	f, err := openRegular(filepath.Join(s.dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	t, damage := scanTree(f)
+	w.t = t
+	w.out.printf("thread %s: %d nodes\n", plain(id), t.n)
+	if t.n > 0 {
+		if err := w.walk(ctx); err != nil {
+			return errors.Join(err, damage)
+		}
+		w.hanging(id)
+	}
+	w.out.printf("\n")
+	return damage
+}

@@ -1,0 +1,195 @@
+package importer
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The file of a thread is the tree of its calls in layer order: the children of a node stand together, those of the first
+// node of a layer before those of the second. A node is a type of one byte and six numbers of 64 bits, little endian and
+// packed: file ID, function ID, start and end in microseconds of Unix time, the index of the first child, the number of
+// children; and two numbers more for pthread functions, one for those of semaphores. Node 0 stands for the thread.
+const (
+	normalNode    = 1
+	pthreadNode   = 2
+	semaphoreNode = 3
+
+	plainSize = 1 + 6*8
+)
+
+// nodeSizes are the bytes of a node by its type, 0 for types that there are not.
+var nodeSizes = [256]int64{normalNode: plainSize, pthreadNode: plainSize + 16, semaphoreNode: plainSize + 8}
+
+// node is one call.
+type node struct {
+	kind                 byte
+	file, function       int64
+	start, end           int64 // end is −1 of a call that never returned
+	firstChild, children int64
+	extra1, extra2       int64
+	index                int64
+}
+
+func (n *node) returned() bool { return n.end != -1 }
+
+// tree is a thread's file. Its nodes vary in size: the places of every 256th are known, and what is needed is read in
+// blocks from one to the next, of which some are kept. That bounds the memory: eight bytes per block of the file.
+type tree struct {
+	f      *os.File
+	marks  []int64 // where block i begins; one more for the end
+	n      int64   // nodes that can be read
+	blocks map[int64]*block
+	clock  int64
+	raw    []byte
+}
+
+type block struct {
+	nodes []node
+	used  int64
+}
+
+const (
+	blockNodes = 256
+	maxBlocks  = 512
+)
+
+// scanTree reads the file once to check it: types, sizes, and that the children of each node begin where those of the one
+// before it ended. The tree holds the nodes before the damage, if there is any.
+func scanTree(f *os.File) (t *tree, damage error) {
+	t = &tree{f: f, blocks: map[int64]*block{}}
+	info, err := f.Stat()
+	if err != nil {
+		return t, err
+	}
+	s := treeScan{t: t, in: bufio.NewReaderSize(f, 1<<18), size: info.Size(), expected: 1}
+	for {
+		at := s.at
+		if t.n%blockNodes == 0 && at < s.size {
+			t.marks = append(t.marks, at)
+		}
+		if more, err := s.next(); err != nil || !more {
+			t.marks = append(t.marks, at)
+			return t, err
+		}
+		t.n++
+	}
+}
+
+// treeScan is the first reading of a file.
+type treeScan struct {
+	t        *tree
+	in       *bufio.Reader
+	at, size int64
+	expected int64 // nodes, as far as is known
+	node     [plainSize + 16]byte
+}
+
+// next reads one node. more is false at the end.
+func (s *treeScan) next() (more bool, err error) {
+	name, index := s.t.f.Name(), s.t.n
+	damage := func(at int64, format string, args ...any) (bool, error) {
+		return false, &DamageError{name, at, fmt.Sprintf(format, args...)}
+	}
+	kind, err := s.in.ReadByte()
+	switch {
+	case errors.Is(err, io.EOF) && index == 0:
+		return damage(0, "the file is empty: not even the thread's own node is there")
+	case errors.Is(err, io.EOF) && index < s.expected:
+		return damage(s.at, "the file ends before node %d of %d", index, s.expected)
+	case errors.Is(err, io.EOF):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read %s: %w", name, err)
+	case index == s.expected:
+		return damage(s.at, "%d bytes behind the last of %d nodes", s.size-s.at, s.expected)
+	}
+	size := nodeSizes[kind]
+	if size == 0 {
+		return damage(s.at, "node %d has type %d, not 1, 2 or 3", index, int8(kind))
+	}
+	s.node[0] = kind
+	if n, err := io.ReadFull(s.in, s.node[1:size]); err != nil {
+		return damage(s.at, "node %d is cut off: %d of %d bytes", index, n+1, size)
+	}
+	n := decodeNode(s.node[:size])
+	rest := s.size - s.at - size
+	if n.children < 0 || n.children > rest/plainSize {
+		return damage(s.at+41, "node %d has %d children, and %d bytes follow", index, n.children, rest)
+	}
+	if n.children > 0 && n.firstChild != s.expected {
+		return damage(s.at+33, "node %d has its first child at index %d, not %d", index, n.firstChild, s.expected)
+	}
+	s.expected += n.children
+	s.at += size
+	return true, nil
+}
+
+// decodeNode reads a node of a known type.
+func decodeNode(b []byte) node {
+	word := func(i int) int64 { return int64(binary.LittleEndian.Uint64(b[1+8*i:])) }
+	n := node{kind: b[0], file: word(0), function: word(1), start: word(2), end: word(3), firstChild: word(4), children: word(5)}
+	if len(b) > plainSize {
+		n.extra1 = word(6)
+	}
+	if len(b) > plainSize+8 {
+		n.extra2 = word(7)
+	}
+	return n
+}
+
+// node gives the node of an index below t.n.
+func (t *tree) node(index int64) (node, error) {
+	number := index / blockNodes
+	b := t.blocks[number]
+	if b == nil {
+		var err error
+		if b, err = t.load(number); err != nil {
+			return node{}, err
+		}
+	}
+	t.clock++
+	b.used = t.clock
+	if index%blockNodes >= int64(len(b.nodes)) { // the file has changed since
+		return node{}, &DamageError{t.f.Name(), t.marks[number], "the file was changed while it was read"}
+	}
+	return b.nodes[index%blockNodes], nil
+}
+
+// load reads a block; the one that was not used for the longest time gives way.
+func (t *tree) load(number int64) (*block, error) {
+	b := &block{}
+	if len(t.blocks) >= maxBlocks {
+		oldest, at := int64(-1), int64(0)
+		for i, k := range t.blocks {
+			if oldest < 0 || k.used < at {
+				oldest, at = i, k.used
+			}
+		}
+		b.nodes = t.blocks[oldest].nodes[:0]
+		delete(t.blocks, oldest)
+	}
+	from, to := t.marks[number], t.marks[number+1]
+	if int64(cap(t.raw)) < to-from {
+		t.raw = make([]byte, blockNodes*(plainSize+16))
+	}
+	raw := t.raw[:to-from]
+	if _, err := t.f.ReadAt(raw, from); err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.f.Name(), err)
+	}
+	for len(raw) > 0 {
+		size := nodeSizes[raw[0]]
+		if size == 0 || size > int64(len(raw)) {
+			break
+		}
+		n := decodeNode(raw[:size])
+		n.index = number*blockNodes + int64(len(b.nodes))
+		b.nodes = append(b.nodes, n)
+		raw = raw[size:]
+	}
+	t.blocks[number] = b
+	return b, nil
+}

@@ -1,0 +1,191 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// threadWalk goes through the calls of one thread in the order of time.
+type threadWalk struct {
+	out     *output
+	t       *tree
+	names   *scalerNames
+	profile *Profile
+
+	levels []level
+	calls  []Call // those of levels for the profile, the outermost first
+	// hung is the innermost call that never returned, of those that were begun last, and those around it.
+	hung     []node
+	lastHung int64
+}
+
+// level is a call whose children are being gone through.
+type level struct {
+	node     node
+	children siblings
+	inner    int64 // microseconds in the calls that it made
+}
+
+const (
+	// deepest is how deep calls may nest; no thread has a stack for more.
+	deepest = 1 << 20
+	// maxIndent is how many levels are shown by indentation; deeper ones are numbered.
+	maxIndent = 64
+)
+
+// walk writes the calls from node 0 on, which is none itself.
+func (w *threadWalk) walk(ctx context.Context) error {
+	w.lastHung = -1
+	root, err := w.t.node(0)
+	if err != nil {
+		return err
+	}
+	if err := w.enter(root); err != nil {
+		return err
+	}
+	for steps := 0; len(w.levels) > 0; steps++ {
+		if steps%(1<<14) == 0 {
+			if err := w.out.failed(ctx); err != nil {
+				return err
+			}
+		}
+		index, err := w.levels[len(w.levels)-1].children.next()
+		if err != nil {
+			return err
+		}
+		if index < 0 {
+			w.leave()
+			continue
+		}
+		n, err := w.t.node(index)
+		if err != nil {
+			return err
+		}
+		w.show(&n)
+		if err := w.enter(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *threadWalk) enter(n node) error {
+	if len(w.levels) > deepest {
+		return fmt.Errorf("%s: node %d: calls nest deeper than %d levels", w.t.f.Name(), n.index, deepest)
+	}
+	children, err := w.t.childrenOf(&n)
+	if err != nil {
+		return err
+	}
+	w.levels = append(w.levels, level{node: n, children: children})
+	if w.profile != nil && n.index > 0 {
+		w.calls = append(w.calls, w.names.call(&n))
+	}
+	if n.index > 0 && !n.returned() {
+		w.lastHung = n.index
+	}
+	return nil
+}
+
+func (w *threadWalk) leave() {
+	last := len(w.levels) - 1
+	l := &w.levels[last]
+	if l.node.index > 0 {
+		if l.node.index == w.lastHung {
+			w.hung = w.hung[:0]
+			for _, around := range slices.Backward(w.levels[1:]) {
+				if !around.node.returned() {
+					w.hung = append(w.hung, around.node)
+				}
+			}
+		}
+		took := max(0, l.node.end-l.node.start)
+		if !l.node.returned() {
+			took = l.inner
+		}
+		w.levels[last-1].inner += took
+		w.count(took - min(took, l.inner))
+	}
+	w.levels = w.levels[:last]
+}
+
+// count adds the innermost call to the profile, with the time that it spent itself.
+func (w *threadWalk) count(self int64) {
+	if w.profile == nil {
+		return
+	}
+	inner := w.calls[max(0, len(w.calls)-maxDepth):]
+	stack := make([]Call, 0, len(inner))
+	for _, c := range slices.Backward(inner) {
+		stack = append(stack, c)
+	}
+	w.profile.Add(stack, 1, self)
+	w.calls = w.calls[:len(w.calls)-1]
+}
+
+// show writes the line of a call, unless it is too short to be of interest.
+func (w *threadWalk) show(n *node) {
+	took := time.Duration(n.end-n.start) * time.Microsecond
+	if w.out.quiet || n.returned() && took < w.out.opt.MinDuration {
+		return
+	}
+	depth := len(w.levels)
+	indent := strings.Repeat("  ", min(depth, maxIndent))
+	if depth > maxIndent {
+		indent += fmt.Sprintf("[depth %d] ", depth)
+	}
+	state := fmt.Sprintf("dur=%dus", n.end-n.start)
+	switch {
+	case !n.returned():
+		state = "never returned"
+	case n.end < n.start:
+		state = fmt.Sprintf("end=%d", n.end)
+	}
+	w.out.printf("%s%s start=%d %s%s\n", indent, w.names.label(n), n.start, state, w.names.objects(n))
+}
+
+// hanging writes the calls that the thread never returned from, the innermost one first.
+func (w *threadWalk) hanging(id string) {
+	if len(w.hung) == 0 {
+		return
+	}
+	w.out.printf("thread %s never returned from\n", plain(id))
+	for i := range w.hung {
+		n := &w.hung[i]
+		w.out.printf("  #%d %s since=%d%s\n", i, w.names.label(n), n.start, w.names.objects(n))
+	}
+}
+
+// objects tells what a pthread or semaphore function works on. The numbers of any other one were never set.
+func (n *scalerNames) objects(c *node) string {
+	name := n.function(c.file, c.function)
+	field := func(what string, v int64) string { return fmt.Sprintf(" %s=%#x", what, uint64(v)) }
+	if c.kind == semaphoreNode {
+		if strings.HasPrefix(name, "sem_") {
+			return field("semaphore", c.extra1)
+		}
+		return ""
+	}
+	rest, ok := strings.CutPrefix(name, "pthread_")
+	if c.kind != pthreadNode || !ok {
+		return ""
+	}
+	switch {
+	case rest == "create", strings.Contains(rest, "join"):
+		return field("thread", c.extra1)
+	case strings.HasPrefix(rest, "cond_") && strings.HasSuffix(rest, "wait"):
+		return field("cond", c.extra1) + field("mutex", c.extra2)
+	case rest == "cond_signal", rest == "cond_broadcast":
+		return field("cond", c.extra1)
+	}
+	switch what, _, _ := strings.Cut(rest, "_"); what {
+	case "mutex", "rwlock", "barrier":
+		return field(what, c.extra1)
+	case "spin":
+		return field("spinlock", c.extra1)
+	}
+	return ""
+}
