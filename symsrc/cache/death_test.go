@@ -182,3 +182,25 @@ func TestIdle(t *testing.T) {
 	s.Close()
 	w.check(t)
 }
+
+// TestDirectoryGone: the process goes although what it would write to has been removed, as a test's temporary directory is.
+func TestDirectoryGone(t *testing.T) {
+	t.Setenv(idleVar, "300ms")
+	dir := tempDir(t)
+	s, _ := source(t, dir, &engine{})
+	ask(s, 0, 10)
+	connect(t, s)
+	pid := holder(dir)
+	if pid == 0 {
+		t.Fatal("there is no process")
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	ask(s, 10, 20)
+	s.Close()
+	eventually(t, "it goes", func() bool {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(state), ") Z ")
+	})
+}

@@ -22,6 +22,7 @@ import (
 // What the cache process allows itself. Tests have others.
 var (
 	idleTime    = 30 * time.Second // that it stays without clients
+	lastTime    = 10 * time.Second // that closing the database may take
 	diskReserve = int64(64 << 20)  // bytes of the disk that it leaves free
 )
 
@@ -74,10 +75,26 @@ func serve(dir string, max int64) exitCode {
 		_ = os.Remove(s.path(socketName)) // else the next one does
 		sv.listen.Close()
 	}
-	if db.close() == nil {
+	if closed(db, dir) {
 		s.end()
 	}
 	return code
+}
+
+// closed closes the database and tells whether that went well. Badger tries for ever to write to a directory that is gone, so
+// none is waited for there, and not for long elsewhere: the mark of a session that died is all that is then left.
+func closed(db *store, dir string) bool {
+	if _, err := os.Stat(dir); err != nil {
+		return false
+	}
+	done := make(chan error, 1)
+	go func() { done <- db.close() }()
+	select {
+	case err := <-done:
+		return err == nil
+	case <-time.After(lastTime):
+		return false
+	}
 }
 
 // listen makes the socket. Where an old one stands nobody serves: the lock is ours.
