@@ -18,30 +18,42 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 		f.observe(t, text, fr, nil)
 		return nil
 	}
-	kind := symsrc.Code
-	if fr.Data {
-		kind = symsrc.Data
-	}
-	take := f.takeText(t, fr)
+	q, ok, absolute := f.question(t, text, fr)
 	var a *answer
-	if addr, ok := f.absolute(t, text, fr); ok {
-		a = f.askAbsolute(ctx, t.process, addr, kind, take)
-	} else {
-		m := f.moduleOf(t, fr)
-		if m == nil {
-			f.observe(t, text, fr, nil)
-			return nil
-		}
-		q := question{mod: m, off: fr.Offset, kind: kind, space: spaces[fr.Space], take: take}
-		if fr.Space == frame.FromSymbol {
-			q.symbol, q.size = string(fr.symbol), fr.Size
-		}
+	switch {
+	case absolute:
+		a = f.askAbsolute(ctx, t.process, q.off, q.kind, q.take)
+	case ok:
 		a = f.ask(ctx, q)
+	default:
+		f.observe(t, text, fr, nil)
+		return nil
 	}
 	a.count()
 	t.over(f.line, a)
 	f.observe(t, text, fr, a)
 	return a
+}
+
+// question gives what a frame asks. Where absolute is set, off is an address of the process. ok is false where there is nothing
+// to ask: no module is named, or no mapping covers the address.
+func (f *Filter) question(t *thread, text []byte, fr *sighting) (q question, ok, absolute bool) {
+	kind, take := symsrc.Code, f.takeText(t, fr)
+	if fr.Data {
+		kind = symsrc.Data
+	}
+	if addr, ok := f.absolute(t, text, fr); ok {
+		return question{off: addr, kind: kind, take: take}, false, true
+	}
+	m := f.moduleOf(t, fr)
+	if m == nil {
+		return q, false, false
+	}
+	q = question{mod: m, off: fr.Offset, kind: kind, space: spaces[fr.Space], take: take}
+	if fr.Space == frame.FromSymbol {
+		q.symbol, q.size = string(fr.symbol), fr.Size
+	}
+	return q, true, false
 }
 
 // absolute gives the address of a frame that must be looked up in the process's mappings: since it names no module, or since

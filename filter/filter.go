@@ -134,6 +134,7 @@ type Filter struct {
 	window  int                 // how many more lines are looked at whatever they hold
 	dump    hexdict
 	memo    memo
+	scout   scout
 	quick   quick
 	said    map[string]bool
 	llvm    *llvmStyle // nil for this package's own style

@@ -44,6 +44,7 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 		return out
 	}
 	t, pre := f.origins.of(nil, nil, body)
+	f.scout.of = t
 	if strings, ok := jsonStrings(body[pre.Start:pre.End]); ok && !f.dump.open {
 		dst = f.object(ctx, f.fold.flush(dst), body, pre.Start, pre.End, strings)
 		dst = append(dst, end...)

@@ -153,6 +153,8 @@ func (r *stream) lines(ctx context.Context) error {
 // chunk handles b, a run of complete lines: those with an anchor go through Line, the others are copied as they are.
 func (r *stream) chunk(ctx context.Context, b []byte) error {
 	pos := 0
+	r.f.scout.chunk()
+	defer r.f.scout.at(nil, nil)
 	for pos < len(b) {
 		at := pos
 		if !r.f.watching() {
@@ -179,6 +181,7 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 		if end-begin > r.f.longest() {
 			r.between(b[begin:end])
 		} else {
+			r.f.scout.at(b[end:], r.f.origins.nobody)
 			r.text = r.f.Line(ctx, r.text, b[begin:end])
 			r.f.rescan()
 		}

@@ -137,9 +137,19 @@ func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind 
 	return a
 }
 
-// lookAbsolute finds the mapping of an address, or of the call before it where that is the last thing mapped.
+// lookAbsolute finds the mapping of an address, and asks of what is mapped there.
 func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
-	several, near := false, addr
+	q, ok, several := f.mappedAt(p, addr, kind, take)
+	if !ok {
+		return &answer{several: several, back: take.back(symsrc.Probe{})}
+	}
+	return f.ask(ctx, q)
+}
+
+// mappedAt gives the question that an absolute address of a process is. Of a return address the mapping of the call before it
+// counts, which may be the last thing mapped. ok is false where no mapping covers the address, or several may.
+func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking) (q question, ok, several bool) {
+	near := addr
 	if take == returning || take == probing {
 		near--
 	}
@@ -149,33 +159,23 @@ func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind
 		ok = at != nil
 	}
 	if !ok {
-		return &answer{several: several, back: take.back(symsrc.Probe{})}
+		return q, false, several
 	}
 	m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
 	off := at.ModuleAddr(near)
 	if take == returning || take == probing {
 		off++
 	}
-	return f.ask(ctx, question{mod: m, off: off, kind: kind, space: mappingSpaces[at.Space], take: take})
+	return question{mod: m, off: off, kind: kind, space: mappingSpaces[at.Space], take: take}, true, false
 }
 
 // look asks the source and prepares the text of its answer.
 func (f *Filter) look(ctx context.Context, q question) *answer {
-	a := &answer{mod: q.mod, kind: q.kind}
-	addr := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space, Symbol: q.symbol, Size: q.size}
-	var probe symsrc.Probe
-	if f.prober != nil && q.take != exactly {
-		probe = f.prober.Probe(ctx, addr)
-	}
-	a.trampoline = probe.Trampoline
-	a.back = q.take.back(probe)
-	addr.Offset -= a.back
-	a.off = addr.Offset
-	got := f.opt.Symbols.Frames(ctx, addr)
+	got := f.seek(ctx, q)
+	a := &answer{mod: q.mod, kind: q.kind, off: got.addr.Offset, back: got.back, trampoline: got.probe.Trampoline, frames: got.Frames}
 	if got.Files != nil {
 		q.mod.files, a.retry = got.Files, got.Files.Retry
 	}
-	a.frames = got.Frames
 	f.finish(a)
 	return a
 }

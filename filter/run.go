@@ -104,6 +104,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	by.take = f.takeMarkup(t, by.typ, false)
 	f.line++
 	dst = f.fold.flush(dst)
+	f.scout.at(b[len(line):], t)
 	before := len(dst)
 	dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	by.answer = f.askAbsolute(ctx, t.process, addr, symsrc.Code, by.take)

@@ -1,0 +1,188 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"runtime"
+	"sync/atomic"
+
+	"qss-filter/filter/frame"
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// How far a scout looks, in bytes and in questions, and how few questions are not worth a goroutine.
+const (
+	scoutText    = 256 << 10
+	maxErrands   = 512
+	leastErrands = 8
+)
+
+// scout looks ahead over the lines that have arrived already, where a question is new, and has other cores answer those
+// that will be asked next. The order of the output stays: whoever asks takes the answer, waits for it, or finds it himself.
+type scout struct {
+	// rest is what stands behind the line at hand in the chunk, of whose thread it is likely to be.
+	rest []byte
+	of   *thread
+	// left is how much of the chunk was not looked at.
+	left    int
+	pending map[question]*errand
+	search  frame.Search
+}
+
+// Prefetcher is told of questions that are going to be asked, all at once.
+type Prefetcher interface {
+	Prefetch(ctx context.Context, qs []symsrc.Addr)
+}
+
+// errand is one question on its way.
+type errand struct {
+	q     question
+	taken atomic.Bool
+	done  chan struct{}
+	got   found
+}
+
+// found is what is known of a question: how its address was taken, and the answer there.
+type found struct {
+	probe symsrc.Probe
+	addr  symsrc.Addr
+	back  uint64
+	symsrc.Answer
+}
+
+// chunk begins another chunk.
+func (s *scout) chunk() { s.left = math.MaxInt }
+
+// at tells what stands behind the line at hand.
+func (s *scout) at(rest []byte, t *thread) { s.rest, s.of = rest, t }
+
+// seek answers a question, or takes the answer that another core has found.
+func (f *Filter) seek(ctx context.Context, q question) found {
+	s := &f.scout
+	if len(s.rest) > 0 && len(s.rest) <= s.left && s.pending[q] == nil {
+		f.lookOut(ctx)
+	}
+	e := s.pending[q]
+	if e == nil {
+		return f.fetch(ctx, q)
+	}
+	delete(s.pending, q)
+	if e.taken.CompareAndSwap(false, true) {
+		return f.fetch(ctx, q)
+	}
+	<-e.done
+	return e.got
+}
+
+// fetch asks the source.
+func (f *Filter) fetch(ctx context.Context, q question) (got found) {
+	got.addr = symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space, Symbol: q.symbol, Size: q.size}
+	if f.prober != nil && q.take != exactly {
+		got.probe = f.prober.Probe(ctx, got.addr)
+	}
+	got.back = q.take.back(got.probe)
+	got.addr.Offset -= got.back
+	got.Answer = f.opt.Symbols.Frames(ctx, got.addr)
+	return got
+}
+
+// lookOut gathers the questions of the lines ahead and sends for their answers.
+func (f *Filter) lookOut(ctx context.Context) {
+	s := &f.scout
+	cores := runtime.GOMAXPROCS(0) - 1
+	prefetcher, prefetches := f.opt.Symbols.(Prefetcher)
+	if cores == 0 && !prefetches {
+		s.left = -1
+		return
+	}
+	clear(s.pending)
+	if s.pending == nil {
+		s.pending = map[question]*errand{}
+	}
+	var errands []*errand
+	text := s.rest[:min(len(s.rest), scoutText)]
+	for len(text) > 0 && len(errands) < maxErrands {
+		n := bytes.IndexByte(text, '\n') + 1
+		if n == 0 {
+			break
+		}
+		line := text[:n]
+		text = text[n:]
+		q, ok, stop := f.foresee(s.of, line)
+		if stop {
+			break
+		}
+		if ok && s.pending[q] == nil && f.memo.answers[q] == nil {
+			e := &errand{q: q, done: make(chan struct{})}
+			s.pending[q] = e
+			errands = append(errands, e)
+		}
+	}
+	s.left = max(0, len(s.rest)-min(len(s.rest), scoutText)) + len(text)
+	if len(errands) < leastErrands {
+		clear(s.pending)
+		return
+	}
+	if prefetches {
+		addrs := make([]symsrc.Addr, len(errands))
+		for i, e := range errands {
+			addrs[i] = symsrc.Addr{Module: e.q.mod.Module, Offset: e.q.off, Kind: e.q.kind, Space: e.q.space, Symbol: e.q.symbol, Size: e.q.size}
+			if e.q.take == returning || e.q.take == probing {
+				addrs[i].Offset--
+			}
+		}
+		prefetcher.Prefetch(ctx, addrs)
+	}
+	f.send(ctx, errands, cores)
+}
+
+// send lets other cores run the errands. They end by themselves, with the last one.
+func (f *Filter) send(ctx context.Context, errands []*errand, cores int) {
+	for range cores {
+		go func() {
+			for _, e := range errands {
+				if e.taken.CompareAndSwap(false, true) {
+					e.got = f.fetch(ctx, e.q)
+					close(e.done)
+				}
+			}
+		}()
+	}
+}
+
+// foresee tells what a line ahead is going to ask, if it is a frame like those before. stop is set where what it says changes
+// what lines behind it mean.
+func (f *Filter) foresee(t *thread, line []byte) (q question, ok, stop bool) {
+	if i := bytes.Index(line, openBraces); i >= 0 {
+		_, addr, typ, _, ok := readFrame(line[i:])
+		if !ok {
+			return q, false, !bytes.HasPrefix(line[i:], frameStart)
+		}
+		by := markup.Unmarked
+		switch string(typ) {
+		case ":pc":
+			by = markup.Exact
+		case ":ra":
+			by = markup.ReturnAddress
+		}
+		q, ok, _ = f.mappedAt(t.process, addr, symsrc.Code, f.takeMarkup(t, by, false))
+		return q, ok, false
+	}
+	if bytes.IndexByte(line, 0x1b) >= 0 || !frame.Candidate(line, false, f.absolutes()) {
+		return q, false, false
+	}
+	s := &f.scout
+	s.search.Reset(line)
+	fr := s.search.Next(0)
+	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data {
+		return q, false, false
+	}
+	seen := sighting{Frame: *fr, module: fr.Module.Of(line), buildID: fr.BuildID.Of(line), member: fr.Member.Of(line), symbol: fr.Symbol.Of(line)}
+	q, ok, absolute := f.question(t, line, &seen)
+	if absolute {
+		q, ok, _ = f.mappedAt(t.process, q.off, q.kind, q.take)
+	}
+	return q, ok, false
+}
