@@ -90,7 +90,7 @@ func (f *Filter) elements(ctx context.Context, dst []byte, p *thread, s segment)
 	elems := f.elems
 	restore := f.colour
 	defer func() { f.colour = restore }()
-	if i := frameElement(s.text, elems); i >= 0 {
+	if i := frameElement(s, elems); i >= 0 {
 		return f.frameLine(ctx, dst, p, s, elems, i), true
 	}
 	dst = f.inPlace(ctx, dst, p, s, elems, 0, len(s.text))
@@ -106,7 +106,7 @@ func (f *Filter) elements(ctx context.Context, dst []byte, p *thread, s segment)
 
 // frameElement gives the bt element that makes the text a frame line: the only one, with nothing before it but a
 // logger's prefix. −1 where there is none.
-func frameElement(text []byte, elems []element) int {
+func frameElement(s segment, elems []element) int {
 	found := -1
 	for i := range elems {
 		if elems[i].Tag != markup.BT || elems[i].keep {
@@ -118,7 +118,13 @@ func frameElement(text []byte, elems []element) int {
 		found = i
 	}
 	if found >= 0 {
-		if _, ok := prefix.Split(text, elems[found].Start); !ok {
+		at := elems[found].Start
+		if s.start > 0 && s.start <= at {
+			if begin, ok := prefix.Split(s.text[s.start:], at-s.start); ok && begin == 0 {
+				return found // nothing but blanks behind the prefix
+			}
+		}
+		if _, ok := prefix.Split(s.text, at); !ok {
 			return -1
 		}
 	}

@@ -39,9 +39,11 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 		line = f.stripped
 	}
 	body, end := cutEnd(line)
-	if out, ok := f.bareFrame(ctx, dst, f.origins.nobody, body, end); ok {
-		f.origins.handled(f.origins.nobody)
-		return out
+	if !f.origins.long {
+		if out, ok := f.bareFrame(ctx, dst, f.origins.nobody, body, end); ok {
+			f.origins.handled(f.origins.nobody)
+			return out
+		}
 	}
 	t, pre := f.origins.of(nil, nil, body)
 	f.scout.of = t
@@ -89,7 +91,7 @@ func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, s
 		t, _ := f.origins.of(&whose, body[start:end], text)
 		f.readContext(t, text)
 		t.emitter.note(text)
-		dst = f.segment(ctx, dst, t, segment{text: text, sep: jsonNewline, json: true, end: f.origins.prefix.End})
+		dst = f.segment(ctx, dst, t, segment{text: text, sep: jsonNewline, json: true, start: f.origins.prefix.Start, end: f.origins.prefix.End})
 		t.emitter.over(text)
 		f.origins.handled(t)
 	}

@@ -21,7 +21,7 @@ const (
 // Run carries a stream from in to out until its end. It gives the error of a failed read or write, of which only the
 // writes are of the kind *WriteError; what was read before a failed read is written.
 func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	r := &stream{f: f, out: out, in: newPauser(in), buf: make([]byte, bufferSize)}
+	r := &stream{f: f, out: out, in: pauses(in), buf: make([]byte, bufferSize)}
 	defer r.in.stop()
 	for {
 		if err := r.rest(ctx); err != nil {

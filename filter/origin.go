@@ -53,7 +53,7 @@ type origins struct {
 	by        prefix.By
 	state     *ctxstate.State
 	reader    prefix.Reader
-	long      bool          // headers of logcat -v long were met
+	long      bool          // headers of logcat -v long were met: lines without a prefix may be theirs
 	prefix    prefix.Prefix // of the text at hand
 	processes map[string]*process
 	writers   map[string]*writer
@@ -87,6 +87,7 @@ func (o *origins) forget() {
 func (o *origins) of(outer *prefix.Prefix, outerLine, text []byte) (*thread, *prefix.Prefix) {
 	o.prefix = o.reader.Read(text)
 	p := &o.prefix
+	o.long = o.long || p.Kind == prefix.LogcatLong
 	claimed := p.Claimed.Of(text)
 	p.Claimed = prefix.Span{}
 	at := prefix.Origin{Prefix: p, Line: text, Outer: outer, OuterLine: outerLine}

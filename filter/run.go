@@ -44,7 +44,7 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if f.llvm != nil {
 		return f.llvm.run(ctx, dst, b)
 	}
-	if !bytes.HasPrefix(b, openBraces) || f.dump.open || f.dedupe != nil || f.opt.Observe != nil || f.ahead != nil || f.opt.Style != Annotate || f.opt.Renumber == RenumberAlways || !f.colour.Plain() {
+	if !bytes.HasPrefix(b, openBraces) || f.dump.open || f.origins.long || f.dedupe != nil || f.opt.Observe != nil || f.ahead != nil || f.opt.Style != Annotate || f.opt.Renumber == RenumberAlways || !f.colour.Plain() {
 		return dst, 0
 	}
 	t := f.origins.nobody // nothing stands before the elements

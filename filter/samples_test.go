@@ -115,3 +115,10 @@ func samples(t testing.TB) map[string]string {
 	}
 	return logs
 }
+
+// nothing is a source that knows nothing.
+type nothing struct{}
+
+func (nothing) Frames(context.Context, symsrc.Addr) symsrc.Answer {
+	return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}}
+}

@@ -15,8 +15,9 @@ type segment struct {
 	sep []byte
 	// json is set where what is added must be escaped.
 	json bool
-	// end is where the program's own words end and a logger's suffix begins; 0 where there are no other words.
-	end int
+	// start is where the program's own words begin behind the loggers' prefixes, and end where they end and a logger's suffix
+	// begins; 0 where there are no other words.
+	start, end int
 }
 
 // text handles a line that may hold frames.
@@ -25,7 +26,7 @@ func (f *Filter) text(ctx context.Context, dst []byte, p *thread, body, end []by
 	if len(sep) == 0 {
 		sep = newline
 	}
-	return append(f.segment(ctx, dst, p, segment{text: body, sep: sep, end: f.origins.prefix.End}), end...)
+	return append(f.segment(ctx, dst, p, segment{text: body, sep: sep, start: f.origins.prefix.Start, end: f.origins.prefix.End}), end...)
 }
 
 // segment handles one piece of text.

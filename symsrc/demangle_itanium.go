@@ -49,6 +49,9 @@ func demangleItanium(name string) (s string, ok bool) {
 
 // dropEmptyPacks takes out the commas that the library leaves around a pack without arguments: `tuple<int, >`.
 func dropEmptyPacks(s string) string {
+	if !strings.Contains(s, ", ,") && !strings.Contains(s, ", >") && !strings.Contains(s, "<, ") {
+		return s
+	}
 	for strings.Contains(s, ", , ") {
 		s = strings.ReplaceAll(s, ", , ", ", ")
 	}

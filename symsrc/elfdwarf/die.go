@@ -1,5 +1,7 @@
 package elfdwarf
 
+import "encoding/binary"
+
 // attributes are the attributes read of one debugging information entry. Values stay as they are in the file: what an
 // index or an offset means may depend on an attribute that comes later.
 type attributes struct {
@@ -32,7 +34,11 @@ func (u *unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
 		case o.kind != opWanted:
 			p = skipForm(b, p, o.kind, o.n, u.layout)
 		case o.n != 0:
-			d.v[o.attr], p = fixed(b, p, int(o.n), u.big)
+			if q := p + int(o.n); !u.big && uint(p) <= uint(len(b)-8) && len(b) >= 8 {
+				d.v[o.attr], p = binary.LittleEndian.Uint64(b[p:])&(^uint64(0)>>(64-8*o.n)), q
+			} else {
+				d.v[o.attr], p = fixed(b, p, int(o.n), u.big)
+			}
 			d.form[o.attr] = o.form
 			d.set |= 1 << o.attr
 		default:

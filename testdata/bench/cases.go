@@ -8,8 +8,6 @@ import (
 	"strings"
 )
 
-const debugDir = "/usr/lib/debug"
-
 // llvm and ours are the two filters with the same directory of debug files.
 func llvm(dir string) string {
 	return "llvm-symbolizer-22 --filter-markup --no-debuginfod --debug-file-directory=" + dir

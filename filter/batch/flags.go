@@ -1,0 +1,82 @@
+package batch
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Register adds the flags that set o.
+func (o *Options) Register(fs *flag.FlagSet) {
+	fs.StringVar(&o.Input, "input-dir", "", "`DIR` of logs, with all below it, to be read at once")
+	fs.StringVar(&o.Output, "output-dir", "", "`DIR` for what the logs become, in the same tree")
+	choice(fs, &o.Mode, "mode", "`MODE`: stack-only (NAME.stack.txt), rewrite (NAME.rewrite)", "stack-only", "rewrite")
+	choice(fs, &o.Form, "rewrite", "`FORM` of rewritten logs: append (functions below their frame), replace (in its place)",
+		"append", "replace")
+	fs.StringVar(&o.Report, "report", "", "`DIR` for frames.tsv, elf_list.tsv, failed_frames.tsv, expanded_frames.tsv, summary.json")
+	fs.StringVar(&o.SummaryJSON, "summary-json", "", "`FILE` for the summary as JSON, - for standard output")
+	fs.Var((*jobs)(&o.Jobs), "jobs", "`NUMBER` of logs to read at once, or auto: one per core")
+	fs.Var((*jobs)(&o.Jobs), "workers-symbol", "`NUMBER`: the same as --jobs")
+	fs.Var((*jobs)(&o.Jobs), "workers-rewrite", "`NUMBER`: the same as --jobs")
+	fs.BoolVar(&o.Group, "group", false, "count stacks with the same functions: groups.tsv, and in summary.json")
+	fs.StringVar(&o.HTML, "html", "", "`FILE` for a page of all stacks, grouped, to be searched")
+	fs.BoolVar(&o.Benchmark, "benchmark", false, "print the time that each stage took")
+	fs.BoolVar(&o.Verbose, "verbose", false, "print what becomes of each log")
+	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing else")
+	fs.BoolVar(&o.Check, "check", false, "with --list-modules: the file found, its build ID, and MISMATCH")
+	fs.BoolVar(&o.JSON, "json", false, "with --list-modules: print JSON")
+}
+
+// jobs is a number of workers, 0 for auto.
+type jobs int
+
+func (j *jobs) String() string {
+	if j == nil || *j == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(int(*j))
+}
+
+// Set reads auto or a number from 1 on.
+func (j *jobs) Set(value string) error {
+	if value == "auto" {
+		*j = 0
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > 1<<12 {
+		return fmt.Errorf("want auto, or a number from 1 to %d", 1<<12)
+	}
+	*j = jobs(n)
+	return nil
+}
+
+// oneOf is a flag whose values are words; the number of the word is what it sets.
+type oneOf[T ~uint8] struct {
+	to    *T
+	words []string
+}
+
+// choice adds a flag that is one of words; the first one is the default.
+func choice[T ~uint8](fs *flag.FlagSet, to *T, name, usage string, words ...string) {
+	fs.Var(oneOf[T]{to, words}, name, usage)
+}
+
+func (c oneOf[T]) String() string {
+	if c.to == nil {
+		return ""
+	}
+	return c.words[*c.to]
+}
+
+// Set reads one of the words.
+func (c oneOf[T]) Set(value string) error {
+	i := slices.Index(c.words, value)
+	if i < 0 {
+		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+	}
+	*c.to = T(i)
+	return nil
+}

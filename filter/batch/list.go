@@ -1,0 +1,181 @@
+package batch
+
+import (
+	"bufio"
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+)
+
+// Listed is a module in the JSON that --list-modules prints.
+type Listed struct {
+	Path         string   `json:"path"`
+	LogBuildID   string   `json:"log_build_id"`
+	Found        string   `json:"found,omitempty"`
+	FoundBuildID string   `json:"found_build_id,omitempty"`
+	Effective    string   `json:"effective_build_id"`
+	Mismatch     bool     `json:"mismatch"`
+	Status       string   `json:"status,omitempty"`
+	Tags         []string `json:"tags"`
+}
+
+// listModules reads all logs for their modules only.
+func (r *run) listModules(ctx context.Context) error {
+	r.report = &Report{groups: newGroups(), modules: map[string]*module{}}
+	r.each(ctx, func(ctx context.Context, log *logFile) error {
+		in, err := open(ctx, log.path, r.bar.bytes)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		sink := r.report.begin(log.index, log.rel)
+		o := r.options(log)
+		o.Symbols, o.Observe = nothing{}, func(o *filter.Observation) { sink.note(o) }
+		if err := r.filter(o).Run(ctx, filter.Steady(in), io.Discard); err != nil {
+			return err
+		}
+		r.report.mu.Lock()
+		defer r.report.mu.Unlock()
+		r.report.merge(sink)
+		return nil
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	list := make([]Listed, 0, len(r.report.modules))
+	for _, m := range r.report.elfs() {
+		list = append(list, r.listed(ctx, m))
+	}
+	return writeList(r.opt.Stdout, list, r.opt.JSON, r.opt.Check)
+}
+
+// listed says what is known of a module.
+func (r *run) listed(ctx context.Context, m *module) Listed {
+	l := Listed{Path: m.Name, LogBuildID: m.id, Effective: m.id, Tags: []string{}}
+	if m.id != "" {
+		l.Tags = append(l.Tags, "LOG")
+	}
+	if !r.opt.Check || r.opt.Finder == nil {
+		return l
+	}
+	files := r.opt.Finder.Find(ctx, m.Module)
+	if files == nil {
+		l.Status = symsrc.NotFound.String()
+		return l
+	}
+	l.Status = files.ElfStatus.String()
+	if files.ElfStatus == symsrc.NotFound && files.DebugStatus != symsrc.NotFound {
+		l.Found, l.Status = files.Debug, files.DebugStatus.String()
+	} else if files.ElfStatus != symsrc.NotFound {
+		l.Found = files.Elf
+	}
+	if l.Found == "" {
+		return l
+	}
+	l.Tags = append(l.Tags, "FOUND")
+	if files.ElfRange == (symsrc.Range{}) {
+		l.FoundBuildID = buildIDOf(l.Found).String()
+	}
+	if l.Effective == "" {
+		l.Effective = l.FoundBuildID
+	}
+	l.Mismatch = files.ElfStatus == symsrc.MismatchBuildID ||
+		m.BuildID != "" && l.FoundBuildID != "" && l.FoundBuildID != m.BuildID.String()
+	if l.Mismatch {
+		l.Tags = append(l.Tags, "MISMATCH")
+	}
+	return l
+}
+
+// writeList writes `path\tBuildId:id`, and with check what was found.
+func writeList(out io.Writer, list []Listed, asJSON, check bool) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(list)
+	}
+	w := bufio.NewWriter(out)
+	var row []byte
+	for _, l := range list {
+		id := l.LogBuildID
+		if id == "" {
+			id = "None"
+		}
+		row = append(append(appendEscaped(row[:0], l.Path), "\tBuildId:"...), id...)
+		if check {
+			row = appendField(appendField(row, l.Found), l.FoundBuildID)
+			verdict := l.Status
+			if l.Mismatch {
+				verdict = "MISMATCH"
+			}
+			row = appendField(row, verdict)
+		}
+		w.Write(append(row, '\n'))
+	}
+	return w.Flush()
+}
+
+// maxNote bounds what is read of a note section in bytes.
+const maxNote = 1 << 16
+
+// buildIDOf reads the build ID of an ELF file, "" where it has none: the NT_GNU_BUILD_ID note (type 3, name "GNU").
+func buildIDOf(path string) symsrc.BuildID {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_NOTE {
+			if id, err := readNotes(f, p.ReaderAt, min(p.Filesz, maxNote), p.Align); err == nil && id != "" {
+				return id
+			}
+		}
+	}
+	for _, s := range f.Sections {
+		if s.Type == elf.SHT_NOTE {
+			if id, err := readNotes(f, s.ReaderAt, min(s.FileSize, maxNote), s.Addralign); err == nil && id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+var errNote = errors.New("bad note")
+
+// readNotes looks for the build ID among notes (ELF gABI, "Note Section"): sizes of name and content, type, both padded.
+func readNotes(f *elf.File, r io.ReaderAt, size, align uint64) (symsrc.BuildID, error) {
+	b := make([]byte, size)
+	if _, err := r.ReadAt(b, 0); err != nil {
+		return "", err
+	}
+	if align != 8 {
+		align = 4
+	}
+	pad := func(n uint64) uint64 { return (n + align - 1) &^ (align - 1) }
+	for len(b) >= 12 {
+		nameSize, contentSize := uint64(f.ByteOrder.Uint32(b)), uint64(f.ByteOrder.Uint32(b[4:]))
+		kind := f.ByteOrder.Uint32(b[8:])
+		start := pad(12 + nameSize)
+		end := start + contentSize
+		if end > uint64(len(b)) {
+			return "", errNote
+		}
+		if kind == 3 && string(b[12:12+nameSize]) == "GNU\x00" {
+			return symsrc.BuildID(b[start:end]), nil
+		}
+		b = b[min(pad(end), uint64(len(b))):]
+	}
+	return "", nil
+}

@@ -1,0 +1,230 @@
+package batch
+
+import (
+	"bytes"
+	"io"
+	"path"
+	"strconv"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+)
+
+// unknownName stands for a function or a file that is not known.
+const unknownName = "??"
+
+// counts are those of a log, and of all.
+type counts struct {
+	logs, stacks, frames, symbolized, failed int
+}
+
+func (c *counts) add(d counts) {
+	c.logs += d.logs
+	c.stacks += d.stacks
+	c.frames += d.frames
+	c.symbolized += d.symbolized
+	c.failed += d.failed
+}
+
+// logSink takes what the filter of one log tells.
+type logSink struct {
+	rep   *Report
+	index int
+	name  string
+	// stacks is where the stacks are listed, nil for nowhere; below is set where functions go below their frames.
+	stacks io.Writer
+	below  bool
+	bar    *progress
+
+	counts counts
+	tables [3]rows
+	kept   bool
+	open   map[any]*stack
+	order  []*stack // those not written yet, in the order of their numbers
+	held   int      // bytes of their text
+	err    error
+
+	modules map[string]*seenModule
+	seq     int
+	key     []byte
+	// lastBelow is the last line with functions below it, and lastStack its stack.
+	lastBelow int
+	lastStack *stack
+	lines     [][]byte
+	text      []byte
+	row       []byte
+	one       [1]symsrc.Frame
+}
+
+// observe is told of a frame.
+func (l *logSink) observe(o *filter.Observation) {
+	s := l.stackOf(o)
+	functions, failed := l.functions(o)
+	l.counts.frames++
+	if failed {
+		l.counts.failed++
+	} else {
+		l.counts.symbolized++
+	}
+	l.bar.frame(failed)
+	l.note(o)
+	f := fields{o: o, s: s, id: o.BuildID, failed: failed}
+	if len(f.id) == 0 && o.Module.BuildID != "" {
+		f.id = []byte(o.Module.BuildID.String())
+	}
+	if s != nil {
+		f.number = uint64(s.frames)
+		if o.Numbered {
+			f.number = o.Number
+		}
+		s.frames++
+	}
+	l.write3(&f, functions)
+	l.rebuild(&f, functions)
+	if s != nil {
+		s.next += len(functions)
+	}
+}
+
+// fields are those of a frame's rows.
+type fields struct {
+	o      *filter.Observation
+	s      *stack
+	number uint64
+	id     []byte
+	failed bool
+}
+
+// functions gives the functions of a frame, at least one. failed is set where none has a name; the name that the log has
+// stands in then.
+func (l *logSink) functions(o *filter.Observation) (list []symsrc.Frame, failed bool) {
+	for i := range o.Frames {
+		if o.Frames[i].Func != "" {
+			return o.Frames, false
+		}
+	}
+	if len(o.Frames) > 0 {
+		return o.Frames, true
+	}
+	l.one[0] = symsrc.Frame{}
+	if o.Done {
+		l.one[0] = said(o.Rest)
+		return l.one[:], l.one[0].Func == ""
+	}
+	l.one[0].Func = string(hint(o.Hint))
+	return l.one[:], true
+}
+
+var inWord = []byte("in ")
+
+// hint is the name that the log gives a function, without what stands around it.
+func hint(b []byte) []byte {
+	b = bytes.TrimSpace(b)
+	b = bytes.TrimPrefix(b, inWord)
+	if bytes.HasPrefix(b, []byte("<null>")) || bytes.IndexByte(b, 0x1b) >= 0 {
+		return nil
+	}
+	return b
+}
+
+// said reads what a log says of a frame that it names, as in `0x401136 in main /src/main.c:12:3 (a.out+0x1136)`.
+func said(rest []byte) (fr symsrc.Frame) {
+	_, text, ok := bytes.Cut(rest, []byte(" in "))
+	if !ok {
+		return fr
+	}
+	if i := bytes.LastIndex(text, []byte(" (")); i >= 0 && bytes.HasSuffix(text, []byte(")")) && bytes.Contains(text[i:], []byte("+0x")) {
+		text = text[:i]
+	}
+	at := bytes.LastIndexByte(text, ' ')
+	if i := bytes.LastIndex(text, []byte(" /")); i >= 0 {
+		at = i
+	}
+	if at < 0 {
+		fr.Func = string(text)
+		return fr
+	}
+	fr.Func = string(text[:at])
+	file := text[at+1:]
+	var numbers []int
+	for len(numbers) < 2 {
+		i := bytes.LastIndexByte(file, ':')
+		n, err := strconv.Atoi(string(file[i+1:]))
+		if i < 0 || err != nil {
+			break
+		}
+		file, numbers = file[:i], append(numbers, n)
+	}
+	if len(numbers) > 0 {
+		fr.Line = numbers[len(numbers)-1]
+	}
+	fr.File = string(file)
+	return fr
+}
+
+// rebuild numbers the functions of a frame anew and puts them where they are wanted.
+func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
+	o, s := f.o, f.s
+	l.lines, l.text = l.lines[:0], l.text[:0]
+	for i := range functions {
+		fr := &functions[i]
+		start := len(l.text)
+		switch {
+		case s == nil:
+			l.text = appendFunction(l.text, o.Address, fr)
+		case o.Done:
+			l.text = append(appendIndex(l.text, s.next+i), o.Rest...)
+		default:
+			l.text = appendFunction(append(appendIndex(l.text, s.next+i), ' '), o.Address, fr)
+		}
+		line := l.text[start:len(l.text):len(l.text)]
+		l.lines = append(l.lines, line)
+		if s == nil {
+			continue
+		}
+		l.add(s, func(b []byte) []byte { return append(b, line...) })
+		if l.rep.grouping() {
+			l.group(s, o, fr)
+		}
+	}
+	if !l.below || o.Done || s == nil && f.failed {
+		return
+	}
+	o.Below = l.lines
+	o.Apart = s != nil && l.lastBelow == o.Line-1 && l.lastStack == s
+	l.lastBelow, l.lastStack = o.Line, s
+}
+
+// group adds a function to what tells stacks apart.
+func (l *logSink) group(s *stack, o *filter.Observation, fr *symsrc.Frame) {
+	module := path.Base(o.Module.Name)
+	s.key.WriteString(fr.Func)
+	if fr.Func == "" {
+		s.key.WriteByte(0)
+		s.key.WriteString(module)
+	}
+	s.key.WriteByte('\n')
+	if len(s.shown) < shownFrames {
+		s.shown = append(s.shown, place{fr.Func, fr.File, fr.Line, module})
+	}
+}
+
+func appendIndex(dst []byte, n int) []byte { return strconv.AppendInt(append(dst, '#'), int64(n), 10) }
+
+// appendFunction writes `addr in func file:line`.
+func appendFunction(dst, addr []byte, fr *symsrc.Frame) []byte {
+	if len(addr) > 0 {
+		dst = append(append(dst, addr...), ' ')
+	}
+	dst = append(dst, inWord...)
+	dst = append(append(dst, name(fr.Func)...), ' ')
+	dst = append(append(dst, name(fr.File)...), ':')
+	return strconv.AppendInt(dst, int64(fr.Line), 10)
+}
+
+func name(s string) string {
+	if s == "" {
+		return unknownName
+	}
+	return s
+}

@@ -1,0 +1,74 @@
+package batch
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// progress is a bar on a terminal: bytes read, files, frames, frames without a name, and the time that is left. Nil shows
+// nothing.
+type progress struct {
+	bars                      *mpb.Progress
+	bar                       *mpb.Bar
+	total                     int
+	files, frames, unresolved atomic.Int64
+}
+
+const refresh = 150 * time.Millisecond
+
+// newProgress begins a bar for logs.
+func newProgress(out io.Writer, logs []logFile) *progress {
+	p := &progress{total: len(logs)}
+	var size int64
+	for i := range logs {
+		size += logs[i].size
+	}
+	p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(40), mpb.WithRefreshRate(refresh), mpb.WithAutoRefresh())
+	p.bar = p.bars.New(max(size, 1), mpb.BarStyle(),
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
+			return fmt.Sprintf("%d/%d files ", p.files.Load(), p.total)
+		})),
+		mpb.AppendDecorators(decor.Percentage(), decor.Any(func(decor.Statistics) string {
+			return fmt.Sprintf(" %d frames, %d unresolved, ", p.frames.Load(), p.unresolved.Load())
+		}), decor.AverageETA(decor.ET_STYLE_GO)))
+	return p
+}
+
+// Write writes a line above the bar.
+func (p *progress) Write(b []byte) (int, error) { return p.bars.Write(b) }
+
+func (p *progress) bytes(n int) {
+	if p != nil {
+		p.bar.IncrBy(n)
+	}
+}
+
+func (p *progress) file() {
+	if p != nil {
+		p.files.Add(1)
+	}
+}
+
+func (p *progress) frame(failed bool) {
+	if p == nil {
+		return
+	}
+	p.frames.Add(1)
+	if failed {
+		p.unresolved.Add(1)
+	}
+}
+
+// end leaves the bar as it is.
+func (p *progress) end() {
+	if p == nil {
+		return
+	}
+	p.bar.SetTotal(-1, true)
+	p.bars.Wait()
+}

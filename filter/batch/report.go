@@ -1,0 +1,265 @@
+package batch
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+)
+
+// The tables with a row per frame, as the seed of QSS has them: Con.md §1.3, §3.3, §4.3.
+const (
+	frameTable = iota
+	failedTable
+	expandedTable
+)
+
+var tables = [...]struct{ file, head string }{
+	frameTable:    {"frames.tsv", "file\tstack_id\torig_frame_idx\taddr\torig_elf\toffset\tbuild_id\tfunc_hint\n"},
+	failedTable:   {"failed_frames.tsv", "file\tstack_id\torig_frame_idx\torig_elf\toffset\tbuild_id\ttarget_elf\treason\n"},
+	expandedTable: {"expanded_frames.tsv", "file\tstack_id\tnew_idx\torig_idx\tinline_depth\taddr\tfunc\tsrc_file\tsrc_line\n"},
+}
+
+// Report collects what filters tell of their frames, and writes it at the end: frames.tsv, elf_list.tsv, failed_frames.tsv,
+// expanded_frames.tsv, summary.json.
+type Report struct {
+	dir         string
+	summaryJSON string
+	stdout      io.Writer
+	group       bool
+	html, title string
+	groups      *groups
+	spool       spool
+	stream      *logSink
+
+	mu      sync.Mutex
+	sinks   []*logSink
+	counts  counts
+	modules map[string]*module
+}
+
+// NewReport makes a report that goes to a directory. The tables of what Observe is told have - in the place of a log's name.
+func NewReport(dir string) (*Report, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	r := &Report{dir: dir, groups: newGroups(), modules: map[string]*module{}, title: "standard input"}
+	return r, nil
+}
+
+// Use takes over what the options say of the report of a stream: --summary-json, --group and --html. It is for the time
+// before the first frame.
+func (r *Report) Use(o *Options) {
+	r.summaryJSON, r.group, r.html, r.stdout = o.SummaryJSON, o.Group, o.HTML, o.Stdout
+}
+
+// grouping tells whether stacks are compared.
+func (r *Report) grouping() bool { return r.group || r.html != "" }
+
+// Observe is told of the frames of a stream, as filter.Options.Observe. It is for one goroutine.
+func (r *Report) Observe(o *filter.Observation) {
+	if r.stream == nil {
+		r.stream = r.begin(0, "-")
+	}
+	r.stream.observe(o)
+}
+
+// begin makes the sink of a log; index is its place among the logs.
+func (r *Report) begin(index int, name string) *logSink {
+	return &logSink{rep: r, index: index, name: string(appendEscaped(nil, name)), open: map[any]*stack{},
+		modules: map[string]*seenModule{}, lastBelow: -1}
+}
+
+// end ends the stacks of a log.
+func (l *logSink) end() error {
+	for _, s := range l.order {
+		l.finish(s)
+	}
+	l.settle(0)
+	return l.err
+}
+
+// keep adds what was told of a log to the report.
+func (l *logSink) keep() {
+	l.kept = true
+	for i := range l.tables {
+		l.tables[i].flush(&l.rep.spool)
+		l.tables[i].buf = nil
+	}
+	l.counts.logs = 1
+	l.rep.groups.keep(l)
+	r := l.rep
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts.add(l.counts)
+	r.merge(l)
+	for len(r.sinks) <= l.index {
+		r.sinks = append(r.sinks, nil)
+	}
+	r.sinks[l.index] = &logSink{tables: l.tables}
+}
+
+// discard forgets a log that was not kept.
+func (l *logSink) discard() {
+	if l.kept {
+		return
+	}
+	for i := range l.tables {
+		l.rep.spool.drop(l.tables[i].chunks)
+	}
+	l.rep.groups.drop(l)
+}
+
+// discard lets go of what waits for Close.
+func (r *Report) discard() { r.spool.close() }
+
+// Close writes the report.
+func (r *Report) Close() error {
+	defer r.spool.close()
+	if r.stream != nil || r.sinks == nil && r.title == "standard input" {
+		if r.stream == nil {
+			r.stream = r.begin(0, "-")
+		}
+		if err := r.stream.end(); err != nil {
+			return err
+		}
+		r.stream.keep()
+	}
+	for i := range tables {
+		if err := r.writeTable(i); err != nil {
+			return err
+		}
+	}
+	list := r.elfs()
+	if err := r.writeFile("elf_list.tsv", func(w io.Writer) error { return writeElfs(w, list) }); err != nil {
+		return err
+	}
+	grouped := r.groups.sorted()
+	if r.group {
+		if err := r.writeFile("groups.tsv", func(w io.Writer) error { return r.writeGroups(w, grouped) }); err != nil {
+			return err
+		}
+	}
+	if r.html != "" {
+		if err := writePath(r.html, func(w io.Writer) error { return r.writePage(w, grouped, list) }); err != nil {
+			return err
+		}
+	}
+	return r.writeSummaries(list, grouped)
+}
+
+func (r *Report) writeFile(name string, write func(io.Writer) error) error {
+	return writePath(filepath.Join(r.dir, name), write)
+}
+
+func writePath(path string, write func(io.Writer) error) error {
+	w, err := create(path)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer w.abort()
+	if err := write(w); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return w.commit()
+}
+
+func (r *Report) writeTable(table int) error {
+	return r.writeFile(tables[table].file, func(w io.Writer) error {
+		if _, err := io.WriteString(w, tables[table].head); err != nil {
+			return err
+		}
+		for _, l := range r.sinks {
+			if l == nil {
+				continue
+			}
+			for _, c := range l.tables[table].chunks {
+				if err := r.spool.copy(w, c); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Summary is summary.json, as the seed of QSS has it, with the groups where they were asked for.
+type Summary struct {
+	TotalInputFiles  int            `json:"total_input_files"`
+	TotalStacks      int            `json:"total_stacks"`
+	TotalFrames      int            `json:"total_frames"`
+	SymbolizedFrames int            `json:"symbolized_frames"`
+	FailedFrames     int            `json:"failed_frames"`
+	ElfStatusCounts  StatusCounts   `json:"elf_status_counts"`
+	Groups           []GroupSummary `json:"groups,omitempty"`
+}
+
+// StatusCounts are the modules of each status; in JSON those that there are, by their codes.
+type StatusCounts [symsrc.UnknownError + 1]int
+
+// MarshalJSON writes an object in the order of the codes.
+func (c StatusCounts) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for status, n := range c {
+		if n > 0 {
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = append(strconv.AppendQuote(b, symsrc.Status(status).String()), ':')
+			b = strconv.AppendInt(b, int64(n), 10)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func (r *Report) writeSummaries(list []*module, grouped []*group) error {
+	s := Summary{r.counts.logs, r.counts.stacks, r.counts.frames, r.counts.symbolized, r.counts.failed, StatusCounts{}, nil}
+	for _, m := range list {
+		elf, _ := m.statuses()
+		s.ElfStatusCounts[elf]++
+	}
+	if r.group {
+		s.Groups = summarize(grouped)
+	}
+	text, err := json.MarshalIndent(&s, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	put := func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+	if err := r.writeFile("summary.json", put); err != nil {
+		return err
+	}
+	switch r.summaryJSON {
+	case "":
+		return nil
+	case "-":
+		return put(r.stdout)
+	}
+	return writePath(r.summaryJSON, put)
+}
+
+// reason says why a frame has no name: a status code, or what the symbolizer found.
+func reason(o *filter.Observation) string {
+	switch {
+	case !o.Located && len(o.Address) > 0:
+		return "no mapping covers the address"
+	case !o.Located:
+		return "the log names no module"
+	case o.Files == nil:
+		return symsrc.UnknownError.String()
+	}
+	if s := o.Files.Reason(); s != symsrc.OK {
+		return s.String()
+	}
+	return "no symbol covers the address"
+}

@@ -1,0 +1,177 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+)
+
+// The names that a log's outputs end in.
+const (
+	stackSuffix   = ".stack.txt"
+	rewriteSuffix = ".rewrite"
+)
+
+// run is one Run.
+type run struct {
+	opt    *Options
+	logs   []logFile
+	report *Report
+	say    *diagnostics
+	timing *Timing
+	bar    *progress
+	// read, skipped and failed count logs.
+	read, skipped, failed atomic.Int64
+}
+
+// fail notes an input or an output that failed.
+func (r *run) fail(rel string, err error) {
+	r.failed.Add(1)
+	r.say.line("%s: %v", rel, err)
+}
+
+// reports carries all logs through, and writes the reports.
+func (r *run) reports(ctx context.Context) error {
+	report, err := NewReport(r.opt.Report)
+	if err != nil {
+		return err
+	}
+	defer report.discard()
+	report.summaryJSON, report.stdout = r.opt.SummaryJSON, r.opt.Stdout
+	report.group, report.html = r.opt.Group, r.opt.HTML
+	report.title = r.opt.Input
+	r.report = report
+	if r.opt.Terminal {
+		r.bar = newProgress(r.opt.Stderr, r.logs)
+		r.say.out = r.bar
+	}
+	r.each(ctx, r.one)
+	r.bar.end()
+	r.say.out = r.opt.Stderr
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	defer r.timing.start(&r.timing.written)()
+	return report.Close()
+}
+
+// each hands out the logs, in their order, to as many workers as there are to be.
+func (r *run) each(ctx context.Context, work func(ctx context.Context, log *logFile) error) {
+	n := r.opt.Jobs
+	if n == 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, len(r.logs)) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(r.logs) {
+					return
+				}
+				r.done(ctx, &r.logs[i], work(ctx, &r.logs[i]))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// done notes what became of a log.
+func (r *run) done(ctx context.Context, log *logFile, err error) {
+	r.bar.file()
+	switch {
+	case err == nil:
+		r.read.Add(1)
+		if r.opt.Verbose {
+			r.say.line("%s: done", log.rel)
+		}
+	case ctx.Err() != nil:
+	case errors.Is(err, errSkip):
+		r.skipped.Add(1)
+		r.say.line("%s: %v", log.rel, err)
+	default:
+		r.fail(log.rel, err)
+	}
+}
+
+// one carries one log through its filter into its output and the report.
+func (r *run) one(ctx context.Context, log *logFile) error {
+	in, err := open(ctx, log.path, r.bar.bytes)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	suffix := stackSuffix
+	if r.opt.Mode == Rewrite {
+		suffix = rewriteSuffix
+	}
+	out, err := create(filepath.Join(r.opt.Output, filepath.FromSlash(log.rel)+suffix))
+	if err != nil {
+		return err
+	}
+	defer out.abort()
+	sink := r.report.begin(log.index, log.rel)
+	sink.bar = r.bar
+	defer sink.discard()
+	o, to := r.options(log), io.Writer(io.Discard)
+	o.Observe = sink.observe
+	if r.opt.Mode == StackOnly {
+		sink.stacks = out
+	} else {
+		sink.below = r.opt.Form == Append
+		to = out
+	}
+	timed := r.timing.log()
+	err = r.filter(o).Run(ctx, filter.Steady(timed.reader(in)), timed.writer(to))
+	timed.done()
+	if err != nil {
+		return err
+	}
+	defer r.timing.start(&r.timing.written)()
+	if err := sink.end(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	sink.keep()
+	return nil
+}
+
+// options are those of one log's filter.
+func (r *run) options(log *logFile) filter.Options {
+	o := r.opt.Filter
+	o.Palette, o.Dedupe, o.DumpContext, o.LLVM = nil, false, nil, nil
+	switch {
+	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
+		o.Style, o.Renumber = filter.Replace, filter.RenumberAlways
+	case r.opt.Mode == Rewrite:
+		o.Style, o.Context = filter.Append, filter.ContextKeep
+	default:
+		o.Style, o.Context = filter.Append, filter.ContextKeep
+	}
+	if warn := o.Warn; warn != nil {
+		o.Warn = func(message string) { r.say.line("%s: %s", log.rel, message) }
+	}
+	o.Symbols = r.timing.Source(o.Symbols)
+	return o
+}
+
+// filter makes the filter of a log.
+func (r *run) filter(o filter.Options) *filter.Filter { return r.opt.New(o) }
+
+// nothing answers no question, where only the questions are of interest.
+type nothing struct{}
+
+func (nothing) Frames(context.Context, symsrc.Addr) symsrc.Answer { return symsrc.Answer{} }

@@ -1,0 +1,126 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// Timing adds up the time of the stages, over all logs, in nanoseconds. Its zero value is ready.
+type Timing struct {
+	walk, run, read, resolve, symbolize, written atomic.Int64
+}
+
+// start begins a piece of a stage, and gives what ends it.
+func (t *Timing) start(stage *atomic.Int64) (end func()) {
+	begin := time.Now()
+	return func() { stage.Add(int64(time.Since(begin))) }
+}
+
+// Finder puts the clock of the stage that resolves modules around a finder.
+func (t *Timing) Finder(f Finder) Finder { return timedFinder{t, f} }
+
+type timedFinder struct {
+	t *Timing
+	f Finder
+}
+
+func (f timedFinder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
+	defer f.t.start(&f.t.resolve)()
+	return f.f.Find(ctx, m)
+}
+
+// Source puts the clock of the stage that symbolizes around a source.
+func (t *Timing) Source(s symsrc.Source) symsrc.Source {
+	timed := timedSource{t, s}
+	if p, ok := s.(symsrc.Prober); ok {
+		return timedProber{timed, p}
+	}
+	return timed
+}
+
+type timedSource struct {
+	t *Timing
+	s symsrc.Source
+}
+
+func (s timedSource) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
+	defer s.t.start(&s.t.symbolize)()
+	return s.s.Frames(ctx, q)
+}
+
+type timedProber struct {
+	timedSource
+	p symsrc.Prober
+}
+
+func (s timedProber) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
+	defer s.t.start(&s.t.symbolize)()
+	return s.p.Probe(ctx, q)
+}
+
+// logTiming is the time of one log.
+type logTiming struct {
+	t                *Timing
+	begin            time.Time
+	reading, writing time.Duration
+}
+
+func (t *Timing) log() *logTiming { return &logTiming{t: t, begin: time.Now()} }
+
+func (l *logTiming) done() {
+	l.t.run.Add(int64(time.Since(l.begin)))
+	l.t.read.Add(int64(l.reading))
+	l.t.written.Add(int64(l.writing))
+	l.t.run.Add(-int64(l.reading + l.writing))
+}
+
+func (l *logTiming) reader(r io.Reader) io.Reader { return timedReader{l, r} }
+func (l *logTiming) writer(w io.Writer) io.Writer { return timedWriter{l, w} }
+
+type timedReader struct {
+	l *logTiming
+	r io.Reader
+}
+
+func (r timedReader) Read(b []byte) (int, error) {
+	begin := time.Now()
+	n, err := r.r.Read(b)
+	r.l.reading += time.Since(begin)
+	return n, err
+}
+
+type timedWriter struct {
+	l *logTiming
+	w io.Writer
+}
+
+func (w timedWriter) Write(b []byte) (int, error) {
+	begin := time.Now()
+	n, err := w.w.Write(b)
+	w.l.writing += time.Since(begin)
+	return n, err
+}
+
+// write writes the time of each stage. Those of several logs at once are added up.
+func (t *Timing) write(w io.Writer) {
+	resolve, symbolize := t.resolve.Load(), t.symbolize.Load()
+	stages := []struct {
+		name string
+		ns   int64
+	}{
+		{"walk", t.walk.Load()},
+		{"read", t.read.Load()},
+		{"parse", t.run.Load() - symbolize},
+		{"resolve", resolve},
+		{"symbolize", symbolize - resolve},
+		{"write", t.written.Load()},
+	}
+	for _, s := range stages {
+		fmt.Fprintf(w, "qss-filter: %-9s %9.3f s\n", s.name, time.Duration(max(0, s.ns)).Seconds())
+	}
+}
