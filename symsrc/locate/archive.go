@@ -1,8 +1,10 @@
 package locate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"strings"
 
@@ -23,8 +25,12 @@ var archiveSuffixes = [...]string{".apk", ".aab", ".aar", ".zip", ".jar", ".apks
 func splitModule(m symsrc.Module) (moduleName, inArchive) {
 	archive, member := m.Name, m.Member
 	if member == "" {
-		if k := strings.LastIndexByte(m.Name, '!'); k > 0 && k+1 < len(m.Name) && isArchiveName(m.Name[:k]) {
-			archive, member = m.Name[:k], m.Name[k+1:]
+		if k := strings.LastIndexByte(m.Name, '!'); k > 0 && k+1 < len(m.Name) {
+			if before, behind := m.Name[:k], m.Name[k+1:]; isArchiveName(before) {
+				archive, member = before, behind
+			} else if path.Base(before) == behind {
+				m.Name, archive = before, ""
+			}
 		}
 	}
 	a := inArchive{parseName(archive), strings.TrimLeft(member, "/"), int64(min(m.InArchive, 1<<62))}
@@ -237,14 +243,19 @@ func (s *search) probeDeflated(f *found, file *regularFile, m *member) (*found, 
 		f.ident = *id
 		return f, nil // for the comparison that follows
 	}
-	to, err := s.l.unpack(s.ctx, file, f.path, m)
-	if err != nil {
-		return nil, err
+	for again := false; ; again = true {
+		to, err := s.l.unpack(s.ctx, file, f.path, m)
+		if err != nil {
+			return nil, err
+		}
+		unpacked, err := probe(place{path: to})
+		if err == nil && (unpacked.id == id.id || id.id == "") {
+			f.ident, f.path, f.part = unpacked.ident, to, symsrc.Range{}
+			return f, nil
+		}
+		os.Remove(to) // somebody has changed it
+		if again {
+			return nil, cmp.Or(err, error(corrupted("%s: the unpacked file has another build ID", f.name())))
+		}
 	}
-	unpacked, err := probe(place{path: to})
-	if err != nil {
-		return nil, err
-	}
-	f.ident, f.path, f.part = unpacked.ident, to, symsrc.Range{}
-	return f, nil
 }

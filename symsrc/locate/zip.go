@@ -60,8 +60,13 @@ func zipMembers(r io.ReaderAt, size int64) ([]member, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(m member) bool { return m.locate(r, off) != nil })
-	return apart(list), nil
+	located := list[:0]
+	for _, m := range list {
+		if m.locate(r, off) == nil {
+			located = append(located, m)
+		}
+	}
+	return apart(located), nil
 }
 
 // zipDirectoryAt gives the central directory's place in the archive.
