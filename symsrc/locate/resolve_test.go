@@ -113,12 +113,64 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
+// TestSparse has a file of 1 TB that is nothing but a hole, and others that only begin like an ELF file or an archive: no more
+// than their headers is read.
+func TestSparse(t *testing.T) {
+	dir := t.TempDir()
+	for name, head := range map[string]string{"hole": "", "elf": string(full.bytes()), "zip": zipLocal} {
+		path := write(t, dir+"/s/"+name, []byte(head))
+		if err := os.Truncate(path, 1<<40); err != nil {
+			t.Skip("the file system has no files of 1 TB:", err)
+		}
+	}
+	plain := locator(t, Options{Rootfs: []string{dir}})
+	for name, want := range map[string]symsrc.Status{"hole": symsrc.NotELF, "elf": symsrc.OK, "zip": symsrc.UnsupportedCompressed} {
+		if f := find(t, plain, "/s/"+name, idA); f.ElfStatus != want {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	l := locator(t, Options{Symbols: []string{dir + "/s"}, CacheDir: dir + "/c"})
+	if f := find(t, l, "", idA); f.Elf != dir+"/s/elf" {
+		t.Errorf("%+v", f)
+	}
+	for _, m := range []symsrc.Module{{Name: "/s/zip", Member: "x.so"}, {Name: "/s/zip!x.so"}, {Name: "/s/hole", InArchive: 1 << 39}} {
+		if f := plain.Find(t.Context(), m); f.Usable() {
+			t.Errorf("%+v: %+v", m, f)
+		}
+	}
+}
+
+// TestHostileMembers names archives and members that are none.
+func TestHostileMembers(t *testing.T) {
+	dir := tree(t, map[string]testELF{"outside.so": full, "r/x": other})
+	write(t, dir+"/r/a.apk", zipFile(t, zipped{"../../outside.so", full.bytes(), 0, 0}))
+	if err := syscall.Mkfifo(dir+"/r/fifo.apk", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l := locator(t, Options{Rootfs: []string{dir + "/r"}, Symbols: []string{dir + "/r"}})
+	for _, m := range []symsrc.Module{
+		{Name: "/a.apk", Member: "../../outside.so"}, {Name: "/a.apk!../../outside.so"}, {Name: "/a.apk", Member: "outside.so"},
+		{Name: "/fifo.apk", Member: "x.so"}, {Name: "/fifo.apk", InArchive: 1}, {Name: "/dev/zero!x.so"}, {Name: "/dev/zero", InArchive: 4096},
+		{Name: "/proc/self/mem", Member: "xx"}, {Name: "/proc/self/exe", InArchive: 64}, {Name: "../../etc/shadow", Member: "xx"},
+		{Name: "../../etc/shadow", InArchive: 1 << 63}, {Name: "!"}, {Name: "!!"}, {Name: "a.apk!"}, {Name: "!a"}, {Name: "a.apk!b.apk!c.so"},
+		{Name: "/a.apk", Member: strings.Repeat("a/", 1e5)}, {Name: strings.Repeat("a", 1e6), Member: "x", InArchive: 1}, {Member: "x"}, {InArchive: 5},
+		{Name: "/a.apk", Member: "x\x00y"}, {Name: "/a.apk", Member: "/"}, {Name: "/a.apk", Member: "lib/"},
+	} {
+		for _, id := range []string{"", idA} {
+			m.BuildID = buildID(t, id)
+			if f := l.Find(t.Context(), m); f.Usable() {
+				t.Errorf("%.60q %.60q %#x: %+v", m.Name, m.Member, m.InArchive, f)
+			}
+		}
+	}
+}
+
 func TestHostileNames(t *testing.T) {
 	l := locator(t, Options{Rootfs: []string{t.TempDir()}, Symbols: []string{t.TempDir()}})
 	for _, name := range []string{
 		strings.Repeat("a", 1e6), strings.Repeat("/a", 5e5), strings.Repeat("/", 1e6), strings.Repeat("../", 3e5) + "etc/passwd",
 		"/a\x00b", strings.Repeat("\x00", 100), "/" + strings.Repeat("b", 256), strings.Repeat("/", 4000) + "x", " (deleted)", "/%s%n\n\t",
-		"\xff\xfe", "-", "~", "C:\\x", "\\\\server\\share\\x",
+		"\xff\xfe", "-", "~", "../../etc/shadow", "/../../etc/shadow", "C:\\x", "\\\\server\\share\\x",
 	} {
 		for _, id := range []string{"", idA, "ab", "a"} {
 			f := find(t, l, name, id)
