@@ -129,7 +129,7 @@ func (f *Filter) lookOut(ctx context.Context) {
 		addrs := make([]symsrc.Addr, len(errands))
 		for i, e := range errands {
 			addrs[i] = symsrc.Addr{Module: e.q.mod.Module, Offset: e.q.off, Kind: e.q.kind, Space: e.q.space, Symbol: e.q.symbol, Size: e.q.size}
-			if e.q.take == returning || e.q.take == probing {
+			if e.q.take.before() {
 				addrs[i].Offset--
 			}
 		}
