@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"path"
+
+	"qss-filter/symsrc"
 )
 
 // Bounds on what the members of one archive may make us read, and on the beginning that is unpacked of a deflated one: the
@@ -102,4 +104,36 @@ func (r *unpackingReader) ReadAt(b []byte, off int64) (int, error) {
 		}
 	}
 	return copy(b, r.b[off:]), nil
+}
+
+// read gives the ELF files that a file is or has, none where it is something else. It fails where it cannot be read.
+func read(path string, link bool) (stamp, []content, error) {
+	var f *regularFile
+	var err error
+	if link {
+		f, err = openRegular(path, true)
+	} else {
+		f, err = openListed(path)
+	}
+	if err != nil {
+		return stamp{}, nil, err
+	}
+	defer f.close()
+	list, err := contentsOf(f)
+	return f.stamp, list, err
+}
+
+// contentsOf gives the ELF files that an open file is or has. It fails where it cannot be read.
+func contentsOf(f *regularFile) ([]content, error) {
+	id, err := identify(f, f.size)
+	if err == nil {
+		return []content{{id.id, id.rank, nil}}, nil
+	}
+	switch fe := classify(err); {
+	case fe.isZip():
+		return archiveContents(f, f.size), nil
+	case fe.status == symsrc.ReadError:
+		return nil, err
+	}
+	return nil, nil
 }

@@ -20,7 +20,7 @@ func indexOf(t testing.TB, dir, cacheDir string) (*index, *treeWalk) {
 	x.addTree(0, w.run(dir, 2))
 	x.finish()
 	if !w.same() {
-		if err := saveTree(cacheDir, dir, w.seen); err != nil {
+		if err := saveTree(cacheDir, dir, w.contents()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"qss-filter/symsrc"
 )
 
 // trees are directory trees to be indexed.
@@ -50,7 +48,7 @@ func (t *trees) index() *index {
 			t.problem(fmt.Sprintf("search %s: %d directories cannot be read, the first: %v", dir, w.denied, w.problem))
 		}
 		if w.keeps && !w.same() {
-			if err := saveTree(t.cacheDir, abs, w.seen); err != nil {
+			if err := saveTree(t.cacheDir, abs, w.contents()); err != nil {
 				t.problem(fmt.Sprintf("keep what is known of %s: %v", dir, err))
 			}
 		}
@@ -74,10 +72,10 @@ type treeWalk struct {
 
 	// What the workers found.
 	found   []foundFile
-	seen    contents // what is to be known the next time
-	fresh   int      // how much of it was not known before
-	denied  int      // directories that could not be read
-	problem error    // why the first of them could not, in the order of their paths
+	seen    []settled // what is to be known the next time
+	fresh   int       // how much of it was not known before
+	denied  int       // directories that could not be read
+	problem error     // why the first of them could not, in the order of their paths
 	first   string
 }
 
@@ -94,8 +92,14 @@ type foundFile struct {
 	list []content
 }
 
+// settled is a file that is known by its stamp.
+type settled struct {
+	stamp
+	list []content
+}
+
 func newTreeWalk(isRoot bool, known contents) *treeWalk {
-	w := &treeWalk{isRoot: isRoot, known: known, seen: make(contents, len(known))}
+	w := &treeWalk{isRoot: isRoot, known: known}
 	w.more.L = &w.mu
 	return w
 }
@@ -113,8 +117,18 @@ func (w *treeWalk) run(dir string, workers int) []foundFile {
 	return w.found
 }
 
-// same tells whether all that is to be known the next time is known already.
-func (w *treeWalk) same() bool { return w.fresh == 0 && len(w.seen) == len(w.known) }
+// same tells whether all that is to be known the next time is known already. That of as many files as there are links
+// to others may be of none any more.
+func (w *treeWalk) same() bool { return w.fresh == 0 && len(w.seen) >= len(w.known) }
+
+// contents is what is to be known the next time.
+func (w *treeWalk) contents() contents {
+	known := make(contents, len(w.seen))
+	for _, s := range w.seen {
+		known[s.stamp] = s.list
+	}
+	return known
+}
 
 // comparePaths orders paths by their components.
 func comparePaths(a, b string) int {
@@ -135,7 +149,7 @@ func comparePaths(a, b string) int {
 
 // work does jobs until there are none and nobody is left who could leave one.
 func (w *treeWalk) work() {
-	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled, seen: make(contents)}
+	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled}
 	for {
 		w.mu.Lock()
 		for len(w.jobs) == 0 && w.busy > 0 {
@@ -170,9 +184,7 @@ func (w *treeWalk) work() {
 // gather takes in what a worker found. The lock is held.
 func (w *treeWalk) gather(mine *treeWalk) {
 	w.found = append(w.found, mine.found...)
-	for s, list := range mine.seen {
-		w.seen[s] = list
-	}
+	w.seen = append(w.seen, mine.seen...)
 	w.fresh += mine.fresh
 	w.denied += mine.denied
 	if mine.problem != nil && (w.problem == nil || comparePaths(mine.first, w.first) < 0) {
@@ -246,7 +258,7 @@ func (w *treeWalk) file(path string, link bool) {
 		}
 	}
 	if w.keeps && max(s.mtime, s.ctime) < w.unsettled {
-		w.seen[s] = list
+		w.seen = append(w.seen, settled{s, list})
 		if !known {
 			w.fresh++
 		}
@@ -254,36 +266,4 @@ func (w *treeWalk) file(path string, link bool) {
 	if len(list) > 0 {
 		w.found = append(w.found, foundFile{path, list})
 	}
-}
-
-// read gives the ELF files that a file is or has, none where it is something else. It fails where it cannot be read.
-func read(path string, link bool) (stamp, []content, error) {
-	var f *regularFile
-	var err error
-	if link {
-		f, err = openRegular(path, true)
-	} else {
-		f, err = openListed(path)
-	}
-	if err != nil {
-		return stamp{}, nil, err
-	}
-	defer f.close()
-	list, err := contentsOf(f)
-	return f.stamp, list, err
-}
-
-// contentsOf gives the ELF files that an open file is or has. It fails where it cannot be read.
-func contentsOf(f *regularFile) ([]content, error) {
-	id, err := identify(f, f.size)
-	if err == nil {
-		return []content{{id.id, id.rank, nil}}, nil
-	}
-	switch fe := classify(err); {
-	case fe.isZip():
-		return archiveContents(f, f.size), nil
-	case fe.status == symsrc.ReadError:
-		return nil, err
-	}
-	return nil, nil
 }
