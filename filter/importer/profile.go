@@ -62,6 +62,11 @@ func (p *Profile) Add(stack []Call, values ...int64) {
 	for i := min(len(stack), maxDepth) - 1; i >= 0; i-- {
 		at = p.step(at, p.call(&stack[i]))
 	}
+	p.add(at, values...)
+}
+
+// add adds values to the stack that ends at an entry.
+func (p *Profile) add(at int32, values ...int64) {
 	for i, v := range values[:min(len(values), len(p.kinds))] {
 		p.values[int(at)*len(p.kinds)+i] += v
 	}

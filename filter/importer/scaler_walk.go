@@ -16,7 +16,7 @@ type threadWalk struct {
 	profile *Profile
 
 	levels []level
-	calls  []Call // those of levels for the profile, the outermost first
+	seen   map[functionID]seen
 	// hung is the innermost call that never returned, of those that were begun last, and those around it.
 	hung     []node
 	lastHung int64
@@ -27,6 +27,16 @@ type level struct {
 	node     node
 	children siblings
 	inner    int64 // microseconds in the calls that it made
+	stack    int32 // its place in the profile
+}
+
+// functionID tells the functions of a trace apart.
+type functionID struct{ file, function int64 }
+
+// seen is what is made once of a function: its label, and its number in the profile.
+type seen struct {
+	label string
+	call  int32
 }
 
 const (
@@ -34,6 +44,8 @@ const (
 	deepest = 1 << 20
 	// maxIndent is how many levels are shown by indentation; deeper ones are numbered.
 	maxIndent = 64
+	// maxSeen bounds the functions that are remembered; damaged files may have one for each call.
+	maxSeen = 1 << 16
 )
 
 // walk writes the calls from node 0 on, which is none itself.
@@ -80,10 +92,13 @@ func (w *threadWalk) enter(n node) error {
 	if err != nil {
 		return err
 	}
-	w.levels = append(w.levels, level{node: n, children: children})
+	l := level{node: n, children: children}
 	if w.profile != nil && n.index > 0 {
-		w.calls = append(w.calls, w.names.call(&n))
+		// Of calls that nest deeper the innermost one counts, as if made from there.
+		around := w.levels[min(len(w.levels), maxDepth)-1].stack
+		l.stack = w.profile.step(around, w.function(&n).call)
 	}
+	w.levels = append(w.levels, l)
 	if n.index > 0 && !n.returned() {
 		w.lastHung = n.index
 	}
@@ -107,29 +122,36 @@ func (w *threadWalk) leave() {
 			took = l.inner
 		}
 		w.levels[last-1].inner += took
-		w.count(took - min(took, l.inner))
+		if w.profile != nil {
+			w.profile.add(l.stack, 1, took-min(took, l.inner))
+		}
 	}
 	w.levels = w.levels[:last]
 }
 
-// count adds the innermost call to the profile, with the time that it spent itself.
-func (w *threadWalk) count(self int64) {
-	if w.profile == nil {
-		return
+// function gives what is made of a call's function.
+func (w *threadWalk) function(n *node) seen {
+	id := functionID{n.file, n.function}
+	f, ok := w.seen[id]
+	if ok {
+		return f
 	}
-	inner := w.calls[max(0, len(w.calls)-maxDepth):]
-	stack := make([]Call, 0, len(inner))
-	for _, c := range slices.Backward(inner) {
-		stack = append(stack, c)
+	if w.seen == nil || len(w.seen) >= maxSeen {
+		w.seen = map[functionID]seen{}
 	}
-	w.profile.Add(stack, 1, self)
-	w.calls = w.calls[:len(w.calls)-1]
+	f.label = w.names.label(n)
+	if w.profile != nil {
+		c := w.names.call(n)
+		f.call = w.profile.call(&c)
+	}
+	w.seen[id] = f
+	return f
 }
 
 // show writes the line of a call, unless it is too short to be of interest.
 func (w *threadWalk) show(n *node) {
 	took := time.Duration(n.end-n.start) * time.Microsecond
-	if w.out.quiet || n.returned() && took < w.out.opt.MinDuration {
+	if shortest := w.out.opt.MinDuration; w.out.quiet || n.returned() && shortest > 0 && took < shortest {
 		return
 	}
 	depth := len(w.levels)
@@ -144,7 +166,7 @@ func (w *threadWalk) show(n *node) {
 	case n.end < n.start:
 		state = fmt.Sprintf("end=%d", n.end)
 	}
-	w.out.printf("%s%s start=%d %s%s\n", indent, w.names.label(n), n.start, state, w.names.objects(n))
+	w.out.printf("%s%s start=%d %s%s\n", indent, w.function(n).label, n.start, state, w.names.objects(n))
 }
 
 // hanging writes the calls that the thread never returned from, the innermost one first.
@@ -155,7 +177,7 @@ func (w *threadWalk) hanging(id string) {
 	w.out.printf("thread %s never returned from\n", plain(id))
 	for i := range w.hung {
 		n := &w.hung[i]
-		w.out.printf("  #%d %s since=%d%s\n", i, w.names.label(n), n.start, w.names.objects(n))
+		w.out.printf("  #%d %s since=%d%s\n", i, w.function(n).label, n.start, w.names.objects(n))
 	}
 }
 

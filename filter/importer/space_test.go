@@ -144,7 +144,9 @@ func TestSnapshots(t *testing.T) {
 		}
 		return path
 	}
-	line := func(start uint64, path string) string { return fmt.Sprintf("%x-%x r-xp 00000000 fe:00 1 %s\n", start, start+0x1000, path) }
+	line := func(start uint64, path string) string {
+		return fmt.Sprintf("%x-%x r-xp 00000000 fe:00 1 %s\n", start, start+0x1000, path)
+	}
 	write("maps.0", line(0x7f0000000000, "/a")+line(0x7f0000010000, "/both"))
 	write("maps.1", "malformed\n"+line(0x7f0000000000, "/b")+line(0x7f0000010000, "/both"))
 	byID := write("by_id.txt", "stack 0 map_id 0\n  0x7f0000000100\n\nstack 1 map_id 1\n  0x7f0000000100\n\nstack 2 map_id 9\n  0x7f0000000100\n\nstack 3 map_id 0\n\n")

@@ -1,0 +1,145 @@
+package importer
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+
+	"qss-filter/symsrc"
+)
+
+// demo is a profile of three stacks, two of which are the same, with an inlined function and a frame without a name.
+func demo() *Profile {
+	p := NewProfile(ValueKind{"samples", "count"}, ValueKind{"time", "microseconds"})
+	main := Call{Module: symsrc.Module{Name: "/bin/a", BuildID: "\xab\xcd"}, Addr: 0x100, Frames: []symsrc.Frame{{Func: "main", File: "/src/a.c", Line: 7}}}
+	work := Call{Module: main.Module, Addr: 0x200, Frames: []symsrc.Frame{{Func: "inl;ined", File: "/src/a.h", Line: 3},
+		{Func: "work", Linkage: "_Z4workv", File: "/src/a.c", Line: 20, Column: 5}}}
+	raw := Call{Addr: 0x300}
+	p.Add([]Call{work, main}, 2, 30)
+	p.Add([]Call{raw, main}, 1, 5)
+	p.Add([]Call{work, main}, 3, 12)
+	p.Add([]Call{main}, 0, 0)
+	return p
+}
+
+func TestFolded(t *testing.T) {
+	var b bytes.Buffer
+	if err := demo().WriteFolded(&b); err != nil || b.String() != "main;[unknown] 1\nmain;work;inl:ined 5\n" {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+func TestTable(t *testing.T) {
+	const heads = "     samples       %       time/us       %  "
+	for by, want := range map[By]string{
+		ByFunction: "           5  83.33%            42  89.36%  inl;ined\n           1  16.67%             5  10.64%  [unknown]\n",
+		ByLine:     "           5  83.33%            42  89.36%  inl;ined /src/a.h:3\n           1  16.67%             5  10.64%  [unknown]\n",
+		ByAddress:  "           5  83.33%            42  89.36%  a+0x200 inl;ined /src/a.h:3\n           1  16.67%             5  10.64%  ?+0x300 [unknown]\n",
+		ByModule:   "           5  83.33%            42  89.36%  /bin/a\n           1  16.67%             5  10.64%  [unknown]\n",
+	} {
+		var b bytes.Buffer
+		demo().table(&b, by)
+		if got := b.String(); got != heads+by.String()+"\n"+want {
+			t.Errorf("by %s:\n%s", by, got)
+		}
+	}
+}
+
+// TestPprof reads what was written with pprof's own reader.
+func TestPprof(t *testing.T) {
+	var b bytes.Buffer
+	if err := demo().WritePprof(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Error(err)
+	}
+	text := p.String()
+	for _, want := range []string{"samples/count time/microseconds", "5         42: 2 1", "1          5: 3 1",
+		"1: 0x100 M=1 main /src/a.c:7:0", "2: 0x200 M=1 inl;ined /src/a.h:3:0", "work /src/a.c:20:5", "(_Z4workv)", "/bin/a abcd [FN]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestDeepStacks checks that of a recursion without an end the innermost frames count.
+func TestDeepStacks(t *testing.T) {
+	p := NewProfile(ValueKind{"samples", "count"})
+	stack := make([]Call, 10*maxDepth)
+	for i := range stack {
+		stack[i] = Call{Addr: uint64(i + 1)}
+	}
+	p.Add(stack, 1)
+	if n := len(p.stacks) - 1; n != maxDepth || p.calls[len(p.calls)-1].Addr != 1 {
+		t.Errorf("%d frames", n)
+	}
+}
+
+// TestGoTool checks that go tool pprof reads the profiles of the samples.
+func TestGoTool(t *testing.T) {
+	if err := exec.Command("go", "tool", "-n", "pprof").Run(); err != nil {
+		t.Skip("no go tool pprof:", err)
+	}
+	s := symbols(t)
+	for path, want := range map[string][]string{
+		"chopstix": {"Type: task-clock", "1.88s", "busy_hash", "libc.so.6]"},
+		"perflow":  {"Type: samples", "leaf", "plugin_work", "call_through"},
+		"scaler":   {"Type: time", "pthread_cond_wait", "engine::step"},
+	} {
+		dir := t.TempDir()
+		o := Options{Symbols: s, Pprof: filepath.Join(dir, "p.pb.gz"), Folded: filepath.Join(dir, "p.folded")}
+		if _, err := lines(t, filepath.Join("testdata", path), o); err != nil {
+			t.Fatal(err)
+		}
+		for _, view := range []string{"-top", "-raw"} {
+			text, err := exec.Command("go", "tool", "pprof", view, "-nodefraction=0", o.Pprof).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+			for _, w := range want {
+				if view == "-top" && !strings.Contains(string(text), w) {
+					t.Errorf("%s: no %q in\n%s", path, w, text)
+				}
+			}
+		}
+		if folded, err := os.ReadFile(o.Folded); err != nil || len(folded) == 0 {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := lines(t, "testdata/perflow", Options{Pprof: filepath.Join(t.TempDir(), "none", "p")}); err == nil {
+		t.Error("a profile that cannot be written is no error")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	var o Options
+	if err := o.setThreads("0x7f01, 2a"); err != nil || len(o.Threads) != 2 || o.Threads[0] != 0x7f01 || o.Threads[1] != 0x2a {
+		t.Errorf("%v %v", err, o.Threads)
+	}
+	if err := o.setThreads("x"); err == nil {
+		t.Error("x is a thread")
+	}
+	by := o.ByValue(nil)
+	if err := by.Set("line"); err != nil || o.By != ByLine || by.String() != "line" {
+		t.Error(err, o.By)
+	}
+	if err := by.Set("pid"); err == nil {
+		t.Error("pid is taken without the filter's flag")
+	}
+	for value, want := range map[string]Offsets{"true": InModule, "map-start": FromMapStart, "false": NoOffsets} {
+		f := (*offsetsFlag)(&o.Offsets)
+		if err := f.Set(value); err != nil || o.Offsets != want {
+			t.Errorf("--offsets=%s: %v, %v", value, o.Offsets, err)
+		}
+	}
+}
