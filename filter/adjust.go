@@ -63,6 +63,9 @@ const (
 	exactly taking = iota
 	// returning: it is a return address, and the code is the call before it.
 	returning
+	// unwinding: the emitter prints return addresses. What a signal interrupted stands among them as it is, and where the frame
+	// of the signal's trampoline could not be told, the machine code shows that no call ends there.
+	unwinding
 	// probing: the machine code around the address tells; where there is none to look at, it is a return address.
 	probing
 	// probingFirst is probing for the first frame of a stack: without machine code it is exact.
@@ -99,7 +102,7 @@ func (f *Filter) takeText(t *thread, fr *sighting) taking {
 	case fr.Convention == frame.Moved, t.trampoline:
 		return exactly
 	case fr.Convention == frame.Raw:
-		return returning
+		return unwinding
 	case t.emitter != unknownEmitter: // text of the sanitizers lies in the call already, TSan's too
 		return exactly
 	}
@@ -108,12 +111,15 @@ func (f *Filter) takeText(t *thread, fr *sighting) taking {
 	case fr.Convention == frame.RawButFirst && first:
 		return exactly
 	case fr.Convention == frame.RawButFirst:
-		return returning
+		return unwinding
 	case first:
 		return probingFirst
 	}
 	return probing
 }
+
+// before tells whether the code is taken to lie before the logged address where nothing else is known of it.
+func (t taking) before() bool { return t == returning || t == unwinding || t == probing }
 
 // back gives how many bytes before a logged address the code lies. A signal trampoline is never called: its address is
 // that of its first instruction.
@@ -121,7 +127,7 @@ func (t taking) back(p symsrc.Probe) uint64 {
 	switch {
 	case t == exactly, p.Trampoline:
 		return 0
-	case t == returning, p.Known && p.Returns && !p.Calls:
+	case t == returning, p.Known && p.Returns && (t == unwinding || !p.Calls):
 		return 1
 	case p.Known && !p.Returns, p.Known && p.Calls && t == probingFirst, !p.Known && t == probingFirst:
 		return 0

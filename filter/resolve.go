@@ -178,7 +178,7 @@ func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind
 // counts, which may be the last thing mapped. ok is false where no mapping covers the address, or several may.
 func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking) (q question, ok, several bool) {
 	near := addr
-	if take == returning || take == probing {
+	if take.before() {
 		near--
 	}
 	at, ok := p.space.Resolve(near)
@@ -191,7 +191,7 @@ func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking
 	}
 	m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
 	off := at.ModuleAddr(near)
-	if take == returning || take == probing {
+	if take.before() {
 		off++
 	}
 	return question{mod: m, off: off, kind: kind, space: mappingSpaces[at.Space], take: take}, true, false

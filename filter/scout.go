@@ -144,7 +144,7 @@ func (f *Filter) lookOut(ctx context.Context) {
 		addrs := make([]symsrc.Addr, len(errands))
 		for i, e := range errands {
 			addrs[i] = e.q.asked()
-			if e.q.take == returning || e.q.take == probing {
+			if e.q.take.before() {
 				addrs[i].Offset--
 			}
 		}

@@ -18,7 +18,7 @@ const (
 
 // Probe says what the machine code around an address shows. Its zero value shows nothing: there is no text to look at.
 type Probe struct {
-	// Known is set where there was text to look at.
+	// Known is set where there was text to look at, of a machine whose calls are known.
 	Known bool
 	// Linked is the address as one of the ELF file's own address space.
 	Linked uint64

@@ -60,7 +60,7 @@ func kindOf(path string) (string, error) {
 		switch kind, _ := kindOfFile(filepath.Join(path, e.Name())); {
 		case kind == "scaler":
 			return kind, nil
-		case kind == "perflow", found == "":
+		case kind == "chopstix", found == "": // it may have copies of maps beside it
 			found = kind
 		}
 	}

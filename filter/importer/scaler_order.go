@@ -25,7 +25,7 @@ func (a sibling) compare(b sibling) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.index, a.index))
 }
 
-// maxBatch is how many siblings are sorted at once. More of them are gone through again for each batch.
+// maxBatch is how many siblings are sorted at once, for a new tree. More of them are gone through again for each batch.
 const maxBatch = 1 << 18
 
 // childrenOf begins to give the children of n, as far as they can be read.
@@ -73,10 +73,10 @@ func (s *siblings) next() (int64, error) {
 // fill collects the next batch: the smallest of those beyond the last one.
 func (s *siblings) fill() error {
 	began := s.given > 1
-	batch := make([]sibling, 0, min(2*maxBatch, s.n))
+	batch := make([]sibling, 0, min(2*s.t.maxBatch, s.n))
 	smallest := func() {
 		slices.SortFunc(batch, sibling.compare)
-		batch = batch[:min(len(batch), maxBatch)]
+		batch = batch[:min(int64(len(batch)), s.t.maxBatch)]
 	}
 	for i := s.n - 1; i >= 0; i-- {
 		c, err := s.t.node(s.first + i)
@@ -84,7 +84,7 @@ func (s *siblings) fill() error {
 			return err
 		}
 		if k := (sibling{c.start, c.index}); !began || k.compare(s.last) > 0 {
-			if batch = append(batch, k); len(batch) == 2*maxBatch {
+			if batch = append(batch, k); int64(len(batch)) == 2*s.t.maxBatch {
 				smallest()
 			}
 		}

@@ -45,6 +45,8 @@ type tree struct {
 	blocks map[int64]*block
 	clock  int64
 	raw    []byte
+	// maxBatch is how many siblings are sorted at once.
+	maxBatch int64
 }
 
 type block struct {
@@ -60,7 +62,7 @@ const (
 // scanTree reads the file once to check it: types, sizes, and that the children of each node begin where those of the one
 // before it ended. The tree holds the nodes before the damage, if there is any.
 func scanTree(f *os.File) (t *tree, damage error) {
-	t = &tree{f: f, blocks: map[int64]*block{}}
+	t = &tree{f: f, blocks: map[int64]*block{}, maxBatch: maxBatch}
 	info, err := f.Stat()
 	if err != nil {
 		return t, err

@@ -36,17 +36,19 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 			p.Linked = addr
 		}
 	})
+	isText := false
 	f.askRuntime(func(r *File) {
 		_, known := r.text(addr, 1)
 		if !known {
 			// The code may end with the call of a function that does not return.
 			_, known = r.text(addr-1, 1)
 		}
-		if known {
+		isText = known
+		if known && callDecoders[r.machine] != nil {
 			returns, calls := r.callEndsAt(addr, thumb), r.callMovedTo(addr)
 			p.Known, p.Returns, p.Calls = true, returns, calls
 		}
 	})
-	p.Trampoline = p.Known && f.SignalTrampoline(addr)
+	p.Trampoline = isText && f.SignalTrampoline(addr)
 	return p
 }

@@ -1,0 +1,265 @@
+package importer
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// copyOf copies a sample database into a directory of its own.
+func copyOf(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "chopstix", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// execute runs SQL on a database, with SQLite as a program would.
+func execute(t *testing.T, path string, statements ...string) (rows []string) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, s := range statements {
+		err := sqlitex.ExecuteTransient(conn, s, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			var fields []string
+			for i := range s.ColumnCount() {
+				fields = append(fields, s.ColumnText(i))
+			}
+			rows = append(rows, strings.Join(fields, " "))
+			return nil
+		}})
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	return rows
+}
+
+// TestUnusableDatabases checks that what cannot be read is said, and nothing is changed or left behind.
+func TestUnusableDatabases(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(t *testing.T, path string)
+		want   string
+	}{
+		{"empty", func(t *testing.T, path string) { truncate(t, path, 0) }, "byte 0: not an SQLite database"},
+		{"other file", func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte("session.pid,cmd\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "byte 0: not an SQLite database"},
+		{"header cut off", func(t *testing.T, path string) { truncate(t, path, 50) }, "byte 50: the header of the database is cut off"},
+		{"cut off", func(t *testing.T, path string) { truncate(t, path, 100_000) }, "byte 100000: the database is cut off: 49 pages of 4096 bytes"},
+		{"no samples", func(t *testing.T, path string) { execute(t, path, "DROP TABLE sample") }, "not a ChopStiX database: no table sample"},
+		{"other maps", func(t *testing.T, path string) { execute(t, path, "ALTER TABLE map RENAME perm TO mode") }, "no table map with a column perm"},
+		{"overwritten", func(t *testing.T, path string) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copy(b[4096:], bytes.Repeat([]byte{0xa5}, len(b)-4096))
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "byte 0: the database is damaged"},
+	} {
+		for _, o := range []Options{{}, {WriteCounts: true}, {WriteCounts: true, InPlace: true}} {
+			path := copyOf(t, "chop.db")
+			c.change(t, path)
+			before := read(t, path)
+			o.Kind = "chopstix"
+			_, err := lines(t, path, o)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			unchanged(t, path, before)
+		}
+	}
+}
+
+func truncate(t *testing.T, path string, n int64) {
+	t.Helper()
+	if err := os.Truncate(path, n); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// unchanged checks that a database is as it was, and alone in its directory.
+func unchanged(t *testing.T, path string, before []byte) {
+	t.Helper()
+	if !bytes.Equal(read(t, path), before) {
+		t.Errorf("%s was changed", path)
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+		t.Errorf("%v beside the database", entries)
+	}
+}
+
+// TestLockedDatabase checks what is said while another program writes, and that it can go on.
+func TestLockedDatabase(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	before := read(t, path)
+	writer, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	for _, s := range []string{"PRAGMA journal_mode = MEMORY", "BEGIN EXCLUSIVE"} {
+		if err := sqlitex.ExecuteTransient(writer, s, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range []Options{{}, {WriteCounts: true}, {WriteCounts: true, InPlace: true}} {
+		if _, err := lines(t, path, o); err == nil || !strings.Contains(err.Error(), "locked: another program is writing to it") {
+			t.Errorf("%+v: %v", o, err)
+		}
+		unchanged(t, path, before)
+	}
+	if err := sqlitex.ExecuteTransient(writer, "COMMIT", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := lines(t, path, Options{}); err != nil {
+		t.Error(err)
+	}
+	unchanged(t, path, before)
+}
+
+// TestReadOnly checks that reading changes nothing, neither where a log is in use nor in a directory that cannot be written.
+func TestReadOnly(t *testing.T) {
+	for _, mode := range []string{"DELETE", "WAL"} {
+		path := copyOf(t, "chop.db")
+		execute(t, path, "PRAGMA journal_mode = "+mode)
+		before := read(t, path)
+		if err := os.Chmod(path, 0o400); err != nil {
+			t.Fatal(err)
+		}
+		text, err := lines(t, path, Options{})
+		if err != nil || strings.Count(text, "\n") != 36 {
+			t.Errorf("%s: %v\n%s", mode, err, text)
+		}
+		unchanged(t, path, before)
+	}
+}
+
+const (
+	functionCounts = "SELECT name, count, round(score, 4) FROM func_annot JOIN func ON func.rowid = func_id ORDER BY count DESC"
+	moduleCounts   = "SELECT name, count FROM module_annot JOIN module ON module.rowid = module_id ORDER BY count DESC"
+	sums           = "SELECT (SELECT sum(count) FROM inst_annot), (SELECT sum(count) FROM block_annot)"
+	instruction    = "SELECT inst.addr, count, module_name FROM inst_annot JOIN inst ON inst.rowid = inst_id ORDER BY count DESC LIMIT 1"
+)
+
+// TestWriteCounts compares the annotation tables with the counts of expected.tsv.
+func TestWriteCounts(t *testing.T) {
+	want := []string{"busy_hash 471 0.8263", "busy_sum 86 0.1509", "main 8 0.014", "cmp8 5 0.0088",
+		"/usr/lib/libdemo-1.2.3.so 557", "/usr/apps/org.example.test/mainbin 13", "570 570", "4510 97 /usr/lib/libdemo-1.2.3.so"}
+	for _, inPlace := range []bool{false, true} {
+		path := copyOf(t, "chop.db")
+		execute(t, path, "INSERT INTO func_annot VALUES (1, 1000, 0)") // of an earlier count
+		before := read(t, path)
+		target := path
+		if !inPlace {
+			target = strings.Replace(path, "chop.db", "chop.counts.db", 1)
+		}
+		text, err := lines(t, path, Options{WriteCounts: true, InPlace: inPlace})
+		if err != nil || !strings.HasPrefix(text, target+": 570 of 600 samples") {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if got := execute(t, target, functionCounts, moduleCounts, sums, instruction); strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("in place %v:\n%s", inPlace, strings.Join(got, "\n"))
+		}
+		if check := execute(t, target, "PRAGMA integrity_check"); check[0] != "ok" {
+			t.Error(check)
+		}
+		if inPlace {
+			continue
+		}
+		if !bytes.Equal(read(t, path), before) {
+			t.Error("the database was changed, not the copy")
+		}
+		if _, err := lines(t, path, Options{WriteCounts: true}); err == nil || !strings.Contains(err.Error(), "exists") {
+			t.Errorf("a second copy over the first: %v", err)
+		}
+	}
+}
+
+// TestCountsFail checks that a count that fails half way leaves the tables as they were.
+func TestCountsFail(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	execute(t, path, "INSERT INTO inst_annot VALUES (1, 1, 'x', 7, 0.5)",
+		"CREATE TRIGGER no BEFORE INSERT ON func_annot BEGIN SELECT RAISE(ABORT, 'no more'); END")
+	if _, err := lines(t, path, Options{WriteCounts: true, InPlace: true}); err == nil || !strings.Contains(err.Error(), "no more") {
+		t.Errorf("%v", err)
+	}
+	if got := execute(t, path, "SELECT inst_id, count FROM inst_annot", "SELECT count(*) FROM block_annot"); strings.Join(got, ",") != "1 7,0" {
+		t.Error(got)
+	}
+	path = copyOf(t, "chop-64k.db")
+	before := read(t, path)
+	if _, err := lines(t, path, Options{WriteCounts: true, InPlace: true}); err == nil || !strings.Contains(err.Error(), "no table module to count for") {
+		t.Errorf("%v", err)
+	}
+	unchanged(t, path, before)
+}
+
+// TestSessions checks the choice of sessions, negative addresses, the paths that anonymous mappings take over, and what no
+// mapping has.
+func TestSessions(t *testing.T) {
+	path := copyOf(t, "chop-64k.db")
+	execute(t, path, "INSERT INTO session VALUES (7, 'second')",
+		"INSERT INTO map VALUES (7, 4194304, 4198400, 'r--p', '/bin/fixed'), (7, 4198400, 4202496, 'r-xp', '/bin/fixed'), "+
+			"(7, 4202496, 4206592, 'rw-p', '/bin/fixed'), (7, 4206592, 4210688, 'rwxp', '/bin/fixed'), "+
+			"(7, 140737488347136, 140737488351232, 'rw-p', '[stack]'), (7, -10485760, -10481664, '--xp', '[vsyscall]')",
+		"INSERT INTO sample VALUES (4198401, 7, 7, 1, 5), (-10485759, 7, 7, 2, 5), (4206593, 7, 7, 3, NULL), (99, 7, 7, 4, 0)")
+	want := `session 2: pid 7, 4 samples: second
+     samples       %  task-clock/ns       %  address
+           1  25.00%             0   0.00%  [unknown] + 0x63
+           1  25.00%             5  50.00%  #0 0x401001  (/bin/fixed+0x401001)
+           1  25.00%             0   0.00%  [anon] + 0x1
+           1  25.00%             5  50.00%  [vsyscall] + 0x1
+
+`
+	for _, o := range []Options{{PID: 7}, {Session: 2}, {PID: 7, Session: 2}} {
+		if got, err := lines(t, path, o); err != nil || got != want {
+			t.Errorf("%+v: %v\n%s", o, err, got)
+		}
+	}
+	if all, err := lines(t, path, Options{}); err != nil || !strings.HasSuffix(all, want) || !strings.HasPrefix(all, "session 1: pid 25820") {
+		t.Errorf("%v\n%s", err, all)
+	}
+	if _, err := lines(t, path, Options{PID: 7, Session: 1}); err == nil || !strings.Contains(err.Error(), "no such session: it has 2") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestNamesOfTheDatabase checks that functions are named where only the database knows them.
+func TestNamesOfTheDatabase(t *testing.T) {
+	text, err := lines(t, filepath.Join("testdata", "chopstix", "chop.db"), Options{By: ByFunction})
+	for _, want := range []string{" 471  78.50% ", "busy_hash\n", "[/usr/lib/x86_64-linux-gnu/libc.so.6]\n"} {
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%v: no %q in\n%s", err, want, text)
+		}
+	}
+}
