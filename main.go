@@ -93,6 +93,9 @@ func (s *symbols) source() (src symsrc.Source, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if s.cache.Off {
+		return elfdwarf.NewSource(finder), closeFinder, nil
+	}
 	s.cache.Warn, s.cache.Finder = warn, finder
 	cached := cache.Wrap(elfdwarf.NewSource(finder), s.cache)
 	return cached, func() { closeFinder(); cached.Close() }, nil

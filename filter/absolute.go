@@ -27,3 +27,28 @@ func (m absoluteMemo) put(q absoluteQuestion, a *answer) {
 	s := &m[m.slot(&q)]
 	s.question, s.answer = q, a
 }
+
+// answerSlots is how many answers for addresses of modules are remembered: a log repeats its frames within a short time.
+const answerSlots = 1 << 15
+
+// answerMemo holds the answers for addresses of modules.
+type answerMemo []struct {
+	question question
+	answer   *answer
+}
+
+// hash spreads questions; its upper bits are good.
+func (q *question) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
+
+// get gives the answer to q, nil where it is not known.
+func (m answerMemo) get(q *question) *answer {
+	if s := &m[q.hash()>>40%answerSlots]; s.question == *q {
+		return s.answer
+	}
+	return nil
+}
+
+func (m answerMemo) put(q *question, a *answer) {
+	s := &m[q.hash()>>40%answerSlots]
+	s.question, s.answer = *q, a
+}

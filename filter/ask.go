@@ -51,7 +51,7 @@ func (f *Filter) question(t *thread, text []byte, fr *sighting) (q question, ok,
 	}
 	q = question{mod: m, off: fr.Offset, kind: kind, space: spaces[fr.Space], take: take}
 	if fr.Space == frame.FromSymbol {
-		q.symbol, q.size = string(fr.symbol), fr.Size
+		q.from = f.symbol(fr.symbol, fr.Size)
 	}
 	return q, true, false
 }

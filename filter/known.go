@@ -88,14 +88,20 @@ type shownLine[T any] struct {
 	length int
 	// by is what else it needs to be so.
 	by T
+	// seen is the hash of the line that came last and is not kept: most lines come once.
+	seen uint64
 }
 
 func (s *shownLines[T]) init() {
 	s.seed, s.slots = maphash.MakeSeed(), make([]shownLine[T], knownLines)
 }
 
-func (s *shownLines[T]) slot(line []byte) *shownLine[T] {
-	return &s.slots[maphash.Bytes(s.seed, line)%knownLines]
+// slot gives the place of a line, and whether the same line was there last.
+func (s *shownLines[T]) slot(line []byte) (l *shownLine[T], again bool) {
+	h := maphash.Bytes(s.seed, line)
+	l = &s.slots[h%knownLines]
+	again, l.seen = l.seen == h, h
+	return l, again
 }
 
 // is tells whether this is what is known of a line.

@@ -103,7 +103,7 @@ func (l *llvmStyle) show(ctx context.Context, dst, b []byte) (used int, out []by
 	if len(line) > knownLine {
 		return 0, dst
 	}
-	s := l.showed.slot(line)
+	s, again := l.showed.slot(line)
 	if s.is(line, l.space.generation) {
 		l.crlf = bytes.HasSuffix(line, []byte("\r\n"))
 		return len(line), append(l.endInfo(dst), s.became()...)
@@ -113,7 +113,7 @@ func (l *llvmStyle) show(ctx context.Context, dst, b []byte) (used int, out []by
 	if !bare {
 		dst = l.line(ctx, dst, line)
 	}
-	if !open && l.unsure == unsure && l.sgr.plain() && len(dst)-before <= shownText && l.showed.settled(l.space.generation) {
+	if !open && l.unsure == unsure && l.sgr.plain() && len(dst)-before <= shownText && l.showed.settled(l.space.generation) && again {
 		s.keep(line, dst[before:], l.space.generation, struct{}{})
 	}
 	return len(line), dst

@@ -16,7 +16,8 @@ const memoLimit = 1 << 15
 type memo struct {
 	modules map[string]*module
 	written map[string]*module // by name and build ID as the log writes them
-	answers map[question]*answer
+	answers answerMemo
+	symbols map[symbol]*symbol
 	// absolute holds the answers for addresses of a process.
 	absolute absoluteMemo
 }
@@ -24,6 +25,7 @@ type memo struct {
 // module is one binary of the log, and what became of its frames.
 type module struct {
 	symsrc.Module
+	number     uint64 // tells the modules of a filter apart
 	frames     int
 	unresolved int
 	files      *symsrc.Files
@@ -36,9 +38,37 @@ type question struct {
 	kind  symsrc.Kind
 	space symsrc.Space
 	take  taking
-	// symbol and size are the function that off counts from, and its size.
-	symbol string
-	size   uint64
+	// from is the function that off counts from, nil for none.
+	from *symbol
+}
+
+// symbol is a function that a log names, with its size where the log has that.
+type symbol struct {
+	name string
+	size uint64
+}
+
+// symbol gives the one of that name and size.
+func (f *Filter) symbol(name []byte, size uint64) *symbol {
+	s := symbol{string(name), size}
+	p := f.memo.symbols[s]
+	if p == nil {
+		if f.memo.symbols == nil || len(f.memo.symbols) >= memoLimit {
+			f.memo.symbols = map[symbol]*symbol{}
+		}
+		p = &s
+		f.memo.symbols[s] = p
+	}
+	return p
+}
+
+// asked is the question as a source takes it.
+func (q *question) asked() symsrc.Addr {
+	a := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space}
+	if q.from != nil {
+		a.Symbol, a.Size = q.from.name, q.from.size
+	}
+	return a
 }
 
 // absoluteQuestion is an absolute address in one state of a process's address space.
@@ -67,12 +97,13 @@ type answer struct {
 	retry func() bool
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
 	places [][]byte
+	place  [1][]byte // where that is one
 }
 
 func (m *memo) init() {
 	m.modules = map[string]*module{}
 	m.written = map[string]*module{}
-	m.answers = map[question]*answer{}
+	m.answers = make(answerMemo, answerSlots)
 	m.absolute = make(absoluteMemo, absoluteSlots)
 }
 
@@ -86,7 +117,7 @@ func (f *Filter) module(name []byte, id symsrc.BuildID) *module {
 		if len(f.memo.modules) >= memoLimit {
 			f.memo.init()
 		}
-		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id}}
+		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id}, number: uint64(len(f.memo.modules))}
 		f.memo.modules[string(key)] = m
 	}
 	return m
@@ -112,14 +143,11 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 
 // ask gives the answer for an address of a module.
 func (f *Filter) ask(ctx context.Context, q question) *answer {
-	if a := f.memo.answers[q]; a.holds() {
+	if a := f.memo.answers.get(&q); a.holds() {
 		return a
 	}
 	a := f.look(ctx, q)
-	if len(f.memo.answers) >= memoLimit {
-		clear(f.memo.answers)
-	}
-	f.memo.answers[q] = a
+	f.memo.answers.put(&q, a)
 	return a
 }
 
@@ -219,7 +247,9 @@ func (f *Filter) finish(a *answer) {
 	f.placeText, f.placeEnds = text, ends
 	f.colour = restore
 	kept := bytes.Clone(text)
-	a.places = make([][]byte, len(ends))
+	if a.places = a.place[:]; len(ends) > 1 {
+		a.places = make([][]byte, len(ends))
+	}
 	start := 0
 	for i, end := range ends {
 		a.places[i] = kept[start:end:end]

@@ -79,7 +79,7 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 // knownFrame handles a bt element that is alone on its line.
 func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte) (used int, out []byte) {
 	line := b[:bytes.IndexByte(b, '\n')+1]
-	s := f.quick.showed.slot(line)
+	s, again := f.quick.showed.slot(line)
 	generation := t.space.Generation()
 	if s.is(line, generation) && s.by.take == f.takeMarkup(t, s.by.typ, false) {
 		f.line++
@@ -108,7 +108,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	before := len(dst)
 	dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	by.answer = f.askAbsolute(ctx, t.process, addr, symsrc.Code, by.take)
-	if f.quick.showed.settled(generation) && len(by.answer.frames) > 0 && len(dst)-before <= shownText && len(line) <= knownLine {
+	if f.quick.showed.settled(generation) && again && len(by.answer.frames) > 0 && len(dst)-before <= shownText && len(line) <= knownLine {
 		s.keep(line, dst[before:], generation, by)
 	}
 	return len(line), dst

@@ -17,6 +17,8 @@ const (
 	scoutText    = 256 << 10
 	maxErrands   = 512
 	leastErrands = 8
+
+	pendingSlots = 4 * maxErrands
 )
 
 // scout looks ahead over the lines that have arrived already, where a question is new, and has other cores answer those
@@ -26,8 +28,9 @@ type scout struct {
 	rest []byte
 	of   *thread
 	// left is how much of the chunk was not looked at.
-	left    int
-	pending map[question]*errand
+	left int
+	// pending holds the errands that nobody has asked for, each in the slot of its question.
+	pending []*errand
 	search  frame.Search
 }
 
@@ -61,14 +64,16 @@ func (s *scout) at(rest []byte, t *thread) { s.rest, s.of = rest, t }
 // seek answers a question, or takes the answer that another core has found.
 func (f *Filter) seek(ctx context.Context, q question) found {
 	s := &f.scout
-	if len(s.rest) > 0 && len(s.rest) <= s.left && s.pending[q] == nil {
+	slot := s.slot(&q)
+	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == nil) {
 		f.lookOut(ctx)
+		slot = s.slot(&q)
 	}
-	e := s.pending[q]
-	if e == nil {
+	if slot == nil || *slot == nil || (*slot).q != q {
 		return f.fetch(ctx, q)
 	}
-	delete(s.pending, q)
+	e := *slot
+	*slot = nil
 	if e.taken.CompareAndSwap(false, true) {
 		return f.fetch(ctx, q)
 	}
@@ -78,7 +83,7 @@ func (f *Filter) seek(ctx context.Context, q question) found {
 
 // fetch asks the source.
 func (f *Filter) fetch(ctx context.Context, q question) (got found) {
-	got.addr = symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space, Symbol: q.symbol, Size: q.size}
+	got.addr = q.asked()
 	if f.prober != nil && q.take != exactly {
 		got.probe = f.prober.Probe(ctx, got.addr)
 	}
@@ -86,6 +91,14 @@ func (f *Filter) fetch(ctx context.Context, q question) (got found) {
 	got.addr.Offset -= got.back
 	got.Answer = f.opt.Symbols.Frames(ctx, got.addr)
 	return got
+}
+
+// slot is the place of a question among what is pending, nil where nothing ever was.
+func (s *scout) slot(q *question) **errand {
+	if s.pending == nil {
+		return nil
+	}
+	return &s.pending[q.hash()>>40%pendingSlots]
 }
 
 // lookOut gathers the questions of the lines ahead and sends for their answers.
@@ -97,10 +110,10 @@ func (f *Filter) lookOut(ctx context.Context) {
 		s.left = -1
 		return
 	}
-	clear(s.pending)
 	if s.pending == nil {
-		s.pending = map[question]*errand{}
+		s.pending = make([]*errand, pendingSlots)
 	}
+	clear(s.pending)
 	var errands []*errand
 	text := s.rest[:min(len(s.rest), scoutText)]
 	for len(text) > 0 && len(errands) < maxErrands {
@@ -114,10 +127,12 @@ func (f *Filter) lookOut(ctx context.Context) {
 		if stop {
 			break
 		}
-		if ok && s.pending[q] == nil && f.memo.answers[q] == nil {
-			e := &errand{q: q, done: make(chan struct{})}
-			s.pending[q] = e
-			errands = append(errands, e)
+		if !ok || f.memo.answers.get(&q) != nil {
+			continue
+		}
+		if slot := s.slot(&q); *slot == nil {
+			*slot = &errand{q: q, done: make(chan struct{})}
+			errands = append(errands, *slot)
 		}
 	}
 	s.left = max(0, len(s.rest)-min(len(s.rest), scoutText)) + len(text)
@@ -128,7 +143,7 @@ func (f *Filter) lookOut(ctx context.Context) {
 	if prefetches {
 		addrs := make([]symsrc.Addr, len(errands))
 		for i, e := range errands {
-			addrs[i] = symsrc.Addr{Module: e.q.mod.Module, Offset: e.q.off, Kind: e.q.kind, Space: e.q.space, Symbol: e.q.symbol, Size: e.q.size}
+			addrs[i] = e.q.asked()
 			if e.q.take.before() {
 				addrs[i].Offset--
 			}
