@@ -64,6 +64,7 @@ type symbols struct {
 	files   locate.Options
 	servers debuginfod.Options
 	cache   cache.Options
+	dwp     string
 }
 
 func (s *symbols) register(fs *pflag.FlagSet) {
@@ -75,6 +76,9 @@ func (s *symbols) finder() (f elfdwarf.Finder, close func(), err error) {
 	s.files.OnProblem, s.servers.Warn = warn, warn
 	if isTerminal(os.Stderr) {
 		s.servers.Progress = os.Stderr
+	}
+	if dir, err := s.cache.Directory(); err == nil && !s.cache.Off {
+		s.files.CacheDir = dir
 	}
 	local, err := locate.New(s.files)
 	if err != nil {
@@ -93,11 +97,13 @@ func (s *symbols) source() (src symsrc.Source, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.cache.Off {
-		return elfdwarf.NewSource(finder), closeFinder, nil
+	engine := elfdwarf.NewSource(finder)
+	engine.UsePackage(s.dwp)
+	if s.cache.Off || s.dwp != "" {
+		return engine, closeFinder, nil
 	}
 	s.cache.Warn, s.cache.Finder = warn, finder
-	cached := cache.Wrap(elfdwarf.NewSource(finder), s.cache)
+	cached := cache.Wrap(engine, s.cache)
 	return cached, func() { closeFinder(); cached.Close() }, nil
 }
 
@@ -126,7 +132,9 @@ func filterCommand(args []string) (status int, err error) {
 	closeSource := func() {}
 	if c.asLLVM {
 		trees, treesErr := locate.NewTrees(c.symbols.files)
-		o.Symbols, err = elfdwarf.NewLLVMSource(trees), treesErr
+		engine := elfdwarf.NewLLVMSource(trees)
+		engine.UsePackage(c.symbols.dwp)
+		o.Symbols, err = engine, treesErr
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
 		o.LLVM = &c.llvm
 	} else {
@@ -306,9 +314,7 @@ func (c *config) parse(args []string) (done bool, err error) {
 	word(fs, &style, "style", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte", "default", "llvm")
 	fs.BoolVar(&c.asLLVM, "filter-markup", false, "same as --style=llvm; the flags from here on belong to it")
 	register(fs, c.llvm.Register)
-	fs.Func("dwp", "`FILE` of split DWARF: an error, it is only found beside its program", func(string) error {
-		return errors.New("split DWARF is only found beside its program, as PROGRAM.dwp")
-	})
+	fs.StringVar(&c.symbols.dwp, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
 	showVersion := fs.Bool("version", false, "print the version")
 	named := strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer")
 	if named {

@@ -94,8 +94,9 @@ func (f *Filter) moduleOf(t *thread, fr *sighting) *module {
 		return f.module(dartLibrary, t.dart)
 	case len(name) == 0 && len(id) == 0:
 		return nil
-	case len(fr.member) > 0:
-		name = append(append(bytes.Clone(name), '!'), fr.member...)
+	case len(fr.member) > 0 || fr.InArchive > 0:
+		known, _ := symsrc.ParseBuildID(id)
+		return f.member(name, fr.member, fr.InArchive, known)
 	}
 	if len(id) == 0 && len(t.buildIDs) > 0 {
 		if known, ok := t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])]; ok {

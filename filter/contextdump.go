@@ -56,7 +56,7 @@ func (f *Filter) contextJSON(event string, p *process) []byte {
 			at[k] = i
 			m := contextModule{ID: id, Name: name, BuildID: hex.EncodeToString([]byte(buildID)), Mappings: []contextMapping{}}
 			if files := f.module([]byte(name), symsrc.BuildID(buildID)).files; files != nil {
-				m.File, m.DebugFile = files.Elf, files.Debug
+				m.File, m.DebugFile = files.ElfRange.Of(files.Elf), files.DebugRange.Of(files.Debug)
 				m.Status, m.DebugStatus = files.ElfStatus.String(), files.DebugStatus.String()
 			}
 			e.Modules = append(e.Modules, m)

@@ -85,7 +85,7 @@ func TestLLVMVeryLongLines(t *testing.T) {
 	repeat := func(s string) string { return strings.Repeat(s, all/len(s)) }
 	dirs := []string{sampleTree}
 	for _, line := range []string{
-		repeat("text \x1b[31mred\x1b[0m "), repeat("{{{pc:0x11130}}} and {{{symbol:_Z1fv}}} "), repeat("{{{"), repeat("{{{}}}"), repeat("}}}"), repeat("x{{")+"{{{{{{x:y}}}",
+		repeat("text \x1b[31mred\x1b[0m "), repeat("{{{pc:0x11130}}} and {{{symbol:_Z1fv}}} "), repeat("{{{"), repeat("{{{}}}"), repeat("}}}"), repeat("x{{") + "{{{{{{x:y}}}",
 		repeat("plain ") + "{{{bt:0:0x11131}}}" + repeat(" plain"), repeat("plain ") + "{{{reset}}}" + repeat(" plain"), "{{{symbol:" + repeat("x") + "}}}",
 		"{{{module:2:" + repeat("a.so") + ":elf:ab}}}", "{{{mmap:0x90000:1:load:1:r:0}}}" + repeat("x"), repeat("\x00\xff") + "{{{data:0x11130}}}", "{{{bad!:" + repeat("x") + "}}}",
 	} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -108,16 +109,23 @@ func (m *memo) init() {
 }
 
 // module gives the module of that name and build ID; id is raw bytes.
-func (f *Filter) module(name []byte, id symsrc.BuildID) *module {
+func (f *Filter) module(name []byte, id symsrc.BuildID) *module { return f.member(name, nil, 0, id) }
+
+// member gives the module that is a member of an archive, by its name, the place where it begins, or both.
+func (f *Filter) member(name, member []byte, at uint64, id symsrc.BuildID) *module {
 	key := append(f.intern[:0], name...)
 	key = append(append(key, 0), id...)
+	if len(member) > 0 || at > 0 {
+		key = append(append(key, 0), member...)
+		key = strconv.AppendUint(append(key, 0), at, 16)
+	}
 	f.intern = key
 	m := f.memo.modules[string(key)]
 	if m == nil {
 		if len(f.memo.modules) >= memoLimit {
 			f.memo.init()
 		}
-		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id}, number: uint64(len(f.memo.modules))}
+		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(f.memo.modules))}
 		f.memo.modules[string(key)] = m
 	}
 	return m

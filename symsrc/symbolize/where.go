@@ -36,8 +36,8 @@ func Where(ctx context.Context, f Finder, what string, out io.Writer) (found boo
 	}
 	row("module", m.Name)
 	row("build ID", m.BuildID.String())
-	row("program", strings.TrimSpace(files.ElfStatus.String()+" "+files.Elf))
-	row("debug", strings.TrimSpace(files.DebugStatus.String()+" "+files.Debug))
+	row("program", strings.TrimSpace(files.ElfStatus.String()+" "+files.ElfRange.Of(files.Elf)))
+	row("debug", strings.TrimSpace(files.DebugStatus.String()+" "+files.DebugRange.Of(files.Debug)))
 	if files.Unverified {
 		row("note", "unverified: there is no build ID to compare")
 	}
