@@ -22,7 +22,7 @@ const (
 
 var (
 	banner    = []byte("*** *** ***")
-	memoryMap = []byte("==Process memory map follows")
+	memoryMap = []byte("Process memory map follows") // behind the prefix ==PID==
 )
 
 // readContext takes what a line of a process's own words says of its address space.
