@@ -180,8 +180,11 @@ func New(o Options) *Filter {
 	return f
 }
 
-// absolutes tells whether frames with nothing but an absolute address mean anything.
-func (f *Filter) absolutes() bool { return f.mapped || f.ahead != nil || f.opt.Maps != nil }
+// absolutes tells whether frames with nothing but an absolute address mean anything: where mappings are known, and where a
+// reason is wanted.
+func (f *Filter) absolutes() bool {
+	return f.mapped || f.ahead != nil || f.opt.Maps != nil || f.opt.Explain
+}
 
 // rescan chooses the anchors for the state the filter is in.
 func (f *Filter) rescan() {

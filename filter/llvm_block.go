@@ -39,6 +39,7 @@ func (l *llvmStyle) replay(dst, b []byte) (used int, out []byte) {
 	}
 	l.crlf = b[bytes.IndexByte(b, '\n')-1] == '\r'
 	dst = append(l.endInfo(dst), k.out...)
+	l.crlf = bytes.HasSuffix(k.text, []byte("\r\n"))
 	l.info.open, l.info.mod = true, k.mod
 	return len(k.text), dst
 }
