@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -36,8 +37,15 @@ func TestDamagedTraces(t *testing.T) {
 		}
 	}
 	_, err := lines(t, filepath.Join("testdata", "scaler", "bad"), Options{})
-	if n := len(Problems(err)); n != 7 {
+	if n := len(Problems(fmt.Errorf("read: %w", err))); n != 7 {
 		t.Errorf("the directory has %d problems: %v", n, err)
+	}
+}
+
+func TestNoSuchThread(t *testing.T) {
+	text, err := lines(t, "testdata/scaler", Options{Threads: []uint64{1}})
+	if err == nil || text != "" || !strings.Contains(err.Error(), "no such thread: it has thread_0x") {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
 

@@ -152,8 +152,8 @@ func (f *offsetsFlag) Set(s string) error {
 	return nil
 }
 
-// save writes the profile's files. A file that is not whole is removed.
-func (o *Options) save(p *Profile) error {
+// Save writes a profile to the files that the flags name. A file that is not whole is removed.
+func (o *Options) Save(p *Profile) error {
 	return errors.Join(saveFile(o.Pprof, p.WritePprof), saveFile(o.Folded, p.WriteFolded))
 }
 

@@ -43,12 +43,14 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Problem)
 }
 
-// Problems gives the errors that an error of Lines consists of, each for a line of its own.
+// Problems gives the errors that an error of Lines consists of, each for a line of its own. It may have been wrapped by
+// what reads from Open.
 func Problems(err error) []error {
 	if err == nil {
 		return nil
 	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) {
 		var all []error
 		for _, e := range several.Unwrap() {
 			all = append(all, Problems(e)...)
@@ -110,13 +112,13 @@ func (in *input) Lines(ctx context.Context, w io.Writer) error {
 	}
 	err := in.kind.read(ctx, out)
 	if in.opt.By != ByNothing && out.profile != nil {
-		out.profile.table(out.Writer, in.opt.By)
+		_ = out.profile.WriteTable(out.Writer, in.opt.By) // a failed write shows in Flush
 	}
 	if werr := out.Flush(); werr != nil {
 		return werr
 	}
 	if out.profile != nil {
-		err = errors.Join(err, in.opt.save(out.profile))
+		err = errors.Join(err, in.opt.Save(out.profile))
 	}
 	return err
 }

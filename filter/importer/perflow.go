@@ -42,39 +42,38 @@ func perFlowFile(head []byte) perFlowKind {
 	case bytes.IndexByte(head, 0) >= 0:
 		return notPerFlow
 	}
-	var maps, others, stacks, ids, libraries int
+	return perFlowText(head)
+}
+
+// perFlowText tells what a text is by its lines.
+func perFlowText(head []byte) perFlowKind {
+	var maps, libraries, stacks, ids, addresses int
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimRight(line, "\r\n")
 		if _, ok := parseMapping(line); ok {
 			maps++
-			continue
-		}
-		if _, ok := parseLibrary(line); ok {
+		} else if _, ok := parseLibrary(line); ok {
 			libraries++
-			continue
-		}
-		if h, ok := parseHeader(line); ok {
+		} else if h, ok := parseHeader(line); ok {
 			stacks++
 			if h.byID {
 				ids++
 			}
-			continue
-		}
-		if _, ok := bareAddress(line); !ok && len(bytes.TrimSpace(line)) > 0 && line[0] != '#' {
-			others++
+		} else if _, ok := bareAddress(line); ok {
+			addresses++
 		}
 	}
 	switch {
 	case ids > 0 && maps == 0:
 		return stacksByID
-	case stacks > 0 && maps > 0, maps > 0 && others > maps:
+	case maps > 0 && stacks+addresses > 0:
 		return stacksLog
 	case stacks > 0:
 		return stacksText
-	case libraries > 0 && maps == 0:
-		return libmapText
 	case maps > 0:
 		return mapsText
+	case libraries > 0:
+		return libmapText
 	}
 	return notPerFlow
 }

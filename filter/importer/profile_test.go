@@ -43,7 +43,9 @@ func TestTable(t *testing.T) {
 		ByModule:   "           5  83.33%            42  89.36%  /bin/a\n           1  16.67%             5  10.64%  [unknown]\n",
 	} {
 		var b bytes.Buffer
-		demo().table(&b, by)
+		if err := demo().WriteTable(&b, by); err != nil {
+			t.Fatal(err)
+		}
 		if got := b.String(); got != heads+by.String()+"\n"+want {
 			t.Errorf("by %s:\n%s", by, got)
 		}

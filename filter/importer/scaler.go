@@ -52,11 +52,13 @@ func newScaler(path string) (reader, error) {
 func (s *scaler) read(ctx context.Context, out *output) error {
 	var problems []error
 	profile := out.wants(ValueKind{"calls", "count"}, ValueKind{"time", "microseconds"})
+	found := false
 	for _, name := range s.threads {
 		id, _ := threadOf(name)
 		if !wanted(id, out.opt.Threads) {
 			continue
 		}
+		found = true
 		if err := out.failed(ctx); err != nil {
 			return err
 		}
@@ -65,6 +67,9 @@ func (s *scaler) read(ctx context.Context, out *output) error {
 			problems = append(problems, err)
 		}
 		problems = append(problems, s.thread(ctx, &threadWalk{out: out, names: names, profile: profile}, id, name))
+	}
+	if !found {
+		return fmt.Errorf("%s: no such thread: it has %s", s.dir, strings.Join(s.threads, ", "))
 	}
 	return errors.Join(problems...)
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -15,9 +16,10 @@ type row struct {
 	values []int64
 }
 
-// table writes one line per function, address, line or module: each value with its percentage, then the name. The most
+// WriteTable writes one line per function, address, line or module: each value with its percentage, then the name. The most
 // comes first.
-func (p *Profile) table(w io.Writer, by By) {
+func (p *Profile) WriteTable(w io.Writer, by By) error {
+	out := bufio.NewWriter(w)
 	sums := map[string]*row{}
 	total := make([]int64, len(p.kinds))
 	p.each(func(calls []*Call, values []int64) {
@@ -40,15 +42,16 @@ func (p *Profile) table(w io.Writer, by By) {
 		return cmp.Or(slices.Compare(b.values, a.values), cmp.Compare(a.name, b.name))
 	})
 	for _, k := range p.kinds {
-		_, _ = fmt.Fprintf(w, "%12s       %%  ", columnName(k))
+		_, _ = fmt.Fprintf(out, "%12s       %%  ", columnName(k))
 	}
-	_, _ = fmt.Fprintln(w, by)
+	_, _ = fmt.Fprintln(out, by)
 	for _, r := range rows {
 		for i, v := range r.values {
-			_, _ = fmt.Fprintf(w, "%12d %6.2f%%  ", v, percent(v, total[i]))
+			_, _ = fmt.Fprintf(out, "%12d %6.2f%%  ", v, percent(v, total[i]))
 		}
-		_, _ = fmt.Fprintln(w, plain(r.name))
+		_, _ = fmt.Fprintln(out, plain(r.name))
 	}
+	return out.Flush()
 }
 
 func columnName(k ValueKind) string {
