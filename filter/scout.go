@@ -19,6 +19,7 @@ const (
 	leastErrands = 8
 
 	pendingSlots = 4 * maxErrands
+	maxVain      = 1 << 12
 )
 
 // scout looks ahead over the lines that have arrived already, where a question is new, and has other cores answer those
@@ -29,6 +30,8 @@ type scout struct {
 	of   *thread
 	// left is how much of the chunk was not looked at.
 	left int
+	// idle is how many new questions are let pass before the next look ahead: the more looks in vain, the more.
+	idle, vain int
 	// pending holds the errands that nobody has asked for, each in the slot of its question.
 	pending []*errand
 	search  frame.Search
@@ -66,8 +69,10 @@ func (f *Filter) seek(ctx context.Context, q question) found {
 	s := &f.scout
 	slot := s.slot(&q)
 	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == nil) {
-		f.lookOut(ctx)
-		slot = s.slot(&q)
+		if s.idle--; s.idle < 0 {
+			f.lookOut(ctx)
+			slot = s.slot(&q)
+		}
 	}
 	if slot == nil || *slot == nil || (*slot).q != q {
 		return f.fetch(ctx, q)
@@ -117,12 +122,18 @@ func (f *Filter) lookOut(ctx context.Context) {
 	var errands []*errand
 	text := s.rest[:min(len(s.rest), scoutText)]
 	for len(text) > 0 && len(errands) < maxErrands {
-		n := bytes.IndexByte(text, '\n') + 1
+		at := f.scan.next(text, 0)
+		if at < 0 {
+			text = nil
+			break
+		}
+		begin := bytes.LastIndexByte(text[:at], '\n') + 1
+		n := bytes.IndexByte(text[at:], '\n') + 1
 		if n == 0 {
 			break
 		}
-		line := text[:n]
-		text = text[n:]
+		line := text[begin : at+n]
+		text = text[at+n:]
 		q, ok, stop := f.foresee(s.of, line)
 		if stop {
 			break
@@ -138,8 +149,11 @@ func (f *Filter) lookOut(ctx context.Context) {
 	s.left = max(0, len(s.rest)-min(len(s.rest), scoutText)) + len(text)
 	if len(errands) < leastErrands {
 		clear(s.pending)
+		s.vain = min(2*s.vain+leastErrands, maxVain)
+		s.idle = s.vain
 		return
 	}
+	s.idle, s.vain = 0, 0
 	if prefetches {
 		addrs := make([]symsrc.Addr, len(errands))
 		for i, e := range errands {
