@@ -207,5 +207,5 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	if len(a.frames) == 0 {
 		return f.unresolved(dst, raw, text[e.End:], e.addr-a.back, a)
 	}
-	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a, text[e.End:]), e)
+	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a, text, e.End), e)
 }
