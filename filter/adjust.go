@@ -28,6 +28,7 @@ var (
 	warningWord   = []byte("WARNING: ")
 	threadWord    = []byte("ThreadSanitizer")
 	runtimeError  = []byte("runtime error:")
+	goPanic       = []byte("panic") // `panic: runtime error: index out of range`: of Go, not of UBSan
 )
 
 // note learns from a line. A report ends behind its summary, which belongs to it: what follows is somebody else's.
@@ -43,7 +44,7 @@ func (e *emitter) note(line []byte) {
 		}
 		return
 	}
-	if bytes.Contains(line, runtimeError) {
+	if i := bytes.Index(line, runtimeError); i >= 0 && !bytes.Contains(line[:i], goPanic) {
 		*e = movedEmitter
 	}
 }

@@ -185,7 +185,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 		a.count()
 		f.observeElement(p, text, e, a, true)
 		if len(a.frames) == 0 {
-			return f.unresolved(dst, raw, e.addr, a)
+			return f.unresolved(dst, raw, text[e.End:], e.addr, a)
 		}
 		return f.appendVariable(dst, &a.frames[0])
 	case markup.PC:
@@ -193,7 +193,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 		a.count()
 		f.observeElement(p, text, e, a, true)
 		if len(a.frames) == 0 {
-			return f.unresolved(dst, raw, e.addr-a.back, a)
+			return f.unresolved(dst, raw, text[e.End:], e.addr-a.back, a)
 		}
 		dst = f.appendFunc(dst, &a.frames[0])
 		dst = append(dst, '[')
@@ -205,7 +205,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	p.over(f.line, a)
 	f.observeElement(p, text, e, a, true)
 	if len(a.frames) == 0 {
-		return f.unresolved(dst, raw, e.addr-a.back, a)
+		return f.unresolved(dst, raw, text[e.End:], e.addr-a.back, a)
 	}
-	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a), e)
+	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a, text, e.End), e)
 }

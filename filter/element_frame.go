@@ -34,7 +34,7 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 	f.followColour(s.text[:e.Start])
 	if len(a.frames) == 0 && (a.mod == nil || f.opt.Style != Annotate) {
 		dst = append(append(dst, before...), s.text[e.Start:e.End]...)
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, e.End) })
 		return append(dst, after...)
 	}
 	n := e.bt.Num
@@ -158,7 +158,7 @@ func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, ad
 	if len(a.frames) == 0 {
 		dst = a.mod.appendID(dst)
 	}
-	dst = f.appendReason(dst, a)
+	dst = f.appendReason(dst, a, nil, 0)
 	if i == max(1, len(a.frames))-1 {
 		dst = f.appendMessage(dst, e)
 	}
@@ -185,9 +185,9 @@ func (f *Filter) appendMessage(dst []byte, e *element) []byte {
 
 // unresolved writes an element of a sentence of which no name is known: where its module is known, the address and
 // where it lies in the module; else the element as it is.
-func (f *Filter) unresolved(dst, raw []byte, addr uint64, a *answer) []byte {
+func (f *Filter) unresolved(dst, raw, behind []byte, addr uint64, a *answer) []byte {
 	if a.mod == nil || f.opt.Style != Annotate {
-		return f.appendReason(append(dst, raw...), a)
+		return f.appendReason(append(dst, raw...), a, behind, 0)
 	}
 	dst = appendAddress(dst, addr)
 	dst = append(dst, " ("...)
@@ -196,7 +196,7 @@ func (f *Filter) unresolved(dst, raw []byte, addr uint64, a *answer) []byte {
 	dst = strconv.AppendUint(dst, a.off, 16)
 	dst = append(dst, ')')
 	dst = a.mod.appendID(dst)
-	return f.appendReason(dst, a)
+	return f.appendReason(dst, a, nil, 0)
 }
 
 // appendVariable writes `name` or `name+0x10`.

@@ -117,7 +117,8 @@ func (f *Filter) appendBare(dst, number, addr []byte, fr *symsrc.Frame) []byte {
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_FOUND libf.so (BuildId: …)]`.
-func (f *Filter) appendReason(dst []byte, a *answer) []byte {
+// Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
+func (f *Filter) appendReason(dst []byte, a *answer, line []byte, at int) []byte {
 	if !f.opt.Explain || len(a.frames) > 0 && !(a.mod.files != nil && a.mod.files.Unverified) {
 		return dst
 	}
@@ -133,6 +134,9 @@ func (f *Filter) appendReason(dst []byte, a *answer) []byte {
 		text = append(text, a.mod.reason(a.off)...)
 		text = append(text, ' ')
 		text = a.mod.appendName(text)
+	}
+	if near := max(0, at-len(text)-len(" []")); bytes.Contains(line[near:min(len(line), at+len(text)+len(" []"))], append(append([]byte(" ["), text...), ']')) {
+		return dst
 	}
 	dst = append(dst, ' ')
 	if p := f.opt.Palette; p != nil {

@@ -64,7 +64,7 @@ func (f *Filter) oneFrame(dst []byte, s segment, fr *sighting, a *answer, n uint
 	}
 	dst = append(dst, s.text[pos:fr.Whole.End]...)
 	if a != nil {
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, fr.Whole.End) })
 	}
 	return dst
 }

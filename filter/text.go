@@ -110,7 +110,7 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 	}
 	dst = appendEscapes(dst, fr.Gap.Of(s.text))
 	dst = append(dst, s.text[fr.Gap.End:fr.Whole.End]...)
-	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a) })
+	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, fr.Whole.End) })
 	return append(dst, s.text[fr.Whole.End:]...)
 }
 

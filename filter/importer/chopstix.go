@@ -239,12 +239,9 @@ func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 	if l.profile == nil {
 		return
 	}
-	call := Call{Addr: a.ip}
-	if ok {
-		call = l.out.call(ctx, module, off)
-		if len(call.Frames) == 0 && name != "" {
-			call.Frames = []symsrc.Frame{{Func: symsrc.Demangle(name), Linkage: name}}
-		}
+	call := l.out.callAt(ctx, module, m, a.ip, off, ok)
+	if len(call.Frames) == 0 && name != "" {
+		call.Frames = []symsrc.Frame{{Func: symsrc.Demangle(name), Linkage: name}}
 	}
 	l.profile.Add([]Call{call}, a.values...)
 }

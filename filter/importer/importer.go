@@ -158,11 +158,18 @@ func (out *output) failed(ctx context.Context) error {
 	return err
 }
 
-// call asks the symbols for the code at an address of a module.
-func (out *output) call(ctx context.Context, module string, addr uint64) Call {
-	c := Call{Module: symsrc.Module{Name: module}, Addr: addr}
+// callAt asks the symbols for the code at off in a module, which addr of the process lies in. Where nothing is mapped, m is
+// nil, only the address is known; where off is not, ok is false, only the module.
+func (out *output) callAt(ctx context.Context, module string, m *mapping, addr, off uint64, ok bool) Call {
+	switch {
+	case m == nil:
+		return Call{Addr: addr}
+	case !ok:
+		return Call{Module: symsrc.Module{Name: module}}
+	}
+	c := Call{Module: symsrc.Module{Name: module}, Addr: off}
 	if out.opt.Symbols != nil && strings.HasPrefix(module, "/") {
-		c.Frames = out.opt.Symbols.Frames(ctx, symsrc.Addr{Module: c.Module, Offset: addr}).Frames
+		c.Frames = out.opt.Symbols.Frames(ctx, symsrc.Addr{Module: c.Module, Offset: off}).Frames
 	}
 	return c
 }

@@ -184,11 +184,7 @@ func (r *stackReader) frame(ctx context.Context, addr uint64) {
 	}
 	r.print(name, m, addr, off, ok)
 	if r.profile != nil && r.depth < maxDepth {
-		c := Call{Addr: addr}
-		if ok {
-			c = r.out.call(ctx, name, off-1)
-		}
-		r.stack = append(r.stack, c)
+		r.stack = append(r.stack, r.out.callAt(ctx, name, m, addr, off-1, ok))
 	}
 	r.depth++
 }

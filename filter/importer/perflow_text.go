@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 )
 
 // text reads stacks from text. Maps in it become the snapshot of the stacks behind them; other lines stay as they are.
@@ -57,7 +59,9 @@ func (t *textStacks) line(ctx context.Context, line []byte) {
 	}
 	if m, ok := parseMapping(body); ok {
 		t.close()
-		t.maps = append(t.maps, m)
+		if len(t.maps) < maxMappings {
+			t.maps = append(t.maps, m)
+		}
 		return
 	}
 	t.dumped()
@@ -101,9 +105,18 @@ func (t *textStacks) dumped() {
 		return
 	}
 	t.now = newSpace(t.maps, wholeMaps)
+	if len(t.spaces) >= maxSnapshots {
+		delete(t.spaces, slices.Min(slices.Collect(maps.Keys(t.spaces)))) // the oldest, as they are numbered
+	}
 	t.spaces[t.mapID] = t.now
 	t.maps = nil
 }
+
+// Bounds of what a log may make be kept: the mappings of a process (twice what Linux allows), and snapshots.
+const (
+	maxMappings  = 1 << 17
+	maxSnapshots = 1 << 10
+)
 
 // choose takes the snapshot that a stack names. Where there is none of that number nothing is known.
 func (t *textStacks) choose(h header) {

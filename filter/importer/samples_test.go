@@ -257,3 +257,30 @@ func TestOffsets(t *testing.T) {
 		}
 	}
 }
+
+// TestLibraryMaps checks stacks whose maps are only those of executable code: the files tell where that lies.
+func TestLibraryMaps(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"samples.pflw", "maps.1.libmap"} {
+		b, err := os.ReadFile(filepath.Join("testdata", "perflow", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Symbols: symbols(t)}, "  #1 /usr/lib/libplugin.so(+0x111c) [0x7ff81a27b11c]\n"},
+		{Options{}, "  #1 /usr/lib/libplugin.so + ? (0x7ff81a27b11c)\n"},
+		{Options{Offsets: FromMapStart}, "/usr/lib/libplugin.so + 0x11c\n"},
+		{Options{By: ByModule}, "           4 100.00%  /usr/apps/org.example.test/mainbin\n"},
+	} {
+		if text, err := lines(t, dir, c.o); err != nil || !strings.Contains(text, c.want) {
+			t.Errorf("%v: no %q in\n%s", err, c.want, text)
+		}
+	}
+}

@@ -1,8 +1,10 @@
 package importer
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -168,6 +170,40 @@ func TestSnapshots(t *testing.T) {
 	if _, _, err := readMaps(perFlowInput{write("none", "no maps\n"), mapsText}); err == nil {
 		t.Error("maps without a mapping are taken")
 	}
+}
+
+// TestManySnapshots checks that a log with ever new maps needs no more memory for it.
+func TestManySnapshots(t *testing.T) {
+	var log strings.Builder
+	for i := range uint64(2 * maxSnapshots) {
+		fmt.Fprintf(&log, "map_id %d\n7f0000000000-7f0000001000 r-xp 00000000 fe:00 1 /a%d\n  0x7f0000000100\n", i, i)
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte(log.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := &output{Writer: bufio.NewWriter(io.Discard)}
+	r := &stackReader{out: out, spaces: map[uint64]*space{}}
+	if err := r.text(context.Background(), perFlowInput{path, stacksLog}); err != nil || len(r.spaces) != maxSnapshots {
+		t.Errorf("%v, %d snapshots", err, len(r.spaces))
+	}
+}
+
+// BenchmarkWalk is the search of PerFlow itself, which goes through the libraries one by one: the ratio counts.
+func BenchmarkWalk(b *testing.B) {
+	s := newSpace(libraries(1000), wholeMaps)
+	r := rand.New(rand.NewPCG(3, 4))
+	n := 0
+	for range b.N {
+		addr := 0x7f0000001000 + r.Uint64N(1000)*0x10000 + r.Uint64N(0x8000)
+		for i := range s.mappings {
+			if m := &s.mappings[i]; addr >= m.start && addr < m.end {
+				n += len(m.path)
+				break
+			}
+		}
+	}
+	_ = n
 }
 
 // BenchmarkResolve resolves addresses among 1,000 libraries.

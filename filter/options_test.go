@@ -1,0 +1,91 @@
+package filter_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"qss-filter/filter"
+	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/sgr"
+)
+
+// TestSamplesWithOptions runs every sample log with every option behind some prefixes: what the options hold back or put
+// elsewhere must not lose a line, and what was filtered once stays as it is.
+func TestSamplesWithOptions(t *testing.T) {
+	options := map[string]filter.Options{
+		"append": {Style: filter.Append}, "replace": {Style: filter.Replace}, "always": {Renumber: filter.RenumberAlways},
+		"never": {Renumber: filter.RenumberNever}, "dedupe": {Dedupe: true}, "strip": {StripSGR: true}, "explain": {Explain: true},
+		"lookahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "colour": {Palette: sgr.NewPalette(true)},
+		"dedupe and lookahead": {Dedupe: true, Lookahead: filter.Lookahead{Time: time.Hour}}, "drop": {Context: filter.ContextDrop},
+	}
+	for name, log := range samples(t) {
+		lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
+		for i, p := range prefixtest.All() {
+			if i%9 != 0 {
+				continue
+			}
+			in := wrap(&p, lines)
+			for option, o := range options {
+				out := run(t, o, in)
+				switch option {
+				case "append":
+					if missing := lost(in, out); missing != "" {
+						t.Errorf("%s behind %s, --frames=append: lost %q", name, p.Name, missing)
+					}
+				case "lookahead":
+					if want := run(t, filter.Options{}, in); strings.Count(out, "\n") < strings.Count(in, "\n")-strings.Count(in, "{{{m") && out != want {
+						t.Errorf("%s behind %s, --lookahead: %s", name, p.Name, firstDifference(out, want))
+					}
+				}
+				if option == "append" || option == "colour" {
+					continue // below an untouched line the answer comes again
+				}
+				if option == "explain" && name == "public/others.txt" {
+					continue // behind the reason, the name of Chromium's `#0 (chrome+0x1)    name` is no name any more
+				}
+				if again := run(t, o, out); again != out && option != "dedupe" && option != "dedupe and lookahead" {
+					t.Errorf("%s behind %s, %s, filtered twice: %s", name, p.Name, option, firstDifference(again, out))
+				}
+			}
+		}
+	}
+}
+
+// lost gives the first line of in that is not in out, in order.
+func lost(in, out string) string {
+	for line := range strings.Lines(in) {
+		i := strings.Index(out, strings.TrimSuffix(strings.TrimRight(line, "\r\n"), `"}`)[:min(len(line)-1, 20)])
+		if i < 0 {
+			return line
+		}
+	}
+	return ""
+}
+
+// TestByteByByte holds that it does not matter in which pieces a log comes.
+func TestByteByByte(t *testing.T) {
+	for name, log := range samples(t) {
+		want := run(t, filter.Options{Context: filter.ContextKeep}, log) // what is folded leaves when the input pauses
+		var out bytes.Buffer
+		f := filter.New(filter.Options{Symbols: programs(), Context: filter.ContextKeep})
+		if err := f.Run(t.Context(), iotest.HalfReader(iotest.HalfReader(iotest.HalfReader(strings.NewReader(log)))), &out); err != nil {
+			t.Fatal(err)
+		}
+		f.End()
+		if got := out.String(); got != want {
+			t.Errorf("%s: %s", name, firstDifference(got, want))
+		}
+		out.Reset()
+		f = filter.New(filter.Options{Symbols: programs(), Context: filter.ContextKeep})
+		if err := f.Run(t.Context(), iotest.OneByteReader(strings.NewReader(log)), &out); err != nil {
+			t.Fatal(err)
+		}
+		f.End()
+		if got := out.String(); got != want {
+			t.Errorf("%s, byte by byte: %s", name, firstDifference(got, want))
+		}
+	}
+}

@@ -1,0 +1,247 @@
+// Package addr2line answers with GNU's addr2line or llvm-addr2line, as child processes: one per ELF file, that gets its
+// addresses on standard input.
+//
+//	addr2line.go  which program, and the source that asks it
+//	target.go     which file of a module a program is given
+//	child.go      one program over one file, begun again when it dies
+//	parse.go      what the programs print
+package addr2line
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strconv"
+	"sync"
+
+	"qss-filter/symsrc"
+)
+
+// Options say which program answers.
+type Options struct {
+	// LLVM and GNU choose the program; without either nothing of this package is wanted.
+	LLVM, GNU bool
+	// Cross is what stands before the program's name, such as arm-linux-gnueabihf-.
+	Cross string
+	// Path is the program itself, "" to look for it.
+	Path string
+	// DebugRoots and Rootfs are where GNU mode looks for debug files, as locate.Options has them.
+	DebugRoots, Rootfs []string
+	// Warn is told of a program that does not work; nil drops it.
+	Warn func(message string)
+}
+
+// Register adds the flags that set o.
+func (o *Options) Register(fs *flag.FlagSet) {
+	fs.BoolVar(&o.LLVM, "llvm", false, "answer with llvm-addr2line in place of the own reader")
+	fs.BoolVar(&o.GNU, "gnu", false, "answer with GNU addr2line in place of the own reader")
+	const use = "`PREFIX` of the program's name, as in arm-linux-gnueabihf-"
+	fs.StringVar(&o.Cross, "cross", "", use)
+	fs.StringVar(&o.Cross, "c", "", use)
+	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` for --llvm or --gnu")
+}
+
+// Wanted tells whether a program was chosen.
+func (o *Options) Wanted() bool { return o.LLVM || o.GNU }
+
+// LongForms gives a command line with -llvm and -gnu as --llvm and --gnu, for parsers that take one hyphen for a row of
+// single letters. What stands behind -- is somebody else's.
+func LongForms(args []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		switch arg {
+		case "--":
+			return out
+		case "-llvm", "-gnu":
+			out[i] = "-" + arg
+		}
+	}
+	return out
+}
+
+// Finder finds the files of a module.
+type Finder interface {
+	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
+}
+
+// maxChildren bounds the programs that run at a time.
+const maxChildren = 32
+
+// Source answers questions for code with a program. It may be used by several goroutines at once.
+type Source struct {
+	opt     Options
+	program string
+	finder  Finder
+	native  symsrc.Source
+
+	mu       sync.Mutex
+	children map[string]*child
+	targets  map[symsrc.Module]*targets
+	clock    int64
+	failed   map[string]bool
+}
+
+// NewSource answers from the files that the finder finds. native answers what the programs cannot: variables, addresses that
+// count from a symbol or from a mapping, and what the machine code around an address shows. It fails where there is no such
+// program.
+func NewSource(f Finder, native symsrc.Source, o Options) (*Source, error) {
+	if o.LLVM && o.GNU {
+		return nil, errors.New("--llvm and --gnu: want one of them")
+	}
+	program, err := o.find()
+	if err != nil {
+		return nil, err
+	}
+	return &Source{opt: o, program: program, finder: f, native: native, children: map[string]*child{},
+		targets: map[symsrc.Module]*targets{}, failed: map[string]bool{}}, nil
+}
+
+// Newest and oldest are the releases of LLVM whose programs are looked for under a name with the release.
+const newest, oldest = 40, 11
+
+// find looks for the program.
+func (o *Options) find() (string, error) {
+	if o.Path != "" {
+		path, err := exec.LookPath(o.Path)
+		if err != nil {
+			return "", fmt.Errorf("--addr2line %s: %w", o.Path, err)
+		}
+		return path, nil
+	}
+	if o.GNU {
+		path, err := exec.LookPath(o.Cross + "addr2line")
+		if err != nil {
+			return "", fmt.Errorf("--gnu: %w", err)
+		}
+		return path, nil
+	}
+	if o.Cross != "" { // llvm's knows every machine, but a toolchain may have one of its own
+		if path, err := exec.LookPath(o.Cross + "llvm-addr2line"); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath("llvm-addr2line")
+	for release := newest; err != nil && release >= oldest; release-- {
+		if versioned, missing := exec.LookPath("llvm-addr2line-" + strconv.Itoa(release)); missing == nil {
+			return versioned, nil
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("--llvm: %w", err)
+	}
+	return path, nil
+}
+
+// Frames answers one question.
+func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
+	if q.Kind != symsrc.Code || q.Symbol != "" {
+		return s.native.Frames(ctx, q)
+	}
+	t := s.target(ctx, q.Module)
+	if len(t.paths) == 0 {
+		return symsrc.Answer{Files: t.files}
+	}
+	addr := q.Offset
+	if q.Space != symsrc.Linked {
+		p := s.Probe(ctx, q)
+		if !p.Known {
+			return s.native.Frames(ctx, q)
+		}
+		addr = p.Linked
+	}
+	a := symsrc.Answer{Files: t.files}
+	for _, path := range t.paths {
+		if a.Frames = s.ask(ctx, path, addr); named(a.Frames) {
+			break
+		}
+	}
+	return a
+}
+
+// Probe says what the machine code around an address shows.
+func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
+	if p, ok := s.native.(symsrc.Prober); ok {
+		return p.Probe(ctx, q)
+	}
+	return symsrc.Probe{}
+}
+
+// Lookup gives the frames of many addresses of one file, in their order.
+func (s *Source) Lookup(ctx context.Context, path string, addrs []uint64) [][]symsrc.Frame {
+	c := s.child(path)
+	defer c.mu.Unlock()
+	return c.ask(ctx, addrs)
+}
+
+func (s *Source) ask(ctx context.Context, path string, addr uint64) []symsrc.Frame {
+	c := s.child(path)
+	defer c.mu.Unlock()
+	addrs := [1]uint64{addr}
+	return c.ask(ctx, addrs[:])[0]
+}
+
+// child gives the program of a file, locked. Where there are too many, those used longest ago end, unless they are at work.
+func (s *Source) child(path string) *child {
+	s.mu.Lock()
+	c := s.children[path]
+	if c == nil {
+		s.makeRoom()
+		c = &child{path: path, program: s.program, warn: s.warn}
+		s.children[path] = c
+	}
+	s.clock++
+	c.used = s.clock
+	s.mu.Unlock()
+	c.mu.Lock()
+	return c
+}
+
+// makeRoom ends programs. Its caller holds the lock.
+func (s *Source) makeRoom() {
+	for len(s.children) >= maxChildren {
+		var oldest *child
+		for _, c := range s.children {
+			if oldest == nil || c.used < oldest.used {
+				oldest = c
+			}
+		}
+		if !oldest.mu.TryLock() { // it is at work: it is one too many for a while
+			return
+		}
+		oldest.end()
+		delete(s.children, oldest.path)
+		oldest.mu.Unlock()
+	}
+}
+
+// warn tells of a cause, once.
+func (s *Source) warn(message string) {
+	s.mu.Lock()
+	told := s.failed[message]
+	s.failed[message] = true
+	s.mu.Unlock()
+	if !told && s.opt.Warn != nil {
+		s.opt.Warn(message)
+	}
+}
+
+// Close ends the programs. The source must not be asked any more.
+func (s *Source) Close() {
+	s.mu.Lock()
+	children := s.children
+	s.children = map[string]*child{}
+	s.mu.Unlock()
+	for _, c := range children {
+		c.mu.Lock()
+		c.end()
+		c.mu.Unlock()
+	}
+}
+
+// named tells whether a function of a chain has a name.
+func named(frames []symsrc.Frame) bool {
+	return slices.ContainsFunc(frames, func(f symsrc.Frame) bool { return f.Func != "" })
+}
