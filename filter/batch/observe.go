@@ -52,7 +52,6 @@ type logSink struct {
 	lastStack *stack
 	lines     [][]byte
 	text      []byte
-	row       []byte
 	one       [1]symsrc.Frame
 }
 

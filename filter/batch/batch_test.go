@@ -1,0 +1,306 @@
+package batch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/elfdwarf"
+	"qss-filter/symsrc/locate"
+)
+
+// fakeSource names every address of a module whose name does not hold "bad".
+type fakeSource struct{}
+
+func (fakeSource) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
+	if strings.Contains(q.Module.Name, "bad") {
+		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}}
+	}
+	name := fmt.Sprintf("fn_%x", q.Offset)
+	frames := []symsrc.Frame{{Func: name, File: "/src/a.c", Line: int(q.Offset)}}
+	if q.Offset%2 == 1 {
+		frames = append([]symsrc.Frame{{Func: "inlined", File: "/src/a.h", Line: 1}}, frames...)
+	}
+	return symsrc.Answer{Frames: frames, Files: &symsrc.Files{Elf: "/elf" + q.Module.Name}}
+}
+
+// batch is a run over files, with everything it wrote.
+type batch struct {
+	dir, in, out   string
+	stdout, stderr bytes.Buffer
+	opt            Options
+}
+
+func newBatch(t *testing.T, files map[string]string) *batch {
+	t.Helper()
+	dir := t.TempDir()
+	b := &batch{dir: dir, in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out")}
+	if err := os.Mkdir(b.in, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		path := filepath.Join(b.in, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.opt = Options{Input: b.in, Output: b.out, Stdout: &b.stdout, Stderr: &b.stderr,
+		Filter: filter.Options{Symbols: fakeSource{}, Adjust: filter.AdjustNone}}
+	return b
+}
+
+func (b *batch) run(t *testing.T, want int) {
+	t.Helper()
+	status, err := Run(context.Background(), b.opt)
+	if status != want || (err != nil) != (want == exitUsage) {
+		t.Fatalf("status %d, error %v, want %d; said:\n%s", status, err, want, b.stderr.String())
+	}
+}
+
+func (b *batch) file(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.out, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func frame(n int, module string, off int) string {
+	return fmt.Sprintf("#%d 0x%x (%s+0x%x) (BuildId: abcd)\n", n, 0x7000+off, module, off)
+}
+
+// TestSeed reads the sample of QSS. What differs from its expected files is listed with its cause.
+func TestSeed(t *testing.T) {
+	const rootfs = "../../testdata/rootfs"
+	finder, err := locate.New(locate.Options{Rootfs: []string{rootfs}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := elfdwarf.NewSource(finder)
+	b := newBatch(t, nil)
+	b.opt.Input = "testdata/logs"
+	b.opt.Filter.Symbols = source
+	b.run(t, exitOK)
+	b.opt.Mode = Rewrite
+	b.run(t, exitOK)
+	for _, name := range []string{"frames.tsv", "elf_list.tsv", "failed_frames.tsv", "expanded_frames.tsv", "foo.log.stack.txt",
+		"bar.log.stack.txt", "sub/baz.log.stack.txt", "foo.log.rewrite", "bar.log.rewrite", "sub/baz.log.rewrite"} {
+		want, err := os.ReadFile(filepath.Join("testdata/expected", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.ReplaceAll(b.file(t, name), rootfs+"/", "/mnt/rootfs/")
+		if strings.HasSuffix(name, ".rewrite") { // the sample has no empty lines between the groups, as the seed's text has
+			got = strings.ReplaceAll(got, "\n\n#", "\n#")
+		}
+		compare(t, name, got, string(want))
+	}
+	var s Summary
+	var raw struct {
+		Elf map[string]int `json:"elf_status_counts"`
+	}
+	text := b.file(t, "summary.json")
+	if err := errors.Join(json.Unmarshal([]byte(text), &raw)); err != nil {
+		t.Fatal(err)
+	}
+	_ = s
+	if raw.Elf["CORRUPTED"] != 1 || raw.Elf["NOT_ELF"] != 1 || raw.Elf["UNSUPPORTED_COMPRESSED"] != 1 {
+		t.Errorf("summary: %s", text)
+	}
+}
+
+// unlike are lines of the sample that may differ.
+var unlike = []struct{ has, cause string }{
+	{"libc.so.6", "the host's own C library"},
+	{"0x7fa52715624a", "the host's own C library"},
+	{"libf.so", "a superuser may read every file"},
+	{"0x7f120050110d", "a superuser may read every file"},
+	{"libi.so", "an empty directory is not kept under version control"},
+	{"c_fn", "a name without a line is printed as ??:0"},
+	{"j_fn", "a name without a line is printed as ??:0"},
+}
+
+// compare compares texts line by line but for lines that may differ.
+func compare(t *testing.T, name, got, want string) {
+	t.Helper()
+	strip := func(text string) (lines []string) {
+	line:
+		for line := range strings.Lines(text) {
+			for _, u := range unlike {
+				if strings.Contains(line, u.has) {
+					continue line
+				}
+			}
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		}
+		return lines
+	}
+	g, w := strip(got), strip(want)
+	for i := range max(len(g), len(w)) {
+		var a, b string
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if a != b {
+			t.Errorf("%s: line %d is\n%q, want\n%q", name, i+1, a, b)
+			return
+		}
+	}
+}
+
+func TestOutputs(t *testing.T) {
+	log := "start\n" + frame(0, "/a.so", 3) + frame(1, "/bad.so", 4) + "between\n" + frame(2, "/a.so", 6) + "end"
+	const stack = "=== STACK 0 (x.log: line 2) ===\n#0 0x7003 in inlined /src/a.h:1\n#1 0x7003 in fn_3 /src/a.c:3\n" +
+		"#2 0x7004 in ?? ??:0\n#3 0x7006 in fn_6 /src/a.c:6\n"
+	f := func(n, off int, module string) string { return frame(n, module, off) }
+	for _, test := range []struct {
+		mode Mode
+		form Form
+		name string
+		want string
+	}{
+		{StackOnly, Append, "x.log.stack.txt", stack},
+		{Rewrite, Append, "x.log.rewrite", "start\n" + f(0, 3, "/a.so") + "  -> #0 0x7003 in inlined /src/a.h:1\n  -> #1 0x7003 in fn_3 /src/a.c:3\n\n" +
+			f(1, 4, "/bad.so") + "  -> #2 0x7004 in ?? ??:0\nbetween\n" + f(2, 6, "/a.so") + "  -> #3 0x7006 in fn_6 /src/a.c:6\nend"},
+		{Rewrite, Replace, "x.log.rewrite", "start\n#0 0x7003 in inlined /src/a.h:1\n#1 0x7003 in fn_3 /src/a.c:3\n" +
+			f(2, 4, "/bad.so") + "between\n#3 0x7006 in fn_6 /src/a.c:6\nend"},
+	} {
+		b := newBatch(t, map[string]string{"x.log": log})
+		b.opt.Mode, b.opt.Form = test.mode, test.form
+		b.run(t, exitOK)
+		want := test.want
+		want = strings.ReplaceAll(want, f(2, 4, "/bad.so"), "#2 0x7004 (/bad.so+0x4) (BuildId: abcd)\n")
+		if got := b.file(t, test.name); got != want {
+			t.Errorf("mode %d form %d:\n%s\nwant\n%s", test.mode, test.form, got, want)
+		}
+		if text, err := os.ReadFile(filepath.Join(b.in, "x.log")); err != nil || string(text) != log {
+			t.Error("the log was touched")
+		}
+	}
+}
+
+func TestPacked(t *testing.T) {
+	text := frame(0, "/a.so", 2)
+	pack := func(w func(io.Writer) (io.WriteCloser, error)) string {
+		var b bytes.Buffer
+		z, err := w(&b)
+		if err == nil {
+			_, err = io.WriteString(z, text)
+		}
+		if err = errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	b := newBatch(t, map[string]string{
+		"a.gz":  pack(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil }),
+		"b.xz":  pack(func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }),
+		"c.zst": pack(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }),
+		"d.bin": "\x7fELF\x01\x02\x00\x00", "e.bin": strings.Repeat("a\x00", 100), "empty": "",
+		"cut.gz": "\x1f\x8b\x08\x00\x00\x00",
+	})
+	b.run(t, exitInput)
+	for _, name := range []string{"a.gz", "b.xz", "c.zst"} {
+		if got := b.file(t, name+stackSuffix); !strings.Contains(got, "#0 0x7002 in fn_2 /src/a.c:2\n") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, say := range []string{"d.bin: skipped: not text", "e.bin: skipped: not text", "cut.gz: unpack gzip"} {
+		if !strings.Contains(b.stderr.String(), say) {
+			t.Errorf("not said: %s; said:\n%s", say, b.stderr.String())
+		}
+	}
+	var s struct {
+		Files int `json:"total_input_files"`
+	}
+	if err := json.Unmarshal([]byte(b.file(t, "summary.json")), &s); err != nil || s.Files != 4 {
+		t.Errorf("%d files, error %v", s.Files, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.out, ".qss-filter-*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	b := newBatch(t, map[string]string{"sub/x": "text\n"})
+	link := filepath.Join(b.dir, "link")
+	if err := os.Symlink(b.in, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ in, out, report, html string }{
+		{b.in, b.in, "", ""},
+		{b.in, filepath.Join(b.in, "new", "out"), "", ""},
+		{b.in, filepath.Join(link, "sub"), "", ""},
+		{link, filepath.Join(b.in, "o"), "", ""},
+		{b.in, b.out, filepath.Join(b.in, "r"), ""},
+		{b.in, b.out, "", filepath.Join(b.in, "page.html")},
+		{filepath.Join(b.dir, "none"), b.out, "", ""},
+		{b.in, "", "", ""},
+		{"", b.out, "", ""},
+	} {
+		o := b.opt
+		o.Input, o.Output, o.Report, o.HTML = test.in, test.out, test.report, test.html
+		if status, err := Run(context.Background(), o); status != exitUsage || err == nil {
+			t.Errorf("%+v: status %d, error %v", test, status, err)
+		}
+	}
+	b.opt.Output = b.dir // above the logs, but apart
+	b.run(t, exitOK)
+	if _, err := os.Stat(filepath.Join(b.dir, "sub", "x.stack.txt")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 2)})
+	ctx, cancel := context.WithCancel(context.Background())
+	b.opt.New = func(o filter.Options) *filter.Filter { cancel(); return filter.New(o) }
+	if status, err := Run(ctx, b.opt); status != exitInterrupted || err != nil {
+		t.Errorf("status %d, error %v", status, err)
+	}
+	if left, _ := os.ReadDir(b.out); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if !strings.Contains(b.stderr.String(), "interrupted: 0 of 1 logs are done") {
+		t.Errorf("said: %s", b.stderr.String())
+	}
+}
+
+func TestFlags(t *testing.T) {
+	var o Options
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	o.Register(fs)
+	err := fs.Parse([]string{"--input-dir", "a", "--output-dir", "b", "--mode", "rewrite", "--rewrite=replace", "--workers-symbol", "3",
+		"--summary-json", "-", "--group", "--html", "p", "--benchmark", "--list-modules", "--check", "--json", "--report", "r", "--verbose"})
+	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != Rewrite || o.Form != Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
+		!o.Group || o.HTML != "p" || !o.Benchmark || !o.ListModules || !o.Check || !o.JSON || o.Report != "r" || !o.Verbose || !o.Asked() {
+		t.Errorf("got %+v, error %v", o, err)
+	}
+	fs.SetOutput(io.Discard)
+	for _, bad := range []string{"--jobs=0", "--jobs=x", "--mode=y", "--rewrite="} {
+		if fs.Parse([]string{bad}) == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}

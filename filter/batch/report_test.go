@@ -1,0 +1,257 @@
+package batch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+)
+
+// TestManyLogs has more rows than are kept in memory, from logs that end in any order: the tables are as from one worker.
+func TestManyLogs(t *testing.T) {
+	files := map[string]string{}
+	for i := range 40 {
+		var b strings.Builder
+		for k := range 300 * (40 - i) {
+			b.WriteString(frame(k%30, fmt.Sprintf("/lib%d.so", k%7), k))
+		}
+		files[fmt.Sprintf("d%d/log%02d", i%5, i)] = b.String()
+	}
+	b := newBatch(t, files)
+	b.opt.Jobs, b.opt.Group = 8, true
+	b.run(t, exitOK)
+	names := []string{"frames.tsv", "failed_frames.tsv", "expanded_frames.tsv", "elf_list.tsv", "summary.json", "groups.tsv"}
+	many := map[string]string{}
+	for _, name := range names {
+		many[name] = b.file(t, name)
+	}
+	if len(many["frames.tsv"])+len(many["expanded_frames.tsv"]) < spoolLimit {
+		t.Errorf("only %d and %d bytes", len(many["frames.tsv"]), len(many["expanded_frames.tsv"]))
+	}
+	b.opt.Jobs = 1
+	b.run(t, exitOK)
+	for _, name := range names {
+		if b.file(t, name) != many[name] {
+			t.Errorf("%s is another one with 8 workers", name)
+		}
+	}
+}
+
+// TestMixedThreads has two threads whose stacks mix, a stack that begins late, and frames that the log has named.
+func TestMixedThreads(t *testing.T) {
+	line := func(tid, n, off int) string {
+		return fmt.Sprintf("01-02 03:04:05.600  100 %d F x: #%d 0x%x (/a.so+0x%x)\n", tid, n, off, off)
+	}
+	log := line(7, 0, 2) + line(8, 3, 4) + line(7, 1, 6) + line(8, 4, 8) + line(7, 0, 10)
+	b := newBatch(t, map[string]string{"l\ta": log + "#0 0x14 in main /src/m.c:12:3 (/a.so+0x14)\n#1 0x16 (/a.so+0x16)\n"})
+	b.run(t, exitOK)
+	const want = `=== STACK 0 (l\ta: line 1) ===
+#0 0x2 in fn_2 /src/a.c:2
+#1 0x6 in fn_6 /src/a.c:6
+
+=== STACK 1 (l\ta: line 2) ===
+#0 0x4 in fn_4 /src/a.c:4
+#1 0x8 in fn_8 /src/a.c:8
+
+=== STACK 2 (l\ta: line 5) ===
+#0 0xa in fn_a /src/a.c:10
+
+=== STACK 3 (l\ta: line 6) ===
+#0 0x14 in main /src/m.c:12:3 (/a.so+0x14)
+#1 0x16 in fn_16 /src/a.c:22
+`
+	if got := b.file(t, "l\ta.stack.txt"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := b.file(t, "expanded_frames.tsv"); !strings.Contains(got, "l\\ta\t3\t0\t0\t0\t0x14\tmain\t/src/m.c\t12\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestInvariant counts frames of all kinds: symbolized and failed are all.
+func TestInvariant(t *testing.T) {
+	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 1) + frame(1, "/bad.so", 1) + "SUMMARY: AddressSanitizer: SEGV (/bad.so+0x12)\n" +
+		"{{{reset}}}\n{{{module:0:x:elf:abcd}}}\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\n{{{bt:0:0x1004}}}\n{{{bt:1:0x9000}}} here\nat {{{pc:0x1008}}}\n"})
+	b.opt.Mode = Rewrite
+	b.opt.SummaryJSON = "-"
+	b.run(t, exitOK)
+	var s struct {
+		Stacks     int `json:"total_stacks"`
+		Frames     int `json:"total_frames"`
+		Symbolized int `json:"symbolized_frames"`
+		Failed     int `json:"failed_frames"`
+	}
+	if err := json.Unmarshal(b.stdout.Bytes(), &s); err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Count(b.file(t, "frames.tsv"), "\n") - 1
+	failed := strings.Count(b.file(t, "failed_frames.tsv"), "\n") - 1
+	if s.Frames != s.Symbolized+s.Failed || s.Frames != rows || s.Failed != failed || s.Stacks != 2 {
+		t.Errorf("%+v, %d rows, %d failed:\n%s", s, rows, failed, b.file(t, "frames.tsv"))
+	}
+	if got := b.file(t, "failed_frames.tsv"); !strings.Contains(got, "a\t-\t-\t/bad.so\t0x12\t-\t-\tNOT_FOUND\n") ||
+		!strings.Contains(got, "no mapping covers the address") {
+		t.Errorf("got\n%s", got)
+	}
+	kept := strings.Builder{}
+	for line := range strings.Lines(b.file(t, "a.rewrite")) {
+		if !strings.HasPrefix(line, "  -> ") && line != "\n" {
+			kept.WriteString(line)
+		}
+	}
+	if log, _ := os.ReadFile(filepath.Join(b.in, "a")); kept.String() != string(log) {
+		t.Errorf("without its additions the log is\n%s", kept.String())
+	}
+}
+
+// TestStream has a report of what one filter reads.
+func TestStream(t *testing.T) {
+	dir := t.TempDir()
+	r, err := NewReport(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Use(&Options{Group: true})
+	log, out := frame(0, "/a.so", 2)+frame(1, "/bad.so", 4), new(bytes.Buffer)
+	o := filter.Options{Symbols: fakeSource{}, Adjust: filter.AdjustNone}
+	plain := new(bytes.Buffer)
+	if err := filter.New(o).Run(context.Background(), strings.NewReader(log), plain); err != nil {
+		t.Fatal(err)
+	}
+	o.Observe = r.Observe
+	if err := filter.New(o).Run(context.Background(), strings.NewReader(log), out); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != plain.String() {
+		t.Errorf("with a report:\n%s\nwithout:\n%s", out, plain)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "frames.tsv"))
+	if want := tables[frameTable].head + "-\t0\t0\t0x7002\t/a.so\t0x2\tabcd\t-\n-\t0\t1\t0x7004\t/bad.so\t0x4\tabcd\t-\n"; err != nil || string(text) != want {
+		t.Errorf("got %q, error %v", text, err)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	one := frame(0, "/a.so", 2) + frame(1, "/bad.so", 4)
+	other := frame(0, "/a.so", 6)
+	b := newBatch(t, map[string]string{"b": other + one + one, "a": one})
+	b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
+	b.run(t, exitOK)
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so)\n1\tb\t0\t1\t1\tfn_6\n"
+	if got := b.file(t, "groups.tsv"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := b.file(t, "summary.json"); !strings.Contains(got, `"count": 3`) {
+		t.Errorf("got %s", got)
+	}
+	page := b.file(t, "page.html")
+	for _, part := range []string{"<b>3 ×</b>fn_2", "/src/a.c:2", "NOT_FOUND", "elf not found", "2 logs, 4 stacks in 2 groups"} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+	for _, part := range []string{"http:", "https:", "src=", "<link", "@import", "url("} {
+		if strings.Contains(page, part) {
+			t.Errorf("the page reaches out by %q", part)
+		}
+	}
+	browse(t, filepath.Join(b.out, "page.html"))
+}
+
+// browse opens the page in a browser and searches.
+func browse(t *testing.T, path string) {
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Logf("not shown in a browser: %v", err)
+		return
+	}
+	dom, err := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "file://"+path+"#fn_6").Output()
+	if err != nil {
+		t.Logf("not shown in a browser: %v", err)
+		return
+	}
+	if !bytes.Contains(dom, []byte("1 groups match")) || bytes.Count(dom, []byte(`class="group" hidden`)) != 1 {
+		t.Errorf("the browser has %s", dom)
+	}
+}
+
+// TestHostilePage has names that are markup.
+func TestHostilePage(t *testing.T) {
+	r := &Report{title: "<script>alert(1)</script>", groups: newGroups()}
+	var b bytes.Buffer
+	list := []*group{{count: 1, file: "</script><b>", shown: []place{{Func: "operator<<<img src=x>", File: "\"'>"}}}}
+	if err := r.writePage(&b, list, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"<script>alert", "<img", "</script><b>"} {
+		if strings.Contains(b.String(), part) {
+			t.Errorf("the page has %q", part)
+		}
+	}
+}
+
+type foundAt struct{ files symsrc.Files }
+
+func (f foundAt) Find(context.Context, symsrc.Module) *symsrc.Files { return &f.files }
+
+func TestListModules(t *testing.T) {
+	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 2) + frame(1, "/b.so", 2) + "#2 0x1 (/c.so+0x1)\n"})
+	b.opt.ListModules, b.opt.Output = true, ""
+	b.run(t, exitOK)
+	if got, want := b.stdout.String(), "/a.so\tBuildId:abcd\n/b.so\tBuildId:abcd\n/c.so\tBuildId:None\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	b.stdout.Reset()
+	elf := "../../testdata/rootfs/usr/lib/liba.so"
+	b.opt.Check, b.opt.Finder = true, foundAt{symsrc.Files{Elf: elf}}
+	b.run(t, exitOK)
+	const id = "a1444a3789f54d28206804931d1b4756450e1f16"
+	if got := b.stdout.String(); !strings.Contains(got, "/a.so\tBuildId:abcd\t"+elf+"\t"+id+"\tMISMATCH\n") ||
+		!strings.Contains(got, "/c.so\tBuildId:None\t"+elf+"\t"+id+"\tOK\n") {
+		t.Errorf("got %q", got)
+	}
+	b.stdout.Reset()
+	b.opt.JSON = true
+	b.run(t, exitOK)
+	var list []Listed
+	if err := json.Unmarshal(b.stdout.Bytes(), &list); err != nil || len(list) != 3 || !list[0].Mismatch || list[2].Effective != id ||
+		!slices.Equal(list[0].Tags, []string{"LOG", "FOUND", "MISMATCH"}) {
+		t.Errorf("got %+v, error %v", list, err)
+	}
+}
+
+func TestSaid(t *testing.T) {
+	for text, want := range map[string]symsrc.Frame{
+		" 0x1 in main /src/m.c:12:3":               {Func: "main", File: "/src/m.c", Line: 12},
+		" 0x1 in main /src/m.c:12 (/a.out+0x1)":    {Func: "main", File: "/src/m.c", Line: 12},
+		" 0x1 in f(int, char) /s r/m.c:1":          {Func: "f(int, char)", File: "/s r/m.c", Line: 1},
+		" 0x1 in main":                             {Func: "main"},
+		" 0x1 (<unknown module>)":                  {},
+		" 0x1 in a::operator() (int) const m.cc:9": {Func: "a::operator() (int) const", File: "m.cc", Line: 9},
+	} {
+		if got := said([]byte(text)); got != want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestEscaped(t *testing.T) {
+	if got, want := string(appendField(nil, "a\tb\nc\\d\r")), "\ta\\tb\\nc\\\\d\\r"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := string(appendField(nil, "")); got != "\t-" {
+		t.Errorf("got %q", got)
+	}
+}
