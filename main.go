@@ -21,6 +21,7 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/child"
+	"qss-filter/filter/importer"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/cache"
@@ -43,6 +44,7 @@ const (
 var commands = map[string]func(args []string) (status int, err error){
 	"symbolize": symbolizeCommand,
 	"where":     whereCommand,
+	"import":    importCommand,
 	"cache":     func(args []string) (int, error) { return cache.Command(args, os.Stdout, os.Stderr), nil },
 }
 
@@ -115,7 +117,9 @@ type config struct {
 	color   string
 	summary string
 	asLLVM  bool
+	from    string // a foreign input
 
+	imports importer.Options
 	symbols symbols
 	options filter.Options
 	extras  filter.Extras
@@ -152,7 +156,12 @@ func filterCommand(args []string) (status int, err error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	status = c.run(f)
+	if c.from != "" {
+		c.imports.Symbols = o.Symbols
+		status = c.runImport(f)
+	} else {
+		status = c.run(f)
+	}
 	end()
 	return max(status, c.summarize(f)), nil
 }
@@ -191,14 +200,66 @@ func (c *config) run(f *filter.Filter) (status int) {
 		status = exitIO
 	}}, os.Stdout)
 	if err != nil {
-		var p *fs.PathError
-		if errors.As(err, &p) { // its path is /dev/stdout, whatever that is
-			err = &filter.WriteError{Err: p.Err}
-		}
-		complain("write standard output: %v", errors.Unwrap(err))
-		return exitIO
+		return unwritten(err)
 	}
 	return status
+}
+
+// unwritten says that the output is lost.
+func unwritten(err error) (status int) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok { // its path is /dev/stdout, whatever that is
+		err = &filter.WriteError{Err: p.Err}
+	}
+	complain("write standard output: %v", errors.Unwrap(err))
+	return exitIO
+}
+
+// runImport carries a foreign input through f.
+func (c *config) runImport(f *filter.Filter) (status int) {
+	in, err := importer.Open(context.Background(), c.from, c.imports)
+	if err == nil {
+		err = f.Run(context.Background(), in, os.Stdout)
+		in.Close()
+	}
+	if w, ok := errors.AsType[*filter.WriteError](err); ok {
+		return unwritten(w)
+	}
+	return complainAll(err)
+}
+
+// complainAll tells of each thing that was wrong with an import.
+func complainAll(err error) (status int) {
+	for _, problem := range importer.Problems(err) {
+		complain("%v", problem)
+		status = exitIO
+	}
+	return status
+}
+
+// importCommand is `qss-filter import INPUT`.
+func importCommand(args []string) (status int, err error) {
+	var s symbols
+	var o importer.Options
+	s.cache.Off = true
+	fs := newFlags()
+	register(fs, o.Register, func(fs *flag.FlagSet) {
+		fs.Var(o.ByValue(nil), "by", "`WHAT` samples are counted by: function, address, line, module")
+	})
+	s.register(fs)
+	if done, err := parse(fs, args, "import [flags] INPUT", 1); done || err != nil {
+		return usage(err)
+	}
+	source, end, err := s.source()
+	if err != nil {
+		return exitUsage, err
+	}
+	defer end()
+	o.Symbols = source
+	in, err := importer.Detect(fs.Arg(0), o)
+	if err == nil {
+		err = in.Lines(context.Background(), os.Stdout)
+	}
+	return complainAll(err), nil
 }
 
 func (c *config) summarize(f *filter.Filter) (status int) {
@@ -306,6 +367,11 @@ func (c *config) parse(args []string) (done bool, err error) {
 	c.flags = fs
 	c.symbols.register(fs)
 	register(fs, c.options.Register, c.extras.Register)
+	register(fs, c.imports.Register)
+	by := fs.Lookup("by")
+	by.Value = words{c.imports.ByValue(by.Value)}
+	by.Usage += "; with --from what samples are counted by: function, address, line, module"
+	fs.StringVar(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; the flags above from --folded on are for it")
 	fs.StringVar(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
 	fs.Lookup("color").NoOptDefVal = "always"
 	word(fs, &c.summary, "summary", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never",
@@ -377,6 +443,11 @@ func register(fs *pflag.FlagSet, adders ...func(*flag.FlagSet)) {
 		fs.AddGoFlagSet(set)
 	}
 }
+
+// words is a flag of the standard library as one of pflag's.
+type words struct{ flag.Value }
+
+func (words) Type() string { return "words" }
 
 // word adds a flag that is one of words; the first one is the default.
 func word(fs *pflag.FlagSet, to *string, name, usage string, words ...string) {

@@ -33,6 +33,7 @@ func TestScript(t *testing.T) {
 		Dir:           filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			e.Setenv("IMPORT", filepath.Join(data, "..", "filter", "importer", "testdata"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			// The machine's own settings must not decide what a test sees.
 			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"} {
@@ -62,6 +63,7 @@ var imports = map[string][]string{
 	"qss-filter/filter/child":             {"qss-filter/filter"},
 	"qss-filter/filter/importer":          {"qss-filter/symsrc"},
 	"qss-filter/filter/prefix/prefixtest": {"qss-filter/filter/prefix"},
+	"qss-filter/symsrc/addr2line":         {"qss-filter/symsrc"},
 	"qss-filter/symsrc/cache":             {"qss-filter/symsrc"},
 	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc"},
 }
@@ -72,7 +74,9 @@ var owners = map[string]string{
 	"github.com/creack/pty":            "filter/child/terminal_posix.go",
 	"github.com/dgraph-io/badger":      "symsrc/cache/",
 	"github.com/fatih/color":           "sgr/palette.go",
+	"github.com/google/pprof":          "filter/importer/",
 	"github.com/spf13/pflag":           "main.go",
+	"zombiezen.com/go/sqlite":          "filter/importer/",
 }
 
 // TestImports holds the structure: data goes one way, and each library has one place.
