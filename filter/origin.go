@@ -79,7 +79,7 @@ func newOrigins(by prefix.By) *origins {
 func (o *origins) forget() {
 	o.processes, o.writers, o.threads = map[string]*process{}, map[string]*writer{}, map[string]*thread{}
 	o.last, o.lastKey, o.shifted = nil, o.lastKey[:0], 0
-	o.nobody = o.thread(nil, 0)
+	o.nobody = o.thread([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
 
 // of gives the thread that a text is from, and its loggers' prefixes. outer is the JSON object that the text is a string
