@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
 
 // lookUp is what a new process is asked about one object.
 type lookUp struct {
@@ -19,6 +23,7 @@ var lookUps = []lookUp{
 	{"1000", "1,000 functions", "plain", inFunctions(1000), goal{4, 0.4}, nil},
 	{"1000-zlib", "1,000 functions, sections packed by zlib", "zlib", inFunctions(1000), goal{2, 0.4}, nil},
 	{"100k", "100,000 random addresses", "plain", func(o *object) []uint64 { return o.sample(100000) }, goal{5, 0.4}, nil},
+	{"warm", "1,000 functions from the cache, the files gone", "plain", inFunctions(1000), goal{4, 0.4}, nil},
 	{"100k-one-core", "100,000 random addresses on one core", "plain", func(o *object) []uint64 { return o.sample(100000) }, goal{3.5, 0.4}, nil},
 }
 
@@ -50,6 +55,13 @@ func (l *lookUp) run(o *object, dir, log string) error {
 	commands[1].goal = l.goal
 	if l.name == "100k-one-core" {
 		commands[0].env = []string{"GOMAXPROCS=1"}
+	}
+	if l.name == "warm" {
+		cached := "qss-filter --cache-dir " + filepath.Join(dir, "cache")
+		if err := shell(cached + " --build-id-dir " + root + " " + log + " >/dev/null"); err != nil {
+			return err
+		}
+		commands[0].argv = strings.Fields(cached)
 	}
 	if l.peers != nil {
 		commands = append(commands, l.peers(o.path(root), addrs[0])...)
