@@ -186,13 +186,16 @@ func (f *Filter) absolutes() bool {
 	return f.mapped || f.ahead != nil || f.opt.Maps != nil || f.opt.Explain
 }
 
+// numbers tells whether frames with nothing but a number mean anything: it changes, or somebody is told of every frame.
+func (f *Filter) numbers() bool { return f.origins.shifted > 0 || f.opt.Observe != nil }
+
 // rescan chooses the anchors for the state the filter is in.
 func (f *Filter) rescan() {
 	set := always
 	if f.opt.Palette != nil || f.opt.StripSGR {
 		set |= colouring
 	}
-	if f.origins.shifted > 0 {
+	if f.numbers() {
 		set |= renumbering
 	}
 	if f.absolutes() {

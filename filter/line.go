@@ -72,7 +72,7 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end 
 	case hasMarkup(body):
 		dst = f.markup(ctx, dst, t, body, end)
 		return f.dumps(ctx, dst, t, body, end)
-	case frame.Candidate(body, f.origins.shifted > 0, f.absolutes()):
+	case frame.Candidate(body, f.numbers(), f.absolutes()):
 		return f.text(ctx, f.fold.flush(dst), t, body, end)
 	}
 	return append(append(f.fold.flush(dst), body...), end...)

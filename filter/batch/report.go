@@ -36,7 +36,8 @@ type Report struct {
 	html, title string
 	groups      *groups
 	spool       spool
-	stream      *logSink
+	// stream is the one log of a report that is not of a tree.
+	stream *logSink
 
 	mu      sync.Mutex
 	sinks   []*logSink
@@ -50,6 +51,7 @@ func NewReport(dir string) (*Report, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	r := &Report{dir: dir, groups: newGroups(), modules: map[string]*module{}, title: "standard input"}
+	r.stream = r.begin(0, "-")
 	return r, nil
 }
 
@@ -63,12 +65,7 @@ func (r *Report) Use(o *Options) {
 func (r *Report) grouping() bool { return r.group || r.html != "" }
 
 // Observe is told of the frames of a stream, as filter.Options.Observe. It is for one goroutine.
-func (r *Report) Observe(o *filter.Observation) {
-	if r.stream == nil {
-		r.stream = r.begin(0, "-")
-	}
-	r.stream.observe(o)
-}
+func (r *Report) Observe(o *filter.Observation) { r.stream.observe(o) }
 
 // begin makes the sink of a log; index is its place among the logs.
 func (r *Report) begin(index int, name string) *logSink {
@@ -122,10 +119,7 @@ func (r *Report) discard() { r.spool.close() }
 // Close writes the report.
 func (r *Report) Close() error {
 	defer r.spool.close()
-	if r.stream != nil || r.sinks == nil && r.title == "standard input" {
-		if r.stream == nil {
-			r.stream = r.begin(0, "-")
-		}
+	if r.stream != nil {
 		if err := r.stream.end(); err != nil {
 			return err
 		}

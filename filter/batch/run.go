@@ -46,7 +46,7 @@ func (r *run) reports(ctx context.Context) error {
 	defer report.discard()
 	report.summaryJSON, report.stdout = r.opt.SummaryJSON, r.opt.Stdout
 	report.group, report.html = r.opt.Group, r.opt.HTML
-	report.title = r.opt.Input
+	report.title, report.stream = r.opt.Input, nil
 	r.report = report
 	if r.opt.Terminal {
 		r.bar = newProgress(r.opt.Stderr, r.logs)
@@ -156,9 +156,7 @@ func (r *run) options(log *logFile) filter.Options {
 	switch {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
 		o.Style, o.Renumber = filter.Replace, filter.RenumberAlways
-	case r.opt.Mode == Rewrite:
-		o.Style, o.Context = filter.Append, filter.ContextKeep
-	default:
+	default: // what a list of stacks has is told, not written
 		o.Style, o.Context = filter.Append, filter.ContextKeep
 	}
 	if warn := o.Warn; warn != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,23 +83,9 @@ func sameBut(got, want []symsrc.Frame, gnu bool) bool {
 func text(frames []symsrc.Frame) string {
 	var b strings.Builder
 	for _, f := range frames {
-		b.WriteString(f.Func + " " + f.File + ":" + itoa(f.Line) + "; ")
+		b.WriteString(f.Func + " " + f.File + ":" + strconv.Itoa(f.Line) + "; ")
 	}
 	return b.String()
-}
-
-func itoa(n int) string {
-	if n == 0 {
-		return "?"
-	}
-	return string(appendInt(nil, n))
-}
-
-func appendInt(b []byte, n int) []byte {
-	if n >= 10 {
-		b = appendInt(b, n/10)
-	}
-	return append(b, byte('0'+n%10))
 }
 
 // functions gives some addresses in each function of the dynamic symbol table, and in .text.
