@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -282,23 +281,5 @@ func TestInterrupted(t *testing.T) {
 	}
 	if !strings.Contains(b.stderr.String(), "interrupted: 0 of 1 logs are done") {
 		t.Errorf("said: %s", b.stderr.String())
-	}
-}
-
-func TestFlags(t *testing.T) {
-	var o Options
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	o.Register(fs)
-	err := fs.Parse([]string{"--input-dir", "a", "--output-dir", "b", "--mode", "rewrite", "--rewrite=replace", "--workers-symbol", "3",
-		"--summary-json", "-", "--group", "--html", "p", "--benchmark", "--list-modules", "--check", "--json", "--report", "r", "--verbose"})
-	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != Rewrite || o.Form != Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
-		!o.Group || o.HTML != "p" || !o.Benchmark || !o.ListModules || !o.Check || !o.JSON || o.Report != "r" || !o.Verbose || !o.Asked() {
-		t.Errorf("got %+v, error %v", o, err)
-	}
-	fs.SetOutput(io.Discard)
-	for _, bad := range []string{"--jobs=0", "--jobs=x", "--mode=y", "--rewrite="} {
-		if fs.Parse([]string{bad}) == nil {
-			t.Errorf("%s is taken", bad)
-		}
 	}
 }
