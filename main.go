@@ -20,10 +20,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"qss-filter/filter"
+	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
 	"qss-filter/filter/importer"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/debuginfod"
 	"qss-filter/symsrc/elfdwarf"
@@ -67,6 +69,9 @@ type symbols struct {
 	servers debuginfod.Options
 	cache   cache.Options
 	dwp     string
+	// programs are asked in place of the own reader.
+	programs addr2line.Options
+	timing   batch.Timing
 }
 
 func (s *symbols) register(fs *pflag.FlagSet) {
@@ -90,7 +95,7 @@ func (s *symbols) finder() (f elfdwarf.Finder, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return debuginfod.Wrap(local, client), client.Close, nil
+	return s.timing.Finder(debuginfod.Wrap(local, client)), client.Close, nil
 }
 
 // source answers from the finder's files, and from what the cache has kept of such answers.
@@ -99,8 +104,20 @@ func (s *symbols) source() (src symsrc.Source, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	engine := elfdwarf.NewSource(finder)
-	engine.UsePackage(s.dwp)
+	native := elfdwarf.NewSource(finder)
+	native.UsePackage(s.dwp)
+	engine := symsrc.Source(native)
+	if s.programs.Wanted() {
+		s.programs.Rootfs, s.programs.Warn = s.files.Rootfs, warn
+		s.programs.DebugRoots = slices.Concat(s.files.DebugRoots, s.files.BuildIDDirs)
+		program, err := addr2line.NewSource(finder, native, s.programs)
+		if err != nil {
+			return nil, nil, err
+		}
+		closeLocal := closeFinder
+		engine, closeFinder = program, func() { program.Close(); closeLocal() }
+		s.cache.Engine = fmt.Sprintf("addr2line %t %s %s", s.programs.GNU, s.programs.Cross, s.programs.Path)
+	}
 	if s.cache.Off || s.dwp != "" {
 		return engine, closeFinder, nil
 	}
@@ -120,6 +137,7 @@ type config struct {
 	from    string // a foreign input
 
 	imports importer.Options
+	batch   batch.Options
 	symbols symbols
 	options filter.Options
 	extras  filter.Extras
@@ -148,9 +166,30 @@ func filterCommand(args []string) (status int, err error) {
 		return exitUsage, err
 	}
 	defer closeSource()
-	o.Palette, o.Warn = c.palette(), warn
+	if c.llvm.NoDemangle && !c.asLLVM {
+		o.Symbols = symsrc.Mangled(o.Symbols)
+	}
+	o.Warn = warn
+	c.batch.Stdout, c.batch.Stderr, c.batch.Terminal, c.batch.Timing = os.Stdout, os.Stderr, isTerminal(os.Stderr), &c.symbols.timing
+	if c.batch.Asked() {
+		return c.runTree(o)
+	}
+	o.Palette = c.palette()
 	if len(c.command) > 0 {
 		return c.wrap(o)
+	}
+	if c.batch.Report != "" {
+		report, err := batch.NewReport(c.batch.Report)
+		if err != nil {
+			return exitUsage, err
+		}
+		report.Use(&c.batch)
+		o.Observe = report.Observe
+		defer func() {
+			if failed := report.Close(); failed != nil {
+				status, err = exitIO, failed
+			}
+		}()
 	}
 	f, end, err := c.extras.Open(o)
 	if err != nil {
@@ -164,6 +203,17 @@ func filterCommand(args []string) (status int, err error) {
 	}
 	end()
 	return max(status, c.summarize(f)), nil
+}
+
+// runTree reads a tree of logs.
+func (c *config) runTree(o filter.Options) (status int, err error) {
+	finder, end, err := c.symbols.finder()
+	if err != nil {
+		return exitUsage, err
+	}
+	defer end()
+	c.batch.Filter, c.batch.Finder = o, finder
+	return batch.Run(context.Background(), c.batch)
 }
 
 // wrap runs a command with its output filtered.
@@ -366,7 +416,7 @@ func (c *config) parse(args []string) (done bool, err error) {
 	fs := newFlags()
 	c.flags = fs
 	c.symbols.register(fs)
-	register(fs, c.options.Register, c.extras.Register)
+	register(fs, c.symbols.programs.Register, c.options.Register, c.extras.Register, c.batch.Register)
 	register(fs, c.imports.Register)
 	by := fs.Lookup("by")
 	by.Value = words{c.imports.ByValue(by.Value)}
@@ -386,6 +436,7 @@ func (c *config) parse(args []string) (done bool, err error) {
 	if named {
 		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
 	}
+	args = addr2line.LongForms(args)
 	if done, err := parse(fs, args, "[flags] [FILE ...]     reads standard input without FILE, or for -", 0); done || err != nil {
 		return done, err
 	}
