@@ -17,14 +17,21 @@ func (m absoluteMemo) slot(q *absoluteQuestion) int {
 
 // get gives the answer to q, nil where it is not known.
 func (m absoluteMemo) get(q absoluteQuestion) *answer {
+	if len(m) == 0 {
+		return nil
+	}
 	if s := &m[m.slot(&q)]; s.question == q {
 		return s.answer
 	}
 	return nil
 }
 
-func (m absoluteMemo) put(q absoluteQuestion, a *answer) {
-	s := &m[m.slot(&q)]
+// put keeps an answer. The table is made for the first one: most logs have no frames.
+func (m *absoluteMemo) put(q absoluteQuestion, a *answer) {
+	if len(*m) == 0 {
+		*m = make(absoluteMemo, absoluteSlots)
+	}
+	s := &(*m)[m.slot(&q)]
 	s.question, s.answer = q, a
 }
 
@@ -42,13 +49,19 @@ func (q *question) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b
 
 // get gives the answer to q, nil where it is not known.
 func (m answerMemo) get(q *question) *answer {
+	if len(m) == 0 {
+		return nil
+	}
 	if s := &m[q.hash()>>40%answerSlots]; s.question == *q {
 		return s.answer
 	}
 	return nil
 }
 
-func (m answerMemo) put(q *question, a *answer) {
-	s := &m[q.hash()>>40%answerSlots]
+func (m *answerMemo) put(q *question, a *answer) {
+	if len(*m) == 0 {
+		*m = make(answerMemo, answerSlots)
+	}
+	s := &(*m)[q.hash()>>40%answerSlots]
 	s.question, s.answer = *q, a
 }

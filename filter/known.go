@@ -43,7 +43,7 @@ type knownElement[T any] struct {
 }
 
 func (c *knownContext[T]) init() {
-	c.seed, c.slots = maphash.MakeSeed(), make([]*knownElement[T], knownLines)
+	c.seed = maphash.MakeSeed()
 	c.last = &c.first
 }
 
@@ -54,6 +54,9 @@ func (c *knownContext[T]) find(b []byte, learn func(text []byte) (says T, ok boo
 		return k
 	}
 	text := b[:bytes.IndexByte(b, '\n')+1]
+	if c.slots == nil {
+		c.slots = make([]*knownElement[T], knownLines)
+	}
 	slot := &c.slots[maphash.Bytes(c.seed, text)%knownLines]
 	if k := *slot; k != nil && bytes.Equal(k.text, text) {
 		return k
@@ -93,11 +96,14 @@ type shownLine[T any] struct {
 }
 
 func (s *shownLines[T]) init() {
-	s.seed, s.slots = maphash.MakeSeed(), make([]shownLine[T], knownLines)
+	s.seed = maphash.MakeSeed()
 }
 
 // slot gives the place of a line, and whether the same line was there last.
 func (s *shownLines[T]) slot(line []byte) (l *shownLine[T], again bool) {
+	if s.slots == nil {
+		s.slots = make([]shownLine[T], knownLines)
+	}
 	h := maphash.Bytes(s.seed, line)
 	l = &s.slots[h%knownLines]
 	again, l.seen = l.seen == h, h

@@ -104,8 +104,7 @@ type answer struct {
 func (m *memo) init() {
 	m.modules = map[string]*module{}
 	m.written = map[string]*module{}
-	m.answers = make(answerMemo, answerSlots)
-	m.absolute = make(absoluteMemo, absoluteSlots)
+	m.answers, m.absolute = nil, nil
 }
 
 // module gives the module of that name and build ID; id is raw bytes.
