@@ -52,7 +52,11 @@ func (m answerMemo) get(q *question) *answer {
 	if len(m) == 0 {
 		return nil
 	}
-	if s := &m[q.hash()>>40%answerSlots]; s.question == *q {
+	i := q.hash() >> 40 % answerSlots
+	if s := &m[i]; s.question == *q {
+		return s.answer
+	}
+	if s := &m[i^1]; s.question == *q {
 		return s.answer
 	}
 	return nil
@@ -62,6 +66,11 @@ func (m *answerMemo) put(q *question, a *answer) {
 	if len(*m) == 0 {
 		*m = make(answerMemo, answerSlots)
 	}
-	s := &(*m)[q.hash()>>40%answerSlots]
+	// Two slots are neighbours: the one that was there goes next door.
+	i := q.hash() >> 40 % answerSlots
+	s := &(*m)[i]
+	if s.answer != nil && s.question != *q {
+		(*m)[i^1] = *s
+	}
 	s.question, s.answer = *q, a
 }

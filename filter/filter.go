@@ -123,6 +123,7 @@ type Options struct {
 type Filter struct {
 	opt     Options
 	scan    *anchorScan
+	scans   [1 << 5]*anchorScan // by what they look for
 	origins *origins
 	prober  symsrc.Prober // nil where Options.Symbols is none
 	fold    fold
@@ -204,9 +205,13 @@ func (f *Filter) rescan() {
 	if f.llvm != nil {
 		set = asLLVM
 	}
-	if f.scan == nil || f.scan.when != set {
-		f.scan = newAnchorScan(set)
+	if f.scan != nil && f.scan.when == set {
+		return
 	}
+	if f.scans[set] == nil {
+		f.scans[set] = newAnchorScan(set)
+	}
+	f.scan = f.scans[set]
 }
 
 // Flush appends what Line has held back: the folded context, and a stack that may be one of those before. In the style of llvm it belongs at the end of the log only.

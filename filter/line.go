@@ -47,6 +47,12 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 	}
 	t, pre := f.origins.of(nil, nil, body)
 	f.scout.of = t
+	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !hasMarkup(body) {
+		dst = f.text(ctx, f.fold.flush(dst), t, body, end)
+		f.origins.handled(t)
+		f.followColour(line)
+		return dst
+	}
 	if strings, ok := jsonStrings(body[pre.Start:pre.End]); ok && !f.dump.open {
 		dst = f.object(ctx, f.fold.flush(dst), body, pre.Start, pre.End, strings)
 		dst = append(dst, end...)
@@ -57,6 +63,16 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 	f.origins.handled(t)
 	f.followColour(line)
 	return dst
+}
+
+// numbered tells a line that begins like a frame, `#0`, and is neither a headline nor context: what most lines with a frame are.
+func numbered(text []byte) bool {
+	for i, c := range text {
+		if c != ' ' && c != '\t' {
+			return c == '#' && i+1 < len(text) && text[i+1]-'0' <= 9
+		}
+	}
+	return false
 }
 
 // ownWords handles a line that a program wrote, with its loggers' prefixes.
