@@ -9,14 +9,14 @@ import (
 
 // Register adds the flags that set o.
 func (o *Options) Register(fs *flag.FlagSet) {
-	choice(fs, &o.Style, "frames", "`HOW`: annotate (into the frame), append (below it), replace (in its place)",
+	Choice(fs, &o.Style, "frames", "`HOW`: annotate (into the frame), append (below it), replace (in its place)",
 		"annotate", "append", "replace")
-	choice(fs, &o.Renumber, "renumber", "`WHEN` to count on over inlined functions: auto (not in markup), always, never",
+	Choice(fs, &o.Renumber, "renumber", "`WHEN` to count on over inlined functions: auto (not in markup), always, never",
 		"auto", "always", "never")
-	choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)",
+	Choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)",
 		"auto", "none", "ra")
-	choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
-	choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto (all evidence), pid, host+pid, none (one address space)",
+	Choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
+	Choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto (all evidence), pid, host+pid, none (one address space)",
 		"auto", "pid", "host+pid", "none")
 	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME` that frames wait for a list of mappings below them (default: none)")
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "put [same as stack N, line L] in the place of a stack that was there before")
@@ -30,8 +30,8 @@ type oneOf[T ~uint8] struct {
 	words []string
 }
 
-// choice adds a flag that is one of words; the first one is the default.
-func choice[T ~uint8](fs *flag.FlagSet, to *T, name, usage string, words ...string) {
+// Choice adds a flag that is one of words; the first one is the default, and to takes the word's number.
+func Choice[T ~uint8](fs *flag.FlagSet, to *T, name, usage string, words ...string) {
 	fs.Var(oneOf[T]{to, words}, name, usage)
 }
 

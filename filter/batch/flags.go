@@ -3,17 +3,17 @@ package batch
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
+
+	"qss-filter/filter"
 )
 
 // Register adds the flags that set o.
 func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Input, "input-dir", "", "`DIR` of logs, with all below it, to be read at once")
 	fs.StringVar(&o.Output, "output-dir", "", "`DIR` for what the logs become, in the same tree")
-	choice(fs, &o.Mode, "mode", "`MODE`: stack-only (NAME.stack.txt), rewrite (NAME.rewrite)", "stack-only", "rewrite")
-	choice(fs, &o.Form, "rewrite", "`FORM` of rewritten logs: append (functions below their frame), replace (in its place)",
+	filter.Choice(fs, &o.Mode, "mode", "`MODE`: stack-only (NAME.stack.txt), rewrite (NAME.rewrite)", "stack-only", "rewrite")
+	filter.Choice(fs, &o.Form, "rewrite", "`FORM` of rewritten logs: append (functions below their frame), replace (in its place)",
 		"append", "replace")
 	fs.StringVar(&o.Report, "report", "", "`DIR` for frames.tsv, elf_list.tsv, failed_frames.tsv, expanded_frames.tsv, summary.json")
 	fs.StringVar(&o.SummaryJSON, "summary-json", "", "`FILE` for the summary as JSON, - for standard output")
@@ -50,33 +50,5 @@ func (j *jobs) Set(value string) error {
 		return fmt.Errorf("want auto, or a number from 1 to %d", 1<<12)
 	}
 	*j = jobs(n)
-	return nil
-}
-
-// oneOf is a flag whose values are words; the number of the word is what it sets.
-type oneOf[T ~uint8] struct {
-	to    *T
-	words []string
-}
-
-// choice adds a flag that is one of words; the first one is the default.
-func choice[T ~uint8](fs *flag.FlagSet, to *T, name, usage string, words ...string) {
-	fs.Var(oneOf[T]{to, words}, name, usage)
-}
-
-func (c oneOf[T]) String() string {
-	if c.to == nil {
-		return ""
-	}
-	return c.words[*c.to]
-}
-
-// Set reads one of the words.
-func (c oneOf[T]) Set(value string) error {
-	i := slices.Index(c.words, value)
-	if i < 0 {
-		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
-	}
-	*c.to = T(i)
 	return nil
 }
