@@ -4,8 +4,8 @@ import "strings"
 
 // DemangleLLVM gives what llvm makes of a symbol. It differs from Demangle where that says more or refuses: the escapes of
 // legacy Rust names stay as they stand (`Vec$LT$T$GT$`), a dot before the name is kept, and the readable form ends before a
-// NUL. With underscore set one more may stand before the name, as llvm::demangle has it, which is not for names of frames.
-// Names of Microsoft's compiler stay as they are, which llvm demangles; transaction clones do so in llvm, too.
+// NUL. With underscore set one more may stand before the name, as llvm::demangle has it, which is not for names of frames;
+// those of Microsoft's compiler are shorter in frames. Clones for transactions stay as they are.
 func DemangleLLVM(name string, underscore bool) string {
 	mangled, dot := strings.CutPrefix(name, ".")
 	s, ok := demangleLLVM(mangled)
@@ -13,6 +13,12 @@ func DemangleLLVM(name string, underscore bool) string {
 		s, ok = demangleLLVM(name[1:])
 	}
 	switch {
+	case !ok && name != "" && (name[0] == '?' || dot && underscore):
+		if s, ok = demangleMSVC(name, !underscore); ok {
+			s, _, _ = strings.Cut(s, "\x00")
+			return s
+		}
+		return name
 	case !ok:
 		return name
 	case dot:

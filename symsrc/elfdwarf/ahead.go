@@ -11,6 +11,7 @@ type ahead struct {
 	once    sync.Once
 	stopped atomic.Bool
 	running sync.WaitGroup
+	busy    sync.WaitGroup // with sections
 }
 
 const (
@@ -26,7 +27,11 @@ func (f *File) unpackAhead() {
 			if int(s.ready.Load()) == s.size || s.size > maxAhead {
 				continue
 			}
-			f.ahead.running.Go(func() { f.unpackAll(s) })
+			f.ahead.busy.Add(1)
+			f.ahead.running.Go(func() {
+				defer f.ahead.busy.Done()
+				f.unpackAll(s)
+			})
 		}
 	})
 }

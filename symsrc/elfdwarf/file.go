@@ -36,6 +36,9 @@ type File struct {
 	companions
 	placedSymbols
 
+	compressed []packedSection
+	twin       *twin // nil where it is to have none
+
 	isSplit bool  // it holds split units
 	infoAt  int64 // where .debug_info stands in the file; 0 where it is not to be read there
 
@@ -163,6 +166,9 @@ func (f *File) loadSections(split bool, budget int) error {
 		if err := s.load(&f.header, sh, b, &budget); err != nil {
 			return err
 		}
+		if s.unpack != nil {
+			f.compressed = append(f.compressed, packedSection{i, sh.size, s})
+		}
 		if s == &f.info && s.unpack == nil && f.typ != elf.ET_REL {
 			f.infoAt = int64(sh.off)
 		}
@@ -193,11 +199,18 @@ func (f *File) mapped(n int) {
 	}
 	f.read.Store(0)
 	release(f.data)
+	if f.twin != nil && f.twin.mapped != nil {
+		release(f.twin.mapped)
+	}
 }
 
 // Close unmaps the file. It must not be asked any more.
 func (f *File) Close() error {
+	if f.twin != nil {
+		close(f.twin.quit)
+	}
 	f.ahead.stop()
+	f.closeTwin()
 	f.closeCompanions()
 	f.late.close()
 	if f.unmap == nil {

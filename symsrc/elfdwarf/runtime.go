@@ -82,7 +82,7 @@ func (l *lateRuntime) close() {
 
 // changed tells whether the file on disk is another one by now.
 func (f *File) changed(path string) bool {
-	if f.late.changed() {
+	if f.late.changed() || f.changedTwin() {
 		return true
 	}
 	if f.stat == nil {

@@ -28,6 +28,7 @@ type Source struct {
 	finder Finder
 	asLLVM bool
 	dwp    string
+	twins  *twins
 	clock  atomic.Int64 // counts questions, to know which module was used last
 
 	last    atomic.Pointer[lastModule]
@@ -74,10 +75,18 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 		m.mu.RLock()
 		if m.loaded && !m.stale() {
 			before := m.weight.Load()
+			s.twins.begin()
 			ask(m)
+			s.twins.end()
 			m.used.Store(s.clock.Add(1))
 			files, grown := m.files, m.weight.Load()-before
+			lost := m.lostTwin()
 			m.mu.RUnlock()
+			if lost {
+				s.twins.off.Store(true)
+				m.reopen()
+				continue
+			}
 			if grown > maxGrown {
 				s.evict(m)
 			}
@@ -136,6 +145,7 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 	m.open(files, want)
 	for _, f := range m.opened {
 		f.asLLVM, f.dwp = s.asLLVM, s.dwp
+		s.twins.attach(f.File, f.part)
 		for _, t := range [...]*symbolTable{f.symtab, f.dynsym} {
 			if t != nil {
 				t.endless = s.asLLVM
@@ -195,6 +205,7 @@ type module struct {
 type openFile struct {
 	*File
 	path string
+	part symsrc.Range
 }
 
 // stale tells whether another search may find more, and about once a second whether a file on disk has changed since it was
@@ -245,52 +256,7 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 	}
 	for _, f := range m.opened {
 		a.Partial = a.Partial || f.splits.lacking.Load()
+		f.keepTwin()
 	}
 	return a
-}
-
-// open opens the usable ones of the files, and where that fails says so in a copy.
-func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
-	m.files, m.loaded = files, true
-	m.checked.Store(time.Now().UnixNano())
-	debug := m.openOne(files.Debug, files.DebugRange, files.DebugStatus, want)
-	var exe *File
-	// A debug file of the wanted build that has everything makes the executable superfluous, and a cold look-up faster.
-	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
-		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
-	}
-	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id {
-		m.fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
-		m.opened[0].Close()
-		m.opened, debug = m.opened[1:], nil
-	}
-	m.file = exe
-	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug()) {
-		m.file = debug
-	}
-	weight := int64(0)
-	for _, f := range m.opened {
-		weight += int64(f.packed) + 1
-		for _, other := range m.opened {
-			if other != f {
-				f.other = other.File
-			}
-		}
-	}
-	m.weight.Store(weight)
-	for _, f := range m.opened {
-		f.held = &m.weight
-	}
-	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
-		debug.late.path, debug.late.part = files.Elf, files.ElfRange
-	}
-}
-
-// close gives up the files, so that the next question loads them anew.
-func (m *module) close() {
-	for _, f := range m.opened {
-		f.Close()
-	}
-	m.opened, m.file, m.loaded = nil, nil, false
-	m.weight.Store(0)
 }

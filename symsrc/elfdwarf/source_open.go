@@ -3,9 +3,56 @@ package elfdwarf
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"qss-filter/symsrc"
 )
+
+// open opens the usable ones of the files, and where that fails says so in a copy.
+func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
+	m.files, m.loaded = files, true
+	m.checked.Store(time.Now().UnixNano())
+	debug := m.openOne(files.Debug, files.DebugRange, files.DebugStatus, want)
+	var exe *File
+	// A debug file of the wanted build that has everything makes the executable superfluous, and a cold look-up faster.
+	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
+		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
+	}
+	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id {
+		m.fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
+		m.opened[0].Close()
+		m.opened, debug = m.opened[1:], nil
+	}
+	m.file = exe
+	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug()) {
+		m.file = debug
+	}
+	weight := int64(0)
+	for _, f := range m.opened {
+		weight += int64(f.packed) + 1
+		for _, other := range m.opened {
+			if other != f {
+				f.other = other.File
+			}
+		}
+	}
+	m.weight.Store(weight)
+	for _, f := range m.opened {
+		f.held = &m.weight
+	}
+	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
+		debug.late.path, debug.late.part = files.Elf, files.ElfRange
+	}
+}
+
+// close gives up the files, so that the next question loads them anew.
+func (m *module) close() {
+	for _, f := range m.opened {
+		f.Close()
+	}
+	m.opened, m.file, m.loaded = nil, nil, false
+	m.weight.Store(0)
+}
 
 // openOne opens one file of the module and checks its build ID; nil where that fails, or where the file is known to be
 // of no use.
@@ -22,7 +69,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 		m.fail(m.copyFiles(), path, err)
 		return nil
 	}
-	m.opened = append(m.opened, openFile{f, path})
+	m.opened = append(m.opened, openFile{f, path, part})
 	return f
 }
 
