@@ -106,6 +106,11 @@ func (s *symbols) source() (src symsrc.Source, close func(), err error) {
 	}
 	native := elfdwarf.NewSource(finder)
 	native.UsePackage(s.dwp)
+	if !s.cache.Off {
+		native.KeepTwins(s.files.CacheDir)
+	}
+	closeServers := closeFinder
+	closeFinder = func() { _ = native.Close(); closeServers() } // an unfinished twin is dropped
 	engine := symsrc.Source(native)
 	if s.programs.Wanted() {
 		s.programs.Rootfs, s.programs.Warn = s.files.Rootfs, warn

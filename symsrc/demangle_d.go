@@ -122,9 +122,11 @@ func (p *dParser) plain(n int) {
 func (p *dParser) number() (n int, ok bool) {
 	begin := p.at
 	for isDigit(p.peek()) {
-		if n = n*10 + int(p.peek()-'0'); n > math.MaxUint32 {
+		wide := uint64(n)*10 + uint64(p.peek()-'0')
+		if wide > min(math.MaxUint32, math.MaxInt) {
 			return 0, false
 		}
+		n = int(wide)
 		p.at++
 	}
 	return n, p.at > begin && p.at < len(p.name)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -61,7 +62,11 @@ func (l *lookUp) run(o *object, dir, log string) error {
 		if err := shell(cached + " --build-id-dir " + root + " " + log + " >/dev/null"); err != nil {
 			return err
 		}
-		commands[0].argv = strings.Fields(cached)
+		empty := filepath.Join(dir, "empty") // in place of the files that are installed
+		if err := os.MkdirAll(empty, 0o777); err != nil {
+			return err
+		}
+		commands[0].argv = strings.Fields(cached + " --rootfs " + empty)
 	}
 	if l.peers != nil {
 		commands = append(commands, l.peers(o.path(root), addrs[0])...)
