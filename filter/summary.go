@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"qss-filter/symsrc"
 )
@@ -56,8 +57,25 @@ func (m *module) advice() string {
 	case s == symsrc.OK:
 		return "the files are good, but no symbol covers the addresses"
 	}
+	text += m.tried()
 	if s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete {
 		text += "; pass --symbols DIR where its unstripped file is"
+	}
+	return text
+}
+
+// maxTried is how many of the places that were looked at are told.
+const maxTried = 3
+
+// tried tells where a module's files were looked for.
+func (m *module) tried() string {
+	places := m.files.Tried
+	if len(places) == 0 {
+		return ""
+	}
+	text := "; tried " + strings.Join(places[:min(len(places), maxTried)], ", ")
+	if more := len(places) - maxTried; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
