@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,16 +62,44 @@ func printStats(o *Options, dir string, w io.Writer) error {
 	if err := json.Unmarshal(b, &s); err != nil {
 		return fmt.Errorf("read the cache's figures: %w", err)
 	}
-	return s.write(w, dir, time.Now())
+	if err := s.write(w, dir, time.Now()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "beside     %s of indexes and unpacked files\n", sizeText(besideSize(dir)))
+	return err
 }
 
-// forget empties the cache: by its process where there is one, else by removing its files.
+// beside are the folders in the directory that others keep: indexes of symbol trees, members of archives, and unpacked twins.
+var beside = [...]string{"trees", "members", "twins"}
+
+// besideSize gives the bytes of the files in them. What cannot be read does not count.
+func besideSize(dir string) (size int64) {
+	for _, name := range beside {
+		_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+				size += info.Size()
+			}
+			return nil
+		})
+	}
+	return size
+}
+
+// forget empties the cache and the folders beside it: by its process where there is one, else by removing its files.
 func forget(o *Options, dir string, w io.Writer) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err := trust(dir); err != nil {
 		return err
+	}
+	for _, name := range beside { // whoever has them mapped keeps them
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("empty the cache: %w", err)
+		}
 	}
 	if l, _, err := greet(o, dir); err == nil {
 		defer l.conn.Close()
