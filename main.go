@@ -196,6 +196,15 @@ func filterCommand(args []string) (status int, err error) {
 			}
 		}()
 	}
+	if c.from == "" && (c.imports.Pprof != "" || c.imports.Folded != "") {
+		stacks := importer.NewLogStacks(o.Observe)
+		o.Observe = stacks.Observe
+		defer func() {
+			if failed := stacks.Save(&c.imports); failed != nil {
+				status, err = exitIO, failed
+			}
+		}()
+	}
 	f, end, err := c.extras.Open(o)
 	if err != nil {
 		return exitUsage, err

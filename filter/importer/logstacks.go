@@ -1,0 +1,61 @@
+package importer
+
+import "qss-filter/filter"
+
+// maxBetween is how many lines may stand between two frames of a stack whose frames have no numbers.
+const maxBetween = 3
+
+// LogStacks makes a profile of the stacks in a log: each stack is one sample.
+type LogStacks struct {
+	profile *Profile
+	open    map[any]*logStack // by thread
+	// next is told of each frame too; nil for nobody.
+	next func(*filter.Observation)
+}
+
+// logStack is a stack that may go on.
+type logStack struct {
+	calls  []Call
+	number uint64
+	line   int
+}
+
+// NewLogStacks makes one without stacks. What it is told is passed on to next, if that is not nil.
+func NewLogStacks(next func(*filter.Observation)) *LogStacks {
+	return &LogStacks{profile: NewProfile(ValueKind{"samples", "count"}), open: map[any]*logStack{}, next: next}
+}
+
+// Observe takes a frame of the log.
+func (s *LogStacks) Observe(o *filter.Observation) {
+	if s.next != nil {
+		s.next(o)
+	}
+	if o.Sentence || o.Data || !o.Located && len(o.Frames) == 0 {
+		return
+	}
+	st := s.open[o.Thread]
+	if st == nil {
+		st = &logStack{}
+		s.open[o.Thread] = st
+	}
+	if o.Numbered && o.Number <= st.number || !o.Numbered && o.Line > st.line+maxBetween {
+		s.end(st)
+	}
+	st.calls = append(st.calls, Call{Module: o.Module, Addr: o.At, Frames: o.Frames})
+	st.number, st.line = o.Number, o.Line
+}
+
+func (s *LogStacks) end(st *logStack) {
+	if len(st.calls) > 0 {
+		s.profile.Add(st.calls, 1)
+		st.calls = st.calls[:0]
+	}
+}
+
+// Save ends the stacks and writes the profile to the files that the options name.
+func (s *LogStacks) Save(o *Options) error {
+	for _, st := range s.open {
+		s.end(st)
+	}
+	return o.Save(s.profile)
+}
