@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -148,7 +149,7 @@ func checkScaler(t *testing.T, dir string, s symsrc.Source) {
 	}
 }
 
-var sampleRow = regexp.MustCompile(`(?m)^ *(\d+) +([\d.]+)% +\d+ +[\d.]+%  #0 0x[0-9a-f]+(?: in (\S+) (\S+):(\d+):\d+)?  \((\S+)\+(0x[0-9a-f]+)\)`)
+var sampleRow = regexp.MustCompile(`(?m)^ *(\d+) +([\d.]+)% +\d+ +[\d.]+%  #0 0x[0-9a-f]+(?: in (\S+)(?: (\S+?):(\d+)(?::\d+)?)?(?: \(approximate\))?)?  \((\S+)\+(0x[0-9a-f]+)\)`)
 
 // checkChopStiX compares samples with expected.tsv: count, module, address in it, function and source.
 func checkChopStiX(t *testing.T, dir string, s symsrc.Source) {
@@ -174,8 +175,17 @@ func checkChopStiX(t *testing.T, dir string, s symsrc.Source) {
 			t.Fatal(err)
 		}
 		rows := sampleRow.FindAllStringSubmatch(through(t, text, s), -1)
-		if len(rows) != len(want) {
-			t.Errorf("%s: %d rows, want %d", name, len(rows), len(want))
+		missing := maps.Clone(want)
+		for _, m := range rows {
+			delete(missing, m[6]+"+"+m[7])
+		}
+		for at, row := range missing {
+			// In a sample that was just taken a timer may have hit code of the system that has no name here.
+			if _, place, _ := strings.Cut(row, " "); place != "" || strings.HasPrefix(dir, "testdata") {
+				t.Errorf("%s: no row for %s: %s", name, at, row)
+			} else {
+				t.Logf("%s: no row for %s:\n%s", name, at, text)
+			}
 		}
 		for _, m := range rows {
 			place := ""
