@@ -131,6 +131,10 @@ func TestStopped(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "it stops", func() bool { // its threads do so one after the other
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(state), ") T ")
+	})
 	began := time.Now()
 	if ask(s, 0, many) != expected(0, many) {
 		t.Error("the answers differ")
