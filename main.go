@@ -17,125 +17,59 @@ import (
 	"strings"
 
 	"github.com/mattn/go-isatty"
-	"github.com/spf13/pflag"
 
 	"qss-filter/filter"
 	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
+	"qss-filter/filter/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
-	"qss-filter/symsrc/debuginfod"
-	"qss-filter/symsrc/elfdwarf"
-	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/symbolize"
 )
 
-// Exit statuses.
-const (
-	exitOK    = 0
-	exitIO    = 1 // an input could not be read, or the output not be written
-	exitUsage = 2 // the command line is wrong, or names a directory that cannot be used
+// exitInterrupted is how a shell reports a death by SIGINT.
+const exitInterrupted = 128 + 2
 
-	exitInterrupted = 128 + 2 // as a shell reports a death by SIGINT
-)
-
-// commands are what a first argument may be; else it is a file to read.
-var commands = map[string]func(args []string) (status int, err error){
-	"symbolize": symbolizeCommand,
-	"where":     whereCommand,
-	"import":    importCommand,
-	"cache":     func(args []string) (int, error) { return cache.Command(args, os.Stdout, os.Stderr), nil },
+// program is the table of commands.
+var program = cli.Program{
+	Name: "qss-filter", Version: version, About: about, Epilogue: epilogue, Stdout: os.Stdout,
+	Commands: []*cli.Command{
+		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite},
+		{Name: "symbolize", Args: "FILE [0xADDRESS ...]", Note: "reads addresses from standard input where none is given", Least: 1,
+			About: "names addresses of a program or library", Setup: symbolizeCommand},
+		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "tells how the files of one module are found", Setup: whereCommand},
+		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
+		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand},
+	},
 }
 
 func main() {
-	args := os.Args[1:]
-	run := filterCommand
-	if len(args) > 0 && commands[args[0]] != nil {
-		run, args = commands[args[0]], args[1:]
-	}
-	status, err := run(args)
+	status, err := program.Run(os.Args[1:])
 	if err != nil {
 		complain("%v", err)
 	}
 	os.Exit(status)
 }
 
-// symbols says where symbols are from.
-type symbols struct {
-	files   locate.Options
-	servers debuginfod.Options
-	cache   cache.Options
-	dwp     string
-	// programs are asked in place of the own reader.
-	programs addr2line.Options
-	timing   batch.Timing
-}
-
-func (s *symbols) register(fs *pflag.FlagSet) {
-	register(fs, s.files.Register, s.servers.Register, s.cache.Register)
-}
-
-// finder looks on this machine first, and then asks servers. close ends what is under way.
-func (s *symbols) finder() (f elfdwarf.Finder, close func(), err error) {
-	s.files.OnProblem, s.servers.Warn = warn, warn
+// newSymbols gives the options of symbols as every command starts from.
+func newSymbols() *chain.Options {
+	o := &chain.Options{Warn: warn}
 	if isTerminal(os.Stderr) {
-		s.servers.Progress = os.Stderr
+		o.Progress = os.Stderr
 	}
-	if dir, err := s.cache.Directory(); err == nil && !s.cache.Off {
-		s.files.CacheDir = dir
-	}
-	local, err := locate.New(s.files)
-	if err != nil {
-		return nil, nil, err
-	}
-	client, err := debuginfod.New(s.servers)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s.timing.Finder(debuginfod.Wrap(local, client)), client.Close, nil
-}
-
-// source answers from the finder's files, and from what the cache has kept of such answers.
-func (s *symbols) source() (src symsrc.Source, close func(), err error) {
-	finder, closeFinder, err := s.finder()
-	if err != nil {
-		return nil, nil, err
-	}
-	native := elfdwarf.NewSource(finder)
-	native.UsePackage(s.dwp)
-	if !s.cache.Off {
-		native.KeepTwins(s.files.CacheDir)
-	}
-	closeServers := closeFinder
-	closeFinder = func() { _ = native.Close(); closeServers() } // an unfinished twin is dropped
-	engine := symsrc.Source(native)
-	if s.programs.Wanted() {
-		s.programs.Rootfs, s.programs.Warn = s.files.Rootfs, warn
-		s.programs.DebugRoots = slices.Concat(s.files.DebugRoots, s.files.BuildIDDirs)
-		program, err := addr2line.NewSource(finder, native, s.programs)
-		if err != nil {
-			return nil, nil, err
-		}
-		closeLocal := closeFinder
-		engine, closeFinder = program, func() { program.Close(); closeLocal() }
-		s.cache.Engine = fmt.Sprintf("addr2line %t %s %s", s.programs.GNU, s.programs.Cross, s.programs.Path)
-	}
-	if s.cache.Off || s.dwp != "" {
-		return engine, closeFinder, nil
-	}
-	s.cache.Warn, s.cache.Finder = warn, finder
-	cached := cache.Wrap(engine, s.cache)
-	return cached, func() { closeFinder(); cached.Close() }, nil
+	return o
 }
 
 // config is what the command line says.
 type config struct {
-	flags   *pflag.FlagSet
+	flags   *cli.Flags
 	inputs  []string
 	command []string // behind `--`
+	style   string
 	color   string
 	summary string
 	asLLVM  bool
@@ -143,39 +77,81 @@ type config struct {
 
 	imports importer.Options
 	batch   batch.Options
-	symbols symbols
+	timing  batch.Timing
+	symbols *chain.Options
 	options filter.Options
 	extras  filter.Extras
 	llvm    filter.LLVMOptions
 }
 
 // filterCommand is qss-filter without a command's name.
-func filterCommand(args []string) (status int, err error) {
-	c := &config{}
-	if done, err := c.parse(args); done || err != nil {
-		return usage(err)
+func filterCommand(fs *cli.Flags) cli.Run {
+	c := &config{flags: fs, symbols: newSymbols()}
+	c.symbols.Around = func(f chain.Finder) chain.Finder { return c.timing.Finder(f) }
+	fs.Register(c.symbols.Register, c.symbols.Programs.Register, c.options.Register, c.extras.Register, c.batch.Register, c.imports.Register)
+	fs.Extend("by", c.imports.ByValue, "; with --from what samples are counted by: function, address, line, module")
+	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; the flags above from --folded on are for it")
+	fs.String(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
+	fs.Optional("color", "always")
+	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never",
+		"auto", "always", "never")
+	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte", "default", "llvm")
+	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; the flags from here on belong to it")
+	fs.Register(c.llvm.Register)
+	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
+	return func() (int, error) {
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		return c.run()
 	}
+}
+
+// check completes what the command line says.
+func (c *config) check() error {
+	if namedLLVM() && !c.asLLVM {
+		return errors.New("in place of llvm-symbolizer only --filter-markup is supported")
+	}
+	c.asLLVM = c.asLLVM || c.style == "llvm"
+	if !slices.Contains([]string{"auto", "always", "never"}, c.color) {
+		if !c.asLLVM {
+			return fmt.Errorf("--color=%s: want auto, always, never", c.color)
+		}
+		c.color = "never" // as llvm takes it
+	}
+	c.inputs = c.flags.Args()
+	if !namedLLVM() {
+		c.inputs, c.command = c.flags.Split()
+	}
+	if len(c.command) > 0 && len(c.inputs) > 0 {
+		return fmt.Errorf("%s: a file and a command behind --: want one of them", c.inputs[0])
+	}
+	if len(c.inputs) == 0 || namedLLVM() { // addresses, that llvm ignores
+		c.inputs = []string{"-"}
+	}
+	return nil
+}
+
+// run does what the command line says.
+func (c *config) run() (status int, err error) {
 	o := c.options
 	closeSource := func() {}
 	if c.asLLVM {
-		trees, treesErr := locate.NewTrees(c.symbols.files)
-		engine := elfdwarf.NewLLVMSource(trees)
-		engine.UsePackage(c.symbols.dwp)
-		o.Symbols, err = engine, treesErr
+		o.Symbols, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
 		o.LLVM = &c.llvm
 	} else {
-		o.Symbols, closeSource, err = c.symbols.source()
+		o.Symbols, closeSource, err = c.symbols.Source()
 	}
 	if err != nil {
-		return exitUsage, err
+		return cli.Usage, err
 	}
 	defer closeSource()
 	if c.llvm.NoDemangle && !c.asLLVM {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}
 	o.Warn = warn
-	c.batch.Stdout, c.batch.Stderr, c.batch.Terminal, c.batch.Timing = os.Stdout, os.Stderr, isTerminal(os.Stderr), &c.symbols.timing
+	c.batch.Stdout, c.batch.Stderr, c.batch.Terminal, c.batch.Timing = os.Stdout, os.Stderr, isTerminal(os.Stderr), &c.timing
 	if c.batch.Asked() {
 		return c.runTree(o)
 	}
@@ -186,13 +162,13 @@ func filterCommand(args []string) (status int, err error) {
 	if c.batch.Report != "" {
 		report, err := batch.NewReport(c.batch.Report)
 		if err != nil {
-			return exitUsage, err
+			return cli.Usage, err
 		}
 		report.Use(&c.batch)
 		o.Observe = report.Observe
 		defer func() {
 			if failed := report.Close(); failed != nil {
-				status, err = exitIO, failed
+				status, err = cli.Failed, failed
 			}
 		}()
 	}
@@ -201,19 +177,19 @@ func filterCommand(args []string) (status int, err error) {
 		o.Observe = stacks.Observe
 		defer func() {
 			if failed := stacks.Save(&c.imports); failed != nil {
-				status, err = exitIO, failed
+				status, err = cli.Failed, failed
 			}
 		}()
 	}
 	f, end, err := c.extras.Open(o)
 	if err != nil {
-		return exitUsage, err
+		return cli.Usage, err
 	}
 	if c.from != "" {
 		c.imports.Symbols = o.Symbols
 		status = c.runImport(f)
 	} else {
-		status = c.run(f)
+		status = c.stream(f)
 	}
 	end()
 	return max(status, c.summarize(f)), nil
@@ -221,9 +197,9 @@ func filterCommand(args []string) (status int, err error) {
 
 // runTree reads a tree of logs.
 func (c *config) runTree(o filter.Options) (status int, err error) {
-	finder, end, err := c.symbols.finder()
+	finder, end, err := c.symbols.Finder()
 	if err != nil {
-		return exitUsage, err
+		return cli.Usage, err
 	}
 	defer end()
 	c.batch.Filter, c.batch.Finder = o, finder
@@ -247,8 +223,8 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 			filters = append(filters, f)
 			return f
 		}})
-	if err != nil && status == exitOK {
-		status = exitIO
+	if err != nil && status == cli.OK {
+		status = cli.Failed
 	}
 	for _, f := range filters {
 		f.End()
@@ -257,11 +233,11 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 	return status, err
 }
 
-// run carries the inputs through f.
-func (c *config) run(f *filter.Filter) (status int) {
+// stream carries the inputs through f.
+func (c *config) stream(f *filter.Filter) (status int) {
 	err := f.RunInputs(context.Background(), filter.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
-		status = exitIO
+		status = cli.Failed
 	}}, os.Stdout)
 	if err != nil {
 		return unwritten(err)
@@ -275,7 +251,7 @@ func unwritten(err error) (status int) {
 		err = &filter.WriteError{Err: p.Err}
 	}
 	complain("write standard output: %v", errors.Unwrap(err))
-	return exitIO
+	return cli.Failed
 }
 
 // runImport carries a foreign input through f.
@@ -295,44 +271,96 @@ func (c *config) runImport(f *filter.Filter) (status int) {
 func complainAll(err error) (status int) {
 	for _, problem := range importer.Problems(err) {
 		complain("%v", problem)
-		status = exitIO
+		status = cli.Failed
 	}
 	return status
 }
 
 // importCommand is `qss-filter import INPUT`.
-func importCommand(args []string) (status int, err error) {
-	var s symbols
+func importCommand(fs *cli.Flags) cli.Run {
 	var o importer.Options
-	s.cache.Off = true
-	fs := newFlags()
-	register(fs, o.Register, func(fs *flag.FlagSet) {
+	s := newSymbols()
+	s.Cache.Off = true
+	fs.Register(o.Register, func(fs *flag.FlagSet) {
 		fs.Var(o.ByValue(nil), "by", "`WHAT` samples are counted by: function, address, line, module")
-	})
-	s.register(fs)
-	if done, err := parse(fs, args, "import [flags] INPUT", 1); done || err != nil {
-		return usage(err)
+	}, s.Register)
+	return func() (int, error) {
+		source, end, err := s.Source()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		o.Symbols = source
+		in, err := importer.Detect(fs.Args()[0], o)
+		if err == nil {
+			err = in.Lines(context.Background(), os.Stdout)
+		}
+		return complainAll(err), nil
 	}
-	source, end, err := s.source()
-	if err != nil {
-		return exitUsage, err
+}
+
+// symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
+func symbolizeCommand(fs *cli.Flags) cli.Run {
+	var o symbolize.Options
+	s := newSymbols()
+	s.Cache.Off = true
+	fs.Register(o.Register, s.Register)
+	return func() (int, error) {
+		args := fs.Args()
+		s.Files.Objects = append(s.Files.Objects, args[0])
+		source, end, err := s.Source()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		z, err := symbolize.New(context.Background(), args[0], source, o)
+		if err == nil {
+			err = z.Run(context.Background(), args[1:], os.Stdin, os.Stdout)
+		}
+		if err != nil {
+			return cli.Failed, err
+		}
+		return cli.OK, nil
 	}
-	defer end()
-	o.Symbols = source
-	in, err := importer.Detect(fs.Arg(0), o)
-	if err == nil {
-		err = in.Lines(context.Background(), os.Stdout)
+}
+
+// whereCommand is `qss-filter where BUILDID|FILE`.
+func whereCommand(fs *cli.Flags) cli.Run {
+	s := newSymbols()
+	fs.Register(s.Register)
+	return func() (int, error) {
+		finder, end, err := s.Finder()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		if found, err := symbolize.Where(context.Background(), finder, fs.Args()[0], os.Stdout); err != nil || !found {
+			return cli.Failed, err
+		}
+		return cli.OK, nil
 	}
-	return complainAll(err), nil
+}
+
+// cacheCommand is `qss-filter cache stats|clear|path|serve`.
+func cacheCommand(fs *cli.Flags) cli.Run {
+	var o cache.Options
+	fs.Register(o.Register)
+	return func() (int, error) {
+		status, err := o.Command(fs.Args()[0], os.Stdout)
+		if errors.Is(err, cache.ErrCommand) {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		return status, err
+	}
 }
 
 func (c *config) summarize(f *filter.Filter) (status int) {
 	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
 		if err := f.Summary(os.Stderr); err != nil {
-			return exitIO
+			return cli.Failed
 		}
 	}
-	return exitOK
+	return cli.OK
 }
 
 func drain(in *os.File) (restore func()) {
@@ -344,53 +372,6 @@ func drain(in *os.File) (restore func()) {
 			complain("the input is still open; Ctrl-C again stops at once")
 		}
 	}, func() { os.Exit(exitInterrupted) })
-}
-
-// symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
-func symbolizeCommand(args []string) (status int, err error) {
-	var s symbols
-	var o symbolize.Options
-	s.cache.Off = true
-	fs := newFlags()
-	register(fs, o.Register)
-	s.register(fs)
-	const use = "symbolize [flags] FILE [0xADDRESS ...]     reads addresses from standard input where none is given"
-	if done, err := parse(fs, args, use, 1); done || err != nil {
-		return usage(err)
-	}
-	s.files.Objects = append(s.files.Objects, fs.Arg(0))
-	source, end, err := s.source()
-	if err != nil {
-		return exitUsage, err
-	}
-	defer end()
-	z, err := symbolize.New(context.Background(), fs.Arg(0), source, o)
-	if err == nil {
-		err = z.Run(context.Background(), fs.Args()[1:], os.Stdin, os.Stdout)
-	}
-	if err != nil {
-		return exitIO, err
-	}
-	return exitOK, nil
-}
-
-// whereCommand is `qss-filter where BUILDID|FILE`.
-func whereCommand(args []string) (status int, err error) {
-	var s symbols
-	fs := newFlags()
-	s.register(fs)
-	if done, err := parse(fs, args, "where [flags] BUILDID|FILE", 1); done || err != nil {
-		return usage(err)
-	}
-	finder, end, err := s.finder()
-	if err != nil {
-		return exitUsage, err
-	}
-	defer end()
-	if found, err := symbolize.Where(context.Background(), finder, fs.Arg(0), os.Stdout); err != nil || !found {
-		return exitIO, err
-	}
-	return exitOK, nil
 }
 
 // palette gives the colours of the filter's own text, nil for none.
@@ -425,137 +406,22 @@ func version() string {
 	return cmp.Or(info.Main.Version, "(devel)") + " " + info.GoVersion
 }
 
-// parse reads the command line; done is true where that was all there was to do.
-func (c *config) parse(args []string) (done bool, err error) {
-	fs := newFlags()
-	c.flags = fs
-	c.symbols.register(fs)
-	register(fs, c.symbols.programs.Register, c.options.Register, c.extras.Register, c.batch.Register)
-	register(fs, c.imports.Register)
-	by := fs.Lookup("by")
-	by.Value = words{c.imports.ByValue(by.Value)}
-	by.Usage += "; with --from what samples are counted by: function, address, line, module"
-	fs.StringVar(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; the flags above from --folded on are for it")
-	fs.StringVar(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
-	fs.Lookup("color").NoOptDefVal = "always"
-	word(fs, &c.summary, "summary", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never",
-		"auto", "always", "never")
-	style := "default"
-	word(fs, &style, "style", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte", "default", "llvm")
-	fs.BoolVar(&c.asLLVM, "filter-markup", false, "same as --style=llvm; the flags from here on belong to it")
-	register(fs, c.llvm.Register)
-	fs.StringVar(&c.symbols.dwp, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
-	showVersion := fs.Bool("version", false, "print the version")
-	named := strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer")
-	if named {
+// namedLLVM tells whether the program was started as llvm-symbolizer.
+func namedLLVM() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer") }
+
+// rewrite puts the arguments in the form that is read.
+func rewrite(args []string) []string {
+	if namedLLVM() {
 		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
 	}
-	args = addr2line.LongForms(args)
-	if done, err := parse(fs, args, "[flags] [FILE ...]     reads standard input without FILE, or for -", 0); done || err != nil {
-		return done, err
-	}
-	if *showVersion {
-		fmt.Println("qss-filter", version())
-		return true, nil
-	}
-	if named && !c.asLLVM {
-		return false, errors.New("in place of llvm-symbolizer only --filter-markup is supported")
-	}
-	c.asLLVM = c.asLLVM || style == "llvm"
-	if !slices.Contains([]string{"auto", "always", "never"}, c.color) {
-		if !c.asLLVM {
-			return false, fmt.Errorf("--color=%s: want auto, always, never", c.color)
-		}
-		c.color = "never" // as llvm takes it
-	}
-	c.inputs = fs.Args()
-	if at := fs.ArgsLenAtDash(); at >= 0 && !named {
-		c.inputs, c.command = c.inputs[:at], c.inputs[at:]
-	}
-	if len(c.command) > 0 && len(c.inputs) > 0 {
-		return false, fmt.Errorf("%s: a file and a command behind --: want one of them", c.inputs[0])
-	}
-	if len(c.inputs) == 0 || named { // addresses, that llvm ignores
-		c.inputs = []string{"-"}
-	}
-	return false, nil
-}
-
-var errUsage = errors.New("try 'qss-filter --help'")
-
-// usage gives the outcome of a command line that asks for nothing more, or is wrong.
-func usage(err error) (int, error) {
-	if err == nil {
-		return exitOK, nil
-	}
-	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		err = fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
-	}
-	return exitUsage, fmt.Errorf("%w (%w)", err, errUsage)
-}
-
-func newFlags() *pflag.FlagSet {
-	fs := pflag.NewFlagSet("qss-filter", pflag.ContinueOnError)
-	fs.SortFlags, fs.Usage = false, func() {}
-	return fs
-}
-
-// register adds flags of other packages, which know the standard library's flags only.
-func register(fs *pflag.FlagSet, adders ...func(*flag.FlagSet)) {
-	for _, add := range adders {
-		set := flag.NewFlagSet("", flag.ContinueOnError)
-		add(set)
-		fs.AddGoFlagSet(set)
-	}
-}
-
-// words is a flag of the standard library as one of pflag's.
-type words struct{ flag.Value }
-
-func (words) Type() string { return "words" }
-
-// word adds a flag that is one of words; the first one is the default.
-func word(fs *pflag.FlagSet, to *string, name, usage string, words ...string) {
-	*to = words[0]
-	fs.Func(name, usage, func(value string) error {
-		if !slices.Contains(words, value) {
-			return fmt.Errorf("want %s", strings.Join(words, ", "))
-		}
-		*to = value
-		return nil
-	})
-}
-
-// parse reads a command line of at least so many arguments, or shows help.
-func parse(fs *pflag.FlagSet, args []string, use string, least int) (done bool, err error) {
-	help := fs.BoolP("help", "h", false, "the most common flags")
-	all := fs.Bool("help-all", false, "every flag")
-	if err := fs.Parse(args); err != nil {
-		return false, err
-	}
-	if *help || *all {
-		shown := fs
-		if !*all && fs.Lookup("frames") != nil {
-			shown = newFlags()
-			for _, name := range common {
-				shown.AddFlag(fs.Lookup(name))
-			}
-		}
-		fmt.Printf("Usage: qss-filter %s\n%s\n%s%s", use, about, shown.FlagUsages(), epilogue)
-		return true, nil
-	}
-	if fs.NArg() < least {
-		return false, fmt.Errorf("want: qss-filter %s", use)
-	}
-	return false, nil
+	return addr2line.LongForms(args)
 }
 
 // common are the flags that --help shows.
 var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "renumber", "adjust", "explain", "maps", "by",
-	"color", "summary", "style", "no-cache", "help-all", "version"}
+	"color", "summary", "style", "no-cache", "help", "help-all", "version"}
 
 const about = `       qss-filter [flags] -- COMMAND [ARGUMENT ...]
-       qss-filter symbolize FILE [0xADDRESS ...] | where BUILDID|FILE | cache stats|clear|path
 
 Makes native stack traces in logs readable, live: adb logcat | qss-filter
 `

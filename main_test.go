@@ -61,11 +61,14 @@ var imports = map[string][]string{
 		"qss-filter/filter/frame", "qss-filter/filter/prefix"},
 	"qss-filter/filter/batch":             {"qss-filter/filter", "qss-filter/symsrc"},
 	"qss-filter/filter/child":             {"qss-filter/filter"},
+	"qss-filter/filter/cli":               {},
 	"qss-filter/filter/importer":          {"qss-filter/filter", "qss-filter/symsrc"},
 	"qss-filter/filter/prefix/prefixtest": {"qss-filter/filter/prefix"},
 	"qss-filter/symsrc/addr2line":         {"qss-filter/symsrc"},
 	"qss-filter/symsrc/cache":             {"qss-filter/symsrc"},
 	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc"},
+	"qss-filter/symsrc/chain": {"qss-filter/symsrc", "qss-filter/symsrc/addr2line", "qss-filter/symsrc/cache", "qss-filter/symsrc/debuginfod",
+		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate"},
 }
 
 // owners is which file alone, or the files of which folder, may import a library.
@@ -75,7 +78,7 @@ var owners = map[string]string{
 	"github.com/dgraph-io/badger":      "symsrc/cache/",
 	"github.com/fatih/color":           "sgr/palette.go",
 	"github.com/google/pprof":          "filter/importer/",
-	"github.com/spf13/pflag":           "main.go",
+	"github.com/spf13/pflag":           "filter/cli/",
 	"zombiezen.com/go/sqlite":          "filter/importer/",
 }
 

@@ -42,6 +42,9 @@ func (c oneOf[T]) String() string {
 	return c.words[*c.to]
 }
 
+// Words are what the flag may be.
+func (c oneOf[T]) Words() []string { return c.words }
+
 func (c oneOf[T]) Set(value string) error {
 	i := slices.Index(c.words, value)
 	if i < 0 {

@@ -17,12 +17,12 @@ import (
 const adminTime = 30 * time.Second
 
 // serveCommand is `cache serve`.
-func serveCommand(dir string, o *Options, stderr io.Writer) int {
+func serveCommand(dir string, o *Options) (status int, err error) {
 	code := serve(dir, o.max())
 	if code != exitServed {
-		fmt.Fprintf(stderr, "qss-filter: cache: %s: %s\n", dir, code.reason())
+		err = fmt.Errorf("cache: %s: %s", dir, code.reason())
 	}
-	return int(code)
+	return int(code), err
 }
 
 // order sends one message to the process and gives the reply.

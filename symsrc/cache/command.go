@@ -1,77 +1,35 @@
 package cache
 
 import (
-	"flag"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 )
 
-// Exit statuses of Command.
-const (
-	statusOK    = 0
-	statusFails = 1
-	statusUsage = 2
-)
+// ErrCommand is what Command gives for a name that it does not know.
+var ErrCommand = errors.New("want stats, clear, path or serve")
 
-const usage = `Usage: qss-filter cache COMMAND [flags]
-
-  stats   what is kept, how often it helped, and which process serves it
-  clear   forget all of it
-  path    the directory
-  serve   serve it to filters; they start this themselves
-
-Flags:
-`
-
-// Command runs `qss-filter cache ARGS` and gives its exit status: 0 done, 1 it failed, 2 the command line is wrong.
-func Command(args []string, stdout, stderr io.Writer) int {
-	var o Options
-	fs := flag.NewFlagSet("cache", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	o.Register(fs)
-	help := func(w io.Writer, status int) int {
-		fmt.Fprint(w, usage)
-		fs.SetOutput(w)
-		fs.PrintDefaults()
-		return status
-	}
-	complain := func(err error, status int) int {
-		fmt.Fprintf(stderr, "qss-filter: cache: %v\n", err)
-		return status
-	}
-	if len(args) == 0 {
-		return help(stderr, statusUsage)
-	}
+// Command does `qss-filter cache NAME` and gives the exit status: stats tells what is kept, how often it helped and which
+// process serves it, clear forgets all of it, path is the directory, and serve serves it to filters, which start this
+// themselves and know its statuses.
+func (o *Options) Command(name string, stdout io.Writer) (status int, err error) {
 	commands := map[string]func(*Options, string, io.Writer) error{"stats": printStats, "clear": forget, "path": printPath, "serve": nil}
-	name := args[0]
 	run, known := commands[name]
-	if name == "help" || name == "-h" || name == "--help" {
-		return help(stdout, statusOK)
-	}
 	if !known {
-		return complain(fmt.Errorf("no command %q; there are stats, clear, path and serve", name), statusUsage)
-	}
-	err := fs.Parse(args[1:])
-	switch {
-	case err == flag.ErrHelp:
-		return help(stdout, statusOK)
-	case err != nil:
-		return complain(err, statusUsage)
-	case fs.NArg() > 0:
-		return complain(fmt.Errorf("%s takes no %q", name, fs.Arg(0)), statusUsage)
+		return 0, fmt.Errorf("no command %q: %w", name, ErrCommand)
 	}
 	dir, err := o.Directory()
 	if err == nil && name == "serve" {
-		return serveCommand(dir, &o, stderr)
+		return serveCommand(dir, o)
 	}
 	if err == nil {
-		err = run(&o, dir, stdout)
+		err = run(o, dir, stdout)
 	}
 	if err != nil {
-		return complain(err, statusFails)
+		return 1, fmt.Errorf("cache: %w", err)
 	}
-	return statusOK
+	return 0, nil
 }
 
 func printPath(_ *Options, dir string, w io.Writer) error {

@@ -5,6 +5,7 @@ package cache
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,12 +39,27 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "cache":
-			os.Exit(Command(os.Args[2:], os.Stdout, os.Stderr))
+			os.Exit(serveMain(os.Args[2:]))
 		case filterWord:
 			os.Exit(filterMain(os.Args[2:]))
 		}
 	}
 	os.Exit(m.Run())
+}
+
+// serveMain is `cache serve --flags`, as a filter starts it.
+func serveMain(args []string) int {
+	var o Options
+	fs := flag.NewFlagSet("cache", flag.ContinueOnError)
+	o.Register(fs)
+	if err := fs.Parse(args[1:]); err != nil {
+		return 2
+	}
+	status, err := o.Command(args[0], os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return status
 }
 
 // engine answers any address, the same way each time. Every 13th has no name.

@@ -1,0 +1,148 @@
+// Package cli is the command line: a table of commands with their flags, from which come parsing, help and error messages.
+//
+//	cli.go    the table, and which command a command line means
+//	flags.go  the flags of one command, from many packages
+//	help.go   what --help and --help-all print
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/pflag"
+)
+
+// Exit statuses.
+const (
+	// OK is that of a run without a fault.
+	OK = 0
+	// Failed says that an input could not be read, or an output not be written.
+	Failed = 1
+	// Usage says that the command line is wrong, or names what cannot be used.
+	Usage = 2
+)
+
+// Command is one command of a program.
+type Command struct {
+	// Name is its first argument; "" for what the program does without one.
+	Name string
+	// Args is what stands behind the flags, such as `FILE [0xADDRESS ...]`, and Note what help says beside it.
+	Args, Note string
+	// Least is how many arguments there must be, and Most how many there may be, 0 for any number.
+	Least, Most int
+	// About is its job in one line.
+	About string
+	// Common are the flags that --help shows; none means all.
+	Common []string
+	// Setup registers the flags and gives what to run once they are read.
+	Setup func(fs *Flags) Run
+	// Rewrite, if not nil, changes the arguments before they are read.
+	Rewrite func(args []string) []string
+}
+
+// Run does a command's work. An error is told by the caller.
+type Run func() (status int, err error)
+
+// Program is a program with its commands.
+type Program struct {
+	Name string
+	// Version is its version in words.
+	Version func() string
+	// Commands are all of them; the first one is the program without a command's name.
+	Commands []*Command
+	// About and Epilogue stand in the program's own help, above and below the flags.
+	About, Epilogue string
+	// Stdout takes help and version.
+	Stdout io.Writer
+}
+
+// Run does what the arguments, without the program's name, ask for.
+func (p *Program) Run(args []string) (status int, err error) {
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:len(args):len(args)], "--help")
+	}
+	c := p.Commands[0]
+	if named := p.command(args); named != nil {
+		c, args = named, args[1:]
+	}
+	fs, run := p.flags(c)
+	if c.Rewrite != nil {
+		args = c.Rewrite(args)
+	}
+	if err := fs.set.Parse(args); err != nil {
+		return p.misused(c, err)
+	}
+	switch {
+	case fs.is("help") || fs.is("help-all"):
+		return p.print(p.help(c, fs, fs.is("help-all")))
+	case fs.is("version"):
+		return p.print(p.Name + " " + p.Version() + "\n")
+	}
+	if n := fs.set.NArg(); n < c.Least || c.Most > 0 && n > c.Most {
+		return p.misused(c, fmt.Errorf("want: %s", p.use(c)))
+	}
+	status, err = run()
+	if wrong, ok := errors.AsType[*Misuse](err); ok {
+		return p.misused(c, wrong.Err)
+	}
+	return status, err
+}
+
+// command gives the command that the first argument names, or nil.
+func (p *Program) command(args []string) *Command {
+	if len(args) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(p.Commands[1:], func(c *Command) bool { return c.Name == args[0] })
+	if i < 0 {
+		return nil
+	}
+	return p.Commands[i+1]
+}
+
+// flags gives a command's flags, those of every command behind its own.
+func (p *Program) flags(c *Command) (fs *Flags, run Run) {
+	fs = newFlags(c.Name)
+	run = c.Setup(fs)
+	fs.set.BoolP("help", "h", false, "the most common flags")
+	fs.set.Bool("help-all", false, "every flag")
+	if c.Name == "" {
+		fs.set.Bool("version", false, "print the version")
+	}
+	return fs, run
+}
+
+// is tells whether a flag that is there or not is there.
+func (f *Flags) is(name string) bool {
+	given := f.set.Lookup(name)
+	return given != nil && given.Value.String() == "true"
+}
+
+// Misuse is an error of Run that the command line is to blame for.
+type Misuse struct{ Err error }
+
+func (m *Misuse) Error() string { return m.Err.Error() }
+
+// Unwrap gives what is wrong.
+func (m *Misuse) Unwrap() error { return m.Err }
+
+// misused says what is wrong with a command line, and where to read on.
+func (p *Program) misused(c *Command, err error) (status int, _ error) {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		err = fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+	}
+	name := p.Name
+	if c.Name != "" {
+		name += " " + c.Name
+	}
+	return Usage, fmt.Errorf("%w (try '%s --help')", err, name)
+}
+
+func (p *Program) print(text string) (status int, err error) {
+	if _, err := io.WriteString(p.Stdout, text); err != nil {
+		return Failed, fmt.Errorf("write standard output: %w", err)
+	}
+	return OK, nil
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// colours is a flag of the standard library that knows its words.
+type colours string
+
+func (c *colours) String() string     { return string(*c) }
+func (c *colours) Set(s string) error { *c = colours(s); return nil }
+func (*colours) Words() []string      { return []string{"red", "green"} }
+
+// sample is a program with a command of each kind, and what was run.
+func sample(ran *string) (*Program, *strings.Builder) {
+	out := &strings.Builder{}
+	return &Program{Name: "prog", Version: func() string { return "1.2" }, About: "Does much.", Epilogue: "\nThe end.\n", Stdout: out,
+		Commands: []*Command{
+			{Args: "[FILE ...]", Common: []string{"mode", "help"}, Setup: func(fs *Flags) Run {
+				var mode string
+				var colour colours
+				fs.Word(&mode, "mode", "`MODE`", "fast", "slow")
+				fs.Register(func(fs *flag.FlagSet) { fs.Var(&colour, "colour", "`COLOUR`") })
+				fs.Optional("colour", "red")
+				return func() (int, error) {
+					before, behind := fs.Split()
+					*ran = "main " + mode + " " + string(colour) + " " + strings.Join(before, ",") + "|" + strings.Join(behind, ",")
+					return OK, nil
+				}
+			}},
+			{Name: "one", Args: "NAME", Least: 1, Most: 1, About: "does one thing", Setup: func(fs *Flags) Run {
+				return func() (int, error) {
+					*ran = "one " + fs.Args()[0]
+					if fs.Args()[0] == "bad" {
+						return OK, &Misuse{errors.New("bad is no name")}
+					}
+					return Failed, errors.New("broken")
+				}
+			}},
+		}}, out
+}
+
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		args       string
+		status     int
+		ran        string
+		err        string
+		out, hides string // parts of what is printed
+	}{
+		{args: "a b", ran: "main fast  a,b|"},
+		{args: "--mode=slow --colour a -- b --mode=c", ran: "main slow red a|b,--mode=c"},
+		{args: "--colour=green", ran: "main fast green |"},
+		{args: "--mode=both", status: Usage, err: "--mode=both: want fast, slow (try 'prog --help')"},
+		{args: "--what", status: Usage, err: "unknown flag: --what (try 'prog --help')"},
+		{args: "--version", out: "prog 1.2\n"},
+		{args: "--help", out: "Usage: prog [flags] [FILE ...]\nDoes much.\n", hides: "--colour"},
+		{args: "--help", out: "  one         does one thing\n"},
+		{args: "help", out: "--mode MODE"},
+		{args: "--help-all", out: "--colour"},
+		{args: "one x", status: Failed, ran: "one x", err: "broken"},
+		{args: "one bad", status: Usage, ran: "one bad", err: "bad is no name (try 'prog one --help')"},
+		{args: "one", status: Usage, err: "want: prog one [flags] NAME (try 'prog one --help')"},
+		{args: "one a b", status: Usage, err: "want: prog one [flags] NAME (try 'prog one --help')"},
+		{args: "one --mode=slow a", status: Usage, err: "unknown flag: --mode (try 'prog one --help')"},
+		{args: "one --help", out: "Usage: prog one [flags] NAME\n\nDoes one thing.\n"},
+		{args: "help one", out: "Usage: prog one [flags] NAME\n"},
+		{args: "x one", ran: "main fast  x,one|"},
+	} {
+		ran := ""
+		p, out := sample(&ran)
+		status, err := p.Run(strings.Fields(c.args))
+		message := ""
+		if err != nil {
+			message = err.Error()
+		}
+		if status != c.status || ran != c.ran || message != c.err || !strings.Contains(out.String(), c.out) || c.out == "" && out.Len() > 0 ||
+			c.hides != "" && strings.Contains(out.String(), c.hides) {
+			t.Errorf("%q gives %d %q %q, and prints\n%s", c.args, status, ran, message, out)
+		}
+	}
+}
+
+// TestWords says which flags are known to be one of a few words.
+func TestWords(t *testing.T) {
+	p, _ := sample(new(string))
+	fs, _ := p.flags(p.Commands[0])
+	if len(fs.words) != 2 || !slices.Equal(fs.words["mode"], []string{"fast", "slow"}) || !slices.Equal(fs.words["colour"], []string{"red", "green"}) {
+		t.Errorf("the words are %q", fs.words)
+	}
+}

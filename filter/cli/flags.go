@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Flags are the flags of one command, and after the command line was read what stands beside them.
+type Flags struct {
+	set   *pflag.FlagSet
+	words map[string][]string // by the names of flags that are one of a few words
+}
+
+// Words is what a flag's value may be, for values that are one of a few words.
+type Words interface{ Words() []string }
+
+func newFlags(name string) *Flags {
+	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	set.SortFlags, set.Usage = false, func() {}
+	return &Flags{set, map[string][]string{}}
+}
+
+// Register adds flags of other packages, which know the standard library's flags only.
+func (f *Flags) Register(adders ...func(*flag.FlagSet)) {
+	for _, add := range adders {
+		set := flag.NewFlagSet("", flag.ContinueOnError)
+		add(set)
+		set.VisitAll(func(one *flag.Flag) {
+			if w, ok := one.Value.(Words); ok {
+				f.words[one.Name] = w.Words()
+			}
+		})
+		f.set.AddGoFlagSet(set)
+	}
+}
+
+// String adds a flag that takes any text.
+func (f *Flags) String(to *string, name, value, usage string) {
+	f.set.StringVar(to, name, value, usage)
+}
+
+// Bool adds a flag that is there or not.
+func (f *Flags) Bool(to *bool, name, usage string) { f.set.BoolVar(to, name, false, usage) }
+
+// Word adds a flag that is one of words; the first one is the default.
+func (f *Flags) Word(to *string, name, usage string, words ...string) {
+	*to = words[0]
+	f.words[name] = words
+	f.set.Var(&word{to, words}, name, usage)
+}
+
+// Optional lets a flag stand without a value, which then is that one.
+func (f *Flags) Optional(name, value string) { f.set.Lookup(name).NoOptDefVal = value }
+
+// Extend puts another value around that of a flag, and a text behind its usage. It is for a flag that two packages share.
+func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage string) {
+	shared := f.set.Lookup(name)
+	shared.Value = plain{around(shared.Value)}
+	shared.Usage += usage
+}
+
+// Args are the arguments beside the flags.
+func (f *Flags) Args() []string { return f.set.Args() }
+
+// Split gives the arguments before `--` and those behind it.
+func (f *Flags) Split() (before, behind []string) {
+	args := f.set.Args()
+	if at := f.set.ArgsLenAtDash(); at >= 0 {
+		return args[:at], args[at:]
+	}
+	return args, nil
+}
+
+// word is a flag that is one of a few words.
+type word struct {
+	to    *string
+	words []string
+}
+
+func (w *word) String() string { return *w.to }
+func (w *word) Type() string   { return "word" }
+
+func (w *word) Set(value string) error {
+	if !slices.Contains(w.words, value) {
+		return fmt.Errorf("want %s", strings.Join(w.words, ", "))
+	}
+	*w.to = value
+	return nil
+}
+
+// plain is a flag of the standard library as one of pflag's.
+type plain struct{ flag.Value }
+
+func (plain) Type() string { return "value" }

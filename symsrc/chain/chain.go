@@ -1,0 +1,108 @@
+// Package chain joins the places of symbols, the readers and the cache into one source, as flags say.
+package chain
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/addr2line"
+	"qss-filter/symsrc/cache"
+	"qss-filter/symsrc/debuginfod"
+	"qss-filter/symsrc/elfdwarf"
+	"qss-filter/symsrc/locate"
+)
+
+// Finder finds the files of a module.
+type Finder = elfdwarf.Finder
+
+// Options say where symbols are from.
+type Options struct {
+	Files   locate.Options
+	Servers debuginfod.Options
+	Cache   cache.Options
+	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none.
+	Package string
+	// Programs are asked in place of the own reader.
+	Programs addr2line.Options
+	// Around, if not nil, is put around what finds files.
+	Around func(Finder) Finder
+	// Warn is told of what goes wrong, once per cause.
+	Warn func(message string)
+	// Progress, if not nil, is a terminal that shows downloads.
+	Progress io.Writer
+}
+
+// Register adds the flags that set o, but for those of Programs and Package, which not every command has.
+func (o *Options) Register(fs *flag.FlagSet) {
+	o.Files.Register(fs)
+	o.Servers.Register(fs)
+	o.Cache.Register(fs)
+}
+
+// Finder looks on this machine first, and then asks servers. close ends what is under way.
+func (o *Options) Finder() (f Finder, close func(), err error) {
+	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.Warn, o.Warn, o.Progress
+	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off {
+		o.Files.CacheDir = dir
+	}
+	local, err := locate.New(o.Files)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := debuginfod.New(o.Servers)
+	if err != nil {
+		return nil, nil, err
+	}
+	f = debuginfod.Wrap(local, client)
+	if o.Around != nil {
+		f = o.Around(f)
+	}
+	return f, client.Close, nil
+}
+
+// Source answers from the finder's files, and from what the cache has kept of such answers.
+func (o *Options) Source() (src symsrc.Source, close func(), err error) {
+	finder, closeFinder, err := o.Finder()
+	if err != nil {
+		return nil, nil, err
+	}
+	native := elfdwarf.NewSource(finder)
+	native.UsePackage(o.Package)
+	if !o.Cache.Off {
+		native.KeepTwins(o.Files.CacheDir)
+	}
+	engine := symsrc.Source(native)
+	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished twin is dropped
+	if o.Programs.Wanted() {
+		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.Warn
+		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)
+		program, err := addr2line.NewSource(finder, native, o.Programs)
+		if err != nil {
+			closeEngine()
+			return nil, nil, err
+		}
+		closeNative := closeEngine
+		engine, closeEngine = program, func() { program.Close(); closeNative() }
+		o.Cache.Engine = fmt.Sprintf("addr2line %t %s %s", o.Programs.GNU, o.Programs.Cross, o.Programs.Path)
+	}
+	if o.Cache.Off || o.Package != "" {
+		return engine, closeEngine, nil
+	}
+	o.Cache.Warn, o.Cache.Finder = o.Warn, finder
+	cached := cache.Wrap(engine, o.Cache)
+	return cached, func() { closeEngine(); cached.Close() }, nil
+}
+
+// LLVMSource answers as llvm-symbolizer does: from build ID trees, taken at their word.
+func (o *Options) LLVMSource() (symsrc.Source, error) {
+	trees, err := locate.NewTrees(o.Files)
+	if err != nil {
+		return nil, err
+	}
+	engine := elfdwarf.NewLLVMSource(trees)
+	engine.UsePackage(o.Package)
+	return engine, nil
+}
