@@ -11,7 +11,8 @@ import (
 // known. All others, and those whose effect has conditions that do not hold, are looked at in full.
 
 const (
-	knownLines = 1 << 12 // of each table
+	knownLines = 1 << 12 // of context
+	shownSlots = 1 << 13 // of what lines became
 	knownLine  = 512     // bytes of a line in it
 	shownText  = 2048    // bytes of what a line becomes
 )
@@ -99,14 +100,25 @@ func (s *shownLines[T]) init() {
 	s.seed = maphash.MakeSeed()
 }
 
-// slot gives the place of a line, and whether the same line was there last.
-func (s *shownLines[T]) slot(line []byte) (l *shownLine[T], again bool) {
+// slot gives the place of a line, and whether the same line was there last. Two slots are neighbours: of the lines that
+// fall on one of them two are known.
+func (s *shownLines[T]) slot(line []byte, generation uint64) (l *shownLine[T], again bool) {
 	if s.slots == nil {
-		s.slots = make([]shownLine[T], knownLines)
+		s.slots = make([]shownLine[T], shownSlots)
 	}
 	h := maphash.Bytes(s.seed, line)
-	l = &s.slots[h%knownLines]
-	again, l.seen = l.seen == h, h
+	l = &s.slots[h%shownSlots]
+	if l.is(line, generation) {
+		return l, true
+	}
+	other := &s.slots[h%shownSlots^1]
+	if other.is(line, generation) {
+		return other, true
+	}
+	if again = l.seen == h; again && l.generation == generation {
+		*l, *other = *other, *l // which gives way
+	}
+	l.seen = h
 	return l, again
 }
 

@@ -103,7 +103,7 @@ func (l *llvmStyle) show(ctx context.Context, dst, b []byte) (used int, out []by
 	if len(line) > knownLine {
 		return 0, dst
 	}
-	s, again := l.showed.slot(line)
+	s, again := l.showed.slot(line, l.space.generation)
 	if s.is(line, l.space.generation) {
 		l.crlf = bytes.HasSuffix(line, []byte("\r\n"))
 		return len(line), append(l.endInfo(dst), s.became()...)

@@ -79,8 +79,8 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 // knownFrame handles a bt element that is alone on its line.
 func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte) (used int, out []byte) {
 	line := b[:bytes.IndexByte(b, '\n')+1]
-	s, again := f.quick.showed.slot(line)
 	generation := t.space.Generation()
+	s, again := f.quick.showed.slot(line, generation)
 	if s.is(line, generation) && s.by.take == f.takeMarkup(t, s.by.typ, false) {
 		f.line++
 		s.by.answer.count()
