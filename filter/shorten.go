@@ -1,0 +1,214 @@
+package filter
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// shorten writes a demangled C++ name as people write it: inline namespaces, ABI tags, default template arguments and the
+// suffixes of compiler-made copies are left out, and the standard library's own short names stand for what they stand for:
+//
+//	std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >  →  std::string
+//	std::__1::vector<int, std::__1::allocator<int>>::push_back[abi:v160006](int&&)   →  std::vector<int>::push_back(int&&)
+//	f(int) (.isra.0.cold)                                                            →  f(int)
+//
+// A name that it cannot read to its end keeps its template arguments.
+func shorten(name string) string {
+	name = dropInlineNamespaces(dropTags(dropClone(name)))
+	if !strings.Contains(name, "<") || !strings.Contains(name, "std::") && !strings.Contains(name, "boost::") {
+		return name
+	}
+	r := nameReader{s: name}
+	if short := r.text(""); !r.bad && r.pos == len(name) {
+		return short
+	}
+	return name
+}
+
+// cloneWords are what compilers put behind the name of a copy or a part of a function: gcc's -fipa-sra, -fpartial-inlining,
+// -freorder-functions, -fipa-cp and LTO, LLVM's promotion of local names and -funique-internal-linkage-names. The suffixes of
+// coroutines (.resume, .destroy) stay: they tell which part of the function it is.
+var cloneWords = []string{"isra", "part", "cold", "constprop", "llvm", "lto_priv", "localalias", "__uniq"}
+
+// dropClone takes such suffixes off: ` (.isra.0)`, ` [clone .isra.0]` or, behind a C name, `.isra.0`.
+func dropClone(name string) string {
+	for _, form := range [...][2]string{{" (.", ")"}, {" [clone .", "]"}} {
+		for strings.HasSuffix(name, form[1]) {
+			at := strings.LastIndex(name, form[0])
+			if at <= 0 || !isClone(name[at+len(form[0])-1:len(name)-1]) {
+				break
+			}
+			name = name[:at]
+		}
+	}
+	if at := strings.IndexByte(name, '.'); at > 0 && isClone(name[at:]) {
+		name = name[:at]
+	}
+	return name
+}
+
+// isClone tells whether a text is nothing but such suffixes, each a word of cloneWords and perhaps a number.
+func isClone(suffix string) bool {
+	words := strings.Split(suffix, ".")
+	if words[0] != "" || len(words) < 2 {
+		return false
+	}
+	for i, word := range words[1:] {
+		number := word != "" && strings.Trim(word, "0123456789") == ""
+		if !slices.Contains(cloneWords, word) && (i == 0 || !number) {
+			return false
+		}
+	}
+	return true
+}
+
+// dropTags takes ABI tags out: libc++ puts one on every function, as [abi:v160006].
+func dropTags(name string) string {
+	for {
+		before, rest, found := strings.Cut(name, "[abi:")
+		_, after, closed := strings.Cut(rest, "]")
+		if !found || !closed {
+			return name
+		}
+		name = before + after
+	}
+}
+
+// inlineNamespaces are those that standard libraries put their names into: libc++ (of Android and Chromium, too) and
+// libstdc++.
+var inlineNamespaces = []string{"__1", "__2", "__ndk1", "__Cr", "__u", "__fs", "__cxx11", "_V2", "__7"}
+
+// dropInlineNamespaces takes them out of the names that begin with std::.
+func dropInlineNamespaces(name string) string {
+	const std = "std::"
+	var out strings.Builder
+	for {
+		at := strings.Index(name, std)
+		if at < 0 {
+			out.WriteString(name)
+			return out.String()
+		}
+		inside := at > 0 && (isNameByte(name[at-1]) || name[at-1] == ':')
+		out.WriteString(name[:at+len(std)])
+		if name = name[at+len(std):]; inside {
+			continue
+		}
+		for {
+			part, rest, more := strings.Cut(name, "::")
+			if !more || strings.ContainsFunc(part, func(r rune) bool { return r >= 0x80 || !isNameByte(byte(r)) }) {
+				break
+			}
+			if !slices.Contains(inlineNamespaces, part) {
+				out.WriteString(part + "::")
+			}
+			name = rest
+		}
+	}
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
+}
+
+// maxNesting bounds the brackets in one another that are followed.
+const maxNesting = 100
+
+// nameReader reads a demangled name, and writes it again with short template arguments.
+type nameReader struct {
+	s     string
+	pos   int
+	depth int
+	bad   bool
+}
+
+// text reads up to one of the bytes of stop, which are not those of a bracket inside, or to the end.
+func (r *nameReader) text(stop string) string {
+	if r.depth++; r.depth > maxNesting {
+		r.bad = true
+	}
+	defer func() { r.depth-- }()
+	var out []byte
+	for r.pos < len(r.s) && !r.bad {
+		c := r.s[r.pos]
+		switch {
+		case c == '>' && len(out) > 0 && out[len(out)-1] == '-': // the arrow before a type
+		case strings.IndexByte(stop, c) >= 0:
+			return string(out)
+		case c == '(' || c == '[' || c == '{':
+			out = append(out, r.group(c)...)
+			continue
+		case c == '<' && opensTemplate(out):
+			out = r.template(out)
+			continue
+		case c == ')' || c == ']' || c == '}':
+			r.bad = true
+		case isNameByte(c):
+			out = append(out, r.word()...)
+			continue
+		}
+		out = append(out, c)
+		r.pos++
+	}
+	if stop != "" {
+		r.bad = true
+	}
+	return string(out)
+}
+
+// opensTemplate tells whether a `<` behind that text opens a list, and is no sign: `operator< <int>` has one of each.
+func opensTemplate(before []byte) bool {
+	return !bytes.HasSuffix(before, []byte(" ")) || bytes.HasSuffix(before, []byte("operator< ")) || bytes.HasSuffix(before, []byte("operator<< "))
+}
+
+// word reads an identifier, with the sign of an operator.
+func (r *nameReader) word() string {
+	start := r.pos
+	for r.pos < len(r.s) && isNameByte(r.s[r.pos]) {
+		r.pos++
+	}
+	if r.s[start:r.pos] == "operator" {
+		r.pos += len(operatorSign(r.s[r.pos:]))
+	}
+	return r.s[start:r.pos]
+}
+
+// operatorSign gives the sign that a text behind the word operator begins with, where it has brackets.
+func operatorSign(s string) string {
+	for _, sign := range [...]string{"()", "[]", "<=>", "<<=", ">>=", "->*", "->", "<=", ">=", "<<", ">>", "<", ">"} {
+		if !strings.HasPrefix(s, sign) {
+			continue
+		}
+		// `operator<<int>(` is `operator<` with an argument, `operator<<(` and `operator<<<int>(` are not.
+		if rest := s[len(sign):]; sign == "<<" && rest != "" && rest[0] != '(' && rest[0] != '<' && rest[0] != ' ' {
+			return "<"
+		}
+		return sign
+	}
+	return ""
+}
+
+// group reads a bracket with its contents.
+func (r *nameReader) group(open byte) string {
+	closing := map[byte]string{'(': ")", '[': "]", '{': "}"}[open]
+	r.pos++
+	inside := r.text(closing)
+	r.pos++
+	return string(open) + inside + closing
+}
+
+// template reads template arguments, and appends them to the name before them.
+func (r *nameReader) template(out []byte) []byte {
+	var args []string
+	for r.pos < len(r.s) && r.s[r.pos] != '>' && !r.bad {
+		r.pos++ // the bracket, or a comma
+		args = append(args, strings.TrimSpace(r.text(",>")))
+	}
+	r.pos++
+	start := len(out)
+	for start > 0 && (isNameByte(out[start-1]) || out[start-1] == ':') {
+		start--
+	}
+	name := string(out[start:])
+	return append(out[:start], shortTemplate(name, args)...)
+}
