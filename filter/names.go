@@ -1,0 +1,177 @@
+package filter
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"unicode/utf8"
+
+	"qss-filter/symsrc"
+)
+
+// Names says how functions and paths are written. The zero Names writes what the debug information has.
+type Names struct {
+	// Short leaves out what C++ names have by default.
+	Short bool
+	// Map puts directories of this machine in the place of those where things were built; the longest that fits counts.
+	Map []PathMap
+	// Strip are directories that are not shown before a path; the longest that fits counts.
+	Strip []string
+}
+
+// PathMap puts To in the place of the directory From.
+type PathMap struct{ From, To string }
+
+// register adds the flags that set n.
+func (n *Names) register(fs *flag.FlagSet) {
+	fs.BoolVar(&n.Short, "short-names", false, "write std::string and std::vector<int> without default arguments, no clone suffixes")
+	fs.Func("path-map", "`FROM=TO`: sources built below FROM are below TO; the longest FROM counts", func(value string) error {
+		from, to, ok := strings.Cut(value, "=")
+		if !ok || from == "" {
+			return errors.New("want FROM=TO")
+		}
+		n.Map = append(n.Map, PathMap{from, to})
+		return nil
+	})
+	fs.Func("strip-prefix", "`DIR` not to be shown before the paths below it", func(value string) error {
+		if value == "" {
+			return errors.New("want a directory")
+		}
+		n.Strip = append(n.Strip, value)
+		return nil
+	})
+}
+
+// function gives a function's name as it is shown; file is the source file's.
+func (n *Names) function(name, file string) string {
+	if n.Short && !strings.HasSuffix(file, ".go") { // where main.cold is the function cold of package main
+		name = shorten(name)
+	}
+	return visible(name)
+}
+
+// local gives the path of a source file on this machine.
+func (n *Names) local(path string) string {
+	best := PathMap{}
+	tail := path
+	for _, m := range n.Map {
+		if rest, ok := below(path, m.From); ok && len(m.From) > len(best.From) {
+			best, tail = m, rest
+		}
+	}
+	switch {
+	case best.From == "" || best.To == "":
+		return tail
+	case tail == "":
+		return best.To
+	}
+	return strings.TrimRight(best.To, "/") + "/" + tail
+}
+
+// shown gives a path on this machine as it is written.
+func (n *Names) shown(path string) string {
+	longest, tail := "", path
+	for _, dir := range n.Strip {
+		if rest, ok := below(path, dir); ok && rest != "" && len(dir) > len(longest) {
+			longest, tail = dir, rest
+		}
+	}
+	return tail
+}
+
+// below tells whether a path lies in a directory, and gives what of it is behind that. Both are compared component by component;
+// empty ones and dots do not count.
+func below(path, dir string) (rest string, ok bool) {
+	if isAbsolute(dir) != isAbsolute(path) {
+		return "", false
+	}
+	for {
+		var want, has string
+		if want, dir = component(dir); want == "" {
+			break
+		}
+		if has, path = component(path); has != want {
+			return "", false
+		}
+	}
+	for path != "" && (isSeparator(path[0]) || strings.HasPrefix(path, "./") || strings.HasPrefix(path, `.\`)) {
+		path = path[1:]
+	}
+	return path, true
+}
+
+// component takes the first component off a path; "" where there is none.
+func component(path string) (first, rest string) {
+	for path != "" {
+		end := strings.IndexAny(path, `/\`)
+		if end < 0 {
+			end = len(path)
+		}
+		first, path = path[:end], path[min(end+1, len(path)):]
+		if first != "" && first != "." {
+			return first, path
+		}
+	}
+	return "", ""
+}
+
+// isAbsolute tells whether a path needs no directory before it, on Unix or on Windows.
+func isAbsolute(path string) bool {
+	return path != "" && (isSeparator(path[0]) || hasDrive(path))
+}
+
+func hasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSeparator(path[2]) }
+
+func isSeparator(c byte) bool { return c == '/' || c == '\\' }
+
+// inWords gives the frames of an answer as they are written, in a copy where that differs.
+func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
+	shown := known
+	for i := range known {
+		name := n.function(known[i].Func, known[i].File)
+		file := visible(n.shown(n.local(known[i].File)))
+		if name == known[i].Func && file == known[i].File {
+			continue
+		}
+		if &shown[0] == &known[0] {
+			shown = append([]symsrc.Frame(nil), known...)
+		}
+		shown[i].Func, shown[i].File = name, file
+	}
+	return shown
+}
+
+// visible writes what could make a terminal do more than show text as `\x1b` or `\u202e`: control characters of one byte or of
+// Unicode, and what turns the direction of writing.
+func visible(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return string(appendVisible(append(make([]byte, 0, len(s)+16), s[:i]...), s[i:]))
+		}
+	}
+	return s
+}
+
+func appendVisible(dst []byte, s string) []byte {
+	const hexDigits = "0123456789abcdef"
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		c := s[0]
+		switch {
+		case r == utf8.RuneError && n == 1 && c < 0xa0 || n == 1 && (c < ' ' || c == 0x7f):
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+		case isUnprintable(r) && n > 1:
+			dst = append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+		default:
+			dst = append(dst, s[:n]...)
+		}
+		s = s[n:]
+	}
+	return dst
+}
+
+// isUnprintable tells the characters of Unicode, of those beyond ASCII, that control: C1, the line and paragraph separators, and
+// the marks of direction (Unicode UAX #9 §2).
+func isUnprintable(r rune) bool {
+	return 0x80 <= r && r <= 0x9f || r == 0x61c || r == 0x200e || r == 0x200f || 0x2028 <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
+}
