@@ -380,7 +380,11 @@ func (c *config) palette() *sgr.Palette {
 	if !sgr.Enabled(c.color, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(os.Stdout)) {
 		return nil
 	}
-	return sgr.NewPalette(true)
+	p := sgr.NewPalette(true)
+	if err := p.Parse(os.Getenv("QSS_COLORS")); err != nil {
+		complain("QSS_COLORS: %v", err)
+	}
+	return p
 }
 
 // llvmColor tells whether llvm would write colours to out. It knows no variable but TERM.
@@ -427,6 +431,6 @@ Makes native stack traces in logs readable, live: adb logcat | qss-filter
 `
 
 const epilogue = `
-Environment: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM decide --color=auto; DEBUGINFOD_URLS names servers.
+Environment: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM decide --color=auto; QSS_COLORS changes the colours; DEBUGINFOD_URLS names servers.
 Exit status: 0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own.
 `

@@ -36,7 +36,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("IMPORT", filepath.Join(data, "..", "filter", "importer", "testdata"))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			// The machine's own settings must not decide what a test sees.
-			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"} {
+			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "QSS_COLORS"} {
 				e.Setenv(name, "")
 			}
 			return nil

@@ -175,7 +175,8 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	switch e.Tag {
 	case markup.Symbol:
 		name := string(e.Symbol())
-		return f.appendFunc(dst, &symsrc.Frame{Func: symsrc.DemangleType(symsrc.Demangle(name))})
+		name = f.opt.Names.function(symsrc.DemangleType(symsrc.Demangle(name)), "")
+		return f.appendFunc(dst, &answer{frames: []symsrc.Frame{{Func: name}}}, 0)
 	case markup.Reset, markup.Module, markup.MMap:
 		return f.contextInPlace(dst, p, text, e)
 	case markup.Dumpfile:
@@ -187,7 +188,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 		if len(a.frames) == 0 {
 			return f.unresolved(dst, raw, text[e.End:], e.addr, a)
 		}
-		return f.appendVariable(dst, &a.frames[0])
+		return f.appendVariable(dst, a, 0)
 	case markup.PC:
 		a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, true))
 		a.count()
@@ -195,9 +196,9 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 		if len(a.frames) == 0 {
 			return f.unresolved(dst, raw, text[e.End:], e.addr-a.back, a)
 		}
-		dst = f.appendFunc(dst, &a.frames[0])
+		dst = f.appendFunc(dst, a, 0)
 		dst = append(dst, '[')
-		dst = f.appendFile(dst, &a.frames[0], false)
+		dst = f.appendFile(dst, a, 0, false)
 		return append(dst, ']')
 	}
 	a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, false))

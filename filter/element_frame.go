@@ -101,7 +101,7 @@ func (f *Filter) around(ctx context.Context, p *thread, s segment, elems []eleme
 
 // bareElement writes `#N addr in func file:line`, with the address as logged.
 func (f *Filter) bareElement(dst []byte, e *element, a *answer, i int, n uint64) []byte {
-	return f.appendBare(dst, f.elementNumber(nil, a, i, n), e.bt.AddrText, &a.frames[i])
+	return f.appendBare(dst, f.elementNumber(nil, a, i, n), e.bt.AddrText, a, i)
 }
 
 // elementNumber writes the number of a function: `N.K` for the inlined ones unless numbers count on.
@@ -140,7 +140,7 @@ func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, ad
 		dst = append(dst, ' ')
 	}
 	dst = append(dst, ' ')
-	dst = appendAddress(dst, addr)
+	dst = f.hushed(appendAddress(f.hush(dst), addr))
 	dst = append(dst, ' ')
 	if len(a.frames) > 0 {
 		dst = append(dst, f.place(a, i)...)
@@ -150,7 +150,7 @@ func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, ad
 		}
 		dst = append(dst, ' ')
 	}
-	dst = append(dst, '(')
+	dst = append(f.hush(dst), '(')
 	dst = append(dst, a.mod.Name...)
 	dst = append(dst, "+0x"...)
 	dst = strconv.AppendUint(dst, a.off, 16)
@@ -158,6 +158,7 @@ func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, ad
 	if len(a.frames) == 0 {
 		dst = a.mod.appendID(dst)
 	}
+	dst = f.hushed(dst)
 	dst = f.appendReason(dst, a, nil, 0)
 	if i == max(1, len(a.frames))-1 {
 		dst = f.appendMessage(dst, e)
@@ -200,11 +201,11 @@ func (f *Filter) unresolved(dst, raw, behind []byte, addr uint64, a *answer) []b
 }
 
 // appendVariable writes `name` or `name+0x10`.
-func (f *Filter) appendVariable(dst []byte, fr *symsrc.Frame) []byte {
-	dst = f.appendFunc(dst, fr)
-	if fr.Offset > 0 {
+func (f *Filter) appendVariable(dst []byte, a *answer, i int) []byte {
+	dst = f.appendFunc(dst, a, i)
+	if offset := a.frames[i].Offset; offset > 0 {
 		dst = append(dst, "+0x"...)
-		dst = strconv.AppendUint(dst, fr.Offset, 16)
+		dst = strconv.AppendUint(dst, offset, 16)
 	}
 	return dst
 }

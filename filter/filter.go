@@ -20,6 +20,8 @@
 //	adjust.go   return address or exact address
 //	resolve.go  module and address → answer, remembered with its finished text
 //	render.go   answer → text
+//	names.go    functions and paths as they are written; shorten.go, the short names of C++
+//	link.go     hyperlinks of paths
 //	summary.go  what could not be resolved, and why
 //	llvm.go     a style of its own beside all this: what llvm-symbolizer --filter-markup prints
 package filter
@@ -93,6 +95,10 @@ type Options struct {
 	Context  Context
 	// Palette colours what the filter writes; nil writes none.
 	Palette *sgr.Palette
+	// Names says how functions and paths are written. Observe is told what the debug information has.
+	Names Names
+	// Links are the hyperlinks of paths, written where Palette is.
+	Links Links
 	// Maps gives the mappings of the processes that write the log, as /proc/PID/maps has them, for frames that have only an
 	// absolute address; nil where they are not known. It may be called by several filters at once.
 	Maps func() [][]byte
@@ -142,8 +148,10 @@ type Filter struct {
 
 	// line is the number of the line at hand, from 1.
 	line int
-	// colour is the log's own SGR state at the place reached; followed only where Palette colours our text.
-	colour sgr.State
+	// colour is the log's own state at the place reached; followed only where Palette colours our text.
+	colour ink
+	// quoted is set inside a JSON string.
+	quoted bool
 	// Scratch memory, kept from line to line.
 	strip       []byte
 	stripPos    []int32

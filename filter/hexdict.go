@@ -210,7 +210,7 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body []by
 		dst = append(dst, body[:cut]...)
 		dst = append(append(append(dst, "  ["...), v.key...), "] "...)
 		if a.kind == symsrc.Data {
-			dst = f.appendVariable(dst, &a.frames[0])
+			dst = f.appendVariable(dst, a, 0)
 		} else {
 			dst = f.appendSentence(dst, a)
 		}

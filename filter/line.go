@@ -99,6 +99,8 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end 
 func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, strings []frame.Span) []byte {
 	whose := prefix.JSONKey(body[start:end])
 	pos := 0
+	f.quoted = true
+	defer func() { f.quoted = false }()
 	for _, s := range strings {
 		s.Start, s.End = s.Start+start, s.End+start
 		dst = append(dst, body[pos:s.Start]...)
@@ -135,7 +137,14 @@ func (f *Filter) settled(begin []byte) bool {
 func (f *Filter) followColour(b []byte) {
 	if f.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
 		f.colour.Feed(b)
+		f.colour.link.Feed(b)
 	}
+}
+
+// ink is what the log's own escape sequences have set up for the text behind them.
+type ink struct {
+	sgr.State
+	link sgr.Link
 }
 
 // cutEnd splits a line into its text and its end.

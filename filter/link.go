@@ -159,3 +159,15 @@ func appendEncoded(dst []byte, text string) []byte {
 	}
 	return dst
 }
+
+// link prepares the links of an answer.
+func (f *Filter) link(a *answer) {
+	if f.opt.Links.template == "" || f.opt.Palette == nil {
+		return
+	}
+	a.links = make([]string, len(a.known))
+	for i := range a.known {
+		fr := &a.known[i]
+		a.links[i] = f.opt.Links.begin(f.opt.Names.local(fr.File), fr.Line, fr.Column)
+	}
+}

@@ -52,8 +52,10 @@ func (n *Names) function(name, file string) string {
 
 // local gives the path of a source file on this machine.
 func (n *Names) local(path string) string {
-	best := PathMap{}
-	tail := path
+	if path == "" {
+		return ""
+	}
+	best, tail := PathMap{}, path
 	for _, m := range n.Map {
 		if rest, ok := below(path, m.From); ok && len(m.From) > len(best.From) {
 			best, tail = m, rest

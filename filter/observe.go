@@ -82,7 +82,7 @@ func (f *Filter) observeElement(t *thread, text []byte, e *element, a *answer, s
 func (f *Filter) tell(a *answer) {
 	o := &f.seen
 	if a != nil {
-		o.Frames, o.Back = a.frames, a.back
+		o.Frames, o.Back = a.known, a.back
 		if a.mod != nil {
 			o.Located, o.Module, o.At, o.Files = true, a.mod.Module, a.off, a.mod.files
 		}

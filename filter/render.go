@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
@@ -14,12 +15,12 @@ const unknownName = "??"
 // sanitizers write it; in a chain every function has a place, so that a second run sees that the line is done.
 func (f *Filter) appendPlace(dst []byte, a *answer, i int) []byte {
 	fr := &a.frames[i]
-	dst = f.appendFunc(dst, fr)
+	dst = f.appendFunc(dst, a, i)
 	if fr.File == "" && len(a.frames) == 1 && fr.Line == 0 {
 		return dst
 	}
 	dst = append(dst, ' ')
-	dst = f.appendFile(dst, fr, fr.Column > 0)
+	dst = f.appendFile(dst, a, i, fr.Column > 0)
 	if fr.Approx {
 		dst = append(dst, " (approximate)"...)
 	}
@@ -27,22 +28,31 @@ func (f *Filter) appendPlace(dst []byte, a *answer, i int) []byte {
 }
 
 // appendFunc writes a function's name in its colour.
-func (f *Filter) appendFunc(dst []byte, fr *symsrc.Frame) []byte {
-	name := fr.Func
+func (f *Filter) appendFunc(dst []byte, a *answer, i int) []byte {
+	name := a.frames[i].Func
 	if name == "" {
 		name = unknownName
 	}
-	if p := f.opt.Palette; p != nil {
-		return f.paint(dst, p.Func, name)
+	p := f.palette()
+	switch {
+	case p == nil:
+		return append(dst, name...)
+	case i < len(a.frames)-1:
+		return f.paint(dst, p.Inlined, name)
 	}
-	return append(dst, name...)
+	return f.paint(dst, p.Func, name)
 }
 
-// appendFile writes `file:line`, or `file:line:col`.
-func (f *Filter) appendFile(dst []byte, fr *symsrc.Frame, column bool) []byte {
-	p := f.opt.Palette
-	if p != nil {
+// appendFile writes `file:line`, or `file:line:col`, as a link where links are written. There is none inside one of the log's.
+func (f *Filter) appendFile(dst []byte, a *answer, i int, column bool) []byte {
+	fr, p := &a.frames[i], f.palette()
+	coloured := p != nil && p.File != ""
+	if coloured {
 		dst = append(dst, p.File...)
+	}
+	linked := p != nil && len(a.links) > 0 && a.links[i] != "" && !bool(f.colour.link)
+	if linked {
+		dst = append(dst, a.links[i]...)
 	}
 	if fr.File == "" {
 		dst = append(dst, unknownName...)
@@ -55,14 +65,52 @@ func (f *Filter) appendFile(dst []byte, fr *symsrc.Frame, column bool) []byte {
 		dst = append(dst, ':')
 		dst = strconv.AppendInt(dst, int64(fr.Column), 10)
 	}
-	if p != nil {
+	if linked {
+		dst = append(dst, linkEnd...)
+	}
+	if coloured {
 		dst = f.colour.Append(append(dst, p.Off...))
+	}
+	return dst
+}
+
+// palette gives the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
+func (f *Filter) palette() *sgr.Palette {
+	if f.quoted {
+		return nil
+	}
+	return f.opt.Palette
+}
+
+// quiet writes a part of the log's frame less bright than what is added, where colours are written and the log has none of its
+// own there.
+func (f *Filter) quiet(dst, text []byte) []byte {
+	if len(text) == 0 || bytes.IndexByte(text, 0x1b) >= 0 {
+		return append(dst, text...)
+	}
+	return f.hushed(append(f.hush(dst), text...))
+}
+
+// hush makes what is written less bright until hushed, under the same conditions.
+func (f *Filter) hush(dst []byte) []byte {
+	if p := f.palette(); p != nil && f.colour.Plain() {
+		return append(dst, p.Quiet...)
+	}
+	return dst
+}
+
+func (f *Filter) hushed(dst []byte) []byte {
+	if p := f.palette(); p != nil && f.colour.Plain() && p.Quiet != "" {
+		return append(dst, p.Off...)
 	}
 	return dst
 }
 
 // paint writes text in a colour and goes back to the log's own behind it.
 func (f *Filter) paint(dst []byte, colour, text string) []byte {
+	if colour == "" {
+		return append(dst, text...)
+	}
 	dst = append(dst, colour...)
 	dst = append(dst, text...)
 	dst = append(dst, f.opt.Palette.Off...)
@@ -71,7 +119,7 @@ func (f *Filter) paint(dst []byte, colour, text string) []byte {
 
 // place gives the text of one function, from the memo unless the log's own colours must be woven in.
 func (f *Filter) place(a *answer, i int) []byte {
-	if f.opt.Palette == nil || f.colour.Plain() {
+	if f.opt.Palette == nil || f.colour.Plain() && !bool(f.colour.link) && !f.quoted {
 		return a.places[i]
 	}
 	return f.appendPlace(nil, a, i)
@@ -86,9 +134,9 @@ func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
 		} else {
 			dst = append(dst, ", "...)
 		}
-		dst = f.appendFunc(dst, &a.frames[i])
+		dst = f.appendFunc(dst, a, i)
 		dst = append(dst, ' ')
-		dst = f.appendFile(dst, &a.frames[i], false)
+		dst = f.appendFile(dst, a, i, false)
 		if i == len(a.frames)-1 {
 			dst = append(dst, ')')
 		}
@@ -97,7 +145,7 @@ func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
 }
 
 // appendBare writes the form of QSS's reports: `#N addr in func file:line`.
-func (f *Filter) appendBare(dst, number, addr []byte, fr *symsrc.Frame) []byte {
+func (f *Filter) appendBare(dst, number, addr []byte, a *answer, i int) []byte {
 	start := len(dst)
 	if len(number) > 0 {
 		dst = append(append(dst, '#'), number...)
@@ -111,9 +159,9 @@ func (f *Filter) appendBare(dst, number, addr []byte, fr *symsrc.Frame) []byte {
 	if len(dst) > start {
 		dst = append(dst, " in "...)
 	}
-	dst = f.appendFunc(dst, fr)
+	dst = f.appendFunc(dst, a, i)
 	dst = append(dst, ' ')
-	return f.appendFile(dst, fr, false)
+	return f.appendFile(dst, a, i, false)
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_FOUND libf.so (BuildId: …)]`.
@@ -139,7 +187,7 @@ func (f *Filter) appendReason(dst []byte, a *answer, line []byte, at int) []byte
 		return dst
 	}
 	dst = append(dst, ' ')
-	if p := f.opt.Palette; p != nil {
+	if p := f.palette(); p != nil {
 		return f.paint(dst, p.Note, "["+string(text)+"]")
 	}
 	dst = append(dst, '[')

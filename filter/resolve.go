@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
@@ -93,7 +92,10 @@ type answer struct {
 	kind symsrc.Kind
 	// trampoline is set where the address is that of a signal trampoline.
 	trampoline bool
-	frames     []symsrc.Frame
+	// known is what the source says, innermost first, and frames the same as it is written.
+	known, frames []symsrc.Frame
+	// links begin the hyperlink of each frame, where links are written.
+	links []string
 	// retry, if not nil, tells whether asking again may bring more by now.
 	retry func() bool
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
@@ -207,7 +209,7 @@ func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking
 // look asks the source and prepares the text of its answer.
 func (f *Filter) look(ctx context.Context, q question) *answer {
 	got := f.seek(ctx, q)
-	a := &answer{mod: q.mod, kind: q.kind, off: got.addr.Offset, back: got.back, trampoline: got.probe.Trampoline, frames: got.Frames}
+	a := &answer{mod: q.mod, kind: q.kind, off: got.addr.Offset, back: got.back, trampoline: got.probe.Trampoline, known: got.Frames}
 	if got.Files != nil {
 		q.mod.files, a.retry = got.Files, got.Files.Retry
 	}
@@ -232,27 +234,28 @@ func (a *answer) count() {
 // finish prepares the text of an answer. Frames that know nothing are dropped: they would say nothing.
 func (f *Filter) finish(a *answer) {
 	empty := func(fr symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
-	if slices.ContainsFunc(a.frames, empty) {
-		a.frames = slices.DeleteFunc(slices.Clone(a.frames), empty)
+	if slices.ContainsFunc(a.known, empty) {
+		a.known = slices.DeleteFunc(slices.Clone(a.known), empty)
 	}
-	if len(a.frames) == 0 {
+	if a.frames = f.opt.Names.inWords(a.known); len(a.frames) == 0 {
 		return
 	}
+	f.link(a)
 	// The memo is for places where the log has no colour of its own.
-	restore := f.colour
-	f.colour = sgr.State{}
+	restore, quoted := f.colour, f.quoted
+	f.colour, f.quoted = ink{}, false
 	text := f.placeText[:0]
 	ends := f.placeEnds[:0]
 	for i := range a.frames {
 		if a.kind == symsrc.Data {
-			text = f.appendVariable(text, &a.frames[i])
+			text = f.appendVariable(text, a, i)
 		} else {
 			text = f.appendPlace(text, a, i)
 		}
 		ends = append(ends, len(text))
 	}
 	f.placeText, f.placeEnds = text, ends
-	f.colour = restore
+	f.colour, f.quoted = restore, quoted
 	kept := bytes.Clone(text)
 	if a.places = a.place[:]; len(ends) > 1 {
 		a.places = make([][]byte, len(ends))

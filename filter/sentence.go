@@ -62,7 +62,11 @@ func (f *Filter) oneFrame(dst []byte, s segment, fr *sighting, a *answer, n uint
 		dst = appendEscapes(dst, fr.Gap.Of(s.text))
 		pos = fr.Gap.End
 	}
-	dst = append(dst, s.text[pos:fr.Whole.End]...)
+	if a != nil && !known && fr.Shape != frame.Fields {
+		dst = f.quiet(dst, s.text[pos:fr.Whole.End])
+	} else {
+		dst = append(dst, s.text[pos:fr.Whole.End]...)
+	}
 	if a != nil {
 		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, fr.Whole.End) })
 	}
@@ -84,7 +88,7 @@ func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segmen
 	}
 	for i := range a.frames {
 		number := f.functionNumber(s.text, fr, len(a.frames), i, n)
-		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), &a.frames[i]) })
+		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), a, i) })
 	}
 	if f.counts(fr) {
 		p.stack.insert(len(a.frames) - 1)

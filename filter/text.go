@@ -94,7 +94,7 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 	number := f.functionNumber(s.text, fr, len(a.frames), i, n)
 	if f.opt.Style == Replace {
 		dst = append(dst, s.text[:fr.Whole.Start]...)
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), &a.frames[i]) })
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), a, i) })
 		return append(dst, s.text[fr.Whole.End:]...)
 	}
 	dst = append(dst, s.text[:fr.Num.Start]...)
@@ -102,17 +102,21 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 	if fr.Shape == frame.Fields {
 		return f.fields(dst, s, fr, a, i)
 	}
-	dst = append(dst, s.text[fr.Num.End:fr.Gap.Start]...)
+	dst = f.quiet(dst, s.text[fr.Num.End:fr.Gap.Start])
 	dst = append(dst, " in "...)
 	dst = f.added(dst, s, func(b []byte) []byte { return append(b, f.place(a, i)...) })
-	if fr.Num.Empty() && i < len(a.frames)-1 {
-		dst = append(dst, " (inlined)"...)
+	if i < len(a.frames)-1 && (fr.Num.Empty() || f.counts(fr) && f.palette() != nil) {
+		dst = f.quiet(dst, inlinedMark)
 	}
 	dst = appendEscapes(dst, fr.Gap.Of(s.text))
-	dst = append(dst, s.text[fr.Gap.End:fr.Whole.End]...)
+	dst = f.quiet(dst, s.text[fr.Gap.End:fr.Whole.End])
 	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, fr.Whole.End) })
 	return append(dst, s.text[fr.Whole.End:]...)
 }
+
+// inlinedMark stands behind the place of an inlined function where its number does not tell. Where numbers count on, that is
+// said only to people: on a terminal.
+var inlinedMark = []byte(" (inlined)")
 
 // functionNumber gives the number of one function's line as text, until the next call: counted on, or `N.K` for an
 // inlined one, nothing in formats without numbers.
@@ -146,11 +150,11 @@ func (f *Filter) fields(dst []byte, s segment, fr *sighting, a *answer, i int) [
 	place := &a.frames[i]
 	if place.File == "" && len(a.frames) == 1 {
 		// Nothing better is known than what the log has.
-		put(fr.Func, func(b []byte) []byte { return f.appendFunc(b, place) })
+		put(fr.Func, func(b []byte) []byte { return f.appendFunc(b, a, i) })
 		return append(dst, s.text[pos:]...)
 	}
-	function := func(b []byte) []byte { return f.appendFunc(b, place) }
-	source := func(b []byte) []byte { return f.appendFile(b, place, true) }
+	function := func(b []byte) []byte { return f.appendFunc(b, a, i) }
+	source := func(b []byte) []byte { return f.appendFile(b, a, i, true) }
 	if fr.Source.Start < fr.Func.Start {
 		put(fr.Source, source)
 		put(fr.Func, function)

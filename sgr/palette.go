@@ -1,6 +1,7 @@
 package sgr
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/fatih/color"
@@ -9,24 +10,58 @@ import (
 // Palette holds our own colours: the sequences that begin a piece of text, and Off, which ends every one. Off resets the
 // log's own colours too; whoever writes it appends the log's State behind it. Without colour all are empty.
 type Palette struct {
-	// Func, File (with line and column) and Note (why a frame has no name) are opening sequences.
-	Func, File, Note string
+	// Func is for functions, Inlined for those that are inlined into another one, File for paths with line and column.
+	Func, Inlined, File string
+	// Quiet is for what of a frame nobody reads first: addresses, modules, frames without a name. Note is for why a frame has
+	// no name, and Mark for the line of source code that a frame stands at.
+	Quiet, Note, Mark string
 	// Off is ESC[0m.
 	Off string
 }
 
 // NewPalette returns the colours, or a Palette without any. They are legible on dark and on light terminals: no white,
-// black, or plain yellow, and nothing is told by colour alone.
+// black, or plain yellow, and nothing is told by colour alone: functions are bold, what is quiet is dim.
 func NewPalette(on bool) *Palette {
 	if !on {
 		return &Palette{}
 	}
 	return &Palette{
-		Func: opening(color.Bold, color.FgHiBlue),
-		File: opening(color.FgCyan),
-		Note: opening(color.FgMagenta),
-		Off:  "\x1b[0m",
+		Func:    opening(color.Bold, color.FgHiBlue),
+		Inlined: opening(color.FgHiBlue),
+		File:    opening(color.FgCyan),
+		Quiet:   opening(color.Faint),
+		Note:    opening(color.FgMagenta),
+		Mark:    opening(color.Bold),
+		Off:     "\x1b[0m",
 	}
+}
+
+// Parse changes the colours that text names, as GREP_COLORS and LS_COLORS do: `func=1;34:file=36:quiet=`. A name stands for a
+// field of the Palette in small letters, a value for the parameters of ESC[…m; an empty one is no colour. Where anything of
+// text is wrong nothing is changed.
+func (p *Palette) Parse(text string) error {
+	changed := *p
+	fields := map[string]*string{"func": &changed.Func, "inlined": &changed.Inlined, "file": &changed.File, "quiet": &changed.Quiet,
+		"note": &changed.Note, "mark": &changed.Mark}
+	for item := range strings.SplitSeq(text, ":") {
+		if item == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(item, "=")
+		field := fields[name]
+		switch {
+		case !ok || field == nil:
+			return fmt.Errorf("%q: want func=, inlined=, file=, quiet=, note= or mark=", item)
+		case strings.Trim(value, "0123456789;") != "":
+			return fmt.Errorf("%q: want numbers as in 1;34", item)
+		case value == "":
+			*field = ""
+			continue
+		}
+		*field = "\x1b[" + value + "m"
+	}
+	*p = changed
+	return nil
 }
 
 // opening gives the sequence that turns attributes on. fatih/color ends what it prints with a reset of its own, which

@@ -75,3 +75,31 @@ func TestEnabled(t *testing.T) {
 		}
 	}
 }
+
+func TestParsePalette(t *testing.T) {
+	plain := *NewPalette(true)
+	for _, c := range []struct {
+		text, wrong string
+		change      func(*Palette)
+	}{
+		{text: ""}, {text: ":"},
+		{text: "func=1;34", change: func(p *Palette) { p.Func = "\x1b[1;34m" }},
+		{text: "file=:quiet=38;5;244:", change: func(p *Palette) { p.File, p.Quiet = "", "\x1b[38;5;244m" }},
+		{text: "inlined=3:note=4:mark=7", change: func(p *Palette) { p.Inlined, p.Note, p.Mark = "\x1b[3m", "\x1b[4m", "\x1b[7m" }},
+		{text: "func=1:fnc=2", wrong: `"fnc=2": want func=, inlined=, file=, quiet=, note= or mark=`},
+		{text: "func=1:file", wrong: `"file": want func=, inlined=, file=, quiet=, note= or mark=`},
+		{text: "func=red", wrong: `"func=red": want numbers as in 1;34`},
+		{text: "func=1m\x1b[2J", wrong: `"func=1m\x1b[2J": want numbers as in 1;34`},
+	} {
+		got, want, wrong := plain, plain, ""
+		if err := got.Parse(c.text); err != nil {
+			wrong = err.Error()
+		}
+		if c.change != nil {
+			c.change(&want)
+		}
+		if got != want || wrong != c.wrong {
+			t.Errorf("%q: %q, %s", c.text, got, wrong)
+		}
+	}
+}
