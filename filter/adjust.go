@@ -93,25 +93,24 @@ func (f *Filter) takeMarkup(t *thread, typ markup.PCType, exact bool) taking {
 }
 
 // takeText is the same for a frame of another format: what its emitter is known to print, and where that is not known the
-// machine code, decides.
-func (f *Filter) takeText(t *thread, fr *sighting) taking {
+// machine code, decides. first is set for the first frame of its stack.
+func (f *Filter) takeText(t *thread, by frame.Convention, first bool) taking {
 	switch {
-	case f.opt.Adjust == AdjustNone, fr.Convention == frame.Exact:
+	case f.opt.Adjust == AdjustNone, by == frame.Exact:
 		return exactly
 	case f.opt.Adjust == AdjustRA:
 		return returning
-	case fr.Convention == frame.Moved, t.trampoline:
+	case by == frame.Moved, t.trampoline:
 		return exactly
-	case fr.Convention == frame.Raw:
+	case by == frame.Raw:
 		return unwinding
 	case t.emitter != unknownEmitter: // text of the sanitizers lies in the call already, TSan's too
 		return exactly
 	}
-	first := t.stack.first(f.line, fr)
 	switch {
-	case fr.Convention == frame.RawButFirst && first:
+	case by == frame.RawButFirst && first:
 		return exactly
-	case fr.Convention == frame.RawButFirst:
+	case by == frame.RawButFirst:
 		return unwinding
 	case first:
 		return probingFirst

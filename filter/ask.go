@@ -25,6 +25,7 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 		a = f.askAbsolute(ctx, t.process, q.off, q.kind, q.take)
 	case ok:
 		a = f.ask(ctx, q)
+		f.asked = asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Space == frame.Linked && len(fr.buildID) > 0 && len(fr.member) == 0}
 	default:
 		f.observe(t, text, fr, nil)
 		return nil
@@ -38,7 +39,7 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 // question gives what a frame asks. Where absolute is set, off is an address of the process. ok is false where there is nothing
 // to ask: no module is named, or no mapping covers the address.
 func (f *Filter) question(t *thread, text []byte, fr *sighting) (q question, ok, absolute bool) {
-	kind, take := symsrc.Code, f.takeText(t, fr)
+	kind, take := symsrc.Code, f.takeText(t, fr.Convention, t.stack.first(f.line, !fr.Num.Empty(), fr.Number))
 	if fr.Data {
 		kind = symsrc.Data
 	}

@@ -163,6 +163,7 @@ type Filter struct {
 	intern      []byte
 	digits      []byte
 	stripped    []byte
+	asked       asked
 	seen        Observation
 	apart       bool
 	// The text of one answer, before it is kept in one piece.

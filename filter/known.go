@@ -15,6 +15,7 @@ const (
 	shownSlots = 1 << 13 // of what lines became
 	knownLine  = 512     // bytes of a line in it
 	shownText  = 2048    // bytes of what a line becomes
+	shownBytes = 4 << 20 // of what all lines of a table become
 )
 
 // The begins of the lines that may be known.
@@ -80,8 +81,11 @@ func (c *knownContext[T]) follow(k *knownElement[T]) { c.last.next, c.last = k, 
 type shownLines[T any] struct {
 	seed  maphash.Seed
 	slots []shownLine[T] // by the hash of the line
+	bytes int            // of their texts
 	// lines have been shown in a generation.
 	generation, lines uint64
+	// off is set where every line is to be looked at in full: a test compares.
+	off bool
 }
 
 // shownLine is one of them.
@@ -130,10 +134,15 @@ func (l *shownLine[T]) is(line []byte, generation uint64) bool {
 // became is what it became.
 func (l *shownLine[T]) became() []byte { return l.text[l.length:] }
 
-// keep notes what a line became.
-func (l *shownLine[T]) keep(line, became []byte, generation uint64, by T) {
+// keep notes what the line became whose slot l is.
+func (s *shownLines[T]) keep(l *shownLine[T], line, became []byte, generation uint64, by T) {
 	l.generation, l.length, l.by = generation, len(line), by
+	s.bytes -= cap(l.text)
 	l.text = append(append(l.text[:0], line...), became...)
+	if s.bytes += cap(l.text); s.bytes > shownBytes {
+		clear(s.slots)
+		s.bytes = 0
+	}
 }
 
 // settled tells whether a generation has lasted for some lines: frames of a process that is soon gone do not come again.

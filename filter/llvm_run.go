@@ -114,7 +114,7 @@ func (l *llvmStyle) show(ctx context.Context, dst, b []byte) (used int, out []by
 		dst = l.line(ctx, dst, line)
 	}
 	if !open && l.unsure == unsure && l.sgr.plain() && len(dst)-before <= shownText && l.showed.settled(l.space.generation) && again {
-		s.keep(line, dst[before:], l.space.generation, struct{}{})
+		l.showed.keep(s, line, dst[before:], l.space.generation, struct{}{})
 	}
 	return len(line), dst
 }

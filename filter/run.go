@@ -14,6 +14,7 @@ import (
 type quick struct {
 	known  knownContext[knownSays]
 	showed shownLines[shownBy]
+	tails  shownLines[shownTail]
 	block  contextBlock
 }
 
@@ -36,6 +37,7 @@ type shownBy struct {
 func (q *quick) init() {
 	q.known.init()
 	q.showed.init()
+	q.tails.init()
 }
 
 // run handles the lines at the begin of b that need no second look, since they are like others before, and gives the
@@ -44,7 +46,15 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if f.llvm != nil {
 		return f.llvm.run(ctx, dst, b)
 	}
-	if !bytes.HasPrefix(b, openBraces) || f.dump.open || f.origins.long || f.dedupe != nil || f.opt.Observe != nil || f.ahead != nil || f.opt.Style != Annotate || f.opt.Renumber == RenumberAlways || !f.colour.Plain() {
+	text := b[0] == ' ' || b[0] == '#'
+	if !text && !bytes.HasPrefix(b, openBraces) || f.dump.open || f.origins.long || f.dedupe != nil || f.opt.Observe != nil || f.ahead != nil ||
+		f.opt.Style != Annotate || !f.colour.Plain() {
+		return dst, 0
+	}
+	if text {
+		return f.knownText(ctx, dst, b)
+	}
+	if f.opt.Renumber == RenumberAlways {
 		return dst, 0
 	}
 	t := f.origins.nobody // nothing stands before the elements
@@ -109,7 +119,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	by.answer = f.askAbsolute(ctx, t.process, addr, symsrc.Code, by.take)
 	if f.quick.showed.settled(generation) && again && len(by.answer.frames) > 0 && len(dst)-before <= shownText && len(line) <= knownLine {
-		s.keep(line, dst[before:], generation, by)
+		f.quick.showed.keep(s, line, dst[before:], generation, by)
 	}
 	return len(line), dst
 }

@@ -14,9 +14,9 @@ type stack struct {
 const maxBetween = 3
 
 // first tells whether a frame on that line is the first one of its stack.
-func (s *stack) first(line int, fr *sighting) bool {
-	if !fr.Num.Empty() {
-		return fr.Number == 0
+func (s *stack) first(line int, numbered bool, number uint64) bool {
+	if numbered {
+		return number == 0
 	}
 	return s.line == 0 || line-s.line > maxBetween
 }

@@ -1,0 +1,152 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+
+	"qss-filter/filter/frame"
+)
+
+// A stack of text comes again with other numbers and at other addresses, since every process lies elsewhere; what stands
+// behind the address, `  (/usr/lib/a.so+0x1130) (BuildId: 5290…)`, is the same. The lines that such a frame becomes are
+// therefore kept by that, without what stands before.
+
+// shownTail is what the lines of a known tail are due to.
+type shownTail struct {
+	answer *answer
+	take   taking
+	// digits is how long the address is, by which some emitters are told.
+	digits     int
+	convention frame.Convention
+}
+
+// textFrame is a frame's line as known tails have it: blanks, a number, blanks, an address, and the tail with the line's end.
+type textFrame struct {
+	line                      []byte
+	numStart, numEnd, addrEnd int
+	number                    uint64
+	digits                    int
+}
+
+// readTextFrame reads the line that b begins with. ok is false for lines that are not of that kind, and where the tail might
+// mean something to the recognisers of prefixes.
+func readTextFrame(b []byte) (t textFrame, ok bool) {
+	i := 0
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i == len(b) || b[i] != '#' {
+		return t, false
+	}
+	i++
+	t.numStart = i
+	for i < len(b) && b[i]-'0' <= 9 {
+		t.number = 10*t.number + uint64(b[i]-'0')
+		i++
+	}
+	t.numEnd = i
+	if n := t.numEnd - t.numStart; n == 0 || n > 4 || n > 1 && b[t.numStart] == '0' || !bytes.HasPrefix(b[i:], []byte(" 0x")) {
+		return t, false
+	}
+	i += len(" 0x")
+	_, t.digits, ok = hexPrefix(b[i:])
+	t.addrEnd = i + t.digits
+	end := bytes.IndexByte(b[t.addrEnd:], '\n')
+	if !ok || t.digits == 0 || end <= 0 || b[t.addrEnd] != ' ' || end > knownLine {
+		return t, false
+	}
+	t.line = b[:t.addrEnd+end+1]
+	return t, true
+}
+
+func (t *textFrame) tail() []byte { return t.line[t.addrEnd:] }
+
+// knownText handles the lines at the begin of b that are frames with a known tail, and gives the bytes that they are.
+func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	if f.quick.tails.off || f.window > 0 || f.opt.Renumber == RenumberNever {
+		return dst, 0
+	}
+	t := f.origins.nobody
+	for len(dst) < outLimit && n < len(b) && (b[n] == ' ' || b[n] == '#') {
+		line, ok := readTextFrame(b[n:])
+		if !ok {
+			break
+		}
+		s, again := f.quick.tails.slot(line.tail(), 1)
+		switch {
+		case s.is(line.tail(), 1) && s.by.digits == line.digits && s.by.answer.holds() &&
+			f.takeText(t, s.by.convention, t.stack.first(f.line+1, true, line.number)) == s.by.take:
+			f.line++
+			dst = line.write(f.fold.flush(dst), s.became(), t.stack.number(line.number))
+			a := s.by.answer
+			a.count()
+			t.over(f.line, a)
+			t.stack.insert(len(a.frames) - 1)
+			f.origins.handled(t)
+		case again:
+			f.scout.at(b[n+len(line.line):], t)
+			f.asked = asked{}
+			dst = f.fold.flush(dst)
+			before := len(dst)
+			dst = f.Line(ctx, dst, line.line)
+			if by, became, ok := f.learnTail(&line, dst[before:]); ok {
+				f.quick.tails.keep(s, line.tail(), became, 1, by)
+			}
+		default:
+			return dst, n
+		}
+		f.rescan()
+		n += len(line.line)
+	}
+	return dst, n
+}
+
+// write writes the lines of a frame's functions, of which all but their begins is known.
+func (t *textFrame) write(dst, known []byte, n uint64) []byte {
+	for len(known) > 0 {
+		end := bytes.IndexByte(known, '\n') + 1
+		dst = append(dst, t.line[:t.numStart]...)
+		dst = strconv.AppendUint(dst, n, 10)
+		dst = append(dst, t.line[t.numEnd:t.addrEnd]...)
+		dst = append(dst, known[:end]...)
+		known, n = known[end:], n+1
+	}
+	return dst
+}
+
+// asked is the question of the frame that was looked up last in a module, with what decided it.
+type asked struct {
+	question
+	answer     *answer
+	convention frame.Convention
+	// plain is set where the frame's number counts, and neither its member nor anything but its build ID decided on the module.
+	plain bool
+}
+
+// learnTail tells what is to be kept of a line that became those lines.
+func (f *Filter) learnTail(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
+	q := &f.asked
+	if !q.plain || len(q.answer.frames) == 0 || len(f.frames) != 1 || len(became) > shownText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+		return by, nil, false
+	}
+	var n uint64
+	for i := range q.answer.frames {
+		// Whatever the line became, it is known only if that is of the kind that write writes.
+		rest, found := bytes.CutPrefix(became, t.line[:t.numStart])
+		width := 0
+		for width < len(rest) && rest[width]-'0' <= 9 {
+			width++
+		}
+		number, fits := digits(rest[:width], 10)
+		rest, same := bytes.CutPrefix(rest[width:], t.line[t.numEnd:t.addrEnd])
+		end := bytes.IndexByte(rest, '\n') + 1
+		if !found || !fits || !same || end == 0 || i > 0 && number != n+1 {
+			return by, nil, false
+		}
+		n = number
+		known, became = append(known, rest[:end]...), rest[end:]
+	}
+	by = shownTail{answer: q.answer, take: q.take, digits: t.digits, convention: q.convention}
+	return by, known, len(became) == 0
+}

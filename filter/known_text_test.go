@@ -1,0 +1,103 @@
+package filter
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"qss-filter/sgr"
+)
+
+// tails are what may stand behind a frame's address.
+var textTails = []string{
+	"  (/lib/a.so+0x20) (BuildId: 0123abcd)", "  (/lib/a.so+0x30) (BuildId: 0123abcd)", " (/lib/a.so+0x20) (Buildid: 0123abcd)",
+	" in f (/lib/a.so+0x20) (BuildId: 0123abcd)", " f (/lib/a.so+0x40) (BuildId: 0123abcd)", "  (/lib/a.so+0x20)", "  (/lib/none.so+0x20) (BuildId: 4567)",
+	"  (/lib/a.so+0x20) (BuildId: 0123abcd) |", "\t(/lib/a.so+0x20) (BuildId: 0123abcd)", "  \x1b[1m(/lib/a.so+0x20)\x1b[0m (BuildId: 0123abcd)",
+	"  (/lib/a.so+0x20) (BuildId: 0123abcd) and (/lib/a.so+0x30)", "  (/lib/a.so+0x10) (BuildId: 0123abcd) {{{pc:0x1010}}}",
+	" main", "  (/lib/a.so+0x40) (BuildId: 0123abcd) [INF]", " in f /src/a.c:8:5 (/lib/a.so+0x20) (BuildId: 0123abcd)",
+}
+
+// stackLog writes stacks of few kinds of frames, and what changes how frames are read.
+func stackLog(r *rand.Rand, n int) string {
+	var log strings.Builder
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	favourites := []string{textTails[r.IntN(len(textTails))], textTails[r.IntN(len(textTails))], textTails[r.IntN(6)]}
+	number := 0
+	for range n {
+		switch k := r.IntN(40); {
+		case k < 30:
+			number = (number + 1) * min(1, r.IntN(9))
+			tail := favourites[r.IntN(len(favourites))]
+			if r.IntN(20) == 0 {
+				tail = pick(textTails...)
+			}
+			address := fmt.Sprintf(pick("%#x", "%#x", "%#x", "%#016x", "0x%016x", "%X"), 0x7f0000000000+uint64(r.IntN(2)*4096))
+			log.WriteString(pick("    ", "    ", "    ", "", " ", "\t", "  * ", "==7==", "I/x(7): ", "a | ") + "#" +
+				fmt.Sprintf(pick("%d", "%d", "%d", "%02d"), number) + pick(" ", " ", " ", "  ") + address + tail + pick("\n", "\n", "\n", "\n", "\n", "\r\n"))
+		case k < 32:
+			log.WriteString(pick("==7==ERROR: AddressSanitizer: heap-use-after-free\n", "WARNING: ThreadSanitizer: data race (pid=7)\n", "SUMMARY: AddressSanitizer: x\n",
+				"==8==ERROR: LeakSanitizer: y\n", "a.c:1:2: runtime error: z\n"))
+		case k < 34:
+			log.WriteString(pick("{{{reset}}}\n", "{{{module:0:a.so:elf:0123abcd}}}\n", "{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "{{{bt:0:0x1021}}}\n", "{{{hexdict:a=0x1\n", "}}}\n"))
+		case k < 35:
+			log.WriteString(pick("[ 11-21 10:00:00.000  7: 7 E/x ]\n", "\n", "I/x(9): text\n", "web-1  | text\n", "\x1b[31m\n", "\x1b[0m\n"))
+		case k < 36:
+			log.WriteString("7f0000000000-7f0000002000 r-xp 00000000 00:00 0   /lib/a.so\n")
+		default:
+			log.WriteString("text\n")
+		}
+	}
+	return log.String()
+}
+
+// TestKnownText holds that frames with a known tail become what they become when they are looked at in full, with the same
+// messages and counts.
+func TestKnownText(t *testing.T) {
+	for seed := range uint64(600) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		log := stackLog(r, 120)
+		o := Options{Symbols: &symbols{}, Renumber: Renumber(r.IntN(2) * r.IntN(3)), Adjust: Adjust(r.IntN(2) * r.IntN(3)), StripSGR: r.IntN(4) == 0, Explain: r.IntN(4) == 0,
+			Style: Style(r.IntN(2) * r.IntN(3)), Dedupe: r.IntN(9) == 0}
+		if r.IntN(3) == 0 {
+			o.Palette = sgr.NewPalette(true)
+		}
+		filtered := func(known bool) string {
+			return tell(t, o, func(f *Filter, out *strings.Builder) {
+				f.quick.tails.off = !known
+				if err := f.Run(context.Background(), strings.NewReader(log), out); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if got, want := filtered(true), filtered(false); got != want {
+			i := 0
+			for i < min(len(got), len(want)) && got[i] == want[i] {
+				i++
+			}
+			t.Fatalf("seed %d: got %q\nwant %q", seed, cutAt(got[max(0, i-200):]), cutAt(want[max(0, i-200):]))
+		}
+	}
+}
+
+// TestKnownTextIsKnown holds that stacks which come again at other addresses, and their inlined functions, are known, and
+// cost no memory.
+func TestKnownTextIsKnown(t *testing.T) {
+	stack := func(base int) string {
+		return fmt.Sprintf("    #0 %#x  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 %#x  (/lib/a.so+0x30) (BuildId: 0123abcd)\n", base+0x20, base+0x30)
+	}
+	f := New(Options{Symbols: &symbols{}})
+	for range 3 {
+		f.run(context.Background(), nil, []byte(stack(0x7f0000000000)))
+	}
+	again := []byte(stack(0x7f1230000000))
+	dst := make([]byte, 0, 1<<12)
+	out, n := f.run(context.Background(), dst, again)
+	if n != len(again) || string(out) != feed(Options{Symbols: &symbols{}}, string(again)) {
+		t.Errorf("%d of %d bytes are known, as %q", n, len(again), out)
+	}
+	if allocated := testing.AllocsPerRun(10, func() { f.run(context.Background(), dst, again) }); allocated > 0 {
+		t.Errorf("%v times memory", allocated)
+	}
+}
