@@ -16,6 +16,7 @@ require (
 	github.com/ulikunitz/xz v0.5.17
 	github.com/vbauerster/mpb/v8 v8.9.3
 	golang.org/x/sys v0.49.0
+	golang.org/x/term v0.47.0
 	zombiezen.com/go/sqlite v1.4.2
 )
 

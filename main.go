@@ -36,14 +36,16 @@ const exitInterrupted = 128 + 2
 
 // program is the table of commands.
 var program = cli.Program{
-	Name: "qss-filter", Version: version, About: about, Epilogue: epilogue, Stdout: os.Stdout,
+	Name: "qss-filter", Version: version, About: about, Epilogue: epilogue, Environment: environment, Stdout: os.Stdout, Warn: warn,
 	Commands: []*cli.Command{
-		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite},
+		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite,
+			Config: configured},
 		{Name: "symbolize", Args: "FILE [0xADDRESS ...]", Note: "reads addresses from standard input where none is given", Least: 1,
 			About: "names addresses of a program or library", Setup: symbolizeCommand},
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "tells how the files of one module are found", Setup: whereCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
-		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand},
+		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
+			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // started by filters, with all it needs
 	},
 }
 
@@ -88,16 +90,29 @@ type config struct {
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := &config{flags: fs, symbols: newSymbols()}
 	c.symbols.Around = func(f chain.Finder) chain.Finder { return c.timing.Finder(f) }
-	fs.Register(c.symbols.Register, c.symbols.Programs.Register, c.options.Register, c.extras.Register, c.batch.Register, c.imports.Register)
-	fs.Extend("by", c.imports.ByValue, "; with --from what samples are counted by: function, address, line, module")
-	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; the flags above from --folded on are for it")
+	symbolFlags(fs, c.symbols, c.symbols.Programs.Register)
+	fs.Group("Output")
+	fs.Register(c.options.Register, c.extras.Register)
+	fs.Repeated("on-dumpfile")
+	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
+	fs.Group("A tree of logs, and reports")
+	fs.Register(c.batch.Register)
+	fs.Group("Traces and samples of other tools")
+	fs.Register(c.imports.Register)
+	fs.Extend("by", c.imports.ByValue, "; with --from what counts samples: function, address, line, module",
+		"function", "address", "line", "module")
+	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; these flags are for it")
+	fs.Group("Output")
 	fs.String(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
+	fs.Words("color", "auto", "always", "never")
 	fs.Optional("color", "always")
-	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols at the end: auto (on a terminal), always, never",
+	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
 		"auto", "always", "never")
-	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: what llvm-symbolizer --filter-markup prints, byte for byte", "default", "llvm")
-	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; the flags from here on belong to it")
+	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
+	fs.Group("In place of llvm-symbolizer")
+	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
 	fs.Register(c.llvm.Register)
+	fs.Group("Symbols")
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
 	return func() (int, error) {
 		if err := c.check(); err != nil {
@@ -105,6 +120,19 @@ func filterCommand(fs *cli.Flags) cli.Run {
 		}
 		return c.run()
 	}
+}
+
+// symbolFlags adds the flags of symbols.
+func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
+	fs.Group("Symbols")
+	fs.Register(append(more, s.Register)...)
+	fs.Repeated("obj", "symbols", "build-id-dir", "debug-file-directory", "debug-root", "rootfs", "ids-txt", "debuginfod-url")
+}
+
+// configured tells whether the configuration counts. In llvm's place it does not: scripts that call llvm-symbolizer count on
+// its output to the byte, and flags that they do not give must not change it.
+func configured(fs *cli.Flags) bool {
+	return !namedLLVM() && !fs.Is("style", "llvm") && !fs.Is("filter-markup", "true")
 }
 
 // check completes what the command line says.
@@ -281,9 +309,11 @@ func importCommand(fs *cli.Flags) cli.Run {
 	var o importer.Options
 	s := newSymbols()
 	s.Cache.Off = true
+	fs.Group("Traces and samples")
 	fs.Register(o.Register, func(fs *flag.FlagSet) {
 		fs.Var(o.ByValue(nil), "by", "`WHAT` samples are counted by: function, address, line, module")
-	}, s.Register)
+	})
+	symbolFlags(fs, s)
 	return func() (int, error) {
 		source, end, err := s.Source()
 		if err != nil {
@@ -304,7 +334,9 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	var o symbolize.Options
 	s := newSymbols()
 	s.Cache.Off = true
-	fs.Register(o.Register, s.Register)
+	fs.Group("Output")
+	fs.Register(o.Register)
+	symbolFlags(fs, s)
 	return func() (int, error) {
 		args := fs.Args()
 		s.Files.Objects = append(s.Files.Objects, args[0])
@@ -327,7 +359,7 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 // whereCommand is `qss-filter where BUILDID|FILE`.
 func whereCommand(fs *cli.Flags) cli.Run {
 	s := newSymbols()
-	fs.Register(s.Register)
+	symbolFlags(fs, s)
 	return func() (int, error) {
 		finder, end, err := s.Finder()
 		if err != nil {
@@ -344,6 +376,7 @@ func whereCommand(fs *cli.Flags) cli.Run {
 // cacheCommand is `qss-filter cache stats|clear|path|serve`.
 func cacheCommand(fs *cli.Flags) cli.Run {
 	var o cache.Options
+	fs.Group("Cache")
 	fs.Register(o.Register)
 	return func() (int, error) {
 		status, err := o.Command(fs.Args()[0], os.Stdout)
@@ -423,7 +456,7 @@ func rewrite(args []string) []string {
 
 // common are the flags that --help shows.
 var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "renumber", "adjust", "explain", "maps", "by",
-	"color", "summary", "style", "no-cache", "help", "help-all", "version"}
+	"color", "summary", "style", "no-cache", "print-config", "help", "help-all", "version"}
 
 const about = `       qss-filter [flags] -- COMMAND [ARGUMENT ...]
 
@@ -431,6 +464,27 @@ Makes native stack traces in logs readable, live: adb logcat | qss-filter
 `
 
 const epilogue = `
-Environment: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE and TERM decide --color=auto; QSS_COLORS changes the colours; DEBUGINFOD_URLS names servers.
+The first of a flag's words is its default. --help-all and the manual page say more.
 Exit status: 0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own.
 `
+
+// environment are the variables that count.
+var environment = []cli.Variable{
+	{Name: "QSS_FILTER_CONFIG", About: "the configuration; set but empty for none"},
+	{Name: "XDG_CONFIG_HOME", About: "where the configuration is else, in qss-filter/config (~/.config)"},
+	{Name: "NO_COLOR", About: "set to anything: --color=auto adds no colours"},
+	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colours in a pipe, too"},
+	{Name: "CLICOLOR_FORCE", About: "the same as FORCE_COLOR"},
+	{Name: "QSS_COLORS", About: "the colours of what is added"},
+	{Name: "TERM", About: "dumb: --color=auto adds no colours"},
+	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
+	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with blanks between them"},
+	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},
+	{Name: "DEBUGINFOD_TIMEOUT", About: "seconds to wait for a server to go on (90)"},
+	{Name: "DEBUGINFOD_MAXTIME", About: "seconds that a download may take (no bound)"},
+	{Name: "DEBUGINFOD_MAXSIZE", About: "bytes that a file may have (2 GiB)"},
+	{Name: "DEBUGINFOD_RETRY_LIMIT", About: "how often a server is asked again (2)"},
+	{Name: "DEBUGINFOD_HEADERS_FILE", About: "a file of headers for every request"},
+	{Name: "DEBUGINFOD_PROGRESS", About: "set to anything: show downloads on standard error"},
+	{Name: "LLVM_SYMBOLIZER_OPTS", About: "flags, where the program is called llvm-symbolizer"},
+}

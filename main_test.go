@@ -19,7 +19,17 @@ import (
 var update = flag.Bool("u", false, "write what the scripts print into them")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"qss-filter": main, "llvm-symbolizer": main})
+	testscript.Main(unconfigured{m}, map[string]func(){"qss-filter": main, "llvm-symbolizer": main})
+}
+
+// unconfigured runs the tests, not the commands that they start as this program, without the configuration of the machine.
+type unconfigured struct{ *testing.M }
+
+func (u unconfigured) Run() int {
+	if err := os.Setenv("QSS_FILTER_CONFIG", ""); err != nil {
+		panic(err)
+	}
+	return u.M.Run()
 }
 
 // TestScript runs testdata/script/*.txtar: one script per feature, with the built command. $DATA is testdata.
@@ -79,6 +89,7 @@ var owners = map[string]string{
 	"github.com/fatih/color":           "sgr/palette.go",
 	"github.com/google/pprof":          "filter/importer/",
 	"github.com/spf13/pflag":           "filter/cli/",
+	"golang.org/x/term":                "filter/cli/",
 	"zombiezen.com/go/sqlite":          "filter/importer/",
 }
 

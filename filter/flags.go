@@ -11,12 +11,12 @@ import (
 func (o *Options) Register(fs *flag.FlagSet) {
 	Choice(fs, &o.Style, "frames", "`HOW`: annotate (into the frame), append (below it), replace (in its place)",
 		"annotate", "append", "replace")
-	Choice(fs, &o.Renumber, "renumber", "`WHEN` to count on over inlined functions: auto (not in markup), always, never",
+	Choice(fs, &o.Renumber, "renumber", "`WHEN` inlined functions count on: auto (not in markup), always, never",
 		"auto", "always", "never")
-	Choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return addresses)",
+	Choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return)",
 		"auto", "none", "ra")
 	Choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
-	Choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto (all evidence), pid, host+pid, none (one address space)",
+	Choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",
 		"auto", "pid", "host+pid", "none")
 	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME` that frames wait for a list of mappings below them (default: none)")
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "put [same as stack N, line L] in the place of a stack that was there before")

@@ -1,8 +1,10 @@
 // Package cli is the command line: a table of commands with their flags, from which come parsing, help and error messages.
 //
-//	cli.go    the table, and which command a command line means
-//	flags.go  the flags of one command, from many packages
-//	help.go   what --help and --help-all print
+//	cli.go      the table, and which command a command line means
+//	flags.go    the flags of one command, from many packages
+//	help.go     what --help and --help-all print
+//	config.go   the file of flags, read before the command line
+//	sources.go  what --print-config prints: where each value came from
 package cli
 
 import (
@@ -40,7 +42,12 @@ type Command struct {
 	Setup func(fs *Flags) Run
 	// Rewrite, if not nil, changes the arguments before they are read.
 	Rewrite func(args []string) []string
+	// Config tells of a command line that has been read whether the configuration counts for it; nil for always.
+	Config func(fs *Flags) bool
 }
+
+// Never is the Config of a command for which the configuration does not count.
+func Never(*Flags) bool { return false }
 
 // Run does a command's work. An error is told by the caller.
 type Run func() (status int, err error)
@@ -54,9 +61,16 @@ type Program struct {
 	Commands []*Command
 	// About and Epilogue stand in the program's own help, above and below the flags.
 	About, Epilogue string
+	// Environment are the variables that count.
+	Environment []Variable
 	// Stdout takes help and version.
 	Stdout io.Writer
+	// Warn is told of a configuration that is not read.
+	Warn func(message string)
 }
+
+// Variable is a variable of the environment, and what it does in one line.
+type Variable struct{ Name, About string }
 
 // Run does what the arguments, without the program's name, ask for.
 func (p *Program) Run(args []string) (status int, err error) {
@@ -67,11 +81,11 @@ func (p *Program) Run(args []string) (status int, err error) {
 	if named := p.command(args); named != nil {
 		c, args = named, args[1:]
 	}
-	fs, run := p.flags(c)
 	if c.Rewrite != nil {
 		args = c.Rewrite(args)
 	}
-	if err := fs.set.Parse(args); err != nil {
+	fs, run := p.flags(c)
+	if err := fs.parse(args); err != nil {
 		return p.misused(c, err)
 	}
 	switch {
@@ -80,8 +94,25 @@ func (p *Program) Run(args []string) (status int, err error) {
 	case fs.is("version"):
 		return p.print(p.Name + " " + p.Version() + "\n")
 	}
-	if n := fs.set.NArg(); n < c.Least || c.Most > 0 && n > c.Most {
+	sources := fs.is("print-config")
+	if n := fs.set.NArg(); !sources && (n < c.Least || c.Most > 0 && n > c.Most) {
 		return p.misused(c, fmt.Errorf("want: %s", p.use(c)))
+	}
+	file, err := p.configuration(c, fs)
+	if err != nil {
+		return Usage, err
+	}
+	if len(file.settings) > 0 { // they come first
+		fs, run = p.flags(c)
+		if err := p.apply(file, c, fs); err != nil {
+			return Usage, err
+		}
+		if err := fs.parse(args); err != nil {
+			return p.misused(c, err)
+		}
+	}
+	if sources {
+		return p.print(p.sources(file, fs))
 	}
 	status, err = run()
 	if wrong, ok := errors.AsType[*Misuse](err); ok {
@@ -106,6 +137,9 @@ func (p *Program) command(args []string) *Command {
 func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	fs = newFlags(c.Name)
 	run = c.Setup(fs)
+	fs.Group("Help and configuration")
+	fs.set.Bool("no-config", false, "do not read the configuration")
+	fs.set.Bool("print-config", false, "print where the value of each flag comes from")
 	fs.set.BoolP("help", "h", false, "the most common flags")
 	fs.set.Bool("help-all", false, "every flag")
 	if c.Name == "" {
@@ -114,11 +148,14 @@ func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	return fs, run
 }
 
-// is tells whether a flag that is there or not is there.
-func (f *Flags) is(name string) bool {
+// Is tells whether a flag has that value.
+func (f *Flags) Is(name, value string) bool {
 	given := f.set.Lookup(name)
-	return given != nil && given.Value.String() == "true"
+	return given != nil && given.Value.String() == value
 }
+
+// is tells whether a flag that is there or not is there.
+func (f *Flags) is(name string) bool { return f.Is(name, "true") }
 
 // Misuse is an error of Run that the command line is to blame for.
 type Misuse struct{ Err error }
@@ -130,14 +167,19 @@ func (m *Misuse) Unwrap() error { return m.Err }
 
 // misused says what is wrong with a command line, and where to read on.
 func (p *Program) misused(c *Command, err error) (status int, _ error) {
-	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		err = fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
-	}
 	name := p.Name
 	if c.Name != "" {
 		name += " " + c.Name
 	}
-	return Usage, fmt.Errorf("%w (try '%s --help')", err, name)
+	return Usage, fmt.Errorf("%w (try '%s --help')", explained(err), name)
+}
+
+// explained puts the error of a flag's value as --flag=value: reason.
+func explained(err error) error {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+	}
+	return err
 }
 
 func (p *Program) print(text string) (status int, err error) {

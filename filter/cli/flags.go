@@ -11,9 +11,17 @@ import (
 
 // Flags are the flags of one command, and after the command line was read what stands beside them.
 type Flags struct {
-	set   *pflag.FlagSet
-	words map[string][]string // by the names of flags that are one of a few words
+	set      *pflag.FlagSet
+	words    map[string][]string // by the names of flags that are one of a few words
+	repeated map[string]bool     // flags of which each one counts
+	titles   []string            // of the groups, in the order of help
+	groups   map[string]string   // titles by the names of flags
+	current  string              // the title of what is added now
+	given    map[string][]given  // what has been set, by the names of flags
 }
+
+// given is one value that a flag was given, and where: file:line, or the command line.
+type given struct{ value, source string }
 
 // Words is what a flag's value may be, for values that are one of a few words.
 type Words interface{ Words() []string }
@@ -21,7 +29,14 @@ type Words interface{ Words() []string }
 func newFlags(name string) *Flags {
 	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	set.SortFlags, set.Usage = false, func() {}
-	return &Flags{set, map[string][]string{}}
+	return &Flags{set: set, words: map[string][]string{}, repeated: map[string]bool{}, groups: map[string]string{}, given: map[string][]given{}}
+}
+
+// Repeated says of flags that each one given counts, where of others the last one does.
+func (f *Flags) Repeated(names ...string) {
+	for _, name := range names {
+		f.repeated[name] = true
+	}
 }
 
 // Register adds flags of other packages, which know the standard library's flags only.
@@ -53,14 +68,36 @@ func (f *Flags) Word(to *string, name, usage string, words ...string) {
 	f.set.Var(&word{to, words}, name, usage)
 }
 
+// Words tells which words a flag is made for that takes others, too.
+func (f *Flags) Words(name string, words ...string) { f.words[name] = words }
+
 // Optional lets a flag stand without a value, which then is that one.
 func (f *Flags) Optional(name, value string) { f.set.Lookup(name).NoOptDefVal = value }
 
-// Extend puts another value around that of a flag, and a text behind its usage. It is for a flag that two packages share.
-func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage string) {
+// Extend puts another value around that of a flag, and a text behind its usage; it may be one of more words, too. It is for
+// a flag that two packages share.
+func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage string, words ...string) {
 	shared := f.set.Lookup(name)
 	shared.Value = plain{around(shared.Value)}
 	shared.Usage += usage
+	f.words[name] = slices.Concat(f.words[name], words)
+}
+
+// parse reads the command line.
+func (f *Flags) parse(args []string) error {
+	return f.set.ParseAll(args, func(one *pflag.Flag, value string) error { return f.put(one.Name, value, "command line") })
+}
+
+// put sets a flag, and keeps where that was said.
+func (f *Flags) put(name, value, source string) error {
+	if err := f.set.Set(name, value); err != nil {
+		return err
+	}
+	if !f.repeated[name] {
+		f.given[name] = nil
+	}
+	f.given[name] = append(f.given[name], given{value, source})
+	return nil
 }
 
 // Args are the arguments beside the flags.

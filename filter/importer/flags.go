@@ -69,7 +69,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 		return nil
 	})
 	fs.Var((*offsetsFlag)(&o.Offsets), "offsets",
-		"PerFlow: print `library + 0xoffset` instead of names; --offsets=map-start counts from the mapping, as PerFlow does")
+		"PerFlow: print library + 0xoffset instead of names; --offsets=map-start counts from the mapping, as PerFlow does")
 	fs.Func("from-threads", "Scaler: only the threads `ID,...`, hexadecimal as in the names of their files", o.setThreads)
 	fs.DurationVar(&o.MinDuration, "min-duration", 0, "Scaler: hide calls that took less than `DURATION`")
 	fs.Int64Var(&o.PID, "pid", 0, "ChopStiX: only the sessions of process `PID`")

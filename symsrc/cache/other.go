@@ -27,7 +27,9 @@ func inode(fs.FileInfo) string { return "" }
 
 var errSystem = errors.New("on this system answers are not kept")
 
-func serveCommand(string, *Options) (status int, err error) { return 1, fmt.Errorf("cache: %w", errSystem) }
+func serveCommand(string, *Options) (status int, err error) {
+	return 1, fmt.Errorf("cache: %w", errSystem)
+}
 
 func printStats(*Options, string, io.Writer) error { return errSystem }
 func forget(*Options, string, io.Writer) error     { return errSystem }

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// The configuration is a file of flags as the command line takes them, one a line: `--flag` or `--flag=value`. The value goes to the
+// end of the line; there are no quotes, and nothing in it is expanded. Lines that are empty or begin with # mean nothing.
+//
+// Its flags count as if they stood before those of the command line: of a flag with one value the command line's counts, and
+// of a flag that may be repeated all count, the file's first. A flag that only another command has is for that one.
+
+// configLimit bounds a configuration, in bytes.
+const configLimit = 1 << 20
+
+// configFile is a configuration as it was read.
+type configFile struct {
+	path     string // "" where none was looked for
+	missing  bool
+	settings []setting
+	// distrusted says why it was not read.
+	distrusted error
+}
+
+// setting is one line of a configuration.
+type setting struct {
+	line        int
+	name, value string
+	valued      bool // has a =
+}
+
+// configVariable is the variable that names the configuration.
+func (p *Program) configVariable() string {
+	return strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_")) + "_CONFIG"
+}
+
+// configText says what the configuration is.
+func (p *Program) configText() string {
+	return "a file of flags, one a line as --flag or --flag=value, which count as if they stood before those of the command line; $" +
+		p.configVariable() + " names it, else it is " + p.Name + "/config below $XDG_CONFIG_HOME or ~/.config (Windows: %AppData%)"
+}
+
+// configPath is where the configuration is, and whether it was named; "" for nowhere.
+func (p *Program) configPath() (path string, named bool) {
+	if path, named := os.LookupEnv(p.configVariable()); named {
+		return path, true
+	}
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if runtime.GOOS == "windows" {
+		dir = os.Getenv("AppData")
+	} else if !filepath.IsAbs(dir) { // the XDG specification: relative paths are to be ignored
+		dir = filepath.Join(os.Getenv("HOME"), ".config")
+	}
+	if !filepath.IsAbs(dir) {
+		return "", false
+	}
+	return filepath.Join(dir, p.Name, "config"), false
+}
+
+// configuration reads the file of flags where it counts for a command line.
+func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err error) {
+	if flags.is("no-config") || c.Config != nil && !c.Config(flags) {
+		return f, nil
+	}
+	path, named := p.configPath()
+	if path == "" {
+		return f, nil
+	}
+	f.path = path
+	text, err := readConfig(path, named)
+	switch {
+	case err == nil:
+	case named:
+		return f, fmt.Errorf("%w (%s names it; --no-config goes without)", err, p.configVariable())
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		f.missing = true
+		return f, nil
+	case errors.Is(err, errDistrusted) || errors.Is(err, fs.ErrPermission): // not the user's: the log matters more
+		f.distrusted = err
+		p.Warn(fmt.Sprintf("%v (--no-config goes without, %s=%s reads it all the same)", err, p.configVariable(), path))
+		return f, nil
+	default:
+		return f, fmt.Errorf("%w (--no-config goes without)", err)
+	}
+	f.settings, err = parseConfig(path, text)
+	return f, err
+}
+
+// readConfig reads a file of flags. One that was not named must belong to the user.
+func readConfig(path string, named bool) ([]byte, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read the configuration: %s: not a regular file", path)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	defer in.Close()
+	if !named {
+		if err := trusted(in, path); err != nil {
+			return nil, err
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(in, configLimit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(text) > configLimit {
+		return nil, fmt.Errorf("read the configuration: %s: longer than %d bytes", path, configLimit)
+	}
+	return text, nil
+}
+
+// errDistrusted says that somebody else may write the configuration.
+var errDistrusted = errors.New("the configuration may be another user's")
+
+// parseConfig takes a file of flags apart.
+func parseConfig(path string, text []byte) (all []setting, err error) {
+	number := 0
+	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
+		number++
+		line := strings.TrimSpace(string(line))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		bare, dashes := strings.CutPrefix(line, "--")
+		name, value, valued := strings.Cut(bare, "=")
+		switch {
+		case !dashes || name == "" || name[0] == '-':
+			return nil, fmt.Errorf("%s:%d: %s: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)", path, number, line)
+		case strings.ContainsAny(name, " \t"):
+			flag := strings.Fields(name)[0]
+			return nil, fmt.Errorf("%s:%d: %s: want --%s=%s (change that line; --no-config goes without)", path, number, line, flag, strings.TrimSpace(bare[len(flag):]))
+		}
+		all = append(all, setting{number, name, value, valued})
+	}
+	return all, nil
+}
+
+// apply sets the flags of a command that a file has.
+func (p *Program) apply(f configFile, c *Command, flags *Flags) error {
+	for _, s := range f.settings {
+		if err := p.set(s, f.path, c, flags); err != nil {
+			return fmt.Errorf("%s:%d: %w (change that line; --no-config goes without)", f.path, s.line, err)
+		}
+	}
+	return nil
+}
+
+// set sets the flag of one line. What suits another command only is for that one.
+func (p *Program) set(s setting, path string, c *Command, flags *Flags) error {
+	if !configurable(s.name) {
+		return fmt.Errorf("--%s is for the command line only", s.name)
+	}
+	wrong := flags.take(s, fmt.Sprintf("%s:%d", path, s.line))
+	if wrong == nil {
+		if c.Config != nil && !c.Config(flags) {
+			return fmt.Errorf("--%s says that the configuration does not count: it is for the command line only", s.name)
+		}
+		return nil
+	}
+	for _, other := range p.Commands {
+		if other == c {
+			continue
+		}
+		theirs, _ := p.flags(other)
+		err := theirs.take(s, "")
+		if err == nil {
+			return nil
+		}
+		if errors.Is(wrong, errUnknown) {
+			wrong = err
+		}
+	}
+	return explained(wrong)
+}
+
+// errUnknown says that a command has no such flag.
+var errUnknown = errors.New("unknown flag")
+
+// take sets the flag of one line.
+func (f *Flags) take(s setting, source string) error {
+	one := f.set.Lookup(s.name)
+	if one == nil {
+		return fmt.Errorf("%w: --%s", errUnknown, s.name)
+	}
+	if s.valued {
+		return f.put(s.name, s.value, source)
+	}
+	if one.NoOptDefVal == "" {
+		return fmt.Errorf("--%s: want --%s=%s", s.name, s.name, describe(one).value)
+	}
+	return f.put(s.name, one.NoOptDefVal, source)
+}
