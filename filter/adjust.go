@@ -56,7 +56,7 @@ func (e *emitter) over(line []byte) {
 	}
 }
 
-// taking tells how a logged address is to be taken.
+// taking tells how a logged address is to be taken, in its low bits, and on what evidence, in those above.
 type taking uint8
 
 const (
@@ -71,23 +71,52 @@ const (
 	probing
 	// probingFirst is probing for the first frame of a stack: without machine code it is exact.
 	probingFirst
+
+	howBits = 3
+	howMask = 1<<howBits - 1
 )
+
+// evidence is what decides on a taking.
+type evidence uint8
+
+const (
+	noEvidence    evidence = iota // nothing: the machine code is asked
+	byTag                         // the element's tag, or that it is a variable
+	bySuffix                      // the element's suffix
+	byOption                      // --adjust
+	byHeader                      // the header of a report
+	byTrampoline                  // the frame before is a signal trampoline
+	byFormat                      // what the emitter of the format is known to print
+	byRegister                    // what the register is for
+)
+
+// because gives a taking with its evidence.
+func (t taking) because(e evidence) taking { return t | taking(e)<<howBits }
+
+// how gives a taking without its evidence.
+func (t taking) how() taking { return t & howMask }
 
 // takeMarkup tells how the address of an element is to be taken. The evidence is weighed in this order: the element's own
 // suffix, the emitter's header, what the frame before it was, and the tag: pc elements are exact, bt elements are return
 // addresses unless the machine code shows something else.
 func (f *Filter) takeMarkup(t *thread, typ markup.PCType, exact bool) taking {
 	switch {
-	case f.opt.Adjust == AdjustNone, typ == markup.Exact:
-		return exactly
-	case f.opt.Adjust == AdjustRA, typ == markup.ReturnAddress:
-		return returning
-	case t.emitter == movedEmitter, t.trampoline:
-		return exactly
+	case typ == markup.Exact:
+		return exactly.because(bySuffix)
+	case f.opt.Adjust == AdjustNone:
+		return exactly.because(byOption)
+	case f.opt.Adjust == AdjustRA:
+		return returning.because(byOption)
+	case typ == markup.ReturnAddress:
+		return returning.because(bySuffix)
+	case t.emitter == movedEmitter:
+		return exactly.because(byHeader)
+	case t.trampoline:
+		return exactly.because(byTrampoline)
 	case t.emitter == rawEmitter:
-		return returning
+		return returning.because(byHeader)
 	case exact:
-		return exactly
+		return exactly.because(byTag)
 	}
 	return probing
 }
@@ -96,22 +125,26 @@ func (f *Filter) takeMarkup(t *thread, typ markup.PCType, exact bool) taking {
 // machine code, decides. first is set for the first frame of its stack.
 func (f *Filter) takeText(t *thread, by frame.Convention, first bool) taking {
 	switch {
-	case f.opt.Adjust == AdjustNone, by == frame.Exact:
-		return exactly
+	case by == frame.Exact:
+		return exactly.because(byFormat)
+	case f.opt.Adjust == AdjustNone:
+		return exactly.because(byOption)
 	case f.opt.Adjust == AdjustRA:
-		return returning
-	case by == frame.Moved, t.trampoline:
-		return exactly
+		return returning.because(byOption)
+	case by == frame.Moved:
+		return exactly.because(byFormat)
+	case t.trampoline:
+		return exactly.because(byTrampoline)
 	case by == frame.Raw:
-		return unwinding
+		return unwinding.because(byFormat)
 	case t.emitter != unknownEmitter: // text of the sanitizers lies in the call already, TSan's too
-		return exactly
+		return exactly.because(byHeader)
 	}
 	switch {
 	case by == frame.RawButFirst && first:
-		return exactly
+		return exactly.because(byFormat)
 	case by == frame.RawButFirst:
-		return unwinding
+		return unwinding.because(byFormat)
 	case first:
 		return probingFirst
 	}
@@ -119,12 +152,15 @@ func (f *Filter) takeText(t *thread, by frame.Convention, first bool) taking {
 }
 
 // before tells whether the code is taken to lie before the logged address where nothing else is known of it.
-func (t taking) before() bool { return t == returning || t == unwinding || t == probing }
+func (t taking) before() bool {
+	how := t.how()
+	return how == returning || how == unwinding || how == probing
+}
 
 // back gives how many bytes before a logged address the code lies. A signal trampoline is never called: its address is
 // that of its first instruction.
 func (t taking) back(p symsrc.Probe) uint64 {
-	switch {
+	switch t = t.how(); {
 	case t == exactly, p.Trampoline:
 		return 0
 	case t == returning, p.Known && p.Returns && (t == unwinding || !p.Calls):

@@ -182,7 +182,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	case markup.Dumpfile:
 		return f.dumpfile(dst, &e.Element)
 	case markup.Data:
-		a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Data, exactly)
+		a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Data, exactly.because(byTag))
 		a.count()
 		f.observeElement(p, text, e, a, true)
 		if len(a.frames) == 0 {

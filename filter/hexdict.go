@@ -172,11 +172,11 @@ func (f *Filter) point(ctx context.Context, p *thread, v hexValue) *answer {
 	if !ok {
 		return nil
 	}
-	kind, take := symsrc.Data, exactly
+	kind, take := symsrc.Data, exactly.because(byRegister)
 	if strings.Contains(at.Mode, "x") {
 		kind = symsrc.Code
 		if isReturnRegister(v.key) {
-			take = returning
+			take = returning.because(byRegister)
 		}
 	}
 	if a := f.askAbsolute(ctx, p.process, v.addr, kind, take); len(a.frames) > 0 {

@@ -89,7 +89,7 @@ func (f *Filter) seek(ctx context.Context, q question) found {
 // fetch asks the source.
 func (f *Filter) fetch(ctx context.Context, q question) (got found) {
 	got.addr = q.asked()
-	if f.prober != nil && q.take != exactly {
+	if f.prober != nil && q.take.how() != exactly {
 		got.probe = f.prober.Probe(ctx, got.addr)
 	}
 	got.back = q.take.back(got.probe)
