@@ -23,6 +23,7 @@ import (
 	"qss-filter/filter/child"
 	"qss-filter/filter/cli"
 	"qss-filter/filter/importer"
+	"qss-filter/filter/record"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/addr2line"
@@ -44,6 +45,7 @@ var program = cli.Program{
 			About: "names addresses of a program or library", Setup: symbolizeCommand},
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "tells how the files of one module are found", Setup: whereCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
+		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // started by filters, with all it needs
 	},
@@ -82,6 +84,7 @@ type config struct {
 	timing  batch.Timing
 	symbols *chain.Options
 	options filter.Options
+	format  filter.Format
 	extras  filter.Extras
 	llvm    filter.LLVMOptions
 }
@@ -92,7 +95,7 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	c.symbols.Around = func(f chain.Finder) chain.Finder { return c.timing.Finder(f) }
 	symbolFlags(fs, c.symbols, c.symbols.Programs.Register)
 	fs.Group("Output")
-	fs.Register(c.options.Register, c.extras.Register)
+	fs.Register(c.options.Register, c.format.Register, c.extras.Register)
 	fs.Repeated("on-dumpfile")
 	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
 	fs.Group("A tree of logs, and reports")
@@ -157,7 +160,7 @@ func (c *config) check() error {
 	if len(c.inputs) == 0 || namedLLVM() { // addresses, that llvm ignores
 		c.inputs = []string{"-"}
 	}
-	return nil
+	return c.format.Use(&c.options, c.batch.Asked(), c.asLLVM)
 }
 
 // run does what the command line says.
@@ -373,6 +376,16 @@ func whereCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
+// schemaCommand is `qss-filter schema`.
+func schemaCommand(*cli.Flags) cli.Run {
+	return func() (int, error) {
+		if _, err := io.WriteString(os.Stdout, record.Schema); err != nil {
+			return unwritten(err), nil
+		}
+		return cli.OK, nil
+	}
+}
+
 // cacheCommand is `qss-filter cache stats|clear|path|serve`.
 func cacheCommand(fs *cli.Flags) cli.Run {
 	var o cache.Options
@@ -455,7 +468,7 @@ func rewrite(args []string) []string {
 }
 
 // common are the flags that --help shows.
-var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "renumber", "adjust", "explain", "maps", "by",
+var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "renumber", "adjust", "explain", "format", "maps", "by",
 	"color", "summary", "style", "no-cache", "print-config", "help", "help-all", "version"}
 
 const about = `       qss-filter [flags] -- COMMAND [ARGUMENT ...]

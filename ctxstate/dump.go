@@ -81,6 +81,17 @@ func (p *Process) addDumped(d *snapshot, m *listed) {
 	p.state.shrink(p)
 }
 
+// LastListed gives the mapping that the last line of a list has stated, nil where it stated none of a file.
+func (p *Process) LastListed() *Mapping {
+	if p.dump == nil {
+		return nil
+	}
+	if at := p.mapped.find(p.dump.start); at != nil && at.dumped && at.Start == p.dump.start {
+		return at
+	}
+	return nil
+}
+
 // Dumped tells whether the process has printed a list of its mappings.
 func (p *Process) Dumped() bool { return p.dump != nil }
 

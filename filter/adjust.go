@@ -80,14 +80,14 @@ const (
 type evidence uint8
 
 const (
-	noEvidence    evidence = iota // nothing: the machine code is asked
-	byTag                         // the element's tag, or that it is a variable
-	bySuffix                      // the element's suffix
-	byOption                      // --adjust
-	byHeader                      // the header of a report
-	byTrampoline                  // the frame before is a signal trampoline
-	byFormat                      // what the emitter of the format is known to print
-	byRegister                    // what the register is for
+	noEvidence   evidence = iota // nothing: the machine code is asked
+	byTag                        // the element's tag, or that it is a variable
+	bySuffix                     // the element's suffix
+	byOption                     // --adjust
+	byHeader                     // the header of a report
+	byTrampoline                 // the frame before is a signal trampoline
+	byFormat                     // what the emitter of the format is known to print
+	byRegister                   // what the register is for
 )
 
 // because gives a taking with its evidence.

@@ -68,6 +68,7 @@ func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxs
 	switch e.Tag {
 	case markup.Reset:
 		f.dumpContext("reset", p.process)
+		f.recorder.context(p.process, markup.Reset, nil, nil)
 		if !p.space.Reset() {
 			return markup.Unknown, nil, r, nil
 		}
@@ -82,6 +83,7 @@ func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxs
 				f.line, def.ID, old.Name))
 		}
 		m, _ := p.space.Module(def.ID)
+		f.recorder.context(p.process, markup.Module, m, nil)
 		return markup.Module, m, r, nil
 	}
 	def, err := markup.ParseMMap(e)
@@ -95,6 +97,7 @@ func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxs
 	if err != nil {
 		return 0, nil, r, &markup.FieldError{Offset: e.Start, Msg: err.Error()}
 	}
+	f.recorder.context(p.process, markup.MMap, nil, at)
 	return markup.MMap, at.Module, mapped{def.Start, def.Start + def.Size - 1, def.Mode}, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"strconv"
+
+	"qss-filter/filter/record"
 )
 
 // dedupe holds the lines of the stack at hand back, to put one line in their place where the same stack was there before:
@@ -29,9 +31,11 @@ type dedupe struct {
 		numbered bool
 		key      []byte
 	}
-	seen   map[[sha256.Size]byte]firstSeen
-	stacks int
-	text   []byte
+	// objects is set where lines leave as JSON.
+	objects bool
+	seen    map[[sha256.Size]byte]firstSeen
+	stacks  int
+	text    []byte
 }
 
 // firstSeen is where a stack stood first: its number among the stacks of the log, and the line of its first frame.
@@ -100,6 +104,9 @@ func (d *dedupe) flush(dst []byte) []byte {
 		}
 		d.seen[sum] = firstSeen{d.stacks, d.line}
 		dst = append(dst, d.lines...)
+	case d.objects:
+		l := record.Line{Number: d.line, Repeats: record.Repeats{Stack: first.stack, Line: first.line, Lines: d.frames}}
+		dst = l.Append(dst)
 	default:
 		dst = append(append(dst, d.before...), "[same as stack "...)
 		dst = strconv.AppendInt(dst, int64(first.stack), 10)

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/record"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -73,6 +74,7 @@ func (f *Filter) readFields(text []byte, e markup.Element) element {
 
 // malformed tells of a bad element: line, column, and a caret under it. Once per cause, since a log repeats itself.
 func (f *Filter) malformed(text []byte, err error) {
+	f.recorder.malformed(err)
 	cause := err.Error()
 	var fe *markup.FieldError
 	if errors.As(err, &fe) {
@@ -145,6 +147,7 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *thread, s segment, 
 		raw := s.text[e.Start:e.End]
 		if e.Tag == markup.Dumpfile && !e.keep {
 			f.announce(p.process, &e.Element)
+			f.recorder.dumpfile(p.process, &e.Element)
 		}
 		if e.keep || f.opt.Style == Append || e.Contextual() && f.opt.Context == ContextKeep {
 			f.effect(p, s.text, e)
@@ -174,9 +177,10 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	raw := text[e.Start:e.End]
 	switch e.Tag {
 	case markup.Symbol:
-		name := string(e.Symbol())
-		name = f.opt.Names.function(symsrc.DemangleType(symsrc.Demangle(name)), "")
-		return f.appendFunc(dst, &answer{frames: []symsrc.Frame{{Func: name}}}, 0)
+		mangled := string(e.Symbol())
+		name := symsrc.DemangleType(symsrc.Demangle(mangled))
+		f.recorder.note(p.process, record.Context{Type: record.Symbol, Name: name, Word: mangled})
+		return f.appendFunc(dst, &answer{frames: []symsrc.Frame{{Func: f.opt.Names.function(name, "")}}}, 0)
 	case markup.Reset, markup.Module, markup.MMap:
 		return f.contextInPlace(dst, p, text, e)
 	case markup.Dumpfile:

@@ -23,6 +23,7 @@
 //	names.go    functions and paths as they are written; shorten.go, the short names of C++
 //	link.go     hyperlinks of paths
 //	summary.go  what could not be resolved, and why
+//	record.go   what a line holds, as an object of JSON
 //	llvm.go     a style of its own beside all this: what llvm-symbolizer --filter-markup prints
 package filter
 
@@ -119,6 +120,9 @@ type Options struct {
 	OnDumpfile func(Dumpfile)
 	// LLVM asks for the style of llvm-symbolizer; nil for this package's own. Of the other options only Symbols counts.
 	LLVM *LLVMOptions
+	// JSON asks for an object for each line in place of the line; nil for none. Style, Renumber, Context, Palette and Explain
+	// mean nothing then.
+	JSON *JSONOptions
 	// Observe is told of every frame; nil tells nobody. It is not called in the style of llvm.
 	Observe func(*Observation)
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
@@ -145,6 +149,8 @@ type Filter struct {
 	quick   quick
 	said    map[string]bool
 	llvm    *llvmStyle // nil for this package's own style
+	// recorder is nil where lines leave as text.
+	recorder *recorder
 
 	// line is the number of the line at hand, from 1.
 	line int
@@ -173,7 +179,13 @@ type Filter struct {
 
 // New makes a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
-	f := &Filter{opt: o, origins: newOrigins(o.By), said: map[string]bool{}}
+	var r *recorder
+	if o.JSON != nil && o.LLVM == nil {
+		r = &recorder{opt: *o.JSON, names: o.Names}
+		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
+		o.Style, o.Context, o.Palette, o.Explain = Annotate, ContextKeep, nil, true
+	}
+	f := &Filter{opt: o, recorder: r, origins: newOrigins(o.By), said: map[string]bool{}}
 	f.memo.init()
 	f.quick.init()
 	f.prober, _ = o.Symbols.(symsrc.Prober)
@@ -181,7 +193,7 @@ func New(o Options) *Filter {
 		f.llvm = newLLVMStyle(o)
 	}
 	if o.Dedupe {
-		f.dedupe = &dedupe{seen: map[[sha256.Size]byte]firstSeen{}}
+		f.dedupe = &dedupe{objects: r != nil, seen: map[[sha256.Size]byte]firstSeen{}}
 	}
 	if o.Lookahead != (Lookahead{}) {
 		f.ahead = &ahead{limit: o.Lookahead}
@@ -197,7 +209,7 @@ func (f *Filter) absolutes() bool {
 }
 
 // numbers tells whether frames with nothing but a number mean anything: it changes, or somebody is told of every frame.
-func (f *Filter) numbers() bool { return f.origins.shifted > 0 || f.opt.Observe != nil }
+func (f *Filter) numbers() bool { return f.origins.shifted > 0 || f.observed() }
 
 // rescan chooses the anchors for the state the filter is in.
 func (f *Filter) rescan() {

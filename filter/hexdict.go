@@ -204,6 +204,7 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body []by
 		if a == nil {
 			continue
 		}
+		f.recorder.register(p.process, v, a)
 		if missing {
 			dst = append(dst, '\n')
 		}

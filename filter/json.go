@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/record"
 )
 
 // jsonNewline is the line break inside a JSON string: what is added there must keep the line one JSON object.
@@ -58,30 +59,9 @@ func jsonStrings(line []byte) ([]frame.Span, bool) {
 
 func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// appendJSON escapes text for the inside of a JSON string (RFC 8259 §7). Bytes that are not UTF-8 become U+FFFD, since
-// JSON knows no others.
+// appendJSON escapes text for the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD, since JSON knows no others.
 func appendJSON(dst, text []byte) []byte {
-	const hexDigits = "0123456789abcdef"
-	for len(text) > 0 {
-		c := text[0]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRune(text)
-			dst = utf8.AppendRune(dst, r)
-			text = text[n:]
-			continue
-		}
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c == '\n':
-			dst = append(dst, '\\', 'n')
-		case c < 0x20 || c == 0x7f:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		default:
-			dst = append(dst, c)
-		}
-		text = text[1:]
-	}
+	dst, _ = record.AppendEscaped(dst, text)
 	return dst
 }
 

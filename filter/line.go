@@ -38,6 +38,14 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 		f.stripped = sgr.Discolour(f.stripped[:0], line)
 		line = f.stripped
 	}
+	if f.recorder != nil {
+		return f.recorded(ctx, dst, line)
+	}
+	return f.readable(ctx, dst, line)
+}
+
+// readable is Line for a line that is as it should leave but for its frames.
+func (f *Filter) readable(ctx context.Context, dst, line []byte) []byte {
 	body, end := cutEnd(line)
 	if !f.origins.long {
 		if out, ok := f.bareFrame(ctx, dst, f.origins.nobody, body, end); ok {
@@ -47,6 +55,7 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 	}
 	t, pre := f.origins.of(nil, nil, body)
 	f.scout.of = t
+	f.recorder.writer(t, pre, body)
 	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !hasMarkup(body) {
 		dst = f.text(ctx, f.fold.flush(dst), t, body, end)
 		f.origins.handled(t)

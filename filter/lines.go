@@ -92,7 +92,10 @@ func (r *stream) torn(ctx context.Context) error {
 		r.text = r.f.Flush(r.text)
 		return r.pass(r.end)
 	}
-	r.text = r.f.Line(ctx, r.text, b)
+	if r.f.recorder != nil {
+		r.f.recorder.torn = true
+	}
+	r.text = r.f.Flush(r.f.Line(ctx, r.text, b))
 	r.start, r.end = 0, 0
 	return r.write()
 }
@@ -103,6 +106,10 @@ func (r *stream) pass(to int) error {
 	r.start = to
 	if r.start == r.end {
 		r.start, r.end = 0, 0
+	}
+	if r.f.recorder != nil && len(b) > 0 {
+		r.text = r.f.part(r.text, b, bytes.HasSuffix(b, newline))
+		return r.write()
 	}
 	if len(r.text) == 0 {
 		return r.writeAll(b)
@@ -192,7 +199,7 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 			}
 		}
 	}
-	if pos == 0 && len(r.text) == 0 && !r.f.pending() {
+	if pos == 0 && len(r.text) == 0 && !r.f.pending() && r.f.recorder == nil {
 		r.f.line += bytes.Count(b, newline)
 		r.f.origins.passed(b)
 		return r.writeAll(b)
@@ -206,7 +213,11 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 // between copies lines without an anchor.
 func (r *stream) between(b []byte) {
 	r.text = r.f.pass(r.text, b)
-	r.text = append(r.text, b...)
+	if r.f.recorder != nil {
+		r.text = r.f.texts(r.text, b)
+	} else {
+		r.text = append(r.text, b...)
+	}
 	r.f.line += bytes.Count(b, newline)
 	r.f.origins.passed(b)
 }
@@ -216,6 +227,9 @@ var newline = []byte{'\n'}
 // finish handles a last line without an end.
 func (r *stream) finish(ctx context.Context) error {
 	switch {
+	case r.raw && r.f.recorder != nil:
+		r.text = r.f.part(r.text, r.buf[r.start:r.end], true)
+		return r.write()
 	case r.raw:
 		if r.f.llvm != nil { // that ends every line
 			r.buf[r.end] = '\n'

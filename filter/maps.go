@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/record"
 	"qss-filter/symsrc"
 )
 
@@ -33,6 +34,7 @@ func (f *Filter) readContext(t *thread, text []byte) {
 	f.readBuildID(t, text)
 	switch {
 	case t.space.ReadDump(text, f.line):
+		f.recorder.listed(t.process)
 		f.window = max(f.window, mappingWindow)
 		f.mapped = true
 	case bytes.Contains(text, banner):
@@ -59,6 +61,7 @@ func (f *Filter) readBuildID(t *thread, text []byte) {
 		if end := bytes.IndexByte(rest, '\''); end >= 0 {
 			if id, ok := symsrc.ParseBuildID(rest[:end]); ok {
 				t.dart = id
+				f.recorder.note(t.process, record.Context{Type: record.BuildID, Name: string(dartLibrary), BuildID: id})
 			}
 		}
 		return
@@ -83,7 +86,9 @@ func (f *Filter) readBuildID(t *thread, text []byte) {
 	if t.buildIDs == nil {
 		t.buildIDs = map[string]symsrc.BuildID{}
 	}
-	t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])] = id
+	file := string(name[bytes.LastIndexByte(name, '/')+1:])
+	t.buildIDs[file] = id
+	f.recorder.note(t.process, record.Context{Type: record.BuildID, Name: file, BuildID: id})
 }
 
 // standIn gives the process whose mappings count for one that has stated none: those named on the command line, those of the

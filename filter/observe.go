@@ -1,7 +1,10 @@
 package filter
 
 import (
+	"bytes"
+
 	"qss-filter/filter/frame"
+	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
 
@@ -47,7 +50,7 @@ type Observation struct {
 
 // observe tells of a frame of text; a is nil where nothing was asked.
 func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
-	if f.opt.Observe == nil {
+	if !f.observed() {
 		return
 	}
 	rest := fr.Whole
@@ -64,28 +67,38 @@ func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
 	if fr.Space != frame.Absolute {
 		f.seen.Offset = fr.Off.Of(text)
 	}
-	f.tell(a)
+	f.tell(t, a, fr.Shape == frame.NumberOnly)
 }
 
 // observeElement is the same for an element of markup.
 func (f *Filter) observeElement(t *thread, text []byte, e *element, a *answer, sentence bool) {
-	if f.opt.Observe == nil {
+	if !f.observed() {
 		return
 	}
-	whole := text[e.Start:e.End]
+	whole, address := text[e.Start:e.End], e.bt.AddrText
+	if e.Tag != markup.BT {
+		address, _, _ = bytes.Cut(e.Body, []byte{':'})
+	}
 	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: e.bt.Num, Numbered: !sentence, Sentence: sentence,
-		Data: a.kind == symsrc.Data, Whole: whole, Rest: whole, Address: e.bt.AddrText}
-	f.tell(a)
+		Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
+	f.tell(t, a, false)
 }
 
+// observed tells whether anybody is told of frames.
+func (f *Filter) observed() bool { return f.opt.Observe != nil || f.recorder != nil }
+
 // tell adds the answer.
-func (f *Filter) tell(a *answer) {
+func (f *Filter) tell(t *thread, a *answer, numberOnly bool) {
 	o := &f.seen
 	if a != nil {
 		o.Frames, o.Back = a.known, a.back
 		if a.mod != nil {
 			o.Located, o.Module, o.At, o.Files = true, a.mod.Module, a.off, a.mod.files
 		}
+	}
+	f.recorder.frame(t, o, a, numberOnly)
+	if f.opt.Observe == nil {
+		return
 	}
 	f.opt.Observe(o)
 	f.apart = f.apart || o.Apart

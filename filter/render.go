@@ -170,25 +170,13 @@ func (f *Filter) appendReason(dst []byte, a *answer, line []byte, at int) []byte
 	if !f.opt.Explain || len(a.frames) > 0 && !(a.mod.files != nil && a.mod.files.Unverified) {
 		return dst
 	}
-	var text []byte
-	switch {
-	case len(a.frames) > 0:
-		text = append(text, "unverified: the log has no build ID"...)
-	case a.several:
-		text = append(text, "several modules may lie there: the addresses were cut to 32 bits"...)
-	case a.mod == nil:
-		text = append(text, "no mapping covers the address"...)
-	default:
-		text = append(text, a.mod.reason(a.off)...)
-		text = append(text, ' ')
-		text = a.mod.appendName(text)
-	}
+	text := a.explanation()
 	if near := max(0, at-len(text)-len(" []")); bytes.Contains(line[near:min(len(line), at+len(text)+len(" []"))], append(append([]byte(" ["), text...), ']')) {
 		return dst
 	}
 	dst = append(dst, ' ')
 	if p := f.palette(); p != nil {
-		return f.paint(dst, p.Note, "["+string(text)+"]")
+		return f.paint(dst, p.Note, "["+text+"]")
 	}
 	dst = append(dst, '[')
 	dst = append(dst, text...)

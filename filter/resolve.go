@@ -92,6 +92,10 @@ type answer struct {
 	kind symsrc.Kind
 	// trampoline is set where the address is that of a signal trampoline.
 	trampoline bool
+	// take is how the logged address was taken, probed whether there was machine code to look at, and space what off counts from.
+	take   taking
+	probed bool
+	space  symsrc.Space
 	// known is what the source says, innermost first, and frames the same as it is written.
 	known, frames []symsrc.Frame
 	// links begin the hyperlink of each frame, where links are written.
@@ -178,7 +182,7 @@ func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind 
 func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
 	q, ok, several := f.mappedAt(p, addr, kind, take)
 	if !ok {
-		return &answer{several: several, back: take.back(symsrc.Probe{})}
+		return &answer{several: several, take: take, back: take.back(symsrc.Probe{})}
 	}
 	return f.ask(ctx, q)
 }
@@ -209,7 +213,8 @@ func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking
 // look asks the source and prepares the text of its answer.
 func (f *Filter) look(ctx context.Context, q question) *answer {
 	got := f.seek(ctx, q)
-	a := &answer{mod: q.mod, kind: q.kind, off: got.addr.Offset, back: got.back, trampoline: got.probe.Trampoline, known: got.Frames}
+	a := &answer{mod: q.mod, kind: q.kind, off: got.addr.Offset, back: got.back, trampoline: got.probe.Trampoline, known: got.Frames,
+		take: q.take, probed: got.probe.Known, space: q.space}
 	if got.Files != nil {
 		q.mod.files, a.retry = got.Files, got.Files.Retry
 	}

@@ -47,7 +47,7 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		return f.llvm.run(ctx, dst, b)
 	}
 	text := b[0] == ' ' || b[0] == '#'
-	if !text && !bytes.HasPrefix(b, openBraces) || f.dump.open || f.origins.long || f.dedupe != nil || f.opt.Observe != nil || f.ahead != nil ||
+	if !text && !bytes.HasPrefix(b, openBraces) || f.dump.open || f.origins.long || f.dedupe != nil || f.observed() || f.ahead != nil ||
 		f.opt.Style != Annotate || !f.colour.Plain() {
 		return dst, 0
 	}

@@ -36,7 +36,7 @@ func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) 
 			return out
 		}
 	}
-	f.find(s, p.stack.shift > 0 || f.opt.Observe != nil)
+	f.find(s, p.stack.shift > 0 || f.observed())
 	switch len(f.frames) {
 	case 0:
 		return append(dst, s.text...)

@@ -43,8 +43,6 @@ type Prefix struct {
 	PID, TID, Host, Tag []byte
 }
 
-func (p *Prefix) empty() bool { return len(p.Text)+len(p.Suffix) == 0 }
-
 // Context is something that the line says of the process's modules and mappings, or of names.
 type Context struct {
 	Type Type
