@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+	"sync"
 
 	"qss-filter/symsrc"
 )
@@ -15,7 +16,8 @@ const maxShown = 5000
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+// pageTemplate is read when it is wanted: most runs write no page.
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
 // page is what page.html shows.
 type page struct {
@@ -71,5 +73,5 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 		}
 		p.Modules = append(p.Modules, pm)
 	}
-	return pageTemplate.Execute(w, &p)
+	return pageTemplate().Execute(w, &p)
 }
