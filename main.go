@@ -37,7 +37,8 @@ const exitInterrupted = 128 + 2
 
 // program is the table of commands.
 var program = cli.Program{
-	Name: "qss-filter", Version: version, About: about, Epilogue: epilogue, Environment: environment, Stdout: os.Stdout, Warn: warn,
+	Name: "qss-filter", Version: version, About: about, Example: "adb logcat | qss-filter", Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
+	Exit: exits, Environment: environment, Date: date, Stdout: os.Stdout, Warn: warn,
 	Commands: []*cli.Command{
 		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite,
 			Config: configured},
@@ -456,6 +457,20 @@ func version() string {
 	return cmp.Or(info.Main.Version, "(devel)") + " " + info.GoVersion
 }
 
+// date is the day of the commit that the program was built from, "" if that is not known.
+func date() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if day, _, isTime := strings.Cut(s.Value, "T"); s.Key == "vcs.time" && isTime {
+			return day
+		}
+	}
+	return ""
+}
+
 // namedLLVM tells whether the program was started as llvm-symbolizer.
 func namedLLVM() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer") }
 
@@ -471,14 +486,27 @@ func rewrite(args []string) []string {
 var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "renumber", "adjust", "explain", "format", "maps", "by",
 	"color", "summary", "style", "no-cache", "print-config", "help", "help-all", "version"}
 
-const about = `       qss-filter [flags] -- COMMAND [ARGUMENT ...]
+const (
+	about = "makes native stack traces in logs readable, live"
+	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own."
+)
 
-Makes native stack traces in logs readable, live: adb logcat | qss-filter
-`
+// description is that of the manual page.
+const description = `
+qss-filter stands at the end of any pipe of logs and makes every native stack trace in it readable: function, source file,
+line and inlined calls. Everything else of the log leaves byte for byte as it came, as soon as it came.
 
-const epilogue = `
-The first of a flag's words is its default. --help-all and the manual page say more.
-Exit status: 0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own.
+  adb logcat | qss-filter --symbols out/target/product/generic/symbols
+  tail -f crash.log | qss-filter
+  qss-filter --symbols build -- ctest
+  qss-filter --explain crash.log
+  qss-filter --input-dir logs --output-dir out --rootfs /mnt/rootfs
+
+No wrong name is printed: a build ID that does not match, a stale file, an address outside its symbol leave a frame as it
+was. --explain says at each one why; where tells how the files of one module are found.
+
+Behind -- stands a command, whose output is filtered; its colours, signals and exit status are kept.
+The first Ctrl-C lets the producer at the other end of a pipe finish, a second one stops at once.
 `
 
 // environment are the variables that count.

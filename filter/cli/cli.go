@@ -5,6 +5,9 @@
 //	help.go     what --help and --help-all print
 //	config.go   the file of flags, read before the command line
 //	sources.go  what --print-config prints: where each value came from
+//	offers.go   what a shell may offer behind what has been typed
+//	shell.go    completions for shells; their scripts in shell/
+//	man.go      the manual page
 package cli
 
 import (
@@ -59,8 +62,15 @@ type Program struct {
 	Version func() string
 	// Commands are all of them; the first one is the program without a command's name.
 	Commands []*Command
-	// About and Epilogue stand in the program's own help, above and below the flags.
-	About, Epilogue string
+	// About is its job in a few words, Example how it is used, and Description says more in paragraphs, of which those that
+	// begin with blanks are examples, line by line.
+	About, Example, Description string
+	// Uses are further lines of use, without its name.
+	Uses []string
+	// Exit says what its exit statuses mean.
+	Exit string
+	// Date is that of the version, as 2006-01-02; "" where it is not known.
+	Date func() string
 	// Environment are the variables that count.
 	Environment []Variable
 	// Stdout takes help and version.
@@ -126,11 +136,17 @@ func (p *Program) command(args []string) *Command {
 	if len(args) == 0 {
 		return nil
 	}
-	i := slices.IndexFunc(p.Commands[1:], func(c *Command) bool { return c.Name == args[0] })
+	named := p.named()
+	i := slices.IndexFunc(named, func(c *Command) bool { return c.Name == args[0] })
 	if i < 0 {
 		return nil
 	}
-	return p.Commands[i+1]
+	return named[i]
+}
+
+// named gives all commands that have a name, with those that every program has.
+func (p *Program) named() []*Command {
+	return append(slices.Clone(p.Commands[1:]), p.completion(), p.man())
 }
 
 // flags gives a command's flags, those of every command behind its own.

@@ -18,7 +18,7 @@ func (*colours) Words() []string      { return []string{"red", "green"} }
 // sample is a program with a command of each kind, and what was run.
 func sample(ran *string) (*Program, *strings.Builder) {
 	out := &strings.Builder{}
-	return &Program{Name: "prog", Version: func() string { return "1.2" }, About: "Does much.", Epilogue: "\nThe end.\n", Stdout: out,
+	return &Program{Name: "prog", Version: func() string { return "1.2" }, About: "does much", Uses: []string{"-- COMMAND"}, Exit: "0 always.", Stdout: out,
 		Commands: []*Command{
 			{Args: "[FILE ...]", Common: []string{"mode", "help"}, Setup: func(fs *Flags) Run {
 				var mode string
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 		{args: "--mode=both", status: Usage, err: "--mode=both: want fast, slow (try 'prog --help')"},
 		{args: "--what", status: Usage, err: "unknown flag: --what (try 'prog --help')"},
 		{args: "--version", out: "prog 1.2\n"},
-		{args: "--help", out: "Usage: prog [flags] [FILE ...]\nDoes much.\n", hides: "--colour"},
+		{args: "--help", out: "Usage: prog [flags] [FILE ...]\n       prog -- COMMAND\n\nDoes much.\n", hides: "--colour"},
 		{args: "--help", out: "  one         does one thing\n"},
 		{args: "help", out: "--mode MODE"},
 		{args: "--help-all", out: "--colour"},

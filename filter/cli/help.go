@@ -47,11 +47,16 @@ func (p *Program) help(c *Command, fs *Flags, all bool) string {
 		b.WriteString("\n       " + c.Note)
 	}
 	b.WriteByte('\n')
+	about := sentence(c.About)
 	if c.Name == "" {
-		b.WriteString(p.About)
-	} else {
-		b.WriteString("\n" + wrapped(sentence(c.About), width, 0) + "\n")
+		if about = sentence(p.About); p.Example != "" {
+			about = strings.TrimSuffix(about, ".") + ": " + p.Example
+		}
+		for _, use := range p.Uses {
+			b.WriteString("       " + p.Name + " " + use + "\n")
+		}
 	}
+	b.WriteString("\n" + wrapped(about, width, 0) + "\n")
 	groups := fs.grouped()
 	if len(c.Common) > 0 && !all {
 		groups = []group{{flags: fs.named(c.Common)}}
@@ -83,21 +88,25 @@ func (p *Program) help(c *Command, fs *Flags, all bool) string {
 // more writes what stands below the flags of the program's own help.
 func (p *Program) more(b *strings.Builder, all bool, width int) {
 	b.WriteString("\nCommands:\n")
-	for _, c := range p.Commands[1:] {
+	for _, c := range p.named() {
 		listed(b, "  "+c.Name, c.About, 14, width)
 	}
-	listed(b, "  help", "tells the flags of a command: help COMMAND", 14, width)
+	listed(b, "  help", helpAbout, 14, width)
 	if all {
 		b.WriteString("\nEnvironment:\n")
 		for _, v := range p.Environment {
 			listed(b, "  "+v.Name, v.About, usageColumn, width)
 		}
-		b.WriteString("\nConfiguration:\n  " + wrapped(p.configText(), width, 2) + "\n")
+		b.WriteString("\nConfiguration:\n" + wrapped("  "+p.configText(), width, 2) + "\n")
 	}
-	for line := range strings.Lines(p.Epilogue) {
-		b.WriteString(wrapped(strings.TrimSuffix(line, "\n"), width, 2) + "\n")
-	}
+	b.WriteString("\n" + wrapped(wordsText+" --help-all and the manual page say more.", width, 2) + "\n")
+	b.WriteString(wrapped("Exit status: "+p.Exit, width, 2) + "\n")
 }
+
+const (
+	helpAbout = "tells the flags of a command: help COMMAND"
+	wordsText = "The first of a flag's words is its default."
+)
 
 // listed writes words in two columns, the second one from a column on, and on a line of its own where the first one is too long.
 func listed(b *strings.Builder, first, second string, column, width int) {

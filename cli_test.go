@@ -1,0 +1,119 @@
+package main
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var helpFlag = regexp.MustCompile(`(?m)^  (?:(?:-\w, |    )--([a-z0-9-]+)|-(\w)(?: |$))`)
+
+// flagsOf gives the flags that help tells of a command; "" for the program without one.
+func flagsOf(t *testing.T, command string) (all []string) {
+	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, "help", command, "--help-all"), -1) {
+		all = append(all, m[1]+m[2])
+	}
+	if len(all) < 4 {
+		t.Fatalf("help %s tells of %q only", command, all)
+	}
+	return all
+}
+
+// printed is what the program prints.
+func printed(t *testing.T, args ...string) string {
+	out, err := exec.Command("qss-filter", slices.DeleteFunc(args, func(s string) bool { return s == "" })...).Output()
+	if err != nil {
+		t.Fatalf("qss-filter %q: %v", args, err)
+	}
+	return string(out)
+}
+
+// TestOneTable keeps help, the manual page, the completions and --print-config in step: each flag of each command is in all.
+func TestOneTable(t *testing.T) {
+	_, listed, _ := strings.Cut(printed(t, "--help"), "Commands:\n")
+	commands := []string{""}
+	for line := range strings.Lines(listed) {
+		if strings.TrimSpace(line) == "" {
+			break
+		}
+		if name := strings.Fields(line)[0]; name != "help" {
+			commands = append(commands, name)
+		}
+	}
+	if len(commands) < 6 {
+		t.Fatalf("the commands are %q", commands)
+	}
+	texts := map[string]string{"man": strings.ReplaceAll(printed(t, "man"), `\-`, "-")}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		texts[shell] = printed(t, "completion", shell)
+	}
+	for _, command := range commands {
+		flags := flagsOf(t, command)
+		for _, name := range flags {
+			word := regexp.MustCompile(`(?:-l |-s |-)` + name + `(?:[^a-z0-9-]|$)`)
+			for where, text := range texts {
+				part := text
+				switch at := command; {
+				case where == "fish":
+					if at == "" {
+						at = "main"
+					}
+					part = strings.Join(regexp.MustCompile(`(?m)^complete .*__qss_filter_at `+at+`'.*$`).FindAllString(text, -1), "\n")
+				case where == "bash":
+					_, part, _ = strings.Cut(text, "\n        "+command+":-*) ")
+					part, _, _ = strings.Cut(part, "\n")
+				case where == "zsh" && at != "":
+					_, part, _ = strings.Cut(text, "\n_qss_filter_"+at+"() {")
+					part, _, _ = strings.Cut(part, "\n}")
+				case where == "powershell":
+					_, part, _ = strings.Cut(text, "\n        '"+at+"' = @{")
+					part, _, _ = strings.Cut(part, "\n        }")
+				}
+				if !word.MatchString(part) {
+					t.Errorf("%s: --%s of the command %q is missing", where, name, command)
+				}
+			}
+		}
+	}
+	if strings.Contains(printed(t, "--help-all"), "\n\n  ") {
+		t.Error("--help-all has flags without a group: say fs.Group in main.go before they are registered")
+	}
+}
+
+// TestHelpFits holds the common help to one screen.
+func TestHelpFits(t *testing.T) {
+	help := strings.TrimSuffix(printed(t, "--help"), "\n")
+	lines := strings.Split(help, "\n")
+	if len(lines) > 40 {
+		t.Errorf("--help has %d lines; shorten usages, or take flags out of common in main.go\n%s", len(lines), help)
+	}
+	for _, text := range []string{help, printed(t, "--help-all")} {
+		for line := range strings.SplitSeq(text, "\n") {
+			if len(line) > 100 {
+				t.Errorf("longer than 100 columns: %s", line)
+			}
+		}
+	}
+	for _, name := range common {
+		if !strings.Contains(help, "--"+name) {
+			t.Errorf("common has --%s, and the program has not", name)
+		}
+	}
+}
+
+// TestRealManual asks mandoc what is wrong with the page. What is not from a release has no date.
+func TestRealManual(t *testing.T) {
+	if _, err := exec.LookPath("mandoc"); err != nil {
+		t.Skip("mandoc is not installed (Debian: mandoc)")
+	}
+	cmd := exec.Command("mandoc", "-T", "lint")
+	cmd.Stdin = strings.NewReader(printed(t, "man"))
+	out, _ := cmd.Output() // its status says no more than what it prints
+	for line := range strings.Lines(string(out)) {
+		if !strings.Contains(line, "missing date") {
+			t.Error(line)
+		}
+	}
+}
