@@ -61,6 +61,8 @@ type Frame struct {
 	Linkage string
 	// File is the source path: compilation directory, include directory and name joined, not normalised; "" unknown.
 	File string
+	// MD5 is the sum of File's content when it was compiled, 16 bytes; "" where the debug information has none.
+	MD5 string
 	// CompDir is how many bytes at File's start are the compilation directory, where that was put before a relative name.
 	CompDir int
 	// Line and Column count from 1; 0 is unknown.

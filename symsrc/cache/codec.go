@@ -11,20 +11,21 @@ import (
 
 // The form of a value: 4 bytes CRC-32C of the key and the rest, little-endian; then frame after frame
 //
-//	flags                        1 byte: origin, approx, and whether an offset follows
-//	Func, Linkage, File          each a reference, below
+//	flags                        1 byte: origin, approx, and whether a sum and an offset follow
+//	Func, Linkage, File, MD5     each a reference, below
 //	CompDir, Line, Column        uvarints
 //	Offset                       uvarint, data only
 //
 // A reference is the uvarint 0 for "", n for the n-th string of the value so far, or one more than there are so far, and
 // then a uvarint and as many bytes: names and files come again and again within one chain.
 const (
-	valueFormat = 1       // goes into the engine's hash, so that other forms are never met
+	valueFormat = 2       // goes into the engine's hash, so that other forms are never met
 	maxValue    = 1 << 15 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
 
 	originMask = 3
 	hasApprox  = 4
 	hasOffset  = 8
+	hasMD5     = 16
 )
 
 var (
@@ -51,9 +52,15 @@ func appendFrames(dst, key []byte, frames []symsrc.Frame) []byte {
 		if f.Offset != 0 {
 			flags |= hasOffset
 		}
+		if f.MD5 != "" {
+			flags |= hasMD5
+		}
 		dst = append(dst, flags)
 		for _, s := range [...]string{f.Func, f.Linkage, f.File} {
 			dst, known = appendString(dst, known, s)
+		}
+		if f.MD5 != "" {
+			dst, known = appendString(dst, known, f.MD5)
 		}
 		for _, n := range [...]int{f.CompDir, f.Line, f.Column} {
 			dst = binary.AppendUvarint(dst, uint64(n))
@@ -107,6 +114,9 @@ func decodeFrames(key, value []byte) ([]symsrc.Frame, error) {
 		d.b = d.b[1:]
 		f := symsrc.Frame{Origin: symsrc.Origin(flags & originMask), Approx: flags&hasApprox != 0}
 		f.Func, f.Linkage, f.File = d.text(), d.text(), d.text()
+		if flags&hasMD5 != 0 {
+			f.MD5 = d.text()
+		}
 		f.CompDir, f.Line, f.Column = d.int(), d.int(), d.int()
 		if flags&hasOffset != 0 {
 			f.Offset = d.uvarint()

@@ -12,7 +12,7 @@ import (
 
 // cache is a directory as elfutils keeps it (debuginfod-client-config(7), CACHE; the names by observation):
 //
-//	BUILDID/debuginfo, BUILDID/executable   files; one without content says that no server has it, since its mtime
+//	BUILDID/debuginfo, BUILDID/executable, BUILDID/source##…   files; one without content says that no server has it, since its mtime
 //	BUILDID/debuginfo.XXXXXX                being written
 //	cache_miss_s, …                         control files: see control
 //
@@ -23,7 +23,7 @@ type cache struct {
 }
 
 // path is where a file is kept.
-func (c *cache) path(k key) string { return filepath.Join(c.dir, k.id.String(), string(k.kind)) }
+func (c *cache) path(k key) string { return filepath.Join(c.dir, k.id.String(), k.kind.fileName()) }
 
 // missAge is how long it is remembered that no server has a file.
 func (c *cache) missAge() time.Duration { return c.control(cacheMiss) }
@@ -31,7 +31,7 @@ func (c *cache) missAge() time.Duration { return c.control(cacheMiss) }
 // hit is what the cache says of a file.
 type hit struct {
 	path    string
-	elf     *elfInfo  // not nil: it is there
+	elf     *elfInfo  // not nil: it is there; of a source file it says nothing
 	missing bool      // no server had it
 	until   time.Time // as far as that is to be believed
 	note    string    // for a person to read; "" where the cache has nothing
@@ -53,7 +53,9 @@ func (c *cache) look(k key) hit {
 		}
 		return h
 	}
-	if h.elf, err = verifyFile(h.path, k.id); err != nil {
+	if k.kind.isSource() {
+		h.elf = new(elfInfo)
+	} else if h.elf, err = verifyFile(h.path, k.id); err != nil {
 		h.elf, h.note = nil, err.Error()
 		return h
 	}
@@ -92,7 +94,7 @@ func (c *cache) open(k key) (*entry, error) {
 		if err = os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			break
 		}
-		e.temp, err = os.CreateTemp(dir, string(k.kind)+".")
+		e.temp, err = os.CreateTemp(dir, k.kind.fileName()+".")
 		if err == nil {
 			return e, nil
 		}
@@ -139,6 +141,9 @@ func (b blame) Write(p []byte) (int, error) {
 
 // verify checks what was written.
 func (e *entry) verify() (*elfInfo, error) {
+	if e.kind.isSource() {
+		return new(elfInfo), nil
+	}
 	st, err := e.temp.Stat()
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Kind is what a server is asked for, as its path has it.
+// Kind is what a server is asked for, as its path has it: one of these, or a Source.
 type Kind string
 
 const (

@@ -82,7 +82,9 @@ func (p *peer) build() error {
 	script := `set -e
 mkdir served
 echo 'int main(int n, char **v) { return n; }' > a.c
-gcc -g -Wl,--build-id=sha1 -o served/whole a.c
+mkdir 'served/a b'
+echo 'int main(int n, char **v) { return n + 1; }' > 'served/a b/x+#ä%.c'
+gcc -g -Wl,--build-id=sha1 -o served/whole "$PWD/served/a b/x+#ä%.c"
 gcc -g -O1 -Wl,--build-id=sha1 -o served/apart a.c
 objcopy --only-keep-debug served/apart served/apart.debug
 strip served/apart`
@@ -130,6 +132,9 @@ func realServer(t *testing.T) (*peer, *testServer) {
 func (p *peer) find(t *testing.T, w *world, s *testServer, k key) (path string, ok bool) {
 	t.Helper()
 	cmd := exec.Command("debuginfod-find", string(k.kind), k.id.String())
+	if k.kind.isSource() {
+		cmd = exec.Command("debuginfod-find", sourceKind, k.id.String(), strings.TrimPrefix(string(k.kind), sourceKind))
+	}
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS="+s.URL, "DEBUGINFOD_CACHE_PATH="+w.cache, "DEBUGINFOD_PROGRESS=")
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err == nil
@@ -147,6 +152,8 @@ func TestRealServer(t *testing.T) {
 		{key{p.whole, Executable}, Found, "whole", true},
 		{key{p.apart, Debuginfo}, Found, "apart.debug", true},
 		{key{p.apart, Executable}, Found, "apart", false},
+		{key{p.whole, Source(filepath.Join(p.dir, "served/a b/x+#ä%.c"))}, Found, "a b/x+#ä%.c", false},
+		{key{p.whole, Source("/no such#.c")}, Missing, "", false},
 		{key{testID, Debuginfo}, Missing, "", false},
 		{key{testID, Executable}, Missing, "", false},
 	} {

@@ -84,7 +84,7 @@ func (p *progress) draw(c *Client, stop chan struct{}) {
 // line describes what is waited for, most of all the first.
 func (p *progress) line(c *Client) string {
 	f := p.waiting[0]
-	text := fmt.Sprintf("debuginfod: %s %.12s", f.kind, f.id)
+	text := fmt.Sprintf("debuginfod: %s %.12s", f.kind.shown(), f.id)
 	if more := len(p.waiting) - 1; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -38,7 +38,7 @@ func newServer(u *url.URL) *server {
 }
 
 // urlPath is a file's path below a server's prefix (debuginfod(8), WEBAPI).
-func (k key) urlPath() string { return "/buildid/" + k.id.String() + "/" + string(k.kind) }
+func (k key) urlPath() string { return "/buildid/" + k.id.String() + "/" + k.kind.urlPath() }
 
 // dial notes that a connection is going to be made.
 func (s *server) dial(now time.Time) {

@@ -177,7 +177,7 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 		head, err = in.Peek(4)
 	}
 	switch {
-	case string(head) == "\x7fELF":
+	case string(head) == "\x7fELF", a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
 		return &body{in, size}, nil
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, trouble("cut off: %v", err)
@@ -192,12 +192,18 @@ func (a *attempt) tooLarge(size int64) *failure {
 	if limit := a.c.opt.MaxSize; limit > 0 && size > limit {
 		return useless("%s, more than DEBUGINFOD_MAXSIZE allows (%s)", bytesText(size), bytesText(limit))
 	}
+	if a.f.kind.isSource() && size > maxSource {
+		return useless("%s, too much for a source file", bytesText(size))
+	}
 	return nil
 }
 
 // receive writes the file into the cache and verifies it there.
 func (a *attempt) receive(b *body, store *entry) *failure {
 	in := io.Reader(b)
+	if a.f.kind.isSource() {
+		in = io.LimitReader(in, maxSource+1)
+	}
 	if limit := a.c.opt.MaxSize; limit > 0 {
 		in = io.LimitReader(in, limit+1)
 	}

@@ -86,7 +86,7 @@ func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 		frame := &frames[i]
 		if located {
 			if file := u.sourceFile(uint64(at.file)); file != nil {
-				frame.File, frame.CompDir = file.path, file.compDir
+				frame.File, frame.CompDir, frame.MD5 = file.path, file.compDir, file.md5
 			}
 			if frame.File != "" || i > 0 {
 				frame.Line, frame.Column, frame.Approx = int(at.line), int(at.col), at.approx

@@ -183,7 +183,7 @@ func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
 		}
 	case lneDefineFile:
 		c := &cursor{b: b[:next], p: operand}
-		if f := (fileEntry{c.str(), c.uleb()}); c.ok() {
+		if f := (fileEntry{name: c.str(), dir: c.uleb()}); c.ok() {
 			s.defined = append(s.defined, f)
 		}
 	}

@@ -22,6 +22,7 @@ type lineTable struct {
 const (
 	lnctPath           = 1
 	lnctDirectoryIndex = 2
+	lnctMD5            = 5
 )
 
 // lineTableOf is the unit's line table; an empty one where it has none that can be read.

@@ -1,6 +1,7 @@
 package elfdwarf
 
 import (
+	"crypto/md5"
 	"sync"
 	"sync/atomic"
 )
@@ -9,6 +10,7 @@ import (
 type fileEntry struct {
 	name []byte
 	dir  uint64
+	md5  []byte // 16 bytes, or nil: version 5 may have it
 }
 
 // nameList is where a list of directories or files stands in a header. Most of its entries are never asked for.
@@ -81,6 +83,8 @@ func (u *unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
 			return fileEntry{}
 		case f.content == lnctDirectoryIndex:
 			e.dir = v
+		case f.content == lnctMD5 && next-p == md5.Size:
+			e.md5 = b[p:next]
 		case f.content == lnctPath && form == formString:
 			e.name = b[p : next-1]
 		case f.content == lnctPath:
@@ -135,6 +139,7 @@ func (u *unit) declared(t *lineTable) uint64 {
 type sourceFile struct {
 	path    string
 	compDir int // how many bytes at its start are the compilation directory
+	md5     string
 }
 
 // noSource is a file that there is not.
@@ -161,7 +166,7 @@ func (u *unit) sourceFile(i uint64) *sourceFile {
 	if entry.name != nil {
 		var memory [256]byte
 		path, compDir := u.joinPath(memory[:0], t, entry)
-		s = u.f.sources.find(path, compDir)
+		s = u.f.sources.find(path, compDir, entry.md5)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -192,18 +197,18 @@ type sourceTable struct {
 	m  map[string]*sourceFile
 }
 
-func (t *sourceTable) find(path []byte, compDir int) *sourceFile {
+func (t *sourceTable) find(path []byte, compDir int, sum []byte) *sourceFile {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.m[string(path)]
 	if s == nil {
-		s = &sourceFile{string(path), compDir}
+		s = &sourceFile{string(path), compDir, string(sum)}
 		if t.m == nil {
 			t.m = make(map[string]*sourceFile)
 		}
 		t.m[s.path] = s
-	} else if s.compDir != compDir {
-		s = &sourceFile{s.path, compDir}
+	} else if s.compDir != compDir || s.md5 != string(sum) {
+		s = &sourceFile{s.path, compDir, string(sum)}
 	}
 	return s
 }
