@@ -94,7 +94,7 @@ type config struct {
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := &config{flags: fs, symbols: newSymbols()}
 	c.symbols.Around = func(f chain.Finder) chain.Finder { return c.timing.Finder(f) }
-	symbolFlags(fs, c.symbols, c.symbols.Programs.Register)
+	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
 	fs.Group("Output")
 	fs.Register(c.options.Register, c.format.Register, c.extras.Register)
 	fs.Repeated("on-dumpfile")
@@ -179,6 +179,9 @@ func (c *config) run() (status int, err error) {
 		return cli.Usage, err
 	}
 	defer closeSource()
+	if c.options.SourceLines > 0 {
+		o.Sources = c.symbols.Texts()
+	}
 	if c.llvm.NoDemangle && !c.asLLVM {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}

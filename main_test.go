@@ -64,6 +64,7 @@ var imports = map[string][]string{
 	"qss-filter/ctxstate":                {"qss-filter/markup"},
 	"qss-filter/symsrc":                  {},
 	"qss-filter/symsrc/locate":           {"qss-filter/symsrc"},
+	"qss-filter/symsrc/sources":          {"qss-filter/symsrc"},
 	"qss-filter/symsrc/symbolize":        {"qss-filter/symsrc"},
 	"qss-filter/symsrc/elfdwarf":         {"qss-filter/symsrc", "qss-filter/symsrc/elfdwarf/inflate"},
 	"qss-filter/symsrc/elfdwarf/inflate": {},
@@ -79,7 +80,7 @@ var imports = map[string][]string{
 	"qss-filter/symsrc/cache":             {"qss-filter/symsrc"},
 	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc"},
 	"qss-filter/symsrc/chain": {"qss-filter/symsrc", "qss-filter/symsrc/addr2line", "qss-filter/symsrc/cache", "qss-filter/symsrc/debuginfod",
-		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate"},
+		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate", "qss-filter/symsrc/sources"},
 }
 
 // owners is which file alone, or the files of which folder, may import a library.

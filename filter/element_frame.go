@@ -48,6 +48,7 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 	for i := range max(1, len(a.frames)) {
 		if f.opt.Style == Append {
 			dst = f.below(dst, s, func(b []byte) []byte { return f.bareElement(b, e, a, i, n) })
+			dst = f.source(ctx, dst, s, a, i, nil, nil)
 			continue
 		}
 		if i > 0 {
@@ -61,6 +62,9 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 			return f.appendBacktrace(b, e, a, i, n, addr)
 		})
 		dst = append(dst, after...)
+		if i < len(a.frames) {
+			dst = f.source(ctx, dst, s, a, i, before, after)
+		}
 	}
 	return dst
 }

@@ -22,6 +22,7 @@
 //	render.go   answer → text
 //	names.go    functions and paths as they are written; shorten.go, the short names of C++
 //	link.go     hyperlinks of paths
+//	sourcelines.go  source code below frames
 //	summary.go  what could not be resolved, and why
 //	record.go   what a line holds, as an object of JSON
 //	llvm.go     a style of its own beside all this: what llvm-symbolizer --filter-markup prints
@@ -98,6 +99,9 @@ type Options struct {
 	Palette *sgr.Palette
 	// Names says how functions and paths are written. Observe is told what the debug information has.
 	Names Names
+	// Sources gives the source code of frames, of which SourceLines are shown, with the frame's own in the middle; 0 shows none.
+	Sources     Sources
+	SourceLines int
 	// Links are the hyperlinks of paths, written where Palette is.
 	Links Links
 	// Maps gives the mappings of the processes that write the log, as /proc/PID/maps has them, for frames that have only an

@@ -21,6 +21,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME` that frames wait for a list of mappings below them (default: none)")
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "put [same as stack N, line L] in the place of a stack that was there before")
 	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colours out")
+	o.registerSources(fs)
 	o.Names.register(fs)
 	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colours are written: default, vscode, idea, …, a URL with {path}, none")
 	fs.BoolVar(&o.Explain, "explain", false, "at each frame without a name, or with an unverified one, say why")

@@ -127,7 +127,7 @@ type asked struct {
 // learnTail tells what is to be kept of a line that became those lines.
 func (f *Filter) learnTail(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	q := &f.asked
-	if !q.plain || len(q.answer.frames) == 0 || len(f.frames) != 1 || len(became) > shownText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+	if !q.plain || len(q.answer.frames) == 0 || q.answer.awaited() || len(f.frames) != 1 || len(became) > shownText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
 	var n uint64

@@ -100,6 +100,8 @@ type answer struct {
 	known, frames []symsrc.Frame
 	// links begin the hyperlink of each frame, where links are written.
 	links []string
+	// excerpts are the source code of each frame, as far as it was asked for.
+	excerpts []*symsrc.Excerpt
 	// retry, if not nil, tells whether asking again may bring more by now.
 	retry func() bool
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.

@@ -118,7 +118,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	before := len(dst)
 	dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	by.answer = f.askAbsolute(ctx, t.process, addr, symsrc.Code, by.take)
-	if f.quick.showed.settled(generation) && again && len(by.answer.frames) > 0 && len(dst)-before <= shownText && len(line) <= knownLine {
+	if f.quick.showed.settled(generation) && again && len(by.answer.frames) > 0 && !by.answer.awaited() && len(dst)-before <= shownText && len(line) <= knownLine {
 		f.quick.showed.keep(s, line, dst[before:], generation, by)
 	}
 	return len(line), dst

@@ -89,6 +89,7 @@ func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segmen
 	for i := range a.frames {
 		number := f.functionNumber(s.text, fr, len(a.frames), i, n)
 		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), a, i) })
+		dst = f.source(ctx, dst, s, a, i, nil, nil)
 	}
 	if f.counts(fr) {
 		p.stack.insert(len(a.frames) - 1)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"qss-filter/filter/frame"
+	"qss-filter/sgr"
 )
 
 // segment is a piece of text that is treated as one line: a line without its end, or a part of a JSON string.
@@ -70,6 +71,7 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, f
 			dst = append(dst, s.sep...)
 		}
 		dst = f.function(dst, s, fr, a, i, n)
+		dst = f.source(ctx, dst, s, a, i, s.text[:fr.Whole.Start], s.text[fr.Whole.Start:])
 	}
 	f.colour = restore
 	if f.counts(fr) {
@@ -191,11 +193,9 @@ func appendNumber(dst, was []byte, n uint64) []byte {
 
 // appendEscapes writes the escape sequences of a text that is being replaced: they colour what follows, too.
 func appendEscapes(dst, text []byte) []byte {
+	dst = sgr.Escapes(dst, text)
 	for {
-		i := bytes.IndexByte(text, 0x1b)
-		if i < 0 {
-			i = bytes.Index(text, jsonEscape)
-		}
+		i := bytes.Index(text, jsonEscape)
 		if i < 0 {
 			return dst
 		}

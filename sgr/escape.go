@@ -89,6 +89,20 @@ func Strip(dst []byte, pos []int32, line []byte) ([]byte, []int32) {
 	return dst, append(pos, int32(len(line)))
 }
 
+// Escapes appends the escape sequences of line to dst, and nothing else of it.
+func Escapes(dst, line []byte) []byte {
+	for {
+		i := bytes.IndexByte(line, esc)
+		if i < 0 {
+			return dst
+		}
+		line = line[i:]
+		n := sequence(line)
+		dst = append(dst, line[:n]...)
+		line = line[max(n, 1):]
+	}
+}
+
 // Discolour appends line without its SGR sequences to dst. Other escape sequences stay.
 func Discolour(dst, line []byte) []byte {
 	for {

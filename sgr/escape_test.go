@@ -115,3 +115,14 @@ func TestDiscolour(t *testing.T) {
 		}
 	}
 }
+
+func TestEscapes(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "plain": "", "\x1b[1mb\x1b[mc": "\x1b[1m\x1b[m", "\x1b]8;;http://m/\x1b\\t\x1b]8;;\a!": "\x1b]8;;http://m/\x1b\\\x1b]8;;\a", "a\x1b[31": "",
+		"\x1b[3\x1b[31mx": "\x1b[3\x1b[31m",
+	} {
+		if got := string(Escapes(nil, []byte(in))); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@
 package chain
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"qss-filter/symsrc/debuginfod"
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/sources"
 )
 
 // Finder finds the files of a module.
@@ -23,6 +25,8 @@ type Options struct {
 	Files   locate.Options
 	Servers debuginfod.Options
 	Cache   cache.Options
+	// Sources say where source files are; its Fetch asks the servers of the last Finder.
+	Sources sources.Options
 	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none.
 	Package string
 	// Programs are asked in place of the own reader.
@@ -33,6 +37,8 @@ type Options struct {
 	Warn func(message string)
 	// Progress, if not nil, is a terminal that shows downloads.
 	Progress io.Writer
+
+	client *debuginfod.Client
 }
 
 // Register adds the flags that set o, but for those of Programs and Package, which not every command has.
@@ -56,6 +62,7 @@ func (o *Options) Finder() (f Finder, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	o.client = client
 	f = debuginfod.Wrap(local, client)
 	if o.Around != nil {
 		f = o.Around(f)
@@ -94,6 +101,16 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	o.Cache.Warn, o.Cache.Finder = o.Warn, finder
 	cached := cache.Wrap(engine, o.Cache)
 	return cached, func() { closeEngine(); cached.Close() }, nil
+}
+
+// Texts gives the source files that the answers of Source name. Downloads end with those of Source.
+func (o *Options) Texts() *sources.Sources {
+	files := o.Sources
+	files.Fetch = func(ctx context.Context, id symsrc.BuildID, path string) (file string, retry func() bool) {
+		r := o.client.Fetch(ctx, id, debuginfod.Source(path))
+		return r.Path, r.News
+	}
+	return sources.New(files)
 }
 
 // LLVMSource answers as llvm-symbolizer does: from build ID trees, taken at their word.

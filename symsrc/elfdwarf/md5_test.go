@@ -13,7 +13,7 @@ import (
 func TestMD5(t *testing.T) {
 	need(t, "clang-22")
 	dir := t.TempDir()
-	const header, source = "static inline int twice(int n) { return n * 2; }\n", "#include \"twice.h\"\nint f(int n) { return twice(n) + 1; }\n"
+	const header, source = "int g(int);\nstatic inline int twice(int n) { return g(n) * 2; }\n", "#include \"twice.h\"\nint f(int n) { return twice(n) + 1; }\n"
 	for name, text := range map[string]string{"twice.h": header, "f.c": source} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -28,11 +28,12 @@ func TestMD5(t *testing.T) {
 		}
 		symbols, err := file.DynamicSymbols()
 		file.Close()
-		if err != nil || len(symbols) != 1 {
+		if err != nil || len(symbols) != 2 {
 			t.Fatalf("symbols %v, %v", symbols, err)
 		}
+		f := symbols[1]
 		sums := map[string]string{}
-		for at := symbols[0].Value; at < symbols[0].Value+symbols[0].Size; at++ {
+		for at := f.Value; at < f.Value+f.Size; at++ {
 			for _, fr := range open(t, lib).Code(at) {
 				sums[filepath.Base(fr.File)] = fr.MD5
 			}

@@ -1,0 +1,158 @@
+package filter
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"strconv"
+	"unicode/utf8"
+
+	"qss-filter/symsrc"
+)
+
+// Sources gives the text around a place of a source file, with as many lines before and behind it.
+type Sources interface {
+	Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt
+}
+
+// maxAround bounds the lines of source before and behind a frame's.
+const maxAround = 1000
+
+// registerSources adds the flag that sets SourceLines.
+func (o *Options) registerSources(fs *flag.FlagSet) {
+	fs.Func("source-context", "`N` lines of source code before and behind each frame's, below the frame", func(value string) error {
+		n, err := strconv.ParseUint(value, 10, 16)
+		if err != nil || n > maxAround {
+			return errors.New("want a number of lines, 1000 at most")
+		}
+		o.SourceLines = 2*int(n) + 1
+		return nil
+	})
+}
+
+// excerpt gives the source of one function of an answer.
+func (f *Filter) excerpt(ctx context.Context, a *answer, i int) *symsrc.Excerpt {
+	if a.excerpts == nil {
+		a.excerpts = make([]*symsrc.Excerpt, len(a.known))
+	}
+	if x := a.excerpts[i]; x != nil && (x.Retry == nil || !x.Retry()) {
+		return x
+	}
+	fr := &a.known[i]
+	x := &symsrc.Excerpt{}
+	if fr.File != "" && fr.Line > 0 && a.mod != nil {
+		*x = f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Path: fr.File,
+			Local: f.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, f.opt.SourceLines/2)
+	}
+	a.excerpts[i] = x
+	return x
+}
+
+// awaited tells whether the source of one of the functions may still come.
+func (a *answer) awaited() bool {
+	for _, x := range a.excerpts {
+		if x != nil && x.Retry != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// source writes the lines of source code of one function below its line. Each has what stands before the frame on that, and
+// the escape sequences of what stands behind.
+func (f *Filter) source(ctx context.Context, dst []byte, s segment, a *answer, i int, before, behind []byte) []byte {
+	if f.opt.Sources == nil || f.opt.SourceLines == 0 {
+		return dst
+	}
+	x := f.excerpt(ctx, a, i)
+	line := func(write func([]byte) []byte) {
+		dst = append(append(dst, s.sep...), before...)
+		dst = appendEscapes(f.added(dst, s, write), behind)
+	}
+	for k, text := range x.Lines {
+		line(func(b []byte) []byte { return f.appendSource(b, x.First+k, text, x.First+k == a.known[i].Line) })
+	}
+	if x.Note != "" && (!x.Absent || f.opt.Explain) {
+		line(func(b []byte) []byte { return f.appendNote(b, x.Note) })
+	}
+	return dst
+}
+
+// sourceIndent is what lines of source code are moved to the right by.
+const sourceIndent = "    "
+
+// appendSource writes a line of source code:
+//
+//	      7 | int inner_func(int *p) {
+//	>     8 |   return *p;
+//
+// The gutter is as wide for every frame.
+func (f *Filter) appendSource(dst []byte, number int, text string, marked bool) []byte {
+	plain := f.palette() == nil || !f.colour.Plain()
+	dst = append(dst, sourceIndent...)
+	var digits [20]byte
+	n := strconv.AppendInt(digits[:0], int64(number), 10)
+	switch {
+	case marked && !plain:
+		dst = append(append(dst, f.palette().Mark...), '>')
+	case marked:
+		dst = append(dst, '>')
+	default:
+		dst = append(f.hush(dst), ' ')
+	}
+	for k := len(n); k < 6; k++ {
+		dst = append(dst, ' ')
+	}
+	dst = append(dst, n...)
+	if text != "" {
+		dst = append(dst, " | "...)
+	} else {
+		dst = append(dst, " |"...)
+	}
+	if !marked {
+		return appendCode(f.hushed(dst), text)
+	}
+	if dst = appendCode(dst, text); !plain && f.palette().Mark != "" {
+		dst = append(dst, f.palette().Off...)
+	}
+	return dst
+}
+
+// appendNote writes what speaks against the lines.
+func (f *Filter) appendNote(dst []byte, note string) []byte {
+	dst = append(dst, sourceIndent+"        "...)
+	note = "(" + visible(note) + ")"
+	if p := f.palette(); p != nil {
+		return f.paint(dst, p.Note, note)
+	}
+	return append(dst, note...)
+}
+
+// Of a line of source code so many columns are written, with tabs of so many.
+const (
+	codeColumns = 200
+	codeTab     = 4
+)
+
+// appendCode writes the text of a line of source code: tabs become blanks, control characters are made visible, and a long line
+// is cut.
+func appendCode(dst []byte, text string) []byte {
+	column := 0
+	for len(text) > 0 {
+		if column >= codeColumns {
+			return append(dst, "…"...)
+		}
+		_, n := utf8.DecodeRuneInString(text)
+		before := len(dst)
+		if text[0] == '\t' {
+			for dst = append(dst, ' '); (column+len(dst)-before)%codeTab != 0; {
+				dst = append(dst, ' ')
+			}
+		} else {
+			dst = appendVisible(dst, text[:n])
+		}
+		column += max(1, utf8.RuneCount(dst[before:]))
+		text = text[n:]
+	}
+	return dst
+}

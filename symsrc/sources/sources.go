@@ -1,0 +1,143 @@
+// Package sources finds source files: on this machine, below directories that the user names, and at debuginfod servers; and
+// says whether a file is the one that was compiled.
+package sources
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// Options say where source files are. The zero Options look at their own paths only.
+type Options struct {
+	// Roots are directories that hold files by the whole of their path, or by its end.
+	Roots []string
+	// Fetch gets the file of that path from elsewhere; "" where there is none. retry, if not nil, tells whether asking again may
+	// bring it. Nil asks nobody.
+	Fetch func(ctx context.Context, id symsrc.BuildID, path string) (file string, retry func() bool)
+}
+
+// Register adds the flags that set o.
+func (o *Options) Register(fs *flag.FlagSet) {
+	fs.Func("source-root", "`DIR` that holds source files by the end of their paths, for --source-context", func(value string) error {
+		if st, err := os.Stat(value); err != nil {
+			return err
+		} else if !st.IsDir() {
+			return fmt.Errorf("%s is no directory", value)
+		}
+		o.Roots = append(o.Roots, value)
+		return nil
+	})
+}
+
+// Sources finds source files. It may be used by several goroutines at once.
+type Sources struct {
+	opt   Options
+	texts texts
+}
+
+// New makes a Sources.
+func New(o Options) *Sources { return &Sources{opt: o} }
+
+// candidate is a file that may be the one.
+type candidate struct {
+	path string
+	// partly is set where only the end of the path is the same, exact where the file is known to belong to the build ID.
+	partly, exact bool
+}
+
+// Excerpt gives the lines around a place: of the first file whose content is the one that was compiled, by its MD5; or, where
+// the debug information has none, of the first file there is, with a note where that speaks against it.
+func (s *Sources) Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt {
+	differs := ""
+	for _, c := range s.local(p.Local) {
+		if x, ok := s.try(c, p, around, &differs); ok {
+			return x
+		}
+	}
+	var retry func() bool
+	if s.opt.Fetch != nil && p.Module.BuildID != "" && path.IsAbs(p.Path) {
+		var file string
+		if file, retry = s.opt.Fetch(ctx, p.Module.BuildID, p.Path); file != "" {
+			if x, ok := s.try(candidate{path: file, exact: true}, p, around, &differs); ok {
+				return x
+			}
+		}
+	}
+	if differs != "" {
+		return symsrc.Excerpt{Note: differs + " is not what was compiled (MD5)", Retry: retry}
+	}
+	return symsrc.Excerpt{Note: "no source file", Absent: true, Retry: retry}
+}
+
+// local lists where a file may be on this machine, best first.
+func (s *Sources) local(file string) (all []candidate) {
+	if file == "" {
+		return nil
+	}
+	file = path.Clean(filepath.ToSlash(file))
+	all = append(all, candidate{path: file})
+	relative := strings.TrimLeft(file, "/")
+	for strings.HasPrefix(relative, "../") {
+		relative = relative[len("../"):]
+	}
+	for _, root := range s.opt.Roots {
+		for rest, partly := relative, false; rest != ""; partly = true {
+			all = append(all, candidate{path: filepath.Join(root, rest), partly: partly})
+			_, after, more := strings.Cut(rest, "/")
+			if !more {
+				break
+			}
+			rest = after
+		}
+	}
+	return all
+}
+
+// try gives the lines of a candidate. ok is false where it is not there, or not what was compiled, which differs then tells.
+func (s *Sources) try(c candidate, p symsrc.Place, around int, differs *string) (x symsrc.Excerpt, ok bool) {
+	t := s.texts.read(c.path)
+	if t == nil {
+		return x, false
+	}
+	if p.MD5 != "" && t.md5() != p.MD5 {
+		if *differs == "" {
+			*differs = c.path
+		}
+		return x, false
+	}
+	if x.First, x.Lines = t.around(p.Line, around); len(x.Lines) == 0 {
+		return symsrc.Excerpt{Note: fmt.Sprintf("%s has no line %d", c.path, p.Line)}, true
+	}
+	switch {
+	case p.MD5 != "" || c.exact:
+	case newer(t.changed, p.Files):
+		x.Note = c.path + " is newer than the binary: its lines may be others"
+	case c.partly:
+		x.Note = c.path + ", by the end of its path; not verified"
+	}
+	return x, true
+}
+
+// newer tells whether a source file was changed after the module's files were made.
+func newer(changed time.Time, f *symsrc.Files) bool {
+	if f == nil {
+		return false
+	}
+	known := false
+	for _, file := range []string{f.Elf, f.Debug} {
+		if st, err := os.Stat(file); file != "" && err == nil {
+			if known = true; !changed.After(st.ModTime()) {
+				return false
+			}
+		}
+	}
+	return known
+}
