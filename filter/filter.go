@@ -187,7 +187,7 @@ func New(o Options) *Filter {
 	if o.JSON != nil && o.LLVM == nil {
 		r = &recorder{opt: *o.JSON, names: o.Names}
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
-		o.Style, o.Context, o.Palette, o.Explain = Annotate, ContextKeep, nil, true
+		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = Annotate, ContextKeep, nil, true, 0
 	}
 	f := &Filter{opt: o, recorder: r, origins: newOrigins(o.By), said: map[string]bool{}}
 	f.memo.init()
