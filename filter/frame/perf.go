@@ -58,11 +58,14 @@ func perfAddress(line []byte, from, end int) (addr Span, v uint64, nameStart int
 	return Span{start, e}, v, e + 1, true
 }
 
-// perfModule reads `(path)` or `([name])` at open, which ends the line.
+// perfModule reads `(path)` or `([name])` at open, which ends the line. A name of the kernel's is one word.
 func perfModule(line []byte, open int, f *Frame) bool {
 	limit := textEnd(line, open)
 	if limit-open > maxModule || limit < open+4 || line[open] != '(' || line[limit-1] != ')' ||
 		line[open+1] != '/' && (line[open+1] != '[' || line[limit-2] != ']') {
+		return false
+	}
+	if line[open+1] == '[' && bytes.ContainsAny(line[open+2:limit-2], " ()[]") {
 		return false
 	}
 	*f = Frame{Whole: Span{open, limit}, Module: Span{open + 1, limit - 1}, Convention: RawButFirst}

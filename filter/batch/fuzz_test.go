@@ -1,0 +1,104 @@
+package batch
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/metrics"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// FuzzOpen opens anything as a log: what is not packed comes as it is, what is comes as other programs unpack it, and
+// memory is bounded by what the formats allow.
+func FuzzOpen(f *testing.F) {
+	text := []byte("#0 0x10 (/a.so+0x10)\n")
+	for _, make := range []func(io.Writer) (io.WriteCloser, error){
+		func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
+		func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) },
+		func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) },
+	} {
+		var packed bytes.Buffer
+		w, err := make(&packed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if _, err = w.Write(text); err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(packed.Bytes())
+	}
+	f.Add(text)
+	f.Add([]byte("BZh91AY&SY\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00"))
+	path := filepath.Join(f.TempDir(), "log")
+	const limit = 1 << 20 // bytes of a log that are read here
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := allocated()
+		in, err := open(context.Background(), path, func(int) {})
+		if err != nil {
+			if errors.Is(err, errSkip) && !binary(data[:min(len(data), sniffed)]) && !packed(data) {
+				t.Fatalf("%q is skipped: %v", data, err)
+			}
+			return
+		}
+		defer in.Close()
+		got, err := io.ReadAll(io.LimitReader(in, limit))
+		if !packed(data) && (err != nil || !bytes.Equal(got, data[:min(len(data), limit)])) {
+			t.Fatalf("%q is read as %q, %v", data, got, err)
+		}
+		if want, ok := unpacked(data, limit); ok && (err != nil || !bytes.Equal(got, want)) {
+			t.Fatalf("%d bytes, %v; others unpack %d", len(got), err, len(want))
+		}
+		if used := allocated() - before; used > 2*maxWindow+16*limit {
+			t.Fatalf("%d bytes of memory for a file of %d", used, len(data))
+		}
+	})
+}
+
+func packed(data []byte) bool {
+	for _, magic := range [][]byte{gzipMagic, xzMagic, zstdMagic, bzip2Magic} {
+		if bytes.HasPrefix(data, magic) {
+			return true
+		}
+	}
+	return false
+}
+
+// unpacked is what the standard library makes of it, for the formats that it knows.
+func unpacked(data []byte, limit int64) ([]byte, bool) {
+	var r io.Reader
+	switch {
+	case bytes.HasPrefix(data, gzipMagic):
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, false
+		}
+		r = z
+	case bytes.HasPrefix(data, bzip2Magic) && len(data) > 10:
+		r = bzip2.NewReader(bytes.NewReader(data))
+	default:
+		return nil, false
+	}
+	b, err := io.ReadAll(io.LimitReader(r, limit))
+	return b, err == nil
+}
+
+// allocated is how many bytes the heap has given out so far.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
