@@ -53,7 +53,7 @@ func choose(at *Mapping, full uint64, ok bool, m *Mapping, addr uint64, code boo
 
 // displace keeps the mappings that a new one of a process with cut addresses is about to overlap.
 func (p *Process) displace(added *Mapping) {
-	if !p.cut {
+	if !p.cut || len(p.displaced) >= maxDisplaced {
 		return
 	}
 	for _, m := range p.mapped.all() {

@@ -24,6 +24,9 @@ type snapshot struct {
 	// base is the lowest address of each module, for lists without offsets.
 	base    map[string]uint64
 	modules map[string]*Module
+	weight  int    // of modules
+	last    uint64 // the last address of any
+	first   uint64 // the first one
 }
 
 // maxGap is how many lines may stand between two mappings of one list.
@@ -41,10 +44,10 @@ func (p *Process) ReadDump(text []byte, line int) bool {
 	d := p.dump
 	if d == nil || d.form != m.form || m.start <= d.start || line-d.line > maxGap || line < d.line {
 		p.forgetDump()
-		d = &snapshot{form: m.form, base: map[string]uint64{}, modules: map[string]*Module{}}
+		d = &snapshot{form: m.form, first: m.start, base: map[string]uint64{}, modules: map[string]*Module{}}
 		p.dump = d
 	}
-	d.line, d.start = line, m.start
+	d.line, d.start, d.last = line, m.start, max(d.last, m.last)
 	if len(m.path) == 0 || m.path[0] == '[' || bytes.HasPrefix(m.path, []byte("anon_inode:")) {
 		return true
 	}
@@ -57,12 +60,13 @@ func (p *Process) addDumped(d *snapshot, m *listed) {
 	name := string(m.path)
 	module := d.modules[name]
 	if module == nil {
-		if len(d.modules) >= p.state.limits.modules {
+		if d.weight >= p.state.limits.modules {
 			return
 		}
 		p.age++
 		module = &Module{ID: uint64(len(d.modules)), Name: name, BuildID: m.buildID, age: p.age}
 		d.modules[name], d.base[name] = module, m.start
+		d.weight += module.weight()
 	}
 	p.age++
 	added := &Mapping{Start: m.start, Last: m.last, Module: module, Mode: m.mode, age: p.age, dumped: true}
@@ -75,10 +79,7 @@ func (p *Process) addDumped(d *snapshot, m *listed) {
 		added.Space, added.Rel = InImage, m.start-d.base[name]
 	}
 	p.update(func() { p.mapped.add(added) })
-	if p.mapped.len() > p.state.limits.mappings {
-		p.update(p.mapped.forgetOlderHalf)
-	}
-	p.state.shrink(p)
+	p.limit()
 }
 
 // LastListed gives the mapping that the last line of a list has stated, nil where it stated none of a file.
@@ -100,14 +101,7 @@ func (p *Process) forgetDump() {
 	if p.dump == nil {
 		return
 	}
+	first, last := p.dump.first, p.dump.last
 	p.dump = nil
-	p.update(func() {
-		kept := p.mapped.all()
-		p.mapped = ranges{}
-		for _, m := range kept {
-			if !m.dumped {
-				p.mapped.insert(m)
-			}
-		}
-	})
+	p.update(func() { p.mapped.dropDumped(first, last) })
 }

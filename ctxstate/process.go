@@ -63,6 +63,8 @@ type Process struct {
 	last       *Mapping  // the answer before, for a stack's addresses lie together
 	generation uint64
 	age        uint64
+	defined    int        // the weight of modules
+	weight     int        // of all, as the state's sum has it
 	cut        bool       // addresses have lost their upper half
 	displaced  []*Mapping // with cut addresses: what newer mappings have overlapped
 	dump       *snapshot  // the list of mappings that was printed last
@@ -73,15 +75,16 @@ func (p *Process) Reset() bool {
 	if p.empty() {
 		return false
 	}
-	p.state.mappings -= p.mapped.len()
 	p.modules, p.before = p.before, p.modules
-	if len(p.modules) > keptModules {
-		p.modules = nil
+	if p.defined > keptModules {
+		p.before = nil
 	}
 	clear(p.modules)
+	p.defined = 0
 	p.mapped.reset()
 	p.slab = p.slab[:0]
 	p.cut, p.displaced, p.dump = false, nil, nil
+	p.weigh()
 	p.changed()
 	return true
 }
@@ -89,7 +92,7 @@ func (p *Process) Reset() bool {
 // Empty tells whether nothing is known of the process.
 func (p *Process) Empty() bool { return p.empty() }
 
-// keptModules is how large a table of modules may be to be used again after a reset, and slabLen how many mappings share
+// keptModules is what modules may weigh to be used again after a reset, and slabLen how many mappings share
 // a piece of memory.
 const (
 	keptModules = 256
@@ -110,7 +113,7 @@ func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
 	if p.modules == nil {
 		p.modules = make(map[uint64]*Module)
 	}
-	if old == nil && len(p.modules) >= p.state.limits.modules {
+	if old == nil && p.defined >= p.state.limits.modules {
 		p.forgetModules()
 	}
 	p.age++
@@ -120,6 +123,11 @@ func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
 	}
 	added.age = p.age
 	p.modules[m.ID] = added
+	if p.defined += added.weight(); old != nil {
+		p.defined -= old.weight()
+	}
+	p.weigh()
+	p.state.shrink(p)
 	p.changed()
 	return old
 }
@@ -132,7 +140,12 @@ func (p *Process) forgetModules() {
 	}
 	slices.Sort(ages)
 	oldest := ages[len(ages)/2]
-	maps.DeleteFunc(p.modules, func(_ uint64, m *Module) bool { return m.age < oldest })
+	maps.DeleteFunc(p.modules, func(_ uint64, m *Module) bool {
+		if m.age < oldest {
+			p.defined -= m.weight()
+		}
+		return m.age < oldest
+	})
 }
 
 // AddMMap maps a range of addresses. What older mappings say of the range is forgotten, the rest of them stays. The result
@@ -161,7 +174,7 @@ func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 		return added, nil
 	}
 	if p.mapped.addFree(added) {
-		p.state.mappings++
+		p.weigh()
 		p.changed()
 	} else {
 		if old := p.mapped.find(m.Start); old != nil && old.same(added) {
@@ -171,10 +184,7 @@ func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 		p.displace(added)
 		p.update(func() { p.mapped.add(added) })
 	}
-	if p.mapped.len() > p.state.limits.mappings {
-		p.update(p.mapped.forgetOlderHalf)
-	}
-	p.state.shrink(p)
+	p.limit()
 	return added, nil
 }
 
@@ -204,10 +214,27 @@ func mode(s string) string {
 
 // update runs a change of the mappings.
 func (p *Process) update(change func()) {
-	p.state.mappings -= p.mapped.len()
 	change()
-	p.state.mappings += p.mapped.len()
+	p.weigh()
 	p.changed()
+}
+
+// limit forgets what is beyond the limits.
+func (p *Process) limit() {
+	if p.mapped.weight > p.state.limits.mappings {
+		p.update(p.mapped.forgetOlderHalf)
+	}
+	p.state.shrink(p)
+}
+
+// weigh brings the state's sum up to date.
+func (p *Process) weigh() {
+	now := p.mapped.weight + p.defined + len(p.displaced)
+	if p.dump != nil {
+		now += p.dump.weight
+	}
+	p.state.weight += now - p.weight
+	p.weight = now
 }
 
 func (p *Process) changed() {

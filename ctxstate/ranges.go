@@ -8,6 +8,7 @@ type ranges struct {
 	starts []uint64 // the first address of each block
 	blocks [][]entry
 	n      int
+	weight int     // of all mappings
 	spare  []entry // memory for the first block
 }
 
@@ -84,7 +85,7 @@ func (r *ranges) reset() {
 		r.spare = r.blocks[0][:0]
 	}
 	clear(r.blocks)
-	r.starts, r.blocks, r.n = r.starts[:0], r.blocks[:0], 0
+	r.starts, r.blocks, r.n, r.weight = r.starts[:0], r.blocks[:0], 0, 0
 }
 
 // add puts m in, in place of what is said of its addresses.
@@ -125,6 +126,7 @@ func (r *ranges) insert(m *Mapping) {
 // insertAt puts m in at its place.
 func (r *ranges) insertAt(m *Mapping, b, i int) {
 	r.n++
+	r.weight += m.Module.weight()
 	e := entry{m.Start, m}
 	if len(r.blocks) == 0 {
 		r.starts, r.blocks = append(r.starts, m.Start), append(r.blocks, append(r.spare, e))
@@ -159,6 +161,7 @@ func (r *ranges) split(b, at int) {
 
 func (r *ranges) remove(b, i int) {
 	r.n--
+	r.weight -= r.blocks[b][i].Module.weight()
 	r.blocks[b] = slices.Delete(r.blocks[b], i, i+1)
 	if len(r.blocks[b]) > 0 {
 		r.starts[b] = r.blocks[b][0].start
@@ -166,6 +169,26 @@ func (r *ranges) remove(b, i int) {
 	}
 	r.blocks = slices.Delete(r.blocks, b, b+1)
 	r.starts = slices.Delete(r.starts, b, b+1)
+}
+
+// dropDumped takes out what is left of a list of mappings, which lies within first…last.
+func (r *ranges) dropDumped(first, last uint64) {
+	b, _ := r.locate(first)
+	for b < len(r.blocks) && r.starts[b] <= last {
+		for i := len(r.blocks[b]) - 1; i >= 0; i-- {
+			if r.blocks[b][i].dumped {
+				r.n--
+				r.weight -= r.blocks[b][i].Module.weight()
+			}
+		}
+		block := slices.DeleteFunc(r.blocks[b], func(e entry) bool { return e.dumped })
+		if len(block) == 0 {
+			r.blocks, r.starts = slices.Delete(r.blocks, b, b+1), slices.Delete(r.starts, b, b+1)
+			continue
+		}
+		r.blocks[b], r.starts[b] = block, block[0].start
+		b++
+	}
 }
 
 // all lists the mappings in order.

@@ -6,20 +6,23 @@ package ctxstate
 type limits struct {
 	// processes are remembered; beyond it the one not used for longest is forgotten.
 	processes int
-	// total bounds the mappings of all processes together, at about 100 bytes each; beyond it processes are forgotten too.
+	// total bounds the weight of all processes together; beyond it processes are forgotten too.
 	total int
-	// mappings and modules are those of one process. Beyond them the older half is forgotten: its addresses are not
+	// mappings and modules are weights of one process. Beyond them the older half is forgotten: its addresses are not
 	// resolved any more, which is no wrong answer.
 	mappings, modules int
 }
+
+// weight is what a module counts, or a mapping of it: 1, which is about 100 bytes, and more where its name is long.
+func (m *Module) weight() int { return 1 + (len(m.Name)+len(m.BuildID))>>7 }
 
 // State holds the processes of one stream. It serves one goroutine.
 type State struct {
 	limits    limits
 	processes map[string]*Process
 	// used is the sentinel of a ring in order of use: next is the latest, prev the oldest.
-	used     Process
-	mappings int
+	used   Process
+	weight int // of all processes
 	// generation numbers the changes of all processes, so that one which is forgotten and begun anew does not count again
 	// from the start.
 	generation uint64
@@ -64,13 +67,15 @@ func (s *State) Processes() []string {
 // forget clears a process. Whoever still holds it may go on with it: on its next use it is remembered again.
 func (s *State) forget(p *Process) {
 	p.Reset()
+	p.before, p.slab, p.dump, p.mapped = nil, nil, nil, ranges{}
+	p.weigh()
 	p.unlink()
 	delete(s.processes, p.key)
 }
 
-// shrink forgets the processes not used for longest, but not keep, until all mappings together are within the limit.
+// shrink forgets the processes not used for longest, but not keep, until all together are within the limit.
 func (s *State) shrink(keep *Process) {
-	for p := s.used.prev; s.mappings > s.limits.total && p != &s.used; {
+	for p := s.used.prev; s.weight > s.limits.total && p != &s.used; {
 		older := p
 		p = p.prev
 		if older != keep {

@@ -1,8 +1,10 @@
 package ctxstate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"qss-filter/markup"
@@ -62,23 +64,23 @@ func TestTheProcessNotUsedForLongestIsForgotten(t *testing.T) {
 	if s.Process("b") != b || len(s.processes) != 3 {
 		t.Error("b is not taken up again")
 	}
-	if s.mappings != 2 {
-		t.Errorf("%d mappings are counted", s.mappings)
+	if s.weight != 4 { // two mappings, and their modules
+		t.Errorf("%d are counted", s.weight)
 	}
 }
 
 func TestTotalOfMappings(t *testing.T) {
 	s := New()
-	s.limits.total = 100
+	s.limits.total = 110
 	for i := range 30 {
 		fill(t, s.Process(fmt.Sprint(i)), 10)
 	}
-	if got := s.Processes(); len(got) != 10 || got[9] != "20" || s.mappings != 100 {
-		t.Error(got, s.mappings)
+	if got := s.Processes(); len(got) != 10 || got[9] != "20" || s.weight != 110 {
+		t.Error(got, s.weight)
 	}
 	fill(t, s.Process("big"), 150) // alone it may be larger: its own limit counts
-	if got := s.Processes(); !slices.Equal(got, []string{"big"}) || s.mappings != 150 {
-		t.Error(got, s.mappings)
+	if got := s.Processes(); !slices.Equal(got, []string{"big"}) || s.weight != 151 {
+		t.Error(got, s.weight)
 	}
 }
 
@@ -94,8 +96,8 @@ func TestTheOlderHalfOfAProcessIsForgotten(t *testing.T) {
 	}
 	checkRanges(t, p)
 	fill(t, p, 10000)
-	if n := len(p.Mappings()); n > 1000 || n < 500 || s.mappings != n {
-		t.Error(n, s.mappings)
+	if n := len(p.Mappings()); n > 1000 || n < 500 || s.weight != n+1 {
+		t.Error(n, s.weight)
 	}
 	for id := range uint64(100) {
 		p.AddModule(markup.ModuleFields{ID: id, Name: "new"})
@@ -124,4 +126,79 @@ func TestForgetPieces(t *testing.T) {
 		t.Errorf("%d mappings:\n%s", n, dump(p))
 	}
 	checkRanges(t, p)
+}
+
+// TestLongNames weighs modules by their names, too, whatever becomes of them, and all goes with the process.
+func TestLongNames(t *testing.T) {
+	s := New()
+	s.limits = limits{processes: 100, total: 20000, mappings: 5000, modules: 2000}
+	name := strings.Repeat("n", 4<<10)
+	for i := range uint64(20000) {
+		p := s.Process(fmt.Sprint(i % 7))
+		switch i % 5 {
+		case 0:
+			p.AddModule(markup.ModuleFields{ID: i % 1000, Name: name + fmt.Sprint(i), BuildID: name[:64]})
+		case 1, 2: // the one defined before, which is soon another
+			if _, err := p.AddMMap(markup.MMapFields{Start: i << 12, Size: 0x1800, ModuleID: (i - 7) % 1000}); err != nil && !errors.Is(err, ErrUnknownModule) {
+				t.Fatal(err)
+			}
+		case 3:
+			p.ReadDump(fmt.Appendf(nil, "%x-%x r-xp 00000000 00:00 1 /%s%d", 1<<40|i<<12, 1<<40|i<<12+0x1000, name[:4000], i), int(i))
+		case 4:
+			if i%1001 == 4 {
+				p.Reset()
+			}
+		}
+		if s.weight > 20000+5000+2000 {
+			t.Fatalf("%d after %d", s.weight, i)
+		}
+	}
+	bytes := 0
+	for _, p := range s.processes {
+		held := map[*Module]bool{}
+		for _, m := range p.Mappings() {
+			held[m.Module] = true
+		}
+		for m := range held {
+			bytes += len(m.Name)
+		}
+		if p.mapped.weight != weightOf(p) || p.mapped.weight > 5000 {
+			t.Errorf("%d mappings weigh %d, counted %d", p.mapped.len(), weightOf(p), p.mapped.weight)
+		}
+	}
+	if bytes > 20000*128 {
+		t.Errorf("%d bytes of names", bytes)
+	}
+	for _, p := range s.processes {
+		s.forget(p)
+	}
+	if s.weight != 0 {
+		t.Errorf("%d is left", s.weight)
+	}
+}
+
+func weightOf(p *Process) (n int) {
+	for _, m := range p.Mappings() {
+		n += m.Module.weight()
+	}
+	return n
+}
+
+// TestModulesAlone bounds modules of processes that map nothing.
+func TestModulesAlone(t *testing.T) {
+	s := New()
+	s.limits = limits{processes: 100, total: 1000, mappings: 500, modules: 200}
+	for i := range uint64(20000) {
+		s.Process(fmt.Sprint(i % 90)).AddModule(markup.ModuleFields{ID: i, Name: "m"})
+		if s.weight > 1200 {
+			t.Fatalf("%d after %d", s.weight, i)
+		}
+	}
+	n := 0
+	for _, p := range s.processes {
+		n += len(p.modules)
+	}
+	if n != s.weight {
+		t.Errorf("%d modules, counted %d", n, s.weight)
+	}
 }

@@ -41,8 +41,11 @@ type dedupe struct {
 // firstSeen is where a stack stood first: its number among the stacks of the log, and the line of its first frame.
 type firstSeen struct{ stack, line int }
 
-// maxStacks bounds the stacks remembered.
-const maxStacks = 1 << 16
+// maxStacks bounds the stacks remembered, maxStackBytes the text of one that is held back: a longer one is taken for two.
+const (
+	maxStacks     = 1 << 16
+	maxStackBytes = 1 << 20
+)
 
 // note tells of a line that is one frame: what stands before it, and where the frame is. a may be nil.
 func (d *dedupe) note(t *thread, before []byte, number uint64, numbered bool, a *answer, words []byte) {
@@ -86,6 +89,9 @@ func (f *Filter) deduped(ctx context.Context, dst, line []byte) []byte {
 	d.of, d.number, d.numbered = fr.of, fr.number, fr.numbered
 	d.key = append(d.key, fr.key...)
 	d.lines = append(d.lines, text...)
+	if len(d.lines)+len(d.key) > maxStackBytes {
+		dst = d.flush(dst)
+	}
 	return dst
 }
 

@@ -21,6 +21,9 @@ type fold struct {
 	wrote  int // bytes that the last flush has written
 }
 
+// maxRanges bounds the ranges of a line. Those beyond it are on lines of their own.
+const maxRanges = 1 << 12
+
 // mapped is one range of the line; last is inclusive, and below start for an empty range.
 type mapped struct {
 	start, last uint64
@@ -44,7 +47,7 @@ func (f *fold) defineKnown(dst []byte, m *ctxstate.Module, head, end []byte) []b
 
 // add puts a range into the line of its module, and begins one where none is open.
 func (f *fold) add(dst []byte, m *ctxstate.Module, r mapped, indent, end []byte) []byte {
-	if f.module != m {
+	if f.module != m || len(f.ranges) >= maxRanges {
 		dst = f.flush(dst)
 		f.begin(m, false, indent, end)
 	}

@@ -44,8 +44,12 @@ func (f *Filter) readContext(t *thread, text []byte) {
 	}
 }
 
-// maxBuildIDs bounds the build IDs remembered of a process.
-const maxBuildIDs = 1 << 14
+// maxBuildIDs bounds the build IDs remembered of all processes; beyond it all are forgotten. maxFileName is the longest
+// name of a file.
+const (
+	maxBuildIDs = 1 << 15
+	maxFileName = 255
+)
 
 var (
 	dartBuildID    = []byte("build_id: '")
@@ -80,14 +84,12 @@ func (f *Filter) readBuildID(t *thread, text []byte) {
 		digits = digits[:end]
 	}
 	id, ok := symsrc.ParseBuildID(digits)
-	if !ok || len(name) == 0 || len(t.buildIDs) >= maxBuildIDs {
+	name = name[bytes.LastIndexByte(name, '/')+1:]
+	if !ok || len(name) == 0 || len(name) > maxFileName {
 		return
 	}
-	if t.buildIDs == nil {
-		t.buildIDs = map[string]symsrc.BuildID{}
-	}
-	file := string(name[bytes.LastIndexByte(name, '/')+1:])
-	t.buildIDs[file] = id
+	file := string(name)
+	f.origins.addBuildID(t.process, file, id)
 	f.recorder.note(t.process, record.Context{Type: record.BuildID, Name: file, BuildID: id})
 }
 

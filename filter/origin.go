@@ -67,6 +67,8 @@ type origins struct {
 	claim   []byte
 	// shifted counts the threads whose stack is being renumbered.
 	shifted int
+	// buildIDs counts those of all processes.
+	buildIDs int
 }
 
 func newOrigins(by prefix.By) *origins {
@@ -78,7 +80,7 @@ func newOrigins(by prefix.By) *origins {
 // forget drops all but the address spaces.
 func (o *origins) forget() {
 	o.processes, o.writers, o.threads = map[string]*process{}, map[string]*writer{}, map[string]*thread{}
-	o.last, o.lastKey, o.shifted = nil, o.lastKey[:0], 0
+	o.last, o.lastKey, o.shifted, o.buildIDs = nil, o.lastKey[:0], 0, 0
 	o.nobody = o.thread([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
 
@@ -184,6 +186,23 @@ func (o *origins) process(key string) *process {
 		o.processes[key] = p
 	}
 	return p
+}
+
+// addBuildID notes the build ID that the log states of a module of p, by the name of its file.
+func (o *origins) addBuildID(p *process, name string, id symsrc.BuildID) {
+	if o.buildIDs >= maxBuildIDs {
+		for _, other := range o.processes {
+			other.buildIDs = nil
+		}
+		p.buildIDs, o.buildIDs = nil, 0
+	}
+	if p.buildIDs == nil {
+		p.buildIDs = map[string]symsrc.BuildID{}
+	}
+	if _, known := p.buildIDs[name]; !known {
+		o.buildIDs++
+	}
+	p.buildIDs[name] = id
 }
 
 // handled counts the threads whose stacks are being renumbered, after a line of t.

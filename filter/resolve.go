@@ -9,8 +9,12 @@ import (
 	"qss-filter/symsrc"
 )
 
-// memoLimit bounds each of the memo's tables. A full one is emptied: a log repeats its frames within a short time.
-const memoLimit = 1 << 15
+// memoLimit bounds each of the memo's tables, memoBytes the names in them. A full one is emptied: a log repeats its frames
+// within a short time.
+const (
+	memoLimit = 1 << 15
+	memoBytes = 16 << 20
+)
 
 // memo remembers modules and answers, with their finished text.
 type memo struct {
@@ -18,6 +22,8 @@ type memo struct {
 	written map[string]*module // by name and build ID as the log writes them
 	answers answerMemo
 	symbols map[symbol]*symbol
+	// bytes are those of the names of modules, and symbolBytes those of symbols.
+	bytes, symbolBytes int
 	// absolute holds the answers for addresses of a process.
 	absolute absoluteMemo
 }
@@ -53,9 +59,10 @@ func (f *Filter) symbol(name []byte, size uint64) *symbol {
 	s := symbol{string(name), size}
 	p := f.memo.symbols[s]
 	if p == nil {
-		if f.memo.symbols == nil || len(f.memo.symbols) >= memoLimit {
-			f.memo.symbols = map[symbol]*symbol{}
+		if f.memo.symbols == nil || len(f.memo.symbols) >= memoLimit || f.memo.symbolBytes > memoBytes {
+			f.memo.symbols, f.memo.symbolBytes = map[symbol]*symbol{}, 0
 		}
+		f.memo.symbolBytes += len(name)
 		p = &s
 		f.memo.symbols[s] = p
 	}
@@ -112,6 +119,7 @@ type answer struct {
 func (m *memo) init() {
 	m.modules = map[string]*module{}
 	m.written = map[string]*module{}
+	m.bytes = 0
 	m.answers, m.absolute = nil, nil
 }
 
@@ -129,9 +137,10 @@ func (f *Filter) member(name, member []byte, at uint64, id symsrc.BuildID) *modu
 	f.intern = key
 	m := f.memo.modules[string(key)]
 	if m == nil {
-		if len(f.memo.modules) >= memoLimit {
+		if len(f.memo.modules) >= memoLimit || f.memo.bytes > memoBytes {
 			f.memo.init()
 		}
+		f.memo.bytes += 2 * len(key)
 		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(f.memo.modules))}
 		f.memo.modules[string(key)] = m
 	}
@@ -152,6 +161,7 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 	if len(f.memo.written) >= memoLimit {
 		clear(f.memo.written)
 	}
+	f.memo.bytes += len(written)
 	f.memo.written[written] = m
 	return m
 }

@@ -28,6 +28,7 @@ func readPerf(line []byte, plus, from int, f *Frame) bool {
 		}
 	}
 	f.Whole.Start, f.Gap = addr.Start, Span{addr.End, e}
+	f.Done = bytes.HasPrefix(line[addr.End:], inWord) // this filter has been here before
 	return true
 }
 

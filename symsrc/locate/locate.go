@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // maxMemo bounds the modules remembered; a log of random names must not fill the memory.
-const maxMemo = 1 << 16
+const maxMemo = 1 << 14
 
 // Locator finds files. It may be used by several goroutines at once.
 type Locator struct {
