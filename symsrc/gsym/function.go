@@ -1,0 +1,188 @@
+package gsym
+
+import (
+	"math"
+	"slices"
+
+	"qss-filter/symsrc"
+)
+
+// function is what a file says of one function: size, name, and then chunks of a kind and a length (LLVM,
+// DebugInfo/GSYM/FunctionInfo.h).
+type function struct {
+	f           *File
+	start, size uint64
+	name        uint64
+	c           cursor // at the chunks
+}
+
+// Kinds of chunks. Of merged functions the first one stands for all.
+const (
+	endOfChunks = iota
+	lineTable
+	inlineInfo
+)
+
+// maxChunk bounds what is read of one chunk; the largest of good files are a hundred times smaller.
+const maxChunk = 16 << 20
+
+func (f *File) function(i int, start uint64) function {
+	off := f.entry(f.infos, f.infoSize, i)
+	fn := function{f: f, start: start, c: cursor{b: f.functions, p: int(min(off, math.MaxInt32)), order: f.order}}
+	fn.size, fn.name = fn.c.uint(4), fn.c.uint(f.nameSize)
+	return fn
+}
+
+// frames gives the functions at an address of this one.
+func (fn *function) frames(addr uint64) []symsrc.Frame {
+	f := fn.f
+	var lines, inlined cursor
+	const most = 64 // chunks; there are five kinds
+	for range most {
+		kind, n := fn.c.uint(4), fn.c.uint(4)
+		b := fn.c.bytes(n)
+		if kind == endOfChunks || fn.c.bad {
+			break
+		}
+		chunk := cursor{b: b, order: f.order, bad: len(b) > maxChunk}
+		switch kind {
+		case lineTable:
+			lines = chunk
+		case inlineInfo:
+			inlined = chunk
+		}
+	}
+	frame := named(f.str(fn.name))
+	if frame.Func == "" {
+		return nil
+	}
+	file, line, ok := fn.row(lines, addr)
+	if !ok || f.file(file) == "" {
+		if len(lines.b) == 0 {
+			frame.Origin = symsrc.SymbolOnly
+		}
+		return []symsrc.Frame{frame}
+	}
+	calls := fn.calls(inlined, addr)
+	frames := make([]symsrc.Frame, 0, len(calls)+1)
+	for _, c := range calls {
+		frames = append(frames, placed(named(f.str(c.name)), f.file(file), line))
+		file, line = c.file, c.line
+	}
+	return append(frames, placed(frame, f.file(file), line))
+}
+
+// named gives the frame of a function.
+func named(name string) symsrc.Frame { return symsrc.Frame{Func: symsrc.Demangle(name), Linkage: name} }
+
+// placed adds the place in the source.
+func placed(frame symsrc.Frame, file string, line uint64) symsrc.Frame {
+	if frame.File = file; file != "" && line <= math.MaxInt32 {
+		frame.Line = int(line)
+	}
+	return frame
+}
+
+// Operations of a line table; larger ones advance address and line at once (LLVM, DebugInfo/GSYM/LineTable.h).
+const (
+	endSequence = iota
+	setFile
+	advancePC
+	advanceLine
+	firstSpecial
+)
+
+// row finds the last row at or below an address.
+func (fn *function) row(c cursor, addr uint64) (file, line uint64, ok bool) {
+	if c.bad || len(c.b) == 0 {
+		return 0, 0, false
+	}
+	low, high := c.sleb(), c.sleb()
+	width := high - low + 1
+	at, nextFile, nextLine := fn.start, uint64(1), uint32(c.uleb())
+	if width <= 0 {
+		return 0, 0, false
+	}
+	for {
+		op := c.uint(1)
+		switch {
+		case c.bad || op == endSequence:
+			return file, line, ok
+		case op == setFile:
+			nextFile = c.uleb()
+			continue
+		case op == advanceLine:
+			nextLine += uint32(c.sleb())
+			continue
+		case op == advancePC:
+			at += c.uleb()
+		default:
+			op -= firstSpecial
+			nextLine += uint32(low + int64(op)%width)
+			at += op / uint64(width)
+		}
+		if c.bad || at > addr {
+			return file, line, ok
+		}
+		file, line, ok = nextFile, uint64(nextLine), true
+	}
+}
+
+// call is a function inlined into another one.
+type call struct{ name, file, line uint64 }
+
+// maxNested bounds how deep calls are inlined into each other, as symsrc/elfdwarf does.
+const maxNested = 1000
+
+// calls gives the calls at an address, the innermost one first. The tree of calls is written as ranges, whether there are
+// children, the name, and file and line of the call; an entry without ranges ends the children of one. The root is the function
+// itself (LLVM, DebugInfo/GSYM/InlineInfo.h).
+func (fn *function) calls(c cursor, addr uint64) (calls []call) {
+	bases := []uint64{fn.start} // that ranges count from, of each depth
+	covered := 0                // how many of the open entries cover the address, from the root on
+	for len(bases) > 0 && len(bases) < maxNested && !c.bad {
+		depth := len(bases) - 1
+		base, covers, any := ranges(&c, bases[depth], addr)
+		if !any {
+			if bases = bases[:depth]; covered >= depth || depth <= 1 {
+				break // all that could cover the address has been seen
+			}
+			continue
+		}
+		children := c.uint(1) != 0
+		x := call{name: c.uint(fn.f.nameSize), file: c.uleb(), line: c.uleb()}
+		if c.bad {
+			break
+		}
+		if covers && covered == depth {
+			covered++
+			if depth > 0 && x.file != 0 {
+				calls = append(calls, x)
+			}
+			if !children {
+				break
+			}
+		}
+		switch {
+		case children:
+			bases = append(bases, base)
+		case depth == 0:
+			bases = nil
+		}
+	}
+	slices.Reverse(calls)
+	return calls
+}
+
+// ranges reads the ranges of an entry: where the first one begins, whether they cover the address, and whether there are any.
+func ranges(c *cursor, base, addr uint64) (start uint64, covers, any bool) {
+	n := c.uleb()
+	for i := uint64(0); i < n && !c.bad; i++ {
+		lo, size := base+c.uleb(), c.uleb()
+		if i == 0 || lo < start {
+			start = lo
+		}
+		covers = covers || addr-lo < size
+	}
+	return start, covers, n > 0 && !c.bad
+}
