@@ -80,7 +80,10 @@ var imports = map[string][]string{
 	"qss-filter/symsrc/cache":             {"qss-filter/symsrc"},
 	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc"},
 	"qss-filter/symsrc/chain": {"qss-filter/symsrc", "qss-filter/symsrc/addr2line", "qss-filter/symsrc/cache", "qss-filter/symsrc/debuginfod",
-		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate", "qss-filter/symsrc/sources"},
+		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate", "qss-filter/symsrc/sources", "qss-filter/symsrc/symfile"},
+	"qss-filter/symsrc/breakpad": {"qss-filter/symsrc"},
+	"qss-filter/symsrc/gsym":     {"qss-filter/symsrc"},
+	"qss-filter/symsrc/symfile":  {"qss-filter/symsrc", "qss-filter/symsrc/breakpad", "qss-filter/symsrc/gsym"},
 }
 
 // owners is which file alone, or the files of which folder, may import a library.

@@ -113,6 +113,8 @@ type Files struct {
 	Unverified bool
 	// Tried lists the places looked at, in order, for a person to read.
 	Tried []string
+	// Symbols are the paths of Breakpad and GSYM files of the module's build, for want of debug information.
+	Symbols []string
 	// Retry, if not nil, tells whether another search may find more by now: a download goes on, or a server is to be asked
 	// again. It is cheap and may be called by several goroutines at once.
 	Retry func() bool `json:"-"`

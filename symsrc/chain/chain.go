@@ -15,6 +15,7 @@ import (
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/sources"
+	"qss-filter/symsrc/symfile"
 )
 
 // Finder finds the files of a module.
@@ -95,6 +96,9 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		engine, closeEngine = program, func() { program.Close(); closeNative() }
 		o.Cache.Engine = fmt.Sprintf("addr2line %t %s %s", o.Programs.GNU, o.Programs.Cross, o.Programs.Path)
 	}
+	symbols := symfile.Wrap(engine, native)
+	closeBehind := closeEngine
+	engine, closeEngine = symbols, func() { symbols.Close(); closeBehind() }
 	if o.Cache.Off || o.Package != "" {
 		return engine, closeEngine, nil
 	}

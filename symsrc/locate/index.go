@@ -38,6 +38,8 @@ type index struct {
 	trees   []int // how many files are of each tree
 	byID    map[symsrc.BuildID][]*entry
 	byName  map[string][]*entry
+	// symbols are those that are no ELF files, by the beginning of the build ID, in the order in which they were met.
+	symbols map[symsrc.BuildID][]symbolFile
 }
 
 func newIndex() *index { return &index{} }
@@ -45,6 +47,10 @@ func newIndex() *index { return &index{} }
 // add takes in a file with its ELF files; finish must follow.
 func (x *index) add(tree int, path string, list []content) {
 	for _, c := range list {
+		if c.kind != 0 {
+			x.addSymbols(path, c)
+			continue
+		}
 		x.entries = append(x.entries, entry{path, c.member, c.id, c.rank, tree, len(x.entries)})
 	}
 }

@@ -26,6 +26,8 @@ type Options struct {
 	BuildIDDirs []string
 	// DebugRoots are directories like /usr/lib/debug: .build-id/xx/yyyy.debug, and the debug files of the log's paths below.
 	DebugRoots []string
+	// BreakpadDirs are symbol stores of Breakpad's layout: NAME/DEBUGID/NAME.sym, perhaps packed.
+	BreakpadDirs []string
 	// IDsTxt are files that say where the files of build IDs lie: ids.txt and symbol-index files of Fuchsia.
 	IDsTxt []string
 	// Rootfs are the roots that the paths of the log hang on; none means the host's own.
@@ -84,7 +86,7 @@ func New(o Options) (*Locator, error) {
 		}
 		f.close()
 	}
-	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.DebugRoots, o.Rootfs} {
+	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.DebugRoots, o.BreakpadDirs, o.Rootfs} {
 		for _, dir := range dirs {
 			if err := readableDir(dir); err != nil {
 				return nil, err

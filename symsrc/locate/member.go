@@ -49,7 +49,7 @@ func archiveContents(r io.ReaderAt, size int64) []content {
 			id, err = identify(io.NewSectionReader(in, m.data, m.size), m.size)
 		}
 		if err == nil {
-			found = append(found, content{id.id, id.rank, m})
+			found = append(found, content{id: id.id, rank: id.rank, member: m})
 		}
 	}
 	return found
@@ -106,7 +106,7 @@ func (r *unpackingReader) ReadAt(b []byte, off int64) (int, error) {
 	return copy(b, r.b[off:]), nil
 }
 
-// read gives the ELF files that a file is or has, none where it is something else. It fails where it cannot be read.
+// read gives the ELF files that a file is or has, or the symbol file that it is; none where it is something else. It fails where it cannot be read.
 func read(path string, link bool) (stamp, []content, error) {
 	var f *regularFile
 	var err error
@@ -120,6 +120,11 @@ func read(path string, link bool) (stamp, []content, error) {
 	}
 	defer f.close()
 	list, err := contentsOf(f)
+	if err == nil && list == nil {
+		if s, ok := identifySymbols(f, f.size, path); ok {
+			list = []content{{id: s.ID, kind: s.Kind, cut: s.Cut}}
+		}
+	}
 	return f.stamp, list, err
 }
 
@@ -127,7 +132,7 @@ func read(path string, link bool) (stamp, []content, error) {
 func contentsOf(f *regularFile) ([]content, error) {
 	id, err := identify(f, f.size)
 	if err == nil {
-		return []content{{id.id, id.rank, nil}}, nil
+		return []content{{id: id.id, rank: id.rank}}, nil
 	}
 	switch fe := classify(err); {
 	case fe.isZip():

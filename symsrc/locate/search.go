@@ -66,7 +66,11 @@ func (s *search) run() *symsrc.Files {
 	if s.want != "" {
 		s.byID()
 	}
-	return v.files(s.first())
+	files := v.files(s.first())
+	if files.DebugStatus != symsrc.OK {
+		s.symbolFiles(files)
+	}
+	return files
 }
 
 // byID looks for files of the wanted build ID, in the order of the package's promise, until they are complete.

@@ -21,11 +21,13 @@ type stamp struct {
 	mtime, ctime int64 // nanoseconds since 1970; the second is of the last change of anything, be it only the name
 }
 
-// content is an ELF file that a file is or holds.
+// content is an ELF file that a file is or holds, or the symbol file that it is.
 type content struct {
 	id     symsrc.BuildID
 	rank   rank
-	member *member // nil where it is the file itself
+	member *member           // nil where it is the file itself
+	kind   symsrc.SymbolKind // of a symbol file that is no ELF file, 0 of one that is
+	cut    bool              // of such a file: id is only the beginning of the build ID
 }
 
 // contents are the ELF files of the files of a tree; none for a file that has none.
@@ -34,7 +36,7 @@ type contents map[stamp][]content
 // A cache file holds what is known of the files of one tree. It is of this user, of this version and of this tree, and it
 // is whole, or it is no cache file: then the tree is read anew.
 const (
-	cacheMagic = "qss-filter symbol tree 1\n"
+	cacheMagic = "qss-filter symbol tree 2\n"
 	// maxCacheFile bounds one of them: two million files, or so.
 	maxCacheFile = 64 << 20
 	// maxCacheFiles bounds the trees remembered.

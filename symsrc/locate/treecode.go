@@ -18,11 +18,26 @@ func appendTree(b []byte, root string, known contents) []byte {
 			b = binary.AppendVarint(b, v)
 		}
 		for _, c := range list {
-			b = appendText(append(b, byte(c.rank)), string(c.id))
+			b = appendText(append(b, c.code()), string(c.id))
 			b = appendMember(b, c.member)
 		}
 	}
 	return b
+}
+
+// code puts what is known beside the build ID into one byte.
+func (c *content) code() byte {
+	b := byte(c.rank) | byte(c.kind)<<2
+	if c.cut {
+		b |= 1 << 4
+	}
+	return b
+}
+
+// decodeContent is the inverse of code.
+func decodeContent(b byte) (c content, ok bool) {
+	c = content{rank: rank(b & 3), kind: symsrc.SymbolKind(b >> 2 & 3), cut: b>>4&1 != 0}
+	return c, b < 1<<5 && c.kind <= symsrc.GSYM
 }
 
 func appendText(b []byte, s string) []byte {
@@ -66,9 +81,10 @@ func (r *treeReader) contents() contents {
 			if r.bad {
 				return nil
 			}
-			c := content{rank: rank(r.byte()), id: symsrc.BuildID(r.text())}
+			c, ok := decodeContent(r.byte())
+			c.id = symsrc.BuildID(r.text())
 			c.member = r.member()
-			r.bad = r.bad || c.rank > debugInfo
+			r.bad = r.bad || !ok
 			list = append(list, c)
 		}
 		known[s] = list

@@ -38,6 +38,9 @@ func Where(ctx context.Context, f Finder, what string, out io.Writer) (found boo
 	row("build ID", m.BuildID.String())
 	row("program", strings.TrimSpace(files.ElfStatus.String()+" "+files.ElfRange.Of(files.Elf)))
 	row("debug", strings.TrimSpace(files.DebugStatus.String()+" "+files.DebugRange.Of(files.Debug)))
+	for _, path := range files.Symbols {
+		row("symbols", path)
+	}
 	if files.Unverified {
 		row("note", "unverified: there is no build ID to compare")
 	}
@@ -47,5 +50,5 @@ func Where(ctx context.Context, f Finder, what string, out io.Writer) (found boo
 		row("tried", place)
 	}
 	_, err = io.WriteString(out, b.String())
-	return files.Usable(), err
+	return files.Usable() || len(files.Symbols) > 0, err
 }

@@ -1,0 +1,174 @@
+package locate
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"qss-filter/symsrc"
+)
+
+// symbolFile is a symbol file that is no ELF file.
+type symbolFile struct {
+	symsrc.SymbolFile
+	path string
+}
+
+// identifySymbols reads the head of a symbol file, which may be packed where its name says so.
+func identifySymbols(r io.ReaderAt, size int64, name string) (f symsrc.SymbolFile, ok bool) {
+	head := make([]byte, min(size, symsrc.SymbolFileHead))
+	if n, _ := r.ReadAt(head, 0); n < len(head) {
+		return f, false
+	}
+	if bytes.HasPrefix(head, []byte("\x1f\x8b")) || bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")) {
+		if !strings.Contains(filepath.Base(name), "sym") {
+			return f, false
+		}
+		head = unpackHead(io.NewSectionReader(r, 0, size), head[0] == '\x1f')
+	}
+	return symsrc.IdentifySymbols(head)
+}
+
+// unpackHead gives the beginning of what a file of gzip or zstd holds.
+func unpackHead(in io.Reader, isGzip bool) []byte {
+	var unpacked io.Reader
+	if isGzip {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil
+		}
+		unpacked = z
+	} else {
+		const window = 32 << 20
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
+		if err != nil {
+			return nil
+		}
+		defer z.Close()
+		unpacked = z
+	}
+	head := make([]byte, symsrc.SymbolFileHead)
+	n, _ := io.ReadFull(unpacked, head) // it may be shorter, or damaged behind the head
+	return head[:n]
+}
+
+// addSymbols takes in a symbol file.
+func (x *index) addSymbols(path string, c content) {
+	if x.symbols == nil {
+		x.symbols = make(map[symsrc.BuildID][]symbolFile)
+	}
+	key := c.id.Cut()
+	x.symbols[key] = append(x.symbols[key], symbolFile{symsrc.SymbolFile{Kind: c.kind, ID: c.id, Cut: c.cut}, path})
+}
+
+// symbolFiles looks for the Breakpad and GSYM files of the wanted build ID, and notes where: those named one by one, those in
+// stores and trees, and those beside the module.
+func (s *search) symbolFiles(files *symsrc.Files) {
+	if s.want == "" || s.ctx.Err() != nil {
+		return
+	}
+	s.indexedSymbols(s.l.objects, files)
+	for _, dir := range s.l.opt.BreakpadDirs {
+		s.store(dir, files)
+	}
+	if len(s.l.opt.Symbols) > 0 {
+		s.indexedSymbols(s.l.symbols.get(s.ctx), files)
+	}
+	var beside []place
+	if e := s.verdict.elf; e != nil && e.place.member == nil {
+		beside = append(beside, e.place)
+	}
+	for _, root := range s.l.roots {
+		beside = append(beside, s.placeIn(root))
+	}
+	for _, p := range beside {
+		if p.path != "" && s.in.archive.path == "" {
+			for _, suffix := range [...]string{".gsym", ".sym"} {
+				s.symbolsAt(place{root: p.root, path: p.path + suffix}, files)
+			}
+		}
+	}
+}
+
+// indexedSymbols takes those that an index has.
+func (s *search) indexedSymbols(x *index, files *symsrc.Files) {
+	if x == nil {
+		return
+	}
+	for _, f := range x.symbols[s.want.Cut()] {
+		if f.Of(s.want) && len(files.Symbols) < maxSame {
+			files.Symbols = append(files.Symbols, f.path)
+		}
+	}
+}
+
+// maxStore bounds the names of a store that are looked at for a module whose name is not known.
+const maxStore = 1 << 16
+
+// store looks below a symbol store. There the module may have another name than in the log: then each name's directory is looked
+// into.
+func (s *search) store(dir string, files *symsrc.Files) {
+	id := s.want.DebugID()
+	names := []string{s.name.base}
+	if e := s.verdict.elf; e != nil && path.Base(e.path) != s.name.base {
+		names = append(names, path.Base(e.path))
+	}
+	before := len(files.Symbols)
+	for _, name := range names {
+		if s.inStore(dir, name, id, files); name != "" {
+			files.Tried = append(files.Tried, filepath.Join(dir, name, id, name+".sym"))
+		}
+	}
+	if len(files.Symbols) > before {
+		return
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	list, _ := d.Readdirnames(maxStore)
+	slices.Sort(list)
+	for _, name := range list {
+		if !slices.Contains(names, name) && s.ctx.Err() == nil {
+			s.inStore(dir, name, id, files)
+		}
+	}
+}
+
+// inStore looks at a name's place in a store. What is there is called as the name, or as that without a suffix, and may be packed:
+// any symbol file will do.
+func (s *search) inStore(dir, name, id string, files *symsrc.Files) {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
+		return
+	}
+	for _, id := range [...]string{id, strings.ToLower(id)} {
+		in := filepath.Join(dir, name, id)
+		list, _ := os.ReadDir(in) // it is not there as a rule
+		for _, e := range list {
+			if strings.Contains(e.Name(), ".sym") {
+				s.symbolsAt(place{path: filepath.Join(in, e.Name())}, files)
+			}
+		}
+	}
+}
+
+// symbolsAt takes the file at p if it is a symbol file of the wanted build ID.
+func (s *search) symbolsAt(p place, files *symsrc.Files) {
+	f, file, err := p.open()
+	if err != nil {
+		return
+	}
+	defer file.close()
+	found, ok := identifySymbols(file, file.size, f.path)
+	if path := f.openPath(); ok && found.Of(s.want) && len(files.Symbols) < maxSame && !slices.Contains(files.Symbols, path) {
+		files.Symbols = append(files.Symbols, path)
+	}
+}

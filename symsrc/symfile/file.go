@@ -1,0 +1,144 @@
+package symfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/breakpad"
+	"qss-filter/symsrc/gsym"
+)
+
+// file is an open symbol file, of one kind or the other.
+type file struct {
+	path  string
+	stat  os.FileInfo
+	unmap func() error
+
+	sym   *breakpad.File
+	gsym  *gsym.File
+	bases []uint64 // where linkers put programs of its machine that are loaded at one address
+	isLib bool     // it is of a shared object
+}
+
+// open reads the head of the file at path.
+func open(path string) (*file, error) {
+	data, stat, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	f := &file{path: path, stat: stat, unmap: unmap}
+	err = guard(func() error {
+		if packed(data) {
+			text, err := unpack(data)
+			if err != nil {
+				return err
+			}
+			data = text
+			f.unmap = func() error { return nil }
+			defer unmap()
+		}
+		return f.read(data)
+	})
+	if err != nil {
+		f.unmap()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func (f *file) read(data []byte) (err error) {
+	head, _ := symsrc.IdentifySymbols(data[:min(len(data), symsrc.SymbolFileHead)])
+	if head.Kind != symsrc.Breakpad {
+		f.gsym, err = gsym.New(data)
+		return err
+	}
+	arch := ""
+	if words := strings.Fields(string(data[:bytes.IndexByte(data, '\n')])); len(words) > 2 {
+		arch = words[2]
+	}
+	f.bases, f.isLib = fixedBases[arch], strings.Contains(head.Name, ".so")
+	f.sym, err = breakpad.New(data)
+	return err
+}
+
+// fixedBases are the addresses to which ld and lld link programs that are not position-independent, by Breakpad's names of
+// machines (the linkers' -Ttext-segment and --image-base). An unknown machine has none.
+var fixedBases = map[string][]uint64{
+	"x86_64":  {0x400000, 0x200000},
+	"x86":     {0x8048000, 0x400000},
+	"arm":     {0x8000, 0x10000, 0x20000},
+	"arm64":   {0x400000, 0x200000, 0x210000},
+	"riscv":   {0x10000},
+	"riscv64": {0x10000},
+	"mips":    {0x400000, 0x20000},
+	"mips64":  {0x120000000, 0x20000},
+	"ppc":     {0x1800000, 0x10000000},
+	"ppc64":   {0x10000000},
+}
+
+// errFault is the error of a file that was cut off while it was in use.
+var errFault = errors.New("the file was cut off while it was read")
+
+// guard runs read, which may touch memory that the file on disk no longer backs.
+func guard(read func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if err = errFault; !isFault(r) {
+			err = fmt.Errorf("damaged in a way that is not understood: %v", r)
+		}
+	}()
+	return read()
+}
+
+func isFault(r any) bool {
+	_, ok := r.(interface{ Addr() uintptr })
+	return ok
+}
+
+// frames gives the functions at an address of the module's address space, of which the file is loaded at base.
+func (f *file) frames(addr, base uint64) (frames []symsrc.Frame, err error) {
+	err = guard(func() (err error) {
+		switch {
+		case f.gsym != nil:
+			frames = f.gsym.Frames(addr)
+		case addr >= base:
+			frames, err = f.sym.Frames(addr - base)
+		}
+		return err
+	})
+	return frames, err
+}
+
+// unplaced answers a question about a module that there is no ELF file of. Shared objects and position-independent programs are
+// linked to the address 0. That a program is one of these nothing says: where an address might be one of a program that is linked
+// elsewhere, there is no answer.
+func (f *file) unplaced(q symsrc.Addr) (frames []symsrc.Frame, err error) {
+	if q.Symbol != "" || q.Space != symsrc.Linked && q.Space != symsrc.InImage {
+		return nil, nil
+	}
+	if f.gsym != nil {
+		const lowestBase = 0x8000
+		if low, ok := f.gsym.Lowest(); q.Space == symsrc.InImage && (!ok || low >= lowestBase) {
+			return nil, nil
+		}
+		return f.frames(q.Offset, 0)
+	}
+	if frames, err = f.frames(q.Offset, 0); err != nil || len(frames) == 0 || q.Space == symsrc.InImage || f.isLib {
+		return frames, err
+	}
+	for _, base := range f.bases {
+		if other, err := f.frames(q.Offset, base); err != nil || len(other) > 0 {
+			return nil, err
+		}
+	}
+	return frames, nil
+}
