@@ -67,7 +67,7 @@ func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
 	if fr.Space != frame.Absolute {
 		f.seen.Offset = fr.Off.Of(text)
 	}
-	f.tell(t, a, fr.Shape == frame.NumberOnly)
+	f.tell(t, a, fr.Family, fr.Shape == frame.NumberOnly)
 }
 
 // observeElement is the same for an element of markup.
@@ -81,14 +81,14 @@ func (f *Filter) observeElement(t *thread, text []byte, e *element, a *answer, s
 	}
 	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: e.bt.Num, Numbered: !sentence, Sentence: sentence,
 		Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
-	f.tell(t, a, false)
+	f.tell(t, a, markupFormat, false)
 }
 
 // observed tells whether anybody is told of frames.
 func (f *Filter) observed() bool { return f.opt.Observe != nil || f.recorder != nil }
 
 // tell adds the answer.
-func (f *Filter) tell(t *thread, a *answer, numberOnly bool) {
+func (f *Filter) tell(t *thread, a *answer, format string, numberOnly bool) {
 	o := &f.seen
 	if a != nil {
 		o.Frames, o.Back = a.known, a.back
@@ -96,7 +96,7 @@ func (f *Filter) tell(t *thread, a *answer, numberOnly bool) {
 			o.Located, o.Module, o.At, o.Files = true, a.mod.Module, a.off, a.mod.files
 		}
 	}
-	f.recorder.frame(t, o, a, numberOnly)
+	f.recorder.frame(t, o, a, format, numberOnly)
 	if f.opt.Observe == nil {
 		return
 	}

@@ -17,7 +17,12 @@ import (
 type JSONOptions struct {
 	// FramesOnly leaves lines out that hold nothing.
 	FramesOnly bool
+	// Each, if not nil, takes what each line holds in the place of the output. It holds until the call returns.
+	Each func(*record.Line)
 }
+
+// markupFormat is the format of frames that are elements.
+const markupFormat = "markup"
 
 // recorder gathers what a line holds, while the line goes through the filter as any other; its text is then dropped. A nil
 // recorder gathers nothing.
@@ -50,6 +55,10 @@ func (f *Filter) recorded(ctx context.Context, dst, line []byte) []byte {
 		r.torn, r.part = false, 1
 		l.Part, l.More = r.part, true
 	}
+	if r.opt.Each != nil {
+		r.opt.Each(l)
+		return dst
+	}
 	if r.opt.FramesOnly && !l.Holds() {
 		return dst
 	}
@@ -62,6 +71,16 @@ func (f *Filter) recorded(ctx context.Context, dst, line []byte) []byte {
 // texts writes lines that were not looked at, from the next number on.
 func (f *Filter) texts(dst, lines []byte) []byte {
 	if f.recorder.opt.FramesOnly {
+		return dst
+	}
+	if each := f.recorder.opt.Each; each != nil {
+		n := f.line
+		for line := range bytes.Lines(lines) {
+			n++
+			l := record.Line{Number: n}
+			l.Text, l.End = cutEnd(line)
+			each(&l)
+		}
 		return dst
 	}
 	return record.AppendTexts(dst, lines, f.line+1)
@@ -84,7 +103,11 @@ func (f *Filter) part(dst, text []byte, last bool) []byte {
 		l.Text, l.End = cutEnd(text)
 		r.part = 0
 	}
-	dst = l.Append(dst)
+	if r.opt.Each != nil {
+		r.opt.Each(&l)
+	} else {
+		dst = l.Append(dst)
+	}
 	r.carry = append(r.carry[:0], text[cut:]...)
 	return dst
 }
@@ -172,12 +195,12 @@ func (r *recorder) malformed(err error) {
 }
 
 // frame notes a frame, as the observer is told of it.
-func (r *recorder) frame(t *thread, o *Observation, a *answer, numberOnly bool) {
+func (r *recorder) frame(t *thread, o *Observation, a *answer, format string, numberOnly bool) {
 	if r == nil {
 		return
 	}
 	r.of(t.process)
-	fr := record.Frame{Number: o.Number, Numbered: o.Numbered, Process: t.key, Text: o.Whole, Address: o.Address,
+	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.key, Text: o.Whole, Address: o.Address,
 		Offset: o.Offset, Hint: hint(o.Hint), Module: o.Module}
 	switch {
 	case o.Data:
@@ -209,7 +232,7 @@ func (r *recorder) register(p *process, v hexValue, a *answer) {
 	}
 	r.of(p)
 	value := appendHex([]byte("0x"), v.addr)
-	fr := record.Frame{Kind: record.Register, Register: v.key, Process: p.key, Text: value, Address: value}
+	fr := record.Frame{Kind: record.Register, Format: markupFormat, Register: v.key, Process: p.key, Text: value, Address: value}
 	r.answer(&fr, a)
 	r.line.Frames = append(r.line.Frames, fr)
 }

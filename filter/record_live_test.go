@@ -28,7 +28,7 @@ func TestObjectsLive(t *testing.T) {
 				{"\n", `{"line":3,"part":2,"text":""}` + "\n"},
 				{"{{{bt:0:0x10", `{"line":4,"part":1,"more":true,"text":"{{{bt:0:0x10","end":""}` + "\n"},
 				{"20}}}\n", `{"line":4,"part":2,"text":"20}}}"}` + "\n"},
-				{"#0 0x7f20 (/a.so+0x20) (BuildId: 01)", `{"line":5,"part":1,"more":true,"text":"#0 0x7f20 (/a.so+0x20) (BuildId: 01)","end":"","frames":[{"kind":"stack","number":0,` +
+				{"#0 0x7f20 (/a.so+0x20) (BuildId: 01)", `{"line":5,"part":1,"more":true,"text":"#0 0x7f20 (/a.so+0x20) (BuildId: 01)","end":"","frames":[{"kind":"stack","format":"sanitizer","number":0,` +
 					`"text":"#0 0x7f20 (/a.so+0x20) (BuildId: 01)","address":"0x7f20","offset":"0x20","module":{"name":"/a.so","build_id":"01"},` +
 					`"at":"0x20","space":"linked","back":0,"why":"first","status":"OK","functions":[{"function":"plain","file":"/src/p.c","line":3,"column":1}]}]}` + "\n"},
 				{" behind it\nnext\n", `{"line":5,"part":2,"text":" behind it"}` + "\n" + `{"line":6,"text":"next"}` + "\n"},
@@ -72,13 +72,13 @@ func TestObjectsHeld(t *testing.T) {
 		{"a reset, and a bad mapping", Options{}, context + "{{{reset}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n",
 			[]string{`{"line":2,`, `"context":[{"type":"reset"},{"type":"malformed","reason":"mmap 0x1: unknown module ID 0x7"`}},
 		{"several frames", Options{}, context + "{{{bt:0:0x1010:pc}}} {{{data:0x1044}}} {{{pc:0x9}}}\n", []string{
-			`"kind":"stack","number":0,"text":"{{{bt:0:0x1010:pc}}}","address":"0x1010"`, `"back":0,"why":"suffix","status":"OK"`,
+			`"kind":"stack","format":"markup","number":0,"text":"{{{bt:0:0x1010:pc}}}","address":"0x1010"`, `"back":0,"why":"suffix","status":"OK"`,
 			`{"function":"inner<\"q\">(int)","file":"/src/inner.c","line":8,"column":5,"inlined":true},{"function":"middle"`,
-			`"kind":"variable","text":"{{{data:0x1044}}}","address":"0x1044"`, `"why":"tag","status":"OK","functions":[{"function":"counter","offset":"0x4"}]`,
-			`{"kind":"sentence","text":"{{{pc:0x9}}}","address":"0x9","status":"NO_MAPPING","reason":"no mapping covers the address"}`}},
+			`"kind":"variable","format":"markup","text":"{{{data:0x1044}}}","address":"0x1044"`, `"why":"tag","status":"OK","functions":[{"function":"counter","offset":"0x4"}]`,
+			`{"kind":"sentence","format":"markup","text":"{{{pc:0x9}}}","address":"0x9","status":"NO_MAPPING","reason":"no mapping covers the address"}`}},
 		{"registers", Options{}, context + "{{{hexdict:\n  RIP: 0x1010\n RBX: 0x1\n LR: 0x1021 }}}\n", []string{`{"line":2,"text":"{{{hexdict:"}`, `{"line":3,"text":"  RIP: 0x1010"}`,
-			`{"line":5,"text":" LR: 0x1021 }}}","frames":[{"kind":"register","register":"RIP","text":"0x1010","address":"0x1010","module":`,
-			`{"kind":"register","register":"LR","text":"0x1021",`, `"at":"0x20","space":"linked","back":1,"why":"register","status":"OK"`}},
+			`{"line":5,"text":" LR: 0x1021 }}}","frames":[{"kind":"register","format":"markup","register":"RIP","text":"0x1010","address":"0x1010","module":`,
+			`{"kind":"register","format":"markup","register":"LR","text":"0x1021",`, `"at":"0x20","space":"linked","back":1,"why":"register","status":"OK"`}},
 		{"a stack again", Options{Dedupe: true}, stack + "x\n" + stack, []string{`{"line":1,`, `{"line":2,`, `{"line":3,"text":"x"}`, `{"line":4,"repeats":{"stack":1,"line":1,"lines":2}}`}},
 		{"mappings below", Options{Lookahead: Lookahead{Lines: 9, Time: time.Hour}}, "    @ 0x1021 f\nx\n" + list + "y\n", []string{`{"line":1,`, `"hint":"f","module":{"name":"/a.so"},"at":"0x20","space":"file"`,
 			`"unverified":true`, `{"line":2,"text":"x"}`, `{"line":3,`, `"context":[{"type":"mapping","start":"0x1000","last":"0x1fff","mode":"rx","at":"0x0","space":"file","name":"/a.so"}]`, `{"line":4,`}},

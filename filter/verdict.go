@@ -27,6 +27,7 @@ func (r *recorder) answer(fr *record.Frame, a *answer) {
 	}
 	fr.Module, fr.Located, fr.At, fr.Back, fr.Space, fr.Why = a.mod.Module, true, a.off, a.back, a.space, a.why()
 	files := a.mod.files
+	fr.Files = files
 	if len(a.frames) > 0 {
 		fr.Status, fr.Unverified = symsrc.OK.String(), files != nil && files.Unverified
 		return

@@ -111,8 +111,9 @@ type Files struct {
 	// Unverified is set where the files were taken by path or name alone: the log has no build ID, or what the files have
 	// is not to be compared with it.
 	Unverified bool
-	// Tried lists the places looked at, in order, for a person to read.
-	Tried []string
+	// Tried lists the places looked at, in order, for a person to read, and Lacked what each lacked, as far as its entries go:
+	// nothing where the place is of use, or where Tried says it already.
+	Tried, Lacked []string
 	// Symbols are the paths of Breakpad and GSYM files of the module's build, for want of debug information.
 	Symbols []string
 	// Retry, if not nil, tells whether another search may find more by now: a download goes on, or a server is to be asked

@@ -103,6 +103,7 @@ var kindNames = [...]string{Stack: "stack", Sentence: "sentence", Variable: "var
 // append writes the fields of a frame that stands on a line of that process.
 func (f *Frame) append(dst []byte, process string) []byte {
 	dst = appendString(dst, "kind", kindNames[f.Kind])
+	dst = appendFilled(dst, "format", f.Format)
 	if f.Numbered {
 		dst = strconv.AppendUint(key(dst, "number"), f.Number, 10)
 	}

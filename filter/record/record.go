@@ -89,7 +89,9 @@ const (
 
 // Frame is one frame of the line.
 type Frame struct {
-	Kind     Kind
+	Kind Kind
+	// Format is the name of the frame's format: markup, or one of the families of package frame.
+	Format   string
 	Number   uint64
 	Numbered bool
 	// Process is the key of the frame's process; it is written where it is not the line's.
@@ -113,4 +115,6 @@ type Frame struct {
 	Unverified bool
 	// Functions is the answer, innermost first.
 	Functions []symsrc.Frame
+	// Files tells how the module's files were searched for; it is not written.
+	Files *symsrc.Files
 }

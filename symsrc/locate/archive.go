@@ -163,7 +163,7 @@ func (s *search) archiveAt(p place, as role) {
 	v := &s.verdict
 	places, err := s.members(p)
 	if err != nil {
-		v.tried = append(v.tried, p.String())
+		v.try(p.String(), err)
 		v.fail(as, p.String(), classify(err))
 		return
 	}
@@ -173,7 +173,7 @@ func (s *search) archiveAt(p place, as role) {
 			list = append(list, &entry{path: at.onHost(), member: at.member})
 		}
 		if n := s.different(list, nil); n > 1 {
-			v.tried = append(v.tried, p.String())
+			v.try(p.String(), nil)
 			v.ambiguous(n, s.in.String())
 			return
 		}

@@ -47,7 +47,7 @@ func (s *search) mapped() {
 	}
 	if len(list) == 0 {
 		for _, path := range l.opt.IDsTxt {
-			s.verdict.tried = append(s.verdict.tried, path+": no line of this build ID")
+			s.verdict.try(path+": no line of this build ID", nil)
 		}
 	}
 	s.links()

@@ -33,6 +33,28 @@ type pair struct {
 	linked     bool // the places of .gnu_debuglink have been looked at
 	unverified bool
 	tried      []string
+	lacked     []string // what each lacked, "" for nothing
+}
+
+// try notes a place that was looked at, and what it lacked.
+func (v *pair) try(place string, err error) {
+	v.tried = append(v.tried, place)
+	lacked := ""
+	if err != nil {
+		lacked = classify(err).lack()
+	}
+	v.lacked = append(v.lacked, lacked)
+}
+
+// lack is what a file lacks, in few words.
+func (e *fileError) lack() string {
+	switch {
+	case e.status == symsrc.NotFound && e.note == "elf not found":
+		return "no such file"
+	case e.status == symsrc.MismatchBuildID:
+		return e.Error()
+	}
+	return e.note
 }
 
 // complete tells that nothing better can be found.
@@ -83,10 +105,13 @@ func (v *pair) ambiguous(n int, name string) {
 // look identifies the file at p, verifies it and takes it. crc, if not nil, is the checksum that a .gnu_debuglink wants.
 func (s *search) look(p place, as role, crc *uint32) {
 	v := &s.verdict
-	v.tried = append(v.tried, p.String())
 	f, err := s.probe(p)
 	if err == nil {
 		err = s.verify(f, crc)
+	}
+	v.try(p.String(), err)
+	if err == nil && f.rank != debugInfo {
+		v.lacked[len(v.lacked)-1] = "no .debug_info"
 	}
 	if err != nil {
 		v.fail(as, p.String(), classify(err))
@@ -142,7 +167,7 @@ func (s *search) differing() {
 
 // files puts the outcome in the reports' terms. first is where the module should have been.
 func (v *pair) files(first string) *symsrc.Files {
-	f := &symsrc.Files{Tried: v.tried, Unverified: v.unverified && v.any() != nil}
+	f := &symsrc.Files{Tried: v.tried, Lacked: v.lacked, Unverified: v.unverified && v.any() != nil}
 	var details []string
 	failed := func(e *failure, kind string) (symsrc.Status, string) {
 		if e.err != nil {

@@ -148,7 +148,7 @@ func (s *search) inTrees(t *lazyIndex) {
 // tryTrees notes that directory trees were searched in vain.
 func (s *search) tryTrees(t *lazyIndex, x *index, what string) {
 	for i, dir := range t.trees.dirs {
-		s.verdict.tried = append(s.verdict.tried, fmt.Sprintf("%s: %d ELF files, none %s", dir, x.trees[i], what))
+		s.verdict.try(fmt.Sprintf("%s: %d ELF files, none %s", dir, x.trees[i], what), nil)
 	}
 }
 

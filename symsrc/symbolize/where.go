@@ -46,7 +46,10 @@ func Where(ctx context.Context, f Finder, what string, out io.Writer) (found boo
 	}
 	row("note", files.Note)
 	row("detail", files.Detail)
-	for _, place := range files.Tried {
+	for i, place := range files.Tried {
+		if i < len(files.Lacked) && files.Lacked[i] != "" {
+			place += " (" + files.Lacked[i] + ")"
+		}
 		row("tried", place)
 	}
 	_, err = io.WriteString(out, b.String())
