@@ -22,6 +22,7 @@ import (
 	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
 	"qss-filter/filter/cli"
+	"qss-filter/filter/doctor"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/record"
 	"qss-filter/sgr"
@@ -45,6 +46,8 @@ var program = cli.Program{
 		{Name: "symbolize", Args: "FILE [0xADDRESS ...]", Note: "reads addresses from standard input where none is given", Least: 1,
 			About: "names addresses of a program or library", Setup: symbolizeCommand},
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "tells how the files of one module are found", Setup: whereCommand},
+		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1,
+			About: "tells why frames of a log have no names, and what to try", Setup: doctorCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
@@ -377,6 +380,35 @@ func whereCommand(fs *cli.Flags) cli.Run {
 			return cli.Failed, err
 		}
 		return cli.OK, nil
+	}
+}
+
+// doctorCommand is `qss-filter doctor LOG`.
+func doctorCommand(fs *cli.Flags) cli.Run {
+	var o filter.Options
+	var extras filter.Extras
+	s := newSymbols()
+	symbolFlags(fs, s, s.Programs.Register)
+	fs.Group("Processes and mappings")
+	fs.Register(o.RegisterContext, extras.RegisterMaps)
+	return func() (int, error) {
+		var finder chain.Finder
+		s.Around = func(f chain.Finder) chain.Finder { finder = f; return f }
+		source, end, err := s.Source()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		d := doctor.Options{Log: "-", Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
+			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner,
+			New: func(j filter.JSONOptions) (*filter.Filter, func(), error) {
+				o.Symbols, o.JSON = source, &j
+				return extras.Open(o)
+			}}
+		if args := fs.Args(); len(args) > 0 {
+			d.Log = args[0]
+		}
+		return doctor.Run(context.Background(), d, os.Stdout)
 	}
 }
 

@@ -74,6 +74,7 @@ var imports = map[string][]string{
 	"qss-filter/filter/batch":             {"qss-filter/filter", "qss-filter/symsrc"},
 	"qss-filter/filter/child":             {"qss-filter/filter"},
 	"qss-filter/filter/cli":               {},
+	"qss-filter/filter/doctor":            {"qss-filter/filter", "qss-filter/filter/record", "qss-filter/symsrc"},
 	"qss-filter/filter/importer":          {"qss-filter/filter", "qss-filter/symsrc"},
 	"qss-filter/filter/prefix/prefixtest": {"qss-filter/filter/prefix"},
 	"qss-filter/symsrc/addr2line":         {"qss-filter/symsrc"},

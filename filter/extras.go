@@ -19,12 +19,17 @@ type Extras struct {
 
 // Register adds the flags that set x.
 func (x *Extras) Register(fs *flag.FlagSet) {
-	fs.StringVar(&x.Maps, "maps", "", "`FILE` with mappings as in /proc/PID/maps, for processes that print none")
+	x.RegisterMaps(fs)
 	fs.StringVar(&x.DumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
 	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3", func(value string) error {
 		x.OnDumpfile = append(x.OnDumpfile, value)
 		return nil
 	})
+}
+
+// RegisterMaps adds the flag that gives mappings from outside.
+func (x *Extras) RegisterMaps(fs *flag.FlagSet) {
+	fs.StringVar(&x.Maps, "maps", "", "`FILE` with mappings as in /proc/PID/maps, for processes that print none")
 }
 
 // Open makes a filter with all that. close ends it: it waits for the commands.

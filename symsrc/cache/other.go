@@ -33,3 +33,6 @@ func serveCommand(string, *Options) (status int, err error) {
 
 func printStats(*Options, string, io.Writer) error { return errSystem }
 func forget(*Options, string, io.Writer) error     { return errSystem }
+
+// Check tells what keeps the cache from working, nil for nothing.
+func (o *Options) Check() error { return nil }

@@ -1,0 +1,105 @@
+// Package doctor tells a person why frames of a log have no names, and what to do about it.
+//
+//	survey.go   what the log holds, gathered line by line
+//	near.go     lines that look nearly like frames, and why they are none
+//	modules.go  how each module was searched for
+//	advice.go   what to try next
+//	report.go   all that in words
+package doctor
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+)
+
+// Exit statuses of Run.
+const (
+	// Healthy says that every frame of the log has a name, and that there are frames.
+	Healthy = 0
+	// Unresolved says that some frame has none, or that the log has no frame that is known.
+	Unresolved = 1
+	// Unreadable says that the log could not be read, or the report not be written.
+	Unreadable = 2
+)
+
+// Finder finds the files of a module.
+type Finder interface {
+	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
+}
+
+// Options say what is looked at, and with what.
+type Options struct {
+	// Log is the path of the log; "-" is standard input.
+	Log string
+	// New makes the filter that reads it.
+	New func(o filter.JSONOptions) (f *filter.Filter, end func(), err error)
+	// Finder tells how modules are searched for.
+	Finder Finder
+	// Roots is set where --rootfs names the file system of the log's machine.
+	Roots bool
+	// Servers are the debuginfod servers that are asked; none where there are none.
+	Servers []string
+	// ServersOff is set where none may be asked.
+	ServersOff bool
+	// Cache tells what is wrong with the cache of answers, nil for nothing.
+	Cache func() error
+	// Owner gives the name of the distribution's package that a file of this machine is from, and the command that installs its
+	// debug information; both are "" where that is not known. It may be nil.
+	Owner func(path string) (name, install string)
+}
+
+// Run looks at the log and writes the report. An error comes with the status Unreadable.
+func Run(ctx context.Context, o Options, out io.Writer) (status int, err error) {
+	in := os.Stdin
+	if o.Log != "-" {
+		if in, err = os.Open(o.Log); err != nil {
+			return Unreadable, err
+		}
+		defer in.Close()
+	}
+	return o.examine(ctx, in, out)
+}
+
+// examine is Run for a log that is open.
+func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (status int, err error) {
+	s := newSurvey()
+	f, end, err := o.New(filter.JSONOptions{Each: s.line})
+	if err != nil {
+		return Unreadable, err
+	}
+	b := bufio.NewReaderSize(in, headLen)
+	s.head, err = b.Peek(headLen)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		end()
+		return Unreadable, err
+	}
+	s.head = append([]byte(nil), s.head...)
+	err = f.Run(ctx, b, io.Discard)
+	end()
+	if err != nil {
+		return Unreadable, err
+	}
+	r := &report{Options: o, survey: s}
+	for _, m := range s.ordered() {
+		r.modules = append(r.modules, o.examined(ctx, m))
+	}
+	r.near = s.near.kinds()
+	r.advise()
+	r.write()
+	if _, err := out.Write(r.text.Bytes()); err != nil {
+		return Unreadable, err
+	}
+	if s.frames == 0 || s.named < s.frames-s.done {
+		return Unresolved, nil
+	}
+	return Healthy, nil
+}
+
+// headLen is how much of a log's begin tells what it is.
+const headLen = 4096

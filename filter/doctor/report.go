@@ -1,0 +1,259 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"qss-filter/symsrc"
+)
+
+// report is what is told.
+type report struct {
+	*Options
+	survey  *survey
+	modules []examined
+	near    []nearly
+	advice  []advice
+	text    bytes.Buffer
+}
+
+// How much of a list is shown.
+const (
+	maxShown = 20
+	maxTried = 40
+	maxNamed = 4
+)
+
+// put writes a line. Names and paths are the log's, and must not give orders to a terminal.
+func (r *report) put(format string, args ...any) {
+	if rest, ok := strings.CutPrefix(format, "\n"); ok {
+		r.text.WriteByte('\n')
+		format = rest
+	}
+	r.text.WriteString(shown(fmt.Sprintf(format, args...)) + "\n")
+}
+
+func (r *report) write() {
+	s := r.survey
+	name := r.Log
+	if name == "-" {
+		name = "standard input"
+	}
+	r.put("%s: %s, %s", name, count(s.lines, "line"), count(int(s.bytes), "byte"))
+	r.put("%s on %s, %d with a name%s", count(s.frames, "frame"), count(s.framed, "line"), s.named+s.done, said(s.done))
+	r.seen()
+	r.state()
+	r.files()
+	r.nearly()
+	r.what()
+}
+
+// said tells of frames whose names are the log's own.
+func said(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of them in the log already)", n)
+}
+
+// seen writes what was recognised.
+func (r *report) seen() {
+	s := r.survey
+	r.put("\nRecognised")
+	if s.frames+s.stated == 0 {
+		r.put("  nothing: no line is a frame, or says anything of modules and mappings")
+	}
+	for _, f := range s.formats.ordered() {
+		r.put("%6d  %s, format %q; the first in line %d: %s", f.n, plural(f.n, "frame"), f.name, f.line, f.example)
+	}
+	if s.stated > 0 {
+		r.put("%6d  %s of modules and mappings", s.stated, plural(s.stated, "statement"))
+	}
+	r.list(&s.prefixes, "line", "behind the prefix %q; the first in line %d: %s")
+	if n := len(s.processes.list) + s.processes.more; n > 0 {
+		var keys []string
+		for _, p := range s.processes.ordered()[:min(maxShown, len(s.processes.list))] {
+			keys = append(keys, excerpt([]byte(p.name)))
+		}
+		r.put("%6d  %s: %s%s", n, plural(n, "process"), strings.Join(keys, ", "), more(n-len(keys)))
+	}
+}
+
+func (r *report) list(t *tally, thing, format string) {
+	for i, c := range t.ordered() {
+		if i == maxShown {
+			r.put("        and %d more kinds", len(t.list)-i)
+			return
+		}
+		r.put("%6d  %s "+format, c.n, plural(c.n, thing), c.name, c.line, c.example)
+	}
+}
+
+// state writes what is odd about the log itself.
+func (r *report) state() {
+	s := r.survey
+	var lines []string
+	note := func(is bool, format string, args ...any) {
+		if is {
+			lines = append(lines, fmt.Sprintf(format, args...))
+		}
+	}
+	what, _ := wrongBegin(s.head)
+	note(s.lines == 0, "it is empty")
+	note(what != "", "it is %s", what)
+	note(s.begun > 0, "it begins in the middle of a stack, with frame %d", s.begun)
+	note(s.cut && (s.frames > 0 || bytes.IndexByte(s.last, '#') >= 0 || bytes.Contains(s.last, []byte("{{{"))),
+		"its last line has no end, and may be cut off: %s", excerpt(s.last))
+	note(s.long > 0, "%s over 1 MiB, and %s not looked at", count(s.long, "line"), verb(s.long))
+	for _, m := range s.malformed.ordered() {
+		note(true, "%s that cannot be read, %s; the first in line %d: %s", count(m.n, "element"), m.name, m.line, m.example)
+		note(strings.Contains(m.name, "unknown module ID"), "the module of a mapping is not defined: the log lacks its begin, or lines of it")
+	}
+	for _, n := range s.nowhere.ordered() {
+		note(true, "%s of which nothing can be asked: %s; the first in line %d: %s", count(n.n, "frame"), n.name, n.line, n.example)
+	}
+	if len(lines) == 0 {
+		return
+	}
+	r.put("\nThe log")
+	for _, line := range lines {
+		r.put("  %s", line)
+	}
+}
+
+// files writes how the modules' files were searched for.
+func (r *report) files() {
+	if len(r.modules) == 0 {
+		return
+	}
+	r.put("\nModules%s", r.unasked())
+	shown := 0
+	for i := range r.modules {
+		m := &r.modules[i]
+		if shown++; shown > maxShown {
+			r.put("  and %d more", len(r.modules)-maxShown)
+			return
+		}
+		if !m.bad() {
+			r.put("  ok, %s: %s", count(m.frames, "frame"), m.title())
+			if used := m.used(); used != "" {
+				r.put("      from %s", used)
+			}
+			continue
+		}
+		r.put("  %s, %d of %s: %s", m.status, m.frames-m.named, count(m.frames, "frame"), m.title())
+		r.put("      the first in line %d: %s", m.line, cause(m))
+		if used := m.used(); used != "" {
+			r.put("      found %s", used)
+		}
+		r.places(m.files)
+	}
+}
+
+// cause says why a module's frames have no name.
+func cause(m *examined) string {
+	for _, text := range []string{m.files.Detail, m.detail, m.files.Note} {
+		if text != "" && m.status != "NO_SYMBOL" {
+			return text
+		}
+	}
+	return m.reason
+}
+
+// places writes where was searched, in order, and what each place lacked.
+func (r *report) places(files *symsrc.Files) {
+	if len(files.Tried) > 0 {
+		r.put("      asked, in this order:")
+	}
+	for i, place := range files.Tried {
+		if i == maxTried {
+			r.put("        and %d more", len(files.Tried)-i)
+			break
+		}
+		if i < len(files.Lacked) && files.Lacked[i] != "" {
+			place += ": " + files.Lacked[i]
+		}
+		r.put("      %3d  %s", i+1, place)
+	}
+}
+
+// unasked says why no server is asked.
+func (r *report) unasked() string {
+	switch {
+	case r.ServersOff:
+		return ", without debuginfod servers (--no-debuginfod)"
+	case len(r.Servers) == 0:
+		return ", without debuginfod servers (DEBUGINFOD_URLS is not set)"
+	}
+	return ""
+}
+
+// nearly writes which lines look like frames and are none.
+func (r *report) nearly() {
+	if len(r.near) == 0 {
+		return
+	}
+	r.put("\nNearly frames")
+	for _, n := range r.near {
+		r.put("%6d  %s: %s", n.n, plural(n.n, "line"), n.what)
+		r.put("        the first in line %d: %s", n.line, n.example)
+	}
+}
+
+// what writes what to try next.
+func (r *report) what() {
+	if len(r.advice) == 0 {
+		if r.survey.frames == 0 {
+			r.put("\nThere is nothing to resolve. `qss-filter --help` and the README tell which formats are known.")
+		} else {
+			r.put("\nEvery frame has a name.")
+		}
+		return
+	}
+	r.put("\nWhat to try")
+	for i, a := range r.advice {
+		if i == maxShown {
+			r.put("  and so on, for %d more", len(r.advice)-i)
+			return
+		}
+		switch len(a.modules) {
+		case 0:
+			r.put("  %d. %s", i+1, a.what)
+		case 1:
+			r.put("  %d. %s: %s", i+1, a.modules[0], a.what)
+		default:
+			r.put("  %d. %s, of %d modules: %s%s", i+1, a.what, len(a.modules),
+				strings.Join(a.modules[:min(maxNamed, len(a.modules))], ", "), more(len(a.modules)-maxNamed))
+		}
+		for _, line := range a.lines {
+			r.put("     %s", line)
+		}
+	}
+}
+
+func count(n int, thing string) string { return fmt.Sprintf("%d %s", n, plural(n, thing)) }
+
+func plural(n int, thing string) string {
+	switch {
+	case n == 1:
+		return thing
+	case strings.HasSuffix(thing, "s"):
+		return thing + "es"
+	}
+	return thing + "s"
+}
+
+func verb(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
