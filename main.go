@@ -518,7 +518,7 @@ func rewrite(args []string) []string {
 }
 
 // common are the flags that --help shows.
-var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "renumber", "adjust", "explain", "format", "maps", "by",
+var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "adjust", "explain", "format", "maps", "by",
 	"color", "summary", "style", "no-cache", "print-config", "help", "help-all", "version"}
 
 const (
