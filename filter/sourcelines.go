@@ -83,44 +83,42 @@ const sourceIndent = "    "
 
 // appendSource writes a line of source code:
 //
-//	      7 | int inner_func(int *p) {
-//	>     8 |   return *p;
+//	     7 | int inner_func(int *p) {
+//	>    8 |   return *p;
 //
 // The gutter is as wide for every frame.
 func (f *Filter) appendSource(dst []byte, number int, text string, marked bool) []byte {
-	plain := f.palette() == nil || !f.colour.Plain()
+	coloured := f.palette() != nil && f.colour.Plain()
 	dst = append(dst, sourceIndent...)
 	var digits [20]byte
 	n := strconv.AppendInt(digits[:0], int64(number), 10)
 	switch {
-	case marked && !plain:
-		dst = append(append(dst, f.palette().Mark...), '>')
-	case marked:
-		dst = append(dst, '>')
-	default:
+	case !marked:
 		dst = append(f.hush(dst), ' ')
+	case coloured:
+		dst = append(append(dst, f.palette().Mark...), '>')
+	default:
+		dst = append(dst, '>')
 	}
-	for k := len(n); k < 6; k++ {
+	for k := len(n); k < 5; k++ {
 		dst = append(dst, ' ')
 	}
-	dst = append(dst, n...)
+	dst = append(append(dst, n...), " |"...)
+	if marked && coloured && f.palette().Mark != "" {
+		dst = append(dst, f.palette().Off...)
+	}
 	if text != "" {
-		dst = append(dst, " | "...)
-	} else {
-		dst = append(dst, " |"...)
+		dst = appendCode(append(dst, ' '), text)
 	}
 	if !marked {
-		return appendCode(f.hushed(dst), text)
-	}
-	if dst = appendCode(dst, text); !plain && f.palette().Mark != "" {
-		dst = append(dst, f.palette().Off...)
+		dst = f.hushed(dst)
 	}
 	return dst
 }
 
 // appendNote writes what speaks against the lines.
 func (f *Filter) appendNote(dst []byte, note string) []byte {
-	dst = append(dst, sourceIndent+"        "...)
+	dst = append(dst, sourceIndent+"       "...)
 	note = "(" + visible(note) + ")"
 	if p := f.palette(); p != nil {
 		return f.paint(dst, p.Note, note)

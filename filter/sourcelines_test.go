@@ -28,7 +28,7 @@ func (s *texts) Excerpt(_ context.Context, p symsrc.Place, around int) symsrc.Ex
 func TestSourceLines(t *testing.T) {
 	plain := symsrc.Excerpt{First: 2, Lines: []string{"{", "\treturn 0;", ""}}
 	const frame, answer = "#0 0x7f20 (/a.so+0x20)", "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)"
-	const two, three, four = "          2 | {", "    >     3 |     return 0;", "          4 |"
+	const two, three, four = "         2 | {", "    >    3 |     return 0;", "         4 |"
 	for _, c := range []struct {
 		name     string
 		opt      Options
@@ -44,17 +44,17 @@ func TestSourceLines(t *testing.T) {
 		{name: "Windows' ends of lines", in: frame + "\r", want: answer + "\r\n" + two + "\r\n" + three + "\r\n" + four + "\r"},
 		{name: "in JSON", in: `{"m":"` + frame + `"}`, want: `{"m":"` + answer + `\n` + two + `\n` + three + `\n` + four + `"}`},
 		{name: "hostile", x: symsrc.Excerpt{First: 3, Lines: []string{"a\x1b[2J\x00\u202e\xff\x9b\"\\" + strings.Repeat("x", 300)}}, in: frame,
-			want: answer + "\n    >     3 | a\\x1b[2J\\x00\\u202e\xff\\x9b\"\\" + strings.Repeat("x", 175) + "…"},
-		{name: "only a note", x: symsrc.Excerpt{Note: "p.c\x1b is another"}, in: frame, want: answer + "\n            (p.c\\x1b is another)"},
+			want: answer + "\n    >    3 | a\\x1b[2J\\x00\\u202e\xff\\x9b\"\\" + strings.Repeat("x", 175) + "…"},
+		{name: "only a note", x: symsrc.Excerpt{Note: "p.c\x1b is another"}, in: frame, want: answer + "\n           (p.c\\x1b is another)"},
 		{name: "nothing", x: symsrc.Excerpt{Note: "no file", Absent: true}, in: frame, want: answer},
 		{name: "nothing, explained", opt: Options{Explain: true}, x: symsrc.Excerpt{Note: "no file", Absent: true}, in: "#0 0x7f20 (/a.so+0x20)" + id,
-			want: "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)" + id + "\n            (no file)"},
+			want: "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)" + id + "\n           (no file)"},
 		{name: "not in a sentence", in: "SUMMARY: x (/a.so+0x20) and (/a.so+0x20)", want: "SUMMARY: x plain /src/p.c:3:1 (/a.so+0x20) and (/a.so+0x20)"},
 		{name: "not where the log names its source", in: answer, want: answer},
 		{name: "not where nothing is known", in: "#0 0x7f99 (/a.so+0x99)", want: "#0 0x7f99 (/a.so+0x99)"},
 		{name: "in colour", opt: Options{Palette: &sgr.Palette{Func: "<F>", Quiet: "<Q>", Mark: "<M>", Note: "<N>", Off: "<0>"}},
 			x: symsrc.Excerpt{First: 3, Lines: []string{"f();", "g();"}, Note: "n"}, in: frame,
-			want: "#0<Q> 0x7f20<0> in <F>plain<0> /src/p.c:3:1<Q> (/a.so+0x20)<0>\n    <M>>     3 | f();<0>\n    <Q>      4 | <0>g();\n            <N>(n)<0>"},
+			want: "#0<Q> 0x7f20<0> in <F>plain<0> /src/p.c:3:1<Q> (/a.so+0x20)<0>\n    <M>>    3 |<0> f();\n    <Q>     4 | g();<0>\n           <N>(n)<0>"},
 	} {
 		if c.x.Lines == nil && c.x.Note == "" {
 			c.x = plain

@@ -13,28 +13,38 @@ type Palette struct {
 	// Func is for functions, Inlined for those that are inlined into another one, File for paths with line and column.
 	Func, Inlined, File string
 	// Quiet is for what of a frame nobody reads first: addresses, modules, frames without a name. Note is for why a frame has
-	// no name, and Mark for the line of source code that a frame stands at.
+	// no name, and Mark for the number of the line of source code that a frame stands at.
 	Quiet, Note, Mark string
 	// Off is ESC[0m.
 	Off string
 }
 
-// NewPalette returns the colours, or a Palette without any. They are legible on dark and on light terminals: no white,
-// black, or plain yellow, and nothing is told by colour alone: functions are bold, what is quiet is dim.
+// NewPalette returns the colours, or a Palette without any. What counts most is bold in the terminal's own colour, what counts
+// least is dim. The two colours beside that are of the fixed 256, since no colour of the sixteen that themes define is legible on
+// every dark and every light one: a blue and an orange of medium lightness, which the colour-blind tell apart, too. Nothing is told
+// by colour alone.
 func NewPalette(on bool) *Palette {
 	if !on {
 		return &Palette{}
 	}
 	return &Palette{
-		Func:    opening(color.Bold, color.FgHiBlue),
-		Inlined: opening(color.FgHiBlue),
-		File:    opening(color.FgCyan),
+		Func:    opening(color.Bold),
+		Inlined: opening(color.Bold),
+		File:    opening(fixed, fixed256, blue),
 		Quiet:   opening(color.Faint),
-		Note:    opening(color.FgMagenta),
+		Note:    opening(fixed, fixed256, orange),
 		Mark:    opening(color.Bold),
 		Off:     "\x1b[0m",
 	}
 }
+
+// ESC[38;5;n m is colour n of xterm's 256.
+const (
+	fixed    color.Attribute = 38
+	fixed256 color.Attribute = 5
+	blue     color.Attribute = 32  // #0087d7
+	orange   color.Attribute = 166 // #d75f00
+)
 
 // Parse changes the colours that text names, as GREP_COLORS and LS_COLORS do: `func=1;34:file=36:quiet=`. A name stands for a
 // field of the Palette in small letters, a value for the parameters of ESC[…m; an empty one is no colour. Where anything of

@@ -2,7 +2,9 @@ package sgr
 
 import (
 	"fmt"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -31,7 +33,7 @@ func TestPalette(t *testing.T) {
 			}
 		}
 	}
-	if p := NewPalette(true); p.Func != "\x1b[1;94m" || p.Off != "\x1b[0m" {
+	if p := NewPalette(true); p.Func != "\x1b[1m" || p.Off != "\x1b[0m" {
 		t.Errorf("%q", *p)
 	}
 }
@@ -47,7 +49,7 @@ func ExampleState_Append() {
 	out = append(out, p.Off...)
 	out = s.Append(out)
 	fmt.Printf("%q\n", append(out, " at once"...))
-	// Output: "\x1b[1;31mcrash in \x1b[1;94mmain\x1b[0m\x1b[1;31m at once"
+	// Output: "\x1b[1;31mcrash in \x1b[1mmain\x1b[0m\x1b[1;31m at once"
 }
 
 func TestEnabled(t *testing.T) {
@@ -100,6 +102,59 @@ func TestParsePalette(t *testing.T) {
 		}
 		if got != want || wrong != c.wrong {
 			t.Errorf("%q: %q, %s", c.text, got, wrong)
+		}
+	}
+}
+
+// rgb is a colour in linear light, each part from 0 to 1.
+type rgb [3]float64
+
+func hex(s string) (c rgb) {
+	for i := range c {
+		n, _ := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
+		if v := float64(n) / 255; v <= 0.04045 {
+			c[i] = v / 12.92
+		} else {
+			c[i] = math.Pow((v+0.055)/1.055, 2.4)
+		}
+	}
+	return c
+}
+
+// contrast is that of WCAG 2.2.
+func contrast(a, b rgb) float64 {
+	light := func(c rgb) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] + 0.05 }
+	return max(light(a), light(b)) / min(light(a), light(b))
+}
+
+// TestLegible holds that the fixed colours can be read on the backgrounds of usual terminals (WCAG wants 3:1 of large or bold text,
+// and of signs), and that they differ for people without red or green cones, as Viénot and others simulate them (1999).
+func TestLegible(t *testing.T) {
+	fileColour, noteColour := hex("#0087d7"), hex("#d75f00")
+	for name, back := range map[string]string{
+		"xterm": "#000000", "GNOME": "#1e1e1e", "Ubuntu": "#300a24", "Windows": "#0c0c0c", "Solarized dark": "#002b36", "One Dark": "#282c34", "white": "#ffffff",
+		"Solarized light": "#fdf6e3", "macOS": "#fafafa",
+	} {
+		for which, c := range map[string]rgb{"file": fileColour, "note": noteColour} {
+			if got := contrast(c, hex(back)); got < 3 {
+				t.Errorf("%s on %s: %.1f", which, name, got)
+			}
+		}
+	}
+	for who, m := range map[string][3]rgb{
+		"protanope":   {{0.11238, 0.88762, 0}, {0.11238, 0.88762, 0}, {0.00401, -0.00401, 1}},
+		"deuteranope": {{0.29275, 0.70725, 0}, {0.29275, 0.70725, 0}, {-0.02234, 0.02234, 1}},
+	} {
+		distance := 0.0
+		for _, row := range m {
+			d := 0.0
+			for i := range row {
+				d += row[i] * (fileColour[i] - noteColour[i])
+			}
+			distance += d * d
+		}
+		if math.Sqrt(distance) < 0.4 {
+			t.Errorf("to a %s the colours are %.2f apart", who, math.Sqrt(distance))
 		}
 	}
 }
