@@ -30,6 +30,7 @@ import (
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/meter"
 	"qss-filter/symsrc/symbolize"
 )
 
@@ -91,6 +92,9 @@ type config struct {
 	format  filter.Format
 	extras  filter.Extras
 	llvm    filter.LLVMOptions
+	measure meter.Options
+	meter   *meter.Meter
+	filters []*filter.Filter
 }
 
 // filterCommand is qss-filter without a command's name.
@@ -104,6 +108,7 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
 	fs.Group("A tree of logs, and reports")
 	fs.Register(c.batch.Register)
+	fs.Group("Output", "verbose", "benchmark")
 	fs.Group("Traces and samples of other tools")
 	fs.Register(c.imports.Register)
 	fs.Extend("by", c.imports.ByValue, "; with --from what counts samples: function, address, line, module",
@@ -170,6 +175,8 @@ func (c *config) check() error {
 // run does what the command line says.
 func (c *config) run() (status int, err error) {
 	o := c.options
+	c.measured()
+	defer c.tell()
 	closeSource := func() {}
 	if c.asLLVM {
 		o.Symbols, err = c.symbols.LLVMSource()
@@ -223,6 +230,7 @@ func (c *config) run() (status int, err error) {
 	if err != nil {
 		return cli.Usage, err
 	}
+	c.filters = append(c.filters, f)
 	if c.from != "" {
 		c.imports.Symbols = o.Symbols
 		status = c.runImport(f)
@@ -231,6 +239,28 @@ func (c *config) run() (status int, err error) {
 	}
 	end()
 	return max(status, c.summarize(f)), nil
+}
+
+// measured lets the layers of the source be measured, and tell what they do, where that is asked for.
+func (c *config) measured() {
+	if c.batch.Asked() {
+		return // which tells of its logs and stages
+	}
+	c.measure = meter.Options{Verbose: c.batch.Verbose, Benchmark: c.batch.Benchmark}
+	c.meter = c.measure.Start()
+	c.symbols.Meter = c.meter
+	if around := c.symbols.Around; c.measure.Verbose {
+		c.symbols.Around = func(f chain.Finder) chain.Finder { return meter.Talk(around(f), warn) }
+	}
+}
+
+// tell says what was measured.
+func (c *config) tell() {
+	var s filter.Stats
+	for _, f := range c.filters {
+		s.Add(f.Stats())
+	}
+	c.measure.Tell(c.meter, meter.Figures(s), warn)
 }
 
 // runTree reads a tree of logs.
@@ -246,7 +276,6 @@ func (c *config) runTree(o filter.Options) (status int, err error) {
 
 // wrap runs a command with its output filtered.
 func (c *config) wrap(o filter.Options) (status int, err error) {
-	var filters []*filter.Filter
 	maps := child.NewMaps()
 	o.Maps = func() (lists [][]byte) {
 		for _, s := range maps.All() {
@@ -258,13 +287,13 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		New: func() *filter.Filter {
 			f := filter.New(o)
-			filters = append(filters, f)
+			c.filters = append(c.filters, f)
 			return f
 		}})
 	if err != nil && status == cli.OK {
 		status = cli.Failed
 	}
-	for _, f := range filters {
+	for _, f := range c.filters {
 		f.End()
 		c.summarize(f)
 	}

@@ -158,6 +158,8 @@ type Filter struct {
 
 	// line is the number of the line at hand, from 1.
 	line int
+	// moved has the bytes that were read and written.
+	moved Stats
 	// colour is the log's own state at the place reached; followed only where Palette colours our text.
 	colour ink
 	// quoted is set inside a JSON string.

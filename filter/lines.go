@@ -29,6 +29,7 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		n, err := r.in.Read(r.buf[r.end:])
 		r.fresh, r.end = r.end, r.end+n
+		r.f.moved.Read += int64(n)
 		if werr := r.lines(ctx); werr != nil {
 			return werr
 		}
@@ -260,7 +261,9 @@ func (r *stream) writeAll(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if _, err := r.out.Write(b); err != nil {
+	n, err := r.out.Write(b)
+	r.f.moved.Written += int64(n)
+	if err != nil {
 		return &WriteError{err}
 	}
 	return nil

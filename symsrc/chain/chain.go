@@ -14,6 +14,7 @@ import (
 	"qss-filter/symsrc/debuginfod"
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/meter"
 	"qss-filter/symsrc/sources"
 	"qss-filter/symsrc/symfile"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	Programs addr2line.Options
 	// Around, if not nil, is put around what finds files.
 	Around func(Finder) Finder
+	// Meter, if not nil, measures each layer: "locate", "debuginfod", "parse" and "cache".
+	Meter *meter.Meter
 	// Warn is told of what goes wrong, once per cause.
 	Warn func(message string)
 	// Progress, if not nil, is a terminal that shows downloads.
@@ -64,7 +67,10 @@ func (o *Options) Finder() (f Finder, close func(), err error) {
 		return nil, nil, err
 	}
 	o.client = client
-	f = debuginfod.Wrap(local, client)
+	f = o.Meter.Finder("locate", local)
+	if client != nil {
+		f = o.Meter.Finder("debuginfod", debuginfod.Wrap(f, client))
+	}
 	if o.Around != nil {
 		f = o.Around(f)
 	}
@@ -99,12 +105,13 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	symbols := symfile.Wrap(engine, native)
 	closeBehind := closeEngine
 	engine, closeEngine = symbols, func() { symbols.Close(); closeBehind() }
+	engine = o.Meter.Source("parse", engine)
 	if o.Cache.Off || o.Package != "" {
 		return engine, closeEngine, nil
 	}
 	o.Cache.Warn, o.Cache.Finder = o.Warn, finder
 	cached := cache.Wrap(engine, o.Cache)
-	return cached, func() { closeEngine(); cached.Close() }, nil
+	return o.Meter.Source("cache", cached), func() { closeEngine(); cached.Close() }, nil
 }
 
 // Texts gives the source files that the answers of Source name. Downloads end with those of Source.

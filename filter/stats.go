@@ -1,0 +1,30 @@
+package filter
+
+// Stats count what a filter has done.
+type Stats struct {
+	// Lines and Read are those of the input, Written the bytes of the output.
+	Lines         int
+	Read, Written int64
+	// Frames are those whose module is known, Unresolved those of them without a name; in the style of llvm they are not counted.
+	Frames, Unresolved int
+}
+
+// Add adds the counts of another filter.
+func (s *Stats) Add(o Stats) {
+	s.Lines += o.Lines
+	s.Read += o.Read
+	s.Written += o.Written
+	s.Frames += o.Frames
+	s.Unresolved += o.Unresolved
+}
+
+// Stats gives the counts until now.
+func (f *Filter) Stats() Stats {
+	s := f.moved
+	s.Lines = f.line
+	for _, m := range f.memo.modules {
+		s.Frames += m.frames
+		s.Unresolved += m.unresolved
+	}
+	return s
+}
