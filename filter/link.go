@@ -39,6 +39,14 @@ var errLink = errors.New("want default, none, file, vscode, idea, …, or a URL 
 // String is the template.
 func (l *Links) String() string { return l.template }
 
+// Words are the templates that have a name.
+func (l *Links) Words() (names []string) {
+	for _, alias := range linkAliases {
+		names = append(names, alias[0])
+	}
+	return names
+}
+
 // Set takes a template, or the name of one. It is a flag's value.
 func (l *Links) Set(value string) error {
 	for _, alias := range linkAliases {

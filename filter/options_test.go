@@ -2,6 +2,7 @@ package filter_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -10,6 +11,7 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/prefix/prefixtest"
 	"qss-filter/sgr"
+	"qss-filter/symsrc"
 )
 
 // TestSamplesWithOptions runs every sample log with every option behind some prefixes: what the options hold back or put
@@ -19,6 +21,8 @@ func TestSamplesWithOptions(t *testing.T) {
 		"append": {Style: filter.Append}, "replace": {Style: filter.Replace}, "always": {Renumber: filter.RenumberAlways},
 		"never": {Renumber: filter.RenumberNever}, "dedupe": {Dedupe: true}, "strip": {StripSGR: true}, "explain": {Explain: true},
 		"lookahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "colour": {Palette: sgr.NewPalette(true)},
+		"names":                {Names: filter.Names{Short: true, Map: []filter.PathMap{{From: "/home/dev", To: "/here"}}, Strip: []string{"/here/crash-examples"}}},
+		"sources":              {Sources: everyFile{}, SourceLines: 3},
 		"dedupe and lookahead": {Dedupe: true, Lookahead: filter.Lookahead{Time: time.Hour}}, "drop": {Context: filter.ContextDrop},
 	}
 	for name, log := range samples(t) {
@@ -52,6 +56,13 @@ func TestSamplesWithOptions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// everyFile is source code of which there is some for every place.
+type everyFile struct{}
+
+func (everyFile) Excerpt(_ context.Context, p symsrc.Place, around int) symsrc.Excerpt {
+	return symsrc.Excerpt{First: max(1, p.Line-around), Lines: []string{"{", "\tf(0x7f20);", "}"}, Note: "a.c, not verified"}
 }
 
 // lost gives the first line of in that is not in out, in order.

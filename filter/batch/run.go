@@ -153,6 +153,7 @@ func (r *run) one(ctx context.Context, log *logFile) error {
 func (r *run) options(log *logFile) filter.Options {
 	o := r.opt.Filter
 	o.Palette, o.Dedupe, o.DumpContext, o.LLVM = nil, false, nil, nil
+	o.Names, o.SourceLines = filter.Names{}, 0 // what is written is compared and counted
 	switch {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
 		o.Style, o.Renumber = filter.Replace, filter.RenumberAlways
