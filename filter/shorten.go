@@ -15,6 +15,9 @@ import (
 //
 // A name that it cannot read to its end keeps its template arguments.
 func shorten(name string) string {
+	if len(name) > maxShort {
+		return name
+	}
 	name = dropInlineNamespaces(dropTags(dropClone(name)))
 	if !strings.Contains(name, "<") || !strings.Contains(name, "std::") && !strings.Contains(name, "boost::") {
 		return name
@@ -25,6 +28,9 @@ func shorten(name string) string {
 	}
 	return name
 }
+
+// maxShort bounds the names that are looked at, in bytes; such a one nobody reads.
+const maxShort = 1 << 14
 
 // cloneWords are what compilers put behind the name of a copy or a part of a function: gcc's -fipa-sra, -fpartial-inlining,
 // -freorder-functions, -fipa-cp and LTO, LLVM's promotion of local names and -funique-internal-linkage-names. The suffixes of

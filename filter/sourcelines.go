@@ -5,12 +5,14 @@ import (
 	"errors"
 	"flag"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"qss-filter/symsrc"
 )
 
-// Sources gives the text around a place of a source file, with as many lines before and behind it.
+// Sources gives the text around a place of a source file, with as many lines before and behind it. It is asked by several
+// goroutines at once.
 type Sources interface {
 	Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt
 }
@@ -30,28 +32,35 @@ func (o *Options) registerSources(fs *flag.FlagSet) {
 	})
 }
 
-// excerpt gives the source of one function of an answer.
+// excerpt gives the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
 func (f *Filter) excerpt(ctx context.Context, a *answer, i int) *symsrc.Excerpt {
 	if a.excerpts == nil {
 		a.excerpts = make([]*symsrc.Excerpt, len(a.known))
+		var asked sync.WaitGroup
+		for k := range a.known {
+			asked.Go(func() { a.excerpts[k] = f.askSource(ctx, a, k) })
+		}
+		asked.Wait()
+	} else if x := a.excerpts[i]; x.Retry != nil && x.Retry() {
+		a.excerpts[i] = f.askSource(ctx, a, i)
 	}
-	if x := a.excerpts[i]; x != nil && (x.Retry == nil || !x.Retry()) {
-		return x
-	}
+	return a.excerpts[i]
+}
+
+func (f *Filter) askSource(ctx context.Context, a *answer, i int) *symsrc.Excerpt {
 	fr := &a.known[i]
-	x := &symsrc.Excerpt{}
-	if fr.File != "" && fr.Line > 0 && a.mod != nil {
-		*x = f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Path: fr.File,
-			Local: f.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, f.opt.SourceLines/2)
+	if fr.File == "" || fr.Line == 0 || a.mod == nil {
+		return &symsrc.Excerpt{}
 	}
-	a.excerpts[i] = x
-	return x
+	x := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Path: fr.File,
+		Local: f.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, f.opt.SourceLines/2)
+	return &x
 }
 
 // awaited tells whether the source of one of the functions may still come.
 func (a *answer) awaited() bool {
 	for _, x := range a.excerpts {
-		if x != nil && x.Retry != nil {
+		if x.Retry != nil {
 			return true
 		}
 	}

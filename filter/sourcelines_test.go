@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"qss-filter/sgr"
@@ -12,11 +13,14 @@ import (
 
 // texts is a source of excerpts, by path.
 type texts struct {
+	mu    sync.Mutex
 	files map[string]symsrc.Excerpt
 	asked []symsrc.Place
 }
 
 func (s *texts) Excerpt(_ context.Context, p symsrc.Place, around int) symsrc.Excerpt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asked = append(s.asked, p)
 	x, ok := s.files[p.Path]
 	if !ok {
