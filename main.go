@@ -104,13 +104,14 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
 	fs.Group("Output")
 	fs.Register(c.options.Register, c.format.Register, c.extras.Register)
-	fs.Repeated("on-dumpfile")
+	fs.Repeated("on-dumpfile", "path-map", "strip-prefix")
 	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
 	fs.Group("A tree of logs, and reports")
 	fs.Register(c.batch.Register)
 	fs.Group("Output", "verbose", "benchmark")
 	fs.Group("Traces and samples of other tools")
 	fs.Register(c.imports.Register)
+	fs.Words("from-kind", "scaler", "perflow", "chopstix")
 	fs.Extend("by", c.imports.ByValue, "; with --from what counts samples: function, address, line, module",
 		"function", "address", "line", "module")
 	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; these flags are for it")
@@ -124,6 +125,7 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	fs.Group("In place of llvm-symbolizer")
 	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
 	fs.Register(c.llvm.Register)
+	fs.Words("functions", "linkage", "short", "none")
 	fs.Group("Symbols")
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
 	return func() (int, error) {
@@ -138,7 +140,8 @@ func filterCommand(fs *cli.Flags) cli.Run {
 func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
 	fs.Group("Symbols")
 	fs.Register(append(more, s.Register)...)
-	fs.Repeated("obj", "symbols", "build-id-dir", "debug-file-directory", "debug-root", "rootfs", "ids-txt", "debuginfod-url")
+	fs.Repeated("obj", "symbols", "build-id-dir", "debug-file-directory", "debug-root", "breakpad-dir", "rootfs", "ids-txt",
+		"debuginfod-url", "source-root")
 }
 
 // configured tells whether the configuration counts. In llvm's place it does not: scripts that call llvm-symbolizer count on
@@ -352,6 +355,8 @@ func importCommand(fs *cli.Flags) cli.Run {
 	fs.Register(o.Register, func(fs *flag.FlagSet) {
 		fs.Var(o.ByValue(nil), "by", "`WHAT` samples are counted by: function, address, line, module")
 	})
+	fs.Words("from-kind", "scaler", "perflow", "chopstix")
+	fs.Words("by", "function", "address", "line", "module")
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		source, end, err := s.Source()

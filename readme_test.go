@@ -115,22 +115,7 @@ func readmePlace(t *testing.T, config string) (dir string, env []string) {
 		}
 	}
 	for name, from := range readmeFiles {
-		path, source := filepath.Join(dir, name), filepath.Join(data, from)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if info, err := os.Stat(source); err != nil {
-			t.Fatal(err)
-		} else if from == "" {
-			err = os.Mkdir(path, 0o700)
-		} else if info.IsDir() {
-			err = os.CopyFS(path, os.DirFS(source))
-		} else {
-			var text []byte
-			text, err = os.ReadFile(source)
-			put(name, string(text), 0o700)
-		}
-		if err != nil {
+		if err := lay(filepath.Join(dir, name), filepath.Join(data, from), from != ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,6 +141,28 @@ func readmePlace(t *testing.T, config string) (dir string, env []string) {
 		"# no process that outlives the test\n--no-cache\n", 0o600)
 	return dir, []string{"PATH=" + filepath.Join(dir, "programs"), "HOME=" + filepath.Join(dir, "home"), "SCRATCH=" + dir,
 		"LOG=" + filepath.Join(dir, "crash.log"), "TMPDIR=" + os.TempDir()}
+}
+
+// lay copies a file or a directory to a path, or makes an empty directory there.
+func lay(path, source string, copied bool) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if !copied {
+		return os.MkdirAll(path, 0o700)
+	}
+	info, err := os.Stat(source)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return os.CopyFS(path, os.DirFS(source))
+	}
+	text, err := os.ReadFile(source)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o700)
 }
 
 var redirected = regexp.MustCompile(`>\s*(~|\w)(\S*)`)

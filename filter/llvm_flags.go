@@ -21,7 +21,7 @@ func (o *LLVMOptions) Register(fs *flag.FlagSet) {
 	nothing := func() {}
 	set("demangle", "demangle function names (as is the default)", func() { o.NoDemangle = false })
 	set("no-demangle", "keep the names of functions as their files have them", func() { o.NoDemangle = true })
-	fs.Var(boolValue(o.setFunctions), "functions", "names of functions: =linkage (the default), =short (without namespace and parameters), =none")
+	fs.Var(boolValue(o.setFunctions), "functions", "`KIND` of function names: linkage (the default), short (without namespace and parameters), none")
 	set("basenames", "source files without their directories", func() { o.Basenames, o.RelativeNames = true, false })
 	set("relativenames", "source files without the compilation directory", func() { o.Basenames, o.RelativeNames = false, true })
 	set("inlines", "no effect: inlined functions are always shown", nothing)

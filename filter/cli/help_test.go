@@ -2,7 +2,10 @@ package cli
 
 import (
 	"flag"
+	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 func TestWrapped(t *testing.T) {
@@ -63,5 +66,32 @@ Help and configuration:
 `
 	if got := p.help(p.Commands[1], fs, true); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestHelpWidth prints help to terminals.
+func TestHelpWidth(t *testing.T) {
+	for _, c := range []struct{ columns, want int }{{60, 80}, {80, 80}, {90, 90}, {200, 100}} {
+		terminal, shown, err := pty.Open()
+		if err != nil {
+			t.Skipf("no terminal: %v", err)
+		}
+		defer terminal.Close()
+		defer shown.Close()
+		if err := pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: uint16(c.columns)}); err != nil {
+			t.Fatal(err)
+		}
+		p := offering()
+		if p.Stdout = shown; p.width() != c.want {
+			t.Errorf("at %d columns help is %d wide, want %d", c.columns, p.width(), c.want)
+		}
+		fs, _ := p.flags(p.Commands[0])
+		longest := 0
+		for line := range strings.SplitSeq(p.help(p.Commands[0], fs, true), "\n") {
+			longest = max(longest, len(line))
+		}
+		if longest > c.want || longest < c.want-25 {
+			t.Errorf("at %d columns the longest line has %d", c.columns, longest)
+		}
 	}
 }
