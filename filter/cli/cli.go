@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -85,6 +86,9 @@ type Variable struct{ Name, About string }
 // Run does what the arguments, without the program's name, ask for.
 func (p *Program) Run(args []string) (status int, err error) {
 	if len(args) > 0 && args[0] == "help" {
+		if len(args) > 1 && !strings.HasPrefix(args[1], "-") && p.command(args[1:]) == nil {
+			return p.misused(p.Commands[0], fmt.Errorf("help %s: there is no such command", args[1]))
+		}
 		args = append(args[1:len(args):len(args)], "--help")
 	}
 	c := p.Commands[0]

@@ -69,6 +69,8 @@ func TestRun(t *testing.T) {
 		{args: "one --mode=slow a", status: Usage, err: "unknown flag: --mode (try 'prog one --help')"},
 		{args: "one --help", out: "Usage: prog one [flags] NAME\n\nDoes one thing.\n"},
 		{args: "help one", out: "Usage: prog one [flags] NAME\n"},
+		{args: "help two", status: Usage, err: "help two: there is no such command (try 'prog --help')"},
+		{args: "help --help-all", out: "--colour"},
 		{args: "x one", ran: "main fast  x,one|"},
 	} {
 		ran := ""
