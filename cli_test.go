@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,5 +117,30 @@ func TestRealManual(t *testing.T) {
 		if !strings.Contains(line, "missing date") {
 			t.Error(line)
 		}
+	}
+}
+
+// TestEnvironment says that every variable which the program looks up is in the table that help shows.
+func TestEnvironment(t *testing.T) {
+	known := []string{"HOME", "AppData"} // where else things are
+	for _, v := range environment {
+		known = append(known, v.Name)
+	}
+	lookup := regexp.MustCompile(`(?:Getenv|LookupEnv|Environ|seconds|number)\("([A-Za-z_]+)"`)
+	found := 0
+	err := filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "testdata") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range lookup.FindAllStringSubmatch(string(text), -1) {
+			if found++; !slices.Contains(known, m[1]) {
+				t.Errorf("%s looks up %s: put it into environment in main.go", path, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || found < 10 {
+		t.Errorf("%d variables are looked up, %v", found, err)
 	}
 }
