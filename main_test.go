@@ -54,27 +54,6 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// TestPicture holds that the README's picture is what the command gives today; -u draws it anew.
-func TestPicture(t *testing.T) {
-	program, err := exec.LookPath("qss-filter")
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn, err := exec.Command("go", "run", "./testdata/picture", "-bin", program).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const file = "testdata/picture.svg"
-	if *update {
-		if err := os.WriteFile(file, drawn, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if kept, err := os.ReadFile(file); err != nil || string(kept) != string(drawn) {
-		t.Errorf("%s is out of date (go test -run TestPicture -u . draws it anew): %v", file, err)
-	}
-}
-
 // imports is who may import whom: a package may import of ours what stands here, and nothing else.
 var imports = map[string][]string{
 	"qss-filter":                         {"*"},
