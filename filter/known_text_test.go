@@ -84,7 +84,7 @@ func TestKnownText(t *testing.T) {
 // TestKnownTextIsKnown holds that stacks which come again at other addresses, and their inlined functions, are known, and
 // cost no memory.
 func TestKnownTextIsKnown(t *testing.T) {
-	stack := func(base int) string {
+	stack := func(base int64) string {
 		return fmt.Sprintf("    #0 %#x  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 %#x  (/lib/a.so+0x30) (BuildId: 0123abcd)\n", base+0x20, base+0x30)
 	}
 	f := New(Options{Symbols: &symbols{}})
