@@ -30,6 +30,7 @@ import (
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/dumpsym"
 	"qss-filter/symsrc/meter"
 	"qss-filter/symsrc/symbolize"
 )
@@ -49,6 +50,7 @@ var program = cli.Program{
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "tells how the files of one module are found", Setup: whereCommand},
 		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1,
 			About: "tells why frames of a log have no names, and what to try", Setup: doctorCommand},
+		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
@@ -451,6 +453,26 @@ func schemaCommand(*cli.Flags) cli.Run {
 	return func() (int, error) {
 		if _, err := io.WriteString(os.Stdout, record.Schema); err != nil {
 			return unwritten(err), nil
+		}
+		return cli.OK, nil
+	}
+}
+
+// dumpSymCommand is `qss-filter dump-sym FILE`.
+func dumpSymCommand(fs *cli.Flags) cli.Run {
+	var o dumpsym.Options
+	s := newSymbols()
+	s.Cache.Off = true
+	fs.Register(o.Register, s.Register)
+	return func() (int, error) {
+		s.Files.Objects = append(s.Files.Objects, fs.Args()[0])
+		finder, end, err := s.Finder()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		if err := dumpsym.Run(context.Background(), finder, fs.Args()[0], o, os.Stdout); err != nil {
+			return cli.Failed, err
 		}
 		return cli.OK, nil
 	}

@@ -3,6 +3,8 @@ package elfdwarf
 import (
 	"context"
 	"debug/elf"
+	"errors"
+	"fmt"
 
 	"qss-filter/symsrc"
 )
@@ -31,4 +33,64 @@ func (h *header) loadAddress() (addr uint64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// Describe tells what a module's file is: its build ID, its machine in Breakpad's words, and the address of its first segment.
+func (s *Source) Describe(ctx context.Context, key symsrc.Module) (id symsrc.BuildID, machine string, base uint64, err error) {
+	err = errNoFile
+	files, _ := s.with(ctx, key, func(m *module) {
+		if m.file == nil {
+			return
+		}
+		var ok bool
+		if base, ok = m.file.loadAddress(); !ok {
+			err = errNotLoaded
+			return
+		}
+		id, machine, err = m.file.id, m.file.machineName(), nil
+	})
+	if err != nil && files != nil && files.Note != "" {
+		err = fmt.Errorf("%w: %s", err, files.Note)
+	}
+	return id, machine, base, err
+}
+
+var (
+	errNoFile    = errors.New("no such file can be read")
+	errNotLoaded = errors.New("it is not linked")
+)
+
+// machineName is what Breakpad's dump_syms calls the machine.
+func (h *header) machineName() string {
+	switch h.machine {
+	case elf.EM_386:
+		return "x86"
+	case elf.EM_X86_64:
+		return "x86_64"
+	case elf.EM_ARM:
+		return "arm"
+	case elf.EM_AARCH64:
+		return "arm64"
+	case elf.EM_MIPS:
+		if h.is64 {
+			return "mips64"
+		}
+		return "mips"
+	case elf.EM_PPC:
+		return "ppc"
+	case elf.EM_PPC64:
+		return "ppc64"
+	case elf.EM_RISCV:
+		if h.is64 {
+			return "riscv64"
+		}
+		return "riscv"
+	case elf.EM_S390:
+		return "s390"
+	case elf.EM_SPARC:
+		return "sparc"
+	case elf.EM_SPARCV9:
+		return "sparcv9"
+	}
+	return "unknown"
 }

@@ -1,0 +1,123 @@
+package dumpsym
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"qss-filter/symsrc/elfdwarf"
+)
+
+// stackRecords are those of a file that say how the stack is walked.
+func stackRecords(text []byte) (records []string) {
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "STACK ") {
+			records = append(records, strings.TrimSpace(line))
+		}
+	}
+	return records
+}
+
+// TestCallFrames compares with what Breakpad's own dump_syms says of the same programs. It does not tell that _start has no
+// caller, which the format can.
+func TestCallFrames(t *testing.T) {
+	for name, id := range map[string]string{"inline": "1B5136E5BC75BE65B3673345D73240C90", "fixed": "C1D299DFEA6978C19BB85F93D64AB3B90"} {
+		path, err := filepath.Abs("../../testdata/breakpad/rootfs/usr/bin/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer, err := os.ReadFile("../../testdata/breakpad/store/" + name + "/" + id + "/" + name + ".sym")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := dump(t, oneFile{}, path)
+		got, want := stackRecords(ours), stackRecords(peer)
+		for i := range want {
+			if strings.Contains(want[i], " 22 ") {
+				want[i] = strings.Replace(want[i], ".ra: .cfa -8 + ^", ".ra: .undef", 1)
+			}
+		}
+		if len(want) < 5 || !slices.Equal(got, want) {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, want)
+		}
+		head, _, _ := bytes.Cut(peer, []byte("FILE"))
+		if !bytes.HasPrefix(ours, head) {
+			t.Errorf("%s begins %.120q, want %q", name, ours, head)
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	w := rules{registers: registersOf["x86_64"], returns: 16}
+	for _, tc := range []struct {
+		rule elfdwarf.Rule
+		want string
+	}{
+		{elfdwarf.Rule{Register: elfdwarf.CFA, Kind: elfdwarf.RuleValue, Base: 7, Offset: 8}, " .cfa: $rsp 8 +"},
+		{elfdwarf.Rule{Register: 16, Kind: elfdwarf.RuleSaved, Base: elfdwarf.CFA, Offset: -8}, " .ra: .cfa -8 + ^"},
+		{elfdwarf.Rule{Register: 16, Kind: elfdwarf.RuleSame}, " .ra: $rip"},
+		{elfdwarf.Rule{Register: 6, Kind: elfdwarf.RuleValue, Base: 3}, " $rbp: $rbx"},
+		{elfdwarf.Rule{Register: 7, Kind: elfdwarf.RuleValue, Base: elfdwarf.CFA}, " $rsp: .cfa"},
+		{elfdwarf.Rule{Register: 6, Kind: elfdwarf.RuleUndefined}, " $rbp: .undef"},
+		{elfdwarf.Rule{Register: elfdwarf.CFA, Kind: elfdwarf.RuleUnknown}, " .cfa: .undef"},
+		{elfdwarf.Rule{Register: elfdwarf.CFA, Kind: elfdwarf.RuleValue, Base: 70, Offset: 8}, " .cfa: .undef"},
+		{elfdwarf.Rule{Register: 70, Kind: elfdwarf.RuleSame}, ""},
+	} {
+		if got := string(w.append(nil, tc.rule)); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.rule, got, tc.want)
+		}
+	}
+}
+
+// TestRefused gives what there is nothing to be dumped of.
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	object, err := filepath.Abs("../elfdwarf/testdata/object5.elf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := filepath.Abs("../../testdata/breakpad/rootfs/usr/bin/inline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{text: "NOT_ELF", filepath.Join(dir, "none"): "no such file", object: "not linked"} {
+		err := Run(context.Background(), oneFile{}, path, Options{}, &bytes.Buffer{})
+		if err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want one with %q", path, err, want)
+		}
+	}
+	// What is in the way stays, and nothing is left beside it.
+	out := filepath.Join(dir, "out.sym")
+	if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(context.Background(), oneFile{}, text, Options{Output: out}, nil); err == nil {
+		t.Error("text is dumped")
+	}
+	if old, err := os.ReadFile(out); string(old) != "old" || err != nil {
+		t.Errorf("%q, %v", old, err)
+	}
+	if err := Run(context.Background(), oneFile{}, program, Options{Output: out, Name: "other\nname"}, nil); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(out); !bytes.HasPrefix(text, []byte("MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C90 other?name\n")) {
+		t.Errorf("%.100q, %v", text, err)
+	}
+	if list, err := os.ReadDir(dir); len(list) != 2 || err != nil {
+		t.Errorf("%v, %v", list, err)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := Run(ended, oneFile{}, program, Options{}, &bytes.Buffer{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("when it is to end: %v", err)
+	}
+}

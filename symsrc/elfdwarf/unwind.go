@@ -1,0 +1,209 @@
+package elfdwarf
+
+import (
+	"context"
+	"encoding/binary"
+	"maps"
+
+	"qss-filter/symsrc"
+)
+
+// CFA is the number of the canonical frame address among registers.
+const CFA = -1
+
+// RuleKind tells how the value is found that a register had in the caller.
+type RuleKind uint8
+
+const (
+	RuleUndefined RuleKind = iota // it is lost
+	RuleSame                      // it is the register's
+	RuleSaved                     // it stands in memory at Base + Offset
+	RuleValue                     // it is Base + Offset
+	RuleUnknown                   // an expression tells, which is not read
+)
+
+// Rule is the rule of a register. Registers have the numbers of the machine's ABI.
+type Rule struct {
+	Register int
+	Kind     RuleKind
+	Base     int
+	Offset   int64
+}
+
+// Unwinding is call frame information for some code (DWARF 5 §6.4).
+type Unwinding struct {
+	Lo, Hi uint64
+	// Return is the register that stands for the return address.
+	Return int
+	// Rows are where rules change: the first one at Lo.
+	Rows []UnwindRow
+}
+
+// UnwindRow has the rules that are other ones from an address on.
+type UnwindRow struct {
+	Addr  uint64
+	Rules []Rule
+}
+
+// Unwind goes over the call frame information of a module: that of .debug_frame, and for what is not there that of .eh_frame. A
+// function of its own ends it early. The Unwinding is Unwind's own until the next one.
+func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*Unwinding) error) (err error) {
+	err = errNoFile
+	s.with(ctx, key, func(m *module) {
+		if m.file == nil {
+			return
+		}
+		err = nil
+		x := unwinder{each: each, seen: make(map[uint64]bool)}
+		m.file.guard(func() { err = x.file(m.file) })
+		if fault := m.file.fault.Load(); fault != nil && err == nil {
+			err = fault
+		}
+	})
+	return err
+}
+
+// unwinder reads call frame information.
+type unwinder struct {
+	f    *File
+	s    frameSection
+	each func(*Unwinding) error
+	seen map[uint64]bool // where code begins that has some already
+	cies map[int]*fullCIE
+
+	out   Unwinding
+	now   map[int]Rule
+	start map[int]Rule   // of the CIE
+	stack []map[int]Rule // remembered
+	left  int            // what may still be read of the section: hostile ones repeat what is long
+}
+
+// file goes over the sections of a file and of that which belongs with it.
+func (x *unwinder) file(f *File) error {
+	files := [...]*File{f, f.other, f.runtime()}
+	for i, file := range files {
+		if file == nil || i == 2 && (file == f || file == f.other) {
+			continue
+		}
+		if b := file.callFrames.all(); b != nil {
+			if err := x.section(file, frameSection{data: b}); err != nil {
+				return err
+			}
+		}
+	}
+	for i, file := range files {
+		if file == nil || i == 2 && (file == f || file == f.other) {
+			continue
+		}
+		if s, ok := file.frameSection(); ok {
+			if err := x.section(file, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *unwinder) section(f *File, s frameSection) error {
+	const times, more = 64, 1 << 20
+	x.f, x.s, x.cies, x.left = f, s, make(map[int]*fullCIE), times*len(s.data)+more
+	for off := 0; off+4 <= len(s.data) && x.left > 0; {
+		if binary.LittleEndian.Uint32(s.data[off:]) == 0 {
+			off += 4 // ends what one object file brought along
+			continue
+		}
+		e, ok := s.entry(off, f.big)
+		if !ok {
+			return nil
+		}
+		if !e.isCIE {
+			if err := x.entry(&e); err != nil {
+				return err
+			}
+		}
+		off = e.end
+	}
+	return nil
+}
+
+// entry reads the rules of an FDE.
+func (x *unwinder) entry(e *frameEntry) error {
+	common := x.cies[e.cie]
+	if common == nil {
+		c, ok := x.f.readFullCIE(x.s, e.cie)
+		common = &c
+		common.bad = !ok
+		x.cies[e.cie] = common
+	}
+	code, ok := x.f.readFDE(x.s, e, &common.cie)
+	if common.bad || !ok || code.lo >= code.hi || x.f.dead(code.lo) || x.seen[code.lo] {
+		return nil
+	}
+	c := &cursor{b: x.s.data[:e.end], p: e.body, big: x.f.big}
+	if x.s.eh {
+		x.f.encoded(c, common.encoding, 0, 0)
+		x.f.encoded(c, common.encoding&ehForm&^8, 0, 0)
+	} else {
+		c.skip(2 * uint64(common.addrSize))
+	}
+	if common.augmented {
+		c.skip(c.uleb())
+	}
+	if !c.ok() {
+		return nil
+	}
+	x.out = Unwinding{Lo: code.lo, Hi: code.hi, Return: common.returns, Rows: append(x.out.Rows[:0], UnwindRow{Addr: code.lo})}
+	x.now, x.start, x.stack = make(map[int]Rule), nil, x.stack[:0]
+	x.run(common, &cursor{b: common.program, big: x.f.big})
+	x.start = maps.Clone(x.now)
+	x.run(common, c)
+	x.left -= len(common.program) + len(x.start)
+	x.seen[code.lo] = true
+	return x.each(&x.out)
+}
+
+// fullCIE is a CIE with its program.
+type fullCIE struct {
+	cie
+	bad, augmented bool
+	codeAlign      uint64
+	dataAlign      int64
+	returns        int
+	program        []byte
+}
+
+// readFullCIE reads the CIE at off (DWARF 5 §6.4.1).
+func (f *File) readFullCIE(s frameSection, off int) (x fullCIE, ok bool) {
+	if x.cie, ok = f.readCIE(s, off); !ok {
+		return x, false
+	}
+	e, _ := s.entry(off, f.big)
+	c := &cursor{b: s.data[:e.end], p: e.body, big: f.big}
+	version := c.u8()
+	augmentation := c.str()
+	if version == 4 {
+		c.skip(2)
+	}
+	x.codeAlign = c.uleb()
+	x.dataAlign, c.p = sleb(c.b, c.p)
+	if version == 1 {
+		x.returns = int(c.u8())
+	} else {
+		x.returns = int(min(c.uleb(), maxRegister+1))
+	}
+	if len(augmentation) > 0 {
+		if augmentation[0] != 'z' {
+			return x, false
+		}
+		x.augmented = true
+		c.skip(c.uleb())
+	}
+	if !c.ok() || x.returns > maxRegister {
+		return x, false
+	}
+	x.program = c.b[c.p:]
+	return x, true
+}
+
+// maxRegister bounds the numbers of registers.
+const maxRegister = 1 << 12
