@@ -288,18 +288,22 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		}
 		return lists
 	}
+	another, end, err := c.extras.Use(o)
+	if err != nil {
+		return cli.Usage, err
+	}
 	status, err = child.Run(context.Background(), child.Options{Argv: c.command, Maps: maps, Warn: warn,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		New: func() *filter.Filter {
-			f := filter.New(o)
+			f := another()
 			c.filters = append(c.filters, f)
 			return f
 		}})
 	if err != nil && status == cli.OK {
 		status = cli.Failed
 	}
+	end()
 	for _, f := range c.filters {
-		f.End()
 		c.summarize(f)
 	}
 	return status, err

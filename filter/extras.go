@@ -34,6 +34,15 @@ func (x *Extras) RegisterMaps(fs *flag.FlagSet) {
 
 // Open makes a filter with all that. close ends it: it waits for the commands.
 func (x *Extras) Open(o Options) (f *Filter, close func(), err error) {
+	another, close, err := x.Use(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return another(), close, nil
+}
+
+// Use gives what makes filters with all that, which may run at the same time. close ends them: it waits for the commands.
+func (x *Extras) Use(o Options) (another func() *Filter, close func(), err error) {
 	triggers, err := NewTriggers(x.OnDumpfile, o.Warn)
 	if err != nil {
 		return nil, nil, err
@@ -41,11 +50,15 @@ func (x *Extras) Open(o Options) (f *Filter, close func(), err error) {
 	if len(x.OnDumpfile) > 0 {
 		o.OnDumpfile = func(d Dumpfile) { triggers.Start(context.Background(), d) }
 	}
+	list, err := x.mappings()
+	if err != nil {
+		return nil, nil, fmt.Errorf("--maps %s: %w", x.Maps, err)
+	}
 	closeFile := func() {}
 	if x.DumpContext != "" {
 		file, err := os.Create(x.DumpContext)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("--dump-context: %w", err)
 		}
 		o.DumpContext, closeFile = file, func() {
 			if err := file.Close(); err != nil && o.Warn != nil {
@@ -53,20 +66,31 @@ func (x *Extras) Open(o Options) (f *Filter, close func(), err error) {
 			}
 		}
 	}
-	f = New(o)
-	if x.Maps != "" {
-		list, err := os.ReadFile(x.Maps)
-		if err == nil {
-			err = f.Preload(list)
-		}
-		if err != nil {
+	var all []*Filter
+	return func() *Filter {
+			f := New(o)
+			if list != nil {
+				f.preloaded(newPreload(list)) // each has its own, which remembers what it was asked
+			}
+			all = append(all, f)
+			return f
+		}, func() {
+			for _, f := range all {
+				f.End()
+			}
+			triggers.Wait()
 			closeFile()
-			return nil, nil, fmt.Errorf("--maps %s: %w", x.Maps, err)
-		}
+		}, nil
+}
+
+// mappings reads the list of mappings, nil where there is none.
+func (x *Extras) mappings() ([]byte, error) {
+	if x.Maps == "" {
+		return nil, nil
 	}
-	return f, func() {
-		f.End()
-		triggers.Wait()
-		closeFile()
-	}, nil
+	list, err := os.ReadFile(x.Maps)
+	if err == nil && !newPreload(list).space.Dumped() {
+		err = ErrNoMappings
+	}
+	return list, err
 }

@@ -48,13 +48,21 @@ func (f *Filter) runInput(ctx context.Context, name string, drain func(*os.File)
 		return err
 	}
 	if info.IsDir() {
-		return fmt.Errorf("read %s: is a directory", name)
+		return fmt.Errorf("read %s: is a directory", spoken(name))
 	}
 	if !info.Mode().IsRegular() {
 		defer drain(in)()
 	}
-	if err = f.Run(ctx, in, out); err != nil && name != "-" {
-		return fmt.Errorf("%s: %w", name, err)
+	if err = f.Run(ctx, in, out); err != nil {
+		return fmt.Errorf("%s: %w", spoken(name), err)
 	}
-	return err
+	return nil
+}
+
+// spoken is an input's name in messages.
+func spoken(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
 }

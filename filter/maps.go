@@ -161,9 +161,14 @@ func (f *Filter) Preload(list []byte) error {
 	if !p.space.Dumped() {
 		return ErrNoMappings
 	}
+	f.preloaded(p)
+	return nil
+}
+
+// preloaded takes mappings for the processes of the log that state none themselves.
+func (f *Filter) preloaded(p *process) {
 	f.preload, f.mapped = p, true
 	f.rescan()
-	return nil
 }
 
 // newPreload reads a list of mappings.

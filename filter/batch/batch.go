@@ -102,7 +102,7 @@ type Options struct {
 }
 
 // ErrUsage is an error of the command line.
-var ErrUsage = errors.New("usage")
+var ErrUsage = errors.New("try 'qss-filter --help'")
 
 // Asked tells whether the flags ask for Run.
 func (o *Options) Asked() bool { return o.Input != "" || o.Output != "" }

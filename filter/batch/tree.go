@@ -26,6 +26,9 @@ func readable(dir string) error {
 	}
 	defer d.Close()
 	if _, err = d.ReadDir(1); err != nil && !errors.Is(err, fs.ErrClosed) && err.Error() != "EOF" {
+		if cause, ok := errors.AsType[*fs.PathError](err); ok { // "readdirent", and the path again
+			err = cause.Err
+		}
 		return fmt.Errorf("read %s: %w", dir, err)
 	}
 	return nil

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 )
 
-// whole is a file that appears under its name when it is complete, and never otherwise.
+// whole is a file that appears under its name when it is complete, and never otherwise. What stands under the name and is no
+// file, a device or a pipe, is written to as it is: a file in its place would be the end of it.
 type whole struct {
 	*bufio.Writer
 	path string
 	file *os.File
+	asIs bool
 }
 
 // create begins a file, in a directory that is made where it is missing.
@@ -19,27 +21,34 @@ func create(path string) (*whole, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &whole{bufio.NewWriterSize(file, 64<<10), path, file, true}, nil
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".qss-filter-*")
 	if err != nil {
 		return nil, err
 	}
-	return &whole{bufio.NewWriterSize(file, 64<<10), path, file}, nil
+	return &whole{bufio.NewWriterSize(file, 64<<10), path, file, false}, nil
 }
 
 // commit gives the file its name.
 func (w *whole) commit() error {
 	err := w.Flush()
-	if err == nil {
+	if err == nil && !w.asIs {
 		err = w.file.Chmod(0o666 &^ umask)
 	}
 	if closeErr := w.file.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil {
+	if err == nil && !w.asIs {
 		err = os.Rename(w.file.Name(), w.path)
 	}
 	if err != nil {
-		os.Remove(w.file.Name())
+		w.remove()
 		err = fmt.Errorf("write %s: %w", w.path, err)
 	}
 	w.file = nil
@@ -50,7 +59,14 @@ func (w *whole) commit() error {
 func (w *whole) abort() {
 	if w.file != nil {
 		w.file.Close()
-		os.Remove(w.file.Name())
+		w.remove()
 		w.file = nil
+	}
+}
+
+// remove removes the file that has not got its name.
+func (w *whole) remove() {
+	if !w.asIs {
+		os.Remove(w.file.Name())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -83,7 +84,7 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (sta
 	err = f.Run(ctx, b, io.Discard)
 	end()
 	if err != nil {
-		return Unreadable, err
+		return Unreadable, fmt.Errorf("%s: %w", o.Log, err)
 	}
 	r := &report{Options: o, survey: s}
 	for _, m := range s.ordered() {

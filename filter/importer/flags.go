@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -154,24 +155,31 @@ func (f *offsetsFlag) Set(s string) error {
 
 // Save writes a profile to the files that the flags name. A file that is not whole is removed.
 func (o *Options) Save(p *Profile) error {
-	return errors.Join(saveFile(o.Pprof, p.WritePprof), saveFile(o.Folded, p.WriteFolded))
+	return errors.Join(saveFile("--pprof", o.Pprof, p.WritePprof), saveFile("--folded", o.Folded, p.WriteFolded))
 }
 
-func saveFile(path string, write func(io.Writer) error) error {
+// saveFile writes the file that a flag names.
+func saveFile(flag, path string, write func(io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
 	f, err := os.Create(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", flag, err)
 	}
+	info, statErr := f.Stat()
 	err = write(f)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
-		os.Remove(path)
-		return fmt.Errorf("write %s: %w", path, err)
+		if statErr == nil && info.Mode().IsRegular() { // a device or a pipe is not ours to remove
+			os.Remove(path)
+		}
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err
+		}
+		return fmt.Errorf("%s: write %s: %w", flag, path, err)
 	}
 	return nil
 }

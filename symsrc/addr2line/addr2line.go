@@ -107,14 +107,14 @@ func (o *Options) find() (string, error) {
 	if o.Path != "" {
 		path, err := exec.LookPath(o.Path)
 		if err != nil {
-			return "", fmt.Errorf("--addr2line %s: %w", o.Path, err)
+			return "", fmt.Errorf("--addr2line %s: %w", o.Path, errors.Unwrap(err))
 		}
 		return path, nil
 	}
 	if o.GNU {
 		path, err := exec.LookPath(o.Cross + "addr2line")
 		if err != nil {
-			return "", fmt.Errorf("--gnu: %w", err)
+			return "", fmt.Errorf("--gnu: %w (of binutils; --addr2line PROGRAM names another)", err)
 		}
 		return path, nil
 	}
@@ -130,7 +130,7 @@ func (o *Options) find() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("--llvm: %w", err)
+		return "", fmt.Errorf("--llvm: %w (of llvm; --addr2line PROGRAM names another)", err)
 	}
 	return path, nil
 }

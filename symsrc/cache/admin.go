@@ -110,7 +110,7 @@ func forget(o *Options, dir string, w io.Writer) error {
 		return err
 	}
 	if pid := holder(dir); pid != 0 {
-		return fmt.Errorf("process %d has %s open and does not answer", pid, dir)
+		return fmt.Errorf("process %d has %s open and does not answer: end it with kill %d", pid, dir, pid)
 	}
 	for _, name := range []string{databaseDir, sessionName, deathsName, socketName, versionName} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {

@@ -197,7 +197,7 @@ func (c *client) lost(l *link) {
 // give gives the cache up, and says why.
 func (c *client) give(err error) {
 	if !c.off.Swap(true) {
-		c.warn(fmt.Sprintf("none is used in %s: %v", c.dir, err))
+		c.warn(fmt.Sprintf("none is used in %s: %v (--cache-dir takes another directory, --no-cache none)", c.dir, err))
 	}
 	c.mu.Lock()
 	l := c.link

@@ -53,7 +53,7 @@ func (s *Source) begin() bool {
 		}
 		dir, err := s.opt.Directory()
 		if err != nil {
-			s.warn("none is used: " + err.Error())
+			s.warn("none is used: " + err.Error() + " (--cache-dir does, --no-cache goes without)")
 			return
 		}
 		s.engine = newEngineID(s.opt.Engine)

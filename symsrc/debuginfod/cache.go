@@ -106,7 +106,7 @@ func (c *cache) open(k key) (*entry, error) {
 	if err == nil {
 		err = fs.ErrNotExist
 	}
-	return nil, fmt.Errorf("debuginfod cache: %w", err)
+	return nil, fmt.Errorf("cache of downloads: %w", err)
 }
 
 // write replaces what was written before and gives the bytes written. A failure of the disk is a *writeError; then all

@@ -134,7 +134,7 @@ func (o *Options) number(name string) (n int64, ok bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		o.complain("%s=%s: want a number", name, text)
+		o.complain("%s=%s: want a number; the default counts", name, text)
 	}
 	return n, err == nil
 }

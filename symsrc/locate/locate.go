@@ -67,8 +67,8 @@ type remembered struct {
 	files *symsrc.Files
 }
 
-// New checks that what was named is there. It fails with "open NAME: …" on a directory or object that cannot be read; an
-// object that is no ELF file is a problem only.
+// New checks that what was named is there. It fails with "--FLAG: open NAME: …" on a directory that cannot be read, and with
+// "open NAME: …" on an object; an object that is no ELF file is a problem only.
 func New(o Options) (*Locator, error) {
 	l := &Locator{
 		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
@@ -82,14 +82,18 @@ func New(o Options) (*Locator, error) {
 	for _, path := range o.IDsTxt {
 		f, err := openRegular(path, true)
 		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", path, cause(err))
+			return nil, fmt.Errorf("--ids-txt: open %s: %w", path, cause(err))
 		}
 		f.close()
 	}
-	for _, dirs := range [][]string{o.Symbols, o.BuildIDDirs, o.DebugRoots, o.BreakpadDirs, o.Rootfs} {
-		for _, dir := range dirs {
+	for _, named := range [...]struct {
+		flag string
+		dirs []string
+	}{{"--symbols", o.Symbols}, {"--build-id-dir", o.BuildIDDirs}, {"--debug-root", o.DebugRoots},
+		{"--breakpad-dir", o.BreakpadDirs}, {"--rootfs", o.Rootfs}} {
+		for _, dir := range named.dirs {
 			if err := readableDir(dir); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", named.flag, err)
 			}
 		}
 	}

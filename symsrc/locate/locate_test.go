@@ -19,11 +19,11 @@ func TestNewRefuses(t *testing.T) {
 		opt  Options
 		want string
 	}{
-		{Options{Symbols: []string{dir, none}}, "open " + none + ": "},
-		{Options{BuildIDDirs: []string{none}}, "open " + none + ": "},
-		{Options{Rootfs: []string{none}}, "open " + none + ": "},
+		{Options{Symbols: []string{dir, none}}, "--symbols: open " + none + ": "},
+		{Options{BuildIDDirs: []string{none}}, "--build-id-dir: open " + none + ": "},
+		{Options{Rootfs: []string{none}}, "--rootfs: open " + none + ": "},
 		{Options{Objects: []string{none}}, "open " + none + ": "},
-		{Options{Symbols: []string{file}}, "open " + file + ": "},
+		{Options{Symbols: []string{file}}, "--symbols: open " + file + ": "},
 		{Options{Objects: []string{dir}}, "open " + dir + ": is a directory"},
 	} {
 		_, err := New(tt.opt)
