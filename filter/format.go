@@ -20,7 +20,7 @@ const (
 
 // Register adds the flags that set x.
 func (x *Format) Register(fs *flag.FlagSet) {
-	Choice(fs, &x.kind, "format", "`FORM` of the output: text, or json: an object for each line, which the command schema describes",
+	Choice(fs, &x.kind, "format", "`FORM` of the output: text, or json: an object a line, as schema describes",
 		"text", "json")
 	fs.BoolVar(&x.json.FramesOnly, "frames-only", false, "with --format=json, leave lines out that hold nothing")
 }
