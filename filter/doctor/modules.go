@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"qss-filter/symsrc"
 )
@@ -49,6 +50,8 @@ func (m *module) title() string {
 func (m *examined) used() string {
 	elf, debug := m.files.ElfRange.Of(m.files.Elf), m.files.DebugRange.Of(m.files.Debug)
 	switch {
+	case m.named > 0 && len(m.files.Symbols) > 0:
+		return strings.Join(m.files.Symbols, ", ")
 	case !m.files.Usable():
 		return ""
 	case debug == "" || m.files.DebugStatus != symsrc.OK && elf != "":

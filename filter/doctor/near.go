@@ -43,6 +43,8 @@ var shapes = [...]kind{
 		"wasm", regexp.MustCompile(`wasm-function\[\d+\]|\.wasm:0x`), false},
 	{"a frame of Java or Kotlin, which names its source already", "",
 		"at ", regexp.MustCompile(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
+	{"a frame of Go, which names its source already", "",
+		" +0x", regexp.MustCompile(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
 	{"a frame of JavaScript, which names its source already", "",
 		"at ", regexp.MustCompile(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), false},
 	{"a frame of Python, which names its source already", "",
