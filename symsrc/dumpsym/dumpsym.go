@@ -33,7 +33,7 @@ func Write(ctx context.Context, finder elfdwarf.Finder, path, name string, out i
 	if name == "" {
 		name = strings.TrimSuffix(filepath.Base(path), ".debug")
 	}
-	d := &dumper{ctx: ctx, finder: finder, module: symsrc.Module{Name: path}}
+	d := &dumper{ctx: ctx, finder: finder, module: symsrc.Module{Name: path}, atOnce: piecesAtOnce}
 	if err := d.write(name, out); err != nil {
 		return fmt.Errorf("dump symbols of %s: %w", path, err)
 	}
@@ -53,6 +53,7 @@ type dumper struct {
 	fn             function
 	labels         []label
 	line           []byte
+	atOnce         int // pieces from one reading
 }
 
 // label is a symbol without a size.
@@ -129,7 +130,7 @@ func (d *dumper) write(name string, out io.Writer) error {
 func (d *dumper) functions() error {
 	for at := uint64(0); at < math.MaxUint64; {
 		src := elfdwarf.NewSource(d.finder)
-		next, err := src.Walk(d.ctx, d.module, at, piecesAtOnce, d.piece)
+		next, err := src.Walk(d.ctx, d.module, at, d.atOnce, d.piece)
 		src.Close()
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/elfdwarf"
 )
 
@@ -70,6 +71,25 @@ func TestRules(t *testing.T) {
 	} {
 		if got := string(w.append(nil, tc.rule)); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.rule, got, tc.want)
+		}
+	}
+}
+
+// TestPieces reads the files anew all the time, which must not be seen.
+func TestPieces(t *testing.T) {
+	path, err := filepath.Abs("../../testdata/rootfs/usr/apps/org.example.test/tracebin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := dump(t, oneFile{}, path)
+	for _, n := range []int{1, 2, 7, 100} {
+		var out bytes.Buffer
+		d := &dumper{ctx: t.Context(), finder: oneFile{}, module: symsrc.Module{Name: path}, atOnce: n}
+		if err := d.write("tracebin", &out); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%d pieces at once: %d bytes, want %d", n, out.Len(), len(want))
 		}
 	}
 }

@@ -79,7 +79,9 @@ func (w *walker) inside(u *unit) []uint64 {
 	x := body.indexFunctions(true)
 	for _, s := range x.spans {
 		points = append(points, s.lo, s.hi)
-		t := body.treeOf(&x.functions[s.function])
+	}
+	for i := range x.functions {
+		t := body.treeOf(&x.functions[i])
 		for _, r := range t.ranges {
 			points = append(points, t.base+uint64(r.lo), t.base+uint64(r.hi))
 		}
