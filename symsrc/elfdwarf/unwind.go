@@ -45,8 +45,8 @@ type UnwindRow struct {
 	Rules []Rule
 }
 
-// Unwind goes over the call frame information of a module: that of .debug_frame, and for what is not there that of .eh_frame. A
-// function of its own ends it early. The Unwinding is Unwind's own until the next one.
+// Unwind goes over the call frame information of a module: that of .debug_frame, and for what is not there that of .eh_frame. An
+// error of each, which must not ask the Source, ends it. The Unwinding is Unwind's own until the next one.
 func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*Unwinding) error) (err error) {
 	err = errNoFile
 	s.with(ctx, key, func(m *module) {

@@ -40,9 +40,9 @@ type InlinedCall struct {
 	Line int
 }
 
-// Walk goes over all code of a module from an address on, in the order of the addresses, as Code would answer for it. A function
-// of ends it early; so does the count of pieces after which it should be called anew, for what was read of a file stays in memory
-// as long as the Source is open: next is then the address to go on from, where a function begins, else the largest of all.
+// Walk goes over all code of a module from an address on, in the order of the addresses, and gives what Code would answer for it.
+// An error of each, which must not ask the Source, ends it. So does, where the next function begins, that count pieces were given:
+// what was read of a file stays in memory as long as the Source is open. next is then where to go on, else the largest address.
 func (s *Source) Walk(ctx context.Context, key symsrc.Module, from uint64, count int, each func(*Piece) error) (next uint64, err error) {
 	next, err = math.MaxUint64, errNoFile
 	s.with(ctx, key, func(m *module) {
