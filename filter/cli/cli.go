@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ type Command struct {
 	Name string
 	// Args is what stands behind the flags, such as `FILE [0xADDRESS ...]`, and Note what help says beside it.
 	Args, Note string
-	// Least is how many arguments there must be, and Most how many there may be, 0 for any number.
+	// Least is how many arguments there must be, and Most how many there may be, 0 for any number; without Args there are none.
 	Least, Most int
 	// About is its job in one line.
 	About string
@@ -52,6 +53,17 @@ type Command struct {
 
 // Never is the Config of a command for which the configuration does not count.
 func Never(*Flags) bool { return false }
+
+// most is how many arguments there may be.
+func (c *Command) most() int {
+	switch {
+	case c.Args == "":
+		return 0
+	case c.Most == 0:
+		return math.MaxInt
+	}
+	return c.Most
+}
 
 // Run does a command's work. An error is told by the caller.
 type Run func() (status int, err error)
@@ -109,7 +121,7 @@ func (p *Program) Run(args []string) (status int, err error) {
 		return p.print(p.Name + " " + p.Version() + "\n")
 	}
 	sources := fs.is("print-config")
-	if n := fs.set.NArg(); !sources && (n < c.Least || c.Most > 0 && n > c.Most) {
+	if n := fs.set.NArg(); !sources && (n < c.Least || n > c.most()) {
 		return p.misused(c, fmt.Errorf("want: %s", p.use(c)))
 	}
 	file, err := p.configuration(c, fs)

@@ -32,6 +32,12 @@ func sample(ran *string) (*Program, *strings.Builder) {
 					return OK, nil
 				}
 			}},
+			{Name: "none", About: "does nothing", Setup: func(*Flags) Run {
+				return func() (int, error) {
+					*ran = "none"
+					return OK, nil
+				}
+			}},
 			{Name: "one", Args: "NAME", Least: 1, Most: 1, About: "does one thing", Setup: func(fs *Flags) Run {
 				return func() (int, error) {
 					*ran = "one " + fs.Args()[0]
@@ -66,6 +72,8 @@ func TestRun(t *testing.T) {
 		{args: "one bad", status: Usage, ran: "one bad", err: "bad is no name (try 'prog one --help')"},
 		{args: "one", status: Usage, err: "want: prog one [flags] NAME (try 'prog one --help')"},
 		{args: "one a b", status: Usage, err: "want: prog one [flags] NAME (try 'prog one --help')"},
+		{args: "none", ran: "none"},
+		{args: "none a", status: Usage, err: "want: prog none [flags] (try 'prog none --help')"},
 		{args: "one --mode=slow a", status: Usage, err: "unknown flag: --mode (try 'prog one --help')"},
 		{args: "one --help", out: "Usage: prog one [flags] NAME\n\nDoes one thing.\n"},
 		{args: "help one", out: "Usage: prog one [flags] NAME\n"},

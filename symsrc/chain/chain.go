@@ -90,6 +90,9 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	}
 	engine := symsrc.Source(native)
 	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished twin is dropped
+	if !o.Programs.Wanted() && o.Warn != nil && o.Programs.Path+o.Programs.Cross != "" {
+		o.Warn("--addr2line and --cross count with --llvm or --gnu only: give one of them")
+	}
 	if o.Programs.Wanted() {
 		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.Warn
 		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)
