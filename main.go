@@ -11,10 +11,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/mattn/go-isatty"
 
@@ -25,6 +27,7 @@ import (
 	"qss-filter/filter/doctor"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/record"
+	"qss-filter/filter/worker"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/addr2line"
@@ -52,6 +55,8 @@ var program = cli.Program{
 			About: "tells why frames of a log have no names, and what to try", Setup: doctorCommand},
 		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
+		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: worker.Common, Setup: workerCommand},
+		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // started by filters, with all it needs
@@ -118,11 +123,22 @@ func filterCommand(fs *cli.Flags) cli.Run {
 		"function", "address", "line", "module")
 	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; these flags are for it")
 	fs.Group("Output")
+	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
+		"auto", "always", "never")
+	c.styleFlags(fs)
+	return func() (int, error) {
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		return c.run()
+	}
+}
+
+// styleFlags adds the flags of the output that belong to no package, and those of llvm's style.
+func (c *config) styleFlags(fs *cli.Flags) {
 	fs.String(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
 	fs.Words("color", "auto", "always", "never")
 	fs.Optional("color", "always")
-	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
-		"auto", "always", "never")
 	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
 	fs.Group("In place of llvm-symbolizer")
 	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
@@ -130,12 +146,6 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	fs.Words("functions", "linkage", "short", "none")
 	fs.Group("Symbols")
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
-	return func() (int, error) {
-		if err := c.check(); err != nil {
-			return cli.Usage, &cli.Misuse{Err: err}
-		}
-		return c.run()
-	}
 }
 
 // symbolFlags adds the flags of symbols.
@@ -177,23 +187,19 @@ func (c *config) check() error {
 	return c.format.Use(&c.options, c.batch.Asked(), c.asLLVM)
 }
 
-// run does what the command line says.
-func (c *config) run() (status int, err error) {
-	o := c.options
-	c.measured()
-	defer c.tell()
-	closeSource := func() {}
+// filterOptions gives what the flags say of a filter. end closes where its symbols are from.
+func (c *config) filterOptions() (o filter.Options, end func(), err error) {
+	o, end = c.options, func() {}
 	if c.asLLVM {
 		o.Symbols, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
 		o.LLVM = &c.llvm
 	} else {
-		o.Symbols, closeSource, err = c.symbols.Source()
+		o.Symbols, end, err = c.symbols.Source()
 	}
 	if err != nil {
-		return cli.Usage, err
+		return o, end, err
 	}
-	defer closeSource()
 	if c.options.SourceLines > 0 {
 		o.Sources = c.symbols.Texts()
 	}
@@ -201,6 +207,18 @@ func (c *config) run() (status int, err error) {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}
 	o.Warn = warn
+	return o, end, nil
+}
+
+// run does what the command line says.
+func (c *config) run() (status int, err error) {
+	c.measured()
+	defer c.tell()
+	o, closeSource, err := c.filterOptions()
+	if err != nil {
+		return cli.Usage, err
+	}
+	defer closeSource()
 	c.batch.Stdout, c.batch.Stderr, c.batch.Terminal, c.batch.Timing = os.Stdout, os.Stderr, isTerminal(os.Stderr), &c.timing
 	if c.batch.Asked() {
 		return c.runTree(o)
@@ -516,6 +534,58 @@ func drain(in *os.File) (restore func()) {
 	}, func() { os.Exit(exitInterrupted) })
 }
 
+// workerCommand is `qss-filter worker`.
+func workerCommand(fs *cli.Flags) cli.Run {
+	c := &config{flags: fs, symbols: newSymbols()}
+	var o worker.Options
+	fs.Group("Fleet")
+	fs.Register(o.Register)
+	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
+	fs.Group("Output")
+	fs.Register(c.options.Register, c.format.Register)
+	c.styleFlags(fs)
+	return func() (int, error) {
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		filters, end, err := c.filterOptions()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		filters.Palette = c.palette()
+		o.Filter, o.Stderr = filters, os.Stderr
+		return fleet(fs, func(ctx context.Context) error { return worker.Run(ctx, o) })
+	}
+}
+
+// publishCommand is `qss-filter publish`.
+func publishCommand(fs *cli.Flags) cli.Run {
+	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
+	fs.Register(o.Register)
+	return func() (int, error) {
+		return fleet(fs, func(ctx context.Context) error { return worker.Publish(ctx, o) })
+	}
+}
+
+// fleet runs a part of a fleet until a signal asks for its end; a second one stops at once.
+func fleet(fs *cli.Flags, run func(context.Context) error) (status int, err error) {
+	if stray := fs.Args(); len(stray) > 0 {
+		return cli.Usage, &cli.Misuse{Err: fmt.Errorf("%s: want no arguments", stray[0])}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	err = run(ctx)
+	switch wrong, ok := errors.AsType[*worker.UsageError](err); {
+	case ok:
+		return cli.Usage, &cli.Misuse{Err: wrong.Err}
+	case err != nil:
+		return cli.Failed, err
+	}
+	return cli.OK, nil
+}
+
 // palette gives the colours of the filter's own text, nil for none.
 func (c *config) palette() *sgr.Palette {
 	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
@@ -578,7 +648,7 @@ func rewrite(args []string) []string {
 }
 
 // common are the flags that --help shows.
-var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "adjust", "explain", "format", "maps", "by",
+var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "explain", "format", "by",
 	"color", "summary", "style", "no-cache", "print-config", "help", "help-all", "version"}
 
 const (

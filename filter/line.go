@@ -95,7 +95,11 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end 
 	}
 	switch {
 	case hasMarkup(body):
+		before := t.space.Generation()
 		dst = f.markup(ctx, dst, t, body, end)
+		if p := &f.origins.prefix; p.Start > 0 && !p.Partial && t.space.Generation() != before {
+			t.sample = append(t.sample[:0], body[:p.Start]...)
+		}
 		return f.dumps(ctx, dst, t, body, end)
 	case frame.Candidate(body, f.numbers(), f.absolutes()):
 		return f.text(ctx, f.fold.flush(dst), t, body, end)

@@ -19,6 +19,8 @@ type process struct {
 	// elsewhere than at their frames.
 	dart     symsrc.BuildID
 	buildIDs map[string]symsrc.BuildID
+	// sample is what stood before the last line of markup that said something of the space, where loggers had put something there.
+	sample []byte
 }
 
 // writer is whoever stands in the loggers' prefixes. Its lines tell of a process: its own, or the one that a header such as

@@ -35,6 +35,8 @@ type Source struct {
 
 	left atomic.Int64 // of patience, in nanoseconds
 	used atomic.Int64 // answers that were sent without having been asked for
+
+	asked, answered atomic.Int64 // questions, as Hits tells of them
 }
 
 // Wrap puts the cache before a source. Nothing is opened or started before the first question that may be cached.
@@ -87,8 +89,10 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	}
 	var buf [keySize]byte
 	key := s.engine.appendKey(buf[:0], id.text, uint8(q.Kind), q.Space, q.Offset)
+	s.asked.Add(1)
 	value, got := s.look(key)
 	if frames, err := decodeFrames(key, value); err == nil {
+		s.answered.Add(1)
 		return symsrc.Answer{Frames: frames, Files: id.files}
 	}
 	a := s.behind.Frames(ctx, q)
@@ -103,6 +107,9 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	}
 	return a
 }
+
+// Hits gives how many questions for frames the cache was asked, and how many it has answered.
+func (s *Source) Hits() (asked, answered int64) { return s.asked.Load(), s.answered.Load() }
 
 // Probe says what the machine code around an address shows, if the source behind can tell.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {

@@ -37,6 +37,8 @@ func TestColdAndWarm(t *testing.T) {
 		// Besides what has no name it may be asked while the process starts.
 		if n := e.asked.Load(); n > many/2 {
 			t.Errorf("files gone %v: the engine was asked for %d of %d", gone, n, many)
+		} else if asked, answered := s.Hits(); answered < many/2 || asked-answered > n {
+			t.Errorf("files gone %v: %d hits of %d, though the engine was asked %d times", gone, answered, asked, n)
 		}
 	}
 }

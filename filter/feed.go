@@ -1,0 +1,91 @@
+package filter
+
+import (
+	"context"
+
+	"qss-filter/symsrc"
+)
+
+// Feed carries a stream that comes in pieces, as Run carries one that is read; but it knows no pauses: what is held back is
+// let go when Flush says so.
+type Feed struct {
+	f   *Filter
+	r   stream
+	out appended
+}
+
+// appended is a writer that never fails.
+type appended struct{ text []byte }
+
+func (a *appended) Write(b []byte) (int, error) {
+	a.text = append(a.text, b...)
+	return len(b), nil
+}
+
+// NewFeed gives the feed of a filter, which must be used in no other way then.
+func NewFeed(f *Filter) *Feed {
+	d := &Feed{f: f}
+	d.r = stream{f: f, out: &d.out}
+	return d
+}
+
+// Add appends to dst what a run writes when b arrives, which may end anywhere.
+func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
+	d.out.text = dst
+	r := &d.r
+	if r.start == r.end && !r.raw && len(b) > 0 && b[len(b)-1] == '\n' {
+		_ = r.chunk(ctx, b) // the writer cannot fail
+	} else {
+		if need := r.end + len(b); need > len(r.buf) {
+			r.buf = append(r.buf[:r.end], b...)
+			r.buf = r.buf[:cap(r.buf)]
+		} else {
+			copy(r.buf[r.end:], b)
+		}
+		r.fresh, r.end = r.end, r.end+len(b)
+		_ = r.lines(ctx)
+		if r.end == 0 {
+			r.buf = nil // long lines are rare
+		}
+	}
+	dst, d.out.text = d.out.text, nil
+	return dst
+}
+
+// Unfinished tells whether the last line has no end yet.
+func (d *Feed) Unfinished() bool { return d.r.raw || d.r.start < d.r.end }
+
+// Holds tells whether Flush would let text go, or the rest of an unfinished line.
+func (d *Feed) Holds() bool {
+	f := d.f
+	return d.r.start < d.r.end || f.llvm == nil && (f.ahead.holding() || f.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0)
+}
+
+// Flush appends what is held back, as a run does where its input pauses, but for an unfinished line.
+func (d *Feed) Flush(dst []byte) []byte {
+	if d.f.llvm != nil {
+		return dst // the begin of what follows
+	}
+	return d.f.Flush(dst)
+}
+
+// Tally counts the frames of a stream by what became of them.
+type Tally struct {
+	Frames, Unresolved int
+	// By counts the unresolved ones whose module is known, by the reason.
+	By [symsrc.UnknownError + 1]int
+}
+
+// Tally gives the counts since the filter was made. The style of llvm is not counted.
+func (f *Filter) Tally() (t Tally) {
+	for _, m := range f.memo.modules {
+		t.Frames += m.frames
+		t.Unresolved += m.unresolved
+		if m.files != nil {
+			t.By[m.files.Reason()] += m.unresolved
+		} else {
+			t.By[symsrc.UnknownError] += m.unresolved
+		}
+	}
+	return t
+}

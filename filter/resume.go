@@ -1,0 +1,68 @@
+package filter
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"qss-filter/ctxstate"
+)
+
+// Resume appends lines of markup after which a new filter, of the same options, writes of all that follows what this one
+// does; none where it does so at once. ok is false where the log has left more than modules and mappings behind: a line or
+// a colour that is open, a list of mappings, a header that says whose lines follow, stacks to be told from later ones. Then
+// only the log itself, from an earlier place where ok was true, brings a filter here.
+func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
+	o := f.origins
+	if f.llvm != nil || f.recorder != nil || f.dedupe != nil || f.ahead.holding() || f.fold.pending() || f.dump.open || f.window > 0 ||
+		f.mapped != (f.preload != nil) || f.opt.DumpContext != nil || !f.colour.Plain() || o.long || o.shifted > 0 {
+		return dst, false
+	}
+	for _, w := range o.writers {
+		if !w.anonymous {
+			return dst, false
+		}
+	}
+	for _, p := range o.processes {
+		if p.emitter != unknownEmitter || p.dart != "" || len(p.buildIDs) > 0 {
+			return dst, false
+		}
+	}
+	for _, t := range o.threads {
+		if t.trampoline || t.stack.line > 0 && f.line-t.stack.line <= maxBetween {
+			return dst, false
+		}
+	}
+	for _, key := range o.state.Processes() {
+		p := o.processes[key]
+		if p == nil || p != o.nobody.process && len(p.sample) == 0 {
+			return dst, false
+		}
+		if dst, ok = appendSpace(dst, p); !ok {
+			return dst, false
+		}
+	}
+	return dst, true
+}
+
+// appendSpace writes what markup has said of a process's address space, as lines that this process has written. ok is false
+// where something else has.
+func appendSpace(dst []byte, p *process) (lines []byte, ok bool) {
+	space := p.space
+	if space.Dumped() || space.Cut() {
+		return dst, false
+	}
+	for _, m := range space.Modules() {
+		dst = append(dst, p.sample...)
+		dst = fmt.Appendf(dst, "{{{module:%#x:%s:elf:%s}}}\n", m.ID, m.Name, hex.EncodeToString([]byte(m.BuildID)))
+	}
+	for _, r := range space.Mappings() {
+		now, defined := space.Module(r.Module.ID)
+		if !defined || now != r.Module || r.Space != ctxstate.Linked || r.Last-r.Start == math.MaxUint64 {
+			return dst, false
+		}
+		dst = append(dst, p.sample...)
+		dst = fmt.Appendf(dst, "{{{mmap:%#x:%#x:load:%#x:%s:%#x}}}\n", r.Start, r.Last-r.Start+1, r.Module.ID, r.Mode, r.Rel)
+	}
+	return dst, true
+}

@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Connection says how the brokers are reached.
+type Connection struct {
+	// URLs are those of the servers, between commas.
+	URLs string
+	// Credentials is a file with a user's JWT and key; CA, Certificate and Key are PEM files. "" for none.
+	Credentials, CA, Certificate, Key string
+	// LogJSON writes diagnostics as lines of JSON.
+	LogJSON bool
+	// Stderr takes diagnostics.
+	Stderr io.Writer
+}
+
+// Register adds the flags that set c.
+func (c *Connection) Register(fs *flag.FlagSet) {
+	fs.StringVar(&c.URLs, "nats", nats.DefaultURL, "`URL[,URL]` of NATS servers; tls://, user:password@ and tokens as NATS has them")
+	fs.StringVar(&c.Credentials, "nats-creds", "", "`FILE` of credentials")
+	fs.StringVar(&c.CA, "nats-ca", "", "`FILE` of certificates that servers are trusted by (PEM)")
+	fs.StringVar(&c.Certificate, "nats-cert", "", "`FILE` of the client's certificate (PEM)")
+	fs.StringVar(&c.Key, "nats-key", "", "`FILE` of the client's key (PEM)")
+	fs.BoolVar(&c.LogJSON, "log-json", false, "write diagnostics as lines of JSON")
+}
+
+// reconnectWait is how long a lost server is left alone.
+const reconnectWait = 500 * time.Millisecond
+
+// connect gives a connection that is never given up once it was there.
+func (c *Connection) connect(name string, log *slog.Logger) (*nats.Conn, jetstream.JetStream, error) {
+	options := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
+		nats.ReconnectBufSize(-1), // what is not sent is an error, and sent again by who knows whether it still matters
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log.Warn("disconnected", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("connected again", "server", nc.ConnectedUrlRedacted()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("from the server", "error", err) }),
+	}
+	if c.Credentials != "" {
+		options = append(options, nats.UserCredentials(c.Credentials))
+	}
+	if c.CA != "" {
+		options = append(options, nats.RootCAs(c.CA))
+	}
+	if (c.Certificate == "") != (c.Key == "") {
+		return nil, nil, errors.New("--nats-cert and --nats-key: want both")
+	}
+	if c.Certificate != "" {
+		options = append(options, nats.ClientCert(c.Certificate, c.Key))
+	}
+	nc, err := nats.Connect(c.URLs, options...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to %s: %w", redacted(c.URLs), err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		nc.Close()
+		return nil, nil, fmt.Errorf("use JetStream of %s: %w", redacted(c.URLs), err)
+	}
+	return nc, js, nil
+}
+
+// redacted leaves names and passwords out of URLs.
+func redacted(urls string) string {
+	list := strings.Split(urls, ",")
+	for i, url := range list {
+		if scheme, rest, ok := strings.Cut(url, "://"); ok {
+			list[i] = scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+		} else {
+			list[i] = url[strings.LastIndexByte(url, '@')+1:]
+		}
+	}
+	return strings.Join(list, ",")
+}

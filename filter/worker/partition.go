@@ -1,0 +1,279 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// partition is one partition of the lines. The server gives it to one worker at a time; whoever gets it catches up first: he
+// reads again what is not acknowledged, since it may be on its way to somebody who is gone.
+type partition struct {
+	w        *worker
+	number   int
+	consumer jetstream.Consumer
+	puller   *puller
+	log      *slog.Logger
+
+	processes map[string]*process // by the subject of their lines
+	reported  int                 // how many of them were reported
+	// done is the last line that was taken, with all before it. floor is the last one that is known to be acknowledged.
+	done, floor uint64
+	// delivered is the number of the last delivery; joined is set while all since the last new line came to us.
+	delivered uint64
+	joined    bool
+	// unacked are deliveries that are not acknowledged yet, in the order of lines.
+	unacked []delivery
+}
+
+func newPartition(w *worker, number int, c jetstream.Consumer) *partition {
+	log := w.log.With("partition", number)
+	return &partition{w: w, number: number, consumer: c, log: log, puller: newPuller(c, log), processes: map[string]*process{}}
+}
+
+// run takes lines until the end of ctx; what was begun then is completed within work.
+func (p *partition) run(ctx, work context.Context) {
+	go p.puller.run(ctx)
+	tick := time.NewTicker(min(max(p.w.opt.Idle/2, 10*time.Millisecond), pullWait))
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.puller.lost:
+			p.forget()
+		case <-p.puller.rested:
+			p.pass(work)
+		case messages, ok := <-p.puller.lines:
+			if !ok {
+				p.leave(work)
+				return
+			}
+			p.take(work, messages)
+		case <-tick.C:
+			p.rest(work)
+		}
+	}
+}
+
+// take handles lines that the server has handed over.
+func (p *partition) take(ctx context.Context, messages []jetstream.Msg) {
+	began, inOrder := p.joined, p.joined
+	var lines []*line
+	last := uint64(0)
+	for _, m := range messages {
+		l, meta, err := lineOf(m)
+		if err != nil {
+			p.log.Error("a message is none of the stream", "error", err)
+			continue
+		}
+		d := delivery{m, meta.Sequence.Stream, meta.Sequence.Consumer, meta.NumDelivered > 1}
+		follows := d.number == p.delivered+1
+		p.delivered = d.number
+		inOrder = inOrder && follows
+		p.joined = !d.again || p.joined && follows
+		p.unacked = append(p.unacked, d)
+		if d.seq > p.done {
+			lines, last = append(lines, l), max(last, d.seq)
+		}
+	}
+	if last == 0 {
+		p.acknowledge()
+		return
+	}
+	if !began {
+		p.w.balance.claim(p.number)
+	}
+	if inOrder && p.try(ctx, lines) == nil {
+		p.done = last
+	} else {
+		p.catchUp(ctx, last)
+	}
+	p.acknowledge()
+	p.tidy()
+}
+
+// forget drops what is known, when another worker has the partition or what is known is wrong.
+func (p *partition) forget() {
+	for _, one := range p.processes {
+		p.w.counts.tally(one)
+	}
+	clear(p.processes)
+	p.unacked, p.joined, p.done = nil, false, 0
+	p.report()
+}
+
+// report tells how many processes are in memory.
+func (p *partition) report() {
+	p.w.held.Add(int64(len(p.processes) - p.reported))
+	p.reported = len(p.processes)
+}
+
+// catchUp forgets all processes and takes every line from the last acknowledged one to until, with all that are there. It is
+// tried until that is done, another worker has the partition, or the worker is told to give up.
+func (p *partition) catchUp(ctx context.Context, until uint64) {
+	unacked, joined := p.unacked, p.joined
+	for pause := retryPause; ctx.Err() == nil; pause = min(2*pause, maxRetryPause) {
+		p.forget()
+		err := p.reread(ctx, until)
+		if err == nil {
+			p.unacked, p.joined = unacked, joined
+			return
+		}
+		p.w.counts.retries.Add(1)
+		p.log.Warn("take up the partition", "error", err)
+		select {
+		case <-p.puller.lost:
+			p.forget()
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// How long is waited before another try.
+const (
+	retryPause    = 50 * time.Millisecond
+	maxRetryPause = 2 * time.Second
+)
+
+func (p *partition) reread(ctx context.Context, until uint64) error {
+	info, err := p.consumer.Info(ctx)
+	if err != nil {
+		return err
+	}
+	p.floor = info.AckFloor.Stream
+	ahead := max(info.Delivered.Stream, until)
+	var lines []*line
+	last := p.floor
+	err = p.w.streams.replay(ctx, p.w.streams.filter(p.number), p.floor+1, until, func(l *line) (more bool, err error) {
+		if l.seq > ahead {
+			return false, nil
+		}
+		last = l.seq
+		lines = append(lines, l)
+		if len(lines) == pullLines || l.last || l.seq >= ahead {
+			err = p.try(ctx, lines)
+			lines = lines[:0]
+		}
+		return l.seq < ahead && !(l.last && l.seq >= until), err
+	})
+	if err == nil {
+		err = p.try(ctx, lines)
+	}
+	if err == nil {
+		p.done = max(last, until)
+	}
+	return err
+}
+
+// try annotates lines and stores the outcome. After an error what the processes in memory know is of no use.
+func (p *partition) try(ctx context.Context, lines []*line) error {
+	var out []message
+	for _, l := range lines {
+		if p.processes[l.subject] != nil {
+			continue
+		}
+		one, opened, err := p.w.open(ctx, out, l, p.floor)
+		if err != nil {
+			return err
+		}
+		p.processes[l.subject], out = one, opened
+	}
+	p.w.annotating <- struct{}{}
+	now := time.Now()
+	for _, l := range lines {
+		one := p.processes[l.subject]
+		if l.seq <= one.fed {
+			continue
+		}
+		out = one.add(ctx, out, l, p.w.limit)
+		one.used = now
+	}
+	<-p.w.annotating
+	return p.store(ctx, out)
+}
+
+// store stores messages and counts them.
+func (p *partition) store(ctx context.Context, out []message) error {
+	if err := p.w.store.put(ctx, out); err != nil {
+		p.w.counts.retries.Add(1)
+		return err
+	}
+	p.w.counts.stored(out)
+	for i := range out {
+		one := out[i].of
+		if one.since >= stateEvery+one.tried && one.fed == out[i].seq {
+			one.tried += stateRetry
+			p.w.keep(one)
+		}
+	}
+	return nil
+}
+
+// rest lets go what has been held back for long enough.
+func (p *partition) rest(ctx context.Context) {
+	var out []message
+	now := time.Now()
+	for _, one := range p.processes {
+		if one.resting(now, p.w.opt.Idle) {
+			out = one.rest(out, p.w.limit)
+		}
+	}
+	if len(out) == 0 {
+		return
+	}
+	if err := p.store(ctx, out); err != nil {
+		p.log.Warn("store what was held back", "error", err)
+		p.catchUp(ctx, p.done)
+	}
+	p.acknowledge()
+}
+
+// tidy takes processes out of memory that have not written for longest, and counts frames.
+func (p *partition) tidy() {
+	limit := max(1, p.w.opt.Filters/p.w.streams.partitions)
+	if len(p.processes) > limit {
+		byUse := make([]*process, 0, len(p.processes))
+		for _, one := range p.processes {
+			if one.waiting == nil {
+				byUse = append(byUse, one)
+			}
+		}
+		slices.SortFunc(byUse, func(a, b *process) int { return a.used.Compare(b.used) })
+		for _, one := range byUse[:min(len(byUse), len(p.processes)-limit*3/4)] {
+			p.drop(one)
+		}
+	}
+	for _, one := range p.processes {
+		p.w.counts.tally(one)
+	}
+	p.report()
+}
+
+// drop takes one process out of memory.
+func (p *partition) drop(one *process) {
+	if one.since >= stateRetry {
+		p.w.keep(one)
+	}
+	p.w.counts.tally(one)
+	delete(p.processes, one.subject)
+}
+
+// leave hands the partition over to whoever comes next, at the end.
+func (p *partition) leave(ctx context.Context) {
+	for _, one := range p.processes {
+		p.drop(one)
+	}
+	p.w.balance.leave(ctx, p.number)
+}
+
+// pass hands the partition over to somebody else.
+func (p *partition) pass(ctx context.Context) {
+	for _, one := range p.processes {
+		p.drop(one)
+	}
+	p.forget()
+	p.w.balance.unpin(ctx, p.number)
+}

@@ -1,0 +1,116 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"qss-filter/filter"
+)
+
+// line is one message of the input: a line, several of them, or a part of one.
+type line struct {
+	seq     uint64 // in the stream of the lines
+	subject string // with the partition in front
+	data    []byte
+	part    bool // the next message goes on with it
+	last    bool // there are no others yet
+	stored  time.Time
+}
+
+// process is a process of the log, with its filter. Each of its lines gives one message; while text is held back, the message
+// of the last line waits, to carry that text if nothing else comes.
+type process struct {
+	subject string // of its lines
+	out     string // of its annotated lines
+	name    string // in the bucket of states
+	filter  *filter.Filter
+	feed    *filter.Feed
+	counted filter.Tally
+	used    time.Time // when its last line came
+	// fed is the last line that the filter has seen.
+	fed uint64
+	// published is the last line whose message is stored, and outSeq the sequence of that message; held is set where text was
+	// held back behind it.
+	published, outSeq uint64
+	held              bool
+	// waiting is the line whose message waits, with its own text.
+	waiting *line
+	text    []byte
+	// since counts lines since the place where the process can be taken up, and tried those of which a later place was looked for.
+	since, tried int
+}
+
+// message is what is published for a line, or a piece of it where it is too long for one.
+type message struct {
+	of     *process
+	seq    uint64 // of the line
+	data   []byte
+	held   bool // text is held back behind it
+	more   bool // the next message goes on with it
+	piece  int
+	stored time.Time // when the line was
+}
+
+// add feeds a line to the filter, and adds the messages that are complete by that to out.
+func (p *process) add(ctx context.Context, out []message, l *line, limit int) []message {
+	p.fed = l.seq
+	p.since++
+	before := p.text
+	if p.waiting == nil {
+		before = nil
+	}
+	ended := bytes.HasSuffix(l.data, newline)
+	data := l.data
+	if !ended && !l.part {
+		data = append(data[:len(data):len(data)], '\n')
+	}
+	text := p.feed.Add(ctx, nil, data)
+	if !ended && !l.part {
+		text = bytes.TrimSuffix(text, newline)
+	}
+	if l.seq <= p.published { // again, after another worker
+		if l.seq == p.published && !p.held {
+			p.feed.Flush(nil) // as it did
+		}
+		return out
+	}
+	if p.waiting != nil {
+		out = p.emit(out, p.waiting, before, true, limit)
+		p.waiting = nil
+	}
+	if p.feed.Holds() {
+		p.waiting, p.text = l, text
+		return out
+	}
+	return p.emit(out, l, text, false, limit)
+}
+
+var newline = []byte{'\n'}
+
+// rest lets go what is held back, with the message that waits.
+func (p *process) rest(out []message, limit int) []message {
+	text := p.feed.Flush(p.text)
+	if !bytes.HasSuffix(p.waiting.data, newline) {
+		text = bytes.TrimSuffix(text, newline)
+	}
+	out = p.emit(out, p.waiting, text, false, limit)
+	p.waiting = nil
+	return out
+}
+
+// emit adds the message of a line, in pieces of at most limit bytes.
+func (p *process) emit(out []message, l *line, text []byte, held bool, limit int) []message {
+	m := message{of: p, seq: l.seq, stored: l.stored, held: held}
+	for ; len(text) > limit; m.piece++ {
+		m.data, text, m.more = text[:limit], text[limit:], true
+		out = append(out, m)
+	}
+	m.data, m.more = text, false
+	return append(out, m)
+}
+
+// resting tells whether what is held back has waited long enough.
+func (p *process) resting(now time.Time, idle time.Duration) bool {
+	return p.waiting != nil && !p.feed.Unfinished() && now.Sub(p.used) >= idle
+}

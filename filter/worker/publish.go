@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// PublishOptions say what a shipper does.
+type PublishOptions struct {
+	Connection
+	// Subject is that of lines, with {host} and {pid} in it.
+	Subject string
+	// Stream, if not "", is created under the wildcards of Subject where it does not exist.
+	Stream string
+	// Host and PID stand for what a line's prefix does not tell; Host "" is this machine.
+	Host, PID string
+	// Partitions and Replicas are those of a stream that is created.
+	Partitions, Replicas int
+	// Stdin is the log.
+	Stdin io.Reader
+}
+
+// Register adds the flags that set o.
+func (o *PublishOptions) Register(fs *flag.FlagSet) {
+	o.Connection.Register(fs)
+	fs.StringVar(&o.Subject, "subject", "logs.{host}.{pid}", "`SUBJECT` of lines; {host} and {pid} are taken from their prefixes")
+	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream, created if it does not exist")
+	fs.StringVar(&o.Host, "host", "", "`NAME` of the machine, for lines that do not tell (default: this one)")
+	fs.StringVar(&o.PID, "pid", "0", "`PID` for lines that do not tell")
+	fs.IntVar(&o.Partitions, "partitions", 16, "`N` partitions in a stream that is created: as many workers can share the work")
+	fs.IntVar(&o.Replicas, "replicas", 1, "`N` servers that keep a stream that is created")
+}
+
+// Publish sends a log to a stream, line by line: each arrives, in the order of the log, and is not read before there is room for
+// it. The end of ctx is taken for the end of the log.
+func Publish(ctx context.Context, o PublishOptions) error {
+	log := newLog(o.Stderr, o.LogJSON)
+	if o.Host == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("find this machine's name: %w", err)
+		}
+		o.Host = name
+	}
+	all, err := o.check()
+	if err != nil {
+		return &UsageError{err}
+	}
+	nc, js, err := o.connect("qss-filter publish on "+o.Host, log)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	start, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	stream, err := openStream(start, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{all.wildcard()},
+		SubjectTransform: &jetstream.SubjectTransformConfig{Source: all.wildcard(), Destination: all.partitioned(o.Partitions)},
+		AllowDirect:      true, AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
+	if err != nil {
+		return err
+	}
+	if !stream.CachedInfo().Config.AllowAtomicPublish {
+		return fmt.Errorf("stream %s %w: want atomic publishing (nats stream edit %s --allow-batch)", o.Stream, errUnfit, o.Stream)
+	}
+	s := &shipper{opt: &o, nc: nc, log: log, session: nuid.Next(), limit: int(nc.MaxPayload()) - headerRoom}
+	if s.limit < leastPayload-headerRoom {
+		return fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", nc.MaxPayload(), leastPayload)
+	}
+	return s.run(ctx)
+}
+
+// check gives the pattern of all subjects that lines may have.
+func (o *PublishOptions) check() (all pattern, err error) {
+	fixed, _, _ := strings.Cut(o.Subject, "{")
+	filled := strings.NewReplacer("{host}", "h", "{pid}", "p").Replace(o.Subject)
+	if all, err = parsePattern(filled + ".*"); err != nil || filled == o.Subject || !strings.HasSuffix(fixed, ".") || strings.ContainsAny(filled, "*>{}") {
+		return all, fmt.Errorf("--subject %s: want a subject such as logs.{host}.{pid}", o.Subject)
+	}
+	if o.Partitions < 1 || o.Partitions > maxPartitions || o.Replicas < 1 {
+		return all, errors.New("--partitions and --replicas: want 1 or more, and 1024 partitions at most")
+	}
+	return parsePattern(fixed + ">")
+}

@@ -1,0 +1,166 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// Headers of messages of our own.
+const (
+	// headerPart is on a message whose line goes on in the next one of its subject.
+	headerPart = "Qss-Part"
+	// headerHeld is on an annotated line behind which text is held back, that comes with a later line.
+	headerHeld = "Qss-Held"
+)
+
+// Limits of an atomic batch: messages, as servers have it, and bytes.
+const (
+	batchMessages = 1000
+	batchBytes    = 4 << 20
+)
+
+// storeWait is how long a server may take to store a batch.
+const storeWait = 5 * time.Second
+
+// store publishes messages. All of a batch are stored or none, and only if nobody else has published for the same processes
+// in between: whoever loses such a race has lost nothing but time.
+type store struct {
+	nc  *nats.Conn
+	tag string // of message IDs
+}
+
+// put stores messages in their order. After an error an unknown number at the begin of them is stored.
+func (s *store) put(ctx context.Context, messages []message) error {
+	for len(messages) > 0 {
+		n, size := 0, 0
+		for n < len(messages) && n < batchMessages && (size < batchBytes || messages[n].piece > 0) {
+			size += len(messages[n].data)
+			n++
+		}
+		for n < len(messages) && n > 1 && messages[n].piece > 0 { // the pieces of a line stay together
+			n--
+		}
+		if err := s.batch(ctx, messages[:n]); err != nil {
+			return err
+		}
+		messages = messages[n:]
+	}
+	return nil
+}
+
+// batch stores messages as one atomic batch.
+func (s *store) batch(ctx context.Context, messages []message) error {
+	first := map[*process]bool{}
+	b := batch{nc: s.nc, id: nuid.Next()}
+	for i := range messages {
+		m := &messages[i]
+		msg := &nats.Msg{Subject: m.of.out, Data: m.data, Header: nats.Header{jetstream.MsgIDHeader: {s.id(m)}}}
+		if !first[m.of] {
+			first[m.of] = true
+			msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(m.of.outSeq, 10)}
+		}
+		if m.held {
+			msg.Header[headerHeld] = []string{"1"}
+		}
+		if m.more {
+			msg.Header[headerPart] = []string{"1"}
+		}
+		if i == len(messages)-1 {
+			ack, err := b.commit(ctx, msg)
+			if err != nil {
+				return err
+			}
+			for k := range messages {
+				m := &messages[k]
+				m.of.published, m.of.held = m.seq, m.held
+				m.of.outSeq = ack - uint64(len(messages)-1-k)
+			}
+		} else if err := b.add(msg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// id is the message ID of an annotated line: the stream, and the line's sequence in it.
+func (s *store) id(m *message) string {
+	id := s.tag + ":" + strconv.FormatUint(m.seq, 10)
+	if m.more {
+		id += "/" + strconv.Itoa(m.piece)
+	}
+	return id
+}
+
+// lineOf gives the line that an annotated one is of, 0 where it is not of our stream.
+func (s *store) lineOf(id string) uint64 {
+	rest, ok := strings.CutPrefix(id, s.tag+":")
+	if !ok {
+		return 0
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	seq, err := strconv.ParseUint(rest, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return seq
+}
+
+// batch is an atomic batch in the making: messages that a server keeps apart until the last one commits them.
+type batch struct {
+	nc *nats.Conn
+	id string
+	n  int
+}
+
+// The headers and the reply of atomic batches (NATS ADR-50).
+const (
+	headerBatch       = "Nats-Batch-Id"
+	headerBatchNumber = "Nats-Batch-Sequence"
+	headerBatchCommit = "Nats-Batch-Commit"
+)
+
+// add sends one of the messages before the last.
+func (b *batch) add(m *nats.Msg) error {
+	b.number(m)
+	return b.nc.PublishMsg(m)
+}
+
+// commit sends the last message, and gives the sequence at which it is stored.
+func (b *batch) commit(ctx context.Context, m *nats.Msg) (seq uint64, err error) {
+	b.number(m)
+	m.Header[headerBatchCommit] = []string{"1"}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	reply, err := b.nc.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return 0, fmt.Errorf("store %d lines under %s: %w", b.n, m.Subject, err)
+	}
+	var ack struct {
+		Sequence uint64              `json:"seq"`
+		Error    *jetstream.APIError `json:"error"`
+	}
+	switch err := json.Unmarshal(reply.Data, &ack); {
+	case err != nil:
+		return 0, fmt.Errorf("store %d lines under %s: read the reply: %w", b.n, m.Subject, err)
+	case ack.Error != nil:
+		return 0, fmt.Errorf("store %d lines under %s: %w", b.n, m.Subject, ack.Error)
+	case ack.Sequence < uint64(b.n):
+		return 0, errors.New("store lines under " + m.Subject + ": the server knows no atomic batches (nats-server 2.14 does)")
+	}
+	return ack.Sequence, nil
+}
+
+func (b *batch) number(m *nats.Msg) {
+	b.n++
+	m.Header[headerBatch] = []string{b.id}
+	m.Header[headerBatchNumber] = []string{strconv.Itoa(b.n)}
+}

@@ -1,0 +1,156 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// streams are where lines come from and go to.
+type streams struct {
+	// in has the lines by partition, under `PARTITION.subject`; tag names it in message IDs. It is the stream of the lines
+	// itself, or where that is of somebody else's making, one that the server fills from it.
+	in  jetstream.Stream
+	tag string
+	out jetstream.Stream
+	// state keeps where each process can be taken up, and who has which partition.
+	state      jetstream.KeyValue
+	partitions int
+}
+
+const (
+	// duplicateWindow is how long a server knows message IDs in streams that are created.
+	duplicateWindow = 10 * time.Minute
+	// stateAge is how long a process that writes nothing can be taken up without its whole log.
+	stateAge = 7 * 24 * time.Hour
+)
+
+// errUnfit is a stream that is there and cannot be used.
+var errUnfit = errors.New("cannot be used")
+
+// openStreams finds the streams, and creates those that do not exist.
+func openStreams(ctx context.Context, js jetstream.JetStream, o *Options, key *pattern, log *slog.Logger) (s *streams, err error) {
+	s = &streams{}
+	transform := jetstream.SubjectTransformConfig{Source: key.wildcard(), Destination: key.partitioned(o.Partitions)}
+	lines, err := openStream(ctx, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{key.wildcard()},
+		SubjectTransform: &transform, AllowDirect: true, AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
+	if err != nil {
+		return nil, err
+	}
+	config := lines.CachedInfo().Config
+	if config.Retention != jetstream.LimitsPolicy {
+		return nil, fmt.Errorf("stream %s %w: its lines vanish once they are read, and a restart needs them: want retention by limits", o.Stream, errUnfit)
+	}
+	s.in = lines
+	if has := config.SubjectTransform; has == nil || has.Source != transform.Source || has.Destination != key.partitioned(partitions(has.Destination)) {
+		s.in, err = openStream(ctx, js, log, jetstream.StreamConfig{Name: o.Stream + "-" + o.Durable,
+			Description: "the lines of " + o.Stream + " by partition", AllowDirect: true, Replicas: config.Replicas, Storage: config.Storage,
+			MaxAge: config.MaxAge, MaxBytes: config.MaxBytes, MaxMsgs: config.MaxMsgs, MaxMsgsPerSubject: config.MaxMsgsPerSubject,
+			Sources: []*jetstream.StreamSource{{Name: o.Stream, SubjectTransforms: []jetstream.SubjectTransformConfig{transform}}}})
+		if err != nil {
+			return nil, err
+		}
+		sources := s.in.CachedInfo().Config.Sources
+		if len(sources) != 1 || len(sources[0].SubjectTransforms) != 1 {
+			return nil, fmt.Errorf("stream %s-%s %w: it is not the lines of %s by partition", o.Stream, o.Durable, errUnfit, o.Stream)
+		}
+		s.partitions = partitions(sources[0].SubjectTransforms[0].Destination)
+	} else {
+		s.partitions = partitions(has.Destination)
+	}
+	if s.partitions < 1 || s.partitions > maxPartitions {
+		return nil, fmt.Errorf("stream %s %w: it has %d partitions", s.in.CachedInfo().Config.Name, errUnfit, s.partitions)
+	}
+	s.tag = s.in.CachedInfo().Config.Name + "." + strconv.FormatInt(s.in.CachedInfo().Created.UnixMilli(), 36)
+	s.out, err = openStream(ctx, js, log, jetstream.StreamConfig{Name: o.OutStream, Subjects: []string{o.Out}, AllowDirect: true,
+		AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
+	if err != nil {
+		return nil, err
+	}
+	if !s.out.CachedInfo().Config.AllowAtomicPublish {
+		return nil, fmt.Errorf("stream %s %w: want atomic publishing (nats stream edit %s --allow-batch)", o.OutStream, errUnfit, o.OutStream)
+	}
+	s.state, err = openState(ctx, js, log, jetstream.KeyValueConfig{Bucket: o.Durable + "-" + o.Stream, TTL: stateAge,
+		Description: "where qss-filter takes up each process of " + o.Stream, Replicas: o.Replicas})
+	return s, err
+}
+
+// openStream finds a stream or creates it.
+func openStream(ctx context.Context, js jetstream.JetStream, log *slog.Logger, config jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := js.Stream(ctx, config.Name)
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		if err != nil {
+			return nil, fmt.Errorf("look for stream %s: %w", config.Name, err)
+		}
+		return s, nil
+	}
+	s, err = js.CreateStream(ctx, config)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // another worker was faster
+		s, err = js.Stream(ctx, config.Name)
+	case err == nil:
+		log.Info("stream created", "stream", config.Name, "subjects", fmt.Sprint(config.Subjects), "replicas", config.Replicas)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create stream %s: %w", config.Name, err)
+	}
+	return s, nil
+}
+
+// openState finds the bucket of states or creates it.
+func openState(ctx context.Context, js jetstream.JetStream, log *slog.Logger, config jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
+	kv, err := js.KeyValue(ctx, config.Bucket)
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		if err != nil {
+			return nil, fmt.Errorf("look for bucket %s: %w", config.Bucket, err)
+		}
+		return kv, nil
+	}
+	kv, err = js.CreateKeyValue(ctx, config)
+	switch {
+	case errors.Is(err, jetstream.ErrBucketExists):
+		kv, err = js.KeyValue(ctx, config.Bucket)
+	case err == nil:
+		log.Info("bucket created", "bucket", config.Bucket, "replicas", config.Replicas)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create bucket %s: %w", config.Bucket, err)
+	}
+	return kv, nil
+}
+
+// group is the priority group of which one member at a time is pinned to a consumer.
+const group = "worker"
+
+// How the server hands partitions over. A worker that is gone has the pin for pinned, its lines come again after ackWait.
+const (
+	pinned     = 3 * time.Second
+	ackWait    = 3 * time.Second
+	pullWait   = time.Second
+	maxPending = 20_000 // lines on their way, or whose annotated form is not stored yet
+)
+
+// consumer gives the consumer of a partition, which hands lines to one worker at a time.
+func (s *streams) consumer(ctx context.Context, o *Options, partition int) (jetstream.Consumer, error) {
+	config := jetstream.ConsumerConfig{
+		Durable: o.Durable + "-" + strconv.Itoa(partition), FilterSubject: s.filter(partition),
+		AckPolicy: jetstream.AckAllPolicy, AckWait: ackWait, MaxAckPending: maxPending,
+		PriorityPolicy: jetstream.PriorityPolicyPinned, PriorityGroups: []string{group}, PinnedTTL: pinned,
+	}
+	c, err := s.in.CreateConsumer(ctx, config)
+	if errors.Is(err, jetstream.ErrConsumerExists) { // of another version, or changed on purpose
+		c, err = s.in.Consumer(ctx, config.Durable)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create consumer %s: %w", config.Durable, err)
+	}
+	return c, nil
+}
+
+// filter is the subjects of a partition's lines.
+func (s *streams) filter(partition int) string { return strconv.Itoa(partition) + ".>" }

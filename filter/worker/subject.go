@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// pattern is a subject with wildcards that says which of its tokens name a process. `{host}` is a wildcard with a name; where
+// any have one, those are the key, and else all wildcards are.
+type pattern struct {
+	tokens []string
+	// key is where the tokens of the key are; with tail all that `>` covers belongs to it, too.
+	key  []int
+	tail bool
+}
+
+// parsePattern reads a subject such as `logs.>`, `logs.*.*` or `fleet.*.{host}.{pid}`.
+func parsePattern(subject string) (p pattern, err error) {
+	p.tokens = strings.Split(subject, ".")
+	var wild, named []int
+	for i, token := range p.tokens {
+		switch {
+		case token == "*":
+			wild = append(wild, i)
+		case token == ">" && i == len(p.tokens)-1:
+			p.tail = true
+		case isName(token):
+			named = append(named, i)
+		case token == "" || strings.ContainsAny(token, "*>{} \t\r\n"):
+			return p, fmt.Errorf("subject %q: %q is no token", subject, token)
+		}
+	}
+	p.key = wild
+	if len(named) > 0 {
+		p.key, p.tail = named, false
+	}
+	if len(p.key) == 0 && !p.tail {
+		return p, fmt.Errorf("subject %q: nothing in it tells processes apart; want a wildcard, or {pid}", subject)
+	}
+	return p, nil
+}
+
+// isName tells `{host}` and the like.
+func isName(token string) bool {
+	return len(token) > 2 && token[0] == '{' && token[len(token)-1] == '}' && !strings.ContainsAny(token[1:len(token)-1], "*>{} \t")
+}
+
+// wildcard is the pattern as a server knows it.
+func (p *pattern) wildcard() string {
+	tokens := make([]string, len(p.tokens))
+	for i, token := range p.tokens {
+		if tokens[i] = token; isName(token) {
+			tokens[i] = "*"
+		}
+	}
+	return strings.Join(tokens, ".")
+}
+
+// partitioned gives the destination of a subject transform from wildcard, which puts the number of a partition, below n, in
+// front. All subjects with the same key fall into one partition.
+func (p *pattern) partitioned(n int) string {
+	function := "{{partition(" + strconv.Itoa(n)
+	wildcards := 0
+	tokens := make([]string, len(p.tokens))
+	for i, token := range p.tokens {
+		if tokens[i] = token; token != "*" && !isName(token) {
+			continue
+		}
+		wildcards++
+		tokens[i] = fmt.Sprintf("{{wildcard(%d)}}", wildcards)
+		for _, k := range p.key {
+			if k == i && !p.tail {
+				function += "," + strconv.Itoa(wildcards)
+			}
+		}
+	}
+	return function + ")}}." + strings.Join(tokens, ".")
+}
+
+// partitions gives the number of partitions of a transform's destination, 0 where it is not one of partitioned.
+func partitions(destination string) (n int) {
+	rest, ok := strings.CutPrefix(destination, "{{partition(")
+	if !ok {
+		return 0
+	}
+	end := strings.IndexAny(rest, ",)")
+	if end < 0 {
+		return 0
+	}
+	n, err := strconv.Atoi(rest[:end])
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+// keyOf gives the tokens that name a subject's process, joined by dots.
+func (p *pattern) keyOf(subject string) string {
+	tokens := strings.Split(subject, ".")
+	var key []string
+	for _, i := range p.key {
+		if i < len(tokens) {
+			key = append(key, tokens[i])
+		}
+	}
+	if p.tail && len(tokens) >= len(p.tokens) {
+		key = append(key, tokens[len(p.tokens)-1:]...)
+	}
+	return strings.Join(key, ".")
+}
+
+// outSubject puts a key in the place of the `>` that out ends with.
+func outSubject(out, key string) string { return strings.TrimSuffix(out, ">") + key }
+
+// stateName spells a key as one of a key-value bucket's, which allow but few characters; others become =XX.
+func stateName(key string) string {
+	var b strings.Builder
+	b.WriteString("key.")
+	for i := 0; i < len(key); i++ {
+		c := key[i]
+		switch {
+		case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9', c == '.', c == '-', c == '_', c == '/':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "=%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// tokenOf spells a text as one token of a subject.
+func tokenOf(text string) string {
+	if text == "" {
+		return "_"
+	}
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r == 0x7f || strings.ContainsRune(".*>", r) {
+			return '_'
+		}
+		return r
+	}, text)
+}

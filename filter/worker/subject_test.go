@@ -1,0 +1,49 @@
+package worker
+
+import "testing"
+
+func TestPattern(t *testing.T) {
+	for _, c := range []struct{ pattern, wildcard, partitioned, subject, key string }{
+		{"logs.>", "logs.>", "{{partition(4)}}.logs.>", "logs.h1.42", "h1.42"},
+		{"logs.*.*", "logs.*.*", "{{partition(4,1,2)}}.logs.{{wildcard(1)}}.{{wildcard(2)}}", "logs.h1.42", "h1.42"},
+		{"a.*.{host}.x.{pid}", "a.*.*.x.*", "{{partition(4,2,3)}}.a.{{wildcard(1)}}.{{wildcard(2)}}.x.{{wildcard(3)}}", "a.eu.h1.x.42", "h1.42"},
+		{"a.*.>", "a.*.>", "{{partition(4)}}.a.{{wildcard(1)}}.>", "a.b.c.d", "b.c.d"},
+		{"a.{app}.>", "a.*.>", "{{partition(4,1)}}.a.{{wildcard(1)}}.>", "a.b.c.d", "b"},
+	} {
+		p, err := parsePattern(c.pattern)
+		if err != nil {
+			t.Errorf("%s: %v", c.pattern, err)
+			continue
+		}
+		if p.wildcard() != c.wildcard || p.partitioned(4) != c.partitioned || p.keyOf(c.subject) != c.key {
+			t.Errorf("%s is %s, %s; the key of %s is %s", c.pattern, p.wildcard(), p.partitioned(4), c.subject, p.keyOf(c.subject))
+		}
+		if n := partitions(p.partitioned(12)); n != 12 {
+			t.Errorf("%s: %d partitions", c.pattern, n)
+		}
+	}
+	for _, bad := range []string{"", "logs", "logs..x", "logs.>.x", "a.b*", "a.{x", "a. .*"} {
+		if _, err := parsePattern(bad); err == nil {
+			t.Errorf("%q is taken for a pattern", bad)
+		}
+	}
+	for _, other := range []string{"", "x.>", "{{partition(", "{{partition(x)}}.a", "{{partition(0)}}.a", "{{wildcard(1)}}"} {
+		if n := partitions(other); n != 0 {
+			t.Errorf("%q has %d partitions", other, n)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	if got := stateName("h-1.a b:c*é"); got != "key.h-1.a=20b=3Ac=2A=C3=A9" {
+		t.Error(got)
+	}
+	if got := outSubject("annotated.>", "h1.42"); got != "annotated.h1.42" {
+		t.Error(got)
+	}
+	for text, want := range map[string]string{"": "_", "my.host": "my_host", "a b\t*>": "a_b___", "plain-1": "plain-1"} {
+		if got := tokenOf(text); got != want {
+			t.Errorf("%q is %q", text, got)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// Package worker annotates the logs of a fleet: lines come from a NATS JetStream stream, each process of the log has a filter of
+// its own, and annotated lines go to another stream, each exactly once and in the order of its process.
+//
+//	worker.go     the picture: one worker and its partitions
+//	partition.go  the lines of one partition, in their order; what happens when it changes hands
+//	acknowledge.go  tells the server what is done
+//	pull.go       asks the server for lines, ahead of those who annotate them
+//	process.go    one process: its filter, and which message carries what
+//	restore.go    brings a process's filter to where another one was
+//	replay.go     reads a part of a stream again
+//	store.go      publishes messages, all or none
+//	balance.go    evens out how many partitions workers have
+//	streams.go    the streams, consumers and the bucket of states
+//	subject.go    which part of a subject names a process
+//	publish.go    the other end: a log into the stream (shipper.go)
+//	counts.go, health.go    metrics
+//
+// The server hands a partition to one worker at a time (a consumer with a pinned client), and what is not acknowledged comes
+// again. That decides who works, not what is right: every annotated line is stored only if its process's last one is still the
+// one that it follows, in a batch that is stored whole or not at all. The same line, annotated by two workers, is the same text,
+// and one of them is refused.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// worker is one running worker.
+type worker struct {
+	opt     Options
+	key     pattern
+	log     *slog.Logger
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	streams *streams
+	store   *store
+	balance *balance
+	counts  counts
+	held    atomic.Int64 // processes in memory
+	// limit is the longest text of one message, in bytes.
+	limit int
+	// annotating has a place for each that may annotate at once.
+	annotating chan struct{}
+}
+
+// leastPayload is what a server must take as a message, and headerRoom what of it headers need.
+const (
+	leastPayload = 64 << 10
+	headerRoom   = 1 << 10
+)
+
+// Bounds of a start and of an end.
+const (
+	startWait = time.Minute
+	drainWait = 20 * time.Second
+)
+
+// Run works until the end of ctx; then it completes what was begun and hands its partitions over. The error says why it could
+// not begin, and is a *UsageError where the options are to blame.
+func Run(ctx context.Context, o Options) error {
+	log := newLog(o.Stderr, o.LogJSON)
+	key, err := o.check()
+	if err != nil {
+		return &UsageError{err}
+	}
+	o.Filter.Warn = func(message string) { log.Warn(message) }
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel)}
+	if w.nc, w.js, err = o.connect("qss-filter worker on "+host, log); err != nil {
+		return err
+	}
+	defer w.nc.Close()
+	w.limit = int(w.nc.MaxPayload()) - headerRoom
+	if w.limit < leastPayload-headerRoom {
+		return fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", w.nc.MaxPayload(), leastPayload)
+	}
+	start, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	if w.streams, err = openStreams(start, w.js, &o, &key, log); err != nil {
+		return err
+	}
+	w.store = &store{nc: w.nc, tag: w.streams.tag}
+	partitions := make([]*partition, w.streams.partitions)
+	w.balance = &balance{streams: w.streams, durable: o.Durable, name: host + "-" + strconv.Itoa(os.Getpid()) + "-" + nuid.Next(), log: log,
+		owners: map[int]string{}, asked: map[int]time.Time{}, release: func(n int) {
+			select {
+			case partitions[n].puller.rest <- struct{}{}:
+			default: // it is told already
+			}
+		}}
+	for n := range partitions {
+		c, err := w.streams.consumer(start, &o, n)
+		if err != nil {
+			return err
+		}
+		partitions[n] = newPartition(w, n, c)
+	}
+	if o.Metrics != "" {
+		if err := w.serve(ctx); err != nil {
+			return err
+		}
+	}
+	log.Info("working", "server", w.nc.ConnectedUrlRedacted(), "stream", w.streams.in.CachedInfo().Config.Name, "partitions", len(partitions),
+		"parallel", o.Parallel)
+	w.run(ctx, partitions)
+	log.Info("stopped", "lines", w.counts.lines.Load())
+	return nil
+}
+
+// run works on all partitions until the end of ctx.
+func (w *worker) run(ctx context.Context, partitions []*partition) {
+	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainWait, giveUp) })()
+	go w.balance.run(ctx)
+	var all sync.WaitGroup
+	for _, p := range partitions {
+		all.Go(func() { p.run(ctx, work) })
+	}
+	all.Wait()
+	select { // the states that nobody has waited for
+	case <-w.js.PublishAsyncComplete():
+	case <-work.Done():
+	}
+	if err := w.nc.FlushTimeout(askWait); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		w.log.Warn("the last acknowledgements may be lost: the lines come again", "error", err)
+	}
+}
+
+// UsageError is a fault of the options.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the fault.
+func (e *UsageError) Unwrap() error { return e.Err }
