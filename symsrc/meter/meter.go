@@ -50,6 +50,18 @@ func (m *Meter) layer(name string) *layer {
 	return l
 }
 
+// calls tells how often a layer was called; 0 for one that was not made.
+func (m *Meter) calls(name string) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.layers {
+		if l.name == name {
+			return l.calls.Load()
+		}
+	}
+	return 0
+}
+
 // span is one call that is under way. Calls of inner layers add what they take to inner.
 type span struct{ inner atomic.Int64 }
 

@@ -114,6 +114,18 @@ func TestTell(t *testing.T) {
 	}
 }
 
+// TestTellWithoutCache holds that a layer which is not there does not count as the outermost one.
+func TestTellWithoutCache(t *testing.T) {
+	o := Options{Verbose: true, Benchmark: true}
+	m := o.Start()
+	m.layer("parse").calls.Store(2)
+	said := ""
+	o.Tell(m, Figures{Read: 1}, func(message string) { said += message + "\n" })
+	if !strings.Contains(said, "\n2 distinct look-ups") || strings.Contains(said, "cache") {
+		t.Errorf("it says %q", said)
+	}
+}
+
 // TestTalk tells of a search once, and again where it has another outcome.
 func TestTalk(t *testing.T) {
 	var said []string

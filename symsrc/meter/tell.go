@@ -27,7 +27,7 @@ func (o *Options) Tell(m *Meter, f Figures, say func(message string)) {
 		return
 	}
 	if o.Verbose {
-		if asked, read := m.layer("cache").calls.Load(), m.layer("parse").calls.Load(); asked > 0 {
+		if asked, read := m.calls("cache"), m.calls("parse"); asked > 0 {
 			say(fmt.Sprintf("%d look-ups, %d of them answered by the cache", asked, max(0, asked-read)))
 		}
 	}
