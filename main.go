@@ -555,7 +555,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 		defer end()
 		filters.Palette = c.palette()
 		o.Filter, o.Stderr = filters, os.Stderr
-		return fleet(fs, func(ctx context.Context) error { return worker.Run(ctx, o) })
+		return fleet(func(ctx context.Context) error { return worker.Run(ctx, o) })
 	}
 }
 
@@ -564,15 +564,12 @@ func publishCommand(fs *cli.Flags) cli.Run {
 	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Register(o.Register)
 	return func() (int, error) {
-		return fleet(fs, func(ctx context.Context) error { return worker.Publish(ctx, o) })
+		return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) })
 	}
 }
 
 // fleet runs a part of a fleet until a signal asks for its end; a second one stops at once.
-func fleet(fs *cli.Flags, run func(context.Context) error) (status int, err error) {
-	if stray := fs.Args(); len(stray) > 0 {
-		return cli.Usage, &cli.Misuse{Err: fmt.Errorf("%s: want no arguments", stray[0])}
-	}
+func fleet(run func(context.Context) error) (status int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,12 +15,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"qss-filter/filter/worker/workertest"
 )
 
 var update = flag.Bool("u", false, "write what the scripts print into them")
 
 func TestMain(m *testing.M) {
-	testscript.Main(unconfigured{m}, map[string]func(){"qss-filter": main, "llvm-symbolizer": main})
+	testscript.Main(unconfigured{m}, map[string]func(){"qss-filter": main, "llvm-symbolizer": main, "nats-server": workertest.Main})
 }
 
 // unconfigured runs the tests, not the commands that they start as this program, without the configuration of the machine.
@@ -44,6 +47,7 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
 			e.Setenv("IMPORT", filepath.Join(data, "..", "filter", "importer", "testdata"))
+			e.Setenv("NATS", freeURL(t))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			// The machine's own settings must not decide what a test sees.
 			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "QSS_COLORS"} {
@@ -52,6 +56,27 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// freeURL is where a script's server can listen.
+func freeURL(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "nats://" + l.Addr().String()
+}
+
+// TestNoServer holds that the server which tests talk to is no part of the program.
+func TestNoServer(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(out), "nats-server") {
+		t.Error("the program has a NATS server in it")
+	}
 }
 
 // imports is who may import whom: a package may import of ours what stands here, and nothing else.
@@ -78,6 +103,7 @@ var imports = map[string][]string{
 	"qss-filter/filter/doctor":            {"qss-filter/filter", "qss-filter/filter/record", "qss-filter/symsrc"},
 	"qss-filter/filter/importer":          {"qss-filter/filter", "qss-filter/symsrc"},
 	"qss-filter/filter/worker":            {"qss-filter/filter", "qss-filter/filter/prefix", "qss-filter/symsrc"},
+	"qss-filter/filter/worker/workertest": {},
 	"qss-filter/filter/prefix/prefixtest": {"qss-filter/filter/prefix"},
 	"qss-filter/symsrc/addr2line":         {"qss-filter/symsrc"},
 	"qss-filter/symsrc/cache":             {"qss-filter/symsrc"},

@@ -198,16 +198,39 @@ func TestFleet(t *testing.T) {
 	}
 	for _, n := range counts {
 		t.Run(fmt.Sprintf("%d workers", n), func(t *testing.T) {
-			_, url := broker(t, brokerOptions{})
+			server, url := broker(t, brokerOptions{})
 			f := newFleet(t, url, 1)
+			before := cpuTime(server)
 			began := time.Now()
 			f.work(t, n, 1)
 			f.wait(t, func() {})
 			took := time.Since(began)
-			t.Logf("%d workers: %d lines in %.1f s, %.0f lines/s", n, f.lines, took.Seconds(), float64(f.lines)/took.Seconds())
+			used := cpuTime(server) - before
 			f.check(t)
+			var workers time.Duration
+			for _, w := range f.workers {
+				w.kill()
+				workers += w.ProcessState.UserTime() + w.ProcessState.SystemTime()
+			}
+			t.Logf("%d workers: %d lines in %.1f s, %.0f lines/s; processor time: server %.1f s, workers %.1f s", n, f.lines, took.Seconds(),
+				float64(f.lines)/took.Seconds(), used.Seconds(), workers.Seconds())
 		})
 	}
+}
+
+// cpuTime is the processor time that a running process has used, where the system tells it as Linux does; else 0.
+func cpuTime(c *child) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11]) // in hundredths of a second, as on every Linux of today
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
 // TestKilledWorkers holds the same where a worker is killed every second, and another one started in its place.
