@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"qss-filter/filter/record"
@@ -20,47 +21,52 @@ type kind struct {
 	what, todo string
 	// mark is a text that every such line has.
 	mark  string
-	shape *regexp.Regexp
+	shape func() *regexp.Regexp
 	// framed is set where the line may hold a frame all the same, of which nothing can be asked.
 	framed bool
+}
+
+// pattern is compiled when it is first wanted: every start of the program would pay for it, and only this command uses it.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 // shapes are the kinds of such lines; the first that fits counts.
 var shapes = [...]kind{
 	{"HTML in the place of the brackets of markup", "take the log as text: `&lt;` and `&#123;` are what a web page makes of `<` and `{`",
-		"&", regexp.MustCompile(`(&lt;){3}|(&#(123|x7[bB]);){3}|(&lbrace;){3}`), false},
+		"&", pattern(`(&lt;){3}|(&#(123|x7[bB]);){3}|(&lbrace;){3}`), false},
 	{"markup that is cut off before its end", "a logger or a terminal has cut the line: have it write longer ones",
-		"{{{", regexp.MustCompile(`\{\{\{[a-z]+(:[^{}]*)?$`), false},
+		"{{{", pattern(`\{\{\{[a-z]+(:[^{}]*)?$`), false},
 	{"markup whose end is on another line", "a logger has split the line: have it write longer ones",
-		"}}}", regexp.MustCompile(`^[^{]*:[^{]*\}\}\}`), false},
+		"}}}", pattern(`^[^{]*:[^{]*\}\}\}`), false},
 	{"a frame that is cut off before its closing parenthesis", "a logger has cut the line: have it write longer ones",
-		"#", regexp.MustCompile(`#\d+ +(0x|pc )[0-9a-fA-F]+ .*\([^()]*$`), true},
+		"#", pattern(`#\d+ +(0x|pc )[0-9a-fA-F]+ .*\([^()]*$`), true},
 	{"a frame of which the module is not known to its emitter", "the address lies in code that no file has: generated at run time, or a jump to nowhere",
-		"#", regexp.MustCompile(`#\d+ +0x[0-9a-fA-F]+ +\(<unknown module>\)`), true},
+		"#", pattern(`#\d+ +0x[0-9a-fA-F]+ +\(<unknown module>\)`), true},
 	{"a frame of Windows: PE files are not read", "use the tools of that system: llvm-symbolizer, WinDbg",
-		"+0x", regexp.MustCompile(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
+		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
 	{"a frame of WebAssembly: such files are not read", "use llvm-symbolizer --obj=FILE.wasm",
-		"wasm", regexp.MustCompile(`wasm-function\[\d+\]|\.wasm:0x`), false},
+		"wasm", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
 	{"a frame of Java or Kotlin, which names its source already", "",
-		"at ", regexp.MustCompile(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
+		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
 	{"a frame of Go, which names its source already", "",
-		" +0x", regexp.MustCompile(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
+		" +0x", pattern(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
 	{"a frame of JavaScript, which names its source already", "",
-		"at ", regexp.MustCompile(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), false},
+		"at ", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), false},
 	{"a frame of Python, which names its source already", "",
-		"File ", regexp.MustCompile(`^\s*File "[^"]+", line \d+`), false},
+		"File ", pattern(`^\s*File "[^"]+", line \d+`), false},
 	{"addresses of a microcontroller, without a module", "qss-filter symbolize FIRMWARE.elf 0xADDRESS ...",
-		"0x", regexp.MustCompile(`(?i)backtrace: ?(0x[0-9a-f]{8}:0x[0-9a-f]{8} ?)+`), false},
+		"0x", pattern(`(?i)backtrace: ?(0x[0-9a-f]{8}:0x[0-9a-f]{8} ?)+`), false},
 	{"a frame with an offset, in a format that is not known", "the filter wants the module's path and the offset in it: `#0 0x7f… (/usr/lib/liba.so+0x1130)`",
-		"+0x", regexp.MustCompile(`[\w)\]>]\+0x[0-9a-fA-F]+`), false},
+		"+0x", pattern(`[\w)\]>]\+0x[0-9a-fA-F]+`), false},
 	{"an absolute address, in a format that is not known", "such an address needs a format that names it, and the mappings of the process",
-		"0x", regexp.MustCompile(`(?i)\b(pc|ip|rip|lr|backtrace|frame|return address)\b.{0,8}\b0x[0-9a-f]{6,16}`), false},
+		"0x", pattern(`(?i)\b(pc|ip|rip|lr|backtrace|frame|return address)\b.{0,8}\b0x[0-9a-f]{6,16}`), false},
 }
 
 // sanitizer stands in headlines, whose address comes again in the frames.
 var sanitizer = []byte("Sanitizer")
 
-var escapes = regexp.MustCompile(`\x1b\[[0-9;:]*[A-Za-z]`)
+var escapes = pattern(`\x1b\[[0-9;:]*[A-Za-z]`)
 
 // look takes a line that holds nothing; framed is set for one with frames of which nothing can be asked.
 func (n *near) look(l *record.Line, framed bool) {
@@ -69,11 +75,11 @@ func (n *near) look(l *record.Line, framed bool) {
 		return
 	}
 	if bytes.IndexByte(text, 0x1b) >= 0 {
-		text = escapes.ReplaceAll(text, nil)
+		text = escapes().ReplaceAll(text, nil)
 	}
 	for i := range shapes {
 		k := &shapes[i]
-		if (k.framed || !framed) && bytes.Contains(text, []byte(k.mark)) && k.shape.Match(text) {
+		if (k.framed || !framed) && bytes.Contains(text, []byte(k.mark)) && k.shape().Match(text) {
 			n.found.count(k.what, l.Number, text)
 			return
 		}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +121,7 @@ func (s *survey) line(l *record.Line) {
 }
 
 // sourced is the end of a line that names a source line.
-var sourced = regexp.MustCompile(`[\w.)\]]:\d+(:\d+)?\)?\s*$`)
+var sourced = pattern(`[\w.)\]]:\d+(:\d+)?\)?\s*$`)
 
 // context takes what a line says of modules and mappings.
 func (s *survey) context(l *record.Line, c *record.Context) {
@@ -157,7 +156,7 @@ func (s *survey) frame(l *record.Line, fr *record.Frame) {
 		s.ambiguous++
 		return
 	case "NOT_ASKED":
-		if sourced.Match(l.Text) || strings.HasSuffix(fr.Reason, "a source line already") {
+		if sourced().Match(l.Text) || strings.HasSuffix(fr.Reason, "a source line already") {
 			s.done++
 		} else {
 			s.nowhere.count(fr.Reason, l.Number, l.Text)
