@@ -92,7 +92,7 @@ var imports = map[string][]string{
 	"qss-filter/symsrc/sources":          {"qss-filter/symsrc"},
 	"qss-filter/symsrc/meter":            {"qss-filter/symsrc"},
 	"qss-filter/symsrc/symbolize":        {"qss-filter/symsrc"},
-	"qss-filter/symsrc/elfdwarf":         {"qss-filter/symsrc", "qss-filter/symsrc/elfdwarf/inflate"},
+	"qss-filter/symsrc/elfdwarf":         {"qss-filter/symsrc", "qss-filter/symsrc/elfdwarf/inflate", "qss-filter/symsrc/mapped"},
 	"qss-filter/symsrc/elfdwarf/inflate": {},
 	"qss-filter/filter/record":           {"qss-filter/symsrc"},
 	"qss-filter/filter": {"qss-filter/filter/record", "qss-filter/markup", "qss-filter/ctxstate", "qss-filter/sgr", "qss-filter/symsrc",
@@ -113,7 +113,8 @@ var imports = map[string][]string{
 	"qss-filter/symsrc/breakpad": {"qss-filter/symsrc"},
 	"qss-filter/symsrc/dumpsym":  {"qss-filter/symsrc", "qss-filter/symsrc/elfdwarf"},
 	"qss-filter/symsrc/gsym":     {"qss-filter/symsrc"},
-	"qss-filter/symsrc/symfile":  {"qss-filter/symsrc", "qss-filter/symsrc/breakpad", "qss-filter/symsrc/gsym"},
+	"qss-filter/symsrc/symfile":  {"qss-filter/symsrc", "qss-filter/symsrc/breakpad", "qss-filter/symsrc/gsym", "qss-filter/symsrc/mapped"},
+	"qss-filter/symsrc/mapped":   {},
 }
 
 // owners is which file alone, or the files of which folder, may import a library.

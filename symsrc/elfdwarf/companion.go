@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+
+	"qss-filter/symsrc/mapped"
 )
 
 // maxCompanions bounds how many files the debug information of one file may have opened.
@@ -44,7 +46,7 @@ func mapRegular(path string) ([]byte, fs.FileInfo, func() error, error) {
 	} else if !stat.Mode().IsRegular() {
 		return nil, nil, nil, fmt.Errorf("not a regular file: %s", stat.Mode().Type())
 	}
-	return mapFile(path)
+	return mapped.Open(path)
 }
 
 // companion opens a file that the debug information names.

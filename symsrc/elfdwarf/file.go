@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/mapped"
 )
 
 // StatusError is an error that knows which of the reports' codes it is.
@@ -81,7 +82,7 @@ type File struct {
 
 // Open maps the file. Its errors carry a StatusError.
 func Open(path string) (*File, error) {
-	data, stat, unmap, err := mapFile(path)
+	data, stat, unmap, err := mapped.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, withStatus(err))
 	}

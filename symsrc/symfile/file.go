@@ -11,6 +11,7 @@ import (
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/breakpad"
 	"qss-filter/symsrc/gsym"
+	"qss-filter/symsrc/mapped"
 )
 
 // file is an open symbol file, of one kind or the other.
@@ -27,7 +28,7 @@ type file struct {
 
 // open reads the head of the file at path.
 func open(path string) (*file, error) {
-	data, stat, unmap, err := mapFile(path)
+	data, stat, unmap, err := mapped.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

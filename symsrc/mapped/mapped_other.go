@@ -1,6 +1,6 @@
 //go:build !unix
 
-package elfdwarf
+package mapped
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// mapFile reads a regular file where it cannot be mapped.
-func mapFile(path string) ([]byte, fs.FileInfo, func() error, error) {
-	stat, err := os.Stat(path)
+// Open reads a regular file where it cannot be mapped.
+func Open(path string) (data []byte, stat fs.FileInfo, close func() error, err error) {
+	stat, err = os.Stat(path)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if !stat.Mode().IsRegular() {
 		return nil, nil, nil, fmt.Errorf("not a regular file: %s", stat.Mode().Type())
 	}
-	data, err := os.ReadFile(path)
+	data, err = os.ReadFile(path)
 	return data, stat, func() error { return nil }, err
 }

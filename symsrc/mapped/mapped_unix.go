@@ -1,6 +1,6 @@
 //go:build unix
 
-package symfile
+package mapped
 
 import (
 	"fmt"
@@ -9,14 +9,15 @@ import (
 	"syscall"
 )
 
-// mapFile maps a regular file for reading. A pipe or a device in its place must not block or be read.
-func mapFile(path string) ([]byte, fs.FileInfo, func() error, error) {
+// Open maps a regular file for reading. The path may come from a log: a pipe or a device must not block or be read. close ends
+// the mapping.
+func Open(path string) (data []byte, stat fs.FileInfo, close func() error, err error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	defer file.Close()
-	stat, err := file.Stat()
+	stat, err = file.Stat()
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -27,7 +28,7 @@ func mapFile(path string) ([]byte, fs.FileInfo, func() error, error) {
 	if size == 0 || int64(size) != stat.Size() {
 		return nil, stat, func() error { return nil }, nil
 	}
-	data, err := syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
+	data, err = syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("map: %w", err)
 	}
