@@ -73,13 +73,13 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
-// mapped is a mapping as /proc/PID/maps has it, of a file that is mapped where it was linked to.
-type mapped struct {
+// mapping is a mapping as /proc/PID/maps has it, of a file that is mapped where it was linked to.
+type mapping struct {
 	start, end, off uint64
 	code            bool
 }
 
-func mapsOf(t *testing.T, path string) (maps []mapped) {
+func mapsOf(t *testing.T, path string) (maps []mapping) {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func mapsOf(t *testing.T, path string) (maps []mapped) {
 	const page = 0xfff
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD {
-			maps = append(maps, mapped{p.Vaddr &^ page, (p.Vaddr + p.Memsz + page) &^ page, p.Off &^ page, p.Flags&elf.PF_X != 0})
+			maps = append(maps, mapping{p.Vaddr &^ page, (p.Vaddr + p.Memsz + page) &^ page, p.Off &^ page, p.Flags&elf.PF_X != 0})
 		}
 	}
 	return maps
