@@ -73,13 +73,13 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
-// mapping is a mapping as /proc/PID/maps has it, of a file that is mapped where it was linked to.
-type mapping struct {
+// listed is a mapping as /proc/PID/maps has it, of a file that is mapped where it was linked to.
+type listed struct {
 	start, end, off uint64
 	code            bool
 }
 
-func mapsOf(t *testing.T, path string) (maps []mapping) {
+func mapsOf(t *testing.T, path string) (maps []listed) {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func mapsOf(t *testing.T, path string) (maps []mapping) {
 	const page = 0xfff
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD {
-			maps = append(maps, mapping{p.Vaddr &^ page, (p.Vaddr + p.Memsz + page) &^ page, p.Off &^ page, p.Flags&elf.PF_X != 0})
+			maps = append(maps, listed{p.Vaddr &^ page, (p.Vaddr + p.Memsz + page) &^ page, p.Off &^ page, p.Flags&elf.PF_X != 0})
 		}
 	}
 	return maps
