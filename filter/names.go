@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"strings"
-	"unicode/utf8"
 
 	"qss-filter/symsrc"
 )
@@ -47,7 +46,7 @@ func (n *Names) function(name, file string) string {
 	if n.Short && !strings.HasSuffix(file, ".go") { // where main.cold is the function cold of package main
 		name = shorten(name)
 	}
-	return visible(name)
+	return symsrc.Visible(name)
 }
 
 // local gives the path of a source file on this machine.
@@ -131,7 +130,7 @@ func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 	shown := known
 	for i := range known {
 		name := n.function(known[i].Func, known[i].File)
-		file := visible(n.shown(n.local(known[i].File)))
+		file := symsrc.Visible(n.shown(n.local(known[i].File)))
 		if name == known[i].Func && file == known[i].File {
 			continue
 		}
@@ -141,39 +140,4 @@ func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 		shown[i].Func, shown[i].File = name, file
 	}
 	return shown
-}
-
-// visible writes what could make a terminal do more than show text as `\x1b` or `\u202e`: control characters of one byte or of
-// Unicode, and what turns the direction of writing.
-func visible(s string) string {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c >= 0x7f {
-			return string(appendVisible(append(make([]byte, 0, len(s)+16), s[:i]...), s[i:]))
-		}
-	}
-	return s
-}
-
-func appendVisible(dst []byte, s string) []byte {
-	const hexDigits = "0123456789abcdef"
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		c := s[0]
-		switch {
-		case r == utf8.RuneError && n == 1 && c < 0xa0 || n == 1 && (c < ' ' || c == 0x7f):
-			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-		case isUnprintable(r) && n > 1:
-			dst = append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
-		default:
-			dst = append(dst, s[:n]...)
-		}
-		s = s[n:]
-	}
-	return dst
-}
-
-// isUnprintable tells the characters of Unicode, of those beyond ASCII, that control: C1, the line and paragraph separators, and
-// the marks of direction (Unicode UAX #9 §2).
-func isUnprintable(r rune) bool {
-	return 0x80 <= r && r <= 0x9f || r == 0x61c || r == 0x200e || r == 0x200f || 0x2028 <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }

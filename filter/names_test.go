@@ -1,10 +1,7 @@
 package filter
 
 import (
-	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"qss-filter/symsrc"
 )
@@ -54,30 +51,4 @@ func TestInWords(t *testing.T) {
 	if got := n.function("main.cold", "/src/main.go"); got != "main.cold" {
 		t.Errorf("a function of Go is %s", got)
 	}
-}
-
-func TestVisible(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "", "plain": "plain", "naïve/文.c": "naïve/文.c", "a\x1b[31mb": `a\x1b[31mb`, "a\nb\tc\x7f": `a\x0ab\x09c\x7f`, "\x9bm": `\x9bm`,
-		"a\u009bm": `a\u009bm`, "a\u202eb\u2066": `a\u202eb\u2066`, "caf\xe9": "caf\xe9", "\u200f": `\u200f`,
-	} {
-		if got := visible(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
-func FuzzVisible(f *testing.F) {
-	f.Add("a\x1b]8;;\x9b\u202e\xff")
-	f.Fuzz(func(t *testing.T, s string) {
-		v := visible(s)
-		for i, r := range v {
-			if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError && v[i] >= 0x80 && v[i] <= 0x9f {
-				t.Errorf("%q becomes %q", s, v)
-			}
-		}
-		if visible(v) != v || !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r >= 0x7f }) && v != s {
-			t.Errorf("%q becomes %q", s, v)
-		}
-	})
 }

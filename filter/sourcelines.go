@@ -128,7 +128,7 @@ func (f *Filter) appendSource(dst []byte, number int, text string, marked bool) 
 // appendNote writes what speaks against the lines.
 func (f *Filter) appendNote(dst []byte, note string) []byte {
 	dst = append(dst, sourceIndent+"       "...)
-	note = "(" + visible(note) + ")"
+	note = "(" + symsrc.Visible(note) + ")"
 	if p := f.palette(); p != nil {
 		return f.paint(dst, p.Note, note)
 	}
@@ -156,7 +156,7 @@ func appendCode(dst []byte, text string) []byte {
 				dst = append(dst, ' ')
 			}
 		} else {
-			dst = appendVisible(dst, text[:n])
+			dst = symsrc.AppendVisible(dst, text[:n])
 		}
 		column += max(1, utf8.RuneCount(dst[before:]))
 		text = text[n:]

@@ -35,7 +35,7 @@ func (f *Filter) Summary(w io.Writer) error {
 		if name == "" {
 			name = "(unnamed module)"
 		}
-		if _, err := fmt.Fprintf(w, "qss-filter: %6d  %s: %s\n", m.unresolved, m.appendID([]byte(name)), m.advice()); err != nil {
+		if _, err := fmt.Fprintf(w, "qss-filter: %6d  %s: %s\n", m.unresolved, m.appendID([]byte(symsrc.Visible(name))), symsrc.Visible(m.advice())); err != nil {
 			return err
 		}
 	}

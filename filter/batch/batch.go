@@ -180,6 +180,6 @@ func (d *diagnostics) line(format string, args ...any) {
 	defer d.mu.Unlock()
 	if d.out != nil {
 		// There is nobody left to tell when that fails.
-		_, _ = io.WriteString(d.out, "qss-filter: "+fmt.Sprintf(format, args...)+"\n")
+		_, _ = io.WriteString(d.out, "qss-filter: "+symsrc.VisibleLines(fmt.Sprintf(format, args...))+"\n")
 	}
 }

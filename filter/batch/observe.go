@@ -225,5 +225,5 @@ func name(s string) string {
 	if s == "" {
 		return unknownName
 	}
-	return s
+	return symsrc.Visible(s)
 }

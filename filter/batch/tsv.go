@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"fmt"
 	"strconv"
 
 	"qss-filter/symsrc"
@@ -88,7 +89,8 @@ func appendField[T string | []byte](b []byte, value T) []byte {
 	return appendEscaped(b, value)
 }
 
-// appendEscaped writes a value with \t, \n, \r and \\ for what would end it, or be one of these.
+// appendEscaped writes a value with \t, \n, \r and \\ for what would end it, or be one of these, and \x1b for other control
+// characters.
 func appendEscaped[T string | []byte](b []byte, value T) []byte {
 	for i := range len(value) {
 		switch c := value[i]; c {
@@ -101,6 +103,10 @@ func appendEscaped[T string | []byte](b []byte, value T) []byte {
 		case '\\':
 			b = append(b, `\\`...)
 		default:
+			if c < ' ' || c == 0x7f {
+				b = fmt.Appendf(b, `\x%02x`, c)
+				continue
+			}
 			b = append(b, c)
 		}
 	}

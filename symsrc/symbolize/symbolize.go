@@ -126,7 +126,7 @@ func (s *Symbolizer) answer(ctx context.Context, text string) ([]byte, error) {
 		if s.opt.JSON {
 			return encode(Result{text, []Frame{}, symsrc.UnknownError.String()}), err
 		}
-		return []byte(text + ": ??\n"), err
+		return []byte(symsrc.Visible(text) + ": ??\n"), err
 	}
 	got := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: addr})
 	r := Result{fmt.Sprintf("%#x", addr), make([]Frame, 0, len(got.Frames)), symsrc.OK.String()}
@@ -174,7 +174,7 @@ func (r Result) String() string {
 		if fr.File == "" {
 			fr.File = "??"
 		}
-		fmt.Fprintf(&b, "%s %s:%d", fr.Function, fr.File, fr.Line)
+		fmt.Fprintf(&b, "%s %s:%d", symsrc.Visible(fr.Function), symsrc.Visible(fr.File), fr.Line)
 		if fr.Column > 0 {
 			fmt.Fprintf(&b, ":%d", fr.Column)
 		}

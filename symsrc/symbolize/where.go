@@ -31,7 +31,7 @@ func Where(ctx context.Context, f Finder, what string, out io.Writer) (found boo
 	var b strings.Builder
 	row := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", key, value)
+			fmt.Fprintf(&b, "%-10s %s\n", key, symsrc.Visible(value))
 		}
 	}
 	row("module", m.Name)
