@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostileTree is a copy of testdata/rootfs in which a function, and the directory of the sources, have names that a
+// terminal would obey.
+func hostileTree(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS(filepath.Join("testdata", "rootfs"))); err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		good, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		bad := bytes.ReplaceAll(good, []byte("inner_func\x00"), []byte("in\x1b]0;x\a\n\x00"))
+		bad = bytes.ReplaceAll(bad, []byte("/usr/src/demo\x00"), []byte("/usr/s\x1b[2J\n\r\x00"))
+		if bytes.Equal(good, bad) {
+			return nil
+		}
+		changed++
+		if err := os.Chmod(path, 0o644); err != nil {
+			return err
+		}
+		return os.WriteFile(path, bad, 0o644)
+	})
+	if err != nil || changed == 0 {
+		t.Fatal(changed, err)
+	}
+	return root
+}
+
+// obeyed gives the first control character that a terminal would obey, with what stands around it.
+func obeyed(text []byte) string {
+	for i, c := range text {
+		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return fmt.Sprintf("%q", text[max(0, i-40):min(len(text), i+40)])
+		}
+	}
+	return ""
+}
+
+// TestHostileNames holds that no name in a file reaches a terminal so that it does what that says, whichever way it is
+// printed.
+func TestHostileNames(t *testing.T) {
+	root := hostileTree(t)
+	log := filepath.Join("testdata", "qss", "crash.qss.log")
+	lib := filepath.Join(root, "usr", "lib", "debug", ".build-id", "52", "9039c4877f2b56918b2063129d06669b993be2.debug")
+	odd := filepath.Join(t.TempDir(), "a\x1b[31m\nb.so")
+	if err := os.WriteFile(odd, []byte("no ELF file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	oddLog := filepath.Join(t.TempDir(), "odd.log")
+	if err := os.WriteFile(oddLog, []byte("#0 0x10 (/nowhere/a\u009bb.so+0x10) (BuildId: 00112233445566778899)\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree := t.TempDir()
+	if err := os.Link(log, filepath.Join(tree, "a.log")); err != nil {
+		text, err := os.ReadFile(log)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(tree, "a.log"), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	reports := t.TempDir()
+	for _, args := range [][]string{
+		{"--rootfs", root, log},
+		{"--rootfs", root, "--frames=append", "--explain", log},
+		{"--rootfs", root, "--frames=replace", log},
+		{"--rootfs", root, "--format=json", log},
+		{"--rootfs", root, "--report", filepath.Join(reports, "report"), log},
+		{"--rootfs", root, "--input-dir", tree, "--output-dir", filepath.Join(reports, "out"), "--group", "--html", filepath.Join(reports, "page.html")},
+		{"--rootfs", root, "--folded", filepath.Join(reports, "folded"), log},
+		{"symbolize", lib, "0x1130"},
+		{"symbolize", "--json", lib, "0x1130"},
+		{"symbolize", odd, "0x1130"},
+		{"where", odd},
+		{"where", "--symbols", filepath.Dir(odd), "529039c4877f2b56918b2063129d06669b993be2"},
+		{"--symbols", filepath.Dir(odd), "--obj", odd, "--summary=always", "--rootfs", root, log},
+		{odd + "gone"},
+		{"--rootfs", odd, log},
+	} {
+		cmd := exec.Command("qss-filter", append(args, "--no-cache")...)
+		if args[0] == "symbolize" {
+			cmd = exec.Command("qss-filter", args...)
+		}
+		cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir(), "DEBUGINFOD_URLS=")
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		_ = cmd.Run() // some must fail
+		if bad := obeyed(out.Bytes()); bad != "" || out.Len() == 0 && !strings.Contains(args[len(args)-1], ".html") {
+			t.Errorf("%q writes %s", args, bad)
+		}
+	}
+	err := filepath.WalkDir(reports, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bad := obeyed(text); bad != "" {
+			t.Errorf("%s: %s", filepath.Base(path), bad)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	var summary bytes.Buffer
+	cmd := exec.Command("qss-filter", "--summary=always", "--no-cache", oddLog)
+	cmd.Stderr = &summary
+	if err := cmd.Run(); err != nil || obeyed(summary.Bytes()) != "" || !strings.Contains(summary.String(), `a\u009bb.so`) {
+		t.Errorf("%v, %q", err, summary.String())
+	}
+}
