@@ -20,9 +20,10 @@ func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 		if first || u.f.rowBudget.Load() < 0 {
 			s := rowSink{f: u.f, pc: addr}
 			t.run(b, &s)
-			if r := &s.last; !s.found {
+			regular := !s.odd && !s.open && s.last.addr-s.start <= 0xffffffff
+			if r := &s.hit; !s.found || !first && !regular {
 				return position{}, false
-			} else if (r.line != 0 || !first) && s.defined == nil {
+			} else if (r.line != 0 || !first) && s.defined == nil && regular {
 				return position{file: r.file, line: r.line, col: r.col}, true
 			}
 		}

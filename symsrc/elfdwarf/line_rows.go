@@ -6,14 +6,17 @@ import (
 	"sync"
 )
 
-// rowSink takes the rows of a program. It is either asked for the row at an address, and stops there, or keeps all.
+// rowSink takes the rows of a program. It is either asked for the row at an address, and stops at the end of its sequence, or
+// keeps all.
 type rowSink struct {
 	f         *File
 	keep      bool
 	pc        uint64 // the address asked for
 	found     bool
-	open      bool // in a sequence
-	dead      bool // which the linker dropped
+	hit       registers // the row at it
+	odd       bool      // addresses have gone backwards in the sequence: only the table as a whole tells what holds
+	open      bool      // in a sequence
+	dead      bool      // which the linker dropped
 	start     uint64
 	last      registers // the row before
 	rows      []row
@@ -27,11 +30,14 @@ var scratch = sync.Pool{New: func() any { return new(rowSink) }}
 
 // add takes a row and tells whether to go on.
 func (s *rowSink) add(r *registers) bool {
-	if !s.open {
-		s.open, s.start, s.dead, s.first = true, r.addr, s.f.dead(r.addr), len(s.rows)
-	} else if !s.keep && s.last.addr <= s.pc && s.pc < r.addr && !s.dead {
-		s.found = true
-		return false
+	switch {
+	case !s.open:
+		s.open, s.start, s.dead, s.odd, s.first = true, r.addr, s.f.dead(r.addr), false, len(s.rows)
+	case s.keep || s.dead:
+	case r.addr < s.last.addr:
+		s.odd = true
+	case !s.found && s.last.addr <= s.pc && s.pc < r.addr:
+		s.found, s.hit = true, s.last
 	}
 	switch {
 	case r.end:
@@ -39,6 +45,7 @@ func (s *rowSink) add(r *registers) bool {
 		if s.keep {
 			s.close(r.addr)
 		}
+		return !s.found
 	case s.keep:
 		s.store(r)
 	default:
