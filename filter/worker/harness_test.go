@@ -35,6 +35,8 @@ type brokerOptions struct {
 	Routes             string
 	MaxPayload         int32
 	Username, Password string
+	// CertFile and KeyFile are those of the server; clients must have a certificate of the same authority.
+	CertFile, KeyFile string
 }
 
 // beBroker runs a server until it is killed.
@@ -48,6 +50,13 @@ func beBroker(text string) {
 	if b.ClusterPort > 0 {
 		o.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: b.ClusterPort}
 		o.Routes = server.RoutesFromStr(b.Routes)
+	}
+	if b.CertFile != "" {
+		config, err := server.GenTLSConfig(&server.TLSConfigOpts{CertFile: b.CertFile, KeyFile: b.KeyFile, CaFile: b.CertFile, Verify: true})
+		if err != nil {
+			panic(err)
+		}
+		o.TLSConfig = config
 	}
 	s, err := server.NewServer(o)
 	if err != nil {

@@ -69,8 +69,8 @@ func (o *Options) check() (key pattern, err error) {
 		return key, errors.New("--out " + o.Out + ": want a subject that ends with .> and has no other wildcard")
 	case covers(strings.Split(o.In, "."), strings.Split(o.Out, ".")) || covers(strings.Split(o.Out, "."), strings.Split(o.In, ".")):
 		return key, errors.New("--out " + o.Out + ": it is part of --in, or the other way round")
-	case o.Stream == "" || o.Durable == "" || strings.ContainsAny(o.Stream+o.Durable+o.OutStream, ". *>/\\\t\r\n"):
-		return key, errors.New("--stream, --out-stream and --durable: want names without blanks, dots, slashes and wildcards")
+	case o.Stream == "" || o.Durable == "" || strings.ContainsFunc(o.Stream+o.Durable+o.OutStream, unnamed):
+		return key, errors.New("--stream, --out-stream and --durable: want names of letters, digits, - and _")
 	case o.Partitions < 1 || o.Partitions > maxPartitions:
 		return key, errors.New("--partitions: want 1 to 1024")
 	case o.Filters < 1 || o.Replicas < 1 || o.Parallel < 0 || o.Idle < 0:
@@ -84,6 +84,11 @@ func (o *Options) check() (key pattern, err error) {
 		o.OutStream = strings.ToUpper(first)
 	}
 	return key, nil
+}
+
+// unnamed tells what may not be part of the name of a bucket, which has those of the stream and the fleet.
+func unnamed(r rune) bool {
+	return !(r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r == '-' || r == '_')
 }
 
 // maxPartitions bounds the consumers that a worker asks.

@@ -88,13 +88,17 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 
 var newline = []byte{'\n'}
 
-// rest lets go what is held back, with the message that waits.
+// rest lets go what is held back, with the message that waits. Of an unfinished line, whose rest may never come, the message
+// leaves alone.
 func (p *process) rest(out []message, limit int) []message {
-	text := p.feed.Flush(p.text)
-	if !bytes.HasSuffix(p.waiting.data, newline) {
-		text = bytes.TrimSuffix(text, newline)
+	text, held := p.text, p.feed.Unfinished()
+	if !held {
+		text = p.feed.Flush(text)
+		if !bytes.HasSuffix(p.waiting.data, newline) {
+			text = bytes.TrimSuffix(text, newline)
+		}
 	}
-	out = p.emit(out, p.waiting, text, false, limit)
+	out = p.emit(out, p.waiting, text, held, limit)
 	p.waiting = nil
 	return out
 }
@@ -110,7 +114,13 @@ func (p *process) emit(out []message, l *line, text []byte, held bool, limit int
 	return append(out, m)
 }
 
+// partWait is how long the rest of a line is waited for before lines of other processes may be acknowledged past it.
+const partWait = 10 * time.Second
+
 // resting tells whether what is held back has waited long enough.
 func (p *process) resting(now time.Time, idle time.Duration) bool {
-	return p.waiting != nil && !p.feed.Unfinished() && now.Sub(p.used) >= idle
+	if p.waiting != nil && p.feed.Unfinished() {
+		idle = max(idle, partWait)
+	}
+	return p.waiting != nil && now.Sub(p.used) >= idle
 }

@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	o.Filter.Warn = func(message string) { log.Warn(message) }
+	o.Filter.Warn = once(func(message string) { log.Warn(message) })
 	host, err := os.Hostname()
 	if err != nil {
 		host = "host"
@@ -149,3 +149,17 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the fault.
 func (e *UsageError) Unwrap() error { return e.Err }
+
+// once tells each message only the first time, whichever process it is of; at most 1000 of them.
+func once(warn func(string)) func(string) {
+	var mu sync.Mutex
+	said := map[string]bool{}
+	return func(message string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !said[message] && len(said) < 1000 {
+			said[message] = true
+			warn(message)
+		}
+	}
+}
