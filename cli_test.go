@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"qss-filter/filter/command"
 )
 
 var helpFlag = regexp.MustCompile(`(?m)^  (?:(?:-\w, |    )--([a-z0-9-]+)|-(\w)(?: |$))`)
@@ -80,7 +82,7 @@ func TestOneTable(t *testing.T) {
 		}
 	}
 	if strings.Contains(printed(t, "--help-all"), "\n\n  ") {
-		t.Error("--help-all has flags without a group: say fs.Group in main.go before they are registered")
+		t.Error("--help-all has flags without a group: say fs.Group in filter/command before they are registered")
 	}
 }
 
@@ -89,7 +91,7 @@ func TestHelpFits(t *testing.T) {
 	help := strings.TrimSuffix(printed(t, "--help"), "\n")
 	lines := strings.Split(help, "\n")
 	if len(lines) > 40 {
-		t.Errorf("--help has %d lines; shorten usages, or take flags out of common in main.go\n%s", len(lines), help)
+		t.Errorf("--help has %d lines; shorten usages, or take flags out of common in filter/command\n%s", len(lines), help)
 	}
 	for _, text := range []string{help, printed(t, "--help-all")} {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -98,7 +100,7 @@ func TestHelpFits(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range common {
+	for _, name := range command.Program.Commands[0].Common {
 		if !strings.Contains(help, "--"+name) {
 			t.Errorf("common has --%s, and the program has not", name)
 		}
@@ -123,7 +125,7 @@ func TestRealManual(t *testing.T) {
 // TestEnvironment says that every variable which the program looks up is in the table that help shows.
 func TestEnvironment(t *testing.T) {
 	known := []string{"HOME", "AppData"} // where else things are
-	for _, v := range environment {
+	for _, v := range command.Program.Environment {
 		known = append(known, v.Name)
 	}
 	lookup := regexp.MustCompile(`(?:Getenv|LookupEnv|Environ|seconds|number)\("([A-Za-z_]+)"`)
@@ -135,7 +137,7 @@ func TestEnvironment(t *testing.T) {
 		text, err := os.ReadFile(path)
 		for _, m := range lookup.FindAllStringSubmatch(string(text), -1) {
 			if found++; !slices.Contains(known, m[1]) {
-				t.Errorf("%s looks up %s: put it into environment in main.go", path, m[1])
+				t.Errorf("%s looks up %s: put it into environment in filter/command", path, m[1])
 			}
 		}
 		return err

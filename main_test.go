@@ -81,7 +81,8 @@ func TestNoServer(t *testing.T) {
 
 // imports is who may import whom: a package may import of ours what stands here, and nothing else.
 var imports = map[string][]string{
-	"qss-filter":                         {"*"},
+	"qss-filter":                         {"qss-filter/filter/command"},
+	"qss-filter/filter/command":          {"*"},
 	"qss-filter/markup":                  {},
 	"qss-filter/sgr":                     {},
 	"qss-filter/filter/prefix":           {},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"qss-filter/filter/command"
 )
 
 // The README's commands run in a directory of their own, from its first line to its last one. What they need beside
@@ -208,7 +210,7 @@ func TestReadmeFlags(t *testing.T) {
 			known[name] = true
 		}
 	}
-	for _, c := range program.Commands[1:] {
+	for _, c := range command.Program.Commands[1:] {
 		for _, name := range flagsOf(t, c.Name) {
 			known[name] = true
 		}

@@ -1,0 +1,83 @@
+// Package command is what the program does: each command with its flags, and what they wire together.
+//
+//	command.go   the table of commands
+//	stream.go    the flags of the filter itself, and what they mean
+//	run.go       a log, a tree of logs, a program's output or a foreign input through a filter
+//	symbols.go   commands about files of symbols
+//	fleet.go     worker and publish
+//	other.go     import, schema, cache
+//	words.go     what help and the manual page say
+//	terminal.go  diagnostics
+package command
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"qss-filter/filter/cli"
+	"qss-filter/filter/worker"
+	"qss-filter/symsrc/addr2line"
+	"qss-filter/symsrc/chain"
+)
+
+// Program is the table of commands.
+var Program = cli.Program{
+	Name: "qss-filter", Version: version, About: about, Example: "adb logcat | qss-filter", Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
+	Exit: exits, Environment: environment, Date: date, Stdout: os.Stdout, Warn: warn,
+	Commands: []*cli.Command{
+		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite,
+			Config: configured},
+		{Name: "symbolize", Args: "FILE [0xADDRESS ...]", Note: "reads addresses from standard input where none is given", Least: 1,
+			About: "names addresses of a program or library", Setup: symbolizeCommand},
+		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "tells how the files of one module are found", Setup: whereCommand},
+		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1,
+			About: "tells why frames of a log have no names, and what to try", Setup: doctorCommand},
+		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
+		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
+		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: worker.Common, Setup: workerCommand},
+		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
+		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
+		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
+			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // started by filters, with all it needs
+	},
+}
+
+// Main does what the arguments ask for, without the program's name, and gives the exit status.
+func Main(args []string) (status int) {
+	status, err := Program.Run(args)
+	if err != nil {
+		complain("%v", err)
+	}
+	return status
+}
+
+// newSymbols gives the options of symbols as every command starts from.
+func newSymbols() *chain.Options {
+	o := &chain.Options{Warn: warn}
+	if isTerminal(os.Stderr) {
+		o.Progress = os.Stderr
+	}
+	return o
+}
+
+// symbolFlags adds the flags of symbols.
+func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
+	fs.Group("Symbols")
+	fs.Register(append(more, s.Register)...)
+	fs.Repeated("obj", "symbols", "build-id-dir", "debug-file-directory", "debug-root", "breakpad-dir", "rootfs", "ids-txt",
+		"debuginfod-url", "source-root")
+}
+
+// namedLLVM tells whether the program was started as llvm-symbolizer.
+func namedLLVM() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer") }
+
+// rewrite puts the arguments in the form that is read.
+func rewrite(args []string) []string {
+	if namedLLVM() {
+		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
+	}
+	return addr2line.LongForms(args)
+}

@@ -1,0 +1,61 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"qss-filter/filter/cli"
+	"qss-filter/filter/worker"
+)
+
+// workerCommand is `qss-filter worker`.
+func workerCommand(fs *cli.Flags) cli.Run {
+	c := &config{flags: fs, symbols: newSymbols()}
+	var o worker.Options
+	fs.Group("Fleet")
+	fs.Register(o.Register)
+	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
+	fs.Group("Output")
+	fs.Register(c.options.Register, c.format.Register)
+	c.styleFlags(fs)
+	return func() (int, error) {
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		filters, end, err := c.filterOptions()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		filters.Palette = c.palette()
+		o.Filter, o.Stderr = filters, os.Stderr
+		return fleet(func(ctx context.Context) error { return worker.Run(ctx, o) })
+	}
+}
+
+// publishCommand is `qss-filter publish`.
+func publishCommand(fs *cli.Flags) cli.Run {
+	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
+	fs.Register(o.Register)
+	return func() (int, error) {
+		return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) })
+	}
+}
+
+// fleet runs a part of a fleet until a signal asks for its end; a second one stops at once.
+func fleet(run func(context.Context) error) (status int, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	err = run(ctx)
+	switch wrong, ok := errors.AsType[*worker.UsageError](err); {
+	case ok:
+		return cli.Usage, &cli.Misuse{Err: wrong.Err}
+	case err != nil:
+		return cli.Failed, err
+	}
+	return cli.OK, nil
+}

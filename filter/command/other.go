@@ -1,0 +1,74 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+
+	"qss-filter/filter/cli"
+	"qss-filter/filter/importer"
+	"qss-filter/filter/record"
+	"qss-filter/symsrc/cache"
+)
+
+// importCommand is `qss-filter import INPUT`.
+func importCommand(fs *cli.Flags) cli.Run {
+	var o importer.Options
+	s := newSymbols()
+	s.Cache.Off = true
+	fs.Group("Traces and samples")
+	fs.Register(o.Register, func(fs *flag.FlagSet) {
+		fs.Var(o.ByValue(nil), "by", "`WHAT` samples are counted by: function, address, line, module")
+	})
+	fs.Words("from-kind", "scaler", "perflow", "chopstix")
+	fs.Words("by", "function", "address", "line", "module")
+	symbolFlags(fs, s)
+	return func() (int, error) {
+		source, end, err := s.Source()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		o.Symbols = source
+		in, err := importer.Detect(fs.Args()[0], o)
+		if err == nil {
+			err = in.Lines(context.Background(), os.Stdout)
+		}
+		return complainAll(err), nil
+	}
+}
+
+// complainAll tells of each thing that was wrong with an import.
+func complainAll(err error) (status int) {
+	for _, problem := range importer.Problems(err) {
+		complain("%v", problem)
+		status = cli.Failed
+	}
+	return status
+}
+
+// schemaCommand is `qss-filter schema`.
+func schemaCommand(*cli.Flags) cli.Run {
+	return func() (int, error) {
+		if _, err := io.WriteString(os.Stdout, record.Schema); err != nil {
+			return unwritten(err), nil
+		}
+		return cli.OK, nil
+	}
+}
+
+// cacheCommand is `qss-filter cache stats|clear|path|serve`.
+func cacheCommand(fs *cli.Flags) cli.Run {
+	var o cache.Options
+	fs.Group("Cache")
+	fs.Register(o.Register)
+	return func() (int, error) {
+		status, err := o.Command(fs.Args()[0], os.Stdout)
+		if errors.Is(err, cache.ErrCommand) {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		return status, err
+	}
+}

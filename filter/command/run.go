@@ -1,0 +1,181 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"qss-filter/filter"
+	"qss-filter/filter/batch"
+	"qss-filter/filter/child"
+	"qss-filter/filter/cli"
+	"qss-filter/filter/importer"
+	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/meter"
+)
+
+// exitInterrupted is how a shell reports a death by SIGINT.
+const exitInterrupted = 128 + 2
+
+// run does what the command line says.
+func (c *config) run() (status int, err error) {
+	c.measured()
+	defer c.tell()
+	o, closeSource, err := c.filterOptions()
+	if err != nil {
+		return cli.Usage, err
+	}
+	defer closeSource()
+	c.batch.Stdout, c.batch.Stderr, c.batch.Terminal, c.batch.Timing = os.Stdout, os.Stderr, isTerminal(os.Stderr), &c.timing
+	if c.batch.Asked() {
+		return c.runTree(o)
+	}
+	o.Palette = c.palette()
+	if len(c.command) > 0 {
+		return c.wrap(o)
+	}
+	if c.batch.Report != "" {
+		report, err := batch.NewReport(c.batch.Report)
+		if err != nil {
+			return cli.Usage, err
+		}
+		report.Use(&c.batch)
+		o.Observe = report.Observe
+		defer func() {
+			if failed := report.Close(); failed != nil {
+				status, err = cli.Failed, failed
+			}
+		}()
+	}
+	if c.from == "" && (c.imports.Pprof != "" || c.imports.Folded != "") {
+		stacks := importer.NewLogStacks(o.Observe)
+		o.Observe = stacks.Observe
+		defer func() {
+			if failed := stacks.Save(&c.imports); failed != nil {
+				status, err = cli.Failed, failed
+			}
+		}()
+	}
+	f, end, err := c.extras.Open(o)
+	if err != nil {
+		return cli.Usage, err
+	}
+	c.filters = append(c.filters, f)
+	if c.from != "" {
+		c.imports.Symbols = o.Symbols
+		status = c.runImport(f)
+	} else {
+		status = c.stream(f)
+	}
+	end()
+	return max(status, c.summarize(f)), nil
+}
+
+// measured lets the layers of the source be measured, and tell what they do, where that is asked for.
+func (c *config) measured() {
+	if c.batch.Asked() {
+		return // which tells of its logs and stages
+	}
+	c.measure = meter.Options{Verbose: c.batch.Verbose, Benchmark: c.batch.Benchmark}
+	c.meter = c.measure.Start()
+	c.symbols.Meter = c.meter
+	if around := c.symbols.Around; c.measure.Verbose {
+		c.symbols.Around = func(f chain.Finder) chain.Finder { return meter.Talk(around(f), warn) }
+	}
+}
+
+// tell says what was measured.
+func (c *config) tell() {
+	var s filter.Stats
+	for _, f := range c.filters {
+		s.Add(f.Stats())
+	}
+	c.measure.Tell(c.meter, meter.Figures(s), warn)
+}
+
+// runTree reads a tree of logs.
+func (c *config) runTree(o filter.Options) (status int, err error) {
+	finder, end, err := c.symbols.Finder()
+	if err != nil {
+		return cli.Usage, err
+	}
+	defer end()
+	c.batch.Filter, c.batch.Finder = o, finder
+	return batch.Run(context.Background(), c.batch)
+}
+
+// wrap runs a command with its output filtered.
+func (c *config) wrap(o filter.Options) (status int, err error) {
+	maps := child.NewMaps()
+	o.Maps = func() (lists [][]byte) {
+		for _, s := range maps.All() {
+			lists = append(lists, s.Text)
+		}
+		return lists
+	}
+	another, end, err := c.extras.Use(o)
+	if err != nil {
+		return cli.Usage, err
+	}
+	status, err = child.Run(context.Background(), child.Options{Argv: c.command, Maps: maps, Warn: warn,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		New: func() *filter.Filter {
+			f := another()
+			c.filters = append(c.filters, f)
+			return f
+		}})
+	if err != nil && status == cli.OK {
+		status = cli.Failed
+	}
+	end()
+	for _, f := range c.filters {
+		c.summarize(f)
+	}
+	return status, err
+}
+
+// stream carries the inputs through f.
+func (c *config) stream(f *filter.Filter) (status int) {
+	err := f.RunInputs(context.Background(), filter.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
+		complain("%v", err)
+		status = cli.Failed
+	}}, os.Stdout)
+	if err != nil {
+		return unwritten(err)
+	}
+	return status
+}
+
+// unwritten says that the output is lost.
+func unwritten(err error) (status int) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok { // its path is /dev/stdout, whatever that is
+		err = &filter.WriteError{Err: p.Err}
+	}
+	complain("write standard output: %v", errors.Unwrap(err))
+	return cli.Failed
+}
+
+// runImport carries a foreign input through f.
+func (c *config) runImport(f *filter.Filter) (status int) {
+	in, err := importer.Open(context.Background(), c.from, c.imports)
+	if err == nil {
+		err = f.Run(context.Background(), in, os.Stdout)
+		in.Close()
+	}
+	if w, ok := errors.AsType[*filter.WriteError](err); ok {
+		return unwritten(w)
+	}
+	return complainAll(err)
+}
+
+func drain(in *os.File) (restore func()) {
+	if isTerminal(in) {
+		return func() {}
+	}
+	return filter.DrainOnInterrupt(func() {
+		if isTerminal(os.Stderr) {
+			complain("the input is still open; Ctrl-C again stops at once")
+		}
+	}, func() { os.Exit(exitInterrupted) })
+}

@@ -1,0 +1,167 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"qss-filter/filter"
+	"qss-filter/filter/batch"
+	"qss-filter/filter/cli"
+	"qss-filter/filter/importer"
+	"qss-filter/sgr"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/meter"
+)
+
+// config is what the command line says.
+type config struct {
+	flags   *cli.Flags
+	inputs  []string
+	command []string // behind `--`
+	style   string
+	color   string
+	summary string
+	asLLVM  bool
+	from    string // a foreign input
+
+	imports importer.Options
+	batch   batch.Options
+	timing  batch.Timing
+	symbols *chain.Options
+	options filter.Options
+	format  filter.Format
+	extras  filter.Extras
+	llvm    filter.LLVMOptions
+	measure meter.Options
+	meter   *meter.Meter
+	filters []*filter.Filter
+}
+
+// filterCommand is qss-filter without a command's name.
+func filterCommand(fs *cli.Flags) cli.Run {
+	c := &config{flags: fs, symbols: newSymbols()}
+	c.symbols.Around = func(f chain.Finder) chain.Finder { return c.timing.Finder(f) }
+	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
+	fs.Group("Output")
+	fs.Register(c.options.Register, c.format.Register, c.extras.Register)
+	fs.Repeated("on-dumpfile", "path-map", "strip-prefix")
+	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
+	fs.Group("A tree of logs, and reports")
+	fs.Register(c.batch.Register)
+	fs.Group("Output", "verbose", "benchmark")
+	fs.Group("Traces and samples of other tools")
+	fs.Register(c.imports.Register)
+	fs.Words("from-kind", "scaler", "perflow", "chopstix")
+	fs.Extend("by", c.imports.ByValue, "; with --from what counts samples: function, address, line, module",
+		"function", "address", "line", "module")
+	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; these flags are for it")
+	fs.Group("Output")
+	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
+		"auto", "always", "never")
+	c.styleFlags(fs)
+	return func() (int, error) {
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		return c.run()
+	}
+}
+
+// styleFlags adds the flags of the output that belong to no package, and those of llvm's style.
+func (c *config) styleFlags(fs *cli.Flags) {
+	fs.String(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
+	fs.Words("color", "auto", "always", "never")
+	fs.Optional("color", "always")
+	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
+	fs.Group("In place of llvm-symbolizer")
+	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
+	fs.Register(c.llvm.Register)
+	fs.Words("functions", "linkage", "short", "none")
+	fs.Group("Symbols")
+	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
+}
+
+// configured tells whether the configuration counts. In llvm's place it does not: scripts that call llvm-symbolizer count on
+// its output to the byte, and flags that they do not give must not change it.
+func configured(fs *cli.Flags) bool {
+	return !namedLLVM() && !fs.Is("style", "llvm") && !fs.Is("filter-markup", "true")
+}
+
+// check completes what the command line says.
+func (c *config) check() error {
+	if namedLLVM() && !c.asLLVM {
+		return errors.New("in place of llvm-symbolizer only --filter-markup is supported")
+	}
+	c.asLLVM = c.asLLVM || c.style == "llvm"
+	if !slices.Contains([]string{"auto", "always", "never"}, c.color) {
+		if !c.asLLVM {
+			return fmt.Errorf("--color=%s: want auto, always, never", c.color)
+		}
+		c.color = "never" // as llvm takes it
+	}
+	c.inputs = c.flags.Args()
+	if !namedLLVM() {
+		c.inputs, c.command = c.flags.Split()
+	}
+	if len(c.command) > 0 && len(c.inputs) > 0 {
+		return fmt.Errorf("%s: a file and a command behind --: want one of them", c.inputs[0])
+	}
+	if len(c.inputs) == 0 || namedLLVM() { // addresses, that llvm ignores
+		c.inputs = []string{"-"}
+	}
+	return c.format.Use(&c.options, c.batch.Asked(), c.asLLVM)
+}
+
+// filterOptions gives what the flags say of a filter. end closes where its symbols are from.
+func (c *config) filterOptions() (o filter.Options, end func(), err error) {
+	o, end = c.options, func() {}
+	if c.asLLVM {
+		o.Symbols, err = c.symbols.LLVMSource()
+		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
+		o.LLVM = &c.llvm
+	} else {
+		o.Symbols, end, err = c.symbols.Source()
+	}
+	if err != nil {
+		return o, end, err
+	}
+	if c.options.SourceLines > 0 {
+		o.Sources = c.symbols.Texts()
+	}
+	if c.llvm.NoDemangle && !c.asLLVM {
+		o.Symbols = symsrc.Mangled(o.Symbols)
+	}
+	o.Warn = warn
+	return o, end, nil
+}
+
+func (c *config) summarize(f *filter.Filter) (status int) {
+	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
+		if err := f.Summary(os.Stderr); err != nil {
+			return cli.Failed
+		}
+	}
+	return cli.OK
+}
+
+// palette gives the colours of the filter's own text, nil for none.
+func (c *config) palette() *sgr.Palette {
+	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
+	if !sgr.Enabled(c.color, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(os.Stdout)) {
+		return nil
+	}
+	p := sgr.NewPalette(true)
+	if err := p.Parse(os.Getenv("QSS_COLORS")); err != nil {
+		complain("QSS_COLORS: %v", err)
+	}
+	return p
+}
+
+// llvmColor tells whether llvm would write colours to out. It knows no variable but TERM.
+func llvmColor(out *os.File, mode string) bool {
+	return mode == "always" || mode == "auto" && sgr.Enabled(mode, "", "", cmp.Or(os.Getenv("TERM"), "dumb"), isTerminal(out))
+}

@@ -1,0 +1,106 @@
+package command
+
+import (
+	"context"
+	"os"
+
+	"qss-filter/filter"
+	"qss-filter/filter/cli"
+	"qss-filter/filter/doctor"
+	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/dumpsym"
+	"qss-filter/symsrc/symbolize"
+)
+
+// symbolizeCommand is `qss-filter symbolize FILE [0xADDR…]`.
+func symbolizeCommand(fs *cli.Flags) cli.Run {
+	var o symbolize.Options
+	s := newSymbols()
+	s.Cache.Off = true
+	fs.Group("Output")
+	fs.Register(o.Register)
+	symbolFlags(fs, s)
+	return func() (int, error) {
+		args := fs.Args()
+		s.Files.Objects = append(s.Files.Objects, args[0])
+		source, end, err := s.Source()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		z, err := symbolize.New(context.Background(), args[0], source, o)
+		if err == nil {
+			err = z.Run(context.Background(), args[1:], os.Stdin, os.Stdout)
+		}
+		if err != nil {
+			return cli.Failed, err
+		}
+		return cli.OK, nil
+	}
+}
+
+// whereCommand is `qss-filter where BUILDID|FILE`.
+func whereCommand(fs *cli.Flags) cli.Run {
+	s := newSymbols()
+	symbolFlags(fs, s)
+	return func() (int, error) {
+		finder, end, err := s.Finder()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		if found, err := symbolize.Where(context.Background(), finder, fs.Args()[0], os.Stdout); err != nil || !found {
+			return cli.Failed, err
+		}
+		return cli.OK, nil
+	}
+}
+
+// doctorCommand is `qss-filter doctor LOG`.
+func doctorCommand(fs *cli.Flags) cli.Run {
+	var o filter.Options
+	var extras filter.Extras
+	s := newSymbols()
+	symbolFlags(fs, s, s.Programs.Register)
+	fs.Group("Processes and mappings")
+	fs.Register(o.RegisterContext, extras.RegisterMaps)
+	return func() (int, error) {
+		var finder chain.Finder
+		s.Around = func(f chain.Finder) chain.Finder { finder = f; return f }
+		source, end, err := s.Source()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		d := doctor.Options{Log: "-", Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
+			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner,
+			New: func(j filter.JSONOptions) (*filter.Filter, func(), error) {
+				o.Symbols, o.JSON = source, &j
+				return extras.Open(o)
+			}}
+		if args := fs.Args(); len(args) > 0 {
+			d.Log = args[0]
+		}
+		return doctor.Run(context.Background(), d, os.Stdout)
+	}
+}
+
+// dumpSymCommand is `qss-filter dump-sym FILE`.
+func dumpSymCommand(fs *cli.Flags) cli.Run {
+	var o dumpsym.Options
+	s := newSymbols()
+	s.Cache.Off = true
+	fs.Register(o.Register, s.Register)
+	return func() (int, error) {
+		s.Files.Objects = append(s.Files.Objects, fs.Args()[0])
+		finder, end, err := s.Finder()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		if err := dumpsym.Run(context.Background(), finder, fs.Args()[0], o, os.Stdout); err != nil {
+			return cli.Failed, err
+		}
+		return cli.OK, nil
+	}
+}
