@@ -70,6 +70,15 @@ const (
 // Run works until the end of ctx; then it completes what was begun and hands its partitions over. The error says why it could
 // not begin, and is a *UsageError where the options are to blame.
 func Run(ctx context.Context, o Options) error {
+	err := begin(ctx, o)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // told to end before it had begun
+		return nil
+	}
+	return err
+}
+
+// begin makes a worker and runs it.
+func begin(ctx context.Context, o Options) error {
 	log := newLog(o.Stderr, o.LogJSON)
 	key, err := o.check()
 	if err != nil {
