@@ -143,7 +143,10 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	if err != nil {
 		return err
 	}
-	p.floor = info.AckFloor.Stream
+	if p.floor = info.AckFloor.Stream; p.floor >= until { // another worker has done it all
+		p.done = p.floor
+		return nil
+	}
 	ahead := max(info.Delivered.Stream, until)
 	var lines []*line
 	last := p.floor
