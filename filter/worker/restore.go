@@ -54,9 +54,10 @@ func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64)
 		return nil, out, fmt.Errorf("look for the begin of %s: %w", key, err)
 	}
 	from := kept.Line + 1
-	if err == nil { // else the server that answers has yet to hear of the line at hand
+	if err == nil { // else there is none behind that place, or the server that answers has yet to hear of the line at hand
 		from = min(first.Sequence, l.seq)
 	}
+	err = nil
 	if kept.Line == 0 && before > 0 && before < from && from == l.seq {
 		w.log.Warn("the begin of a log has aged out of the stream: what it said of modules is lost", "process", key)
 	}
