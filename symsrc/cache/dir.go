@@ -34,6 +34,9 @@ const supported = true
 
 // trust makes the directory where it is missing, and fails where it could be another user's work.
 func trust(dir string) error {
+	if err := Safe(dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the cache's directory: %w", err)
 	}

@@ -36,3 +36,6 @@ func forget(*Options, string, io.Writer) error     { return errSystem }
 
 // Check tells what keeps the cache from working, nil for nothing.
 func (o *Options) Check() error { return nil }
+
+// Safe trusts every directory: on this system nothing is taken from one but what is checked.
+func Safe(string) error { return nil }

@@ -55,7 +55,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 // Finder looks on this machine first, and then asks servers. close ends what is under way.
 func (o *Options) Finder() (f Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.Warn, o.Warn, o.Progress
-	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off {
+	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && cache.Safe(dir) == nil {
 		o.Files.CacheDir = dir
 	}
 	local, err := locate.New(o.Files)

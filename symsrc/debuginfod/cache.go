@@ -53,6 +53,10 @@ func (c *cache) look(k key) hit {
 		}
 		return h
 	}
+	if c.foreign(st) {
+		h.note = "it belongs to another user"
+		return h
+	}
 	if k.kind.isSource() {
 		h.elf = new(elfInfo)
 	} else if h.elf, err = verifyFile(h.path, k.id); err != nil {

@@ -27,7 +27,11 @@ var (
 // control reads a control file, and creates it if need be. What is no number counts as the default.
 func (c *cache) control(k control) time.Duration {
 	seconds := k.preset
-	f, err := os.Open(filepath.Join(c.dir, k.name))
+	path := filepath.Join(c.dir, k.name)
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO would hold us up
+		return time.Duration(seconds) * time.Second
+	}
+	f, err := os.Open(path)
 	switch {
 	case err == nil:
 		var n int64

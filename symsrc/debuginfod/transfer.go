@@ -60,6 +60,8 @@ func (c *Client) connect() {
 		switch {
 		case to.URL.Scheme != "http" && to.URL.Scheme != "https":
 			return fmt.Errorf("%w to %s", errRedirect, to.URL.Redacted())
+		case to.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https":
+			return fmt.Errorf("%w from https to %s", errRedirect, to.URL.Redacted())
 		case len(via) >= maxRedirects:
 			return fmt.Errorf("%w %d times", errRedirect, len(via))
 		}

@@ -19,6 +19,11 @@ import (
 // maxUnpacked bounds the bytes that unpacked members take in the cache directory. Those used the longest ago go first.
 const maxUnpacked = 8 << 30
 
+// unpackReserve is what is left free on the disk, in bytes.
+const unpackReserve = 256 << 20
+
+var errFull = errors.New("the disk would be nearly full")
+
 // unpackedExt is what the names of unpacked members end with.
 const unpackedExt = ".elf"
 
@@ -42,6 +47,9 @@ func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string,
 		now := time.Now()
 		os.Chtimes(to, now, now) // it is in use; that this fails does no harm
 		return to, nil
+	}
+	if free, ok := freeSpace(dir); ok && free-m.size < unpackReserve {
+		return failed(fmt.Errorf("to %d bytes: %w", m.size, errFull))
 	}
 	makeRoom(dir, m.size)
 	switch err := unpackTo(ctx, to, archive, m); {

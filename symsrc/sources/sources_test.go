@@ -152,3 +152,15 @@ func TestLines(t *testing.T) {
 		}
 	}
 }
+
+// TestKernelFiles shows nothing of the files in which a kernel shows itself, whatever debug information names them.
+func TestKernelFiles(t *testing.T) {
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("no /proc: ", err)
+	}
+	for _, path := range []string{"/proc/self/environ", "/proc/self/cmdline", "/proc/version", "/dev/zero", "/dev/stdin"} {
+		if got := readRegular(path); got != nil {
+			t.Errorf("%s: %q", path, got.content)
+		}
+	}
+}

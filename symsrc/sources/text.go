@@ -52,9 +52,10 @@ func (t *texts) read(path string) *text {
 }
 
 // readRegular reads a regular file and nothing else: paths of debug information are not to be trusted, and the opening of a
-// device may act on it. A FIFO that takes the file's place does not block.
+// device may act on it. A FIFO that takes the file's place does not block. Files that say they are empty are none with lines, or
+// are the kernel's, such as /proc/self/environ.
 func readRegular(path string) *text {
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() > maxSource {
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() == 0 || st.Size() > maxSource {
 		return nil
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
