@@ -83,7 +83,7 @@ func run() error {
 			s := &stream{name: strings.Join(way, " "), traffic: newTraffic(*seed+uint64(i), samples, server.ids)}
 			dir := filepath.Join(scratch, fmt.Sprint(i))
 			args := append([]string{"--rootfs", "testdata/rootfs"}, way...)
-			if !strings.Contains(s.name, "llvm") {
+			if s.traffic.brief = strings.Contains(s.name, "llvm"); !s.traffic.brief {
 				args = append(args, "--symbols", "testdata/logs/bin", "--cache-dir", filepath.Join(dir, "cache"),
 					"--debuginfod-url", server.URL, "--debuginfod-timeout", "1s")
 			}

@@ -14,6 +14,8 @@ type traffic struct {
 	*rand.Rand
 	samples [][]byte
 	ids     []string // of modules that a server has
+	// brief keeps lines short: llvm quotes a line in the message on each of its elements.
+	brief   bool
 	live    []*process
 	nextPID int
 	marks   int
@@ -189,6 +191,9 @@ func (t *traffic) hostile(dst []byte, p *process) []byte {
 	case 1:
 		return t.say(dst, p, fmt.Sprintf("{{{module:%d:%s:elf:%x}}}", t.IntN(1e6), name, name[:min(len(name), 70)]))
 	case 2: // a long line
+		if t.brief {
+			return append(dst, "{{{bt:0:0x1:ra}}} {{{bt:1:0x1:ra}}}\n"...)
+		}
 		return append(append(dst, bytes.Repeat([]byte("{{{bt:0:0x1:ra}}} "), t.IntN(1e5)/(1+t.IntN(100)))...), '\n')
 	case 3:
 		return t.say(dst, p, fmt.Sprintf("Module %s from rpm a-1.x86_64, build-id=%x", name[:min(len(name), 300)], t.Uint64()))

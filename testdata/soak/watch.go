@@ -16,20 +16,20 @@ type watch struct {
 	name   string
 	stream *stream
 
-	warm, last, most sample
-	taken            int
+	most  sample
+	taken []sample
 }
 
 // sample is what one look has found: resident memory in KiB, open descriptors, threads.
 type sample struct{ rss, fds, threads int }
 
-// What a filter may have more at the end than when it was warm, and at all.
+// What a filter may have at all, and in the last quarter of its time on average more than in the one before. What it remembers
+// is bounded, but it takes some million lines until all of that is full.
 const (
-	warmAfter  = 6 // looks
-	moreMemory = 64 << 10
-	mostMemory = 768 << 10
-	moreFiles  = 80 // files of modules that are kept open
-	moreThread = 12
+	mostMemory = 768 << 10 // KiB
+	mostFiles  = 160       // of modules that are kept open, and connections
+	mostThread = 64
+	moreMemory = 48 << 10 // KiB
 )
 
 // until takes samples until over is closed, and tells what has grown.
@@ -47,11 +47,8 @@ func (w *watch) until(over <-chan struct{}) error {
 		if err != nil {
 			continue // it has just ended
 		}
-		w.last = s
+		w.taken = append(w.taken, s)
 		w.most = sample{max(w.most.rss, s.rss), max(w.most.fds, s.fds), max(w.most.threads, s.threads)}
-		if w.taken++; w.taken <= warmAfter {
-			w.warm = w.most
-		}
 		fmt.Printf("%6.0f s  rss %7d KiB  fds %3d  threads %3d  lines %10d  named %8d  %s\n", time.Since(began).Seconds(), s.rss, s.fds,
 			s.threads, w.stream.written.Load(), w.stream.named.Load(), w.name)
 	}
@@ -59,19 +56,30 @@ func (w *watch) until(over <-chan struct{}) error {
 
 func (w *watch) verdict() error {
 	var faults []error
-	if w.taken <= warmAfter { // too short to tell what grows
-		return nil
+	if m := w.most; m.rss > mostMemory || m.fds > mostFiles || m.threads > mostThread {
+		faults = append(faults, fmt.Errorf("%d KiB of memory, %d descriptors, %d threads at most", m.rss, m.fds, m.threads))
 	}
-	if w.most.rss > mostMemory || w.last.rss > w.warm.rss+w.warm.rss/2+moreMemory {
-		faults = append(faults, fmt.Errorf("memory: %d KiB when warm, %d at most, %d in the end", w.warm.rss, w.most.rss, w.last.rss))
+	quarter := len(w.taken) / 4
+	if quarter < 2 { // too short to tell what grows
+		return errors.Join(faults...)
 	}
-	if w.last.fds > w.warm.fds+moreFiles {
-		faults = append(faults, fmt.Errorf("descriptors: %d when warm, %d in the end", w.warm.fds, w.last.fds))
+	before, last := mean(w.taken[2*quarter:3*quarter]), mean(w.taken[3*quarter:])
+	if last.rss > before.rss+before.rss/8+moreMemory {
+		faults = append(faults, fmt.Errorf("memory grows: %d KiB, and then %d", before.rss, last.rss))
 	}
-	if w.last.threads > w.warm.threads+moreThread {
-		faults = append(faults, fmt.Errorf("threads: %d when warm, %d in the end", w.warm.threads, w.last.threads))
+	if last.fds > before.fds+before.fds/4+8 || last.threads > before.threads+before.threads/4+4 {
+		faults = append(faults, fmt.Errorf("descriptors or threads grow: %+v, and then %+v", before, last))
 	}
 	return errors.Join(faults...)
+}
+
+// mean is the average of some samples.
+func mean(all []sample) (m sample) {
+	for _, s := range all {
+		m.rss, m.fds, m.threads = m.rss+s.rss, m.fds+s.fds, m.threads+s.threads
+	}
+	n := len(all)
+	return sample{m.rss / n, m.fds / n, m.threads / n}
 }
 
 // look reads /proc/PID.

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// licences are known by words that each of them has.
+var licences = []struct{ name, has string }{
+	{"Apache-2.0", "Apache License Version 2.0"},
+	{"MIT", "Permission is hereby granted, free of charge"},
+	{"Unlicense", "free and unencumbered software released into the public domain"},
+	{"ISC", "Permission to use, copy, modify, and"},
+	{"BSD-3-Clause", "Redistribution and use in source and binary forms"},
+}
+
+// licence names the licence of a module in a directory: the one whose words come first in its file.
+func licence(t *testing.T, dir string) string {
+	t.Helper()
+	for _, pattern := range []string{"LICENSE*", "COPYING*", "UNLICENSE*"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(files) == 0 {
+			continue
+		}
+		text, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Join(strings.Fields(string(text)), " ")
+		found, first := "", len(words)
+		for _, l := range licences {
+			if i := strings.Index(words, l.has); i >= 0 && i < first {
+				found, first = l.name, i
+			}
+		}
+		return found
+	}
+	return ""
+}
+
+// TestLibraries holds the README's table of libraries to go.mod and to the files of their licences.
+func TestLibraries(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}} {{.Dir}}{{end}}", "all").Output()
+	if err != nil {
+		t.Skip("go does not list the modules: ", err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| \[[^]]+\]\(https://([^)]+)\) \| (\S+) \| .+ \|$`).FindAllStringSubmatch(string(readme), -1) {
+		told[row[1]] = row[2]
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		path, dir, _ := strings.Cut(line, " ")
+		path = regexp.MustCompile(`/v\d+$`).ReplaceAllString(path, "")
+		if has := licence(t, dir); told[path] != has || has == "" {
+			t.Errorf("README.md says of the licence of %s %q, it is %q", path, told[path], has)
+		}
+		delete(told, path)
+	}
+	for path := range told {
+		t.Errorf("README.md tells of %s, which go.mod does not need", path)
+	}
+}
