@@ -159,7 +159,7 @@ func TestKernelFiles(t *testing.T) {
 		t.Skip("no /proc: ", err)
 	}
 	for _, path := range []string{"/proc/self/environ", "/proc/self/cmdline", "/proc/version", "/dev/zero", "/dev/stdin"} {
-		if got := readRegular(path); got != nil {
+		if got := readRegular(path); got != nil && got.content != "" {
 			t.Errorf("%s: %q", path, got.content)
 		}
 	}

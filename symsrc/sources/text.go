@@ -52,26 +52,33 @@ func (t *texts) read(path string) *text {
 }
 
 // readRegular reads a regular file and nothing else: paths of debug information are not to be trusted, and the opening of a
-// device may act on it. A FIFO that takes the file's place does not block. Files that say they are empty are none with lines, or
-// are the kernel's, such as /proc/self/environ.
+// device may act on it. A FIFO that takes the file's place does not block. Files that say they are empty
+// are not read: they are, or they are the kernel's, such as /proc/self/environ.
 func readRegular(path string) *text {
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || st.Size() == 0 || st.Size() > maxSource {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil || !st.Mode().IsRegular() || st.Size() > maxSource:
 		return nil
+	case st.Size() == 0:
+		return newText("", st.ModTime())
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
+	if st, err = f.Stat(); err != nil || !st.Mode().IsRegular() {
 		return nil
 	}
 	var content strings.Builder
 	if n, err := io.Copy(&content, io.LimitReader(f, maxSource+1)); err != nil || n > maxSource {
 		return nil
 	}
-	t := &text{content: content.String(), changed: st.ModTime()}
+	return newText(content.String(), st.ModTime())
+}
+
+func newText(content string, changed time.Time) *text {
+	t := &text{content: content, changed: changed}
 	t.sum = sync.OnceValue(func() string {
 		sum := md5.Sum([]byte(t.content))
 		return string(sum[:])
