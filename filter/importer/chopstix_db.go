@@ -48,7 +48,12 @@ func openDatabase(path string, write bool) (*database, error) {
 	}
 	conn.SetBusyTimeout(0)
 	db := &database{conn, path}
-	if err := db.checkSchema(); err != nil {
+	// What a schema computes may call no function that could do harm: https://www.sqlite.org/security.html.
+	err = explain(path, sqlitex.ExecuteTransient(conn, "PRAGMA trusted_schema = OFF", nil))
+	if err == nil {
+		err = db.checkSchema()
+	}
+	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return db, nil
@@ -124,9 +129,9 @@ func (db *database) checkSchema() error {
 	return nil
 }
 
-// columns are those of a table, none where there is no such table.
+// columns are those of a table, none where there is no such table. A view is none: it may compute for ever.
 func (db *database) columns(table string) (names []string, err error) {
-	err = db.each("SELECT name FROM pragma_table_info(?)", func(s *sqlite.Stmt) error {
+	err = db.each("SELECT t.name FROM sqlite_schema AS s JOIN pragma_table_info(s.name) AS t WHERE s.type = 'table' AND s.name = ?", func(s *sqlite.Stmt) error {
 		names = append(names, s.ColumnText(0))
 		return nil
 	}, table)

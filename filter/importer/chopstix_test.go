@@ -263,3 +263,26 @@ func TestNamesOfTheDatabase(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileSchema takes no view for a table: this one does not end.
+func TestHostileSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "chop.db")
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{
+		"CREATE VIEW session AS WITH RECURSIVE n(pid, cmd) AS (SELECT 1, 'a' UNION ALL SELECT pid + 1, cmd FROM n) SELECT * FROM n",
+		"CREATE TABLE map (pid, addr_begin, addr_end, perm, path)", "CREATE TABLE sample (ip, pid, tid, time)",
+	} {
+		if err := sqlitex.ExecuteTransient(conn, s, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := lines(t, path, Options{Kind: "chopstix"}); err == nil || !strings.Contains(err.Error(), "no table session") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
