@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 			os.Exit(serveMain(os.Args[2:]))
 		case filterWord:
 			os.Exit(filterMain(os.Args[2:]))
+		case strangerWord:
+			fmt.Print(strangerMain(os.Args[2]))
+			os.Exit(0)
 		}
 	}
 	os.Exit(m.Run())

@@ -1,0 +1,5 @@
+package cache
+
+const strangerWord = "stranger"
+
+func strangerMain(string) string { return "" }
