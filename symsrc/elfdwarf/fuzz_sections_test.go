@@ -10,6 +10,8 @@ import (
 	"runtime/metrics"
 	"slices"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
 // sectionPlace is a section of a file in testdata, or of the file beside it, whose contents a fuzzer may replace.
@@ -134,7 +136,7 @@ func fuzzSections(f *testing.F, names ...string) {
 			}
 			x.Data(a)
 			if i < 2 {
-				if again := x.Code(a); !reflect.DeepEqual(again, frames) {
+				if again := x.Code(a); !reflect.DeepEqual(named(again), named(frames)) {
 					t.Fatalf("%#x: first %+v, then %+v", a, frames, again)
 				}
 			}
@@ -146,6 +148,18 @@ func fuzzSections(f *testing.F, names ...string) {
 			t.Fatalf("%d bytes of memory for files of %d and %d", used, len(file), len(beside))
 		}
 	})
+}
+
+// named are frames without the lines that stand for a line 0: which one does depends on what is known of the function around
+// by then, which in a damaged file may change.
+func named(frames []symsrc.Frame) []symsrc.Frame {
+	frames = slices.Clone(frames)
+	for i := range frames {
+		if f := &frames[i]; f.Approx || f.Line == 0 {
+			f.Line, f.Column, f.Approx = 0, 0, false
+		}
+	}
+	return frames
 }
 
 // FuzzLineSections reads damaged line tables, with their names.
