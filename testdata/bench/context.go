@@ -11,10 +11,13 @@ import (
 // contextCases are about markup in both styles: logs of little else than context, and frames beside text.
 var contextCases = []oneCase{
 	{"context", "20,000 resets, each with the modules and mappings of a new process", func(path string, lib *libc) error {
-		return writeProcesses(path, lib, 0)
+		return writeProcesses(path, lib, 0, true)
+	}, bothStyles},
+	{"restarts", "20,000 resets, each with the same modules and mappings", func(path string, lib *libc) error {
+		return writeProcesses(path, lib, 0, false)
 	}, bothStyles},
 	{"crashes", "20,000 processes with ten bt frames each", func(path string, lib *libc) error {
-		return writeProcesses(path, lib, 10)
+		return writeProcesses(path, lib, 10, true)
 	}, bothStyles},
 	{"markup-llvm", "30 % bt frames of libc, 2,000 distinct, in the style of llvm", func(path string, lib *libc) error {
 		return writeLog(path, lib, 30, markupFrames(lib.sample(2000)))
@@ -39,8 +42,9 @@ func aModule(name, id string, text, rest uint64) (string, string, []mapping) {
 	return name, id, []mapping{{0x920, 0, "r"}, {text, 0x1000, "rx"}, {rest, 0x1000 + text, "r"}, {0x2c8, 0x2dc0 + text + rest, "rw"}}
 }
 
-// writeProcesses writes 20,000 processes of four modules, each laid out in memory anew, and frames of the last module.
-func writeProcesses(path string, lib *libc, frames int) error {
+// writeProcesses writes 20,000 processes of four modules, each laid out in memory anew where moved is set, and frames of the last
+// module.
+func writeProcesses(path string, lib *libc, frames int, moved bool) error {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
@@ -50,7 +54,10 @@ func writeProcesses(path string, lib *libc, frames int) error {
 	sample := lib.sample(200)
 	for range 20000 {
 		fmt.Fprint(w, "{{{reset}}}\n")
-		base := uint64(0x7f0000000000) + rng.Uint64N(1<<28)<<12
+		base := uint64(0x7f0000000000)
+		if moved {
+			base += rng.Uint64N(1<<28) << 12
+		}
 		for id := range 3 {
 			name, buildID, maps := aModule(
 				[]string{"/usr/apps/org.example.test/bin/mainbin", "/usr/apps/org.example.test/lib/libdemo-1.2.3.so", "/lib/x86_64-linux-gnu/libm.so.6"}[id],
