@@ -46,6 +46,7 @@ func TestExcerpt(t *testing.T) {
 	write(t, dir, "tree/moved.c", other, 2*time.Hour)
 	write(t, dir, "tree/abs/src/exact.c", text, 2*time.Hour)
 	served := write(t, dir, "served.c", text, 0)
+	key := write(t, dir, ".ssh/id_rsa", text, 2*time.Hour)
 	files := &symsrc.Files{Elf: binary}
 	for _, c := range []struct {
 		name   string
@@ -79,6 +80,8 @@ func TestExcerpt(t *testing.T) {
 		{name: "a server's other content", place: symsrc.Place{Local: "/gone/a.c", Path: "/gone/a.c", Line: 2, MD5: sum(other)}, served: true,
 			note: "served.c is not what was compiled (MD5)"},
 		{name: "servers want a whole path", place: symsrc.Place{Local: "a.c", Path: "a.c", Line: 2}, served: true, note: "no source file", absent: true},
+		{name: "what does not look like source", place: symsrc.Place{Local: key, Line: 1, Files: files}, note: "no source file", absent: true},
+		{name: "that, verified", place: symsrc.Place{Local: key, Line: 1, MD5: sum(text)}, first: 1, lines: "one"},
 		{name: "a directory", place: symsrc.Place{Local: dir, Line: 1}, note: "no source file", absent: true},
 		{name: "a device", place: symsrc.Place{Local: "/dev/zero", Line: 1}, note: "no source file", absent: true},
 		{name: "nothing", place: symsrc.Place{Line: 1}, note: "no source file", absent: true},
