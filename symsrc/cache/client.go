@@ -23,6 +23,7 @@ type client struct {
 	warn func(cause string)
 
 	off    atomic.Bool // for good
+	told   sync.Once   // why it is off
 	behind atomic.Int64
 	since  atomic.Int64 // when the oldest reply that is awaited was asked for, in Unix nanoseconds
 	nextID atomic.Uint32
@@ -196,9 +197,10 @@ func (c *client) lost(l *link) {
 
 // give gives the cache up, and says why.
 func (c *client) give(err error) {
-	if !c.off.Swap(true) {
+	c.told.Do(func() { // before anybody goes on without: the process may end then
 		c.warn(fmt.Sprintf("none is used in %s: %v (--cache-dir takes another directory, --no-cache none)", c.dir, err))
-	}
+		c.off.Store(true)
+	})
 	c.mu.Lock()
 	l := c.link
 	c.mu.Unlock()
