@@ -1,4 +1,4 @@
-package main
+package command_test
 
 import (
 	"errors"
@@ -241,6 +241,6 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != string(drawn) {
-		t.Errorf("%s is out of date (go test -run TestPicture -u . draws it anew): %v", file, err)
+		t.Errorf("%s is out of date (go test ./filter/command -run TestPicture -u draws it anew): %v", file, err)
 	}
 }

@@ -1,0 +1,33 @@
+package command_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"qss-filter/filter/command"
+	"qss-filter/filter/worker/workertest"
+)
+
+var update = flag.Bool("u", false, "draw the README's picture anew")
+
+func TestMain(m *testing.M) {
+	program := func() { os.Exit(command.Main(os.Args[1:])) }
+	testscript.Main(atTop{m}, map[string]func(){"qss-filter": program, "llvm-symbolizer": program, "nats-server": workertest.Main})
+}
+
+// atTop runs the tests, not the commands that they start as this program, at the top of the tree, where README and testdata are,
+// and without the configuration of the machine.
+type atTop struct{ *testing.M }
+
+func (a atTop) Run() int {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	if err := os.Setenv("QSS_FILTER_CONFIG", ""); err != nil {
+		panic(err)
+	}
+	return a.M.Run()
+}
