@@ -94,16 +94,17 @@ func TestBackground(t *testing.T) {
 // TestInterruptOnce has Ctrl-C reach a command of the wrapper's own process group: by the terminal alone.
 func TestInterruptOnce(t *testing.T) {
 	s, cmd := shell(t)
-	s.keys(`wrap sh -c 'trap "echo caught" INT; echo ready; while ! read a; do :; done; echo got $a; exit 3' 2>&1 | (trap "" INT; exec cat)` + "\r")
+	s.keys(asTeller + `=1 wrap "$SELF" 2>&1 | (trap "" INT; exec cat)` + "\r")
 	s.until("ready")
 	s.keys("\x03")
-	s.until("caught")
+	s.until("SIGINT")
 	s.keys("word\r")
 	s.until("got word")
+	s.keys("\x04")
 	s.keys("echo sh\"\"ell\r")
 	s.until("shell")
 	s.leave(cmd)
-	if strings.Count(s.seen.String(), "caught\r\n") != 1 {
+	if strings.Count(s.seen.String(), "SIGINT\r\n") != 1 {
 		t.Errorf("not caught once: %q", s.seen.String())
 	}
 }
