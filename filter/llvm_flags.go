@@ -26,7 +26,6 @@ func (o *LLVMOptions) Register(fs *flag.FlagSet) {
 	set("relativenames", "source files without the compilation directory", func() { o.Basenames, o.RelativeNames = false, true })
 	set("inlines", "no effect: inlined functions are always shown", nothing)
 	set("no-inlines", "no effect, as in llvm's filter", nothing)
-	set("debuginfod", "no effect: servers are asked if $DEBUGINFOD_URLS names any", nothing)
 }
 
 // boolValue is a flag that may stand without a value.

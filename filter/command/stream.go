@@ -120,7 +120,7 @@ func (c *config) check() error {
 func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o, end = c.options, func() {}
 	if c.asLLVM {
-		o.Symbols, err = c.symbols.LLVMSource()
+		o.Symbols, end, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
 		o.LLVM = &c.llvm
 	} else {

@@ -127,13 +127,25 @@ func (o *Options) Texts() *sources.Sources {
 	return sources.New(files)
 }
 
-// LLVMSource answers as llvm-symbolizer does: from build ID trees, taken at their word.
-func (o *Options) LLVMSource() (symsrc.Source, error) {
+// LLVMSource answers as llvm-symbolizer does: from build ID trees, taken at their word, and then from servers.
+func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	trees, err := locate.NewTrees(o.Files)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	o.Servers.Warn, o.Servers.Progress = o.Warn, o.Progress
+	o.Servers.AsLLVM()
+	client, err := debuginfod.New(o.Servers)
+	if err != nil {
+		return nil, nil, err
+	}
+	if client != nil {
+		trees.Fetch = func(ctx context.Context, id symsrc.BuildID) (path string, retry func() bool) {
+			r := client.Fetch(ctx, id, debuginfod.Debuginfo)
+			return r.Path, r.News
+		}
 	}
 	engine := elfdwarf.NewLLVMSource(trees)
 	engine.UsePackage(o.Package)
-	return engine, nil
+	return engine, client.Close, nil
 }

@@ -61,6 +61,13 @@ func (o *Options) Register(fs *flag.FlagSet) {
 		return nil
 	})
 	fs.BoolVar(&o.Off, "no-debuginfod", false, "ask no debuginfod server, whatever $DEBUGINFOD_URLS says")
+	fs.BoolFunc("debuginfod", "ask the servers of $DEBUGINFOD_URLS, as is the default, after --no-debuginfod too", func(value string) error {
+		if value != "true" {
+			return errors.New("takes no value")
+		}
+		o.Off = false
+		return nil
+	})
 	fs.Func("debuginfod-timeout", "`TIME` the output may wait for one module's download, which then goes on (default 10s)",
 		func(value string) error {
 			d, err := time.ParseDuration(value)
@@ -102,6 +109,15 @@ func (o *Options) complete() error {
 		o.Progress = os.Stderr
 	}
 	return o.chooseCache()
+}
+
+// AsLLVM waits for a file, where Wait does not say otherwise, as long as llvm-symbolizer does, for which DEBUGINFOD_TIMEOUT is
+// the time of a whole request.
+func (o *Options) AsLLVM() {
+	if o.Environ == nil {
+		o.Environ = os.Getenv
+	}
+	o.Wait = cmp.Or(o.Wait, o.seconds("DEBUGINFOD_TIMEOUT", defaultTimeout))
 }
 
 // environURLs gives the servers that the environment names. Other words may stand there, too (elfutils 0.192:

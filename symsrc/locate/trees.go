@@ -19,6 +19,9 @@ type Trees struct {
 	Dirs []string
 	// Other is asked for what the trees do not have; nil asks nobody.
 	Other *Locator
+	// Fetch, if not nil, gets the debug file of a build ID from elsewhere, where nothing has it here: its path, "" for none.
+	// retry, if not nil, tells whether asking again may give another answer by now.
+	Fetch func(ctx context.Context, id symsrc.BuildID) (path string, retry func() bool)
 }
 
 // NewTrees takes the directories of Options.BuildIDDirs, or llvm's own where there are none. Symbols and Rootfs are asked
@@ -35,15 +38,29 @@ func NewTrees(o Options) (t *Trees, err error) {
 	return t, err
 }
 
-// Find looks for the file of m. The context only matters to Other.
+// Find looks for the file of m. The context only matters to Other and Fetch.
 func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
-	path := t.path(m.BuildID)
-	if path == "" {
-		if t.Other != nil {
-			return t.Other.Find(ctx, m)
-		}
-		return &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}
+	if path := t.path(m.BuildID); path != "" {
+		return t.read(ctx, path)
 	}
+	files := &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}
+	if t.Other != nil {
+		files = t.Other.Find(ctx, m)
+	}
+	if t.Fetch == nil || m.BuildID == "" || files.DebugStatus == symsrc.OK && files.Usable() {
+		return files
+	}
+	path, retry := t.Fetch(ctx, m.BuildID)
+	if path != "" {
+		return t.read(ctx, path)
+	}
+	later := *files
+	later.Retry = retry
+	return &later
+}
+
+// read gives the file that was found for a module, and what belongs to it.
+func (t *Trees) read(ctx context.Context, path string) *symsrc.Files {
 	files := &symsrc.Files{Elf: path, DebugStatus: symsrc.Incomplete, Unverified: true, Tried: []string{path}}
 	f, err := probe(place{path: path})
 	if err != nil {
@@ -57,9 +74,11 @@ func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		}
 		return files
 	}
-	if debug := t.debugOf(ctx, f); debug != "" {
+	debug, retry := t.debugOf(ctx, f)
+	if debug != "" {
 		files.Debug, files.DebugStatus = debug, symsrc.OK
 	}
+	files.Retry = retry
 	return files
 }
 
@@ -121,25 +140,29 @@ func (t *Trees) path(id symsrc.BuildID) string {
 }
 
 // debugOf gives another file with the debug information of f, "" where there is none.
-func (t *Trees) debugOf(ctx context.Context, f *found) string {
+func (t *Trees) debugOf(ctx context.Context, f *found) (path string, retry func() bool) {
 	if len(f.id) >= 2 {
-		if path := t.path(f.id); path == f.path {
-			return ""
-		} else if path != "" {
+		if path = t.path(f.id); path == "" && t.Fetch != nil {
+			path, retry = t.Fetch(ctx, f.id)
+		}
+		if path == f.path {
+			return "", nil
+		}
+		if path != "" {
 			if _, err := probe(place{path: path}); err == nil {
-				return path
+				return path, nil
 			}
 		}
 	}
 	if f.link == "" || strings.ContainsAny(f.link, `/\`) || f.link == ".." {
-		return ""
+		return "", retry
 	}
 	dir := filepath.Dir(f.path)
 	for _, in := range [...]string{dir, filepath.Join(dir, ".debug"), filepath.Join("/usr/lib/debug", dir)} {
 		path := filepath.Join(in, f.link)
 		if sum, _, err := checksum(ctx, path, true); err == nil && sum == f.linkCRC {
-			return path
+			return path, nil
 		}
 	}
-	return ""
+	return "", retry
 }
