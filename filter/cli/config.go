@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // The configuration is a file of flags as the command line takes them, one a line: `--flag` or `--flag=value`. The value goes to the
@@ -136,12 +137,13 @@ func parseConfig(path string, text []byte) (all []setting, err error) {
 		}
 		bare, dashes := strings.CutPrefix(line, "--")
 		name, value, valued := strings.Cut(bare, "=")
+		blank := strings.IndexFunc(name, unicode.IsSpace)
 		switch {
-		case !dashes || name == "" || name[0] == '-':
+		case !dashes || name == "" || name[0] == '-' || blank == 0:
 			return nil, fmt.Errorf("%s:%d: %s: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)", path, number, line)
-		case strings.ContainsAny(name, " \t"):
-			flag := strings.Fields(name)[0]
-			return nil, fmt.Errorf("%s:%d: %s: want --%s=%s (change that line; --no-config goes without)", path, number, line, flag, strings.TrimSpace(bare[len(flag):]))
+		case blank > 0:
+			return nil, fmt.Errorf("%s:%d: %s: want --%s=%s (change that line; --no-config goes without)", path, number, line, name[:blank],
+				strings.TrimSpace(bare[blank:]))
 		}
 		all = append(all, setting{number, name, value, valued})
 	}
