@@ -29,14 +29,14 @@ type compiled struct {
 // abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
 // declarations are only ever added behind those that a reader can see.
 type abbrevs struct {
-	b      []byte // .debug_abbrev
-	forms  *formTable
-	budget *atomic.Int64 // bytes that may still be compiled, of all tables of the file
-	seen   atomic.Pointer[compiled]
+	f     *File
+	b     []byte // .debug_abbrev
+	forms *formTable
+	seen  atomic.Pointer[compiled]
 
 	mu     sync.Mutex
 	p      int             // where the next declaration stands; past: no more
-	sparse map[uint64]decl // codes that do not
+	sparse map[uint64]decl // codes that do not, and those without a tag
 	ops    []op
 	skips  []op // of the declaration being compiled
 }
@@ -46,9 +46,9 @@ type abbrevKey struct {
 	layout layout
 }
 
-func newAbbrevs(b []byte, off uint64, forms *formTable, budget *atomic.Int64) *abbrevs {
-	t := &abbrevs{b: b, forms: forms, budget: budget, p: past}
-	if off < uint64(len(b)) {
+func newAbbrevs(f *File, off uint64, forms *formTable) *abbrevs {
+	t := &abbrevs{f: f, b: f.abbrev.all(), forms: forms, p: past}
+	if off < uint64(len(t.b)) {
 		t.p = int(off)
 	}
 	t.seen.Store(&nothing)
@@ -82,7 +82,8 @@ func (t *abbrevs) find(code uint64) (*decl, *compiled) {
 	return undeclared, c
 }
 
-// compile goes on until the code is found and a few more are, for those tend to follow.
+// compile goes on until the code is found and a few more are, for those tend to follow. Of a code that is declared twice the
+// first declaration counts, however far the table was compiled when the code was asked for.
 func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	const ahead = 16
 	start, end := t.p, t.p
@@ -95,8 +96,9 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 		}
 		d := t.decl(p)
 		found = found || c == code
-		switch {
-		case c < uint64(len(all)):
+		switch _, twice := t.sparse[c]; {
+		case twice:
+		case d.tag == 0, c < uint64(len(all)):
 			t.addSparse(c, d) // out of order, or declared twice
 		case c < uint64(len(all))+64:
 			if all == nil {
@@ -113,7 +115,8 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	if t.p != past {
 		end = t.p
 	}
-	if t.budget.Add(int64(start-end)) < 0 {
+	if t.f.abbrevBudget.Add(int64(start-end)) < 0 {
+		t.f.giveUp()
 		t.p = past
 	}
 	return all
@@ -123,9 +126,7 @@ func (t *abbrevs) addSparse(code uint64, d decl) {
 	if t.sparse == nil {
 		t.sparse = make(map[uint64]decl)
 	}
-	if _, ok := t.sparse[code]; !ok {
-		t.sparse[code] = d
-	}
+	t.sparse[code] = d
 }
 
 // decl compiles the declaration whose tag stands at p, and moves t.p behind it.

@@ -69,7 +69,7 @@ func (f *File) companion(path string, split bool) (*File, error) {
 		unmap()
 		return nil, err
 	}
-	c.stat, c.unmap, c.zeroCode, c.isSplit = stat, unmap, f.zeroCode, split
+	c.stat, c.unmap, c.zeroCode, c.isSplit, c.owner = stat, unmap, f.zeroCode, split, f
 	f.opened = append(f.opened, c)
 	f.unpacked += c.packed
 	f.weigh(c.packed + 1)

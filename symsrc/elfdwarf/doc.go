@@ -4,7 +4,8 @@
 // were inlined there, name.go their names, line.go the row of the line program, symtab.go the symbol that names the
 // physical function; opd.go where symbols lead to descriptors. In stripped files minidebug.go, plt.go and gopclntab.go know
 // of other names. Everything is read when it is first asked for: the first address of a file or of a unit is answered by one
-// pass that stores nothing, the second one builds a sorted table.
+// pass that stores nothing, the second one builds a sorted table. Both say the same, for damaged files too: an answer must not
+// depend on the questions before.
 //
 // What the debug information leaves to other files is read from there: supplement.go for what dwz moved, split.go and
 // package.go for split units. relocate.go makes files readable that are not linked.

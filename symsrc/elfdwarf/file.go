@@ -53,6 +53,7 @@ type File struct {
 	late  lateRuntime
 	held  *atomic.Int64 // counts what it holds, in bytes; nil where nobody asks
 
+	owner *File                       // that names this file in its debug information; nil for one that was asked for
 	fault atomic.Pointer[StatusError] // why the file is not read any more
 	asked atomic.Bool                 // asked for one that a unit has
 	steps atomic.Pointer[lineSteps]   // those used last
@@ -182,7 +183,8 @@ func (f *File) loadSections(split bool, budget int) error {
 	return nil
 }
 
-// setBudgets allows for what good files need many times over: what one part refers to is referred to by few others.
+// setBudgets allows for what good files need many times over: what one part refers to is referred to by few others. Without
+// rows that are kept a file is only slower; else it is given up.
 func (f *File) setBudgets() {
 	const times, more = 16, 1 << 16
 	f.rangeBudget.Store(int64(f.info.size+f.rnglists.size+f.rangeLists.size)*times + more)
@@ -244,6 +246,18 @@ func (f *File) guard(read func()) {
 	}()
 	read()
 }
+
+// giveUp ends the reading of a file that makes us do more than good ones do. What is made of a part of it is no answer: with
+// another part, after other questions, it would be another one.
+func (f *File) giveUp() {
+	for f.owner != nil {
+		f = f.owner
+	}
+	f.fault.CompareAndSwap(nil, &StatusError{symsrc.Corrupted, errEndless})
+}
+
+// errEndless is the error of a file whose parts refer to each other far too often.
+var errEndless = errors.New("damaged, or made to take too much work")
 
 // errDamaged is the error of a file that no check found damaged.
 var errDamaged = errors.New("damaged in a way that is not understood")

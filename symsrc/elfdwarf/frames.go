@@ -10,6 +10,9 @@ import (
 // nothing is known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 	f.guard(func() { frames = f.code(addr) })
+	if f.fault.Load() != nil {
+		return nil
+	}
 	return frames
 }
 
@@ -47,6 +50,9 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 			frames = u.frames(addr, true, true)
 		}
 	})
+	if f.fault.Load() != nil {
+		return nil
+	}
 	return frames
 }
 

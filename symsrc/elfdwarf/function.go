@@ -19,7 +19,6 @@ type function struct {
 type functionIndex struct {
 	spans     []functionSpan // disjoint, sorted
 	functions []function     // in the file's order
-	full      bool           // also those within types and other functions
 }
 
 // functionSpan says that a function covers some addresses.
@@ -28,27 +27,32 @@ type functionSpan struct {
 	function int32
 }
 
-// functionAt finds the subprogram that covers the address, and the start of its range there; nil where none does. For a
-// file's first address nothing is stored.
-func (u *unit) functionAt(addr uint64, first bool) (*function, uint64) {
-	x := u.functions.Load()
-	if x == nil && first {
-		for _, full := range [...]bool{false, true} {
+// Subprograms stand below the unit and its namespaces, which is all that most addresses need; or within types and other
+// functions. There is an index of each kind: who is asked first must not depend on the questions before.
+const (
+	outside = iota
+	within
+)
+
+// functionAt finds the subprogram that covers the address, and where the code begins there in which it is the one; nil where
+// none does. For a file's first address nothing is stored.
+func (u *unit) functionAt(addr uint64, first bool) (f *function, lo uint64) {
+	for kind := range u.functions {
+		switch x := u.functions[kind].Load(); {
+		case x == nil && first:
 			s := functionScan{pc: addr, die: -1}
-			u.scanFunctions(&s, full)
-			if s.die >= 0 {
-				return &function{die: s.die}, s.lo
+			if u.scanFunctions(&s, kind == within); s.die >= 0 {
+				f, lo = &function{die: s.die}, s.lo
 			}
+		case x == nil:
+			x = u.indexFunctions(kind)
+			fallthrough
+		default:
+			f, lo = x.at(addr)
 		}
-		return nil, 0
-	}
-	if x == nil {
-		x = u.indexFunctions(false)
-	}
-	f, lo := x.at(addr)
-	if f == nil && !x.full {
-		x = u.indexFunctions(true)
-		f, lo = x.at(addr)
+		if f != nil {
+			break
+		}
 	}
 	return f, lo
 }
@@ -69,22 +73,28 @@ func (x *functionIndex) at(addr uint64) (*function, uint64) {
 	return &x.functions[s.function], s.lo
 }
 
-// indexFunctions makes the index, or gives the one that was made in the meantime.
-func (u *unit) indexFunctions(full bool) *functionIndex {
+// indexFunctions makes the index of a kind, or gives the one that was made in the meantime. That of what is within has none
+// of the functions of the other, which is asked before.
+func (u *unit) indexFunctions(kind int) *functionIndex {
+	var known []function
+	if kind == within {
+		known = u.indexFunctions(outside).functions
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if x := u.functions.Load(); x != nil && (x.full || !full) {
+	if x := u.functions[kind].Load(); x != nil {
 		return x
 	}
 	s := functionScans.Get().(*functionScan)
 	defer functionScans.Put(s)
-	*s = functionScan{keep: true, die: -1, spans: s.spans[:0], dies: s.dies[:0]}
-	u.scanFunctions(s, full)
-	x := &functionIndex{spans: settleFunctions(slices.Clone(s.spans)), functions: make([]function, len(s.dies)), full: full}
+	*s = functionScan{keep: true, die: -1, known: known, spans: s.spans[:0], dies: s.dies[:0]}
+	u.scanFunctions(s, kind == within)
+	s.known = nil
+	x := &functionIndex{spans: settleFunctions(slices.Clone(s.spans)), functions: make([]function, len(s.dies))}
 	for i, die := range s.dies {
 		x.functions[i].die = die
 	}
-	u.functions.Store(x)
+	u.functions[kind].Store(x)
 	u.f.mapped(u.end - u.off)
 	return x
 }
@@ -93,8 +103,9 @@ func (u *unit) indexFunctions(full bool) *functionIndex {
 type functionScan struct {
 	keep  bool
 	pc    uint64
-	die   int // the one that covers pc, or −1
-	lo    uint64
+	die   int        // the one that covers pc, or −1
+	lo    uint64     // where it begins to be the one
+	known []function // those to leave out, in the file's order
 	spans []functionSpan
 	dies  []int // of all functions
 }
@@ -106,18 +117,55 @@ func (s *functionScan) add(die int, spans []span) {
 	if len(spans) == 0 {
 		return
 	}
+	if len(spans) > 1 {
+		spans = disjoint(spans)
+	}
 	if !s.keep {
-		for _, x := range spans {
-			if x.covers(s.pc) {
-				s.die, s.lo = die, x.lo
-			}
-		}
+		s.look(die, spans)
+		return
+	}
+	for len(s.known) > 0 && s.known[0].die < die {
+		s.known = s.known[1:]
+	}
+	if len(s.known) > 0 && s.known[0].die == die {
 		return
 	}
 	for _, x := range spans {
 		s.spans = append(s.spans, functionSpan{x, int32(len(s.dies))})
 	}
 	s.dies = append(s.dies, die)
+}
+
+// look takes the function for the one at pc if it covers that. Where one that comes later in the file ends before, it is the
+// one only from there on: as settleFunctions has it.
+func (s *functionScan) look(die int, spans []span) {
+	for _, x := range spans {
+		if x.covers(s.pc) {
+			s.die, s.lo = die, x.lo
+		} else if x.hi <= s.pc && s.die != die {
+			s.lo = max(s.lo, x.hi)
+		}
+	}
+}
+
+// disjoint joins ranges of one function that overlap, which is damage.
+func disjoint(spans []span) []span {
+	for i := 1; i < len(spans); i++ {
+		if spans[i].lo < spans[i-1].hi {
+			slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+			break
+		}
+	}
+	n := 0
+	for _, x := range spans[1:] {
+		if x.lo < spans[n].hi {
+			spans[n].hi = max(spans[n].hi, x.hi)
+		} else {
+			n++
+			spans[n] = x
+		}
+	}
+	return spans[:n+1]
 }
 
 // scanFunctions walks over the unit's entries. Unless full is set it passes over the children of everything but
@@ -215,8 +263,13 @@ func settleFunctions(all []functionSpan) []functionSpan {
 				heap.Pop(&open)
 				continue
 			}
-			out = append(out, functionSpan{span{at, min(top.hi, next)}, top.function})
-			at = min(top.hi, next)
+			end := min(top.hi, next)
+			if n := len(out); n > 0 && out[n-1].hi == at && out[n-1].function == top.function && top.lo < at {
+				out[n-1].hi = end // it goes on
+			} else {
+				out = append(out, functionSpan{span{at, end}, top.function})
+			}
+			at = end
 		}
 		for at = next; i < len(all) && all[i].lo == next; i++ {
 			heap.Push(&open, all[i])

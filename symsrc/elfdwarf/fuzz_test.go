@@ -42,8 +42,8 @@ func FuzzFile(f *testing.F) {
 			}
 			file.Data(addr + i*i*16)
 			file.Probe(addr+i*i*16, symsrc.Space(i%4))
-			if fault := file.fault.Load(); fault != nil {
-				t.Fatal(fault)
+			if _, err := givenUp(file); err != nil {
+				t.Fatal(err)
 			}
 		}
 	})

@@ -39,8 +39,8 @@ func askAll(t *testing.T, data []byte) (f *File, err error) {
 		f.Probe(a, symsrc.InFile)
 		f.Probe(a, symsrc.Linked)
 	}
-	if fault := f.fault.Load(); fault != nil {
-		t.Errorf("damaged: %v", fault)
+	if _, err := givenUp(f); err != nil {
+		t.Errorf("damaged: %v", err)
 	}
 	return f, nil
 }
@@ -198,6 +198,9 @@ func TestEndlessRanges(t *testing.T) {
 	}
 	if left := f.rangeBudget.Load(); left > 0 {
 		t.Errorf("%d more ranges may be read: the file is too small for a test", left)
+	}
+	if gone, _ := givenUp(f); !gone || f.Code(codeAt) != nil {
+		t.Errorf("a file of which a part was read answers %+v", f.Code(codeAt))
 	}
 }
 

@@ -19,8 +19,7 @@ type sequence struct {
 type lineRows struct {
 	rows      []row
 	sequences []sequence
-	overlap   bool        // sequences cover an address twice; then they stay in the file's order
-	defined   []fileEntry // files that the program defines, behind those of the header
+	overlap   bool // sequences cover an address twice; then they stay in the file's order
 }
 
 // Opcodes of DWARF 5 §7.22.
@@ -184,7 +183,7 @@ func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
 	case lneDefineFile:
 		c := &cursor{b: b[:next], p: operand}
 		if f := (fileEntry{name: c.str(), dir: c.uleb()}); c.ok() {
-			s.defined = append(s.defined, f)
+			s.define(f)
 		}
 	}
 	return next

@@ -14,30 +14,35 @@ type position struct {
 // is set for a unit's first address, which is looked for without storing the rows.
 func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	t := u.lineTableOf()
-	all := t.rows.Load()
-	if all == nil {
-		b := u.f.line.upTo(t.end)
-		if first || u.f.rowBudget.Load() < 0 {
-			s := rowSink{f: u.f, pc: addr}
-			t.run(b, &s)
-			regular := !s.odd && !s.open && s.last.addr-s.start <= 0xffffffff
-			if r := &s.hit; !s.found || !first && !regular {
-				return position{}, false
-			} else if (r.line != 0 || !first) && s.defined == nil && regular {
-				return position{file: r.file, line: r.line, col: r.col}, true
-			}
-		}
-		u.mu.Lock()
-		if all = t.rows.Load(); all == nil {
-			all = t.store(u.f, b)
-		}
-		u.mu.Unlock()
+	if t.rows.Load() == nil && (first || u.f.rowBudget.Load() < 0) {
+		s := rowSink{f: u.f, pc: addr}
+		t.run(u.f.line.upTo(t.end), &s)
+		regular := !s.odd && !s.open && s.last.addr-s.start <= 0xffffffff
+		if r := &s.hit; !s.found {
+			return position{}, false
+		} else if r.line != 0 && regular {
+			return position{file: r.file, line: r.line, col: r.col}, true
+		} // else only all rows tell
 	}
+	all := u.rowsOf(t)
 	i := all.sequenceAt(addr)
 	if i < 0 {
 		return position{}, false
 	}
 	return all.sequences[i].positionAt(all.rows, addr, scope), true
+}
+
+// rowsOf are all rows of the unit's line table.
+func (u *unit) rowsOf(t *lineTable) *lineRows {
+	if all := t.rows.Load(); all != nil {
+		return all
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if all := t.rows.Load(); all != nil {
+		return all
+	}
+	return t.store(u.f, u.f.line.upTo(t.end))
 }
 
 // sequenceAt is the number of the sequence that covers the address, or −1.
@@ -60,7 +65,7 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 }
 
 func (s *sequence) positionAt(rows []row, addr, scope uint64) position {
-	rel := uint32(addr - s.lo)
+	rel := uint32(min(addr-s.lo, 0xffffffff)) // the last row reaches as far as the sequence does
 	i, j := int(s.first), int(s.last)
 	for i < j {
 		if h := int(uint(i+j) >> 1); rows[h].rel <= rel {

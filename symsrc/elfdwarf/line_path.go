@@ -157,10 +157,8 @@ func (u *unit) sourceFile(i uint64) *sourceFile {
 		return &noSource
 	}
 	entry := u.lineName(t, &t.files, i)
-	if rows := t.rows.Load(); rows != nil && len(rows.defined) > 0 && entry.name == nil {
-		if k := i - u.declared(t); k < uint64(len(rows.defined)) {
-			entry = rows.defined[k]
-		}
+	if n := u.declared(t); entry.name == nil && i >= n {
+		entry = t.defined(u.f, i-n)
 	}
 	s := &noSource
 	if entry.name != nil {

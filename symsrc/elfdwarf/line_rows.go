@@ -22,7 +22,8 @@ type rowSink struct {
 	rows      []row
 	first     int
 	sequences []sequence
-	defined   []fileEntry
+	nth       int // how many files the program defines before the one that is wanted
+	file      fileEntry
 }
 
 // scratch keeps the memory of programs that are run for keeps.
@@ -99,7 +100,26 @@ func (s *rowSink) close(hi uint64) {
 	s.sequences = append(s.sequences, sequence{span{s.start, hi}, int32(s.first), int32(len(s.rows))})
 }
 
-// store runs the whole program and keeps its rows. The unit is locked.
+// define takes a file that the program defines (DWARF 4 §6.2.5.3).
+func (s *rowSink) define(f fileEntry) {
+	if s.nth == 0 {
+		s.file = f
+	}
+	s.nth--
+}
+
+// defined is the nth file that the program defines; nothing where there is none. The program is run for it: few have any.
+func (t *lineTable) defined(f *File, nth uint64) fileEntry {
+	if nth >= unknownFile {
+		return fileEntry{}
+	}
+	s := rowSink{f: f, pc: ^uint64(0), nth: int(nth)} // no row goes beyond the last address
+	t.run(f.line.upTo(t.end), &s)
+	return s.file
+}
+
+// store runs the whole program and gives its rows. They are kept, unless a hostile file makes that too many. The unit is
+// locked.
 func (t *lineTable) store(f *File, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
@@ -108,8 +128,7 @@ func (t *lineTable) store(f *File, b []byte) *lineRows {
 	if s.open {
 		s.rows = s.rows[:s.first]
 	}
-	f.rowBudget.Add(-int64(len(s.rows)))
-	all := &lineRows{rows: slices.Clone(s.rows), sequences: slices.Clone(s.sequences), defined: s.defined}
+	all := &lineRows{rows: slices.Clone(s.rows), sequences: slices.Clone(s.sequences)}
 	sorted := slices.Clone(s.sequences)
 	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
 	for i := 1; i < len(sorted); i++ {
@@ -118,8 +137,11 @@ func (t *lineTable) store(f *File, b []byte) *lineRows {
 	if !all.overlap {
 		all.sequences = sorted
 	}
-	s.f, s.defined = nil, nil
-	t.rows.Store(all)
+	s.f, s.file = nil, fileEntry{}
+	if f.rowBudget.Load() >= 0 {
+		f.rowBudget.Add(-int64(len(s.rows)))
+		t.rows.Store(all)
+	}
 	f.mapped(t.end - t.program)
 	return all
 }

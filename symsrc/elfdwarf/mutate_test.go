@@ -140,8 +140,15 @@ func readAll(data, beside []byte, addrs []uint64) error {
 		f.Data(a)
 		f.Probe(a, symsrc.Space(a%4))
 	}
-	if fault := f.fault.Load(); fault != nil {
-		return fault
+	_, err = givenUp(f)
+	return err
+}
+
+// givenUp tells whether a file is not read any more. That is an error where a check was missing.
+func givenUp(f *File) (bool, error) {
+	fault := f.fault.Load()
+	if fault != nil && !errors.Is(fault, errEndless) {
+		return true, fault
 	}
-	return nil
+	return fault != nil, nil
 }

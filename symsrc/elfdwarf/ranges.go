@@ -37,6 +37,9 @@ func (u *unit) ranges(d *attributes, out []span) []span {
 	left := before
 	out = u.listed(d, &left, out)
 	u.f.rangeBudget.Add(left - before)
+	if left <= 0 {
+		u.f.giveUp()
+	}
 	return out
 }
 

@@ -7,10 +7,18 @@ import "os"
 type rootReader struct {
 	f      *File
 	t      *abbrevs // has nothing compiled
+	key    rootKey  // of the root entry's declaration
+	decl   decl
 	u      unit
 	in     *os.File // nil where the mapping is read
 	far    bool     // the last unit was large
 	window [512]byte
+}
+
+// rootKey tells which declaration a root entry has. Those of units that follow each other are often the same.
+type rootKey struct {
+	abbrevKey
+	code uint64
 }
 
 // farUnit is the size of a unit from which on the next one is far.
@@ -21,7 +29,7 @@ const farUnit = 1 << 15
 func (f *File) readRoots() (all []arange) {
 	listed := make(map[int]bool)
 	f.readAranges(func(arange) {}, func(unit int) { listed[unit] = true })
-	r := rootReader{f: f, t: newAbbrevs(f.abbrev.all(), 0, f.formTable(layout{}), &f.abbrevBudget)}
+	r := rootReader{f: f, t: newAbbrevs(f, 0, f.formTable(layout{}))}
 	if f.infoAt > 0 && f.info.size > farUnit {
 		r.in = f.again()
 		defer r.in.Close()
@@ -65,10 +73,12 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []span) ([]
 		b = r.f.info.upTo(u.end)
 	}
 	code, p := uleb(b, p+u.die-off)
-	r.t.p, r.t.forms, r.t.ops = int(table), r.f.formTable(u.layout), r.t.ops[:0]
-	d := r.t.only(code)
-	if !u.readRoot(b, p, &d, &compiled{ops: r.t.ops}) {
-		return out, d.tag == 0
+	if key := (rootKey{abbrevKey{table, u.layout}, code}); key != r.key {
+		r.t.p, r.t.forms, r.t.ops = int(table), r.f.formTable(u.layout), r.t.ops[:0]
+		r.key, r.decl = key, r.t.only(code)
+	}
+	if !u.readRoot(b, p, &r.decl, &compiled{ops: r.t.ops}) {
+		return out, r.decl.tag == 0
 	}
 	if u.tag == tagTypeUnit {
 		return out, true
@@ -95,7 +105,8 @@ func (f *File) again() *os.File {
 // only finds one declaration without compiling those before it.
 func (t *abbrevs) only(code uint64) decl {
 	b, p := t.b, t.p
-	if t.budget.Load() < 0 {
+	if t.f.abbrevBudget.Load() < 0 {
+		t.f.giveUp()
 		return decl{}
 	}
 	for p != past {
@@ -124,7 +135,7 @@ func (t *abbrevs) only(code uint64) decl {
 		if p >= len(b) {
 			break
 		}
-		t.budget.Add(int64(start - p))
+		t.f.abbrevBudget.Add(int64(start - p))
 	}
 	return decl{}
 }

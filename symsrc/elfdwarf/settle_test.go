@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -54,34 +55,39 @@ func choose(all []arange, a uint64, want []int) (unit int) {
 	return unit
 }
 
-// TestSettleFunctions compares with the last function that covers each address.
+// TestSettleFunctions compares with the last function that covers each address, and with the scan for one address. A function
+// begins where its range does, or later ones end that lie over it.
 func TestSettleFunctions(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const addresses = 40
 	for range 3000 {
-		var all []functionSpan
-		for i := range r.IntN(7) {
-			lo := uint64(r.IntN(addresses - 1))
-			all = append(all, functionSpan{span{lo, lo + 1 + uint64(r.IntN(addresses-int(lo)-1))}, int32(i)})
+		var ranges [6][]span
+		kept := functionScan{keep: true}
+		for i := range ranges[:r.IntN(7)] {
+			for range 1 + r.IntN(3) {
+				lo := uint64(r.IntN(addresses - 1))
+				ranges[i] = append(ranges[i], span{lo, lo + 1 + uint64(r.IntN(addresses-int(lo)-1))})
+			}
+			kept.add(i+1, slices.Clone(ranges[i]))
 		}
-		before := append([]functionSpan{}, all...)
-		x := functionIndex{spans: settleFunctions(all), functions: make([]function, len(all))}
-		for i := range x.functions {
-			x.functions[i].die = i + 1
+		x := functionIndex{spans: settleFunctions(kept.spans), functions: make([]function, len(kept.dies))}
+		for i, die := range kept.dies {
+			x.functions[i].die = die
 		}
 		for a := range uint64(addresses) {
-			want := 0
-			for i, s := range before {
-				if s.covers(a) {
+			want, scan := 0, functionScan{pc: a}
+			for i, spans := range ranges {
+				if slices.ContainsFunc(spans, func(s span) bool { return s.covers(a) }) {
 					want = i + 1
 				}
+				scan.add(i+1, slices.Clone(spans))
 			}
-			f, _ := x.at(a)
-			if got := 0; f == nil && want != 0 || f != nil && f.die != want {
-				if f != nil {
-					got = f.die
-				}
-				t.Fatalf("%v: %d at %d instead of %d", before, got, a, want)
+			got, lo := 0, uint64(0)
+			if f, at := x.at(a); f != nil {
+				got, lo = f.die, at
+			}
+			if got != want || scan.die != want || want != 0 && lo != scan.lo {
+				t.Fatalf("%v: %d from %d on at %d, and by a scan %d from %d on, instead of %d", ranges, got, lo, a, scan.die, scan.lo, want)
 			}
 		}
 	}

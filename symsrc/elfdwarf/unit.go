@@ -23,7 +23,7 @@ type unit struct {
 	mu        sync.Mutex
 	touched   atomic.Bool
 	lines     atomic.Pointer[lineTable]
-	functions atomic.Pointer[functionIndex]
+	functions [2]atomic.Pointer[functionIndex] // see functionAt
 	compDir   atomic.Pointer[[]byte]
 	split     atomic.Pointer[unit] // see body
 
@@ -156,7 +156,7 @@ func (f *File) abbrevsAt(off uint64, l layout) *abbrevs {
 	defer f.mu.Unlock()
 	t := f.abbrevTables[key]
 	if t == nil {
-		t = newAbbrevs(f.abbrev.all(), off, f.formTable(l), &f.abbrevBudget)
+		t = newAbbrevs(f, off, f.formTable(l))
 		f.abbrevTables[key] = t
 	}
 	return t

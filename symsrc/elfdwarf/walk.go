@@ -104,6 +104,9 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 			}
 			start, function := w.p.Start, w.p.Function
 			known := w.piece(u, at, end)
+			if fault := w.f.fault.Load(); fault != nil {
+				return math.MaxUint64, fault
+			}
 			if w.count <= 0 && (!known || w.p.Start != start || w.p.Function != function) && at == lo {
 				return at, nil
 			}

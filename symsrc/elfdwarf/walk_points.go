@@ -66,24 +66,24 @@ func (w *walker) inside(u *unit) []uint64 {
 		return points
 	}
 	var points []uint64
-	u.positionAt(0, 0, false) // stores the rows
-	if all := u.lineTableOf().rows.Load(); all != nil {
-		for _, s := range all.sequences {
-			for _, r := range all.rows[s.first:s.last] {
-				points = append(points, s.lo+uint64(r.rel))
-			}
-			points = append(points, s.hi)
+	all := u.rowsOf(u.lineTableOf())
+	for _, s := range all.sequences {
+		for _, r := range all.rows[s.first:s.last] {
+			points = append(points, s.lo+uint64(r.rel))
 		}
+		points = append(points, s.hi)
 	}
 	body := u.body()
-	x := body.indexFunctions(true)
-	for _, s := range x.spans {
-		points = append(points, s.lo, s.hi)
-	}
-	for i := range x.functions {
-		t := body.treeOf(&x.functions[i])
-		for _, r := range t.ranges {
-			points = append(points, t.base+uint64(r.lo), t.base+uint64(r.hi))
+	for kind := range body.functions {
+		x := body.indexFunctions(kind)
+		for _, s := range x.spans {
+			points = append(points, s.lo, s.hi)
+		}
+		for i := range x.functions {
+			t := body.treeOf(&x.functions[i])
+			for _, r := range t.ranges {
+				points = append(points, t.base+uint64(r.lo), t.base+uint64(r.hi))
+			}
 		}
 	}
 	slices.Sort(points)

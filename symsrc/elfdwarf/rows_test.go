@@ -1,0 +1,85 @@
+package elfdwarf
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Parts of line programs (DWARF 4 §6.2.5).
+var (
+	setAddress = func(addr uint64) []byte { return le([]byte{0, 9, lneSetAddress}, addr) }
+	defineFile = func(name string) []byte {
+		return append(append([]byte{0, byte(len(name) + 5), lneDefineFile}, name...), 0, 0, 0, 0)
+	}
+	copyRow     = []byte{lnsCopy}
+	endSequence = []byte{0, 1, lneEndSequence}
+	line7       = []byte{lnsAdvanceLine, 6}
+	line0       = []byte{lnsAdvanceLine, 0x7f} // from line 1
+	back7       = []byte{lnsAdvanceLine, 0x79}
+	file2       = []byte{lnsSetFile, 2}
+	next4       = []byte{lnsAdvancePC, 4}
+)
+
+// lineFile has one unit, of 8 GiB of code, with that line program.
+func lineFile(program ...[]byte) []byte {
+	code := slices.Concat(program...)
+	header := le(uint8(1), uint8(1), int8(-5), uint8(14), uint8(10), []byte{0, 1, 1, 1, 1, 0, 0, 0, 1}, uint8(0), []byte("a.c\x00\x00\x00\x00\x00"))
+	line := le(uint32(6+len(header)+len(code)), uint16(2), uint32(len(header)), header, code)
+	decls := abbrevTable([]byte{1, tagCompileUnit, 0, 0x10, 0x17, attrLowPCNumber, 1, attrHighPCNumber, 7})
+	unit := unit4(le(uint8(1), uint32(0), uint64(codeAt), uint64(8<<30)))
+	return codeFile(dwarfPart(".debug_info", unit), dwarfPart(".debug_abbrev", decls), dwarfPart(".debug_line", line))
+}
+
+// TestRows asks for rows without storing any, of those that are stored, and where too many are.
+func TestRows(t *testing.T) {
+	const far = codeAt + 4<<30 + 1
+	for _, c := range []struct {
+		name    string
+		program [][]byte
+		addr    uint64
+		file    string
+		line    int
+		approx  bool
+	}{
+		{"plain", [][]byte{setAddress(codeAt), line7, copyRow, next4, endSequence}, codeAt + 1, "a.c", 7, false},
+		{"line 0", [][]byte{setAddress(codeAt), line7, copyRow, next4, back7, copyRow, next4, endSequence}, codeAt + 5, "a.c", 7, true},
+		{"line 0 alone", [][]byte{setAddress(codeAt), line0, copyRow, next4, endSequence}, codeAt + 1, "a.c", 0, false},
+		{"a file defined later", [][]byte{setAddress(codeAt), file2, line7, copyRow, next4, endSequence, defineFile("b.c")},
+			codeAt + 1, "b.c", 7, false},
+		{"no such file", [][]byte{setAddress(codeAt), file2, line7, copyRow, next4, endSequence}, codeAt + 1, "", 0, false},
+		{"backwards, and another sequence", [][]byte{setAddress(codeAt), line7, copyRow, setAddress(codeAt + 0x10), copyRow,
+			setAddress(codeAt - 4), copyRow, next4, next4, endSequence, setAddress(codeAt), copyRow, next4, endSequence},
+			codeAt + 1, "a.c", 1, false},
+		{"without an end", [][]byte{setAddress(codeAt), line7, copyRow, next4, copyRow}, codeAt + 1, "", 0, false},
+		{"twice", [][]byte{setAddress(codeAt), line7, copyRow, next4, endSequence, setAddress(codeAt), copyRow, next4, endSequence},
+			codeAt + 1, "a.c", 7, false},
+		{"an end far away", [][]byte{setAddress(codeAt), copyRow, next4, line7, copyRow, setAddress(far + 8), endSequence},
+			far, "a.c", 7, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, budget := range []int64{1 << 20, -1} {
+				f, err := newFile(lineFile(c.program...))
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.rowBudget.Store(budget)
+				first := f.Code(c.addr)
+				if c.file == "" && len(first) == 0 {
+					continue
+				}
+				if len(first) != 1 || first[0].File != c.file || first[0].Line != c.line || first[0].Approx != c.approx {
+					t.Errorf("budget %d: %+v", budget, first)
+				}
+				for range 2 {
+					if again := f.Code(c.addr); !reflect.DeepEqual(again, first) {
+						t.Errorf("budget %d: first %+v, then %+v", budget, first, again)
+					}
+				}
+				if u := f.unitFor(c.addr); (u.rowsOf(u.lineTableOf()) == u.lineTableOf().rows.Load()) != (budget > 0) {
+					t.Errorf("budget %d: rows are kept, or not", budget)
+				}
+			}
+		})
+	}
+}
