@@ -8,7 +8,7 @@ import (
 
 // Append writes the object of a line, with a line break behind it.
 func (l *Line) Append(dst []byte) []byte {
-	dst = appendInt(append(dst, '{'), "line", l.Number)
+	dst = AppendNumber(dst, l.Number)
 	if l.Part > 0 {
 		dst = appendTrue(appendInt(dst, "part", l.Part), "more", l.More)
 	}

@@ -1,8 +1,10 @@
 package record
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -94,6 +96,55 @@ func TestAppendTexts(t *testing.T) {
 	want := `{"line":9,"text":"a"}` + "\n" + `{"line":10,"text":"","end":"\r\n"}` + "\n" + `{"line":11,"text":""}` + "\n" + `{"line":12,"text":"b","end":""}` + "\n"
 	if got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+}
+
+// TestAppendTextsRandom holds that lines of all kinds, written at once, are those that are written one by one.
+func TestAppendTextsRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	kinds := []string{"plain", "a line of some length that is plain, too, and needs more than one look", "é", "日本語の長い行日本語の長い行", "\xe2\x82", "\xff", "\"", "\\", "\t", "\r", "\x00",
+		"\x7f", "\r\n", "\n", "\n", "\n", ""}
+	for range 3000 {
+		var lines, want []byte
+		for range r.IntN(30) {
+			lines = append(lines, kinds[r.IntN(len(kinds))]...)
+		}
+		first := []int{1, 8, 95, 99_990}[r.IntN(4)]
+		number := first
+		for line := range bytes.Lines(lines) {
+			l := Line{Number: number}
+			l.Text, l.End = Cut(line)
+			want = l.Append(want)
+			number++
+		}
+		if got := AppendTexts(nil, lines, first); !bytes.Equal(got, want) {
+			t.Fatalf("%q becomes\n%s, want\n%s", lines, got, want)
+		}
+	}
+}
+
+// TestPlain holds that both searches find what stands first of what does not stand for itself.
+func TestPlain(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		text := bytes.Repeat([]byte{'x'}, r.IntN(150))
+		for range r.IntN(4) {
+			if len(text) > 0 {
+				text[r.IntN(len(text))] = byte(r.IntN(256))
+			}
+		}
+		for _, high := range []uint8{0, highBit} {
+			want := bytes.IndexFunc(text, func(c rune) bool { return c < 0x20 || c == '"' || c == '\\' || c == 0x7f })
+			if want < 0 {
+				want = len(text)
+			}
+			if at := slices.IndexFunc(text[:want], func(c byte) bool { return c&high != 0 }); at >= 0 {
+				want = at
+			}
+			if got, portable := plain(text, high), plainPortable(text, high); got != want || portable != want {
+				t.Fatalf("%q, %#x: found at %d, by the portable search at %d, want %d", text, high, got, portable, want)
+			}
+		}
 	}
 }
 
