@@ -30,6 +30,9 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 		f.dedupe.note(p, s.text[:e.Start], e.bt.Num, true, a, nil)
 	}
 	after := f.around(ctx, p, s, elems, e.End, len(s.text))
+	if f.recorder != nil {
+		return dst // nobody wants the text
+	}
 	f.colour = colour
 	f.followColour(s.text[:e.Start])
 	if len(a.frames) == 0 && (a.mod == nil || f.opt.Style != Annotate) {

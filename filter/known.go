@@ -84,8 +84,6 @@ type shownLines[T any] struct {
 	bytes int            // of their texts
 	// lines have been shown in a generation.
 	generation, lines uint64
-	// off is set where every line is to be looked at in full: a test compares.
-	off bool
 }
 
 // shownLine is one of them.

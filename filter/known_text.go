@@ -14,8 +14,9 @@ import (
 
 // shownTail is what the lines of a known tail are due to.
 type shownTail struct {
-	answer *answer
-	take   taking
+	due
+	// object is where the line's own words are in its object, where lines leave as JSON.
+	object objectCuts
 	// digits is how long the address is, by which some emitters are told.
 	digits     int
 	convention frame.Convention
@@ -64,7 +65,7 @@ func (t *textFrame) tail() []byte { return t.line[t.addrEnd:] }
 
 // knownText handles the lines at the begin of b that are frames with a known tail, and gives the bytes that they are.
 func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	if f.quick.tails.off || f.window > 0 || f.opt.Renumber == RenumberNever {
+	if f.window > 0 || f.opt.Renumber == RenumberNever {
 		return dst, 0
 	}
 	t := f.origins.nobody
@@ -75,10 +76,14 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		}
 		s, again := f.quick.tails.slot(line.tail(), 1)
 		switch {
-		case s.is(line.tail(), 1) && s.by.digits == line.digits && s.by.answer.holds() &&
-			f.takeText(t, s.by.convention, t.stack.first(f.line+1, true, line.number)) == s.by.take:
+		case s.is(line.tail(), 1) && s.by.digits == line.digits &&
+			s.by.holds(t, f.takeText(t, s.by.convention, t.stack.first(f.line+1, true, line.number))):
 			f.line++
-			dst = line.write(f.fold.flush(dst), s.became(), t.stack.number(line.number))
+			if number := t.stack.number(line.number); f.recorder != nil {
+				dst = line.writeObject(dst, s.became(), &s.by.object, f.line)
+			} else {
+				dst = line.write(f.fold.flush(dst), s.became(), number)
+			}
 			a := s.by.answer
 			a.count()
 			t.over(f.line, a)
@@ -90,7 +95,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 			dst = f.fold.flush(dst)
 			before := len(dst)
 			dst = f.Line(ctx, dst, line.line)
-			if by, became, ok := f.learnTail(&line, dst[before:]); ok {
+			if by, became, ok := f.learn(&line, dst[before:]); ok {
 				f.quick.tails.keep(s, line.tail(), became, 1, by)
 			}
 		default:
@@ -124,14 +129,25 @@ type asked struct {
 	plain bool
 }
 
-// learnTail tells what is to be kept of a line that became those lines.
-func (f *Filter) learnTail(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
+// learn tells what is to be kept of a line that became those lines, or that object.
+func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	q := &f.asked
 	if !q.plain || len(q.answer.frames) == 0 || q.answer.awaited() || len(f.frames) != 1 || len(became) > shownText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
+	by = shownTail{due: dueTo(f.origins.nobody, q.answer, q.take), digits: t.digits, convention: q.convention}
+	if f.recorder != nil {
+		known, by.object, ok = f.learnObject(t, became)
+	} else {
+		known, ok = t.learnTail(became, len(q.answer.frames))
+	}
+	return by, known, ok
+}
+
+// learnTail gives what of the lines that a frame of so many functions became stands behind its address.
+func (t *textFrame) learnTail(became []byte, functions int) (known []byte, ok bool) {
 	var n uint64
-	for i := range q.answer.frames {
+	for i := range functions {
 		// Whatever the line became, it is known only if that is of the kind that write writes.
 		rest, found := bytes.CutPrefix(became, t.line[:t.numStart])
 		width := 0
@@ -142,11 +158,10 @@ func (f *Filter) learnTail(t *textFrame, became []byte) (by shownTail, known []b
 		rest, same := bytes.CutPrefix(rest[width:], t.line[t.numEnd:t.addrEnd])
 		end := bytes.IndexByte(rest, '\n') + 1
 		if !found || !fits || !same || end == 0 || i > 0 && number != n+1 {
-			return by, nil, false
+			return nil, false
 		}
 		n = number
 		known, became = append(known, rest[:end]...), rest[end:]
 	}
-	by = shownTail{answer: q.answer, take: q.take, digits: t.digits, convention: q.convention}
-	return by, known, len(became) == 0
+	return known, len(became) == 0
 }

@@ -19,11 +19,11 @@ var textTails = []string{
 	" main", "  (/lib/a.so+0x40) (BuildId: 0123abcd) [INF]", " in f /src/a.c:8:5 (/lib/a.so+0x20) (BuildId: 0123abcd)",
 }
 
-// stackLog writes stacks of few kinds of frames, and what changes how frames are read.
-func stackLog(r *rand.Rand, n int) string {
+// stackLog writes stacks of few kinds of frames with those tails, and what changes how frames are read.
+func stackLog(r *rand.Rand, n int, tails []string) string {
 	var log strings.Builder
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
-	favourites := []string{textTails[r.IntN(len(textTails))], textTails[r.IntN(len(textTails))], textTails[r.IntN(6)]}
+	favourites := []string{pick(tails...), pick(tails...), tails[r.IntN(6)]}
 	number := 0
 	for range n {
 		switch k := r.IntN(40); {
@@ -31,7 +31,7 @@ func stackLog(r *rand.Rand, n int) string {
 			number = (number + 1) * min(1, r.IntN(9))
 			tail := favourites[r.IntN(len(favourites))]
 			if r.IntN(20) == 0 {
-				tail = pick(textTails...)
+				tail = pick(tails...)
 			}
 			address := fmt.Sprintf(pick("%#x", "%#x", "%#x", "%#016x", "0x%016x", "%X"), 0x7f0000000000+uint64(r.IntN(2)*4096))
 			log.WriteString(pick("    ", "    ", "    ", "", " ", "\t", "  * ", "==7==", "I/x(7): ", "a | ") + "#" +
@@ -57,7 +57,7 @@ func stackLog(r *rand.Rand, n int) string {
 func TestKnownText(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		log := stackLog(r, 120)
+		log := stackLog(r, 120, textTails)
 		o := Options{Symbols: &symbols{}, Renumber: Renumber(r.IntN(2) * r.IntN(3)), Adjust: Adjust(r.IntN(2) * r.IntN(3)), StripSGR: r.IntN(4) == 0, Explain: r.IntN(4) == 0,
 			Style: Style(r.IntN(2) * r.IntN(3)), Dedupe: r.IntN(9) == 0}
 		if r.IntN(3) == 0 {
@@ -65,7 +65,7 @@ func TestKnownText(t *testing.T) {
 		}
 		filtered := func(known bool) string {
 			return tell(t, o, func(f *Filter, out *strings.Builder) {
-				f.quick.tails.off = !known
+				f.quick.off = !known
 				if err := f.Run(context.Background(), strings.NewReader(log), out); err != nil {
 					t.Fatal(err)
 				}

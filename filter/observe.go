@@ -87,6 +87,11 @@ func (f *Filter) observeElement(t *thread, text []byte, e *element, a *answer, s
 // observed tells whether anybody is told of frames.
 func (f *Filter) observed() bool { return f.opt.Observe != nil || f.recorder != nil }
 
+// told tells whether somebody is told of each frame, or object, and none may be left out.
+func (f *Filter) told() bool {
+	return f.opt.Observe != nil || f.recorder != nil && f.recorder.opt.Each != nil
+}
+
 // tell adds the answer.
 func (f *Filter) tell(t *thread, a *answer, format string, numberOnly bool) {
 	o := &f.seen

@@ -167,7 +167,7 @@ func (f *Filter) appendBare(dst, number, addr []byte, a *answer, i int) []byte {
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_FOUND libf.so (BuildId: …)]`.
 // Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
 func (f *Filter) appendReason(dst []byte, a *answer, line []byte, at int) []byte {
-	if !f.opt.Explain || len(a.frames) > 0 && !(a.mod.files != nil && a.mod.files.Unverified) {
+	if !f.opt.Explain || len(a.frames) > 0 && !a.unverified() {
 		return dst
 	}
 	text := a.explanation()

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/record"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -16,6 +17,8 @@ type quick struct {
 	showed shownLines[shownBy]
 	tails  shownLines[shownTail]
 	block  contextBlock
+	// off is set where every line is to be looked at in full: a test compares.
+	off bool
 }
 
 // knownSays is what a context element says that was seen before.
@@ -29,9 +32,8 @@ type knownSays struct {
 
 // shownBy is what a known frame is due to.
 type shownBy struct {
-	answer *answer
-	typ    markup.PCType
-	take   taking
+	due
+	typ markup.PCType
 }
 
 func (q *quick) init() {
@@ -47,7 +49,7 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		return f.llvm.run(ctx, dst, b)
 	}
 	text := b[0] == ' ' || b[0] == '#'
-	if !text && !bytes.HasPrefix(b, openBraces) || f.dump.open || f.origins.long || f.dedupe != nil || f.observed() || f.ahead != nil ||
+	if !text && !bytes.HasPrefix(b, openBraces) || f.quick.off || f.dump.open || f.origins.long || f.dedupe != nil || f.told() || f.ahead != nil ||
 		f.opt.Style != Annotate || !f.colour.Plain() {
 		return dst, 0
 	}
@@ -91,10 +93,13 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	line := b[:bytes.IndexByte(b, '\n')+1]
 	generation := t.space.Generation()
 	s, again := f.quick.showed.slot(line, generation)
-	if s.is(line, generation) && s.by.take == f.takeMarkup(t, s.by.typ, false) {
+	if s.is(line, generation) && s.by.holds(t, f.takeMarkup(t, s.by.typ, false)) {
 		f.line++
 		s.by.answer.count()
 		t.over(f.line, s.by.answer)
+		if f.recorder != nil {
+			dst = record.AppendNumber(dst, f.line)
+		}
 		return len(line), append(f.fold.flush(dst), s.became()...)
 	}
 	_, addr, typ, end, ok := readFrame(line)
@@ -111,14 +116,20 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	default:
 		return 0, dst
 	}
-	by.take = f.takeMarkup(t, by.typ, false)
+	take := f.takeMarkup(t, by.typ, false)
 	f.line++
 	dst = f.fold.flush(dst)
 	f.scout.at(b[len(line):], t)
 	before := len(dst)
-	dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
-	by.answer = f.askAbsolute(ctx, t.process, addr, symsrc.Code, by.take)
-	if f.quick.showed.settled(generation) && again && len(by.answer.frames) > 0 && !by.answer.awaited() && len(dst)-before <= shownText && len(line) <= knownLine {
+	if f.recorder != nil {
+		dst = f.recorded(ctx, dst, line)
+		before = len(dst) - len(record.CutNumber(dst[before:]))
+	} else {
+		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
+	}
+	by.due = dueTo(t, f.askAbsolute(ctx, t.process, addr, symsrc.Code, take), take)
+	if f.quick.showed.settled(generation) && again && len(by.answer.frames) > 0 && !by.answer.awaited() &&
+		len(dst) > before && len(dst)-before <= shownText && len(line) <= knownLine {
 		f.quick.showed.keep(s, line, dst[before:], generation, by)
 	}
 	return len(line), dst

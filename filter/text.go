@@ -58,6 +58,9 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, f
 	if !s.json {
 		f.dedupe.note(p, s.text[:fr.Whole.Start], fr.Number, !fr.Num.Empty(), a, s.text[max(fr.Addr.End, fr.Gap.Start):fr.Whole.End])
 	}
+	if f.recorder != nil {
+		return dst // nobody wants the text
+	}
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 	if a == nil || len(a.frames) == 0 {
 		dst = append(dst, s.text[:fr.Whole.Start]...)

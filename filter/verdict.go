@@ -29,7 +29,7 @@ func (r *recorder) answer(fr *record.Frame, a *answer) {
 	files := a.mod.files
 	fr.Files = files
 	if len(a.frames) > 0 {
-		fr.Status, fr.Unverified = symsrc.OK.String(), files != nil && files.Unverified
+		fr.Status, fr.Unverified = symsrc.OK.String(), a.unverified()
 		return
 	}
 	fr.Reason = a.explanation()
@@ -43,6 +43,11 @@ func (r *recorder) answer(fr *record.Frame, a *answer) {
 	if fr.Detail = files.Detail; fr.Detail == "" {
 		fr.Detail = files.Note
 	}
+}
+
+// unverified tells whether the files of an answer were taken by their path or name alone.
+func (a *answer) unverified() bool {
+	return a.mod != nil && a.mod.files != nil && a.mod.files.Unverified
 }
 
 // why tells on what evidence the address was taken as it was.

@@ -1,0 +1,223 @@
+package filter
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"qss-filter/filter/prefix"
+	"qss-filter/symsrc"
+)
+
+// objectTails are what may stand behind a frame's address that a string of JSON has in another form.
+var objectTails = []string{
+	"  (/lib/a.so+0x20) (BuildId: 0123abcd) \"quoted\\\"", "  (/lib/\"a\\.so+0x20) (BuildId: 0123abcd)", "  (/lib/é.so+0x20) (BuildId: 0123abcd)",
+	"  (/lib/a.so+0x10) (BuildId: 0123abcd) \xff", "  (/lib/\xe2\x82.so+0x20) (BuildId: 0123abcd)", " in f<\"x\">(int) (/lib/a.so+0x20) (BuildId: 0123abcd)",
+	"  (/lib/a.so+0x20) (BuildId: 0123abcd)\x7f\x01", " in #0 0x7f0000000000 (/lib/a.so+0x20) (BuildId: 0123abcd)", "  (/lib/a.so+0x20) (BuildId: 0123abcd) ,\"text\":\"",
+	"  (/lib/a.so+0x20) (BuildId: 0123abcd) pid: 9, tid: 9", "  (/lib/a.so+0x10) (BuildId: 0123abcd)",
+}
+
+// objectLog writes pieces of a log of all that an object may tell: stacks of text and of markup, of processes that come and
+// go, beside text of all kinds.
+func objectLog(r *nasty) (pieces []string) {
+	tails := slices.Concat(textTails, objectTails)
+	for range 10 {
+		switch r.IntN(8) {
+		case 0:
+			if r.one(4) {
+				pieces = append(pieces, stackLog(r.Rand, 60, tails))
+			}
+		case 1, 2:
+			pieces = append(pieces, textStacks(r, tails))
+		case 3, 4:
+			pieces = append(pieces, markupStacks(r))
+		case 5:
+			pieces = append(pieces, r.again(r.log(30))+"\n")
+		case 6:
+			pieces = append(pieces, processes(1+r.IntN(3), r.one(2), r.pick("\n", "\r\n")))
+		default:
+			pieces = append(pieces, strings.Repeat(r.pick("plain\n", "crlf\r\n", "\"q\\\n", "é日\n", "\xff\xc3\n", "\x1b[31mred\x1b[0m\n", "\n", "tab\tand\x00\n"), 1+r.IntN(40)))
+			if r.one(40) {
+				pieces = append(pieces, strings.Repeat(r.pick("x", "é", "\xff", "#0 0x7f20 (/lib/a.so+0x20) "), 1<<20)+"\n")
+			}
+		}
+		if r.one(3) && len(pieces) > 0 {
+			pieces = append(pieces, pieces[r.IntN(len(pieces))])
+		}
+	}
+	return pieces
+}
+
+// textStacks writes frames of few tails, at addresses that move, and what changes how they are read.
+func textStacks(r *nasty, tails []string) string {
+	var b strings.Builder
+	favourites := []string{r.pick(tails...), r.pick(tails...), r.pick(objectTails...), r.pick(objectTails...)}
+	indent, end := r.pick("    ", "    ", "", " "), r.pick("\n", "\n", "\n", "\n", "\n", "\r\n")
+	for n := range 20 + r.IntN(60) {
+		tail := r.pick(favourites...)
+		address := fmt.Sprintf(r.pick("%#x", "%#x", "%#x", "0x%016x", "0x%X"), 0x7f0000000000+uint64(r.IntN(1<<20)))
+		fmt.Fprintf(&b, "%s#%d %s%s%s", indent, n%(1+r.IntN(13)), address, tail, end)
+		if r.one(20) {
+			b.WriteString(r.pick("==7==ERROR: AddressSanitizer: x\n", "SUMMARY: AddressSanitizer: x\n", "I/x(9): text\n", "I/x(9): #0 0x7f20"+tail+"\n", "text\n",
+				"pid: 9, tid: 9, name: x  >>> x <<<\n", "WARNING: ThreadSanitizer: data race (pid=7)\n"))
+		}
+	}
+	return b.String()
+}
+
+// markupStacks writes frames of few addresses in one address space, again and again, and what changes how they are read.
+func markupStacks(r *nasty) string {
+	var b strings.Builder
+	if r.one(2) {
+		fmt.Fprintf(&b, "{{{reset}}}\n{{{module:0:%s:elf:%s}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", r.pick("a.so", "b\"c.so", "\xff.so"), r.pick("0123abcd", "0123abcd", ""))
+	}
+	end := r.pick("\n", "\n", "\r\n")
+	for range 20 + r.IntN(60) {
+		fmt.Fprintf(&b, "{{{bt:%d:%#x%s}}}%s", r.IntN(2), 0x1000+16*(1+r.IntN(3))+r.IntN(2), r.pick(":pc", ":pc", ":ra", ""), end)
+		if r.one(20) {
+			b.WriteString(r.pick("==7==ERROR: AddressSanitizer: x\n", "SUMMARY: AddressSanitizer: x\n", "I/x(9): text\n", "I/x(9): {{{bt:0:0x1011}}}\n", "text\n",
+				"pid: 9, tid: 9, name: x  >>> x <<<\n", "==9==ERROR: AddressSanitizer: y\n", "\x1b[1m{{{bt:0:0x1010:pc}}}\x1b[0m\n", "{{{mmap:0x3000:0x10:load:0:rx:0x0}}}\n"))
+		}
+	}
+	return b.String()
+}
+
+// changingSymbols answers otherwise in each phase where a module's name ends in a.so, and says that it may be asked again.
+type changingSymbols struct{ phase atomic.Uint64 }
+
+func (s *changingSymbols) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
+	a := (&symbols{}).Frames(ctx, q)
+	if !strings.HasSuffix(q.Module.Name, "a.so") {
+		return a
+	}
+	phase := s.phase.Load()
+	a.Files.Unverified = a.Files.Unverified || phase%3 == 1
+	a.Files.Retry = func() bool { return s.phase.Load() != phase }
+	if q.Offset == 0x20 {
+		a.Frames = []symsrc.Frame{{Func: fmt.Sprintf("phase%d", phase)}}
+	}
+	return a
+}
+
+// TestKnownObjects holds that objects of which most is known are byte for byte what they are when their lines are looked at
+// in full, with the same messages and counts, and lines that leave as text likewise, while answers change.
+func TestKnownObjects(t *testing.T) {
+	text, markup := 0, 0
+	for seed := range uint64(200) {
+		r := &nasty{Rand: rand.New(rand.NewPCG(seed, 11)), targets: []target{{id: "0123abcd", at: []uint64{0x10, 0x20, 0x30, 0x40}}}}
+		pieces := objectLog(r)
+		o := Options{Adjust: Adjust(r.IntN(2) * r.IntN(3)), Renumber: Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.one(4), Dedupe: r.one(9), Explain: r.one(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
+		if r.one(9) {
+			o.Names.Map = []PathMap{{"/src", "/home"}}
+		}
+		if !r.one(5) {
+			o.JSON = &JSONOptions{FramesOnly: r.one(2)}
+		}
+		filtered := func(quick bool) string {
+			s := &changingSymbols{}
+			o.Symbols = s
+			return tell(t, o, func(f *Filter, out *strings.Builder) {
+				f.quick.off = !quick
+				d := NewFeed(f)
+				for i, piece := range pieces {
+					out.Write(d.Add(context.Background(), nil, []byte(piece)))
+					f.scout.pending = nil // which were asked in this phase
+					s.phase.Add(uint64(i % 2))
+				}
+				out.Write(d.Flush(nil))
+				if quick && o.JSON != nil {
+					text, markup = text+kept(f.quick.tails.slots), markup+kept(f.quick.showed.slots)
+				}
+			})
+		}
+		if got, want := filtered(true), filtered(false); got != want {
+			i := 0
+			for i < min(len(got), len(want)) && got[i] == want[i] {
+				i++
+			}
+			t.Fatalf("seed %d: got %q\nwant %q", seed, cutAt(got[max(0, i-200):]), cutAt(want[max(0, i-200):]))
+		}
+	}
+	if text < 300 || markup < 300 {
+		t.Errorf("only %d objects of text and %d of markup were known", text, markup)
+	}
+}
+
+// growingSymbols knows a name, and tells whether there are news.
+type growingSymbols struct {
+	name             string
+	unverified, news bool
+}
+
+func (s *growingSymbols) Frames(context.Context, symsrc.Addr) symsrc.Answer {
+	return symsrc.Answer{Frames: []symsrc.Frame{{Func: s.name}}, Files: &symsrc.Files{Elf: "/lib/a.so", Unverified: s.unverified, Retry: func() bool { return s.news }}}
+}
+
+// TestKnownUntilNews holds that a frame which is known says what is known by now of its name and of its module's files.
+func TestKnownUntilNews(t *testing.T) {
+	for _, c := range []struct{ name, context, frame, other string }{
+		{"markup", "{{{module:0:a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "{{{bt:0:0x1020:pc}}}\n", "{{{bt:0:0x1010:pc}}}\n"},
+		{"text", "", "    #0 0x7f20  (/lib/a.so+0x20) (BuildId: 0123abcd)\n", "    #0 0x7f10  (/lib/a.so+0x10) (BuildId: 0123abcd)\n"},
+	} {
+		for _, o := range []Options{{Explain: true}, {JSON: &JSONOptions{FramesOnly: true}}} {
+			s := &growingSymbols{name: "little"}
+			o.Symbols = s
+			d := NewFeed(New(o))
+			add := func(text string) string { return string(d.Add(context.Background(), nil, []byte(text))) }
+			add(c.context + strings.Repeat(c.frame, 20))
+			for _, step := range []struct {
+				to         growingSymbols
+				before     string
+				name       string
+				unverified bool
+			}{
+				{growingSymbols{name: "more"}, "", "little", false},
+				{growingSymbols{name: "more", unverified: true}, c.other, "little", true},
+				{growingSymbols{name: "more", unverified: true, news: true}, "", "more", true},
+			} {
+				*s = step.to
+				add(step.before)
+				if got := add(c.frame); !strings.Contains(got, step.name) || strings.Contains(got, "unverified") != step.unverified {
+					t.Errorf("%s, JSON %v: with %+v the frame becomes %s", c.name, o.JSON != nil, step.to, got)
+				}
+			}
+		}
+	}
+}
+
+// kept counts what is known.
+func kept[T any](slots []shownLine[T]) (n int) {
+	for i := range slots {
+		n += min(1, len(slots[i].text))
+	}
+	return n
+}
+
+// TestKnownObjectsCost holds that objects of frames which are known are so, and cost no memory.
+func TestKnownObjectsCost(t *testing.T) {
+	const context0 = "{{{module:0:a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
+	for _, stack := range []string{
+		"    #0 0x7f20  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 0x7f10  (/lib/\"a.so+0x10) (BuildId: 0123abcd)\n",
+		"{{{bt:0:0x1020:pc}}}\n{{{bt:1:0x1011:ra}}}\n",
+	} {
+		o := Options{Symbols: &symbols{}, JSON: &JSONOptions{}}
+		f := New(o)
+		dst := NewFeed(f).Add(context.Background(), nil, []byte(context0+strings.Repeat(stack, 20)))
+		if want := feed(o, context0+strings.Repeat(stack, 20)); string(dst) != want {
+			t.Errorf("got\n%s, want\n%s", dst, want)
+		}
+		dst = dst[:0]
+		again := []byte(stack)
+		if allocated := testing.AllocsPerRun(10, func() {
+			if _, n := f.run(context.Background(), dst, again); n != len(again) {
+				t.Errorf("%d bytes of %q are known", n, again)
+			}
+		}); allocated > 0 {
+			t.Errorf("%v times memory for %q", allocated, stack)
+		}
+	}
+}
