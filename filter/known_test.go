@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qss-filter/sgr"
+	"qss-filter/symsrc"
 )
 
 // processes writes n processes of two modules with a frame each. Where moved is set each lies elsewhere.
@@ -87,6 +88,30 @@ func tell(t *testing.T, o Options, run func(*Filter, *strings.Builder)) string {
 		t.Fatal(err)
 	}
 	return out.String() + strings.Join(said, "\n") + "."
+}
+
+// namedSymbols answers with the name of the module.
+type namedSymbols struct{}
+
+func (namedSymbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
+	return symsrc.Answer{Frames: []symsrc.Frame{{Func: "in " + q.Module.Name}}, Files: &symsrc.Files{Elf: q.Module.Name}}
+}
+
+// TestKnownFrameOfAnotherProcess holds that a frame of a running process, whose mappings no line states, is looked at again
+// where another process runs by then.
+func TestKnownFrameOfAnotherProcess(t *testing.T) {
+	for _, json := range []*JSONOptions{nil, {}} {
+		running := ""
+		d := NewFeed(New(Options{Symbols: namedSymbols{}, JSON: json, Maps: func() [][]byte {
+			return [][]byte{[]byte("00001000-00002000 r-xp 00000000 08:01 7 /lib/" + running + ".so\n")}
+		}}))
+		for _, running = range []string{"first", "second"} {
+			out := string(d.Add(context.Background(), nil, []byte(strings.Repeat("{{{bt:0:0x1020:pc}}}\n", 30))))
+			if n := strings.Count(out, "in /lib/"+running+".so"); n != 30 {
+				t.Errorf("%d frames are of the %s process: %s", n, running, cutAt(out))
+			}
+		}
+	}
 }
 
 // TestKnownLinesCost holds that lines which are known cost no memory.

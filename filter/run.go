@@ -90,6 +90,9 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 
 // knownFrame handles a bt element that is alone on its line.
 func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte) (used int, out []byte) {
+	if f.opt.Maps != nil && t.space.Empty() {
+		return 0, dst // the mappings of a running process count, which may be others by now
+	}
 	line := b[:bytes.IndexByte(b, '\n')+1]
 	generation := t.space.Generation()
 	s, again := f.quick.showed.slot(line, generation)
