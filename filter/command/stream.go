@@ -118,7 +118,7 @@ func (c *config) check() error {
 
 // filterOptions gives what the flags say of a filter. end closes where its symbols are from.
 func (c *config) filterOptions() (o filter.Options, end func(), err error) {
-	o, end = c.options, func() {}
+	o = c.options
 	if c.asLLVM {
 		o.Symbols, end, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
