@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"sync"
@@ -64,10 +63,7 @@ func TestHistory(t *testing.T) {
 					file, beside = p.with(damage(r, p.contents))
 				}
 				if err := history(r, file, beside, questions(r, addrs, 24)); err != nil {
-					keep := filepath.Join(t.TempDir(), "damaged")
-					os.WriteFile(keep, file, 0o644)
-					os.WriteFile(keep+".beside", beside, 0o644)
-					t.Fatalf("%v: %s", err, keep)
+					failKeeping(t, err, file, beside)
 				}
 			}
 		})
@@ -76,30 +72,16 @@ func TestHistory(t *testing.T) {
 
 // TestHistoryOfObjects does the same for large files.
 func TestHistoryOfObjects(t *testing.T) {
-	if *objects == "" {
-		t.Skip("-objects names no files")
-	}
-	paths, err := filepath.Glob(*objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
-		t.Run(path, func(t *testing.T) {
-			good, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
+	eachObject(t, func(t *testing.T, good []byte, addrs []uint64) {
+		r := rand.New(rand.NewPCG(uint64(len(good)), 4))
+		file := good
+		for range 1 + *mutations/100 {
+			if err := history(r, file, nil, questions(r, addrs, 100)); err != nil {
+				failKeeping(t, err, file, nil)
 			}
-			addrs := randomAddresses(t, path, 200)
-			r := rand.New(rand.NewPCG(uint64(len(good)), 4))
-			file := good
-			for range 1 + *mutations/100 {
-				if err := history(r, file, nil, questions(r, addrs, 100)); err != nil {
-					t.Fatal(err)
-				}
-				file = damage(r, good)
-			}
-		})
-	}
+			file = damage(r, good)
+		}
+	})
 }
 
 // byName finds files by the module's name, for several goroutines.

@@ -43,10 +43,7 @@ func TestDamaged(t *testing.T) {
 					other = damage(r, beside)
 				}
 				if err := readAll(damaged, other, addrs); err != nil {
-					keep := filepath.Join(t.TempDir(), "damaged")
-					os.WriteFile(keep, damaged, 0o644)
-					os.WriteFile(keep+".beside", other, 0o644)
-					t.Fatalf("%v: %s", err, keep)
+					failKeeping(t, err, damaged, other)
 				}
 			}
 		})
@@ -55,6 +52,20 @@ func TestDamaged(t *testing.T) {
 
 // TestDamagedObjects does the same for large files, a tenth as often.
 func TestDamagedObjects(t *testing.T) {
+	eachObject(t, func(t *testing.T, good []byte, addrs []uint64) {
+		r := rand.New(rand.NewPCG(uint64(len(good)), 2))
+		for range *mutations / 10 {
+			damaged := damage(r, good)
+			if err := readAll(damaged, nil, addrs); err != nil {
+				failKeeping(t, err, damaged, nil)
+			}
+		}
+	})
+}
+
+// eachObject runs a test on each of the files that -objects names, with addresses to ask of.
+func eachObject(t *testing.T, test func(t *testing.T, good []byte, addrs []uint64)) {
+	t.Helper()
 	if *objects == "" {
 		t.Skip("-objects names no files")
 	}
@@ -68,18 +79,22 @@ func TestDamagedObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			addrs := randomAddresses(t, path, 200)
-			r := rand.New(rand.NewPCG(uint64(len(good)), 2))
-			for range *mutations / 10 {
-				damaged := damage(r, good)
-				if err := readAll(damaged, nil, addrs); err != nil {
-					keep := filepath.Join(t.TempDir(), "damaged")
-					os.WriteFile(keep, damaged, 0o644)
-					t.Fatalf("%v: %s", err, keep)
-				}
-			}
+			test(t, good, randomAddresses(t, path, 200))
 		})
 	}
+}
+
+// failKeeping ends a test, and leaves the files that it failed on in a directory of their own.
+func failKeeping(t *testing.T, why error, file, beside []byte) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "damaged")
+	if err != nil {
+		t.Fatal(errors.Join(why, err))
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), file, 0o644), os.WriteFile(filepath.Join(dir, "beside"), beside, 0o644)); err != nil {
+		t.Error(err)
+	}
+	t.Fatalf("%v: %s", why, dir)
 }
 
 // damage changes a few bytes, or cuts the file off.
