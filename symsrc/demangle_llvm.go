@@ -1,6 +1,10 @@
 package symsrc
 
-import "strings"
+import (
+	"strings"
+
+	"qss-filter/symsrc/itanium"
+)
 
 // DemangleLLVM gives what llvm makes of a symbol. It differs from Demangle where that says more or refuses: the escapes of
 // legacy Rust names stay as they stand (`Vec$LT$T$GT$`), a dot before the name is kept, and the readable form ends before a
@@ -38,7 +42,7 @@ func demangleLLVM(name string) (s string, ok bool) {
 	switch {
 	case strings.HasPrefix(name, "_ZGTt"), strings.HasPrefix(name, "_ZGTn"): // clones for transactions
 	case strings.HasPrefix(name, "_Z"), strings.HasPrefix(name, "___Z"):
-		s, ok = demangleItanium(name)
+		s, ok = itanium.Demangle(name)
 	case strings.HasPrefix(name, "_R"):
 		s, ok = demangleRust(name)
 	case strings.HasPrefix(name, "_D"):
