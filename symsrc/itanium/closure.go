@@ -83,6 +83,15 @@ func (p *parser) constraint() *node {
 	return n
 }
 
+// numberedName reads a concept, in whose arguments parameters are not told apart either.
+func (p *parser) numberedName() *node {
+	numbered := p.numbered
+	p.numbered = true
+	n := p.name(nil)
+	p.numbered = numbered
+	return n
+}
+
 // isParamDecl tells whether a declaration of a template parameter comes.
 func (p *parser) isParamDecl() bool {
 	if p.peek() != 'T' {
@@ -102,7 +111,7 @@ func (p *parser) invent(in *level, sort int) *node {
 		name += strconv.Itoa(count - 1)
 	}
 	p.invented[sort]++
-	n := p.word(name)
+	n := p.make(node{kind: invented, text: name})
 	if in != nil {
 		*in = append(*in, n)
 	}
@@ -119,7 +128,7 @@ func (p *parser) paramDecl(in *level) *node {
 	case 'y':
 		return p.make(node{kind: typeDecl, a: p.invent(in, aType)})
 	case 'k':
-		concept := p.name(nil)
+		concept := p.numberedName()
 		return p.make(node{kind: conceptDecl, a: p.invent(in, aType), b: concept})
 	case 'n':
 		name := p.invent(in, aValue)

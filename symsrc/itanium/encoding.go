@@ -45,7 +45,11 @@ func (p *parser) encodingAlone() *node {
 	if !p.take('v') {
 		mark := len(p.found)
 		for {
-			p.found = append(p.found, p.typ())
+			t := p.typ()
+			if state.flags&hasThis != 0 && len(p.found) == mark {
+				t = p.make(node{kind: object, a: t})
+			}
+			p.found = append(p.found, t)
 			if p.encodingEnds() || p.peek() == 'Q' {
 				break
 			}

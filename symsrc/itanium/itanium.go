@@ -41,7 +41,7 @@ func Demangle(name string) (string, bool) {
 	root := p.symbol()
 	ok := !p.bad && p.pos == len(p.s)
 	if ok {
-		w := printer{out: p.out[:0], packIndex: noPack, packCount: noPack, greater: 1}
+		w := printer{out: p.out[:0], packIndex: noPack, packCount: noPack}
 		w.print(root)
 		p.out = w.out[:0]
 		if ok = !w.bad && len(w.out) <= maxOutput; ok {

@@ -26,6 +26,7 @@ const (
 	closure     // 'lambdaTEXT', template parameters a (a list, nil for none), parameters list, trailing requirement b (nil)
 	function    // return type a (nil), name b, parameters list, tail c (nil), flags
 	tail        // the enable_if conditions list, and the requirement a (nil)
+	object      // this a, the parameter that is the object
 	special     // text before a
 	inVtable    // construction vtable for a-in-b
 	suffixed    // a, and text in parentheses
@@ -33,6 +34,8 @@ const (
 	// Templates.
 	arguments    // <list>
 	argumentPack // list
+	declared     // a, behind the declaration of its parameter
+	invented     // text, the name of a parameter that has none
 	pack         // list, of which an expansion writes one after the other
 	expansion    // a for each element of the packs in it
 	forward      // the template argument number index; a is nil until it is known
@@ -106,7 +109,7 @@ const (
 	isRestrict
 	isLvalue // of a function: f() &
 	isRvalue // of a function: f() &&
-	hasThis  // of a function, its first parameter is the object
+	hasThis  // of a name, its first parameter is the object
 )
 
 // Others than functions and qualified types take these for what their kind says.

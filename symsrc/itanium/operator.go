@@ -80,7 +80,7 @@ var operators = [...]operator{
 	{"dl", opDelete, false, precUnary, "operator delete", ""},
 	{"ds", opMember, false, precPtrMem, "operator.*", ".*"},
 	{"dt", opMember, false, precPostfix, "operator.", "."},
-	{"dv", opBinary, false, precMultiplicative, "operator/", "/"},
+	{"dv", opBinary, false, precAssign, "operator/", "/"}, // as llvm has it
 	{"eO", opBinary, false, precAssign, "operator^=", "^="},
 	{"eo", opBinary, false, precXor, "operator^", "^"},
 	{"eq", opBinary, false, precEquality, "operator==", "=="},

@@ -9,24 +9,48 @@ type printer struct {
 	out []byte
 	// packIndex is which element of packs is being written, packCount how many the first pack of the expansion has.
 	packIndex, packCount int
-	// greater is 0 where a > would end template arguments, so that it needs parentheses.
-	greater int
-	visits  int
-	depth   int
-	bad     bool // a bound was reached
+	// angle says whether template arguments are being written, in which a > needs parentheses unless brackets protect it.
+	// llvm gives it some outside of them, too.
+	angle  angle
+	visits int
+	depth  int
+	bad    bool // a bound was reached
 }
 
 func (w *printer) text(s string) { w.out = append(w.out, s...) }
 
+// angle counts the brackets that are open within the outermost <>.
+type angle struct {
+	inside   bool
+	brackets int
+}
+
 // open and close write brackets, in which a > is an operator.
 func (w *printer) open(bracket byte) {
-	w.greater++
+	if w.angle.inside {
+		w.angle.brackets++
+	}
 	w.out = append(w.out, bracket)
 }
 
 func (w *printer) close(bracket byte) {
-	w.greater--
+	if w.angle.inside {
+		w.angle.brackets--
+	}
 	w.out = append(w.out, bracket)
+}
+
+// openAngle writes a <. What it gives belongs into closeAngle.
+func (w *printer) openAngle() (outside bool) {
+	outside = w.angle.inside
+	w.angle.inside = true
+	w.out = append(w.out, '<')
+	return outside
+}
+
+func (w *printer) closeAngle(outside bool) {
+	w.out = append(w.out, '>')
+	w.angle.inside = outside
 }
 
 // print writes the whole of a node.

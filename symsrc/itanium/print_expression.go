@@ -73,7 +73,7 @@ func (w *printer) operation(n *node) {
 
 // binary writes a binary operator. Assignments are of the right, and a > would end template arguments.
 func (w *printer) binary(n *node) {
-	paren := w.greater == 0 && (n.text == ">" || n.text == ">>")
+	paren := w.angle.brackets == 0 && (n.text == ">" || n.text == ">>")
 	if paren {
 		w.open('(')
 	}
@@ -131,7 +131,7 @@ func (w *printer) action(n *node) {
 	switch n.kind {
 	case call:
 		if n.flags&flagParen != 0 {
-			w.parens([]*node{n.a})
+			w.inParens(n.a)
 		} else {
 			w.print(n.a)
 		}
@@ -156,13 +156,10 @@ func (w *printer) action(n *node) {
 		w.inParens(n.a)
 		w.parens(n.list)
 	case cast:
-		outside := w.greater
-		w.greater = 0
 		w.text(n.text)
-		w.text("<")
+		outside := w.openAngle()
 		w.left(n.a)
-		w.text(">")
-		w.greater = outside
+		w.closeAngle(outside)
 		w.inParens(n.b)
 	case toMember:
 		w.inParens(n.a)

@@ -5,6 +5,9 @@ func (w *printer) initializer(n *node) {
 	switch n.kind {
 	case braces:
 		if n.a != nil {
+			if isCharArray(n.a) && w.stringLiteral(n.list) {
+				return
+			}
 			w.print(n.a)
 		}
 		w.text("{")
@@ -12,20 +15,20 @@ func (w *printer) initializer(n *node) {
 		w.text("}")
 	case designated:
 		if n.flags&flagArray != 0 {
-			w.open('[')
+			w.text("[")
 			w.print(n.a)
-			w.close(']')
+			w.text("]")
 		} else {
 			w.text(".")
 			w.print(n.a)
 		}
 		w.initial(n.b)
 	case ranged:
-		w.open('[')
+		w.text("[")
 		w.print(n.a)
 		w.text(" ... ")
 		w.print(n.b)
-		w.close(']')
+		w.text("]")
 		w.initial(n.c)
 	}
 }

@@ -46,9 +46,9 @@ func (w *printer) nameLeft(n *node) {
 		w.text(`operator"" `)
 		w.print(n.a)
 	case bindings:
-		w.open('[')
+		w.text("[")
 		w.commas(n.list)
-		w.close(']')
+		w.text("]")
 	case unnamed:
 		w.text("'unnamed")
 		w.text(n.text)
@@ -66,6 +66,9 @@ func (w *printer) nameLeft(n *node) {
 			}
 		}
 		w.print(n.b)
+	case object:
+		w.text("this ")
+		w.print(n.a)
 	case special:
 		w.text(n.text)
 		w.print(n.a)
@@ -100,12 +103,9 @@ func (w *printer) module(n *node) {
 func (w *printer) closureDeclarator(n *node) {
 	if n.a != nil {
 		if len(n.a.list) > 0 {
-			outside := w.greater
-			w.greater = 0
-			w.text("<")
+			outside := w.openAngle()
 			w.commas(n.a.list)
-			w.text(">")
-			w.greater = outside
+			w.closeAngle(outside)
 		}
 		if n.a.a != nil {
 			w.text(" requires ")
@@ -122,12 +122,7 @@ func (w *printer) closureDeclarator(n *node) {
 
 // functionRight writes what follows a function's name.
 func (w *printer) functionRight(n *node) {
-	w.open('(')
-	if n.flags&hasThis != 0 {
-		w.text("this ")
-	}
-	w.commas(n.list)
-	w.close(')')
+	w.parens(n.list)
 	if n.a != nil {
 		w.right(n.a)
 	}

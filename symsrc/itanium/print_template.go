@@ -4,18 +4,19 @@ package itanium
 func (w *printer) templateLeft(n *node) {
 	switch n.kind {
 	case arguments:
-		outside := w.greater
-		w.greater = 0
-		w.text("<")
+		outside := w.openAngle()
 		w.commas(n.list)
-		w.text(">")
-		w.greater = outside
+		w.closeAngle(outside)
 	case argumentPack:
 		w.commas(n.list)
 	case pack:
 		if element := w.element(n); element != nil {
 			w.left(element)
 		}
+	case declared:
+		w.print(n.a)
+	case invented:
+		w.text(n.text)
 	case expansion:
 		w.expand(n.a)
 	case forward:
@@ -31,12 +32,11 @@ func (w *printer) templateLeft(n *node) {
 			w.text(" ")
 		}
 	case templateDecl:
-		outside := w.greater
-		w.greater = 0
-		w.text("template<")
+		w.text("template")
+		outside := w.openAngle()
 		w.commas(n.list)
-		w.text("> typename ")
-		w.greater = outside
+		w.closeAngle(outside)
+		w.text(" typename ")
 	case packDecl:
 		w.left(n.a)
 		w.text("...")

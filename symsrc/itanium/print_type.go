@@ -27,9 +27,9 @@ func (w *printer) typeLeft(n *node) {
 		w.print(n.a)
 	case transformed:
 		w.text(n.text)
-		w.open('(')
+		w.text("(")
 		w.print(n.a)
-		w.close(')')
+		w.text(")")
 	case pointer:
 		w.pointerLeft(n)
 	case reference:
@@ -37,7 +37,7 @@ func (w *printer) typeLeft(n *node) {
 	case member:
 		w.left(n.b)
 		if w.has(n.b, isArray) || w.has(n.b, isFunction) {
-			w.open('(')
+			w.text("(")
 		} else {
 			w.text(" ")
 		}
@@ -85,25 +85,25 @@ func (w *printer) typeRight(n *node) {
 		w.right(n.a)
 	case pointer:
 		if w.has(n.a, isArray) || w.has(n.a, isFunction) {
-			w.close(')')
+			w.text(")")
 		}
 		w.right(n.a)
 	case reference:
 		w.referenceRight(n)
 	case member:
 		if w.has(n.b, isArray) || w.has(n.b, isFunction) {
-			w.close(')')
+			w.text(")")
 		}
 		w.right(n.b)
 	case array:
 		if len(w.out) == 0 || w.out[len(w.out)-1] != ']' {
 			w.text(" ")
 		}
-		w.open('[')
+		w.text("[")
 		if n.b != nil {
 			w.print(n.b)
 		}
-		w.close(']')
+		w.text("]")
 		w.right(n.a)
 	case signature:
 		w.parens(n.list)
@@ -137,7 +137,7 @@ func (w *printer) bindLeft(n *node) {
 		w.text(" ")
 	}
 	if inArray || w.has(n, isFunction) {
-		w.open('(')
+		w.text("(")
 	}
 }
 
@@ -166,7 +166,7 @@ func (w *printer) referenceRight(n *node) {
 	n.busy = true
 	if to, _ := w.collapse(n); to != nil {
 		if w.has(to, isArray) || w.has(to, isFunction) {
-			w.close(')')
+			w.text(")")
 		}
 		w.right(to)
 	}

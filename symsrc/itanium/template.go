@@ -36,8 +36,11 @@ func (p *parser) arguments(named bool) *node {
 		arg := p.argument()
 		p.found = append(p.found, arg)
 		if named {
-			if arg.kind == argumentPack {
+			switch arg.kind {
+			case argumentPack:
 				arg = p.make(node{kind: pack, list: arg.list})
+			case declared: // of packs too, whose elements are not told apart then
+				arg = arg.a
 			}
 			p.scopes.outer = append(p.scopes.outer, arg)
 		}
@@ -82,7 +85,7 @@ func (p *parser) argument() *node {
 	case 'T':
 		if p.isParamDecl() {
 			p.paramDecl(nil) // which llvm does not write
-			return p.argument()
+			return p.make(node{kind: declared, a: p.argument()})
 		}
 	}
 	return p.typ()

@@ -85,7 +85,7 @@ func (p *parser) typeD() (n *node, candidate bool) {
 	case 'o', 'O', 'w', 'x':
 		return p.functionType(), true
 	}
-	return p.name(nil), true
+	return p.fail(), false
 }
 
 // typeS reads the types that begin with an S: substitutions, and names in std.
