@@ -6,10 +6,11 @@ import (
 	"qss-filter/symsrc/itanium"
 )
 
-// DemangleLLVM gives what llvm makes of a symbol. It differs from Demangle where that says more or refuses: the escapes of
-// legacy Rust names stay as they stand (`Vec$LT$T$GT$`), a dot before the name is kept, and the readable form ends before a
-// NUL. With underscore set one more may stand before the name, as llvm::demangle has it, which is not for names of frames;
-// those of Microsoft's compiler are shorter in frames. Clones for transactions stay as they are.
+// DemangleLLVM gives what llvm makes of a symbol. It differs from Demangle where that says more, or is right and llvm is not:
+// names within functions and lambdas have the template parameters that llvm takes for theirs, the escapes of legacy Rust
+// names stay as they stand (`Vec$LT$T$GT$`), as clones for transactions do, a dot before the name is kept, and the readable
+// form ends before a NUL. With underscore set one more may stand before the name, as llvm::demangle has it, which is not for
+// names of frames; those of Microsoft's compiler are shorter in frames.
 func DemangleLLVM(name string, underscore bool) string {
 	mangled, dot := strings.CutPrefix(name, ".")
 	s, ok := demangleLLVM(mangled)
@@ -31,17 +32,13 @@ func DemangleLLVM(name string, underscore bool) string {
 	return s
 }
 
-// demangleLLVM takes one to four underscores before a Z: two are one, and four three, which is a block of Objective-C.
+// demangleLLVM goes by how a name begins.
 func demangleLLVM(name string) (s string, ok bool) {
 	if len(name) > maxMangled {
 		return "", false
 	}
-	if strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "____Z") {
-		name = name[1:]
-	}
 	switch {
-	case strings.HasPrefix(name, "_ZGTt"), strings.HasPrefix(name, "_ZGTn"): // clones for transactions
-	case strings.HasPrefix(name, "_Z"), strings.HasPrefix(name, "___Z"):
+	case strings.HasPrefix(strings.TrimLeft(name, "_"), "Z"):
 		s, ok = itanium.Demangle(name)
 	case strings.HasPrefix(name, "_R"):
 		s, ok = demangleRust(name)

@@ -60,7 +60,7 @@ func (p *parser) floatType() *node {
 	if !p.take('_') {
 		return p.fail()
 	}
-	return p.word("_Float" + digits)
+	return p.make(node{kind: special, a: p.word(digits), text: "_Float"})
 }
 
 // bitInt reads `DB` and `DU` with a number or an expression.

@@ -28,9 +28,9 @@ const (
 
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
-// Demangle gives the readable form of a symbol that begins with `_Z`, or `___Z` for a block of Objective-C. What follows a
-// dot behind the name is a clone's suffix and stands in parentheses: `f() (.cold)`. It fails where llvm does, and for names
-// over 4096 bytes and those that are read as over 64 KiB.
+// Demangle gives the readable form of a symbol that begins with `_Z`, or `___Z` for a block of Objective-C; there may be
+// one more underscore. What follows a dot behind the name is a clone's suffix and stands in parentheses: `f() (.cold)`. It
+// fails where llvm does, and for names over 4096 bytes and those whose readable form is over 64 KiB.
 func Demangle(name string) (string, bool) {
 	if len(name) > maxName {
 		return "", false
@@ -56,10 +56,11 @@ func Demangle(name string) (string, bool) {
 
 // symbol reads a whole symbol.
 func (p *parser) symbol() *node {
-	if p.takes("___Z") {
+	switch {
+	case p.takes("_Z"), p.takes("__Z"):
+	case p.takes("___Z"), p.takes("____Z"):
 		return p.block()
-	}
-	if !p.takes("_Z") {
+	default:
 		return p.fail()
 	}
 	n := p.encoding()

@@ -17,9 +17,9 @@ func (p *parser) literal() *node {
 	case 'b':
 		switch {
 		case p.takes("b0"):
-			n = p.word("false")
+			n = p.make(node{kind: integer, text: "false"})
 		case p.takes("b1"):
-			n = p.word("true")
+			n = p.make(node{kind: integer, text: "true"})
 		default:
 			return p.fail()
 		}

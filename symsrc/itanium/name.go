@@ -29,7 +29,7 @@ func (p *parser) name(state *nameState) *node {
 // localName reads what is declared in a function, or a string in it: the function's encoding and a name.
 func (p *parser) localName(state *nameState) *node {
 	p.take('Z')
-	n := node{kind: scoped, a: p.encoding()}
+	n := node{kind: local, a: p.encoding()}
 	if !p.take('E') {
 		return p.fail()
 	}

@@ -9,7 +9,7 @@ const (
 	// Names.
 	word        // text
 	nested      // a::b
-	scoped      // a::b, where b is not the name of a constructor of the whole
+	local       // a::b, in a function a, which has no constructors
 	friend      // a::friend b
 	globalName  // ::a
 	module      // text, a submodule of a (nil for none); flagPartition

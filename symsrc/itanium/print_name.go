@@ -5,7 +5,7 @@ func (w *printer) nameLeft(n *node) {
 	switch n.kind {
 	case word:
 		w.text(n.text)
-	case nested, scoped:
+	case nested, local:
 		w.print(n.a)
 		w.text("::")
 		w.print(n.b)

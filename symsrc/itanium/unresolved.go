@@ -8,7 +8,7 @@ func (p *parser) unresolvedName(global bool) *node {
 	case p.takes("srN"):
 		scope = p.withArguments(p.unresolvedType())
 		for p.more('E') {
-			scope = p.make(node{kind: scoped, a: scope, b: p.simpleID()})
+			scope = p.make(node{kind: nested, a: scope, b: p.simpleID()})
 		}
 	case !p.takes("sr"):
 		n := p.baseUnresolved()
@@ -22,12 +22,12 @@ func (p *parser) unresolvedName(global bool) *node {
 			scope = p.make(node{kind: globalName, a: scope})
 		}
 		for p.more('E') {
-			scope = p.make(node{kind: scoped, a: scope, b: p.simpleID()})
+			scope = p.make(node{kind: nested, a: scope, b: p.simpleID()})
 		}
 	default:
 		scope = p.withArguments(p.unresolvedType())
 	}
-	return p.make(node{kind: scoped, a: scope, b: p.baseUnresolved()})
+	return p.make(node{kind: nested, a: scope, b: p.baseUnresolved()})
 }
 
 // withArguments reads the template arguments of n, if it has any.
