@@ -37,7 +37,7 @@ func (p *parser) encodingAlone() *node {
 		for p.more('E') {
 			p.found = append(p.found, p.argument())
 		}
-		t.kind, t.list = tail, p.since(mark)
+		t.kind, t.flags, t.list = tail, flagConditions, p.since(mark)
 	}
 	if state.arguments && !state.untyped {
 		f.a = p.typ()

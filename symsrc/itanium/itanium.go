@@ -19,7 +19,7 @@ const (
 	// maxOutput is the longest readable form.
 	maxOutput = 1 << 16
 	// maxVisits bounds how many nodes are visited to write a name; pack expansions can visit many that write nothing.
-	maxVisits = 1 << 20
+	maxVisits = 1 << 18
 	// maxDepth bounds the depth in which nodes are visited. Forward references can lead in circles, each of them once.
 	maxDepth = 1 << 14
 	// keptNodes is the largest graph whose memory is kept for the next name.

@@ -4,32 +4,30 @@ package itanium
 type kind uint8
 
 const (
-	broken kind = iota // what a failed step gives; it is never written
-
-	// Names.
-	word        // text
-	nested      // a::b
-	local       // a::b, in a function a, which has no constructors
-	friend      // a::friend b
-	globalName  // ::a
-	module      // text, a submodule of a (nil for none); flagPartition
-	inModule    // a, of module b
-	tagged      // a[abi:text]
-	standard    // text, one of the standard abbreviations; index is its place in the table
-	expanded    // the same, written out
-	instance    // a with the template arguments b
-	constructor // of a; flagDestructor
-	conversion  // operator a
-	userLiteral // operator"" a
-	bindings    // [list]
-	unnamed     // 'unnamedTEXT'
-	closure     // 'lambdaTEXT', template parameters a (a list, nil for none), parameters list, trailing requirement b (nil)
-	function    // return type a (nil), name b, parameters list, tail c (nil), flags
-	tail        // the enable_if conditions list, and the requirement a (nil)
-	object      // this a, the parameter that is the object
-	special     // text before a
-	inVtable    // construction vtable for a-in-b
-	suffixed    // a, and text in parentheses
+	// Names; the zero kind is what a failed step gives, which is never written.
+	word        kind = iota + 1 // text
+	nested                      // a::b
+	local                       // a::b, in a function a, which has no constructors
+	friend                      // a::friend b
+	globalName                  // ::a
+	module                      // text, a submodule of a (nil for none); flagPartition
+	inModule                    // a, of module b
+	tagged                      // a[abi:text]
+	standard                    // text, one of the standard abbreviations; index is its place in the table
+	expanded                    // the same, written out
+	instance                    // a with the template arguments b
+	constructor                 // of a; flagDestructor
+	conversion                  // operator a
+	userLiteral                 // operator"" a
+	bindings                    // [list]
+	unnamed                     // 'unnamedTEXT'
+	closure                     // 'lambdaTEXT', template parameters a (a list, nil for none), parameters list, trailing requirement b (nil)
+	function                    // return type a (nil), name b, parameters list, tail c (nil), flags
+	tail                        // the requirement a (nil), and with flagConditions those of enable_if, list
+	object                      // this a, the parameter that is the object
+	special                     // text before a
+	inVtable                    // construction vtable for a-in-b
+	suffixed                    // a, and text in parentheses
 
 	// Templates.
 	arguments    // <list>
@@ -120,6 +118,7 @@ const (
 	flagNoexcept
 	flagDouble
 	flagLongDouble
+	flagConditions = flagPartition
 	flagParen      = flagPartition
 	flagLeft       = flagPartition
 	flagDestructor = flagPartition

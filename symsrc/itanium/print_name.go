@@ -49,6 +49,14 @@ func (w *printer) nameLeft(n *node) {
 		w.text("[")
 		w.commas(n.list)
 		w.text("]")
+	default:
+		w.entity(n)
+	}
+}
+
+// entity writes what has a name of its own kind, and functions up to their parameters.
+func (w *printer) entity(n *node) {
+	switch n.kind {
 	case unnamed:
 		w.text("'unnamed")
 		w.text(n.text)
@@ -131,7 +139,7 @@ func (w *printer) functionRight(n *node) {
 	if n.c == nil {
 		return
 	}
-	if n.c.list != nil {
+	if n.c.flags&flagConditions != 0 {
 		w.text(" [enable_if:")
 		w.commas(n.c.list)
 		w.text("]")

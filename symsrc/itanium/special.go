@@ -43,7 +43,8 @@ func (p *parser) specialName() *node {
 	case 'C':
 		return p.constructionVtable()
 	case 'c':
-		if !p.callOffset() || !p.callOffset() {
+		ofThis := p.callOffset()
+		if ofResult := p.callOffset(); !ofThis || !ofResult {
 			return p.fail()
 		}
 		return of("covariant return thunk to ", p.encoding())
