@@ -49,8 +49,9 @@ func TestFile(t *testing.T) {
 // TestOddBytes are names that no filter takes for one word.
 func TestOddBytes(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		{"_Z4fo\x00ov", "fo\x00o()"}, {"_Z5größv", ""}, {"_Z6größv", "größ()"}, {"_Z1fv@@V1", ""}, {"_Z1fv.a b", "f() (.a b)"},
-		{"", ""}, {"_", ""}, {"main", ""}, {"__Z1fv", "f()"}, {"_____Z1fv_block_invoke", ""}, {"_Z1f\xff", ""}, {"_Z1\xffv", "\xff()"}, {"_ZZ1fvE1x\x001", ""},
+		{"_Z4fo\x00ov", "fo\x00o()"}, {"_Z5größv", ""}, {"_Z6größv", "größ()"}, {"_Z1fv@@V1", ""},
+		{"_Z1fv.a b", "f() (.a b)"}, {"", ""}, {"_", ""}, {"main", ""}, {"__Z1fv", "f()"}, {"_____Z1fv_block_invoke", ""}, {"_Z1f\xff", ""},
+		{"_Z1\xffv", "\xff()"}, {"_ZZ1fvE1x\x001", ""},
 	} {
 		if got, ok := Demangle(c.name); got != c.want || ok != (c.want != "") {
 			t.Errorf("Demangle(%q) = %q, %v, want %q", c.name, got, ok, c.want)

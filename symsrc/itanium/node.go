@@ -21,9 +21,9 @@ const (
 	userLiteral                 // operator"" a
 	bindings                    // [list]
 	unnamed                     // 'unnamedTEXT'
-	closure                     // 'lambdaTEXT', template parameters a (a list, nil for none), parameters list, trailing requirement b (nil)
+	closure                     // 'lambdaTEXT', template parameters a (a tail, nil), parameters list, requirement b (nil)
 	function                    // return type a (nil), name b, parameters list, tail c (nil), flags
-	tail                        // the requirement a (nil), and with flagConditions those of enable_if, list
+	tail                        // list, with flagConditions those of enable_if, and the requirement a (nil)
 	object                      // this a, the parameter that is the object
 	special                     // text before a
 	inVtable                    // construction vtable for a-in-b
