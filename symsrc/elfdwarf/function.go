@@ -35,13 +35,14 @@ const (
 )
 
 // functionAt finds the subprogram that covers the address, and where the code begins there in which it is the one; nil where
-// none does. For a file's first address nothing is stored.
+// none does. For a file's first address nothing is stored, unless its function is within: a scan for those would have to leave
+// out the functions of the other kind, as the index does.
 func (u *unit) functionAt(addr uint64, first bool) (f *function, lo uint64) {
 	for kind := range u.functions {
 		switch x := u.functions[kind].Load(); {
-		case x == nil && first:
+		case x == nil && first && kind == outside:
 			s := functionScan{pc: addr, die: -1}
-			if u.scanFunctions(&s, kind == within); s.die >= 0 {
+			if u.scanFunctions(&s, false); s.die >= 0 {
 				f, lo = &function{die: s.die}, s.lo
 			}
 		case x == nil:
