@@ -1,4 +1,5 @@
 // A program with a fault for each sanitizer, chosen by its argument.
+#include <atomic>
 #include <stdlib.h>
 #include <string.h>
 #include <thread>
@@ -9,6 +10,10 @@ __attribute__((noinline)) int use(int *p) { return deref(p) + 1; }
 struct A { __attribute__((noinline)) int run(int *p) { return use(p) + 2; } };
 }
 __attribute__((noinline)) void race() { shared++; }
+// The two accesses of the race never happen at the same instant, where ThreadSanitizer may miss them; a relaxed flag keeps
+// them apart and yet orders nothing.
+std::atomic<bool> raced;
+void first() { race(); raced.store(true, std::memory_order_relaxed); }
 int main(int argc, char **argv) {
   const char *what = argv[1];
   n::A a;
@@ -18,5 +23,10 @@ int main(int argc, char **argv) {
   }
   if (!strcmp(what, "null")) return a.run((int *)(size_t)(argc - 2));
   if (!strcmp(what, "overflow")) { int x = 0x7fffffff; x += argc; return x == 3; }
-  if (!strcmp(what, "race")) { std::thread t(race); race(); t.join(); }
+  if (!strcmp(what, "race")) {
+    std::thread t(first);
+    while (!raced.load(std::memory_order_relaxed)) std::this_thread::yield();
+    race();
+    t.join();
+  }
 }
