@@ -4,6 +4,7 @@
 //	flags.go    the flags of one command, from many packages
 //	help.go     what --help and --help-all print
 //	config.go   the file of flags, read before the command line
+//	trust_*.go  whether another user may have written that file
 //	sources.go  what --print-config prints: where each value came from
 //	offers.go   what a shell may offer behind what has been typed
 //	shell.go    completions for shells; their scripts in shell/

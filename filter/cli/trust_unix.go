@@ -3,37 +3,137 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
 // trusted fails where somebody else than the user and root may write the open file or change which file has its name: a
-// flag may name a program to start, and `sudo` often keeps the HOME of the user who calls it.
+// flag may name a program to start, and `sudo` often keeps the HOME of the user who calls it. As with OpenSSH's StrictModes,
+// nobody else may write the file or a directory on the way to it, from the home directory on.
 func trusted(in *os.File, path string) error {
 	info, err := in.Stat()
 	if err != nil {
 		return fmt.Errorf("read the configuration: %w", err)
 	}
-	dir, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("read the configuration: %w", err)
+	if err := ours(path, info); err != nil {
+		return fmt.Errorf("%s: %w: %w", path, errDistrusted, err)
 	}
-	for _, one := range []struct {
-		name string
-		info os.FileInfo
-	}{{path, info}, {filepath.Dir(path), dir}} {
-		owner, ok := one.info.Sys().(*syscall.Stat_t)
-		if !ok {
+	home := os.Getenv("HOME")
+	real, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		real = home
+	}
+	return way(path, func(at string, info os.FileInfo) error {
+		if above(at, home) || above(at, real) { // who may write there has the whole home directory
+			return nil
+		}
+		if err := ours(at, info); err != nil {
+			return fmt.Errorf("%s: %w: %w", path, errDistrusted, err)
+		}
+		return nil
+	})
+}
+
+// above tells whether a directory is above another one.
+func above(dir, of string) bool {
+	return dir != of && strings.HasPrefix(of, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// maxLinks is how many links a path may have, as in Linux (path_resolution(7)).
+const maxLinks = 40
+
+// way visits what a path is resolved by: each directory, each link and what they point at, and the file.
+func way(path string, visit func(at string, info os.FileInfo) error) error {
+	at, links := "/", 0
+	for name, rest, more := "", path, true; more; {
+		name, rest, more = strings.Cut(rest, "/")
+		if name == ".." {
+			at = filepath.Dir(at)
 			continue
 		}
-		if uid := int(owner.Uid); uid != os.Geteuid() && uid != 0 {
-			return fmt.Errorf("%s: %w: %s belongs to user %d", path, errDistrusted, one.name, uid)
+		next := filepath.Join(at, name)
+		info, err := os.Lstat(next)
+		if err == nil {
+			err = visit(next, info)
 		}
-		if one.info.Mode().Perm()&0o002 != 0 {
-			return fmt.Errorf("%s: %w: everybody may write %s", path, errDistrusted, one.name)
+		if err != nil {
+			return err
 		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return err
+		}
+		if links++; links > maxLinks {
+			return &os.PathError{Op: "open", Path: path, Err: syscall.ELOOP}
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest, more = strings.TrimSuffix(target+"/"+rest, "/"), true
 	}
 	return nil
+}
+
+// ours fails where somebody else than the user and root may write a file, or what is in a directory. Of a directory with the
+// sticky bit that is what belongs to others; the rights of a link do not count.
+func ours(name string, info os.FileInfo) error {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	uid, mode := int(owner.Uid), info.Mode()
+	switch {
+	case uid != os.Geteuid() && uid != 0:
+		return fmt.Errorf("%s belongs to user %d", name, uid)
+	case mode&os.ModeSymlink != 0 || mode.IsDir() && mode&os.ModeSticky != 0:
+		return nil
+	case mode.Perm()&0o002 != 0:
+		return fmt.Errorf("everybody may write %s", name)
+	case mode.Perm()&0o020 != 0 && !alone(int(owner.Gid)):
+		return fmt.Errorf("group %d may write %s", owner.Gid, name)
+	}
+	return nil
+}
+
+// alone tells whether a group is the user's own one, in which there is nobody else.
+func alone(gid int) bool {
+	users, err := os.ReadFile("/etc/passwd")
+	groups, missing := os.ReadFile("/etc/group")
+	return errors.Join(err, missing) == nil && private(string(users), string(groups), os.Geteuid(), gid)
+}
+
+// private tells of the lines of passwd(5) and group(5) whether a group is a user's own: it has the user's name, is nobody else's
+// first one, and has no other members. Where it stands elsewhere, as in LDAP, nothing tells who else is in it.
+func private(users, groups string, uid, gid int) bool {
+	name, id := "", fmt.Sprint(gid)
+	for line := range strings.Lines(users) {
+		user := strings.Split(strings.TrimSpace(line), ":") // name:password:uid:gid:…
+		switch {
+		case len(user) < 4 || user[3] != id:
+		case user[2] != fmt.Sprint(uid):
+			return false
+		case name == "":
+			name = user[0]
+		}
+	}
+	own := false
+	for line := range strings.Lines(groups) {
+		group := strings.Split(strings.TrimSpace(line), ":") // name:password:gid:members
+		if len(group) != 4 || group[2] != id {
+			continue
+		}
+		if group[0] != name || group[3] != "" && group[3] != name {
+			return false
+		}
+		own = true
+	}
+	return own && name != ""
 }
