@@ -34,6 +34,7 @@ type Source struct {
 	last    atomic.Pointer[lastModule]
 	mu      sync.Mutex
 	modules map[symsrc.Module]*module
+	open    map[*module]bool // those that may have open files, few beside those of which there is no file
 }
 
 // lastModule is the one that was asked last, which is found without a lock: questions come in runs.
@@ -44,7 +45,7 @@ type lastModule struct {
 
 // NewSource answers from the files that the finder finds.
 func NewSource(f Finder) *Source {
-	return &Source{finder: f, modules: make(map[symsrc.Module]*module)}
+	return &Source{finder: f, modules: make(map[symsrc.Module]*module), open: make(map[*module]bool)}
 }
 
 // NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
@@ -156,17 +157,22 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 	return files, true
 }
 
-// evict closes the files that were not used for the longest time, while there are too many.
+// evict closes the files that were not used for the longest time, while there are too many with those of keep.
 func (s *Source) evict(keep *module) {
+	if keep.weight.Load() == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.open[keep] = true
 	busy := map[*module]bool{keep: true}
 	for {
 		open, inUse := 0, int64(0)
 		var oldest *module
-		for _, m := range s.modules {
+		for m := range s.open {
 			w := m.weight.Load()
 			if w == 0 {
+				delete(s.open, m)
 				continue
 			}
 			open, inUse = open+1, inUse+w

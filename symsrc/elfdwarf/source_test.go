@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -207,6 +208,25 @@ func TestSourceConcurrent(t *testing.T) {
 	}
 	if open > maxOpen {
 		t.Errorf("%d modules are open", open)
+	}
+}
+
+// TestSourceMissing asks for modules without a file among others: what closes files that were not used for long goes over those
+// that are open only, or the search for each would cost more than the one before.
+func TestSourceMissing(t *testing.T) {
+	path := filepath.Join("testdata", "gcc5.elf")
+	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files {
+		if m.Member == "" {
+			return &symsrc.Files{Elf: path}
+		}
+		return &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}
+	}))
+	for i := range 3 * maxOpen {
+		ask(s, symsrc.Module{Name: strconv.Itoa(i)}, 0)
+		ask(s, symsrc.Module{Name: strconv.Itoa(i), Member: "missing"}, 0)
+		if want := min(i+1, maxOpen); len(s.open) != want || len(s.modules) != 2*(i+1) {
+			t.Fatalf("after %d of each, %d of %d modules are looked at, want %d", i+1, len(s.open), len(s.modules), want)
+		}
 	}
 }
 
