@@ -31,12 +31,15 @@ func (f *Filter) markup(ctx context.Context, dst []byte, p *thread, body, end []
 	return f.text(ctx, f.fold.flush(dst), p, body, end)
 }
 
-// parse fills f.elems with the elements of a text.
+// parse fills f.elems with the elements of a text, the last of which may be a dump that goes on.
 func (f *Filter) parse(text []byte) {
 	f.elems = f.elems[:0]
 	for from := 0; ; {
 		e, ok := markup.Next(text, from)
 		if !ok {
+			if at := openDump(text, from); at >= 0 {
+				f.elems = append(f.elems, element{Element: markup.Element{Start: at, End: len(text), Tag: markup.Hexdict}, keep: true})
+			}
 			return
 		}
 		from = e.End
@@ -151,7 +154,11 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *thread, s segment, 
 		}
 		if e.keep || f.opt.Style == Append || e.Contextual() && f.opt.Context == ContextKeep {
 			f.effect(p, s.text, e)
-			dst = append(dst, raw...)
+			if e.Tag == markup.Hexdict {
+				dst = f.dumpElement(ctx, dst, p, raw)
+			} else {
+				dst = append(dst, raw...)
+			}
 			continue
 		}
 		dst = f.added(dst, s, func(b []byte) []byte { return f.replaced(ctx, b, p, s.text, e) })

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"qss-filter/filter/frame"
-	"qss-filter/filter/prefix"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -27,6 +26,10 @@ type hexdict struct {
 	lines  int
 	bytes  int
 	values []hexValue
+	// whole counts the values of dumps before it on its first line, which wait for its end with it.
+	whole int
+	// before is what stood before it on its first line. A logger's prefix stands before its last line, too.
+	before []byte
 }
 
 type hexValue struct {
@@ -34,29 +37,37 @@ type hexValue struct {
 	addr uint64
 }
 
-var hexdictTag = []byte("hexdict:")
+var (
+	hexdictTag               = []byte("hexdict:")
+	closeBraces, closeAngles = []byte("}}}"), []byte(">>>")
+)
 
-// begin looks for a hexdict element that text opens and does not close.
-func (h *hexdict) begin(of *process, text []byte) {
+// openDump gives the offset of a hexdict element that text opens at or behind from and does not close; -1 is none.
+func openDump(text []byte, from int) int {
 	for _, mark := range [...][]byte{openBraces, openAngles} {
-		i := bytes.LastIndex(text, mark)
-		if i < 0 || !bytes.HasPrefix(text[i+len(mark):], hexdictTag) {
+		i := bytes.LastIndex(text[from:], mark)
+		if i < 0 || !bytes.HasPrefix(text[from+i+len(mark):], hexdictTag) {
 			continue
 		}
-		alias := mark[0] == '<'
-		if bytes.Contains(text[i:], closing(alias)) {
-			continue
+		if !bytes.Contains(text[from+i:], closing(mark[0] == '<')) {
+			return from + i
 		}
-		*h = hexdict{open: true, of: of, alias: alias, values: h.values[:0]}
-		h.collect(text[i+len(mark)+len(hexdictTag):])
 	}
+	return -1
+}
+
+// begin opens the element whose first line is text, of which it begins at an offset.
+func (h *hexdict) begin(of *process, text []byte, at int) {
+	h.open, h.of, h.alias, h.lines, h.bytes, h.whole = true, of, text[at] == '<', 0, 0, len(h.values)
+	h.before = append(h.before[:0], bytes.TrimRight(text[:at], " \t")...)
+	h.collect(text[at+len(openBraces)+len(hexdictTag):])
 }
 
 func closing(alias bool) []byte {
 	if alias {
-		return []byte(">>>")
+		return closeAngles
 	}
-	return []byte("}}}")
+	return closeBraces
 }
 
 // collect takes the pairs out of a text.
@@ -121,7 +132,7 @@ func hexAddress(text []byte, at int) (addr uint64, end int) {
 }
 
 // dumpLine handles a line inside an open hexdict element. ok is false where the line is none of the dump: another element
-// or a frame begins, or it has gone on for too long; the line is then like any other.
+// or a frame begins, or it has gone on for too long; the line is then like any other, behind the footnotes that have waited.
 func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
 	h := &f.dump
 	h.lines++
@@ -133,21 +144,25 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *thread, body, end 
 	}
 	if hasMarkup(text) || frame.Candidate(text, false, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
 		h.open = false
-		return dst, false
+		h.values = h.values[:h.whole]
+		if len(end) == 0 {
+			end = newline
+		}
+		return f.footnotes(ctx, dst, p, body, end), false
 	}
 	h.collect(text)
 	dst = f.highlight(ctx, dst, p, text)
 	dst = append(append(dst, rest...), end...)
 	if at >= 0 {
 		h.open = false
-		dst = f.footnotes(ctx, dst, p, body, at, end)
+		dst = f.footnotes(ctx, dst, p, body, end)
 	}
 	return dst, true
 }
 
 // highlight writes a line of a dump, with the values that a footnote explains in colour where colours are written.
 func (f *Filter) highlight(ctx context.Context, dst []byte, p *thread, text []byte) []byte {
-	if f.opt.Palette == nil {
+	if f.palette() == nil {
 		return append(dst, text...)
 	}
 	pos := 0
@@ -194,10 +209,22 @@ func isReturnRegister(key string) bool {
 	return false
 }
 
-// footnotes writes a line for each value of the dump that points at something: `  [RIP] func file:line`, with the prefix of
-// the line that closed the dump. A last line without its end keeps none.
-func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body []byte, at int, end []byte) []byte {
-	cut, _ := prefix.Split(body, at)
+// dumpElement is highlight for an element in a line: what of it stands behind its tag.
+func (f *Filter) dumpElement(ctx context.Context, dst []byte, p *thread, raw []byte) []byte {
+	tag := len(openBraces) + len(hexdictTag)
+	if len(raw) < tag { // without a body
+		return append(dst, raw...)
+	}
+	return f.highlight(ctx, append(dst, raw[:tag]...), p, raw[tag:])
+}
+
+// footnotes writes a line for each value of the dump that points at something: `  [RIP] func file:line`, with the logger's
+// prefix of the line that closed the dump. A last line without its end keeps none.
+func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
+	before := bytes.TrimRight(body[:f.origins.prefix.Start], " \t")
+	if n := len(f.dump.before); n > len(before) && bytes.HasPrefix(body, f.dump.before) {
+		before = body[:n]
+	}
 	missing := len(end) == 0
 	for _, v := range f.dump.values {
 		a := f.point(ctx, p, v)
@@ -208,7 +235,7 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body []by
 		if missing {
 			dst = append(dst, '\n')
 		}
-		dst = append(dst, body[:cut]...)
+		dst = append(dst, before...)
 		dst = append(append(append(dst, "  ["...), v.key...), "] "...)
 		if a.kind == symsrc.Data {
 			dst = f.appendVariable(dst, a, 0)
@@ -227,18 +254,21 @@ func (f *Filter) dumps(ctx context.Context, dst []byte, p *thread, body, end []b
 	if !bytes.Contains(body, hexdictTag) {
 		return dst
 	}
-	for from := 0; ; {
+	f.dump.values, f.dump.whole, f.dump.before = f.dump.values[:0], 0, f.dump.before[:0]
+	from := 0
+	for {
 		e, ok := markup.Next(body, from)
 		if !ok {
 			break
 		}
 		from = e.End
 		if e.Tag == markup.Hexdict {
-			f.dump.values = f.dump.values[:0]
 			f.dump.collect(e.Body)
-			dst = f.footnotes(ctx, dst, p, body, e.Start, end)
 		}
 	}
-	f.dump.begin(p.process, body)
-	return dst
+	if at := openDump(body, from); at >= 0 {
+		f.dump.begin(p.process, body, at)
+		return dst
+	}
+	return f.footnotes(ctx, dst, p, body, end)
 }

@@ -89,8 +89,9 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end 
 	t.emitter.note(body)
 	defer t.emitter.over(body)
 	if f.dump.open && f.dump.of == t.process {
-		if out, ok := f.dumpLine(ctx, dst, t, body, end); ok {
-			return out
+		var ok bool
+		if dst, ok = f.dumpLine(ctx, dst, t, body, end); ok {
+			return dst
 		}
 	}
 	switch {
