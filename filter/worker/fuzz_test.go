@@ -32,8 +32,12 @@ func FuzzSubject(f *testing.F) {
 				t.Fatalf("%q in %q", c, stateName(name))
 			}
 		}
-		if token := tokenOf(name); token == "" || strings.ContainsAny(token, ".*> \t\r\n\x00\x7f") {
+		token := tokenOf(name)
+		if token == "" || strings.ContainsAny(token, ".*>{} \t\r\n\x00\x7f") {
 			t.Fatalf("%q becomes %q", name, token)
+		}
+		if other != name && tokenOf(other) == token {
+			t.Fatalf("%q and %q both become %q", other, name, token)
 		}
 	})
 }

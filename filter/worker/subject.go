@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // pattern is a subject with wildcards that says which of its tokens name a process. `{host}` is a wildcard with a name; where
@@ -129,15 +130,24 @@ func stateName(key string) string {
 	return b.String()
 }
 
-// tokenOf spells a text as one token of a subject.
+// tokenOf spells a text as one token of a subject, each text as another one: a dot, as host names have them, becomes _, and what
+// cannot stand in a token or would be taken for something else =XX for each of its bytes. Of no text it is a lone =.
 func tokenOf(text string) string {
 	if text == "" {
-		return "_"
+		return "="
 	}
-	return strings.Map(func(r rune) rune {
-		if r <= ' ' || r == 0x7f || strings.ContainsRune(".*>", r) {
-			return '_'
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		switch {
+		case r == '.':
+			b.WriteByte('_')
+		case r <= ' ', r == 0x7f, r == utf8.RuneError && n == 1, strings.ContainsRune("_*>{}=", r):
+			fmt.Fprintf(&b, "=%02X", text[0]) // each of them has one byte
+		default:
+			b.WriteString(text[:n])
 		}
-		return r
-	}, text)
+		text = text[n:]
+	}
+	return b.String()
 }

@@ -41,9 +41,17 @@ func TestNames(t *testing.T) {
 	if got := outSubject("annotated.>", "h1.42"); got != "annotated.h1.42" {
 		t.Error(got)
 	}
-	for text, want := range map[string]string{"": "_", "my.host": "my_host", "a b\t*>": "a_b___", "plain-1": "plain-1"} {
-		if got := tokenOf(text); got != want {
+	of := map[string]string{}
+	for text, want := range map[string]string{"": "=", "my.host": "my_host", "my_host": "my=5Fhost", "my host": "my=20host", "my*host": "my=2Ahost",
+		"my>host": "my=3Ehost", "my=5Fhost": "my=3D5Fhost", "=": "=3D", "_": "=5F", ".": "_", "a\t\x7f": "a=09=7F", "{pid}": "=7Bpid=7D",
+		"h\xc3": "h=C3", "h\ufffd": "h\ufffd", "hé": "hé", "plain-1": "plain-1"} {
+		got := tokenOf(text)
+		if got != want {
 			t.Errorf("%q is %q", text, got)
 		}
+		if of[got] != "" {
+			t.Errorf("%q and %q are both %q", of[got], text, got)
+		}
+		of[got] = text
 	}
 }
