@@ -18,7 +18,7 @@ type partition struct {
 	puller   *puller
 	log      *slog.Logger
 
-	processes map[string]*process // by the subject of their lines
+	processes map[string]*process // by the subjects of their lines
 	reported  int                 // how many of them were reported
 	// done is the last line that was taken, with all before it. floor is the last one that is known to be acknowledged.
 	done, floor uint64
@@ -175,20 +175,21 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 func (p *partition) try(ctx context.Context, lines []*line) error {
 	var out []message
 	for _, l := range lines {
-		if p.processes[l.subject] != nil {
+		l.process = p.w.processOf(l)
+		if l.process == "" || p.processes[l.process] != nil {
 			continue
 		}
 		one, opened, err := p.w.open(ctx, out, l, p.floor)
 		if err != nil {
 			return err
 		}
-		p.processes[l.subject], out = one, opened
+		p.processes[l.process], out = one, opened
 	}
 	p.w.annotating <- struct{}{}
 	now := time.Now()
 	for _, l := range lines {
-		one := p.processes[l.subject]
-		if l.seq <= one.fed {
+		one := p.processes[l.process]
+		if one == nil || l.seq <= one.fed {
 			continue
 		}
 		out = one.add(ctx, out, l, p.w.limit)

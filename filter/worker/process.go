@@ -12,6 +12,8 @@ import (
 type line struct {
 	seq     uint64 // in the stream of the lines
 	subject string // with the partition in front
+	// process has all subjects of the line's process, with the partition in front; "" where the line is of none.
+	process string
 	data    []byte
 	part    bool // the next message goes on with it
 	last    bool // there are no others yet
@@ -21,7 +23,7 @@ type line struct {
 // process is a process of the log, with its filter. Each of its lines gives one message; while text is held back, the message
 // of the last line waits, to carry that text if nothing else comes.
 type process struct {
-	subject string // of its lines
+	subject string // of its lines, with wildcards where that varies; the partition stands in front
 	out     string // of its annotated lines
 	name    string // in the bucket of states
 	filter  *filter.Filter

@@ -29,12 +29,25 @@ const (
 	stateRetry = 16
 )
 
+// processOf gives all subjects of a line's process, with the partition in front; "" for a line that is none of those asked for.
+func (w *worker) processOf(l *line) string {
+	partition, subject, _ := strings.Cut(l.subject, ".")
+	all := w.key.ofProcess(subject)
+	switch all {
+	case "":
+		return ""
+	case subject:
+		return l.subject
+	}
+	return partition + "." + all
+}
+
 // open gives the filter of a process as it is before a line: what was published of it last, the context that was kept, and
 // then the lines from there on. Messages of lines that had none yet are added to out; up to floor all have one.
 func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64) (*process, []message, error) {
 	_, subject, _ := strings.Cut(l.subject, ".")
 	key := w.key.keyOf(subject)
-	p := &process{subject: l.subject, out: outSubject(w.opt.Out, key), name: stateName(key), filter: filter.New(w.opt.Filter)}
+	p := &process{subject: l.process, out: outSubject(w.opt.Out, key), name: stateName(key), filter: filter.New(w.opt.Filter)}
 	p.feed = filter.NewFeed(p.filter)
 	if err := w.lastPublished(ctx, p); err != nil {
 		return nil, out, err
@@ -49,7 +62,7 @@ func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64)
 	if kept.Context != "" {
 		p.feed.Flush(p.feed.Add(ctx, nil, []byte(kept.Context)))
 	}
-	first, err := w.streams.in.GetMsg(ctx, kept.Line+1, jetstream.WithGetMsgSubject(l.subject))
+	first, err := w.streams.in.GetMsg(ctx, kept.Line+1, jetstream.WithGetMsgSubject(l.process))
 	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, out, fmt.Errorf("look for the begin of %s: %w", key, err)
 	}
@@ -63,7 +76,7 @@ func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64)
 	}
 	if from < l.seq {
 		w.counts.restored.Add(1)
-		err = w.streams.replay(ctx, l.subject, from, l.seq, func(before *line) (more bool, err error) {
+		err = w.streams.replay(ctx, l.process, from, l.seq, func(before *line) (more bool, err error) {
 			if before.seq >= l.seq {
 				return false, nil
 			}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,9 +12,13 @@ import (
 // any have one, those are the key, and else all wildcards are.
 type pattern struct {
 	tokens []string
+	// wild are the tokens as a server knows them.
+	wild []string
 	// key is where the tokens of the key are; with tail all that `>` covers belongs to it, too.
 	key  []int
 	tail bool
+	// free are the places of wildcards that do not belong to the key.
+	free []int
 }
 
 // parsePattern reads a subject such as `logs.>`, `logs.*.*` or `fleet.*.{host}.{pid}`.
@@ -36,6 +41,15 @@ func parsePattern(subject string) (p pattern, err error) {
 	if len(named) > 0 {
 		p.key, p.tail = named, false
 	}
+	for i, token := range p.tokens {
+		if isName(token) {
+			token = "*"
+		}
+		p.wild = append(p.wild, token)
+		if token == "*" && !slices.Contains(p.key, i) || token == ">" && !p.tail {
+			p.free = append(p.free, i)
+		}
+	}
 	if len(p.key) == 0 && !p.tail {
 		return p, fmt.Errorf("subject %q: nothing in it tells processes apart; want a wildcard, or {pid}", subject)
 	}
@@ -48,15 +62,7 @@ func isName(token string) bool {
 }
 
 // wildcard is the pattern as a server knows it.
-func (p *pattern) wildcard() string {
-	tokens := make([]string, len(p.tokens))
-	for i, token := range p.tokens {
-		if tokens[i] = token; isName(token) {
-			tokens[i] = "*"
-		}
-	}
-	return strings.Join(tokens, ".")
-}
+func (p *pattern) wildcard() string { return strings.Join(p.wild, ".") }
 
 // partitioned gives the destination of a subject transform from wildcard, which puts the number of a partition, below n, in
 // front. All subjects with the same key fall into one partition.
@@ -109,6 +115,25 @@ func (p *pattern) keyOf(subject string) string {
 		key = append(key, tokens[len(p.tokens)-1:]...)
 	}
 	return strings.Join(key, ".")
+}
+
+// ofProcess gives all subjects of a process by one of them: those with the same key, whatever stands where the key does not look.
+// It is "" for a subject that the pattern does not cover.
+func (p *pattern) ofProcess(subject string) string {
+	tokens := strings.Split(subject, ".")
+	if !covers(p.wild, tokens) {
+		return ""
+	}
+	if len(p.free) == 0 {
+		return subject
+	}
+	for _, i := range p.free {
+		tokens[i] = p.wild[i]
+	}
+	if last := len(p.wild) - 1; p.wild[last] == ">" && !p.tail {
+		tokens = tokens[:last+1]
+	}
+	return strings.Join(tokens, ".")
 }
 
 // outSubject puts a key in the place of the `>` that out ends with.

@@ -3,12 +3,12 @@ package worker
 import "testing"
 
 func TestPattern(t *testing.T) {
-	for _, c := range []struct{ pattern, wildcard, partitioned, subject, key string }{
-		{"logs.>", "logs.>", "{{partition(4)}}.logs.>", "logs.h1.42", "h1.42"},
-		{"logs.*.*", "logs.*.*", "{{partition(4,1,2)}}.logs.{{wildcard(1)}}.{{wildcard(2)}}", "logs.h1.42", "h1.42"},
-		{"a.*.{host}.x.{pid}", "a.*.*.x.*", "{{partition(4,2,3)}}.a.{{wildcard(1)}}.{{wildcard(2)}}.x.{{wildcard(3)}}", "a.eu.h1.x.42", "h1.42"},
-		{"a.*.>", "a.*.>", "{{partition(4)}}.a.{{wildcard(1)}}.>", "a.b.c.d", "b.c.d"},
-		{"a.{app}.>", "a.*.>", "{{partition(4,1)}}.a.{{wildcard(1)}}.>", "a.b.c.d", "b"},
+	for _, c := range []struct{ pattern, wildcard, partitioned, subject, key, process string }{
+		{"logs.>", "logs.>", "{{partition(4)}}.logs.>", "logs.h1.42", "h1.42", "logs.h1.42"},
+		{"logs.*.*", "logs.*.*", "{{partition(4,1,2)}}.logs.{{wildcard(1)}}.{{wildcard(2)}}", "logs.h1.42", "h1.42", "logs.h1.42"},
+		{"a.*.{host}.x.{pid}", "a.*.*.x.*", "{{partition(4,2,3)}}.a.{{wildcard(1)}}.{{wildcard(2)}}.x.{{wildcard(3)}}", "a.eu.h1.x.42", "h1.42", "a.*.h1.x.42"},
+		{"a.*.>", "a.*.>", "{{partition(4)}}.a.{{wildcard(1)}}.>", "a.b.c.d", "b.c.d", "a.b.c.d"},
+		{"a.{app}.>", "a.*.>", "{{partition(4,1)}}.a.{{wildcard(1)}}.>", "a.b.c.d", "b", "a.b.>"},
 	} {
 		p, err := parsePattern(c.pattern)
 		if err != nil {
@@ -17,6 +17,11 @@ func TestPattern(t *testing.T) {
 		}
 		if p.wildcard() != c.wildcard || p.partitioned(4) != c.partitioned || p.keyOf(c.subject) != c.key {
 			t.Errorf("%s is %s, %s; the key of %s is %s", c.pattern, p.wildcard(), p.partitioned(4), c.subject, p.keyOf(c.subject))
+		}
+		for subject, want := range map[string]string{c.subject: c.process, c.process: c.process, "other.h1.42.x.7": "", "logs": ""} {
+			if got := p.ofProcess(subject); got != want {
+				t.Errorf("%s: the process of %s has %s, want %s", c.pattern, subject, got, want)
+			}
 		}
 		if n := partitions(p.partitioned(12)); n != 12 {
 			t.Errorf("%s: %d partitions", c.pattern, n)
