@@ -18,7 +18,7 @@ func FuzzSubject(f *testing.F) {
 			if err != nil || again.wildcard() != wildcard {
 				t.Fatalf("%q becomes %q: %v", subject, wildcard, err)
 			}
-			if n := partitions(p.partitioned(7)); n != 7 {
+			if n, _ := partitions(p.partitioned(7)); n != 7 {
 				t.Fatalf("%q has %d partitions", p.partitioned(7), n)
 			}
 			p.keyOf(other)

@@ -36,35 +36,8 @@ var errUnfit = errors.New("cannot be used")
 // openStreams finds the streams, and creates those that do not exist.
 func openStreams(ctx context.Context, js jetstream.JetStream, o *Options, key *pattern, log *slog.Logger) (s *streams, err error) {
 	s = &streams{}
-	transform := jetstream.SubjectTransformConfig{Source: key.wildcard(), Destination: key.partitioned(o.Partitions)}
-	lines, err := openStream(ctx, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{key.wildcard()},
-		SubjectTransform: &transform, AllowDirect: true, AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
-	if err != nil {
+	if err := s.openLines(ctx, js, o, key, log); err != nil {
 		return nil, err
-	}
-	config := lines.CachedInfo().Config
-	if config.Retention != jetstream.LimitsPolicy {
-		return nil, fmt.Errorf("stream %s %w: its lines vanish once they are read, and a restart needs them: want retention by limits", o.Stream, errUnfit)
-	}
-	s.in = lines
-	if has := config.SubjectTransform; has == nil || has.Source != transform.Source || has.Destination != key.partitioned(partitions(has.Destination)) {
-		s.in, err = openStream(ctx, js, log, jetstream.StreamConfig{Name: o.Stream + "-" + o.Durable,
-			Description: "the lines of " + o.Stream + " by partition", AllowDirect: true, Replicas: config.Replicas, Storage: config.Storage,
-			MaxAge: config.MaxAge, MaxBytes: config.MaxBytes, MaxMsgs: config.MaxMsgs, MaxMsgsPerSubject: config.MaxMsgsPerSubject,
-			Sources: []*jetstream.StreamSource{{Name: o.Stream, SubjectTransforms: []jetstream.SubjectTransformConfig{transform}}}})
-		if err != nil {
-			return nil, err
-		}
-		sources := s.in.CachedInfo().Config.Sources
-		if len(sources) != 1 || len(sources[0].SubjectTransforms) != 1 {
-			return nil, fmt.Errorf("stream %s-%s %w: it is not the lines of %s by partition", o.Stream, o.Durable, errUnfit, o.Stream)
-		}
-		s.partitions = partitions(sources[0].SubjectTransforms[0].Destination)
-	} else {
-		s.partitions = partitions(has.Destination)
-	}
-	if s.partitions < 1 || s.partitions > maxPartitions {
-		return nil, fmt.Errorf("stream %s %w: it has %d partitions", s.in.CachedInfo().Config.Name, errUnfit, s.partitions)
 	}
 	s.tag = s.in.CachedInfo().Config.Name + "." + strconv.FormatInt(s.in.CachedInfo().Created.UnixMilli(), 36)
 	s.out, err = openStream(ctx, js, log, jetstream.StreamConfig{Name: o.OutStream, Subjects: []string{o.Out}, AllowDirect: true,
@@ -78,6 +51,44 @@ func openStreams(ctx context.Context, js jetstream.JetStream, o *Options, key *p
 	s.state, err = openState(ctx, js, log, jetstream.KeyValueConfig{Bucket: o.Durable + "-" + o.Stream, TTL: stateAge,
 		Description: "where qss-filter takes up each process of " + o.Stream, Replicas: o.Replicas})
 	return s, err
+}
+
+// openLines finds the lines by partition. Where their own stream is not divided the server fills another one from it.
+func (s *streams) openLines(ctx context.Context, js jetstream.JetStream, o *Options, key *pattern, log *slog.Logger) (err error) {
+	transform := jetstream.SubjectTransformConfig{Source: key.wildcard(), Destination: key.partitioned(o.Partitions)}
+	s.in, err = openStream(ctx, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{key.wildcard()},
+		SubjectTransform: &transform, AllowDirect: true, AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
+	if err != nil {
+		return err
+	}
+	config := s.in.CachedInfo().Config
+	if config.Retention != jetstream.LimitsPolicy {
+		return fmt.Errorf("stream %s %w: its lines vanish once they are read, and a restart needs them: want retention by limits", o.Stream, errUnfit)
+	}
+	if s.partitions, err = key.ofStream(&config); err != nil {
+		return fmt.Errorf("stream %s %w: %w", o.Stream, errUnfit, err)
+	}
+	if s.partitions > 0 {
+		return nil
+	}
+	name := o.Stream + "-" + o.Durable
+	s.in, err = openStream(ctx, js, log, jetstream.StreamConfig{Name: name,
+		Description: "the lines of " + o.Stream + " by partition", AllowDirect: true, Replicas: config.Replicas, Storage: config.Storage,
+		MaxAge: config.MaxAge, MaxBytes: config.MaxBytes, MaxMsgs: config.MaxMsgs, MaxMsgsPerSubject: config.MaxMsgsPerSubject,
+		Sources: []*jetstream.StreamSource{{Name: o.Stream, SubjectTransforms: []jetstream.SubjectTransformConfig{transform}}}})
+	if err != nil {
+		return err
+	}
+	if sources := s.in.CachedInfo().Config.Sources; len(sources) == 1 && len(sources[0].SubjectTransforms) == 1 {
+		s.partitions, err = key.divided(&sources[0].SubjectTransforms[0], config.Subjects)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("stream %s %w: %w (--durable gives another one)", name, errUnfit, err)
+	case s.partitions == 0:
+		return fmt.Errorf("stream %s %w: it is not the lines of %s by partition", name, errUnfit, o.Stream)
+	}
+	return nil
 }
 
 // openStream finds a stream or creates it.

@@ -3,7 +3,6 @@ package worker
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -63,44 +62,6 @@ func isName(token string) bool {
 
 // wildcard is the pattern as a server knows it.
 func (p *pattern) wildcard() string { return strings.Join(p.wild, ".") }
-
-// partitioned gives the destination of a subject transform from wildcard, which puts the number of a partition, below n, in
-// front. All subjects with the same key fall into one partition.
-func (p *pattern) partitioned(n int) string {
-	function := "{{partition(" + strconv.Itoa(n)
-	wildcards := 0
-	tokens := make([]string, len(p.tokens))
-	for i, token := range p.tokens {
-		if tokens[i] = token; token != "*" && !isName(token) {
-			continue
-		}
-		wildcards++
-		tokens[i] = fmt.Sprintf("{{wildcard(%d)}}", wildcards)
-		for _, k := range p.key {
-			if k == i && !p.tail {
-				function += "," + strconv.Itoa(wildcards)
-			}
-		}
-	}
-	return function + ")}}." + strings.Join(tokens, ".")
-}
-
-// partitions gives the number of partitions of a transform's destination, 0 where it is not one of partitioned.
-func partitions(destination string) (n int) {
-	rest, ok := strings.CutPrefix(destination, "{{partition(")
-	if !ok {
-		return 0
-	}
-	end := strings.IndexAny(rest, ",)")
-	if end < 0 {
-		return 0
-	}
-	n, err := strconv.Atoi(rest[:end])
-	if err != nil || n < 1 {
-		return 0
-	}
-	return n
-}
 
 // keyOf gives the tokens that name a subject's process, joined by dots.
 func (p *pattern) keyOf(subject string) string {

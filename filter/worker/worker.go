@@ -12,6 +12,7 @@
 //	balance.go    evens out how many partitions workers have
 //	streams.go    the streams, consumers and the bucket of states
 //	subject.go    which part of a subject names a process
+//	divide.go     which division of a stream into partitions serves that
 //	publish.go    the other end: a log into the stream (shipper.go)
 //	counts.go, health.go    metrics
 //

@@ -214,6 +214,10 @@ func TestUnfitStreams(t *testing.T) {
 	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "want atomic publishing") {
 		t.Errorf("a stream without batches: %v", err)
 	}
+	o.In, o.Out, o.OutStream = "other.>", "annotated.>", "ANNOTATED"
+	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "none of other.>") {
+		t.Errorf("subjects that a stream does not have: %v", err)
+	}
 	o.URLs = "nats://user:secret@127.0.0.1:1"
 	if err := Run(t.Context(), o); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("no server: %v", err)
