@@ -32,7 +32,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 		defer end()
 		filters.Palette = c.palette()
 		o.Filter, o.Stderr = filters, os.Stderr
-		return fleet(func(ctx context.Context) error { return worker.Run(ctx, o) })
+		return fleet(func(ctx context.Context) error { return worker.Run(ctx, o) }, os.Interrupt, syscall.SIGTERM)
 	}
 }
 
@@ -41,13 +41,20 @@ func publishCommand(fs *cli.Flags) cli.Run {
 	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Register(o.Register)
 	return func() (int, error) {
-		return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) })
+		if isTerminal(os.Stdin) {
+			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
+		}
+		asked, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		defer drain(os.Stdin)()
+		o.Asked = asked.Done()
+		return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, syscall.SIGTERM)
 	}
 }
 
 // fleet runs a part of a fleet until a signal asks for its end; a second one stops at once.
-func fleet(run func(context.Context) error) (status int, err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func fleet(run func(context.Context) error, signals ...os.Signal) (status int, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	err = run(ctx)

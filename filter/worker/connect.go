@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -39,7 +40,7 @@ func (c *Connection) Register(fs *flag.FlagSet) {
 const reconnectWait = 500 * time.Millisecond
 
 // connect gives a connection that is never given up once it was there.
-func (c *Connection) connect(name string, log *slog.Logger) (*nats.Conn, jetstream.JetStream, error) {
+func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger) (*nats.Conn, jetstream.JetStream, error) {
 	options := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.ReconnectBufSize(-1), // what is not sent is an error, and sent again by who knows whether it still matters
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {

@@ -52,7 +52,7 @@ func TestSecured(t *testing.T) {
 	address := strings.TrimPrefix(url, "nats://")
 	good := Connection{URLs: "tls://me:secret@" + address, CA: cert, Certificate: cert, Key: key}
 	try := func(c Connection) error {
-		nc, _, err := c.connect("test", slog.New(slog.DiscardHandler))
+		nc, _, err := c.connect(t.Context(), "test", slog.New(slog.DiscardHandler))
 		if err == nil {
 			nc.Close()
 		}

@@ -26,6 +26,8 @@ type PublishOptions struct {
 	Partitions, Replicas int
 	// Stdin is the log.
 	Stdin io.Reader
+	// Asked, if not nil, ends when somebody asks for the end, which comes with that of the log.
+	Asked <-chan struct{}
 }
 
 // Register adds the flags that set o.
@@ -40,7 +42,8 @@ func (o *PublishOptions) Register(fs *flag.FlagSet) {
 }
 
 // Publish sends a log to a stream, line by line: each arrives, in the order of the log, and is not read before there is room for
-// it. The end of ctx is taken for the end of the log.
+// it. The end of ctx is taken for the end of the log. Lines that the server does not take are sent again for as long as nobody asks
+// for the end; then the error says how many are not stored.
 func Publish(ctx context.Context, o PublishOptions) error {
 	log := newLog(o.Stderr, o.LogJSON)
 	if o.Host == "" {
@@ -54,13 +57,13 @@ func Publish(ctx context.Context, o PublishOptions) error {
 	if err != nil {
 		return &UsageError{err}
 	}
-	nc, js, err := o.connect("qss-filter publish on "+o.Host, log)
+	start, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	nc, js, err := o.connect(start, "qss-filter publish on "+o.Host, log)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	start, cancel := context.WithTimeout(ctx, startWait)
-	defer cancel()
 	stream, err := openStream(start, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{all.wildcard()},
 		SubjectTransform: &jetstream.SubjectTransformConfig{Source: all.wildcard(), Destination: all.partitioned(o.Partitions)},
 		AllowDirect:      true, AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
@@ -70,7 +73,16 @@ func Publish(ctx context.Context, o PublishOptions) error {
 	if !stream.CachedInfo().Config.AllowAtomicPublish {
 		return fmt.Errorf("stream %s %w: want atomic publishing (nats stream edit %s --allow-batch)", o.Stream, errUnfit, o.Stream)
 	}
-	s := &shipper{opt: &o, nc: nc, log: log, session: nuid.Next(), limit: int(nc.MaxPayload()) - headerRoom}
+	asked, ask := context.WithCancel(ctx)
+	defer ask()
+	go func() {
+		select {
+		case <-o.Asked:
+			ask()
+		case <-asked.Done():
+		}
+	}()
+	s := &shipper{opt: &o, nc: nc, log: log, session: nuid.Next(), limit: int(nc.MaxPayload()) - headerRoom, asked: asked.Done(), wait: drainWait}
 	if s.limit < leastPayload-headerRoom {
 		return fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", nc.MaxPayload(), leastPayload)
 	}

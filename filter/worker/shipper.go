@@ -28,6 +28,13 @@ type shipper struct {
 	session string // of message IDs
 	limit   int
 	sent    uint64 // lines, or parts of them
+	// asked ends when somebody asks for the end. giveUp ends the reading, once refused says why nothing is stored any more;
+	// unstored counts the lines of which that is true.
+	asked    <-chan struct{}
+	wait     time.Duration // from then on, for a server that takes nothing
+	giveUp   func()
+	refused  error
+	unstored int
 
 	reader prefix.Reader
 	rest   []byte // of the last piece: the begin of a line
@@ -38,52 +45,69 @@ type shipper struct {
 	size    int
 }
 
-// readAhead is how many pieces of the log, of pieceSize bytes each, are read before they can be sent.
+// readAhead is how many pieces of the log, of pieceSize bytes each, are read before they can be sent. When the log is to end,
+// a read that is on its way is waited for, but not for longer than readWait: that of a silent pipe may take for ever.
 const (
 	readAhead = 8
 	pieceSize = 64 << 10
+	readWait  = time.Second
 )
 
-// run sends the log until its end.
+// run sends the log until its end, or that of ctx; all that was read by then is sent.
 func (s *shipper) run(ctx context.Context) error {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	late, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(readWait, leave) })()
+	s.giveUp = func() { stop(); leave() }
 	pieces := make(chan []byte, readAhead)
 	failed := make(chan error, 1)
-	go func() {
-		defer close(pieces)
-		for {
-			b := make([]byte, pieceSize)
-			n, err := s.opt.Stdin.Read(b)
-			if n > 0 {
-				pieces <- b[:n]
-			}
-			if err != nil {
-				if !errors.Is(err, io.EOF) {
-					failed <- fmt.Errorf("read the log: %w", err)
-				}
-				return
-			}
-		}
-	}()
+	go s.read(reading, pieces, failed)
 	for open := true; open; {
 		var piece []byte
 		select {
-		case piece, open = <-pieces:
-		case <-ctx.Done():
-			open = false
+		case piece, open = <-pieces: // before anything else
+		default:
+			s.flush()
+			select {
+			case piece, open = <-pieces:
+			case <-late.Done():
+				open = false
+			}
 		}
 		s.add(piece)
-		if len(pieces) == 0 || !open {
-			if !open && len(s.rest) > 0 {
-				s.line(s.rest, false)
-			}
-			s.flush()
-		}
 	}
+	if len(s.rest) > 0 {
+		s.line(s.rest, false)
+	}
+	s.flush()
+	var err error
 	select {
-	case err := <-failed:
-		return err
+	case err = <-failed:
 	default:
-		return nil
+	}
+	if s.refused != nil {
+		err = errors.Join(fmt.Errorf("%d lines are not stored: %w", s.unstored, s.refused), err)
+	}
+	return err
+}
+
+// read reads the log, piece by piece.
+func (s *shipper) read(ctx context.Context, pieces chan<- []byte, failed chan<- error) {
+	defer close(pieces)
+	for ctx.Err() == nil {
+		b := make([]byte, pieceSize)
+		n, err := s.opt.Stdin.Read(b)
+		if n > 0 {
+			pieces <- b[:n]
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				failed <- fmt.Errorf("read the log: %w", err)
+			}
+			return
+		}
 	}
 }
 
@@ -140,17 +164,41 @@ func (s *shipper) subjectOf(line []byte) string {
 	return strings.ReplaceAll(subject, "{pid}", tokenOf(pid))
 }
 
-// flush sends the batch until it is stored.
+// flush sends the batch until it is stored. When somebody has asked for the end it gives up after wait, and everything that would
+// come later with it.
 func (s *shipper) flush() {
-	for pause := retryPause; len(s.batch) > 0; pause = min(2*pause, maxRetryPause) {
+	asked, late := s.asked, (<-chan time.Time)(nil)
+	for pause := retryPause; len(s.batch) > 0 && s.refused == nil; pause = min(2*pause, maxRetryPause) {
 		err := s.send()
 		if err == nil || isDuplicate(err) { // stored, and the reply was lost
 			s.batch, s.size = nil, 0
 			return
 		}
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			s.refuse(err)
+			break
+		}
 		s.log.Warn("send lines again", "lines", len(s.batch), "error", err)
-		time.Sleep(pause)
+		select {
+		case <-time.After(pause):
+		case <-asked:
+			asked, late = nil, time.After(s.wait)
+		case <-late:
+			s.refuse(err)
+		}
 	}
+	for _, m := range s.batch {
+		if m.Header[headerPart] == nil {
+			s.unstored++
+		}
+	}
+	s.batch, s.size = nil, 0
+}
+
+// refuse gives up sending.
+func (s *shipper) refuse(err error) {
+	s.refused = err
+	s.giveUp()
 }
 
 // send sends the batch once.

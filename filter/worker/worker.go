@@ -91,7 +91,9 @@ func begin(ctx context.Context, o Options) error {
 		host = "host"
 	}
 	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel)}
-	if w.nc, w.js, err = o.connect("qss-filter worker on "+host, log); err != nil {
+	start, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	if w.nc, w.js, err = o.connect(start, "qss-filter worker on "+host, log); err != nil {
 		return err
 	}
 	defer w.nc.Close()
@@ -99,8 +101,6 @@ func begin(ctx context.Context, o Options) error {
 	if w.limit < leastPayload-headerRoom {
 		return fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", w.nc.MaxPayload(), leastPayload)
 	}
-	start, cancel := context.WithTimeout(ctx, startWait)
-	defer cancel()
 	if w.streams, err = openStreams(start, w.js, &o, &key, log); err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ func inProcess(t *testing.T, url string, change func(*Options)) (said *bytes.Buf
 // publish sends a log as the command does.
 func publish(t *testing.T, url, pid, log string) {
 	t.Helper()
-	o := PublishOptions{Connection: Connection{URLs: url, Stderr: io.Discard}, Subject: "logs.{host}.{pid}", Stream: "LOGS", Host: "h", PID: pid,
-		Partitions: 2, Replicas: 1, Stdin: strings.NewReader(log)}
+	o := publishOptions(url, strings.NewReader(log))
+	o.PID = pid
 	if err := Publish(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
