@@ -2,19 +2,90 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // newLog gives the logger of diagnostics: lines of JSON, or `qss-filter: message name=value`.
 func newLog(out io.Writer, asJSON bool) *slog.Logger {
 	if asJSON {
-		return slog.New(slog.NewJSONHandler(out, nil))
+		return slog.New(&seldomHandler{slog.NewJSONHandler(out, nil), &said{}})
 	}
-	return slog.New(&plainHandler{mu: &sync.Mutex{}, out: out})
+	return slog.New(&seldomHandler{&plainHandler{mu: &sync.Mutex{}, out: out}, &said{}})
+}
+
+// seldomHandler leaves out faults that were told of already: what tries again, all partitions at once, has nothing new to say.
+type seldomHandler struct {
+	slog.Handler
+	said *said
+}
+
+// said are the faults that were told of since something else was, and when.
+type said struct {
+	mu   sync.Mutex
+	when map[fault]time.Time
+}
+
+// fault is a message and what the matter is at bottom.
+type fault struct{ message, cause string }
+
+// sayAgain is how long a fault is not told of again.
+const sayAgain = time.Minute
+
+// Handle writes one line, if it is news.
+func (h *seldomHandler) Handle(ctx context.Context, r slog.Record) error {
+	if h.said.before(&r) {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// before tells whether a record is about a fault that was told of a short time ago, or about the want of a connection, of which
+// the connection itself has told.
+func (s *said) before(r *slog.Record) bool {
+	f := fault{message: r.Message}
+	r.Attrs(func(a slog.Attr) bool {
+		err, _ := a.Value.Any().(error)
+		for ; err != nil; err = errors.Unwrap(err) {
+			f.cause = err.Error()
+		}
+		return true
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.cause == "" {
+		clear(s.when)
+		return false
+	}
+	if f.cause == nats.ErrReconnectBufExceeded.Error() {
+		return true
+	}
+	last, ok := s.when[f]
+	if ok && r.Time.Sub(last) < sayAgain {
+		return true
+	}
+	if s.when == nil {
+		s.when = map[fault]time.Time{}
+	}
+	s.when[f] = r.Time
+	return false
+}
+
+// WithAttrs gives a handler that adds attrs to every line.
+func (h *seldomHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &seldomHandler{h.Handler.WithAttrs(attrs), h.said}
+}
+
+// WithGroup gives a handler that puts the attrs of every line in a group.
+func (h *seldomHandler) WithGroup(name string) slog.Handler {
+	return &seldomHandler{h.Handler.WithGroup(name), h.said}
 }
 
 // plainHandler writes what a person reads.

@@ -57,9 +57,11 @@ func Publish(ctx context.Context, o PublishOptions) error {
 	if err != nil {
 		return &UsageError{err}
 	}
+	ctx, lost := context.WithCancel(ctx)
+	defer lost()
 	start, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	nc, js, err := o.connect(start, "qss-filter publish on "+o.Host, log)
+	nc, js, err := o.connect(start, "qss-filter publish on "+o.Host, log, lost)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,11 @@ func Publish(ctx context.Context, o PublishOptions) error {
 	if s.limit < leastPayload-headerRoom {
 		return fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", nc.MaxPayload(), leastPayload)
 	}
-	return s.run(ctx)
+	err = s.run(ctx)
+	if nc.IsClosed() {
+		err = errors.Join(err, closed(nc))
+	}
+	return err
 }
 
 // check gives the pattern of all subjects that lines may have.

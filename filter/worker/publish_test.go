@@ -122,7 +122,7 @@ func TestGivesUp(t *testing.T) {
 	never := &pieces{left: []string{"one\ntwo\nlong line\nrest"}, silent: func() {}, end: t.Context().Done()}
 	log := slog.New(slog.DiscardHandler)
 	o := publishOptions(url, never)
-	nc, _, err := o.connect(t.Context(), "test", log)
+	nc, _, err := o.connect(t.Context(), "test", log, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

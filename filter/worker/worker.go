@@ -91,9 +91,11 @@ func begin(ctx context.Context, o Options) error {
 		host = "host"
 	}
 	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel)}
+	ctx, lost := context.WithCancel(ctx)
+	defer lost()
 	start, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	if w.nc, w.js, err = o.connect(start, "qss-filter worker on "+host, log); err != nil {
+	if w.nc, w.js, err = o.connect(start, "qss-filter worker on "+host, log, lost); err != nil {
 		return err
 	}
 	defer w.nc.Close()
@@ -125,10 +127,13 @@ func begin(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	log.Info("working", "server", w.nc.ConnectedUrlRedacted(), "stream", w.streams.in.CachedInfo().Config.Name, "partitions", len(partitions),
+	log.Info("working", "server", redacted(w.nc.ConnectedUrl()), "stream", w.streams.in.CachedInfo().Config.Name, "partitions", len(partitions),
 		"parallel", o.Parallel)
 	w.run(ctx, partitions)
 	log.Info("stopped", "lines", w.counts.lines.Load())
+	if w.nc.IsClosed() {
+		return closed(w.nc)
+	}
 	return nil
 }
 
@@ -136,7 +141,12 @@ func begin(ctx context.Context, o Options) error {
 func (w *worker) run(ctx context.Context, partitions []*partition) {
 	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainWait, giveUp) })()
+	defer context.AfterFunc(ctx, func() {
+		if w.nc.IsClosed() {
+			giveUp()
+		}
+		time.AfterFunc(drainWait, giveUp)
+	})()
 	go w.balance.run(ctx)
 	var all sync.WaitGroup
 	for _, p := range partitions {
