@@ -104,8 +104,9 @@ type Options struct {
 	SourceLines int
 	// Links are the hyperlinks of paths, written where Palette is.
 	Links Links
-	// Maps gives the mappings of the processes that write the log, as /proc/PID/maps has them, for frames that have only an
-	// absolute address; nil where they are not known. It may be called by several filters at once.
+	// Maps gives lists of mappings of the processes that write the log, in any form that is read in logs, for frames that have
+	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
+	// without a process may mean by it. It may be called by several filters at once.
 	Maps func() [][]byte
 	// By tells what processes are told apart by.
 	By prefix.By

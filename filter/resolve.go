@@ -93,6 +93,8 @@ type answer struct {
 	mod *module
 	// several is set where more than one may, since addresses were cut to 32 bits.
 	several bool
+	// running is set where the mappings of running processes were looked at.
+	running bool
 	// off is where in the module the code or the variable lies, and back how far before the logged address.
 	off  uint64
 	back uint64
@@ -194,7 +196,7 @@ func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind 
 func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
 	q, ok, several := f.mappedAt(p, addr, kind, take)
 	if !ok {
-		return &answer{several: several, take: take, back: take.back(symsrc.Probe{})}
+		return &answer{several: several, running: f.opt.Maps != nil && p.space.Empty(), take: take, back: take.back(symsrc.Probe{})}
 	}
 	return f.ask(ctx, q)
 }

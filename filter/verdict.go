@@ -84,6 +84,8 @@ func (a *answer) explanation() string {
 		return "unverified: the log has no build ID"
 	case a.several:
 		return "several modules may lie there: the addresses were cut to 32 bits"
+	case a.mod == nil && a.running:
+		return "no lasting mapping of the command at a random place covers the address"
 	case a.mod == nil:
 		return "no mapping covers the address"
 	}

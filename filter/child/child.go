@@ -10,7 +10,8 @@
 //	output_*.go  reads what the command writes, to its end or a little beyond the command's own
 //	control_*.go signals, waiting, job control
 //	terminal_*.go, pump_*.go    the terminal of a command that has a session of its own
-//	maps*.go     memory maps of the command and its descendants
+//	maps.go      memory maps of the command and its descendants
+//	evidence_*.go, mapped_*.go  which of them tell by the address alone what is there
 package child
 
 import (

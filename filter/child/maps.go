@@ -1,11 +1,7 @@
 package child
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -25,11 +21,13 @@ const (
 // process may be gone by the time its last words are read: therefore maps are read ahead, some times after the start and
 // then as output comes, and the last ones are kept. The methods may be called at any time from any goroutine.
 //
-// Only Linux has such maps; elsewhere there are none.
+// Looks come now and then, and a line does not say for sure whose it is. Therefore only such mappings are kept as tell by
+// the address alone what is there; evidence_linux.go says which. Elsewhere there are none.
 type Maps struct {
 	mu     sync.Mutex
 	root   int
 	kept   []Snapshot // in the order in which they were seen first
+	files  files
 	looked time.Time
 }
 
@@ -37,26 +35,15 @@ type Maps struct {
 type Snapshot struct {
 	// PID is the process, as numbered here; inside a container it may call itself otherwise.
 	PID int
-	// Text is what /proc/PID/maps had in it: lines `start-end perms offset dev inode path`. It is not to be changed.
+	// Text has a line `start-last perms offset size path (BuildId: hex)`, with an inclusive last, for each mapping of code
+	// that counts, as Android's tombstones have them. It is not to be changed.
 	Text []byte
+	// raw is what /proc/PID/maps had in it.
+	raw []byte
 }
 
 // NewMaps makes a Maps for Options.
-func NewMaps() *Maps { return &Maps{} }
-
-// Of gives the memory map of a process: as it is now, or as it was last seen if it is gone. It is nil for a process that
-// is no descendant of the command, and before the command has started.
-func (m *Maps) Of(pid int) []byte {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.look()
-	for _, s := range m.kept {
-		if s.PID == pid {
-			return s.Text
-		}
-	}
-	return nil
-}
+func NewMaps() *Maps { return &Maps{files: files{}} }
 
 // All gives the memory maps of the command and all of its descendants, those seen last first.
 func (m *Maps) All() []Snapshot {
@@ -113,41 +100,20 @@ func (m *Maps) look() {
 		return
 	}
 	for _, pid := range descendants(m.root) {
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "maps"))
-		if err != nil || len(text) == 0 {
-			continue
-		}
 		at := slices.IndexFunc(m.kept, func(s Snapshot) bool { return s.PID == pid })
+		var known Snapshot
+		if at >= 0 {
+			known = m.kept[at]
+		}
+		now, ok := m.files.snapshot(pid, known)
 		switch {
+		case !ok:
 		case at >= 0:
-			m.kept[at].Text = text
+			m.kept[at] = now
 		case len(m.kept) >= maxProcesses:
-			m.kept = append(m.kept[1:], Snapshot{pid, text})
+			m.kept = append(m.kept[1:], now)
 		default:
-			m.kept = append(m.kept, Snapshot{pid, text})
+			m.kept = append(m.kept, now)
 		}
 	}
-}
-
-// descendants gives a process and those below it, by /proc/PID/task/TID/children: proc_tid_children(5).
-func descendants(root int) []int {
-	pids := []int{root}
-	for i := 0; i < len(pids) && len(pids) < maxProcesses; i++ {
-		tasks, err := filepath.Glob("/proc/" + strconv.Itoa(pids[i]) + "/task/*/children")
-		if err != nil {
-			continue
-		}
-		for _, task := range tasks {
-			text, err := os.ReadFile(task)
-			if err != nil {
-				continue
-			}
-			for _, digits := range bytes.Fields(text) {
-				if pid, err := strconv.Atoi(string(digits)); err == nil && !slices.Contains(pids, pid) {
-					pids = append(pids, pid)
-				}
-			}
-		}
-	}
-	return pids
 }

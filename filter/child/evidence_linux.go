@@ -1,0 +1,170 @@
+package child
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// What lies at an address may have been something else when the line was written: another process has other things there,
+// so has the same one before or after an exec, and dlclose makes room for the next library. None of that can be seen by
+// looking now and then, and a command may show the lines of quite another machine (kubectl logs). So a mapping counts if
+// its address alone is the evidence: the kernel put it at a random place, of 2^28 or more, where nothing else would be by
+// chance; and it stays there for as long as the program runs, since it is the executable, or a library without which that
+// would not start.
+
+const (
+	// noRandom is ADDR_NO_RANDOMIZE of personality(2).
+	noRandom = 0x0040000
+	// enoughBits is how much of a place must be random: what x86-64 has at least. Others may be set to as little as 18, and
+	// programs of 32 bits, which live below lowest, have 8.
+	enoughBits = 28
+	lowest     = 1 << 32
+)
+
+// mapping is a line of /proc/PID/maps that is code: `start-end r-xp offset dev inode path`.
+type mapping struct {
+	start, end, offset uint64
+	inode              uint64
+	path               string
+}
+
+// snapshot reads what counts of the maps of a process, of which known was seen last.
+func (f files) snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	s = Snapshot{PID: pid}
+	var err error
+	if s.raw, err = os.ReadFile(filepath.Join(dir, "maps")); err != nil || len(s.raw) == 0 {
+		return s, false
+	}
+	if bytes.Equal(s.raw, known.raw) {
+		return known, true
+	}
+	var program unix.Stat_t
+	if randomized(dir) && unix.Stat(filepath.Join(dir, "exe"), &program) == nil {
+		s.Text = f.lasting(readMappings(s.raw), program.Ino)
+	}
+	return s, true
+}
+
+// randomized tells whether the kernel chose the places of what a process has mapped from enough of them.
+func randomized(dir string) bool {
+	if number("/proc/sys/kernel/randomize_va_space", 10) < 1 {
+		return false
+	}
+	if runtime.GOARCH != "amd64" && number("/proc/sys/vm/mmap_rnd_bits", 10) < enoughBits {
+		return false
+	}
+	personality := number(filepath.Join(dir, "personality"), 16)
+	return personality >= 0 && personality&noRandom == 0
+}
+
+// number reads a file that has a number in it, and is -1 where that fails.
+func number(path string, base int) int64 {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return -1
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), base, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// readMappings gives the files that are mapped as code.
+func readMappings(raw []byte) (list []mapping) {
+	for line := range strings.Lines(string(raw)) {
+		slash := strings.IndexByte(line, '/')
+		fields := strings.Fields(line[:max(slash, 0)])
+		if len(fields) != 5 || !strings.Contains(fields[1], "x") {
+			continue
+		}
+		var m mapping
+		if _, err := fmt.Sscanf(fields[0]+" "+fields[2]+" "+fields[4], "%x-%x %x %d", &m.start, &m.end, &m.offset, &m.inode); err != nil {
+			continue
+		}
+		m.path = strings.TrimSuffix(line[slash:], "\n")
+		list = append(list, m)
+	}
+	return list
+}
+
+// lasting writes down what counts: the program, whose file is given, and what it needs, directly or by others.
+func (f files) lasting(list []mapping, program uint64) (text []byte) {
+	counts := slices.DeleteFunc(slices.Clone(list), func(m mapping) bool { return m.inode != program })
+	if len(counts) != 1 {
+		return nil
+	}
+	byName := f.libraries(list)
+	seen := map[string]bool{}
+	for i := 0; i < len(counts); i++ {
+		b := f.of(counts[i])
+		if b == nil {
+			continue
+		}
+		for _, name := range b.needed {
+			// Of two with a name, one was loaded apart, and may go.
+			if name = filepath.Base(name); !seen[name] && len(byName[name]) == 1 {
+				counts = append(counts, byName[name][0])
+			}
+			seen[name] = true
+		}
+	}
+	for _, m := range counts {
+		if b := f.of(m); b != nil && b.movable && m.start >= lowest {
+			text = fmt.Appendf(text, "%016x-%016x r-x %x %x %s%s\n", m.start, m.end-1, m.offset, m.end-m.start, m.path, b.note)
+		}
+	}
+	return text
+}
+
+// libraries gives the files by the names that they are needed by. There are none where a file cannot be read that might have
+// such a name.
+func (f files) libraries(list []mapping) map[string][]mapping {
+	byName := map[string][]mapping{}
+	for _, m := range list {
+		name := filepath.Base(m.path)
+		switch b := f.of(m); {
+		case b != nil && b.soname != "":
+			name = b.soname
+		case b == nil && !slices.ContainsFunc(noFiles, func(begin string) bool { return strings.HasPrefix(m.path, begin) }):
+			return nil
+		}
+		byName[name] = append(byName[name], m)
+	}
+	return byName
+}
+
+// noFiles begin the names of what is mapped but no file that a program could need.
+var noFiles = []string{"/memfd:", "/dev/", "/SYSV"}
+
+// descendants gives a process and those below it, by /proc/PID/task/TID/children: proc_tid_children(5).
+func descendants(root int) []int {
+	pids := []int{root}
+	for i := 0; i < len(pids) && len(pids) < maxProcesses; i++ {
+		tasks, err := filepath.Glob("/proc/" + strconv.Itoa(pids[i]) + "/task/*/children")
+		if err != nil {
+			continue
+		}
+		for _, task := range tasks {
+			text, err := os.ReadFile(task)
+			if err != nil {
+				continue
+			}
+			for _, digits := range bytes.Fields(text) {
+				if pid, err := strconv.Atoi(string(digits)); err == nil && !slices.Contains(pids, pid) {
+					pids = append(pids, pid)
+				}
+			}
+		}
+	}
+	return pids
+}

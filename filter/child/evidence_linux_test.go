@@ -1,0 +1,293 @@
+package child
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestMaps asks for maps while a command with a child of its own lives, and after their end.
+func TestMaps(t *testing.T) {
+	in, stop, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	m := NewMaps()
+	if len(m.All()) != 0 {
+		t.Error("maps before the start")
+	}
+	done := make(chan int)
+	go func() {
+		status, _ := Run(context.Background(), Options{
+			Argv: []string{"sh", "-c", "echo x; cat; exit 3"}, New: newFilter, Stdin: in, Stdout: out, Stderr: out, Maps: m,
+		})
+		done <- status
+	}()
+	var all []Snapshot
+	for len(all) < 2 || !bytes.Contains(all[0].raw, []byte("/cat")) && !bytes.Contains(all[0].raw, []byte("/coreutils")) {
+		all = m.All()
+	}
+	in.Close()
+	stop.Close()
+	if status := <-done; status != 3 {
+		t.Errorf("status %d", status)
+	}
+	after := m.All() // they are gone
+	if len(after) != len(all) {
+		t.Errorf("%d processes, %d after their end", len(all), len(after))
+	}
+	for i, s := range after {
+		if s.PID != all[i].PID || !bytes.Contains(s.raw, []byte(" r-xp ")) {
+			t.Errorf("process %d, after its end: %q", s.PID, s.raw)
+		}
+	}
+}
+
+// TestReadAhead kills a command that nobody has asked for its maps.
+func TestReadAhead(t *testing.T) {
+	in, stop, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	m := NewMaps()
+	known := func() int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.kept)
+	}
+	done := make(chan int)
+	go func() {
+		status, _ := Run(context.Background(), Options{
+			Argv: []string{"sh", "-c", "read line; kill -9 $$"}, New: newFilter, Stdin: in, Stdout: os.Stdout, Stderr: os.Stdout, Maps: m,
+		})
+		done <- status
+	}()
+	for known() == 0 {
+		runtime.Gosched()
+	}
+	stop.Close()
+	if status := <-done; status != 128+9 || known() != 1 {
+		t.Errorf("status %d, %d processes are known", status, known())
+	}
+}
+
+// compiled builds testdata/said.c with the library that it needs and the one that it is given, in a new directory.
+func compiled(t *testing.T, flags ...string) (dir string) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("gcc is not installed")
+	}
+	dir = t.TempDir()
+	for name, text := range map[string]string{"early.c": "void early(void) {}\n", "late.c": "void late(void) {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source, err := filepath.Abs("testdata/said.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-shared", "-fPIC", "-Wl,--build-id,-soname,libearly.so.1", "-o", "libearly.so", "early.c"},
+		{"-shared", "-fPIC", "-Wl,--build-id", "-o", "late.so", "late.c"},
+		append(flags, "-Wl,--build-id,-rpath,"+dir, "-o", "said", source, "libearly.so", "-ldl"),
+	} {
+		build := exec.Command("gcc", args...)
+		build.Dir = dir
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Skipf("gcc: %v\n%s", err, out)
+		}
+	}
+	if err := os.Symlink("libearly.so", filepath.Join(dir, "libearly.so.1")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// listedCode starts a program, changes its directory, and gives the files in the list of its maps at the addresses that it
+// says. raw is what the kernel says of it.
+func listedCode(t *testing.T, dir string, change func(dir string) error, argv ...string) (at map[string]string, raw string) {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = dir
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	defer stdin.Close()
+	said := map[string]uint64{}
+	for r := bufio.NewReader(stdout); ; {
+		line, err := r.ReadString('\n')
+		if err != nil || line == "\n" {
+			break
+		}
+		var name string
+		var addr uint64
+		if _, err := fmt.Sscanf(line, "%s 0x%x", &name, &addr); err == nil {
+			said[name] = addr
+		}
+	}
+	if err := change(dir); err != nil {
+		t.Fatal(err)
+	}
+	m := NewMaps()
+	m.root = cmd.Process.Pid
+	all := m.All()
+	if len(said) < 4 || len(all) != 1 {
+		t.Skipf("%s does not run here: it says %v, there are %d processes", strings.Join(argv, " "), said, len(all))
+	}
+	at = map[string]string{}
+	for line := range strings.Lines(string(all[0].Text)) {
+		var start, last uint64
+		var mode, path string
+		var offset, size uint64
+		if _, err := fmt.Sscanf(line, "%x-%x %s %x %x %s", &start, &last, &mode, &offset, &size, &path); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		for name, addr := range said {
+			if start <= addr && addr <= last {
+				at[name] = strings.TrimRight(filepath.Base(path), "-.0123456789")
+			}
+		}
+	}
+	return at, string(all[0].raw)
+}
+
+// TestEvidence asks which mappings count as evidence.
+func TestEvidence(t *testing.T) {
+	if !randomized("/proc/self") {
+		t.Skip("places are not random here")
+	}
+	own := map[string]string{"main": "said"}
+	needed := map[string]string{"early": "libearly.so", "puts": "libc.so"}
+	both := maps.Clone(own)
+	maps.Copy(both, needed)
+	keep := func(string) error { return nil }
+	for _, c := range []struct {
+		name   string
+		flags  []string
+		change func(dir string) error
+		argv   []string
+		want   map[string]string
+	}{
+		{"position-independent", []string{"-fpie", "-pie"}, keep, []string{"./said"}, both},
+		{"with another library", []string{"-fpie", "-pie"}, keep, []string{"./said", "./late.so"}, both},
+		{"at a fixed address", []string{"-fno-pie", "-no-pie"}, keep, []string{"./said", "./late.so"}, needed},
+		{"nothing is random", []string{"-fpie", "-pie"}, keep, []string{"setarch", "-R", "./said"}, nil},
+		{"a library is gone", []string{"-fpie", "-pie"}, func(dir string) error { return os.Remove(dir + "/libearly.so") },
+			[]string{"./said"}, own},
+		{"a library is another by now", []string{"-fpie", "-pie"}, func(dir string) error { return os.Rename(dir+"/late.so", dir+"/libearly.so") },
+			[]string{"./said"}, own},
+		{"the program is gone", []string{"-fpie", "-pie"}, func(dir string) error { return os.Remove(dir + "/said") }, []string{"./said"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := exec.LookPath(c.argv[0]); err != nil && c.argv[0] == "setarch" {
+				t.Skip("setarch is not installed")
+			}
+			got, raw := listedCode(t, compiled(t, c.flags...), c.change, c.argv...)
+			if !maps.Equal(got, c.want) {
+				t.Errorf("%v count, want %v, of\n%s", got, c.want, raw)
+			}
+		})
+	}
+}
+
+// TestBuildIDs compares build IDs in the list with those that readelf shows.
+func TestBuildIDs(t *testing.T) {
+	if _, err := exec.LookPath("readelf"); err != nil {
+		t.Skip("readelf is not installed (Debian: binutils)")
+	}
+	dir := compiled(t, "-fpie", "-pie")
+	var list []mapping
+	for i, name := range []string{"said", "late.so"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, mapping{lowest, lowest + 0x1000, 0x1000, info.Sys().(*syscall.Stat_t).Ino, filepath.Join(dir, name)})
+		got := string(files{}.lasting(list[i:], list[i].inode))
+		out, err := exec.Command("readelf", "-n", filepath.Join(dir, name)).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := regexp.MustCompile(`Build ID: ([0-9a-f]+)`).FindSubmatch(out)
+		want := fmt.Sprintf("0000000100000000-0000000100000fff r-x 1000 1000 %s (BuildId: %s)\n", list[i].path, id[1])
+		if got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}
+
+// TestNames holds that a library counts only where no other one might be that which is needed.
+func TestNames(t *testing.T) {
+	program := mapping{lowest, lowest + 1, 0, 1, "/said"}
+	library := func(inode uint64, path string) mapping { return mapping{lowest << 1, lowest<<1 + 1, 0, inode, path} }
+	f := files{
+		{1, "/said"}:   {needed: []string{"libx.so.1"}, movable: true},
+		{2, "/x.so"}:   {soname: "libx.so.1", movable: true},
+		{3, "/x.so"}:   {soname: "libx.so.1", movable: true},
+		{4, "/x.so"}:   nil,
+		{5, "/x.so"}:   {movable: true},
+		{6, "/memfd:"}: nil,
+		{7, "/x.so"}:   {soname: "libx.so.1"},
+	}
+	for name, c := range map[string]struct {
+		others []mapping
+		want   int
+	}{
+		"the program alone":       {nil, 1},
+		"what it needs":           {[]mapping{library(2, "/x.so")}, 2},
+		"something else":          {[]mapping{library(5, "/x.so")}, 1},
+		"two of a name":           {[]mapping{library(2, "/x.so"), library(3, "/x.so")}, 1},
+		"one that cannot be read": {[]mapping{library(2, "/x.so"), library(4, "/x.so")}, 1},
+		"generated code":          {[]mapping{library(2, "/x.so"), library(6, "/memfd:")}, 2},
+		"at a fixed address":      {[]mapping{library(7, "/x.so")}, 1},
+		"the program, twice":      {[]mapping{program, library(2, "/x.so")}, 0},
+		"32 bits":                 {[]mapping{{0xf7000000, 0xf7000001, 0, 2, "/x.so"}}, 1},
+	} {
+		text := f.lasting(slices.Concat([]mapping{program}, c.others), program.inode)
+		if n := bytes.Count(text, []byte("\n")); n != c.want {
+			t.Errorf("%s: %d count, want %d:\n%s", name, n, c.want, text)
+		}
+	}
+}
+
+// TestReadMappings reads lines of /proc/PID/maps.
+func TestReadMappings(t *testing.T) {
+	got := readMappings([]byte("55cf1954e000-55cf1954f000 r--p 00000000 fe:00 5316636    /a b/prog\n" +
+		"55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636    /a b/prog\n" +
+		"7f0000000000-7f0000001000 rwxp 00000000 00:00 0 \n" +
+		"7ffd6a5f1000-7ffd6a5f3000 r-xp 00000000 00:00 0                          [vdso]\n" +
+		"x /y\n/z\n" +
+		"7f0000002000-7f0000003000 r-xp 00000000 fe:00 7 /lib.so (deleted)"))
+	want := []mapping{{0x55cf1954f000, 0x55cf19550000, 0x1000, 5316636, "/a b/prog"},
+		{0x7f0000002000, 0x7f0000003000, 0, 7, "/lib.so (deleted)"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}

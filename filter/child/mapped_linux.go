@@ -1,0 +1,114 @@
+package child
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxFiles bounds the mapped files that are remembered, maxNotes the bytes of notes that are read of one.
+const (
+	maxFiles = 4096
+	maxNotes = 64 << 10
+)
+
+// files is what is known of mapped files. One that is not what is mapped, or no ELF file, is nil.
+type files map[mappedFile]*binary
+
+// mappedFile is a file as /proc/PID/maps has it.
+type mappedFile struct {
+	inode uint64
+	path  string
+}
+
+// binary is an ELF file that is mapped.
+type binary struct {
+	soname string
+	needed []string
+	// movable is set where it may lie anywhere, so that the kernel chooses.
+	movable bool
+	// note is its build ID as it stands in a Snapshot's Text.
+	note string
+}
+
+// of gives the file of a mapping, nil where it is not known.
+func (f files) of(m mapping) *binary {
+	key := mappedFile{m.inode, m.path}
+	b, known := f[key]
+	if !known {
+		if len(f) >= maxFiles {
+			clear(f)
+		}
+		b = readBinary(m)
+		f[key] = b
+	}
+	return b
+}
+
+// readBinary reads the file of a mapping, if that is the one that is mapped: its path may belong to another root, or to a
+// newer file by now. Devices are not compared: btrfs and overlayfs have them otherwise in stat(2).
+func readBinary(m mapping) *binary {
+	if strings.Contains(m.path, " (BuildId: ") || strings.Contains(m.path, " (load bias ") {
+		return nil // as notes begin that stand behind a path
+	}
+	file, err := os.OpenFile(m.path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	var is unix.Stat_t
+	if unix.Fstat(int(file.Fd()), &is) != nil || is.Ino != m.inode || is.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil
+	}
+	e, err := elf.NewFile(file)
+	if err != nil {
+		return nil
+	}
+	b := &binary{movable: e.Type == elf.ET_DYN}
+	// Without a dynamic section there is none of either.
+	b.needed, _ = e.ImportedLibraries()
+	if names, _ := e.DynString(elf.DT_SONAME); len(names) > 0 {
+		b.soname = names[0]
+	}
+	first := true
+	for _, p := range e.Progs {
+		switch {
+		case p.Type == elf.PT_LOAD && first:
+			first = false
+			b.movable = b.movable && p.Vaddr == 0
+		case p.Type == elf.PT_NOTE && b.note == "":
+			b.note = buildIDNote(e, p)
+		}
+	}
+	return b
+}
+
+// buildIDNote gives ` (BuildId: hex)` of a segment of notes: words namesz, descsz, type; then name and descriptor, each
+// padded to 4 bytes. See elf(5).
+func buildIDNote(e *elf.File, p *elf.Prog) string {
+	notes, err := io.ReadAll(io.LimitReader(p.Open(), maxNotes))
+	if err != nil {
+		return ""
+	}
+	const ntBuildID = 3
+	for len(notes) >= 12 {
+		name, desc := int(e.ByteOrder.Uint32(notes)), int(e.ByteOrder.Uint32(notes[4:]))
+		kind := e.ByteOrder.Uint32(notes[8:])
+		notes = notes[12:]
+		at := (name + 3) &^ 3
+		end := at + (desc+3)&^3
+		if name > len(notes) || desc > len(notes) || at+desc > len(notes) {
+			return ""
+		}
+		if kind == ntBuildID && bytes.Equal(notes[:name], []byte("GNU\x00")) {
+			return fmt.Sprintf(" (BuildId: %x)", notes[at:at+desc])
+		}
+		notes = notes[min(end, len(notes)):]
+	}
+	return ""
+}
