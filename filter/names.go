@@ -16,6 +16,8 @@ type Names struct {
 	Map []PathMap
 	// Strip are directories that are not shown before a path; the longest that fits counts.
 	Strip []string
+	// Base shows files without their directories, Relative without the compilation directory.
+	Base, Relative bool
 }
 
 // PathMap puts To in the place of the directory From.
@@ -67,6 +69,17 @@ func (n *Names) local(path string) string {
 		return best.To
 	}
 	return strings.TrimRight(best.To, "/") + "/" + tail
+}
+
+// source gives the path of a frame's file as it is written.
+func (n *Names) source(fr *symsrc.Frame) string {
+	switch {
+	case n.Base:
+		return fr.File[strings.LastIndexAny(fr.File, `/\`)+1:]
+	case n.Relative && fr.CompDir > 0:
+		return fr.File[fr.CompDir:]
+	}
+	return n.shown(n.local(fr.File))
 }
 
 // shown gives a path on this machine as it is written.
@@ -130,7 +143,7 @@ func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 	shown := known
 	for i := range known {
 		name := n.function(known[i].Func, known[i].File)
-		file := symsrc.Visible(n.shown(n.local(known[i].File)))
+		file := symsrc.Visible(n.source(&known[i]))
 		if name == known[i].Func && file == known[i].File {
 			continue
 		}

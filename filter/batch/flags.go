@@ -25,8 +25,8 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Benchmark, "benchmark", false, "tell at the end what the run took: time by stage, lines, look-ups, memory")
 	fs.BoolVar(&o.Verbose, "verbose", false, "tell of each search for a module and what it found; in a tree, of each log")
 	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing else")
-	fs.BoolVar(&o.Check, "check", false, "with --list-modules: the file found, its build ID, and MISMATCH")
-	fs.BoolVar(&o.JSON, "json", false, "with --list-modules: print JSON")
+	fs.BoolVar(&o.Check, "check", false, "the file found, its build ID, and MISMATCH")
+	fs.BoolVar(&o.JSON, "json", false, "print JSON")
 }
 
 // jobs is a number of workers, 0 for auto.

@@ -2,6 +2,7 @@
 //
 //	cli.go      the table, and which command a command line means
 //	flags.go    the flags of one command, from many packages
+//	rules.go    which flags go together
 //	help.go     what --help and --help-all print
 //	config.go   the file of flags, read before the command line
 //	trust_*.go  whether another user may have written that file
@@ -129,14 +130,11 @@ func (p *Program) Run(args []string) (status int, err error) {
 	if err != nil {
 		return Usage, err
 	}
-	if len(file.settings) > 0 { // they come first
-		fs, run = p.flags(c)
-		if err := p.apply(file, c, fs); err != nil {
-			return Usage, err
-		}
-		if err := fs.parse(args); err != nil {
-			return p.misused(c, err)
-		}
+	fs, run, err = p.configured(c, file, fs, run, args)
+	if wrong, ok := errors.AsType[*Misuse](err); ok {
+		return p.misused(c, wrong.Err)
+	} else if err != nil {
+		return Usage, err
 	}
 	if sources {
 		return p.print(p.sources(file, fs))
@@ -146,6 +144,31 @@ func (p *Program) Run(args []string) (status int, err error) {
 		return p.misused(c, wrong.Err)
 	}
 	return status, err
+}
+
+// configured puts the configuration before a command line that has been read, but for what of it does not go with the rest.
+func (p *Program) configured(c *Command, file configFile, fs *Flags, run Run, args []string) (*Flags, Run, error) {
+	for settings, again := file.settings, len(file.settings) > 0; ; again = true {
+		if again {
+			fs, run = p.flags(c)
+			if err := p.apply(file.path, settings, c, fs); err != nil {
+				return nil, nil, err
+			}
+			if err := fs.parse(args); err != nil {
+				return nil, nil, &Misuse{err}
+			}
+		}
+		unfit, err := fs.misfits()
+		switch {
+		case fs.is("print-config"): // which tells of all
+			return fs, run, nil
+		case err != nil:
+			return nil, nil, &Misuse{err}
+		case len(unfit) == 0:
+			return fs, run, nil
+		}
+		settings = slices.DeleteFunc(slices.Clone(settings), func(s setting) bool { return slices.Contains(unfit, s.name) })
+	}
 }
 
 // command gives the command that the first argument names, or nil.

@@ -150,11 +150,11 @@ func parseConfig(path string, text []byte) (all []setting, err error) {
 	return all, nil
 }
 
-// apply sets the flags of a command that a file has.
-func (p *Program) apply(f configFile, c *Command, flags *Flags) error {
-	for _, s := range f.settings {
-		if err := p.set(s, f.path, c, flags); err != nil {
-			return fmt.Errorf("%s:%d: %w (change that line; --no-config goes without)", f.path, s.line, err)
+// apply sets the flags of a command that lines of a file have.
+func (p *Program) apply(path string, settings []setting, c *Command, flags *Flags) error {
+	for _, s := range settings {
+		if err := p.set(s, path, c, flags); err != nil {
+			return fmt.Errorf("%s:%d: %w (change that line; --no-config goes without)", path, s.line, err)
 		}
 	}
 	return nil

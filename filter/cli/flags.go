@@ -18,10 +18,14 @@ type Flags struct {
 	groups   map[string]string   // titles by the names of flags
 	current  string              // the title of what is added now
 	given    map[string][]given  // what has been set, by the names of flags
+	rules    []rule
 }
 
 // given is one value that a flag was given, and where: file:line, or the command line.
 type given struct{ value, source string }
+
+// commandLine is the source of what stands there.
+const commandLine = "command line"
 
 // Words is what a flag's value may be, for values that are one of a few words.
 type Words interface{ Words() []string }
@@ -85,7 +89,7 @@ func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage st
 
 // parse reads the command line.
 func (f *Flags) parse(args []string) error {
-	return f.set.ParseAll(args, func(one *pflag.Flag, value string) error { return f.put(one.Name, value, "command line") })
+	return f.set.ParseAll(args, func(one *pflag.Flag, value string) error { return f.put(one.Name, value, commandLine) })
 }
 
 // put sets a flag, and keeps where that was said.

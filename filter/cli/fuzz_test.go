@@ -37,7 +37,7 @@ func FuzzConfig(f *testing.F) {
 		p, _, _ := configured(t)
 		for _, c := range p.Commands {
 			flags, _ := p.flags(c)
-			if err := p.apply(configFile{path: "file", settings: all}, c, flags); err != nil {
+			if err := p.apply("file", all, c, flags); err != nil {
 				var line int
 				if n, _ := fmt.Sscanf(err.Error(), "file:%d: ", &line); n != 1 || line < 1 || line > len(all) {
 					t.Fatalf("no place in %q", err)

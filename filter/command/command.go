@@ -2,6 +2,7 @@
 //
 //	command.go   the table of commands
 //	stream.go    the flags of the filter itself, and what they mean
+//	rules.go     which flags of the filter go together
 //	run.go       a log, a tree of logs, a program's output or a foreign input through a filter
 //	symbols.go   commands about files of symbols
 //	fleet.go     worker and publish

@@ -21,6 +21,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	fs.Group("Output")
 	fs.Register(c.options.Register, c.format.Register)
 	c.styleFlags(fs)
+	streamRules(fs)
 	return func() (int, error) {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}

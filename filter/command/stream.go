@@ -63,6 +63,7 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
 		"auto", "always", "never")
 	c.styleFlags(fs)
+	filterRules(fs)
 	return func() (int, error) {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
@@ -107,13 +108,21 @@ func (c *config) check() error {
 	if !namedLLVM() {
 		c.inputs, c.command = c.flags.Split()
 	}
-	if len(c.command) > 0 && len(c.inputs) > 0 {
-		return fmt.Errorf("%s: a file and a command behind --: want one of them", c.inputs[0])
+	if len(c.inputs) > 0 && !namedLLVM() {
+		switch {
+		case len(c.command) > 0:
+			return fmt.Errorf("%s: a file and a command behind --: want one of them", c.inputs[0])
+		case c.batch.Input != "":
+			return fmt.Errorf("%s: a file and --input-dir: want one of them", c.inputs[0])
+		case c.from != "":
+			return fmt.Errorf("%s: a file and --from: want one of them", c.inputs[0])
+		}
 	}
 	if len(c.inputs) == 0 || namedLLVM() { // addresses, that llvm ignores
 		c.inputs = []string{"-"}
 	}
-	return c.format.Use(&c.options, c.batch.Asked(), c.asLLVM)
+	c.format.Use(&c.options)
+	return nil
 }
 
 // filterOptions gives what the flags say of a filter. end closes where its symbols are from.
@@ -135,6 +144,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	if c.llvm.NoDemangle && !c.asLLVM {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}
+	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
 	o.Warn = warn
 	return o, end, nil
 }

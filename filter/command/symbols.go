@@ -22,7 +22,7 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		args := fs.Args()
-		s.Files.Objects = append(s.Files.Objects, args[0])
+		s.Files.Arguments = args[:1]
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err
@@ -92,7 +92,7 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	s.Cache.Off = true
 	fs.Register(o.Register, s.Register)
 	return func() (int, error) {
-		s.Files.Objects = append(s.Files.Objects, fs.Args()[0])
+		s.Files.Arguments = fs.Args()
 		finder, end, err := s.Finder()
 		if err != nil {
 			return cli.Usage, err

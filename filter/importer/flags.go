@@ -76,7 +76,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.Int64Var(&o.PID, "pid", 0, "ChopStiX: only the sessions of process `PID`")
 	fs.IntVar(&o.Session, "session", 0, "ChopStiX: only session `N`, counted from 1")
 	fs.BoolVar(&o.WriteCounts, "write-counts", false, "ChopStiX: fill the annotation tables of a copy, NAME.counts.db")
-	fs.BoolVar(&o.InPlace, "in-place", false, "ChopStiX: with --write-counts, fill those of the database itself")
+	fs.BoolVar(&o.InPlace, "in-place", false, "ChopStiX: fill those of the database itself")
 	fs.StringVar(&o.Pprof, "pprof", "", "write the stacks to `FILE` for go tool pprof")
 	fs.StringVar(&o.Folded, "folded", "", "write the stacks to `FILE` for flame graph tools")
 }

@@ -41,7 +41,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	const use = "`PREFIX` of the program's name, as in arm-linux-gnueabihf-"
 	fs.StringVar(&o.Cross, "cross", "", use)
 	fs.StringVar(&o.Cross, "c", "", use)
-	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` for --llvm or --gnu")
+	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` that answers")
 }
 
 // Wanted tells whether a program was chosen.

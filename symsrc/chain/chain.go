@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"qss-filter/symsrc"
@@ -83,6 +84,12 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if o.Package != "" {
+		if _, err := os.Stat(o.Package); err != nil {
+			closeFinder()
+			return nil, nil, fmt.Errorf("--dwp: %w", err)
+		}
+	}
 	native := elfdwarf.NewSource(finder)
 	native.UsePackage(o.Package)
 	if !o.Cache.Off {
@@ -90,9 +97,6 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	}
 	engine := symsrc.Source(native)
 	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished twin is dropped
-	if !o.Programs.Wanted() && o.Warn != nil && o.Programs.Path+o.Programs.Cross != "" {
-		o.Warn("--addr2line and --cross count with --llvm or --gnu only: give one of them")
-	}
 	if o.Programs.Wanted() {
 		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.Warn
 		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)

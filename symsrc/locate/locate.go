@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,8 +17,8 @@ import (
 
 // Options say where files are looked for.
 type Options struct {
-	// Objects are files named one by one.
-	Objects []string
+	// Objects are files named one by one, Arguments those that a command is about.
+	Objects, Arguments []string
 	// Symbols are directories of any shape: every regular ELF file below is known by its build ID and by its file name,
 	// from the first search that needs it on; so is every one in a zip archive below (APK, AAR, AAB). Links to files count,
 	// links to directories are not followed, nor are the stores of version control read.
@@ -67,8 +68,8 @@ type remembered struct {
 	files *symsrc.Files
 }
 
-// New checks that what was named is there. It fails with "--FLAG: open NAME: …" on a directory that cannot be read, and with
-// "open NAME: …" on an object; an object that is no ELF file is a problem only.
+// New checks that what was named is there. It fails with "--FLAG: open NAME: …" on a directory or an object that cannot be
+// read, and with "open NAME: …" on an argument; one that is no ELF file is a problem only.
 func New(o Options) (*Locator, error) {
 	l := &Locator{
 		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
@@ -132,7 +133,11 @@ func cause(err error) error {
 // indexObjects reads the headers of the files named one by one.
 func (l *Locator) indexObjects() error {
 	l.objects = newIndex()
-	for _, path := range l.opt.Objects {
+	for i, path := range slices.Concat(l.opt.Arguments, l.opt.Objects) {
+		flag := "--obj: "
+		if i < len(l.opt.Arguments) {
+			flag = ""
+		}
 		_, list, err := read(path, true)
 		if err == nil && len(list) > 0 {
 			l.objects.add(0, path, list)
@@ -144,9 +149,9 @@ func (l *Locator) indexObjects() error {
 		switch fe := classify(err); fe.status {
 		case symsrc.NotFound, symsrc.NoReadPermission, symsrc.ReadError:
 			if fe.err == nil {
-				return fmt.Errorf("open %s: %s", path, fe.note)
+				return fmt.Errorf("%sopen %s: %s", flag, path, fe.note)
 			}
-			return fmt.Errorf("open %s: %w", path, cause(fe.err))
+			return fmt.Errorf("%sopen %s: %w", flag, path, cause(fe.err))
 		default:
 			l.opt.OnProblem(path + ": " + fe.note)
 		}

@@ -22,9 +22,10 @@ func TestNewRefuses(t *testing.T) {
 		{Options{Symbols: []string{dir, none}}, "--symbols: open " + none + ": "},
 		{Options{BuildIDDirs: []string{none}}, "--build-id-dir: open " + none + ": "},
 		{Options{Rootfs: []string{none}}, "--rootfs: open " + none + ": "},
-		{Options{Objects: []string{none}}, "open " + none + ": "},
+		{Options{Objects: []string{none}}, "--obj: open " + none + ": "},
 		{Options{Symbols: []string{file}}, "--symbols: open " + file + ": "},
-		{Options{Objects: []string{dir}}, "open " + dir + ": is a directory"},
+		{Options{Arguments: []string{none}}, "open " + none + ": "},
+		{Options{Objects: []string{dir}}, "--obj: open " + dir + ": is a directory"},
 	} {
 		_, err := New(tt.opt)
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Count(err.Error(), dir) > 1 {

@@ -26,7 +26,7 @@ type Options struct {
 
 // Register adds the flags that set o.
 func (o *Options) Register(fs *flag.FlagSet) {
-	fs.Func("source-root", "`DIR` that holds source files by the end of their paths, for --source-context", func(value string) error {
+	fs.Func("source-root", "`DIR` that holds source files by the end of their paths", func(value string) error {
 		if st, err := os.Stat(value); err != nil {
 			return err
 		} else if !st.IsDir() {

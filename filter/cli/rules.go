@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Some flags mean something only beside others, and some nothing. Of the command line that is an error, for else the flag would
+// do nothing without a word; in the configuration, which is for every run, such a flag does not count.
+
+// CommandBehind stands for a command behind -- in the place of a flag's name.
+const CommandBehind = "--"
+
+// rule ties a flag to others; each is a name, or name=value.
+type rule struct {
+	flag     string
+	others   []string
+	excluded bool // with any of the others; else one of them is needed
+}
+
+// Needs says of flags that they mean something only where one of the others is there; each is a name, or name=value. Help says so.
+func (f *Flags) Needs(others []string, flags ...string) {
+	for _, flag := range flags {
+		f.rules = append(f.rules, rule{flag: flag, others: others})
+		if one := f.set.Lookup(flag); one != nil {
+			one.Usage += "; needs " + dashed(others, " or ")
+		}
+	}
+}
+
+// Excludes says of flags that they mean nothing where one of the others is there; each is a name, or name=value.
+func (f *Flags) Excludes(others []string, flags ...string) {
+	for _, flag := range flags {
+		f.rules = append(f.rules, rule{flag, others, true})
+	}
+}
+
+// misfits looks for flags that mean nothing beside the others: the error tells of one of the command line, and unfit are the names
+// of those that are in the configuration only.
+func (f *Flags) misfits() (unfit []string, err error) {
+	for _, r := range f.rules {
+		name, _, valued := strings.Cut(r.flag, "=")
+		one := !valued && len(f.words[name]) > 0 && len(f.given[name]) > 0 // the first of its words, too
+		if !one && !f.has(r.flag) {
+			continue
+		}
+		at := slices.IndexFunc(r.others, f.has)
+		if r.excluded == (at < 0) {
+			continue
+		}
+		switch {
+		case !f.onCommandLine(name):
+			unfit = append(unfit, name)
+		case r.excluded && r.others[at] == CommandBehind:
+			return nil, fmt.Errorf("%s does not go with a command behind --", dashed([]string{r.flag}, ""))
+		case r.excluded:
+			return nil, fmt.Errorf("%s does not go with %s", dashed([]string{r.flag}, ""), dashed(r.others[at:at+1], ""))
+		default:
+			return nil, fmt.Errorf("%s needs %s", dashed([]string{r.flag}, ""), dashed(r.others, " or "))
+		}
+	}
+	return unfit, nil
+}
+
+// has tells whether a flag asks for something: it has another value than without it, or that value.
+func (f *Flags) has(flag string) bool {
+	if flag == CommandBehind {
+		_, behind := f.Split()
+		return len(behind) > 0
+	}
+	name, value, valued := strings.Cut(flag, "=")
+	one, all := f.set.Lookup(name), f.given[name]
+	if one == nil || len(all) == 0 {
+		return false
+	}
+	last := all[len(all)-1].value
+	return valued && last == value || !valued && last != one.DefValue
+}
+
+// onCommandLine tells whether a flag stands there.
+func (f *Flags) onCommandLine(name string) bool {
+	return slices.ContainsFunc(f.given[name], func(g given) bool { return g.source == commandLine })
+}
+
+// dashed gives flags as they are typed, with a word between them.
+func dashed(flags []string, between string) string {
+	typed := make([]string, len(flags))
+	for i, flag := range flags {
+		typed[i] = "--" + flag
+		if len(flag) == 1 {
+			typed[i] = "-" + flag
+		}
+	}
+	return strings.Join(typed, between)
+}
