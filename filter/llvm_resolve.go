@@ -81,8 +81,10 @@ type llvmAnswer struct {
 type llvmFrame struct {
 	function, file string
 	line, column   int
+	entry          symsrc.Entry
 }
 
+// known tells whether anything is known of the function, be it that there is one.
 func (f *llvmFrame) known() bool { return *f != llvmFrame{function: invalid, file: invalid} }
 
 // code is the kind of question that pc and bt elements ask.
@@ -134,6 +136,9 @@ func (l *llvmStyle) answer(known []symsrc.Frame, kind symsrc.Kind) *llvmAnswer {
 	}
 	// A pc element names the innermost function's line, but the outermost function where the symbol table names that.
 	a.pc = a.frames[0]
+	if a.pc.entry == symsrc.Undeclared { // which these elements take for nothing
+		a.pc.entry = symsrc.NoEntry
+	}
 	switch outer := len(a.frames) - 1; known[outer].Origin {
 	case symsrc.SymbolAndDebug:
 		a.pc.function = a.frames[outer].function
@@ -146,7 +151,7 @@ func (l *llvmStyle) answer(known []symsrc.Frame, kind symsrc.Kind) *llvmAnswer {
 
 // shown puts one function in llvm's terms.
 func (l *llvmStyle) shown(fr *symsrc.Frame, kind symsrc.Kind) llvmFrame {
-	out := llvmFrame{function: fr.Linkage, file: fr.File, line: fr.Line, column: fr.Column}
+	out := llvmFrame{function: fr.Linkage, file: fr.File, line: fr.Line, column: fr.Column, entry: fr.Entry}
 	switch {
 	case l.opt.Functions == NoNames && kind != symsrc.Data, out.function == "":
 		out.function = invalid

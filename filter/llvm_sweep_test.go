@@ -25,6 +25,8 @@ var sweepBuilds = []struct{ name, build, then string }{
 	{"clang-5-O2", "clang++-22 -gdwarf-5 -O2", ""},
 	{"clang-4-O2", "clang++-22 -gdwarf-4 -O2", ""},
 	{"clang-lines", "clang++-22 -gline-tables-only -O2", ""},
+	{"gcc-no-rows", "g++ -g -O2", "objcopy --remove-section=.debug_line"},
+	{"clang-no-rows", "clang++-22 -g -O2", "objcopy --remove-section=.debug_line"},
 	{"gcc-dwz", "g++ -g -O2", "dwz"},
 	{"clang-relative", "clang++-22 -g -O2 -fdebug-compilation-dir=. -fdebug-prefix-map==rel", ""},
 }

@@ -38,6 +38,15 @@ const (
 	SymbolOnly                   // so it is; no unit has the address
 )
 
+// Entry tells of a function what debug information has of it beside its name and its lines.
+type Entry uint8
+
+const (
+	NoEntry    Entry = iota // nothing
+	Undeclared              // that there is one
+	Declared                // and where it is declared
+)
+
 // Addr is one question.
 type Addr struct {
 	Module Module
@@ -69,6 +78,8 @@ type Frame struct {
 	Line, Column int
 	// Approx is set where the code at the address has line 0 and Line is that of the nearest row before it.
 	Approx bool
+	// Entry tells of a function without a line what the debug information has of it; only in answers in the style of llvm.
+	Entry Entry
 	// Origin tells where Func is from.
 	Origin Origin
 	// Offset is the distance of the address from the variable's start; data answers only.

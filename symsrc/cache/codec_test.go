@@ -14,6 +14,7 @@ func valid(frames []symsrc.Frame) []symsrc.Frame {
 	out := []symsrc.Frame{}
 	for i, f := range frames {
 		f.Origin %= symsrc.SymbolOnly + 1
+		f.Entry = symsrc.NoEntry // answers in the style of llvm are not kept
 		f.Line, f.Column = f.Line&0x7fffffff, f.Column&0x7fffffff
 		f.CompDir = len(f.File) / 2
 		if i%2 == 1 { // names come again

@@ -30,6 +30,7 @@ type compiled struct {
 // declarations are only ever added behind those that a reader can see.
 type abbrevs struct {
 	f     *File
+	key   abbrevKey
 	b     []byte // .debug_abbrev
 	forms *formTable
 	seen  atomic.Pointer[compiled]
@@ -42,8 +43,9 @@ type abbrevs struct {
 }
 
 type abbrevKey struct {
-	off    uint64
-	layout layout
+	off          uint64
+	layout       layout
+	declarations bool // what tells where a function is declared is read, too
 }
 
 func newAbbrevs(f *File, off uint64, forms *formTable) *abbrevs {
@@ -160,6 +162,9 @@ func (t *abbrevs) decl(p int) decl {
 		}
 		kind, n := t.forms.op(form)
 		a := wantedAttr(code)
+		if t.key.declarations && a == attrNone {
+			a = declaringAttr(code)
+		}
 		if a == attrSibling && form == 0x13 && size >= 0 {
 			d.sibling = int32(size)
 		}

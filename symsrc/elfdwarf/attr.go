@@ -42,6 +42,8 @@ const (
 	attrDwoName
 	attrDwoID
 	attrRangesBase
+	attrDeclFile // these two only in a table of declarations
+	attrDeclLine
 	attrCount
 )
 

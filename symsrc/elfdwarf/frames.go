@@ -99,15 +99,21 @@ func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 			}
 		}
 		var n *name
+		die := -1
 		if i < len(calls) {
 			c := &t.calls[calls[i]]
-			n = body.nameOfCall(c, short)
+			n, die = body.nameOfCall(c, short), c.die
 			at, located = position{file: c.file, line: c.line, col: c.col}, true
-		} else if fn != nil && (outerName || short) {
-			n = body.nameOfFunction(fn, short)
+		} else if fn != nil {
+			if die = fn.die; outerName || short {
+				n = body.nameOfFunction(fn, short)
+			}
 		}
 		if n != nil {
 			frame.Func, frame.Linkage = n.demangled, n.linkage
+		}
+		if u.f.asLLVM && frame.File == "" && frame.Line == 0 && frame.Column == 0 {
+			frame.Entry = body.entryOf(die)
 		}
 	}
 	return frames

@@ -116,39 +116,18 @@ func (u *unit) nameOf(die int) uint32 {
 	return n
 }
 
-// maxOrigins bounds a chain of origins and specifications; real ones are three or four long.
-const maxOrigins = 16
-
-// readName follows the origins and the specifications of an entry, which may lead to other units and to the
-// supplementary file, to the number of the first linkage name, or else of the first name. A short name is the first name, whatever the linkage name.
+// readName is the number of the first linkage name of an entry and its origins, or else of the first name. A short name is the
+// first name, whatever the linkage name.
 func (u *unit) readName(die int, short bool) uint32 {
-	f, in := u.f, u.f
 	var plain []byte
-	var d attributes
-	for range maxOrigins {
-		if in != u.f || die < u.die || die >= u.end {
-			if u = in.unitOf(die); u == nil {
-				break
-			}
-		}
-		b := u.bytes()
-		code, p := uleb(b, die)
-		a, c := u.abbrevs.find(code)
-		if a.tag == 0 || u.readEntry(b, p, c.read(a), &d) == past {
-			break
-		}
-		if s := u.text(&d, attrLinkageName); len(s) > 0 && !short {
-			return f.names.find(s)
+	w := originWalk{u: u, in: u.f, die: die}
+	for w.next() {
+		if s := w.u.text(&w.d, attrLinkageName); len(s) > 0 && !short {
+			return u.f.names.find(s)
 		}
 		if plain == nil {
-			plain = u.text(&d, attrName)
-		}
-		var ok bool
-		if in, die, ok = u.target(&d, attrSpecification); !ok {
-			if in, die, ok = u.target(&d, attrOrigin); !ok {
-				break
-			}
+			plain = w.u.text(&w.d, attrName)
 		}
 	}
-	return f.names.find(plain)
+	return u.f.names.find(plain)
 }

@@ -73,7 +73,7 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []span) ([]
 		b = r.f.info.upTo(u.end)
 	}
 	code, p := uleb(b, p+u.die-off)
-	if key := (rootKey{abbrevKey{table, u.layout}, code}); key != r.key {
+	if key := (rootKey{abbrevKey{off: table, layout: u.layout}, code}); key != r.key {
 		r.t.p, r.t.forms, r.t.ops = int(table), r.f.formTable(u.layout), r.t.ops[:0]
 		r.key, r.decl = key, r.t.only(code)
 	}

@@ -120,7 +120,7 @@ func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
 	if !ok || f.info.upTo(u.end) == nil {
 		return nil
 	}
-	u.abbrevs, u.home = f.abbrevsAt(at.abbrev+table, u.layout), skeleton
+	u.abbrevs, u.home = f.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
 	b := u.bytes()
 	code, p := uleb(b, u.die)
 	if d, c := u.abbrevs.find(code); !u.readRoot(b, p, d, c) {
@@ -149,14 +149,14 @@ func (u *unit) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 // bytes is .debug_info up to the unit's end, so that positions in it are those in the section.
 func (u *unit) bytes() []byte { return u.f.info.upTo(u.end) }
 
-// abbrevsAt is the abbreviation table at off, shared by the units that name it.
-func (f *File) abbrevsAt(off uint64, l layout) *abbrevs {
-	key := abbrevKey{off, l}
+// abbrevsAt is an abbreviation table, shared by the units that name it.
+func (f *File) abbrevsAt(key abbrevKey) *abbrevs {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.abbrevTables[key]
 	if t == nil {
-		t = newAbbrevs(f, off, f.formTable(l))
+		t = newAbbrevs(f, key.off, f.formTable(key.layout))
+		t.key = key
 		f.abbrevTables[key] = t
 	}
 	return t
