@@ -21,6 +21,7 @@ var sweepBuilds = []struct{ name, build, then string }{
 	{"gcc-stripped", "g++ -g -O2 -rdynamic", "strip"},
 	{"gcc-only-debug", "g++ -g -O2", "objcopy --only-keep-debug"},
 	{"gcc-zlib", "g++ -g -O2", "objcopy --compress-debug-sections=zlib"},
+	{"gcc-zdebug", "g++ -g -O2", "objcopy --compress-debug-sections=zlib-gnu"},
 	{"gcc-sections", "g++ -g -O2 -ffunction-sections -Wl,--gc-sections", ""},
 	{"clang-5-O2", "clang++-22 -gdwarf-5 -O2", ""},
 	{"clang-4-O2", "clang++-22 -gdwarf-4 -O2", ""},

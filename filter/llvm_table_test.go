@@ -85,6 +85,8 @@ var llvmCases = map[string][]string{
 		"{{{module:1:a:elf:11}}}\n{{{mmap:0x10000:0x8000:load:1:r:0}}}\n{{{bt:0:0x11131}}}\n{{{pc:0x11140}}} {{{data:0x11140}}}.",
 		"{{{module:1:a:elf:0d00}}}\n{{{module:2:a:elf:0d01}}}\n{{{module:3:a:elf:0d02}}}\n{{{module:4:a:elf:0d03}}}\n{{{mmap:0x10000:0x1000:load:1:r:0}}}\n{{{mmap:0x20000:0x1000:load:2:r:0}}}\n{{{mmap:0x30000:0x1000:load:3:r:0}}}\n{{{mmap:0x40000:0x1000:load:4:r:0}}}\n" +
 			"{{{bt:0:0x10001}}}{{{bt:0:0x20001}}}{{{bt:0:0x30001}}}{{{bt:0:0x40001}}}\n{{{bt:0:0x10001}}}{{{pc:0x20001}}}{{{data:0x30001}}}{{{bt:0:0x40001}}}",
+		"{{{module:1:a:elf:0d04}}}\n{{{module:2:a:elf:0d05}}}\n{{{module:3:a:elf:0d06}}}\n{{{mmap:0x10000:0x1000:load:1:r:0}}}\n{{{mmap:0x20000:0x1000:load:2:r:0}}}\n{{{mmap:0x30000:0x1000:load:3:r:0}}}\n" +
+			"{{{bt:0:0x10001}}}{{{bt:0:0x20001}}}{{{bt:0:0x30001}}}\n{{{bt:0:0x10001}}}{{{pc:0x20001}}}{{{data:0x30001}}}",
 	},
 	"colours": {
 		"\x1b[1mbold\x1b[31mred\x1b[0mplain\x1b[0m", "\x1b[31mred\nnext\n", "\x1b[1mbold", "\x1b[34m{{{symbol:_Z1fv}}}\x1b[36m{{{symbol:_Z1fv}}}", "\x1b[m\x1b[01m\x1b[1;31m\x1b[2m\x1b[38;5;1m\x1b[90m\x1b[40m\x1b[38m\x1b[29m",
@@ -114,7 +116,7 @@ func TestLLVMCases(t *testing.T) {
 }
 
 // oddTree has what is no good file: 0d00 is a directory, 0d01 cut off in the header, 0d02 cut off behind it, 0d03 of no
-// known class; and 11 is a good one of a build ID of one byte, which it does not have.
+// known class, 0d04 and 0d05 archives, 0d06 text; and 11 is a good one of a build ID of one byte, which it does not have.
 func oddTree(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -127,7 +129,8 @@ func oddTree(t testing.TB) string {
 	if err := os.MkdirAll(filepath.Join(dir, ".build-id/0d/00.debug"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for id, data := range map[string][]byte{"0d01": good[:40], "0d02": good[:100], "0d03": class, "11": good} {
+	for id, data := range map[string][]byte{"0d01": good[:40], "0d02": good[:100], "0d03": class, "0d04": []byte("!<arch>\n"),
+		"0d05": []byte("!<thin>\n"), "0d06": []byte("some text\n"), "11": good} {
 		path := filepath.Join(dir, ".build-id", id[:2]) + "/" + id[2:] + ".debug"
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)

@@ -70,6 +70,9 @@ func (f *File) companion(path string, split bool) (*File, error) {
 		return nil, err
 	}
 	c.stat, c.unmap, c.zeroCode, c.isSplit, c.owner = stat, unmap, f.zeroCode, split, f
+	if f.asLLVM {
+		c.likeLLVM()
+	}
 	f.opened = append(f.opened, c)
 	f.unpacked += c.packed
 	f.weigh(c.packed + 1)

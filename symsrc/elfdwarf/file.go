@@ -38,7 +38,8 @@ type File struct {
 	placedSymbols
 
 	compressed []packedSection
-	twin       *twin // nil where it is to have none
+	gnuPacked  []*section // those whose names begin with .zdebug_
+	twin       *twin      // nil where it is to have none
 
 	isSplit bool  // it holds split units
 	infoAt  int64 // where .debug_info stands in the file; 0 where it is not to be read there
@@ -170,6 +171,9 @@ func (f *File) loadSections(split bool, budget int) error {
 		}
 		if s.unpack != nil {
 			f.compressed = append(f.compressed, packedSection{i, sh.size, s})
+		}
+		if sh.name[1] == 'z' {
+			f.gnuPacked = append(f.gnuPacked, s)
 		}
 		if s == &f.info && s.unpack == nil && f.typ != elf.ET_REL {
 			f.infoAt = int64(sh.off)

@@ -117,7 +117,7 @@ func (s *Source) module(key symsrc.Module) *module {
 				}
 			}
 		}
-		m = &module{}
+		m = &module{asLLVM: s.asLLVM}
 		s.modules[key] = m
 	}
 	s.last.Store(&lastModule{key, m})
@@ -145,13 +145,8 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 	}
 	m.open(files, want)
 	for _, f := range m.opened {
-		f.asLLVM, f.dwp = s.asLLVM, s.dwp
+		f.dwp = s.dwp
 		s.twins.attach(f.File, f.part)
-		for _, t := range [...]*symbolTable{f.symtab, f.dynsym} {
-			if t != nil {
-				t.endless = s.asLLVM
-			}
-		}
 	}
 	s.evict(m)
 	return files, true
@@ -197,6 +192,7 @@ const checkEvery = time.Second
 
 // module is what is known of one module. Questions hold mu for reading.
 type module struct {
+	asLLVM bool
 	used   atomic.Int64
 	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open
 

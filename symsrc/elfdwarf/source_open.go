@@ -18,27 +18,33 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
 		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
 	}
-	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id {
+	atWord := m.asLLVM && want == ""
+	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id && !atWord {
 		m.fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
 		m.opened[0].Close()
 		m.opened, debug = m.opened[1:], nil
 	}
 	m.file = exe
-	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug()) {
+	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug() || atWord) {
 		m.file = debug
 	}
 	weight := int64(0)
 	for _, f := range m.opened {
 		weight += int64(f.packed) + 1
 		for _, other := range m.opened {
-			if other != f {
+			if other != f && !atWord {
 				f.other = other.File
 			}
 		}
 	}
 	m.weight.Store(weight)
 	for _, f := range m.opened {
-		f.held = &m.weight
+		if f.held = &m.weight; m.asLLVM {
+			f.likeLLVM()
+		}
+	}
+	if atWord && debug != nil && exe != nil { // the one has the lines, the other one the names
+		debug.symtab, debug.dynsym = exe.symtab, exe.dynsym
 	}
 	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
 		debug.late.path, debug.late.part = files.Elf, files.ElfRange

@@ -66,8 +66,11 @@ func (t *Trees) read(ctx context.Context, path string) *symsrc.Files {
 	if err != nil {
 		fe := classify(err)
 		files.ElfStatus, files.Note = fe.status, fe.note
-		if fe.status == symsrc.Corrupted {
+		switch fe.status {
+		case symsrc.Corrupted:
 			files.Detail = damage(path)
+		case symsrc.NotELF:
+			files.Detail = otherKind(path)
 		}
 		if fe.status == symsrc.NotFound { // it is there: the tree has it
 			files.ElfStatus = symsrc.ReadError
@@ -80,6 +83,21 @@ func (t *Trees) read(ctx context.Context, path string) *symsrc.Files {
 	}
 	files.Retry = retry
 	return files
+}
+
+// otherKind says in llvm's words why a file of another kind that it knows is of no use, "" where it does not know it.
+func otherKind(path string) string {
+	f, err := openRegular(path, true)
+	if err != nil {
+		return ""
+	}
+	defer f.close()
+	var magic [8]byte
+	f.ReadAt(magic[:], 0)
+	if s := string(magic[:]); s == "!<arch>\n" || s == "!<thin>\n" { // of object files (ar(5))
+		return "No object file for requested architecture"
+	}
+	return ""
 }
 
 // damage says in llvm's words what is wrong with the headers of an ELF file, "" where it is none of what is common: the
@@ -157,7 +175,10 @@ func (t *Trees) debugOf(ctx context.Context, f *found) (path string, retry func(
 	if f.link == "" || strings.ContainsAny(f.link, `/\`) || f.link == ".." {
 		return "", retry
 	}
-	dir := filepath.Dir(f.path)
+	dir, err := filepath.Abs(filepath.Dir(f.path))
+	if err != nil {
+		return "", retry
+	}
 	for _, in := range [...]string{dir, filepath.Join(dir, ".debug"), filepath.Join("/usr/lib/debug", dir)} {
 		path := filepath.Join(in, f.link)
 		if sum, _, err := checksum(ctx, path, true); err == nil && sum == f.linkCRC {
