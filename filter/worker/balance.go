@@ -76,7 +76,7 @@ func (b *balance) leave(ctx context.Context, partition int) {
 	ours := b.owners[partition] == b.name
 	delete(b.owners, partition)
 	b.mu.Unlock()
-	if ours {
+	if ours && ctx.Err() == nil {
 		b.unpin(ctx, partition)
 	}
 }

@@ -32,9 +32,15 @@ func (w *worker) serve(ctx context.Context) error {
 		rw.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_ = w.counts.write(rw, w.gauges(r.Context())) // nobody is there to be told
 	})
-	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, r *http.Request) {
 		if status := w.nc.Status(); status != nats.CONNECTED {
 			http.Error(rw, "not connected to a broker: "+status.String(), http.StatusServiceUnavailable)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), askWait)
+		defer cancel()
+		if err := w.streams.check(ctx, w.js); err != nil {
+			http.Error(rw, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(rw, "ok")

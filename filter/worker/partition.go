@@ -31,7 +31,7 @@ type partition struct {
 
 func newPartition(w *worker, number int, c jetstream.Consumer) *partition {
 	log := w.log.With("partition", number)
-	return &partition{w: w, number: number, consumer: c, log: log, puller: newPuller(c, log), processes: map[string]*process{}}
+	return &partition{w: w, number: number, consumer: c, log: log, puller: newPuller(c, log, func() { w.failed(number) }), processes: map[string]*process{}}
 }
 
 // run takes lines until the end of ctx; what was begun then is completed within work.
@@ -123,6 +123,7 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 		}
 		p.w.counts.retries.Add(1)
 		p.log.Warn("take up the partition", "error", err)
+		p.w.failed(p.number)
 		select {
 		case <-p.puller.lost:
 			p.forget()

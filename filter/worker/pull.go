@@ -18,6 +18,7 @@ type puller struct {
 	lost     chan struct{} // told when another worker has got the partition
 	rest     chan struct{} // told when another worker should have it
 	rested   chan struct{} // told then, once all that has come is taken
+	failed   func()        // told that the server could not be asked
 }
 
 const (
@@ -29,8 +30,8 @@ const (
 	pullRest  = 2 * time.Second
 )
 
-func newPuller(c jetstream.Consumer, log *slog.Logger) *puller {
-	return &puller{c, log, make(chan []jetstream.Msg), make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{})}
+func newPuller(c jetstream.Consumer, log *slog.Logger, failed func()) *puller {
+	return &puller{c, log, make(chan []jetstream.Msg), make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}), failed}
 }
 
 // run asks until the end of ctx.
@@ -123,6 +124,7 @@ func (p *puller) ask(ctx context.Context, asked <-chan int, pulled chan<- []jets
 			}
 		case err != nil && ctx.Err() == nil:
 			p.log.Warn("pull lines", "error", err)
+			p.failed()
 			select {
 			case <-time.After(pullPause):
 			case <-ctx.Done():

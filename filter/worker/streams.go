@@ -21,6 +21,8 @@ type streams struct {
 	// state keeps where each process can be taken up, and who has which partition.
 	state      jetstream.KeyValue
 	partitions int
+	// all are the streams of these, with that of the bucket.
+	all []jetstream.Stream
 }
 
 const (
@@ -50,7 +52,15 @@ func openStreams(ctx context.Context, js jetstream.JetStream, o *Options, key *p
 	}
 	s.state, err = openState(ctx, js, log, jetstream.KeyValueConfig{Bucket: o.Durable + "-" + o.Stream, TTL: stateAge,
 		Description: "where qss-filter takes up each process of " + o.Stream, Replicas: o.Replicas})
-	return s, err
+	if err != nil {
+		return nil, err
+	}
+	bucket, err := js.Stream(ctx, "KV_"+s.state.Bucket())
+	if err != nil {
+		return nil, fmt.Errorf("look for bucket %s: %w", s.state.Bucket(), err)
+	}
+	s.all = append(s.all, s.out, bucket)
+	return s, nil
 }
 
 // openLines finds the lines by partition. Where their own stream is not divided the server fills another one from it.
@@ -68,6 +78,7 @@ func (s *streams) openLines(ctx context.Context, js jetstream.JetStream, o *Opti
 	if s.partitions, err = key.ofStream(&config); err != nil {
 		return fmt.Errorf("stream %s %w: %w", o.Stream, errUnfit, err)
 	}
+	s.all = []jetstream.Stream{s.in}
 	if s.partitions > 0 {
 		return nil
 	}
@@ -79,6 +90,7 @@ func (s *streams) openLines(ctx context.Context, js jetstream.JetStream, o *Opti
 	if err != nil {
 		return err
 	}
+	s.all = append(s.all, s.in)
 	if sources := s.in.CachedInfo().Config.Sources; len(sources) == 1 && len(sources[0].SubjectTransforms) == 1 {
 		s.partitions, err = key.divided(&sources[0].SubjectTransforms[0], config.Subjects)
 	}

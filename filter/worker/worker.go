@@ -14,6 +14,7 @@
 //	subject.go    which part of a subject names a process
 //	divide.go     which division of a stream into partitions serves that
 //	publish.go    the other end: a log into the stream (shipper.go)
+//	gone.go       notices that a stream was deleted
 //	counts.go, health.go    metrics
 //
 // The server hands a partition to one worker at a time (a consumer with a pinned client), and what is not acknowledged comes
@@ -54,6 +55,8 @@ type worker struct {
 	limit int
 	// annotating has a place for each that may annotate at once.
 	annotating chan struct{}
+	// failures are the numbers of partitions that something of has failed.
+	failures chan int
 }
 
 // leastPayload is what a server must take as a message, and headerRoom what of it headers need.
@@ -90,7 +93,7 @@ func begin(ctx context.Context, o Options) error {
 	if err != nil {
 		host = "host"
 	}
-	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel)}
+	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel), failures: make(chan int, 1)}
 	ctx, lost := context.WithCancel(ctx)
 	defer lost()
 	start, cancel := context.WithTimeout(ctx, startWait)
@@ -129,16 +132,18 @@ func begin(ctx context.Context, o Options) error {
 	}
 	log.Info("working", "server", redacted(w.nc.ConnectedUrl()), "stream", w.streams.in.CachedInfo().Config.Name, "partitions", len(partitions),
 		"parallel", o.Parallel)
-	w.run(ctx, partitions)
+	err = w.run(ctx, partitions)
 	log.Info("stopped", "lines", w.counts.lines.Load())
 	if w.nc.IsClosed() {
 		return closed(w.nc)
 	}
-	return nil
+	return err
 }
 
-// run works on all partitions until the end of ctx.
-func (w *worker) run(ctx context.Context, partitions []*partition) {
+// run works on all partitions until the end of ctx, or until what they need is gone.
+func (w *worker) run(ctx context.Context, partitions []*partition) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	defer context.AfterFunc(ctx, func() {
@@ -147,6 +152,12 @@ func (w *worker) run(ctx context.Context, partitions []*partition) {
 		}
 		time.AfterFunc(drainWait, giveUp)
 	})()
+	go func() {
+		if err := w.look(ctx); err != nil {
+			stop(err)
+			giveUp()
+		}
+	}()
 	go w.balance.run(ctx)
 	var all sync.WaitGroup
 	for _, p := range partitions {
@@ -160,6 +171,10 @@ func (w *worker) run(ctx context.Context, partitions []*partition) {
 	if err := w.nc.FlushTimeout(askWait); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		w.log.Warn("the last acknowledgements may be lost: the lines come again", "error", err)
 	}
+	if err := context.Cause(ctx); errors.Is(err, errGone) {
+		return err
+	}
+	return nil
 }
 
 // UsageError is a fault of the options.

@@ -26,12 +26,17 @@ func (offsets) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 // Hits says that a cache has answered one question of two.
 func (offsets) Hits() (asked, answered int64) { return 2, 1 }
 
+// options are those of a worker of this process.
+func options(url string, stderr io.Writer) Options {
+	return Options{Connection: Connection{URLs: url, Stderr: stderr}, Stream: "LOGS", In: "logs.>", Out: "annotated.>",
+		Durable: "d", Partitions: 2, Replicas: 1, Filters: 100, Idle: 100 * time.Millisecond, Filter: filter.Options{Symbols: offsets{}}}
+}
+
 // inProcess runs a worker in this process, until stop.
 func inProcess(t *testing.T, url string, change func(*Options)) (said *bytes.Buffer, stop func()) {
 	t.Helper()
 	said = &bytes.Buffer{}
-	o := Options{Connection: Connection{URLs: url, Stderr: said}, Stream: "LOGS", In: "logs.>", Out: "annotated.>", Durable: "d",
-		Partitions: 2, Replicas: 1, Filters: 100, Idle: 100 * time.Millisecond, Filter: filter.Options{Symbols: offsets{}}}
+	o := options(url, said)
 	if change != nil {
 		change(&o)
 	}
