@@ -86,12 +86,16 @@ func TestResume(t *testing.T) {
 		logs["prefixed"] += fmt.Sprintf("Nov 21 07:00:00 h1 app[%d]: %s", 4000+i/2%3, line) // each has some of it
 	}
 	logs["prefixed"] += "\n"
+	for i := range 60 { // frames so close to each other that a next one is not the first of its stack, of two threads
+		logs["dense"] += []string{"", "", "Nov 21 07:00:00 h1 app[4000]: "}[i%3] + []string{"text", "C  [a.so+0x11b9]", "{{{bt:0:0x7f0000009300}}}", "text"}[i%4] + "\n"
+	}
+	logs["dense"] = strings.Join(markupOf("a", 0x7f0000000000), "\n") + "\n" + logs["dense"]
 	broken, withContext := 0, map[string]int{}
 	for log, text := range logs {
 		lines := strings.SplitAfter(strings.TrimSuffix(text[:min(len(text), 32<<10)], "\n"), "\n")
 		for name, o := range feedOptions() {
 			o.Symbols = programs()
-			if log == "processes" || log == "prefixed" {
+			if log == "processes" || log == "prefixed" || log == "dense" {
 				o.Symbols = addresses{}
 			}
 			first := filter.New(o)
@@ -110,7 +114,7 @@ func TestResume(t *testing.T) {
 					rest[i].Write(f.Add(t.Context(), nil, []byte(line)))
 				}
 				state, ok := first.Resume(nil)
-				if !ok || len(feeds) > 20 || rng.IntN(4) > 0 && log != "processes" && log != "prefixed" {
+				if !ok || len(feeds) > 20 || rng.IntN(4) > 0 && log != "processes" && log != "prefixed" && log != "dense" {
 					continue
 				}
 				broken++
@@ -130,7 +134,7 @@ func TestResume(t *testing.T) {
 			}
 		}
 	}
-	if broken < 500 || withContext["processes"] < 10 || withContext["prefixed"] < 10 {
+	if broken < 500 || withContext["processes"] < 10 || withContext["prefixed"] < 10 || withContext["dense"] < 10 {
 		t.Errorf("broken off %d times, with context %v", broken, withContext)
 	}
 }

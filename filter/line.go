@@ -58,6 +58,7 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) []byte {
 	f.recorder.writer(t, pre, body)
 	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !hasMarkup(body) {
 		dst = f.text(ctx, f.fold.flush(dst), t, body, end)
+		f.led(t, pre, body)
 		f.origins.handled(t)
 		f.followColour(line)
 		return dst
@@ -68,10 +69,18 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) []byte {
 	} else {
 		f.readContext(t, body[pre.Start:pre.End])
 		dst = f.ownWords(ctx, dst, t, body, end)
+		f.led(t, pre, body)
 	}
 	f.origins.handled(t)
 	f.followColour(line)
 	return dst
+}
+
+// led notes what stands before a line with a frame.
+func (f *Filter) led(t *thread, pre *prefix.Prefix, body []byte) {
+	if pre.Start > 0 && !pre.Partial && t.stack.line == f.line {
+		t.lead = append(t.lead[:0], body[:pre.Start]...)
+	}
 }
 
 // numbered tells a line that begins like a frame, `#0`, and is neither a headline nor context: what most lines with a frame are.

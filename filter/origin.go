@@ -35,6 +35,8 @@ type writer struct {
 type thread struct {
 	*writer
 	stack stack
+	// lead is what loggers have put before its last line with a frame.
+	lead []byte
 	// trampoline is set where the last frame was a signal trampoline: the next one was interrupted, and its address is exact.
 	trampoline bool
 	// shifted is set where the thread counts among those whose stack is being renumbered.

@@ -10,8 +10,8 @@ import (
 
 // Resume appends lines of markup after which a new filter, of the same options, writes of all that follows what this one
 // does; none where it does so at once. ok is false where the log has left more than modules and mappings behind: a line or
-// a colour that is open, a list of mappings, a header that says whose lines follow, stacks to be told from later ones. Then
-// only the log itself, from an earlier place where ok was true, brings a filter here.
+// a colour that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
+// simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 	o := f.origins
 	if f.llvm != nil || f.recorder != nil || f.dedupe != nil || f.ahead.holding() || f.fold.pending() || f.dump.open || f.window > 0 ||
@@ -28,11 +28,6 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 			return dst, false
 		}
 	}
-	for _, t := range o.threads {
-		if t.trampoline || t.stack.line > 0 && f.line-t.stack.line <= maxBetween {
-			return dst, false
-		}
-	}
 	for _, key := range o.state.Processes() {
 		p := o.processes[key]
 		if p == nil || p != o.nobody.process && len(p.sample) == 0 {
@@ -41,6 +36,43 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 		if dst, ok = appendSpace(dst, p); !ok {
 			return dst, false
 		}
+	}
+	return f.appendStacks(dst)
+}
+
+// nowhere is a frame whose address no module has.
+const (
+	nowhere     = math.MaxUint64
+	nowhereText = "{{{bt:0:0xffffffffffffffff}}}"
+)
+
+// appendStacks writes frames that leave the stacks which a next frame without a number may belong to, those of which one was no
+// more than maxBetween lines ago, as far behind as they are. ok is false where they cannot be told from each other so.
+func (f *Filter) appendStacks(dst []byte) (lines []byte, ok bool) {
+	var recent [maxBetween + 1]*thread // by how many lines ago their last frame was
+	begin := 0
+	for _, t := range f.origins.threads {
+		if t.trampoline {
+			return dst, false
+		}
+		ago := f.line - t.stack.line
+		if t.stack.line == 0 || ago > maxBetween {
+			continue
+		}
+		_, somewhere := t.space.Resolve(nowhere)
+		if somewhere || recent[ago] != nil || f.ahead != nil || t != f.origins.nobody && len(t.lead) == 0 {
+			return dst, false
+		}
+		recent[ago], begin = t, max(begin, ago+1)
+	}
+	for ago := begin - 1; ago >= 0; ago-- {
+		if t := recent[ago]; t != nil {
+			if t != f.origins.nobody {
+				dst = append(dst, t.lead...)
+			}
+			dst = append(dst, nowhereText...)
+		}
+		dst = append(dst, '\n')
 	}
 	return dst, true
 }
