@@ -269,6 +269,7 @@ func (p *partition) drop(one *process) {
 // leave hands the partition over to whoever comes next, at the end.
 func (p *partition) leave(ctx context.Context) {
 	for _, one := range p.processes {
+		p.w.keep(one)
 		p.drop(one)
 	}
 	p.w.balance.leave(ctx, p.number)
@@ -277,6 +278,7 @@ func (p *partition) leave(ctx context.Context) {
 // pass hands the partition over to somebody else.
 func (p *partition) pass(ctx context.Context) {
 	for _, one := range p.processes {
+		p.w.keep(one)
 		p.drop(one)
 	}
 	p.forget()

@@ -56,12 +56,6 @@ func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64)
 	if err != nil {
 		return nil, out, err
 	}
-	before := p.published
-	p.published = max(before, kept.Line, floor)
-	p.fed = kept.Line
-	if kept.Context != "" {
-		p.feed.Flush(p.feed.Add(ctx, nil, []byte(kept.Context)))
-	}
 	first, err := w.streams.in.GetMsg(ctx, kept.Line+1, jetstream.WithGetMsgSubject(l.process))
 	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, out, fmt.Errorf("look for the begin of %s: %w", key, err)
@@ -70,10 +64,17 @@ func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64)
 	if err == nil { // else there is none behind that place, or the server that answers has yet to hear of the line at hand
 		from = min(first.Sequence, l.seq)
 	}
-	err = nil
-	if kept.Line == 0 && before > 0 && before < from && from == l.seq {
-		w.log.Warn("the begin of a log has aged out of the stream: what it said of modules is lost", "process", key)
+	lost, err := w.lost(ctx, p, kept.Line, from)
+	if err != nil {
+		return nil, out, err
 	}
+	if lost {
+		w.log.Warn("a part of a log has aged out of the stream: what it said of modules is lost", "process", key)
+	} else if kept.Context != "" {
+		p.feed.Flush(p.feed.Add(ctx, nil, []byte(kept.Context)))
+	}
+	p.published = max(p.published, kept.Line, floor)
+	p.fed = kept.Line
 	if from < l.seq {
 		w.counts.restored.Add(1)
 		err = w.streams.replay(ctx, l.process, from, l.seq, func(before *line) (more bool, err error) {
@@ -87,6 +88,26 @@ func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64)
 	}
 	p.counted = p.filter.Tally()
 	return p, out, err
+}
+
+// lost tells whether lines of a process that some worker has seen have aged out of the stream from behind the place that was
+// kept, 0 for none, of which the first that is there is from. What was kept is wrong then: they may have changed it.
+func (w *worker) lost(ctx context.Context, p *process, place, from uint64) (lost bool, err error) {
+	if p.published == place {
+		return false, nil // nothing came behind it
+	}
+	if place == 0 {
+		first, err := w.streams.out.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(p.out))
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return false, fmt.Errorf("look for the first line of %s: %w", p.out, err)
+		}
+		return err == nil && w.store.lineOf(first.Header.Get(jetstream.MsgIDHeader)) < from, nil
+	}
+	_, err = w.streams.in.GetMsg(ctx, place) // lines age out in their order
+	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, fmt.Errorf("look for line %d of %s: %w", place, p.subject, err)
+	}
+	return err != nil, nil
 }
 
 // lastPublished finds what was published of a process last.
@@ -120,7 +141,7 @@ func (w *worker) kept(ctx context.Context, p *process) (s state, err error) {
 
 // keep stores where a process can be taken up, if that is here. Nobody waits for it: an older place does, too.
 func (w *worker) keep(p *process) {
-	if p.waiting != nil || p.fed != p.published {
+	if p.since == 0 || p.waiting != nil || p.fed != p.published {
 		return
 	}
 	context, ok := p.filter.Resume(nil)

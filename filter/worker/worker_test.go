@@ -128,9 +128,11 @@ func TestTakenUp(t *testing.T) {
 	js := client(t, url)
 	_, stop := inProcess(t, url, nil)
 	publish(t, url, "1", contextLines+strings.Repeat("text\n", 3*stateEvery))
+	publish(t, url, "3", contextLines+strings.Repeat(frameLine+"text\n", stateRetry))
 	publish(t, url, "2", contextLines+"==2==ERROR: AddressSanitizer\n"+strings.Repeat("text\n", 10)) // whose log allows no other place
 	annotated(t, js, "h.1", 3+3*stateEvery)
 	annotated(t, js, "h.2", 14)
+	annotated(t, js, "h.3", 3+2*stateRetry)
 	stop()
 	_, stop = inProcess(t, url, func(o *Options) { o.Metrics = "127.0.0.1:0" })
 	publish(t, url, "1", frameLine)
@@ -148,6 +150,9 @@ func TestTakenUp(t *testing.T) {
 	entry, err := kv.Get(t.Context(), "key.h.1")
 	if err != nil || !bytes.Contains(entry.Value(), []byte("{{{module:0x0:a.so:elf:0123abcd}}}")) {
 		t.Errorf("what is kept is %v, %v", entry, err)
+	}
+	if _, err := kv.Get(t.Context(), "key.h.3"); err != nil {
+		t.Errorf("no place is kept between frames: %v", err)
 	}
 	if _, err := kv.Get(t.Context(), "key.h.2"); err == nil {
 		t.Error("a place is kept that cannot be taken up")
