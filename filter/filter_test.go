@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -33,7 +34,7 @@ func (s *symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 			{Func: "outer", File: "/src/top.c", Line: 10},
 		}, Files: good}
 	case 0x20:
-		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "plain", File: "/src/p.c", Line: 3, Column: 1}}, Files: good}
+		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "plain", File: "/src/p.c", Line: 3, Column: 1}}, Files: good, Made: time.Unix(7, 0)}
 	case 0x30:
 		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "bare"}}, Files: good}
 	case 0x50:

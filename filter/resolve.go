@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -111,6 +112,8 @@ type answer struct {
 	links []string
 	// excerpts are the source code of each frame, as far as it was asked for.
 	excerpts []*symsrc.Excerpt
+	// made is what symsrc.Answer.Made is.
+	made time.Time
 	// retry, if not nil, tells whether asking again may bring more by now.
 	retry func() bool
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
@@ -228,7 +231,7 @@ func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking
 func (f *Filter) look(ctx context.Context, q question) *answer {
 	got := f.seek(ctx, q)
 	a := &answer{mod: q.mod, kind: q.kind, off: got.addr.Offset, back: got.back, trampoline: got.probe.Trampoline, known: got.Frames,
-		take: q.take, probed: got.probe.Known, space: q.space}
+		take: q.take, probed: got.probe.Known, space: q.space, made: got.Made}
 	if got.Files != nil {
 		q.mod.files, a.retry = got.Files, got.Files.Retry
 	}

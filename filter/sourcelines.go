@@ -52,7 +52,7 @@ func (f *Filter) askSource(ctx context.Context, a *answer, i int) *symsrc.Excerp
 	if fr.File == "" || fr.Line == 0 || a.mod == nil {
 		return &symsrc.Excerpt{}
 	}
-	x := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Path: fr.File,
+	x := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Made: a.made, Path: fr.File,
 		Local: f.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, f.opt.SourceLines/2)
 	return &x
 }

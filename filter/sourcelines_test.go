@@ -89,7 +89,8 @@ func TestSourceOnce(t *testing.T) {
 	for range 3 {
 		line("#0 0x7f20 (/a.so+0x20)" + id)
 	}
-	if len(s.asked) != 1 || s.asked[0].Local != "/here/p.c" || s.asked[0].Path != "/src/p.c" || s.asked[0].Line != 3 || s.asked[0].Module.Name != "/a.so" || s.asked[0].Files == nil {
+	if len(s.asked) != 1 || s.asked[0].Local != "/here/p.c" || s.asked[0].Path != "/src/p.c" || s.asked[0].Line != 3 || s.asked[0].Module.Name != "/a.so" || s.asked[0].Files == nil ||
+		s.asked[0].Made.Unix() != 7 {
 		t.Errorf("asked for %+v", s.asked)
 	}
 	for range 3 {

@@ -1,10 +1,14 @@
 package symsrc
 
+import "time"
+
 // Place is a line of a source file, as the debug information of a module names it.
 type Place struct {
-	// Module is the binary that was compiled from it, and Files are where that lies, nil where that is not known.
+	// Module is the binary that was compiled from it, and Files are where that lies, nil where that is not known; Made is then
+	// what Answer.Made is.
 	Module Module
 	Files  *Files
+	Made   time.Time
 	// Path is the file as the debug information has it, Local the same on this machine.
 	Path, Local string
 	// MD5 is what Frame.MD5 is.

@@ -2,7 +2,11 @@
 // (Status, Files), and who answers (Source). It also holds what every source needs: demangling.
 package symsrc
 
-import "context"
+import (
+	"context"
+	"os"
+	"time"
+)
 
 // Module is what a log says of one linked binary.
 type Module struct {
@@ -97,6 +101,9 @@ type Answer struct {
 	// Partial is set where the debug information left things to a file that is not there: once that is found, the answer
 	// may say more.
 	Partial bool
+	// Made is what Files.Made was when the answer was found, of one that was kept without its Files; the zero Time where that
+	// is not known.
+	Made time.Time
 }
 
 // Source answers questions. It never fails otherwise than by an Answer without Frames, and may be used by several
@@ -135,6 +142,21 @@ type Files struct {
 // Usable tells whether any of the files can answer.
 func (f *Files) Usable() bool {
 	return f.ElfStatus.usable() && f.Elf != "" || f.DebugStatus.usable() && f.Debug != ""
+}
+
+// Made gives when the files were last changed, of two that can answer the later time; the zero Time where none is there.
+func (f *Files) Made() (made time.Time) {
+	look := func(path string, s Status) {
+		if path == "" || !s.usable() {
+			return
+		}
+		if st, err := os.Stat(path); err == nil && st.ModTime().After(made) {
+			made = st.ModTime()
+		}
+	}
+	look(f.Elf, f.ElfStatus)
+	look(f.Debug, f.DebugStatus)
+	return made
 }
 
 // Reason is the status that best explains why a module's frames have no name: that of a debug file that was found and is

@@ -1,8 +1,11 @@
 package symsrc
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseBuildID(t *testing.T) {
@@ -57,6 +60,37 @@ func TestStatus(t *testing.T) {
 	}
 	if s := Status(255).String(); s != "UNKNOWN_ERROR" {
 		t.Errorf("status 255 is %s", s)
+	}
+}
+
+func TestMade(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string, sec int64) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Unix(sec, 0), time.Unix(sec, 0)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	elf, debug := at("elf", 100), at("debug", 200)
+	for _, c := range []struct {
+		files Files
+		want  int64 // 0: not known
+	}{
+		{Files{}, 0},
+		{Files{Elf: elf}, 100},
+		{Files{Elf: elf, Debug: debug}, 200},
+		{Files{Elf: debug, Debug: elf}, 200},
+		{Files{Elf: elf, Debug: debug, DebugStatus: Corrupted}, 100},
+		{Files{Elf: debug, ElfStatus: MismatchBuildID, Debug: elf}, 100},
+		{Files{Elf: elf + ".gone", Debug: debug + ".gone"}, 0},
+	} {
+		if got := c.files.Made(); got.IsZero() != (c.want == 0) || c.want != 0 && got.Unix() != c.want {
+			t.Errorf("%+v were made at %v, want %d", c.files, got, c.want)
+		}
 	}
 }
 

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"hash/crc32"
 	"sync"
+	"time"
 
 	"qss-filter/symsrc"
 )
 
-// The form of a value: 4 bytes CRC-32C of the key and the rest, little-endian; then frame after frame
+// The form of a value: 4 bytes CRC-32C of the key and the rest, little-endian; 8 bytes Answer.Made, in nanoseconds since 1970,
+// little-endian, 0 where that is not known; then frame after frame
 //
 //	flags                        1 byte: origin, approx, and whether a sum and an offset follow
 //	Func, Linkage, File, MD5     each a reference, below
@@ -19,7 +21,7 @@ import (
 // A reference is the uvarint 0 for "", n for the n-th string of the value so far, or one more than there are so far, and
 // then a uvarint and as many bytes: names and files come again and again within one chain.
 const (
-	valueFormat = 2       // goes into the engine's hash, so that other forms are never met
+	valueFormat = 3       // goes into the engine's hash, so that other forms are never met
 	maxValue    = 1 << 15 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
 
 	originMask = 3
@@ -39,9 +41,14 @@ func checksum(key, rest []byte) uint32 {
 }
 
 // appendFrames appends the value of a chain.
-func appendFrames(dst, key []byte, frames []symsrc.Frame) []byte {
+func appendFrames(dst, key []byte, frames []symsrc.Frame, made time.Time) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
+	since := int64(0)
+	if !made.IsZero() {
+		since = made.UnixNano()
+	}
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(since))
 	known := make([]string, 0, 8)
 	for i := range frames {
 		f := &frames[i]
@@ -101,14 +108,20 @@ func open(key, value []byte) ([]byte, error) {
 	return value[4:], nil
 }
 
-// decodeFrames reads a value. Its strings share one copy of it.
-func decodeFrames(key, value []byte) ([]symsrc.Frame, error) {
+// decodeFrames reads a value: an answer but for its Files. Its strings share one copy of it.
+func decodeFrames(key, value []byte) (a symsrc.Answer, err error) {
 	rest, err := open(key, value)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	d := decoder{b: string(rest)}
-	frames := make([]symsrc.Frame, 0, 4)
+	if len(rest) < 8 {
+		return a, errDamaged
+	}
+	if since := int64(binary.LittleEndian.Uint64(rest)); since != 0 {
+		a.Made = time.Unix(0, since)
+	}
+	d := decoder{b: string(rest[8:])}
+	a.Frames = make([]symsrc.Frame, 0, 4)
 	for d.b != "" && !d.bad {
 		flags := d.b[0]
 		d.b = d.b[1:]
@@ -124,12 +137,12 @@ func decodeFrames(key, value []byte) ([]symsrc.Frame, error) {
 		if f.CompDir > len(f.File) {
 			d.bad = true
 		}
-		frames = append(frames, f)
+		a.Frames = append(a.Frames, f)
 	}
 	if d.bad {
-		return nil, errDamaged
+		return symsrc.Answer{}, errDamaged
 	}
-	return frames, nil
+	return a, nil
 }
 
 // decoder reads a value; bad is set once something makes no sense.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/quick"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -28,18 +29,22 @@ func valid(frames []symsrc.Frame) []symsrc.Frame {
 // TestFrames keeps random frames. A field that symsrc.Frame gets and the codec does not know fails it.
 func TestFrames(t *testing.T) {
 	key := []byte("a key")
-	same := func(frames []symsrc.Frame) bool {
+	same := func(frames []symsrc.Frame, since int64) bool {
 		frames = valid(frames)
 		if len(frames) == 0 {
 			return true
 		}
-		got, err := decodeFrames(key, appendFrames(nil, key, frames))
-		return err == nil && reflect.DeepEqual(got, frames)
+		made := time.Time{}
+		if since%8 != 0 {
+			made = time.Unix(0, since)
+		}
+		got, err := decodeFrames(key, appendFrames(nil, key, frames, made))
+		return err == nil && reflect.DeepEqual(got.Frames, frames) && got.Made.Equal(made)
 	}
 	if err := quick.Check(same, &quick.Config{MaxCount: 500}); err != nil {
 		t.Error(err)
 	}
-	value := appendFrames(nil, key, []symsrc.Frame{{Func: "f"}})
+	value := appendFrames(nil, key, []symsrc.Frame{{Func: "f"}}, time.Time{})
 	if _, err := decodeFrames([]byte("another"), value); err == nil {
 		t.Error("one key's value is taken for another one's")
 	}
@@ -56,8 +61,8 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	name := strings.Repeat("name", 100)
-	once := len(appendFrames(nil, key, []symsrc.Frame{{Func: name}}))
-	if n := len(appendFrames(nil, key, []symsrc.Frame{{Func: name, Linkage: name}, {Func: name}})); n > once+20 {
+	once := len(appendFrames(nil, key, []symsrc.Frame{{Func: name}}, time.Time{}))
+	if n := len(appendFrames(nil, key, []symsrc.Frame{{Func: name, Linkage: name}, {Func: name}}, time.Time{})); n > once+20 {
 		t.Errorf("a name that comes again takes %d bytes instead of %d", n, once)
 	}
 }
@@ -76,15 +81,15 @@ func TestProbes(t *testing.T) {
 // FuzzFrames reads anything as a value, under a right checksum.
 func FuzzFrames(f *testing.F) {
 	key := []byte("key")
-	f.Add(appendFrames(nil, key, []symsrc.Frame{{Func: "f", Linkage: "_Z1fv", File: "/src/f.cc", CompDir: 4, Line: 3}, {Func: "f", Offset: 9}})[4:])
+	f.Add(appendFrames(nil, key, []symsrc.Frame{{Func: "f", Linkage: "_Z1fv", File: "/src/f.cc", CompDir: 4, Line: 3}, {Func: "f", Offset: 9}}, time.Unix(1, 0))[4:])
 	f.Add(appendProbe(nil, key, symsrc.Probe{Known: true, Linked: 5})[4:])
 	f.Add([]byte{0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		value := seal(append([]byte{0, 0, 0, 0}, rest...), 0, key)
-		if frames, err := decodeFrames(key, value); err == nil {
-			again, err := decodeFrames(key, appendFrames(nil, key, frames))
-			if err != nil || !reflect.DeepEqual(again, frames) {
-				t.Errorf("%x: %v is kept as %v, %v", rest, frames, again, err)
+		if a, err := decodeFrames(key, value); err == nil {
+			again, err := decodeFrames(key, appendFrames(nil, key, a.Frames, a.Made))
+			if err != nil || !reflect.DeepEqual(again, a) {
+				t.Errorf("%x: %v is kept as %v, %v", rest, a, again, err)
 			}
 		}
 		decodeProbe(key, value)
@@ -110,7 +115,7 @@ func BenchmarkDecode(b *testing.B) {
 	value := appendFrames(nil, key, []symsrc.Frame{
 		{Func: "std::vector<int>::push_back(int const&)", Linkage: "_ZNSt6vectorIiE9push_backERKi", File: "/usr/include/c++/12/vector", Line: 10},
 		{Func: "main", Linkage: "main", File: "/src/main.cc", CompDir: 5, Line: 20, Column: 3, Origin: symsrc.SymbolAndDebug},
-	})
+	}, time.Unix(1, 0))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := decodeFrames(key, value); err != nil {

@@ -33,6 +33,8 @@ type Source struct {
 	hits  map[string]int // questions that the cache answered one by one, by their key without the address
 	files map[symsrc.Module]identity
 
+	last atomic.Pointer[dated]
+
 	left atomic.Int64 // of patience, in nanoseconds
 	used atomic.Int64 // answers that were sent without having been asked for
 
@@ -91,19 +93,21 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	key := s.engine.appendKey(buf[:0], id.text, uint8(q.Kind), q.Space, q.Offset)
 	s.asked.Add(1)
 	value, got := s.look(key)
-	if frames, err := decodeFrames(key, value); err == nil {
+	if kept, err := decodeFrames(key, value); err == nil {
 		s.answered.Add(1)
-		return symsrc.Answer{Frames: frames, Files: id.files}
+		kept.Files = id.files
+		return kept
 	}
 	a := s.behind.Frames(ctx, q)
 	keep := full(q, &a)
 	if got == late && !keep { // perhaps there were better files once
-		if frames, err := decodeFrames(key, s.lookPatiently(ctx, key)); err == nil {
-			return symsrc.Answer{Frames: frames, Files: id.files}
+		if kept, err := decodeFrames(key, s.lookPatiently(ctx, key)); err == nil {
+			kept.Files = id.files
+			return kept
 		}
 	}
 	if keep && s.from(q.Module, id, a.Files) {
-		s.writer.add(key, appendFrames(nil, key, a.Frames))
+		s.writer.add(key, appendFrames(nil, key, a.Frames, s.made(a.Files)))
 	}
 	return a
 }

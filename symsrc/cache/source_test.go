@@ -200,6 +200,28 @@ func TestFilesWithoutBuildID(t *testing.T) {
 	}
 }
 
+// TestMade: an answer that was kept says how old the files were that it is from.
+func TestMade(t *testing.T) {
+	dir, path := tempDir(t), filepath.Join(t.TempDir(), "x")
+	made := time.Unix(1234567890, 123456789)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, made, made); err != nil {
+		t.Fatal(err)
+	}
+	a := &answers{Answer: symsrc.Answer{Files: &symsrc.Files{Elf: path}, Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
+	for range 2 {
+		s := Wrap(a, Options{Dir: dir})
+		t.Cleanup(func() { stop(t, dir) })
+		connect(t, s)
+		got := s.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{BuildID: "id"}})
+		if s.Close(); got.Files == nil && !got.Made.Equal(made) { // the cache may have been too slow to be the one that answers
+			t.Errorf("the files were made at %v, want %v", got.Made, made)
+		}
+	}
+}
+
 func TestProbe(t *testing.T) {
 	dir := tempDir(t)
 	want := symsrc.Probe{Known: true, Linked: 0x1234567890, Returns: true, Back: 1}

@@ -24,6 +24,22 @@ func full(q symsrc.Addr, a *symsrc.Answer) bool {
 	return q.Kind == symsrc.Data || a.Frames[n-1].Origin != symsrc.DebugOnly
 }
 
+// dated are files with what Made says of them.
+type dated struct {
+	files *symsrc.Files
+	made  time.Time
+}
+
+// made is when the files that an answer is from were made. Answers of the same files follow each other.
+func (s *Source) made(files *symsrc.Files) time.Time {
+	last := s.last.Load()
+	if last == nil || last.files != files {
+		last = &dated{files, files.Made()}
+		s.last.Store(last)
+	}
+	return last.made
+}
+
 // identity is what a module's answers are kept under.
 type identity struct {
 	text  string        // the build ID, or a hash of the files; "" where they are not kept

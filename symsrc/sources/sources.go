@@ -116,28 +116,25 @@ func (s *Sources) try(c candidate, p symsrc.Place, around int, differs *string) 
 	if x.First, x.Lines = t.around(p.Line, around); len(x.Lines) == 0 {
 		return symsrc.Excerpt{Note: fmt.Sprintf("%s has no line %d", c.path, p.Line)}, true
 	}
-	switch {
-	case p.MD5 != "" || c.exact:
-	case newer(t.changed, p.Files):
-		x.Note = c.path + " is newer than the binary: its lines may be others"
-	case c.partly:
-		x.Note = c.path + ", by the end of its path; not verified"
+	if p.MD5 == "" && !c.exact {
+		x.Note = doubt(c, t.changed, p)
 	}
 	return x, true
 }
 
-// newer tells whether a source file was changed after the module's files were made.
-func newer(changed time.Time, f *symsrc.Files) bool {
-	if f == nil {
-		return false
+// doubt says what speaks against a candidate of that time of change, of whose content nothing is known.
+func doubt(c candidate, changed time.Time, p symsrc.Place) string {
+	made := p.Made
+	if p.Files != nil {
+		made = p.Files.Made()
 	}
-	known := false
-	for _, file := range []string{f.Elf, f.Debug} {
-		if st, err := os.Stat(file); file != "" && err == nil {
-			if known = true; !changed.After(st.ModTime()) {
-				return false
-			}
-		}
+	switch {
+	case made.IsZero():
+		return c.path + "; not verified: the binary is not there"
+	case changed.After(made):
+		return c.path + " is newer than the binary: its lines may be others"
+	case c.partly:
+		return c.path + ", by the end of its path; not verified"
 	}
-	return known
+	return ""
 }
