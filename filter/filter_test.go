@@ -20,6 +20,12 @@ func (s *symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	if strings.Contains(q.Module.Name, "missing") {
 		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}}
 	}
+	if strings.Contains(q.Module.Name, "several") {
+		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.NotFound, Note: "2 different files named f\x1b"}}
+	}
+	if strings.Contains(q.Module.Name, "mismatched") {
+		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.MismatchBuildID, Note: "elf file mismatch", Detail: "/x has \"fe\""}}
+	}
 	if q.Kind == symsrc.Data {
 		if q.Offset >= 0x40 && q.Offset < 0x50 {
 			return symsrc.Answer{Frames: []symsrc.Frame{{Func: "counter", Offset: q.Offset - 0x40}}, Files: good}
@@ -98,6 +104,9 @@ func TestLine(t *testing.T) {
 			want: "#0 0x1 (/lib/missing.so+0x1)" + id + " [NOT_FOUND missing.so" + id + "] z\n" +
 				"#1 0x2 (/lib/a.so+0x2)" + id + " [no symbol at 0x1 in a.so" + id + "]\n" +
 				"#2 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21) [unverified: the log has no build ID]\n"},
+		{name: "explain in words", opt: Options{Explain: true}, in: "#0 0x1 (/several.so+0x1)\n" + `{"m":"#1 0x2 (/mismatched.so+0x2)"}` + "\n",
+			want: "#0 0x1 (/several.so+0x1) [UNKNOWN_ERROR several.so: 2 different files named f\\x1b]\n" +
+				`{"m":"#1 0x2 (/mismatched.so+0x2) [MISMATCH_BUILD_ID mismatched.so: /x has \"fe\"]"}` + "\n"},
 		{name: "a summary stays one sentence", in: "SUMMARY: AddressSanitizer: bad (/a.so+0x10)" + id + " \n",
 			want: "SUMMARY: AddressSanitizer: bad inner<\"q\">(int) /src/inner.c:8:5 (inlined into middle /src/wrap.c:6, outer /src/top.c:10) (/a.so+0x10)" + id + " \n"},
 		{name: "two frames on a line", in: "#0 0x7f10 (/a.so+0x10) #1 0x7f21 (/a.so+0x21) z\n",

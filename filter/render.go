@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 
 	"qss-filter/sgr"
@@ -164,7 +165,7 @@ func (f *Filter) appendBare(dst, number, addr []byte, a *answer, i int) []byte {
 	return f.appendFile(dst, a, i, false)
 }
 
-// appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_FOUND libf.so (BuildId: …)]`.
+// appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
 func (f *Filter) appendReason(dst []byte, a *answer, line []byte, at int) []byte {
 	if !f.opt.Explain || len(a.frames) > 0 && !a.unverified() {
@@ -192,6 +193,18 @@ func (m *module) reason(off uint64) string {
 		return s.String()
 	}
 	return "no symbol at 0x" + strconv.FormatUint(off, 16) + " in"
+}
+
+// words say more than the status code of a module without an answer, "" where that says it all.
+func (m *module) words() string {
+	if m.files == nil || m.files.Reason() == symsrc.OK {
+		return ""
+	}
+	words := cmp.Or(m.files.Detail, m.files.Note)
+	if words == symsrc.NothingFound {
+		return ""
+	}
+	return symsrc.Visible(words)
 }
 
 // appendName writes `libf.so (BuildId: …)`.

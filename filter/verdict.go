@@ -89,7 +89,11 @@ func (a *answer) explanation() string {
 	case a.mod == nil:
 		return "no mapping covers the address"
 	}
-	return string(a.mod.appendName([]byte(a.mod.reason(a.off) + " ")))
+	text := string(a.mod.appendName([]byte(a.mod.reason(a.off) + " ")))
+	if words := a.mod.words(); words != "" {
+		text += ": " + words
+	}
+	return text
 }
 
 // partialRune gives how many bytes at the end of text are the beginning of a character.

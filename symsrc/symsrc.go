@@ -139,6 +139,9 @@ type Files struct {
 	Retry func() bool `json:"-"`
 }
 
+// NothingFound is the Note of a module of which there simply is no file.
+const NothingFound = "elf not found"
+
 // Usable tells whether any of the files can answer.
 func (f *Files) Usable() bool {
 	return f.ElfStatus.usable() && f.Elf != "" || f.DebugStatus.usable() && f.Debug != ""

@@ -33,7 +33,7 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		return local
 	}
 	if local == nil {
-		local = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}
+		local = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: symsrc.NothingFound}
 	}
 	if local.DebugStatus == symsrc.OK && local.Usable() {
 		return local

@@ -49,7 +49,7 @@ func (v *pair) try(place string, err error) {
 // lack is what a file lacks, in few words.
 func (e *fileError) lack() string {
 	switch {
-	case e.status == symsrc.NotFound && e.note == "elf not found":
+	case e.status == symsrc.NotFound && e.note == symsrc.NothingFound:
 		return "no such file"
 	case e.status == symsrc.MismatchBuildID:
 		return e.Error()
@@ -186,7 +186,7 @@ func (v *pair) files(first string) *symsrc.Files {
 		f.Elf = v.elfFailure.path
 		f.ElfStatus, elfNote = failed(v.elfFailure, "elf")
 	default:
-		f.Elf, f.ElfStatus, elfNote = first, symsrc.NotFound, "elf not found"
+		f.Elf, f.ElfStatus, elfNote = first, symsrc.NotFound, symsrc.NothingFound
 	}
 	switch {
 	case v.debug != nil:

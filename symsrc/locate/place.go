@@ -92,7 +92,7 @@ func classify(err error) *fileError {
 		return fe
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG),
 		errors.Is(err, errNoPath):
-		return &fileError{symsrc.NotFound, "elf not found", err}
+		return &fileError{symsrc.NotFound, symsrc.NothingFound, err}
 	case errors.Is(err, fs.ErrPermission):
 		return &fileError{symsrc.NoReadPermission, "cannot open file", err}
 	case errors.Is(err, errLoop), errors.Is(err, syscall.ELOOP):

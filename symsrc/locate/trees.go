@@ -43,7 +43,7 @@ func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if path := t.path(m.BuildID); path != "" {
 		return t.read(ctx, path)
 	}
-	files := &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}
+	files := &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: symsrc.NothingFound}
 	if t.Other != nil {
 		files = t.Other.Find(ctx, m)
 	}
