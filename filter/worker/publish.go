@@ -66,14 +66,17 @@ func Publish(ctx context.Context, o PublishOptions) error {
 		return err
 	}
 	defer nc.Close()
-	stream, err := openStream(start, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{all.wildcard()},
-		SubjectTransform: &jetstream.SubjectTransformConfig{Source: all.wildcard(), Destination: all.partitioned(o.Partitions)},
-		AllowDirect:      true, AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
+	stream, err := insist(start, log, func(ctx context.Context) (jetstream.Stream, error) {
+		return openStream(ctx, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{all.wildcard()},
+			SubjectTransform: &jetstream.SubjectTransformConfig{Source: all.wildcard(), Destination: all.partitioned(o.Partitions)},
+			AllowDirect:      true, AllowAtomicPublish: true, Replicas: o.Replicas, Duplicates: duplicateWindow})
+	})
 	if err != nil {
 		return err
 	}
-	if !stream.CachedInfo().Config.AllowAtomicPublish {
-		return fmt.Errorf("stream %s %w: want atomic publishing (nats stream edit %s --allow-batch)", o.Stream, errUnfit, o.Stream)
+	limit, err := target(nc, stream, o.filled("*", "*"), leastPart)
+	if err != nil {
+		return err
 	}
 	asked, ask := context.WithCancel(ctx)
 	defer ask()
@@ -84,10 +87,7 @@ func Publish(ctx context.Context, o PublishOptions) error {
 		case <-asked.Done():
 		}
 	}()
-	s := &shipper{opt: &o, nc: nc, log: log, session: nuid.Next(), limit: int(nc.MaxPayload()) - headerRoom, asked: asked.Done(), wait: drainWait}
-	if s.limit < leastPayload-headerRoom {
-		return fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", nc.MaxPayload(), leastPayload)
-	}
+	s := &shipper{opt: &o, nc: nc, log: log, session: nuid.Next(), limit: limit, asked: asked.Done(), wait: drainWait}
 	err = s.run(ctx)
 	if nc.IsClosed() {
 		err = errors.Join(err, closed(nc))
@@ -98,12 +98,17 @@ func Publish(ctx context.Context, o PublishOptions) error {
 // check gives the pattern of all subjects that lines may have.
 func (o *PublishOptions) check() (all pattern, err error) {
 	fixed, _, _ := strings.Cut(o.Subject, "{")
-	filled := strings.NewReplacer("{host}", "h", "{pid}", "p").Replace(o.Subject)
-	if all, err = parsePattern(filled + ".*"); err != nil || filled == o.Subject || !strings.HasSuffix(fixed, ".") || strings.ContainsAny(filled, "*>{}") {
+	one := o.filled("h", "p")
+	if all, err = parsePattern(one + ".*"); err != nil || one == o.Subject || !strings.HasSuffix(fixed, ".") || strings.ContainsAny(one, "*>{}") {
 		return all, fmt.Errorf("--subject %s: want a subject such as logs.{host}.{pid}", o.Subject)
 	}
 	if o.Partitions < 1 || o.Partitions > maxPartitions || o.Replicas < 1 {
 		return all, errors.New("--partitions and --replicas: want 1 or more, and 1024 partitions at most")
 	}
 	return parsePattern(fixed + ">")
+}
+
+// filled gives the subject of a process.
+func (o *PublishOptions) filled(host, pid string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(o.Subject, "{host}", host), "{pid}", pid)
 }

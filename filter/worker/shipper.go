@@ -160,8 +160,7 @@ func (s *shipper) subjectOf(line []byte) string {
 	if p.Claimed.Empty() && pid == "" {
 		pid = s.opt.PID
 	}
-	subject := strings.ReplaceAll(s.opt.Subject, "{host}", tokenOf(cmp.Or(host, s.opt.Host)))
-	return strings.ReplaceAll(subject, "{pid}", tokenOf(pid))
+	return s.opt.filled(tokenOf(cmp.Or(host, s.opt.Host)), tokenOf(pid))
 }
 
 // flush sends the batch until it is stored. When somebody has asked for the end it gives up after wait, and everything that would

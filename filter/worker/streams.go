@@ -47,9 +47,6 @@ func openStreams(ctx context.Context, js jetstream.JetStream, o *Options, key *p
 	if err != nil {
 		return nil, err
 	}
-	if !s.out.CachedInfo().Config.AllowAtomicPublish {
-		return nil, fmt.Errorf("stream %s %w: want atomic publishing (nats stream edit %s --allow-batch)", o.OutStream, errUnfit, o.OutStream)
-	}
 	s.state, err = openState(ctx, js, log, jetstream.KeyValueConfig{Bucket: o.Durable + "-" + o.Stream, TTL: stateAge,
 		Description: "where qss-filter takes up each process of " + o.Stream, Replicas: o.Replicas})
 	if err != nil {

@@ -11,6 +11,7 @@
 //	store.go      publishes messages, all or none
 //	balance.go    evens out how many partitions workers have
 //	streams.go    the streams, consumers and the bucket of states
+//	target.go     whether a stream takes what is published
 //	subject.go    which part of a subject names a process
 //	divide.go     which division of a stream into partitions serves that
 //	publish.go    the other end: a log into the stream (shipper.go)
@@ -26,7 +27,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
@@ -58,12 +58,6 @@ type worker struct {
 	// failures are the numbers of partitions that something of has failed.
 	failures chan int
 }
-
-// leastPayload is what a server must take as a message, and headerRoom what of it headers need.
-const (
-	leastPayload = 64 << 10
-	headerRoom   = 1 << 10
-)
 
 // Bounds of a start and of an end.
 const (
@@ -102,11 +96,11 @@ func begin(ctx context.Context, o Options) error {
 		return err
 	}
 	defer w.nc.Close()
-	w.limit = int(w.nc.MaxPayload()) - headerRoom
-	if w.limit < leastPayload-headerRoom {
-		return fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", w.nc.MaxPayload(), leastPayload)
+	w.streams, err = insist(start, log, func(ctx context.Context) (*streams, error) { return openStreams(ctx, w.js, &o, &key, log) })
+	if err != nil {
+		return err
 	}
-	if w.streams, err = openStreams(start, w.js, &o, &key, log); err != nil {
+	if w.limit, err = target(w.nc, w.streams.out, o.Out, leastPayload); err != nil {
 		return err
 	}
 	w.store = &store{nc: w.nc, tag: w.streams.tag}
@@ -119,7 +113,7 @@ func begin(ctx context.Context, o Options) error {
 			}
 		}}
 	for n := range partitions {
-		c, err := w.streams.consumer(start, &o, n)
+		c, err := insist(start, log, func(ctx context.Context) (jetstream.Consumer, error) { return w.streams.consumer(ctx, &o, n) })
 		if err != nil {
 			return err
 		}
