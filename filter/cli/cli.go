@@ -6,6 +6,7 @@
 //	help.go     what --help and --help-all print
 //	config.go   the file of flags, read before the command line
 //	trust_*.go  whether another user may have written that file
+//	near.go     names of commands where files are meant
 //	sources.go  what --print-config prints: where each value came from
 //	offers.go   what a shell may offer behind what has been typed
 //	shell.go    completions for shells; their scripts in shell/
@@ -18,6 +19,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -105,7 +107,7 @@ func (p *Program) Run(args []string) (status int, err error) {
 		}
 		args = append(args[1:len(args):len(args)], "--help")
 	}
-	c := p.Commands[0]
+	c, first := p.Commands[0], args
 	if named := p.command(args); named != nil {
 		c, args = named, args[1:]
 	}
@@ -121,6 +123,9 @@ func (p *Program) Run(args []string) (status int, err error) {
 		return p.print(p.help(c, fs, fs.is("help-all")))
 	case fs.is("version"):
 		return p.print(p.Name + " " + p.Version() + "\n")
+	}
+	if err := p.misplaced(c, fs, first); err != nil {
+		return Usage, err
 	}
 	sources := fs.is("print-config")
 	if n := fs.set.NArg(); !sources && (n < c.Least || n > c.most()) {
@@ -140,6 +145,11 @@ func (p *Program) Run(args []string) (status int, err error) {
 		return p.print(p.sources(file, fs))
 	}
 	status, err = run()
+	if err != nil {
+		if placed, ok := fs.placed(err); ok {
+			return status, placed
+		}
+	}
 	if wrong, ok := errors.AsType[*Misuse](err); ok {
 		return p.misused(c, wrong.Err)
 	}
@@ -233,10 +243,19 @@ func (p *Program) misused(c *Command, err error) (status int, _ error) {
 // explained puts the error of a flag's value as --flag=value: reason.
 func explained(err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+		reason := bad.Unwrap()
+		_, number := errors.AsType[*strconv.NumError](reason)
+		if want := wanted[bad.GetFlag().Value.Type()]; want != nil && (number || reason.Error() == "parse error") { // of package flag
+			reason = want
+		}
+		return fmt.Errorf("--%s=%s: %w", bad.GetFlag().Name, bad.GetValue(), reason)
 	}
 	return err
 }
+
+// wanted is what values may be, by their types.
+var wanted = map[string]error{"bool": errors.New("want true or false"), "int": errors.New("want a number"), "int64": errors.New("want a number"),
+	"duration": errors.New("want a time such as 5ms")}
 
 func (p *Program) print(text string) (status int, err error) {
 	if _, err := io.WriteString(p.Stdout, text); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -98,6 +99,9 @@ func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err err
 
 // readConfig reads a file of flags. One that was not named must belong to the user.
 func readConfig(path string, named bool) ([]byte, error) {
+	if path == os.DevNull { // the usual name of nothing
+		return nil, nil
+	}
 	if info, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	} else if !info.Mode().IsRegular() {
@@ -140,10 +144,10 @@ func parseConfig(path string, text []byte) (all []setting, err error) {
 		blank := strings.IndexFunc(name, unicode.IsSpace)
 		switch {
 		case !dashes || name == "" || name[0] == '-' || blank == 0:
-			return nil, fmt.Errorf("%s:%d: %s: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)", path, number, line)
+			return nil, fmt.Errorf("%s:%d: %s: want --FLAG or --FLAG=VALUE %s", path, number, line, advice)
 		case blank > 0:
-			return nil, fmt.Errorf("%s:%d: %s: want --%s=%s (change that line; --no-config goes without)", path, number, line, name[:blank],
-				strings.TrimSpace(bare[blank:]))
+			return nil, fmt.Errorf("%s:%d: %s: want --%s=%s %s", path, number, line, name[:blank],
+				strings.TrimSpace(bare[blank:]), advice)
 		}
 		all = append(all, setting{number, name, value, valued})
 	}
@@ -154,7 +158,7 @@ func parseConfig(path string, text []byte) (all []setting, err error) {
 func (p *Program) apply(path string, settings []setting, c *Command, flags *Flags) error {
 	for _, s := range settings {
 		if err := p.set(s, path, c, flags); err != nil {
-			return fmt.Errorf("%s:%d: %w (change that line; --no-config goes without)", path, s.line, err)
+			return fmt.Errorf("%s:%d: %w %s", path, s.line, err, advice)
 		}
 	}
 	return nil
@@ -186,6 +190,29 @@ func (p *Program) set(s setting, path string, c *Command, flags *Flags) error {
 		}
 	}
 	return explained(wrong)
+}
+
+// advice is what can be done about a line of the configuration.
+const advice = "(change that line; --no-config goes without)"
+
+// placed puts before an error that begins with a flag the line of the configuration which that flag is from; false where it is
+// not from there.
+func (f *Flags) placed(err error) (error, bool) {
+	text := err.Error()
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), " ")
+	if end := strings.IndexAny(name, ":="); end >= 0 {
+		name = name[:end]
+	}
+	for _, g := range slices.Backward(f.given[name]) {
+		switch {
+		case !strings.Contains(text, g.value): // another one of a flag that may be repeated
+		case g.source == commandLine:
+			return err, false
+		default:
+			return fmt.Errorf("%s: %w %s", g.source, err, advice), true
+		}
+	}
+	return err, false
 }
 
 // errUnknown says that a command has no such flag.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -31,6 +32,9 @@ func configured(t *testing.T) (p *Program, got *[]string, warned *string) {
 				fs.String(&name, "name", "", "`NAME`")
 				fs.Optional("name", "me")
 				return func() (int, error) {
+					if slices.Contains(dirs, "nowhere") {
+						return Usage, &Misuse{errors.New("--dir nowhere: there is none")}
+					}
 					*got = append([]string{mode, name}, dirs...)
 					if loud {
 						*got = append(*got, "loud")
@@ -65,7 +69,7 @@ func TestConfig(t *testing.T) {
 		{"--loud\n--lood", "", "", ":2: unknown flag: --lood (change that line; --no-config goes without)"},
 		{"--mode=wild", "", "", ":1: --mode=wild: want fast, slow (change that line; --no-config goes without)"},
 		{"--mode=wild", "other", "", ":1: --mode=wild: want deep, flat (change that line; --no-config goes without)"},
-		{"--loud=perhaps", "other", "", `:1: --loud=perhaps: strconv.ParseBool: parsing "perhaps": invalid syntax (change that line; --no-config goes without)`},
+		{"--loud=perhaps", "other", "", ":1: --loud=perhaps: want true or false (change that line; --no-config goes without)"},
 		{"--mode", "", "", ":1: --mode: want --mode=MODE (change that line; --no-config goes without)"},
 		{"--dir  /a b", "", "", ":1: --dir  /a b: want --dir=/a b (change that line; --no-config goes without)"},
 		{"dir=a", "", "", ":1: dir=a: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)"},
@@ -73,6 +77,9 @@ func TestConfig(t *testing.T) {
 		{"--", "", "", ":1: --: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)"},
 		{"--help", "", "", ":1: --help is for the command line only (change that line; --no-config goes without)"},
 		{"--loud\n--style=plain", "", "", ":2: --style says that the configuration does not count: it is for the command line only (change that line; --no-config goes without)"},
+		{"--dir=a\n--dir=nowhere", "--dir=b", "", ":2: --dir nowhere: there is none (change that line; --no-config goes without)"},
+		{"--dir=a", "--dir=nowhere", "", "--dir nowhere: there is none (try 'prog --help')"},
+		{"--dir=nowhere", "--dir=nowhere", "", "--dir nowhere: there is none (try 'prog --help')"},
 		{"--bad", "--style=plain", "fast|", ""},
 		{"--bad", "--no-config", "fast|", ""},
 		{"--bad", "serve", "served", ""},
@@ -118,6 +125,7 @@ func TestConfigPath(t *testing.T) {
 	write("file/prog", "", 0o600)
 	write("long/prog/config", strings.Repeat("#\n", configLimit), 0o600)
 	write("dir/prog/config/x", "", 0o600)
+	null := os.DevNull
 	named := func(s string) *string { s = filepath.Join(home, s); return &s }
 	for _, c := range []struct {
 		variable       *string
@@ -132,6 +140,7 @@ func TestConfigPath(t *testing.T) {
 		{xdg: filepath.Join(home, "none"), want: ""},
 		{xdg: filepath.Join(home, "file"), want: ""},
 		{xdg: filepath.Join(home, "open"), want: "", say: "open/prog/config: the configuration may be another user's: everybody may write "},
+		{variable: &null, xdg: xdg, want: ""},
 		{variable: named("none"), err: "none: no such file or directory (PROG_CONFIG names it; --no-config goes without)"},
 		{variable: named("dir"), err: "dir: not a regular file (PROG_CONFIG names it; --no-config goes without)"},
 		{xdg: filepath.Join(home, "dir"), err: "config: not a regular file (--no-config goes without)"},

@@ -37,7 +37,7 @@ The first Ctrl-C lets the producer at the other end of a pipe finish, a second o
 
 // environment are the variables that count.
 var environment = []cli.Variable{
-	{Name: "QSS_FILTER_CONFIG", About: "the configuration; set but empty for none"},
+	{Name: "QSS_FILTER_CONFIG", About: "the configuration; set but empty, or /dev/null, for none"},
 	{Name: "XDG_CONFIG_HOME", About: "where the configuration is else, in qss-filter/config (~/.config)"},
 	{Name: "NO_COLOR", About: "set to anything: --color=auto adds no colours"},
 	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colours in a pipe, too"},
