@@ -19,7 +19,7 @@ type Extras struct {
 
 // Register adds the flags that set x.
 func (x *Extras) Register(fs *flag.FlagSet) {
-	x.RegisterMaps(fs)
+	x.registerMaps(fs)
 	fs.StringVar(&x.DumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
 	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3", func(value string) error {
 		x.OnDumpfile = append(x.OnDumpfile, value)
@@ -27,8 +27,8 @@ func (x *Extras) Register(fs *flag.FlagSet) {
 	})
 }
 
-// RegisterMaps adds the flag that gives mappings from outside.
-func (x *Extras) RegisterMaps(fs *flag.FlagSet) {
+// registerMaps adds the flag that gives mappings from outside.
+func (x *Extras) registerMaps(fs *flag.FlagSet) {
 	fs.StringVar(&x.Maps, "maps", "", "`FILE` with mappings as in /proc/PID/maps, for processes that print none")
 }
 

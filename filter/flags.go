@@ -13,7 +13,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 		"annotate", "append", "replace")
 	Choice(fs, &o.Renumber, "renumber", "`WHEN` inlined functions count on: auto (not in markup), always, never",
 		"auto", "always", "never")
-	o.RegisterContext(fs)
+	o.registerContext(fs)
 	Choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "put [same as stack N, line L] in the place of a stack that was there before")
 	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colours out")
@@ -23,8 +23,8 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
 }
 
-// RegisterContext adds those flags that say how addresses are found in the log's mappings.
-func (o *Options) RegisterContext(fs *flag.FlagSet) {
+// registerContext adds those flags that say how addresses are found in the log's mappings.
+func (o *Options) registerContext(fs *flag.FlagSet) {
 	Choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return)",
 		"auto", "none", "ra")
 	Choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",

@@ -34,7 +34,7 @@ var Program = cli.Program{
 		{Name: "symbolize", Args: "FILE [0xADDRESS ...]", Note: "reads addresses from standard input where none is given", Least: 1,
 			About: "names addresses of a program or library", Setup: symbolizeCommand},
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "tells how the files of one module are found", Setup: whereCommand},
-		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1,
+		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: rewrite,
 			About: "tells why frames of a log have no names, and what to try", Setup: doctorCommand},
 		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},

@@ -45,6 +45,18 @@ type config struct {
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := &config{flags: fs, symbols: newSymbols()}
 	c.symbols.Around = func(f chain.Finder) chain.Finder { return c.timing.Finder(f) }
+	c.register(fs)
+	filterRules(fs)
+	return func() (int, error) {
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		return c.run()
+	}
+}
+
+// register adds all flags of the filter.
+func (c *config) register(fs *cli.Flags) {
 	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
 	fs.Group("Output")
 	fs.Register(c.options.Register, c.format.Register, c.extras.Register)
@@ -63,13 +75,6 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
 		"auto", "always", "never")
 	c.styleFlags(fs)
-	filterRules(fs)
-	return func() (int, error) {
-		if err := c.check(); err != nil {
-			return cli.Usage, &cli.Misuse{Err: err}
-		}
-		return c.run()
-	}
 }
 
 // styleFlags adds the flags of the output that belong to no package, and those of llvm's style.

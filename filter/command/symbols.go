@@ -56,15 +56,15 @@ func whereCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
-// doctorCommand is `qss-filter doctor LOG`.
+// doctorCommand is `qss-filter doctor LOG`. It takes every flag that the filter was given; those that say where symbols are and
+// how addresses are found count, what shapes the output does not.
 func doctorCommand(fs *cli.Flags) cli.Run {
-	var o filter.Options
-	var extras filter.Extras
-	s := newSymbols()
-	symbolFlags(fs, s, s.Programs.Register)
-	fs.Group("Processes and mappings")
-	fs.Register(o.RegisterContext, extras.RegisterMaps)
+	c := &config{flags: fs, symbols: newSymbols()}
+	c.register(fs)
+	s := c.symbols
 	return func() (int, error) {
+		o := filter.Options{Adjust: c.options.Adjust, By: c.options.By, Lookahead: c.options.Lookahead}
+		extras := filter.Extras{Maps: c.extras.Maps}
 		var finder chain.Finder
 		s.Around = func(f chain.Finder) chain.Finder { finder = f; return f }
 		source, end, err := s.Source()

@@ -12,6 +12,10 @@ import (
 var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "explain", "format", "by",
 	"color", "summary", "style", "no-cache", "print-config", "help", "help-all", "version"}
 
+// doctorCommon are those of doctor, which takes the others of the filter, too.
+var doctorCommon = []string{"symbols", "build-id-dir", "debug-root", "breakpad-dir", "rootfs", "obj", "ids-txt", "debuginfod-url",
+	"no-debuginfod", "adjust", "by", "lookahead", "maps", "no-cache", "print-config", "help", "help-all"}
+
 const (
 	about = "makes native stack traces in logs readable, live"
 	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own."
