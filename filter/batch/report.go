@@ -61,6 +61,20 @@ func (r *Report) Use(o *Options) {
 	r.summaryJSON, r.group, r.html, r.stdout = o.SummaryJSON, o.Group, o.HTML, o.Stdout
 }
 
+// Creatable fails where the report could not be written.
+func (r *Report) Creatable() error {
+	if err := creatable(filepath.Join(r.dir, "summary.json")); err != nil {
+		return err
+	}
+	if err := creatable(r.html); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	if err := creatable(r.summaryJSON); err != nil {
+		return fmt.Errorf("--summary-json: %w", err)
+	}
+	return nil
+}
+
 // grouping tells whether stacks are compared.
 func (r *Report) grouping() bool { return r.group || r.html != "" }
 

@@ -47,6 +47,9 @@ func (r *run) reports(ctx context.Context) error {
 	report.summaryJSON, report.stdout = r.opt.SummaryJSON, r.opt.Stdout
 	report.group, report.html = r.opt.Group, r.opt.HTML
 	report.title, report.stream = r.opt.Input, nil
+	if err := report.Creatable(); err != nil {
+		return err
+	}
 	r.report = report
 	if r.opt.Terminal {
 		r.bar = newProgress(r.opt.Stderr, r.logs)

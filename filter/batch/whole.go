@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // whole is a file that appears under its name when it is complete, and never otherwise. What stands under the name and is no
@@ -14,6 +15,26 @@ type whole struct {
 	path string
 	file *os.File
 	asIs bool
+}
+
+// creatable fails where a file could not be written, which else is found at the end of a run that may be long; "" and - are none.
+func creatable(path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("write %s: %w", path, syscall.EISDIR)
+	case err == nil && !info.Mode().IsRegular():
+		return nil // opening a pipe waits for its reader
+	}
+	w, err := create(path)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	w.abort()
+	return nil
 }
 
 // create begins a file, in a directory that is made where it is missing.

@@ -35,12 +35,18 @@ func (c *config) run() (status int, err error) {
 	if len(c.command) > 0 {
 		return c.wrap(o)
 	}
+	if err := c.imports.Creatable(); err != nil {
+		return cli.Usage, err
+	}
 	if c.batch.Report != "" {
 		report, err := batch.NewReport(c.batch.Report)
 		if err != nil {
 			return cli.Usage, err
 		}
 		report.Use(&c.batch)
+		if err := report.Creatable(); err != nil {
+			return cli.Usage, err
+		}
 		o.Observe = report.Observe
 		defer func() {
 			if failed := report.Close(); failed != nil {

@@ -153,6 +153,37 @@ func (f *offsetsFlag) Set(s string) error {
 	return nil
 }
 
+// Creatable fails where a profile could not be saved. It is for the time before the stacks are known, which may be long.
+func (o *Options) Creatable() error {
+	return errors.Join(creatable("--pprof", o.Pprof), creatable("--folded", o.Folded))
+}
+
+// creatable fails where the file that a flag names cannot be written. What is there stays as it is: it may be what is read.
+func creatable(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
+		return nil // opening a pipe waits for its reader
+	case err == nil:
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+		return file.Close()
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) { // a link to what is not there yet
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
+	}
+	return errors.Join(file.Close(), os.Remove(path))
+}
+
 // Save writes a profile to the files that the flags name. A file that is not whole is removed.
 func (o *Options) Save(p *Profile) error {
 	return errors.Join(saveFile("--pprof", o.Pprof, p.WritePprof), saveFile("--folded", o.Folded, p.WriteFolded))
