@@ -101,9 +101,9 @@ func TestTriggers(t *testing.T) {
 	if len(said) != 1 || !strings.Contains(said[0], `dumpfile bad "n": run "exit 3": exit status 3`) {
 		t.Errorf("said %q", said)
 	}
-	for _, spec := range []string{"", "x", "=y", "x="} {
-		if _, err := NewTriggers([]string{spec}, nil); err == nil {
-			t.Errorf("%q is accepted", spec)
+	for _, specs := range [][]string{{""}, {"x"}, {"=y"}, {"x="}, {"x=y", "z=y", "x=z"}} {
+		if _, err := NewTriggers(specs, nil); err == nil {
+			t.Errorf("%q is accepted", specs)
 		}
 	}
 }

@@ -34,6 +34,9 @@ func NewTriggers(specs []string, warn func(string)) (*Triggers, error) {
 		if !ok || kind == "" || command == "" {
 			return nil, fmt.Errorf("--on-dumpfile=%s: want TYPE=COMMAND", spec)
 		}
+		if _, twice := t.commands[kind]; twice {
+			return nil, fmt.Errorf("--on-dumpfile=%s: there is a command for %s already", spec, kind)
+		}
 		t.commands[kind] = command
 	}
 	return t, nil

@@ -24,6 +24,7 @@ type Finder interface {
 // Meter adds up time by layer; a nil Meter measures nothing. It may be used by several goroutines at once, whose times are added up.
 type Meter struct {
 	begin  time.Time
+	cpu    time.Duration // that the process had used by then
 	mu     sync.Mutex
 	layers []*layer
 }
@@ -35,7 +36,7 @@ type layer struct {
 }
 
 // New starts the clock.
-func New() *Meter { return &Meter{begin: time.Now()} }
+func New() *Meter { return &Meter{begin: time.Now(), cpu: used().cpu} }
 
 func (m *Meter) layer(name string) *layer {
 	m.mu.Lock()

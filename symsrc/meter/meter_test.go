@@ -90,6 +90,10 @@ func TestReport(t *testing.T) {
 	if got := New().report(Figures{}, 0, usage{}); !strings.HasPrefix(got, "wall 0.000 s\n") || strings.Contains(got, "NaN") {
 		t.Errorf("of nothing it says\n%s", got)
 	}
+	m.cpu = used().cpu + time.Hour // which the process has not used since
+	if got := m.Report(Figures{}); strings.Contains(got, "CPU") {
+		t.Errorf("what was used before the begin is told\n%s", got)
+	}
 	if u := used(); u.cpu == 0 && u.peak == 0 {
 		t.Log("this system does not tell what a process has used")
 	}

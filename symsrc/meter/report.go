@@ -18,6 +18,7 @@ type Figures struct {
 // Report gives the figures of a run until now, in lines.
 func (m *Meter) Report(f Figures) string {
 	u := used()
+	u.cpu -= m.cpu // what the start of the program took is not in the time either
 	return m.report(f, time.Since(m.begin), u)
 }
 
