@@ -22,9 +22,11 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 	var a *answer
 	switch {
 	case absolute:
-		a = f.askAbsolute(ctx, t.process, q.off, q.kind, q.take)
-	case ok:
+		a = f.agreeing(ctx, f.askAbsolute(ctx, t.process, q.off, q.kind, q.take), fr)
+	case q.from != nil: // it lies where the name does
 		a = f.ask(ctx, q)
+	case ok:
+		a = f.agreeing(ctx, f.ask(ctx, q), fr)
 		f.asked = asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Space == frame.Linked && len(fr.buildID) > 0 && len(fr.member) == 0}
 	default:
 		f.observe(t, text, fr, nil)

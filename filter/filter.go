@@ -19,6 +19,7 @@
 //	stack.go    frame numbers
 //	adjust.go   return address or exact address
 //	resolve.go  module and address → answer, remembered with its finished text
+//	agree.go    answers that the log itself contradicts
 //	render.go   answer → text
 //	names.go    functions and paths as they are written; shorten.go, the short names of C++
 //	link.go     hyperlinks of paths

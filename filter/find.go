@@ -12,7 +12,7 @@ import (
 // no escape sequences in them.
 type sighting struct {
 	frame.Frame
-	module, buildID, member, symbol []byte
+	module, buildID, member, symbol, hint []byte
 }
 
 // find fills f.frames with the frames of a text. Escapes, those of a terminal and those of a JSON string, are out of the
@@ -25,7 +25,8 @@ func (f *Filter) find(s segment, renumbering bool) {
 	plain, moved := f.plain(s)
 	f.search.Reset(plain[:f.plainEnd(s, plain, moved)])
 	for fr := f.search.Next(0); fr != nil; fr = f.search.Next(fr.Whole.End) {
-		found := sighting{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain)}
+		found := sighting{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain),
+			hintOf(fr).Of(plain)}
 		if moved {
 			for _, span := range []*frame.Span{&found.Whole, &found.Num, &found.Addr, &found.Gap, &found.Module, &found.Off,
 				&found.BuildID, &found.Member, &found.Symbol, &found.Func, &found.Source} {

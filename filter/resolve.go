@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -27,6 +28,8 @@ type memo struct {
 	bytes, symbolBytes int
 	// absolute holds the answers for addresses of a process.
 	absolute absoluteMemo
+	// agreed holds what became of answers that stand against a name of the log.
+	agreed map[agreement]*answer
 }
 
 // module is one binary of the log, and what became of its frames.
@@ -36,6 +39,8 @@ type module struct {
 	frames     int
 	unresolved int
 	files      *symsrc.Files
+	// elsewhere is a function that the file does not have where the log does, "" for none.
+	elsewhere string
 }
 
 // question is an address of a module as the log has it.
@@ -114,6 +119,8 @@ type answer struct {
 	excerpts []*symsrc.Excerpt
 	// made is what symsrc.Answer.Made is.
 	made time.Time
+	// elsewhere is the function that the log names there, where the file does not have it there; "" where it may.
+	elsewhere string
 	// retry, if not nil, tells whether asking again may bring more by now.
 	retry func() bool
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
@@ -125,7 +132,7 @@ func (m *memo) init() {
 	m.modules = map[string]*module{}
 	m.written = map[string]*module{}
 	m.bytes = 0
-	m.answers, m.absolute = nil, nil
+	m.answers, m.absolute, m.agreed = nil, nil, nil
 }
 
 // module gives the module of that name and build ID; id is raw bytes.
@@ -250,6 +257,7 @@ func (a *answer) count() {
 	a.mod.frames++
 	if len(a.frames) == 0 {
 		a.mod.unresolved++
+		a.mod.elsewhere = cmp.Or(a.elsewhere, a.mod.elsewhere)
 	}
 }
 

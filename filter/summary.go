@@ -50,6 +50,8 @@ func (m *module) advice() string {
 	s := m.files.Reason()
 	text := s.String()
 	switch {
+	case m.elsewhere != "" && m.files.Usable():
+		return "another build: no " + m.elsewhere + " where the log has it; pass --symbols DIR where its unstripped file is"
 	case m.files.Detail != "":
 		text += ": " + m.files.Detail
 	case m.files.Note != "":

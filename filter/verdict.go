@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"strconv"
 	"unicode/utf8"
 
 	"qss-filter/filter/record"
@@ -37,7 +38,10 @@ func (r *recorder) answer(fr *record.Frame, a *answer) {
 		fr.Status = symsrc.UnknownError.String()
 		return
 	}
-	if fr.Status = files.Reason().String(); files.Reason() == symsrc.OK {
+	switch fr.Status = files.Reason().String(); {
+	case a.elsewhere != "":
+		fr.Status = symsrc.MismatchBuildID.String()
+	case files.Reason() == symsrc.OK:
 		fr.Status = statusNoSymbol
 	}
 	if fr.Detail = files.Detail; fr.Detail == "" {
@@ -88,6 +92,9 @@ func (a *answer) explanation() string {
 		return "no lasting mapping of the command at a random place covers the address"
 	case a.mod == nil:
 		return "no mapping covers the address"
+	case a.elsewhere != "":
+		return string(a.mod.appendName([]byte("another build: no " + symsrc.Visible(a.elsewhere) + " at 0x" +
+			strconv.FormatUint(a.off, 16) + " in ")))
 	}
 	text := string(a.mod.appendName([]byte(a.mod.reason(a.off) + " ")))
 	if words := a.mod.words(); words != "" {

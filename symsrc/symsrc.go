@@ -30,6 +30,10 @@ const (
 	Data             // a variable: the answer is one Frame with Func and Offset
 	// ShortCode is Code with the short names of the debug information (DW_AT_name), and without the symbol table.
 	ShortCode
+	// Named asks for the functions that the file calls Symbol, however it is written, wherever they are: the answer is a Frame for
+	// each, with Func, Size, and Offset as the distance from its start to Addr.Offset, modulo 2^64. It is empty where the
+	// file has none of the name, or too many to tell.
+	Named
 )
 
 // Origin tells where the name of a physical function comes from, and what debug information there is beside it.
@@ -86,8 +90,9 @@ type Frame struct {
 	Entry Entry
 	// Origin tells where Func is from.
 	Origin Origin
-	// Offset is the distance of the address from the variable's start; data answers only.
-	Offset uint64
+	// Offset is the distance of the address from the start of the variable, or of the function that is Named, and Size how
+	// long that function is, 0 where the file does not say; in answers to such questions only.
+	Offset, Size uint64
 }
 
 // Answer is what a Source knows of one address.

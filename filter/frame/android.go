@@ -91,6 +91,9 @@ func androidModule(line []byte, start int, f *Frame) bool {
 		} else if id, e, ok := buildID(line[:limit], p); ok {
 			f.BuildID, p = id, e
 		} else if e := closing(line[:limit], p); e > 0 {
+			if f.Hint.Empty() && e > p+2 {
+				f.Hint = Span{p + 1, e - 1}
+			}
 			p = e
 		} else {
 			break

@@ -82,6 +82,8 @@ type Frame struct {
 	// Gap is the place of the answer: empty, or the function the log names, from the blank before it on, which the answer
 	// replaces. In the first family it stands between the address and the blanks before the module's parenthesis.
 	Gap Span
+	// Hint is the function that the log names, with the offset in it, where that does not stand in Gap.
+	Hint Span
 	// Module, Offset and BuildID (hexadecimal digits) as written. Module is empty where the log names it elsewhere (Dart) or
 	// not at all; it may be a bare file name.
 	Module  Span

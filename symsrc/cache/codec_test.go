@@ -17,8 +17,8 @@ func valid(frames []symsrc.Frame) []symsrc.Frame {
 		f.Origin %= symsrc.SymbolOnly + 1
 		f.Entry = symsrc.NoEntry // answers in the style of llvm are not kept
 		f.Line, f.Column = f.Line&0x7fffffff, f.Column&0x7fffffff
-		f.CompDir = len(f.File) / 2
-		if i%2 == 1 { // names come again
+		f.CompDir, f.Size = len(f.File)/2, 0 // answers with sizes are not kept
+		if i%2 == 1 {                        // names come again
 			f.Func, f.File, f.CompDir = frames[i-1].Linkage, frames[i-1].File, 0
 		}
 		out = append(out, f)

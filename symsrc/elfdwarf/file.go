@@ -47,6 +47,7 @@ type File struct {
 	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, callFrames section
 	symtab, dynsym                                                                                            *symbolTable
 	names                                                                                                     nameTable
+	alikes                                                                                                    alikes
 	sources                                                                                                   sourceTable
 	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
 	// none.

@@ -239,6 +239,12 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 	if m.file == nil {
 		return a
 	}
+	if q.Kind == symsrc.Named {
+		if addr, ok := m.file.Linked(q.Offset, q.Space); ok {
+			a.Frames = m.file.Named(q.Symbol, addr)
+		}
+		return a
+	}
 	addr, ok := m.file.Address(q)
 	switch {
 	case !ok:
