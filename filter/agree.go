@@ -18,7 +18,7 @@ type agreement struct {
 // agreeing gives the answer for a frame where the name that the log has for it does not contradict: a file that was taken by
 // its name alone may be of another build. It is, where it has a function of that name elsewhere.
 func (f *Filter) agreeing(ctx context.Context, a *answer, fr *sighting) *answer {
-	if len(fr.hint) == 0 || len(a.frames) == 0 || a.kind != symsrc.Code || !a.unverified() {
+	if len(fr.hint) == 0 || fr.Space == frame.FromSymbol || len(a.frames) == 0 || a.kind != symsrc.Code || !a.unverified() {
 		return a
 	}
 	if known := f.memo.agreed[agreement{a, string(fr.hint)}]; known != nil {
@@ -95,15 +95,20 @@ func hintOf(fr *frame.Frame) frame.Span {
 		return fr.Hint
 	case fr.Shape == frame.Fields:
 		return fr.Func
-	case fr.Space == frame.FromSymbol || fr.Done:
-		return frame.Span{}
+	case fr.Space == frame.FromSymbol:
+		return fr.Symbol
 	}
 	return fr.Gap
 }
 
+// withoutIn takes off what stands before a function's name.
+func withoutIn(text []byte) []byte {
+	return bytes.TrimPrefix(bytes.TrimLeft(text, " \t,"), []byte("in "))
+}
+
 // splitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in it; has is set where there is one.
 func splitHint(text []byte) (name string, offset uint64, has bool) {
-	text = bytes.TrimPrefix(bytes.TrimLeft(text, " \t,"), []byte("in "))
+	text = withoutIn(text)
 	if k := bytes.Index(text, []byte("  (")); k > 0 { // hs_err has a source file there
 		text = text[:k]
 	}

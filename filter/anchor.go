@@ -39,6 +39,7 @@ var anchors = [...]anchor{
 	{"[unknown] (", 7, 4, always},
 	{" pc ", 1, 5, always},
 	{"0x", 0, 5, absolute},
+	{"<signal handler called>", 0, 6, absolute},
 	{"#0", 0, 6, renumbering},
 	{"\x1b[", 0, 7, colouring | asLLVM},
 	{"r-x", 1, 7, always}, // /proc/PID/maps and its like

@@ -14,7 +14,10 @@ var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc
 
 // lookUp gives the answer for a frame, nil where there is nothing to ask.
 func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sighting) *answer {
+	named := namesTrampoline(fr.hint)
 	if fr.Done || fr.Shape == frame.NumberOnly {
+		// Whether frames without a module are seen at all depends on who is told of them.
+		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
 		f.observe(t, text, fr, nil)
 		return nil
 	}
@@ -27,13 +30,15 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 		a = f.ask(ctx, q)
 	case ok:
 		a = f.agreeing(ctx, f.ask(ctx, q), fr)
-		f.asked = asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Space == frame.Linked && len(fr.buildID) > 0 && len(fr.member) == 0}
+		f.asked = asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Space == frame.Linked && len(fr.buildID) > 0 && len(fr.member) == 0 && !named}
 	default:
+		t.trampoline = named
 		f.observe(t, text, fr, nil)
 		return nil
 	}
 	a.count()
 	t.over(f.line, a)
+	t.trampoline = t.trampoline || named
 	f.observe(t, text, fr, a)
 	return a
 }

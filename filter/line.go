@@ -114,6 +114,7 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end 
 	case frame.Candidate(body, f.numbers(), f.absolutes()):
 		return f.text(ctx, f.fold.flush(dst), t, body, end)
 	}
+	t.interrupted(body)
 	return append(append(f.fold.flush(dst), body...), end...)
 }
 

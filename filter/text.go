@@ -40,6 +40,7 @@ func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) 
 	f.find(s, p.stack.shift > 0 || f.observed())
 	switch len(f.frames) {
 	case 0:
+		p.interrupted(s.text)
 		return append(dst, s.text...)
 	case 1:
 		if fr := &f.frames[0]; fr.Shape != frame.Pair {
