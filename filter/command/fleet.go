@@ -14,7 +14,7 @@ import (
 // workerCommand is `qss-filter worker`.
 func workerCommand(fs *cli.Flags) cli.Run {
 	c := &config{flags: fs, symbols: newSymbols()}
-	var o worker.Options
+	o := worker.Options{Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Group("Fleet")
 	fs.Register(o.Register)
 	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
@@ -22,7 +22,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	fs.Register(c.options.Register, c.format.Register)
 	c.styleFlags(fs)
 	streamRules(fs)
-	return func() (int, error) {
+	return told(&o.Connection, func() (int, error) {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
@@ -32,16 +32,16 @@ func workerCommand(fs *cli.Flags) cli.Run {
 		}
 		defer end()
 		filters.Palette = c.palette()
-		o.Filter, o.Stderr = filters, os.Stderr
+		o.Filter = filters
 		return fleet(func(ctx context.Context) error { return worker.Run(ctx, o) }, os.Interrupt, syscall.SIGTERM)
-	}
+	})
 }
 
 // publishCommand is `qss-filter publish`.
 func publishCommand(fs *cli.Flags) cli.Run {
 	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Register(o.Register)
-	return func() (int, error) {
+	return told(&o.Connection, func() (int, error) {
 		if isTerminal(os.Stdin) {
 			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
 		}
@@ -50,6 +50,18 @@ func publishCommand(fs *cli.Flags) cli.Run {
 		defer drain(os.Stdin)()
 		o.Asked = asked.Done()
 		return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, syscall.SIGTERM)
+	})
+}
+
+// told writes what ends a command to its log, where that is JSON.
+func told(c *worker.Connection, run cli.Run) cli.Run {
+	return func() (status int, err error) {
+		status, err = run()
+		if err != nil && c.LogJSON {
+			c.Tell(err)
+			err = nil
+		}
+		return status, err
 	}
 }
 

@@ -21,6 +21,9 @@ func newLog(out io.Writer, asJSON bool) *slog.Logger {
 	return slog.New(&seldomHandler{&plainHandler{mu: &sync.Mutex{}, out: out}, &said{}})
 }
 
+// Tell writes what ended a part of a fleet to its log.
+func (c *Connection) Tell(err error) { newLog(c.Stderr, c.LogJSON).Error(err.Error()) }
+
 // seldomHandler leaves out faults that were told of already: what tries again, all partitions at once, has nothing new to say.
 type seldomHandler struct {
 	slog.Handler
