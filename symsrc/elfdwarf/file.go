@@ -76,7 +76,7 @@ type File struct {
 	signal trampolines
 	modes  mappings
 	golang goSection
-	asLLVM bool // names come only from where llvm has them, too
+	asLLVM bool // see likeLLVM
 
 	offsetsOnce    sync.Once
 	offsets        []int      // of all units

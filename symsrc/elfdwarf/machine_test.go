@@ -34,7 +34,7 @@ func TestTaggedAddresses(t *testing.T) {
 			t.Errorf("%#x further: %+v", far, frames)
 		}
 	}
-	f.asLLVM = true
+	f.likeLLVM()
 	if frames := f.Code(other | 0xb4<<56); len(frames) == 1 && frames[0].Line != 0 {
 		t.Errorf("as llvm: %+v", frames)
 	}

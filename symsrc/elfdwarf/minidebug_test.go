@@ -115,7 +115,7 @@ func TestMiniDebugLazy(t *testing.T) {
 	if got := render(f.Code(exported)); got != "exported ??:0:0" || f.mini.table != nil {
 		t.Errorf("%s, unpacked: %v", got, f.mini.table != nil)
 	}
-	f.asLLVM = true
+	f.likeLLVM()
 	addrs := []uint64{exported, local}
 	for i, want := range symbolizer(t, mini, addrs) {
 		if got := render(f.Code(addrs[i])); got != want {

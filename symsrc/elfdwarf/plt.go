@@ -29,15 +29,15 @@ const maxStubs = 1 << 20
 // slot is resolved at the start, and those of indirect functions.
 var stubSections = []string{".plt", ".plt.sec", ".plt.bnd", ".plt.got", ".iplt"}
 
-// inStubs tells whether the address is in such a section, and where that begins.
-func (f *File) inStubs(addr uint64) (start uint64, ok bool) {
+// inStubs tells whether the address is in such a section.
+func (f *File) inStubs(addr uint64) bool {
 	for i := range f.sections {
 		s := &f.sections[i]
 		if addr-s.addr < s.size && addr >= s.addr && s.isStubs() {
-			return s.addr, true
+			return true
 		}
 	}
-	return 0, false
+	return false
 }
 
 func (s *sectionHeader) isStubs() bool {

@@ -49,7 +49,7 @@ func NewSource(f Finder) *Source {
 }
 
 // NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
-// the next symbol, and the last one all that is beyond the program.
+// the next symbol, also beyond its section, and the last one all that is beyond the program.
 func NewLLVMSource(f Finder) *Source {
 	s := NewSource(f)
 	s.asLLVM = true

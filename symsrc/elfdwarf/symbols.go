@@ -1,8 +1,8 @@
 package elfdwarf
 
 // symbolAt names an address by the fullest symbol table of this file and the one that belongs with it. Where that is
-// only the dynamic one, MiniDebugInfo tells the rest. A symbol without a size covers what is up to the next one, which is a
-// guess: whatever knows better comes before it.
+// only the dynamic one, MiniDebugInfo tells the rest. A symbol without a size covers what is up to the next one of its
+// section, which is a guess: whatever knows better comes before it.
 func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
 	other := f.other
 	if other == nil {
@@ -26,8 +26,7 @@ func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
 		return c, ok
 	}
 	for _, x := range [...]*File{f, other} {
-		start, in := x.inStubs(addr)
-		if !in {
+		if !x.inStubs(addr) {
 			continue
 		}
 		if r := x.runtime(); r != nil {
@@ -35,7 +34,6 @@ func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
 				return stub, true
 			}
 		}
-		ok = ok && c.start >= start // else it is a symbol of another section
 	}
 	return c, ok
 }

@@ -13,10 +13,9 @@ import (
 // second one sorts it.
 type symbolTable struct {
 	header
-	raw, names, xindex []byte // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
-	allocated          []bool // the sections that are in memory at run time
-	end                uint64 // of those sections
-	endless            bool   // a last symbol without a size goes on beyond that
+	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
+	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
+	endless            bool     // a symbol without a size goes on to the next one, whatever lies between
 	opd                *descriptors
 
 	touched atomic.Bool
@@ -30,6 +29,7 @@ type symbolTable struct {
 // symbol is a symbol that may name an address.
 type symbol struct {
 	addr, size uint64
+	limit      uint64 // the end of its section
 	name       uint32 // its offset in the strings
 	index      uint32 // in the table
 	local      bool
@@ -57,14 +57,14 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
 		}
 		t := &symbolTable{header: f.header, raw: raw, names: names, table: &f.names, opd: f.descriptors(),
-			allocated: make([]bool, len(f.sections))}
+			ends: make([]uint64, len(f.sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
 		}
 		for j := range f.sections {
 			x := &f.sections[j]
 			if x.flags&elf.SHF_ALLOC != 0 {
-				t.allocated[j], t.end = true, max(t.end, x.addr+x.size)
+				t.ends[j] = x.addr + x.size
 			}
 			if x.typ == elf.SHT_SYMTAB_SHNDX && x.link == uint32(i) {
 				t.xindex, _ = f.contents(f.data, x)
@@ -118,18 +118,26 @@ func (t *symbolTable) each(window *span, sym func(*symbol), file func(fileSymbol
 		default:
 			continue
 		}
-		if section == uint64(elf.SHN_XINDEX) {
-			section, _ = fixed(t.xindex, 4*i, 4, t.big)
-		} else if section >= uint64(elf.SHN_LORESERVE) {
-			continue
-		}
-		if section == 0 || section >= uint64(len(t.allocated)) || !t.allocated[section] || t.isMapping(s.name) {
+		if s.limit = t.sectionEnd(section, i); s.limit == 0 || t.isMapping(s.name) {
 			continue
 		}
 		s.local = elf.SymBind(info>>4) == elf.STB_LOCAL
 		sym(&s)
 		lo, width = window.lo, window.hi|1-window.lo
 	}
+}
+
+// sectionEnd gives where the section of the entry with index i ends; 0 where it is in none that is in memory.
+func (t *symbolTable) sectionEnd(section uint64, i int) uint64 {
+	if section == uint64(elf.SHN_XINDEX) {
+		section, _ = fixed(t.xindex, 4*i, 4, t.big)
+	} else if section >= uint64(elf.SHN_LORESERVE) {
+		return 0
+	}
+	if section == 0 || section >= uint64(len(t.ends)) {
+		return 0
+	}
+	return t.ends[section]
 }
 
 // entryAddr reads what tells at once whether an entry is of use: st_value and st_info.
@@ -193,7 +201,7 @@ type covering struct {
 }
 
 // at finds the symbol that covers the address: the nearest one at or below it. One without a size goes on to the next
-// or to the end of the program; one that ends before the address leaves it without a name.
+// or to the end of its section; one that ends before the address leaves it without a name.
 func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 	if !t.touched.Load() && t.touched.CompareAndSwap(false, true) {
 		return t.scan(addr)
@@ -205,7 +213,8 @@ func (t *symbolTable) at(addr uint64) (c covering, ok bool) {
 	}
 	s := symbol{addr: t.sorted.addrs[i], index: t.sorted.entries[i]}
 	b := t.raw[int(s.index)*t.entrySize():]
-	if t.entry(b, &s); !t.covers(&s, addr) {
+	s.limit = t.sectionEnd(t.entry(b, &s), int(s.index))
+	if !t.covers(&s, addr) {
 		return c, false
 	}
 	c.start, c.sized = s.addr, s.size > 0
@@ -248,7 +257,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 // covers tells whether a symbol at or below the address reaches it.
 func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
-		return (addr < t.end || t.endless) && !t.opd.lost()
+		return (addr < s.limit || t.endless) && !t.opd.lost()
 	}
 	return addr-s.addr < s.size
 }

@@ -57,7 +57,7 @@ func (t *symbolTable) outline(add func(...uint64)) {
 			add(addr)
 		}
 	}
-	add(t.end)
+	add(t.ends...)
 }
 
 // inside is where the rows, functions and inlined calls of a unit begin and end, in order.
