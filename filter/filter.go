@@ -33,6 +33,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"io"
+	"sync"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/prefix"
@@ -157,6 +158,9 @@ type Filter struct {
 	llvm    *llvmStyle // nil for this package's own style
 	// recorder is nil where lines leave as text.
 	recorder *recorder
+	// busy is held by a run but while that waits for its input; current is the run.
+	busy    sync.Mutex
+	current *stream
 
 	// line is the number of the line at hand, from 1.
 	line int

@@ -12,7 +12,7 @@ import (
 const (
 	// maxLine is the longest line that is looked at; a longer one streams through untouched.
 	maxLine = 1 << 20
-	// idle is how long a line without its end is held back, in the hope of its rest.
+	// idle is how long a line without its end is held back in all, in the hope of its rest.
 	idle = 50 * time.Millisecond
 	// outLimit bounds the output collected before it is written.
 	outLimit = 1 << 20
@@ -21,8 +21,13 @@ const (
 // Run carries a stream from in to out until its end. It gives the error of a failed read or write, of which only the
 // writes are of the kind *WriteError; what was read before a failed read is written.
 func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	r := &stream{f: f, out: out, in: pauses(in), buf: make([]byte, bufferSize)}
+	r := &stream{f: f, out: out, buf: make([]byte, bufferSize)}
+	r.in = yielding{pauses(in), &f.busy}
 	defer r.in.stop()
+	f.busy.Lock()
+	defer f.busy.Unlock()
+	f.current = r
+	defer func() { f.current = nil }()
 	for {
 		if err := r.rest(ctx); err != nil {
 			return err
@@ -58,6 +63,8 @@ type stream struct {
 	out        io.Writer
 	buf        []byte
 	start, end int
+	// waiting is when the line without its end was first waited for, zero before.
+	waiting time.Time
 	// fresh is where the piece begins that was read last: what stands before it has no line end.
 	fresh int
 	// raw is set while the rest of a line passes untouched, since its beginning has left already.
@@ -65,11 +72,14 @@ type stream struct {
 	text []byte
 }
 
-// rest writes what may not wait while the input pauses: at once the folded context, after a short silence a line
-// without its end. In the style of llvm such a line waits: what follows may remove what stands on it.
+// rest writes what may not wait while the input pauses: at once the folded context, after a short time a line without its
+// end, even if more of it trickles in. In the style of llvm such a line waits: what follows may remove what stands on it.
 func (r *stream) rest(ctx context.Context) error {
 	if r.f.ahead.holding() && !r.in.ready(r.f.ahead.remaining()) {
 		r.text = r.f.release(ctx, r.text)
+		if err := r.write(); err != nil {
+			return err
+		}
 	}
 	if r.f.holds() && !r.in.ready(0) {
 		r.text = r.f.Flush(r.text)
@@ -77,7 +87,13 @@ func (r *stream) rest(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.start < r.end && !r.raw && r.f.llvm == nil && !r.in.ready(idle) {
+	if r.start == r.end || r.raw || r.f.llvm != nil {
+		return nil
+	}
+	if r.waiting.IsZero() {
+		r.waiting = time.Now()
+	}
+	if !r.in.ready(max(0, idle-time.Since(r.waiting))) {
 		return r.torn(ctx)
 	}
 	return nil
@@ -86,7 +102,7 @@ func (r *stream) rest(ctx context.Context) error {
 // torn lets the beginning of an unfinished line go; its rest passes untouched. It is annotated unless its rest could
 // still change what it says: inside an element, or where a module's build ID may follow.
 func (r *stream) torn(ctx context.Context) error {
-	r.raw = true
+	r.raw, r.waiting = true, time.Time{}
 	b := r.buf[r.start:r.end]
 	if !r.f.settled(b) {
 		r.f.line++
@@ -135,6 +151,7 @@ func (r *stream) lines(ctx context.Context) error {
 	if nl := bytes.LastIndexByte(r.buf[fresh:r.end], '\n'); nl >= 0 {
 		from := r.start
 		r.start = fresh + nl + 1
+		r.waiting = time.Time{}
 		if err := r.chunk(ctx, r.buf[from:r.start]); err != nil {
 			return err
 		}
@@ -146,7 +163,7 @@ func (r *stream) lines(ctx context.Context) error {
 	}
 	if r.end-r.start > r.f.longest() {
 		r.text = r.f.pass(r.text, nil)
-		r.raw = true
+		r.raw, r.waiting = true, time.Time{}
 		r.f.line++
 		return r.pass(r.end)
 	}
@@ -232,11 +249,12 @@ func (r *stream) finish(ctx context.Context) error {
 		r.text = r.f.part(r.text, r.buf[r.start:r.end], true)
 		return r.write()
 	case r.raw:
+		r.text = append(r.text, r.buf[r.start:r.end]...)
 		if r.f.llvm != nil { // that ends every line
-			r.buf[r.end] = '\n'
-			r.end++
+			r.text = append(r.text, '\n')
 		}
-		return r.pass(r.end)
+		r.start, r.end = 0, 0
+		return r.write()
 	case r.start < r.end:
 		r.text = r.f.Line(ctx, r.text, r.buf[r.start:r.end])
 		r.start, r.end = 0, 0

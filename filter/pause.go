@@ -2,6 +2,7 @@ package filter
 
 import (
 	"io"
+	"sync"
 	"time"
 )
 
@@ -12,6 +13,27 @@ type pauser interface {
 	ready(d time.Duration) bool
 	// stop lets go of what the pauser holds. The underlying reader stays open.
 	stop()
+}
+
+// yielding is a pauser that lets go of a lock while it waits.
+type yielding struct {
+	pauser
+	busy *sync.Mutex
+}
+
+func (y yielding) ready(d time.Duration) bool {
+	if d == 0 {
+		return y.pauser.ready(0)
+	}
+	y.busy.Unlock()
+	defer y.busy.Lock()
+	return y.pauser.ready(d)
+}
+
+func (y yielding) Read(b []byte) (int, error) {
+	y.busy.Unlock()
+	defer y.busy.Lock()
+	return y.pauser.Read(b)
 }
 
 // readAhead is a pauser for any reader: a goroutine reads one piece ahead.

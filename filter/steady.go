@@ -16,7 +16,7 @@ func (steady) stop()                    {}
 
 // pauses gives the pauser over a reader.
 func pauses(in io.Reader) pauser {
-	if p, ok := in.(steady); ok {
+	if p, ok := in.(pauser); ok {
 		return p
 	}
 	return newPauser(in)

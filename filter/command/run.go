@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"qss-filter/filter"
 	"qss-filter/filter/batch"
@@ -143,6 +144,13 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 
 // stream carries the inputs through f.
 func (c *config) stream(f *filter.Filter) (status int) {
+	defer f.LastWords(syscall.SIGTERM, syscall.SIGHUP)()
+	drain := func(in *os.File) (restore func()) {
+		if isTerminal(in) {
+			return f.LastWords(os.Interrupt)
+		}
+		return drain(f.Farewell)
+	}
 	err := f.RunInputs(context.Background(), filter.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
 		status = cli.Failed
@@ -175,13 +183,14 @@ func (c *config) runImport(f *filter.Filter) (status int) {
 	return complainAll(err)
 }
 
-func drain(in *os.File) (restore func()) {
-	if isTerminal(in) {
-		return func() {}
-	}
+// drain lets the first Ctrl-C end the producer of the input only. farewell is called before the second one ends us.
+func drain(farewell func()) (restore func()) {
 	return filter.DrainOnInterrupt(func() {
 		if isTerminal(os.Stderr) {
 			complain("the input is still open; Ctrl-C again stops at once")
 		}
-	}, func() { os.Exit(exitInterrupted) })
+	}, func() {
+		farewell()
+		os.Exit(exitInterrupted)
+	})
 }
