@@ -7,7 +7,7 @@
 //	child.go     Options, Run: the order of things
 //	command.go   what is run, and the exit statuses
 //	plumbing.go  what the command's standard files are
-//	output_*.go  reads what the command writes, to its end or a little beyond the command's own
+//	output_*.go  reads what the command writes, until nobody can write any more
 //	control_*.go signals, waiting, job control
 //	terminal_*.go, pump_*.go    the terminal of a command that has a session of its own
 //	maps.go      memory maps of the command and its descendants
@@ -32,12 +32,15 @@ const (
 	exitNotFound  = 127
 )
 
+// Processes that the command leaves behind may write on: as any reader of a pipe we read until nobody holds it. After a signal,
+// to the command or to us, that would be too long.
 const (
-	// grace is how long an output may be silent, once the command has ended, before a process that was left behind with
-	// it is no longer waited for.
+	// patience is the time after which somebody is told what is waited for.
+	patience = time.Second
+	// grace is how long an output may be silent, after a signal and the command's end, before a process that was left
+	// behind with it is no longer waited for.
 	grace = 200 * time.Millisecond
-	// linger bounds the wait for processes left behind that do not fall silent. What was there at the command's end is
-	// read however long that takes.
+	// linger bounds the wait for those that do not fall silent then. What was there is read however long that takes.
 	linger = 3 * time.Second
 )
 
@@ -95,10 +98,17 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 		reading.Go(func() { errs[i] = s.run(ctx, filters[i]) })
 	}
 	status, err = c.wait(ctx, cmd)
+	read := make(chan struct{})
+	go func() {
+		reading.Wait()
+		close(read)
+	}()
+	p.over()
+	c.linger(ctx, read)
 	// From here on signals do to us what they do to any program: there is nobody left to pass them on to.
 	c.stop()
 	p.ended()
-	reading.Wait()
+	<-read
 	return status, errors.Join(append(errs, err)...)
 }
 

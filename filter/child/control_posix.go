@@ -30,6 +30,9 @@ var passed = []os.Signal{
 	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT, unix.SIGWINCH,
 }
 
+// deadly are those of them that ask for an end.
+var deadly = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT}
+
 // control waits for the command, and passes signals on meanwhile. Without a session of its own the command is in our
 // process group: what a terminal sends, it sends to both.
 type control struct {
@@ -41,13 +44,16 @@ type control struct {
 	// force is set while a command is expected to stop.
 	force <-chan time.Time
 	ended sync.Once
+	// asked is set once a signal has asked for an end, of the command or of ours.
+	asked bool
+	warn  func(message string)
 
 	mu  sync.Mutex
 	pid int // 0 once the process is gone, and its number perhaps another's
 }
 
-func newControl(p *plumbing, _ Options) *control {
-	c := &control{p: p, term: p.term, signals: make(chan os.Signal, 16), stops: make(chan struct{}, 1)}
+func newControl(p *plumbing, o Options) *control {
+	c := &control{p: p, term: p.term, signals: make(chan os.Signal, 16), stops: make(chan struct{}, 1), warn: o.Warn}
 	for _, s := range passed {
 		if !signal.Ignored(s) { // as nohup has it for SIGHUP; the command inherits that
 			signal.Notify(c.signals, s)
@@ -62,12 +68,39 @@ func newControl(p *plumbing, _ Options) *control {
 
 // stop gives signals and the terminal back.
 func (c *control) stop() {
+	c.giveBack()
+	signal.Stop(c.signals)
+}
+
+// giveBack gives the terminal back.
+func (c *control) giveBack() {
 	c.ended.Do(func() {
 		if c.term != nil {
 			c.term.finish()
 		}
-		signal.Stop(c.signals)
 	})
+}
+
+// linger waits, once the command has ended, until all of the output is read, or a signal asks for the end.
+func (c *control) linger(ctx context.Context, read <-chan struct{}) {
+	c.giveBack()
+	ticks := time.NewTicker(patience)
+	defer ticks.Stop()
+	for told := false; !c.asked; {
+		select {
+		case <-read:
+			return
+		case <-ctx.Done():
+			return
+		case s := <-c.signals:
+			c.signal(s)
+		case <-ticks.C:
+			if !told && slices.ContainsFunc(c.p.streams, func(s *stream) bool { return s.in.quiet() }) {
+				told = true
+				c.warn("the command has ended; waiting for processes that it has left with its output (Ctrl-C ends that)")
+			}
+		}
+	}
 }
 
 type result struct {
@@ -179,6 +212,7 @@ func (c *control) signal(s os.Signal) {
 	if !ok {
 		return
 	}
+	c.asked = c.asked || slices.Contains(deadly, os.Signal(sig))
 	switch sig {
 	case unix.SIGWINCH:
 		c.resize()

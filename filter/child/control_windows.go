@@ -33,6 +33,15 @@ func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	}
 }
 
+// linger waits, once the command has ended, until all of the output is read, or Ctrl-C asks for the end.
+func (c *control) linger(ctx context.Context, read <-chan struct{}) {
+	select {
+	case <-read:
+	case <-ctx.Done():
+	case <-c.interrupts:
+	}
+}
+
 func exited(cmd *exec.Cmd, err error) (int, error) {
 	var e *exec.ExitError
 	if err != nil && !errors.As(err, &e) {

@@ -6,13 +6,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestLarge sends 10 MB through both pipes at once; the reader of one of them is slow to begin.
@@ -79,19 +81,29 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestLeftBehind has the command leave a process that keeps the pipe: silent, or never so.
+// TestLate has the command leave processes that say something long after its end, to each of the pipes.
+func TestLate(t *testing.T) {
+	out, errs, status := outcome(t, wrapped(t, "sh", "-c", "(sleep 1; echo late) & (sleep 1; echo later >&2) & echo said; exit 4"))
+	if out != "said\nlate\n" || errs != "later\n" || status != 4 {
+		t.Errorf("got %q, %q, status %d", out, errs, status)
+	}
+}
+
+// TestLeftBehind has the command leave a process that keeps the pipe: silent, or never so. A signal ends the wait for it.
 func TestLeftBehind(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
-		"silent":    {"sleep 1000 & echo $! >&2; echo said", "said\n"},
-		"late":      {"echo said; (echo late; exec sleep 1000) & echo $! >&2", "said\nlate\n"},
-		"talkative": {"echo said; (while :; do echo more; sleep 0.05; done) & echo $! >&2", "said\n"},
-		"flood":     {"echo said; yes & echo $! >&2", "said\n"},
+		"silent":    {"sleep 1000 & echo $$ $! >&2; echo said", "said\n"},
+		"late":      {"echo said; (echo late; exec sleep 1000) & echo $$ $! >&2", "said\nlate\n"},
+		"talkative": {"echo said; (while :; do echo more; sleep 0.05; done) & echo $$ $! >&2", "said\n"},
+		"flood":     {"echo said; yes & echo $$ $! >&2", "said\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd := wrapped(t, "sh", "-c", c.script+"; exit 4")
-			var errs bytes.Buffer
-			cmd.Stderr = &errs
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
 			stdout, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -99,14 +111,29 @@ func TestLeftBehind(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			var head [20]byte
-			n, _ := io.ReadAtLeast(stdout, head[:], len(c.want))
-			_, _ = io.Copy(io.Discard, stdout)
-			cmd.Stderr = nil
-			status := statusOf(t, cmd.Wait())
-			_ = exec.Command("kill", strings.TrimSpace(errs.String())).Run()
-			if !strings.HasPrefix(string(head[:n]), c.want) || status != 4 {
-				t.Errorf("got %q, status %d", head[:n], status)
+			var command, left int
+			if _, err := fmt.Fscan(stderr, &command, &left); err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Kill(left, unix.SIGKILL)
+			head := make([]byte, len(c.want))
+			if _, err := io.ReadFull(stdout, head); err != nil {
+				t.Fatal(err)
+			}
+			rest := make(chan struct{})
+			go func() {
+				_, _ = io.Copy(io.Discard, stdout)
+				close(rest)
+			}()
+			for unix.Kill(command, 0) == nil {
+				runtime.Gosched()
+			}
+			if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			<-rest
+			if status := statusOf(t, cmd.Wait()); string(head) != c.want || status != 4 {
+				t.Errorf("got %q, status %d", head, status)
 			}
 		})
 	}

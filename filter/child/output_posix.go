@@ -12,40 +12,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ending tells the readers that the command has ended: a pipe that is then closed, which poll(2) sees.
-type ending struct{ read, write *os.File }
-
-func newEnding() (*ending, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	return &ending{r, w}, nil
-}
-
-func (e *ending) close()   { e.write.Close() }
-func (e *ending) release() { e.read.Close() }
-
-// output reads what the command writes to a pipe or a terminal. It ends when nobody can write any more; and after the
-// command's end, when what was there is read and those left behind are silent, or go on for too long.
+// output reads what the command writes to a pipe or a terminal. It ends when nobody can write any more; and once it should
+// end, when what was there is read and those left behind are silent, or go on for too long.
 type output struct {
 	file *os.File
 	tty  bool
 	fd   int
-	end  int
 	maps *Maps
 	// waiting is set while a Read waits: what was read before has been passed on.
 	waiting atomic.Bool
 
-	// over is the time when the command was seen to have ended, zero before.
-	over time.Time
+	// stop is a pipe that is closed when the output should end, which poll(2) sees.
+	stop, stopped *os.File
+	// session is set for the terminal of a session that the command leads. The kernel hangs it up when the command ends:
+	// nobody else can write to it then.
+	session bool
+	// lost is set when what is read can no longer be passed on, alone once the command has ended.
+	lost, alone atomic.Bool
+	// late is the time when the output was seen to be about to end, zero before.
+	late time.Time
 	// owed is how many of the bytes that were there at that time are still to be read.
 	owed int
 }
 
-func newOutput(file *os.File, tty bool, e *ending, maps *Maps) *output {
-	return &output{file: file, tty: tty, fd: int(file.Fd()), end: int(e.read.Fd()), maps: maps}
+func newOutput(file *os.File, tty bool, maps *Maps) (*output, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	return &output{file: file, tty: tty, fd: int(file.Fd()), stop: w, stopped: r, maps: maps}, nil
 }
+
+// over is called once the command has ended.
+func (o *output) over() {
+	if o.alone.Store(true); o.session || o.lost.Load() {
+		o.end()
+	}
+}
+
+// end lets the output end as soon as those left behind are silent.
+func (o *output) end() { o.stop.Close() }
 
 // SyscallConn makes the filter poll the file.
 func (o *output) SyscallConn() (syscall.RawConn, error) { return o.file.SyscallConn() }
@@ -75,13 +81,12 @@ func (o *output) Read(b []byte) (int, error) {
 	}
 }
 
-// await waits until the output can be read or the command has ended. Its error is io.EOF when nothing more is to be
-// expected.
+// await waits until the output can be read or should end. Its error is io.EOF when nothing more is to be expected.
 func (o *output) await() (ready bool, err error) {
-	fds := []unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}, {Fd: int32(o.end), Events: unix.POLLIN}}
+	fds := []unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}, {Fd: int32(o.stopped.Fd()), Events: unix.POLLIN}}
 	wait := -1
-	if !o.over.IsZero() {
-		if o.owed <= 0 && time.Since(o.over) > linger {
+	if !o.late.IsZero() {
+		if o.owed <= 0 && time.Since(o.late) > linger {
 			return false, io.EOF
 		}
 		fds, wait = fds[:1], int(grace/time.Millisecond)
@@ -97,8 +102,8 @@ func (o *output) await() (ready bool, err error) {
 	case n == 0:
 		return false, io.EOF
 	}
-	if o.over.IsZero() && fds[1].Revents != 0 {
-		o.over = time.Now()
+	if o.late.IsZero() && fds[1].Revents != 0 {
+		o.late = time.Now()
 		if o.owed, err = unix.IoctlGetInt(o.fd, fionread); err != nil {
 			o.owed = 0
 		}
@@ -122,7 +127,14 @@ func (o *output) abandon() {
 		o.close()
 		return
 	}
+	if o.lost.Store(true); o.alone.Load() {
+		o.end()
+	}
 	_, _ = io.Copy(io.Discard, struct{ io.Reader }{o})
 }
 
-func (o *output) close() { o.file.Close() }
+func (o *output) close() {
+	o.end()
+	o.stopped.Close()
+	o.file.Close()
+}

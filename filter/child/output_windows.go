@@ -3,38 +3,25 @@ package child
 import (
 	"io"
 	"os"
+	"sync"
 	"time"
 )
 
-// ending tells the readers that the command has ended.
-type ending struct {
-	ended  chan struct{}
-	closed bool
-}
-
-func newEnding() (*ending, error) { return &ending{ended: make(chan struct{})}, nil }
-
-func (e *ending) close() {
-	if !e.closed {
-		e.closed = true
-		close(e.ended)
-	}
-}
-
-func (e *ending) release() {}
-
-// output reads what the command writes to a pipe. It ends when nobody can write any more; and after the command's end,
-// when those left behind are silent, or go on for too long.
+// output reads what the command writes to a pipe. It ends when nobody can write any more; and once it should end, when those
+// left behind are silent, or go on for too long.
 type output struct {
-	file   *os.File
-	tty    bool
-	pieces chan piece
-	left   []byte
-	err    error
-	gone   chan struct{}
-	ended  chan struct{}
-	maps   *Maps
-	over   time.Time
+	file    *os.File
+	tty     bool
+	session bool // never
+	pieces  chan piece
+	left    []byte
+	err     error
+	gone    chan struct{}
+	maps    *Maps
+	// ended is closed when the output should end, late the time when that was seen, zero before.
+	ended chan struct{}
+	once  sync.Once
+	late  time.Time
 }
 
 type piece struct {
@@ -42,11 +29,17 @@ type piece struct {
 	err  error
 }
 
-func newOutput(file *os.File, tty bool, e *ending, maps *Maps) *output {
-	o := &output{file: file, tty: tty, pieces: make(chan piece), gone: make(chan struct{}), ended: e.ended, maps: maps}
+func newOutput(file *os.File, tty bool, maps *Maps) (*output, error) {
+	o := &output{file: file, tty: tty, pieces: make(chan piece), gone: make(chan struct{}), ended: make(chan struct{}), maps: maps}
 	go o.pump()
-	return o
+	return o, nil
 }
+
+// over is called once the command has ended.
+func (o *output) over() {}
+
+// end lets the output end as soon as those left behind are silent.
+func (o *output) end() { o.once.Do(func() { close(o.ended) }) }
 
 // pump reads ahead: a read of a pipe cannot be given up here. It outlives the output where a process was left behind.
 func (o *output) pump() {
@@ -83,15 +76,15 @@ func (o *output) Read(b []byte) (int, error) {
 }
 
 func (o *output) next() (p piece, ok bool) {
-	if o.over.IsZero() {
+	if o.late.IsZero() {
 		select {
 		case p = <-o.pieces:
 			return p, true
 		case <-o.ended:
-			o.over = time.Now()
+			o.late = time.Now()
 		}
 	}
-	if time.Since(o.over) > linger {
+	if time.Since(o.late) > linger {
 		return p, false
 	}
 	late := time.NewTimer(grace)

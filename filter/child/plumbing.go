@@ -16,7 +16,6 @@ type plumbing struct {
 	sized []sized
 	// theirs are the ends that only the command should hold.
 	theirs []*os.File
-	end    *ending
 }
 
 // sized is a terminal with the one of ours whose size it has.
@@ -31,9 +30,6 @@ func connect(cmd *exec.Cmd, o Options) (p *plumbing, err error) {
 			p.close()
 		}
 	}()
-	if p.end, err = newEnding(); err != nil {
-		return nil, err
-	}
 	cmd.Stdin = o.Stdin
 	out, err := p.stream("standard output", o.Stdout, o)
 	if err != nil {
@@ -43,6 +39,7 @@ func connect(cmd *exec.Cmd, o Options) (p *plumbing, err error) {
 	if p.streams[0].in.tty && isTerminal(o.Stdin) {
 		cmd.Stdin = out
 		first := p.streams[0]
+		first.in.session = true
 		p.term = newTerminal(o.Stdin, first.in.file)
 		first.out = p.term.writer(o.Stdout)
 		cmd.SysProcAttr = ownSession()
@@ -72,10 +69,14 @@ func (p *plumbing) stream(name string, to *os.File, o Options) (theirs *os.File,
 		}
 	}
 	p.theirs = append(p.theirs, theirs)
+	in, err := newOutput(ours, tty, o.Maps)
+	if err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
 	if tty {
 		p.sized = append(p.sized, sized{ours, to})
 	}
-	in := newOutput(ours, tty, p.end, o.Maps)
 	p.streams = append(p.streams, &stream{name: name, in: in, out: io.Writer(to)})
 	return theirs, nil
 }
@@ -88,19 +89,24 @@ func (p *plumbing) started() {
 	p.theirs = nil
 }
 
-// ended is called once the command has ended: what is left to read is read within grace.
-func (p *plumbing) ended() { p.end.close() }
+// over is called once the command has ended: what cannot be passed on need not be read any more.
+func (p *plumbing) over() {
+	for _, s := range p.streams {
+		s.in.over()
+	}
+}
+
+// ended is called when processes left behind have been waited for: what is left to read is read within grace.
+func (p *plumbing) ended() {
+	for _, s := range p.streams {
+		s.in.end()
+	}
+}
 
 func (p *plumbing) close() {
 	p.started()
-	if p.end != nil {
-		p.end.close()
-	}
 	for _, s := range p.streams {
 		s.in.close()
-	}
-	if p.end != nil {
-		p.end.release()
 	}
 }
 

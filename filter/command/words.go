@@ -35,7 +35,8 @@ line and inlined calls. Everything else of the log leaves byte for byte as it ca
 No wrong name is printed: a build ID that does not match, a stale file, an address outside its symbol leave a frame as it
 was. --explain says at each one why; where tells how the files of one module are found.
 
-Behind -- stands a command, whose output is filtered; its colours, signals and exit status are kept.
+Behind -- stands a command, whose output is filtered; its colours, signals and exit status are kept. What processes write that
+it has left behind is filtered, too, until nobody holds the output any more or a signal ends that.
 The first Ctrl-C lets the producer at the other end of a pipe finish, a second one stops at once.
 `
 
