@@ -18,7 +18,7 @@ var doctorCommon = []string{"symbols", "build-id-dir", "debug-root", "breakpad-d
 
 const (
 	about = "makes native stack traces in logs readable, live"
-	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own."
+	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own, once nobody holds its output."
 )
 
 // description is that of the manual page.
