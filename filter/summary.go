@@ -52,12 +52,12 @@ func (m *module) advice() string {
 	switch {
 	case m.elsewhere != "" && m.files.Usable():
 		return "another build: no " + m.elsewhere + " where the log has it; pass --symbols DIR where its unstripped file is"
+	case s == symsrc.OK:
+		return "the files are good, but no symbol covers the addresses"
 	case m.files.Detail != "":
 		text += ": " + m.files.Detail
 	case m.files.Note != "":
 		text += ": " + m.files.Note
-	case s == symsrc.OK:
-		return "the files are good, but no symbol covers the addresses"
 	}
 	text += m.tried()
 	if s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete {

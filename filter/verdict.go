@@ -43,6 +43,7 @@ func (r *recorder) answer(fr *record.Frame, a *answer) {
 		fr.Status = symsrc.MismatchBuildID.String()
 	case files.Reason() == symsrc.OK:
 		fr.Status = statusNoSymbol
+		return
 	}
 	if fr.Detail = files.Detail; fr.Detail == "" {
 		fr.Detail = files.Note

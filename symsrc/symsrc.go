@@ -168,8 +168,11 @@ func (f *Files) Made() (made time.Time) {
 }
 
 // Reason is the status that best explains why a module's frames have no name: that of a debug file that was found and is
-// of no use says more than that there is no runtime object beside it.
+// of no use says more than that there is no runtime object beside it. Where a debug file is good, it is the address that has none.
 func (f *Files) Reason() Status {
+	if f.Debug != "" && f.DebugStatus == OK {
+		return OK
+	}
 	if f.ElfStatus == NotFound && !f.DebugStatus.usable() {
 		return f.DebugStatus
 	}

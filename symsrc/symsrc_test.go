@@ -104,7 +104,8 @@ func TestFiles(t *testing.T) {
 		{Files{Elf: "/a", ElfStatus: OK, DebugStatus: NotFound}, true, NotFound},
 		{Files{Elf: "/a", ElfStatus: Incomplete, DebugStatus: NotFound}, true, NotFound},
 		{Files{Elf: "/a", ElfStatus: MismatchBuildID, DebugStatus: NotFound}, false, MismatchBuildID},
-		{Files{Elf: "/a", ElfStatus: NotFound, Debug: "/a.debug"}, true, NotFound},
+		{Files{Elf: "/a", ElfStatus: NotFound, Debug: "/a.debug"}, true, OK},
+		{Files{Elf: "/a", ElfStatus: NotFound, Debug: "/a.debug", DebugStatus: Incomplete}, true, NotFound},
 		{Files{Elf: "/a", ElfStatus: OK, Debug: "/a.debug", DebugStatus: Corrupted}, true, Corrupted},
 		{Files{Elf: "/a", Debug: "/a.debug"}, true, OK},
 	} {

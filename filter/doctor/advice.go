@@ -151,7 +151,11 @@ func (r *report) adviseModule(m *examined) {
 	case "NO_SYMBOL":
 		if strings.HasPrefix(m.reason, "no symbol") && m.files.DebugStatus == symsrc.OK {
 			r.tryFor(m, "no symbol covers the address", "It may be code without a name, or the offset is wrong. Look at it by hand:",
-				fmt.Sprintf("  qss-filter symbolize %s %#x", quoted(cmp.Or(m.files.Elf, m.files.Debug)), m.address))
+				fmt.Sprintf("  qss-filter symbolize %s %#x", quoted(m.asked()), m.address))
+			return
+		}
+		if len(m.files.Symbols) > 0 {
+			r.missing(m, "the symbol file that was found has none for the address")
 			return
 		}
 		r.missing(m, "the file that was found has no debug information, and no symbol for the address")

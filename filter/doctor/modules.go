@@ -46,6 +46,14 @@ func (m *module) title() string {
 	return text + " (BuildId: " + m.BuildID.String() + ")"
 }
 
+// asked is the file that has no symbol for an address: the program itself, where it is there.
+func (m *examined) asked() string {
+	if f := m.files; f.Elf != "" && (f.ElfStatus == symsrc.OK || f.ElfStatus == symsrc.Incomplete) {
+		return f.Elf
+	}
+	return m.files.Debug
+}
+
 // used says which files the names are from; "" for none.
 func (m *examined) used() string {
 	elf, debug := m.files.ElfRange.Of(m.files.Elf), m.files.DebugRange.Of(m.files.Debug)

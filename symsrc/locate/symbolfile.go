@@ -91,7 +91,10 @@ func (s *search) symbolFiles(files *symsrc.Files) {
 	for _, p := range beside {
 		if p.path != "" && s.in.archive.path == "" {
 			for _, suffix := range [...]string{".gsym", ".sym"} {
-				s.symbolsAt(place{root: p.root, path: p.path + suffix}, files)
+				beside := place{root: p.root, path: p.path + suffix}
+				if err := s.symbolsAt(beside, files); err != nil && err.status != symsrc.NotFound {
+					try(files, beside.String(), err)
+				}
 			}
 		}
 	}
@@ -122,8 +125,8 @@ func (s *search) store(dir string, files *symsrc.Files) {
 	}
 	before := len(files.Symbols)
 	for _, name := range names {
-		if s.inStore(dir, name, id, files); name != "" {
-			files.Tried = append(files.Tried, filepath.Join(dir, name, id, name+".sym"))
+		if err := s.inStore(dir, name, id, files); name != "" {
+			try(files, filepath.Join(dir, name, id, name+".sym"), err)
 		}
 	}
 	if len(files.Symbols) > before {
@@ -144,31 +147,53 @@ func (s *search) store(dir string, files *symsrc.Files) {
 }
 
 // inStore looks at a name's place in a store. What is there is called as the name, or as that without a suffix, and may be packed:
-// any symbol file will do.
-func (s *search) inStore(dir, name, id string, files *symsrc.Files) {
+// any symbol file will do. Where none does, it says what the place lacks.
+func (s *search) inStore(dir, name, id string, files *symsrc.Files) *fileError {
+	lacking := &fileError{status: symsrc.NotFound, note: symsrc.NothingFound}
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
-		return
+		return lacking
 	}
 	for _, id := range [...]string{id, strings.ToLower(id)} {
 		in := filepath.Join(dir, name, id)
 		list, _ := os.ReadDir(in) // it is not there as a rule
 		for _, e := range list {
-			if strings.Contains(e.Name(), ".sym") {
-				s.symbolsAt(place{path: filepath.Join(in, e.Name())}, files)
+			if !strings.Contains(e.Name(), ".sym") {
+				continue
+			}
+			if err := s.symbolsAt(place{path: filepath.Join(in, e.Name())}, files); err == nil {
+				lacking = nil
+			} else if lacking != nil {
+				lacking = err
 			}
 		}
 	}
+	return lacking
 }
 
-// symbolsAt takes the file at p if it is a symbol file of the wanted build ID.
-func (s *search) symbolsAt(p place, files *symsrc.Files) {
+// try notes a place that was looked at after the search for ELF files, and what it lacked.
+func try(files *symsrc.Files, place string, err *fileError) {
+	lacked := ""
+	if err != nil {
+		lacked = err.lack()
+	}
+	files.Tried, files.Lacked = append(files.Tried, place), append(files.Lacked, lacked)
+}
+
+// symbolsAt takes the file at p if it is a symbol file of the wanted build ID, and else says what it lacks.
+func (s *search) symbolsAt(p place, files *symsrc.Files) *fileError {
 	f, file, err := p.open()
 	if err != nil {
-		return
+		return classify(err)
 	}
 	defer file.close()
 	found, ok := identifySymbols(file, file.size, f.path)
-	if path := f.openPath(); ok && found.Of(s.want) && len(files.Symbols) < maxSame && !slices.Contains(files.Symbols, path) {
+	switch path := f.openPath(); {
+	case !ok:
+		return &fileError{status: symsrc.UnknownError, note: "no symbol file"}
+	case !found.Of(s.want):
+		return s.mismatch(path, found.ID)
+	case len(files.Symbols) < maxSame && !slices.Contains(files.Symbols, path):
 		files.Symbols = append(files.Symbols, path)
 	}
+	return nil
 }

@@ -86,6 +86,42 @@ func TestSymbolFiles(t *testing.T) {
 	}
 }
 
+// TestSymbolFilesLack says of each place what it lacks, be there nothing, something else, or a file of another build.
+func TestSymbolFilesLack(t *testing.T) {
+	a, b := buildID(t, idA), buildID(t, idB)
+	of := func(id symsrc.BuildID) string { return "MODULE Linux x86_64 " + id.DebugID() + " libx.so\n" }
+	differs := "build ID differs: log has " + a.String() + ", DIR/PLACE has " + b.Cut().String()
+	for _, tc := range []struct{ name, stored, beside, lacked, besideLacked string }{
+		{name: "nothing", lacked: "no such file"},
+		{name: "the right one", stored: of(a)},
+		{name: "another build", stored: of(b), lacked: differs},
+		{name: "something else", stored: "text\n", lacked: "no symbol file"},
+		{name: "another build beside the module", beside: of(b), lacked: "no such file", besideLacked: differs},
+		{name: "the right one beside the module", beside: of(a), lacked: "no such file"},
+	} {
+		dir := tree(t, map[string]testELF{"r/usr/lib/libx.so": stripped, "p/none": other})
+		stored, beside := filepath.Join("p/libx.so", a.DebugID(), "libx.so.sym"), "r/usr/lib/libx.so.sym"
+		for path, text := range map[string]string{stored: tc.stored, beside: tc.beside} {
+			if text != "" {
+				write(t, filepath.Join(dir, path), []byte(text))
+			}
+		}
+		f := find(t, locator(t, Options{BreakpadDirs: []string{dir + "/p"}, Rootfs: []string{dir + "/r"}}), "/usr/lib/libx.so", idA)
+		for path, want := range map[string]string{stored: tc.lacked, beside: tc.besideLacked} {
+			i := slices.Index(f.Tried, filepath.Join(dir, path))
+			if i < 0 {
+				if want != "" || path == stored {
+					t.Errorf("%s: %s is not among %q", tc.name, path, f.Tried)
+				}
+				continue
+			}
+			if got := strings.ReplaceAll(f.Lacked[i], dir, "DIR"); got != strings.ReplaceAll(want, "PLACE", path) {
+				t.Errorf("%s: %s lacked %q, want %q", tc.name, path, got, want)
+			}
+		}
+	}
+}
+
 // TestSymbolFilesOfWhom looks for them where the log has no build ID, and where there is debug information.
 func TestSymbolFilesOfWhom(t *testing.T) {
 	text := []byte("MODULE Linux x86_64 " + buildID(t, idA).DebugID() + " libx.so\n")

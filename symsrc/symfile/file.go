@@ -121,25 +121,26 @@ func (f *file) frames(addr, base uint64) (frames []symsrc.Frame, err error) {
 
 // unplaced answers a question about a module that there is no ELF file of. Shared objects and position-independent programs are
 // linked to the address 0. That a program is one of these nothing says: where an address might be one of a program that is linked
-// elsewhere, there is no answer.
-func (f *file) unplaced(q symsrc.Addr) (frames []symsrc.Frame, err error) {
+// elsewhere, there is no answer, and placed is false.
+func (f *file) unplaced(q symsrc.Addr) (frames []symsrc.Frame, placed bool, err error) {
 	if q.Symbol != "" || q.Space != symsrc.Linked && q.Space != symsrc.InImage {
-		return nil, nil
+		return nil, false, nil
 	}
 	if f.gsym != nil {
 		const lowestBase = 0x8000
 		if low, ok := f.gsym.Lowest(); q.Space == symsrc.InImage && (!ok || low >= lowestBase) {
-			return nil, nil
+			return nil, false, nil
 		}
-		return f.frames(q.Offset, 0)
+		frames, err = f.frames(q.Offset, 0)
+		return frames, true, err
 	}
-	if frames, err = f.frames(q.Offset, 0); err != nil || len(frames) == 0 || q.Space == symsrc.InImage || f.isLib {
-		return frames, err
+	if frames, err = f.frames(q.Offset, 0); err != nil || q.Space == symsrc.InImage || f.isLib {
+		return frames, true, err
 	}
 	for _, base := range f.bases {
 		if other, err := f.frames(q.Offset, base); err != nil || len(other) > 0 {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return frames, nil
+	return frames, true, nil
 }

@@ -34,37 +34,40 @@ func Wrap(behind symsrc.Source, placer Placer) *Source {
 	return &Source{behind: behind, placer: placer, known: make(map[*symsrc.Files]*symsrc.Files)}
 }
 
-// Frames answers one question. An answer from a symbol file, or without one where there is such a file, is Partial: there may
-// be debug information later.
+// Frames answers one question. An answer from a symbol file, also that it has nothing at the address, is Partial: there may be
+// debug information later.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a := s.behind.Frames(ctx, q)
 	if q.Kind != symsrc.Code || a.Files == nil || len(a.Files.Symbols) == 0 || a.Files.DebugStatus == symsrc.OK || hasLines(a.Frames) {
 		return a
 	}
 	for _, path := range a.Files.Symbols {
-		frames, err := s.ask(ctx, path, q, a.Files)
+		frames, placed, err := s.ask(ctx, path, q, a.Files)
 		if err != nil {
 			continue
 		}
-		a.Files, a.Partial = s.with(a.Files, path), true
-		a.Frames = better(a.Frames, frames)
+		if placed {
+			a.Files, a.Partial = s.with(a.Files, path), true
+			a.Frames = better(a.Frames, frames)
+		}
 		break
 	}
 	return a
 }
 
-// ask answers from one symbol file.
-func (s *Source) ask(ctx context.Context, path string, q symsrc.Addr, files *symsrc.Files) (frames []symsrc.Frame, err error) {
+// ask answers from one symbol file. placed is false where it is not known which address of the file is meant.
+func (s *Source) ask(ctx context.Context, path string, q symsrc.Addr, files *symsrc.Files) (frames []symsrc.Frame, placed bool, err error) {
 	f, err := s.files.open(path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer s.files.release(f)
 	if files.Usable() {
-		if addr, base, ok := s.placer.Place(ctx, q); ok {
-			return f.frames(addr, base)
+		addr, base, ok := s.placer.Place(ctx, q)
+		if ok {
+			frames, err = f.frames(addr, base)
 		}
-		return nil, nil
+		return frames, ok, err
 	}
 	return f.unplaced(q)
 }

@@ -72,6 +72,7 @@ func TestFrames(t *testing.T) {
 	stripped := symsrc.Files{Elf: "/bin/x", DebugStatus: symsrc.Incomplete, Note: "no .debug_info"}
 	missing := symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}
 	library := named(t, libFile, "libinline.so.1")
+	const none = "NO_SYMBOL" // in a file that was found
 	for _, tc := range []struct {
 		what   string
 		files  symsrc.Files
@@ -82,7 +83,7 @@ func TestFrames(t *testing.T) {
 	}{
 		{"an ELF file tells where it is loaded", stripped, []string{symFile}, symsrc.Addr{Offset: 0x201710}, engine{base: 0x200000, placed: true}, chain},
 		{"GSYM has whole addresses", stripped, []string{gsymFile}, symsrc.Addr{Offset: 0x201710}, engine{base: 0x200000, placed: true}, chain},
-		{"below where it is loaded", stripped, []string{symFile}, symsrc.Addr{Offset: 0x1710}, engine{base: 0x200000, placed: true}, ""},
+		{"below where it is loaded", stripped, []string{symFile}, symsrc.Addr{Offset: 0x1710}, engine{base: 0x200000, placed: true}, none},
 		{"the ELF file converts", stripped, []string{symFile}, symsrc.Addr{Offset: 0x710, Space: symsrc.InFile}, engine{base: 0x200000, addr: 0x201710, placedAddr: true}, chain},
 		{"the ELF file cannot be read", stripped, []string{symFile}, symsrc.Addr{Offset: 0x201710}, engine{}, ""},
 		{"the symbol table's name", stripped, []string{symFile}, symsrc.Addr{Offset: 0x201710}, engine{base: 0x200000, placed: true, answer: symsrc.Answer{Frames: symbol}},
@@ -97,6 +98,10 @@ func TestFrames(t *testing.T) {
 		{"an address of a library", missing, []string{library}, symsrc.Addr{Offset: 0x17e0}, engine{}, chain},
 		{"an address of a program", missing, []string{symFile}, symsrc.Addr{Offset: 0x1710}, engine{}, chain},
 		{"nobody knows whether it is linked to 0", missing, []string{symFile}, symsrc.Addr{Offset: 0x201710}, engine{}, ""},
+		{"nothing at an address of a program", missing, []string{symFile}, symsrc.Addr{Offset: 0x17}, engine{}, none},
+		{"nothing at an address of a library", missing, []string{library}, symsrc.Addr{Offset: 0x401710}, engine{}, none},
+		{"nothing from the start of the image", missing, []string{symFile}, symsrc.Addr{Offset: 0x17, Space: symsrc.InImage}, engine{}, none},
+		{"nothing in GSYM", missing, []string{gsymFile}, symsrc.Addr{Offset: 0x17}, engine{}, none},
 		{"GSYM, whole addresses", missing, []string{gsymFile}, symsrc.Addr{Offset: 0x201710}, engine{}, chain},
 		{"GSYM, where does the image begin?", missing, []string{gsymFile}, symsrc.Addr{Offset: 0x1710, Space: symsrc.InImage}, engine{}, ""},
 		{"a byte of the file", missing, []string{symFile}, symsrc.Addr{Offset: 0x1710, Space: symsrc.InFile}, engine{}, ""},
@@ -107,8 +112,12 @@ func TestFrames(t *testing.T) {
 		tc.engine.answer.Files = &files
 		s := Wrap(&tc.engine, &tc.engine)
 		got := s.Frames(t.Context(), tc.q)
-		if text(got.Frames) != tc.want {
-			t.Errorf("%s: got %q, want %q", tc.what, text(got.Frames), tc.want)
+		names := text(got.Frames)
+		if got.Files != &files && names == "" && got.Files.Reason() == symsrc.OK {
+			names = none
+		}
+		if names != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.what, names, tc.want)
 		}
 		if used := got.Files != &files; used != got.Partial || used && (got.Files.DebugStatus != symsrc.OK || got.Files.Debug == "") {
 			t.Errorf("%s: %+v, partial %v", tc.what, got.Files, got.Partial)
