@@ -103,3 +103,31 @@ func TestWords(t *testing.T) {
 		t.Errorf("the words are %q", fs.words)
 	}
 }
+
+// TestGiven gives back the flags of the command line, but none of the configuration.
+func TestGiven(t *testing.T) {
+	var many []string
+	var quiet bool
+	var last, other string
+	fs := newFlags("prog")
+	fs.Register(func(set *flag.FlagSet) {
+		set.Func("many", "", func(v string) error { many = append(many, v); return nil })
+	})
+	fs.Repeated("many")
+	fs.Bool(&quiet, "quiet", "")
+	fs.String(&last, "last", "", "")
+	fs.String(&other, "other", "", "")
+	if err := fs.put("other", "file", "config:1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := fs.parse([]string{"--many", "a", "--last=1", "--quiet", "rest", "--many=b c", "--last", "2"}); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(fs.Given(func(name string) bool { return name != "quiet" }), "|")
+	if got != "--many=a|--many=b c|--last=2" {
+		t.Errorf("without quiet %q", got)
+	}
+	if got = strings.Join(fs.Given(func(name string) bool { return name == "quiet" }), "|"); got != "--quiet" {
+		t.Errorf("quiet alone %q", got)
+	}
+}

@@ -104,6 +104,22 @@ func (f *Flags) put(name, value, source string) error {
 	return nil
 }
 
+// Given lists the flags that the command line sets and wanted tells, each one --NAME or --NAME=VALUE.
+func (f *Flags) Given(wanted func(name string) bool) (list []string) {
+	f.set.VisitAll(func(one *pflag.Flag) {
+		for _, g := range f.given[one.Name] {
+			switch {
+			case g.source != commandLine || !wanted(one.Name):
+			case one.NoOptDefVal != "" && g.value == one.NoOptDefVal:
+				list = append(list, "--"+one.Name)
+			default:
+				list = append(list, "--"+one.Name+"="+g.value)
+			}
+		}
+	})
+	return list
+}
+
 // Args are the arguments beside the flags.
 func (f *Flags) Args() []string { return f.set.Args() }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"flag"
 	"os"
 
 	"qss-filter/filter"
@@ -74,6 +75,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		defer end()
 		d := doctor.Options{Log: "-", Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
 			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner,
+			Flags: fs.Given(func(string) bool { return true }), FileFlags: fs.Given(ofFiles()),
 			New: func(j filter.JSONOptions) (*filter.Filter, func(), error) {
 				o.Symbols, o.JSON = source, &j
 				return extras.Open(o)
@@ -83,6 +85,13 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		}
 		return doctor.Run(context.Background(), d, os.Stdout)
 	}
+}
+
+// ofFiles tells the flags that say where symbols are, which every command that looks for some has.
+func ofFiles() func(name string) bool {
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	newSymbols().Register(set)
+	return func(name string) bool { return set.Lookup(name) != nil || name == "no-config" }
 }
 
 // dumpSymCommand is `qss-filter dump-sym FILE`.

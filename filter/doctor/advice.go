@@ -23,10 +23,26 @@ const publicServer = "https://debuginfod.elfutils.org/"
 
 // log is the log as a command has it.
 func (o *Options) log() string {
-	if o.Log == "-" {
+	switch {
+	case o.Log == "-":
 		return "LOG"
+	case strings.HasPrefix(o.Log, "-"): // no flag
+		return quoted("./" + o.Log)
 	}
 	return quoted(o.Log)
+}
+
+// again is the command that filters the log again, with what it was examined with and these flags.
+func (o *Options) again(flags string) string {
+	return "  qss-filter " + o.given(o.Flags) + flags + " " + o.log()
+}
+
+// given are flags as a command has them, with a blank behind each.
+func (o *Options) given(flags []string) (text string) {
+	for _, f := range flags {
+		text += quoted(f) + " "
+	}
+	return text
 }
 
 // quoted is a path as a shell wants it.
@@ -76,7 +92,7 @@ func (r *report) advise() {
 	}
 	if r.searchedInVain() && len(r.Servers) == 0 && !r.ServersOff {
 		r.try("no debuginfod server was asked, since DEBUGINFOD_URLS is not set",
-			fmt.Sprintf("  DEBUGINFOD_URLS=%s qss-filter doctor %s", publicServer, r.log()))
+			fmt.Sprintf("  DEBUGINFOD_URLS=%s qss-filter doctor %s%s", publicServer, r.given(r.Flags), r.log()))
 	}
 	if s.unverified > 0 {
 		r.try(count(s.unverified, "frame")+" with an unverified name: the log has no build ID, and the file was found by its name",
@@ -85,7 +101,7 @@ func (r *report) advise() {
 	if r.Cache != nil {
 		if err := r.Cache(); err != nil {
 			r.try("the cache of answers does not work: "+err.Error(),
-				"Names are found without it, but every run searches anew:", "  qss-filter --cache-dir DIR "+r.log())
+				"Names are found without it, but every run searches anew:", r.again("--cache-dir DIR"))
 		}
 	}
 	for _, n := range r.near {
@@ -126,14 +142,15 @@ func (r *report) adviseMappings() {
 	}
 	switch {
 	case below > 0:
-		r.try(what, "Mappings that cover them stand below them in the log:", fmt.Sprintf("  qss-filter --lookahead=%d %s", below+below/2+10, r.log()))
+		r.try(what, "Mappings that cover them stand below them in the log:", r.again(fmt.Sprintf("--lookahead=%d", below+below/2+10)))
 	case other:
-		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", "  qss-filter --by=none "+r.log())
+		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", r.again("--by=none"))
 	case len(s.mapped) > 0:
 		r.try(what, fmt.Sprintf("The log has %d mappings, none of which covers them: the list is of another process, or not whole.", len(s.mapped)))
 	default:
 		r.try(what, "The log has no mappings. Take them from the running process, or have the program print them:",
-			"  cp /proc/PID/maps maps.txt; qss-filter --maps maps.txt "+r.log(), "Or let the filter start the program, and read them from it:", "  qss-filter -- COMMAND")
+			"  cp /proc/PID/maps maps.txt", r.again("--maps maps.txt"),
+			"Or let the filter start the program, and read them from it:", "  qss-filter "+r.given(r.Flags)+"-- COMMAND")
 	}
 }
 
@@ -143,11 +160,11 @@ func (r *report) adviseModule(m *examined) {
 		r.tryFor(m, what+" files are not read", "Use the tools of that system: "+tool)
 		return
 	}
-	where := "  qss-filter where " + quoted(cmp.Or(m.BuildID.String(), m.Name))
+	where := "  qss-filter where " + r.given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
 	switch m.status {
 	case symsrc.MismatchBuildID.String():
 		r.tryFor(m, "the file at hand is of another build", "The one that ran has the build ID "+m.BuildID.String()+"; give the directory that has it:",
-			"  qss-filter --symbols DIR "+r.log())
+			r.again("--symbols DIR"))
 	case "NO_SYMBOL":
 		if strings.HasPrefix(m.reason, "no symbol") && m.files.DebugStatus == symsrc.OK {
 			r.tryFor(m, "no symbol covers the address", "It may be code without a name, or the offset is wrong. Look at it by hand:",
@@ -166,10 +183,10 @@ func (r *report) adviseModule(m *examined) {
 	case symsrc.NoReadPermission.String():
 		r.tryFor(m, "its file may not be read", "  ls -l "+quoted(m.files.Elf), "Run the filter as a user who may, or copy it and give --symbols DIR.")
 	case symsrc.UnsupportedCompressed.String():
-		r.tryFor(m, "its file is packed ("+m.files.Note+")", "Unpack it, and give the directory:", "  qss-filter --symbols DIR "+r.log())
+		r.tryFor(m, "its file is packed ("+m.files.Note+")", "Unpack it, and give the directory:", r.again("--symbols DIR"))
 	case symsrc.NotELF.String(), symsrc.Corrupted.String(), symsrc.ReadError.String():
 		r.tryFor(m, "its file cannot be used", "Put a good one in its place, or give a directory that has it:",
-			"  qss-filter --symbols DIR "+r.log())
+			r.again("--symbols DIR"))
 	default:
 		r.tryFor(m, cmp.Or(m.files.Note, m.reason), where)
 	}
@@ -177,9 +194,9 @@ func (r *report) adviseModule(m *examined) {
 
 // missing says how to come by a file with symbols.
 func (r *report) missing(m *examined, why string) {
-	lines := []string{"If you built it, give the directory with the unstripped file, or its .debug file:", "  qss-filter --symbols DIR " + r.log()}
+	lines := []string{"If you built it, give the directory with the unstripped file, or its .debug file:", r.again("--symbols DIR")}
 	if strings.HasPrefix(m.Name, "/") && !r.Roots {
-		lines = append(lines, "If it is of another machine, give the root of that machine's files:", "  qss-filter --rootfs DIR "+r.log())
+		lines = append(lines, "If it is of another machine, give the root of that machine's files:", r.again("--rootfs DIR"))
 	}
 	if of(m.Name, "/lib", "/usr/lib", "/lib64", "/usr/lib64", "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/libexec") {
 		lines = append(lines, r.packaged(m)...)

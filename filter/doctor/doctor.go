@@ -38,6 +38,9 @@ type Finder interface {
 type Options struct {
 	// Log is the path of the log; "-" is standard input.
 	Log string
+	// Flags are those that the log is examined with, each one --NAME or --NAME=VALUE, and FileFlags those of them that say where
+	// symbols are. They belong into commands that are advised.
+	Flags, FileFlags []string
 	// New makes the filter that reads it.
 	New func(o filter.JSONOptions) (f *filter.Filter, end func(), err error)
 	// Finder tells how modules are searched for.
