@@ -3,6 +3,7 @@
 package child
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -175,7 +176,24 @@ type following struct {
 	*os.File
 }
 
+// Write writes what the inner terminal has made of the command's output. Where the outer one puts a carriage return before
+// each line end, too, that of the inner one is left out.
 func (w following) Write(b []byte) (int, error) {
 	w.t.follow()
-	return w.File.Write(b)
+	if !bytes.Contains(b, crlf) || !w.t.returns() {
+		return w.File.Write(b)
+	}
+	if n, err := w.File.Write(bytes.ReplaceAll(b, crlf, crlf[1:])); err != nil {
+		return n, err
+	}
+	return len(b), nil
+}
+
+var crlf = []byte("\r\n")
+
+// returns tells whether the outer terminal puts a carriage return before each line end.
+func (t *terminal) returns() bool {
+	const lines = unix.OPOST | unix.ONLCR
+	settings, err := unix.IoctlGetTermios(t.outer, getTermios)
+	return err == nil && settings.Oflag&lines == lines
 }

@@ -280,3 +280,17 @@ func TestTerminalLeftBehind(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLineEnds holds that a line ends on the terminal as it would without us, also where the command ends its lines itself.
+func TestLineEnds(t *testing.T) {
+	for script, want := range map[string]string{
+		`printf 'one\ntwo\n'`: "one\r\ntwo\r\n",
+		`printf 'one\r\n'`:    "one\r\r\n",
+	} {
+		s := newScreen(t)
+		s.run(wrapped(t, "sh", "-c", script))
+		if got, _, _ := strings.Cut(s.seen.String(), "\x00"); got != want {
+			t.Errorf("%s gives %q, want %q", script, got, want)
+		}
+	}
+}
