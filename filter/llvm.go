@@ -23,6 +23,8 @@ type LLVMOptions struct {
 	Functions  FunctionNames
 	// Basenames cuts the directories off source files, RelativeNames the compilation directory only.
 	Basenames, RelativeNames bool
+	// SkipLineZero asks for the line of the code before, for code without one; the source is to do that.
+	SkipLineZero bool
 	// Errors gets a message for each element that is malformed or cannot be resolved, before the lines that they are on
 	// are written; nil drops it.
 	Errors io.Writer

@@ -24,6 +24,7 @@ func (o *LLVMOptions) Register(fs *flag.FlagSet) {
 	fs.Var(boolValue(o.setFunctions), "functions", "`KIND` of function names: linkage (the default), short (without namespace and parameters), none")
 	set("basenames", "source files without their directories", func() { o.Basenames, o.RelativeNames = true, false })
 	set("relativenames", "source files without the compilation directory", func() { o.Basenames, o.RelativeNames = false, true })
+	set("skip-line-zero", "the line of the code before, for code that has none, in place of 0", func() { o.SkipLineZero = true })
 	set("inlines", "no effect: inlined functions are always shown", nothing)
 	set("no-inlines", "no effect, as in llvm's filter", nothing)
 }

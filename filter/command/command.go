@@ -2,6 +2,7 @@
 //
 //	command.go   the table of commands
 //	stream.go    the flags of the filter itself, and what they mean
+//	llvmargs.go  command lines of llvm-symbolizer
 //	rules.go     which flags of the filter go together
 //	run.go       a log, a tree of logs, a program's output or a foreign input through a filter
 //	symbols.go   commands about files of symbols
@@ -78,7 +79,10 @@ func namedLLVM() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "llv
 // rewrite puts the arguments in the form that is read.
 func rewrite(args []string) []string {
 	if namedLLVM() {
-		args = append(strings.Fields(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...)
+		args = responses(append(words(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...), 0)
+	}
+	if namedLLVM() || asLLVM(args) {
+		args = llvmArgs(args)
 	}
 	return addr2line.LongForms(args)
 }

@@ -26,7 +26,7 @@ var textFlags = []string{"frames", "context", "dedupe", "short-names", "path-map
 func streamRules(fs *cli.Flags) {
 	fs.Needs([]string{"format=json"}, "frames-only")
 	fs.Needs([]string{"source-context"}, "source-root")
-	fs.Needs(llvmStyle, "functions", "no-inlines")
+	fs.Needs(llvmStyle, "functions", "no-inlines", "skip-line-zero")
 	fs.Needs(programs, "addr2line", "cross", "c")
 	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"renumber", "adjust", "by", "lookahead", "strip-sgr", "explain",
 		"report", "input-dir", "output-dir"}, programs)...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"qss-filter/filter"
 	"qss-filter/filter/batch"
@@ -86,7 +87,7 @@ func (c *config) styleFlags(fs *cli.Flags) {
 	fs.Group("In place of llvm-symbolizer")
 	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
 	fs.Register(c.llvm.Register)
-	fs.Words("functions", "linkage", "short", "none")
+	fs.Words("functions", functionKinds...)
 	fs.Group("Symbols")
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
 }
@@ -107,7 +108,7 @@ func (c *config) check() error {
 		if !c.asLLVM {
 			return fmt.Errorf("--color=%s: want auto, always, never", c.color)
 		}
-		c.color = "never" // as llvm takes it
+		c.color = llvmColorWord(c.color)
 	}
 	c.inputs = c.flags.Args()
 	if !namedLLVM() {
@@ -134,6 +135,7 @@ func (c *config) check() error {
 func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o = c.options
 	if c.asLLVM {
+		c.symbols.SkipLineZero = c.llvm.SkipLineZero
 		o.Symbols, end, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
 		o.LLVM = &c.llvm
@@ -174,6 +176,14 @@ func (c *config) palette() *sgr.Palette {
 		complain("QSS_COLORS: %v", err)
 	}
 	return p
+}
+
+// llvmColorWord is what llvm makes of a word for --color that is none of its own.
+func llvmColorWord(word string) string {
+	if strings.EqualFold(word, "always") || strings.EqualFold(word, "auto") {
+		return "always"
+	}
+	return "never"
 }
 
 // llvmColor tells whether llvm would write colours to out. It knows no variable but TERM.

@@ -32,6 +32,8 @@ type Options struct {
 	Sources sources.Options
 	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none.
 	Package string
+	// SkipLineZero lets LLVMSource give code without a line that of the code before.
+	SkipLineZero bool
 	// Programs are asked in place of the own reader.
 	Programs addr2line.Options
 	// Around, if not nil, is put around what finds files.
@@ -150,6 +152,9 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 		}
 	}
 	engine := elfdwarf.NewLLVMSource(trees)
+	if o.SkipLineZero {
+		engine.SkipLineZero()
+	}
 	engine.UsePackage(o.Package)
 	return engine, client.Close, nil
 }

@@ -77,6 +77,8 @@ type File struct {
 	modes  mappings
 	golang goSection
 	asLLVM bool // see likeLLVM
+	// skipLineZero gives code without a line that of the last row that has one.
+	skipLineZero bool
 
 	offsetsOnce    sync.Once
 	offsets        []int      // of all units

@@ -29,6 +29,9 @@ func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	if i < 0 {
 		return position{}, false
 	}
+	if u.f.skipLineZero {
+		return all.sequences[i].linedAt(all.rows, addr), true
+	}
 	return all.sequences[i].positionAt(all.rows, addr, scope), true
 }
 
@@ -64,7 +67,21 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 	return i - 1
 }
 
-func (s *sequence) positionAt(rows []row, addr, scope uint64) position {
+// linedAt gives what llvm gives with --skip-line-zero: the last row with a line, of whatever file and function.
+func (s *sequence) linedAt(rows []row, addr uint64) position {
+	i := s.rowAt(rows, addr)
+	r := rows[i]
+	for ; i >= int(s.first); i-- {
+		if rows[i].line != 0 {
+			r = rows[i]
+			break
+		}
+	}
+	return position{file: r.file, line: r.line, col: r.col}
+}
+
+// rowAt is the number of the row that covers the address.
+func (s *sequence) rowAt(rows []row, addr uint64) int {
 	rel := uint32(min(addr-s.lo, 0xffffffff)) // the last row reaches as far as the sequence does
 	i, j := int(s.first), int(s.last)
 	for i < j {
@@ -74,7 +91,11 @@ func (s *sequence) positionAt(rows []row, addr, scope uint64) position {
 			j = h
 		}
 	}
-	i = max(i-1, int(s.first))
+	return max(i-1, int(s.first))
+}
+
+func (s *sequence) positionAt(rows []row, addr, scope uint64) position {
+	i := s.rowAt(rows, addr)
 	r := rows[i]
 	at := position{file: r.file, line: r.line, col: r.col}
 	if r.line != 0 {

@@ -142,4 +142,14 @@ func TestSequencePosition(t *testing.T) {
 			t.Errorf("%#x in scope %#x: %+v instead of %+v", c.addr, c.scope, got, c.want)
 		}
 	}
+	for addr, want := range map[uint64]position{0x105: {file: 1, line: 9, col: 2}, 0x108: {file: 2, line: 5}, 0x10f: {file: 2, line: 5},
+		0x110: {file: 1, line: 1}} {
+		if got := s.linedAt(rows, addr); got != want {
+			t.Errorf("%#x by the last row with a line: %+v instead of %+v", addr, got, want)
+		}
+	}
+	none := sequence{span{0x108, 0x110}, 3, 5}
+	if got := none.linedAt(rows, 0x109); got != (position{file: 1, col: 3}) {
+		t.Errorf("where no row has a line: %+v", got)
+	}
 }

@@ -28,8 +28,11 @@ type Source struct {
 	finder Finder
 	asLLVM bool
 	dwp    string
-	twins  *twins
-	clock  atomic.Int64 // counts questions, to know which module was used last
+	// skipLineZero gives code without a line that of the code before, as llvm does where it is asked to.
+	skipLineZero bool
+
+	twins *twins
+	clock atomic.Int64 // counts questions, to know which module was used last
 
 	last    atomic.Pointer[lastModule]
 	mu      sync.Mutex
@@ -55,6 +58,10 @@ func NewLLVMSource(f Finder) *Source {
 	s.asLLVM = true
 	return s
 }
+
+// SkipLineZero gives code without a line the last row of the line table that has one, of whatever function, as llvm's
+// --skip-line-zero does. It is for the time before the first question, and for a source that answers as llvm.
+func (s *Source) SkipLineZero() { s.skipLineZero = true }
 
 // UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the
 // one beside the module's file. Where there is no file at path, the units' own files are looked for. It is for the time
@@ -117,7 +124,7 @@ func (s *Source) module(key symsrc.Module) *module {
 				}
 			}
 		}
-		m = &module{asLLVM: s.asLLVM}
+		m = &module{asLLVM: s.asLLVM, skipLineZero: s.skipLineZero}
 		s.modules[key] = m
 	}
 	s.last.Store(&lastModule{key, m})
@@ -192,7 +199,8 @@ const checkEvery = time.Second
 
 // module is what is known of one module. Questions hold mu for reading.
 type module struct {
-	asLLVM bool
+	asLLVM, skipLineZero bool
+
 	used   atomic.Int64
 	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open
 

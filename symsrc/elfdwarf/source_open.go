@@ -41,6 +41,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	for _, f := range m.opened {
 		if f.held = &m.weight; m.asLLVM {
 			f.likeLLVM()
+			f.skipLineZero = m.skipLineZero
 		}
 	}
 	if atWord && debug != nil && exe != nil { // the one has the lines, the other one the names
