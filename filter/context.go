@@ -124,7 +124,7 @@ func (f *Filter) contextInPlace(dst []byte, p *thread, text []byte, e *element) 
 	effect, m, r, err := f.apply(p, &e.Element)
 	if err != nil {
 		f.malformed(text, err)
-		return append(dst, text[e.Start:e.End]...)
+		return append(dst, f.outside(text[e.Start:e.End])...)
 	}
 	if f.opt.Context == ContextDrop {
 		return dst

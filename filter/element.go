@@ -49,6 +49,7 @@ func (f *Filter) parse(text []byte) {
 
 // readFields reads the fields of a presentation element; those of a context element are read when it takes effect.
 func (f *Filter) readFields(text []byte, e markup.Element) element {
+	e.Body = f.outside(e.Body)
 	el := element{Element: e}
 	var err error
 	switch e.Tag {
@@ -161,7 +162,15 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *thread, s segment, 
 			}
 			continue
 		}
-		dst = f.added(dst, s, func(b []byte) []byte { return f.replaced(ctx, b, p, s.text, e) })
+		if !s.json {
+			dst = f.replaced(ctx, dst, p, s.text, e)
+			continue
+		}
+		text := f.replaced(ctx, nil, p, s.text, e)
+		if rest, same := bytes.CutPrefix(text, f.outside(raw)); same { // it stays as it is written
+			dst, text = append(dst, raw...), rest
+		}
+		dst = appendJSON(dst, text)
 	}
 	return append(dst, s.text[pos:to]...)
 }
@@ -171,7 +180,7 @@ func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *thread, s segm
 	if e.Tag == markup.Dumpfile {
 		return dst
 	}
-	raw := s.text[e.Start:e.End]
+	raw := f.outside(s.text[e.Start:e.End])
 	text := f.replaced(ctx, nil, p, s.text, e)
 	if bytes.HasPrefix(text, raw) || len(text) == 0 {
 		return dst
@@ -181,7 +190,7 @@ func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *thread, s segm
 
 // replaced writes the readable form of one element, or the element itself where nothing is known.
 func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byte, e *element) []byte {
-	raw := text[e.Start:e.End]
+	raw := f.outside(text[e.Start:e.End])
 	switch e.Tag {
 	case markup.Symbol:
 		mangled := string(e.Symbol())

@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"qss-filter/filter/frame"
@@ -74,9 +75,32 @@ func escapeLen(text []byte) int {
 	case len(text) < 2 || text[0] != '\\':
 		return 1
 	case text[1] == 'u' && len(text) >= 6:
+		if _, paired := surrogates(text); paired {
+			return 12
+		}
 		return 6
 	}
 	return 2
+}
+
+// surrogates reads the character beyond 16 bits that two escapes at the begin of a text make up.
+func surrogates(text []byte) (r rune, ok bool) {
+	if len(text) < 12 || text[2]|0x20 != 'd' || text[6] != '\\' || text[7] != 'u' {
+		return 0, false
+	}
+	high, _ := strconv.ParseUint(string(text[2:6]), 16, 32)
+	low, _ := strconv.ParseUint(string(text[8:12]), 16, 32)
+	r = utf16.DecodeRune(rune(high), rune(low))
+	return r, r != utf8.RuneError
+}
+
+// outside gives a text as it is outside of the JSON string that it may stand in.
+func (f *Filter) outside(text []byte) []byte {
+	if !f.quoted || bytes.IndexByte(text, '\\') < 0 {
+		return text
+	}
+	text, _ = unescapeJSON(nil, nil, text)
+	return text
 }
 
 // unescapeJSON appends the inside of a JSON string to dst without its escapes, and to pos, for each byte appended to dst, its
@@ -91,11 +115,14 @@ func unescapeJSON(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 		case n == 2:
 			dst = append(dst, unescaped(text[i+1]))
 		default:
-			r, err := strconv.ParseUint(string(text[i+2:i+6]), 16, 32)
-			if err != nil {
-				r = utf8.RuneError
+			r, paired := surrogates(text[i:])
+			if !paired {
+				v, err := strconv.ParseUint(string(text[i+2:i+6]), 16, 32)
+				if r = rune(v); err != nil {
+					r = utf8.RuneError
+				}
 			}
-			dst = utf8.AppendRune(dst, rune(r))
+			dst = utf8.AppendRune(dst, r)
 		}
 		for range len(dst) - from {
 			pos = append(pos, int32(i))
