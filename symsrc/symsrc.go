@@ -142,6 +142,8 @@ type Files struct {
 	// Retry, if not nil, tells whether another search may find more by now: a download goes on, or a server is to be asked
 	// again. It is cheap and may be called by several goroutines at once.
 	Retry func() bool `json:"-"`
+	// Watch tells whether Elf and Debug are still the files that were found; nil where nobody looks.
+	Watch *Watch `json:"-"`
 }
 
 // NothingFound is the Note of a module of which there simply is no file.

@@ -5,7 +5,6 @@ package cache
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -58,13 +57,14 @@ func trust(dir string) error {
 	return nil
 }
 
-// inode tells a file from others of the same path, size and time.
-func inode(fi fs.FileInfo) string {
-	stat, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok {
+// fileStamp tells a regular file from others of the same path, "" where there is none. The time of its last change of anything
+// cannot be set, as that of the content can.
+func fileStamp(path string) string {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return ""
 	}
-	return fmt.Sprint(stat.Dev, " ", stat.Ino)
+	return fmt.Sprint(st.Dev, " ", st.Ino, " ", st.Size, " ", unix.TimespecToNsec(st.Mtim), " ", unix.TimespecToNsec(st.Ctim))
 }
 
 // maxSocketPath is what sun_path holds on every system, with its NUL.

@@ -7,10 +7,11 @@
 // The output of a filter is the same with a full cache, an empty one, none, and one that dies. So only answers are kept
 // that no other file of the same build could add to: those that came from a file with debug information that was compared
 // with the build ID, where nothing was missing that it refers to (worth.go). What a file without debug information says
-// is found again each time, since a debug file may be there by then. Answers of a file without a build ID are kept by its path, inode, size and time of change. The key also tells one
-// build of this program from another, so no old reader's answer is given (key.go); a checksum over key and value tells
-// damage (codec.go). What is not found is never kept, and answers from the cache have no Files: they say nothing of what
-// lies on the disk now.
+// is found again each time, since a debug file may be there by then. Answers of a file without a build ID are kept by its
+// path, inode, size and times of change. What is from files that have changed before it is sent is not kept (writer.go). The
+// key also tells one build of this program from another, so no old reader's answer is given (key.go); a checksum over key
+// and value tells damage (codec.go). What is not found is never kept, and answers from the cache have no Files: they say
+// nothing of what lies on the disk now.
 //
 // Badger must not run where the log runs: a full disk is a SIGBUS, a damaged table a panic in one of its goroutines, and
 // one process at a time may open a database. So serve.go is a process that is started by the first filter that has a

@@ -64,11 +64,11 @@ func (e *engineID) appendKey(dst []byte, identity string, kind uint8, space syms
 
 // fileIdentity tells a file from others, and from what it was before it changed; "" where there is none.
 func fileIdentity(path string) string {
-	fi, err := os.Stat(path)
-	if err != nil || !fi.Mode().IsRegular() {
+	stamp := fileStamp(path)
+	if stamp == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s\x00%d\x00%d\x00%s", path, fi.Size(), fi.ModTime().UnixNano(), inode(fi))
+	return path + "\x00" + stamp
 }
 
 // filesIdentity is the identity of a module without a build ID: a hash of its files' paths, inodes, sizes and times of

@@ -107,7 +107,7 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 		}
 	}
 	if keep && s.from(q.Module, id, a.Files) {
-		s.writer.add(key, appendFrames(nil, key, a.Frames, s.made(a.Files)))
+		s.writer.add(key, appendFrames(nil, key, a.Frames, s.made(a.Files)), a.Files)
 	}
 	return a
 }
@@ -142,7 +142,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	}
 	if p.Known {
 		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && s.from(q.Module, id, files) {
-			s.writer.add(key, appendProbe(nil, key, p))
+			s.writer.add(key, appendProbe(nil, key, p), files)
 		}
 	}
 	return p

@@ -111,7 +111,11 @@ func TestWorth(t *testing.T) {
 		"partial":          {symsrc.Answer{Frames: frames(good), Files: files, Partial: true}, symsrc.Code, false},
 		"unverified":       {symsrc.Answer{Frames: frames(good), Files: &symsrc.Files{Elf: "/x", Unverified: true}}, symsrc.Code, false},
 		"no debug":         {symsrc.Answer{Frames: frames(good), Files: &symsrc.Files{Elf: "/x", DebugStatus: symsrc.Incomplete}}, symsrc.Code, false},
-		"unknown files":    {symsrc.Answer{Frames: frames(good)}, symsrc.Code, false},
+		"unchanged": {symsrc.Answer{Frames: frames(good), Files: &symsrc.Files{Elf: "/x", Watch: symsrc.NewWatch(func() bool { return false })}},
+			symsrc.Code, true},
+		"changed": {symsrc.Answer{Frames: frames(good), Files: &symsrc.Files{Elf: "/x", Watch: symsrc.NewWatch(func() bool { return true })}},
+			symsrc.Code, false},
+		"unknown files": {symsrc.Answer{Frames: frames(good)}, symsrc.Code, false},
 		"large": {symsrc.Answer{Frames: frames(symsrc.Frame{Func: strings.Repeat("f", maxValue), Origin: symsrc.SymbolAndDebug}),
 			Files: files}, symsrc.Code, false},
 	} {
@@ -188,11 +192,9 @@ func TestFilesWithoutBuildID(t *testing.T) {
 	for i, c := range []struct {
 		content string
 		asked   int
-	}{{"", 1}, {"", 1}, {"other", 2}, {"other", 2}} {
+	}{{"", 1}, {"", 1}, {"other", 2}, {"other", 2}, {"OTHER", 3}, {"OTHER", 3}} {
 		if i%2 == 0 {
-			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			rewrite(t, path, c.content)
 		}
 		if files := ask(); files != a.Files || a.asked != c.asked {
 			t.Errorf("step %d: asked %d times, want %d; files %v", i, a.asked, c.asked, files)
@@ -255,5 +257,21 @@ func TestOff(t *testing.T) {
 	w.check(t)
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the directory was made")
+	}
+}
+
+// rewrite writes a file anew in its place, with a time of modification that is always the same.
+func rewrite(t *testing.T, path, content string) {
+	t.Helper()
+	for before := fileStamp(path); ; {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if fileStamp(path) != before { // the clock of the file system is coarse
+			return
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (s *Source) identify(ctx context.Context, m symsrc.Module) identity {
 	s.mu.Lock()
 	id, ok := s.files[m]
 	s.mu.Unlock()
-	if ok && time.Since(id.at) < identityTime {
+	if ok && time.Since(id.at) < identityTime && (id.files == nil || !id.files.Watch.Changed()) {
 		return id
 	}
 	files := s.opt.Finder.Find(ctx, m)

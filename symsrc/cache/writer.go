@@ -1,8 +1,11 @@
 package cache
 
 import (
+	"slices"
 	"sync"
 	"time"
+
+	"qss-filter/symsrc"
 )
 
 // Bounds on what waits to be written: bytes, and time until it is sent and, at the end, kept.
@@ -22,16 +25,26 @@ type writer struct {
 	mu      sync.Mutex
 	running bool
 	closing time.Time // when it has to end; zero while it goes on
-	batches [][]byte  // keys and values, blobs in turn; the last one grows
+	batches []batch   // the last one grows
 	bytes   int
 }
+
+// batch is what is sent at once: keys and values, blobs in turn, and what watches the files that they are from.
+type batch struct {
+	pairs []byte
+	of    []*symsrc.Watch
+}
+
+// sound tells whether the files still are what was read. So they were, then, when they were read.
+func (b *batch) sound() bool { return !slices.ContainsFunc(b.of, (*symsrc.Watch).Look) }
 
 func newWriter(c *client) *writer {
 	return &writer{client: c, done: make(chan struct{}), wake: make(chan struct{}, 1), ending: make(chan struct{})}
 }
 
-// add takes one value. Too large ones are dropped, and others where too many wait: they are found again.
-func (w *writer) add(key, value []byte) {
+// add takes one value that files are the source of. Too large ones are dropped, and others where too many wait or such a file
+// has changed: they are found again.
+func (w *writer) add(key, value []byte, files *symsrc.Files) {
 	if len(value) > maxValue {
 		return
 	}
@@ -45,14 +58,17 @@ func (w *writer) add(key, value []byte) {
 		go w.run()
 	}
 	n := len(w.batches)
-	if n == 0 || len(w.batches[n-1])+len(key)+len(value) > putSize {
-		w.batches = append(w.batches, nil)
+	if n == 0 || len(w.batches[n-1].pairs)+len(key)+len(value) > putSize {
+		w.batches = append(w.batches, batch{})
 		n++
 	}
 	last := &w.batches[n-1]
-	before := len(*last)
-	*last = appendBlob(appendBlob(*last, key), value)
-	w.bytes += len(*last) - before
+	before := len(last.pairs)
+	last.pairs = appendBlob(appendBlob(last.pairs, key), value)
+	w.bytes += len(last.pairs) - before
+	if !slices.Contains(last.of, files.Watch) {
+		last.of = append(last.of, files.Watch)
+	}
 	w.nudge()
 }
 
@@ -93,20 +109,23 @@ func (w *writer) send() bool {
 		w.mu.Unlock()
 		return false
 	}
-	batch, until := w.batches[0], w.closing
+	first, until := w.batches[0], w.closing
 	w.batches = w.batches[1:]
-	w.bytes -= len(batch)
+	w.bytes -= len(first.pairs)
 	w.mu.Unlock()
+	if !first.sound() {
+		return true
+	}
 	if until.IsZero() {
 		until = time.Now().Add(closeTime)
 	}
-	if w.client.keep(batch, until) {
+	if w.client.keep(first.pairs, until) {
 		return true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.batches = append([][]byte{batch}, w.batches...)
-	w.bytes += len(batch)
+	w.batches = append([]batch{first}, w.batches...)
+	w.bytes += len(first.pairs)
 	w.nudge()
 	return !w.closing.IsZero() && time.Now().Before(w.closing)
 }

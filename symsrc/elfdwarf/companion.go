@@ -24,7 +24,8 @@ type companions struct {
 
 	filesMu  sync.Mutex
 	opened   []*File
-	unpacked int // what their compressed sections unpack to, in bytes
+	near     atomic.Int32 // how many are
+	unpacked int          // what their compressed sections unpack to, in bytes
 
 	splitMu sync.Mutex
 	splits  splits
@@ -73,7 +74,9 @@ func (f *File) companion(path string, split bool) (*File, error) {
 	if f.asLLVM {
 		c.likeLLVM()
 	}
+	c.path = path
 	f.opened = append(f.opened, c)
+	f.near.Store(int32(len(f.opened)))
 	f.unpacked += c.packed
 	f.weigh(c.packed + 1)
 	return c, nil
@@ -86,6 +89,7 @@ func (f *File) discard(c *File) {
 	for i, o := range f.opened {
 		if o == c {
 			f.opened = append(f.opened[:i], f.opened[i+1:]...)
+			f.near.Store(int32(len(f.opened)))
 			f.unpacked -= c.packed
 			f.weigh(-c.packed - 1)
 			c.Close()

@@ -214,12 +214,13 @@ func (h *header) dead(lo uint64) bool {
 	return !h.zeroCode
 }
 
-// buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments.
-func (h *header) buildID(b []byte) symsrc.BuildID {
+// buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments, and gives the part of b that is
+// the ID.
+func (h *header) buildID(b []byte) []byte {
 	for i := range h.sections {
 		if s := &h.sections[i]; s.typ == elf.SHT_NOTE {
 			notes, _ := h.contents(b, s)
-			if id := h.findNote(notes); id != "" {
+			if id := h.findNote(notes); len(id) > 0 {
 				return id
 			}
 		}
@@ -227,15 +228,15 @@ func (h *header) buildID(b []byte) symsrc.BuildID {
 	for _, s := range h.segments {
 		if s.typ == elf.PT_NOTE {
 			notes, _ := slice(b, s.off, s.filesz)
-			if id := h.findNote(notes); id != "" {
+			if id := h.findNote(notes); len(id) > 0 {
 				return id
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
-func (h *header) findNote(notes []byte) symsrc.BuildID {
+func (h *header) findNote(notes []byte) []byte {
 	const (
 		ntGNUBuildID = 3
 		maxNotes     = 1 << 10 // looked at in one place
@@ -248,10 +249,10 @@ func (h *header) findNote(notes []byte) symsrc.BuildID {
 		desc := c.bytes(descsz)
 		c.p = (c.p + 3) &^ 3
 		if typ == ntGNUBuildID && string(name) == "GNU\x00" && len(desc) > 0 && len(desc) <= 64 {
-			return symsrc.BuildID(desc)
+			return desc
 		}
 	}
-	return ""
+	return nil
 }
 
 // corrupted is the error of a file whose structure is damaged.

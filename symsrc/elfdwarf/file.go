@@ -34,6 +34,7 @@ type File struct {
 	stat   fs.FileInfo // when it was opened; nil for a file that is not on disk
 	id     symsrc.BuildID
 	packed int // what compressed sections unpack to, in bytes
+	marks  marks
 	companions
 	placedSymbols
 
@@ -125,12 +126,13 @@ func newPart(data []byte, split bool, budget int) (f *File, err error) {
 			f, err = nil, faultOf(r)
 		}
 	}()
+	f.marks.add(data[:min(len(data), elfHeader)])
 	h, err := readHeader(data)
 	if err != nil {
 		return nil, err
 	}
 	f.header = *h
-	f.id = h.buildID(data)
+	f.id = symsrc.BuildID(f.marks.add(h.buildID(data)))
 	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (f *File) readMini(data []byte) *symbolTable {
 		return nil
 	}
 	m := &File{header: *h, data: data}
-	if id := h.buildID(data); id != "" && f.id != "" && id != f.id {
+	if id := string(h.buildID(data)); id != "" && f.id != "" && id != string(f.id) {
 		return nil
 	}
 	t, err := m.symbolTable(elf.SHT_SYMTAB)

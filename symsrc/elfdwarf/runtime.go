@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -80,7 +81,7 @@ func (l *lateRuntime) close() {
 	}
 }
 
-// changed tells whether the file on disk is another one by now.
+// changed tells whether the file on disk is another one by now, or one of those that its debug information names.
 func (f *File) changed(path string) bool {
 	if f.late.changed() || f.changedTwin() {
 		return true
@@ -88,13 +89,17 @@ func (f *File) changed(path string) bool {
 	if f.stat == nil {
 		return false
 	}
-	now, err := os.Stat(path)
-	return err != nil || !unchanged(now, f.stat)
+	if now, err := os.Stat(path); err != nil || !unchanged(now, f.stat) {
+		return true
+	}
+	f.filesMu.Lock()
+	defer f.filesMu.Unlock()
+	return slices.ContainsFunc(f.opened, func(c *File) bool { return c.changed(c.path) })
 }
 
 // unchanged tells whether a file is still the one that it was, and as it was.
 func unchanged(now, before fs.FileInfo) bool {
-	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime())
+	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime()) && identity(now) == identity(before)
 }
 
 // weigh counts bytes that f holds beyond those known when it was opened.

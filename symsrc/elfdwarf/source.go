@@ -71,15 +71,16 @@ func (s *Source) UsePackage(path string) { s.dwp = path }
 // Frames answers one question. Where the file cannot be read the answer's Files tell why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) (a symsrc.Answer) {
 	if files, ok := s.with(ctx, q.Module, func(m *module) { a = m.ask(q) }); !ok {
-		a.Files = files
+		return symsrc.Answer{Files: files}
 	}
 	return a
 }
 
-// with asks a module whose files are open. It is false where the context ended before they were found.
+// with asks a module whose files are open, again where they were overwritten meanwhile. It is false where the context ended
+// before they were found, and where what was answered is of files that do not keep still.
 func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module)) (*symsrc.Files, bool) {
 	m := s.module(key)
-	for {
+	for reopened := 0; ; {
 		m.mu.RLock()
 		if m.loaded && !m.stale() {
 			before := m.weight.Load()
@@ -88,10 +89,17 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 			s.twins.end()
 			m.used.Store(s.clock.Add(1))
 			files, grown := m.files, m.weight.Load()-before
-			lost := m.lostTwin()
+			lost, intact := m.lostTwin(), m.intact()
 			m.mu.RUnlock()
-			if lost {
-				s.twins.off.Store(true)
+			if !intact && reopened == maxReopened {
+				return unsettled(files), false
+			}
+			if lost || !intact {
+				if intact {
+					s.twins.off.Store(true)
+				} else {
+					reopened++
+				}
 				m.reopen()
 				continue
 			}
@@ -224,21 +232,22 @@ func (m *module) stale() bool {
 	if m.files.Retry != nil && m.files.Retry() {
 		return true
 	}
-	if len(m.opened) == 0 {
-		return false
+	if m.files.Watch.Changed() {
+		return true
 	}
 	now := time.Now().UnixNano()
 	last := m.checked.Load()
 	if now-last < int64(checkEvery) || !m.checked.CompareAndSwap(last, now) {
 		return false
 	}
+	changed := m.files.Watch.Look()
 	for _, f := range m.opened {
-		if f.changed(f.path) {
-			m.checked.Store(0) // whoever loads sees it too
-			return true
-		}
+		changed = changed || f.changed(f.path)
 	}
-	return false
+	if changed {
+		m.checked.Store(0) // whoever loads sees it too
+	}
+	return changed
 }
 
 // ask answers from the open files.

@@ -152,11 +152,11 @@ func (m *module) lostTwin() bool {
 	return mapped && failed
 }
 
-// reopen closes the files of a module that lost a twin.
+// reopen closes the files of a module that lost a twin, or were overwritten.
 func (m *module) reopen() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lostTwin() { // nobody else has done it
+	if m.lostTwin() || !m.intact() { // nobody else has done it
 		m.close()
 	}
 }

@@ -160,8 +160,8 @@ func (l *Locator) indexObjects() error {
 	return nil
 }
 
-// Find looks for the files of m, or gives what an earlier search found. The answer is shared and must not be changed. When
-// ctx ends first, its status is UnknownError and nothing is remembered.
+// Find looks for the files of m, or gives what an earlier search found, unless a file of that has changed since. The answer is
+// shared and must not be changed. When ctx ends first, its status is UnknownError and nothing is remembered.
 func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if len(m.Name) > 2*maxPath { // no path, and too long to be kept
 		m.Name = ""
@@ -176,9 +176,10 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		}
 		select {
 		case <-r.done:
-			if r.files != nil {
+			if r.files != nil && (mine || !r.files.Watch.Look()) {
 				return r.files
-			} // else the search that was waited for has been given up
+			} // else the search that was waited for has been given up, or is to be done again
+			l.forget(m, r)
 		case <-ctx.Done():
 		}
 	}
@@ -210,11 +211,16 @@ func (l *Locator) run(ctx context.Context, m symsrc.Module, r *remembered) {
 	if ctx.Err() == nil {
 		r.files = files
 	} else {
-		l.mu.Lock()
-		if l.memo[m] == r {
-			delete(l.memo, m)
-		}
-		l.mu.Unlock()
+		l.forget(m, r)
 	}
 	close(r.done)
+}
+
+// forget takes a search out of the memo.
+func (l *Locator) forget(m symsrc.Module, r *remembered) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.memo[m] == r {
+		delete(l.memo, m)
+	}
 }

@@ -134,6 +134,36 @@ func TestRemembers(t *testing.T) {
 	}
 }
 
+// TestWatches changes files that were found, and makes one that was not.
+func TestWatches(t *testing.T) {
+	dir := tree(t, map[string]testELF{"x": full, "y": stripped, "usr/lib/debug/y.debug": debugOf})
+	write(t, dir+"/text", []byte("text"))
+	l := locator(t, Options{Rootfs: []string{dir}})
+	for _, c := range []struct {
+		name, id, changed string
+		by                []byte
+	}{
+		{"/x", idA, "/x", stripped.bytes()},
+		{"/x", "", "/x", other.bytes()},
+		{"/y", idA, "/usr/lib/debug/y.debug", other.bytes()},
+		{"/later", "", "/later", full.bytes()},
+		{"/text", "", "/text", full.bytes()},
+	} {
+		before := find(t, l, c.name, c.id)
+		if before.Watch.Look() || find(t, l, c.name, c.id) != before {
+			t.Errorf("%s: not remembered", c.name)
+		}
+		write(t, dir+c.changed+".new", c.by)
+		if err := os.Rename(dir+c.changed+".new", dir+c.changed); err != nil {
+			t.Fatal(err)
+		}
+		after := find(t, l, c.name, c.id)
+		if !before.Watch.Changed() || after == before || after.Watch.Look() {
+			t.Errorf("%s with %q: %+v after a change of %s", c.name, c.id, after, c.changed)
+		}
+	}
+}
+
 func TestForgetsWhenFull(t *testing.T) {
 	l := locator(t, Options{Rootfs: []string{t.TempDir()}})
 	for i := range maxMemo + 10 {

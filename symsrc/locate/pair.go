@@ -208,6 +208,7 @@ func (v *pair) files(first string) *symsrc.Files {
 		f.Note = debugNote
 	}
 	f.Detail = strings.Join(details, "; ")
+	v.watch(f)
 	return f
 }
 

@@ -44,6 +44,9 @@ type found struct {
 	path   string // to open it by
 	part   symsrc.Range
 	inside string // its path inside place.root with all links followed; "" without a root
+	// opened is the path by which it, or the archive that it is in, was opened, and stamp that file's stamp then.
+	opened string
+	stamp  stamp
 }
 
 // name is the path to open it by, with the name in the archive.
@@ -66,6 +69,7 @@ func (p place) open() (*found, *regularFile, error) {
 	if err != nil {
 		return nil, nil, classify(err)
 	}
+	f.opened, f.stamp = f.path, file.stamp
 	return f, file, nil
 }
 
