@@ -15,7 +15,7 @@ func dueTo(t *thread, a *answer, take taking) due {
 	return due{answer: a, take: take, unverified: a.unverified(), process: t.key}
 }
 
-// holds tells whether a known frame of t, whose address is to be taken so, still becomes what it became.
-func (d *due) holds(t *thread, take taking) bool {
-	return d.take == take && d.answer.holds() && d.unverified == d.answer.unverified() && d.process == t.key
+// stillDue tells whether a known frame of t, whose address is to be taken so, still becomes what it became.
+func (f *Filter) stillDue(d *due, t *thread, take taking) bool {
+	return d.take == take && f.stands(d.answer) && d.unverified == d.answer.unverified() && d.process == t.key
 }

@@ -33,6 +33,7 @@ func NewFeed(f *Filter) *Feed {
 func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
 	d.out.text = dst
 	r := &d.r
+	r.f.piece++
 	if r.start == r.end && !r.raw && len(b) > 0 && b[len(b)-1] == '\n' {
 		_ = r.chunk(ctx, b) // the writer cannot fail
 	} else {

@@ -19,6 +19,7 @@
 //	stack.go    frame numbers
 //	adjust.go   return address or exact address
 //	resolve.go  module and address → answer, remembered with its finished text
+//	current.go  how long that holds
 //	agree.go    answers that the log itself contradicts
 //	render.go   answer → text
 //	names.go    functions and paths as they are written; shorten.go, the short names of C++
@@ -162,8 +163,9 @@ type Filter struct {
 	busy    sync.Mutex
 	current *stream
 
-	// line is the number of the line at hand, from 1.
-	line int
+	// line is the number of the line at hand, from 1, and piece that of the piece of input that it ends in.
+	line  int
+	piece uint64
 	// moved has the bytes that were read and written.
 	moved Stats
 	// colour is the log's own state at the place reached; followed only where Palette colours our text.

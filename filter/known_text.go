@@ -77,7 +77,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		s, again := f.quick.tails.slot(line.tail(), 1)
 		switch {
 		case s.is(line.tail(), 1) && s.by.digits == line.digits &&
-			s.by.holds(t, f.takeText(t, s.by.convention, t.stack.first(f.line+1, true, line.number))):
+			f.stillDue(&s.by.due, t, f.takeText(t, s.by.convention, t.stack.first(f.line+1, true, line.number))):
 			f.line++
 			if number := t.stack.number(line.number); f.recorder != nil {
 				dst = line.writeObject(dst, s.became(), &s.by.object, f.line)

@@ -34,6 +34,7 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		n, err := r.in.Read(r.buf[r.end:])
 		r.fresh, r.end = r.end, r.end+n
+		r.f.piece++
 		r.f.moved.Read += int64(n)
 		if werr := r.lines(ctx); werr != nil {
 			return werr

@@ -41,6 +41,9 @@ type module struct {
 	files      *symsrc.Files
 	// elsewhere is a function that the file does not have where the log does, "" for none.
 	elsewhere string
+	// generation counts the changes of the files that were seen, and watched is the piece of input for which they were last
+	// looked for.
+	generation, watched uint64
 }
 
 // question is an address of a module as the log has it.
@@ -123,6 +126,8 @@ type answer struct {
 	elsewhere string
 	// retry, if not nil, tells whether asking again may bring more by now.
 	retry func() bool
+	// generation is that of the module when it was asked.
+	generation uint64
 	// places holds the text `func file:line:col` of each frame, in colour where the filter writes colours.
 	places [][]byte
 	place  [1][]byte // where that is one
@@ -180,7 +185,7 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 
 // ask gives the answer for an address of a module.
 func (f *Filter) ask(ctx context.Context, q question) *answer {
-	if a := f.memo.answers.get(&q); a.holds() {
+	if a := f.memo.answers.get(&q); f.stands(a) {
 		return a
 	}
 	a := f.look(ctx, q)
@@ -194,7 +199,7 @@ func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind 
 		p = f.standIn(p, addr)
 	}
 	q := absoluteQuestion{p, p.space.Generation(), addr, kind, take}
-	if a := f.memo.absolute.get(q); a.holds() {
+	if a := f.memo.absolute.get(q); f.stands(a) {
 		return a
 	}
 	a := f.lookAbsolute(ctx, p, addr, kind, take)
@@ -236,18 +241,17 @@ func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking
 
 // look asks the source and prepares the text of its answer.
 func (f *Filter) look(ctx context.Context, q question) *answer {
+	f.watch(q.mod)
 	got := f.seek(ctx, q)
 	a := &answer{mod: q.mod, kind: q.kind, off: got.addr.Offset, back: got.back, trampoline: got.probe.Trampoline, known: got.Frames,
-		take: q.take, probed: got.probe.Known, space: q.space, made: got.Made}
+		take: q.take, probed: got.probe.Known, space: q.space, made: got.Made,
+		generation: q.mod.generation}
 	if got.Files != nil {
 		q.mod.files, a.retry = got.Files, got.Files.Retry
 	}
 	f.finish(a)
 	return a
 }
-
-// holds tells whether there is an answer that asking again would not change.
-func (a *answer) holds() bool { return a != nil && (a.retry == nil || !a.retry()) }
 
 // count notes a frame of the log for the summary.
 func (a *answer) count() {

@@ -96,7 +96,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	line := b[:bytes.IndexByte(b, '\n')+1]
 	generation := t.space.Generation()
 	s, again := f.quick.showed.slot(line, generation)
-	if s.is(line, generation) && s.by.holds(t, f.takeMarkup(t, s.by.typ, false)) {
+	if s.is(line, generation) && f.stillDue(&s.by.due, t, f.takeMarkup(t, s.by.typ, false)) {
 		f.line++
 		s.by.answer.count()
 		t.over(f.line, s.by.answer)

@@ -44,7 +44,10 @@ type Prefetcher interface {
 
 // errand is one question on its way.
 type errand struct {
-	q     question
+	q question
+	// generation is that of the question's module.
+	generation uint64
+
 	taken atomic.Bool
 	done  chan struct{}
 	got   found
@@ -74,7 +77,7 @@ func (f *Filter) seek(ctx context.Context, q question) found {
 			slot = s.slot(&q)
 		}
 	}
-	if slot == nil || *slot == nil || (*slot).q != q {
+	if slot == nil || *slot == nil || (*slot).q != q || (*slot).generation != q.mod.generation {
 		return f.fetch(ctx, q)
 	}
 	e := *slot
@@ -138,11 +141,12 @@ func (f *Filter) lookOut(ctx context.Context) {
 		if stop {
 			break
 		}
-		if !ok || f.memo.answers.get(&q) != nil {
+		if !ok || f.stands(f.memo.answers.get(&q)) {
 			continue
 		}
+		f.watch(q.mod)
 		if slot := s.slot(&q); *slot == nil {
-			*slot = &errand{q: q, done: make(chan struct{})}
+			*slot = &errand{q: q, generation: q.mod.generation, done: make(chan struct{})}
 			errands = append(errands, *slot)
 		}
 	}

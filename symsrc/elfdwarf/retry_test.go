@@ -62,3 +62,32 @@ func TestRetry(t *testing.T) {
 		})
 	}
 }
+
+// TestWatched: files are found anew once somebody has seen that they have changed, be they of use or not.
+func TestWatched(t *testing.T) {
+	path := stage(t, "gcc5.elf")
+	addr := findSymbol(t, open(t, path), "_Z5otheri")
+	for name, files := range map[string]*symsrc.Files{
+		"usable": {Elf: path, Unverified: true},
+		"none":   {Elf: path, ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound},
+	} {
+		changed := true
+		files.Watch = symsrc.NewWatch(func() bool { return changed })
+		finder := &fixedFiles{files: map[string]*symsrc.Files{"a": files}}
+		s := NewSource(finder)
+		m := symsrc.Module{Name: "a"}
+		for range 2 {
+			if ask(s, m, addr); finder.asked != 1 {
+				t.Errorf("%s: asked %d times though nobody has looked", name, finder.asked)
+			}
+		}
+		files.Watch.Look()
+		changed = false
+		finder.files["a"] = &symsrc.Files{Elf: path, Unverified: true, Watch: symsrc.NewWatch(func() bool { return changed })}
+		for range 2 {
+			if a := ask(s, m, addr); finder.asked != 2 || a.Files != finder.files["a"] || len(a.Frames) == 0 {
+				t.Errorf("%s: asked %d times: %+v", name, finder.asked, a)
+			}
+		}
+	}
+}

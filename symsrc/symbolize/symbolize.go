@@ -41,6 +41,7 @@ type Symbolizer struct {
 	opt     Options
 	symbols symsrc.Source
 	module  symsrc.Module
+	watch   *symsrc.Watch // of the file
 }
 
 // New answers from symbols for the file at path. It fails with "open PATH: …" where there is no such regular file, and with
@@ -58,7 +59,10 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 	}
 	s := &Symbolizer{opt: o, symbols: symbols, module: symsrc.Module{Name: path}}
 	files := symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
-	if files == nil || files.Usable() {
+	if files == nil {
+		return s, nil
+	}
+	if s.watch = files.Watch; files.Usable() {
 		return s, nil
 	}
 	why := files.Reason().String()
@@ -128,7 +132,11 @@ func (s *Symbolizer) answer(ctx context.Context, text string) ([]byte, error) {
 		}
 		return []byte(symsrc.Visible(text) + ": ??\n"), err
 	}
+	s.watch.Look() // whoever answers sees what that has seen
 	got := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: addr})
+	if got.Files != nil {
+		s.watch = got.Files.Watch
+	}
 	r := Result{fmt.Sprintf("%#x", addr), make([]Frame, 0, len(got.Frames)), symsrc.OK.String()}
 	if len(got.Frames) == 0 && got.Files != nil {
 		r.Status = got.Files.Reason().String()
