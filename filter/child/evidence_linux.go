@@ -49,7 +49,9 @@ func (f files) snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
 	}
 	var program unix.Stat_t
 	if randomized(dir) && unix.Stat(filepath.Join(dir, "exe"), &program) == nil {
-		s.Text = f.lasting(readMappings(s.raw), program.Ino)
+		list := readMappings(s.raw)
+		f.forgetChanged(list)
+		s.Text = f.lasting(list, program.Ino)
 	}
 	return s, true
 }

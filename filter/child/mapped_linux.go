@@ -34,6 +34,29 @@ type binary struct {
 	movable bool
 	// note is its build ID as it stands in a Snapshot's Text.
 	note string
+	// read is the file as it was when it was read.
+	read stamp
+}
+
+// stamp tells a file from others, and from what it was before it changed.
+type stamp struct {
+	inode        uint64
+	size         int64
+	mtime, ctime unix.Timespec
+}
+
+func stampOf(s *unix.Stat_t) stamp { return stamp{s.Ino, s.Size, s.Mtim, s.Ctim} }
+
+// forgetChanged forgets those of the files that are others by now. The number of an inode is given to another file soon, so that
+// a program which is compiled anew often has that of the one before.
+func (f files) forgetChanged(list []mapping) {
+	for _, m := range list {
+		key := mappedFile{m.inode, m.path}
+		var now unix.Stat_t
+		if b := f[key]; b != nil && (unix.Stat(m.path, &now) != nil || stampOf(&now) != b.read) {
+			delete(f, key)
+		}
+	}
 }
 
 // of gives the file of a mapping, nil where it is not known.
@@ -69,7 +92,7 @@ func readBinary(m mapping) *binary {
 	if err != nil {
 		return nil
 	}
-	b := &binary{movable: e.Type == elf.ET_DYN}
+	b := &binary{movable: e.Type == elf.ET_DYN, read: stampOf(&is)}
 	// Without a dynamic section there is none of either.
 	b.needed, _ = e.ImportedLibraries()
 	if names, _ := e.DynString(elf.DT_SONAME); len(names) > 0 {
