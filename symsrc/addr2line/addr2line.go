@@ -140,7 +140,23 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	if q.Kind != symsrc.Code || q.Symbol != "" {
 		return s.native.Frames(ctx, q)
 	}
-	t := s.target(ctx, q.Module)
+	for again := 0; ; again++ {
+		t := s.target(ctx, q.Module)
+		a := s.answer(ctx, t, q)
+		if !t.files.Watch.Look() {
+			return a
+		}
+		if again == maxAgain {
+			return symsrc.Answer{Files: t.files}
+		}
+	}
+}
+
+// maxAgain is how often one question is asked again since the files have changed meanwhile.
+const maxAgain = 3
+
+// answer answers a question for code from these files.
+func (s *Source) answer(ctx context.Context, t *targets, q symsrc.Addr) symsrc.Answer {
 	if len(t.paths) == 0 {
 		return symsrc.Answer{Files: t.files}
 	}
@@ -214,6 +230,20 @@ func (s *Source) makeRoom() {
 		oldest.end()
 		delete(s.children, oldest.path)
 		oldest.mu.Unlock()
+	}
+}
+
+// drop ends the programs of files that have changed; they are begun again when they are asked.
+func (s *Source) drop(paths []string) {
+	for _, path := range paths {
+		s.mu.Lock()
+		c := s.children[path]
+		s.mu.Unlock()
+		if c != nil {
+			c.mu.Lock()
+			c.end()
+			c.mu.Unlock()
+		}
 	}
 }
 

@@ -138,6 +138,50 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestRebuilt puts another build in the place of a file that a program has open.
+func TestRebuilt(t *testing.T) {
+	files := []string{"liba.so", "libk.so", "liba.so"}
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			_, _ = source(t, mode.opt) // skips without the program
+			dir := t.TempDir()
+			finder, err := locate.New(locate.Options{Rootfs: []string{dir}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := NewSource(finder, elfdwarf.NewSource(finder), mode.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			var seen []string
+			for _, name := range files {
+				b, err := os.ReadFile(filepath.Join(rootfs, "usr/lib", name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "new"), b, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "lib.so")); err != nil {
+					t.Fatal(err)
+				}
+				addr := functions(t, filepath.Join(dir, "lib.so"))[0]
+				a := s.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{Name: "/lib.so"}, Offset: addr})
+				fresh, _ := source(t, mode.opt)
+				want := fresh.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{Name: "/usr/lib/" + name}, Offset: addr})
+				if len(a.Frames) == 0 || a.Frames[0].Func != want.Frames[0].Func { // lines are in another file
+					t.Fatalf("%s: %s, want %s", name, text(a.Frames), text(want.Frames))
+				}
+				seen = append(seen, a.Frames[0].Func)
+			}
+			if seen[0] == seen[1] || seen[0] != seen[2] {
+				t.Errorf("%q", seen)
+			}
+		})
+	}
+}
+
 // TestDeath kills the program between two questions, and has one that dies of an address.
 func TestDeath(t *testing.T) {
 	s, _ := source(t, Options{GNU: true})

@@ -21,12 +21,16 @@ type targets struct {
 // maxTargets bounds the modules remembered.
 const maxTargets = 1 << 14
 
-// target gives the files of a module. A search that may find more by now is done again.
+// target gives the files of a module. A search that may find more by now is done again, and so is one whose files have changed.
 func (s *Source) target(ctx context.Context, m symsrc.Module) *targets {
 	s.mu.Lock()
 	t := s.targets[m]
 	s.mu.Unlock()
-	if t != nil && (t.files.Retry == nil || !t.files.Retry()) {
+	switch {
+	case t == nil:
+	case t.files.Watch.Look():
+		s.drop(t.paths)
+	case t.files.Retry == nil || !t.files.Retry():
 		return t
 	}
 	files := s.finder.Find(ctx, m)
