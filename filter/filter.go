@@ -156,6 +156,7 @@ type Filter struct {
 	scout   scout
 	quick   quick
 	said    map[string]bool
+	code    seenSources
 	llvm    *llvmStyle // nil for this package's own style
 	// recorder is nil where lines leave as text.
 	recorder *recorder

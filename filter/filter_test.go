@@ -275,23 +275,6 @@ func TestColour(t *testing.T) {
 	}
 }
 
-func TestSummary(t *testing.T) {
-	f := New(Options{Symbols: &symbols{}})
-	for _, line := range []string{"#0 0x1 (/lib/missing.so+0x1)" + id + "\n", "#1 0x1 (/lib/missing.so+0x2)" + id + "\n", "#2 0x1 (/a.so+0x21)\n", "#3 0x1 (/a.so+0x99)\n"} {
-		f.Line(context.Background(), nil, []byte(line))
-	}
-	var out strings.Builder
-	if err := f.Summary(&out); err != nil {
-		t.Fatal(err)
-	}
-	want := "qss-filter: 3 of 4 frames have no name:\n" +
-		"qss-filter:      2  /lib/missing.so (BuildId: 0123abcd): NOT_FOUND: elf not found; pass --symbols DIR where its unstripped file is\n" +
-		"qss-filter:      1  /a.so: the files are good, but no symbol covers the addresses\n"
-	if out.String() != want {
-		t.Errorf("\n got %q\nwant %q", out.String(), want)
-	}
-}
-
 // TestWarn holds that malformed markup is told once, with line, column and caret.
 func TestWarn(t *testing.T) {
 	var said []string

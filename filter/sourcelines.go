@@ -78,6 +78,7 @@ func (f *Filter) source(ctx context.Context, dst []byte, s segment, a *answer, i
 		dst = append(append(dst, s.sep...), before...)
 		dst = appendEscapes(f.added(dst, s, write), behind)
 	}
+	f.code.add(x, a.known[i].File)
 	for k, text := range x.Lines {
 		line(func(b []byte) []byte { return f.appendSource(b, x.First+k, text, x.First+k == a.known[i].Line) })
 	}
@@ -85,6 +86,20 @@ func (f *Filter) source(ctx context.Context, dst []byte, s segment, a *answer, i
 		line(func(b []byte) []byte { return f.appendNote(b, x.Note) })
 	}
 	return dst
+}
+
+// seenSources tells whether any function's source file was there, and which was the first that was not, "" for none.
+type seenSources struct {
+	any     bool
+	missing string
+}
+
+func (s *seenSources) add(x *symsrc.Excerpt, path string) {
+	if !x.Absent {
+		s.any = s.any || len(x.Lines) > 0 || x.Note != ""
+	} else if s.missing == "" {
+		s.missing = path
+	}
 }
 
 // sourceIndent is what lines of source code are moved to the right by.

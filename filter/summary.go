@@ -10,8 +10,18 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Summary writes which modules' frames could not be resolved, and why, one module a line: nothing where there is none.
+// Summary writes which modules' frames could not be resolved, and why, one module a line, and whether all source files are missing:
+// nothing where all is well.
 func (f *Filter) Summary(w io.Writer) error {
+	if err := f.summarizeModules(w); err != nil || f.code.any || f.code.missing == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "qss-filter: none of the source files is there, the first is %s; pass --source-root DIR or --path-map FROM=TO\n",
+		symsrc.Visible(f.code.missing))
+	return err
+}
+
+func (f *Filter) summarizeModules(w io.Writer) error {
 	var bad []*module
 	total, unresolved := 0, 0
 	for _, m := range f.memo.modules {
