@@ -12,8 +12,10 @@ import (
 const (
 	// maxLine is the longest line that is looked at; a longer one streams through untouched.
 	maxLine = 1 << 20
-	// idle is how long a line without its end is held back in all, in the hope of its rest.
-	idle = 50 * time.Millisecond
+	// idle is how long a line without its end is held back while no more of it arrives, mostIdle how long in all: a slow
+	// serial line brings a frame within that, and a progress bar is not seen to be late.
+	idle     = 50 * time.Millisecond
+	mostIdle = 250 * time.Millisecond
 	// outLimit bounds the output collected before it is written.
 	outLimit = 1 << 20
 )
@@ -94,7 +96,7 @@ func (r *stream) rest(ctx context.Context) error {
 	if r.waiting.IsZero() {
 		r.waiting = time.Now()
 	}
-	if !r.in.ready(max(0, idle-time.Since(r.waiting))) {
+	if !r.in.ready(max(0, min(idle, mostIdle-time.Since(r.waiting)))) {
 		return r.torn(ctx)
 	}
 	return nil
