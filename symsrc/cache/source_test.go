@@ -23,6 +23,14 @@ func connect(t *testing.T, s *Source) {
 	}
 }
 
+// unhurried lets questions wait for the cache as long as they must, for a test that counts what it answers.
+func unhurried(t *testing.T) {
+	t.Helper()
+	before := askTime
+	askTime = time.Minute
+	t.Cleanup(func() { askTime = before })
+}
+
 func TestColdAndWarm(t *testing.T) {
 	dir := tempDir(t)
 	warm(t, dir, many)
@@ -89,6 +97,7 @@ func (a *answers) Find(context.Context, symsrc.Module) *symsrc.Files { return a.
 
 // TestWorth asks for one answer twice. Only what no file could add to may be kept.
 func TestWorth(t *testing.T) {
+	unhurried(t)
 	good := symsrc.Frame{Func: "f", Linkage: "f", File: "/f.c", Line: 3, Origin: symsrc.SymbolAndDebug}
 	inlined := symsrc.Frame{Func: "g", File: "/g.c", Line: 3}
 	as := func(o symsrc.Origin) symsrc.Frame { f := good; f.Origin = o; return f }
@@ -141,6 +150,7 @@ func TestWorth(t *testing.T) {
 
 // TestKeys asks for what differs in one thing only from what is kept.
 func TestKeys(t *testing.T) {
+	unhurried(t)
 	dir := tempDir(t)
 	a := &answers{Answer: symsrc.Answer{Files: &symsrc.Files{},
 		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
@@ -178,6 +188,7 @@ func TestKeys(t *testing.T) {
 
 // TestFilesWithoutBuildID keeps answers by what the files are.
 func TestFilesWithoutBuildID(t *testing.T) {
+	unhurried(t)
 	dir := tempDir(t)
 	path := filepath.Join(t.TempDir(), "x")
 	a := &answers{Answer: symsrc.Answer{Files: &symsrc.Files{Elf: path, Unverified: true},
@@ -225,6 +236,7 @@ func TestMade(t *testing.T) {
 }
 
 func TestProbe(t *testing.T) {
+	unhurried(t)
 	dir := tempDir(t)
 	want := symsrc.Probe{Known: true, Linked: 0x1234567890, Returns: true, Back: 1}
 	a := &answers{probe: want, Answer: symsrc.Answer{Files: &symsrc.Files{Elf: "/x", DebugStatus: symsrc.NotFound}}}

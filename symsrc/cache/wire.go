@@ -38,7 +38,7 @@ const (
 )
 
 // askTime is how long a filter waits for an answer of the cache. Beyond that its own engine answers.
-const askTime = 20 * time.Millisecond
+var askTime = 20 * time.Millisecond
 
 // outcome tells what came of a question to the cache.
 type outcome uint8
