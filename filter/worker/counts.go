@@ -49,8 +49,11 @@ func (c *counts) stored(messages []message) {
 	}
 }
 
-// tally counts the frames of a process since it was asked last.
+// tally counts the frames of a process since it was asked last, all of them in lines that are stored.
 func (c *counts) tally(p *process) {
+	if !p.fresh {
+		return
+	}
 	now := p.filter.Tally()
 	c.mu.Lock()
 	defer c.mu.Unlock()

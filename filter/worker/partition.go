@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -27,6 +28,8 @@ type partition struct {
 	joined    bool
 	// unacked are deliveries that are not acknowledged yet, in the order of lines.
 	unacked []delivery
+	// attempts are batches of lines that are stored, or are tried again.
+	attempts []attempt
 }
 
 func newPartition(w *worker, number int, c jetstream.Consumer) *partition {
@@ -96,9 +99,6 @@ func (p *partition) take(ctx context.Context, messages []jetstream.Msg) {
 
 // forget drops what is known, when another worker has the partition or what is known is wrong.
 func (p *partition) forget() {
-	for _, one := range p.processes {
-		p.w.counts.tally(one)
-	}
 	clear(p.processes)
 	p.unacked, p.joined, p.done = nil, false, 0
 	p.report()
@@ -118,6 +118,7 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 		p.forget()
 		err := p.reread(ctx, until)
 		if err == nil {
+			p.settle(ctx)
 			p.unacked, p.joined = unacked, joined
 			return
 		}
@@ -126,6 +127,7 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 		p.w.failed(p.number)
 		select {
 		case <-p.puller.lost:
+			p.settle(ctx)
 			p.forget()
 			return
 		case <-time.After(pause):
@@ -202,11 +204,16 @@ func (p *partition) try(ctx context.Context, lines []*line) error {
 
 // store stores messages and counts them.
 func (p *partition) store(ctx context.Context, out []message) error {
-	if err := p.w.store.put(ctx, out); err != nil {
+	stored, err := p.w.store.put(ctx, out)
+	p.w.counts.stored(stored)
+	if err != nil {
 		p.w.counts.retries.Add(1)
+		if no, ok := errors.AsType[*unansweredError](err); ok {
+			rest := out[len(stored):]
+			p.unsure(attempt{no.batch, rest[:batchLen(rest)]})
+		}
 		return err
 	}
-	p.w.counts.stored(out)
 	for i := range out {
 		one := out[i].of
 		if one.since >= stateEvery+one.tried && one.fed == out[i].seq {
@@ -234,6 +241,7 @@ func (p *partition) rest(ctx context.Context) {
 		p.catchUp(ctx, p.done)
 	}
 	p.acknowledge()
+	p.tidy()
 }
 
 // tidy takes processes out of memory that have not written for longest, and counts frames.

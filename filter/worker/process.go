@@ -28,7 +28,9 @@ type process struct {
 	name    string // in the bucket of states
 	filter  *filter.Filter
 	feed    *filter.Feed
+	// counted are the frames up to the last line that is counted; fresh is set once there was one that nobody had published.
 	counted filter.Tally
+	fresh   bool
 	used    time.Time // when its last line came
 	// fed is the last line that the filter has seen.
 	fed uint64
@@ -66,6 +68,9 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 	data := l.data
 	if !ended && !l.part {
 		data = append(data[:len(data):len(data)], '\n')
+	}
+	if !p.fresh && l.seq > p.published {
+		p.fresh, p.counted = true, p.filter.Tally()
 	}
 	text := p.feed.Add(ctx, nil, data)
 	if !ended && !l.part {

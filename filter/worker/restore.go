@@ -86,7 +86,6 @@ func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64)
 			return true, nil
 		})
 	}
-	p.counted = p.filter.Tally()
 	return p, out, err
 }
 

@@ -38,24 +38,40 @@ type store struct {
 	tag string // of message IDs
 }
 
-// put stores messages in their order. After an error an unknown number at the begin of them is stored.
-func (s *store) put(ctx context.Context, messages []message) error {
-	for len(messages) > 0 {
-		n, size := 0, 0
-		for n < len(messages) && n < batchMessages && (size < batchBytes || messages[n].piece > 0) {
-			size += len(messages[n].data)
-			n++
+// put stores messages in their order, and gives those that are stored. After an *unansweredError nobody knows of as many behind
+// them as one batch takes.
+func (s *store) put(ctx context.Context, messages []message) (stored []message, err error) {
+	for n := 0; len(stored) < len(messages); stored = messages[:len(stored)+n] {
+		rest := messages[len(stored):]
+		n = batchLen(rest)
+		if err := s.batch(ctx, rest[:n]); err != nil {
+			return stored, err
 		}
-		for n < len(messages) && n > 1 && messages[n].piece > 0 { // the pieces of a line stay together
-			n--
-		}
-		if err := s.batch(ctx, messages[:n]); err != nil {
-			return err
-		}
-		messages = messages[n:]
 	}
-	return nil
+	return stored, nil
 }
+
+// batchLen gives how many messages go into one batch.
+func batchLen(messages []message) (n int) {
+	size := 0
+	for n < len(messages) && n < batchMessages && (size < batchBytes || messages[n].piece > 0) {
+		size += len(messages[n].data)
+		n++
+	}
+	for n < len(messages) && n > 1 && messages[n].piece > 0 { // the pieces of a line stay together
+		n--
+	}
+	return n
+}
+
+// unansweredError is the fault of a batch that the server may have stored or not.
+type unansweredError struct {
+	batch string // its ID
+	err   error
+}
+
+func (e *unansweredError) Error() string { return e.err.Error() }
+func (e *unansweredError) Unwrap() error { return e.err }
 
 // batch stores messages as one atomic batch.
 func (s *store) batch(ctx context.Context, messages []message) error {
@@ -142,7 +158,7 @@ func (b *batch) commit(ctx context.Context, m *nats.Msg) (seq uint64, err error)
 	defer cancel()
 	reply, err := b.nc.RequestMsgWithContext(ctx, m)
 	if err != nil {
-		return 0, fmt.Errorf("store %d lines under %s: %w", b.n, m.Subject, err)
+		return 0, &unansweredError{b.id, fmt.Errorf("store %d lines under %s: %w", b.n, m.Subject, err)}
 	}
 	var ack struct {
 		Sequence uint64              `json:"seq"`
@@ -150,7 +166,7 @@ func (b *batch) commit(ctx context.Context, m *nats.Msg) (seq uint64, err error)
 	}
 	switch err := json.Unmarshal(reply.Data, &ack); {
 	case err != nil:
-		return 0, fmt.Errorf("store %d lines under %s: read the reply: %w", b.n, m.Subject, err)
+		return 0, &unansweredError{b.id, fmt.Errorf("store %d lines under %s: read the reply: %w", b.n, m.Subject, err)}
 	case ack.Error != nil:
 		return 0, fmt.Errorf("store %d lines under %s: %w", b.n, m.Subject, ack.Error)
 	case ack.Sequence < uint64(b.n):

@@ -9,6 +9,7 @@
 //	restore.go    brings a process's filter to where another one was
 //	replay.go     reads a part of a stream again
 //	store.go      publishes messages, all or none
+//	unsure.go     what becomes of those of which no answer has come
 //	balance.go    evens out how many partitions workers have
 //	streams.go    the streams, consumers and the bucket of states
 //	target.go     whether a stream takes what is published
