@@ -23,6 +23,10 @@ var sweepBuilds = []struct{ name, build, then string }{
 	{"gcc-zlib", "g++ -g -O2", "objcopy --compress-debug-sections=zlib"},
 	{"gcc-zdebug", "g++ -g -O2", "objcopy --compress-debug-sections=zlib-gnu"},
 	{"gcc-sections", "g++ -g -O2 -ffunction-sections -Wl,--gc-sections", ""},
+	{"gcc-object", "g++ -g -O2 -ffunction-sections -r", ""},
+	{"clang-object", "clang++-22 -g -O2 -ffunction-sections -gdwarf-aranges -r", ""},
+	{"clang-dropped", "clang++-22 -g -O2 -ffunction-sections -fuse-ld=lld -Wl,--gc-sections,-e,other", ""},
+	{"clang-dropped-4", "clang++-22 -gdwarf-4 -O0 -ffunction-sections -fuse-ld=lld -Wl,--gc-sections,-e,other", ""},
 	{"clang-5-O2", "clang++-22 -gdwarf-5 -O2", ""},
 	{"clang-4-O2", "clang++-22 -gdwarf-4 -O2", ""},
 	{"clang-lines", "clang++-22 -gline-tables-only -O2", ""},
@@ -105,7 +109,8 @@ func sweepShare(t testing.TB, path, leaf string) {
 	}
 }
 
-// sweepLog asks for every step-th address of the sections that are in memory, and some beyond them.
+// sweepLog asks for every step-th address of the sections that are in memory, and some beyond them; and for the first ones, where
+// linkers put what they drop.
 func sweepLog(t testing.TB, path, id string, step uint64) string {
 	t.Helper()
 	file, err := elf.Open(path)
@@ -115,11 +120,16 @@ func sweepLog(t testing.TB, path, id string, step uint64) string {
 	defer file.Close()
 	var log strings.Builder
 	fmt.Fprintf(&log, "{{{module:0:a.elf:elf:%s}}}\n{{{mmap:0x10000000:0x10000000:load:0:rx:0x0}}}\n", id)
-	for _, s := range file.Sections {
+	asked := make(map[uint64]bool)
+	for _, s := range append(file.Sections, &elf.Section{SectionHeader: elf.SectionHeader{Flags: elf.SHF_ALLOC, Size: 512}}) {
 		if s.Flags&elf.SHF_ALLOC == 0 {
 			continue
 		}
 		for a := s.Addr; a < s.Addr+min(s.Size, 4096)+4; a += step {
+			if asked[a] {
+				continue
+			}
+			asked[a] = true
 			fmt.Fprintf(&log, "{{{bt:%d:%#x:pc}}}\n{{{pc:%#[2]x}}} {{{data:%#[2]x}}}\n", a%100, a+0x10000000)
 		}
 	}

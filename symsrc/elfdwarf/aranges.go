@@ -146,7 +146,7 @@ func (f *File) readAranges(each func(arange), unit func(int)) {
 			lo, p = fixed(b, p, size, f.big)
 			length, p = fixed(b, p, size, f.big)
 			if lo < lo+length && !f.dead(lo) {
-				each(arange{span{lo, lo + length}, int(at)})
+				each(arange{f.unplaced(span{lo, lo + length}), int(at)})
 			}
 		}
 		off = end

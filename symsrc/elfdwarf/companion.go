@@ -70,7 +70,7 @@ func (f *File) companion(path string, split bool) (*File, error) {
 		unmap()
 		return nil, err
 	}
-	c.stat, c.unmap, c.zeroCode, c.isSplit, c.owner = stat, unmap, f.zeroCode, split, f
+	c.stat, c.unmap, c.zeroCode, c.starts, c.isSplit, c.owner = stat, unmap, f.zeroCode, f.starts, split, f
 	if f.asLLVM {
 		c.likeLLVM()
 	}

@@ -77,7 +77,8 @@ type File struct {
 	signal trampolines
 	modes  mappings
 	golang goSection
-	asLLVM bool // see likeLLVM
+	asLLVM bool     // see likeLLVM
+	starts []uint64 // then: where the sections of a relocatable file were placed
 	// skipLineZero gives code without a line that of the last row that has one.
 	skipLineZero bool
 

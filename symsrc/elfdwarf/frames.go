@@ -75,15 +75,18 @@ func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	var memory [64]int32
 	calls := memory[:0]
 	body := u.body()
-	fn, scope := body.functionAt(addr, first && u.f.asked.CompareAndSwap(false, true))
+	fn, in := body.functionAt(addr, first && u.f.asked.CompareAndSwap(false, true))
+	scope := in.lo
 	var t *tree
 	if fn != nil {
 		t = body.treeOf(fn)
-		if inner, lo, found := t.chain(addr, calls); found {
+		if in.call != 0 {
+			calls = t.around(in.call-1, calls)
+		} else if inner, lo, found := t.chain(addr, calls); found {
 			calls, scope = inner, lo
 		}
 	}
-	at, located := u.positionAt(addr, scope, first)
+	at, located := u.positionAt(u.f.lineAddr(addr), scope, first)
 	if fn == nil && !located {
 		return nil
 	}

@@ -2,7 +2,6 @@ package elfdwarf
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,6 +24,7 @@ type functionIndex struct {
 type functionSpan struct {
 	span
 	function int32
+	call     int32 // of those inlined into it the innermost one, from 1 on, or −1 for none; 0: the addresses tell
 }
 
 // Subprograms stand below the unit and its namespaces, which is all that most addresses need; or within types and other
@@ -34,31 +34,32 @@ const (
 	within
 )
 
-// functionAt finds the subprogram that covers the address, and where the code begins there in which it is the one; nil where
-// none does. For a file's first address nothing is stored, unless its function is within: a scan for those would have to leave
-// out the functions of the other kind, as the index does.
-func (u *unit) functionAt(addr uint64, first bool) (f *function, lo uint64) {
+// functionAt finds the subprogram that covers the address, and the code in which it is the one; nil where none does. For a
+// file's first address nothing is stored, unless its function is within: a scan for those would have to leave out the functions
+// of the other kind, as the index does.
+func (u *unit) functionAt(addr uint64, first bool) (f *function, at functionSpan) {
 	for kind := range u.functions {
-		switch x := u.functions[kind].Load(); {
-		case x == nil && first && kind == outside:
-			s := functionScan{pc: addr, die: -1}
-			if u.scanFunctions(&s, false); s.die >= 0 {
-				f, lo = &function{die: s.die}, s.lo
+		x := u.functions[kind].Load()
+		if x == nil && first && kind == outside {
+			s := functionScan{pc: addr, die: -1, piled: u.f.asLLVM}
+			if u.scanFunctions(&s, false); !u.piled(s.low) {
+				if s.die >= 0 {
+					return &function{die: s.die}, functionSpan{span: span{lo: s.lo}}
+				}
+				continue
 			}
-		case x == nil:
-			x = u.indexFunctions(kind)
-			fallthrough
-		default:
-			f, lo = x.at(addr)
 		}
-		if f != nil {
+		if x == nil {
+			x = u.indexFunctions(kind)
+		}
+		if f, at = x.at(addr); f != nil {
 			break
 		}
 	}
-	return f, lo
+	return f, at
 }
 
-func (x *functionIndex) at(addr uint64) (*function, uint64) {
+func (x *functionIndex) at(addr uint64) (f *function, at functionSpan) {
 	i, j := 0, len(x.spans)
 	for i < j {
 		if h := int(uint(i+j) >> 1); x.spans[h].lo <= addr {
@@ -68,10 +69,10 @@ func (x *functionIndex) at(addr uint64) (*function, uint64) {
 		}
 	}
 	if i == 0 || addr >= x.spans[i-1].hi {
-		return nil, 0
+		return nil, at
 	}
-	s := &x.spans[i-1]
-	return &x.functions[s.function], s.lo
+	at = x.spans[i-1]
+	return &x.functions[at.function], at
 }
 
 // indexFunctions makes the index of a kind, or gives the one that was made in the meantime. That of what is within has none
@@ -88,12 +89,21 @@ func (u *unit) indexFunctions(kind int) *functionIndex {
 	}
 	s := functionScans.Get().(*functionScan)
 	defer functionScans.Put(s)
-	*s = functionScan{keep: true, die: -1, known: known, spans: s.spans[:0], dies: s.dies[:0]}
-	u.scanFunctions(s, kind == within)
+	for full := kind == within; ; full = true {
+		*s = functionScan{keep: true, die: -1, piled: u.f.asLLVM, known: known, spans: s.spans[:0], dies: s.dies[:0]}
+		if u.scanFunctions(s, full); full || !u.piled(s.low) {
+			break
+		} // else those within others lie over them, too
+	}
 	s.known = nil
-	x := &functionIndex{spans: settleFunctions(slices.Clone(s.spans)), functions: make([]function, len(s.dies))}
+	x := &functionIndex{spans: slices.Clone(s.spans), functions: make([]function, len(s.dies))}
 	for i, die := range s.dies {
 		x.functions[i].die = die
+	}
+	if u.piled(s.low) {
+		x.spans = divide(u.entriesOf(x))
+	} else {
+		x.spans = settleFunctions(x.spans)
 	}
 	u.functions[kind].Store(x)
 	u.f.mapped(u.end - u.off)
@@ -107,6 +117,8 @@ type functionScan struct {
 	die   int        // the one that covers pc, or −1
 	lo    uint64     // where it begins to be the one
 	known []function // those to leave out, in the file's order
+	low   bool       // there is one where linkers put what they drop
+	piled bool       // ranges of a function may lie over each other
 	spans []functionSpan
 	dies  []int // of all functions
 }
@@ -118,8 +130,11 @@ func (s *functionScan) add(die int, spans []span) {
 	if len(spans) == 0 {
 		return
 	}
-	if len(spans) > 1 {
+	if len(spans) > 1 && !s.piled {
 		spans = disjoint(spans)
+	}
+	for _, x := range spans {
+		s.low = s.low || x.lo <= 1
 	}
 	if !s.keep {
 		s.look(die, spans)
@@ -132,7 +147,7 @@ func (s *functionScan) add(die int, spans []span) {
 		return
 	}
 	for _, x := range spans {
-		s.spans = append(s.spans, functionSpan{x, int32(len(s.dies))})
+		s.spans = append(s.spans, functionSpan{span: x, function: int32(len(s.dies))})
 	}
 	s.dies = append(s.dies, die)
 }
@@ -231,67 +246,4 @@ func isScope(tag uint16) bool {
 		return true
 	}
 	return false
-}
-
-// settleFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
-// file is taken, as llvm does.
-func settleFunctions(all []functionSpan) []functionSpan {
-	slices.SortFunc(all, func(a, b functionSpan) int {
-		if a.lo != b.lo {
-			return cmp.Compare(a.lo, b.lo)
-		}
-		return cmp.Compare(a.function, b.function)
-	})
-	overlap := false
-	for i := 1; i < len(all); i++ {
-		overlap = overlap || all[i].lo < all[i-1].hi
-	}
-	if !overlap {
-		return all
-	}
-	var out []functionSpan
-	var open latest
-	at := uint64(0)
-	for i := 0; i < len(all) || len(open) > 0; {
-		// Up to the next start, the functions that are open hold, the latest of them first.
-		next := ^uint64(0)
-		if i < len(all) {
-			next = all[i].lo
-		}
-		for len(open) > 0 && at < next {
-			top := open[0]
-			if top.hi <= at {
-				heap.Pop(&open)
-				continue
-			}
-			end := min(top.hi, next)
-			if n := len(out); n > 0 && out[n-1].hi == at && out[n-1].function == top.function && top.lo < at {
-				out[n-1].hi = end // it goes on
-			} else {
-				out = append(out, functionSpan{span{at, end}, top.function})
-			}
-			at = end
-		}
-		for at = next; i < len(all) && all[i].lo == next; i++ {
-			heap.Push(&open, all[i])
-		}
-		if i == len(all) && next == ^uint64(0) {
-			break
-		}
-	}
-	return out
-}
-
-// latest is a heap with the function that comes last in the file on top.
-type latest []functionSpan
-
-func (h latest) Len() int           { return len(h) }
-func (h latest) Less(i, j int) bool { return h[i].function > h[j].function }
-func (h latest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *latest) Push(x any)        { *h = append(*h, x.(functionSpan)) }
-func (h *latest) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }

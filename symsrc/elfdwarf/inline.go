@@ -55,15 +55,19 @@ func (t *tree) chain(addr uint64, out []int32) (calls []int32, lo uint64, found 
 		}
 		i++
 	}
-	if at < 0 {
-		return out, lo, false
-	}
+	n := len(out)
+	out = t.around(at, out)
+	return out, lo, len(out) > n
+}
+
+// around appends a call and those that it is in; nothing where it is −1, or in too many.
+func (t *tree) around(at int32, out []int32) []int32 {
 	for n := len(out); at >= 0; at = t.calls[at].parent {
 		if out = append(out, at); len(out) > maxInlined {
-			return out[:n], lo, false
+			return out[:n]
 		}
 	}
-	return out, lo, true
+	return out
 }
 
 // treeOf reads the calls inlined into the function, once.
@@ -71,16 +75,22 @@ func (u *unit) treeOf(f *function) *tree {
 	if t := f.tree.Load(); t != nil {
 		return t
 	}
-	r := treeReaders.Get().(*treeReader)
-	defer treeReaders.Put(r)
-	*r = treeReader{u: u, b: u.bytes(), calls: r.calls[:0], extents: r.extents[:0], ranges: r.ranges[:0], open: r.open[:0]}
-	r.read(f.die)
-	t := r.tree()
-	r.u, r.b = nil, nil
-	u.f.mapped(mappedAround)
+	t := u.readTree(f, nil)
 	if !f.tree.CompareAndSwap(nil, t) {
 		return f.tree.Load()
 	}
+	return t
+}
+
+// readTree reads them, and if dies is not nil where the entries of the calls stand.
+func (u *unit) readTree(f *function, dies *[]int) *tree {
+	r := treeReaders.Get().(*treeReader)
+	defer treeReaders.Put(r)
+	*r = treeReader{u: u, b: u.bytes(), dies: dies, calls: r.calls[:0], extents: r.extents[:0], ranges: r.ranges[:0], open: r.open[:0]}
+	r.read(f.die)
+	t := r.tree()
+	r.u, r.b, r.dies = nil, nil, nil
+	u.f.mapped(mappedAround)
 	return t
 }
 

@@ -15,6 +15,7 @@ type treeReader struct {
 	open    []int32 // for each entry around this one: the call that it is, or that of the entry around it
 	d       attributes
 	memory  [16]span
+	dies    *[]int // if not nil: where the entries of the calls stand
 }
 
 // wideExtent is an extent with whole addresses.
@@ -162,6 +163,9 @@ func (r *treeReader) call(die, p int, steps []op, children bool) (int32, int) {
 	r.ranges = append(r.ranges, spans...)
 	at := int32(len(r.calls))
 	r.calls, r.extents = append(r.calls, c), append(r.extents, x)
+	if r.dies != nil {
+		*r.dies = append(*r.dies, die)
+	}
 	if !children {
 		r.finish(at)
 	}

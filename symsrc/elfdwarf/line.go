@@ -20,6 +20,7 @@ type lineRows struct {
 	rows      []row
 	sequences []sequence
 	overlap   bool // sequences cover an address twice; then they stay in the file's order
+	byEnd     bool // or in the order of their ends: of those that end behind an address llvm only looks at the first
 }
 
 // Opcodes of DWARF 5 §7.22.

@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // position is a place in the source.
 type position struct {
@@ -17,10 +20,9 @@ func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	if t.rows.Load() == nil && (first || u.f.rowBudget.Load() < 0) {
 		s := rowSink{f: u.f, pc: addr}
 		t.run(u.f.line.upTo(t.end), &s)
-		regular := !s.odd && !s.open && s.last.addr-s.start <= 0xffffffff
 		if r := &s.hit; !s.found {
 			return position{}, false
-		} else if r.line != 0 && regular {
+		} else if r.line != 0 && s.regular && !(s.low && u.f.asLLVM) {
 			return position{file: r.file, line: r.line, col: r.col}, true
 		} // else only all rows tell
 	}
@@ -50,6 +52,13 @@ func (u *unit) rowsOf(t *lineTable) *lineRows {
 
 // sequenceAt is the number of the sequence that covers the address, or −1.
 func (t *lineRows) sequenceAt(addr uint64) int {
+	if t.byEnd {
+		i := sort.Search(len(t.sequences), func(i int) bool { return t.sequences[i].hi > addr })
+		if i < len(t.sequences) && t.sequences[i].covers(addr) {
+			return i
+		}
+		return -1
+	}
 	if t.overlap {
 		return slices.IndexFunc(t.sequences, func(s sequence) bool { return s.covers(addr) })
 	}

@@ -14,6 +14,9 @@ type rowSink struct {
 	pc        uint64 // the address asked for
 	found     bool
 	hit       registers // the row at it
+	ended     bool      // so has its sequence
+	regular   bool      // and that tells all by itself
+	low       bool      // there is a sequence where linkers put what they drop
 	odd       bool      // addresses have gone backwards in the sequence: only the table as a whole tells what holds
 	open      bool      // in a sequence
 	dead      bool      // which the linker dropped
@@ -34,6 +37,7 @@ func (s *rowSink) add(r *registers) bool {
 	switch {
 	case !s.open:
 		s.open, s.start, s.dead, s.odd, s.first = true, r.addr, s.f.dead(r.addr), false, len(s.rows)
+		s.low = s.low || r.addr <= 1
 	case s.keep || s.dead:
 	case r.addr < s.last.addr:
 		s.odd = true
@@ -46,7 +50,10 @@ func (s *rowSink) add(r *registers) bool {
 		if s.keep {
 			s.close(r.addr)
 		}
-		return !s.found
+		if s.found && !s.ended {
+			s.ended, s.regular = true, !s.odd && s.last.addr-s.start <= 0xffffffff
+		}
+		return !s.found || s.f.asLLVM
 	case s.keep:
 		s.store(r)
 	default:
@@ -133,6 +140,9 @@ func (t *lineTable) store(f *File, b []byte) *lineRows {
 	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
 	for i := 1; i < len(sorted); i++ {
 		all.overlap = all.overlap || sorted[i].lo < sorted[i-1].hi
+	}
+	if all.byEnd = all.overlap && f.asLLVM; all.byEnd {
+		slices.SortStableFunc(all.sequences, func(a, b sequence) int { return cmp.Compare(a.hi, b.hi) })
 	}
 	if !all.overlap {
 		all.sequences = sorted

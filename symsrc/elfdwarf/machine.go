@@ -8,7 +8,9 @@ import (
 // codeAddr is the address that a look-up of code means: without what a pointer holds beside it, and in a relocatable file
 // within the section of code.
 func (f *File) codeAddr(addr uint64) uint64 {
-	addr = f.untagged(f.placed(addr, true))
+	if !f.asLLVM {
+		addr = f.untagged(f.placed(addr, true))
+	}
 	if f.machine == elf.EM_ARM {
 		addr &^= 1 // it says that the code is Thumb
 	}
@@ -16,7 +18,12 @@ func (f *File) codeAddr(addr uint64) uint64 {
 }
 
 // dataAddr is codeAddr for variables.
-func (f *File) dataAddr(addr uint64) uint64 { return f.untagged(f.placed(addr, false)) }
+func (f *File) dataAddr(addr uint64) uint64 {
+	if f.asLLVM {
+		return addr
+	}
+	return f.untagged(f.placed(addr, false))
+}
 
 // Address bits of AArch64: the eight above addressBits[0] may hold a tag (top-byte-ignore), and those above the size of the
 // address space, here of the usual two, a pointer authentication code (Arm ARM, D8.9 and D8.10).
@@ -25,7 +32,7 @@ var addressBits = [...]uint{56, 48, 39}
 // untagged takes a tag or an authentication code out of an address of AArch64, where only what is left lies in the file.
 // Addresses of the kernel have ones where those of programs have zeros.
 func (f *File) untagged(addr uint64) uint64 {
-	if f.machine != elf.EM_AARCH64 || f.asLLVM || addr>>addressBits[2] == 0 || f.loads(addr) {
+	if f.machine != elf.EM_AARCH64 || addr>>addressBits[2] == 0 || f.loads(addr) {
 		return addr
 	}
 	for _, bits := range addressBits {

@@ -55,11 +55,14 @@ func (d *descriptors) read() {
 			continue
 		}
 		b, ok := r.contents(r.data, s)
-		if ok && r.typ == elf.ET_REL {
+		addr := s.addr
+		if r.starts != nil { // llvm reads them as they are
+			addr = r.unplaced(span{lo: addr}).lo
+		} else if ok && r.typ == elf.ET_REL {
 			b, ok = r.relocated(i, b)
 		}
 		if ok {
-			d.addr, d.data = s.addr, b
+			d.addr, d.data = addr, b
 		}
 		return
 	}

@@ -71,7 +71,7 @@ func (u *unit) appendSpan(out []span, lo, hi uint64) []span {
 	if lo >= hi || u.f.dead(lo) {
 		return out
 	}
-	return append(out, span{lo, hi})
+	return append(out, u.f.unplaced(span{lo, hi}))
 }
 
 // prefetch is how much of a compressed list section is unpacked ahead of a list.

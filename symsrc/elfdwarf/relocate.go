@@ -46,6 +46,7 @@ func (f *File) placed(off uint64, code bool) uint64 {
 type placedSymbols struct {
 	symbolSection uint32 // the number of the table
 	symbolValues  []uint64
+	arangesInFile []byte // .debug_aranges before relocation; nil where it has none
 }
 
 // relocation is what one of a type does to a number of some bytes in debug information.
@@ -89,6 +90,9 @@ func (f *File) relocate(debug map[uint32]*section) bool {
 		b := slices.Clone(s.all())
 		if len(b) != s.size || !f.relocateSection(b, entries, sh.typ == elf.SHT_RELA) {
 			return false
+		}
+		if s == &f.arangeSets {
+			f.arangesInFile = s.all()
 		}
 		s.unpack = nil
 		s.plain(b)

@@ -84,7 +84,7 @@ func TestSettleFunctions(t *testing.T) {
 			}
 			got, lo := 0, uint64(0)
 			if f, at := x.at(a); f != nil {
-				got, lo = f.die, at
+				got, lo = f.die, at.lo
 			}
 			if got != want || scan.die != want || want != 0 && lo != scan.lo {
 				t.Fatalf("%v: %d from %d on at %d, and by a scan %d from %d on, instead of %d", ranges, got, lo, a, scan.die, scan.lo, want)

@@ -1,6 +1,7 @@
 package elfdwarf
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
@@ -14,6 +15,7 @@ import (
 type symbolTable struct {
 	header
 	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
+	inFile             []byte   // the table as it is in the file
 	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
 	endless            bool     // a symbol without a size goes on to the next one, whatever lies between
 	opd                *descriptors
@@ -49,6 +51,7 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 		if !ok || s.link >= uint32(len(f.sections)) {
 			return nil, corrupted("section %s lies outside of the file", s.name)
 		}
+		inFile := raw
 		if f.typ == elf.ET_REL {
 			raw = f.placeSymbols(i, raw)
 		}
@@ -56,7 +59,7 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 		if !ok {
 			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
 		}
-		t := &symbolTable{header: f.header, raw: raw, names: names, table: &f.names, opd: f.descriptors(),
+		t := &symbolTable{header: f.header, raw: raw, inFile: inFile, names: names, table: &f.names, opd: f.descriptors(),
 			ends: make([]uint64, len(f.sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
@@ -179,7 +182,8 @@ func (t *symbolTable) isMapping(name uint32) bool {
 	}
 	if b[name] != '$' {
 		// Objects of RISC-V keep the labels of places within functions.
-		return t.machine == elf.EM_RISCV && t.typ == elf.ET_REL && b[name] == '.' && b[name+1] == 'L'
+		label := t.machine == elf.EM_RISCV && t.typ == elf.ET_REL && b[name] == '.' && b[name+1] == 'L'
+		return label && (!t.endless || bytes.HasPrefix(b[name:], []byte(".L0 \x00"))) // llvm leaves only these out
 	}
 	switch b[name+1] {
 	case 'd':

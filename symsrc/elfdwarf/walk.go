@@ -154,7 +154,8 @@ func (w *walker) piece(u *unit, lo, hi uint64) bool {
 // describe takes what a unit's debug information says of an address, as unit.frames does, and gives the function.
 func (w *walker) describe(u *unit, addr uint64) *function {
 	body, p := u.body(), &w.p
-	fn, scope := body.functionAt(addr, false)
+	fn, in := body.functionAt(addr, false)
+	scope := in.lo
 	var t *tree
 	w.calls = w.calls[:0]
 	if fn != nil {

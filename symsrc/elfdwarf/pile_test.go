@@ -1,0 +1,61 @@
+package elfdwarf
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestPile compares with a map that is changed for each range as llvm changes its own (DWARFUnit::updateAddressDieMap).
+func TestPile(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	const addresses = 400
+	for range 60 {
+		type entry struct {
+			hi   uint64
+			call int32
+		}
+		want := make(map[uint64]entry)
+		below := func(addr uint64) (at uint64, ok bool) {
+			keys := slices.Sorted(maps.Keys(want))
+			i, found := slices.BinarySearch(keys, addr)
+			if found {
+				i++
+			}
+			if i == 0 {
+				return 0, false
+			}
+			return keys[i-1], true
+		}
+		var all []entrySpan
+		for i := range 1 + r.IntN(300) {
+			lo := uint64(r.IntN(addresses)) * uint64(r.IntN(2))
+			s := span{lo, lo + 1 + uint64(r.IntN(addresses-int(lo)))}
+			all = append(all, entrySpan{functionSpan{span: s, call: int32(i)}, i})
+			if k, ok := below(s.lo); ok && s.lo < want[k].hi {
+				around := want[k]
+				if s.hi < around.hi {
+					want[s.hi] = around
+				}
+				if s.lo > k {
+					want[k] = entry{s.lo, want[k].call}
+				}
+			}
+			want[s.lo] = entry{s.hi, int32(i)}
+		}
+		x := functionIndex{spans: divide(all), functions: make([]function, 1)}
+		for a := range uint64(addresses + 5) {
+			got, is := int32(-1), int32(-1)
+			if f, at := x.at(a); f != nil {
+				got = at.call
+			}
+			if k, ok := below(a); ok && a < want[k].hi {
+				is = want[k].call
+			}
+			if got != is {
+				t.Fatalf("%v: %d at %d, instead of %d", all, got, a, is)
+			}
+		}
+	}
+}
