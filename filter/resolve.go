@@ -2,7 +2,6 @@ package filter
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -251,18 +250,6 @@ func (f *Filter) look(ctx context.Context, q question) *answer {
 	}
 	f.finish(a)
 	return a
-}
-
-// count notes a frame of the log for the summary.
-func (a *answer) count() {
-	if a.mod == nil {
-		return
-	}
-	a.mod.frames++
-	if len(a.frames) == 0 {
-		a.mod.unresolved++
-		a.mod.elsewhere = cmp.Or(a.elsewhere, a.mod.elsewhere)
-	}
 }
 
 // finish prepares the text of an answer. Frames that know nothing are dropped: they would say nothing.

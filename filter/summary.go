@@ -52,6 +52,18 @@ func (f *Filter) summarizeModules(w io.Writer) error {
 	return nil
 }
 
+// count notes a frame of the log for the summary.
+func (a *answer) count() {
+	if a.mod == nil {
+		return
+	}
+	a.mod.frames++
+	if len(a.frames) == 0 {
+		a.mod.unresolved++
+		a.mod.elsewhere = cmp.Or(a.elsewhere, a.mod.elsewhere)
+	}
+}
+
 // advice says why a module's frames have no name, and what to do about it.
 func (m *module) advice() string {
 	if m.files == nil {

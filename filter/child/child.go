@@ -8,7 +8,7 @@
 //	command.go   what is run, and the exit statuses
 //	plumbing.go  what the command's standard files are
 //	output_*.go  reads what the command writes, until nobody can write any more
-//	control_*.go signals, waiting, job control
+//	control_*.go waiting for it; job_posix.go, signals and job control
 //	terminal_*.go, pump_*.go    the terminal of a command that has a session of its own
 //	maps.go      memory maps of the command and its descendants
 //	evidence_*.go, mapped_*.go  which of them tell by the address alone what is there
