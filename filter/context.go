@@ -8,14 +8,14 @@ import (
 	"qss-filter/markup"
 )
 
-// context handles a line on which context elements stand alone: they take effect, and the line is folded. ok is false
-// where anything else stands on the line, or an element is malformed: then nothing has happened yet.
+// context handles a line on which context elements stand alone but for loggers' prefixes: they take effect, and the line is
+// folded. ok is false where anything else stands on the line, or an element is malformed: then nothing has happened yet.
 func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
-	if first, ok := markup.Next(body, 0); !ok || !first.Contextual() {
+	pos, last := f.words(body)
+	if first, ok := markup.Next(body, pos); !ok || !first.Contextual() {
 		return dst, false
 	}
 	f.parse(body)
-	pos := 0
 	for i := range f.elems {
 		e := &f.elems[i]
 		if !e.Contextual() || len(bytes.TrimSpace(body[pos:e.Start])) > 0 {
@@ -23,12 +23,15 @@ func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, o
 		}
 		pos = e.End
 	}
-	if len(bytes.TrimSpace(body[pos:])) > 0 {
+	if pos > last || len(bytes.TrimSpace(body[pos:last])) > 0 {
 		return dst, false
 	}
 	indent := body[:f.elems[0].Start]
 	if f.opt.Context == ContextKeep {
 		dst = append(append(dst, body...), end...)
+	}
+	if last < len(body) {
+		end = append(bytes.Clone(body[last:]), end...)
 	}
 	for i := range f.elems {
 		e := &f.elems[i]
@@ -58,6 +61,16 @@ func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, o
 		}
 	}
 	return dst, true
+}
+
+// words gives where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
+// one of them, and so does that of a line that goes on in the next entry.
+func (f *Filter) words(body []byte) (start, end int) {
+	p := &f.origins.prefix
+	if p.Partial || bytes.IndexByte(body, 0x1b) >= 0 {
+		return 0, len(body)
+	}
+	return p.Start, p.End
 }
 
 // malformed is the effect of an element that has none but to stay as it is.

@@ -33,6 +33,31 @@ func TestContextStyles(t *testing.T) {
 	}
 }
 
+// TestContextBehindPrefixes holds that loggers' prefixes go with what is folded or dropped, and other words stay.
+func TestContextBehindPrefixes(t *testing.T) {
+	const p, q = "Nov 21 10:00:00 host a[1]: ", "Nov 21 10:00:01 host a[1]: "
+	const other = "[00012.345][7][8][klog] INFO: "
+	const module, text, readonly = "{{{module:0:/a.so:elf:0123abcd}}}", "{{{mmap:0x1000:0x100:load:0:rx:0x0}}}", "{{{mmap:0x2000:0x100:load:0:r:0x1000}}}"
+	const words = q + "more: {{{mmap:0x3000:0x100:load:0:r:0x2000}}}\n"
+	const frame, found = q + "{{{bt:0:0x1020:pc}}}\n", q + "    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"
+	const in = p + module + "\n" + q + "  " + text + readonly + "\n" + other + module + "\r\n" + other + "{{{mmap:bad}}}\n" + words + frame
+	const fold = "[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd"
+	for style, want := range map[Context]string{
+		ContextFold: p + fold + " [0x1000-0x10ff](rx),[0x2000-0x20ff](r)]]]\n" + other + fold + "]]]\r\n" + other + "{{{mmap:bad}}}\n" +
+			q + "more: [[[ELF module #0x0 \"/a.so\"; adds [0x3000-0x30ff](r)]]]\n" + found,
+		ContextKeep: strings.TrimSuffix(in, frame) + found,
+		ContextDrop: other + "{{{mmap:bad}}}\n" + q + "more: \n" + found,
+	} {
+		if got := feed(Options{Context: style}, in); got != want {
+			t.Errorf("style %d:\n got %q\nwant %q", style, got, want)
+		}
+	}
+	coloured := "\x1b[32mI/a ( 1): " + module + "\x1b[0m\n"
+	if got := feed(Options{Context: ContextDrop}, coloured); got != "\x1b[32mI/a ( 1): \x1b[0m\n" {
+		t.Errorf("escape sequences went with the line: %q", got)
+	}
+}
+
 func TestDumpContext(t *testing.T) {
 	var out bytes.Buffer
 	f := New(Options{Symbols: &symbols{}, DumpContext: &out})
