@@ -130,8 +130,9 @@ func TestGivesUp(t *testing.T) {
 	if err := s.run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "4 lines are not stored: ") {
 		t.Errorf("nobody listens: %v", err)
 	}
-	o.Stdin = strings.NewReader("one\n")
-	s = &shipper{opt: &o, nc: nc, log: log, session: "s", limit: 6}
+	again := o // the other one may still be read from
+	again.Stdin = strings.NewReader("one\n")
+	s = &shipper{opt: &again, nc: nc, log: log, session: "s", limit: 6}
 	nc.Close()
 	if err := s.run(t.Context()); !errors.Is(err, nats.ErrConnectionClosed) || !strings.HasPrefix(err.Error(), "1 lines are not stored: ") {
 		t.Errorf("without a connection: %v", err)
