@@ -118,7 +118,7 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Addr) {
 		if id.text == "" {
 			continue
 		}
-		key := s.engine.appendKey(nil, id.text, uint8(q.Kind), q.Space, q.Offset)
+		key := s.engine.appendKey(nil, id.text, uint8(q.Kind), &q)
 		s.mu.Lock()
 		known, ok := s.ahead[string(key)]
 		s.mu.Unlock()

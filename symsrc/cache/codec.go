@@ -21,7 +21,7 @@ import (
 // A reference is the uvarint 0 for "", n for the n-th string of the value so far, or one more than there are so far, and
 // then a uvarint and as many bytes: names and files come again and again within one chain.
 const (
-	valueFormat = 3       // goes into the engine's hash, so that other forms are never met
+	valueFormat = 4       // goes into the engine's hash, so that other forms are never met
 	maxValue    = 1 << 15 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
 
 	originMask = 3

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestDamage damages each of Badger's files, in each way. The answers are the same, one line is said or none, and what is
@@ -201,6 +202,8 @@ func TestNoHome(t *testing.T) {
 
 // TestNoProgram cannot start the process.
 func TestNoProgram(t *testing.T) {
+	defer func(before time.Duration) { startTime = before }(startTime)
+	startTime = 100 * time.Millisecond
 	for said, program := range map[string][]string{
 		"no such file": {"/nonexistent/program"}, "it does not answer": {"/bin/sleep", "0.01", "--"},
 	} {

@@ -26,7 +26,7 @@ const (
 	databaseDir = "db"
 )
 
-const layoutVersion = "qss-filter cache 1\n"
+const layoutVersion = "qss-filter cache 2\n"
 
 // supported tells whether there is a cache process on this system.
 const supported = true

@@ -9,7 +9,8 @@
 // with the build ID, where nothing was missing that it refers to (worth.go). What a file without debug information says
 // is found again each time, since a debug file may be there by then. Answers of a file without a build ID are kept by its
 // path, inode, size and times of change. What is from files that have changed before it is sent is not kept (writer.go). The
-// key also tells one build of this program from another, so no old reader's answer is given (key.go); a checksum over key
+// key has all of a question that decides its answer, also the symbol that an address counts from, and tells one build of this
+// program from another, so no old reader's answer is given (key.go); a checksum over key
 // and value tells damage (codec.go). What is not found is never kept, and answers from the cache have no Files: they say
 // nothing of what lies on the disk now.
 //

@@ -90,7 +90,7 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 		return s.behind.Frames(ctx, q)
 	}
 	var buf [keySize]byte
-	key := s.engine.appendKey(buf[:0], id.text, uint8(q.Kind), q.Space, q.Offset)
+	key := s.engine.appendKey(buf[:0], id.text, uint8(q.Kind), &q)
 	s.asked.Add(1)
 	value, got := s.look(key)
 	if kept, err := decodeFrames(key, value); err == nil {
@@ -129,7 +129,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 		return prober.Probe(ctx, q)
 	}
 	var buf [keySize]byte
-	key := s.engine.appendKey(buf[:0], id.text, probeKind, q.Space, q.Offset)
+	key := s.engine.appendKey(buf[:0], id.text, probeKind, &q)
 	value, got := s.look(key)
 	if p, err := decodeProbe(key, value); err == nil {
 		return p

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// How long a filter tries to reach a process that it has started, or that another filter starts.
-const (
+// How long a filter tries to reach a process that it has started, or that another filter starts. Tests have others.
+var (
 	startTime = 3 * time.Second
 	helloTime = time.Second
 )
