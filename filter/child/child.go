@@ -10,6 +10,7 @@
 //	output_*.go  reads what the command writes, until nobody can write any more
 //	control_*.go waiting for it; job_posix.go, signals and job control
 //	terminal_*.go, pump_*.go    the terminal of a command that has a session of its own
+//	linger.go    the wait for processes that the command has left with its output; holders_*.go names them
 //	maps.go      memory maps of the command and its descendants
 //	evidence_*.go, mapped_*.go  which of them tell by the address alone what is there
 package child
@@ -32,16 +33,14 @@ const (
 	exitNotFound  = 127
 )
 
-// Processes that the command leaves behind may write on: as any reader of a pipe we read until nobody holds it. After a signal,
-// to the command or to us, that would be too long.
+// Processes that the command leaves behind may write on: what they write is passed on until they are silent for Options.Linger.
+// After a signal, to the command or to us, that would be too long.
 const (
-	// patience is the time after which somebody is told what is waited for.
-	patience = time.Second
 	// grace is how long an output may be silent, after a signal and the command's end, before a process that was left
 	// behind with it is no longer waited for.
 	grace = 200 * time.Millisecond
-	// linger bounds the wait for those that do not fall silent then. What was there is read however long that takes.
-	linger = 3 * time.Second
+	// respite bounds the wait for those that do not fall silent then. What was there is read however long that takes.
+	respite = time.Second
 )
 
 // Options say what is run, and how.
@@ -55,6 +54,12 @@ type Options struct {
 	Stdin, Stdout, Stderr *os.File
 	// Maps, if not nil, follows the memory maps of the command.
 	Maps *Maps
+	// Linger is how long processes that the command has left with its output must be silent before the end; the zero value
+	// ends as soon as what the command wrote is passed on.
+	Linger Linger
+	// Left, if not nil, is told which processes these are, "" where that is not known: when they are waited for longer than
+	// expected, and when they no longer are.
+	Left func(processes string, waiting bool)
 	// Warn is told of what does not end the run; nil drops it.
 	Warn func(message string)
 }
@@ -121,6 +126,7 @@ type stream struct {
 
 // run filters the stream to its end.
 func (s *stream) run(ctx context.Context, f *filter.Filter) error {
+	defer func() { s.in.since.Store(int64(ended)) }()
 	err := f.Run(ctx, s.in, s.out)
 	var w *filter.WriteError
 	switch {

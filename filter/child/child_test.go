@@ -19,6 +19,9 @@ import (
 // asWrapper makes the test binary the program under test: it runs its arguments as a command.
 const asWrapper = "CHILD_TEST_WRAP"
 
+// asLinger is how long the wrapper lingers, forever without.
+const asLinger = "CHILD_TEST_LINGER"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asWrapper) != "" {
 		os.Unsetenv(asWrapper)
@@ -31,9 +34,16 @@ func TestMain(m *testing.M) {
 }
 
 func wrap(argv []string) int {
-	status, err := Run(context.Background(), Options{
-		Argv: argv, New: newFilter, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Maps: NewMaps(),
-	})
+	o := Options{
+		Argv: argv, New: newFilter, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Maps: NewMaps(), Linger: Forever,
+	}
+	if text := os.Getenv(asLinger); text != "" {
+		if err := o.Linger.Set(text); err != nil {
+			panic(err)
+		}
+		o.Left = func(processes string, waiting bool) { fmt.Fprintln(os.Stderr, "wrapper: left", processes, waiting) }
+	}
+	status, err := Run(context.Background(), o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "wrapper:", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -46,14 +45,14 @@ type control struct {
 	ended sync.Once
 	// asked is set once a signal has asked for an end, of the command or of ours.
 	asked bool
-	warn  func(message string)
+	o     *Options
 
 	mu  sync.Mutex
 	pid int // 0 once the process is gone, and its number perhaps another's
 }
 
 func newControl(p *plumbing, o Options) *control {
-	c := &control{p: p, term: p.term, signals: make(chan os.Signal, 16), stops: make(chan struct{}, 1), warn: o.Warn}
+	c := &control{p: p, term: p.term, signals: make(chan os.Signal, 16), stops: make(chan struct{}, 1), o: &o}
 	for _, s := range passed {
 		if !signal.Ignored(s) { // as nohup has it for SIGHUP; the command inherits that
 			signal.Notify(c.signals, s)
@@ -81,12 +80,12 @@ func (c *control) giveBack() {
 	})
 }
 
-// linger waits, once the command has ended, until all of the output is read, or a signal asks for the end.
+// linger waits, once the command has ended, until all of the output is read, or silent for long enough, or a signal asks for the end.
 func (c *control) linger(ctx context.Context, read <-chan struct{}) {
 	c.giveBack()
-	ticks := time.NewTicker(patience)
-	defer ticks.Stop()
-	for told := false; !c.asked; {
+	left := newLingering(c.p, c.o)
+	defer left.timer.Stop()
+	for !c.asked {
 		select {
 		case <-read:
 			return
@@ -94,10 +93,9 @@ func (c *control) linger(ctx context.Context, read <-chan struct{}) {
 			return
 		case s := <-c.signals:
 			c.signal(s)
-		case <-ticks.C:
-			if !told && slices.ContainsFunc(c.p.streams, func(s *stream) bool { return s.in.quiet() }) {
-				told = true
-				c.warn("the command has ended; waiting for processes that it has left with its output (Ctrl-C ends that)")
+		case <-left.timer.C:
+			if left.look() {
+				return
 			}
 		}
 	}

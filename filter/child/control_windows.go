@@ -10,10 +10,14 @@ import (
 )
 
 // control waits for the command. Ctrl-C reaches it without us, which must only live on to read what it still says.
-type control struct{ interrupts chan os.Signal }
+type control struct {
+	p          *plumbing
+	o          *Options
+	interrupts chan os.Signal
+}
 
-func newControl(*plumbing, Options) *control {
-	c := &control{interrupts: make(chan os.Signal, 1)}
+func newControl(p *plumbing, o Options) *control {
+	c := &control{p: p, o: &o, interrupts: make(chan os.Signal, 1)}
 	signal.Notify(c.interrupts, os.Interrupt)
 	return c
 }
@@ -33,12 +37,23 @@ func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	}
 }
 
-// linger waits, once the command has ended, until all of the output is read, or Ctrl-C asks for the end.
+// linger waits, once the command has ended, until all of the output is read, or silent for long enough, or Ctrl-C asks for the end.
 func (c *control) linger(ctx context.Context, read <-chan struct{}) {
-	select {
-	case <-read:
-	case <-ctx.Done():
-	case <-c.interrupts:
+	left := newLingering(c.p, c.o)
+	defer left.timer.Stop()
+	for {
+		select {
+		case <-read:
+			return
+		case <-ctx.Done():
+			return
+		case <-c.interrupts:
+			return
+		case <-left.timer.C:
+			if left.look() {
+				return
+			}
+		}
 	}
 }
 

@@ -19,8 +19,11 @@ type output struct {
 	tty  bool
 	fd   int
 	maps *Maps
-	// waiting is set while a Read waits: what was read before has been passed on.
-	waiting atomic.Bool
+	// link tells the command's end of it in the view of other processes.
+	link string
+	// since is when, by clock, the Read began to wait that waits now: what was read before has been passed on. It is 0 while none
+	// waits.
+	since atomic.Int64
 
 	// stop is a pipe that is closed when the output should end, which poll(2) sees.
 	stop, stopped *os.File
@@ -86,14 +89,14 @@ func (o *output) await() (ready bool, err error) {
 	fds := []unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}, {Fd: int32(o.stopped.Fd()), Events: unix.POLLIN}}
 	wait := -1
 	if !o.late.IsZero() {
-		if o.owed <= 0 && time.Since(o.late) > linger {
+		if o.owed <= 0 && time.Since(o.late) > respite {
 			return false, io.EOF
 		}
 		fds, wait = fds[:1], int(grace/time.Millisecond)
 	}
-	o.waiting.Store(true)
+	o.since.Store(int64(clock()))
 	n, err := unix.Poll(fds, wait)
-	o.waiting.Store(false)
+	o.since.Store(0)
 	switch {
 	case err == unix.EINTR:
 		return false, nil
@@ -113,7 +116,7 @@ func (o *output) await() (ready bool, err error) {
 
 // quiet tells whether all that the command has written has been passed on.
 func (o *output) quiet() bool {
-	if !o.waiting.Load() {
+	if o.since.Load() == 0 {
 		return false
 	}
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}}, 0)

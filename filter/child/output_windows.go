@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,10 +19,13 @@ type output struct {
 	err     error
 	gone    chan struct{}
 	maps    *Maps
-	// ended is closed when the output should end, late the time when that was seen, zero before.
-	ended chan struct{}
-	once  sync.Once
-	late  time.Time
+	link    string // nothing tells it from others
+	// since is when, by clock, the Read began to wait that waits now, 0 while none does.
+	since atomic.Int64
+	// stop is closed when the output should end, late the time when that was seen, zero before.
+	stop chan struct{}
+	once sync.Once
+	late time.Time
 }
 
 type piece struct {
@@ -30,7 +34,7 @@ type piece struct {
 }
 
 func newOutput(file *os.File, tty bool, maps *Maps) (*output, error) {
-	o := &output{file: file, tty: tty, pieces: make(chan piece), gone: make(chan struct{}), ended: make(chan struct{}), maps: maps}
+	o := &output{file: file, tty: tty, pieces: make(chan piece), gone: make(chan struct{}), stop: make(chan struct{}), maps: maps}
 	go o.pump()
 	return o, nil
 }
@@ -39,7 +43,7 @@ func newOutput(file *os.File, tty bool, maps *Maps) (*output, error) {
 func (o *output) over() {}
 
 // end lets the output end as soon as those left behind are silent.
-func (o *output) end() { o.once.Do(func() { close(o.ended) }) }
+func (o *output) end() { o.once.Do(func() { close(o.stop) }) }
 
 // pump reads ahead: a read of a pipe cannot be given up here. It outlives the output where a process was left behind.
 func (o *output) pump() {
@@ -76,15 +80,17 @@ func (o *output) Read(b []byte) (int, error) {
 }
 
 func (o *output) next() (p piece, ok bool) {
+	o.since.Store(int64(clock()))
+	defer o.since.Store(0)
 	if o.late.IsZero() {
 		select {
 		case p = <-o.pieces:
 			return p, true
-		case <-o.ended:
+		case <-o.stop:
 			o.late = time.Now()
 		}
 	}
-	if time.Since(o.late) > linger {
+	if time.Since(o.late) > respite {
 		return p, false
 	}
 	late := time.NewTimer(grace)
@@ -96,6 +102,9 @@ func (o *output) next() (p piece, ok bool) {
 		return p, false
 	}
 }
+
+// quiet reports whether all that has been read ahead has been passed on.
+func (o *output) quiet() bool { return o.since.Load() != 0 }
 
 func (o *output) abandon() { o.close() }
 

@@ -74,6 +74,7 @@ func (p *plumbing) stream(name string, to *os.File, o Options) (theirs *os.File,
 		ours.Close()
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
+	in.link = linkOf(theirs)
 	if tty {
 		p.sized = append(p.sized, sized{ours, to})
 	}

@@ -24,7 +24,9 @@ func (f *Flags) Needs(others []string, flags ...string) {
 	for _, flag := range flags {
 		f.rules = append(f.rules, rule{flag: flag, others: others})
 		if one := f.set.Lookup(flag); one != nil {
-			one.Usage += "; needs " + dashed(others, " or ")
+			if !slices.Contains(others, CommandBehind) { // of which the usage speaks
+				one.Usage += "; needs " + dashed(others, " or ")
+			}
 		}
 	}
 }
@@ -56,6 +58,8 @@ func (f *Flags) misfits() (unfit []string, err error) {
 			return nil, fmt.Errorf("%s does not go with a command behind --", dashed([]string{r.flag}, ""))
 		case r.excluded:
 			return nil, fmt.Errorf("%s does not go with %s", dashed([]string{r.flag}, ""), dashed(r.others[at:at+1], ""))
+		case slices.Contains(r.others, CommandBehind):
+			return nil, fmt.Errorf("%s needs a command behind --", dashed([]string{r.flag}, ""))
 		default:
 			return nil, fmt.Errorf("%s needs %s", dashed([]string{r.flag}, ""), dashed(r.others, " or "))
 		}

@@ -20,6 +20,9 @@ func TestRules(t *testing.T) {
 		{"", "--list=all --loud", "", "--loud does not go with --list=all (try 'prog --help')"},
 		{"", "--list=all --loud=false", ",,all,false,", ""},
 		{"", "--loud -- sh", "", "--loud does not go with a command behind -- (try 'prog --help')"},
+		{"", "--wait=x", "", "--wait needs a command behind -- (try 'prog --help')"},
+		{"", "--wait=x -- sh", ",,,false,", ""},
+		{"--wait=x", "--loud", ",,,true,", ""},
 		{"", "--loud --", ",,,true,", ""},
 		{"", "--c=x --loud", "", "-c does not go with --loud (try 'prog --help')"},
 		{"", "--mode=fast --loud", "", "--mode needs --tree (try 'prog --help')"},
@@ -41,7 +44,7 @@ func TestRules(t *testing.T) {
 		t.Setenv("PROG_CONFIG", file)
 		got := ""
 		p := &Program{Name: "prog", Stdout: &strings.Builder{}, Commands: []*Command{{Args: "[FILE ...]", Setup: func(fs *Flags) Run {
-			var tree, jobs, list, other, short, mode string
+			var tree, jobs, list, other, short, mode, wait string
 			var loud bool
 			fs.String(&tree, "tree", "", "")
 			fs.String(&jobs, "jobs", "", "")
@@ -52,6 +55,8 @@ func TestRules(t *testing.T) {
 			fs.Bool(&loud, "loud", "")
 			fs.Needs([]string{"tree", "list=all"}, "jobs")
 			fs.Needs([]string{"tree"}, "mode")
+			fs.String(&wait, "wait", "", "")
+			fs.Needs([]string{CommandBehind}, "wait")
 			fs.Excludes([]string{"list=all", CommandBehind}, "loud")
 			fs.Excludes([]string{"loud"}, "c")
 			fs.Excludes([]string{"tree"}, "other=x")

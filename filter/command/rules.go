@@ -45,5 +45,6 @@ func filterRules(fs *cli.Flags) {
 	streamRules(fs)
 	fs.Excludes(modulesOnly, "output-dir", "report", "mode", "group", "html", "summary-json")
 	fs.Excludes(tree, slices.Concat(textFlags, []string{"from", "basenames", "relativenames"})...)
+	fs.Needs(behind, "linger")
 	fs.Excludes(behind, "input-dir", "from", "report", "pprof", "folded")
 }

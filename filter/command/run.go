@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -125,13 +126,15 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 	if err != nil {
 		return cli.Usage, err
 	}
-	status, err = child.Run(context.Background(), child.Options{Argv: c.command, Maps: maps, Warn: warn,
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		New: func() *filter.Filter {
-			f := another()
-			c.filters = append(c.filters, f)
-			return f
-		}})
+	wrapped := &c.child
+	wrapped.Argv, wrapped.Maps, wrapped.Warn, wrapped.Left = c.command, maps, warn, leftBehind
+	wrapped.Stdin, wrapped.Stdout, wrapped.Stderr = os.Stdin, os.Stdout, os.Stderr
+	wrapped.New = func() *filter.Filter {
+		f := another()
+		c.filters = append(c.filters, f)
+		return f
+	}
+	status, err = child.Run(context.Background(), *wrapped)
 	if err != nil && status == cli.OK {
 		status = cli.Failed
 	}
@@ -140,6 +143,16 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		c.summarize(f)
 	}
 	return status, err
+}
+
+// leftBehind tells of processes that a command has left with its output.
+func leftBehind(processes string, waiting bool) {
+	processes = cmp.Or(processes, "processes that it has left behind")
+	if waiting {
+		complain("the command has ended; waiting for its output to be closed by %s (Ctrl-C ends that)", processes)
+		return
+	}
+	complain("the command has ended; its output is still held by %s and no longer waited for (--linger=forever waits)", processes)
 }
 
 // stream carries the inputs through f.

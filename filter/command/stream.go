@@ -10,6 +10,7 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/batch"
+	"qss-filter/filter/child"
 	"qss-filter/filter/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/sgr"
@@ -32,6 +33,7 @@ type config struct {
 	imports importer.Options
 	batch   batch.Options
 	timing  batch.Timing
+	child   child.Options
 	symbols *chain.Options
 	options filter.Options
 	format  filter.Format
@@ -63,6 +65,9 @@ func (c *config) register(fs *cli.Flags) {
 	fs.Register(c.options.Register, c.format.Register, c.extras.Register)
 	fs.Repeated("on-dumpfile", "path-map", "strip-prefix")
 	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
+	fs.Group("A command behind --")
+	fs.Register(c.child.Register)
+	fs.Words("linger", "forever")
 	fs.Group("A tree of logs, and reports")
 	fs.Register(c.batch.Register)
 	fs.Group("Output", "verbose", "benchmark")

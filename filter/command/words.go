@@ -18,7 +18,7 @@ var doctorCommon = []string{"symbols", "build-id-dir", "debug-root", "breakpad-d
 
 const (
 	about = "makes native stack traces in logs readable, live"
-	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own, once nobody holds its output."
+	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own, once its output has come to its end."
 )
 
 // description is that of the manual page.
@@ -36,7 +36,8 @@ No wrong name is printed: a build ID that does not match, a stale file, an addre
 was. --explain says at each one why; where tells how the files of one module are found.
 
 Behind -- stands a command, whose output is filtered; its colours, signals and exit status are kept. What processes write that
-it has left behind is filtered, too, until nobody holds the output any more or a signal ends that.
+it has left behind is filtered, too, until they have closed the output, are silent for 2 seconds (--linger) or a signal ends that:
+then a line names those that still hold it, and what they write later fails as into any pipe without a reader.
 The first Ctrl-C lets the producer at the other end of a pipe finish, a second one stops at once.
 `
 

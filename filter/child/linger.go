@@ -1,0 +1,169 @@
+package child
+
+import (
+	"errors"
+	"flag"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Linger is how long the output of an ended command must be silent before processes that it has left behind with it are no longer
+// waited for.
+type Linger time.Duration
+
+const (
+	// Forever waits until the last process that holds the output has closed it.
+	Forever Linger = math.MaxInt64
+	// DefaultLinger is long enough for the last words of what ends together with the command.
+	DefaultLinger = Linger(2 * time.Second)
+)
+
+const forever = "forever"
+
+// Set reads a time such as 2s, or forever.
+func (l *Linger) Set(text string) error {
+	if text == forever {
+		*l = Forever
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if text == "0" {
+		d, err = 0, nil
+	}
+	if err != nil || d < 0 {
+		return errors.New("want a time such as 2s, or " + forever)
+	}
+	*l = Linger(d)
+	return nil
+}
+
+// String returns the text that Set reads.
+func (l *Linger) String() string {
+	if *l == Forever {
+		return forever
+	}
+	return time.Duration(*l).String()
+}
+
+// Register adds the flags that set o.
+func (o *Options) Register(fs *flag.FlagSet) {
+	o.Linger = DefaultLinger
+	fs.Var(&o.Linger, "linger", "`TIME` of silence after which processes that a command behind -- has left with its output are not waited for: "+
+		"their next write fails as into any pipe without a reader; forever waits until all have closed it")
+}
+
+const (
+	// patience is the time after which is told what is waited for; where the wait is brief by itself it comes on top of that.
+	patience = time.Second
+	brief    = 10 * time.Second
+	// again is how soon an output that is being passed on is looked at again at least.
+	again = 10 * time.Millisecond
+)
+
+// epoch is what clock counts from: times of the monotonic clock fit in an atomic integer so.
+var epoch = time.Now()
+
+// clock returns the time since the start of the program, which is never 0.
+func clock() time.Duration { return time.Since(epoch) + 1 }
+
+// lingering waits for the processes that the command has left behind.
+type lingering struct {
+	o       *Options
+	streams []*stream
+	ended   time.Duration // when the command did
+	told    bool
+	timer   *time.Timer // when to look again
+}
+
+func newLingering(p *plumbing, o *Options) *lingering {
+	l := &lingering{o: o, streams: p.streams, ended: clock()}
+	l.timer = time.NewTimer(min(l.tellAfter(), time.Duration(o.Linger)))
+	return l
+}
+
+// tellAfter is how long after the command's end is told what is waited for.
+func (l *lingering) tellAfter() time.Duration {
+	if o := time.Duration(l.o.Linger); o <= brief {
+		return o + patience
+	}
+	return patience
+}
+
+// look reports whether the wait is over, after telling so, and otherwise sets the timer.
+func (l *lingering) look() (over bool) {
+	now := clock()
+	waits := make([]time.Duration, len(l.streams))
+	quiet := true
+	for i, s := range l.streams {
+		waits[i] = time.Duration(s.in.since.Load())
+		quiet = quiet && (waits[i] == ended || s.in.quiet())
+	}
+	left := remaining(time.Duration(l.o.Linger), now, l.ended, waits)
+	if left <= 0 && quiet {
+		l.tell(false)
+		return true
+	}
+	if !l.told && now-l.ended >= l.tellAfter() && quiet {
+		l.told = true
+		l.tell(true)
+	}
+	if !l.told {
+		left = min(left, l.tellAfter())
+	}
+	l.timer.Reset(max(left, again))
+	return false
+}
+
+// tell tells which processes hold the output.
+func (l *lingering) tell(waiting bool) {
+	if l.o.Left == nil {
+		return
+	}
+	var files []string
+	for _, s := range l.streams {
+		if time.Duration(s.in.since.Load()) != ended {
+			files = append(files, s.in.link)
+		}
+	}
+	l.o.Left(named(holders(files)), waiting)
+}
+
+// ended stands for the time since which an output waits that has come to its end.
+const ended time.Duration = -1
+
+// remaining returns how much of the silence is left, of outputs that wait for more since the given times: 0 for one that is being
+// passed on, which is no silence however long that takes.
+func remaining(linger, now, begin time.Duration, waits []time.Duration) time.Duration {
+	for _, since := range waits {
+		if since == 0 {
+			return linger
+		}
+		begin = max(begin, since)
+	}
+	return linger - max(0, now-begin) // another one may have begun to wait since
+}
+
+// holder is a process that can write to an output.
+type holder struct {
+	pid  int
+	name string
+}
+
+// maxNamed bounds the processes that one line names.
+const maxNamed = 5
+
+// named returns processes as a line names them, "" for none.
+func named(all []holder) string {
+	slices.SortFunc(all, func(a, b holder) int { return a.pid - b.pid })
+	var names []string
+	for _, h := range all[:min(len(all), maxNamed)] {
+		names = append(names, h.name+" (PID "+strconv.Itoa(h.pid)+")")
+	}
+	if more := len(all) - maxNamed; more > 0 {
+		names = append(names, strconv.Itoa(more)+" more")
+	}
+	return strings.Join(names, ", ")
+}
