@@ -1,10 +1,6 @@
 package filter
 
-import (
-	"bytes"
-
-	"qss-filter/markup"
-)
+import "qss-filter/markup"
 
 // Dumpfile is what a `{{{dumpfile:type:name}}}` element announces.
 type Dumpfile struct {
@@ -14,16 +10,9 @@ type Dumpfile struct {
 	Context []byte
 }
 
-// readDumpfile gives the fields of a dumpfile element; further ones are ignored. ok is false where one is missing.
-func readDumpfile(e *markup.Element) (kind, name []byte, ok bool) {
-	kind, rest, two := bytes.Cut(e.Body, []byte(":"))
-	name, _, _ = bytes.Cut(rest, []byte(":"))
-	return kind, name, two && len(kind) > 0
-}
-
 // dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` and tells whoever wants to know.
 func (f *Filter) dumpfile(dst []byte, e *markup.Element) []byte {
-	kind, name, _ := readDumpfile(e)
+	kind, name, _ := e.Dumpfile()
 	dst = append(append(dst, "[[[dumpfile "...), kind...)
 	dst = append(append(dst, ` "`...), name...)
 	return append(dst, `"]]]`...)
@@ -34,6 +23,6 @@ func (f *Filter) announce(p *process, e *markup.Element) {
 	if f.opt.OnDumpfile == nil {
 		return
 	}
-	kind, name, _ := readDumpfile(e)
+	kind, name, _ := e.Dumpfile()
 	f.opt.OnDumpfile(Dumpfile{Type: string(kind), Name: string(name), Context: f.contextJSON("dumpfile", p)})
 }

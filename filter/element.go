@@ -62,10 +62,11 @@ func (f *Filter) readFields(text []byte, e markup.Element) element {
 		el.addr, el.typ = pc.Addr, pc.Type
 	case markup.Data:
 		el.addr, err = e.Data()
-	case markup.Symbol, markup.Reset, markup.Module, markup.MMap:
+	case markup.Symbol:
+		_, err = e.Symbol()
+	case markup.Reset, markup.Module, markup.MMap:
 	case markup.Dumpfile:
-		_, _, ok := readDumpfile(&e)
-		el.keep = !ok
+		_, _, err = e.Dumpfile()
 	default:
 		el.keep = true
 	}
@@ -193,9 +194,13 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	raw := f.outside(text[e.Start:e.End])
 	switch e.Tag {
 	case markup.Symbol:
-		mangled := string(e.Symbol())
-		name := symsrc.DemangleType(symsrc.Demangle(mangled))
+		body, _ := e.Symbol()
+		mangled := string(body)
+		name := symsrc.DemangleSymbol(mangled)
 		f.recorder.note(p.process, record.Context{Type: record.Symbol, Name: name, Word: mangled})
+		if name == "" {
+			return dst
+		}
 		return f.appendFunc(dst, &answer{frames: []symsrc.Frame{{Func: f.opt.Names.function(name, "")}}}, 0)
 	case markup.Reset, markup.Module, markup.MMap:
 		return f.contextInPlace(dst, p, text, e)

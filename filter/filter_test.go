@@ -172,6 +172,12 @@ func TestMarkup(t *testing.T) {
 		{"in a sentence", context + "crash at {{{pc:0x1010}}} in {{{symbol:_Z1fv}}} near {{{data:0x1044}}}, called by {{{bt:0:0x1010:pc}}}!\n",
 			folded + "crash at inner<\"q\">(int)[/src/inner.c:8] in f() near counter+0x4, called by " +
 				"inner<\"q\">(int) /src/inner.c:8:5 (inlined into middle /src/wrap.c:6, outer /src/top.c:10)!\n"},
+		{"further fields do not count", "{{{symbol:_Z1fv:extra}}}|{{{symbol:a::b:extra}}}|{{{symbol:}}}|{{{symbol::_Z1fv}}}|{{{symbol}}}|<<<symbol:>>>|{{{reset:x:y}}}|\n" +
+			context + "{{{pc:0x1010:pc:x}}}|{{{data:0x1044:x}}}|{{{dumpfile:t:C:/a}}}\nx {{{bt:1:0x1020:pc:}}}\n",
+			"f()|a::b|||{{{symbol}}}|<<<symbol:>>>|[[[reset:x:y]]]|\n" + folded +
+				"inner<\"q\">(int)[/src/inner.c:8]|counter+0x4|[[[dumpfile t \"C:/a\"]]]\nx plain /src/p.c:3:1\n"},
+		{"names of Microsoft's compiler and of types", "{{{symbol:?f@@YAHH@Z}}} {{{symbol:.?AUA@@}}} {{{symbol:1C}}} {{{symbol:?}}}\n",
+			"int __cdecl f(int) struct A `RTTI Type Descriptor Name' C ?\n"},
 		{"behind a prefix and before a suffix", context + "[01040.461] 01885.02639> {{{bt:0:0x1010:pc}}} <\r\n",
 			folded + "[01040.461] 01885.02639>     #0.1  0x0000000000001010 inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10) <\r\n" +
 				"[01040.461] 01885.02639>     #0.2  0x0000000000001010 middle /src/wrap.c:6:10 (/a.so+0x10) <\r\n" +

@@ -174,7 +174,7 @@ func (r *recorder) note(p *process, c record.Context) {
 
 // dumpfile notes a file that is announced.
 func (r *recorder) dumpfile(p *process, e *markup.Element) {
-	kind, name, _ := readDumpfile(e)
+	kind, name, _ := e.Dumpfile()
 	r.note(p, record.Context{Type: record.Dumpfile, Word: string(kind), Name: string(name)})
 }
 

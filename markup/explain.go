@@ -115,7 +115,7 @@ func expectation(message string) string {
 }
 
 var fieldWords = map[string]string{
-	"Address": "address", "Size": "size", "ModuleID": "module ID", "FrameNumber": "frame number", "BuildID": "build ID",
+	"~\":\"": "a field", "\":\"": "one more field", "Address": "address", "Size": "size", "ModuleID": "module ID", "FrameNumber": "frame number", "BuildID": "build ID",
 	"Mode": "mode", "PcType": "PC type 'ra' or 'pc'", "Pair": "key", "Text": "text",
 	`"elf"`: "module type 'elf'", `"load"`: "mmap type 'load'",
 }

@@ -59,8 +59,59 @@ func (e *Element) Data() (uint64, error) {
 	return addr, nil
 }
 
-// Symbol is the name in a symbol element: the whole body, for the names of Rust, Swift and Objective-C may hold colons.
-func (e *Element) Symbol() []byte { return e.Body }
+// Symbol reads the name in a symbol element, which may be empty; further fields are ignored. The error is a *FieldError.
+func (e *Element) Symbol() ([]byte, error) {
+	if e.Body == nil {
+		return nil, e.explain()
+	}
+	return e.Body[:symbolEnd(e.Body)], nil
+}
+
+// symbolEnd returns where the name ends that the body of a symbol element begins with: before its first colon. A mangled name has
+// none of its own, but a readable one has: two of them between scopes, and any within the brackets of an Objective-C method.
+func symbolEnd(body []byte) int {
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case i == 0 && isMangled(body):
+			return colonOrEnd(body)
+		case i == 1 && c == '[' && (body[0] == '-' || body[0] == '+'):
+			if k := bytes.IndexByte(body, ']'); k > 0 {
+				i = k
+			}
+		case c == ':' && i > 0 && i+2 < len(body) && body[i+1] == ':' && body[i+2] != ':':
+			i++
+		case c == ':':
+			return i
+		}
+	}
+	return len(body)
+}
+
+// isMangled reports whether a name begins as the mangled ones of C++, Rust, D or Microsoft's compiler do.
+func isMangled(name []byte) bool {
+	if name[0] == '?' || name[0] == '.' && len(name) > 1 && name[1] == '?' {
+		return true
+	}
+	bare := bytes.TrimLeft(name, "_")
+	return len(bare) < len(name) && len(bare) > 1 && (bare[0] == 'Z' || (bare[0] == 'R' || bare[0] == 'D') && bare[1]-'a' > 'z'-'a')
+}
+
+func colonOrEnd(body []byte) int {
+	if i := bytes.IndexByte(body, ':'); i >= 0 {
+		return i
+	}
+	return len(body)
+}
+
+// Dumpfile reads the type and the name of a dumpfile element. The name reaches to the element's end, for files' names hold colons.
+// The error is a *FieldError.
+func (e *Element) Dumpfile() (kind, name []byte, err error) {
+	kind, name, more := cut(e.Body)
+	if !more || len(kind) == 0 {
+		return nil, nil, e.explain()
+	}
+	return kind, name, nil
+}
 
 // wellFormed tells whether the element has a known tag and all that the tag asks for.
 func (e *Element) wellFormed() (ok bool) {
@@ -82,8 +133,7 @@ func (e *Element) wellFormed() (ok bool) {
 	case Hexdict:
 		ok = scanHexdict(e.Body)
 	case Dumpfile:
-		kind, rest, _ := cut(e.Body)
-		name, _, _ := cut(rest)
+		kind, name, _ := cut(e.Body)
 		ok = len(kind) > 0 && len(name) > 0
 	}
 	return ok
@@ -142,19 +192,24 @@ type moduleSpan struct {
 
 var elf = []byte(":elf:")
 
-// scanModule splits at the last ":elf:", for names may hold colons (Fuchsia's "<VMO#1:x>").
+// scanModule splits at the last ":elf:" with a build ID behind it, for names may hold colons (Fuchsia's "<VMO#1:x>"), and so may
+// fields that are ignored.
 func scanModule(body []byte) (m moduleSpan, ok bool) {
 	id, rest, more := cut(body)
 	if m.id, ok = scanInteger(id); !ok || !more {
 		return m, false
 	}
-	i := bytes.LastIndex(rest, elf)
-	if i < 0 {
-		return m, false
+	for end := len(rest); ; {
+		i := bytes.LastIndex(rest[:end], elf)
+		if i < 0 {
+			return m, false
+		}
+		m.name = rest[:i]
+		if m.buildID, _, _ = cut(rest[i+len(elf):]); hexDigits(m.buildID) {
+			return m, true
+		}
+		end = i + len(elf) - 1 // the colon behind may be that before
 	}
-	m.name = rest[:i]
-	m.buildID, _, _ = cut(rest[i+len(elf):])
-	return m, hexDigits(m.buildID)
 }
 
 // mmapSpan holds the fields of an mmap element, its mode as written.

@@ -60,8 +60,35 @@ func TestPCAndData(t *testing.T) {
 			t.Errorf("data %s: %v %v", body, got, err)
 		}
 	}
-	if got := one(t, "{{{symbol:_RNvC1a::b -[C m:]}}}").Symbol(); string(got) != "_RNvC1a::b -[C m:]" {
-		t.Errorf("symbol %q", got)
+}
+
+// TestSymbol holds what of a symbol element is its name: the first field, but for the colons that are a readable name's own.
+func TestSymbol(t *testing.T) {
+	for body, want := range map[string]string{
+		"_Z1fv": "_Z1fv", "_Z1fv:extra": "_Z1fv", "_Z1fv::": "_Z1fv", "_Z1fv::x": "_Z1fv", "__Z1fv::x": "__Z1fv", "_RNvC1a1b::x": "_RNvC1a1b",
+		"?f@@YAXXZ:x": "?f@@YAXXZ", "?f@@YAXXZ::x": "?f@@YAXXZ", ".?AVf@@::x": ".?AVf@@", "_D1a1bi::x": "_D1a1bi", "": "", ":_Z1fv": "", "::a": "",
+		"foobar:extra": "foobar", "ns::f:extra": "ns::f", "a::b::c": "a::b::c", "a:::b": "a", "a::": "a", "_Rust::f:x": "_Rust::f", "__cxx::f:x": "__cxx::f",
+		"-[C a:b:]:x": "-[C a:b:]", "+[C(d) a:]": "+[C(d) a:]", "-[C a:b": "-[C a", "<a::B as c::D>::e:x": "<a::B as c::D>::e",
+	} {
+		if got, err := one(t, "{{{symbol:"+body+"}}}").Symbol(); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, want %q", body, got, err, want)
+		}
+	}
+	if _, err := one(t, "{{{symbol}}}").Symbol(); err == nil {
+		t.Error("a symbol element without a field has a name")
+	}
+}
+
+func TestDumpfile(t *testing.T) {
+	for body, want := range map[string]string{"t:a": "t a", "t:a:b": "t a:b", "t:": "t ", "t::": "t :", "t:C:/x": "t C:/x"} {
+		if kind, name, err := one(t, "{{{dumpfile:"+body+"}}}").Dumpfile(); err != nil || string(kind)+" "+string(name) != want {
+			t.Errorf("%s: %q %q, %v, want %s", body, kind, name, err, want)
+		}
+	}
+	for _, body := range []string{"t", "", ":a"} {
+		if _, _, err := one(t, "{{{dumpfile:"+body+"}}}").Dumpfile(); err == nil {
+			t.Errorf("%s: no error", body)
+		}
 	}
 }
 
@@ -74,6 +101,8 @@ func TestParseModule(t *testing.T) {
 		"0:<VMO#1:x:y>:elf:ce72":            {0, "<VMO#1:x:y>", "\xce\x72"},
 		"0:a:elf:b:elf:ab":                  {0, "a:elf:b", "\xab"},
 		"0:x:elf:elf:ab":                    {0, "x:elf", "\xab"},
+		"0:x:elf:ab:elf:more":               {0, "x", "\xab"},
+		"0:x:elf:ab:elf:elf:elf:":           {0, "x", "\xab"},
 		"0:a:elf:0b1:extra::":               {0, "a", "\x00\xb1"},
 		"0b101:a:elf:0:more":                {5, "a", "\x00"},
 		"0o17:::elf:1234567890":             {15, ":", "\x12\x34\x56\x78\x90"},

@@ -61,14 +61,14 @@ type (
 		Addr address `parser:"'data':Tag ':' @@ (':' ~':'?)*"`
 	}
 	symbol struct {
-		Name string `parser:"'symbol':Tag ':' @(':' | ~':')*"`
+		Name string `parser:"'symbol':Tag ':' @~':'? (':' ~':'?)*"`
 	}
 	hexdict struct {
 		Pairs []pair `parser:"'hexdict':Tag ':' @@ (':' @@)*"`
 	}
 	dumpfile struct {
-		Kind text `parser:"'dumpfile':Tag ':' @@"`
-		Name text `parser:"':' @@ (':' ~':'?)*"`
+		Kind text   `parser:"'dumpfile':Tag ':' @@"`
+		Name string `parser:"':' @(':' | ~':')+"`
 	}
 	pair struct {
 		Key   string  `parser:"@~':'? ':'"`
@@ -206,8 +206,15 @@ func (l fieldLexer) Lex(name string, r io.Reader) (lexer.Lexer, error) {
 func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
 	fields := strings.Split(inside, ":")
 	kind := -1
-	if fields[0] == "module" {
+	switch {
+	case fields[0] == "module":
 		kind = typeField(fields)
+	case fields[0] == "symbol" && len(fields) > 1:
+		name, body := 1, strings.TrimPrefix(inside, "symbol:")
+		for end := symbolEnd([]byte(body)); len(fields[name]) < end; {
+			fields[name] += ":" + fields[name+1]
+			fields = slices.Delete(fields, name+1, name+2)
+		}
 	}
 	var tokens tokenList
 	pos := lexer.Position{Line: 1, Column: 1}
@@ -233,16 +240,20 @@ func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
 	return &tokens, nil
 }
 
-// typeField gives the index of the field that is a module's type. Before it are at least the tag, an ID and a name;
+// typeField returns the index of the field that is a module's type. Before it are at least the tag, an ID and a name;
 // behind it is a build ID.
 func typeField(fields []string) int {
 	const id, name, least = 1, 2, 3
+	last := least
 	for i := len(fields) - 2; i >= least; i-- {
 		if fields[i] == "elf" {
-			return i
+			if hexDigits([]byte(fields[i+1])) {
+				return i
+			}
+			last = max(last, i)
 		}
 	}
-	return least
+	return last
 }
 
 func classOf(field string) lexer.TokenType {

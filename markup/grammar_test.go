@@ -24,10 +24,10 @@ func ExampleGrammar() {
 	// PcType = ("ra" | "pc") .
 	// Pc = "pc" ":" Address (":" PcType (":" ~":"?)*)? .
 	// Data = "data" ":" Address (":" ~":"?)* .
-	// Symbol = "symbol" ":" (":" | ~":")* .
+	// Symbol = "symbol" ":" ~":"? (":" ~":"?)* .
 	// Hexdict = "hexdict" ":" Pair (":" Pair)* .
 	// Pair = ~":"? ":" Address .
-	// Dumpfile = "dumpfile" ":" Text ":" Text (":" ~":"?)* .
+	// Dumpfile = "dumpfile" ":" Text ":" (":" | ~":")+ .
 	// Text = ~":" .
 }
 
@@ -101,7 +101,11 @@ func differ(e *Element) string {
 		byHand = fmt.Sprint(MMapFields{f.start, f.size, f.moduleID, strings.ToLower(string(f.mode)), f.rel})
 		byGrammar = fmt.Sprint(g)
 	case p.Symbol != nil:
-		byHand, byGrammar = string(e.Symbol()), p.Symbol.Name
+		name, _ := e.Symbol()
+		byHand, byGrammar = string(name), p.Symbol.Name
+	case p.Dumpfile != nil:
+		kind, name, _ := e.Dumpfile()
+		byHand, byGrammar = string(kind)+" "+string(name), p.Dumpfile.Kind.Value+" "+p.Dumpfile.Name
 	}
 	if byHand != byGrammar {
 		return fmt.Sprintf("by hand %s, by grammar %s", byHand, byGrammar)
@@ -114,9 +118,9 @@ func TestHandAgainstGrammar(t *testing.T) {
 	values := strings.Fields(`0 00 1 7 08 010 10 0x 0x0 0X0 0x1f 0x1G 0X1F 0b 0b1 0b2 0B1 0o 0o7 0o8 0O7 ab abc ABC xyz r rw rx
 		wx rwx RX xr rr elf load ra pc RA -1 +1 1_0 0x1_0 18446744073709551615 18446744073709551616 0xffffffffffffffff
 		0x10000000000000000 0x0000000000000000000000001 sp\x200x1`)
-	values = append(values, "", " ", "a b", " 0x1", "\xff", "\n", "0\n", "é", ":")
+	values = append(values, "", " ", "a b", "-[a", "?f", " 0x1", "\xff", "\n", "0\n", "é", ":")
 	good := map[string][]string{
-		"bt": {"0", "0x1", "ra", "from CFI"}, "pc": {"0x1", "pc", "x"}, "data": {"0x1", "x"}, "symbol": {"_Z1fv", "x"},
+		"bt": {"0", "0x1", "ra", "from CFI"}, "pc": {"0x1", "pc", "x"}, "data": {"0x1", "x"}, "symbol": {"_Z1fv", "x", "y", "z"},
 		"module": {"0", "a.so", "elf", "ab", "x", "y"}, "mmap": {"0x1000", "16", "load", "0", "rx", "0x0", "x"},
 		"hexdict": {"a", "0x1", "b", "0", "c", "0"}, "dumpfile": {"a", "b", "c"}, "reset": {"begin", "x"},
 	}

@@ -6,14 +6,15 @@ import "strings"
 // thousand the cost grows with the square of the length, and the depth of recursion with the length.
 const maxMangled = 4096
 
-// Demangle gives the readable form of a C++ (Itanium ABI) or Rust (v0 and legacy) symbol in llvm's style, and every
-// other name as it is. So it does with names of over 4096 bytes, and with those whose readable form is over 64 KiB.
+// Demangle returns the readable form of a symbol of C++ (of the Itanium ABI or of Microsoft's compiler), Rust (v0 and legacy) or D
+// in llvm's style, and every other name as it is. So it does with names of over 4096 bytes, and with those whose readable form is
+// over 64 KiB. A function of Microsoft's compiler has no access, result and calling convention, as llvm writes it in frames.
 //
 // It differs from llvm where that says less: the escapes of legacy Rust names are decoded (`Vec<T>` for `Vec$LT$T$GT$`),
 // and transaction clones are named. Apple's extra leading underscore is accepted. A clone suffix follows in
 // parentheses: `f() (.cold)`.
 func Demangle(name string) string {
-	if len(name) < 3 || name[0] != '_' || len(name) > maxMangled {
+	if len(name) < 3 || name[0] != '_' && name[0] != '?' || len(name) > maxMangled {
 		return name
 	}
 	mangled := name
@@ -22,6 +23,10 @@ func Demangle(name string) string {
 	}
 	s, ok := "", false
 	switch {
+	case mangled[0] == '?':
+		s, ok = demangleMSVC(mangled, true)
+	case strings.HasPrefix(mangled, "_D"):
+		s, ok = demangleD(mangled)
 	case strings.HasPrefix(mangled, "_R"):
 		s, ok = demangleRust(mangled)
 	case strings.HasPrefix(mangled, "_Z"):

@@ -16,7 +16,7 @@ func TestDemangle(t *testing.T) {
 		// Not mangled, or not of a kind that is read.
 		{"", ""}, {"_", "_"}, {"_Z", "_Z"}, {"_R", "_R"}, {"__Z", "__Z"}, {"main", "main"}, {"_start", "_start"}, {"_exit", "_exit"},
 		{"_Zzz", "_Zzz"}, {"_D3foo3barFZv", "_D3foo3barFZv"}, {"$s4main3fooyyF", "$s4main3fooyyF"},
-		{"?f@@YAHH@Z", "?f@@YAHH@Z"}, {"_GLOBAL__sub_I_a.cc", "_GLOBAL__sub_I_a.cc"}, {"_Z1fv@@V_1", "_Z1fv@@V_1"},
+		{"?f@@YAHH@Z", "f(int)"}, {"?", "?"}, {"?nonsense", "?nonsense"}, {"_Dmain", "D main"}, {"_GLOBAL__sub_I_a.cc", "_GLOBAL__sub_I_a.cc"}, {"_Z1fv@@V_1", "_Z1fv@@V_1"},
 		{"_Z1f$x", "_Z1f$x"}, {"___Z1fv", "___Z1fv"}, {"_R0NvC1a1b", "_R0NvC1a1b"}, {"_RNvC1a1bX", "_RNvC1a1bX"},
 		// C++.
 		// A template in a namespace, in an unresolved name: the library's own numbering makes S2_ the template.

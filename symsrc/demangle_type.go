@@ -2,6 +2,18 @@ package symsrc
 
 import "strings"
 
+// DemangleSymbol returns the readable form of a name that stands by itself, as sanitizers print them: that of Demangle, but with
+// result and calling convention where Microsoft's compiler has them in a name, or that of a mangled type. Other names stay.
+func DemangleSymbol(name string) string {
+	if strings.HasPrefix(name, "?") || strings.HasPrefix(name, ".?") {
+		if s, ok := demangleMSVC(name, false); ok {
+			return s
+		}
+		return name
+	}
+	return DemangleType(Demangle(name))
+}
+
 // DemangleType gives the readable form of a mangled C++ type without the `_Z` of a symbol, as type_info::name and
 // sanitizers' `{{{symbol:1C}}}` have it, and everything else as it is: `3Foo` is Foo, `N2ns1CE` ns::C, `PKc` char const*.
 //

@@ -36,8 +36,14 @@ func TestDemangleMSVC(t *testing.T) {
 		if got := DemangleLLVM(n.name, false); got != n.frame {
 			t.Errorf("%s in a frame\n got %q\nwant %q", n.name, got, n.frame)
 		}
-		if got := Demangle(n.name); got != n.name {
-			t.Errorf("outside llvm's style, %s gives %q", n.name, got)
+		if n.name[0] != '?' { // llvm takes off what may stand before a name
+			continue
+		}
+		if got := Demangle(n.name); got != n.frame {
+			t.Errorf("outside llvm's style, %s gives %q, want %q", n.name, got, n.frame)
+		}
+		if got := DemangleSymbol(n.name); got != n.symbol {
+			t.Errorf("outside llvm's style, %s by itself gives %q, want %q", n.name, got, n.symbol)
 		}
 	}
 }
