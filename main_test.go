@@ -108,7 +108,7 @@ var imports = map[string][]string{
 	"qss-filter/filter/prefix/prefixtest": {"qss-filter/filter/prefix"},
 	"qss-filter/symsrc/addr2line":         {"qss-filter/symsrc"},
 	"qss-filter/symsrc/cache":             {"qss-filter/symsrc"},
-	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc"},
+	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc", "qss-filter/symsrc/locate"},
 	"qss-filter/symsrc/chain": {"qss-filter/symsrc", "qss-filter/symsrc/addr2line", "qss-filter/symsrc/cache", "qss-filter/symsrc/debuginfod",
 		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate", "qss-filter/symsrc/meter", "qss-filter/symsrc/sources", "qss-filter/symsrc/symfile"},
 	"qss-filter/symsrc/breakpad": {"qss-filter/symsrc"},

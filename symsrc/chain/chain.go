@@ -140,7 +140,6 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 		return nil, nil, err
 	}
 	o.Servers.Warn, o.Servers.Progress = o.Warn, o.Progress
-	o.Servers.AsLLVM()
 	client, err := debuginfod.New(o.Servers)
 	if err != nil {
 		return nil, nil, err

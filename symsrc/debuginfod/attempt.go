@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// phase tells how far a request has got.
+// phase is how far a request has got.
 type phase uint8
 
 const (
-	idle       phase = iota // the cache is looked at
+	idle       phase = iota // not begun
 	connecting              // to be sent as soon as there is a connection
 	asked                   // no answer yet
 	receiving
@@ -24,10 +24,12 @@ const (
 type verdict uint8
 
 const (
-	verdictTrouble verdict = iota // something went wrong that may not do so again
-	verdictDown                   // the server cannot be reached
-	verdictUseless                // the answer is of no use, and will not be
-	verdictMissing                // the server does not have the file
+	verdictTrouble  verdict = iota // something went wrong that may not do so again
+	verdictDown                    // the server cannot be reached
+	verdictPaused                  // the server is not asked for a while
+	verdictUseless                 // the answer is of no use, and will not be
+	verdictTooLarge                // the file is larger than is allowed
+	verdictMissing                 // the server does not have the file
 	verdictGood
 )
 
@@ -55,6 +57,10 @@ func useless(format string, args ...any) *failure {
 	return &failure{verdict: verdictUseless, reason: fmt.Sprintf(format, args...)}
 }
 
+func tooLarge(format string, args ...any) *failure {
+	return &failure{verdict: verdictTooLarge, reason: fmt.Sprintf(format, args...)}
+}
+
 // attempt is one server's part in a fetch.
 type attempt struct {
 	c      *Client
@@ -66,6 +72,7 @@ type attempt struct {
 	moved, total atomic.Int64
 
 	settled bool // before it began: by the fetch before
+	full    bool // the cache took nothing, which is no fault of the server
 	verdict verdict
 	reason  string
 	again   time.Time // when to ask this server again; zero for never
@@ -90,7 +97,7 @@ func (a *attempt) inherit(old *fetch, now time.Time) {
 	}
 }
 
-// enter notes how far the request has got. Whoever waits for the fetch looks anew whether that is worth it.
+// enter notes how far the request has got. Callers that wait for the fetch look again whether that is worth it.
 func (a *attempt) enter(p phase) {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
@@ -98,33 +105,24 @@ func (a *attempt) enter(p phase) {
 	switch a.phase = p; p {
 	case connecting:
 		a.server.dial(now)
-	case asked:
-		a.server.up()
-	case receiving:
-		a.server.up()
-		a.server.stalled = false
+	case asked, receiving:
+		a.server.reached = true
 	}
 	close(a.f.news)
 	a.f.news = make(chan struct{})
 }
 
-// patience is how long to wait for news of the attempt; 0: it is not worth to. Client.mu is held.
+// patience is how long to wait for news of the attempt; 0 where it is not worth it. Client.mu is held.
 func (a *attempt) patience(now time.Time) time.Duration {
 	s := a.server
-	switch a.phase {
-	case over:
-		return 0
-	case idle, receiving:
-		return a.c.opt.Wait
-	case connecting:
-		if !s.reached {
-			return s.hope.Sub(now)
-		}
-	}
-	if s.stalled {
+	if a.phase == over {
 		return 0
 	}
-	return a.c.opt.Wait
+	left := a.c.share() - s.vain.shows(now)
+	if a.phase == connecting && !s.reached {
+		return min(left, s.hope.Sub(now))
+	}
+	return left
 }
 
 // run asks the server, several times if that may help. lead is held by the attempt that writes to store.
@@ -133,7 +131,8 @@ func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 		return
 	}
 	defer func() {
-		if a.elf == nil { // else the file is here, and the fetch is about to end
+		a.rate(ctx)
+		if a.elf == nil { // otherwise the file is here, and the fetch is about to end
 			a.enter(over)
 		}
 	}()
@@ -142,7 +141,7 @@ func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 	case a.server.slots <- struct{}{}:
 		defer func() { <-a.server.slots }()
 	case <-ctx.Done():
-		a.reason, a.again = context.Cause(ctx).Error(), a.c.now().Add(retryFailed)
+		a.verdict, a.reason, a.again = verdictPaused, context.Cause(ctx).Error(), a.c.now().Add(retryFailed)
 		return
 	}
 	pause := firstBackoff
@@ -172,20 +171,57 @@ func (a *attempt) judge(err *failure) {
 	a.verdict, a.reason = err.verdict, err.reason
 	now := a.c.now()
 	switch a.again = now.Add(retryFailed); err.verdict {
-	case verdictUseless:
+	case verdictUseless, verdictTooLarge:
 		a.again = time.Time{}
 		a.c.warn(a.server.prefix+" useless", a.server.name+a.f.urlPath()+": "+err.reason)
+	case verdictPaused:
+		a.c.mu.Lock()
+		a.again = a.server.broken
+		a.c.mu.Unlock()
 	case verdictMissing:
 		a.again = now.Add(a.c.cache.missAge())
 	case verdictDown:
 		a.c.mu.Lock()
-		a.server.down(now, err.reason)
+		a.server.reached = false
+		a.server.rest(now, err.reason)
 		a.again = a.server.broken
 		a.c.mu.Unlock()
 		a.c.warn(a.server.prefix+" down", a.server.name+": "+err.reason)
 	}
 	if !a.again.IsZero() && a.again.Before(now.Add(time.Second)) {
 		a.again = now.Add(time.Second)
+	}
+}
+
+// rate keeps what the attempt's end says of the server. One of which nothing of use comes is left alone for a while, so that
+// the many modules of a log do not each ask it several times.
+func (a *attempt) rate(ctx context.Context) {
+	a.c.mu.Lock()
+	if a.server.trial == a {
+		a.server.trial = nil
+	}
+	if cause := context.Cause(ctx); a.elf == nil && (errors.Is(cause, errBeaten) || errors.Is(cause, errClosed)) {
+		a.c.mu.Unlock()
+		return
+	}
+	now, s := a.c.now(), a.server
+	switch {
+	case a.verdict == verdictGood, a.verdict == verdictMissing, a.verdict == verdictTooLarge:
+		s.useful(now)
+	case a.verdict == verdictUseless, a.verdict == verdictTrouble && !a.full:
+		s.failures++
+	}
+	tired := s.failures >= maxFailures && !now.Before(s.broken)
+	if tired {
+		s.rest(now, a.reason)
+		if a.verdict == verdictTrouble {
+			a.again = s.broken
+		}
+	}
+	pause := s.pause
+	a.c.mu.Unlock()
+	if tired {
+		a.c.warn(s.prefix+" tired", fmt.Sprintf("%s: %s; it is not asked for %v", s.name, a.reason, pause))
 	}
 }
 
@@ -238,12 +274,17 @@ func (a *attempt) try(ctx context.Context, store *entry, lead chan struct{}) *fa
 	return fail
 }
 
-// closed tells why the server is not to be asked now, nil where it is.
+// closed returns why the server is not to be asked now, nil where it is. One that was of no use is asked for one file at a time.
 func (a *attempt) closed() *failure {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
-	if a.c.now().Before(a.server.broken) {
-		return &failure{verdict: verdictDown, reason: a.server.because}
+	s := a.server
+	tired := s.failures >= maxFailures
+	if a.c.now().Before(s.broken) || tired && s.trial != nil && s.trial != a {
+		return &failure{verdict: verdictPaused, reason: s.because}
+	}
+	if tired {
+		s.trial = a
 	}
 	return nil
 }

@@ -219,12 +219,12 @@ func TestRequest(t *testing.T) {
 		good(w, r)
 	})
 	w := newWorld(t, Options{URLs: []string{strings.Replace(s.URL, "://", "://me:pass@", 1) + "/a/b/"}, HeadersFile: headers})
-	r := w.Fetch(context.Background(), testID, Executable)
+	r := w.Fetch(context.Background(), testID, Source("/a b.c"))
 	req := got.Load()
 	if r.Outcome != Found || req == nil {
 		t.Fatalf("%+v", r)
 	}
-	if want := "/a/b/buildid/0123456789abcdef/executable"; req.URL.Path != want {
+	if want := "/a/b/buildid/0123456789abcdef/source/a b.c"; req.URL.Path != want {
 		t.Errorf("path %s, want %s", req.URL.Path, want)
 	}
 	user, pass, _ := req.BasicAuth()

@@ -1,8 +1,9 @@
 // Package debuginfod gets debug information by build ID from debuginfod servers, into the cache directory that elfutils
 // and gdb use too.
 //
-// A question goes to all servers at once. It is waited for up to a deadline; then the download goes on by itself, and a
-// later question finds what it brought. Nothing is used that does not have the wanted build ID, or was cut off.
+// A question goes to all servers at once, once for each build ID. All questions of a run together wait for a bounded time; then
+// requests and downloads go on by themselves, and a later question finds what they brought. Nothing is used that does not have
+// the wanted build ID, or was cut off.
 package debuginfod
 
 import (
@@ -18,13 +19,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Kind is what a server is asked for, as its path has it: one of these, or a Source.
+// Kind is what a server is asked for, as its path has it: Debuginfo, or a Source.
 type Kind string
 
-const (
-	Debuginfo  Kind = "debuginfo"  // a file with .debug_info, be it a separate one or the program itself
-	Executable Kind = "executable" // the file that was run
-)
+// Debuginfo is a file with .debug_info, be it a separate one or the program itself.
+const Debuginfo Kind = "debuginfo"
 
 // Limits of what a Client keeps and does at once.
 const (
@@ -53,10 +52,15 @@ type Client struct {
 	cancel context.CancelCauseFunc
 	jobs   sync.WaitGroup
 
-	mu      sync.Mutex
-	fetches map[key]*fetch
-	running int // fetches that are not done
-	warned  map[string]bool
+	verifying sync.Mutex // one file at a time is read
+
+	mu        sync.Mutex
+	waited    stopwatch // while callers wait, be it for whatever
+	fetches   map[key]*fetch
+	running   int // fetches that are not done
+	announced []symsrc.Module
+	looking   bool // for those
+	warned    map[string]bool
 }
 
 // New makes a client of the options and of the environment where they say nothing. It is nil where no server is named. No
@@ -134,13 +138,13 @@ func (c *Client) warn(about, text string) {
 	}
 }
 
-// Outcome tells what became of a question.
+// Outcome is what became of a question.
 type Outcome uint8
 
 const (
 	Found   Outcome = iota // the file is there
 	Missing                // no server has it
-	Failed                 // a server that may have it could not be asked, or what it gave is of no use
+	Failed                 // a server that may have it could not be asked, or what it sent is of no use
 	Pending                // it is still being asked for
 )
 
@@ -149,45 +153,38 @@ type Result struct {
 	Outcome Outcome
 	// Path is where the file is, if it is found. Its build ID has been verified.
 	Path string
-	// Debug tells whether it has .debug_info.
+	// Debug reports whether it has .debug_info.
 	Debug bool
 	// Tried lists what was looked at and what came of it, for a person to read.
 	Tried []string
 	// Why says in words why it is not found.
 	Why string
-	// News tells whether asking again may give another answer by now. It is cheap; nil where nothing will change.
+	// News reports whether asking again may bring another answer by now. It is cheap; nil where nothing will change.
 	News func() bool
 }
 
-// Fetch asks for one file. It waits until the file is there, ctx ends, or it has waited for this file as long as the
-// options say since the first time it was asked for; then the answer is Pending.
-func (c *Client) Fetch(ctx context.Context, id symsrc.BuildID, kind Kind) Result {
+// Fetch asks for one file. It waits until the file is there, ctx ends, or callers have waited in all for as long as the options
+// say; then the answer is Pending. What the cache on disk has is not waited for.
+func (c *Client) Fetch(ctx context.Context, id symsrc.BuildID, kind Kind) (r Result) {
 	if c == nil || id == "" {
 		return Result{Outcome: Missing}
 	}
-	r, _ := c.find(ctx, key{id, kind}, time.Time{})
-	return r
-}
-
-// find is Fetch with the time that waiting counts from, which is now where it is zero; it gives that time as well.
-func (c *Client) find(ctx context.Context, k key, since time.Time) (r Result, started time.Time) {
+	k := key{id, kind}
 	for range 2 {
-		f := c.fetch(k, since)
+		f := c.fetch(k)
 		if f == nil {
-			return Result{Outcome: Failed, Why: "too many downloads at once", News: c.idle}, since
+			return Result{Outcome: Failed, Why: "too many downloads at once", News: c.idle}
 		}
 		c.wait(ctx, f)
-		r, started = f.result(c), f.started
-		if r.Outcome != Found || exists(r.Path) {
-			break
+		if r = f.result(c); r.Outcome != Found || exists(r.Path) {
+			return r
 		}
-		c.forget(k, f) // somebody has cleaned the cache
-		r = Result{Outcome: Failed, Why: "the file vanished from the cache"}
+		c.forget(k, f) // the cache was cleaned meanwhile
 	}
-	return r, started
+	return Result{Outcome: Failed, Why: "the file vanished from the cache"}
 }
 
-// idle tells whether there is room for another download.
+// idle reports whether there is room for another download.
 func (c *Client) idle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,11 +16,12 @@ var (
 // fetch is one file that is asked for, or was. Until done is closed only its attempts and news change, under Client.mu.
 type fetch struct {
 	key
-	started time.Time // waiting counts from then
-	done    chan struct{}
+	again  bool          // servers have been asked before: no caller waits once more
+	looked chan struct{} // closed once the cache on disk is known not to have it
+	done   chan struct{}
 
 	attempts []*attempt
-	news     chan struct{} // closed and made anew whenever an attempt gets on
+	news     chan struct{} // closed and replaced whenever an attempt gets on
 
 	// The outcome, once done is closed.
 	outcome Outcome
@@ -28,16 +29,15 @@ type fetch struct {
 	elf     *elfInfo
 	tried   []string
 	why     string
-	again   time.Time // when asking anew makes sense; zero for never
+	due     time.Time // when asking again makes sense; zero for never
 }
 
-// fetch gives the memory of a file, and starts asking for it where that is due. nil: too much is under way. Waiting counts
-// from since, or from now where that is zero; it is not begun anew when servers are asked again.
-func (c *Client) fetch(k key, since time.Time) *fetch {
+// fetch returns what is known of a file, and starts asking for it where that is due; nil where too much is under way.
+func (c *Client) fetch(k key) *fetch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old := c.fetches[k]
-	if old != nil && !old.due(c.now()) {
+	if old != nil && !old.isDue(c.now()) {
 		return old
 	}
 	if c.running >= maxRunning {
@@ -50,13 +50,7 @@ func (c *Client) fetch(k key, since time.Time) *fetch {
 			}
 		}
 	}
-	switch {
-	case old != nil:
-		since = old.started
-	case since.IsZero():
-		since = c.now()
-	}
-	f := &fetch{key: k, started: since, done: make(chan struct{}), news: make(chan struct{})}
+	f := &fetch{key: k, again: old != nil, looked: make(chan struct{}), done: make(chan struct{}), news: make(chan struct{})}
 	for _, s := range c.servers {
 		a := &attempt{c: c, f: f, server: s}
 		if old != nil {
@@ -80,7 +74,7 @@ func (c *Client) forget(k key, f *fetch) {
 	}
 }
 
-// over tells whether the outcome is there.
+// over reports whether the outcome is there.
 func (f *fetch) over() bool {
 	select {
 	case <-f.done:
@@ -90,22 +84,22 @@ func (f *fetch) over() bool {
 	}
 }
 
-// due tells whether it is time to ask anew.
-func (f *fetch) due(now time.Time) bool {
-	return f.over() && f.outcome != Found && !f.again.IsZero() && !now.Before(f.again)
+// isDue reports whether it is time to ask again.
+func (f *fetch) isDue(now time.Time) bool {
+	return f.over() && f.outcome != Found && !f.due.IsZero() && !now.Before(f.due)
 }
 
 // result puts the state in the caller's terms.
 func (f *fetch) result(c *Client) Result {
 	if !f.over() {
-		return Result{Outcome: Pending, Why: "still being downloaded", News: f.over}
+		return Result{Outcome: Pending, Why: "still being asked for", News: f.over}
 	}
 	r := Result{Outcome: f.outcome, Path: f.path, Tried: f.tried, Why: f.why}
 	switch {
 	case f.outcome == Found:
 		r.Debug = f.elf.debug
-	case !f.again.IsZero():
-		r.News = func() bool { return f.due(c.now()) }
+	case !f.due.IsZero():
+		r.News = func() bool { return f.isDue(c.now()) }
 	}
 	return r
 }
@@ -121,6 +115,7 @@ func (c *Client) run(f *fetch) {
 		defer stop()
 	}
 	if !c.fromCache(f) {
+		close(f.looked)
 		c.fromServers(ctx, cancel, f)
 	}
 	c.mu.Lock()
@@ -140,7 +135,7 @@ func (c *Client) fromCache(f *fetch) bool {
 	case hit.elf != nil:
 		f.outcome, f.path, f.elf = Found, hit.path, hit.elf
 	case hit.missing:
-		f.outcome, f.why, f.again = Missing, "no server had it", hit.until
+		f.outcome, f.why, f.due = Missing, "no server had it", hit.until
 	}
 	return hit.elf != nil || hit.missing
 }
@@ -149,7 +144,7 @@ func (c *Client) fromCache(f *fetch) bool {
 func (c *Client) fromServers(ctx context.Context, cancel context.CancelCauseFunc, f *fetch) {
 	store, err := c.cache.open(f.key)
 	if err != nil {
-		f.outcome, f.why, f.again = Failed, err.Error(), c.now().Add(retryFailed)
+		f.outcome, f.why, f.due = Failed, err.Error(), c.now().Add(retryFailed)
 		c.warn("cache", err.Error()+"; DEBUGINFOD_CACHE_PATH names another directory")
 		return
 	}
@@ -181,8 +176,8 @@ func (c *Client) conclude(f *fetch, store *entry) {
 		} else if why == "" {
 			why = a.server.name + ": " + a.reason
 		}
-		if f.again.IsZero() || !a.again.IsZero() && a.again.Before(f.again) {
-			f.again = a.again
+		if f.due.IsZero() || !a.again.IsZero() && a.again.Before(f.due) {
+			f.due = a.again
 		}
 	}
 	switch {
@@ -192,68 +187,5 @@ func (c *Client) conclude(f *fetch, store *entry) {
 		store.miss()
 	default:
 		f.outcome, f.why = Failed, why
-	}
-}
-
-// wait waits for the fetch, but not for servers that are not worth it.
-func (c *Client) wait(ctx context.Context, f *fetch) {
-	left := c.opt.Wait - c.now().Sub(f.started)
-	if left <= 0 || f.over() {
-		return
-	}
-	defer c.progress.show(c, f)()
-	deadline := time.NewTimer(left)
-	defer deadline.Stop()
-	for !f.over() {
-		news, patience := c.hope(f)
-		if patience <= 0 {
-			return
-		}
-		look := time.NewTimer(patience)
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-		case <-deadline.C:
-			c.giveUp(f)
-		case <-news:
-			look.Stop()
-			continue
-		case <-look.C:
-			continue
-		}
-		look.Stop()
-		return
-	}
-}
-
-// hope tells how long it is worth to wait before looking again, at least while nothing new is heard, which closes news.
-func (c *Client) hope(f *fetch) (news <-chan struct{}, patience time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	open := false
-	for _, a := range f.attempts {
-		open = open || a.phase != over
-		patience = max(patience, a.patience(c.now()))
-	}
-	if !open {
-		patience = c.opt.Wait // the outcome is being written down
-	}
-	return f.news, patience
-}
-
-// giveUp notes which servers have let a caller wait in vain.
-func (c *Client) giveUp(f *fetch) {
-	var stalled []*server
-	c.mu.Lock()
-	for _, a := range f.attempts {
-		if a.phase == connecting || a.phase == asked {
-			a.server.stalled = true
-			stalled = append(stalled, a.server)
-		}
-	}
-	c.mu.Unlock()
-	for _, s := range stalled {
-		c.warn(s.prefix+" stalled", fmt.Sprintf("%s: no answer within %v; nothing waits for it until it gives one", s.name,
-			c.opt.Wait))
 	}
 }

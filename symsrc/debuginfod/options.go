@@ -23,7 +23,7 @@ type Options struct {
 	Off bool
 	// CacheDir is where files are kept; DEBUGINFOD_CACHE_PATH, or debuginfod_client in the user's cache directory.
 	CacheDir string
-	// Wait bounds how long Fetch holds up its caller for one file: 10 s. Negative: it never does.
+	// Wait bounds how long Fetch holds up its callers in all: 10 s. Negative: it never does.
 	Wait time.Duration
 	// Timeout is how long a server may take for 100 KiB: DEBUGINFOD_TIMEOUT, 90 s. Negative: as long as it likes.
 	Timeout time.Duration
@@ -68,7 +68,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 		o.Off = false
 		return nil
 	})
-	fs.Func("debuginfod-timeout", "`TIME` the output may wait for one module's download, which then goes on (default 10s)",
+	fs.Func("debuginfod-timeout", "`TIME` the output may wait for servers in all; downloads then go on (default 10s)",
 		func(value string) error {
 			d, err := time.ParseDuration(value)
 			if seconds, e := strconv.ParseFloat(value, 64); e == nil {
@@ -109,15 +109,6 @@ func (o *Options) complete() error {
 		o.Progress = os.Stderr
 	}
 	return o.chooseCache()
-}
-
-// AsLLVM waits for a file, where Wait does not say otherwise, as long as llvm-symbolizer does, for which DEBUGINFOD_TIMEOUT is
-// the time of a whole request.
-func (o *Options) AsLLVM() {
-	if o.Environ == nil {
-		o.Environ = os.Getenv
-	}
-	o.Wait = cmp.Or(o.Wait, o.seconds("DEBUGINFOD_TIMEOUT", defaultTimeout))
 }
 
 // environURLs gives the servers that the environment names. Other words may stand there, too (elfutils 0.192:

@@ -164,11 +164,11 @@ func TestProgress(t *testing.T) {
 	}
 	w.Fetch(context.Background(), "\x02", Debuginfo) // too short to be shown
 	w.progress.waiting = []*fetch{{
-		key: key{symsrc.BuildID(testID), Executable}, attempts: []*attempt{{server: w.servers[0], phase: receiving}},
+		key: key{symsrc.BuildID(testID), Debuginfo}, attempts: []*attempt{{server: w.servers[0], phase: receiving}},
 	}, nil, nil}
 	w.progress.waiting[0].attempts[0].moved.Store(3 << 20)
 	w.progress.waiting[0].attempts[0].total.Store(5 << 30)
-	want := "debuginfod: executable 0123456789ab and 2 more: 3.0 MiB of 5.0 GiB from 127.0.0.1:"
+	want := "debuginfod: debuginfo 0123456789ab and 2 more: 3.0 MiB of 5.0 GiB from 127.0.0.1:"
 	if got := w.progress.line(w.Client); !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -1,8 +1,8 @@
 package debuginfod
 
 import (
+	"bytes"
 	"context"
-	"debug/elf"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/locate"
 )
 
 // peers gives a debuginfod that serves programs built here.
@@ -94,12 +95,15 @@ strip served/apart`
 		return fmt.Errorf("build programs: %w: %s", err, out)
 	}
 	for name, id := range map[string]*symsrc.BuildID{"whole": &p.whole, "apart": &p.apart} {
-		f, err := elf.Open(filepath.Join(p.dir, "served", name))
+		b, err := os.ReadFile(filepath.Join(p.dir, "served", name))
 		if err != nil {
 			return err
 		}
-		*id = buildID(f)
-		f.Close()
+		head, err := locate.ReadHead(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return err
+		}
+		*id = head.ID
 	}
 	return nil
 }
@@ -111,7 +115,7 @@ func realServer(t *testing.T) (*peer, *testServer) {
 	if err != nil {
 		t.Skip("no real server:", err)
 	}
-	for _, k := range []key{{p.whole, Debuginfo}, {p.whole, Executable}, {p.apart, Debuginfo}, {p.apart, Executable}} {
+	for _, k := range []key{{p.whole, Debuginfo}, {p.apart, Debuginfo}} {
 		until(t, "the server scans its files", func() bool {
 			resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", p.port, k.urlPath()))
 			if err == nil {
@@ -149,13 +153,10 @@ func TestRealServer(t *testing.T) {
 		debug   bool
 	}{
 		{key{p.whole, Debuginfo}, Found, "whole", true},
-		{key{p.whole, Executable}, Found, "whole", true},
 		{key{p.apart, Debuginfo}, Found, "apart.debug", true},
-		{key{p.apart, Executable}, Found, "apart", false},
 		{key{p.whole, Source(filepath.Join(p.dir, "served/a b/x+#ä%.c"))}, Found, "a b/x+#ä%.c", false},
 		{key{p.whole, Source("/no such#.c")}, Missing, "", false},
 		{key{testID, Debuginfo}, Missing, "", false},
-		{key{testID, Executable}, Missing, "", false},
 	} {
 		t.Run(string(c.k.kind)+" "+c.file, func(t *testing.T) {
 			// Ours first, then theirs, which does not ask.

@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// How servers that cannot be reached are treated.
+// How servers that cannot be reached, or are of no use, are treated.
 const (
 	// patience is how long a server may hold up a caller in all before it accepts a connection for the first time.
 	patience = 700 * time.Millisecond
-	// A server that cannot be reached is not asked for firstBreak, then for twice as long as the time before.
+	// A server that cannot be reached, or of which maxFailures files in a row were of no use, is not asked for firstBreak, then
+	// for twice as long as the time before.
 	firstBreak, maxBreak = 30 * time.Second, 10 * time.Minute
+	maxFailures          = 4
 	// perServer bounds the requests to one server at a time.
 	perServer = 8
 )
@@ -22,12 +24,14 @@ type server struct {
 	name   string // for a person to read: no password
 	slots  chan struct{}
 
-	reached bool      // the last try to connect to it was successful
-	hope    time.Time // where it was not reached yet: until when it is worth to wait for it; zero before the first try
-	stalled bool      // a caller has waited for an answer in vain, and none has come since
-	broken  time.Time // it is not asked before then
-	pause   time.Duration
-	because string // why it is broken
+	reached  bool      // the last try to connect to it was successful
+	hope     time.Time // where it was not reached yet: until when it is worth to wait for it; zero before the first try
+	vain     stopwatch // while callers wait for it, since its last answer of use
+	failures int       // files asked for in vain since then
+	trial    *attempt  // that asks nevertheless, where these are too many
+	broken   time.Time // it is not asked before then
+	pause    time.Duration
+	because  string // why it is broken
 }
 
 func newServer(u *url.URL) *server {
@@ -47,14 +51,17 @@ func (s *server) dial(now time.Time) {
 	}
 }
 
-// up notes that the server has accepted a connection.
-func (s *server) up() { s.reached, s.pause, s.broken = true, 0, time.Time{} }
+// useful notes an answer of use, be it that there is no such file.
+func (s *server) useful(now time.Time) {
+	s.vain.reset(now)
+	s.failures, s.pause, s.broken = 0, 0, time.Time{}
+}
 
-// down notes that it has not.
-func (s *server) down(now time.Time, because string) {
-	s.reached, s.because = false, because
+// rest leaves the server alone for a while.
+func (s *server) rest(now time.Time, because string) {
+	s.because = because
 	if now.Before(s.broken) {
-		return // somebody else has noted it
+		return // it has been noted already
 	}
 	s.pause = min(max(2*s.pause, firstBreak), maxBreak)
 	s.broken = now.Add(s.pause)

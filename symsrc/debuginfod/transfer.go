@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"qss-filter/symsrc/locate"
 )
 
 // Bounds of a request.
@@ -139,7 +141,7 @@ func checkStatus(resp *http.Response) *failure {
 	case code == http.StatusNotFound, code == http.StatusGone:
 		return &failure{verdict: verdictMissing, reason: status}
 	case code == http.StatusNotAcceptable: // debuginfod(8), X-DEBUGINFOD-MAXSIZE
-		return useless("%s: larger than DEBUGINFOD_MAXSIZE", status)
+		return tooLarge("%s: larger than DEBUGINFOD_MAXSIZE", status)
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		fail := trouble("%s", status)
 		if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
@@ -192,10 +194,10 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 // tooLarge refuses a size beyond the bound.
 func (a *attempt) tooLarge(size int64) *failure {
 	if limit := a.c.opt.MaxSize; limit > 0 && size > limit {
-		return useless("%s, more than DEBUGINFOD_MAXSIZE allows (%s)", bytesText(size), bytesText(limit))
+		return tooLarge("%s, more than DEBUGINFOD_MAXSIZE allows (%s)", bytesText(size), bytesText(limit))
 	}
 	if a.f.kind.isSource() && size > maxSource {
-		return useless("%s, too much for a source file", bytesText(size))
+		return tooLarge("%s, too much for a source file", bytesText(size))
 	}
 	return nil
 }
@@ -216,15 +218,18 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	switch fail := a.tooLarge(n); {
 	case err != nil:
 		return trouble("cut off after %d bytes: %v", n, err)
-	case fail != nil:
+	case fail != nil: // and it did not say so before
+		fail.verdict = verdictUseless
 		return fail
 	case n < b.size:
 		return trouble("cut off after %d of %d bytes", n, b.size)
 	}
+	a.c.verifying.Lock()
 	info, err := store.verify()
+	a.c.verifying.Unlock()
 	switch {
-	case errors.Is(err, errCutOff):
-		return trouble("%v", err)
+	case errors.Is(err, locate.ErrCutOff):
+		return trouble("cut off: %v", err)
 	case err != nil:
 		return useless("%v", err)
 	}
@@ -238,6 +243,7 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 // noRoom says that the cache takes nothing, which is no fault of the server.
 func (a *attempt) noRoom(err error) *failure {
 	a.c.warn("write", err.Error())
+	a.full = true
 	fail := trouble("%v", err)
 	fail.final = true
 	return fail

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"qss-filter/symsrc"
@@ -36,67 +37,41 @@ func held(release <-chan struct{}) http.HandlerFunc {
 	}
 }
 
-// start asks for a file without waiting, until the server is asked.
-func (w *world) start(t *testing.T, s *testServer, id symsrc.BuildID) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	w.Fetch(ctx, id, Debuginfo)
-	until(t, "a request", func() bool { return s.asked.Load() > 0 })
-}
-
 func TestPending(t *testing.T) {
-	release := make(chan struct{})
-	s := serve(t, held(release))
-	w := newWorld(t, Options{URLs: []string{s.URL}, Wait: 20 * time.Millisecond})
-	w.start(t, s, testID)
-	r := w.Fetch(context.Background(), testID, Debuginfo)
-	if r.Outcome != Pending || r.News == nil || r.News() {
-		t.Fatalf("%+v", r)
-	}
-	if again := w.Fetch(context.Background(), testID, Debuginfo); again.Outcome != Pending || s.asked.Load() != 1 {
-		t.Errorf("outcome %d after %d requests", again.Outcome, s.asked.Load())
-	}
-	if !strings.Contains(w.warned(), "no answer within 20ms") {
-		t.Errorf("warned: %s", w.warned())
-	}
-	close(release)
-	until(t, "news", r.News)
-	if r = w.Fetch(context.Background(), testID, Debuginfo); r.Outcome != Found || r.News != nil || s.asked.Load() != 1 {
-		t.Errorf("%+v after %d requests", r, s.asked.Load())
-	}
+	inBubble(t, Options{Wait: time.Second}, func(t *testing.T, b *bubbled) {
+		r := b.Fetch(context.Background(), testID, Debuginfo)
+		if r.Outcome != Pending || r.News == nil || r.News() || r.Why != "still being asked for" {
+			t.Fatalf("%+v", r)
+		}
+		if again := b.Fetch(context.Background(), testID, Debuginfo); again.Outcome != Pending || len(b.requests()) != 1 {
+			t.Errorf("outcome %d after %q", again.Outcome, b.requests())
+		}
+		if !strings.Contains(b.warned(), "the output has waited 1s for servers and waits no more, last for http://a;") {
+			t.Errorf("warned: %s", b.warned())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !r.News() {
+			t.Error("no news")
+		}
+		if r = b.Fetch(context.Background(), testID, Debuginfo); r.Outcome != Found || r.News != nil || len(b.requests()) != 1 {
+			t.Errorf("%+v after %q", r, b.requests())
+		}
+	}, after(2*time.Second, good))
 }
 
-// TestStalled: one that has let somebody wait in vain holds up nobody until it answers.
-func TestStalled(t *testing.T) {
-	release := make(chan struct{})
-	s := serve(t, held(release))
-	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "/0103/") {
-			good(w, r)
-			return
+// TestKeptIsNotWaitedFor holds that what the cache on disk has is found when there is no more time to wait.
+func TestKeptIsNotWaitedFor(t *testing.T) {
+	s := serve(t, good)
+	w := newWorld(t, Options{URLs: []string{s.URL}})
+	for _, id := range modules(20) {
+		w.Fetch(context.Background(), id, Debuginfo)
+	}
+	w = newWorld(t, Options{URLs: []string{s.URL}, CacheDir: w.cache, Wait: -1})
+	for _, id := range modules(20) {
+		if r := w.Fetch(context.Background(), id, Debuginfo); r.Outcome != Found {
+			t.Errorf("%+v", r)
 		}
-		w.WriteHeader(http.StatusNotFound)
-	})
-	w := newWorld(t, Options{URLs: []string{s.URL, other.URL}, Wait: 20 * time.Millisecond})
-	w.start(t, s, testID)
-	w.Fetch(context.Background(), testID, Debuginfo)
-	w.opt.Wait = time.Hour
-	r := w.Fetch(context.Background(), "\x01\x02", Debuginfo)
-	if r.Outcome != Pending {
-		t.Errorf("%+v", r)
-	}
-	// The other server is waited for nevertheless.
-	if r := w.Fetch(context.Background(), "\x01\x03", Debuginfo); r.Outcome != Found {
-		t.Errorf("%+v", r)
-	}
-	close(release)
-	until(t, "news", r.News)
-	w.mu.Lock()
-	stalled := w.servers[0].stalled
-	w.mu.Unlock()
-	if stalled {
-		t.Error("the server has answered and is taken for one that does not")
 	}
 }
 

@@ -2,7 +2,6 @@ package debuginfod
 
 import (
 	"context"
-	"time"
 
 	"qss-filter/symsrc"
 )
@@ -26,7 +25,8 @@ type finder struct {
 	client *Client
 }
 
-// Find looks for the files of m. Where a download is not complete in time the answer says to ask again.
+// Find looks for the files of m. Where a download is not complete in time the answer says to ask again. Servers are asked once,
+// for debug information: of a program that has none they could only add a symbol table.
 func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	local := f.next.Find(ctx, m)
 	if m.BuildID == "" || ctx.Err() != nil {
@@ -35,27 +35,57 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if local == nil {
 		local = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: symsrc.NothingFound}
 	}
-	if local.DebugStatus == symsrc.OK && local.Usable() {
+	if complete(local) {
 		return local
 	}
-	got, started := f.client.find(ctx, key{m.BuildID, Debuginfo}, time.Time{})
+	got := f.client.Fetch(ctx, m.BuildID, Debuginfo)
 	files := *local
 	files.Tried = append(local.Tried[:len(local.Tried):len(local.Tried)], got.Tried...)
 	merge(&files, got)
-	if got.Outcome == Found || got.Outcome == Pending || elfUsable(local) {
-		return &files
-	}
-	// Without debug information the symbols of the program itself are better than nothing.
-	program, _ := f.client.find(ctx, key{m.BuildID, Executable}, started)
-	files.Tried = append(files.Tried, program.Tried...)
-	if program.Outcome == Found || program.Outcome == Pending {
-		files.Note = local.Note
-		merge(&files, program)
-	}
-	if files.Retry == nil {
-		files.Retry = got.News
-	}
 	return &files
+}
+
+// complete reports whether servers could add nothing.
+func complete(f *symsrc.Files) bool { return f.DebugStatus == symsrc.OK && f.Usable() }
+
+// Announcer is told of modules that are going to be looked for.
+type Announcer interface {
+	Announce(ms []symsrc.Module)
+}
+
+// Announce has servers asked for modules that are going to be looked for, several at a time, and waits for nothing.
+func (f finder) Announce(ms []symsrc.Module) {
+	c := f.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range ms {
+		if m.BuildID != "" && len(c.announced) < maxRunning && c.fetches[key{m.BuildID, Debuginfo}] == nil {
+			c.announced = append(c.announced, m)
+		}
+	}
+	if len(c.announced) > 0 && !c.looking && c.ctx.Err() == nil {
+		c.looking = true
+		c.jobs.Go(f.lookAhead)
+	}
+}
+
+// lookAhead asks servers for the modules announced of which there is too little here.
+func (f finder) lookAhead() {
+	c := f.client
+	for {
+		c.mu.Lock()
+		if len(c.announced) == 0 || c.ctx.Err() != nil {
+			c.announced, c.looking = nil, false
+			c.mu.Unlock()
+			return
+		}
+		m := c.announced[0]
+		c.announced = c.announced[1:]
+		c.mu.Unlock()
+		if local := f.next.Find(c.ctx, m); c.ctx.Err() == nil && (local == nil || !complete(local)) {
+			c.fetch(key{m.BuildID, Debuginfo})
+		}
+	}
 }
 
 // merge puts the outcome of a download into files.
@@ -79,7 +109,7 @@ func merge(files *symsrc.Files, got Result) {
 	}
 }
 
-// elfUsable tells whether there is a runtime object to ask.
+// elfUsable reports whether there is a runtime object to ask.
 func elfUsable(f *symsrc.Files) bool {
 	return f.Elf != "" && (f.ElfStatus == symsrc.OK || f.ElfStatus == symsrc.Incomplete)
 }

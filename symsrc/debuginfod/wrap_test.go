@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"qss-filter/symsrc"
@@ -19,15 +20,6 @@ func TestWrap(t *testing.T) {
 	module := symsrc.Module{Name: "/bin/a", BuildID: testID}
 	none := symsrc.Files{Elf: "/bin/a", ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found", Tried: []string{"x"}}
 	stripped := symsrc.Files{Elf: "/bin/a", DebugStatus: symsrc.Incomplete, Note: "no .debug_info"}
-	only := func(kind Kind, h http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasSuffix(r.URL.Path, string(kind)) {
-				h(w, r)
-				return
-			}
-			w.WriteHeader(http.StatusNotFound)
-		}
-	}
 	program := content(makeELF(testID, ".text", 100))
 	for _, c := range []struct {
 		name   string
@@ -44,12 +36,11 @@ func TestWrap(t *testing.T) {
 		{"no files", module, &none, good, 1, "/bin/a NOT_FOUND, @/debuginfo OK, elf not found", false},
 		{"no answer of the finder", module, nil, good, 1, " NOT_FOUND, @/debuginfo OK, elf not found", false},
 		{"stripped", module, &stripped, good, 1, "/bin/a OK, @/debuginfo OK, ", false},
-		{"nowhere", module, &none, status(404), 2, "/bin/a NOT_FOUND,  NOT_FOUND, elf not found", true},
+		{"nowhere", module, &none, status(404), 1, "/bin/a NOT_FOUND,  NOT_FOUND, elf not found", true},
 		{"nowhere, stripped", module, &stripped, status(404), 1, "/bin/a OK,  INCOMPLETE, no .debug_info", true},
-		{"only the program", module, &none, only(Executable, program), 2, "@/executable OK,  INCOMPLETE, no .debug_info", true},
-		{"only the program, not stripped", module, &none, only(Executable, good), 2, "/bin/a NOT_FOUND, @/executable OK, elf not found", true},
+		{"the program, not stripped", module, &none, content(makeELF(testID, ".text", 100)), 1, "@/debuginfo OK,  INCOMPLETE, no .debug_info", false},
 		{"the program in place of debug information", module, &stripped, program, 1, "/bin/a OK,  INCOMPLETE, no .debug_info", false},
-		{"trouble", module, &none, status(500), 2, "/bin/a NOT_FOUND,  NOT_FOUND, elf not found; debuginfod: URL: HTTP 500 Internal Server Error", true},
+		{"trouble", module, &none, status(500), 1, "/bin/a NOT_FOUND,  NOT_FOUND, elf not found; debuginfod: URL: HTTP 500 Internal Server Error", true},
 		{"useless", module, &stripped, content([]byte("?")), 1, "/bin/a OK,  INCOMPLETE, no .debug_info; debuginfod: URL: not an ELF file", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,37 +71,28 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestWrapPending: files say when to ask again, first for the debug information, then for the program.
+// TestWrapPending holds that files say when to look again.
 func TestWrapPending(t *testing.T) {
-	release := make(chan struct{})
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		<-release
-		if strings.HasSuffix(r.URL.Path, string(Debuginfo)) {
-			w.WriteHeader(http.StatusNotFound)
-			return
+	inBubble(t, Options{Wait: time.Second}, func(t *testing.T, b *bubbled) {
+		none := &symsrc.Files{Elf: "/bin/a", ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}
+		f := Wrap(finderFunc(func(symsrc.Module) *symsrc.Files { return none }), b.Client)
+		m := symsrc.Module{Name: "/bin/a", BuildID: testID}
+		files := f.Find(context.Background(), m)
+		if files.Retry == nil || files.Retry() || files.Note != "elf not found; debuginfod: still being asked for" {
+			t.Fatalf("%+v", files)
 		}
-		w.Write(makeELF(testID, ".text", 100))
-	})
-	w := newWorld(t, Options{URLs: []string{s.URL}, Wait: 20 * time.Millisecond})
-	none := &symsrc.Files{Elf: "/bin/a", ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}
-	f := Wrap(finderFunc(func(symsrc.Module) *symsrc.Files { return none }), w.Client)
-	m := symsrc.Module{Name: "/bin/a", BuildID: testID}
-	files := f.Find(context.Background(), m)
-	if files.Retry == nil || files.Retry() || files.Note != "elf not found; debuginfod: still being downloaded" {
-		t.Fatalf("%+v", files)
-	}
-	w.opt.Wait = -1 // the time to wait is over
-	close(release)
-	for files.ElfStatus != symsrc.OK {
-		until(t, "news", files.Retry)
-		files = f.Find(context.Background(), m)
-	}
-	if s.asked.Load() != 2 || !strings.HasSuffix(files.Elf, "/executable") || files.Retry() {
-		t.Errorf("%+v after %d requests", files, s.asked.Load())
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if files := f.Find(ctx, m); files != none {
-		t.Errorf("%+v", files)
-	}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !files.Retry() {
+			t.Error("no news")
+		}
+		if files = f.Find(context.Background(), m); files.DebugStatus != symsrc.OK || files.Retry != nil || len(b.requests()) != 1 {
+			t.Errorf("%+v after %q", files, b.requests())
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if files := f.Find(ctx, m); files != none {
+			t.Errorf("%+v", files)
+		}
+	}, after(2*time.Second, good))
 }

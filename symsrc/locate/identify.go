@@ -78,25 +78,31 @@ var archives = [...]struct{ magic, note string }{
 // identify reads the headers and notes of the file of size bytes behind r. Its error is a *fileError.
 func identify(r io.ReaderAt, size int64) (*ident, error) {
 	f := elfFile{r: r, size: uint64(max(size, 0))}
-	f.first = make([]byte, min(f.size, firstRead))
-	if n, err := r.ReadAt(f.first, 0); n < len(f.first) {
-		return nil, readError(err)
-	}
-	if err := f.magic(); err != nil {
+	if err := f.all(); err != nil {
 		return nil, err
-	}
-	if err := f.header(); err != nil {
-		return nil, err
-	}
-	if err := f.sections(); err != nil {
-		return nil, err
-	}
-	if f.id == "" {
-		if err := f.segments(); err != nil {
-			return nil, err
-		}
 	}
 	return &f.ident, nil
+}
+
+// all reads what identify wants of a file.
+func (f *elfFile) all() error {
+	f.first = make([]byte, min(f.size, firstRead))
+	if n, err := f.r.ReadAt(f.first, 0); n < len(f.first) {
+		return readError(err)
+	}
+	if err := f.magic(); err != nil {
+		return err
+	}
+	if err := f.header(); err != nil {
+		return err
+	}
+	if err := f.sections(); err != nil {
+		return err
+	}
+	if f.id == "" {
+		return f.segments()
+	}
+	return nil
 }
 
 // readError is the failure to read bytes that the file's size promises. A file that has become shorter is damaged.
@@ -114,6 +120,7 @@ type elfFile struct {
 	size  uint64
 	first []byte // its first bytes
 	spent uint64 // bytes read so far
+	end   uint64 // where the last section's content ends, 0 where that is not known
 
 	phoff, shoff       uint64
 	phnum, shnum       uint64
@@ -124,7 +131,7 @@ type elfFile struct {
 // read gives n bytes at off. The caller has bounded n.
 func (f *elfFile) read(off, n uint64) ([]byte, error) {
 	if !f.holds(off, n) {
-		return nil, corrupted("%d bytes at %#x lie beyond the end (%d bytes)", n, off, f.size)
+		return nil, beyond("%d bytes at %#x lie beyond the end (%d bytes)", n, off, f.size)
 	}
 	if f.spent += n; f.spent > maxRead {
 		return nil, corrupted("headers and notes of more than %d bytes", maxRead)
@@ -153,7 +160,7 @@ func (f *elfFile) magic() error {
 		return &fileError{status: symsrc.NotELF, note: "not an ELF file"}
 	}
 	if len(f.first) < 52 {
-		return corrupted("%d bytes are no ELF header", len(f.first))
+		return beyond("%d bytes are no ELF header", len(f.first))
 	}
 	switch f.first[4] {
 	case 1:
@@ -188,7 +195,7 @@ func (f *elfFile) header() error {
 	if f.is64 {
 		at, want = 52, 64
 		if len(h) < 64 {
-			return corrupted("%d bytes are no ELF header", len(h))
+			return beyond("%d bytes are no ELF header", len(h))
 		}
 	}
 	f.phoff, f.shoff = f.word(h, 28, 32), f.word(h, 32, 40)

@@ -2,12 +2,14 @@ package locate
 
 import (
 	"bytes"
+	"math"
 
 	"qss-filter/symsrc"
 )
 
 // Section and segment types, section flags, and the note that holds a build ID (gABI; GNU gABI extensions).
 const (
+	shtNull   = 0
 	shtSymtab = 2
 	shtNote   = 7
 	shtNobits = 8
@@ -66,9 +68,10 @@ func (f *elfFile) sections() error {
 			code = code || s.typ != shtNobits
 			noCode = noCode || s.typ == shtNobits
 		}
-		if s.typ == shtNobits || s.size == 0 {
+		if s.typ == shtNull || s.typ == shtNobits || s.size == 0 {
 			continue
 		}
+		f.end = max(f.end, s.offset+min(s.size, math.MaxUint64-s.offset))
 		if err := f.content(s, nameAt(names, s.name)); err != nil {
 			return err
 		}
@@ -87,7 +90,7 @@ func (f *elfFile) sectionNames(headers []byte) ([]byte, error) {
 	}
 	s := f.section(headers[f.shstrndx*f.shentsz:])
 	if !f.holds(s.offset, s.size) {
-		return nil, corrupted("the section names lie beyond the end")
+		return nil, beyond("the section names lie beyond the end")
 	}
 	return f.read(s.offset, min(s.size, maxNames))
 }
@@ -117,7 +120,7 @@ func (f *elfFile) content(s section, name []byte) error {
 	case !ok:
 		return nil
 	case !f.holds(s.offset, s.size):
-		return corrupted("section %q lies beyond the end", name)
+		return beyond("section %q lies beyond the end", name)
 	default:
 		f.rank = max(f.rank, r)
 	}
@@ -208,7 +211,7 @@ func (f *elfFile) notes(off, size, align uint64) error {
 		return nil
 	}
 	if !f.holds(off, size) {
-		return corrupted("notes lie beyond the end")
+		return beyond("notes lie beyond the end")
 	}
 	b, err := f.read(off, min(size, maxNote))
 	if err != nil {

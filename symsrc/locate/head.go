@@ -1,0 +1,45 @@
+package locate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"qss-filter/symsrc"
+)
+
+// Head is what the headers of an ELF file say of it.
+type Head struct {
+	// ID is its build ID, "" where it has none.
+	ID symsrc.BuildID
+	// Debug reports whether it has .debug_info.
+	Debug bool
+}
+
+// ErrCutOff is the error of an ELF file whose end is missing.
+var ErrCutOff = errors.New("cut off: the file is shorter than its headers say")
+
+// ReadHead reads the headers and notes of the ELF file of size bytes behind r, no more than 20 MiB of it. Its error wraps ErrCutOff
+// where a section lies beyond the end.
+func ReadHead(r io.ReaderAt, size int64) (Head, error) {
+	f := elfFile{r: r, size: uint64(max(size, 0))}
+	if err := f.all(); err != nil {
+		return Head{}, err
+	}
+	if f.end > f.size {
+		return Head{}, fmt.Errorf("%w: %d of %d bytes", ErrCutOff, f.size, f.end)
+	}
+	return Head{f.id, f.rank == debugInfo}, nil
+}
+
+// beyondError is damage of which the end of a file, were it there, might be the cure.
+type beyondError string
+
+func (e beyondError) Error() string { return string(e) }
+
+// Is reports whether target is ErrCutOff.
+func (e beyondError) Is(target error) bool { return target == ErrCutOff }
+
+func beyond(format string, args ...any) *fileError {
+	return &fileError{symsrc.Corrupted, "corrupted elf file", beyondError(fmt.Sprintf(format, args...))}
+}
