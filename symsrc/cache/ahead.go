@@ -106,6 +106,7 @@ func (s *Source) lookPatiently(ctx context.Context, key []byte) []byte {
 
 // Prefetch asks the cache for the answers to several questions at once, so that Frames need not ask for each.
 func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Addr) {
+	defer s.passOn(ctx, qs)
 	if len(qs) == 0 || !s.begin() {
 		return
 	}

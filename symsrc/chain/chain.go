@@ -45,7 +45,8 @@ type Options struct {
 	// Progress, if not nil, is a terminal that shows downloads.
 	Progress io.Writer
 
-	client *debuginfod.Client
+	client    *debuginfod.Client
+	announcer debuginfod.Announcer // nil where no server is asked
 }
 
 // Register adds the flags that set o, but for those of Programs and Package, which not every command has.
@@ -72,7 +73,9 @@ func (o *Options) Finder() (f Finder, close func(), err error) {
 	o.client = client
 	f = o.Meter.Finder("locate", local)
 	if client != nil {
-		f = o.Meter.Finder("debuginfod", debuginfod.Wrap(f, client))
+		f = debuginfod.Wrap(f, client)
+		o.announcer, _ = f.(debuginfod.Announcer)
+		f = o.Meter.Finder("debuginfod", f)
 	}
 	if o.Around != nil {
 		f = o.Around(f)
@@ -114,6 +117,9 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	symbols := symfile.Wrap(engine, native)
 	closeBehind := closeEngine
 	engine, closeEngine = symbols, func() { symbols.Close(); closeBehind() }
+	if o.announcer != nil {
+		engine = ahead{engine, o.announcer}
+	}
 	engine = o.Meter.Source("parse", engine)
 	if o.Cache.Off || o.Package != "" {
 		return engine, closeEngine, nil

@@ -1,0 +1,37 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"context"
+	"testing"
+
+	"qss-filter/symsrc"
+)
+
+// told is a source that notes what it is told of.
+type told struct {
+	*engine
+	qs []symsrc.Addr
+}
+
+func (e *told) Prefetch(_ context.Context, qs []symsrc.Addr) { e.qs = append(e.qs, qs...) }
+
+// TestPassOn holds that the source behind is told of one question for each module that the cache does not answer for.
+func TestPassOn(t *testing.T) {
+	unhurried(t)
+	dir := tempDir(t)
+	warm(t, dir, many)
+	s, w := source(t, dir, &engine{})
+	behind := &told{engine: &engine{}}
+	s.behind = behind
+	connect(t, s)
+	other := addr(0)
+	other.Module.BuildID = "\x09\x09\x09\x09"
+	s.Prefetch(context.Background(), []symsrc.Addr{addr(2), addr(4), other, other})
+	if len(behind.qs) != 1 || behind.qs[0] != other {
+		t.Errorf("told of %+v", behind.qs)
+	}
+	s.Close()
+	w.check(t)
+}
