@@ -16,6 +16,9 @@ func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, o
 		return dst, false
 	}
 	f.parse(body)
+	if f.elems[0].Start < pos { // inside the prefix
+		return dst, false
+	}
 	for i := range f.elems {
 		e := &f.elems[i]
 		if !e.Contextual() || len(bytes.TrimSpace(body[pos:e.Start])) > 0 {

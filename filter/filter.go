@@ -9,6 +9,7 @@
 //
 //	lines.go    reads; lines of any length; tells when the input pauses
 //	anchor.go   the vector search over a chunk
+//	guard.go    what a panic may cost: the one line
 //	line.go     what a line holds, and who wrote it (origin.go)
 //	element.go  a line with symbolizer markup
 //	fold.go     context elements, folded into one line per module
@@ -155,6 +156,7 @@ type Filter struct {
 	memo    memo
 	scout   scout
 	quick   quick
+	reached progress
 	said    map[string]bool
 	code    seenSources
 	llvm    *llvmStyle // nil for this package's own style
@@ -206,6 +208,7 @@ func New(o Options) *Filter {
 	f.prober, _ = o.Symbols.(symsrc.Prober)
 	if o.LLVM != nil {
 		f.llvm = newLLVMStyle(o)
+		f.llvm.reached = &f.reached
 	}
 	if o.Dedupe {
 		f.dedupe = &dedupe{objects: r != nil, seen: map[[sha256.Size]byte]firstSeen{}}

@@ -19,6 +19,9 @@ type fold struct {
 	ranges []mapped
 	end    []byte
 	wrote  int // bytes that the last flush has written
+	// first is what the first flush after a mark has written, where the line was open at the mark.
+	first     []byte
+	open, out bool // whether a line was open at the mark, and was flushed since
 }
 
 // maxRanges bounds the ranges of a line. Those beyond it are on lines of their own.
@@ -86,6 +89,24 @@ func (f *fold) flush(dst []byte) []byte {
 	dst = append(append(dst, "]]]"...), f.end...)
 	f.module = nil
 	f.wrote = len(dst) - before
+	if f.open && !f.out {
+		f.first, f.out = append(f.first[:0], dst[before:]...), true
+	}
+	return dst
+}
+
+// mark is called before a line is handled.
+func (f *fold) mark() { f.open, f.out = f.module != nil, false }
+
+// salvage writes the line that was open at the mark, in place of output that is lost.
+func (f *fold) salvage(dst []byte) []byte {
+	switch {
+	case f.out:
+		dst = append(dst, f.first...)
+	case f.open:
+		dst = f.flush(dst)
+	}
+	f.module, f.open = nil, false
 	return dst
 }
 

@@ -74,6 +74,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		if !ok {
 			break
 		}
+		f.reach(dst, n)
 		s, again := f.quick.tails.slot(line.tail(), 1)
 		switch {
 		case s.is(line.tail(), 1) && s.by.digits == line.digits &&

@@ -13,8 +13,10 @@ import (
 // one) and the annotated form has its own: a frame with inlined functions becomes several lines, and a context element
 // alone on its line none at all, since it is folded with those that follow and comes out before the next other line,
 // or with Flush.
-func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
+func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	f.line++
+	f.mark()
+	defer f.rescue(&out, dst, line)
 	switch {
 	case f.llvm != nil:
 		return f.llvm.line(ctx, dst, line)
@@ -25,7 +27,9 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 }
 
 // finished is Line for a line that nothing more is waited for.
-func (f *Filter) finished(ctx context.Context, dst, line []byte) []byte {
+func (f *Filter) finished(ctx context.Context, dst, line []byte) (out []byte) {
+	f.mark()
+	defer f.rescue(&out, dst, line)
 	if f.dedupe != nil {
 		return f.deduped(ctx, dst, line)
 	}
@@ -45,7 +49,9 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 }
 
 // readable is Line for a line that is as it should leave but for its frames.
-func (f *Filter) readable(ctx context.Context, dst, line []byte) []byte {
+func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
+	f.mark()
+	defer f.rescue(&out, dst, line)
 	body, end := cutEnd(line)
 	if !f.origins.long {
 		if out, ok := f.bareFrame(ctx, dst, f.origins.nobody, body, end); ok {
@@ -140,8 +146,14 @@ func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, s
 	return append(dst, body[pos:]...)
 }
 
-// settled tells whether the beginning of a line means the same whatever follows it.
-func (f *Filter) settled(begin []byte) bool {
+// settled reports whether the beginning of a line means the same whatever follows it.
+func (f *Filter) settled(begin []byte) (ok bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			f.broken(fault(cause))
+			ok = false
+		}
+	}()
 	for _, mark := range [][2]string{{"{{{", "}}}"}, {"<<<", ">>>"}} {
 		open := bytes.LastIndex(begin, []byte(mark[0]))
 		if open >= 0 && !bytes.Contains(begin[open:], []byte(mark[1])) {

@@ -184,36 +184,11 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 	r.f.scout.chunk()
 	defer r.f.scout.at(nil, nil)
 	for pos < len(b) {
-		at := pos
-		if !r.f.watching() {
-			at = r.f.scan.next(b, pos)
-		}
-		if at < 0 {
+		next := r.step(ctx, b, pos)
+		if next == pos {
 			break
 		}
-		begin := bytes.LastIndexByte(b[pos:at], '\n') + 1 + pos
-		if begin > pos {
-			r.between(b[pos:begin])
-		}
-		var known int
-		if r.text, known = r.f.run(ctx, r.text, b[begin:]); known > 0 {
-			pos = begin + known
-			if len(r.text) >= outLimit {
-				if err := r.write(); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		end := at + bytes.IndexByte(b[at:], '\n') + 1
-		if end-begin > r.f.longest() {
-			r.between(b[begin:end])
-		} else {
-			r.f.scout.at(b[end:], r.f.origins.nobody)
-			r.text = r.f.Line(ctx, r.text, b[begin:end])
-			r.f.rescan()
-		}
-		pos = end
+		pos = next
 		if len(r.text) >= outLimit {
 			if err := r.write(); err != nil {
 				return err
@@ -229,6 +204,39 @@ func (r *stream) chunk(ctx context.Context, b []byte) error {
 		r.between(b[pos:])
 	}
 	return r.write()
+}
+
+// step handles the first line of b[pos:] that has an anchor, with what stands before it and with the known lines that follow,
+// and returns where it ended; that is pos where no line has one.
+func (r *stream) step(ctx context.Context, b []byte, pos int) (next int) {
+	f, at := r.f, pos
+	f.mark()
+	f.reached = progress{base: pos, out: r.text, line: f.line}
+	defer r.rescue(&next, b)
+	if !f.watching() {
+		if at = f.scan.next(b, pos); at < 0 {
+			return pos
+		}
+	}
+	begin := bytes.LastIndexByte(b[pos:at], '\n') + 1 + pos
+	if begin > pos {
+		r.between(b[pos:begin])
+		f.mark()
+		f.reached = progress{base: begin, out: r.text, line: f.line}
+	}
+	var known int
+	if r.text, known = f.run(ctx, r.text, b[begin:]); known > 0 {
+		return begin + known
+	}
+	end := at + bytes.IndexByte(b[at:], '\n') + 1
+	if end-begin > f.longest() {
+		r.between(b[begin:end])
+		return end
+	}
+	f.scout.at(b[end:], f.origins.nobody)
+	r.text = f.Line(ctx, r.text, b[begin:end])
+	f.rescan()
+	return end
 }
 
 // between copies lines without an anchor.

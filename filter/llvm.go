@@ -56,6 +56,8 @@ type llvmStyle struct {
 	known   knownContext[llvmKnown]
 	showed  shownLines[struct{}]
 	block   llvmBlock
+	reached *progress // of the step at hand
+	careful bool      // every line is looked at in full
 	// unsure counts what makes a line other than what the same one will be: messages, changes of the context, and answers
 	// that llvm gives but once.
 	unsure int

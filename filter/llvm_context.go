@@ -37,6 +37,24 @@ type llvmInfo struct {
 	open bool
 	mod  *llvmModule
 	maps []*llvmMap
+	// first is what has ended the line that was open at a mark.
+	first      []byte
+	was, ended bool // whether a line was open at the mark, and was ended since
+}
+
+// mark is called before a line is handled.
+func (i *llvmInfo) mark() { i.was, i.ended = i.open, false }
+
+// salvage ends the line that was open at the mark, in place of output that is lost.
+func (l *llvmStyle) salvage(dst []byte) []byte {
+	switch i := &l.info; {
+	case i.ended:
+		dst = append(dst, i.first...)
+	case i.was:
+		dst = l.endInfo(dst)
+	}
+	l.info.open, l.info.mod, l.info.was = false, nil, false
+	return dst
 }
 
 // module defines a module.
@@ -156,7 +174,8 @@ func (l *llvmStyle) beginInfo(dst []byte, m *llvmModule) []byte {
 }
 
 func (l *llvmStyle) openInfo(m *llvmModule) {
-	l.info = llvmInfo{open: true, mod: m, maps: l.info.maps[:0]}
+	i := &l.info
+	i.open, i.mod, i.maps = true, m, i.maps[:0]
 }
 
 // endInfo ends the open line, with its mappings by address.
@@ -164,6 +183,7 @@ func (l *llvmStyle) endInfo(dst []byte) []byte {
 	if !l.info.open {
 		return dst
 	}
+	before := len(dst)
 	s := &l.sgr
 	order := func(a, b *llvmMap) int { return cmp.Compare(a.start, b.start) }
 	if !slices.IsSortedFunc(l.info.maps, order) {
@@ -187,5 +207,9 @@ func (l *llvmStyle) endInfo(dst []byte) []byte {
 	}
 	dst = append(append(dst, "]]]"...), l.lineEnd()...)
 	l.info.open, l.info.mod = false, nil
-	return s.restore(dst)
+	dst = s.restore(dst)
+	if l.info.was && !l.info.ended {
+		l.info.first, l.info.ended = append(l.info.first[:0], dst[before:]...), true
+	}
+	return dst
 }

@@ -10,7 +10,8 @@ import (
 // run handles the lines at the begin of b that are known, and gives the bytes that they are. It stops before one that
 // must go through line, and where the output is large.
 func (l *llvmStyle) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	for len(dst) < outLimit && l.sgr.plain() && bytes.HasPrefix(b[n:], llvmOpening) {
+	for !l.careful && len(dst) < outLimit && l.sgr.plain() && bytes.HasPrefix(b[n:], llvmOpening) {
+		l.reach(dst, n)
 		used, line := 0, b[n:]
 		switch {
 		case bytes.HasPrefix(line, mmapStart):

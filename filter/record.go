@@ -34,6 +34,8 @@ type recorder struct {
 	text  []byte // what becomes of the line, which nobody wants
 	// said is set once it is known whose words the line is.
 	said bool
+	// open is set while the line goes through the filter.
+	open bool
 	// torn is set for the beginning of a line whose rest has not arrived.
 	torn bool
 	// part is the number of the last part of the line that is leaving in parts, and carry the beginning of a character that
@@ -50,7 +52,9 @@ func (f *Filter) recorded(ctx context.Context, dst, line []byte) []byte {
 	*l = record.Line{Number: f.line, Context: l.Context[:0], Frames: l.Frames[:0]}
 	r.said = false
 	l.Text, l.End = cutEnd(line)
+	r.open = true
 	r.text = f.readable(ctx, r.text[:0], line)
+	r.open = false
 	if r.torn {
 		r.torn, r.part = false, 1
 		l.Part, l.More = r.part, true
@@ -66,6 +70,12 @@ func (f *Filter) recorded(ctx context.Context, dst, line []byte) []byte {
 		return record.AppendText(dst, l.Number, l.Text, l.End)
 	}
 	return l.Append(dst)
+}
+
+// forget leaves nothing of a line but its text.
+func (r *recorder) forget() {
+	l := &r.line
+	*l = record.Line{Number: l.Number, Text: l.Text, End: l.End, Context: l.Context[:0], Frames: l.Frames[:0]}
 }
 
 // texts writes lines that were not looked at, from the next number on.

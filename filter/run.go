@@ -63,6 +63,7 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	folds := f.opt.Context == ContextFold && f.opt.DumpContext == nil
 	block := &f.quick.block
 	for len(dst) < outLimit && bytes.HasPrefix(b[n:], openBraces) {
+		f.reach(dst, n)
 		used, line := 0, b[n:]
 		switch {
 		case bytes.HasPrefix(line, frameStart):

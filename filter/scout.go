@@ -59,6 +59,8 @@ type found struct {
 	addr  symsrc.Addr
 	back  uint64
 	symsrc.Answer
+	// broken says that the program has panicked over the question, and where; "" where it has not.
+	broken string
 }
 
 // chunk begins another chunk.
@@ -77,6 +79,15 @@ func (f *Filter) seek(ctx context.Context, q question) found {
 			slot = s.slot(&q)
 		}
 	}
+	got := f.await(ctx, slot, q)
+	if got.broken != "" {
+		f.broken(got.broken)
+	}
+	return got
+}
+
+// await waits for the answer of another core where one has it, and asks the source otherwise.
+func (f *Filter) await(ctx context.Context, slot **errand, q question) found {
 	if slot == nil || *slot == nil || (*slot).q != q || (*slot).generation != q.mod.generation {
 		return f.fetch(ctx, q)
 	}
@@ -89,8 +100,9 @@ func (f *Filter) seek(ctx context.Context, q question) found {
 	return e.got
 }
 
-// fetch asks the source.
+// fetch asks the source. It may be called by several goroutines at once.
 func (f *Filter) fetch(ctx context.Context, q question) (got found) {
+	defer got.rescue(q)
 	got.addr = q.asked()
 	if f.prober != nil && q.take.how() != exactly {
 		got.probe = f.prober.Probe(ctx, got.addr)
