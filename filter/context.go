@@ -81,6 +81,7 @@ const malformed = markup.Tag(255)
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
 func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
+	e.Terse = !f.faults.explains(f.line, f.recorder != nil)
 	switch e.Tag {
 	case markup.Reset:
 		f.dumpContext("reset", p.process)

@@ -49,7 +49,7 @@ func (f *Filter) parse(text []byte) {
 
 // readFields reads the fields of a presentation element; those of a context element are read when it takes effect.
 func (f *Filter) readFields(text []byte, e markup.Element) element {
-	e.Body = f.outside(e.Body)
+	e.Body, e.Terse = f.outside(e.Body), !f.faults.explains(f.line, f.recorder != nil)
 	el := element{Element: e}
 	var err error
 	switch e.Tag {
@@ -79,6 +79,10 @@ func (f *Filter) readFields(text []byte, e markup.Element) element {
 
 // malformed tells of a bad element: line, column, and a caret under it. Once per cause, since a log repeats itself.
 func (f *Filter) malformed(text []byte, err error) {
+	if errors.Is(err, markup.ErrMalformed) || !f.faults.explains(f.line, f.recorder != nil) {
+		return
+	}
+	f.faults.explained(f.line)
 	f.recorder.malformed(err)
 	cause := err.Error()
 	var fe *markup.FieldError
@@ -86,6 +90,29 @@ func (f *Filter) malformed(text []byte, err error) {
 		cause = fe.Msg
 	}
 	f.warn(cause, markup.Explain(f.line, text, err))
+}
+
+// faults counts the malformed elements that were explained, in all and of one line: an explanation costs a thousand times what
+// the element does.
+type faults struct{ all, line, ofLine int }
+
+const (
+	maxFaults       = 10_000 // of a stream, where they are said once per cause
+	maxFaultsOfLine = 16
+)
+
+// explains reports whether one more malformed element of a line is explained. In records each line has its own.
+func (c *faults) explains(line int, recorded bool) bool {
+	return (recorded || c.all < maxFaults) && (c.line != line || c.ofLine < maxFaultsOfLine)
+}
+
+// explained counts an explanation.
+func (c *faults) explained(line int) {
+	if c.line != line {
+		c.line, c.ofLine = line, 0
+	}
+	c.all++
+	c.ofLine++
 }
 
 // elements writes a text with its elements in readable form. ok is false where it holds no element.

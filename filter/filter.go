@@ -158,6 +158,7 @@ type Filter struct {
 	quick   quick
 	reached progress
 	said    map[string]bool
+	faults  faults
 	code    seenSources
 	llvm    *llvmStyle // nil for this package's own style
 	// recorder is nil where lines leave as text.

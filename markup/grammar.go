@@ -108,8 +108,14 @@ var elementParser = sync.OnceValue(func() *participle.Parser[element] {
 // maxInside bounds the text that is parsed, in bytes: paths end at 4096, and the parser's time grows with the square.
 const maxInside = 16 << 10
 
-// parse reads the element's fields through the grammar. The error is a *FieldError.
+// ErrMalformed is the error of a terse element's fields.
+var ErrMalformed = errors.New("malformed element")
+
+// parse reads the element's fields through the grammar. The error is a *FieldError, or ErrMalformed where the element is terse.
 func (e *Element) parse() (*element, error) {
+	if e.Terse {
+		return nil, ErrMalformed
+	}
 	if n := e.End - e.Start; n > maxInside {
 		return nil, &FieldError{Offset: e.Start, Msg: fmt.Sprintf("expected an element of at most %d bytes; found %d", maxInside, n)}
 	}

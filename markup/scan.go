@@ -37,6 +37,9 @@ type Element struct {
 	BodyStart int
 	// Alias is set where the element is written <<<…>>>.
 	Alias bool
+	// Terse asks the readers of fields for ErrMalformed in place of an error that says what is wrong: to find that takes a
+	// thousand times as long as to see that something is.
+	Terse bool
 }
 
 // Contextual tells whether the element changes the context: reset, module and mmap do.
