@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"qss-filter/filter/frame"
@@ -37,6 +38,9 @@ func (f *Filter) find(s segment, renumbering bool) {
 			}
 		}
 		f.frames = append(f.frames, found)
+	}
+	if f.search.Spent() {
+		f.warn("search", fmt.Sprintf("line %d: too much of it is almost a frame: the rest of such a line passes as it came", f.line))
 	}
 }
 

@@ -14,7 +14,7 @@ import "bytes"
 // in the oldest one into the executable mapping (libunwindstack's Unwinder.cpp through its versions). Which of them a line
 // without such a sign is of cannot be told from it. The Play console writes 0x before the digits, and tools for feedback
 // collapse blanks or put U+200B between words.
-func readAndroid(line []byte, at, from int, f *Frame) bool {
+func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	n, numEnd, ok := decimal(line, at+1)
 	if !ok {
 		return false
@@ -41,14 +41,14 @@ func readAndroid(line []byte, at, from int, f *Frame) bool {
 	if endsWith(line, from, at, "Stack frame ") {
 		f.Space = InText
 	}
-	if f.answer(line, e); f.Done {
+	if f.answer(s, line, e); f.Done {
 		return true
 	}
 	if v, q, ok := offsetGroup(line, p); ok {
 		f.Space, f.InArchive = InFile, v
 		p = skipWide(line, q)
 	}
-	if p >= len(line) || !androidModule(line, p, f) {
+	if p >= len(line) || !s.androidModule(line, p, f) {
 		f.Shape = NumberOnly
 	}
 	return true
@@ -78,9 +78,9 @@ func offsetGroup(b []byte, i int) (v uint64, end int, ok bool) {
 }
 
 // androidModule reads the path at start and the parentheses behind it. It fails where the path names no file.
-func androidModule(line []byte, start int, f *Frame) bool {
-	limit := min(textEnd(line, start), start+2*maxModule)
-	end := androidPathEnd(line[:limit], start)
+func (s *Search) androidModule(line []byte, start int, f *Frame) bool {
+	limit := min(s.textEnd(line, start), start+2*maxModule)
+	end := s.androidPathEnd(line[:limit], start)
 	f.Module = Span{start, end}
 	f.Whole.End = end
 	inner := false
@@ -90,7 +90,7 @@ func androidModule(line []byte, start int, f *Frame) bool {
 			f.InArchive, p, inner = v, e, true
 		} else if id, e, ok := buildID(line[:limit], p); ok {
 			f.BuildID, p = id, e
-		} else if e := closing(line[:limit], p); e > 0 {
+		} else if e := s.closing(line[:limit], p); e > 0 {
 			if f.Hint.Empty() && e > p+2 {
 				f.Hint = Span{p + 1, e - 1}
 			}
@@ -130,7 +130,7 @@ func androidFile(line []byte, f *Frame, inner bool) bool {
 
 // androidPathEnd finds the end of the path at start: before the first parenthesis behind a blank that has nothing but more
 // of them, a colon or the end behind it. "(deleted)" belongs to the path.
-func androidPathEnd(b []byte, start int) int {
+func (s *Search) androidPathEnd(b []byte, start int) int {
 	for i := start; i < len(b); {
 		k := bytes.IndexByte(b[i:], ' ')
 		if k < 0 {
@@ -142,7 +142,7 @@ func androidPathEnd(b []byte, start int) int {
 			// Nothing but a suffix of the log's stands behind two blanks.
 			return i
 		}
-		if e := closing(b, p); e > 0 && (e == len(b) || isBlank(b[e]) || b[e] == ':') && !has(b, p, "(deleted)") {
+		if e := s.closing(b, p); e > 0 && (e == len(b) || isBlank(b[e]) || b[e] == ':') && !has(b, p, "(deleted)") {
 			return i
 		}
 		i = p
@@ -152,12 +152,12 @@ func androidPathEnd(b []byte, start int) int {
 
 // closing gives the end of the balanced parenthesis that opens at b[i], the end of the text where it was cut off before it
 // closed, 0 where none opens.
-func closing(b []byte, i int) int {
+func (s *Search) closing(b []byte, i int) int {
 	if i >= len(b) || b[i] != '(' {
 		return 0
 	}
 	depth := 0
-	for ; i < len(b); i++ {
+	for ; i < len(b) && s.spend(1); i++ {
 		switch b[i] {
 		case '(':
 			depth++

@@ -3,7 +3,7 @@ package frame
 import "bytes"
 
 // readBackward reads a frame of backward-cpp that names no line, `#6    Object "./a.out", at 0x4019d8, in main`.
-func readBackward(line []byte, at, _ int, f *Frame) bool {
+func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
@@ -15,6 +15,7 @@ func readBackward(line []byte, at, _ int, f *Frame) bool {
 	}
 	start += len(word)
 	const middle = `", at `
+	s.spendFast(min(len(line)-start, maxModule))
 	end := bytes.Index(line[start:min(len(line), start+maxModule)], []byte(middle))
 	if end < 0 {
 		return false
@@ -26,15 +27,15 @@ func readBackward(line []byte, at, _ int, f *Frame) bool {
 	}
 	*f = Frame{Whole: Span{at, e}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{p, e}, Module: Span{start, start + end},
 		Off: Span{p, e}, Offset: addr, Space: Absolute, Convention: Raw}
-	if f.answer(line, e); f.Done {
+	if f.answer(s, line, e); f.Done {
 		return true
 	}
 	if !has(line, e, ", in ") {
 		return atEnd(line, e)
 	}
-	limit := textEnd(line, e)
+	limit := s.textEnd(line, e)
 	if f.Gap.End, f.Whole.End = limit, limit; limit > e+len(", in ") {
-		return isName(line[e+len(", in ") : limit])
+		return s.isName(line[e+len(", in ") : limit])
 	}
 	f.Gap.End, f.Whole.End = e, e
 	return true

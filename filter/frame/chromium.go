@@ -1,9 +1,7 @@
 package frame
 
-import "bytes"
-
 // readChromium reads the traces of Chromium on Android, `#00 0x7324d92d /data/…/libbase.cr.so+0x0006992d`.
-func readChromium(line []byte, at, _ int, f *Frame) bool {
+func readChromium(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
@@ -13,12 +11,12 @@ func readChromium(line []byte, at, _ int, f *Frame) bool {
 	if !ok {
 		return false
 	}
-	line = line[:nextNumber(line, e)]
+	line = line[:s.nextNumber(line, e)]
 	*f = Frame{Whole: Span{at, e}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{start, e}, Convention: Raw}
 	path := e + 1
-	if f.answer(line, e); f.Done {
+	if f.answer(s, line, e); f.Done {
 		// Others say " in " as well; only a path behind the place makes it ours.
-		k := bytes.LastIndex(f.Gap.Of(line), []byte(" /"))
+		k := s.lastIndex(f.Gap.Of(line), []byte(" /"))
 		if k < 0 {
 			return false
 		}
@@ -28,6 +26,7 @@ func readChromium(line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	limit := min(len(line), path+maxModule)
+	s.spendFast(limit - path)
 	plus := indexFrom(line[:limit], plus0x, path)
 	if plus < 0 {
 		return false

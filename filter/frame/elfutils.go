@@ -2,7 +2,7 @@ package frame
 
 // readElfutils reads the second line of a frame of `eu-stack -b`, `    [67f5bdb4]@0x555555554000+0x13ab`: the build ID, where the
 // module begins, and how far behind that the call lies. `+` stands at line[plus].
-func readElfutils(line []byte, plus, from int, f *Frame) bool {
+func readElfutils(s *Search, line []byte, plus, from int, f *Frame) bool {
 	low := max(from, plus-len("0x0123456789abcdef"))
 	base := plus
 	for base > low && line[base-1] != 'x' {
@@ -28,6 +28,6 @@ func readElfutils(line []byte, plus, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: Span{open - 1, end}, BuildID: Span{open, idEnd}, Off: Span{plus + 1, end}, Offset: off, Space: InImage,
 		Convention: Moved}
-	f.answer(line, end)
+	f.answer(s, line, end)
 	return true
 }

@@ -1,13 +1,14 @@
 package frame
 
 // readEnvoy reads a frame of Envoy, `#0: std::__1::function<>::operator()() [0x5564bb12b48f]`.
-func readEnvoy(line []byte, at, _ int, f *Frame) bool {
+func readEnvoy(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := decimal(line, at+1)
 	if !ok || !has(line, numEnd, ": ") {
 		return false
 	}
 	start := numEnd + 1
 	limit := min(len(line), start+maxModule)
+	s.spendFast(limit - start)
 	open := indexFrom(line[:limit], []byte(" [0x"), start)
 	if open < 0 {
 		return false
@@ -18,6 +19,6 @@ func readEnvoy(line []byte, at, _ int, f *Frame) bool {
 	}
 	*f = Frame{Whole: Span{at, e + 1}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{open + 2, e}, Off: Span{open + 2, e},
 		Offset: addr, Space: Absolute, Convention: Raw}
-	f.replace(line, start, open)
-	return f.Gap.Empty() || f.Done || isName(f.Gap.Of(line))
+	f.replace(s, line, start, open)
+	return f.Gap.Empty() || f.Done || s.isName(f.Gap.Of(line))
 }

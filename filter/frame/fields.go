@@ -14,10 +14,10 @@ var (
 //	[frame=0 pc=0x557531c652a3 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0 (BuildId: id)]
 //
 // The names are whatever the user chose; module= and offset=0x are those that people choose.
-func readFields(line []byte, o, from int, f *Frame) bool {
+func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
 	// Fields that belong together stand near each other, and never behind the next module's.
 	back := max(from, o-maxModule)
-	m := bytes.LastIndex(line[back:o], moduleKey)
+	m := s.lastIndex(line[back:o], moduleKey)
 	if m < 0 {
 		return false
 	}
@@ -37,6 +37,7 @@ func readFields(line []byte, o, from int, f *Frame) bool {
 		return false
 	}
 	rest := line[end:min(len(line), end+maxModule)]
+	s.spendFast(4 * len(rest))
 	if k := bytes.Index(rest, moduleKey); k >= 0 {
 		rest = rest[:k]
 	}
@@ -54,7 +55,7 @@ func readFields(line []byte, o, from int, f *Frame) bool {
 			f.BuildID, f.Whole.End = id, max(f.Whole.End, e)
 		}
 	}
-	if k := bytes.LastIndex(line[back:m], frameKey); k >= 0 {
+	if k := s.lastIndex(line[back:m], frameKey); k >= 0 {
 		k += back + len(frameKey)
 		if n, e, ok := decimal(line, k); ok {
 			f.Num, f.Number, f.Whole.Start = Span{k, e}, n, k-len(frameKey)

@@ -4,19 +4,19 @@ import "bytes"
 
 // answer sets the place of the answer to a frame whose last part before it ends at i, in a format that never says " in "
 // there itself: where it is said, this filter has been here before, and what follows on the line is its text.
-func (f *Frame) answer(b []byte, i int) {
+func (f *Frame) answer(s *Search, b []byte, i int) {
 	f.Gap = Span{i, i}
 	if bytes.HasPrefix(b[i:], inWord) {
-		f.Gap.End = textEnd(b, i)
+		f.Gap.End = s.textEnd(b, i)
 		f.Done = true
 	}
 	f.Whole.End = max(f.Whole.End, f.Gap.End)
 }
 
 // replace sets the place of the answer to what stands between two parts of a frame. " in " says as much as for answer.
-func (f *Frame) replace(b []byte, start, end int) {
+func (f *Frame) replace(s *Search, b []byte, start, end int) {
 	f.Gap = Span{start, end}
-	f.Done = bytes.HasPrefix(b[start:end], inWord) || endsWithLine(b[start:end])
+	f.Done = bytes.HasPrefix(b[start:end], inWord) || s.endsWithLine(b[start:end])
 }
 
 // maxName bounds a function's name in bytes where nothing but its end tells where the frame ends.
@@ -24,11 +24,12 @@ const maxName = 1 << 16
 
 // isName tells whether text may be a function's name as a demangler writes it: blanks stand in brackets, or the text ends
 // as a signature does. Prose is not a name.
-func isName(text []byte) bool {
+func (s *Search) isName(text []byte) bool {
 	text = bytes.Trim(text, " \t")
 	if len(text) == 0 || len(text) > maxName {
 		return false
 	}
+	s.spend(len(text))
 	depth, blanks := 0, 0
 	for i, c := range text {
 		switch c {

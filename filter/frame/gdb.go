@@ -4,7 +4,7 @@ import "bytes"
 
 // readGDB reads a frame of gdb that names no line, `#6  0x00007ffff7a4524a in f (x=1) from /lib/x.so` or `#0  0x55 in ?? ()`.
 // One that does ends in `at file:line`.
-func readGDB(line []byte, at, _ int, f *Frame) bool {
+func readGDB(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
@@ -14,10 +14,10 @@ func readGDB(line []byte, at, _ int, f *Frame) bool {
 	if !ok || !has(line, e, " in ") {
 		return false
 	}
-	limit := nextNumber(line, e)
-	limit = min(textEnd(line[:limit], e), e+maxModule)
+	limit := s.nextNumber(line, e)
+	limit = min(s.textEnd(line[:limit], e), e+maxModule)
 	end, from := limit, Span{}
-	if k := bytes.LastIndex(line[e:limit], []byte(" from /")); k >= 0 {
+	if k := s.lastIndex(line[e:limit], []byte(" from /")); k >= 0 {
 		end = e + k
 		from = Span{end + len(" from "), limit}
 	}
@@ -25,15 +25,15 @@ func readGDB(line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	text := line[e:end]
-	done := endsWithLine(text)
+	done := s.endsWithLine(text)
 	switch {
 	case done:
 		// What others write looks the same but for the arguments.
 		if from.Empty() && !bytes.Contains(text, []byte(") at ")) {
 			return false
 		}
-	case !from.Empty() && isName(text[len(inWord):]):
-	case !hasArguments(text[len(inWord):]):
+	case !from.Empty() && s.isName(text[len(inWord):]):
+	case !s.hasArguments(text[len(inWord):]):
 		return false
 	}
 	*f = Frame{Whole: Span{at, limit}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{start, e}, Module: from, Off: Span{start, e},
@@ -42,10 +42,10 @@ func readGDB(line []byte, at, _ int, f *Frame) bool {
 }
 
 // hasArguments tells whether text is a name and, behind a blank, the arguments of a call.
-func hasArguments(text []byte) bool {
+func (s *Search) hasArguments(text []byte) bool {
 	if len(text) == 0 || text[len(text)-1] != ')' {
 		return false
 	}
-	open := balanced(text, 0, len(text)-1)
-	return open > 1 && text[open-1] == ' ' && isName(text[:open-1])
+	open := s.balanced(text, 0, len(text)-1)
+	return open > 1 && text[open-1] == ' ' && s.isName(text[:open-1])
 }

@@ -7,7 +7,7 @@ import "bytes"
 //	bin/bt/bt-pie(+0x11b9)[0x56235714a1b9]              an address in the module
 //	bin/bt/bt-rdynamic(exported_fn+0x5)[0x55f32546c255] an offset in a function
 //	  #0 bin/misc/gwp(+0x3b59) [0x5626818ecb59]         GWP-ASan and scudo
-func readGlibc(line []byte, plus, from int, f *Frame) bool {
+func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := hexNumber(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {
 		return false
@@ -18,9 +18,9 @@ func readGlibc(line []byte, plus, from int, f *Frame) bool {
 	}
 	open := plus - 1
 	if open >= from && line[open] != '(' {
-		open = balanced(line, max(from, plus-maxModule), plus)
+		open = s.balanced(line, max(from, plus-maxModule), plus)
 	}
-	start := pathStart(line, from, open)
+	start := s.pathStart(line, from, open)
 	if start < 0 {
 		return false
 	}
@@ -29,7 +29,7 @@ func readGlibc(line []byte, plus, from int, f *Frame) bool {
 		f.Space, f.Symbol = FromSymbol, Span{open + 1, plus}
 	}
 	glibcNumber(line, from, f)
-	f.answer(line, end)
+	f.answer(s, line, end)
 	return true
 }
 
@@ -61,9 +61,9 @@ func bracketed(b []byte, i int) (addr Span, end int, ok bool) {
 }
 
 // balanced finds the parenthesis that opens what stands before b[end], −1 where none does.
-func balanced(b []byte, from, end int) int {
+func (s *Search) balanced(b []byte, from, end int) int {
 	depth := 0
-	for i := end - 1; i >= from; i-- {
+	for i := end - 1; i >= from && s.spend(1); i-- {
 		switch b[i] {
 		case ')':
 			depth++
@@ -79,10 +79,10 @@ func balanced(b []byte, from, end int) int {
 
 // pathStart finds where the path begins that ends before line[end], −1 where none does: an absolute one, or one from "./",
 // may hold blanks; of others the last word is taken. A log's own prefix ends in punctuation and a blank.
-func pathStart(line []byte, from, end int) int {
+func (s *Search) pathStart(line []byte, from, end int) int {
 	from = max(from, end-maxModule)
 	word := -1
-	for i := end - 1; i >= from; i-- {
+	for i := end - 1; i >= from && s.spend(1); i-- {
 		c := line[i]
 		if c < ' ' || c == '"' || c == '|' || c == '\\' {
 			return firstWord(word, i+1, end)
@@ -126,7 +126,7 @@ func isPunctuation(c byte) bool {
 // readGlibcPlain reads what glibc prints in a program that is not position-independent, where it knows no function:
 // `prog[0x4011a6]`, older `./prog() [0x4011a6]`; `0x` stands at line[at]. Such an address is the ELF's own. A bracket in a
 // sentence may be anything: the frame has the rest of the line for itself.
-func readGlibcPlain(line []byte, at, from int, f *Frame) bool {
+func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if at < from+2 || line[at-1] != '[' {
 		return false
 	}
@@ -146,7 +146,7 @@ func readGlibcPlain(line []byte, at, from int, f *Frame) bool {
 	} else if isBlank(line[nameEnd-1]) {
 		return false
 	}
-	start := pathStart(line, from, nameEnd)
+	start := s.pathStart(line, from, nameEnd)
 	if start < 0 || isPunctuation(line[nameEnd-1]) {
 		return false
 	}
@@ -155,6 +155,6 @@ func readGlibcPlain(line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: Span{start, end}, Module: Span{start, nameEnd}, Off: Span{at, e}, Offset: addr, Addr: Span{at, e}, Convention: Raw}
 	glibcNumber(line, from, f)
-	f.answer(line, end)
+	f.answer(s, line, end)
 	return true
 }

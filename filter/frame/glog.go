@@ -7,7 +7,7 @@ import "bytes"
 //	    @     0x555b673f4215 ns::outer()              glog
 //	    @     0x7f4d8065a050  (unknown)  name()       Abseil: the first column is the size of the stack frame
 //	PC: @     0x56247cea8149  (unknown)  deep()       what was running
-func readGlog(line []byte, at, from int, f *Frame) bool {
+func readGlog(s *Search, line []byte, at, from int, f *Frame) bool {
 	p := backBlanks(line, from, at)
 	if p == at || p < from+5 || line[p-1] != '@' {
 		return false
@@ -25,33 +25,33 @@ func readGlog(line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: Span{start, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: convention}
-	if f.answer(line, e); f.Done {
+	if f.answer(s, line, e); f.Done {
 		return true
 	}
 	if q := skipBlanks(line, e); q > e {
 		if size := q + max(0, bytes.IndexByte(line[q:min(len(line), q+len("(unknown) "))], ' ')); frameSize(line[q:size]) && has(line, size, " in ") {
-			f.answer(line, size)
+			f.answer(s, line, size)
 			return true
 		}
 	}
-	column, first := wordsEnd(line, e)
-	name, last := wordsEnd(line, column)
+	column, first := s.wordsEnd(line, e)
+	name, last := s.wordsEnd(line, column)
 	if frameSize(line[first:column]) && last < name {
-		if f.answer(line, column); !f.Done {
-			f.replace(line, column, name)
+		if f.answer(s, line, column); !f.Done {
+			f.replace(s, line, column, name)
 			f.Whole.End = name
 		}
 		return true
 	}
-	f.replace(line, e, column)
+	f.replace(s, line, e, column)
 	f.Whole.End = column
 	return true
 }
 
 // wordsEnd reads blanks and a text in which no two blanks follow each other: its start and its end.
-func wordsEnd(line []byte, i int) (end, start int) {
+func (s *Search) wordsEnd(line []byte, i int) (end, start int) {
 	start = skipBlanks(line, i)
-	limit := textEnd(line, start)
+	limit := s.textEnd(line, start)
 	for end = start; end < limit; end++ {
 		if isBlank(line[end]) && isBlank(line[end+1]) {
 			return end, start

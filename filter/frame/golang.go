@@ -5,7 +5,7 @@ import "bytes"
 // readGo reads the program counter of a Go program's fault, `PC=0x4a0232 m=0 sigcode=1` and `[signal SIGSEGV: … pc=0x49e471]`,
 // of Java's `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=1` and of register dumps alike; `0x` stands at line[at]. The frames
 // of goroutines, which end in ` fp=0x1 sp=0x2 pc=0x3`, have their place already.
-func readGo(line []byte, at, from int, f *Frame) bool {
+func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 	start := at - len("pc=")
 	if start < from || !has(line, start, "pc=") && !has(line, start, "PC=") ||
 		start > from && !isBlank(line[start-1]) && line[start-1] != '[' && line[start-1] != '(' {
@@ -18,11 +18,12 @@ func readGo(line []byte, at, from int, f *Frame) bool {
 	if endsWith(line, from, start, " ") && bytes.Contains(line[max(from, start-64):start], []byte(" fp=0x")) {
 		return false
 	}
+	s.spendFast(min(len(line)-e, maxModule))
 	if bytes.Contains(line[e:min(len(line), e+maxModule)], offset0x) {
 		// A field of a sanitizer's frame.
 		return false
 	}
 	*f = Frame{Whole: Span{start, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: Exact}
-	f.answer(line, e)
+	f.answer(s, line, e)
 	return true
 }

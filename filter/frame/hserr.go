@@ -7,7 +7,7 @@ package frame
 //	# C  [libhs.so+0x10f9]  inner+0x0                  the problematic frame
 //
 // The other kinds of frames are the virtual machine's own.
-func readHsErr(line []byte, plus, from int, f *Frame) bool {
+func readHsErr(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := hexNumber(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ']' {
 		return false
@@ -26,11 +26,11 @@ func readHsErr(line []byte, plus, from int, f *Frame) bool {
 	if endsWith(line, from, letter, "# ") {
 		f.Convention = Exact
 	}
-	if f.answer(line, end); f.Done {
+	if f.answer(s, line, end); f.Done {
 		return true
 	}
-	if limit := textEnd(line, end); has(line, end, "  ") && limit > end+2 {
-		f.replace(line, end, limit)
+	if limit := s.textEnd(line, end); has(line, end, "  ") && limit > end+2 {
+		f.replace(s, line, end, limit)
 		f.Whole.End = limit
 	}
 	return true

@@ -10,7 +10,7 @@ import "bytes"
 //	pc : lkdtm_WARNING+0x28/0x30 [lkdtm]
 //
 // Functions of the same name are told apart by their size.
-func readKernel(line []byte, plus, from int, f *Frame) bool {
+func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := hexNumber(line, plus+1)
 	if !ok || e >= len(line) || line[e] != '/' {
 		return false
@@ -35,7 +35,7 @@ func readKernel(line []byte, plus, from int, f *Frame) bool {
 			f.Convention = Exact
 		}
 	}
-	if f.answer(line, end); f.Done {
+	if f.answer(s, line, end); f.Done {
 		return true
 	}
 	kernelModule(line, end, f)

@@ -4,7 +4,7 @@ import "bytes"
 
 // readNumbered reads `#N addr [in] [func] (elf+0xoff) [(BuildId: id)]`: sanitizers, gcc and clang, Tizen, LLVM's own
 // stack traces; TSan's `#N <null> <null> (elf+0xoff)` and Chromium's `#N (elf+0xoff)    func` without an address.
-func readNumbered(line []byte, at, _ int, f *Frame) bool {
+func readNumbered(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, end, ok := decimal(line, at+1)
 	if !ok || end >= len(line) || !isBlank(line[end]) {
 		return false
@@ -18,18 +18,18 @@ func readNumbered(line []byte, at, _ int, f *Frame) bool {
 			return false
 		}
 	} else if p < len(line) && line[p] == '(' {
-		return moduleFirst(line, at, p, num, n, f)
+		return s.moduleFirst(line, at, p, num, n, f)
 	} else if !bytes.HasPrefix(line[p:], nullName) {
 		return false
 	}
 	*f = Frame{Whole: Span{at, end}, Num: num, Number: n, Addr: addr, Counts: true}
-	return module(line, end, nextNumber(line, end), f)
+	return s.module(line, end, s.nextNumber(line, end), f)
 }
 
 // moduleFirst reads the rest of `#N (elf+0xoff)    func`, whose parenthesis stands at open.
-func moduleFirst(line []byte, at, open int, num Span, n uint64, f *Frame) bool {
-	limit := nextNumber(line, open)
-	o, plus, off, end, ok := modulePair(line, open, limit)
+func (s *Search) moduleFirst(line []byte, at, open int, num Span, n uint64, f *Frame) bool {
+	limit := s.nextNumber(line, open)
+	o, plus, off, end, ok := s.modulePair(line, open, limit)
 	if !ok || o != open {
 		return false
 	}
@@ -39,10 +39,10 @@ func moduleFirst(line []byte, at, open int, num Span, n uint64, f *Frame) bool {
 		f.BuildID, f.Whole.End, f.Gap = id, e, Span{e, e}
 	}
 	end = f.Whole.End
-	f.answer(line[:limit], end)
-	if nameEnd := textEnd(line[:limit], end); !f.Done && isName(line[end:nameEnd]) {
+	f.answer(s, line[:limit], end)
+	if nameEnd := s.textEnd(line[:limit], end); !f.Done && s.isName(line[end:nameEnd]) {
 		f.Gap.End, f.Whole.End = nameEnd, nameEnd
-		f.Done = endsWithLine(line[end:nameEnd])
+		f.Done = s.endsWithLine(line[end:nameEnd])
 	}
 	return true
 }
@@ -53,14 +53,18 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // nextNumber gives where the next `#N 0x` begins, or the next line of a JSON string, so that frames that share a line do not
 // take each other's module.
-func nextNumber(line []byte, from int) int {
+func (s *Search) nextNumber(line []byte, from int) int {
 	line = line[:min(len(line), from+4*maxModule)]
 	for i := from; ; i++ {
 		k := bytes.IndexByte(line[i:], '#')
 		if k < 0 {
+			s.spendFast(len(line) - i)
 			return lineBreak(line, from, len(line))
 		}
 		i += k
+		if !s.spendFast(k) {
+			return from
+		}
 		if _, end, ok := decimal(line, i+1); ok && end < len(line) && isBlank(line[end]) {
 			if _, _, ok := hexNumber(line, skipBlanks(line, end)); ok {
 				return lineBreak(line, from, i)
@@ -78,8 +82,8 @@ func lineBreak(line []byte, from, to int) int {
 }
 
 // module reads what follows the address: the name the log gives, the module's parenthesis and the build ID.
-func module(line []byte, addrEnd, limit int, f *Frame) bool {
-	open, plus, off, end, ok := modulePair(line, addrEnd, limit)
+func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
+	open, plus, off, end, ok := s.modulePair(line, addrEnd, limit)
 	if !ok {
 		return false
 	}
@@ -92,7 +96,7 @@ func module(line []byte, addrEnd, limit int, f *Frame) bool {
 	f.Module = moduleName(line, open+1, plus)
 	f.Off, f.Offset = Span{plus + 1, end - 1}, off
 	f.Whole.End = end
-	f.Done = endsWithLine(hint)
+	f.Done = s.endsWithLine(hint)
 	f.Convention = spelling(f, hint, open-gapEnd)
 	if id, e, ok := buildID(line[:limit], end); ok {
 		f.BuildID, f.Whole.End = id, e
@@ -137,15 +141,15 @@ const (
 
 // modulePair finds `(elf+0xoff)` in line[from:limit]: the first `+0xHEX)` that has a parenthesis before it. Paths may hold
 // `+`, blanks and parentheses. It gives the offsets of `(`, of `+`, and of the end.
-func modulePair(line []byte, from, limit int) (open, plus int, off uint64, end int, ok bool) {
+func (s *Search) modulePair(line []byte, from, limit int) (open, plus int, off uint64, end int, ok bool) {
 	p := indexFrom(line[:limit], plus0x, from)
-	for tries := 0; p >= 0 && tries < maxTries; p = indexFrom(line[:limit], plus0x, p+1) {
+	for tries := 0; p >= 0 && tries < maxTries && s.spendFast(p-from); p = indexFrom(line[:limit], plus0x, p+1) {
 		v, e, okNum := hexNumber(line[:limit], p+1)
 		if !okNum || e >= limit || line[e] != ')' {
 			continue
 		}
 		tries++
-		o := openParen(line, max(from, p-maxModule), p)
+		o := s.openParen(line, max(from, p-maxModule), p)
 		if o < 0 || o+1 >= p {
 			continue
 		}
@@ -156,15 +160,15 @@ func modulePair(line []byte, from, limit int) (open, plus int, off uint64, end i
 
 // openParen finds the parenthesis that opens the module whose `+` stands at plus. An absolute path begins at the first
 // "(/" behind a blank, whatever parentheses it holds; else the one that balances does.
-func openParen(line []byte, from, plus int) int {
+func (s *Search) openParen(line []byte, from, plus int) int {
 	b := line[from:plus]
-	for i := 0; i+1 < len(b); i++ {
+	for i := 0; i+1 < len(b) && s.spend(1); i++ {
 		if b[i] == '(' && b[i+1] == '/' && (i == 0 || isBlank(b[i-1])) {
 			return from + i
 		}
 	}
 	depth := 0
-	for i := len(b) - 1; i >= 0; i-- {
+	for i := len(b) - 1; i >= 0 && s.spend(1); i-- {
 		switch b[i] {
 		case ')':
 			depth++

@@ -5,7 +5,7 @@ import "bytes"
 // readNumberOnly reads what is left of numbered frames, `#N addr` with or without a name but without a module: Chromium,
 // sanitizers for code outside of modules, and lines whose symbols are known. Such an address is one of the process; where
 // text that is no name follows it, it is only a number that takes part in its stack.
-func readNumberOnly(line []byte, at, _ int, f *Frame) bool {
+func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, end, ok := decimal(line, at+1)
 	if !ok || end >= len(line) || !isBlank(line[end]) {
 		return false
@@ -15,16 +15,16 @@ func readNumberOnly(line []byte, at, _ int, f *Frame) bool {
 	if !ok || !wordEnd(line, e) {
 		return false
 	}
-	limit := textEnd(line[:nextNumber(line, e)], e)
+	limit := s.textEnd(line[:s.nextNumber(line, e)], e)
 	*f = Frame{Shape: NumberOnly, Whole: Span{at, limit}, Num: Span{at + 1, end}, Number: n, Counts: true, Addr: Span{p, e},
 		Gap: Span{e, e}}
-	f.Done = endsWithLine(line[e:limit])
+	f.Done = s.endsWithLine(line[e:limit])
 	if p-end == 2 {
 		// gdb and eu-stack align their numbers to the left.
 		f.Counts, f.Convention = false, RawButFirst
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(line[e:limit], inWord), " \t")
-	if f.Done || limit > e && (!isName(text) || bytes.HasPrefix(text, unknownModule)) {
+	if f.Done || limit > e && (!s.isName(text) || bytes.HasPrefix(text, unknownModule)) {
 		return true
 	}
 	f.Shape, f.Space, f.Offset, f.Off, f.Gap.End = Numbered, Absolute, v, f.Addr, limit

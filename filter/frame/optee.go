@@ -1,10 +1,8 @@
 package frame
 
-import "bytes"
-
 // readOPTEE reads a line of OP-TEE's call stack, `D/TC:4 0  0x000000003f0080ac`: `0x` stands at line[at]. `TEE load address @`
 // tells before it where the core was loaded.
-func readOPTEE(line []byte, at, from int, f *Frame) bool {
+func readOPTEE(s *Search, line []byte, at, from int, f *Frame) bool {
 	p := backBlanks(line, from, at)
 	if p == at {
 		return false
@@ -13,7 +11,7 @@ func readOPTEE(line []byte, at, from int, f *Frame) bool {
 	if !ok || e < at+len("0x01234567") || !atEnd(line, e) && !has(line, e, " in ") {
 		return false
 	}
-	tag := bytes.LastIndex(line[max(from, p-16):p], []byte("/T"))
+	tag := s.lastIndex(line[max(from, p-16):p], []byte("/T"))
 	if tag < 0 {
 		return false
 	}
@@ -27,6 +25,6 @@ func readOPTEE(line []byte, at, from int, f *Frame) bool {
 		}
 	}
 	*f = Frame{Whole: Span{at, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute}
-	f.answer(line, e)
+	f.answer(s, line, e)
 	return true
 }

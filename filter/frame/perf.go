@@ -9,13 +9,13 @@ import "bytes"
 //
 // The number is as wide as 16 digits. For a file it is the offset there (map__map_ip of perf's util/map.c), for the kernel
 // and its modules the address.
-func readPerf(line []byte, plus, from int, f *Frame) bool {
+func readPerf(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := hexNumber(line, plus+1)
 	if !ok || !has(line, e, " (") {
 		return false
 	}
-	addr, v, nameStart, ok := perfAddress(line, max(from, plus-maxModule), plus)
-	if !ok || nameStart >= plus || !perfModule(line, e+1, f) {
+	addr, v, nameStart, ok := s.perfAddress(line, max(from, plus-maxModule), plus)
+	if !ok || nameStart >= plus || !s.perfModule(line, e+1, f) {
 		return false
 	}
 	f.Off, f.Offset, f.Space = addr, v, InFile
@@ -34,10 +34,10 @@ func readPerf(line []byte, plus, from int, f *Frame) bool {
 
 // readPerfUnknown reads a frame whose function perf does not know, `\t           14645 [unknown] (/usr/lib/x.so)`; the bracket
 // stands at line[at].
-func readPerfUnknown(line []byte, at, from int, f *Frame) bool {
-	addr, v, nameStart, ok := perfAddress(line, max(from, at-len("0123456789abcdef")-2), at)
+func readPerfUnknown(s *Search, line []byte, at, from int, f *Frame) bool {
+	addr, v, nameStart, ok := s.perfAddress(line, max(from, at-len("0123456789abcdef")-2), at)
 	end := at + len("[unknown]")
-	if !ok || nameStart != at || !perfModule(line, end+1, f) || line[f.Module.Start] == '[' {
+	if !ok || nameStart != at || !s.perfModule(line, end+1, f) || line[f.Module.Start] == '[' {
 		return false
 	}
 	f.Whole.Start, f.Off, f.Offset, f.Space, f.Gap = addr.Start, addr, v, InFile, Span{addr.End, end}
@@ -45,7 +45,7 @@ func readPerfUnknown(line []byte, at, from int, f *Frame) bool {
 }
 
 // perfAddress reads the tab and the padded number before what stands at end, and tells where the name behind it begins.
-func perfAddress(line []byte, from, end int) (addr Span, v uint64, nameStart int, ok bool) {
+func (s *Search) perfAddress(line []byte, from, end int) (addr Span, v uint64, nameStart int, ok bool) {
 	tab := bytes.LastIndexByte(line[from:end], '\t')
 	if tab < 0 {
 		return Span{}, 0, 0, false
@@ -60,8 +60,8 @@ func perfAddress(line []byte, from, end int) (addr Span, v uint64, nameStart int
 }
 
 // perfModule reads `(path)` or `([name])` at open, which ends the line. A name of the kernel's is one word.
-func perfModule(line []byte, open int, f *Frame) bool {
-	limit := textEnd(line, open)
+func (s *Search) perfModule(line []byte, open int, f *Frame) bool {
+	limit := s.textEnd(line, open)
 	if limit-open > maxModule || limit < open+4 || line[open] != '(' || line[limit-1] != ')' ||
 		line[open+1] != '/' && (line[open+1] != '[' || line[limit-2] != ']') {
 		return false

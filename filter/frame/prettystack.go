@@ -1,14 +1,12 @@
 package frame
 
-import "bytes"
-
 // readPrettyStack reads the traces of LLVM's tools where they do not symbolize, and of macOS; `0x` stands at line[at]:
 //
 //	1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131
 //	2  libLLVM.so.22.1      0x00007f4a49de84b0
 //
 // The offset in the function is decimal.
-func readPrettyStack(line []byte, at, from int, f *Frame) bool {
+func readPrettyStack(s *Search, line []byte, at, from int, f *Frame) bool {
 	addr, e, ok := hexNumber(line, at)
 	if !ok || e-at != len("0x0123456789abcdef") {
 		return false
@@ -27,11 +25,11 @@ func readPrettyStack(line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: Span{num.Start, e}, Num: num, Number: n, Addr: Span{at, e}, Module: mod, Off: Span{at, e}, Offset: addr,
 		Space: Absolute, Convention: Raw}
-	if f.answer(line, e); f.Done || atEnd(line, e) {
+	if f.answer(s, line, e); f.Done || atEnd(line, e) {
 		return true
 	}
-	limit := textEnd(line[:min(len(line), e+maxModule)], e)
-	if k := bytes.LastIndex(line[e:limit], []byte(" + ")); k > 1 && line[e] == ' ' {
+	limit := s.textEnd(line[:min(len(line), e+maxModule)], e)
+	if k := s.lastIndex(line[e:limit], []byte(" + ")); k > 1 && line[e] == ' ' {
 		p := e + k + len(" + ")
 		if v, end, ok := decimal(line, p); ok && end == limit {
 			f.Symbol, f.Off, f.Offset, f.Space = Span{e + 1, e + k}, Span{p, end}, v, FromSymbol

@@ -2,7 +2,7 @@ package frame
 
 // readRust reads a frame of RUST_BACKTRACE=full, `   0:     0x55ad5b264e0a - <unknown>`; `0x` stands at line[at]. The short
 // form has no addresses. Where the runtime knows the place it stands on the next line, `at file:line:column`.
-func readRust(line []byte, at, from int, f *Frame) bool {
+func readRust(s *Search, line []byte, at, from int, f *Frame) bool {
 	colon := backBlanks(line, from, at) - 1
 	if colon < from || colon+1 == at || line[colon] != ':' {
 		return false
@@ -24,8 +24,8 @@ func readRust(line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: Span{num.Start, e}, Num: num, Number: n, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr,
 		Space: Absolute, Convention: Raw}
-	if f.answer(line, e); !f.Done {
-		end := textEnd(line, e)
+	if f.answer(s, line, e); !f.Done {
+		end := s.textEnd(line, e)
 		if end < e+len(" - x") {
 			return false
 		}

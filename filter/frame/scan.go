@@ -79,7 +79,7 @@ func indexFrom(b, sep []byte, from int) int {
 // endsWithLine tells whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" or " (inlined)" behind
 // it or a parenthesis of inlining, or in `FILE(LINE,COLUMN)`: then the log names a source line already. A drive letter or a
 // symbol's "::" does not match.
-func endsWithLine(text []byte) bool {
+func (s *Search) endsWithLine(text []byte) bool {
 	text = bytes.TrimRight(text, " \t")
 	text = bytes.TrimSuffix(text, inlinedWord)
 	text = bytes.TrimSuffix(text, approxWord)
@@ -194,11 +194,12 @@ func endsWith(b []byte, from, i int, word string) bool {
 
 // textEnd gives where the text of a line ends that holds from: before the blanks at its end, and before a line break, one of
 // a JSON string or one that is written as an escape. Beyond maxName it is cut.
-func textEnd(b []byte, from int) int {
+func (s *Search) textEnd(b []byte, from int) int {
 	end := min(len(b), from+maxName)
 	if k := bytes.IndexByte(b[from:end], '\n'); k >= 0 {
 		end = from + k
 	}
+	s.spendFast(end - from)
 	for i := from; i < end; i++ {
 		k := bytes.IndexByte(b[i:end], '\\')
 		if k < 0 {

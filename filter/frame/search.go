@@ -14,7 +14,7 @@ type family struct {
 	next byte
 	// read reads the frame whose mark stands at line[at], of " 0x", "=0x" and "[0x" the number behind it; the frame lies in
 	// line[from:].
-	read func(line []byte, at, from int, f *Frame) bool
+	read func(s *Search, line []byte, at, from int, f *Frame) bool
 }
 
 // families are the known formats. Those with the same mark stand together and are asked in this order. Of frames of
@@ -105,19 +105,42 @@ type Search struct {
 	found [textCount]bool
 	// clear is up to where no frame of the text begins.
 	clear [textCount]int
+	// left is how many bytes readers may still look at beside the frames that they find, below 0 where the line's are used up.
+	left int
 }
 
 // Reset turns to another line, which must not change while it is searched.
 func (s *Search) Reset(line []byte) {
 	s.line, s.found, s.clear = line, [textCount]bool{}, [textCount]int{}
+	s.left = leastLook + lookPerByte*len(line)
+}
+
+// Spent reports whether a line held so much that is almost a frame that the search ended before the line did.
+func (s *Search) Spent() bool { return s.left < 0 }
+
+// spend counts bytes that a reader looks at, and reports whether it may.
+func (s *Search) spend(n int) bool {
+	s.left -= n
+	return s.left >= 0
+}
+
+// spendFast is spend for bytes that are looked at 16 at a time.
+func (s *Search) spendFast(n int) bool { return s.spend(n>>4 + 1) }
+
+// lastIndex is bytes.LastIndex.
+func (s *Search) lastIndex(b, sep []byte) int {
+	i := bytes.LastIndex(b, sep)
+	s.spend(len(b) - max(0, i))
+	return i
 }
 
 const (
 	// minFrame is the length of the shortest frame in bytes, `pc=0x1`.
 	minFrame = 6
-	// maxMarks is how many marks without a frame are passed over in one search: some readers look back or ahead by
-	// maxModule to tell.
-	maxMarks = 1 << 12
+	// leastLook and lookPerByte bound the bytes that readers look at to tell a frame: some look back or ahead by maxModule. What
+	// logs hold takes a twentieth of that at most.
+	leastLook   = 1 << 16
+	lookPerByte = 32
 )
 
 // Next gives the first frame at or after from, nil where there is none; from must not go back. The Frame is good until
@@ -151,28 +174,31 @@ func (s *Search) Next(from int) *Frame {
 func (s *Search) scan(i, from, limit int) {
 	line, f := s.line[:limit], &s.next[i]
 	at := max(from, s.clear[i])
-	for range maxMarks {
+	for s.spend(1) {
 		if at = indexFrom(line, texts[i], at); at < 0 {
 			s.clear[i] = max(s.clear[i], limit)
 			return
 		}
 		if i == hexText {
-			s.found[i] = readHex(line, at, from, f)
+			s.found[i] = s.readHex(line, at, from, f)
 		} else {
-			s.found[i] = readAny(byText[i], line, at, from, f)
+			s.found[i] = s.readAny(byText[i], line, at, from, f)
+		}
+		if s.Spent() {
+			break // what was read in a hurry does not count
 		}
 		if s.found[i] {
 			return
 		}
 		at++
 	}
-	s.clear[i] = len(s.line)
+	s.found[i], s.clear[i] = false, len(s.line)
 }
 
 // readAny asks one family after another.
-func readAny(families []family, line []byte, at, from int, f *Frame) bool {
+func (s *Search) readAny(families []family, line []byte, at, from int, f *Frame) bool {
 	for i := range families {
-		if families[i].read(line, at, from, f) {
+		if families[i].read(s, line, at, from, f) {
 			f.Family = families[i].name
 			return true
 		}
@@ -181,7 +207,7 @@ func readAny(families []family, line []byte, at, from int, f *Frame) bool {
 }
 
 // readHex asks those families that the bytes beside the number at line[at] allow.
-func readHex(line []byte, at, from int, f *Frame) bool {
+func (s *Search) readHex(line []byte, at, from int, f *Frame) bool {
 	before := byte(' ')
 	if at > 0 {
 		before = line[at-1]
@@ -204,7 +230,7 @@ func readHex(line []byte, at, from int, f *Frame) bool {
 				continue
 			}
 		}
-		if fam.read(line, start, from, f) {
+		if fam.read(s, line, start, from, f) {
 			f.Family = fam.name
 			return true
 		}

@@ -4,7 +4,7 @@ import "bytes"
 
 // readSeastarPath reads an address of a list that names its module, `/opt/lib/libc.so.6+0x3fe5f`; `+` stands at line[plus].
 // Seastar prints them one by one or many on a line, and of the program itself the address alone. It subtracts 1 itself.
-func readSeastarPath(line []byte, plus, from int, f *Frame) bool {
+func readSeastarPath(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := hexNumber(line, plus+1)
 	if !ok || !wordEnd(line, e) {
 		return false
@@ -13,14 +13,15 @@ func readSeastarPath(line []byte, plus, from int, f *Frame) bool {
 	for low := max(from, plus-maxModule); start > low && line[start-1] > ' ' && line[start-1] != '"'; {
 		start--
 	}
+	s.spend(plus - start)
 	if start+1 >= plus || line[start] != '/' || bytes.IndexByte(line[start+1:plus], '/') < 0 {
 		return false
 	}
-	if !standsInList(line, start, atEnd(line, e) || has(line, e, " in ")) {
+	if !s.standsInList(line, start, atEnd(line, e) || has(line, e, " in ")) {
 		return false
 	}
 	*f = Frame{Whole: Span{start, e}, Module: Span{start, plus}, Off: Span{plus + 1, e}, Offset: off, Convention: Moved}
-	f.answer(line, e)
+	f.answer(s, line, e)
 	return true
 }
 
@@ -29,7 +30,7 @@ func readSeastarPath(line []byte, plus, from int, f *Frame) bool {
 //	Reactor stalled for 8 ms on shard 0. Backtrace: 0x3c53042 0x3c52380
 //	scylla[10612]: 0x0000000003163dc2
 //	   0x3c53042                               nothing else on the line
-func readSeastarAddress(line []byte, at, _ int, f *Frame) bool {
+func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if !wordStart(line, 0, at) {
 		return false
 	}
@@ -44,17 +45,17 @@ func readSeastarAddress(line []byte, at, _ int, f *Frame) bool {
 	} else if p := backBlanks(line, 0, at); p > 0 && line[p-1] != '\n' {
 		alone = false
 	}
-	if !standsInList(line, at, alone) {
+	if !s.standsInList(line, at, alone) {
 		return false
 	}
 	*f = Frame{Whole: Span{at, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: Moved}
-	f.answer(line, e)
+	f.answer(s, line, e)
 	return true
 }
 
 // standsInList tells whether an address at start is one of a list: alone on its line but for a prefix, the first behind
 // "Backtrace:", or behind others that are.
-func standsInList(line []byte, start int, alone bool) bool {
+func (s *Search) standsInList(line []byte, start int, alone bool) bool {
 	p := backBlanks(line, 0, start)
 	if alone && (p == 0 || bytes.IndexByte([]byte("\n|:]>"), line[p-1]) >= 0) {
 		return true
@@ -64,7 +65,10 @@ func standsInList(line []byte, start int, alone bool) bool {
 			return p < start
 		}
 		word := backToken(line, 0, p)
-		k := bytes.LastIndex(line[word:p], hexPrefix)
+		if !s.spend(start - word) {
+			return false
+		}
+		k := s.lastIndex(line[word:p], hexPrefix)
 		if k < 0 || k > 0 && line[word] != '/' {
 			return false
 		}

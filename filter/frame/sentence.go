@@ -19,7 +19,7 @@ var (
 //	Location is global '<null>' at 0x55 (<null>+0x0)                        beside frames that are markup
 //
 // Other sentences with such a pair are left alone: it may be the address of data.
-func readSentence(line []byte, plus, from int, f *Frame) bool {
+func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := hexNumber(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {
 		return false
@@ -29,16 +29,16 @@ func readSentence(line []byte, plus, from int, f *Frame) bool {
 	before := line[from:plus]
 	var said int
 	var data, exact bool
-	if k := bytes.LastIndex(before, summaryWord); k >= 0 {
+	if k := s.lastIndex(before, summaryWord); k >= 0 {
 		said = k + len(summaryWord)
-	} else if k := bytes.LastIndex(before, locationWord); k >= 0 {
+	} else if k := s.lastIndex(before, locationWord); k >= 0 {
 		said, data = k+len(locationWord), true
-	} else if k := bytes.LastIndex(before, recordWord); k >= 0 {
+	} else if k := s.lastIndex(before, recordWord); k >= 0 {
 		said, exact = k+len(recordWord), true
 	} else if !bytes.HasPrefix(line[end:], runtimeError) {
 		return false
 	}
-	open := openParen(line, from+said, plus)
+	open := s.openParen(line, from+said, plus)
 	if open < 0 || open+1 >= plus {
 		return false
 	}
@@ -48,7 +48,7 @@ func readSentence(line []byte, plus, from int, f *Frame) bool {
 		f.Convention = Exact
 	}
 	// Behind the pair the runtimes name the function, where they know it: then only the file is missing.
-	f.Done = endsWithLine(line[from+said : open])
+	f.Done = s.endsWithLine(line[from+said : open])
 	if data {
 		readLocation(line, from+said-len(locationWord), open, f)
 	}

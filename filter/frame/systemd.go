@@ -2,7 +2,7 @@ package frame
 
 // readSystemd reads a frame of systemd-coredump, `#0  0x00007fd2dab662a2 raise (libc.so.6 + 0x3d2a2)`. The offset counts from
 // the start of the module's mapping (systemd's elf-util.c prints `#%-2u 0x%016x %s (%s + 0x%x)`), "n/a" stands for a name.
-func readSystemd(line []byte, at, _ int, f *Frame) bool {
+func readSystemd(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
@@ -12,7 +12,8 @@ func readSystemd(line []byte, at, _ int, f *Frame) bool {
 	if !ok || e-start != len("0x0123456789abcdef") || e >= len(line) || line[e] != ' ' {
 		return false
 	}
-	limit := min(nextNumber(line, e), e+2*maxModule)
+	limit := min(s.nextNumber(line, e), e+2*maxModule)
+	s.spendFast(limit - e)
 	k := indexFrom(line[:limit], plusBlank0x, e)
 	if k < 0 || line[k-1] != ' ' {
 		return false
@@ -21,12 +22,12 @@ func readSystemd(line []byte, at, _ int, f *Frame) bool {
 	if !ok || end >= len(line) || line[end] != ')' {
 		return false
 	}
-	open := balanced(line, e+1, k) - 1
+	open := s.balanced(line, e+1, k) - 1
 	if open < e || line[open] != ' ' || open+2 >= k-1 {
 		return false
 	}
 	*f = Frame{Whole: Span{at, end + 1}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{start, e},
 		Module: Span{open + 2, k - 1}, Off: Span{k + 2, end}, Offset: off, Space: InImage, Convention: RawButFirst}
-	f.replace(line, e, open)
+	f.replace(s, line, e, open)
 	return true
 }

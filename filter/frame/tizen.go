@@ -10,7 +10,7 @@ import "bytes"
 //
 // The offset counts from the start of the module's mapping. In the third form the worker found none: the offset is the
 // address, and the module is a guess.
-func readTizen(line []byte, at, from int, f *Frame) bool {
+func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 	offStart := at + len("] + ")
 	off, end, ok := hexNumber(line, offStart)
 	if !ok {
@@ -29,7 +29,7 @@ func readTizen(line []byte, at, from int, f *Frame) bool {
 	if !ok || addrEnd != open-2 {
 		return false
 	}
-	colon := tizenNumber(line, from, paren)
+	colon := s.tizenNumber(line, from, paren)
 	if colon < 0 {
 		return false
 	}
@@ -43,15 +43,15 @@ func readTizen(line []byte, at, from int, f *Frame) bool {
 	if off == addr {
 		f.Space = Absolute
 	}
-	f.replace(line, colon+1, max(colon+1, backBlanks(line, from, paren)))
+	f.replace(s, line, colon+1, max(colon+1, backBlanks(line, from, paren)))
 	return true
 }
 
 // tizenNumber finds the colon behind the number that begins a frame whose address stands at end: `N: `, at the start of the
 // text or behind a blank. A name may hold "::".
-func tizenNumber(line []byte, from, end int) int {
+func (s *Search) tizenNumber(line []byte, from, end int) int {
 	for i := end; i > from; {
-		k := bytes.LastIndex(line[from:i], []byte(": "))
+		k := s.lastIndex(line[from:i], []byte(": "))
 		if k <= 0 {
 			return -1
 		}
@@ -68,7 +68,7 @@ func tizenNumber(line []byte, from, end int) int {
 //
 //	0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so
 //	0x00007f8b2c3d4e5f: unknown function
-func readTizenAddress(line []byte, at, from int, f *Frame) bool {
+func readTizenAddress(s *Search, line []byte, at, from int, f *Frame) bool {
 	addr, end, ok := hexNumber(line, at)
 	if !ok || end-at != len("0x0123456789abcdef") || !has(line, end, ": ") || !wordStart(line, from, at) {
 		return false
@@ -76,14 +76,14 @@ func readTizenAddress(line []byte, at, from int, f *Frame) bool {
 	*f = Frame{Whole: Span{at, end + 1}, Addr: Span{at, end}, Off: Span{at, end}, Offset: addr, Space: Absolute,
 		Convention: RawButFirst}
 	textStart := end + 1
-	limit := textEnd(line[:min(len(line), end+maxModule)], textStart)
-	if k := bytes.LastIndex(line[textStart:limit], []byte(" from /")); k >= 0 {
+	limit := s.textEnd(line[:min(len(line), end+maxModule)], textStart)
+	if k := s.lastIndex(line[textStart:limit], []byte(" from /")); k >= 0 {
 		f.Module = Span{textStart + k + len(" from "), limit}
-		f.replace(line, textStart, textStart+k)
+		f.replace(s, line, textStart, textStart+k)
 	} else if string(line[textStart:limit]) == " unknown function" {
-		f.replace(line, textStart, limit)
+		f.replace(s, line, textStart, limit)
 	} else if bytes.HasPrefix(line[textStart:limit], inWord) {
-		f.replace(line, textStart, limit)
+		f.replace(s, line, textStart, limit)
 	} else {
 		return false
 	}

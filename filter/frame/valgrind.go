@@ -1,14 +1,12 @@
 package frame
 
-import "bytes"
-
 // readValgrind reads a frame of valgrind that names no line; `0x` stands at line[at]:
 //
 //	==6151==    at 0x484575B: operator delete[](void*) (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
 //	==6151==    by 0x10937A: ???
 //
 // One that does ends in `(file:line)`.
-func readValgrind(line []byte, at, from int, f *Frame) bool {
+func readValgrind(s *Search, line []byte, at, from int, f *Frame) bool {
 	start := at - len("at ")
 	if start < from+3 || !has(line, start, "at ") && !has(line, start, "by ") || !endsWith(line, from, start, "   ") {
 		return false
@@ -17,16 +15,16 @@ func readValgrind(line []byte, at, from int, f *Frame) bool {
 	if !ok || !has(line, e, ": ") {
 		return false
 	}
-	nameStart, limit := e+1, textEnd(line, e+1)
+	nameStart, limit := e+1, s.textEnd(line, e+1)
 	*f = Frame{Whole: Span{start, limit}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: Moved}
 	if line[start] == 'a' {
 		f.Convention = Exact
 	}
 	end := limit
-	if k := bytes.LastIndex(line[nameStart:limit], []byte(" (in /")); k >= 0 && line[limit-1] == ')' {
+	if k := s.lastIndex(line[nameStart:limit], []byte(" (in /")); k >= 0 && line[limit-1] == ')' {
 		end = nameStart + k
 		f.Module = Span{end + len(" (in "), limit - 1}
 	}
-	f.replace(line, nameStart, end)
+	f.replace(s, line, nameStart, end)
 	return true
 }
