@@ -22,7 +22,7 @@ func readMozilla(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return true
 	}
 	off, e, ok := hexNumber(line, plus+2)
-	open := bytes.LastIndexByte(line[start:plus], '[')
+	open := s.lastIndexByte(line[start:plus], '[')
 	if !ok || e >= len(line) || line[e] != ']' || open <= 0 || start+open+1 >= plus {
 		return false
 	}

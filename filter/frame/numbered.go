@@ -54,20 +54,20 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 // nextNumber gives where the next `#N 0x` begins, or the next line of a JSON string, so that frames that share a line do not
 // take each other's module.
 func (s *Search) nextNumber(line []byte, from int) int {
-	line = line[:min(len(line), from+4*maxModule)]
+	line = line[:lineBreak(line, from, min(len(line), from+4*maxModule))]
+	s.spendFast(len(line) - from)
 	for i := from; ; i++ {
 		k := bytes.IndexByte(line[i:], '#')
 		if k < 0 {
-			s.spendFast(len(line) - i)
-			return lineBreak(line, from, len(line))
+			return len(line)
 		}
 		i += k
 		if !s.spendFast(k) {
-			return from
+			return i
 		}
 		if _, end, ok := decimal(line, i+1); ok && end < len(line) && isBlank(line[end]) {
 			if _, _, ok := hexNumber(line, skipBlanks(line, end)); ok {
-				return lineBreak(line, from, i)
+				return i
 			}
 		}
 	}

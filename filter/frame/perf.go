@@ -46,7 +46,7 @@ func readPerfUnknown(s *Search, line []byte, at, from int, f *Frame) bool {
 
 // perfAddress reads the tab and the padded number before what stands at end, and tells where the name behind it begins.
 func (s *Search) perfAddress(line []byte, from, end int) (addr Span, v uint64, nameStart int, ok bool) {
-	tab := bytes.LastIndexByte(line[from:end], '\t')
+	tab := s.lastIndexByte(line[from:end], '\t')
 	if tab < 0 {
 		return Span{}, 0, 0, false
 	}

@@ -107,11 +107,14 @@ type Search struct {
 	clear [textCount]int
 	// left is how many bytes readers may still look at beside the frames that they find, below 0 where the line's are used up.
 	left int
+	// sentence is whether the line holds a word that begins a sanitizer's sentence.
+	sentence presence
 }
 
 // Reset turns to another line, which must not change while it is searched.
 func (s *Search) Reset(line []byte) {
 	s.line, s.found, s.clear = line, [textCount]bool{}, [textCount]int{}
+	s.sentence = unsearched
 	s.left = leastLook + lookPerByte*len(line)
 }
 
@@ -142,6 +145,13 @@ const (
 	leastLook   = 1 << 16
 	lookPerByte = 32
 )
+
+// lastIndexByte is bytes.LastIndexByte.
+func (s *Search) lastIndexByte(b []byte, c byte) int {
+	i := bytes.LastIndexByte(b, c)
+	s.spend(len(b) - max(0, i))
+	return i
+}
 
 // Next gives the first frame at or after from, nil where there is none; from must not go back. The Frame is good until
 // the next call. It allocates nothing.

@@ -29,7 +29,11 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	before := line[from:plus]
 	var said int
 	var data, exact bool
-	if k := s.lastIndex(before, summaryWord); k >= 0 {
+	if !s.hasSentence() {
+		if !bytes.HasPrefix(line[end:], runtimeError) {
+			return false
+		}
+	} else if k := s.lastIndex(before, summaryWord); k >= 0 {
 		said = k + len(summaryWord)
 	} else if k := s.lastIndex(before, locationWord); k >= 0 {
 		said, data = k+len(locationWord), true
@@ -57,6 +61,28 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	}
 	return true
 }
+
+// hasSentence reports whether the line at hand holds one of the words that such a sentence begins with.
+func (s *Search) hasSentence() bool {
+	if s.sentence == unsearched {
+		s.sentence = absent
+		for _, word := range [...][]byte{summaryWord, locationWord, recordWord} {
+			if bytes.Contains(s.line, word) {
+				s.sentence = present
+			}
+		}
+	}
+	return s.sentence == present
+}
+
+// presence tells whether a line holds something, once that has been searched for.
+type presence uint8
+
+const (
+	unsearched presence = iota
+	absent
+	present
+)
 
 // readLocation reads the address in TSan's sentence about a variable, line[start:open]. The name of one that the runtime
 // knows needs no answer, and neither does a line that has one before the parenthesis.

@@ -17,11 +17,11 @@ func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	from = max(from, at-2*maxModule)
-	open := bytes.LastIndexByte(line[from:at], '[') + from
+	open := s.lastIndexByte(line[from:at], '[') + from
 	if open < from+2 || open+1 == at || line[open-1] != ' ' || line[open-2] != ')' {
 		return false
 	}
-	paren := bytes.LastIndexByte(line[from:open], '(') + from
+	paren := s.lastIndexByte(line[from:open], '(') + from
 	if paren < from {
 		return false
 	}

@@ -1,0 +1,63 @@
+package frame
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+// looked returns how many bytes the readers looked at for a line, and whether that was too much.
+func looked(line []byte) (n int, spent bool) {
+	var s Search
+	s.Reset(line)
+	budget := s.left
+	for f := s.Next(0); f != nil; f = s.Next(f.Whole.End) {
+	}
+	return budget - s.left, s.Spent()
+}
+
+// TestLook holds that what logs hold takes a small part of what may be looked at, and that no line takes much more than all of it:
+// the last reader ends at the next thing that it counts.
+func TestLook(t *testing.T) {
+	most := 0.0
+	for _, line := range samples(t) {
+		n, spent := looked(line)
+		if share := float64(n) / float64(leastLook+lookPerByte*len(line)); spent || share > 0.2 {
+			t.Errorf("%.3f of the budget for %q", share, line)
+		} else {
+			most = max(most, share)
+		}
+	}
+	t.Logf("at most %.3f of the budget for the line of a log", most)
+}
+
+// TestHostileLines holds the work for lines of what is almost a frame to the budget: pieces of samples and of formats, repeated.
+func TestHostileLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	lines := samples(t)
+	worst := 0
+	for range 1000 {
+		var unit []byte
+		for range 1 + r.IntN(3) {
+			if r.IntN(2) == 0 {
+				unit = append(unit, longPieces[r.IntN(len(longPieces))]...)
+				continue
+			}
+			line := lines[r.IntN(len(lines))]
+			at := r.IntN(len(line))
+			unit = append(unit, line[at:at+r.IntN(min(40, len(line)-at))+1]...)
+		}
+		for _, size := range []int{4 << 10, 32 << 10} {
+			line := bytes.Repeat(unit, size/len(unit))
+			n, _ := looked(line)
+			budget := leastLook + lookPerByte*len(line)
+			if n > budget+4*maxModule {
+				t.Fatalf("%d bytes looked at of a budget of %d: %q", n, budget, unit)
+			}
+			if n > budget {
+				worst++
+			}
+		}
+	}
+	t.Logf("%d of 2000 lines passed as they came", worst)
+}
