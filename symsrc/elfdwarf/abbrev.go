@@ -89,6 +89,7 @@ func (t *abbrevs) find(code uint64) (*decl, *compiled) {
 func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	const ahead = 16
 	start, end := t.p, t.p
+	had, hadOps := len(all), len(t.ops)
 	for found, more := false, ahead; t.p != past && (!found || more > 0); more-- {
 		c, p := uleb(t.b, t.p)
 		end = t.p
@@ -117,17 +118,19 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	if t.p != past {
 		end = t.p
 	}
-	if t.f.abbrevBudget.Add(int64(start-end)) < 0 {
-		t.f.giveUp()
-		t.p = past
-	}
+	t.f.budget.spend(end - start)
+	t.f.budget.hold((len(all)-had)*declWeight + (len(t.ops)-hadOps)*opWeight)
 	return all
 }
+
+// What a declaration and a step take in memory, with the room that slices leave to grow, in bytes.
+const declWeight, opWeight = 48, 16
 
 func (t *abbrevs) addSparse(code uint64, d decl) {
 	if t.sparse == nil {
 		t.sparse = make(map[uint64]decl)
 	}
+	t.f.budget.hold(2 * declWeight)
 	t.sparse[code] = d
 }
 
@@ -145,6 +148,7 @@ func (t *abbrevs) decl(p int) decl {
 		t.ops = make([]op, 0, 96)
 	}
 	first, skips, size := len(t.ops), t.skips[:0], 0
+	var empty emptySteps
 	for b := t.b; ; {
 		var code, form uint64
 		var implicit int64
@@ -179,9 +183,9 @@ func (t *abbrevs) decl(p int) decl {
 		case a == attrNone || kind == opUnknown:
 			t.ops = appendSkip(t.ops, first, kind, n)
 		case form != formImplicitConst:
-			t.ops = append(t.ops, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
+			t.ops = empty.add(t.ops, kind == opFixed && n == 0, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
 		case implicit == int64(int32(implicit)):
-			t.ops = append(t.ops, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
+			t.ops = empty.add(t.ops, true, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
 		}
 	}
 	t.p = p
@@ -196,6 +200,25 @@ func (t *abbrevs) decl(p int) decl {
 	d.reads, d.skipSteps = uint16(len(t.ops)-first), uint16(len(skips))
 	t.ops = append(t.ops, skips...)
 	return d
+}
+
+// emptySteps are where the steps stand that read an attribute and take nothing of the entry, from 1 on, unless one that does
+// follows. An attribute has one of them: what is read last counts. So an entry takes about as many steps as it has bytes,
+// however often its declaration repeats what the declaration says itself.
+type emptySteps [attrCount]int
+
+// add appends a step; empty says that it is such a one.
+func (e *emptySteps) add(ops []op, empty bool, o op) []op {
+	switch at := e[o.attr]; {
+	case !empty:
+		e[o.attr] = 0
+	case at > 0:
+		ops[at-1] = o
+		return ops
+	default:
+		e[o.attr] = len(ops) + 1
+	}
+	return append(ops, o)
 }
 
 // read are the steps that read the entry.

@@ -22,7 +22,6 @@ func TestDeclaredTwice(t *testing.T) {
 		}
 		f := &File{}
 		f.abbrev.plain(abbrevTable(decls...))
-		f.setBudgets()
 		several := newAbbrevs(f, 0, newFormTable(layout{version: 4, addrSize: 8, offSize: 4}))
 		for range 30 {
 			code := codes[r.IntN(len(codes))]

@@ -58,7 +58,7 @@ func (f *File) alike(plain string) []symsrc.Frame {
 			}
 		}
 	}
-	if tries < 0 {
+	if tries < 0 || len(frames) > maxAlike {
 		frames = nil
 	}
 	if f.alikes.m == nil || len(f.alikes.m) >= maxAlike {
@@ -74,6 +74,9 @@ func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *i
 	window := span{0, ^uint64(0)}
 	t.each(&window, func(s *symbol) {
 		raw := t.str(s.name)
+		if len(raw) > longName {
+			t.table.left.answer(len(raw))
+		}
 		switch {
 		case *tries < 0 || len(raw) > maxName || !t.isFunction(s):
 			return
@@ -83,11 +86,16 @@ func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *i
 			return
 		}
 		if symsrc.PlainName(string(raw)) == plain {
+			t.table.left.hold(frameWeight)
 			frames = append(frames, symsrc.Frame{Func: plain, Offset: s.addr, Size: s.size})
 		}
 	}, func(fileSymbol) {})
 	return frames
 }
+
+// longName is the length of a name from which on it counts what it takes to look at it, and frameWeight what an answer takes in
+// memory, in bytes.
+const longName, frameWeight = 1 << 10, 160
 
 // isFunction tells whether a symbol may be that of code.
 func (t *symbolTable) isFunction(s *symbol) bool {

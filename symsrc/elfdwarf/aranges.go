@@ -14,6 +14,9 @@ type arange struct {
 	unit int // its position in .debug_info
 }
 
+// What a range takes in memory, and one that lies over others while they are made disjoint, in bytes.
+const arangeWeight, overlapWeight = 40, 120
+
 // rangeTable finds the unit of an address among ranges that are read once. The first address is looked for as they are;
 // the second one sorts them.
 type rangeTable struct {
@@ -40,18 +43,18 @@ func (t *rangeTable) alone(addr uint64) (unit int, ok bool) {
 }
 
 // settle sorts the ranges.
-func (t *rangeTable) settle() {
+func (t *rangeTable) settle(left *budget) {
 	t.settled.Do(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.ranges = settle(t.ranges)
+		t.ranges = settle(t.ranges, left)
 		t.units = make([]atomic.Pointer[unit], len(t.ranges))
 	})
 }
 
 // unitOf is the unit that covers the address, which is nil where it cannot be read; false where none covers it.
 func (t *rangeTable) unitOf(f *File, addr uint64) (*unit, bool) {
-	t.settle()
+	t.settle(f.budget)
 	i := t.search(addr)
 	if i < 0 {
 		return nil, false
@@ -85,7 +88,12 @@ func (f *File) unitFor(addr uint64) *unit {
 	f.unpackAhead()
 	f.aranges.read.Do(func() {
 		f.aranges.ranges = make([]arange, 0, f.arangeSets.size/16)
-		f.readAranges(func(a arange) { f.aranges.ranges = append(f.aranges.ranges, a) }, nil)
+		kept := tally{of: f.budget}
+		f.readAranges(func(a arange) {
+			f.aranges.ranges = append(f.aranges.ranges, a)
+			kept.add(1, arangeWeight)
+		}, nil)
+		kept.tell()
 	})
 	if u, ok := f.aranges.unitOf(f, addr); ok {
 		return u
@@ -155,7 +163,7 @@ func (f *File) readAranges(each func(arange), unit func(int)) {
 
 // settle sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
 // goes on as long as it can, else the first in the file is taken: llvm's choice.
-func settle(all []arange) []arange {
+func settle(all []arange, left *budget) []arange {
 	slices.SortFunc(all, func(a, b arange) int {
 		if a.lo != b.lo {
 			return cmp.Compare(a.lo, b.lo)
@@ -165,12 +173,17 @@ func settle(all []arange) []arange {
 	var end uint64
 	for _, a := range all {
 		if a.lo < end {
+			left.hold(len(all) * overlapWeight)
+			left.spend(len(all) * stepsPerOverlap)
 			return sweep(all)
 		}
 		end = a.hi
 	}
 	return all
 }
+
+// stepsPerOverlap are those that it takes to make one of many ranges disjoint.
+const stepsPerOverlap = 64
 
 // sweep does settle's work for ranges, sorted by lo, that overlap.
 func sweep(all []arange) (out []arange) {

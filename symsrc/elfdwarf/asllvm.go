@@ -28,7 +28,6 @@ func (f *File) likeLLVM() {
 		*s = section{}
 	}
 	f.gnuPacked = nil
-	f.setBudgets()
 }
 
 // unplaced counts addresses that were placed in sections from these on.

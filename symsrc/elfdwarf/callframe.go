@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"sync"
 )
 
 // frameSection is call frame information: .eh_frame (LSB, "Exception Frames") or .debug_frame (DWARF 5 §6.4.1).
@@ -22,6 +23,18 @@ type cie struct {
 
 // frameSection is the file's .eh_frame.
 func (f *File) frameSection() (frameSection, bool) {
+	f.eh.once.Do(func() { f.eh.frameSection, f.eh.ok = f.findFrames() })
+	return f.eh.frameSection, f.eh.ok
+}
+
+// ehFrames is that section, looked for when it is first asked for.
+type ehFrames struct {
+	once sync.Once
+	frameSection
+	ok bool
+}
+
+func (f *File) findFrames() (frameSection, bool) {
 	for i := range f.sections {
 		s := &f.sections[i]
 		if s.name == ".eh_frame" && s.flags&elf.SHF_ALLOC != 0 && s.typ != elf.SHT_NOBITS {
@@ -204,6 +217,9 @@ func (s *frameSection) entry(off int, big bool) (e frameEntry, ok bool) {
 	return e, c.ok()
 }
 
+// maxAugmentation bounds the letters that say what a CIE has, of which six are in use, with their NUL.
+const maxAugmentation = 32
+
 // readCIE reads the CIE at off.
 func (f *File) readCIE(s frameSection, off int) (x cie, ok bool) {
 	e, ok := s.entry(off, f.big)
@@ -212,12 +228,14 @@ func (f *File) readCIE(s frameSection, off int) (x cie, ok bool) {
 	}
 	c := &cursor{b: s.data[:e.end], p: e.body, big: f.big}
 	version := c.u8()
+	c.b = s.data[:min(e.end, c.p+maxAugmentation)]
 	augmentation := c.str()
 	x.addrSize = f.word()
-	x.signal = bytes.IndexByte(augmentation, 'S') >= 0
 	if !c.ok() || version < 1 || version > 4 {
 		return x, false
 	}
+	c.b = s.data[:e.end]
+	x.signal = bytes.IndexByte(augmentation, 'S') >= 0
 	if version == 4 {
 		x.addrSize = int(c.u8())
 		c.skip(1)

@@ -15,6 +15,9 @@ import (
 // maxCompanions bounds how many files the debug information of one file may have opened.
 const maxCompanions = 1 << 14
 
+// companionWeight is what a companion takes at least, with its path, in bytes.
+const companionWeight = 4 << 10
+
 // companions are the files beside a file that its debug information names: opened when they are first needed, closed
 // with it.
 type companions struct {
@@ -22,10 +25,9 @@ type companions struct {
 	dwp  string // of the package of its split units; "" for one beside the file
 	find opener // nil where there are none
 
-	filesMu  sync.Mutex
-	opened   []*File
-	near     atomic.Int32 // how many are
-	unpacked int          // what their compressed sections unpack to, in bytes
+	filesMu sync.Mutex
+	opened  []*File
+	near    atomic.Int32 // how many are
 
 	splitMu sync.Mutex
 	splits  splits
@@ -54,15 +56,16 @@ func mapRegular(path string) ([]byte, fs.FileInfo, func() error, error) {
 func (f *File) companion(path string, split bool) (*File, error) {
 	f.filesMu.Lock()
 	defer f.filesMu.Unlock()
-	left := maxUnpacked - f.packed - f.unpacked
-	if len(f.opened) >= maxCompanions || left < 0 {
+	if len(f.opened) >= maxCompanions {
 		return nil, errTooMany
 	}
+	f.budget.hold(companionWeight)
 	data, stat, unmap, err := f.find(path)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newPart(data, split, left)
+	f.budget.grow(len(data))
+	c, err := newPart(data, split, f.budget)
 	if err == nil && (c.big != f.big || c.is64 != f.is64) {
 		err = corrupted("the byte order or the class is another one")
 	}
@@ -70,15 +73,13 @@ func (f *File) companion(path string, split bool) (*File, error) {
 		unmap()
 		return nil, err
 	}
-	c.stat, c.unmap, c.zeroCode, c.starts, c.isSplit, c.owner = stat, unmap, f.zeroCode, f.starts, split, f
+	c.stat, c.unmap, c.zeroCode, c.starts, c.isSplit = stat, unmap, f.zeroCode, f.starts, split
 	if f.asLLVM {
 		c.likeLLVM()
 	}
 	c.path = path
 	f.opened = append(f.opened, c)
 	f.near.Store(int32(len(f.opened)))
-	f.unpacked += c.packed
-	f.weigh(c.packed + 1)
 	return c, nil
 }
 
@@ -90,8 +91,6 @@ func (f *File) discard(c *File) {
 		if o == c {
 			f.opened = append(f.opened[:i], f.opened[i+1:]...)
 			f.near.Store(int32(len(f.opened)))
-			f.unpacked -= c.packed
-			f.weigh(-c.packed - 1)
 			c.Close()
 			return
 		}

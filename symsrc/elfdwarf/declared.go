@@ -79,5 +79,13 @@ func (w *originWalk) next() bool {
 	b := w.u.bytes()
 	code, p := uleb(b, w.die)
 	a, c := table.find(code)
-	return a.tag != 0 && w.u.readEntry(b, p, c.read(a), &w.d) != past
+	if a.tag == 0 {
+		return false
+	}
+	end := w.u.readEntry(b, p, c.read(a), &w.d)
+	if end >= past {
+		return false
+	}
+	w.u.f.budget.answer(end - w.die)
+	return true
 }

@@ -16,7 +16,9 @@ type header struct {
 	flags     uint32 // e_flags, of the machine
 	sections  []sectionHeader
 	segments  []segment
-	zeroCode  bool // code lies at address 0, as in relocatable files
+	stubs     []*sectionHeader // those with stubs, see isStubs
+	zeroCode  bool             // code lies at address 0, as in relocatable files
+	debugOnly bool             // see isDebugOnly
 }
 
 // sectionHeader is one row of the section header table.
@@ -37,6 +39,9 @@ type segment struct {
 	addr, size  uint64 // in memory
 }
 
+// maxSegments bounds the segments that are read, which questions go over; none of interest is that far behind.
+const maxSegments = 1 << 12
+
 // maxSectionName bounds the names of sections, of which many may share one end.
 const maxSectionName = 64
 
@@ -46,7 +51,7 @@ var errNotELF = errors.New("no ELF magic")
 var packed = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
 
 // readHeader reads the ELF header and both tables (System V gABI, chapters 4 and 5).
-func readHeader(b []byte) (*header, error) {
+func readHeader(b []byte, left *budget) (*header, error) {
 	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
 		for _, magic := range packed {
 			if len(b) > len(magic) && string(b[:len(magic)]) == magic {
@@ -76,12 +81,21 @@ func readHeader(b []byte) (*header, error) {
 	if err := h.readSections(b, shoff, shentsize, shnum, shstrndx); err != nil {
 		return nil, err
 	}
+	const headers = 2 // a header and its name take about so many times what they take in the file
+	left.hold(headers * len(h.sections) * int(shentsize))
 	if h.typ == elf.ET_REL {
 		h.place()
 	}
 	if err := h.readSegments(b, phoff, phentsize, phnum); err != nil {
 		return nil, err
 	}
+	left.hold(headers * len(h.segments) * int(phentsize))
+	for i := range h.sections {
+		if s := &h.sections[i]; s.isStubs() {
+			h.stubs = append(h.stubs, s)
+		}
+	}
+	h.debugOnly = h.isDebugOnly()
 	return h, nil
 }
 
@@ -165,9 +179,7 @@ func (h *header) readSegments(b []byte, off uint64, entsize uint16, n uint64) er
 	if n == 0 || off == 0 {
 		return nil
 	}
-	if n == 0xffff { // PN_XNUM: more than fit; none of interest is that far behind
-		n = 0xfffe
-	}
+	n = min(n, maxSegments)
 	word := h.word()
 	if int(entsize) < 32+24*(word/8) {
 		return corrupted("program headers of %d bytes", entsize)

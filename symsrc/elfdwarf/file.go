@@ -54,16 +54,13 @@ type File struct {
 	// none.
 	other *File
 	late  lateRuntime
-	held  *atomic.Int64 // counts what it holds, in bytes; nil where nobody asks
 
-	owner *File                       // that names this file in its debug information; nil for one that was asked for
+	budget *budget // shared with its companions
+
 	fault atomic.Pointer[StatusError] // why the file is not read any more
 	asked atomic.Bool                 // asked for one that a unit has
 	steps atomic.Pointer[lineSteps]   // those used last
 	forms atomic.Pointer[formTable]   // likewise
-
-	// What damaged or hostile files may make us do: list entries and bytes of abbreviations read, rows kept.
-	rangeBudget, abbrevBudget, rowBudget atomic.Int64
 
 	read  atomic.Int64 // see mapped
 	ahead ahead
@@ -74,6 +71,7 @@ type File struct {
 
 	mini   miniDebug
 	plt    stubTable
+	eh     ehFrames
 	signal trampolines
 	modes  mappings
 	golang goSection
@@ -115,12 +113,12 @@ func withStatus(err error) error {
 }
 
 // newFile reads the headers of an ELF file in memory.
-func newFile(data []byte) (*File, error) { return newPart(data, false, maxUnpacked) }
+func newFile(data []byte) (*File, error) { return newPart(data, false, newBudget(len(data))) }
 
-// newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest. budget is what
-// its compressed sections may unpack to.
-func newPart(data []byte, split bool, budget int) (f *File, err error) {
-	f = &File{data: data, units: make(map[int]*unit), abbrevTables: make(map[abbrevKey]*abbrevs)}
+// newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest.
+func newPart(data []byte, split bool, b *budget) (f *File, err error) {
+	f = &File{data: data, budget: b, units: make(map[int]*unit), abbrevTables: make(map[abbrevKey]*abbrevs)}
+	f.names.left, f.sources.left = b, b
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -128,7 +126,7 @@ func newPart(data []byte, split bool, budget int) (f *File, err error) {
 		}
 	}()
 	f.marks.add(data[:min(len(data), elfHeader)])
-	h, err := readHeader(data)
+	h, err := readHeader(data, b)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +135,7 @@ func newPart(data []byte, split bool, budget int) (f *File, err error) {
 	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB); err != nil {
 		return nil, err
 	}
-	if err := f.loadSections(split, budget); err != nil {
+	if err := f.loadSections(split); err != nil {
 		return nil, err
 	}
 	if f.dynsym, err = f.symbolTable(elf.SHT_DYNSYM); err != nil {
@@ -147,11 +145,10 @@ func newPart(data []byte, split bool, budget int) (f *File, err error) {
 }
 
 // loadSections finds the sections of debug information.
-func (f *File) loadSections(split bool, budget int) error {
+func (f *File) loadSections(split bool) error {
 	wanted := map[string]*section{"info": &f.info, "abbrev": &f.abbrev, "aranges": &f.arangeSets, "line": &f.line,
 		"line_str": &f.lineStr, "str": &f.str, "str_offsets": &f.strOffsets, "addr": &f.addr,
 		"ranges": &f.rangeLists, "rnglists": &f.rnglists, "cu_index": &f.cuIndex, "frame": &f.callFrames}
-	all := budget
 	loaded := make(map[uint32]*section)
 	for i := range f.sections {
 		sh := &f.sections[i]
@@ -172,10 +169,11 @@ func (f *File) loadSections(split bool, budget int) error {
 		if !ok {
 			return corrupted("section %s lies outside of the file", sh.name)
 		}
-		if err := s.load(&f.header, sh, b, &budget); err != nil {
+		if err := s.load(&f.header, sh, b, f.budget); err != nil {
 			return err
 		}
 		if s.unpack != nil {
+			f.packed += s.size
 			f.compressed = append(f.compressed, packedSection{i, sh.size, s})
 		}
 		if sh.name[1] == 'z' {
@@ -188,18 +186,7 @@ func (f *File) loadSections(split bool, budget int) error {
 	if f.typ == elf.ET_REL && !split && !f.relocate(loaded) {
 		f.info.size = 0 // it means nothing
 	}
-	f.packed = all - budget
-	f.setBudgets()
 	return nil
-}
-
-// setBudgets allows for what good files need many times over: what one part refers to is referred to by few others. Without
-// rows that are kept a file is only slower; else it is given up.
-func (f *File) setBudgets() {
-	const times, more = 16, 1 << 16
-	f.rangeBudget.Store(int64(f.info.size+f.rnglists.size+f.rangeLists.size)*times + more)
-	f.abbrevBudget.Store(int64(f.abbrev.size)*times + more)
-	f.rowBudget.Store(int64(f.line.size)*2 + more)
 }
 
 // maxMapped is about how many bytes of a mapped file may be read before its memory is given back.
@@ -251,29 +238,20 @@ func (f *File) guard(read func()) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			f.fault.Store(faultOf(r))
+			f.fault.CompareAndSwap(nil, faultOf(r)) // what goes wrong next comes of what went wrong first
 		}
 	}()
 	read()
 }
-
-// giveUp ends the reading of a file that makes us do more than good ones do. What is made of a part of it is no answer: with
-// another part, after other questions, it would be another one.
-func (f *File) giveUp() {
-	for f.owner != nil {
-		f = f.owner
-	}
-	f.fault.CompareAndSwap(nil, &StatusError{symsrc.Corrupted, errEndless})
-}
-
-// errEndless is the error of a file whose parts refer to each other far too often.
-var errEndless = errors.New("damaged, or made to take too much work")
 
 // errDamaged is the error of a file that no check found damaged.
 var errDamaged = errors.New("damaged in a way that is not understood")
 
 // faultOf explains what was recovered.
 func faultOf(r any) *StatusError {
+	if beyond, ok := r.(*StatusError); ok { // the budget
+		return beyond
+	}
 	if _, ok := r.(interface{ Addr() uintptr }); ok {
 		return &StatusError{symsrc.ReadError, errors.New("the file was cut off while it was read")}
 	}

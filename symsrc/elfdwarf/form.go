@@ -14,6 +14,7 @@ const (
 	formAddrx         = 0x1b
 	formRefSup4       = 0x1c
 	formStrpSup       = 0x1d
+	formFlagPresent   = 0x19
 	formLineStrp      = 0x1f
 	formImplicitConst = 0x21
 	formRnglistx      = 0x23
@@ -55,7 +56,7 @@ const (
 // formOp tells how to pass over a value of the form.
 func formOp(form uint64, l layout) (opKind, uint32) {
 	switch form {
-	case 0x19, formImplicitConst: // flag_present
+	case formFlagPresent, formImplicitConst:
 		return opFixed, 0
 	case 0x0b, 0x0c, formRef1, formStrx1, formAddrx1: // data1, flag
 		return opFixed, 1
@@ -166,7 +167,7 @@ func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 	switch form {
 	case formImplicitConst: // it is not here
 		return 0, form, past
-	case 0x19: // flag_present
+	case formFlagPresent:
 		return 1, form, p
 	case 0x0d: // sdata
 		v, q := sleb(b, p)

@@ -9,6 +9,7 @@ import (
 // Code gives the functions at an address of code: the innermost inlined one first, the physical one last; nil where
 // nothing is known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
+	f.budget.questions.Add(1)
 	f.guard(func() { frames = f.code(addr) })
 	if f.fault.Load() != nil {
 		return nil
@@ -44,6 +45,7 @@ func (f *File) code(addr uint64) []symsrc.Frame {
 
 // ShortCode is Code with the functions' short names, all from the debug information.
 func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
+	f.budget.questions.Add(1)
 	f.guard(func() {
 		addr := f.codeAddr(addr)
 		if u := f.unitFor(addr); u != nil {
@@ -58,6 +60,7 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 
 // Data gives the variable at an address.
 func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
+	f.budget.questions.Add(1)
 	f.guard(func() {
 		addr := f.dataAddr(addr)
 		var sym covering
@@ -82,7 +85,7 @@ func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
 		t = body.treeOf(fn)
 		if in.call != 0 {
 			calls = t.around(in.call-1, calls)
-		} else if inner, lo, found := t.chain(addr, calls); found {
+		} else if inner, lo, found := t.chain(addr, calls, u.f.budget); found {
 			calls, scope = inner, lo
 		}
 	}

@@ -90,20 +90,21 @@ func (u *unit) indexFunctions(kind int) *functionIndex {
 	s := functionScans.Get().(*functionScan)
 	defer functionScans.Put(s)
 	for full := kind == within; ; full = true {
-		*s = functionScan{keep: true, die: -1, piled: u.f.asLLVM, known: known, spans: s.spans[:0], dies: s.dies[:0]}
+		*s = functionScan{keep: true, kept: tally{of: u.f.budget}, die: -1, piled: u.f.asLLVM, known: known, spans: s.spans[:0], dies: s.dies[:0]}
 		if u.scanFunctions(s, full); full || !u.piled(s.low) {
 			break
 		} // else those within others lie over them, too
 	}
+	s.kept.tell()
 	s.known = nil
 	x := &functionIndex{spans: slices.Clone(s.spans), functions: make([]function, len(s.dies))}
 	for i, die := range s.dies {
 		x.functions[i].die = die
 	}
 	if u.piled(s.low) {
-		x.spans = divide(u.entriesOf(x))
+		x.spans = divide(u.entriesOf(x), u.f.budget)
 	} else {
-		x.spans = settleFunctions(x.spans)
+		x.spans = settleFunctions(x.spans, u.f.budget)
 	}
 	u.functions[kind].Store(x)
 	u.f.mapped(u.end - u.off)
@@ -121,7 +122,11 @@ type functionScan struct {
 	piled bool       // ranges of a function may lie over each other
 	spans []functionSpan
 	dies  []int // of all functions
+	kept  tally
 }
+
+// What a function takes in memory, and one of its ranges, in bytes.
+const functionWeight, spanWeight = 40, 48
 
 // functionScans keeps the memory of scans that keep all.
 var functionScans = sync.Pool{New: func() any { return new(functionScan) }}
@@ -146,6 +151,7 @@ func (s *functionScan) add(die int, spans []span) {
 	if len(s.known) > 0 && s.known[0].die == die {
 		return
 	}
+	s.kept.add(1, functionWeight+len(spans)*spanWeight)
 	for _, x := range spans {
 		s.spans = append(s.spans, functionSpan{span: x, function: int32(len(s.dies))})
 	}
@@ -187,12 +193,14 @@ func disjoint(spans []span) []span {
 // scanFunctions walks over the unit's entries. Unless full is set it passes over the children of everything but
 // namespaces, where DW_AT_sibling tells how far they go.
 func (u *unit) scanFunctions(s *functionScan, full bool) {
+	u.f.budget.spend(u.end - u.off)
 	b := u.bytes()
 	p, depth := u.die, 0
 	_, c := u.abbrevs.find(1)
 	decls := c.decls
 	var d attributes
 	var memory [8]span
+	spans := memory[:0]
 	for uint(p) < uint(len(b)) {
 		start := p
 		code := uint64(b[p])
@@ -215,9 +223,10 @@ func (u *unit) scanFunctions(s *functionScan, full bool) {
 		}
 		if a.tag == tagSubprogram {
 			p = u.readEntry(b, p, c.read(a), &d)
-			s.add(start, u.ranges(&d, memory[:0]))
+			spans = u.ranges(&d, spans[:0])
+			s.add(start, spans)
 			if a.children {
-				if next, ok := u.reference(&d, attrSibling); ok && next > start && !full {
+				if next, ok := u.reference(&d, attrSibling); ok && next >= p && !full { // what is read once is not read again
 					p = next
 				} else {
 					depth++

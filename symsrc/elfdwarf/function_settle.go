@@ -8,7 +8,7 @@ import (
 
 // settleFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
 // file is taken, as llvm does.
-func settleFunctions(all []functionSpan) []functionSpan {
+func settleFunctions(all []functionSpan, left *budget) []functionSpan {
 	slices.SortFunc(all, func(a, b functionSpan) int {
 		if a.lo != b.lo {
 			return cmp.Compare(a.lo, b.lo)
@@ -22,6 +22,8 @@ func settleFunctions(all []functionSpan) []functionSpan {
 	if !overlap {
 		return all
 	}
+	left.hold(len(all) * overlapWeight)
+	left.spend(len(all) * stepsPerOverlap)
 	var out []functionSpan
 	var open latest
 	at := uint64(0)

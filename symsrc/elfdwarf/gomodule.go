@@ -74,6 +74,7 @@ func (t *goTable) modules() (found []uint64) {
 
 // module reads the description at an address.
 func (t *goTable) module(at uint64) (words [moduleWords]uint64) {
+	t.f.budget.spend(len(t.f.data) / 8)
 	b := t.f.loaded(at)
 	for i := range words {
 		words[i], _ = fixed(b, i*t.ptr, t.ptr, t.f.big)
@@ -116,6 +117,7 @@ func (f *File) loaded(addr uint64) []byte {
 		if s.flags&elf.SHF_ALLOC == 0 || s.typ == elf.SHT_NOBITS || addr < s.addr || addr-s.addr >= s.size {
 			continue
 		}
+		f.budget.answer(i)
 		if b, ok := f.contents(f.data, s); ok {
 			return b[addr-s.addr:]
 		}

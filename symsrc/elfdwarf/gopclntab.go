@@ -217,6 +217,7 @@ func (t *goTable) code(addr uint64) []symsrc.Frame {
 		size, nameBack, callBack = 20, 8, 4
 	}
 	steps := maxGoSteps
+	defer func() { t.f.budget.answer(maxGoSteps - steps) }()
 	if t.value(fn.line, fn.entry, addr, &steps) < 0 {
 		return nil // padding behind the function
 	}

@@ -122,12 +122,12 @@ func TestHistoryOfSources(t *testing.T) {
 	asking.Wait()
 }
 
-// TestGivenUp lets a package of split units ask for too much: the file that names it answers nothing any more, in place of
-// what the part that was read would say.
+// TestGivenUp lets a package of split units ask for too much: the file that names it, with which it shares a budget, answers
+// nothing any more, in place of what the part that was read would say.
 func TestGivenUp(t *testing.T) {
 	for name, spend := range map[string]func(*File){
-		"ranges":        func(f *File) { f.rangeBudget.Store(0) },
-		"abbreviations": func(f *File) { f.abbrevBudget.Store(0) },
+		"steps": func(f *File) { f.budget.steps.Store(0) },
+		"bytes": func(f *File) { f.budget.bytes.Store(0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", "split5.elf")

@@ -34,19 +34,20 @@ const maxInlined = 1000
 
 // chain appends the calls that cover the address, the innermost one first, and gives the start of the innermost one's
 // range; found is false where no call covers it. It is the last call in the file that counts, and those that it is in.
-func (t *tree) chain(addr uint64, out []int32) (calls []int32, lo uint64, found bool) {
+func (t *tree) chain(addr uint64, out []int32, left *budget) (calls []int32, lo uint64, found bool) {
 	if addr-t.base > 1<<32-1 {
 		return out, 0, false
 	}
 	at, rel := int32(-1), uint32(addr-t.base)
-	extents := t.extents
-	for i := 0; i < len(extents); {
+	extents, steps := t.extents, 0
+	for i := 0; i < len(extents); steps++ {
 		x := &extents[i]
 		if rel-x.lo >= x.hi-x.lo {
 			i = int(x.next)
 			continue
 		}
 		c := &t.calls[i]
+		steps += int(c.n)
 		for _, r := range t.ranges[c.first : c.first+c.n] {
 			if rel-r.lo < r.hi-r.lo {
 				at, lo = int32(i), t.base+uint64(r.lo)
@@ -55,6 +56,7 @@ func (t *tree) chain(addr uint64, out []int32) (calls []int32, lo uint64, found 
 		}
 		i++
 	}
+	left.answer(steps)
 	n := len(out)
 	out = t.around(at, out)
 	return out, lo, len(out) > n
@@ -86,7 +88,7 @@ func (u *unit) treeOf(f *function) *tree {
 func (u *unit) readTree(f *function, dies *[]int) *tree {
 	r := treeReaders.Get().(*treeReader)
 	defer treeReaders.Put(r)
-	*r = treeReader{u: u, b: u.bytes(), dies: dies, calls: r.calls[:0], extents: r.extents[:0], ranges: r.ranges[:0], open: r.open[:0]}
+	*r = treeReader{u: u, b: u.bytes(), dies: dies, kept: tally{of: u.f.budget}, calls: r.calls[:0], extents: r.extents[:0], ranges: r.ranges[:0], open: r.open[:0], spans: r.spans[:0]}
 	r.read(f.die)
 	t := r.tree()
 	r.u, r.b, r.dies = nil, nil, nil

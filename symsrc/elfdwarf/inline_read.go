@@ -14,9 +14,13 @@ type treeReader struct {
 	ranges  []span
 	open    []int32 // for each entry around this one: the call that it is, or that of the entry around it
 	d       attributes
-	memory  [16]span
+	spans   []span // of the call at hand
 	dies    *[]int // if not nil: where the entries of the calls stand
+	kept    tally
 }
+
+// callWeight is what a call takes in memory, in bytes.
+const callWeight = 64
 
 // wideExtent is an extent with whole addresses.
 type wideExtent struct {
@@ -60,13 +64,20 @@ func (t *tree) short(s span) shortSpan {
 }
 
 func (r *treeReader) read(die int) {
+	end := r.entries(die)
+	r.kept.add(min(end, r.u.end)-die, 0)
+	r.kept.tell()
+}
+
+// entries reads the entry at die and all below it, and gives where that ended.
+func (r *treeReader) entries(die int) int {
 	u, b := r.u, r.b
 	code, p := uleb(b, die)
 	a, c := u.abbrevs.find(code)
 	decls := c.decls
 	p = u.skipEntry(b, p, a, c)
 	if !a.children {
-		return
+		return p
 	}
 	r.open = append(r.open, -1)
 	for uint(p) < uint(len(b)) {
@@ -77,7 +88,7 @@ func (r *treeReader) read(die int) {
 		}
 		if code == 0 {
 			if r.close(); len(r.open) == 0 {
-				return
+				return p
 			}
 			continue
 		}
@@ -105,6 +116,7 @@ func (r *treeReader) read(die int) {
 	for len(r.open) > 0 { // the unit is cut off
 		r.close()
 	}
+	return p
 }
 
 // holdsCalls tells the entries within a function in which inlined calls lie.
@@ -144,7 +156,9 @@ func (r *treeReader) finish(at int32) {
 func (r *treeReader) call(die, p int, steps []op, children bool) (int32, int) {
 	u := r.u
 	p = u.readEntry(r.b, p, steps, &r.d)
-	spans := u.ranges(&r.d, r.memory[:0])
+	r.spans = u.ranges(&r.d, r.spans[:0])
+	spans := r.spans
+	r.kept.add(1, callWeight+len(spans)*spanWeight)
 	c := call{die: die, parent: r.open[len(r.open)-1], first: int32(len(r.ranges)), n: int32(len(spans)),
 		line: uint32(r.d.number(attrCallLine)), file: uint16(min(r.d.number(attrCallFile), unknownFile))}
 	if col := r.d.number(attrCallColumn); col <= 0xffff {

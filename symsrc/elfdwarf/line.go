@@ -19,8 +19,8 @@ type sequence struct {
 type lineRows struct {
 	rows      []row
 	sequences []sequence
-	overlap   bool // sequences cover an address twice; then they stay in the file's order
-	byEnd     bool // or in the order of their ends: of those that end behind an address llvm only looks at the first
+	pieces    []functionSpan // where sequences cover an address twice: which is the one, by its number; nil otherwise
+	byEnd     bool           // they are in the order of their ends: of those that end behind an address llvm only looks at the first
 }
 
 // Opcodes of DWARF 5 §7.22.
@@ -50,6 +50,9 @@ type lineSteps struct {
 	line              [256]uint32
 }
 
+// lineStepsWeight is what steps take in memory, in bytes.
+const lineStepsWeight = 256 * 12
+
 // lineStepsFor finds or makes the steps for a line table.
 func (f *File) lineStepsFor(t *lineTable) *lineSteps {
 	if s := f.steps.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
@@ -62,6 +65,7 @@ func (f *File) lineStepsFor(t *lineTable) *lineSteps {
 		s.addr[o] = uint64(n/int(t.lineRange)) * uint64(t.minInst)
 		s.line[o] = uint32(int(t.lineBase) + n%int(t.lineRange))
 	}
+	f.budget.hold(lineStepsWeight)
 	f.steps.Store(s)
 	return s
 }
@@ -182,10 +186,7 @@ func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
 			r.opIndex = 0
 		}
 	case lneDefineFile:
-		c := &cursor{b: b[:next], p: operand}
-		if f := (fileEntry{name: c.str(), dir: c.uleb()}); c.ok() {
-			s.define(f)
-		}
+		s.define(operand, next)
 	}
 	return next
 }

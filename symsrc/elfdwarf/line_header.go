@@ -16,6 +16,8 @@ type lineTable struct {
 
 	rows  atomic.Pointer[lineRows]
 	paths atomic.Pointer[[]atomic.Pointer[sourceFile]] // by number, as far as asked for
+
+	defined atomic.Pointer[[]definedFile] // by the program
 }
 
 // Content types of DWARF 5 §6.2.4.1.
@@ -86,14 +88,16 @@ func (u *unit) readLineHeader(off uint64) *lineTable {
 	}
 	c.b = c.b[:t.program]
 	if t.version >= 5 {
-		t.dirs = t.nameList(c)
-		t.dirs.pass(c, t.layout)
-		t.files = t.nameList(c)
+		t.nameList(&t.dirs, c)
+		t.dirs.pass(c, t.layout, u.f.budget)
+		t.nameList(&t.files, c)
+		u.f.budget.hold((len(t.dirs.fields) + len(t.files.fields)) * fieldWeight)
 	} else {
-		t.dirs = nameList{p: c.p, first: 1}
+		t.dirs.p, t.dirs.first = c.p, 1
 		for len(c.str()) > 0 {
 		}
-		t.files = nameList{p: c.p, first: 1, numbers: 3}
+		u.f.budget.spend(min(c.p, len(c.b)) - t.dirs.p)
+		t.files.p, t.files.first, t.files.numbers = c.p, 1, 3
 	}
 	t.steps = u.f.lineStepsFor(t)
 	return t

@@ -1,9 +1,6 @@
 package elfdwarf
 
-import (
-	"slices"
-	"sort"
-)
+import "sort"
 
 // position is a place in the source.
 type position struct {
@@ -17,7 +14,8 @@ type position struct {
 // is set for a unit's first address, which is looked for without storing the rows.
 func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	t := u.lineTableOf()
-	if t.rows.Load() == nil && (first || u.f.rowBudget.Load() < 0) {
+	if first && t.rows.Load() == nil {
+		u.f.budget.spend(t.end - t.program)
 		s := rowSink{f: u.f, pc: addr}
 		t.run(u.f.line.upTo(t.end), &s)
 		if r := &s.hit; !s.found {
@@ -32,9 +30,9 @@ func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 		return position{}, false
 	}
 	if u.f.skipLineZero {
-		return all.sequences[i].linedAt(all.rows, addr), true
+		return all.sequences[i].linedAt(all.rows, addr, u.f.budget), true
 	}
-	return all.sequences[i].positionAt(all.rows, addr, scope), true
+	return all.sequences[i].positionAt(all.rows, addr, scope, u.f.budget), true
 }
 
 // rowsOf are all rows of the unit's line table.
@@ -59,8 +57,12 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 		}
 		return -1
 	}
-	if t.overlap {
-		return slices.IndexFunc(t.sequences, func(s sequence) bool { return s.covers(addr) })
+	if t.pieces != nil {
+		i := sort.Search(len(t.pieces), func(i int) bool { return t.pieces[i].hi > addr })
+		if i < len(t.pieces) && t.pieces[i].covers(addr) {
+			return int(t.pieces[i].function)
+		}
+		return -1
 	}
 	i, j := 0, len(t.sequences)
 	for i < j {
@@ -77,15 +79,16 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 }
 
 // linedAt gives what llvm gives with --skip-line-zero: the last row with a line, of whatever file and function.
-func (s *sequence) linedAt(rows []row, addr uint64) position {
-	i := s.rowAt(rows, addr)
-	r := rows[i]
+func (s *sequence) linedAt(rows []row, addr uint64, left *budget) position {
+	at := s.rowAt(rows, addr)
+	i, r := at, rows[at]
 	for ; i >= int(s.first); i-- {
 		if rows[i].line != 0 {
 			r = rows[i]
 			break
 		}
 	}
+	left.answer(at - i)
 	return position{file: r.file, line: r.line, col: r.col}
 }
 
@@ -103,9 +106,9 @@ func (s *sequence) rowAt(rows []row, addr uint64) int {
 	return max(i-1, int(s.first))
 }
 
-func (s *sequence) positionAt(rows []row, addr, scope uint64) position {
+func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget) position {
 	i := s.rowAt(rows, addr)
-	r := rows[i]
+	r, start := rows[i], i
 	at := position{file: r.file, line: r.line, col: r.col}
 	if r.line != 0 {
 		return at
@@ -118,5 +121,6 @@ func (s *sequence) positionAt(rows []row, addr, scope uint64) position {
 		}
 		end = s.lo + uint64(rows[i].rel)
 	}
+	left.answer(start - i)
 	return at
 }

@@ -19,8 +19,24 @@ type nameList struct {
 	n       uint64      // how many there are; before version 5 they end with an empty name
 	first   uint64      // the number of the first one
 	fields  []nameField // of an entry, in version 5
+	empty   bool        // all of them are in the header: entries take no bytes, and say nothing
 	numbers int         // behind a name, before that
+
+	walked atomic.Bool               // over, from its start
+	index  atomic.Pointer[nameIndex] // see indexed
 }
+
+// nameIndex says where the entries of a list stand, every nameStep-th, from the list's start on, and how many there are.
+type nameIndex struct {
+	at []uint32
+	n  uint64
+}
+
+// nameStep entries of a list are passed over for another one without looking for a shorter way.
+const nameStep = 16
+
+// fieldWeight is what a field of an entry takes in memory, in bytes.
+const fieldWeight = 24
 
 type nameField struct {
 	content, form uint64
@@ -29,24 +45,30 @@ type nameField struct {
 }
 
 // nameList reads how the entries of a list are laid out, and their number (DWARF 5 §6.2.4).
-func (t *lineTable) nameList(c *cursor) nameList {
-	l := nameList{fields: make([]nameField, c.u8())}
+func (t *lineTable) nameList(l *nameList, c *cursor) {
+	l.fields, l.empty = make([]nameField, c.u8()), true
 	for i := range l.fields {
 		f := nameField{content: c.uleb(), form: c.uleb()}
 		f.kind, f.size = formOp(f.form, t.layout)
 		l.fields[i] = f
+		l.empty = l.empty && f.kind == opFixed && f.size == 0
 	}
 	if l.n, l.p = c.uleb(), c.p; len(l.fields) == 0 || !c.ok() {
 		l.n = 0
 	}
-	return l
 }
 
 // pass goes over the list.
-func (l *nameList) pass(c *cursor, at layout) {
+func (l *nameList) pass(c *cursor, at layout, left *budget) {
+	if l.empty {
+		return
+	}
+	t := tally{of: left}
 	for n := l.n; n > 0 && c.p < len(c.b); n-- {
 		c.p = l.passEntry(c.b, c.p, at)
+		t.add(len(l.fields), 0)
 	}
+	t.tell()
 }
 
 func (l *nameList) passEntry(b []byte, p int, at layout) int {
@@ -65,12 +87,23 @@ func (u *unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
 	if i < l.first {
 		return e
 	}
-	i -= l.first
+	if i -= l.first; t.version >= 5 && (i >= l.n || l.empty) {
+		return e
+	}
+	if i >= nameStep {
+		if l.walked.Load() || !l.walked.CompareAndSwap(false, true) {
+			index := u.indexed(t, l)
+			if i >= index.n {
+				return e
+			}
+			p += int(index.at[i/nameStep])
+			i %= nameStep
+		} else {
+			u.f.budget.spend(int(min(i, uint64(len(b)))) * (1 + len(l.fields)))
+		}
+	}
 	if t.version < 5 {
 		return l.oldEntry(b, p, i)
-	}
-	if i >= l.n {
-		return e
 	}
 	for ; i > 0 && p < len(b); i-- {
 		p = l.passEntry(b, p, t.layout)
@@ -93,6 +126,39 @@ func (u *unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
 		p = next
 	}
 	return e
+}
+
+// indexed is the index of a list, made when it is first wanted.
+func (u *unit) indexed(t *lineTable, l *nameList) *nameIndex {
+	if x := l.index.Load(); x != nil {
+		return x
+	}
+	x := &nameIndex{}
+	b, kept := u.f.line.upTo(t.program), tally{of: u.f.budget}
+	c := &cursor{b: b, p: l.p}
+	for ; t.version < 5 || x.n < l.n; x.n++ {
+		at := c.p
+		if at >= len(b) || at-l.p > 1<<32-1 {
+			break
+		}
+		if t.version >= 5 {
+			c.p = l.passEntry(b, at, t.layout)
+		} else {
+			if len(c.str()) == 0 {
+				break
+			}
+			for range l.numbers {
+				c.uleb()
+			}
+		}
+		if kept.add(1+len(l.fields), 0); x.n%nameStep == 0 {
+			x.at = append(x.at, uint32(at-l.p))
+			kept.add(0, 2*4)
+		}
+	}
+	kept.tell()
+	l.index.Store(x)
+	return x
 }
 
 // oldEntry is the i-th entry of a list at p that ends with an empty name; behind each name stand numbers, of which the
@@ -125,14 +191,7 @@ func (u *unit) declared(t *lineTable) uint64 {
 	if t.version >= 5 {
 		return t.files.n
 	}
-	c := &cursor{b: u.f.line.upTo(t.program), p: t.files.p}
-	n := t.files.first
-	for ; len(c.str()) > 0; n++ {
-		for range t.files.numbers {
-			c.uleb()
-		}
-	}
-	return n
+	return t.files.first + u.indexed(t, &t.files).n
 }
 
 // sourceFile is the path of a source file: compilation directory, directory and name joined.
@@ -157,8 +216,10 @@ func (u *unit) sourceFile(i uint64) *sourceFile {
 		return &noSource
 	}
 	entry := u.lineName(t, &t.files, i)
-	if n := u.declared(t); entry.name == nil && i >= n {
-		entry = t.defined(u.f, i-n)
+	if entry.name == nil {
+		if n := u.declared(t); i >= n {
+			entry = u.defined(t, i-n)
+		}
 	}
 	s := &noSource
 	if entry.name != nil {
@@ -168,12 +229,12 @@ func (u *unit) sourceFile(i uint64) *sourceFile {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	t.remember(i, s)
+	t.remember(i, s, u.f.budget)
 	return s
 }
 
 // remember notes the file of a number. The unit is locked.
-func (t *lineTable) remember(i uint64, s *sourceFile) {
+func (t *lineTable) remember(i uint64, s *sourceFile, left *budget) {
 	paths := t.paths.Load()
 	if paths == nil || i >= uint64(len(*paths)) {
 		longer := make([]atomic.Pointer[sourceFile], max(i+8, 8))
@@ -183,6 +244,7 @@ func (t *lineTable) remember(i uint64, s *sourceFile) {
 				longer[k].Store((*paths)[k].Load())
 			}
 		}
+		left.hold(len(longer) * 8)
 		paths = &longer
 		t.paths.Store(paths)
 	}
@@ -191,14 +253,22 @@ func (t *lineTable) remember(i uint64, s *sourceFile) {
 
 // sourceTable holds the paths of a file: many units have the same ones.
 type sourceTable struct {
-	mu sync.Mutex
-	m  map[string]*sourceFile
+	left *budget // of the file
+	mu   sync.Mutex
+	m    map[string]*sourceFile
 }
+
+// sourceWeight is what a path takes in memory beside its bytes, and what leads to it.
+const sourceWeight = 128
 
 func (t *sourceTable) find(path []byte, compDir int, sum []byte) *sourceFile {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.m[string(path)]
+	if s == nil || s.compDir != compDir || s.md5 != string(sum) {
+		t.left.spend(len(path))
+		t.left.hold(len(path) + sourceWeight)
+	}
 	if s == nil {
 		s = &sourceFile{string(path), compDir, string(sum)}
 		if t.m == nil {

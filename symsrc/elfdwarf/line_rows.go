@@ -25,8 +25,19 @@ type rowSink struct {
 	rows      []row
 	first     int
 	sequences []sequence
-	nth       int // how many files the program defines before the one that is wanted
-	file      fileEntry
+	room      int            // for how many rows and sequences there is room, about
+	defined   *[]definedFile // if not nil: takes the files that the program defines
+	left      *budget
+}
+
+// What a row and a sequence take in memory, in bytes.
+const rowWeight, sequenceWeight = 12, 24
+
+// grow is for the time before rows or sequences take more memory.
+func (s *rowSink) grow() {
+	if len(s.rows)+2*len(s.sequences) > s.room {
+		s.left.hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // which is too much, unless others gave some back
+	}
 }
 
 // scratch keeps the memory of programs that are run for keeps.
@@ -73,6 +84,9 @@ func (s *rowSink) next(addr uint64, line uint32, file, col uint16) bool {
 	case last.rel == uint32(rel):
 		last.line, last.file, last.col = line, file, col
 	case last.line != line || last.file != file || last.col != col:
+		if len(s.rows) == cap(s.rows) {
+			s.grow()
+		}
 		s.rows = append(s.rows, row{uint32(rel), line, file, col})
 	}
 	return true
@@ -95,6 +109,9 @@ func (s *rowSink) store(r *registers) {
 			return
 		}
 	}
+	if len(s.rows) == cap(s.rows) {
+		s.grow()
+	}
 	s.rows = append(s.rows, n)
 }
 
@@ -104,54 +121,91 @@ func (s *rowSink) close(hi uint64) {
 		s.rows = s.rows[:s.first]
 		return
 	}
+	if len(s.sequences) == cap(s.sequences) {
+		s.grow()
+	}
 	s.sequences = append(s.sequences, sequence{span{s.start, hi}, int32(s.first), int32(len(s.rows))})
 }
 
-// define takes a file that the program defines (DWARF 4 §6.2.5.3).
-func (s *rowSink) define(f fileEntry) {
-	if s.nth == 0 {
-		s.file = f
+// definedFile is where a file stands that the program defines (DWARF 4 §6.2.5.3), up to the end of its operation.
+type definedFile struct{ at, end int }
+
+// define takes a file that the program defines.
+func (s *rowSink) define(at, end int) {
+	if s.defined != nil {
+		*s.defined = append(*s.defined, definedFile{at, end})
 	}
-	s.nth--
 }
 
-// defined is the nth file that the program defines; nothing where there is none. The program is run for it: few have any.
-func (t *lineTable) defined(f *File, nth uint64) fileEntry {
-	if nth >= unknownFile {
+// definedWeight is what a defined file takes in memory, in bytes.
+const definedWeight = 32
+
+// defined is the nth file that the program defines; nothing where there is none. The program is run once for all of them: few
+// have any.
+func (u *unit) defined(t *lineTable, nth uint64) (e fileEntry) {
+	b := u.f.line.upTo(t.end)
+	all := t.defined.Load()
+	if all == nil {
+		all = new([]definedFile)
+		u.f.budget.spend(t.end - t.program)
+		t.run(b, &rowSink{f: u.f, pc: ^uint64(0), defined: all}) // no row goes beyond the last address
+		u.f.budget.hold(len(*all) * definedWeight)
+		t.defined.Store(all)
+	}
+	if nth >= uint64(len(*all)) {
+		return e
+	}
+	d := (*all)[nth]
+	c := &cursor{b: b[:d.end], p: d.at}
+	if e = (fileEntry{name: c.str(), dir: c.uleb()}); !c.ok() {
 		return fileEntry{}
 	}
-	s := rowSink{f: f, pc: ^uint64(0), nth: int(nth)} // no row goes beyond the last address
-	t.run(f.line.upTo(t.end), &s)
-	return s.file
+	return e
 }
 
-// store runs the whole program and gives its rows. They are kept, unless a hostile file makes that too many. The unit is
-// locked.
+// store runs the whole program and gives its rows, which are kept. The unit is locked.
 func (t *lineTable) store(f *File, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
-	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0]}
+	f.budget.spend(t.end - t.program)
+	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0], left: f.budget, room: int(f.budget.room() / rowWeight)}
 	t.run(b, s)
 	if s.open {
 		s.rows = s.rows[:s.first]
 	}
+	f.budget.hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight)
 	all := &lineRows{rows: slices.Clone(s.rows), sequences: slices.Clone(s.sequences)}
 	sorted := slices.Clone(s.sequences)
 	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
+	overlap := false
 	for i := 1; i < len(sorted); i++ {
-		all.overlap = all.overlap || sorted[i].lo < sorted[i-1].hi
+		overlap = overlap || sorted[i].lo < sorted[i-1].hi
 	}
-	if all.byEnd = all.overlap && f.asLLVM; all.byEnd {
-		slices.SortStableFunc(all.sequences, func(a, b sequence) int { return cmp.Compare(a.hi, b.hi) })
-	}
-	if !all.overlap {
+	switch all.byEnd = overlap && f.asLLVM; {
+	case !overlap:
 		all.sequences = sorted
+	case all.byEnd:
+		slices.SortStableFunc(all.sequences, func(a, b sequence) int { return cmp.Compare(a.hi, b.hi) })
+	default:
+		all.pieces = firstOf(all.sequences, f.budget)
 	}
-	s.f, s.file = nil, fileEntry{}
-	if f.rowBudget.Load() >= 0 {
-		f.rowBudget.Add(-int64(len(s.rows)))
-		t.rows.Store(all)
-	}
+	s.f, s.left = nil, nil
+	t.rows.Store(all)
 	f.mapped(t.end - t.program)
 	return all
+}
+
+// firstOf says for all addresses which sequence covers them first, in the file's order.
+func firstOf(sequences []sequence, left *budget) []functionSpan {
+	last := int32(len(sequences) - 1)
+	left.hold(len(sequences) * spanWeight)
+	spans := make([]functionSpan, len(sequences))
+	for i, s := range sequences {
+		spans[i] = functionSpan{span: s.span, function: last - int32(i)} // of functions the last one counts
+	}
+	spans = settleFunctions(spans, left)
+	for i := range spans {
+		spans[i].function = last - spans[i].function
+	}
+	return spans
 }

@@ -138,18 +138,18 @@ func TestSequencePosition(t *testing.T) {
 		{0x10f, 0x108, position{file: 1}},
 		{0x110, 0x108, position{file: 1, line: 1}},
 	} {
-		if got := s.positionAt(rows, c.addr, c.scope); got != c.want {
+		if got := s.positionAt(rows, c.addr, c.scope, nil); got != c.want {
 			t.Errorf("%#x in scope %#x: %+v instead of %+v", c.addr, c.scope, got, c.want)
 		}
 	}
 	for addr, want := range map[uint64]position{0x105: {file: 1, line: 9, col: 2}, 0x108: {file: 2, line: 5}, 0x10f: {file: 2, line: 5},
 		0x110: {file: 1, line: 1}} {
-		if got := s.linedAt(rows, addr); got != want {
+		if got := s.linedAt(rows, addr, nil); got != want {
 			t.Errorf("%#x by the last row with a line: %+v instead of %+v", addr, got, want)
 		}
 	}
 	none := sequence{span{0x108, 0x110}, 3, 5}
-	if got := none.linedAt(rows, 0x109); got != (position{file: 1, col: 3}) {
+	if got := none.linedAt(rows, 0x109, nil); got != (position{file: 1, col: 3}) {
 		t.Errorf("where no row has a line: %+v", got)
 	}
 }

@@ -25,13 +25,11 @@ func (f *File) miniSymbols() *symbolTable {
 			if !ok {
 				return
 			}
-			data, err := unxz(packed)
+			data, err := unxz(packed, f.budget)
 			if err != nil {
 				return
 			}
-			if f.mini.table = f.readMini(data); f.mini.table != nil {
-				f.weigh(len(data))
-			}
+			f.mini.table = f.readMini(data)
 			return
 		}
 	})
@@ -40,11 +38,12 @@ func (f *File) miniSymbols() *symbolTable {
 
 // readMini reads the symbol table of the ELF file in data.
 func (f *File) readMini(data []byte) *symbolTable {
-	h, err := readHeader(data)
+	h, err := readHeader(data, f.budget)
 	if err != nil || h.machine != f.machine || h.is64 != f.is64 || h.big != f.big {
 		return nil
 	}
-	m := &File{header: *h, data: data}
+	m := &File{header: *h, data: data, budget: f.budget}
+	m.names.left = f.budget
 	if id := string(h.buildID(data)); id != "" && f.id != "" && id != string(f.id) {
 		return nil
 	}

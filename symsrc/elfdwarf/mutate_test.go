@@ -130,7 +130,7 @@ func newFileBeside(data, beside []byte) (*File, error) {
 	f, err := newFile(data)
 	if err == nil && beside != nil {
 		for _, split := range [...]bool{false, true} { // what would be taken for a file that is not there
-			if _, err := newPart(beside, split, maxUnpacked); errors.Is(err, errDamaged) {
+			if _, err := newPart(beside, split, newBudget(len(beside))); errors.Is(err, errDamaged) {
 				return nil, err
 			}
 		}

@@ -15,12 +15,13 @@ type name struct {
 	demangled string
 }
 
-// maxName bounds a name; a longer one is damage.
+// maxName bounds a name, or any other string; a longer one is damage, and to look for its end takes long.
 const maxName = 1 << 16
 
 // nameTable holds the names of a file, for demangling is dear and the same functions are inlined all over. They have
 // numbers, from 1 on, so that what refers to them needs no pointer. A number leads to its name without a lock.
 type nameTable struct {
+	left   *budget // of the file
 	mu     sync.Mutex
 	m      map[string]uint32
 	blocks [nameBlocks]atomic.Pointer[[]*name] // of 64, 128, 256 … names
@@ -58,7 +59,10 @@ func (t *nameTable) find(linkage []byte) uint32 {
 	if number != 0 {
 		return number
 	}
+	const stepsPerByte = 4 // of a name that is demangled, about
+	t.left.spend(stepsPerByte * len(linkage))
 	n := newName(string(linkage)) // without the lock: it takes long
+	t.left.hold(len(n.linkage) + len(n.demangled) + nameWeight)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if number := t.m[n.linkage]; number != 0 {
@@ -66,6 +70,9 @@ func (t *nameTable) find(linkage []byte) uint32 {
 	}
 	return t.add(n)
 }
+
+// nameWeight is what a name takes in memory beside its bytes, and what leads to it.
+const nameWeight = 96
 
 func (t *nameTable) add(n *name) uint32 {
 	if t.m == nil {
@@ -106,6 +113,7 @@ func (u *unit) nameOf(die int) uint32 {
 	if n != 0 {
 		return n
 	}
+	u.f.budget.hold(nameWeight)
 	n = u.readName(die, false)
 	u.namesMu.Lock()
 	defer u.namesMu.Unlock()

@@ -76,6 +76,7 @@ func (f *File) relocated(section int, b []byte) ([]byte, bool) {
 			continue
 		}
 		entries, ok := f.contents(f.data, s)
+		f.budget.spend(len(b) + len(entries))
 		if b = slices.Clone(b); !ok || !f.relocateSection(b, entries, true) {
 			return nil, false
 		}

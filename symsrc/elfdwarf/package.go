@@ -28,8 +28,10 @@ func (f *File) packaged(id uint64) (at contribution, ok bool) {
 		header+12*slots+4*columns*(1+2*units) > uint64(len(b)) {
 		return at, false
 	}
-	row := uint64(0)
+	row, tries := uint64(0), 0
+	defer func() { f.budget.spend(tries) }()
 	for i, step, left := id&(slots-1), id>>32&(slots-1)|1, slots; left > 0; i, left = (i+step)&(slots-1), left-1 {
+		tries++
 		signature, _ := fixed(b, int(header+8*i), 8, f.big)
 		n, _ := fixed(b, int(header+8*slots+4*i), 4, f.big)
 		if signature == id && n > 0 {

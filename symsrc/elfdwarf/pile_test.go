@@ -44,7 +44,7 @@ func TestPile(t *testing.T) {
 			}
 			want[s.lo] = entry{s.hi, int32(i)}
 		}
-		x := functionIndex{spans: divide(all), functions: make([]function, 1)}
+		x := functionIndex{spans: divide(all, nil), functions: make([]function, 1)}
 		for a := range uint64(addresses + 5) {
 			got, is := int32(-1), int32(-1)
 			if f, at := x.at(a); f != nil {

@@ -22,6 +22,9 @@ type stubTable struct {
 	stubs []stub
 }
 
+// stubWeight is what a stub takes in memory until its symbol is known, in bytes.
+const stubWeight = 100
+
 // maxStubs bounds the stubs of a file; large programs have some ten thousand.
 const maxStubs = 1 << 20
 
@@ -31,13 +34,8 @@ var stubSections = []string{".plt", ".plt.sec", ".plt.bnd", ".plt.got", ".iplt"}
 
 // inStubs tells whether the address is in such a section.
 func (f *File) inStubs(addr uint64) bool {
-	for i := range f.sections {
-		s := &f.sections[i]
-		if addr-s.addr < s.size && addr >= s.addr && s.isStubs() {
-			return true
-		}
-	}
-	return false
+	f.budget.answer(len(f.stubs))
+	return slices.ContainsFunc(f.stubs, func(s *sectionHeader) bool { return addr-s.addr < s.size && addr >= s.addr })
 }
 
 func (s *sectionHeader) isStubs() bool {
@@ -90,6 +88,7 @@ func (f *File) readStubs() {
 		return
 	}
 	var stubs []stub
+	kept := tally{of: f.budget}
 	read := 0 // bytes, which many sections may share
 	for i := range f.sections {
 		s := &f.sections[i]
@@ -103,9 +102,11 @@ func (f *File) readStubs() {
 			if last := len(stubs) - 1; last >= first && stubs[last].hi > lo {
 				stubs[last].hi = lo
 			}
+			kept.add(1, stubWeight)
 			stubs = append(stubs, stub{span: span{lo, lo + uint64(min(size, len(code)-off))}, slot: slot})
 		})
 	}
+	kept.tell()
 	f.bindStubs(stubs)
 	stubs = slices.DeleteFunc(stubs, func(s stub) bool { return s.symbol == 0 || s.hi <= s.lo })
 	slices.SortFunc(stubs, func(a, b stub) int { return cmp.Compare(a.lo, b.lo) })

@@ -33,20 +33,13 @@ func (u *unit) ranges(d *attributes, out []span) []span {
 	if !d.has(attrRanges) {
 		return out
 	}
-	before := u.f.rangeBudget.Load()
-	left := before
-	out = u.listed(d, &left, out)
-	u.f.rangeBudget.Add(left - before)
-	if left <= 0 {
-		u.f.giveUp()
-	}
-	return out
+	return u.listed(d, out)
 }
 
-// listed appends the ranges of the list that the entry names; left is how many list entries may be read.
-func (u *unit) listed(d *attributes, left *int64, out []span) []span {
+// listed appends the ranges of the list that the entry names.
+func (u *unit) listed(d *attributes, out []span) []span {
 	if u.version < 5 {
-		return u.rangeList(d.v[attrRanges], left, out)
+		return u.rangeList(d.v[attrRanges], out)
 	}
 	off := d.v[attrRanges]
 	if d.form[attrRanges] == formRnglistx {
@@ -64,7 +57,7 @@ func (u *unit) listed(d *attributes, left *int64, out []span) []span {
 	} else {
 		off += u.rnglistsStart
 	}
-	return u.rnglist(off, left, out)
+	return u.rnglist(off, out)
 }
 
 func (u *unit) appendSpan(out []span, lo, hi uint64) []span {
@@ -74,11 +67,14 @@ func (u *unit) appendSpan(out []span, lo, hi uint64) []span {
 	return append(out, u.f.unplaced(span{lo, hi}))
 }
 
+// longList is how many ranges of a list are read before their steps are counted; those of others are with the entry's.
+const longList, stepsPerRange = 1 << 6, 4
+
 // prefetch is how much of a compressed list section is unpacked ahead of a list.
 const prefetch = 1 << 16
 
 // rangeList reads a list of .debug_ranges (DWARF 4 §2.17.3).
-func (u *unit) rangeList(off uint64, left *int64, out []span) []span {
+func (u *unit) rangeList(off uint64, out []span) []span {
 	home := u.skeleton()
 	s := &home.f.rangeLists
 	if u.home != nil {
@@ -89,7 +85,10 @@ func (u *unit) rangeList(off uint64, left *int64, out []span) []span {
 	}
 	b, p, base, size := s.upTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
 	select_ := ^uint64(0) >> (64 - 8*uint(size)) // in place of lo: hi is the new base
-	for ; *left > 0; *left-- {
+	for n := 1; ; n++ {
+		if n%longList == 0 {
+			u.f.budget.spend(longList * stepsPerRange)
+		}
 		if p+2*size > len(b) {
 			b = s.upTo(p + 16*prefetch)
 		}
@@ -106,18 +105,20 @@ func (u *unit) rangeList(off uint64, left *int64, out []span) []span {
 			out = u.appendSpan(out, base+lo, base+hi)
 		}
 	}
-	return out
 }
 
 // rnglist reads a list of .debug_rnglists (DWARF 5 §2.17.3).
-func (u *unit) rnglist(off uint64, left *int64, out []span) []span {
+func (u *unit) rnglist(off uint64, out []span) []span {
 	s := &u.f.rnglists
 	if off >= uint64(s.size) {
 		return out
 	}
 	const longest = 1 + 2*10 // of an entry
 	b, p, base, size := s.upTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
-	for ; *left > 0; *left-- {
+	for n := 1; ; n++ {
+		if n%longList == 0 {
+			u.f.budget.spend(longList * stepsPerRange)
+		}
 		if p+longest > len(b) {
 			b = s.upTo(p + 16*prefetch)
 		}
@@ -167,5 +168,4 @@ func (u *unit) rnglist(off uint64, left *int64, out []span) []span {
 			out = u.appendSpan(out, x, y)
 		}
 	}
-	return out
 }

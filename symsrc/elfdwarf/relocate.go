@@ -74,6 +74,7 @@ var relocations = map[elf.Machine]map[uint32]relocation{
 // numbers. It is false where one is of an unknown type, for then the debug information means nothing.
 func (f *File) relocate(debug map[uint32]*section) bool {
 	left := len(f.data) // bounds what sections that lie over each other may hold
+	own := make(map[*section]bool)
 	for i := range f.sections {
 		sh := &f.sections[i]
 		if sh.typ != elf.SHT_RELA && sh.typ != elf.SHT_REL {
@@ -87,15 +88,22 @@ func (f *File) relocate(debug map[uint32]*section) bool {
 		if left -= len(entries); !ok || left < 0 || sh.link != f.symbolSection {
 			return false
 		}
-		b := slices.Clone(s.all())
-		if len(b) != s.size || !f.relocateSection(b, entries, sh.typ == elf.SHT_RELA) {
+		b := s.all()
+		if len(b) != s.size {
 			return false
 		}
-		if s == &f.arangeSets {
-			f.arangesInFile = s.all()
+		if !own[s] {
+			if s == &f.arangeSets {
+				f.arangesInFile = b
+			}
+			f.budget.hold(len(b))
+			b, own[s] = slices.Clone(b), true
+			s.unpack = nil
+			s.plain(b)
 		}
-		s.unpack = nil
-		s.plain(b)
+		if !f.relocateSection(b, entries, sh.typ == elf.SHT_RELA) {
+			return false
+		}
 	}
 	return true
 }
@@ -142,6 +150,7 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 
 // placeSymbols gives the symbols of a relocatable file the addresses of their sections, in a copy of the table.
 func (f *File) placeSymbols(table int, raw []byte) []byte {
+	f.budget.hold(2 * len(raw))
 	raw, f.symbolValues = slices.Clone(raw), nil
 	var xindex []byte
 	for i := range f.sections {

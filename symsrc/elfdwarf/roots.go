@@ -21,6 +21,9 @@ type rootKey struct {
 	code uint64
 }
 
+// listedWeight is what it takes to remember that a unit is listed, in bytes.
+const listedWeight = 32
+
 // farUnit is the size of a unit from which on the next one is far.
 const farUnit = 1 << 15
 
@@ -28,7 +31,11 @@ const farUnit = 1 << 15
 // abbreviation tables: the declarations before the root's are many (GCC puts it last) and only it is needed.
 func (f *File) readRoots() (all []arange) {
 	listed := make(map[int]bool)
-	f.readAranges(func(arange) {}, func(unit int) { listed[unit] = true })
+	kept := tally{of: f.budget}
+	f.readAranges(func(arange) {}, func(unit int) {
+		listed[unit] = true
+		kept.add(1, listedWeight)
+	})
 	r := rootReader{f: f, t: newAbbrevs(f, 0, f.formTable(layout{}))}
 	if f.infoAt > 0 && f.info.size > farUnit {
 		r.in = f.again()
@@ -37,10 +44,12 @@ func (f *File) readRoots() (all []arange) {
 	var spans []span
 	for off := 0; off < f.info.size; off = r.u.end {
 		spans = r.read(off, listed[off], spans[:0])
+		kept.add(1, len(spans)*arangeWeight)
 		for _, s := range spans {
 			all = append(all, arange{s, off})
 		}
 	}
+	kept.tell()
 	return all
 }
 
@@ -105,10 +114,6 @@ func (f *File) again() *os.File {
 // only finds one declaration without compiling those before it.
 func (t *abbrevs) only(code uint64) decl {
 	b, p := t.b, t.p
-	if t.f.abbrevBudget.Load() < 0 {
-		t.f.giveUp()
-		return decl{}
-	}
 	for p != past {
 		var c uint64
 		if c, p = uleb(b, p); c == 0 {
@@ -135,7 +140,7 @@ func (t *abbrevs) only(code uint64) decl {
 		if p >= len(b) {
 			break
 		}
-		t.f.abbrevBudget.Add(int64(start - p))
+		t.f.budget.spend(p - start)
 	}
 	return decl{}
 }

@@ -20,9 +20,9 @@ type lateRuntime struct {
 	file atomic.Pointer[File]
 }
 
-// debugOnly tells the files that objcopy --only-keep-debug makes: their sections of code have an address and a size, but
+// isDebugOnly tells the files that objcopy --only-keep-debug makes: their sections of code have an address and a size, but
 // no contents, and the offsets of their segments mean nothing.
-func (h *header) debugOnly() bool {
+func (h *header) isDebugOnly() bool {
 	for i := range h.sections {
 		if s := &h.sections[i]; s.isCode() && s.size > 0 {
 			return s.typ == elf.SHT_NOBITS
@@ -34,10 +34,10 @@ func (h *header) debugOnly() bool {
 // runtime is the file that is loaded at run time: f, or where that is a debug file, the one that belongs with it; nil
 // where there is none.
 func (f *File) runtime() *File {
-	if !f.debugOnly() {
+	if !f.debugOnly {
 		return f
 	}
-	if f.other != nil && !f.other.debugOnly() {
+	if f.other != nil && !f.other.debugOnly {
 		return f.other
 	}
 	f.late.once.Do(func() {
@@ -48,13 +48,13 @@ func (f *File) runtime() *File {
 		if err != nil {
 			return
 		}
-		if r.id != f.id || r.debugOnly() || r.machine != f.machine {
+		if r.id != f.id || r.debugOnly || r.machine != f.machine {
 			r.Close()
 			return
 		}
-		r.other = f
+		r.other, r.budget.held = f, f.budget.held
 		f.late.file.Store(r)
-		f.weigh(1)
+		r.budget.use(1)
 	})
 	return f.late.file.Load()
 }
@@ -100,11 +100,4 @@ func (f *File) changed(path string) bool {
 // unchanged tells whether a file is still the one that it was, and as it was.
 func unchanged(now, before fs.FileInfo) bool {
 	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime()) && identity(now) == identity(before)
-}
-
-// weigh counts bytes that f holds beyond those known when it was opened.
-func (f *File) weigh(n int) {
-	if f.held != nil {
-		f.held.Add(int64(n))
-	}
 }

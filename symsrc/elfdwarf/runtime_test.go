@@ -76,8 +76,11 @@ func TestWeight(t *testing.T) {
 				ask(s, q, a)
 			}
 			f := m.opened[0].File
-			if want := before + int64(f.unpacked+c.files); len(f.companions.opened) != c.files || m.weight.Load() != want {
+			if least := before + int64(c.files*companionWeight); len(f.companions.opened) != c.files || m.weight.Load() <= least {
 				t.Errorf("%d files opened; weight %d, before %d", len(f.companions.opened), m.weight.Load(), before)
+			}
+			if m.weight.Load() != 1+f.budget.used.Load() {
+				t.Errorf("weight %d, but the file has %d", m.weight.Load(), f.budget.used.Load())
 			}
 			m.close()
 			if w := m.weight.Load(); w != 0 {

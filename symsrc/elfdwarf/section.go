@@ -15,6 +15,7 @@ type section struct {
 
 	mu     sync.Mutex
 	unpack unpacker // nil where there is nothing more to unpack, or that failed
+	left   *budget  // of the file, where it is unpacked
 }
 
 // unpacker makes at least the first n bytes of a section good. It gives the section, always the same full-size slice,
@@ -56,18 +57,20 @@ func (s *section) more(n int) {
 	if err != nil || good == s.size {
 		s.unpack = nil // what is good stays good
 	}
+	s.left.use(good - int(s.ready.Load()))
 	s.ready.Store(int64(good))
 }
 
 // all is the whole section.
 func (s *section) all() []byte { return s.upTo(s.size) }
 
-// cstr is the string at off, without its NUL; nil where it lies outside.
+// cstr is the string at off, without its NUL; nil where it lies outside or is too long.
 func (s *section) cstr(off uint64) []byte {
 	if off >= uint64(s.size) {
 		return nil
 	}
 	for n := 1 << 12; ; n *= 4 {
+		n = min(n, maxName+1)
 		b := s.upTo(int(off) + n)
 		if int(off) >= len(b) {
 			return nil
@@ -75,7 +78,7 @@ func (s *section) cstr(off uint64) []byte {
 		if i := bytes.IndexByte(b[off:], 0); i >= 0 {
 			return b[off : int(off)+i]
 		}
-		if len(b) < int(off)+n {
+		if len(b) < int(off)+n || n > maxName {
 			return nil
 		}
 	}

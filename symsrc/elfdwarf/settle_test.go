@@ -21,7 +21,7 @@ func TestSettle(t *testing.T) {
 			want[a] = choose(all, uint64(a), want)
 		}
 		before := append([]arange{}, all...)
-		got := settle(all)
+		got := settle(all, nil)
 		for i := 1; i < len(got); i++ {
 			if got[i].lo < got[i-1].hi {
 				t.Fatalf("%v: not disjoint: %v", before, got)
@@ -70,7 +70,7 @@ func TestSettleFunctions(t *testing.T) {
 			}
 			kept.add(i+1, slices.Clone(ranges[i]))
 		}
-		x := functionIndex{spans: settleFunctions(kept.spans), functions: make([]function, len(kept.dies))}
+		x := functionIndex{spans: settleFunctions(kept.spans, nil), functions: make([]function, len(kept.dies))}
 		for i, die := range kept.dies {
 			x.functions[i].die = die
 		}
@@ -124,7 +124,7 @@ func TestChain(t *testing.T) {
 		lo   uint64
 	}{{9, nil, 0}, {10, []int32{0}, 10}, {12, []int32{1, 0}, 12}, {13, []int32{2, 1, 0}, 13}, {14, []int32{0}, 10},
 		{18, []int32{3, 0}, 18}, {20, nil, 0}, {30, []int32{2, 1, 0}, 30}, {31, nil, 0}, {1 << 40, nil, 0}} {
-		got, lo, found := tree.chain(c.addr, nil)
+		got, lo, found := tree.chain(c.addr, nil, nil)
 		same := len(got) == len(c.want) && found == (len(got) > 0)
 		for i := range c.want {
 			same = same && got[i] == c.want[i]

@@ -215,7 +215,8 @@ type module struct {
 	mu      sync.RWMutex
 	loaded  bool
 	files   *symsrc.Files
-	file    *File // that is asked: the debug file if there is one, with the other one behind it
+	long    atomic.Pointer[symsrc.Files] // see withoutLong
+	file    *File                        // that is asked: the debug file if there is one, with the other one behind it
 	opened  []openFile
 	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
 }
@@ -278,6 +279,9 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 		files := *m.files
 		m.fail(&files, m.opened[0].path, fault)
 		a.Files = &files
+	}
+	if tooLong(a.Frames) {
+		a.Frames, a.Files = nil, m.withoutLong()
 	}
 	for _, f := range m.opened {
 		a.Partial = a.Partial || f.splits.lacking.Load()

@@ -30,7 +30,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	}
 	weight := int64(0)
 	for _, f := range m.opened {
-		weight += int64(f.packed) + 1
+		weight += f.budget.used.Load() + 1
 		for _, other := range m.opened {
 			if other != f && !atWord {
 				f.other = other.File
@@ -39,7 +39,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	}
 	m.weight.Store(weight)
 	for _, f := range m.opened {
-		if f.held = &m.weight; m.asLLVM {
+		if f.budget.held = &m.weight; m.asLLVM {
 			f.likeLLVM()
 			f.skipLineZero = m.skipLineZero
 		}
@@ -58,6 +58,7 @@ func (m *module) close() {
 		f.Close()
 	}
 	m.opened, m.file, m.loaded = nil, nil, false
+	m.long.Store(nil)
 	m.weight.Store(0)
 }
 

@@ -19,13 +19,19 @@ func (x *symbolIndex) at(addr uint64) int {
 	return i - 1
 }
 
+// What a symbol takes to be sorted, in steps, and in memory, in bytes.
+const stepsPerSymbol, symbolWeight = 16, 24
+
 // sort orders the symbols for binary search. Of several at one address the largest is kept, then the last in the table.
 func (t *symbolTable) sort() {
-	all := make([]addressed, 0, len(t.raw)/t.entrySize())
+	n := len(t.raw) / t.entrySize()
+	t.table.left.spend(n * stepsPerSymbol)
+	t.table.left.hold(n * symbolWeight)
+	all := make([]addressed, 0, n)
 	t.each(&span{0, ^uint64(0)}, func(s *symbol) { all = append(all, addressed{s.addr, s.index}) },
 		func(f fileSymbol) { t.files = append(t.files, f) })
 	all = byAddress(all)
-	n := 0
+	n = 0
 	for i := range all {
 		if i > 0 && all[i].addr != all[i-1].addr {
 			n++

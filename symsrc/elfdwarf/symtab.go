@@ -26,6 +26,7 @@ type symbolTable struct {
 	files   []fileSymbol
 	cache   []uint32   // numbers of names, as in sorted; set atomically
 	table   *nameTable // of the file
+	byName  nameHashes
 }
 
 // symbol is a symbol that may name an address.
@@ -268,10 +269,15 @@ func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 
 func (t *symbolTable) nameOf(s *symbol) uint32 { return t.table.find(t.str(s.name)) }
 
+// str is the string at an offset; nil where it lies outside or is too long.
 func (t *symbolTable) str(off uint32) []byte {
-	p := skipString(t.names, int(off))
-	if p == past {
+	if uint64(off) >= uint64(len(t.names)) {
 		return nil
 	}
-	return t.names[off : p-1]
+	b := t.names[off:]
+	n := bytes.IndexByte(b[:min(len(b), maxName+1)], 0)
+	if n < 0 {
+		return nil
+	}
+	return b[:n]
 }

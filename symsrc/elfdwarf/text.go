@@ -43,11 +43,15 @@ func (f *File) piece(off, size, at uint64, n int) ([]byte, bool) {
 
 // textBefore is up to n bytes of machine code that end at an address.
 func (f *File) textBefore(addr uint64, n int) []byte {
+	tries := 0
 	for ; n > 0; n-- {
+		tries++
 		if b, ok := f.text(addr-uint64(n), n); ok && len(b) == n {
+			f.budget.answer(tries * len(f.segments))
 			return b
 		}
 	}
+	f.budget.answer(tries * len(f.segments))
 	return nil
 }
 

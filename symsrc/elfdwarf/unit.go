@@ -115,6 +115,8 @@ func (f *File) openUnit(off int) *unit { return f.openUnitOf(contribution{info: 
 
 // openUnitOf is openUnit for a unit of a package, or one that has a skeleton.
 func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
+	f.budget.spend(1)
+	f.budget.hold(unitWeight)
 	u := &unit{}
 	table, ok := f.readUnitHeader(u, at.info)
 	if !ok || f.info.upTo(u.end) == nil {
@@ -146,6 +148,9 @@ func (u *unit) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 	return true
 }
 
+// What a unit takes in memory with its line table, and an abbreviation table before anything is compiled, in bytes.
+const unitWeight, tableWeight = 1 << 10, 256
+
 // bytes is .debug_info up to the unit's end, so that positions in it are those in the section.
 func (u *unit) bytes() []byte { return u.f.info.upTo(u.end) }
 
@@ -155,6 +160,7 @@ func (f *File) abbrevsAt(key abbrevKey) *abbrevs {
 	defer f.mu.Unlock()
 	t := f.abbrevTables[key]
 	if t == nil {
+		f.budget.hold(tableWeight)
 		t = newAbbrevs(f, key.off, f.formTable(key.layout))
 		t.key = key
 		f.abbrevTables[key] = t
@@ -165,17 +171,21 @@ func (f *File) abbrevsAt(key abbrevKey) *abbrevs {
 // unitOffsets are the positions of all units of .debug_info, in order.
 func (f *File) unitOffsets() []int {
 	f.offsetsOnce.Do(func() {
+		t := tally{of: f.budget}
 		for off := 0; off < f.info.size; {
 			c := &cursor{b: f.info.upTo(off + 12), p: off, big: f.big}
 			n, _ := c.length()
 			if !c.ok() || n > uint64(f.info.size-c.p) {
 				break
 			}
+			t.add(1, 0)
 			if n > 0 { // else it is padding
 				f.offsets = append(f.offsets, off)
+				t.add(0, 2*8)
 			}
 			off = c.p + int(n)
 		}
+		t.tell()
 	})
 	return f.offsets
 }
@@ -207,6 +217,7 @@ func (u *unit) compDirectory() []byte {
 	}
 	dir := u.text(&u.root, attrCompDir)
 	dir = append([]byte{}, dir[:min(len(dir), maxPath)]...)
+	u.f.budget.hold(len(dir))
 	u.compDir.Store(&dir)
 	return dir
 }

@@ -13,16 +13,14 @@ import (
 	"qss-filter/symsrc/elfdwarf/inflate"
 )
 
-// Limits of what compressed sections may unpack to, for one section and for all of a file. DEFLATE packs 1032 to 1 at
-// best.
+// Limits of what a compressed section may unpack to. DEFLATE packs 1032 to 1 at best.
 const (
 	maxRatio    = 1100
 	maxUnpacked = (4<<30 - 1) & math.MaxInt
 )
 
-// load sets s to the contents b of the section h, whatever its packing is. budget is what the file's sections may still
-// unpack to.
-func (s *section) load(h *header, sh *sectionHeader, b []byte, budget *int) error {
+// load sets s to the contents b of the section h, whatever its packing is.
+func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget) error {
 	var (
 		size   uint64
 		method elf.CompressionType
@@ -47,11 +45,11 @@ func (s *section) load(h *header, sh *sectionHeader, b []byte, budget *int) erro
 		s.plain(b)
 		return nil
 	}
-	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(*budget) {
+	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(min(left.room(), maxUnpacked)) {
 		return corrupted("section %s: %d bytes are to unpack to %d", sh.name, len(packed), size)
 	}
-	*budget -= int(size)
-	s.size = int(size)
+	left.unpacks(int(size))
+	s.size, s.left = int(size), left
 	switch method {
 	case elf.COMPRESS_ZLIB:
 		s.unpack = unzlib(packed, int(size))

@@ -28,11 +28,12 @@ var xzCheckSizes = [16]int{1: 4, 2: 4, 3: 4, 4: 8, 5: 8, 6: 8, 7: 16, 8: 16, 9: 
 
 // unxz unpacks a single xz stream whose only filter is LZMA2. The index at the stream's end tells what it takes before
 // anything is unpacked.
-func unxz(b []byte) (out []byte, err error) {
+func unxz(b []byte, left *budget) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			if _, fault := r.(interface{ Addr() uintptr }); fault {
-				panic(r) // the file was cut off: whoever maps it wants to know
+			switch r.(type) {
+			case interface{ Addr() uintptr }, *StatusError:
+				panic(r) // the file was cut off, or takes too much: File tells
 			}
 			out, err = nil, fmt.Errorf("%w: %v", errXZ, r)
 		}
@@ -53,6 +54,9 @@ func unxz(b []byte) (out []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	const stepsPerByte = 8    // LZMA takes them for each byte that it unpacks
+	left.hold(2 * int(total)) // with its dictionary
+	left.spend(stepsPerByte * int(total))
 	out = make([]byte, total)
 	for rest := out; len(records) > 0; records = records[1:] {
 		r := records[0]

@@ -164,7 +164,7 @@ func (w *walker) describe(u *unit, addr uint64) *function {
 			p.Func = n.demangled
 		}
 		t = body.treeOf(fn)
-		if calls, lo, found := t.chain(addr, w.calls); found {
+		if calls, lo, found := t.chain(addr, w.calls, u.f.budget); found {
 			w.calls, scope = calls, lo
 		}
 	}

@@ -36,7 +36,7 @@ func (w *walker) outline() (points []uint64) {
 	if f.info.size > 0 {
 		f.unitFor(0) // reads the tables; the first address is looked for without them
 		f.unitFor(0)
-		f.roots.settle()
+		f.roots.settle(f.budget)
 		for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
 			for _, r := range t.ranges {
 				add(r.lo, r.hi)
