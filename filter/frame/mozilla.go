@@ -1,7 +1,5 @@
 package frame
 
-import "bytes"
-
 // readMozilla reads a frame that Mozilla's MozFormatCodeAddress prints: `#01: ???[/usr/lib/libxul.so +0x1234]`, or done,
 // `#01: f() (/src/a.h:339)`.
 func readMozilla(s *Search, line []byte, at, _ int, f *Frame) bool {
