@@ -41,7 +41,7 @@ func (s *Source) has(ctx context.Context, q symsrc.Addr) bool {
 	if id.text == "" {
 		return false
 	}
-	key := s.engine.appendKey(nil, id.text, uint8(q.Kind), q.Space, q.Offset)
+	key := s.engine.appendKey(nil, id.text, uint8(q.Kind), &q)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.ahead[string(key)].value) > 0
