@@ -31,7 +31,7 @@ func importCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		o.Symbols = source
+		o.Symbols, o.Warn = source, warn
 		in, err := importer.Detect(fs.Args()[0], o)
 		if err == nil {
 			err = in.Lines(context.Background(), os.Stdout)

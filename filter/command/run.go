@@ -37,6 +37,7 @@ func (c *config) run() (status int, err error) {
 	if len(c.command) > 0 {
 		return c.wrap(o)
 	}
+	c.imports.Warn = warn
 	if err := c.imports.Creatable(); err != nil {
 		return cli.Usage, err
 	}
@@ -60,7 +61,7 @@ func (c *config) run() (status int, err error) {
 		stacks := importer.NewLogStacks(o.Observe)
 		o.Observe = stacks.Observe
 		defer func() {
-			if failed := stacks.Save(&c.imports); failed != nil {
+			if failed := stacks.Save(context.Background(), &c.imports); failed != nil {
 				status, err = cli.Failed, failed
 			}
 		}()

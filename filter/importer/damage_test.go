@@ -122,7 +122,7 @@ func TestDetect(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	for kind, want := range map[string]string{"chopstix": "byte 0: not an SQLite database", "perflow": "byte 0: neither", "scaler": "no thread_*.bin"} {
+	for kind, want := range map[string]string{"chopstix": "byte 0: not an SQLite database", "perflow": "byte 0: neither", "scaler": "byte 0: node 0 has type 110"} {
 		_, err := lines(t, other, Options{Kind: kind})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), empty) {
 			t.Errorf("as %s: %v", kind, err)

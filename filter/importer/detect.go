@@ -80,7 +80,11 @@ func kindOfFile(path string) (string, error) {
 		return "chopstix", nil
 	case isThreadFile(name), isSymbolFile(name) && bytes.Contains(head, []byte(`"funcNames"`)):
 		return "scaler", nil
-	case perFlowFile(head) != notPerFlow:
+	}
+	switch kind, err := perFlowFile(path, false); {
+	case err != nil:
+		return "", err
+	case kind != notPerFlow:
 		return "perflow", nil
 	}
 	return "", fmt.Errorf("%s: not a file of Scaler, PerFlow or ChopStiX (--from-kind names the kind)", path)
@@ -113,16 +117,14 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// threadOf gives the ID in the name of a Scaler thread file, `thread_0x7f01.bin`.
-func threadOf(name string) (id string, ok bool) {
-	id, ok = strings.CutPrefix(name, "thread_")
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(id, ".bin")
+// threadOf returns the ID in the name of a Scaler thread file, `thread_0x7f01.bin`; the name of any other one.
+func threadOf(name string) (id string) {
+	return strings.TrimPrefix(strings.TrimSuffix(name, ".bin"), "thread_")
 }
 
-func isThreadFile(name string) bool { _, ok := threadOf(name); return ok }
+func isThreadFile(name string) bool {
+	return strings.HasPrefix(name, "thread_") && strings.HasSuffix(name, ".bin")
+}
 
 func isSymbolFile(name string) bool {
 	return strings.HasPrefix(name, "symbol") && strings.HasSuffix(name, ".json")

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -58,6 +59,11 @@ type Options struct {
 	WriteCounts, InPlace bool
 	// Pprof and Folded are files for the profile; "" for none.
 	Pprof, Folded string
+	// Warn is called with what an import says beside its lines and errors, one line each; nil for nothing.
+	Warn func(message string)
+	// Progress is called with how much of the input was read, of how much, in bytes or rows; nil for nothing. The last
+	// call, before the output that comes only when all is read, has both equal.
+	Progress func(done, total int64)
 }
 
 // Register adds the flags that set o, but for --by, whose name the filter uses too: ByValue is that.
@@ -185,12 +191,19 @@ func creatable(flag, path string) error {
 }
 
 // Save writes a profile to the files that the flags name. A file that is not whole is removed.
-func (o *Options) Save(p *Profile) error {
-	return errors.Join(saveFile("--pprof", o.Pprof, p.WritePprof), saveFile("--folded", o.Folded, p.WriteFolded))
+func (o *Options) Save(ctx context.Context, p *Profile) error {
+	return errors.Join(saveFile(ctx, "--pprof", o.Pprof, p.WritePprof), saveFile(ctx, "--folded", o.Folded, p.WriteFolded))
+}
+
+// warn says what is no failure.
+func (o *Options) warn(message string) {
+	if o.Warn != nil {
+		o.Warn(message)
+	}
 }
 
 // saveFile writes the file that a flag names.
-func saveFile(flag, path string, write func(io.Writer) error) error {
+func saveFile(ctx context.Context, flag, path string, write func(context.Context, io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
@@ -199,7 +212,7 @@ func saveFile(flag, path string, write func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", flag, err)
 	}
 	info, statErr := f.Stat()
-	err = write(f)
+	err = write(ctx, f)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

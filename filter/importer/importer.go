@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"qss-filter/symsrc"
@@ -106,19 +108,33 @@ type input struct {
 // Lines writes the lines, or the table that Options.By asks for, and then the files of the profile. An input that is
 // damaged has a profile of what could be read.
 func (in *input) Lines(ctx context.Context, w io.Writer) error {
-	out := &output{Writer: bufio.NewWriterSize(w, 1<<16), opt: in.opt, placer: placer{in.opt.Symbols}}
+	out := &output{Writer: bufio.NewWriterSize(w, 1<<16), opt: in.opt, placer: placer{in.opt.Symbols},
+		progress: progress{tell: in.opt.Progress}}
+	defer func() { out.profile.Close() }()
 	if in.opt.By != ByNothing {
 		out.quiet = true
 	}
 	err := in.kind.read(ctx, out)
+	out.end()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	defer func() {
+		for _, note := range out.notes {
+			in.opt.warn(note)
+		}
+	}()
 	if in.opt.By != ByNothing && out.profile != nil {
-		_ = out.profile.WriteTable(out.Writer, in.opt.By) // a failed write shows in Flush
+		err = errors.Join(err, out.profile.WriteTable(ctx, out.Writer, in.opt.By))
 	}
 	if werr := out.Flush(); werr != nil {
 		return werr
 	}
 	if out.profile != nil {
-		err = errors.Join(err, in.opt.Save(out.profile))
+		err = errors.Join(err, in.opt.Save(ctx, out.profile))
+		for _, note := range out.profile.notes() {
+			out.note("%s", note)
+		}
 	}
 	return err
 }
@@ -131,6 +147,24 @@ type output struct {
 	// quiet is set where only the profile counts.
 	quiet   bool
 	profile *Profile
+	progress
+	notes []string
+}
+
+// note keeps what there is to say beside lines and errors, once.
+func (out *output) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(out.notes, text) {
+		out.notes = append(out.notes, text)
+	}
+}
+
+// signed returns a count as a number with a sign.
+func (out *output) signed(count uint64) int64 {
+	if count > math.MaxInt64 {
+		out.note(beyondNote)
+		return math.MaxInt64
+	}
+	return int64(count)
 }
 
 // wants begins the profile, if one is asked for, with what its values count.

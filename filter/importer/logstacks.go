@@ -1,9 +1,17 @@
 package importer
 
-import "qss-filter/filter"
+import (
+	"context"
 
-// maxBetween is how many lines may stand between two frames of a stack whose frames have no numbers.
-const maxBetween = 3
+	"qss-filter/filter"
+)
+
+const (
+	// maxBetween is how many lines may stand between two frames of a stack whose frames have no numbers.
+	maxBetween = 3
+	// maxOpen is how many threads may have a stack that goes on. With more of them that which waits longest ends.
+	maxOpen = 1 << 12
+)
 
 // LogStacks makes a profile of the stacks in a log: each stack is one sample.
 type LogStacks struct {
@@ -35,13 +43,18 @@ func (s *LogStacks) Observe(o *filter.Observation) {
 	}
 	st := s.open[o.Thread]
 	if st == nil {
+		if len(s.open) >= maxOpen {
+			s.endOldest()
+		}
 		st = &logStack{}
 		s.open[o.Thread] = st
 	}
 	if o.Numbered && o.Number <= st.number || !o.Numbered && o.Line > st.line+maxBetween {
 		s.end(st)
 	}
-	st.calls = append(st.calls, Call{Module: o.Module, Addr: o.At, Frames: o.Frames})
+	if len(st.calls) < maxDepth { // the innermost ones come first
+		st.calls = append(st.calls, Call{Module: o.Module, Addr: o.At, Frames: o.Frames})
+	}
 	st.number, st.line = o.Number, o.Line
 }
 
@@ -52,10 +65,27 @@ func (s *LogStacks) end(st *logStack) {
 	}
 }
 
+// endOldest ends the stack that had no frame for the longest time.
+func (s *LogStacks) endOldest() {
+	var oldest any
+	for thread, st := range s.open {
+		if oldest == nil || st.line < s.open[oldest].line {
+			oldest = thread
+		}
+	}
+	s.end(s.open[oldest])
+	delete(s.open, oldest)
+}
+
 // Save ends the stacks and writes the profile to the files that the options name.
-func (s *LogStacks) Save(o *Options) error {
+func (s *LogStacks) Save(ctx context.Context, o *Options) error {
+	defer s.profile.Close()
 	for _, st := range s.open {
 		s.end(st)
 	}
-	return o.Save(s.profile)
+	err := o.Save(ctx, s.profile)
+	for _, note := range s.profile.notes() {
+		o.warn(note)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +27,7 @@ func TestLogStacks(t *testing.T) {
 	}
 	s.Observe(&filter.Observation{Thread: "one", Sentence: true, Located: true})
 	path := filepath.Join(t.TempDir(), "folded")
-	if err := s.Save(&Options{Folded: path}); err != nil {
+	if err := s.Save(context.Background(), &Options{Folded: path}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)

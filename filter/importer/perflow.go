@@ -1,11 +1,13 @@
 package importer
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,47 +34,104 @@ var (
 	libmapMagic = []byte("PMLP") // 0x504c4d50
 )
 
-// perFlowFile tells what a file is by its first bytes.
-func perFlowFile(head []byte) perFlowKind {
-	switch {
-	case bytes.HasPrefix(head, pflwMagic):
-		return stacksBinary
-	case bytes.HasPrefix(head, libmapMagic):
-		return libmapBinary
-	case bytes.IndexByte(head, 0) >= 0:
-		return notPerFlow
+// perFlowFile returns what a file is by its first bytes. A map that is longer than that may be the beginning of a log: it is
+// read on until there is a stack. So is any text, whatever else is in it, where asked is set: that somebody calls the file
+// one of PerFlow.
+func perFlowFile(path string, asked bool) (perFlowKind, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return notPerFlow, err
 	}
-	return perFlowText(head)
+	defer f.Close()
+	in := bufio.NewReaderSize(f, headSize)
+	head, err := in.Peek(headSize)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return notPerFlow, fmt.Errorf("read %s: %w", path, err)
+	case bytes.HasPrefix(head, pflwMagic):
+		return stacksBinary, nil
+	case bytes.HasPrefix(head, libmapMagic):
+		return libmapBinary, nil
+	case bytes.IndexByte(head, 0) >= 0 && !asked:
+		return notPerFlow, nil
+	}
+	var s textSigns
+	read := 0
+	err = eachLine(in, func(line []byte, torn bool) error {
+		if read += len(line); !torn {
+			s.line(bytes.TrimRight(line, "\r\n"))
+		}
+		if read >= headSize && !s.undecided(asked) {
+			return errDecided
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errDecided) {
+		return notPerFlow, fmt.Errorf("read %s: %w", path, err)
+	}
+	return s.kind(asked), nil
 }
 
-// perFlowText tells what a text is by its lines.
-func perFlowText(head []byte) perFlowKind {
-	var maps, libraries, stacks, ids, addresses int
-	for line := range bytes.Lines(head) {
-		line = bytes.TrimRight(line, "\r\n")
-		if _, ok := parseMapping(line); ok {
-			maps++
-		} else if _, ok := parseLibrary(line); ok {
-			libraries++
-		} else if h, ok := parseHeader(line); ok {
-			stacks++
-			if h.byID {
-				ids++
+// errDecided ends the reading of a text whose kind is known.
+var errDecided = errors.New("decided")
+
+// eachLine visits the lines of a text, each with its end. One that is longer than the reader's buffer comes in pieces, of
+// which all but the first are torn.
+func eachLine(in *bufio.Reader, visit func(line []byte, torn bool) error) error {
+	for torn := false; ; {
+		line, err := in.ReadSlice('\n')
+		if len(line) > 0 {
+			if err := visit(line, torn); err != nil {
+				return err
 			}
-		} else if _, ok := bareAddress(line); ok {
-			addresses++
+		}
+		switch {
+		case err == nil:
+			torn = false
+		case errors.Is(err, bufio.ErrBufferFull):
+			torn = true
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
 		}
 	}
+}
+
+// textSigns counts the lines of a text that say what it is.
+type textSigns struct{ maps, libraries, stacks, ids, addresses int }
+
+func (s *textSigns) line(line []byte) {
+	if _, ok := parseMapping(line); ok {
+		s.maps++
+	} else if _, ok := parseLibrary(line); ok {
+		s.libraries++
+	} else if h, ok := parseHeader(line); ok {
+		s.stacks++
+		if h.byID {
+			s.ids++
+		}
+	} else if _, ok := bareAddress(line); ok {
+		s.addresses++
+	}
+}
+
+// undecided reports whether a stack further on would make the text another kind.
+func (s *textSigns) undecided(asked bool) bool {
+	return s.stacks+s.addresses == 0 && (asked || s.maps+s.libraries > 0)
+}
+
+func (s *textSigns) kind(asked bool) perFlowKind {
 	switch {
-	case ids > 0 && maps == 0:
+	case s.ids > 0 && s.maps == 0:
 		return stacksByID
-	case maps > 0 && stacks+addresses > 0:
+	case s.maps > 0 && s.stacks+s.addresses > 0:
 		return stacksLog
-	case stacks > 0:
+	case s.stacks > 0, asked && s.addresses > 0:
 		return stacksText
-	case maps > 0:
+	case s.maps > 0:
 		return mapsText
-	case libraries > 0:
+	case s.libraries > 0:
 		return libmapText
 	}
 	return notPerFlow
@@ -115,11 +174,11 @@ func newPerFlow(path string) (reader, error) {
 		}
 		return p, nil
 	}
-	head, err := readHead(path)
+	kind, err := perFlowFile(path, true)
 	if err != nil {
 		return nil, err
 	}
-	switch kind := perFlowFile(head); {
+	switch {
 	case kind == notPerFlow:
 		return nil, &DamageError{path, 0, "neither a stack nor a library map of PerFlow"}
 	case kind < stacksText:
@@ -143,11 +202,9 @@ func (p *perFlow) collect(dir string) error {
 		if !e.Type().IsRegular() {
 			continue
 		}
-		head, err := readHead(path)
-		if err != nil {
-			continue
-		}
-		switch kind := perFlowFile(head); {
+		kind, err := perFlowFile(path, false)
+		switch {
+		case err != nil:
 		case kind >= stacksText:
 			p.stacks = append(p.stacks, perFlowInput{path, kind})
 		case kind != notPerFlow:
@@ -169,20 +226,28 @@ func snapshotID(path string) uint64 {
 
 // read writes the stacks, or the library maps where there are none.
 func (p *perFlow) read(ctx context.Context, out *output) error {
-	r := &stackReader{out: out, spaces: map[uint64]*space{}}
+	r := newStackReader(out)
 	r.profile = out.wants(ValueKind{"samples", "count"})
 	// Where there are several forms of one snapshot, maps tell most: they come last, and count.
 	slices.SortStableFunc(p.maps, func(a, b perFlowInput) int { return cmp.Compare(rank(a.kind), rank(b.kind)) })
+	for _, in := range slices.Concat(p.maps, p.stacks) {
+		if info, err := os.Stat(in.path); err == nil {
+			out.expect(info.Size())
+		}
+	}
 	var problems []error
 	for _, in := range p.maps {
-		all, k, err := readMaps(in)
+		all, k, err := readMaps(in, out)
 		problems = append(problems, err)
 		if len(all) > 0 {
 			s := newSpace(all, k)
-			r.spaces[snapshotID(in.path)] = s
+			r.keep(snapshotID(in.path), s)
 			if len(p.stacks) == 0 {
-				r.libraries(ctx, s)
+				r.libraries(s)
 			}
+		}
+		if err := out.failed(ctx); err != nil {
+			return err
 		}
 	}
 	for _, in := range p.stacks {
@@ -203,7 +268,7 @@ func rank(k perFlowKind) int {
 }
 
 // libraries prints a snapshot as PerFlow's own text export does.
-func (r *stackReader) libraries(_ context.Context, s *space) {
+func (r *stackReader) libraries(s *space) {
 	for i := range s.mappings {
 		m := &s.mappings[i]
 		r.out.printf("[0x%016x - 0x%016x] (0x%x bytes) [x] %s\n", m.start, m.end, m.end-m.start, plain(m.path))

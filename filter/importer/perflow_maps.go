@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 )
 
@@ -21,91 +20,105 @@ const (
 	entrySize   = 16
 )
 
-// maxMapText bounds a file of maps: a process has 65,530 mappings (vm.max_map_count), with paths of up to 4096 bytes.
-const maxMapText = 1 << 28
-
 // readMaps reads a file of maps, and tells what it leaves out.
-func readMaps(in perFlowInput) ([]mapping, known, error) {
-	f, err := openRegular(in.path)
+func readMaps(in perFlowInput, out *output) ([]mapping, known, error) {
+	f, err := out.open(in.path)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer f.Close()
+	list := mappingList{out: out}
 	if in.kind == libmapBinary {
-		all, err := readLibmap(f)
-		return all, textOnly, err
+		err := readLibmap(f, in.path, &list)
+		return list.all, textOnly, err
 	}
 	k := wholeMaps
 	if in.kind == libmapText {
 		k = textOnly
 	}
-	var all []mapping
-	s := bufio.NewScanner(io.LimitReader(f, maxMapText))
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		m, ok := parseMapping(s.Bytes())
+	err = eachLine(bufio.NewReaderSize(f, 1<<16), func(line []byte, torn bool) error {
+		m, ok := parseMapping(line)
 		if k == textOnly {
-			m, ok = parseLibrary(s.Bytes())
+			m, ok = parseLibrary(line)
 		}
-		if ok { // what is malformed is skipped, as PerFlow does
-			all = append(all, m)
+		if ok && !torn { // what is malformed is skipped, as PerFlow does
+			list.add(m)
 		}
+		return nil
+	})
+	if err != nil {
+		return list.all, k, fmt.Errorf("read %s: %w", in.path, err)
 	}
-	if err := s.Err(); err != nil {
-		return all, k, fmt.Errorf("read %s: %w", in.path, err)
-	}
-	if len(all) == 0 {
+	if len(list.all) == 0 {
 		return nil, k, &DamageError{in.path, 0, "no mapping in it"}
 	}
-	return all, k, nil
+	return list.all, k, nil
 }
 
-// readLibmap reads a .libmap; what stands before the damage is given with the error.
-func readLibmap(f *os.File) ([]mapping, error) {
+// mappingList collects the mappings of one process.
+type mappingList struct {
+	out *output
+	all []mapping
+}
+
+// maxMappings is how many mappings of a process are read: four times what Linux allows, unless it is told otherwise
+// (vm.max_map_count).
+const maxMappings = 1 << 18
+
+// add adds a mapping, as long as there is room.
+func (l *mappingList) add(m mapping) {
+	if len(l.all) == maxMappings {
+		l.out.note("of a process with more than %d mappings the others are not known", maxMappings)
+		return
+	}
+	l.all = append(l.all, m)
+}
+
+// readLibmap reads a .libmap into list, as far as there is no damage.
+func readLibmap(f io.Reader, path string, list *mappingList) error {
 	in := bufio.NewReader(f)
 	at := int64(0)
 	damage := func(format string, args ...any) error {
-		return &DamageError{f.Name(), at, fmt.Sprintf(format, args...)}
+		return &DamageError{path, at, fmt.Sprintf(format, args...)}
 	}
 	var head [headerSize]byte
 	if n, err := io.ReadFull(in, head[:]); err != nil {
-		return nil, damage("the header is cut off: %d of %d bytes", n, headerSize)
+		return damage("the header is cut off: %d of %d bytes", n, headerSize)
 	}
 	if v := binary.LittleEndian.Uint16(head[4:]); v != 1 {
 		at = 4
-		return nil, damage("version %d of the format, not 1", v)
+		return damage("version %d of the format, not 1", v)
 	}
 	count := binary.LittleEndian.Uint32(head[12:])
 	at = headerSize
-	var all []mapping
 	for i := range count {
 		var b [librarySize]byte
 		if n, err := io.ReadFull(in, b[:]); err != nil {
-			return all, damage("library %d of %d is cut off: %d of %d bytes", i, count, n, librarySize)
+			return damage("library %d of %d is cut off: %d of %d bytes", i, count, n, librarySize)
 		}
 		m := mapping{start: binary.LittleEndian.Uint64(b[:]), end: binary.LittleEndian.Uint64(b[8:]), perm: "r-xp"}
 		length := binary.LittleEndian.Uint32(b[24:])
-		if length > 1<<16 {
+		if length > maxPathLength {
 			at += 24
-			return all, damage("the name of library %d has %d bytes", i, length)
+			return damage("the name of library %d has %d bytes", i, length)
 		}
 		name := make([]byte, length)
 		if n, err := io.ReadFull(in, name); err != nil {
-			return all, damage("the name of library %d is cut off: %d of %d bytes", i, n, length)
+			return damage("the name of library %d is cut off: %d of %d bytes", i, n, length)
 		}
 		if m.end <= m.start {
-			return all, damage("library %d ends at %#x, before its start", i, m.end)
+			return damage("library %d ends at %#x, before its start", i, m.end)
 		}
 		at += librarySize + int64(length)
 		m.path = libraryName(name)
 		if b[16] != 0 {
-			all = append(all, m)
+			list.add(m)
 		}
 	}
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
-		return all, damage("more bytes behind the last of %d libraries", count)
+		return damage("more bytes behind the last of %d libraries", count)
 	}
-	return all, nil
+	return nil
 }
 
 // parseLibrary reads a line of the text export, `[0xbase - 0xend] (0xsize bytes) [x] name`. Only executable ones count.
@@ -130,7 +143,7 @@ func parseLibrary(line []byte) (m mapping, ok bool) {
 	m.start, err[0] = strconv.ParseUint(string(first), 16, 64)
 	m.end, err[1] = strconv.ParseUint(string(end), 16, 64)
 	m.perm, m.path = "r-xp", libraryName(bytes.TrimRight(name, "\r\n"))
-	return m, err == [2]error{} && m.end > m.start
+	return m, err == [2]error{} && m.end > m.start && len(m.path) <= maxPathLength
 }
 
 // libraryName is a name, "[anon]" for the ways in which PerFlow writes that there is none.

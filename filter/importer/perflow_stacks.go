@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 )
 
@@ -32,8 +33,8 @@ func parseHeader(line []byte) (h header, ok bool) {
 		if n < 0 {
 			return h, false
 		}
-		v, err := strconv.ParseUint(string(line[1:n]), 10, 64)
-		return header{count: v}, err == nil
+		v, err := strconv.ParseUint(string(line[1:n]), 10, 64) // the greatest number where it is beyond 64 bits
+		return header{count: v}, err == nil || errors.Is(err, strconv.ErrRange)
 	}
 	if !bytes.HasPrefix(line, stackWord) {
 		return h, false
@@ -75,11 +76,46 @@ type stackReader struct {
 	all    []*space
 	now    *space // of the stack at hand, nil for all
 
-	maps  []mapping // of a dump that is being read
+	room  int // bytes that more snapshots may take
 	mapID uint64
 	stack []Call
 	depth int
 	count int64
+}
+
+// Bounds of what snapshots take: how many are kept, and bytes.
+const (
+	maxSnapshots     = 1 << 10
+	maxSnapshotBytes = 96 << 20
+)
+
+func newStackReader(out *output) *stackReader {
+	return &stackReader{out: out, spaces: map[uint64]*space{}, room: maxSnapshotBytes}
+}
+
+// keep makes s the snapshot of a number. Where there is no room for another one, those with the lowest numbers go: they are
+// the oldest.
+func (r *stackReader) keep(id uint64, s *space) {
+	r.drop(id)
+	r.spaces[id] = s
+	r.room -= s.size()
+	for len(r.spaces) > 1 && (len(r.spaces) > maxSnapshots || r.room < 0) {
+		oldest := uint64(math.MaxUint64)
+		for k := range r.spaces {
+			if k != id {
+				oldest = min(oldest, k)
+			}
+		}
+		r.drop(oldest)
+		r.out.note("more snapshots of maps than there is room for: the oldest are not known to stacks that name them")
+	}
+}
+
+func (r *stackReader) drop(id uint64) {
+	if s := r.spaces[id]; s != nil {
+		r.room += s.size()
+		delete(r.spaces, id)
+	}
 }
 
 // merge makes the snapshots known to stacks that name none.
@@ -115,7 +151,7 @@ func (r *stackReader) resolve(addr uint64) (*space, *mapping) {
 
 // binary reads a .pflw.
 func (r *stackReader) binary(ctx context.Context, path string) error {
-	f, err := openRegular(path)
+	f, err := r.out.open(path)
 	if err != nil {
 		return err
 	}
@@ -146,7 +182,7 @@ func (r *stackReader) binary(ctx context.Context, path string) error {
 		if depth > greatest {
 			return damage("entry %d has depth %d, beyond the file's %d", i, depth, greatest)
 		}
-		r.begin(fmt.Sprintf("[%d] Call Stack (depth: %d)\n", count, depth), int64(count))
+		r.begin(fmt.Sprintf("[%d] Call Stack (depth: %d)\n", count, depth), r.out.signed(count))
 		for k := range depth {
 			if n, err := io.ReadFull(in, b[:8]); err != nil {
 				r.end()

@@ -4,43 +4,31 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
 )
 
 // text reads stacks from text. Maps in it become the snapshot of the stacks behind them; other lines stay as they are.
 func (r *stackReader) text(ctx context.Context, in perFlowInput) error {
-	f, err := openRegular(in.path)
+	f, err := r.out.open(in.path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	lines := bufio.NewReaderSize(f, 1<<16)
-	t := textStacks{stackReader: r}
-	for n := 0; ; n++ {
-		line, err := lines.ReadSlice('\n')
+	t := textStacks{stackReader: r, dump: mappingList{out: r.out}}
+	n := 0
+	err = eachLine(bufio.NewReaderSize(f, 1<<16), func(line []byte, torn bool) error {
+		t.torn = torn
 		t.line(ctx, line)
-		if n%(1<<10) == 0 {
-			if err := r.out.failed(ctx); err != nil {
-				return err
-			}
+		if n++; n%(1<<10) == 0 {
+			return r.out.failed(ctx)
 		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull): // no line of ours is as long
-			t.torn = true
-		case errors.Is(err, io.EOF):
-			t.close()
-			return nil
-		case err != nil:
-			t.close()
-			return fmt.Errorf("read %s: %w", in.path, err)
-		default:
-			t.torn = false
-		}
+		return nil
+	})
+	t.close()
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("read %s: %w", in.path, err)
 	}
+	return err
 }
 
 // textStacks is the state between the lines of a text.
@@ -49,6 +37,7 @@ type textStacks struct {
 	torn   bool // what comes is the rest of a line
 	export bool // the numbers in brackets are counts, not times
 	open   bool // a stack is being read
+	dump   mappingList
 }
 
 func (t *textStacks) line(ctx context.Context, line []byte) {
@@ -59,9 +48,7 @@ func (t *textStacks) line(ctx context.Context, line []byte) {
 	}
 	if m, ok := parseMapping(body); ok {
 		t.close()
-		if len(t.maps) < maxMappings {
-			t.maps = append(t.maps, m)
-		}
+		t.dump.add(m)
 		return
 	}
 	t.dumped()
@@ -71,7 +58,7 @@ func (t *textStacks) line(ctx context.Context, line []byte) {
 		t.choose(h)
 		count := int64(1)
 		if t.export {
-			count = int64(h.count)
+			count = t.out.signed(h.count)
 		}
 		t.begin(string(line), count)
 		return
@@ -101,22 +88,13 @@ func (t *textStacks) other(line, body []byte) {
 
 // dumped makes the maps that were read the snapshot from here on.
 func (t *textStacks) dumped() {
-	if len(t.maps) == 0 {
+	if len(t.dump.all) == 0 {
 		return
 	}
-	t.now = newSpace(t.maps, wholeMaps)
-	if len(t.spaces) >= maxSnapshots {
-		delete(t.spaces, slices.Min(slices.Collect(maps.Keys(t.spaces)))) // the oldest, as they are numbered
-	}
-	t.spaces[t.mapID] = t.now
-	t.maps = nil
+	t.now = newSpace(t.dump.all, wholeMaps)
+	t.keep(t.mapID, t.now)
+	t.dump.all = nil
 }
-
-// Bounds of what a log may make be kept: the mappings of a process (twice what Linux allows), and snapshots.
-const (
-	maxMappings  = 1 << 17
-	maxSnapshots = 1 << 10
-)
 
 // choose takes the snapshot that a stack names. Where there is none of that number nothing is known.
 func (t *textStacks) choose(h header) {

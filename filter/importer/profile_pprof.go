@@ -1,31 +1,62 @@
 package importer
 
 import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
 	"io"
+	"slices"
 
 	"github.com/google/pprof/profile"
 
 	"qss-filter/symsrc"
 )
 
-// WritePprof writes the profile in the form of pprof (profile.proto), compressed.
-func (p *Profile) WritePprof(w io.Writer) error {
+// WritePprof writes the profile in the form of pprof (profile.proto), compressed. The samples are not put together in memory,
+// where they take many times what the stacks do: a message may be written in parts, each with some of its fields.
+func (p *Profile) WritePprof(ctx context.Context, w io.Writer) error {
 	b := pprofBuilder{functions: map[functionKey]*profile.Function{}, mappings: map[symsrc.Module]*profile.Mapping{}}
 	for _, k := range p.kinds {
 		b.out.SampleType = append(b.out.SampleType, &profile.ValueType{Type: k.Type, Unit: k.Unit})
 	}
-	locations := make(map[*Call]*profile.Location, len(p.calls))
 	for i := range p.calls {
-		locations[&p.calls[i]] = b.location(&p.calls[i])
+		b.location(&p.calls[i]) // its ID is i+1
 	}
-	p.each(func(calls []*Call, values []int64) {
-		s := &profile.Sample{Value: append([]int64(nil), values...)}
-		for _, c := range calls {
-			s.Location = append(s.Location, locations[c])
+	packed := gzip.NewWriter(w)
+	out := bufio.NewWriterSize(packed, 1<<16)
+	if err := b.out.WriteUncompressed(out); err != nil {
+		return err
+	}
+	var sample, ids, numbers []byte
+	err := p.each(ctx, func(calls []int32, values []int64) error {
+		ids, numbers = ids[:0], numbers[:0]
+		for _, c := range slices.Backward(calls) {
+			ids = binary.AppendUvarint(ids, uint64(c)+1)
 		}
-		b.out.Sample = append(b.out.Sample, s)
+		for _, v := range values {
+			numbers = binary.AppendUvarint(numbers, uint64(v))
+		}
+		sample = appendBytes(appendBytes(sample[:0], sampleLocations, ids), sampleValues, numbers)
+		_, err := out.Write(appendBytes(out.AvailableBuffer(), profileSample, sample))
+		return err
 	})
-	return b.out.Write(w)
+	return errors.Join(err, out.Flush(), packed.Close())
+}
+
+// The numbers of fields of profile.proto.
+const (
+	profileSample   = 2 // of Profile: a Sample
+	sampleLocations = 1 // of Sample: packed numbers
+	sampleValues    = 2
+)
+
+// appendBytes appends a field of length-delimited wire type (2).
+func appendBytes(dst []byte, field int, b []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(field)<<3|2)
+	dst = binary.AppendUvarint(dst, uint64(len(b)))
+	return append(dst, b...)
 }
 
 // pprofBuilder numbers the functions, modules and addresses of a profile, from 1.
@@ -37,7 +68,7 @@ type pprofBuilder struct {
 
 type functionKey struct{ name, linkage, file string }
 
-func (b *pprofBuilder) location(c *Call) *profile.Location {
+func (b *pprofBuilder) location(c *Call) {
 	l := &profile.Location{ID: uint64(len(b.out.Location) + 1), Address: c.Addr}
 	if c.Module.Name != "" {
 		l.Mapping = b.mapping(c)
@@ -49,7 +80,6 @@ func (b *pprofBuilder) location(c *Call) *profile.Location {
 		l.Line = []profile.Line{b.line(&symsrc.Frame{}, c)}
 	}
 	b.out.Location = append(b.out.Location, l)
-	return l
 }
 
 // mapping is that of a module. Its addresses are the module's own; pprof wants a range that holds them.

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ func demo() *Profile {
 
 func TestFolded(t *testing.T) {
 	var b bytes.Buffer
-	if err := demo().WriteFolded(&b); err != nil || b.String() != "main;[unknown] 1\nmain;work;inl:ined 5\n" {
+	if err := demo().WriteFolded(context.Background(), &b); err != nil || b.String() != "main;[unknown] 1\nmain;work;inl:ined 5\n" {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -43,7 +44,7 @@ func TestTable(t *testing.T) {
 		ByModule:   "           5  83.33%            42  89.36%  /bin/a\n           1  16.67%             5  10.64%  [unknown]\n",
 	} {
 		var b bytes.Buffer
-		if err := demo().WriteTable(&b, by); err != nil {
+		if err := demo().WriteTable(context.Background(), &b, by); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.String(); got != heads+by.String()+"\n"+want {
@@ -55,7 +56,7 @@ func TestTable(t *testing.T) {
 // TestPprof reads what was written with pprof's own reader.
 func TestPprof(t *testing.T) {
 	var b bytes.Buffer
-	if err := demo().WritePprof(&b); err != nil {
+	if err := demo().WritePprof(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
 	p, err := profile.Parse(&b)
@@ -82,7 +83,7 @@ func TestDeepStacks(t *testing.T) {
 		stack[i] = Call{Addr: uint64(i + 1)}
 	}
 	p.Add(stack, 1)
-	if n := len(p.stacks) - 1; n != maxDepth || p.calls[len(p.calls)-1].Addr != 1 {
+	if n := len(p.stacks.tree) - 1; n != maxDepth || p.calls[len(p.calls)-1].Addr != 1 {
 		t.Errorf("%d frames", n)
 	}
 }

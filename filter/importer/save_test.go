@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,7 @@ func TestSaveFails(t *testing.T) {
 	if err := os.Symlink("/dev/full", link); err != nil {
 		t.Fatal(err)
 	}
-	err := (&Options{Pprof: link}).Save(demo())
+	err := (&Options{Pprof: link}).Save(context.Background(), demo())
 	if err == nil || err.Error() != "--pprof: write "+link+": no space left on device" {
 		t.Errorf("error %v", err)
 	}
@@ -25,7 +26,7 @@ func TestSaveFails(t *testing.T) {
 		t.Errorf("the device is gone: %v", err)
 	}
 	none := filepath.Join(t.TempDir(), "none", "p")
-	if err := (&Options{Folded: none}).Save(demo()); err == nil || !strings.HasPrefix(err.Error(), "--folded: open "+none+": ") {
+	if err := (&Options{Folded: none}).Save(context.Background(), demo()); err == nil || !strings.HasPrefix(err.Error(), "--folded: open "+none+": ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -11,14 +11,13 @@ import (
 	"strings"
 )
 
-// scaler reads a trace directory: thread_0x<ID>.bin for each thread, and symbol.json or symbol_0x<ID>.json with the names.
-// commonFuncId.json, which tells the functions of pthreads and semaphores, says nothing that the nodes do not.
+// scaler reads a trace directory: thread_0x<ID>.bin for each thread, symbol.json or symbol_0x<ID>.json with the names, and
+// commonFuncId.json with the functions of pthreads and semaphores.
 type scaler struct {
 	dir     string
 	threads []string // names of files, in order
 
-	common    *scalerNames
-	commonErr error
+	common *scalerNames // of symbol.json, once it was read
 }
 
 func newScaler(path string) (reader, error) {
@@ -26,7 +25,7 @@ func newScaler(path string) (reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() && isThreadFile(filepath.Base(path)) {
+	if !info.IsDir() && filepath.Ext(path) != ".json" {
 		return &scaler{dir: filepath.Dir(path), threads: []string{filepath.Base(path)}}, nil
 	}
 	if !info.IsDir() {
@@ -52,24 +51,25 @@ func newScaler(path string) (reader, error) {
 func (s *scaler) read(ctx context.Context, out *output) error {
 	var problems []error
 	profile := out.wants(ValueKind{"calls", "count"}, ValueKind{"time", "microseconds"})
-	found := false
-	for _, name := range s.threads {
-		id, _ := threadOf(name)
-		if !wanted(id, out.opt.Threads) {
-			continue
+	threads := slices.DeleteFunc(slices.Clone(s.threads), func(name string) bool { return !wanted(threadOf(name), out.opt.Threads) })
+	if len(threads) == 0 {
+		return fmt.Errorf("%s: no such thread: it has %s", s.dir, strings.Join(s.threads, ", "))
+	}
+	for _, name := range threads {
+		if info, err := os.Stat(filepath.Join(s.dir, name)); err == nil {
+			out.expect(readings * info.Size())
 		}
-		found = true
+	}
+	for _, name := range threads {
+		id := threadOf(name)
 		if err := out.failed(ctx); err != nil {
 			return err
 		}
-		names, err := s.namesOf(id)
+		names, err := s.namesOf(id, out)
 		if err != nil {
 			problems = append(problems, err)
 		}
 		problems = append(problems, s.thread(ctx, &threadWalk{out: out, names: names, profile: profile}, id, name))
-	}
-	if !found {
-		return fmt.Errorf("%s: no such thread: it has %s", s.dir, strings.Join(s.threads, ", "))
 	}
 	return errors.Join(problems...)
 }
@@ -84,6 +84,18 @@ func wanted(id string, threads []uint64) bool {
 	return err == nil && slices.Contains(threads, v)
 }
 
+// readings is how often a file is gone through: once to check it, and once for its calls.
+const readings = 2
+
+// size returns the size of an open file, 0 where it is not known.
+func size(f *os.File) int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 // thread writes the block of one thread: its calls, and where it hangs.
 func (s *scaler) thread(ctx context.Context, w *threadWalk, id, name string) error {
 	f, err := openRegular(filepath.Join(s.dir, name))
@@ -91,8 +103,9 @@ func (s *scaler) thread(ctx context.Context, w *threadWalk, id, name string) err
 		return err
 	}
 	defer f.Close()
-	t, damage := scanTree(f)
-	w.t = t
+	defer w.out.reach(w.out.done + readings*size(f))
+	t, damage := scanTree(f, &w.out.progress)
+	w.t, w.perStep = t, size(f)/max(2*t.n, 1)
 	w.out.printf("thread %s: %d nodes\n", plain(id), t.n)
 	if t.n > 0 {
 		if err := w.walk(ctx); err != nil {

@@ -1,9 +1,9 @@
 package importer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,8 +14,12 @@ import (
 // scalerNames is what symbol.json says: the files by their IDs, and the functions of each.
 type scalerNames struct {
 	files map[int64]scalerFile
-	// holders are the files that have a function of an ID; −1 where there are several.
-	holders map[int64]int64
+	// kinds is what commonFuncId.json says, nil where there is none.
+	kinds scalerKinds
+	// holders are the files that have a function of an ID, elsewhere the name that those agree on which fit a kind of node.
+	// Both are made when they are needed.
+	holders   map[int64][]int64
+	elsewhere map[ofKind]string
 }
 
 type scalerFile struct {
@@ -23,105 +27,193 @@ type scalerFile struct {
 	functions map[int64]string
 }
 
-// readScalerNames reads symbol.json, or a thread's own symbol_0x<ID>.json:
+// ofKind is the ID of a function, in whatever file, that nodes of a kind call.
+type ofKind struct {
+	function int64
+	kind     byte
+}
+
+const (
+	// maxNames bounds the memory for names, in bytes.
+	maxNames = 128 << 20
+	// maxName is the length of the longest name. A longer one is none: it stands at each of its calls.
+	maxName = 1 << 16
+)
+
+// readScalerNames reads symbol.json, or a thread's own symbol_0x<ID>.json, as far as it is not damaged:
 //
 //	{"<fileID>":{"fileName":path,"funcNames":{"<funcID>":name,…}|null},…}
 //
 // A name may be an object that has it as one of its values, as later versions write it.
-func readScalerNames(path string) (*scalerNames, error) {
-	n := &scalerNames{files: map[int64]scalerFile{}, holders: map[int64]int64{}}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return n, err
-	}
-	var files map[string]struct {
-		FileName  string                     `json:"fileName"`
-		FuncNames map[string]json.RawMessage `json:"funcNames"`
-	}
-	if err := json.Unmarshal(text, &files); err != nil {
-		d := &DamageError{File: path, Problem: err.Error()}
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			d.Offset = syntax.Offset
-		} else if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			d.Offset = typ.Offset
-		}
-		return n, d
-	}
-	for id, f := range files {
-		number, err := strconv.ParseInt(id, 10, 64)
-		if err != nil {
-			continue
-		}
-		functions := map[int64]string{}
-		for id, raw := range f.FuncNames {
-			if k, err := strconv.ParseInt(id, 10, 64); err == nil {
-				functions[k] = functionName(raw)
+func readScalerNames(path string, out *output) (*scalerNames, error) {
+	n := &scalerNames{files: map[int64]scalerFile{}}
+	room := maxNames
+	err := readJSON(path, func(r *jsonReader) {
+		r.object(func(id string) {
+			file := scalerFile{functions: map[int64]string{}}
+			r.object(func(key string) {
+				switch key {
+				case "fileName":
+					file.name = r.text()
+				case "funcNames":
+					r.object(func(id string) {
+						name := r.functionName()
+						if k, err := strconv.ParseInt(id, 10, 64); err == nil && room > 0 {
+							file.functions[k] = name
+							room -= 64 + len(name)
+						}
+					})
+				default:
+					r.skip()
+				}
+			})
+			if number, err := strconv.ParseInt(id, 10, 64); err == nil && room > 0 {
+				n.files[number] = file
+				room -= 128 + len(file.name)
 			}
-		}
-		n.files[number] = scalerFile{f.FileName, functions}
-		for k := range functions {
-			if _, several := n.holders[k]; several {
-				n.holders[k] = -1
-			} else {
-				n.holders[k] = number
-			}
-		}
+		})
+	})
+	if room <= 0 {
+		out.note("%s: only its first %d MB of names are known", path, maxNames>>20)
 	}
-	return n, nil
+	return n, err
 }
 
-func functionName(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var object map[string]any
-	if json.Unmarshal(raw, &object) == nil {
-		for _, key := range []string{"funcName", "name", "symbolName"} {
-			if s, ok := object[key].(string); ok {
-				return s
+// functionName reads a name, or an object that has it.
+func (r *jsonReader) functionName() (name string) {
+	if r.is('{') {
+		r.object(func(key string) {
+			switch {
+			case name == "" && (key == "funcName" || key == "name" || key == "symbolName"):
+				name = r.text()
+			default:
+				r.skip()
 			}
-		}
+		})
+		return name
 	}
-	return ""
+	return r.text()
+}
+
+// scalerKinds is what commonFuncId.json says: of each file the functions of pthreads and semaphores. All others are plain.
+//
+//	{"<fileID>":{"pthread":[ids]|null,"semaphore":[ids]|null}}
+type scalerKinds map[int64]map[int64]byte
+
+// readScalerKinds reads commonFuncId.json, as far as it is not damaged.
+func readScalerKinds(path string) (scalerKinds, error) {
+	kinds := scalerKinds{}
+	room := maxNames
+	err := readJSON(path, func(r *jsonReader) {
+		r.object(func(id string) {
+			file := map[int64]byte{}
+			r.object(func(key string) {
+				kind := map[string]byte{"pthread": pthreadNode, "semaphore": semaphoreNode}[key]
+				if kind == 0 {
+					r.skip()
+					return
+				}
+				r.list(func() {
+					if room -= 32; room > 0 {
+						file[r.number()] = kind
+					} else {
+						r.skip()
+					}
+				})
+			})
+			if number, err := strconv.ParseInt(id, 10, 64); err == nil && room > 0 {
+				kinds[number] = file
+				room -= 128
+			}
+		})
+	})
+	return kinds, err
+}
+
+// fits reports whether nodes of a kind may call a function of a file, for all that is known.
+func (k scalerKinds) fits(file, function int64, kind byte) bool {
+	functions, ok := k[file]
+	return !ok || max(functions[function], normalNode) == kind
 }
 
 // function gives the name of a call's function as the file has it, "" where it is not known. The function's ID is one of
-// the file that the call is to, or of that where it comes from: where the first has none of that ID, it is the one file
-// that has.
-func (n *scalerNames) function(file, function int64) string {
-	if name, ok := n.files[file].functions[function]; ok {
+// the file that the call is to, or of that where it comes from: where the first has none of that ID, or one of another kind,
+// it is that of the other files that have one, if they agree.
+func (n *scalerNames) function(c *node) string {
+	if name, ok := n.files[c.file].functions[c.function]; ok && n.kinds.fits(c.file, c.function, c.kind) {
 		return name
 	}
-	if holder, ok := n.holders[function]; ok && holder >= 0 {
-		return n.files[holder].functions[function]
+	if n.holders == nil {
+		n.holders, n.elsewhere = map[int64][]int64{}, map[ofKind]string{}
+		for file := range n.files {
+			for function := range n.files[file].functions {
+				n.holders[function] = append(n.holders[function], file)
+			}
+		}
 	}
-	return ""
+	holders := n.holders[c.function]
+	if len(holders) == 0 {
+		return ""
+	}
+	key := ofKind{c.function, c.kind}
+	name, ok := n.elsewhere[key]
+	if !ok {
+		name = n.agreed(holders, key)
+		n.elsewhere[key] = name
+	}
+	return name
+}
+
+// agreed is the name of a function in all files that fit, "" where there are several.
+func (n *scalerNames) agreed(files []int64, f ofKind) (name string) {
+	found := false
+	for _, file := range files {
+		switch its := n.files[file].functions[f.function]; {
+		case !n.kinds.fits(file, f.function, f.kind), found && its == name:
+		case found:
+			return ""
+		default:
+			name, found = its, true
+		}
+	}
+	return name
 }
 
 // namesOf gives the names for one thread: its own file's, or the common ones.
-func (s *scaler) namesOf(thread string) (*scalerNames, error) {
+func (s *scaler) namesOf(thread string, out *output) (*scalerNames, error) {
 	own := filepath.Join(s.dir, "symbol_"+thread+".json")
 	if _, err := os.Stat(own); err == nil {
-		return readScalerNames(own)
+		return readScalerNames(own, out)
 	}
-	if s.common == nil {
-		s.common, s.commonErr = readScalerNames(filepath.Join(s.dir, "symbol.json"))
-		return s.common, s.commonErr
+	if s.common != nil {
+		return s.common, nil
 	}
-	return s.common, nil
+	var err, kindsErr error
+	s.common, err = readScalerNames(filepath.Join(s.dir, "symbol.json"), out)
+	s.common.kinds, kindsErr = readScalerKinds(filepath.Join(s.dir, "commonFuncId.json"))
+	if errors.Is(kindsErr, fs.ErrNotExist) {
+		kindsErr = nil
+	}
+	return s.common, errors.Join(err, kindsErr)
+}
+
+// numbers is what a function without a name is called: by its kind and its IDs.
+func (c *node) numbers() string {
+	kind := map[byte]string{pthreadNode: "pthread ", semaphoreNode: "semaphore "}[c.kind]
+	return fmt.Sprintf("%sfile#%d func#%d", kind, c.file, c.function)
 }
 
 // label is how a call is shown: a symbol element, which the filter demangles, and the file.
 func (n *scalerNames) label(c *node) string {
-	text := fmt.Sprintf("file#%d func#%d", c.file, c.function)
-	if name := n.function(c.file, c.function); name != "" {
+	name, path := n.function(c), n.files[c.file].name
+	text := c.numbers()
+	if name != "" {
 		text = "{{{symbol:" + plain(name) + "}}}"
 	}
-	switch path := n.files[c.file].name; {
+	switch {
 	case path != "":
 		return text + " (" + plain(path) + ")"
-	case c.file >= 0 && text[0] == '{':
+	case c.file >= 0 && name != "":
 		return text + " (file#" + strconv.FormatInt(c.file, 10) + ")"
 	}
 	return text
@@ -129,10 +221,10 @@ func (n *scalerNames) label(c *node) string {
 
 // call is a call of a profile.
 func (n *scalerNames) call(c *node) Call {
-	name := n.function(c.file, c.function)
+	name := n.function(c)
 	f := symsrc.Frame{Func: symsrc.Demangle(name), Linkage: name}
 	if name == "" {
-		f.Func = fmt.Sprintf("file#%d func#%d", c.file, c.function)
+		f.Func = c.numbers()
 	}
 	return Call{Module: symsrc.Module{Name: n.files[c.file].name}, Frames: []symsrc.Frame{f}}
 }

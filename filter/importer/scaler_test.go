@@ -63,7 +63,7 @@ func TestOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		tree, err := scanTree(f)
+		tree, err := scanTree(f, &progress{})
 		if err != nil || tree.n != int64(len(all)) {
 			t.Fatal(err, tree.n)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 )
 
@@ -36,6 +37,14 @@ type node struct {
 
 func (n *node) returned() bool { return n.end != -1 }
 
+// microseconds is how long a call that returned took, 0 where it ended before it began, and at most what 64 bits hold.
+func (n *node) microseconds() int64 {
+	if n.end < n.start {
+		return 0
+	}
+	return int64(min(uint64(n.end)-uint64(n.start), math.MaxInt64))
+}
+
 // tree is a thread's file. Its nodes vary in size: the places of every 256th are known, and what is needed is read in
 // blocks from one to the next, of which some are kept. That bounds the memory: eight bytes per block of the file.
 type tree struct {
@@ -61,13 +70,13 @@ const (
 
 // scanTree reads the file once to check it: types, sizes, and that the children of each node begin where those of the one
 // before it ended. The tree holds the nodes before the damage, if there is any.
-func scanTree(f *os.File) (t *tree, damage error) {
+func scanTree(f *os.File, p *progress) (t *tree, damage error) {
 	t = &tree{f: f, blocks: map[int64]*block{}, maxBatch: maxBatch}
 	info, err := f.Stat()
 	if err != nil {
 		return t, err
 	}
-	s := treeScan{t: t, in: bufio.NewReaderSize(f, 1<<18), size: info.Size(), expected: 1}
+	s := treeScan{t: t, in: bufio.NewReaderSize(&counted{f, p}, 1<<18), size: info.Size(), expected: 1}
 	for {
 		at := s.at
 		if t.n%blockNodes == 0 && at < s.size {

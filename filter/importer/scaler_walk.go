@@ -14,9 +14,11 @@ type threadWalk struct {
 	t       *tree
 	names   *scalerNames
 	profile *Profile
+	perStep int64 // bytes of the file, as far as progress goes
 
 	levels []level
 	seen   map[functionID]seen
+	room   int // bytes that the labels of more of them may have
 	// hung is the innermost call that never returned, of those that were begun last, and those around it.
 	hung     []node
 	lastHung int64
@@ -27,11 +29,17 @@ type level struct {
 	node     node
 	children siblings
 	inner    int64 // microseconds in the calls that it made
-	stack    int32 // its place in the profile
+	call     int32 // its number in the profile
+	// stack is its entry in the profile, for as long as that has been spilled as often as it was then.
+	stack   int32
+	spilled int
 }
 
 // functionID tells the functions of a trace apart.
-type functionID struct{ file, function int64 }
+type functionID struct {
+	file, function int64
+	kind           byte
+}
 
 // seen is what is made once of a function: its label, and its number in the profile.
 type seen struct {
@@ -44,8 +52,10 @@ const (
 	deepest = 1 << 20
 	// maxIndent is how many levels are shown by indentation; deeper ones are numbered.
 	maxIndent = 64
-	// maxSeen bounds the functions that are remembered; damaged files may have one for each call.
-	maxSeen = 1 << 16
+	// maxSeen and maxSeenBytes bound the functions that are remembered, and their labels; damaged files may have one for
+	// each call.
+	maxSeen      = 1 << 16
+	maxSeenBytes = 16 << 20
 )
 
 // walk writes the calls from node 0 on, which is none itself.
@@ -60,6 +70,7 @@ func (w *threadWalk) walk(ctx context.Context) error {
 	}
 	for steps := 0; len(w.levels) > 0; steps++ {
 		if steps%(1<<14) == 0 {
+			w.out.read(w.perStep << 14)
 			if err := w.out.failed(ctx); err != nil {
 				return err
 			}
@@ -94,15 +105,29 @@ func (w *threadWalk) enter(n node) error {
 	}
 	l := level{node: n, children: children}
 	if w.profile != nil && n.index > 0 {
-		// Of calls that nest deeper the innermost one counts, as if made from there.
-		around := w.levels[min(len(w.levels), maxDepth)-1].stack
-		l.stack = w.profile.step(around, w.function(&n).call)
+		l.call, l.spilled = w.function(&n).call, -1
 	}
 	w.levels = append(w.levels, l)
+	if w.profile != nil && w.profile.makeRoom() {
+		w.stackOf(len(w.levels) - 1)
+	}
 	if n.index > 0 && !n.returned() {
 		w.lastHung = n.index
 	}
 	return nil
+}
+
+// stackOf returns the entry of a level in the profile. Of calls that nest deeper than maxDepth the innermost one counts, as
+// if made from there.
+func (w *threadWalk) stackOf(i int) int32 {
+	l := &w.levels[i]
+	if l.node.index == 0 {
+		return 0
+	}
+	if spilled := w.profile.stacks.spilled; l.spilled != spilled {
+		l.stack, l.spilled = w.profile.step(w.stackOf(min(i, maxDepth)-1), l.call), spilled
+	}
+	return l.stack
 }
 
 func (w *threadWalk) leave() {
@@ -117,13 +142,14 @@ func (w *threadWalk) leave() {
 				}
 			}
 		}
-		took := max(0, l.node.end-l.node.start)
-		if !l.node.returned() {
-			took = l.inner
+		took := l.inner
+		if l.node.returned() {
+			took = l.node.microseconds()
 		}
-		w.levels[last-1].inner += took
-		if w.profile != nil {
-			w.profile.add(l.stack, 1, took-min(took, l.inner))
+		around := &w.levels[last-1]
+		around.inner, _ = addInt64(around.inner, took)
+		if w.profile != nil && w.profile.makeRoom() {
+			w.profile.add(w.stackOf(last), 1, took-min(took, l.inner))
 		}
 	}
 	w.levels = w.levels[:last]
@@ -131,15 +157,15 @@ func (w *threadWalk) leave() {
 
 // function gives what is made of a call's function.
 func (w *threadWalk) function(n *node) seen {
-	id := functionID{n.file, n.function}
+	id := functionID{n.file, n.function, n.kind}
 	f, ok := w.seen[id]
 	if ok {
 		return f
 	}
-	if w.seen == nil || len(w.seen) >= maxSeen {
-		w.seen = map[functionID]seen{}
-	}
 	f.label = w.names.label(n)
+	if w.room -= len(f.label); w.seen == nil || len(w.seen) >= maxSeen || w.room < 0 {
+		w.seen, w.room = map[functionID]seen{}, maxSeenBytes
+	}
 	if w.profile != nil {
 		c := w.names.call(n)
 		f.call = w.profile.call(&c)
@@ -150,8 +176,8 @@ func (w *threadWalk) function(n *node) seen {
 
 // show writes the line of a call, unless it is too short to be of interest.
 func (w *threadWalk) show(n *node) {
-	took := time.Duration(n.end-n.start) * time.Microsecond
-	if shortest := w.out.opt.MinDuration; w.out.quiet || n.returned() && shortest > 0 && took < shortest {
+	shortest := w.out.opt.MinDuration
+	if w.out.quiet || n.returned() && shortest > 0 && n.microseconds() <= int64((shortest-1)/time.Microsecond) {
 		return
 	}
 	depth := len(w.levels)
@@ -159,7 +185,7 @@ func (w *threadWalk) show(n *node) {
 	if depth > maxIndent {
 		indent += fmt.Sprintf("[depth %d] ", depth)
 	}
-	state := fmt.Sprintf("dur=%dus", n.end-n.start)
+	state := fmt.Sprintf("dur=%dus", n.microseconds())
 	switch {
 	case !n.returned():
 		state = "never returned"
@@ -183,10 +209,10 @@ func (w *threadWalk) hanging(id string) {
 
 // objects tells what a pthread or semaphore function works on. The numbers of any other one were never set.
 func (n *scalerNames) objects(c *node) string {
-	name := n.function(c.file, c.function)
+	name := n.function(c)
 	field := func(what string, v int64) string { return fmt.Sprintf(" %s=%#x", what, uint64(v)) }
 	if c.kind == semaphoreNode {
-		if strings.HasPrefix(name, "sem_") {
+		if name == "" || strings.HasPrefix(name, "sem_") { // all functions of the kind have one
 			return field("semaphore", c.extra1)
 		}
 		return ""

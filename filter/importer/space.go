@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"qss-filter/symsrc"
 )
@@ -70,12 +71,13 @@ func parseMapping(line []byte) (m mapping, ok bool) {
 		return m, false
 	}
 	m.perm = string(fields[1])
-	m.path = strings.TrimSuffix(strings.TrimRight(string(rest), "\r\n"), " (deleted)")
-	if m.path == "" {
-		m.path = "[anon]"
-	}
-	return m, true
+	// That the file was deleted stays part of its name: what its path has now is another one.
+	m.path = cmp.Or(strings.TrimRight(string(rest), "\r\n"), "[anon]")
+	return m, len(m.path) <= maxPathLength
 }
+
+// maxPathLength is more than a path in maps has: 4096 bytes (PATH_MAX), of which each may be escaped, as `\012`.
+const maxPathLength = 1 << 14
 
 // isPerm tells whether p is `rwxp` with some letters as dashes. Of [vsyscall] the first may be one, too.
 func isPerm(p []byte) bool {
@@ -146,6 +148,15 @@ func spaceOf(m *mapping, k known) symsrc.Space {
 func sameImage(a, b *mapping) bool {
 	const largestPage = 1 << 16
 	return b.offset >= a.offset && b.offset+largestPage >= a.offset+(a.end-a.start)
+}
+
+// size is about how many bytes a space takes.
+func (s *space) size() int {
+	n := 256
+	for i := range s.mappings {
+		n += int(unsafe.Sizeof(mapping{})+unsafe.Sizeof(image{})) + 24 + len(s.mappings[i].path)
+	}
+	return n
 }
 
 // find gives the executable mapping of an address, nil where there is none.

@@ -30,7 +30,7 @@ func TestParseMapping(t *testing.T) {
 		"7ff81a286000-7ff81a28a000 r--p 00000000 00:00 0 ":                                      "7ff81a286000 7ff81a28a000 r--p 0 [anon]",
 		"7ff81a286000-7ff81a28a000 r--p 00000000 00:00 0":                                       "7ff81a286000 7ff81a28a000 r--p 0 [anon]",
 		"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]":   "ffffffffff600000 ffffffffff601000 --xp 0 [vsyscall]",
-		"1000-2000 r-xp 00000000 fe:00 12 /tmp/x (deleted)":                                     "1000 2000 r-xp 0 /tmp/x",
+		"1000-2000 r-xp 00000000 fe:00 12 /tmp/x (deleted)":                                     "1000 2000 r-xp 0 /tmp/x (deleted)",
 		"not-maps":                             "",
 		"":                                     "",
 		"2000-1000 r-xp 00000000 fe:00 12 /x":  "",
@@ -167,7 +167,7 @@ func TestSnapshots(t *testing.T) {
 	if text, err := lines(t, export, Options{By: ByModule}); err != nil || !strings.Contains(text, "100.00%  [unknown]") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if _, _, err := readMaps(perFlowInput{write("none", "no maps\n"), mapsText}); err == nil {
+	if _, _, err := readMaps(perFlowInput{write("none", "no maps\n"), mapsText}, &output{}); err == nil {
 		t.Error("maps without a mapping are taken")
 	}
 }
@@ -183,7 +183,7 @@ func TestManySnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := &output{Writer: bufio.NewWriter(io.Discard)}
-	r := &stackReader{out: out, spaces: map[uint64]*space{}}
+	r := newStackReader(out)
 	if err := r.text(context.Background(), perFlowInput{path, stacksLog}); err != nil || len(r.spaces) != maxSnapshots {
 		t.Errorf("%v, %d snapshots", err, len(r.spaces))
 	}

@@ -3,6 +3,7 @@ package importer
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"path"
@@ -18,22 +19,31 @@ type row struct {
 
 // WriteTable writes one line per function, address, line or module: each value with its percentage, then the name. The most
 // comes first.
-func (p *Profile) WriteTable(w io.Writer, by By) error {
+func (p *Profile) WriteTable(ctx context.Context, w io.Writer, by By) error {
 	out := bufio.NewWriter(w)
 	sums := map[string]*row{}
 	total := make([]int64, len(p.kinds))
-	p.each(func(calls []*Call, values []int64) {
-		name := calls[0].groupName(by)
-		r := sums[name]
+	names := make([]*row, len(p.calls))
+	err := p.each(ctx, func(calls []int32, values []int64) error {
+		innermost := calls[len(calls)-1]
+		r := names[innermost]
 		if r == nil {
-			r = &row{name, make([]int64, len(p.kinds))}
-			sums[name] = r
+			name := p.calls[innermost].groupName(by)
+			if r = sums[name]; r == nil {
+				r = &row{name, make([]int64, len(p.kinds))}
+				sums[name] = r
+			}
+			names[innermost] = r
 		}
 		for i, v := range values {
-			r.values[i] += v
-			total[i] += v
+			p.stacks.addTo(&r.values[i], v)
+			p.stacks.addTo(&total[i], v)
 		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
 	rows := make([]*row, 0, len(sums))
 	for _, r := range sums {
 		rows = append(rows, r)
@@ -68,8 +78,6 @@ func percent(v, total int64) float64 {
 	}
 	return 100 * float64(v) / float64(total)
 }
-
-func digits(v int64) string { return strconv.FormatInt(v, 10) }
 
 // String is the word of the flag.
 func (b By) String() string {
