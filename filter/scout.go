@@ -37,11 +37,6 @@ type scout struct {
 	search  frame.Search
 }
 
-// Prefetcher is told of questions that are going to be asked, all at once.
-type Prefetcher interface {
-	Prefetch(ctx context.Context, qs []symsrc.Addr)
-}
-
 // errand is one question on its way.
 type errand struct {
 	q question
@@ -125,8 +120,8 @@ func (s *scout) slot(q *question) **errand {
 func (f *Filter) lookOut(ctx context.Context) {
 	s := &f.scout
 	cores := runtime.GOMAXPROCS(0) - 1
-	prefetcher, prefetches := f.opt.Symbols.(Prefetcher)
-	if cores == 0 && !prefetches {
+	prefetcher := symsrc.PrefetcherOf(f.opt.Symbols)
+	if cores == 0 && prefetcher == nil {
 		s.left = -1
 		return
 	}
@@ -170,15 +165,15 @@ func (f *Filter) lookOut(ctx context.Context) {
 		return
 	}
 	s.idle, s.vain = 0, 0
-	if prefetches {
-		addrs := make([]symsrc.Addr, len(errands))
+	if prefetcher != nil {
+		expected := make([]symsrc.Expected, len(errands))
 		for i, e := range errands {
-			addrs[i] = e.q.asked()
-			if e.q.take.before() {
-				addrs[i].Offset--
+			expected[i].Addr = e.q.asked()
+			if e.q.take.how() != exactly {
+				expected[i].Back = e.q.take.back
 			}
 		}
-		prefetcher.Prefetch(ctx, addrs)
+		prefetcher.Prefetch(ctx, expected)
 	}
 	f.send(ctx, errands, cores)
 }

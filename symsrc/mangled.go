@@ -9,7 +9,7 @@ import (
 func Mangled(s Source) Source {
 	if p, ok := s.(Prober); ok {
 		return struct {
-			Source
+			mangled
 			Prober
 		}{mangled{s}, p}
 	}
@@ -17,6 +17,9 @@ func Mangled(s Source) Source {
 }
 
 type mangled struct{ behind Source }
+
+// Prefetcher returns that of the source behind.
+func (m mangled) Prefetcher() Prefetcher { return PrefetcherOf(m.behind) }
 
 // Frames answers one question.
 func (m mangled) Frames(ctx context.Context, q Addr) Answer {

@@ -48,6 +48,24 @@ type timedSource struct {
 	s symsrc.Source
 }
 
+// Prefetcher returns that of the source, with the clock around it; nil where it has none.
+func (s timedSource) Prefetcher() symsrc.Prefetcher {
+	if p := symsrc.PrefetcherOf(s.s); p != nil {
+		return timedPrefetcher{s.t, p}
+	}
+	return nil
+}
+
+type timedPrefetcher struct {
+	t *Timing
+	p symsrc.Prefetcher
+}
+
+func (p timedPrefetcher) Prefetch(ctx context.Context, qs []symsrc.Expected) {
+	defer p.t.start(&p.t.symbolize)()
+	p.p.Prefetch(ctx, qs)
+}
+
 func (s timedSource) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	defer s.t.start(&s.t.symbolize)()
 	return s.s.Frames(ctx, q)

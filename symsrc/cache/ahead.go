@@ -105,35 +105,58 @@ func (s *Source) lookPatiently(ctx context.Context, key []byte) []byte {
 }
 
 // Prefetch asks the cache for the answers to several questions at once, so that Frames need not ask for each.
-func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Addr) {
-	defer s.passOn(ctx, qs)
-	if len(qs) == 0 || !s.begin() {
+func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
+	if len(qs) == 0 {
 		return
 	}
+	missing := s.prefetch(ctx, qs)
+	if p := symsrc.PrefetcherOf(s.behind); p != nil && len(missing) > 0 {
+		p.Prefetch(ctx, missing)
+	}
+}
+
+// prefetch is Prefetch but for the source behind, and returns the questions that the cache has no answer to.
+func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected) (missing []symsrc.Expected) {
+	if !s.begin() {
+		return qs
+	}
 	var keys [][]byte
-	for _, q := range qs {
+	var asked []symsrc.Expected // of which are the keys
+	for i := range qs {
+		q := qs[i].At(symsrc.Probe{})
 		id := identity{}
 		if q.Kind <= symsrc.Data {
 			id = s.identify(ctx, q.Module)
 		}
 		if id.text == "" {
+			missing = append(missing, qs[i])
 			continue
 		}
 		key := s.engine.appendKey(nil, id.text, uint8(q.Kind), &q)
-		s.mu.Lock()
-		known, ok := s.ahead[string(key)]
-		s.mu.Unlock()
-		if !ok || len(known.value) == 0 {
-			keys = append(keys, key)
+		if !s.has(key) {
+			keys, asked = append(keys, key), append(asked, qs[i])
 		}
 	}
-	for len(keys) > 0 && ctx.Err() == nil {
-		n := min(len(keys), askKeys)
-		if !s.fetch(keys[:n]) {
-			return
+	for rest := keys; len(rest) > 0 && ctx.Err() == nil; {
+		n := min(len(rest), askKeys)
+		if !s.fetch(rest[:n]) {
+			break
 		}
-		keys = keys[n:]
+		rest = rest[n:]
 	}
+	for i, key := range keys {
+		if !s.has(key) {
+			missing = append(missing, asked[i])
+		}
+	}
+	return missing
+}
+
+// has reports whether an answer was asked for ahead and is there.
+func (s *Source) has(key []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ahead[string(key)].value) > 0
 }
 
 // fetch asks for several values. It is false where no reply came.

@@ -120,7 +120,11 @@ func TestSymbolsDiffer(t *testing.T) {
 		s := Wrap(counting{}, Options{Dir: dir, Finder: counting{}})
 		connect(t, s)
 		if prefetches {
-			s.Prefetch(context.Background(), qs)
+			expected := make([]symsrc.Expected, len(qs))
+			for i, q := range qs {
+				expected[i].Addr = q
+			}
+			s.Prefetch(context.Background(), expected)
 		}
 		for range 2 {
 			for _, q := range qs {

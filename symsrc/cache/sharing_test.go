@@ -31,7 +31,7 @@ func TestTwoFilters(t *testing.T) {
 	connect(t, one)
 	connect(t, two)
 	q := addr(5)
-	two.Prefetch(context.Background(), []symsrc.Addr{q}) // that there is nothing yet must not be believed for long
+	two.Prefetch(context.Background(), []symsrc.Expected{{Addr: q}}) // that there is nothing yet must not be believed for long
 	want := one.Frames(context.Background(), q)
 	began := time.Now()
 	eventually(t, "the other one's answer", func() bool { return len(two.Frames(context.Background(), q).Frames) > 0 })

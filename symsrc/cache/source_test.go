@@ -58,9 +58,9 @@ func TestPrefetch(t *testing.T) {
 	s, w := source(t, dir, e)
 	connect(t, s)
 	before := figures(dir)
-	var qs []symsrc.Addr
+	var qs []symsrc.Expected
 	for i := range many {
-		qs = append(qs, addr(i))
+		qs = append(qs, symsrc.Expected{Addr: addr(i)})
 	}
 	s.Prefetch(context.Background(), qs)
 	s.Prefetch(context.Background(), qs[:1])

@@ -13,17 +13,20 @@ type ahead struct {
 	announcer debuginfod.Announcer
 }
 
-// Prefetch announces the modules of questions that are going to be asked.
-func (a ahead) Prefetch(_ context.Context, qs []symsrc.Addr) {
+// Prefetch announces the modules of questions that are going to be asked, and passes these on.
+func (a ahead) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	var modules []symsrc.Module
 	seen := make(map[symsrc.Module]bool)
-	for _, q := range qs {
-		if !seen[q.Module] {
-			seen[q.Module] = true
-			modules = append(modules, q.Module)
+	for i := range qs {
+		if m := qs[i].Module; !seen[m] {
+			seen[m] = true
+			modules = append(modules, m)
 		}
 	}
 	a.announcer.Announce(modules)
+	if p := symsrc.PrefetcherOf(a.Source); p != nil {
+		p.Prefetch(ctx, qs)
+	}
 }
 
 // Probe says what the machine code around an address shows, if the source behind can tell.

@@ -102,21 +102,12 @@ func (t timedFinder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	return t.f.Find(ctx, m)
 }
 
-// prefetcher is a source that wants to know what it will be asked.
-type prefetcher interface {
-	Prefetch(ctx context.Context, qs []symsrc.Addr)
-}
-
 // Source puts the clock of a layer around a source.
 func (m *Meter) Source(name string, s symsrc.Source) symsrc.Source {
 	if m == nil {
 		return s
 	}
-	t := timedSource{m.layer(name), s}
-	if p, ok := s.(prefetcher); ok {
-		return timedPrefetcher{t, p}
-	}
-	return t
+	return timedSource{m.layer(name), s}
 }
 
 type timedSource struct {
@@ -141,12 +132,20 @@ func (t timedSource) Probe(ctx context.Context, q symsrc.Addr) (p symsrc.Probe) 
 	return p
 }
 
-type timedPrefetcher struct {
-	timedSource
-	p prefetcher
+// Prefetcher returns that of the source, with the clock around it; nil where it has none.
+func (t timedSource) Prefetcher() symsrc.Prefetcher {
+	if p := symsrc.PrefetcherOf(t.s); p != nil {
+		return timedPrefetcher{t.l, p}
+	}
+	return nil
 }
 
-func (t timedPrefetcher) Prefetch(ctx context.Context, qs []symsrc.Addr) {
+type timedPrefetcher struct {
+	l *layer
+	p symsrc.Prefetcher
+}
+
+func (t timedPrefetcher) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	ctx, end := t.l.start(ctx)
 	defer end()
 	t.l.calls.Add(-1)

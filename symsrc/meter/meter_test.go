@@ -24,7 +24,7 @@ func (s slow) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 }
 
 func (s slow) Probe(context.Context, symsrc.Addr) symsrc.Probe { return symsrc.Probe{Known: true} }
-func (s slow) Prefetch(context.Context, []symsrc.Addr)         {}
+func (s slow) Prefetch(context.Context, []symsrc.Expected)     {}
 
 // plain is a source that is nothing else.
 type plain struct{ symsrc.Source }
@@ -63,7 +63,7 @@ func meterOnce(t *testing.T) {
 	if p, ok := source.(symsrc.Prober); !ok || !p.Probe(t.Context(), symsrc.Addr{}).Known {
 		t.Error("the source is no prober any more")
 	}
-	if p, ok := source.(prefetcher); !ok {
+	if p := symsrc.PrefetcherOf(source); p == nil {
 		t.Error("the source is told of no questions any more")
 	} else {
 		p.Prefetch(t.Context(), nil)
@@ -71,7 +71,7 @@ func meterOnce(t *testing.T) {
 	if outer.calls.Load() != 3 {
 		t.Errorf("%d calls of outer after a probe", outer.calls.Load())
 	}
-	if _, ok := m.Source("plain", plain{source}).(prefetcher); ok {
+	if p := symsrc.PrefetcherOf(m.Source("plain", plain{source})); p != nil {
 		t.Error("the plain source wants to be told of questions")
 	}
 	if p := m.Source("plain", plain{source}).(symsrc.Prober).Probe(t.Context(), symsrc.Addr{}); p != (symsrc.Probe{}) {

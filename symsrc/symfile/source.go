@@ -125,5 +125,8 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	return symsrc.Probe{}
 }
 
+// Prefetcher returns that of the source behind.
+func (s *Source) Prefetcher() symsrc.Prefetcher { return symsrc.PrefetcherOf(s.behind) }
+
 // Close gives up all files. The Source must not be asked any more.
 func (s *Source) Close() { s.files.close() }

@@ -12,12 +12,12 @@ import (
 // told is a source that notes what it is told of.
 type told struct {
 	*engine
-	qs []symsrc.Addr
+	qs []symsrc.Expected
 }
 
-func (e *told) Prefetch(_ context.Context, qs []symsrc.Addr) { e.qs = append(e.qs, qs...) }
+func (e *told) Prefetch(_ context.Context, qs []symsrc.Expected) { e.qs = append(e.qs, qs...) }
 
-// TestPassOn holds that the source behind is told of one question for each module that the cache does not answer for.
+// TestPassOn holds that the source behind is told of the questions that the cache has no answer to.
 func TestPassOn(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)
@@ -28,8 +28,8 @@ func TestPassOn(t *testing.T) {
 	connect(t, s)
 	other := addr(0)
 	other.Module.BuildID = "\x09\x09\x09\x09"
-	s.Prefetch(context.Background(), []symsrc.Addr{addr(2), addr(4), other, other})
-	if len(behind.qs) != 1 || behind.qs[0] != other {
+	s.Prefetch(context.Background(), []symsrc.Expected{{Addr: addr(2)}, {Addr: addr(4)}, {Addr: other}})
+	if len(behind.qs) != 1 || behind.qs[0].Addr != other {
 		t.Errorf("told of %+v", behind.qs)
 	}
 	s.Close()
