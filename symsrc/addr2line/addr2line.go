@@ -3,6 +3,7 @@
 //
 //	addr2line.go  which program, and the source that asks it
 //	target.go     which file of a module a program is given
+//	ahead.go      answers to what is going to be asked
 //	child.go      one program over one file, begun again when it dies
 //	parse.go      what the programs print
 package addr2line
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -80,6 +82,8 @@ type Source struct {
 	mu       sync.Mutex
 	children map[string]*child
 	targets  map[symsrc.Module]*targets
+	ahead    ahead
+	patience time.Duration
 	clock    int64
 	failed   map[string]bool
 }
@@ -96,7 +100,7 @@ func NewSource(f Finder, native symsrc.Source, o Options) (*Source, error) {
 		return nil, err
 	}
 	return &Source{opt: o, program: program, finder: f, native: native, children: map[string]*child{},
-		targets: map[symsrc.Module]*targets{}, failed: map[string]bool{}}, nil
+		targets: map[symsrc.Module]*targets{}, failed: map[string]bool{}, patience: patience}, nil
 }
 
 // Newest and oldest are the releases of LLVM whose programs are looked for under a name with the release.
@@ -160,21 +164,29 @@ func (s *Source) answer(ctx context.Context, t *targets, q symsrc.Addr) symsrc.A
 	if len(t.paths) == 0 {
 		return symsrc.Answer{Files: t.files}
 	}
-	addr := q.Offset
-	if q.Space != symsrc.Linked {
-		p := s.Probe(ctx, q)
-		if !p.Known {
-			return s.native.Frames(ctx, q)
-		}
-		addr = p.Linked
+	addr, ok := s.linked(ctx, q)
+	if !ok {
+		return s.native.Frames(ctx, q)
 	}
 	a := symsrc.Answer{Files: t.files}
+	if a.Frames, ok = s.ahead.take(ctx, place{t, addr}); ok {
+		return a
+	}
 	for _, path := range t.paths {
 		if a.Frames = s.ask(ctx, path, addr); named(a.Frames) {
 			break
 		}
 	}
 	return a
+}
+
+// linked returns the address of a question in the address space of the file. It is false where that is not known.
+func (s *Source) linked(ctx context.Context, q symsrc.Addr) (addr uint64, ok bool) {
+	if q.Space == symsrc.Linked {
+		return q.Offset, true
+	}
+	p := s.Probe(ctx, q)
+	return p.Linked, p.Known
 }
 
 // Probe says what the machine code around an address shows.
@@ -189,14 +201,13 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 func (s *Source) Lookup(ctx context.Context, path string, addrs []uint64) [][]symsrc.Frame {
 	c := s.child(path)
 	defer c.mu.Unlock()
-	return c.ask(ctx, addrs)
+	answers := make([][]symsrc.Frame, len(addrs))
+	c.ask(ctx, addrs, func(i int, frames []symsrc.Frame) { answers[i] = frames })
+	return answers
 }
 
 func (s *Source) ask(ctx context.Context, path string, addr uint64) []symsrc.Frame {
-	c := s.child(path)
-	defer c.mu.Unlock()
-	addrs := [1]uint64{addr}
-	return c.ask(ctx, addrs[:])[0]
+	return s.Lookup(ctx, path, []uint64{addr})[0]
 }
 
 // child gives the program of a file, locked. Where there are too many, those used longest ago end, unless they are at work.
@@ -205,7 +216,7 @@ func (s *Source) child(path string) *child {
 	c := s.children[path]
 	if c == nil {
 		s.makeRoom()
-		c = &child{path: path, program: s.program, warn: s.warn}
+		c = &child{path: path, program: s.program, warn: s.warn, patience: s.patience}
 		s.children[path] = c
 	}
 	s.clock++

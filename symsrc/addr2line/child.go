@@ -11,12 +11,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"qss-filter/symsrc"
 )
 
 // maxDeaths is how often a program may die over one file without an answer in between; then it is not begun again.
 const maxDeaths = 3
+
+// patience is how long a program may say nothing; it may have to read gigabytes before its first answer.
+const patience = 30 * time.Second
 
 // child is one program over one file.
 type child struct {
@@ -25,6 +30,9 @@ type child struct {
 	program string
 	warn    func(string)
 	used    int64
+
+	// patience is how long it may say nothing.
+	patience time.Duration
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -63,11 +71,11 @@ func (c *child) end() {
 	c.cmd = nil
 }
 
-// ask gives the frames of addresses. Where the program dies it is begun again behind what it has answered, with one address
-// by itself; one that it dies of then is passed over.
-func (c *child) ask(ctx context.Context, addrs []uint64) [][]symsrc.Frame {
-	answers := make([][]symsrc.Frame, len(addrs))
-	done, alone := 0, false
+// ask asks for the frames of addresses and hands each answer over when it comes, in their order. It returns how many it has
+// handed over: fewer than there are where it gives up. Where the program dies it is begun again after what it has
+// answered, with one address by itself; one that it dies of then has no frames.
+func (c *child) ask(ctx context.Context, addrs []uint64, got func(i int, frames []symsrc.Frame)) (done int) {
+	alone := false
 	for done < len(addrs) && c.deaths < maxDeaths && ctx.Err() == nil {
 		if c.cmd == nil {
 			if err := c.start(); err != nil {
@@ -76,11 +84,11 @@ func (c *child) ask(ctx context.Context, addrs []uint64) [][]symsrc.Frame {
 				break
 			}
 		}
-		todo := addrs[done:]
+		todo, first := addrs[done:], done
 		if alone {
 			todo = todo[:1]
 		}
-		n, err := c.stream(ctx, todo, answers[done:])
+		n, err := c.stream(ctx, todo, func(i int, frames []symsrc.Frame) { got(first+i, frames) })
 		done += n
 		if n > 0 {
 			c.deaths = 0
@@ -94,22 +102,31 @@ func (c *child) ask(ctx context.Context, addrs []uint64) [][]symsrc.Frame {
 			break
 		}
 		c.deaths++
+		if errors.Is(err, errSilent) { // another try would hold the log up for as long
+			c.deaths = maxDeaths
+		}
 		c.warn(fmt.Sprintf("%s: over %s: %v", filepath.Base(c.program), c.path, err))
 		if alone {
+			got(done, nil)
 			done++
 		}
 		alone = !alone
 	}
-	return answers
+	return done
 }
 
 // stop is an address that no file has. Its answer tells that the one before it is complete.
 const stop = ^uint64(0)
 
 // stream asks for addresses: one goroutine writes them all while this one reads, so neither side waits for the other with
-// full pipes. It gives how many were answered.
-func (c *child) stream(ctx context.Context, addrs []uint64, answers [][]symsrc.Frame) (n int, err error) {
-	defer context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })()
+// full pipes. It returns how many were answered. A program that says nothing for as long as its patience is killed.
+func (c *child) stream(ctx context.Context, addrs []uint64, got func(i int, frames []symsrc.Frame)) (n int, err error) {
+	process := c.cmd.Process
+	kill := func() { _ = process.Kill() } // it may be dead
+	defer context.AfterFunc(ctx, kill)()
+	var silent atomic.Bool
+	watch := time.AfterFunc(c.patience, func() { silent.Store(true); kill() })
+	defer watch.Stop()
 	written := make(chan error, 1)
 	go func() {
 		w := bufio.NewWriterSize(c.in, 64<<10)
@@ -127,20 +144,29 @@ func (c *child) stream(ctx context.Context, addrs []uint64, answers [][]symsrc.F
 		}
 		written <- w.Flush()
 	}()
-	n, err = c.read(addrs, answers)
+	n, err = c.read(addrs, func(i int, frames []symsrc.Frame) {
+		watch.Reset(c.patience)
+		got(i, frames)
+	})
 	if err != nil {
-		_ = c.cmd.Process.Kill() // which ends the writer, too
+		kill() // which ends the writer, too
 	}
 	if writeErr := <-written; err == nil && writeErr != nil {
 		err = writeErr
 	}
+	if err != nil && silent.Load() {
+		err = errSilent
+	}
 	return n, err
 }
 
-var errOutOfStep = errors.New("prints what was not asked for")
+var (
+	errOutOfStep = errors.New("prints what was not asked for")
+	errSilent    = errors.New("says nothing; it is not asked again over this file")
+)
 
 // read reads the answers to addresses, up to that of stop.
-func (c *child) read(addrs []uint64, answers [][]symsrc.Frame) (n int, err error) {
+func (c *child) read(addrs []uint64, got func(i int, frames []symsrc.Frame)) (n int, err error) {
 	line, err := c.line()
 	for i := range len(addrs) + 1 {
 		if err != nil {
@@ -150,16 +176,17 @@ func (c *child) read(addrs []uint64, answers [][]symsrc.Frame) (n int, err error
 		if i < len(addrs) {
 			want = addrs[i]
 		}
-		if got, ok := header(line); !ok || got != want && got != want&(1<<32-1) {
+		if addr, ok := header(line); !ok || addr != want && addr != want&(1<<32-1) {
 			return n, errOutOfStep
 		}
 		var frames []symsrc.Frame
-		for {
+		size := 0
+		for count := 0; ; count++ {
 			if line, err = c.line(); err != nil {
 				return n, err
 			}
 			if _, ok := header(line); ok {
-				if len(frames) == 0 { // every answer has a function, if only ??
+				if count == 0 { // every answer has a function, if only ??
 					return n, errOutOfStep
 				}
 				break
@@ -168,19 +195,28 @@ func (c *child) read(addrs []uint64, answers [][]symsrc.Frame) (n int, err error
 			if line, err = c.line(); err != nil {
 				return n, err
 			}
-			frames = append(frames, parseFrame(function, string(line)))
+			if size += frameSize + len(function) + len(line); size <= maxAnswer {
+				frames = append(frames, parseFrame(function, string(line)))
+			}
 			if i == len(addrs) {
 				return n, nil
 			}
 		}
-		answers[i] = known(frames)
+		if size > maxAnswer { // the rest of such a chain would be wrong without its end
+			frames = nil
+		}
+		got(i, known(frames))
 		n++
 	}
 	return n, nil
 }
 
-// maxLine bounds a line of the program in bytes.
-const maxLine = 1 << 20
+// Bounds of a line of the program and of an answer, in bytes; each frame of an answer counts for some besides its text.
+const (
+	maxLine   = 1 << 20
+	maxAnswer = 1 << 20
+	frameSize = 64
+)
 
 // line reads a line without its end.
 func (c *child) line() ([]byte, error) {

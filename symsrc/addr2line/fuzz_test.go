@@ -20,7 +20,7 @@ func FuzzOutput(f *testing.F) {
 		c := &child{out: bufio.NewReaderSize(bytes.NewReader(printed), 16)}
 		addrs := []uint64{0x10, 0x20, 0xffffffffffff0030}
 		answers := make([][]symsrc.Frame, len(addrs))
-		n, err := c.read(addrs, answers)
+		n, err := c.read(addrs, func(i int, frames []symsrc.Frame) { answers[i] = frames })
 		if n > len(addrs) || err == nil && n != len(addrs) {
 			t.Fatalf("%d answers, %v", n, err)
 		}
