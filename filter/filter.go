@@ -8,6 +8,7 @@
 // the next read; a line that is not understood leaves byte for byte as it came.
 //
 //	lines.go    reads; lines of any length; tells when the input pauses
+//	utf16.go    logs in UTF-16
 //	anchor.go   the vector search over a chunk
 //	guard.go    what a panic may cost: the one line
 //	line.go     what a line holds, and who wrote it (origin.go)
@@ -134,6 +135,8 @@ type Options struct {
 	JSON *JSONOptions
 	// Observe is told of every frame; nil tells nobody. It is not called in the style of llvm.
 	Observe func(*Observation)
+	// Narrow writes a log that Run reads in UTF-16 as UTF-8: what shows the output, a terminal, takes nothing else.
+	Narrow bool
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
 	Warn func(message string)
 }

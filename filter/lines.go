@@ -20,11 +20,13 @@ const (
 	outLimit = 1 << 20
 )
 
-// Run carries a stream from in to out until its end. It gives the error of a failed read or write, of which only the
+// Run carries a stream from in to out until its end. Text in UTF-16 leaves as it came, but for JSON and where Options.Narrow is
+// set. It gives the error of a failed read or write, of which only the
 // writes are of the kind *WriteError; what was read before a failed read is written.
 func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	r := &stream{f: f, out: out, buf: make([]byte, bufferSize)}
-	r.in = yielding{pauses(in), &f.busy}
+	text := &transcoder{pauser: pauses(in), decided: f.llvm != nil, narrow: f.opt.Narrow || f.recorder != nil}
+	r.in = yielding{text, &f.busy}
 	defer r.in.stop()
 	f.busy.Lock()
 	defer f.busy.Unlock()
@@ -34,7 +36,11 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		if err := r.rest(ctx); err != nil {
 			return err
 		}
+		first := !text.decided
 		n, err := r.in.Read(r.buf[r.end:])
+		if first {
+			r.out = text.writer(out)
+		}
 		r.fresh, r.end = r.end, r.end+n
 		r.f.piece++
 		r.f.moved.Read += int64(n)
@@ -43,6 +49,9 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		if err != nil {
 			if werr := r.finish(ctx); werr != nil {
+				return werr
+			}
+			if werr := text.finish(r.out); werr != nil {
 				return werr
 			}
 			if errors.Is(err, io.EOF) {

@@ -157,7 +157,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn = warn
+	o.Warn, o.Narrow = warn, isTerminal(os.Stdout)
 	return o, end, nil
 }
 
