@@ -71,8 +71,10 @@ type Finder interface {
 type Options struct {
 	// Input is the directory whose logs are read, Output the one for what they become. Without Output logs are only listed.
 	Input, Output string
-	Mode          Mode
-	Form          Form
+	// Follow is set where symbolic links of Input are followed out of it, and to directories.
+	Follow bool
+	Mode   Mode
+	Form   Form
 	// Report is the directory of the reports; "" stands for Output.
 	Report string
 	// SummaryJSON is a path for the summary beside that in Report, "-" for standard output; "" for none.
@@ -123,11 +125,13 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 		r.timing = &Timing{}
 	}
 	done := r.timing.start(&r.timing.walk)
-	r.logs, err = walk(o.Input, func(rel string, err error) { r.fail(rel, err) })
+	logs, tree, err := walk(o.Input, o.Follow, r.unread)
 	done()
 	if err != nil {
 		return exitUsage, err
 	}
+	defer tree.close()
+	r.logs = logs
 	if o.ListModules {
 		err = r.listModules(ctx)
 	} else {

@@ -12,6 +12,7 @@ import (
 func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Input, "input-dir", "", "`DIR` of logs, with all below it, to be read at once")
 	fs.StringVar(&o.Output, "output-dir", "", "`DIR` for what the logs become, in the same tree")
+	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of --input-dir, and to directories")
 	filter.Choice(fs, &o.Mode, "mode", "`MODE`: stack-only (NAME.stack.txt), rewrite (NAME.rewrite)", "stack-only", "rewrite")
 	filter.Choice(fs, &o.Form, "rewrite", "`FORM` of rewritten logs: append (functions below their frame), replace (in its place)",
 		"append", "replace")

@@ -47,7 +47,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		before := allocated()
-		in, err := open(context.Background(), path, func(int) {})
+		in, err := open(context.Background(), &logFile{tree: &tree{}, path: path}, func(int) {})
 		if err != nil {
 			if errors.Is(err, errSkip) && !binary(data[:min(len(data), sniffed)]) && !packed(data) {
 				t.Fatalf("%q is skipped: %v", data, err)

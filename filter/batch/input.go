@@ -13,6 +13,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"qss-filter/filter"
 )
 
 // errSkip is a file that is no log.
@@ -38,15 +40,8 @@ func (in *input) Close() {
 const sniffed = 8 << 10
 
 // open opens a log, of which read is told the bytes as they are read. Its error is errSkip for what is no text.
-func open(ctx context.Context, path string, read func(n int)) (in *input, err error) {
-	info, err := os.Stat(path) // before it is opened, for it may be a FIFO
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a regular file", errSkip)
-	}
-	file, err := os.Open(path)
+func open(ctx context.Context, log *logFile, read func(n int)) (in *input, err error) {
+	file, err := log.tree.regular(log.path)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +114,9 @@ func (in *input) unpack(b *bufio.Reader) error {
 // binary tells whether the begin of a file is not text: one byte in 32 is a control character that logs do not have. A log may
 // have some, where a machine lost power or a program wrote what it should not.
 func binary(begin []byte) bool {
+	if filter.IsUTF16(begin) {
+		return false
+	}
 	if bytes.HasPrefix(begin, []byte("\x7fELF")) {
 		return true
 	}

@@ -29,7 +29,7 @@ type Listed struct {
 func (r *run) listModules(ctx context.Context) error {
 	r.report = &Report{groups: newGroups(), modules: map[string]*module{}}
 	r.each(ctx, func(ctx context.Context, log *logFile) error {
-		in, err := open(ctx, log.path, r.bar.bytes)
+		in, err := open(ctx, log, r.bar.bytes)
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 
@@ -29,7 +27,7 @@ var tables = [...]struct{ file, head string }{
 // Report collects what filters tell of their frames, and writes it at the end: frames.tsv, elf_list.tsv, failed_frames.tsv,
 // expanded_frames.tsv, summary.json.
 type Report struct {
-	dir         string
+	files       *outputs
 	summaryJSON string
 	stdout      io.Writer
 	group       bool
@@ -47,10 +45,11 @@ type Report struct {
 
 // NewReport makes a report that goes to a directory. The tables of what Observe is told have - in the place of a log's name.
 func NewReport(dir string) (*Report, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	files, err := openOutputs(dir)
+	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	r := &Report{dir: dir, groups: newGroups(), modules: map[string]*module{}, title: "standard input"}
+	r := &Report{files: files, groups: newGroups(), modules: map[string]*module{}, title: "standard input"}
 	r.stream = r.begin(0, "-")
 	return r, nil
 }
@@ -63,7 +62,7 @@ func (r *Report) Use(o *Options) {
 
 // Creatable fails where the report could not be written.
 func (r *Report) Creatable() error {
-	if err := creatable(filepath.Join(r.dir, "summary.json")); err != nil {
+	if err := r.files.creatable("summary.json"); err != nil {
 		return err
 	}
 	if err := creatable(r.html); err != nil {
@@ -128,11 +127,14 @@ func (l *logSink) discard() {
 }
 
 // discard lets go of what waits for Close.
-func (r *Report) discard() { r.spool.close() }
+func (r *Report) discard() {
+	r.spool.close()
+	r.files.close()
+}
 
 // Close writes the report.
 func (r *Report) Close() error {
-	defer r.spool.close()
+	defer r.discard()
 	if r.stream != nil {
 		if err := r.stream.end(); err != nil {
 			return err
@@ -163,7 +165,11 @@ func (r *Report) Close() error {
 }
 
 func (r *Report) writeFile(name string, write func(io.Writer) error) error {
-	return writePath(filepath.Join(r.dir, name), write)
+	w, err := r.files.create(name)
+	if err != nil {
+		return err
+	}
+	return w.fill(write)
 }
 
 func writePath(path string, write func(io.Writer) error) error {
@@ -171,11 +177,7 @@ func writePath(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	defer w.abort()
-	if err := write(w); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return w.commit()
+	return w.fill(write)
 }
 
 func (r *Report) writeTable(table int) error {

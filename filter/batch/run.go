@@ -24,6 +24,7 @@ type run struct {
 	opt    *Options
 	logs   []logFile
 	report *Report
+	output *outputs
 	say    *diagnostics
 	timing *Timing
 	bar    *progress
@@ -43,6 +44,10 @@ func (r *run) reports(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if r.output, err = openOutputs(r.opt.Output); err != nil {
+		return err
+	}
+	defer r.output.close()
 	defer report.discard()
 	report.summaryJSON, report.stdout = r.opt.SummaryJSON, r.opt.Stdout
 	report.group, report.html = r.opt.Group, r.opt.HTML
@@ -97,17 +102,24 @@ func (r *run) done(ctx context.Context, log *logFile, err error) {
 			r.say.line("%s: done", log.rel)
 		}
 	case ctx.Err() != nil:
-	case errors.Is(err, errSkip):
-		r.skipped.Add(1)
-		r.say.line("%s: %v", log.rel, err)
 	default:
-		r.fail(log.rel, err)
+		r.unread(log.rel, err)
 	}
+}
+
+// unread notes what was not read: since it is no log, or as it cannot be.
+func (r *run) unread(rel string, err error) {
+	if !errors.Is(err, errSkip) {
+		r.fail(rel, err)
+		return
+	}
+	r.skipped.Add(1)
+	r.say.line("%s: %v", rel, err)
 }
 
 // one carries one log through its filter into its output and the report.
 func (r *run) one(ctx context.Context, log *logFile) error {
-	in, err := open(ctx, log.path, r.bar.bytes)
+	in, err := open(ctx, log, r.bar.bytes)
 	if err != nil {
 		return err
 	}
@@ -116,7 +128,7 @@ func (r *run) one(ctx context.Context, log *logFile) error {
 	if r.opt.Mode == Rewrite {
 		suffix = rewriteSuffix
 	}
-	out, err := create(filepath.Join(r.opt.Output, filepath.FromSlash(log.rel)+suffix))
+	out, err := r.output.create(filepath.FromSlash(log.rel) + suffix)
 	if err != nil {
 		return err
 	}

@@ -1,31 +1,103 @@
 package batch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // logFile is a file of the input tree.
 type logFile struct {
 	index int
 	rel   string // with slashes, from the input directory on
-	path  string
-	size  int64
+	// path is where it is opened in tree.
+	tree *tree
+	path string
+	size int64
 }
+
+// tree is a directory whose files are read. With a root no link leads out of it, however quickly directories change places.
+type tree struct {
+	dir  string
+	root *os.Root
+}
+
+// stat describes what a path is of, with links followed.
+func (t *tree) stat(path string) (fs.FileInfo, error) {
+	if t.root != nil {
+		return t.root.Stat(path)
+	}
+	return os.Stat(filepath.Join(t.dir, path))
+}
+
+// open opens a file for reading; the opening of a FIFO does not wait.
+func (t *tree) open(path string) (*os.File, error) {
+	if t.root != nil {
+		return t.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
+	return os.OpenFile(filepath.Join(t.dir, path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// regular opens a regular file and nothing else: the opening of a device may act on it.
+func (t *tree) regular(path string) (*os.File, error) {
+	info, err := t.stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	file, err := t.open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() { // another has taken its place
+		file.Close()
+		return nil, errNotRegular
+	}
+	return file, nil
+}
+
+// list returns the entries of a directory in the order of their names, as far as it can be read.
+func (t *tree) list(dir string) ([]fs.DirEntry, error) {
+	d, err := t.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// errNotRegular is a file that is none of bytes.
+var errNotRegular = fmt.Errorf("%w: not a regular file", errSkip)
+
+// errOutside is a link that leads out of the input directory.
+var errOutside = fmt.Errorf("%w: a link to what is not in the input directory (--follow reads it)", errSkip)
 
 // readable fails unless dir is a directory that can be listed.
 func readable(dir string) error {
+	info, err := os.Stat(dir) // before it is opened, for it may be a FIFO
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if _, err = d.ReadDir(1); err != nil && !errors.Is(err, fs.ErrClosed) && err.Error() != "EOF" {
+	if _, err = d.ReadDir(1); err != nil && !errors.Is(err, fs.ErrClosed) && !errors.Is(err, io.EOF) {
 		if cause, ok := errors.AsType[*fs.PathError](err); ok { // "readdirent", and the path again
 			err = cause.Err
 		}
@@ -34,41 +106,140 @@ func readable(dir string) error {
 	return nil
 }
 
-// walk lists the regular files below dir, and those that links point to, in the order of their paths. Links to directories
-// are not followed. problem is told of what cannot be read; the rest goes on.
-func walk(dir string, problem func(rel string, err error)) ([]logFile, error) {
-	var logs []logFile
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		rel := relative(dir, path)
+// maxPath bounds a path of a tree in bytes (PATH_MAX): a hostile tree may be deeper than any system reads it.
+const maxPath = 4096
+
+// walker lists the logs of a tree.
+type walker struct {
+	tree    *tree
+	problem func(rel string, err error)
+	logs    []logFile
+	// follow is set where links are followed wherever they lead; links are then those to directories, which wait until the
+	// directories that have names of their own are read, and seen is what was read, each once.
+	follow bool
+	links  []string
+	seen   map[int64][]fs.FileInfo // by their times, which tell most apart
+}
+
+// walk lists the files below dir, and those that links point to, in the order of their paths. Links are followed where they stay below
+// dir, to files only; with follow wherever they lead, and to directories. problem is told of what cannot be read; the rest goes
+// on. The tree must be closed.
+func walk(dir string, follow bool, problem func(rel string, err error)) ([]logFile, *tree, error) {
+	t := &tree{dir: dir}
+	if !follow {
+		root, err := os.OpenRoot(dir)
 		if err != nil {
-			if path == dir {
-				return err
-			}
-			problem(rel, err)
-			return nil
+			return nil, nil, err
 		}
-		if path == dir || d.IsDir() {
-			return nil
+		t.root = root
+	}
+	w := &walker{tree: t, problem: problem, follow: follow, seen: map[int64][]fs.FileInfo{}}
+	w.links = []string{""}
+	for len(w.links) > 0 { // those in them are added behind
+		link := w.links[0]
+		w.links = w.links[1:]
+		if err := w.directory(link); err != nil && link == "" {
+			t.close()
+			return nil, nil, fmt.Errorf("walk %s: %w", dir, err)
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			problem(rel, err)
-			return nil
-		}
-		if d.Type()&fs.ModeSymlink != 0 && info.IsDir() {
-			return nil
-		}
-		logs = append(logs, logFile{rel: rel, path: path, size: info.Size()})
+	}
+	slices.SortFunc(w.logs, func(a, b logFile) int { return strings.Compare(a.rel, b.rel) })
+	for i := range w.logs {
+		w.logs[i].index = i
+	}
+	return w.logs, t, nil
+}
+
+func (t *tree) close() {
+	if t.root != nil {
+		t.root.Close()
+	}
+}
+
+// directory lists what is below a directory. Its error is what problem was told, but for the top of the tree.
+func (w *walker) directory(rel string) error {
+	path := cmp.Or(filepath.FromSlash(rel), ".")
+	if len(rel) > maxPath-len(w.tree.dir) {
+		w.problem(rel[:min(len(rel), 64)]+"...", syscall.ENAMETOOLONG)
+		return syscall.ENAMETOOLONG
+	}
+	if w.again(path) {
 		return nil
-	})
+	}
+	entries, err := w.tree.list(path)
+	if err != nil && rel != "" {
+		w.problem(rel, err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if rel != "" {
+			name = rel + "/" + name
+		}
+		if e.IsDir() {
+			_ = w.directory(name) // which has told
+		} else {
+			w.file(name, e.Type()&fs.ModeSymlink != 0)
+		}
+	}
+	return err
+}
+
+// again reports whether a directory was read before, by whatever name, where links may lead to it.
+func (w *walker) again(path string) bool {
+	if !w.follow {
+		return false
+	}
+	info, err := w.tree.stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("walk %s: %w", dir, err)
+		return false // its listing says why
 	}
-	slices.SortFunc(logs, func(a, b logFile) int { return strings.Compare(a.rel, b.rel) })
-	for i := range logs {
-		logs[i].index = i
+	key := info.ModTime().UnixNano()
+	if slices.ContainsFunc(w.seen[key], func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+		return true
 	}
-	return logs, nil
+	w.seen[key] = append(w.seen[key], info)
+	return false
+}
+
+// file takes in a file, or what a link points to.
+func (w *walker) file(rel string, link bool) {
+	path := filepath.FromSlash(rel)
+	info, err := w.tree.stat(path)
+	if err != nil && link && !w.follow {
+		path, info, err = w.inside(path)
+	}
+	switch {
+	case err != nil:
+		w.problem(rel, err)
+	case link && info.IsDir():
+		if w.follow {
+			w.links = append(w.links, rel)
+		}
+	default:
+		w.logs = append(w.logs, logFile{rel: rel, tree: w.tree, path: path, size: info.Size()})
+	}
+}
+
+// inside looks at a link that a root refuses: an absolute one may lead into the tree nevertheless. It returns the path there.
+func (w *walker) inside(link string) (path string, info fs.FileInfo, err error) {
+	top, err := filepath.EvalSymlinks(w.tree.dir)
+	if err != nil {
+		return "", nil, err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(w.tree.dir, link))
+	if err != nil {
+		return "", nil, err
+	}
+	top, topErr := filepath.Abs(top)
+	real, realErr := filepath.Abs(real)
+	if topErr != nil || realErr != nil {
+		return "", nil, errOutside
+	}
+	if path, err = filepath.Rel(top, real); err != nil || !filepath.IsLocal(path) {
+		return "", nil, errOutside
+	}
+	info, err = w.tree.stat(path)
+	return path, info, err
 }
 
 // relative is path as from dir on, with slashes.
