@@ -214,7 +214,7 @@ func TestPacked(t *testing.T) {
 		"a.gz":  pack(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil }),
 		"b.xz":  pack(func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }),
 		"c.zst": pack(func(w io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(w) }),
-		"d.bin": "\x7fELF\x01\x02\x00\x00", "e.bin": strings.Repeat("a\x00", 100), "empty": "",
+		"d.bin": "\x7fELF\x01\x02\x00\x00", "e.bin": strings.Repeat("a\x00\x01\x00", 100), "empty": "",
 		"cut.gz": "\x1f\x8b\x08\x00\x00\x00",
 	})
 	b.run(t, exitInput)
