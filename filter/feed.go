@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"bytes"
 	"context"
 
 	"qss-filter/symsrc"
@@ -49,6 +50,27 @@ func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
 			r.buf = nil // long lines are rare
 		}
 	}
+	dst, d.out.text = d.out.text, nil
+	return dst
+}
+
+// Raw appends what a run writes when b, the next line or a part of one, is not to be looked at: what is held back, the begin of an
+// unfinished line as it came, and b. The rest of a line that b does not end passes untouched, too.
+func (d *Feed) Raw(dst, b []byte) []byte {
+	d.out.text = dst
+	f, r := d.f, &d.r
+	f.piece++
+	f.line += max(1, bytes.Count(b, newline))
+	if f.llvm != nil {
+		r.text = f.pass(r.text, nil)
+	} else {
+		r.text = f.Flush(r.text)
+	}
+	r.buf = append(r.buf[:r.end], b...)
+	r.end = len(r.buf)
+	_ = r.pass(r.end) // the writer cannot fail
+	r.raw = !bytes.HasSuffix(b, newline)
+	r.buf = nil
 	dst, d.out.text = d.out.text, nil
 	return dst
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ type counts struct {
 	lines, bytes, restored, replayed, retries atomic.Int64
 
 	mu     sync.Mutex
+	raw    map[string]int64 // lines that left as they came, by the reason
 	frames filter.Tally
 	// latency counts lines by the bucket that the time from their coming into the stream to their being stored lies in; the
 	// last one has no bound.
@@ -39,6 +41,12 @@ func (c *counts) stored(messages []message) {
 			continue
 		}
 		c.lines.Add(1)
+		if m.raw != "" {
+			if c.raw == nil {
+				c.raw = map[string]int64{}
+			}
+			c.raw[m.raw]++
+		}
 		took := now.Sub(m.stored).Seconds()
 		bucket := 0
 		for bucket < len(latencies) && took > latencies[bucket] {
@@ -72,7 +80,7 @@ type gauges struct {
 	lag                int64 // lines that are not annotated yet
 	lagKnown           bool
 	partitions         int
-	processes          int64
+	processes, stuck   int64
 	cacheAsked, cached int64
 	caching            bool
 }
@@ -80,7 +88,7 @@ type gauges struct {
 // write writes the metrics in the text format of Prometheus.
 func (c *counts) write(out io.Writer, g gauges) error {
 	c.mu.Lock()
-	frames, latency, seconds := c.frames, c.latency, c.seconds
+	frames, latency, seconds, raw := c.frames, c.latency, c.seconds, maps.Clone(c.raw)
 	c.mu.Unlock()
 	var b strings.Builder
 	metric := func(name, kind, help string) { fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
@@ -96,6 +104,11 @@ func (c *counts) write(out io.Writer, g gauges) error {
 	for i, n := range frames.By {
 		fmt.Fprintf(&b, "qss_filter_unresolved_total{status=%q} %d\n", symsrc.Status(i).String(), n)
 	}
+	metric("qss_filter_raw_lines_total", "counter", "Lines that could not be annotated and left as they came, by the reason.")
+	for _, why := range []string{whyCrash, whyHang, whyPanic, whySize} {
+		fmt.Fprintf(&b, "qss_filter_raw_lines_total{reason=%q} %d\n", why, raw[why])
+	}
+	one("qss_filter_hanging_lines", "gauge", "Lines that were given up and are still being annotated.", g.stuck)
 	one("qss_filter_restored_total", "counter", "Processes whose state was restored from their log.", c.restored.Load())
 	one("qss_filter_replayed_lines_total", "counter", "Lines read again for that.", c.replayed.Load())
 	one("qss_filter_retries_total", "counter", "Pieces of work begun anew, after another worker or a fault.", c.retries.Load())

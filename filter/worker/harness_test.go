@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(brokerEnv); text != "" {
 		beBroker(text)
 	}
+	if text := os.Getenv(mortalEnv); text != "" {
+		os.Exit(beMortal(text))
+	}
 	os.Exit(m.Run())
 }
 

@@ -70,7 +70,7 @@ func (w *worker) gauges(ctx context.Context) (g gauges) {
 		info := c.CachedInfo()
 		g.lag += int64(info.NumPending) + int64(info.NumAckPending)
 	}
-	g.partitions, g.processes = w.balance.ours(), w.held.Load()
+	g.partitions, g.processes, g.stuck = w.balance.ours(), w.held.Load(), w.stuck.Load()
 	if counter, ok := w.opt.Filter.Symbols.(cacheCounter); ok {
 		g.cacheAsked, g.cached = counter.Hits()
 		g.caching = true

@@ -31,6 +31,8 @@ type Options struct {
 	Metrics string
 	// Filter is what becomes of lines.
 	Filter filter.Options
+	// now is the clock by which work is too slow; nil for the real one.
+	now func() time.Time
 }
 
 // Register adds the flags that set o, but for those of Filter.

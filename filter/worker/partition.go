@@ -28,6 +28,8 @@ type partition struct {
 	joined    bool
 	// unacked are deliveries that are not acknowledged yet, in the order of lines.
 	unacked []delivery
+	// vigilance is for lines that cannot be annotated.
+	vigilance vigilance
 	// attempts are batches of lines that are stored, or are tried again.
 	attempts []attempt
 }
@@ -88,9 +90,12 @@ func (p *partition) take(ctx context.Context, messages []jetstream.Msg) {
 	if !began {
 		p.w.balance.claim(p.number)
 	}
-	if inOrder && p.try(ctx, lines) == nil {
+	if !inOrder {
+		p.catchUp(ctx, last)
+	} else if err := p.try(ctx, lines); err == nil {
 		p.done = last
 	} else {
+		p.blame(ctx, err)
 		p.catchUp(ctx, last)
 	}
 	p.acknowledge()
@@ -122,8 +127,16 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 			p.unacked, p.joined = unacked, joined
 			return
 		}
+		if p.blame(ctx, err) {
+			continue
+		}
 		p.w.counts.retries.Add(1)
 		p.log.Warn("take up the partition", "error", err)
+		if _, err := p.w.streams.out.Info(ctx); err == nil { // it may take shorter messages than before
+			if err := p.w.measure(); err != nil {
+				p.log.Warn("look how long a line may be", "error", err)
+			}
+		}
 		p.w.failed(p.number)
 		select {
 		case <-p.puller.lost:
@@ -146,6 +159,11 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	if err != nil {
 		return err
 	}
+	if err := p.examine(ctx); err != nil {
+		return err
+	}
+	p.vigilance.careful = true
+	defer func() { p.vigilance.careful = false }()
 	if p.floor = info.AckFloor.Stream; p.floor >= until { // another worker has done it all
 		p.done = p.floor
 		return nil
@@ -170,6 +188,10 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	}
 	if err == nil {
 		p.done = max(last, until)
+		if v := &p.vigilance; v.poison.Mark != nil {
+			v.poison.Mark.Worker = p.w.name // nothing of what it says is left to do
+			p.unmark(ctx, true)
+		}
 	}
 	return err
 }
@@ -182,23 +204,24 @@ func (p *partition) try(ctx context.Context, lines []*line) error {
 		if l.process == "" || p.processes[l.process] != nil {
 			continue
 		}
-		one, opened, err := p.w.open(ctx, out, l, p.floor)
+		one, opened, err := p.open(ctx, out, l, p.floor)
 		if err != nil {
 			return err
 		}
 		p.processes[l.process], out = one, opened
 	}
-	p.w.annotating <- struct{}{}
 	now := time.Now()
+	fresh := make([]*line, 0, len(lines))
 	for _, l := range lines {
-		one := p.processes[l.process]
-		if one == nil || l.seq <= one.fed {
-			continue
+		if l.of = p.processes[l.process]; l.of != nil && l.seq > l.of.fed {
+			fresh = append(fresh, l)
+			l.of.used = now
 		}
-		out = one.add(ctx, out, l, p.w.limit)
-		one.used = now
 	}
-	<-p.w.annotating
+	out, err := p.feed(ctx, out, fresh)
+	if err != nil {
+		return err
+	}
 	return p.store(ctx, out)
 }
 
@@ -226,18 +249,31 @@ func (p *partition) store(ctx context.Context, out []message) error {
 
 // rest lets go what has been held back for long enough.
 func (p *partition) rest(ctx context.Context) {
-	var out []message
 	now := time.Now()
+	var resting []*process
 	for _, one := range p.processes {
 		if one.resting(now, p.w.opt.Idle) {
-			out = one.rest(out, p.w.limit)
+			resting = append(resting, one)
 		}
 	}
-	if len(out) == 0 {
+	if len(resting) == 0 {
 		return
 	}
-	if err := p.store(ctx, out); err != nil {
-		p.log.Warn("store what was held back", "error", err)
+	seqs := make([]uint64, len(resting))
+	for i, one := range resting {
+		seqs[i] = one.waiting.seq
+	}
+	out, err := p.watch(ctx, nil, len(resting), func(i int) uint64 { return seqs[i] },
+		func(_ context.Context, out []message, i int) []message {
+			return resting[i].rest(out, int(p.w.limit.Load()))
+		})
+	if err == nil {
+		err = p.store(ctx, out)
+	}
+	if err != nil {
+		if !p.blame(ctx, err) {
+			p.log.Warn("store what was held back", "error", err)
+		}
 		p.catchUp(ctx, p.done)
 	}
 	p.acknowledge()
@@ -276,6 +312,7 @@ func (p *partition) drop(one *process) {
 
 // leave hands the partition over to whoever comes next, at the end.
 func (p *partition) leave(ctx context.Context) {
+	p.unmark(ctx, true)
 	for _, one := range p.processes {
 		p.w.keep(one)
 		p.drop(one)
@@ -285,6 +322,7 @@ func (p *partition) leave(ctx context.Context) {
 
 // pass hands the partition over to somebody else.
 func (p *partition) pass(ctx context.Context) {
+	p.unmark(ctx, true)
 	for _, one := range p.processes {
 		p.w.keep(one)
 		p.drop(one)

@@ -18,6 +18,11 @@ type line struct {
 	part    bool // the next message goes on with it
 	last    bool // there are no others yet
 	stored  time.Time
+	// of is the line's process, once that is in memory. raw says why the line leaves as it came, "" where it does not; fresh is set
+	// where not even what is held back before it can leave.
+	of    *process
+	raw   string
+	fresh bool
 }
 
 // process is a process of the log, with its filter. Each of its lines gives one message; while text is held back, the message
@@ -28,6 +33,8 @@ type process struct {
 	name    string // in the bucket of states
 	filter  *filter.Filter
 	feed    *filter.Feed
+	// renew makes a filter.
+	renew func() *filter.Filter
 	// counted are the frames up to the last line that is counted; fresh is set once there was one that nobody had published.
 	counted filter.Tally
 	fresh   bool
@@ -50,8 +57,9 @@ type message struct {
 	of     *process
 	seq    uint64 // of the line
 	data   []byte
-	held   bool // text is held back behind it
-	more   bool // the next message goes on with it
+	held   bool   // text is held back behind it
+	more   bool   // the next message goes on with it
+	raw    string // why the line left as it came
 	piece  int
 	stored time.Time // when the line was
 }
@@ -72,7 +80,7 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 	if !p.fresh && l.seq > p.published {
 		p.fresh, p.counted = true, p.filter.Tally()
 	}
-	text := p.feed.Add(ctx, nil, data)
+	text := p.annotate(ctx, l, data)
 	if !ended && !l.part {
 		text = bytes.TrimSuffix(text, newline)
 	}
@@ -95,6 +103,31 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 
 var newline = []byte{'\n'}
 
+// annotate gives a line to the filter and returns what that writes. What would follow a line that was not looked at although it may
+// have said something of modules could get wrong names: nothing is known from there on.
+func (p *process) annotate(ctx context.Context, l *line, data []byte) []byte {
+	if l.raw == "" {
+		return p.feed.Add(ctx, nil, data)
+	}
+	if l.fresh {
+		p.restart()
+	}
+	doubtful := l.part || p.feed.Unfinished() || bytes.Contains(data, braces)
+	text := p.feed.Raw(nil, data)
+	if doubtful && !l.part {
+		p.restart()
+	}
+	return text
+}
+
+var braces = []byte("{{{")
+
+// restart forgets all that the filter knows.
+func (p *process) restart() {
+	p.filter = p.renew()
+	p.feed, p.counted = filter.NewFeed(p.filter), filter.Tally{}
+}
+
 // rest lets go what is held back, with the message that waits. Of an unfinished line, whose rest may never come, the message
 // leaves alone.
 func (p *process) rest(out []message, limit int) []message {
@@ -112,7 +145,7 @@ func (p *process) rest(out []message, limit int) []message {
 
 // emit adds the message of a line, in pieces of at most limit bytes.
 func (p *process) emit(out []message, l *line, text []byte, held bool, limit int) []message {
-	m := message{of: p, seq: l.seq, stored: l.stored, held: held}
+	m := message{of: p, seq: l.seq, stored: l.stored, held: held, raw: l.raw}
 	for ; len(text) > limit; m.piece++ {
 		m.data, text, m.more = text[:limit], text[limit:], true
 		out = append(out, m)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
@@ -87,13 +88,16 @@ func Publish(ctx context.Context, o PublishOptions) error {
 		case <-asked.Done():
 		}
 	}()
-	s := &shipper{opt: &o, nc: nc, log: log, session: nuid.Next(), limit: limit, asked: asked.Done(), wait: drainWait}
+	s := &shipper{opt: &o, nc: nc, log: log, session: nuid.Next(), limit: limit, asked: asked.Done(), wait: shipWait}
 	err = s.run(ctx)
 	if nc.IsClosed() {
 		err = errors.Join(err, closed(nc))
 	}
 	return err
 }
+
+// shipWait is how long lines are sent again once somebody has asked for the end.
+const shipWait = 20 * time.Second
 
 // check gives the pattern of all subjects that lines may have.
 func (o *PublishOptions) check() (all pattern, err error) {

@@ -44,49 +44,94 @@ func (w *worker) processOf(l *line) string {
 
 // open gives the filter of a process as it is before a line: what was published of it last, the context that was kept, and
 // then the lines from there on. Messages of lines that had none yet are added to out; up to floor all have one.
-func (w *worker) open(ctx context.Context, out []message, l *line, floor uint64) (*process, []message, error) {
+func (p *partition) open(ctx context.Context, out []message, l *line, floor uint64) (*process, []message, error) {
+	w := p.w
 	_, subject, _ := strings.Cut(l.subject, ".")
 	key := w.key.keyOf(subject)
-	p := &process{subject: l.process, out: outSubject(w.opt.Out, key), name: stateName(key), filter: filter.New(w.opt.Filter)}
-	p.feed = filter.NewFeed(p.filter)
-	if err := w.lastPublished(ctx, p); err != nil {
+	one := &process{subject: l.process, out: outSubject(w.opt.Out, key), name: stateName(key), renew: func() *filter.Filter { return filter.New(w.opt.Filter) }}
+	one.restart()
+	if err := w.lastPublished(ctx, one); err != nil {
 		return nil, out, err
 	}
-	kept, err := w.kept(ctx, p)
+	kept, err := w.kept(ctx, one)
 	if err != nil {
 		return nil, out, err
 	}
-	first, err := w.streams.in.GetMsg(ctx, kept.Line+1, jetstream.WithGetMsgSubject(l.process))
-	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+	if p.vigilance.why[kept.Line] != "" { // perhaps it was its context
+		kept = state{}
+	}
+	from, err := w.firstOf(ctx, l, kept.Line+1)
+	if err != nil {
 		return nil, out, fmt.Errorf("look for the begin of %s: %w", key, err)
 	}
-	from := kept.Line + 1
-	if err == nil { // else there is none behind that place, or the server that answers has yet to hear of the line at hand
-		from = min(first.Sequence, l.seq)
-	}
-	lost, err := w.lost(ctx, p, kept.Line, from)
+	lost, err := w.lost(ctx, one, kept.Line, from)
 	if err != nil {
 		return nil, out, err
 	}
 	if lost {
 		w.log.Warn("a part of a log has aged out of the stream: what it said of modules is lost", "process", key)
 	} else if kept.Context != "" {
-		p.feed.Flush(p.feed.Add(ctx, nil, []byte(kept.Context)))
+		_, err := p.watch(ctx, nil, 1, func(int) uint64 { return kept.Line }, func(ctx context.Context, out []message, _ int) []message {
+			one.feed.Flush(one.feed.Add(ctx, nil, []byte(kept.Context)))
+			return out
+		})
+		if err != nil {
+			return nil, out, err
+		}
 	}
-	p.published = max(p.published, kept.Line, floor)
-	p.fed = kept.Line
+	one.published = max(one.published, kept.Line, floor)
+	one.fed = kept.Line
 	if from < l.seq {
 		w.counts.restored.Add(1)
-		err = w.streams.replay(ctx, l.process, from, l.seq, func(before *line) (more bool, err error) {
-			if before.seq >= l.seq {
-				return false, nil
-			}
-			w.counts.replayed.Add(1)
-			out = p.add(ctx, out, before, w.limit)
-			return true, nil
-		})
+		out, err = p.restore(ctx, out, one, from, l)
 	}
-	return p, out, err
+	return one, out, err
+}
+
+// restore feeds a process the lines from a place on that stand before l.
+func (p *partition) restore(ctx context.Context, out []message, one *process, from uint64, l *line) ([]message, error) {
+	filter, _ := filterable(l.process)
+	var lines []*line
+	feed := func() (err error) {
+		p.w.counts.replayed.Add(int64(len(lines)))
+		out, err = p.feed(ctx, out, lines)
+		lines = lines[:0]
+		return err
+	}
+	err := p.w.streams.replay(ctx, filter, from, l.seq, func(before *line) (more bool, err error) {
+		if before.seq >= l.seq {
+			return false, nil
+		}
+		if p.w.processOf(before) == l.process {
+			before.of = one
+			lines = append(lines, before)
+		}
+		if len(lines) == pullLines {
+			err = feed()
+		}
+		return true, err
+	})
+	if err != nil {
+		return out, err
+	}
+	return out, feed()
+}
+
+// firstOf gives the first line of a process from a place on, of which l is one.
+func (w *worker) firstOf(ctx context.Context, l *line, from uint64) (seq uint64, err error) {
+	filter, exact := filterable(l.process)
+	for {
+		first, err := w.streams.in.GetMsg(ctx, from, jetstream.WithGetMsgSubject(filter))
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound): // or the server that answers has yet to hear of the line at hand
+			return from, nil
+		case err != nil:
+			return 0, err
+		case exact || first.Sequence >= l.seq || w.processOf(&line{subject: first.Subject}) == l.process:
+			return min(first.Sequence, l.seq), nil
+		}
+		from = first.Sequence + 1
+	}
 }
 
 // lost tells whether lines of a process that some worker has seen have aged out of the stream from behind the place that was
@@ -151,7 +196,7 @@ func (w *worker) keep(p *process) {
 		return
 	}
 	value, err := json.Marshal(state{Stream: w.streams.tag, Line: p.fed, Context: string(context)})
-	if err != nil || len(value) > w.limit {
+	if err != nil || len(value) > int(w.limit.Load()) {
 		return
 	}
 	if _, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+p.name, value); err == nil {

@@ -20,6 +20,8 @@ const (
 	headerPart = "Qss-Part"
 	// headerHeld is on an annotated line behind which text is held back, that comes with a later line.
 	headerHeld = "Qss-Held"
+	// headerRaw is on a line that could not be annotated and leaves as it came: crash, hang, panic or size says why.
+	headerRaw = "Qss-Raw"
 )
 
 // Limits of an atomic batch: messages, as servers have it, and bytes.
@@ -86,6 +88,9 @@ func (s *store) batch(ctx context.Context, messages []message) error {
 		}
 		if m.held {
 			msg.Header[headerHeld] = []string{"1"}
+		}
+		if m.raw != "" {
+			msg.Header[headerRaw] = []string{m.raw}
 		}
 		if m.more {
 			msg.Header[headerPart] = []string{"1"}

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,14 +99,69 @@ func (p *pattern) ofProcess(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// outSubject puts a key in the place of the `>` that out ends with.
-func outSubject(out, key string) string { return strings.TrimSuffix(out, ">") + key }
+// Longest names that are made of keys, in bytes: a server takes commands of 4096.
+const (
+	longestKey  = 1024
+	longestName = 1024
+	// longestFilter is how much of a subject is asked for at most.
+	longestFilter = 1024
+)
+
+// outSubject puts a key in the place of the `>` that out ends with. A key that is too long for that, or in no encoding that servers
+// can be asked about, is spelled otherwise; what would look like such a spelling is, too, so that no two keys have one subject.
+func outSubject(out, key string) string {
+	if len(key) > longestKey || !utf8.ValidString(key) || isSpelled(key) {
+		var b strings.Builder
+		for _, c := range []byte(key[:min(len(key), longestKey/4)]) {
+			if c < 0x7f {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, "=%02X", c)
+			}
+		}
+		key = strings.TrimRight(b.String(), ".") + spelling(key)
+	}
+	return strings.TrimSuffix(out, ">") + key
+}
+
+// spelling ends the name of a key that is not spelled as it is.
+func spelling(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return "==" + hex.EncodeToString(sum[:16])
+}
+
+// isSpelled reports whether a key ends as a spelling does.
+func isSpelled(key string) bool {
+	n := len(key) - len(spelling(""))
+	return n >= 0 && strings.HasPrefix(key[n:], "==") && strings.Trim(key[n+2:], "0123456789abcdef") == ""
+}
+
+// filterable gives a subject that servers can be asked about and that covers subject. exact is set where that is itself.
+func filterable(subject string) (filter string, exact bool) {
+	if utf8.ValidString(subject) && len(subject) <= longestFilter {
+		return subject, true
+	}
+	tokens := strings.Split(subject, ".")
+	size := 0
+	for i, token := range tokens {
+		if size += len(token) + 1; size > longestFilter {
+			return strings.Join(append(tokens[:i], ">"), "."), false
+		}
+		if !utf8.ValidString(token) {
+			tokens[i] = "*"
+		}
+	}
+	return strings.Join(tokens, "."), false
+}
 
 // stateName spells a key as one of a key-value bucket's, which allow but few characters; others become =XX.
 func stateName(key string) string {
 	var b strings.Builder
 	b.WriteString("key.")
 	for i := 0; i < len(key); i++ {
+		if b.Len() > longestName {
+			return strings.TrimRight(b.String(), ".") + spelling(key)
+		}
 		c := key[i]
 		switch {
 		case c|0x20 >= 'a' && c|0x20 <= 'z', c >= '0' && c <= '9', c == '.', c == '-', c == '_', c == '/':

@@ -15,11 +15,11 @@ import (
 
 // Sizes of messages. A server must take leastPayload, and so must a stream of annotated lines, whose pieces stay together in one
 // batch; a stream of lines leastPart, since parts of a line are messages like others. headerRoom of it is for headers: less than
-// 500 bytes even where a stream's name has the 255 characters that it may have.
+// 520 bytes even where a stream's name has the 255 characters that it may have.
 const (
 	leastPayload = 64 << 10
-	leastPart    = headerRoom + 256
-	headerRoom   = 512
+	leastPart    = headerRoom + 224
+	headerRoom   = 544
 )
 
 // target holds that messages under a subject can be stored in a stream, and gives the longest text that one can have.

@@ -9,6 +9,7 @@
 //	restore.go    brings a process's filter to where another one was
 //	replay.go     reads a part of a stream again
 //	store.go      publishes messages, all or none
+//	poison.go     lines that end, hang or panic who annotates them
 //	unsure.go     what becomes of those of which no answer has come
 //	balance.go    evens out how many partitions workers have
 //	streams.go    the streams, consumers and the bucket of states
@@ -53,9 +54,15 @@ type worker struct {
 	counts  counts
 	held    atomic.Int64 // processes in memory
 	// limit is the longest text of one message, in bytes.
-	limit int
+	limit atomic.Int64
 	// annotating has a place for each that may annotate at once.
 	annotating chan struct{}
+	// name tells this worker from others. now is the clock by which lines take too long.
+	name string
+	now  func() time.Time
+	// stuck is how many lines hang that were given up, and fatal what ends the worker.
+	stuck atomic.Int64
+	fatal chan error
 	// failures are the numbers of partitions that something of has failed.
 	failures chan int
 }
@@ -63,7 +70,7 @@ type worker struct {
 // Bounds of a start and of an end.
 const (
 	startWait = time.Minute
-	drainWait = 20 * time.Second
+	drainWait = 5 * time.Second
 )
 
 // Run works until the end of ctx; then it completes what was begun and hands its partitions over. The error says why it could
@@ -88,7 +95,11 @@ func begin(ctx context.Context, o Options) error {
 	if err != nil {
 		host = "host"
 	}
-	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel), failures: make(chan int, 1)}
+	w := &worker{opt: o, key: key, log: log, annotating: make(chan struct{}, o.Parallel), failures: make(chan int, 1),
+		name: host + "-" + strconv.Itoa(os.Getpid()) + "-" + nuid.Next(), now: o.now, fatal: make(chan error, 1)}
+	if w.now == nil {
+		w.now = time.Now
+	}
 	ctx, lost := context.WithCancel(ctx)
 	defer lost()
 	start, cancel := context.WithTimeout(ctx, startWait)
@@ -101,12 +112,12 @@ func begin(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if w.limit, err = target(w.nc, w.streams.out, o.Out, leastPayload); err != nil {
+	if err := w.measure(); err != nil {
 		return err
 	}
 	w.store = &store{nc: w.nc, tag: w.streams.tag}
 	partitions := make([]*partition, w.streams.partitions)
-	w.balance = &balance{streams: w.streams, durable: o.Durable, name: host + "-" + strconv.Itoa(os.Getpid()) + "-" + nuid.Next(), log: log,
+	w.balance = &balance{streams: w.streams, durable: o.Durable, name: w.name, log: log,
 		owners: map[int]string{}, asked: map[int]time.Time{}, release: func(n int) {
 			select {
 			case partitions[n].puller.rest <- struct{}{}:
@@ -135,6 +146,15 @@ func begin(ctx context.Context, o Options) error {
 	return err
 }
 
+// measure finds out how long a message may be.
+func (w *worker) measure() error {
+	limit, err := target(w.nc, w.streams.out, w.opt.Out, leastPayload)
+	if err == nil {
+		w.limit.Store(int64(limit))
+	}
+	return err
+}
+
 // run works on all partitions until the end of ctx, or until what they need is gone.
 func (w *worker) run(ctx context.Context, partitions []*partition) error {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -153,6 +173,14 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 			giveUp()
 		}
 	}()
+	go func() {
+		select {
+		case err := <-w.fatal:
+			stop(err)
+			giveUp()
+		case <-ctx.Done():
+		}
+	}()
 	go w.balance.run(ctx)
 	var all sync.WaitGroup
 	for _, p := range partitions {
@@ -166,7 +194,7 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 	if err := w.nc.FlushTimeout(askWait); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		w.log.Warn("the last acknowledgements may be lost: the lines come again", "error", err)
 	}
-	if err := context.Cause(ctx); errors.Is(err, errGone) {
+	if err := context.Cause(ctx); errors.Is(err, errGone) || errors.Is(err, errStuck) {
 		return err
 	}
 	return nil

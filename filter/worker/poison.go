@@ -1,0 +1,353 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A line may end the worker that annotates it (out of memory, a fatal error of the runtime), hang it, or make it panic, and so the
+// next worker, for ever. Such a line leaves as it came, under headerRaw, after a few tries:
+//
+// A panic is recovered, and at the second one the line is raw. A line that takes longer than lineLimit is given up with the
+// goroutine that annotates it, and raw at once. Of the death of a worker nothing remains but that lines are delivered again; therefore
+// lines that may have been on their way when a worker ended are annotated carefully: before a few of them are begun a mark in the
+// bucket of states says which, and whoever finds the mark of another worker there goes on with a mark for each single one of these. The
+// line whose own mark is found twice is raw. Which lines are is kept beside the mark, so that every worker makes the same of them.
+
+// poison is what is kept of a partition's lines that cannot be annotated, in the bucket of states.
+type poison struct {
+	// Stream is the tag of the stream that lines are counted in.
+	Stream string    `json:"stream"`
+	Raw    []rawLine `json:"raw,omitempty"`
+	// Mark is of the lines that are being annotated, nil for none.
+	Mark *mark `json:"mark,omitempty"`
+}
+
+// rawLine is a line that leaves as it came, and why: one of the reasons below.
+type rawLine struct {
+	Line uint64 `json:"line"`
+	Why  string `json:"why"`
+}
+
+// mark is of lines that a worker has begun to annotate.
+type mark struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+	// Tries is how often a single line was begun.
+	Tries  int    `json:"tries"`
+	Worker string `json:"worker"`
+}
+
+// Why a line is raw.
+const (
+	whyCrash = "crash"
+	whyHang  = "hang"
+	whyPanic = "panic"
+	whySize  = "size"
+)
+
+const (
+	// poisonPrefix begins the name of a partition's poison in the bucket.
+	poisonPrefix = "poison."
+	// markLines is how many lines share a mark at first, and maxTries how often a line is begun that may end a worker, or panics.
+	markLines = 32
+	maxTries  = 2
+	// maxRaw bounds the lines that are remembered to be raw; the oldest are forgotten.
+	maxRaw = 1000
+	// lineLimit is how long one line may take, and lookEvery how often it is looked whether it takes longer.
+	lineLimit = 20 * time.Second
+	lookEvery = 50 * time.Millisecond
+	// maxStuck is how many lines may hang in a worker before it ends, to be started again: each of them may keep a processor busy.
+	maxStuck = 8
+)
+
+// errStuck ends a worker in which too many lines hang.
+var errStuck = errors.New("too many lines hang: a worker that is started again goes on without them")
+
+// poisonError is a line that could not be annotated.
+type poisonError struct {
+	line uint64
+	why  string
+	// said is what is known beside the reason.
+	said string
+}
+
+func (e *poisonError) Error() string { return fmt.Sprintf("line %d: %s%s", e.line, e.why, e.said) }
+
+// vigilance is what a partition knows of its poisonous lines.
+type vigilance struct {
+	poison poison
+	why    map[uint64]string // of poison.Raw
+	// fresh are those of these lines before which nothing that is held back can leave.
+	fresh  map[uint64]bool
+	panics map[uint64]int
+	// careful is set while lines are annotated that another worker may have ended on. Of those from first to last each gets a mark of
+	// its own; tries of the first one are known.
+	careful            bool
+	first, last, begun uint64
+	tries              int
+}
+
+// examine reads what is kept of a partition's poison, and what the mark of a worker that is gone says.
+func (p *partition) examine(ctx context.Context) error {
+	v := &p.vigilance
+	v.poison = poison{Stream: p.w.streams.tag}
+	entry, err := p.w.streams.state.Get(ctx, poisonPrefix+strconv.Itoa(p.number))
+	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return fmt.Errorf("look for lines that cannot be annotated: %w", err)
+	}
+	if err == nil {
+		var kept poison
+		if json.Unmarshal(entry.Value(), &kept) == nil && kept.Stream == v.poison.Stream {
+			v.poison = kept
+		}
+	}
+	v.why = map[uint64]string{}
+	for _, raw := range v.poison.Raw {
+		v.why[raw.Line] = raw.Why
+	}
+	m := v.poison.Mark
+	if m == nil || m.Worker == p.w.name {
+		return nil
+	}
+	v.first, v.last, v.begun, v.tries = m.First, m.Last, 0, 0
+	if m.First == m.Last {
+		v.begun, v.tries = m.First, m.Tries
+		if m.Tries >= maxTries {
+			p.condemn(ctx, &poisonError{line: m.First, why: whyCrash, said: fmt.Sprintf(": %d workers have ended while they annotated it", m.Tries)})
+		}
+	}
+	return nil
+}
+
+// blame takes note of a line that an error is due to. It reports whether the next try is a better one for that.
+func (p *partition) blame(ctx context.Context, err error) bool {
+	bad, ok := errors.AsType[*poisonError](err)
+	if !ok {
+		return false
+	}
+	v := &p.vigilance
+	if v.panics == nil {
+		v.panics = map[uint64]int{}
+	}
+	if bad.why == whyPanic {
+		if v.panics[bad.line]++; v.panics[bad.line] < maxTries {
+			return true
+		}
+		delete(v.panics, bad.line)
+	}
+	p.condemn(ctx, bad)
+	return true
+}
+
+// condemn lets a line leave as it came from now on.
+func (p *partition) condemn(ctx context.Context, bad *poisonError) {
+	p.log.Error("a line cannot be annotated: it leaves as it came", "line", bad.line, "reason", bad.why+bad.said)
+	v := &p.vigilance
+	if v.why == nil {
+		v.why = map[uint64]string{}
+	}
+	if v.why[bad.line] == "" {
+		v.poison.Raw = append(v.poison.Raw, rawLine{bad.line, bad.why})
+		if over := len(v.poison.Raw) - maxRaw; over > 0 {
+			v.poison.Raw = slices.Delete(v.poison.Raw, 0, over)
+		}
+	}
+	if v.why[bad.line] != "" {
+		if v.fresh == nil {
+			v.fresh = map[uint64]bool{}
+		}
+		v.fresh[bad.line] = true
+	}
+	v.why[bad.line] = bad.why
+	v.poison.Mark = nil
+	if err := p.keepPoison(ctx); err != nil {
+		p.log.Warn("keep that a line cannot be annotated", "error", err)
+	}
+}
+
+// keepPoison stores what is known, for whoever has the partition next.
+func (p *partition) keepPoison(ctx context.Context) error {
+	value, err := json.Marshal(&p.vigilance.poison)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	_, err = p.w.streams.state.Put(ctx, poisonPrefix+strconv.Itoa(p.number), value)
+	return err
+}
+
+// begin marks the first of some lines where one of them may end this worker, and returns how many of them may be annotated next.
+func (p *partition) begin(ctx context.Context, lines []*line) (n int) {
+	v := &p.vigilance
+	if !v.careful {
+		return len(lines)
+	}
+	if lines[0].raw != "" {
+		return 1
+	}
+	single := func(l *line) bool { return l.seq >= v.first && l.seq <= v.last }
+	n = 1
+	for !single(lines[0]) && n < len(lines) && n < markLines && !single(lines[n]) && lines[n].raw == "" {
+		n++
+	}
+	m := &mark{First: lines[0].seq, Last: lines[n-1].seq, Worker: p.w.name}
+	if single(lines[0]) {
+		if m.Tries = 1; m.First == v.begun {
+			m.Tries += v.tries
+		}
+	}
+	v.poison.Mark = m
+	if err := p.keepPoison(ctx); err != nil && ctx.Err() == nil { // then a line that ends this worker will not be known
+		p.log.Warn("mark the lines to come", "error", err)
+	}
+	return n
+}
+
+// unmark takes the mark back. Nobody waits for it unless it is to be the last word.
+func (p *partition) unmark(ctx context.Context, wait bool) {
+	v := &p.vigilance
+	if v.poison.Mark == nil || v.poison.Mark.Worker != p.w.name {
+		return
+	}
+	v.poison.Mark = nil
+	if wait {
+		if err := p.keepPoison(ctx); err != nil {
+			p.log.Warn("take the mark of lines back", "error", err)
+		}
+		return
+	}
+	if value, err := json.Marshal(&v.poison); err == nil {
+		_, _ = p.w.js.PublishAsync("$KV."+p.w.streams.state.Bucket()+"."+poisonPrefix+strconv.Itoa(p.number), value)
+	}
+}
+
+// feed annotates lines, each with its process's filter, and adds their messages to out. The error is a *poisonError where one of them
+// could not be annotated.
+func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ []message, err error) {
+	limit := int(p.w.limit.Load())
+	for _, l := range lines {
+		l.raw, l.fresh = p.vigilance.why[l.seq], p.vigilance.fresh[l.seq]
+	}
+	for len(lines) > 0 && err == nil {
+		n := p.begin(ctx, lines)
+		some := lines[:n]
+		out, err = p.watch(ctx, out, n, func(i int) uint64 { return some[i].seq }, func(ctx context.Context, out []message, i int) []message {
+			l := some[i]
+			if l.seq <= l.of.fed { // it was delivered twice
+				return out
+			}
+			return l.of.add(ctx, out, l, limit)
+		})
+		if v := &p.vigilance; v.poison.Mark != nil && v.poison.Mark.Tries > 0 {
+			p.unmark(ctx, false)
+		}
+		lines = lines[n:]
+	}
+	return out, err
+}
+
+// watch does n steps, each for a line, in a goroutine of its own. Where one of them takes too long, or the end of ctx comes, it returns
+// without that.
+func (p *partition) watch(ctx context.Context, out []message, n int, line func(i int) uint64, do func(context.Context, []message, int) []message) ([]message, error) {
+	select {
+	case p.w.annotating <- struct{}{}:
+		defer func() { <-p.w.annotating }()
+	case <-ctx.Done():
+		return out, ctx.Err()
+	}
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &steps{now: p.w.now}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.run(work, out, n, do)
+	}()
+	late := time.NewTicker(lookEvery)
+	defer late.Stop()
+	for {
+		select {
+		case <-done:
+			if s.err != nil {
+				s.err.line = line(s.at())
+				return out, s.err
+			}
+			return s.out, nil
+		case <-ctx.Done():
+			p.giveUp(done)
+			return out, ctx.Err()
+		case <-late.C:
+			if at, took := s.progress(); took > lineLimit {
+				p.giveUp(done)
+				return out, &poisonError{line: line(at), why: whyHang, said: fmt.Sprintf(": it takes longer than %v", lineLimit)}
+			}
+		}
+	}
+}
+
+// giveUp leaves a goroutine to itself, until that is done.
+func (p *partition) giveUp(done <-chan struct{}) {
+	w := p.w
+	if w.stuck.Add(1) >= maxStuck {
+		select {
+		case w.fatal <- errStuck:
+		default: // it is known
+		}
+	}
+	go func() {
+		<-done
+		w.stuck.Add(-1)
+	}()
+}
+
+// steps are what one goroutine does.
+type steps struct {
+	now func() time.Time
+	// step is the number of the one at hand, and since when it was begun, in nanoseconds.
+	step, since atomic.Int64
+	out         []message
+	err         *poisonError
+}
+
+// at returns the number of the step at hand.
+func (s *steps) at() int { return int(s.step.Load()) }
+
+// progress returns the step at hand, and how long it has taken.
+func (s *steps) progress() (at int, took time.Duration) {
+	since := s.since.Load()
+	if since == 0 {
+		return 0, 0
+	}
+	return s.at(), time.Duration(s.now().UnixNano() - since)
+}
+
+// run does the steps. What a step panics with is the error.
+func (s *steps) run(ctx context.Context, out []message, n int, do func(context.Context, []message, int) []message) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.err = &poisonError{why: whyPanic, said: fmt.Sprintf(": %v\n%s", cause, debug.Stack())}
+		}
+	}()
+	for i := range n {
+		s.step.Store(int64(i))
+		s.since.Store(s.now().UnixNano())
+		before := len(out)
+		out = do(ctx, out, i)
+		if pieces := out[before:]; len(pieces) > batchMessages && pieces[len(pieces)-1].raw == "" { // which no batch takes
+			s.err = &poisonError{why: whySize, said: fmt.Sprintf(": its annotated form has %d messages", len(pieces))}
+			return
+		}
+	}
+	s.out = out
+}
