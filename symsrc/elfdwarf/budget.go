@@ -58,7 +58,7 @@ type budget struct {
 	steps, bytes, answers atomic.Int64
 	questions             atomic.Int64  // so far
 	used                  atomic.Int64  // bytes in memory
-	held                  *atomic.Int64 // the same, of all files of a module; nil where it is not asked
+	held, inUse           *atomic.Int64 // the same, of all files of a module, and of a Source; nil where that is not asked
 }
 
 // newBudget is that of a file of a size.
@@ -106,6 +106,7 @@ func (b *budget) use(n int) {
 	b.used.Add(int64(n))
 	if b.held != nil {
 		b.held.Add(int64(n))
+		b.inUse.Add(int64(n))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 const maxCompanions = 1 << 14
 
 // companionWeight is what a companion takes at least, with its path, in bytes.
-const companionWeight = 4 << 10
+const companionWeight = fileWeight
 
 // companions are the files beside a file that its debug information names: opened when they are first needed, closed
 // with it.

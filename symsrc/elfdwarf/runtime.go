@@ -52,9 +52,9 @@ func (f *File) runtime() *File {
 			r.Close()
 			return
 		}
-		r.other, r.budget.held = f, f.budget.held
+		r.other, r.budget.held, r.budget.inUse = f, f.budget.held, f.budget.inUse
 		f.late.file.Store(r)
-		r.budget.use(1)
+		r.budget.use(fileWeight)
 	})
 	return f.late.file.Load()
 }

@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,22 +15,29 @@ type Finder interface {
 	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
 }
 
-// Limits of what a Source keeps: modules with open files, bytes of unpacked sections, and modules altogether; and what a
-// question may add without a look at these.
+// Limits of what a Source keeps: bytes of what was read of files, unless another number is asked for; modules with open files,
+// of which each takes a few mappings of the process's; and modules altogether.
 const (
-	maxOpen    = 64
-	maxInUse   = 2 << 30
-	maxModules = 1 << 14
-	maxGrown   = 1 << 20
+	DefaultMemory = 256 << 20
+	maxOpen       = 1 << 13
+	maxModules    = 1 << 14
 )
 
-// Source answers from ELF files on disk. It remembers the modules that it was asked for and keeps their files open.
+// fileWeight is what an open file takes in memory before anything is asked, in bytes.
+const fileWeight = 8 << 10
+
+// Source answers from ELF files on disk. It remembers the modules that it was asked for, and keeps their files open while what was
+// read of them fits into its memory.
 type Source struct {
 	finder Finder
 	asLLVM bool
 	dwp    string
 	// skipLineZero gives code without a line that of the code before, as llvm does where it is asked to.
 	skipLineZero bool
+
+	memory  int64        // see UseMemory
+	inUse   atomic.Int64 // bytes that were read of all open files
+	refused refusals
 
 	twins *twins
 	clock atomic.Int64 // counts questions, to know which module was used last
@@ -48,7 +56,7 @@ type lastModule struct {
 
 // NewSource answers from the files that the finder finds.
 func NewSource(f Finder) *Source {
-	return &Source{finder: f, modules: make(map[symsrc.Module]*module), open: make(map[*module]bool)}
+	return &Source{finder: f, memory: DefaultMemory, modules: make(map[symsrc.Module]*module), open: make(map[*module]bool)}
 }
 
 // NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
@@ -62,6 +70,10 @@ func NewLLVMSource(f Finder) *Source {
 // SkipLineZero gives code without a line the last row of the line table that has one, of whatever function, as llvm's
 // --skip-line-zero does. It is for the time before the first question, and for a source that answers as llvm.
 func (s *Source) SkipLineZero() { s.skipLineZero = true }
+
+// UseMemory makes the source keep that many bytes of what it has read of files, about, in place of DefaultMemory. It always
+// keeps those of the modules that are being asked. It is for the time before the first question.
+func (s *Source) UseMemory(bytes int64) { s.memory = bytes }
 
 // UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the
 // one beside the module's file. Where there is no file at path, the units' own files are looked for. It is for the time
@@ -83,14 +95,17 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 	for reopened := 0; ; {
 		m.mu.RLock()
 		if m.loaded && !m.stale() {
-			before := m.weight.Load()
 			s.twins.begin()
 			ask(m)
 			s.twins.end()
 			m.used.Store(s.clock.Add(1))
-			files, grown := m.files, m.weight.Load()-before
-			lost, intact := m.lostTwin(), m.intact()
+			files := m.files
+			lost, intact, beyond := m.lostTwin(), m.intact(), m.beyond()
 			m.mu.RUnlock()
+			if beyond && intact {
+				s.refuse(m)
+				return files, true
+			}
 			if !intact && reopened == maxReopened {
 				return unsettled(files), false
 			}
@@ -103,7 +118,7 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 				m.reopen()
 				continue
 			}
-			if grown > maxGrown {
+			if s.inUse.Load() > s.memory {
 				s.evict(m)
 			}
 			return files, true
@@ -132,7 +147,7 @@ func (s *Source) module(key symsrc.Module) *module {
 				}
 			}
 		}
-		m = &module{asLLVM: s.asLLVM, skipLineZero: s.skipLineZero}
+		m = &module{of: s, asLLVM: s.asLLVM, skipLineZero: s.skipLineZero}
 		s.modules[key] = m
 	}
 	s.last.Store(&lastModule{key, m})
@@ -177,20 +192,19 @@ func (s *Source) evict(keep *module) {
 	s.open[keep] = true
 	busy := map[*module]bool{keep: true}
 	for {
-		open, inUse := 0, int64(0)
+		open := 0
 		var oldest *module
 		for m := range s.open {
-			w := m.weight.Load()
-			if w == 0 {
+			if m.weight.Load() == 0 {
 				delete(s.open, m)
 				continue
 			}
-			open, inUse = open+1, inUse+w
+			open++
 			if !busy[m] && (oldest == nil || m.used.Load() < oldest.used.Load()) {
 				oldest = m
 			}
 		}
-		if open <= maxOpen && inUse <= maxInUse || oldest == nil {
+		if open <= maxOpen && s.inUse.Load() <= s.memory || oldest == nil {
 			return
 		}
 		if !oldest.mu.TryLock() { // it is being asked: the next one has to go
@@ -207,6 +221,8 @@ const checkEvery = time.Second
 
 // module is what is known of one module. Questions hold mu for reading.
 type module struct {
+	of *Source
+
 	asLLVM, skipLineZero bool
 
 	used   atomic.Int64
@@ -218,6 +234,7 @@ type module struct {
 	long    atomic.Pointer[symsrc.Files] // see withoutLong
 	file    *File                        // that is asked: the debug file if there is one, with the other one behind it
 	opened  []openFile
+	kept    []*refusal   // of its files that are not opened again as long as they are what they were
 	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
 }
 
@@ -241,7 +258,7 @@ func (m *module) stale() bool {
 	if now-last < int64(checkEvery) || !m.checked.CompareAndSwap(last, now) {
 		return false
 	}
-	changed := m.files.Watch.Look()
+	changed := m.files.Watch.Look() || slices.ContainsFunc(m.kept, (*refusal).stale)
 	for _, f := range m.opened {
 		changed = changed || f.changed(f.path)
 	}

@@ -30,7 +30,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	}
 	weight := int64(0)
 	for _, f := range m.opened {
-		weight += f.budget.used.Load() + 1
+		weight += f.budget.used.Load() + fileWeight
 		for _, other := range m.opened {
 			if other != f && !atWord {
 				f.other = other.File
@@ -38,8 +38,9 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 		}
 	}
 	m.weight.Store(weight)
+	m.of.inUse.Add(weight)
 	for _, f := range m.opened {
-		if f.budget.held = &m.weight; m.asLLVM {
+		if f.budget.held, f.budget.inUse = &m.weight, &m.of.inUse; m.asLLVM {
 			f.likeLLVM()
 			f.skipLineZero = m.skipLineZero
 		}
@@ -57,9 +58,9 @@ func (m *module) close() {
 	for _, f := range m.opened {
 		f.Close()
 	}
-	m.opened, m.file, m.loaded = nil, nil, false
+	m.opened, m.kept, m.file, m.loaded = nil, nil, nil, false
 	m.long.Store(nil)
-	m.weight.Store(0)
+	m.of.inUse.Add(-m.weight.Swap(0))
 }
 
 // openOne opens one file of the module and checks its build ID; nil where that fails, or where the file is known to be
@@ -68,7 +69,11 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 	if path == "" || status != symsrc.OK && status != symsrc.Incomplete {
 		return nil
 	}
-	f, err := OpenRange(path, part)
+	var f *File
+	err := m.refusal(path, part)
+	if err == nil {
+		f, err = OpenRange(path, part)
+	}
 	if err == nil && want != "" && f.id != want {
 		f.Close()
 		err = mismatch(part.Of(path), want, f.id)

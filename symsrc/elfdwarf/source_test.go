@@ -169,7 +169,7 @@ func TestSourceCanceled(t *testing.T) {
 	}
 }
 
-// TestSourceConcurrent asks from several goroutines for more modules than stay open.
+// TestSourceConcurrent asks from several goroutines for more modules than there is memory for.
 func TestSourceConcurrent(t *testing.T) {
 	path := filepath.Join("testdata", "clang4-zlib.elf")
 	addrs := codeAddresses(t, path, 7)
@@ -178,13 +178,15 @@ func TestSourceConcurrent(t *testing.T) {
 	for i, a := range addrs {
 		want[i] = render(f.Code(a))
 	}
-	names := make([]string, maxOpen+8)
+	names := make([]string, 72)
 	files := make(map[string]*symsrc.Files)
 	for i := range names {
 		names[i] = string(rune('A' + i))
 		files[names[i]] = &symsrc.Files{Elf: path}
 	}
 	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files { return files[m.Name] }))
+	const memory = 8 << 20
+	s.UseMemory(memory)
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -203,14 +205,15 @@ func TestSourceConcurrent(t *testing.T) {
 	// Modules that were being asked when others came could not be closed then; now they can.
 	files["last"] = &symsrc.Files{Elf: path}
 	ask(s, symsrc.Module{Name: "last"}, addrs[0])
-	open := 0
+	open, inUse := 0, int64(0)
 	for _, m := range s.modules {
 		if m.weight.Load() > 0 {
 			open++
+			inUse += m.weight.Load()
 		}
 	}
-	if open > maxOpen {
-		t.Errorf("%d modules are open", open)
+	if inUse > memory || inUse != s.inUse.Load() || open < 2 {
+		t.Errorf("%d modules are open, with %d bytes, and %d are counted", open, inUse, s.inUse.Load())
 	}
 }
 
@@ -224,10 +227,13 @@ func TestSourceMissing(t *testing.T) {
 		}
 		return &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}
 	}))
-	for i := range 3 * maxOpen {
+	ask(s, symsrc.Module{Name: "0"}, 0)
+	const most = 64
+	s.UseMemory(most*s.inUse.Load() + fileWeight)
+	for i := range 3 * most {
 		ask(s, symsrc.Module{Name: strconv.Itoa(i)}, 0)
 		ask(s, symsrc.Module{Name: strconv.Itoa(i), Member: "missing"}, 0)
-		if want := min(i+1, maxOpen); len(s.open) != want || len(s.modules) != 2*(i+1) {
+		if want := min(i+1, most); len(s.open) != want || len(s.modules) != 2*(i+1) {
 			t.Fatalf("after %d of each, %d of %d modules are looked at, want %d", i+1, len(s.open), len(s.modules), want)
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -92,7 +94,7 @@ type twin struct {
 	size   int64
 	mapped []byte // nil where there is none yet
 	unmap  func() error
-	file   *os.File // that is mapped
+	stat   fs.FileInfo // of what is mapped
 
 	asked atomic.Int32
 	quit  chan struct{} // closed with the File
@@ -147,7 +149,8 @@ func (m *module) lostTwin() bool {
 	mapped, failed := false, false
 	for _, f := range m.opened {
 		mapped = mapped || f.twin != nil && f.twin.mapped != nil
-		failed = failed || f.fault.Load() != nil
+		fault := f.fault.Load()
+		failed = failed || fault != nil && !errors.Is(fault, errEndless)
 	}
 	return mapped && failed
 }
@@ -178,8 +181,9 @@ func (f *File) changedTwin() bool {
 	if f.twin == nil || f.twin.mapped == nil {
 		return false
 	}
-	stat, err := f.twin.file.Stat()
-	return err != nil || !f.twin.sound(stat)
+	// One that was removed, or another one in its place, leaves what is mapped as it was.
+	now, err := os.Stat(filepath.Join(f.twin.of.dir, f.twin.name))
+	return err == nil && os.SameFile(now, f.twin.stat) && !f.twin.sound(now)
 }
 
 // closeTwin unmaps it.

@@ -2,7 +2,6 @@ package elfdwarf
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -72,18 +71,14 @@ func (w *twin) sound(stat fs.FileInfo) bool {
 	return stat.Mode().IsRegular() && private(stat) && stat.Size() == w.size && stat.ModTime().Equal(w.stamp)
 }
 
-// mapTwin maps the twin if it is there and sound; nil otherwise. The file stays open, to see whether it stays so.
+// mapTwin maps the twin if it is there and sound; nil otherwise.
 func (t *twins) mapTwin(w *twin) (mapped []byte, unmap func() error) {
 	path := filepath.Join(t.dir, w.name)
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil
 	}
-	defer func() {
-		if unmap == nil {
-			file.Close()
-		}
-	}()
+	defer file.Close()
 	stat, err := file.Stat()
 	if err != nil || !w.sound(stat) {
 		return nil, nil
@@ -100,6 +95,6 @@ func (t *twins) mapTwin(w *twin) (mapped []byte, unmap func() error) {
 	if time.Since(lastUse(stat)) > often {
 		_ = os.Chtimes(path, time.Now(), w.stamp) // else it is dropped sooner than others
 	}
-	w.file = file
-	return data, func() error { return errors.Join(syscall.Munmap(data), file.Close()) }
+	w.stat = stat
+	return data, func() error { return syscall.Munmap(data) }
 }
