@@ -50,25 +50,24 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Dir, "cache-db", o.Dir, "`DIR`: same as --cache-dir")
 	fs.BoolVar(&o.Off, "no-cache", o.Off, "keep no answers and use none that were kept")
 	fs.Func("cache-max", "`SIZE` of the cache on disk, such as 64M or 1G (default 256M)", func(value string) (err error) {
-		o.Max, err = parseSize(value)
+		if o.Max, err = ParseSize(value); err == nil && o.Max < leastMax {
+			err = fmt.Errorf("want at least %dM (--no-cache goes without)", leastMax>>20)
+		}
 		return err
 	})
 }
 
-// parseSize reads a number of bytes, or of the binary units K, M and G, perhaps spelt KiB or KB.
-func parseSize(s string) (int64, error) {
+// ParseSize reads a number of bytes, or of the binary units K, M and G, perhaps spelt KiB or KB.
+func ParseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "KMGkmgiBb")
 	shift := map[string]int{"": 0, "B": 0, "K": 10, "M": 20, "G": 30}
 	unit := strings.TrimSuffix(strings.ToUpper(s[len(digits):]), "B")
 	by, known := shift[strings.TrimSuffix(unit, "I")]
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || !known || n < 0 || n > 1<<(62-by) {
+	if err != nil || !known || unit == "I" || n < 0 || n > 1<<(62-by) {
 		return 0, errors.New("want a size such as 64M or 1G")
 	}
-	if n <<= by; n < leastMax {
-		return 0, fmt.Errorf("want at least %dM (--no-cache goes without)", leastMax>>20)
-	}
-	return n, nil
+	return n << by, nil
 }
 
 // max is the limit in force.

@@ -11,11 +11,24 @@ import (
 func TestParseSize(t *testing.T) {
 	for text, want := range map[string]int64{
 		"64M": 64 << 20, "1G": 1 << 30, "65536K": 64 << 20, "64MiB": 64 << 20, "64mb": 64 << 20, "67108864": 64 << 20, "67108864B": 64 << 20,
-		"": 0, "M": 0, "0": 0, "31M": 0, "-1G": 0, "64MM": 0, "1T": 0, "64 M": 0, "9999999999G": 0, "99999999999999999999": 0, "64i": 0, "1.5G": 0,
+		"31M": 31 << 20, "": 0, "M": 0, "-1G": 0, "64MM": 0, "1T": 0, "64 M": 0, "9999999999G": 0, "99999999999999999999": 0, "64i": 0, "1.5G": 0,
 	} {
-		got, err := parseSize(text)
+		got, err := ParseSize(text)
 		if got != want || (err == nil) != (want != 0) {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+	}
+}
+
+// TestLeastMax refuses a cache that is too small for the files of Badger.
+func TestLeastMax(t *testing.T) {
+	for size, good := range map[string]bool{"31M": false, "0": false, "32M": true} {
+		fs := flag.NewFlagSet("", flag.ContinueOnError)
+		fs.SetOutput(io.Discard)
+		var o Options
+		o.Register(fs)
+		if err := fs.Parse([]string{"--cache-max", size}); (err == nil) != good {
+			t.Errorf("%s: %v", size, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -32,6 +33,8 @@ type Options struct {
 	Sources sources.Options
 	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none.
 	Package string
+	// Memory is about how many bytes of what is read of files are kept in memory; 0 means elfdwarf.DefaultMemory.
+	Memory int64
 	// SkipLineZero lets LLVMSource give code without a line that of the code before.
 	SkipLineZero bool
 	// Programs are asked in place of the own reader.
@@ -49,11 +52,20 @@ type Options struct {
 	announcer debuginfod.Announcer // nil where no server is asked
 }
 
+// leastMemory is the least that makes sense for Options.Memory.
+const leastMemory = 1 << 20
+
 // Register adds the flags that set o, but for those of Programs and Package, which not every command has.
 func (o *Options) Register(fs *flag.FlagSet) {
 	o.Files.Register(fs)
 	o.Servers.Register(fs)
 	o.Cache.Register(fs)
+	fs.Func("memory", "`SIZE` of what is kept of files in memory, such as 64M or 1G (default 256M)", func(value string) (err error) {
+		if o.Memory, err = cache.ParseSize(value); err == nil && o.Memory < leastMemory {
+			err = fmt.Errorf("want at least %dM", leastMemory>>20)
+		}
+		return err
+	})
 }
 
 // Finder looks on this machine first, and then asks servers. close ends what is under way.
@@ -97,6 +109,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	}
 	native := elfdwarf.NewSource(finder)
 	native.UsePackage(o.Package)
+	native.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
 	if !o.Cache.Off {
 		native.KeepTwins(o.Files.CacheDir)
 	}
@@ -161,5 +174,6 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 		engine.SkipLineZero()
 	}
 	engine.UsePackage(o.Package)
+	engine.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
 	return engine, client.Close, nil
 }

@@ -52,8 +52,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDescriptors opens more modules than there may be descriptors in many a process: none stays in use.
-func TestDescriptors(t *testing.T) {
+// TestOpenDescriptors opens more modules than there may be descriptors in many a process: none stays in use.
+func TestOpenDescriptors(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no list of descriptors")
 	}
