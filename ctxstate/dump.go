@@ -64,7 +64,7 @@ func (p *Process) addDumped(d *snapshot, m *listed) {
 			return
 		}
 		p.age++
-		module = &Module{ID: uint64(len(d.modules)), Name: name, BuildID: m.buildID, age: p.age}
+		module = &Module{ID: uint64(len(d.modules)), Name: name, Written: string(m.written), BuildID: m.buildID, age: p.age}
 		d.modules[name], d.base[name] = module, m.start
 		d.weight += module.weight()
 	}

@@ -24,6 +24,7 @@ type listed struct {
 	offset      uint64
 	mode        string
 	path        []byte
+	written     []byte // the path with its escapes
 	buildID     string // raw bytes
 }
 
@@ -95,6 +96,9 @@ func (m listed) ranged(s *fields) (listed, bool) {
 		}
 	}
 	m.form, m.path = procMaps, unescapeOctal(s.rest)
+	if len(m.path) < len(s.rest) {
+		m.written = s.rest
+	}
 	return m.until(end)
 }
 

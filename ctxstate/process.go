@@ -22,8 +22,8 @@ var (
 // Module is a module's definition. It does not change.
 type Module struct {
 	ID uint64
-	// Name is the file's path or name as the log has it; it may be empty.
-	Name string
+	// Name is the file's path or name; it may be empty. Written is what the log has, where that has octal escapes, and else "".
+	Name, Written string
 	// BuildID is raw bytes.
 	BuildID string
 

@@ -6,6 +6,7 @@ import (
 
 	"qss-filter/ctxstate"
 	"qss-filter/markup"
+	"qss-filter/symsrc"
 )
 
 // context handles a line on which context elements stand alone but for loggers' prefixes: they take effect, and the line is
@@ -121,7 +122,7 @@ func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxs
 func appendReset(dst []byte, e *markup.Element) []byte {
 	dst = append(dst, "[[[reset"...)
 	if e.Body != nil {
-		dst = append(append(dst, ':'), e.Body...)
+		dst = symsrc.AppendVisible(append(dst, ':'), string(e.Body))
 	}
 	return append(dst, "]]]"...)
 }

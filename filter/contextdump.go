@@ -75,7 +75,7 @@ func (f *Filter) contextJSON(event string, p *process) []byte {
 	if err != nil { // nothing in it can fail
 		return []byte("{}")
 	}
-	return out
+	return symsrc.VisibleJSON(out)
 }
 
 func hexText(v uint64) string { return fmt.Sprintf("%#x", v) }

@@ -1,6 +1,9 @@
 package filter
 
-import "qss-filter/markup"
+import (
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
 
 // Dumpfile is what a `{{{dumpfile:type:name}}}` element announces.
 type Dumpfile struct {
@@ -13,8 +16,8 @@ type Dumpfile struct {
 // dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` and tells whoever wants to know.
 func (f *Filter) dumpfile(dst []byte, e *markup.Element) []byte {
 	kind, name, _ := e.Dumpfile()
-	dst = append(append(dst, "[[[dumpfile "...), kind...)
-	dst = append(append(dst, ` "`...), name...)
+	dst = symsrc.AppendVisible(append(dst, "[[[dumpfile "...), string(kind))
+	dst = symsrc.AppendVisible(append(dst, ` "`...), string(name))
 	return append(dst, `"]]]`...)
 }
 

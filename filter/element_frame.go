@@ -158,7 +158,7 @@ func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, ad
 		dst = append(dst, ' ')
 	}
 	dst = append(f.hush(dst), '(')
-	dst = append(dst, a.mod.Name...)
+	dst = append(dst, a.mod.shown...)
 	dst = append(dst, "+0x"...)
 	dst = strconv.AppendUint(dst, a.off, 16)
 	dst = append(dst, ')')
@@ -186,7 +186,7 @@ func appendAddress(dst []byte, addr uint64) []byte {
 // appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
 func (f *Filter) appendMessage(dst []byte, e *element) []byte {
 	if e.Tag == markup.BT && len(e.bt.Message) > 0 {
-		dst = append(append(dst, ' '), e.bt.Message...)
+		dst = symsrc.AppendVisible(append(dst, ' '), string(e.bt.Message))
 	}
 	return dst
 }
@@ -199,7 +199,7 @@ func (f *Filter) unresolved(dst, raw, behind []byte, addr uint64, a *answer) []b
 	}
 	dst = appendAddress(dst, addr)
 	dst = append(dst, " ("...)
-	dst = append(dst, a.mod.Name...)
+	dst = append(dst, a.mod.shown...)
 	dst = append(dst, "+0x"...)
 	dst = strconv.AppendUint(dst, a.off, 16)
 	dst = append(dst, ')')

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qss-filter/ctxstate"
+	"qss-filter/symsrc"
 )
 
 // fold collects the context elements of consecutive lines into one line per module:
@@ -124,7 +125,7 @@ func appendModuleHead(dst []byte, m *ctxstate.Module, fresh bool) []byte {
 	dst = append(dst, "[[[ELF module #0x"...)
 	dst = appendHex(dst, m.ID)
 	dst = append(dst, ` "`...)
-	dst = append(dst, m.Name...)
+	dst = symsrc.AppendVisible(dst, m.Name)
 	dst = append(dst, `"; `...)
 	if !fresh {
 		return append(dst, "adds"...)

@@ -209,7 +209,7 @@ func (m *module) words() string {
 
 // appendName writes `libf.so (BuildId: …)`.
 func (m *module) appendName(dst []byte) []byte {
-	name := m.Name
+	name := m.shown
 	if i := bytes.LastIndexByte([]byte(name), '/'); i >= 0 {
 		name = name[i+1:]
 	}

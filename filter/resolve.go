@@ -38,6 +38,8 @@ type module struct {
 	frames     int
 	unresolved int
 	files      *symsrc.Files
+	// shown is the name as it is written into text.
+	shown string
 	// elsewhere is a function that the file does not have where the log does, "" for none.
 	elsewhere string
 	// generation counts the changes of the files that were seen, and watched is the piece of input for which they were last
@@ -157,7 +159,8 @@ func (f *Filter) member(name, member []byte, at uint64, id symsrc.BuildID) *modu
 			f.memo.init()
 		}
 		f.memo.bytes += 2 * len(key)
-		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(f.memo.modules))}
+		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(f.memo.modules)),
+			shown: symsrc.Visible(string(name))}
 		f.memo.modules[string(key)] = m
 	}
 	return m
@@ -231,6 +234,9 @@ func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking
 		return q, false, several
 	}
 	m := f.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
+	if at.Module.Written != "" {
+		m.shown = symsrc.Visible(at.Module.Written)
+	}
 	off := at.ModuleAddr(near)
 	if take.before() {
 		off++

@@ -41,7 +41,7 @@ func (f *Filter) summarizeModules(w io.Writer) error {
 		return err
 	}
 	for _, m := range bad {
-		name := m.Name
+		name := m.shown
 		if name == "" {
 			name = "(unnamed module)"
 		}

@@ -1,12 +1,16 @@
 package symsrc
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// Visible gives a text with what could make a terminal do more than show it as `\x1b` or `\u202e`: control characters of one byte
-// or of Unicode, and what turns the direction of writing. Names and paths in files are anybody's.
+// Visible returns a text with what could make a terminal do more than show it as `\x1b` or `\u202e`: control characters of one byte
+// or of Unicode, what turns the direction of writing, and what takes no room. Names and paths in files are anybody's.
 func Visible(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c >= 0x7f {
@@ -16,17 +20,16 @@ func Visible(s string) string {
 	return s
 }
 
-// AppendVisible appends what Visible gives.
+// AppendVisible appends what Visible returns.
 func AppendVisible(dst []byte, s string) []byte {
-	const hexDigits = "0123456789abcdef"
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
 		c := s[0]
 		switch {
 		case r == utf8.RuneError && n == 1 && c < 0xa0 || n == 1 && (c < ' ' || c == 0x7f):
 			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-		case isUnprintable(r) && n > 1:
-			dst = append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+		case n > 1 && IsInvisible(r):
+			dst = appendCodePoint(dst, r)
 		default:
 			dst = append(dst, s[:n]...)
 		}
@@ -35,10 +38,58 @@ func AppendVisible(dst []byte, s string) []byte {
 	return dst
 }
 
-// isUnprintable tells the characters of Unicode, of those beyond ASCII, that control: C1, the line and paragraph separators, and
-// the marks of direction (Unicode UAX #9 §2).
-func isUnprintable(r rune) bool {
-	return 0x80 <= r && r <= 0x9f || r == 0x61c || r == 0x200e || r == 0x200f || 0x2028 <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
+const hexDigits = "0123456789abcdef"
+
+// appendCodePoint writes `\u202e` or `\U000e0041`.
+func appendCodePoint(dst []byte, r rune) []byte {
+	if r > 0xffff {
+		return fmt.Appendf(dst, `\U%08x`, r)
+	}
+	return append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}
+
+// IsInvisible reports whether a character controls, of those beyond ASCII: C1, the line and paragraph separators, and the format
+// characters (Unicode's Cf), among which are the marks of direction (UAX #9 §2), joiners and spaces without width, and tags. Signs
+// that are written around digits are of that kind but seen.
+func IsInvisible(r rune) bool {
+	switch {
+	case r < 0x80:
+		return false
+	case r < 0xad:
+		return r <= 0x9f
+	case r == 0x2028 || r == 0x2029:
+		return true
+	}
+	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// AppendJSONRune appends a character as the inside of a JSON string has it: \u202e, or two of these beyond 16 bits.
+func AppendJSONRune(dst []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
+		return appendCodePoint(appendCodePoint(dst, high), low)
+	}
+	return appendCodePoint(dst, r)
+}
+
+// VisibleJSON returns a text of JSON in which no string holds what Visible escapes: it is written as JSON's escapes, which say the
+// same.
+func VisibleJSON(text []byte) []byte {
+	isHidden := func(r rune) bool { return r == 0x7f || IsInvisible(r) }
+	at := bytes.IndexFunc(text, isHidden)
+	if at < 0 {
+		return text
+	}
+	dst := append(make([]byte, 0, len(text)+64), text[:at]...)
+	for text = text[at:]; len(text) > 0; {
+		r, n := utf8.DecodeRune(text)
+		if isHidden(r) {
+			dst = AppendJSONRune(dst, r)
+		} else {
+			dst = append(dst, text[:n]...)
+		}
+		text = text[n:]
+	}
+	return dst
 }
 
 // VisibleLines is Visible for a text of several lines, which may have tabs.

@@ -1,6 +1,7 @@
 package symsrc
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -10,7 +11,7 @@ import (
 func TestVisible(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "plain": "plain", "naïve/文.c": "naïve/文.c", "a\x1b[31mb": `a\x1b[31mb`, "a\nb\tc\x7f": `a\x0ab\x09c\x7f`, "\x9bm": `\x9bm`,
-		"a\u009bm": `a\u009bm`, "a\u202eb\u2066": `a\u202eb\u2066`, "caf\xe9": "caf\xe9", "\u200f": `\u200f`,
+		"a\u009bm": `a\u009bm`, "a\u202eb\u2066": `a\u202eb\u2066`, "caf\xe9": "caf\xe9", "\u200f": `\u200f`, "\u200b\ufeff\u00ad": `\u200b\ufeff\u00ad`, "\U000e0041": `\U000e0041`, "\u0600": "\u0600",
 	} {
 		if got := Visible(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -23,7 +24,7 @@ func FuzzVisible(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		v := Visible(s)
 		for i, r := range v {
-			if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError && v[i] >= 0x80 && v[i] <= 0x9f {
+			if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r == utf8.RuneError && v[i] >= 0x80 && v[i] <= 0x9f {
 				t.Errorf("%q becomes %q", s, v)
 			}
 		}
@@ -37,6 +38,21 @@ func TestVisibleLines(t *testing.T) {
 	for in, want := range map[string]string{"": "", "a\n\tb\n": "a\n\tb\n", "a\x1b[2J\n\tb\r\x9b": `a\x1b[2J` + "\n\tb" + `\x0d\x9b`, "\n": "\n"} {
 		if got := VisibleLines(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestVisibleJSON holds that JSON says the same with what cannot be seen escaped.
+func TestVisibleJSON(t *testing.T) {
+	for _, s := range []string{"", "plain", "a\u009bb\u202e\x7f", "\U000e0041\u2028", "caf\u00e9 \U0001f600"} {
+		plain, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := VisibleJSON(plain)
+		var back string
+		if err := json.Unmarshal(got, &back); err != nil || back != s || Visible(string(got)) != string(got) {
+			t.Errorf("%q became %s: %q, %v", s, got, back, err)
 		}
 	}
 }

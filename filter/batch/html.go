@@ -46,7 +46,7 @@ type pageModule struct {
 
 // writePage writes one page with everything in it: it needs no network.
 func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error {
-	p := page{Title: r.title, All: list, More: len(list) > maxShown}
+	p := page{Title: symsrc.Visible(r.title), All: list, More: len(list) > maxShown}
 	p.Counts.Logs, p.Counts.Stacks = r.counts.logs, r.counts.stacks
 	p.Counts.Frames, p.Counts.Failed = r.counts.frames, r.counts.failed
 	for _, g := range list[:min(len(list), maxShown)] {
@@ -57,7 +57,7 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 			if f.File != "" {
 				at = f.File + ":" + strconv.Itoa(f.Line)
 			}
-			pg.Frames = append(pg.Frames, pageFrame{f.name(), at})
+			pg.Frames = append(pg.Frames, pageFrame{symsrc.Visible(f.name()), symsrc.Visible(at)})
 		}
 		if len(pg.Frames) > 0 {
 			pg.First = pg.Frames[0].Name
@@ -66,10 +66,10 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 	}
 	for _, m := range modules {
 		elf, debug := m.statuses()
-		pm := pageModule{Name: m.Name, Target: target(m.files), Elf: elf.String(), Debug: debug.String(), ID: m.id,
+		pm := pageModule{Name: symsrc.Visible(m.Name), Target: symsrc.Visible(target(m.files)), Elf: elf.String(), Debug: debug.String(), ID: m.id,
 			Bad: elf != symsrc.OK, BadDebug: debug != symsrc.OK}
 		if m.files != nil {
-			pm.Note = m.files.Note
+			pm.Note = symsrc.Visible(m.files.Note)
 		}
 		p.Modules = append(p.Modules, pm)
 	}

@@ -96,9 +96,12 @@ func (r *run) listed(ctx context.Context, m *module) Listed {
 // writeList writes `path\tBuildId:id`, and with check what was found.
 func writeList(out io.Writer, list []Listed, asJSON, check bool) error {
 	if asJSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(list)
+		text, err := json.MarshalIndent(list, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(append(symsrc.VisibleJSON(text), '\n'))
+		return err
 	}
 	w := bufio.NewWriter(out)
 	var row []byte

@@ -241,7 +241,7 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 	if err != nil {
 		return err
 	}
-	text = append(text, '\n')
+	text = append(symsrc.VisibleJSON(text), '\n')
 	put := func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err

@@ -1,8 +1,8 @@
 package batch
 
 import (
-	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"qss-filter/symsrc"
 )
@@ -92,8 +92,9 @@ func appendField[T string | []byte](b []byte, value T) []byte {
 // appendEscaped writes a value with \t, \n, \r and \\ for what would end it, or be one of these, and \x1b for other control
 // characters.
 func appendEscaped[T string | []byte](b []byte, value T) []byte {
-	for i := range len(value) {
-		switch c := value[i]; c {
+	s := string(value)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
 		case '\t':
 			b = append(b, `\t`...)
 		case '\n':
@@ -103,11 +104,9 @@ func appendEscaped[T string | []byte](b []byte, value T) []byte {
 		case '\\':
 			b = append(b, `\\`...)
 		default:
-			if c < ' ' || c == 0x7f {
-				b = fmt.Appendf(b, `\x%02x`, c)
-				continue
-			}
-			b = append(b, c)
+			_, n := utf8.DecodeRuneInString(s[i:])
+			b = symsrc.AppendVisible(b, s[i:i+n])
+			i += n - 1
 		}
 	}
 	return b

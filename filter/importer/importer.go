@@ -210,18 +210,8 @@ func (out *output) callAt(ctx context.Context, module string, m *mapping, addr, 
 
 // plain gives text of an input without what could break a line or be taken for markup.
 func plain(s string) string {
-	bad := func(r rune) bool { return r < ' ' || r == 0x7f || r == '{' || r == '}' }
-	if strings.IndexFunc(s, bad) < 0 {
-		return s
+	if strings.Contains(s, "{{{") || strings.Contains(s, "}}}") {
+		s = strings.NewReplacer("{{{", `\x7b\x7b\x7b`, "}}}", `\x7d\x7d\x7d`).Replace(s)
 	}
-	s = strings.NewReplacer("{{{", `\x7b\x7b\x7b`, "}}}", `\x7d\x7d\x7d`).Replace(s)
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c == 0x7f {
-			fmt.Fprintf(&b, `\x%02x`, c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	return symsrc.Visible(s)
 }

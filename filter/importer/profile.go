@@ -249,7 +249,7 @@ func compareFolded(a, b string) int {
 
 // foldedName is a name without what parts the fields of a folded line.
 func foldedName(s string) string {
-	return strings.Map(func(r rune) rune {
+	return symsrc.Visible(strings.Map(func(r rune) rune {
 		switch {
 		case r == ';':
 			return ':'
@@ -257,5 +257,5 @@ func foldedName(s string) string {
 			return ' '
 		}
 		return r
-	}, s)
+	}, s))
 }

@@ -1,8 +1,11 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"unicode/utf8"
+
+	"qss-filter/symsrc"
 )
 
 // highBit is that of a byte which is part of a character of several.
@@ -35,7 +38,7 @@ func appendEscaped(dst, text []byte) (out []byte, valid bool) {
 		}
 		n = plain(text, 0)
 		if utf8.Valid(text[:n]) {
-			dst = append(dst, text[:n]...)
+			dst = appendVisible(dst, text[:n])
 		} else {
 			dst, valid = appendReplaced(dst, text[:n]), false
 		}
@@ -47,9 +50,28 @@ func appendEscaped(dst, text []byte) (out []byte, valid bool) {
 func appendReplaced(dst, text []byte) []byte {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
-		dst, text = utf8.AppendRune(dst, r), text[n:]
+		dst, text = appendRune(dst, r), text[n:]
 	}
 	return dst
+}
+
+// appendVisible writes what lies beyond ASCII, with escapes for what steers a terminal or cannot be seen.
+func appendVisible(dst, text []byte) []byte {
+	if bytes.IndexFunc(text, symsrc.IsInvisible) < 0 {
+		return append(dst, text...)
+	}
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		dst, text = appendRune(dst, r), text[n:]
+	}
+	return dst
+}
+
+func appendRune(dst []byte, r rune) []byte {
+	if symsrc.IsInvisible(r) {
+		return symsrc.AppendJSONRune(dst, r)
+	}
+	return utf8.AppendRune(dst, r)
 }
 
 // appendEscape writes a character of ASCII that stands for something else in a string.

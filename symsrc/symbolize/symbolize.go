@@ -161,7 +161,7 @@ func encode(r Result) []byte {
 	if err := e.Encode(r); err != nil {
 		return []byte("{}\n") // nothing in it can fail
 	}
-	return b.Bytes()
+	return symsrc.VisibleJSON(b.Bytes())
 }
 
 // String gives a line per function, `0x1150: f /src/f.c:5:13`, and ` (inlined into) g /src/g.c:12:11` for those it is inlined
