@@ -111,10 +111,11 @@ var imports = map[string][]string{
 	"qss-filter/symsrc/debuginfod":        {"qss-filter/symsrc", "qss-filter/symsrc/locate"},
 	"qss-filter/symsrc/chain": {"qss-filter/symsrc", "qss-filter/symsrc/addr2line", "qss-filter/symsrc/cache", "qss-filter/symsrc/debuginfod",
 		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate", "qss-filter/symsrc/meter", "qss-filter/symsrc/sources", "qss-filter/symsrc/symfile"},
-	"qss-filter/symsrc/breakpad": {"qss-filter/symsrc"},
+	"qss-filter/symsrc/breakpad": {"qss-filter/symsrc", "qss-filter/symsrc/budget"},
+	"qss-filter/symsrc/budget":   {},
 	"qss-filter/symsrc/dumpsym":  {"qss-filter/symsrc", "qss-filter/symsrc/elfdwarf"},
-	"qss-filter/symsrc/gsym":     {"qss-filter/symsrc"},
-	"qss-filter/symsrc/symfile":  {"qss-filter/symsrc", "qss-filter/symsrc/breakpad", "qss-filter/symsrc/gsym", "qss-filter/symsrc/mapped"},
+	"qss-filter/symsrc/gsym":     {"qss-filter/symsrc", "qss-filter/symsrc/budget"},
+	"qss-filter/symsrc/symfile":  {"qss-filter/symsrc", "qss-filter/symsrc/breakpad", "qss-filter/symsrc/budget", "qss-filter/symsrc/gsym", "qss-filter/symsrc/mapped"},
 	"qss-filter/symsrc/mapped":   {},
 }
 

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
 
 // Bounds on hostile files. The largest of good ones, of browsers, have two million functions, and no function with as much
@@ -29,8 +31,11 @@ var ErrTooLarge = errors.New("too large")
 type File struct {
 	text  []byte
 	limit int // of records of each kind
+	work  *budget.Work
+	room  int64 // bytes that may still be kept of it
 
 	once    sync.Once
+	held    atomic.Int64 // bytes kept
 	err     error
 	funcs   []record
 	publics []record
@@ -39,27 +44,37 @@ type File struct {
 	origins numbered
 }
 
-// New takes the text of a file, which must not change. It fails where that does not begin as such a file does, or is too large.
-func New(text []byte) (*File, error) {
+// New takes the text of a file, which must not change, and of which no more than room bytes are kept besides. It fails where the
+// text does not begin as such a file does, or is too large.
+func New(text []byte, room int64) (*File, error) {
 	if !bytes.HasPrefix(text, []byte("MODULE ")) {
 		return nil, errors.New("no MODULE record")
 	}
 	if uint64(len(text)) > maxText {
 		return nil, fmt.Errorf("%d bytes of symbols: %w", len(text), ErrTooLarge)
 	}
-	return &File{text: wholeLines(text), limit: maxRecords}, nil
+	return &File{text: wholeLines(text), limit: maxRecords, work: budget.NewWork(int64(len(text))), room: room}, nil
 }
 
+// Held returns how many bytes are kept of the file besides its text.
+func (f *File) Held() int64 { return f.held.Load() }
+
 // Frames gives the functions at an address, which counts from where the module is loaded: the innermost inlined one first;
-// nil where nothing is known. It fails where the file cannot be used.
+// nil where nothing is known. It fails where the file cannot be used, with budget.ErrExceeded where it would take too much work,
+// and with budget.ErrTooLong where the answer is too long.
 func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
-	f.once.Do(func() { f.err = f.index() })
+	f.once.Do(func() {
+		if f.err = f.index(); f.err != nil {
+			f.funcs, f.publics, f.frames, f.files, f.origins = nil, nil, nil, nil, nil
+		}
+	})
 	if f.err != nil {
 		return nil, f.err
 	}
+	q := f.work.Question()
 	if r := find(f.funcs, addr); r != nil {
 		if addr-r.addr < uint64(r.size) {
-			return f.function(r, addr), nil
+			return f.function(r, addr, &q)
 		}
 	}
 	if r := f.public(addr); r != nil {
@@ -69,7 +84,7 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 		fields.hex()
 		if frame := named(string(fields.rest())); frame.Func != "" {
 			frame.Origin = symsrc.SymbolOnly
-			return []symsrc.Frame{frame}, nil
+			return []symsrc.Frame{frame}, q.Say(len(frame.Func))
 		}
 	}
 	return nil, nil

@@ -8,7 +8,11 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
+
+// room is more than enough to keep.
+const room = 1 << 30
 
 // text puts frames as `function file:line`, innermost first; ~ marks a line that is only near.
 func text(frames []symsrc.Frame) string {
@@ -92,7 +96,7 @@ func TestFrames(t *testing.T) {
 		"cut off": {"MODULE Linux x86 0 a\nFUNC 20 10 0 b\n20 10 2 1\nFILE 1 x\nFUNC 40 10 0 c", map[uint64]string{0x20: "b x:2", 0x40: ""}},
 		"empty":   {"MODULE Linux x86 0 a\n", map[uint64]string{0: ""}},
 	} {
-		f, err := New([]byte(tc.text))
+		f, err := New([]byte(tc.text), room)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +107,7 @@ func TestFrames(t *testing.T) {
 			}
 		}
 	}
-	if _, err := New([]byte("FUNC 1 1 0 a\n")); err == nil {
+	if _, err := New([]byte("FUNC 1 1 0 a\n"), room); err == nil {
 		t.Error("a file without MODULE is read")
 	}
 }
@@ -123,7 +127,7 @@ func TestDumped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := New(data)
+		f, err := New(data, room)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +144,7 @@ func TestDumped(t *testing.T) {
 func TestHostile(t *testing.T) {
 	for _, record := range []string{"FUNC 1 1 0 a\n", "PUBLIC 1 0 a\n", "FILE 1 a\n", "INLINE_ORIGIN 1 a\n", "STACK CFI INIT 1 1 a\n"} {
 		many := "MODULE Linux x86 0 a\n" + strings.Repeat(record, 1001)
-		f, err := New([]byte(many))
+		f, err := New([]byte(many), room)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +157,7 @@ func TestHostile(t *testing.T) {
 	for depth := range 2 * maxNested {
 		deep += fmt.Sprintf("INLINE %d 1 0 0 0 10\n", depth)
 	}
-	f, err := New([]byte(deep))
+	f, err := New([]byte(deep), room)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,14 +165,14 @@ func TestHostile(t *testing.T) {
 		t.Errorf("%d frames", len(frames))
 	}
 	long := "MODULE Linux x86 0 a\nFILE 0 x\nFUNC 0 10 0 f\n" + strings.Repeat("20 1 1 0\n", maxFunction/9) + "0 10 5 0\n"
-	if f, err = New([]byte(long)); err != nil {
+	if f, err = New([]byte(long), room); err != nil {
 		t.Fatal(err)
 	}
 	if frames, _ := f.Frames(1); text(frames) != "f" {
 		t.Errorf("behind %d bytes of records: %s", maxFunction, text(frames))
 	}
 	wide := "MODULE Linux x86 0 a\nFUNC 0 10 0 " + strings.Repeat("f", maxName+1) + "\n"
-	if f, err = New([]byte(wide)); err != nil {
+	if f, err = New([]byte(wide), room); err != nil {
 		t.Fatal(err)
 	}
 	if frames, _ := f.Frames(1); text(frames) != "" {
@@ -187,13 +191,13 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, addr uint64) {
 		symsrc.IdentifySymbols(data)
-		file, err := New(data)
+		file, err := New(data, room)
 		if err != nil {
 			return
 		}
 		for _, a := range [...]uint64{addr, 0, ^uint64(0), 0x1000, 0x100c} {
 			frames, err := file.Frames(a)
-			if err != nil && !errors.Is(err, ErrTooLarge) {
+			if err != nil && !errors.Is(err, ErrTooLarge) && !errors.Is(err, budget.ErrExceeded) && !errors.Is(err, budget.ErrTooLong) {
 				t.Error(err)
 			}
 			for _, fr := range frames {

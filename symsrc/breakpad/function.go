@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
 
 // row is a line record: which line some code is of. Its zero value covers nothing.
@@ -16,7 +17,7 @@ type call struct{ lo, line, file, origin uint64 }
 const maxNested = 1000
 
 // function reads the records of a function.
-func (f *File) function(r *record, addr uint64) []symsrc.Frame {
+func (f *File) function(r *record, addr uint64, q *budget.Question) ([]symsrc.Frame, error) {
 	head := f.fields(r)
 	head.skip("m")
 	head.hex()
@@ -25,31 +26,52 @@ func (f *File) function(r *record, addr uint64) []symsrc.Frame {
 	var at row
 	var memory [16]call
 	calls := memory[:0]
-	f.below(r, func(x row) {
+	err := f.below(r, q, func(x row) {
 		if addr-x.lo < x.size {
 			at = x
 		}
 	}, func(x fields) { calls = inlined(x, addr, calls) })
+	if err != nil {
+		return nil, err
+	}
 	approx := false
 	if at.size > 0 && at.line == 0 {
 		scope := r.addr
 		if n := len(calls); n > 0 {
 			scope = calls[n-1].lo
 		}
-		approx = f.before(r, &at, scope)
+		if approx, err = f.before(r, q, &at, scope); err != nil {
+			return nil, err
+		}
 	}
-	frames := f.chain(head.rest(), at, calls)
+	frames, err := f.chain(head.rest(), at, calls, q)
+	if err != nil {
+		return nil, err
+	}
 	frames[0].Approx = approx && frames[0].Line > 0
-	return frames
+	return frames, nil
 }
 
+// counted is how much of a function's records is read between two looks at the budget, and stepsPerByte what a byte of them takes.
+const (
+	counted      = 16 << 10
+	stepsPerByte = 4
+)
+
 // below goes over the records below a function.
-func (f *File) below(r *record, line func(row), inline func(fields)) {
+func (f *File) below(r *record, q *budget.Question, line func(row), inline func(fields)) error {
 	text := f.text[r.off:]
 	if len(text) > maxFunction {
 		text = wholeLines(text[:maxFunction])
 	}
+	told := len(text)
 	for text = nextLine(text); len(text) > 0; text = nextLine(text) {
+		if read := told - len(text); read > counted {
+			if err := q.Spend(stepsPerByte * read); err != nil {
+				return err
+			}
+			told = len(text)
+		}
 		x := fields{text: text}
 		if x.skip("INLINE") {
 			inline(x)
@@ -57,17 +79,18 @@ func (f *File) below(r *record, line func(row), inline func(fields)) {
 		}
 		at := row{lo: x.hex(), size: x.hex(), line: x.decimal(), file: x.decimal()}
 		if x.bad {
-			return // the function's records end
+			break // the function's records end
 		}
 		line(at)
 	}
+	return q.Spend(stepsPerByte * (told - len(text)))
 }
 
 // before gives a row without a line that of the nearest row before it, of the same file and of code from scope on: what
 // symsrc/elfdwarf does.
-func (f *File) before(r *record, at *row, scope uint64) (found bool) {
+func (f *File) before(r *record, q *budget.Question, at *row, scope uint64) (found bool, err error) {
 	var best row
-	f.below(r, func(x row) {
+	err = f.below(r, q, func(x row) {
 		if x.lo < at.lo && x.lo+x.size > scope && x.line != 0 && x.file == at.file && (!found || x.lo > best.lo) {
 			best, found = x, true
 		}
@@ -75,7 +98,7 @@ func (f *File) before(r *record, at *row, scope uint64) (found bool) {
 	if found {
 		at.line = best.line
 	}
-	return found
+	return found, err
 }
 
 // inlined takes an INLINE record where it covers the address: `depth line file origin`, and pairs of address and size. A call
@@ -99,10 +122,10 @@ func inlined(x fields, addr uint64, calls []call) []call {
 }
 
 // chain makes the frames.
-func (f *File) chain(outer []byte, at row, calls []call) []symsrc.Frame {
+func (f *File) chain(outer []byte, at row, calls []call, q *budget.Question) ([]symsrc.Frame, error) {
 	frames := make([]symsrc.Frame, 0, len(calls)+1)
 	known, file, line := at.size > 0, at.file, at.line
-	add := func(frame symsrc.Frame) {
+	add := func(frame symsrc.Frame) error {
 		if known {
 			frame.File = f.files.text(f.text, file)
 		}
@@ -110,12 +133,14 @@ func (f *File) chain(outer []byte, at row, calls []call) []symsrc.Frame {
 			frame.Line = int(line)
 		}
 		frames = append(frames, frame)
+		return q.Say(len(frame.Func) + len(frame.File))
 	}
 	for i := len(calls) - 1; i >= 0; i-- {
 		c := &calls[i]
-		add(named(f.origins.text(f.text, c.origin)))
+		if err := add(named(f.origins.text(f.text, c.origin))); err != nil {
+			return nil, err
+		}
 		known, file, line = true, c.file, c.line
 	}
-	add(named(string(outer)))
-	return frames
+	return frames, add(named(string(outer)))
 }

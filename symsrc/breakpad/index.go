@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"qss-filter/symsrc/budget"
 )
 
 // record is one that says something of addresses.
@@ -31,13 +33,24 @@ func (f *File) index() error {
 		p += n + 1
 	}
 	for _, list := range [...][]record{f.funcs, f.publics, f.frames} {
-		byAddr := func(a, b record) int { return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.size, b.size)) }
-		if !slices.IsSortedFunc(list, byAddr) {
-			slices.SortStableFunc(list, byAddr)
-		}
+		slices.SortFunc(list, func(a, b record) int {
+			return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.size, b.size), cmp.Compare(a.off, b.off))
+		})
 	}
 	f.files.sort()
 	f.origins.sort()
+	f.held.Store(recordSize*int64(cap(f.funcs)+cap(f.publics)+cap(f.frames)) + numberedSize*int64(cap(f.files)+cap(f.origins)))
+	return nil
+}
+
+// Bytes that a record takes, and one that others refer to.
+const recordSize, numberedSize = 16, 8
+
+// keep counts one more of either; a list that grows is there twice for a while.
+func (f *File) keep(size int64) error {
+	if f.room -= 2 * size; f.room < 0 {
+		return fmt.Errorf("%w: its records take too much memory", budget.ErrExceeded)
+	}
 	return nil
 }
 
@@ -54,9 +67,9 @@ func (f *File) take(line []byte, at uint32) error {
 	case x.skip("STACK") && x.skip("CFI") && x.skip("INIT"):
 		return f.add(&f.frames, x, at, true)
 	case x.skip("FILE"):
-		return f.files.add(x, at, f.limit)
+		return cmp.Or(f.keep(numberedSize), f.files.add(x, at, f.limit))
 	case x.skip("INLINE_ORIGIN"):
-		return f.origins.add(x, at, f.limit)
+		return cmp.Or(f.keep(numberedSize), f.origins.add(x, at, f.limit))
 	}
 	return nil
 }
@@ -77,7 +90,7 @@ func (f *File) add(list *[]record, x fields, at uint32, sized bool) error {
 		return fmt.Errorf("more than %d records: %w", f.limit, ErrTooLarge)
 	}
 	*list = append(*list, r)
-	return nil
+	return f.keep(recordSize)
 }
 
 // find is the last record at or below an address, nil where there is none.
@@ -102,10 +115,9 @@ func (t *numbered) add(x fields, at uint32, limit int) error {
 }
 
 func (t numbered) sort() {
-	byNumber := func(a, b struct{ number, off uint32 }) int { return cmp.Compare(a.number, b.number) }
-	if !slices.IsSortedFunc(t, byNumber) {
-		slices.SortStableFunc(t, byNumber)
-	}
+	slices.SortFunc(t, func(a, b struct{ number, off uint32 }) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.off, b.off))
+	})
 }
 
 // text is the text of the record of a number, "" where there is none.

@@ -55,7 +55,7 @@ func chain(frames []symsrc.Frame) string {
 // roundTrip compares the engine's answers with those of the file dumped from them, for addresses of the code.
 func roundTrip(t *testing.T, finder elfdwarf.Finder, path string, step uint64) {
 	t.Helper()
-	file, err := breakpad.New(dump(t, finder, path))
+	file, err := breakpad.New(dump(t, finder, path), 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}

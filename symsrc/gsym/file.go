@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
 
 // ErrCorrupted is the error of a file whose tables do not fit into it.
@@ -26,6 +27,7 @@ type File struct {
 	addrSize int    // bytes of an entry of addrs: 1, 2, 4 or 8
 	infoSize int    // bytes of an entry of infos: 4 or 8
 	nameSize int    // bytes of an offset in names: 4 or 8
+	work     *budget.Work
 
 	addrs, infos []byte // sorted addresses, and where in functions these are described
 	files        []byte // pairs of offsets in names: directory and base name
@@ -35,7 +37,7 @@ type File struct {
 
 // New takes the contents of a file, which must not change. Its error wraps ErrCorrupted, or is of an unknown version.
 func New(data []byte) (*File, error) {
-	f := &File{order: binary.LittleEndian}
+	f := &File{order: binary.LittleEndian, work: budget.NewWork(int64(len(data)))}
 	switch {
 	case bytes.HasPrefix(data, []byte("MYSG")):
 	case bytes.HasPrefix(data, []byte("GSYM")):
@@ -142,14 +144,15 @@ func (f *File) entry(table []byte, size, i int) uint64 {
 }
 
 // Frames gives the functions at an address of the program's own address space: the innermost inlined one first; nil where
-// nothing is known.
-func (f *File) Frames(addr uint64) []symsrc.Frame {
+// nothing is known. It fails with budget.ErrExceeded where that would take too much work, and with budget.ErrTooLong where the
+// answer is too long.
+func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	if addr < f.base {
-		return nil
+		return nil, nil
 	}
 	after := sort.Search(f.count, func(i int) bool { return f.addr(i) > addr })
 	if after == 0 {
-		return nil
+		return nil, nil
 	}
 	start := f.addr(after - 1)
 	i := sort.Search(after, func(i int) bool { return f.addr(i) >= start })
@@ -158,10 +161,11 @@ func (f *File) Frames(addr uint64) []symsrc.Frame {
 		fn := f.function(i, start)
 		// A symbol without a size goes on up to the next one, but the last one nobody knows how far.
 		if addr-start < fn.size || fn.size == 0 && !fn.c.bad && (addr == start || after < f.count) {
-			return fn.frames(addr)
+			q := f.work.Question()
+			return fn.frames(addr, &q)
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // str is a text of the string table, "" where there is none.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
 
 // function is what a file says of one function: size, name, and then chunks of a kind and a length (LLVM,
@@ -23,6 +24,9 @@ const (
 	inlineInfo
 )
 
+// stepsPerByte is what a byte of a table takes to be read.
+const stepsPerByte = 8
+
 // maxChunk bounds what is read of one chunk; the largest of good files are a hundred times smaller.
 const maxChunk = 16 << 20
 
@@ -34,7 +38,7 @@ func (f *File) function(i int, start uint64) function {
 }
 
 // frames gives the functions at an address of this one.
-func (fn *function) frames(addr uint64) []symsrc.Frame {
+func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, error) {
 	f := fn.f
 	var lines, inlined cursor
 	const most = 64 // chunks; there are five kinds
@@ -54,22 +58,33 @@ func (fn *function) frames(addr uint64) []symsrc.Frame {
 	}
 	frame := named(f.str(fn.name))
 	if frame.Func == "" {
-		return nil
+		return nil, nil
 	}
-	file, line, ok := fn.row(lines, addr)
+	file, line, ok := fn.row(&lines, addr)
+	if err := q.Spend(stepsPerByte * lines.p); err != nil {
+		return nil, err
+	}
 	if !ok || f.file(file) == "" {
 		if len(lines.b) == 0 {
 			frame.Origin = symsrc.SymbolOnly
 		}
-		return []symsrc.Frame{frame}
+		return []symsrc.Frame{frame}, q.Say(len(frame.Func))
 	}
-	calls := fn.calls(inlined, addr)
+	calls := fn.calls(&inlined, addr)
+	if err := q.Spend(stepsPerByte * inlined.p); err != nil {
+		return nil, err
+	}
 	frames := make([]symsrc.Frame, 0, len(calls)+1)
 	for _, c := range calls {
-		frames = append(frames, placed(named(f.str(c.name)), f.file(file), line))
+		inner := placed(named(f.str(c.name)), f.file(file), line)
+		if err := q.Say(len(inner.Func) + len(inner.File)); err != nil {
+			return nil, err
+		}
+		frames = append(frames, inner)
 		file, line = c.file, c.line
 	}
-	return append(frames, placed(frame, f.file(file), line))
+	frame = placed(frame, f.file(file), line)
+	return append(frames, frame), q.Say(len(frame.Func) + len(frame.File))
 }
 
 // named gives the frame of a function.
@@ -93,7 +108,7 @@ const (
 )
 
 // row finds the last row at or below an address.
-func (fn *function) row(c cursor, addr uint64) (file, line uint64, ok bool) {
+func (fn *function) row(c *cursor, addr uint64) (file, line uint64, ok bool) {
 	if c.bad || len(c.b) == 0 {
 		return 0, 0, false
 	}
@@ -137,12 +152,12 @@ const maxNested = 1000
 // calls gives the calls at an address, the innermost one first. The tree of calls is written as ranges, whether there are
 // children, the name, and file and line of the call; an entry without ranges ends the children of one. The root is the function
 // itself (LLVM, DebugInfo/GSYM/InlineInfo.h).
-func (fn *function) calls(c cursor, addr uint64) (calls []call) {
+func (fn *function) calls(c *cursor, addr uint64) (calls []call) {
 	bases := []uint64{fn.start} // that ranges count from, of each depth
 	covered := 0                // how many of the open entries cover the address, from the root on
 	for len(bases) > 0 && len(bases) < maxNested && !c.bad {
 		depth := len(bases) - 1
-		base, covers, any := ranges(&c, bases[depth], addr)
+		base, covers, any := ranges(c, bases[depth], addr)
 		if !any {
 			if bases = bases[:depth]; covered >= depth || depth <= 1 {
 				break // all that could cover the address has been seen

@@ -92,7 +92,10 @@ func compare(t *testing.T, path string, addrs []uint64) {
 	}
 	bad, named, inlined := 0, 0, 0
 	for i, want := range ask(t, path, addrs) {
-		got := f.Frames(addrs[i])
+		got, err := f.Frames(addrs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(got) == 0 && (strings.HasPrefix(want[0], "error:") || addrs[i] > f.addr(f.count-1)) {
 			continue
 		}

@@ -200,7 +200,7 @@ func TestVersionsAndOrders(t *testing.T) {
 			}
 			named := 0
 			for addr := low - 16; addr < low+0x400; addr++ {
-				got, want := g.Frames(addr), f.Frames(addr)
+				got, want := answered(g.Frames(addr)), answered(f.Frames(addr))
 				if named += len(want); !reflect.DeepEqual(got, want) {
 					t.Fatalf("%s, version %s, %#x:\n got %+v\nwant %+v", name, form, addr, got, want)
 				}
@@ -259,10 +259,13 @@ func FuzzFrames(f *testing.F) {
 			g.Frames(low)
 			g.Frames(low + addr%4096)
 		}
-		for _, fr := range g.Frames(addr) {
+		for _, fr := range answered(g.Frames(addr)) {
 			if fr.Line < 0 || fr.Line > 0 && fr.File == "" {
 				t.Errorf("%+v", fr)
 			}
 		}
 	})
 }
+
+// answered drops the error of an answer that may be left out.
+func answered(frames []symsrc.Frame, _ error) []symsrc.Frame { return frames }

@@ -10,6 +10,7 @@ import (
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/breakpad"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/gsym"
 	"qss-filter/symsrc/mapped"
 )
@@ -22,6 +23,7 @@ type file struct {
 
 	sym   *breakpad.File
 	gsym  *gsym.File
+	text  int      // bytes of what was unpacked, in memory; 0 where the file is mapped
 	bases []uint64 // where linkers put programs of its machine that are loaded at one address
 	isLib bool     // it is of a shared object
 }
@@ -39,11 +41,11 @@ func open(path string) (*file, error) {
 			if err != nil {
 				return err
 			}
-			data = text
+			data, f.text = text, cap(text)
 			f.unmap = func() error { return nil }
 			defer unmap()
 		}
-		return f.read(data)
+		return f.read(data, budget.Bytes(stat.Size())-int64(f.text))
 	})
 	if err != nil {
 		f.unmap()
@@ -52,7 +54,17 @@ func open(path string) (*file, error) {
 	return f, nil
 }
 
-func (f *file) read(data []byte) (err error) {
+// held returns how many bytes of memory the file takes.
+func (f *file) held() int64 {
+	n := int64(f.text)
+	if f.sym != nil {
+		n += f.sym.Held()
+	}
+	return n
+}
+
+// read looks at the head of the file; room is what may be kept of it besides.
+func (f *file) read(data []byte, room int64) (err error) {
 	head, _ := symsrc.IdentifySymbols(data[:min(len(data), symsrc.SymbolFileHead)])
 	if head.Kind != symsrc.Breakpad {
 		f.gsym, err = gsym.New(data)
@@ -63,7 +75,7 @@ func (f *file) read(data []byte) (err error) {
 		arch = words[2]
 	}
 	f.bases, f.isLib = fixedBases[arch], strings.Contains(head.Name, ".so")
-	f.sym, err = breakpad.New(data)
+	f.sym, err = breakpad.New(data, room)
 	return err
 }
 
@@ -110,7 +122,7 @@ func (f *file) frames(addr, base uint64) (frames []symsrc.Frame, err error) {
 	err = guard(func() (err error) {
 		switch {
 		case f.gsym != nil:
-			frames = f.gsym.Frames(addr)
+			frames, err = f.gsym.Frames(addr)
 		case addr >= base:
 			frames, err = f.sym.Frames(addr - base)
 		}

@@ -2,7 +2,9 @@
 package symfile
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"sync"
 
 	"qss-filter/symsrc"
@@ -24,6 +26,8 @@ type Source struct {
 
 	mu    sync.Mutex
 	known map[*symsrc.Files]*symsrc.Files
+	// failed are those whose symbol files are of no use.
+	failed map[*symsrc.Files]*symsrc.Files
 }
 
 // maxKnown bounds the modules remembered.
@@ -31,7 +35,7 @@ const maxKnown = 1 << 14
 
 // Wrap puts the symbol files behind a source. placer is asked where in a module an address lies.
 func Wrap(behind symsrc.Source, placer Placer) *Source {
-	return &Source{behind: behind, placer: placer, known: make(map[*symsrc.Files]*symsrc.Files)}
+	return &Source{behind: behind, placer: placer, known: make(map[*symsrc.Files]*symsrc.Files), failed: make(map[*symsrc.Files]*symsrc.Files)}
 }
 
 // Frames answers one question. An answer from a symbol file, also that it has nothing at the address, is Partial: there may be
@@ -41,16 +45,21 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	if q.Kind != symsrc.Code || a.Files == nil || len(a.Files.Symbols) == 0 || a.Files.DebugStatus == symsrc.OK || hasLines(a.Frames) {
 		return a
 	}
+	var failed error
 	for _, path := range a.Files.Symbols {
 		frames, placed, err := s.ask(ctx, path, q, a.Files)
 		if err != nil {
+			failed = cmp.Or(failed, err)
 			continue
 		}
 		if placed {
 			a.Files, a.Partial = s.with(a.Files, path), true
 			a.Frames = better(a.Frames, frames)
 		}
-		break
+		return a
+	}
+	if failed != nil {
+		a.Files, a.Partial = s.without(a.Files, failed), true
 	}
 	return a
 }
@@ -67,9 +76,18 @@ func (s *Source) ask(ctx context.Context, path string, q symsrc.Addr, files *sym
 		if ok {
 			frames, err = f.frames(addr, base)
 		}
-		return frames, ok, err
+		return frames, ok, read(path, err)
 	}
-	return f.unplaced(q)
+	frames, placed, err = f.unplaced(q)
+	return frames, placed, read(path, err)
+}
+
+// read says of which file an error is.
+func read(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s: %w", path, err)
 }
 
 // hasLines tells whether an answer says where in the source an address is.
@@ -114,6 +132,28 @@ func (s *Source) with(files *symsrc.Files, path string) *symsrc.Files {
 		more.Note, more.Detail = "", ""
 	}
 	s.known[files] = &more
+	return &more
+}
+
+// without returns the files of a module none of whose symbol files could be used, with the reason.
+func (s *Source) without(files *symsrc.Files, why error) *symsrc.Files {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if more := s.failed[files]; more != nil {
+		return more
+	}
+	if len(s.failed) >= maxKnown {
+		clear(s.failed)
+	}
+	more := *files
+	if more.DebugStatus == symsrc.NotFound || more.DebugStatus == symsrc.Incomplete {
+		more.DebugStatus = symsrc.Corrupted
+	}
+	if more.Note != "" {
+		more.Note += "; "
+	}
+	more.Note += why.Error()
+	s.failed[files] = &more
 	return &more
 }
 

@@ -1,15 +1,18 @@
 package symfile
 
 import (
+	"cmp"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// maxOpen bounds the files that are kept open, and checkEvery is how long one is taken to be the one on disk.
+// maxOpen bounds the files that are kept open, maxHeld the memory that they take together, in bytes, and checkEvery is how long one
+// is taken to be the one on disk.
 const (
 	maxOpen    = 64
+	maxHeld    = 512 << 20
 	checkEvery = time.Second
 )
 
@@ -18,6 +21,7 @@ type store struct {
 	mu    sync.Mutex
 	files map[string]*opened
 	clock int64
+	most  int64 // bytes of memory, in place of maxHeld in tests
 }
 
 // opened is a file that was opened, or could not be.
@@ -25,7 +29,8 @@ type opened struct {
 	once  sync.Once
 	ready atomic.Bool // what follows is known
 	*file
-	err error
+	err  error
+	stat os.FileInfo // of a file that could not be used; nil where there is none
 
 	// What follows is for the store, under its lock.
 	users   int
@@ -57,7 +62,11 @@ func (s *store) open(path string) (*opened, error) {
 	s.mu.Unlock()
 
 	o.once.Do(func() {
-		o.file, o.err = open(path)
+		if o.file, o.err = open(path); o.err != nil {
+			o.stat, _ = os.Stat(path)
+		} else {
+			o.stat = o.file.stat
+		}
 		o.ready.Store(true)
 	})
 	if o.err != nil {
@@ -71,18 +80,47 @@ func (s *store) open(path string) (*opened, error) {
 func (s *store) release(o *opened) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.users--; o.users == 0 && o.dropped {
+	if o.users--; o.users > 0 {
+		return
+	}
+	if o.dropped {
 		o.close()
+		return
+	}
+	if o.file != nil && o.held() > 0 {
+		s.shrink(o)
 	}
 }
 
-// changed tells whether the file on disk is another one by now. One that could not be opened may be there by now.
+// shrink drops the files that were not used for the longest time, while they take too much memory with keep. The lock is held.
+func (s *store) shrink(keep *opened) {
+	for {
+		held := int64(0)
+		var oldest *opened
+		which := ""
+		for path, o := range s.files {
+			if !o.ready.Load() || o.file == nil || o.held() == 0 {
+				continue
+			}
+			held += o.held()
+			if o != keep && o.users == 0 && (oldest == nil || o.used < oldest.used) {
+				oldest, which = o, path
+			}
+		}
+		if held <= cmp.Or(s.most, maxHeld) || oldest == nil {
+			return
+		}
+		s.drop(which, oldest)
+	}
+}
+
+// changed reports whether the file on disk is another one by now. One that could not be opened may be there by now.
 func (o *opened) changed(path string) bool {
 	if !o.ready.Load() {
 		return false // it is being opened
 	}
 	now, err := os.Stat(path)
-	if err != nil || o.file == nil {
+	if err != nil || o.stat == nil {
 		return true
 	}
 	return !os.SameFile(now, o.stat) || now.Size() != o.stat.Size() || !now.ModTime().Equal(o.stat.ModTime())
