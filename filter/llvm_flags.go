@@ -19,7 +19,9 @@ func (o *LLVMOptions) Register(fs *flag.FlagSet) {
 		}), name, usage)
 	}
 	nothing := func() {}
-	set("demangle", "demangle function names (as is the default)", func() { o.NoDemangle = false })
+	const demangle = "demangle function names (as is the default)"
+	set("demangle", demangle, func() { o.NoDemangle = false })
+	set("d", demangle, func() { o.NoDemangle = false }) // as QSS has it
 	set("no-demangle", "keep the names of functions as their files have them", func() { o.NoDemangle = true })
 	fs.Var(boolValue(o.setFunctions), "functions", "`KIND` of function names: linkage (the default), short (without namespace and parameters), none")
 	set("basenames", "source files without their directories", func() { o.Basenames, o.RelativeNames = true, false })

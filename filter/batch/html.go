@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
-	"strconv"
 	"sync"
 
 	"qss-filter/symsrc"
@@ -55,7 +54,7 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 			f := &g.shown[i]
 			at := f.Module
 			if f.File != "" {
-				at = f.File + ":" + strconv.Itoa(f.Line)
+				at = f.File + ":" + f.Line
 			}
 			pg.Frames = append(pg.Frames, pageFrame{symsrc.Visible(f.name()), symsrc.Visible(at)})
 		}

@@ -135,6 +135,7 @@ func said(rest []byte) (fr symsrc.Frame) {
 	if i := bytes.LastIndex(text, []byte(" (")); i >= 0 && bytes.HasSuffix(text, []byte(")")) && bytes.Contains(text[i:], []byte("+0x")) {
 		text = text[:i]
 	}
+	text, fr.Approx = bytes.CutSuffix(text, approximate)
 	at := bytes.LastIndexByte(text, ' ')
 	if i := bytes.LastIndex(text, []byte(" /")); i >= 0 {
 		at = i
@@ -204,7 +205,7 @@ func (l *logSink) group(s *stack, o *filter.Observation, fr *symsrc.Frame) {
 	}
 	s.key.WriteByte('\n')
 	if len(s.shown) < shownFrames {
-		s.shown = append(s.shown, place{fr.Func, fr.File, fr.Line, module})
+		s.shown = append(s.shown, place{fr.Func, fr.File, string(appendLine(nil, fr)), module})
 	}
 }
 
@@ -217,8 +218,19 @@ func appendFunction(dst, addr []byte, fr *symsrc.Frame) []byte {
 	}
 	dst = append(dst, inWord...)
 	dst = append(append(dst, name(fr.Func)...), ' ')
-	dst = append(append(dst, name(fr.File)...), ':')
-	return strconv.AppendInt(dst, int64(fr.Line), 10)
+	return appendLine(append(append(dst, name(fr.File)...), ':'), fr)
+}
+
+// approximate stands behind a line that is that of the code before.
+var approximate = []byte(" (approximate)")
+
+// appendLine writes the line of a function.
+func appendLine(dst []byte, fr *symsrc.Frame) []byte {
+	dst = strconv.AppendInt(dst, int64(fr.Line), 10)
+	if fr.Approx {
+		dst = append(dst, approximate...)
+	}
+	return dst
 }
 
 func name(s string) string {

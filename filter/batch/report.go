@@ -199,15 +199,18 @@ func (r *Report) writeTable(table int) error {
 	})
 }
 
-// Summary is summary.json, as the seed of QSS has it, with the groups where they were asked for.
+// Summary is summary.json, as the seed of QSS has it, with the state of debug information, and the groups where they were asked for.
 type Summary struct {
-	TotalInputFiles  int            `json:"total_input_files"`
-	TotalStacks      int            `json:"total_stacks"`
-	TotalFrames      int            `json:"total_frames"`
-	SymbolizedFrames int            `json:"symbolized_frames"`
-	FailedFrames     int            `json:"failed_frames"`
-	ElfStatusCounts  StatusCounts   `json:"elf_status_counts"`
-	Groups           []GroupSummary `json:"groups,omitempty"`
+	TotalInputFiles  int          `json:"total_input_files"`
+	TotalStacks      int          `json:"total_stacks"`
+	TotalFrames      int          `json:"total_frames"`
+	SymbolizedFrames int          `json:"symbolized_frames"`
+	FailedFrames     int          `json:"failed_frames"`
+	ElfStatusCounts  StatusCounts `json:"elf_status_counts"`
+	// DebugStatusCounts are the modules by the status of their debug information: INCOMPLETE where there is none, MISMATCH_BUILD_ID
+	// where it is of another build.
+	DebugStatusCounts StatusCounts   `json:"debug_status_counts"`
+	Groups            []GroupSummary `json:"groups,omitempty"`
 }
 
 // StatusCounts are the modules of each status; in JSON those that there are, by their codes.
@@ -229,10 +232,11 @@ func (c StatusCounts) MarshalJSON() ([]byte, error) {
 }
 
 func (r *Report) writeSummaries(list []*module, grouped []*group) error {
-	s := Summary{r.counts.logs, r.counts.stacks, r.counts.frames, r.counts.symbolized, r.counts.failed, StatusCounts{}, nil}
+	s := Summary{r.counts.logs, r.counts.stacks, r.counts.frames, r.counts.symbolized, r.counts.failed, StatusCounts{}, StatusCounts{}, nil}
 	for _, m := range list {
-		elf, _ := m.statuses()
+		elf, debug := m.statuses()
 		s.ElfStatusCounts[elf]++
+		s.DebugStatusCounts[debug]++
 	}
 	if r.group {
 		s.Groups = summarize(grouped)

@@ -42,7 +42,7 @@ type stack struct {
 // place is one function of a stack as pages show it.
 type place struct {
 	Func, File string
-	Line       int
+	Line       string // as it is shown
 	Module     string
 }
 

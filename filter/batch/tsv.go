@@ -45,7 +45,7 @@ func (l *logSink) write3(f *fields, functions []symsrc.Frame) {
 		b = appendField(b, o.Address)
 		b = appendField(b, name(fr.Func))
 		b = appendField(b, name(fr.File))
-		t.buf = append(appendInt(b, fr.Line), '\n')
+		t.buf = append(appendLine(append(b, '\t'), fr), '\n')
 		t.add(&l.rep.spool)
 	}
 }

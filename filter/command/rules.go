@@ -35,7 +35,7 @@ func streamRules(fs *cli.Flags) {
 // filterRules say it of those flags, too, that only the filter itself has.
 func filterRules(fs *cli.Flags) {
 	fs.Needs([]string{"output-dir", "list-modules"}, "input-dir")
-	fs.Needs(tree, "output-dir", "mode", "jobs", "workers-symbol", "workers-rewrite", "list-modules")
+	fs.Needs(tree, "follow", "output-dir", "mode", "jobs", "workers-symbol", "workers-rewrite", "list-modules")
 	fs.Needs([]string{"mode=rewrite"}, "rewrite")
 	fs.Needs(modulesOnly, "check", "json")
 	fs.Needs(report, "group", "html", "summary-json")
