@@ -1,6 +1,7 @@
 package elfdwarf
 
 import (
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ type File struct {
 	late  lateRuntime
 
 	budget *budget // shared with its companions
+
+	unread *StatusError // why the debug information is not read, though the file is
 
 	fault atomic.Pointer[StatusError] // why the file is not read any more
 	asked atomic.Bool                 // asked for one that a unit has
@@ -169,7 +172,12 @@ func (f *File) loadSections(split bool) error {
 		if !ok {
 			return corrupted("section %s lies outside of the file", sh.name)
 		}
-		if err := s.load(&f.header, sh, b, f.budget); err != nil {
+		err := s.load(&f.header, sh, b, f.budget)
+		if status, ok := errors.AsType[*StatusError](err); ok && status.Status == symsrc.UnsupportedCompressed {
+			f.unread = cmp.Or(f.unread, status)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		if s.unpack != nil {
@@ -183,7 +191,7 @@ func (f *File) loadSections(split bool) error {
 			f.infoAt = int64(sh.off)
 		}
 	}
-	if f.typ == elf.ET_REL && !split && !f.relocate(loaded) {
+	if f.unread != nil || f.typ == elf.ET_REL && !split && !f.relocate(loaded) {
 		f.info.size = 0 // it means nothing
 	}
 	return nil

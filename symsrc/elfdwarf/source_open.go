@@ -3,6 +3,7 @@ package elfdwarf
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"qss-filter/symsrc"
@@ -83,6 +84,11 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 		return nil
 	}
 	m.opened = append(m.opened, openFile{f, path, part})
+	if f.unread != nil { // the symbols count
+		files := m.copyFiles()
+		files.DebugStatus = f.unread.Status
+		files.Note = strings.TrimPrefix(files.Note+"; "+f.unread.Error(), "; ")
+	}
 	return f
 }
 

@@ -48,8 +48,6 @@ func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget) err
 	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(min(left.room(), maxUnpacked)) {
 		return corrupted("section %s: %d bytes are to unpack to %d", sh.name, len(packed), size)
 	}
-	left.unpacks(int(size))
-	s.size, s.left = int(size), left
 	switch method {
 	case elf.COMPRESS_ZLIB:
 		s.unpack = unzlib(packed, int(size))
@@ -58,6 +56,8 @@ func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget) err
 	default:
 		return &StatusError{symsrc.UnsupportedCompressed, fmt.Errorf("section %s: compression %d", sh.name, method)}
 	}
+	left.unpacks(int(size))
+	s.size, s.left = int(size), left
 	return nil
 }
 

@@ -104,7 +104,7 @@ func (s *Sources) local(file string) (all []candidate) {
 // try gives the lines of a candidate. ok is false where it is not there, or not what was compiled, which differs then tells.
 func (s *Sources) try(c candidate, p symsrc.Place, around int, differs *string) (x symsrc.Excerpt, ok bool) {
 	t := s.texts.read(c.path)
-	if t == nil || p.MD5 == "" && !c.exact && !namesSource(c.path) {
+	if t == nil || p.MD5 == "" && !c.exact && !(namesSource(c.path) && namesSource(t.name)) {
 		return x, false
 	}
 	if p.MD5 != "" && t.md5() != p.MD5 {

@@ -47,6 +47,15 @@ func TestExcerpt(t *testing.T) {
 	write(t, dir, "tree/abs/src/exact.c", text, 2*time.Hour)
 	served := write(t, dir, "served.c", text, 0)
 	key := write(t, dir, ".ssh/id_rsa", text, 2*time.Hour)
+	link := func(name, target string) string {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Skip("no symbolic links: ", err)
+		}
+		return filepath.Join(dir, name)
+	}
+	linked, disguised := link("linked.c", old), link("disguised.c", key)
+	chained, header := link("chained.c", disguised), link("tree/include", filepath.Dir(key))
+	binaryText := write(t, dir, "binary.c", "one\x00two\n", 2*time.Hour)
 	files := &symsrc.Files{Elf: binary}
 	for _, c := range []struct {
 		name   string
@@ -86,6 +95,15 @@ func TestExcerpt(t *testing.T) {
 		{name: "servers want a whole path", place: symsrc.Place{Local: "a.c", Path: "a.c", Line: 2}, served: true, note: "no source file", absent: true},
 		{name: "what does not look like source", place: symsrc.Place{Local: key, Line: 1, Files: files}, note: "no source file", absent: true},
 		{name: "that, verified", place: symsrc.Place{Local: key, Line: 1, MD5: sum(text)}, first: 1, lines: "one"},
+		{name: "a link to source", place: symsrc.Place{Local: linked, Line: 2, Files: files}, first: 2, lines: "two"},
+		{name: "a link to what is not", place: symsrc.Place{Local: disguised, Line: 1, Files: files}, note: "no source file", absent: true},
+		{name: "that by two links", place: symsrc.Place{Local: chained, Line: 1, Files: files}, note: "no source file", absent: true},
+		{name: "that by a directory", place: symsrc.Place{Local: header + "/id_rsa", Line: 1, Files: files}, note: "no source file", absent: true},
+		{name: "that below a root", place: symsrc.Place{Local: "/gone/disguised.c", Line: 1}, roots: []string{"."}, note: "no source file", absent: true},
+		{name: "that, verified, by a link", place: symsrc.Place{Local: disguised, Line: 1, MD5: sum(text)}, first: 1, lines: "one"},
+		{name: "a password file", place: symsrc.Place{Local: "/etc/shadow", Line: 1}, note: "no source file", absent: true},
+		{name: "that by dots", place: symsrc.Place{Local: "/src/a.c/../../etc/shadow", Line: 1}, note: "no source file", absent: true},
+		{name: "what is no text", place: symsrc.Place{Local: binaryText, Line: 1, Files: files}, note: "no source file", absent: true},
 		{name: "a directory", place: symsrc.Place{Local: dir, Line: 1}, note: "no source file", absent: true},
 		{name: "a device", place: symsrc.Place{Local: "/dev/zero", Line: 1}, note: "no source file", absent: true},
 		{name: "nothing", place: symsrc.Place{Line: 1}, note: "no source file", absent: true},

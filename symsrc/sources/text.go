@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,6 +27,7 @@ type texts struct {
 
 // text is a file.
 type text struct {
+	name    string // its path without links
 	content string
 	changed time.Time
 	sum     func() string
@@ -53,14 +55,11 @@ func (t *texts) read(path string) *text {
 
 // readRegular reads a regular file and nothing else: paths of debug information are not to be trusted, and the opening of a
 // device may act on it. A FIFO that takes the file's place does not block. Files that say they are empty
-// are not read: they are, or they are the kernel's, such as /proc/self/environ.
+// are not read: they are, or they are the kernel's, such as /proc/self/environ. What has zero bytes is no text.
 func readRegular(path string) *text {
 	st, err := os.Stat(path)
-	switch {
-	case err != nil || !st.Mode().IsRegular() || st.Size() > maxSource:
+	if err != nil || !st.Mode().IsRegular() || st.Size() > maxSource {
 		return nil
-	case st.Size() == 0:
-		return newText("", st.ModTime())
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -70,15 +69,35 @@ func readRegular(path string) *text {
 	if st, err = f.Stat(); err != nil || !st.Mode().IsRegular() {
 		return nil
 	}
-	var content strings.Builder
-	if n, err := io.Copy(&content, io.LimitReader(f, maxSource+1)); err != nil || n > maxSource {
+	name, ok := nameOf(path, st)
+	if !ok {
 		return nil
 	}
-	return newText(content.String(), st.ModTime())
+	var content strings.Builder
+	if st.Size() > 0 {
+		if n, err := io.Copy(&content, io.LimitReader(f, maxSource+1)); err != nil || n > maxSource {
+			return nil
+		}
+	}
+	if strings.IndexByte(content.String(), 0) >= 0 {
+		return nil
+	}
+	return newText(name, content.String(), st.ModTime())
 }
 
-func newText(content string, changed time.Time) *text {
-	t := &text{content: content, changed: changed}
+// nameOf returns the path of an open file without links: under what name it lies where it is, which no link to it changes. It is
+// false where another file has taken its place.
+func nameOf(path string, opened os.FileInfo) (name string, ok bool) {
+	name, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", false
+	}
+	st, err := os.Lstat(name)
+	return filepath.ToSlash(name), err == nil && os.SameFile(st, opened)
+}
+
+func newText(name, content string, changed time.Time) *text {
+	t := &text{name: name, content: content, changed: changed}
 	t.sum = sync.OnceValue(func() string {
 		sum := md5.Sum([]byte(t.content))
 		return string(sum[:])
