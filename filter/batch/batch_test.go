@@ -113,13 +113,17 @@ func TestSeed(t *testing.T) {
 		compare(t, name, got, string(want))
 	}
 	var raw struct {
-		Elf map[string]int `json:"elf_status_counts"`
+		Elf   map[string]int `json:"elf_status_counts"`
+		Debug map[string]int `json:"debug_status_counts"`
 	}
 	text := b.file(t, "summary.json")
 	if err := json.Unmarshal([]byte(text), &raw); err != nil {
 		t.Fatal(err)
 	}
 	if raw.Elf["CORRUPTED"] != 1 || raw.Elf["NOT_ELF"] != 1 || raw.Elf["UNSUPPORTED_COMPRESSED"] != 1 {
+		t.Errorf("summary: %s", text)
+	}
+	if raw.Debug["INCOMPLETE"] != 1 || raw.Debug["MISMATCH_BUILD_ID"] != 1 || raw.Debug["NOT_ELF"] != 1 {
 		t.Errorf("summary: %s", text)
 	}
 }
