@@ -334,3 +334,122 @@ func TestGNUOrder(t *testing.T) {
 		t.Errorf("without a debug file: %v", got)
 	}
 }
+
+// expected are questions about addresses of a file, as they are going to be asked.
+func expected(m symsrc.Module, addrs []uint64) (qs []symsrc.Expected) {
+	for _, addr := range addrs {
+		qs = append(qs, symsrc.Expected{Addr: symsrc.Addr{Module: m, Offset: addr}})
+	}
+	return qs
+}
+
+// TestPrefetch holds that questions told of ahead are answered as those that are not, and by one batch for each file.
+func TestPrefetch(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			ahead, _ := source(t, mode.opt)
+			alone, _ := source(t, mode.opt)
+			var qs []symsrc.Expected
+			for _, name := range []string{"/usr/lib/liba.so", "/usr/lib/libdemo-1.2.3.so", "/usr/lib/libk.so", "/usr/lib/libplugin.so"} {
+				path := filepath.Join(rootfs, name)
+				qs = append(qs, expected(symsrc.Module{Name: name, BuildID: idOf(t, path)}, functions(t, path))...)
+			}
+			ahead.Prefetch(t.Context(), qs)
+			for i := range qs {
+				got, want := ahead.Frames(t.Context(), qs[i].Addr), alone.Frames(t.Context(), qs[i].Addr)
+				if text(got.Frames) != text(want.Frames) {
+					t.Errorf("%s+%#x: %s, alone %s", qs[i].Module.Name, qs[i].Offset, text(got.Frames), text(want.Frames))
+				}
+			}
+			if len(ahead.ahead.m) > 0 || ahead.ahead.bytes != 0 {
+				t.Errorf("%d answers of %d bytes are kept that were taken", len(ahead.ahead.m), ahead.ahead.bytes)
+			}
+			written := func(s *Source) (n int) {
+				for _, c := range s.children {
+					n += c.batches
+				}
+				return n
+			}
+			if n, files := written(ahead), len(ahead.children); n > files || written(alone) < len(qs) {
+				t.Errorf("%d batches for %d files, %d alone for %d questions", n, files, written(alone), len(qs))
+			}
+		})
+	}
+}
+
+// TestPrefetchAdjusted has an address that is one of the call before it, which the probe tells.
+func TestPrefetchAdjusted(t *testing.T) {
+	s, native := source(t, Options{GNU: true})
+	path := filepath.Join(rootfs, "usr/lib/liba.so")
+	q := symsrc.Addr{Module: symsrc.Module{Name: "/usr/lib/liba.so", BuildID: idOf(t, path)}, Offset: 0x110d}
+	probed := 0
+	e := symsrc.Expected{Addr: q, Back: func(p symsrc.Probe) uint64 {
+		if p == native.(symsrc.Prober).Probe(t.Context(), q) {
+			probed++
+		}
+		return 1
+	}}
+	s.Prefetch(t.Context(), []symsrc.Expected{e, e})
+	q.Offset--
+	if _, ok := s.ahead.take(t.Context(), place{s.target(t.Context(), q.Module), q.Offset}); !ok || probed != 2 {
+		t.Errorf("the answer is not there; %d probes", probed)
+	}
+}
+
+// TestPrefetchDeath has programs that die midway, answer nonsense, or nothing: what was asked ahead is asked once more by itself,
+// and what no program answers has no frames.
+func TestPrefetchDeath(t *testing.T) {
+	real, err := exec.LookPath("addr2line")
+	if err != nil {
+		t.Skipf("no such program here: %v", err)
+	}
+	for name, body := range map[string]string{
+		"one address":          "while read a; do case $a in 0x110f) exit 1;; esac; echo $a; done | " + real + ` "$@"`,
+		"midway":               "for n in 1 2 3; do read a || exit 0; echo $a; done | " + real + ` "$@"`,
+		"nonsense":             "yes",
+		"silent":               "exec sleep 1000",
+		"silent, with a child": "sleep 100; exit",
+		"not there":            "exit 127",
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := filepath.Join(t.TempDir(), "addr2line")
+			if err := os.WriteFile(script, []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			s, _ := source(t, Options{GNU: true, Path: script})
+			if strings.HasPrefix(name, "silent") {
+				s.patience = 1
+			}
+			path := filepath.Join(rootfs, "usr/lib/liba.so")
+			m := symsrc.Module{Name: "/usr/lib/liba.so", BuildID: idOf(t, path)}
+			qs := expected(m, []uint64{0x110d, 0x110e, 0x110f, 0x1110, 0x1111})
+			s.Prefetch(t.Context(), qs)
+			for i := range qs {
+				got := text(s.Frames(t.Context(), qs[i].Addr).Frames)
+				if got != "" && !strings.HasPrefix(got, "a_") {
+					t.Errorf("%#x: %q", qs[i].Offset, got)
+				}
+				if good := name == "one address" && i != 2 || name == "midway"; good == (got == "") {
+					t.Errorf("%#x: %q", qs[i].Offset, got)
+				}
+			}
+		})
+	}
+}
+
+// TestPrefetchGivenUp holds that what is not answered since the run was given up does not hold its asker up.
+func TestPrefetchGivenUp(t *testing.T) {
+	s, _ := source(t, Options{GNU: true})
+	path := filepath.Join(rootfs, "usr/lib/liba.so")
+	m := symsrc.Module{Name: "/usr/lib/liba.so", BuildID: idOf(t, path)}
+	qs := expected(m, []uint64{0x110d, 0x110e})
+	gone, give := context.WithCancel(t.Context())
+	s.target(gone, m)
+	give()
+	s.Prefetch(gone, qs)
+	for i := range qs {
+		if got := text(s.Frames(t.Context(), qs[i].Addr).Frames); !strings.HasPrefix(got, "a_") {
+			t.Errorf("%#x: %q", qs[i].Offset, got)
+		}
+	}
+}

@@ -36,8 +36,11 @@ type child struct {
 
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	out    *bufio.Reader
+	pipe   io.Closer
+	out    *bufio.Reader // over pipe
 	deaths int
+	// batches counts what was asked in one go.
+	batches int
 }
 
 // start begins the program. It prints each address before its answer, and the whole chain with functions.
@@ -56,7 +59,7 @@ func (c *child) start() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.cmd, c.in, c.out = cmd, in, bufio.NewReaderSize(out, 64<<10)
+	c.cmd, c.in, c.pipe, c.out = cmd, in, out, bufio.NewReaderSize(out, 64<<10)
 	return nil
 }
 
@@ -121,8 +124,13 @@ const stop = ^uint64(0)
 // stream asks for addresses: one goroutine writes them all while this one reads, so neither side waits for the other with
 // full pipes. It returns how many were answered. A program that says nothing for as long as its patience is killed.
 func (c *child) stream(ctx context.Context, addrs []uint64, got func(i int, frames []symsrc.Frame)) (n int, err error) {
-	process := c.cmd.Process
-	kill := func() { _ = process.Kill() } // it may be dead
+	c.batches++
+	process, in, out := c.cmd.Process, c.in, c.pipe
+	kill := func() {
+		_ = process.Kill() // it may be dead
+		in.Close()         // what it has started may have its pipes
+		out.Close()
+	}
 	defer context.AfterFunc(ctx, kill)()
 	var silent atomic.Bool
 	watch := time.AfterFunc(c.patience, func() { silent.Store(true); kill() })
