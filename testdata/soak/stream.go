@@ -19,6 +19,7 @@ type stream struct {
 
 	written, read, named atomic.Int64 // lines to the filter and from it; frames that have got their name
 	marks                int          // lines from it that are told apart
+	delays               delays       // of these
 }
 
 // run starts the filter, writes the traffic and reads what comes back until that ends.
@@ -56,8 +57,8 @@ func (s *stream) run(ctx context.Context, cmd *exec.Cmd) error {
 	if readErr == nil && s.named.Load() == 0 {
 		readErr = errors.New("no frame got its name")
 	}
-	fmt.Printf("%s: %d lines read, %d written, %d frames named, %d bytes of messages\n", s.name, s.written.Load(), s.read.Load(),
-		s.named.Load(), said.n.Load())
+	fmt.Printf("%s: %d lines read, %d written, %d frames named, %d bytes of messages; a line's delay: %v\n", s.name,
+		s.written.Load(), s.read.Load(), s.named.Load(), said.n.Load(), &s.delays)
 	return errors.Join(readErr, writeErr, watchErr, waitErr)
 }
 
@@ -65,9 +66,22 @@ func (s *stream) run(ctx context.Context, cmd *exec.Cmd) error {
 func (s *stream) write(ctx context.Context, to io.Writer) error {
 	out := bufio.NewWriterSize(to, 64<<10)
 	began := time.Now()
+	s.delays.start = began
+	sent := 0
+	flush := func(marks int) error {
+		s.delays.send(sent, marks)
+		sent = marks
+		return out.Flush()
+	}
 	var text []byte
 	for n := 0; ctx.Err() == nil && (*lines == 0 || n < *lines); {
+		marks := s.traffic.marks
 		text = s.traffic.next(text[:0])
+		if len(text) > out.Available() {
+			if err := flush(marks); err != nil {
+				return err
+			}
+		}
 		if _, err := out.Write(text); err != nil {
 			return err
 		}
@@ -77,13 +91,13 @@ func (s *stream) write(ctx context.Context, to io.Writer) error {
 			continue
 		}
 		if due := began.Add(time.Duration(n) * time.Second / time.Duration(*rate)); time.Until(due) > 20*time.Millisecond {
-			if err := out.Flush(); err != nil {
+			if err := flush(s.traffic.marks); err != nil {
 				return err
 			}
 			time.Sleep(time.Until(due))
 		}
 	}
-	return out.Flush()
+	return flush(s.traffic.marks)
 }
 
 // compare reads the filter's output: the marked lines are all there, in order, as they were.
@@ -100,6 +114,7 @@ func (s *stream) compare(from io.Reader) error {
 			if want = appendMark(want[:0], s.marks); !bytes.Equal(line, want) {
 				fault = fmt.Errorf("%q came back, want %q", line, want)
 			}
+			s.delays.back(s.marks)
 			s.marks++
 		}
 		if bytes.Contains(line, []byte("inner_func")) {
