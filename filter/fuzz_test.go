@@ -2,8 +2,10 @@ package filter_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -70,6 +72,16 @@ var oddities = []string{
 	"Call Trace:", "[<ffffffff81000000>] f+0x1/0x2 [m]", "(gdb) bt", "  File \"a.py\", line 3 in f", "\t", "        ", "ü", "+0xffffffffffffffff", "/a.so", "BuildId: ", "in ",
 }
 
+// excerpts has a text for every source file.
+type excerpts struct{}
+
+func (excerpts) Excerpt(_ context.Context, p symsrc.Place, around int) symsrc.Excerpt {
+	if p.Line%5 == 0 {
+		return symsrc.Excerpt{Note: "not verified\x1b[0m"}
+	}
+	return symsrc.Excerpt{First: max(1, p.Line-around), Lines: []string{"int main()\x1b[31m {", "", "\t#0 0x1010 (/a.so+0x10) {{{reset}}}\xff"}}
+}
+
 // mutate changes a log in a few places.
 func (p *pieces) mutate(r *rand.Rand, log []byte) []byte {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
@@ -130,10 +142,30 @@ func (p *pieces) mutate(r *rand.Rand, log []byte) []byte {
 func (p *pieces) options(r *rand.Rand) filter.Options {
 	one := func(n int) bool { return r.IntN(n) == 0 }
 	o := filter.Options{Style: filter.Style(r.IntN(3)), Renumber: filter.Renumber(r.IntN(3)), Adjust: filter.Adjust(r.IntN(3)), Context: filter.Context(r.IntN(3)),
-		By: prefix.By(r.IntN(2)), Dedupe: one(4), Explain: one(3), StripSGR: one(6)}
-	o.Names.Short = one(4)
+		By: prefix.By(r.IntN(4)), Dedupe: one(4), Explain: one(3), StripSGR: one(6)}
+	o.Names.Short, o.Names.Base, o.Names.Relative = one(4), one(6), one(6)
+	if one(6) {
+		o.Names.Map, o.Names.Strip = []filter.PathMap{{From: "/usr", To: "/\x1b["}, {From: "/", To: ""}}, []string{"/home"}
+	}
 	if one(4) {
 		o.Palette = sgr.NewPalette(true)
+		if one(2) {
+			if err := o.Links.Set("idea"); err != nil {
+				panic(err)
+			}
+		}
+	}
+	if one(6) {
+		o.Sources, o.SourceLines = excerpts{}, 3
+	}
+	if one(6) {
+		o.DumpContext = io.Discard
+	}
+	if one(6) {
+		o.OnDumpfile = func(filter.Dumpfile) {}
+	}
+	if one(6) {
+		o.Observe = func(*filter.Observation) {}
 	}
 	if one(4) {
 		o.Lookahead = filter.Lookahead{Lines: 1 + r.IntN(40), Time: time.Hour}
@@ -220,7 +252,7 @@ func FuzzFilter(f *testing.F) {
 func describe(o filter.Options) string {
 	text := fmt.Sprintf("style %d, renumber %d, adjust %d, context %d, by %s, lookahead %s", o.Style, o.Renumber, o.Adjust, o.Context, o.By, o.Lookahead)
 	for name, set := range map[string]bool{"dedupe": o.Dedupe, "explain": o.Explain, "strip SGR": o.StripSGR, "short": o.Names.Short, "colours": o.Palette != nil,
-		"maps": o.Maps != nil, "llvm": o.LLVM != nil} {
+		"maps": o.Maps != nil, "llvm": o.LLVM != nil, "sources": o.Sources != nil, "observed": o.Observe != nil} {
 		if set {
 			text += ", " + name
 		}
