@@ -329,31 +329,25 @@ func checkKept(t *testing.T, o filter.Options, log []byte) {
 		}
 	}
 	o.Symbols, o.Style = programs(), filter.Append
-	rest := fed(t, o, log, all)
+	now = bytes.SplitAfter(fed(t, o, log, all), []byte("\n"))
 	for _, line := range was {
-		at := bytes.Index(rest, bytes.TrimRight(line, "\r\n"))
-		if at < 0 && !keptInJSON(rest, line) {
-			t.Fatalf("%s: line %q is lost in %q\nof %q", describe(o), line, rest, log)
+		at := slices.IndexFunc(now, func(out []byte) bool { return bytes.Equal(out, line) || keptInJSON(out, line) })
+		if at < 0 {
+			t.Fatalf("%s: line %q is lost or late\nof %q", describe(o), line, log)
 		}
-		rest = rest[max(at, 0):]
+		now = now[at+1:]
 	}
 }
 
-// keptInJSON reports whether one of the lines has all bytes of a line with JSON in their order: to its strings answers are added.
+// keptInJSON reports whether a line of the output has all bytes of a line with JSON in their order: to its strings answers are added.
 func keptInJSON(out, line []byte) bool {
-	if begin := bytes.IndexByte(line, '{'); begin < 0 {
+	if bytes.IndexByte(line, '{') < 0 {
 		return false
 	}
-	for one := range bytes.Lines(out) {
-		left := bytes.TrimRight(line, "\r\n")
-		for _, c := range one {
-			if len(left) > 0 && c == left[0] {
-				left = left[1:]
-			}
-		}
-		if len(left) == 0 {
-			return true
+	for _, c := range out {
+		if len(line) > 0 && c == line[0] {
+			line = line[1:]
 		}
 	}
-	return false
+	return len(line) == 0
 }
