@@ -47,14 +47,20 @@ func (f *Filter) excerpt(ctx context.Context, a *answer, i int) *symsrc.Excerpt 
 	return a.excerpts[i]
 }
 
-func (f *Filter) askSource(ctx context.Context, a *answer, i int) *symsrc.Excerpt {
+// askSource asks for the source of one function. It runs beside the stream, which must survive it.
+func (f *Filter) askSource(ctx context.Context, a *answer, i int) (x *symsrc.Excerpt) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			x = &symsrc.Excerpt{Note: "internal error" + fault(cause)}
+		}
+	}()
 	fr := &a.known[i]
 	if fr.File == "" || fr.Line == 0 || a.mod == nil {
 		return &symsrc.Excerpt{}
 	}
-	x := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Made: a.made, Path: fr.File,
+	got := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Made: a.made, Path: fr.File,
 		Local: f.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, f.opt.SourceLines/2)
-	return &x
+	return &got
 }
 
 // awaited tells whether the source of one of the functions may still come.

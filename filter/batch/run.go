@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"runtime"
@@ -117,8 +118,13 @@ func (r *run) unread(rel string, err error) {
 	r.say.line("%s: %v", rel, err)
 }
 
-// one carries one log through its filter into its output and the report.
-func (r *run) one(ctx context.Context, log *logFile) error {
+// one carries one log through its filter into its output and the report. A panic over it is an error of this log: the others go on.
+func (r *run) one(ctx context.Context, log *logFile) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("internal error: %v; please report it with the log", cause)
+		}
+	}()
 	in, err := open(ctx, log, r.bar.bytes)
 	if err != nil {
 		return err

@@ -106,10 +106,15 @@ func (r *unpackingReader) ReadAt(b []byte, off int64) (int, error) {
 	return copy(b, r.b[off:]), nil
 }
 
-// read gives the ELF files that a file is or has, or the symbol file that it is; none where it is something else. It fails where it cannot be read.
-func read(path string, link bool) (stamp, []content, error) {
+// read returns the ELF files that a file is or has, or the symbol file that it is; none where it is something else. It fails where
+// the file cannot be read. Trees hold any file, and are read beside the log: none of them may end the program.
+func read(path string, link bool) (_ stamp, _ []content, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = corrupted("read %s: internal error: %v", path, cause)
+		}
+	}()
 	var f *regularFile
-	var err error
 	if link {
 		f, err = openRegular(path, true)
 	} else {
