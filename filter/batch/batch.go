@@ -94,7 +94,7 @@ type Options struct {
 	Filter filter.Options
 	// New makes the filter of a log; nil stands for filter.New.
 	New func(filter.Options) *filter.Filter
-	// Finder finds files for Check.
+	// Finder finds files for Check, and for reports those of modules whose answers a cache has kept.
 	Finder Finder
 	// Timing, if not nil, was put around the sources of Filter.Symbols for Benchmark.
 	Timing *Timing

@@ -3,6 +3,7 @@ package batch
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -70,6 +71,15 @@ func (r *Report) elfs() []*module {
 	return slices.SortedFunc(maps.Values(r.modules), func(a, b *module) int {
 		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.seq, b.seq))
 	})
+}
+
+// find looks for the files of modules whose answers did not say them: a cache has kept them, and reports must not depend on that.
+func (r *Report) find(list []*module) {
+	for _, m := range list {
+		if m.files == nil && r.finder != nil {
+			m.files = r.finder.Find(context.Background(), m.Module)
+		}
+	}
 }
 
 // statuses are those of the module's file and of its debug information.

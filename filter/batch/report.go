@@ -34,6 +34,7 @@ type Report struct {
 	html, title string
 	groups      *groups
 	spool       spool
+	finder      Finder
 	// stream is the one log of a report that is not of a tree.
 	stream *logSink
 
@@ -54,10 +55,10 @@ func NewReport(dir string) (*Report, error) {
 	return r, nil
 }
 
-// Use takes over what the options say of the report of a stream: --summary-json, --group and --html. It is for the time
+// Use takes over what the options say of the report: --summary-json, --group and --html, and who finds files. It is for the time
 // before the first frame.
 func (r *Report) Use(o *Options) {
-	r.summaryJSON, r.group, r.html, r.stdout = o.SummaryJSON, o.Group, o.HTML, o.Stdout
+	r.summaryJSON, r.group, r.html, r.stdout, r.finder = o.SummaryJSON, o.Group, o.HTML, o.Stdout, o.Finder
 }
 
 // Creatable fails where the report could not be written.
@@ -147,6 +148,7 @@ func (r *Report) Close() error {
 		}
 	}
 	list := r.elfs()
+	r.find(list)
 	if err := r.writeFile("elf_list.tsv", func(w io.Writer) error { return writeElfs(w, list) }); err != nil {
 		return err
 	}

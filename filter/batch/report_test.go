@@ -255,3 +255,22 @@ func TestEscaped(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// foundFiles finds files for every module.
+type foundFiles struct{ symsrc.Files }
+
+func (f foundFiles) Find(context.Context, symsrc.Module) *symsrc.Files { return &f.Files }
+
+// TestKeptAnswers holds that the list of modules says where files are of which only answers were seen, as a cache keeps them.
+func TestKeptAnswers(t *testing.T) {
+	b := newBatch(t, map[string]string{"a.log": frame(0, "/a.so", 1)})
+	b.opt.Filter.Symbols = oneFrame{symsrc.Frame{Func: "f"}}
+	b.opt.Finder = foundFiles{symsrc.Files{Elf: "/root/a.so", DebugStatus: symsrc.Incomplete, Note: "no .debug_info"}}
+	b.run(t, exitOK)
+	if got := b.file(t, "elf_list.tsv"); !strings.Contains(got, "/a.so\t/root/a.so\tOK\tINCOMPLETE\tabcd\tno .debug_info\n") {
+		t.Errorf("got %s", got)
+	}
+	if got := b.file(t, "summary.json"); !strings.Contains(got, `"INCOMPLETE": 1`) {
+		t.Errorf("got %s", got)
+	}
+}

@@ -50,8 +50,7 @@ func (r *run) reports(ctx context.Context) error {
 	}
 	defer r.output.close()
 	defer report.discard()
-	report.summaryJSON, report.stdout = r.opt.SummaryJSON, r.opt.Stdout
-	report.group, report.html = r.opt.Group, r.opt.HTML
+	report.Use(r.opt)
 	report.title, report.stream = r.opt.Input, nil
 	if err := report.Creatable(); err != nil {
 		return err

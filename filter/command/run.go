@@ -105,12 +105,7 @@ func (c *config) tell() {
 
 // runTree reads a tree of logs.
 func (c *config) runTree(o filter.Options) (status int, err error) {
-	finder, end, err := c.symbols.Finder()
-	if err != nil {
-		return cli.Usage, err
-	}
-	defer end()
-	c.batch.Filter, c.batch.Finder = o, finder
+	c.batch.Filter = o
 	return batch.Run(context.Background(), c.batch)
 }
 

@@ -47,7 +47,10 @@ type config struct {
 // filterCommand is qss-filter without a command's name.
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := &config{flags: fs, symbols: newSymbols()}
-	c.symbols.Around = func(f chain.Finder) chain.Finder { return c.timing.Finder(f) }
+	c.symbols.Around = func(f chain.Finder) chain.Finder {
+		c.batch.Finder = c.timing.Finder(f)
+		return c.batch.Finder
+	}
 	c.register(fs)
 	filterRules(fs)
 	return func() (int, error) {
