@@ -99,7 +99,7 @@ func (f *Filter) await(ctx context.Context, slot **errand, q question) found {
 func (f *Filter) fetch(ctx context.Context, q question) (got found) {
 	defer got.rescue(q)
 	got.addr = q.asked()
-	if f.prober != nil && q.take.how() != exactly {
+	if f.probes(&q) {
 		got.probe = f.prober.Probe(ctx, got.addr)
 	}
 	got.back = q.take.back(got.probe)
@@ -107,6 +107,9 @@ func (f *Filter) fetch(ctx context.Context, q question) (got found) {
 	got.Answer = f.opt.Symbols.Frames(ctx, got.addr)
 	return got
 }
+
+// probes reports whether the machine code is looked at for a question.
+func (f *Filter) probes(q *question) bool { return f.prober != nil && q.take.how() != exactly }
 
 // slot is the place of a question among what is pending, nil where nothing ever was.
 func (s *scout) slot(q *question) **errand {
@@ -169,7 +172,7 @@ func (f *Filter) lookOut(ctx context.Context) {
 		expected := make([]symsrc.Expected, len(errands))
 		for i, e := range errands {
 			expected[i].Addr = e.q.asked()
-			if e.q.take.how() != exactly {
+			if f.probes(&e.q) {
 				expected[i].Back = e.q.take.back
 			}
 		}

@@ -101,6 +101,11 @@ func forget(o *Options, dir string, w io.Writer) error {
 			return fmt.Errorf("empty the cache: %w", err)
 		}
 	}
+	for _, name := range []string{spoolDir, listingName} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("empty the cache: %w", err)
+		}
+	}
 	if l, _, err := greet(o, dir); err == nil {
 		defer l.conn.Close()
 		reply, err := order(l, clearMsg)

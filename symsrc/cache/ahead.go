@@ -7,8 +7,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// maxAhead bounds the answers that were asked for ahead.
-const maxAhead = 1 << 14
+// Bounds on what was asked for ahead, and on what is known of modules, in entries.
+const (
+	maxAhead = 1 << 13
+	maxHits  = 1 << 14
+)
 
 // ahead is what the cache has, or has not, since it was asked ahead.
 type ahead struct {
@@ -20,60 +23,82 @@ type ahead struct {
 // aheadTime is how long the word counts that the cache has no answer: another filter may find one.
 const aheadTime = time.Second / 2
 
-// look asks the cache for one value, unless that has been done ahead.
-func (s *Source) look(key []byte) ([]byte, outcome) {
+// aheads are what was asked for ahead, the newer half and the older one.
+type aheads struct {
+	young, old map[string]ahead
+	hits       map[string]int // questions that the cache answered one by one, by the prefix of their keys
+}
+
+// get returns what is known of a key.
+func (a *aheads) get(key []byte) (ahead, bool) {
+	known, ok := a.young[string(key)]
+	if !ok {
+		known, ok = a.old[string(key)]
+	}
+	return known, ok && (len(known.value) > 0 || time.Since(known.at) < aheadTime)
+}
+
+// put keeps what is known of a key. The older half gives way once the newer one is full.
+func (a *aheads) put(key, value []byte, at time.Time, near bool) {
+	if len(a.young) >= maxAhead || a.young == nil {
+		a.young, a.old = make(map[string]ahead), a.young
+	}
+	a.young[string(key)] = ahead{value, at, near}
+}
+
+// often is how often a module is asked for before what is kept of it is fetched at once.
+const often = 4
+
+// hit counts an answer of the cache to a question of a module, and reports, once, that there were many.
+func (a *aheads) hit(prefix string) bool {
+	if len(a.hits) >= maxHits || a.hits == nil {
+		a.hits = make(map[string]int)
+	}
+	a.hits[prefix]++
+	return a.hits[prefix] == often
+}
+
+// look asks the cache for one value, unless it is known whether it has that.
+func (s *Source) look(m *module, key []byte) ([]byte, outcome) {
+	if !s.kept.has(m.prefix) {
+		return nil, without
+	}
 	s.mu.Lock()
-	known, ok := s.ahead[string(key)]
+	known, ok := s.ahead.get(key)
 	s.mu.Unlock()
-	if ok && (len(known.value) > 0 || time.Since(known.at) < aheadTime) {
+	if ok {
 		if known.near {
 			s.used.Add(1)
 		}
 		return known.value, answered
 	}
 	value, got := s.ask(key, askTime)
-	if len(value) > 0 && s.frequent(key[:len(key)-8]) {
-		s.fetchNear(key[:len(key)-8])
+	if len(value) == 0 {
+		return value, got
+	}
+	s.mu.Lock()
+	many := s.ahead.hit(m.prefix)
+	s.mu.Unlock()
+	if many {
+		s.near(m)
 	}
 	return value, got
 }
 
-// soon is how often a module is asked for before what is kept of it is fetched at once.
-const soon = 4
-
-// frequent tells, once, that the cache has answered so many questions whose keys begin like that.
-func (s *Source) frequent(prefix []byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.hits) >= maxAhead {
-		clear(s.hits)
-	}
-	s.hits[string(prefix)]++
-	return s.hits[string(prefix)] == soon
-}
-
-// fetchNear fetches what is kept of a module, as much as is sent at once.
-func (s *Source) fetchNear(prefix []byte) {
-	reply, _ := s.client.ask(nearMsg, prefix, askTime)
+// near fetches what is kept of a module, as much as is sent at once.
+func (s *Source) near(m *module) {
+	reply, _ := s.client.ask(nearMsg, []byte(m.prefix), askTime)
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.makeRoom(nearKeys)
 	for len(reply) > 0 {
 		key, rest, ok := cutBlob(reply)
 		value, rest, ok2 := cutBlob(rest)
 		if !ok || !ok2 {
 			return
 		}
-		s.ahead[string(key)] = ahead{value, now, true}
+		s.ahead.put(key, value, now, true)
 		reply = rest
-	}
-}
-
-// makeRoom forgets what was asked ahead where n more would be too many. s is locked.
-func (s *Source) makeRoom(n int) {
-	if len(s.ahead)+n > maxAhead {
-		clear(s.ahead)
 	}
 }
 
@@ -104,7 +129,9 @@ func (s *Source) lookPatiently(ctx context.Context, key []byte) []byte {
 	return nil
 }
 
-// Prefetch asks the cache for the answers to several questions at once, so that Frames need not ask for each.
+// Prefetch asks the cache at once for what several questions need, so that it need not be asked for each: for what the machine
+// code shows, and then for the answers. What it has no answer to is passed on to the source behind. What files of this machine
+// answer is not asked for.
 func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	if len(qs) == 0 {
 		return
@@ -120,48 +147,78 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected) (missing []
 	if !s.begin() {
 		return qs
 	}
-	var keys [][]byte
-	var asked []symsrc.Expected // of which are the keys
+	var asked []symsrc.Expected
+	var prefixes []string
 	for i := range qs {
-		q := qs[i].At(symsrc.Probe{})
-		id := identity{}
-		if q.Kind <= symsrc.Data {
-			id = s.identify(ctx, q.Module)
-		}
-		if id.text == "" {
+		if m := s.module(ctx, qs[i].Module); qs[i].Kind <= symsrc.Data && m.prefix != "" && !m.direct.Load() && s.kept.has(m.prefix) {
+			asked, prefixes = append(asked, qs[i]), append(prefixes, m.prefix)
+		} else {
 			missing = append(missing, qs[i])
-			continue
-		}
-		key := s.engine.appendKey(nil, id.text, uint8(q.Kind), &q)
-		if !s.has(key) {
-			keys, asked = append(keys, key), append(asked, qs[i])
 		}
 	}
-	for rest := keys; len(rest) > 0 && ctx.Err() == nil; {
-		n := min(len(rest), askKeys)
-		if !s.fetch(rest[:n]) {
-			break
-		}
-		rest = rest[n:]
+	shows := s.probesOf(ctx, asked, prefixes)
+	keys := make([][]byte, len(asked))
+	for i := range asked {
+		q := asked[i].At(shows[i])
+		keys[i] = appendKey(nil, prefixes[i], uint8(q.Kind), &q)
 	}
+	s.fetch(ctx, keys)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i, key := range keys {
-		if !s.has(key) {
+		if known, _ := s.ahead.get(key); len(known.value) == 0 {
 			missing = append(missing, asked[i])
 		}
 	}
 	return missing
 }
 
-// has reports whether an answer was asked for ahead and is there.
-func (s *Source) has(key []byte) bool {
+// probesOf returns what the cache knows of the machine code of questions.
+func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, prefixes []string) []symsrc.Probe {
+	shows := make([]symsrc.Probe, len(qs))
+	if s.opt.Finder == nil {
+		return shows
+	}
+	var keys [][]byte
+	var of []int
+	for i := range qs {
+		if qs[i].Back != nil {
+			keys, of = append(keys, appendKey(nil, prefixes[i], probeKind, &qs[i].Addr)), append(of, i)
+		}
+	}
+	s.fetch(ctx, keys)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.ahead[string(key)].value) > 0
+	for n, key := range keys {
+		if known, ok := s.ahead.get(key); ok {
+			shows[of[n]], _ = decodeProbe(key, known.value) // else nothing is known of it
+		}
+	}
+	return shows
 }
 
-// fetch asks for several values. It is false where no reply came.
-func (s *Source) fetch(keys [][]byte) bool {
-	body := make([]byte, 0, len(keys)*48)
+// fetch asks for those of several keys of which nothing is known.
+func (s *Source) fetch(ctx context.Context, keys [][]byte) {
+	var unknown [][]byte
+	s.mu.Lock()
+	for _, key := range keys {
+		if _, ok := s.ahead.get(key); !ok {
+			unknown = append(unknown, key)
+		}
+	}
+	s.mu.Unlock()
+	for len(unknown) > 0 && ctx.Err() == nil {
+		n := min(len(unknown), askKeys)
+		if !s.fetchSome(unknown[:n]) {
+			return
+		}
+		unknown = unknown[n:]
+	}
+}
+
+// fetchSome asks for several values at once. It is false where no reply came.
+func (s *Source) fetchSome(keys [][]byte) bool {
+	body := make([]byte, 0, len(keys)*64)
 	for _, key := range keys {
 		body = appendBlob(body, key)
 	}
@@ -172,13 +229,12 @@ func (s *Source) fetch(keys [][]byte) bool {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.makeRoom(len(keys))
 	for _, key := range keys {
 		value, rest, ok := cutBlob(reply)
 		if !ok {
 			return false
 		}
-		s.ahead[string(key)] = ahead{value, now, false}
+		s.ahead.put(key, value, now, false)
 		reply = rest
 	}
 	return true

@@ -3,9 +3,11 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -13,7 +15,6 @@ import (
 const (
 	openTime  = 100 * time.Millisecond // once, while a process is started that has answers
 	stuckTime = 5 * time.Second        // without a reply: it does not live
-	keepTime  = 2 * time.Second        // for the reply that answers are kept
 )
 
 // client asks the cache process.
@@ -32,7 +33,6 @@ type client struct {
 	link    *link         // nil: none
 	ready   chan struct{} // closed when the attempt to connect that is under way has ended
 	waited  bool          // for the process to start
-	cold    bool          // nothing was there before it was started
 	closed  bool
 	waiting map[uint32]chan []byte
 }
@@ -43,7 +43,7 @@ func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outc
 	if l == nil {
 		return nil, got
 	}
-	if kind != putMsg && c.behind.Load() > 0 {
+	if c.behind.Load() > 0 {
 		if time.Since(time.Unix(0, c.since.Load())) > stuckTime {
 			c.give(errTimeout)
 			return nil, without
@@ -90,8 +90,7 @@ func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outc
 	return nil, late
 }
 
-// connected gives the connection. Where there is none it has one made, for which it waits if wait is set and the cache may
-// know something, once.
+// connected gives the connection. Where there is none it has one made, for which it waits if wait is set, once.
 func (c *client) connected(wait bool) (*link, outcome) {
 	if c.off.Load() {
 		return nil, without
@@ -101,19 +100,12 @@ func (c *client) connected(wait bool) (*link, outcome) {
 		defer c.mu.Unlock()
 		return c.link, without
 	}
-	if !c.waited {
-		c.cold = !hasAnswers(c.dir)
-	}
-	got := late
-	if c.cold {
-		got = cold
-	}
-	wait = wait && !c.waited && !c.cold
-	c.waited = true
+	wait = wait && !c.waited
+	c.waited = c.waited || wait
 	ready := c.connect()
 	c.mu.Unlock()
 	if !wait {
-		return nil, got
+		return nil, late
 	}
 	timer := time.NewTimer(openTime)
 	defer timer.Stop()
@@ -123,7 +115,7 @@ func (c *client) connected(wait bool) (*link, outcome) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.link, got
+	return c.link, late
 }
 
 // connect begins to connect, unless that is under way. c is locked.
@@ -150,7 +142,7 @@ func (c *client) connect() <-chan struct{} {
 		case c.closed:
 			l.conn.Close()
 		default:
-			c.link, c.cold, c.waiting = l, false, make(map[uint32]chan []byte)
+			c.link, c.waiting = l, make(map[uint32]chan []byte)
 			c.behind.Store(0)
 			go c.receive(l)
 		}
@@ -236,16 +228,44 @@ func (c *client) settle(until time.Time) bool {
 	return false
 }
 
-// keep has the cache keep keys and values, blobs in turn. It is false where they are to be sent again later.
-func (c *client) keep(pairs []byte, until time.Time) bool {
-	if !c.settle(until) {
-		return c.off.Load()
+// news tells the process, where there is one, that answers were left for it; soon has one started for them.
+func (c *client) news(soon bool) {
+	if soon {
+		c.connected(false)
 	}
-	reply, got := c.ask(putMsg, pairs, min(keepTime, time.Until(until)))
-	if got == answered && len(reply) > 0 {
-		c.warn(fmt.Sprintf("answers are not kept in %s: %s", c.dir, reply))
+	c.tell(newsMsg, nil)
+}
+
+// finish has the process take what was left, as the filter ends: where it is worth that, or there is much by now, one is started.
+// Nothing is waited for.
+func (c *client) finish(worth bool) {
+	c.mu.Lock()
+	l, connecting := c.link, c.ready != nil
+	c.mu.Unlock()
+	switch {
+	case l != nil:
+		c.tell(newsMsg, nil)
+	case connecting || c.off.Load() || !worth && len(spooled(c.dir)) < manySpooled:
+	case holder(c.dir) != 0:
+		if conn, err := dial(c.dir); err == nil {
+			l = &link{conn: conn}
+			_ = l.send(newsMsg, 0, nil, askTime) // else the next one takes it
+			conn.Close()
+		}
+	case mayStart(c.dir):
+		if _, err := start(c.opt, c.dir); err != nil {
+			c.give(err)
+		}
 	}
-	return got == answered || got == without
+}
+
+// fail says why answers are not left. Where the directory cannot be used, the cache is given up.
+func (c *client) fail(err error) {
+	if errors.Is(err, errReserve) || errors.Is(err, syscall.ENOSPC) {
+		c.warn(fmt.Sprintf("answers are not kept in %s: %v", c.dir, errReserve))
+		return
+	}
+	c.give(err)
 }
 
 // tell sends what has no reply.

@@ -5,6 +5,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ const (
 	sessionName = "session" // there while the database is open: found without a process, it names one that died
 	deathsName  = "deaths"  // when processes died, a line each, in seconds
 	versionName = "version" // of all this
-	databaseDir = "db"
+	databaseDir = "db"      // and see listingName, spoolDir
 )
 
 const layoutVersion = "qss-filter cache 2\n"
@@ -193,5 +194,15 @@ func mayStart(dir string) bool {
 // hasAnswers tells whether there may be answers in the directory.
 func hasAnswers(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, databaseDir))
-	return err == nil
+	return err == nil || len(spooled(dir)) > 0
+}
+
+// readAtMost reads a file, at most so many bytes of it.
+func readAtMost(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
 }

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -44,7 +45,8 @@ func (s *store) answer(dst, keys []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// near appends keys and values, as blobs in turn, of the questions whose keys begin like that, except for the address.
+// near appends keys and values, as blobs in turn, of questions whose keys begin like that. It may lack some: what is damaged, and
+// what would be too much.
 func (s *store) near(dst, prefix []byte) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -72,9 +74,10 @@ func (s *store) near(dst, prefix []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// put keeps keys and values, blobs in turn. It fails with errReserve where the disk would become too full.
+// put keeps keys and values, blobs in turn, but for those that it has and those that are damaged. It fails with errReserve where the
+// disk would become too full.
 func (s *store) put(pairs []byte) error {
-	if s.free(s.dirAbove())-s.reserve < 4*int64(len(pairs))+24<<20 {
+	if !roomFor(s.dirAbove(), s.reserve, len(pairs)) {
 		return errReserve
 	}
 	if err := s.limit(int64(len(pairs))); err != nil {
@@ -85,18 +88,36 @@ func (s *store) put(pairs []byte) error {
 	if s.db == nil {
 		return errClosed
 	}
-	var list [][]byte
-	for len(pairs) > 0 {
-		b, rest, ok := cutBlob(pairs)
-		if !ok || len(b) > maxValue {
-			return errProtocol
-		}
-		list, pairs = append(list, b), rest
-	}
-	if len(list)%2 != 0 {
-		return errProtocol
+	list, err := s.unknown(pairs)
+	if err != nil {
+		return err
 	}
 	return s.write(list...)
+}
+
+// unknown returns those of keys and values that are not kept yet.
+func (s *store) unknown(pairs []byte) (list [][]byte, err error) {
+	txn := s.db.NewTransaction(false)
+	defer txn.Discard()
+	for len(pairs) > 0 {
+		key, rest, ok := cutBlob(pairs)
+		value, rest, ok2 := cutBlob(rest)
+		if !ok || !ok2 || len(value) > maxValue {
+			return list, errProtocol
+		}
+		pairs = rest
+		if _, err := open(key, value); err != nil || len(key) <= len(lastKey) || len(key) > keySize {
+			continue
+		}
+		same := false
+		if item, err := txn.Get(key); err == nil {
+			_ = item.Value(func(b []byte) error { same = bytes.Equal(b, value); return nil })
+		}
+		if !same {
+			list = append(list, key, value)
+		}
+	}
+	return list, nil
 }
 
 func (s *store) write(list ...[]byte) error {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"qss-filter/symsrc"
 )
 
 // wire is a connection that brings bytes in small pieces and takes all.
@@ -60,12 +62,13 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzRequest gives the cache process anything as a message of each kind: it replies, or drops who sent it, and what is
-// kept is only what was sent as a key with its value.
+// FuzzRequest gives the cache process anything as a message of each kind, and as what a filter has left: it replies, or drops who
+// sent it, and what is kept is only what was left as a key with its value.
 func FuzzRequest(f *testing.F) {
-	key, value := []byte("12345678 a key"), []byte("a value")
-	pair := appendBlob(appendBlob(nil, key), value)
-	for _, kind := range []byte{helloMsg, askMsg, nearMsg, putMsg, 'x'} {
+	const left = 'p'
+	key := []byte("12345678 a key")
+	pair := appendBlob(appendBlob(nil, key), appendFrames(nil, key, []symsrc.Frame{{Func: "f"}}, time.Time{}))
+	for _, kind := range []byte{helloMsg, askMsg, nearMsg, left, 'x'} {
 		f.Add(kind, pair)
 		f.Add(kind, binary.AppendUvarint([]byte{protocol}, 1<<20))
 		f.Add(kind, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
@@ -78,27 +81,35 @@ func FuzzRequest(f *testing.F) {
 	if err := db.put(pair); err != nil {
 		f.Skip("nothing is kept: ", err)
 	}
+	before := db.entries()
+	if before != 1 {
+		f.Fatalf("%d answers are kept of one", before)
+	}
 	f.Fuzz(func(t *testing.T, kind byte, body []byte) {
 		if kind == clearMsg || len(body) > 1<<16 {
 			return
 		}
-		sv := &server{store: db}
-		reply, err := sv.reply(nil, message{kind: kind, body: body})
-		if err != nil && !errors.Is(err, errProtocol) && kind != putMsg {
-			t.Fatalf("%q %q: %v", kind, body, err)
-		}
-		if len(reply) > nearSize+maxValue+len(body)*8+4096 && err == nil && kind != statsMsg {
-			t.Fatalf("%d bytes reply to %d", len(reply), len(body))
-		}
-		if kind == putMsg && err == nil {
+		if kind == left {
+			if err := db.put(body); err != nil && !errors.Is(err, errProtocol) && !errors.Is(err, errReserve) {
+				t.Fatal(err)
+			}
 			for rest := body; len(rest) > 0; {
 				k, more, _ := cutBlob(rest)
 				v, more, _ := cutBlob(more)
 				rest = more
-				if got, err := db.answer(nil, appendBlob(nil, k)); err != nil || len(k) > len(lastKey) && len(more) == 0 && !bytes.Equal(got, appendBlob(nil, v)) {
+				if got, err := db.answer(nil, appendBlob(nil, k)); err != nil || len(got) > 1 && len(more) == 0 && !bytes.Equal(got, appendBlob(nil, v)) {
 					t.Fatalf("%q is kept as %q, %v", v, got, err)
 				}
 			}
+			return
+		}
+		sv := &server{store: db}
+		reply, err := sv.reply(nil, message{kind: kind, body: body})
+		if err != nil && !errors.Is(err, errProtocol) {
+			t.Fatalf("%q %q: %v", kind, body, err)
+		}
+		if len(reply) > nearSize+maxValue+len(body)*8+4096 && err == nil && kind != statsMsg {
+			t.Fatalf("%d bytes reply to %d", len(reply), len(body))
 		}
 	})
 }

@@ -47,19 +47,22 @@ func programIdentity() string {
 	return fileIdentity(path)
 }
 
-// keySize is what a key takes at most: engine, kind, length, identity, symbol, address.
-const keySize = 8 + 1 + 1 + 100 + sha256.Size + 8
+// keySize is what a key takes at most: engine, length, identity, kind, symbol, address.
+const keySize = 8 + 1 + 100 + 1 + sha256.Size + 8
 
 // probeKind stands beside symsrc.Code and symsrc.Data.
 const probeKind = 15
 
-// appendKey appends the key of a question of that kind: engine, kind and space, identity of the module, the symbol that the
-// address counts from if there is one, address. It has all of q that decides the answer: identity stands for q.Module. The
-// address is last and big-endian, so that what belongs together lies together. Keys with a symbol are longer than those without.
-func (e *engineID) appendKey(dst []byte, identity string, kind uint8, q *symsrc.Addr) []byte {
-	dst = append(dst, e[:]...)
-	dst = append(dst, kind|uint8(q.Space)<<4, byte(len(identity)))
-	dst = append(dst, identity...)
+// prefix is what the keys of a module's questions begin with: engine and identity.
+func (e *engineID) prefix(identity string) string {
+	return string(e[:]) + string([]byte{byte(len(identity))}) + identity
+}
+
+// appendKey appends the key of a question of that kind: prefix, kind and space, the symbol that the address counts from if
+// there is one, address. It has all of q that decides the answer: prefix stands for q.Module. The address is last and
+// big-endian, so that what belongs together lies together. Keys with a symbol are longer than those without.
+func appendKey(dst []byte, prefix string, kind uint8, q *symsrc.Addr) []byte {
+	dst = append(append(dst, prefix...), kind|uint8(q.Space)<<4)
 	if q.Symbol != "" || q.Size != 0 {
 		symbol := append(binary.BigEndian.AppendUint64(make([]byte, 0, 128), q.Size), q.Symbol...)
 		sum := sha256.Sum256(symbol)

@@ -55,13 +55,11 @@ func TestKeyHasAll(t *testing.T) {
 			// A build ID says which binary it is, whatever it is called and wherever it lies.
 			identified := map[string]bool{"Module.Name": true, "Module.Member": true, "Module.InArchive": true}
 			key := func(q symsrc.Addr) string {
-				var e engineID
-				s := &Source{}
 				kind := uint8(q.Kind)
 				if probing {
 					kind = probeKind
 				}
-				return string(e.appendKey(nil, s.identify(context.Background(), q.Module).text, kind, &q))
+				return string(appendKey(nil, (&Source{}).lookAt(context.Background(), q.Module).prefix, kind, &q))
 			}
 			if len(key(q)) > keySize {
 				t.Errorf("the key of %+v is longer than it may be", q)
@@ -89,8 +87,8 @@ func (f finders) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 
 // TestIdentityHasAll holds that of modules without a build ID all is asked for that says which they are.
 func TestIdentityHasAll(t *testing.T) {
-	s := &Source{opt: Options{Finder: finders{t.TempDir()}}, files: make(map[symsrc.Module]identity)}
-	id := func(q symsrc.Addr) string { return s.identify(context.Background(), q.Module).text }
+	s := &Source{opt: Options{Finder: finders{t.TempDir()}}, modules: make(map[symsrc.Module]*module)}
+	id := func(q symsrc.Addr) string { return s.module(context.Background(), q.Module).prefix }
 	q := symsrc.Addr{Module: symsrc.Module{Name: "n"}}
 	if id(q) == "" {
 		t.Fatal("it has no identity")
@@ -122,7 +120,7 @@ func TestSymbolsDiffer(t *testing.T) {
 		if prefetches {
 			expected := make([]symsrc.Expected, len(qs))
 			for i, q := range qs {
-				expected[i].Addr = q
+				expected[i] = symsrc.Expected{Addr: q, Back: func(symsrc.Probe) uint64 { return 0 }}
 			}
 			s.Prefetch(context.Background(), expected)
 		}

@@ -181,6 +181,7 @@ func warm(t *testing.T, dir string, n int) {
 	}
 	s.Close()
 	w.check(t)
+	eventually(t, "what was left is taken", func() bool { return figures(dir) != nil && len(spooled(dir)) == 0 })
 	stop(t, dir)
 }
 

@@ -37,6 +37,11 @@ type Options struct {
 	// Finder, if not nil, is what the wrapped source finds files by. Without it modules without a build ID are not cached,
 	// and neither is what Probe gives.
 	Finder Finder
+	// Local, if not nil, finds files as Finder does, but on this machine only. What they answer is not asked of the cache.
+	Local Finder
+	// Packed, if not nil, reports whether the files of a module that Local finds take long to be read, for they are packed. What they
+	// answer is then asked of the cache.
+	Packed func(ctx context.Context, m symsrc.Module) bool
 	// Warn, if not nil, is told once per cause why answers are not kept.
 	Warn func(msg string)
 	// Program is the program, with its first arguments, that is the cache process when it is told `cache serve …`; empty

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"qss-filter/symsrc"
 )
 
 // supported tells whether there is a cache process on this system. Without one every question goes to the source.
@@ -18,11 +20,20 @@ func newClient(*Options, string, func(string)) *client { return nil }
 
 func (*client) ask(byte, []byte, time.Duration) ([]byte, outcome) { return nil, without }
 func (*client) settle(time.Time) bool                             { return false }
-func (*client) keep([]byte, time.Time) bool                       { return true }
 func (*client) tell(byte, []byte)                                 {}
 func (*client) close()                                            {}
 
+type spool struct{}
+
+func newSpool(string, *listing, *client, func(string)) *spool { return nil }
+
+func (*spool) frames(*module, []byte, *symsrc.Answer, urgency)             {}
+func (*spool) probe(*module, []byte, symsrc.Probe, *symsrc.Files, urgency) {}
+func (*spool) close()                                                      {}
+
 func fileStamp(string) string { return "" }
+
+func readAtMost(string, int64) ([]byte, error) { return nil, errSystem }
 
 var errSystem = errors.New("on this system answers are not kept")
 

@@ -28,6 +28,7 @@ var (
 
 // server answers filters until none has asked for a while.
 type server struct {
+	dir     string
 	store   *store
 	started time.Time
 	listen  *net.UnixListener
@@ -38,6 +39,8 @@ type server struct {
 	idle    *time.Timer
 	over    chan struct{}
 	once    sync.Once
+
+	taking sync.Mutex // held while answers are taken that filters have left
 }
 
 // serve is the cache process.
@@ -62,11 +65,13 @@ func serve(dir string, max int64) exitCode {
 	if note == "" {
 		note = s.note
 	}
-	sv := &server{store: db, started: time.Now(), note: note, over: make(chan struct{})}
+	sv := &server{dir: dir, store: db, started: time.Now(), note: note, over: make(chan struct{})}
 	if sv.listen, err = listen(dir); err != nil {
 		code = exitSocket
 	} else {
 		sv.idle = time.AfterFunc(idleTime, sv.stopIfIdle)
+		sv.tidy()
+		go sv.take()
 		go sv.accept()
 		select {
 		case <-signals:
@@ -171,33 +176,34 @@ func (sv *server) accept() {
 	}
 }
 
-// client answers one filter until it goes, or says what makes no sense. What it gives to keep is written meanwhile, so
-// that no question waits for that.
+// client answers one filter until it goes, or says what makes no sense. What was left before its first question, or before it
+// said so, is taken first.
 func (sv *server) client(l *link) {
-	var writing sync.WaitGroup
-	defer writing.Wait()
 	var reply []byte
+	fresh := make(chan struct{})
+	close(fresh)
 	for {
 		m, err := l.receive()
 		if err != nil {
 			return
 		}
-		if m.kind == usedMsg {
+		switch m.kind {
+		case usedMsg:
 			n, _ := binary.Uvarint(m.body)
 			sv.store.asked.Add(n)
 			sv.store.found.Add(n)
 			continue
-		}
-		if m.kind == putMsg {
-			m.body = append([]byte(nil), m.body...)
-			writing.Wait()
-			writing.Go(func() {
-				reply, err := sv.reply(nil, m)
-				if err != nil || l.send(m.kind, m.id, reply, 0) != nil {
-					l.conn.Close()
-				}
-			})
-			continue
+		case newsMsg, helloMsg:
+			taken := make(chan struct{})
+			go func() {
+				defer close(taken)
+				sv.take()
+			}()
+			if fresh = taken; m.kind == newsMsg {
+				continue
+			}
+		default:
+			<-fresh
 		}
 		if reply, err = sv.reply(reply[:0], m); err != nil {
 			return
@@ -216,14 +222,6 @@ func (sv *server) reply(dst []byte, m message) ([]byte, error) {
 		return sv.store.answer(dst, m.body)
 	case nearMsg:
 		return sv.store.near(dst, m.body)
-	case putMsg:
-		if err := sv.store.put(m.body); err != nil {
-			if errors.Is(err, errReserve) {
-				return append(dst, err.Error()...), nil
-			}
-			return nil, err
-		}
-		return dst, nil
 	case statsMsg:
 		b, err := json.Marshal(sv.stats())
 		return append(dst, b...), err

@@ -91,6 +91,11 @@ func (s *session) clear() error {
 			return fmt.Errorf("remove the cache of a process that died: %w", err)
 		}
 	}
+	if fi, err := os.Lstat(s.path(listingName)); err == nil && fi.Size() > maxListing-maxListing/4 {
+		if err := errors.Join(os.RemoveAll(s.path(databaseDir)), os.RemoveAll(s.path(listingName))); err != nil {
+			return fmt.Errorf("remove the cache, which has too many modules: %w", err)
+		}
+	}
 	if b, err := os.ReadFile(s.path(versionName)); err != nil || string(b) != layoutVersion {
 		if err := os.RemoveAll(s.path(databaseDir)); err != nil {
 			return fmt.Errorf("remove the cache of another version: %w", err)

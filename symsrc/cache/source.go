@@ -13,8 +13,8 @@ import (
 // patience is how long the cache is waited for where the engine does not know all, until it has replied again.
 const patience = time.Second
 
-// Source answers from the cache where that can, and else from the source behind it, whose answers it has the cache keep.
-// It may be used by several goroutines at once.
+// Source answers from the source behind it where files of this machine can, and else from the cache, before the source behind
+// it is asked. It has the cache keep what that answers. It may be used by several goroutines at once.
 type Source struct {
 	behind symsrc.Source
 	opt    Options
@@ -26,14 +26,13 @@ type Source struct {
 	once   sync.Once
 	client *client // nil: there is no cache
 	engine engineID
-	writer *writer
+	kept   *listing
+	spool  *spool
 
-	mu    sync.Mutex
-	ahead map[string]ahead
-	hits  map[string]int // questions that the cache answered one by one, by their key without the address
-	files map[symsrc.Module]identity
-
-	last atomic.Pointer[dated]
+	recent  atomic.Pointer[module]
+	mu      sync.Mutex
+	modules map[symsrc.Module]*module
+	ahead   aheads
 
 	left atomic.Int64 // of patience, in nanoseconds
 	used atomic.Int64 // answers that were sent without having been asked for
@@ -61,11 +60,10 @@ func (s *Source) begin() bool {
 			return
 		}
 		s.engine = newEngineID(s.opt.Engine)
-		s.ahead = make(map[string]ahead)
-		s.hits = make(map[string]int)
-		s.files = make(map[symsrc.Module]identity)
+		s.modules = make(map[symsrc.Module]*module)
 		s.client = newClient(&s.opt, dir, s.warn)
-		s.writer = newWriter(s.client)
+		s.kept = newListing(dir)
+		s.spool = newSpool(dir, s.kept, s.client, s.warn)
 	})
 	return s.client != nil
 }
@@ -85,31 +83,54 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	if q.Kind > symsrc.Data || !s.begin() {
 		return s.behind.Frames(ctx, q)
 	}
-	id := s.identify(ctx, q.Module)
-	if id.text == "" {
+	m := s.module(ctx, q.Module)
+	if m.prefix == "" {
 		return s.behind.Frames(ctx, q)
 	}
 	var buf [keySize]byte
-	key := s.engine.appendKey(buf[:0], id.text, uint8(q.Kind), &q)
+	key := appendKey(buf[:0], m.prefix, uint8(q.Kind), &q)
+	if m.direct.Load() {
+		a := s.behind.Frames(ctx, q)
+		if !a.Partial && a.Files != nil && answersAll(a.Files) {
+			s.keep(m, key, q, &a, later)
+			return a
+		}
+		m.direct.Store(false) // its files have gone, or refer to others that are not there
+		return s.cached(ctx, m, key, q, func() symsrc.Answer { return a })
+	}
+	return s.cached(ctx, m, key, q, func() symsrc.Answer { return s.behind.Frames(ctx, q) })
+}
+
+// cached answers from the cache, and else as engine does.
+func (s *Source) cached(ctx context.Context, m *module, key []byte, q symsrc.Addr, engine func() symsrc.Answer) symsrc.Answer {
 	s.asked.Add(1)
-	value, got := s.look(key)
-	if kept, err := decodeFrames(key, value); err == nil {
+	of := func(kept symsrc.Answer) symsrc.Answer {
 		s.answered.Add(1)
-		kept.Files = id.files
+		if m.of.BuildID == "" {
+			kept.Files = m.files
+		}
 		return kept
 	}
-	a := s.behind.Frames(ctx, q)
+	value, got := s.look(m, key)
+	if kept, err := decodeFrames(key, value); err == nil {
+		return of(kept)
+	}
+	a := engine()
 	keep := full(q, &a)
 	if got == late && !keep { // perhaps there were better files once
 		if kept, err := decodeFrames(key, s.lookPatiently(ctx, key)); err == nil {
-			kept.Files = id.files
-			return kept
+			return of(kept)
 		}
 	}
-	if keep && s.from(q.Module, id, a.Files) {
-		s.writer.add(key, appendFrames(nil, key, a.Frames, s.made(a.Files)), a.Files)
-	}
+	s.keep(m, key, q, &a, soon)
 	return a
+}
+
+// keep has an answer kept, if it is worth that.
+func (s *Source) keep(m *module, key []byte, q symsrc.Addr, a *symsrc.Answer, u urgency) {
+	if full(q, a) && m.owns(a.Files) {
+		s.spool.frames(m, key, a, u)
+	}
 }
 
 // Hits gives how many questions for frames the cache was asked, and how many it has answered.
@@ -124,25 +145,43 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	if s.opt.Finder == nil || !s.begin() {
 		return prober.Probe(ctx, q)
 	}
-	id := s.identify(ctx, q.Module)
-	if id.text == "" {
+	m := s.module(ctx, q.Module)
+	if m.prefix == "" {
 		return prober.Probe(ctx, q)
 	}
 	var buf [keySize]byte
-	key := s.engine.appendKey(buf[:0], id.text, probeKind, &q)
-	value, got := s.look(key)
-	if p, err := decodeProbe(key, value); err == nil {
-		return p
-	}
-	p := prober.Probe(ctx, q)
-	if !p.Known && got == late {
-		if kept, err := decodeProbe(key, s.lookPatiently(ctx, key)); err == nil {
-			return kept
+	key := appendKey(buf[:0], m.prefix, probeKind, &q)
+	direct := m.direct.Load()
+	got := without
+	if !direct {
+		var value []byte
+		value, got = s.look(m, key)
+		if p, err := decodeProbe(key, value); err == nil {
+			return p
 		}
 	}
-	if p.Known {
-		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && s.from(q.Module, id, files) {
-			s.writer.add(key, appendProbe(nil, key, p), files)
+	p := prober.Probe(ctx, q)
+	switch {
+	case p.Known && direct:
+		if m.files.ElfStatus == symsrc.OK {
+			s.spool.probe(m, key, p, m.files, later)
+		}
+	case p.Known:
+		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && m.owns(files) {
+			s.spool.probe(m, key, p, files, soon)
+		}
+	case direct && m.files.Watch.Look(): // its files may have gone
+		m.direct.Store(false)
+		value, got := s.look(m, key)
+		if got == late {
+			value = s.lookPatiently(ctx, key)
+		}
+		if kept, err := decodeProbe(key, value); err == nil {
+			return kept
+		}
+	case got == late:
+		if kept, err := decodeProbe(key, s.lookPatiently(ctx, key)); err == nil {
+			return kept
 		}
 	}
 	return p
@@ -153,9 +192,9 @@ func (s *Source) Close() {
 	if s.client == nil {
 		return
 	}
-	s.writer.close()
 	if n := s.used.Load(); n > 0 {
 		s.client.tell(usedMsg, binary.AppendUvarint(nil, uint64(n)))
 	}
+	s.spool.close()
 	s.client.close()
 }

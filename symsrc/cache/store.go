@@ -62,7 +62,7 @@ func (s *store) options() badger.Options {
 	return badger.DefaultOptions(s.dir).
 		WithMemTableSize(8 << 20).WithNumMemtables(2).WithNumCompactors(2).
 		WithValueThreshold(64 << 10).WithValueLogFileSize(1 << 20).
-		WithBlockCacheSize(4 << 20).WithIndexCacheSize(0).
+		WithBlockCacheSize(32 << 20).WithIndexCacheSize(0).
 		WithMetricsEnabled(false).WithDetectConflicts(false).WithNumGoroutines(1).
 		WithCompactL0OnClose(len(tables) > manyTables).
 		WithLogger(nil)
@@ -70,7 +70,7 @@ func (s *store) options() badger.Options {
 
 // open opens the database, which takes some disk at once: it fails with ENOSPC before it comes to that.
 func (s *store) open() error {
-	if s.free(s.dirAbove()) < s.reserve+24<<20 {
+	if freeBytes(s.dirAbove()) < s.reserve+24<<20 {
 		return fmt.Errorf("open the cache: %w", syscall.ENOSPC)
 	}
 	db, err := badger.Open(s.options())
@@ -119,7 +119,7 @@ func (s *store) close() error {
 		return errClosed
 	}
 	b := binary.BigEndian.AppendUint64(nil, s.asked.Load())
-	if s.free(s.dirAbove()) >= s.reserve {
+	if freeBytes(s.dirAbove()) >= s.reserve {
 		_ = s.write(countersKey, binary.BigEndian.AppendUint64(b, s.found.Load())) // they only inform
 	}
 	db := s.db
@@ -181,8 +181,13 @@ func (s *store) size() (total int64) {
 	return total
 }
 
-// free is how many bytes of the disk are free for this user; much where that is not known.
-func (s *store) free(dir string) int64 {
+// roomFor reports whether so many bytes may be written to the cache in dir, which takes some more, and the reserve stays free.
+func roomFor(dir string, reserve int64, n int) bool {
+	return freeBytes(dir)-reserve >= 4*int64(n)+24<<20
+}
+
+// freeBytes is how many bytes of the disk are free for this user; much where that is not known.
+func freeBytes(dir string) int64 {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return 1 << 62

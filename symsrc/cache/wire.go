@@ -15,21 +15,20 @@ import (
 const (
 	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
 	askMsg   byte = 'a' // keys; reply: as many values, empty where there is none
-	nearMsg  byte = 'n' // a key without its address; reply: keys and values in turn, as many as may be sent at once
+	nearMsg  byte = 'n' // the prefix of a module's keys; reply: keys and values in turn, as many as are sent at once
 	usedMsg  byte = 'u' // how many of these the filter had use for; no reply
-	putMsg   byte = 'p' // keys and values in turn; reply: a sentence why they are not kept, or nothing
+	newsMsg  byte = 'w' // answers were left; no reply
 	statsMsg byte = 's' // reply: JSON of stats
 	clearMsg byte = 'c' // reply: a sentence why that failed, or nothing
 )
 
 const (
-	protocol   = 1
+	protocol   = 2
 	headerSize = 9
 	maxMessage = 1 << 24 // 512 answers of the largest kind
 
-	// What is sent at once, in bytes or keys. It fits into a socket's buffer, so that a process that does not read holds
-	// nobody up.
-	putSize = 48 << 10
+	// How many keys are asked for at once. They fit into a socket's buffer, so that a process that does not read holds up no
+	// filter.
 	askKeys = 512
 
 	// What is sent of one module at once, in answers and bytes.
@@ -46,8 +45,7 @@ type outcome uint8
 const (
 	answered outcome = iota
 	late             // it may still know
-	cold             // its process is being started, and nothing is there yet
-	without          // there is no cache
+	without          // there is no cache, or nothing in it
 )
 
 var errProtocol = errors.New("not the cache's protocol")

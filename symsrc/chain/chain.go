@@ -49,6 +49,7 @@ type Options struct {
 	Progress io.Writer
 
 	client    *debuginfod.Client
+	local     Finder               // that asks no server
 	announcer debuginfod.Announcer // nil where no server is asked
 }
 
@@ -84,6 +85,7 @@ func (o *Options) Finder() (f Finder, close func(), err error) {
 	}
 	o.client = client
 	f = o.Meter.Finder("locate", local)
+	o.local = f
 	if client != nil {
 		f = debuginfod.Wrap(f, client)
 		o.announcer, _ = f.(debuginfod.Announcer)
@@ -138,6 +140,9 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		return engine, closeEngine, nil
 	}
 	o.Cache.Warn, o.Cache.Finder = o.Warn, finder
+	if !o.Programs.Wanted() { // those take long to start
+		o.Cache.Local, o.Cache.Packed = o.local, native.Packed
+	}
 	cached := cache.Wrap(engine, o.Cache)
 	return o.Meter.Source("cache", cached), func() { closeEngine(); cached.Close() }, nil
 }

@@ -1,0 +1,99 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// listingName is a file that lists of which modules answers are kept, so that a filter need not start the process to learn that
+// there are none: hashes of the prefixes of their keys. Filters append to it before they leave answers; a hash too many does no
+// harm, and they stay where the database loses answers. Where there are too many, both begin again (session.go).
+const (
+	listingName = "modules"
+	maxListing  = 1 << 20 // bytes
+)
+
+// listed is a hash in the listing.
+type listed [8]byte
+
+func listedAs(prefix string) listed {
+	sum := sha256.Sum256([]byte(prefix))
+	return listed(sum[:8])
+}
+
+// listing is what was read of the file. It may be used by several goroutines at once.
+type listing struct {
+	path string
+
+	mu      sync.Mutex
+	looked  time.Time
+	stamp   string
+	size    int // bytes
+	known   map[listed]bool
+	last    string // the prefix that was asked for last
+	hasLast bool
+}
+
+func newListing(dir string) *listing { return &listing{path: filepath.Join(dir, listingName)} }
+
+// has reports whether answers of the module may be kept whose keys begin like that.
+func (l *listing) has(prefix string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.looked) >= aheadTime {
+		l.refresh()
+	}
+	if l.last != prefix {
+		l.last, l.hasLast = prefix, l.known[listedAs(prefix)]
+	}
+	return l.hasLast
+}
+
+// refresh reads the file again if it has changed. l is locked.
+func (l *listing) refresh() {
+	l.looked = time.Now()
+	stamp := fileStamp(l.path)
+	if stamp == l.stamp {
+		return
+	}
+	l.stamp, l.last, l.known, l.size = stamp, "", make(map[listed]bool), 0
+	if stamp == "" {
+		return
+	}
+	b, err := readAtMost(l.path, maxListing)
+	if err != nil {
+		return
+	}
+	for l.size = len(b); len(b) >= len(listed{}); b = b[len(listed{}):] {
+		l.known[listed(b)] = true
+	}
+}
+
+// add lists modules. They are listed already where it was done since the file is what it is.
+func (l *listing) add(prefixes map[string]bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refresh()
+	var more []byte
+	for prefix := range prefixes {
+		if hash := listedAs(prefix); !l.known[hash] {
+			more = append(more, hash[:]...)
+		}
+	}
+	if len(more) == 0 || l.size >= maxListing {
+		return nil
+	}
+	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(more)
+	if err := f.Close(); err != nil {
+		return err
+	}
+	l.refresh()
+	return err
+}
