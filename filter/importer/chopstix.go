@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -49,12 +50,13 @@ func newChopStiX(path string) (reader, error) {
 	return &chopstix{found[0]}, nil
 }
 
-// session is a run of a program.
-type session struct {
-	number int
-	pid    int64
-	cmd    string
-	space  *space
+// sessions are the runs of programs that had one process ID. The database does not tell whose of them a sample is.
+type sessions struct {
+	pid     int64
+	numbers []int   // counted from 1
+	rows    []int64 // in the table
+	// spaces are what was mapped in them, as many as have maps.
+	spaces []*space
 }
 
 // sampled is an address with its samples: how many, and the sums of the events.
@@ -84,7 +86,7 @@ func (c *chopstix) sessions(ctx context.Context, out *output, db *database) erro
 	if err != nil {
 		return err
 	}
-	sessions, err := db.sessions(&out.opt)
+	all, err := db.sessions(out)
 	if err != nil {
 		return err
 	}
@@ -97,12 +99,13 @@ func (c *chopstix) sessions(ctx context.Context, out *output, db *database) erro
 	if err != nil {
 		return err
 	}
-	for i := range sessions {
-		s := &sessions[i]
-		list := &sampleList{out: out, session: s, kinds: kinds, static: static, profile: profile}
-		samples, err := db.samples(s.pid, events)
-		list.write(ctx, samples)
-		if err != nil {
+	t := newTally(db, out, events)
+	if all, err = t.read(all); err != nil {
+		return err
+	}
+	for i := range all {
+		list := &sampleList{out: out, db: db, sessions: &all[i], tally: t, kinds: kinds, static: static, profile: profile}
+		if err := list.write(ctx); err != nil {
 			return err
 		}
 	}
@@ -125,88 +128,155 @@ func (db *database) events() ([]string, error) {
 	}), err
 }
 
-// sessions gives the sessions asked for with their maps.
-func (db *database) sessions(o *Options) (all []session, err error) {
-	number := 0
-	err = db.each("SELECT pid, cmd FROM session ORDER BY rowid", func(s *sqlite.Stmt) error {
-		number++
-		one := session{number: number, pid: s.ColumnInt64(0), cmd: s.ColumnText(1)}
-		if (o.Session == 0 || o.Session == number) && (o.PID == 0 || o.PID == one.pid) {
-			all = append(all, one)
+// maxSessions is how many sessions of a database are read.
+const maxSessions = 1 << 16
+
+// sessions returns the sessions asked for with their maps, by process ID, in the order of their first ones.
+func (db *database) sessions(out *output) (all []sessions, err error) {
+	number, place := 0, map[int64]int{}
+	err = db.each("SELECT pid, rowid FROM session ORDER BY rowid LIMIT ?", func(s *sqlite.Stmt) error {
+		if number++; number > maxSessions {
+			out.note("%s: only its first %d sessions are read", db.path, maxSessions)
+			return nil
 		}
+		pid := s.ColumnInt64(0)
+		i, ok := place[pid]
+		if !ok {
+			i = len(all)
+			place[pid] = i
+			all = append(all, sessions{pid: pid})
+		}
+		all[i].numbers, all[i].rows = append(all[i].numbers, number), append(all[i].rows, s.ColumnInt64(1))
 		return nil
+	}, maxSessions+1)
+	if err != nil {
+		return nil, err
+	}
+	o := &out.opt
+	all = slices.DeleteFunc(all, func(s sessions) bool {
+		return o.Session != 0 && !slices.Contains(s.numbers, o.Session) || o.PID != 0 && s.pid != o.PID
 	})
-	if err == nil && len(all) == 0 && (o.Session != 0 || o.PID != 0) {
+	if len(all) == 0 && o.chooses() {
 		return nil, fmt.Errorf("%s: no such session: it has %d", db.path, number)
 	}
 	for i := range all {
-		if err == nil {
-			all[i].space, err = db.space(all[i].pid)
+		if len(all[i].numbers) > 1 {
+			out.note("%s: %s have the process ID %d: their samples, which it does not tell apart, count once", db.path, all[i].title(), all[i].pid)
 		}
 	}
-	return all, err
+	return all, nil
 }
 
-// space reads the maps of a process. Addresses are signed there; the offsets in the files are not.
-func (db *database) space(pid int64) (*space, error) {
-	var all []mapping
-	err := db.each("SELECT addr_begin, addr_end, perm, path FROM map WHERE pid = ? ORDER BY rowid", func(s *sqlite.Stmt) error {
-		m := mapping{start: uint64(s.ColumnInt64(0)), end: uint64(s.ColumnInt64(1)), perm: s.ColumnText(2), path: s.ColumnText(3)}
-		if m.end > m.start && len(m.perm) >= 3 {
-			m.path = cmp.Or(m.path, "[anon]")
-			all = append(all, m)
-		}
-		return nil
-	}, pid)
-	return newSpace(all, noOffsets), err
-}
-
-// samples sums up the samples of a process by address, the most frequent first.
-func (db *database) samples(pid int64, events []string) (all []sampled, err error) {
-	query := "SELECT ip, COUNT(*)"
-	for _, e := range events {
-		query += ", SUM(" + quoted(e) + ")"
+// title is `session 1`, or `sessions 1, 2`.
+func (s *sessions) title() string {
+	switch len(s.numbers) {
+	case 0:
+		return "no session"
+	case 1:
+		return fmt.Sprintf("session %d", s.numbers[0])
 	}
-	err = db.each(query+" FROM sample WHERE pid = ? GROUP BY ip", func(s *sqlite.Stmt) error {
-		one := sampled{ip: uint64(s.ColumnInt64(0))}
-		for i := range len(events) + 1 {
-			one.values = append(one.values, s.ColumnInt64(i+1)) // 0 where a sample is older than the event's column
-		}
-		all = append(all, one)
-		return nil
-	}, pid)
-	slices.SortFunc(all, func(a, b sampled) int {
-		return cmp.Or(cmp.Compare(b.values[0], a.values[0]), cmp.Compare(a.ip, b.ip))
-	})
-	return all, err
+	text := "sessions"
+	for i, n := range s.numbers[:min(len(s.numbers), maxTitle)] {
+		text += map[bool]string{true: " ", false: ", "}[i == 0] + strconv.Itoa(n)
+	}
+	if more := len(s.numbers) - maxTitle; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
-// sampleList writes the samples of one session.
+// chooses reports whether only some sessions are asked for.
+func (o *Options) chooses() bool { return o.Session != 0 || o.PID != 0 }
+
+// maxTitle is how many sessions of one process ID are named.
+const maxTitle = 8
+
+// readSpaces reads the maps of sessions. Addresses are signed there; the offsets in the files are not. Those of one session
+// follow each other, by address: where several have one process ID, a lower address begins the next one.
+func (db *database) readSpaces(s *sessions, out *output) error {
+	lists := []mappingList{{out: out}}
+	last := uint64(0)
+	err := db.each("SELECT addr_begin, addr_end, perm, path FROM map WHERE pid = ? ORDER BY rowid", func(row *sqlite.Stmt) error {
+		m := mapping{start: uint64(row.ColumnInt64(0)), end: uint64(row.ColumnInt64(1)), perm: row.ColumnText(2), path: row.ColumnText(3)}
+		switch {
+		case m.end <= m.start || len(m.perm) < 3:
+			return nil
+		case len(m.perm) > 8 || len(m.path) > maxPathLength:
+			out.note("%s: maps of process %d that are no maps are left out", db.path, s.pid)
+			return nil
+		case m.start < last && len(lists) <= len(s.numbers) && len(s.numbers) > 1:
+			lists = append(lists, mappingList{out: out})
+		}
+		last = m.start
+		m.path = cmp.Or(m.path, "[anon]")
+		lists[len(lists)-1].add(m)
+		return nil
+	}, s.pid)
+	if len(lists) > max(len(s.numbers), 1) {
+		out.note("%s: the maps of process %d are not in order: which of its sessions they are of is not known", db.path, s.pid)
+		lists = nil
+	}
+	for i := range lists {
+		s.spaces = append(s.spaces, newSpace(lists[i].all, noOffsets))
+	}
+	return err
+}
+
+// sampleList writes the samples of the sessions of one process ID.
 type sampleList struct {
-	out     *output
-	session *session
+	out *output
+	db  *database
+	*sessions
+	tally   *tally
 	kinds   []ValueKind
 	static  map[string][]function
 	profile *Profile
 }
 
-func (l *sampleList) write(ctx context.Context, samples []sampled) {
+func (l *sampleList) write(ctx context.Context) error {
 	total := make([]int64, len(l.kinds))
-	for i := range samples {
-		for k, v := range samples[i].values {
-			total[k] += v
+	err := l.tally.each(l.pid, false, func(a *sampled) error {
+		for k, v := range a.values {
+			l.out.sum(&total[k], v)
+		}
+		return nil
+	})
+	if err == nil {
+		err = l.db.readSpaces(l.sessions, l.out)
+	}
+	if err != nil {
+		return err
+	}
+	l.out.printf("%s: pid %d, %d samples: ", l.title(), l.pid, total[0])
+	for i, row := range l.rows[:min(len(l.rows), maxTitle)] {
+		err := l.db.each("SELECT cmd FROM session WHERE rowid = ?", func(s *sqlite.Stmt) error {
+			if i > 0 {
+				l.out.printf("; ")
+			}
+			l.out.printf("%s", plain(s.ColumnText(0)))
+			return nil
+		}, row)
+		if err != nil {
+			return err
 		}
 	}
-	s := l.session
-	l.out.printf("session %d: pid %d, %d samples: %s\n", s.number, s.pid, total[0], plain(s.cmd))
+	l.out.printf("\n")
 	for _, k := range l.kinds {
 		l.out.printf("%12s       %%  ", columnName(k))
 	}
 	l.out.printf("address\n")
-	for i := range samples {
-		l.row(ctx, &samples[i], total)
-	}
+	n := 0
+	err = l.tally.each(l.pid, true, func(a *sampled) error {
+		l.row(ctx, a, total)
+		l.out.read(1)
+		if n++; n%(1<<10) == 0 {
+			return l.out.failed(ctx)
+		}
+		return nil
+	})
 	l.out.printf("\n")
+	l.spaces = nil
+	return err
 }
 
 // row writes an address: its values, and where it lies. The address of a sample is that of an instruction.
@@ -214,8 +284,7 @@ func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 	for k, v := range a.values {
 		l.out.printf("%12d %6.2f%%  ", v, percent(v, total[k]))
 	}
-	s := l.session.space
-	m := s.find(a.ip)
+	s, m := agreed(l.spaces, a.ip)
 	module, off, ok := unknownModule, a.ip, false
 	if m != nil {
 		module = m.path

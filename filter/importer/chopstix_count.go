@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,12 +30,23 @@ func (db *database) functions() (map[string][]function, error) {
 			return all, err
 		}
 	}
-	err := db.each(`SELECT module.name, func.rowid, func.module_id, func.name, func.addr_begin, func.addr_end
-		FROM func JOIN module ON module.rowid = func.module_id`, func(s *sqlite.Stmt) error {
-		f := function{id: s.ColumnInt64(1), module: s.ColumnInt64(2), name: s.ColumnText(3),
-			first: uint64(s.ColumnInt64(4)), last: uint64(s.ColumnInt64(5))}
-		name := s.ColumnText(0)
-		all[name] = append(all[name], f)
+	names := map[int64]string{}
+	err := db.each("SELECT rowid, name FROM module", func(s *sqlite.Stmt) error {
+		names[s.ColumnInt64(0)] = s.ColumnText(1)
+		return nil
+	})
+	if err != nil {
+		return all, err
+	}
+	err = db.each("SELECT rowid, module_id, name, addr_begin, addr_end FROM func", func(s *sqlite.Stmt) error {
+		f := function{id: s.ColumnInt64(0), module: s.ColumnInt64(1), first: uint64(s.ColumnInt64(3)), last: uint64(s.ColumnInt64(4))}
+		name, ok := names[f.module]
+		if s.ColumnLen(2) <= maxName { // a longer one is none: it stands at each of its samples
+			f.name = s.ColumnText(2)
+		}
+		if ok && f.name != "" {
+			all[name] = append(all[name], f)
+		}
 		return nil
 	})
 	for _, list := range all {
@@ -65,14 +75,14 @@ func (c *chopstix) writeCounts(ctx context.Context, out *output) error {
 	target := c.path
 	if !out.opt.InPlace {
 		target = strings.TrimSuffix(c.path, filepath.Ext(c.path)) + ".counts" + filepath.Ext(c.path)
-		if err := copyDatabase(c.path, target); err != nil {
+		if err := copyDatabase(ctx, c.path, target); err != nil {
 			return err
 		}
 	}
 	told, err := countInto(ctx, out, target)
 	if err != nil {
 		if target != c.path {
-			os.Remove(target)
+			removeDatabase(target)
 		}
 		return err
 	}
@@ -80,33 +90,57 @@ func (c *chopstix) writeCounts(ctx context.Context, out *output) error {
 	return nil
 }
 
-// copyDatabase copies a database byte for byte, since its rows are known by their numbers. Nothing writes to it meanwhile.
-func copyDatabase(from, to string) error {
+// copyDatabase copies a database page for page, since its rows are known by their numbers: as its readers see it, with what
+// its last writers left in a log beside it. Nothing that is written to it meanwhile is in the copy.
+func copyDatabase(ctx context.Context, from, to string) error {
 	db, err := openDatabase(from, false)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for _, statement := range []string{"BEGIN", "SELECT count(*) FROM session"} { // a lock on all of it until it is closed
+	for _, statement := range []string{"BEGIN", "SELECT count(*) FROM session"} { // what is read stays as it is until the end
 		if err := db.each(statement, nil); err != nil {
 			return err
 		}
 	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("copy for the counts: %w", err)
 	}
-	_, err = io.Copy(w, in)
-	if err = errors.Join(err, w.Close()); err != nil {
-		os.Remove(to)
+	if err = f.Close(); err == nil {
+		err = copyPages(ctx, db.Conn, to)
+	}
+	if err != nil {
+		removeDatabase(to)
 		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	return nil
+}
+
+// copyPages copies the pages of a database into an empty one.
+func copyPages(ctx context.Context, from *sqlite.Conn, to string) error {
+	target, err := sqlite.OpenConn(to, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	b, err := sqlite.NewBackup(target, "main", from, "main")
+	for more := err == nil; more; {
+		if more, err = b.Step(1 << 10); err == nil {
+			err = ctx.Err()
+		}
+		more = more && err == nil
+	}
+	if b != nil {
+		err = errors.Join(err, b.Close())
+	}
+	return errors.Join(err, target.Close())
+}
+
+// removeDatabase removes a database that is not whole, with what SQLite keeps beside it.
+func removeDatabase(path string) {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		os.Remove(path + suffix)
+	}
 }
 
 // countInto fills the annotation tables in one transaction.
@@ -121,6 +155,9 @@ func countInto(ctx context.Context, out *output, path string) (told string, err 
 		if columns, err := db.columns(table); err != nil || len(columns) == 0 {
 			return "", errors.Join(err, fmt.Errorf("%s: no table %s to count for: `chop disasm` has not run", path, table))
 		}
+	}
+	if err := db.refuseTriggers("module_annot", "func_annot", "block_annot", "inst_annot"); err != nil {
+		return "", err
 	}
 	end, err := sqlitex.ImmediateTransaction(db.Conn)
 	if err != nil {
@@ -148,30 +185,39 @@ func (db *database) places(ctx context.Context, out *output) (hits map[place]int
 	if err != nil {
 		return nil, 0, err
 	}
-	sessions, err := db.sessions(&out.opt)
+	all, err := db.sessions(out)
+	if err != nil {
+		return nil, 0, err
+	}
 	hits = map[place]int64{}
-	counted := map[int64]bool{} // processes: samples do not tell their sessions apart
-	for i := range sessions {
-		s := &sessions[i]
-		if counted[s.pid] || err != nil {
-			continue
+	t := newTally(db, out, nil)
+	if all, err = t.read(all); err != nil {
+		return nil, 0, err
+	}
+	for i := range all {
+		s := &all[i]
+		if err := db.readSpaces(s, out); err != nil {
+			return nil, 0, err
 		}
-		counted[s.pid] = true
-		var list []sampled
-		list, err = db.samples(s.pid, nil)
-		for _, a := range list {
+		err := t.each(s.pid, false, func(a *sampled) error {
+			out.read(1)
 			samples += a.values[0]
-			m := s.space.find(a.ip)
+			space, m := agreed(s.spaces, a.ip)
 			if m == nil {
-				continue
+				return nil
 			}
-			addr, ok := out.inModule(ctx, s.space, m, a.ip)
+			addr, ok := out.inModule(ctx, space, m, a.ip)
 			if module := modules[m.path]; ok && module != 0 {
 				hits[place{module, addr}] += a.values[0]
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, 0, err
 		}
+		s.spaces = nil
 	}
-	return hits, samples, err
+	return hits, samples, nil
 }
 
 // annotate writes the counts. A block's is the sum of its instructions', a function's that of its blocks, a module's that of

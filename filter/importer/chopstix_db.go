@@ -24,6 +24,9 @@ type database struct {
 	path string
 }
 
+// maxValue is the size of the largest value or row that is read, in bytes. The longest there is is a command line.
+const maxValue = 16 << 20
+
 // openDatabase opens a database, for reading unless write is set, and checks that it is one of ChopStiX.
 func openDatabase(path string, write bool) (*database, error) {
 	wal, err := checkDatabase(path)
@@ -47,6 +50,7 @@ func openDatabase(path string, write bool) (*database, error) {
 		return nil, explain(path, err)
 	}
 	conn.SetBusyTimeout(0)
+	conn.Limit(sqlite.LimitLength, maxValue)
 	db := &database{conn, path}
 	// What a schema computes may call no function that could do harm: https://www.sqlite.org/security.html.
 	err = explain(path, sqlitex.ExecuteTransient(conn, "PRAGMA trusted_schema = OFF", nil))
@@ -103,6 +107,8 @@ func explain(path string, err error) error {
 		return &DamageError{path, 0, "not an SQLite database"}
 	case sqlite.ResultCorrupt:
 		return &DamageError{path, 0, "the database is damaged: " + err.Error()}
+	case sqlite.ResultTooBig:
+		return &DamageError{path, 0, fmt.Sprintf("a value or a row is longer than %d MB", maxValue>>20)}
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
 		return fmt.Errorf("%s: cannot be opened, or its last writer was stopped and left a journal: %w", path, err)
 	}
@@ -129,18 +135,40 @@ func (db *database) checkSchema() error {
 	return nil
 }
 
-// columns are those of a table, none where there is no such table. A view is none: it may compute for ever.
+// columns are those of a table, none where there is no such table. What has no pages of its own is none, a view or a table of
+// an extension: it may compute for ever.
 func (db *database) columns(table string) (names []string, err error) {
-	err = db.each("SELECT t.name FROM sqlite_schema AS s JOIN pragma_table_info(s.name) AS t WHERE s.type = 'table' AND s.name = ?", func(s *sqlite.Stmt) error {
+	err = db.each("SELECT t.name FROM sqlite_schema AS s JOIN pragma_table_info(s.name) AS t WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ?", func(s *sqlite.Stmt) error {
 		names = append(names, s.ColumnText(0))
 		return nil
 	}, table)
 	return names, err
 }
 
+// refuseTriggers fails where writing to one of the tables would run statements of the database. ChopStiX makes none.
+func (db *database) refuseTriggers(tables ...string) error {
+	return db.each("SELECT name, lower(tbl_name) FROM sqlite_schema WHERE type = 'trigger'", func(s *sqlite.Stmt) error {
+		if slices.Contains(tables, s.ColumnText(1)) {
+			return fmt.Errorf("%s: table %s has a trigger, %s, which ChopStiX does not make: nothing was counted", db.path, s.ColumnText(1), s.ColumnText(0))
+		}
+		return nil
+	})
+}
+
 // each runs a query and visits its rows.
 func (db *database) each(query string, visit func(*sqlite.Stmt) error, args ...any) error {
-	err := sqlitex.ExecuteTransient(db.Conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: visit})
+	var stopped error
+	o := &sqlitex.ExecOptions{Args: args}
+	if visit != nil {
+		o.ResultFunc = func(s *sqlite.Stmt) error {
+			stopped = visit(s)
+			return stopped
+		}
+	}
+	err := sqlitex.ExecuteTransient(db.Conn, query, o)
+	if stopped != nil {
+		return stopped
+	}
 	return explain(db.path, err)
 }
 

@@ -2,8 +2,13 @@ package importer
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,9 +213,9 @@ func TestWriteCounts(t *testing.T) {
 // TestCountsFail checks that a count that fails half way leaves the tables as they were.
 func TestCountsFail(t *testing.T) {
 	path := copyOf(t, "chop.db")
-	execute(t, path, "INSERT INTO inst_annot VALUES (1, 1, 'x', 7, 0.5)",
-		"CREATE TRIGGER no BEFORE INSERT ON func_annot BEGIN SELECT RAISE(ABORT, 'no more'); END")
-	if _, err := lines(t, path, Options{WriteCounts: true, InPlace: true}); err == nil || !strings.Contains(err.Error(), "no more") {
+	execute(t, path, "INSERT INTO inst_annot VALUES (1, 1, 'x', 7, 0.5)", "DROP TABLE func_annot",
+		"CREATE TABLE func_annot (func_id, count CONSTRAINT few CHECK (count < 400), score)")
+	if _, err := lines(t, path, Options{WriteCounts: true, InPlace: true}); err == nil || !strings.Contains(err.Error(), "few") {
 		t.Errorf("%v", err)
 	}
 	if got := execute(t, path, "SELECT inst_id, count FROM inst_annot", "SELECT count(*) FROM block_annot"); strings.Join(got, ",") != "1 7,0" {
@@ -285,4 +290,238 @@ func TestHostileSchema(t *testing.T) {
 	if text, err := lines(t, path, Options{Kind: "chopstix"}); err == nil || !strings.Contains(err.Error(), "no table session") {
 		t.Errorf("%q, %v", text, err)
 	}
+}
+
+// TestTriggers says that nothing is written where statements of the database would run: these do not end.
+func TestTriggers(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	execute(t, path, "CREATE TRIGGER busy AFTER INSERT ON Func_Annot BEGIN "+
+		"SELECT count(*) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n); END")
+	before := read(t, path)
+	for _, inPlace := range []bool{true, false} {
+		if _, err := lines(t, path, Options{WriteCounts: true, InPlace: inPlace}); err == nil || !strings.Contains(err.Error(), "trigger, busy") {
+			t.Errorf("%v", err)
+		}
+		unchanged(t, path, before)
+	}
+}
+
+// TestVirtualTable takes no table of an extension for one of the database.
+func TestVirtualTable(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	execute(t, path, "DROP TABLE session", "CREATE VIRTUAL TABLE session USING fts5(pid, cmd)")
+	if text, err := lines(t, path, Options{}); err == nil || !strings.Contains(err.Error(), "no table session") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestLongValues says that a value without measure is damage, and a name without measure no name.
+func TestLongValues(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	execute(t, path, "UPDATE func SET name = printf('%.*c', 100000, 'x') WHERE name = 'busy_hash'")
+	if text, err := lines(t, path, Options{}); err != nil || len(text) > 100_000 || !strings.Contains(text, "[chop: busy_sum") || strings.Contains(text, "[chop: busy_hash") {
+		t.Errorf("%v, %d bytes", err, len(text))
+	}
+	execute(t, path, "UPDATE session SET cmd = printf('%.*c', 20000000, 'x')")
+	if _, err := lines(t, path, Options{}); err == nil || !strings.Contains(err.Error(), "longer than 16 MB") {
+		t.Errorf("%v", err)
+	}
+}
+
+// twoSessions makes a database with a process ID that had two sessions, whose library lay at different addresses.
+func twoSessions(t *testing.T) string {
+	path := copyOf(t, "chop-64k.db")
+	execute(t, path, "DELETE FROM session", "DELETE FROM map", "DELETE FROM sample",
+		"INSERT INTO session VALUES (7, 'first'), (8, 'other'), (7, 'second')",
+		"INSERT INTO map VALUES (7, 0x7f0000000000, 0x7f0000001000, 'r--p', '/l.so'), (7, 0x7f0000001000, 0x7f0000002000, 'r-xp', '/l.so'), "+
+			"(7, 0x7f0000090000, 0x7f0000091000, 'r-xp', '/same.so'), (7, -10485760, -10481664, '--xp', '[vsyscall]'), "+
+			"(7, 0x7e0000000000, 0x7e0000001000, 'r--p', '/l.so'), (7, 0x7e0000001000, 0x7e0000002000, 'r-xp', '/l.so'), "+
+			"(7, 0x7f0000001000, 0x7f0000002000, 'r-xp', '/other.so'), (7, 0x7f0000090000, 0x7f0000091000, 'r-xp', '/same.so'), "+
+			"(7, -10485760, -10481664, '--xp', '[vsyscall]')",
+		"INSERT INTO sample VALUES (0x7e0000001010, 7, 7, 1, 5), (0x7e0000001010, 7, 7, 2, 5), (0x7f0000001020, 7, 7, 3, 5), "+
+			"(0x7f0000090030, 7, 7, 4, 5), (0x7e0000001010, 8, 8, 5, 5)")
+	return path
+}
+
+// TestOneProcessID says that the samples of sessions with one process ID count once, each where it lies in the maps of all of
+// them, and nowhere if these differ.
+func TestOneProcessID(t *testing.T) {
+	path := twoSessions(t)
+	want := `sessions 1, 3: pid 7, 4 samples: first; second
+     samples       %  task-clock/ns       %  address
+           2  50.00%            10  50.00%  #0 0x7e0000001010  (/l.so+0x1010)
+           1  25.00%             5  25.00%  [unknown] + 0x7f0000001020
+           1  25.00%             5  25.00%  #0 0x7f0000090030  (/same.so+0x30)
+
+`
+	var said []string
+	warn := func(s string) { said = append(said, s) }
+	for _, o := range []Options{{PID: 7}, {Session: 1}, {Session: 3}} {
+		o.Warn = warn
+		if got, err := lines(t, path, o); err != nil || got != want {
+			t.Errorf("%+v: %v\n%s", o, err, got)
+		}
+	}
+	if all, err := lines(t, path, Options{Warn: warn}); err != nil || !strings.HasPrefix(all, want+"session 2: pid 8, 1 samples: other\n") {
+		t.Errorf("%v\n%s", err, all)
+	}
+	if len(said) != 4 || !strings.Contains(said[0], "sessions 1, 3 have the process ID 7") {
+		t.Errorf("%q", said)
+	}
+	if table, err := lines(t, path, Options{By: ByModule}); err != nil || !strings.Contains(table, "           2  40.00%            10  40.00%  /l.so\n") {
+		t.Errorf("%v\n%s", err, table)
+	}
+	execute(t, path, "INSERT INTO map VALUES (7, 0x1000, 0x2000, 'r-xp', '/third.so')")
+	if got, err := lines(t, path, Options{PID: 7}); err != nil || strings.Count(got, "[unknown]") != 3 {
+		t.Errorf("maps of more sessions than there are: %v\n%s", err, got)
+	}
+}
+
+// TestCountsOfOneProcessID holds that --write-counts counts the samples of such sessions once.
+func TestCountsOfOneProcessID(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	execute(t, path, "INSERT INTO session SELECT pid, 'again' FROM session", "INSERT INTO map SELECT * FROM map ORDER BY rowid")
+	text, err := lines(t, path, Options{WriteCounts: true, InPlace: true})
+	if err != nil || !strings.Contains(text, ": 570 of 600 samples lie in") || !strings.Contains(text, "sessions 1, 2: pid 25820, 600 samples") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestNoSession shows the samples of processes that have no session, and says so.
+func TestNoSession(t *testing.T) {
+	path := twoSessions(t)
+	execute(t, path, "DELETE FROM session WHERE pid = 7 AND cmd = 'second'", "DELETE FROM session WHERE pid = 8",
+		"INSERT INTO map VALUES (8, 0x7e0000001000, 0x7e0000002000, 'r-xp', '/eight.so')")
+	var said []string
+	text, err := lines(t, path, Options{Warn: func(s string) { said = append(said, s) }})
+	if err != nil || !strings.Contains(text, "\nno session: pid 8, 1 samples: \n") || !strings.Contains(text, "(/eight.so+0x") && !strings.Contains(text, "/eight.so + ?") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if len(said) != 1 || !strings.HasSuffix(said[0], "1 samples are of processes that have no session, 1 of them") {
+		t.Errorf("%q", said)
+	}
+	if one, err := lines(t, path, Options{PID: 7}); err != nil || strings.Contains(one, "no session") {
+		t.Errorf("%v\n%s", err, one)
+	}
+}
+
+// TestGreatSums says that sums of events beyond 64 bits do not end the import, in memory and in the table.
+func TestGreatSums(t *testing.T) {
+	path := twoSessions(t)
+	execute(t, path, "UPDATE sample SET [task-clock] = 9223372036854775807", "INSERT INTO sample VALUES (1, 8, 8, 1, 9e18), (1, 8, 8, 1, 9e300), (2, 8, 8, 1, 'x'), (3, 8, 8, 1, -5)")
+	for _, limit := range []int{0, 1} {
+		var said []string
+		db, err := openDatabase(path, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &output{}
+		tally := newTally(db, out, []string{"task-clock"})
+		if limit > 0 {
+			tally.limit = limit
+		}
+		all, err := tally.read(nil)
+		if err != nil || len(all) != 2 {
+			t.Fatal(err, all)
+		}
+		var got []string
+		for _, s := range all {
+			if err := tally.each(s.pid, true, func(a *sampled) error {
+				got = append(got, fmt.Sprintf("%d:%x:%d:%d", s.pid, a.ip, a.values[0], a.values[1]))
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		const most = "9223372036854775807"
+		want := "7:7e0000001010:2:" + most + " 7:7f0000001020:1:" + most + " 7:7f0000090030:1:" + most +
+			" 8:1:2:" + most + " 8:2:1:0 8:3:1:-5 8:7e0000001010:1:" + most
+		if text := strings.Join(got, " "); text != want || !slices.Contains(out.notes, beyondNote) {
+			t.Errorf("limit %d, %q: %s\nwant %s", limit, out.notes, text, want)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		text, err := lines(t, path, Options{Warn: func(s string) { said = append(said, s) }})
+		if err != nil || !strings.Contains(text, " "+most+" ") || !slices.Contains(said, beyondNote) {
+			t.Errorf("%v, %q\n%s", err, said, text)
+		}
+	}
+}
+
+// TestTally holds the sums of many addresses, more than are kept at once, against those of SQLite.
+func TestTally(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	want := execute(t, path, "SELECT ip, count(*), sum([task-clock]) FROM sample GROUP BY ip ORDER BY 2 DESC, ip")
+	for _, limit := range []int{1, 7, 1 << 20} {
+		db, err := openDatabase(path, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally := newTally(db, &output{}, []string{"task-clock"})
+		tally.limit = limit
+		all, err := tally.read(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range all {
+			err = errors.Join(err, tally.each(s.pid, true, func(a *sampled) error {
+				got = append(got, fmt.Sprint(int64(a.ip), a.values[0], a.values[1]))
+				return nil
+			}))
+		}
+		if err := errors.Join(err, db.Close()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("limit %d: %v, %d addresses, want %d", limit, err, len(got), len(want))
+		}
+	}
+}
+
+// TestLiveLog copies what is in a log that another program still writes to, and leaves out what it has not committed.
+func TestLiveLog(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	writer, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	for _, s := range []string{"PRAGMA journal_mode = WAL", "PRAGMA wal_autocheckpoint = 0",
+		"INSERT INTO sample SELECT * FROM sample WHERE rowid <= 100", "BEGIN", "INSERT INTO sample SELECT * FROM sample"} {
+		if err := sqlitex.ExecuteTransient(writer, s, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+		t.Fatal("there is no log", err)
+	}
+	text, err := lines(t, path, Options{WriteCounts: true})
+	if err != nil || !strings.Contains(text, " of 700 samples lie in") {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	target := strings.Replace(path, "chop.db", "chop.counts.db", 1)
+	if got := execute(t, target, "SELECT count(*) FROM sample", "PRAGMA integrity_check"); strings.Join(got, " ") != "700 ok" {
+		t.Error(got)
+	}
+	if got := execute(t, target, "SELECT sum(count) FROM inst_annot"); !strings.Contains(text, ": "+got[0]+" of 700") {
+		t.Errorf("%v, and\n%s", got, text)
+	}
+	if err := sqlitex.ExecuteTransient(writer, "COMMIT", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInterruptedCopy leaves nothing of a copy that was not finished.
+func TestInterruptedCopy(t *testing.T) {
+	path := copyOf(t, "chop.db")
+	before := read(t, path)
+	in, err := Detect(path, Options{WriteCounts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := in.Lines(ctx, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	unchanged(t, path, before)
 }

@@ -158,6 +158,14 @@ func (out *output) note(format string, args ...any) {
 	}
 }
 
+// sum adds v to a sum. One beyond 64 bits stays at their end, and that is said.
+func (out *output) sum(sum *int64, v int64) {
+	var exact bool
+	if *sum, exact = addInt64(*sum, v); !exact {
+		out.note(beyondNote)
+	}
+}
+
 // signed returns a count as a number with a sign.
 func (out *output) signed(count uint64) int64 {
 	if count > math.MaxInt64 {

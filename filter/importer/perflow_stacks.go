@@ -126,15 +126,18 @@ func (r *stackReader) merge() {
 	}
 }
 
-// resolve gives the mapping of an address. Of a stack that names no snapshot it is that of all snapshots, if those that
-// have one agree.
+// resolve gives the mapping of an address.
 func (r *stackReader) resolve(addr uint64) (*space, *mapping) {
 	if r.now != nil {
 		return r.now, r.now.find(addr)
 	}
-	var in *space
-	var found *mapping
-	for _, s := range r.all {
+	return agreed(r.all, addr)
+}
+
+// agreed returns the mapping that an address has in one of several spaces, if those that have one agree. Which of them the
+// address is of is not known.
+func agreed(spaces []*space, addr uint64) (in *space, found *mapping) {
+	for _, s := range spaces {
 		m := s.find(addr)
 		switch {
 		case m == nil:

@@ -18,7 +18,7 @@ func (p *progress) expect(n int64) { p.total += n }
 func (p *progress) read(n int64) {
 	if p.tell != nil && n > 0 {
 		p.done += n
-		p.tell(min(p.done, p.total-1), max(p.total, 1))
+		p.tell(min(p.done, max(p.total, 1)-1), max(p.total, 1))
 	}
 }
 
