@@ -21,6 +21,10 @@ type progress struct {
 
 const refresh = 150 * time.Millisecond
 
+func newBars(out io.Writer) *mpb.Progress {
+	return mpb.New(mpb.WithOutput(out), mpb.WithWidth(40), mpb.WithRefreshRate(refresh), mpb.WithAutoRefresh())
+}
+
 // newProgress begins a bar for logs.
 func newProgress(out io.Writer, logs []logFile) *progress {
 	p := &progress{total: len(logs)}
@@ -28,7 +32,7 @@ func newProgress(out io.Writer, logs []logFile) *progress {
 	for i := range logs {
 		size += logs[i].size
 	}
-	p.bars = mpb.New(mpb.WithOutput(out), mpb.WithWidth(40), mpb.WithRefreshRate(refresh), mpb.WithAutoRefresh())
+	p.bars = newBars(out)
 	p.bar = p.bars.New(max(size, 1), mpb.BarStyle(),
 		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
 			return fmt.Sprintf("%d/%d files ", p.files.Load(), p.total)
@@ -71,4 +75,40 @@ func (p *progress) end() {
 	}
 	p.bar.SetTotal(-1, true)
 	p.bars.Wait()
+}
+
+// Bar is a bar of the same form for one input, on a terminal.
+type Bar struct {
+	bars *mpb.Progress
+	bar  *mpb.Bar
+}
+
+// NewBar begins a bar for the input of a name.
+func NewBar(out io.Writer, name string) *Bar {
+	b := &Bar{bars: newBars(out)}
+	b.bar = b.bars.New(0, mpb.BarStyle(), mpb.PrependDecorators(decor.Name(name+" ")),
+		mpb.AppendDecorators(decor.Percentage(), decor.Name(", "), decor.AverageETA(decor.ET_STYLE_GO)))
+	return b
+}
+
+// Set shows how much is done, of how much. When that is all, the bar stays as it is.
+func (b *Bar) Set(done, total int64) {
+	if b.bar.Completed() {
+		return
+	}
+	b.bar.SetTotal(total, false)
+	b.bar.SetCurrent(done)
+	if done >= total {
+		b.bar.SetTotal(-1, true)
+		b.bars.Wait()
+	}
+}
+
+// Write writes lines above the bar. It fails when the bar has ended.
+func (b *Bar) Write(text []byte) (int, error) { return b.bars.Write(text) }
+
+// End leaves the bar as it is, also where not all is done.
+func (b *Bar) End() {
+	b.bar.Abort(false)
+	b.bars.Wait()
 }

@@ -32,12 +32,27 @@ func importCommand(fs *cli.Flags) cli.Run {
 		}
 		defer end()
 		o.Symbols, o.Warn = source, warn
-		in, err := importer.Detect(fs.Args()[0], o)
-		if err == nil {
-			err = in.Lines(context.Background(), os.Stdout)
+		if err := o.Creatable(); err != nil {
+			return cli.Usage, err
 		}
-		return complainAll(err), nil
+		return untilSignal(func(ctx context.Context) int { return importInput(ctx, fs.Args()[0], o) }), nil
 	}
+}
+
+// importInput prints the lines of an input.
+func importInput(ctx context.Context, path string, o importer.Options) (status int) {
+	set, end := progressOf(path, o.By != importer.ByNothing)
+	defer end()
+	o.Progress = set
+	in, err := importer.Detect(path, o)
+	if err == nil {
+		err = in.Lines(ctx, os.Stdout)
+	}
+	if ctx.Err() != nil {
+		return cli.Failed // which is said by the status alone
+	}
+	end()
+	return complainAll(err)
 }
 
 // complainAll tells of each thing that was wrong with an import.

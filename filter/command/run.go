@@ -73,7 +73,7 @@ func (c *config) run() (status int, err error) {
 	c.filters = append(c.filters, f)
 	if c.from != "" {
 		c.imports.Symbols = o.Symbols
-		status = c.runImport(f)
+		status = untilSignal(func(ctx context.Context) int { return c.runImport(ctx, f) })
 	} else {
 		status = c.stream(f)
 	}
@@ -179,15 +179,18 @@ func unwritten(err error) (status int) {
 	return cli.Failed
 }
 
-// runImport carries a foreign input through f.
-func (c *config) runImport(f *filter.Filter) (status int) {
-	in, err := importer.Open(context.Background(), c.from, c.imports)
+// runImport carries a foreign input through f, until ctx ends.
+func (c *config) runImport(ctx context.Context, f *filter.Filter) (status int) {
+	in, err := importer.Open(ctx, c.from, c.imports)
 	if err == nil {
 		err = f.Run(context.Background(), in, os.Stdout)
 		in.Close()
 	}
 	if w, ok := errors.AsType[*filter.WriteError](err); ok {
 		return unwritten(w)
+	}
+	if ctx.Err() != nil {
+		return cli.Failed // which is said by the status alone
 	}
 	return complainAll(err)
 }

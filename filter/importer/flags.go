@@ -62,7 +62,7 @@ type Options struct {
 	// Warn is called with what an import says beside its lines and errors, one line each; nil for nothing.
 	Warn func(message string)
 	// Progress is called with how much of the input was read, of how much, in bytes or rows; nil for nothing. The last
-	// call, before the output that comes only when all is read, has both equal.
+	// call, when all is written but a table of what Options.By asks for, has both equal.
 	Progress func(done, total int64)
 }
 

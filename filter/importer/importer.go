@@ -115,10 +115,13 @@ func (in *input) Lines(ctx context.Context, w io.Writer) error {
 		out.quiet = true
 	}
 	err := in.kind.read(ctx, out)
-	out.end()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if out.quiet {
+		out.end() // the table may go to the same terminal
+	}
+	defer out.end()
 	defer func() {
 		for _, note := range out.notes {
 			in.opt.warn(note)
