@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/record"
@@ -93,13 +94,27 @@ func (f *Filter) malformed(text []byte, err error) {
 }
 
 // faults counts the malformed elements that were explained, in all and of one line: an explanation costs a thousand times what
-// the element does.
-type faults struct{ all, line, ofLine int }
+// the element does. It counts the bytes of long mangled names of a line, too, whose time grows with the square of their length.
+type faults struct{ all, line, ofLine, mangledLine, mangled int }
 
 const (
 	maxFaults       = 10_000 // of a stream, where they are said once per cause
 	maxFaultsOfLine = 16
+	longMangled     = 512
+	maxMangled      = 32 << 10 // of the long names of a line
 )
+
+// demangles reports whether one more mangled name of a line, of n bytes, is made readable, and counts it.
+func (c *faults) demangles(line, n int) bool {
+	if n <= longMangled {
+		return true
+	}
+	if c.mangledLine != line {
+		c.mangledLine, c.mangled = line, 0
+	}
+	c.mangled += n
+	return c.mangled <= maxMangled
+}
 
 // explains reports whether one more malformed element of a line is explained. In records each line has its own.
 func (c *faults) explains(line int, recorded bool) bool {
@@ -223,7 +238,12 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 	case markup.Symbol:
 		body, _ := e.Symbol()
 		mangled := string(body)
-		name := symsrc.DemangleSymbol(mangled)
+		name := mangled
+		if f.faults.demangles(f.line, len(mangled)) {
+			name = symsrc.DemangleSymbol(mangled)
+		} else {
+			f.warn("mangled", fmt.Sprintf("line %d: too many long names in one line: the rest of such a line's stay mangled", f.line))
+		}
 		f.recorder.note(p.process, record.Context{Type: record.Symbol, Name: name, Word: mangled})
 		if name == "" {
 			return dst

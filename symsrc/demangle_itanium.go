@@ -77,17 +77,20 @@ const (
 	maxConversions = 8
 )
 
-// qualifierRun is the length of the longest run of the letters r, V and K.
+// qualifierRun returns the length of the longest run of qualifiers: the letters r, V and K, and Do and Dx of functions.
 func qualifierRun(name string) int {
 	longest, run := 0, 0
-	for i := range len(name) {
-		switch name[i] {
-		case 'r', 'V', 'K':
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == 'r' || c == 'V' || c == 'K':
 			run++
-			longest = max(longest, run)
+		case c == 'D' && i+1 < len(name) && (name[i+1] == 'o' || name[i+1] == 'x'):
+			i++
+			run++
 		default:
 			run = 0
 		}
+		longest = max(longest, run)
 	}
 	return longest
 }
