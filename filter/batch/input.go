@@ -12,7 +12,6 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
 
 	"qss-filter/filter"
 )
@@ -76,7 +75,7 @@ var (
 	bzip2Magic = []byte("BZh")
 )
 
-// maxWindow bounds the memory that a zstd frame may ask for, in bytes.
+// maxWindow bounds the memory that a zstd frame or an xz block may ask for, in bytes.
 const maxWindow = 128 << 20
 
 // unpack puts an unpacker before a packed file, by its content, whatever its name.
@@ -94,11 +93,7 @@ func (in *input) unpack(b *bufio.Reader) error {
 		}
 		in.Reader = z
 	case bytes.HasPrefix(magic, xzMagic):
-		z, err := xz.NewReader(b)
-		if err != nil {
-			return fmt.Errorf("unpack xz: %w", err)
-		}
-		in.Reader = z
+		in.Reader = &xzReader{in: b}
 	case bytes.HasPrefix(magic, zstdMagic):
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {

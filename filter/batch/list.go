@@ -3,14 +3,13 @@ package batch
 import (
 	"bufio"
 	"context"
-	"debug/elf"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 
 	"qss-filter/filter"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/locate"
 )
 
 // Listed is a module in the JSON that --list-modules prints.
@@ -124,61 +123,20 @@ func writeList(out io.Writer, list []Listed, asJSON, check bool) error {
 	return w.Flush()
 }
 
-// maxNote bounds what is read of a note section in bytes.
-const maxNote = 1 << 16
-
-// buildIDOf reads the build ID of an ELF file, "" where it has none: the NT_GNU_BUILD_ID note (type 3, name "GNU").
+// buildIDOf returns the build ID of an ELF file, "" where it has none.
 func buildIDOf(path string) symsrc.BuildID {
-	info, err := os.Stat(path)
+	info, err := os.Stat(path) // before it is opened, for it may be a FIFO
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	f, err := elf.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_NOTE {
-			if id, err := readNotes(f, p.ReaderAt, min(p.Filesz, maxNote), p.Align); err == nil && id != "" {
-				return id
-			}
-		}
+	head, err := locate.ReadHead(f, info.Size())
+	if err != nil {
+		return ""
 	}
-	for _, s := range f.Sections {
-		if s.Type == elf.SHT_NOTE {
-			if id, err := readNotes(f, s.ReaderAt, min(s.FileSize, maxNote), s.Addralign); err == nil && id != "" {
-				return id
-			}
-		}
-	}
-	return ""
-}
-
-var errNote = errors.New("bad note")
-
-// readNotes looks for the build ID among notes (ELF gABI, "Note Section"): sizes of name and content, type, both padded.
-func readNotes(f *elf.File, r io.ReaderAt, size, align uint64) (symsrc.BuildID, error) {
-	b := make([]byte, size)
-	if _, err := r.ReadAt(b, 0); err != nil {
-		return "", err
-	}
-	if align != 8 {
-		align = 4
-	}
-	pad := func(n uint64) uint64 { return (n + align - 1) &^ (align - 1) }
-	for len(b) >= 12 {
-		nameSize, contentSize := uint64(f.ByteOrder.Uint32(b)), uint64(f.ByteOrder.Uint32(b[4:]))
-		kind := f.ByteOrder.Uint32(b[8:])
-		start := pad(12 + nameSize)
-		end := start + contentSize
-		if end > uint64(len(b)) {
-			return "", errNote
-		}
-		if kind == 3 && string(b[12:12+nameSize]) == "GNU\x00" {
-			return symsrc.BuildID(b[start:end]), nil
-		}
-		b = b[min(pad(end), uint64(len(b))):]
-	}
-	return "", nil
+	return head.ID
 }

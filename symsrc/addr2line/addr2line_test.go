@@ -107,7 +107,7 @@ func functions(t *testing.T, path string) (addrs []uint64) {
 }
 
 func idOf(t *testing.T, path string) symsrc.BuildID {
-	_, id := readLink(path)
+	id := readHead(path).ID
 	if id == "" {
 		t.Fatalf("%s: no build ID", path)
 	}

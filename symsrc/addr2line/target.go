@@ -1,14 +1,13 @@
 package addr2line
 
 import (
-	"bytes"
 	"context"
-	"debug/elf"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/locate"
 )
 
 // targets are the files that a program is given for a module, best first: the second one is asked where the first has no
@@ -78,8 +77,9 @@ func (s *Source) gnuDebug(m symsrc.Module, f *symsrc.Files) string {
 	var id symsrc.BuildID
 	var candidates []string
 	if f.Elf != "" && f.ElfStatus == symsrc.OK && f.ElfRange == (symsrc.Range{}) {
-		link, own := readLink(f.Elf)
-		id = own
+		head := readHead(f.Elf)
+		link := head.Link
+		id = head.ID
 		if link != "" && link != ".." && !strings.ContainsAny(link, `/\`) {
 			dir := filepath.Dir(f.Elf)
 			candidates = append(candidates, filepath.Join(dir, link), filepath.Join(dir, ".debug", link))
@@ -113,48 +113,22 @@ func (s *Source) gnuDebug(m symsrc.Module, f *symsrc.Files) string {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if _, has := readLink(path); has == id && hasDebug(path) {
+		if head := readHead(path); head.ID == id && head.Debug {
 			return path
 		}
 	}
 	return ""
 }
 
-// readLink reads .gnu_debuglink (GDB manual, "Separate Debug Files": a name, a zero, padding, a checksum) and the build ID.
-func readLink(path string) (link string, id symsrc.BuildID) {
-	f, err := elf.Open(path)
+// readHead reads the headers of an ELF file; what cannot be read has nothing.
+func readHead(path string) (head locate.Head) {
+	f, err := os.Open(path)
 	if err != nil {
-		return "", ""
+		return head
 	}
 	defer f.Close()
-	if s := f.Section(".gnu_debuglink"); s != nil && s.Size < 1<<12 {
-		if b, err := s.Data(); err == nil {
-			if end := bytes.IndexByte(b, 0); end > 0 {
-				link = string(b[:end])
-			}
-		}
+	if st, err := f.Stat(); err == nil {
+		head, _ = locate.ReadHead(f, st.Size())
 	}
-	if s := f.Section(".note.gnu.build-id"); s != nil && s.Size < 1<<12 {
-		if b, err := s.Data(); err == nil && len(b) > 16 && f.ByteOrder.Uint32(b) == 4 {
-			if n := uint64(f.ByteOrder.Uint32(b[4:])); 16+n <= uint64(len(b)) {
-				id = symsrc.BuildID(b[16 : 16+n])
-			}
-		}
-	}
-	return link, id
-}
-
-// hasDebug tells whether a file has debug information.
-func hasDebug(path string) bool {
-	f, err := elf.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	for _, name := range []string{".debug_info", ".zdebug_info"} {
-		if s := f.Section(name); s != nil && s.Type != elf.SHT_NOBITS {
-			return true
-		}
-	}
-	return false
+	return head
 }

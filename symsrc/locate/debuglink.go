@@ -61,13 +61,21 @@ func (f *found) openPath() string {
 	return hostPath(f.place.root, f.inside)
 }
 
-// checksum gives the CRC-32 of a whole file (IEEE 802.3, as .gnu_debuglink has it) and its size.
+// maxChecksum bounds a file that is read through, in bytes: one with holes in it may have any size.
+const maxChecksum = 4 << 30
+
+var errChecksum = errors.New("too large to be read through for its checksum")
+
+// checksum returns the CRC-32 of a whole file (IEEE 802.3, as .gnu_debuglink has it) and its size.
 func checksum(ctx context.Context, path string, follow bool) (sum uint32, size int64, err error) {
 	f, err := openRegular(path, follow)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer f.close()
+	if f.size > maxChecksum {
+		return 0, 0, errChecksum
+	}
 	buf := make([]byte, min(f.size, 1<<20))
 	for size < f.size {
 		if err := ctx.Err(); err != nil {

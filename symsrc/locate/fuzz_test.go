@@ -108,7 +108,7 @@ func FuzzIDMap(f *testing.F) {
 	f.Add([]byte(`{"includes": ["sub/*.json", "[", ""], "ids_txts": [{"path": "../out/ids.txt"}], "build_id_dirs": [{"path": "../none"}]}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text []byte) {
-		x := idMap{files: map[symsrc.BuildID][]string{}, read: map[string]bool{}, tell: func(string) {}}
+		x := idMap{files: map[symsrc.BuildID][]idLine{}, read: map[string]bool{}, tell: func(string) {}}
 		path := filepath.Join(dir, "a", "ids.txt")
 		if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 			if bytes.ContainsAny(text, "*?[") || bytes.Contains(text, []byte(`\u`)) { // a pattern may stand for all of the disk
@@ -118,11 +118,11 @@ func FuzzIDMap(f *testing.F) {
 		} else {
 			x.lines(text, path)
 		}
-		for id, paths := range x.files {
+		for id := range x.files {
 			if _, ok := symsrc.ParseBuildID(id.String()); !ok {
 				t.Fatalf("build ID %q", id)
 			}
-			for _, p := range paths {
+			for _, p := range x.paths(id) {
 				if !filepath.IsAbs(p) || strings.Contains(p, "\x00") || len(p) > maxPath+len(path) {
 					t.Fatalf("path %q", p)
 				}

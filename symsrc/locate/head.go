@@ -14,6 +14,8 @@ type Head struct {
 	ID symsrc.BuildID
 	// Debug reports whether it has .debug_info.
 	Debug bool
+	// Link is the file name in its .gnu_debuglink, "" without one.
+	Link string
 }
 
 // ErrCutOff is the error of an ELF file whose end is missing.
@@ -29,7 +31,7 @@ func ReadHead(r io.ReaderAt, size int64) (Head, error) {
 	if f.end > f.size {
 		return Head{}, fmt.Errorf("%w: %d of %d bytes", ErrCutOff, f.size, f.end)
 	}
-	return Head{f.id, f.rank == debugInfo}, nil
+	return Head{f.id, f.rank == debugInfo, f.link}, nil
 }
 
 // beyondError is damage of which the end of a file, were it there, might be the cure.

@@ -13,17 +13,42 @@ import (
 
 // Bounds on the files that say where others lie.
 const (
-	maxIDFile   = 256 << 20 // bytes of one
+	maxIDFile   = 256 << 20 // bytes of all of them
 	maxIDFiles  = 1 << 10   // of them, those named by others included
 	maxPatterns = 1 << 12   // files that one pattern stands for
 )
 
 // idMap is what ids.txt and symbol-index files say.
 type idMap struct {
-	files map[symsrc.BuildID][]string
+	files map[symsrc.BuildID][]idLine
 	dirs  []string // build-ID trees
 	read  map[string]bool
+	bytes int64 // of all that was read
 	tell  func(string)
+}
+
+// idLine is a line of ids.txt: the path as it stands there, and the directories that a relative one counts from.
+type idLine struct {
+	name string
+	dirs []string
+}
+
+// paths returns where the files of a build ID may lie.
+func (x *idMap) paths(id symsrc.BuildID) (paths []string) {
+	for _, l := range x.files[id] {
+		file := filepath.FromSlash(l.name)
+		if filepath.IsAbs(file) {
+			paths = append(paths, file)
+			continue
+		}
+		for _, dir := range l.dirs {
+			paths = append(paths, filepath.Join(dir, file))
+		}
+		if len(paths) > maxSame {
+			break
+		}
+	}
+	return paths
 }
 
 // mapped looks at the files that ids.txt and symbol-index files name for the build ID.
@@ -33,12 +58,12 @@ func (s *search) mapped() {
 		return
 	}
 	l.mapOnce.Do(func() {
-		l.idMap = idMap{files: make(map[symsrc.BuildID][]string), read: make(map[string]bool), tell: l.opt.OnProblem}
+		l.idMap = idMap{files: make(map[symsrc.BuildID][]idLine), read: make(map[string]bool), tell: l.opt.OnProblem}
 		for _, path := range l.opt.IDsTxt {
 			l.idMap.load(path)
 		}
 	})
-	list := l.idMap.files[s.want]
+	list := l.idMap.paths(s.want)
 	for _, path := range list[:min(len(list), maxSame)] {
 		s.runtime(place{path: path}, asDebug)
 	}
@@ -60,7 +85,7 @@ func (x *idMap) load(path string) {
 		return
 	}
 	x.read[abs] = true
-	b, err := readWhole(abs)
+	b, err := x.readWhole(abs)
 	switch {
 	case err != nil:
 		x.tell(fmt.Sprintf("read %s: %v", path, cause(err)))
@@ -73,16 +98,17 @@ func (x *idMap) load(path string) {
 	}
 }
 
-// readWhole reads a regular file of bounded size.
-func readWhole(path string) ([]byte, error) {
+// readWhole reads a regular file. All together are bounded in size.
+func (x *idMap) readWhole(path string) ([]byte, error) {
 	f, err := openRegular(path, true)
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
-	if f.size > maxIDFile {
-		return nil, fmt.Errorf("it has more than %d bytes", maxIDFile)
+	if f.size > maxIDFile-x.bytes {
+		return nil, fmt.Errorf("it and those before have more than %d MiB", maxIDFile>>20)
 	}
+	x.bytes += f.size
 	return io.ReadAll(io.NewSectionReader(f, 0, f.size))
 }
 
@@ -94,27 +120,20 @@ func (x *idMap) lines(b []byte, path string) {
 	if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Dir(real) != dirs[0] {
 		dirs = []string{filepath.Dir(real), dirs[0]}
 	}
-	for line := range bytes.Lines(b) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && filepath.IsAbs(string(line)) {
-			name, _, _ := strings.Cut(string(line), "\t")
+	for line := range strings.Lines(string(b)) { // the names are parts of that one text
+		line = strings.TrimSpace(line)
+		if len(line) > 0 && filepath.IsAbs(line) {
+			name, _, _ := strings.Cut(line, "\t")
 			x.source(name)
 			continue
 		}
-		digits, name, ok := bytes.Cut(line, []byte(" "))
-		id, isID := symsrc.ParseBuildID(digits)
-		name = bytes.TrimSpace(name)
-		if !ok || !isID || len(name) == 0 || len(name) > maxPath || bytes.IndexByte(name, 0) >= 0 {
+		digits, name, ok := strings.Cut(line, " ")
+		id, isID := symsrc.ParseBuildID([]byte(digits))
+		name = strings.TrimSpace(name)
+		if !ok || !isID || len(name) == 0 || len(name) > maxPath || strings.IndexByte(name, 0) >= 0 || len(x.files[id]) >= maxSame {
 			continue
 		}
-		file := filepath.FromSlash(string(name))
-		if filepath.IsAbs(file) {
-			x.files[id] = append(x.files[id], file)
-			continue
-		}
-		for _, dir := range dirs {
-			x.files[id] = append(x.files[id], filepath.Join(dir, file))
-		}
+		x.files[id] = append(x.files[id], idLine{name, dirs})
 	}
 }
 

@@ -9,12 +9,19 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Bounds on what the members of one archive may make us read, and on the beginning that is unpacked of a deflated one: the
-// notes stand near the start of a file.
+// Bounds on what is read of the members of one archive, unpacked bytes included, and on the beginning that is unpacked of a deflated
+// one: the notes stand near the start of a file.
 const (
-	maxArchiveRead = 256 << 20
-	maxBeginning   = 1 << 20
+	maxArchiveRead   = 256 << 20
+	leastArchiveRead = 16 << 20
+	readPerByte      = 8
+	maxBeginning     = 1 << 20
 )
+
+// archiveRead is how much is read of the members of an archive of that size.
+func archiveRead(size int64) int64 {
+	return min(maxArchiveRead, max(leastArchiveRead, readPerByte*size))
+}
 
 var errBudget = errors.New("the members of the archive are too much to read")
 
@@ -38,7 +45,7 @@ func archiveContents(r io.ReaderAt, size int64) []content {
 	if err != nil {
 		return nil
 	}
-	in := &budgetReader{r, maxArchiveRead}
+	in := &budgetReader{r, archiveRead(size)}
 	var found []content
 	for i := range list {
 		m := &list[i]

@@ -12,6 +12,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"qss-filter/symsrc/budget"
 )
 
 // member is a file in a zip archive that may be an ELF file: stored as it is, or deflated.
@@ -31,7 +33,6 @@ const (
 	maxMembers     = 1 << 15   // members looked at
 	maxMemberName  = 1024
 	maxMemberSize  = 4 << 30 // bytes of a deflated one, unpacked
-	maxDeflate     = 1032    // no deflated byte makes more (zlib technical details)
 	smallestELF    = 52      // an Elf32_Ehdr
 	zipStored      = 0
 	zipDeflated    = 8
@@ -185,7 +186,7 @@ func parseMember(h *[zipHeaderSize]byte, name string, extra []byte) (member, boo
 	case m.header < 0, m.packed <= 0, m.size < smallestELF:
 		return m, false
 	case m.deflated:
-		return m, m.size <= maxMemberSize && m.size <= m.packed*maxDeflate
+		return m, m.size <= maxMemberSize && m.size <= budget.Bytes(m.packed)
 	}
 	return m, m.size == m.packed
 }

@@ -1,0 +1,104 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	numbers "encoding/binary"
+	"hash/crc32"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+)
+
+// xzOf packs a text.
+func xzOf(t *testing.T, text string, c xz.WriterConfig) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := c.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(w, text)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func unxz(b []byte) (string, error) {
+	text, err := io.ReadAll(&xzReader{in: bufio.NewReaderSize(bytes.NewReader(b), sniffed)})
+	return string(text), err
+}
+
+// TestXZ unpacks streams of every check, of several blocks, after one another and with padding between them; and none that is cut
+// off or of which a bit differs anywhere.
+func TestXZ(t *testing.T) {
+	text := strings.Repeat("a line of a log\n", 1000)
+	for name, c := range map[string]xz.WriterConfig{
+		"crc32": {CheckSum: xz.CRC32}, "crc64": {CheckSum: xz.CRC64}, "sha256": {CheckSum: xz.SHA256}, "none": {NoCheckSum: true},
+		"blocks": {BlockSize: 5000},
+	} {
+		c.DictCap = 64 << 10
+		b := xzOf(t, text, c)
+		two := append(append(append([]byte(nil), b...), make([]byte, 8)...), b...)
+		for what, in := range map[string][]byte{"one": b, "two": two} {
+			want := strings.Repeat(text, map[string]int{"one": 1, "two": 2}[what])
+			if got, err := unxz(in); got != want || err != nil {
+				t.Errorf("%s, %s: %d bytes, %v", name, what, len(got), err)
+			}
+		}
+		for n := range len(b) {
+			if got, err := unxz(b[:n]); err == nil && n > 0 || !strings.HasPrefix(text, got) {
+				t.Fatalf("%s, %d of %d bytes: %d bytes, %v", name, n, len(b), len(got), err)
+			}
+			if name == "none" {
+				continue
+			}
+			damaged := append([]byte(nil), b...)
+			damaged[n] ^= 0x10
+			if got, err := unxz(damaged); err == nil && got != text {
+				t.Fatalf("%s, byte %d differs: %d bytes", name, n, len(got))
+			}
+		}
+	}
+	if got, err := unxz(xzOf(t, "", xz.WriterConfig{})); got != "" || err != nil {
+		t.Errorf("nothing: %q, %v", got, err)
+	}
+}
+
+// TestXZMemory holds that a header which asks for gigabytes gets none.
+func TestXZMemory(t *testing.T) {
+	for code, fits := range map[byte]bool{0: true, 24: true, 30: true, 31: false, 39: false, 40: false, 41: false} {
+		b := xzOf(t, "a line\n", xz.WriterConfig{})
+		h := b[12 : 12+(int(b[12])+1)*4]
+		at := bytes.Index(h, []byte{0x21, 1})
+		h[at+2] = code
+		numbers.LittleEndian.PutUint32(h[len(h)-4:], crc32.ChecksumIEEE(h[:len(h)-4]))
+		got, err := unxz(b)
+		if (err == nil) != fits || fits && got != "a line\n" {
+			t.Errorf("%d: %q, %v", code, got, err)
+		}
+	}
+}
+
+// TestXZPeer unpacks what xz packs.
+func TestXZPeer(t *testing.T) {
+	if _, err := exec.LookPath("xz"); err != nil {
+		t.Skip("xz is not installed")
+	}
+	text := strings.Repeat("a line of a log, 0123456789\n", 20000)
+	for _, flags := range []string{"-0", "-9e", "-T2 --block-size=50000", "--check=sha256", "--check=none", "--lzma2=dict=4KiB,lc=0,pb=0"} {
+		cmd := exec.Command("xz", append(strings.Fields(flags), "-c")...)
+		cmd.Stdin = strings.NewReader(text)
+		b, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := unxz(b); got != text || err != nil {
+			t.Errorf("%s: %d bytes, %v", flags, len(got), err)
+		}
+	}
+}
