@@ -70,6 +70,8 @@ type attempt struct {
 
 	// moved counts the bytes of the current try as they came, total is what is to come, 0 unknown.
 	moved, total atomic.Int64
+	// stored is set once all has come, and is being verified.
+	stored atomic.Bool
 
 	settled bool // before it began: by the fetch before
 	full    bool // the cache took nothing, which is no fault of the server
@@ -237,6 +239,7 @@ func (a *attempt) try(ctx context.Context, store *entry, lead chan struct{}) *fa
 	defer cancel(nil)
 	a.moved.Store(0)
 	a.total.Store(0)
+	a.stored.Store(false)
 	paused := new(atomic.Bool)
 	if a.c.opt.Timeout > 0 {
 		go a.guard(ctx, cancel, paused)
@@ -259,19 +262,56 @@ func (a *attempt) try(ctx context.Context, store *entry, lead chan struct{}) *fa
 	b, fail := a.body(resp)
 	if fail == nil {
 		paused.Store(true)
-		select {
-		case lead <- struct{}{}:
+		if a.takeLead(ctx, cancel, lead) {
 			paused.Store(false)
 			if fail = a.receive(b, store); fail != nil {
+				a.f.leader.Store(nil)
 				<-lead
 			}
-		case <-ctx.Done():
 		}
 	}
 	if cause := context.Cause(ctx); cause != nil && a.elf == nil {
 		return a.ended(cause)
 	}
 	return fail
+}
+
+// Of several servers that send a file at once, one is written to the cache. It gives way to the next one where it brings less than
+// trickle bytes in trickleTime.
+const (
+	trickleTime = time.Second
+	trickle     = 4 << 10
+)
+
+// leader is the attempt that writes to the cache, and how to end its request.
+type leader struct {
+	*attempt
+	end context.CancelCauseFunc
+}
+
+// takeLead waits until the attempt may write. It is false where ctx ended before.
+func (a *attempt) takeLead(ctx context.Context, cancel context.CancelCauseFunc, lead chan struct{}) bool {
+	look := time.NewTicker(trickleTime)
+	defer look.Stop()
+	var before int64
+	var of *leader
+	for {
+		select {
+		case lead <- struct{}{}:
+			a.f.leader.Store(&leader{a, cancel})
+			return true
+		case <-ctx.Done():
+			return false
+		case <-look.C:
+		}
+		l := a.f.leader.Load()
+		if l != nil && l == of && l.moved.Load()-before < trickle && !l.stored.Load() {
+			l.end(errSlow)
+		}
+		if of = l; l != nil {
+			before = l.moved.Load()
+		}
+	}
 }
 
 // closed returns why the server is not to be asked now, nil where it is. One that was of no use is asked for one file at a time.

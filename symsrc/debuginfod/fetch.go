@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +22,8 @@ type fetch struct {
 	done   chan struct{}
 
 	attempts []*attempt
-	news     chan struct{} // closed and replaced whenever an attempt gets on
+	leader   atomic.Pointer[leader] // nil while no attempt writes
+	news     chan struct{}          // closed and replaced whenever an attempt gets on
 
 	// The outcome, once done is closed.
 	outcome Outcome

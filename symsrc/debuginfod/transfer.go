@@ -212,6 +212,7 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 		in = io.LimitReader(in, limit+1)
 	}
 	n, err := store.write(in)
+	a.stored.Store(true)
 	if e, ok := errors.AsType[*writeError](err); ok {
 		return a.noRoom(e)
 	}

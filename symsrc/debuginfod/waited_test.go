@@ -22,8 +22,8 @@ func modules(n int) (ids []symsrc.BuildID) {
 	return ids
 }
 
-// trickle sends the beginning of a file, and then a byte now and then.
-func trickle(w http.ResponseWriter, r *http.Request) {
+// trickles sends the beginning of a file, and then a byte now and then.
+func trickles(w http.ResponseWriter, r *http.Request) {
 	w.Write([]byte("\x7fELF\x02\x01\x01"))
 	for r.Context().Err() == nil {
 		w.(http.Flusher).Flush()
@@ -68,7 +68,7 @@ func TestWaitedInAll(t *testing.T) {
 		{"missing", status(404), 0, 200, Missing, Missing},
 		{"missing, slowly", after(3*time.Second, status(404)), 10 * time.Second, 200, Failed, Missing},
 		{"hangs", hang, 10 * time.Second, 40, Failed, Failed},
-		{"trickles", trickle, 10 * time.Second, 40, Failed, Failed},
+		{"trickles", trickles, 10 * time.Second, 40, Failed, Failed},
 		{"cuts", cut, 2400 * time.Millisecond, 3*maxFailures + 3, Failed, Failed},
 		{"cuts, slowly", after(time.Second, cut), 10 * time.Second, 40, Failed, Failed},
 		{"dies on the way", dies, 10 * time.Second, 40, Failed, Failed},
@@ -269,4 +269,18 @@ func TestAnnounce(t *testing.T) {
 			t.Errorf("%d requests", n)
 		}
 	}, after(time.Second, good))
+}
+
+// TestBesideTrickle holds that a server which has begun to send, and does not go on, gives way to one that has the whole file.
+func TestBesideTrickle(t *testing.T) {
+	inBubble(t, Options{Wait: defaultWait, Timeout: defaultTimeout}, func(t *testing.T, b *bubbled) {
+		for _, id := range modules(3) {
+			if r := b.Fetch(context.Background(), id, Debuginfo); r.Outcome != Found {
+				t.Errorf("%+v", r)
+			}
+		}
+		if waited := b.waited.shows(time.Now()); waited > 3*(time.Second/2+2*trickleTime) {
+			t.Errorf("waited %v", waited)
+		}
+	}, trickles, after(time.Second/2, good))
 }
