@@ -60,6 +60,9 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 	if frame.Func == "" {
 		return nil, nil
 	}
+	if err := q.Spend(0); err != nil { // it costs too much since an earlier question
+		return nil, err
+	}
 	file, line, ok := fn.row(&lines, addr)
 	if err := q.Spend(stepsPerByte * lines.p); err != nil {
 		return nil, err
