@@ -96,13 +96,13 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 			return a
 		}
 		m.direct.Store(false) // its files have gone, or refer to others that are not there
-		return s.cached(ctx, m, key, q, func() symsrc.Answer { return a })
+		return s.cached(ctx, m, key, q, a, true)
 	}
-	return s.cached(ctx, m, key, q, func() symsrc.Answer { return s.behind.Frames(ctx, q) })
+	return s.cached(ctx, m, key, q, symsrc.Answer{}, false)
 }
 
-// cached answers from the cache, and else as engine does.
-func (s *Source) cached(ctx context.Context, m *module, key []byte, q symsrc.Addr, engine func() symsrc.Answer) symsrc.Answer {
+// cached answers from the cache, and else as the source behind, which answers a if it was asked.
+func (s *Source) cached(ctx context.Context, m *module, key []byte, q symsrc.Addr, a symsrc.Answer, asked bool) symsrc.Answer {
 	s.asked.Add(1)
 	of := func(kept symsrc.Answer) symsrc.Answer {
 		s.answered.Add(1)
@@ -115,7 +115,9 @@ func (s *Source) cached(ctx context.Context, m *module, key []byte, q symsrc.Add
 	if kept, err := decodeFrames(key, value); err == nil {
 		return of(kept)
 	}
-	a := engine()
+	if !asked {
+		a = s.behind.Frames(ctx, q)
+	}
 	keep := full(q, &a)
 	if got == late && !keep { // perhaps there were better files once
 		if kept, err := decodeFrames(key, s.lookPatiently(ctx, key)); err == nil {

@@ -48,6 +48,7 @@ type spool struct {
 	urgent  bool   // something of it is wanted soon
 	timer   *time.Timer
 	value   []byte // scratch
+	spare   []byte // of a batch that was left
 	last    dated
 	bytes   int64 // that were left
 	closed  bool
@@ -116,7 +117,8 @@ func (s *spool) add(m *module, key []byte, files *symsrc.Files, u urgency) {
 		return
 	}
 	if b == nil {
-		b = &batch{modules: make(map[string]bool), of: make(map[origin]bool)}
+		b = &batch{pairs: s.spare[:0], modules: make(map[string]bool), of: make(map[origin]bool)}
+		s.spare = nil
 		s.batch, s.urgent = b, false
 	}
 	if u == soon && !s.urgent || s.timer == nil {
@@ -161,7 +163,7 @@ func (s *spool) hand() {
 	s.writing.Go(func() {
 		left := s.leave(b)
 		s.mu.Lock()
-		s.behind = false
+		s.behind, s.spare = false, b.pairs
 		s.bytes += left
 		if s.batch != nil && s.timer == nil && !s.closed {
 			s.wait(later)
