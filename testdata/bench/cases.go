@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -13,8 +14,20 @@ func llvm(dir string) string {
 	return "llvm-symbolizer-22 --filter-markup --no-debuginfod --debug-file-directory=" + dir
 }
 
-// ours goes without the cache: its answers would be all that is measured.
-func ours(dir string) string { return "qss-filter --no-cache --build-id-dir " + dir }
+// ours uses the cache, as people do, in a directory of this run; what it does without and with an empty one are rows of their own.
+func ours(dir string) string { return "qss-filter --build-id-dir " + dir }
+
+// withCaches puts a command behind itself with an empty cache and with none. A cache may cost a tenth.
+func withCaches(c command) []command {
+	cold, none := c, c
+	cold.name, cold.cold = c.name+" cold", true
+	none.name, none.goal = c.name+" --no-cache", goal{times: 0.9}
+	none.pipeline = strings.Replace(c.pipeline, "qss-filter ", "qss-filter --no-cache ", 1)
+	if c.argv != nil {
+		none.argv = slices.Insert(slices.Clone(c.argv), 1, "--no-cache")
+	}
+	return []command{c, cold, none}
+}
 
 // oneCase is a log and the commands that read it.
 type oneCase struct {
@@ -34,7 +47,7 @@ var cases = []oneCase{
 	}, throughPipe},
 	{"frames", "30 % `#N addr (elf+off) (BuildId: id)` frames of libc, 2,000 distinct", func(path string, lib *libc) error {
 		return writeLog(path, lib, 30, pairFrames(lib, lib.sample(2000)))
-	}, func(log string, lib *libc) []command { return throughPipe(log, lib)[:2] }},
+	}, func(log string, lib *libc) []command { return throughPipe(log, lib)[:4] }},
 	{"start", "no input: start-up alone", func(path string, _ *libc) error { return os.WriteFile(path, nil, 0o644) },
 		func(log string, lib *libc) []command {
 			hello := command{name: "hello", argv: []string{"hello"}, goal: goal{times: 0.5}}
@@ -44,19 +57,15 @@ var cases = []oneCase{
 
 // throughPipe reads a log through a pipe.
 func throughPipe(log string, lib *libc) []command {
-	return []command{
-		{name: "qss-filter", pipeline: "cat " + log + " | " + ours(lib.plainDir) + " >/dev/null"},
-		{name: "cat", pipeline: "cat " + log + " | cat >/dev/null", goal: goal{times: 0.8}},
-		{name: "llvm-symbolizer-22", pipeline: "cat " + log + " | " + llvm(lib.plainDir) + " >/dev/null", goal: goal{30, 0.4}},
-	}
+	return append(withCaches(command{name: "qss-filter", pipeline: "cat " + log + " | " + ours(lib.plainDir) + " >/dev/null"}),
+		command{name: "cat", pipeline: "cat " + log + " | cat >/dev/null", goal: goal{times: 0.8}},
+		command{name: "llvm-symbolizer-22", pipeline: "cat " + log + " | " + llvm(lib.plainDir) + " >/dev/null", goal: goal{30, 0.4}})
 }
 
 // bothOn reads a log from a file, with the debug files below dir.
 func bothOn(log, dir string) []command {
-	return []command{
-		{name: "qss-filter", argv: strings.Fields(ours(dir)), input: log},
-		{name: "llvm-symbolizer-22", argv: strings.Fields(llvm(dir)), input: log},
-	}
+	return append(withCaches(command{name: "qss-filter", argv: strings.Fields(ours(dir)), input: log}),
+		command{name: "llvm-symbolizer-22", argv: strings.Fields(llvm(dir)), input: log})
 }
 
 // writeLog writes a log of ordinary lines of which percent are taken from frames.

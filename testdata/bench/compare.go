@@ -10,12 +10,16 @@ import (
 	"time"
 )
 
+// cacheVar is where qss-filter's cache is.
+const cacheVar = "XDG_CACHE_HOME"
+
 // command is one row of a comparison: a pipeline for the shell, or one process with a file as its input, so that the
 // start of a shell is not measured with it.
 type command struct {
 	name, pipeline string
 	argv, env      []string
 	input          string
+	cold           bool // the cache is emptied before each run
 	goal           goal
 }
 
@@ -95,6 +99,13 @@ func once(c command) (took time.Duration, rss int64, err error) {
 	}
 	cmd := exec.Command(self, append([]string{onceWord, cmp.Or(c.input, os.DevNull)}, argv...)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), c.env...), os.Stderr
+	if c.cold {
+		dir := os.Getenv(cacheVar) + "-cold"
+		if err := os.RemoveAll(dir); err != nil {
+			return 0, 0, err
+		}
+		cmd.Env = append(cmd.Env, cacheVar+"="+dir)
+	}
 	out, err := cmd.Output()
 	if err != nil {
 		return 0, 0, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -53,12 +54,14 @@ func (l *lookUp) run(o *object, dir, log string) error {
 		return err
 	}
 	commands := bothOn(log, root)
-	commands[1].goal = l.goal
+	commands[3].goal = l.goal
 	if l.name == "100k-one-core" {
-		commands[0].env = []string{"GOMAXPROCS=1"}
+		for i := range commands[:3] {
+			commands[i].env = []string{"GOMAXPROCS=1"}
+		}
 	}
 	if l.name == "warm" {
-		cached := "qss-filter --cache-dir " + filepath.Join(dir, "cache")
+		const cached = "qss-filter"
 		if err := shell(cached + " --build-id-dir " + root + " " + log + " >/dev/null"); err != nil {
 			return err
 		}
@@ -67,6 +70,7 @@ func (l *lookUp) run(o *object, dir, log string) error {
 			return err
 		}
 		commands[0].argv = strings.Fields(cached + " --rootfs " + empty)
+		commands = slices.Delete(commands, 1, 2) // nothing is found with an empty one; the files are read with none
 	}
 	if l.peers != nil {
 		commands = append(commands, l.peers(o.path(root), addrs[0])...)
