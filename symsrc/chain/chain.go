@@ -112,6 +112,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	native := elfdwarf.NewSource(finder)
 	native.UsePackage(o.Package)
 	native.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
+	native.Warn(o.Warn)
 	if !o.Cache.Off {
 		native.KeepTwins(o.Files.CacheDir)
 	}
@@ -180,5 +181,6 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	}
 	engine.UsePackage(o.Package)
 	engine.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
+	engine.Warn(o.Warn)
 	return engine, client.Close, nil
 }

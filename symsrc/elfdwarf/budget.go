@@ -57,6 +57,7 @@ func (m *module) withoutLong() *symsrc.Files {
 type budget struct {
 	steps, bytes, answers atomic.Int64
 	questions             atomic.Int64  // so far
+	size                  atomic.Int64  // of the files, with what their sections unpack to
 	used                  atomic.Int64  // bytes in memory
 	held, inUse           *atomic.Int64 // the same, of all files of a module, and of a Source; nil where that is not asked
 }
@@ -64,6 +65,7 @@ type budget struct {
 // newBudget is that of a file of a size.
 func newBudget(size int) *budget {
 	b := &budget{}
+	b.size.Store(int64(size))
 	b.steps.Store(max(leastSteps, stepsPerByte*int64(size)))
 	b.bytes.Store(max(leastBytes, bytesPerByte*int64(size)))
 	b.answers.Store(max(leastSteps, stepsPerByte*int64(size)))
@@ -72,6 +74,7 @@ func newBudget(size int) *budget {
 
 // grow adds what a companion of a size may cost.
 func (b *budget) grow(size int) {
+	b.size.Add(int64(size))
 	b.steps.Add(stepsPerByte * int64(size))
 	b.bytes.Add(bytesPerByte * int64(size))
 	b.answers.Add(stepsPerByte * int64(size))
@@ -115,6 +118,7 @@ func (b *budget) unpacks(n int) {
 	if b == nil {
 		return
 	}
+	b.size.Add(int64(n))
 	b.bytes.Add(-int64(n))
 	b.steps.Add(stepsPerUnpacked * int64(n))
 	b.answers.Add(stepsPerUnpacked * int64(n))

@@ -13,16 +13,21 @@ import (
 // its own account: the address of its first segment, from which Breakpad's symbol files count. ok is false where there is no
 // file to tell.
 func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool) {
-	s.with(ctx, q.Module, func(m *module) {
+	type place struct {
+		addr, base uint64
+		ok         bool
+	}
+	at, _, _ := inTime(ctx, s, q.Module, func(m *module) (at place) {
 		if m.file == nil {
-			return
+			return at
 		}
-		if addr, ok = m.file.Address(q); ok {
-			m.file.guard(func() { addr = m.file.codeAddr(addr) })
-			base, ok = m.file.loadAddress()
+		if at.addr, at.ok = m.file.Address(q); at.ok {
+			m.file.guard(func() { at.addr = m.file.codeAddr(at.addr) })
+			at.base, at.ok = m.file.loadAddress()
 		}
+		return at
 	})
-	return addr, base, ok
+	return at.addr, at.base, at.ok
 }
 
 // loadAddress is the address of the first segment. Segments stand in the order of their addresses (gABI, "Program Header").

@@ -10,13 +10,14 @@ import (
 var _ symsrc.Prober = (*Source)(nil)
 
 // Probe tells what the machine code around an address shows; see File.Probe.
-func (s *Source) Probe(ctx context.Context, q symsrc.Addr) (p symsrc.Probe) {
-	s.with(ctx, q.Module, func(m *module) {
+func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
+	p, _, _ := inTime(ctx, s, q.Module, func(m *module) (p symsrc.Probe) {
 		if m.file != nil {
 			if addr, ok := m.file.Address(q); ok {
 				p = m.file.Probe(addr, symsrc.Linked)
 			}
 		}
+		return p
 	})
 	return p
 }

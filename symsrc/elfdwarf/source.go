@@ -35,6 +35,9 @@ type Source struct {
 	// skipLineZero gives code without a line that of the code before, as llvm does where it is asked to.
 	skipLineZero bool
 
+	wait    time.Duration // see patience
+	after   func(time.Duration) *time.Timer
+	warn    func(message string)
 	memory  int64        // see UseMemory
 	inUse   atomic.Int64 // bytes that were read of all open files
 	refused refusals
@@ -56,7 +59,7 @@ type lastModule struct {
 
 // NewSource answers from the files that the finder finds.
 func NewSource(f Finder) *Source {
-	return &Source{finder: f, memory: DefaultMemory, modules: make(map[symsrc.Module]*module), open: make(map[*module]bool)}
+	return &Source{finder: f, memory: DefaultMemory, wait: maxWait, after: time.NewTimer, modules: make(map[symsrc.Module]*module), open: make(map[*module]bool)}
 }
 
 // NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
@@ -75,14 +78,19 @@ func (s *Source) SkipLineZero() { s.skipLineZero = true }
 // keeps those of the modules that are being asked. It is for the time before the first question.
 func (s *Source) UseMemory(bytes int64) { s.memory = bytes }
 
+// Warn makes the source tell of each module for which the questions do not wait any longer. It is for the time before the first
+// question.
+func (s *Source) Warn(warn func(message string)) { s.warn = warn }
+
 // UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the
 // one beside the module's file. Where there is no file at path, the units' own files are looked for. It is for the time
 // before the first question.
 func (s *Source) UsePackage(path string) { s.dwp = path }
 
 // Frames answers one question. Where the file cannot be read the answer's Files tell why.
-func (s *Source) Frames(ctx context.Context, q symsrc.Addr) (a symsrc.Answer) {
-	if files, ok := s.with(ctx, q.Module, func(m *module) { a = m.ask(q) }); !ok {
+func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
+	a, files, ok := inTime(ctx, s, q.Module, func(m *module) symsrc.Answer { return m.ask(q) })
+	if !ok {
 		return symsrc.Answer{Files: files}
 	}
 	return a
@@ -101,6 +109,9 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 			m.used.Store(s.clock.Add(1))
 			files := m.files
 			lost, intact, beyond := m.lostTwin(), m.intact(), m.beyond()
+			if !m.patience.quick.Load() {
+				m.hurry()
+			}
 			m.mu.RUnlock()
 			if beyond && intact {
 				s.refuse(m)
@@ -162,7 +173,10 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 		return m.files, true
 	}
 	m.close()
-	files := s.finder.Find(ctx, key)
+	files := m.patience.takeFound()
+	if files == nil {
+		files = s.finder.Find(ctx, key)
+	}
 	if files == nil {
 		files = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}
 	}
@@ -224,6 +238,8 @@ type module struct {
 	of *Source
 
 	asLLVM, skipLineZero bool
+
+	patience patience
 
 	used   atomic.Int64
 	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open

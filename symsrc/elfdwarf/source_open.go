@@ -12,6 +12,8 @@ import (
 // open opens the usable ones of the files, and where that fails says so in a copy.
 func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.files, m.loaded = files, true
+	m.patience.opened.Add(1)
+	m.patience.open.Store(true)
 	m.checked.Store(time.Now().UnixNano())
 	debug := m.openOne(files.Debug, files.DebugRange, files.DebugStatus, want)
 	var exe *File
@@ -58,6 +60,11 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 func (m *module) close() {
 	for _, f := range m.opened {
 		f.Close()
+	}
+	if m.loaded {
+		m.patience.open.Store(false)
+		m.patience.quick.Store(false)
+		m.patience.asked.Store(0)
 	}
 	m.opened, m.kept, m.file, m.loaded = nil, nil, nil, false
 	m.long.Store(nil)

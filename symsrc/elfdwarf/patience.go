@@ -1,0 +1,185 @@
+package elfdwarf
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// A log does not wait for one module any longer than for a download. What takes longer goes on beside the questions: until it is
+// over, frames of the module stay as they are, and then they are answered.
+//
+// That is to say: a module is opened, and the first questions of a large one are answered, in a goroutine that is waited for.
+// All other questions are answered at once, which costs less: a small file's budget is gone before the time is, and a large one
+// has its tables by then.
+const (
+	maxWait = 10 * time.Second // for one module in all
+	// leastWait is for each question after that, of which there are few.
+	leastWait = 20 * time.Millisecond
+	// quickSize is the size of a module's files up to which questions are never waited for once they are open, and firstQuestions
+	// is how many are waited for of one with larger files.
+	quickSize      = 32 << 20
+	firstQuestions = 64
+)
+
+// patience is what is left of the time that the questions wait for a module.
+type patience struct {
+	mu      sync.Mutex
+	spent   time.Duration
+	waiting int
+	since   time.Time     // when the first of those who wait began to
+	late    chan struct{} // closed when what took too long is over; nil where nothing did
+
+	// quick is set while questions are not waited for, and asked counts those that were.
+	quick atomic.Bool
+	asked atomic.Int64
+
+	open    atomic.Bool  // there are files, or it is known that there are none
+	opened  atomic.Int64 // how often they were
+	finding sync.Mutex
+	found   *symsrc.Files // that are to be opened, if none were since
+	then    int64         // opened, when they were looked for
+	told    bool          // that it is late
+}
+
+// isLate gives what is late by now; nil where nothing is.
+func (p *patience) isLate() chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.late != nil {
+		select {
+		case <-p.late:
+			p.late = nil
+		default:
+		}
+	}
+	return p.late
+}
+
+// begin gives how long to wait.
+func (p *patience) begin(limit time.Duration) (left time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting++; p.waiting == 1 {
+		p.since = time.Now()
+	}
+	return max(leastWait, limit-p.spent)
+}
+
+// end notes that the wait is over. late, if not nil, is closed when what was waited for is.
+func (p *patience) end(late chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting--; p.waiting == 0 {
+		p.spent += time.Since(p.since)
+	}
+	if late != nil {
+		p.late = late
+	}
+}
+
+// inTime asks a module as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
+func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*module) T) (got T, files *symsrc.Files, ok bool) {
+	m := s.module(key)
+	if m.patience.quick.Load() || ctx.Err() != nil {
+		files, ok = s.with(ctx, key, func(m *module) { got = ask(m) })
+		return got, files, ok
+	}
+	if late := m.patience.isLate(); late != nil {
+		return got, stillRead(late), false
+	}
+	s.find(ctx, m, key)
+	left := m.patience.begin(s.wait)
+	type answer struct {
+		got   T
+		files *symsrc.Files
+		ok    bool
+	}
+	answers, over := make(chan answer, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		var a answer
+		a.files, a.ok = s.with(ctx, key, func(m *module) { a.got = ask(m) })
+		answers <- a
+	}()
+	timeout := s.after(left)
+	defer timeout.Stop()
+	select {
+	case a := <-answers:
+		m.patience.end(nil)
+		return a.got, a.files, a.ok
+	case <-timeout.C:
+		if m.patience.tell() && s.warn != nil {
+			s.warn(fmt.Sprintf("%s is still being read after %v: its frames stay as they are until then", title(key), s.wait))
+		}
+	case <-ctx.Done():
+	}
+	m.patience.end(over)
+	return got, stillRead(over), false
+}
+
+// tell reports whether it is to be told that a module is late, which is once.
+func (p *patience) tell() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	told := p.told
+	p.told = true
+	return !told
+}
+
+// title names a module for a person to read.
+func title(m symsrc.Module) string {
+	if m.Name == "" {
+		return "the module with build ID " + m.BuildID.String()
+	}
+	return m.Name
+}
+
+// find looks for the files of a module that is not open, which has time limits of its own.
+func (s *Source) find(ctx context.Context, m *module, key symsrc.Module) {
+	p := &m.patience
+	p.finding.Lock()
+	defer p.finding.Unlock()
+	if p.asked.Add(1) == 1 && !p.open.Load() {
+		p.then = p.opened.Load()
+		p.found = s.finder.Find(ctx, key)
+	}
+}
+
+// takeFound gives the files that find has found; nil where it was not asked, or they were opened.
+func (p *patience) takeFound() *symsrc.Files {
+	p.finding.Lock()
+	defer p.finding.Unlock()
+	files := p.found
+	p.found = nil
+	if p.then != p.opened.Load() {
+		return nil
+	}
+	return files
+}
+
+// hurry notes that questions need not be waited for any more, if that is so. The module is locked.
+func (m *module) hurry() {
+	size := int64(0)
+	for _, f := range m.opened {
+		size += f.budget.size.Load()
+	}
+	m.patience.quick.Store(m.loaded && (size <= quickSize || m.patience.asked.Load() > firstQuestions))
+}
+
+// stillRead are the files of a module that is late.
+func stillRead(late chan struct{}) *symsrc.Files {
+	const note = "still being read"
+	return &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: note, Detail: note, Retry: func() bool {
+		select {
+		case <-late:
+			return true
+		default:
+			return false
+		}
+	}}
+}
