@@ -69,7 +69,7 @@ func (r *treeReader) read(die int) {
 	r.kept.tell()
 }
 
-// entries reads the entry at die and all below it, and gives where that ended.
+// entries reads the entry at die and all below it, and returns where that ended.
 func (r *treeReader) entries(die int) int {
 	u, b := r.u, r.b
 	code, p := uleb(b, die)

@@ -163,7 +163,7 @@ func (u *unit) defined(t *lineTable, nth uint64) (e fileEntry) {
 	return e
 }
 
-// store runs the whole program and gives its rows, which are kept. The unit is locked.
+// store runs the whole program and returns its rows, which are kept. The unit is locked.
 func (t *lineTable) store(f *File, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)

@@ -31,7 +31,7 @@ type patience struct {
 	mu      sync.Mutex
 	spent   time.Duration
 	waiting int
-	since   time.Time     // when the first of those who wait began to
+	since   time.Time     // when the first of the questions that wait began to
 	late    chan struct{} // closed when what took too long is over; nil where nothing did
 
 	// quick is set while questions are not waited for, and asked counts those that were.
@@ -46,7 +46,7 @@ type patience struct {
 	told    bool          // that it is late
 }
 
-// isLate gives what is late by now; nil where nothing is.
+// isLate returns what is late by now; nil where nothing is.
 func (p *patience) isLate() chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *patience) isLate() chan struct{} {
 	return p.late
 }
 
-// begin gives how long to wait.
+// begin returns how long to wait.
 func (p *patience) begin(limit time.Duration) (left time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Source) find(ctx context.Context, m *module, key symsrc.Module) {
 	}
 }
 
-// takeFound gives the files that find has found; nil where it was not asked, or they were opened.
+// takeFound returns the files that find has found; nil where it was not asked, or they were opened.
 func (p *patience) takeFound() *symsrc.Files {
 	p.finding.Lock()
 	defer p.finding.Unlock()

@@ -10,7 +10,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestLate asks a module that takes longer to be read than anybody waits. Its frames have no names until it is read, nothing
+// TestLate asks a module that takes longer to be read than questions wait. Its frames have no names until it is read, nothing
 // else is begun meanwhile, and then it answers.
 func TestLate(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
