@@ -70,6 +70,13 @@ func (b *balance) ours() (n int) {
 	return b.count(b.name)
 }
 
+// isOurs reports whether this worker was the last to get a partition.
+func (b *balance) isOurs(partition int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.owners[partition] == b.name
+}
+
 // leave has the server give a partition to somebody else at once, if this worker has it.
 func (b *balance) leave(ctx context.Context, partition int) {
 	b.mu.Lock()

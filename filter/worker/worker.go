@@ -61,8 +61,9 @@ type worker struct {
 	name string
 	now  func() time.Time
 	// stuck is how many lines hang that were given up, and fatal what ends the worker.
-	stuck atomic.Int64
-	fatal chan error
+	stuck  atomic.Int64
+	stalls stalls
+	fatal  chan error
 	// failures are the numbers of partitions that something of has failed.
 	failures chan int
 }
