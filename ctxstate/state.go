@@ -108,3 +108,6 @@ func (p *Process) unlink() {
 	p.next.prev, p.prev.next = p.prev, p.next
 	p.next, p.prev = nil, nil
 }
+
+// Weight returns how many modules and mappings are remembered, of all processes, where those with long names count more.
+func (s *State) Weight() int { return s.weight }

@@ -1,45 +1,69 @@
 package filter
 
-// absoluteSlots is how many answers for absolute addresses are remembered. Every process has its own addresses, so that
-// most are of no use soon: an answer gives way to the next one with the same slot.
-const absoluteSlots = 1 << 13
+// Answers are remembered in tables in which one gives way to the next one with the same slot. They begin small, since most logs have few
+// frames, and one program may have thousands of filters; a table that has taken twice as many answers as it has slots gets four times
+// as many.
+const (
+	firstSlots = 1 << 6
+	growth     = 4
+	// absoluteSlots is how many answers for absolute addresses are remembered at most. Every process has its own addresses, so that
+	// most are of no use soon.
+	absoluteSlots = 1 << 13
+	// answerSlots is how many answers for addresses of modules are remembered at most: a log repeats its frames within a short time.
+	answerSlots = 1 << 15
+	// answerBytes bounds what the answers of a table take together, about.
+	answerBytes = 64 << 20
+)
 
 // absoluteMemo holds the answers for absolute addresses.
-type absoluteMemo []struct {
+type absoluteMemo struct {
+	slots []absoluteSlot
+	puts  int
+}
+
+type absoluteSlot struct {
 	question absoluteQuestion
 	answer   *answer
 }
 
-func (m absoluteMemo) slot(q *absoluteQuestion) int {
+func (m *absoluteMemo) slot(q *absoluteQuestion) *absoluteSlot {
 	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-	return int(h>>40) % absoluteSlots
+	return &m.slots[int(h>>40)%len(m.slots)]
 }
 
 // get gives the answer to q, nil where it is not known.
-func (m absoluteMemo) get(q absoluteQuestion) *answer {
-	if len(m) == 0 {
+func (m *absoluteMemo) get(q absoluteQuestion) *answer {
+	if len(m.slots) == 0 {
 		return nil
 	}
-	if s := &m[m.slot(&q)]; s.question == q {
+	if s := m.slot(&q); s.question == q {
 		return s.answer
 	}
 	return nil
 }
 
-// put keeps an answer. The table is made for the first one: most logs have no frames.
+// put keeps an answer.
 func (m *absoluteMemo) put(q absoluteQuestion, a *answer) {
-	if len(*m) == 0 {
-		*m = make(absoluteMemo, absoluteSlots)
+	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < absoluteSlots {
+		old := m.slots
+		m.slots, m.puts = make([]absoluteSlot, max(firstSlots, growth*len(old))), 0
+		for i := range old {
+			if old[i].answer != nil {
+				*m.slot(&old[i].question) = old[i]
+			}
+		}
 	}
-	s := &(*m)[m.slot(&q)]
-	s.question, s.answer = q, a
+	*m.slot(&q) = absoluteSlot{q, a}
 }
 
-// answerSlots is how many answers for addresses of modules are remembered: a log repeats its frames within a short time.
-const answerSlots = 1 << 15
-
 // answerMemo holds the answers for addresses of modules.
-type answerMemo []struct {
+type answerMemo struct {
+	slots []answerSlot
+	puts  int
+	bytes int // of the answers
+}
+
+type answerSlot struct {
 	question question
 	answer   *answer
 }
@@ -48,29 +72,56 @@ type answerMemo []struct {
 func (q *question) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
 
 // get gives the answer to q, nil where it is not known.
-func (m answerMemo) get(q *question) *answer {
-	if len(m) == 0 {
+func (m *answerMemo) get(q *question) *answer {
+	if len(m.slots) == 0 {
 		return nil
 	}
-	i := q.hash() >> 40 % answerSlots
-	if s := &m[i]; s.question == *q {
+	i := q.hash() >> 40 % uint64(len(m.slots))
+	if s := &m.slots[i]; s.question == *q {
 		return s.answer
 	}
-	if s := &m[i^1]; s.question == *q {
+	if s := &m.slots[i^1]; s.question == *q {
 		return s.answer
 	}
 	return nil
 }
 
+// put keeps an answer.
 func (m *answerMemo) put(q *question, a *answer) {
-	if len(*m) == 0 {
-		*m = make(answerMemo, answerSlots)
+	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < answerSlots {
+		m.fill(max(firstSlots, growth*len(m.slots)))
+	} else if m.bytes > answerBytes {
+		clear(m.slots)
+		m.bytes = 0
 	}
-	// Two slots are neighbours: the one that was there goes next door.
-	i := q.hash() >> 40 % answerSlots
-	s := &(*m)[i]
-	if s.answer != nil && s.question != *q {
-		(*m)[i^1] = *s
+	m.set(answerSlot{*q, a})
+}
+
+// fill makes a table of that many slots with the answers of the old one.
+func (m *answerMemo) fill(slots int) {
+	old := m.slots
+	*m = answerMemo{slots: make([]answerSlot, slots)}
+	for _, s := range old {
+		if s.answer != nil {
+			m.set(s)
+		}
 	}
-	s.question, s.answer = *q, a
+}
+
+// set puts an answer in its slot. Two slots are neighbours: the one that was there goes next door.
+func (m *answerMemo) set(is answerSlot) {
+	i := is.question.hash() >> 40 % uint64(len(m.slots))
+	s := &m.slots[i]
+	switch next := &m.slots[i^1]; {
+	case s.answer == nil:
+	case s.question == is.question:
+		m.bytes -= s.answer.size()
+	default:
+		if next.answer != nil {
+			m.bytes -= next.answer.size()
+		}
+		*next = *s
+	}
+	m.bytes += is.answer.size()
+	*s = is
 }

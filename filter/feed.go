@@ -75,6 +75,9 @@ func (d *Feed) Raw(dst, b []byte) []byte {
 	return dst
 }
 
+// Faults counts the lines that left as they came, since the program panicked over them.
+func (d *Feed) Faults() int { return d.f.rescued }
+
 // Unfinished tells whether the last line has no end yet.
 func (d *Feed) Unfinished() bool { return d.r.raw || d.r.start < d.r.end }
 

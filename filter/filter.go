@@ -161,6 +161,7 @@ type Filter struct {
 	quick   quick
 	reached progress
 	said    map[string]bool
+	rescued int // lines that left as they came, since the program is at fault
 	faults  faults
 	code    seenSources
 	llvm    *llvmStyle // nil for this package's own style

@@ -109,6 +109,7 @@ func (r *stream) rescue(next *int, b []byte) {
 
 // broken says that this program is at fault, once.
 func (f *Filter) broken(fault string) {
+	f.rescued++
 	f.warn("internal error", fmt.Sprintf("line %d: internal error%s; the line is left as it came, and so is each one after it "+
 		"that leads there; please report it with the line", f.line, fault))
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	knownLines = 1 << 12 // of context
-	shownSlots = 1 << 13 // of what lines became
+	shownSlots = 1 << 13 // of what lines became, at most
 	knownLine  = 512     // bytes of a line in it
 	shownText  = 2048    // bytes of what a line becomes
 	shownBytes = 4 << 20 // of what all lines of a table become
@@ -33,6 +33,8 @@ type knownContext[T any] struct {
 	// last is the one that came last, first what stands for it before any did.
 	last  *knownElement[T]
 	first knownElement[T]
+	// learned counts those in slots.
+	learned int
 }
 
 // knownElement is one of them.
@@ -70,6 +72,9 @@ func (c *knownContext[T]) find(b []byte, learn func(text []byte) (says T, ok boo
 	if !ok {
 		return nil
 	}
+	if *slot == nil {
+		c.learned++
+	}
 	*slot = &knownElement[T]{text: bytes.Clone(text), says: says}
 	return *slot
 }
@@ -82,6 +87,7 @@ type shownLines[T any] struct {
 	seed  maphash.Seed
 	slots []shownLine[T] // by the hash of the line
 	bytes int            // of their texts
+	vain  int            // lines that were not known, since there are so many slots
 	// lines have been shown in a generation.
 	generation, lines uint64
 }
@@ -105,23 +111,45 @@ func (s *shownLines[T]) init() {
 // slot gives the place of a line, and whether the same line was there last. Two slots are neighbours: of the lines that
 // fall on one of them two are known.
 func (s *shownLines[T]) slot(line []byte, generation uint64) (l *shownLine[T], again bool) {
-	if s.slots == nil {
-		s.slots = make([]shownLine[T], shownSlots)
+	if s.vain >= 2*len(s.slots) && len(s.slots) < shownSlots {
+		s.grow()
 	}
 	h := maphash.Bytes(s.seed, line)
-	l = &s.slots[h%shownSlots]
+	at := h % uint64(len(s.slots))
+	l = &s.slots[at]
 	if l.is(line, generation) {
 		return l, true
 	}
-	other := &s.slots[h%shownSlots^1]
+	other := &s.slots[at^1]
 	if other.is(line, generation) {
 		return other, true
 	}
+	s.vain++
 	if again = l.seen == h; again && l.generation == generation {
 		*l, *other = *other, *l // which gives way
 	}
 	l.seen = h
 	return l, again
+}
+
+// grow gives the table its first slots, or more of them, in which what is known stands as it did.
+func (s *shownLines[T]) grow() {
+	old := s.slots
+	s.slots, s.vain = make([]shownLine[T], max(firstSlots, growth*len(old))), 0
+	n := uint64(len(s.slots))
+	for i := range old {
+		l := &old[i]
+		if len(l.text) > l.length {
+			if to := &s.slots[maphash.Bytes(s.seed, l.text[:l.length])%n]; to.text == nil {
+				to.generation, to.text, to.length, to.by = l.generation, l.text, l.length, l.by
+			} else {
+				s.bytes -= cap(l.text)
+			}
+		}
+		if l.seen != 0 {
+			s.slots[l.seen%n].seen = l.seen
+		}
+	}
 }
 
 // is tells whether this is what is known of a line.

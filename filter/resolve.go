@@ -138,7 +138,7 @@ func (m *memo) init() {
 	m.modules = map[string]*module{}
 	m.written = map[string]*module{}
 	m.bytes = 0
-	m.answers, m.absolute, m.agreed = nil, nil, nil
+	m.answers, m.absolute, m.agreed = answerMemo{}, absoluteMemo{}, nil
 }
 
 // module gives the module of that name and build ID; id is raw bytes.

@@ -81,6 +81,7 @@ type gauges struct {
 	lagKnown           bool
 	partitions         int
 	processes, stuck   int64
+	memory             int64
 	cacheAsked, cached int64
 	caching            bool
 }
@@ -114,6 +115,7 @@ func (c *counts) write(out io.Writer, g gauges) error {
 	one("qss_filter_retries_total", "counter", "Pieces of work begun anew, after another worker or a fault.", c.retries.Load())
 	one("qss_filter_partitions", "gauge", "Partitions that this worker has.", int64(g.partitions))
 	one("qss_filter_processes", "gauge", "Processes whose filters are in memory.", g.processes)
+	one("qss_filter_processes_bytes", "gauge", "Bytes that they take, about.", g.memory)
 	if g.lagKnown {
 		one("qss_filter_lag_lines", "gauge", "Lines in the stream that are not acknowledged, of all partitions.", g.lag)
 	}

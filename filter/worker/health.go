@@ -142,7 +142,7 @@ func (w *worker) gauges(ctx context.Context) (g gauges) {
 	for _, info := range infos {
 		g.lag += waiting(info)
 	}
-	g.partitions, g.processes, g.stuck = w.balance.ours(), w.held.Load(), w.stuck.Load()
+	g.partitions, g.processes, g.memory, g.stuck = w.balance.ours(), w.held.Load(), w.memory.Load(), w.stuck.Load()
 	if counter, ok := w.opt.Filter.Symbols.(cacheCounter); ok {
 		g.cacheAsked, g.cached = counter.Hits()
 		g.caching = true

@@ -3,7 +3,9 @@ package worker
 import (
 	"errors"
 	"flag"
+	"math"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,8 +25,10 @@ type Options struct {
 	Partitions, Replicas int
 	// Parallel is how many lines are annotated at once; 0 for as many as there are cores.
 	Parallel int
-	// Filters bounds the processes that are held in memory; the others are restored when they write again.
+	// Filters bounds the processes that are held in memory, and Memory what they take together, in bytes; 0 is defaultMemory. The
+	// others are restored when they write again.
 	Filters int
+	Memory  int64
 	// Idle is how long text that is held back waits for the next line of its process.
 	Idle time.Duration
 	// Metrics is the address that metrics and health are served at; "" for none.
@@ -48,13 +52,15 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.IntVar(&o.Replicas, "replicas", 1, "`N` servers that keep what is created")
 	fs.IntVar(&o.Parallel, "workers-per-host", 0, "`N` lines that are annotated at once (default: one per core)")
 	fs.IntVar(&o.Filters, "filters", 4096, "`N` processes at most that are held in memory; the others are restored when they write again")
+	o.Memory = defaultMemory
+	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "`SIZE` that these processes take at most, all together, such as 2G: beyond it those that have not written for longest are restored when they write again")
 	fs.DurationVar(&o.Idle, "idle", time.Second, "`TIME` that a folded line and the like waits for what may still belong to it")
 	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics and /healthz at, such as :9464")
 }
 
 // Common are the flags that the help of a worker shows.
 var Common = []string{"nats", "nats-creds", "nats-ca", "log-json", "stream", "in", "key", "out", "durable", "partitions", "replicas",
-	"workers-per-host", "filters", "idle", "metrics", "symbols", "debuginfod-url", "rootfs", "frames", "help", "help-all"}
+	"workers-per-host", "filters", "filters-memory", "idle", "metrics", "symbols", "debuginfod-url", "rootfs", "frames", "help", "help-all"}
 
 // check completes o, and gives the pattern of the key.
 func (o *Options) check() (key pattern, err error) {
@@ -78,6 +84,9 @@ func (o *Options) check() (key pattern, err error) {
 	case o.Filters < 1 || o.Replicas < 1 || o.Parallel < 0 || o.Idle < 0:
 		return key, errors.New("--filters, --replicas, --workers-per-host and --idle: want positive values")
 	}
+	if o.Memory == 0 {
+		o.Memory = defaultMemory
+	}
 	if o.Parallel == 0 {
 		o.Parallel = runtime.GOMAXPROCS(0)
 	}
@@ -86,6 +95,37 @@ func (o *Options) check() (key pattern, err error) {
 		o.OutStream = strings.ToUpper(first)
 	}
 	return key, nil
+}
+
+// defaultMemory is room for some ten thousand processes of fifty modules each.
+const defaultMemory = 512 << 20
+
+// bytesValue is a number of bytes as a flag: digits, and K, M or G for powers of 1024.
+type bytesValue int64
+
+func (b *bytesValue) String() string {
+	n := int64(*b)
+	for _, unit := range []string{"", "K", "M"} {
+		if n%1024 != 0 || n == 0 {
+			return strconv.FormatInt(n, 10) + unit
+		}
+		n /= 1024
+	}
+	return strconv.FormatInt(n, 10) + "G"
+}
+
+func (b *bytesValue) Set(text string) error {
+	shift := 0
+	if i := strings.IndexAny(text, "KMG"); i >= 0 && i == len(text)-1 {
+		shift = 10 * (1 + strings.IndexByte("KMG", text[i]))
+		text = text[:i]
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt64>>shift {
+		return errors.New("want a size such as 512M or 2G")
+	}
+	*b = bytesValue(n << shift)
+	return nil
 }
 
 // unnamed tells what may not be part of the name of a bucket, which has those of the stream and the fleet.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
+
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,6 +21,7 @@ type partition struct {
 
 	processes map[string]*process // by the subjects of their lines
 	reported  int                 // how many of them were reported
+	weight    int64               // bytes that they take
 	// done is the last line that was taken, with all before it. floor is the last one that is known to be acknowledged.
 	done, floor uint64
 	// delivered is the number of the last delivery; joined is set while all since the last new line came to us.
@@ -104,15 +105,12 @@ func (p *partition) take(ctx context.Context, messages []jetstream.Msg) {
 
 // forget drops what is known, when another worker has the partition or what is known is wrong.
 func (p *partition) forget() {
+	for _, one := range p.processes {
+		p.weigh(one, 0)
+	}
 	clear(p.processes)
 	p.unacked, p.joined, p.done = nil, false, 0
 	p.report()
-}
-
-// report tells how many processes are in memory.
-func (p *partition) report() {
-	p.w.held.Add(int64(len(p.processes) - p.reported))
-	p.reported = len(p.processes)
 }
 
 // catchUp forgets all processes and takes every line from the last acknowledged one to until, with all that are there. It is
@@ -196,33 +194,56 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	return err
 }
 
-// try annotates lines and stores the outcome. After an error what the processes in memory know is of no use.
+// try annotates lines and stores the outcome, of as many at once as there is memory for. After an error what the processes in memory
+// know is of no use.
 func (p *partition) try(ctx context.Context, lines []*line) error {
-	var out []message
-	for _, l := range lines {
-		l.process = p.w.processOf(l)
-		if l.process == "" || p.processes[l.process] != nil {
-			continue
-		}
-		one, opened, err := p.open(ctx, out, l, p.floor)
+	for len(lines) > 0 {
+		n, err := p.some(ctx, lines)
 		if err != nil {
 			return err
 		}
-		p.processes[l.process], out = one, opened
+		lines = lines[n:]
+	}
+	return nil
+}
+
+// some annotates the first of some lines and stores the outcome.
+func (p *partition) some(ctx context.Context, lines []*line) (n int, err error) {
+	var out []message
+	needed := map[*process]bool{}
+	opened := false
+	for _, l := range lines {
+		l.process = p.w.processOf(l)
+		if one := p.processes[l.process]; l.process != "" && one == nil {
+			if p.shed(needed) && opened { // what there is goes first
+				break
+			}
+			if one, out, err = p.open(ctx, out, l, p.floor); err != nil {
+				return 0, err
+			}
+			p.processes[l.process], opened = one, true
+			p.weigh(one, one.footprint())
+		}
+		if l.of = p.processes[l.process]; l.of != nil {
+			needed[l.of] = true
+		}
+		n++
 	}
 	now := time.Now()
-	fresh := make([]*line, 0, len(lines))
-	for _, l := range lines {
-		if l.of = p.processes[l.process]; l.of != nil && l.seq > l.of.fed {
+	fresh := make([]*line, 0, n)
+	for _, l := range lines[:n] {
+		if l.of != nil && l.seq > l.of.fed {
 			fresh = append(fresh, l)
 			l.of.used = now
 		}
 	}
-	out, err := p.feed(ctx, out, fresh)
-	if err != nil {
-		return err
+	if out, err = p.feed(ctx, out, fresh); err != nil {
+		return n, err
 	}
-	return p.store(ctx, out)
+	for one := range needed {
+		p.weigh(one, one.footprint())
+	}
+	return n, p.store(ctx, out)
 }
 
 // store stores messages and counts them.
@@ -257,6 +278,8 @@ func (p *partition) rest(ctx context.Context) {
 		}
 	}
 	if len(resting) == 0 {
+		p.shed(nil)
+		p.report()
 		return
 	}
 	seqs := make([]uint64, len(resting))
@@ -280,33 +303,13 @@ func (p *partition) rest(ctx context.Context) {
 	p.tidy()
 }
 
-// tidy takes processes out of memory that have not written for longest, and counts frames.
-func (p *partition) tidy() {
-	limit := max(1, p.w.opt.Filters/p.w.streams.partitions)
-	if len(p.processes) > limit {
-		byUse := make([]*process, 0, len(p.processes))
-		for _, one := range p.processes {
-			if one.waiting == nil {
-				byUse = append(byUse, one)
-			}
-		}
-		slices.SortFunc(byUse, func(a, b *process) int { return a.used.Compare(b.used) })
-		for _, one := range byUse[:min(len(byUse), len(p.processes)-limit*3/4)] {
-			p.drop(one)
-		}
-	}
-	for _, one := range p.processes {
-		p.w.counts.tally(one)
-	}
-	p.report()
-}
-
 // drop takes one process out of memory.
 func (p *partition) drop(one *process) {
 	if one.since >= stateRetry {
 		p.w.keep(one)
 	}
 	p.w.counts.tally(one)
+	p.weigh(one, 0)
 	delete(p.processes, one.subject)
 }
 

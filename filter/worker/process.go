@@ -33,6 +33,8 @@ type process struct {
 	name    string // in the bucket of states
 	filter  *filter.Filter
 	feed    *filter.Feed
+	// weight is about how many bytes of memory the process takes, as of when it was weighed last.
+	weight int64
 	// renew makes a filter.
 	renew func() *filter.Filter
 	// counted are the frames up to the last line that is counted; fresh is set once there was one that nobody had published.
@@ -107,7 +109,12 @@ var newline = []byte{'\n'}
 // have said something of modules could get wrong names: nothing is known from there on.
 func (p *process) annotate(ctx context.Context, l *line, data []byte) []byte {
 	if l.raw == "" {
-		return p.feed.Add(ctx, nil, data)
+		faults := p.feed.Faults()
+		text := p.feed.Add(ctx, nil, data)
+		if p.feed.Faults() > faults {
+			l.raw = whyPanic
+		}
+		return text
 	}
 	if l.fresh {
 		p.restart()

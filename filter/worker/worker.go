@@ -9,6 +9,7 @@
 //	restore.go    brings a process's filter to where another one was
 //	replay.go     reads a part of a stream again
 //	store.go      publishes messages, all or none
+//	memory.go     which processes are held in memory
 //	poison.go     lines that end, hang or panic who annotates them
 //	unsure.go     what becomes of those of which no answer has come
 //	balance.go    evens out how many partitions workers have
@@ -53,6 +54,7 @@ type worker struct {
 	balance *balance
 	counts  counts
 	held    atomic.Int64 // processes in memory
+	memory  atomic.Int64 // bytes that these take
 	// limit is the longest text of one message, in bytes.
 	limit atomic.Int64
 	// annotating has a place for each that may annotate at once.
