@@ -4,7 +4,7 @@ package filter
 // frames, and one program may have thousands of filters; a table that has taken twice as many answers as it has slots gets four times
 // as many.
 const (
-	firstSlots = 1 << 6
+	firstSlots = 1 << 6 // a power of two, as growth is
 	growth     = 4
 	// absoluteSlots is how many answers for absolute addresses are remembered at most. Every process has its own addresses, so that
 	// most are of no use soon.
@@ -28,7 +28,7 @@ type absoluteSlot struct {
 
 func (m *absoluteMemo) slot(q *absoluteQuestion) *absoluteSlot {
 	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
-	return &m.slots[int(h>>40)%len(m.slots)]
+	return &m.slots[h>>40&uint64(len(m.slots)-1)]
 }
 
 // get gives the answer to q, nil where it is not known.
@@ -76,7 +76,7 @@ func (m *answerMemo) get(q *question) *answer {
 	if len(m.slots) == 0 {
 		return nil
 	}
-	i := q.hash() >> 40 % uint64(len(m.slots))
+	i := q.hash() >> 40 & uint64(len(m.slots)-1)
 	if s := &m.slots[i]; s.question == *q {
 		return s.answer
 	}
@@ -110,7 +110,7 @@ func (m *answerMemo) fill(slots int) {
 
 // set puts an answer in its slot. Two slots are neighbours: the one that was there goes next door.
 func (m *answerMemo) set(is answerSlot) {
-	i := is.question.hash() >> 40 % uint64(len(m.slots))
+	i := is.question.hash() >> 40 & uint64(len(m.slots)-1)
 	s := &m.slots[i]
 	switch next := &m.slots[i^1]; {
 	case s.answer == nil:

@@ -115,7 +115,7 @@ func (s *shownLines[T]) slot(line []byte, generation uint64) (l *shownLine[T], a
 		s.grow()
 	}
 	h := maphash.Bytes(s.seed, line)
-	at := h % uint64(len(s.slots))
+	at := h & uint64(len(s.slots)-1)
 	l = &s.slots[at]
 	if l.is(line, generation) {
 		return l, true
@@ -136,18 +136,18 @@ func (s *shownLines[T]) slot(line []byte, generation uint64) (l *shownLine[T], a
 func (s *shownLines[T]) grow() {
 	old := s.slots
 	s.slots, s.vain = make([]shownLine[T], max(firstSlots, growth*len(old))), 0
-	n := uint64(len(s.slots))
+	mask := uint64(len(s.slots) - 1)
 	for i := range old {
 		l := &old[i]
 		if len(l.text) > l.length {
-			if to := &s.slots[maphash.Bytes(s.seed, l.text[:l.length])%n]; to.text == nil {
+			if to := &s.slots[maphash.Bytes(s.seed, l.text[:l.length])&mask]; to.text == nil {
 				to.generation, to.text, to.length, to.by = l.generation, l.text, l.length, l.by
 			} else {
 				s.bytes -= cap(l.text)
 			}
 		}
 		if l.seen != 0 {
-			s.slots[l.seen%n].seen = l.seen
+			s.slots[l.seen&mask].seen = l.seen
 		}
 	}
 }
