@@ -48,7 +48,17 @@ type Source struct {
 	last    atomic.Pointer[lastModule]
 	mu      sync.Mutex
 	modules map[symsrc.Module]*module
-	open    map[*module]bool // those that may have open files, few beside those of which there is no file
+	shared  map[sharedFiles]*module // that answers for all modules of these files
+	open    map[*module]bool        // those that may have open files, few beside those of which there is no file
+}
+
+// sharedFiles are the verified files of a build. A library goes by many names, in each container and each process another one:
+// its files are read once for all of them.
+type sharedFiles struct {
+	id                     symsrc.BuildID
+	elf, debug             string
+	elfRange, debugRange   symsrc.Range
+	elfStatus, debugStatus symsrc.Status
 }
 
 // lastModule is the one that was asked last, which is found without a lock: questions come in runs.
@@ -59,7 +69,7 @@ type lastModule struct {
 
 // NewSource answers from the files that the finder finds.
 func NewSource(f Finder) *Source {
-	return &Source{finder: f, memory: DefaultMemory, wait: maxWait, after: time.NewTimer, modules: make(map[symsrc.Module]*module), open: make(map[*module]bool)}
+	return &Source{finder: f, memory: DefaultMemory, wait: maxWait, after: time.NewTimer, modules: make(map[symsrc.Module]*module), shared: make(map[sharedFiles]*module), open: make(map[*module]bool)}
 }
 
 // NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
@@ -135,9 +145,11 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 			return files, true
 		}
 		m.mu.RUnlock()
-		if files, ok := s.load(ctx, m, key); !ok {
+		files, same, ok := s.load(ctx, m, key)
+		if !ok {
 			return files, false
 		}
+		m = same
 	}
 }
 
@@ -152,25 +164,47 @@ func (s *Source) module(key symsrc.Module) *module {
 	if m == nil {
 		if len(s.modules) >= maxModules {
 			s.last.Store(nil)
+			clear(s.shared)
 			for k, old := range s.modules {
-				if old.weight.Load() == 0 {
+				if old.weight.Load() == 0 || k != old.key {
 					delete(s.modules, k)
 				}
 			}
 		}
-		m = &module{of: s, asLLVM: s.asLLVM, skipLineZero: s.skipLineZero}
+		m = &module{of: s, key: key, asLLVM: s.asLLVM, skipLineZero: s.skipLineZero}
 		s.modules[key] = m
 	}
 	s.last.Store(&lastModule{key, m})
 	return m
 }
 
-// load finds and opens the module's files. It is false where the context ended before, which says nothing of the files.
-func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsrc.Files, bool) {
+// share returns the module that answers for all of these files: m where there is none yet.
+func (s *Source) share(m *module, key symsrc.Module, files *symsrc.Files) *module {
+	if key.BuildID == "" || files.Unverified || !files.Usable() {
+		return m
+	}
+	all := sharedFiles{key.BuildID, files.Elf, files.Debug, files.ElfRange, files.DebugRange, files.ElfStatus, files.DebugStatus}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.shared[all]
+	if first == nil {
+		s.shared[all] = m
+		return m
+	}
+	if first != m {
+		s.modules[key] = first
+		s.last.Store(nil)
+	}
+	return first
+}
+
+// load finds and opens the module's files, unless another module has these open: then that one answers for it. It is false where
+// the context ended before, which says nothing of the files.
+func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (_ *symsrc.Files, same *module, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.loaded && !m.stale() {
-		return m.files, true
+		return m.files, m, true
 	}
 	m.close()
 	files := m.patience.takeFound()
@@ -181,7 +215,10 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 		files = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}
 	}
 	if ctx.Err() != nil && !files.Usable() {
-		return files, false
+		return files, m, false
+	}
+	if same := s.share(m, key, files); same != m {
+		return files, same, true
 	}
 	want := key.BuildID
 	if files.Unverified {
@@ -193,7 +230,7 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (*symsr
 		s.twins.attach(f.File, f.part)
 	}
 	s.evict(m)
-	return files, true
+	return files, m, true
 }
 
 // evict closes the files that were not used for the longest time, while there are too many with those of keep.
@@ -235,7 +272,8 @@ const checkEvery = time.Second
 
 // module is what is known of one module. Questions hold mu for reading.
 type module struct {
-	of *Source
+	of  *Source
+	key symsrc.Module // by which it was asked for first
 
 	asLLVM, skipLineZero bool
 

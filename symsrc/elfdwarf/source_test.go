@@ -217,6 +217,63 @@ func TestSourceConcurrent(t *testing.T) {
 	}
 }
 
+// TestSourceShared asks by many names for the same files of a build: they are read once, also after they were closed, and stay apart
+// from other files of the build and from those of no known build.
+func TestSourceShared(t *testing.T) {
+	path, other := stage(t, "gcc5.elf"), stage(t, "gcc5.elf")
+	f := open(t, path)
+	id, addr := f.BuildID(), findSymbol(t, f, "_Z5otheri")
+	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files {
+		if m.Name == "other" {
+			return &symsrc.Files{Elf: other}
+		}
+		return &symsrc.Files{Elf: path, Unverified: m.BuildID == ""}
+	}))
+	opened := func() (n int) {
+		for m := range s.open {
+			if m.weight.Load() > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	check := func(name string, id symsrc.BuildID) {
+		t.Helper()
+		if a := ask(s, symsrc.Module{Name: name, BuildID: id}, addr); len(a.Frames) == 0 || a.Frames[len(a.Frames)-1].Func != "other(int)" {
+			t.Fatalf("%s: %+v, %+v", name, a.Frames, a.Files)
+		}
+	}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 100 {
+				check(strconv.Itoa(g*50+i), id)
+			}
+		})
+	}
+	wg.Wait()
+	if n := opened(); n != 1 {
+		t.Errorf("%d modules are open for one file", n)
+	}
+	check("other", id)
+	check("0", "")
+	if n := opened(); n != 3 {
+		t.Errorf("%d modules are open for two files, and one without a build", n)
+	}
+	s.UseMemory(0)
+	check("other", id) // closes the others
+	check("7", id)
+	if n := opened(); n != 1 {
+		t.Errorf("%d modules are open in no memory", n)
+	}
+	for i := range maxModules {
+		check("m"+strconv.Itoa(i), id)
+	}
+	if n := len(s.modules); n > maxModules {
+		t.Errorf("%d modules are known", n)
+	}
+}
+
 // TestSourceMissing asks for modules without a file among others: what closes files that were not used for long goes over those
 // that are open only, or the search for each would cost more than the one before.
 func TestSourceMissing(t *testing.T) {
