@@ -3,8 +3,8 @@ package filter
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"slices"
-	"strconv"
 	"time"
 
 	"qss-filter/symsrc"
@@ -144,13 +144,13 @@ func (m *memo) init() {
 // module gives the module of that name and build ID; id is raw bytes.
 func (f *Filter) module(name []byte, id symsrc.BuildID) *module { return f.member(name, nil, 0, id) }
 
-// member gives the module that is a member of an archive, by its name, the place where it begins, or both.
+// member returns the module that is a member of an archive, by its name, the place where it begins, or both. Its key has the
+// lengths of its parts: a log may put any byte into names and build IDs, and one module must not be taken for another.
 func (f *Filter) member(name, member []byte, at uint64, id symsrc.BuildID) *module {
-	key := append(f.intern[:0], name...)
-	key = append(append(key, 0), id...)
+	key := append(binary.AppendUvarint(f.intern[:0], uint64(len(name))), name...)
+	key = append(binary.AppendUvarint(key, uint64(len(id))), id...)
 	if len(member) > 0 || at > 0 {
-		key = append(append(key, 0), member...)
-		key = strconv.AppendUint(append(key, 0), at, 16)
+		key = binary.BigEndian.AppendUint64(append(key, member...), at)
 	}
 	f.intern = key
 	m := f.memo.modules[string(key)]

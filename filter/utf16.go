@@ -22,8 +22,8 @@ const (
 	mostEvidence  = 4 << 10
 )
 
-// IsUTF16 reports whether a log that begins so is text in UTF-16: by its byte order mark, or without one where nearly all of it
-// is Latin text in two bytes a letter.
+// IsUTF16 reports whether a log that begins so is text in UTF-16: by its byte order mark and a letter or the end of a line behind it,
+// or without a mark where nearly all of it is Latin text in two bytes a letter.
 func IsUTF16(begin []byte) bool {
 	order, _ := orderOf(begin)
 	return order != nil
@@ -33,9 +33,9 @@ func IsUTF16(begin []byte) bool {
 func orderOf(begin []byte) (order binary.ByteOrder, mark int) {
 	switch {
 	case bytes.HasPrefix(begin, markOf32):
-	case bytes.HasPrefix(begin, littleMark):
+	case bytes.HasPrefix(begin, littleMark) && follows(begin, binary.LittleEndian):
 		return binary.LittleEndian, len(littleMark)
-	case bytes.HasPrefix(begin, bigMark):
+	case bytes.HasPrefix(begin, bigMark) && follows(begin, binary.BigEndian):
 		return binary.BigEndian, len(bigMark)
 	case evident(begin, binary.LittleEndian):
 		return binary.LittleEndian, 0
@@ -43,6 +43,19 @@ func orderOf(begin []byte) (order binary.ByteOrder, mark int) {
 		return binary.BigEndian, 0
 	}
 	return nil, 0
+}
+
+// follows reports whether a mark is followed by nothing, or by text of which one letter in eight at least is Latin, as spaces, digits
+// and ends of lines are in every log: the mark's bytes may begin a log in any other encoding, too.
+func follows(b []byte, order binary.ByteOrder) bool {
+	b = b[len(littleMark):min(len(b), mostEvidence)]
+	latin := 0
+	for i := 0; i+1 < len(b); i += 2 {
+		if u := order.Uint16(b[i:]); u > 0 && u <= 0xff {
+			latin++
+		}
+	}
+	return latin*8 >= len(b)/2
 }
 
 // evident reports whether bytes are text in this order beyond doubt: no control character that logs do not have, and no
@@ -72,7 +85,7 @@ func undecided(begin []byte) bool {
 	case len(begin) == 1:
 		return begin[0] == littleMark[0] || begin[0] == bigMark[0] || begin[0] == 0
 	}
-	return (begin[0] == 0) != (begin[1] == 0)
+	return (begin[0] == 0) != (begin[1] == 0) || len(begin) < 4 && (bytes.HasPrefix(begin, littleMark) || bytes.HasPrefix(begin, bigMark))
 }
 
 // transcoder is a pauser that reads UTF-16 as UTF-8, and anything else as it is. Code units that are half of a pair without

@@ -11,7 +11,6 @@ import (
 
 // here is an engine whose files are on this machine.
 type here struct {
-	engine
 	files symsrc.Files
 	a     symsrc.Answer
 }
