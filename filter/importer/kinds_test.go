@@ -84,8 +84,8 @@ func TestDamagedNames(t *testing.T) {
 		``:                                                 {0, 0},
 		`{"0":{"funcNames":{"1":"f"}}} {}`:                 {31, 1},
 		`{"0":{"x":[[{"y":[]}]],"funcNames":{"1":{"n":[1],"name":"f"}}}}`: {-1, 1},
-		strings.Repeat(`{"0":`, 20_000):                                   {100_000, 0},
-		`{"0":{"x":` + strings.Repeat(`[`, 20_000):                        {20_010, 0},
+		strings.Repeat(`{"0":`, 20_000):                                   {11 + 5*maxNesting, 0},
+		`{"0":{"x":` + strings.Repeat(`[`, 20_000):                        {10 + maxNesting + 1, 0},
 	} {
 		path := filepath.Join(t.TempDir(), "symbol.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

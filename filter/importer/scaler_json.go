@@ -17,8 +17,12 @@ type jsonReader struct {
 	err  error
 }
 
-// maxJSON is the size of the largest document that is read.
-const maxJSON = 1 << 30
+const (
+	// maxJSON is the size of the largest document that is read.
+	maxJSON = 1 << 30
+	// maxNesting is how deep a value that is passed over may nest: the decoder keeps something of each level.
+	maxNesting = 1000
+)
 
 // readJSON reads a document. What read got before the damage, if there is any, is good.
 func readJSON(path string, read func(*jsonReader)) error {
@@ -128,7 +132,9 @@ func (r *jsonReader) skip() {
 	for depth := 0; r.err == nil; {
 		switch r.take() {
 		case json.Delim('{'), json.Delim('['):
-			depth++
+			if depth++; depth > maxNesting {
+				r.fail("values nest deeper than %d levels", maxNesting)
+			}
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
