@@ -114,7 +114,7 @@ func (t *tally) others(all []sessions, known map[int64]bool) ([]sessions, error)
 		return nil
 	})
 	if processes > 0 {
-		t.out.note("%s: %d samples are of processes that have no session, %d of them", t.db.path, samples, processes)
+		t.out.note("%s: %d samples are of processes without one of the sessions that were read, %d of them", t.db.path, samples, processes)
 	}
 	if processes > maxSessions {
 		t.out.note("%s: only the samples of %d of them are shown", t.db.path, maxSessions)

@@ -397,7 +397,7 @@ func TestNoSession(t *testing.T) {
 	if err != nil || !strings.Contains(text, "\nno session: pid 8, 1 samples: \n") || !strings.Contains(text, "(/eight.so+0x") && !strings.Contains(text, "/eight.so + ?") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if len(said) != 1 || !strings.HasSuffix(said[0], "1 samples are of processes that have no session, 1 of them") {
+	if len(said) != 1 || !strings.HasSuffix(said[0], "1 samples are of processes without one of the sessions that were read, 1 of them") {
 		t.Errorf("%q", said)
 	}
 	if one, err := lines(t, path, Options{PID: 7}); err != nil || strings.Contains(one, "no session") {

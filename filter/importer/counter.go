@@ -30,7 +30,7 @@ type counter struct {
 	beyond bool
 }
 
-// entry is a number of a path behind the path of another entry.
+// entry is a number that follows the path of another entry.
 type entry struct{ parent, number int32 }
 
 const (
@@ -53,7 +53,7 @@ func (c *counter) clear() {
 // full reports whether the tree has to be spilled before a path is added.
 func (c *counter) full() bool { return len(c.tree) >= c.limit }
 
-// step returns the entry of a number behind the path of another entry.
+// step returns the entry of a number that follows the path of another entry.
 func (c *counter) step(from, number int32) int32 {
 	e := entry{from, number}
 	to, ok := c.below[e]
@@ -257,7 +257,7 @@ func (c *counter) close() {
 	c.clear()
 }
 
-// runs are sequences of paths with values, each in the order of the paths, one behind the other in a temporary file. A
+// runs are sequences of paths with values, each in the order of the paths, one after the other in a temporary file. A
 // path is how many numbers it shares with the one before it, how many follow, and these, all as unsigned variable-length
 // integers of encoding/binary; its values are signed ones.
 type runs struct {

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// progress counts how much of an input was read, for who wants to see it.
+// progress counts how much of an input was read.
 type progress struct {
 	tell        func(done, total int64)
 	done, total int64
