@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -144,6 +143,7 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 		case <-time.After(pause):
 		}
 	}
+	p.forget() // what was given up may still go on with the processes, and they have seen lines of which nothing is stored
 }
 
 // How long is waited before another try.
