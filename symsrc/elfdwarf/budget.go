@@ -39,17 +39,13 @@ func tooLong(frames []symsrc.Frame) bool {
 	return n > maxAnswer
 }
 
-// withoutLong are the module's files, with what is to be said where an answer is left out.
-func (m *module) withoutLong() *symsrc.Files {
-	if files := m.long.Load(); files != nil {
-		return files
-	}
-	files := *m.files
+// withoutLong are files with what is to be said where an answer is left out.
+func withoutLong(of *symsrc.Files) *symsrc.Files {
+	files := *of
 	if files.Note != "" {
 		files.Note += "; "
 	}
 	files.Note += fmt.Sprintf("answers of more than %d KiB are left out", maxAnswer>>10)
-	m.long.Store(&files)
 	return &files
 }
 

@@ -72,7 +72,7 @@ func TestOverwrittenMeanwhile(t *testing.T) {
 	for times, want := range []bool{true, true, true, true, false} {
 		overwrite(t, path, "gcc5.elf")
 		asked := 0
-		files, ok := s.with(context.Background(), symsrc.Module{Name: "m", BuildID: id}, func(m *module) {
+		files, ok := s.with(context.Background(), symsrc.Module{Name: "m", BuildID: id}, func(m *module, _ *symsrc.Files) {
 			if asked++; asked <= times {
 				m.opened = append(m.opened, openFile{File: otherBuild(t)})
 			}

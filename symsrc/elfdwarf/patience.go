@@ -83,16 +83,16 @@ func (p *patience) end(late chan struct{}) {
 }
 
 // inTime asks a module as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
-func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*module) T) (got T, files *symsrc.Files, ok bool) {
+func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
 	if m.patience.quick.Load() || ctx.Err() != nil {
-		files, ok = s.with(ctx, key, func(m *module) { got = ask(m) })
+		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
 		return got, files, ok
 	}
 	if late := m.patience.isLate(); late != nil {
 		return got, stillRead(late), false
 	}
-	s.find(ctx, m, key)
+	s.find(ctx, m)
 	left := m.patience.begin(s.wait)
 	type answer struct {
 		got   T
@@ -103,7 +103,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*
 	go func() {
 		defer close(over)
 		var a answer
-		a.files, a.ok = s.with(ctx, key, func(m *module) { a.got = ask(m) })
+		a.files, a.ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { a.got = ask(m, files) })
 		answers <- a
 	}()
 	timeout := s.after(left)
@@ -140,13 +140,13 @@ func title(m symsrc.Module) string {
 }
 
 // find looks for the files of a module that is not open, which has time limits of its own.
-func (s *Source) find(ctx context.Context, m *module, key symsrc.Module) {
+func (s *Source) find(ctx context.Context, m *module) {
 	p := &m.patience
 	p.finding.Lock()
 	defer p.finding.Unlock()
 	if p.asked.Add(1) == 1 && !p.open.Load() {
 		p.then = p.opened.Load()
-		p.found = s.finder.Find(ctx, key)
+		p.found = s.finder.Find(ctx, m.key)
 	}
 }
 

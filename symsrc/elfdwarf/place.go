@@ -17,7 +17,7 @@ func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, o
 		addr, base uint64
 		ok         bool
 	}
-	at, _, _ := inTime(ctx, s, q.Module, func(m *module) (at place) {
+	at, _, _ := inTime(ctx, s, q.Module, func(m *module, _ *symsrc.Files) (at place) {
 		if m.file == nil {
 			return at
 		}
@@ -43,7 +43,7 @@ func (h *header) loadAddress() (addr uint64, ok bool) {
 // Describe tells what a module's file is: its build ID, its machine in Breakpad's words, and the address of its first segment.
 func (s *Source) Describe(ctx context.Context, key symsrc.Module) (id symsrc.BuildID, machine string, base uint64, err error) {
 	err = errNoFile
-	files, _ := s.with(ctx, key, func(m *module) {
+	files, _ := s.with(ctx, key, func(m *module, _ *symsrc.Files) {
 		if m.file == nil {
 			return
 		}

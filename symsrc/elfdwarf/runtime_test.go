@@ -97,7 +97,7 @@ func TestWeightOfMiniDebug(t *testing.T) {
 	q := symsrc.Module{Name: "m"}
 	addr := findSymbol(t, f, "_Z5otheri")
 	m := s.module(q)
-	s.with(context.Background(), q, func(*module) {})
+	s.with(context.Background(), q, func(*module, *symsrc.Files) {})
 	before := m.weight.Load()
 	ask(s, q, addr)
 	if grown := m.weight.Load() - before; m.opened[0].mini.table == nil || grown < int64(len(m.opened[0].mini.table.raw)) {

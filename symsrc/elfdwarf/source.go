@@ -48,28 +48,21 @@ type Source struct {
 	last    atomic.Pointer[lastModule]
 	mu      sync.Mutex
 	modules map[symsrc.Module]*module
-	shared  map[sharedFiles]*module // that answers for all modules of these files
-	open    map[*module]bool        // those that may have open files, few beside those of which there is no file
-}
-
-// sharedFiles are the verified files of a build. A library goes by many names, in each container and each process another one:
-// its files are read once for all of them.
-type sharedFiles struct {
-	id                     symsrc.BuildID
-	elf, debug             string
-	elfRange, debugRange   symsrc.Range
-	elfStatus, debugStatus symsrc.Status
+	aliases map[symsrc.Module]*alias // of those of modules that are not its first one
+	shared  map[sharedFiles]*module  // that answers for all modules of these files
+	open    map[*module]bool         // those that may have open files, few beside those of which there is no file
 }
 
 // lastModule is the one that was asked last, which is found without a lock: questions come in runs.
 type lastModule struct {
 	key symsrc.Module
 	*module
+	alias *alias
 }
 
 // NewSource answers from the files that the finder finds.
 func NewSource(f Finder) *Source {
-	return &Source{finder: f, memory: DefaultMemory, wait: maxWait, after: time.NewTimer, modules: make(map[symsrc.Module]*module), shared: make(map[sharedFiles]*module), open: make(map[*module]bool)}
+	return &Source{finder: f, memory: DefaultMemory, wait: maxWait, after: time.NewTimer, modules: make(map[symsrc.Module]*module), aliases: make(map[symsrc.Module]*alias), shared: make(map[sharedFiles]*module), open: make(map[*module]bool)}
 }
 
 // NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
@@ -99,25 +92,31 @@ func (s *Source) UsePackage(path string) { s.dwp = path }
 
 // Frames answers one question. Where the file cannot be read the answer's Files tell why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	a, files, ok := inTime(ctx, s, q.Module, func(m *module) symsrc.Answer { return m.ask(q) })
+	a, files, ok := inTime(ctx, s, q.Module, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
 	if !ok {
 		return symsrc.Answer{Files: files}
 	}
 	return a
 }
 
-// with asks a module whose files are open, again where they were overwritten meanwhile. It is false where the context ended
-// before they were found, and where what was answered is of files that do not keep still.
-func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module)) (*symsrc.Files, bool) {
-	m := s.module(key)
+// with asks a module whose files are open, again where they were overwritten meanwhile; the files that ask is given are those of
+// the name that the module goes by. It is false where the context ended before they were found, and where what was answered is of
+// files that do not keep still.
+func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, *symsrc.Files)) (*symsrc.Files, bool) {
+	m, n := s.known(key)
 	for reopened := 0; ; {
 		m.mu.RLock()
+		if m.loaded && n.outdated(m) {
+			m.mu.RUnlock()
+			m, n = s.renamed(key, n)
+			continue
+		}
 		if m.loaded && !m.stale() {
+			files := n.files(m)
 			s.twins.begin()
-			ask(m)
+			ask(m, files)
 			s.twins.end()
 			m.used.Store(s.clock.Add(1))
-			files := m.files
 			lost, intact, beyond := m.lostTwin(), m.intact(), m.beyond()
 			if !m.patience.quick.Load() {
 				m.hurry()
@@ -145,62 +144,62 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module))
 			return files, true
 		}
 		m.mu.RUnlock()
-		files, same, ok := s.load(ctx, m, key)
+		files, same, ok := s.load(ctx, m)
 		if !ok {
 			return files, false
 		}
-		m = same
+		if same != m {
+			m, n = s.known(key)
+		}
 	}
 }
 
 // module is the entry of a module, loaded or not.
 func (s *Source) module(key symsrc.Module) *module {
+	m, _ := s.known(key)
+	return m
+}
+
+// known returns the entry of a module, loaded or not, and what its name is where that is not the entry's first one.
+func (s *Source) known(key symsrc.Module) (*module, *alias) {
 	if l := s.last.Load(); l != nil && l.key == key {
-		return l.module
+		return l.module, l.alias
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.modules[key]
+	m, n := s.modules[key], s.aliases[key]
 	if m == nil {
 		if len(s.modules) >= maxModules {
-			s.last.Store(nil)
-			clear(s.shared)
-			for k, old := range s.modules {
-				if old.weight.Load() == 0 || k != old.key {
-					delete(s.modules, k)
-				}
-			}
+			s.forgetModules()
 		}
 		m = &module{of: s, key: key, asLLVM: s.asLLVM, skipLineZero: s.skipLineZero}
 		s.modules[key] = m
 	}
-	s.last.Store(&lastModule{key, m})
-	return m
+	s.last.Store(&lastModule{key, m, n})
+	return m, n
 }
 
-// share returns the module that answers for all of these files: m where there is none yet.
-func (s *Source) share(m *module, key symsrc.Module, files *symsrc.Files) *module {
-	if key.BuildID == "" || files.Unverified || !files.Usable() {
-		return m
+// forgetModules forgets all modules but those with open files, and all their further names.
+func (s *Source) forgetModules() {
+	s.last.Store(nil)
+	clear(s.aliases)
+	for k, m := range s.modules {
+		switch {
+		case k != m.key:
+			delete(s.modules, k)
+		case m.weight.Load() == 0:
+			delete(s.modules, k)
+			if m.all != nil && s.shared[*m.all] == m {
+				delete(s.shared, *m.all)
+			}
+		}
 	}
-	all := sharedFiles{key.BuildID, files.Elf, files.Debug, files.ElfRange, files.DebugRange, files.ElfStatus, files.DebugStatus}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := s.shared[all]
-	if first == nil {
-		s.shared[all] = m
-		return m
-	}
-	if first != m {
-		s.modules[key] = first
-		s.last.Store(nil)
-	}
-	return first
 }
 
 // load finds and opens the module's files, unless another module has these open: then that one answers for it. It is false where
 // the context ended before, which says nothing of the files.
-func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (_ *symsrc.Files, same *module, ok bool) {
+func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *module, ok bool) {
+	key := m.key
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.loaded && !m.stale() {
@@ -217,7 +216,7 @@ func (s *Source) load(ctx context.Context, m *module, key symsrc.Module) (_ *sym
 	if ctx.Err() != nil && !files.Usable() {
 		return files, m, false
 	}
-	if same := s.share(m, key, files); same != m {
+	if same := s.share(m, files); same != m {
 		return files, same, true
 	}
 	want := key.BuildID
@@ -282,11 +281,13 @@ type module struct {
 	used   atomic.Int64
 	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open
 
+	all *sharedFiles // nil where nobody shares them; it changes while both mu and the source's are locked
+
 	mu      sync.RWMutex
 	loaded  bool
-	files   *symsrc.Files
-	long    atomic.Pointer[symsrc.Files] // see withoutLong
-	file    *File                        // that is asked: the debug file if there is one, with the other one behind it
+	found   *symsrc.Files // the finder's
+	files   *symsrc.Files // the same, with what is wrong with them where they cannot be opened
+	file    *File         // that is asked: the debug file if there is one, with the other one behind it
 	opened  []openFile
 	kept    []*refusal   // of its files that are not opened again as long as they are what they were
 	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
@@ -322,9 +323,9 @@ func (m *module) stale() bool {
 	return changed
 }
 
-// ask answers from the open files.
-func (m *module) ask(q symsrc.Addr) symsrc.Answer {
-	a := symsrc.Answer{Files: m.files, Partial: m.files.Retry != nil}
+// ask answers from the open files, which are files by the name that is asked for.
+func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
+	a := symsrc.Answer{Files: files, Partial: files.Retry != nil}
 	if m.file == nil {
 		return a
 	}
@@ -347,12 +348,12 @@ func (m *module) ask(q symsrc.Addr) symsrc.Answer {
 		a.Frames = m.file.Code(addr)
 	}
 	if fault := m.file.fault.Load(); fault != nil && len(a.Frames) == 0 {
-		files := *m.files
-		m.fail(&files, m.opened[0].path, fault)
-		a.Files = &files
+		failed := *files
+		fail(&failed, m.opened[0].path, fault)
+		a.Files = &failed
 	}
 	if tooLong(a.Frames) {
-		a.Frames, a.Files = nil, m.withoutLong()
+		a.Frames, a.Files = nil, withoutLong(files)
 	}
 	for _, f := range m.opened {
 		a.Partial = a.Partial || f.splits.lacking.Load()

@@ -11,7 +11,7 @@ import (
 
 // open opens the usable ones of the files, and where that fails says so in a copy.
 func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
-	m.files, m.loaded = files, true
+	m.found, m.files, m.loaded = files, files, true
 	m.patience.opened.Add(1)
 	m.patience.open.Store(true)
 	m.checked.Store(time.Now().UnixNano())
@@ -23,7 +23,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	}
 	atWord := m.asLLVM && want == ""
 	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id && !atWord {
-		m.fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
+		fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
 		m.opened[0].Close()
 		m.opened, debug = m.opened[1:], nil
 	}
@@ -67,7 +67,6 @@ func (m *module) close() {
 		m.patience.asked.Store(0)
 	}
 	m.opened, m.kept, m.file, m.loaded = nil, nil, nil, false
-	m.long.Store(nil)
 	m.of.inUse.Add(-m.weight.Swap(0))
 }
 
@@ -87,7 +86,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 		err = mismatch(part.Of(path), want, f.id)
 	}
 	if err != nil {
-		m.fail(m.copyFiles(), path, err)
+		fail(m.copyFiles(), path, err)
 		return nil
 	}
 	m.opened = append(m.opened, openFile{f, path, part})
@@ -107,7 +106,7 @@ func (m *module) copyFiles() *symsrc.Files {
 }
 
 // fail notes why the file of that path is not used.
-func (m *module) fail(files *symsrc.Files, path string, err error) {
+func fail(files *symsrc.Files, path string, err error) {
 	status := symsrc.UnknownError
 	var s *StatusError
 	if errors.As(err, &s) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"qss-filter/symsrc"
@@ -271,6 +272,76 @@ func TestSourceShared(t *testing.T) {
 	}
 	if n := len(s.modules); n > maxModules {
 		t.Errorf("%d modules are known", n)
+	}
+}
+
+// TestSourceSharedDebug asks by many names for a build of which there is a debug file only: it is read once, what is said of the
+// files is each name's own, and a name whose library appears has that from then on.
+func TestSourceSharedDebug(t *testing.T) {
+	path, library := stage(t, "gcc5.elf"), stage(t, "gcc5.elf")
+	f := open(t, path)
+	id, addr := f.BuildID(), findSymbol(t, f, "_Z5otheri")
+	var there atomic.Bool
+	found := 0
+	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files {
+		found++
+		if m.Name == "7" && there.Load() {
+			return &symsrc.Files{Elf: library, Debug: path}
+		}
+		return &symsrc.Files{Elf: "/lib/" + m.Name, ElfStatus: symsrc.NotFound, Debug: path, Note: "no library",
+			Watch: symsrc.NewWatch(func() bool { return m.Name == "7" && there.Load() })}
+	}))
+	check := func(name, elf string) {
+		t.Helper()
+		a := ask(s, symsrc.Module{Name: name, BuildID: id}, addr)
+		if len(a.Frames) != 1 || a.Frames[0].Func != "other(int)" || a.Files.Elf != elf {
+			t.Errorf("%s: %+v, %+v", name, a.Frames, a.Files)
+		}
+	}
+	for range 3 {
+		for i := range 20 {
+			check(strconv.Itoa(i), "/lib/"+strconv.Itoa(i))
+		}
+	}
+	one := s.module(symsrc.Module{Name: "0", BuildID: id})
+	if len(s.shared) != 1 || s.inUse.Load() != one.weight.Load() || found != 20 {
+		t.Errorf("%d files are kept apart, of %d bytes in place of %d; looked for %d times", len(s.shared), s.inUse.Load(), one.weight.Load(), found)
+	}
+	there.Store(true)
+	for _, n := range s.aliases {
+		n.checked.Store(0)
+	}
+	for range 2 {
+		check("7", library)
+		check("8", "/lib/8")
+	}
+	if len(s.shared) != 2 || found != 21 {
+		t.Errorf("%d files are kept apart, looked for %d times", len(s.shared), found)
+	}
+	// What is wrong with a file that was found is said by each name, too.
+	s = NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files {
+		return &symsrc.Files{Elf: path, Debug: filepath.Join("testdata", "none"), Detail: m.Name}
+	}))
+	for range 2 {
+		for i := range 3 {
+			a := ask(s, symsrc.Module{Name: strconv.Itoa(i), BuildID: id}, addr)
+			if len(a.Frames) == 0 || a.Files.DebugStatus != symsrc.NotFound || a.Files.Note == "" || a.Files.Detail != strconv.Itoa(i) {
+				t.Errorf("%d: %+v, %+v", i, a.Frames, a.Files)
+			}
+		}
+	}
+}
+
+// TestSourceForgets asks by more names than are remembered: the files of those that are forgotten are still read once.
+func TestSourceForgets(t *testing.T) {
+	path := stage(t, "gcc5.elf")
+	id := open(t, path).BuildID()
+	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files { return &symsrc.Files{Elf: path} }))
+	for i := range 3 * maxModules {
+		ask(s, symsrc.Module{Name: strconv.Itoa(i), BuildID: id}, 0)
+	}
+	if one := s.module(symsrc.Module{Name: "0", BuildID: id}); len(s.modules) > maxModules || len(s.aliases) >= maxModules || s.inUse.Load() != one.weight.Load() {
+		t.Errorf("%d modules and %d other names, %d bytes in place of %d", len(s.modules), len(s.aliases), s.inUse.Load(), one.weight.Load())
 	}
 }
 

@@ -49,7 +49,7 @@ type UnwindRow struct {
 // error of each, which must not ask the Source, ends it. The Unwinding is Unwind's own until the next one.
 func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*Unwinding) error) (err error) {
 	err = errNoFile
-	s.with(ctx, key, func(m *module) {
+	s.with(ctx, key, func(m *module, _ *symsrc.Files) {
 		if m.file == nil {
 			return
 		}

@@ -45,7 +45,7 @@ type InlinedCall struct {
 // what was read of a file stays in memory as long as the Source is open. next is then where to go on, else the largest address.
 func (s *Source) Walk(ctx context.Context, key symsrc.Module, from uint64, count int, each func(*Piece) error) (next uint64, err error) {
 	next, err = math.MaxUint64, errNoFile
-	s.with(ctx, key, func(m *module) {
+	s.with(ctx, key, func(m *module, _ *symsrc.Files) {
 		f := m.file
 		if f == nil {
 			return
