@@ -104,14 +104,24 @@ type Tally struct {
 
 // Tally gives the counts since the filter was made. The style of llvm is not counted.
 func (f *Filter) Tally() (t Tally) {
+	t = f.memo.forgotten
 	for _, m := range f.memo.modules {
-		t.Frames += m.frames
-		t.Unresolved += m.unresolved
-		if m.files != nil {
-			t.By[m.files.Reason()] += m.unresolved
-		} else {
-			t.By[symsrc.UnknownError] += m.unresolved
-		}
+		t.add(m)
 	}
 	return t
+}
+
+// add counts the frames of a module.
+func (t *Tally) add(m *module) {
+	t.Frames += m.frames
+	t.Unresolved += m.unresolved
+	t.By[m.status()] += m.unresolved
+}
+
+// status tells why frames of the module have no name.
+func (m *module) status() symsrc.Status {
+	if m.files == nil {
+		return symsrc.UnknownError
+	}
+	return m.files.Reason()
 }

@@ -29,6 +29,8 @@ type memo struct {
 	absolute absoluteMemo
 	// agreed holds what became of answers that stand against a name of the log.
 	agreed map[agreement]*answer
+	// forgotten counts the frames of modules that are not in modules any more.
+	forgotten Tally
 }
 
 // module is one binary of the log, and what became of its frames.
@@ -37,7 +39,9 @@ type module struct {
 	number     uint64 // tells the modules of a filter apart
 	frames     int
 	unresolved int
-	files      *symsrc.Files
+	// forgotten counts the frames from then on when the module is not in the memo any more; nil before.
+	forgotten *Tally
+	files     *symsrc.Files
 	// shown is the name as it is written into text.
 	shown string
 	// elsewhere is a function that the file does not have where the log does, "" for none.
@@ -141,6 +145,15 @@ func (m *memo) init() {
 	m.answers, m.absolute, m.agreed = answerMemo{}, absoluteMemo{}, nil
 }
 
+// forget empties the memo. The frames of its modules still count.
+func (m *memo) forget() {
+	for _, old := range m.modules {
+		m.forgotten.add(old)
+		old.forgotten = &m.forgotten
+	}
+	m.init()
+}
+
 // module gives the module of that name and build ID; id is raw bytes.
 func (f *Filter) module(name []byte, id symsrc.BuildID) *module { return f.member(name, nil, 0, id) }
 
@@ -156,12 +169,15 @@ func (f *Filter) member(name, member []byte, at uint64, id symsrc.BuildID) *modu
 	m := f.memo.modules[string(key)]
 	if m == nil {
 		if len(f.memo.modules) >= memoLimit || f.memo.bytes > memoBytes {
-			f.memo.init()
+			f.memo.forget()
 		}
 		f.memo.bytes += 2 * len(key)
-		m = &module{Module: symsrc.Module{Name: string(name), BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(f.memo.modules)),
-			shown: symsrc.Visible(string(name))}
-		f.memo.modules[string(key)] = m
+		kept := string(key)
+		_, start := binary.Uvarint(key)
+		own := kept[start : start+len(name)] // a name may be long
+		m = &module{Module: symsrc.Module{Name: own, BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(f.memo.modules)),
+			shown: symsrc.Visible(own)}
+		f.memo.modules[kept] = m
 	}
 	return m
 }

@@ -22,9 +22,8 @@ func (s *Stats) Add(o Stats) {
 func (f *Filter) Stats() Stats {
 	s := f.moved
 	s.Lines = f.line
-	for _, m := range f.memo.modules {
-		s.Frames += m.frames
-		s.Unresolved += m.unresolved
-	}
+	t := f.Tally()
+	s.Frames += t.Frames
+	s.Unresolved += t.Unresolved
 	return s
 }

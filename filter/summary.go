@@ -23,7 +23,8 @@ func (f *Filter) Summary(w io.Writer) error {
 
 func (f *Filter) summarizeModules(w io.Writer) error {
 	var bad []*module
-	total, unresolved := 0, 0
+	forgotten := f.memo.forgotten
+	total, unresolved := forgotten.Frames, forgotten.Unresolved
 	for _, m := range f.memo.modules {
 		total += m.frames
 		if m.unresolved > 0 {
@@ -31,7 +32,7 @@ func (f *Filter) summarizeModules(w io.Writer) error {
 			bad = append(bad, m)
 		}
 	}
-	if len(bad) == 0 {
+	if unresolved == 0 {
 		return nil
 	}
 	slices.SortFunc(bad, func(a, b *module) int {
@@ -49,12 +50,24 @@ func (f *Filter) summarizeModules(w io.Writer) error {
 			return err
 		}
 	}
-	return nil
+	if forgotten.Unresolved == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "qss-filter: %6d  of modules that came before: there were too many to list\n", forgotten.Unresolved)
+	return err
 }
 
 // count notes a frame of the log for the summary.
 func (a *answer) count() {
 	if a.mod == nil {
+		return
+	}
+	if t := a.mod.forgotten; t != nil {
+		t.Frames++
+		if len(a.frames) == 0 {
+			t.Unresolved++
+			t.By[a.mod.status()]++
+		}
 		return
 	}
 	a.mod.frames++

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,33 @@ func TestSummary(t *testing.T) {
 		"qss-filter:      1  /a.so: the files are good, but no symbol covers the addresses\n"
 	if out.String() != want {
 		t.Errorf("\n got %q\nwant %q", out.String(), want)
+	}
+}
+
+// TestSummaryForgets counts the frames of more modules than are remembered, and goes on to count those of a line that is remembered
+// longer than its module.
+func TestSummaryForgets(t *testing.T) {
+	f := New(Options{Symbols: &symbols{}})
+	const known = "#0 0x1 (/lib/missing.so+0x1)\n"
+	line := func(text string) { f.Line(context.Background(), nil, []byte(text)) }
+	line(known)
+	line(known)
+	for i := range memoLimit {
+		line(fmt.Sprintf("#0 0x1 (/lib/lib%d.so+0x1)\n", i))
+	}
+	line(known)
+	line(known)
+	stats, tally := f.Stats(), f.Tally()
+	if want := int64(memoLimit + 4); int64(stats.Frames) != want || int64(stats.Unresolved) != want || int64(tally.Frames) != want || int64(tally.By[symsrc.OK]+tally.By[symsrc.NotFound]) != want {
+		t.Errorf("%+v, %+v, want %d frames", stats, tally, want)
+	}
+	var out strings.Builder
+	if err := f.Summary(&out); err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(out.String(), "\n")
+	if want := fmt.Sprintf("qss-filter: %d of %[1]d frames have no name:", memoLimit+4); first != want || !strings.HasSuffix(out.String(), "too many to list\n") {
+		t.Errorf("%s … %s", first, out.String()[max(0, out.Len()-200):])
 	}
 }
 
