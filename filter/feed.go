@@ -50,9 +50,18 @@ func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
 			r.buf = nil // long lines are rare
 		}
 	}
+	if cap(r.text) > keptText {
+		r.text = nil
+	}
 	dst, d.out.text = d.out.text, nil
 	return dst
 }
+
+// keptText is how much room for output a feed keeps for the next piece: there may be thousands of feeds.
+const keptText = 16 << 10
+
+// Footprint returns about how many bytes of memory the feed keeps between pieces, beside its filter.
+func (d *Feed) Footprint() int64 { return int64(cap(d.r.buf) + cap(d.r.text)) }
 
 // Raw appends what a run writes when b, the next line or a part of one, is not to be looked at: what is held back, the begin of an
 // unfinished line as it came, and b. The rest of a line that b does not end passes untouched, too.

@@ -1,17 +1,28 @@
 package worker
 
 import (
+	"context"
 	"slices"
 )
 
 // All partitions of a worker share one budget of memory for the processes that they hold. A partition beyond its share of it puts
 // those aside that have not written for longest, as long as all together are beyond the budget: they are restored from what is kept of
-// them, and the lines after that, when they write again.
+// them, and the lines after that, when they write again. Where that is not enough, text that is held back leaves early.
+//
+// The lines on their way have a budget of their own, lineMemory, in equal shares for the partitions. Whatever holds lines, before or
+// after they are annotated, holds no more than a share, and one line or its annotated form where that alone is longer.
+
+// lineMemory is the memory, in bytes, for the lines of all partitions at each place where lines are held: asked for and not taken, taken
+// and not annotated, annotated and not stored.
+const lineMemory = 32 << 20
+
+// share is how many bytes of lines a partition may hold at each such place.
+func (s *streams) share() int { return lineMemory / max(1, s.partitions) }
 
 // footprint is about how many bytes a process takes.
 func (p *process) footprint() int64 {
 	const itself = 1 << 10
-	return p.filter.Footprint() + int64(cap(p.text)) + itself
+	return p.filter.Footprint() + p.feed.Footprint() + int64(cap(p.text)) + itself
 }
 
 // weigh takes note of how many bytes a process takes.
@@ -29,8 +40,8 @@ func (p *partition) shed(needed map[*process]bool) (tight bool) {
 	if over <= 0 {
 		return false
 	}
-	share := budget / int64(max(1, p.w.balance.ours()))
-	for _, one := range p.oldest(needed) {
+	share := p.fair()
+	for _, one := range p.oldest(func(one *process) bool { return one.waiting == nil && !needed[one] }) {
 		if p.weight <= share-share/8 || over <= -budget/8 {
 			break
 		}
@@ -40,10 +51,33 @@ func (p *partition) shed(needed map[*process]bool) (tight bool) {
 	return over > 0 && p.weight > share
 }
 
-// oldest gives the processes that may be put aside, those that have not written for longest first.
-func (p *partition) oldest(needed map[*process]bool) (all []*process) {
+// fair is the partition's share of the memory for processes.
+func (p *partition) fair() int64 { return p.w.opt.Memory / int64(max(1, p.w.balance.ours())) }
+
+// relieve lets text go that is held back, of processes that have not written for longest, where there is too little memory for it.
+func (p *partition) relieve(ctx context.Context) error {
+	if !p.shed(nil) {
+		return nil
+	}
+	share := p.fair()
+	spare := p.weight - (share - share/8)
+	var some []*process
+	for _, one := range p.oldest(func(one *process) bool { return one.waiting != nil }) {
+		if spare <= 0 {
+			break
+		}
+		spare -= one.weight
+		some = append(some, one)
+	}
+	err := p.letGo(ctx, some)
+	p.shed(nil)
+	return err
+}
+
+// oldest gives some of the processes, those that have not written for longest first.
+func (p *partition) oldest(which func(*process) bool) (all []*process) {
 	for _, one := range p.processes {
-		if one.waiting == nil && !needed[one] {
+		if which(one) {
 			all = append(all, one)
 		}
 	}
@@ -54,7 +88,7 @@ func (p *partition) oldest(needed map[*process]bool) (all []*process) {
 // tidy takes processes out of memory of which there are too many, and counts frames.
 func (p *partition) tidy() {
 	if limit := max(1, p.w.opt.Filters/p.w.streams.partitions); len(p.processes) > limit {
-		all := p.oldest(nil)
+		all := p.oldest(func(one *process) bool { return one.waiting == nil })
 		for _, one := range all[:min(len(all), len(p.processes)-limit*3/4)] {
 			p.drop(one)
 		}

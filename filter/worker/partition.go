@@ -168,6 +168,7 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	}
 	ahead := max(info.Delivered.Stream, until)
 	var lines []*line
+	size, most := 0, p.w.streams.share()
 	last := p.floor
 	err = p.w.streams.replay(ctx, p.w.streams.filter(p.number), p.floor+1, until, func(l *line) (more bool, err error) {
 		if l.seq > ahead {
@@ -175,9 +176,10 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 		}
 		last = l.seq
 		lines = append(lines, l)
-		if len(lines) == pullLines || l.last || l.seq >= ahead {
+		size += len(l.data)
+		if len(lines) == pullLines || size > most || l.last || l.seq >= ahead {
 			err = p.try(ctx, lines)
-			lines = lines[:0]
+			lines, size = lines[:0], 0
 		}
 		return l.seq < ahead && !(l.last && l.seq >= until), err
 	})
@@ -203,6 +205,9 @@ func (p *partition) try(ctx context.Context, lines []*line) error {
 			return err
 		}
 		lines = lines[n:]
+		if err := p.relieve(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -212,7 +217,12 @@ func (p *partition) some(ctx context.Context, lines []*line) (n int, err error) 
 	var out []message
 	needed := map[*process]bool{}
 	opened := false
+	size, most := 0, p.w.streams.share()/4 // what processes know of a line may take much more than the line
 	for _, l := range lines {
+		if size > most {
+			break
+		}
+		size += len(l.data)
 		l.process = p.w.processOf(l)
 		if one := p.processes[l.process]; l.process != "" && one == nil {
 			if p.shed(needed) && opened { // what there is goes first
@@ -231,14 +241,19 @@ func (p *partition) some(ctx context.Context, lines []*line) (n int, err error) 
 	}
 	now := time.Now()
 	fresh := make([]*line, 0, n)
-	for _, l := range lines[:n] {
+	places := make([]int, 0, n) // where they are
+	for i, l := range lines[:n] {
 		if l.of != nil && l.seq > l.of.fed {
-			fresh = append(fresh, l)
+			fresh, places = append(fresh, l), append(places, i)
 			l.of.used = now
 		}
 	}
-	if out, err = p.feed(ctx, out, fresh); err != nil {
+	out, fed, err := p.feed(ctx, out, fresh)
+	if err != nil {
 		return n, err
+	}
+	if fed < len(fresh) {
+		n = places[fed]
 	}
 	for one := range needed {
 		p.weigh(one, one.footprint())
@@ -254,7 +269,7 @@ func (p *partition) store(ctx context.Context, out []message) error {
 		p.w.counts.retries.Add(1)
 		if no, ok := errors.AsType[*unansweredError](err); ok {
 			rest := out[len(stored):]
-			p.unsure(attempt{no.batch, rest[:batchLen(rest)]})
+			p.unsure(no.batch, rest[:batchLen(rest)])
 		}
 		return err
 	}
@@ -282,18 +297,7 @@ func (p *partition) rest(ctx context.Context) {
 		p.report()
 		return
 	}
-	seqs := make([]uint64, len(resting))
-	for i, one := range resting {
-		seqs[i] = one.waiting.seq
-	}
-	out, err := p.watch(ctx, nil, len(resting), func(i int) uint64 { return seqs[i] },
-		func(_ context.Context, out []message, i int) []message {
-			return resting[i].rest(out, int(p.w.limit.Load()))
-		})
-	if err == nil {
-		err = p.store(ctx, out)
-	}
-	if err != nil {
+	if err := p.letGo(ctx, resting); err != nil {
 		if !p.blame(ctx, err) {
 			p.log.Warn("store what was held back", "error", err)
 		}
@@ -301,6 +305,30 @@ func (p *partition) rest(ctx context.Context) {
 	}
 	p.acknowledge()
 	p.tidy()
+}
+
+// letGo stores what is held back of some processes.
+func (p *partition) letGo(ctx context.Context, some []*process) error {
+	if len(some) == 0 {
+		return nil
+	}
+	seqs := make([]uint64, len(some))
+	for i, one := range some {
+		seqs[i] = one.waiting.seq
+	}
+	out, err := p.watch(ctx, nil, len(some), func(i int) uint64 { return seqs[i] },
+		func(_ context.Context, out []message, i int) []message {
+			return some[i].rest(out, int(p.w.limit.Load()))
+		})
+	if err == nil {
+		err = p.store(ctx, out)
+	}
+	for _, one := range some {
+		if err == nil {
+			p.weigh(one, one.footprint())
+		}
+	}
+	return err
 }
 
 // drop takes one process out of memory.

@@ -228,33 +228,46 @@ func (p *partition) unmark(ctx context.Context, wait bool) {
 		return
 	}
 	if value, err := json.Marshal(&v.poison); err == nil {
-		_, _ = p.w.js.PublishAsync("$KV."+p.w.streams.state.Bucket()+"."+poisonPrefix+strconv.Itoa(p.number), value)
+		_, _ = p.w.tell(poisonPrefix+strconv.Itoa(p.number), value)
 	}
 }
 
-// feed annotates lines, each with its process's filter, and adds their messages to out. The error is a *poisonError where one of them
-// could not be annotated.
-func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ []message, err error) {
+// feed annotates lines, each with its process's filter, and adds their messages to out. It returns how many of the lines were fed:
+// not all where their messages are long. The error is a *poisonError where one of them could not be annotated.
+func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ []message, fed int, err error) {
 	limit := int(p.w.limit.Load())
+	share := p.w.streams.share()
 	for _, l := range lines {
 		l.raw, l.fresh = p.vigilance.why[l.seq], p.vigilance.fresh[l.seq]
 	}
-	for len(lines) > 0 && err == nil {
-		n := p.begin(ctx, lines)
-		some := lines[:n]
+	size := 0 // of the messages
+	for fed < len(lines) && size < share {
+		some := lines[fed:]
+		n := p.begin(ctx, some)
+		done := 0
 		out, err = p.watch(ctx, out, n, func(i int) uint64 { return some[i].seq }, func(ctx context.Context, out []message, i int) []message {
-			l := some[i]
-			if l.seq <= l.of.fed { // it was delivered twice
+			if size >= share {
 				return out
 			}
-			return l.of.add(ctx, out, l, limit)
+			l, before := some[i], len(out)
+			if l.seq > l.of.fed { // else it was delivered twice
+				out = l.of.add(ctx, out, l, limit)
+			}
+			for k := range out[before:] {
+				size += len(out[before+k].data)
+			}
+			done++
+			return out
 		})
+		if err != nil { // the steps may be going on
+			return out, fed, err
+		}
 		if v := &p.vigilance; v.poison.Mark != nil && v.poison.Mark.Tries > 0 {
 			p.unmark(ctx, false)
 		}
-		lines = lines[n:]
+		fed += done
 	}
-	return out, err
+	return out, fed, nil
 }
 
 // watch does n steps, each for a line, in a goroutine of its own. Where one of them takes too long, or the end of ctx comes, it returns

@@ -17,6 +17,7 @@ type line struct {
 	data    []byte
 	part    bool // the next message goes on with it
 	last    bool // there are no others yet
+	ended   bool // data ends with a newline; known once the line was fed
 	stored  time.Time
 	// of is the line's process, once that is in memory. raw says why the line leaves as it came, "" where it does not; fresh is set
 	// where not even what is held back before it can leave.
@@ -74,16 +75,17 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 	if p.waiting == nil {
 		before = nil
 	}
-	ended := bytes.HasSuffix(l.data, newline)
+	l.ended = bytes.HasSuffix(l.data, newline)
 	data := l.data
-	if !ended && !l.part {
+	if !l.ended && !l.part {
 		data = append(data[:len(data):len(data)], '\n')
 	}
+	l.data = nil // a line may wait for long
 	if !p.fresh && l.seq > p.published {
 		p.fresh, p.counted = true, p.filter.Tally()
 	}
 	text := p.annotate(ctx, l, data)
-	if !ended && !l.part {
+	if !l.ended && !l.part {
 		text = bytes.TrimSuffix(text, newline)
 	}
 	if l.seq <= p.published { // again, after another worker
@@ -94,7 +96,7 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 	}
 	if p.waiting != nil {
 		out = p.emit(out, p.waiting, before, true, limit)
-		p.waiting = nil
+		p.waiting, p.text = nil, nil
 	}
 	if p.feed.Holds() {
 		p.waiting, p.text = l, text
@@ -141,12 +143,12 @@ func (p *process) rest(out []message, limit int) []message {
 	text, held := p.text, p.feed.Unfinished()
 	if !held {
 		text = p.feed.Flush(text)
-		if !bytes.HasSuffix(p.waiting.data, newline) {
+		if !p.waiting.ended {
 			text = bytes.TrimSuffix(text, newline)
 		}
 	}
 	out = p.emit(out, p.waiting, text, held, limit)
-	p.waiting = nil
+	p.waiting, p.text = nil, nil
 	return out
 }
 

@@ -92,10 +92,13 @@ func (p *partition) open(ctx context.Context, out []message, l *line, floor uint
 func (p *partition) restore(ctx context.Context, out []message, one *process, from uint64, l *line) ([]message, error) {
 	filter, _ := filterable(l.process)
 	var lines []*line
+	size, most := 0, p.w.streams.share()
 	feed := func() (err error) {
 		p.w.counts.replayed.Add(int64(len(lines)))
-		out, err = p.feed(ctx, out, lines)
-		lines = lines[:0]
+		for fed, left := 0, lines; len(left) > 0 && err == nil; left = left[fed:] {
+			out, fed, err = p.feed(ctx, out, left)
+		}
+		lines, size = lines[:0], 0
 		return err
 	}
 	err := p.w.streams.replay(ctx, filter, from, l.seq, func(before *line) (more bool, err error) {
@@ -105,8 +108,9 @@ func (p *partition) restore(ctx context.Context, out []message, one *process, fr
 		if p.w.processOf(before) == l.process {
 			before.of = one
 			lines = append(lines, before)
+			size += len(before.data)
 		}
-		if len(lines) == pullLines {
+		if len(lines) == pullLines || size > most {
 			err = feed()
 		}
 		return true, err
@@ -185,7 +189,7 @@ func (w *worker) kept(ctx context.Context, p *process) (s state, err error) {
 
 // keep stores where a process can be taken up, if that is here. Nobody waits for it: an older place does, too.
 func (w *worker) keep(p *process) {
-	if p.since == 0 || p.waiting != nil || p.fed != p.published {
+	if p.since == 0 || p.waiting != nil || p.fed != p.published || w.keeping.Load() > keepMemory {
 		return
 	}
 	context, ok := p.filter.Resume(nil)
@@ -199,7 +203,20 @@ func (w *worker) keep(p *process) {
 	if err != nil || len(value) > int(w.limit.Load()) {
 		return
 	}
-	if _, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+p.name, value); err == nil {
+	if _, err := w.tell(p.name, value); err == nil {
 		p.since, p.tried = 0, 0
 	}
+}
+
+// keepMemory is the memory, in bytes, for states that are on their way to the bucket.
+const keepMemory = 16 << 20
+
+// tell sends a value to the bucket of states; nobody has to wait for the answer.
+func (w *worker) tell(name string, value []byte) (jetstream.PubAckFuture, error) {
+	w.keeping.Add(int64(len(value)))
+	answer, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+name, value)
+	if err != nil {
+		w.keeping.Add(-int64(len(value)))
+	}
+	return answer, err
 }

@@ -2,21 +2,28 @@ package worker
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
 // attempt is a batch of which no answer has come: it may be stored or not.
 type attempt struct {
-	batch    string // its ID
-	messages []message
+	batch    string    // its ID
+	messages []message // without their texts
+	bytes    int64     // of these
 }
 
 // maxAttempts bounds the attempts that are remembered.
 const maxAttempts = 8
 
 // unsure remembers an attempt, to be counted if it turns out to be stored.
-func (p *partition) unsure(a attempt) {
+func (p *partition) unsure(batch string, messages []message) {
+	a := attempt{batch: batch, messages: slices.Clone(messages)}
+	for i := range a.messages {
+		a.bytes += int64(len(a.messages[i].data))
+		a.messages[i].data = nil
+	}
 	if len(p.attempts) == maxAttempts {
 		p.attempts = p.attempts[1:]
 	}
@@ -33,6 +40,7 @@ func (p *partition) settle(ctx context.Context) {
 			continue // what another batch has stored is counted by who sent that
 		}
 		p.w.counts.stored(a.messages)
+		p.w.counts.bytes.Add(a.bytes)
 		for i := range a.messages {
 			p.w.counts.tally(a.messages[i].of)
 		}

@@ -30,6 +30,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
@@ -55,6 +56,7 @@ type worker struct {
 	counts  counts
 	held    atomic.Int64 // processes in memory
 	memory  atomic.Int64 // bytes that these take
+	keeping atomic.Int64 // bytes of states that are on their way to the bucket
 	// limit is the longest text of one message, in bytes.
 	limit atomic.Int64
 	// annotating has a place for each that may annotate at once.
@@ -107,10 +109,16 @@ func begin(ctx context.Context, o Options) error {
 	defer lost()
 	start, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	if w.nc, w.js, err = o.connect(start, "qss-filter worker on "+host, log, lost); err != nil {
+	if w.nc, _, err = o.connect(start, "qss-filter worker on "+host, log, lost); err != nil {
 		return err
 	}
 	defer w.nc.Close()
+	w.js, err = jetstream.New(w.nc, jetstream.WithPublishAsyncTimeout(storeWait),
+		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) { w.keeping.Add(-int64(len(m.Data))) }),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, _ error) { w.keeping.Add(-int64(len(m.Data))) }))
+	if err != nil {
+		return fmt.Errorf("use JetStream: %w", err)
+	}
 	w.streams, err = insist(start, log, func(ctx context.Context) (*streams, error) { return openStreams(ctx, w.js, &o, &key, log) })
 	if err != nil {
 		return err
