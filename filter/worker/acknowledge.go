@@ -3,17 +3,18 @@ package worker
 import (
 	"cmp"
 	"slices"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // delivery is a line as the server has handed it over.
 type delivery struct {
-	msg    jetstream.Msg
+	reply  string // where it is acknowledged
 	seq    uint64 // of the line
 	number uint64 // of the delivery
 	again  bool   // it has been handed over before, perhaps to another worker
 }
+
+// acknowledged is what a server is told of a message that is done.
+var acknowledged = []byte("+ACK")
 
 // acknowledge tells the server of the lines whose messages are stored, with all before them.
 func (p *partition) acknowledge() {
@@ -28,7 +29,7 @@ func (p *partition) acknowledge() {
 	if n == 0 {
 		return
 	}
-	if err := p.unacked[n-1].msg.Ack(); err != nil {
+	if err := p.w.nc.Publish(p.unacked[n-1].reply, acknowledged); err != nil {
 		p.log.Warn("acknowledge", "error", err) // then the lines come again
 	}
 	p.unacked = slices.Delete(p.unacked, 0, n)

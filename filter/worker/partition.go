@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -34,9 +35,15 @@ type partition struct {
 	attempts []attempt
 }
 
-func newPartition(w *worker, number int, c jetstream.Consumer) *partition {
+func newPartition(w *worker, number int, c jetstream.Consumer) (*partition, error) {
 	log := w.log.With("partition", number)
-	return &partition{w: w, number: number, consumer: c, log: log, puller: newPuller(c, log, func() { w.failed(number) }), processes: map[string]*process{}}
+	info := c.CachedInfo()
+	asking, err := ask(w.nc, info.Stream, info.Name, group, pullLines)
+	if err != nil {
+		return nil, err
+	}
+	puller := newPuller(asking, w.streams.share(), log, func() { w.failed(number) })
+	return &partition{w: w, number: number, consumer: c, log: log, puller: puller, processes: map[string]*process{}}, nil
 }
 
 // run takes lines until the end of ctx; what was begun then is completed within work.
@@ -63,7 +70,7 @@ func (p *partition) run(ctx, work context.Context) {
 }
 
 // take handles lines that the server has handed over.
-func (p *partition) take(ctx context.Context, messages []jetstream.Msg) {
+func (p *partition) take(ctx context.Context, messages []*nats.Msg) {
 	began, inOrder := p.joined, p.joined
 	var lines []*line
 	last := uint64(0)
@@ -73,7 +80,7 @@ func (p *partition) take(ctx context.Context, messages []jetstream.Msg) {
 			p.log.Error("a message is none of the stream", "error", err)
 			continue
 		}
-		d := delivery{m, meta.Sequence.Stream, meta.Sequence.Consumer, meta.NumDelivered > 1}
+		d := delivery{m.Reply, meta.Sequence.Stream, meta.Sequence.Consumer, meta.NumDelivered > 1}
 		follows := d.number == p.delivered+1
 		p.delivered = d.number
 		inOrder = inOrder && follows
@@ -170,7 +177,7 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	var lines []*line
 	size, most := 0, p.w.streams.share()
 	last := p.floor
-	err = p.w.streams.replay(ctx, p.w.streams.filter(p.number), p.floor+1, until, func(l *line) (more bool, err error) {
+	err = p.w.streams.replay(ctx, p.w.nc, p.w.streams.filter(p.number), p.floor+1, until, func(l *line) (more bool, err error) {
 		if l.seq > ahead {
 			return false, nil
 		}

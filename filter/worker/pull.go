@@ -6,19 +6,20 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 )
 
-// puller asks for the lines of a partition, ahead of those who take them. It goes on asking, for one line at a time, while
-// nobody takes any: a server gives the partition to another worker when it hears nothing.
+// puller asks for the lines of a partition, ahead of those who take them. It goes on asking, for fewer bytes than any line has,
+// while nobody takes any: a server gives the partition to another worker when it hears nothing.
 type puller struct {
-	consumer jetstream.Consumer
-	log      *slog.Logger
-	lines    chan []jetstream.Msg
-	lost     chan struct{} // told when another worker has got the partition
-	rest     chan struct{} // told when another worker should have it
-	rested   chan struct{} // told then, once all that has come is taken
-	failed   func()        // told that the server could not be asked
+	asking *asking
+	share  int // bytes of lines that may lie here
+	log    *slog.Logger
+	lines  chan []*nats.Msg
+	lost   chan struct{} // told when another worker has got the partition
+	rest   chan struct{} // told when another worker should have it
+	rested chan struct{} // told then, once all that has come is taken
+	failed func()        // told that the server could not be asked
 }
 
 const (
@@ -30,54 +31,82 @@ const (
 	pullRest  = 2 * time.Second
 )
 
-func newPuller(c jetstream.Consumer, log *slog.Logger, failed func()) *puller {
-	return &puller{c, log, make(chan []jetstream.Msg), make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}), failed}
+func newPuller(a *asking, share int, log *slog.Logger, failed func()) *puller {
+	return &puller{a, share, log, make(chan []*nats.Msg), make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}), failed}
 }
 
 // run asks until the end of ctx.
 func (p *puller) run(ctx context.Context) {
 	defer close(p.lines)
-	var ready []jetstream.Msg
-	pulled := make(chan []jetstream.Msg)
-	asked := make(chan int) // how many lines to ask for
-	go p.ask(ctx, asked, pulled)
-	defer close(asked)
-	asking := false
+	a := p.asking
+	defer a.end()
+	var ready []*nats.Msg
+	size := 0 // of these, in bytes
 	late := time.NewTicker(pullWait)
 	defer late.Stop()
 	isLate := false
-	rest := false                // ask no more
-	var resting <-chan time.Time // until when
-	for {
-		var ask chan<- int
-		n := pullLines
-		if !asking && !rest && (len(ready) < pullAhead || isLate) {
-			ask = asked
-			if len(ready) >= pullAhead {
-				n = 1
+	rest := false                         // ask no more
+	var resting, pausing <-chan time.Time // until when
+	see := func(m *nats.Msg) {
+		is, err := a.see(m)
+		switch {
+		case is:
+			ready, size = append(ready, m), size+m.Size()
+		case errors.Is(err, errPin):
+			select {
+			case p.lost <- struct{}{}:
+			default: // it is known already
 			}
+		case err != nil:
+			pausing = p.pause(err)
 		}
-		var give chan<- []jetstream.Msg
+	}
+	for {
+		enough := len(ready) >= pullAhead || size >= p.share/2 || a.long && len(ready) > 0
+		if !a.open && !rest && pausing == nil && (!enough || isLate) {
+			n, bytes := pullLines, p.share-size
+			switch {
+			case enough: // no line is as short as that
+				n, bytes = 1, 1
+			case a.long:
+				n, bytes = 1, 0
+			}
+			if err := a.request(n, bytes, pullWait); err != nil {
+				pausing = p.pause(err)
+			}
+			isLate = false
+		}
+		var give chan<- []*nats.Msg
 		if len(ready) > 0 {
 			give = p.lines
 		}
 		var rested chan<- struct{}
-		if rest && resting == nil && !asking && len(ready) == 0 {
+		if rest && resting == nil && !a.open && len(ready) == 0 {
 			rested = p.rested
+		}
+		var over <-chan time.Time
+		if a.open {
+			over = a.late
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case ask <- n:
-			asking, isLate = true, false
 		case give <- ready:
-			ready = nil
-		case some, ok := <-pulled:
-			if !ok {
-				return
+			ready, size = nil, 0
+		case m := <-a.arrived:
+			see(m)
+			for more := true; more; { // what is there at once is one piece
+				select {
+				case m := <-a.arrived:
+					see(m)
+				default:
+					more = false
+				}
 			}
-			asking = len(some) > 0 // nothing ends what was asked for
-			ready = append(ready, some...)
+		case <-over: // it was lost
+			a.open = false
+		case <-pausing:
+			pausing = nil
 		case <-p.rest:
 			rest = true
 		case rested <- struct{}{}:
@@ -90,51 +119,9 @@ func (p *puller) run(ctx context.Context) {
 	}
 }
 
-// ask fetches what run asks for. What is there at once is one piece; a wait for more would hold it up.
-func (p *puller) ask(ctx context.Context, asked <-chan int, pulled chan<- []jetstream.Msg) {
-	defer close(pulled)
-	for n := range asked {
-		batch, err := p.consumer.Fetch(n, jetstream.FetchMaxWait(pullWait), jetstream.FetchPriorityGroup(group))
-		for err == nil {
-			var some []jetstream.Msg
-			m, ok := <-batch.Messages()
-			if !ok {
-				err = batch.Error()
-				break
-			}
-			for ok {
-				some = append(some, m)
-				select {
-				case m, ok = <-batch.Messages():
-				default:
-					ok = false
-				}
-			}
-			select {
-			case pulled <- some:
-			case <-ctx.Done():
-				return
-			}
-		}
-		switch {
-		case errors.Is(err, jetstream.ErrPinIDMismatch):
-			select {
-			case p.lost <- struct{}{}:
-			default: // it is known already
-			}
-		case err != nil && ctx.Err() == nil:
-			p.log.Warn("pull lines", "error", err)
-			p.failed()
-			select {
-			case <-time.After(pullPause):
-			case <-ctx.Done():
-				return
-			}
-		}
-		select {
-		case pulled <- nil:
-		case <-ctx.Done():
-			return
-		}
-	}
+// pause takes note of a server that cannot be asked, and returns when it can be asked again.
+func (p *puller) pause(err error) <-chan time.Time {
+	p.log.Warn("pull lines", "error", err)
+	p.failed()
+	return time.After(pullPause)
 }

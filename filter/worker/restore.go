@@ -101,7 +101,7 @@ func (p *partition) restore(ctx context.Context, out []message, one *process, fr
 		lines, size = lines[:0], 0
 		return err
 	}
-	err := p.w.streams.replay(ctx, filter, from, l.seq, func(before *line) (more bool, err error) {
+	err := p.w.streams.replay(ctx, p.w.nc, filter, from, l.seq, func(before *line) (more bool, err error) {
 		if before.seq >= l.seq {
 			return false, nil
 		}

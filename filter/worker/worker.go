@@ -4,7 +4,7 @@
 //	worker.go     the picture: one worker and its partitions
 //	partition.go  the lines of one partition, in their order; what happens when it changes hands
 //	acknowledge.go  tells the server what is done
-//	pull.go       asks the server for lines, ahead of those who annotate them
+//	pull.go       asks the server for lines, ahead of those who annotate them (asking.go)
 //	process.go    one process: its filter, and which message carries what
 //	restore.go    brings a process's filter to where another one was
 //	replay.go     reads a part of a stream again
@@ -140,7 +140,9 @@ func begin(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		partitions[n] = newPartition(w, n, c)
+		if partitions[n], err = newPartition(w, n, c); err != nil {
+			return err
+		}
 	}
 	if o.Metrics != "" {
 		if err := w.serve(ctx); err != nil {
