@@ -195,7 +195,7 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	}
 	if err == nil {
 		p.done = max(last, until)
-		if v := &p.vigilance; v.poison.Mark != nil {
+		if v := &p.vigilance; v.poison.Mark != nil && !v.overtaken {
 			v.poison.Mark.Worker = p.w.name // nothing of what it says is left to do
 			p.unmark(ctx, true)
 		}

@@ -86,7 +86,12 @@ func (e *poisonError) Error() string { return fmt.Sprintf("line %d: %s%s", e.lin
 // vigilance is what a partition knows of its poisonous lines.
 type vigilance struct {
 	poison poison
-	why    map[uint64]string // of poison.Raw
+	// revision is that of poison in the bucket, 0 for none; telling is the answer to a value that nobody has waited for.
+	revision uint64
+	telling  jetstream.PubAckFuture
+	// overtaken is set where another worker has put a mark there since it was read: that stays.
+	overtaken bool
+	why       map[uint64]string // of poison.Raw
 	// fresh are those of these lines before which nothing that is held back can leave.
 	fresh  map[uint64]bool
 	panics map[uint64]int
@@ -100,17 +105,11 @@ type vigilance struct {
 // examine reads what is kept of a partition's poison, and what the mark of a worker that is gone says.
 func (p *partition) examine(ctx context.Context) error {
 	v := &p.vigilance
-	v.poison = poison{Stream: p.w.streams.tag}
-	entry, err := p.w.streams.state.Get(ctx, poisonPrefix+strconv.Itoa(p.number))
-	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+	var err error
+	if v.poison, v.revision, err = p.keptPoison(ctx); err != nil {
 		return fmt.Errorf("look for lines that cannot be annotated: %w", err)
 	}
-	if err == nil {
-		var kept poison
-		if json.Unmarshal(entry.Value(), &kept) == nil && kept.Stream == v.poison.Stream {
-			v.poison = kept
-		}
-	}
+	v.telling, v.overtaken = nil, false
 	v.why = map[uint64]string{}
 	for _, raw := range v.poison.Raw {
 		v.why[raw.Line] = raw.Why
@@ -127,6 +126,22 @@ func (p *partition) examine(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keptPoison reads what is kept of a partition's poison, and its revision, 0 where there is none.
+func (p *partition) keptPoison(ctx context.Context) (kept poison, revision uint64, err error) {
+	none := poison{Stream: p.w.streams.tag}
+	entry, err := p.w.streams.state.Get(ctx, poisonPrefix+strconv.Itoa(p.number))
+	switch {
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return none, 0, nil
+	case err != nil:
+		return none, 0, err
+	}
+	if json.Unmarshal(entry.Value(), &kept) != nil || kept.Stream != none.Stream {
+		kept = none
+	}
+	return kept, entry.Revision(), nil
 }
 
 // blame takes note of a line that an error is due to. It reports whether the next try is a better one for that.
@@ -157,10 +172,7 @@ func (p *partition) condemn(ctx context.Context, bad *poisonError) {
 		v.why = map[uint64]string{}
 	}
 	if v.why[bad.line] == "" {
-		v.poison.Raw = append(v.poison.Raw, rawLine{bad.line, bad.why})
-		if over := len(v.poison.Raw) - maxRaw; over > 0 {
-			v.poison.Raw = slices.Delete(v.poison.Raw, 0, over)
-		}
+		v.remember(rawLine{bad.line, bad.why})
 	}
 	if v.why[bad.line] != "" {
 		if v.fresh == nil {
@@ -169,22 +181,72 @@ func (p *partition) condemn(ctx context.Context, bad *poisonError) {
 		v.fresh[bad.line] = true
 	}
 	v.why[bad.line] = bad.why
-	v.poison.Mark = nil
+	if !v.overtaken {
+		v.poison.Mark = nil
+	}
 	if err := p.keepPoison(ctx); err != nil {
 		p.log.Warn("keep that a line cannot be annotated", "error", err)
 	}
 }
 
-// keepPoison stores what is known, for whoever has the partition next.
-func (p *partition) keepPoison(ctx context.Context) error {
-	value, err := json.Marshal(&p.vigilance.poison)
-	if err != nil {
-		return err
+// remember adds a line to those that are raw.
+func (v *vigilance) remember(raw rawLine) {
+	v.poison.Raw = append(v.poison.Raw, raw)
+	if over := len(v.poison.Raw) - maxRaw; over > 0 {
+		v.poison.Raw = slices.Delete(v.poison.Raw, 0, over)
 	}
+}
+
+// keepPoison stores what is known, for whoever has the partition next. That may be somebody already, who has stored something since it
+// was read: then the lines of both are stored, and the mark of the other one stays.
+func (p *partition) keepPoison(ctx context.Context) error {
+	v := &p.vigilance
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	_, err = p.w.streams.state.Put(ctx, poisonPrefix+strconv.Itoa(p.number), value)
-	return err
+	if v.telling != nil {
+		select {
+		case answer := <-v.telling.Ok():
+			v.revision = answer.Sequence
+		case <-v.telling.Err(): // then it is a conflict, or not stored
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		v.telling = nil
+	}
+	name := poisonPrefix + strconv.Itoa(p.number)
+	for {
+		value, err := json.Marshal(&v.poison)
+		if err != nil {
+			return err
+		}
+		var revision uint64
+		if v.revision == 0 {
+			revision, err = p.w.streams.state.Create(ctx, name, value)
+		} else {
+			revision, err = p.w.streams.state.Update(ctx, name, value, v.revision)
+		}
+		if err == nil {
+			v.revision = revision
+			return nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			return err
+		}
+		kept, revision, err := p.keptPoison(ctx)
+		if err != nil {
+			return err
+		}
+		v.revision = revision
+		for _, raw := range kept.Raw {
+			if v.why[raw.Line] == "" {
+				v.why[raw.Line] = raw.Why
+				v.remember(raw)
+			}
+		}
+		if kept.Mark != nil && kept.Mark.Worker != p.w.name {
+			v.poison.Mark, v.overtaken = kept.Mark, true
+		}
+	}
 }
 
 // begin marks the first of some lines where one of them may end this worker, and returns how many of them may be annotated next.
@@ -207,6 +269,9 @@ func (p *partition) begin(ctx context.Context, lines []*line) (n int) {
 			m.Tries += v.tries
 		}
 	}
+	if v.overtaken {
+		return n
+	}
 	v.poison.Mark = m
 	if err := p.keepPoison(ctx); err != nil && ctx.Err() == nil { // then a line that ends this worker will not be known
 		p.log.Warn("mark the lines to come", "error", err)
@@ -227,8 +292,8 @@ func (p *partition) unmark(ctx context.Context, wait bool) {
 		}
 		return
 	}
-	if value, err := json.Marshal(&v.poison); err == nil {
-		_, _ = p.w.tell(poisonPrefix+strconv.Itoa(p.number), value)
+	if value, err := json.Marshal(&v.poison); err == nil && v.telling == nil && v.revision > 0 {
+		v.telling, _ = p.w.tell(poisonPrefix+strconv.Itoa(p.number), value, jetstream.WithExpectLastSequencePerSubject(v.revision))
 	}
 }
 

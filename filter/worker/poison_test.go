@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -334,6 +335,88 @@ func TestSubjects(t *testing.T) {
 	for subject, n := range named {
 		if n != 4 {
 			t.Errorf("%q has %d frames of 4", subject, n)
+		}
+	}
+}
+
+// TestPoisonOfTwo holds that a worker which has lost a partition overwrites nothing of what its successor has kept of poisonous lines.
+func TestPoisonOfTwo(t *testing.T) {
+	_, url := broker(t, brokerOptions{})
+	js := client(t, url)
+	kv, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "states"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(name string) *partition {
+		w := &worker{name: name, js: js, streams: &streams{state: kv, tag: "t"}}
+		p := &partition{w: w, log: newLog(io.Discard, false)}
+		if err := p.examine(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.vigilance.careful = true
+		return p
+	}
+	condemn := func(p *partition, line uint64) { p.condemn(t.Context(), &poisonError{line: line, why: whyHang}) }
+	begin := func(p *partition, seq uint64) {
+		if n := p.begin(t.Context(), []*line{{seq: seq}}); n != 1 {
+			t.Errorf("%d lines are begun", n)
+		}
+	}
+	kept := func() string {
+		p, _, err := one("reader").keptPoison(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(p.Raw)
+		if p.Mark != nil {
+			text += fmt.Sprintf(" %s %d", p.Mark.Worker, p.Mark.First)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		name string
+		do   func(a, b *partition)
+		want string
+	}{
+		{"both have lines", func(a, b *partition) { condemn(b, 7); condemn(a, 5); condemn(b, 9) }, "[{7 hang} {9 hang} {5 hang}]"},
+		{"the successor has a mark", func(a, b *partition) { begin(b, 8); condemn(a, 5) }, "[{5 hang}] b 8"},
+		{"both have marks", func(a, b *partition) {
+			begin(a, 4)
+			if err := b.examine(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			begin(b, 8)
+			begin(a, 5)
+			begin(a, 6)
+			a.unmark(t.Context(), true)
+		}, "[] b 8"},
+		{"marks come and go", func(a, _ *partition) {
+			v := &a.vigilance
+			v.first, v.last = 1, 10
+			for n := range uint64(5) {
+				begin(a, 1+n)
+				a.unmark(t.Context(), false)
+			}
+			begin(a, 6)
+			if v.overtaken {
+				t.Error("a worker takes its own marks for another's")
+			}
+		}, "[] a 6"},
+		{"the record is gone", func(a, _ *partition) {
+			condemn(a, 5)
+			if err := kv.Delete(t.Context(), "poison.0"); err != nil {
+				t.Fatal(err)
+			}
+			condemn(a, 6)
+		}, "[{5 hang} {6 hang}]"},
+	} {
+		if err := kv.Purge(t.Context(), "poison.0"); err != nil {
+			t.Fatal(err)
+		}
+		a, b := one("a"), one("b")
+		c.do(a, b)
+		if got := kept(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
 }

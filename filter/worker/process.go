@@ -44,10 +44,9 @@ type process struct {
 	used    time.Time // when its last line came
 	// fed is the last line that the filter has seen.
 	fed uint64
-	// published is the last line whose message is stored, and outSeq the sequence of that message; held is set where text was
-	// held back behind it.
-	published, outSeq uint64
-	held              bool
+	// published is the last line whose message is stored, and outSeq the sequence of that message; clear is the last line behind
+	// whose message nothing was held back.
+	published, outSeq, clear uint64
 	// waiting is the line whose message waits, with its own text.
 	waiting *line
 	text    []byte
@@ -61,6 +60,7 @@ type message struct {
 	seq    uint64 // of the line
 	data   []byte
 	held   bool   // text is held back behind it
+	clear  uint64 // the last line before it behind which none was
 	more   bool   // the next message goes on with it
 	raw    string // why the line left as it came
 	piece  int
@@ -89,7 +89,7 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 		text = bytes.TrimSuffix(text, newline)
 	}
 	if l.seq <= p.published { // again, after another worker
-		if l.seq == p.published && !p.held {
+		if l.seq == p.clear {
 			p.feed.Flush(nil) // as it did
 		}
 		return out
@@ -154,7 +154,10 @@ func (p *process) rest(out []message, limit int) []message {
 
 // emit adds the message of a line, in pieces of at most limit bytes.
 func (p *process) emit(out []message, l *line, text []byte, held bool, limit int) []message {
-	m := message{of: p, seq: l.seq, stored: l.stored, held: held, raw: l.raw}
+	m := message{of: p, seq: l.seq, stored: l.stored, held: held, raw: l.raw, clear: p.clear}
+	if !held {
+		p.clear = l.seq
+	}
 	for ; len(text) > limit; m.piece++ {
 		m.data, text, m.more = text[:limit], text[limit:], true
 		out = append(out, m)

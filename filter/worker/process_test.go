@@ -84,11 +84,19 @@ func TestRest(t *testing.T) {
 // TestAgain feeds lines whose messages another worker has stored.
 func TestAgain(t *testing.T) {
 	p := newProcess()
-	p.published, p.held = 2, false // with what was held back then
+	p.published, p.clear = 2, 2 // with what was held back then
 	for i, want := range []string{"", "", "3 text\n"} {
 		data := []string{"{{{module:0:a.so:elf:0123abcd}}}\n", "{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "text\n"}[i]
 		if got := shown(p.add(t.Context(), nil, &line{seq: uint64(i + 1), data: []byte(data)}, 1000)); got != want {
 			t.Errorf("after line %d: %q, want %q", i+1, got, want)
+		}
+	}
+	p = newProcess()
+	p.published, p.clear = 3, 2 // and the begin of a line left behind that
+	for i, want := range []string{"", "", "", "4 begin\n"} {
+		l := &line{seq: uint64(i + 1), data: []byte([]string{"{{{module:0:a.so:elf:0123abcd}}}\n", "{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "be", "gin\n"}[i]), part: i == 2}
+		if got := shown(p.add(t.Context(), nil, l, 1000)); got != want {
+			t.Errorf("after line %d of an unfinished one: %q, want %q", i+1, got, want)
 		}
 	}
 }

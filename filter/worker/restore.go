@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -79,7 +80,9 @@ func (p *partition) open(ctx context.Context, out []message, l *line, floor uint
 			return nil, out, err
 		}
 	}
-	one.published = max(one.published, kept.Line, floor)
+	if known := max(kept.Line, floor); known > one.published {
+		one.published, one.clear = known, known
+	}
 	one.fed = kept.Line
 	if from < l.seq {
 		w.counts.restored.Add(1)
@@ -168,7 +171,10 @@ func (w *worker) lastPublished(ctx context.Context, p *process) error {
 		return fmt.Errorf("look for the last line of %s: %w", p.out, err)
 	}
 	p.outSeq, p.published = last.Sequence, w.store.lineOf(last.Header.Get(jetstream.MsgIDHeader))
-	p.held = last.Header.Get(headerHeld) != ""
+	p.clear = p.published
+	if held := last.Header.Get(headerHeld); held != "" {
+		p.clear, _ = strconv.ParseUint(held, 10, 64)
+	}
 	return nil
 }
 
@@ -212,9 +218,9 @@ func (w *worker) keep(p *process) {
 const keepMemory = 16 << 20
 
 // tell sends a value to the bucket of states; nobody has to wait for the answer.
-func (w *worker) tell(name string, value []byte) (jetstream.PubAckFuture, error) {
+func (w *worker) tell(name string, value []byte, options ...jetstream.PublishOpt) (jetstream.PubAckFuture, error) {
 	w.keeping.Add(int64(len(value)))
-	answer, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+name, value)
+	answer, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+name, value, options...)
 	if err != nil {
 		w.keeping.Add(-int64(len(value)))
 	}

@@ -18,7 +18,8 @@ import (
 const (
 	// headerPart is on a message whose line goes on in the next one of its subject.
 	headerPart = "Qss-Part"
-	// headerHeld is on an annotated line behind which text is held back, that comes with a later line.
+	// headerHeld is on an annotated line behind which text is held back, that comes with a later line. It has the last line before it, by
+	// its number in the stream, of which that is not so.
 	headerHeld = "Qss-Held"
 	// headerRaw is on a line that could not be annotated and leaves as it came: crash, hang, panic or size says why.
 	headerRaw = "Qss-Raw"
@@ -87,7 +88,7 @@ func (s *store) batch(ctx context.Context, messages []message) error {
 			msg.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(m.of.outSeq, 10)}
 		}
 		if m.held {
-			msg.Header[headerHeld] = []string{"1"}
+			msg.Header[headerHeld] = []string{strconv.FormatUint(m.clear, 10)}
 		}
 		if m.raw != "" {
 			msg.Header[headerRaw] = []string{m.raw}
@@ -102,7 +103,7 @@ func (s *store) batch(ctx context.Context, messages []message) error {
 			}
 			for k := range messages {
 				m := &messages[k]
-				m.of.published, m.of.held = m.seq, m.held
+				m.of.published = m.seq
 				m.of.outSeq = ack - uint64(len(messages)-1-k)
 			}
 		} else if err := b.add(msg); err != nil {
