@@ -2,131 +2,136 @@ package cache
 
 import (
 	"context"
+	"encoding/binary"
 	"time"
 
 	"qss-filter/symsrc"
 )
 
-// Bounds on what was asked for ahead, and on what is known of modules, in entries.
-const (
-	maxAhead = 1 << 13
-	maxHits  = 1 << 14
-)
+// maxAhead bounds the pages that are known, in bytes: of each half of them.
+const maxAhead = 16 << 20
 
-// ahead is what the cache has, or has not, since it was asked ahead.
+// ahead is a page that the cache has sent, nil where it has none.
 type ahead struct {
-	value []byte
-	at    time.Time
-	near  bool // it was sent because others of the module were asked for
+	page *page
+	at   time.Time
 }
 
 // aheadTime is how long the word counts that the cache has no answer: another filter may find one.
 const aheadTime = time.Second / 2
 
-// aheads are what was asked for ahead, the newer half and the older one.
+// aheads are the pages that are known, the newer half and the older one, by their keys.
 type aheads struct {
 	young, old map[string]ahead
-	hits       map[string]int // questions that the cache answered one by one, by the prefix of their keys
+	size       int // bytes of young
 }
 
-// get returns what is known of a key.
-func (a *aheads) get(key []byte) (ahead, bool) {
-	known, ok := a.young[string(key)]
+// get returns the entry of a question in the page of that key. It reports with known whether it need not be asked for.
+func (a *aheads) get(key []byte, at uint64, tag uint8) (p *page, s spot, known bool) {
+	one, ok := a.young[string(key)]
 	if !ok {
-		known, ok = a.old[string(key)]
+		if one, ok = a.old[string(key)]; !ok {
+			return nil, spot{}, false
+		}
 	}
-	return known, ok && (len(known.value) > 0 || time.Since(known.at) < aheadTime)
+	if one.page != nil {
+		if s, ok := one.page.find(at, tag); ok {
+			return one.page, s, true
+		}
+	}
+	return nil, spot{}, time.Since(one.at) < aheadTime
 }
 
 // put keeps what is known of a key. The older half gives way once the newer one is full.
-func (a *aheads) put(key, value []byte, at time.Time, near bool) {
-	if len(a.young) >= maxAhead || a.young == nil {
-		a.young, a.old = make(map[string]ahead), a.young
+func (a *aheads) put(key []byte, p *page) {
+	if a.size >= maxAhead || a.young == nil {
+		a.young, a.old, a.size = make(map[string]ahead), a.young, 0
 	}
-	a.young[string(key)] = ahead{value, at, near}
+	a.young[string(key)] = ahead{p, time.Now()}
+	a.size += len(key) + 100
+	if p != nil {
+		a.size += p.footprint()
+	}
 }
 
-// often is how often a module is asked for before what is kept of it is fetched at once.
-const often = 4
-
-// hit counts an answer of the cache to a question of a module, and reports, once, that there were many.
-func (a *aheads) hit(prefix string) bool {
-	if len(a.hits) >= maxHits || a.hits == nil {
-		a.hits = make(map[string]int)
-	}
-	a.hits[prefix]++
-	return a.hits[prefix] == often
+// inquiry is a question as the cache has it.
+type inquiry struct {
+	key []byte // of its page
+	at  uint64
+	tag uint8
 }
 
-// look asks the cache for one value, unless it is known whether it has that.
-func (s *Source) look(m *module, key []byte) ([]byte, outcome) {
+// inquire returns the question of that kind about an address.
+func (m *module) inquire(kind uint8, q *symsrc.Addr) inquiry {
+	return inquiry{appendKey(nil, placeOf(m.prefix, q), q.Offset), q.Offset, tagOf(kind, q)}
+}
+
+// look asks the cache for an entry, unless it is known whether it has that.
+func (s *Source) look(m *module, q inquiry) (entry, bool, outcome) {
 	if !s.kept.has(m.prefix) {
-		return nil, without
+		return entry{}, false, without
 	}
-	s.mu.Lock()
-	known, ok := s.ahead.get(key)
-	s.mu.Unlock()
-	if ok {
-		if known.near {
-			s.used.Add(1)
-		}
-		return known.value, answered
+	if e, found, known := s.recall(q); known {
+		return e, found, answered
 	}
-	value, got := s.ask(key, askTime)
-	if len(value) == 0 {
-		return value, got
-	}
-	s.mu.Lock()
-	many := s.ahead.hit(m.prefix)
-	s.mu.Unlock()
-	if many {
-		s.near(m)
-	}
-	return value, got
+	got := s.ask([][]byte{q.key}, askTime)
+	e, found, _ := s.recall(q)
+	return e, found, got
 }
 
-// near fetches what is kept of a module, as much as is sent at once.
-func (s *Source) near(m *module) {
-	reply, _ := s.client.ask(nearMsg, []byte(m.prefix), askTime)
-	now := time.Now()
+// recall returns what is known of a question without another one to the cache.
+func (s *Source) recall(q inquiry) (e entry, found, known bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(reply) > 0 {
-		key, rest, ok := cutBlob(reply)
-		value, rest, ok2 := cutBlob(rest)
-		if !ok || !ok2 {
-			return
+	p, at, known := s.ahead.get(q.key, q.at, q.tag)
+	s.mu.Unlock()
+	if p == nil {
+		return entry{}, false, known
+	}
+	e, err := p.read(at, nil)
+	return e, err == nil, known
+}
+
+// ask asks the cache for pages. What it has, or has not, is known then.
+func (s *Source) ask(keys [][]byte, within time.Duration) outcome {
+	body := make([]byte, 0, len(keys)*64)
+	for _, key := range keys {
+		body = appendBlob(body, key)
+	}
+	reply, got := s.client.ask(askMsg, body, within)
+	if got != answered {
+		return got
+	}
+	s.left.Store(int64(patience))
+	for _, key := range keys {
+		value, rest, ok := cutBlob(reply)
+		if !ok {
+			break
 		}
-		s.ahead.put(key, value, now, true)
 		reply = rest
+		p, err := openPage(key, value)
+		if err != nil {
+			p = nil
+		}
+		s.mu.Lock()
+		s.ahead.put(key, p)
+		s.mu.Unlock()
 	}
-}
-
-// ask asks the cache for one value, nil where it has none.
-func (s *Source) ask(key []byte, within time.Duration) ([]byte, outcome) {
-	var buf [keySize + 2]byte
-	reply, got := s.client.ask(askMsg, appendBlob(buf[:0], key), within)
-	value, _, _ := cutBlob(reply)
-	if got == answered {
-		s.left.Store(int64(patience))
-	}
-	return value, got
+	return answered
 }
 
 // lookPatiently asks once more.
-func (s *Source) lookPatiently(ctx context.Context, key []byte) []byte {
+func (s *Source) lookPatiently(ctx context.Context, q inquiry) (e entry, found bool) {
 	began := time.Now()
 	until := began.Add(time.Duration(s.left.Load()))
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		until = deadline
 	}
-	if s.client.settle(until) {
-		if value, got := s.ask(key, time.Until(until)); got == answered {
-			return value
-		}
+	if s.client.settle(until) && s.ask([][]byte{q.key}, time.Until(until)) == answered {
+		e, found, _ = s.recall(q)
+		return e, found
 	}
 	s.left.Add(-int64(time.Since(began)))
-	return nil
+	return entry{}, false
 }
 
 // Prefetch asks the cache at once for what several questions need, so that it need not be asked for each: for what the machine
@@ -136,106 +141,100 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	if len(qs) == 0 {
 		return
 	}
-	missing := s.prefetch(ctx, qs)
-	if p := symsrc.PrefetcherOf(s.behind); p != nil && len(missing) > 0 {
-		p.Prefetch(ctx, missing)
+	behind := symsrc.PrefetcherOf(s.behind)
+	missing := s.prefetch(ctx, qs, behind != nil)
+	if len(missing) > 0 && behind != nil {
+		behind.Prefetch(ctx, missing)
 	}
 }
 
-// prefetch is Prefetch but for the source behind, and returns the questions that the cache has no answer to.
-func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected) (missing []symsrc.Expected) {
+// prefetch is Prefetch but for the source behind, and returns the questions that the cache has no answer to, if they are wanted.
+func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing bool) (missing []symsrc.Expected) {
 	if !s.begin() {
 		return qs
 	}
 	var asked []symsrc.Expected
-	var prefixes []string
+	var modules []*module
 	for i := range qs {
-		if m := s.module(ctx, qs[i].Module); qs[i].Kind <= symsrc.Data && m.prefix != "" && !m.direct.Load() && s.kept.has(m.prefix) {
-			asked, prefixes = append(asked, qs[i]), append(prefixes, m.prefix)
-		} else {
+		m := s.module(ctx, qs[i].Module)
+		switch {
+		case qs[i].Kind <= symsrc.Data && m.prefix != "" && !m.direct.Load() && s.kept.has(m.prefix):
+			asked, modules = append(asked, qs[i]), append(modules, m)
+		case wantMissing:
 			missing = append(missing, qs[i])
 		}
 	}
-	shows := s.probesOf(ctx, asked, prefixes)
-	keys := make([][]byte, len(asked))
+	if len(asked) == 0 {
+		return missing
+	}
+	shows := s.probesOf(ctx, asked, modules)
+	wanted := make([]inquiry, len(asked))
 	for i := range asked {
 		q := asked[i].At(shows[i])
-		keys[i] = appendKey(nil, prefixes[i], uint8(q.Kind), &q)
+		wanted[i] = modules[i].inquire(uint8(q.Kind), &q)
 	}
-	s.fetch(ctx, keys)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, key := range keys {
-		if known, _ := s.ahead.get(key); len(known.value) == 0 {
+	s.fetch(ctx, wanted)
+	for i := range wanted {
+		if wantMissing && !s.has(wanted[i]) {
 			missing = append(missing, asked[i])
 		}
 	}
 	return missing
 }
 
+// has reports whether the answer to a question is known.
+func (s *Source) has(q inquiry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, _, _ := s.ahead.get(q.key, q.at, q.tag)
+	return p != nil
+}
+
 // probesOf returns what the cache knows of the machine code of questions.
-func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, prefixes []string) []symsrc.Probe {
+func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*module) []symsrc.Probe {
 	shows := make([]symsrc.Probe, len(qs))
 	if s.opt.Finder == nil {
 		return shows
 	}
-	var keys [][]byte
+	var wanted []inquiry
 	var of []int
 	for i := range qs {
 		if qs[i].Back != nil {
-			keys, of = append(keys, appendKey(nil, prefixes[i], probeKind, &qs[i].Addr)), append(of, i)
+			wanted, of = append(wanted, modules[i].inquire(probeKind, &qs[i].Addr)), append(of, i)
 		}
 	}
-	s.fetch(ctx, keys)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for n, key := range keys {
-		if known, ok := s.ahead.get(key); ok {
-			shows[of[n]], _ = decodeProbe(key, known.value) // else nothing is known of it
-		}
+	s.fetch(ctx, wanted)
+	for n, q := range wanted {
+		e, _, _ := s.recall(q)
+		shows[of[n]] = e.shows // nothing where it is not known
 	}
 	return shows
 }
 
-// fetch asks for those of several keys of which nothing is known.
-func (s *Source) fetch(ctx context.Context, keys [][]byte) {
+// fetch asks for the pages of several questions of which nothing is known.
+func (s *Source) fetch(ctx context.Context, wanted []inquiry) {
 	var unknown [][]byte
+	twice := make(map[string]bool)
 	s.mu.Lock()
-	for _, key := range keys {
-		if _, ok := s.ahead.get(key); !ok {
-			unknown = append(unknown, key)
+	for _, q := range wanted {
+		if _, _, known := s.ahead.get(q.key, q.at, q.tag); !known && !twice[string(q.key)] {
+			twice[string(q.key)] = true
+			unknown = append(unknown, q.key)
 		}
 	}
 	s.mu.Unlock()
 	for len(unknown) > 0 && ctx.Err() == nil {
 		n := min(len(unknown), askKeys)
-		if !s.fetchSome(unknown[:n]) {
+		if s.ask(unknown[:n], askTime) != answered {
 			return
 		}
 		unknown = unknown[n:]
 	}
 }
 
-// fetchSome asks for several values at once. It is false where no reply came.
-func (s *Source) fetchSome(keys [][]byte) bool {
-	body := make([]byte, 0, len(keys)*64)
-	for _, key := range keys {
-		body = appendBlob(body, key)
+// tellHits has the cache count what it was asked and has answered.
+func (s *Source) tellHits() {
+	if asked, answered := s.Hits(); asked > 0 {
+		s.client.tell(hitsMsg, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(asked)), uint64(answered)))
 	}
-	reply, got := s.client.ask(askMsg, body, askTime)
-	if got != answered {
-		return false
-	}
-	now := time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, key := range keys {
-		value, rest, ok := cutBlob(reply)
-		if !ok {
-			return false
-		}
-		s.ahead.put(key, value, now, false)
-		reply = rest
-	}
-	return true
 }

@@ -1,28 +1,44 @@
 package cache
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"slices"
 	"sync"
 	"time"
 
 	"qss-filter/symsrc"
 )
 
-// The form of a value: 4 bytes CRC-32C of the key and the rest, little-endian; 8 bytes Answer.Made, in nanoseconds since 1970,
-// little-endian, 0 where that is not known; then frame after frame
+// The form of a page, which has answers to questions of one place (key.go): what the addresses of a function and of its neighbors say
+// is nearly the same words, so they are kept once for all.
+//
+//	checksum   4 bytes, little-endian: CRC-32C of the key and the rest
+//	entries    uvarint: how many there are
+//	times      uvarint: how many; then 8 bytes each, little-endian: an Answer.Made in nanoseconds since 1970, 0 where it is not known
+//	strings    uvarint: how many; then each as a uvarint length and bytes
+//
+// and then entry after entry:
+//
+//	offset     varint: what the question asks for, less that of the entry before
+//	tag        1 byte: what kind of question (key.go)
+//	size       uvarint: bytes of the rest of the entry
+//
+// of an answer a uvarint for its time, counted from 0, and frame after frame
 //
 //	flags                        1 byte: origin, approx, and whether a sum and an offset follow
-//	Func, Linkage, File, MD5     each a reference, below
+//	Func, Linkage, File, MD5     a uvarint each: 0 for "", n for the n-th string
 //	CompDir, Line, Column        uvarints
 //	Offset                       uvarint, data only
 //
-// A reference is the uvarint 0 for "", n for the n-th string of the value so far, or one more than there are so far, and
-// then a uvarint and as many bytes: names and files come again and again within one chain.
+// and of what the machine code shows 1 byte of flags, a varint for Linked, less the offset, and a uvarint for Back.
 const (
-	valueFormat = 4       // goes into the engine's hash, so that other forms are never met
-	maxValue    = 1 << 15 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
+	valueFormat = 5       // goes into the engine's hash, so that other forms are never met
+	maxAnswer   = 1 << 14 // bytes of an answer's strings, and maxFrame of each of its frames beside them
+	maxFrame    = 32
+	maxPage     = 60 << 10 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
 
 	originMask = 3
 	hasApprox  = 4
@@ -32,26 +48,71 @@ const (
 
 var (
 	castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
-	errDamaged = errors.New("damaged value")
+	errDamaged = errors.New("damaged page")
 )
 
-// checksum covers the key too: a value must not be taken for another one's.
+// checksum covers the key too: a page must not be taken for another one's.
 func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli()), castagnoli(), rest)
 }
 
-// appendFrames appends the value of a chain.
-func appendFrames(dst, key []byte, frames []symsrc.Frame, made time.Time) []byte {
-	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	since := int64(0)
-	if !made.IsZero() {
-		since = made.UnixNano()
+// seal fills in the checksum of a page that begins at start.
+func seal(dst []byte, start int, key []byte) []byte {
+	binary.LittleEndian.PutUint32(dst[start:], checksum(key, dst[start+4:]))
+	return dst
+}
+
+// entry is what a page has of one question: an answer, or what the machine code shows.
+type entry struct {
+	at     uint64
+	tag    uint8
+	made   time.Time
+	frames []symsrc.Frame
+	shows  symsrc.Probe
+}
+
+// pageWriter makes a page of entries.
+type pageWriter struct {
+	strings map[string]uint64
+	times   []int64
+	table   []byte // the strings as they are written
+	body    []byte // the entries
+	entries int
+	last    uint64
+	one     []byte // scratch
+}
+
+// reset begins another page.
+func (w *pageWriter) reset() {
+	if w.strings == nil {
+		w.strings = make(map[string]uint64)
 	}
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(since))
-	known := make([]string, 0, 8)
-	for i := range frames {
-		f := &frames[i]
+	clear(w.strings)
+	w.times, w.table, w.body, w.entries, w.last = w.times[:0], w.table[:0], w.body[:0], 0, 0
+}
+
+// size is about how many bytes the page has.
+func (w *pageWriter) size() int { return 32 + 8*len(w.times) + len(w.table) + len(w.body) }
+
+// add appends an entry.
+func (w *pageWriter) add(e *entry) {
+	w.one = w.one[:0]
+	if isProbe(e.tag) {
+		w.one = appendProbe(w.one, e.at, &e.shows)
+	} else {
+		w.one = w.appendFrames(w.one, e)
+	}
+	w.body = binary.AppendVarint(w.body, int64(e.at-w.last))
+	w.body = append(w.body, e.tag)
+	w.body = appendBlob(w.body, w.one)
+	w.last = e.at
+	w.entries++
+}
+
+func (w *pageWriter) appendFrames(dst []byte, e *entry) []byte {
+	dst = binary.AppendUvarint(dst, w.timeRef(e.made))
+	for i := range e.frames {
+		f := &e.frames[i]
 		flags := byte(f.Origin) & originMask
 		if f.Approx {
 			flags |= hasApprox
@@ -63,72 +124,179 @@ func appendFrames(dst, key []byte, frames []symsrc.Frame, made time.Time) []byte
 			flags |= hasMD5
 		}
 		dst = append(dst, flags)
-		for _, s := range [...]string{f.Func, f.Linkage, f.File} {
-			dst, known = appendString(dst, known, s)
-		}
+		dst = binary.AppendUvarint(dst, w.ref(f.Func))
+		dst = binary.AppendUvarint(dst, w.ref(f.Linkage))
+		dst = binary.AppendUvarint(dst, w.ref(f.File))
 		if f.MD5 != "" {
-			dst, known = appendString(dst, known, f.MD5)
+			dst = binary.AppendUvarint(dst, w.ref(f.MD5))
 		}
-		for _, n := range [...]int{f.CompDir, f.Line, f.Column} {
-			dst = binary.AppendUvarint(dst, uint64(n))
-		}
+		dst = binary.AppendUvarint(dst, uint64(f.CompDir))
+		dst = binary.AppendUvarint(dst, uint64(f.Line))
+		dst = binary.AppendUvarint(dst, uint64(f.Column))
 		if f.Offset != 0 {
 			dst = binary.AppendUvarint(dst, f.Offset)
 		}
 	}
-	return seal(dst, start, key)
-}
-
-// seal fills in the checksum of a value that begins at start.
-func seal(dst []byte, start int, key []byte) []byte {
-	binary.LittleEndian.PutUint32(dst[start:], checksum(key, dst[start+4:]))
 	return dst
 }
 
-func appendString(dst []byte, known []string, s string) ([]byte, []string) {
-	if s == "" {
-		return append(dst, 0), known
-	}
-	for i, k := range known {
-		if k == s {
-			return binary.AppendUvarint(dst, uint64(i+1)), known
+func appendProbe(dst []byte, at uint64, p *symsrc.Probe) []byte {
+	flags := byte(0)
+	for i, set := range [...]bool{p.Known, p.Returns, p.Calls, p.Trampoline} {
+		if set {
+			flags |= 1 << i
 		}
 	}
-	known = append(known, s)
-	dst = binary.AppendUvarint(dst, uint64(len(known)))
-	dst = binary.AppendUvarint(dst, uint64(len(s)))
-	return append(dst, s...), known
+	dst = append(dst, flags)
+	dst = binary.AppendVarint(dst, int64(p.Linked-at))
+	return binary.AppendUvarint(dst, p.Back)
 }
 
-// open checks a value's checksum and gives what follows it.
-func open(key, value []byte) ([]byte, error) {
+func (w *pageWriter) ref(s string) uint64 {
+	if s == "" {
+		return 0
+	}
+	n, ok := w.strings[s]
+	if !ok {
+		n = uint64(len(w.strings) + 1)
+		w.strings[s] = n
+		w.table = append(binary.AppendUvarint(w.table, uint64(len(s))), s...)
+	}
+	return n
+}
+
+func (w *pageWriter) timeRef(made time.Time) uint64 {
+	since := int64(0)
+	if !made.IsZero() {
+		since = made.UnixNano()
+	}
+	i := slices.Index(w.times, since)
+	if i < 0 {
+		i = len(w.times)
+		w.times = append(w.times, since)
+	}
+	return uint64(i)
+}
+
+// appendTo appends the page under a key.
+func (w *pageWriter) appendTo(dst, key []byte) []byte {
+	start := len(dst)
+	dst = binary.AppendUvarint(append(dst, 0, 0, 0, 0), uint64(w.entries))
+	dst = binary.AppendUvarint(dst, uint64(len(w.times)))
+	for _, since := range w.times {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(since))
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(w.strings)))
+	dst = append(append(dst, w.table...), w.body...)
+	return seal(dst, start, key)
+}
+
+// page is a page that was read. It may be used by several goroutines at once.
+type page struct {
+	text    string
+	times   []int64
+	strings []string
+	spots   []spot
+}
+
+// spot is where a page has an entry: what it is of, and where in the text the rest of it begins and ends.
+type spot struct {
+	at       uint64
+	from, to uint32
+	tag      uint8
+}
+
+// compareSpots orders entries as pages in the database have them.
+func compareSpots(a, b spot) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.tag, b.tag))
+}
+
+// openPage reads what a page consists of. It shares no memory with value.
+func openPage(key, value []byte) (*page, error) {
 	if len(value) < 5 || binary.LittleEndian.Uint32(value) != checksum(key, value[4:]) {
 		return nil, errDamaged
 	}
-	return value[4:], nil
+	p := &page{text: string(value[4:])}
+	d := decoder{b: p.text}
+	entries := d.count(3)
+	p.times = make([]int64, d.count(8))
+	for i := range p.times {
+		p.times[i] = int64(d.uint64())
+	}
+	p.strings = make([]string, d.count(1))
+	for i := range p.strings {
+		p.strings[i] = d.blob()
+	}
+	p.spots = make([]spot, entries)
+	at := uint64(0)
+	for i := range p.spots {
+		at += uint64(d.varint())
+		tag := d.byte()
+		size := len(d.blob())
+		to := len(p.text) - len(d.b)
+		p.spots[i] = spot{at, uint32(to - size), uint32(to), tag}
+	}
+	if d.bad || d.b != "" {
+		return nil, errDamaged
+	}
+	return p, nil
 }
 
-// decodeFrames reads a value: an answer but for its Files. Its strings share one copy of it.
-func decodeFrames(key, value []byte) (a symsrc.Answer, err error) {
-	rest, err := open(key, value)
-	if err != nil {
-		return a, err
+// pageEntries returns how many entries a page has.
+func pageEntries(value []byte) int64 {
+	if len(value) < 5 {
+		return 0
 	}
-	if len(rest) < 8 {
-		return a, errDamaged
+	n, _ := binary.Uvarint(value[4:])
+	return int64(n)
+}
+
+// footprint is about how many bytes of memory the page takes.
+func (p *page) footprint() int { return len(p.text) + 16*len(p.strings) + 24*len(p.spots) + 200 }
+
+// find returns where the entry of a question is, in a page whose entries are in order.
+func (p *page) find(at uint64, tag uint8) (spot, bool) {
+	i, j := 0, len(p.spots)
+	for i < j { // what slices.BinarySearchFunc does, in half the time
+		m := (i + j) / 2
+		if s := &p.spots[m]; s.at < at || s.at == at && s.tag < tag {
+			i = m + 1
+		} else {
+			j = m
+		}
 	}
-	if since := int64(binary.LittleEndian.Uint64(rest)); since != 0 {
-		a.Made = time.Unix(0, since)
+	if i == len(p.spots) || p.spots[i].at != at || p.spots[i].tag != tag {
+		return spot{}, false
 	}
-	d := decoder{b: string(rest[8:])}
-	a.Frames = make([]symsrc.Frame, 0, 4)
+	return p.spots[i], true
+}
+
+// read reads an entry; frames is memory for its frames.
+func (p *page) read(s spot, frames []symsrc.Frame) (e entry, err error) {
+	e.at, e.tag = s.at, s.tag
+	d := decoder{b: p.text[s.from:s.to]}
+	if isProbe(s.tag) {
+		flags := d.byte()
+		e.shows = symsrc.Probe{
+			Known: flags&1 != 0, Returns: flags&2 != 0, Calls: flags&4 != 0, Trampoline: flags&8 != 0,
+			Linked: s.at + uint64(d.varint()), Back: d.uvarint(),
+		}
+		if d.bad || d.b != "" {
+			return entry{}, errDamaged
+		}
+		return e, nil
+	}
+	if n := d.uvarint(); n >= uint64(len(p.times)) {
+		d.bad = true
+	} else if since := p.times[n]; since != 0 {
+		e.made = time.Unix(0, since)
+	}
 	for d.b != "" && !d.bad {
-		flags := d.b[0]
-		d.b = d.b[1:]
+		flags := d.byte()
 		f := symsrc.Frame{Origin: symsrc.Origin(flags & originMask), Approx: flags&hasApprox != 0}
-		f.Func, f.Linkage, f.File = d.text(), d.text(), d.text()
+		f.Func, f.Linkage, f.File = d.text(p), d.text(p), d.text(p)
 		if flags&hasMD5 != 0 {
-			f.MD5 = d.text()
+			f.MD5 = d.text(p)
 		}
 		f.CompDir, f.Line, f.Column = d.int(), d.int(), d.int()
 		if flags&hasOffset != 0 {
@@ -137,19 +305,19 @@ func decodeFrames(key, value []byte) (a symsrc.Answer, err error) {
 		if f.CompDir > len(f.File) {
 			d.bad = true
 		}
-		a.Frames = append(a.Frames, f)
+		frames = append(frames, f)
 	}
-	if d.bad {
-		return symsrc.Answer{}, errDamaged
+	if d.bad || len(frames) == 0 {
+		return entry{}, errDamaged
 	}
-	return a, nil
+	e.frames = frames
+	return e, nil
 }
 
-// decoder reads a value; bad is set once something makes no sense.
+// decoder reads a page; bad is set once something makes no sense.
 type decoder struct {
-	b     string
-	known []string
-	bad   bool
+	b   string
+	bad bool
 }
 
 func (d *decoder) uvarint() (n uint64) {
@@ -165,6 +333,11 @@ func (d *decoder) uvarint() (n uint64) {
 	return 0
 }
 
+func (d *decoder) varint() int64 {
+	n := d.uvarint()
+	return int64(n>>1) ^ -int64(n&1)
+}
+
 func (d *decoder) int() int {
 	n := d.uvarint()
 	if n > 1<<31-1 { // an int of 32 bits
@@ -174,17 +347,37 @@ func (d *decoder) int() int {
 	return int(n)
 }
 
-func (d *decoder) text() string {
+// count reads how many things follow that take so many bytes each at least.
+func (d *decoder) count(least int) int {
 	n := d.uvarint()
-	switch known := uint64(len(d.known)); {
-	case d.bad || n == 0:
-		return ""
-	case n <= known:
-		return d.known[n-1]
-	case n > known+1:
+	if d.bad || n > uint64(len(d.b)/least) {
 		d.bad = true
-		return ""
+		return 0
 	}
+	return int(n)
+}
+
+func (d *decoder) byte() byte {
+	if d.b == "" {
+		d.bad = true
+		return 0
+	}
+	c := d.b[0]
+	d.b = d.b[1:]
+	return c
+}
+
+func (d *decoder) uint64() uint64 {
+	if len(d.b) < 8 {
+		d.bad = true
+		return 0
+	}
+	n := binary.LittleEndian.Uint64([]byte(d.b[:8]))
+	d.b = d.b[8:]
+	return n
+}
+
+func (d *decoder) blob() string {
 	size := d.uvarint()
 	if d.bad || size > uint64(len(d.b)) {
 		d.bad = true
@@ -192,39 +385,18 @@ func (d *decoder) text() string {
 	}
 	s := d.b[:size]
 	d.b = d.b[size:]
-	d.known = append(d.known, s)
 	return s
 }
 
-// appendProbe appends the value of what the machine code shows.
-func appendProbe(dst, key []byte, p symsrc.Probe) []byte {
-	start := len(dst)
-	flags := byte(0)
-	for i, set := range [...]bool{p.Known, p.Returns, p.Calls, p.Trampoline} {
-		if set {
-			flags |= 1 << i
-		}
+// text reads a reference to a string of p.
+func (d *decoder) text(p *page) string {
+	n := d.uvarint()
+	if d.bad || n == 0 {
+		return ""
 	}
-	dst = append(dst, 0, 0, 0, 0, flags)
-	dst = binary.AppendUvarint(dst, p.Linked)
-	dst = binary.AppendUvarint(dst, p.Back)
-	return seal(dst, start, key)
-}
-
-// decodeProbe reads such a value.
-func decodeProbe(key, value []byte) (symsrc.Probe, error) {
-	rest, err := open(key, value)
-	if err != nil {
-		return symsrc.Probe{}, err
+	if n > uint64(len(p.strings)) {
+		d.bad = true
+		return ""
 	}
-	flags := rest[0]
-	d := decoder{b: string(rest[1:])}
-	p := symsrc.Probe{
-		Known: flags&1 != 0, Returns: flags&2 != 0, Calls: flags&4 != 0, Trampoline: flags&8 != 0,
-		Linked: d.uvarint(), Back: d.uvarint(),
-	}
-	if d.bad || d.b != "" {
-		return symsrc.Probe{}, errDamaged
-	}
-	return p, nil
+	return p.strings[n-1]
 }

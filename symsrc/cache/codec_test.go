@@ -26,73 +26,138 @@ func valid(frames []symsrc.Frame) []symsrc.Frame {
 	return out
 }
 
-// TestFrames keeps random frames. A field that symsrc.Frame gets and the codec does not know fails it.
-func TestFrames(t *testing.T) {
+// pageOf is a page of some entries.
+func pageOf(key []byte, entries ...entry) []byte {
+	var w pageWriter
+	w.reset()
+	for i := range entries {
+		w.add(&entries[i])
+	}
+	return w.appendTo(nil, key)
+}
+
+// entriesOf are the entries of a page, an error where it is none.
+func entriesOf(key, value []byte) (all []entry, err error) {
+	p, err := openPage(key, value)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range p.spots {
+		e, err := p.read(at, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// TestPages keeps random answers and probes. A field that symsrc.Frame or symsrc.Probe gets and the codec does not know fails it.
+func TestPages(t *testing.T) {
 	key := []byte("a key")
-	same := func(frames []symsrc.Frame, since int64) bool {
-		frames = valid(frames)
-		if len(frames) == 0 {
-			return true
+	type random struct {
+		At     uint64
+		Tag    uint8
+		Since  int64
+		Frames []symsrc.Frame
+		Shows  symsrc.Probe
+	}
+	same := func(all []random) bool {
+		entries := []entry{}
+		for _, r := range all {
+			e := entry{at: r.At, tag: r.Tag}
+			if isProbe(e.tag) {
+				e.shows = r.Shows
+			} else if e.frames = valid(r.Frames); len(e.frames) == 0 {
+				continue
+			} else if r.Since%8 != 0 {
+				e.made = time.Unix(0, r.Since)
+			}
+			entries = append(entries, e)
 		}
-		made := time.Time{}
-		if since%8 != 0 {
-			made = time.Unix(0, since)
-		}
-		got, err := decodeFrames(key, appendFrames(nil, key, frames, made))
-		return err == nil && reflect.DeepEqual(got.Frames, frames) && got.Made.Equal(made)
+		value := pageOf(key, entries...)
+		got, err := entriesOf(key, value)
+		return err == nil && pageEntries(value) == int64(len(entries)) && (len(entries) == 0 || reflect.DeepEqual(got, entries))
 	}
 	if err := quick.Check(same, &quick.Config{MaxCount: 500}); err != nil {
 		t.Error(err)
 	}
-	value := appendFrames(nil, key, []symsrc.Frame{{Func: "f"}}, time.Time{})
-	if _, err := decodeFrames([]byte("another"), value); err == nil {
-		t.Error("one key's value is taken for another one's")
+	value := pageOf(key, entry{at: 7, frames: []symsrc.Frame{{Func: "f"}}}, entry{at: 9, tag: probeKind, shows: symsrc.Probe{Known: true}})
+	if _, err := openPage([]byte("another"), value); err == nil {
+		t.Error("one key's page is taken for another one's")
 	}
 	for i := range value {
-		if _, err := decodeFrames(key, value[:i]); err == nil {
-			t.Errorf("%d of %d bytes are a value", i, len(value))
+		if _, err := openPage(key, value[:i]); err == nil {
+			t.Errorf("%d of %d bytes are a page", i, len(value))
 		}
 		for bit := range 8 {
 			value[i] ^= 1 << bit
-			if _, err := decodeFrames(key, value); err == nil {
-				t.Errorf("with bit %d of byte %d changed it is a value", bit, i)
+			if _, err := openPage(key, value); err == nil {
+				t.Errorf("with bit %d of byte %d changed it is a page", bit, i)
 			}
 			value[i] ^= 1 << bit
 		}
 	}
 	name := strings.Repeat("name", 100)
-	once := len(appendFrames(nil, key, []symsrc.Frame{{Func: name}}, time.Time{}))
-	if n := len(appendFrames(nil, key, []symsrc.Frame{{Func: name, Linkage: name}, {Func: name}}, time.Time{})); n > once+20 {
+	e := entry{frames: []symsrc.Frame{{Func: name}}}
+	once := len(pageOf(key, e))
+	again := entry{at: 1, frames: []symsrc.Frame{{Func: name, Linkage: name}, {Func: name}}}
+	if n := len(pageOf(key, e, again)); n > once+30 {
 		t.Errorf("a name that comes again takes %d bytes instead of %d", n, once)
 	}
 }
 
-func TestProbes(t *testing.T) {
+// TestFind finds each entry of a page among all others, and none that it has not.
+func TestFind(t *testing.T) {
 	key := []byte("a key")
-	same := func(p symsrc.Probe) bool {
-		got, err := decodeProbe(key, appendProbe(nil, key, p))
-		return err == nil && got == p
+	var entries []entry
+	for at := range uint64(100) {
+		for tag := range uint8(3) {
+			entries = append(entries, entry{at: 3 * at, tag: tag, frames: []symsrc.Frame{{Line: int(3*at) + int(tag)}}})
+		}
 	}
-	if err := quick.Check(same, nil); err != nil {
-		t.Error(err)
+	p, err := openPage(key, pageOf(key, entries...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range uint64(300) {
+		for tag := range uint8(4) {
+			where, ok := p.find(at, tag)
+			if want := at%3 == 0 && tag < 3; ok != want {
+				t.Errorf("%d %d: found is %v", at, tag, ok)
+			} else if !ok {
+				continue
+			}
+			if e, err := p.read(where, nil); err != nil || e.frames[0].Line != int(at)+int(tag) {
+				t.Errorf("%d %d: got %+v, %v", at, tag, e, err)
+			}
+		}
 	}
 }
 
-// FuzzFrames reads anything as a value, under a right checksum.
-func FuzzFrames(f *testing.F) {
+// FuzzPage reads anything as a page, under a right checksum.
+func FuzzPage(f *testing.F) {
 	key := []byte("key")
-	f.Add(appendFrames(nil, key, []symsrc.Frame{{Func: "f", Linkage: "_Z1fv", File: "/src/f.cc", CompDir: 4, Line: 3}, {Func: "f", Offset: 9}}, time.Unix(1, 0))[4:])
-	f.Add(appendProbe(nil, key, symsrc.Probe{Known: true, Linked: 5})[4:])
-	f.Add([]byte{0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Add(pageOf(key, entry{at: 5, made: time.Unix(1, 0), frames: []symsrc.Frame{
+		{Func: "f", Linkage: "_Z1fv", File: "/src/f.cc", CompDir: 4, Line: 3}, {Func: "f", Offset: 9}}},
+		entry{at: 4, tag: probeKind, shows: symsrc.Probe{Known: true, Linked: 5}})[4:])
+	f.Add([]byte{1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0x7f})
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		value := seal(append([]byte{0, 0, 0, 0}, rest...), 0, key)
-		if a, err := decodeFrames(key, value); err == nil {
-			again, err := decodeFrames(key, appendFrames(nil, key, a.Frames, a.Made))
-			if err != nil || !reflect.DeepEqual(again, a) {
-				t.Errorf("%x: %v is kept as %v, %v", rest, a, again, err)
+		p, err := openPage(key, value)
+		if err != nil {
+			return
+		}
+		if p.footprint() > 24*len(value)+200 {
+			t.Fatalf("%d bytes of memory for %d", p.footprint(), len(value))
+		}
+		if entries, err := entriesOf(key, value); err == nil {
+			again, err := entriesOf(key, pageOf(key, entries...))
+			if err != nil || !reflect.DeepEqual(again, entries) {
+				t.Errorf("%x: %v is kept as %v, %v", rest, entries, again, err)
 			}
 		}
-		decodeProbe(key, value)
 	})
 }
 
@@ -110,15 +175,21 @@ func FuzzBlobs(f *testing.F) {
 	})
 }
 
-func BenchmarkDecode(b *testing.B) {
+// BenchmarkRecall reads one answer of a page that is known.
+func BenchmarkRecall(b *testing.B) {
 	key := []byte("a key of the usual length, more or less")
-	value := appendFrames(nil, key, []symsrc.Frame{
+	value := pageOf(key, entry{at: 1, made: time.Unix(1, 0), frames: []symsrc.Frame{
 		{Func: "std::vector<int>::push_back(int const&)", Linkage: "_ZNSt6vectorIiE9push_backERKi", File: "/usr/include/c++/12/vector", Line: 10},
 		{Func: "main", Linkage: "main", File: "/src/main.cc", CompDir: 5, Line: 20, Column: 3, Origin: symsrc.SymbolAndDebug},
-	}, time.Unix(1, 0))
+	}})
+	p, err := openPage(key, value)
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodeFrames(key, value); err != nil {
+		at, _ := p.find(1, 0)
+		if _, err := p.read(at, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

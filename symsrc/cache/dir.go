@@ -27,7 +27,7 @@ const (
 	databaseDir = "db"      // and see listingName, spoolDir
 )
 
-const layoutVersion = "qss-filter cache 2\n"
+const layoutVersion = "qss-filter cache 3\n"
 
 // supported tells whether there is a cache process on this system.
 const supported = true

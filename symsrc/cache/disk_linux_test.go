@@ -169,10 +169,15 @@ func TestSizes(t *testing.T) {
 	t.Cleanup(func() { stop(t, dir) })
 	connect(t, s)
 	const n = 20_000 // 80 MB
+	spread := func(i int) symsrc.Addr {
+		q := addr(i)
+		q.Offset <<= pageBits // pages drop what they cannot hold
+		return q
+	}
 	huge, most := int64(0), int64(0)
 	db := &store{dir: filepath.Join(dir, databaseDir)}
 	for i := range n {
-		s.Frames(context.Background(), addr(i))
+		s.Frames(context.Background(), spread(i))
 		if i%200 != 0 {
 			continue
 		}
@@ -198,7 +203,7 @@ func TestSizes(t *testing.T) {
 	}
 	t.Logf("largest file %d, all %d, entries %d", huge, most, f.Entries)
 	last := Wrap(&engine{gone: true}, Options{Dir: dir})
-	if a := last.Frames(context.Background(), addr(n-1)); len(a.Frames) == 0 {
+	if a := last.Frames(context.Background(), spread(n-1)); len(a.Frames) == 0 {
 		t.Error("the last answer is lost")
 	}
 	last.Close()

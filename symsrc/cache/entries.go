@@ -4,10 +4,15 @@ package cache
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"qss-filter/symsrc"
 )
 
 var (
@@ -15,7 +20,7 @@ var (
 	errClosed  = errors.New("the cache is closed")
 )
 
-// answer appends the value of each key, as blobs.
+// answer appends the page of each key, as blobs.
 func (s *store) answer(dst, keys []byte) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -24,108 +29,182 @@ func (s *store) answer(dst, keys []byte) ([]byte, error) {
 	}
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	for len(keys) > 0 {
+	for n := 0; len(keys) > 0; n++ {
 		key, rest, ok := cutBlob(keys)
-		if !ok {
+		if !ok || n >= askKeys {
 			return nil, errProtocol
 		}
 		keys = rest
-		var value []byte
-		if len(key) > len(lastKey) { // else it is none of a question
-			if item, err := txn.Get(key); err == nil {
-				value, _ = item.ValueCopy(nil)
-			}
-		}
-		s.asked.Add(1)
-		if len(value) > 0 {
-			s.found.Add(1)
-		}
-		dst = appendBlob(dst, value)
+		dst = appendBlob(dst, kept(txn, key))
 	}
 	return dst, nil
 }
 
-// near appends keys and values, as blobs in turn, of questions whose keys begin like that. It may lack some: what is damaged, and
-// what would be too much.
-func (s *store) near(dst, prefix []byte) ([]byte, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return nil, errClosed
-	}
-	if len(prefix) <= len(lastKey) {
-		return nil, errProtocol
-	}
-	_ = s.db.View(func(txn *badger.Txn) error { // behind damage the questions are asked one by one
-		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 256, Prefix: prefix})
-		defer it.Close()
-		n := 0
-		for it.Rewind(); it.Valid() && len(dst) < nearSize && n < nearKeys; it.Next() {
-			if err := it.Item().Value(func(value []byte) error {
-				dst = appendBlob(appendBlob(dst, it.Item().Key()), value)
-				n++
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
+// kept returns what is kept under a key, nil for nothing.
+func kept(txn *badger.Txn, key []byte) (value []byte) {
+	if len(key) <= len(lastKey) { // it is none of a page
 		return nil
-	})
-	return dst, nil
+	}
+	if item, err := txn.Get(key); err == nil {
+		value, _ = item.ValueCopy(nil)
+	}
+	return value
 }
 
-// put keeps keys and values, blobs in turn, but for those that it has and those that are damaged. It fails with errReserve where the
-// disk would become too full.
-func (s *store) put(pairs []byte) error {
-	if !roomFor(s.dirAbove(), s.reserve, len(pairs)) {
-		return errReserve
+// arrival is an entry of a page that a filter has left, and where it is in the order of what was left.
+type arrival struct {
+	place string
+	spot
+	page  *page
+	order int
+}
+
+// samePage reports whether two are kept in one page.
+func (a *arrival) samePage(b *arrival) bool {
+	return a.place == b.place && a.at>>pageBits == b.at>>pageBits
+}
+
+// read returns the entries that filters have left, in the order in which they are kept, of those of one question only the last one.
+// What is damaged is dropped.
+func read(left []byte) (all []arrival, err error) {
+	for len(left) > 0 {
+		place, rest, ok := cutBlob(left)
+		value, rest, ok2 := cutBlob(rest)
+		if !ok || !ok2 {
+			err = errProtocol
+			break
+		}
+		left = rest
+		p, err := openPage(place, value)
+		if err != nil || len(place) <= len(lastKey) || len(place)+8 > keySize {
+			continue
+		}
+		for _, at := range p.spots {
+			all = append(all, arrival{string(place), at, p, len(all)})
+		}
 	}
-	if err := s.limit(int64(len(pairs))); err != nil {
-		return err
+	slices.SortFunc(all, func(a, b arrival) int {
+		return cmp.Or(strings.Compare(a.place, b.place), compareSpots(a.spot, b.spot), cmp.Compare(b.order, a.order))
+	})
+	all = slices.CompactFunc(all, func(a, b arrival) bool { return a.place == b.place && compareSpots(a.spot, b.spot) == 0 })
+	return all, err
+}
+
+// putPages is how many pages are written before it is looked how much room there is.
+const putPages = 256
+
+// put keeps what filters have left: places and pages, blobs in turn. It fails with errReserve where the disk would become too full, and
+// with errProtocol where something is none of it, behind which nothing is kept.
+func (s *store) put(left []byte) error {
+	all, damaged := read(left)
+	var keys, values [][]byte
+	written := len(left)
+	for len(all) > 0 {
+		if !roomFor(s.dirAbove(), s.reserve, written) {
+			return errReserve
+		}
+		if err := s.limit(int64(written)); err != nil {
+			return err
+		}
+		err := s.view(func(txn *badger.Txn) {
+			keys, values = keys[:0], values[:0]
+			for n := 0; len(all) > 0 && n < putPages; n++ {
+				size := 1
+				for size < len(all) && all[size].samePage(&all[0]) {
+					size++
+				}
+				key := appendKey(nil, all[0].place, all[0].at)
+				old := kept(txn, key)
+				if value := merge(key, old, all[:size]); !bytes.Equal(value, old) {
+					keys, values = append(keys, key), append(values, value)
+				}
+				all = all[size:]
+			}
+		})
+		if err != nil {
+			return err
+		}
+		written = 0
+		for _, value := range values {
+			written += len(value)
+		}
+		if err := s.keep(keys, values); err != nil {
+			return err
+		}
 	}
+	return damaged
+}
+
+// merge returns a page of what is kept and of what is new, which stands in for what is kept of the same questions. Where that is more
+// than a page may have, the old goes.
+func merge(key, old []byte, fresh []arrival) []byte {
+	var w pageWriter
+	w.reset()
+	var frames []symsrc.Frame
+	add := func(p *page, at spot) {
+		if e, err := p.read(at, frames[:0]); err == nil {
+			w.add(&e)
+			frames = e.frames
+		}
+	}
+	page, err := openPage(key, old)
+	if err == nil {
+		rest := page.spots
+		for i := range fresh {
+			for len(rest) > 0 && compareSpots(rest[0], fresh[i].spot) < 0 {
+				add(page, rest[0])
+				rest = rest[1:]
+			}
+			if len(rest) > 0 && compareSpots(rest[0], fresh[i].spot) == 0 {
+				rest = rest[1:]
+			}
+			add(fresh[i].page, fresh[i].spot)
+		}
+		for _, at := range rest {
+			add(page, at)
+		}
+		if w.size() <= maxPage {
+			return w.appendTo(nil, key)
+		}
+		w.reset()
+	}
+	for i := range fresh {
+		if add(fresh[i].page, fresh[i].spot); w.size() > maxPage-2*maxAnswer {
+			break
+		}
+	}
+	return w.appendTo(nil, key)
+}
+
+// view reads from the database.
+func (s *store) view(do func(*badger.Txn)) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.db == nil {
 		return errClosed
 	}
-	list, err := s.unknown(pairs)
-	if err != nil {
-		return err
-	}
-	return s.write(list...)
-}
-
-// unknown returns those of keys and values that are not kept yet.
-func (s *store) unknown(pairs []byte) (list [][]byte, err error) {
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	for len(pairs) > 0 {
-		key, rest, ok := cutBlob(pairs)
-		value, rest, ok2 := cutBlob(rest)
-		if !ok || !ok2 || len(value) > maxValue {
-			return list, errProtocol
-		}
-		pairs = rest
-		if _, err := open(key, value); err != nil || len(key) <= len(lastKey) || len(key) > keySize {
-			continue
-		}
-		same := false
-		if item, err := txn.Get(key); err == nil {
-			_ = item.Value(func(b []byte) error { same = bytes.Equal(b, value); return nil })
-		}
-		if !same {
-			list = append(list, key, value)
-		}
-	}
-	return list, nil
+	do(txn)
+	return nil
 }
 
-func (s *store) write(list ...[]byte) error {
+// keep writes keys with their values.
+func (s *store) keep(keys, values [][]byte) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return errClosed
+	}
+	return s.write(keys, values)
+}
+
+// write is keep; s is locked.
+func (s *store) write(keys, values [][]byte) error {
 	batch := s.db.NewWriteBatch()
 	defer batch.Cancel()
-	for i := 0; i+1 < len(list); i += 2 {
-		key, value := list[i], list[i+1]
-		if err := batch.Set(append([]byte(nil), key...), append([]byte(nil), value...)); err != nil {
+	for i, key := range keys {
+		if err := batch.Set(key, values[i]); err != nil {
 			return fmt.Errorf("write to the cache: %w", err)
 		}
 	}
@@ -135,22 +214,16 @@ func (s *store) write(list ...[]byte) error {
 	return nil
 }
 
-// entries counts the answers.
+// entries counts the answers, and what is kept of machine code.
 func (s *store) entries() (n int64) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return 0
-	}
-	_ = s.db.View(func(txn *badger.Txn) error {
-		it := txn.NewIterator(badger.IteratorOptions{})
+	_ = s.view(func(txn *badger.Txn) {
+		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 64})
 		defer it.Close()
 		for it.Rewind(); it.Valid(); it.Next() {
-			if len(it.Item().Key()) > len(lastKey) {
-				n++
+			if item := it.Item(); len(item.Key()) > len(lastKey) {
+				_ = item.Value(func(value []byte) error { n += pageEntries(value); return nil })
 			}
 		}
-		return nil
 	})
 	return n
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -63,12 +64,13 @@ func FuzzReceive(f *testing.F) {
 }
 
 // FuzzRequest gives the cache process anything as a message of each kind, and as what a filter has left: it replies, or drops who
-// sent it, and what is kept is only what was left as a key with its value.
+// sent it, and what is kept is only what was left as a place with its page.
 func FuzzRequest(f *testing.F) {
 	const left = 'p'
-	key := []byte("12345678 a key")
-	pair := appendBlob(appendBlob(nil, key), appendFrames(nil, key, []symsrc.Frame{{Func: "f"}}, time.Time{}))
-	for _, kind := range []byte{helloMsg, askMsg, nearMsg, left, 'x'} {
+	place := []byte("12345678 a place")
+	was := entry{at: 7, frames: []symsrc.Frame{{Func: "f"}}}
+	pair := appendBlob(appendBlob(nil, place), pageOf(place, was))
+	for _, kind := range []byte{helloMsg, askMsg, hitsMsg, left, 'x'} {
 		f.Add(kind, pair)
 		f.Add(kind, binary.AppendUvarint([]byte{protocol}, 1<<20))
 		f.Add(kind, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
@@ -81,24 +83,37 @@ func FuzzRequest(f *testing.F) {
 	if err := db.put(pair); err != nil {
 		f.Skip("nothing is kept: ", err)
 	}
-	before := db.entries()
-	if before != 1 {
-		f.Fatalf("%d answers are kept of one", before)
+	if n := db.entries(); n != 1 {
+		f.Fatalf("%d answers are kept of one", n)
 	}
 	f.Fuzz(func(t *testing.T, kind byte, body []byte) {
-		if kind == clearMsg || len(body) > 1<<16 {
+		if kind == clearMsg || len(body) > 1<<14 { // what a page takes
 			return
 		}
 		if kind == left {
 			if err := db.put(body); err != nil && !errors.Is(err, errProtocol) && !errors.Is(err, errReserve) {
 				t.Fatal(err)
 			}
-			for rest := body; len(rest) > 0; {
-				k, more, _ := cutBlob(rest)
-				v, more, _ := cutBlob(more)
-				rest = more
-				if got, err := db.answer(nil, appendBlob(nil, k)); err != nil || len(got) > 1 && len(more) == 0 && !bytes.Equal(got, appendBlob(nil, v)) {
-					t.Fatalf("%q is kept as %q, %v", v, got, err)
+			all, _ := read(body)
+			for _, a := range all {
+				key := appendKey(nil, a.place, a.at)
+				got, err := db.answer(nil, appendBlob(nil, key))
+				if err != nil {
+					t.Fatal(err)
+				}
+				value, _, _ := cutBlob(got)
+				want, err := a.page.read(a.spot, nil)
+				if err != nil {
+					continue // it is not kept
+				}
+				p, err := openPage(key, value)
+				if err != nil {
+					t.Fatalf("no page is kept of %+v: %v", want, err)
+				}
+				if at, ok := p.find(a.at, a.tag); !ok {
+					t.Fatalf("%+v is not kept", want)
+				} else if e, err := p.read(at, nil); err != nil || !reflect.DeepEqual(e, want) {
+					t.Fatalf("%+v is kept as %+v, %v", want, e, err)
 				}
 			}
 			return
@@ -108,7 +123,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil && !errors.Is(err, errProtocol) {
 			t.Fatalf("%q %q: %v", kind, body, err)
 		}
-		if len(reply) > nearSize+maxValue+len(body)*8+4096 && err == nil && kind != statsMsg {
+		if len(reply) > maxMessage && err == nil {
 			t.Fatalf("%d bytes reply to %d", len(reply), len(body))
 		}
 	})

@@ -47,28 +47,39 @@ func programIdentity() string {
 	return fileIdentity(path)
 }
 
-// keySize is what a key takes at most: engine, length, identity, kind, symbol, address.
-const keySize = 8 + 1 + 100 + 1 + sha256.Size + 8
+// keySize is what a key takes at most: engine, length, identity, symbol, page.
+const keySize = 8 + 1 + 100 + sha256.Size + 8
 
-// probeKind stands beside symsrc.Code and symsrc.Data.
+// A question has a tag, which is what kind of question it is: the kind, or probeKind for what the machine code shows, and the space.
 const probeKind = 15
+
+func tagOf(kind uint8, q *symsrc.Addr) uint8 { return kind | uint8(q.Space)<<4 }
+
+func isProbe(tag uint8) bool { return tag&15 == probeKind }
 
 // prefix is what the keys of a module's questions begin with: engine and identity.
 func (e *engineID) prefix(identity string) string {
 	return string(e[:]) + string([]byte{byte(len(identity))}) + identity
 }
 
-// appendKey appends the key of a question of that kind: prefix, kind and space, the symbol that the address counts from if
-// there is one, address. It has all of q that decides the answer: prefix stands for q.Module. The address is last and
-// big-endian, so that what belongs together lies together. Keys with a symbol are longer than those without.
-func appendKey(dst []byte, prefix string, kind uint8, q *symsrc.Addr) []byte {
-	dst = append(append(dst, prefix...), kind|uint8(q.Space)<<4)
-	if q.Symbol != "" || q.Size != 0 {
-		symbol := append(binary.BigEndian.AppendUint64(make([]byte, 0, 128), q.Size), q.Symbol...)
-		sum := sha256.Sum256(symbol)
-		dst = append(dst, sum[:]...)
+// placeOf returns what says of which module the address of a question is, and what it counts from: the module's prefix, and the
+// symbol if there is one. With it, the tag and the address a question has all that decides the answer.
+func placeOf(prefix string, q *symsrc.Addr) string {
+	if q.Symbol == "" && q.Size == 0 {
+		return prefix
 	}
-	return binary.BigEndian.AppendUint64(dst, q.Offset)
+	symbol := append(binary.BigEndian.AppendUint64(make([]byte, 0, 128), q.Size), q.Symbol...)
+	sum := sha256.Sum256(symbol)
+	return prefix + string(sum[:])
+}
+
+// pageBits is how many of the low bits of an address tell it from others of its page.
+const pageBits = 9
+
+// appendKey appends the key of the page that has a question. The address is last and big-endian, so that what belongs together lies
+// together. Keys with a symbol are longer than those without.
+func appendKey(dst []byte, place string, at uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, place...), at>>pageBits)
 }
 
 // fileIdentity tells a file from others, and from what it was before it changed; "" where there is none.

@@ -35,7 +35,7 @@ func fields(t *testing.T, q symsrc.Addr, visit func(name string, other symsrc.Ad
 			case f.Kind() == reflect.Bool:
 				f.SetBool(!f.Bool())
 			default:
-				t.Fatalf("a question has the field %s, of the kind %s: say here how that differs, and have appendKey tell it apart", name, f.Kind())
+				t.Fatalf("a question has the field %s, of the kind %s: say here how that differs, and have inquire tell it apart", name, f.Kind())
 			}
 			visit(name, *other)
 			f.Set(before)
@@ -44,7 +44,7 @@ func fields(t *testing.T, q symsrc.Addr, visit func(name string, other symsrc.Ad
 	walk(reflect.ValueOf(&q).Elem(), "", &q)
 }
 
-// TestKeyHasAll holds that questions whose answers may differ have different keys, with and without a symbol that the address
+// TestKeyHasAll holds that the cache tells questions apart whose answers may differ, with and without a symbol that the address
 // counts from. A field that is added to a question fails it until the key has it, or it is named here with the reason.
 func TestKeyHasAll(t *testing.T) {
 	for _, q := range []symsrc.Addr{
@@ -59,10 +59,11 @@ func TestKeyHasAll(t *testing.T) {
 				if probing {
 					kind = probeKind
 				}
-				return string(appendKey(nil, (&Source{}).lookAt(context.Background(), q.Module).prefix, kind, &q))
-			}
-			if len(key(q)) > keySize {
-				t.Errorf("the key of %+v is longer than it may be", q)
+				w := (&Source{}).lookAt(context.Background(), q.Module).inquire(kind, &q)
+				if len(w.key) > keySize {
+					t.Errorf("the key of %+v is longer than it may be", q)
+				}
+				return fmt.Sprint(w)
 			}
 			fields(t, q, func(name string, other symsrc.Addr) {
 				same := identified[name] || probing && name == "Kind" // the machine code is the same

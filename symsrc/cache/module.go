@@ -91,7 +91,7 @@ func answersAll(files *symsrc.Files) bool {
 // that is found later. So it is where a file with debug information was read that was compared with the build ID, nothing
 // was missing that it refers to, and the name is from a symbol table: that of the debug information alone may lack a suffix.
 // Variables are known to the symbol table only, which comes whole with debug information.
-func full(q symsrc.Addr, a *symsrc.Answer) bool {
+func full(q *symsrc.Addr, a *symsrc.Answer) bool {
 	n := len(a.Frames)
 	if n == 0 || a.Partial || a.Files == nil || a.Files.DebugStatus != symsrc.OK || a.Files.Unverified && q.Module.BuildID != "" {
 		return false

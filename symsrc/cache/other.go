@@ -27,9 +27,9 @@ type spool struct{}
 
 func newSpool(string, *listing, *client, func(string)) *spool { return nil }
 
-func (*spool) frames(*module, []byte, *symsrc.Answer, urgency)             {}
-func (*spool) probe(*module, []byte, symsrc.Probe, *symsrc.Files, urgency) {}
-func (*spool) close()                                                      {}
+func (*spool) frames(*module, *symsrc.Addr, *symsrc.Answer, urgency)             {}
+func (*spool) probe(*module, *symsrc.Addr, symsrc.Probe, *symsrc.Files, urgency) {}
+func (*spool) close()                                                            {}
 
 func fileStamp(string) string { return "" }
 

@@ -188,10 +188,11 @@ func (sv *server) client(l *link) {
 			return
 		}
 		switch m.kind {
-		case usedMsg:
-			n, _ := binary.Uvarint(m.body)
-			sv.store.asked.Add(n)
-			sv.store.found.Add(n)
+		case hitsMsg:
+			asked, n := binary.Uvarint(m.body)
+			found, _ := binary.Uvarint(m.body[max(n, 0):])
+			sv.store.asked.Add(asked)
+			sv.store.found.Add(min(found, asked))
 			continue
 		case newsMsg, helloMsg:
 			taken := make(chan struct{})
@@ -220,8 +221,6 @@ func (sv *server) reply(dst []byte, m message) ([]byte, error) {
 		return sv.hello(dst, m.body)
 	case askMsg:
 		return sv.store.answer(dst, m.body)
-	case nearMsg:
-		return sv.store.near(dst, m.body)
 	case statsMsg:
 		b, err := json.Marshal(sv.stats())
 		return append(dst, b...), err

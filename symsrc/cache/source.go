@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +34,6 @@ type Source struct {
 	ahead   aheads
 
 	left atomic.Int64 // of patience, in nanoseconds
-	used atomic.Int64 // answers that were sent without having been asked for
 
 	asked, answered atomic.Int64 // questions, as Hits tells of them
 }
@@ -87,51 +85,51 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	if m.prefix == "" {
 		return s.behind.Frames(ctx, q)
 	}
-	var buf [keySize]byte
-	key := appendKey(buf[:0], m.prefix, uint8(q.Kind), &q)
 	if m.direct.Load() {
 		a := s.behind.Frames(ctx, q)
 		if !a.Partial && a.Files != nil && answersAll(a.Files) {
-			s.keep(m, key, q, &a, later)
+			s.keep(m, &q, &a, later)
 			return a
 		}
 		m.direct.Store(false) // its files have gone, or refer to others that are not there
-		return s.cached(ctx, m, key, q, a, true)
+		return s.cached(ctx, m, &q, &a)
 	}
-	return s.cached(ctx, m, key, q, symsrc.Answer{}, false)
+	return s.cached(ctx, m, &q, nil)
 }
 
-// cached answers from the cache, and else as the source behind, which answers a if it was asked.
-func (s *Source) cached(ctx context.Context, m *module, key []byte, q symsrc.Addr, a symsrc.Answer, asked bool) symsrc.Answer {
+// cached answers from the cache, and else as the source behind, which answers *a if it was asked.
+func (s *Source) cached(ctx context.Context, m *module, q *symsrc.Addr, a *symsrc.Answer) symsrc.Answer {
 	s.asked.Add(1)
-	of := func(kept symsrc.Answer) symsrc.Answer {
+	of := func(e entry) symsrc.Answer {
 		s.answered.Add(1)
+		kept := symsrc.Answer{Frames: e.frames, Made: e.made}
 		if m.of.BuildID == "" {
 			kept.Files = m.files
 		}
 		return kept
 	}
-	value, got := s.look(m, key)
-	if kept, err := decodeFrames(key, value); err == nil {
-		return of(kept)
+	wanted := m.inquire(uint8(q.Kind), q)
+	e, found, got := s.look(m, wanted)
+	if found {
+		return of(e)
 	}
-	if !asked {
-		a = s.behind.Frames(ctx, q)
+	if a == nil {
+		behind := s.behind.Frames(ctx, *q)
+		a = &behind
 	}
-	keep := full(q, &a)
-	if got == late && !keep { // perhaps there were better files once
-		if kept, err := decodeFrames(key, s.lookPatiently(ctx, key)); err == nil {
-			return of(kept)
+	if got == late && !full(q, a) { // perhaps there were better files once
+		if e, found := s.lookPatiently(ctx, wanted); found {
+			return of(e)
 		}
 	}
-	s.keep(m, key, q, &a, soon)
-	return a
+	s.keep(m, q, a, soon)
+	return *a
 }
 
 // keep has an answer kept, if it is worth that.
-func (s *Source) keep(m *module, key []byte, q symsrc.Addr, a *symsrc.Answer, u urgency) {
+func (s *Source) keep(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	if full(q, a) && m.owns(a.Files) {
-		s.spool.frames(m, key, a, u)
+		s.spool.frames(m, q, a, u)
 	}
 }
 
@@ -151,39 +149,39 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	if m.prefix == "" {
 		return prober.Probe(ctx, q)
 	}
-	var buf [keySize]byte
-	key := appendKey(buf[:0], m.prefix, probeKind, &q)
 	direct := m.direct.Load()
-	got := without
+	wanted, got := inquiry{}, without
 	if !direct {
-		var value []byte
-		value, got = s.look(m, key)
-		if p, err := decodeProbe(key, value); err == nil {
-			return p
+		wanted = m.inquire(probeKind, &q)
+		e, found, outcome := s.look(m, wanted)
+		if found {
+			return e.shows
 		}
+		got = outcome
 	}
 	p := prober.Probe(ctx, q)
 	switch {
 	case p.Known && direct:
 		if m.files.ElfStatus == symsrc.OK {
-			s.spool.probe(m, key, p, m.files, later)
+			s.spool.probe(m, &q, p, m.files, later)
 		}
 	case p.Known:
 		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && m.owns(files) {
-			s.spool.probe(m, key, p, files, soon)
+			s.spool.probe(m, &q, p, files, soon)
 		}
 	case direct && m.files.Watch.Look(): // its files may have gone
 		m.direct.Store(false)
-		value, got := s.look(m, key)
-		if got == late {
-			value = s.lookPatiently(ctx, key)
+		wanted = m.inquire(probeKind, &q)
+		e, found, got := s.look(m, wanted)
+		if !found && got == late {
+			e, found = s.lookPatiently(ctx, wanted)
 		}
-		if kept, err := decodeProbe(key, value); err == nil {
-			return kept
+		if found {
+			return e.shows
 		}
 	case got == late:
-		if kept, err := decodeProbe(key, s.lookPatiently(ctx, key)); err == nil {
-			return kept
+		if e, found := s.lookPatiently(ctx, wanted); found {
+			return e.shows
 		}
 	}
 	return p
@@ -194,9 +192,7 @@ func (s *Source) Close() {
 	if s.client == nil {
 		return
 	}
-	if n := s.used.Load(); n > 0 {
-		s.client.tell(usedMsg, binary.AppendUvarint(nil, uint64(n)))
-	}
+	s.tellHits()
 	s.spool.close()
 	s.client.close()
 }

@@ -17,15 +17,19 @@ import (
 )
 
 // What filters have found lies in files of the folder new until the process takes it into the database, so that neither a filter
-// waits for the process nor need one run: keys and values, blobs in turn.
+// waits for the process nor need one run: places and pages of what was found there, blobs in turn. They are made in the background of
+// what a filter only notes while it answers.
 const (
 	spoolDir    = "new"
 	spoolSuffix = ".answers" // of a whole file; others are being written
 )
 
-// Bounds on what filters leave: bytes of a file, also of one that had to wait, files in the folder, files and bytes that are worth
-// the start of a process, and how long an answer may wait in memory.
+// Bounds on what filters leave: entries that are handed over at once, and how many such pieces may wait for the goroutine that makes
+// pages of them; bytes of a file, and of one that the process reads; files in the folder, files and bytes that are worth the start of
+// a process; and how long an answer may wait in memory.
 const (
+	pieceSize   = 256
+	maxPieces   = 8
 	spoolSize   = 1 << 20
 	maxLeft     = 4 << 20
 	maxSpool    = 64
@@ -44,31 +48,39 @@ type spool struct {
 	count  atomic.Int64 // that were begun
 
 	mu      sync.Mutex
-	batch   *batch // nil: nothing waits
-	urgent  bool   // something of it is wanted soon
-	timer   *time.Timer
-	value   []byte // scratch
-	spare   []byte // of a batch that was left
-	last    dated
-	bytes   int64 // that were left
+	piece   []pending   // that is filled
+	full    [][]pending // that wait
+	spare   [][]pending
+	flush   bool // the batch is to be left
+	urgent  bool // something is wanted soon
+	running bool // the goroutine is
 	closed  bool
+	timer   *time.Timer
 	writing sync.WaitGroup
-	behind  bool // a file is being written
+
+	batch batch // of the goroutine
+	bytes int64 // that were left
 }
 
-// dated are files with what Made says of them.
-type dated struct {
-	files *symsrc.Files
-	made  time.Time
-}
-
-// batch is what becomes a file: keys and values, the modules that they are of, and by what it is known that the files that they
+// batch is what becomes a file: pages by their places, the modules that they are of, and by what it is known that the files that they
 // are from are still what was read.
 type batch struct {
-	pairs   []byte
+	pages   map[string]*pageWriter
+	size    int // bytes of them, about
 	modules map[string]bool
-	of      map[origin]bool
-	recent  origin
+	of      map[origin]time.Time // what Made says of the files
+	// What the entry before was of.
+	recent origin
+	made   time.Time
+	place  string
+	page   *pageWriter
+}
+
+// pending is an entry that is to be kept.
+type pending struct {
+	origin
+	place string
+	entry
 }
 
 // origin is the module, and files, that an answer is from.
@@ -92,44 +104,61 @@ func newSpool(dir string, kept *listing, c *client, warn func(string)) *spool {
 }
 
 // frames has an answer kept. Too large ones are dropped, and others where the disk cannot follow: they are found again.
-func (s *spool) frames(m *module, key []byte, a *symsrc.Answer, u urgency) {
+func (s *spool) frames(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
+	size := 0
+	for i := range a.Frames {
+		f := &a.Frames[i]
+		size += len(f.Func) + len(f.Linkage) + len(f.File) + len(f.MD5) + maxFrame
+	}
+	if size > maxAnswer {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last.files != a.Files {
-		s.last = dated{a.Files, m.madeBy(a.Files)}
+	if e := s.add(m, q, a.Files, u); e != nil {
+		e.tag, e.frames = tagOf(uint8(q.Kind), q), a.Frames
 	}
-	s.value = appendFrames(s.value[:0], key, a.Frames, s.last.made)
-	s.add(m, key, a.Files, u)
 }
 
 // probe has kept what the machine code shows.
-func (s *spool) probe(m *module, key []byte, p symsrc.Probe, files *symsrc.Files, u urgency) {
+func (s *spool) probe(m *module, q *symsrc.Addr, p symsrc.Probe, files *symsrc.Files, u urgency) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.value = appendProbe(s.value[:0], key, p)
-	s.add(m, key, files, u)
+	if e := s.add(m, q, files, u); e != nil {
+		e.tag, e.shows = tagOf(probeKind, q), p
+	}
 }
 
-// add takes s.value. s is locked.
-func (s *spool) add(m *module, key []byte, files *symsrc.Files, u urgency) {
-	b := s.batch
-	if len(s.value) > maxValue || s.closed || b != nil && len(b.pairs) > maxLeft-maxValue-keySize-16 {
-		return
+// add returns a new entry to be filled in, nil where there is no room. s is locked.
+func (s *spool) add(m *module, q *symsrc.Addr, files *symsrc.Files, u urgency) *entry {
+	if s.closed {
+		return nil
 	}
-	if b == nil {
-		b = &batch{pairs: s.spare[:0], modules: make(map[string]bool), of: make(map[origin]bool)}
-		s.spare = nil
-		s.batch, s.urgent = b, false
+	if len(s.piece) == cap(s.piece) && s.piece != nil {
+		if len(s.full) >= maxPieces {
+			return nil
+		}
+		s.turn()
+		s.wake()
+	}
+	if s.piece == nil {
+		s.piece = make([]pending, 0, pieceSize)
 	}
 	if u == soon && !s.urgent || s.timer == nil {
 		s.wait(u)
 	}
-	b.pairs = appendBlob(appendBlob(b.pairs, key), s.value)
-	if from := (origin{m, files}); from != b.recent {
-		b.recent, b.of[from], b.modules[m.prefix] = from, true, true
-	}
-	if len(b.pairs) >= spoolSize {
-		s.hand()
+	n := len(s.piece)
+	s.piece = s.piece[:n+1]
+	one := &s.piece[n]
+	one.m, one.files, one.place, one.at = m, files, placeOf(m.prefix, q), q.Offset
+	return &one.entry
+}
+
+// turn adds the piece that is filled to those that wait. s is locked.
+func (s *spool) turn() {
+	s.full, s.piece = append(s.full, s.piece), nil
+	if n := len(s.spare); n > 0 {
+		s.piece, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
 }
 
@@ -146,75 +175,135 @@ func (s *spool) wait(u urgency) {
 	s.timer = time.AfterFunc(after, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.timer = nil
-		if s.batch != nil && !s.closed {
-			s.hand()
+		if s.timer = nil; !s.closed {
+			s.flush = true
+			s.wake()
 		}
 	})
 }
 
-// hand has the batch written in the background, unless the one before is not written yet. s is locked.
-func (s *spool) hand() {
-	if s.behind {
-		return
+// wake has what waits made pages of, in the background. s is locked.
+func (s *spool) wake() {
+	if !s.running {
+		s.running = true
+		s.writing.Go(s.run)
 	}
-	b, urgent := s.batch, s.urgent
-	s.batch, s.behind = nil, true
-	s.writing.Go(func() {
-		left := s.leave(b)
+}
+
+// run makes pages of what waits, and leaves them where there are enough, or it is time.
+func (s *spool) run() {
+	for {
 		s.mu.Lock()
-		s.behind, s.spare = false, b.pairs
-		s.bytes += left
-		if s.batch != nil && s.timer == nil && !s.closed {
-			s.wait(later)
+		if s.flush && len(s.piece) > 0 {
+			s.turn()
 		}
+		full, flush, urgent := s.full, s.flush, s.urgent
+		s.full, s.flush, s.urgent = nil, false, s.urgent && !flush
+		s.running = len(full) > 0 || flush
+		running := s.running
 		s.mu.Unlock()
-		if left > 0 {
+		if !running {
+			return
+		}
+		for _, piece := range full {
+			for i := range piece {
+				s.batch.add(&piece[i])
+			}
+			clear(piece) // or it would hold on to answers
+			if s.batch.size >= spoolSize && s.leave() {
+				s.client.news(false)
+			}
+		}
+		if flush && s.leave() {
 			s.client.news(urgent)
 		}
-	})
+		s.mu.Lock()
+		for _, piece := range full {
+			if len(s.spare) < maxPieces {
+				s.spare = append(s.spare, piece[:0])
+			}
+		}
+		s.mu.Unlock()
+	}
 }
 
 // close leaves what waits, and has the process take it where that is worth it.
 func (s *spool) close() {
-	s.writing.Wait()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
 	if s.timer != nil {
 		s.timer.Stop()
 	}
-	if s.batch != nil {
-		s.bytes += s.leave(s.batch)
-	}
+	s.closed, s.flush = true, true
+	urgent := s.urgent
+	s.wake()
+	s.mu.Unlock()
+	s.writing.Wait()
 	if s.bytes > 0 {
-		s.client.finish(s.urgent || s.bytes >= muchSpooled)
+		s.client.finish(urgent || s.bytes >= muchSpooled)
 	}
+}
+
+// add takes an entry.
+func (b *batch) add(one *pending) {
+	if b.pages == nil {
+		b.pages, b.modules, b.of = make(map[string]*pageWriter), make(map[string]bool), make(map[origin]time.Time)
+	}
+	if one.origin != b.recent {
+		made, known := b.of[one.origin]
+		if !known {
+			made = one.m.madeBy(one.files)
+			b.of[one.origin], b.modules[one.m.prefix] = made, true
+		}
+		b.recent, b.made = one.origin, made
+	}
+	if b.page == nil || one.place != b.place {
+		w := b.pages[one.place]
+		if w == nil {
+			w = &pageWriter{}
+			w.reset()
+			b.pages[one.place] = w
+			b.size += w.size() + len(one.place)
+		}
+		b.page, b.place = w, one.place
+	}
+	if !isProbe(one.tag) {
+		one.made = b.made
+	}
+	before := b.page.size()
+	b.page.add(&one.entry)
+	b.size += b.page.size() - before
 }
 
 var errManySpooled = errors.New("they are not taken")
 
-// leave writes a batch, and returns how many bytes that were.
-func (s *spool) leave(b *batch) int64 {
-	if !b.sound() {
-		return 0
+// leave writes the batch, and reports whether there was something. It is empty then.
+func (s *spool) leave() bool {
+	b := s.batch
+	s.batch = batch{}
+	if len(b.pages) == 0 || !b.sound() {
+		return false
 	}
-	err := s.write(b)
+	text := make([]byte, 0, b.size+b.size/4)
+	for place, w := range b.pages {
+		text = appendBlob(appendBlob(text, []byte(place)), w.appendTo(nil, []byte(place)))
+	}
+	err := s.write(&b, text)
 	if err != nil && !errors.Is(err, errManySpooled) {
 		s.client.fail(err)
 	}
 	if err != nil {
-		return 0
+		return false
 	}
-	return int64(len(b.pairs))
+	s.bytes += int64(len(text))
+	return true
 }
 
-func (s *spool) write(b *batch) error {
+func (s *spool) write(b *batch, text []byte) error {
 	if err := trust(s.dir); err != nil {
 		return err
 	}
 	dir := filepath.Join(s.dir, spoolDir)
-	if !roomFor(s.dir, diskReserve, len(b.pairs)) {
+	if !roomFor(s.dir, diskReserve, len(text)) {
 		return errReserve
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -228,7 +317,7 @@ func (s *spool) write(b *batch) error {
 	}
 	// Files are taken in the order of their names.
 	path := filepath.Join(dir, fmt.Sprintf("%016x-%d-%d", time.Now().UnixNano(), os.Getpid(), s.count.Add(1)))
-	err := os.WriteFile(path, b.pairs, 0o600)
+	err := os.WriteFile(path, text, 0o600)
 	if err == nil {
 		err = os.Rename(path, path+spoolSuffix)
 	}

@@ -78,7 +78,7 @@ func (s *store) open() error {
 		return fmt.Errorf("open the cache: %w", err)
 	}
 	s.db, s.since = db, 0
-	return s.write(firstKey, nil, lastKey, nil)
+	return s.write([][]byte{firstKey, lastKey}, [][]byte{nil, nil})
 }
 
 func (s *store) dirAbove() string { return filepath.Dir(s.dir) }
@@ -120,7 +120,7 @@ func (s *store) close() error {
 	}
 	b := binary.BigEndian.AppendUint64(nil, s.asked.Load())
 	if freeBytes(s.dirAbove()) >= s.reserve {
-		_ = s.write(countersKey, binary.BigEndian.AppendUint64(b, s.found.Load())) // they only inform
+		_ = s.write([][]byte{countersKey}, [][]byte{binary.BigEndian.AppendUint64(b, s.found.Load())}) // they only inform
 	}
 	db := s.db
 	s.db = nil

@@ -14,26 +14,21 @@ import (
 // that the reply repeats, and the body.
 const (
 	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
-	askMsg   byte = 'a' // keys; reply: as many values, empty where there is none
-	nearMsg  byte = 'n' // the prefix of a module's keys; reply: keys and values in turn, as many as are sent at once
-	usedMsg  byte = 'u' // how many of these the filter had use for; no reply
+	askMsg   byte = 'a' // keys; reply: as many pages, empty where there is none
+	hitsMsg  byte = 'u' // how many questions a filter had, and to how many the cache had answers; no reply
 	newsMsg  byte = 'w' // answers were left; no reply
 	statsMsg byte = 's' // reply: JSON of stats
 	clearMsg byte = 'c' // reply: a sentence why that failed, or nothing
 )
 
 const (
-	protocol   = 2
+	protocol   = 3
 	headerSize = 9
-	maxMessage = 1 << 24 // 512 answers of the largest kind
 
-	// How many keys are asked for at once. They fit into a socket's buffer, so that a process that does not read holds up no
+	// How many pages are asked for at once. Their keys fit into a socket's buffer, so that a process that does not read holds up no
 	// filter.
-	askKeys = 512
-
-	// What is sent of one module at once, in answers and bytes.
-	nearKeys = 4096
-	nearSize = 1 << 20
+	askKeys    = 128
+	maxMessage = askKeys * (maxPage + 4)
 )
 
 // askTime is how long a filter waits for an answer of the cache. Beyond that its own engine answers.

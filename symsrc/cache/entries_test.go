@@ -1,0 +1,98 @@
+//go:build linux || darwin
+
+package cache
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"qss-filter/symsrc"
+)
+
+// leftBy is what a filter leaves of answers about one place, named after their addresses by a word.
+func leftBy(place, word string, ats ...uint64) []byte {
+	var w pageWriter
+	w.reset()
+	for _, at := range ats {
+		w.add(&entry{at: at, frames: []symsrc.Frame{{Func: fmt.Sprint(word, at)}}})
+	}
+	return appendBlob(appendBlob(nil, []byte(place)), w.appendTo(nil, []byte(place)))
+}
+
+// TestPut keeps what filters leave beside what others have left, in whatever order: the last word on a question counts.
+func TestPut(t *testing.T) {
+	db, _, err := openStore(filepath.Join(t.TempDir(), databaseDir), 64<<20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.close()
+	const here, there = "12345678 here", "12345678 there"
+	far := uint64(5)<<pageBits + 3
+	twice := leftBy(here, "again", 9)
+	for _, left := range [][]byte{
+		leftBy(here, "a", 7, 3, far), leftBy(there, "b", 3), leftBy(here, "c", 5, 7), append(leftBy(here, "once", 9), twice...),
+		leftBy(here, "c", 5, 7), // it is known
+	} {
+		if err := db.put(left); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.put([]byte{0xff}); err == nil {
+		t.Error("what makes no sense is taken")
+	}
+	if n := db.entries(); n != 6 {
+		t.Errorf("%d answers are kept", n)
+	}
+	for name, q := range map[string]struct {
+		place string
+		at    uint64
+	}{"a3": {here, 3}, "c5": {here, 5}, "c7": {here, 7}, "again9": {here, 9}, fmt.Sprint("a", far): {here, far}, "b3": {there, 3}} {
+		key := appendKey(nil, q.place, q.at)
+		value, err := db.answer(nil, appendBlob(nil, key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, _, _ = cutBlob(value)
+		all, err := entriesOf(key, value)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		found := ""
+		for i := range all {
+			if i > 0 && all[i-1].at >= all[i].at {
+				t.Errorf("%s: its page is not in order", name)
+			}
+			if all[i].at == q.at {
+				found = all[i].frames[0].Func
+			}
+		}
+		if found != name {
+			t.Errorf("%q is kept, want %q", found, name)
+		}
+	}
+}
+
+// TestFullPage holds that no page grows beyond what is sent: where all is too much, what was left last is kept.
+func TestFullPage(t *testing.T) {
+	key := appendKey(nil, "12345678 place", 0)
+	name := strings.Repeat("n", maxAnswer-2*maxFrame)
+	var page []byte
+	for at := range uint64(20) {
+		all, err := read(leftBy("12345678 place", name, at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page = merge(key, page, all); len(page) > maxPage {
+			t.Fatalf("a page has %d bytes", len(page))
+		}
+		entries, err := entriesOf(key, page)
+		if err != nil || entries[len(entries)-1].at != at {
+			t.Fatalf("the last answer is lost: %v", err)
+		}
+		if at > 0 && at < 3 && len(entries) != int(at)+1 {
+			t.Errorf("%d answers are kept of %d that fit", len(entries), at+1)
+		}
+	}
+}
