@@ -58,6 +58,8 @@ type Locator struct {
 	mu   sync.Mutex
 	memo map[symsrc.Module]*remembered
 
+	dirs knownDirs // of roots
+
 	mapOnce sync.Once
 	idMap   idMap // of Options.IDsTxt
 }

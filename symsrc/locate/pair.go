@@ -105,6 +105,7 @@ func (v *pair) ambiguous(n int, name string) {
 // look identifies the file at p, verifies it and takes it. crc, if not nil, is the checksum that a .gnu_debuglink wants.
 func (s *search) look(p place, as role, crc *uint32) {
 	v := &s.verdict
+	p.dirs = &s.l.dirs
 	f, err := s.probe(p)
 	if err == nil {
 		err = s.verify(f, crc)

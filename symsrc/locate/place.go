@@ -18,6 +18,8 @@ type place struct {
 	path string
 	// member is the ELF file in the archive at path; nil where it is that file itself.
 	member *member
+	// dirs remembers directories of roots; nil where each is followed anew.
+	dirs *knownDirs
 }
 
 // String is the place's path on the host, before any link is followed, and behind "!" the name in the archive.
@@ -56,7 +58,7 @@ func (f *found) name() string { return f.part.Of(f.path) }
 func (p place) open() (*found, *regularFile, error) {
 	f := &found{place: p, path: p.path}
 	if p.root != "" {
-		r, err := resolve(p.root, p.path)
+		r, err := p.dirs.resolve(p.root, p.path)
 		if err != nil {
 			return nil, nil, classify(err)
 		}

@@ -48,14 +48,7 @@ func resolve(root, name string) (resolved, error) {
 		return resolved{}, errNoPath
 	}
 	w.rest = name
-	for w.rest != "" {
-		var comp string
-		comp, w.rest, _ = strings.Cut(w.rest, "/")
-		if err := w.step(comp); err != nil {
-			return resolved{}, err
-		}
-	}
-	return resolved{w.done, w.exact}, nil
+	return w.run()
 }
 
 // walk is a path that is being followed.
@@ -66,6 +59,18 @@ type walk struct {
 	rest     string // still to be followed
 	links    int
 	exact    bool
+}
+
+// run follows all of it.
+func (w *walk) run() (resolved, error) {
+	for w.rest != "" {
+		var comp string
+		comp, w.rest, _ = strings.Cut(w.rest, "/")
+		if err := w.step(comp); err != nil {
+			return resolved{}, err
+		}
+	}
+	return resolved{w.done, w.exact}, nil
 }
 
 // step follows one component.
