@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -101,6 +102,15 @@ func NewSource(f Finder, native symsrc.Source, o Options) (*Source, error) {
 	}
 	return &Source{opt: o, program: program, finder: f, native: native, children: map[string]*child{},
 		targets: map[symsrc.Module]*targets{}, failed: map[string]bool{}, patience: patience}, nil
+}
+
+// Identity tells the program from others, and from what it was before an update: its path, size, and time of modification.
+func (s *Source) Identity() string {
+	identity := fmt.Sprintf("addr2line %t %q", s.opt.GNU, s.program)
+	if fi, err := os.Stat(s.program); err == nil { // else it fails when it is started
+		identity += fmt.Sprintf(" %d %d", fi.Size(), fi.ModTime().UnixNano())
+	}
+	return identity
 }
 
 // Newest and oldest are the releases of LLVM whose programs are looked for under a name with the release.

@@ -210,6 +210,28 @@ func TestDeath(t *testing.T) {
 	}
 }
 
+// TestIdentity holds that a program that was updated is another one: the cache must not give what its predecessor said.
+func TestIdentity(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "addr2line")
+	seen := map[string]bool{}
+	for _, body := range []string{"#!/bin/sh\n", "#!/bin/sh\n# 2\n"} {
+		if err := os.WriteFile(script, []byte(body), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, gnu := range []bool{false, true} {
+			s, _ := source(t, Options{GNU: gnu, LLVM: !gnu, Path: script})
+			again, _ := source(t, Options{GNU: gnu, LLVM: !gnu, Path: script})
+			if s.Identity() != again.Identity() {
+				t.Errorf("one program is %q and %q", s.Identity(), again.Identity())
+			}
+			seen[s.Identity()] = true
+		}
+	}
+	if len(seen) != 4 {
+		t.Errorf("four engines are %v", seen)
+	}
+}
+
 // TestHopeless has programs that never answer.
 func TestHopeless(t *testing.T) {
 	for name, body := range map[string]string{"silent": "exit 3", "talks": "yes", "echoes": "cat", "missing address": "while read a; do echo '??'; echo '??:0'; done"} {

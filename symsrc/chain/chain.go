@@ -128,7 +128,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		}
 		closeNative := closeEngine
 		engine, closeEngine = program, func() { program.Close(); closeNative() }
-		o.Cache.Engine = fmt.Sprintf("addr2line %t %s %s", o.Programs.GNU, o.Programs.Cross, o.Programs.Path)
+		o.Cache.Engine = program.Identity()
 	}
 	symbols := symfile.Wrap(engine, native)
 	closeBehind := closeEngine
