@@ -10,7 +10,8 @@ import (
 )
 
 // context handles a line on which context elements stand alone but for loggers' prefixes: they take effect, and the line is
-// folded. ok is false where anything else stands on the line, or an element is malformed: then nothing has happened yet.
+// folded. Where one of them is malformed the line stays as it is. ok is false where anything else stands on it: then nothing has
+// happened yet.
 func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
 	pos, last := f.words(body)
 	if first, ok := markup.Next(body, pos); !ok || !first.Contextual() {
@@ -30,41 +31,49 @@ func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, o
 	if pos > last || len(bytes.TrimSpace(body[pos:last])) > 0 {
 		return dst, false
 	}
-	indent := body[:f.elems[0].Start]
-	if f.opt.Context == ContextKeep {
-		dst = append(append(dst, body...), end...)
+	var few [4]contextEffect
+	effects, bad := few[:0], false
+	for i := range f.elems {
+		tag, m, r, err := f.apply(p, &f.elems[i].Element)
+		if err != nil {
+			f.malformed(body, err)
+			bad = true
+		}
+		effects = append(effects, contextEffect{tag, m, r})
 	}
+	switch {
+	case f.opt.Context == ContextKeep:
+		return append(append(dst, body...), end...), true
+	case bad:
+		return append(append(f.fold.flush(dst), body...), end...), true
+	case f.opt.Context == ContextDrop:
+		return dst, true
+	}
+	indent := body[:f.elems[0].Start]
 	if last < len(body) {
 		end = append(bytes.Clone(body[last:]), end...)
 	}
-	for i := range f.elems {
-		e := &f.elems[i]
-		effect, m, r, err := f.apply(p, &e.Element)
-		if err != nil {
-			f.malformed(body, err)
-			effect = malformed
-		}
-		if f.opt.Context == ContextKeep || f.opt.Context == ContextDrop && err == nil {
-			continue
-		}
-		switch effect {
-		case malformed:
-			dst = f.fold.flush(dst)
-			dst = append(dst, indent...)
-			dst = append(dst, body[e.Start:e.End]...)
-			dst = append(dst, end...)
+	for i, e := range effects {
+		switch e.tag {
 		case markup.Module:
-			dst = f.fold.define(dst, m, indent, end)
+			dst = f.fold.define(dst, e.module, indent, end)
 		case markup.MMap:
-			dst = f.fold.add(dst, m, r, indent, end)
+			dst = f.fold.add(dst, e.module, e.mapped, indent, end)
 		case markup.Reset:
 			dst = f.fold.flush(dst)
 			dst = append(dst, indent...)
-			dst = appendReset(dst, &e.Element)
+			dst = appendReset(dst, &f.elems[i].Element)
 			dst = append(dst, end...)
 		}
 	}
 	return dst, true
+}
+
+// contextEffect is what became of a context element.
+type contextEffect struct {
+	tag    markup.Tag // Unknown where it had nothing to clear
+	module *ctxstate.Module
+	mapped mapped
 }
 
 // words gives where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
@@ -76,9 +85,6 @@ func (f *Filter) words(body []byte) (start, end int) {
 	}
 	return p.Start, p.End
 }
-
-// malformed is the effect of an element that has none but to stay as it is.
-const malformed = markup.Tag(255)
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
 func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {

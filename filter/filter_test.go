@@ -192,6 +192,8 @@ func TestMarkup(t *testing.T) {
 			folded + "[[[ELF module #0x1 \"missing\"; BuildID=ff [0x1000-0x101f](rx)]]]\n" +
 				"    #0    0x0000000000001010 (missing+0x10) (BuildId: ff)\n    #1    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"},
 		{"malformed elements stay", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n", "{{{bt:x:0x1}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n{{{module:0:a}}}\n"},
+		{"beside malformed elements all stay", "{{{reset}}}{{{module:x}}} {{{mmap:0x1}}}\n{{{module:x}}}{{{module:0:a.so:elf:4567}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n",
+			"{{{reset}}}{{{module:x}}} {{{mmap:0x1}}}\n{{{module:x}}}{{{module:0:a.so:elf:4567}}}\n[[[ELF module #0x0 \"a.so\"; adds [0x1000-0x1fff](rx)]]]\n"},
 		{"a dump has footnotes", context + "{{{hexdict:\r\n  RIP: 0x1010 RA: 0x1021 RSP: 0x9000 X: 0\r\n   }}} x\r\n",
 			folded + "{{{hexdict:\r\n  RIP: 0x1010 RA: 0x1021 RSP: 0x9000 X: 0\r\n   }}} x\r\n" +
 				"  [RIP] inner<\"q\">(int) /src/inner.c:8:5 (inlined into middle /src/wrap.c:6, outer /src/top.c:10)\r\n  [RA] plain /src/p.c:3:1\r\n"},

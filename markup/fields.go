@@ -107,7 +107,10 @@ func colonOrEnd(body []byte) int {
 // The error is a *FieldError.
 func (e *Element) Dumpfile() (kind, name []byte, err error) {
 	kind, name, more := cut(e.Body)
-	if !more || len(kind) == 0 {
+	if more && len(kind) == 0 { // of which the grammar would say that a name has one field too many
+		return nil, nil, &FieldError{Offset: e.BodyStart, Msg: "expected dump file type; found ''"}
+	}
+	if !more {
 		return nil, nil, e.explain()
 	}
 	return kind, name, nil

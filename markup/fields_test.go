@@ -3,6 +3,7 @@ package markup
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -88,6 +89,8 @@ func TestDumpfile(t *testing.T) {
 	for _, body := range []string{"t", "", ":a"} {
 		if _, _, err := one(t, "{{{dumpfile:"+body+"}}}").Dumpfile(); err == nil {
 			t.Errorf("%s: no error", body)
+		} else if strings.Contains(err.Error(), "no further field") {
+			t.Errorf("%s: %v, though one is missing", body, err)
 		}
 	}
 }
