@@ -3,14 +3,17 @@ package locate
 import (
 	"bytes"
 	"compress/flate"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"qss-filter/symsrc"
 )
@@ -158,8 +161,50 @@ func TestChecksumOfHoles(t *testing.T) {
 	}
 }
 
-// TestIDsTxtCost holds that the paths of an ids.txt are not kept for each line, nor any number for one build ID, and that all
-// files together are bounded.
+// TestIDsTxtMemory holds that a line of an ids.txt takes a few bytes, however long it is, and is found whatever is beside it.
+func TestIDsTxtMemory(t *testing.T) {
+	const count = 20000
+	var text, last []byte
+	ids := make([]symsrc.BuildID, count)
+	for i := range ids {
+		sum := sha256.Sum256(binary.BigEndian.AppendUint32(nil, uint32(i)))
+		if i%30 == 1 { // they begin alike
+			sum = [sha256.Size]byte(append([]byte("abcdefgh"), sum[8:]...))
+		}
+		ids[i] = symsrc.BuildID(sum[:12+i%20])
+		if i%1000 == 0 {
+			text = append(text, strings.Repeat("x", (i/1000)<<12)+"\n"...)
+		}
+		last = fmt.Appendf(nil, "%s some/%s/%d", ids[i], strings.Repeat("long", 50), i)
+		text = append(append(text, last...), '\n')
+	}
+	dir := t.TempDir()
+	write(t, dir+"/empty", nil)
+	write(t, dir+"/lines", text[:len(text)-1])
+	x := idMap{read: map[string]bool{}, tell: func(msg string) { t.Error(msg) }}
+	for _, name := range []string{"empty", "lines"} {
+		x.load(filepath.Join(dir, name))
+	}
+	x.sort()
+	if size := unsafe.Sizeof(x.lines[0]); size > 16 || len(x.lines) != count {
+		t.Errorf("%d lines of %d bytes", len(x.lines), size)
+	}
+	for i := range 500 {
+		i = i*37 + count - 500*37
+		want := filepath.Join(dir, fmt.Sprintf("some/%s/%d", strings.Repeat("long", 50), i))
+		if paths := x.paths(ids[i]); !slices.Contains(paths, want) {
+			t.Errorf("%d: %d other paths", i, len(paths))
+		}
+	}
+	write(t, dir+"/lines", last) // another one by now
+	for i := range 10 {
+		if paths := x.paths(ids[3*i]); len(paths) > 0 {
+			t.Errorf("%q, which is not there any more", paths)
+		}
+	}
+}
+
+// TestIDsTxtCost holds that the paths for one build ID are bounded, and that all files together are.
 func TestIDsTxtCost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 200))
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -170,10 +215,11 @@ func TestIDsTxtCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []string
-	x := idMap{files: map[symsrc.BuildID][]idLine{}, read: map[string]bool{}, tell: func(msg string) { told = append(told, msg) }}
+	x := idMap{read: map[string]bool{}, tell: func(msg string) { told = append(told, msg) }}
 	x.load(path)
-	if id, _ := symsrc.ParseBuildID([]byte(idA)); len(x.files[id]) != maxSame || len(x.paths(id)) > maxSame+1 || x.files[id][0].name != "b" {
-		t.Errorf("%d lines are kept, %d paths", len(x.files[id]), len(x.paths(id)))
+	x.sort()
+	if id, _ := symsrc.ParseBuildID([]byte(idA)); len(x.paths(id)) != maxSame+1 || x.paths(id)[0] != filepath.Join(dir, "b") {
+		t.Errorf("%d paths", len(x.paths(id)))
 	}
 	x.bytes = maxIDFile - 10
 	if x.load(path + "/../ids.txt"); len(told) != 0 {

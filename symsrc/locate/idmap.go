@@ -1,11 +1,16 @@
 package locate
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"qss-filter/symsrc"
@@ -16,37 +21,94 @@ const (
 	maxIDFile   = 256 << 20 // bytes of all of them
 	maxIDFiles  = 1 << 10   // of them, those named by others included
 	maxPatterns = 1 << 12   // files that one pattern stands for
+	maxIDLine   = 16 << 10  // bytes of a line that has a build ID and a path
+	maxAlike    = 1 << 12   // lines that are read for one build ID
 )
 
-// idMap is what ids.txt and symbol-index files say.
+// idMap is what ids.txt and symbol-index files say. Such files have millions of lines, of which a log asks for few: only where the
+// lines of a build ID begin is kept, and these are read again.
 type idMap struct {
-	files map[symsrc.BuildID][]idLine
+	lines []idLine // by build ID, and those of one in their order
+	texts []idText
 	dirs  []string // build-ID trees
 	read  map[string]bool
 	bytes int64 // of all that was read
 	tell  func(string)
 }
 
-// idLine is a line of ids.txt: the path as it stands there, and the directories that a relative one counts from.
+// idLine is a line of ids.txt: how its build ID begins, and where in all that was read it begins.
 type idLine struct {
-	name string
+	id uint64
+	at uint32
+}
+
+// idText is an ids.txt: where in all that was read it begins, and the directories that its relative paths count from.
+type idText struct {
+	path string
+	at   int64
 	dirs []string
+}
+
+// beginning is how a build ID begins, in the order of build IDs.
+func beginning(id symsrc.BuildID) uint64 {
+	var b [8]byte
+	copy(b[:], id)
+	return binary.BigEndian.Uint64(b[:])
 }
 
 // paths returns where the files of a build ID may lie.
 func (x *idMap) paths(id symsrc.BuildID) (paths []string) {
-	for _, l := range x.files[id] {
-		file := filepath.FromSlash(l.name)
-		if filepath.IsAbs(file) {
-			paths = append(paths, file)
-			continue
-		}
-		for _, dir := range l.dirs {
-			paths = append(paths, filepath.Join(dir, file))
-		}
-		if len(paths) > maxSame {
+	key := beginning(id)
+	from, found := slices.BinarySearchFunc(x.lines, key, func(l idLine, key uint64) int { return cmp.Compare(l.id, key) })
+	if !found {
+		return nil
+	}
+	var text *idText // that is open
+	var file *regularFile
+	line := make([]byte, maxIDLine)
+	for _, l := range x.lines[from:min(len(x.lines), from+maxAlike)] {
+		if l.id != key || len(paths) > maxSame {
 			break
 		}
+		if of := x.textOf(l); of != text {
+			if file != nil {
+				file.close()
+			}
+			text = of
+			file, _ = openRegular(text.path, true)
+		}
+		if file == nil { // it is gone
+			continue
+		}
+		n, _ := file.ReadAt(line, int64(l.at)-text.at)
+		one, _, _ := bytes.Cut(line[:n], []byte("\n"))
+		if has, name, ok := readIDLine(one); ok && has == id {
+			paths = append(paths, text.named(string(name))...)
+		}
+	}
+	if file != nil {
+		file.close()
+	}
+	return paths
+}
+
+// textOf returns the text that a line is of.
+func (x *idMap) textOf(l idLine) *idText {
+	i, ok := slices.BinarySearchFunc(x.texts, int64(l.at), func(t idText, at int64) int { return cmp.Compare(t.at, at) })
+	if !ok {
+		i--
+	}
+	return &x.texts[i]
+}
+
+// named returns where a file may lie that a text names.
+func (t *idText) named(name string) (paths []string) {
+	file := filepath.FromSlash(name)
+	if filepath.IsAbs(file) {
+		return []string{file}
+	}
+	for _, dir := range t.dirs {
+		paths = append(paths, filepath.Join(dir, file))
 	}
 	return paths
 }
@@ -58,10 +120,11 @@ func (s *search) mapped() {
 		return
 	}
 	l.mapOnce.Do(func() {
-		l.idMap = idMap{files: make(map[symsrc.BuildID][]idLine), read: make(map[string]bool), tell: l.opt.OnProblem}
+		l.idMap = idMap{read: make(map[string]bool), tell: l.opt.OnProblem}
 		for _, path := range l.opt.IDsTxt {
 			l.idMap.load(path)
 		}
+		l.idMap.sort()
 	})
 	list := l.idMap.paths(s.want)
 	for _, path := range list[:min(len(list), maxSame)] {
@@ -85,56 +148,88 @@ func (x *idMap) load(path string) {
 		return
 	}
 	x.read[abs] = true
-	b, err := x.readWhole(abs)
-	switch {
-	case err != nil:
+	if err := x.readFile(abs); err != nil {
 		x.tell(fmt.Sprintf("read %s: %v", path, cause(err)))
-	case bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")):
-		if err := x.symbolIndex(b, filepath.Dir(abs)); err != nil {
-			x.tell(fmt.Sprintf("read %s: %v", path, err))
-		}
-	default:
-		x.lines(b, abs)
 	}
 }
 
-// readWhole reads a regular file. All together are bounded in size.
-func (x *idMap) readWhole(path string) ([]byte, error) {
+// readFile reads a regular file. All together are bounded in size.
+func (x *idMap) readFile(path string) error {
 	f, err := openRegular(path, true)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.close()
 	if f.size > maxIDFile-x.bytes {
-		return nil, fmt.Errorf("it and those before have more than %d MiB", maxIDFile>>20)
+		return fmt.Errorf("it and those before have more than %d MiB", maxIDFile>>20)
 	}
-	x.bytes += f.size
-	return io.ReadAll(io.NewSectionReader(f, 0, f.size))
+	at := x.bytes
+	x.bytes += f.size + 1 // so that no two of them begin at the same place
+	in := bufio.NewReaderSize(io.NewSectionReader(f, 0, f.size), 4*maxIDLine)
+	head, err := in.Peek(maxIDLine)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) {
+		return x.readLines(in, path, at)
+	}
+	b, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	return x.symbolIndex(b, filepath.Dir(path))
 }
 
-// lines reads ids.txt: a build ID, a space, and a path that is absolute or relative to the file's own directory, followed
-// through links. A symbol-index file of the older form has lines of an absolute path, and behind a tab a directory of
-// sources: a build-ID tree, or another ids.txt.
-func (x *idMap) lines(b []byte, path string) {
-	dirs := []string{filepath.Dir(path)}
-	if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Dir(real) != dirs[0] {
-		dirs = []string{filepath.Dir(real), dirs[0]}
+// readLines reads ids.txt, which begins at at: a build ID, a space, and a path that is absolute or relative to the file's own
+// directory, followed through links. A symbol-index file of the older form has lines of an absolute path, and behind a tab a directory
+// of sources: a build-ID tree, or another ids.txt.
+func (x *idMap) readLines(in *bufio.Reader, path string, at int64) error {
+	text := idText{path: path, at: at, dirs: []string{filepath.Dir(path)}}
+	if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Dir(real) != text.dirs[0] {
+		text.dirs = []string{filepath.Dir(real), text.dirs[0]}
 	}
-	for line := range strings.Lines(string(b)) { // the names are parts of that one text
-		line = strings.TrimSpace(line)
-		if len(line) > 0 && filepath.IsAbs(line) {
-			name, _, _ := strings.Cut(line, "\t")
-			x.source(name)
-			continue
+	x.texts = append(x.texts, text)
+	whole := true // the line before has ended
+	for {
+		line, err := in.ReadSlice('\n')
+		began := whole
+		whole = !errors.Is(err, bufio.ErrBufferFull)
+		if began && whole && len(line) <= maxIDLine {
+			if id, _, ok := readIDLine(line); ok {
+				x.lines = append(x.lines, idLine{beginning(id), uint32(at)})
+			} else if text := string(bytes.TrimSpace(line)); filepath.IsAbs(text) {
+				name, _, _ := strings.Cut(text, "\t")
+				x.source(name)
+			}
 		}
-		digits, name, ok := strings.Cut(line, " ")
-		id, isID := symsrc.ParseBuildID([]byte(digits))
-		name = strings.TrimSpace(name)
-		if !ok || !isID || len(name) == 0 || len(name) > maxPath || strings.IndexByte(name, 0) >= 0 || len(x.files[id]) >= maxSame {
-			continue
+		at += int64(len(line))
+		if err != nil && whole {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		}
-		x.files[id] = append(x.files[id], idLine{name, dirs})
 	}
+}
+
+// sort brings the lines into order. Most files have them in it.
+func (x *idMap) sort() {
+	slices.SortFunc(x.lines, func(a, b idLine) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) })
+}
+
+// readIDLine reads a line of a build ID and a path.
+func readIDLine(line []byte) (id symsrc.BuildID, name []byte, ok bool) {
+	line = bytes.TrimSpace(line)
+	digits, rest, ok := bytes.Cut(line, []byte(" "))
+	if !ok {
+		return "", nil, false
+	}
+	rest = bytes.TrimSpace(rest)
+	if len(rest) == 0 || len(rest) > maxPath || bytes.IndexByte(rest, 0) >= 0 {
+		return "", nil, false
+	}
+	id, ok = symsrc.ParseBuildID(digits)
+	return id, rest, ok
 }
 
 // source takes in a directory or file that a symbol-index file names. That it is not there is common.
