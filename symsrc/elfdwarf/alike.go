@@ -68,11 +68,12 @@ func (f *File) alike(plain string) []symsrc.Frame {
 	return frames
 }
 
-// alike appends the functions of a table. tries is how many names may be made readable, below 0 where that is too few.
+// alike appends the functions of a table. tries is how many names may be made readable, below 0 where that is too few. The first name
+// is looked for in the table as it is, the second one makes an index.
 func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *int) []symsrc.Frame {
 	mangled := []byte(strconv.Itoa(len(token)) + token)
 	window := span{0, ^uint64(0)}
-	t.each(&window, func(s *symbol) {
+	take := func(s *symbol) {
 		raw := t.str(s.name)
 		if len(raw) > longName {
 			t.table.left.answer(len(raw))
@@ -89,7 +90,17 @@ func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *i
 			t.table.left.hold(frameWeight)
 			frames = append(frames, symsrc.Frame{Func: plain, Offset: s.addr, Size: s.size})
 		}
-	}, func(fileSymbol) {})
+	}
+	none := func(fileSymbol) {}
+	if token[0]-'0' <= 9 || !t.words.touched.Load() && t.words.touched.CompareAndSwap(false, true) {
+		t.each(&window, take, none)
+		return frames
+	}
+	var s symbol
+	size := t.entrySize()
+	for _, entry := range t.withWord(token) {
+		t.look(int(entry), t.raw[int(entry)*size:], &s, &window, take, none)
+	}
 	return frames
 }
 

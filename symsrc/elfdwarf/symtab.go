@@ -27,6 +27,7 @@ type symbolTable struct {
 	cache   []uint32   // numbers of names, as in sorted; set atomically
 	table   *nameTable // of the file
 	byName  nameHashes
+	words   wordIndex
 }
 
 // symbol is a symbol that may name an address.
@@ -101,34 +102,39 @@ func (t *symbolTable) each(window *span, sym func(*symbol), file func(fileSymbol
 		if usual && binary.LittleEndian.Uint64(b[8:])-lo > width && elf.SymType(b[4]&15) != elf.STT_FILE {
 			continue
 		}
-		addr, info := t.entryAddr(b)
-		if t.opd != nil {
-			addr = t.opd.code(addr)
-		}
-		if isFile := elf.SymType(info&15) == elf.STT_FILE; !isFile && (addr < window.lo || addr&^1 > window.hi) {
-			continue
-		}
-		section := t.entry(b, &s)
-		s.addr, s.index = addr, uint32(i)
-		switch elf.SymType(info & 15) {
-		case elf.STT_FILE:
-			file(fileSymbol{s.name, s.index})
-			continue
-		case elf.STT_FUNC:
-			if t.machine == elf.EM_ARM {
-				s.addr &^= 1 // set for Thumb code
-			}
-		case elf.STT_NOTYPE, elf.STT_OBJECT, elf.STT_GNU_IFUNC:
-		default:
-			continue
-		}
-		if s.limit = t.sectionEnd(section, i); s.limit == 0 || t.isMapping(s.name) {
-			continue
-		}
-		s.local = elf.SymBind(info>>4) == elf.STB_LOCAL
-		sym(&s)
+		t.look(i, b, &s, window, sym, file)
 		lo, width = window.lo, window.hi|1-window.lo
 	}
+}
+
+// look does what each does for one entry, the one of index i, which begins b. s is memory for it.
+func (t *symbolTable) look(i int, b []byte, s *symbol, window *span, sym func(*symbol), file func(fileSymbol)) {
+	addr, info := t.entryAddr(b)
+	if t.opd != nil {
+		addr = t.opd.code(addr)
+	}
+	if isFile := elf.SymType(info&15) == elf.STT_FILE; !isFile && (addr < window.lo || addr&^1 > window.hi) {
+		return
+	}
+	section := t.entry(b, s)
+	s.addr, s.index = addr, uint32(i)
+	switch elf.SymType(info & 15) {
+	case elf.STT_FILE:
+		file(fileSymbol{s.name, s.index})
+		return
+	case elf.STT_FUNC:
+		if t.machine == elf.EM_ARM {
+			s.addr &^= 1 // set for Thumb code
+		}
+	case elf.STT_NOTYPE, elf.STT_OBJECT, elf.STT_GNU_IFUNC:
+	default:
+		return
+	}
+	if s.limit = t.sectionEnd(section, i); s.limit == 0 || t.isMapping(s.name) {
+		return
+	}
+	s.local = elf.SymBind(info>>4) == elf.STB_LOCAL
+	sym(s)
 }
 
 // sectionEnd gives where the section of the entry with index i ends; 0 where it is in none that is in memory.
