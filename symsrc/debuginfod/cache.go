@@ -18,8 +18,9 @@ import (
 //
 // Other programs write here too, and do not verify what they were given.
 type cache struct {
-	dir string
-	now func() time.Time
+	dir  string
+	now  func() time.Time
+	free func(dir string) (n int64, ok bool) // nil where it does not matter
 }
 
 // path is where a file is kept.
@@ -82,6 +83,8 @@ type entry struct {
 	temp  *os.File
 	done  bool  // the temporary file has become the file
 	fault error // a *writeError: nothing more is written
+	// looked is how many bytes were written since the disk was looked at.
+	looked int64
 }
 
 // open makes a temporary file beside the place of the file.
@@ -113,9 +116,34 @@ func (c *cache) open(k key) (*entry, error) {
 	return nil, fmt.Errorf("cache of downloads: %w", err)
 }
 
-// write replaces what was written before and gives the bytes written. A failure of the disk is a *writeError; then all
-// that follows fails at once.
-func (e *entry) write(from io.Reader) (int64, error) {
+// A download leaves so many bytes free on the disk, at which it looks each time that many were written.
+const (
+	keptFree  = 64 << 20
+	lookAfter = 16 << 20
+)
+
+// room fails where the disk has no room for so many bytes.
+func (e *entry) room(size int64) error {
+	e.looked = 0
+	if e.cache.free == nil {
+		return nil
+	}
+	free, ok := e.cache.free(filepath.Dir(e.path))
+	if !ok || free-size >= keptFree {
+		return nil
+	}
+	why := fmt.Sprintf("%s has only %s free, of which %s are left alone; make room there, or let DEBUGINFOD_CACHE_PATH name a directory on another disk",
+		e.cache.dir, bytesText(free), bytesText(keptFree))
+	if size > 0 {
+		why = fmt.Sprintf("the file has %s, and ", bytesText(size)) + why
+	}
+	e.fault = &writeError{errors.New(why)}
+	return e.fault
+}
+
+// write replaces what was written before and gives the bytes written. size is what is to come, 0 where that is not known. A failure
+// of the disk is a *writeError; then all that follows fails at once.
+func (e *entry) write(from io.Reader, size int64) (int64, error) {
 	if e.fault != nil {
 		return 0, e.fault
 	}
@@ -127,6 +155,9 @@ func (e *entry) write(from io.Reader) (int64, error) {
 		e.fault = &writeError{err}
 		return 0, e.fault
 	}
+	if err := e.room(size); err != nil {
+		return 0, err
+	}
 	return io.Copy(blame{e}, from)
 }
 
@@ -135,6 +166,11 @@ type blame struct{ e *entry }
 
 // Write implements io.Writer.
 func (b blame) Write(p []byte) (int, error) {
+	if b.e.looked += int64(len(p)); b.e.looked > lookAfter {
+		if err := b.e.room(0); err != nil {
+			return 0, err
+		}
+	}
 	n, err := b.e.temp.Write(p)
 	if err != nil {
 		b.e.fault = &writeError{err}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,7 +109,7 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		if commit {
-			if _, err := store.write(bytes.NewReader(debugELF(testID))); err != nil {
+			if _, err := store.write(bytes.NewReader(debugELF(testID)), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -116,7 +117,7 @@ func TestDiskFull(t *testing.T) {
 		if commit {
 			err = store.commit()
 		} else {
-			_, err = store.write(bytes.NewReader(debugELF(testID)))
+			_, err = store.write(bytes.NewReader(debugELF(testID)), 0)
 		}
 		if _, ok := errors.AsType[*writeError](err); !ok {
 			t.Errorf("commit %v: %v", commit, err)
@@ -133,6 +134,63 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("warned: %s; left: %s", text, leftovers(t, w.cache))
 	}
 }
+
+// TestDiskNearlyFull leaves some of the disk free: what is known to be too much is not begun, and what turns out to be is ended.
+func TestDiskNearlyFull(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		free, comes int64 // bytes
+		sent        int64 // at most
+		why         string
+	}{
+		{"known", keptFree + 100<<20, 101 << 20, 0, "the file has 101.0 MiB, and "},
+		{"not known", keptFree + 100<<20, 0, 128 << 20, "write to the cache: "},
+		{"full already", keptFree - 1, 0, 0, "write to the cache: "},
+	} {
+		var moved, written int64
+		w := newWorld(t, Options{URLs: []string{"http://127.0.0.1:1"}})
+		w.Client.cache.free = func(string) (int64, bool) { return c.free - written, true }
+		store, err := w.Client.cache.open(key{testID, Debuginfo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = store.write(readFunc(func(b []byte) (int, error) {
+			moved += int64(len(b))
+			written = moved
+			return len(b), nil
+		}), c.comes)
+		if _, ok := errors.AsType[*writeError](err); !ok || moved > c.sent || !strings.Contains(err.Error(), c.why) ||
+			!strings.Contains(err.Error(), w.cache) || !strings.Contains(err.Error(), "DEBUGINFOD_CACHE_PATH") {
+			t.Errorf("%s: %v after %d bytes", c.name, err, moved)
+		}
+		if _, again := store.write(strings.NewReader("x"), 1); !errors.Is(again, err) {
+			t.Errorf("%s: then %v", c.name, again)
+		}
+		store.close()
+	}
+}
+
+// TestSaysLess ends a download that has far more than its server says.
+func TestSaysLess(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-DEBUGINFOD-SIZE", "1000")
+		_, _ = w.Write(debugELF(testID))
+		for piece := make([]byte, 1<<20); r.Context().Err() == nil; {
+			if _, err := w.Write(piece); err != nil {
+				return
+			}
+		}
+	})
+	w := newWorld(t, Options{URLs: []string{s.URL}})
+	if r := w.Fetch(context.Background(), testID, Debuginfo); r.Outcome != Failed || !strings.Contains(r.Why, "more than twice the 1 KiB") || s.asked.Load() != 1 {
+		t.Errorf("outcome %d (%s) after %d requests", r.Outcome, r.Why, s.asked.Load())
+	}
+}
+
+// readFunc is a reader.
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestClean(t *testing.T) {
 	if _, ok := accessed(stat(t, t.TempDir())); !ok {

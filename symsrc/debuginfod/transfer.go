@@ -156,6 +156,8 @@ func checkStatus(resp *http.Response) *failure {
 type body struct {
 	io.Reader
 	size int64 // its least size in bytes, 0 unknown
+	// comes is how many bytes are to come at least: those of a packed file may be fewer than it has; 0 unknown.
+	comes int64
 }
 
 // body checks an answer's size and first bytes, and unpacks it if need be. Whether it is packed its first bytes say: a
@@ -182,7 +184,7 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 	}
 	switch {
 	case string(head) == "\x7fELF", a.f.kind.isSource() && (encoding == "" || encoding == "identity" || encoding == "gzip") && (err == nil || errors.Is(err, io.EOF)):
-		return &body{in, size}, nil
+		return &body{in, size, max(size, resp.ContentLength, 0)}, nil
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, trouble("cut off: %v", err)
 	case encoding != "" && encoding != "identity":
@@ -211,7 +213,10 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	if limit := a.c.opt.MaxSize; limit > 0 {
 		in = io.LimitReader(in, limit+1)
 	}
-	n, err := store.write(in)
+	if b.size > 0 { // a server that says how much it is does not go on for ever
+		in = io.LimitReader(in, most(b.size)+1)
+	}
+	n, err := store.write(in, b.comes)
 	a.stored.Store(true)
 	if e, ok := errors.AsType[*writeError](err); ok {
 		return a.noRoom(e)
@@ -222,6 +227,8 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	case fail != nil: // and it did not say so before
 		fail.verdict = verdictUseless
 		return fail
+	case b.size > 0 && n > most(b.size):
+		return useless("more than twice the %s that it should be", bytesText(b.size))
 	case n < b.size:
 		return trouble("cut off after %d of %d bytes", n, b.size)
 	}
@@ -240,6 +247,9 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	a.elf = info
 	return nil
 }
+
+// most bounds a file that is said to be of a size: what that counts is not the same everywhere.
+func most(size int64) int64 { return 2*size + 1<<20 }
 
 // noRoom says that the cache takes nothing, which is no fault of the server.
 func (a *attempt) noRoom(err error) *failure {

@@ -2,5 +2,5 @@
 
 package locate
 
-// freeSpace is what a directory's disk has left for this user, in bytes; false where that is not known.
-func freeSpace(string) (n int64, ok bool) { return 0, false }
+// FreeSpace returns what a directory's disk has left for this user, in bytes; false where that is not known.
+func FreeSpace(string) (n int64, ok bool) { return 0, false }

@@ -4,8 +4,8 @@ package locate
 
 import "golang.org/x/sys/unix"
 
-// freeSpace is what a directory's disk has left for this user, in bytes; false where that is not known.
-func freeSpace(dir string) (n int64, ok bool) {
+// FreeSpace returns what a directory's disk has left for this user, in bytes; false where that is not known.
+func FreeSpace(dir string) (n int64, ok bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, false

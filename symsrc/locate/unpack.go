@@ -48,7 +48,7 @@ func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string,
 		os.Chtimes(to, now, now) // it is in use; that this fails does no harm
 		return to, nil
 	}
-	if free, ok := freeSpace(dir); ok && free-m.size < unpackReserve {
+	if free, ok := FreeSpace(dir); ok && free-m.size < unpackReserve {
 		return failed(fmt.Errorf("to %d bytes: %w", m.size, errFull))
 	}
 	makeRoom(dir, m.size)
