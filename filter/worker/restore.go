@@ -128,16 +128,16 @@ func (p *partition) restore(ctx context.Context, out []message, one *process, fr
 func (w *worker) firstOf(ctx context.Context, l *line, from uint64) (seq uint64, err error) {
 	filter, exact := filterable(l.process)
 	for {
-		first, err := w.streams.in.GetMsg(ctx, from, jetstream.WithGetMsgSubject(filter))
+		seq, subject, err := w.streams.find(ctx, w.nc, from, filter)
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound): // or the server that answers has yet to hear of the line at hand
 			return from, nil
 		case err != nil:
 			return 0, err
-		case exact || first.Sequence >= l.seq || w.processOf(&line{subject: first.Subject}) == l.process:
-			return min(first.Sequence, l.seq), nil
+		case exact || seq >= l.seq || w.processOf(&line{subject: subject}) == l.process:
+			return min(seq, l.seq), nil
 		}
-		from = first.Sequence + 1
+		from = seq + 1
 	}
 }
 
@@ -154,7 +154,7 @@ func (w *worker) lost(ctx context.Context, p *process, place, from uint64) (lost
 		}
 		return err == nil && w.store.lineOf(first.Header.Get(jetstream.MsgIDHeader)) < from, nil
 	}
-	_, err = w.streams.in.GetMsg(ctx, place) // lines age out in their order
+	_, _, err = w.streams.find(ctx, w.nc, place, "") // lines age out in their order
 	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, fmt.Errorf("look for line %d of %s: %w", place, p.subject, err)
 	}
