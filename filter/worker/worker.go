@@ -72,10 +72,10 @@ type worker struct {
 	failures chan int
 }
 
-// Bounds of a start and of an end.
+// Bounds of a start and of an end, which takes no more than 5 seconds with what is to be done after drainWait.
 const (
 	startWait = time.Minute
-	drainWait = 5 * time.Second
+	drainWait = 4500 * time.Millisecond
 )
 
 // Run works until the end of ctx; then it completes what was begun and hands its partitions over. The error says why it could
