@@ -13,6 +13,8 @@ type Feed struct {
 	f   *Filter
 	r   stream
 	out appended
+	// last is how long the last piece was, in bytes.
+	last int
 }
 
 // appended is a writer that never fails.
@@ -32,7 +34,7 @@ func NewFeed(f *Filter) *Feed {
 
 // Add appends to dst what a run writes when b arrives, which may end anywhere.
 func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
-	d.out.text = dst
+	d.out.text, d.last = dst, len(b)
 	r := &d.r
 	r.f.piece++
 	if r.start == r.end && !r.raw && len(b) > 0 && b[len(b)-1] == '\n' {
@@ -51,7 +53,7 @@ func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
 		}
 	}
 	if cap(r.text) > keptText {
-		r.text = nil
+		r.text, r.f.reached = nil, progress{} // which has the same room
 	}
 	dst, d.out.text = d.out.text, nil
 	return dst
@@ -60,8 +62,9 @@ func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
 // keptText is how much room for output a feed keeps for the next piece: there may be thousands of feeds.
 const keptText = 16 << 10
 
-// Footprint returns about how many bytes of memory the feed keeps between pieces, beside its filter.
-func (d *Feed) Footprint() int64 { return int64(cap(d.r.buf) + cap(d.r.text)) }
+// Footprint returns about how many bytes of memory the feed keeps between pieces, beside its filter, with the last piece: what the
+// filter remembers of lines may be parts of it.
+func (d *Feed) Footprint() int64 { return int64(cap(d.r.buf) + cap(d.r.text) + d.last) }
 
 // Raw appends what a run writes when b, the next line or a part of one, is not to be looked at: what is held back, the begin of an
 // unfinished line as it came, and b. The rest of a line that b does not end passes untouched, too.

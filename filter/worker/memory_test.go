@@ -50,7 +50,7 @@ func TestWeight(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&text, "{{{bt:0:%#x:pc}}}\n", 0x100000+i*0x333)
 	}
-	for name, log := range map[string]string{"nothing": "text\n", "one frame": contextLines + frameLine, "much": text.String(), "frames alone": strings.Repeat(deadlyText, 100)} {
+	for name, log := range map[string]string{"nothing": "text\n", "one frame": contextLines + frameLine, "much": text.String(), "frames alone": strings.Repeat(deadlyText, 100), "long": strings.Repeat(deadlyText, 2500)} {
 		const n = 20
 		all := make([]*process, n)
 		var before, after runtime.MemStats
