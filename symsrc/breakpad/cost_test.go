@@ -24,7 +24,9 @@ func TestCost(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		read int
-	}{"lines": {lines, len(lines)}, "a line that has none": {without, 2 * len(without)}, "calls": {inlines, len(inlines)}, "ranges": {ranges, len(ranges)}} {
+	}{"lines": {lines, len(lines)}, "a line that has none": {without, 2 * len(without)}, "calls": {inlines, len(inlines)}, "ranges": {ranges, len(ranges)},
+		"a name":          {head + "FUNC 0 1000000 0 " + strings.Repeat("n", 1<<21) + "\n", 1 << 21},
+		"a line too long": {head + "FUNC 0 1000000 0 f\nINLINE 0 1 0 0" + strings.Repeat(" 900000 1", maxFunction/8) + "\n", maxFunction}} {
 		t.Run(name, func(t *testing.T) {
 			f, err := New([]byte(c.text), room)
 			if err != nil {
@@ -47,6 +49,22 @@ func TestCost(t *testing.T) {
 			}
 		})
 	}
+	t.Run("names", func(t *testing.T) {
+		f, err := New([]byte(head+"FUNC 0 10 0 "+strings.Repeat("n", 1<<24)+"\nPUBLIC 20 0 "+strings.Repeat("n", 1<<24)+"\n"), room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, addr := range []uint64{1, 0x20} {
+			if frames, err := f.Frames(addr); err == nil && len(frames) > 0 && frames[0].Func != "" {
+				t.Errorf("a name of %d bytes is one", len(frames[0].Func))
+			}
+		}
+		for _, list := range [][]record{f.funcs, f.publics} {
+			if x := f.fields(&list[0]); len(x.rest()) > 2*maxName {
+				t.Errorf("%d bytes of a name are read", len(x.rest()))
+			}
+		}
+	})
 	t.Run("an honest one", func(t *testing.T) {
 		f, err := New([]byte(sample), room)
 		if err != nil {

@@ -71,12 +71,12 @@ var digits = func() (t [256]byte) {
 	return t
 }()
 
-// rest is what is left of the line; nil where it is bad.
+// rest is what is left of the line, as much as tells that it is no name where it is longer than one; nil where it is bad.
 func (x *fields) rest() []byte {
 	if x.bad {
 		return nil
 	}
-	s := x.text
+	s := x.text[:min(len(x.text), maxName+len("?\r\n"))]
 	if n := bytes.IndexByte(s, '\n'); n >= 0 {
 		s = s[:n]
 	}

@@ -71,7 +71,10 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	q := f.work.Question()
+	q, err := f.work.Question()
+	if err != nil {
+		return nil, err
+	}
 	if r := find(f.funcs, addr); r != nil {
 		if addr-r.addr < uint64(r.size) {
 			return f.function(r, addr, &q)

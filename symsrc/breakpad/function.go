@@ -62,7 +62,7 @@ const (
 func (f *File) below(r *record, q *budget.Question, line func(row), inline func(fields)) error {
 	text := f.text[r.off:]
 	if len(text) > maxFunction {
-		text = wholeLines(text[:maxFunction])
+		text = text[:maxFunction]
 	}
 	told := len(text)
 	for text = nextLine(text); len(text) > 0; text = nextLine(text) {
@@ -78,8 +78,8 @@ func (f *File) below(r *record, q *budget.Question, line func(row), inline func(
 			continue
 		}
 		at := row{lo: x.hex(), size: x.hex(), line: x.decimal(), file: x.decimal()}
-		if x.bad {
-			break // the function's records end
+		if x.bad || len(x.text) == 0 {
+			break // the function's records end, or what is read of them
 		}
 		line(at)
 	}
@@ -111,7 +111,7 @@ func inlined(x fields, addr uint64, calls []call) []call {
 	}
 	for {
 		lo, n := x.hex(), x.hex()
-		if x.bad {
+		if x.bad || len(x.text) == 0 { // the number may have been cut off
 			return calls
 		}
 		if addr-lo < n {

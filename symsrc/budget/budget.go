@@ -43,8 +43,14 @@ func Steps(n int64) *Work {
 	return w
 }
 
-// Question begins to count the steps of one answer.
-func (w *Work) Question() Question { return Question{of: w} }
+// Question begins to count the steps of one answer. It fails with ErrExceeded where no steps are left: a question that costs much may
+// know so only behind what it costs.
+func (w *Work) Question() (Question, error) {
+	if w.left.Load() < 0 {
+		return Question{}, ErrExceeded
+	}
+	return Question{of: w}, nil
+}
 
 // Question counts the steps of one answer, and the length of what it says. Few steps are not taken from the file's.
 type Question struct {

@@ -8,14 +8,17 @@ import (
 func TestWork(t *testing.T) {
 	w := NewWork(1)
 	for range 10000 { // of honest questions there may be any number
-		q := w.Question()
-		if err := errors.Join(q.Spend(unnoticed/2), q.Spend(unnoticed/2)); err != nil {
+		q, err := w.Question()
+		if err := errors.Join(err, q.Spend(unnoticed/2), q.Spend(unnoticed/2)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	costly := 0
 	for ; ; costly++ {
-		q := w.Question()
+		q, err := w.Question()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := q.Spend(1 << 20); err != nil {
 			if !errors.Is(err, ErrExceeded) {
 				t.Error(err)
@@ -26,8 +29,7 @@ func TestWork(t *testing.T) {
 	if want := leastSteps / (1<<20 - unnoticed); costly != want {
 		t.Errorf("%d costly questions, want %d", costly, want)
 	}
-	q := w.Question()
-	if err := q.Spend(1); !errors.Is(err, ErrExceeded) {
+	if _, err := w.Question(); !errors.Is(err, ErrExceeded) {
 		t.Errorf("beyond its budget: %v", err)
 	}
 	if large := NewWork(1 << 30); large.left.Load() != stepsPerByte<<30 {
@@ -36,7 +38,10 @@ func TestWork(t *testing.T) {
 }
 
 func TestSay(t *testing.T) {
-	q := NewWork(0).Question()
+	q, err := NewWork(0).Question()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := q.Say(maxAnswer); err != nil {
 		t.Error(err)
 	}

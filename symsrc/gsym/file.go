@@ -161,7 +161,10 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 		fn := f.function(i, start)
 		// A symbol without a size goes on up to the next one, but the last one nobody knows how far.
 		if addr-start < fn.size || fn.size == 0 && !fn.c.bad && (addr == start || after < f.count) {
-			q := f.work.Question()
+			q, err := f.work.Question()
+			if err != nil {
+				return nil, err
+			}
 			return fn.frames(addr, &q)
 		}
 	}
