@@ -22,7 +22,8 @@ const arangeWeight, overlapWeight = 40, 120
 type rangeTable struct {
 	read, settled sync.Once
 	touched       atomic.Bool
-	mu            sync.Mutex // held while the ranges are sorted, or searched as they are
+	ready         atomic.Bool // they are settled
+	mu            sync.Mutex  // held while the ranges are sorted, or searched as they are
 	ranges        []arange
 	units         []atomic.Pointer[unit] // of ranges, as far as asked for
 }
@@ -49,6 +50,7 @@ func (t *rangeTable) settle(left *budget) {
 		defer t.mu.Unlock()
 		t.ranges = settle(t.ranges, left)
 		t.units = make([]atomic.Pointer[unit], len(t.ranges))
+		t.ready.Store(true)
 	})
 }
 

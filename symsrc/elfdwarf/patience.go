@@ -13,9 +13,9 @@ import (
 // A log does not wait for one module any longer than for a download. What takes longer goes on beside the questions: until it is
 // over, frames of the module stay as they are, and then they are answered.
 //
-// That is to say: a module is opened, and the first questions of a large one are answered, in a goroutine that is waited for.
-// All other questions are answered at once, which costs less: a small file's budget is gone before the time is, and a large one
-// has its tables by then.
+// That is to say: a module is opened, and the first questions of a large one are answered, in a goroutine that is waited for; and so
+// are later ones that have to read a large unit first. All other questions are answered at once, which costs less: a small file's
+// budget is gone before the time is, and a large one has its tables by then.
 const (
 	maxWait = 10 * time.Second // for one module in all
 	// leastWait is for each question after that, of which there are few.
@@ -24,6 +24,8 @@ const (
 	// is how many are waited for of one with larger files.
 	quickSize      = 32 << 20
 	firstQuestions = 64
+	// quickUnit is the size of a unit of debug information that takes no time to speak of.
+	quickUnit = 4 << 20
 )
 
 // patience is what is left of the time that the questions wait for a module.
@@ -33,10 +35,12 @@ type patience struct {
 	waiting int
 	since   time.Time     // when the first of the questions that wait began to
 	late    chan struct{} // closed when what took too long is over; nil where nothing did
+	lately  atomic.Bool   // there may be something late
 
 	// quick is set while questions are not waited for, and asked counts those that were.
 	quick atomic.Bool
 	asked atomic.Int64
+	large atomic.Bool // the files are
 
 	open    atomic.Bool  // there are files, or it is known that there are none
 	opened  atomic.Int64 // how often they were
@@ -54,6 +58,7 @@ func (p *patience) isLate() chan struct{} {
 		select {
 		case <-p.late:
 			p.late = nil
+			p.lately.Store(false)
 		default:
 		}
 	}
@@ -77,15 +82,31 @@ func (p *patience) end(late chan struct{}) {
 	if p.waiting--; p.waiting == 0 {
 		p.spent += time.Since(p.since)
 	}
+	p.isNow(late)
+}
+
+// isNow notes what is late.
+func (p *patience) isNow(late chan struct{}) {
 	if late != nil {
 		p.late = late
+		p.lately.Store(true)
 	}
 }
 
+// over notes that a wait is over which does not count: one for a large unit, as any may come later.
+func (p *patience) over(late chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isNow(late)
+}
+
 // inTime asks a module as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
-func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
+// cold, if not nil, reports whether the question takes long although it is not one of the first.
+func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
-	if m.patience.quick.Load() || ctx.Err() != nil {
+	quick := m.patience.quick.Load()
+	slow := quick && m.patience.large.Load() && (m.patience.lately.Load() || cold != nil && m.cold(cold))
+	if quick && !slow || ctx.Err() != nil {
 		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
 		return got, files, ok
 	}
@@ -93,7 +114,18 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*
 		return got, stillRead(late), false
 	}
 	s.find(ctx, m)
-	left := m.patience.begin(s.wait)
+	if first := s.sharer(m); first != m {
+		m = first // it is the one that may be late
+		if late := m.patience.isLate(); late != nil {
+			return got, stillRead(late), false
+		}
+		m.patience.asked.Add(1)
+		slow = m.patience.quick.Load() // names without end must not use up its time
+	}
+	left, end := s.wait, m.patience.over
+	if !slow {
+		left, end = m.patience.begin(s.wait), m.patience.end
+	}
 	type answer struct {
 		got   T
 		files *symsrc.Files
@@ -110,7 +142,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*
 	defer timeout.Stop()
 	select {
 	case a := <-answers:
-		m.patience.end(nil)
+		end(nil)
 		return a.got, a.files, a.ok
 	case <-timeout.C:
 		if m.patience.tell() && s.warn != nil {
@@ -118,7 +150,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, ask func(*
 		}
 	case <-ctx.Done():
 	}
-	m.patience.end(over)
+	end(over)
 	return got, stillRead(over), false
 }
 
@@ -168,7 +200,46 @@ func (m *module) hurry() {
 	for _, f := range m.opened {
 		size += f.budget.size.Load()
 	}
+	m.patience.large.Store(size > quickSize)
 	m.patience.quick.Store(m.loaded && (size <= quickSize || m.patience.asked.Load() > firstQuestions))
+}
+
+// cold reports what a question of its file is to report.
+func (m *module) cold(ask func(*File) bool) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.file != nil && ask(m.file)
+}
+
+// cold reports whether to answer a question takes long: a large unit is to be read, or it is not known whether that is one.
+func (f *File) cold(q symsrc.Addr) bool {
+	switch {
+	case q.Kind == symsrc.Named:
+		return true
+	case q.Kind == symsrc.Data || q.Symbol != "" || f.info.size == 0:
+		return false
+	}
+	addr, ok := f.Linked(q.Offset, q.Space)
+	if !ok {
+		return false
+	}
+	f.guard(func() { addr = f.codeAddr(addr) })
+	for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
+		if !t.ready.Load() {
+			return true
+		}
+		if i := t.search(addr); i >= 0 {
+			u := t.units[i].Load()
+			return u == nil || u.cold()
+		}
+	}
+	return false
+}
+
+// cold reports whether the unit is large and not all of it was read.
+func (u *unit) cold() bool {
+	body := u.split.Load()
+	return body == nil || body.end-body.off > quickUnit && (u.lines.Load() == nil || body.functions[outside].Load() == nil || body.functions[within].Load() == nil)
 }
 
 // stillRead are the files of a module that is late.

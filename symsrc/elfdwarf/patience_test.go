@@ -105,3 +105,92 @@ func TestQuick(t *testing.T) {
 		t.Errorf("waited %d times, want %d", waited, want)
 	}
 }
+
+// TestLateUnit asks for an address in a large unit after the first questions of a module with large files: the log waits for it no
+// longer than for the module, and for what is read by then not at all.
+func TestLateUnit(t *testing.T) {
+	path := filepath.Join("testdata", "gcc5.elf")
+	f := open(t, path)
+	addr := findSymbol(t, f, "_Z5otheri")
+	key := symsrc.Module{Name: "m"}
+	s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: path}}})
+	var told []string
+	s.Warn(func(message string) { told = append(told, message) })
+	waited, limit := 0, time.Hour
+	s.after = func(time.Duration) *time.Timer { waited++; return time.NewTimer(limit) }
+	ask(s, key, 0)
+	m := s.module(key)
+	m.opened[0].budget.size.Store(quickSize + 1)
+	m.patience.quick.Store(false)
+	for range firstQuestions {
+		ask(s, key, 0)
+	}
+	if !m.patience.quick.Load() || !m.patience.large.Load() {
+		t.Fatal("the first questions are not over")
+	}
+	u := m.file.unitFor(addr)
+	u.split.Store(u)
+	end := u.end
+	waited = 0
+	if ask(s, key, addr); waited != 0 {
+		t.Errorf("waited %d times for a small unit", waited)
+	}
+	u.functions[outside].Store(nil)
+	u.end = u.off + quickUnit + 1
+	u.mu.Lock() // as if it were being read
+	limit = 0
+	var a symsrc.Answer
+	for range 3 {
+		if a = ask(s, key, addr); len(a.Frames) > 0 || a.Files.Note == "" || a.Files.Retry == nil || a.Files.Retry() {
+			t.Fatalf("%+v, %+v", a.Frames, a.Files)
+		}
+	}
+	if waited != 1 || len(told) != 1 || m.patience.spent > s.wait {
+		t.Errorf("waited %d times, told %q, %v spent", waited, told, m.patience.spent)
+	}
+	u.end = end
+	u.mu.Unlock()
+	for !a.Files.Retry() {
+		runtime.Gosched()
+	}
+	limit = time.Hour
+	for range 2 {
+		if a := ask(s, key, addr); len(a.Frames) != 1 || a.Frames[0].Func != "other(int)" {
+			t.Errorf("%+v, %+v", a.Frames, a.Files)
+		}
+	}
+}
+
+// TestLateByAnyName asks by several names for files that take longer to be read than questions wait: they are waited for once.
+func TestLateByAnyName(t *testing.T) {
+	path := filepath.Join("testdata", "gcc5.elf")
+	f := open(t, path)
+	id, addr := f.BuildID(), findSymbol(t, f, "_Z5otheri")
+	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files { return &symsrc.Files{Elf: path} }))
+	key := func(name string) symsrc.Module { return symsrc.Module{Name: name, BuildID: id} }
+	ask(s, key("first"), addr)
+	waited := 0
+	s.after = func(time.Duration) *time.Timer { waited++; return time.NewTimer(0) }
+	first := s.module(key("first"))
+	spent := first.patience.spent
+	first.mu.Lock() // as if it were being read
+	var a symsrc.Answer
+	for _, name := range []string{"second", "third", "second", "fourth"} {
+		if a = ask(s, key(name), addr); len(a.Frames) > 0 || a.Files.Retry == nil || a.Files.Retry() {
+			t.Fatalf("%s: %+v, %+v", name, a.Frames, a.Files)
+		}
+	}
+	if waited != 1 || first.patience.spent != spent {
+		t.Errorf("waited %d times, %v spent of the time for a module that is open", waited, first.patience.spent-spent)
+	}
+	first.mu.Unlock()
+	for !a.Files.Retry() {
+		runtime.Gosched()
+	}
+	s.after = time.NewTimer
+	for _, name := range []string{"first", "second", "fourth"} {
+		if a := ask(s, key(name), addr); len(a.Frames) != 1 || a.Frames[0].Func != "other(int)" {
+			t.Errorf("%s: %+v, %+v", name, a.Frames, a.Files)
+		}
+	}
+}

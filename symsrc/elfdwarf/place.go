@@ -17,7 +17,7 @@ func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, o
 		addr, base uint64
 		ok         bool
 	}
-	at, _, _ := inTime(ctx, s, q.Module, func(m *module, _ *symsrc.Files) (at place) {
+	at, _, _ := inTime(ctx, s, q.Module, nil, func(m *module, _ *symsrc.Files) (at place) {
 		if m.file == nil {
 			return at
 		}

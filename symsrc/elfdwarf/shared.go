@@ -111,3 +111,24 @@ func (s *Source) share(m *module, files *symsrc.Files) *module {
 	}
 	return first
 }
+
+// sharer returns the module that is going to answer for one that is not open yet, as far as that is known: m itself, or the one that
+// has its files.
+func (s *Source) sharer(m *module) *module {
+	m.patience.finding.Lock()
+	files := m.patience.found
+	m.patience.finding.Unlock()
+	if files == nil {
+		return m
+	}
+	all := sharing(m.key, files)
+	if all == nil {
+		return m
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first := s.shared[*all]; first != nil {
+		return first
+	}
+	return m
+}

@@ -92,7 +92,7 @@ func (s *Source) UsePackage(path string) { s.dwp = path }
 
 // Frames answers one question. Where the file cannot be read the answer's Files tell why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	a, files, ok := inTime(ctx, s, q.Module, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
+	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
 	if !ok {
 		return symsrc.Answer{Files: files}
 	}
