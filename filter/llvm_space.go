@@ -3,10 +3,10 @@ package filter
 // llvmSpace is the address space: the first definition of a module wins, and of mappings that overlap the first one.
 type llvmSpace struct {
 	modules llvmModules
-	maps    []*llvmMap // by start; none starts twice
-	used    bool       // a module was defined, be it before a reset
-	// at is behind the mapping added last, for those of a module ascend.
-	at int
+	maps    llvmMaps
+	used    bool // a module was defined, be it before a reset
+	// at is the mapping added last, for those of a module ascend.
+	at llvmPlace
 	// last is the mapping found last, for the addresses of a stack lie together.
 	last *llvmMap
 	// generation changes with every module and mapping.
@@ -70,15 +70,12 @@ func (t *llvmModules) clear() {
 // slabLen is how many mappings' memory is kept over a reset.
 const slabLen = 1024
 
-func (s *llvmSpace) empty() bool { return s.modules.n == 0 && len(s.maps) == 0 }
+func (s *llvmSpace) empty() bool { return s.modules.n == 0 && len(s.maps.blocks) == 0 }
 
 func (s *llvmSpace) reset() {
 	s.modules.clear()
-	s.maps = s.maps[:0]
-	if cap(s.maps) > slabLen {
-		s.maps = nil
-	}
-	s.slab, s.last, s.at = s.slab[:0], nil, 0
+	s.maps.reset()
+	s.slab, s.last, s.at = s.slab[:0], nil, before
 	s.generation++
 }
 
@@ -89,68 +86,48 @@ func (s *llvmSpace) define(m *llvmModule) {
 	s.generation++
 }
 
-// search gives the place of the first mapping that starts at addr or later.
-func (s *llvmSpace) search(addr uint64) (i int, found bool) {
-	lo, hi := 0, len(s.maps)
-	if hi == 0 || s.maps[hi-1].start < addr {
-		return hi, false
-	}
-	for lo < hi {
-		if mid := int(uint(lo+hi) >> 1); s.maps[mid].start < addr {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo, s.maps[lo].start == addr
-}
-
 // find gives the mapping that covers addr, nil where none does.
 func (s *llvmSpace) find(addr uint64) *llvmMap {
 	if s.last != nil && s.last.contains(addr) {
 		return s.last
 	}
-	i, found := s.search(addr)
-	if found && s.maps[i].contains(addr) {
-		s.last = s.maps[i]
-		return s.last
+	p := s.maps.floor(addr)
+	m := s.maps.get(p)
+	if m == nil {
+		return nil
 	}
-	if i > 0 && s.maps[i-1].contains(addr) {
-		s.last = s.maps[i-1]
-		return s.last
+	if !m.contains(addr) && m.start == addr {
+		m = s.maps.get(s.maps.previous(p))
 	}
-	return nil
+	if m == nil || !m.contains(addr) {
+		return nil
+	}
+	s.last = m
+	return m
 }
 
 // add puts a mapping in. Where old is not nil it overlaps, and nothing has happened. Empty mappings, and those that end at
 // 2^64, do not overlap what starts at the same address; then the one that was there first is given, and stays.
 func (s *llvmSpace) add(m *llvmMap) (in, old *llvmMap) {
-	i, found := s.at, false
-	if i > 0 && s.maps[i-1].start >= m.start || i < len(s.maps) && s.maps[i].start <= m.start {
-		i, found = s.search(m.start)
+	p := s.at
+	below, above := s.maps.get(p), s.maps.get(s.maps.next(p))
+	if below != nil && below.start >= m.start || above != nil && above.start <= m.start {
+		p = s.maps.floor(m.start)
+		below, above = s.maps.get(p), s.maps.get(s.maps.next(p))
 	}
-	above := i
-	if found {
-		above++
+	if above != nil && m.contains(above.start) {
+		return nil, above
 	}
-	if above < len(s.maps) && m.contains(s.maps[above].start) {
-		return nil, s.maps[above]
-	}
-	if above > 0 && s.maps[above-1].contains(m.start) {
-		return nil, s.maps[above-1]
+	if below != nil && below.contains(m.start) {
+		return nil, below
 	}
 	s.generation++
-	if found {
-		return s.maps[i], nil
+	if below != nil && below.start == m.start {
+		return below, nil
 	}
 	in = s.allot()
 	*in = *m
-	s.maps = append(s.maps, in)
-	if i < len(s.maps)-1 {
-		copy(s.maps[i+1:], s.maps[i:])
-		s.maps[i] = in
-	}
-	s.at = i + 1
+	s.at = s.maps.insert(p, in)
 	return in, nil
 }
 
