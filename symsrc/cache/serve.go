@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,7 +41,8 @@ type server struct {
 	over    chan struct{}
 	once    sync.Once
 
-	taking sync.Mutex // held while answers are taken that filters have left
+	taking sync.Mutex  // held while answers are taken that filters have left
+	ending atomic.Bool // no more of them are taken
 }
 
 // serve is the cache process.
@@ -80,20 +82,25 @@ func serve(dir string, max int64) exitCode {
 		_ = os.Remove(s.path(socketName)) // else the next one does
 		sv.listen.Close()
 	}
-	if closed(db, dir) {
+	if sv.closed() {
 		s.end()
 	}
 	return code
 }
 
-// closed closes the database and tells whether that went well. Badger tries for ever to write to a directory that is gone, so
-// none is waited for there, and not for long elsewhere: the mark of a session that died is all that is then left.
-func closed(db *store, dir string) bool {
-	if _, err := os.Stat(dir); err != nil {
+// closed closes the database, once what is being taken is in it, and reports whether that went well. Badger tries for ever to write to
+// a directory that is gone, so none is waited for there, and not for long elsewhere: the mark of a session that died is all that is
+// then left.
+func (sv *server) closed() bool {
+	if _, err := os.Stat(sv.dir); err != nil {
 		return false
 	}
 	done := make(chan error, 1)
-	go func() { done <- db.close() }()
+	go func() {
+		sv.ending.Store(true)
+		sv.taking.Lock() // for good
+		done <- sv.store.close()
+	}()
 	select {
 	case err := <-done:
 		return err == nil

@@ -197,7 +197,7 @@ func (s *spool) run() {
 		if s.flush && len(s.piece) > 0 {
 			s.turn()
 		}
-		full, flush, urgent := s.full, s.flush, s.urgent
+		full, flush, urgent, closed := s.full, s.flush, s.urgent, s.closed
 		s.full, s.flush, s.urgent = nil, false, s.urgent && !flush
 		s.running = len(full) > 0 || flush
 		running := s.running
@@ -210,11 +210,11 @@ func (s *spool) run() {
 				s.batch.add(&piece[i])
 			}
 			clear(piece) // or it would hold on to answers
-			if s.batch.size >= spoolSize && s.leave() {
+			if s.batch.size >= spoolSize && s.leave() && !closed {
 				s.client.news(false)
 			}
 		}
-		if flush && s.leave() {
+		if flush && s.leave() && !closed { // else close tells of it
 			s.client.news(urgent)
 		}
 		s.mu.Lock()

@@ -38,6 +38,9 @@ func (sv *server) take() {
 	sv.taking.Lock()
 	defer sv.taking.Unlock()
 	for _, name := range spooled(sv.dir) {
+		if sv.ending.Load() {
+			return // the next process takes them
+		}
 		path := filepath.Join(sv.dir, spoolDir, name)
 		taken := path + takenSuffix
 		if os.Rename(path, taken) != nil {
