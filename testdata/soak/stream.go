@@ -82,6 +82,10 @@ func (s *stream) write(ctx context.Context, to io.Writer) error {
 				return err
 			}
 		}
+		if len(text) > out.Size() { // it goes out at once
+			s.delays.send(sent, s.traffic.marks)
+			sent = s.traffic.marks
+		}
 		if _, err := out.Write(text); err != nil {
 			return err
 		}
