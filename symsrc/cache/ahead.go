@@ -190,7 +190,8 @@ func (s *Source) has(q inquiry) bool {
 	return p != nil
 }
 
-// probesOf returns what the cache knows of the machine code of questions.
+// probesOf returns what the cache knows of the machine code of questions. Where a file of this machine shows it, the cache is not asked:
+// without that, the answer is mostly in the same page.
 func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*module) []symsrc.Probe {
 	shows := make([]symsrc.Probe, len(qs))
 	if s.opt.Finder == nil {
@@ -199,7 +200,7 @@ func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*
 	var wanted []inquiry
 	var of []int
 	for i := range qs {
-		if qs[i].Back != nil {
+		if qs[i].Back != nil && !modules[i].shows.Load() {
 			wanted, of = append(wanted, modules[i].inquire(probeKind, &qs[i].Addr)), append(of, i)
 		}
 	}

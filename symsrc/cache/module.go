@@ -18,8 +18,9 @@ type module struct {
 	files *symsrc.Files
 	made  time.Time
 	at    time.Time
-	// direct is set where files of this machine answer, so that the cache is not asked. It is unset once they cannot.
-	direct atomic.Bool
+	// direct is set where files of this machine answer, so that the cache is not asked, and shows where one shows the machine code, so
+	// that it is not asked for that. They are unset once the files cannot.
+	direct, shows atomic.Bool
 }
 
 // moduleTime is how long files are taken to be those on disk, as the engine does.
@@ -63,8 +64,9 @@ func (s *Source) lookAt(ctx context.Context, of symsrc.Module) *module {
 	m := &module{of: of, at: time.Now()}
 	if s.opt.Local != nil {
 		m.files = s.opt.Local.Find(ctx, of)
-		m.direct.Store(m.files != nil && answersAll(m.files) && (of.BuildID == "" || !m.files.Unverified) &&
-			(s.opt.Packed == nil || !s.opt.Packed(ctx, of)))
+		here := m.files != nil && (of.BuildID == "" || !m.files.Unverified) && (s.opt.Packed == nil || !s.opt.Packed(ctx, of))
+		m.direct.Store(here && answersAll(m.files))
+		m.shows.Store(here && m.files.ElfStatus == symsrc.OK)
 	}
 	switch {
 	case of.BuildID != "":

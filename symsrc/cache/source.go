@@ -149,7 +149,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	if m.prefix == "" {
 		return prober.Probe(ctx, q)
 	}
-	direct := m.direct.Load()
+	direct := m.shows.Load()
 	wanted, got := inquiry{}, without
 	if !direct {
 		wanted = m.inquire(probeKind, &q)
@@ -162,15 +162,14 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	p := prober.Probe(ctx, q)
 	switch {
 	case p.Known && direct:
-		if m.files.ElfStatus == symsrc.OK {
-			s.spool.probe(m, &q, p, m.files, later)
-		}
+		s.spool.probe(m, &q, p, m.files, later)
 	case p.Known:
 		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && m.owns(files) {
 			s.spool.probe(m, &q, p, files, soon)
 		}
 	case direct && m.files.Watch.Look(): // its files may have gone
 		m.direct.Store(false)
+		m.shows.Store(false)
 		wanted = m.inquire(probeKind, &q)
 		e, found, got := s.look(m, wanted)
 		if !found && got == late {

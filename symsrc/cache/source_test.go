@@ -239,7 +239,8 @@ func TestProbe(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)
 	want := symsrc.Probe{Known: true, Linked: 0x1234567890, Returns: true, Back: 1}
-	a := &answers{probe: want, Answer: symsrc.Answer{Files: &symsrc.Files{Elf: "/x", DebugStatus: symsrc.NotFound}}}
+	a := &answers{probe: want, Answer: symsrc.Answer{Files: &symsrc.Files{Elf: "/x"},
+		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
 	q := symsrc.Addr{Module: symsrc.Module{BuildID: "id"}, Offset: 5, Space: symsrc.InImage}
 	for range 2 {
 		s := Wrap(a, Options{Dir: dir, Finder: a})
@@ -248,6 +249,7 @@ func TestProbe(t *testing.T) {
 		if got := s.Probe(context.Background(), q); got != want {
 			t.Errorf("the code shows %+v", got)
 		}
+		s.Frames(context.Background(), q) // without an answer what the code shows is of no use, and not kept
 		s.Close()
 	}
 	if a.probed != 1 {

@@ -5,6 +5,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,10 +63,10 @@ type spool struct {
 	bytes int64 // that were left
 }
 
-// batch is what becomes a file: pages by their places, the modules that they are of, and by what it is known that the files that they
-// are from are still what was read.
+// batch is what becomes a file: pages by their places, the prefixes of the modules that it has answers of, and by what it is known that
+// the files that these are from are still what was read.
 type batch struct {
-	pages   map[string]*pageWriter
+	pages   map[string]*batchPage
 	size    int // bytes of them, about
 	modules map[string]bool
 	of      map[origin]time.Time // what Made says of the files
@@ -73,7 +74,14 @@ type batch struct {
 	recent origin
 	made   time.Time
 	place  string
-	page   *pageWriter
+	page   *batchPage
+}
+
+// batchPage is a page of a batch. What machine code shows is of use beside answers only.
+type batchPage struct {
+	pageWriter
+	prefix  string
+	answers bool // there are some
 }
 
 // pending is an entry that is to be kept.
@@ -246,20 +254,20 @@ func (s *spool) close() {
 // add takes an entry.
 func (b *batch) add(one *pending) {
 	if b.pages == nil {
-		b.pages, b.modules, b.of = make(map[string]*pageWriter), make(map[string]bool), make(map[origin]time.Time)
+		b.pages, b.modules, b.of = make(map[string]*batchPage), make(map[string]bool), make(map[origin]time.Time)
 	}
 	if one.origin != b.recent {
 		made, known := b.of[one.origin]
 		if !known {
 			made = one.m.madeBy(one.files)
-			b.of[one.origin], b.modules[one.m.prefix] = made, true
+			b.of[one.origin] = made
 		}
 		b.recent, b.made = one.origin, made
 	}
 	if b.page == nil || one.place != b.place {
 		w := b.pages[one.place]
 		if w == nil {
-			w = &pageWriter{}
+			w = &batchPage{prefix: one.m.prefix}
 			w.reset()
 			b.pages[one.place] = w
 			b.size += w.size() + len(one.place)
@@ -268,6 +276,9 @@ func (b *batch) add(one *pending) {
 	}
 	if !isProbe(one.tag) {
 		one.made = b.made
+		if !b.page.answers {
+			b.page.answers, b.modules[one.m.prefix] = true, true
+		}
 	}
 	before := b.page.size()
 	b.page.add(&one.entry)
@@ -280,6 +291,7 @@ var errManySpooled = errors.New("they are not taken")
 func (s *spool) leave() bool {
 	b := s.batch
 	s.batch = batch{}
+	maps.DeleteFunc(b.pages, func(_ string, p *batchPage) bool { return !b.modules[p.prefix] && !s.kept.has(p.prefix) })
 	if len(b.pages) == 0 || !b.sound() {
 		return false
 	}
