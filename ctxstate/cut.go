@@ -16,7 +16,7 @@ func (p *Process) CutTo32() {
 	}
 }
 
-// Cut tells whether CutTo32 was called since the last Reset.
+// Cut reports whether CutTo32 was called since the last Reset.
 func (p *Process) Cut() bool { return p.cut }
 
 // ResolveCut finds the mapping of an address that was cut. Of several that fit, an address of code belongs to the one that

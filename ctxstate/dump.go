@@ -82,7 +82,7 @@ func (p *Process) addDumped(d *snapshot, m *listed) {
 	p.limit()
 }
 
-// LastListed gives the mapping that the last line of a list has stated, nil where it stated none of a file.
+// LastListed returns the mapping that the last line of a list has stated, nil where it stated none of a file.
 func (p *Process) LastListed() *Mapping {
 	if p.dump == nil {
 		return nil
@@ -93,7 +93,7 @@ func (p *Process) LastListed() *Mapping {
 	return nil
 }
 
-// Dumped tells whether the process has printed a list of its mappings.
+// Dumped reports whether the process has printed a list of its mappings.
 func (p *Process) Dumped() bool { return p.dump != nil }
 
 // forgetDump takes the last list's mappings out.

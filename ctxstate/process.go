@@ -47,7 +47,7 @@ type Mapping struct {
 	age    uint64 // the order of mappings
 }
 
-// ModuleAddr gives the address in the module's own address space of an address in the process.
+// ModuleAddr returns the address in the module's own address space of an address in the process.
 func (m *Mapping) ModuleAddr(addr uint64) uint64 { return addr - m.Start + m.Rel }
 
 // Process is the context of one process: its modules, and where they are mapped. Of several statements on one address
@@ -89,7 +89,7 @@ func (p *Process) Reset() bool {
 	return true
 }
 
-// Empty tells whether nothing is known of the process.
+// Empty reports whether nothing is known of the process.
 func (p *Process) Empty() bool { return p.empty() }
 
 // keptModules is what modules may weigh to be used again after a reset, and slabLen how many mappings share
@@ -202,7 +202,7 @@ func (m *Mapping) same(o *Mapping) bool {
 	return m.Start == o.Start && m.Last == o.Last && m.Module == o.Module && m.Mode == o.Mode && m.Rel == o.Rel
 }
 
-// mode gives the mode without keeping the log line that it was cut from.
+// mode returns the mode without keeping the log line that it was cut from.
 func mode(s string) string {
 	for _, known := range [...]string{"r", "rx", "rw", "rwx", "x", "w", "wx"} {
 		if s == known {

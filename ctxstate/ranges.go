@@ -23,7 +23,7 @@ const blockLen = 256
 
 func (r *ranges) len() int { return r.n }
 
-// find gives the mapping that covers addr, or nil.
+// find returns the mapping that covers addr, or nil.
 func (r *ranges) find(addr uint64) *Mapping {
 	b, i := r.locate(addr)
 	if i < 0 || r.blocks[b][i].Last < addr {
@@ -32,7 +32,7 @@ func (r *ranges) find(addr uint64) *Mapping {
 	return r.blocks[b][i].Mapping
 }
 
-// locate gives the place of the last mapping that starts at or before addr; i is -1 where there is none.
+// locate returns the place of the last mapping that starts at or before addr; i is -1 where there is none.
 func (r *ranges) locate(addr uint64) (b, i int) {
 	lo, hi := 0, len(r.starts)
 	for lo < hi {
@@ -58,7 +58,7 @@ func (r *ranges) locate(addr uint64) (b, i int) {
 	return b, lo - 1
 }
 
-// overlaps tells whether any mapping has an address of start…last.
+// overlaps reports whether any mapping has an address of start…last.
 func (r *ranges) overlaps(start, last uint64) bool {
 	b, i := r.locate(last)
 	return i >= 0 && r.blocks[b][i].Last >= start

@@ -31,7 +31,7 @@ func (m *absoluteMemo) slot(q *absoluteQuestion) *absoluteSlot {
 	return &m.slots[h>>40&uint64(len(m.slots)-1)]
 }
 
-// get gives the answer to q, nil where it is not known.
+// get returns the answer to q, nil where it is not known.
 func (m *absoluteMemo) get(q absoluteQuestion) *answer {
 	if len(m.slots) == 0 {
 		return nil
@@ -71,7 +71,7 @@ type answerSlot struct {
 // hash spreads questions; its upper bits are good.
 func (q *question) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
 
-// get gives the answer to q, nil where it is not known.
+// get returns the answer to q, nil where it is not known.
 func (m *answerMemo) get(q *question) *answer {
 	if len(m.slots) == 0 {
 		return nil

@@ -90,10 +90,10 @@ const (
 	byRegister                   // what the register is for
 )
 
-// because gives a taking with its evidence.
+// because returns a taking with its evidence.
 func (t taking) because(e evidence) taking { return t | taking(e)<<howBits }
 
-// how gives a taking without its evidence.
+// how returns a taking without its evidence.
 func (t taking) how() taking { return t & howMask }
 
 // takeMarkup tells how the address of an element is to be taken. The evidence is weighed in this order: the element's own
@@ -151,13 +151,13 @@ func (f *Filter) takeText(t *thread, by frame.Convention, first bool) taking {
 	return probing
 }
 
-// before tells whether the code is taken to lie before the logged address where nothing else is known of it.
+// before reports whether the code is taken to lie before the logged address where nothing else is known of it.
 func (t taking) before() bool {
 	how := t.how()
 	return how == returning || how == unwinding || how == probing
 }
 
-// back gives how many bytes before a logged address the code lies. A signal trampoline is never called: its address is
+// back returns how many bytes before a logged address the code lies. A signal trampoline is never called: its address is
 // that of its first instruction.
 func (t taking) back(p symsrc.Probe) uint64 {
 	switch t = t.how(); {

@@ -15,7 +15,7 @@ type agreement struct {
 	hint   string
 }
 
-// agreeing gives the answer for a frame where the name that the log has for it does not contradict: a file that was taken by
+// agreeing returns the answer for a frame where the name that the log has for it does not contradict: a file that was taken by
 // its name alone may be of another build. It is, where it has a function of that name elsewhere.
 func (f *Filter) agreeing(ctx context.Context, a *answer, fr *sighting) *answer {
 	if len(fr.hint) == 0 || fr.Space == frame.FromSymbol || len(a.frames) == 0 || a.kind != symsrc.Code || !a.unverified() {
@@ -41,7 +41,7 @@ func (f *Filter) agreeing(ctx context.Context, a *answer, fr *sighting) *answer 
 // instruction.
 const maxMoved = 4
 
-// contradicts tells whether the file has functions of that name, and none where the log has it: at offset before the address,
+// contradicts reports whether the file has functions of that name, and none where the log has it: at offset before the address,
 // or, where it has none, around it.
 func (f *Filter) contradicts(ctx context.Context, a *answer, name string, offset uint64, has bool) bool {
 	plain := symsrc.PlainName(name)
@@ -67,7 +67,7 @@ func (f *Filter) contradicts(ctx context.Context, a *answer, name string, offset
 	return has && plain != "" && a.mod.files.DebugStatus == symsrc.OK && f.inside(ctx, q, offset)
 }
 
-// inside tells whether the function that the log has at offset before an address would begin within another one of the file. One
+// inside reports whether the function that the log has at offset before an address would begin within another one of the file. One
 // with debug information knows the names of all functions.
 func (f *Filter) inside(ctx context.Context, q symsrc.Addr, offset uint64) bool {
 	q.Offset -= offset
@@ -88,7 +88,7 @@ func (f *Filter) inside(ctx context.Context, q symsrc.Addr, offset uint64) bool 
 	return within
 }
 
-// hintOf gives where a frame names its function.
+// hintOf returns where a frame names its function.
 func hintOf(fr *frame.Frame) frame.Span {
 	switch {
 	case !fr.Hint.Empty():

@@ -89,7 +89,7 @@ func TestVerifiedNames(t *testing.T) {
 	}
 }
 
-// beforeReason gives what of a line stands before the reason that --explain adds.
+// beforeReason returns what of a line stands before the reason that --explain adds.
 func beforeReason(line string) string {
 	before, _, _ := strings.Cut(line, " [another")
 	return before

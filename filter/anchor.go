@@ -80,7 +80,7 @@ func (s *anchorScan) add(pos int, c, bit byte) {
 	s.table[32*pos+16+int(c>>4)] |= bit
 }
 
-// next gives the offset of an anchor, or of a byte inside one, at or after from; −1 where there is none. The anchor
+// next returns the offset of an anchor, or of a byte inside one, at or after from; −1 where there is none. The anchor
 // lies on one line, and so does the offset.
 func (s *anchorScan) next(b []byte, from int) int {
 	for i := from; ; i++ {
@@ -98,7 +98,7 @@ func (s *anchorScan) next(b []byte, from int) int {
 	}
 }
 
-// at tells whether the anchor's pair at b[i] has the rest of the anchor around it.
+// at reports whether the anchor's pair at b[i] has the rest of the anchor around it.
 func (a *anchor) at(b []byte, i int) bool {
 	if a.text == "#0" {
 		return b[i] == '#' && b[i+1]-'0' <= 9
@@ -107,7 +107,7 @@ func (a *anchor) at(b []byte, i int) bool {
 	return i >= 0 && len(b)-i >= len(a.text) && string(b[i:i+len(a.text)]) == a.text
 }
 
-// findPairPortable gives the offset of the first two bytes that begin an anchor's pair, or len(b).
+// findPairPortable returns the offset of the first two bytes that begin an anchor's pair, or len(b).
 func findPairPortable(b []byte, s *anchorScan) int {
 	for i := 0; i+1 < len(b); i++ {
 		if in := s.class[0][b[i]]; in != 0 && in&s.class[1][b[i+1]] != 0 {

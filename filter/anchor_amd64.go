@@ -10,7 +10,7 @@ var haveAVX2 = cpu.X86.HasAVX2
 //go:noescape
 func pairAVX2(p *byte, n int, table *[64]byte) int
 
-// findPair gives the offset of the first two bytes that begin an anchor's pair, or len(b).
+// findPair returns the offset of the first two bytes that begin an anchor's pair, or len(b).
 func findPair(b []byte, s *anchorScan) int {
 	i := 0
 	for haveAVX2 && len(b)-i >= 64 {

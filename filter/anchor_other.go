@@ -2,5 +2,5 @@
 
 package filter
 
-// findPair gives the offset of the first two bytes that begin an anchor's pair, or len(b).
+// findPair returns the offset of the first two bytes that begin an anchor's pair, or len(b).
 func findPair(b []byte, s *anchorScan) int { return findPairPortable(b, s) }

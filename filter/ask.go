@@ -12,7 +12,7 @@ import (
 var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc.InFile, frame.InImage: symsrc.InImage,
 	frame.InText: symsrc.InText, frame.FromSymbol: symsrc.Linked}
 
-// lookUp gives the answer for a frame, nil where there is nothing to ask.
+// lookUp returns the answer for a frame, nil where there is nothing to ask.
 func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sighting) *answer {
 	named := namesTrampoline(fr.hint)
 	if fr.Done || fr.Shape == frame.NumberOnly {
@@ -43,7 +43,7 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 	return a
 }
 
-// question gives what a frame asks. Where absolute is set, off is an address of the process. ok is false where there is nothing
+// question returns what a frame asks. Where absolute is set, off is an address of the process. ok is false where there is nothing
 // to ask: no module is named, or no mapping covers the address.
 func (f *Filter) question(t *thread, text []byte, fr *sighting) (q question, ok, absolute bool) {
 	kind, take := symsrc.Code, f.takeText(t, fr.Convention, t.stack.first(f.line, !fr.Num.Empty(), fr.Number))
@@ -64,7 +64,7 @@ func (f *Filter) question(t *thread, text []byte, fr *sighting) (q question, ok,
 	return q, true, false
 }
 
-// absolute gives the address of a frame that must be looked up in the process's mappings: since it names no module, or since
+// absolute returns the address of a frame that must be looked up in the process's mappings: since it names no module, or since
 // its offset counts from where the emitter took the module to begin, and a list of mappings says better.
 func (f *Filter) absolute(t *thread, text []byte, fr *sighting) (addr uint64, ok bool) {
 	switch fr.Space {
@@ -87,7 +87,7 @@ var (
 	kernelFile  = []byte(".ko")
 )
 
-// moduleOf gives the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
+// moduleOf returns the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
 // counts for a frame that has none.
 func (f *Filter) moduleOf(t *thread, fr *sighting) *module {
 	name, id := fr.module, fr.buildID

@@ -76,7 +76,7 @@ type contextEffect struct {
 	mapped mapped
 }
 
-// words gives where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
+// words returns where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
 // one of them, and so does that of a line that goes on in the next entry.
 func (f *Filter) words(body []byte) (start, end int) {
 	p := &f.origins.prefix

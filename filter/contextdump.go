@@ -39,7 +39,7 @@ type contextMapping struct {
 	ModuleAddress string `json:"module_address"`
 }
 
-// contextJSON gives the context of a process as one line of JSON, without its end. Modules whose ID has another definition
+// contextJSON returns the context of a process as one line of JSON, without its end. Modules whose ID has another definition
 // by now are there as long as they are mapped.
 func (f *Filter) contextJSON(event string, p *process) []byte {
 	e := contextEvent{Event: event, Line: f.line, Process: p.key, Modules: []contextModule{}}

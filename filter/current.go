@@ -4,7 +4,7 @@ package filter
 // started again. What was answered from it, and that there was none, counts until a look at the disk sees the change. There
 // is one look at most for each piece of input, before the first frame of the module in it.
 
-// stands tells whether there is an answer that asking again would not change.
+// stands reports whether there is an answer that asking again would not change.
 func (f *Filter) stands(a *answer) bool {
 	if a == nil || a.retry != nil && a.retry() {
 		return false

@@ -10,12 +10,12 @@ type due struct {
 	process    string
 }
 
-// dueTo gives what the lines of a frame are due to.
+// dueTo returns what the lines of a frame are due to.
 func dueTo(t *thread, a *answer, take taking) due {
 	return due{answer: a, take: take, unverified: a.unverified(), process: t.key}
 }
 
-// stillDue tells whether a known frame of t, whose address is to be taken so, still becomes what it became.
+// stillDue reports whether a known frame of t, whose address is to be taken so, still becomes what it became.
 func (f *Filter) stillDue(d *due, t *thread, take taking) bool {
 	return d.take == take && f.stands(d.answer) && d.unverified == d.answer.unverified() && d.process == t.key
 }

@@ -153,7 +153,7 @@ func (f *Filter) elements(ctx context.Context, dst []byte, p *thread, s segment)
 	return dst, true
 }
 
-// frameElement gives the bt element that makes the text a frame line: the only one, with nothing before it but a
+// frameElement returns the bt element that makes the text a frame line: the only one, with nothing before it but a
 // logger's prefix. −1 where there is none.
 func frameElement(s segment, elems []element) int {
 	found := -1

@@ -98,7 +98,7 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *thread, body, end
 	return append(dst, end...), true
 }
 
-// around gives what stands before or behind the frame's element, with the other elements there replaced.
+// around returns what stands before or behind the frame's element, with the other elements there replaced.
 func (f *Filter) around(ctx context.Context, p *thread, s segment, elems []element, from, to int) []byte {
 	if len(elems) == 1 {
 		return s.text[from:to]

@@ -41,7 +41,7 @@ func (x *Extras) Open(o Options) (f *Filter, close func(), err error) {
 	return another(), close, nil
 }
 
-// Use gives what makes filters with all that, which may run at the same time. close ends them: it waits for the commands.
+// Use returns what makes filters with all that, which may run at the same time. close ends them: it waits for the commands.
 func (x *Extras) Use(o Options) (another func() *Filter, close func(), err error) {
 	triggers, err := NewTriggers(x.OnDumpfile, o.Warn)
 	if err != nil {

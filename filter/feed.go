@@ -25,7 +25,7 @@ func (a *appended) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// NewFeed gives the feed of a filter, which must be used in no other way then.
+// NewFeed returns the feed of a filter, which must be used in no other way then.
 func NewFeed(f *Filter) *Feed {
 	d := &Feed{f: f}
 	d.r = stream{f: f, out: &d.out}
@@ -90,10 +90,10 @@ func (d *Feed) Raw(dst, b []byte) []byte {
 // Faults counts the lines that left as they came, since the program panicked over them.
 func (d *Feed) Faults() int { return d.f.rescued }
 
-// Unfinished tells whether the last line has no end yet.
+// Unfinished reports whether the last line has no end yet.
 func (d *Feed) Unfinished() bool { return d.r.raw || d.r.start < d.r.end }
 
-// Holds tells whether Flush would let text go, or the rest of an unfinished line.
+// Holds reports whether Flush would let text go, or the rest of an unfinished line.
 func (d *Feed) Holds() bool {
 	f := d.f
 	return d.r.start < d.r.end || f.llvm == nil && (f.ahead.holding() || f.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0)
@@ -114,7 +114,7 @@ type Tally struct {
 	By [symsrc.UnknownError + 1]int
 }
 
-// Tally gives the counts since the filter was made. The style of llvm is not counted.
+// Tally returns the counts since the filter was made. The style of llvm is not counted.
 func (f *Filter) Tally() (t Tally) {
 	t = f.memo.forgotten
 	for _, m := range f.memo.modules {

@@ -225,13 +225,13 @@ func New(o Options) *Filter {
 	return f
 }
 
-// absolutes tells whether frames with nothing but an absolute address mean anything: where mappings are known, and where a
+// absolutes reports whether frames with nothing but an absolute address mean anything: where mappings are known, and where a
 // reason is wanted.
 func (f *Filter) absolutes() bool {
 	return f.mapped || f.ahead != nil || f.opt.Maps != nil || f.opt.Explain
 }
 
-// numbers tells whether frames with nothing but a number mean anything: it changes, or somebody is told of every frame.
+// numbers reports whether frames with nothing but a number mean anything: it changes, or somebody is told of every frame.
 func (f *Filter) numbers() bool { return f.origins.shifted > 0 || f.observed() }
 
 // rescan chooses the anchors for the state the filter is in.
@@ -267,10 +267,10 @@ func (f *Filter) Flush(dst []byte) []byte {
 	return f.fold.flush(f.dedupe.flush(dst))
 }
 
-// pending tells whether something must stand before a line that does not go through Line.
+// pending reports whether something must stand before a line that does not go through Line.
 func (f *Filter) pending() bool { return f.holds() || f.llvm != nil && f.llvm.pending() }
 
-// holds tells whether there is something that may not wait while the input pauses.
+// holds reports whether there is something that may not wait while the input pauses.
 func (f *Filter) holds() bool {
 	return f.ahead.holding() && f.ahead.remaining() == 0 || f.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0
 }

@@ -44,7 +44,7 @@ func (f *Filter) find(s segment, renumbering bool) {
 	}
 }
 
-// plainEnd gives where the words of the text end in its plain form.
+// plainEnd returns where the words of the text end in its plain form.
 func (f *Filter) plainEnd(s segment, plain []byte, moved bool) int {
 	switch {
 	case s.end == 0:
@@ -56,7 +56,7 @@ func (f *Filter) plainEnd(s segment, plain []byte, moved bool) int {
 	return n
 }
 
-// plain gives a text without escapes, until the next call; moved is set where it had any, and f.stripPos then holds, for each
+// plain returns a text without escapes, until the next call; moved is set where it had any, and f.stripPos then holds, for each
 // byte, where it stands in the text.
 func (f *Filter) plain(s segment) (plain []byte, moved bool) {
 	plain = s.text

@@ -64,7 +64,7 @@ func (f *fold) begin(m *ctxstate.Module, fresh bool, indent, end []byte) {
 	f.head, f.end = appendModuleHead(append(f.head[:0], indent...), m, fresh), append(f.end[:0], end...)
 }
 
-// pending tells whether a line is open.
+// pending reports whether a line is open.
 func (f *fold) pending() bool { return f.module != nil }
 
 // flush writes the open line.

@@ -51,7 +51,7 @@ func putHex(b []byte, n uint64) int {
 	return size
 }
 
-// hexDigits gives the eight digits of n as the bytes of a big-endian number.
+// hexDigits returns the eight digits of n as the bytes of a big-endian number.
 func hexDigits(n uint32) uint64 {
 	v := uint64(n)
 	v = (v | v<<16) & 0x0000ffff0000ffff

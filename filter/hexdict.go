@@ -42,7 +42,7 @@ var (
 	closeBraces, closeAngles = []byte("}}}"), []byte(">>>")
 )
 
-// openDump gives the offset of a hexdict element that text opens at or behind from and does not close; -1 is none.
+// openDump returns the offset of a hexdict element that text opens at or behind from and does not close; -1 is none.
 func openDump(text []byte, from int) int {
 	for _, mark := range [...][]byte{openBraces, openAngles} {
 		i := bytes.LastIndex(text[from:], mark)
@@ -180,7 +180,7 @@ func (f *Filter) highlight(ctx context.Context, dst []byte, p *thread, text []by
 	return append(dst, text[pos:]...)
 }
 
-// point gives what a value of a dump points at: a function if its mapping is executable, else a variable; nil where it
+// point returns what a value of a dump points at: a function if its mapping is executable, else a variable; nil where it
 // points at nothing that has a name.
 func (f *Filter) point(ctx context.Context, p *thread, v hexValue) *answer {
 	at, ok := p.space.Resolve(v.addr)

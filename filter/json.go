@@ -13,7 +13,7 @@ import (
 // jsonNewline is the line break inside a JSON string: what is added there must keep the line one JSON object.
 var jsonNewline = []byte(`\n`)
 
-// jsonStrings tells whether a text is a JSON object, and gives the lines inside its strings: strings are split at their
+// jsonStrings reports whether a text is a JSON object, and gives the lines inside its strings: strings are split at their
 // escaped line breaks.
 func jsonStrings(line []byte) ([]frame.Span, bool) {
 	begin := 0
@@ -69,7 +69,7 @@ func appendJSON(dst, text []byte) []byte {
 // jsonEscape is ESC in a JSON string.
 var jsonEscape = []byte(`\u001b`)
 
-// escapeLen gives how many bytes the character at the start of the inside of a JSON string takes.
+// escapeLen returns how many bytes the character at the start of the inside of a JSON string takes.
 func escapeLen(text []byte) int {
 	switch {
 	case len(text) < 2 || text[0] != '\\':
@@ -94,7 +94,7 @@ func surrogates(text []byte) (r rune, ok bool) {
 	return r, r != utf8.RuneError
 }
 
-// outside gives a text as it is outside of the JSON string that it may stand in.
+// outside returns a text as it is outside of the JSON string that it may stand in.
 func (f *Filter) outside(text []byte) []byte {
 	if !f.quoted || bytes.IndexByte(text, '\\') < 0 {
 		return text
@@ -132,7 +132,7 @@ func unescapeJSON(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	return dst, append(pos, int32(len(text)))
 }
 
-// unescaped gives the character that a backslash and c stand for.
+// unescaped returns the character that a backslash and c stand for.
 func unescaped(c byte) byte {
 	switch c {
 	case 'b':
@@ -149,7 +149,7 @@ func unescaped(c byte) byte {
 	return c
 }
 
-// hasMarkup tells whether text may hold a markup element.
+// hasMarkup reports whether text may hold a markup element.
 func hasMarkup(text []byte) bool {
 	return bytes.Contains(text, openBraces) || bytes.Contains(text, openAngles)
 }

@@ -51,7 +51,7 @@ func (c *knownContext[T]) init() {
 	c.last = &c.first
 }
 
-// find gives the element that b begins with: what followed the last one last time, or else what is known of the first
+// find returns the element that b begins with: what followed the last one last time, or else what is known of the first
 // line of b, or else what learn makes of it. nil is an element that cannot be known.
 func (c *knownContext[T]) find(b []byte, learn func(text []byte) (says T, ok bool)) *knownElement[T] {
 	if k := c.last.next; k != nil && bytes.HasPrefix(b, k.text) {
@@ -108,7 +108,7 @@ func (s *shownLines[T]) init() {
 	s.seed = maphash.MakeSeed()
 }
 
-// slot gives the place of a line, and whether the same line was there last. Two slots are neighbours: of the lines that
+// slot returns the place of a line, and whether the same line was there last. Two slots are neighbours: of the lines that
 // fall on one of them two are known.
 func (s *shownLines[T]) slot(line []byte, generation uint64) (l *shownLine[T], again bool) {
 	if s.vain >= 2*len(s.slots) && len(s.slots) < shownSlots {
@@ -152,7 +152,7 @@ func (s *shownLines[T]) grow() {
 	}
 }
 
-// is tells whether this is what is known of a line.
+// is reports whether this is what is known of a line.
 func (l *shownLine[T]) is(line []byte, generation uint64) bool {
 	return l.generation == generation && len(l.text) > l.length && bytes.Equal(l.text[:l.length], line)
 }
@@ -171,7 +171,7 @@ func (s *shownLines[T]) keep(l *shownLine[T], line, became []byte, generation ui
 	}
 }
 
-// settled tells whether a generation has lasted for some lines: frames of a process that is soon gone do not come again.
+// settled reports whether a generation has lasted for some lines: frames of a process that is soon gone do not come again.
 func (s *shownLines[T]) settled(generation uint64) bool {
 	if s.generation != generation {
 		s.generation, s.lines = generation, 0

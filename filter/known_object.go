@@ -20,7 +20,7 @@ type objectCuts [4]uint16
 // objectWords are the keys that the words stand behind. No string has them in it, since its quotation marks are escaped.
 var objectWords = [len(objectCuts{})][]byte{[]byte(`,"text":"`), []byte(`,"number":`), []byte(`,"text":"`), []byte(`,"address":"`)}
 
-// words gives the words.
+// words returns the words.
 func (t *textFrame) words() [len(objectCuts{})][]byte {
 	return [...][]byte{t.line[:t.addrEnd], t.line[t.numStart:t.numEnd], t.line[t.numStart-1 : t.addrEnd], t.line[t.address():t.addrEnd]}
 }
@@ -40,7 +40,7 @@ func (t *textFrame) writeObject(dst, known []byte, at *objectCuts, line int) []b
 	return append(dst, known[from:]...)
 }
 
-// learnObject gives what is known of the object that the line at hand became, if that is of the kind that writeObject writes.
+// learnObject returns what is known of the object that the line at hand became, if that is of the kind that writeObject writes.
 func (f *Filter) learnObject(t *textFrame, became []byte) (known []byte, at objectCuts, ok bool) {
 	l, fr := &f.recorder.line, &f.frames[0]
 	number, address := frame.Span{Start: t.numStart, End: t.numEnd}, frame.Span{Start: t.address(), End: t.addrEnd}

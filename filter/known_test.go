@@ -77,7 +77,7 @@ func TestKnownLinesRandom(t *testing.T) {
 	}
 }
 
-// tell gives what a filter writes, with its messages and its summary.
+// tell returns what a filter writes, with its messages and its summary.
 func tell(t *testing.T, o Options, run func(*Filter, *strings.Builder)) string {
 	var out strings.Builder
 	var said []string

@@ -145,7 +145,7 @@ func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte,
 	return by, known, ok
 }
 
-// learnTail gives what of the lines that a frame of so many functions became stands behind its address.
+// learnTail returns what of the lines that a frame of so many functions became stands behind its address.
 func (t *textFrame) learnTail(became []byte, functions int) (known []byte, ok bool) {
 	var n uint64
 	for i := range functions {

@@ -140,7 +140,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// lineKept tells whether a line stands in the output as it came, and gives the output from there on. To the strings of a JSON
+// lineKept reports whether a line stands in the output as it came, and gives the output from there on. To the strings of a JSON
 // object answers are added inside: all of its bytes must be on one line, in their order.
 func lineKept(out, line []byte) (rest []byte, ok bool) {
 	if i := bytes.Index(out, line); i >= 0 {

@@ -100,7 +100,7 @@ func templatePieces(template string) (pieces []string, err error) {
 	}
 }
 
-// isScheme tells whether a URL may begin with that (RFC 3986 §3.1).
+// isScheme reports whether a URL may begin with that (RFC 3986 §3.1).
 func isScheme(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -122,7 +122,7 @@ const (
 // maxURL is how long a URL VTE and iTerm2 take, in bytes.
 const maxURL = 2083
 
-// begin gives the sequence that begins a link to a place; "" where there is none: the path is not absolute, or too long.
+// begin returns the sequence that begins a link to a place; "" where there is none: the path is not absolute, or too long.
 func (l *Links) begin(file string, line, column int) string {
 	if l.template == "" || file == "" {
 		return ""

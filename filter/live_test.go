@@ -48,7 +48,7 @@ func defaultStyle(t *testing.T, dir, log string) string {
 	return out.String()
 }
 
-// outputOf gives all that a command writes. That it fails is what it is for.
+// outputOf returns all that a command writes. That it fails is what it is for.
 func outputOf(cmd *exec.Cmd, env ...string) string {
 	cmd.Env = append(os.Environ(), env...)
 	out, _ := cmd.CombinedOutput()

@@ -178,7 +178,7 @@ func (l *llvmStyle) lineEnd() string {
 	return "\n"
 }
 
-// pending tells whether a module's line is open, or a colour: then the next line has something to begin with.
+// pending reports whether a module's line is open, or a colour: then the next line has something to begin with.
 func (l *llvmStyle) pending() bool { return l.info.open || !l.sgr.plain() }
 
 // pass writes what must stand before lines that are copied as they are: what is open ends as on the first of them.

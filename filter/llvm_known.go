@@ -55,7 +55,7 @@ func (l *llvmStyle) learnReset(line []byte) (k llvmKnown, ok bool) {
 	return k, ok
 }
 
-// alone gives the element that a line consists of, and makes the line the one at hand.
+// alone returns the element that a line consists of, and makes the line the one at hand.
 func (l *llvmStyle) alone(line []byte, kind llvmContext, fields int) (n llvmNode, ok bool) {
 	l.text = line
 	n = l.nextElement(0)

@@ -28,7 +28,7 @@ func (t *llvmMaps) reset() {
 	t.starts, t.blocks = t.starts[:0], t.blocks[:0]
 }
 
-// floor gives the place of the last mapping that starts at addr or before.
+// floor returns the place of the last mapping that starts at addr or before.
 func (t *llvmMaps) floor(addr uint64) llvmPlace {
 	lo, hi := 0, len(t.starts)
 	for lo < hi {
@@ -54,7 +54,7 @@ func (t *llvmMaps) floor(addr uint64) llvmPlace {
 	return llvmPlace{b, lo - 1}
 }
 
-// get gives the mapping at a place; nil where there is none.
+// get returns the mapping at a place; nil where there is none.
 func (t *llvmMaps) get(p llvmPlace) *llvmMap {
 	if p.at < 0 || p.block >= len(t.blocks) {
 		return nil
@@ -62,7 +62,7 @@ func (t *llvmMaps) get(p llvmPlace) *llvmMap {
 	return t.blocks[p.block][p.at]
 }
 
-// previous gives the place before one.
+// previous returns the place before one.
 func (t *llvmMaps) previous(p llvmPlace) llvmPlace {
 	if p.at > 0 {
 		return llvmPlace{p.block, p.at - 1}
@@ -73,7 +73,7 @@ func (t *llvmMaps) previous(p llvmPlace) llvmPlace {
 	return before
 }
 
-// next gives the place behind one, which may have no mapping.
+// next returns the place behind one, which may have no mapping.
 func (t *llvmMaps) next(p llvmPlace) llvmPlace {
 	if p.block < len(t.blocks) && p.at+1 < len(t.blocks[p.block]) {
 		return llvmPlace{p.block, p.at + 1}

@@ -40,7 +40,7 @@ var (
 	colourRun = llvmRun{[]string{"--color=always"}, LLVMOptions{Color: true}}
 )
 
-// byPeer gives the peer's output and its messages.
+// byPeer returns the peer's output and its messages.
 func byPeer(t testing.TB, r llvmRun, dirs []string, log string) (out, messages string) {
 	t.Helper()
 	args := append([]string{"--filter-markup", "--no-debuginfod"}, r.flags...)
@@ -57,7 +57,7 @@ func byPeer(t testing.TB, r llvmRun, dirs []string, log string) (out, messages s
 	return stdout.String(), stderr.String()
 }
 
-// byUs gives the filter's own.
+// byUs returns the filter's own.
 func byUs(t testing.TB, source symsrc.Source, r llvmRun, log string) (out, messages string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -69,7 +69,7 @@ type placed struct {
 	*target
 }
 
-// pick gives one of the texts.
+// pick returns one of the texts.
 func (r *nasty) pick(of ...string) string { return of[r.IntN(len(of))] }
 
 // one is true once in n times.
@@ -210,7 +210,7 @@ func (r *nasty) address(a uint64) string {
 	return r.pick(fmt.Sprintf("%#x", a), fmt.Sprintf("0x%016x", a), fmt.Sprintf("0x%X", a))
 }
 
-// resolvable gives an address in one of the mappings, as a rule one of code.
+// resolvable returns an address in one of the mappings, as a rule one of code.
 func (r *nasty) resolvable() string {
 	if len(r.bases) == 0 || r.one(10) {
 		return r.address(r.Uint64() >> r.IntN(64))

@@ -37,7 +37,7 @@ func (l *llvmStyle) raw(dst []byte, n *llvmNode) []byte {
 	return s.restore(append(dst, "]]]"...))
 }
 
-// covering gives the mapping that covers an address. Where there is none the element is written as it is.
+// covering returns the mapping that covers an address. Where there is none the element is written as it is.
 func (l *llvmStyle) covering(dst []byte, n *llvmNode, addr uint64) (*llvmMap, []byte) {
 	m := l.space.find(addr)
 	if m == nil {

@@ -22,7 +22,7 @@ func (m *llvmMemo) init() {
 	m.answers = map[llvmQuestion]*llvmAnswer{}
 }
 
-// file gives what is remembered of a module's file. The build ID alone is its identity.
+// file returns what is remembered of a module's file. The build ID alone is its identity.
 func (m *llvmMemo) file(mod symsrc.Module) *llvmFile {
 	f := m.files[mod.BuildID]
 	if f == nil {
@@ -84,7 +84,7 @@ type llvmFrame struct {
 	entry          symsrc.Entry
 }
 
-// known tells whether anything is known of the function, be it that there is one.
+// known reports whether anything is known of the function, be it that there is one.
 func (f *llvmFrame) known() bool { return *f != llvmFrame{function: invalid, file: invalid} }
 
 // code is the kind of question that pc and bt elements ask.
@@ -95,7 +95,7 @@ func (l *llvmStyle) code() symsrc.Kind {
 	return symsrc.Code
 }
 
-// ask gives the answer for an address of a module.
+// ask returns the answer for an address of a module.
 func (l *llvmStyle) ask(ctx context.Context, f *llvmFile, off uint64, kind symsrc.Kind) *llvmAnswer {
 	q := llvmQuestion{f, off, kind}
 	if a := l.memo.answers[q]; a != nil && (a.retry == nil || !a.retry()) {

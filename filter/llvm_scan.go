@@ -15,7 +15,7 @@ type llvmNode struct {
 	sgr bool
 }
 
-// next gives the next node of the line. Elements are found by `{{{` and the first `}}}` behind it. One without a tag is
+// next returns the next node of the line. Elements are found by `{{{` and the first `}}}` behind it. One without a tag is
 // text, and so is one that is not closed. The text between elements is divided at the escape sequences that are known.
 func (l *llvmStyle) next() (n llvmNode, ok bool) {
 	from := l.rest

@@ -86,7 +86,7 @@ func (s *llvmSpace) define(m *llvmModule) {
 	s.generation++
 }
 
-// find gives the mapping that covers addr, nil where none does.
+// find returns the mapping that covers addr, nil where none does.
 func (s *llvmSpace) find(addr uint64) *llvmMap {
 	if s.last != nil && s.last.contains(addr) {
 		return s.last

@@ -22,7 +22,7 @@ const (
 	maxAheadBytes = 16 << 20
 )
 
-// String gives the value as the command line has it.
+// String returns the value as the command line has it.
 func (l Lookahead) String() string {
 	if l.Lines > 0 {
 		return strconv.Itoa(l.Lines)
@@ -56,7 +56,7 @@ type ahead struct {
 	listing bool
 }
 
-// holding tells whether lines are held back.
+// holding reports whether lines are held back.
 func (a *ahead) holding() bool { return a != nil && len(a.lines) > 0 }
 
 // remaining is how much longer the lines may wait.
@@ -89,7 +89,7 @@ func (f *Filter) lookingAhead(ctx context.Context, dst, line []byte) []byte {
 	return dst
 }
 
-// lacksMappings tells whether a line has a frame that the process's mappings would resolve, and there are none.
+// lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none.
 func (f *Filter) lacksMappings(t *thread, body []byte) bool {
 	if !t.space.Empty() || f.preload != nil {
 		return false

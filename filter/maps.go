@@ -93,7 +93,7 @@ func (f *Filter) readBuildID(t *thread, text []byte) {
 	f.recorder.note(t.process, record.Context{Type: record.BuildID, Name: file, BuildID: id})
 }
 
-// standIn gives the process whose mappings count for one that has stated none: those named on the command line, those of the
+// standIn returns the process whose mappings count for one that has stated none: those named on the command line, those of the
 // running processes that write the log, or those of lines without a prefix, where no other process of the log could have
 // stated them.
 func (f *Filter) standIn(p *process, addr uint64) *process {
@@ -111,7 +111,7 @@ func (f *Filter) standIn(p *process, addr uint64) *process {
 	return p
 }
 
-// running gives the mappings of a running process that cover an address. Where several processes map different things there,
+// running returns the mappings of a running process that cover an address. Where several processes map different things there,
 // the log does not tell which of them is meant, and there is none.
 func (f *Filter) running(addr uint64) *process {
 	var at *ctxstate.Mapping
@@ -133,7 +133,7 @@ func (f *Filter) running(addr uint64) *process {
 // maxLive bounds the lists of running processes that are remembered.
 const maxLive = 64
 
-// read gives the process of a list, which is likely to be one that was read before.
+// read returns the process of a list, which is likely to be one that was read before.
 func (f *Filter) read(list []byte) *process {
 	key := maphash.Bytes(seed, list)
 	p := f.live[key]
@@ -149,7 +149,7 @@ func (f *Filter) read(list []byte) *process {
 
 var seed = maphash.MakeSeed()
 
-// watching tells whether every line must be looked at, whatever it holds.
+// watching reports whether every line must be looked at, whatever it holds.
 func (f *Filter) watching() bool { return f.dump.open || f.window > 0 || f.ahead.holding() }
 
 // ErrNoMappings is a file that was named as a list of mappings and is none.

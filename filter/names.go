@@ -43,7 +43,7 @@ func (n *Names) register(fs *flag.FlagSet) {
 	})
 }
 
-// function gives a function's name as it is shown; file is the source file's.
+// function returns a function's name as it is shown; file is the source file's.
 func (n *Names) function(name, file string) string {
 	if n.Short && !strings.HasSuffix(file, ".go") { // where main.cold is the function cold of package main
 		name = shorten(name)
@@ -51,7 +51,7 @@ func (n *Names) function(name, file string) string {
 	return symsrc.Visible(name)
 }
 
-// local gives the path of a source file on this machine.
+// local returns the path of a source file on this machine.
 func (n *Names) local(path string) string {
 	if path == "" {
 		return ""
@@ -71,7 +71,7 @@ func (n *Names) local(path string) string {
 	return strings.TrimRight(best.To, "/") + "/" + tail
 }
 
-// source gives the path of a frame's file as it is written.
+// source returns the path of a frame's file as it is written.
 func (n *Names) source(fr *symsrc.Frame) string {
 	switch {
 	case n.Base:
@@ -82,7 +82,7 @@ func (n *Names) source(fr *symsrc.Frame) string {
 	return n.shown(n.local(fr.File))
 }
 
-// shown gives a path on this machine as it is written.
+// shown returns a path on this machine as it is written.
 func (n *Names) shown(path string) string {
 	longest, tail := "", path
 	for _, dir := range n.Strip {
@@ -93,7 +93,7 @@ func (n *Names) shown(path string) string {
 	return tail
 }
 
-// below tells whether a path lies in a directory, and gives what of it is behind that. Both are compared component by component;
+// below reports whether a path lies in a directory, and gives what of it is behind that. Both are compared component by component;
 // empty ones and dots do not count.
 func below(path, dir string) (rest string, ok bool) {
 	if isAbsolute(dir) != isAbsolute(path) {
@@ -129,7 +129,7 @@ func component(path string) (first, rest string) {
 	return "", ""
 }
 
-// isAbsolute tells whether a path needs no directory before it, on Unix or on Windows.
+// isAbsolute reports whether a path needs no directory before it, on Unix or on Windows.
 func isAbsolute(path string) bool {
 	return path != "" && (isSeparator(path[0]) || hasDrive(path))
 }
@@ -138,7 +138,7 @@ func hasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSe
 
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 
-// inWords gives the frames of an answer as they are written, in a copy where that differs.
+// inWords returns the frames of an answer as they are written, in a copy where that differs.
 func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 	shown := known
 	for i := range known {

@@ -84,10 +84,10 @@ func (f *Filter) observeElement(t *thread, text []byte, e *element, a *answer, s
 	f.tell(t, a, markupFormat, false)
 }
 
-// observed tells whether anybody is told of frames.
+// observed reports whether anybody is told of frames.
 func (f *Filter) observed() bool { return f.opt.Observe != nil || f.recorder != nil }
 
-// told tells whether somebody is told of each frame, or object, and none may be left out.
+// told reports whether somebody is told of each frame, or object, and none may be left out.
 func (f *Filter) told() bool {
 	return f.opt.Observe != nil || f.recorder != nil && f.recorder.opt.Each != nil
 }

@@ -65,7 +65,7 @@ func (everyFile) Excerpt(_ context.Context, p symsrc.Place, around int) symsrc.E
 	return symsrc.Excerpt{First: max(1, p.Line-around), Lines: []string{"{", "\tf(0x7f20);", "}"}, Note: "a.c, not verified"}
 }
 
-// lost gives the first line of in that is not in out, in order.
+// lost returns the first line of in that is not in out, in order.
 func lost(in, out string) string {
 	for line := range strings.Lines(in) {
 		i := strings.Index(out, strings.TrimSuffix(strings.TrimRight(line, "\r\n"), `"}`)[:min(len(line)-1, 20)])

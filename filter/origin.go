@@ -88,7 +88,7 @@ func (o *origins) forget() {
 	o.nobody = o.thread([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
 
-// of gives the thread that a text is from, and its loggers' prefixes. outer is the JSON object that the text is a string
+// of returns the thread that a text is from, and its loggers' prefixes. outer is the JSON object that the text is a string
 // of, with the fields that say whose; both are nil for a line of its own.
 func (o *origins) of(outer *prefix.Prefix, outerLine, text []byte) (*thread, *prefix.Prefix) {
 	o.prefix = o.reader.Read(text)
@@ -146,7 +146,7 @@ func (o *origins) passed(lines []byte) {
 
 var longHeader = []byte("[ ")
 
-// thread gives the thread of a key, whose first part is the writer's.
+// thread returns the thread of a key, whose first part is the writer's.
 func (o *origins) thread(key []byte, writerLen int) *thread {
 	t := o.threads[string(key)]
 	if t != nil {
@@ -182,7 +182,7 @@ func (o *origins) named(t *thread, adopt bool) {
 	t.writer.process, t.anonymous = o.process(key), false
 }
 
-// process gives what is kept of the process with that key.
+// process returns what is kept of the process with that key.
 func (o *origins) process(key string) *process {
 	p := o.processes[key]
 	if p == nil {
@@ -221,7 +221,7 @@ func (o *origins) handled(t *thread) {
 	}
 }
 
-// all gives the processes, by key.
+// all returns the processes, by key.
 func (o *origins) all() []*process {
 	var list []*process
 	for _, key := range slices.Sorted(maps.Keys(o.processes)) {

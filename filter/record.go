@@ -247,7 +247,7 @@ func (r *recorder) register(p *process, v hexValue, a *answer) {
 	r.line.Frames = append(r.line.Frames, fr)
 }
 
-// mapped gives an answer with the paths of this machine.
+// mapped returns an answer with the paths of this machine.
 func (n *Names) mapped(known []symsrc.Frame) []symsrc.Frame {
 	if len(n.Map) == 0 {
 		return known

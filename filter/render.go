@@ -75,7 +75,7 @@ func (f *Filter) appendFile(dst []byte, a *answer, i int, column bool) []byte {
 	return dst
 }
 
-// palette gives the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
+// palette returns the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
 func (f *Filter) palette() *sgr.Palette {
 	if f.quoted {
 		return nil
@@ -118,7 +118,7 @@ func (f *Filter) paint(dst []byte, colour, text string) []byte {
 	return f.colour.Append(dst)
 }
 
-// place gives the text of one function, from the memo unless the log's own colours must be woven in.
+// place returns the text of one function, from the memo unless the log's own colours must be woven in.
 func (f *Filter) place(a *answer, i int) []byte {
 	if f.opt.Palette == nil || f.colour.Plain() && !bool(f.colour.link) && !f.quoted {
 		return a.places[i]

@@ -68,7 +68,7 @@ type symbol struct {
 	size uint64
 }
 
-// symbol gives the one of that name and size.
+// symbol returns the one of that name and size.
 func (f *Filter) symbol(name []byte, size uint64) *symbol {
 	s := symbol{string(name), size}
 	p := f.memo.symbols[s]
@@ -154,7 +154,7 @@ func (m *memo) forget() {
 	m.init()
 }
 
-// module gives the module of that name and build ID; id is raw bytes.
+// module returns the module of that name and build ID; id is raw bytes.
 func (f *Filter) module(name []byte, id symsrc.BuildID) *module { return f.member(name, nil, 0, id) }
 
 // member returns the module that is a member of an archive, by its name, the place where it begins, or both. Its key has the
@@ -182,7 +182,7 @@ func (f *Filter) member(name, member []byte, at uint64, id symsrc.BuildID) *modu
 	return m
 }
 
-// moduleWritten gives the module of a frame; digits are its build ID as written, perhaps none.
+// moduleWritten returns the module of a frame; digits are its build ID as written, perhaps none.
 func (f *Filter) moduleWritten(name, digits []byte) *module {
 	key := append(f.intern[:0], name...)
 	key = append(append(key, 0), digits...)
@@ -201,7 +201,7 @@ func (f *Filter) moduleWritten(name, digits []byte) *module {
 	return m
 }
 
-// ask gives the answer for an address of a module.
+// ask returns the answer for an address of a module.
 func (f *Filter) ask(ctx context.Context, q question) *answer {
 	if a := f.memo.answers.get(&q); f.stands(a) {
 		return a
@@ -211,7 +211,7 @@ func (f *Filter) ask(ctx context.Context, q question) *answer {
 	return a
 }
 
-// askAbsolute gives the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
+// askAbsolute returns the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
 func (f *Filter) askAbsolute(ctx context.Context, p *process, addr uint64, kind symsrc.Kind, take taking) *answer {
 	if p.space.Empty() {
 		p = f.standIn(p, addr)
@@ -234,7 +234,7 @@ func (f *Filter) lookAbsolute(ctx context.Context, p *process, addr uint64, kind
 	return f.ask(ctx, q)
 }
 
-// mappedAt gives the question that an absolute address of a process is. Of a return address the mapping of the call before it
+// mappedAt returns the question that an absolute address of a process is. Of a return address the mapping of the call before it
 // counts, which may be the last thing mapped. ok is false where no mapping covers the address, or several may.
 func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking) (q question, ok, several bool) {
 	near := addr

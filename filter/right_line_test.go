@@ -68,7 +68,7 @@ func TestSampleFrames(t *testing.T) {
 	}
 }
 
-// places gives the marks of testdata/places.c: for each case the functions and their lines, innermost first, as often as marked.
+// places returns the marks of testdata/places.c: for each case the functions and their lines, innermost first, as often as marked.
 func places(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/places.c")

@@ -230,7 +230,7 @@ func learnReset(line []byte) (k knownSays, ok bool) {
 	return k, ok
 }
 
-// alone gives the element that a line consists of.
+// alone returns the element that a line consists of.
 func alone(line []byte, tag markup.Tag, k *knownSays) (e markup.Element, ok bool) {
 	body, end := cutEnd(line)
 	for _, other := range [...][]byte{sanitizerWord, runtimeError, summaryWord, {0x1b}} {

@@ -59,7 +59,7 @@ var programs = sync.OnceValue(func() *remembering {
 	return &remembering{Source: elfdwarf.NewSource(found), answers: map[symsrc.Addr]symsrc.Answer{}, probes: map[symsrc.Addr]symsrc.Probe{}}
 })
 
-// run gives what the filter makes of a log that it reads as a whole.
+// run returns what the filter makes of a log that it reads as a whole.
 func run(t testing.TB, o filter.Options, log string) string {
 	t.Helper()
 	if o.Symbols == nil {
@@ -74,7 +74,7 @@ func run(t testing.TB, o filter.Options, log string) string {
 	return out.String()
 }
 
-// lineByLine gives what becomes of each line of a log. What is held back is part of the line that lets it go.
+// lineByLine returns what becomes of each line of a log. What is held back is part of the line that lets it go.
 func lineByLine(t testing.TB, o filter.Options, lines []string) []string {
 	t.Helper()
 	if o.Symbols == nil {
@@ -89,7 +89,7 @@ func lineByLine(t testing.TB, o filter.Options, lines []string) []string {
 	return out
 }
 
-// samples gives the real logs, by their path below testdata/logs.
+// samples returns the real logs, by their path below testdata/logs.
 func samples(t testing.TB) map[string]string {
 	t.Helper()
 	logs := map[string]string{}

@@ -67,7 +67,7 @@ func TestLookAhead(t *testing.T) {
 	}
 }
 
-// firstDifference gives the first lines that differ.
+// firstDifference returns the first lines that differ.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {

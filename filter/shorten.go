@@ -54,7 +54,7 @@ func dropClone(name string) string {
 	return name
 }
 
-// isClone tells whether a text is nothing but such suffixes, each a word of cloneWords and perhaps a number.
+// isClone reports whether a text is nothing but such suffixes, each a word of cloneWords and perhaps a number.
 func isClone(suffix string) bool {
 	words := strings.Split(suffix, ".")
 	if words[0] != "" || len(words) < 2 {
@@ -162,7 +162,7 @@ func (r *nameReader) text(stop string) string {
 	return string(out)
 }
 
-// opensTemplate tells whether a `<` behind that text opens a list, and is no sign: `operator< <int>` has one of each.
+// opensTemplate reports whether a `<` behind that text opens a list, and is no sign: `operator< <int>` has one of each.
 func opensTemplate(before []byte) bool {
 	return !bytes.HasSuffix(before, []byte(" ")) || bytes.HasSuffix(before, []byte("operator< ")) || bytes.HasSuffix(before, []byte("operator<< "))
 }
@@ -179,7 +179,7 @@ func (r *nameReader) word() string {
 	return r.s[start:r.pos]
 }
 
-// operatorSign gives the sign that a text behind the word operator begins with, where it has brackets.
+// operatorSign returns the sign that a text behind the word operator begins with, where it has brackets.
 func operatorSign(s string) string {
 	for _, sign := range [...]string{"()", "[]", "<=>", "<<=", ">>=", "->*", "->", "<=", ">=", "<<", ">>", "<", ">"} {
 		if !strings.HasPrefix(s, sign) {

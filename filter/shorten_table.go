@@ -100,7 +100,7 @@ func shortTemplate(name string, args []string) string {
 	return text
 }
 
-// fill gives what the last of the arguments is by default.
+// fill returns what the last of the arguments is by default.
 func (d *templateDefaults) fill(args []string) string {
 	text := strings.ReplaceAll(d.args[len(args)-1-d.needed], "$0", args[0])
 	if d.needed > 1 {

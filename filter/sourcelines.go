@@ -32,7 +32,7 @@ func (o *Options) registerSources(fs *flag.FlagSet) {
 	})
 }
 
-// excerpt gives the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
+// excerpt returns the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
 func (f *Filter) excerpt(ctx context.Context, a *answer, i int) *symsrc.Excerpt {
 	if a.excerpts == nil {
 		a.excerpts = make([]*symsrc.Excerpt, len(a.known))
@@ -63,7 +63,7 @@ func (f *Filter) askSource(ctx context.Context, a *answer, i int) (x *symsrc.Exc
 	return &got
 }
 
-// awaited tells whether the source of one of the functions may still come.
+// awaited reports whether the source of one of the functions may still come.
 func (a *answer) awaited() bool {
 	for _, x := range a.excerpts {
 		if x.Retry != nil {

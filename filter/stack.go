@@ -13,7 +13,7 @@ type stack struct {
 // maxBetween is how many lines may stand between two frames of one stack, in formats without numbers.
 const maxBetween = 3
 
-// first tells whether a frame on that line is the first one of its stack.
+// first reports whether a frame on that line is the first one of its stack.
 func (s *stack) first(line int, numbered bool, number uint64) bool {
 	if numbered {
 		return number == 0
@@ -21,7 +21,7 @@ func (s *stack) first(line int, numbered bool, number uint64) bool {
 	return s.line == 0 || line-s.line > maxBetween
 }
 
-// number gives the number to print for the log's number n. One that is not above the last begins a new stack.
+// number returns the number to print for the log's number n. One that is not above the last begins a new stack.
 func (s *stack) number(n uint64) uint64 {
 	if !s.begun || n <= s.last {
 		s.shift = 0

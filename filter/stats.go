@@ -18,7 +18,7 @@ func (s *Stats) Add(o Stats) {
 	s.Unresolved += o.Unresolved
 }
 
-// Stats gives the counts until now.
+// Stats returns the counts until now.
 func (f *Filter) Stats() Stats {
 	s := f.moved
 	s.Lines = f.line

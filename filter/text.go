@@ -84,10 +84,10 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, f
 	return dst
 }
 
-// counts tells whether the lines of inlined functions take numbers of their own, and those behind them count on.
+// counts reports whether the lines of inlined functions take numbers of their own, and those behind them count on.
 func (f *Filter) counts(fr *sighting) bool { return fr.Counts && f.opt.Renumber != RenumberNever }
 
-// number gives the number that a frame's line gets.
+// number returns the number that a frame's line gets.
 func (f *Filter) number(p *thread, fr *sighting, shift bool) uint64 {
 	if !shift || !fr.Counts || fr.Num.Empty() {
 		return fr.Number
@@ -124,7 +124,7 @@ func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int,
 // said only to people: on a terminal.
 var inlinedMark = []byte(" (inlined)")
 
-// functionNumber gives the number of one function's line as text, until the next call: counted on, or `N.K` for an
+// functionNumber returns the number of one function's line as text, until the next call: counted on, or `N.K` for an
 // inlined one, nothing in formats without numbers.
 func (f *Filter) functionNumber(text []byte, fr *sighting, depth, i int, n uint64) []byte {
 	if fr.Num.Empty() {

@@ -7,7 +7,7 @@ import "bytes"
 var trampolineNames = [...]string{"__restore_rt", "__restore", "__kernel_rt_sigreturn", "__kernel_sigreturn", "__vdso_rt_sigreturn",
 	"__kernel_sigtramp_rt64", "__kernel_sigtramp64", "__kernel_sigtramp_rt32", "__kernel_sigtramp32", "_sigtramp"}
 
-// namesTrampoline tells whether a log calls a frame so: that tells where the file that would show it is not at hand.
+// namesTrampoline reports whether a log calls a frame so: that tells where the file that would show it is not at hand.
 func namesTrampoline(hint []byte) bool {
 	hint = withoutIn(hint)
 	if len(hint) == 0 || hint[0] != '_' {

@@ -50,7 +50,7 @@ func (r *recorder) answer(fr *record.Frame, a *answer) {
 	}
 }
 
-// unverified tells whether the files of an answer were taken by their path or name alone.
+// unverified reports whether the files of an answer were taken by their path or name alone.
 func (a *answer) unverified() bool {
 	return a.mod != nil && a.mod.files != nil && a.mod.files.Unverified
 }
@@ -104,7 +104,7 @@ func (a *answer) explanation() string {
 	return text
 }
 
-// partialRune gives how many bytes at the end of text are the beginning of a character.
+// partialRune returns how many bytes at the end of text are the beginning of a character.
 func partialRune(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if c := text[len(text)-n]; utf8.RuneStart(c) {

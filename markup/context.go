@@ -75,7 +75,7 @@ func mmapByGrammar(e *Element) (MMapFields, error) {
 	}, nil
 }
 
-// decodeHex gives the bytes that hexadecimal digits stand for; an odd number of them has a zero in front.
+// decodeHex returns the bytes that hexadecimal digits stand for; an odd number of them has a zero in front.
 func decodeHex(digits []byte) string {
 	var buffer [64]byte
 	raw := buffer[:0]
@@ -87,7 +87,7 @@ func decodeHex(digits []byte) string {
 	return string(raw[:n])
 }
 
-// modeOf gives a mode in lower case, without allocating: there are only seven.
+// modeOf returns a mode in lower case, without allocating: there are only seven.
 func modeOf(written []byte) string {
 	for _, mode := range [...]string{"r", "rx", "rw", "rwx", "w", "wx", "x"} {
 		if bytes.EqualFold(written, []byte(mode)) {

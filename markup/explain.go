@@ -22,7 +22,7 @@ func (e *FieldError) Error() string { return e.Msg }
 // sourceWidth is how many columns of a source line Explain shows, the marks of what was cut included.
 const sourceWidth = 100
 
-// Explain gives the message for an error of line, which is the lineNumber-th of the log, counted from 1. Where err is a
+// Explain returns the message for an error of line, which is the lineNumber-th of the log, counted from 1. Where err is a
 // *FieldError the message has three lines: what is wrong, with line number and byte column, then the source line, then a
 // caret below the place. There is no line end behind the last one. Bytes of the log that are not printable are shown
 // as dots, so that they cannot steer the terminal, and of a long line only the surroundings of the place are shown.
@@ -42,7 +42,7 @@ func Explain(lineNumber int, line []byte, err error) string {
 	return b.String()
 }
 
-// excerpt gives the part of line around offset as printable columns, and the column of offset in it.
+// excerpt returns the part of line around offset as printable columns, and the column of offset in it.
 func excerpt(line []byte, offset int) (source string, caret int) {
 	// No rune needs more than UTFMax bytes, so these bytes hold all columns that can be shown.
 	from := max(0, offset-utf8.UTFMax*sourceWidth)
@@ -67,7 +67,7 @@ func excerpt(line []byte, offset int) (source string, caret int) {
 	return string(before) + string(after), len(before)
 }
 
-// harmless gives one printable rune, of one column in most fonts, for each rune of b.
+// harmless returns one printable rune, of one column in most fonts, for each rune of b.
 func harmless(b []byte) []rune {
 	out := make([]rune, 0, len(b))
 	for len(b) > 0 {

@@ -116,7 +116,7 @@ func (e *Element) Dumpfile() (kind, name []byte, err error) {
 	return kind, name, nil
 }
 
-// wellFormed tells whether the element has a known tag and all that the tag asks for.
+// wellFormed reports whether the element has a known tag and all that the tag asks for.
 func (e *Element) wellFormed() (ok bool) {
 	switch e.Tag {
 	case Reset:

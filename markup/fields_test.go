@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// one gives the only element of a line.
+// one returns the only element of a line.
 func one(t testing.TB, line string) *Element {
 	t.Helper()
 	e, ok := Next([]byte(line), 0)

@@ -269,7 +269,7 @@ func classOf(field string) lexer.TokenType {
 
 type tokenList []lexer.Token
 
-// Next gives the next token; the last one is EOF and stays.
+// Next returns the next token; the last one is EOF and stays.
 func (t *tokenList) Next() (lexer.Token, error) {
 	first := (*t)[0]
 	if len(*t) > 1 {

@@ -42,7 +42,7 @@ type Element struct {
 	Terse bool
 }
 
-// Contextual tells whether the element changes the context: reset, module and mmap do.
+// Contextual reports whether the element changes the context: reset, module and mmap do.
 func (e *Element) Contextual() bool { return e.Tag == Reset || e.Tag == Module || e.Tag == MMap }
 
 var (
@@ -80,7 +80,7 @@ func Next(line []byte, from int) (e Element, ok bool) {
 	return Element{}, false
 }
 
-// opening gives the offset of the first "{{{" or "<<<" at or after from, and whether it is the latter; -1 is none.
+// opening returns the offset of the first "{{{" or "<<<" at or after from, and whether it is the latter; -1 is none.
 func opening(line []byte, from int) (at int, alias bool) {
 	for from = max(from, 0); from < len(line); {
 		end := min(from+window, len(line))
@@ -133,7 +133,7 @@ func (s *scanner) element(e *Element, at int, alias bool) bool {
 	return !s.givesWay(e)
 }
 
-// closing gives the offset of the first closing at or after from.
+// closing returns the offset of the first closing at or after from.
 func (s *scanner) closing(from int, alias bool) int {
 	known, pattern := &s.brace, closeBraces
 	if alias {
@@ -148,7 +148,7 @@ func (s *scanner) closing(from int, alias bool) int {
 	return *known
 }
 
-// givesWay tells whether a {{{ element is better read as text before another opening in its body.
+// givesWay reports whether a {{{ element is better read as text before another opening in its body.
 func (s *scanner) givesWay(e *Element) bool {
 	if s.torn == maxTorn || !bytes.Contains(e.Body, openBraces) || e.wellFormed() {
 		return false
@@ -157,13 +157,13 @@ func (s *scanner) givesWay(e *Element) bool {
 	return true
 }
 
-// plain tells whether the body is free of openings.
+// plain reports whether the body is free of openings.
 func (e *Element) plain() bool {
 	at, _ := opening(e.Body, 0)
 	return at < 0
 }
 
-// tagEnd gives the offset of the first byte at or after i that is not a-z.
+// tagEnd returns the offset of the first byte at or after i that is not a-z.
 func tagEnd(line []byte, i int) int {
 	for i < len(line) && 'a' <= line[i] && line[i] <= 'z' {
 		i++

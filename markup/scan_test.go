@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// elements gives the elements of a line, by span, tag and body.
+// elements returns the elements of a line, by span, tag and body.
 func elements(s string) (found []string) {
 	line := []byte(s)
 	for from := 0; ; {

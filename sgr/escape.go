@@ -8,7 +8,7 @@ const (
 	bel = 0x07
 )
 
-// sequence gives the length of the escape sequence that b, which begins with ESC, starts with; 0 is none. An unfinished
+// sequence returns the length of the escape sequence that b, which begins with ESC, starts with; 0 is none. An unfinished
 // one is none, unless the next escape sequence cuts it short: then the terminal drops its start, and so do we.
 //
 // The forms are those of ECMA-48 §5.4, §5.6 and of ISO 2022: ESC [ parameters intermediates final; ESC ] … BEL, or ended by
@@ -27,7 +27,7 @@ func sequence(b []byte) int {
 	return finish(b, skip(b, 1, 0x20, 0x2f), 0x30)
 }
 
-// skip gives the index of the first byte at or after i that is outside lo…hi.
+// skip returns the index of the first byte at or after i that is outside lo…hi.
 func skip(b []byte, i int, lo, hi byte) int {
 	for i < len(b) && lo <= b[i] && b[i] <= hi {
 		i++
@@ -35,7 +35,7 @@ func skip(b []byte, i int, lo, hi byte) int {
 	return i
 }
 
-// finish gives the sequence's length when its final byte, lo…0x7e, or another ESC is at i.
+// finish returns the sequence's length when its final byte, lo…0x7e, or another ESC is at i.
 func finish(b []byte, i int, lo byte) int {
 	switch {
 	case i == len(b):
@@ -121,5 +121,5 @@ func Discolour(dst, line []byte) []byte {
 	}
 }
 
-// isSGR tells whether an escape sequence is ESC[…m.
+// isSGR reports whether an escape sequence is ESC[…m.
 func isSGR(s []byte) bool { return len(s) > 2 && s[1] == '[' && s[len(s)-1] == 'm' }

@@ -74,7 +74,7 @@ func (p *Palette) Parse(text string) error {
 	return nil
 }
 
-// opening gives the sequence that turns attributes on. fatih/color ends what it prints with a reset of its own, which
+// opening returns the sequence that turns attributes on. fatih/color ends what it prints with a reset of its own, which
 // would take the log's colours away; so only what comes before the text is used.
 func opening(attributes ...color.Attribute) string {
 	c := color.New(attributes...)

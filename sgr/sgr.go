@@ -38,7 +38,7 @@ const (
 	kindMask colour = 0xff << 24
 )
 
-// Plain tells whether the state is that after a reset.
+// Plain reports whether the state is that after a reset.
 func (s State) Plain() bool { return s == State{} }
 
 // Feed follows every ESC[…m in b. Other escape sequences change nothing.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// after gives the sequence of the state that s leads to.
+// after returns the sequence of the state that s leads to.
 func after(s string) string {
 	var state State
 	state.Feed([]byte(s))

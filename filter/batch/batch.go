@@ -106,7 +106,7 @@ type Options struct {
 // ErrUsage is an error of the command line.
 var ErrUsage = errors.New("try 'qss-filter --help'")
 
-// Asked tells whether the flags ask for Run.
+// Asked reports whether the flags ask for Run.
 func (o *Options) Asked() bool { return o.Input != "" || o.Output != "" }
 
 // Run reads a tree of logs. Its status is 0 where all was read, 1 where an input failed or an output could not be written,

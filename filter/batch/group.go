@@ -90,7 +90,7 @@ func (g *groups) drop(l *logSink) {
 	delete(g.wait, l)
 }
 
-// sorted gives the largest groups first.
+// sorted returns the largest groups first.
 func (g *groups) sorted() []*group {
 	return slices.SortedFunc(maps.Values(g.all), func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.log, b.log), cmp.Compare(a.id, b.id))

@@ -66,7 +66,7 @@ func (r *Report) merge(l *logSink) {
 	}
 }
 
-// elfs gives the modules in the order of the logs.
+// elfs returns the modules in the order of the logs.
 func (r *Report) elfs() []*module {
 	return slices.SortedFunc(maps.Values(r.modules), func(a, b *module) int {
 		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.seq, b.seq))

@@ -94,7 +94,7 @@ type fields struct {
 	failed bool
 }
 
-// functions gives the functions of a frame, at least one. failed is set where none has a name; the name that the log has
+// functions returns the functions of a frame, at least one. failed is set where none has a name; the name that the log has
 // stands in then.
 func (l *logSink) functions(o *filter.Observation) (list []symsrc.Frame, failed bool) {
 	for i := range o.Frames {

@@ -75,7 +75,7 @@ func (r *Report) Creatable() error {
 	return nil
 }
 
-// grouping tells whether stacks are compared.
+// grouping reports whether stacks are compared.
 func (r *Report) grouping() bool { return r.group || r.html != "" }
 
 // Observe is told of the frames of a stream, as filter.Options.Observe. It is for one goroutine.

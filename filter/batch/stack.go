@@ -46,7 +46,7 @@ type place struct {
 	Module     string
 }
 
-// stackOf gives the stack that a frame belongs to, nil for one in a sentence. A frame whose number is not above that of the
+// stackOf returns the stack that a frame belongs to, nil for one in a sentence. A frame whose number is not above that of the
 // last one begins a new stack, as #0 always does.
 func (l *logSink) stackOf(o *filter.Observation) *stack {
 	if o.Sentence {

@@ -275,7 +275,7 @@ func (o *Options) apart() error {
 	return nil
 }
 
-// inside tells whether path is dir or lies inside it, by whatever names. path need not be there.
+// inside reports whether path is dir or lies inside it, by whatever names. path need not be there.
 func inside(path, dir string) bool {
 	want, err := os.Stat(dir)
 	if err != nil {

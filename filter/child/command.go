@@ -47,7 +47,7 @@ func start(cmd *exec.Cmd) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-// isText tells whether the beginning of a file has no NUL.
+// isText reports whether the beginning of a file has no NUL.
 func isText(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func isText(path string) bool {
 	return err == nil && bytes.IndexByte(head, 0) < 0
 }
 
-// failure gives the exit status and the message for a command that did not run.
+// failure returns the exit status and the message for a command that did not run.
 func failure(argv []string, err error) (int, error) {
 	if errors.Is(err, errNoCommand) {
 		return exitNotFound, err

@@ -71,7 +71,7 @@ func (c *control) stop() {
 	signal.Stop(c.signals)
 }
 
-// giveBack gives the terminal back.
+// giveBack returns the terminal back.
 func (c *control) giveBack() {
 	c.ended.Do(func() {
 		if c.term != nil {
@@ -212,5 +212,5 @@ func holdBrokenPipe() (restore func()) {
 	return func() { signal.Stop(held) }
 }
 
-// brokenPipe tells whether a write failed since nobody reads any more: of a pipe, or of a terminal that is gone.
+// brokenPipe reports whether a write failed since nobody reads any more: of a pipe, or of a terminal that is gone.
 func brokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.EIO) }

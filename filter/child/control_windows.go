@@ -67,7 +67,7 @@ func exited(cmd *exec.Cmd, err error) (int, error) {
 
 func holdBrokenPipe() (restore func()) { return func() {} }
 
-// brokenPipe tells whether a write failed since nobody reads any more.
+// brokenPipe reports whether a write failed since nobody reads any more.
 func brokenPipe(err error) bool { return errors.Is(err, errNoData) || errors.Is(err, errBrokenPipe) }
 
 // What a write to a pipe without a reader fails with.

@@ -56,7 +56,7 @@ func (f files) snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
 	return s, true
 }
 
-// randomized tells whether the kernel chose the places of what a process has mapped from enough of them.
+// randomized reports whether the kernel chose the places of what a process has mapped from enough of them.
 func randomized(dir string) bool {
 	if number("/proc/sys/kernel/randomize_va_space", 10) < 1 {
 		return false
@@ -81,7 +81,7 @@ func number(path string, base int) int64 {
 	return n
 }
 
-// readMappings gives the files that are mapped as code.
+// readMappings returns the files that are mapped as code.
 func readMappings(raw []byte) (list []mapping) {
 	for line := range strings.Lines(string(raw)) {
 		slash := strings.IndexByte(line, '/')
@@ -128,7 +128,7 @@ func (f files) lasting(list []mapping, program uint64) (text []byte) {
 	return text
 }
 
-// libraries gives the files by the names that they are needed by. There are none where a file cannot be read that might have
+// libraries returns the files by the names that they are needed by. There are none where a file cannot be read that might have
 // such a name.
 func (f files) libraries(list []mapping) map[string][]mapping {
 	byName := map[string][]mapping{}
@@ -148,7 +148,7 @@ func (f files) libraries(list []mapping) map[string][]mapping {
 // noFiles begin the names of what is mapped but no file that a program could need.
 var noFiles = []string{"/memfd:", "/dev/", "/SYSV"}
 
-// descendants gives a process and those below it, by /proc/PID/task/TID/children: proc_tid_children(5).
+// descendants returns a process and those below it, by /proc/PID/task/TID/children: proc_tid_children(5).
 func descendants(root int) []int {
 	pids := []int{root}
 	for i := 0; i < len(pids) && len(pids) < maxProcesses; i++ {

@@ -59,7 +59,7 @@ func (f files) forgetChanged(list []mapping) {
 	}
 }
 
-// of gives the file of a mapping, nil where it is not known.
+// of returns the file of a mapping, nil where it is not known.
 func (f files) of(m mapping) *binary {
 	key := mappedFile{m.inode, m.path}
 	b, known := f[key]

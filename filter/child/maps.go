@@ -45,7 +45,7 @@ type Snapshot struct {
 // NewMaps makes a Maps for Options.
 func NewMaps() *Maps { return &Maps{files: files{}} }
 
-// All gives the memory maps of the command and all of its descendants, those seen last first.
+// All returns the memory maps of the command and all of its descendants, those seen last first.
 func (m *Maps) All() []Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()

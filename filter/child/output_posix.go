@@ -114,7 +114,7 @@ func (o *output) await() (ready bool, err error) {
 	return fds[0].Revents != 0, nil
 }
 
-// quiet tells whether all that the command has written has been passed on.
+// quiet reports whether all that the command has written has been passed on.
 func (o *output) quiet() bool {
 	if o.since.Load() == 0 {
 		return false

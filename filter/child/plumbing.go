@@ -111,7 +111,7 @@ func (p *plumbing) close() {
 	}
 }
 
-// sameFile tells whether two descriptors are of one file, pipe or terminal.
+// sameFile reports whether two descriptors are of one file, pipe or terminal.
 func sameFile(a, b *os.File) bool {
 	x, err := a.Stat()
 	if err != nil {

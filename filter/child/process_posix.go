@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground tells whether we are in the foreground of our terminal, whose keys then send signals to our whole process
+// inForeground reports whether we are in the foreground of our terminal, whose keys then send signals to our whole process
 // group.
 func inForeground() bool {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDONLY, 0)
@@ -23,7 +23,7 @@ func inForeground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// ignores tells whether a process ignores a signal, as shells do with those of job control. It is known where there is a
+// ignores reports whether a process ignores a signal, as shells do with those of job control. It is known where there is a
 // /proc: the line `SigIgn:` of status is a mask of 16 hexadecimal digits, bit 0 for signal 1; see proc_pid_status(5).
 func ignores(pid int, s syscall.Signal) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")

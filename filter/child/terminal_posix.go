@@ -52,7 +52,7 @@ func openTerminal(like *os.File, session bool) (ours, theirs *os.File, err error
 	return ours, theirs, nil
 }
 
-// resize gives a terminal the size of ours, and tells whether that is another one than it had. A session is told by the
+// resize sets a terminal to the size of ours, and reports whether that is another one than it had. A session is told by the
 // kernel.
 func resize(s sized) (changed bool) {
 	now, err := pty.GetsizeFull(s.ours)
@@ -105,7 +105,7 @@ func (t *terminal) finish() {
 	}
 }
 
-// foreground tells whether the keys of the outer terminal are for us.
+// foreground reports whether the keys of the outer terminal are for us.
 func (t *terminal) foreground() bool {
 	group, err := unix.IoctlGetInt(t.outer, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
@@ -141,7 +141,7 @@ func (t *terminal) renew() {
 	}
 }
 
-// leave gives the outer terminal back as it was.
+// leave restores the outer terminal.
 func (t *terminal) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,7 +191,7 @@ func (w following) Write(b []byte) (int, error) {
 
 var crlf = []byte("\r\n")
 
-// returns tells whether the outer terminal puts a carriage return before each line end.
+// returns reports whether the outer terminal puts a carriage return before each line end.
 func (t *terminal) returns() bool {
 	const lines = unix.OPOST | unix.ONLCR
 	settings, err := unix.IoctlGetTermios(t.outer, getTermios)

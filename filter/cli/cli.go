@@ -181,7 +181,7 @@ func (p *Program) configured(c *Command, file configFile, fs *Flags, run Run, ar
 	}
 }
 
-// command gives the command that the first argument names, or nil.
+// command returns the command that the first argument names, or nil.
 func (p *Program) command(args []string) *Command {
 	if len(args) == 0 {
 		return nil
@@ -194,12 +194,12 @@ func (p *Program) command(args []string) *Command {
 	return named[i]
 }
 
-// named gives all commands that have a name, with those that every program has.
+// named returns all commands that have a name, with those that every program has.
 func (p *Program) named() []*Command {
 	return append(slices.Clone(p.Commands[1:]), p.completion(), p.man())
 }
 
-// flags gives a command's flags, those of every command behind its own.
+// flags returns a command's flags, those of every command behind its own.
 func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	fs = newFlags(c.Name)
 	run = c.Setup(fs)
@@ -214,13 +214,13 @@ func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	return fs, run
 }
 
-// Is tells whether a flag has that value.
+// Is reports whether a flag has that value.
 func (f *Flags) Is(name, value string) bool {
 	given := f.set.Lookup(name)
 	return given != nil && given.Value.String() == value
 }
 
-// is tells whether a flag that is there or not is there.
+// is reports whether a flag that is there or not is there.
 func (f *Flags) is(name string) bool { return f.Is(name, "true") }
 
 // Misuse is an error of Run that the command line is to blame for.
@@ -228,7 +228,7 @@ type Misuse struct{ Err error }
 
 func (m *Misuse) Error() string { return m.Err.Error() }
 
-// Unwrap gives what is wrong.
+// Unwrap returns what is wrong.
 func (m *Misuse) Unwrap() error { return m.Err }
 
 // misused says what is wrong with a command line, and where to read on.

@@ -123,7 +123,7 @@ func (f *Flags) Given(wanted func(name string) bool) (list []string) {
 // Args are the arguments beside the flags.
 func (f *Flags) Args() []string { return f.set.Args() }
 
-// Split gives the arguments before `--` and those behind it.
+// Split returns the arguments before `--` and those behind it.
 func (f *Flags) Split() (before, behind []string) {
 	args := f.set.Args()
 	if at := f.set.ArgsLenAtDash(); at >= 0 {

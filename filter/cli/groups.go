@@ -36,7 +36,7 @@ type group struct {
 	flags []*pflag.Flag
 }
 
-// grouped gives all flags by subject. Flags of no group come first.
+// grouped returns all flags by subject. Flags of no group come first.
 func (f *Flags) grouped() []group {
 	f.file()
 	all := []group{{}}

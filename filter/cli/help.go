@@ -193,7 +193,7 @@ func described(one *pflag.Flag) string {
 	return short + name
 }
 
-// sentence gives a line of the table as a sentence.
+// sentence returns a line of the table as a sentence.
 func sentence(s string) string {
 	if s == "" {
 		return s

@@ -34,7 +34,7 @@ func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
 	return fmt.Errorf("%s: there is no such file, and a command comes before all flags: '%s %s …'", name, p.Name, name)
 }
 
-// near tells whether one letter more, less, another or two in the other order make one word of another one.
+// near reports whether one letter more, less, another or two in the other order make one word of another one.
 func near(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

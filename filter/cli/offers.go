@@ -37,7 +37,7 @@ type offeredCommand struct {
 	One bool
 }
 
-// offered gives the commands, that without a name first.
+// offered returns the commands, that without a name first.
 func (p *Program) offered() (all []offeredCommand) {
 	help := offeredCommand{Name: "help", About: helpAbout, One: true}
 	for _, c := range append(p.Commands[:1:1], p.named()...) {
@@ -51,7 +51,7 @@ func (p *Program) offered() (all []offeredCommand) {
 	return append(all, help)
 }
 
-// offered gives the flags of a command.
+// offered returns the flags of a command.
 func (f *Flags) offered() (all []offeredFlag) {
 	for _, g := range f.grouped() {
 		for _, one := range g.flags {
@@ -107,7 +107,7 @@ func arguments(args string) (words []string, kind string) {
 	return words, kind
 }
 
-// names gives a flag as it is typed.
+// names returns a flag as it is typed.
 func (o offeredFlag) names() (all []string) {
 	if o.Short != "" {
 		all = append(all, "-"+o.Short)

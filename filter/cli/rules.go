@@ -67,7 +67,7 @@ func (f *Flags) misfits() (unfit []string, err error) {
 	return unfit, nil
 }
 
-// has tells whether a flag asks for something: it has another value than without it, or that value.
+// has reports whether a flag asks for something: it has another value than without it, or that value.
 func (f *Flags) has(flag string) bool {
 	if flag == CommandBehind {
 		_, behind := f.Split()
@@ -82,7 +82,7 @@ func (f *Flags) has(flag string) bool {
 	return valued && last == value || !valued && last != one.DefValue
 }
 
-// onCommandLine tells whether a flag stands there.
+// onCommandLine reports whether a flag stands there.
 func (f *Flags) onCommandLine(name string) bool {
 	return slices.ContainsFunc(f.given[name], func(g given) bool { return g.source == commandLine })
 }

@@ -80,7 +80,7 @@ func colons(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `:`, `\:`, `[`, `\[`, `]`, `\]`).Replace(s)
 }
 
-// zshFlag gives the specifications of a flag for _arguments.
+// zshFlag returns the specifications of a flag for _arguments.
 func zshFlag(o offeredFlag) (specs []string) {
 	names := o.names()
 	for _, name := range names {

@@ -55,7 +55,7 @@ func (f configFile) state() string {
 	return f.path
 }
 
-// configurable tells whether a flag may stand in the configuration.
+// configurable reports whether a flag may stand in the configuration.
 func configurable(name string) bool {
 	switch name {
 	case "help", "help-all", "version", "no-config", "print-config":

@@ -38,7 +38,7 @@ func trusted(in *os.File, path string) error {
 	})
 }
 
-// above tells whether a directory is above another one.
+// above reports whether a directory is above another one.
 func above(dir, of string) bool {
 	return dir != of && strings.HasPrefix(of, strings.TrimSuffix(dir, "/")+"/")
 }
@@ -103,7 +103,7 @@ func ours(name string, info os.FileInfo) error {
 	return nil
 }
 
-// alone tells whether a group is the user's own one, in which there is nobody else.
+// alone reports whether a group is the user's own one, in which there is nobody else.
 func alone(gid int) bool {
 	users, err := os.ReadFile("/etc/passwd")
 	groups, missing := os.ReadFile("/etc/group")

@@ -56,7 +56,7 @@ func Main(args []string) (status int) {
 	return status
 }
 
-// newSymbols gives the options of symbols as every command starts from.
+// newSymbols returns the options of symbols as every command starts from.
 func newSymbols() *chain.Options {
 	o := &chain.Options{Warn: warn}
 	if isTerminal(os.Stderr) {
@@ -73,7 +73,7 @@ func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
 		"debuginfod-url", "source-root")
 }
 
-// namedLLVM tells whether the program was started as llvm-symbolizer.
+// namedLLVM reports whether the program was started as llvm-symbolizer.
 func namedLLVM() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer") }
 
 // rewrite puts the arguments in the form that is read.

@@ -54,7 +54,7 @@ func newServerTree(t *testing.T, files map[string]string) *serverTree {
 	return s
 }
 
-// paths gives what was asked for, each once, and forgets it.
+// paths returns what was asked for, each once, and forgets it.
 func (s *serverTree) paths() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,7 @@ func llvmArgs(args []string) (out []string) {
 	return out
 }
 
-// apart gives each letter of a group such as -sCf as a flag of its own. Of -e the rest is the value.
+// apart returns each letter of a group such as -sCf as a flag of its own. Of -e the rest is the value.
 func apart(args []string) (out []string) {
 	for i, arg := range args {
 		if arg == "--" {
@@ -81,7 +81,7 @@ func apart(args []string) (out []string) {
 	return out
 }
 
-// asLLVM tells whether a command line asks for llvm's style.
+// asLLVM reports whether a command line asks for llvm's style.
 func asLLVM(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]

@@ -52,7 +52,7 @@ type readmeLine struct {
 	text   string
 }
 
-// readme gives the README's commands and its configuration, and complains of what it does not know.
+// readme returns the README's commands and its configuration, and complains of what it does not know.
 func readme(t *testing.T) (commands []readmeLine, config string) {
 	text, err := os.ReadFile("README.md")
 	if err != nil {

@@ -100,7 +100,7 @@ func (c *config) styleFlags(fs *cli.Flags) {
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
 }
 
-// configured tells whether the configuration counts. In llvm's place it does not: scripts that call llvm-symbolizer count on
+// configured reports whether the configuration counts. In llvm's place it does not: scripts that call llvm-symbolizer count on
 // its output to the byte, and flags that they do not give must not change it.
 func configured(fs *cli.Flags) bool {
 	return !namedLLVM() && !fs.Is("style", "llvm") && !fs.Is("filter-markup", "true")
@@ -139,7 +139,7 @@ func (c *config) check() error {
 	return nil
 }
 
-// filterOptions gives what the flags say of a filter. end closes where its symbols are from.
+// filterOptions returns what the flags say of a filter. end closes where its symbols are from.
 func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o = c.options
 	if c.asLLVM {
@@ -173,7 +173,7 @@ func (c *config) summarize(f *filter.Filter) (status int) {
 	return cli.OK
 }
 
-// palette gives the colours of the filter's own text, nil for none.
+// palette returns the colours of the filter's own text, nil for none.
 func (c *config) palette() *sgr.Palette {
 	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
 	if !sgr.Enabled(c.color, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(os.Stdout)) {
@@ -194,7 +194,7 @@ func llvmColorWord(word string) string {
 	return "never"
 }
 
-// llvmColor tells whether llvm would write colours to out. It knows no variable but TERM.
+// llvmColor reports whether llvm would write colours to out. It knows no variable but TERM.
 func llvmColor(out *os.File, mode string) bool {
 	return mode == "always" || mode == "auto" && sgr.Enabled(mode, "", "", cmp.Or(os.Getenv("TERM"), "dumb"), isTerminal(out))
 }

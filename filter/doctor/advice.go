@@ -111,7 +111,7 @@ func (r *report) advise() {
 	}
 }
 
-// searchedInVain tells whether a server could have helped.
+// searchedInVain reports whether a server could have helped.
 func (r *report) searchedInVain() bool {
 	for _, m := range r.modules {
 		if m.bad() && m.BuildID != "" && (m.status == "NOT_FOUND" || m.status == "MISMATCH_BUILD_ID" || m.status == "INCOMPLETE" || m.status == "NO_SYMBOL") {
@@ -221,7 +221,7 @@ func (r *report) packaged(m *examined) []string {
 		"  dpkg -S PATH                  # names PACKAGE", "  dnf debuginfo-install PACKAGE"}
 }
 
-// of tells whether a path lies below one of some directories.
+// of reports whether a path lies below one of some directories.
 func of(name string, dirs ...string) bool {
 	for _, dir := range dirs {
 		if strings.HasPrefix(name, dir+"/") {

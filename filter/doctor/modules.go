@@ -28,7 +28,7 @@ func (o *Options) examined(ctx context.Context, m *module) examined {
 	return examined{m, files}
 }
 
-// bad tells whether some frame has no name.
+// bad reports whether some frame has no name.
 func (m *examined) bad() bool { return m.named < m.frames }
 
 // title is the module as the log has it.

@@ -105,7 +105,7 @@ func (n *near) kinds() (list []nearly) {
 // maxExcerpt is how much of a line is shown.
 const maxExcerpt = 100
 
-// excerpt gives a piece of the log as a person may see it.
+// excerpt returns a piece of the log as a person may see it.
 func excerpt(text []byte) string {
 	if len(text) > maxExcerpt {
 		return strings.TrimSpace(shown(string(text[:maxExcerpt]))) + "…"
@@ -113,7 +113,7 @@ func excerpt(text []byte) string {
 	return strings.TrimSpace(shown(string(text)))
 }
 
-// shown gives a text without what a terminal would take for orders: control characters, and what turns the direction of writing.
+// shown returns a text without what a terminal would take for orders: control characters, and what turns the direction of writing.
 func shown(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {

@@ -185,7 +185,7 @@ func (s *survey) frame(l *record.Line, fr *record.Frame) {
 	m.files = fr.Files
 }
 
-// ordered gives the modules: those without names first, and of these the ones with most frames.
+// ordered returns the modules: those without names first, and of these the ones with most frames.
 func (s *survey) ordered() []*module {
 	var list []*module
 	for _, m := range s.modules {

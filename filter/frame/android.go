@@ -150,7 +150,7 @@ func (s *Search) androidPathEnd(b []byte, start int) int {
 	return len(b)
 }
 
-// closing gives the end of the balanced parenthesis that opens at b[i], the end of the text where it was cut off before it
+// closing returns the end of the balanced parenthesis that opens at b[i], the end of the text where it was cut off before it
 // closed, 0 where none opens.
 func (s *Search) closing(b []byte, i int) int {
 	if i >= len(b) || b[i] != '(' {

@@ -8,10 +8,10 @@ package frame
 // Span is a half-open range of byte offsets in the line. The zero Span is "not there".
 type Span struct{ Start, End int }
 
-// Empty tells whether the span holds nothing.
+// Empty reports whether the span holds nothing.
 func (s Span) Empty() bool { return s.End <= s.Start }
 
-// Of gives the bytes of the span.
+// Of returns the bytes of the span.
 func (s Span) Of(line []byte) []byte { return line[s.Start:s.End] }
 
 // Shape tells how the answer is written into the line.

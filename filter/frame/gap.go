@@ -22,7 +22,7 @@ func (f *Frame) replace(s *Search, b []byte, start, end int) {
 // maxName bounds a function's name in bytes where nothing but its end tells where the frame ends.
 const maxName = 1 << 16
 
-// isName tells whether text may be a function's name as a demangler writes it: blanks stand in brackets, or the text ends
+// isName reports whether text may be a function's name as a demangler writes it: blanks stand in brackets, or the text ends
 // as a signature does. Prose is not a name.
 func (s *Search) isName(text []byte) bool {
 	text = bytes.Trim(text, " \t")

@@ -103,7 +103,7 @@ func (s *Search) pathStart(line []byte, from, end int) int {
 	return firstWord(word, from, end)
 }
 
-// firstWord gives the start of the last word before end, where word or else the text's start is.
+// firstWord returns the start of the last word before end, where word or else the text's start is.
 func firstWord(word, start, end int) int {
 	if word < 0 {
 		word = start
@@ -114,7 +114,7 @@ func firstWord(word, start, end int) int {
 	return word
 }
 
-// isPunctuation tells whether c ends what stands before a path.
+// isPunctuation reports whether c ends what stands before a path.
 func isPunctuation(c byte) bool {
 	switch c {
 	case ':', ']', ')', '>', ',', ';', '=', '\'':

@@ -63,7 +63,7 @@ func (s *Search) wordsEnd(line []byte, i int) (end, start int) {
 	return end, start
 }
 
-// frameSize tells whether text is Abseil's column for the size of the stack frame.
+// frameSize reports whether text is Abseil's column for the size of the stack frame.
 func frameSize(text []byte) bool {
 	if string(text) == "(unknown)" {
 		return true

@@ -51,7 +51,7 @@ var nullName = []byte("<null>")
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// nextNumber gives where the next `#N 0x` begins, or the next line of a JSON string, so that frames that share a line do not
+// nextNumber returns where the next `#N 0x` begins, or the next line of a JSON string, so that frames that share a line do not
 // take each other's module.
 func (s *Search) nextNumber(line []byte, from int) int {
 	line = line[:lineBreak(line, from, min(len(line), from+4*maxModule))]
@@ -73,7 +73,7 @@ func (s *Search) nextNumber(line []byte, from int) int {
 	}
 }
 
-// lineBreak gives the first line break in line[from:to], to where there is none.
+// lineBreak returns the first line break in line[from:to], to where there is none.
 func lineBreak(line []byte, from, to int) int {
 	if k := bytes.IndexByte(line[from:to], '\n'); k >= 0 {
 		return from + k
@@ -117,7 +117,7 @@ func spelling(f *Frame, hint []byte, blanks int) Convention {
 	return Unsaid
 }
 
-// moduleName gives the name in line[start:end] without the architecture that follows it on Darwin, `lib.dylib:x86_64h`.
+// moduleName returns the name in line[start:end] without the architecture that follows it on Darwin, `lib.dylib:x86_64h`.
 func moduleName(line []byte, start, end int) Span {
 	colon := end - 1
 	for low := max(start, end-len(":x86_64h")); colon > low && line[colon] != ':'; {

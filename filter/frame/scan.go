@@ -2,7 +2,7 @@ package frame
 
 import "bytes"
 
-// skipBlanks gives the offset of the first byte at or after i that is neither blank nor tab.
+// skipBlanks returns the offset of the first byte at or after i that is neither blank nor tab.
 func skipBlanks(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 		i++
@@ -36,7 +36,7 @@ var hexValue = func() (t [256]byte) {
 
 const notHex = 0x80
 
-// hexDigit gives the value of a hexadecimal digit of either case.
+// hexDigit returns the value of a hexadecimal digit of either case.
 func hexDigit(c byte) (byte, bool) {
 	v := hexValue[c]
 	return v, v != notHex
@@ -76,7 +76,7 @@ func indexFrom(b, sep []byte, from int) int {
 	return from + i
 }
 
-// endsWithLine tells whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" or " (inlined)" behind
+// endsWithLine reports whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" or " (inlined)" behind
 // it or a parenthesis of inlining, or in `FILE(LINE,COLUMN)`: then the log names a source line already. A drive letter or a
 // symbol's "::" does not match.
 func (s *Search) endsWithLine(text []byte) bool {
@@ -95,7 +95,7 @@ func (s *Search) endsWithLine(text []byte) bool {
 	return text[i-1] == ':' && text[i-2] != ':' || closed && endsWithParenLine(text[:i])
 }
 
-// endsWithParenLine tells whether text, which goes on in digits and a parenthesis, ends in `FILE.EXT(` or `FILE.EXT(LINE,`.
+// endsWithParenLine reports whether text, which goes on in digits and a parenthesis, ends in `FILE.EXT(` or `FILE.EXT(LINE,`.
 func endsWithParenLine(text []byte) bool {
 	if n := len(text) - 1; text[n] == ',' {
 		for text = text[:n]; n > 0 && text[n-1]-'0' <= 9; n-- {
@@ -182,17 +182,17 @@ func bareHex(b []byte, i int) (v uint64, end int, ok bool) {
 	return v, i, i > start
 }
 
-// has tells whether word stands at b[i].
+// has reports whether word stands at b[i].
 func has(b []byte, i int, word string) bool {
 	return i >= 0 && i <= len(b) && len(b)-i >= len(word) && string(b[i:i+len(word)]) == word
 }
 
-// endsWith tells whether word stands before b[i], at or after from.
+// endsWith reports whether word stands before b[i], at or after from.
 func endsWith(b []byte, from, i int, word string) bool {
 	return i-len(word) >= from && string(b[i-len(word):i]) == word
 }
 
-// textEnd gives where the text of a line ends that holds from: before the blanks at its end, and before a line break, one of
+// textEnd returns where the text of a line ends that holds from: before the blanks at its end, and before a line break, one of
 // a JSON string or one that is written as an escape. Beyond maxName it is cut.
 func (s *Search) textEnd(b []byte, from int) int {
 	end := min(len(b), from+maxName)
@@ -216,18 +216,18 @@ func (s *Search) textEnd(b []byte, from int) int {
 	return end
 }
 
-// isEscapedBreak tells whether a line break stands at i as an escape.
+// isEscapedBreak reports whether a line break stands at i as an escape.
 func isEscapedBreak(b []byte, i int) bool {
 	return i+1 < len(b) && b[i] == '\\' && (b[i+1] == 'n' || b[i+1] == 'r')
 }
 
-// atEnd tells whether nothing but blanks, or a line break, follows at i.
+// atEnd reports whether nothing but blanks, or a line break, follows at i.
 func atEnd(b []byte, i int) bool {
 	i = skipBlanks(b, i)
 	return i >= len(b) || b[i] == '\n' || b[i] == '\r' || isEscapedBreak(b, i)
 }
 
-// backBlanks gives where the blanks before i begin, not before from.
+// backBlanks returns where the blanks before i begin, not before from.
 func backBlanks(b []byte, from, i int) int {
 	for i > from && isBlank(b[i-1]) {
 		i--
@@ -235,7 +235,7 @@ func backBlanks(b []byte, from, i int) int {
 	return i
 }
 
-// backDigits gives where the decimal digits before i begin, not before from.
+// backDigits returns where the decimal digits before i begin, not before from.
 func backDigits(b []byte, from, i int) int {
 	for i > from && b[i-1]-'0' <= 9 {
 		i--
@@ -243,7 +243,7 @@ func backDigits(b []byte, from, i int) int {
 	return i
 }
 
-// backToken gives where the run of other bytes than blanks before i begins, not before from and not over 256 bytes.
+// backToken returns where the run of other bytes than blanks before i begins, not before from and not over 256 bytes.
 func backToken(b []byte, from, i int) int {
 	for from = max(from, i-256); i > from && b[i-1] > ' '; {
 		i--
@@ -251,10 +251,10 @@ func backToken(b []byte, from, i int) int {
 	return i
 }
 
-// wordStart tells whether i is a place where a word can begin: the start of the text, or behind a blank.
+// wordStart reports whether i is a place where a word can begin: the start of the text, or behind a blank.
 func wordStart(b []byte, from, i int) bool { return i == from || isBlank(b[i-1]) || b[i-1] == '\n' }
 
-// wordEnd tells whether a word ends before i: a blank, a line break or the end of the text follows.
+// wordEnd reports whether a word ends before i: a blank, a line break or the end of the text follows.
 func wordEnd(b []byte, i int) bool {
 	return i >= len(b) || isBlank(b[i]) || b[i] == '\n' || b[i] == '\r' || b[i] == '\\'
 }

@@ -153,7 +153,7 @@ func (s *Search) lastIndexByte(b []byte, c byte) int {
 	return i
 }
 
-// Next gives the first frame at or after from, nil where there is none; from must not go back. The Frame is good until
+// Next returns the first frame at or after from, nil where there is none; from must not go back. The Frame is good until
 // the next call. It allocates nothing.
 func (s *Search) Next(from int) *Frame {
 	limit := len(s.line)
@@ -248,7 +248,7 @@ func (s *Search) readHex(line []byte, at, from int, f *Frame) bool {
 	return false
 }
 
-// nextByte gives the byte behind the number at line[at], 0 at the end.
+// nextByte returns the byte behind the number at line[at], 0 at the end.
 func nextByte(line []byte, at int) byte {
 	for at += len("0x"); at < len(line) && isHex(line[at]); {
 		at++

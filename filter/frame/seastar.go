@@ -53,7 +53,7 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	return true
 }
 
-// standsInList tells whether an address at start is one of a list: alone on its line but for a prefix, the first behind
+// standsInList reports whether an address at start is one of a list: alone on its line but for a prefix, the first behind
 // "Backtrace:", or behind others that are.
 func (s *Search) standsInList(line []byte, start int, alone bool) bool {
 	p := backBlanks(line, 0, start)

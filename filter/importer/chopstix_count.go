@@ -55,7 +55,7 @@ func (db *database) functions() (map[string][]function, error) {
 	return all, err
 }
 
-// functionAt gives the function at an address, nil where there is none.
+// functionAt returns the function at an address, nil where there is none.
 func functionAt(list []function, addr uint64) *function {
 	i := sort.Search(len(list), func(i int) bool { return list[i].first > addr }) - 1
 	if i < 0 || addr > list[i].last {

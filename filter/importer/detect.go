@@ -90,7 +90,7 @@ func kindOfFile(path string) (string, error) {
 	return "", fmt.Errorf("%s: not a file of Scaler, PerFlow or ChopStiX (--from-kind names the kind)", path)
 }
 
-// readHead gives the first bytes of a regular file.
+// readHead returns the first bytes of a regular file.
 func readHead(path string) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {

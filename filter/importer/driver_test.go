@@ -123,7 +123,7 @@ func symbols(t testing.TB, roots ...string) symsrc.Source {
 	return elfdwarf.NewSource(finder)
 }
 
-// lines gives what an input prints.
+// lines returns what an input prints.
 func lines(t testing.TB, path string, o Options) (string, error) {
 	t.Helper()
 	r, err := Open(context.Background(), path, o)

@@ -87,7 +87,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Folded, "folded", "", "write the stacks to `FILE` for flame graph tools")
 }
 
-// ByValue gives a flag that sets o.By, and hands words that it does not know to the filter's flag of the same name, which
+// ByValue returns a flag that sets o.By, and hands words that it does not know to the filter's flag of the same name, which
 // tells processes apart. It may be nil.
 func (o *Options) ByValue(filter flag.Value) flag.Value { return &byFlag{o, filter} }
 

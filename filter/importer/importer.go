@@ -45,7 +45,7 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Problem)
 }
 
-// Problems gives the errors that an error of Lines consists of, each for a line of its own. It may have been wrapped by
+// Problems returns the errors that an error of Lines consists of, each for a line of its own. It may have been wrapped by
 // what reads from Open.
 func Problems(err error) []error {
 	if err == nil {
@@ -62,7 +62,7 @@ func Problems(err error) []error {
 	return []error{err}
 }
 
-// Open gives the lines of an input as a stream: all of it, and then, in the place of io.EOF, the error of Lines. Closing
+// Open returns the lines of an input as a stream: all of it, and then, in the place of io.EOF, the error of Lines. Closing
 // it early ends the import.
 func Open(ctx context.Context, path string, o Options) (io.ReadCloser, error) {
 	in, err := Detect(path, o)
@@ -194,7 +194,7 @@ func (out *output) printf(format string, args ...any) {
 	}
 }
 
-// failed tells whether it is of no use to go on.
+// failed reports whether it is of no use to go on.
 func (out *output) failed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -126,7 +126,7 @@ func (r *stackReader) merge() {
 	}
 }
 
-// resolve gives the mapping of an address.
+// resolve returns the mapping of an address.
 func (r *stackReader) resolve(addr uint64) (*space, *mapping) {
 	if r.now != nil {
 		return r.now, r.now.find(addr)

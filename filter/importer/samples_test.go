@@ -17,7 +17,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// through gives what the filter makes of lines.
+// through returns what the filter makes of lines.
 func through(t *testing.T, text string, s symsrc.Source) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -74,7 +74,7 @@ func (s *scaler) read(ctx context.Context, out *output) error {
 	return errors.Join(problems...)
 }
 
-// wanted tells whether a thread is among those asked for. Its ID is hexadecimal with 0x, or decimal.
+// wanted reports whether a thread is among those asked for. Its ID is hexadecimal with 0x, or decimal.
 func wanted(id string, threads []uint64) bool {
 	if len(threads) == 0 {
 		return true

@@ -136,7 +136,7 @@ func (k scalerKinds) fits(file, function int64, kind byte) bool {
 	return !ok || max(functions[function], normalNode) == kind
 }
 
-// function gives the name of a call's function as the file has it, "" where it is not known. The function's ID is one of
+// function returns the name of a call's function as the file has it, "" where it is not known. The function's ID is one of
 // the file that the call is to, or of that where it comes from: where the first has none of that ID, or one of another kind,
 // it is that of the other files that have one, if they agree.
 func (n *scalerNames) function(c *node) string {
@@ -179,7 +179,7 @@ func (n *scalerNames) agreed(files []int64, f ofKind) (name string) {
 	return name
 }
 
-// namesOf gives the names for one thread: its own file's, or the common ones.
+// namesOf returns the names for one thread: its own file's, or the common ones.
 func (s *scaler) namesOf(thread string, out *output) (*scalerNames, error) {
 	own := filepath.Join(s.dir, "symbol_"+thread+".json")
 	if _, err := os.Stat(own); err == nil {

@@ -51,7 +51,7 @@ func (t *tree) childrenOf(n *node) (siblings, error) {
 	return s, nil
 }
 
-// next gives the index of the next child, −1 behind the last one.
+// next returns the index of the next child, −1 behind the last one.
 func (s *siblings) next() (int64, error) {
 	if s.given == s.n {
 		return -1, nil

@@ -152,7 +152,7 @@ func decodeNode(b []byte) node {
 	return n
 }
 
-// node gives the node of an index below t.n.
+// node returns the node of an index below t.n.
 func (t *tree) node(index int64) (node, error) {
 	number := index / blockNodes
 	b := t.blocks[number]

@@ -155,7 +155,7 @@ func (w *threadWalk) leave() {
 	w.levels = w.levels[:last]
 }
 
-// function gives what is made of a call's function.
+// function returns what is made of a call's function.
 func (w *threadWalk) function(n *node) seen {
 	id := functionID{n.file, n.function, n.kind}
 	f, ok := w.seen[id]

@@ -79,7 +79,7 @@ func parseMapping(line []byte) (m mapping, ok bool) {
 // maxPathLength is more than a path in maps has: 4096 bytes (PATH_MAX), of which each may be escaped, as `\012`.
 const maxPathLength = 1 << 14
 
-// isPerm tells whether p is `rwxp` with some letters as dashes. Of [vsyscall] the first may be one, too.
+// isPerm reports whether p is `rwxp` with some letters as dashes. Of [vsyscall] the first may be one, too.
 func isPerm(p []byte) bool {
 	return (p[0] == 'r' || p[0] == '-') && (p[1] == 'w' || p[1] == '-') && (p[2] == 'x' || p[2] == '-') && (p[3] == 'p' || p[3] == 's')
 }
@@ -143,7 +143,7 @@ func spaceOf(m *mapping, k known) symsrc.Space {
 	return symsrc.InFile
 }
 
-// sameImage tells whether b, the next mapping of a's file, is of the same image: segments follow each other in the file and
+// sameImage reports whether b, the next mapping of a's file, is of the same image: segments follow each other in the file and
 // share a page at most. Where the file was mapped anew it begins again.
 func sameImage(a, b *mapping) bool {
 	const largestPage = 1 << 16
@@ -159,7 +159,7 @@ func (s *space) size() int {
 	return n
 }
 
-// find gives the executable mapping of an address, nil where there is none.
+// find returns the executable mapping of an address, nil where there is none.
 func (s *space) find(addr uint64) *mapping {
 	n := len(s.starts)
 	if n == 0 {

@@ -6,7 +6,7 @@ type Fit struct {
 	End  int
 }
 
-// Fits gives what each recogniser that accepts the beginning of a line makes of it, whatever bytes it is listed under.
+// Fits returns what each recogniser that accepts the beginning of a line makes of it, whatever bytes it is listed under.
 func Fits(line []byte) (fits []Fit) {
 	i := escapes(line, 0)
 	if i == len(line) {

@@ -165,7 +165,7 @@ func (p *Prefix) addField(o *object, value Span) {
 // maxField is the length of the longest value that may name a process.
 const maxField = 256
 
-// jsonString gives the inside of the string whose opening quote is text[i] and the offset behind its closing one, −1 where
+// jsonString returns the inside of the string whose opening quote is text[i] and the offset behind its closing one, −1 where
 // it is not closed.
 func jsonString(text []byte, i int) (inside Span, end int) {
 	start := i + 1

@@ -19,7 +19,7 @@ const (
 
 var byNames = [...]string{"auto", "pid", "host+pid", "none"}
 
-// String gives the value as it stands on the command line.
+// String returns the value as it stands on the command line.
 func (b By) String() string {
 	if int(b) < len(byNames) {
 		return byNames[b]

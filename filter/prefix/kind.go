@@ -59,7 +59,7 @@ var kindNames = [...]string{
 	"glog", "chromium", "spdlog", "valgrind", "sanitizer", "mpi", "gecko", "mozharness", "json",
 }
 
-// String gives the logger's name, such as `logcat threadtime`.
+// String returns the logger's name, such as `logcat threadtime`.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]

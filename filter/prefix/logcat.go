@@ -113,7 +113,7 @@ func logcatZone(line []byte, k int) int {
 	return zone(line, sign)
 }
 
-// tagEnd gives the end of the tag at line[k:] and the offset of the text behind its `: `. The prefix began at
+// tagEnd returns the end of the tag at line[k:] and the offset of the text behind its `: `. The prefix began at
 // line[begin]; where logcat has cut it, the text follows without a colon.
 func tagEnd(line []byte, begin, k int) (tag, end int) {
 	cut := trimEscape(line, begin) + prefixBuffer // the colour stands in the same buffer
@@ -198,7 +198,7 @@ func slashTag(r *Reader, line []byte, begin, k int, kind Kind) int {
 	return -1
 }
 
-// tagAlone tells whether text may be the tag of logcat -v tag: padded to 8 bytes, and without what sentences hold.
+// tagAlone reports whether text may be the tag of logcat -v tag: padded to 8 bytes, and without what sentences hold.
 func tagAlone(text []byte) bool {
 	return len(text) >= 8 && bytes.IndexByte(text[:trimBlanks(text, len(text))], ' ') < 0 && bytes.IndexByte(text, '/') < 0
 }

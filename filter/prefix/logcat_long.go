@@ -123,7 +123,7 @@ func studioColumns(line []byte, k int) (tag Span, end int) {
 	return tag, -1
 }
 
-// nextWord gives the bytes from the next one that is no blank up to the blank behind it.
+// nextWord returns the bytes from the next one that is no blank up to the blank behind it.
 func nextWord(line []byte, i int) Span {
 	i = blanks(line, i)
 	end := i
@@ -133,7 +133,7 @@ func nextWord(line []byte, i int) Span {
 	return span(i, end)
 }
 
-// allDigits tells whether a span holds a number of at most 20 digits.
+// allDigits reports whether a span holds a number of at most 20 digits.
 func allDigits(line []byte, s Span) bool {
 	if n := s.End - s.Start; n <= 0 || n > 20 {
 		return false

@@ -1,7 +1,7 @@
 // Package prefix tells what a logger wrote before the text of a program: timestamps, levels, tags, process IDs.
 package prefix
 
-// Split gives the offset where the program's own text begins on a line that holds something of interest at offset at.
+// Split returns the offset where the program's own text begins on a line that holds something of interest at offset at.
 // Everything before it counts as a logger's prefix if nothing but blanks stands there, or if what stands there ends
 // the way loggers end their prefixes: in a colon, a closing bracket, an angle or a bar, in a time of day, or in a single
 // capital letter (CRI's F and P, pytest's E). A sentence that leads up to the place ends in a word, and is none: then Split
@@ -28,7 +28,7 @@ func Split(line []byte, at int) (int, bool) {
 	return 0, false
 }
 
-// isTimeOrLevel tells whether the last word of text is a time of day (`15:58:12.000Z`) or a single capital letter.
+// isTimeOrLevel reports whether the last word of text is a time of day (`15:58:12.000Z`) or a single capital letter.
 func isTimeOrLevel(text []byte) bool {
 	start := len(text)
 	colons := 0
@@ -45,7 +45,7 @@ func isTimeOrLevel(text []byte) bool {
 	return colons > 0 || len(word) == 1 && word[0] >= 'A'
 }
 
-// trimBlanks gives the end of line[:i] without its last blanks and tabs.
+// trimBlanks returns the end of line[:i] without its last blanks and tabs.
 func trimBlanks(line []byte, i int) int {
 	for i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
 		i--
@@ -53,7 +53,7 @@ func trimBlanks(line []byte, i int) int {
 	return i
 }
 
-// trimEscape gives the end of line[:i] without a last SGR sequence `ESC[…m`.
+// trimEscape returns the end of line[:i] without a last SGR sequence `ESC[…m`.
 func trimEscape(line []byte, i int) int {
 	if i == 0 || line[i-1] != 'm' {
 		return i

@@ -10,10 +10,10 @@ const (
 // Span is a range of bytes of a line, line[Start:End]; empty where there is nothing.
 type Span struct{ Start, End int32 }
 
-// Of gives the bytes of the span.
+// Of returns the bytes of the span.
 func (s Span) Of(line []byte) []byte { return line[s.Start:s.End] }
 
-// Empty tells whether the span holds nothing.
+// Empty reports whether the span holds nothing.
 func (s Span) Empty() bool { return s.Start == s.End }
 
 func span(start, end int) Span { return Span{int32(start), int32(end)} }
@@ -48,10 +48,10 @@ type heldID struct {
 	known    bool
 }
 
-// Units gives how many pods, containers, services, ranks, jobs and tests the loggers named.
+// Units returns how many pods, containers, services, ranks, jobs and tests the loggers named.
 func (p *Prefix) Units() int { return int(p.size) }
 
-// Unit gives the i-th of them, the outermost first.
+// Unit returns the i-th of them, the outermost first.
 func (p *Prefix) Unit(i int) Span { return p.unit[i] }
 
 func (p *Prefix) addUnit(s Span) {
@@ -186,7 +186,7 @@ func (r *Reader) hold(line []byte) {
 	}
 }
 
-// number gives the value of decimal digits, blanks in front allowed.
+// number returns the value of decimal digits, blanks in front allowed.
 func number(text []byte) (n uint64) {
 	for _, c := range text {
 		if isDigit(c) {

@@ -7,7 +7,7 @@ func isDigit(c byte) bool { return c-'0' < 10 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// at tells whether line[i] is c.
+// at reports whether line[i] is c.
 func at(line []byte, i int, c byte) bool { return uint(i) < uint(len(line)) && line[i] == c }
 
 // at0 gives line[i], or 0 outside the line.
@@ -18,12 +18,12 @@ func at0(line []byte, i int) byte {
 	return 0
 }
 
-// hasAt tells whether s stands at line[i:].
+// hasAt reports whether s stands at line[i:].
 func hasAt(line []byte, i int, s string) bool {
 	return i >= 0 && i+len(s) <= len(line) && string(line[i:i+len(s)]) == s
 }
 
-// blanks gives the offset of the first byte that is no blank.
+// blanks returns the offset of the first byte that is no blank.
 func blanks(line []byte, i int) int {
 	for i < len(line) && line[i] == ' ' {
 		i++

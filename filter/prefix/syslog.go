@@ -189,7 +189,7 @@ func ietf(r *Reader, line []byte, i int) int {
 	return k
 }
 
-// known gives the span of a field, an empty one for `-`.
+// known returns the span of a field, an empty one for `-`.
 func known(line []byte, s Span) Span {
 	if s.End == s.Start+1 && line[s.Start] == '-' {
 		s.End = s.Start

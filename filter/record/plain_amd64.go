@@ -11,7 +11,7 @@ var haveAVX2 = cpu.X86.HasAVX2
 //go:noescape
 func plainAVX2(p *byte, n int, high uint8) int
 
-// plain gives how many bytes of text, at its begin, stand for themselves in a string; those from 0x80 on do not where high
+// plain returns how many bytes of text, at its begin, stand for themselves in a string; those from 0x80 on do not where high
 // is 0x80, and do where it is 0.
 func plain(text []byte, high uint8) int {
 	i := 0

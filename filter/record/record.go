@@ -31,7 +31,7 @@ type Line struct {
 // one takes.
 type Repeats struct{ Stack, Line, Lines int }
 
-// Holds tells whether the line says anything.
+// Holds reports whether the line says anything.
 func (l *Line) Holds() bool { return len(l.Frames)+len(l.Context) > 0 || l.Repeats.Stack > 0 }
 
 // Prefix is what loggers wrote in front of the line; empty fields are not known.

@@ -60,7 +60,7 @@ func AppendNumber(dst []byte, number int) []byte {
 	return strconv.AppendInt(append(dst, `{"line":`...), int64(number), 10)
 }
 
-// CutNumber gives what an object has behind the number of its line.
+// CutNumber returns what an object has behind the number of its line.
 func CutNumber(object []byte) []byte {
 	if i := bytes.IndexByte(object, ','); i >= 0 {
 		return object[i:]

@@ -63,7 +63,7 @@ func (b *balance) tell(prefix string, partition int) {
 	}
 }
 
-// ours gives how many partitions this worker has got last.
+// ours returns how many partitions this worker has got last.
 func (b *balance) ours() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,7 +152,7 @@ func (b *balance) told(entry jetstream.KeyValueEntry) {
 	}
 }
 
-// count gives how many partitions a worker has got last.
+// count returns how many partitions a worker has got last.
 func (b *balance) count(name string) (n int) {
 	for _, owner := range b.owners {
 		if owner == name {
@@ -162,7 +162,7 @@ func (b *balance) count(name string) (n int) {
 	return n
 }
 
-// wanted gives a partition that another worker could do without, in favour of this one.
+// wanted returns a partition that another worker could do without, in favour of this one.
 func (b *balance) wanted(now time.Time) (partition int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

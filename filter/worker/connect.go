@@ -41,7 +41,7 @@ func (c *Connection) Register(fs *flag.FlagSet) {
 // reconnectWait is how long a lost server is left alone.
 const reconnectWait = 500 * time.Millisecond
 
-// connect gives a connection, once a server is there or until the end of ctx. It is never given up afterwards, unless a server
+// connect returns a connection, once a server is there or until the end of ctx. It is never given up afterwards, unless a server
 // refuses it for good: then lost is called.
 func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger, lost func()) (*nats.Conn, jetstream.JetStream, error) {
 	options := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
@@ -106,7 +106,7 @@ func closed(nc *nats.Conn) error {
 	return fmt.Errorf("the server refuses the connection: %w", nc.LastError())
 }
 
-// parse tells whether all of the URLs can be parsed. The error would show passwords.
+// parse reports whether all of the URLs can be parsed. The error would show passwords.
 func parse(urls string) bool {
 	for one := range strings.SplitSeq(urls, ",") {
 		if !strings.Contains(one, "://") {

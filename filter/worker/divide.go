@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// partitioned gives the destination of a subject transform from wildcard, which puts the number of a partition, below n, in
+// partitioned returns the destination of a subject transform from wildcard, which puts the number of a partition, below n, in
 // front. All subjects with the same key fall into one partition.
 func (p *pattern) partitioned(n int) string {
 	function := "{{partition(" + strconv.Itoa(n)
@@ -28,7 +28,7 @@ func (p *pattern) partitioned(n int) string {
 	return function + ")}}." + strings.Join(tokens, ".")
 }
 
-// partitions gives the number of partitions of a transform's destination, 0 where it is not one of partitioned. by are the
+// partitions returns the number of partitions of a transform's destination, 0 where it is not one of partitioned. by are the
 // wildcards that tell the partition, from 1; where there are none, the whole subject does.
 func partitions(destination string) (n int, by []int) {
 	rest, ok := strings.CutPrefix(destination, "{{partition(")
@@ -50,7 +50,7 @@ func partitions(destination string) (n int, by []int) {
 	return n, by
 }
 
-// ofStream gives the number of partitions that a stream has its lines in, 0 where it is not divided. The error says why it can
+// ofStream returns the number of partitions that a stream has its lines in, 0 where it is not divided. The error says why it can
 // have no lines, or in partitions that do not serve the key.
 func (p *pattern) ofStream(config *jetstream.StreamConfig) (n int, err error) {
 	overlaps := func(subject string) bool { return overlap(strings.Split(subject, "."), p.wild) }
@@ -69,7 +69,7 @@ func (p *pattern) ofStream(config *jetstream.StreamConfig) (n int, err error) {
 	return p.divided(t, config.Subjects)
 }
 
-// divided gives the number of partitions that a stream of the given subjects is in by its transform, 0 where that makes none. The
+// divided returns the number of partitions that a stream of the given subjects is in by its transform, 0 where that makes none. The
 // error says why they do not serve the key.
 func (p *pattern) divided(t *jetstream.SubjectTransformConfig, subjects []string) (n int, err error) {
 	n, by := partitions(t.Destination)
@@ -100,7 +100,7 @@ func (p *pattern) divided(t *jetstream.SubjectTransformConfig, subjects []string
 	return n, nil
 }
 
-// within tells whether all that p covers of a stream's subjects is covered by source, too. No subjects stand for any.
+// within reports whether all that p covers of a stream's subjects is covered by source, too. No subjects stand for any.
 func (p *pattern) within(source, subjects []string) bool {
 	return covers(source, p.wild) || len(subjects) > 0 && !slices.ContainsFunc(subjects, func(subject string) bool {
 		tokens := strings.Split(subject, ".")
@@ -108,7 +108,7 @@ func (p *pattern) within(source, subjects []string) bool {
 	})
 }
 
-// decides tells whether all subjects of a process have the same token there.
+// decides reports whether all subjects of a process have the same token there.
 func (p *pattern) decides(i int) bool {
 	if last := len(p.wild) - 1; i >= last && p.wild[last] == ">" {
 		return p.tail
@@ -116,7 +116,7 @@ func (p *pattern) decides(i int) bool {
 	return i < len(p.wild) && (p.wild[i] != "*" || slices.Contains(p.key, i))
 }
 
-// overlap tells whether a subject can be one of a and of b.
+// overlap reports whether a subject can be one of a and of b.
 func overlap(a, b []string) bool {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		switch {

@@ -78,7 +78,7 @@ func newFleet(t testing.TB, urls string, replicas int) *fleet {
 	return f
 }
 
-// want gives what one run of the filter over each process's log writes.
+// want returns what one run of the filter over each process's log writes.
 func (f *fleet) want(t testing.TB) []string {
 	t.Helper()
 	for i := range f.logs {

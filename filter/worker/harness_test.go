@@ -131,7 +131,7 @@ func (c *child) kill() {
 	<-c.gone
 }
 
-// isGone tells whether it has ended.
+// isGone reports whether it has ended.
 func (c *child) isGone() bool {
 	select {
 	case <-c.gone:

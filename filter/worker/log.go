@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// newLog gives the logger of diagnostics: lines of JSON, or `qss-filter: message name=value`.
+// newLog returns the logger of diagnostics: lines of JSON, or `qss-filter: message name=value`.
 func newLog(out io.Writer, asJSON bool) *slog.Logger {
 	if asJSON {
 		return slog.New(&seldomHandler{slog.NewJSONHandler(out, nil), &said{}})
@@ -50,7 +50,7 @@ func (h *seldomHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// before tells whether a record is about a fault that was told of a short time ago, or about the want of a connection, of which
+// before reports whether a record is about a fault that was told of a short time ago, or about the want of a connection, of which
 // the connection itself has told.
 func (s *said) before(r *slog.Record) bool {
 	f := fault{message: r.Message}
@@ -81,12 +81,12 @@ func (s *said) before(r *slog.Record) bool {
 	return false
 }
 
-// WithAttrs gives a handler that adds attrs to every line.
+// WithAttrs returns a handler that adds attrs to every line.
 func (h *seldomHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &seldomHandler{h.Handler.WithAttrs(attrs), h.said}
 }
 
-// WithGroup gives a handler that puts the attrs of every line in a group.
+// WithGroup returns a handler that puts the attrs of every line in a group.
 func (h *seldomHandler) WithGroup(name string) slog.Handler {
 	return &seldomHandler{h.Handler.WithGroup(name), h.said}
 }
@@ -118,7 +118,7 @@ func (h *plainHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// WithAttrs gives a handler that adds attrs to every line.
+// WithAttrs returns a handler that adds attrs to every line.
 func (h *plainHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	var b strings.Builder
 	b.WriteString(h.attrs)

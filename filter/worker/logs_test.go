@@ -48,7 +48,7 @@ func (g *generator) log(n int) (lines []string) {
 	return lines
 }
 
-// piece gives a few lines that belong together.
+// piece returns a few lines that belong together.
 func (g *generator) piece() (lines []string) {
 	frame := func() (m int, off uint64) {
 		m = g.rng.IntN(len(sampleModules))

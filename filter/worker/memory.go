@@ -74,7 +74,7 @@ func (p *partition) relieve(ctx context.Context) error {
 	return err
 }
 
-// oldest gives some of the processes, those that have not written for longest first.
+// oldest returns some of the processes, those that have not written for longest first.
 func (p *partition) oldest(which func(*process) bool) (all []*process) {
 	for _, one := range p.processes {
 		if which(one) {

@@ -136,7 +136,7 @@ func unnamed(r rune) bool {
 // maxPartitions bounds the consumers that a worker asks.
 const maxPartitions = 1024
 
-// covers tells whether every subject of inner is one of outer.
+// covers reports whether every subject of inner is one of outer.
 func covers(outer, inner []string) bool {
 	for i, token := range outer {
 		switch {

@@ -55,7 +55,7 @@ const (
 	deadlyText = "    #0 0x1 (deadly.so+0x20) (BuildId: 4567cdef)\n"
 )
 
-// rawLines gives the annotated lines that left as they came, with the reasons, and how many lines there are in all.
+// rawLines returns the annotated lines that left as they came, with the reasons, and how many lines there are in all.
 func rawLines(t *testing.T, js jetstream.JetStream) (raw map[string]string, all int) {
 	t.Helper()
 	raw = map[string]string{}

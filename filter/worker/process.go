@@ -107,7 +107,7 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 
 var newline = []byte{'\n'}
 
-// annotate gives a line to the filter and returns what that writes. What would follow a line that was not looked at although it may
+// annotate feeds a line to the filter and returns what that writes. What would follow a line that was not looked at although it may
 // have said something of modules could get wrong names: nothing is known from there on.
 func (p *process) annotate(ctx context.Context, l *line, data []byte) []byte {
 	if l.raw == "" {
@@ -169,7 +169,7 @@ func (p *process) emit(out []message, l *line, text []byte, held bool, limit int
 // partWait is how long the rest of a line is waited for before lines of other processes may be acknowledged past it.
 const partWait = 10 * time.Second
 
-// resting tells whether what is held back has waited long enough.
+// resting reports whether what is held back has waited long enough.
 func (p *process) resting(now time.Time, idle time.Duration) bool {
 	if p.waiting != nil && p.feed.Unfinished() {
 		idle = max(idle, partWait)

@@ -99,7 +99,7 @@ func Publish(ctx context.Context, o PublishOptions) error {
 // shipWait is how long lines are sent again once somebody has asked for the end.
 const shipWait = 20 * time.Second
 
-// check gives the pattern of all subjects that lines may have.
+// check returns the pattern of all subjects that lines may have.
 func (o *PublishOptions) check() (all pattern, err error) {
 	fixed, _, _ := strings.Cut(o.Subject, "{")
 	one := o.filled("h", "p")
@@ -112,7 +112,7 @@ func (o *PublishOptions) check() (all pattern, err error) {
 	return parsePattern(fixed + ">")
 }
 
-// filled gives the subject of a process.
+// filled returns the subject of a process.
 func (o *PublishOptions) filled(host, pid string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(o.Subject, "{host}", host), "{pid}", pid)
 }

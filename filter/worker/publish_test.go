@@ -20,7 +20,7 @@ func publishOptions(url string, log io.Reader) PublishOptions {
 		Partitions: 2, Replicas: 1, Stdin: log}
 }
 
-// stored gives what is in the stream of lines.
+// stored returns what is in the stream of lines.
 func stored(t *testing.T, js jetstream.JetStream) string {
 	t.Helper()
 	stream, err := js.Stream(t.Context(), "LOGS")

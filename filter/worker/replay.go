@@ -123,7 +123,7 @@ func (r *reader) next(ctx context.Context) (*nats.Msg, error) {
 	}
 }
 
-// lineOf gives the line that a message is.
+// lineOf returns the line that a message is.
 func lineOf(m *nats.Msg) (*line, *nats.MsgMetadata, error) {
 	meta, err := m.Metadata()
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	stateRetry = 16
 )
 
-// processOf gives all subjects of a line's process, with the partition in front; "" for a line that is none of those asked for.
+// processOf returns all subjects of a line's process, with the partition in front; "" for a line that is none of those asked for.
 func (w *worker) processOf(l *line) string {
 	partition, subject, _ := strings.Cut(l.subject, ".")
 	all := w.key.ofProcess(subject)
@@ -43,7 +43,7 @@ func (w *worker) processOf(l *line) string {
 	return partition + "." + all
 }
 
-// open gives the filter of a process as it is before a line: what was published of it last, the context that was kept, and
+// open returns the filter of a process as it is before a line: what was published of it last, the context that was kept, and
 // then the lines from there on. Messages of lines that had none yet are added to out; up to floor all have one.
 func (p *partition) open(ctx context.Context, out []message, l *line, floor uint64) (*process, []message, error) {
 	w := p.w
@@ -124,7 +124,7 @@ func (p *partition) restore(ctx context.Context, out []message, one *process, fr
 	return out, feed()
 }
 
-// firstOf gives the first line of a process from a place on, of which l is one.
+// firstOf returns the first line of a process from a place on, of which l is one.
 func (w *worker) firstOf(ctx context.Context, l *line, from uint64) (seq uint64, err error) {
 	filter, exact := filterable(l.process)
 	for {
@@ -141,7 +141,7 @@ func (w *worker) firstOf(ctx context.Context, l *line, from uint64) (seq uint64,
 	}
 }
 
-// lost tells whether lines of a process that some worker has seen have aged out of the stream from behind the place that was
+// lost reports whether lines of a process that some worker has seen have aged out of the stream from behind the place that was
 // kept, 0 for none, of which the first that is there is from. What was kept is wrong then: they may have changed it.
 func (w *worker) lost(ctx context.Context, p *process, place, from uint64) (lost bool, err error) {
 	if p.published == place {
@@ -178,7 +178,7 @@ func (w *worker) lastPublished(ctx context.Context, p *process) error {
 	return nil
 }
 
-// kept gives what is kept of a process, the zero value where that is nothing of use.
+// kept returns what is kept of a process, the zero value where that is nothing of use.
 func (w *worker) kept(ctx context.Context, p *process) (s state, err error) {
 	entry, err := w.streams.state.Get(ctx, p.name)
 	switch {

@@ -150,7 +150,7 @@ func (s *shipper) line(b []byte, part bool) {
 	}
 }
 
-// subjectOf gives the subject of a line, by the prefix that loggers have put before it.
+// subjectOf returns the subject of a line, by the prefix that loggers have put before it.
 func (s *shipper) subjectOf(line []byte) string {
 	line = bytes.TrimRight(line, "\r\n")
 	p := s.reader.Read(line)

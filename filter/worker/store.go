@@ -54,7 +54,7 @@ func (s *store) put(ctx context.Context, messages []message) (stored []message, 
 	return stored, nil
 }
 
-// batchLen gives how many messages go into one batch.
+// batchLen returns how many messages go into one batch.
 func batchLen(messages []message) (n int) {
 	size := 0
 	for n < len(messages) && n < batchMessages && (size < batchBytes || messages[n].piece > 0) {
@@ -122,7 +122,7 @@ func (s *store) id(m *message) string {
 	return id
 }
 
-// lineOf gives the line that an annotated one is of, 0 where it is not of our stream.
+// lineOf returns the line that an annotated one is of, 0 where it is not of our stream.
 func (s *store) lineOf(id string) uint64 {
 	rest, ok := strings.CutPrefix(id, s.tag+":")
 	if !ok {

@@ -155,7 +155,7 @@ const (
 	maxPending = 20_000 // lines on their way, or whose annotated form is not stored yet
 )
 
-// consumer gives the consumer of a partition, which hands lines to one worker at a time.
+// consumer returns the consumer of a partition, which hands lines to one worker at a time.
 func (s *streams) consumer(ctx context.Context, o *Options, partition int) (jetstream.Consumer, error) {
 	config := jetstream.ConsumerConfig{
 		Durable: o.Durable + "-" + strconv.Itoa(partition), FilterSubject: s.filter(partition),

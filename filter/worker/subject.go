@@ -65,7 +65,7 @@ func isName(token string) bool {
 // wildcard is the pattern as a server knows it.
 func (p *pattern) wildcard() string { return strings.Join(p.wild, ".") }
 
-// keyOf gives the tokens that name a subject's process, joined by dots.
+// keyOf returns the tokens that name a subject's process, joined by dots.
 func (p *pattern) keyOf(subject string) string {
 	tokens := strings.Split(subject, ".")
 	var key []string
@@ -80,7 +80,7 @@ func (p *pattern) keyOf(subject string) string {
 	return strings.Join(key, ".")
 }
 
-// ofProcess gives all subjects of a process by one of them: those with the same key, whatever stands where the key does not look.
+// ofProcess returns all subjects of a process by one of them: those with the same key, whatever stands where the key does not look.
 // It is "" for a subject that the pattern does not cover.
 func (p *pattern) ofProcess(subject string) string {
 	tokens := strings.Split(subject, ".")
@@ -136,7 +136,7 @@ func isSpelled(key string) bool {
 	return n >= 0 && strings.HasPrefix(key[n:], "==") && strings.Trim(key[n+2:], "0123456789abcdef") == ""
 }
 
-// filterable gives a subject that servers can be asked about and that covers subject. exact is set where that is itself.
+// filterable returns a subject that servers can be asked about and that covers subject. exact is set where that is itself.
 func filterable(subject string) (filter string, exact bool) {
 	if utf8.ValidString(subject) && len(subject) <= longestFilter {
 		return subject, true

@@ -218,7 +218,7 @@ type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the fault.
+// Unwrap returns the fault.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // once tells each message only the first time, whichever process it is of; at most 1000 of them.

@@ -100,7 +100,7 @@ func logcat() []Sample {
 	}
 }
 
-// system gives the formats of kernels, syslog, journald and Fuchsia.
+// system returns the formats of kernels, syslog, journald and Fuchsia.
 func system() []Sample {
 	return []Sample{
 		line("fuchsia klog", prefix.FuchsiaKlog, true, "[01040.%03d] %05d.%05d> ", both),

@@ -25,7 +25,7 @@ type Sample struct {
 	Before, After func(pid, i int) string
 }
 
-// Wrap gives the lines of the format, without line ends, for the lines that a process wrote.
+// Wrap returns the lines of the format, without line ends, for the lines that a process wrote.
 func (s *Sample) Wrap(payload []string, pid int) []string {
 	var lines []string
 	for i, text := range payload {
@@ -41,7 +41,7 @@ func (s *Sample) Wrap(payload []string, pid int) []string {
 	return lines
 }
 
-// Line gives one line of the format; the text of a JSON object must be escaped.
+// Line returns one line of the format; the text of a JSON object must be escaped.
 func (s *Sample) Line(text string, pid, i int) string {
 	after := ""
 	if s.After != nil {
@@ -50,7 +50,7 @@ func (s *Sample) Line(text string, pid, i int) string {
 	return s.Before(pid, i) + text + after
 }
 
-// Key gives the key that prefix.ByPID makes of a line; empty where the format carries no process ID.
+// Key returns the key that prefix.ByPID makes of a line; empty where the format carries no process ID.
 func (s *Sample) Key(pid int) string {
 	if !s.PID {
 		return ""
@@ -58,7 +58,7 @@ func (s *Sample) Key(pid int) string {
 	return fmt.Sprintf("#%d", pid)
 }
 
-// All gives every format: each alone, and those that are often met around each other.
+// All returns every format: each alone, and those that are often met around each other.
 func All() []Sample {
 	all := append(logcat(), system()...)
 	all = append(all, runners()...)

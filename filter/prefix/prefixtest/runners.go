@@ -6,7 +6,7 @@ import (
 	"qss-filter/filter/prefix"
 )
 
-// runners gives the formats of containers, CI systems, test runners and the loggers inside of programs.
+// runners returns the formats of containers, CI systems, test runners and the loggers inside of programs.
 func runners() []Sample {
 	color := named(line("compose color", prefix.Compose, false, "\x1b[36msvc-%d  | \x1b[0m", process))
 	old := named(line("compose v1 color", prefix.Compose, false, "\x1b[36msvc_%d  |\x1b[0m ", process))
@@ -54,7 +54,7 @@ func runners() []Sample {
 	}
 }
 
-// objects gives the loggers that write JSON objects. Their Kind is none: that is for the text inside.
+// objects returns the loggers that write JSON objects. Their Kind is none: that is for the text inside.
 func objects() []Sample {
 	object := func(name string, pid bool, before, after string) Sample {
 		return Sample{Name: name, PID: pid, JSON: true, Before: func(p, i int) string {
