@@ -18,6 +18,9 @@ import (
 const (
 	// suspending is the time that a command has to stop by itself at Ctrl-Z.
 	suspending = 50 * time.Millisecond
+	// resuming is how long a command goes on that could not be stopped, before that is tried again, and maxStops how often it is.
+	resuming = 5 * time.Millisecond
+	maxStops = 100
 	// stopping is how long a stop of our own process may take to come about, where it does at all.
 	stopping = 100 * time.Millisecond
 	// lookout is how often a job in the background looks whether it has been taken to the foreground.
@@ -40,9 +43,10 @@ type control struct {
 	signals chan os.Signal
 	// stops tells that the leader of a session has stopped.
 	stops chan struct{}
-	// force is set while a command is expected to stop.
-	force <-chan time.Time
-	ended sync.Once
+	// force is set while a command is expected to stop, and stopped counts the signals that it was sent for it.
+	force   <-chan time.Time
+	stopped int
+	ended   sync.Once
 	// asked is set once a signal has asked for an end, of the command or of ours.
 	asked bool
 	o     *Options
@@ -130,11 +134,11 @@ func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 		case s := <-c.signals:
 			c.signal(s)
 		case <-suspend:
-			c.force = time.After(suspending)
+			c.force, c.stopped = time.After(suspending), 0
 		case <-c.force:
 			c.force = nil
 			if !ignores(pid, unix.SIGTSTP) {
-				c.killGroup(unix.SIGSTOP)
+				c.forceStop()
 			}
 		case <-c.stops:
 			c.suspend()
@@ -146,6 +150,21 @@ func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 		case r := <-done:
 			return exitStatus(r), errors.Join(err, r.err)
 		}
+	}
+}
+
+// forceStop stops the command, or lets it go on for a moment where it was stopped in vain: what has called vfork(2) stops only once its
+// child has called execve(2), and that has stopped before.
+func (c *control) forceStop() {
+	switch c.stopped++; {
+	case c.stopped > 2*maxStops:
+		c.killGroup(unix.SIGCONT)
+	case c.stopped%2 == 1:
+		c.killGroup(unix.SIGSTOP)
+		c.force = time.After(suspending)
+	default:
+		c.killGroup(unix.SIGCONT)
+		c.force = time.After(resuming)
 	}
 }
 

@@ -5,6 +5,7 @@ package child
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,6 +73,46 @@ func TestJobControl(t *testing.T) {
 			s.leave(cmd)
 		})
 	}
+}
+
+// TestStopInVfork stops a command whose shell is between vfork and execve: it cannot stop before its child has gone on.
+func TestStopInVfork(t *testing.T) {
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler: ", err)
+	}
+	dir := t.TempDir()
+	source := filepath.Join(dir, "v.c")
+	const text = `#include <unistd.h>
+#include <sys/wait.h>
+int main(void) {
+	int status;
+	pid_t pid = vfork();
+	if (pid == 0) {
+		write(1, "ready\n", 6);
+		usleep(300000);
+		execl("/bin/sh", "sh", "-c", "read a; echo got $a; exit 3", (char *)0);
+		_exit(9);
+	}
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(compiler, "-w", "-o", filepath.Join(dir, "v"), source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s, cmd := shell(t)
+	s.keys("wrap " + filepath.Join(dir, "v") + "\r")
+	s.until("ready")
+	s.keys("\x1a")
+	s.until("Stopped")
+	s.keys("fg; echo status $?\r")
+	s.keys("word\r")
+	s.until("got word")
+	s.until("status 3")
+	s.leave(cmd)
 }
 
 // TestBackground starts a job in the background, where it runs without touching the terminal, and takes it to the
