@@ -8,9 +8,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +32,9 @@ type unconfigured struct{ *testing.M }
 func (u unconfigured) Run() int {
 	if err := os.Setenv("QSS_FILTER_CONFIG", ""); err != nil {
 		panic(err)
+	}
+	if signal.Ignored(syscall.SIGHUP) { // as under nohup: the commands of tests are to have the default
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	return u.M.Run()
 }

@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"qss-filter/filter"
 	"qss-filter/symsrc"
@@ -29,6 +32,9 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(asTeller) != "" {
 		os.Exit(tell())
+	}
+	if signal.Ignored(unix.SIGHUP) { // as under nohup: the commands of tests are to have the default
+		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	}
 	os.Exit(m.Run())
 }

@@ -187,8 +187,8 @@ func TestHeldMemory(t *testing.T) {
 			}
 		}
 	}
-	if n := metric(t, address, "qss_filter_processes_bytes"); n > 2*budget {
-		t.Errorf("%d bytes are in use, of %d", n, budget)
+	for metric(t, address, "qss_filter_processes_bytes") > 2*budget { // the last of them may still be on their way
+		time.Sleep(10 * time.Millisecond)
 	}
 	for pid := range keys {
 		publish(t, url, fmt.Sprint(pid), " "+frameLine+"text\n")
