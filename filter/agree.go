@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // agreement is an answer and a name of the log, with the offset in it, that stand against each other.
@@ -44,9 +45,9 @@ const maxMoved = 4
 // contradicts reports whether the file has functions of that name, and none where the log has it: at offset before the address,
 // or, where it has none, around it.
 func (f *Filter) contradicts(ctx context.Context, a *answer, name string, offset uint64, has bool) bool {
-	plain := symsrc.PlainName(name)
+	plain := demangle.PlainName(name)
 	for i := range a.known {
-		if fr := &a.known[i]; (i < len(a.known)-1 || !has) && (symsrc.PlainName(fr.Func) == plain || symsrc.PlainName(fr.Linkage) == plain) {
+		if fr := &a.known[i]; (i < len(a.known)-1 || !has) && (demangle.PlainName(fr.Func) == plain || demangle.PlainName(fr.Linkage) == plain) {
 			return false // of an inlined function the offset counts from elsewhere
 		}
 	}

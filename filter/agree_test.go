@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // program is a source of one program: main begins at 0x100, hot(int) at 0x200, with helper inlined at its end, and part at
@@ -21,7 +22,7 @@ func (p *program) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	if q.Kind == symsrc.Named {
 		p.named++
 		for i, f := range functions {
-			if i > 0 && symsrc.PlainName(f.name) == symsrc.PlainName(q.Symbol) {
+			if i > 0 && demangle.PlainName(f.name) == demangle.PlainName(q.Symbol) {
 				a.Frames = append(a.Frames, symsrc.Frame{Func: f.name, Offset: q.Offset - uint64(i)<<8, Size: 0x80})
 			}
 		}

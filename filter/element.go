@@ -10,6 +10,7 @@ import (
 	"qss-filter/filter/record"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // element is a markup element of the line at hand with its parsed fields; of those only the tag's own are set.
@@ -240,7 +241,7 @@ func (f *Filter) replaced(ctx context.Context, dst []byte, p *thread, text []byt
 		mangled := string(body)
 		name := mangled
 		if f.faults.demangles(f.line, len(mangled)) {
-			name = symsrc.DemangleSymbol(mangled)
+			name = demangle.Symbol(mangled)
 		} else {
 			f.warn("mangled", fmt.Sprintf("line %d: too many long names in one line: the rest of such a line's stay mangled", f.line))
 		}

@@ -6,6 +6,7 @@ import (
 
 	"qss-filter/markup"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // symbol writes the readable form of a name.
@@ -13,7 +14,7 @@ func (l *llvmStyle) symbol(dst []byte, n *llvmNode) []byte {
 	if !l.fieldsExactly(n, 1) {
 		return dst
 	}
-	name := symsrc.DemangleLLVM(string(l.field[0].Of(l.text)), true)
+	name := demangle.LLVM(string(l.field[0].Of(l.text)), true)
 	return l.sgr.restore(append(l.sgr.highlight(dst), name...))
 }
 

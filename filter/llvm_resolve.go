@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // invalid stands where llvm knows no name.
@@ -156,7 +157,7 @@ func (l *llvmStyle) shown(fr *symsrc.Frame, kind symsrc.Kind) llvmFrame {
 	case l.opt.Functions == NoNames && kind != symsrc.Data, out.function == "":
 		out.function = invalid
 	case !l.opt.NoDemangle:
-		out.function = symsrc.DemangleLLVM(out.function, false)
+		out.function = demangle.LLVM(out.function, false)
 	}
 	switch {
 	case out.file == "":

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"qss-filter/symsrc/demangle"
 )
 
 // shorten writes a demangled C++ name as people write it: inline namespaces, ABI tags, default template arguments and the
@@ -32,41 +34,21 @@ func shorten(name string) string {
 // maxShort bounds the names that are looked at, in bytes; such a one nobody reads.
 const maxShort = 1 << 14
 
-// cloneWords are what compilers put behind the name of a copy or a part of a function: gcc's -fipa-sra, -fpartial-inlining,
-// -freorder-functions, -fipa-cp and LTO, LLVM's promotion of local names and -funique-internal-linkage-names. The suffixes of
-// coroutines (.resume, .destroy) stay: they tell which part of the function it is.
-var cloneWords = []string{"isra", "part", "cold", "constprop", "llvm", "lto_priv", "localalias", "__uniq"}
-
 // dropClone takes such suffixes off: ` (.isra.0)`, ` [clone .isra.0]` or, behind a C name, `.isra.0`.
 func dropClone(name string) string {
 	for _, form := range [...][2]string{{" (.", ")"}, {" [clone .", "]"}} {
 		for strings.HasSuffix(name, form[1]) {
 			at := strings.LastIndex(name, form[0])
-			if at <= 0 || !isClone(name[at+len(form[0])-1:len(name)-1]) {
+			if at <= 0 || !demangle.IsCloneSuffix(name[at+len(form[0])-1:len(name)-1]) {
 				break
 			}
 			name = name[:at]
 		}
 	}
-	if at := strings.IndexByte(name, '.'); at > 0 && isClone(name[at:]) {
+	if at := strings.IndexByte(name, '.'); at > 0 && demangle.IsCloneSuffix(name[at:]) {
 		name = name[:at]
 	}
 	return name
-}
-
-// isClone reports whether a text is nothing but such suffixes, each a word of cloneWords and perhaps a number.
-func isClone(suffix string) bool {
-	words := strings.Split(suffix, ".")
-	if words[0] != "" || len(words) < 2 {
-		return false
-	}
-	for i, word := range words[1:] {
-		number := word != "" && strings.Trim(word, "0123456789") == ""
-		if !slices.Contains(cloneWords, word) && (i == 0 || !number) {
-			return false
-		}
-	}
-	return true
 }
 
 // dropTags takes ABI tags out: libc++ puts one on every function, as [abi:v160006].

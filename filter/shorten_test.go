@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 func TestShorten(t *testing.T) {
@@ -125,7 +125,7 @@ func TestShortenAgainstCompilers(t *testing.T) {
 		}
 		found := map[string]string{}
 		for line := range strings.Lines(string(symbols)) {
-			long := symsrc.Demangle(strings.Fields(line)[len(strings.Fields(line))-1])
+			long := demangle.Demangle(strings.Fields(line)[len(strings.Fields(line))-1])
 			number, _, _ := strings.Cut(long, "(")
 			found[number] = long
 		}

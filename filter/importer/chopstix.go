@@ -14,6 +14,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // chopstix reads a ChopStiX database: sessions with the maps that their processes had at the start, and samples.
@@ -300,7 +301,7 @@ func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 		f := functionAt(l.static[module], off)
 		if f != nil {
 			name = f.name
-			l.out.printf("#0 %#x  (%s+%#x) [chop: %s+%#x]\n", a.ip, plain(module), off, plain(symsrc.Demangle(name)), off-f.first)
+			l.out.printf("#0 %#x  (%s+%#x) [chop: %s+%#x]\n", a.ip, plain(module), off, plain(demangle.Demangle(name)), off-f.first)
 		} else {
 			l.out.printf("#0 %#x  (%s+%#x)\n", a.ip, plain(module), off)
 		}
@@ -310,7 +311,7 @@ func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 	}
 	call := l.out.callAt(ctx, module, m, a.ip, off, ok)
 	if len(call.Frames) == 0 && name != "" {
-		call.Frames = []symsrc.Frame{{Func: symsrc.Demangle(name), Linkage: name}}
+		call.Frames = []symsrc.Frame{{Func: demangle.Demangle(name), Linkage: name}}
 	}
 	l.profile.Add([]Call{call}, a.values...)
 }

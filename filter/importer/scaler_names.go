@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // scalerNames is what symbol.json says: the files by their IDs, and the functions of each.
@@ -222,7 +223,7 @@ func (n *scalerNames) label(c *node) string {
 // call is a call of a profile.
 func (n *scalerNames) call(c *node) Call {
 	name := n.function(c)
-	f := symsrc.Frame{Func: symsrc.Demangle(name), Linkage: name}
+	f := symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
 	if name == "" {
 		f.Func = c.numbers()
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // unknownName is what both programs print for a function or a file that they do not know.
@@ -28,7 +29,7 @@ func parseFrame(function, place string) symsrc.Frame {
 	if function != unknownName && function != "" {
 		f.Linkage = function
 		name, _, _ := strings.Cut(function, "@")
-		f.Func = symsrc.Demangle(name)
+		f.Func = demangle.Demangle(name)
 	}
 	if i := strings.LastIndex(place, " (discriminator "); i >= 0 {
 		place = place[:i]

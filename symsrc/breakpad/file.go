@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/budget"
 )
 
@@ -131,5 +132,5 @@ func named(name string) symsrc.Frame {
 	if len(name) > maxName || name == "<name omitted>" {
 		return symsrc.Frame{}
 	}
-	return symsrc.Frame{Func: symsrc.Demangle(name), Linkage: name}
+	return symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // maxAlike bounds the names that are remembered, and those that are made readable for one.
@@ -23,7 +24,7 @@ type alikes struct {
 func (f *File) Named(name string, addr uint64) (frames []symsrc.Frame) {
 	f.guard(func() {
 		addr = f.codeAddr(addr)
-		frames = f.alike(symsrc.PlainName(name))
+		frames = f.alike(demangle.PlainName(name))
 	})
 	if len(frames) == 0 || f.fault.Load() != nil {
 		return nil
@@ -86,7 +87,7 @@ func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *i
 		case !bytes.HasPrefix(raw, []byte(plain)):
 			return
 		}
-		if symsrc.PlainName(string(raw)) == plain {
+		if demangle.PlainName(string(raw)) == plain {
 			t.table.left.hold(frameWeight)
 			frames = append(frames, symsrc.Frame{Func: plain, Offset: s.addr, Size: s.size})
 		}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // TestNamed holds that every function of a program is found by each spelling of its name, where debug/elf has it.
@@ -42,7 +42,7 @@ func TestNamed(t *testing.T) {
 			continue
 		}
 		checked++
-		for _, name := range []string{s.Name, symsrc.Demangle(s.Name), symsrc.PlainName(s.Name), s.Name + ".cold", s.Name + "@@V_1"} {
+		for _, name := range []string{s.Name, demangle.Demangle(s.Name), demangle.PlainName(s.Name), s.Name + ".cold", s.Name + "@@V_1"} {
 			found := false
 			for _, fr := range f.Named(name, s.Value+7) {
 				found = found || fr.Offset == 7 && fr.Size == s.Size

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // name is a function's name.
@@ -101,7 +101,7 @@ func newName(linkage string) *name {
 	if at := strings.IndexByte(plain, '@'); at > 0 && plain[0] != '?' { // not a name of Microsoft's
 		plain = plain[:at]
 	}
-	n.demangled = symsrc.Demangle(plain)
+	n.demangled = demangle.Demangle(plain)
 	return n
 }
 

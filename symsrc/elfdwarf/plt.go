@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // stub is code of the procedure linkage table: it jumps to the function whose address stands in slot.
@@ -64,7 +64,7 @@ func (f *File) stubAt(addr uint64) (c covering, ok bool) {
 		return c, false
 	}
 	const suffix = "@plt"
-	n := &name{linkage: linkage + suffix, demangled: symsrc.Demangle(linkage) + suffix}
+	n := &name{linkage: linkage + suffix, demangled: demangle.Demangle(linkage) + suffix}
 	return covering{name: n, start: s.lo, sized: true}, true
 }
 

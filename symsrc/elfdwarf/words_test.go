@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 )
 
 // TestWords finds the same functions by the words of their names as a search of all names does.
@@ -33,7 +34,7 @@ func TestWords(t *testing.T) {
 		var names []string
 		symtab.each(&span{0, ^uint64(0)}, func(s *symbol) { names = append(names, string(symtab.str(s.name))) }, func(fileSymbol) {})
 		for i := 0; i < len(names); i += max(1, len(names)/100) {
-			plain := symsrc.PlainName(names[i])
+			plain := demangle.PlainName(names[i])
 			token := lastWord(plain)
 			if token == "" {
 				continue

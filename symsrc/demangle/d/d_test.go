@@ -1,0 +1,13 @@
+package d
+
+import "testing"
+
+func FuzzDemangle(f *testing.F) {
+	f.Add("8demangle4test6__initZ")
+	f.Add("8demangle3ABCQe1aQd")
+	f.Fuzz(func(t *testing.T, name string) {
+		if s, ok := Demangle("_D" + name); ok == (s == "") {
+			t.Errorf("%q gives %q, %v", name, s, ok)
+		}
+	})
+}

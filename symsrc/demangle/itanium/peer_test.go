@@ -1,0 +1,177 @@
+package itanium
+
+import (
+	"debug/elf"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// peer asks llvm for names, all in one process. It skips the test where llvm is not installed, or crashes at a name that
+// was made up.
+func peer(t testing.TB, names []string) []string {
+	t.Helper()
+	tool, err := exec.LookPath("llvm-cxxfilt-22")
+	if err != nil {
+		t.Skip("llvm-cxxfilt-22 is not installed")
+	}
+	cmd := exec.Command(tool)
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("llvm-cxxfilt-22: %v", err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) != len(names) {
+		t.Fatalf("%d answers to %d names", len(lines), len(names))
+	}
+	return lines
+}
+
+// compare compares with llvm, byte for byte, and tells how many of the names are names.
+func compare(t testing.TB, names []string) {
+	t.Helper()
+	read := 0
+	for i, want := range peer(t, names) {
+		got, ok := Demangle(names[i], LLVM)
+		if !ok {
+			got = names[i]
+		} else {
+			read++
+		}
+		if len(want) <= maxOutput && got != want {
+			t.Errorf("%s\n got %s\nwant %s", names[i], got, want)
+		}
+	}
+	t.Logf("%d of %d names are read", read, len(names))
+}
+
+// realNames are those of the C++ library, or, where it is not installed, of the file of names.
+func realNames(t testing.TB) []string {
+	paths, err := filepath.Glob("/usr/lib/*-linux-gnu/libstdc++.so.6")
+	if err != nil || len(paths) == 0 {
+		names, _ := namesOfLLVM(t)
+		return names
+	}
+	f, err := elf.Open(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range symbols {
+		if strings.HasPrefix(s.Name, "_Z") {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// oneWord are names that llvm-cxxfilt takes for one word.
+var oneWord = regexp.MustCompile(`^_[A-Za-z0-9_.$]+$`)
+
+// pieces are put into names by mutate.
+var pieces = strings.Fields(`T_ S_ S0_ S1_ TL0__ I E J X L Li1E Dp DpT_ sp N Z cv UlvE_ UlT_E_ Ut_ K R O P F FvvE A3_ M1A St Sa Ss
+	B3foo Q rq Tk1C Ty Tni TtTyE Tp sr srN DTfp_E Dt Do DO Dw U3foo u3foo H W1m D0 C1 CI1 gs il tl1A di1x dx dX fl fLpl fr fR
+	so mc nx sZ sP nw_ pi dl cl cp qu pt dt aS gt cm st sz te ti sc dc li1x v13foo on dn _ 0 1 9 v i z Lf3f800000E LDnE
+	LUlvE_E LA3_cE L_Z1fvE LZ1fvE TV TI Th_ Tv0_n8_ GR GV TC TW .x Ua9enable_if Ts Te DB8_ DF16_ Dv4_ Dv_ Dk DK G C 1a 2ab
+	d_ d0_ s _1 __12_ DC1a1bE U9objcproto1A`)
+
+// mutate changes a name at up to three places: takes bytes out, puts pieces in, or parts of itself or another name.
+func mutate(r *rand.Rand, names []string) string {
+	s := names[r.IntN(len(names))]
+	part := func(of string) string {
+		from := r.IntN(len(of))
+		return of[from:min(len(of), from+1+r.IntN(20))]
+	}
+	for range 1 + r.IntN(3) {
+		at := min(len(s), 2+r.IntN(len(s)))
+		before, after, piece := s[:at], s[at:], pieces[r.IntN(len(pieces))]
+		switch r.IntN(6) {
+		case 0:
+			s = before + after[min(len(after), 1+r.IntN(3)):]
+		case 1, 2:
+			s = before + piece + after
+		case 3:
+			s = before + piece + after[min(len(after), len(piece)):]
+		case 4:
+			s = before + part(s) + after
+		default:
+			s = before + part(names[r.IntN(len(names))]) + after
+		}
+	}
+	return s
+}
+
+// madeUp are names of which half are mutated and half are of the grammar.
+func madeUp(t testing.TB, seed uint64, count int) []string {
+	r := rand.New(rand.NewPCG(seed, 0))
+	real := realNames(t)
+	names := make([]string, 0, count)
+	for len(names) < count {
+		name := mutate(r, real)
+		if len(names)%2 == 0 {
+			name = derive(r)
+		}
+		if oneWord.MatchString(name) && len(name) <= maxName {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestMadeUp compares names with llvm that nobody has thought of.
+func TestMadeUp(t *testing.T) { compare(t, madeUp(t, 1, 20_000)) }
+
+// FuzzPeer does the same without end; each seed is a batch of names.
+func FuzzPeer(f *testing.F) {
+	f.Add(uint64(2))
+	f.Fuzz(func(t *testing.T, seed uint64) { compare(t, madeUp(t, seed, 2000)) })
+}
+
+// TestTables compares the symbols of programs and libraries with many of them, where they are installed.
+func TestTables(t *testing.T) {
+	for _, pattern := range []string{
+		"/usr/lib/*-linux-gnu/libclang-cpp.so.*", "/usr/lib/*-linux-gnu/debug/libstdc++.so.6", "/usr/lib/llvm-22/lib/libLLVM.so.22*",
+		"/usr/bin/ceph-osd", "/usr/bin/gdb", "/usr/lib/jvm/*/lib/server/libjvm.so",
+	} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			t.Run(path, func(t *testing.T) { compare(t, tableNames(t, path)) })
+		}
+	}
+}
+
+// tableNames are the C++ names in the symbol tables of a file.
+func tableNames(t *testing.T, path string) (names []string) {
+	if _, err := os.Stat(path); err != nil {
+		t.Skip(err)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	full, _ := f.Symbols() // which is missing as a rule
+	dynamic, _ := f.DynamicSymbols()
+	for _, s := range append(full, dynamic...) {
+		if strings.HasPrefix(s.Name, "_Z") && oneWord.MatchString(s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) == 0 {
+		t.Skip("no C++ names")
+	}
+	return names
+}

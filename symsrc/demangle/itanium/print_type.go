@@ -1,0 +1,234 @@
+package itanium
+
+// typeLeft writes types, up to the name that they declare.
+func (w *printer) typeLeft(n *node) {
+	switch n.kind {
+	case qualified:
+		w.left(n.a)
+		q := n.flags
+		if !w.llvm {
+			if under := w.behind(n.a); under.kind == qualified {
+				q &^= under.flags // which are written already
+			}
+		}
+		w.qualifiers(q)
+	case vendor:
+		w.print(n.a)
+		w.text(" ")
+		w.text(n.text)
+		if n.b != nil {
+			w.print(n.b)
+		}
+	case objcProtocol:
+		w.print(n.a)
+		w.text("<")
+		w.text(n.text)
+		w.text(">")
+	case postfixed:
+		w.left(n.a)
+		w.text(n.text)
+	case elaborated:
+		w.text(n.text)
+		w.text(" ")
+		w.print(n.a)
+	case transformed:
+		w.text(n.text)
+		w.text("(")
+		w.print(n.a)
+		w.text(")")
+	case pointer:
+		w.pointerLeft(n)
+	case reference:
+		w.referenceLeft(n)
+	case member:
+		w.left(n.b)
+		if w.has(n.b, isArray) || w.has(n.b, isFunction) {
+			w.text("(")
+		} else {
+			w.text(" ")
+		}
+		w.print(n.a)
+		w.text("::*")
+	case array:
+		w.left(n.a)
+	case vector:
+		w.print(n.a)
+		w.text(" vector[")
+		if n.b != nil {
+			w.print(n.b)
+		}
+		w.text("]")
+	case pixels:
+		w.text("pixel vector[")
+		w.print(n.a)
+		w.text("]")
+	case signature:
+		w.left(n.a)
+		if w.llvm || !w.has(n.a, hasRight) {
+			w.text(" ")
+		}
+	case throws:
+		w.text("throw")
+		w.parens(n.list)
+	case noexcepts:
+		w.text("noexcept")
+		w.open('(')
+		w.operand(n.a, precDefault, false)
+		w.close(')')
+	case bitInteger:
+		if n.flags&flagUnsigned != 0 {
+			w.text("unsigned ")
+		}
+		w.text("_BitInt")
+		w.open('(')
+		w.operand(n.a, precDefault, false)
+		w.close(')')
+	}
+}
+
+// typeRight writes what of a type stands behind the name that it declares.
+func (w *printer) typeRight(n *node) {
+	switch n.kind {
+	case qualified:
+		w.right(n.a)
+	case pointer:
+		if w.has(n.a, isArray) || w.has(n.a, isFunction) {
+			w.text(")")
+		}
+		w.right(n.a)
+	case reference:
+		w.referenceRight(n)
+	case member:
+		if w.has(n.b, isArray) || w.has(n.b, isFunction) {
+			w.text(")")
+		}
+		w.right(n.b)
+	case array:
+		if len(w.out) == 0 || w.out[len(w.out)-1] != ']' {
+			w.text(" ")
+		}
+		w.text("[")
+		if n.b != nil {
+			w.print(n.b)
+		}
+		w.text("]")
+		w.right(n.a)
+	case signature:
+		w.parens(n.list)
+		w.right(n.a)
+		w.qualifiers(n.flags)
+		w.refQualifier(n.flags)
+		if n.b != nil {
+			w.text(" ")
+			w.print(n.b)
+		}
+	}
+}
+
+// pointerLeft writes a pointer. One to an object of Objective-C with a protocol is `id<P>`.
+func (w *printer) pointerLeft(n *node) {
+	if to := argumentOf(n.a); to.kind == objcProtocol && to.a.kind == word && to.a.text == "objc_object" {
+		w.text("id<")
+		w.text(to.text)
+		w.text(">")
+		return
+	}
+	w.left(n.a)
+	w.bindLeft(n.a)
+	w.text("*")
+}
+
+// bindLeft opens the parentheses around a pointer or reference to n, if n is an array or a function.
+func (w *printer) bindLeft(n *node) {
+	inArray := w.has(n, isArray)
+	if inArray {
+		w.text(" ")
+	}
+	if inArray || w.has(n, isFunction) {
+		w.text("(")
+	}
+}
+
+// referenceLeft writes a reference; one to a reference is one.
+func (w *printer) referenceLeft(n *node) {
+	if n.busy {
+		return
+	}
+	n.busy = true
+	if to, rvalue := w.collapse(n); to != nil {
+		w.left(to)
+		w.bindLeft(to)
+		if rvalue {
+			w.text("&&")
+		} else {
+			w.text("&")
+		}
+	}
+	n.busy = false
+}
+
+func (w *printer) referenceRight(n *node) {
+	if n.busy {
+		return
+	}
+	n.busy = true
+	if to, _ := w.collapse(n); to != nil {
+		if w.has(to, isArray) || w.has(to, isFunction) {
+			w.text(")")
+		}
+		w.right(to)
+	}
+	n.busy = false
+}
+
+// collapse follows references to references, of which those to lvalues win. It gives nil where they lead to themselves.
+func (w *printer) collapse(n *node) (to *node, rvalue bool) {
+	to, rvalue = n.a, n.flags&flagRvalue != 0
+	var seen []*node
+	for {
+		under := w.behind(to)
+		if under.kind != reference {
+			return to, rvalue
+		}
+		to = under.a
+		rvalue = rvalue && under.flags&flagRvalue != 0
+		// The middle of those seen moves at half the speed.
+		seen = append(seen, to)
+		if len(seen) > 1 && to == seen[(len(seen)-1)/2] {
+			return nil, false
+		}
+		if len(seen) > maxName {
+			w.bad = true
+			return nil, false
+		}
+	}
+}
+
+// behind is what n stands for, if it is a template argument.
+func (w *printer) behind(n *node) *node {
+	var passed []*node
+	defer func() {
+		for _, f := range passed {
+			f.busy = false
+		}
+	}()
+	for {
+		switch n.kind {
+		case forward:
+			if n.busy || n.a == nil {
+				return n
+			}
+			n.busy = true
+			passed = append(passed, n)
+			n = n.a
+		case pack:
+			element := w.element(n)
+			if element == nil {
+				return n
+			}
+			n = element
+		default:
+			return n
+		}
+	}
+}

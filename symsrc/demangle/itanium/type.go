@@ -1,0 +1,206 @@
+package itanium
+
+// typ reads a type. All but builtin types and substitutions are candidates for substitution.
+func (p *parser) typ() *node {
+	c := p.peek()
+	if n := builtins[c]; n != nil {
+		p.pos++
+		return n
+	}
+	var n *node
+	candidate := true
+	switch c {
+	case 'D':
+		n, candidate = p.typeD()
+	case 'S':
+		n, candidate = p.typeS()
+	case 'T':
+		n = p.typeT()
+	case 'r', 'V', 'K':
+		n = p.qualifiedOrFunction()
+	case 'P':
+		p.pos++
+		n = p.make(node{kind: pointer, a: p.typ()})
+	case 'R':
+		p.pos++
+		n = p.make(node{kind: reference, a: p.typ()})
+	case 'O':
+		p.pos++
+		n = p.make(node{kind: reference, a: p.typ(), flags: flagRvalue})
+	case 'C':
+		p.pos++
+		n = p.make(node{kind: postfixed, a: p.typ(), text: p.either(" _Complex", " complex")})
+	case 'G':
+		p.pos++
+		n = p.make(node{kind: postfixed, a: p.typ(), text: p.either(" _Imaginary", " imaginary")})
+	case 'F':
+		n = p.functionType()
+	case 'A':
+		n = p.arrayType()
+	case 'M':
+		p.pos++
+		class := p.typ()
+		n = p.make(node{kind: member, a: class, b: p.typ()})
+	case 'U':
+		n = p.qualifiedType()
+	case 'u':
+		n = p.vendorType()
+	default:
+		n = p.name(nil)
+	}
+	if candidate {
+		p.subs = append(p.subs, n)
+	}
+	return n
+}
+
+// either returns llvm's word for something in llvm's style, otherwise the one that is in general use.
+func (p *parser) either(general, llvm string) string {
+	if p.llvm {
+		return llvm
+	}
+	return general
+}
+
+// typeD reads the types that begin with a D.
+func (p *parser) typeD() (n *node, candidate bool) {
+	c := p.peekAt(1)
+	if n := extended[c]; n != nil {
+		p.pos += 2
+		return n, false
+	}
+	switch c {
+	case 'F':
+		return p.floatType(), false
+	case 'A', 'R', 'S':
+		return p.fixedPointType(), false
+	case 'B', 'U':
+		return p.bitInt(), true
+	case 'k', 'K':
+		text := " auto"
+		if c == 'K' {
+			text = " decltype(auto)"
+		}
+		p.pos += 2
+		return p.make(node{kind: postfixed, a: p.name(nil), text: text}), false
+	case 't', 'T':
+		return p.decltype(), true
+	case 'v':
+		return p.vectorType(), true
+	case 'p':
+		p.pos += 2
+		return p.make(node{kind: expansion, a: p.typ()}), true
+	case 'o', 'O', 'w', 'x':
+		return p.functionType(), true
+	}
+	return p.fail(), false
+}
+
+// typeS reads the types that begin with an S: substitutions, and names in std.
+func (p *parser) typeS() (n *node, candidate bool) {
+	if p.peekAt(1) == 't' {
+		return p.name(nil), true
+	}
+	n, substituted := p.unscopedName(nil, true)
+	switch {
+	case p.peek() == 'I' && !(substituted && p.plainParam && p.llvm):
+		if !substituted {
+			p.subs = append(p.subs, n)
+		}
+		return p.make(node{kind: instance, a: n, b: p.arguments(nil)}), true
+	case substituted:
+		return n, false
+	}
+	return n, true
+}
+
+// typeT reads the types that begin with a T: template parameters, with arguments if they are templates, and names with
+// what they are.
+func (p *parser) typeT() *node {
+	what := ""
+	switch p.peekAt(1) {
+	case 's':
+		what = "struct"
+	case 'u':
+		what = "union"
+	case 'e':
+		what = "enum"
+	}
+	if what != "" {
+		p.pos += 2
+		return p.make(node{kind: elaborated, a: p.name(nil), text: what})
+	}
+	n := p.templateParam()
+	if p.peek() != 'I' || p.plainParam {
+		return n
+	}
+	p.subs = append(p.subs, n)
+	return p.make(node{kind: instance, a: n, b: p.arguments(nil)})
+}
+
+// qualifiedOrFunction reads what CV qualifiers stand before.
+func (p *parser) qualifiedOrFunction() *node {
+	k := 0
+	for _, c := range []byte("rVK") {
+		if p.peekAt(k) == c {
+			k++
+		}
+	}
+	switch c := p.peekAt(k + 1); {
+	case p.peekAt(k) == 'F', p.peekAt(k) == 'D' && (c == 'o' || c == 'O' || c == 'w' || c == 'x'):
+		return p.functionType()
+	}
+	return p.qualifiedType()
+}
+
+// qualifiedType reads a type with qualifiers; it need not have any.
+func (p *parser) qualifiedType() *node {
+	if p.take('U') {
+		return p.vendorQualified()
+	}
+	q := p.qualifiers()
+	n := p.typ()
+	if q == 0 {
+		return n
+	}
+	return p.make(node{kind: qualified, a: n, flags: q})
+}
+
+// vendorQualified reads a vendor's qualifier, or one of Objective-C's protocols, and the type.
+func (p *parser) vendorQualified() *node {
+	text := p.identifier()
+	if text == "" {
+		return p.fail()
+	}
+	const objc = "objcproto"
+	if p.llvm && len(text) >= len(objc) && text[:len(objc)] == objc {
+		inner := parser{s: text[len(objc):]}
+		if text = inner.identifier(); text == "" {
+			return p.fail()
+		}
+		return p.make(node{kind: objcProtocol, a: p.qualifiedType(), text: text})
+	}
+	n := node{kind: vendor, text: text}
+	if p.peek() == 'I' {
+		n.b = p.arguments(nil)
+	}
+	n.a = p.qualifiedType()
+	return p.make(n)
+}
+
+// vendorType reads a vendor's type, or trait of a type.
+func (p *parser) vendorType() *node {
+	p.pos++
+	text := p.identifier()
+	if text == "" {
+		return p.fail()
+	}
+	if !p.take('I') {
+		return p.word(text)
+	}
+	n := p.make(node{kind: transformed, a: p.typ(), text: text})
+	if !p.take('E') {
+		return p.fail()
+	}
+	return n
+}

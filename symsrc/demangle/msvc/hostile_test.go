@@ -1,0 +1,109 @@
+package msvc
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+)
+
+// clangNames has a name in each line, and after tabs what llvm makes of it.
+//
+//go:embed testdata/msvc.txt
+var clangNames string
+
+// namesOfClang returns the names alone.
+func namesOfClang(t testing.TB) (names []string) {
+	t.Helper()
+	for line := range strings.Lines(clangNames) {
+		name, _, ok := strings.Cut(line, "\t")
+		if !ok {
+			t.Fatalf("no tab in %q", line)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// hostileNames are names that cost time, depth or room: each is given with its parts repeated up to the limit of length.
+var hostileNames = map[string]struct{ before, open, middle, end string }{
+	"pointers":            {"?x@@3", "PEA", "H", ""},
+	"functions":           {"?x@@3", "P6A", "X", "@Z"},
+	"parameters twice":    {"?f@@YAXPEAH", "P6AX00@Z", "", ""},
+	"templates":           {"?f@", "?$a@V", "b", "@@"},
+	"template scopes":     {"?f@", "?$a@H@", "", ""},
+	"local scopes":        {"", "?f@?1?", "?g@@YAXXZ", "@YAXXZ"},
+	"symbols":             {"", "??$f@$1", "?g@@3HA", "@@YAXXZ"},
+	"arrays":              {"?x@@3", "Y0A@", "H", "A"},
+	"dimensions":          {"?x@@3YPP@", "A@", "H", "A"},
+	"initializers":        {"", "??__E?", "?x@@3HA", "@@YAXXZ"},
+	"members":             {"?x@@3", "PEQa@@", "H", ""},
+	"results":             {"?f@@YA", "P6A", "X", "XZ"},
+	"destructors":         {"?", "?1?$a@H", "", "@@"},
+	"anonymous":           {"?f@", "?A0x1@", "", "@YAXXZ"},
+	"literal":             {"??_C@_1PPPP@AAAAAAAA@", "?$AAa", "@", ""},
+	"narrow literal":      {"??_C@_0PPPP@AAAAAAAA@", "a", "@", ""},
+	"numbers":             {"??$f@", "$0PPPP@", "", "@"},
+	"custom types":        {"?f@@YA", "??$a@", "?b@", "@@"},
+	"scopes without end":  {"?f@", "?1", "", ""},
+	"references to names": {"?f@@YAX", "V01@", "", ""},
+}
+
+// doubling gives a name whose parameters are each a function of several of the one before: its text grows exponentially.
+func doubling() string {
+	var b strings.Builder
+	b.WriteString("?f@@YAXPEAH")
+	for i := range 9 {
+		b.WriteString("P6AX" + strings.Repeat(string(rune('0'+i)), 300) + "@Z")
+	}
+	return b.String() + "@Z"
+}
+
+// TestHostile checks that hostile names come to an end, and what is given does not grow without bounds.
+func TestHostile(t *testing.T) {
+	names := []string{doubling()}
+	for _, h := range hostileNames {
+		for _, n := range []int{9, (maxName - len(h.before) - len(h.middle)) / len(h.open+h.end)} {
+			names = append(names, h.before+strings.Repeat(h.open, n)+h.middle+strings.Repeat(h.end, n))
+		}
+	}
+	for _, name := range names {
+		check(t, name)
+	}
+	if s, ok := Demangle(doubling(), false); ok {
+		t.Errorf("a name of exponential length gives %d bytes", len(s))
+	}
+	if _, ok := Demangle("?"+strings.Repeat("f", maxName)+"@@3HA", false); ok {
+		t.Error("a name that is too long was demangled")
+	}
+}
+
+// check checks what is to hold for any name.
+func check(t *testing.T, name string) {
+	t.Helper()
+	for _, brief := range []bool{false, true} {
+		s, ok := Demangle(name, brief)
+		if ok == (s == "") || len(s) > maxOutput {
+			t.Errorf("%.80q gives %d bytes, %v", name, len(s), ok)
+		}
+		if ok && !strings.HasPrefix(name, "?") && !strings.HasPrefix(name, ".") {
+			t.Errorf("%q is none of Microsoft's, and gives %q", name, s)
+		}
+	}
+}
+
+// TestCut cuts names anywhere.
+func TestCut(t *testing.T) {
+	for _, name := range namesOfClang(t) {
+		for i := range name {
+			check(t, name[:i])
+			check(t, "?"+name[i:])
+		}
+	}
+}
+
+func FuzzDemangle(f *testing.F) {
+	for _, name := range namesOfClang(f) {
+		f.Add(name)
+	}
+	f.Fuzz(check)
+}
