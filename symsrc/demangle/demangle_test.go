@@ -126,7 +126,7 @@ func llvmDemangled(t *testing.T, names []string) []string {
 	return strings.Split(string(bytes.TrimSuffix(out, []byte("\n"))), "\n")
 }
 
-// symbolNames gives the names in the dynamic symbol table of a library.
+// symbolNames returns the names in the dynamic symbol table of a library.
 func symbolNames(t testing.TB, paths ...string) []string {
 	t.Helper()
 	i := slices.IndexFunc(paths, func(p string) bool { _, err := os.Stat(p); return err == nil })

@@ -103,8 +103,8 @@ func rustDoubling() string {
 	return b.String()
 }
 
-// TestDemangleHostile gives the stack a small limit: an overflow ends the process.
-func TestDemangleHostile(t *testing.T) {
+// TestHostile returns the stack a small limit: an overflow ends the process.
+func TestHostile(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(32 << 20))
 	for what, name := range hostileNames {
 		if len(name) > maxName {

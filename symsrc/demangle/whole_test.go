@@ -96,7 +96,7 @@ func compareNames(t *testing.T, path string) {
 		path, len(names), mangled, refused, locals, confirmed)
 }
 
-// filtered gives what a filter makes of each name.
+// filtered returns what a filter makes of each name.
 func filtered(t *testing.T, tool string, names []string) []string {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {

@@ -53,7 +53,7 @@ func (p *parser) qualified() bool {
 	}
 }
 
-// peek gives the byte at hand, 0 at the end.
+// peek returns the byte at hand, 0 at the end.
 func (p *parser) peek() byte {
 	if p.at < len(p.name) {
 		return p.name[p.at]
@@ -121,7 +121,7 @@ func (p *parser) plain(n int) {
 	p.at += n
 }
 
-// number reads a decimal number of 32 bits, behind which something must follow.
+// number reads a decimal number of 32 bits, after which something must follow.
 func (p *parser) number() (n int, ok bool) {
 	begin := p.at
 	for isDigit(p.peek()) {

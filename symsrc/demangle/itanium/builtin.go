@@ -1,6 +1,6 @@
 package itanium
 
-// builtins are the types of one letter, ABI §5.1.5.2, and extended those of two behind D.
+// builtins are the types of one letter, ABI §5.1.5.2, and extended those of two after D.
 var (
 	builtins = nodes(map[byte]string{
 		'v': "void", 'w': "wchar_t", 'b': "bool", 'c': "char", 'a': "signed char", 'h': "unsigned char", 's': "short",
@@ -27,7 +27,7 @@ var fixedPoint = map[byte]string{
 	's': "short ", 't': "unsigned short ", 'i': "", 'j': "unsigned ", 'l': "long ", 'm': "unsigned long ",
 }
 
-// fixedPointType reads `DA`, `DR`, and the two behind `DS`.
+// fixedPointType reads `DA`, `DR`, and the two after `DS`.
 func (p *parser) fixedPointType() *node {
 	saturating := ""
 	if p.takes("DS") {

@@ -92,7 +92,7 @@ func (p *parser) numberedName() *node {
 	return n
 }
 
-// isParamDecl tells whether a declaration of a template parameter comes.
+// isParamDecl reports whether a declaration of a template parameter comes.
 func (p *parser) isParamDecl() bool {
 	if p.peek() != 'T' {
 		return false

@@ -2,7 +2,7 @@ package itanium
 
 import "strings"
 
-// parser reads one name. A step that fails makes it bad and ends the input, so that every loop ends; what the steps give
+// parser reads one name. A step that fails makes it bad and ends the input, so that every loop ends; what the steps return
 // from then on means nothing.
 type parser struct {
 	s   string
@@ -26,7 +26,7 @@ type parser struct {
 	lambdaLevel int
 	// permitForward is set in the type of a conversion operator, whose template arguments follow it.
 	permitForward bool
-	// plainParam is set where template arguments behind a parameter are not the parameter's.
+	// plainParam is set where template arguments after a parameter are not the parameter's.
 	plainParam bool
 	// numbered is set in constraints, in which template parameters are written by their numbers.
 	numbered bool
@@ -50,7 +50,7 @@ func (p *parser) begin(name string, style Style) {
 	p.scopes = scopes{levels: p.scopes.levels[:0], outer: p.scopes.outer[:0]}
 }
 
-// end drops what the name has left and tells whether the memory is worth keeping.
+// end drops what the name has left and reports whether the memory is worth keeping.
 func (p *parser) end() bool {
 	if p.used > keptNodes {
 		return false
@@ -63,7 +63,7 @@ func (p *parser) end() bool {
 	return true
 }
 
-// failed is what failed steps give. It is shared and never changed.
+// failed is the result of failed steps. It is shared and never changed.
 var failed = new(node)
 
 // fail makes the parser bad.
@@ -83,7 +83,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// peekAt is the byte k places on, 0 behind the end.
+// peekAt is the byte k places on, 0 after the end.
 func (p *parser) peekAt(k int) byte {
 	if p.pos+k < len(p.s) {
 		return p.s[p.pos+k]
@@ -112,7 +112,7 @@ func (p *parser) takes(text string) bool {
 // next reports whether text is next.
 func (p *parser) next(text string) bool { return strings.HasPrefix(p.s[p.pos:], text) }
 
-// more tells whether a list goes on: it ends with the byte end, which is taken, and where the parser is bad.
+// more reports whether a list goes on: it ends with the byte end, which is taken, and where the parser is bad.
 func (p *parser) more(end byte) bool { return !p.bad && !p.take(end) }
 
 func isDigit(c byte) bool { return c-'0' < 10 }

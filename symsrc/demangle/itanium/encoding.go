@@ -84,7 +84,7 @@ func (p *parser) noParameters() bool {
 	return false
 }
 
-// encodingEnds tells whether what comes cannot begin a type.
+// encodingEnds reports whether what comes cannot begin a type.
 func (p *parser) encodingEnds() bool {
 	c := p.peek()
 	return p.left() == 0 || c == 'E' || c == '.' || c == '_'

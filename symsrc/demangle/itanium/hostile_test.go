@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// nest gives a name of at most maxName bytes: before, as many of open as fit, middle, the same number of end.
+// nest returns a name of at most maxName bytes: before, as many of open as fit, middle, the same number of end.
 func nest(before, open, middle, end string) string {
 	n := (maxName - len(before) - len(middle)) / len(open+end)
 	return before + strings.Repeat(open, n) + middle + strings.Repeat(end, n)
@@ -57,6 +57,8 @@ var hostileNames = map[string]string{
 	"doubling":         doubling("_Z1fPFivE", "PFS_S_E"),
 	"doubling packs":   doubling("_Z1fIJiiEEvPFivE", "PFDpT_S_E"),
 	"tuples":           doubling("_Z1f1aIiE", "1aIS_S_E"),
+	"rebinding":        "_Z1fIiEv1aIT_E" + strings.Repeat("ZNK1bUlS0_S1_E_E1c", 100),
+	"rebound lists":    rebinding(),
 }
 
 // doubling makes each type of two of the one before: S_ stands for the last candidate.
@@ -69,6 +71,18 @@ func doubling(begin, of string) string {
 		last := seqID(len(p.subs) - 1)
 		p.used, p.subs = 0, p.subs[:0]
 		next := name + strings.ReplaceAll(of, "S_", last)
+		if len(next) > maxName {
+			return name
+		}
+		name = next
+	}
+}
+
+// rebinding refers from lambdas to types with a template parameter, each of which holds all before it.
+func rebinding() string {
+	name := "_Z1fIiEvPT_"
+	for i := 1; ; i++ {
+		next := name + "NUl" + seqID(i) + seqID(i+1) + "E_1aIPT_" + seqID(i) + "EE"
 		if len(next) > maxName {
 			return name
 		}
@@ -91,18 +105,20 @@ func seqID(n int) string {
 	}
 }
 
-// TestHostile gives the stack a small limit: an overflow ends the process. A name that is read is written within bounds.
+// TestHostile returns the stack a small limit: an overflow ends the process. A name that is read is written within bounds.
 func TestHostile(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(32 << 20))
 	for what, name := range hostileNames {
 		if len(name) > maxName {
 			t.Errorf("%s: %d bytes", what, len(name))
 		}
-		got, ok := Demangle(name, LLVM)
-		if len(got) > maxOutput {
-			t.Errorf("%s: %d bytes", what, len(got))
+		for _, style := range []Style{Standard, LLVM} {
+			got, ok := Demangle(name, style)
+			if len(got) > maxOutput {
+				t.Errorf("%s: %d bytes", what, len(got))
+			}
+			t.Logf("%s: read %v, %d bytes", what, ok, len(got))
 		}
-		t.Logf("%s: read %v, %d bytes", what, ok, len(got))
 	}
 	if _, ok := Demangle("_Z1f"+strings.Repeat("i", maxName), LLVM); ok {
 		t.Error("a name that is too long was read")
@@ -136,7 +152,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestReuse holds that a name leaves nothing behind for the next one.
+// TestReuse holds that a name leaves nothing for the next one.
 func TestReuse(t *testing.T) {
 	names, want := namesOfLLVM(t)
 	for _, hostile := range hostileNames {
@@ -159,12 +175,14 @@ func FuzzDemangle(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		debug.SetMaxStack(32 << 20)
-		got, ok := Demangle(name, LLVM)
-		if len(got) > maxOutput || ok && !strings.HasPrefix(strings.TrimLeft(name, "_"), "Z") {
-			t.Errorf("Demangle(%q) = %q, %v", name, got, ok)
-		}
-		if again, _ := Demangle(name, LLVM); again != got {
-			t.Errorf("Demangle(%q) = %q, then %q", name, got, again)
+		for _, style := range []Style{Standard, LLVM} {
+			got, ok := Demangle(name, style)
+			if len(got) > maxOutput || ok && !strings.HasPrefix(strings.TrimLeft(name, "_"), "Z") {
+				t.Errorf("Demangle(%q, %d) = %q, %v", name, style, got, ok)
+			}
+			if again, _ := Demangle(name, style); again != got {
+				t.Errorf("Demangle(%q, %d) = %q, then %q", name, style, got, again)
+			}
 		}
 	})
 }

@@ -1,14 +1,15 @@
-// Package itanium demangles C++ symbols of the Itanium ABI into the very bytes that llvm's demangler writes, its slips
-// included: where several templates are in scope it takes a parameter from the scope that llvm takes it from.
+// Package itanium demangles C++ symbols of the Itanium ABI, in two styles. LLVM is byte for byte what llvm's demangler writes,
+// its slips included. Standard is written the same way, but reads a name as binutils' c++filt does: it binds template
+// parameters in the scope in which they stand (template.go), and knows the names of old versions of gcc.
 //
 // A name becomes a graph of nodes, in one pass without backtracking (encoding.go, special.go, name.go, unqualified.go,
 // closure.go, template.go, substitution.go, type.go, expression.go, operand.go, literal.go, unresolved.go; operator.go has
 // the table of operators). The graph is shared where the name refers back, so what is written can be much longer than the
 // name. It is written from the outside in (print*.go), with the pieces that C++ puts before a declared name apart from
-// those behind it.
+// those after it.
 //
 // Facts are those of the Itanium C++ ABI, §5.1 (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling), and what
-// llvm-cxxfilt answers; the tests compare with it.
+// llvm-cxxfilt and c++filt answer; the tests compare with both.
 package itanium
 
 import "sync"
@@ -24,7 +25,7 @@ const (
 	maxDepth = 1 << 14
 	// keptNodes is the largest graph whose memory is kept for the next name.
 	keptNodes = 1 << 12
-	// maxNodes bounds the graph, which substitutions that are bound anew can make much larger than the name.
+	// maxNodes bounds the graph, which rebound substitutions can make much larger than the name.
 	maxNodes = 1 << 17
 )
 
@@ -40,9 +41,10 @@ const (
 
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
-// Demangle gives the readable form of a symbol that begins with `_Z`, or `___Z` for a block of Objective-C; there may be
-// one more underscore. What follows a dot behind the name is a clone's suffix and stands in parentheses: `f() (.cold)`. It
-// fails where llvm does, and for names over 4096 bytes and those whose readable form is over 64 KiB.
+// Demangle returns the readable form of a symbol that begins with `_Z`, or with `___Z` for a block of Objective-C; one more
+// underscore may stand before it. What follows a dot after the name is a clone's suffix and stands in parentheses:
+// `f() (.cold)`. Demangle fails for names that are malformed or over 4096 bytes, for those whose readable form is over 64 KiB,
+// and in the style LLVM for those that llvm fails for.
 func Demangle(name string, style Style) (string, bool) {
 	if len(name) > maxName {
 		return "", false

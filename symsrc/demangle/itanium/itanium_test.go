@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// llvmNames has a name in each line, and behind a tab what llvm-cxxfilt makes of it, nothing where it refuses it. Of the
+// llvmNames has a name in each line, and after a tab what llvm-cxxfilt makes of it, nothing where it refuses it. Of the
 // names some show one thing each, some are of real libraries, some are made up at random.
 //
 //go:embed testdata/llvm.tsv

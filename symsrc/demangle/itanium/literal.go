@@ -1,7 +1,7 @@
 package itanium
 
 // literalTypes are the types of integers as they stand in parentheses before a literal, or, where they are shorter than
-// four letters, behind it.
+// four letters, after it.
 var literalTypes = map[byte]string{
 	'w': "wchar_t", 'c': "char", 'a': "signed char", 'h': "unsigned char", 's': "short", 't': "unsigned short", 'i': "",
 	'j': "u", 'l': "l", 'm': "ul", 'x': "ll", 'y': "ull", 'n': "__int128", 'o': "unsigned __int128",

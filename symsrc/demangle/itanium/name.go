@@ -132,7 +132,7 @@ func (p *parser) nestedName(state *nameState) *node {
 	return n
 }
 
-// prefix reads one more part of a nested name behind the scope n, which is nil at its begin.
+// prefix reads one more part of a nested name after the scope n, which is nil at its begin.
 func (p *parser) prefix(state *nameState, n *node) (next *node, substituted bool) {
 	switch c := p.peek(); {
 	case c == 'T':

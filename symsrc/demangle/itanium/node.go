@@ -1,10 +1,10 @@
 package itanium
 
-// kind says what a node is; the comments give the fields that it uses. a, b and c may be nil only where they say so.
+// kind says what a node is; the comments name the fields that it uses. a, b and c may be nil only where they say so.
 type kind uint8
 
 const (
-	// Names; the zero kind is what a failed step gives, which is never written.
+	// Names; the zero kind is the result of a failed step, which is never written.
 	word        kind = iota + 1 // text
 	nested                      // a::b
 	local                       // a::b, in a function a, which has no constructors
@@ -32,7 +32,7 @@ const (
 	// Templates.
 	arguments    // <list>
 	argumentPack // list
-	declared     // a, behind the declaration of its parameter
+	declared     // a, after the declaration of its parameter
 	invented     // text, the name of a parameter that has none
 	pack         // list, of which an expansion writes one after the other
 	expansion    // a for each element of the packs in it
@@ -148,7 +148,7 @@ type node struct {
 // blockSize is how many nodes are allocated at once.
 const blockSize = 64
 
-// make gives a node that lasts until the name is done.
+// make returns a node that lasts until the name is done.
 func (p *parser) make(n node) *node {
 	at := p.used / blockSize
 	if at == len(p.blocks) {
@@ -180,7 +180,7 @@ func (n *node) dependent() bool {
 	return false
 }
 
-// word gives a node for a text.
+// word returns a node for a text.
 func (p *parser) word(text string) *node { return p.make(node{kind: word, text: text}) }
 
 // since takes what has been collected from mark on.

@@ -89,7 +89,7 @@ func (p *parser) memberConversion() *node {
 }
 
 // subobjectOf reads a reference to a part of an object: its type, the object, the offset; which members of unions it goes
-// through, and whether it is behind the end of an array, is not written.
+// through, and whether it is after the end of an array, is not written.
 func (p *parser) subobjectOf() *node {
 	n := node{kind: subobject, b: p.typ()}
 	n.a = p.expression()

@@ -128,7 +128,7 @@ func madeUp(t testing.TB, seed uint64, count int) []string {
 	return names
 }
 
-// TestMadeUp compares names with llvm that nobody has thought of.
+// TestMadeUp compares made-up names with llvm.
 func TestMadeUp(t *testing.T) { compare(t, madeUp(t, 1, 20_000)) }
 
 // FuzzPeer does the same without end; each seed is a batch of names.

@@ -41,7 +41,7 @@ func (w *printer) close(bracket byte) {
 	w.out = append(w.out, bracket)
 }
 
-// openAngle writes a <. What it gives belongs into closeAngle.
+// openAngle writes a <. Its result goes to closeAngle.
 func (w *printer) openAngle() (outside bool) {
 	outside = w.angle.inside
 	w.angle.inside = true
@@ -87,7 +87,7 @@ func (w *printer) left(n *node) {
 	w.depth--
 }
 
-// right writes what stands behind a declared name.
+// right writes what stands after a declared name.
 func (w *printer) right(n *node) {
 	if n.kind == word || n.kind == nested || n.kind == instance {
 		return
@@ -154,7 +154,7 @@ const (
 	isFunction
 )
 
-// has tells whether n has a property, looking through qualifiers, references to template arguments, and packs.
+// has reports whether n has a property, looking through qualifiers, references to template arguments, and packs.
 func (w *printer) has(n *node, what property) bool {
 	for {
 		if w.visits++; w.visits > maxVisits {

@@ -70,7 +70,7 @@ func (w *printer) float(n *node) {
 	}
 }
 
-// formatDouble gives an IEEE 754 double; numbers that are not normal keep their exponent.
+// formatDouble returns an IEEE 754 double; numbers that are not normal keep their exponent.
 func formatDouble(v uint64) string {
 	const mantissaBits, bias, special = 52, 1023, 0x7ff
 	mantissa := v & (1<<mantissaBits - 1)
@@ -87,7 +87,7 @@ func formatDouble(v uint64) string {
 	return hexFloat(v>>63 != 0, lead, mantissa, mantissaBits/4, exponent-bias)
 }
 
-// formatExtended gives a number of the x87's 80 bits. Its highest hex digit stands before the point.
+// formatExtended returns a number of the x87's 80 bits. Its highest hex digit stands before the point.
 func formatExtended(top uint16, mantissa uint64) string {
 	const bias, special = 16383, 0x7fff
 	negative := top>>15 != 0

@@ -2,7 +2,7 @@ package itanium
 
 import "strconv"
 
-// isCharArray tells whether a type is an array of char, of any length.
+// isCharArray reports whether a type is an array of char, of any length.
 func (w *printer) isCharArray(n *node) bool {
 	if n = argumentOf(n); n.kind != array {
 		return false
@@ -36,7 +36,7 @@ func (w *printer) stringLiteral(elements []*node) bool {
 const shortEscapes = "abtnvfr"
 
 // character writes one of a string. Behind a numeric escape, a hex digit would be part of it: the string ends there, and
-// another one begins. It tells whether c was such an escape.
+// another one begins. It reports whether c was such an escape.
 func (w *printer) character(c byte, escaped bool) bool {
 	switch {
 	case c < 7:

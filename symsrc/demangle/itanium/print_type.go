@@ -7,7 +7,7 @@ func (w *printer) typeLeft(n *node) {
 		w.left(n.a)
 		q := n.flags
 		if !w.llvm {
-			if under := w.behind(n.a); under.kind == qualified {
+			if under := w.target(n.a); under.kind == qualified {
 				q &^= under.flags // which are written already
 			}
 		}
@@ -86,7 +86,7 @@ func (w *printer) typeLeft(n *node) {
 	}
 }
 
-// typeRight writes what of a type stands behind the name that it declares.
+// typeRight writes what of a type stands after the name that it declares.
 func (w *printer) typeRight(n *node) {
 	switch n.kind {
 	case qualified:
@@ -181,12 +181,12 @@ func (w *printer) referenceRight(n *node) {
 	n.busy = false
 }
 
-// collapse follows references to references, of which those to lvalues win. It gives nil where they lead to themselves.
+// collapse follows references to references, of which those to lvalues win. It returns nil where they lead to themselves.
 func (w *printer) collapse(n *node) (to *node, rvalue bool) {
 	to, rvalue = n.a, n.flags&flagRvalue != 0
 	var seen []*node
 	for {
-		under := w.behind(to)
+		under := w.target(to)
 		if under.kind != reference {
 			return to, rvalue
 		}
@@ -204,8 +204,8 @@ func (w *printer) collapse(n *node) (to *node, rvalue bool) {
 	}
 }
 
-// behind is what n stands for, if it is a template argument.
-func (w *printer) behind(n *node) *node {
+// target is what n stands for, if it is a template argument.
+func (w *printer) target(n *node) *node {
 	var passed []*node
 	defer func() {
 		for _, f := range passed {

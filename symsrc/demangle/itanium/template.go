@@ -11,10 +11,10 @@ type scopes struct {
 	outer  level
 }
 
-// openScopes begins anew, without any template in scope. What it gives belongs into closeScopes.
+// openScopes begins a scope without any template and returns the one around it, for closeScopes.
 func (p *parser) openScopes() scopes {
 	outside := p.scopes
-	// The same memory is used on, behind what is kept.
+	// The same memory serves on, after what is kept.
 	p.scopes.levels = outside.levels[len(outside.levels):]
 	p.scopes.outer = outside.outer[len(outside.outer):]
 	return outside
@@ -116,7 +116,7 @@ func (p *parser) argument() *node {
 	return p.typ()
 }
 
-// templateParam reads the number of a template parameter and gives its argument.
+// templateParam reads the number of a template parameter and returns its argument.
 func (p *parser) templateParam() *node {
 	from := p.pos
 	if !p.take('T') {

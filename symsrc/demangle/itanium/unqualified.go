@@ -34,7 +34,7 @@ func (p *parser) unqualifiedName(state *nameState, scope, m *node) *node {
 	return n
 }
 
-// moduleName reads the parts of a module's name behind m; it gives m if there are none.
+// moduleName reads the parts of a module's name after m; it returns m if there are none.
 func (p *parser) moduleName(m *node) *node {
 	for p.take('W') {
 		next := node{kind: module, a: m}
@@ -61,7 +61,7 @@ func (p *parser) sourceName() *node {
 	return p.word(text)
 }
 
-// tags reads ABI tags behind n; it gives n if there are none.
+// tags reads ABI tags after n; it returns n if there are none.
 func (p *parser) tags(n *node) *node {
 	for p.take('B') {
 		text := p.identifier()

@@ -48,7 +48,7 @@ var hostileNames = map[string]struct{ before, open, middle, end string }{
 	"references to names": {"?f@@YAX", "V01@", "", ""},
 }
 
-// doubling gives a name whose parameters are each a function of several of the one before: its text grows exponentially.
+// doubling returns a name whose parameters are each a function of several of the one before: its text grows exponentially.
 func doubling() string {
 	var b strings.Builder
 	b.WriteString("?f@@YAXPEAH")

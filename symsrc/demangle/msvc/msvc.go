@@ -74,7 +74,7 @@ func (p *parser) need(prefix string) {
 	}
 }
 
-// peek gives the byte at hand, 0 at the end.
+// peek returns the byte at hand, 0 at the end.
 func (p *parser) peek() byte {
 	if p.rest == "" {
 		return 0
@@ -93,7 +93,7 @@ func (p *parser) next() byte {
 	return c
 }
 
-// digit tells whether a reference is next.
+// digit reports whether a reference is next.
 func (p *parser) digit() bool {
 	c := p.peek()
 	return '0' <= c && c <= '9'

@@ -80,7 +80,7 @@ func (p *parser) scope() *ident {
 	return p.simple(true)
 }
 
-// atLocal tells whether a scope within a function is next: a ?, the number of the scope, and the ? of the function's name.
+// atLocal reports whether a scope within a function is next: a ?, the number of the scope, and the ? of the function's name.
 func (p *parser) atLocal() bool {
 	if p.peek() != '?' {
 		return false
@@ -136,7 +136,7 @@ func (p *parser) simple(remember bool) *ident {
 	return &ident{text: s}
 }
 
-// template reads a template's name and its arguments, in which references start anew. Those of types and scopes can
+// template reads a template's name and its arguments, in which references start again. Those of types and scopes can
 // themselves be referred to; no constructor can be one.
 func (p *parser) template(isScope bool) *ident {
 	outer := p.refs

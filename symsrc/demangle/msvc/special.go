@@ -2,7 +2,7 @@ package msvc
 
 import "fmt"
 
-// special reads what the compiler makes besides functions and variables, after the first ? of its name. It gives nil where
+// special reads what the compiler makes besides functions and variables, after the first ? of its name. It returns nil where
 // the name is of another kind.
 func (p *parser) special() *symbol {
 	switch {

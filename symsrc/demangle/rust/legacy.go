@@ -41,7 +41,7 @@ func DemangleLegacy(name string) (string, bool) {
 	return string(out), true
 }
 
-// isLegacyHash tells whether s is `h0123456789abcdef`. A real hash has at least five different digits; that keeps C++
+// isLegacyHash reports whether s is `h0123456789abcdef`. A real hash has at least five different digits; that keeps C++
 // names of that shape apart, as other demanglers do.
 func isLegacyHash(s string) bool {
 	if len(s) != 17 || s[0] != 'h' {

@@ -91,7 +91,7 @@ func (d *demangler) accept(c byte) bool {
 	return true
 }
 
-// list reads items up to an E and prints sep between them; it gives their number.
+// list reads items up to an E and prints sep between them; it returns their number.
 func (d *demangler) list(sep string, item func()) int {
 	for n := 0; ; n++ {
 		if d.bad || d.accept('E') {

@@ -1,0 +1,94 @@
+package itanium
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// sameForms turn the forms in which binutils and llvm write the same into one.
+var sameForms = []struct {
+	from *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`\s+`), ""},
+	{regexp.MustCompile(`std::basic_string<char,std::char_traits<char>,std::allocator<char>>`), "std::string"},
+	{regexp.MustCompile(`std::basic_(i|o|io)stream<char,std::char_traits<char>>`), "std::${1}stream"},
+	{regexp.MustCompile(`~basic_(string|istream|ostream|iostream)\b`), "~$1"},
+	{regexp.MustCompile(`\{lambda\(([^{}]*)\)#\d+\}`), "lambda($1)"},
+	{regexp.MustCompile(`\{unnamedtype#\d+\}`), "unnamed"},
+	{regexp.MustCompile(`'(lambda|unnamed)\d*'`), "$1"},
+	{regexp.MustCompile(`auto:\d+`), "auto"},
+	{regexp.MustCompile(`\(auto(&*)\)\.\.\.`), "auto$1..."},
+	{regexp.MustCompile(`\[clone(\.[^\]]*)\]`), "($1)"},
+}
+
+func sameForm(name string) string {
+	for _, f := range sameForms {
+		name = f.from.ReplaceAllString(name, f.to)
+	}
+	return name
+}
+
+// gnu asks c++filt for names. It skips the test where c++filt is not installed.
+func gnu(t testing.TB, names []string) []string {
+	t.Helper()
+	tool, err := exec.LookPath("c++filt")
+	if err != nil {
+		t.Skip("c++filt is not installed (Debian: binutils)")
+	}
+	cmd := exec.Command(tool)
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) != len(names) {
+		t.Fatalf("%d answers to %d names", len(lines), len(names))
+	}
+	return lines
+}
+
+// TestGNU compares the standard style with c++filt where llvm goes wrong.
+func TestGNU(t *testing.T) {
+	names := strings.Fields(`
+		_ZZ1fvENKUlOT_E_clIiEEDaS0_ _ZN1AcvNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEv
+		_ZZL1fP1AENK3$_0clINS_1BEEESt8optionalIbEPT_b.cold _ZSt4moveIRSt5tupleIIiEEEONSt16remove_referenceIT_E4typeEOS4_
+		_Z1fIiZN1AC1IlEET_EUlvE_EvS2_ _ZNSt12__shared_ptrIiEC2ISaIiEIPKcEEESt20_Sp_alloc_shared_tagIT_EDpOT0_
+		_ZSt4swapIiENSt9enable_ifIXsrSt6__and_IJSt6__not_ISt5tupleIT_EESt8optionalIS3_EEE5valueEvE4typeERS3_
+		_ZN5boost1fIRiEENS_12disable_if_cIXsrNS_7is_sameIT_S3_EE5valueElE4typeEOS3_
+		_ZGTtNSt11logic_errorD0Ev _ZGTn1fv _ZGA1f _Z1fCfGd _Z1fIKiEvPKT_ _Z1fIiEvDtawfp_E
+		_ZTSSt5_BindIFM1AFivEPS0_EE _Z1fPU11objcproto1A1B`)
+	want := gnu(t, names)
+	for i, name := range names {
+		got, _ := Demangle(name, Standard)
+		if name == "_Z1fIiEvDtawfp_E" { // parameters of functions are written otherwise
+			want[i] = strings.ReplaceAll(want[i], "{parm#1}", "fp")
+		}
+		if sameForm(got) != sameForm(want[i]) {
+			t.Errorf("%s\n got %s\nwant %s", name, got, want[i])
+		}
+	}
+}
+
+// TestGNULibrary compares the names of the C++ library with c++filt, of which some are beyond c++filt.
+func TestGNULibrary(t *testing.T) {
+	names := realNames(t)
+	other, refused := 0, 0
+	for i, want := range gnu(t, names) {
+		got, ok := Demangle(names[i], Standard)
+		switch {
+		case want == names[i]:
+			refused++
+		case !ok || sameForm(got) != sameForm(want):
+			other++
+			t.Logf("%s\n got %s\nwant %s", names[i], got, want)
+		}
+	}
+	t.Logf("%d names, %d are refused by c++filt, %d are read otherwise", len(names), refused, other)
+	if other > len(names)/1000 {
+		t.Errorf("%d of %d names are read otherwise than by c++filt", other, len(names))
+	}
+}
