@@ -18,7 +18,9 @@ func (p *parser) functionType() *node {
 		}
 		n.b = p.make(node{kind: throws, list: p.since(mark)})
 	}
-	p.takes("Dx") // transaction-safe
+	if p.takes("Dx") && !p.llvm {
+		n.text = " transaction_safe"
+	}
 	if !p.take('F') {
 		return p.fail()
 	}

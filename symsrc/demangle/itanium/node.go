@@ -56,7 +56,7 @@ const (
 	array        // of a, dimension b (nil)
 	vector       // of a, dimension b (nil)
 	pixels       // a
-	signature    // return type a, parameters list, exception specification b (nil), flags
+	signature    // return type a, parameters list, exception specification b (nil), flags, text after them
 	throws       // throw(list)
 	noexcepts    // noexcept(a)
 	bitInteger   // _BitInt(a); flagUnsigned

@@ -159,6 +159,9 @@ func (w *printer) action(n *node) {
 		w.text(n.text)
 		outside := w.openAngle()
 		w.left(n.a)
+		if !w.llvm {
+			w.right(n.a)
+		}
 		w.closeAngle(outside)
 		w.inParens(n.b)
 	case toMember:

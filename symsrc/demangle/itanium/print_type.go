@@ -116,6 +116,7 @@ func (w *printer) typeRight(n *node) {
 	case signature:
 		w.parens(n.list)
 		w.right(n.a)
+		w.text(n.text)
 		w.qualifiers(n.flags)
 		w.refQualifier(n.flags)
 		if n.b != nil {

@@ -36,7 +36,12 @@ func (p *parser) arguments(state *nameState) *node {
 	mark := len(p.found)
 	bound := true // to the very arguments that are written
 	for p.more('E') {
-		arg := p.argument()
+		var arg *node
+		if !p.llvm && p.isParamDecl() {
+			arg = p.declaredArgument(mark)
+		} else {
+			arg = p.argument()
+		}
 		p.found = append(p.found, arg)
 		if named {
 			p.scopes.outer = append(p.scopes.outer, p.binding(arg))
@@ -61,6 +66,20 @@ func (p *parser) arguments(state *nameState) *node {
 		}
 	}
 	return p.make(node{kind: arguments, list: list})
+}
+
+// declaredArgument reads an argument with the declaration of its parameter, which may name the parameters before it. The
+// arguments of these have been found from mark on.
+func (p *parser) declaredArgument(mark int) *node {
+	own := make(level, 0, len(p.found)-mark)
+	for _, arg := range p.found[mark:] {
+		own = append(own, p.binding(arg))
+	}
+	outside := p.openScopes()
+	p.scopes.levels = append(p.scopes.levels, &own)
+	p.paramDecl(nil) // which is not written
+	p.closeScopes(outside)
+	return p.make(node{kind: declared, a: p.argument()})
 }
 
 // binding returns what a template parameter stands for whose argument is arg.
