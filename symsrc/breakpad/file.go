@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/demangle"
 )
 
 // Bounds on hostile files. The largest of good ones, of browsers, have two million functions, and no function with as much

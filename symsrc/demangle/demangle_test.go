@@ -39,6 +39,9 @@ func TestDemangle(t *testing.T) {
 			"std::enable_if<__and_<std::__not_<std::__is_tuple_like<A>>, std::is_move_constructible<A>, std::is_move_assignable<A>>::value, void>::type std::swap<A>(A&, A&)"},
 		{"_ZN1n1fIiEENS_2efIXsr3fooIT_EE5valueEvE4typeERS2_", "n::ef<foo<int>::value, void>::type n::f<int>(int&)"},
 		{"_ZN4absr5helloIiEEvNS_1AES1_", "void absr::hello<int>(absr::A, absr::A)"},
+		// Template arguments with the declarations of their parameters, which name those before them; c++filt does not read these.
+		{"_ZL4readIjTnNSt9enable_ifIXsr3stdE13is_unsigned_vIT_EEiE4typeELi0EES1_R1A", "unsigned int read<unsigned int, 0>(A&)"},
+		{"_Z1fIJicETpTyJbEEvDpT_", "void f<int, char, bool>(int, char)"},
 		// Legacy Rust.
 		{"_ZN4core3fmt5Write9write_str17h0123456789abcdefE", "core::fmt::Write::write_str::h0123456789abcdef"},
 		{"_ZN3std3sys9backtrace28__rust_begin_short_backtrace17hc40408cb99586221E",

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/demangle"
 )
 
 // function is what a file says of one function: size, name, and then chunks of a kind and a length (LLVM,
@@ -92,7 +92,9 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 }
 
 // named gives the frame of a function.
-func named(name string) symsrc.Frame { return symsrc.Frame{Func: demangle.Demangle(name), Linkage: name} }
+func named(name string) symsrc.Frame {
+	return symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
+}
 
 // placed adds the place in the source.
 func placed(frame symsrc.Frame, file string, line uint64) symsrc.Frame {

@@ -16,6 +16,8 @@ type parser struct {
 	llvm bool
 	// rebindings counts the copies of substitutions that were made for other scopes.
 	rebindings int32
+	// visited counts the nodes that were visited for them.
+	visited int
 	// sawParam is set once a template parameter was read.
 	sawParam bool
 
@@ -43,7 +45,7 @@ type parser struct {
 // begin makes ready for a name.
 func (p *parser) begin(name string, style Style) {
 	p.s, p.pos, p.bad = name, 0, false
-	p.llvm, p.rebindings, p.sawParam = style == LLVM, 0, false
+	p.llvm, p.rebindings, p.visited, p.sawParam = style == LLVM, 0, 0, false
 	p.lambdaLevel = -1
 	p.permitForward, p.plainParam, p.numbered = false, false, false
 	p.invented = [3]int{}

@@ -19,7 +19,8 @@ const (
 	maxName = 4096
 	// maxOutput is the longest readable form.
 	maxOutput = 1 << 16
-	// maxVisits bounds how many nodes are visited to write a name; pack expansions can visit many that write nothing.
+	// maxVisits bounds how many nodes are visited to rebind substitutions, and to write a name; pack expansions can visit many
+	// that write nothing.
 	maxVisits = 1 << 18
 	// maxDepth bounds the depth in which nodes are visited. Forward references can lead in circles, each of them once.
 	maxDepth = 1 << 14

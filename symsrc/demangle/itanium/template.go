@@ -201,6 +201,9 @@ func (p *parser) rebound(n *node) *node {
 	if n.run == p.rebindings {
 		return n.copy
 	}
+	if p.visited++; p.visited > maxVisits {
+		return p.fail()
+	}
 	to := n
 	if n.kind == forward {
 		to = p.reboundParam(n)
