@@ -18,6 +18,7 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
 )
@@ -238,7 +239,7 @@ func TestPacked(t *testing.T) {
 	if err := json.Unmarshal([]byte(b.file(t, "summary.json")), &s); err != nil || s.Files != 4 {
 		t.Errorf("%d files, error %v", s.Files, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(b.out, ".qss-filter-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(b.out, diskcache.TempPrefix+"*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }

@@ -6,21 +6,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"qss-filter/symsrc/diskcache"
 )
 
-// whole is a file that appears under its name when it is complete, and never otherwise. What stands under the name and is no
-// file, a device or a pipe, is written to as it is: a file in its place would be the end of it.
+// whole is a buffered diskcache.File, whose errors name its path.
 type whole struct {
 	*bufio.Writer
 	path string
-	file *os.File
-	asIs bool
-	// rename puts the file, that has another name so far, in its place, and drop removes it.
-	rename, drop func() error
+	file *diskcache.File
 }
 
 // outputs is a directory that files are written into, and never out of it, whatever links are there already.
@@ -51,29 +48,11 @@ func (o *outputs) create(name string) (*whole, error) {
 			return nil, o.failed(err)
 		}
 	}
-	path := filepath.Join(o.dir, name)
-	if info, err := o.root.Lstat(name); err == nil && isSpecial(info) {
-		file, err := o.root.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, o.failed(err)
-		}
-		return newWhole(file, path), nil
+	file, err := diskcache.OutputIn(o.root, name)
+	if err != nil {
+		return nil, o.failed(err)
 	}
-	for {
-		temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".qss-filter-%016x", rand.Uint64()))
-		file, err := o.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return nil, o.failed(err)
-		}
-		w := newWhole(file, path)
-		w.asIs = false
-		w.rename = func() error { return o.failed(o.root.Rename(temporary, name)) }
-		w.drop = func() error { return o.root.Remove(temporary) }
-		return w, nil
-	}
+	return newWhole(file, filepath.Join(o.dir, name)), nil
 }
 
 // failed puts the directory before the path of an error.
@@ -84,19 +63,13 @@ func (o *outputs) failed(err error) error {
 	return err
 }
 
-// isSpecial reports whether a file is a device, a pipe or the like.
-func isSpecial(info fs.FileInfo) bool {
-	return !info.Mode().IsRegular() && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0
-}
-
-// newWhole returns a file that is written to as it is.
-func newWhole(file *os.File, path string) *whole {
-	return &whole{Writer: bufio.NewWriterSize(file, 64<<10), path: path, file: file, asIs: true}
+func newWhole(file *diskcache.File, path string) *whole {
+	return &whole{Writer: bufio.NewWriterSize(file, 64<<10), path: path, file: file}
 }
 
 // creatable fails where a file of the directory could not be written.
 func (o *outputs) creatable(name string) error {
-	if info, err := o.root.Lstat(name); err == nil && (info.IsDir() || isSpecial(info)) {
+	if info, err := o.root.Lstat(name); err == nil && (info.IsDir() || diskcache.IsSpecial(info)) {
 		return creatable(filepath.Join(o.dir, name))
 	}
 	w, err := o.create(name)
@@ -116,7 +89,7 @@ func (w *whole) fill(write func(io.Writer) error) error {
 	return w.commit()
 }
 
-// creatable fails where a file could not be written, which else is found at the end of a run that may be long; "" and - are none.
+// creatable fails where a file could not be written, which otherwise is found at the end of a run that may be long; "" and - are none.
 func creatable(path string) error {
 	if path == "" || path == "-" {
 		return nil
@@ -138,66 +111,30 @@ func creatable(path string) error {
 
 // create begins a file that the user has named, in a directory that is made where it is missing. A link to a device is followed.
 func create(path string) (*whole, error) {
-	if info, err := os.Stat(path); err == nil && isSpecial(info) {
-		file, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
+	if info, err := os.Stat(path); err != nil || !diskcache.IsSpecial(info) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return nil, err
 		}
-		return newWhole(file, path), nil
 	}
-	o, err := openOutputs(filepath.Dir(path))
+	file, err := diskcache.Output(path)
 	if err != nil {
 		return nil, err
 	}
-	w, err := o.create(filepath.Base(path))
-	if err != nil {
-		o.close()
-		return nil, err
-	}
-	rename, drop := w.rename, w.drop
-	w.drop = func() error { defer o.close(); return drop() }
-	w.rename = func() error {
-		err := rename()
-		if err == nil { // otherwise it is dropped
-			o.close()
-		}
-		return err
-	}
-	return w, nil
+	return newWhole(file, path), nil
 }
 
 // commit gives the file its name.
 func (w *whole) commit() error {
 	err := w.Flush()
-	if err == nil && !w.asIs {
-		err = w.file.Chmod(0o666 &^ umask)
-	}
-	if closeErr := w.file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil && !w.asIs {
-		err = w.rename()
+	if err == nil {
+		err = w.file.Commit()
 	}
 	if err != nil {
-		w.remove()
+		w.file.Abort()
 		err = fmt.Errorf("write %s: %w", w.path, err)
 	}
-	w.file = nil
 	return err
 }
 
 // abort removes what there is of a file that has no name yet. It does nothing after commit.
-func (w *whole) abort() {
-	if w.file != nil {
-		w.file.Close()
-		w.remove()
-		w.file = nil
-	}
-}
-
-// remove removes the file that has not got its name.
-func (w *whole) remove() {
-	if !w.asIs {
-		_ = w.drop() // there is nothing else to be done
-	}
-}
+func (w *whole) abort() { w.file.Abort() }

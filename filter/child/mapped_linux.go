@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // maxFiles bounds the mapped files that are remembered, maxNotes the bytes of notes that are read of one.
@@ -35,26 +37,18 @@ type binary struct {
 	// note is its build ID as it stands in a Snapshot's Text.
 	note string
 	// read is the file as it was when it was read.
-	read stamp
+	read diskcache.Stamp
 }
-
-// stamp tells a file from others, and from what it was before it changed.
-type stamp struct {
-	inode        uint64
-	size         int64
-	mtime, ctime unix.Timespec
-}
-
-func stampOf(s *unix.Stat_t) stamp { return stamp{s.Ino, s.Size, s.Mtim, s.Ctim} }
 
 // forgetChanged forgets those of the files that are others by now. The number of an inode is given to another file soon, so that
 // a program which is compiled anew often has that of the one before.
 func (f files) forgetChanged(list []mapping) {
 	for _, m := range list {
 		key := mappedFile{m.inode, m.path}
-		var now unix.Stat_t
-		if b := f[key]; b != nil && (unix.Stat(m.path, &now) != nil || stampOf(&now) != b.read) {
-			delete(f, key)
+		if b := f[key]; b != nil {
+			if now, err := diskcache.StampAt(m.path, true); err != nil || now != b.read {
+				delete(f, key)
+			}
 		}
 	}
 }
@@ -74,7 +68,7 @@ func (f files) of(m mapping) *binary {
 }
 
 // readBinary reads the file of a mapping, if that is the one that is mapped: its path may belong to another root, or to a
-// newer file by now. Devices are not compared: btrfs and overlayfs have them otherwise in stat(2).
+// newer file by now. The device in the list of mappings is not compared: that of btrfs and overlayfs differs from stat(2)'s.
 func readBinary(m mapping) *binary {
 	if strings.Contains(m.path, " (BuildId: ") || strings.Contains(m.path, " (load bias ") {
 		return nil // as notes begin that stand behind a path
@@ -84,15 +78,15 @@ func readBinary(m mapping) *binary {
 		return nil
 	}
 	defer file.Close()
-	var is unix.Stat_t
-	if unix.Fstat(int(file.Fd()), &is) != nil || is.Ino != m.inode || is.Mode&unix.S_IFMT != unix.S_IFREG {
+	is, err := diskcache.StampOfDescriptor(int(file.Fd()))
+	if err != nil || is.Inode != m.inode {
 		return nil
 	}
 	e, err := elf.NewFile(file)
 	if err != nil {
 		return nil
 	}
-	b := &binary{movable: e.Type == elf.ET_DYN, read: stampOf(&is)}
+	b := &binary{movable: e.Type == elf.ET_DYN, read: is}
 	// Without a dynamic section there is none of either.
 	b.needed, _ = e.ImportedLibraries()
 	if names, _ := e.DynString(elf.DT_SONAME); len(names) > 0 {

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // Options say which program answers.
@@ -104,11 +104,11 @@ func NewSource(f Finder, native symsrc.Source, o Options) (*Source, error) {
 		targets: map[symsrc.Module]*targets{}, failed: map[string]bool{}, patience: patience}, nil
 }
 
-// Identity tells the program from others, and from what it was before an update: its path, size, and time of modification.
+// Identity returns a text that only this program has, and only until it is updated.
 func (s *Source) Identity() string {
 	identity := fmt.Sprintf("addr2line %t %q", s.opt.GNU, s.program)
-	if fi, err := os.Stat(s.program); err == nil { // else it fails when it is started
-		identity += fmt.Sprintf(" %d %d", fi.Size(), fi.ModTime().UnixNano())
+	if stamp, err := diskcache.StampAt(s.program, true); err == nil { // otherwise it fails when it is started
+		identity += " " + stamp.String()
 	}
 	return identity
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // adminTime is how long a person waits for figures.
@@ -93,7 +95,7 @@ func forget(o *Options, dir string, w io.Writer) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err := trust(dir); err != nil {
+	if err := diskcache.MakeRoot(dir); err != nil {
 		return err
 	}
 	for _, name := range beside { // whoever has them mapped keeps them

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"qss-filter/symsrc/diskcache"
 )
 
 // Names in the cache's directory.
@@ -31,42 +31,6 @@ const layoutVersion = "qss-filter cache 3\n"
 
 // supported tells whether there is a cache process on this system.
 const supported = true
-
-// trust makes the directory where it is missing, and fails where it could be another user's work.
-func trust(dir string) error {
-	if err := Safe(dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the cache's directory: %w", err)
-	}
-	fi, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("look at the cache's directory: %w", err)
-	}
-	switch stat, ok := fi.Sys().(*syscall.Stat_t); {
-	case !fi.IsDir():
-		return fmt.Errorf("look at the cache's directory: %s is not one", dir)
-	case ok && int(stat.Uid) != os.Geteuid():
-		return fmt.Errorf("%s belongs to another user", dir)
-	case fi.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("others may write into %s", dir)
-	}
-	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-		return fmt.Errorf("write into %s: %w", dir, err)
-	}
-	return nil
-}
-
-// fileStamp tells a regular file from others of the same path, "" where there is none. The time of its last change of anything
-// cannot be set, as that of the content can.
-func fileStamp(path string) string {
-	var st unix.Stat_t
-	if unix.Stat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return ""
-	}
-	return fmt.Sprint(st.Dev, " ", st.Ino, " ", st.Size, " ", unix.TimespecToNsec(st.Mtim), " ", unix.TimespecToNsec(st.Ctim))
-}
 
 // maxSocketPath is what sun_path holds on every system, with its NUL.
 const maxSocketPath = 103
@@ -176,7 +140,7 @@ func addDeath(dir string, now time.Time) error {
 	for _, t := range append(deaths(dir, now), now) {
 		text += strconv.FormatInt(t.Unix(), 10) + "\n"
 	}
-	if err := os.WriteFile(filepath.Join(dir, deathsName), []byte(text), 0o600); err != nil {
+	if err := diskcache.WriteFile(filepath.Join(dir, deathsName), []byte(text)); err != nil { // filters read it meanwhile
 		return fmt.Errorf("note that a cache process died: %w", err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // tmpfs mounts a small file system, or skips the test.
@@ -40,7 +41,7 @@ func fill(t *testing.T, dir string, left int64) {
 	}
 	defer f.Close()
 	b := make([]byte, 64<<10)
-	for free := freeBytes(dir); free > left; free = freeBytes(dir) {
+	for free := freeBytes(t, dir); free > left; free = freeBytes(t, dir) {
 		if _, err := f.Write(b[:min(int64(len(b)), free-left)]); err != nil {
 			if errors.Is(err, syscall.ENOSPC) {
 				return
@@ -117,12 +118,12 @@ func TestReserve(t *testing.T) {
 			t.Error("the answers differ")
 		}
 		s.Close()
-		if left := freeBytes(disk); left < diskReserve {
+		if left := freeBytes(t, disk); left < diskReserve {
 			t.Errorf("%d bytes are left", left)
 		}
 		w.check(t, "nearly full")
 		stop(t, dir)
-		if left := freeBytes(disk); left < diskReserve {
+		if left := freeBytes(t, disk); left < diskReserve {
 			t.Errorf("%d bytes are left at the end", left)
 		}
 	})
@@ -250,4 +251,14 @@ func TestDescriptors(t *testing.T) {
 		t.Errorf("it is called %s", args)
 	}
 	s.Close()
+}
+
+// freeBytes returns what is free of the disk of a directory.
+func freeBytes(t *testing.T, dir string) int64 {
+	t.Helper()
+	n, ok := diskcache.Free(dir)
+	if !ok {
+		t.Fatal("it is not known how much is free on the disk of ", dir)
+	}
+	return n
 }

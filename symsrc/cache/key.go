@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // engineID is the hash of all that decides what an engine answers, beside the files.
@@ -82,13 +83,13 @@ func appendKey(dst []byte, place string, at uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, place...), at>>pageBits)
 }
 
-// fileIdentity tells a file from others, and from what it was before it changed; "" where there is none.
+// fileIdentity returns a text that only this file has, and only until it is changed; "" where there is none.
 func fileIdentity(path string) string {
-	stamp := fileStamp(path)
-	if stamp == "" {
+	stamp, err := diskcache.StampAt(path, true)
+	if err != nil {
 		return ""
 	}
-	return path + "\x00" + stamp
+	return path + "\x00" + stamp.String()
 }
 
 // filesIdentity is the identity of a module without a build ID: a hash of its files' paths, inodes, sizes and times of

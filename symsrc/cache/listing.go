@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // listingName is a file that lists of which modules answers are kept, so that a filter need not start the process to learn that
@@ -30,7 +32,7 @@ type listing struct {
 
 	mu      sync.Mutex
 	looked  time.Time
-	stamp   string
+	stamp   diskcache.Stamp
 	size    int // bytes
 	known   map[listed]bool
 	last    string // the prefix that was asked for last
@@ -55,12 +57,12 @@ func (l *listing) has(prefix string) bool {
 // refresh reads the file again if it has changed. l is locked.
 func (l *listing) refresh() {
 	l.looked = time.Now()
-	stamp := fileStamp(l.path)
+	stamp, err := diskcache.StampAt(l.path, true)
 	if stamp == l.stamp {
 		return
 	}
 	l.stamp, l.last, l.known, l.size = stamp, "", make(map[listed]bool), 0
-	if stamp == "" {
+	if err != nil {
 		return
 	}
 	b, err := readAtMost(l.path, maxListing)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // exitCode is how a cache process tells the filter that started it why it does not serve: it has no standard error.
@@ -49,7 +51,7 @@ type session struct {
 
 // begin takes the directory's lock, and clears away what a session that died or another version has left.
 func begin(dir string) (*session, exitCode) {
-	if err := trust(dir); err != nil {
+	if err := diskcache.MakeRoot(dir); err != nil {
 		return nil, exitFiles
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)

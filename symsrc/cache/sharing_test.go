@@ -124,7 +124,6 @@ func TestTwoUsers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be two users")
 	}
-	const nobody = 65534
 	t.Run("directory", func(t *testing.T) {
 		dir := tempDir(t)
 		warm(t, dir, 100)

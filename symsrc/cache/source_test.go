@@ -277,14 +277,14 @@ func TestOff(t *testing.T) {
 // rewrite writes a file anew in its place, with a time of modification that is always the same.
 func rewrite(t *testing.T, path, content string) {
 	t.Helper()
-	for before := fileStamp(path); ; {
+	for before := fileIdentity(path); ; {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
-		if fileStamp(path) != before { // the clock of the file system is coarse
+		if fileIdentity(path) != before { // the clock of the file system is coarse
 			return
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // What filters have found lies in files of the folder new until the process takes it into the database, so that neither a filter
@@ -311,7 +312,7 @@ func (s *spool) leave() bool {
 }
 
 func (s *spool) write(b *batch, text []byte) error {
-	if err := trust(s.dir); err != nil {
+	if err := diskcache.MakeRoot(s.dir); err != nil {
 		return err
 	}
 	dir := filepath.Join(s.dir, spoolDir)
@@ -328,13 +329,8 @@ func (s *spool) write(b *batch, text []byte) error {
 		return fmt.Errorf("leave answers: %w", err)
 	}
 	// Files are taken in the order of their names.
-	path := filepath.Join(dir, fmt.Sprintf("%016x-%d-%d", time.Now().UnixNano(), os.Getpid(), s.count.Add(1)))
-	err := os.WriteFile(path, text, 0o600)
-	if err == nil {
-		err = os.Rename(path, path+spoolSuffix)
-	}
-	if err != nil {
-		_ = os.Remove(path)
+	name := fmt.Sprintf("%016x-%d-%d%s", time.Now().UnixNano(), os.Getpid(), s.count.Add(1), spoolSuffix)
+	if err := diskcache.WriteFile(filepath.Join(dir, name), text); err != nil {
 		return fmt.Errorf("leave answers: %w", err)
 	}
 	return nil

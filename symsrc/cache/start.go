@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // How long a filter tries to reach a process that it has started, or that another filter starts. Tests have others.
@@ -33,7 +35,7 @@ func (e errExit) Error() string { return e.code.reason() }
 // reach connects to the process that serves dir, and starts it where there is none. note says what was wrong with its
 // files. A process that dies before it serves is started once more.
 func reach(o *Options, dir string) (l *link, note string, err error) {
-	if err := trust(dir); err != nil {
+	if err := diskcache.MakeRoot(dir); err != nil {
 		return nil, "", err
 	}
 	deadline := time.Now().Add(startTime)

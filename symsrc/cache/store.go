@@ -13,7 +13,8 @@ import (
 	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
-	"golang.org/x/sys/unix"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // Keys of our own, which no question's key is like: these begin with eight bytes of a hash and are longer. The first and
@@ -70,7 +71,7 @@ func (s *store) options() badger.Options {
 
 // open opens the database, which takes some disk at once: it fails with ENOSPC before it comes to that.
 func (s *store) open() error {
-	if freeBytes(s.dirAbove()) < s.reserve+24<<20 {
+	if !diskcache.HasRoom(s.dirAbove(), 24<<20, s.reserve) {
 		return fmt.Errorf("open the cache: %w", syscall.ENOSPC)
 	}
 	db, err := badger.Open(s.options())
@@ -119,7 +120,7 @@ func (s *store) close() error {
 		return errClosed
 	}
 	b := binary.BigEndian.AppendUint64(nil, s.asked.Load())
-	if freeBytes(s.dirAbove()) >= s.reserve {
+	if diskcache.HasRoom(s.dirAbove(), 0, s.reserve) {
 		_ = s.write([][]byte{countersKey}, [][]byte{binary.BigEndian.AppendUint64(b, s.found.Load())}) // they only inform
 	}
 	db := s.db
@@ -183,14 +184,5 @@ func (s *store) size() (total int64) {
 
 // roomFor reports whether so many bytes may be written to the cache in dir, which takes some more, and the reserve stays free.
 func roomFor(dir string, reserve int64, n int) bool {
-	return freeBytes(dir)-reserve >= 4*int64(n)+24<<20
-}
-
-// freeBytes is how many bytes of the disk are free for this user; much where that is not known.
-func freeBytes(dir string) int64 {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
-		return 1 << 62
-	}
-	return int64(min(fs.Bavail*uint64(fs.Bsize), 1<<62))
+	return diskcache.HasRoom(dir, 4*int64(n)+24<<20, reserve)
 }

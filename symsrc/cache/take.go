@@ -8,15 +8,17 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 const (
 	takenSuffix = ".taken" // of a file that is being taken
-	partTime    = time.Hour
 )
 
 // tidy removes what nothing will come of: a file that a process died over, for it could be why, and what was never finished.
 func (sv *server) tidy() {
+	diskcache.RemoveTemporary(sv.dir, diskcache.Abandoned)
 	dir := filepath.Join(sv.dir, spoolDir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -27,7 +29,7 @@ func (sv *server) tidy() {
 			continue
 		}
 		fi, err := e.Info()
-		if err == nil && (strings.HasSuffix(e.Name(), takenSuffix) || time.Since(fi.ModTime()) > partTime) {
+		if err == nil && (strings.HasSuffix(e.Name(), takenSuffix) || time.Since(fi.ModTime()) > diskcache.Abandoned) {
 			_ = os.Remove(filepath.Join(dir, e.Name())) // else the next process does
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/debuginfod"
+	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/meter"
@@ -72,7 +73,7 @@ func (o *Options) Register(fs *flag.FlagSet) {
 // Finder looks on this machine first, and then asks servers. close ends what is under way.
 func (o *Options) Finder() (f Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.Warn, o.Warn, o.Progress
-	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && cache.Safe(dir) == nil {
+	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
 		o.Files.CacheDir = dir
 	}
 	local, err := locate.New(o.Files)

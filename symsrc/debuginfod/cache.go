@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // cache is a directory as elfutils keeps it (debuginfod-client-config(7), CACHE; the names by observation):
@@ -64,7 +66,7 @@ func (c *cache) look(k key) hit {
 		h.elf, h.note = nil, err.Error()
 		return h
 	}
-	_ = os.Chtimes(h.path, c.now(), st.ModTime()) // for the cleaning; the file system may not do so itself
+	diskcache.Touch(h.path, st) // for the cleaning
 	return h
 }
 
@@ -78,11 +80,11 @@ func (e *writeError) Unwrap() error { return e.err }
 // entry is a file of the cache that is being made. One attempt uses it at a time.
 type entry struct {
 	key
-	cache *cache
-	path  string
-	temp  *os.File
-	done  bool  // the temporary file has become the file
-	fault error // a *writeError: nothing more is written
+	cache     *cache
+	path      string
+	temp      *diskcache.File
+	fault     error // a *writeError: nothing more is written
+	committed bool
 	// looked is how many bytes were written since the disk was looked at.
 	looked int64
 }
@@ -97,11 +99,11 @@ func (c *cache) open(k key) (*entry, error) {
 			err = nil
 		}
 	}
-	for try := 0; err == nil && try < 2; try++ { // somebody who cleans may remove the directory in between
+	for try := 0; err == nil && try < 2; try++ { // another program that cleans may remove the directory in between
 		if err = os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			break
 		}
-		e.temp, err = os.CreateTemp(dir, k.kind.fileName()+".")
+		e.temp, err = diskcache.CreateNamed(e.path, k.kind.fileName()+".")
 		if err == nil {
 			return e, nil
 		}
@@ -193,21 +195,18 @@ func (e *entry) verify() (*elfInfo, error) {
 
 // commit makes what was written the file, at once and for everybody.
 func (e *entry) commit() error {
-	err := e.temp.Sync() // else a crash could leave the name with only a part of the content
+	err := e.temp.Sync() // other programs that use the cache do not verify the content
 	if err == nil {
 		err = e.temp.Chmod(0o400) // as elfutils does
 	}
-	if e2 := e.temp.Close(); err == nil {
-		err = e2
-	}
 	if err == nil {
-		err = os.Rename(e.temp.Name(), e.path)
+		err = e.temp.Commit()
 	}
 	if err != nil {
 		e.fault = &writeError{err}
 		return e.fault
 	}
-	e.done = true
+	e.committed = true
 	return nil
 }
 
@@ -224,10 +223,9 @@ func (e *entry) miss() {
 
 // close removes what is left.
 func (e *entry) close() {
-	if e.done {
+	if e.committed {
 		return
 	}
-	e.temp.Close()
-	_ = os.Remove(e.temp.Name())
+	e.temp.Abort()
 	_ = os.Remove(filepath.Dir(e.path)) // fails where there is something in it
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 func write(t *testing.T, path string, b []byte, mode os.FileMode) {
@@ -193,7 +194,7 @@ type readFunc func([]byte) (int, error)
 func (f readFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestClean(t *testing.T) {
-	if _, ok := accessed(stat(t, t.TempDir())); !ok {
+	if _, ok := diskcache.Used(stat(t, t.TempDir())); !ok {
 		t.Skip("this system does not tell when a file was read")
 	}
 	now := time.Now()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // control is a file in the cache that holds a number of seconds.
@@ -99,7 +101,7 @@ func cleanDir(dir string, now time.Time, unused time.Duration) {
 		if err != nil {
 			continue
 		}
-		if used, ok := accessed(st); ok && now.Sub(used) >= unused {
+		if used, ok := diskcache.Used(st); ok && now.Sub(used) >= unused {
 			_ = os.Remove(filepath.Join(dir, file.Name()))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/diskcache"
 )
 
 // Kind is what a server is asked for, as its path has it: Debuginfo, or a Source.
@@ -74,7 +74,7 @@ func New(o Options) (*Client, error) {
 		return nil, nil
 	}
 	c := &Client{opt: o, now: time.Now, fetches: make(map[key]*fetch), warned: make(map[string]bool)}
-	c.cache = cache{dir: o.CacheDir, now: func() time.Time { return c.now() }, free: locate.FreeSpace}
+	c.cache = cache{dir: o.CacheDir, now: func() time.Time { return c.now() }, free: diskcache.Free}
 	c.progress.out = o.Progress
 	seen := make(map[string]bool)
 	for _, prefix := range o.URLs {

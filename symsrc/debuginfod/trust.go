@@ -3,12 +3,14 @@ package debuginfod
 import (
 	"io/fs"
 	"os"
+
+	"qss-filter/symsrc/diskcache"
 )
 
-// foreign tells whether a file is neither the user's own, nor root's, nor of whoever keeps the directory: its build ID says
+// foreign reports whether a file belongs neither to this user, nor to root, nor to the owner of the directory: its build ID says
 // nothing of who made the rest of it.
 func (c *cache) foreign(st fs.FileInfo) bool {
-	uid, ok := owner(st)
+	uid, ok := diskcache.Owner(st)
 	if !ok || uid == 0 || uid == os.Geteuid() {
 		return false
 	}
@@ -16,6 +18,6 @@ func (c *cache) foreign(st fs.FileInfo) bool {
 	if err != nil {
 		return true
 	}
-	keeper, _ := owner(dir)
+	keeper, _ := diskcache.Owner(dir)
 	return uid != keeper
 }

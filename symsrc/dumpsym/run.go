@@ -4,9 +4,8 @@ import (
 	"context"
 	"flag"
 	"io"
-	"os"
-	"path/filepath"
 
+	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/elfdwarf"
 )
 
@@ -29,20 +28,13 @@ func Run(ctx context.Context, finder elfdwarf.Finder, path string, o Options, st
 	if o.Output == "" {
 		return Write(ctx, finder, path, o.Name, stdout)
 	}
-	out, err := os.CreateTemp(filepath.Dir(o.Output), ".new-*.sym")
+	out, err := diskcache.Output(o.Output)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(out.Name()) // it has another name by then, if all went well
-	err = Write(ctx, finder, path, o.Name, out)
-	if err == nil {
-		err = out.Chmod(0o644)
-	}
-	if e := out.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	defer out.Abort()
+	if err := Write(ctx, finder, path, o.Name, out); err != nil {
 		return err
 	}
-	return os.Rename(out.Name(), o.Output)
+	return out.Commit()
 }

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // A file that went beyond its budget is closed, and not opened again as long as it is what it was: it would cost as much again,
@@ -22,10 +22,7 @@ type refusal struct {
 }
 
 // stale reports whether the file on disk is another one by now.
-func (r *refusal) stale() bool {
-	now, err := os.Stat(r.path)
-	return err != nil || !unchanged(now, r.stat)
-}
+func (r *refusal) stale() bool { return diskcache.Changed(r.path, r.stat) }
 
 // refusals are those of a Source.
 type refusals struct {

@@ -1,6 +1,10 @@
 package elfdwarf
 
-import "os"
+import (
+	"os"
+
+	"qss-filter/symsrc/diskcache"
+)
 
 // rootReader reads the headers and root entries of units, one after the other. Where they are far from each other it reads
 // the file instead of its mapping, of which each look brings in as much as 64 KiB.
@@ -104,7 +108,7 @@ func (f *File) again() *os.File {
 	if err != nil {
 		return nil
 	}
-	if stat, err := in.Stat(); err != nil || !unchanged(stat, f.stat) {
+	if stat, err := in.Stat(); err != nil || diskcache.StampOf(f.path, stat) != diskcache.StampOf(f.path, f.stat) {
 		in.Close()
 		return nil
 	}

@@ -2,13 +2,12 @@ package elfdwarf
 
 import (
 	"debug/elf"
-	"io/fs"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // lateRuntime is the runtime object of a debug file that has all that most questions need, so that the object is opened
@@ -89,15 +88,10 @@ func (f *File) changed(path string) bool {
 	if f.stat == nil {
 		return false
 	}
-	if now, err := os.Stat(path); err != nil || !unchanged(now, f.stat) {
+	if diskcache.Changed(path, f.stat) {
 		return true
 	}
 	f.filesMu.Lock()
 	defer f.filesMu.Unlock()
 	return slices.ContainsFunc(f.opened, func(c *File) bool { return c.changed(c.path) })
-}
-
-// unchanged tells whether a file is still the one that it was, and as it was.
-func unchanged(now, before fs.FileInfo) bool {
-	return os.SameFile(now, before) && now.Size() == before.Size() && now.ModTime().Equal(before.ModTime()) && identity(now) == identity(before)
 }

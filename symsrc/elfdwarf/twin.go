@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // A twin is a file that holds the sections of an object unpacked which are compressed in the object, so that the next
@@ -120,15 +121,12 @@ func (t *twins) attach(f *File, part symsrc.Range) {
 	f.twin = w
 }
 
-// describe says what the twin of a file is to be; nil where it is to have none.
+// describe returns what the twin of a file is to be; nil where it is to have none.
 func (t *twins) describe(f *File, part symsrc.Range) *twin {
-	id := identity(f.stat)
-	if id == "" {
-		return nil
-	}
+	id := diskcache.StampOf(f.path, f.stat)
 	w := &twin{of: t, stamp: f.stat.ModTime().Truncate(time.Second), quit: make(chan struct{})}
-	head := fmt.Appendf(nil, "twin of a compressed object, version %d\nboot %s\nfile %s size %d modified %d\npart %d+%d\nbuild ID %x\n",
-		twinVersion, t.boot, id, f.stat.Size(), f.stat.ModTime().UnixNano(), part.Offset, part.Size, string(f.id))
+	head := fmt.Appendf(nil, "twin of a compressed object, version %d\nboot %s\nfile %d:%d changed %d.%09d size %d modified %d\npart %d+%d\nbuild ID %x\n",
+		twinVersion, t.boot, id.Device, id.Inode, id.Ctime/int64(time.Second), id.Ctime%int64(time.Second), id.Size, id.Mtime, part.Offset, part.Size, string(f.id))
 	w.size = twinPage
 	for _, s := range f.compressed {
 		head = fmt.Appendf(head, "section %d packed %d size %d at %d\n", s.index, s.packed, s.size, w.size)
@@ -184,6 +182,11 @@ func (f *File) changedTwin() bool {
 	// One that was removed, or another one in its place, leaves what is mapped as it was.
 	now, err := os.Stat(filepath.Join(f.twin.of.dir, f.twin.name))
 	return err == nil && os.SameFile(now, f.twin.stat) && !f.twin.sound(now)
+}
+
+// sound reports whether a twin's file is what was written.
+func (w *twin) sound(stat fs.FileInfo) bool {
+	return stat.Mode().IsRegular() && diskcache.IsPrivate(stat) && stat.Size() == w.size && stat.ModTime().Equal(w.stamp)
 }
 
 // closeTwin unmaps it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // TestTwinDamage changes a twin in all ways: it is not used, and made anew.
@@ -125,7 +126,7 @@ func TestTwinsBound(t *testing.T) {
 	var order []string
 	for i := range 6 {
 		path := aged(t, "clang4-zlib.elf")
-		left := filepath.Join(dir, "twins", tempPrefix+"123")
+		left := filepath.Join(dir, "twins", diskcache.TempPrefix+"123")
 		if i > 0 {
 			if err := os.WriteFile(left, make([]byte, 100), 0o600); err != nil {
 				t.Fatal(err)

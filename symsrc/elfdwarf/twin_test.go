@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // twinned is a source that keeps twins of files of any size in dir.
@@ -116,7 +117,7 @@ func checkTwin(t *testing.T, path string) {
 			t.Errorf("run %d: the twin is used: %v", i, mapped)
 		}
 		names := twinFiles(t, dir)
-		if len(names) != 1 || strings.HasPrefix(names[0], tempPrefix) {
+		if len(names) != 1 || strings.HasPrefix(names[0], diskcache.TempPrefix) {
 			t.Fatalf("run %d: files %q", i, names)
 		}
 		stat, err := os.Stat(filepath.Join(dir, "twins", names[0]))

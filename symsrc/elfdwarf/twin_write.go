@@ -1,20 +1,17 @@
 package elfdwarf
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
-)
 
-// tempPrefix begins the names of unfinished twins.
-const tempPrefix = "tmp-"
+	"qss-filter/symsrc/diskcache"
+)
 
 // looks is after how many bytes written it is looked whether the disk is full.
 const looks = 32 << 20
@@ -43,78 +40,44 @@ func (t *twins) write(f *File, w *twin) {
 		return
 	}
 	defer lock.Close()
-	temp, err := os.CreateTemp(t.dir, tempPrefix)
+	temp, err := diskcache.Create(filepath.Join(t.dir, w.name))
 	if err != nil {
 		return
 	}
-	defer temp.Close()
 	if t.note(temp.Name()) && t.fill(temp, f, w) == nil && t.finish(temp, f, w) == nil {
 		return
 	}
-	t.drop(temp.Name())
+	t.drop(temp)
 }
 
-// enter makes the directory, which nobody else may write to, and room in it. The lock is the right to write there.
+// lockName is the file in the directory of twins that is locked by the process which writes there.
+const lockName = "lock"
+
+// enter makes the directory, and room in it. The lock is the right to write there.
 func (t *twins) enter(w *twin) (lock *os.File, err error) {
-	if err := os.MkdirAll(t.dir, 0o700); err != nil {
+	if _, err := diskcache.MakeDir(filepath.Split(t.dir)); err != nil {
 		return nil, err
 	}
-	if stat, err := os.Lstat(t.dir); err != nil || !stat.IsDir() || !private(stat) {
-		return nil, errNoTwin
-	}
-	if lock, err = lockFile(filepath.Join(t.dir, "lock")); err != nil {
+	if lock, err = lockFile(filepath.Join(t.dir, lockName)); err != nil {
 		return nil, err
 	}
-	if err := t.makeRoom(w); err != nil {
+	if !t.makeRoom(w) {
 		lock.Close()
-		return nil, err
+		return nil, errNoTwin
 	}
 	return lock, nil
 }
 
-// makeRoom removes what is unfinished, for nobody else is writing, and the twins that were not used for the longest time
-// until there is room for another one.
-func (t *twins) makeRoom(w *twin) error {
-	entries, err := os.ReadDir(t.dir)
-	if err != nil {
-		return err
-	}
-	type old struct {
-		path string
-		size int64
-		used time.Time
-	}
-	var all []old
-	total := w.size
-	for _, e := range entries {
-		path := filepath.Join(t.dir, e.Name())
-		stat, err := e.Info()
-		if err != nil || !stat.Mode().IsRegular() {
-			continue
-		}
-		if strings.HasPrefix(e.Name(), tempPrefix) || e.Name() == w.name {
-			os.Remove(path)
-			continue
-		}
-		total += stat.Size()
-		all = append(all, old{path, stat.Size(), lastUse(stat)})
-	}
-	slices.SortFunc(all, func(a, b old) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.path, b.path)) })
-	for _, o := range all {
-		if total <= t.max {
-			break
-		}
-		if o.size > 0 && os.Remove(o.path) == nil {
-			total -= o.size
-		}
-	}
-	if total > t.max || freeSpace(t.dir) < w.size+t.reserve {
-		return errNoTwin
-	}
-	return nil
+// makeRoom removes what is unfinished, for no other process is writing, and the twins that were not used for the longest time until
+// there is room for another one. It reports whether there is.
+func (t *twins) makeRoom(w *twin) bool {
+	diskcache.RemoveTemporary(t.dir, 0)
+	_ = os.Remove(filepath.Join(t.dir, w.name)) // it is there only if it is damaged
+	return diskcache.Evict(t.dir, func(name string) bool { return name != lockName }, math.MaxInt, t.max-w.size) &&
+		diskcache.HasRoom(t.dir, w.size, t.reserve)
 }
 
-// note keeps the name of the unfinished file, for who closes the source; false where that was done.
+// note keeps the name of the unfinished file, for the closing of the source. It returns false where that was done.
 func (t *twins) note(path string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,10 +85,10 @@ func (t *twins) note(path string) bool {
 	return !t.closed
 }
 
-func (t *twins) drop(path string) {
+func (t *twins) drop(temp *diskcache.File) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	os.Remove(path)
+	temp.Abort()
 	t.writing = ""
 }
 
@@ -140,7 +103,7 @@ func (t *twins) close() {
 }
 
 // fill writes the head and unpacks the sections into the file, as others unpack them on demand meanwhile.
-func (t *twins) fill(temp *os.File, f *File, w *twin) (err error) {
+func (t *twins) fill(temp *diskcache.File, f *File, w *twin) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -164,7 +127,7 @@ func (t *twins) fill(temp *os.File, f *File, w *twin) (err error) {
 			}
 			if since += end - n; since >= looks {
 				since = 0
-				if freeSpace(t.dir) < t.reserve {
+				if !diskcache.HasRoom(t.dir, 0, t.reserve) {
 					return errNoTwin
 				}
 			}
@@ -186,14 +149,14 @@ func (t *twins) stopped(f *File) bool {
 }
 
 // finish gives the twin its time and its name, if the object has not changed meanwhile.
-func (t *twins) finish(temp *os.File, f *File, w *twin) error {
+func (t *twins) finish(temp *diskcache.File, f *File, w *twin) error {
 	if err := os.Chtimes(temp.Name(), time.Now(), w.stamp); err != nil {
 		return err
 	}
 	if stat, err := temp.Stat(); err != nil || !w.sound(stat) {
 		return errNoTwin
 	}
-	if now, err := os.Stat(f.path); err != nil || !unchanged(now, f.stat) || identity(now) != identity(f.stat) {
+	if diskcache.Changed(f.path, f.stat) {
 		return errNoTwin
 	}
 	t.mu.Lock()
@@ -201,7 +164,7 @@ func (t *twins) finish(temp *os.File, f *File, w *twin) error {
 	if t.closed {
 		return errStopped
 	}
-	if err := os.Rename(temp.Name(), filepath.Join(t.dir, w.name)); err != nil {
+	if err := temp.Commit(); err != nil {
 		return err
 	}
 	t.writing = ""

@@ -125,21 +125,21 @@ func (s *search) members(p place) ([]place, error) {
 		return nil, err
 	}
 	defer file.close()
-	_, err = identify(file, file.size)
+	_, err = identify(file, file.Size)
 	if err == nil {
 		return []place{p}, nil // the offset is that of a mapping of the file
 	}
 	switch fe := classify(err); {
 	case fe.isZip():
-		list, err := zipMembers(file, file.size)
+		list, err := zipMembers(file, file.Size)
 		if err != nil {
 			return nil, &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("%s: %w", p, err)}
 		}
 		return s.placesOf(p, list)
-	case fe.status == symsrc.ReadError, s.in.offset == 0 || s.in.offset >= file.size:
+	case fe.status == symsrc.ReadError, s.in.offset == 0 || s.in.offset >= file.Size:
 		return nil, fe
 	}
-	p.member = &member{name: fmt.Sprintf("%#x", s.in.offset), header: -1, data: s.in.offset, size: file.size - s.in.offset}
+	p.member = &member{name: fmt.Sprintf("%#x", s.in.offset), header: -1, data: s.in.offset, size: file.Size - s.in.offset}
 	return []place{p}, nil
 }
 
@@ -222,7 +222,7 @@ func (m *member) check(file *regularFile) error {
 		return nil
 	}
 	was := m.data
-	if err := m.locate(file, file.size); err != nil {
+	if err := m.locate(file, file.Size); err != nil {
 		return err
 	}
 	name := make([]byte, len(m.name)+1)

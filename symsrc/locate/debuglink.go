@@ -73,15 +73,15 @@ func checksum(ctx context.Context, path string, follow bool) (sum uint32, size i
 		return 0, 0, err
 	}
 	defer f.close()
-	if f.size > maxChecksum {
+	if f.Size > maxChecksum {
 		return 0, 0, errChecksum
 	}
-	buf := make([]byte, min(f.size, 1<<20))
-	for size < f.size {
+	buf := make([]byte, min(f.Size, 1<<20))
+	for size < f.Size {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		n, err := f.ReadAt(buf[:min(int64(len(buf)), f.size-size)], size)
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), f.Size-size)], size)
 		sum = crc32.Update(sum, crc32.IEEETable, buf[:n])
 		size += int64(n)
 		if err != nil && !errors.Is(err, io.EOF) {

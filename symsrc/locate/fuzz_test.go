@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // FuzzZip reads damaged archives: members lie in the archive and do not overlap, reading is bounded, and where
@@ -74,8 +75,8 @@ func theirs(data []byte) map[string][]byte {
 // and read again as the same.
 func FuzzTreeFile(f *testing.F) {
 	known := contents{
-		stamp{1, 2, 3, 4}: {{id: "\x01\x02", rank: debugInfo}, {id: "\x03", member: &member{name: "a.so", data: 40, packed: 9, size: 9, crc: 7}}},
-		stamp{5, 6, 7, 8}: nil,
+		diskcache.Stamp{Device: 9, Inode: 1, Size: 2, Mtime: 3, Ctime: 4}: {{id: "\x01\x02", rank: debugInfo}, {id: "\x03", member: &member{name: "a.so", data: 40, packed: 9, size: 9, crc: 7}}},
+		diskcache.Stamp{Inode: 5, Size: 6, Mtime: 7, Ctime: 8}:            nil,
 	}
 	f.Add(appendTree(nil, "/s", known))
 	f.Add(appendTree(nil, "", nil))

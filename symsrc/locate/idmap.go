@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // Bounds on the files that say where others lie.
@@ -160,12 +161,12 @@ func (x *idMap) readFile(path string) error {
 		return err
 	}
 	defer f.close()
-	if f.size > maxIDFile-x.bytes {
+	if f.Size > maxIDFile-x.bytes {
 		return fmt.Errorf("it and those before have more than %d MiB", maxIDFile>>20)
 	}
 	at := x.bytes
-	x.bytes += f.size + 1 // so that no two of them begin at the same place
-	in := bufio.NewReaderSize(io.NewSectionReader(f, 0, f.size), 4*maxIDLine)
+	x.bytes += f.Size + 1 // so that no two of them begin at the same place
+	in := bufio.NewReaderSize(io.NewSectionReader(f, 0, f.Size), 4*maxIDLine)
 	head, err := in.Peek(maxIDLine)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -236,7 +237,7 @@ func readIDLine(line []byte) (id symsrc.BuildID, name []byte, ok bool) {
 func (x *idMap) source(path string) {
 	if readableDir(path) == nil {
 		x.dirs = append(x.dirs, path)
-	} else if _, err := stampAt(path, true); err == nil {
+	} else if _, err := diskcache.StampAt(path, true); err == nil {
 		x.load(path)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // Bounds on what is read of the members of one archive, unpacked bytes included, and on the beginning that is unpacked of a deflated
@@ -115,7 +116,7 @@ func (r *unpackingReader) ReadAt(b []byte, off int64) (int, error) {
 
 // read returns the ELF files that a file is or has, or the symbol file that it is; none where it is something else. It fails where
 // the file cannot be read. Trees hold any file, and are read beside the log: none of them may end the program.
-func read(path string, link bool) (_ stamp, _ []content, err error) {
+func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = corrupted("read %s: internal error: %v", path, cause)
@@ -128,27 +129,27 @@ func read(path string, link bool) (_ stamp, _ []content, err error) {
 		f, err = openListed(path)
 	}
 	if err != nil {
-		return stamp{}, nil, err
+		return diskcache.Stamp{}, nil, err
 	}
 	defer f.close()
 	list, err := contentsOf(f)
 	if err == nil && list == nil {
-		if s, ok := identifySymbols(f, f.size, path); ok {
+		if s, ok := identifySymbols(f, f.Size, path); ok {
 			list = []content{{id: s.ID, kind: s.Kind, cut: s.Cut}}
 		}
 	}
-	return f.stamp, list, err
+	return f.Stamp, list, err
 }
 
 // contentsOf gives the ELF files that an open file is or has. It fails where it cannot be read.
 func contentsOf(f *regularFile) ([]content, error) {
-	id, err := identify(f, f.size)
+	id, err := identify(f, f.Size)
 	if err == nil {
 		return []content{{id: id.id, rank: id.rank}}, nil
 	}
 	switch fe := classify(err); {
 	case fe.isZip():
-		return archiveContents(f, f.size), nil
+		return archiveContents(f, f.Size), nil
 	case fe.status == symsrc.ReadError:
 		return nil, err
 	}

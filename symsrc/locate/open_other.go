@@ -2,13 +2,16 @@
 
 package locate
 
-import "os"
+import (
+	"os"
+
+	"qss-filter/symsrc/diskcache"
+)
 
 // regularFile is an open regular file.
 type regularFile struct {
 	*os.File
-	stamp
-	private bool // always
+	diskcache.Stamp
 }
 
 // openRegular opens a regular file for reading and nothing else. With follow, path may be a symbolic link.
@@ -41,7 +44,7 @@ func openListed(path string) (*regularFile, error) {
 		f.Close()
 		return nil, err
 	}
-	return &regularFile{f, stampOf(path, fi), true}, nil
+	return &regularFile{f, diskcache.StampOf(path, fi)}, nil
 }
 
 func (f *regularFile) close() { f.Close() }

@@ -9,14 +9,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // regularFile is an open regular file. It is no os.File: tens of thousands are opened for an index, and the runtime's
 // poller and finalizers would be most of the cost.
 type regularFile struct {
 	fd int
-	stamp
-	private bool // it is the user's own and nobody else may use it
+	diskcache.Stamp
 }
 
 // openRegular opens a regular file for reading and nothing else: what is opened must be one already by then, for the
@@ -47,16 +48,16 @@ func openAs(path string, flags int) (*regularFile, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	var st unix.Stat_t
-	if _, err := retry(func() (int, error) { return 0, unix.Fstat(fd, &st) }); err != nil {
+	s, err := diskcache.StampOfDescriptor(fd)
+	switch {
+	case errors.Is(err, diskcache.ErrNotRegular):
+		unix.Close(fd)
+		return nil, notRegular(fs.ModeIrregular)
+	case err != nil:
 		unix.Close(fd)
 		return nil, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		unix.Close(fd)
-		return nil, notRegular(fs.ModeIrregular)
-	}
-	return &regularFile{fd, stampOf(&st), private(&st)}, nil
+	return &regularFile{fd, s}, nil
 }
 
 // ReadAt implements io.ReaderAt.

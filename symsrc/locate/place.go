@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // place is where a file may lie.
@@ -48,7 +49,7 @@ type found struct {
 	inside string // its path inside place.root with all links followed; "" without a root
 	// opened is the path by which it, or the archive that it is in, was opened, and stamp that file's stamp then.
 	opened string
-	stamp  stamp
+	stamp  diskcache.Stamp
 }
 
 // name is the path to open it by, with the name in the archive.
@@ -71,7 +72,7 @@ func (p place) open() (*found, *regularFile, error) {
 	if err != nil {
 		return nil, nil, classify(err)
 	}
-	f.opened, f.stamp = f.path, file.stamp
+	f.opened, f.stamp = f.path, file.Stamp
 	return f, file, nil
 }
 
@@ -82,7 +83,7 @@ func probe(p place) (*found, error) {
 		return nil, err
 	}
 	defer file.close()
-	id, err := identify(file, file.size)
+	id, err := identify(file, file.Size)
 	if err != nil {
 		return nil, err
 	}

@@ -186,7 +186,7 @@ func (s *search) symbolsAt(p place, files *symsrc.Files) *fileError {
 		return classify(err)
 	}
 	defer file.close()
-	found, ok := identifySymbols(file, file.size, f.path)
+	found, ok := identifySymbols(file, file.Size, f.path)
 	switch path := f.openPath(); {
 	case !ok:
 		return &fileError{status: symsrc.UnknownError, note: "no symbol file"}

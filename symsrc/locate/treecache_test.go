@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // indexOf indexes a directory with all files in it taken for settled.
@@ -130,12 +131,16 @@ func TestTreeCacheDamaged(t *testing.T) {
 	write(t, path, good)
 	for _, p := range []string{path, c + "/trees"} {
 		fi, _ := os.Stat(p)
-		os.Chmod(p, fi.Mode().Perm()|0o044)
+		os.Chmod(p, fi.Mode().Perm()|0o055) // as a copy of the directory may have it: nothing was forged by readers
+		if known := loadTree(c, dir+"/s"); len(known) != 2 {
+			t.Errorf("%s may be read by others, and is not used", p)
+		}
+		os.Chmod(p, fi.Mode().Perm()|0o022)
 		if known := loadTree(c, dir+"/s"); known != nil {
-			t.Errorf("%s is open to others, and is used", p)
+			t.Errorf("%s may be written by others, and is used", p)
 		}
 		if err := saveTree(c, dir+"/s", nil); (err == nil) != (p == path) {
-			t.Errorf("%s is open to others: %v", p, err)
+			t.Errorf("%s may be written by others: %v", p, err)
 		}
 		os.Chmod(p, fi.Mode().Perm())
 		write(t, path, good)
@@ -146,15 +151,45 @@ func TestTreeCacheDamaged(t *testing.T) {
 func TestTreeCacheBounded(t *testing.T) {
 	c := t.TempDir()
 	for i := range maxCacheFiles + 5 {
-		if err := saveTree(c, filepath.Join("/tree", string(rune('a'+i))), contents{{inode: 1}: nil}); err != nil {
+		if err := saveTree(c, filepath.Join("/tree", string(rune('a'+i))), contents{{Inode: 1}: nil}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if files := listFiles(c+"/trees", ".tree"); len(files) != maxCacheFiles {
-		t.Errorf("%d files", len(files))
+	files, _ := filepath.Glob(c + "/trees/*.tree")
+	if all, _ := os.ReadDir(c + "/trees"); len(files) != maxCacheFiles || len(all) != len(files) {
+		t.Errorf("%d files, %d of them trees", len(all), len(files))
 	}
-	if left, _ := filepath.Glob(c + "/trees/.new*"); len(left) > 0 {
-		t.Errorf("left %q", left)
+	// A tree that is read each day without a change is in use, however long ago it was written.
+	then := time.Now().Add(-1000 * time.Hour)
+	used := files[0]
+	if err := os.Chtimes(used, time.Now(), then); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range files[1:] {
+		if err := os.Chtimes(other, then, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := saveTree(c, "/tree/new", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(used); err != nil {
+		t.Error("the tree that was in use is gone: ", err)
+	}
+}
+
+// TestTreeCacheDevices keeps apart two files that differ in nothing but the file system that they are on, as those of two images of
+// one system do.
+func TestTreeCacheDevices(t *testing.T) {
+	c := t.TempDir()
+	one := diskcache.Stamp{Device: 1, Inode: 7, Size: 100, Mtime: 1, Ctime: 1}
+	other := one
+	other.Device = 2
+	if err := saveTree(c, "/tree", contents{one: {{id: "one"}}, other: {{id: "other"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if known := loadTree(c, "/tree"); len(known) != 2 || known[one][0].id != "one" || known[other][0].id != "other" {
+		t.Errorf("%v", known)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // The body of a cache file: the tree's path, then for each file its stamp, the number of its ELF files, and these. Numbers
@@ -13,8 +14,8 @@ import (
 func appendTree(b []byte, root string, known contents) []byte {
 	b = appendText(b, root)
 	for s, list := range known {
-		b = binary.AppendUvarint(b, s.inode)
-		for _, v := range [...]int64{s.size, s.mtime, s.ctime, int64(len(list))} {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, s.Device), s.Inode)
+		for _, v := range [...]int64{s.Size, s.Mtime, s.Ctime, int64(len(list))} {
 			b = binary.AppendVarint(b, v)
 		}
 		for _, c := range list {
@@ -71,7 +72,7 @@ type treeReader struct {
 func (r *treeReader) contents() contents {
 	known := make(contents, len(r.b)/24)
 	for len(r.b) > 0 && !r.bad {
-		s := stamp{r.uvarint(), r.varint(), r.varint(), r.varint()}
+		s := diskcache.Stamp{Device: r.uvarint(), Inode: r.uvarint(), Size: r.varint(), Mtime: r.varint(), Ctime: r.varint()}
 		n := r.varint()
 		if n < 0 || n > int64(len(r.b)) {
 			return nil

@@ -136,7 +136,7 @@ func damage(path string) string {
 	if headerSize == 64 {
 		shoff = order.Uint64(b[at:])
 	}
-	if size := uint64(f.size); shoff > size || size-shoff < sectionSize {
+	if size := uint64(f.Size); shoff > size || size-shoff < sectionSize {
 		return fmt.Sprintf("section header table goes past the end of the file: e_shoff = %#x", shoff)
 	}
 	return ""

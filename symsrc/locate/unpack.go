@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
-	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // maxUnpacked bounds the bytes that unpacked members take in the cache directory. Those used the longest ago go first.
@@ -38,20 +39,19 @@ func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string,
 	failed := func(err error) (string, error) {
 		return "", &fileError{symsrc.ReadError, "cannot unpack", fmt.Errorf("unpack %s: %w", what, err)}
 	}
-	dir, err := privateDir(l.opt.CacheDir, "members")
+	dir, err := diskcache.MakeDir(l.opt.CacheDir, "members")
 	if err != nil {
 		return failed(err)
 	}
-	to := filepath.Join(dir, unpackedName(path, archive.stamp, m))
-	if s, err := stampAt(to, false); err == nil && s.size == m.size {
-		now := time.Now()
-		os.Chtimes(to, now, now) // it is in use; that this fails does no harm
+	to := filepath.Join(dir, unpackedName(path, archive.Stamp, m))
+	if fi, err := os.Lstat(to); err == nil && fi.Mode().IsRegular() && diskcache.IsPrivate(fi) && fi.Size() == m.size {
+		diskcache.Touch(to, fi)
 		return to, nil
 	}
-	if free, ok := FreeSpace(dir); ok && free-m.size < unpackReserve {
+	if !diskcache.HasRoom(dir, m.size, unpackReserve) {
 		return failed(fmt.Errorf("to %d bytes: %w", m.size, errFull))
 	}
-	makeRoom(dir, m.size)
+	diskcache.Evict(dir, isUnpacked, math.MaxInt, maxUnpacked-m.size) // where that fails, it takes more for a time
 	switch err := unpackTo(ctx, to, archive, m); {
 	case errors.Is(err, errContent):
 		return "", &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("unpack %s: %w", what, err)}
@@ -61,8 +61,8 @@ func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string,
 	return to, nil
 }
 
-// unpackedName is the same for the same member of the same archive only.
-func unpackedName(path string, s stamp, m *member) string {
+// unpackedName is the same only for the same member of the same archive.
+func unpackedName(path string, s diskcache.Stamp, m *member) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
@@ -71,42 +71,23 @@ func unpackedName(path string, s stamp, m *member) string {
 	return hex.EncodeToString(sum[:16]) + unpackedExt
 }
 
-// makeRoom removes unpacked members until another one of size bytes does not exceed the bound.
-func makeRoom(dir string, size int64) {
-	files := listFiles(dir, unpackedExt)
-	for _, f := range files {
-		size += f.size
-	}
-	for _, f := range files {
-		if size <= maxUnpacked {
-			return
-		}
-		if os.Remove(f.path) == nil {
-			size -= f.size
-		}
-	}
-}
+// isUnpacked reports whether a file of the members' directory is called as unpacked members are.
+func isUnpacked(name string) bool { return filepath.Ext(name) == unpackedExt }
 
 // errContent is content other than the archive's directory says.
 var errContent = errors.New("its content is not what the archive says")
 
 // unpackTo writes the member's content to a new file and gives it its name when it is whole.
 func unpackTo(ctx context.Context, to string, archive io.ReaderAt, m *member) error {
-	tmp, err := os.CreateTemp(filepath.Dir(to), ".new-*")
+	tmp, err := diskcache.Create(to)
 	if err != nil {
 		return err
 	}
-	err = inflate(ctx, tmp, archive, m)
-	if e := tmp.Close(); err == nil {
-		err = e
+	defer tmp.Abort()
+	if err := inflate(ctx, tmp, archive, m); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), to)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
+	return tmp.Commit()
 }
 
 // inflate writes the member's content and checks its size and checksum. It writes no byte more than it should have.

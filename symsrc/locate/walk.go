@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // trees are directory trees to be indexed.
@@ -94,7 +96,7 @@ type foundFile struct {
 
 // settled is a file that is known by its stamp.
 type settled struct {
-	stamp
+	diskcache.Stamp
 	list []content
 }
 
@@ -125,7 +127,7 @@ func (w *treeWalk) same() bool { return w.fresh == 0 && len(w.seen) >= len(w.kno
 func (w *treeWalk) contents() contents {
 	known := make(contents, len(w.seen))
 	for _, s := range w.seen {
-		known[s.stamp] = s.list
+		known[s.Stamp] = s.list
 	}
 	return known
 }
@@ -241,12 +243,12 @@ func readDir(dir string) ([]fs.DirEntry, error) {
 
 // file takes in the ELF files that a file is or has.
 func (w *treeWalk) file(path string, link bool) {
-	var s stamp
+	var s diskcache.Stamp
 	var list []content
 	known := false
 	if len(w.known) > 0 {
 		var err error
-		if s, err = stampAt(path, link); err != nil {
+		if s, err = diskcache.StampAt(path, link); err != nil {
 			return
 		}
 		list, known = w.known[s]
@@ -257,7 +259,7 @@ func (w *treeWalk) file(path string, link bool) {
 			return
 		}
 	}
-	if w.keeps && max(s.mtime, s.ctime) < w.unsettled {
+	if w.keeps && max(s.Mtime, s.Ctime) < w.unsettled {
 		w.seen = append(w.seen, settled{s, list})
 		if !known {
 			w.fresh++

@@ -1,11 +1,14 @@
 package locate
 
-import "qss-filter/symsrc"
+import (
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
+)
 
 // watched is a file that was found, or looked for in vain: then its stamp is the zero one.
 type watched struct {
 	path string
-	stamp
+	diskcache.Stamp
 }
 
 // watch lets files tell whether what was found is another file by now, and whether what was not found is there. A file that
@@ -18,12 +21,12 @@ func (v *pair) watch(files *symsrc.Files) {
 		}
 	}
 	if v.elf == nil && files.Elf != "" {
-		now, _ := stampAt(files.Elf, true)
+		now, _ := diskcache.StampAt(files.Elf, true)
 		list = append(list, watched{files.Elf, now})
 	}
 	files.Watch = symsrc.NewWatch(func() bool {
 		for _, w := range list {
-			if now, err := stampAt(w.path, true); err == nil && now != w.stamp {
+			if now, err := diskcache.StampAt(w.path, true); err == nil && now != w.Stamp {
 				return true
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // maxOpen bounds the files that are kept open, maxHeld the memory that they take together, in bytes, and checkEvery is how long one
@@ -119,11 +121,7 @@ func (o *opened) changed(path string) bool {
 	if !o.ready.Load() {
 		return false // it is being opened
 	}
-	now, err := os.Stat(path)
-	if err != nil || o.stat == nil {
-		return true
-	}
-	return !os.SameFile(now, o.stat) || now.Size() != o.stat.Size() || !now.ModTime().Equal(o.stat.ModTime())
+	return o.stat == nil || diskcache.Changed(path, o.stat)
 }
 
 // makeRoom drops the file that was not used for the longest time, where there are too many. The lock is held.

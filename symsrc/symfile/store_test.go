@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"qss-filter/symsrc/diskcache"
 )
 
 // TestPacked reads files of gzip and zstd, whole and cut off.
@@ -111,6 +114,39 @@ func TestChange(t *testing.T) {
 	}
 	if _, err := ask(); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// TestChangeUnseen overwrites a file in place with one of its size and time, as cp --preserve does with files of a reproducible build.
+func TestChangeUnseen(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing shows it")
+	}
+	path := filepath.Join(t.TempDir(), "x.sym")
+	var s store
+	defer s.close()
+	for _, name := range []string{"first", "other"} {
+		text := []byte("MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C90 x\nFUNC 10 10 0 " + name + "\n")
+		before, _ := diskcache.StampAt(path, false)
+		for now := before; now == before; now, _ = diskcache.StampAt(path, false) { // the clock of the file system is coarse
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := s.open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if frames, err := f.frames(0x18, 0); len(frames) != 1 || frames[0].Func != name || err != nil {
+			t.Error(frames, err)
+		}
+		s.release(f)
+		for _, o := range s.files {
+			o.checked = time.Time{} // a second later
+		}
 	}
 }
 
