@@ -20,6 +20,9 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+// nobody is a user that is none of ours.
+const nobody = 65534
+
 // TestTwoFilters has two that live at the same time see each other's answers.
 func TestTwoFilters(t *testing.T) {
 	dir := tempDir(t)

@@ -13,8 +13,6 @@ import (
 	"testing"
 )
 
-// nobody is a user that is none of ours.
-const nobody = 65534
 
 // strangerWord lets the test binary be another user's program that asks a cache process.
 const strangerWord = "stranger"
