@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-
 // strangerWord lets the test binary be another user's program that asks a cache process.
 const strangerWord = "stranger"
 
