@@ -25,8 +25,8 @@ var umask = func() fs.FileMode {
 	return fs.FileMode(mask)
 }()
 
-// StampAt returns the stamp of the regular file at path. With follow, path may be a symbolic link. It does not allocate where it
-// succeeds: trees have tens of thousands of files.
+// StampAt returns the stamp of the regular file at path. With follow, path may be a symbolic link. It makes no fs.FileInfo: trees
+// have tens of thousands of files.
 func StampAt(path string, follow bool) (Stamp, error) {
 	look := unix.Lstat
 	if follow {
