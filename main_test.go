@@ -124,7 +124,7 @@ var imports = map[string][]string{
 		"qss-filter/symsrc/elfdwarf", "qss-filter/symsrc/locate", "qss-filter/symsrc/meter", "qss-filter/symsrc/sources", "qss-filter/symsrc/symfile"},
 	"qss-filter/symsrc/breakpad": {"qss-filter/symsrc", "qss-filter/symsrc/demangle", "qss-filter/symsrc/budget"},
 	"qss-filter/symsrc/budget":   {},
-	"qss-filter/symsrc/dumpsym":  {"qss-filter/symsrc", "qss-filter/symsrc/elfdwarf"},
+	"qss-filter/symsrc/dumpsym":  {"qss-filter/symsrc", "qss-filter/symsrc/diskcache", "qss-filter/symsrc/elfdwarf"},
 	"qss-filter/symsrc/gsym":     {"qss-filter/symsrc", "qss-filter/symsrc/demangle", "qss-filter/symsrc/budget"},
 	"qss-filter/symsrc/symfile":  {"qss-filter/symsrc", "qss-filter/symsrc/diskcache", "qss-filter/symsrc/breakpad", "qss-filter/symsrc/budget", "qss-filter/symsrc/gsym", "qss-filter/symsrc/mapped"},
 	"qss-filter/symsrc/mapped":   {},
