@@ -190,27 +190,3 @@ func (p *parser) since(mark int) []*node {
 	p.found = p.found[:mark]
 	return p.lists[from:len(p.lists):len(p.lists)]
 }
-
-// baseName is the name of a class without its scope and arguments, as its constructors have it; some have none.
-func baseName(n *node) string {
-	for {
-		switch n.kind {
-		case word:
-			return n.text
-		case nested, friend:
-			n = n.b
-		case tagged, instance, inModule, globalName:
-			n = n.a
-		case forward:
-			if n = argumentOf(n); n.kind == forward {
-				return ""
-			}
-		case standard:
-			return standards[n.index].name
-		case expanded:
-			return standards[n.index].base
-		default:
-			return ""
-		}
-	}
-}

@@ -54,7 +54,8 @@ func (w *printer) nameLeft(n *node) {
 	}
 }
 
-// constructorOf writes the name of a class that its constructors have. llvm writes none for lambdas and unnamed types.
+// constructorOf writes the name of a class that its constructors have. llvm writes none for lambdas, unnamed types, and template
+// parameters whose arguments come later in the name.
 func (w *printer) constructorOf(class *node) {
 	if !w.llvm {
 		last := class
@@ -66,7 +67,31 @@ func (w *printer) constructorOf(class *node) {
 			return
 		}
 	}
-	w.text(baseName(class))
+	w.text(w.baseName(class))
+}
+
+// baseName returns the name of a class without its scope and arguments, as its constructors have it; some have none.
+func (w *printer) baseName(n *node) string {
+	for {
+		switch n.kind {
+		case word:
+			return n.text
+		case nested, friend:
+			n = n.b
+		case tagged, instance, inModule, globalName:
+			n = n.a
+		case forward:
+			if n = argumentOf(n); n.kind == forward || w.llvm {
+				return ""
+			}
+		case standard:
+			return standards[n.index].name
+		case expanded:
+			return standards[n.index].base
+		default:
+			return ""
+		}
+	}
 }
 
 // entity writes what has a name of its own kind, and functions up to their parameters.
