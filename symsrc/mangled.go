@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Mangled gives a source whose answers name functions as their files do, without demangling.
+// Mangled returns a source whose answers name functions as their files do, without demangling.
 func Mangled(s Source) Source {
 	if p, ok := s.(Prober); ok {
 		return struct {

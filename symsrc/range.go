@@ -8,7 +8,7 @@ type Range struct {
 	Member string
 }
 
-// Whole tells whether it is all of the file.
+// Whole reports whether it is all of the file.
 func (r Range) Whole() bool { return r.Offset == 0 && r.Size == 0 }
 
 // Of names the part of the file at path as logs do: base.apk!lib/arm64-v8a/libfoo.so.

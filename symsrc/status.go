@@ -30,5 +30,5 @@ func (s Status) String() string {
 	return statusCodes[UnknownError]
 }
 
-// usable tells whether a file of this status may name a function: one without debug sections still has symbols.
+// usable reports whether a file of this status may name a function: one without debug sections still has symbols.
 func (s Status) usable() bool { return s == OK || s == Incomplete }

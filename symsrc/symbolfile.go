@@ -43,7 +43,7 @@ func (k SymbolKind) String() string {
 // cutID is how much of a build ID a Breakpad debug identifier has room for: a GUID.
 const cutID = 16
 
-// Of tells whether the file is of the program with that build ID. The first 16 bytes are evidence enough where the format
+// Of reports whether the file is of the program with that build ID. The first 16 bytes are evidence enough where the format
 // has no more: of a SHA-1 they leave one chance in 2^128, and an ID of no more than 16 bytes is there whole.
 func (f *SymbolFile) Of(id BuildID) bool {
 	if id == "" || f.ID == "" {

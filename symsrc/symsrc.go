@@ -149,7 +149,7 @@ type Files struct {
 // NothingFound is the Note of a module of which there simply is no file.
 const NothingFound = "elf not found"
 
-// Usable tells whether any of the files can answer.
+// Usable reports whether any of the files can answer.
 func (f *Files) Usable() bool {
 	return f.ElfStatus.usable() && f.Elf != "" || f.DebugStatus.usable() && f.Debug != ""
 }

@@ -23,5 +23,5 @@ func (w *Watch) Look() bool {
 	return w.changed.Load()
 }
 
-// Changed tells whether a Look of anybody's has seen a change.
+// Changed reports whether a Look of anybody's has seen a change.
 func (w *Watch) Changed() bool { return w != nil && w.changed.Load() }

@@ -47,10 +47,10 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` that answers")
 }
 
-// Wanted tells whether a program was chosen.
+// Wanted reports whether a program was chosen.
 func (o *Options) Wanted() bool { return o.LLVM || o.GNU }
 
-// LongForms gives a command line with -llvm and -gnu as --llvm and --gnu, for parsers that take one hyphen for a row of
+// LongForms returns a command line with -llvm and -gnu as --llvm and --gnu, for parsers that take one hyphen for a row of
 // single letters. What stands behind -- is somebody else's.
 func LongForms(args []string) []string {
 	out := slices.Clone(args)
@@ -207,7 +207,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	return symsrc.Probe{}
 }
 
-// Lookup gives the frames of many addresses of one file, in their order.
+// Lookup returns the frames of many addresses of one file, in their order.
 func (s *Source) Lookup(ctx context.Context, path string, addrs []uint64) [][]symsrc.Frame {
 	c := s.child(path)
 	defer c.mu.Unlock()
@@ -220,7 +220,7 @@ func (s *Source) ask(ctx context.Context, path string, addr uint64) []symsrc.Fra
 	return s.Lookup(ctx, path, []uint64{addr})[0]
 }
 
-// child gives the program of a file, locked. Where there are too many, those used longest ago end, unless they are at work.
+// child returns the program of a file, locked. Where there are too many, those used longest ago end, unless they are at work.
 func (s *Source) child(path string) *child {
 	s.mu.Lock()
 	c := s.children[path]
@@ -292,7 +292,7 @@ func (s *Source) Close() {
 	}
 }
 
-// named tells whether a function of a chain has a name.
+// named reports whether a function of a chain has a name.
 func named(frames []symsrc.Frame) bool {
 	return slices.ContainsFunc(frames, func(f symsrc.Frame) bool { return f.Func != "" })
 }

@@ -72,7 +72,7 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// sameBut tells whether two chains differ for a known cause only. Where code has line 0, the own reader gives the line of the row
+// sameBut reports whether two chains differ for a known cause only. Where code has line 0, the own reader gives the line of the row
 // before it, as approximate. GNU's program may take the file of a row from another entry of the table, and the line of a row
 // from another one where several are of one address.
 func sameBut(got, want []symsrc.Frame, gnu bool) bool {
@@ -89,7 +89,7 @@ func text(frames []symsrc.Frame) string {
 	return b.String()
 }
 
-// functions gives some addresses in each function of the dynamic symbol table, and in .text.
+// functions returns some addresses in each function of the dynamic symbol table, and in .text.
 func functions(t *testing.T, path string) (addrs []uint64) {
 	f, err := elf.Open(path)
 	if err != nil {

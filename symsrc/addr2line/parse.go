@@ -45,7 +45,7 @@ func parseFrame(function, place string) symsrc.Frame {
 	return f
 }
 
-// known gives a chain that says something, else nil.
+// known returns a chain that says something, else nil.
 func known(frames []symsrc.Frame) []symsrc.Frame {
 	for i := range frames {
 		if frames[i].Func != "" || frames[i].File != "" {

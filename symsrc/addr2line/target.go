@@ -20,7 +20,7 @@ type targets struct {
 // maxTargets bounds the modules remembered.
 const maxTargets = 1 << 14
 
-// target gives the files of a module. A search that may find more by now is done again, and so is one whose files have changed.
+// target returns the files of a module. A search that may find more by now is done again, and so is one whose files have changed.
 func (s *Source) target(ctx context.Context, m symsrc.Module) *targets {
 	s.mu.Lock()
 	t := s.targets[m]

@@ -60,7 +60,7 @@ func New(text []byte, room int64) (*File, error) {
 // Held returns how many bytes are kept of the file besides its text.
 func (f *File) Held() int64 { return f.held.Load() }
 
-// Frames gives the functions at an address, which counts from where the module is loaded: the innermost inlined one first;
+// Frames returns the functions at an address, which counts from where the module is loaded: the innermost inlined one first;
 // nil where nothing is known. It fails where the file cannot be used, with budget.ErrExceeded where it would take too much work,
 // and with budget.ErrTooLong where the answer is too long.
 func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
@@ -127,7 +127,7 @@ func (f *File) public(addr uint64) *record {
 // maxName bounds a name; a longer one is damage.
 const maxName = 1 << 16
 
-// named gives the frame of a function. Dumpers demangle most names, but not all.
+// named returns the frame of a function. Dumpers demangle most names, but not all.
 func named(name string) symsrc.Frame {
 	if len(name) > maxName || name == "<name omitted>" {
 		return symsrc.Frame{}

@@ -74,7 +74,7 @@ func printStats(o *Options, dir string, w io.Writer) error {
 // beside are the folders in the directory that others keep: indexes of symbol trees, members of archives, and unpacked twins.
 var beside = [...]string{"trees", "members", "twins"}
 
-// besideSize gives the bytes of the files in them. What cannot be read does not count.
+// besideSize returns the bytes of the files in them. What cannot be read does not count.
 func besideSize(dir string) (size int64) {
 	for _, name := range beside {
 		_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, d fs.DirEntry, err error) error {

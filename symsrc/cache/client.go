@@ -90,7 +90,7 @@ func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outc
 	return nil, late
 }
 
-// connected gives the connection. Where there is none it has one made, for which it waits if wait is set, once.
+// connected returns the connection. Where there is none it has one made, for which it waits if wait is set, once.
 func (c *client) connected(wait bool) (*link, outcome) {
 	if c.off.Load() {
 		return nil, without

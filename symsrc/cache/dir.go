@@ -100,7 +100,7 @@ func holder(dir string) int {
 	return max(int(lock.Pid), 1) // 0 is one of another PID namespace
 }
 
-// died tells whether a session left its mark and no process.
+// died reports whether a session left its mark and no process.
 func died(dir string) bool {
 	marked := func() bool {
 		_, err := os.Lstat(filepath.Join(dir, sessionName))
@@ -146,7 +146,7 @@ func addDeath(dir string, now time.Time) error {
 	return nil
 }
 
-// mayStart tells whether the process has not died too often lately.
+// mayStart reports whether the process has not died too often lately.
 func mayStart(dir string) bool {
 	n := len(deaths(dir, time.Now()))
 	if died(dir) {
@@ -155,7 +155,7 @@ func mayStart(dir string) bool {
 	return n < maxDeaths
 }
 
-// hasAnswers tells whether there may be answers in the directory.
+// hasAnswers reports whether there may be answers in the directory.
 func hasAnswers(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, databaseDir))
 	return err == nil || len(spooled(dir)) > 0

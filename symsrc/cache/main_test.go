@@ -164,7 +164,7 @@ func (w *warnings) check(t *testing.T, words ...string) {
 	}
 }
 
-// source gives a Source with that directory, and ends its cache process with the test.
+// source returns a Source with that directory, and ends its cache process with the test.
 func source(t *testing.T, dir string, e *engine) (*Source, *warnings) {
 	t.Helper()
 	w := &warnings{}

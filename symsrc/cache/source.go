@@ -133,7 +133,7 @@ func (s *Source) keep(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	}
 }
 
-// Hits gives how many questions for frames the cache was asked, and how many it has answered.
+// Hits returns how many questions for frames the cache was asked, and how many it has answered.
 func (s *Source) Hits() (asked, answered int64) { return s.asked.Load(), s.answered.Load() }
 
 // Probe says what the machine code around an address shows, if the source behind can tell.

@@ -149,7 +149,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	return o.Meter.Source("cache", cached), func() { closeEngine(); cached.Close() }, nil
 }
 
-// Texts gives the source files that the answers of Source name. Downloads end with those of Source.
+// Texts returns the source files that the answers of Source name. Downloads end with those of Source.
 func (o *Options) Texts() *sources.Sources {
 	files := o.Sources
 	files.Fetch = func(ctx context.Context, id symsrc.BuildID, path string) (file string, retry func() bool) {

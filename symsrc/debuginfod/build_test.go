@@ -19,7 +19,7 @@ import (
 
 const testID = symsrc.BuildID("\x01\x23\x45\x67\x89\xab\xcd\xef")
 
-// makeELF gives an ELF file with a build ID and a section of that name and size.
+// makeELF returns an ELF file with a build ID and a section of that name and size.
 func makeELF(id symsrc.BuildID, section string, size int) []byte {
 	var note, names, file bytes.Buffer
 	put := func(to *bytes.Buffer, v any) {

@@ -110,7 +110,7 @@ func cleanDir(dir string, now time.Time, unused time.Duration) {
 	}
 }
 
-// ours tells whether a file is one of debuginfod's by its name, whole or still being written.
+// ours reports whether a file is one of debuginfod's by its name, whole or still being written.
 func ours(name string) bool {
 	for _, kind := range [...]string{"debuginfo", "executable", "source", "section"} {
 		if strings.HasPrefix(name, kind) {

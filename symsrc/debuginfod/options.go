@@ -111,7 +111,7 @@ func (o *Options) complete() error {
 	return o.chooseCache()
 }
 
-// environURLs gives the servers that the environment names. Other words may stand there, too (elfutils 0.192:
+// environURLs returns the servers that the environment names. Other words may stand there, too (elfutils 0.192:
 // "ima:enforcing").
 func (o *Options) environURLs() (urls []string) {
 	for _, word := range strings.Fields(o.Environ("DEBUGINFOD_URLS")) {

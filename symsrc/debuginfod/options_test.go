@@ -103,7 +103,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// describe gives what differs from the defaults.
+// describe returns what differs from the defaults.
 func describe(c *Client) string {
 	if c == nil {
 		return "none"

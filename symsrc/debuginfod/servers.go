@@ -2,7 +2,7 @@ package debuginfod
 
 import "os"
 
-// Servers gives the URLs of the servers that are asked, none where Off is set.
+// Servers returns the URLs of the servers that are asked, none where Off is set.
 func (o Options) Servers() []string {
 	switch {
 	case o.Off:

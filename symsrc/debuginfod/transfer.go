@@ -108,7 +108,7 @@ func addHeaders(h http.Header, path string) error {
 	return nil
 }
 
-// isToken tells whether a header may have that name (RFC 9110 §5.6.2).
+// isToken reports whether a header may have that name (RFC 9110 §5.6.2).
 func isToken(name string) bool {
 	for _, r := range name {
 		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) {

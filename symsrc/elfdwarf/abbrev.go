@@ -62,7 +62,7 @@ var (
 	undeclared = &decl{size: -1, sibling: -1}
 )
 
-// find gives the declaration of the code, undeclared where there is none, and all that are compiled.
+// find returns the declaration of the code, undeclared where there is none, and all that are compiled.
 func (t *abbrevs) find(code uint64) (*decl, *compiled) {
 	if c := t.seen.Load(); code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
 		return &c.decls[code], c

@@ -20,7 +20,7 @@ type alikes struct {
 	m  map[string][]symsrc.Frame
 }
 
-// Named gives the functions whose plain name is that of name, as a question of that kind is answered.
+// Named returns the functions whose plain name is that of name, as a question of that kind is answered.
 func (f *File) Named(name string, addr uint64) (frames []symsrc.Frame) {
 	f.guard(func() {
 		addr = f.codeAddr(addr)
@@ -109,13 +109,13 @@ func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *i
 // memory, in bytes.
 const longName, frameWeight = 1 << 10, 160
 
-// isFunction tells whether a symbol may be that of code.
+// isFunction reports whether a symbol may be that of code.
 func (t *symbolTable) isFunction(s *symbol) bool {
 	_, info := t.entryAddr(t.raw[int(s.index)*t.entrySize():])
 	return elf.SymType(info&15) != elf.STT_OBJECT
 }
 
-// lastWord gives the last identifier of a plain name, "" where it does not end in one.
+// lastWord returns the last identifier of a plain name, "" where it does not end in one.
 func lastWord(plain string) string {
 	for strings.HasSuffix(plain, ">") {
 		depth, at := 0, len(plain)

@@ -50,7 +50,7 @@ func (f *File) lineAddr(addr uint64) uint64 {
 	return addr
 }
 
-// piled tells whether functions may lie over each other in the unit, as far as that is to be seen in llvm's way. low is set
+// piled reports whether functions may lie over each other in the unit, as far as that is to be seen in llvm's way. low is set
 // where one begins where linkers put what they drop.
 func (u *unit) piled(low bool) bool {
 	return u.f.asLLVM && (low || u.skeleton().f.typ == elf.ET_REL)

@@ -138,7 +138,7 @@ func (f *File) sortedTable() (table []byte, rows int, base uint64) {
 	return b[c.p:], int(n), at
 }
 
-// hasFrameTable tells whether the table is of use.
+// hasFrameTable reports whether the table is of use.
 func (f *File) hasFrameTable() bool {
 	_, n, _ := f.sortedTable()
 	return n > 0

@@ -29,7 +29,7 @@ var callDecoders = map[elf.Machine]func(c *callSite) bool{
 	elf.EM_MIPS:    callMIPS,
 }
 
-// CallEndsAt tells whether a call ends at an address, which is then a return address. Where instructions differ in length
+// CallEndsAt reports whether a call ends at an address, which is then a return address. Where instructions differ in length
 // it is a likelihood: what looks like a call may be the end of a longer instruction.
 func (f *File) CallEndsAt(addr uint64) (ends bool) {
 	f.askRuntime(func(r *File) { ends = r.callEndsAt(f.codeAddr(addr), addr&1 != 0) })
@@ -45,7 +45,7 @@ func (f *File) callEndsAt(addr uint64, thumb bool) bool {
 	return decode(&c)
 }
 
-// callMovedTo tells whether an address is what the usual printers make of a return address: compiler-rt
+// callMovedTo reports whether an address is what the usual printers make of a return address: compiler-rt
 // (sanitizer_stacktrace.h, GetPreviousInstructionPc), libunwindstack (RegsArm::GetPcAdjustment and others), and those that
 // take one away on every machine, as valgrind and elfutils do.
 func (f *File) callMovedTo(addr uint64) bool {
@@ -71,7 +71,7 @@ func (c *callSite) half(before int) (insn uint16, ok bool) {
 	return c.f.order().Uint16(c.text[len(c.text)-before-2:]), true
 }
 
-// reaches tells whether a call of that target may be meant: there is code, or nobody can know before the file is linked.
+// reaches reports whether a call of that target may be meant: there is code, or nobody can know before the file is linked.
 func (c *callSite) reaches(target uint64) bool {
 	if c.f.typ == elf.ET_REL {
 		return true

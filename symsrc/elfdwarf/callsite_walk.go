@@ -3,7 +3,7 @@ package elfdwarf
 // walkBack is how far before an address the walk over instructions begins.
 const walkBack = 128
 
-// startsAt tells whether an instruction that ends at the site has that size: what looks like a short one may be the end of
+// startsAt reports whether an instruction that ends at the site has that size: what looks like a short one may be the end of
 // a longer one. The code is walked over from some place before, as length tells how long the instruction is that begins
 // with a half-word; such a walk soon falls into step, wherever it begins. A walk that does not arrive tells nothing, and
 // all that is known is that it looks like one.

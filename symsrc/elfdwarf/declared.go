@@ -25,7 +25,7 @@ func (u *unit) entryOf(die int) symsrc.Entry {
 	return symsrc.Undeclared
 }
 
-// isDeclared tells whether the debug information says where the function is declared whose entry stands at die.
+// isDeclared reports whether the debug information says where the function is declared whose entry stands at die.
 func (u *unit) isDeclared(die int) bool {
 	w := originWalk{u: u, in: u.f, die: die, declarations: true}
 	for w.next() {

@@ -214,7 +214,7 @@ func (h *header) contents(b []byte, s *sectionHeader) ([]byte, bool) {
 	return slice(b, s.off, s.size)
 }
 
-// dead tells whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
+// dead reports whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
 // good address where code lies there, as in a relocatable file.
 func (h *header) dead(lo uint64) bool {
 	if lo > 1 && lo < 0xfffffffe {

@@ -48,7 +48,7 @@ func ExampleFile_Probe() {
 // beside finds the files of every module in one place; programs take locate.Locator.
 type beside struct{}
 
-// Find gives the files.
+// Find returns the files.
 func (beside) Find(context.Context, symsrc.Module) *symsrc.Files {
 	return &symsrc.Files{Elf: "testdata/gcc5.elf", DebugStatus: symsrc.NotFound}
 }

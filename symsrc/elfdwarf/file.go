@@ -24,7 +24,7 @@ type StatusError struct {
 // Error says what went wrong.
 func (e *StatusError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *StatusError) Unwrap() error { return e.Err }
 
 // File is one ELF file. It may be asked by several goroutines at once.
@@ -232,10 +232,10 @@ func (f *File) Close() error {
 // BuildID is the file's build ID, "" where it has none.
 func (f *File) BuildID() symsrc.BuildID { return f.id }
 
-// HasDebug tells whether the file has DWARF.
+// HasDebug reports whether the file has DWARF.
 func (f *File) HasDebug() bool { return f.info.size > 0 }
 
-// HasSymbols tells whether the file has a symbol table.
+// HasSymbols reports whether the file has a symbol table.
 func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }
 
 // guard runs read and gives up the file where that panics, or touches memory that the file on disk no longer backs.

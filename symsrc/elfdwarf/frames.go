@@ -6,7 +6,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Code gives the functions at an address of code: the innermost inlined one first, the physical one last; nil where
+// Code returns the functions at an address of code: the innermost inlined one first, the physical one last; nil where
 // nothing is known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 	f.budget.questions.Add(1)
@@ -58,7 +58,7 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 	return frames
 }
 
-// Data gives the variable at an address.
+// Data returns the variable at an address.
 func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 	f.budget.questions.Add(1)
 	f.guard(func() {

@@ -75,7 +75,7 @@ func placesIn(f testing.TB, of sectionPlace, path string, names []string) (all [
 	return all
 }
 
-// with gives the file and the one beside it, one of them with other contents in the section, not compressed.
+// with returns the file and the one beside it, one of them with other contents in the section, not compressed.
 func (p *sectionPlace) with(contents []byte) (file, beside []byte) {
 	if p.inBeside {
 		return p.file, withSection(p.beside, p.index, contents)

@@ -199,7 +199,7 @@ func (t *goTable) value(off uint32, entry, addr uint64, steps *int) int {
 	return -1
 }
 
-// code gives the functions at an address, of which the compiler's inline tree tells the inlined ones. Where that cannot be
+// code returns the functions at an address, of which the compiler's inline tree tells the inlined ones. Where that cannot be
 // read a position within an inlined function is left out, since it is not one of the function that is named.
 func (t *goTable) code(addr uint64) []symsrc.Frame {
 	fn, ok := t.find(addr)

@@ -28,7 +28,7 @@ func (m *marks) add(part []byte) string {
 // elfHeader is the size of the larger ELF header; its fields tell where the tables of sections and segments are.
 const elfHeader = 64
 
-// shows tells whether the mapping still has them.
+// shows reports whether the mapping still has them.
 func (m *marks) shows() (ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { ok = recover() == nil && ok }() // the file is shorter
@@ -44,7 +44,7 @@ func (m *marks) shows() (ok bool) {
 // files of single units.
 const nearCompanions = 16
 
-// intact tells whether a file, and those that are read with it, still are what was opened.
+// intact reports whether a file, and those that are read with it, still are what was opened.
 func (f *File) intact() bool {
 	if !f.marks.shows() {
 		return false
@@ -75,7 +75,7 @@ const maxReopened = 3
 
 var errUnsettled = errors.New("the file changes while it is read")
 
-// unsettled gives the files of a module that is overwritten again and again: a later question may find them settled.
+// unsettled returns the files of a module that is overwritten again and again: a later question may find them settled.
 func unsettled(files *symsrc.Files) *symsrc.Files {
 	changing := *files
 	changing.ElfStatus, changing.DebugStatus = symsrc.ReadError, symsrc.ReadError

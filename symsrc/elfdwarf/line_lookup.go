@@ -78,7 +78,7 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 	return i - 1
 }
 
-// linedAt gives what llvm gives with --skip-line-zero: the last row with a line, of whatever file and function.
+// linedAt returns what llvm gives with --skip-line-zero: the last row with a line, of whatever file and function.
 func (s *sequence) linedAt(rows []row, addr uint64, left *budget) position {
 	at := s.rowAt(rows, addr)
 	i, r := at, rows[at]

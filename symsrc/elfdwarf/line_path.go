@@ -311,7 +311,7 @@ func (u *unit) joinPath(path []byte, t *lineTable, f fileEntry) ([]byte, int) {
 	return path, max(0, len(path)-len(appendPath(relative, f.name)))
 }
 
-// absolute tells whether a path needs no directory before it, on Unix or on Windows.
+// absolute reports whether a path needs no directory before it, on Unix or on Windows.
 func absolute(path []byte) bool {
 	if len(path) > 0 && (path[0] == '/' || path[0] == '\\') {
 		return true

@@ -46,7 +46,7 @@ func (f *File) untagged(addr uint64) uint64 {
 	return addr
 }
 
-// loads tells whether an address lies in what is loaded of the file.
+// loads reports whether an address lies in what is loaded of the file.
 func (h *header) loads(addr uint64) bool {
 	for i := range h.segments {
 		if s := &h.segments[i]; s.typ == elf.PT_LOAD && addr >= s.addr && addr-s.addr < s.size {

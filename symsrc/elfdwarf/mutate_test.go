@@ -159,7 +159,7 @@ func readAll(data, beside []byte, addrs []uint64) error {
 	return err
 }
 
-// givenUp tells whether a file is not read any more. That is an error where a check was missing.
+// givenUp reports whether a file is not read any more. That is an error where a check was missing.
 func givenUp(f *File) (bool, error) {
 	fault := f.fault.Load()
 	if fault != nil && !errors.Is(fault, errEndless) {

@@ -48,7 +48,7 @@ func (t *nameTable) at(number uint32) *name {
 	return (*t.blocks[block].Load())[i]
 }
 
-// find gives the number of the name with that linkage name, demangled; 0 where there are too many.
+// find returns the number of the name with that linkage name, demangled; 0 where there are too many.
 func (t *nameTable) find(linkage []byte) uint32 {
 	if len(linkage) > maxName {
 		linkage = nil

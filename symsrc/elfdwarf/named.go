@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Address gives the address of the file's own address space that a question is about. It fails where the file's headers do
+// Address returns the address of the file's own address space that a question is about. It fails where the file's headers do
 // not tell, or where no symbol, or more than one, is the named one.
 func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 	if q.Symbol == "" {
@@ -21,7 +21,7 @@ func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 	return addr + q.Offset, ok
 }
 
-// Symbol gives the address of a function by its name in the symbol table. size, where it is not 0, is that of the function:
+// Symbol returns the address of a function by its name in the symbol table. size, where it is not 0, is that of the function:
 // of several static ones of a name it tells which. It fails where none is of that name and size, or several are.
 func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 	f.budget.questions.Add(1)

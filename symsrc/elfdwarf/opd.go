@@ -40,7 +40,7 @@ func (d *descriptors) code(addr uint64) uint64 {
 	return addr
 }
 
-// lost tells whether there are descriptors whose contents are not known: then nobody knows where functions begin.
+// lost reports whether there are descriptors whose contents are not known: then nobody knows where functions begin.
 func (d *descriptors) lost() bool { return d != nil && d.data == nil }
 
 // read finds the descriptors' contents.

@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Place gives the address that a question is about, in the address space of the module's file, and where that file is loaded by
+// Place returns the address that a question is about, in the address space of the module's file, and where that file is loaded by
 // its own account: the address of its first segment, from which Breakpad's symbol files count. ok is false where there is no
 // file to tell.
 func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool) {

@@ -32,7 +32,7 @@ const maxStubs = 1 << 20
 // slot is resolved at the start, and those of indirect functions.
 var stubSections = []string{".plt", ".plt.sec", ".plt.bnd", ".plt.got", ".iplt"}
 
-// inStubs tells whether the address is in such a section.
+// inStubs reports whether the address is in such a section.
 func (f *File) inStubs(addr uint64) bool {
 	f.budget.answer(len(f.stubs))
 	return slices.ContainsFunc(f.stubs, func(s *sectionHeader) bool { return addr-s.addr < s.size && addr >= s.addr })

@@ -104,7 +104,7 @@ type cursor struct {
 	big bool
 }
 
-// ok tells whether every read so far stayed within the bytes.
+// ok reports whether every read so far stayed within the bytes.
 func (c *cursor) ok() bool { return uint(c.p) <= uint(len(c.b)) }
 
 func (c *cursor) uint(size int) (v uint64) {

@@ -67,7 +67,7 @@ func (f *File) askRuntime(read func(r *File)) {
 	})
 }
 
-// changed tells whether the file on disk is another one by now.
+// changed reports whether the file on disk is another one by now.
 func (l *lateRuntime) changed() bool {
 	r := l.file.Load()
 	return r != nil && r.changed(l.path)
@@ -80,7 +80,7 @@ func (l *lateRuntime) close() {
 	}
 }
 
-// changed tells whether the file on disk is another one by now, or one of those that its debug information names.
+// changed reports whether the file on disk is another one by now, or one of those that its debug information names.
 func (f *File) changed(path string) bool {
 	if f.late.changed() || f.changedTwin() {
 		return true

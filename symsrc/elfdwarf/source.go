@@ -299,7 +299,7 @@ type openFile struct {
 	part symsrc.Range
 }
 
-// stale tells whether another search may find more, and about once a second whether a file on disk has changed since it was
+// stale reports whether another search may find more, and about once a second whether a file on disk has changed since it was
 // opened.
 func (m *module) stale() bool {
 	if m.files.Retry != nil && m.files.Retry() {

@@ -72,7 +72,7 @@ func readSup(b []byte, big bool) (isSupplement bool, name, checksum []byte) {
 	return isSupplement, name, checksum
 }
 
-// leadsTo tells whether the file is the one meant.
+// leadsTo reports whether the file is the one meant.
 func (l *supplementLink) leadsTo(s *File) bool {
 	if !l.checksum {
 		return s.id != "" && s.id == symsrc.BuildID(l.id)

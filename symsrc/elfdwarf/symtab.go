@@ -137,7 +137,7 @@ func (t *symbolTable) look(i int, b []byte, s *symbol, window *span, sym func(*s
 	sym(s)
 }
 
-// sectionEnd gives where the section of the entry with index i ends; 0 where it is in none that is in memory.
+// sectionEnd returns where the section of the entry with index i ends; 0 where it is in none that is in memory.
 func (t *symbolTable) sectionEnd(section uint64, i int) uint64 {
 	if section == uint64(elf.SHN_XINDEX) {
 		section, _ = fixed(t.xindex, 4*i, 4, t.big)
@@ -265,7 +265,7 @@ func (t *symbolTable) scan(addr uint64) (c covering, ok bool) {
 	return c, true
 }
 
-// covers tells whether a symbol at or below the address reaches it.
+// covers reports whether a symbol at or below the address reaches it.
 func (t *symbolTable) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
 		return (addr < s.limit || t.endless) && !t.opd.lost()

@@ -81,5 +81,5 @@ func (s *sectionHeader) isCode() bool {
 	return s.flags&elf.SHF_ALLOC != 0 && s.flags&elf.SHF_EXECINSTR != 0
 }
 
-// isText tells whether an address is one of code: the target of a call.
+// isText reports whether an address is one of code: the target of a call.
 func (f *File) isText(addr uint64) bool { return f.codeSegment(addr) >= 0 }

@@ -14,7 +14,7 @@ type trampolines struct {
 	spans []span // sorted
 }
 
-// SignalTrampoline tells whether an address is one of the code that a signal handler returns to: the frame after it was
+// SignalTrampoline reports whether an address is one of the code that a signal handler returns to: the frame after it was
 // interrupted, not called. The call frame information says so by the letter S in the augmentation of its CIE (GCC,
 // unwind-dw2.c), for a range that begins one byte early in glibc; else the code does, which is the same few instructions
 // everywhere.
@@ -65,7 +65,7 @@ var sigreturn = map[elf.Machine][][]byte{
 		{0xad, 0x27, 0, 0xdf}, {0x77, 0x27, 0, 0xdf}}, // the same in Thumb
 }
 
-// isSigreturn tells whether such code begins at the address.
+// isSigreturn reports whether such code begins at the address.
 func (f *File) isSigreturn(addr uint64) bool {
 	b, _ := f.text(addr, 16)
 	return slices.ContainsFunc(sigreturn[f.machine], func(code []byte) bool { return bytes.HasPrefix(b, code) })

@@ -142,7 +142,7 @@ func (t *twins) describe(f *File, part symsrc.Range) *twin {
 	return w
 }
 
-// lostTwin tells whether a file failed while its sections were those of a twin, so that it is to be opened without.
+// lostTwin reports whether a file failed while its sections were those of a twin, so that it is to be opened without.
 func (m *module) lostTwin() bool {
 	mapped, failed := false, false
 	for _, f := range m.opened {
@@ -174,7 +174,7 @@ func (f *File) keepTwin() {
 	f.ahead.running.Go(func() { w.of.write(f, w) })
 }
 
-// changedTwin tells whether somebody has written to the twin since it was mapped.
+// changedTwin reports whether somebody has written to the twin since it was mapped.
 func (f *File) changedTwin() bool {
 	if f.twin == nil || f.twin.mapped == nil {
 		return false

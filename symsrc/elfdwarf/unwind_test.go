@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// frames gives a .debug_frame of one CIE and one FDE for 0x1000 to 0x1100, with these programs.
+// frames returns a .debug_frame of one CIE and one FDE for 0x1000 to 0x1100, with these programs.
 func frames(initial, program []byte) []byte {
 	entry := func(body ...[]byte) []byte {
 		b := slices.Concat(body...)
@@ -22,7 +22,7 @@ func frames(initial, program []byte) []byte {
 	return append(cie, entry(make([]byte, 4), place, program)...)
 }
 
-// unwindAll gives all that a section says.
+// unwindAll returns all that a section says.
 func unwindAll(t testing.TB, f *File, s frameSection) (all []Unwinding) {
 	t.Helper()
 	x := unwinder{seen: make(map[uint64]bool), each: func(u *Unwinding) error {

@@ -122,7 +122,7 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 	return math.MaxUint64, nil
 }
 
-// holdsCode tells whether an address is one of code, as far as the file's headers tell.
+// holdsCode reports whether an address is one of code, as far as the file's headers tell.
 func (f *File) holdsCode(addr uint64) bool {
 	if len(f.sections) > 0 {
 		return f.codeSection(addr) != nil

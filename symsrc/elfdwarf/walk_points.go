@@ -47,7 +47,7 @@ func (w *walker) outline() (points []uint64) {
 	return slices.Compact(points)
 }
 
-// outline gives where the symbols begin and end.
+// outline returns where the symbols begin and end.
 func (t *symbolTable) outline(add func(...uint64)) {
 	for i, addr := range t.sorted.addrs {
 		size := t.size(t.sorted.entries[i])

@@ -50,7 +50,7 @@ func TestWalkDamaged(t *testing.T) {
 	}
 }
 
-// says tells whether a piece says the same as frames, but for the file of a symbol, which Walk does not know.
+// says reports whether a piece says the same as frames, but for the file of a symbol, which Walk does not know.
 func (p *Piece) says(frames []symsrc.Frame) bool {
 	if len(frames) != len(p.Calls)+1 || frames[len(frames)-1].Func != p.Func {
 		return false

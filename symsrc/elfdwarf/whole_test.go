@@ -80,7 +80,7 @@ func findObject(t *testing.T, root, pack, match string) (path string) {
 // ownedFiles are the files of installed packages, by a pattern of their names.
 var ownedFiles = make(map[string]string)
 
-// isOf tells whether an installed package has the file.
+// isOf reports whether an installed package has the file.
 func isOf(path, pack string) bool {
 	list, ok := ownedFiles[pack]
 	if !ok {
@@ -234,7 +234,7 @@ func symbolsOfObject(t *testing.T, path string) func(addr uint64) []string {
 	}
 }
 
-// sameButOuter tells whether two chains differ in nothing but the physical function's name, and ours is one of names, or
+// sameButOuter reports whether two chains differ in nothing but the physical function's name, and ours is one of names, or
 // there is none, as between functions.
 func sameButOuter(got, want string, names []string) bool {
 	split := func(chain string) (inner, outer, where string) {

@@ -143,7 +143,7 @@ func (f *File) entry(table []byte, size, i int) uint64 {
 	return c.uint(size)
 }
 
-// Frames gives the functions at an address of the program's own address space: the innermost inlined one first; nil where
+// Frames returns the functions at an address of the program's own address space: the innermost inlined one first; nil where
 // nothing is known. It fails with budget.ErrExceeded where that would take too much work, and with budget.ErrTooLong where the
 // answer is too long.
 func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {

@@ -38,7 +38,7 @@ func (f *File) function(i int, start uint64) function {
 	return fn
 }
 
-// frames gives the functions at an address of this one.
+// frames returns the functions at an address of this one.
 func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, error) {
 	f := fn.f
 	var lines, inlined cursor
@@ -91,7 +91,7 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 	return append(frames, frame), q.Say(len(frame.Func) + len(frame.File))
 }
 
-// named gives the frame of a function.
+// named returns the frame of a function.
 func named(name string) symsrc.Frame {
 	return symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
 }
@@ -155,7 +155,7 @@ type call struct{ name, file, line uint64 }
 // maxNested bounds how deep calls are inlined into each other, as symsrc/elfdwarf does.
 const maxNested = 1000
 
-// calls gives the calls at an address, the innermost one first. The tree of calls is written as ranges, whether there are
+// calls returns the calls at an address, the innermost one first. The tree of calls is written as ranges, whether there are
 // children, the name, and file and line of the call; an entry without ranges ends the children of one. The root is the function
 // itself (LLVM, DebugInfo/GSYM/InlineInfo.h).
 func (fn *function) calls(c *cursor, addr uint64) (calls []call) {

@@ -120,7 +120,7 @@ func compare(t *testing.T, path string, addrs []uint64) {
 	t.Logf("%d addresses, %d named, %d inlined calls, %d differ", len(addrs), named, inlined, bad)
 }
 
-// addresses gives some of each function of a program.
+// addresses returns some of each function of a program.
 func addresses(t *testing.T, path string, each int) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(path)

@@ -95,7 +95,7 @@ func (w *transcoder) files(f *File) {
 	}
 }
 
-// version1 gives the whole file in another byte order.
+// version1 returns the whole file in another byte order.
 func version1(f *File, uuid []byte, order binary.ByteOrder) []byte {
 	w := transcoder{ByteOrder: order, name: 4}
 	for _, x := range [...][2]uint64{{4, 0x4753594d}, {2, 1}, {1, uint64(f.addrSize)}, {1, uint64(len(uuid))}, {8, f.base}, {4, uint64(f.count)}, {4, 0}, {4, uint64(len(f.names))}} {
@@ -126,7 +126,7 @@ func version1(f *File, uuid []byte, order binary.ByteOrder) []byte {
 	return w.out
 }
 
-// version2 gives the whole file in version 2.
+// version2 returns the whole file in version 2.
 func version2(f *File, uuid []byte, order binary.ByteOrder) []byte {
 	var parts [7][]byte
 	part := func(kind int, write func(w *transcoder)) {

@@ -21,7 +21,7 @@ type inArchive struct {
 // archiveSuffixes are the names' ends by which "!" is known to stand before a member's name.
 var archiveSuffixes = [...]string{".apk", ".aab", ".aar", ".zip", ".jar", ".apks", ".xapk"}
 
-// splitModule gives the name to look for, and the archive if there is one.
+// splitModule returns the name to look for, and the archive if there is one.
 func splitModule(m symsrc.Module) (moduleName, inArchive) {
 	archive, member := m.Name, m.Member
 	if member == "" {
@@ -47,7 +47,7 @@ func splitModule(m symsrc.Module) (moduleName, inArchive) {
 	return n, a
 }
 
-// isArchiveName tells whether files of this name are archives that programs load libraries from.
+// isArchiveName reports whether files of this name are archives that programs load libraries from.
 func isArchiveName(name string) bool {
 	for _, suffix := range archiveSuffixes {
 		if len(name) > len(suffix) && strings.EqualFold(name[len(name)-len(suffix):], suffix) {
@@ -68,7 +68,7 @@ func (a *inArchive) String() string {
 	return a.archive.path
 }
 
-// is tells whether a member may be the module.
+// is reports whether a member may be the module.
 func (a *inArchive) is(m *member) bool {
 	if a.offset > 0 && m.data == a.offset {
 		return true
@@ -143,7 +143,7 @@ func (s *search) members(p place) ([]place, error) {
 	return []place{p}, nil
 }
 
-// placesOf gives the places of the members that may be the module.
+// placesOf returns the places of the members that may be the module.
 func (s *search) placesOf(p place, list []member) ([]place, error) {
 	var places []place
 	for _, m := range s.in.choose(list) {
@@ -216,7 +216,7 @@ func (s *search) probe(p place) (*found, error) {
 	return f, nil
 }
 
-// check tells whether the member is still where it was when the archive was listed.
+// check reports whether the member is still where it was when the archive was listed.
 func (m *member) check(file *regularFile) error {
 	if m.header < 0 { // it has no header
 		return nil

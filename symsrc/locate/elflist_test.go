@@ -57,7 +57,7 @@ func TestElfList(t *testing.T) {
 	})
 }
 
-// hostHas tells whether the host's file at path has the build ID, and its debug file is installed.
+// hostHas reports whether the host's file at path has the build ID, and its debug file is installed.
 func hostHas(path, id string) bool {
 	f, err := probe(place{root: "/", path: path})
 	if err != nil || f.id.String() != id {

@@ -146,7 +146,7 @@ func (f *elfFile) read(off, n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// holds tells whether n bytes at off lie inside the file.
+// holds reports whether n bytes at off lie inside the file.
 func (f *elfFile) holds(off, n uint64) bool { return off <= f.size && n <= f.size-off }
 
 // magic tells an ELF file from others and checks e_ident (gABI, "ELF Identification").

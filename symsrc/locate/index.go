@@ -87,7 +87,7 @@ func (x *index) finish() {
 // debugSuffixes are what debug files are called beside the module's name; the last two are of native-debug-symbols.zip.
 var debugSuffixes = [...]string{".debug", ".dbg", ".sym"}
 
-// named gives the files that may be the module n: of its file name, or that with ".debug". Only those count whose
+// named returns the files that may be the module n: of its file name, or that with ".debug". Only those count whose
 // directories agree with the end of its path the furthest.
 func (x *index) named(n moduleName) []*entry {
 	if n.base == "" {
@@ -141,7 +141,7 @@ func newLazyIndex(t trees) *lazyIndex {
 	return x
 }
 
-// get gives the index; nil when ctx ends before it is there. Without directories it is empty.
+// get returns the index; nil when ctx ends before it is there. Without directories it is empty.
 func (x *lazyIndex) get(ctx context.Context) *index {
 	x.mu.Lock()
 	if x.last == nil {
@@ -152,7 +152,7 @@ func (x *lazyIndex) get(ctx context.Context) *index {
 	return run.wait(ctx)
 }
 
-// newer gives an index that was made after old; nil where old is new enough, or when ctx ends before.
+// newer returns an index that was made after old; nil where old is new enough, or when ctx ends before.
 func (x *lazyIndex) newer(ctx context.Context, old *index) *index {
 	x.mu.Lock()
 	run := x.last
@@ -183,7 +183,7 @@ func (x *lazyIndex) start() {
 	}()
 }
 
-// made gives the index if it is there, nil else.
+// made returns the index if it is there, nil else.
 func (x *lazyIndex) made() *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()

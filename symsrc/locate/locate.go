@@ -191,7 +191,7 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	}
 }
 
-// entry gives the memo's entry for m, and whether the caller is the one to fill it.
+// entry returns the memo's entry for m, and whether the caller is the one to fill it.
 func (l *Locator) entry(m symsrc.Module) (*remembered, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -39,7 +39,7 @@ func (r *budgetReader) ReadAt(b []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, off)
 }
 
-// archiveContents gives the ELF files in the zip archive behind r. Of deflated ones only the beginning is read, so that
+// archiveContents returns the ELF files in the zip archive behind r. Of deflated ones only the beginning is read, so that
 // their rank is a guess by the name.
 func archiveContents(r io.ReaderAt, size int64) []content {
 	list, err := zipMembers(r, size)
@@ -141,7 +141,7 @@ func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 	return f.Stamp, list, err
 }
 
-// contentsOf gives the ELF files that an open file is or has. It fails where it cannot be read.
+// contentsOf returns the ELF files that an open file is or has. It fails where it cannot be read.
 func contentsOf(f *regularFile) ([]content, error) {
 	id, err := identify(f, f.Size)
 	if err == nil {

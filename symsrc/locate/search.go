@@ -260,7 +260,7 @@ func (s *search) first() string {
 	return first
 }
 
-// dirs gives the directories inside root that the module lies in: by its name, and with links followed.
+// dirs returns the directories inside root that the module lies in: by its name, and with links followed.
 func (s *search) dirs(root string) []string {
 	var dirs []string
 	if s.where.absolute() {

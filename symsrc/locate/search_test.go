@@ -20,7 +20,7 @@ func tree(t testing.TB, files map[string]testELF) string {
 	return dir
 }
 
-// relative gives the files' paths from dir on, "-" for none.
+// relative returns the files' paths from dir on, "-" for none.
 func relative(dir string, paths ...string) string {
 	var out []string
 	for _, p := range paths {

@@ -98,7 +98,7 @@ func (f *elfFile) sectionNames(headers []byte) ([]byte, error) {
 // longestName is the length that tells all names of interest from any other.
 const longestName = len(".gnu_debuglink") + 1
 
-// nameAt gives the name at off, cut after longestName bytes.
+// nameAt returns the name at off, cut after longestName bytes.
 func nameAt(names []byte, off uint32) []byte {
 	if uint64(off) >= uint64(len(names)) {
 		return nil
@@ -130,7 +130,7 @@ func (f *elfFile) content(s section, name []byte) error {
 	return nil
 }
 
-// means gives the rank that a section brings, and whether the section is of interest at all.
+// means returns the rank that a section brings, and whether the section is of interest at all.
 func means(s section, name []byte) (rank, bool) {
 	switch {
 	case s.typ == shtSymtab:

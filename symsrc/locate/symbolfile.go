@@ -36,7 +36,7 @@ func identifySymbols(r io.ReaderAt, size int64, name string) (f symsrc.SymbolFil
 	return symsrc.IdentifySymbols(head)
 }
 
-// unpackHead gives the beginning of what a file of gzip or zstd holds.
+// unpackHead returns the beginning of what a file of gzip or zstd holds.
 func unpackHead(in io.Reader, isGzip bool) []byte {
 	var unpacked io.Reader
 	if isGzip {

@@ -59,7 +59,7 @@ func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	return &later
 }
 
-// read gives the file that was found for a module, and what belongs to it.
+// read returns the file that was found for a module, and what belongs to it.
 func (t *Trees) read(ctx context.Context, path string) *symsrc.Files {
 	files := &symsrc.Files{Elf: path, DebugStatus: symsrc.Incomplete, Unverified: true, Tried: []string{path}}
 	f, err := probe(place{path: path})

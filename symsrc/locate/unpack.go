@@ -28,7 +28,7 @@ var errFull = errors.New("the disk would be nearly full")
 // unpackedExt is what the names of unpacked members end with.
 const unpackedExt = ".elf"
 
-// unpack gives the path of a file with the content of a deflated member, kept in the cache directory from one run to the
+// unpack returns the path of a file with the content of a deflated member, kept in the cache directory from one run to the
 // next. archive is the open archive, and path that by which it was opened. It fails with a *fileError.
 func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string, m *member) (string, error) {
 	what := path + "!" + m.name

@@ -119,7 +119,7 @@ func (w *treeWalk) run(dir string, workers int) []foundFile {
 	return w.found
 }
 
-// same tells whether all that is to be known the next time is known already. That of as many files as there are links
+// same reports whether all that is to be known the next time is known already. That of as many files as there are links
 // to others may be of none any more.
 func (w *treeWalk) same() bool { return w.fresh == 0 && len(w.seen) >= len(w.known) }
 
@@ -231,7 +231,7 @@ func (w *treeWalk) skips(name string, depth int) bool {
 	return name == ".git" || name == ".repo" || name == ".hg" || name == ".svn"
 }
 
-// readDir gives a directory's entries in no order.
+// readDir returns a directory's entries in no order.
 func readDir(dir string) ([]fs.DirEntry, error) {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -70,7 +70,7 @@ func zipMembers(r io.ReaderAt, size int64) ([]member, error) {
 	return apart(located), nil
 }
 
-// zipDirectoryAt gives the central directory's place in the archive.
+// zipDirectoryAt returns the central directory's place in the archive.
 func zipDirectoryAt(r io.ReaderAt, size int64) (off, length int64, err error) {
 	for _, n := range [...]int64{zipEndSize, zipEndSize + 0xffff} { // nearly all have no comment at the end
 		b := make([]byte, min(n, size))

@@ -15,7 +15,7 @@ type Figures struct {
 	Frames, Unresolved int
 }
 
-// Report gives the figures of a run until now, in lines.
+// Report returns the figures of a run until now, in lines.
 func (m *Meter) Report(f Figures) string {
 	u := used()
 	u.cpu -= m.cpu // what the start of the program took is not in the time either

@@ -40,7 +40,7 @@ func (t *talker) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	return files
 }
 
-// first tells whether nothing was said of a module.
+// first reports whether nothing was said of a module.
 func (t *talker) first(m symsrc.Module) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

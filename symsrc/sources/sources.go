@@ -53,7 +53,7 @@ type candidate struct {
 	partly, exact bool
 }
 
-// Excerpt gives the lines around a place: of the first file whose content is the one that was compiled, by its MD5; or, where
+// Excerpt returns the lines around a place: of the first file whose content is the one that was compiled, by its MD5; or, where
 // the debug information has none, of the first file there is, with a note where that speaks against it.
 func (s *Sources) Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt {
 	differs := ""
@@ -101,7 +101,7 @@ func (s *Sources) local(file string) (all []candidate) {
 	return all
 }
 
-// try gives the lines of a candidate. ok is false where it is not there, or not what was compiled, which differs then tells.
+// try returns the lines of a candidate. ok is false where it is not there, or not what was compiled, which differs then tells.
 func (s *Sources) try(c candidate, p symsrc.Place, around int, differs *string) (x symsrc.Excerpt, ok bool) {
 	t := s.texts.read(c.path)
 	if t == nil || p.MD5 == "" && !c.exact && !(namesSource(c.path) && namesSource(t.name)) {

@@ -35,7 +35,7 @@ type text struct {
 	once    sync.Once
 }
 
-// read gives a file's text; nil where there is no such file, or none that may be read.
+// read returns a file's text; nil where there is no such file, or none that may be read.
 func (t *texts) read(path string) *text {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +108,7 @@ func newText(name, content string, changed time.Time) *text {
 // md5 is the sum of the content.
 func (t *text) md5() string { return t.sum() }
 
-// around gives up to n lines before and behind a line, with it, and the number of the first one.
+// around returns up to n lines before and behind a line, with it, and the number of the first one.
 func (t *text) around(line, n int) (first int, lines []string) {
 	t.once.Do(t.split)
 	if line < 1 || line > len(t.lines) {

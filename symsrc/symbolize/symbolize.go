@@ -122,7 +122,7 @@ type Frame struct {
 	Approximate bool   `json:"approximate,omitempty"`
 }
 
-// answer gives what is printed for one address.
+// answer returns what is printed for one address.
 func (s *Symbolizer) answer(ctx context.Context, text string) ([]byte, error) {
 	addr, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
 	if err != nil {
@@ -164,7 +164,7 @@ func encode(r Result) []byte {
 	return symsrc.VisibleJSON(b.Bytes())
 }
 
-// String gives a line per function, `0x1150: f /src/f.c:5:13`, and ` (inlined into) g /src/g.c:12:11` for those it is inlined
+// String returns a line per function, `0x1150: f /src/f.c:5:13`, and ` (inlined into) g /src/g.c:12:11` for those it is inlined
 // into.
 func (r Result) String() string {
 	var b strings.Builder

@@ -117,7 +117,7 @@ func isFault(r any) bool {
 	return ok
 }
 
-// frames gives the functions at an address of the module's address space, of which the file is loaded at base.
+// frames returns the functions at an address of the module's address space, of which the file is loaded at base.
 func (f *file) frames(addr, base uint64) (frames []symsrc.Frame, err error) {
 	err = guard(func() (err error) {
 		switch {

@@ -90,7 +90,7 @@ func read(path string, err error) error {
 	return fmt.Errorf("read %s: %w", path, err)
 }
 
-// hasLines tells whether an answer says where in the source an address is.
+// hasLines reports whether an answer says where in the source an address is.
 func hasLines(frames []symsrc.Frame) bool {
 	for i := range frames {
 		if frames[i].Line > 0 {
@@ -116,7 +116,7 @@ func better(table, file []symsrc.Frame) []symsrc.Frame {
 	return file
 }
 
-// with gives the files of a module with the symbol file that is used in the place of a debug file.
+// with returns the files of a module with the symbol file that is used in the place of a debug file.
 func (s *Source) with(files *symsrc.Files, path string) *symsrc.Files {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -41,7 +41,7 @@ type opened struct {
 	dropped bool // it is to be closed by its last user
 }
 
-// open gives the file at path; release must follow where that succeeds.
+// open returns the file at path; release must follow where that succeeds.
 func (s *store) open(path string) (*opened, error) {
 	s.mu.Lock()
 	if s.files == nil {

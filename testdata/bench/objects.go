@@ -132,7 +132,7 @@ func (o *object) sample(n int) []uint64 {
 	return addrs
 }
 
-// inFunctions gives an address in each of n random functions.
+// inFunctions returns an address in each of n random functions.
 func (o *object) inFunctions(n int) []uint64 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	addrs := make([]uint64, n)
@@ -151,7 +151,7 @@ func (o *object) context() string {
 	return fmt.Sprintf("{{{reset}}}\n{{{module:0:/lib/%s:elf:%s}}}\n{{{mmap:%#x:%#x:load:0:rx:%#x}}}\n", o.name, o.id, loadBase+o.low, o.high-o.low, o.low)
 }
 
-// markupFrames gives the addresses as frames of symbolizer markup.
+// markupFrames returns the addresses as frames of symbolizer markup.
 func markupFrames(addrs []uint64) []string {
 	var lines []string
 	for i, a := range addrs {

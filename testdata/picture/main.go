@@ -47,7 +47,7 @@ func run() error {
 	return err
 }
 
-// output gives the text to be drawn.
+// output returns the text to be drawn.
 func output() ([]byte, error) {
 	if *stdin {
 		return io.ReadAll(os.Stdin)

@@ -75,7 +75,7 @@ func rules(b *bytes.Buffer, theme string, used [256]bool) {
 	}
 }
 
-// colour gives one of the 256: sixteen of the theme, a cube of six steps, and greys.
+// colour returns one of the 256: sixteen of the theme, a cube of six steps, and greys.
 func (l *look) colour(n int) string {
 	steps := [...]int{0, 0x5f, 0x87, 0xaf, 0xd7, 0xff}
 	switch {

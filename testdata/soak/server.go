@@ -36,7 +36,7 @@ func newServer() (*server, error) {
 	return s, err
 }
 
-// buildID gives the build ID of an ELF file, "" where it has none.
+// buildID returns the build ID of an ELF file, "" where it has none.
 func buildID(path string) string {
 	f, err := elf.Open(path)
 	if err != nil {
