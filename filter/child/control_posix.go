@@ -23,6 +23,10 @@ const (
 	maxStops = 100
 	// stopping is how long a stop of our own process may take to come about, where it does at all.
 	stopping = 100 * time.Millisecond
+	// settling is how long it may take until what a command has said before it stopped is passed on, and calmLooks how often, a
+	// millisecond apart, nothing must be left of it.
+	settling  = time.Second
+	calmLooks = 5
 	// lookout is how often a job in the background looks whether it has been taken to the foreground.
 	lookout = 250 * time.Millisecond
 )

@@ -55,8 +55,8 @@ func TestJobControl(t *testing.T) {
 			for range 2 {
 				before := s.settings()
 				s.keys(job + "\r")
-				if name != "stops itself" { // what it says before may come after it goes on, where the machine is busy
-					s.until("ready")
+				s.until("ready")
+				if name != "stops itself" {
 					s.keys("\x1a")
 				}
 				s.until("Stopped")

@@ -114,13 +114,13 @@ func (o *output) await() (ready bool, err error) {
 	return fds[0].Revents != 0, nil
 }
 
-// quiet reports whether all that the command has written has been passed on.
+// quiet reports whether all that the command has written has been passed on. The kernel may still have what was written to a
+// terminal: it hands that on in its own time.
 func (o *output) quiet() bool {
-	if o.since.Load() == 0 {
-		return false
-	}
+	since := o.since.Load()
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}}, 0)
-	return err != nil || n == 0
+	// A Read that waits no more, or again, may have read it and not passed it on yet.
+	return since != 0 && (err != nil || n == 0) && o.since.Load() == since
 }
 
 // abandon is called when the output can no longer be passed on. Who writes to a pipe is told so by SIGPIPE; a terminal
