@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -95,40 +93,5 @@ func TestDumpfile(t *testing.T) {
 	o.Style = Append
 	if got := feed(o, in); got != in {
 		t.Errorf("appending changed the log: %q", got)
-	}
-}
-
-func TestTriggers(t *testing.T) {
-	dir := t.TempDir()
-	var said []string
-	tr, err := NewTriggers([]string{"good=cat \"$1\" >" + dir + "/context; printf %s \"$2 $3\" >" + dir + "/names", "bad=exit 3"},
-		func(m string) { said = append(said, m) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range []Dumpfile{{"good", "$(touch " + dir + "/expanded); `x`", []byte(`{"a":1}`)}, {"other", "", nil}} {
-		tr.Start(context.Background(), d)
-	}
-	tr.Wait()
-	if len(said) > 0 {
-		t.Errorf("said %q", said)
-	}
-	for name, want := range map[string]string{"context": "{\"a\":1}\n", "names": "good $(touch " + dir + "/expanded); `x`"} {
-		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(dir, "expanded")); err == nil {
-		t.Error("the log's words were expanded by the shell")
-	}
-	tr.Start(context.Background(), Dumpfile{Type: "bad", Name: "n"})
-	tr.Wait()
-	if len(said) != 1 || !strings.Contains(said[0], `dumpfile bad "n": run "exit 3": exit status 3`) {
-		t.Errorf("said %q", said)
-	}
-	for _, specs := range [][]string{{""}, {"x"}, {"=y"}, {"x="}, {"x=y", "z=y", "x=z"}} {
-		if _, err := NewTriggers(specs, nil); err == nil {
-			t.Errorf("%q is accepted", specs)
-		}
 	}
 }

@@ -47,7 +47,7 @@ func (l *Links) Words() (names []string) {
 	return names
 }
 
-// Set takes a template, or the name of one. It is a flag's value.
+// Set takes a template, or the name of one.
 func (l *Links) Set(value string) error {
 	for _, alias := range linkAliases {
 		if alias[0] == value {

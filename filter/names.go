@@ -1,8 +1,6 @@
 package filter
 
 import (
-	"errors"
-	"flag"
 	"strings"
 
 	"qss-filter/symsrc"
@@ -22,26 +20,6 @@ type Names struct {
 
 // PathMap puts To in the place of the directory From.
 type PathMap struct{ From, To string }
-
-// register adds the flags that set n.
-func (n *Names) register(fs *flag.FlagSet) {
-	fs.BoolVar(&n.Short, "short-names", false, "write std::string and std::vector<int> without default arguments, no clone suffixes")
-	fs.Func("path-map", "`FROM=TO`: sources built below FROM are below TO; the longest FROM counts", func(value string) error {
-		from, to, ok := strings.Cut(value, "=")
-		if !ok || from == "" {
-			return errors.New("want FROM=TO")
-		}
-		n.Map = append(n.Map, PathMap{from, to})
-		return nil
-	})
-	fs.Func("strip-prefix", "`DIR` not to be shown before the paths below it", func(value string) error {
-		if value == "" {
-			return errors.New("want a directory")
-		}
-		n.Strip = append(n.Strip, value)
-		return nil
-	})
-}
 
 // function returns a function's name as it is shown; file is the source file's.
 func (n *Names) function(name, file string) string {

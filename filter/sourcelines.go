@@ -2,8 +2,6 @@ package filter
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -15,21 +13,6 @@ import (
 // goroutines at once.
 type Sources interface {
 	Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt
-}
-
-// maxAround bounds the lines of source before and behind a frame's.
-const maxAround = 1000
-
-// registerSources adds the flag that sets SourceLines.
-func (o *Options) registerSources(fs *flag.FlagSet) {
-	fs.Func("source-context", "`N` lines of source code before and behind each frame's, below the frame", func(value string) error {
-		n, err := strconv.ParseUint(value, 10, 16)
-		if err != nil || n > maxAround {
-			return errors.New("want a number of lines, 1000 at most")
-		}
-		o.SourceLines = 2*int(n) + 1
-		return nil
-	})
 }
 
 // excerpt returns the source of one function of an answer. That of all of them is asked for at once: it may come from afar.

@@ -3,58 +3,58 @@ package filter
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"qss-filter/symsrc"
 )
 
-// Summary writes which modules' frames could not be resolved, and why, one module a line, and whether all source files are missing:
-// nothing where all is well.
-func (f *Filter) Summary(w io.Writer) error {
-	if err := f.summarizeModules(w); err != nil || f.code.any || f.code.missing == "" {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "qss-filter: none of the source files is there, the first is %s; pass --source-root DIR or --path-map FROM=TO\n",
-		symsrc.Visible(f.code.missing))
-	return err
+// Summary is what could not be resolved.
+type Summary struct {
+	// Frames are those whose module is known, Unresolved those of them without a name.
+	Frames, Unresolved int
+	// Modules are those with unresolved frames, the worst first.
+	Modules []Unresolved
+	// Forgotten are the unresolved frames of modules that came earlier than those that are remembered.
+	Forgotten int
+	// NoSource is the first source file that was asked for, where none of them is there; "" otherwise.
+	NoSource string
 }
 
-func (f *Filter) summarizeModules(w io.Writer) error {
-	var bad []*module
+// Unresolved is a module with frames that have no name.
+type Unresolved struct {
+	Frames int
+	// Module is its name in the log, perhaps with its build ID; Reason says why it has no names.
+	Module, Reason string
+	// Unstripped is set where its unstripped file would help.
+	Unstripped bool
+}
+
+// Summary returns which modules' frames could not be resolved until now, and why. Its texts are visible ones.
+func (f *Filter) Summary() Summary {
 	forgotten := f.memo.forgotten
-	total, unresolved := forgotten.Frames, forgotten.Unresolved
+	s := Summary{Frames: forgotten.Frames, Unresolved: forgotten.Unresolved, Forgotten: forgotten.Unresolved}
+	if !f.code.any {
+		s.NoSource = symsrc.Visible(f.code.missing)
+	}
+	var bad []*module
 	for _, m := range f.memo.modules {
-		total += m.frames
+		s.Frames += m.frames
 		if m.unresolved > 0 {
-			unresolved += m.unresolved
+			s.Unresolved += m.unresolved
 			bad = append(bad, m)
 		}
-	}
-	if unresolved == 0 {
-		return nil
 	}
 	slices.SortFunc(bad, func(a, b *module) int {
 		return cmp.Or(cmp.Compare(b.unresolved, a.unresolved), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BuildID, b.BuildID))
 	})
-	if _, err := fmt.Fprintf(w, "qss-filter: %d of %d frames have no name:\n", unresolved, total); err != nil {
-		return err
-	}
 	for _, m := range bad {
-		name := m.shown
-		if name == "" {
-			name = "(unnamed module)"
-		}
-		if _, err := fmt.Fprintf(w, "qss-filter: %6d  %s: %s\n", m.unresolved, m.appendID([]byte(symsrc.Visible(name))), symsrc.Visible(m.advice())); err != nil {
-			return err
-		}
+		name := cmp.Or(m.shown, "(unnamed module)")
+		reason, unstripped := m.nameless()
+		s.Modules = append(s.Modules, Unresolved{Frames: m.unresolved, Module: string(m.appendID([]byte(symsrc.Visible(name)))),
+			Reason: symsrc.Visible(reason), Unstripped: unstripped})
 	}
-	if forgotten.Unresolved == 0 {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "qss-filter: %6d  of modules that came before: there were too many to list\n", forgotten.Unresolved)
-	return err
+	return s
 }
 
 // count notes a frame of the log for the summary.
@@ -77,34 +77,30 @@ func (a *answer) count() {
 	}
 }
 
-// advice says why a module's frames have no name, and what to do about it.
-func (m *module) advice() string {
+// nameless says why a module's frames have no name. unstripped reports whether its unstripped file would help.
+func (m *module) nameless() (text string, unstripped bool) {
 	if m.files == nil {
-		return symsrc.UnknownError.String()
+		return symsrc.UnknownError.String(), false
 	}
 	s := m.files.Reason()
-	text := s.String()
+	text = s.String()
 	switch {
 	case m.elsewhere != "" && m.files.Usable():
-		return "another build: no " + m.elsewhere + " where the log has it; pass --symbols DIR where its unstripped file is"
+		return "another build: no " + m.elsewhere + " where the log has it", true
 	case s == symsrc.OK:
-		return "the files are good, but no symbol covers the addresses"
+		return "the files are good, but no symbol covers the addresses", false
 	case m.files.Detail != "":
 		text += ": " + m.files.Detail
 	case m.files.Note != "":
 		text += ": " + m.files.Note
 	}
-	text += m.tried()
-	if s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete {
-		text += "; pass --symbols DIR where its unstripped file is"
-	}
-	return text
+	return text + m.tried(), s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete
 }
 
-// maxTried is how many of the places that were looked at are told.
+// maxTried is how many of the places that were looked at are listed.
 const maxTried = 3
 
-// tried tells where a module's files were looked for.
+// tried says where a module's files were looked for.
 func (m *module) tried() string {
 	places := m.files.Tried
 	if len(places) == 0 {

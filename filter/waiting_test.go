@@ -84,12 +84,12 @@ func TestTrickle(t *testing.T) {
 	})
 }
 
-// TestFarewell holds that all that is held back is written before the program ends, in its order, and nothing after it.
-func TestFarewell(t *testing.T) {
+// TestAbandon holds that all that is held back is written before the program ends, in its order, and nothing after it.
+func TestAbandon(t *testing.T) {
 	streamed(t, Options{Lookahead: Lookahead{Time: time.Hour}}, func(f *Filter, w io.Writer, out *timed) {
 		io.WriteString(w, "    @ 0x1021 f\nmore\nan end")
 		synctest.Wait()
-		f.Farewell()
+		f.Abandon()
 		if got := out.text.String(); got != "    @ 0x1021 f\nmore\nan end" {
 			t.Errorf("got %q", got)
 		}

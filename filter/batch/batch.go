@@ -3,7 +3,6 @@
 // one pass: one filter per log parses, resolves and symbolizes, and what it tells of each frame is rebuilt and written here.
 //
 //	batch.go     what is done: Options, Run
-//	flags.go     the flags
 //	tree.go      which files are logs, and where their outputs go
 //	input.go     opens a log, packed or not
 //	whole.go     files that appear whole or not at all

@@ -92,6 +92,8 @@ type Program struct {
 	Environment []Variable
 	// Stdout takes help and version.
 	Stdout io.Writer
+	// Named, if not nil, puts the names of flags into an error of a command that speaks of options.
+	Named func(err error) error
 	// Warn is told of a configuration that is not read.
 	Warn func(message string)
 }
@@ -146,6 +148,9 @@ func (p *Program) Run(args []string) (status int, err error) {
 	}
 	status, err = run()
 	if err != nil {
+		if p.Named != nil {
+			err = p.Named(err)
+		}
 		if placed, ok := fs.placed(err); ok {
 			return status, placed
 		}

@@ -1,15 +1,21 @@
 // Package command is what the program does: each command with its flags, and what they wire together.
 //
-//	command.go   the table of commands
-//	stream.go    the flags of the filter itself, and what they mean
-//	llvmargs.go  command lines of llvm-symbolizer
-//	rules.go     which flags of the filter go together
-//	run.go       a log, a tree of logs, a program's output or a foreign input through a filter
-//	symbols.go   commands about files of symbols
-//	fleet.go     worker and publish
-//	other.go     import, schema, cache
-//	words.go     what help and the manual page say
-//	terminal.go  diagnostics
+//	command.go       the table of commands
+//	stream.go        the filter itself: what its flags mean together
+//	flags_filter.go  the flags of package filter; flags_batch.go, those of a tree of logs
+//	values.go        kinds of flags
+//	named.go         errors about options, with the names of flags
+//	llvmargs.go      command lines of llvm-symbolizer
+//	rules.go         which flags of the filter go together
+//	run.go           a log, a tree of logs, a program's output or a foreign input through a filter
+//	summary.go       what could not be resolved
+//	interrupt.go     what signals do
+//	trigger.go       the user's commands for dumpfile elements
+//	symbols.go       commands about files of symbols
+//	fleet.go         worker and publish
+//	other.go         import, schema, cache
+//	words.go         what help and the manual page say
+//	terminal.go      diagnostics
 package command
 
 import (
@@ -28,7 +34,7 @@ import (
 // Program is the table of commands.
 var Program = cli.Program{
 	Name: "qss-filter", Version: version, About: about, Example: "adb logcat | qss-filter", Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
-	Exit: exits, Environment: environment, Date: date, Stdout: os.Stdout, Warn: warn,
+	Exit: exits, Environment: environment, Date: date, Stdout: os.Stdout, Warn: warn, Named: named,
 	Commands: []*cli.Command{
 		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite,
 			Config: configured},

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,13 +14,13 @@ import (
 
 // workerCommand is `qss-filter worker`.
 func workerCommand(fs *cli.Flags) cli.Run {
-	c := &config{flags: fs, symbols: newSymbols()}
+	c := newConfig(fs)
 	o := worker.Options{Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Group("Fleet")
 	fs.Register(o.Register)
 	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
 	fs.Group("Output")
-	fs.Register(c.options.Register, c.format.Register)
+	fs.Register(func(set *flag.FlagSet) { filterFlags(set, &c.options) }, c.format.register)
 	c.styleFlags(fs)
 	streamRules(fs)
 	return told(&o.Connection, func() (int, error) {

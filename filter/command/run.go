@@ -17,9 +17,6 @@ import (
 	"qss-filter/symsrc/meter"
 )
 
-// exitInterrupted is how a shell reports a death by SIGINT.
-const exitInterrupted = 128 + 2
-
 // run does what the command line says.
 func (c *config) run() (status int, err error) {
 	c.measured()
@@ -66,6 +63,7 @@ func (c *config) run() (status int, err error) {
 			}
 		}()
 	}
+	c.triggers.use(&o)
 	f, end, err := c.extras.Open(o)
 	if err != nil {
 		return cli.Usage, err
@@ -78,6 +76,7 @@ func (c *config) run() (status int, err error) {
 		status = c.stream(f)
 	}
 	end()
+	c.triggers.wait()
 	return max(status, c.summarize(f)), nil
 }
 
@@ -118,6 +117,7 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		}
 		return lists
 	}
+	c.triggers.use(&o)
 	another, end, err := c.extras.Use(o)
 	if err != nil {
 		return cli.Usage, err
@@ -135,6 +135,7 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		status = cli.Failed
 	}
 	end()
+	c.triggers.wait()
 	for _, f := range c.filters {
 		c.summarize(f)
 	}
@@ -153,12 +154,12 @@ func leftBehind(processes string, waiting bool) {
 
 // stream carries the inputs through f.
 func (c *config) stream(f *filter.Filter) (status int) {
-	defer f.LastWords(syscall.SIGTERM, syscall.SIGHUP)()
+	defer abandonOn(f, syscall.SIGTERM, syscall.SIGHUP)()
 	drain := func(in *os.File) (restore func()) {
 		if isTerminal(in) {
-			return f.LastWords(os.Interrupt)
+			return abandonOn(f, os.Interrupt)
 		}
-		return drain(f.Farewell)
+		return drain(f.Abandon)
 	}
 	err := f.RunInputs(context.Background(), filter.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
@@ -193,16 +194,4 @@ func (c *config) runImport(ctx context.Context, f *filter.Filter) (status int) {
 		return cli.Failed // which is said by the status alone
 	}
 	return complainAll(err)
-}
-
-// drain lets the first Ctrl-C end the producer of the input only. farewell is called before the second one ends us.
-func drain(farewell func()) (restore func()) {
-	return filter.DrainOnInterrupt(func() {
-		if isTerminal(os.Stderr) {
-			complain("the input is still open; Ctrl-C again stops at once")
-		}
-	}, func() {
-		farewell()
-		os.Exit(exitInterrupted)
-	})
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -30,23 +31,34 @@ type config struct {
 	asLLVM  bool
 	from    string // a foreign input
 
-	imports importer.Options
-	batch   batch.Options
-	timing  batch.Timing
-	child   child.Options
-	symbols *chain.Options
-	options filter.Options
-	format  filter.Format
-	extras  filter.Extras
-	llvm    filter.LLVMOptions
-	measure meter.Options
-	meter   *meter.Meter
-	filters []*filter.Filter
+	imports  importer.Options
+	batch    batch.Options
+	timing   batch.Timing
+	child    child.Options
+	symbols  *chain.Options
+	options  filter.Options
+	format   format
+	extras   filter.Extras
+	triggers *triggers
+	llvm     filter.LLVMOptions
+	measure  meter.Options
+	meter    *meter.Meter
+	filters  []*filter.Filter
+}
+
+func newConfig(fs *cli.Flags) *config {
+	return &config{flags: fs, symbols: newSymbols(), triggers: newTriggers()}
+}
+
+// filterFlags adds the flags of a filter and what it does beside its stream.
+func (c *config) filterFlags(fs *flag.FlagSet) {
+	filterFlags(fs, &c.options)
+	extrasFlags(fs, &c.extras, c.triggers)
 }
 
 // filterCommand is qss-filter without a command's name.
 func filterCommand(fs *cli.Flags) cli.Run {
-	c := &config{flags: fs, symbols: newSymbols()}
+	c := newConfig(fs)
 	c.symbols.Around = func(f chain.Finder) chain.Finder {
 		c.batch.Finder = c.timing.Finder(f)
 		return c.batch.Finder
@@ -65,14 +77,14 @@ func filterCommand(fs *cli.Flags) cli.Run {
 func (c *config) register(fs *cli.Flags) {
 	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
 	fs.Group("Output")
-	fs.Register(c.options.Register, c.format.Register, c.extras.Register)
+	fs.Register(c.filterFlags, c.format.register)
 	fs.Repeated("on-dumpfile", "path-map", "strip-prefix")
 	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
 	fs.Group("A command behind --")
 	fs.Register(c.child.Register)
 	fs.Words("linger", "forever")
 	fs.Group("A tree of logs, and reports")
-	fs.Register(c.batch.Register)
+	fs.Register(func(set *flag.FlagSet) { batchFlags(set, &c.batch) })
 	fs.Group("Output", "verbose", "benchmark")
 	fs.Group("Traces and samples of other tools")
 	fs.Register(c.imports.Register)
@@ -94,7 +106,7 @@ func (c *config) styleFlags(fs *cli.Flags) {
 	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
 	fs.Group("In place of llvm-symbolizer")
 	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
-	fs.Register(c.llvm.Register)
+	fs.Register(func(set *flag.FlagSet) { llvmFlags(set, &c.llvm) })
 	fs.Words("functions", functionKinds...)
 	fs.Group("Symbols")
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
@@ -135,7 +147,7 @@ func (c *config) check() error {
 	if len(c.inputs) == 0 || namedLLVM() { // addresses, that llvm ignores
 		c.inputs = []string{"-"}
 	}
-	c.format.Use(&c.options)
+	c.format.use(&c.options)
 	return nil
 }
 
@@ -166,7 +178,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 
 func (c *config) summarize(f *filter.Filter) (status int) {
 	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
-		if err := f.Summary(os.Stderr); err != nil {
+		if err := writeSummary(os.Stderr, f.Summary()); err != nil {
 			return cli.Failed
 		}
 	}

@@ -60,7 +60,7 @@ func whereCommand(fs *cli.Flags) cli.Run {
 // doctorCommand is `qss-filter doctor LOG`. It takes every flag that the filter was given; those that say where symbols are and
 // how addresses are found count, what shapes the output does not.
 func doctorCommand(fs *cli.Flags) cli.Run {
-	c := &config{flags: fs, symbols: newSymbols()}
+	c := newConfig(fs)
 	c.register(fs)
 	s := c.symbols
 	return func() (int, error) {

@@ -1,18 +1,20 @@
-package batch
+package command
 
 import (
 	"flag"
 	"io"
 	"testing"
+
+	"qss-filter/filter/batch"
 )
 
-func TestFlags(t *testing.T) {
-	var o Options
+func TestBatchFlags(t *testing.T) {
+	var o batch.Options
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	o.Register(fs)
+	batchFlags(fs, &o)
 	err := fs.Parse([]string{"--input-dir", "a", "--output-dir", "b", "--mode", "rewrite", "--rewrite=replace", "--workers-symbol", "3",
 		"--summary-json", "-", "--group", "--html", "p", "--benchmark", "--list-modules", "--check", "--json", "--report", "r", "--verbose"})
-	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != Rewrite || o.Form != Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
+	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != batch.Rewrite || o.Form != batch.Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
 		!o.Group || o.HTML != "p" || !o.Benchmark || !o.ListModules || !o.Check || !o.JSON || o.Report != "r" || !o.Verbose || !o.Asked() {
 		t.Errorf("got %+v, error %v", o, err)
 	}

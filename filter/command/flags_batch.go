@@ -1,20 +1,18 @@
-package batch
+package command
 
 import (
 	"flag"
-	"fmt"
-	"strconv"
 
-	"qss-filter/filter"
+	"qss-filter/filter/batch"
 )
 
-// Register adds the flags that set o.
-func (o *Options) Register(fs *flag.FlagSet) {
+// batchFlags adds the flags of a tree of logs, and of reports.
+func batchFlags(fs *flag.FlagSet, o *batch.Options) {
 	fs.StringVar(&o.Input, "input-dir", "", "`DIR` of logs, with all below it, to be read at once")
 	fs.StringVar(&o.Output, "output-dir", "", "`DIR` for what the logs become, in the same tree")
 	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of --input-dir, and to directories")
-	filter.Choice(fs, &o.Mode, "mode", "`MODE`: stack-only (NAME.stack.txt), rewrite (NAME.rewrite)", "stack-only", "rewrite")
-	filter.Choice(fs, &o.Form, "rewrite", "`FORM` of rewritten logs: append (functions below their frame), replace (in its place)",
+	choice(fs, &o.Mode, "mode", "`MODE`: stack-only (NAME.stack.txt), rewrite (NAME.rewrite)", "stack-only", "rewrite")
+	choice(fs, &o.Form, "rewrite", "`FORM` of rewritten logs: append (functions below their frame), replace (in its place)",
 		"append", "replace")
 	fs.StringVar(&o.Report, "report", "", "`DIR` for frames.tsv, elf_list.tsv, failed_frames.tsv, expanded_frames.tsv, summary.json")
 	fs.StringVar(&o.SummaryJSON, "summary-json", "", "`FILE` for the summary as JSON, - for standard output")
@@ -28,28 +26,4 @@ func (o *Options) Register(fs *flag.FlagSet) {
 	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing else")
 	fs.BoolVar(&o.Check, "check", false, "the file found, its build ID, and MISMATCH")
 	fs.BoolVar(&o.JSON, "json", false, "print JSON")
-}
-
-// jobs is a number of workers, 0 for auto.
-type jobs int
-
-func (j *jobs) String() string {
-	if j == nil || *j == 0 {
-		return "auto"
-	}
-	return strconv.Itoa(int(*j))
-}
-
-// Set reads auto or a number from 1 on.
-func (j *jobs) Set(value string) error {
-	if value == "auto" {
-		*j = 0
-		return nil
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 || n > 1<<12 {
-		return fmt.Errorf("want auto, or a number from 1 to %d", 1<<12)
-	}
-	*j = jobs(n)
-	return nil
 }

@@ -1,0 +1,119 @@
+package command
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// oneOf is a flag whose values are words; the number of the word is what it sets.
+type oneOf[T ~uint8] struct {
+	to    *T
+	words []string
+}
+
+// choice adds a flag that is one of words; the first one is the default, and to takes the word's number.
+func choice[T ~uint8](fs *flag.FlagSet, to *T, name, usage string, words ...string) {
+	fs.Var(oneOf[T]{to, words}, name, usage)
+}
+
+func (c oneOf[T]) String() string {
+	if c.to == nil {
+		return ""
+	}
+	return c.words[*c.to]
+}
+
+// Words are what the flag may be.
+func (c oneOf[T]) Words() []string { return c.words }
+
+func (c oneOf[T]) Set(value string) error {
+	i := slices.Index(c.words, value)
+	if i < 0 {
+		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+	}
+	*c.to = T(i)
+	return nil
+}
+
+// list adds a flag each of whose values counts.
+func list(fs *flag.FlagSet, to *[]string, name, usage string) {
+	fs.Func(name, usage, func(value string) error {
+		*to = append(*to, value)
+		return nil
+	})
+}
+
+// boolValue is a flag that may stand without a value.
+type boolValue func(value string) error
+
+func (boolValue) String() string           { return "" }
+func (b boolValue) Set(value string) error { return b(value) }
+func (boolValue) IsBoolFlag() bool         { return true }
+
+// action adds a flag without a value that does something.
+func action(fs *flag.FlagSet, name, usage string, do func()) {
+	fs.Var(boolValue(func(value string) error {
+		if value != "true" {
+			return errors.New("takes no value")
+		}
+		do()
+		return nil
+	}), name, usage)
+}
+
+// jobs is a flag that is a number of workers, 0 for auto.
+type jobs int
+
+func (j *jobs) String() string {
+	if j == nil || *j == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(int(*j))
+}
+
+// Set reads auto or a number from 1 on.
+func (j *jobs) Set(value string) error {
+	if value == "auto" {
+		*j = 0
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > 1<<12 {
+		return fmt.Errorf("want auto, or a number from 1 to %d", 1<<12)
+	}
+	*j = jobs(n)
+	return nil
+}
+
+// bytesValue is a flag that is a number of bytes: digits, and K, M or G for powers of 1024.
+type bytesValue int64
+
+func (b *bytesValue) String() string {
+	n := int64(*b)
+	for _, unit := range []string{"", "K", "M"} {
+		if n%1024 != 0 || n == 0 {
+			return strconv.FormatInt(n, 10) + unit
+		}
+		n /= 1024
+	}
+	return strconv.FormatInt(n, 10) + "G"
+}
+
+func (b *bytesValue) Set(text string) error {
+	shift := 0
+	if i := strings.IndexAny(text, "KMG"); i >= 0 && i == len(text)-1 {
+		shift = 10 * (1 + strings.IndexByte("KMG", text[i]))
+		text = text[:i]
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt64>>shift {
+		return errors.New("want a size such as 512M or 2G")
+	}
+	*b = bytesValue(n << shift)
+	return nil
+}
