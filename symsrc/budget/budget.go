@@ -1,6 +1,7 @@
 // Package budget bounds what one file may cost, in proportion to its size: a small one that is damaged, or made so, could ask for
 // any amount of work and memory otherwise, since its parts may refer to each other any number of times, and what it packs may
-// unpack to any size.
+// unpack to any size. Work is the budget of a symbol file that is text; File that of an object file, whose debug information may name
+// further files.
 package budget
 
 import (

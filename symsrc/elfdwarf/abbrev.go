@@ -1,6 +1,7 @@
 package elfdwarf
 
 import (
+	"qss-filter/symsrc/bin"
 	"sync"
 	"sync/atomic"
 )
@@ -49,7 +50,7 @@ type abbrevKey struct {
 }
 
 func newAbbrevs(f *File, off uint64, forms *formTable) *abbrevs {
-	t := &abbrevs{f: f, b: f.abbrev.all(), forms: forms, p: past}
+	t := &abbrevs{f: f, b: f.abbrev.all(), forms: forms, p: bin.Past}
 	if off < uint64(len(t.b)) {
 		t.p = int(off)
 	}
@@ -70,7 +71,7 @@ func (t *abbrevs) find(code uint64) (*decl, *compiled) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.seen.Load()
-	if _, ok := t.sparse[code]; !ok && t.p != past && (code >= uint64(len(c.decls)) || c.decls[code].tag == 0) {
+	if _, ok := t.sparse[code]; !ok && t.p != bin.Past && (code >= uint64(len(c.decls)) || c.decls[code].tag == 0) {
 		decls := t.compile(c.decls, code)
 		c = &compiled{decls, t.ops}
 		t.seen.Store(c)
@@ -90,11 +91,11 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	const ahead = 16
 	start, end := t.p, t.p
 	had, hadOps := len(all), len(t.ops)
-	for found, more := false, ahead; t.p != past && (!found || more > 0); more-- {
-		c, p := uleb(t.b, t.p)
+	for found, more := false, ahead; t.p != bin.Past && (!found || more > 0); more-- {
+		c, p := bin.ULEB(t.b, t.p)
 		end = t.p
 		if c == 0 {
-			t.p = past
+			t.p = bin.Past
 			break
 		}
 		d := t.decl(p)
@@ -115,11 +116,11 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 			t.addSparse(c, d)
 		}
 	}
-	if t.p != past {
+	if t.p != bin.Past {
 		end = t.p
 	}
-	t.f.budget.spend(end - start)
-	t.f.budget.hold((len(all)-had)*declWeight + (len(t.ops)-hadOps)*opWeight)
+	t.f.budget.Spend(end - start)
+	t.f.budget.Hold((len(all)-had)*declWeight + (len(t.ops)-hadOps)*opWeight)
 	return all
 }
 
@@ -130,14 +131,14 @@ func (t *abbrevs) addSparse(code uint64, d decl) {
 	if t.sparse == nil {
 		t.sparse = make(map[uint64]decl)
 	}
-	t.f.budget.hold(2 * declWeight)
+	t.f.budget.Hold(2 * declWeight)
 	t.sparse[code] = d
 }
 
 // decl compiles the declaration whose tag stands at p, and moves t.p behind it.
 func (t *abbrevs) decl(p int) decl {
-	tag, p := uleb(t.b, p)
-	children, p := fixed(t.b, p, 1, false)
+	tag, p := bin.ULEB(t.b, p)
+	children, p := bin.Uint(t.b, p, 1, false)
 	d := decl{tag: uint16(min(tag, 0xffff)), children: children != 0, sibling: -1, ops: uint32(len(t.ops))}
 	reads := false
 	switch tag {
@@ -156,12 +157,12 @@ func (t *abbrevs) decl(p int) decl {
 			code, form = uint64(b[p]), uint64(b[p+1])
 			p += 2
 		} else {
-			code, p = uleb(b, p)
-			if form, p = uleb(b, p); form == formImplicitConst {
-				implicit, p = sleb(b, p)
+			code, p = bin.ULEB(b, p)
+			if form, p = bin.ULEB(b, p); form == formImplicitConst {
+				implicit, p = bin.SLEB(b, p)
 			}
 		}
-		if code == 0 && form == 0 || p == past {
+		if code == 0 && form == 0 || p == bin.Past {
 			break
 		}
 		kind, n := t.forms.op(form)

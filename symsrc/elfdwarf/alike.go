@@ -77,7 +77,7 @@ func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *i
 	take := func(s *symbol) {
 		raw := t.str(s.name)
 		if len(raw) > longName {
-			t.table.left.answer(len(raw))
+			t.table.left.Answer(len(raw))
 		}
 		switch {
 		case *tries < 0 || len(raw) > maxName || !t.isFunction(s):
@@ -88,7 +88,7 @@ func (t *symbolTable) alike(frames []symsrc.Frame, plain, token string, tries *i
 			return
 		}
 		if demangle.PlainName(string(raw)) == plain {
-			t.table.left.hold(frameWeight)
+			t.table.left.Hold(frameWeight)
 			frames = append(frames, symsrc.Frame{Func: plain, Offset: s.addr, Size: s.size})
 		}
 	}

@@ -3,6 +3,8 @@ package elfdwarf
 import (
 	"cmp"
 	"container/heap"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -44,7 +46,7 @@ func (t *rangeTable) alone(addr uint64) (unit int, ok bool) {
 }
 
 // settle sorts the ranges.
-func (t *rangeTable) settle(left *budget) {
+func (t *rangeTable) settle(left *budget.File) {
 	t.settled.Do(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -90,12 +92,12 @@ func (f *File) unitFor(addr uint64) *unit {
 	f.unpackAhead()
 	f.aranges.read.Do(func() {
 		f.aranges.ranges = make([]arange, 0, f.arangeSets.size/16)
-		kept := tally{of: f.budget}
+		kept := budget.Tally{Of: f.budget}
 		f.readAranges(func(a arange) {
 			f.aranges.ranges = append(f.aranges.ranges, a)
-			kept.add(1, arangeWeight)
+			kept.Add(1, arangeWeight)
 		}, nil)
-		kept.tell()
+		kept.Flush()
 	})
 	if u, ok := f.aranges.unitOf(f, addr); ok {
 		return u
@@ -133,28 +135,28 @@ func (t *rangeTable) search(addr uint64) int {
 func (f *File) readAranges(each func(arange), unit func(int)) {
 	b := f.arangeSets.all()
 	for off := 0; off < len(b); {
-		c := &cursor{b: b, p: off, big: f.big}
-		n, offSize := c.length()
-		if !c.ok() || n > uint64(len(b)-c.p) {
+		c := &bin.Cursor{B: b, P: off, Big: f.big}
+		n, offSize := c.Length()
+		if !c.OK() || n > uint64(len(b)-c.P) {
 			return
 		}
-		end := c.p + int(n)
-		c.b = b[:end]
-		version := c.u16()
-		at := c.uint(offSize)
-		size, segment := int(c.u8()), int(c.u8())
-		if !c.ok() || version != 2 || (size != 4 && size != 8) || segment != 0 || at >= uint64(f.info.size) {
+		end := c.P + int(n)
+		c.B = b[:end]
+		version := c.U16()
+		at := c.Uint(offSize)
+		size, segment := int(c.U8()), int(c.U8())
+		if !c.OK() || version != 2 || (size != 4 && size != 8) || segment != 0 || at >= uint64(f.info.size) {
 			off = end
 			continue
 		}
 		if unit != nil {
 			unit(int(at))
 		}
-		p := off + (c.p-off+2*size-1)/(2*size)*(2*size) // tuples are aligned to their size, from the set's start on
+		p := off + (c.P-off+2*size-1)/(2*size)*(2*size) // tuples are aligned to their size, from the set's start on
 		for p+2*size <= end {
 			var lo, length uint64
-			lo, p = fixed(b, p, size, f.big)
-			length, p = fixed(b, p, size, f.big)
+			lo, p = bin.Uint(b, p, size, f.big)
+			length, p = bin.Uint(b, p, size, f.big)
 			if lo < lo+length && !f.dead(lo) {
 				each(arange{f.unplaced(span{lo, lo + length}), int(at)})
 			}
@@ -165,7 +167,7 @@ func (f *File) readAranges(each func(arange), unit func(int)) {
 
 // settle sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
 // goes on as long as it can, else the first in the file is taken: llvm's choice.
-func settle(all []arange, left *budget) []arange {
+func settle(all []arange, left *budget.File) []arange {
 	slices.SortFunc(all, func(a, b arange) int {
 		if a.lo != b.lo {
 			return cmp.Compare(a.lo, b.lo)
@@ -175,8 +177,8 @@ func settle(all []arange, left *budget) []arange {
 	var end uint64
 	for _, a := range all {
 		if a.lo < end {
-			left.hold(len(all) * overlapWeight)
-			left.spend(len(all) * stepsPerOverlap)
+			left.Hold(len(all) * overlapWeight)
+			left.Spend(len(all) * stepsPerOverlap)
 			return sweep(all)
 		}
 		end = a.hi

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"qss-filter/symsrc/bin"
 	"sync"
 )
 
@@ -47,12 +48,12 @@ func (f *File) findFrames() (frameSection, bool) {
 	if len(table) < 8 {
 		return frameSection{}, false
 	}
-	c := &cursor{b: table, p: 4, big: f.big}
+	c := &bin.Cursor{B: table, P: 4, Big: f.big}
 	start, ok := f.encoded(c, table[1], at+4, at)
 	for i := range f.segments {
 		s := &f.segments[i]
 		if ok && s.typ == elf.PT_LOAD && start >= s.addr && start-s.addr < s.filesz {
-			b, ok := slice(f.data, s.off+(start-s.addr), s.filesz-(start-s.addr))
+			b, ok := bin.Slice(f.data, s.off+(start-s.addr), s.filesz-(start-s.addr))
 			return frameSection{b, start, true}, ok
 		}
 	}
@@ -63,7 +64,7 @@ func (f *File) findFrames() (frameSection, bool) {
 func (f *File) frameTable() ([]byte, uint64) {
 	for i := range f.segments {
 		if s := &f.segments[i]; s.typ == elf.PT_GNU_EH_FRAME {
-			b, _ := slice(f.data, s.off, s.filesz)
+			b, _ := bin.Slice(f.data, s.off, s.filesz)
 			return b, s.addr
 		}
 	}
@@ -79,14 +80,14 @@ const (
 
 // encoded reads a pointer: at is the address of where it stands, data that of the table. Those relative to anything else
 // do not occur in what is read here.
-func (f *File) encoded(c *cursor, encoding uint8, at, data uint64) (v uint64, ok bool) {
+func (f *File) encoded(c *bin.Cursor, encoding uint8, at, data uint64) (v uint64, ok bool) {
 	size := f.word()
 	switch encoding & ehForm {
 	case ehULEB:
-		v, size = c.uleb(), 0
+		v, size = c.ULEB(), 0
 	case ehSLEB:
 		var s int64
-		s, c.p = sleb(c.b, c.p)
+		s, c.P = bin.SLEB(c.B, c.P)
 		v, size = uint64(s), 0
 	case 2, 0xa:
 		size = 2
@@ -99,7 +100,7 @@ func (f *File) encoded(c *cursor, encoding uint8, at, data uint64) (v uint64, ok
 		return 0, false
 	}
 	if size > 0 {
-		v = c.uint(size)
+		v = c.Uint(size)
 		if encoding&8 != 0 {
 			shift := 64 - 8*size
 			v = uint64(int64(v<<shift) >> shift)
@@ -117,7 +118,7 @@ func (f *File) encoded(c *cursor, encoding uint8, at, data uint64) (v uint64, ok
 	if !f.is64 {
 		v = uint64(uint32(v))
 	}
-	return v, c.ok() && encoding != ehOmit
+	return v, c.OK() && encoding != ehOmit
 }
 
 // sortedTable is the binary search table of .eh_frame_hdr in the one form that linkers write: pairs of four bytes, the
@@ -127,15 +128,15 @@ func (f *File) sortedTable() (table []byte, rows int, base uint64) {
 	if len(b) < 12 || b[0] != 1 || b[3] != ehSigned4DataRel || b[2]&ehForm != 3 {
 		return nil, 0, 0
 	}
-	c := &cursor{b: b, p: 4, big: f.big}
+	c := &bin.Cursor{B: b, P: 4, Big: f.big}
 	if _, ok := f.encoded(c, b[1], at+4, at); !ok {
 		return nil, 0, 0
 	}
-	n := uint64(c.u32())
-	if !c.ok() || n > uint64(len(b)-c.p)/8 {
+	n := uint64(c.U32())
+	if !c.OK() || n > uint64(len(b)-c.P)/8 {
 		return nil, 0, 0
 	}
-	return b[c.p:], int(n), at
+	return b[c.P:], int(n), at
 }
 
 // hasFrameTable reports whether the table is of use.
@@ -148,7 +149,7 @@ func (f *File) hasFrameTable() bool {
 func (f *File) lookupFrame(eh frameSection, addr uint64) (signal, found bool) {
 	table, n, base := f.sortedTable()
 	row := func(i int) uint64 {
-		v, _ := fixed(table, 8*i, 4, f.big)
+		v, _ := bin.Uint(table, 8*i, 4, f.big)
 		return f.truncate(base + uint64(int64(int32(v))))
 	}
 	i, j := 0, n
@@ -162,7 +163,7 @@ func (f *File) lookupFrame(eh frameSection, addr uint64) (signal, found bool) {
 	if i == 0 {
 		return false, false
 	}
-	v, _ := fixed(table, 8*(i-1)+4, 4, f.big)
+	v, _ := bin.Uint(table, 8*(i-1)+4, 4, f.big)
 	at := f.truncate(base+uint64(int64(int32(v)))) - eh.addr
 	if at >= uint64(len(eh.data)) {
 		return false, false
@@ -196,25 +197,25 @@ type frameEntry struct {
 
 // entry reads the head of the entry at off. The one that ends a section has no length and is no good one.
 func (s *frameSection) entry(off int, big bool) (e frameEntry, ok bool) {
-	c := &cursor{b: s.data, p: off, big: big}
-	n, offSize := c.length()
-	if !c.ok() || n < uint64(offSize) || n > uint64(len(s.data)-c.p) {
+	c := &bin.Cursor{B: s.data, P: off, Big: big}
+	n, offSize := c.Length()
+	if !c.OK() || n < uint64(offSize) || n > uint64(len(s.data)-c.P) {
 		return e, false
 	}
-	e.end, e.offSize = c.p+int(n), offSize
-	at := c.p
+	e.end, e.offSize = c.P+int(n), offSize
+	at := c.P
 	if s.eh {
 		offSize = 4 // of the ID, whatever the length has
 	}
-	id := c.uint(offSize)
-	e.body = c.p
+	id := c.Uint(offSize)
+	e.body = c.P
 	switch {
 	case s.eh:
 		e.isCIE, e.cie = id == 0, at-int(min(id, uint64(at)))
 	default:
-		e.isCIE, e.cie = id == 1<<(8*offSize)-1, int(min(id, past))
+		e.isCIE, e.cie = id == 1<<(8*offSize)-1, int(min(id, bin.Past))
 	}
-	return e, c.ok()
+	return e, c.OK()
 }
 
 // maxAugmentation bounds the letters that say what a CIE has, of which six are in use, with their NUL.
@@ -226,56 +227,56 @@ func (f *File) readCIE(s frameSection, off int) (x cie, ok bool) {
 	if !ok || !e.isCIE {
 		return x, false
 	}
-	c := &cursor{b: s.data[:e.end], p: e.body, big: f.big}
-	version := c.u8()
-	c.b = s.data[:min(e.end, c.p+maxAugmentation)]
-	augmentation := c.str()
+	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: f.big}
+	version := c.U8()
+	c.B = s.data[:min(e.end, c.P+maxAugmentation)]
+	augmentation := c.CString()
 	x.addrSize = f.word()
-	if !c.ok() || version < 1 || version > 4 {
+	if !c.OK() || version < 1 || version > 4 {
 		return x, false
 	}
-	c.b = s.data[:e.end]
+	c.B = s.data[:e.end]
 	x.signal = bytes.IndexByte(augmentation, 'S') >= 0
 	if version == 4 {
-		x.addrSize = int(c.u8())
-		c.skip(1)
+		x.addrSize = int(c.U8())
+		c.Skip(1)
 	}
 	if !s.eh || len(augmentation) == 0 || augmentation[0] != 'z' {
-		return x, c.ok() && (x.addrSize == 4 || x.addrSize == 8)
+		return x, c.OK() && (x.addrSize == 4 || x.addrSize == 8)
 	}
-	c.uleb() // the code's alignment
-	c.uleb() // the data's alignment
+	c.ULEB() // the code's alignment
+	c.ULEB() // the data's alignment
 	if version == 1 {
-		c.skip(1) // the register of the return address
+		c.Skip(1) // the register of the return address
 	} else {
-		c.uleb()
+		c.ULEB()
 	}
-	c.uleb() // the length of what follows
+	c.ULEB() // the length of what follows
 	for _, letter := range augmentation[1:] {
 		switch letter {
 		case 'R':
-			x.encoding = c.u8()
+			x.encoding = c.U8()
 		case 'P':
-			f.encoded(c, c.u8()&^ehIndirect, 0, 0)
+			f.encoded(c, c.U8()&^ehIndirect, 0, 0)
 		case 'L':
-			c.u8()
+			c.U8()
 		case 'S', 'B', 'G':
 		default:
 			return x, false
 		}
 	}
-	return x, c.ok()
+	return x, c.OK()
 }
 
 // readFDE reads which addresses the FDE is for.
 func (f *File) readFDE(s frameSection, e *frameEntry, x *cie) (span, bool) {
-	c := &cursor{b: s.data[:e.end], p: e.body, big: f.big}
+	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: f.big}
 	if !s.eh {
-		lo := c.uint(x.addrSize)
-		n := c.uint(x.addrSize)
-		return span{lo, lo + n}, c.ok() && lo+n >= lo
+		lo := c.Uint(x.addrSize)
+		n := c.Uint(x.addrSize)
+		return span{lo, lo + n}, c.OK() && lo+n >= lo
 	}
-	lo, ok := f.encoded(c, x.encoding, s.addr+uint64(c.p), 0)
+	lo, ok := f.encoded(c, x.encoding, s.addr+uint64(c.P), 0)
 	n, ok2 := f.encoded(c, x.encoding&ehForm&^8, 0, 0)
 	return span{lo, lo + n}, ok && ok2 && lo+n >= lo
 }

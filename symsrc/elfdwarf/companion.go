@@ -59,12 +59,12 @@ func (f *File) companion(path string, split bool) (*File, error) {
 	if len(f.opened) >= maxCompanions {
 		return nil, errTooMany
 	}
-	f.budget.hold(companionWeight)
+	f.budget.Hold(companionWeight)
 	data, stat, unmap, err := f.find(path)
 	if err != nil {
 		return nil, err
 	}
-	f.budget.grow(len(data))
+	f.budget.Grow(len(data))
 	c, err := newPart(data, split, f.budget)
 	if err == nil && (c.big != f.big || c.is64 != f.is64) {
 		err = corrupted("the byte order or the class is another one")

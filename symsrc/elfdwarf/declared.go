@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "qss-filter/symsrc"
+import (
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
+)
 
 // declaringAttr tells the attributes that say where something is declared (DWARF 5 §2.14). Few questions need them, and most
 // functions have them: they are read by abbreviation tables of their own.
@@ -77,15 +80,15 @@ func (w *originWalk) next() bool {
 		table = w.u.f.abbrevsAt(key)
 	}
 	b := w.u.bytes()
-	code, p := uleb(b, w.die)
+	code, p := bin.ULEB(b, w.die)
 	a, c := table.find(code)
 	if a.tag == 0 {
 		return false
 	}
 	end := w.u.readEntry(b, p, c.read(a), &w.d)
-	if end >= past {
+	if end >= bin.Past {
 		return false
 	}
-	w.u.f.budget.answer(end - w.die)
+	w.u.f.budget.Answer(end - w.die)
 	return true
 }

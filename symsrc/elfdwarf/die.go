@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"qss-filter/symsrc/bin"
+)
 
 // attributes are the attributes read of one debugging information entry. Values stay as they are in the file: what an
 // index or an offset means may depend on an attribute that comes later.
@@ -37,7 +40,7 @@ func (u *unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
 			if q := p + int(o.n); !u.big && uint(p) <= uint(len(b)-8) && len(b) >= 8 {
 				d.v[o.attr], p = binary.LittleEndian.Uint64(b[p:])&(^uint64(0)>>(64-8*o.n)), q
 			} else {
-				d.v[o.attr], p = fixed(b, p, int(o.n), u.big)
+				d.v[o.attr], p = bin.Uint(b, p, int(o.n), u.big)
 			}
 			d.form[o.attr] = o.form
 			d.set |= 1 << o.attr
@@ -141,8 +144,8 @@ func (u *unit) strx(i uint64) []byte {
 		return nil
 	}
 	at := int(base) + int(i)*size
-	off, p := fixed(u.f.strOffsets.upTo(at+size), at, size, u.big)
-	if p == past {
+	off, p := bin.Uint(u.f.strOffsets.upTo(at+size), at, size, u.big)
+	if p == bin.Past {
 		return nil
 	}
 	return u.f.str.cstr(off)
@@ -170,6 +173,6 @@ func (u *unit) addrx(i uint64) (uint64, bool) {
 		return 0, false
 	}
 	at := int(base) + int(i)*size
-	v, p := fixed(home.f.addr.upTo(at+size), at, size, u.big)
-	return v, p != past
+	v, p := bin.Uint(home.f.addr.upTo(at+size), at, size, u.big)
+	return v, p != bin.Past
 }

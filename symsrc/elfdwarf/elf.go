@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 )
 
 // header is what is kept of an ELF file's headers.
@@ -51,7 +53,7 @@ var errNotELF = errors.New("no ELF magic")
 var packed = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
 
 // readHeader reads the ELF header and both tables (System V gABI, chapters 4 and 5).
-func readHeader(b []byte, left *budget) (*header, error) {
+func readHeader(b []byte, left *budget.File) (*header, error) {
 	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
 		for _, magic := range packed {
 			if len(b) > len(magic) && string(b[:len(magic)]) == magic {
@@ -66,30 +68,30 @@ func readHeader(b []byte, left *budget) (*header, error) {
 	}
 	h.is64 = b[elf.EI_CLASS] == byte(elf.ELFCLASS64)
 	h.big = b[elf.EI_DATA] == byte(elf.ELFDATA2MSB)
-	c := &cursor{b: b, p: 16, big: h.big}
-	h.typ = elf.Type(c.u16())
-	h.machine = elf.Machine(c.u16())
+	c := &bin.Cursor{B: b, P: 16, Big: h.big}
+	h.typ = elf.Type(c.U16())
+	h.machine = elf.Machine(c.U16())
 	word := h.word()
-	c.p = 24 + word
-	phoff, shoff := c.uint(word), c.uint(word)
-	h.flags = c.u32()
-	c.skip(2)
-	phentsize, phnum, shentsize, shnum, shstrndx := c.u16(), uint64(c.u16()), c.u16(), uint64(c.u16()), uint64(c.u16())
-	if !c.ok() {
+	c.P = 24 + word
+	phoff, shoff := c.Uint(word), c.Uint(word)
+	h.flags = c.U32()
+	c.Skip(2)
+	phentsize, phnum, shentsize, shnum, shstrndx := c.U16(), uint64(c.U16()), c.U16(), uint64(c.U16()), uint64(c.U16())
+	if !c.OK() {
 		return nil, corrupted("ELF header is cut off")
 	}
 	if err := h.readSections(b, shoff, shentsize, shnum, shstrndx); err != nil {
 		return nil, err
 	}
 	const headers = 2 // a header and its name take about so many times what they take in the file
-	left.hold(headers * len(h.sections) * int(shentsize))
+	left.Hold(headers * len(h.sections) * int(shentsize))
 	if h.typ == elf.ET_REL {
 		h.place()
 	}
 	if err := h.readSegments(b, phoff, phentsize, phnum); err != nil {
 		return nil, err
 	}
-	left.hold(headers * len(h.segments) * int(phentsize))
+	left.Hold(headers * len(h.segments) * int(phentsize))
 	for i := range h.sections {
 		if s := &h.sections[i]; s.isStubs() {
 			h.stubs = append(h.stubs, s)
@@ -115,7 +117,7 @@ func (h *header) readSections(b []byte, off uint64, entsize uint16, n, names uin
 		return corrupted("section headers of %d bytes instead of %d", entsize, want)
 	}
 	// The first header holds the counts that do not fit into the ELF header.
-	first, ok := slice(b, off, uint64(entsize))
+	first, ok := bin.Slice(b, off, uint64(entsize))
 	if !ok {
 		return corrupted("section header table at %#x goes past the end of the file", off)
 	}
@@ -129,7 +131,7 @@ func (h *header) readSections(b []byte, off uint64, entsize uint16, n, names uin
 	if n > uint64(len(b))/uint64(entsize) {
 		return corrupted("%d section headers in a file of %d bytes", n, len(b))
 	}
-	table, ok := slice(b, off, n*uint64(entsize))
+	table, ok := bin.Slice(b, off, n*uint64(entsize))
 	if !ok {
 		return corrupted("section header table at %#x goes past the end of the file", off)
 	}
@@ -156,22 +158,22 @@ func (h *header) nameSections(b, table []byte, entsize int, names uint64) error 
 		return corrupted("the sections' names lie outside of the file")
 	}
 	for i := range h.sections {
-		off, _ := fixed(table, i*entsize, 4, h.big)
-		c := cursor{b: strs[:min(uint64(len(strs)), off+maxSectionName)], p: int(off)}
-		h.sections[i].name = string(c.str())
+		off, _ := bin.Uint(table, i*entsize, 4, h.big)
+		c := bin.Cursor{B: strs[:min(uint64(len(strs)), off+maxSectionName)], P: int(off)}
+		h.sections[i].name = string(c.CString())
 	}
 	return nil
 }
 
 func (h *header) sectionHeader(b []byte) (s sectionHeader) {
-	c := &cursor{b: b, p: 4, big: h.big}
+	c := &bin.Cursor{B: b, P: 4, Big: h.big}
 	word := h.word()
-	s.typ = elf.SectionType(c.u32())
-	s.flags = elf.SectionFlag(c.uint(word))
-	s.addr, s.off, s.size = c.uint(word), c.uint(word), c.uint(word)
-	s.link, s.info = c.u32(), c.u32()
-	c.skip(uint64(word))
-	s.entsize = c.uint(word)
+	s.typ = elf.SectionType(c.U32())
+	s.flags = elf.SectionFlag(c.Uint(word))
+	s.addr, s.off, s.size = c.Uint(word), c.Uint(word), c.Uint(word)
+	s.link, s.info = c.U32(), c.U32()
+	c.Skip(uint64(word))
+	s.entsize = c.Uint(word)
 	return s
 }
 
@@ -184,21 +186,21 @@ func (h *header) readSegments(b []byte, off uint64, entsize uint16, n uint64) er
 	if int(entsize) < 32+24*(word/8) {
 		return corrupted("program headers of %d bytes", entsize)
 	}
-	table, ok := slice(b, off, n*uint64(entsize))
+	table, ok := bin.Slice(b, off, n*uint64(entsize))
 	if !ok {
 		return corrupted("program header table at %#x goes past the end of the file", off)
 	}
 	for ; n > 0; n-- {
-		c := &cursor{b: table, big: h.big}
-		s := segment{typ: elf.ProgType(c.u32())}
+		c := &bin.Cursor{B: table, Big: h.big}
+		s := segment{typ: elf.ProgType(c.U32())}
 		if h.is64 {
-			s.flags = elf.ProgFlag(c.u32())
+			s.flags = elf.ProgFlag(c.U32())
 		}
-		s.off, s.addr = c.uint(word), c.uint(word)
-		c.skip(uint64(word)) // p_paddr
-		s.filesz, s.size = c.uint(word), c.uint(word)
+		s.off, s.addr = c.Uint(word), c.Uint(word)
+		c.Skip(uint64(word)) // p_paddr
+		s.filesz, s.size = c.Uint(word), c.Uint(word)
 		if !h.is64 {
-			s.flags = elf.ProgFlag(c.u32())
+			s.flags = elf.ProgFlag(c.U32())
 		}
 		h.segments = append(h.segments, s)
 		table = table[entsize:]
@@ -211,7 +213,7 @@ func (h *header) contents(b []byte, s *sectionHeader) ([]byte, bool) {
 	if s.typ == elf.SHT_NOBITS {
 		return nil, true
 	}
-	return slice(b, s.off, s.size)
+	return bin.Slice(b, s.off, s.size)
 }
 
 // dead reports whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
@@ -239,7 +241,7 @@ func (h *header) buildID(b []byte) []byte {
 	}
 	for _, s := range h.segments {
 		if s.typ == elf.PT_NOTE {
-			notes, _ := slice(b, s.off, s.filesz)
+			notes, _ := bin.Slice(b, s.off, s.filesz)
 			if id := h.findNote(notes); len(id) > 0 {
 				return id
 			}
@@ -253,13 +255,13 @@ func (h *header) findNote(notes []byte) []byte {
 		ntGNUBuildID = 3
 		maxNotes     = 1 << 10 // looked at in one place
 	)
-	c := &cursor{b: notes, big: h.big}
-	for n := 0; n < maxNotes && c.ok() && c.p < len(notes); n++ {
-		namesz, descsz, typ := uint64(c.u32()), uint64(c.u32()), c.u32()
-		name := c.bytes(namesz)
-		c.p = (c.p + 3) &^ 3
-		desc := c.bytes(descsz)
-		c.p = (c.p + 3) &^ 3
+	c := &bin.Cursor{B: notes, Big: h.big}
+	for n := 0; n < maxNotes && c.OK() && c.P < len(notes); n++ {
+		namesz, descsz, typ := uint64(c.U32()), uint64(c.U32()), c.U32()
+		name := c.Bytes(namesz)
+		c.P = (c.P + 3) &^ 3
+		desc := c.Bytes(descsz)
+		c.P = (c.P + 3) &^ 3
 		if typ == ntGNUBuildID && string(name) == "GNU\x00" && len(desc) > 0 && len(desc) <= 64 {
 			return desc
 		}

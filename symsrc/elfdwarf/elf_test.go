@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
 
 // TestOpenStatus damages a good file and looks at the code of the error.
@@ -73,7 +74,7 @@ func TestSectionSizes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s section
-			err := s.load(h, &sectionHeader{name: ".debug_info", flags: 0x800}, c.data, newBudget(1<<30))
+			err := s.load(h, &sectionHeader{name: ".debug_info", flags: 0x800}, c.data, budget.NewFile(1<<30))
 			var status *StatusError
 			if !errors.As(err, &status) || status.Status != c.want {
 				t.Errorf("%v", err)
@@ -81,7 +82,7 @@ func TestSectionSizes(t *testing.T) {
 		})
 	}
 	var s section
-	if err := s.load(h, &sectionHeader{flags: 0x800}, compressed("\x01", "\x40\x00\x00\x00\x00\x00\x00\x00"), newBudget(1<<30)); err != nil {
+	if err := s.load(h, &sectionHeader{flags: 0x800}, compressed("\x01", "\x40\x00\x00\x00\x00\x00\x00\x00"), budget.NewFile(1<<30)); err != nil {
 		t.Fatal(err)
 	}
 	if b := s.all(); len(b) != 0 { // no zlib data

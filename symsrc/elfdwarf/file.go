@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/mapped"
 )
 
@@ -56,7 +57,7 @@ type File struct {
 	other *File
 	late  lateRuntime
 
-	budget *budget // shared with its companions
+	budget *budget.File // shared with its companions
 
 	unread *StatusError // why the debug information is not read, though the file is
 
@@ -116,10 +117,10 @@ func withStatus(err error) error {
 }
 
 // newFile reads the headers of an ELF file in memory.
-func newFile(data []byte) (*File, error) { return newPart(data, false, newBudget(len(data))) }
+func newFile(data []byte) (*File, error) { return newPart(data, false, budget.NewFile(len(data))) }
 
 // newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest.
-func newPart(data []byte, split bool, b *budget) (f *File, err error) {
+func newPart(data []byte, split bool, b *budget.File) (f *File, err error) {
 	f = &File{data: data, budget: b, units: make(map[int]*unit), abbrevTables: make(map[abbrevKey]*abbrevs)}
 	f.names.left, f.sources.left = b, b
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -257,8 +258,8 @@ var errDamaged = errors.New("damaged in a way that is not understood")
 
 // faultOf explains what was recovered.
 func faultOf(r any) *StatusError {
-	if beyond, ok := r.(*StatusError); ok { // the budget
-		return beyond
+	if err, ok := r.(error); ok && errors.Is(err, budget.ErrExceeded) {
+		return &StatusError{symsrc.Corrupted, err}
 	}
 	if _, ok := r.(interface{ Addr() uintptr }); ok {
 		return &StatusError{symsrc.ReadError, errors.New("the file was cut off while it was read")}

@@ -1,5 +1,7 @@
 package elfdwarf
 
+import "qss-filter/symsrc/bin"
+
 // Forms (DWARF 5 §7.5.6, table 7.6) that are told apart outside of the table below.
 const (
 	formAddr          = 0x01
@@ -136,52 +138,52 @@ func skipForm(b []byte, p int, kind opKind, n uint32, l layout) int {
 	case opFixed:
 		return p + int(n)
 	case opULEB:
-		return skipLEB(b, p)
+		return bin.SkipLEB(b, p)
 	case opString:
-		return skipString(b, p)
+		return bin.SkipString(b, p)
 	case opBlock1, opBlock2, opBlock4:
-		v, q := fixed(b, p, 1<<(kind-opBlock1), l.big)
-		return skipBytes(b, q, v)
+		v, q := bin.Uint(b, p, 1<<(kind-opBlock1), l.big)
+		return bin.Skip(b, q, v)
 	case opBlock:
-		v, q := uleb(b, p)
-		return skipBytes(b, q, v)
+		v, q := bin.ULEB(b, p)
+		return bin.Skip(b, q, v)
 	case opIndirect:
-		form, q := uleb(b, p)
+		form, q := bin.ULEB(b, p)
 		if form == formIndirect || form == formImplicitConst {
-			return past
+			return bin.Past
 		}
 		kind, n = formOp(form, l)
 		return skipForm(b, q, kind, n, l)
 	}
-	return past
+	return bin.Past
 }
 
 // readForm reads a value: a number, an offset, an index, or for a string in place its position. Blocks give 0. The form
 // comes back as it is behind an indirection.
 func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 	if form == formIndirect {
-		if form, p = uleb(b, p); form == formIndirect || form == formImplicitConst {
-			return 0, form, past
+		if form, p = bin.ULEB(b, p); form == formIndirect || form == formImplicitConst {
+			return 0, form, bin.Past
 		}
 	}
 	switch form {
 	case formImplicitConst: // it is not here
-		return 0, form, past
+		return 0, form, bin.Past
 	case formFlagPresent:
 		return 1, form, p
 	case 0x0d: // sdata
-		v, q := sleb(b, p)
+		v, q := bin.SLEB(b, p)
 		return uint64(v), form, q
 	case formString:
-		return uint64(p), form, skipString(b, p)
+		return uint64(p), form, bin.SkipString(b, p)
 	}
 	kind, n := formOp(form, l)
 	switch {
 	case kind == opULEB:
-		v, q := uleb(b, p)
+		v, q := bin.ULEB(b, p)
 		return v, form, q
 	case kind == opFixed && n <= 8:
-		v, q := fixed(b, p, int(n), l.big)
+		v, q := bin.Uint(b, p, int(n), l.big)
 		return v, form, q
 	}
 	return 0, form, skipForm(b, p, kind, n, l)

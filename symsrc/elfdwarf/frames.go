@@ -1,6 +1,7 @@
 package elfdwarf
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"qss-filter/symsrc"
@@ -9,7 +10,7 @@ import (
 // Code returns the functions at an address of code: the innermost inlined one first, the physical one last; nil where
 // nothing is known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
-	f.budget.questions.Add(1)
+	f.budget.Question()
 	f.guard(func() { frames = f.code(addr) })
 	if f.fault.Load() != nil {
 		return nil
@@ -45,7 +46,7 @@ func (f *File) code(addr uint64) []symsrc.Frame {
 
 // ShortCode is Code with the functions' short names, all from the debug information.
 func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
-	f.budget.questions.Add(1)
+	f.budget.Question()
 	f.guard(func() {
 		addr := f.codeAddr(addr)
 		if u := f.unitFor(addr); u != nil {
@@ -60,7 +61,7 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 
 // Data returns the variable at an address.
 func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
-	f.budget.questions.Add(1)
+	f.budget.Question()
 	f.guard(func() {
 		addr := f.dataAddr(addr)
 		var sym covering
@@ -149,4 +150,26 @@ func (u *unit) nameOfFunction(f *function, short bool) *name {
 		f.name.Store(n)
 	}
 	return n
+}
+
+// maxAnswer bounds an answer, in bytes of names and paths: calls of functions with long names may be inlined into each other.
+const maxAnswer = 64 << 10
+
+// tooLong reports whether an answer has more text than may be told.
+func tooLong(frames []symsrc.Frame) bool {
+	n := 0
+	for i := range frames {
+		n += len(frames[i].Func) + len(frames[i].File)
+	}
+	return n > maxAnswer
+}
+
+// withoutLong are files with what is to be said where an answer is left out.
+func withoutLong(of *symsrc.Files) *symsrc.Files {
+	files := *of
+	if files.Note != "" {
+		files.Note += "; "
+	}
+	files.Note += fmt.Sprintf("answers of more than %d KiB are left out", maxAnswer>>10)
+	return &files
 }

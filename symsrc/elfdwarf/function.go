@@ -2,6 +2,8 @@ package elfdwarf
 
 import (
 	"cmp"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -90,12 +92,12 @@ func (u *unit) indexFunctions(kind int) *functionIndex {
 	s := functionScans.Get().(*functionScan)
 	defer functionScans.Put(s)
 	for full := kind == within; ; full = true {
-		*s = functionScan{keep: true, kept: tally{of: u.f.budget}, die: -1, piled: u.f.asLLVM, known: known, spans: s.spans[:0], dies: s.dies[:0]}
+		*s = functionScan{keep: true, kept: budget.Tally{Of: u.f.budget}, die: -1, piled: u.f.asLLVM, known: known, spans: s.spans[:0], dies: s.dies[:0]}
 		if u.scanFunctions(s, full); full || !u.piled(s.low) {
 			break
 		} // else those within others lie over them, too
 	}
-	s.kept.tell()
+	s.kept.Flush()
 	s.known = nil
 	x := &functionIndex{spans: slices.Clone(s.spans), functions: make([]function, len(s.dies))}
 	for i, die := range s.dies {
@@ -122,7 +124,7 @@ type functionScan struct {
 	piled bool       // ranges of a function may lie over each other
 	spans []functionSpan
 	dies  []int // of all functions
-	kept  tally
+	kept  budget.Tally
 }
 
 // What a function takes in memory, and one of its ranges, in bytes.
@@ -151,7 +153,7 @@ func (s *functionScan) add(die int, spans []span) {
 	if len(s.known) > 0 && s.known[0].die == die {
 		return
 	}
-	s.kept.add(1, functionWeight+len(spans)*spanWeight)
+	s.kept.Add(1, functionWeight+len(spans)*spanWeight)
 	for _, x := range spans {
 		s.spans = append(s.spans, functionSpan{span: x, function: int32(len(s.dies))})
 	}
@@ -193,7 +195,7 @@ func disjoint(spans []span) []span {
 // scanFunctions walks over the unit's entries. Unless full is set it passes over the children of everything but
 // namespaces, where DW_AT_sibling tells how far they go.
 func (u *unit) scanFunctions(s *functionScan, full bool) {
-	u.f.budget.spend(u.end - u.off)
+	u.f.budget.Spend(u.end - u.off)
 	b := u.bytes()
 	p, depth := u.die, 0
 	_, c := u.abbrevs.find(1)
@@ -205,7 +207,7 @@ func (u *unit) scanFunctions(s *functionScan, full bool) {
 		start := p
 		code := uint64(b[p])
 		if p++; code >= 0x80 {
-			code, p = uleb(b, start)
+			code, p = bin.ULEB(b, start)
 		}
 		if code == 0 {
 			if depth--; depth <= 0 {
@@ -235,7 +237,7 @@ func (u *unit) scanFunctions(s *functionScan, full bool) {
 			continue
 		}
 		if a.children && !full && a.sibling >= 0 && !isScope(a.tag) {
-			if next, q := fixed(b, p+int(a.sibling), 4, u.big); q != past && u.off+int(next) > start {
+			if next, q := bin.Uint(b, p+int(a.sibling), 4, u.big); q != bin.Past && u.off+int(next) > start {
 				p = u.off + int(next)
 				continue
 			}

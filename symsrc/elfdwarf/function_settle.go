@@ -3,12 +3,13 @@ package elfdwarf
 import (
 	"cmp"
 	"container/heap"
+	"qss-filter/symsrc/budget"
 	"slices"
 )
 
 // settleFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
 // file is taken, as llvm does.
-func settleFunctions(all []functionSpan, left *budget) []functionSpan {
+func settleFunctions(all []functionSpan, left *budget.File) []functionSpan {
 	slices.SortFunc(all, func(a, b functionSpan) int {
 		if a.lo != b.lo {
 			return cmp.Compare(a.lo, b.lo)
@@ -22,8 +23,8 @@ func settleFunctions(all []functionSpan, left *budget) []functionSpan {
 	if !overlap {
 		return all
 	}
-	left.hold(len(all) * overlapWeight)
-	left.spend(len(all) * stepsPerOverlap)
+	left.Hold(len(all) * overlapWeight)
+	left.Spend(len(all) * stepsPerOverlap)
 	var out []functionSpan
 	var open latest
 	at := uint64(0)

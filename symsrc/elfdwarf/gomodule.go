@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "debug/elf"
+import (
+	"debug/elf"
+	"qss-filter/symsrc/bin"
+)
 
 // Words of the runtime's description of a program (runtime.moduledata), which begins with the address of the table's
 // header.
@@ -31,8 +34,8 @@ func (t *goTable) readModule() bool {
 	if t.layout == go12 || t.layout == go116 {
 		return true // addresses are whole
 	}
-	first, _ := fixed(t.functions, 0, 4, t.f.big)
-	last, _ := fixed(t.functions, 8*t.n, 4, t.f.big)
+	first, _ := bin.Uint(t.functions, 0, 4, t.f.big)
+	last, _ := bin.Uint(t.functions, 8*t.n, 4, t.f.big)
 	for _, at := range t.modules() {
 		m := t.module(at)
 		if text := m[moduleText]; m[0] == t.addr && text != 0 && m[moduleMinPC] == text+first && m[moduleMaxPC] == text+last {
@@ -58,7 +61,7 @@ func (t *goTable) modules() (found []uint64) {
 		}
 		if s.typ == elf.SHT_PROGBITS && s.flags&written == written {
 			for p := 0; p+t.ptr <= len(b) && len(found) < maxGoModules; p += t.ptr {
-				if v, _ := fixed(b, p, t.ptr, f.big); v == t.addr {
+				if v, _ := bin.Uint(b, p, t.ptr, f.big); v == t.addr {
 					found = append(found, s.addr+uint64(p))
 				}
 			}
@@ -74,10 +77,10 @@ func (t *goTable) modules() (found []uint64) {
 
 // module reads the description at an address.
 func (t *goTable) module(at uint64) (words [moduleWords]uint64) {
-	t.f.budget.spend(len(t.f.data) / 8)
+	t.f.budget.Spend(len(t.f.data) / 8)
 	b := t.f.loaded(at)
 	for i := range words {
-		words[i], _ = fixed(b, i*t.ptr, t.ptr, t.f.big)
+		words[i], _ = bin.Uint(b, i*t.ptr, t.ptr, t.f.big)
 	}
 	read := 0
 	for i := range t.f.sections {
@@ -102,9 +105,9 @@ func (f *File) relative(s *sectionHeader, b []byte, found func(at, v uint64)) {
 		return
 	}
 	for ; len(b) >= 24; b = b[24:] {
-		if info, _ := fixed(b, 8, 8, f.big); uint32(info) == typ {
-			at, _ := fixed(b, 0, 8, f.big)
-			v, _ := fixed(b, 16, 8, f.big)
+		if info, _ := bin.Uint(b, 8, 8, f.big); uint32(info) == typ {
+			at, _ := bin.Uint(b, 0, 8, f.big)
+			v, _ := bin.Uint(b, 16, 8, f.big)
 			found(at, v)
 		}
 	}
@@ -117,7 +120,7 @@ func (f *File) loaded(addr uint64) []byte {
 		if s.flags&elf.SHF_ALLOC == 0 || s.typ == elf.SHT_NOBITS || addr < s.addr || addr-s.addr >= s.size {
 			continue
 		}
-		f.budget.answer(i)
+		f.budget.Answer(i)
 		if b, ok := f.contents(f.data, s); ok {
 			return b[addr-s.addr:]
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 )
 
 // Layouts of the table, by what its first four bytes say (Go's debug/gosym and internal/abi).
@@ -73,34 +74,34 @@ func (f *File) readGoTable() *goTable {
 
 // readHeader reads the header and finds the parts.
 func (t *goTable) readHeader(b []byte) bool {
-	c := &cursor{b: b, big: t.f.big}
-	t.layout = c.u32()
-	zero := c.u16()
-	t.quantum, t.ptr = uint64(c.u8()), int(c.u8())
+	c := &bin.Cursor{B: b, Big: t.f.big}
+	t.layout = c.U32()
+	zero := c.U16()
+	t.quantum, t.ptr = uint64(c.U8()), int(c.U8())
 	if zero != 0 || t.quantum == 0 || t.quantum > 4 || t.ptr != t.f.word() {
 		return false
 	}
-	n := c.uint(t.ptr)
+	n := c.Uint(t.ptr)
 	part := func() []byte {
-		off := c.uint(t.ptr)
+		off := c.Uint(t.ptr)
 		return b[min(off, uint64(len(b))):]
 	}
 	switch t.layout {
 	case go12:
-		t.functions, t.names, t.values = b[min(c.p, len(b)):], b, b
+		t.functions, t.names, t.values = b[min(c.P, len(b)):], b, b
 		n = min(n, uint64(len(b))) // so that the product does not overflow
-		off, _ := fixed(b, c.p+(2*int(n)+1)*t.ptr, 4, t.f.big)
+		off, _ := bin.Uint(b, c.P+(2*int(n)+1)*t.ptr, 4, t.f.big)
 		t.files = b[min(off, uint64(len(b))):]
 	case go116, go118, go120:
-		c.skip(uint64(t.ptr)) // number of files
+		c.Skip(uint64(t.ptr)) // number of files
 		if t.layout != go116 {
-			t.text = c.uint(t.ptr)
+			t.text = c.Uint(t.ptr)
 		}
 		t.names, t.units, t.files, t.values, t.functions = part(), part(), part(), part(), part()
 	default:
 		return false
 	}
-	if !c.ok() || n == 0 || n > uint64(len(t.functions)/(2*t.entry())) {
+	if !c.OK() || n == 0 || n > uint64(len(t.functions)/(2*t.entry())) {
 		return false
 	}
 	t.n = int(n)
@@ -117,7 +118,7 @@ func (t *goTable) entry() int {
 
 // pc is the address at which the function of that index begins; after the last one, where it ends.
 func (t *goTable) pc(i int) uint64 {
-	v, _ := fixed(t.functions, 2*i*t.entry(), t.entry(), t.f.big)
+	v, _ := bin.Uint(t.functions, 2*i*t.entry(), t.entry(), t.f.big)
 	return t.text + v
 }
 
@@ -136,7 +137,7 @@ func (t *goTable) find(addr uint64) (fn goFunction, ok bool) {
 	if i < 0 || i >= t.n {
 		return fn, false
 	}
-	off, _ := fixed(t.functions, (2*i+1)*t.entry(), t.entry(), t.f.big)
+	off, _ := bin.Uint(t.functions, (2*i+1)*t.entry(), t.entry(), t.f.big)
 	base := t.functions
 	if t.layout == go12 {
 		base = t.names // the whole section
@@ -144,32 +145,32 @@ func (t *goTable) find(addr uint64) (fn goFunction, ok bool) {
 	if off > uint64(len(base)) {
 		return fn, false
 	}
-	c := &cursor{b: base[off:], big: t.f.big}
-	fn.entry = t.text + c.uint(t.entry())
-	fn.name = c.u32()
-	c.skip(12) // arguments, frame or deferred return, stack pointer
-	fn.file, fn.line = c.u32(), c.u32()
-	npcdata := c.u32()
+	c := &bin.Cursor{B: base[off:], Big: t.f.big}
+	fn.entry = t.text + c.Uint(t.entry())
+	fn.name = c.U32()
+	c.Skip(12) // arguments, frame or deferred return, stack pointer
+	fn.file, fn.line = c.U32(), c.U32()
+	npcdata := c.U32()
 	if t.layout != go12 {
-		fn.unit = c.u32()
+		fn.unit = c.U32()
 	}
 	if t.layout == go120 {
-		c.skip(4) // first line
+		c.Skip(4) // first line
 	}
-	c.skip(3) // function ID, flags
-	nfuncdata := c.u8()
+	c.Skip(3) // function ID, flags
+	nfuncdata := c.U8()
 	fn.inlineTable = ^uint32(0)
 	const inlineIndex, inlineTree = 2, 3 // PCDATA_InlTreeIndex since Go 1.12, FUNCDATA_InlTree since Go 1.18
-	pcdata := c.bytes(uint64(npcdata) * 4)
+	pcdata := c.Bytes(uint64(npcdata) * 4)
 	if npcdata > inlineIndex {
-		v, _ := fixed(pcdata, 4*inlineIndex, 4, t.f.big)
+		v, _ := bin.Uint(pcdata, 4*inlineIndex, 4, t.f.big)
 		fn.inlineIndex = uint32(v)
 	}
 	if (t.layout == go118 || t.layout == go120) && nfuncdata > inlineTree {
-		v, _ := fixed(c.bytes(uint64(nfuncdata)*4), 4*inlineTree, 4, t.f.big)
+		v, _ := bin.Uint(c.Bytes(uint64(nfuncdata)*4), 4*inlineTree, 4, t.f.big)
 		fn.inlineTable = uint32(v)
 	}
-	return fn, c.ok() && fn.entry == t.pc(i)
+	return fn, c.OK() && fn.entry == t.pc(i)
 }
 
 // maxGoSteps bounds the rows of value tables that one question reads.
@@ -185,10 +186,10 @@ func (t *goTable) value(off uint32, entry, addr uint64, steps *int) int {
 	for first := true; *steps > 0; first = false {
 		*steps--
 		var v, d uint64
-		if v, p = uleb(t.values, p); v == 0 && !first || p == past {
+		if v, p = bin.ULEB(t.values, p); v == 0 && !first || p == bin.Past {
 			break
 		}
-		if d, p = uleb(t.values, p); p == past {
+		if d, p = bin.ULEB(t.values, p); p == bin.Past {
 			break
 		}
 		value += int32(uint32(v)>>1) ^ -int32(uint32(v)&1)
@@ -217,7 +218,7 @@ func (t *goTable) code(addr uint64) []symsrc.Frame {
 		size, nameBack, callBack = 20, 8, 4
 	}
 	steps := maxGoSteps
-	defer func() { t.f.budget.answer(maxGoSteps - steps) }()
+	defer func() { t.f.budget.Answer(maxGoSteps - steps) }()
 	if t.value(fn.line, fn.entry, addr, &steps) < 0 {
 		return nil // padding behind the function
 	}
@@ -230,8 +231,8 @@ func (t *goTable) code(addr uint64) []symsrc.Frame {
 		if i >= len(tree)/size {
 			break
 		}
-		name, _ := fixed(tree, (i+1)*size-nameBack, 4, t.f.big)
-		call, _ := fixed(tree, (i+1)*size-callBack, 4, t.f.big)
+		name, _ := bin.Uint(tree, (i+1)*size-nameBack, 4, t.f.big)
+		call, _ := bin.Uint(tree, (i+1)*size-callBack, 4, t.f.big)
 		inlined := cstring(t.names, name)
 		if inlined == "" {
 			break
@@ -251,11 +252,11 @@ func (t *goTable) frame(name string, fn *goFunction, addr uint64, steps *int) sy
 	}
 	if t.layout == go12 {
 		if file > 0 && file < len(t.files)/4 { // the first number is how many there are
-			off, _ := fixed(t.files, 4*file, 4, t.f.big)
+			off, _ := bin.Uint(t.files, 4*file, 4, t.f.big)
 			fr.File = cstring(t.names, off)
 		}
 	} else if i := uint64(fn.unit) + uint64(file); i < uint64(len(t.units)/4) {
-		if off, _ := fixed(t.units, int(4*i), 4, t.f.big); off != 1<<32-1 {
+		if off, _ := bin.Uint(t.units, int(4*i), 4, t.f.big); off != 1<<32-1 {
 			fr.File = cstring(t.files, off)
 		}
 	}

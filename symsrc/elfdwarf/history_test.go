@@ -3,6 +3,7 @@ package elfdwarf
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
@@ -126,8 +127,8 @@ func TestHistoryOfSources(t *testing.T) {
 // nothing any more, in place of what the part that was read would say.
 func TestGivenUp(t *testing.T) {
 	for name, spend := range map[string]func(*File){
-		"steps": func(f *File) { f.budget.steps.Store(0) },
-		"bytes": func(f *File) { f.budget.bytes.Store(0) },
+		"steps": func(f *File) { f.budget.Spend(math.MaxInt64 / 2) },
+		"bytes": func(f *File) { f.budget.Hold(math.MaxInt64 / 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", "split5.elf")
@@ -137,7 +138,14 @@ func TestGivenUp(t *testing.T) {
 			if len(f.splits.packages) != 1 {
 				t.Fatalf("%d packages", len(f.splits.packages))
 			}
-			spend(f.splits.packages[0])
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("the budget is not exceeded")
+					}
+				}()
+				spend(f.splits.packages[0])
+			}()
 			for _, a := range addrs {
 				if frames := f.Code(a); f.fault.Load() != nil && frames != nil {
 					t.Errorf("%#x: %+v of a file that is given up", a, frames)

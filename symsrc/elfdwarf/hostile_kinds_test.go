@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
 
 var hostileDir = flag.String("hostile", "", "write the files of TestHostileKinds to this directory, each with a log")
@@ -452,14 +453,16 @@ func TestHostileKinds(t *testing.T) {
 					k.ask(f)
 				})
 				defer f.Close()
-				fresh := newBudget(len(data))
+				fresh := budget.NewFile(len(data))
 				for range f.companions.opened {
-					fresh.grow(len(data))
+					fresh.Grow(len(data))
 				}
 				unpacked := int64(f.packed)
-				steps := fresh.steps.Load() + stepsPerUnpacked*unpacked - f.budget.steps.Load()
-				answers := fresh.answers.Load() + stepsPerUnpacked*unpacked - f.budget.answers.Load()
-				held := fresh.bytes.Load() - f.budget.bytes.Load()
+				freshSteps, freshBytes, freshAnswers := fresh.Left()
+				leftSteps, leftBytes, leftAnswers := f.budget.Left()
+				steps := freshSteps + unpackedSteps*unpacked - leftSteps
+				answers := freshAnswers + unpackedSteps*unpacked - leftAnswers
+				held := freshBytes - leftBytes
 				t.Logf("%d bytes, llvm %t: %d steps, %d of answers, %d bytes held, %d allocated, %v", len(data), asLLVM, steps, answers, held, allocated, f.fault.Load())
 				gone, err := givenUp(f)
 				if err != nil {
@@ -471,17 +474,20 @@ func TestHostileKinds(t *testing.T) {
 				if steps > k.steps<<10 && !asLLVM || held > k.bytes<<10 && !asLLVM {
 					t.Errorf("%d steps, want %d; %d bytes, want %d", steps, k.steps<<10, held, k.bytes<<10)
 				}
-				if limit := leastSteps + stepsPerQuestion*f.budget.questions.Load(); answers > limit+1<<22 {
+				if limit := answerSteps + stepsPerQuestion*f.budget.Questions(); answers > limit+1<<22 {
 					t.Errorf("answers take %d steps", answers)
 				}
 				const headroom = 4 // of slices that grow, and of what is kept of questions
-				if most := headroom * max(leastBytes, bytesPerByte*int64(len(data))); allocated > uint64(most) {
+				if most := headroom * max(64<<20, 16*int64(len(data))); allocated > uint64(most) {
 					t.Errorf("%d bytes allocated, want %d at most", allocated, most)
 				}
 			}
 		})
 	}
 }
+
+// What budget.File allows: for each byte that a section unpacks to, for an answer, and for each question on the average.
+const unpackedSteps, answerSteps, stepsPerQuestion = 16, 1 << 28, 1 << 11
 
 // questionsOfKind is how many addresses a file is asked of.
 const questionsOfKind = 1 << 9

@@ -1,5 +1,7 @@
 package elfdwarf
 
+import "qss-filter/symsrc/budget"
+
 // tree holds the calls that were inlined into a function, in the file's order: a call comes before those within it. But
 // for the calls' names it does not change. There is a tree for every function that was asked about, so it is compact: its
 // slices hold no pointers, and addresses count from base on. Code 4 GiB beyond the function is damage, and not in it.
@@ -34,7 +36,7 @@ const maxInlined = 1000
 
 // chain appends the calls that cover the address, the innermost one first, and gives the start of the innermost one's
 // range; found is false where no call covers it. It is the last call in the file that counts, and those that it is in.
-func (t *tree) chain(addr uint64, out []int32, left *budget) (calls []int32, lo uint64, found bool) {
+func (t *tree) chain(addr uint64, out []int32, left *budget.File) (calls []int32, lo uint64, found bool) {
 	if addr-t.base > 1<<32-1 {
 		return out, 0, false
 	}
@@ -56,7 +58,7 @@ func (t *tree) chain(addr uint64, out []int32, left *budget) (calls []int32, lo 
 		}
 		i++
 	}
-	left.answer(steps)
+	left.Answer(steps)
 	n := len(out)
 	out = t.around(at, out)
 	return out, lo, len(out) > n
@@ -88,7 +90,7 @@ func (u *unit) treeOf(f *function) *tree {
 func (u *unit) readTree(f *function, dies *[]int) *tree {
 	r := treeReaders.Get().(*treeReader)
 	defer treeReaders.Put(r)
-	*r = treeReader{u: u, b: u.bytes(), dies: dies, kept: tally{of: u.f.budget}, calls: r.calls[:0], extents: r.extents[:0], ranges: r.ranges[:0], open: r.open[:0], spans: r.spans[:0]}
+	*r = treeReader{u: u, b: u.bytes(), dies: dies, kept: budget.Tally{Of: u.f.budget}, calls: r.calls[:0], extents: r.extents[:0], ranges: r.ranges[:0], open: r.open[:0], spans: r.spans[:0]}
 	r.read(f.die)
 	t := r.tree()
 	r.u, r.b, r.dies = nil, nil, nil

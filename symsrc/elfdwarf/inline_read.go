@@ -1,6 +1,8 @@
 package elfdwarf
 
 import (
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"slices"
 	"sync"
 )
@@ -16,7 +18,7 @@ type treeReader struct {
 	d       attributes
 	spans   []span // of the call at hand
 	dies    *[]int // if not nil: where the entries of the calls stand
-	kept    tally
+	kept    budget.Tally
 }
 
 // callWeight is what a call takes in memory, in bytes.
@@ -65,14 +67,14 @@ func (t *tree) short(s span) shortSpan {
 
 func (r *treeReader) read(die int) {
 	end := r.entries(die)
-	r.kept.add(min(end, r.u.end)-die, 0)
-	r.kept.tell()
+	r.kept.Add(min(end, r.u.end)-die, 0)
+	r.kept.Flush()
 }
 
 // entries reads the entry at die and all below it, and returns where that ended.
 func (r *treeReader) entries(die int) int {
 	u, b := r.u, r.b
-	code, p := uleb(b, die)
+	code, p := bin.ULEB(b, die)
 	a, c := u.abbrevs.find(code)
 	decls := c.decls
 	p = u.skipEntry(b, p, a, c)
@@ -84,7 +86,7 @@ func (r *treeReader) entries(die int) int {
 		start := p
 		code := uint64(b[p])
 		if p++; code >= 0x80 {
-			code, p = uleb(b, start)
+			code, p = bin.ULEB(b, start)
 		}
 		if code == 0 {
 			if r.close(); len(r.open) == 0 {
@@ -158,7 +160,7 @@ func (r *treeReader) call(die, p int, steps []op, children bool) (int32, int) {
 	p = u.readEntry(r.b, p, steps, &r.d)
 	r.spans = u.ranges(&r.d, r.spans[:0])
 	spans := r.spans
-	r.kept.add(1, callWeight+len(spans)*spanWeight)
+	r.kept.Add(1, callWeight+len(spans)*spanWeight)
 	c := call{die: die, parent: r.open[len(r.open)-1], first: int32(len(r.ranges)), n: int32(len(spans)),
 		line: uint32(r.d.number(attrCallLine)), file: uint16(min(r.d.number(attrCallFile), unknownFile))}
 	if col := r.d.number(attrCallColumn); col <= 0xffff {
@@ -192,7 +194,7 @@ func (r *treeReader) pass(start, p int, a *decl, c *compiled) int {
 	for depth := 0; ; {
 		jumped := false
 		if a.children && a.sibling >= 0 {
-			if next, q := fixed(b, p+int(a.sibling), 4, u.big); q != past && u.off+int(next) > start {
+			if next, q := bin.Uint(b, p+int(a.sibling), 4, u.big); q != bin.Past && u.off+int(next) > start {
 				p, jumped = u.off+int(next), true
 			}
 		}
@@ -209,9 +211,9 @@ func (r *treeReader) pass(start, p int, a *decl, c *compiled) int {
 		}
 		var code uint64
 		start = p
-		code, p = uleb(b, p)
+		code, p = bin.ULEB(b, p)
 		if a, c = u.abbrevs.find(code); a.tag == 0 {
-			return past
+			return bin.Past
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package elfdwarf
 
+import "qss-filter/symsrc/bin"
+
 // row is one row of a line table, compact, for there are millions. What does not fit is unknown: file 0xffff, column 0.
 type row struct {
 	rel       uint32 // its address, from the start of the sequence
@@ -65,7 +67,7 @@ func (f *File) lineStepsFor(t *lineTable) *lineSteps {
 		s.addr[o] = uint64(n/int(t.lineRange)) * uint64(t.minInst)
 		s.line[o] = uint32(int(t.lineBase) + n%int(t.lineRange))
 	}
-	f.budget.hold(lineStepsWeight)
+	f.budget.Hold(lineStepsWeight)
 	f.steps.Store(s)
 	return s
 }
@@ -112,20 +114,20 @@ func (t *lineTable) run(b []byte, s *rowSink) {
 			}
 		case o == lnsCopy:
 		case o == lnsSetColumn:
-			v, p = uleb(b, p)
+			v, p = bin.ULEB(b, p)
 			if col = uint16(v); v > 0xffff {
 				col = 0
 			}
 			continue
 		case o == lnsAdvanceLine:
 			var n int64
-			n, p = sleb(b, p)
+			n, p = bin.SLEB(b, p)
 			line += uint32(n)
 			continue
 		case o == lnsNegateStmt:
 			continue
 		case o == lnsSetFile:
-			v, p = uleb(b, p)
+			v, p = bin.ULEB(b, p)
 			file = uint16(min(v, unknownFile))
 			continue
 		default:
@@ -151,19 +153,19 @@ func (t *lineTable) step(o byte, b []byte, p int, r *registers, s *rowSink) int 
 	var v uint64
 	switch o {
 	case lnsAdvancePC:
-		v, p = uleb(b, p)
+		v, p = bin.ULEB(b, p)
 		r.advance(v, t)
 	case lnsConstAddPC:
 		r.advance(uint64((255-t.opBase)/t.lineRange), t)
 	case lnsFixedAdvancePC:
-		v, p = fixed(b, p, 2, t.big)
+		v, p = bin.Uint(b, p, 2, t.big)
 		r.addr, r.opIndex = r.addr+v, 0
 	case lnsExtended:
 		p = t.extended(b, p, r, s)
 	case lnsSetBasicBlock, lnsSetISA - 1, lnsSetISA - 2: // prologue end, epilogue begin
 	default:
 		for n := t.operands[o-1]; n > 0; n-- {
-			p = skipLEB(b, p)
+			p = bin.SkipLEB(b, p)
 		}
 	}
 	return p
@@ -171,9 +173,9 @@ func (t *lineTable) step(o byte, b []byte, p int, r *registers, s *rowSink) int 
 
 // extended performs the extended opcode whose length stands at p.
 func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
-	n, p := uleb(b, p)
-	next := skipBytes(b, p, n)
-	if next == past || n == 0 {
+	n, p := bin.ULEB(b, p)
+	next := bin.Skip(b, p, n)
+	if next == bin.Past || n == 0 {
 		return next
 	}
 	operand := p + 1
@@ -182,7 +184,7 @@ func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
 		r.end = true
 	case lneSetAddress:
 		if size := int(n) - 1; size == 2 || size == 4 || size == 8 {
-			r.addr, _ = fixed(b, operand, size, t.big)
+			r.addr, _ = bin.Uint(b, operand, size, t.big)
 			r.opIndex = 0
 		}
 	case lneDefineFile:

@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "sync/atomic"
+import (
+	"qss-filter/symsrc/bin"
+	"sync/atomic"
+)
 
 // lineTable is the line number information of one unit (DWARF 5 §6.2). The header does not change; the rest is built when
 // it is first asked for, under the unit's lock, and read without it.
@@ -52,52 +55,52 @@ func (u *unit) readLineHeader(off uint64) *lineTable {
 	if off >= uint64(s.size) {
 		return nil
 	}
-	c := &cursor{b: s.upTo(int(off) + 16), p: int(off), big: u.big}
-	n, offSize := c.length()
-	if !c.ok() || n > uint64(s.size-c.p) {
+	c := &bin.Cursor{B: s.upTo(int(off) + 16), P: int(off), Big: u.big}
+	n, offSize := c.Length()
+	if !c.OK() || n > uint64(s.size-c.P) {
 		return nil
 	}
-	t := &lineTable{layout: u.layout, end: c.p + int(n)}
+	t := &lineTable{layout: u.layout, end: c.P + int(n)}
 	t.offSize = uint8(offSize)
-	c.b = s.upTo(t.end)
-	t.version = c.u16()
+	c.B = s.upTo(t.end)
+	t.version = c.U16()
 	if t.version < 2 || t.version > 5 {
 		return nil
 	}
 	if t.version >= 5 {
-		t.addrSize = c.u8()
-		c.skip(1) // the size of a segment selector
+		t.addrSize = c.U8()
+		c.Skip(1) // the size of a segment selector
 	}
-	headerLength := c.uint(offSize)
-	start := c.p
-	t.minInst, t.maxOps = c.u8(), 1
+	headerLength := c.Uint(offSize)
+	start := c.P
+	t.minInst, t.maxOps = c.U8(), 1
 	if t.version >= 4 {
-		t.maxOps = c.u8()
+		t.maxOps = c.U8()
 	}
-	c.skip(1) // default_is_stmt
-	t.lineBase, t.lineRange, t.opBase = int8(c.u8()), c.u8(), c.u8()
-	if !c.ok() || t.lineRange == 0 || t.opBase == 0 || headerLength > uint64(t.end-start) {
+	c.Skip(1) // default_is_stmt
+	t.lineBase, t.lineRange, t.opBase = int8(c.U8()), c.U8(), c.U8()
+	if !c.OK() || t.lineRange == 0 || t.opBase == 0 || headerLength > uint64(t.end-start) {
 		return nil
 	}
-	if t.operands = c.bytes(uint64(t.opBase) - 1); !c.ok() {
+	if t.operands = c.Bytes(uint64(t.opBase) - 1); !c.OK() {
 		return nil
 	}
 	t.program = start + int(headerLength)
-	if t.program > len(c.b) {
+	if t.program > len(c.B) {
 		return nil
 	}
-	c.b = c.b[:t.program]
+	c.B = c.B[:t.program]
 	if t.version >= 5 {
 		t.nameList(&t.dirs, c)
 		t.dirs.pass(c, t.layout, u.f.budget)
 		t.nameList(&t.files, c)
-		u.f.budget.hold((len(t.dirs.fields) + len(t.files.fields)) * fieldWeight)
+		u.f.budget.Hold((len(t.dirs.fields) + len(t.files.fields)) * fieldWeight)
 	} else {
-		t.dirs.p, t.dirs.first = c.p, 1
-		for len(c.str()) > 0 {
+		t.dirs.p, t.dirs.first = c.P, 1
+		for len(c.CString()) > 0 {
 		}
-		u.f.budget.spend(min(c.p, len(c.b)) - t.dirs.p)
-		t.files.p, t.files.first, t.files.numbers = c.p, 1, 3
+		u.f.budget.Spend(min(c.P, len(c.B)) - t.dirs.p)
+		t.files.p, t.files.first, t.files.numbers = c.P, 1, 3
 	}
 	t.steps = u.f.lineStepsFor(t)
 	return t

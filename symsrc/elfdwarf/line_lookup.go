@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "sort"
+import (
+	"qss-filter/symsrc/budget"
+	"sort"
+)
 
 // position is a place in the source.
 type position struct {
@@ -15,7 +18,7 @@ type position struct {
 func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	t := u.lineTableOf()
 	if first && t.rows.Load() == nil {
-		u.f.budget.spend(t.end - t.program)
+		u.f.budget.Spend(t.end - t.program)
 		s := rowSink{f: u.f, pc: addr}
 		t.run(u.f.line.upTo(t.end), &s)
 		if r := &s.hit; !s.found {
@@ -79,7 +82,7 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 }
 
 // linedAt returns what llvm gives with --skip-line-zero: the last row with a line, of whatever file and function.
-func (s *sequence) linedAt(rows []row, addr uint64, left *budget) position {
+func (s *sequence) linedAt(rows []row, addr uint64, left *budget.File) position {
 	at := s.rowAt(rows, addr)
 	i, r := at, rows[at]
 	for ; i >= int(s.first); i-- {
@@ -88,7 +91,7 @@ func (s *sequence) linedAt(rows []row, addr uint64, left *budget) position {
 			break
 		}
 	}
-	left.answer(at - i)
+	left.Answer(at - i)
 	return position{file: r.file, line: r.line, col: r.col}
 }
 
@@ -106,7 +109,7 @@ func (s *sequence) rowAt(rows []row, addr uint64) int {
 	return max(i-1, int(s.first))
 }
 
-func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget) position {
+func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget.File) position {
 	i := s.rowAt(rows, addr)
 	r, start := rows[i], i
 	at := position{file: r.file, line: r.line, col: r.col}
@@ -121,6 +124,6 @@ func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget) posi
 		}
 		end = s.lo + uint64(rows[i].rel)
 	}
-	left.answer(start - i)
+	left.Answer(start - i)
 	return at
 }

@@ -2,6 +2,8 @@ package elfdwarf
 
 import (
 	"crypto/md5"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"sync"
 	"sync/atomic"
 )
@@ -45,30 +47,30 @@ type nameField struct {
 }
 
 // nameList reads how the entries of a list are laid out, and their number (DWARF 5 §6.2.4).
-func (t *lineTable) nameList(l *nameList, c *cursor) {
-	l.fields, l.empty = make([]nameField, c.u8()), true
+func (t *lineTable) nameList(l *nameList, c *bin.Cursor) {
+	l.fields, l.empty = make([]nameField, c.U8()), true
 	for i := range l.fields {
-		f := nameField{content: c.uleb(), form: c.uleb()}
+		f := nameField{content: c.ULEB(), form: c.ULEB()}
 		f.kind, f.size = formOp(f.form, t.layout)
 		l.fields[i] = f
 		l.empty = l.empty && f.kind == opFixed && f.size == 0
 	}
-	if l.n, l.p = c.uleb(), c.p; len(l.fields) == 0 || !c.ok() {
+	if l.n, l.p = c.ULEB(), c.P; len(l.fields) == 0 || !c.OK() {
 		l.n = 0
 	}
 }
 
 // pass goes over the list.
-func (l *nameList) pass(c *cursor, at layout, left *budget) {
+func (l *nameList) pass(c *bin.Cursor, at layout, left *budget.File) {
 	if l.empty {
 		return
 	}
-	t := tally{of: left}
-	for n := l.n; n > 0 && c.p < len(c.b); n-- {
-		c.p = l.passEntry(c.b, c.p, at)
-		t.add(len(l.fields), 0)
+	t := budget.Tally{Of: left}
+	for n := l.n; n > 0 && c.P < len(c.B); n-- {
+		c.P = l.passEntry(c.B, c.P, at)
+		t.Add(len(l.fields), 0)
 	}
-	t.tell()
+	t.Flush()
 }
 
 func (l *nameList) passEntry(b []byte, p int, at layout) int {
@@ -99,7 +101,7 @@ func (u *unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
 			p += int(index.at[i/nameStep])
 			i %= nameStep
 		} else {
-			u.f.budget.spend(int(min(i, uint64(len(b)))) * (1 + len(l.fields)))
+			u.f.budget.Spend(int(min(i, uint64(len(b)))) * (1 + len(l.fields)))
 		}
 	}
 	if t.version < 5 {
@@ -112,7 +114,7 @@ func (u *unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
 		f := &l.fields[k]
 		v, form, next := readForm(b, p, f.form, t.layout)
 		switch {
-		case next == past || next > len(b):
+		case next == bin.Past || next > len(b):
 			return fileEntry{}
 		case f.content == lnctDirectoryIndex:
 			e.dir = v
@@ -134,29 +136,29 @@ func (u *unit) indexed(t *lineTable, l *nameList) *nameIndex {
 		return x
 	}
 	x := &nameIndex{}
-	b, kept := u.f.line.upTo(t.program), tally{of: u.f.budget}
-	c := &cursor{b: b, p: l.p}
+	b, kept := u.f.line.upTo(t.program), budget.Tally{Of: u.f.budget}
+	c := &bin.Cursor{B: b, P: l.p}
 	for ; t.version < 5 || x.n < l.n; x.n++ {
-		at := c.p
+		at := c.P
 		if at >= len(b) || at-l.p > 1<<32-1 {
 			break
 		}
 		if t.version >= 5 {
-			c.p = l.passEntry(b, at, t.layout)
+			c.P = l.passEntry(b, at, t.layout)
 		} else {
-			if len(c.str()) == 0 {
+			if len(c.CString()) == 0 {
 				break
 			}
 			for range l.numbers {
-				c.uleb()
+				c.ULEB()
 			}
 		}
-		if kept.add(1+len(l.fields), 0); x.n%nameStep == 0 {
+		if kept.Add(1+len(l.fields), 0); x.n%nameStep == 0 {
 			x.at = append(x.at, uint32(at-l.p))
-			kept.add(0, 2*4)
+			kept.Add(0, 2*4)
 		}
 	}
-	kept.tell()
+	kept.Flush()
 	l.index.Store(x)
 	return x
 }
@@ -164,15 +166,15 @@ func (u *unit) indexed(t *lineTable, l *nameList) *nameIndex {
 // oldEntry is the i-th entry of a list at p that ends with an empty name; behind each name stand numbers, of which the
 // first is the directory.
 func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
-	c := &cursor{b: b, p: p}
+	c := &bin.Cursor{B: b, P: p}
 	for ; ; i-- {
-		name := c.str()
+		name := c.CString()
 		if len(name) == 0 {
 			return fileEntry{}
 		}
 		e = fileEntry{name: name}
 		for k := range l.numbers {
-			if v := c.uleb(); k == 0 {
+			if v := c.ULEB(); k == 0 {
 				e.dir = v
 			}
 		}
@@ -180,7 +182,7 @@ func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
 			break
 		}
 	}
-	if !c.ok() {
+	if !c.OK() {
 		return fileEntry{}
 	}
 	return e
@@ -234,7 +236,7 @@ func (u *unit) sourceFile(i uint64) *sourceFile {
 }
 
 // remember notes the file of a number. The unit is locked.
-func (t *lineTable) remember(i uint64, s *sourceFile, left *budget) {
+func (t *lineTable) remember(i uint64, s *sourceFile, left *budget.File) {
 	paths := t.paths.Load()
 	if paths == nil || i >= uint64(len(*paths)) {
 		longer := make([]atomic.Pointer[sourceFile], max(i+8, 8))
@@ -244,7 +246,7 @@ func (t *lineTable) remember(i uint64, s *sourceFile, left *budget) {
 				longer[k].Store((*paths)[k].Load())
 			}
 		}
-		left.hold(len(longer) * 8)
+		left.Hold(len(longer) * 8)
 		paths = &longer
 		t.paths.Store(paths)
 	}
@@ -253,7 +255,7 @@ func (t *lineTable) remember(i uint64, s *sourceFile, left *budget) {
 
 // sourceTable holds the paths of a file: many units have the same ones.
 type sourceTable struct {
-	left *budget // of the file
+	left *budget.File // of the file
 	mu   sync.Mutex
 	m    map[string]*sourceFile
 }
@@ -266,8 +268,8 @@ func (t *sourceTable) find(path []byte, compDir int, sum []byte) *sourceFile {
 	defer t.mu.Unlock()
 	s := t.m[string(path)]
 	if s == nil || s.compDir != compDir || s.md5 != string(sum) {
-		t.left.spend(len(path))
-		t.left.hold(len(path) + sourceWeight)
+		t.left.Spend(len(path))
+		t.left.Hold(len(path) + sourceWeight)
 	}
 	if s == nil {
 		s = &sourceFile{string(path), compDir, string(sum)}

@@ -2,6 +2,8 @@ package elfdwarf
 
 import (
 	"cmp"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"slices"
 	"sync"
 )
@@ -27,7 +29,7 @@ type rowSink struct {
 	sequences []sequence
 	room      int            // for how many rows and sequences there is room, about
 	defined   *[]definedFile // if not nil: takes the files that the program defines
-	left      *budget
+	left      *budget.File
 }
 
 // What a row and a sequence take in memory, in bytes.
@@ -36,7 +38,7 @@ const rowWeight, sequenceWeight = 12, 24
 // grow is for the time before rows or sequences take more memory.
 func (s *rowSink) grow() {
 	if len(s.rows)+2*len(s.sequences) > s.room {
-		s.left.hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // which is too much, unless others gave some back
+		s.left.Hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // which is too much, unless others gave some back
 	}
 }
 
@@ -147,17 +149,17 @@ func (u *unit) defined(t *lineTable, nth uint64) (e fileEntry) {
 	all := t.defined.Load()
 	if all == nil {
 		all = new([]definedFile)
-		u.f.budget.spend(t.end - t.program)
+		u.f.budget.Spend(t.end - t.program)
 		t.run(b, &rowSink{f: u.f, pc: ^uint64(0), defined: all}) // no row goes beyond the last address
-		u.f.budget.hold(len(*all) * definedWeight)
+		u.f.budget.Hold(len(*all) * definedWeight)
 		t.defined.Store(all)
 	}
 	if nth >= uint64(len(*all)) {
 		return e
 	}
 	d := (*all)[nth]
-	c := &cursor{b: b[:d.end], p: d.at}
-	if e = (fileEntry{name: c.str(), dir: c.uleb()}); !c.ok() {
+	c := &bin.Cursor{B: b[:d.end], P: d.at}
+	if e = (fileEntry{name: c.CString(), dir: c.ULEB()}); !c.OK() {
 		return fileEntry{}
 	}
 	return e
@@ -167,13 +169,13 @@ func (u *unit) defined(t *lineTable, nth uint64) (e fileEntry) {
 func (t *lineTable) store(f *File, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
-	f.budget.spend(t.end - t.program)
-	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0], left: f.budget, room: int(f.budget.room() / rowWeight)}
+	f.budget.Spend(t.end - t.program)
+	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0], left: f.budget, room: int(f.budget.Room() / rowWeight)}
 	t.run(b, s)
 	if s.open {
 		s.rows = s.rows[:s.first]
 	}
-	f.budget.hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight)
+	f.budget.Hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight)
 	all := &lineRows{rows: slices.Clone(s.rows), sequences: slices.Clone(s.sequences)}
 	sorted := slices.Clone(s.sequences)
 	slices.SortStableFunc(sorted, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
@@ -196,9 +198,9 @@ func (t *lineTable) store(f *File, b []byte) *lineRows {
 }
 
 // firstOf says for all addresses which sequence covers them first, in the file's order.
-func firstOf(sequences []sequence, left *budget) []functionSpan {
+func firstOf(sequences []sequence, left *budget.File) []functionSpan {
 	last := int32(len(sequences) - 1)
-	left.hold(len(sequences) * spanWeight)
+	left.Hold(len(sequences) * spanWeight)
 	spans := make([]functionSpan, len(sequences))
 	for i, s := range sequences {
 		spans[i] = functionSpan{span: s.span, function: last - int32(i)} // of functions the last one counts

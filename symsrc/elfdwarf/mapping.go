@@ -3,6 +3,7 @@ package elfdwarf
 import (
 	"cmp"
 	"debug/elf"
+	"qss-filter/symsrc/bin"
 	"slices"
 	"sync"
 )
@@ -49,7 +50,7 @@ func (t *symbolTable) mappings() (all []mapping) {
 		if elf.SymType(info&15) != elf.STT_NOTYPE || elf.SymBind(info>>4) != elf.STB_LOCAL {
 			continue
 		}
-		name, _ := fixed(b, 0, 4, t.big)
+		name, _ := bin.Uint(b, 0, 4, t.big)
 		if name+1 >= uint64(len(t.names)) || t.names[name] != '$' {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"qss-filter/symsrc/budget"
 	"slices"
 	"strings"
 	"testing"
@@ -196,7 +197,7 @@ func TestXZ(t *testing.T) {
 		{"empty", nil, -1},
 		{"two magics", []byte("\xfd7zXZ\x00\x00\x00....................YZ"), -1},
 	} {
-		out, err := unxz(c.b, newBudget(len(c.b)))
+		out, err := unxz(c.b, budget.NewFile(len(c.b)))
 		if got := len(out); c.want < 0 && err == nil || c.want >= 0 && (err != nil || got != c.want) {
 			t.Errorf("%s: %d bytes, %v", c.name, got, err)
 		}
@@ -216,7 +217,7 @@ func TestXZDamaged(t *testing.T) {
 			good, _ = f.contents(f.data, &f.sections[i])
 		}
 	}
-	want, err := unxz(good, newBudget(len(good)))
+	want, err := unxz(good, budget.NewFile(len(good)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,11 +228,11 @@ func TestXZDamaged(t *testing.T) {
 		for _, mask := range []byte{1, 0x80, 0xff} {
 			b := bytes.Clone(good)
 			b[i] ^= mask
-			if got, err := unxz(b, newBudget(len(b))); err == nil && !bytes.Equal(got, want) {
+			if got, err := unxz(b, budget.NewFile(len(b))); err == nil && !bytes.Equal(got, want) {
 				t.Errorf("another result with byte %d changed by %#x", i, mask)
 			}
 		}
-		if _, err := unxz(good[:i], newBudget(i)); err == nil {
+		if _, err := unxz(good[:i], budget.NewFile(i)); err == nil {
 			t.Error(fmt.Sprint("unpacked the first ", i, " bytes"))
 		}
 	}
@@ -242,7 +243,7 @@ func FuzzXZ(f *testing.F) {
 	f.Add(xzStream([]byte("symbols"), 7, 1))
 	f.Add(xzStream([]byte("symbols"), 7, 3))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if out, _ := unxz(b, newBudget(len(b))); len(out) > maxXZRatio*len(b) {
+		if out, _ := unxz(b, budget.NewFile(len(b))); len(out) > maxXZRatio*len(b) {
 			t.Errorf("%d bytes of %d", len(out), len(b))
 		}
 	})

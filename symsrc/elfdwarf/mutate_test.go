@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 )
 
 var (
@@ -130,7 +131,7 @@ func newFileBeside(data, beside []byte) (*File, error) {
 	f, err := newFile(data)
 	if err == nil && beside != nil {
 		for _, split := range [...]bool{false, true} { // what would be taken for a file that is not there
-			if _, err := newPart(beside, split, newBudget(len(beside))); errors.Is(err, errDamaged) {
+			if _, err := newPart(beside, split, budget.NewFile(len(beside))); errors.Is(err, errDamaged) {
 				return nil, err
 			}
 		}
@@ -162,7 +163,7 @@ func readAll(data, beside []byte, addrs []uint64) error {
 // givenUp reports whether a file is not read any more. That is an error where a check was missing.
 func givenUp(f *File) (bool, error) {
 	fault := f.fault.Load()
-	if fault != nil && !errors.Is(fault, errEndless) {
+	if fault != nil && !errors.Is(fault, budget.ErrExceeded) {
 		return true, fault
 	}
 	return fault != nil, nil

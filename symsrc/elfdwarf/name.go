@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/demangle"
 )
 
@@ -21,7 +22,7 @@ const maxName = 1 << 16
 // nameTable holds the names of a file, for demangling is dear and the same functions are inlined all over. They have
 // numbers, from 1 on, so that what refers to them needs no pointer. A number leads to its name without a lock.
 type nameTable struct {
-	left   *budget // of the file
+	left   *budget.File // of the file
 	mu     sync.Mutex
 	m      map[string]uint32
 	blocks [nameBlocks]atomic.Pointer[[]*name] // of 64, 128, 256 … names
@@ -60,9 +61,9 @@ func (t *nameTable) find(linkage []byte) uint32 {
 		return number
 	}
 	const stepsPerByte = 4 // of a name that is demangled, about
-	t.left.spend(stepsPerByte * len(linkage))
+	t.left.Spend(stepsPerByte * len(linkage))
 	n := newName(string(linkage)) // without the lock: it takes long
-	t.left.hold(len(n.linkage) + len(n.demangled) + nameWeight)
+	t.left.Hold(len(n.linkage) + len(n.demangled) + nameWeight)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if number := t.m[n.linkage]; number != 0 {
@@ -113,7 +114,7 @@ func (u *unit) nameOf(die int) uint32 {
 	if n != 0 {
 		return n
 	}
-	u.f.budget.hold(nameWeight)
+	u.f.budget.Hold(nameWeight)
 	n = u.readName(die, false)
 	u.namesMu.Lock()
 	defer u.namesMu.Unlock()

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 )
 
 // Address returns the address of the file's own address space that a question is about. It fails where the file's headers do
@@ -24,7 +26,7 @@ func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 // Symbol returns the address of a function by its name in the symbol table. size, where it is not 0, is that of the function:
 // of several static ones of a name it tells which. It fails where none is of that name and size, or several are.
 func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
-	f.budget.questions.Add(1)
+	f.budget.Question()
 	f.guard(func() {
 		for _, file := range [...]*File{f, f.other} {
 			if file == nil {
@@ -63,7 +65,7 @@ func (t *symbolTable) named(name string, size uint64) (addr uint64, unique, foun
 	for last < len(all) && all[last].hash == hash && n.take(t.raw[int(all[last].entry)*step:]) {
 		last++
 	}
-	t.table.left.answer(last - first)
+	t.table.left.Answer(last - first)
 	return n.addr, n.unique, n.found
 }
 
@@ -131,20 +133,20 @@ func hashName(name []byte) uint32 {
 
 func (t *symbolTable) hashNames() []hashedName {
 	n := len(t.raw) / t.entrySize()
-	t.table.left.hold(n * 8)
-	kept := tally{of: t.table.left}
+	t.table.left.Hold(n * 8)
+	kept := budget.Tally{Of: t.table.left}
 	all := make([]hashedName, n)
 	for i := range all {
-		off, _ := fixed(t.raw, i*t.entrySize(), 4, t.big)
+		off, _ := bin.Uint(t.raw, i*t.entrySize(), 4, t.big)
 		b := t.names[min(off, uint64(len(t.names))):]
 		b = b[:min(len(b), hashedBytes)]
 		if end := bytes.IndexByte(b, 0); end >= 0 {
 			b = b[:end]
 		}
 		all[i] = hashedName{hashName(b), uint32(i)}
-		kept.add(1+len(b), 0)
+		kept.Add(1+len(b), 0)
 	}
-	kept.tell()
+	kept.Flush()
 	slices.SortFunc(all, func(a, b hashedName) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.entry, b.entry)) })
 	return all
 }

@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"debug/elf"
+	"qss-filter/symsrc/bin"
 	"slices"
 	"sync"
 )
@@ -35,7 +36,7 @@ func (f *File) descriptors() *descriptors {
 func (d *descriptors) code(addr uint64) uint64 {
 	d.once.Do(d.read)
 	if at := addr - d.addr; addr >= d.addr && at < uint64(len(d.data)) && uint64(len(d.data))-at >= 8 {
-		addr, _ = fixed(d.data, int(at), 8, true)
+		addr, _ = bin.Uint(d.data, int(at), 8, true)
 	}
 	return addr
 }
@@ -76,7 +77,7 @@ func (f *File) relocated(section int, b []byte) ([]byte, bool) {
 			continue
 		}
 		entries, ok := f.contents(f.data, s)
-		f.budget.spend(len(b) + len(entries))
+		f.budget.Spend(len(b) + len(entries))
 		if b = slices.Clone(b); !ok || !f.relocateSection(b, entries, true) {
 			return nil, false
 		}

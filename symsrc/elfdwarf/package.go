@@ -1,5 +1,7 @@
 package elfdwarf
 
+import "qss-filter/symsrc/bin"
+
 // contribution is where a unit and its parts of other sections begin: 0 for these in a file that is no package.
 type contribution struct {
 	info                         int
@@ -17,23 +19,23 @@ const (
 // packaged looks a unit up in the index of a package, .debug_cu_index (DWARF 5 §7.3.5.3; the GNU form is version 2).
 func (f *File) packaged(id uint64) (at contribution, ok bool) {
 	b := f.cuIndex.all()
-	c := &cursor{b: b, big: f.big}
-	version, low := c.u16(), c.u16()
+	c := &bin.Cursor{B: b, Big: f.big}
+	version, low := c.U16(), c.U16()
 	if version == 0 { // in version 2 it has four bytes
 		version = low
 	}
-	columns, units, slots := uint64(c.u32()), uint64(c.u32()), uint64(c.u32())
+	columns, units, slots := uint64(c.U32()), uint64(c.U32()), uint64(c.U32())
 	const header, maxColumns = 16, 16
-	if !c.ok() || version != 2 && version != 5 || columns > maxColumns || slots == 0 || slots&(slots-1) != 0 ||
+	if !c.OK() || version != 2 && version != 5 || columns > maxColumns || slots == 0 || slots&(slots-1) != 0 ||
 		header+12*slots+4*columns*(1+2*units) > uint64(len(b)) {
 		return at, false
 	}
 	row, tries := uint64(0), 0
-	defer func() { f.budget.spend(tries) }()
+	defer func() { f.budget.Spend(tries) }()
 	for i, step, left := id&(slots-1), id>>32&(slots-1)|1, slots; left > 0; i, left = (i+step)&(slots-1), left-1 {
 		tries++
-		signature, _ := fixed(b, int(header+8*i), 8, f.big)
-		n, _ := fixed(b, int(header+8*slots+4*i), 4, f.big)
+		signature, _ := bin.Uint(b, int(header+8*i), 8, f.big)
+		n, _ := bin.Uint(b, int(header+8*slots+4*i), 4, f.big)
 		if signature == id && n > 0 {
 			row = n
 			break
@@ -47,8 +49,8 @@ func (f *File) packaged(id uint64) (at contribution, ok bool) {
 	}
 	table := int(header + 12*slots)
 	for i := range int(columns) {
-		column, _ := fixed(b, table+4*i, 4, f.big)
-		off, _ := fixed(b, table+4*(int(row*columns)+i), 4, f.big)
+		column, _ := bin.Uint(b, table+4*i, 4, f.big)
+		off, _ := bin.Uint(b, table+4*(int(row*columns)+i), 4, f.big)
 		switch {
 		case column == columnInfo:
 			at.info, ok = int(off), true

@@ -198,7 +198,7 @@ func (p *patience) takeFound() *symsrc.Files {
 func (m *module) hurry() {
 	size := int64(0)
 	for _, f := range m.opened {
-		size += f.budget.size.Load()
+		size += f.budget.Size()
 	}
 	m.patience.large.Store(size > quickSize)
 	m.patience.quick.Store(m.loaded && (size <= quickSize || m.patience.asked.Load() > firstQuestions))

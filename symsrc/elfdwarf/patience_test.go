@@ -96,7 +96,7 @@ func TestQuick(t *testing.T) {
 	}
 	s.module(m).close()
 	ask(s, m, 0x1000)
-	s.module(m).opened[0].budget.size.Store(quickSize + 1)
+	s.module(m).opened[0].budget.Grow(quickSize + 1)
 	s.module(m).patience.quick.Store(false)
 	for range 2 * firstQuestions {
 		ask(s, m, 0x1000)
@@ -120,7 +120,7 @@ func TestLateUnit(t *testing.T) {
 	s.after = func(time.Duration) *time.Timer { waited++; return time.NewTimer(limit) }
 	ask(s, key, 0)
 	m := s.module(key)
-	m.opened[0].budget.size.Store(quickSize + 1)
+	m.opened[0].budget.Grow(quickSize + 1)
 	m.patience.quick.Store(false)
 	for range firstQuestions {
 		ask(s, key, 0)

@@ -3,14 +3,15 @@ package elfdwarf
 import (
 	"cmp"
 	"math/bits"
+	"qss-filter/symsrc/budget"
 	"slices"
 )
 
 // divide makes ranges disjoint, which come in the file's order, as llvm does where they lie over each other: each is cut out of the
 // one that is at its start, which goes on behind it.
-func divide(all []entrySpan, left *budget) []functionSpan {
-	left.hold(len(all) * pileWeight)
-	left.spend(len(all) * stepsPerOverlap)
+func divide(all []entrySpan, left *budget.File) []functionSpan {
+	left.Hold(len(all) * pileWeight)
+	left.Spend(len(all) * stepsPerOverlap)
 	var p pile
 	for _, e := range all {
 		p.at = append(p.at, e.lo, e.hi)
@@ -39,7 +40,7 @@ type entrySpan struct {
 
 // entriesOf are the ranges of all functions and calls, in the file's order.
 func (u *unit) entriesOf(x *functionIndex) (all []entrySpan) {
-	kept := tally{of: u.f.budget}
+	kept := budget.Tally{Of: u.f.budget}
 	for _, s := range x.spans {
 		s.call = -1
 		all = append(all, entrySpan{s, x.functions[s.function].die})
@@ -50,14 +51,14 @@ func (u *unit) entriesOf(x *functionIndex) (all []entrySpan) {
 		for k, c := range t.calls {
 			for _, r := range t.ranges[c.first : c.first+c.n] {
 				if r.lo < r.hi {
-					kept.add(1, spanWeight)
+					kept.Add(1, spanWeight)
 					in := span{t.base + uint64(r.lo), t.base + uint64(r.hi)}
 					all = append(all, entrySpan{functionSpan{in, int32(i), int32(k + 1)}, dies[k]})
 				}
 			}
 		}
 	}
-	kept.tell()
+	kept.Flush()
 	slices.SortStableFunc(all, func(a, b entrySpan) int { return cmp.Compare(a.die, b.die) })
 	return all
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/demangle"
 )
 
@@ -34,7 +36,7 @@ var stubSections = []string{".plt", ".plt.sec", ".plt.bnd", ".plt.got", ".iplt"}
 
 // inStubs reports whether the address is in such a section.
 func (f *File) inStubs(addr uint64) bool {
-	f.budget.answer(len(f.stubs))
+	f.budget.Answer(len(f.stubs))
 	return slices.ContainsFunc(f.stubs, func(s *sectionHeader) bool { return addr-s.addr < s.size && addr >= s.addr })
 }
 
@@ -73,7 +75,7 @@ func (t *symbolTable) nameAt(index uint32) []byte {
 	if uint64(index) >= uint64(len(t.raw)/t.entrySize()) {
 		return nil
 	}
-	off, _ := fixed(t.raw, int(index)*t.entrySize(), 4, t.big)
+	off, _ := bin.Uint(t.raw, int(index)*t.entrySize(), 4, t.big)
 	if b := t.str(uint32(off)); len(b) <= maxName {
 		return b
 	}
@@ -88,7 +90,7 @@ func (f *File) readStubs() {
 		return
 	}
 	var stubs []stub
-	kept := tally{of: f.budget}
+	kept := budget.Tally{Of: f.budget}
 	read := 0 // bytes, which many sections may share
 	for i := range f.sections {
 		s := &f.sections[i]
@@ -102,11 +104,11 @@ func (f *File) readStubs() {
 			if last := len(stubs) - 1; last >= first && stubs[last].hi > lo {
 				stubs[last].hi = lo
 			}
-			kept.add(1, stubWeight)
+			kept.Add(1, stubWeight)
 			stubs = append(stubs, stub{span: span{lo, lo + uint64(min(size, len(code)-off))}, slot: slot})
 		})
 	}
-	kept.tell()
+	kept.Flush()
 	f.bindStubs(stubs)
 	stubs = slices.DeleteFunc(stubs, func(s stub) bool { return s.symbol == 0 || s.hi <= s.lo })
 	slices.SortFunc(stubs, func(a, b stub) int { return cmp.Compare(a.lo, b.lo) })
@@ -163,8 +165,8 @@ func (f *File) readSlots(b []byte, addends bool, bySlot map[uint64]uint32) {
 	}
 	types := slotRelocations[f.machine]
 	for ; len(b) >= size; b = b[size:] {
-		slot, _ := fixed(b, 0, word, f.big)
-		info, _ := fixed(b, word, word, f.big)
+		slot, _ := bin.Uint(b, 0, word, f.big)
+		info, _ := bin.Uint(b, word, word, f.big)
 		symbol, typ := uint32(info>>32), uint32(info)
 		if !f.is64 {
 			symbol, typ = uint32(info>>8), uint32(info&0xff)

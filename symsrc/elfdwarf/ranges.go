@@ -1,5 +1,7 @@
 package elfdwarf
 
+import "qss-filter/symsrc/bin"
+
 // span is a range of addresses: lo ≤ a < hi.
 type span struct{ lo, hi uint64 }
 
@@ -49,8 +51,8 @@ func (u *unit) listed(d *attributes, out []span) []span {
 		}
 		size := int(u.offSize)
 		at := int(base) + int(off)*size
-		v, p := fixed(u.f.rnglists.upTo(at+size), at, size, u.big)
-		if p == past {
+		v, p := bin.Uint(u.f.rnglists.upTo(at+size), at, size, u.big)
+		if p == bin.Past {
 			return out
 		}
 		off = base + v
@@ -87,16 +89,16 @@ func (u *unit) rangeList(off uint64, out []span) []span {
 	select_ := ^uint64(0) >> (64 - 8*uint(size)) // in place of lo: hi is the new base
 	for n := 1; ; n++ {
 		if n%longList == 0 {
-			u.f.budget.spend(longList * stepsPerRange)
+			u.f.budget.Spend(longList * stepsPerRange)
 		}
 		if p+2*size > len(b) {
 			b = s.upTo(p + 16*prefetch)
 		}
 		var lo, hi uint64
-		lo, p = fixed(b, p, size, u.big)
-		hi, p = fixed(b, p, size, u.big)
+		lo, p = bin.Uint(b, p, size, u.big)
+		hi, p = bin.Uint(b, p, size, u.big)
 		switch {
-		case p == past, lo == 0 && hi == 0:
+		case p == bin.Past, lo == 0 && hi == 0:
 			return out
 		case lo == select_:
 			base = hi
@@ -117,7 +119,7 @@ func (u *unit) rnglist(off uint64, out []span) []span {
 	b, p, base, size := s.upTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
 	for n := 1; ; n++ {
 		if n%longList == 0 {
-			u.f.budget.spend(longList * stepsPerRange)
+			u.f.budget.Spend(longList * stepsPerRange)
 		}
 		if p+longest > len(b) {
 			b = s.upTo(p + 16*prefetch)
@@ -131,37 +133,37 @@ func (u *unit) rnglist(off uint64, out []span) []span {
 		ok1, ok2 := true, true
 		switch kind {
 		case rleBaseAddressx:
-			x, p = uleb(b, p)
+			x, p = bin.ULEB(b, p)
 			base, ok1 = u.addrx(x)
 		case rleStartxEndx:
-			x, p = uleb(b, p)
-			y, p = uleb(b, p)
+			x, p = bin.ULEB(b, p)
+			y, p = bin.ULEB(b, p)
 			x, ok1 = u.addrx(x)
 			y, ok2 = u.addrx(y)
 		case rleStartxLength:
-			x, p = uleb(b, p)
-			y, p = uleb(b, p)
+			x, p = bin.ULEB(b, p)
+			y, p = bin.ULEB(b, p)
 			x, ok1 = u.addrx(x)
 			y += x
 		case rleOffsetPair:
-			x, p = uleb(b, p)
-			y, p = uleb(b, p)
+			x, p = bin.ULEB(b, p)
+			y, p = bin.ULEB(b, p)
 			if x, y = x+base, y+base; u.f.dead(base) && base > 1 {
 				continue
 			}
 		case rleBaseAddress:
-			base, p = fixed(b, p, size, u.big)
+			base, p = bin.Uint(b, p, size, u.big)
 		case rleStartEnd:
-			x, p = fixed(b, p, size, u.big)
-			y, p = fixed(b, p, size, u.big)
+			x, p = bin.Uint(b, p, size, u.big)
+			y, p = bin.Uint(b, p, size, u.big)
 		case rleStartLength:
-			x, p = fixed(b, p, size, u.big)
-			y, p = uleb(b, p)
+			x, p = bin.Uint(b, p, size, u.big)
+			y, p = bin.ULEB(b, p)
 			y += x
 		default: // the end, or nothing known
 			return out
 		}
-		if p == past || !ok1 || !ok2 {
+		if p == bin.Past || !ok1 || !ok2 {
 			return out
 		}
 		if kind != rleBaseAddressx && kind != rleBaseAddress {

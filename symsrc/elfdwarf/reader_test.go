@@ -2,60 +2,9 @@ package elfdwarf
 
 import (
 	"math"
+	"qss-filter/symsrc/bin"
 	"testing"
 )
-
-func TestLEB(t *testing.T) {
-	for _, c := range []struct {
-		bytes    string
-		unsigned uint64
-		signed   int64
-		end      int
-	}{
-		{"\x00", 0, 0, 1},
-		{"\x7f", 127, -1, 1},
-		{"\x80\x01", 128, 128, 2},
-		{"\xe5\x8e\x26", 624485, 624485, 3},
-		{"\x9b\xf1\x59", 1472667, -624485, 3},
-		{"\x80\x80\x00", 0, 0, 3}, // padded
-		{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", math.MaxUint64, -1, 10},
-		{"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 0, 0, 12}, // bits above 64
-		{"", 0, 0, past},
-		{"\x80", 0, 0, past},
-		{"\xff\xff", 0, 0, past},
-	} {
-		b := []byte(c.bytes)
-		if v, p := uleb(b, 0); v != c.unsigned || p != c.end {
-			t.Errorf("uleb %x: %d, %d", b, v, p)
-		}
-		if v, p := sleb(b, 0); v != c.signed || p != c.end {
-			t.Errorf("sleb %x: %d, %d", b, v, p)
-		}
-		if p := skipLEB(b, 0); p != c.end {
-			t.Errorf("skip %x: %d", b, p)
-		}
-	}
-}
-
-func TestFixed(t *testing.T) {
-	b := []byte{1, 2, 3, 4, 5, 6, 7, 8}
-	for _, c := range []struct {
-		size        int
-		little, big uint64
-	}{{1, 1, 1}, {2, 0x201, 0x102}, {3, 0x30201, 0x10203}, {4, 0x4030201, 0x1020304}, {8, 0x807060504030201, 0x102030405060708}} {
-		if v, p := fixed(b, 0, c.size, false); v != c.little || p != c.size {
-			t.Errorf("%d little: %#x, %d", c.size, v, p)
-		}
-		if v, p := fixed(b, 0, c.size, true); v != c.big || p != c.size {
-			t.Errorf("%d big: %#x, %d", c.size, v, p)
-		}
-		for _, at := range []int{len(b) - c.size + 1, len(b), past, past + 100} {
-			if _, p := fixed(b, at, c.size, false); p != past {
-				t.Errorf("%d bytes at %d: %d", c.size, at, p)
-			}
-		}
-	}
-}
 
 // TestSkipForm passes over each form, whole and cut off.
 func TestSkipForm(t *testing.T) {
@@ -83,11 +32,11 @@ func TestSkipForm(t *testing.T) {
 		}
 	}
 	for _, form := range []uint64{0, 0x02, 0x21, 0x7f, 0x1f03, math.MaxUint64} {
-		if _, _, p := readForm(make([]byte, 99), 0, form, l); p != past {
+		if _, _, p := readForm(make([]byte, 99), 0, form, l); p != bin.Past {
 			t.Errorf("form %#x: read to %d", form, p)
 		}
 	}
-	if _, _, p := readForm([]byte{formIndirect, formIndirect, 0x0b, 1}, 0, formIndirect, l); p != past {
+	if _, _, p := readForm([]byte{formIndirect, formIndirect, 0x0b, 1}, 0, formIndirect, l); p != bin.Past {
 		t.Errorf("indirect form of an indirect form: read to %d", p)
 	}
 }

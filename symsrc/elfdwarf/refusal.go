@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/diskcache"
 )
 
@@ -56,7 +57,7 @@ func (r *refusals) get(path string, part symsrc.Range) *refusal {
 // beyond reports whether a file of the module is beyond its budget.
 func (m *module) beyond() bool {
 	for _, f := range m.opened {
-		if fault := f.fault.Load(); fault != nil && errors.Is(fault, errEndless) {
+		if fault := f.fault.Load(); fault != nil && errors.Is(fault, budget.ErrExceeded) {
 			return true
 		}
 	}
@@ -71,7 +72,7 @@ func (s *Source) refuse(m *module) {
 		return
 	}
 	for _, f := range m.opened {
-		if fault := f.fault.Load(); fault != nil && errors.Is(fault, errEndless) && f.stat != nil {
+		if fault := f.fault.Load(); fault != nil && errors.Is(fault, budget.ErrExceeded) && f.stat != nil {
 			s.refused.add(&refusal{f.path, f.part, f.stat, fault})
 		}
 	}

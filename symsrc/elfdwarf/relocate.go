@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"debug/elf"
+	"qss-filter/symsrc/bin"
 	"slices"
 )
 
@@ -96,7 +97,7 @@ func (f *File) relocate(debug map[uint32]*section) bool {
 			if s == &f.arangeSets {
 				f.arangesInFile = b
 			}
-			f.budget.hold(len(b))
+			f.budget.Hold(len(b))
 			b, own[s] = slices.Clone(b), true
 			s.unpack = nil
 			s.plain(b)
@@ -116,8 +117,8 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 		size += word
 	}
 	for ; len(entries) >= size; entries = entries[size:] {
-		c := &cursor{b: entries, big: f.big}
-		off, info := c.uint(word), c.uint(word)
+		c := &bin.Cursor{B: entries, Big: f.big}
+		off, info := c.Uint(word), c.Uint(word)
 		typ, symbol := uint32(info), info>>32
 		if !f.is64 {
 			typ, symbol = uint32(info&0xff), info>>8
@@ -132,10 +133,10 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 		if off >= uint64(len(b)) || r.size > len(b)-int(off) {
 			return false
 		}
-		old, _ := fixed(b, int(off), r.size, f.big)
+		old, _ := bin.Uint(b, int(off), r.size, f.big)
 		v, addend := f.symbolValues[symbol], old
 		if addends {
-			addend = c.uint(word)
+			addend = c.Uint(word)
 		}
 		switch v += addend; r.add {
 		case 1:
@@ -150,7 +151,7 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 
 // placeSymbols gives the symbols of a relocatable file the addresses of their sections, in a copy of the table.
 func (f *File) placeSymbols(table int, raw []byte) []byte {
-	f.budget.hold(2 * len(raw))
+	f.budget.Hold(2 * len(raw))
 	raw, f.symbolValues = slices.Clone(raw), nil
 	var xindex []byte
 	for i := range f.sections {
@@ -164,10 +165,10 @@ func (f *File) placeSymbols(table int, raw []byte) []byte {
 	}
 	for i := 0; (i+1)*size <= len(raw); i++ {
 		b := raw[i*size:]
-		v, _ := fixed(b, value, word, f.big)
-		section, _ := fixed(b, index, 2, f.big)
+		v, _ := bin.Uint(b, value, word, f.big)
+		section, _ := bin.Uint(b, index, 2, f.big)
 		if section == uint64(elf.SHN_XINDEX) {
-			section, _ = fixed(xindex, 4*i, 4, f.big)
+			section, _ = bin.Uint(xindex, 4*i, 4, f.big)
 		}
 		if section < uint64(len(f.sections)) {
 			v += f.sections[section].addr

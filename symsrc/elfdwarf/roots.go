@@ -3,6 +3,8 @@ package elfdwarf
 import (
 	"os"
 
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/diskcache"
 )
 
@@ -35,10 +37,10 @@ const farUnit = 1 << 15
 // abbreviation tables: the declarations before the root's are many (GCC puts it last) and only it is needed.
 func (f *File) readRoots() (all []arange) {
 	listed := make(map[int]bool)
-	kept := tally{of: f.budget}
+	kept := budget.Tally{Of: f.budget}
 	f.readAranges(func(arange) {}, func(unit int) {
 		listed[unit] = true
-		kept.add(1, listedWeight)
+		kept.Add(1, listedWeight)
 	})
 	r := rootReader{f: f, t: newAbbrevs(f, 0, f.formTable(layout{}))}
 	if f.infoAt > 0 && f.info.size > farUnit {
@@ -48,12 +50,12 @@ func (f *File) readRoots() (all []arange) {
 	var spans []span
 	for off := 0; off < f.info.size; off = r.u.end {
 		spans = r.read(off, listed[off], spans[:0])
-		kept.add(1, len(spans)*arangeWeight)
+		kept.Add(1, len(spans)*arangeWeight)
 		for _, s := range spans {
 			all = append(all, arange{s, off})
 		}
 	}
-	kept.tell()
+	kept.Flush()
 	return all
 }
 
@@ -75,7 +77,7 @@ func (r *rootReader) read(off int, known bool, out []span) []span {
 func (r *rootReader) parse(off int, b []byte, p int, known bool, out []span) ([]span, bool) {
 	u := &r.u
 	table, ok := r.f.parseUnitHeader(u, off, b, p)
-	if u.end == past {
+	if u.end == bin.Past {
 		return out, false
 	}
 	r.far = u.end-off > farUnit
@@ -85,7 +87,7 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []span) ([]
 	if p == off {
 		b = r.f.info.upTo(u.end)
 	}
-	code, p := uleb(b, p+u.die-off)
+	code, p := bin.ULEB(b, p+u.die-off)
 	if key := (rootKey{abbrevKey{off: table, layout: u.layout}, code}); key != r.key {
 		r.t.p, r.t.forms, r.t.ops = int(table), r.f.formTable(u.layout), r.t.ops[:0]
 		r.key, r.decl = key, r.t.only(code)
@@ -118,16 +120,16 @@ func (f *File) again() *os.File {
 // only finds one declaration without compiling those before it.
 func (t *abbrevs) only(code uint64) decl {
 	b, p := t.b, t.p
-	for p != past {
+	for p != bin.Past {
 		var c uint64
-		if c, p = uleb(b, p); c == 0 {
+		if c, p = bin.ULEB(b, p); c == 0 {
 			break
 		}
 		if c == code {
 			return t.decl(p)
 		}
 		start := p
-		p = skipLEB(b, p) + 1 // the tag, and whether there are children
+		p = bin.SkipLEB(b, p) + 1 // the tag, and whether there are children
 		for p < len(b) {
 			if p+1 < len(b) && b[p]|b[p+1] < 0x80 && b[p+1] != formImplicitConst {
 				if p += 2; b[p-2]|b[p-1] == 0 {
@@ -135,16 +137,16 @@ func (t *abbrevs) only(code uint64) decl {
 				}
 				continue
 			}
-			p = skipLEB(b, p)
+			p = bin.SkipLEB(b, p)
 			var form uint64
-			if form, p = uleb(b, p); form == formImplicitConst {
-				p = skipLEB(b, p)
+			if form, p = bin.ULEB(b, p); form == formImplicitConst {
+				p = bin.SkipLEB(b, p)
 			}
 		}
 		if p >= len(b) {
 			break
 		}
-		t.f.budget.spend(p - start)
+		t.f.budget.Spend(p - start)
 	}
 	return decl{}
 }

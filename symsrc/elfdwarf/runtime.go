@@ -51,9 +51,10 @@ func (f *File) runtime() *File {
 			r.Close()
 			return
 		}
-		r.other, r.budget.held, r.budget.inUse = f, f.budget.held, f.budget.inUse
+		r.other = f
+		r.budget.CountAs(f.budget)
 		f.late.file.Store(r)
-		r.budget.use(fileWeight)
+		r.budget.Use(fileWeight)
 	})
 	return f.late.file.Load()
 }

@@ -79,8 +79,8 @@ func TestWeight(t *testing.T) {
 			if least := before + int64(c.files*companionWeight); len(f.companions.opened) != c.files || m.weight.Load() <= least {
 				t.Errorf("%d files opened; weight %d, before %d", len(f.companions.opened), m.weight.Load(), before)
 			}
-			if m.weight.Load() != fileWeight+f.budget.used.Load() {
-				t.Errorf("weight %d, but the file has %d", m.weight.Load(), f.budget.used.Load())
+			if m.weight.Load() != fileWeight+f.budget.InMemory() {
+				t.Errorf("weight %d, but the file has %d", m.weight.Load(), f.budget.InMemory())
 			}
 			m.close()
 			if w := m.weight.Load(); w != 0 {

@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"bytes"
+	"qss-filter/symsrc/budget"
 	"sync"
 	"sync/atomic"
 )
@@ -14,8 +15,8 @@ type section struct {
 	data  []byte // of the full size once anything is ready
 
 	mu     sync.Mutex
-	unpack unpacker // nil where there is nothing more to unpack, or that failed
-	left   *budget  // of the file, where it is unpacked
+	unpack unpacker     // nil where there is nothing more to unpack, or that failed
+	left   *budget.File // of the file, where it is unpacked
 }
 
 // unpacker makes at least the first n bytes of a section good. It gives the section, always the same full-size slice,
@@ -57,7 +58,7 @@ func (s *section) more(n int) {
 	if err != nil || good == s.size {
 		s.unpack = nil // what is good stays good
 	}
-	s.left.use(good - int(s.ready.Load()))
+	s.left.Use(good - int(s.ready.Load()))
 	s.ready.Store(int64(good))
 }
 

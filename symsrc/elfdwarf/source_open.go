@@ -33,7 +33,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	}
 	weight := int64(0)
 	for _, f := range m.opened {
-		weight += f.budget.used.Load() + fileWeight
+		weight += f.budget.InMemory() + fileWeight
 		for _, other := range m.opened {
 			if other != f && !atWord {
 				f.other = other.File
@@ -43,7 +43,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.weight.Store(weight)
 	m.of.inUse.Add(weight)
 	for _, f := range m.opened {
-		if f.budget.held, f.budget.inUse = &m.weight, &m.of.inUse; m.asLLVM {
+		if f.budget.CountIn(&m.weight, &m.of.inUse); m.asLLVM {
 			f.likeLLVM()
 			f.skipLineZero = m.skipLineZero
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 )
 
 // supplement is the file that holds what several files have in common (DWARF 5 §7.3.6; dwz makes it); nil where the file
@@ -61,12 +62,12 @@ func (f *File) supplementLink() (link supplementLink, ok bool) {
 // readSup reads .debug_sup (DWARF 5 §7.3.6): whether it is that of the supplementary file itself, the name of that file,
 // and its checksum.
 func readSup(b []byte, big bool) (isSupplement bool, name, checksum []byte) {
-	c := &cursor{b: b, big: big}
-	version := c.u16()
-	isSupplement = c.u8() != 0
-	name = c.str()
-	checksum = c.bytes(c.uleb())
-	if !c.ok() || version != 5 {
+	c := &bin.Cursor{B: b, Big: big}
+	version := c.U16()
+	isSupplement = c.U8() != 0
+	name = c.CString()
+	checksum = c.Bytes(c.ULEB())
+	if !c.OK() || version != 5 {
 		return false, nil, nil
 	}
 	return isSupplement, name, checksum

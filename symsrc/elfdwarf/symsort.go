@@ -25,8 +25,8 @@ const stepsPerSymbol, symbolWeight = 16, 24
 // sort orders the symbols for binary search. Of several at one address the largest is kept, then the last in the table.
 func (t *symbolTable) sort() {
 	n := len(t.raw) / t.entrySize()
-	t.table.left.spend(n * stepsPerSymbol)
-	t.table.left.hold(n * symbolWeight)
+	t.table.left.Spend(n * stepsPerSymbol)
+	t.table.left.Hold(n * symbolWeight)
 	all := make([]addressed, 0, n)
 	t.each(&span{0, ^uint64(0)}, func(s *symbol) { all = append(all, addressed{s.addr, s.index}) },
 		func(f fileSymbol) { t.files = append(t.files, f) })

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
+	"qss-filter/symsrc/bin"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -140,7 +141,7 @@ func (t *symbolTable) look(i int, b []byte, s *symbol, window *span, sym func(*s
 // sectionEnd returns where the section of the entry with index i ends; 0 where it is in none that is in memory.
 func (t *symbolTable) sectionEnd(section uint64, i int) uint64 {
 	if section == uint64(elf.SHN_XINDEX) {
-		section, _ = fixed(t.xindex, 4*i, 4, t.big)
+		section, _ = bin.Uint(t.xindex, 4*i, 4, t.big)
 	} else if section >= uint64(elf.SHN_LORESERVE) {
 		return 0
 	}
@@ -158,21 +159,21 @@ func (t *symbolTable) entryAddr(b []byte) (addr uint64, info byte) {
 	case t.is64:
 		return binary.BigEndian.Uint64(b[8:]), b[4]
 	}
-	addr, _ = fixed(b, 4, 4, t.big)
+	addr, _ = bin.Uint(b, 4, 4, t.big)
 	return addr, b[12]
 }
 
 // entry reads st_name and st_size into s, and gives st_shndx.
 func (t *symbolTable) entry(b []byte, s *symbol) (section uint64) {
-	name, _ := fixed(b, 0, 4, t.big)
+	name, _ := bin.Uint(b, 0, 4, t.big)
 	s.name = uint32(name)
 	if t.is64 {
-		section, _ = fixed(b, 6, 2, t.big)
-		s.size, _ = fixed(b, 16, 8, t.big)
+		section, _ = bin.Uint(b, 6, 2, t.big)
+		s.size, _ = bin.Uint(b, 16, 8, t.big)
 		return section
 	}
-	s.size, _ = fixed(b, 8, 4, t.big)
-	section, _ = fixed(b, 14, 2, t.big)
+	s.size, _ = bin.Uint(b, 8, 4, t.big)
+	section, _ = bin.Uint(b, 14, 2, t.big)
 	return section
 }
 

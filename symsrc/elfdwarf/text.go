@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"debug/elf"
+	"qss-filter/symsrc/bin"
 	"slices"
 )
 
@@ -32,7 +33,7 @@ func (f *File) text(addr uint64, n int) ([]byte, bool) {
 
 // piece is up to n bytes at a distance from the start of a part of the file.
 func (f *File) piece(off, size, at uint64, n int) ([]byte, bool) {
-	b, ok := slice(f.data, off, size)
+	b, ok := bin.Slice(f.data, off, size)
 	if !ok || n <= 0 || at >= uint64(len(b)) {
 		return nil, false
 	}
@@ -47,11 +48,11 @@ func (f *File) textBefore(addr uint64, n int) []byte {
 	for ; n > 0; n-- {
 		tries++
 		if b, ok := f.text(addr-uint64(n), n); ok && len(b) == n {
-			f.budget.answer(tries * len(f.segments))
+			f.budget.Answer(tries * len(f.segments))
 			return b
 		}
 	}
-	f.budget.answer(tries * len(f.segments))
+	f.budget.Answer(tries * len(f.segments))
 	return nil
 }
 

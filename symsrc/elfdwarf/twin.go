@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/diskcache"
 )
 
@@ -148,7 +149,7 @@ func (m *module) lostTwin() bool {
 	for _, f := range m.opened {
 		mapped = mapped || f.twin != nil && f.twin.mapped != nil
 		fault := f.fault.Load()
-		failed = failed || fault != nil && !errors.Is(fault, errEndless)
+		failed = failed || fault != nil && !errors.Is(fault, budget.ErrExceeded)
 	}
 	return mapped && failed
 }

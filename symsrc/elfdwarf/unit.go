@@ -1,6 +1,8 @@
 package elfdwarf
 
 import (
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -52,7 +54,7 @@ type unitRoot struct {
 // where the header is cut off or of an unknown version; then end is past, or where the next unit stands.
 func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
 	if off < 0 || off >= f.info.size {
-		u.unitRoot = unitRoot{f: f, off: off, end: past}
+		u.unitRoot = unitRoot{f: f, off: off, end: bin.Past}
 		return 0, false
 	}
 	return f.parseUnitHeader(u, off, f.info.upTo(off+64), off)
@@ -60,35 +62,35 @@ func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
 
 // parseUnitHeader is readUnitHeader for a header at p of b.
 func (f *File) parseUnitHeader(u *unit, off int, b []byte, p int) (abbrevs uint64, ok bool) {
-	u.unitRoot = unitRoot{f: f, off: off, end: past}
-	c := &cursor{b: b, p: p, big: f.big}
-	n, offSize := c.length()
-	if !c.ok() || n > uint64(f.info.size-off-(c.p-p)) {
+	u.unitRoot = unitRoot{f: f, off: off, end: bin.Past}
+	c := &bin.Cursor{B: b, P: p, Big: f.big}
+	n, offSize := c.Length()
+	if !c.OK() || n > uint64(f.info.size-off-(c.P-p)) {
 		return 0, false
 	}
-	u.end = off + (c.p - p) + int(n)
+	u.end = off + (c.P - p) + int(n)
 	u.offSize, u.big = uint8(offSize), f.big
-	u.version = c.u16()
+	u.version = c.U16()
 	if u.version < 2 || u.version > 5 {
 		return 0, false
 	}
 	u.typ = unitCompile
 	if u.version >= 5 {
-		u.typ, u.addrSize = c.u8(), c.u8()
-		abbrevs = c.uint(offSize)
+		u.typ, u.addrSize = c.U8(), c.U8()
+		abbrevs = c.Uint(offSize)
 		switch u.typ {
 		case unitSkeleton, unitSplitCompile:
-			u.dwoID = c.uint(8)
+			u.dwoID = c.Uint(8)
 		case unitType, unitSplitType:
-			c.skip(8 + uint64(offSize))
+			c.Skip(8 + uint64(offSize))
 		}
 	} else {
-		abbrevs = c.uint(offSize)
-		u.addrSize = c.u8()
+		abbrevs = c.Uint(offSize)
+		u.addrSize = c.U8()
 	}
-	u.die = off + (c.p - p)
+	u.die = off + (c.P - p)
 	validSize := u.addrSize == 2 || u.addrSize == 4 || u.addrSize == 8
-	return abbrevs, c.ok() && u.die < u.end && validSize
+	return abbrevs, c.OK() && u.die < u.end && validSize
 }
 
 // unitAt is the unit whose header stands at off; nil where there is no good one. Only code lies in it that a look-up
@@ -115,8 +117,8 @@ func (f *File) openUnit(off int) *unit { return f.openUnitOf(contribution{info: 
 
 // openUnitOf is openUnit for a unit of a package, or one that has a skeleton.
 func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
-	f.budget.spend(1)
-	f.budget.hold(unitWeight)
+	f.budget.Spend(1)
+	f.budget.Hold(unitWeight)
 	u := &unit{}
 	table, ok := f.readUnitHeader(u, at.info)
 	if !ok || f.info.upTo(u.end) == nil {
@@ -124,7 +126,7 @@ func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
 	}
 	u.abbrevs, u.home = f.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
 	b := u.bytes()
-	code, p := uleb(b, u.die)
+	code, p := bin.ULEB(b, u.die)
 	if d, c := u.abbrevs.find(code); !u.readRoot(b, p, d, c) {
 		return nil
 	}
@@ -137,7 +139,7 @@ func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
 // readRoot reads the attributes of the root entry, which begin at p.
 func (u *unit) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 	u.tag = d.tag
-	if d.tag == 0 || u.readEntry(b, p, c.read(d), &u.root) >= past {
+	if d.tag == 0 || u.readEntry(b, p, c.read(d), &u.root) >= bin.Past {
 		return false
 	}
 	u.strBase, u.rnglistsBase = u.root.number(attrStrOffsetsBase), u.root.number(attrRnglistsBase)
@@ -160,7 +162,7 @@ func (f *File) abbrevsAt(key abbrevKey) *abbrevs {
 	defer f.mu.Unlock()
 	t := f.abbrevTables[key]
 	if t == nil {
-		f.budget.hold(tableWeight)
+		f.budget.Hold(tableWeight)
 		t = newAbbrevs(f, key.off, f.formTable(key.layout))
 		t.key = key
 		f.abbrevTables[key] = t
@@ -171,21 +173,21 @@ func (f *File) abbrevsAt(key abbrevKey) *abbrevs {
 // unitOffsets are the positions of all units of .debug_info, in order.
 func (f *File) unitOffsets() []int {
 	f.offsetsOnce.Do(func() {
-		t := tally{of: f.budget}
+		t := budget.Tally{Of: f.budget}
 		for off := 0; off < f.info.size; {
-			c := &cursor{b: f.info.upTo(off + 12), p: off, big: f.big}
-			n, _ := c.length()
-			if !c.ok() || n > uint64(f.info.size-c.p) {
+			c := &bin.Cursor{B: f.info.upTo(off + 12), P: off, Big: f.big}
+			n, _ := c.Length()
+			if !c.OK() || n > uint64(f.info.size-c.P) {
 				break
 			}
-			t.add(1, 0)
+			t.Add(1, 0)
 			if n > 0 { // else it is padding
 				f.offsets = append(f.offsets, off)
-				t.add(0, 2*8)
+				t.Add(0, 2*8)
 			}
-			off = c.p + int(n)
+			off = c.P + int(n)
 		}
-		t.tell()
+		t.Flush()
 	})
 	return f.offsets
 }
@@ -217,7 +219,7 @@ func (u *unit) compDirectory() []byte {
 	}
 	dir := u.text(&u.root, attrCompDir)
 	dir = append([]byte{}, dir[:min(len(dir), maxPath)]...)
-	u.f.budget.hold(len(dir))
+	u.f.budget.Hold(len(dir))
 	u.compDir.Store(&dir)
 	return dir
 }

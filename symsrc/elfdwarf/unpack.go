@@ -10,7 +10,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/elfdwarf/inflate"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/elf/inflate"
 )
 
 // Limits of what a compressed section may unpack to. DEFLATE packs 1032 to 1 at best.
@@ -20,7 +22,7 @@ const (
 )
 
 // load sets s to the contents b of the section h, whatever its packing is.
-func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget) error {
+func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget.File) error {
 	var (
 		size   uint64
 		method elf.CompressionType
@@ -28,24 +30,24 @@ func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget) err
 	)
 	switch {
 	case sh.flags&elf.SHF_COMPRESSED != 0: // gABI, "Compression Header"
-		c := &cursor{b: b, big: h.big}
-		method = elf.CompressionType(c.u32())
+		c := &bin.Cursor{B: b, Big: h.big}
+		method = elf.CompressionType(c.U32())
 		if h.is64 {
-			c.skip(4)
+			c.Skip(4)
 		}
-		size = c.uint(h.word())
-		c.skip(uint64(h.word()))
-		if !c.ok() {
+		size = c.Uint(h.word())
+		c.Skip(uint64(h.word()))
+		if !c.OK() {
 			return corrupted("section %s: compression header is cut off", sh.name)
 		}
-		packed = b[c.p:]
+		packed = b[c.P:]
 	case len(b) >= 12 && string(b[:4]) == "ZLIB" && len(sh.name) > 2 && sh.name[:2] == ".z":
 		method, size, packed = elf.COMPRESS_ZLIB, binary.BigEndian.Uint64(b[4:]), b[12:]
 	default:
 		s.plain(b)
 		return nil
 	}
-	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(min(left.room(), maxUnpacked)) {
+	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(min(left.Room(), maxUnpacked)) {
 		return corrupted("section %s: %d bytes are to unpack to %d", sh.name, len(packed), size)
 	}
 	switch method {
@@ -56,7 +58,7 @@ func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget) err
 	default:
 		return &StatusError{symsrc.UnsupportedCompressed, fmt.Errorf("section %s: compression %d", sh.name, method)}
 	}
-	left.unpacks(int(size))
+	left.AddUnpacked(int(size))
 	s.size, s.left = int(size), left
 	return nil
 }

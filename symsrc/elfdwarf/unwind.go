@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
 )
 
 // CFA is the number of the canonical frame address among registers.
@@ -139,22 +140,22 @@ func (x *unwinder) entry(e *frameEntry) error {
 	if common.bad || !ok || code.lo >= code.hi || x.f.dead(code.lo) || x.seen[code.lo] {
 		return nil
 	}
-	c := &cursor{b: x.s.data[:e.end], p: e.body, big: x.f.big}
+	c := &bin.Cursor{B: x.s.data[:e.end], P: e.body, Big: x.f.big}
 	if x.s.eh {
 		x.f.encoded(c, common.encoding, 0, 0)
 		x.f.encoded(c, common.encoding&ehForm&^8, 0, 0)
 	} else {
-		c.skip(2 * uint64(common.addrSize))
+		c.Skip(2 * uint64(common.addrSize))
 	}
 	if common.augmented {
-		c.skip(c.uleb())
+		c.Skip(c.ULEB())
 	}
-	if !c.ok() {
+	if !c.OK() {
 		return nil
 	}
 	x.out = Unwinding{Lo: code.lo, Hi: code.hi, Return: common.returns, Rows: append(x.out.Rows[:0], UnwindRow{Addr: code.lo})}
 	x.now, x.start, x.stack = make(map[int]Rule), nil, x.stack[:0]
-	x.run(common, &cursor{b: common.program, big: x.f.big})
+	x.run(common, &bin.Cursor{B: common.program, Big: x.f.big})
 	x.start = maps.Clone(x.now)
 	x.run(common, c)
 	x.left -= len(common.program) + len(x.start)
@@ -178,30 +179,30 @@ func (f *File) readFullCIE(s frameSection, off int) (x fullCIE, ok bool) {
 		return x, false
 	}
 	e, _ := s.entry(off, f.big)
-	c := &cursor{b: s.data[:e.end], p: e.body, big: f.big}
-	version := c.u8()
-	augmentation := c.str()
+	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: f.big}
+	version := c.U8()
+	augmentation := c.CString()
 	if version == 4 {
-		c.skip(2)
+		c.Skip(2)
 	}
-	x.codeAlign = c.uleb()
-	x.dataAlign, c.p = sleb(c.b, c.p)
+	x.codeAlign = c.ULEB()
+	x.dataAlign, c.P = bin.SLEB(c.B, c.P)
 	if version == 1 {
-		x.returns = int(c.u8())
+		x.returns = int(c.U8())
 	} else {
-		x.returns = int(min(c.uleb(), maxRegister+1))
+		x.returns = int(min(c.ULEB(), maxRegister+1))
 	}
 	if len(augmentation) > 0 {
 		if augmentation[0] != 'z' {
 			return x, false
 		}
 		x.augmented = true
-		c.skip(c.uleb())
+		c.Skip(c.ULEB())
 	}
-	if !c.ok() || x.returns > maxRegister {
+	if !c.OK() || x.returns > maxRegister {
 		return x, false
 	}
-	x.program = c.b[c.p:]
+	x.program = c.B[c.P:]
 	return x, true
 }
 

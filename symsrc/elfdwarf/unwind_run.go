@@ -1,6 +1,9 @@
 package elfdwarf
 
-import "maps"
+import (
+	"maps"
+	"qss-filter/symsrc/bin"
+)
 
 // Call frame instructions (DWARF 5 §7.24); the first three have an operand in their low bits.
 const (
@@ -22,16 +25,16 @@ const (
 )
 
 // run performs a program. What is not known ends it.
-func (x *unwinder) run(common *fullCIE, c *cursor) {
-	for c.ok() && c.p < len(c.b) && len(x.out.Rows) < maxUnwindRows && x.left > 0 {
-		op := c.u8()
+func (x *unwinder) run(common *fullCIE, c *bin.Cursor) {
+	for c.OK() && c.P < len(c.B) && len(x.out.Rows) < maxUnwindRows && x.left > 0 {
+		op := c.U8()
 		low := int(op & 0x3f)
 		switch op & 0xc0 {
 		case cfaAdvance:
 			x.advance(uint64(low) * common.codeAlign)
 			continue
 		case cfaOffset:
-			x.saved(low, int64(c.uleb())*common.dataAlign, c)
+			x.saved(low, int64(c.ULEB())*common.dataAlign, c)
 			continue
 		case cfaRestore:
 			x.restore(low)
@@ -44,10 +47,10 @@ func (x *unwinder) run(common *fullCIE, c *cursor) {
 }
 
 // step performs the instructions that have no operand in them.
-func (x *unwinder) step(op uint8, common *fullCIE, c *cursor) bool {
-	register := func() int { return int(min(c.uleb(), maxRegister+1)) }
+func (x *unwinder) step(op uint8, common *fullCIE, c *bin.Cursor) bool {
+	register := func() int { return int(min(c.ULEB(), maxRegister+1)) }
 	signed := func() (v int64) {
-		v, c.p = sleb(c.b, c.p)
+		v, c.P = bin.SLEB(c.B, c.P)
 		return v * common.dataAlign
 	}
 	switch op {
@@ -55,27 +58,27 @@ func (x *unwinder) step(op uint8, common *fullCIE, c *cursor) bool {
 	case cfaSetLoc:
 		addr, ok := uint64(0), true
 		if x.s.eh {
-			addr, ok = x.f.encoded(c, common.encoding, x.s.addr+uint64(c.p), 0)
+			addr, ok = x.f.encoded(c, common.encoding, x.s.addr+uint64(c.P), 0)
 		} else {
-			addr = c.uint(common.addrSize)
+			addr = c.Uint(common.addrSize)
 		}
 		if !ok || addr < x.at() {
 			return false
 		}
 		x.advance(addr - x.at())
 	case cfaAdvance1, cfaAdvance2, cfaAdvance4:
-		x.advance(c.uint(1<<(op-cfaAdvance1)) * common.codeAlign)
+		x.advance(c.Uint(1<<(op-cfaAdvance1)) * common.codeAlign)
 	case cfaAdvance8:
-		x.advance(c.uint(8) * common.codeAlign)
+		x.advance(c.Uint(8) * common.codeAlign)
 	case cfaOffsetExtended:
 		reg := register()
-		x.saved(reg, int64(c.uleb())*common.dataAlign, c)
+		x.saved(reg, int64(c.ULEB())*common.dataAlign, c)
 	case cfaOffsetExtendedSF:
 		reg := register()
 		x.saved(reg, signed(), c)
 	case cfaNegativeOffset:
 		reg := register()
-		x.saved(reg, -int64(c.uleb())*common.dataAlign, c)
+		x.saved(reg, -int64(c.ULEB())*common.dataAlign, c)
 	case cfaRestoreExtended:
 		x.restore(register())
 	case cfaUndefined:
@@ -87,15 +90,15 @@ func (x *unwinder) step(op uint8, common *fullCIE, c *cursor) bool {
 		x.set(Rule{Register: reg, Kind: RuleValue, Base: register()})
 	case cfaValOffset:
 		reg := register()
-		x.set(Rule{Register: reg, Kind: RuleValue, Base: CFA, Offset: int64(c.uleb()) * common.dataAlign})
+		x.set(Rule{Register: reg, Kind: RuleValue, Base: CFA, Offset: int64(c.ULEB()) * common.dataAlign})
 	case cfaValOffsetSF:
 		reg := register()
 		x.set(Rule{Register: reg, Kind: RuleValue, Base: CFA, Offset: signed()})
 	case cfaExpression, cfaValExpression:
 		x.set(Rule{Register: register(), Kind: RuleUnknown})
-		c.skip(c.uleb())
+		c.Skip(c.ULEB())
 	case cfaArgsSize:
-		c.uleb()
+		c.ULEB()
 	case cfaNegateRAState: // the return address is signed from here on, or no longer
 	case cfaRememberState:
 		if x.left -= len(x.now); len(x.stack) < maxRemembered && x.left > 0 {
@@ -110,31 +113,31 @@ func (x *unwinder) step(op uint8, common *fullCIE, c *cursor) bool {
 	default:
 		return x.defineCFA(op, c, register, signed)
 	}
-	return c.ok()
+	return c.OK()
 }
 
 // defineCFA performs the instructions that say where the frame is.
-func (x *unwinder) defineCFA(op uint8, c *cursor, register func() int, signed func() int64) bool {
+func (x *unwinder) defineCFA(op uint8, c *bin.Cursor, register func() int, signed func() int64) bool {
 	r := x.now[CFA]
 	r.Register, r.Kind = CFA, RuleValue
 	switch op {
 	case cfaDefCFA:
-		r.Base, r.Offset = register(), int64(c.uleb())
+		r.Base, r.Offset = register(), int64(c.ULEB())
 	case cfaDefCFASF:
 		r.Base, r.Offset = register(), signed()
 	case cfaDefCFARegister:
 		r.Base = register()
 	case cfaDefCFAOffset:
-		r.Offset = int64(c.uleb())
+		r.Offset = int64(c.ULEB())
 	case cfaDefCFAOffsSF:
 		r.Offset = signed()
 	case cfaDefCFAExpr:
 		r = Rule{Register: CFA, Kind: RuleUnknown}
-		c.skip(c.uleb())
+		c.Skip(c.ULEB())
 	default:
 		return false
 	}
-	if !c.ok() {
+	if !c.OK() {
 		return false
 	}
 	x.set(r)
@@ -158,8 +161,8 @@ func (x *unwinder) advance(by uint64) {
 	x.out.Rows = append(x.out.Rows, UnwindRow{Addr: addr})
 }
 
-func (x *unwinder) saved(reg int, off int64, c *cursor) {
-	if c.ok() {
+func (x *unwinder) saved(reg int, off int64, c *bin.Cursor) {
+	if c.OK() {
 		x.set(Rule{Register: reg, Kind: RuleSaved, Base: CFA, Offset: off})
 	}
 }

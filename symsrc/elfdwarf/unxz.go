@@ -9,6 +9,8 @@ import (
 	"hash/crc32"
 	"hash/crc64"
 	"io"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 
 	"github.com/ulikunitz/xz/lzma"
 )
@@ -28,12 +30,14 @@ var xzCheckSizes = [16]int{1: 4, 2: 4, 3: 4, 4: 8, 5: 8, 6: 8, 7: 16, 8: 16, 9: 
 
 // unxz unpacks a single xz stream whose only filter is LZMA2. The index at the stream's end tells what it takes before
 // anything is unpacked.
-func unxz(b []byte, left *budget) (out []byte, err error) {
+func unxz(b []byte, left *budget.File) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			switch r.(type) {
-			case interface{ Addr() uintptr }, *StatusError:
-				panic(r) // the file was cut off, or takes too much: File tells
+			if _, ok := r.(interface{ Addr() uintptr }); ok {
+				panic(r) // the file was cut off while it was read
+			}
+			if err, ok := r.(error); ok && errors.Is(err, budget.ErrExceeded) {
+				panic(err)
 			}
 			out, err = nil, fmt.Errorf("%w: %v", errXZ, r)
 		}
@@ -44,7 +48,7 @@ func unxz(b []byte, left *budget) (out []byte, err error) {
 		return nil, errXZ
 	}
 	body := b[headerSize : len(b)-footerSize]
-	words, _ := fixed(b, len(b)-8, 4, false)
+	words, _ := bin.Uint(b, len(b)-8, 4, false)
 	indexSize := (words + 1) * 4
 	if indexSize > uint64(len(body)) {
 		return nil, errXZ
@@ -55,8 +59,8 @@ func unxz(b []byte, left *budget) (out []byte, err error) {
 		return nil, err
 	}
 	const stepsPerByte = 8    // LZMA takes them for each byte that it unpacks
-	left.hold(2 * int(total)) // with its dictionary
-	left.spend(stepsPerByte * int(total))
+	left.Hold(2 * int(total)) // with its dictionary
+	left.Spend(stepsPerByte * int(total))
 	out = make([]byte, total)
 	for rest := out; len(records) > 0; records = records[1:] {
 		r := records[0]
@@ -78,18 +82,18 @@ type xzRecord struct{ packed, size uint64 }
 
 // xzIndex reads the index (§4). All blocks together may unpack to limit bytes.
 func xzIndex(b []byte, limit uint64) (records []xzRecord, total uint64, err error) {
-	sum, p := fixed(b, len(b)-4, 4, false)
-	if p == past || uint32(sum) != crc32.ChecksumIEEE(b[:len(b)-4]) {
+	sum, p := bin.Uint(b, len(b)-4, 4, false)
+	if p == bin.Past || uint32(sum) != crc32.ChecksumIEEE(b[:len(b)-4]) {
 		return nil, 0, errXZ
 	}
-	c := &cursor{b: b[:len(b)-4]}
-	indicator, n := c.u8(), c.uleb()
+	c := &bin.Cursor{B: b[:len(b)-4]}
+	indicator, n := c.U8(), c.ULEB()
 	if indicator != 0 || n > maxXZBlocks {
 		return nil, 0, errXZ
 	}
 	for range n {
-		r := xzRecord{c.uleb(), c.uleb()}
-		if !c.ok() || r.size > limit-total {
+		r := xzRecord{c.ULEB(), c.ULEB()}
+		if !c.OK() || r.size > limit-total {
 			return nil, 0, errXZ
 		}
 		total += r.size
@@ -101,17 +105,17 @@ func xzIndex(b []byte, limit uint64) (records []xzRecord, total uint64, err erro
 // unxzBlock fills out with what a block holds (§3), and compares the check at its end where that is of a known kind.
 func unxzBlock(b, out []byte, check byte) error {
 	const lzma2 = 0x21
-	c := &cursor{b: b}
-	headerSize, flags := (int(c.u8())+1)*4, c.u8()
+	c := &bin.Cursor{B: b}
+	headerSize, flags := (int(c.U8())+1)*4, c.U8()
 	for _, present := range []bool{flags&0x40 != 0, flags&0x80 != 0} { // sizes that the index has, too
 		if present {
-			c.uleb()
+			c.ULEB()
 		}
 	}
-	filter, propsSize := c.uleb(), c.uleb()
-	c.u8() // the size of the dictionary: a block's output is all that it may refer to
+	filter, propsSize := c.ULEB(), c.ULEB()
+	c.U8() // the size of the dictionary: a block's output is all that it may refer to
 	end := len(b) - xzCheckSizes[check]
-	if !c.ok() || flags&0x3f != 0 || filter != lzma2 || propsSize != 1 || headerSize > end || c.p > headerSize {
+	if !c.OK() || flags&0x3f != 0 || filter != lzma2 || propsSize != 1 || headerSize > end || c.P > headerSize {
 		return errXZ
 	}
 	if len(out) == 0 {

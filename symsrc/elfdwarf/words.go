@@ -3,6 +3,8 @@ package elfdwarf
 import (
 	"bytes"
 	"math/bits"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -77,18 +79,18 @@ func (t *symbolTable) makeWords() {
 	n := len(t.raw) / size
 	x.shift = 32 - bits.Len(uint(n))
 	x.starts = make([]uint32, 1<<(32-x.shift)+1)
-	t.table.left.hold(4 * len(x.starts))
-	count := tally{of: t.table.left}
+	t.table.left.Hold(4 * len(x.starts))
+	count := budget.Tally{Of: t.table.left}
 	each := func(do func(bucket, entry uint32)) {
 		for i := 1; i < n; i++ {
-			off, _ := fixed(t.raw, i*size, 4, t.big)
+			off, _ := bin.Uint(t.raw, i*size, 4, t.big)
 			name := t.str(uint32(off))
 			if len(name) > longName {
 				continue
 			}
-			count.add(1+len(name), 0)
+			count.Add(1+len(name), 0)
 			words(name, func(word []byte) {
-				count.add(min(len(word), 32), 0)
+				count.Add(min(len(word), 32), 0)
 				do(hashWord(word)>>x.shift, uint32(i))
 			})
 		}
@@ -98,22 +100,22 @@ func (t *symbolTable) makeWords() {
 		x.starts[i] += x.starts[i-1]
 	}
 	all := x.starts[len(x.starts)-1]
-	count.tell()
-	t.table.left.hold(4 * int(all))
+	count.Flush()
+	t.table.left.Hold(4 * int(all))
 	x.entries = make([]uint32, all)
 	next := slices.Clone(x.starts)
 	each(func(bucket, entry uint32) {
 		x.entries[next[bucket]] = entry
 		next[bucket]++
 	})
-	count.tell()
+	count.Flush()
 	for i := 1; i < n; i++ {
-		off, _ := fixed(t.raw, i*size, 4, t.big)
+		off, _ := bin.Uint(t.raw, i*size, 4, t.big)
 		if len(t.str(uint32(off))) > longName {
 			x.long = append(x.long, uint32(i))
 		}
 	}
-	t.table.left.hold(4 * len(x.long))
+	t.table.left.Hold(4 * len(x.long))
 }
 
 // withWord returns the entries whose names may have a word, and perhaps others, in the table's order.
