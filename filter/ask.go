@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -72,7 +73,7 @@ func (f *Filter) absolute(t *thread, text []byte, fr *sighting) (addr uint64, ok
 		return fr.Offset, true
 	case frame.InImage, frame.InText:
 		if !fr.Addr.Empty() && t.space.Dumped() {
-			addr, _ = hexAddress(fr.Addr.Of(text), 0)
+			addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
 			_, ok = t.space.Resolve(addr)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -175,12 +176,7 @@ func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, ad
 
 // appendAddress writes an address as 0x and 16 digits.
 func appendAddress(dst []byte, addr uint64) []byte {
-	const hexDigits = "0123456789abcdef"
-	dst = append(dst, '0', 'x')
-	for k := 60; k >= 0; k -= 4 {
-		dst = append(dst, hexDigits[addr>>k&15])
-	}
-	return dst
+	return scan.AppendHex16(append(dst, '0', 'x'), addr)
 }
 
 // appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.

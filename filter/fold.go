@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -123,7 +124,7 @@ func appendModule(dst []byte, m *ctxstate.Module, fresh bool, ranges []mapped) [
 // appendModuleHead writes what stands before the ranges of a module line.
 func appendModuleHead(dst []byte, m *ctxstate.Module, fresh bool) []byte {
 	dst = append(dst, "[[[ELF module #0x"...)
-	dst = appendHex(dst, m.ID)
+	dst = scan.AppendHex(dst, m.ID)
 	dst = append(dst, ` "`...)
 	dst = symsrc.AppendVisible(dst, m.Name)
 	dst = append(dst, `"; `...)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -100,8 +101,8 @@ func hexPairs(text []byte) []hexPair {
 		for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
 			at++
 		}
-		addr, end := hexAddress(text, at)
-		if start < i && addr != 0 {
+		addr, end, ok := scan.Address(text, at)
+		if start < i && ok && addr != 0 {
 			pairs = append(pairs, hexPair{hexValue{string(text[start:i]), addr}, at, end})
 			i = end - 1
 		}
@@ -109,26 +110,7 @@ func hexPairs(text []byte) []hexPair {
 }
 
 func isKeyByte(c byte) bool {
-	return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
-}
-
-// hexAddress reads 0x and up to 16 digits at text[at:]; 0 where there is no such number.
-func hexAddress(text []byte, at int) (addr uint64, end int) {
-	if !bytes.HasPrefix(text[at:], []byte("0x")) {
-		return 0, at
-	}
-	end = at + 2
-	for ; end < len(text); end++ {
-		d := strings.IndexByte("0123456789abcdef", text[end]|0x20)
-		if text[end] < '0' || d < 0 {
-			break
-		}
-		if addr>>60 != 0 {
-			return 0, at
-		}
-		addr = addr<<4 | uint64(d)
-	}
-	return addr, end
+	return scan.IsDigit(c) || scan.IsLetter(c) || c == '_'
 }
 
 // dumpLine handles a line inside an open hexdict element. ok is false where the line is none of the dump: another element

@@ -3,6 +3,8 @@ package filter
 import (
 	"bytes"
 	"hash/maphash"
+
+	"qss-filter/filter/scan"
 )
 
 // A log repeats its lines: the modules of a process that starts again and again, its mappings but for their addresses,
@@ -188,10 +190,9 @@ func readFrame(line []byte) (number, addr uint64, typ, end []byte, ok bool) {
 	if !ok || colon < 0 {
 		return 0, 0, nil, nil, false
 	}
-	number, ok = digits(rest[:colon], 10)
-	rest, prefixed := bytes.CutPrefix(rest[colon+1:], []byte("0x"))
-	addr, n, fits := hexPrefix(rest)
-	if !ok || !prefixed || !fits || n == 0 {
+	number, ok = scan.Number(rest[:colon], 10)
+	addr, n, prefixed := scan.Address(rest, colon+1)
+	if !ok || !prefixed {
 		return 0, 0, nil, nil, false
 	}
 	if rest = rest[n:]; len(rest) > 3 && rest[0] == ':' {

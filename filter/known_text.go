@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/scan"
 )
 
 // A stack of text comes again with other numbers and at other addresses, since every process lies elsewhere; what stands
@@ -51,10 +52,10 @@ func readTextFrame(b []byte) (t textFrame, ok bool) {
 		return t, false
 	}
 	i += len(" 0x")
-	_, t.digits, ok = hexPrefix(b[i:])
-	t.addrEnd = i + t.digits
+	_, t.addrEnd, ok = scan.Hex(b, i)
+	t.digits = t.addrEnd - i
 	end := bytes.IndexByte(b[t.addrEnd:], '\n')
-	if !ok || t.digits == 0 || end <= 0 || b[t.addrEnd] != ' ' || end > knownLine {
+	if !ok || end <= 0 || b[t.addrEnd] != ' ' || end > knownLine {
 		return t, false
 	}
 	t.line = b[:t.addrEnd+end+1]
@@ -155,7 +156,7 @@ func (t *textFrame) learnTail(became []byte, functions int) (known []byte, ok bo
 		for width < len(rest) && rest[width]-'0' <= 9 {
 			width++
 		}
-		number, fits := digits(rest[:width], 10)
+		number, fits := scan.Number(rest[:width], 10)
 		rest, same := bytes.CutPrefix(rest[width:], t.line[t.numEnd:t.addrEnd])
 		end := bytes.IndexByte(rest, '\n') + 1
 		if !found || !fits || !same || end == 0 || i > 0 && number != n+1 {

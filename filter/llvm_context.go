@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -199,9 +200,9 @@ func (l *llvmStyle) endInfo(dst []byte) []byte {
 			continue
 		}
 		dst = append(dst, separator, '[')
-		dst = appendHex(append(s.value(dst), "0x"...), m.start)
+		dst = scan.AppendHex(append(s.value(dst), "0x"...), m.start)
 		dst = append(s.highlight(dst), '-')
-		dst = appendHex(append(s.value(dst), "0x"...), m.start+m.size-1)
+		dst = scan.AppendHex(append(s.value(dst), "0x"...), m.start+m.size-1)
 		dst = append(s.highlight(dst), "]("...)
 		dst = append(s.text(dst, m.mode), ')')
 	}

@@ -1,11 +1,10 @@
 package filter
 
 import (
-	"encoding/hex"
-	"math/bits"
 	"strconv"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -121,7 +120,7 @@ func (l *llvmStyle) address(f frame.Span) (uint64, bool) {
 		return 0, true
 	}
 	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
-		if v, ok := digits(b[2:], 16); ok {
+		if v, ok := scan.Number(b[2:], 16); ok {
 			return v, true
 		}
 	}
@@ -144,33 +143,15 @@ func (l *llvmStyle) integer(f frame.Span, what string) (uint64, bool) {
 			b, base = b[1:], 8
 		}
 	}
-	v, ok := digits(b, base)
+	v, ok := scan.Number(b, base)
 	if !ok {
 		l.expected(f, what)
 	}
 	return v, ok
 }
 
-// digits reads a number of 64 bits; letters of either case are digits.
-func digits(b []byte, base uint64) (v uint64, ok bool) {
-	for _, c := range b {
-		d := uint64(99)
-		switch {
-		case c >= '0' && c <= '9':
-			d = uint64(c - '0')
-		case c|0x20 >= 'a' && c|0x20 <= 'z':
-			d = uint64(c|0x20-'a') + 10
-		}
-		over, low := bits.Mul64(v, base)
-		if v = low + d; d >= base || over > 0 || v < low {
-			return 0, false
-		}
-	}
-	return v, len(b) > 0
-}
-
 func (l *llvmStyle) frameNumber(f frame.Span) (uint64, bool) {
-	v, ok := digits(f.Of(l.text), 10)
+	v, ok := scan.Number(f.Of(l.text), 10)
 	if !ok {
 		l.expected(f, "frame number")
 	}
@@ -180,17 +161,12 @@ func (l *llvmStyle) frameNumber(f frame.Span) (uint64, bool) {
 // buildID reads any number of hexadecimal digits; an odd number has a zero in front.
 func (l *llvmStyle) buildID(f frame.Span) (symsrc.BuildID, bool) {
 	b := f.Of(l.text)
-	raw := make([]byte, 0, len(b)+1)
-	if len(b)%2 == 1 {
-		raw = append(raw, '0')
-	}
-	raw = append(raw, b...)
-	n, err := hex.Decode(raw, raw)
-	if err != nil || n == 0 {
+	raw, ok := scan.AppendBytes(make([]byte, 0, (len(b)+1)/2), b)
+	if !ok {
 		l.expected(f, "build ID")
 		return "", false
 	}
-	return symsrc.BuildID(raw[:n]), true
+	return symsrc.BuildID(raw), true
 }
 
 // mode reads r, w and x in this order, each if it is there, in either case.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
@@ -161,7 +162,7 @@ func (l *llvmStyle) frame(dst []byte, number uint64, inlined int, addr uint64, m
 		dst = s.highlight(dst)
 	}
 	dst = append(s.value(dst), " 0x"...)
-	dst = s.highlight(append(appendHex16(dst, addr), ' '))
+	dst = s.highlight(append(scan.AppendHex16(dst, addr), ' '))
 	if f.known() {
 		dst = append(s.text(dst, f.function), ' ')
 		dst = append(s.text(dst, f.file), ':')
@@ -169,7 +170,7 @@ func (l *llvmStyle) frame(dst []byte, number uint64, inlined int, addr uint64, m
 		dst = append(s.highlight(strconv.AppendInt(s.value(dst), int64(f.column), 10)), ' ')
 	}
 	dst = append(s.text(append(dst, '('), m.mod.name), '+')
-	dst = appendHex(append(s.value(dst), "0x"...), addr-m.start+m.rel)
+	dst = scan.AppendHex(append(s.value(dst), "0x"...), addr-m.start+m.rel)
 	return append(s.highlight(dst), ')')
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -38,11 +39,10 @@ func (l *llvmStyle) run(ctx context.Context, dst, b []byte) (out []byte, n int) 
 
 // knownMapping handles a mapping whose text behind the address is known.
 func (l *llvmStyle) knownMapping(dst, b []byte) (used int, out []byte) {
-	start, at, ok := hexPrefix(b[len(mmapStart):])
-	if !ok || at == 0 {
+	start, at, ok := scan.Hex(b, len(mmapStart))
+	if !ok {
 		return 0, dst
 	}
-	at += len(mmapStart)
 	e := l.known.find(b[at:], l.learnMapping)
 	if e == nil || e.says.kind != mmapContext {
 		return 0, dst

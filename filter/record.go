@@ -9,6 +9,7 @@ import (
 	"qss-filter/ctxstate"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/record"
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -241,7 +242,7 @@ func (r *recorder) register(p *process, v hexValue, a *answer) {
 		return
 	}
 	r.of(p)
-	value := appendHex([]byte("0x"), v.addr)
+	value := scan.AppendHex([]byte("0x"), v.addr)
 	fr := record.Frame{Kind: record.Register, Format: markupFormat, Register: v.key, Process: p.key, Text: value, Address: value}
 	r.answer(&fr, a)
 	r.line.Frames = append(r.line.Frames, fr)

@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/record"
+	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -141,11 +142,10 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 
 // knownMapping handles a mapping whose text behind the address is known.
 func (f *Filter) knownMapping(dst []byte, t *thread, b []byte) (used int, out []byte) {
-	start, at, ok := hexPrefix(b[len(mmapStart):])
-	if !ok || at == 0 {
+	start, at, ok := scan.Hex(b, len(mmapStart))
+	if !ok {
 		return 0, dst
 	}
-	at += len(mmapStart)
 	e := f.quick.known.find(b[at:], learnMapping)
 	if e == nil || e.says.tag != markup.MMap || cutTo32(b[len(mmapStart)-len("0x"):at]) {
 		return 0, dst

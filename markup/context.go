@@ -2,7 +2,8 @@ package markup
 
 import (
 	"bytes"
-	"encoding/hex"
+
+	"qss-filter/filter/scan"
 )
 
 // ModuleFields are the fields of a module element.
@@ -79,12 +80,8 @@ func mmapByGrammar(e *Element) (MMapFields, error) {
 func decodeHex(digits []byte) string {
 	var buffer [64]byte
 	raw := buffer[:0]
-	if len(digits)%2 == 1 {
-		raw = append(raw, '0')
-	}
-	raw = append(raw, digits...)
-	n, _ := hex.Decode(raw, raw)
-	return string(raw[:n])
+	raw, _ = scan.AppendBytes(raw, digits)
+	return string(raw)
 }
 
 // modeOf returns a mode in lower case, without allocating: there are only seven.

@@ -1,6 +1,10 @@
 package markup
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // PCType says how a code address came about.
 type PCType uint8
@@ -145,7 +149,7 @@ func (e *Element) wellFormed() (ok bool) {
 func scanBT(body []byte) (f BTFields, ok bool) {
 	var more bool
 	f.NumText, body, _ = cut(body)
-	if f.Num, ok = scanNumber(f.NumText, 10); !ok {
+	if f.Num, ok = scan.Number(f.NumText, 10); !ok {
 		return f, false
 	}
 	f.AddrText, body, more = cut(body)
@@ -208,7 +212,7 @@ func scanModule(body []byte) (m moduleSpan, ok bool) {
 			return m, false
 		}
 		m.name = rest[:i]
-		if m.buildID, _, _ = cut(rest[i+len(elf):]); hexDigits(m.buildID) {
+		if m.buildID, _, _ = cut(rest[i+len(elf):]); scan.IsHexField(m.buildID) {
 			return m, true
 		}
 		end = i + len(elf) - 1 // the colon behind may be that before

@@ -11,6 +11,8 @@ import (
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
+
+	"qss-filter/filter/scan"
 )
 
 // Grammar states the grammar of an element, without its braces, in EBNF. The lexical classes that it names are those of
@@ -253,7 +255,7 @@ func typeField(fields []string) int {
 	last := least
 	for i := len(fields) - 2; i >= least; i-- {
 		if fields[i] == "elf" {
-			if hexDigits([]byte(fields[i+1])) {
+			if scan.IsHexField([]byte(fields[i+1])) {
 				return i
 			}
 			last = max(last, i)

@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readAndroid reads a frame of debuggerd, logcat and tombstones:
 //
@@ -15,21 +19,21 @@ import "bytes"
 // without such a sign is of cannot be told from it. The Play console writes 0x before the digits, and tools for feedback
 // collapse blanks or put U+200B between words.
 func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
-	n, numEnd, ok := decimal(line, at+1)
+	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok {
 		return false
 	}
 	p := skipWide(line, numEnd)
-	if p == numEnd || !has(line, p, "pc") {
+	if p == numEnd || !scan.Has(line, p, "pc") {
 		return false
 	}
 	start := skipWide(line, p+2)
 	if start == p+2 {
 		return false
 	}
-	off, e, ok := hexNumber(line, start)
+	off, e, ok := scan.Address(line, start)
 	if !ok {
-		if off, e, ok = bareHex(line, start); !ok {
+		if off, e, ok = scan.Hex(line, start); !ok {
 			return false
 		}
 	}
@@ -37,8 +41,8 @@ func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	if p == e {
 		return false
 	}
-	*f = Frame{Whole: Span{at, e}, Num: Span{at + 1, numEnd}, Number: n, Off: Span{start, e}, Offset: off, Convention: Moved}
-	if endsWith(line, from, at, "Stack frame ") {
+	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Off: span(start, e), Offset: off, Convention: Moved}
+	if scan.EndsWith(line, from, at, "Stack frame ") {
 		f.Space = InText
 	}
 	if f.answer(s, line, e); f.Done {
@@ -57,7 +61,7 @@ func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 // skipWide skips blanks, tabs and U+200B.
 func skipWide(b []byte, i int) int {
 	for {
-		if i = skipBlanks(b, i); !has(b, i, "\u200b") {
+		if i = scan.Spaces(b, i); !scan.Has(b, i, "\u200b") {
 			return i
 		}
 		i += len("\u200b")
@@ -67,10 +71,10 @@ func skipWide(b []byte, i int) int {
 // offsetGroup reads `(offset 0xHEX)` at i.
 func offsetGroup(b []byte, i int) (v uint64, end int, ok bool) {
 	const word = "(offset "
-	if !has(b, i, word) {
+	if !scan.Has(b, i, word) {
 		return 0, i, false
 	}
-	v, end, ok = hexNumber(b, i+len(word))
+	v, end, ok = scan.Address(b, i+len(word))
 	if !ok || end >= len(b) || b[end] != ')' {
 		return 0, i, false
 	}
@@ -81,7 +85,7 @@ func offsetGroup(b []byte, i int) (v uint64, end int, ok bool) {
 func (s *Search) androidModule(line []byte, start int, f *Frame) bool {
 	limit := min(s.textEnd(line, start), start+2*maxModule)
 	end := s.androidPathEnd(line[:limit], start)
-	f.Module = Span{start, end}
+	f.Module = span(start, end)
 	f.Whole.End = end
 	inner := false
 	for p := end; ; {
@@ -92,7 +96,7 @@ func (s *Search) androidModule(line []byte, start int, f *Frame) bool {
 			f.BuildID, p = id, e
 		} else if e := s.closing(line[:limit], p); e > 0 {
 			if f.Hint.Empty() && e > p+2 {
-				f.Hint = Span{p + 1, e - 1}
+				f.Hint = span(p+1, e-1)
 			}
 			p = e
 		} else {
@@ -114,7 +118,7 @@ func androidFile(line []byte, f *Frame, inner bool) bool {
 	}
 	k := bytes.LastIndexByte(path, '!')
 	if k > 0 && k+1 < len(path) {
-		member := Span{f.Module.Start + k + 1, f.Module.End}
+		member := span(f.Module.Start+k+1, f.Module.End)
 		f.Module.End = f.Module.Start + k
 		if name := f.Module.Of(line); !bytes.Equal(name[bytes.LastIndexByte(name, '/')+1:], member.Of(line)) {
 			f.Member = member
@@ -137,12 +141,12 @@ func (s *Search) androidPathEnd(b []byte, start int) int {
 			return len(b)
 		}
 		i += k
-		p := skipBlanks(b, i)
+		p := scan.Spaces(b, i)
 		if p-i >= 2 {
 			// Nothing but a suffix of the log's stands behind two blanks.
 			return i
 		}
-		if e := s.closing(b, p); e > 0 && (e == len(b) || isBlank(b[e]) || b[e] == ':') && !has(b, p, "(deleted)") {
+		if e := s.closing(b, p); e > 0 && (e == len(b) || scan.IsSpace(b[e]) || b[e] == ':') && !scan.Has(b, p, "(deleted)") {
 			return i
 		}
 		i = p

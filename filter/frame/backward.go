@@ -1,16 +1,20 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readBackward reads a frame of backward-cpp that names no line, `#6    Object "./a.out", at 0x4019d8, in main`.
 func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
-	n, numEnd, ok := decimal(line, at+1)
+	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
 	}
 	const word = `Object "`
-	start := skipBlanks(line, numEnd)
-	if !has(line, start, word) {
+	start := scan.Spaces(line, numEnd)
+	if !scan.Has(line, start, word) {
 		return false
 	}
 	start += len(word)
@@ -21,17 +25,17 @@ func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	p := start + end + len(middle)
-	addr, e, ok := hexNumber(line, p)
+	addr, e, ok := scan.Address(line, p)
 	if !ok {
 		return false
 	}
-	*f = Frame{Whole: Span{at, e}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{p, e}, Module: Span{start, start + end},
-		Off: Span{p, e}, Offset: addr, Space: Absolute, Convention: Raw}
+	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(p, e), Module: span(start, start+end),
+		Off: span(p, e), Offset: addr, Space: Absolute, Convention: Raw}
 	if f.answer(s, line, e); f.Done {
 		return true
 	}
-	if !has(line, e, ", in ") {
-		return atEnd(line, e)
+	if !scan.Has(line, e, ", in ") {
+		return scan.LineEnd(line, e)
 	}
 	limit := s.textEnd(line, e)
 	if f.Gap.End, f.Whole.End = limit, limit; limit > e+len(", in ") {

@@ -1,18 +1,20 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readChromium reads the traces of Chromium on Android, `#00 0x7324d92d /data/…/libbase.cr.so+0x0006992d`.
 func readChromium(s *Search, line []byte, at, _ int, f *Frame) bool {
-	n, numEnd, ok := decimal(line, at+1)
+	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
 	}
-	start := skipBlanks(line, numEnd)
-	_, e, ok := hexNumber(line, start)
+	start := scan.Spaces(line, numEnd)
+	_, e, ok := scan.Address(line, start)
 	if !ok {
 		return false
 	}
 	line = line[:s.nextNumber(line, e)]
-	*f = Frame{Whole: Span{at, e}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{start, e}, Convention: Raw}
+	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Convention: Raw}
 	path := e + 1
 	if f.answer(s, line, e); f.Done {
 		// Others say " in " as well; only a path behind the place makes it ours.
@@ -31,11 +33,11 @@ func readChromium(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if plus < 0 {
 		return false
 	}
-	off, end, ok := hexNumber(line, plus+1)
-	if !ok || !wordEnd(line, end) {
+	off, end, ok := scan.Address(line, plus+1)
+	if !ok || !scan.WordEnd(line, end) {
 		return false
 	}
-	f.Module, f.Off, f.Offset, f.Whole.End = Span{path, plus}, Span{plus + 1, end}, off, end
+	f.Module, f.Off, f.Offset, f.Whole.End = span(path, plus), span(plus+1, end), off, end
 	if f.Done {
 		f.Gap.End = path - 1
 	}

@@ -1,9 +1,11 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readEnvoy reads a frame of Envoy, `#0: std::__1::function<>::operator()() [0x5564bb12b48f]`.
 func readEnvoy(s *Search, line []byte, at, _ int, f *Frame) bool {
-	n, numEnd, ok := decimal(line, at+1)
-	if !ok || !has(line, numEnd, ": ") {
+	n, numEnd, ok := scan.Decimal(line, at+1)
+	if !ok || !scan.Has(line, numEnd, ": ") {
 		return false
 	}
 	start := numEnd + 1
@@ -13,11 +15,11 @@ func readEnvoy(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if open < 0 {
 		return false
 	}
-	addr, e, ok := hexNumber(line, open+2)
-	if !ok || e >= len(line) || line[e] != ']' || !atEnd(line, e+1) {
+	addr, e, ok := scan.Address(line, open+2)
+	if !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) {
 		return false
 	}
-	*f = Frame{Whole: Span{at, e + 1}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{open + 2, e}, Off: Span{open + 2, e},
+	*f = Frame{Whole: span(at, e+1), Num: span(at+1, numEnd), Number: n, Addr: span(open+2, e), Off: span(open+2, e),
 		Offset: addr, Space: Absolute, Convention: Raw}
 	f.replace(s, line, start, open)
 	return f.Gap.Empty() || f.Done || s.isName(f.Gap.Of(line))

@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 var (
 	moduleKey = []byte("module=")
@@ -23,15 +27,15 @@ func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
 	}
 	m += back
 	offStart := o + len(offset0x) - 2
-	off, end, ok := hexNumber(line, offStart)
+	off, end, ok := scan.Address(line, offStart)
 	if !ok {
 		return false
 	}
 	modEnd := o
-	for modEnd > m && isBlank(line[modEnd-1]) {
+	for modEnd > m && scan.IsSpace(line[modEnd-1]) {
 		modEnd--
 	}
-	*f = Frame{Shape: Fields, Whole: Span{m, end}, Module: Span{m + len(moduleKey), modEnd}, Off: Span{offStart, end},
+	*f = Frame{Shape: Fields, Whole: span(m, end), Module: span(m+len(moduleKey), modEnd), Off: span(offStart, end),
 		Offset: off, Counts: true, Convention: Moved}
 	if f.Module.Empty() {
 		return false
@@ -42,11 +46,11 @@ func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
 		rest = rest[:k]
 	}
 	if k := bytes.Index(rest, funcNull); k >= 0 {
-		f.Func = Span{end + k + len("func="), end + k + len(funcNull)}
+		f.Func = span(end+k+len("func="), end+k+len(funcNull))
 		f.Whole.End = max(f.Whole.End, f.Func.End)
 	}
 	if k := bytes.Index(rest, srcNull); k >= 0 {
-		f.Source = Span{end + k + len("src="), end + k + len(srcNull)}
+		f.Source = span(end+k+len("src="), end+k+len(srcNull))
 		f.Source.End = lineNumbers(line, f.Source.End)
 		f.Whole.End = max(f.Whole.End, f.Source.End)
 	}
@@ -57,8 +61,8 @@ func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
 	}
 	if k := s.lastIndex(line[back:m], frameKey); k >= 0 {
 		k += back + len(frameKey)
-		if n, e, ok := decimal(line, k); ok {
-			f.Num, f.Number, f.Whole.Start = Span{k, e}, n, k-len(frameKey)
+		if n, e, ok := scan.Decimal(line, k); ok {
+			f.Num, f.Number, f.Whole.Start = span(k, e), n, k-len(frameKey)
 		}
 	}
 	f.Done = f.Func.Empty() && f.Source.Empty()
@@ -71,7 +75,7 @@ func lineNumbers(line []byte, i int) int {
 		if i >= len(line) || line[i] != ':' {
 			break
 		}
-		_, end, ok := decimal(line, i+1)
+		_, end, ok := scan.Decimal(line, i+1)
 		if !ok {
 			break
 		}

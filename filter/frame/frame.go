@@ -5,14 +5,12 @@
 // colours between the parts of a frame do not matter; whoever calls maps the spans back.
 package frame
 
-// Span is a half-open range of byte offsets in the line. The zero Span is "not there".
-type Span struct{ Start, End int }
+import "qss-filter/filter/scan"
 
-// Empty reports whether the span holds nothing.
-func (s Span) Empty() bool { return s.End <= s.Start }
+// Span is a range of bytes of the line.
+type Span = scan.Span
 
-// Of returns the bytes of the span.
-func (s Span) Of(line []byte) []byte { return line[s.Start:s.End] }
+func span(start, end int) Span { return Span{Start: start, End: end} }
 
 // Shape tells how the answer is written into the line.
 type Shape uint8

@@ -1,11 +1,15 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // answer sets the place of the answer to a frame whose last part before it ends at i, in a format that never says " in "
 // there itself: where it is said, this filter has been here before, and what follows on the line is its text.
 func (f *Frame) answer(s *Search, b []byte, i int) {
-	f.Gap = Span{i, i}
+	f.Gap = span(i, i)
 	if bytes.HasPrefix(b[i:], inWord) {
 		f.Gap.End = s.textEnd(b, i)
 		f.Done = true
@@ -15,7 +19,7 @@ func (f *Frame) answer(s *Search, b []byte, i int) {
 
 // replace sets the place of the answer to what stands between two parts of a frame. " in " says as much as for answer.
 func (f *Frame) replace(s *Search, b []byte, start, end int) {
-	f.Gap = Span{start, end}
+	f.Gap = span(start, end)
 	f.Done = bytes.HasPrefix(b[start:end], inWord) || s.endsWithLine(b[start:end])
 }
 
@@ -40,13 +44,13 @@ func (s *Search) isName(text []byte) bool {
 		case ' ':
 			if depth <= 0 {
 				blanks++
-				if has(text, i, " /") || has(text, i, " (") && !has(text, i, " (anonymous namespace)") {
+				if scan.Has(text, i, " /") || scan.Has(text, i, " (") && !scan.Has(text, i, " (anonymous namespace)") {
 					return false
 				}
 			}
 		}
 	}
-	if c := text[0]; c-'0' <= 9 || c == '#' || c == '=' || c == '-' || c == ',' || c == '.' || c == ':' {
+	if c := text[0]; scan.IsDigit(c) || c == '#' || c == '=' || c == '-' || c == ',' || c == '.' || c == ':' {
 		return false
 	}
 	return blanks == 0 || blanks <= 8 && (bytes.IndexByte(text, '(') >= 0 &&

@@ -1,17 +1,21 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readGDB reads a frame of gdb that names no line, `#6  0x00007ffff7a4524a in f (x=1) from /lib/x.so` or `#0  0x55 in ?? ()`.
 // One that does ends in `at file:line`.
 func readGDB(s *Search, line []byte, at, _ int, f *Frame) bool {
-	n, numEnd, ok := decimal(line, at+1)
+	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
 	}
-	start := skipBlanks(line, numEnd)
-	addr, e, ok := hexNumber(line, start)
-	if !ok || !has(line, e, " in ") {
+	start := scan.Spaces(line, numEnd)
+	addr, e, ok := scan.Address(line, start)
+	if !ok || !scan.Has(line, e, " in ") {
 		return false
 	}
 	limit := s.nextNumber(line, e)
@@ -19,7 +23,7 @@ func readGDB(s *Search, line []byte, at, _ int, f *Frame) bool {
 	end, from := limit, Span{}
 	if k := s.lastIndex(line[e:limit], []byte(" from /")); k >= 0 {
 		end = e + k
-		from = Span{end + len(" from "), limit}
+		from = span(end+len(" from "), limit)
 	}
 	if end-e <= len(inWord) {
 		return false
@@ -36,8 +40,8 @@ func readGDB(s *Search, line []byte, at, _ int, f *Frame) bool {
 	case !s.hasArguments(text[len(inWord):]):
 		return false
 	}
-	*f = Frame{Whole: Span{at, limit}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{start, e}, Module: from, Off: Span{start, e},
-		Offset: addr, Space: Absolute, Gap: Span{e, end}, Convention: RawButFirst, Done: done}
+	*f = Frame{Whole: span(at, limit), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Module: from, Off: span(start, e),
+		Offset: addr, Space: Absolute, Gap: span(e, end), Convention: RawButFirst, Done: done}
 	return true
 }
 

@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readGlibc reads glibc's backtrace_symbols and backtrace_symbols_fd, and execinfo clones; `+` stands at line[plus]:
 //
@@ -8,7 +12,7 @@ import "bytes"
 //	bin/bt/bt-rdynamic(exported_fn+0x5)[0x55f32546c255] an offset in a function
 //	  #0 bin/misc/gwp(+0x3b59) [0x5626818ecb59]         GWP-ASan and scudo
 func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
-	off, e, ok := hexNumber(line, plus+1)
+	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {
 		return false
 	}
@@ -24,9 +28,9 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if start < 0 {
 		return false
 	}
-	*f = Frame{Whole: Span{start, end}, Module: Span{start, open}, Off: Span{plus + 1, e}, Offset: off, Addr: addr, Convention: Raw}
+	*f = Frame{Whole: span(start, end), Module: span(start, open), Off: span(plus+1, e), Offset: off, Addr: addr, Convention: Raw}
 	if open+1 < plus {
-		f.Space, f.Symbol = FromSymbol, Span{open + 1, plus}
+		f.Space, f.Symbol = FromSymbol, span(open+1, plus)
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
@@ -35,13 +39,13 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 
 // glibcNumber takes in the `#N ` before a frame.
 func glibcNumber(line []byte, from int, f *Frame) {
-	p := backBlanks(line, from, f.Whole.Start)
-	d := backDigits(line, from, p)
+	p := scan.BackSpaces(line, from, f.Whole.Start)
+	d := scan.BackDigits(line, from, p)
 	if p == f.Whole.Start || d == p || d == from || line[d-1] != '#' {
 		return
 	}
-	if n, _, ok := decimal(line, d); ok {
-		f.Num, f.Number, f.Whole.Start = Span{d, p}, n, d-1
+	if n, _, ok := scan.Decimal(line, d); ok {
+		f.Num, f.Number, f.Whole.Start = span(d, p), n, d-1
 	}
 }
 
@@ -53,11 +57,11 @@ func bracketed(b []byte, i int) (addr Span, end int, ok bool) {
 	if i >= len(b) || b[i] != '[' {
 		return Span{}, i, false
 	}
-	_, e, ok := hexNumber(b, i+1)
+	_, e, ok := scan.Address(b, i+1)
 	if !ok || e >= len(b) || b[e] != ']' {
 		return Span{}, i, false
 	}
-	return Span{i + 1, e}, e + 1, true
+	return span(i+1, e), e + 1, true
 }
 
 // balanced finds the parenthesis that opens what stands before b[end], −1 where none does.
@@ -96,7 +100,7 @@ func (s *Search) pathStart(line []byte, from, end int) int {
 			}
 			continue
 		}
-		if (i == from || line[i-1] == ' ') && (c == '/' || has(line, i, "./") || has(line, i, "../")) {
+		if (i == from || line[i-1] == ' ') && (c == '/' || scan.Has(line, i, "./") || scan.Has(line, i, "../")) {
 			return i
 		}
 	}
@@ -130,30 +134,30 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if at < from+2 || line[at-1] != '[' {
 		return false
 	}
-	addr, e, ok := hexNumber(line, at)
+	addr, e, ok := scan.Address(line, at)
 	if !ok || e-at < len("0x1000") || e >= len(line) || line[e] != ']' {
 		return false
 	}
 	end := e + 1
-	if !atEnd(line, end) && !has(line, end, " in ") {
+	if !scan.LineEnd(line, end) && !scan.Has(line, end, " in ") {
 		return false
 	}
 	nameEnd := at - 1
-	if endsWith(line, from, nameEnd, "() ") {
+	if scan.EndsWith(line, from, nameEnd, "() ") {
 		nameEnd -= len("() ")
-	} else if endsWith(line, from, nameEnd, "()") {
+	} else if scan.EndsWith(line, from, nameEnd, "()") {
 		nameEnd -= len("()")
-	} else if isBlank(line[nameEnd-1]) {
+	} else if scan.IsSpace(line[nameEnd-1]) {
 		return false
 	}
 	start := s.pathStart(line, from, nameEnd)
 	if start < 0 || isPunctuation(line[nameEnd-1]) {
 		return false
 	}
-	if start != skipBlanks(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 {
+	if start != scan.Spaces(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 {
 		return false
 	}
-	*f = Frame{Whole: Span{start, end}, Module: Span{start, nameEnd}, Off: Span{at, e}, Offset: addr, Addr: Span{at, e}, Convention: Raw}
+	*f = Frame{Whole: span(start, end), Module: span(start, nameEnd), Off: span(at, e), Offset: addr, Addr: span(at, e), Convention: Raw}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
 	return true

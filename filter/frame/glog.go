@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readGlog reads the traces of glog and Abseil; `0x` stands at line[at]:
 //
@@ -8,28 +12,28 @@ import "bytes"
 //	    @     0x7f4d8065a050  (unknown)  name()       Abseil: the first column is the size of the stack frame
 //	PC: @     0x56247cea8149  (unknown)  deep()       what was running
 func readGlog(s *Search, line []byte, at, from int, f *Frame) bool {
-	p := backBlanks(line, from, at)
+	p := scan.BackSpaces(line, from, at)
 	if p == at || p < from+5 || line[p-1] != '@' {
 		return false
 	}
 	sign := p - 1
 	start, convention := sign, Raw
 	switch {
-	case endsWith(line, from, sign, "PC: "):
+	case scan.EndsWith(line, from, sign, "PC: "):
 		start, convention = sign-len("PC: "), Exact
-	case !endsWith(line, from, sign, "    "):
+	case !scan.EndsWith(line, from, sign, "    "):
 		return false
 	}
-	addr, e, ok := hexNumber(line, at)
-	if !ok || !wordEnd(line, e) {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || !scan.WordEnd(line, e) {
 		return false
 	}
-	*f = Frame{Whole: Span{start, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: convention}
+	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute, Convention: convention}
 	if f.answer(s, line, e); f.Done {
 		return true
 	}
-	if q := skipBlanks(line, e); q > e {
-		if size := q + max(0, bytes.IndexByte(line[q:min(len(line), q+len("(unknown) "))], ' ')); frameSize(line[q:size]) && has(line, size, " in ") {
+	if q := scan.Spaces(line, e); q > e {
+		if size := q + max(0, bytes.IndexByte(line[q:min(len(line), q+len("(unknown) "))], ' ')); frameSize(line[q:size]) && scan.Has(line, size, " in ") {
 			f.answer(s, line, size)
 			return true
 		}
@@ -50,10 +54,10 @@ func readGlog(s *Search, line []byte, at, from int, f *Frame) bool {
 
 // wordsEnd reads blanks and a text in which no two blanks follow each other: its start and its end.
 func (s *Search) wordsEnd(line []byte, i int) (end, start int) {
-	start = skipBlanks(line, i)
+	start = scan.Spaces(line, i)
 	limit := s.textEnd(line, start)
 	for end = start; end < limit; end++ {
-		if isBlank(line[end]) && isBlank(line[end+1]) {
+		if scan.IsSpace(line[end]) && scan.IsSpace(line[end+1]) {
 			return end, start
 		}
 	}
@@ -68,6 +72,6 @@ func frameSize(text []byte) bool {
 	if string(text) == "(unknown)" {
 		return true
 	}
-	_, e, ok := decimal(text, 0)
+	_, e, ok := scan.Decimal(text, 0)
 	return ok && e == len(text)
 }

@@ -1,21 +1,25 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readGo reads the program counter of a Go program's fault, `PC=0x4a0232 m=0 sigcode=1` and `[signal SIGSEGV: … pc=0x49e471]`,
 // of Java's `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=1` and of register dumps alike; `0x` stands at line[at]. The frames
 // of goroutines, which end in ` fp=0x1 sp=0x2 pc=0x3`, have their place already.
 func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 	start := at - len("pc=")
-	if start < from || !has(line, start, "pc=") && !has(line, start, "PC=") ||
-		start > from && !isBlank(line[start-1]) && line[start-1] != '[' && line[start-1] != '(' {
+	if start < from || !scan.Has(line, start, "pc=") && !scan.Has(line, start, "PC=") ||
+		start > from && !scan.IsSpace(line[start-1]) && line[start-1] != '[' && line[start-1] != '(' {
 		return false
 	}
-	addr, e, ok := hexNumber(line, at)
+	addr, e, ok := scan.Address(line, at)
 	if !ok || e < len(line) && bytes.IndexByte([]byte(" \t\r\n],)\\"), line[e]) < 0 {
 		return false
 	}
-	if endsWith(line, from, start, " ") && bytes.Contains(line[max(from, start-64):start], []byte(" fp=0x")) {
+	if scan.EndsWith(line, from, start, " ") && bytes.Contains(line[max(from, start-64):start], []byte(" fp=0x")) {
 		return false
 	}
 	s.spendFast(min(len(line)-e, maxModule))
@@ -23,7 +27,7 @@ func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 		// A field of a sanitizer's frame.
 		return false
 	}
-	*f = Frame{Whole: Span{start, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: Exact}
+	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute, Convention: Exact}
 	f.answer(s, line, e)
 	return true
 }

@@ -1,5 +1,7 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readHsErr reads the native frames of Java's hs_err reports; `+` stands at line[plus]:
 //
 //	C  [libhs.so+0x10f9]  inner+0x0
@@ -8,7 +10,7 @@ package frame
 //
 // The other kinds of frames are the virtual machine's own.
 func readHsErr(s *Search, line []byte, plus, from int, f *Frame) bool {
-	off, e, ok := hexNumber(line, plus+1)
+	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ']' {
 		return false
 	}
@@ -18,18 +20,18 @@ func readHsErr(s *Search, line []byte, plus, from int, f *Frame) bool {
 	}
 	letter := open - len("C  [")
 	if open == plus || letter < from || line[open-1] != '[' || line[letter] != 'C' && line[letter] != 'V' ||
-		!has(line, letter+1, "  [") || !wordStart(line, from, letter) {
+		!scan.Has(line, letter+1, "  [") || !scan.WordStart(line, from, letter) {
 		return false
 	}
 	end := e + 1
-	*f = Frame{Whole: Span{letter, end}, Module: Span{open, plus}, Off: Span{plus + 1, e}, Offset: off, Convention: RawButFirst}
-	if endsWith(line, from, letter, "# ") {
+	*f = Frame{Whole: span(letter, end), Module: span(open, plus), Off: span(plus+1, e), Offset: off, Convention: RawButFirst}
+	if scan.EndsWith(line, from, letter, "# ") {
 		f.Convention = Exact
 	}
 	if f.answer(s, line, end); f.Done {
 		return true
 	}
-	if limit := s.textEnd(line, end); has(line, end, "  ") && limit > end+2 {
+	if limit := s.textEnd(line, end); scan.Has(line, end, "  ") && limit > end+2 {
 		f.replace(s, line, end, limit)
 		f.Whole.End = limit
 	}

@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readKernel reads a function of the Linux kernel as %pS, %pB and %pSb print it; `+` stands at line[plus]:
 //
@@ -11,11 +15,11 @@ import "bytes"
 //
 // Functions of the same name are told apart by their size.
 func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
-	off, e, ok := hexNumber(line, plus+1)
+	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != '/' {
 		return false
 	}
-	size, end, ok := hexNumber(line, e+1)
+	size, end, ok := scan.Address(line, e+1)
 	if !ok || size == 0 || off > size || end < len(line) && isSymbolByte(line[end]) {
 		return false
 	}
@@ -23,10 +27,10 @@ func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
 	for low := max(from, plus-maxSymbol); start > low && isSymbolByte(line[start-1]); {
 		start--
 	}
-	if start == plus || line[start]-'0' <= 9 || start > from && line[start-1] == '/' {
+	if start == plus || scan.IsDigit(line[start]) || start > from && line[start-1] == '/' {
 		return false
 	}
-	*f = Frame{Whole: Span{start, end}, Symbol: Span{start, plus}, Off: Span{plus + 1, e}, Offset: off, Size: size,
+	*f = Frame{Whole: span(start, end), Symbol: span(start, plus), Off: span(plus+1, e), Offset: off, Size: size,
 		Space: FromSymbol, Convention: Raw}
 	kernelAddress(line, from, f)
 	before := line[max(from, f.Whole.Start-len("RIP: 0010:[<ffffffff81234567>]  ")):start]
@@ -49,33 +53,28 @@ var exactRegisters = [][]byte{[]byte("IP: "), []byte("IP ["), []byte("pc : "), [
 const maxSymbol = 512
 
 func isSymbolByte(c byte) bool {
-	return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '.' || c == '$'
+	return scan.IsDigit(c) || scan.IsLetter(c) || c == '_' || c == '.' || c == '$'
 }
 
 // kernelAddress takes in the `[<ffffffff81234567>] ` of older kernels before a function, with the `? ` of an unsure one.
 func kernelAddress(line []byte, from int, f *Frame) {
-	p := backBlanks(line, from, f.Whole.Start)
-	if endsWith(line, from, p, " ?") {
-		p = backBlanks(line, from, p-1)
+	p := scan.BackSpaces(line, from, f.Whole.Start)
+	if scan.EndsWith(line, from, p, " ?") {
+		p = scan.BackSpaces(line, from, p-1)
 	}
-	if !endsWith(line, from, p, ">]") {
+	if !scan.EndsWith(line, from, p, ">]") {
 		return
 	}
 	end := p - 2
-	start := end
-	for low := max(from, end-16); start > low; start-- {
-		if _, ok := hexDigit(line[start-1]); !ok {
-			break
-		}
-	}
-	if start < end && endsWith(line, from, start, "[<") {
-		f.Addr, f.Whole.Start = Span{start, end}, start-2
+	start := scan.BackHex(line, max(from, end-16), end)
+	if start < end && scan.EndsWith(line, from, start, "[<") {
+		f.Addr, f.Whole.Start = span(start, end), start-2
 	}
 }
 
 // kernelModule reads ` [module]` or ` [module buildid]` at i.
 func kernelModule(line []byte, i int, f *Frame) {
-	if !has(line, i, " [") {
+	if !scan.Has(line, i, " [") {
 		return
 	}
 	start := i + 2
@@ -89,14 +88,10 @@ func kernelModule(line []byte, i int, f *Frame) {
 	close := end
 	var id Span
 	if line[end] == ' ' {
-		for close = end + 1; close < len(line); close++ {
-			if _, ok := hexDigit(line[close]); !ok {
-				break
-			}
-		}
-		id = Span{end + 1, close}
+		close = scan.HexEnd(line, end+1)
+		id = span(end+1, close)
 	}
 	if close < len(line) && line[close] == ']' && (id == Span{} || !id.Empty()) {
-		f.Module, f.BuildID, f.Whole.End = Span{start, end}, id, close+1
+		f.Module, f.BuildID, f.Whole.End = span(start, end), id, close+1
 	}
 }

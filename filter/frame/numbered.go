@@ -1,20 +1,24 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readNumbered reads `#N addr [in] [func] (elf+0xoff) [(BuildId: id)]`: sanitizers, gcc and clang, Tizen, LLVM's own
 // stack traces; TSan's `#N <null> <null> (elf+0xoff)` and Chromium's `#N (elf+0xoff)    func` without an address.
 func readNumbered(s *Search, line []byte, at, _ int, f *Frame) bool {
-	n, end, ok := decimal(line, at+1)
-	if !ok || end >= len(line) || !isBlank(line[end]) {
+	n, end, ok := scan.Decimal(line, at+1)
+	if !ok || end >= len(line) || !scan.IsSpace(line[end]) {
 		return false
 	}
-	num := Span{at + 1, end}
-	p := skipBlanks(line, end)
+	num := span(at+1, end)
+	p := scan.Spaces(line, end)
 	var addr Span
-	if _, e, ok := hexNumber(line, p); ok {
-		addr, end = Span{p, e}, e
-		if end < len(line) && !isBlank(line[end]) {
+	if _, e, ok := scan.Address(line, p); ok {
+		addr, end = span(p, e), e
+		if end < len(line) && !scan.IsSpace(line[end]) {
 			return false
 		}
 	} else if p < len(line) && line[p] == '(' {
@@ -22,7 +26,7 @@ func readNumbered(s *Search, line []byte, at, _ int, f *Frame) bool {
 	} else if !bytes.HasPrefix(line[p:], nullName) {
 		return false
 	}
-	*f = Frame{Whole: Span{at, end}, Num: num, Number: n, Addr: addr, Counts: true}
+	*f = Frame{Whole: span(at, end), Num: num, Number: n, Addr: addr, Counts: true}
 	return s.module(line, end, s.nextNumber(line, end), f)
 }
 
@@ -33,10 +37,10 @@ func (s *Search) moduleFirst(line []byte, at, open int, num Span, n uint64, f *F
 	if !ok || o != open {
 		return false
 	}
-	*f = Frame{Whole: Span{at, end}, Num: num, Number: n, Module: moduleName(line, o+1, plus), Off: Span{plus + 1, end - 1},
-		Offset: off, Gap: Span{end, end}, Convention: Raw}
+	*f = Frame{Whole: span(at, end), Num: num, Number: n, Module: moduleName(line, o+1, plus), Off: span(plus+1, end-1),
+		Offset: off, Gap: span(end, end), Convention: Raw}
 	if id, e, ok := buildID(line[:limit], end); ok {
-		f.BuildID, f.Whole.End, f.Gap = id, e, Span{e, e}
+		f.BuildID, f.Whole.End, f.Gap = id, e, span(e, e)
 	}
 	end = f.Whole.End
 	f.answer(s, line[:limit], end)
@@ -48,8 +52,6 @@ func (s *Search) moduleFirst(line []byte, at, open int, num Span, n uint64, f *F
 }
 
 var nullName = []byte("<null>")
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // nextNumber returns where the next `#N 0x` begins, or the next line of a JSON string, so that frames that share a line do not
 // take each other's module.
@@ -65,8 +67,8 @@ func (s *Search) nextNumber(line []byte, from int) int {
 		if !s.spendFast(k) {
 			return i
 		}
-		if _, end, ok := decimal(line, i+1); ok && end < len(line) && isBlank(line[end]) {
-			if _, _, ok := hexNumber(line, skipBlanks(line, end)); ok {
+		if _, end, ok := scan.Decimal(line, i+1); ok && end < len(line) && scan.IsSpace(line[end]) {
+			if _, _, ok := scan.Address(line, scan.Spaces(line, end)); ok {
 				return i
 			}
 		}
@@ -88,13 +90,13 @@ func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 		return false
 	}
 	gapEnd := open
-	for gapEnd > addrEnd && isBlank(line[gapEnd-1]) {
+	for gapEnd > addrEnd && scan.IsSpace(line[gapEnd-1]) {
 		gapEnd--
 	}
 	hint := line[addrEnd:gapEnd]
-	f.Gap = Span{addrEnd, gapEnd}
+	f.Gap = span(addrEnd, gapEnd)
 	f.Module = moduleName(line, open+1, plus)
-	f.Off, f.Offset = Span{plus + 1, end - 1}, off
+	f.Off, f.Offset = span(plus+1, end-1), off
 	f.Whole.End = end
 	f.Done = s.endsWithLine(hint)
 	f.Convention = spelling(f, hint, open-gapEnd)
@@ -126,10 +128,10 @@ func moduleName(line []byte, start, end int) Span {
 	if colon > start && line[colon] == ':' {
 		switch string(line[colon+1 : end]) {
 		case "i386", "x86_64", "x86_64h", "armv6", "armv7", "armv7s", "armv7k", "arm64", "arm64e":
-			return Span{start, colon}
+			return span(start, colon)
 		}
 	}
-	return Span{start, end}
+	return span(start, end)
 }
 
 // maxModule bounds the text of a module in bytes, beyond any path (PATH_MAX is 4096), and maxTries how many offsets without
@@ -144,7 +146,7 @@ const (
 func (s *Search) modulePair(line []byte, from, limit int) (open, plus int, off uint64, end int, ok bool) {
 	p := indexFrom(line[:limit], plus0x, from)
 	for tries := 0; p >= 0 && tries < maxTries && s.spendFast(p-from); p = indexFrom(line[:limit], plus0x, p+1) {
-		v, e, okNum := hexNumber(line[:limit], p+1)
+		v, e, okNum := scan.Address(line[:limit], p+1)
 		if !okNum || e >= limit || line[e] != ')' {
 			continue
 		}
@@ -163,7 +165,7 @@ func (s *Search) modulePair(line []byte, from, limit int) (open, plus int, off u
 func (s *Search) openParen(line []byte, from, plus int) int {
 	b := line[from:plus]
 	for i := 0; i+1 < len(b) && s.spend(1); i++ {
-		if b[i] == '(' && b[i+1] == '/' && (i == 0 || isBlank(b[i-1])) {
+		if b[i] == '(' && b[i+1] == '/' && (i == 0 || scan.IsSpace(b[i-1])) {
 			return from + i
 		}
 	}
@@ -174,7 +176,7 @@ func (s *Search) openParen(line []byte, from, plus int) int {
 			depth++
 		case '(':
 			if depth == 0 {
-				if i > 0 && !isBlank(b[i-1]) {
+				if i > 0 && !scan.IsSpace(b[i-1]) {
 					return -1
 				}
 				return from + i

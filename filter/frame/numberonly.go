@@ -1,23 +1,27 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readNumberOnly reads what is left of numbered frames, `#N addr` with or without a name but without a module: Chromium,
 // sanitizers for code outside of modules, and lines whose symbols are known. Such an address is one of the process; where
 // text that is no name follows it, it is only a number that takes part in its stack.
 func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
-	n, end, ok := decimal(line, at+1)
-	if !ok || end >= len(line) || !isBlank(line[end]) {
+	n, end, ok := scan.Decimal(line, at+1)
+	if !ok || end >= len(line) || !scan.IsSpace(line[end]) {
 		return false
 	}
-	p := skipBlanks(line, end)
-	v, e, ok := hexNumber(line, p)
-	if !ok || !wordEnd(line, e) {
+	p := scan.Spaces(line, end)
+	v, e, ok := scan.Address(line, p)
+	if !ok || !scan.WordEnd(line, e) {
 		return false
 	}
 	limit := s.textEnd(line[:s.nextNumber(line, e)], e)
-	*f = Frame{Shape: NumberOnly, Whole: Span{at, limit}, Num: Span{at + 1, end}, Number: n, Counts: true, Addr: Span{p, e},
-		Gap: Span{e, e}}
+	*f = Frame{Shape: NumberOnly, Whole: span(at, limit), Num: span(at+1, end), Number: n, Counts: true, Addr: span(p, e),
+		Gap: span(e, e)}
 	f.Done = s.endsWithLine(line[e:limit])
 	if p-end == 2 {
 		// gdb and eu-stack align their numbers to the left.

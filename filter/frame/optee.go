@@ -1,14 +1,16 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readOPTEE reads a line of OP-TEE's call stack, `D/TC:4 0  0x000000003f0080ac`: `0x` stands at line[at]. `TEE load address @`
 // tells before it where the core was loaded.
 func readOPTEE(s *Search, line []byte, at, from int, f *Frame) bool {
-	p := backBlanks(line, from, at)
+	p := scan.BackSpaces(line, from, at)
 	if p == at {
 		return false
 	}
-	addr, e, ok := hexNumber(line, at)
-	if !ok || e < at+len("0x01234567") || !atEnd(line, e) && !has(line, e, " in ") {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || e < at+len("0x01234567") || !scan.LineEnd(line, e) && !scan.Has(line, e, " in ") {
 		return false
 	}
 	tag := s.lastIndex(line[max(from, p-16):p], []byte("/T"))
@@ -16,7 +18,7 @@ func readOPTEE(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	tag += max(from, p-16)
-	if tag == from || !has(line, tag, "/TC:") && !has(line, tag, "/TA:") {
+	if tag == from || !scan.Has(line, tag, "/TC:") && !scan.Has(line, tag, "/TA:") {
 		return false
 	}
 	for _, c := range line[tag+len("/TC:") : p] {
@@ -24,7 +26,7 @@ func readOPTEE(s *Search, line []byte, at, from int, f *Frame) bool {
 			return false
 		}
 	}
-	*f = Frame{Whole: Span{at, e}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute}
+	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute}
 	f.answer(s, line, e)
 	return true
 }

@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readPerf reads a frame of `perf script`; `+` stands at line[plus]:
 //
@@ -10,8 +14,8 @@ import "bytes"
 // The number is as wide as 16 digits. For a file it is the offset there (map__map_ip of perf's util/map.c), for the kernel
 // and its modules the address.
 func readPerf(s *Search, line []byte, plus, from int, f *Frame) bool {
-	off, e, ok := hexNumber(line, plus+1)
-	if !ok || !has(line, e, " (") {
+	off, e, ok := scan.Address(line, plus+1)
+	if !ok || !scan.Has(line, e, " (") {
 		return false
 	}
 	addr, v, nameStart, ok := s.perfAddress(line, max(from, plus-maxModule), plus)
@@ -22,12 +26,12 @@ func readPerf(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if line[f.Module.Start] == '[' {
 		f.Module.Start++
 		f.Module.End--
-		f.Addr, f.Symbol, f.Off, f.Offset, f.Space = addr, Span{nameStart, plus}, Span{plus + 1, e}, off, FromSymbol
+		f.Addr, f.Symbol, f.Off, f.Offset, f.Space = addr, span(nameStart, plus), span(plus+1, e), off, FromSymbol
 		if bytes.HasPrefix(f.Module.Of(line), []byte("kernel.")) || bytes.HasPrefix(f.Module.Of(line), []byte("guest.kernel.")) {
 			f.Module = Span{}
 		}
 	}
-	f.Whole.Start, f.Gap = addr.Start, Span{addr.End, e}
+	f.Whole.Start, f.Gap = addr.Start, span(addr.End, e)
 	f.Done = bytes.HasPrefix(line[addr.End:], inWord) // this filter has been here before
 	return true
 }
@@ -40,7 +44,7 @@ func readPerfUnknown(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || nameStart != at || !s.perfModule(line, end+1, f) || line[f.Module.Start] == '[' {
 		return false
 	}
-	f.Whole.Start, f.Off, f.Offset, f.Space, f.Gap = addr.Start, addr, v, InFile, Span{addr.End, end}
+	f.Whole.Start, f.Off, f.Offset, f.Space, f.Gap = addr.Start, addr, v, InFile, span(addr.End, end)
 	return true
 }
 
@@ -51,12 +55,12 @@ func (s *Search) perfAddress(line []byte, from, end int) (addr Span, v uint64, n
 		return Span{}, 0, 0, false
 	}
 	field := from + tab + 1
-	start := skipBlanks(line, field)
-	v, e, ok := bareHex(line, start)
+	start := scan.Spaces(line, field)
+	v, e, ok := scan.Hex(line, start)
 	if !ok || e-field != len("0123456789abcdef") || e >= len(line) || line[e] != ' ' {
 		return Span{}, 0, 0, false
 	}
-	return Span{start, e}, v, e + 1, true
+	return span(start, e), v, e + 1, true
 }
 
 // perfModule reads `(path)` or `([name])` at open, which ends the line. A name of the kernel's is one word.
@@ -69,6 +73,6 @@ func (s *Search) perfModule(line []byte, open int, f *Frame) bool {
 	if line[open+1] == '[' && bytes.ContainsAny(line[open+2:limit-2], " ()[]") {
 		return false
 	}
-	*f = Frame{Whole: Span{open, limit}, Module: Span{open + 1, limit - 1}, Convention: RawButFirst}
+	*f = Frame{Whole: span(open, limit), Module: span(open+1, limit-1), Convention: RawButFirst}
 	return true
 }

@@ -1,5 +1,7 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readPrettyStack reads the traces of LLVM's tools where they do not symbolize, and of macOS; `0x` stands at line[at]:
 //
 //	1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131
@@ -7,33 +9,33 @@ package frame
 //
 // The offset in the function is decimal.
 func readPrettyStack(s *Search, line []byte, at, from int, f *Frame) bool {
-	addr, e, ok := hexNumber(line, at)
+	addr, e, ok := scan.Address(line, at)
 	if !ok || e-at != len("0x0123456789abcdef") {
 		return false
 	}
-	mod := Span{End: backBlanks(line, from, at)}
-	mod.Start = backToken(line, from, mod.End)
-	numEnd := backBlanks(line, from, mod.Start)
-	num := Span{backDigits(line, from, numEnd), numEnd}
-	if mod.End == at || mod.Empty() || num.Empty() || !wordStart(line, from, num.Start) ||
+	mod := Span{End: scan.BackSpaces(line, from, at)}
+	mod.Start = scan.BackToken(line, from, mod.End)
+	numEnd := scan.BackSpaces(line, from, mod.Start)
+	num := span(scan.BackDigits(line, from, numEnd), numEnd)
+	if mod.End == at || mod.Empty() || num.Empty() || !scan.WordStart(line, from, num.Start) ||
 		num.End-num.Start == 1 && mod.Start-num.End < 2 {
 		return false
 	}
-	n, _, ok := decimal(line, num.Start)
+	n, _, ok := scan.Decimal(line, num.Start)
 	if !ok {
 		return false
 	}
-	*f = Frame{Whole: Span{num.Start, e}, Num: num, Number: n, Addr: Span{at, e}, Module: mod, Off: Span{at, e}, Offset: addr,
+	*f = Frame{Whole: span(num.Start, e), Num: num, Number: n, Addr: span(at, e), Module: mod, Off: span(at, e), Offset: addr,
 		Space: Absolute, Convention: Raw}
-	if f.answer(s, line, e); f.Done || atEnd(line, e) {
+	if f.answer(s, line, e); f.Done || scan.LineEnd(line, e) {
 		return true
 	}
 	limit := s.textEnd(line[:min(len(line), e+maxModule)], e)
 	if k := s.lastIndex(line[e:limit], []byte(" + ")); k > 1 && line[e] == ' ' {
 		p := e + k + len(" + ")
-		if v, end, ok := decimal(line, p); ok && end == limit {
-			f.Symbol, f.Off, f.Offset, f.Space = Span{e + 1, e + k}, Span{p, end}, v, FromSymbol
-			f.Gap, f.Whole.End = Span{e, end}, end
+		if v, end, ok := scan.Decimal(line, p); ok && end == limit {
+			f.Symbol, f.Off, f.Offset, f.Space = span(e+1, e+k), span(p, end), v, FromSymbol
+			f.Gap, f.Whole.End = span(e, end), end
 			return true
 		}
 	}

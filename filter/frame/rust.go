@@ -1,28 +1,30 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readRust reads a frame of RUST_BACKTRACE=full, `   0:     0x55ad5b264e0a - <unknown>`; `0x` stands at line[at]. The short
 // form has no addresses. Where the runtime knows the place it stands on the next line, `at file:line:column`.
 func readRust(s *Search, line []byte, at, from int, f *Frame) bool {
-	colon := backBlanks(line, from, at) - 1
+	colon := scan.BackSpaces(line, from, at) - 1
 	if colon < from || colon+1 == at || line[colon] != ':' {
 		return false
 	}
-	num := Span{backDigits(line, from, colon), colon}
-	if num.Empty() || !wordStart(line, from, num.Start) {
+	num := span(scan.BackDigits(line, from, colon), colon)
+	if num.Empty() || !scan.WordStart(line, from, num.Start) {
 		return false
 	}
-	addr, e, ok := hexNumber(line, at)
-	if !ok || !has(line, e, " - ") && !has(line, e, " in ") {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || !scan.Has(line, e, " - ") && !scan.Has(line, e, " in ") {
 		return false
 	}
 	if width := e - colon; width < rustWidth && width != rustWidth32 {
 		return false
 	}
-	n, _, ok := decimal(line, num.Start)
+	n, _, ok := scan.Decimal(line, num.Start)
 	if !ok {
 		return false
 	}
-	*f = Frame{Whole: Span{num.Start, e}, Num: num, Number: n, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr,
+	*f = Frame{Whole: span(num.Start, e), Num: num, Number: n, Addr: span(at, e), Off: span(at, e), Offset: addr,
 		Space: Absolute, Convention: Raw}
 	if f.answer(s, line, e); !f.Done {
 		end := s.textEnd(line, e)

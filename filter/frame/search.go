@@ -3,6 +3,8 @@ package frame
 import (
 	"bytes"
 	"strings"
+
+	"qss-filter/filter/scan"
 )
 
 // family is one format of frames.
@@ -236,7 +238,7 @@ func (s *Search) readHex(line []byte, at, from int, f *Frame) bool {
 			continue
 		}
 		if n := len(fam.mark) - len("0x"); n > 1 || before == '+' {
-			if start -= n; start < from || n > 1 && !has(line, start, fam.mark) {
+			if start -= n; start < from || n > 1 && !scan.Has(line, start, fam.mark) {
 				continue
 			}
 		}
@@ -250,10 +252,7 @@ func (s *Search) readHex(line []byte, at, from int, f *Frame) bool {
 
 // nextByte returns the byte behind the number at line[at], 0 at the end.
 func nextByte(line []byte, at int) byte {
-	for at += len("0x"); at < len(line) && isHex(line[at]); {
-		at++
-	}
-	if at == len(line) {
+	if at = scan.HexEnd(line, at+len("0x")); at == len(line) {
 		return 0
 	}
 	return line[at]

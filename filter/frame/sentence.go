@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 var (
 	summaryWord  = []byte("SUMMARY: ")
@@ -20,7 +24,7 @@ var (
 //
 // Other sentences with such a pair are left alone: it may be the address of data.
 func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
-	off, e, ok := hexNumber(line, plus+1)
+	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {
 		return false
 	}
@@ -46,8 +50,8 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if open < 0 || open+1 >= plus {
 		return false
 	}
-	*f = Frame{Shape: Pair, Whole: Span{open, end}, Gap: Span{open, open}, Module: moduleName(line, open+1, plus),
-		Off: Span{plus + 1, e}, Offset: off, Data: data, Convention: Moved}
+	*f = Frame{Shape: Pair, Whole: span(open, end), Gap: span(open, open), Module: moduleName(line, open+1, plus),
+		Off: span(plus+1, e), Offset: off, Data: data, Convention: Moved}
 	if data || exact {
 		f.Convention = Exact
 	}
@@ -92,12 +96,12 @@ func readLocation(line []byte, start, open int, f *Frame) {
 		return
 	}
 	p := start + len(nullLocation)
-	addr, e, ok := hexNumber(line, p)
+	addr, e, ok := scan.Address(line, p)
 	if !ok {
 		return
 	}
-	f.Addr, f.Whole.Start = Span{p, e}, p
-	f.Done = skipBlanks(line, e) != open
+	f.Addr, f.Whole.Start = span(p, e), p
+	f.Done = scan.Spaces(line, e) != open
 	if bytes.Equal(f.Module.Of(line), nullName) {
 		f.Space, f.Offset, f.Off, f.Module = Absolute, addr, f.Addr, Span{}
 	}

@@ -1,14 +1,16 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readSystemd reads a frame of systemd-coredump, `#0  0x00007fd2dab662a2 raise (libc.so.6 + 0x3d2a2)`. The offset counts from
 // the start of the module's mapping (systemd's elf-util.c prints `#%-2u 0x%016x %s (%s + 0x%x)`), "n/a" stands for a name.
 func readSystemd(s *Search, line []byte, at, _ int, f *Frame) bool {
-	n, numEnd, ok := decimal(line, at+1)
+	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
 		return false
 	}
-	start := skipBlanks(line, numEnd)
-	_, e, ok := hexNumber(line, start)
+	start := scan.Spaces(line, numEnd)
+	_, e, ok := scan.Address(line, start)
 	if !ok || e-start != len("0x0123456789abcdef") || e >= len(line) || line[e] != ' ' {
 		return false
 	}
@@ -18,7 +20,7 @@ func readSystemd(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if k < 0 || line[k-1] != ' ' {
 		return false
 	}
-	off, end, ok := hexNumber(line, k+2)
+	off, end, ok := scan.Address(line, k+2)
 	if !ok || end >= len(line) || line[end] != ')' {
 		return false
 	}
@@ -26,8 +28,8 @@ func readSystemd(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if open < e || line[open] != ' ' || open+2 >= k-1 {
 		return false
 	}
-	*f = Frame{Whole: Span{at, end + 1}, Num: Span{at + 1, numEnd}, Number: n, Addr: Span{start, e},
-		Module: Span{open + 2, k - 1}, Off: Span{k + 2, end}, Offset: off, Space: InImage, Convention: RawButFirst}
+	*f = Frame{Whole: span(at, end+1), Num: span(at+1, numEnd), Number: n, Addr: span(start, e),
+		Module: span(open+2, k-1), Off: span(k+2, end), Offset: off, Space: InImage, Convention: RawButFirst}
 	f.replace(s, line, e, open)
 	return true
 }

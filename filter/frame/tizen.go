@@ -1,6 +1,10 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // readTizen reads a line of the Tizen crash worker's call stack; `] + 0x` stands at line[at]:
 //
@@ -12,7 +16,7 @@ import "bytes"
 // address, and the module is a guess.
 func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 	offStart := at + len("] + ")
-	off, end, ok := hexNumber(line, offStart)
+	off, end, ok := scan.Address(line, offStart)
 	if !ok {
 		return false
 	}
@@ -25,7 +29,7 @@ func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 	if paren < from {
 		return false
 	}
-	addr, addrEnd, ok := hexNumber(line, paren+1)
+	addr, addrEnd, ok := scan.Address(line, paren+1)
 	if !ok || addrEnd != open-2 {
 		return false
 	}
@@ -33,17 +37,17 @@ func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 	if colon < 0 {
 		return false
 	}
-	num := Span{backDigits(line, from, colon), colon}
-	n, _, ok := decimal(line, num.Start)
+	num := span(scan.BackDigits(line, from, colon), colon)
+	n, _, ok := scan.Decimal(line, num.Start)
 	if !ok {
 		return false
 	}
-	*f = Frame{Whole: Span{num.Start, end}, Num: num, Number: n, Addr: Span{paren + 1, addrEnd}, Module: Span{open + 1, at},
-		Off: Span{offStart, end}, Offset: off, Space: InImage, Convention: RawButFirst}
+	*f = Frame{Whole: span(num.Start, end), Num: num, Number: n, Addr: span(paren+1, addrEnd), Module: span(open+1, at),
+		Off: span(offStart, end), Offset: off, Space: InImage, Convention: RawButFirst}
 	if off == addr {
 		f.Space = Absolute
 	}
-	f.replace(s, line, colon+1, max(colon+1, backBlanks(line, from, paren)))
+	f.replace(s, line, colon+1, max(colon+1, scan.BackSpaces(line, from, paren)))
 	return true
 }
 
@@ -56,7 +60,7 @@ func (s *Search) tizenNumber(line []byte, from, end int) int {
 			return -1
 		}
 		colon := from + k
-		if d := backDigits(line, from, colon); d < colon && wordStart(line, from, d) {
+		if d := scan.BackDigits(line, from, colon); d < colon && scan.WordStart(line, from, d) {
 			return colon
 		}
 		i = colon
@@ -69,16 +73,16 @@ func (s *Search) tizenNumber(line []byte, from, end int) int {
 //	0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so
 //	0x00007f8b2c3d4e5f: unknown function
 func readTizenAddress(s *Search, line []byte, at, from int, f *Frame) bool {
-	addr, end, ok := hexNumber(line, at)
-	if !ok || end-at != len("0x0123456789abcdef") || !has(line, end, ": ") || !wordStart(line, from, at) {
+	addr, end, ok := scan.Address(line, at)
+	if !ok || end-at != len("0x0123456789abcdef") || !scan.Has(line, end, ": ") || !scan.WordStart(line, from, at) {
 		return false
 	}
-	*f = Frame{Whole: Span{at, end + 1}, Addr: Span{at, end}, Off: Span{at, end}, Offset: addr, Space: Absolute,
+	*f = Frame{Whole: span(at, end+1), Addr: span(at, end), Off: span(at, end), Offset: addr, Space: Absolute,
 		Convention: RawButFirst}
 	textStart := end + 1
 	limit := s.textEnd(line[:min(len(line), end+maxModule)], textStart)
 	if k := s.lastIndex(line[textStart:limit], []byte(" from /")); k >= 0 {
-		f.Module = Span{textStart + k + len(" from "), limit}
+		f.Module = span(textStart+k+len(" from "), limit)
 		f.replace(s, line, textStart, textStart+k)
 	} else if string(line[textStart:limit]) == " unknown function" {
 		f.replace(s, line, textStart, limit)

@@ -1,5 +1,7 @@
 package frame
 
+import "qss-filter/filter/scan"
+
 // readValgrind reads a frame of valgrind that names no line; `0x` stands at line[at]:
 //
 //	==6151==    at 0x484575B: operator delete[](void*) (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
@@ -8,22 +10,22 @@ package frame
 // One that does ends in `(file:line)`.
 func readValgrind(s *Search, line []byte, at, from int, f *Frame) bool {
 	start := at - len("at ")
-	if start < from+3 || !has(line, start, "at ") && !has(line, start, "by ") || !endsWith(line, from, start, "   ") {
+	if start < from+3 || !scan.Has(line, start, "at ") && !scan.Has(line, start, "by ") || !scan.EndsWith(line, from, start, "   ") {
 		return false
 	}
-	addr, e, ok := hexNumber(line, at)
-	if !ok || !has(line, e, ": ") {
+	addr, e, ok := scan.Address(line, at)
+	if !ok || !scan.Has(line, e, ": ") {
 		return false
 	}
 	nameStart, limit := e+1, s.textEnd(line, e+1)
-	*f = Frame{Whole: Span{start, limit}, Addr: Span{at, e}, Off: Span{at, e}, Offset: addr, Space: Absolute, Convention: Moved}
+	*f = Frame{Whole: span(start, limit), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute, Convention: Moved}
 	if line[start] == 'a' {
 		f.Convention = Exact
 	}
 	end := limit
 	if k := s.lastIndex(line[nameStart:limit], []byte(" (in /")); k >= 0 && line[limit-1] == ')' {
 		end = nameStart + k
-		f.Module = Span{end + len(" (in "), limit - 1}
+		f.Module = span(end+len(" (in "), limit-1)
 	}
 	f.replace(s, line, nameStart, end)
 	return true

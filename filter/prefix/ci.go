@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // gitHubJob reads `job\tstep\t` and the time, as `gh run view --log` writes them, a byte order mark between them on the
 // first line of a step. Any byte may begin a job's name.
@@ -15,7 +19,7 @@ func gitHubJob(r *Reader, line []byte, i int) int {
 		return -1
 	}
 	k := job + 1 + step + 1
-	if hasAt(line, k, byteOrderMark) {
+	if scan.Has(line, k, byteOrderMark) {
 		k += len(byteOrderMark)
 	}
 	k = yearDay(line, k)
@@ -41,7 +45,7 @@ const maxJob = 128
 // gitLab reads what GitLab's runner writes behind the time: two hexadecimal digits of the stream, O or E, and a blank, or
 // a plus where the line goes on from the entry before.
 func gitLab(r *Reader, line []byte, k int) int {
-	if k+4 > len(line) || !isHex(line[k]) || !isHex(line[k+1]) || line[k+2] != 'O' && line[k+2] != 'E' ||
+	if k+4 > len(line) || !lowerHex(line[k]) || !lowerHex(line[k+1]) || line[k+2] != 'O' && line[k+2] != 'E' ||
 		line[k+3] != ' ' && line[k+3] != '+' {
 		return -1
 	}
@@ -49,7 +53,8 @@ func gitLab(r *Reader, line []byte, k int) int {
 	return k + 4
 }
 
-func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
+// lowerHex reports whether c is a hexadecimal digit, in lower case where it is a letter.
+func lowerHex(c byte) bool { return scan.IsHex(c) && c|0x20 == c }
 
 // ctest reads `7: `, the number of the test that ctest -V and srun -l write before each line. Numbered frames look
 // alike (Tizen's `10: name + 0x2f (0x…) […] + 0x119f`, Rust's `1000:     0x5593… - name`), and so does the output of
@@ -59,8 +64,8 @@ func ctest(r *Reader, line []byte, i int) int {
 	if k < 0 || !at(line, k, ':') || k+1 < len(line) && line[k+1] != ' ' {
 		return -1
 	}
-	text := blanks(line, k+1)
-	if hasAt(line, text, "0x") || hasAt(line, text, "(0x") || at(line, text, '#') && text-k-1 == 4 {
+	text := spaces(line, k+1)
+	if scan.Has(line, text, "0x") || scan.Has(line, text, "(0x") || at(line, text, '#') && text-k-1 == 4 {
 		return -1
 	}
 	if rest := line[k:]; bytes.Contains(rest, []byte("] + 0x")) || bytes.Contains(rest, []byte(" - 0x")) {
@@ -98,7 +103,7 @@ func goTest(r *Reader, line []byte, i int) int {
 	for k < len(line) && nameByte(line[k]) {
 		k++
 	}
-	if k-file < len("x.go") || !hasAt(line, k-len(".go"), ".go:") {
+	if k-file < len("x.go") || !scan.Has(line, k-len(".go"), ".go:") {
 		return -1
 	}
 	k = digits(line, k+1, 1, 7)
@@ -115,12 +120,12 @@ func bazel(r *Reader, line []byte, i int) int {
 	if k >= 0 {
 		k = fraction(line, k)
 	}
-	if !hasAt(line, k, ") ") {
+	if !scan.Has(line, k, ") ") {
 		return -1
 	}
 	k += len(") ")
 	for _, level := range [...]string{"INFO: ", "WARNING: ", "ERROR: ", "DEBUG: "} {
-		if hasAt(line, k, level) {
+		if scan.Has(line, k, level) {
 			k += len(level)
 		}
 	}
@@ -130,7 +135,7 @@ func bazel(r *Reader, line []byte, i int) int {
 
 // pytest reads `E   `, which pytest writes before the lines of an error.
 func pytest(r *Reader, line []byte, i int) int {
-	if !hasAt(line, i, "E   ") {
+	if !scan.Has(line, i, "E   ") {
 		return -1
 	}
 	r.p.Kind = Pytest

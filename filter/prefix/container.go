@@ -1,11 +1,15 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // cri reads what the container runtime interface writes behind the time: `stdout F text`, `stderr P text`. P marks a part
 // of a line that goes on in the next entry of the stream. Further tags may follow behind colons.
 func cri(r *Reader, line []byte, k int) int {
-	if !hasAt(line, k, "stdout ") && !hasAt(line, k, "stderr ") {
+	if !scan.Has(line, k, "stdout ") && !scan.Has(line, k, "stderr ") {
 		return -1
 	}
 	k += len("stdout ")
@@ -21,7 +25,7 @@ func cri(r *Reader, line []byte, k int) int {
 
 // kubectl reads `[pod/x/app] `, as kubectl logs --prefix writes it.
 func kubectl(r *Reader, line []byte, i int) int {
-	if !hasAt(line, i, "[pod/") {
+	if !scan.Has(line, i, "[pod/") {
 		return -1
 	}
 	n := bytes.IndexByte(line[i:], ']')
@@ -50,7 +54,7 @@ func compose(r *Reader, line []byte, i int) int {
 		k++
 	}
 	name := span(i, k)
-	bar := blanks(line, k)
+	bar := spaces(line, k)
 	if bar < k+1 || !at(line, bar, '|') {
 		return -1
 	}
@@ -75,8 +79,8 @@ func compose(r *Reader, line []byte, i int) int {
 // numbered tells names with a number at their end: `svc-1`, `svc_1`, `web.1`.
 func numbered(name []byte) bool {
 	k := len(name)
-	for k > 0 && isDigit(name[k-1]) {
+	for k > 0 && scan.IsDigit(name[k-1]) {
 		k--
 	}
-	return k > 1 && k < len(name) && !isLetter(name[k-1])
+	return k > 1 && k < len(name) && !scan.IsLetter(name[k-1])
 }

@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // headline is a text before the process ID of a crashed process, the texts that may stand behind the ID, and one that
 // must stand elsewhere on the line.
@@ -62,14 +66,14 @@ func (h *headline) read(text []byte, start int) (pid Span, ok bool) {
 	if end < 0 {
 		return pid, false
 	}
-	if before := start - len(h.before) - 1; before >= 0 && h.before[0] == 'p' && (isLetter(text[before]) || text[before] == '_') {
+	if before := start - len(h.before) - 1; before >= 0 && h.before[0] == 'p' && (scan.IsLetter(text[before]) || text[before] == '_') {
 		return pid, false
 	}
 	if h.with != "" && !bytes.Contains(text, []byte(h.with)) {
 		return pid, false
 	}
 	for _, behind := range h.behind {
-		if behind != "" && hasAt(text, end, behind) {
+		if behind != "" && scan.Has(text, end, behind) {
 			return span(start, end), true
 		}
 	}
@@ -78,11 +82,11 @@ func (h *headline) read(text []byte, start int) (pid Span, ok bool) {
 
 // marked reads `==PID==` at the first equals signs of a text, text[i:], if they follow no other sign.
 func marked(text []byte, i int) (pid Span, ok bool) {
-	if i > 0 && trimEscape(text, i) == i && (isLetter(text[i-1]) || isDigit(text[i-1])) {
+	if i > 0 && trimEscape(text, i) == i && (scan.IsLetter(text[i-1]) || scan.IsDigit(text[i-1])) {
 		return pid, false
 	}
 	end := digits(text, i+2, 1, 10)
-	if !hasAt(text, end, "==") || at(text, end+2, '=') {
+	if !scan.Has(text, end, "==") || at(text, end+2, '=') {
 		return pid, false
 	}
 	return span(i+2, end), true

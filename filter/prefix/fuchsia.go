@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // fuchsia reads what Fuchsia's loggers write behind the time in brackets, which ends before line[k]: the kernel's log
 // (`] 01885.02639> `, process and thread), and the system log, whose brackets hold process, thread and tags, or without
@@ -75,5 +79,5 @@ func fuchsiaLevel(word []byte) bool {
 	case "TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "UNKNOWN":
 		return true
 	}
-	return hasAt(word, 0, "VLOG(") && word[len(word)-1] == ')'
+	return scan.Has(word, 0, "VLOG(") && word[len(word)-1] == ')'
 }

@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // maxJSON is how many bytes of a JSON object are looked at for fields.
 const maxJSON = 64 << 10
@@ -69,7 +73,7 @@ func JSONKey(line []byte) Prefix {
 	if len(text) > maxJSON {
 		text = text[:maxJSON]
 	}
-	i := jsonBlanks(text, 0)
+	i := scan.Spaces(text, 0)
 	if !at(text, i, '{') {
 		return p
 	}
@@ -119,9 +123,9 @@ func (o *object) token(p *Prefix, i int) int {
 		o.depth--
 	case c == ',':
 		o.value = o.depth > 0 && o.arrays[o.depth-1]
-	case isDigit(c) && o.value:
+	case scan.IsDigit(c) && o.value:
 		end := i
-		for end < len(o.text) && isDigit(o.text[end]) {
+		for end < len(o.text) && scan.IsDigit(o.text[end]) {
 			end++
 		}
 		p.addField(o, span(i, end))
@@ -184,12 +188,4 @@ func jsonString(text []byte, i int) (inside Span, end int) {
 			return span(start, i-1), i
 		}
 	}
-}
-
-// jsonBlanks skips blanks and tabs.
-func jsonBlanks(text []byte, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
-		i++
-	}
-	return i
 }

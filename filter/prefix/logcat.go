@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // Formats of Android's liblog (logprint.cpp, android_log_formatLogLine) and of Tizen's dlog, which descends from it. TAG
 // is padded to 8 bytes, process and thread IDs to 5. The modifier uid writes a user before the process ID: `UID:` of 5
@@ -29,7 +33,7 @@ func logcatTimed(r *Reader, line []byte, i int) int {
 
 // seconds skips the time that the modifiers epoch and monotonic write.
 func seconds(line []byte, i int) int {
-	k := digits(line, blanks(line, i), 1, 19)
+	k := digits(line, spaces(line, i), 1, 19)
 	if k < 0 || !at(line, k, '.') {
 		return -1
 	}
@@ -44,7 +48,7 @@ func logcatBody(r *Reader, line []byte, begin, k int) int {
 	if !at(line, k, ' ') {
 		return -1
 	}
-	k = blanks(line, k)
+	k = spaces(line, k)
 	if at(line, k+1, '/') {
 		return slashTag(r, line, begin, k, LogcatTime)
 	}
@@ -58,7 +62,7 @@ func logcatBody(r *Reader, line []byte, begin, k int) int {
 	}
 	tid := nextWord(line, int(pid.End))
 	level := nextWord(line, int(tid.End))
-	if !level.Empty() && isDigit(line[level.Start]) { // with the modifier uid
+	if !level.Empty() && scan.IsDigit(line[level.Start]) { // with the modifier uid
 		pid, tid, level = tid, level, nextWord(line, int(level.End))
 	}
 	if !allDigits(line, pid) || !allDigits(line, tid) || level.End-level.Start != 1 ||
@@ -76,13 +80,13 @@ func quickIDs(line []byte, k int) (pid, tid Span, level int) {
 		return pid, tid, 0
 	}
 	pid = span(k, end)
-	k = blanks(line, end)
+	k = spaces(line, end)
 	end = digits(line, k, 1, 10)
 	if !at(line, end, ' ') {
 		return pid, tid, 0
 	}
 	tid = span(k, end)
-	k = blanks(line, end)
+	k = spaces(line, end)
 	if !isPriority(at0(line, k)) || !at(line, k+1, ' ') {
 		return pid, tid, 0
 	}
@@ -125,13 +129,13 @@ func tagEnd(line []byte, begin, k int) (tag, end int) {
 		}
 		i += n
 		if i+1 == len(line) || line[i+1] == ' ' {
-			return max(k, trimBlanks(line, i)), min(i+2, limit)
+			return max(k, scan.BackSpaces(line, 0, i)), min(i+2, limit)
 		}
 	}
 	if len(line) < cut || k > cut {
 		return 0, -1
 	}
-	return max(k, trimBlanks(line, cut)), cut
+	return max(k, scan.BackSpaces(line, 0, cut)), cut
 }
 
 // logcatBrief reads the formats that begin with the priority: brief, tag, process, thread.
@@ -164,14 +168,14 @@ func slashTag(r *Reader, line []byte, begin, k int, kind Kind) int {
 		if i+1 < len(line) && line[i+1] != ' ' {
 			continue
 		}
-		if k := digits(line, blanks(line, i+1), 1, 10); hasAt(line, k, "):") {
+		if k := digits(line, spaces(line, i+1), 1, 10); scan.Has(line, k, "):") {
 			i = k // the colon was the one behind a user
 			continue
 		}
 		if line[i-1] == ')' {
 			if open := start + bytes.LastIndexByte(line[start:i], '('); open >= start {
 				if pid, tid, ok := identity(line, open+1, i-1, true); ok {
-					r.p.Kind, r.p.Tag = kind, span(start, max(start, trimBlanks(line, open)))
+					r.p.Kind, r.p.Tag = kind, span(start, max(start, scan.BackSpaces(line, 0, open)))
 					r.p.setPID(pid, tid)
 					return min(i+2, len(line))
 				}
@@ -189,10 +193,10 @@ func slashTag(r *Reader, line []byte, begin, k int, kind Kind) int {
 		if kind == LogcatBrief {
 			kind = LogcatTag
 		}
-		r.p.Kind, r.p.Tag = kind, span(start, max(start, trimBlanks(line, first)))
+		r.p.Kind, r.p.Tag = kind, span(start, max(start, scan.BackSpaces(line, 0, first)))
 		return min(first+2, limit)
 	case first == 0 && kind == LogcatTime && len(line) >= cut:
-		r.p.Kind, r.p.Tag = kind, span(start, max(start, trimBlanks(line, cut)))
+		r.p.Kind, r.p.Tag = kind, span(start, max(start, scan.BackSpaces(line, 0, cut)))
 		return cut
 	}
 	return -1
@@ -200,7 +204,7 @@ func slashTag(r *Reader, line []byte, begin, k int, kind Kind) int {
 
 // tagAlone reports whether text may be the tag of logcat -v tag: padded to 8 bytes, and without what sentences hold.
 func tagAlone(text []byte) bool {
-	return len(text) >= 8 && bytes.IndexByte(text[:trimBlanks(text, len(text))], ' ') < 0 && bytes.IndexByte(text, '/') < 0
+	return len(text) >= 8 && bytes.IndexByte(text[:scan.BackSpaces(text, 0, len(text))], ' ') < 0 && bytes.IndexByte(text, '/') < 0
 }
 
 // parenthesis reads `P(PID:TID) ` and, where the tag stands behind the text, `P(PID) `.
@@ -225,7 +229,7 @@ func parenthesis(r *Reader, line []byte, i int) int {
 	}
 	p.Kind, p.End = LogcatProcess, open
 	p.Tag = span(open+len("  ("), tagShut)
-	if reset := "\x1b[0m"; open-len(reset) >= end && hasAt(r.whole, open-len(reset), reset) {
+	if reset := "\x1b[0m"; open-len(reset) >= end && scan.Has(r.whole, open-len(reset), reset) {
 		p.End -= len(reset)
 	}
 	return end
@@ -255,14 +259,14 @@ func identity(line []byte, from, to int, noThread bool) (pid, tid Span, ok bool)
 	var parts [3]Span
 	n, k := 0, from
 	for ; n < len(parts) && k < to; n++ {
-		if line[k] == 'P' && n == 0 && from+1 < to && (line[k+1] == ' ' || isDigit(line[k+1])) || hasAt(line, k, " T") {
+		if line[k] == 'P' && n == 0 && from+1 < to && (line[k+1] == ' ' || scan.IsDigit(line[k+1])) || scan.Has(line, k, " T") {
 			k++
 			if line[k] == 'T' {
 				k++
 			}
 			noThread = false
 		}
-		k = blanks(line[:to], k)
+		k = spaces(line[:to], k)
 		end := k
 		for end < to && line[end] != ':' && line[end] != ',' {
 			end++

@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // IsHeader tells the header lines of logcat -v long, `[ MM-DD HH:MM:SS.mmm PID:TID P/TAG ]`, whose process is that of the
 // lines below.
@@ -10,7 +14,7 @@ func IsHeader(line []byte) bool {
 		return false
 	}
 	i := escapes(line, 0)
-	if !hasAt(line, i, "[ ") {
+	if !scan.Has(line, i, "[ ") {
 		return false
 	}
 	_, _, _, ok := longHeader(line, i)
@@ -30,15 +34,15 @@ func logcatLongHeader(r *Reader, line []byte, i int) int {
 }
 
 func longHeader(line []byte, i int) (pid, tid, tag Span, ok bool) {
-	shut := trimBlanks(line, len(line)) - 1
-	if !hasAt(line, i, "[ ") || shut < i+2 || line[shut] != ']' || line[shut-1] != ' ' {
+	shut := scan.BackSpaces(line, 0, len(line)) - 1
+	if !scan.Has(line, i, "[ ") || shut < i+2 || line[shut] != ']' || line[shut-1] != ' ' {
 		return pid, tid, tag, false
 	}
 	k := logcatTime(line, i+2)
 	if k < 0 || !at(line, k, ' ') {
 		return pid, tid, tag, false
 	}
-	k = blanks(line, k)
+	k = spaces(line, k)
 	slash := bytes.IndexByte(line[k:shut], '/')
 	if slash < 2 {
 		return pid, tid, tag, false
@@ -47,8 +51,8 @@ func longHeader(line []byte, i int) (pid, tid, tag Span, ok bool) {
 	if !isPriority(line[slash-1]) || line[slash-2] != ' ' {
 		return pid, tid, tag, false
 	}
-	pid, tid, ok = identity(line, k, trimBlanks(line, slash-1), false)
-	tag = span(slash+1, max(slash+1, trimBlanks(line, shut)))
+	pid, tid, ok = identity(line, k, scan.BackSpaces(line, 0, slash-1), false)
+	tag = span(slash+1, max(slash+1, scan.BackSpaces(line, 0, shut)))
 	return pid, tid, tag, ok && !tid.Empty()
 }
 
@@ -91,7 +95,7 @@ func studio(r *Reader, line []byte, user Span) int {
 	if !allDigits(line, pid) || !allDigits(line, tid) {
 		return -1
 	}
-	k := blanks(line, int(user.End))
+	k := spaces(line, int(user.End))
 	var tag Span
 	if slash > 0 {
 		colon := bytes.Index(line[k:], []byte(": "))
@@ -125,7 +129,7 @@ func studioColumns(line []byte, k int) (tag Span, end int) {
 
 // nextWord returns the bytes from the next one that is no blank up to the blank behind it.
 func nextWord(line []byte, i int) Span {
-	i = blanks(line, i)
+	i = spaces(line, i)
 	end := i
 	for end < len(line) && line[end] != ' ' && line[end] != '\t' {
 		end++
@@ -139,7 +143,7 @@ func allDigits(line []byte, s Span) bool {
 		return false
 	}
 	for _, c := range s.Of(line) {
-		if !isDigit(c) {
+		if !scan.IsDigit(c) {
 			return false
 		}
 	}

@@ -1,19 +1,21 @@
 // Package prefix tells what a logger wrote before the text of a program: timestamps, levels, tags, process IDs.
 package prefix
 
+import "qss-filter/filter/scan"
+
 // Split returns the offset where the program's own text begins on a line that holds something of interest at offset at.
 // Everything before it counts as a logger's prefix if nothing but blanks stands there, or if what stands there ends
 // the way loggers end their prefixes: in a colon, a closing bracket, an angle or a bar, in a time of day, or in a single
 // capital letter (CRI's F and P, pytest's E). A sentence that leads up to the place ends in a word, and is none: then Split
 // gives 0 and false.
 func Split(line []byte, at int) (int, bool) {
-	i := trimBlanks(line, at)
+	i := scan.BackSpaces(line, 0, at)
 	for i > 0 {
 		k := trimEscape(line, i)
 		if k == i {
 			break
 		}
-		i = trimBlanks(line, k)
+		i = scan.BackSpaces(line, 0, k)
 	}
 	if i == 0 {
 		return 0, true
@@ -37,20 +39,12 @@ func isTimeOrLevel(text []byte) bool {
 		switch c := text[start]; {
 		case c == ':':
 			colons++
-		case c-'0' > 9 && c != '.' && c != ',' && c != 'T' && c != 'Z' && c != '+' && c != '-':
+		case !scan.IsDigit(c) && c != '.' && c != ',' && c != 'T' && c != 'Z' && c != '+' && c != '-':
 			return start == len(text)-1 && c >= 'A' && c <= 'Z' && (start == 0 || text[start-1] == ' ')
 		}
 	}
 	word := text[start:]
 	return colons > 0 || len(word) == 1 && word[0] >= 'A'
-}
-
-// trimBlanks returns the end of line[:i] without its last blanks and tabs.
-func trimBlanks(line []byte, i int) int {
-	for i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
-		i--
-	}
-	return i
 }
 
 // trimEscape returns the end of line[:i] without a last SGR sequence `ESC[…m`.
@@ -62,7 +56,7 @@ func trimEscape(line []byte, i int) int {
 		switch c := line[k]; {
 		case c == '[' && line[k-1] == 0x1b:
 			return k - 1
-		case c != ';' && c != ':' && c-'0' > 9:
+		case c != ';' && c != ':' && !scan.IsDigit(c):
 			return i
 		}
 	}

@@ -1,13 +1,18 @@
 package prefix
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"qss-filter/filter/scan"
+)
 
 const (
 	maxRead  = 512 // bytes of a line that are looked at for prefixes
 	maxDepth = 4   // loggers around each other
 )
 
-// Span is a range of bytes of a line, line[Start:End]; empty where there is nothing.
+// Span is a range of bytes of a line, line[Start:End]; empty where there is nothing. It is half a scan.Span: the ten of a Prefix are
+// cleared and copied for every line.
 type Span struct{ Start, End int32 }
 
 // Of returns the bytes of the span.
@@ -179,7 +184,7 @@ func (r *Reader) hold(line []byte) {
 		if p.size == 0 {
 			r.held = heldID{number(p.PID.Of(line)), number(p.TID.Of(line)), true}
 		}
-	case !p.PID.Empty() || p.size > 0 || r.held.known && blanks(line, 0) == len(line):
+	case !p.PID.Empty() || p.size > 0 || r.held.known && spaces(line, 0) == len(line):
 		r.held = heldID{}
 	default:
 		p.held = r.held
@@ -189,7 +194,7 @@ func (r *Reader) hold(line []byte) {
 // number returns the value of decimal digits, blanks in front allowed.
 func number(text []byte) (n uint64) {
 	for _, c := range text {
-		if isDigit(c) {
+		if scan.IsDigit(c) {
 			n = n*10 + uint64(c-'0')
 		}
 	}

@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // glog reads `I20261120 15:58:12.114867 22721 file.cc:6] ` of glog and, without the year, of Abseil and klog; Abseil writes
 // `0000 00:00:SECONDS` before its time zone is known. The number is the thread's.
@@ -10,7 +14,7 @@ func glog(r *Reader, line []byte, i int) int {
 		return -1
 	}
 	second := clock(line, k+1)
-	if !at(line, second, '.') && hasAt(line, k, " 00:00:") {
+	if !at(line, second, '.') && scan.Has(line, k, " 00:00:") {
 		second = digits(line, k+len(" 00:00:"), 9, 11)
 	}
 	if second < 0 || !at(line, second, '.') {
@@ -132,7 +136,7 @@ func mpi(r *Reader, line []byte, i int) int {
 		return -1
 	}
 	shut := digits(line, k+1, 1, 9)
-	if shut < 0 || shut == k+1 || !at(line, shut, ']') || !isDigit(line[k-1]) {
+	if shut < 0 || shut == k+1 || !at(line, shut, ']') || !scan.IsDigit(line[k-1]) {
 		return -1
 	}
 	rank := span(i+1, shut)
@@ -150,7 +154,7 @@ func mpi(r *Reader, line []byte, i int) int {
 		host, pid = span(k+1, colon), span(colon+1, end)
 		k = end + 1
 	}
-	if !hasAt(line, k, "<stderr>:") && !hasAt(line, k, "<stdout>:") && !hasAt(line, k, "<stddiag>:") {
+	if !scan.Has(line, k, "<stderr>:") && !scan.Has(line, k, "<stdout>:") && !scan.Has(line, k, "<stddiag>:") {
 		return -1
 	}
 	p := &r.p
@@ -176,7 +180,7 @@ func mpiDate(r *Reader, line []byte, i int) int {
 
 // gecko reads ` 4:16.44 GECKO(1292365) `, as Mozilla's mach writes it before the output of the browser.
 func gecko(r *Reader, line []byte, i int) int {
-	k := digits(line, blanks(line, i), 1, 3)
+	k := digits(line, spaces(line, i), 1, 3)
 	if k < 0 || !at(line, k, ':') {
 		return -1
 	}
@@ -200,11 +204,11 @@ func gecko(r *Reader, line []byte, i int) int {
 // geckoBar reads `GECKO(1292365) | ` and `PID 1292365 | `, which Mozilla's harnesses write.
 func geckoBar(r *Reader, line []byte, i int) int {
 	pid, end := geckoID(line, i)
-	if end < 0 && hasAt(line, i, "PID ") {
+	if end < 0 && scan.Has(line, i, "PID ") {
 		end = digits(line, i+len("PID "), 1, 10)
 		pid = span(i+len("PID "), end)
 	}
-	if end < 0 || !hasAt(line, end, " | ") {
+	if end < 0 || !scan.Has(line, end, " | ") {
 		return -1
 	}
 	r.p.Kind = Gecko
@@ -215,7 +219,7 @@ func geckoBar(r *Reader, line []byte, i int) int {
 // geckoID reads `GECKO(1292365)`.
 func geckoID(line []byte, i int) (pid Span, end int) {
 	const name = "GECKO("
-	if !hasAt(line, i, name) {
+	if !scan.Has(line, i, name) {
 		return pid, -1
 	}
 	end = digits(line, i+len(name), 1, 10)

@@ -1,11 +1,9 @@
 package prefix
 
+import "qss-filter/filter/scan"
+
 // The functions of this file look at line[i:] and give the offset behind what they name, or −1 where it does not stand
 // there. They accept any i from 0 to len(line).
-
-func isDigit(c byte) bool { return c-'0' < 10 }
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // at reports whether line[i] is c.
 func at(line []byte, i int, c byte) bool { return uint(i) < uint(len(line)) && line[i] == c }
@@ -18,13 +16,8 @@ func at0(line []byte, i int) byte {
 	return 0
 }
 
-// hasAt reports whether s stands at line[i:].
-func hasAt(line []byte, i int, s string) bool {
-	return i >= 0 && i+len(s) <= len(line) && string(line[i:i+len(s)]) == s
-}
-
 // blanks returns the offset of the first byte that is no blank.
-func blanks(line []byte, i int) int {
+func spaces(line []byte, i int) int {
 	for i < len(line) && line[i] == ' ' {
 		i++
 	}
@@ -34,7 +27,7 @@ func blanks(line []byte, i int) int {
 // digits skips between least and most digits; a further digit behind them is a failure.
 func digits(line []byte, i, least, most int) int {
 	start := i
-	for i < len(line) && isDigit(line[i]) {
+	for i < len(line) && scan.IsDigit(line[i]) {
 		i++
 	}
 	if n := i - start; n < least || n > most {
@@ -129,8 +122,8 @@ func name3(line []byte, i int, names string) int {
 // where journald is asked to be precise.
 func syslogDate(line []byte, i int) int {
 	i = monthName(line, i)
-	if i < 0 || i+4 > len(line) || line[i] != ' ' || line[i+3] != ' ' || !isDigit(line[i+2]) ||
-		!isDigit(line[i+1]) && line[i+1] != ' ' {
+	if i < 0 || i+4 > len(line) || line[i] != ' ' || line[i+3] != ' ' || !scan.IsDigit(line[i+2]) ||
+		!scan.IsDigit(line[i+1]) && line[i+1] != ' ' {
 		return -1
 	}
 	i = clock(line, i+4)
@@ -146,14 +139,14 @@ func escapes(line []byte, i int) int {
 		switch {
 		case line[i] == 0x1b && at(line, i+1, '['):
 			k := i + 2
-			for k < len(line) && (isDigit(line[k]) || line[k] == ';' || line[k] == ':') {
+			for k < len(line) && (scan.IsDigit(line[k]) || line[k] == ';' || line[k] == ':') {
 				k++
 			}
 			if !at(line, k, 'm') {
 				return i
 			}
 			i = k + 1
-		case hasAt(line, i, byteOrderMark):
+		case scan.Has(line, i, byteOrderMark):
 			i += len(byteOrderMark)
 		default:
 			return i
@@ -166,5 +159,5 @@ const byteOrderMark = "\uFEFF"
 
 // nameByte tells the bytes of host, pod, service and file names.
 func nameByte(c byte) bool {
-	return isLetter(c) || isDigit(c) || c == '-' || c == '_' || c == '.'
+	return scan.IsLetter(c) || scan.IsDigit(c) || c == '-' || c == '_' || c == '.'
 }

@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // Syslog in the old form (RFC 3164), in the new one (RFC 5424), and as journalctl -o short and its relatives write it:
 //
@@ -141,7 +145,7 @@ func priority(r *Reader, line []byte, i int) int {
 	}
 	short := k == i+2
 	k++
-	if hasAt(line, k, "1 ") {
+	if scan.Has(line, k, "1 ") {
 		if end := ietf(r, line, k+2); end >= 0 {
 			return end
 		}
@@ -169,7 +173,7 @@ func ietf(r *Reader, line []byte, i int) int {
 		}
 		i = int(field[n].End) + 1
 	}
-	if !hasAt(line, int(field[0].Start), "-") && yearDay(line, int(field[0].Start)) < 0 {
+	if !scan.Has(line, int(field[0].Start), "-") && yearDay(line, int(field[0].Start)) < 0 {
 		return -1
 	}
 	k := structuredData(line, i)
@@ -177,7 +181,7 @@ func ietf(r *Reader, line []byte, i int) int {
 		return -1
 	}
 	k = min(k+1, len(line))
-	if hasAt(line, k, byteOrderMark) {
+	if scan.Has(line, k, byteOrderMark) {
 		k += len(byteOrderMark)
 	}
 	p := &r.p

@@ -1,6 +1,10 @@
 package prefix
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+)
 
 // isoDate reads what begins with `YYYY-MM-DD`: CRI, the syslog and journald formats with such a date, CI systems, and
 // plain timestamps.
@@ -73,7 +77,7 @@ func clockTime(r *Reader, line []byte, i int) int {
 		return -1
 	}
 	level := nextWord(line, k)
-	if dash := int(level.End); hasAt(line, dash, " - ") && isLevel(level.Of(line)) {
+	if dash := int(level.End); scan.Has(line, dash, " - ") && isLevel(level.Of(line)) {
 		r.p.Kind = Mozharness
 		return dash + len(" - ")
 	}
@@ -90,7 +94,7 @@ func bracketSeconds(r *Reader, line []byte, i int) int {
 	if !at(line, i, '[') {
 		return -1
 	}
-	k := digits(line, blanks(line, i+1), 1, 12)
+	k := digits(line, spaces(line, i+1), 1, 12)
 	if k < 0 {
 		return -1
 	}
@@ -100,9 +104,9 @@ func bracketSeconds(r *Reader, line []byte, i int) int {
 		return -1
 	}
 	places := max(0, k-point-1)
-	if hasAt(line, k, " <") { // short-delta: the time since the line before
-		k = digits(line, blanks(line, k+2), 1, 12)
-		if k = fraction(line, max(k, 0)); k < 0 || !hasAt(line, k, " >") {
+	if scan.Has(line, k, " <") { // short-delta: the time since the line before
+		k = digits(line, spaces(line, k+2), 1, 12)
+		if k = fraction(line, max(k, 0)); k < 0 || !scan.Has(line, k, " >") {
 			return -1
 		}
 		k += len(" >")
@@ -146,7 +150,7 @@ func printkCaller(line []byte, k int) (caller Span, end int) {
 	if !at(line, open, '[') {
 		return caller, k
 	}
-	start := blanks(line, open+1)
+	start := spaces(line, open+1)
 	if c := at0(line, start); c != 'T' && c != 'C' {
 		return caller, k
 	}
@@ -180,16 +184,16 @@ func kmsg(r *Reader, line []byte, i int) int {
 // dmesgDecoded reads `kern  :info  : ` before the time, as dmesg -x writes it.
 func dmesgDecoded(r *Reader, line []byte, i int) int {
 	const facility = "kern  :"
-	if !hasAt(line, i, facility) {
+	if !scan.Has(line, i, facility) {
 		return -1
 	}
 	level := nextWord(line, i+len(facility))
 	k := int(level.Start)
-	for k < len(line) && isLetter(line[k]) {
+	for k < len(line) && scan.IsLetter(line[k]) {
 		k++
 	}
-	k = blanks(line, k)
-	if k-i != len("kern  :info  :")-1 || !hasAt(line, k, ": [") {
+	k = spaces(line, k)
+	if k-i != len("kern  :info  :")-1 || !scan.Has(line, k, ": [") {
 		return -1
 	}
 	return bracketSeconds(r, line, k+2)
@@ -242,7 +246,7 @@ func bracketDate(r *Reader, line []byte, i int) int {
 // isLevel tells the names of log levels in capitals: `INFO`, `VERBOSE1`.
 func isLevel(word []byte) bool {
 	for _, c := range word {
-		if (c < 'A' || c > 'Z') && !isDigit(c) {
+		if (c < 'A' || c > 'Z') && !scan.IsDigit(c) {
 			return false
 		}
 	}

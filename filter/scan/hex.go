@@ -1,0 +1,158 @@
+package scan
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// notHex is what hexValues has for a byte that is no hexadecimal digit.
+const notHex = 0x80
+
+// hexValues holds the values of hexadecimal digits of either case.
+var hexValues = func() (t [256]byte) {
+	for c := range t {
+		t[c] = notHex
+	}
+	for v := range byte(10) {
+		t['0'+v] = v
+	}
+	for v := range byte(6) {
+		t['a'+v], t['A'+v] = 10+v, 10+v
+	}
+	return t
+}()
+
+// IsHex reports whether c is a hexadecimal digit of either case.
+func IsHex(c byte) bool { return hexValues[c] != notHex }
+
+// IsHexField reports whether b is hexadecimal digits and nothing else.
+func IsHexField(b []byte) bool {
+	for _, c := range b {
+		if !IsHex(c) {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// Hex reads the hexadecimal digits of either case that stand at i. end is the offset after them. It fails without a digit, and on
+// a number over 64 bits; zeros in front do not count.
+func Hex(b []byte, i int) (v uint64, end int, ok bool) {
+	start := i
+	for len(b)-i >= 8 && IsHex(b[i+7]) {
+		x, all := eightValues(binary.LittleEndian.Uint64(b[i:]))
+		if !all {
+			break
+		}
+		if v>>32 != 0 {
+			return 0, i, false
+		}
+		v = v<<32 | x
+		i += 8
+	}
+	for ; i < len(b); i++ {
+		d := hexValues[b[i]]
+		if d == notHex {
+			break
+		}
+		if v>>60 != 0 {
+			return 0, i, false
+		}
+		v = v<<4 | uint64(d)
+	}
+	return v, i, i > start
+}
+
+// eightValues returns the number whose eight digits are the bytes of x, the first digit in the lowest one. all is false where
+// one of them is no digit.
+func eightValues(x uint64) (v uint64, all bool) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	lower := x | 0x20*each
+	// Of each byte the high bit is set where it is a digit, or a letter. Of bytes from 0x80 the sums would carry over.
+	digit := (x + (0x80-'0')*each) &^ (x + (0x80-'9'-1)*each)
+	letter := (lower + (0x80-'a')*each) &^ (lower + (0x80-'f'-1)*each)
+	if (digit|letter)&^x&high != high {
+		return 0, false
+	}
+	x = x&(0x0f*each) + letter&high>>7*9
+	x = (x<<4 | x>>8) & 0x00ff00ff00ff00ff
+	x = (x<<8 | x>>16) & 0x0000ffff0000ffff
+	return x<<16&0xffff0000 | x>>32&0xffff, true
+}
+
+// Address reads `0x` and the hexadecimal digits after it at i, as Hex does.
+func Address(b []byte, i int) (v uint64, end int, ok bool) {
+	if i+2 >= len(b) || b[i] != '0' || b[i+1] != 'x' {
+		return 0, i, false
+	}
+	return Hex(b, i+2)
+}
+
+// HexEnd returns the offset after the hexadecimal digits that stand at i, however many they are.
+func HexEnd(b []byte, i int) int {
+	for i < len(b) && IsHex(b[i]) {
+		i++
+	}
+	return i
+}
+
+// BackHex returns where the hexadecimal digits before i begin, not before from.
+func BackHex(b []byte, from, i int) int {
+	for i > from && IsHex(b[i-1]) {
+		i--
+	}
+	return i
+}
+
+// AppendBytes appends the bytes that a field of hexadecimal digits stands for; an odd number of digits has a zero in front. It fails
+// where the field is empty or holds anything else, and then appends nothing.
+func AppendBytes(dst, field []byte) ([]byte, bool) {
+	if !IsHexField(field) {
+		return dst, false
+	}
+	if len(field)%2 == 1 {
+		dst, field = append(dst, hexValues[field[0]]), field[1:]
+	}
+	for i := 0; i < len(field); i += 2 {
+		dst = append(dst, hexValues[field[i]]<<4|hexValues[field[i+1]])
+	}
+	return dst, true
+}
+
+// AppendHex appends n in hexadecimal digits, without leading zeros.
+func AppendHex(dst []byte, n uint64) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, 16)[:at+16]
+	return dst[:at+PutHex(dst[at:], n)]
+}
+
+// AppendHex16 appends n in 16 hexadecimal digits.
+func AppendHex16(dst []byte, n uint64) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, eightDigits(uint32(n>>32)))
+	return binary.BigEndian.AppendUint64(dst, eightDigits(uint32(n)))
+}
+
+// PutHex writes n in hexadecimal digits to b, which has room for 16, and returns how many they are.
+func PutHex(b []byte, n uint64) int {
+	size := (bits.Len64(n|1) + 3) / 4
+	high, low := eightDigits(uint32(n>>32)), eightDigits(uint32(n))
+	if drop := 8 * uint(16-size); drop >= 64 {
+		high, low = low<<(drop-64), 0
+	} else {
+		high, low = high<<drop|low>>(64-drop), low<<drop
+	}
+	binary.BigEndian.PutUint64(b, high)
+	binary.BigEndian.PutUint64(b[8:], low)
+	return size
+}
+
+// eightDigits returns the eight digits of n as the bytes of a big-endian number.
+func eightDigits(n uint32) uint64 {
+	v := uint64(n)
+	v = (v | v<<16) & 0x0000ffff0000ffff
+	v = (v | v<<8) & 0x00ff00ff00ff00ff
+	v = (v | v<<4) & 0x0f0f0f0f0f0f0f0f
+	letters := (v + 0x0606060606060606) >> 4 & 0x0101010101010101
+	return v + 0x3030303030303030 + letters*('a'-'0'-10)
+}
