@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"qss-filter/markup"
+	"qss-filter/symsrc"
 )
 
 // Errors of AddMMap.
@@ -40,10 +41,10 @@ type Mapping struct {
 	Mode string
 	// Rel is the address in the module's own address space (p_vaddr) of Start.
 	Rel uint64
-	// Space tells what Rel is an address of, where it is not the module's own address space.
-	Space Space
+	// Space says what Rel counts from: mmap elements of markup state addresses of the module's own address space.
+	Space symsrc.Space
 
-	dumped bool   // from a list of mappings, which the next one replaces
+	listed bool   // from a list of mappings, which the next one replaces
 	age    uint64 // the order of mappings
 }
 
@@ -67,7 +68,7 @@ type Process struct {
 	weight     int        // of all, as the state's sum has it
 	cut        bool       // addresses have lost their upper half
 	displaced  []*Mapping // with cut addresses: what newer mappings have overlapped
-	dump       *snapshot  // the list of mappings that was printed last
+	list       *snapshot  // the list of mappings that was printed last
 }
 
 // Reset forgets all modules and mappings, and tells whether there were any.
@@ -83,7 +84,7 @@ func (p *Process) Reset() bool {
 	p.defined = 0
 	p.mapped.reset()
 	p.slab = p.slab[:0]
-	p.cut, p.displaced, p.dump = false, nil, nil
+	p.cut, p.displaced, p.list = false, nil, nil
 	p.weigh()
 	p.changed()
 	return true
@@ -230,8 +231,8 @@ func (p *Process) limit() {
 // weigh brings the state's sum up to date.
 func (p *Process) weigh() {
 	now := p.mapped.weight + p.defined + len(p.displaced)
-	if p.dump != nil {
-		now += p.dump.weight
+	if p.list != nil {
+		now += p.list.weight
 	}
 	p.state.weight += now - p.weight
 	p.weight = now

@@ -171,17 +171,17 @@ func (r *ranges) remove(b, i int) {
 	r.starts = slices.Delete(r.starts, b, b+1)
 }
 
-// dropDumped takes out what is left of a list of mappings, which lies within first…last.
-func (r *ranges) dropDumped(first, last uint64) {
+// dropListed takes out what is left of a list of mappings, which lies within first…last.
+func (r *ranges) dropListed(first, last uint64) {
 	b, _ := r.locate(first)
 	for b < len(r.blocks) && r.starts[b] <= last {
 		for i := len(r.blocks[b]) - 1; i >= 0; i-- {
-			if r.blocks[b][i].dumped {
+			if r.blocks[b][i].listed {
 				r.n--
 				r.weight -= r.blocks[b][i].Module.weight()
 			}
 		}
-		block := slices.DeleteFunc(r.blocks[b], func(e entry) bool { return e.dumped })
+		block := slices.DeleteFunc(r.blocks[b], func(e entry) bool { return e.listed })
 		if len(block) == 0 {
 			r.blocks, r.starts = slices.Delete(r.blocks, b, b+1), slices.Delete(r.starts, b, b+1)
 			continue

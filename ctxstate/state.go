@@ -67,7 +67,7 @@ func (s *State) Processes() []string {
 // forget clears a process. Whoever still holds it may go on with it: on its next use it is remembered again.
 func (s *State) forget(p *Process) {
 	p.Reset()
-	p.before, p.slab, p.dump, p.mapped = nil, nil, nil, ranges{}
+	p.before, p.slab, p.list, p.mapped = nil, nil, nil, ranges{}
 	p.weigh()
 	p.unlink()
 	delete(s.processes, p.key)

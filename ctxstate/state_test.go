@@ -143,7 +143,7 @@ func TestLongNames(t *testing.T) {
 				t.Fatal(err)
 			}
 		case 3:
-			p.ReadDump(fmt.Appendf(nil, "%x-%x r-xp 00000000 00:00 1 /%s%d", 1<<40|i<<12, 1<<40|i<<12+0x1000, name[:4000], i), int(i))
+			add(p, fmt.Sprintf("%x-%x r-xp 00000000 00:00 1 /%s%d", 1<<40|i<<12, 1<<40|i<<12+0x1000, name[:4000], i), int(i))
 		case 4:
 			if i%1001 == 4 {
 				p.Reset()

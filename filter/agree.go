@@ -19,7 +19,7 @@ type agreement struct {
 // agreeing returns the answer for a frame where the name that the log has for it does not contradict: a file that was taken by
 // its name alone may be of another build. It is, where it has a function of that name elsewhere.
 func (f *Filter) agreeing(ctx context.Context, a *answer, fr *sighting) *answer {
-	if len(fr.hint) == 0 || fr.Space == frame.FromSymbol || len(a.frames) == 0 || a.kind != symsrc.Code || !a.unverified() {
+	if len(fr.hint) == 0 || fr.Base == frame.FromSymbol || len(a.frames) == 0 || a.kind != symsrc.Code || !a.unverified() {
 		return a
 	}
 	if known := f.memo.agreed[agreement{a, string(fr.hint)}]; known != nil {
@@ -96,7 +96,7 @@ func hintOf(fr *frame.Frame) frame.Span {
 		return fr.Hint
 	case fr.Shape == frame.Fields:
 		return fr.Func
-	case fr.Space == frame.FromSymbol:
+	case fr.Base == frame.FromSymbol:
 		return fr.Symbol
 	}
 	return fr.Gap

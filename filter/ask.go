@@ -9,10 +9,6 @@ import (
 	"qss-filter/symsrc"
 )
 
-// spaces are those of a frame that an address of a module may be of.
-var spaces = [...]symsrc.Space{frame.Linked: symsrc.Linked, frame.InFile: symsrc.InFile, frame.InImage: symsrc.InImage,
-	frame.InText: symsrc.InText, frame.FromSymbol: symsrc.Linked}
-
 // lookUp returns the answer for a frame, nil where there is nothing to ask.
 func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sighting) *answer {
 	named := namesTrampoline(fr.hint)
@@ -31,7 +27,7 @@ func (f *Filter) lookUp(ctx context.Context, t *thread, text []byte, fr *sightin
 		a = f.ask(ctx, q)
 	case ok:
 		a = f.agreeing(ctx, f.ask(ctx, q), fr)
-		f.asked = asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Space == frame.Linked && len(fr.buildID) > 0 && len(fr.member) == 0 && !named}
+		f.asked = asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.buildID) > 0 && len(fr.member) == 0 && !named}
 	default:
 		t.trampoline = named
 		f.observe(t, text, fr, nil)
@@ -58,8 +54,8 @@ func (f *Filter) question(t *thread, text []byte, fr *sighting) (q question, ok,
 	if m == nil {
 		return q, false, false
 	}
-	q = question{mod: m, off: fr.Offset, kind: kind, space: spaces[fr.Space], take: take}
-	if fr.Space == frame.FromSymbol {
+	q = question{mod: m, off: fr.Offset, kind: kind, space: fr.Space, take: take}
+	if fr.Base == frame.FromSymbol {
 		q.from = f.symbol(fr.symbol, fr.Size)
 	}
 	return q, true, false
@@ -68,14 +64,12 @@ func (f *Filter) question(t *thread, text []byte, fr *sighting) (q question, ok,
 // absolute returns the address of a frame that must be looked up in the process's mappings: since it names no module, or since
 // its offset counts from where the emitter took the module to begin, and a list of mappings says better.
 func (f *Filter) absolute(t *thread, text []byte, fr *sighting) (addr uint64, ok bool) {
-	switch fr.Space {
-	case frame.Absolute:
+	if fr.Base == frame.Absolute {
 		return fr.Offset, true
-	case frame.InImage, frame.InText:
-		if !fr.Addr.Empty() && t.space.Dumped() {
-			addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
-			_, ok = t.space.Resolve(addr)
-		}
+	}
+	if (fr.Space == symsrc.InImage || fr.Space == symsrc.InText) && !fr.Addr.Empty() && t.space.Listed() {
+		addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
+		_, ok = t.space.Resolve(addr)
 	}
 	return addr, ok
 }
@@ -93,7 +87,7 @@ var (
 func (f *Filter) moduleOf(t *thread, fr *sighting) *module {
 	name, id := fr.module, fr.buildID
 	switch {
-	case fr.Space == frame.FromSymbol && fr.Size > 0:
+	case fr.Base == frame.FromSymbol && fr.Size > 0:
 		if len(name) == 0 {
 			name = kernel
 		} else if bytes.IndexByte(name, '.') < 0 {

@@ -65,7 +65,7 @@ func (x *Extras) mappings() ([]byte, error) {
 		return nil, nil
 	}
 	list, err := os.ReadFile(x.Maps)
-	if err == nil && !newPreload(list).space.Dumped() {
+	if err == nil && !newPreload(list).space.Listed() {
 		err = ErrNoMappings
 	}
 	return list, err

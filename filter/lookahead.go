@@ -74,7 +74,7 @@ func (f *Filter) lookingAhead(ctx context.Context, dst, line []byte) []byte {
 		}
 		a.of, a.listing, a.since, a.first = t.process, false, time.Now(), f.line
 	}
-	listed := t.process == a.of && t.space.ReadDump(text, f.line)
+	listed := t.process == a.of && readMapping(t.space, text, f.line)
 	if a.listing && !listed && t.process == a.of {
 		dst = f.release(ctx, dst)
 		return f.lookingAhead(ctx, dst, line)
@@ -96,7 +96,7 @@ func (f *Filter) lacksMappings(t *thread, body []byte) bool {
 	}
 	f.find(segment{text: body, end: f.origins.prefix.End}, false)
 	for i := range f.frames {
-		if f.frames[i].Space == frame.Absolute && !f.frames[i].Done {
+		if f.frames[i].Base == frame.Absolute && !f.frames[i].Done {
 			return true
 		}
 	}

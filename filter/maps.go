@@ -6,24 +6,8 @@ import (
 	"hash/maphash"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/mappings"
 	"qss-filter/filter/record"
-	"qss-filter/symsrc"
-)
-
-// mappingSpaces are those of a mapping that an address of a module may be of.
-var mappingSpaces = [...]symsrc.Space{ctxstate.Linked: symsrc.Linked, ctxstate.InFile: symsrc.InFile,
-	ctxstate.InImage: symsrc.InImage, ctxstate.InText: symsrc.InText}
-
-// How many lines behind one that announces something are looked at whatever they hold: behind Android's banner stand the
-// process and the build ID, behind a mapping the next one.
-const (
-	bannerWindow  = 40
-	mappingWindow = 2
-)
-
-var (
-	banner    = []byte("*** *** ***")
-	memoryMap = []byte("Process memory map follows") // behind the prefix ==PID==
 )
 
 // readContext takes what a line of a process's own words says of its address space.
@@ -32,64 +16,39 @@ func (f *Filter) readContext(t *thread, text []byte) {
 		f.window--
 	}
 	f.readBuildID(t, text)
-	switch {
-	case t.space.ReadDump(text, f.line):
+	window := mappings.Announces(text)
+	if readMapping(t.space, text, f.line) {
 		f.recorder.listed(t.process)
-		f.window = max(f.window, mappingWindow)
+		window = mappings.Window
 		f.mapped = true
-	case bytes.Contains(text, banner):
-		f.window = bannerWindow
-	case bytes.Contains(text, memoryMap):
-		f.window = max(f.window, mappingWindow)
 	}
+	f.window = max(f.window, window)
 }
 
-// maxBuildIDs bounds the build IDs remembered of all processes; beyond it all are forgotten. maxFileName is the longest
-// name of a file.
-const (
-	maxBuildIDs = 1 << 15
-	maxFileName = 255
-)
+// readMapping lets a line of a list of mappings take effect. It reports false for any other line.
+func readMapping(space *ctxstate.Process, text []byte, line int) bool {
+	m, ok := mappings.Parse(text)
+	if ok {
+		space.AddListed(&m, line)
+	}
+	return ok
+}
 
-var (
-	dartBuildID    = []byte("build_id: '")
-	moduleHeadline = []byte("Module ")
-	buildIDWord    = []byte("build-id")
-)
+// maxBuildIDs bounds the build IDs remembered of all processes; beyond it all are forgotten.
+const maxBuildIDs = 1 << 15
 
-// readBuildID takes a build ID that stands elsewhere than at a frame: `build_id: '369f…'` above the frames of a Dart program, and
-// systemd-coredump's `Module libfoo.so from rpm foo-1.2.x86_64, build-id=67f5…` or `Module libfoo.so with build-id 67f5…`.
+// readBuildID takes a build ID that stands elsewhere than at a frame.
 func (f *Filter) readBuildID(t *thread, text []byte) {
-	if i := bytes.Index(text, dartBuildID); i >= 0 {
-		rest := text[i+len(dartBuildID):]
-		if end := bytes.IndexByte(rest, '\''); end >= 0 {
-			if id, ok := symsrc.ParseBuildID(rest[:end]); ok {
-				t.dart = id
-				f.recorder.note(t.process, record.Context{Type: record.BuildID, Name: string(dartLibrary), BuildID: id})
-			}
-		}
-		return
-	}
-	i := bytes.Index(text, buildIDWord)
-	if i < 0 {
-		return
-	}
-	head := bytes.Index(text[:i], moduleHeadline)
-	if head < 0 {
-		return
-	}
-	name, _, _ := bytes.Cut(text[head+len(moduleHeadline):i], []byte(" "))
-	digits := bytes.TrimLeft(text[i+len(buildIDWord):], "= ")
-	if end := bytes.IndexAny(digits, " .,)"); end >= 0 {
-		digits = digits[:end]
-	}
-	id, ok := symsrc.ParseBuildID(digits)
-	name = name[bytes.LastIndexByte(name, '/')+1:]
-	if !ok || len(name) == 0 || len(name) > maxFileName {
+	name, id, ok := mappings.BuildID(text)
+	if !ok {
 		return
 	}
 	file := string(name)
-	f.origins.addBuildID(t.process, file, id)
+	if name == nil {
+		file, t.dart = string(dartLibrary), id
+	} else {
+		f.origins.addBuildID(t.process, file, id)
+	}
 	f.recorder.note(t.process, record.Context{Type: record.BuildID, Name: file, BuildID: id})
 }
 
@@ -158,7 +117,7 @@ var ErrNoMappings = errors.New("no mappings in it: want lines as in /proc/PID/ma
 // Preload takes a list of mappings for the processes of the log that state none themselves.
 func (f *Filter) Preload(list []byte) error {
 	p := newPreload(list)
-	if !p.space.Dumped() {
+	if !p.space.Listed() {
 		return ErrNoMappings
 	}
 	f.preloaded(p)
@@ -178,7 +137,7 @@ func newPreload(list []byte) *process {
 	for line := range bytes.Lines(list) {
 		n++
 		body, _ := cutEnd(line)
-		p.space.ReadDump(body, n)
+		readMapping(p.space, body, n)
 	}
 	return p
 }

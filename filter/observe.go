@@ -64,7 +64,7 @@ func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
 	if a == nil && len(fr.module) > 0 {
 		f.seen.Module.Name = string(fr.module)
 	}
-	if fr.Space != frame.Absolute {
+	if fr.Base != frame.Absolute {
 		f.seen.Offset = fr.Off.Of(text)
 	}
 	f.tell(t, a, fr.Family, fr.Shape == frame.NumberOnly)

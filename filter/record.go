@@ -160,7 +160,7 @@ func (r *recorder) context(p *process, effect markup.Tag, m *ctxstate.Module, at
 
 func mappingRecord(at *ctxstate.Mapping) record.Context {
 	return record.Context{Type: record.Mapping, Name: at.Module.Name, BuildID: symsrc.BuildID(at.Module.BuildID),
-		Start: at.Start, Last: at.Last, At: at.Rel, Space: mappingSpaces[at.Space], Mode: at.Mode}
+		Start: at.Start, Last: at.Last, At: at.Rel, Space: at.Space, Mode: at.Mode}
 }
 
 // listed notes a line of a list of mappings.

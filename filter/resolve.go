@@ -257,7 +257,7 @@ func (f *Filter) mappedAt(p *process, addr uint64, kind symsrc.Kind, take taking
 	if take.before() {
 		off++
 	}
-	return question{mod: m, off: off, kind: kind, space: mappingSpaces[at.Space], take: take}, true, false
+	return question{mod: m, off: off, kind: kind, space: at.Space, take: take}, true, false
 }
 
 // look asks the source and prepares the text of its answer.

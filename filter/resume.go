@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"qss-filter/ctxstate"
+	"qss-filter/symsrc"
 )
 
 // Resume appends lines of markup after which a new filter, of the same options, writes of all that follows what this one
@@ -81,7 +81,7 @@ func (f *Filter) appendStacks(dst []byte) (lines []byte, ok bool) {
 // where something else has.
 func appendSpace(dst []byte, p *process) (lines []byte, ok bool) {
 	space := p.space
-	if space.Dumped() || space.Cut() {
+	if space.Listed() || space.Cut() {
 		return dst, false
 	}
 	for _, m := range space.Modules() {
@@ -90,7 +90,7 @@ func appendSpace(dst []byte, p *process) (lines []byte, ok bool) {
 	}
 	for _, r := range space.Mappings() {
 		now, defined := space.Module(r.Module.ID)
-		if !defined || now != r.Module || r.Space != ctxstate.Linked || r.Last-r.Start == math.MaxUint64 {
+		if !defined || now != r.Module || r.Space != symsrc.Linked || r.Last-r.Start == math.MaxUint64 {
 			return dst, false
 		}
 		dst = append(dst, p.sample...)

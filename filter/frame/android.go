@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // readAndroid reads a frame of debuggerd, logcat and tombstones:
@@ -43,13 +44,13 @@ func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Off: span(start, e), Offset: off, Convention: Moved}
 	if scan.EndsWith(line, from, at, "Stack frame ") {
-		f.Space = InText
+		f.Space = symsrc.InText
 	}
 	if f.answer(s, line, e); f.Done {
 		return true
 	}
 	if v, q, ok := offsetGroup(line, p); ok {
-		f.Space, f.InArchive = InFile, v
+		f.Space, f.InArchive = symsrc.InFile, v
 		p = skipWide(line, q)
 	}
 	if p >= len(line) || !s.androidModule(line, p, f) {

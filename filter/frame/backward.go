@@ -30,7 +30,7 @@ func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(p, e), Module: span(start, start+end),
-		Off: span(p, e), Offset: addr, Space: Absolute, Convention: Raw}
+		Off: span(p, e), Offset: addr, Base: Absolute, Convention: Raw}
 	if f.answer(s, line, e); f.Done {
 		return true
 	}

@@ -1,6 +1,9 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
 
 // readElfutils reads the second line of a frame of `eu-stack -b`, `    [67f5bdb4]@0x555555554000+0x13ab`: the build ID, where the
 // module begins, and how far behind that the call lies. `+` stands at line[plus].
@@ -23,7 +26,7 @@ func readElfutils(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if open == idEnd || open == from || line[open-1] != '[' || !ok {
 		return false
 	}
-	*f = Frame{Whole: span(open-1, end), BuildID: span(open, idEnd), Off: span(plus+1, end), Offset: off, Space: InImage,
+	*f = Frame{Whole: span(open-1, end), BuildID: span(open, idEnd), Off: span(plus+1, end), Offset: off, Space: symsrc.InImage,
 		Convention: Moved}
 	f.answer(s, line, end)
 	return true

@@ -20,7 +20,7 @@ func readEnvoy(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(at, e+1), Num: span(at+1, numEnd), Number: n, Addr: span(open+2, e), Off: span(open+2, e),
-		Offset: addr, Space: Absolute, Convention: Raw}
+		Offset: addr, Base: Absolute, Convention: Raw}
 	f.replace(s, line, start, open)
 	return f.Gap.Empty() || f.Done || s.isName(f.Gap.Of(line))
 }

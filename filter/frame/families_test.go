@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
 var update = flag.Bool("u", false, "write what is found into testdata/frames.txt, to be read by eye")
@@ -38,8 +40,10 @@ func describe(line []byte, f *Frame) string {
 		fmt.Fprintf(&b, " inArchive=%#x", f.InArchive)
 	}
 	shape := [...]string{Numbered: "", Pair: "pair ", Fields: "fields ", NumberOnly: "numberOnly "}[f.Shape]
-	space := [...]string{Linked: "linked", InFile: "inFile", InImage: "inImage", InText: "inText", FromSymbol: "fromSymbol",
-		Absolute: "absolute"}[f.Space]
+	space := [...]string{symsrc.Linked: "linked", symsrc.InFile: "inFile", symsrc.InImage: "inImage", symsrc.InText: "inText"}[f.Space]
+	if f.Base != InModule {
+		space = [...]string{FromSymbol: "fromSymbol", Absolute: "absolute"}[f.Base]
+	}
 	convention := [...]string{Unsaid: "unsaid", Moved: "moved", Raw: "raw", RawButFirst: "rawButFirst", Exact: "exact"}[f.Convention]
 	fmt.Fprintf(&b, " %s%s:%#x %s", shape, space, f.Offset, convention)
 	for _, flag := range []struct {

@@ -5,7 +5,10 @@
 // colours between the parts of a frame do not matter; whoever calls maps the spans back.
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
 
 // Span is a range of bytes of the line.
 type Span = scan.Span
@@ -27,18 +30,12 @@ const (
 	NumberOnly
 )
 
-// Space tells what Frame.Offset counts from.
-type Space uint8
+// Base says what Frame.Offset counts from.
+type Base uint8
 
 const (
-	// Linked is an address of the ELF file's own address space, comparable with p_vaddr.
-	Linked Space = iota
-	// InFile is a byte offset in the ELF file.
-	InFile
-	// InImage counts from the start of the module's lowest mapping.
-	InImage
-	// InText counts from the start of the module's executable mapping.
-	InText
+	// InModule counts from where Frame.Space says.
+	InModule Base = iota
 	// FromSymbol counts from the symbol named by Frame.Symbol.
 	FromSymbol
 	// Absolute is an address of the process: the frame names no module, or one that is not to be trusted.
@@ -88,8 +85,9 @@ type Frame struct {
 	Off     Span
 	Offset  uint64
 	BuildID Span
-	// Space tells what Offset counts from.
-	Space Space
+	// Base says what Offset counts from, and Space from where in a module; it is Linked for another Base.
+	Base  Base
+	Space symsrc.Space
 	// Member is the name of the ELF file inside Module where that is an archive, as in base.apk!libfoo.so, and InArchive its
 	// offset there where the log has one. Member may be empty: then the offset tells which it is.
 	Member    Span

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"qss-filter/symsrc"
 )
 
 func TestFind(t *testing.T) {
@@ -152,6 +154,9 @@ func FuzzFind(f *testing.F) {
 			}
 			if fr.Gap.Start < fr.Num.End && fr.Shape != NumberOnly && fr.Shape != Fields {
 				t.Fatalf("gap %v before the number in %q", fr.Gap, line)
+			}
+			if fr.Base != InModule && fr.Space != symsrc.Linked {
+				t.Fatalf("a space of the module, but none counts in %q", line)
 			}
 			if fr.Family == "" {
 				t.Fatalf("no family in %q", line)

@@ -41,7 +41,7 @@ func readGDB(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(at, limit), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Module: from, Off: span(start, e),
-		Offset: addr, Space: Absolute, Gap: span(e, end), Convention: RawButFirst, Done: done}
+		Offset: addr, Base: Absolute, Gap: span(e, end), Convention: RawButFirst, Done: done}
 	return true
 }
 

@@ -30,7 +30,7 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: span(start, end), Module: span(start, open), Off: span(plus+1, e), Offset: off, Addr: addr, Convention: Raw}
 	if open+1 < plus {
-		f.Space, f.Symbol = FromSymbol, span(open+1, plus)
+		f.Base, f.Symbol = FromSymbol, span(open+1, plus)
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)

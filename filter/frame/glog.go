@@ -28,7 +28,7 @@ func readGlog(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || !scan.WordEnd(line, e) {
 		return false
 	}
-	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute, Convention: convention}
+	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: convention}
 	if f.answer(s, line, e); f.Done {
 		return true
 	}

@@ -27,7 +27,7 @@ func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 		// A field of a sanitizer's frame.
 		return false
 	}
-	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute, Convention: Exact}
+	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Exact}
 	f.answer(s, line, e)
 	return true
 }

@@ -31,7 +31,7 @@ func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(start, end), Symbol: span(start, plus), Off: span(plus+1, e), Offset: off, Size: size,
-		Space: FromSymbol, Convention: Raw}
+		Base: FromSymbol, Convention: Raw}
 	kernelAddress(line, from, f)
 	before := line[max(from, f.Whole.Start-len("RIP: 0010:[<ffffffff81234567>]  ")):start]
 	for _, word := range exactRegisters {

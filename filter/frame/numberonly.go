@@ -31,7 +31,7 @@ func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if f.Done || limit > e && (!s.isName(text) || bytes.HasPrefix(text, unknownModule)) {
 		return true
 	}
-	f.Shape, f.Space, f.Offset, f.Off, f.Gap.End = Numbered, Absolute, v, f.Addr, limit
+	f.Shape, f.Base, f.Offset, f.Off, f.Gap.End = Numbered, Absolute, v, f.Addr, limit
 	return true
 }
 

@@ -26,7 +26,7 @@ func readOPTEE(s *Search, line []byte, at, from int, f *Frame) bool {
 			return false
 		}
 	}
-	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute}
+	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute}
 	f.answer(s, line, e)
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // readPerf reads a frame of `perf script`; `+` stands at line[plus]:
@@ -22,11 +23,12 @@ func readPerf(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if !ok || nameStart >= plus || !s.perfModule(line, e+1, f) {
 		return false
 	}
-	f.Off, f.Offset, f.Space = addr, v, InFile
+	f.Off, f.Offset, f.Space = addr, v, symsrc.InFile
 	if line[f.Module.Start] == '[' {
 		f.Module.Start++
 		f.Module.End--
-		f.Addr, f.Symbol, f.Off, f.Offset, f.Space = addr, span(nameStart, plus), span(plus+1, e), off, FromSymbol
+		f.Addr, f.Symbol, f.Off, f.Offset = addr, span(nameStart, plus), span(plus+1, e), off
+		f.Base, f.Space = FromSymbol, symsrc.Linked
 		if bytes.HasPrefix(f.Module.Of(line), []byte("kernel.")) || bytes.HasPrefix(f.Module.Of(line), []byte("guest.kernel.")) {
 			f.Module = Span{}
 		}
@@ -44,7 +46,7 @@ func readPerfUnknown(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || nameStart != at || !s.perfModule(line, end+1, f) || line[f.Module.Start] == '[' {
 		return false
 	}
-	f.Whole.Start, f.Off, f.Offset, f.Space, f.Gap = addr.Start, addr, v, InFile, span(addr.End, end)
+	f.Whole.Start, f.Off, f.Offset, f.Space, f.Gap = addr.Start, addr, v, symsrc.InFile, span(addr.End, end)
 	return true
 }
 

@@ -26,7 +26,7 @@ func readPrettyStack(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(num.Start, e), Num: num, Number: n, Addr: span(at, e), Module: mod, Off: span(at, e), Offset: addr,
-		Space: Absolute, Convention: Raw}
+		Base: Absolute, Convention: Raw}
 	if f.answer(s, line, e); f.Done || scan.LineEnd(line, e) {
 		return true
 	}
@@ -34,7 +34,7 @@ func readPrettyStack(s *Search, line []byte, at, from int, f *Frame) bool {
 	if k := s.lastIndex(line[e:limit], []byte(" + ")); k > 1 && line[e] == ' ' {
 		p := e + k + len(" + ")
 		if v, end, ok := scan.Decimal(line, p); ok && end == limit {
-			f.Symbol, f.Off, f.Offset, f.Space = span(e+1, e+k), span(p, end), v, FromSymbol
+			f.Symbol, f.Off, f.Offset, f.Base = span(e+1, e+k), span(p, end), v, FromSymbol
 			f.Gap, f.Whole.End = span(e, end), end
 			return true
 		}

@@ -52,7 +52,7 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if !s.standsInList(line, at, alone) {
 		return false
 	}
-	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute, Convention: Moved}
+	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Moved}
 	f.answer(s, line, e)
 	return true
 }

@@ -103,6 +103,6 @@ func readLocation(line []byte, start, open int, f *Frame) {
 	f.Addr, f.Whole.Start = span(p, e), p
 	f.Done = scan.Spaces(line, e) != open
 	if bytes.Equal(f.Module.Of(line), nullName) {
-		f.Space, f.Offset, f.Off, f.Module = Absolute, addr, f.Addr, Span{}
+		f.Base, f.Offset, f.Off, f.Module = Absolute, addr, f.Addr, Span{}
 	}
 }

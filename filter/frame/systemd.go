@@ -1,6 +1,9 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
 
 // readSystemd reads a frame of systemd-coredump, `#0  0x00007fd2dab662a2 raise (libc.so.6 + 0x3d2a2)`. The offset counts from
 // the start of the module's mapping (systemd's elf-util.c prints `#%-2u 0x%016x %s (%s + 0x%x)`), "n/a" stands for a name.
@@ -29,7 +32,7 @@ func readSystemd(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(at, end+1), Num: span(at+1, numEnd), Number: n, Addr: span(start, e),
-		Module: span(open+2, k-1), Off: span(k+2, end), Offset: off, Space: InImage, Convention: RawButFirst}
+		Module: span(open+2, k-1), Off: span(k+2, end), Offset: off, Space: symsrc.InImage, Convention: RawButFirst}
 	f.replace(s, line, e, open)
 	return true
 }

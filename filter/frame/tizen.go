@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // readTizen reads a line of the Tizen crash worker's call stack; `] + 0x` stands at line[at]:
@@ -43,9 +44,9 @@ func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(num.Start, end), Num: num, Number: n, Addr: span(paren+1, addrEnd), Module: span(open+1, at),
-		Off: span(offStart, end), Offset: off, Space: InImage, Convention: RawButFirst}
+		Off: span(offStart, end), Offset: off, Space: symsrc.InImage, Convention: RawButFirst}
 	if off == addr {
-		f.Space = Absolute
+		f.Space, f.Base = symsrc.Linked, Absolute
 	}
 	f.replace(s, line, colon+1, max(colon+1, scan.BackSpaces(line, from, paren)))
 	return true
@@ -77,7 +78,7 @@ func readTizenAddress(s *Search, line []byte, at, from int, f *Frame) bool {
 	if !ok || end-at != len("0x0123456789abcdef") || !scan.Has(line, end, ": ") || !scan.WordStart(line, from, at) {
 		return false
 	}
-	*f = Frame{Whole: span(at, end+1), Addr: span(at, end), Off: span(at, end), Offset: addr, Space: Absolute,
+	*f = Frame{Whole: span(at, end+1), Addr: span(at, end), Off: span(at, end), Offset: addr, Base: Absolute,
 		Convention: RawButFirst}
 	textStart := end + 1
 	limit := s.textEnd(line[:min(len(line), end+maxModule)], textStart)

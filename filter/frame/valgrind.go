@@ -18,7 +18,7 @@ func readValgrind(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	nameStart, limit := e+1, s.textEnd(line, e+1)
-	*f = Frame{Whole: span(start, limit), Addr: span(at, e), Off: span(at, e), Offset: addr, Space: Absolute, Convention: Moved}
+	*f = Frame{Whole: span(start, limit), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Moved}
 	if line[start] == 'a' {
 		f.Convention = Exact
 	}

@@ -4,37 +4,49 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+
+	"qss-filter/filter/mappings"
+	"qss-filter/symsrc"
 )
 
-// TestReadDump reads each list of mappings as its program prints it, and asks for an address of it.
-func TestReadDump(t *testing.T) {
+// add takes a line of a list of mappings.
+func add(p *Process, text string, line int) bool {
+	m, ok := mappings.Parse([]byte(text))
+	if ok {
+		p.AddListed(&m, line)
+	}
+	return ok
+}
+
+// TestAddListed takes each list of mappings as its program prints it, and asks for an address of it.
+func TestAddListed(t *testing.T) {
 	for _, c := range []struct {
 		name, list string
 		addr       uint64
 		path       string
 		off        uint64
-		space      Space
+		space      symsrc.Space
 	}{
 		{"proc", `55cf1954e000-55cf1954f000 r--p 00000000 fe:00 5316636    /tmp/my\040prog+1
 55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636    /tmp/my\040prog+1
 7f0000000000-7f0000001000 rw-p 00000000 00:00 0 
 7ffd6a5f1000-7ffd6a5f3000 r-xp 00000000 00:00 0                          [vdso]`,
-			0x55cf1954f1b9, "/tmp/my prog+1", 0x11b9, InFile},
-		{"deleted", "55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636                    /bin/x (deleted)", 0x55cf1954f000, "/bin/x (deleted)", 0x1000, InFile},
+			0x55cf1954f1b9, "/tmp/my prog+1", 0x11b9, symsrc.InFile},
+		{"deleted", "55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636                    /bin/x (deleted)", 0x55cf1954f000, "/bin/x (deleted)", 0x1000, symsrc.InFile},
 		{"tombstone, 32 bits", "    0d5e6000-0d5e6fff r-x      1000      1000  /system/bin/app_process32 (BuildId: 53b18348) (load bias 0x1000)",
-			0xd5e6fff, "/system/bin/app_process32", 0x1fff, InFile},
+			0xd5e6fff, "/system/bin/app_process32", 0x1fff, symsrc.InFile},
 		{"tombstone, 64 bits", "--->0000006d'682c1000-0000006d'6838ffff r-x         0     cf000  /data/app/libQnnHtp.so", 0x6d68300000,
-			"/data/app/libQnnHtp.so", 0x3f000, InFile},
-		{"Tizen", "b7461000 b75d2000 r-xp /lib/libc-2.13.so", 0xb74d57ad, "/lib/libc-2.13.so", 0x747ad, InText},
+			"/data/app/libQnnHtp.so", 0x3f000, symsrc.InFile},
+		{"Tizen", "b7461000 b75d2000 r-xp /lib/libc-2.13.so", 0xb74d57ad, "/lib/libc-2.13.so", 0x747ad, symsrc.InText},
 		{"sanitizer", "\t0x55cf1954e000-0x55cf1954f000\t/bin/crash\n\t0x55cf19550000-0x55cf19560000\t/bin/crash\n\t0x7f0000000000-0x7f0000001000\t/lib/libc.so.6",
-			0x55cf19550010, "/bin/crash", 0x2010, InImage},
+			0x55cf19550010, "/bin/crash", 0x2010, symsrc.InImage},
 		{"gdb", "      0x555555554000     0x555555555000     0x1000        0x0  r--p   /bin/x\n      0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /bin/x",
-			0x555555555010, "/bin/x", 0x1010, InFile},
-		{"old gdb", "      0x555555555000     0x555555556000     0x1000     0x1000 /bin/x", 0x555555555010, "/bin/x", 0x1010, InFile},
+			0x555555555010, "/bin/x", 0x1010, symsrc.InFile},
+		{"old gdb", "      0x555555555000     0x555555556000     0x1000     0x1000 /bin/x", 0x555555555010, "/bin/x", 0x1010, symsrc.InFile},
 	} {
 		p := New().Process("")
 		for i, line := range strings.Split(c.list, "\n") {
-			if !p.ReadDump([]byte(line), i+1) {
+			if !add(p, line, i+1) {
 				t.Errorf("%s: %q is no mapping", c.name, line)
 			}
 		}
@@ -52,26 +64,13 @@ func TestReadDump(t *testing.T) {
 	}
 }
 
-// TestReadDumpNot keeps other lines out.
-func TestReadDumpNot(t *testing.T) {
-	for _, line := range []string{"", "deadbeef", "1234-5678 some words and more words here", "2026-11-21 10:00:00 r-x path /x/y/z",
-		"55cf1954f000-55cf19550000 r-xq 00001000 fe:00 5316636 /x", "55cf1954f000-55cf19550000 r-xp 00001000 fe00 5316636 /x",
-		"55cf19550000-55cf1954f000 r-xp 00001000 fe:00 5316636 /x", "0x1000-0x2000 /no/tab/at/all/here", "b7461000 b75d2000 r-xp libc words",
-		"ffffffffffffffffff-ffffffffffffffffff r-xp 00001000 fe:00 5316636 /x", "    #0 0x55aefc1432a3  (/bin/crash+0x1182a3)",
-		"0x555555554000     0x555555555000     0x2000        0x0  r--p   /bin/x"} {
-		if New().Process("").ReadDump([]byte(line), 1) {
-			t.Errorf("%q is taken for a mapping", line)
-		}
-	}
-}
-
-// TestReadDumpSnapshot: a list replaces the one before, but not what markup says.
-func TestReadDumpSnapshot(t *testing.T) {
+// TestNextList: a list replaces the one before, but not what markup says.
+func TestNextList(t *testing.T) {
 	p := New().Process("")
 	feed(t, p, "{{{module:0:marked:elf:aa}}}", "{{{mmap:0x9000:0x1000:load:0:rx:0x0}}}")
 	list := func(line int, texts ...string) {
 		for i, text := range texts {
-			if !p.ReadDump([]byte(text), line+i) {
+			if !add(p, text, line+i) {
 				t.Fatalf("%q is no mapping", text)
 			}
 		}
@@ -84,7 +83,7 @@ func TestReadDumpSnapshot(t *testing.T) {
 		return m.Module.Name
 	}
 	list(1, "00001000-00002000 r-xp 00000000 fe:00 1 /a", "00003000-00004000 r-xp 00000000 fe:00 1 /b")
-	if at(0x1000) != "/a" || at(0x3000) != "/b" || at(0x9000) != "marked" || !p.Dumped() {
+	if at(0x1000) != "/a" || at(0x3000) != "/b" || at(0x9000) != "marked" || !p.Listed() {
 		t.Fatalf("after the first list: %q %q %q", at(0x1000), at(0x3000), at(0x9000))
 	}
 	list(3, "00001000-00002000 r-xp 00000000 fe:00 1 /c")
@@ -96,22 +95,22 @@ func TestReadDumpSnapshot(t *testing.T) {
 		t.Fatalf("after the third list: %q %q", at(0x1000), at(0x5000))
 	}
 	p.Reset()
-	if at(0x5000) != "" || p.Dumped() {
+	if at(0x5000) != "" || p.Listed() {
 		t.Fatal("a reset leaves the list")
 	}
 }
 
-// FuzzReadDump: no line panics, and what is taken resolves within its bounds.
-func FuzzReadDump(f *testing.F) {
-	f.Add([]byte("55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636    /bin/x"))
-	f.Add([]byte("    0000006d'682c1000-0000006d'6838ffff r--         0     cf000  /data (BuildId: f2c90c1775a109e1) (load bias 0x4000)"))
-	f.Add([]byte("\t0x55cf1954e000-0x55cf1954f000\t/bin/crash"))
-	f.Fuzz(func(t *testing.T, line []byte) {
+// FuzzAddListed holds that no line panics, and that what is taken resolves within its bounds.
+func FuzzAddListed(f *testing.F) {
+	f.Add("55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636    /bin/x")
+	f.Add("    0000006d'682c1000-0000006d'6838ffff r--         0     cf000  /data (BuildId: f2c90c1775a109e1) (load bias 0x4000)")
+	f.Add("\t0x55cf1954e000-0x55cf1954f000\t/bin/crash")
+	f.Fuzz(func(t *testing.T, line string) {
 		p := New().Process("")
-		p.ReadDump(line, 1)
+		add(p, line, 1)
 		for _, m := range p.Mappings() {
 			if m.Last < m.Start || m.Module.Name == "" {
-				t.Fatalf("%q gives %+v", line, m)
+				t.Fatalf("%q: %+v", line, m)
 			}
 		}
 	})

@@ -1,0 +1,84 @@
+package ctxstate
+
+import (
+	"qss-filter/filter/mappings"
+	"qss-filter/symsrc"
+)
+
+// snapshot is what is known of the list of mappings that a process printed last. A list is a snapshot: the next one replaces it.
+type snapshot struct {
+	format mappings.Format
+	line   int
+	start  uint64
+	// base is the lowest address of each module, for lists without offsets.
+	base    map[string]uint64
+	modules map[string]*Module
+	weight  int    // of modules
+	last    uint64 // the last address of any
+	first   uint64 // the first one
+}
+
+// maxGap is how many lines may stand between two mappings of one list.
+const maxGap = 64
+
+// AddListed takes what a line of a list of mappings says. line is its number in the log: a mapping far below the last one, at a
+// lower address, or of another format, begins another list.
+func (p *Process) AddListed(m *mappings.Mapping, line int) {
+	p.touch()
+	l := p.list
+	if l == nil || l.format != m.Format || m.Start <= l.start || line-l.line > maxGap || line < l.line {
+		p.forgetList()
+		l = &snapshot{format: m.Format, first: m.Start, base: map[string]uint64{}, modules: map[string]*Module{}}
+		p.list = l
+	}
+	l.line, l.start, l.last = line, m.Start, max(l.last, m.Last)
+	if m.Names() {
+		p.mapListed(l, m)
+	}
+}
+
+// mapListed puts a mapping of the list into force.
+func (p *Process) mapListed(l *snapshot, m *mappings.Mapping) {
+	name := string(m.Path)
+	module := l.modules[name]
+	if module == nil {
+		if l.weight >= p.state.limits.modules {
+			return
+		}
+		p.age++
+		module = &Module{ID: uint64(len(l.modules)), Name: name, Written: string(m.Written), BuildID: m.BuildID, age: p.age}
+		l.modules[name], l.base[name] = module, m.Start
+		l.weight += module.weight()
+	}
+	p.age++
+	added := &Mapping{Start: m.Start, Last: m.Last, Module: module, Mode: m.Mode, Rel: m.Offset, Space: m.Space, age: p.age, listed: true}
+	if m.Space == symsrc.InImage {
+		added.Rel = m.Start - l.base[name]
+	}
+	p.update(func() { p.mapped.add(added) })
+	p.limit()
+}
+
+// LastListed returns the mapping that the last line of a list has stated, or nil where it stated none of a file.
+func (p *Process) LastListed() *Mapping {
+	if p.list == nil {
+		return nil
+	}
+	if at := p.mapped.find(p.list.start); at != nil && at.listed && at.Start == p.list.start {
+		return at
+	}
+	return nil
+}
+
+// Listed reports whether the process has printed a list of its mappings.
+func (p *Process) Listed() bool { return p.list != nil }
+
+// forgetList takes the last list's mappings out.
+func (p *Process) forgetList() {
+	if p.list == nil {
+		return
+	}
+	first, last := p.list.first, p.list.last
+	p.list = nil
+	p.update(func() { p.mapped.dropListed(first, last) })
+}
