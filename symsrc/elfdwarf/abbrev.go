@@ -30,7 +30,7 @@ type compiled struct {
 // abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
 // declarations are only ever added behind those that a reader can see.
 type abbrevs struct {
-	f     *File
+	f     *Data
 	key   abbrevKey
 	b     []byte // .debug_abbrev
 	forms *formTable
@@ -49,7 +49,7 @@ type abbrevKey struct {
 	declarations bool // what tells where a function is declared is read, too
 }
 
-func newAbbrevs(f *File, off uint64, forms *formTable) *abbrevs {
+func newAbbrevs(f *Data, off uint64, forms *formTable) *abbrevs {
 	t := &abbrevs{f: f, b: f.abbrev.all(), forms: forms, p: bin.Past}
 	if off < uint64(len(t.b)) {
 		t.p = int(off)

@@ -20,7 +20,7 @@ func TestDeclaredTwice(t *testing.T) {
 				want[code] = uint16(tag)
 			}
 		}
-		f := &File{}
+		f := &Data{}
 		f.abbrev.plain(abbrevTable(decls...))
 		several := newAbbrevs(f, 0, newFormTable(layout{version: 4, addrSize: 8, offSize: 4}))
 		for range 30 {

@@ -23,8 +23,8 @@ const (
 // The largest section, .debug_info, is left to those who ask.
 func (f *File) unpackAhead() {
 	f.ahead.once.Do(func() {
-		for _, s := range [...]*section{&f.abbrev, &f.line, &f.str, &f.rnglists, &f.rangeLists} {
-			if int(s.ready.Load()) == s.size || s.size > maxAhead {
+		for _, s := range f.dwarf.early() {
+			if s.unpacked() == s.size || s.size > maxAhead {
 				continue
 			}
 			f.ahead.busy.Add(1)

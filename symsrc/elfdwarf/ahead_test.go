@@ -12,9 +12,9 @@ func TestUnpackAhead(t *testing.T) {
 		f := open(t, path)
 		f.unpackAhead()
 		f.ahead.running.Wait()
-		for _, s := range [...]*section{&f.abbrev, &f.line, &f.str, &f.rnglists, &f.rangeLists} {
-			if int(s.ready.Load()) != s.size {
-				t.Errorf("%s: %d of %d bytes are unpacked", name, s.ready.Load(), s.size)
+		for _, s := range f.dwarf.early() {
+			if s.unpacked() != s.size {
+				t.Errorf("%s: %d of %d bytes are unpacked", name, s.unpacked(), s.size)
 			}
 		}
 		closed, err := Open(path)

@@ -57,7 +57,7 @@ func (t *rangeTable) settle(left *budget.File) {
 }
 
 // unitOf is the unit that covers the address, which is nil where it cannot be read; false where none covers it.
-func (t *rangeTable) unitOf(f *File, addr uint64) (*unit, bool) {
+func (t *rangeTable) unitOf(f *Data, addr uint64) (*unit, bool) {
 	t.settle(f.budget)
 	i := t.search(addr)
 	if i < 0 {
@@ -73,7 +73,7 @@ func (t *rangeTable) unitOf(f *File, addr uint64) (*unit, bool) {
 
 // unitFor is the unit that covers the address; nil where none does. The first address of a file is looked for without
 // building a table.
-func (f *File) unitFor(addr uint64) *unit {
+func (f *Data) unitFor(addr uint64) *unit {
 	if f.info.size == 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (f *File) unitFor(addr uint64) *unit {
 			return f.unitAt(found)
 		}
 	}
-	f.unpackAhead()
+	f.ahead()
 	f.aranges.read.Do(func() {
 		f.aranges.ranges = make([]arange, 0, f.arangeSets.size/16)
 		kept := budget.Tally{Of: f.budget}
@@ -132,10 +132,10 @@ func (t *rangeTable) search(addr uint64) int {
 
 // readAranges walks over .debug_aranges (DWARF 5 §6.1.2). It calls each with every range, and unit, where it is given,
 // with every unit that has a set.
-func (f *File) readAranges(each func(arange), unit func(int)) {
+func (f *Data) readAranges(each func(arange), unit func(int)) {
 	b := f.arangeSets.all()
 	for off := 0; off < len(b); {
-		c := &bin.Cursor{B: b, P: off, Big: f.big}
+		c := &bin.Cursor{B: b, P: off, Big: f.elf.big}
 		n, offSize := c.Length()
 		if !c.OK() || n > uint64(len(b)-c.P) {
 			return
@@ -155,8 +155,8 @@ func (f *File) readAranges(each func(arange), unit func(int)) {
 		p := off + (c.P-off+2*size-1)/(2*size)*(2*size) // tuples are aligned to their size, from the set's start on
 		for p+2*size <= end {
 			var lo, length uint64
-			lo, p = bin.Uint(b, p, size, f.big)
-			length, p = bin.Uint(b, p, size, f.big)
+			lo, p = bin.Uint(b, p, size, f.elf.big)
+			length, p = bin.Uint(b, p, size, f.elf.big)
 			if lo < lo+length && !f.dead(lo) {
 				each(arange{f.unplaced(span{lo, lo + length}), int(at)})
 			}

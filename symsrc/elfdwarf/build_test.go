@@ -156,3 +156,14 @@ func open(t testing.TB, path string) *File {
 	t.Cleanup(func() { f.Close() })
 	return f
 }
+
+// openAsLLVM opens a file that answers as llvm does.
+func openAsLLVM(t testing.TB, path string) *File {
+	t.Helper()
+	f, err := openBy(path, &llvmPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}

@@ -10,6 +10,7 @@ import (
 
 // frameSection is call frame information: .eh_frame (LSB, "Exception Frames") or .debug_frame (DWARF 5 §6.4.1).
 type frameSection struct {
+	format
 	data []byte
 	addr uint64 // of .eh_frame
 	eh   bool
@@ -23,9 +24,15 @@ type cie struct {
 }
 
 // frameSection is the file's .eh_frame.
-func (f *File) frameSection() (frameSection, bool) {
+func (f *code) frameSection() (frameSection, bool) {
 	f.eh.once.Do(func() { f.eh.frameSection, f.eh.ok = f.findFrames() })
 	return f.eh.frameSection, f.eh.ok
+}
+
+// debugFrames is the file's .debug_frame.
+func (f *code) debugFrames() (frameSection, bool) {
+	b := f.debugFrame.all()
+	return frameSection{format: f.format, data: b}, b != nil
 }
 
 // ehFrames is that section, looked for when it is first asked for.
@@ -35,12 +42,12 @@ type ehFrames struct {
 	ok bool
 }
 
-func (f *File) findFrames() (frameSection, bool) {
+func (f *code) findFrames() (frameSection, bool) {
 	for i := range f.sections {
 		s := &f.sections[i]
 		if s.name == ".eh_frame" && s.flags&elf.SHF_ALLOC != 0 && s.typ != elf.SHT_NOBITS {
-			b, ok := f.contents(f.data, s)
-			return frameSection{b, s.addr, true}, ok && len(b) > 0
+			b, ok := f.contents(s)
+			return frameSection{f.format, b, s.addr, true}, ok && len(b) > 0
 		}
 	}
 	// Without section headers the table leads to it; it ends somewhere in the table's segment.
@@ -54,14 +61,14 @@ func (f *File) findFrames() (frameSection, bool) {
 		s := &f.segments[i]
 		if ok && s.typ == elf.PT_LOAD && start >= s.addr && start-s.addr < s.filesz {
 			b, ok := bin.Slice(f.data, s.off+(start-s.addr), s.filesz-(start-s.addr))
-			return frameSection{b, start, true}, ok
+			return frameSection{f.format, b, start, true}, ok
 		}
 	}
 	return frameSection{}, false
 }
 
 // frameTable is the section .eh_frame_hdr, which has a segment of its own, and its address.
-func (f *File) frameTable() ([]byte, uint64) {
+func (f *code) frameTable() ([]byte, uint64) {
 	for i := range f.segments {
 		if s := &f.segments[i]; s.typ == elf.PT_GNU_EH_FRAME {
 			b, _ := bin.Slice(f.data, s.off, s.filesz)
@@ -80,7 +87,7 @@ const (
 
 // encoded reads a pointer: at is the address of where it stands, data that of the table. Those relative to anything else
 // do not occur in what is read here.
-func (f *File) encoded(c *bin.Cursor, encoding uint8, at, data uint64) (v uint64, ok bool) {
+func (f *format) encoded(c *bin.Cursor, encoding uint8, at, data uint64) (v uint64, ok bool) {
 	size := f.word()
 	switch encoding & ehForm {
 	case ehULEB:
@@ -123,7 +130,7 @@ func (f *File) encoded(c *bin.Cursor, encoding uint8, at, data uint64) (v uint64
 
 // sortedTable is the binary search table of .eh_frame_hdr in the one form that linkers write: pairs of four bytes, the
 // start of a function and the place of its FDE, both as distances from the table.
-func (f *File) sortedTable() (table []byte, rows int, base uint64) {
+func (f *code) sortedTable() (table []byte, rows int, base uint64) {
 	b, at := f.frameTable()
 	if len(b) < 12 || b[0] != 1 || b[3] != ehSigned4DataRel || b[2]&ehForm != 3 {
 		return nil, 0, 0
@@ -140,13 +147,13 @@ func (f *File) sortedTable() (table []byte, rows int, base uint64) {
 }
 
 // hasFrameTable reports whether the table is of use.
-func (f *File) hasFrameTable() bool {
+func (f *code) hasFrameTable() bool {
 	_, n, _ := f.sortedTable()
 	return n > 0
 }
 
 // lookupFrame finds the FDE of an address by the table, and tells whether it is that of a signal frame.
-func (f *File) lookupFrame(eh frameSection, addr uint64) (signal, found bool) {
+func (f *code) lookupFrame(eh *frameSection, addr uint64) (signal, found bool) {
 	table, n, base := f.sortedTable()
 	row := func(i int) uint64 {
 		v, _ := bin.Uint(table, 8*i, 4, f.big)
@@ -168,19 +175,19 @@ func (f *File) lookupFrame(eh frameSection, addr uint64) (signal, found bool) {
 	if at >= uint64(len(eh.data)) {
 		return false, false
 	}
-	e, ok := eh.entry(int(at), f.big)
+	e, ok := eh.entry(int(at))
 	if !ok || e.isCIE {
 		return false, false
 	}
-	common, ok := f.readCIE(eh, e.cie)
+	common, ok := eh.readCIE(e.cie)
 	if !ok {
 		return false, false
 	}
-	s, ok := f.readFDE(eh, &e, &common)
+	s, ok := eh.readFDE(&e, &common)
 	return common.signal && s.covers(addr), ok && s.covers(addr)
 }
 
-func (h *header) truncate(addr uint64) uint64 {
+func (h *format) truncate(addr uint64) uint64 {
 	if !h.is64 {
 		return uint64(uint32(addr))
 	}
@@ -196,8 +203,8 @@ type frameEntry struct {
 }
 
 // entry reads the head of the entry at off. The one that ends a section has no length and is no good one.
-func (s *frameSection) entry(off int, big bool) (e frameEntry, ok bool) {
-	c := &bin.Cursor{B: s.data, P: off, Big: big}
+func (s *frameSection) entry(off int) (e frameEntry, ok bool) {
+	c := &bin.Cursor{B: s.data, P: off, Big: s.big}
 	n, offSize := c.Length()
 	if !c.OK() || n < uint64(offSize) || n > uint64(len(s.data)-c.P) {
 		return e, false
@@ -222,16 +229,16 @@ func (s *frameSection) entry(off int, big bool) (e frameEntry, ok bool) {
 const maxAugmentation = 32
 
 // readCIE reads the CIE at off.
-func (f *File) readCIE(s frameSection, off int) (x cie, ok bool) {
-	e, ok := s.entry(off, f.big)
+func (s *frameSection) readCIE(off int) (x cie, ok bool) {
+	e, ok := s.entry(off)
 	if !ok || !e.isCIE {
 		return x, false
 	}
-	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: f.big}
+	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: s.big}
 	version := c.U8()
 	c.B = s.data[:min(e.end, c.P+maxAugmentation)]
 	augmentation := c.CString()
-	x.addrSize = f.word()
+	x.addrSize = s.word()
 	if !c.OK() || version < 1 || version > 4 {
 		return x, false
 	}
@@ -257,7 +264,7 @@ func (f *File) readCIE(s frameSection, off int) (x cie, ok bool) {
 		case 'R':
 			x.encoding = c.U8()
 		case 'P':
-			f.encoded(c, c.U8()&^ehIndirect, 0, 0)
+			s.encoded(c, c.U8()&^ehIndirect, 0, 0)
 		case 'L':
 			c.U8()
 		case 'S', 'B', 'G':
@@ -269,20 +276,20 @@ func (f *File) readCIE(s frameSection, off int) (x cie, ok bool) {
 }
 
 // readFDE reads which addresses the FDE is for.
-func (f *File) readFDE(s frameSection, e *frameEntry, x *cie) (span, bool) {
-	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: f.big}
+func (s *frameSection) readFDE(e *frameEntry, x *cie) (span, bool) {
+	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: s.big}
 	if !s.eh {
 		lo := c.Uint(x.addrSize)
 		n := c.Uint(x.addrSize)
 		return span{lo, lo + n}, c.OK() && lo+n >= lo
 	}
-	lo, ok := f.encoded(c, x.encoding, s.addr+uint64(c.P), 0)
-	n, ok2 := f.encoded(c, x.encoding&ehForm&^8, 0, 0)
+	lo, ok := s.encoded(c, x.encoding, s.addr+uint64(c.P), 0)
+	n, ok2 := s.encoded(c, x.encoding&ehForm&^8, 0, 0)
 	return span{lo, lo + n}, ok && ok2 && lo+n >= lo
 }
 
-// scanFrames lists the ranges of signal frames, of which even the C library has only a few.
-func (f *File) scanFrames(s frameSection) (spans []span) {
+// scan lists the ranges of signal frames, of which even the C library has only a few.
+func (s *frameSection) scan() (spans []span) {
 	const maxSignal = 1 << 8
 	common := make(map[int]*cie) // those of signal frames
 	if bytes.IndexByte(s.data, 'S') < 0 {
@@ -293,16 +300,16 @@ func (f *File) scanFrames(s frameSection) (spans []span) {
 			off += 4 // ends what one object file brought along
 			continue
 		}
-		e, ok := s.entry(off, f.big)
+		e, ok := s.entry(off)
 		if !ok {
 			break
 		}
 		if e.isCIE {
-			if x, ok := f.readCIE(s, off); ok && x.signal {
+			if x, ok := s.readCIE(off); ok && x.signal {
 				common[off] = &x
 			}
 		} else if x := common[e.cie]; x != nil {
-			if r, ok := f.readFDE(s, &e, x); ok {
+			if r, ok := s.readFDE(&e, x); ok {
 				spans = append(spans, r)
 			}
 		}

@@ -3,6 +3,8 @@ package elfdwarf
 import (
 	"debug/elf"
 	"encoding/binary"
+
+	"qss-filter/symsrc"
 )
 
 // maxCall is the length of the longest call with what belongs to it: eight bytes before the return address.
@@ -10,7 +12,7 @@ const maxCall = 8
 
 // callSite is what is known of the code before an address.
 type callSite struct {
-	f     *File
+	f     *code
 	addr  uint64
 	text  []byte // up to maxCall bytes that end at addr
 	thumb bool   // the address said that it is Thumb code
@@ -32,11 +34,11 @@ var callDecoders = map[elf.Machine]func(c *callSite) bool{
 // CallEndsAt reports whether a call ends at an address, which is then a return address. Where instructions differ in length
 // it is a likelihood: what looks like a call may be the end of a longer instruction.
 func (f *File) CallEndsAt(addr uint64) (ends bool) {
-	f.askRuntime(func(r *File) { ends = r.callEndsAt(f.codeAddr(addr), addr&1 != 0) })
+	f.askRuntime(func(r *File) { ends = r.code.callEndsAt(f.codeAddr(addr), addr&1 != 0) })
 	return ends
 }
 
-func (f *File) callEndsAt(addr uint64, thumb bool) bool {
+func (f *code) callEndsAt(addr uint64, thumb bool) bool {
 	decode := callDecoders[f.machine]
 	if decode == nil {
 		return false
@@ -45,10 +47,24 @@ func (f *File) callEndsAt(addr uint64, thumb bool) bool {
 	return decode(&c)
 }
 
+// calls notes in p what calls there are around an address. It is false where there is no code.
+func (f *code) calls(addr uint64, thumb bool, p *symsrc.Probe) bool {
+	_, known := f.text(addr, 1)
+	if !known {
+		// The code may end with the call of a function that does not return.
+		_, known = f.text(addr-1, 1)
+	}
+	if known && callDecoders[f.machine] != nil {
+		returns, calls := f.callEndsAt(addr, thumb), f.callMovedTo(addr)
+		p.Known, p.Returns, p.Calls = true, returns, calls
+	}
+	return known
+}
+
 // callMovedTo reports whether an address is what the usual printers make of a return address: compiler-rt
 // (sanitizer_stacktrace.h, GetPreviousInstructionPc), libunwindstack (RegsArm::GetPcAdjustment and others), and those that
 // take one away on every machine, as valgrind and elfutils do.
-func (f *File) callMovedTo(addr uint64) bool {
+func (f *code) callMovedTo(addr uint64) bool {
 	if f.callEndsAt(addr+f.back(), false) {
 		return true
 	}

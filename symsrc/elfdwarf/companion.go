@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -21,19 +20,12 @@ const companionWeight = fileWeight
 // companions are the files beside a file that its debug information names: opened when they are first needed, closed
 // with it.
 type companions struct {
-	path string // of the file itself
-	dwp  string // of the package of its split units; "" for one beside the file
+	dwp  string // of the package of the file's split units; "" for one beside the file
 	find opener // nil where there are none
 
-	filesMu sync.Mutex
-	opened  []*File
-	near    atomic.Int32 // how many are
-
-	splitMu sync.Mutex
-	splits  splits
-
-	supOnce sync.Once
-	sup     atomic.Pointer[File]
+	mu     sync.Mutex
+	opened []*File
+	near   atomic.Int32 // how many are
 }
 
 // opener gives the bytes of the file at a path, what is known of it, and what gives them up again.
@@ -54,8 +46,8 @@ func mapRegular(path string) ([]byte, fs.FileInfo, func() error, error) {
 
 // companion opens a file that the debug information names.
 func (f *File) companion(path string, split bool) (*File, error) {
-	f.filesMu.Lock()
-	defer f.filesMu.Unlock()
+	f.companions.mu.Lock()
+	defer f.companions.mu.Unlock()
 	if len(f.opened) >= maxCompanions {
 		return nil, errTooMany
 	}
@@ -65,7 +57,7 @@ func (f *File) companion(path string, split bool) (*File, error) {
 		return nil, err
 	}
 	f.budget.Grow(len(data))
-	c, err := newPart(data, split, f.budget)
+	c, err := newPart(data, split, f.budget, f.by)
 	if err == nil && (c.big != f.big || c.is64 != f.is64) {
 		err = corrupted("the byte order or the class is another one")
 	}
@@ -73,25 +65,28 @@ func (f *File) companion(path string, split bool) (*File, error) {
 		unmap()
 		return nil, err
 	}
-	c.stat, c.unmap, c.zeroCode, c.starts, c.isSplit = stat, unmap, f.zeroCode, f.starts, split
-	if f.asLLVM {
-		c.likeLLVM()
-	}
-	c.path = path
+	c.stat, c.unmap, c.path = stat, unmap, path
+	c.dwarf.follow(f.dwarf)
 	f.opened = append(f.opened, c)
 	f.near.Store(int32(len(f.opened)))
 	return c, nil
 }
 
+// mayOpen makes the debug information find other files.
+func (f *File) mayOpen(find opener) {
+	f.find = find
+	f.dwarf.opener = &lookAround{f}
+}
+
 // discard closes a companion that turned out to be the wrong file.
-func (f *File) discard(c *File) {
-	f.filesMu.Lock()
-	defer f.filesMu.Unlock()
+func (f *File) discard(c *Data) {
+	f.companions.mu.Lock()
+	defer f.companions.mu.Unlock()
 	for i, o := range f.opened {
-		if o == c {
+		if o.dwarf == c {
 			f.opened = append(f.opened[:i], f.opened[i+1:]...)
 			f.near.Store(int32(len(f.opened)))
-			c.Close()
+			o.Close()
 			return
 		}
 	}
@@ -99,20 +94,10 @@ func (f *File) discard(c *File) {
 
 // closeCompanions closes them with the file.
 func (f *File) closeCompanions() {
-	f.filesMu.Lock()
-	defer f.filesMu.Unlock()
+	f.companions.mu.Lock()
+	defer f.companions.mu.Unlock()
 	for _, c := range f.opened {
 		c.Close()
 	}
 	f.opened = nil
-}
-
-// homes are the directories that a path relative to the file may mean: that of the path by which it was opened, and that
-// of the file which a symbolic link leads to.
-func (f *File) homes() []string {
-	dirs := []string{filepath.Dir(f.path)}
-	if real, err := filepath.EvalSymlinks(f.path); err == nil && filepath.Dir(real) != dirs[0] {
-		dirs = append(dirs, filepath.Dir(real))
-	}
-	return dirs
 }

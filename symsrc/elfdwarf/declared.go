@@ -47,7 +47,7 @@ const maxOrigins = 16
 
 // originWalk follows the specifications and origins of an entry, which may lead to other units and to the supplementary file.
 type originWalk struct {
-	in           *File // where the next entry stands
+	in           *Data // where the next entry stands
 	die          int
 	n            int  // entries read
 	declarations bool // what tells where a function is declared is read, too
@@ -91,4 +91,39 @@ func (w *originWalk) next() bool {
 	}
 	w.u.f.budget.Answer(end - w.die)
 	return true
+}
+
+// nameOf is the number of the name of the function whose entry stands at die.
+func (u *unit) nameOf(die int) uint32 {
+	u.namesMu.Lock()
+	n := u.names[die]
+	u.namesMu.Unlock()
+	if n != 0 {
+		return n
+	}
+	u.f.budget.Hold(nameWeight)
+	n = u.readName(die, false)
+	u.namesMu.Lock()
+	defer u.namesMu.Unlock()
+	if u.names == nil {
+		u.names = make(map[int]uint32)
+	}
+	u.names[die] = n
+	return n
+}
+
+// readName is the number of the first linkage name of an entry and its origins, or else of the first name. A short name is the
+// first name, whatever the linkage name.
+func (u *unit) readName(die int, short bool) uint32 {
+	var plain []byte
+	w := originWalk{u: u, in: u.f, die: die}
+	for w.next() {
+		if s := w.u.text(&w.d, attrLinkageName); len(s) > 0 && !short {
+			return u.f.names.find(s)
+		}
+		if plain == nil {
+			plain = w.u.text(&w.d, attrName)
+		}
+	}
+	return u.f.names.find(plain)
 }

@@ -93,7 +93,7 @@ func (u *unit) reference(d *attributes, a attr) (int, bool) {
 }
 
 // target is where the entry stands that an attribute refers to, in this file or in the supplementary one.
-func (u *unit) target(d *attributes, a attr) (*File, int, bool) {
+func (u *unit) target(d *attributes, a attr) (*Data, int, bool) {
 	if off, ok := u.reference(d, a); ok {
 		return u.f, off, true
 	}

@@ -10,17 +10,46 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// header is what is kept of an ELF file's headers.
-type header struct {
+// format is what the layout of a file's structures, and the meaning of its code, depend on.
+type format struct {
 	is64, big bool
 	machine   elf.Machine
 	typ       elf.Type
 	flags     uint32 // e_flags, of the machine
+}
+
+// header is what is kept of an ELF file's headers.
+type header struct {
+	format
 	sections  []sectionHeader
 	segments  []segment
-	stubs     []*sectionHeader // those with stubs, see isStubs
-	zeroCode  bool             // code lies at address 0, as in relocatable files
-	debugOnly bool             // see isDebugOnly
+	debugOnly bool // see isDebugOnly
+}
+
+// rules are the choices that readers of ELF files make differently.
+type rules struct {
+	// zeroCode takes code at address 0 for what it says, which linkers leave where they dropped code.
+	zeroCode bool
+	// unplaced makes debug information and symbols of a relocatable file count from the starts of their sections, which all are 0.
+	unplaced bool
+	// endless lets a symbol without a size go on to the next one, whatever lies between.
+	endless bool
+	// noGNUPacked leaves out compressed sections of the older form, whose names begin with .zdebug_.
+	noGNUPacked bool
+}
+
+// image is an ELF file in memory.
+type image struct {
+	header
+	linkage
+	rules  rules
+	data   []byte
+	id     symsrc.BuildID
+	note   []byte // the part of data that is the build ID
+	budget *budget.File
+	// runtime returns the file that is loaded at run time, of which this one may be the debug file; nil where there is none.
+	runtime func() *image
+	placedSymbols
 }
 
 // sectionHeader is one row of the section header table.
@@ -52,8 +81,8 @@ var errNotELF = errors.New("no ELF magic")
 // packed are the magics of files that hold an ELF file in a form that is not read here.
 var packed = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
 
-// readHeader reads the ELF header and both tables (System V gABI, chapters 4 and 5).
-func readHeader(b []byte, left *budget.File) (*header, error) {
+// readImage reads the ELF header and both tables (System V gABI, chapters 4 and 5), and the build ID.
+func readImage(b []byte, left *budget.File, by rules) (*image, error) {
 	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
 		for _, magic := range packed {
 			if len(b) > len(magic) && string(b[:len(magic)]) == magic {
@@ -62,7 +91,8 @@ func readHeader(b []byte, left *budget.File) (*header, error) {
 		}
 		return nil, &StatusError{symsrc.NotELF, errNotELF}
 	}
-	h := &header{}
+	h := &image{data: b, budget: left, rules: by}
+	h.runtime = func() *image { return h }
 	if len(b) < 52 || b[elf.EI_CLASS] < 1 || b[elf.EI_CLASS] > 2 || b[elf.EI_DATA] < 1 || b[elf.EI_DATA] > 2 {
 		return nil, corrupted("ELF header is cut off or of an unknown class")
 	}
@@ -80,39 +110,39 @@ func readHeader(b []byte, left *budget.File) (*header, error) {
 	if !c.OK() {
 		return nil, corrupted("ELF header is cut off")
 	}
-	if err := h.readSections(b, shoff, shentsize, shnum, shstrndx); err != nil {
+	if err := h.readSections(shoff, shentsize, shnum, shstrndx); err != nil {
 		return nil, err
 	}
 	const headers = 2 // a header and its name take about so many times what they take in the file
 	left.Hold(headers * len(h.sections) * int(shentsize))
+	h.wide = h.is64
 	if h.typ == elf.ET_REL {
 		h.place()
 	}
-	if err := h.readSegments(b, phoff, phentsize, phnum); err != nil {
+	h.apply(by)
+	if err := h.readSegments(phoff, phentsize, phnum); err != nil {
 		return nil, err
 	}
 	left.Hold(headers * len(h.segments) * int(phentsize))
-	for i := range h.sections {
-		if s := &h.sections[i]; s.isStubs() {
-			h.stubs = append(h.stubs, s)
-		}
-	}
 	h.debugOnly = h.isDebugOnly()
+	h.note = h.buildID()
+	h.id = symsrc.BuildID(h.note)
 	return h, nil
 }
 
 // word is the size of an address in the ELF structures.
-func (h *header) word() int {
+func (h *format) word() int {
 	if h.is64 {
 		return 8
 	}
 	return 4
 }
 
-func (h *header) readSections(b []byte, off uint64, entsize uint16, n, names uint64) error {
+func (h *image) readSections(off uint64, entsize uint16, n, names uint64) error {
 	if off == 0 {
 		return nil // a file without section headers
 	}
+	b := h.data
 	if want := uint16(40 + 24*(h.word()/8)); entsize != want {
 		return corrupted("section headers of %d bytes instead of %d", entsize, want)
 	}
@@ -140,20 +170,20 @@ func (h *header) readSections(b []byte, off uint64, entsize uint16, n, names uin
 		s := h.sectionHeader(table[i*int(entsize):])
 		h.sections[i] = s
 		if s.flags&elf.SHF_EXECINSTR != 0 && s.flags&elf.SHF_ALLOC != 0 && s.addr == 0 && s.size > 0 {
-			h.zeroCode = true
+			h.linkage.zeroCode = true
 		}
 	}
-	return h.nameSections(b, table, int(entsize), names)
+	return h.nameSections(table, int(entsize), names)
 }
 
-func (h *header) nameSections(b, table []byte, entsize int, names uint64) error {
+func (h *image) nameSections(table []byte, entsize int, names uint64) error {
 	if names == uint64(elf.SHN_UNDEF) || len(h.sections) == 0 {
 		return nil
 	}
 	if names >= uint64(len(h.sections)) {
 		return corrupted("section %d with the sections' names does not exist", names)
 	}
-	strs, ok := h.contents(b, &h.sections[names])
+	strs, ok := h.contents(&h.sections[names])
 	if !ok {
 		return corrupted("the sections' names lie outside of the file")
 	}
@@ -165,7 +195,7 @@ func (h *header) nameSections(b, table []byte, entsize int, names uint64) error 
 	return nil
 }
 
-func (h *header) sectionHeader(b []byte) (s sectionHeader) {
+func (h *format) sectionHeader(b []byte) (s sectionHeader) {
 	c := &bin.Cursor{B: b, P: 4, Big: h.big}
 	word := h.word()
 	s.typ = elf.SectionType(c.U32())
@@ -177,7 +207,7 @@ func (h *header) sectionHeader(b []byte) (s sectionHeader) {
 	return s
 }
 
-func (h *header) readSegments(b []byte, off uint64, entsize uint16, n uint64) error {
+func (h *image) readSegments(off uint64, entsize uint16, n uint64) error {
 	if n == 0 || off == 0 {
 		return nil
 	}
@@ -186,7 +216,7 @@ func (h *header) readSegments(b []byte, off uint64, entsize uint16, n uint64) er
 	if int(entsize) < 32+24*(word/8) {
 		return corrupted("program headers of %d bytes", entsize)
 	}
-	table, ok := bin.Slice(b, off, n*uint64(entsize))
+	table, ok := bin.Slice(h.data, off, n*uint64(entsize))
 	if !ok {
 		return corrupted("program header table at %#x goes past the end of the file", off)
 	}
@@ -208,32 +238,39 @@ func (h *header) readSegments(b []byte, off uint64, entsize uint16, n uint64) er
 	return nil
 }
 
-// contents are the bytes of a section in the file; false where they lie outside of it.
-func (h *header) contents(b []byte, s *sectionHeader) ([]byte, bool) {
+// contents returns the bytes of a section in the file; false where they lie outside of it.
+func (h *image) contents(s *sectionHeader) ([]byte, bool) {
 	if s.typ == elf.SHT_NOBITS {
 		return nil, true
 	}
-	return bin.Slice(b, s.off, s.size)
+	return bin.Slice(h.data, s.off, s.size)
+}
+
+// linkage says what addresses in debug information mean. A file that holds a part of another one's debug information has that one's.
+type linkage struct {
+	wide     bool     // addresses have 64 bits
+	zeroCode bool     // code lies at address 0, as in relocatable files
+	starts   []uint64 // where the sections of a relocatable file were placed; nil unless addresses are to count from there
 }
 
 // dead reports whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
 // good address where code lies there, as in a relocatable file.
-func (h *header) dead(lo uint64) bool {
+func (h *linkage) dead(lo uint64) bool {
 	if lo > 1 && lo < 0xfffffffe {
 		return false
 	}
 	if lo > 1 {
-		return !h.is64 || lo >= 1<<64-2
+		return !h.wide || lo >= 1<<64-2
 	}
 	return !h.zeroCode
 }
 
-// buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments, and gives the part of b that is
-// the ID.
-func (h *header) buildID(b []byte) []byte {
+// buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments, and returns the part of the file that
+// is the ID.
+func (h *image) buildID() []byte {
 	for i := range h.sections {
 		if s := &h.sections[i]; s.typ == elf.SHT_NOTE {
-			notes, _ := h.contents(b, s)
+			notes, _ := h.contents(s)
 			if id := h.findNote(notes); len(id) > 0 {
 				return id
 			}
@@ -241,7 +278,7 @@ func (h *header) buildID(b []byte) []byte {
 	}
 	for _, s := range h.segments {
 		if s.typ == elf.PT_NOTE {
-			notes, _ := bin.Slice(b, s.off, s.filesz)
+			notes, _ := bin.Slice(h.data, s.off, s.filesz)
 			if id := h.findNote(notes); len(id) > 0 {
 				return id
 			}
@@ -250,7 +287,7 @@ func (h *header) buildID(b []byte) []byte {
 	return nil
 }
 
-func (h *header) findNote(notes []byte) []byte {
+func (h *format) findNote(notes []byte) []byte {
 	const (
 		ntGNUBuildID = 3
 		maxNotes     = 1 << 10 // looked at in one place

@@ -58,7 +58,7 @@ func TestOpenStatus(t *testing.T) {
 
 // TestSectionSizes refuses sections that say they unpack to more than they can, or than may be.
 func TestSectionSizes(t *testing.T) {
-	h := &header{is64: true}
+	h := &format{is64: true}
 	compressed := func(method, size string) []byte {
 		return []byte(method + "\x00\x00\x00\x00\x00\x00\x00" + size + "\x01\x00\x00\x00\x00\x00\x00\x00" + "packed")
 	}

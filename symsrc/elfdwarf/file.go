@@ -1,14 +1,11 @@
 package elfdwarf
 
 import (
-	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"io/fs"
 	"runtime/debug"
-	"strings"
-	"sync"
 	"sync/atomic"
 
 	"qss-filter/symsrc"
@@ -28,79 +25,53 @@ func (e *StatusError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// File is one ELF file. It may be asked by several goroutines at once.
+// File is one ELF file, with what is known of it from other files. It may be asked by several goroutines at once.
 type File struct {
-	header
-	data   []byte
-	unmap  func() error
-	stat   fs.FileInfo // when it was opened; nil for a file that is not on disk
-	id     symsrc.BuildID
-	packed int // what compressed sections unpack to, in bytes
-	marks  marks
-	companions
-	placedSymbols
+	*image
+	onDisk
+	marks marks
+	symbolTables
+	dwarf *Data
+	code  *code
+	goTab goSection
+	by    *policy
 
-	compressed []packedSection
-	gnuPacked  []*section // those whose names begin with .zdebug_
-	twin       *twin      // nil where it is to have none
-
-	isSplit bool  // it holds split units
-	infoAt  int64 // where .debug_info stands in the file; 0 where it is not to be read there
-
-	info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, callFrames section
-	symtab, dynsym                                                                                            *symbolTable
-	names                                                                                                     nameTable
-	alikes                                                                                                    alikes
-	sources                                                                                                   sourceTable
 	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
 	// none.
 	other *File
 	late  lateRuntime
-
-	budget *budget.File // shared with its companions
-
-	unread *StatusError // why the debug information is not read, though the file is
+	companions
+	twin   *twin // nil where it is to have none
+	ahead  ahead
+	alikes alikes
 
 	fault atomic.Pointer[StatusError] // why the file is not read any more
-	asked atomic.Bool                 // asked for one that a unit has
-	steps atomic.Pointer[lineSteps]   // those used last
-	forms atomic.Pointer[formTable]   // likewise
+}
 
-	read  atomic.Int64 // see mapped
-	ahead ahead
-
-	mu           sync.Mutex
-	units        map[int]*unit
-	abbrevTables map[abbrevKey]*abbrevs
-
-	mini   miniDebug
-	plt    stubTable
-	eh     ehFrames
-	signal trampolines
-	modes  mappings
-	golang goSection
-	asLLVM bool     // see likeLLVM
-	starts []uint64 // then: where the sections of a relocatable file were placed
-	// skipLineZero gives code without a line that of the last row that has one.
-	skipLineZero bool
-
-	offsetsOnce    sync.Once
-	offsets        []int      // of all units
-	aranges, roots rangeTable // from .debug_aranges, and from units not listed there
+// onDisk is where a file's bytes are from.
+type onDisk struct {
+	path  string
+	stat  fs.FileInfo  // when it was opened; nil for a file that is not on disk
+	at    int64        // where in the file at path it begins
+	unmap func() error // nil for a file that is not mapped
+	read  atomic.Int64 // see File.mapped
 }
 
 // Open maps the file. Its errors carry a StatusError.
-func Open(path string) (*File, error) {
+func Open(path string) (*File, error) { return openBy(path, &ourPolicy) }
+
+func openBy(path string, by *policy) (*File, error) {
 	data, stat, unmap, err := mapped.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, withStatus(err))
 	}
-	f, err := newFile(data)
+	f, err := newFileBy(data, by)
 	if err != nil {
 		unmap()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	f.stat, f.unmap, f.path, f.find = stat, unmap, path, mapRegular
+	f.stat, f.unmap, f.path = stat, unmap, path
+	f.mayOpen(mapRegular)
 	return f, nil
 }
 
@@ -117,12 +88,16 @@ func withStatus(err error) error {
 }
 
 // newFile reads the headers of an ELF file in memory.
-func newFile(data []byte) (*File, error) { return newPart(data, false, budget.NewFile(len(data))) }
+func newFile(data []byte) (*File, error) { return newFileBy(data, &ourPolicy) }
+
+func newFileBy(data []byte, by *policy) (*File, error) {
+	return newPart(data, false, budget.NewFile(len(data)), by)
+}
 
 // newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest.
-func newPart(data []byte, split bool, b *budget.File) (f *File, err error) {
-	f = &File{data: data, budget: b, units: make(map[int]*unit), abbrevTables: make(map[abbrevKey]*abbrevs)}
-	f.names.left, f.sources.left = b, b
+func newPart(data []byte, split bool, b *budget.File, by *policy) (f *File, err error) {
+	f = &File{by: by}
+	f.names.left = b
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -130,72 +105,22 @@ func newPart(data []byte, split bool, b *budget.File) (f *File, err error) {
 		}
 	}()
 	f.marks.add(data[:min(len(data), elfHeader)])
-	h, err := readHeader(data, b)
-	if err != nil {
+	if f.image, err = readImage(data, b, by.elf); err != nil {
 		return nil, err
 	}
-	f.header = *h
-	f.id = symsrc.BuildID(f.marks.add(h.buildID(data)))
-	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB); err != nil {
+	f.image.runtime = f.runtimeImage
+	f.marks.add(f.note)
+	if f.symtab, err = f.symbolTable(elf.SHT_SYMTAB, &f.names); err != nil {
 		return nil, err
 	}
-	if err := f.loadSections(split); err != nil {
+	if f.dwarf, err = newData(f.image, split, &f.names, by.dwarf, hooks{f.unpackAhead, f.mapped, f.again}); err != nil {
 		return nil, err
 	}
-	if f.dynsym, err = f.symbolTable(elf.SHT_DYNSYM); err != nil {
+	if f.dynsym, err = f.symbolTable(elf.SHT_DYNSYM, &f.names); err != nil {
 		return nil, err
 	}
+	f.code = newCode(f.image, &f.dwarf.callFrames, f.dynsym, f.symtabOrOther)
 	return f, nil
-}
-
-// loadSections finds the sections of debug information.
-func (f *File) loadSections(split bool) error {
-	wanted := map[string]*section{"info": &f.info, "abbrev": &f.abbrev, "aranges": &f.arangeSets, "line": &f.line,
-		"line_str": &f.lineStr, "str": &f.str, "str_offsets": &f.strOffsets, "addr": &f.addr,
-		"ranges": &f.rangeLists, "rnglists": &f.rnglists, "cu_index": &f.cuIndex, "frame": &f.callFrames}
-	loaded := make(map[uint32]*section)
-	for i := range f.sections {
-		sh := &f.sections[i]
-		name, ok := strings.CutPrefix(sh.name, ".debug_")
-		if !ok {
-			name, ok = strings.CutPrefix(sh.name, ".zdebug_")
-		}
-		name, isSplit := strings.CutSuffix(name, ".dwo")
-		s := wanted[name]
-		if !ok || s == nil || (isSplit || s == &f.cuIndex) != split {
-			continue
-		}
-		delete(wanted, name)
-		if s != &f.callFrames {
-			loaded[uint32(i)] = s
-		}
-		b, ok := f.contents(f.data, sh)
-		if !ok {
-			return corrupted("section %s lies outside of the file", sh.name)
-		}
-		err := s.load(&f.header, sh, b, f.budget)
-		if status, ok := errors.AsType[*StatusError](err); ok && status.Status == symsrc.UnsupportedCompressed {
-			f.unread = cmp.Or(f.unread, status)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if s.unpack != nil {
-			f.packed += s.size
-			f.compressed = append(f.compressed, packedSection{i, sh.size, s})
-		}
-		if sh.name[1] == 'z' {
-			f.gnuPacked = append(f.gnuPacked, s)
-		}
-		if s == &f.info && s.unpack == nil && f.typ != elf.ET_REL {
-			f.infoAt = int64(sh.off)
-		}
-	}
-	if f.unread != nil || f.typ == elf.ET_REL && !split && !f.relocate(loaded) {
-		f.info.size = 0 // it means nothing
-	}
-	return nil
 }
 
 // maxMapped is about how many bytes of a mapped file may be read before its memory is given back.
@@ -226,7 +151,7 @@ func (f *File) Close() error {
 		return nil
 	}
 	unmap := f.unmap
-	f.unmap, f.data = nil, nil
+	f.unmap, f.image.data = nil, nil
 	return unmap()
 }
 
@@ -234,7 +159,7 @@ func (f *File) Close() error {
 func (f *File) BuildID() symsrc.BuildID { return f.id }
 
 // HasDebug reports whether the file has DWARF.
-func (f *File) HasDebug() bool { return f.info.size > 0 }
+func (f *File) HasDebug() bool { return f.dwarf.info.size > 0 }
 
 // HasSymbols reports whether the file has a symbol table.
 func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }

@@ -2,7 +2,6 @@ package elfdwarf
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"qss-filter/symsrc"
 )
@@ -11,14 +10,14 @@ import (
 // nothing is known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 	f.budget.Question()
-	f.guard(func() { frames = f.code(addr) })
+	f.guard(func() { frames = f.answer(addr) })
 	if f.fault.Load() != nil {
 		return nil
 	}
 	return frames
 }
 
-func (f *File) code(addr uint64) []symsrc.Frame {
+func (f *File) answer(addr uint64) []symsrc.Frame {
 	addr = f.codeAddr(addr)
 	if frames := f.goCode(addr); frames != nil {
 		return frames
@@ -27,7 +26,7 @@ func (f *File) code(addr uint64) []symsrc.Frame {
 	ok = ok && sym.name.linkage != ""
 	var frames []symsrc.Frame
 	origin := symsrc.SymbolOnly
-	if u := f.unitFor(addr); u != nil {
+	if u := f.dwarf.unitFor(addr); u != nil {
 		frames = u.frames(addr, !ok, false)
 		origin = symsrc.SymbolInUnit
 	}
@@ -49,7 +48,7 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 	f.budget.Question()
 	f.guard(func() {
 		addr := f.codeAddr(addr)
-		if u := f.unitFor(addr); u != nil {
+		if u := f.dwarf.unitFor(addr); u != nil {
 			frames = u.frames(addr, true, true)
 		}
 	})
@@ -70,86 +69,6 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 		}
 	})
 	return frame, ok
-}
-
-// frames are what the unit's debug information says of an address; the physical function's name only if outerName is
-// set. Short names are not kept: few ask for them.
-func (u *unit) frames(addr uint64, outerName, short bool) []symsrc.Frame {
-	first := !u.touched.Load() && u.touched.CompareAndSwap(false, true)
-	var memory [64]int32
-	calls := memory[:0]
-	body := u.body()
-	fn, in := body.functionAt(addr, first && u.f.asked.CompareAndSwap(false, true))
-	scope := in.lo
-	var t *tree
-	if fn != nil {
-		t = body.treeOf(fn)
-		if in.call != 0 {
-			calls = t.around(in.call-1, calls)
-		} else if inner, lo, found := t.chain(addr, calls, u.f.budget); found {
-			calls, scope = inner, lo
-		}
-	}
-	at, located := u.positionAt(u.f.lineAddr(addr), scope, first)
-	if fn == nil && !located {
-		return nil
-	}
-	frames := make([]symsrc.Frame, len(calls)+1)
-	for i := range frames {
-		frame := &frames[i]
-		if located {
-			if file := u.sourceFile(uint64(at.file)); file != nil {
-				frame.File, frame.CompDir, frame.MD5 = file.path, file.compDir, file.md5
-			}
-			if frame.File != "" || i > 0 {
-				frame.Line, frame.Column, frame.Approx = int(at.line), int(at.col), at.approx
-			}
-		}
-		var n *name
-		die := -1
-		if i < len(calls) {
-			c := &t.calls[calls[i]]
-			n, die = body.nameOfCall(c, short), c.die
-			at, located = position{file: c.file, line: c.line, col: c.col}, true
-		} else if fn != nil {
-			if die = fn.die; outerName || short {
-				n = body.nameOfFunction(fn, short)
-			}
-		}
-		if n != nil {
-			frame.Func, frame.Linkage = n.demangled, n.linkage
-		}
-		if u.f.asLLVM && frame.File == "" && frame.Line == 0 && frame.Column == 0 {
-			frame.Entry = body.entryOf(die)
-		}
-	}
-	return frames
-}
-
-// nameOfCall is the name of the function that is inlined.
-func (u *unit) nameOfCall(c *call, short bool) *name {
-	if short {
-		return u.f.names.at(u.readName(c.die, true))
-	}
-	number := atomic.LoadUint32(&c.name)
-	if number == 0 {
-		number = u.nameOf(c.die)
-		atomic.StoreUint32(&c.name, number)
-	}
-	return u.f.names.at(number)
-}
-
-// nameOfFunction is the name of a physical function by the debug information.
-func (u *unit) nameOfFunction(f *function, short bool) *name {
-	if short {
-		return u.f.names.at(u.readName(f.die, true))
-	}
-	n := f.name.Load()
-	if n == nil {
-		n = u.f.names.at(u.nameOf(f.die))
-		f.name.Store(n)
-	}
-	return n
 }
 
 // maxAnswer bounds an answer, in bytes of names and paths: calls of functions with long names may be inlined into each other.

@@ -43,7 +43,7 @@ func (u *unit) functionAt(addr uint64, first bool) (f *function, at functionSpan
 	for kind := range u.functions {
 		x := u.functions[kind].Load()
 		if x == nil && first && kind == outside {
-			s := functionScan{pc: addr, die: -1, piled: u.f.asLLVM}
+			s := functionScan{pc: addr, die: -1, piled: u.f.rules.overlaps}
 			if u.scanFunctions(&s, false); !u.piled(s.low) {
 				if s.die >= 0 {
 					return &function{die: s.die}, functionSpan{span: span{lo: s.lo}}
@@ -92,7 +92,7 @@ func (u *unit) indexFunctions(kind int) *functionIndex {
 	s := functionScans.Get().(*functionScan)
 	defer functionScans.Put(s)
 	for full := kind == within; ; full = true {
-		*s = functionScan{keep: true, kept: budget.Tally{Of: u.f.budget}, die: -1, piled: u.f.asLLVM, known: known, spans: s.spans[:0], dies: s.dies[:0]}
+		*s = functionScan{keep: true, kept: budget.Tally{Of: u.f.budget}, die: -1, piled: u.f.rules.overlaps, known: known, spans: s.spans[:0], dies: s.dies[:0]}
 		if u.scanFunctions(s, full); full || !u.piled(s.low) {
 			break
 		} // else those within others lie over them, too
@@ -109,7 +109,7 @@ func (u *unit) indexFunctions(kind int) *functionIndex {
 		x.spans = settleFunctions(x.spans, u.f.budget)
 	}
 	u.functions[kind].Store(x)
-	u.f.mapped(u.end - u.off)
+	u.f.touched(u.end - u.off)
 	return x
 }
 

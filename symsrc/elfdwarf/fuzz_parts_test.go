@@ -18,11 +18,11 @@ func FuzzCallFrames(f *testing.F) {
 	f.Add(append(cie, fde...), table[:4], uint64(0x1010), false, false)
 	f.Add(append(cie, fde...), table, uint64(0x1010), true, true)
 	f.Fuzz(func(t *testing.T, frames, table []byte, addr uint64, is64, big bool) {
-		x := &File{header: header{is64: is64, big: big, machine: elf.EM_X86_64}, data: table}
+		x := newCode(&image{header: header{format: format{is64: is64, big: big, machine: elf.EM_X86_64}}, data: table}, &section{}, nil, nil)
 		x.segments = []segment{{typ: elf.PT_GNU_EH_FRAME, addr: 0x1000, filesz: uint64(len(table))}}
-		for _, s := range []frameSection{{frames, 0x1040, true}, {data: frames}} {
-			x.lookupFrame(s, addr)
-			if n := len(x.scanFrames(s)); n > len(frames)/8+1 {
+		for _, s := range []frameSection{{x.format, frames, 0x1040, true}, {format: x.format, data: frames}} {
+			x.lookupFrame(&s, addr)
+			if n := len(s.scan()); n > len(frames)/8+1 {
 				t.Fatalf("%d ranges in %d bytes", n, len(frames))
 			}
 		}
@@ -37,16 +37,17 @@ func FuzzCallSites(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code []byte, base uint64) {
 		for machine := range callDecoders {
 			for _, big := range []bool{false, true} {
-				x := &File{header: header{is64: base&1 == 0, big: big, machine: machine}, data: code}
+				none := func() *symbolTable { return nil }
+				x := newCode(&image{header: header{format: format{is64: base&1 == 0, big: big, machine: machine}}, data: code}, &section{}, nil, none)
 				x.segments = []segment{{typ: elf.PT_LOAD, flags: elf.PF_X, addr: base, filesz: uint64(len(code)), size: uint64(len(code))}}
 				for i := range min(len(code)+8, 64) {
 					at := base + uint64(i)
-					if p := x.Probe(at, symsrc.Space(i%4)); p.Returns && len(code) < 2 {
+					var p symsrc.Probe
+					if x.calls(at, i%2 != 0, &p); p.Returns && len(code) < 2 {
 						t.Fatalf("a call of %d bytes", len(code))
 					}
-				}
-				if fault := x.fault.Load(); fault != nil {
-					t.Fatal(fault)
+					x.signalFrame(at)
+					x.isSigreturn(at)
 				}
 			}
 		}

@@ -55,7 +55,7 @@ func (t *goTable) modules() (found []uint64) {
 	const written = elf.SHF_ALLOC | elf.SHF_WRITE
 	for i := range f.sections {
 		s := &f.sections[i]
-		b, ok := f.contents(f.data, s)
+		b, ok := f.contents(s)
 		if read += len(b); !ok || read > 2*len(f.data) {
 			continue
 		}
@@ -66,7 +66,7 @@ func (t *goTable) modules() (found []uint64) {
 				}
 			}
 		}
-		f.relative(s, b, func(at, v uint64) {
+		t.relative(s, b, func(at, v uint64) {
 			if v == t.addr && len(found) < maxGoModules {
 				found = append(found, at)
 			}
@@ -78,18 +78,18 @@ func (t *goTable) modules() (found []uint64) {
 // module reads the description at an address.
 func (t *goTable) module(at uint64) (words [moduleWords]uint64) {
 	t.f.budget.Spend(len(t.f.data) / 8)
-	b := t.f.loaded(at)
+	b := t.loaded(at)
 	for i := range words {
 		words[i], _ = bin.Uint(b, i*t.ptr, t.ptr, t.f.big)
 	}
 	read := 0
 	for i := range t.f.sections {
 		s := &t.f.sections[i]
-		b, ok := t.f.contents(t.f.data, s)
+		b, ok := t.f.contents(s)
 		if read += len(b); !ok || read > 2*len(t.f.data) {
 			continue
 		}
-		t.f.relative(s, b, func(where, v uint64) {
+		t.relative(s, b, func(where, v uint64) {
 			if i := (where - at) / uint64(t.ptr); where >= at && i < moduleWords {
 				words[i] = v
 			}
@@ -99,7 +99,8 @@ func (t *goTable) module(at uint64) (words [moduleWords]uint64) {
 }
 
 // relative calls found with the place and the address of all relocations in a section that make a word an address.
-func (f *File) relative(s *sectionHeader, b []byte, found func(at, v uint64)) {
+func (t *goTable) relative(s *sectionHeader, b []byte, found func(at, v uint64)) {
+	f := t.f
 	typ := relativeRelocations[f.machine]
 	if s.typ != elf.SHT_RELA || s.flags&elf.SHF_ALLOC == 0 || !f.is64 || typ == 0 {
 		return
@@ -114,14 +115,15 @@ func (f *File) relative(s *sectionHeader, b []byte, found func(at, v uint64)) {
 }
 
 // loaded are the bytes from an address on to the end of its section.
-func (f *File) loaded(addr uint64) []byte {
+func (t *goTable) loaded(addr uint64) []byte {
+	f := t.f
 	for i := range f.sections {
 		s := &f.sections[i]
 		if s.flags&elf.SHF_ALLOC == 0 || s.typ == elf.SHT_NOBITS || addr < s.addr || addr-s.addr >= s.size {
 			continue
 		}
 		f.budget.Answer(i)
-		if b, ok := f.contents(f.data, s); ok {
+		if b, ok := f.contents(s); ok {
 			return b[addr-s.addr:]
 		}
 	}

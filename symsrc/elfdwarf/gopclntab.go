@@ -20,7 +20,7 @@ const (
 // goTable is the section .gopclntab, from which Go programs print their own stack traces. It stays when all other names
 // are stripped. Offsets in it are bounded where they are used.
 type goTable struct {
-	f       *File
+	f       *image
 	addr    uint64
 	layout  uint32
 	quantum uint64 // the smallest instruction, in bytes
@@ -45,23 +45,23 @@ func (f *File) goCode(addr uint64) []symsrc.Frame {
 	if other == nil {
 		other = f
 	}
-	if f.asLLVM || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
+	if f.by.symbolsOnly || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
 		return nil
 	}
-	f.golang.once.Do(func() { f.golang.table = f.readGoTable() })
-	if f.golang.table == nil {
+	f.goTab.once.Do(func() { f.goTab.table = readGoTable(f.image) })
+	if f.goTab.table == nil {
 		return nil
 	}
-	return f.golang.table.code(addr)
+	return f.goTab.table.code(addr)
 }
 
-func (f *File) readGoTable() *goTable {
+func readGoTable(f *image) *goTable {
 	for i := range f.sections {
 		s := &f.sections[i]
 		if s.name != ".gopclntab" && s.name != ".data.rel.ro.gopclntab" {
 			continue
 		}
-		if b, ok := f.contents(f.data, s); ok {
+		if b, ok := f.contents(s); ok {
 			t := &goTable{f: f, addr: s.addr}
 			if t.readHeader(b) && t.readModule() {
 				return t
@@ -210,7 +210,7 @@ func (t *goTable) code(addr uint64) []symsrc.Frame {
 	}
 	var tree []byte
 	if t.inline != 0 && fn.inlineTable != ^uint32(0) {
-		tree = t.f.loaded(t.inline + uint64(fn.inlineTable))
+		tree = t.loaded(t.inline + uint64(fn.inlineTable))
 	}
 	// funcID, 3 bytes of padding, offset of the name, of the call, first line.
 	size, nameBack, callBack := 16, 12, 8

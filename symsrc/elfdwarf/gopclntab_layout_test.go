@@ -125,7 +125,7 @@ func TestGoLayouts(t *testing.T) {
 			for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 				l := goLayout{magic, ptr, order}
 				b := l.table()
-				f := &File{header: header{is64: ptr == 8, big: order == binary.AppendByteOrder(binary.BigEndian)}, data: b}
+				f := &image{header: header{format: format{is64: ptr == 8, big: order == binary.AppendByteOrder(binary.BigEndian)}}, data: b}
 				table := &goTable{f: f}
 				if !table.readHeader(b) || !table.readModule() {
 					t.Errorf("%x, %d bytes, %v: not read", magic, ptr, order)
@@ -174,7 +174,7 @@ func TestGo115(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := &goTable{f: &File{header: header{is64: true}, data: b}}
+	table := &goTable{f: &image{header: header{format: format{is64: true}}, data: b}}
 	if !table.readHeader(b) || table.layout != go12 {
 		t.Fatalf("layout %x", table.layout)
 	}
@@ -204,7 +204,7 @@ func FuzzGoTable(f *testing.F) {
 		f.Add(goLayout{magic, 8, binary.LittleEndian}.table(), uint64(0x1020))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, addr uint64) {
-		table := &goTable{f: &File{header: header{is64: true}, data: b}}
+		table := &goTable{f: &image{header: header{format: format{is64: true}}, data: b}}
 		if !table.readHeader(b) || !table.readModule() {
 			return
 		}

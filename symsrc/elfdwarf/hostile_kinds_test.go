@@ -444,11 +444,12 @@ func TestHostileKinds(t *testing.T) {
 				var f *File
 				var err error
 				allocated := allocates(func() {
-					if f, err = Open(path); err != nil {
-						t.Fatal(err)
-					}
+					by := &ourPolicy
 					if asLLVM {
-						f.likeLLVM()
+						by = &llvmPolicy
+					}
+					if f, err = openBy(path, by); err != nil {
+						t.Fatal(err)
 					}
 					k.ask(f)
 				})
@@ -457,7 +458,7 @@ func TestHostileKinds(t *testing.T) {
 				for range f.companions.opened {
 					fresh.Grow(len(data))
 				}
-				unpacked := int64(f.packed)
+				unpacked := int64(f.dwarf.packed)
 				freshSteps, freshBytes, freshAnswers := fresh.Left()
 				leftSteps, leftBytes, leftAnswers := f.budget.Left()
 				steps := freshSteps + unpackedSteps*unpacked - leftSteps

@@ -94,7 +94,7 @@ func (u *unit) readTree(f *function, dies *[]int) *tree {
 	r.read(f.die)
 	t := r.tree()
 	r.u, r.b, r.dies = nil, nil, nil
-	u.f.mapped(mappedAround)
+	u.f.touched(mappedAround)
 	return t
 }
 

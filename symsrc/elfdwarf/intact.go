@@ -55,8 +55,8 @@ func (f *File) intact() bool {
 	if f.near.Load() == 0 {
 		return true
 	}
-	f.filesMu.Lock()
-	defer f.filesMu.Unlock()
+	f.companions.mu.Lock()
+	defer f.companions.mu.Unlock()
 	return !slices.ContainsFunc(f.opened[:min(len(f.opened), nearCompanions)], func(c *File) bool { return !c.marks.shows() })
 }
 

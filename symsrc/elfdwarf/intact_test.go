@@ -122,7 +122,7 @@ func TestIntact(t *testing.T) {
 		{"the build ID", func() { f.marks.now[1][3]++ }, false},
 		{"as it was", func() { f.marks.now[1][3]-- }, true},
 		{"a companion", func() { f.opened = []*File{companion}; f.near.Store(1) }, false},
-		{"no companion", func() { f.discard(companion) }, true},
+		{"no companion", func() { f.discard(companion.dwarf) }, true},
 	} {
 		if c.change(); f.intact() != c.want {
 			t.Errorf("%s: %v", c.name, !c.want)

@@ -56,8 +56,8 @@ type lineSteps struct {
 const lineStepsWeight = 256 * 12
 
 // lineStepsFor finds or makes the steps for a line table.
-func (f *File) lineStepsFor(t *lineTable) *lineSteps {
-	if s := f.steps.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
+func (f *Data) lineStepsFor(t *lineTable) *lineSteps {
+	if s := f.recent.steps.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
 		s.lineBase == t.lineBase && s.lineRange == t.lineRange && s.opBase == t.opBase {
 		return s
 	}
@@ -68,7 +68,7 @@ func (f *File) lineStepsFor(t *lineTable) *lineSteps {
 		s.line[o] = uint32(int(t.lineBase) + n%int(t.lineRange))
 	}
 	f.budget.Hold(lineStepsWeight)
-	f.steps.Store(s)
+	f.recent.steps.Store(s)
 	return s
 }
 

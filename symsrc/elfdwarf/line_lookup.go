@@ -23,7 +23,7 @@ func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 		t.run(u.f.line.upTo(t.end), &s)
 		if r := &s.hit; !s.found {
 			return position{}, false
-		} else if r.line != 0 && s.regular && !(s.low && u.f.asLLVM) {
+		} else if r.line != 0 && s.regular && !(s.low && u.f.rules.overlaps) {
 			return position{file: r.file, line: r.line, col: r.col}, true
 		} // else only all rows tell
 	}
@@ -32,7 +32,7 @@ func (u *unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	if i < 0 {
 		return position{}, false
 	}
-	if u.f.skipLineZero {
+	if u.f.rules.skipLineZero {
 		return all.sequences[i].linedAt(all.rows, addr, u.f.budget), true
 	}
 	return all.sequences[i].positionAt(all.rows, addr, scope, u.f.budget), true
@@ -126,4 +126,12 @@ func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget.File)
 	}
 	left.Answer(start - i)
 	return at
+}
+
+// lineAddr returns the address in line tables.
+func (f *Data) lineAddr(addr uint64) uint64 {
+	if f.rules.placedLines {
+		return f.elf.placed(addr, true)
+	}
+	return addr
 }

@@ -11,7 +11,7 @@ import (
 // rowSink takes the rows of a program. It is either asked for the row at an address, and stops at the end of its sequence, or
 // keeps all.
 type rowSink struct {
-	f         *File
+	f         *Data
 	keep      bool
 	pc        uint64 // the address asked for
 	found     bool
@@ -66,7 +66,7 @@ func (s *rowSink) add(r *registers) bool {
 		if s.found && !s.ended {
 			s.ended, s.regular = true, !s.odd && s.last.addr-s.start <= 0xffffffff
 		}
-		return !s.found || s.f.asLLVM
+		return !s.found || s.f.rules.overlaps
 	case s.keep:
 		s.store(r)
 	default:
@@ -166,7 +166,7 @@ func (u *unit) defined(t *lineTable, nth uint64) (e fileEntry) {
 }
 
 // store runs the whole program and returns its rows, which are kept. The unit is locked.
-func (t *lineTable) store(f *File, b []byte) *lineRows {
+func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
 	f.budget.Spend(t.end - t.program)
@@ -183,7 +183,7 @@ func (t *lineTable) store(f *File, b []byte) *lineRows {
 	for i := 1; i < len(sorted); i++ {
 		overlap = overlap || sorted[i].lo < sorted[i-1].hi
 	}
-	switch all.byEnd = overlap && f.asLLVM; {
+	switch all.byEnd = overlap && f.rules.overlaps; {
 	case !overlap:
 		all.sequences = sorted
 	case all.byEnd:
@@ -193,7 +193,7 @@ func (t *lineTable) store(f *File, b []byte) *lineRows {
 	}
 	s.f, s.left = nil, nil
 	t.rows.Store(all)
-	f.mapped(t.end - t.program)
+	f.touched(t.end - t.program)
 	return all
 }
 

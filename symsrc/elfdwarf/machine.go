@@ -8,7 +8,7 @@ import (
 // codeAddr is the address that a look-up of code means: without what a pointer holds beside it, and in a relocatable file
 // within the section of code.
 func (f *File) codeAddr(addr uint64) uint64 {
-	if !f.asLLVM {
+	if !f.by.asTold {
 		addr = f.untagged(f.placed(addr, true))
 	}
 	if f.machine == elf.EM_ARM {
@@ -19,7 +19,7 @@ func (f *File) codeAddr(addr uint64) uint64 {
 
 // dataAddr is codeAddr for variables.
 func (f *File) dataAddr(addr uint64) uint64 {
-	if f.asLLVM {
+	if f.by.asTold {
 		return addr
 	}
 	return f.untagged(f.placed(addr, false))
@@ -31,7 +31,7 @@ var addressBits = [...]uint{56, 48, 39}
 
 // untagged takes a tag or an authentication code out of an address of AArch64, where only what is left lies in the file.
 // Addresses of the kernel have ones where those of programs have zeros.
-func (f *File) untagged(addr uint64) uint64 {
+func (f *header) untagged(addr uint64) uint64 {
 	if f.machine != elf.EM_AARCH64 || addr>>addressBits[2] == 0 || f.loads(addr) {
 		return addr
 	}
@@ -58,7 +58,7 @@ func (h *header) loads(addr uint64) bool {
 
 // pageSize is what the starts of mappings are rounded down to: that of the kernels which are in use. Where these differ,
 // linkers align segments so that it makes no difference.
-func (h *header) pageSize() uint64 {
+func (h *format) pageSize() uint64 {
 	if h.machine == elf.EM_PPC64 {
 		return 64 << 10
 	}
@@ -67,7 +67,7 @@ func (h *header) pageSize() uint64 {
 
 // back is the distance from a return address to a byte of the call before it: to its start where that is known. Thumb
 // and RISC-V have calls of two and of four bytes; MIPS and SPARC return behind the delay slot.
-func (h *header) back() uint64 {
+func (h *format) back() uint64 {
 	switch h.machine {
 	case elf.EM_AARCH64, elf.EM_PPC, elf.EM_PPC64, elf.EM_LOONGARCH, elf.EM_QDSP6:
 		return 4
@@ -80,13 +80,13 @@ func (h *header) back() uint64 {
 }
 
 // littleCode tells the files with instructions in little-endian order, whatever the order of their data.
-func (h *header) littleCode() bool {
+func (h *format) littleCode() bool {
 	const armBE8 = 0x00800000 // EF_ARM_BE8
 	return !h.big || h.machine == elf.EM_AARCH64 || h.machine == elf.EM_RISCV || h.machine == elf.EM_ARM && h.flags&armBE8 != 0
 }
 
 // order is the byte order of instructions.
-func (h *header) order() binary.ByteOrder {
+func (h *format) order() binary.ByteOrder {
 	if h.littleCode() {
 		return binary.LittleEndian
 	}

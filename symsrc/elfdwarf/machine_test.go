@@ -34,8 +34,7 @@ func TestTaggedAddresses(t *testing.T) {
 			t.Errorf("%#x further: %+v", far, frames)
 		}
 	}
-	f.likeLLVM()
-	if frames := f.Code(other | 0xb4<<56); len(frames) == 1 && frames[0].Line != 0 {
+	if frames := openAsLLVM(t, path).Code(other | 0xb4<<56); len(frames) == 1 && frames[0].Line != 0 {
 		t.Errorf("as llvm: %+v", frames)
 	}
 }
@@ -74,8 +73,8 @@ func TestThumbBit(t *testing.T) {
 		if p := f.Probe(addr|1, 0); p.Linked != addr || p.Back != 2 {
 			t.Errorf("%s: %+v", name, p)
 		}
-		if f.instructionSet(addr) != 't' {
-			t.Errorf("%s is in code of kind %q", name, f.instructionSet(addr))
+		if f.code.instructionSet(addr) != 't' {
+			t.Errorf("%s is in code of kind %q", name, f.code.instructionSet(addr))
 		}
 	}
 }

@@ -22,13 +22,9 @@ type mapping struct {
 }
 
 // instructionSet is the kind of what is at an address of an ARM file; 0 where the file does not tell.
-func (f *File) instructionSet(addr uint64) byte {
+func (f *code) instructionSet(addr uint64) byte {
 	f.modes.once.Do(func() {
-		t := f.symtab
-		if t == nil && f.other != nil {
-			t = f.other.symtab
-		}
-		if t != nil {
+		if t := f.symtab(); t != nil {
 			f.modes.sorted = t.mappings()
 		}
 	})

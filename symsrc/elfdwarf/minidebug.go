@@ -12,16 +12,16 @@ type miniDebug struct {
 	table *symbolTable
 }
 
-// miniSymbols unpacks the table when it is first asked for; nil where there is none, or where it is damaged or belongs to
+// symbols unpacks the table when it is first asked for; nil where there is none, or where it is damaged or belongs to
 // another file.
-func (f *File) miniSymbols() *symbolTable {
-	f.mini.once.Do(func() {
+func (m *miniDebug) symbols(f *image) *symbolTable {
+	m.once.Do(func() {
 		for i := range f.sections {
 			s := &f.sections[i]
 			if s.name != ".gnu_debugdata" {
 				continue
 			}
-			packed, ok := f.contents(f.data, s)
+			packed, ok := f.contents(s)
 			if !ok {
 				return
 			}
@@ -29,25 +29,20 @@ func (f *File) miniSymbols() *symbolTable {
 			if err != nil {
 				return
 			}
-			f.mini.table = f.readMini(data)
+			m.table = f.readMini(data)
 			return
 		}
 	})
-	return f.mini.table
+	return m.table
 }
 
 // readMini reads the symbol table of the ELF file in data.
-func (f *File) readMini(data []byte) *symbolTable {
-	h, err := readHeader(data, f.budget)
-	if err != nil || h.machine != f.machine || h.is64 != f.is64 || h.big != f.big {
+func (f *image) readMini(data []byte) *symbolTable {
+	m, err := readImage(data, f.budget, rules{})
+	if err != nil || m.machine != f.machine || m.is64 != f.is64 || m.big != f.big || m.id != "" && f.id != "" && m.id != f.id {
 		return nil
 	}
-	m := &File{header: *h, data: data, budget: f.budget}
-	m.names.left = f.budget
-	if id := string(h.buildID(data)); id != "" && f.id != "" && id != string(f.id) {
-		return nil
-	}
-	t, err := m.symbolTable(elf.SHT_SYMTAB)
+	t, err := m.symbolTable(elf.SHT_SYMTAB, &nameTable{left: f.budget})
 	if err != nil || t == nil {
 		return nil
 	}

@@ -116,14 +116,16 @@ func TestMiniDebugLazy(t *testing.T) {
 	if got := render(f.Code(exported)); got != "exported ??:0:0" || f.mini.table != nil {
 		t.Errorf("%s, unpacked: %v", got, f.mini.table != nil)
 	}
-	f.likeLLVM()
+	llvm := openAsLLVM(t, mini)
 	addrs := []uint64{exported, local}
 	for i, want := range symbolizer(t, mini, addrs) {
-		if got := render(f.Code(addrs[i])); got != want {
+		if got := render(llvm.Code(addrs[i])); got != want {
 			t.Errorf("%s instead of %s", got, want)
 		}
 	}
-	f.asLLVM = false
+	if llvm.mini.table != nil {
+		t.Error("unpacked in the style of llvm")
+	}
 	if got := render(f.Code(local)); got != "local_one ??:0:0" {
 		t.Errorf("%s", got)
 	}
@@ -214,7 +216,7 @@ func TestXZDamaged(t *testing.T) {
 	var good []byte
 	for i := range f.sections {
 		if f.sections[i].name == ".gnu_debugdata" {
-			good, _ = f.contents(f.data, &f.sections[i])
+			good, _ = f.contents(&f.sections[i])
 		}
 	}
 	want, err := unxz(good, budget.NewFile(len(good)))

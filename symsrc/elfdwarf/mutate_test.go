@@ -131,13 +131,14 @@ func newFileBeside(data, beside []byte) (*File, error) {
 	f, err := newFile(data)
 	if err == nil && beside != nil {
 		for _, split := range [...]bool{false, true} { // what would be taken for a file that is not there
-			if _, err := newPart(beside, split, budget.NewFile(len(beside))); errors.Is(err, errDamaged) {
+			if _, err := newPart(beside, split, budget.NewFile(len(beside)), &ourPolicy); errors.Is(err, errDamaged) {
 				return nil, err
 			}
 		}
-		f.path, f.find = "/a/b", func(string) ([]byte, fs.FileInfo, func() error, error) {
+		f.path = "/a/b"
+		f.mayOpen(func(string) ([]byte, fs.FileInfo, func() error, error) {
 			return beside, nil, func() error { return nil }, nil
-		}
+		})
 	}
 	return f, err
 }

@@ -105,38 +105,3 @@ func newName(linkage string) *name {
 	n.demangled = demangle.Demangle(plain)
 	return n
 }
-
-// nameOf is the number of the name of the function whose entry stands at die.
-func (u *unit) nameOf(die int) uint32 {
-	u.namesMu.Lock()
-	n := u.names[die]
-	u.namesMu.Unlock()
-	if n != 0 {
-		return n
-	}
-	u.f.budget.Hold(nameWeight)
-	n = u.readName(die, false)
-	u.namesMu.Lock()
-	defer u.namesMu.Unlock()
-	if u.names == nil {
-		u.names = make(map[int]uint32)
-	}
-	u.names[die] = n
-	return n
-}
-
-// readName is the number of the first linkage name of an entry and its origins, or else of the first name. A short name is the
-// first name, whatever the linkage name.
-func (u *unit) readName(die int, short bool) uint32 {
-	var plain []byte
-	w := originWalk{u: u, in: u.f, die: die}
-	for w.next() {
-		if s := w.u.text(&w.d, attrLinkageName); len(s) > 0 && !short {
-			return u.f.names.find(s)
-		}
-		if plain == nil {
-			plain = w.u.text(&w.d, attrName)
-		}
-	}
-	return u.f.names.find(plain)
-}

@@ -11,7 +11,7 @@ import (
 // leads to its descriptor, of which the first word is the address of the code. It is read when first asked for: a debug
 // file has it only in the runtime object.
 type descriptors struct {
-	f    *File
+	f    *image
 	once sync.Once
 	addr uint64
 	data []byte
@@ -20,7 +20,7 @@ type descriptors struct {
 const opdSection = ".opd"
 
 // descriptors are those of the file; nil where its symbols are addresses of code.
-func (f *File) descriptors() *descriptors {
+func (f *image) descriptors() *descriptors {
 	if f.machine != elf.EM_PPC64 || !f.is64 || !f.big {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (d *descriptors) read() {
 		if s.name != opdSection || s.typ == elf.SHT_NOBITS {
 			continue
 		}
-		b, ok := r.contents(r.data, s)
+		b, ok := r.contents(s)
 		addr := s.addr
 		if r.starts != nil { // llvm reads them as they are
 			addr = r.unplaced(span{lo: addr}).lo
@@ -70,13 +70,13 @@ func (d *descriptors) read() {
 }
 
 // relocated is the contents b of a section of a relocatable file after relocation.
-func (f *File) relocated(section int, b []byte) ([]byte, bool) {
+func (f *image) relocated(section int, b []byte) ([]byte, bool) {
 	for i := range f.sections {
 		s := &f.sections[i]
 		if s.typ != elf.SHT_RELA || s.info != uint32(section) || s.link != f.symbolSection {
 			continue
 		}
-		entries, ok := f.contents(f.data, s)
+		entries, ok := f.contents(s)
 		f.budget.Spend(len(b) + len(entries))
 		if b = slices.Clone(b); !ok || !f.relocateSection(b, entries, true) {
 			return nil, false

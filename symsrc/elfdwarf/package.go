@@ -17,9 +17,9 @@ const (
 )
 
 // packaged looks a unit up in the index of a package, .debug_cu_index (DWARF 5 §7.3.5.3; the GNU form is version 2).
-func (f *File) packaged(id uint64) (at contribution, ok bool) {
+func (f *Data) packaged(id uint64) (at contribution, ok bool) {
 	b := f.cuIndex.all()
-	c := &bin.Cursor{B: b, Big: f.big}
+	c := &bin.Cursor{B: b, Big: f.elf.big}
 	version, low := c.U16(), c.U16()
 	if version == 0 { // in version 2 it has four bytes
 		version = low
@@ -34,8 +34,8 @@ func (f *File) packaged(id uint64) (at contribution, ok bool) {
 	defer func() { f.budget.Spend(tries) }()
 	for i, step, left := id&(slots-1), id>>32&(slots-1)|1, slots; left > 0; i, left = (i+step)&(slots-1), left-1 {
 		tries++
-		signature, _ := bin.Uint(b, int(header+8*i), 8, f.big)
-		n, _ := bin.Uint(b, int(header+8*slots+4*i), 4, f.big)
+		signature, _ := bin.Uint(b, int(header+8*i), 8, f.elf.big)
+		n, _ := bin.Uint(b, int(header+8*slots+4*i), 4, f.elf.big)
 		if signature == id && n > 0 {
 			row = n
 			break
@@ -49,8 +49,8 @@ func (f *File) packaged(id uint64) (at contribution, ok bool) {
 	}
 	table := int(header + 12*slots)
 	for i := range int(columns) {
-		column, _ := bin.Uint(b, table+4*i, 4, f.big)
-		off, _ := bin.Uint(b, table+4*(int(row*columns)+i), 4, f.big)
+		column, _ := bin.Uint(b, table+4*i, 4, f.elf.big)
+		off, _ := bin.Uint(b, table+4*(int(row*columns)+i), 4, f.elf.big)
 		switch {
 		case column == columnInfo:
 			at.info, ok = int(off), true

@@ -14,7 +14,7 @@ const muchPacked = 32 << 20
 func (s *Source) Packed(ctx context.Context, m symsrc.Module) (packed bool) {
 	s.with(ctx, m, func(m *module, _ *symsrc.Files) {
 		for _, f := range m.opened {
-			packed = packed || f.packed >= muchPacked && (f.twin == nil || f.twin.mapped == nil)
+			packed = packed || f.dwarf.packed >= muchPacked && (f.twin == nil || f.twin.mapped == nil)
 		}
 	})
 	return packed

@@ -216,7 +216,7 @@ func (f *File) cold(q symsrc.Addr) bool {
 	switch {
 	case q.Kind == symsrc.Named:
 		return true
-	case q.Kind == symsrc.Data || q.Symbol != "" || f.info.size == 0:
+	case q.Kind == symsrc.Data || q.Symbol != "" || f.dwarf.info.size == 0:
 		return false
 	}
 	addr, ok := f.Linked(q.Offset, q.Space)
@@ -224,6 +224,11 @@ func (f *File) cold(q symsrc.Addr) bool {
 		return false
 	}
 	f.guard(func() { addr = f.codeAddr(addr) })
+	return f.dwarf.cold(addr)
+}
+
+// cold reports whether to look an address up takes long: a large unit is to be read, or it is not known whether that is one.
+func (f *Data) cold(addr uint64) bool {
 	for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
 		if !t.ready.Load() {
 			return true

@@ -128,7 +128,7 @@ func TestLateUnit(t *testing.T) {
 	if !m.patience.quick.Load() || !m.patience.large.Load() {
 		t.Fatal("the first questions are not over")
 	}
-	u := m.file.unitFor(addr)
+	u := m.file.dwarf.unitFor(addr)
 	u.split.Store(u)
 	end := u.end
 	waited = 0

@@ -2,6 +2,7 @@ package elfdwarf
 
 import (
 	"cmp"
+	"debug/elf"
 	"math/bits"
 	"qss-filter/symsrc/budget"
 	"slices"
@@ -122,4 +123,10 @@ func (p *pile) settled() (out []functionSpan) {
 		out = append(out, s)
 	}
 	return out
+}
+
+// piled reports whether functions may lie over each other in the unit, as far as that is to be seen. low is set where one begins where
+// linkers put what they drop.
+func (u *unit) piled(low bool) bool {
+	return u.f.rules.overlaps && (low || u.skeleton().f.elf.typ == elf.ET_REL)
 }

@@ -66,7 +66,7 @@ var (
 )
 
 // machineName is what Breakpad's dump_syms calls the machine.
-func (h *header) machineName() string {
+func (h *format) machineName() string {
 	switch h.machine {
 	case elf.EM_386:
 		return "x86"

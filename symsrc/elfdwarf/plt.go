@@ -20,8 +20,8 @@ type stub struct {
 
 // stubTable is the procedure linkage table of a file, read when the first address in one of its sections is asked for.
 type stubTable struct {
-	once  sync.Once
-	stubs []stub
+	once sync.Once
+	all  []stub // disjoint, sorted
 }
 
 // stubWeight is what a stub takes in memory until its symbol is known, in bytes.
@@ -35,20 +35,27 @@ const maxStubs = 1 << 20
 var stubSections = []string{".plt", ".plt.sec", ".plt.bnd", ".plt.got", ".iplt"}
 
 // inStubs reports whether the address is in such a section.
-func (f *File) inStubs(addr uint64) bool {
-	f.budget.Answer(len(f.stubs))
-	return slices.ContainsFunc(f.stubs, func(s *sectionHeader) bool { return addr-s.addr < s.size && addr >= s.addr })
+func (f *code) inStubs(addr uint64) bool {
+	f.budget.Answer(len(f.stubSections))
+	return slices.ContainsFunc(f.stubSections, func(s *sectionHeader) bool { return addr-s.addr < s.size && addr >= s.addr })
 }
 
-func (s *sectionHeader) isStubs() bool {
+// isStubs reports whether a section is one of these.
+func isStubs(s *sectionHeader) bool {
 	const code = elf.SHF_ALLOC | elf.SHF_EXECINSTR
 	return s.flags&code == code && slices.Contains(stubSections, s.name)
 }
 
+// allStubs returns the stubs in the order of their addresses.
+func (f *code) allStubs() []stub {
+	f.stubs.once.Do(f.readStubs)
+	return f.stubs.all
+}
+
 // stubAt names the stub at an address after the function that it jumps to: `puts@plt`.
-func (f *File) stubAt(addr uint64) (c covering, ok bool) {
-	f.plt.once.Do(f.readStubs)
-	i, found := slices.BinarySearchFunc(f.plt.stubs, addr, func(s stub, addr uint64) int {
+func (f *code) stubAt(addr uint64) (c covering, ok bool) {
+	stubs := f.allStubs()
+	i, found := slices.BinarySearchFunc(stubs, addr, func(s stub, addr uint64) int {
 		switch {
 		case s.hi <= addr:
 			return -1
@@ -60,7 +67,7 @@ func (f *File) stubAt(addr uint64) (c covering, ok bool) {
 	if !found {
 		return c, false
 	}
-	s := &f.plt.stubs[i]
+	s := &stubs[i]
 	linkage := string(f.dynsym.nameAt(s.symbol))
 	if linkage == "" {
 		return c, false
@@ -84,7 +91,7 @@ func (t *symbolTable) nameAt(index uint32) []byte {
 
 // readStubs decodes the stubs and joins them with the relocations of their slots. What a slot is for is known by these
 // alone: linkers differ in the stubs' order and size.
-func (f *File) readStubs() {
+func (f *code) readStubs() {
 	decode := stubDecoders[f.machine]
 	if decode == nil || f.dynsym == nil {
 		return
@@ -94,18 +101,18 @@ func (f *File) readStubs() {
 	read := 0 // bytes, which many sections may share
 	for i := range f.sections {
 		s := &f.sections[i]
-		code, ok := f.contents(f.data, s)
-		if read += len(code); !s.isStubs() || !ok || read > len(f.data) || len(stubs) > maxStubs {
+		contents, ok := f.contents(s)
+		if read += len(contents); !isStubs(s) || !ok || read > len(f.data) || len(stubs) > maxStubs {
 			continue
 		}
 		first := len(stubs)
-		decode(f, s, code, func(off, size int, slot uint64) {
+		decode(f.image, s, contents, func(off, size int, slot uint64) {
 			lo := s.addr + uint64(off)
 			if last := len(stubs) - 1; last >= first && stubs[last].hi > lo {
 				stubs[last].hi = lo
 			}
 			kept.Add(1, stubWeight)
-			stubs = append(stubs, stub{span: span{lo, lo + uint64(min(size, len(code)-off))}, slot: slot})
+			stubs = append(stubs, stub{span: span{lo, lo + uint64(min(size, len(contents)-off))}, slot: slot})
 		})
 	}
 	kept.Flush()
@@ -118,11 +125,11 @@ func (f *File) readStubs() {
 			return
 		}
 	}
-	f.plt.stubs = stubs
+	f.stubs.all = stubs
 }
 
 // bindStubs finds the symbols whose addresses the dynamic linker puts into the slots.
-func (f *File) bindStubs(stubs []stub) {
+func (f *code) bindStubs(stubs []stub) {
 	if len(stubs) == 0 {
 		return
 	}
@@ -136,7 +143,7 @@ func (f *File) bindStubs(stubs []stub) {
 		if s.flags&elf.SHF_ALLOC == 0 || s.typ != elf.SHT_RELA && s.typ != elf.SHT_REL {
 			continue
 		}
-		b, ok := f.contents(f.data, s)
+		b, ok := f.contents(s)
 		if read += len(b); ok && read <= len(f.data) {
 			f.readSlots(b, s.typ == elf.SHT_RELA, bySlot)
 		}
@@ -157,7 +164,7 @@ var slotRelocations = map[elf.Machine][2]uint32{
 }
 
 // readSlots notes the symbols of a relocation section (gABI, "Relocation").
-func (f *File) readSlots(b []byte, addends bool, bySlot map[uint64]uint32) {
+func (f *code) readSlots(b []byte, addends bool, bySlot map[uint64]uint32) {
 	word := f.word()
 	size := 2 * word
 	if addends {

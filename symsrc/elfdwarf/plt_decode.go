@@ -11,7 +11,7 @@ import (
 type stubFound func(off, size int, slot uint64)
 
 // stubDecoders find the stubs in the code of a section, in order.
-var stubDecoders = map[elf.Machine]func(f *File, s *sectionHeader, code []byte, found stubFound){
+var stubDecoders = map[elf.Machine]func(f *image, s *sectionHeader, code []byte, found stubFound){
 	elf.EM_X86_64:  stubsX86,
 	elf.EM_386:     stubsX86,
 	elf.EM_AARCH64: stubsAArch64,
@@ -22,7 +22,7 @@ var stubDecoders = map[elf.Machine]func(f *File, s *sectionHeader, code []byte, 
 
 // stubsX86 reads `[endbr] [bnd] jmp *slot`: relative to the instruction pointer in 64-bit code, absolute or relative to
 // the global offset table in 32-bit code. In .plt.got stubs may have 8 bytes.
-func stubsX86(f *File, s *sectionHeader, code []byte, found stubFound) {
+func stubsX86(f *image, s *sectionHeader, code []byte, found stubFound) {
 	const size = 16
 	step := size
 	if s.name == ".plt.got" {
@@ -58,7 +58,7 @@ func stubsX86(f *File, s *sectionHeader, code []byte, found stubFound) {
 
 // stubsAArch64 reads `[bti c] adrp x16, page; ldr x17, [x16, #off]; …`. The first stub, which calls the dynamic linker,
 // has the same form; its slot has no relocation. Code is little-endian in files of both orders.
-func stubsAArch64(_ *File, s *sectionHeader, code []byte, found stubFound) {
+func stubsAArch64(_ *image, s *sectionHeader, code []byte, found stubFound) {
 	const size, btiC = 32, 0xd503245f
 	for off := 0; off+8 <= len(code); off += 4 {
 		adrp, ldr := binary.LittleEndian.Uint32(code[off:]), binary.LittleEndian.Uint32(code[off+4:])
@@ -76,7 +76,7 @@ func stubsAArch64(_ *File, s *sectionHeader, code []byte, found stubFound) {
 }
 
 // stubsARM reads `add ip, pc, #a; add ip, ip, #b; …; ldr pc, [ip, #c]!`, before which Thumb code may switch to ARM.
-func stubsARM(f *File, s *sectionHeader, code []byte, found stubFound) {
+func stubsARM(f *image, s *sectionHeader, code []byte, found stubFound) {
 	const size = 24
 	if f.big {
 		return // code may be of either order
@@ -111,7 +111,7 @@ func stubsARM(f *File, s *sectionHeader, code []byte, found stubFound) {
 }
 
 // stubsRISCV reads `auipc t3, hi; l[wd] t3, lo(t3); jalr t1, t3; nop`.
-func stubsRISCV(f *File, s *sectionHeader, code []byte, found stubFound) {
+func stubsRISCV(f *image, s *sectionHeader, code []byte, found stubFound) {
 	const size = 16
 	load := uint32(0x000e2e03) // lw t3, 0(t3)
 	if f.is64 {
@@ -131,7 +131,7 @@ func stubsRISCV(f *File, s *sectionHeader, code []byte, found stubFound) {
 }
 
 // stubsS390 reads `larl %r1, slot; lg %r1, 0(%r1); br %r1; …`.
-func stubsS390(f *File, s *sectionHeader, code []byte, found stubFound) {
+func stubsS390(f *image, s *sectionHeader, code []byte, found stubFound) {
 	const size = 32
 	load := []byte{0xe3, 0x10, 0x10, 0x00, 0x00, 0x04, 0x07, 0xf1}
 	for off := 0; f.is64 && off+14 <= len(code); off += size {

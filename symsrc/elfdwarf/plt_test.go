@@ -157,7 +157,7 @@ func TestStubsProgram(t *testing.T) {
 	if operator == 0 {
 		t.Error("operator new is not named")
 	}
-	f.likeLLVM()
+	f = openAsLLVM(t, path)
 	for i, want := range symbolizer(t, path, addrs) {
 		if got := render(f.Code(addrs[i])); got != want {
 			t.Errorf("%#x in the style of llvm: %s instead of %s", addrs[i], got, want)

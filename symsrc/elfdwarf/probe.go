@@ -39,16 +39,7 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	})
 	isText := false
 	f.askRuntime(func(r *File) {
-		_, known := r.text(addr, 1)
-		if !known {
-			// The code may end with the call of a function that does not return.
-			_, known = r.text(addr-1, 1)
-		}
-		isText = known
-		if known && callDecoders[r.machine] != nil {
-			returns, calls := r.callEndsAt(addr, thumb), r.callMovedTo(addr)
-			p.Known, p.Returns, p.Calls = true, returns, calls
-		}
+		isText = r.code.calls(addr, thumb, &p)
 	})
 	p.Trampoline = isText && f.SignalTrampoline(addr)
 	return p

@@ -12,23 +12,23 @@ import (
 var errShort = errors.New("the file ends before its part")
 
 // OpenRange maps an ELF file that is a part of the file at path. Its errors carry a StatusError.
-func OpenRange(path string, r symsrc.Range) (*File, error) {
+func OpenRange(path string, r symsrc.Range) (*File, error) { return openRangeBy(path, r, &ourPolicy) }
+
+func openRangeBy(path string, r symsrc.Range, by *policy) (*File, error) {
 	if r.Whole() {
-		return Open(path)
+		return openBy(path, by)
 	}
 	data, stat, unmap, err := mapRange(path, r)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", r.Of(path), withStatus(err))
 	}
-	f, err := newFile(data)
+	f, err := newFileBy(data, by)
 	if err != nil {
 		unmap()
 		return nil, fmt.Errorf("open %s: %w", r.Of(path), err)
 	}
-	f.stat, f.unmap, f.path, f.find = stat, unmap, path, mapRegular
-	if f.infoAt > 0 { // it is read again from the whole file
-		f.infoAt += r.Offset
-	}
+	f.stat, f.unmap, f.path, f.at = stat, unmap, path, r.Offset
+	f.mayOpen(mapRegular)
 	return f, nil
 }
 

@@ -11,7 +11,7 @@ import (
 const firstPlaced = 1 << 30
 
 // place gives the sections of a relocatable file addresses of their own, as a linker would: in the file all begin at 0.
-func (h *header) place() {
+func (h *image) place() {
 	const limit = 1 << 31
 	next := uint64(firstPlaced)
 	for i := range h.sections {
@@ -24,12 +24,12 @@ func (h *header) place() {
 			break
 		}
 	}
-	h.zeroCode = false
+	h.linkage.zeroCode = false
 }
 
 // placed is the address, in a relocatable file, of what lies so far into the first section of code, or of data, that
 // is as long: the section that llvm takes. The address of a symbol is one already.
-func (f *File) placed(off uint64, code bool) uint64 {
+func (f *header) placed(off uint64, code bool) uint64 {
 	if f.typ != elf.ET_REL || off >= firstPlaced {
 		return off
 	}
@@ -47,7 +47,6 @@ func (f *File) placed(off uint64, code bool) uint64 {
 type placedSymbols struct {
 	symbolSection uint32 // the number of the table
 	symbolValues  []uint64
-	arangesInFile []byte // .debug_aranges before relocation; nil where it has none
 }
 
 // relocation is what one of a type does to a number of some bytes in debug information.
@@ -72,10 +71,11 @@ var relocations = map[elf.Machine]map[uint32]relocation{
 }
 
 // relocate applies the relocations of a relocatable file to its sections of debug information, which come by their
-// numbers. It is false where one is of an unknown type, for then the debug information means nothing.
-func (f *File) relocate(debug map[uint32]*section) bool {
+// numbers. It returns what the sections were that it changed. It is false where one is of an unknown type, for then the debug
+// information means nothing.
+func (f *image) relocate(debug map[uint32]*section) (before map[*section][]byte, ok bool) {
 	left := len(f.data) // bounds what sections that lie over each other may hold
-	own := make(map[*section]bool)
+	before = make(map[*section][]byte)
 	for i := range f.sections {
 		sh := &f.sections[i]
 		if sh.typ != elf.SHT_RELA && sh.typ != elf.SHT_REL {
@@ -85,32 +85,29 @@ func (f *File) relocate(debug map[uint32]*section) bool {
 		if s == nil {
 			continue
 		}
-		entries, ok := f.contents(f.data, sh)
+		entries, ok := f.contents(sh)
 		if left -= len(entries); !ok || left < 0 || sh.link != f.symbolSection {
-			return false
+			return nil, false
 		}
 		b := s.all()
 		if len(b) != s.size {
-			return false
+			return nil, false
 		}
-		if !own[s] {
-			if s == &f.arangeSets {
-				f.arangesInFile = b
-			}
+		if _, own := before[s]; !own {
 			f.budget.Hold(len(b))
-			b, own[s] = slices.Clone(b), true
+			before[s], b = b, slices.Clone(b)
 			s.unpack = nil
 			s.plain(b)
 		}
 		if !f.relocateSection(b, entries, sh.typ == elf.SHT_RELA) {
-			return false
+			return nil, false
 		}
 	}
-	return true
+	return before, true
 }
 
 // relocateSection applies the entries of one section to b.
-func (f *File) relocateSection(b, entries []byte, addends bool) bool {
+func (f *image) relocateSection(b, entries []byte, addends bool) bool {
 	known, word := relocations[f.machine], f.word()
 	size := 2 * word
 	if addends {
@@ -150,13 +147,13 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 }
 
 // placeSymbols gives the symbols of a relocatable file the addresses of their sections, in a copy of the table.
-func (f *File) placeSymbols(table int, raw []byte) []byte {
+func (f *image) placeSymbols(table int, raw []byte) []byte {
 	f.budget.Hold(2 * len(raw))
 	raw, f.symbolValues = slices.Clone(raw), nil
 	var xindex []byte
 	for i := range f.sections {
 		if x := &f.sections[i]; x.typ == elf.SHT_SYMTAB_SHNDX && x.link == uint32(table) {
-			xindex, _ = f.contents(f.data, x)
+			xindex, _ = f.contents(x)
 		}
 	}
 	size, value, index, word := elf.Sym32Size, 4, 14, f.word()

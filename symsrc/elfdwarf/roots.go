@@ -1,23 +1,22 @@
 package elfdwarf
 
 import (
-	"os"
+	"io"
 
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/budget"
-	"qss-filter/symsrc/diskcache"
 )
 
 // rootReader reads the headers and root entries of units, one after the other. Where they are far from each other it reads
 // the file instead of its mapping, of which each look brings in as much as 64 KiB.
 type rootReader struct {
-	f      *File
+	f      *Data
 	t      *abbrevs // has nothing compiled
 	key    rootKey  // of the root entry's declaration
 	decl   decl
 	u      unit
-	in     *os.File // nil where the mapping is read
-	far    bool     // the last unit was large
+	in     io.ReaderAt // nil where the mapping is read
+	far    bool        // the last unit was large
 	window [512]byte
 }
 
@@ -35,7 +34,7 @@ const farUnit = 1 << 15
 
 // readRoots collects the ranges in the root entries of the units that .debug_aranges does not list. It compiles no
 // abbreviation tables: the declarations before the root's are many (GCC puts it last) and only it is needed.
-func (f *File) readRoots() (all []arange) {
+func (f *Data) readRoots() (all []arange) {
 	listed := make(map[int]bool)
 	kept := budget.Tally{Of: f.budget}
 	f.readAranges(func(arange) {}, func(unit int) {
@@ -44,8 +43,10 @@ func (f *File) readRoots() (all []arange) {
 	})
 	r := rootReader{f: f, t: newAbbrevs(f, 0, f.formTable(layout{}))}
 	if f.infoAt > 0 && f.info.size > farUnit {
-		r.in = f.again()
-		defer r.in.Close()
+		if in := f.reopen(); in != nil {
+			defer in.Close()
+			r.in = in
+		}
 	}
 	var spans []span
 	for off := 0; off < f.info.size; off = r.u.end {
@@ -99,22 +100,6 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []span) ([]
 		return out, true
 	}
 	return u.ranges(&u.root, out), true
-}
-
-// again opens the file a second time; nil where that fails or another one has taken its place.
-func (f *File) again() *os.File {
-	if f.stat == nil || f.path == "" {
-		return nil
-	}
-	in, err := os.Open(f.path)
-	if err != nil {
-		return nil
-	}
-	if stat, err := in.Stat(); err != nil || diskcache.StampOf(f.path, stat) != diskcache.StampOf(f.path, f.stat) {
-		in.Close()
-		return nil
-	}
-	return in
 }
 
 // only finds one declaration without compiling those before it.

@@ -59,6 +59,14 @@ func (f *File) runtime() *File {
 	return f.late.file.Load()
 }
 
+// runtimeImage returns the image of runtime.
+func (f *File) runtimeImage() *image {
+	if r := f.runtime(); r != nil {
+		return r.image
+	}
+	return nil
+}
+
 // askRuntime asks the runtime object, if there is one. What is wrong with that file is no fault of f's.
 func (f *File) askRuntime(read func(r *File)) {
 	f.guard(func() {
@@ -92,7 +100,7 @@ func (f *File) changed(path string) bool {
 	if diskcache.Changed(path, f.stat) {
 		return true
 	}
-	f.filesMu.Lock()
-	defer f.filesMu.Unlock()
+	f.companions.mu.Lock()
+	defer f.companions.mu.Unlock()
 	return slices.ContainsFunc(f.opened, func(c *File) bool { return c.changed(c.path) })
 }

@@ -62,6 +62,9 @@ func (s *section) more(n int) {
 	s.ready.Store(int64(good))
 }
 
+// unpacked returns how many bytes are good.
+func (s *section) unpacked() int { return int(s.ready.Load()) }
+
 // all is the whole section.
 func (s *section) all() []byte { return s.upTo(s.size) }
 

@@ -23,7 +23,7 @@ func TestSymbolsEndWithTheirSection(t *testing.T) {
 	if last := gaps[len(gaps)-1]; open(t, path).Code(last) != nil {
 		t.Errorf("%#x, asked first, has a name", last)
 	}
-	f.likeLLVM()
+	f = openAsLLVM(t, path)
 	named := 0
 	for i, want := range symbolizer(t, path, gaps) {
 		got := render(f.Code(gaps[i]))

@@ -95,9 +95,9 @@ func TestSettleFunctions(t *testing.T) {
 
 // TestDead tells addresses that a linker leaves for what it drops.
 func TestDead(t *testing.T) {
-	is64, is32, rel := header{is64: true}, header{}, header{is64: true, zeroCode: true}
+	is64, is32, rel := linkage{wide: true}, linkage{}, linkage{wide: true, zeroCode: true}
 	for _, c := range []struct {
-		h    *header
+		h    *linkage
 		addr uint64
 		want bool
 	}{

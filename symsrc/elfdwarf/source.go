@@ -30,10 +30,8 @@ const fileWeight = 8 << 10
 // read of them fits into its memory.
 type Source struct {
 	finder Finder
-	asLLVM bool
+	by     *policy
 	dwp    string
-	// skipLineZero gives code without a line that of the code before, as llvm does where it is asked to.
-	skipLineZero bool
 
 	wait    time.Duration // see patience
 	after   func(time.Duration) *time.Timer
@@ -62,20 +60,24 @@ type lastModule struct {
 
 // NewSource answers from the files that the finder finds.
 func NewSource(f Finder) *Source {
-	return &Source{finder: f, memory: DefaultMemory, wait: maxWait, after: time.NewTimer, modules: make(map[symsrc.Module]*module), aliases: make(map[symsrc.Module]*alias), shared: make(map[sharedFiles]*module), open: make(map[*module]bool)}
+	return &Source{finder: f, by: &ourPolicy, memory: DefaultMemory, wait: maxWait, after: time.NewTimer, modules: make(map[symsrc.Module]*module), aliases: make(map[symsrc.Module]*alias), shared: make(map[sharedFiles]*module), open: make(map[*module]bool)}
 }
 
 // NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
 // the next symbol, also beyond its section, and the last one all that is beyond the program.
 func NewLLVMSource(f Finder) *Source {
 	s := NewSource(f)
-	s.asLLVM = true
+	s.by = &llvmPolicy
 	return s
 }
 
 // SkipLineZero gives code without a line the last row of the line table that has one, of whatever function, as llvm's
 // --skip-line-zero does. It is for the time before the first question, and for a source that answers as llvm.
-func (s *Source) SkipLineZero() { s.skipLineZero = true }
+func (s *Source) SkipLineZero() {
+	by := *s.by
+	by.dwarf.skipLineZero = true
+	s.by = &by
+}
 
 // UseMemory makes the source keep that many bytes of what it has read of files, about, in place of DefaultMemory. It always
 // keeps those of the modules that are being asked. It is for the time before the first question.
@@ -172,7 +174,7 @@ func (s *Source) known(key symsrc.Module) (*module, *alias) {
 		if len(s.modules) >= maxModules {
 			s.forgetModules()
 		}
-		m = &module{of: s, key: key, asLLVM: s.asLLVM, skipLineZero: s.skipLineZero}
+		m = &module{of: s, key: key}
 		s.modules[key] = m
 	}
 	s.last.Store(&lastModule{key, m, n})
@@ -274,8 +276,6 @@ type module struct {
 	of  *Source
 	key symsrc.Module // by which it was asked for first
 
-	asLLVM, skipLineZero bool
-
 	patience patience
 
 	used   atomic.Int64
@@ -356,7 +356,7 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 		a.Frames, a.Files = nil, withoutLong(files)
 	}
 	for _, f := range m.opened {
-		a.Partial = a.Partial || f.splits.lacking.Load()
+		a.Partial = a.Partial || f.dwarf.lacking.Load()
 		f.keepTwin()
 	}
 	return a

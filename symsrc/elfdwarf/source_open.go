@@ -21,7 +21,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
 		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
 	}
-	atWord := m.asLLVM && want == ""
+	atWord := m.of.by.trusting && want == ""
 	if debug != nil && exe != nil && exe.id != "" && debug.id != exe.id && !atWord {
 		fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.id, debug.id))
 		m.opened[0].Close()
@@ -43,10 +43,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.weight.Store(weight)
 	m.of.inUse.Add(weight)
 	for _, f := range m.opened {
-		if f.budget.CountIn(&m.weight, &m.of.inUse); m.asLLVM {
-			f.likeLLVM()
-			f.skipLineZero = m.skipLineZero
-		}
+		f.budget.CountIn(&m.weight, &m.of.inUse)
 	}
 	if atWord && debug != nil && exe != nil { // the one has the lines, the other one the names
 		debug.symtab, debug.dynsym = exe.symtab, exe.dynsym
@@ -79,7 +76,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 	var f *File
 	err := m.refusal(path, part)
 	if err == nil {
-		f, err = OpenRange(path, part)
+		f, err = openRangeBy(path, part, m.of.by)
 	}
 	if err == nil && want != "" && f.id != want {
 		f.Close()
@@ -90,10 +87,10 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 		return nil
 	}
 	m.opened = append(m.opened, openFile{f, path, part})
-	if f.unread != nil { // the symbols count
+	if f.dwarf.unread != nil { // the symbols count
 		files := m.copyFiles()
-		files.DebugStatus = f.unread.Status
-		files.Note = strings.TrimPrefix(files.Note+"; "+f.unread.Error(), "; ")
+		files.DebugStatus = f.dwarf.unread.Status
+		files.Note = strings.TrimPrefix(files.Note+"; "+f.dwarf.unread.Error(), "; ")
 	}
 	return f
 }

@@ -1,18 +1,17 @@
 package elfdwarf
 
 import (
-	"path/filepath"
-	"sync/atomic"
+	"sync"
 )
 
 // splits are the files with the units of which a file has only the skeletons (DWARF 5 §3.1.2 and §7.3.2; the GNU form of
-// version 4 before it). They are guarded by splitMu of the file's companions.
+// version 4 before it).
 type splits struct {
+	mu        sync.Mutex
 	tried     bool
-	packages  []*File
-	files     map[string]*File // by path; nil where there is none
+	packages  []*Data
+	files     map[string]*Data // by path; nil where there is none
 	unitsByID map[uint64]int   // of such a file: where its units stand
-	lacking   atomic.Bool      // a file of split units, or the supplementary one, was not found
 }
 
 // body is the unit that holds the functions: the split one where u is its skeleton, if that is found, else u.
@@ -20,7 +19,7 @@ func (u *unit) body() *unit {
 	if b := u.split.Load(); b != nil {
 		return b
 	}
-	if !u.root.has(attrDwoName) || u.home != nil || u.f.find == nil {
+	if !u.root.has(attrDwoName) || u.home != nil || u.f.opener == nil {
 		u.split.Store(u)
 		return u
 	}
@@ -31,7 +30,7 @@ func (u *unit) body() *unit {
 	}
 	b := u.f.splitUnit(u)
 	if b == nil {
-		u.f.splits.lacking.Store(true)
+		u.f.lacking.Store(true)
 		b = u
 	}
 	u.split.Store(b)
@@ -47,20 +46,20 @@ func (u *unit) skeleton() *unit {
 }
 
 // splitUnit finds the unit that belongs to a skeleton: in a package beside the file, else in a file of its own.
-func (f *File) splitUnit(skeleton *unit) *unit {
-	f.splitMu.Lock()
-	defer f.splitMu.Unlock()
+func (f *Data) splitUnit(skeleton *unit) *unit {
+	f.splits.mu.Lock()
+	defer f.splits.mu.Unlock()
 	if !f.splits.tried {
 		f.splits.tried = true
-		for _, path := range f.packagePaths() {
-			if p, err := f.companion(path, true); err == nil {
+		for _, path := range f.opener.PackagePaths() {
+			if p, err := f.opener.Open(path, true); err == nil {
 				f.splits.packages = append(f.splits.packages, p)
 			}
 		}
 	}
 	for _, p := range f.splits.packages {
 		c, ok := p.packaged(skeleton.dwoID)
-		if !ok && f.asLLVM && len(p.cuIndex.all()) == 0 { // it may be a file of split units
+		if !ok && f.rules.packageOnly && len(p.cuIndex.all()) == 0 { // it may be a file of split units
 			c.info, ok = p.splitUnits()[skeleton.dwoID]
 		}
 		if ok {
@@ -69,7 +68,7 @@ func (f *File) splitUnit(skeleton *unit) *unit {
 			}
 		}
 	}
-	if f.asLLVM && len(f.splits.packages) > 0 { // llvm looks at other files only if there is none
+	if f.rules.packageOnly && len(f.splits.packages) > 0 {
 		return nil
 	}
 	for _, path := range skeleton.splitPaths() {
@@ -86,64 +85,30 @@ func (f *File) splitUnit(skeleton *unit) *unit {
 	return nil
 }
 
-// packagePaths are where the package of the file's split units may lie.
-func (f *File) packagePaths() (paths []string) {
-	if f.dwp != "" {
-		return []string{f.dwp}
-	}
-	for _, of := range [...]*File{f, f.other} {
-		if of != nil && of.path != "" {
-			paths = append(paths, of.path+".dwp")
-		}
-	}
-	return paths
-}
-
 // splitFile opens a file of split units once; nil where there is none.
-func (f *File) splitFile(path string) *File {
+func (f *Data) splitFile(path string) *Data {
 	d, ok := f.splits.files[path]
 	if !ok {
-		d, _ = f.companion(path, true)
+		d, _ = f.opener.Open(path, true)
 		if f.splits.files == nil {
-			f.splits.files = make(map[string]*File)
+			f.splits.files = make(map[string]*Data)
 		}
 		f.splits.files[path] = d
 	}
 	return d
 }
 
-// splitPaths are where the file of a skeleton's unit may lie: at its name, seen from the compilation directory, and
-// beside the file with the skeleton. A relative compilation directory means one beside that file too, never the one we
-// happen to run in.
-func (u *unit) splitPaths() (paths []string) {
+// splitPaths returns where the file of a skeleton's unit may be.
+func (u *unit) splitPaths() []string {
 	name := string(u.text(&u.root, attrDwoName))
 	if name == "" || len(name) > maxPath {
 		return nil
 	}
-	dir := string(u.compDirectory())
-	switch {
-	case filepath.IsAbs(name):
-		paths = append(paths, name)
-	case filepath.IsAbs(dir), u.f.asLLVM: // llvm takes a relative directory as seen from the one that it runs in
-		paths = append(paths, filepath.Join(dir, name))
-	}
-	if u.f.asLLVM { // it looks nowhere else
-		return paths
-	}
-	for _, home := range u.f.homes() {
-		if !filepath.IsAbs(name) {
-			if !filepath.IsAbs(dir) {
-				paths = append(paths, filepath.Join(home, dir, name))
-			}
-			paths = append(paths, filepath.Join(home, name))
-		}
-		paths = append(paths, filepath.Join(home, filepath.Base(name)))
-	}
-	return paths
+	return u.f.opener.SplitPaths(name, string(u.compDirectory()))
 }
 
 // splitUnits are the units of a file of split units that is no package, by their ID.
-func (f *File) splitUnits() map[uint64]int {
+func (f *Data) splitUnits() map[uint64]int {
 	if f.splits.unitsByID != nil {
 		return f.splits.unitsByID
 	}
@@ -161,7 +126,7 @@ func (f *File) splitUnits() map[uint64]int {
 }
 
 // openSplit opens the unit of a skeleton, and checks that it is the one.
-func (f *File) openSplit(c contribution, skeleton *unit) *unit {
+func (f *Data) openSplit(c contribution, skeleton *unit) *unit {
 	u := f.openUnitOf(c, skeleton)
 	if u == nil || u.dwoID != skeleton.dwoID || u.addrSize != skeleton.addrSize || u.version >= 5 != (skeleton.version >= 5) {
 		return nil

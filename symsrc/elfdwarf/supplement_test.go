@@ -75,7 +75,7 @@ func TestSupplement(t *testing.T) {
 				path = filepath.Join(dir, c.file)
 				os.Remove(common)
 			}
-			if f := open(t, path); f.supplement() == nil {
+			if f := open(t, path); f.dwarf.supplement() == nil {
 				t.Fatal("the supplementary file is not found")
 			}
 			addrs := codeAddresses(t, path, 2)
@@ -104,7 +104,7 @@ func TestSupplementOfAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := open(t, path)
-			if f.supplement() != nil || len(f.opened) > 0 {
+			if f.dwarf.supplement() != nil || len(f.opened) > 0 {
 				t.Fatal("a wrong file is taken")
 			}
 			unnamed := 0

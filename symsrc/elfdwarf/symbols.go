@@ -1,5 +1,23 @@
 package elfdwarf
 
+// symbolTables are the tables of a file, with the names in them and in the debug information.
+type symbolTables struct {
+	symtab, dynsym *symbolTable
+	mini           miniDebug
+	names          nameTable
+}
+
+// symtabOrOther returns the full symbol table of this file, or of the one that belongs with it; nil where neither has one.
+func (f *File) symtabOrOther() *symbolTable {
+	if f.symtab == nil && f.other != nil {
+		return f.other.symtab
+	}
+	return f.symtab
+}
+
+// miniSymbols returns the table of MiniDebugInfo; nil where there is none.
+func (f *File) miniSymbols() *symbolTable { return f.mini.symbols(f.image) }
+
 // symbolAt names an address by the fullest symbol table of this file and the one that belongs with it. Where that is
 // only the dynamic one, MiniDebugInfo tells the rest. A symbol without a size covers what is up to the next one of its
 // section, which is a guess: whatever knows better comes before it.
@@ -16,7 +34,7 @@ func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
 			break
 		}
 	}
-	if ok && c.sized || f.asLLVM {
+	if ok && c.sized || f.by.symbolsOnly {
 		return c, ok
 	}
 	if !full {
@@ -26,11 +44,11 @@ func (f *File) symbolAt(addr uint64) (c covering, ok bool) {
 		return c, ok
 	}
 	for _, x := range [...]*File{f, other} {
-		if !x.inStubs(addr) {
+		if !x.code.inStubs(addr) {
 			continue
 		}
 		if r := x.runtime(); r != nil {
-			if stub, found := r.stubAt(addr); found {
+			if stub, found := r.code.stubAt(addr); found {
 				return stub, true
 			}
 		}

@@ -14,9 +14,8 @@ import (
 // symbolTable is a symbol table of a file (gABI, "Symbol Table"). The first address is looked for in the raw table, the
 // second one sorts it.
 type symbolTable struct {
-	header
+	format
 	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
-	inFile             []byte   // the table as it is in the file
 	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
 	endless            bool     // a symbol without a size goes on to the next one, whatever lies between
 	opd                *descriptors
@@ -44,25 +43,26 @@ type symbol struct {
 type fileSymbol struct{ name, index uint32 }
 
 // symbolTable reads the table of a type; nil where there is none with any symbols.
-func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
+func (f *image) symbolTable(typ elf.SectionType, names *nameTable) (*symbolTable, error) {
 	for i := range f.sections {
 		s := &f.sections[i]
 		if s.typ != typ {
 			continue
 		}
-		raw, ok := f.contents(f.data, s)
+		raw, ok := f.contents(s)
 		if !ok || s.link >= uint32(len(f.sections)) {
 			return nil, corrupted("section %s lies outside of the file", s.name)
 		}
-		inFile := raw
 		if f.typ == elf.ET_REL {
-			raw = f.placeSymbols(i, raw)
+			if placed := f.placeSymbols(i, raw); !f.rules.unplaced {
+				raw = placed
+			}
 		}
-		names, ok := f.contents(f.data, &f.sections[s.link])
+		strings, ok := f.contents(&f.sections[s.link])
 		if !ok {
 			return nil, corrupted("the strings of section %s lie outside of the file", s.name)
 		}
-		t := &symbolTable{header: f.header, raw: raw, inFile: inFile, names: names, table: &f.names, opd: f.descriptors(),
+		t := &symbolTable{format: f.format, endless: f.rules.endless, raw: raw, names: strings, table: names, opd: f.descriptors(),
 			ends: make([]uint64, len(f.sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
@@ -73,7 +73,7 @@ func (f *File) symbolTable(typ elf.SectionType) (*symbolTable, error) {
 				t.ends[j] = x.addr + x.size
 			}
 			if x.typ == elf.SHT_SYMTAB_SHNDX && x.link == uint32(i) {
-				t.xindex, _ = f.contents(f.data, x)
+				t.xindex, _ = f.contents(x)
 			}
 		}
 		return t, nil

@@ -17,7 +17,7 @@ func (f *File) Text(addr uint64, n int) (text []byte, ok bool) {
 }
 
 // text is Text for an address of the file's own address space.
-func (f *File) text(addr uint64, n int) ([]byte, bool) {
+func (f *image) text(addr uint64, n int) ([]byte, bool) {
 	if i := f.codeSegment(addr); i >= 0 {
 		s := &f.segments[i]
 		return f.piece(s.off, s.filesz, addr-s.addr, n)
@@ -32,7 +32,7 @@ func (f *File) text(addr uint64, n int) ([]byte, bool) {
 }
 
 // piece is up to n bytes at a distance from the start of a part of the file.
-func (f *File) piece(off, size, at uint64, n int) ([]byte, bool) {
+func (f *image) piece(off, size, at uint64, n int) ([]byte, bool) {
 	b, ok := bin.Slice(f.data, off, size)
 	if !ok || n <= 0 || at >= uint64(len(b)) {
 		return nil, false
@@ -43,7 +43,7 @@ func (f *File) piece(off, size, at uint64, n int) ([]byte, bool) {
 }
 
 // textBefore is up to n bytes of machine code that end at an address.
-func (f *File) textBefore(addr uint64, n int) []byte {
+func (f *image) textBefore(addr uint64, n int) []byte {
 	tries := 0
 	for ; n > 0; n-- {
 		tries++
@@ -83,4 +83,4 @@ func (s *sectionHeader) isCode() bool {
 }
 
 // isText reports whether an address is one of code: the target of a call.
-func (f *File) isText(addr uint64) bool { return f.codeSegment(addr) >= 0 }
+func (f *image) isText(addr uint64) bool { return f.codeSegment(addr) >= 0 }

@@ -21,29 +21,29 @@ type trampolines struct {
 func (f *File) SignalTrampoline(addr uint64) (found bool) {
 	f.askRuntime(func(r *File) {
 		addr := f.codeAddr(addr)
-		found = r.signalFrame(addr) || r.isSigreturn(addr)
+		found = r.code.signalFrame(addr) || r.code.isSigreturn(addr)
 	})
 	if !found { // a debug file may have .debug_frame
-		f.guard(func() { found = f.signalFrame(f.codeAddr(addr)) })
+		f.guard(func() { found = f.code.signalFrame(f.codeAddr(addr)) })
 	}
 	return found
 }
 
 // signalFrame looks the address up in the table of .eh_frame_hdr, or where there is none in all of .eh_frame, and in
 // .debug_frame.
-func (f *File) signalFrame(addr uint64) bool {
+func (f *code) signalFrame(addr uint64) bool {
 	eh, ok := f.frameSection()
 	if ok {
-		if signal, found := f.lookupFrame(eh, addr); found {
+		if signal, found := f.lookupFrame(&eh, addr); found {
 			return signal
 		}
 	}
 	f.signal.once.Do(func() {
 		if ok && !f.hasFrameTable() {
-			f.signal.spans = f.scanFrames(eh)
+			f.signal.spans = eh.scan()
 		}
-		if b := f.callFrames.all(); b != nil {
-			f.signal.spans = append(f.signal.spans, f.scanFrames(frameSection{data: b})...)
+		if s, ok := f.debugFrames(); ok {
+			f.signal.spans = append(f.signal.spans, s.scan()...)
 		}
 	})
 	return slices.ContainsFunc(f.signal.spans, func(s span) bool { return s.covers(addr) })
@@ -66,7 +66,7 @@ var sigreturn = map[elf.Machine][][]byte{
 }
 
 // isSigreturn reports whether such code begins at the address.
-func (f *File) isSigreturn(addr uint64) bool {
+func (f *code) isSigreturn(addr uint64) bool {
 	b, _ := f.text(addr, 16)
 	return slices.ContainsFunc(sigreturn[f.machine], func(code []byte) bool { return bytes.HasPrefix(b, code) })
 }

@@ -79,13 +79,6 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// packedSection is a section that is compressed in the file.
-type packedSection struct {
-	index  int // of its header
-	packed uint64
-	*section
-}
-
 // twin is what a File has to do with its twin.
 type twin struct {
 	of     *twins
@@ -105,7 +98,7 @@ type twin struct {
 // attach maps the twin of a file just opened, if there is one, or else prepares to write it. part is where the file lies in
 // the one at its path.
 func (t *twins) attach(f *File, part symsrc.Range) {
-	if t == nil || t.off.Load() || f.stat == nil || f.typ == elf.ET_REL || int64(f.packed) < t.min || len(f.compressed) == 0 {
+	if t == nil || t.off.Load() || f.stat == nil || f.typ == elf.ET_REL || int64(f.dwarf.packed) < t.min || len(f.dwarf.compressed) == 0 {
 		return
 	}
 	w := t.describe(f, part)
@@ -113,7 +106,7 @@ func (t *twins) attach(f *File, part symsrc.Range) {
 		return
 	}
 	if w.mapped, w.unmap = t.mapTwin(w); w.mapped != nil {
-		for i, s := range f.compressed {
+		for i, s := range f.dwarf.compressed {
 			at := w.offs[i]
 			s.unpack = nil
 			s.plain(w.mapped[at : at+int64(s.size) : at+int64(s.size)])
@@ -129,7 +122,7 @@ func (t *twins) describe(f *File, part symsrc.Range) *twin {
 	head := fmt.Appendf(nil, "twin of a compressed object, version %d\nboot %s\nfile %d:%d changed %d.%09d size %d modified %d\npart %d+%d\nbuild ID %x\n",
 		twinVersion, t.boot, id.Device, id.Inode, id.Ctime/int64(time.Second), id.Ctime%int64(time.Second), id.Size, id.Mtime, part.Offset, part.Size, string(f.id))
 	w.size = twinPage
-	for _, s := range f.compressed {
+	for _, s := range f.dwarf.compressed {
 		head = fmt.Appendf(head, "section %d packed %d size %d at %d\n", s.index, s.packed, s.size, w.size)
 		w.offs = append(w.offs, w.size)
 		w.size += (int64(s.size) + twinPage - 1) &^ (twinPage - 1)

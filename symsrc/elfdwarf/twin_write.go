@@ -114,7 +114,7 @@ func (t *twins) fill(temp *diskcache.File, f *File, w *twin) (err error) {
 		return err
 	}
 	since, pace := 0, pace{t: t, quit: w.quit}
-	for i, s := range f.compressed {
+	for i, s := range f.dwarf.compressed {
 		for n := 0; n < s.size; n += aheadStep {
 			pace.wait()
 			end := min(n+aheadStep, s.size)

@@ -18,6 +18,16 @@ const (
 	unitSplitType    = 6
 )
 
+// unitTable holds the units of a file, and their abbreviations, as far as they were asked for.
+type unitTable struct {
+	mu      sync.Mutex
+	read    map[int]*unit // by their position; nil for one that is no good
+	abbrevs map[abbrevKey]*abbrevs
+
+	walk    sync.Once
+	offsets []int // of all units
+}
+
 // unit is one unit of .debug_info. What look-ups need is built when it is first asked for, under mu, and read without it.
 type unit struct {
 	unitRoot
@@ -35,7 +45,7 @@ type unit struct {
 
 // unitRoot is a unit's header and root entry, which are read when the unit is made and do not change.
 type unitRoot struct {
-	f *File
+	f *Data
 	layout
 	typ      uint8
 	off, end int // in .debug_info
@@ -52,7 +62,7 @@ type unitRoot struct {
 
 // readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
 // where the header is cut off or of an unknown version; then end is past, or where the next unit stands.
-func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
+func (f *Data) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
 	if off < 0 || off >= f.info.size {
 		u.unitRoot = unitRoot{f: f, off: off, end: bin.Past}
 		return 0, false
@@ -61,15 +71,15 @@ func (f *File) readUnitHeader(u *unit, off int) (abbrevs uint64, ok bool) {
 }
 
 // parseUnitHeader is readUnitHeader for a header at p of b.
-func (f *File) parseUnitHeader(u *unit, off int, b []byte, p int) (abbrevs uint64, ok bool) {
+func (f *Data) parseUnitHeader(u *unit, off int, b []byte, p int) (abbrevs uint64, ok bool) {
 	u.unitRoot = unitRoot{f: f, off: off, end: bin.Past}
-	c := &bin.Cursor{B: b, P: p, Big: f.big}
+	c := &bin.Cursor{B: b, P: p, Big: f.elf.big}
 	n, offSize := c.Length()
 	if !c.OK() || n > uint64(f.info.size-off-(c.P-p)) {
 		return 0, false
 	}
 	u.end = off + (c.P - p) + int(n)
-	u.offSize, u.big = uint8(offSize), f.big
+	u.offSize, u.big = uint8(offSize), f.elf.big
 	u.version = c.U16()
 	if u.version < 2 || u.version > 5 {
 		return 0, false
@@ -95,28 +105,28 @@ func (f *File) parseUnitHeader(u *unit, off int, b []byte, p int) (abbrevs uint6
 
 // unitAt is the unit whose header stands at off; nil where there is no good one. Only code lies in it that a look-up
 // may find: type units are none.
-func (f *File) unitAt(off int) *unit {
-	f.mu.Lock()
-	u, ok := f.units[off]
-	f.mu.Unlock()
+func (f *Data) unitAt(off int) *unit {
+	f.units.mu.Lock()
+	u, ok := f.units.read[off]
+	f.units.mu.Unlock()
 	if ok {
 		return u
 	}
 	u = f.openUnit(off)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if other, ok := f.units[off]; ok {
+	f.units.mu.Lock()
+	defer f.units.mu.Unlock()
+	if other, ok := f.units.read[off]; ok {
 		return other
 	}
-	f.units[off] = u
+	f.units.read[off] = u
 	return u
 }
 
 // openUnit reads the header and the root entry of the unit at off.
-func (f *File) openUnit(off int) *unit { return f.openUnitOf(contribution{info: off}, nil) }
+func (f *Data) openUnit(off int) *unit { return f.openUnitOf(contribution{info: off}, nil) }
 
 // openUnitOf is openUnit for a unit of a package, or one that has a skeleton.
-func (f *File) openUnitOf(at contribution, skeleton *unit) *unit {
+func (f *Data) openUnitOf(at contribution, skeleton *unit) *unit {
 	f.budget.Spend(1)
 	f.budget.Hold(unitWeight)
 	u := &unit{}
@@ -157,44 +167,44 @@ const unitWeight, tableWeight = 1 << 10, 256
 func (u *unit) bytes() []byte { return u.f.info.upTo(u.end) }
 
 // abbrevsAt is an abbreviation table, shared by the units that name it.
-func (f *File) abbrevsAt(key abbrevKey) *abbrevs {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	t := f.abbrevTables[key]
+func (f *Data) abbrevsAt(key abbrevKey) *abbrevs {
+	f.units.mu.Lock()
+	defer f.units.mu.Unlock()
+	t := f.units.abbrevs[key]
 	if t == nil {
 		f.budget.Hold(tableWeight)
 		t = newAbbrevs(f, key.off, f.formTable(key.layout))
 		t.key = key
-		f.abbrevTables[key] = t
+		f.units.abbrevs[key] = t
 	}
 	return t
 }
 
 // unitOffsets are the positions of all units of .debug_info, in order.
-func (f *File) unitOffsets() []int {
-	f.offsetsOnce.Do(func() {
+func (f *Data) unitOffsets() []int {
+	f.units.walk.Do(func() {
 		t := budget.Tally{Of: f.budget}
 		for off := 0; off < f.info.size; {
-			c := &bin.Cursor{B: f.info.upTo(off + 12), P: off, Big: f.big}
+			c := &bin.Cursor{B: f.info.upTo(off + 12), P: off, Big: f.elf.big}
 			n, _ := c.Length()
 			if !c.OK() || n > uint64(f.info.size-c.P) {
 				break
 			}
 			t.Add(1, 0)
 			if n > 0 { // else it is padding
-				f.offsets = append(f.offsets, off)
+				f.units.offsets = append(f.units.offsets, off)
 				t.Add(0, 2*8)
 			}
 			off = c.P + int(n)
 		}
 		t.Flush()
 	})
-	return f.offsets
+	return f.units.offsets
 }
 
 // unitOf is the unit that the entry at off belongs to; nil where there is none, and in a package, whose units do not refer
 // to each other.
-func (f *File) unitOf(off int) *unit {
+func (f *Data) unitOf(off int) *unit {
 	if f.cuIndex.size > 0 {
 		return nil
 	}

@@ -21,8 +21,17 @@ const (
 	maxUnpacked = (4<<30 - 1) & math.MaxInt
 )
 
+// load sets s to the contents of a section, whatever its packing is.
+func (f *image) load(s *section, sh *sectionHeader) error {
+	b, ok := f.contents(sh)
+	if !ok {
+		return corrupted("section %s lies outside of the file", sh.name)
+	}
+	return s.load(&f.format, sh, b, f.budget)
+}
+
 // load sets s to the contents b of the section h, whatever its packing is.
-func (s *section) load(h *header, sh *sectionHeader, b []byte, left *budget.File) error {
+func (s *section) load(h *format, sh *sectionHeader, b []byte, left *budget.File) error {
 	var (
 		size   uint64
 		method elf.CompressionType

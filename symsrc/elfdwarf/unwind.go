@@ -66,7 +66,7 @@ func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*Unwin
 
 // unwinder reads call frame information.
 type unwinder struct {
-	f    *File
+	f    *code
 	s    frameSection
 	each func(*Unwinding) error
 	seen map[uint64]bool // where code begins that has some already
@@ -86,8 +86,8 @@ func (x *unwinder) file(f *File) error {
 		if file == nil || i == 2 && (file == f || file == f.other) {
 			continue
 		}
-		if b := file.callFrames.all(); b != nil {
-			if err := x.section(file, frameSection{data: b}); err != nil {
+		if s, ok := file.code.debugFrames(); ok {
+			if err := x.section(file.code, s); err != nil {
 				return err
 			}
 		}
@@ -96,8 +96,8 @@ func (x *unwinder) file(f *File) error {
 		if file == nil || i == 2 && (file == f || file == f.other) {
 			continue
 		}
-		if s, ok := file.frameSection(); ok {
-			if err := x.section(file, s); err != nil {
+		if s, ok := file.code.frameSection(); ok {
+			if err := x.section(file.code, s); err != nil {
 				return err
 			}
 		}
@@ -105,7 +105,7 @@ func (x *unwinder) file(f *File) error {
 	return nil
 }
 
-func (x *unwinder) section(f *File, s frameSection) error {
+func (x *unwinder) section(f *code, s frameSection) error {
 	const times, more = 64, 1 << 20
 	x.f, x.s, x.cies, x.left = f, s, make(map[int]*fullCIE), times*len(s.data)+more
 	for off := 0; off+4 <= len(s.data) && x.left > 0; {
@@ -113,7 +113,7 @@ func (x *unwinder) section(f *File, s frameSection) error {
 			off += 4 // ends what one object file brought along
 			continue
 		}
-		e, ok := s.entry(off, f.big)
+		e, ok := s.entry(off)
 		if !ok {
 			return nil
 		}
@@ -131,12 +131,12 @@ func (x *unwinder) section(f *File, s frameSection) error {
 func (x *unwinder) entry(e *frameEntry) error {
 	common := x.cies[e.cie]
 	if common == nil {
-		c, ok := x.f.readFullCIE(x.s, e.cie)
+		c, ok := x.s.readFullCIE(e.cie)
 		common = &c
 		common.bad = !ok
 		x.cies[e.cie] = common
 	}
-	code, ok := x.f.readFDE(x.s, e, &common.cie)
+	code, ok := x.s.readFDE(e, &common.cie)
 	if common.bad || !ok || code.lo >= code.hi || x.f.dead(code.lo) || x.seen[code.lo] {
 		return nil
 	}
@@ -174,12 +174,12 @@ type fullCIE struct {
 }
 
 // readFullCIE reads the CIE at off (DWARF 5 §6.4.1).
-func (f *File) readFullCIE(s frameSection, off int) (x fullCIE, ok bool) {
-	if x.cie, ok = f.readCIE(s, off); !ok {
+func (s *frameSection) readFullCIE(off int) (x fullCIE, ok bool) {
+	if x.cie, ok = s.readCIE(off); !ok {
 		return x, false
 	}
-	e, _ := s.entry(off, f.big)
-	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: f.big}
+	e, _ := s.entry(off)
+	c := &bin.Cursor{B: s.data[:e.end], P: e.body, Big: s.big}
 	version := c.U8()
 	augmentation := c.CString()
 	if version == 4 {

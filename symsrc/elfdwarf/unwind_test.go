@@ -23,7 +23,7 @@ func frames(initial, program []byte) []byte {
 }
 
 // unwindAll returns all that a section says.
-func unwindAll(t testing.TB, f *File, s frameSection) (all []Unwinding) {
+func unwindAll(t testing.TB, f *code, s frameSection) (all []Unwinding) {
 	t.Helper()
 	x := unwinder{seen: make(map[uint64]bool), each: func(u *Unwinding) error {
 		c := *u
@@ -39,7 +39,7 @@ func unwindAll(t testing.TB, f *File, s frameSection) (all []Unwinding) {
 
 // TestUnwindInstructions performs every instruction (DWARF 5 §6.4.2).
 func TestUnwindInstructions(t *testing.T) {
-	f := &File{header: header{is64: true}}
+	f := newCode(&image{header: header{format: format{is64: true}}}, &section{}, nil, nil)
 	initial := []byte{cfaDefCFA, 7, 8, cfaOffset | 16, 1}
 	first := []Rule{{CFA, RuleValue, 7, 8}, {16, RuleSaved, CFA, -8}}
 	for _, tc := range []struct {
@@ -69,7 +69,7 @@ func TestUnwindInstructions(t *testing.T) {
 		{"unknown", []byte{cfaAdvance | 1, cfaDefCFAOffset, 16, 0x3f, cfaAdvance | 1, cfaDefCFAOffset, 24}, []UnwindRow{{0x1001, []Rule{{CFA, RuleValue, 7, 16}}}}},
 		{"cut off", []byte{cfaAdvance | 1, cfaDefCFAOffset}, []UnwindRow{{0x1001, nil}}},
 	} {
-		all := unwindAll(t, f, frameSection{data: frames(initial, tc.program)})
+		all := unwindAll(t, f, frameSection{format: f.format, data: frames(initial, tc.program)})
 		if len(all) != 1 || all[0].Lo != 0x1000 || all[0].Hi != 0x1100 || all[0].Return != 16 {
 			t.Errorf("%s: %+v", tc.name, all)
 			continue
@@ -97,13 +97,13 @@ func FuzzUnwind(f *testing.F) {
 		if err != nil {
 			continue
 		}
-		if s, ok := file.frameSection(); ok {
+		if s, ok := file.code.frameSection(); ok {
 			f.Add(slices.Clone(s.data), true, !file.big)
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, eh, little bool) {
-		file := &File{header: header{is64: true, big: !little}}
-		for _, u := range unwindAll(t, file, frameSection{data: data, eh: eh, addr: 0x1000}) {
+		file := newCode(&image{header: header{format: format{is64: true, big: !little}}}, &section{}, nil, nil)
+		for _, u := range unwindAll(t, file, frameSection{format: file.format, data: data, eh: eh, addr: 0x1000}) {
 			if u.Lo >= u.Hi || len(u.Rows) == 0 || u.Rows[0].Addr != u.Lo || len(u.Rows) > maxUnwindRows {
 				t.Errorf("%+v", u)
 			}

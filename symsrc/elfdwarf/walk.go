@@ -88,7 +88,7 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 		if !w.f.holdsCode(lo) {
 			continue
 		}
-		u := w.f.unitFor(lo)
+		u := w.f.dwarf.unitFor(lo)
 		var inner []uint64
 		if u != nil {
 			inner = w.inside(u)
@@ -123,7 +123,7 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 }
 
 // holdsCode reports whether an address is one of code, as far as the file's headers tell.
-func (f *File) holdsCode(addr uint64) bool {
+func (f *header) holdsCode(addr uint64) bool {
 	if len(f.sections) > 0 {
 		return f.codeSection(addr) != nil
 	}

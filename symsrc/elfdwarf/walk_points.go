@@ -22,9 +22,8 @@ func (w *walker) outline() (points []uint64) {
 			}
 		}
 		if r := x.runtime(); r != nil {
-			r.plt.once.Do(r.readStubs)
-			for i := range r.plt.stubs {
-				add(r.plt.stubs[i].lo, r.plt.stubs[i].hi)
+			for _, s := range r.code.allStubs() {
+				add(s.lo, s.hi)
 			}
 		}
 		for i := range x.sections {
@@ -33,18 +32,24 @@ func (w *walker) outline() (points []uint64) {
 			}
 		}
 	}
-	if f.info.size > 0 {
-		f.unitFor(0) // reads the tables; the first address is looked for without them
-		f.unitFor(0)
-		f.roots.settle(f.budget)
-		for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
-			for _, r := range t.ranges {
-				add(r.lo, r.hi)
-			}
-		}
-	}
+	f.dwarf.outline(add)
 	slices.Sort(points)
 	return slices.Compact(points)
+}
+
+// outline calls add with where the ranges of units begin and end.
+func (f *Data) outline(add func(...uint64)) {
+	if f.info.size == 0 {
+		return
+	}
+	f.unitFor(0) // reads the tables; the first address is looked for without them
+	f.unitFor(0)
+	f.roots.settle(f.budget)
+	for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
+		for _, r := range t.ranges {
+			add(r.lo, r.hi)
+		}
+	}
 }
 
 // outline returns where the symbols begin and end.

@@ -173,7 +173,7 @@ func compareWhole(t *testing.T, path string) {
 	bad, stubs := 0, 0
 	for i, a := range addrs {
 		got := render(f.Code(a))
-		if f.inStubs(a) && (got == "?? ??:0:0" || strings.HasSuffix(got, "@plt ??:0:0")) {
+		if f.code.inStubs(a) && (got == "?? ??:0:0" || strings.HasSuffix(got, "@plt ??:0:0")) {
 			stubs++ // llvm names them after the last symbol before, which is one of another section
 			continue
 		}

@@ -84,7 +84,7 @@ func TestWordsOfName(t *testing.T) {
 // TestWordsCost holds that to find a name takes no longer where there are more of others.
 func TestWordsCost(t *testing.T) {
 	for _, n := range []int{5000, 10000, 20000} {
-		table := &symbolTable{header: header{is64: true}, table: &nameTable{}}
+		table := &symbolTable{format: format{is64: true}, table: &nameTable{}}
 		table.raw = make([]byte, table.entrySize()*n)
 		table.names = []byte{0}
 		name := func(i int) string { return fmt.Sprintf("function%d", i) }
