@@ -113,7 +113,7 @@ var imports = map[string][]string{
 		"qss-filter/filter/frame", "qss-filter/filter/mappings", "qss-filter/filter/prefix", "qss-filter/filter/scan"},
 	"qss-filter/filter/batch":             {"qss-filter/filter", "qss-filter/symsrc", "qss-filter/symsrc/diskcache", "qss-filter/symsrc/locate"},
 	"qss-filter/filter/child":             {"qss-filter/filter", "qss-filter/symsrc/diskcache"},
-	"qss-filter/filter/cli":               {},
+	"qss-filter/filter/command/cli":       {},
 	"qss-filter/filter/doctor":            {"qss-filter/filter", "qss-filter/filter/record", "qss-filter/symsrc"},
 	"qss-filter/filter/importer":          {"qss-filter/filter", "qss-filter/symsrc", "qss-filter/symsrc/demangle"},
 	"qss-filter/filter/worker":            {"qss-filter/filter", "qss-filter/filter/prefix", "qss-filter/symsrc"},
@@ -141,8 +141,8 @@ var owners = map[string]string{
 	"github.com/fatih/color":           "sgr/palette.go",
 	"github.com/google/pprof":          "filter/importer/",
 	"github.com/nats-io/":              "filter/worker/",
-	"github.com/spf13/pflag":           "filter/cli/",
-	"golang.org/x/term":                "filter/cli/",
+	"github.com/spf13/pflag":           "filter/command/cli/",
+	"golang.org/x/term":                "filter/command/cli/",
 	"zombiezen.com/go/sqlite":          "filter/importer/",
 }
 

@@ -19,3 +19,16 @@ func (e *OptionError) Error() string {
 
 // Unwrap returns what is wrong with the field.
 func (e *OptionError) Unwrap() error { return e.Err }
+
+// AvoidableError is an error, or a warning, that another value of an option would avoid. What named the field, such as a flag, says
+// so to its user.
+type AvoidableError struct {
+	// Option is the package and the field, such as "cache.Dir".
+	Option string
+	Err    error
+}
+
+func (e *AvoidableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *AvoidableError) Unwrap() error { return e.Err }

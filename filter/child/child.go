@@ -56,7 +56,7 @@ type Options struct {
 	Maps *Maps
 	// Linger is how long processes that the command has left with its output must be silent before the end; the zero value
 	// ends as soon as what the command wrote is passed on.
-	Linger Linger
+	Linger time.Duration
 	// Left, if not nil, is told which processes these are, "" where that is not known: when they are waited for longer than
 	// expected, and when they no longer are.
 	Left func(processes string, waiting bool)

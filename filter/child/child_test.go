@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,7 +45,8 @@ func wrap(argv []string) int {
 		Argv: argv, New: newFilter, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Maps: NewMaps(), Linger: Forever,
 	}
 	if text := os.Getenv(asLinger); text != "" {
-		if err := o.Linger.Set(text); err != nil {
+		linger, err := time.ParseDuration(text)
+		if o.Linger = linger; err != nil {
 			panic(err)
 		}
 		o.Left = func(processes string, waiting bool) { fmt.Fprintln(os.Stderr, "wrapper: left", processes, waiting) }

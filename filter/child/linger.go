@@ -1,8 +1,6 @@
 package child
 
 import (
-	"errors"
-	"flag"
 	"math"
 	"slices"
 	"strconv"
@@ -10,50 +8,12 @@ import (
 	"time"
 )
 
-// Linger is how long the output of an ended command must be silent before processes that it has left behind with it are no longer
-// waited for.
-type Linger time.Duration
-
 const (
-	// Forever waits until the last process that holds the output has closed it.
-	Forever Linger = math.MaxInt64
+	// Forever as Options.Linger waits until the last process that holds the output has closed it.
+	Forever time.Duration = math.MaxInt64
 	// DefaultLinger is long enough for the last words of what ends together with the command.
-	DefaultLinger = Linger(2 * time.Second)
+	DefaultLinger = 2 * time.Second
 )
-
-const forever = "forever"
-
-// Set reads a time such as 2s, or forever.
-func (l *Linger) Set(text string) error {
-	if text == forever {
-		*l = Forever
-		return nil
-	}
-	d, err := time.ParseDuration(text)
-	if text == "0" {
-		d, err = 0, nil
-	}
-	if err != nil || d < 0 {
-		return errors.New("want a time such as 2s, or " + forever)
-	}
-	*l = Linger(d)
-	return nil
-}
-
-// String returns the text that Set reads.
-func (l *Linger) String() string {
-	if *l == Forever {
-		return forever
-	}
-	return time.Duration(*l).String()
-}
-
-// Register adds the flags that set o.
-func (o *Options) Register(fs *flag.FlagSet) {
-	o.Linger = DefaultLinger
-	fs.Var(&o.Linger, "linger", "`TIME` of silence after which processes that a command behind -- has left with its output are not waited for: "+
-		"their next write fails as into any pipe without a reader; forever waits until all have closed it")
-}
 
 const (
 	// patience is the time after which is told what is waited for; where the wait is brief by itself it comes on top of that.
@@ -80,13 +40,13 @@ type lingering struct {
 
 func newLingering(p *plumbing, o *Options) *lingering {
 	l := &lingering{o: o, streams: p.streams, ended: clock()}
-	l.timer = time.NewTimer(min(l.tellAfter(), time.Duration(o.Linger)))
+	l.timer = time.NewTimer(min(l.tellAfter(), o.Linger))
 	return l
 }
 
 // tellAfter is how long after the command's end is told what is waited for.
 func (l *lingering) tellAfter() time.Duration {
-	if o := time.Duration(l.o.Linger); o <= brief {
+	if o := l.o.Linger; o <= brief {
 		return o + patience
 	}
 	return patience
@@ -101,7 +61,7 @@ func (l *lingering) look() (over bool) {
 		waits[i] = time.Duration(s.in.since.Load())
 		quiet = quiet && (waits[i] == ended || s.in.quiet())
 	}
-	left := remaining(time.Duration(l.o.Linger), now, l.ended, waits)
+	left := remaining(l.o.Linger, now, l.ended, waits)
 	if left <= 0 && quiet {
 		l.tell(false)
 		return true

@@ -148,17 +148,6 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
-// TestLingerValues reads what a linger may be, and prints it so.
-func TestLingerValues(t *testing.T) {
-	for text, want := range map[string]string{"2s": "2s", "1m": "1m0s", "0": "0s", "0s": "0s", "forever": "forever", "": "", "x": "", "-1s": "", "2": ""} {
-		var l Linger
-		err := l.Set(text)
-		if (err == nil) != (want != "") || err == nil && l.String() != want {
-			t.Errorf("%q is %v, %v", text, &l, err)
-		}
-	}
-}
-
 // TestNamed holds what one line names of many processes.
 func TestNamed(t *testing.T) {
 	var all []holder

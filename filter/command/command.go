@@ -2,7 +2,7 @@
 //
 //	command.go       the table of commands
 //	stream.go        the filter itself: what its flags mean together
-//	flags_filter.go  the flags of package filter; flags_batch.go, those of a tree of logs
+//	flags_*.go       the flags of each package
 //	values.go        kinds of flags
 //	named.go         errors about options, with the names of flags
 //	llvmargs.go      command lines of llvm-symbolizer
@@ -25,9 +25,7 @@ import (
 	"slices"
 	"strings"
 
-	"qss-filter/filter/cli"
-	"qss-filter/filter/worker"
-	"qss-filter/symsrc/addr2line"
+	"qss-filter/filter/command/cli"
 	"qss-filter/symsrc/chain"
 )
 
@@ -45,7 +43,7 @@ var Program = cli.Program{
 			About: "tells why frames of a log have no names, and what to try", Setup: doctorCommand},
 		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
-		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: worker.Common, Setup: workerCommand},
+		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
 		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
@@ -64,7 +62,10 @@ func Main(args []string) (status int) {
 
 // newSymbols returns the options of symbols as every command starts from.
 func newSymbols() *chain.Options {
-	o := &chain.Options{Warn: warn}
+	o := &chain.Options{Warn: func(err error) { complain("%v", named(err)) }}
+	if self, err := os.Executable(); err == nil {
+		o.Cache.Program = func(dir string, max int64) []string { return append([]string{self}, cacheServer(dir, max)...) }
+	}
 	if isTerminal(os.Stderr) {
 		o.Progress = os.Stderr
 	}
@@ -74,7 +75,7 @@ func newSymbols() *chain.Options {
 // symbolFlags adds the flags of symbols.
 func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
 	fs.Group("Symbols")
-	fs.Register(append(more, s.Register)...)
+	fs.Register(append(more, with(chainFlags, s))...)
 	fs.Repeated("obj", "symbols", "build-id-dir", "debug-file-directory", "debug-root", "breakpad-dir", "rootfs", "ids-txt",
 		"debuginfod-url", "source-root")
 }
@@ -90,5 +91,5 @@ func rewrite(args []string) []string {
 	if namedLLVM() || asLLVM(args) {
 		args = llvmArgs(args)
 	}
-	return addr2line.LongForms(args)
+	return longForms(args)
 }

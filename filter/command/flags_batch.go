@@ -4,7 +4,15 @@ import (
 	"flag"
 
 	"qss-filter/filter/batch"
+	"qss-filter/filter/child"
 )
+
+// childFlags adds the flag of a command after --.
+func childFlags(fs *flag.FlagSet, o *child.Options) {
+	o.Linger = child.DefaultLinger
+	fs.Var((*lingerValue)(&o.Linger), "linger", "`TIME` of silence after which processes that a command behind -- has left with its output are not waited for: "+
+		"their next write fails as into any pipe without a reader; forever waits until all have closed it")
+}
 
 // batchFlags adds the flags of a tree of logs, and of reports.
 func batchFlags(fs *flag.FlagSet, o *batch.Options) {

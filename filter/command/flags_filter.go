@@ -87,8 +87,8 @@ func (x *format) use(o *filter.Options) {
 	}
 }
 
-// extrasFlags adds the flags of what a filter does beside its stream.
-func extrasFlags(fs *flag.FlagSet, x *filter.Extras, t *triggers) {
+// flags adds the flags of what a filter does beside its stream, and of the commands.
+func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
 	fs.StringVar(&x.Maps, "maps", "", "`FILE` with mappings as in /proc/PID/maps, for processes that print none")
 	fs.StringVar(&x.DumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
 	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3", t.add)

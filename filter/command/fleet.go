@@ -3,13 +3,13 @@ package command
 import (
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"qss-filter/filter/cli"
+	"qss-filter/filter/command/cli"
 	"qss-filter/filter/worker"
+	"qss-filter/symsrc"
 )
 
 // workerCommand is `qss-filter worker`.
@@ -17,10 +17,10 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	o := worker.Options{Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Group("Fleet")
-	fs.Register(o.Register)
-	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
+	fs.Register(with(workerFlags, &o))
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
 	fs.Group("Output")
-	fs.Register(func(set *flag.FlagSet) { filterFlags(set, &c.options) }, c.format.register)
+	fs.Register(with(filterFlags, &c.options), c.format.register)
 	c.styleFlags(fs)
 	streamRules(fs)
 	return told(&o.Connection, func() (int, error) {
@@ -41,7 +41,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 // publishCommand is `qss-filter publish`.
 func publishCommand(fs *cli.Flags) cli.Run {
 	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
-	fs.Register(o.Register)
+	fs.Register(with(publishFlags, &o))
 	return told(&o.Connection, func() (int, error) {
 		if isTerminal(os.Stdin) {
 			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
@@ -59,7 +59,7 @@ func told(c *worker.Connection, run cli.Run) cli.Run {
 	return func() (status int, err error) {
 		status, err = run()
 		if err != nil && c.LogJSON {
-			c.Tell(err)
+			c.Tell(named(err))
 			err = nil
 		}
 		return status, err
@@ -72,10 +72,9 @@ func fleet(run func(context.Context) error, signals ...os.Signal) (status int, e
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	err = run(ctx)
-	switch wrong, ok := errors.AsType[*worker.UsageError](err); {
-	case ok:
-		return cli.Usage, &cli.Misuse{Err: wrong.Err}
-	case err != nil:
+	if _, wrong := errors.AsType[*symsrc.OptionError](err); wrong {
+		return cli.Usage, &cli.Misuse{Err: err}
+	} else if err != nil {
 		return cli.Failed, err
 	}
 	return cli.OK, nil

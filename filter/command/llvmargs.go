@@ -12,6 +12,21 @@ var llvmAliases = map[string]string{"-C": "--demangle", "-demangle=true": "--dem
 	"-s": "--basenames", "-e": "--obj", "--exe": "--obj", "-i": "--inlines", "--inlining": "--inlines", "--inlining=true": "--inlines",
 	"--inlining=false": "--no-inlines"}
 
+// longForms returns a command line with -llvm and -gnu as --llvm and --gnu, for parsers that take one hyphen for a row of single
+// letters. What follows -- belongs to another command.
+func longForms(args []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range out {
+		switch arg {
+		case "--":
+			return out
+		case "-llvm", "-gnu":
+			out[i] = "-" + arg
+		}
+	}
+	return out
+}
+
 // llvmIdle are flags of llvm-symbolizer without effect on its filter, llvmIdleValues those of them that have a value.
 var (
 	llvmIdle = []string{"-a", "--addresses", "--print-address", "-p", "--pretty-print", "--relative-address", "--untag-addresses",

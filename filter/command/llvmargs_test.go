@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,5 +57,12 @@ func TestResponses(t *testing.T) {
 		if got := strings.Join(responses(strings.Fields(args), 0), "|"); got != want {
 			t.Errorf("%s gives %s, want %s", args, got, want)
 		}
+	}
+}
+
+func TestLongForms(t *testing.T) {
+	got := longForms([]string{"-llvm", "x", "-gnu", "--llvm", "--", "-llvm"})
+	if want := []string{"--llvm", "x", "--gnu", "--llvm", "--", "-llvm"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

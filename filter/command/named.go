@@ -2,38 +2,75 @@ package command
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
+	"qss-filter/filter/command/cli"
 	"qss-filter/symsrc"
 )
 
 // optionFlags are the flags that set the options which errors speak of.
 var optionFlags = map[string]string{
 	"filter.Maps": "maps", "filter.DumpContext": "dump-context",
+	"importer.Kind": "from-kind", "importer.Offsets": "offsets", "importer.Pprof": "pprof", "importer.Folded": "folded",
+	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
+	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
+	"worker.Idle": "idle", "worker.Subject": "subject", "worker.URLs": "nats", "worker.Certificate": "nats-cert", "worker.Connection.Key": "nats-key",
+	"chain.Package":  "dwp",
+	"locate.Symbols": "symbols", "locate.BuildIDDirs": "build-id-dir", "locate.DebugRoots": "debug-root", "locate.BreakpadDirs": "breakpad-dir",
+	"locate.Rootfs": "rootfs", "locate.IDsTxt": "ids-txt", "locate.Objects": "obj",
+	"addr2line.GNU": "gnu", "addr2line.LLVM": "llvm", "addr2line.Path": "addr2line",
 }
 
-// named returns an error with the flag's name in the place of the option's, as `--flag VALUE: reason`.
+// optionAdvice is what flags do about errors that other options avoid.
+var optionAdvice = map[string]string{
+	"importer.Kind":   "--from-kind names the kind",
+	"worker.Durable":  "--durable gives another one",
+	"cache.Dir":       "--cache-dir takes another directory, --no-cache none",
+	"debuginfod.Wait": "--debuginfod-timeout",
+	"addr2line.Path":  "--addr2line PROGRAM names another",
+}
+
+// named returns an error with the flag's name in the place of the option's, as `--flag VALUE: reason`, and what other flags do about
+// it.
 func named(err error) error {
-	if all, ok := err.(interface{ Unwrap() []error }); ok {
-		var each []error
-		for _, one := range all.Unwrap() {
-			each = append(each, named(one))
+	if wrong, ok := err.(*cli.Misuse); ok {
+		return &cli.Misuse{Err: named(wrong.Err)}
+	}
+	if all := joined(err); all != nil {
+		for i, one := range all {
+			all[i] = named(one)
 		}
-		return errors.Join(each...)
+		return errors.Join(all...)
 	}
-	wrong, ok := errors.AsType[*symsrc.OptionError](err)
+	text := err.Error()
+	if wrong, ok := errors.AsType[*symsrc.OptionError](err); ok && optionFlags[wrong.Option] != "" {
+		flag := "--" + optionFlags[wrong.Option]
+		if wrong.Value != "" {
+			flag += " " + wrong.Value
+		}
+		text = strings.Replace(text, wrong.Error(), flag+": "+wrong.Err.Error(), 1)
+	}
+	if avoidable, ok := errors.AsType[*symsrc.AvoidableError](err); ok && optionAdvice[avoidable.Option] != "" {
+		text += " (" + optionAdvice[avoidable.Option] + ")"
+	}
+	if text == err.Error() {
+		return err
+	}
+	return &namedError{text, err}
+}
+
+// joined returns the errors of errors.Join, nil for any other error.
+func joined(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		return err
+		return nil
 	}
-	flag, known := optionFlags[wrong.Option]
-	if !known {
-		return err
+	all := slices.Clone(several.Unwrap())
+	if errors.Join(all...).Error() != err.Error() {
+		return nil // which has words of its own
 	}
-	text := "--" + flag
-	if wrong.Value != "" {
-		text += " " + wrong.Value
-	}
-	return &namedError{strings.Replace(err.Error(), wrong.Error(), text+": "+wrong.Err.Error(), 1), err}
+	return all
 }
 
 // namedError is an error whose text names a flag.

@@ -6,8 +6,10 @@ import (
 	"flag"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
-	"qss-filter/filter/cli"
+	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/record"
 	"qss-filter/symsrc/cache"
@@ -19,11 +21,12 @@ func importCommand(fs *cli.Flags) cli.Run {
 	s := newSymbols()
 	s.Cache.Off = true
 	fs.Group("Traces and samples")
-	fs.Register(o.Register, func(fs *flag.FlagSet) {
-		fs.Var(o.ByValue(nil), "by", "`WHAT` samples are counted by: function, address, line, module")
+	fs.Register(with(importFlags, &o), func(fs *flag.FlagSet) {
+		fs.Var(byFlag{by: &o.By}, "by", "`WHAT` samples are counted by: function, address, line, module")
 	})
-	fs.Words("from-kind", "scaler", "perflow", "chopstix")
+	fs.Words("from-kind", importer.Kinds...)
 	fs.Words("by", "function", "address", "line", "module")
+	fs.Excludes([]string{"offsets"}, samplesBy...)
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		source, end, err := s.Source()
@@ -58,7 +61,7 @@ func importInput(ctx context.Context, path string, o importer.Options) (status i
 // complainAll tells of each thing that was wrong with an import.
 func complainAll(err error) (status int) {
 	for _, problem := range importer.Problems(err) {
-		complain("%v", problem)
+		complain("%v", named(problem))
 		status = cli.Failed
 	}
 	return status
@@ -76,11 +79,16 @@ func schemaCommand(*cli.Flags) cli.Run {
 
 // cacheCommand is `qss-filter cache stats|clear|path|serve`.
 func cacheCommand(fs *cli.Flags) cli.Run {
-	var o cache.Options
+	o := &newSymbols().Cache
 	fs.Group("Cache")
-	fs.Register(o.Register)
+	fs.Register(with(cacheFlags, o))
 	return func() (int, error) {
-		status, err := o.Command(fs.Args()[0], os.Stdout)
+		ctx, stop := context.Background(), func() {}
+		if fs.Args()[0] == "serve" {
+			ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		}
+		defer stop()
+		status, err := o.Command(ctx, fs.Args()[0], os.Stdout)
 		if errors.Is(err, cache.ErrCommand) {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}

@@ -3,7 +3,7 @@ package command
 import (
 	"slices"
 
-	"qss-filter/filter/cli"
+	"qss-filter/filter/command/cli"
 )
 
 // The modes in which other flags mean nothing, and what such flags need.
@@ -28,8 +28,18 @@ func streamRules(fs *cli.Flags) {
 	fs.Needs([]string{"source-context"}, "source-root")
 	fs.Needs(llvmStyle, "functions", "no-inlines", "skip-line-zero")
 	fs.Needs(programs, "addr2line", "cross", "c")
+	fs.Excludes([]string{"gnu"}, "llvm")
 	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"renumber", "adjust", "by", "lookahead", "strip-sgr", "explain",
 		"report", "input-dir", "output-dir"}, programs)...)
+}
+
+// samplesBy are the flags that count samples.
+var samplesBy = []string{"by=function", "by=address", "by=line", "by=module"}
+
+// importRules say which flags of an input of another tool go together.
+func importRules(fs *cli.Flags) {
+	fs.Needs([]string{"write-counts"}, "in-place")
+	fs.Excludes([]string{"offsets"}, samplesBy...)
 }
 
 // filterRules say it of those flags, too, that only the filter itself has.
@@ -39,9 +49,8 @@ func filterRules(fs *cli.Flags) {
 	fs.Needs([]string{"mode=rewrite"}, "rewrite")
 	fs.Needs(modulesOnly, "check", "json")
 	fs.Needs(report, "group", "html", "summary-json")
-	fs.Needs(foreign, "from-kind", "from-threads", "offsets", "min-duration", "pid", "session", "write-counts",
-		"by=function", "by=address", "by=line", "by=module")
-	fs.Needs([]string{"write-counts"}, "in-place")
+	fs.Needs(foreign, append([]string{"from-kind", "from-threads", "offsets", "min-duration", "pid", "session", "write-counts"}, samplesBy...)...)
+	importRules(fs)
 	streamRules(fs)
 	fs.Excludes(modulesOnly, "output-dir", "report", "mode", "group", "html", "summary-json")
 	fs.Excludes(tree, slices.Concat(textFlags, []string{"from", "basenames", "relativenames"})...)

@@ -11,7 +11,7 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
-	"qss-filter/filter/cli"
+	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/meter"

@@ -12,7 +12,7 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
-	"qss-filter/filter/cli"
+	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -50,12 +50,6 @@ func newConfig(fs *cli.Flags) *config {
 	return &config{flags: fs, symbols: newSymbols(), triggers: newTriggers()}
 }
 
-// filterFlags adds the flags of a filter and what it does beside its stream.
-func (c *config) filterFlags(fs *flag.FlagSet) {
-	filterFlags(fs, &c.options)
-	extrasFlags(fs, &c.extras, c.triggers)
-}
-
 // filterCommand is qss-filter without a command's name.
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
@@ -75,21 +69,21 @@ func filterCommand(fs *cli.Flags) cli.Run {
 
 // register adds all flags of the filter.
 func (c *config) register(fs *cli.Flags) {
-	symbolFlags(fs, c.symbols, c.symbols.Programs.Register, c.symbols.Sources.Register)
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
 	fs.Group("Output")
-	fs.Register(c.filterFlags, c.format.register)
+	fs.Register(with(filterFlags, &c.options), c.format.register, with(c.triggers.flags, &c.extras))
 	fs.Repeated("on-dumpfile", "path-map", "strip-prefix")
 	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
 	fs.Group("A command behind --")
-	fs.Register(c.child.Register)
-	fs.Words("linger", "forever")
+	fs.Register(with(childFlags, &c.child))
+	fs.Words("linger", forever)
 	fs.Group("A tree of logs, and reports")
-	fs.Register(func(set *flag.FlagSet) { batchFlags(set, &c.batch) })
+	fs.Register(with(batchFlags, &c.batch))
 	fs.Group("Output", "verbose", "benchmark")
 	fs.Group("Traces and samples of other tools")
-	fs.Register(c.imports.Register)
-	fs.Words("from-kind", "scaler", "perflow", "chopstix")
-	fs.Extend("by", c.imports.ByValue, "; with --from what counts samples: function, address, line, module",
+	fs.Register(with(importFlags, &c.imports))
+	fs.Words("from-kind", importer.Kinds...)
+	fs.Extend("by", func(processes flag.Value) flag.Value { return byFlag{&c.imports.By, processes} }, "; with --from what counts samples: function, address, line, module",
 		"function", "address", "line", "module")
 	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; these flags are for it")
 	fs.Group("Output")
@@ -106,7 +100,7 @@ func (c *config) styleFlags(fs *cli.Flags) {
 	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
 	fs.Group("In place of llvm-symbolizer")
 	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
-	fs.Register(func(set *flag.FlagSet) { llvmFlags(set, &c.llvm) })
+	fs.Register(with(llvmFlags, &c.llvm))
 	fs.Words("functions", functionKinds...)
 	fs.Group("Symbols")
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")

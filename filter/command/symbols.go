@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"qss-filter/filter"
-	"qss-filter/filter/cli"
+	"qss-filter/filter/command/cli"
 	"qss-filter/filter/doctor"
 	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/dumpsym"
@@ -19,7 +19,7 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	s := newSymbols()
 	s.Cache.Off = true
 	fs.Group("Output")
-	fs.Register(o.Register)
+	fs.Register(with(symbolizeFlags, &o))
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		args := fs.Args()
@@ -90,7 +90,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 // ofFiles tells the flags that say where symbols are, which every command that looks for some has.
 func ofFiles() func(name string) bool {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
-	newSymbols().Register(set)
+	chainFlags(set, newSymbols())
 	return func(name string) bool { return set.Lookup(name) != nil || name == "no-config" }
 }
 
@@ -99,7 +99,7 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	var o dumpsym.Options
 	s := newSymbols()
 	s.Cache.Off = true
-	fs.Register(o.Register, s.Register)
+	fs.Register(with(dumpFlags, &o), with(chainFlags, s))
 	return func() (int, error) {
 		s.Files.Arguments = fs.Args()
 		finder, end, err := s.Finder()

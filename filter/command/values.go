@@ -4,11 +4,18 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"qss-filter/filter/child"
 )
+
+// with returns what adds the flags that set o.
+func with[T any](add func(*flag.FlagSet, *T), o *T) func(*flag.FlagSet) {
+	return func(fs *flag.FlagSet) { add(fs, o) }
+}
 
 // oneOf is a flag whose values are words; the number of the word is what it sets.
 type oneOf[T ~uint8] struct {
@@ -90,7 +97,7 @@ func (j *jobs) Set(value string) error {
 	return nil
 }
 
-// bytesValue is a flag that is a number of bytes: digits, and K, M or G for powers of 1024.
+// bytesValue is a flag that is a number of bytes, as parseSize reads it.
 type bytesValue int64
 
 func (b *bytesValue) String() string {
@@ -105,15 +112,56 @@ func (b *bytesValue) String() string {
 }
 
 func (b *bytesValue) Set(text string) error {
-	shift := 0
-	if i := strings.IndexAny(text, "KMG"); i >= 0 && i == len(text)-1 {
-		shift = 10 * (1 + strings.IndexByte("KMG", text[i]))
-		text = text[:i]
+	n, err := parseSize(text)
+	if err == nil && n < 1 {
+		err = errSize
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > math.MaxInt64>>shift {
-		return errors.New("want a size such as 512M or 2G")
+	if err == nil {
+		*b = bytesValue(n)
 	}
-	*b = bytesValue(n << shift)
+	return err
+}
+
+var errSize = errors.New("want a size such as 64M or 1G")
+
+// parseSize reads a number of bytes, or of the binary units K, M and G, perhaps spelt KiB or KB.
+func parseSize(s string) (int64, error) {
+	digits := strings.TrimRight(s, "KMGkmgiBb")
+	shift := map[string]int{"": 0, "B": 0, "K": 10, "M": 20, "G": 30}
+	unit := strings.TrimSuffix(strings.ToUpper(s[len(digits):]), "B")
+	by, known := shift[strings.TrimSuffix(unit, "I")]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !known || unit == "I" || n < 0 || n > 1<<(62-by) {
+		return 0, errSize
+	}
+	return n << by, nil
+}
+
+// lingerValue is a flag that is a time such as 2s, or forever.
+type lingerValue time.Duration
+
+const forever = "forever"
+
+func (l *lingerValue) Set(text string) error {
+	if text == forever {
+		*l = lingerValue(child.Forever)
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if text == "0" {
+		d, err = 0, nil
+	}
+	if err != nil || d < 0 {
+		return errors.New("want a time such as 2s, or " + forever)
+	}
+	*l = lingerValue(d)
 	return nil
+}
+
+// String returns the text that Set reads.
+func (l *lingerValue) String() string {
+	if time.Duration(*l) == child.Forever {
+		return forever
+	}
+	return time.Duration(*l).String()
 }

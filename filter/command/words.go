@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"qss-filter/filter/cli"
+	"qss-filter/filter/command/cli"
 )
 
 // common are the flags that --help shows.

@@ -8,7 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"qss-filter/symsrc"
 )
+
+// Kinds are those of inputs, as Options.Kind has them.
+var Kinds = []string{"scaler", "perflow", "chopstix"}
 
 // kinds makes the reader of an input whose kind is known.
 var kinds = map[string]func(path string) (reader, error){
@@ -30,12 +35,16 @@ func Detect(path string, o Options) (Importer, error) {
 			return nil, err
 		}
 	}
-	k, err := kinds[kind](path)
+	newReader := kinds[kind]
+	if newReader == nil {
+		return nil, &symsrc.OptionError{Option: "importer.Kind", Value: kind, Err: errors.New("want " + strings.Join(Kinds, ", "))}
+	}
+	k, err := newReader(path)
 	if err != nil {
 		return nil, err
 	}
 	if o.By != ByNothing && o.Offsets != NoOffsets {
-		return nil, errors.New("--by and --offsets exclude each other")
+		return nil, &symsrc.OptionError{Option: "importer.Offsets", Err: errors.New("samples are counted, which have no lines with offsets")}
 	}
 	return &input{path, o, k}, nil
 }
@@ -87,7 +96,7 @@ func kindOfFile(path string) (string, error) {
 	case kind != notPerFlow:
 		return "perflow", nil
 	}
-	return "", fmt.Errorf("%s: not a file of Scaler, PerFlow or ChopStiX (--from-kind names the kind)", path)
+	return "", &symsrc.AvoidableError{Option: "importer.Kind", Err: fmt.Errorf("%s: not a file of Scaler, PerFlow or ChopStiX", path)}
 }
 
 // readHead returns the first bytes of a regular file.

@@ -3,13 +3,10 @@ package importer
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"qss-filter/symsrc"
@@ -66,106 +63,13 @@ type Options struct {
 	Progress func(done, total int64)
 }
 
-// Register adds the flags that set o, but for --by, whose name the filter uses too: ByValue is that.
-func (o *Options) Register(fs *flag.FlagSet) {
-	fs.Func("from-kind", "`KIND` of input: scaler, perflow, chopstix; decided by content without it", func(s string) error {
-		if _, ok := kinds[s]; !ok {
-			return errors.New("want scaler, perflow, chopstix")
-		}
-		o.Kind = s
-		return nil
-	})
-	fs.Var((*offsetsFlag)(&o.Offsets), "offsets",
-		"PerFlow: print library + 0xoffset instead of names; --offsets=map-start counts from the mapping, as PerFlow does")
-	fs.Func("from-threads", "Scaler: only the threads `ID,...`, hexadecimal as in the names of their files", o.setThreads)
-	fs.DurationVar(&o.MinDuration, "min-duration", 0, "Scaler: hide calls that took less than `DURATION`")
-	fs.Int64Var(&o.PID, "pid", 0, "ChopStiX: only the sessions of process `PID`")
-	fs.IntVar(&o.Session, "session", 0, "ChopStiX: only session `N`, counted from 1")
-	fs.BoolVar(&o.WriteCounts, "write-counts", false, "ChopStiX: fill the annotation tables of a copy, NAME.counts.db")
-	fs.BoolVar(&o.InPlace, "in-place", false, "ChopStiX: fill those of the database itself")
-	fs.StringVar(&o.Pprof, "pprof", "", "write the stacks to `FILE` for go tool pprof")
-	fs.StringVar(&o.Folded, "folded", "", "write the stacks to `FILE` for flame graph tools")
-}
-
-// ByValue returns a flag that sets o.By, and hands words that it does not know to the filter's flag of the same name, which
-// tells processes apart. It may be nil.
-func (o *Options) ByValue(filter flag.Value) flag.Value { return &byFlag{o, filter} }
-
-type byFlag struct {
-	opt    *Options
-	filter flag.Value
-}
-
-func (f *byFlag) String() string {
-	switch {
-	case f.opt != nil && f.opt.By != ByNothing:
-		return f.opt.By.String()
-	case f.filter != nil:
-		return f.filter.String()
-	}
-	return ""
-}
-
-func (f *byFlag) Set(s string) error {
-	for by := ByFunction; by <= ByModule; by++ {
-		if s == by.String() {
-			f.opt.By = by
-			return nil
-		}
-	}
-	const words = "want function, address, line, module for samples"
-	if f.filter == nil {
-		return errors.New(words)
-	}
-	if err := f.filter.Set(s); err != nil {
-		return fmt.Errorf("%s; for processes %w", words, err)
-	}
-	return nil
-}
-
-func (o *Options) setThreads(list string) error {
-	o.Threads = nil
-	for id := range strings.SplitSeq(list, ",") {
-		v, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(id), "0x"), 16, 64)
-		if err != nil {
-			return fmt.Errorf("thread %q is no hexadecimal number", id)
-		}
-		o.Threads = append(o.Threads, v)
-	}
-	return nil
-}
-
-// offsetsFlag is --offsets, with a value or without.
-type offsetsFlag Offsets
-
-// IsBoolFlag lets the flag stand without a value.
-func (f *offsetsFlag) IsBoolFlag() bool { return true }
-
-func (f *offsetsFlag) String() string {
-	return [...]string{NoOffsets: "", InModule: "true", FromMapStart: "map-start"}[*f]
-}
-
-func (f *offsetsFlag) Set(s string) error {
-	switch s {
-	case "true":
-		*f = offsetsFlag(InModule)
-	case "map-start":
-		*f = offsetsFlag(FromMapStart)
-	case "false":
-		*f = offsetsFlag(NoOffsets)
-	default:
-		return errors.New("want map-start, or no value")
-	}
-	return nil
-}
-
 // Creatable fails where a profile could not be saved. It is for the time before the stacks are known, which may be long.
 func (o *Options) Creatable() error {
-	return errors.Join(creatable("--pprof", o.Pprof), creatable("--folded", o.Folded))
+	return errors.Join(creatable("importer.Pprof", o.Pprof), creatable("importer.Folded", o.Folded))
 }
 
-// creatable fails where the file that a flag names cannot be written. What is there stays as it is: it may be what is read.
-func creatable(flag, path string) error {
+// creatable fails where the file that an option names cannot be written. What is there stays as it is: it may be what is read.
+func creatable(option, path string) error {
 	if path == "" {
 		return nil
 	}
@@ -176,7 +80,7 @@ func creatable(flag, path string) error {
 	case err == nil:
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return fmt.Errorf("%s: %w", flag, err)
+			return &symsrc.OptionError{Option: option, Err: err}
 		}
 		return file.Close()
 	}
@@ -185,14 +89,14 @@ func creatable(flag, path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", flag, err)
+		return &symsrc.OptionError{Option: option, Err: err}
 	}
 	return errors.Join(file.Close(), os.Remove(path))
 }
 
-// Save writes a profile to the files that the flags name. A file that is not whole is removed.
+// Save writes a profile to the files that the options name. A file that is not whole is removed.
 func (o *Options) Save(ctx context.Context, p *Profile) error {
-	return errors.Join(saveFile(ctx, "--pprof", o.Pprof, p.WritePprof), saveFile(ctx, "--folded", o.Folded, p.WriteFolded))
+	return errors.Join(saveFile(ctx, "importer.Pprof", o.Pprof, p.WritePprof), saveFile(ctx, "importer.Folded", o.Folded, p.WriteFolded))
 }
 
 // warn says what is no failure.
@@ -202,14 +106,14 @@ func (o *Options) warn(message string) {
 	}
 }
 
-// saveFile writes the file that a flag names.
-func saveFile(ctx context.Context, flag, path string, write func(context.Context, io.Writer) error) error {
+// saveFile writes the file that an option names.
+func saveFile(ctx context.Context, option, path string, write func(context.Context, io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
 	f, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", flag, err)
+		return &symsrc.OptionError{Option: option, Err: err}
 	}
 	info, statErr := f.Stat()
 	err = write(ctx, f)
@@ -223,7 +127,7 @@ func saveFile(ctx context.Context, flag, path string, write func(context.Context
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
 			err = p.Err
 		}
-		return fmt.Errorf("%s: write %s: %w", flag, path, err)
+		return &symsrc.OptionError{Option: option, Err: fmt.Errorf("write %s: %w", path, err)}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestLongDump(t *testing.T) {
 		{"dump", manyMappings() + stack, "perflow", "/usr/lib/lib1.so + 0x100\n"},
 		{"dump, then talk", manyMappings() + chatter + stack, "", "/usr/lib/lib1.so + 0x100\n"},
 		{"talk", chatter + manyMappings() + stack, "perflow", "/usr/lib/lib1.so + 0x100\n"},
-		{"talk", chatter + manyMappings() + stack, "", "--from-kind"},
+		{"talk", chatter + manyMappings() + stack, "", "not a file of Scaler"},
 		{"zero byte", "a\x00b\n" + manyMappings() + stack, "perflow", "/usr/lib/lib1.so + 0x100\n"},
 		{"bare", manyMappings() + "0x7f0000010100\n", "", "/usr/lib/lib1.so + 0x100\n"},
 		{"bare alone", "  0x7f0000010100\n", "perflow", "[unknown] + 0x7f0000010100\n"},

@@ -123,26 +123,3 @@ func TestGoTool(t *testing.T) {
 		t.Error("a profile that cannot be written is no error")
 	}
 }
-
-func TestFlags(t *testing.T) {
-	var o Options
-	if err := o.setThreads("0x7f01, 2a"); err != nil || len(o.Threads) != 2 || o.Threads[0] != 0x7f01 || o.Threads[1] != 0x2a {
-		t.Errorf("%v %v", err, o.Threads)
-	}
-	if err := o.setThreads("x"); err == nil {
-		t.Error("x is a thread")
-	}
-	by := o.ByValue(nil)
-	if err := by.Set("line"); err != nil || o.By != ByLine || by.String() != "line" {
-		t.Error(err, o.By)
-	}
-	if err := by.Set("pid"); err == nil {
-		t.Error("pid is taken without the filter's flag")
-	}
-	for value, want := range map[string]Offsets{"true": InModule, "map-start": FromMapStart, "false": NoOffsets} {
-		f := (*offsetsFlag)(&o.Offsets)
-		if err := f.Set(value); err != nil || o.Offsets != want {
-			t.Errorf("--offsets=%s: %v, %v", value, o.Offsets, err)
-		}
-	}
-}

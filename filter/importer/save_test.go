@@ -19,14 +19,14 @@ func TestSaveFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := (&Options{Pprof: link}).Save(context.Background(), demo())
-	if err == nil || err.Error() != "--pprof: write "+link+": no space left on device" {
+	if err == nil || err.Error() != "importer.Pprof: write "+link+": no space left on device" {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Lstat(link); err != nil {
 		t.Errorf("the device is gone: %v", err)
 	}
 	none := filepath.Join(t.TempDir(), "none", "p")
-	if err := (&Options{Folded: none}).Save(context.Background(), demo()); err == nil || !strings.HasPrefix(err.Error(), "--folded: open "+none+": ") {
+	if err := (&Options{Folded: none}).Save(context.Background(), demo()); err == nil || !strings.HasPrefix(err.Error(), "importer.Folded: open "+none+": ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,15 +27,8 @@ type Connection struct {
 	Stderr io.Writer
 }
 
-// Register adds the flags that set c.
-func (c *Connection) Register(fs *flag.FlagSet) {
-	fs.StringVar(&c.URLs, "nats", nats.DefaultURL, "`URL[,URL]` of NATS servers; tls://, user:password@ and tokens as NATS has them")
-	fs.StringVar(&c.Credentials, "nats-creds", "", "`FILE` of credentials")
-	fs.StringVar(&c.CA, "nats-ca", "", "`FILE` of certificates that servers are trusted by (PEM)")
-	fs.StringVar(&c.Certificate, "nats-cert", "", "`FILE` of the client's certificate (PEM)")
-	fs.StringVar(&c.Key, "nats-key", "", "`FILE` of the client's key (PEM)")
-	fs.BoolVar(&c.LogJSON, "log-json", false, "write diagnostics as lines of JSON")
-}
+// DefaultURL is that of a server on this machine.
+const DefaultURL = nats.DefaultURL
 
 // reconnectWait is how long a lost server is left alone.
 const reconnectWait = 500 * time.Millisecond
@@ -62,14 +54,17 @@ func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger,
 	if c.CA != "" {
 		options = append(options, nats.RootCAs(c.CA))
 	}
-	if (c.Certificate == "") != (c.Key == "") {
-		return nil, nil, errors.New("--nats-cert and --nats-key: want both")
+	switch {
+	case c.Certificate == "" && c.Key != "":
+		return nil, nil, wrong("Certificate", "", "want it beside the client's key")
+	case c.Certificate != "" && c.Key == "":
+		return nil, nil, wrong("Connection.Key", "", "want it beside the client's certificate")
 	}
 	if c.Certificate != "" {
 		options = append(options, nats.ClientCert(c.Certificate, c.Key))
 	}
 	if !parse(c.URLs) {
-		return nil, nil, &UsageError{errors.New("--nats: want URL[,URL], such as nats://user:password@host:4222; a % in it is written %25")}
+		return nil, nil, wrong("URLs", "", "want URL[,URL], such as nats://user:password@host:4222; a % in it is written %25")
 	}
 	nc, err := nats.Connect(c.URLs, options...)
 	for pause := retryPause; absent(err) && ctx.Err() == nil; pause = min(2*pause, maxRetryPause) {

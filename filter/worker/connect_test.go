@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"qss-filter/symsrc"
 )
 
 // certificate writes a certificate of this machine, that is its own authority, and its key.
@@ -179,7 +181,7 @@ func TestNoServer(t *testing.T) {
 	for _, urls := range []string{"nats://u:s3cr%zzt@127.0.0.1:1", "nats://127.0.0.1:1,u:s3cr%zzt@127.0.0.1:1", "nats://u:s3cr,zzt@127.0.0.1:1"} {
 		c := Connection{URLs: urls}
 		_, _, err := c.connect(ctx, "test", log, func() {})
-		if _, ok := errors.AsType[*UsageError](err); !ok || strings.Contains(err.Error(), "s3cr") || strings.Contains(err.Error(), "zz") {
+		if _, ok := errors.AsType[*symsrc.OptionError](err); !ok || strings.Contains(err.Error(), "s3cr") || strings.Contains(err.Error(), "zz") {
 			t.Errorf("%s: %v", urls, err)
 		}
 	}
@@ -242,14 +244,14 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%+v, %v", good, err)
 	}
 	for want, change := range map[string]func(*Options){
-		"--key other.*":       func(o *Options) { o.Key = "other.*" },
-		"nothing in it tells": func(o *Options) { o.In, o.Key = "logs.a", "" },
-		"--out logs.x.>":      func(o *Options) { o.Out = "logs.x.>" },
-		"--out annotated":     func(o *Options) { o.Out = "annotated" },
-		"--durable":           func(o *Options) { o.Durable = "a.b" },
-		"--stream":            func(o *Options) { o.Stream = "a b" },
-		"--partitions":        func(o *Options) { o.Partitions = 0 },
-		"--filters":           func(o *Options) { o.Filters = 0 },
+		"worker.Key other.*":   func(o *Options) { o.Key = "other.*" },
+		"nothing in it tells":  func(o *Options) { o.In, o.Key = "logs.a", "" },
+		"worker.Out logs.x.>":  func(o *Options) { o.Out = "logs.x.>" },
+		"worker.Out annotated": func(o *Options) { o.Out = "annotated" },
+		"worker.Durable a.b":   func(o *Options) { o.Durable = "a.b" },
+		"worker.Stream a b":    func(o *Options) { o.Stream = "a b" },
+		"worker.Partitions":    func(o *Options) { o.Partitions = 0 },
+		"worker.Filters":       func(o *Options) { o.Filters = 0 },
 	} {
 		o := good
 		change(&o)
@@ -260,7 +262,7 @@ func TestOptions(t *testing.T) {
 	for subject, ok := range map[string]bool{"logs.{host}.{pid}": true, "a.{pid}": true, "{pid}": false, "logs.>": false, "logs.{x}": false, "": false} {
 		p := PublishOptions{Subject: subject, Partitions: 1, Replicas: 1}
 		if _, err := p.check(); (err == nil) != ok {
-			t.Errorf("--subject %s: %v", subject, err)
+			t.Errorf("subject %s: %v", subject, err)
 		}
 	}
 }

@@ -72,15 +72,3 @@ func TestWeight(t *testing.T) {
 		runtime.KeepAlive(all)
 	}
 }
-
-// TestBytesValue reads sizes.
-func TestBytesValue(t *testing.T) {
-	for text, want := range map[string]string{"1": "1", "1024": "1K", "512M": "512M", "2G": "2G", "1025K": "1025K", "0": "", "-1": "", "x": "", "": "", "M": "",
-		"1T": "", "1MM": "", "9999999999G": ""} {
-		var b bytesValue
-		err := b.Set(text)
-		if (err == nil) != (want != "") || err == nil && b.String() != want {
-			t.Errorf("%q is %v, %v", text, &b, err)
-		}
-	}
-}

@@ -2,14 +2,12 @@ package worker
 
 import (
 	"errors"
-	"flag"
-	"math"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
 	"qss-filter/filter"
+	"qss-filter/symsrc"
 )
 
 // Options say what a worker does.
@@ -25,7 +23,7 @@ type Options struct {
 	Partitions, Replicas int
 	// Parallel is how many lines are annotated at once; 0 for as many as there are cores.
 	Parallel int
-	// Filters bounds the processes that are held in memory, and Memory what they take together, in bytes; 0 is defaultMemory. The
+	// Filters bounds the processes that are held in memory, and Memory what they take together, in bytes; 0 is DefaultMemory. The
 	// others are restored when they write again.
 	Filters int
 	Memory  int64
@@ -39,29 +37,6 @@ type Options struct {
 	now func() time.Time
 }
 
-// Register adds the flags that set o, but for those of Filter.
-func (o *Options) Register(fs *flag.FlagSet) {
-	o.Connection.Register(fs)
-	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream with the lines; created if it does not exist")
-	fs.StringVar(&o.In, "in", "logs.>", "`SUBJECT` of lines in that stream")
-	fs.StringVar(&o.Key, "key", "", "`SUBJECT` that says what of it tells processes apart, as logs.{host}.{pid}.* (default: all wildcards of --in)")
-	fs.StringVar(&o.Out, "out", "annotated.>", "`SUBJECT` of annotated lines; > is the key")
-	fs.StringVar(&o.OutStream, "out-stream", "", "`NAME` of the stream of annotated lines; created if it does not exist (default: from --out)")
-	fs.StringVar(&o.Durable, "durable", "qss-filter", "`NAME` that the workers of a fleet share")
-	fs.IntVar(&o.Partitions, "partitions", 16, "`N` partitions in streams that are created: as many workers can share the work")
-	fs.IntVar(&o.Replicas, "replicas", 1, "`N` servers that keep what is created")
-	fs.IntVar(&o.Parallel, "workers-per-host", 0, "`N` lines that are annotated at once (default: one per core)")
-	fs.IntVar(&o.Filters, "filters", 4096, "`N` processes at most that are held in memory; the others are restored when they write again")
-	o.Memory = defaultMemory
-	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "`SIZE` that these processes take at most, all together, such as 2G: beyond it those that have not written for longest are restored when they write again")
-	fs.DurationVar(&o.Idle, "idle", time.Second, "`TIME` that a folded line and the like waits for what may still belong to it")
-	fs.StringVar(&o.Metrics, "metrics", "", "`ADDRESS` to serve /metrics and /healthz at, such as :9464")
-}
-
-// Common are the flags that the help of a worker shows.
-var Common = []string{"nats", "nats-creds", "nats-ca", "log-json", "stream", "in", "key", "out", "durable", "partitions", "replicas",
-	"workers-per-host", "filters", "filters-memory", "idle", "metrics", "symbols", "debuginfod-url", "rootfs", "frames", "help", "help-all"}
-
 // check completes o, and gives the pattern of the key.
 func (o *Options) check() (key pattern, err error) {
 	if o.Key == "" {
@@ -72,20 +47,33 @@ func (o *Options) check() (key pattern, err error) {
 	case err != nil:
 		return key, err
 	case !covers(strings.Split(o.In, "."), strings.Split(key.wildcard(), ".")):
-		return key, errors.New("--key " + o.Key + ": it goes beyond --in " + o.In)
+		return key, wrong("Key", o.Key, "it goes beyond the subjects of lines, "+o.In)
 	case len(o.Out) < 3 || !strings.HasSuffix(o.Out, ".>") || strings.ContainsAny(o.Out[:len(o.Out)-1], "*> "):
-		return key, errors.New("--out " + o.Out + ": want a subject that ends with .> and has no other wildcard")
+		return key, wrong("Out", o.Out, "want a subject that ends with .> and has no other wildcard")
 	case covers(strings.Split(o.In, "."), strings.Split(o.Out, ".")) || covers(strings.Split(o.Out, "."), strings.Split(o.In, ".")):
-		return key, errors.New("--out " + o.Out + ": it is part of --in, or the other way round")
-	case o.Stream == "" || o.Durable == "" || strings.ContainsFunc(o.Stream+o.Durable+o.OutStream, unnamed):
-		return key, errors.New("--stream, --out-stream and --durable: want names of letters, digits, - and _")
+		return key, wrong("Out", o.Out, "it is part of the subjects of lines, "+o.In+", or the other way round")
 	case o.Partitions < 1 || o.Partitions > maxPartitions:
-		return key, errors.New("--partitions: want 1 to 1024")
-	case o.Filters < 1 || o.Replicas < 1 || o.Parallel < 0 || o.Idle < 0:
-		return key, errors.New("--filters, --replicas, --workers-per-host and --idle: want positive values")
+		return key, wrong("Partitions", "", "want 1 to 1024")
+	}
+	for _, one := range []struct {
+		field, name string
+		optional    bool
+	}{{"Stream", o.Stream, false}, {"Durable", o.Durable, false}, {"OutStream", o.OutStream, true}} {
+		if one.name == "" && !one.optional || strings.ContainsFunc(one.name, unnamed) {
+			return key, wrong(one.field, one.name, "want a name of letters, digits, - and _")
+		}
+	}
+	for _, one := range []struct {
+		field string
+		value int64
+		least int64
+	}{{"Filters", int64(o.Filters), 1}, {"Replicas", int64(o.Replicas), 1}, {"Parallel", int64(o.Parallel), 0}, {"Idle", int64(o.Idle), 0}} {
+		if one.value < one.least {
+			return key, wrong(one.field, "", "want a positive value")
+		}
 	}
 	if o.Memory == 0 {
-		o.Memory = defaultMemory
+		o.Memory = DefaultMemory
 	}
 	if o.Parallel == 0 {
 		o.Parallel = runtime.GOMAXPROCS(0)
@@ -97,35 +85,12 @@ func (o *Options) check() (key pattern, err error) {
 	return key, nil
 }
 
-// defaultMemory is room for some ten thousand processes of fifty modules each.
-const defaultMemory = 512 << 20
+// DefaultMemory, 512 MiB, is room for some ten thousand processes of fifty modules each.
+const DefaultMemory = 512 << 20
 
-// bytesValue is a number of bytes as a flag: digits, and K, M or G for powers of 1024.
-type bytesValue int64
-
-func (b *bytesValue) String() string {
-	n := int64(*b)
-	for _, unit := range []string{"", "K", "M"} {
-		if n%1024 != 0 || n == 0 {
-			return strconv.FormatInt(n, 10) + unit
-		}
-		n /= 1024
-	}
-	return strconv.FormatInt(n, 10) + "G"
-}
-
-func (b *bytesValue) Set(text string) error {
-	shift := 0
-	if i := strings.IndexAny(text, "KMG"); i >= 0 && i == len(text)-1 {
-		shift = 10 * (1 + strings.IndexByte("KMG", text[i]))
-		text = text[:i]
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > math.MaxInt64>>shift {
-		return errors.New("want a size such as 512M or 2G")
-	}
-	*b = bytesValue(n << shift)
-	return nil
+// wrong returns what is wrong with an option.
+func wrong(field, value, reason string) error {
+	return &symsrc.OptionError{Option: "worker." + field, Value: value, Err: errors.New(reason)}
 }
 
 // unnamed tells what may not be part of the name of a bucket, which has those of the stream and the fleet.

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -31,17 +30,6 @@ type PublishOptions struct {
 	Asked <-chan struct{}
 }
 
-// Register adds the flags that set o.
-func (o *PublishOptions) Register(fs *flag.FlagSet) {
-	o.Connection.Register(fs)
-	fs.StringVar(&o.Subject, "subject", "logs.{host}.{pid}", "`SUBJECT` of lines; {host} and {pid} are taken from their prefixes")
-	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream, created if it does not exist")
-	fs.StringVar(&o.Host, "host", "", "`NAME` of the machine, for lines that do not tell (default: this one)")
-	fs.StringVar(&o.PID, "pid", "0", "`PID` for lines that do not tell")
-	fs.IntVar(&o.Partitions, "partitions", 16, "`N` partitions in a stream that is created: as many workers can share the work")
-	fs.IntVar(&o.Replicas, "replicas", 1, "`N` servers that keep a stream that is created")
-}
-
 // Publish sends a log to a stream, line by line: each arrives, in the order of the log, and is not read before there is room for
 // it. The end of ctx is taken for the end of the log. Lines that the server does not take are sent again for as long as nobody asks
 // for the end; then the error says how many are not stored.
@@ -56,7 +44,7 @@ func Publish(ctx context.Context, o PublishOptions) error {
 	}
 	all, err := o.check()
 	if err != nil {
-		return &UsageError{err}
+		return err
 	}
 	ctx, lost := context.WithCancel(ctx)
 	defer lost()
@@ -104,10 +92,13 @@ func (o *PublishOptions) check() (all pattern, err error) {
 	fixed, _, _ := strings.Cut(o.Subject, "{")
 	one := o.filled("h", "p")
 	if all, err = parsePattern(one + ".*"); err != nil || one == o.Subject || !strings.HasSuffix(fixed, ".") || strings.ContainsAny(one, "*>{}") {
-		return all, fmt.Errorf("--subject %s: want a subject such as logs.{host}.{pid}", o.Subject)
+		return all, wrong("Subject", o.Subject, "want a subject such as logs.{host}.{pid}")
 	}
-	if o.Partitions < 1 || o.Partitions > maxPartitions || o.Replicas < 1 {
-		return all, errors.New("--partitions and --replicas: want 1 or more, and 1024 partitions at most")
+	if o.Partitions < 1 || o.Partitions > maxPartitions {
+		return all, wrong("Partitions", "", "want 1 to 1024")
+	}
+	if o.Replicas < 1 {
+		return all, wrong("Replicas", "", "want a positive value")
 	}
 	return parsePattern(fixed + ">")
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"qss-filter/symsrc"
 )
 
 // streams are where lines come from and go to.
@@ -93,7 +95,7 @@ func (s *streams) openLines(ctx context.Context, js jetstream.JetStream, o *Opti
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("stream %s %w: %w (--durable gives another one)", name, errUnfit, err)
+		return &symsrc.AvoidableError{Option: "worker.Durable", Err: fmt.Errorf("stream %s %w: %w", name, errUnfit, err)}
 	case s.partitions == 0:
 		return fmt.Errorf("stream %s %w: it is not the lines of %s by partition", name, errUnfit, o.Stream)
 	}

@@ -79,7 +79,7 @@ const (
 )
 
 // Run works until the end of ctx; then it completes what was begun and hands its partitions over. The error says why it could
-// not begin, and is a *UsageError where the options are to blame.
+// not begin, and is a *symsrc.OptionError where the options are to blame.
 func Run(ctx context.Context, o Options) error {
 	err := begin(ctx, o)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // told to end before it had begun
@@ -93,7 +93,7 @@ func begin(ctx context.Context, o Options) error {
 	log := newLog(o.Stderr, o.LogJSON)
 	key, err := o.check()
 	if err != nil {
-		return &UsageError{err}
+		return err
 	}
 	o.Filter.Warn = once(func(message string) { log.Warn(message) })
 	host, err := os.Hostname()
@@ -212,14 +212,6 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 	}
 	return nil
 }
-
-// UsageError is a fault of the options.
-type UsageError struct{ Err error }
-
-func (e *UsageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the fault.
-func (e *UsageError) Unwrap() error { return e.Err }
 
 // once tells each message only the first time, whichever process it is of; at most 1000 of them.
 func once(warn func(string)) func(string) {

@@ -11,7 +11,6 @@ package addr2line
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -37,33 +36,8 @@ type Options struct {
 	Warn func(message string)
 }
 
-// Register adds the flags that set o.
-func (o *Options) Register(fs *flag.FlagSet) {
-	fs.BoolVar(&o.LLVM, "llvm", false, "answer with llvm-addr2line in place of the own reader")
-	fs.BoolVar(&o.GNU, "gnu", false, "answer with GNU addr2line in place of the own reader")
-	const use = "`PREFIX` of the program's name, as in arm-linux-gnueabihf-"
-	fs.StringVar(&o.Cross, "cross", "", use)
-	fs.StringVar(&o.Cross, "c", "", use)
-	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` that answers")
-}
-
 // Wanted reports whether a program was chosen.
 func (o *Options) Wanted() bool { return o.LLVM || o.GNU }
-
-// LongForms returns a command line with -llvm and -gnu as --llvm and --gnu, for parsers that take one hyphen for a row of
-// single letters. What stands behind -- is somebody else's.
-func LongForms(args []string) []string {
-	out := slices.Clone(args)
-	for i, arg := range out {
-		switch arg {
-		case "--":
-			return out
-		case "-llvm", "-gnu":
-			out[i] = "-" + arg
-		}
-	}
-	return out
-}
 
 // Finder finds the files of a module.
 type Finder interface {
@@ -94,7 +68,7 @@ type Source struct {
 // program.
 func NewSource(f Finder, native symsrc.Source, o Options) (*Source, error) {
 	if o.LLVM && o.GNU {
-		return nil, errors.New("--llvm and --gnu: want one of them")
+		return nil, wrong("GNU", errors.New("want it or LLVM"))
 	}
 	program, err := o.find()
 	if err != nil {
@@ -116,19 +90,24 @@ func (s *Source) Identity() string {
 // Newest and oldest are the releases of LLVM whose programs are looked for under a name with the release.
 const newest, oldest = 40, 11
 
+// wrong returns what is wrong with a field of Options.
+func wrong(field string, err error) error {
+	return &symsrc.OptionError{Option: "addr2line." + field, Err: err}
+}
+
 // find looks for the program.
 func (o *Options) find() (string, error) {
 	if o.Path != "" {
 		path, err := exec.LookPath(o.Path)
 		if err != nil {
-			return "", fmt.Errorf("--addr2line %s: %w", o.Path, errors.Unwrap(err))
+			return "", &symsrc.OptionError{Option: "addr2line.Path", Value: o.Path, Err: errors.Unwrap(err)}
 		}
 		return path, nil
 	}
 	if o.GNU {
 		path, err := exec.LookPath(o.Cross + "addr2line")
 		if err != nil {
-			return "", fmt.Errorf("--gnu: %w (of binutils; --addr2line PROGRAM names another)", err)
+			return "", wrong("GNU", &symsrc.AvoidableError{Option: "addr2line.Path", Err: fmt.Errorf("%w, of binutils", err)})
 		}
 		return path, nil
 	}
@@ -144,7 +123,7 @@ func (o *Options) find() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("--llvm: %w (of llvm; --addr2line PROGRAM names another)", err)
+		return "", wrong("LLVM", &symsrc.AvoidableError{Option: "addr2line.Path", Err: fmt.Errorf("%w, of llvm", err)})
 	}
 	return path, nil
 }

@@ -3,7 +3,6 @@ package addr2line
 import (
 	"context"
 	"debug/elf"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -276,23 +275,7 @@ func TestParseFrame(t *testing.T) {
 	}
 }
 
-func TestLongForms(t *testing.T) {
-	got := LongForms([]string{"-llvm", "x", "-gnu", "--llvm", "--", "-llvm"})
-	if want := []string{"--llvm", "x", "--gnu", "--llvm", "--", "-llvm"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestFlags(t *testing.T) {
-	var o Options
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	o.Register(fs)
-	if err := fs.Parse([]string{"-gnu", "-c", "arm-linux-gnueabihf-", "--addr2line", "x"}); err != nil {
-		t.Fatal(err)
-	}
-	if !o.GNU || o.LLVM || o.Cross != "arm-linux-gnueabihf-" || o.Path != "x" || !o.Wanted() {
-		t.Errorf("got %+v", o)
-	}
+func TestOptions(t *testing.T) {
 	if _, err := NewSource(nil, nil, Options{GNU: true, LLVM: true}); err == nil {
 		t.Error("both programs are taken")
 	}

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,8 +20,8 @@ import (
 const adminTime = 30 * time.Second
 
 // serveCommand is `cache serve`.
-func serveCommand(dir string, o *Options) (status int, err error) {
-	code := serve(dir, o.max())
+func serveCommand(ctx context.Context, dir string, o *Options) (status int, err error) {
+	code := serve(ctx, dir, o.max())
 	if code != exitServed {
 		err = fmt.Errorf("cache: %s: %s", dir, code.reason())
 	}

@@ -26,7 +26,7 @@ func BenchmarkDirect(b *testing.B) {
 		{Func: "std::inlined<int>()", Linkage: "_ZSt7inlinedIiEvv", File: "/usr/src/build/lib/file.cc", CompDir: 14, Line: 10, Column: 3},
 		{Func: "outer", Linkage: "outer", File: "/usr/src/build/lib/file.cc", Line: 7, Origin: symsrc.SymbolAndDebug},
 	}}
-	s := Wrap(h, Options{Dir: b.TempDir(), Finder: h, Local: h, Program: []string{"/bin/true"}})
+	s := Wrap(h, Options{Dir: b.TempDir(), Finder: h, Local: h, Program: func(string, int64) []string { return []string{"/bin/true"} }})
 	defer s.Close()
 	q := symsrc.Addr{Module: symsrc.Module{Name: "/bin/x", BuildID: "01234567890123456789"}}
 	b.ReportAllocs()

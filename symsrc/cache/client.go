@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"qss-filter/symsrc"
 )
 
 // How long a filter waits for the cache. Beyond that its own engine answers.
@@ -21,7 +23,7 @@ const (
 type client struct {
 	opt  *Options
 	dir  string
-	warn func(cause string)
+	warn func(error)
 
 	off    atomic.Bool // for good
 	told   sync.Once   // why it is off
@@ -128,7 +130,7 @@ func (c *client) connect() <-chan struct{} {
 	go func() {
 		l, note, err := reach(c.opt, c.dir)
 		if note != "" {
-			c.warn(note + ": " + c.dir)
+			c.warn(errors.New(note + ": " + c.dir))
 		}
 		if err != nil {
 			c.give(err)
@@ -190,7 +192,7 @@ func (c *client) lost(l *link) {
 // give gives the cache up, and says why.
 func (c *client) give(err error) {
 	c.told.Do(func() { // before anybody goes on without: the process may end then
-		c.warn(fmt.Sprintf("none is used in %s: %v (--cache-dir takes another directory, --no-cache none)", c.dir, err))
+		c.warn(&symsrc.AvoidableError{Option: "cache.Dir", Err: fmt.Errorf("none is used in %s: %w", c.dir, err)})
 		c.off.Store(true)
 	})
 	c.mu.Lock()
@@ -262,7 +264,7 @@ func (c *client) finish(worth bool) {
 // fail says why answers are not left. Where the directory cannot be used, the cache is given up.
 func (c *client) fail(err error) {
 	if errors.Is(err, errReserve) || errors.Is(err, syscall.ENOSPC) {
-		c.warn(fmt.Sprintf("answers are not kept in %s: %v", c.dir, errReserve))
+		c.warn(fmt.Errorf("answers are not kept in %s: %w", c.dir, errReserve))
 		return
 	}
 	c.give(err)
@@ -289,6 +291,6 @@ func (c *client) close() {
 	}
 }
 
-func newClient(o *Options, dir string, warn func(cause string)) *client {
+func newClient(o *Options, dir string, warn func(error)) *client {
 	return &client{opt: o, dir: dir, warn: warn}
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +12,9 @@ import (
 var ErrCommand = errors.New("want stats, clear, path or serve")
 
 // Command does `qss-filter cache NAME` and gives the exit status: stats tells what is kept, how often it helped and which
-// process serves it, clear forgets all of it, path is the directory, and serve serves it to filters, which start this
-// themselves and know its statuses.
-func (o *Options) Command(name string, stdout io.Writer) (status int, err error) {
+// process serves it, clear forgets all of it, path is the directory, and serve serves it, until the end of ctx, to filters, which
+// start this themselves and know its statuses.
+func (o *Options) Command(ctx context.Context, name string, stdout io.Writer) (status int, err error) {
 	commands := map[string]func(*Options, string, io.Writer) error{"stats": printStats, "clear": forget, "path": printPath, "serve": nil}
 	run, known := commands[name]
 	if !known {
@@ -21,7 +22,7 @@ func (o *Options) Command(name string, stdout io.Writer) (status int, err error)
 	}
 	dir, err := o.Directory()
 	if err == nil && name == "serve" {
-		return serveCommand(dir, o)
+		return serveCommand(ctx, dir, o)
 	}
 	if err == nil {
 		err = run(o, dir, stdout)

@@ -14,10 +14,10 @@ import (
 func TestCommand(t *testing.T) {
 	dir := tempDir(t)
 	t.Cleanup(func() { stop(t, dir) })
-	o := &Options{Dir: dir}
+	o := &Options{Dir: dir, Program: program}
 	run := func(name string) (status int, stdout string, err error) {
 		var out bytes.Buffer
-		status, err = o.Command(name, &out)
+		status, err = o.Command(t.Context(), name, &out)
 		return status, out.String(), err
 	}
 	for name, want := range map[string]string{

@@ -204,12 +204,12 @@ func TestNoHome(t *testing.T) {
 func TestNoProgram(t *testing.T) {
 	defer func(before time.Duration) { startTime = before }(startTime)
 	startTime = 100 * time.Millisecond
-	for said, program := range map[string][]string{
+	for said, argv := range map[string][]string{
 		"no such file": {"/nonexistent/program"}, "it does not answer": {"/bin/sleep", "0.01", "--"},
 	} {
 		dir := tempDir(t)
 		w := &warnings{}
-		s := Wrap(&engine{}, Options{Dir: dir, Warn: w.add, Program: program})
+		s := Wrap(&engine{}, Options{Dir: dir, Warn: w.add, Program: func(string, int64) []string { return argv }})
 		if ask(s, 0, 50) != expected(0, 50) {
 			t.Error("the answers differ")
 		}

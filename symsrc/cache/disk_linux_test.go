@@ -166,7 +166,7 @@ func (b *bulky) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 func TestSizes(t *testing.T) {
 	dir := tempDir(t)
 	w := &warnings{}
-	s := Wrap(&bulky{rand.New(rand.NewPCG(1, 2))}, Options{Dir: dir, Max: leastMax, Warn: w.add})
+	s := Wrap(&bulky{rand.New(rand.NewPCG(1, 2))}, Options{Dir: dir, Program: program, Max: LeastMax, Warn: w.add})
 	t.Cleanup(func() { stop(t, dir) })
 	connect(t, s)
 	const n = 20_000 // 80 MB
@@ -195,15 +195,15 @@ func TestSizes(t *testing.T) {
 	}
 	s.Close()
 	w.check(t)
-	if huge > 32<<20 || most > leastMax {
+	if huge > 32<<20 || most > LeastMax {
 		t.Errorf("the largest file has %d bytes, all together take %d", huge, most)
 	}
 	f := figures(dir)
-	if f == nil || f.Max != leastMax || f.Entries == 0 || f.Entries > 3*n/4 {
+	if f == nil || f.Max != LeastMax || f.Entries == 0 || f.Entries > 3*n/4 {
 		t.Errorf("the figures are %+v", f)
 	}
 	t.Logf("largest file %d, all %d, entries %d", huge, most, f.Entries)
-	last := Wrap(&engine{gone: true}, Options{Dir: dir})
+	last := Wrap(&engine{gone: true}, Options{Dir: dir, Program: program})
 	if a := last.Frames(context.Background(), spread(n-1)); len(a.Frames) == 0 {
 		t.Error("the last answer is lost")
 	}
@@ -247,7 +247,7 @@ func TestDescriptors(t *testing.T) {
 		t.Errorf("its session is %d, %v", sid, err)
 	}
 	cmdline, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
-	if args := strings.ReplaceAll(string(cmdline), "\x00", " "); !strings.Contains(args, "cache serve --cache-dir "+dir) {
+	if args := strings.ReplaceAll(string(cmdline), "\x00", " "); !strings.Contains(args, " cache "+dir) {
 		t.Errorf("it is called %s", args)
 	}
 	s.Close()

@@ -116,7 +116,7 @@ func TestSymbolsDiffer(t *testing.T) {
 	}
 	for round, prefetches := range []bool{false, false, true} {
 		t.Cleanup(func() { stop(t, dir) })
-		s := Wrap(counting{}, Options{Dir: dir, Finder: counting{}})
+		s := Wrap(counting{}, Options{Dir: dir, Program: program, Finder: counting{}})
 		connect(t, s)
 		if prefetches {
 			expected := make([]symsrc.Expected, len(qs))

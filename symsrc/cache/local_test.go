@@ -16,7 +16,7 @@ func TestLocalCode(t *testing.T) {
 	a := &answers{probe: symsrc.Probe{Known: true, Linked: 4}, Answer: symsrc.Answer{
 		Files:  &symsrc.Files{Elf: "/x", DebugStatus: symsrc.NotFound},
 		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolOnly}}}}
-	s := Wrap(a, Options{Dir: dir, Finder: a, Local: a})
+	s := Wrap(a, Options{Dir: dir, Program: program, Finder: a, Local: a})
 	for i := range uint64(100) {
 		q := symsrc.Addr{Module: symsrc.Module{BuildID: "id"}, Offset: i}
 		s.Prefetch(context.Background(), []symsrc.Expected{{Addr: q, Back: func(symsrc.Probe) uint64 { return 0 }}})

@@ -5,9 +5,9 @@ package cache
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -51,15 +51,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveMain is `cache serve --flags`, as a filter starts it.
+// program is the command line of a process that serves a directory: this test, which serveMain is in.
+func program(dir string, max int64) []string {
+	return []string{os.Args[0], "cache", dir, strconv.FormatInt(max, 10)}
+}
+
+// serveMain is what program starts.
 func serveMain(args []string) int {
-	var o Options
-	fs := flag.NewFlagSet("cache", flag.ContinueOnError)
-	o.Register(fs)
-	if err := fs.Parse(args[1:]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	max, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil {
 		return 2
 	}
-	status, err := o.Command(args[0], os.Stdout)
+	o := Options{Dir: args[0], Max: max}
+	status, err := o.Command(ctx, "serve", os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -127,7 +133,7 @@ func ask(s *Source, from, n int) string {
 func filterMain(args []string) int {
 	from, _ := strconv.Atoi(args[1])
 	n, _ := strconv.Atoi(args[2])
-	s := Wrap(&engine{}, Options{Dir: args[0], Warn: func(msg string) { fmt.Fprintln(os.Stderr, msg) }})
+	s := Wrap(&engine{}, Options{Dir: args[0], Program: program, Warn: func(err error) { fmt.Fprintln(os.Stderr, err) }})
 	defer s.Close()
 	fmt.Print(ask(s, from, n))
 	return 0
@@ -139,10 +145,10 @@ type warnings struct {
 	lines []string
 }
 
-func (w *warnings) add(msg string) {
+func (w *warnings) add(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lines = append(w.lines, msg)
+	w.lines = append(w.lines, err.Error())
 }
 
 // check fails the test unless each line said holds the words, in any order, and none was said twice.
@@ -169,7 +175,7 @@ func source(t *testing.T, dir string, e *engine) (*Source, *warnings) {
 	t.Helper()
 	w := &warnings{}
 	t.Cleanup(func() { stop(t, dir) })
-	return Wrap(e, Options{Dir: dir, Warn: w.add}), w
+	return Wrap(e, Options{Dir: dir, Program: program, Warn: w.add}), w
 }
 
 // warm leaves answers to n addresses in the directory, and no process.

@@ -3,20 +3,17 @@ package cache
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"qss-filter/symsrc"
 )
 
-// Sizes of the cache on disk, in bytes: the default of --cache-max, and the least that makes sense beside Badger's own files.
+// Sizes of the cache on disk, in bytes: the default of Options.Max, and the least that makes sense beside Badger's own files.
 const (
 	defaultMax = 256 << 20
-	leastMax   = 32 << 20
+	LeastMax   = 32 << 20
 )
 
 // Finder finds the files of a module, as the wrapped source does. What it gives is not changed afterwards.
@@ -43,36 +40,10 @@ type Options struct {
 	// answer is then asked of the cache.
 	Packed func(ctx context.Context, m symsrc.Module) bool
 	// Warn, if not nil, is told once per cause why answers are not kept.
-	Warn func(msg string)
-	// Program is the program, with its first arguments, that is the cache process when it is told `cache serve …`; empty
-	// means this executable.
-	Program []string
-}
-
-// Register adds the flags that set o.
-func (o *Options) Register(fs *flag.FlagSet) {
-	fs.StringVar(&o.Dir, "cache-dir", o.Dir, "`DIR` where answers are kept (default $XDG_CACHE_HOME/qss-filter or ~/.cache/qss-filter)")
-	fs.StringVar(&o.Dir, "cache-db", o.Dir, "`DIR`: same as --cache-dir")
-	fs.BoolVar(&o.Off, "no-cache", o.Off, "keep no answers and use none that were kept")
-	fs.Func("cache-max", "`SIZE` of the cache on disk, such as 64M or 1G (default 256M)", func(value string) (err error) {
-		if o.Max, err = ParseSize(value); err == nil && o.Max < leastMax {
-			err = fmt.Errorf("want at least %dM (--no-cache goes without)", leastMax>>20)
-		}
-		return err
-	})
-}
-
-// ParseSize reads a number of bytes, or of the binary units K, M and G, perhaps spelt KiB or KB.
-func ParseSize(s string) (int64, error) {
-	digits := strings.TrimRight(s, "KMGkmgiBb")
-	shift := map[string]int{"": 0, "B": 0, "K": 10, "M": 20, "G": 30}
-	unit := strings.TrimSuffix(strings.ToUpper(s[len(digits):]), "B")
-	by, known := shift[strings.TrimSuffix(unit, "I")]
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || !known || unit == "I" || n < 0 || n > 1<<(62-by) {
-		return 0, errors.New("want a size such as 64M or 1G")
-	}
-	return n << by, nil
+	Warn func(err error)
+	// Program returns the command line of a process that does Serve for a directory and a size in bytes; nil where none can be
+	// started.
+	Program func(dir string, max int64) []string
 }
 
 // max is the limit in force.

@@ -3,6 +3,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ const supported = false
 
 type client struct{}
 
-func newClient(*Options, string, func(string)) *client { return nil }
+func newClient(*Options, string, func(error)) *client { return nil }
 
 func (*client) ask(byte, []byte, time.Duration) ([]byte, outcome) { return nil, without }
 func (*client) settle(time.Time) bool                             { return false }
@@ -25,7 +26,7 @@ func (*client) close()                                            {}
 
 type spool struct{}
 
-func newSpool(string, *listing, *client, func(string)) *spool { return nil }
+func newSpool(string, *listing, *client, func(error)) *spool { return nil }
 
 func (*spool) frames(*module, *symsrc.Addr, *symsrc.Answer, urgency)             {}
 func (*spool) probe(*module, *symsrc.Addr, symsrc.Probe, *symsrc.Files, urgency) {}
@@ -35,7 +36,7 @@ func readAtMost(string, int64) ([]byte, error) { return nil, errSystem }
 
 var errSystem = errors.New("on this system answers are not kept")
 
-func serveCommand(string, *Options) (status int, err error) {
+func serveCommand(context.Context, string, *Options) (status int, err error) {
 	return 1, fmt.Errorf("cache: %w", errSystem)
 }
 

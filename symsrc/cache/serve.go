@@ -3,12 +3,12 @@
 package cache
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"net"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -45,13 +45,11 @@ type server struct {
 	ending atomic.Bool // no more of them are taken
 }
 
-// serve is the cache process.
-func serve(dir string, max int64) exitCode {
+// serve is the cache process, until the end of ctx.
+func serve(ctx context.Context, dir string, max int64) exitCode {
 	closeInherited()
 	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
 	debug.SetMemoryLimit(128 << 20)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	s, code := begin(dir)
 	if s == nil {
 		return code
@@ -76,7 +74,7 @@ func serve(dir string, max int64) exitCode {
 		go sv.take()
 		go sv.accept()
 		select {
-		case <-signals:
+		case <-ctx.Done():
 		case <-sv.over:
 		}
 		_ = os.Remove(s.path(socketName)) // else the next one does
@@ -253,7 +251,7 @@ func (sv *server) hello(dst, body []byte) ([]byte, error) {
 		sv.note = ""
 	}
 	sv.mu.Unlock()
-	if most >= leastMax {
+	if most >= LeastMax {
 		sv.store.mu.Lock()
 		sv.store.max = min(sv.store.max, int64(min(most, 1<<62)))
 		sv.store.mu.Unlock()

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,7 @@ func (s *Source) begin() bool {
 		}
 		dir, err := s.opt.Directory()
 		if err != nil {
-			s.warn("none is used: " + err.Error() + " (--cache-dir does, --no-cache goes without)")
+			s.warn(&symsrc.AvoidableError{Option: "cache.Dir", Err: fmt.Errorf("none is used: %w", err)})
 			return
 		}
 		s.engine = newEngineID(s.opt.Engine)
@@ -67,12 +68,12 @@ func (s *Source) begin() bool {
 }
 
 // warn says a cause, once.
-func (s *Source) warn(cause string) {
+func (s *Source) warn(cause error) {
 	s.warned.Lock()
 	defer s.warned.Unlock()
-	if !s.warned.causes[cause] && s.opt.Warn != nil {
-		s.warned.causes[cause] = true
-		s.opt.Warn("cache: " + cause)
+	if !s.warned.causes[cause.Error()] && s.opt.Warn != nil {
+		s.warned.causes[cause.Error()] = true
+		s.opt.Warn(fmt.Errorf("cache: %w", cause))
 	}
 }
 

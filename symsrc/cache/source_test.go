@@ -133,7 +133,7 @@ func TestWorth(t *testing.T) {
 			a := &answers{Answer: c.Answer}
 			q := symsrc.Addr{Module: symsrc.Module{BuildID: "id"}, Kind: c.kind}
 			for range 2 {
-				s := Wrap(a, Options{Dir: dir})
+				s := Wrap(a, Options{Dir: dir, Program: program})
 				t.Cleanup(func() { stop(t, dir) })
 				connect(t, s)
 				if got := s.Frames(context.Background(), q); text(got) != text(c.Answer) {
@@ -165,10 +165,10 @@ func TestKeys(t *testing.T) {
 		s.Close()
 		return a.asked == 0
 	}
-	run(kept, Options{})
+	run(kept, Options{Program: program})
 	same := kept
 	same.Module.Name = "/lib/y" // the build ID says what it is
-	if !run(kept, Options{}) || !run(same, Options{}) {
+	if !run(kept, Options{Program: program}) || !run(same, Options{Program: program}) {
 		t.Error("the same question is not answered")
 	}
 	for i, change := range []func(*symsrc.Addr){
@@ -177,11 +177,11 @@ func TestKeys(t *testing.T) {
 	} {
 		q := kept
 		change(&q)
-		if run(q, Options{}) {
+		if run(q, Options{Program: program}) {
 			t.Errorf("change %d is answered by what is kept", i)
 		}
 	}
-	if run(kept, Options{Engine: "other"}) {
+	if run(kept, Options{Engine: "other", Program: program}) {
 		t.Error("another engine's answer is given")
 	}
 }
@@ -194,7 +194,7 @@ func TestFilesWithoutBuildID(t *testing.T) {
 	a := &answers{Answer: symsrc.Answer{Files: &symsrc.Files{Elf: path, Unverified: true},
 		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
 	ask := func() *symsrc.Files {
-		s := Wrap(a, Options{Dir: dir, Finder: a})
+		s := Wrap(a, Options{Dir: dir, Program: program, Finder: a})
 		t.Cleanup(func() { stop(t, dir) })
 		connect(t, s)
 		defer s.Close()
@@ -225,7 +225,7 @@ func TestMade(t *testing.T) {
 	}
 	a := &answers{Answer: symsrc.Answer{Files: &symsrc.Files{Elf: path}, Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
 	for range 2 {
-		s := Wrap(a, Options{Dir: dir})
+		s := Wrap(a, Options{Dir: dir, Program: program})
 		t.Cleanup(func() { stop(t, dir) })
 		connect(t, s)
 		got := s.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{BuildID: "id"}})
@@ -243,7 +243,7 @@ func TestProbe(t *testing.T) {
 		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
 	q := symsrc.Addr{Module: symsrc.Module{BuildID: "id"}, Offset: 5, Space: symsrc.InImage}
 	for range 2 {
-		s := Wrap(a, Options{Dir: dir, Finder: a})
+		s := Wrap(a, Options{Dir: dir, Program: program, Finder: a})
 		t.Cleanup(func() { stop(t, dir) })
 		connect(t, s)
 		if got := s.Probe(context.Background(), q); got != want {
@@ -255,7 +255,7 @@ func TestProbe(t *testing.T) {
 	if a.probed != 1 {
 		t.Errorf("the code was looked at %d times", a.probed)
 	}
-	if got := Wrap(&engine{}, Options{Dir: dir, Finder: a}).Probe(context.Background(), q); got != (symsrc.Probe{}) {
+	if got := Wrap(&engine{}, Options{Dir: dir, Program: program, Finder: a}).Probe(context.Background(), q); got != (symsrc.Probe{}) {
 		t.Errorf("a source that cannot tell shows %+v", got)
 	}
 }
@@ -263,7 +263,7 @@ func TestProbe(t *testing.T) {
 func TestOff(t *testing.T) {
 	dir := tempDir(t)
 	w := &warnings{}
-	s := Wrap(&engine{}, Options{Dir: dir, Off: true, Warn: w.add})
+	s := Wrap(&engine{}, Options{Dir: dir, Program: program, Off: true, Warn: w.add})
 	if ask(s, 0, 20) != expected(0, 20) {
 		t.Error("answers differ")
 	}

@@ -46,7 +46,7 @@ type spool struct {
 	dir    string
 	kept   *listing
 	client *client
-	warn   func(cause string)
+	warn   func(error)
 	count  atomic.Int64 // that were begun
 
 	mu      sync.Mutex
@@ -108,7 +108,7 @@ func (b *batch) sound() bool {
 	return true
 }
 
-func newSpool(dir string, kept *listing, c *client, warn func(string)) *spool {
+func newSpool(dir string, kept *listing, c *client, warn func(error)) *spool {
 	return &spool{dir: dir, kept: kept, client: c, warn: warn}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -22,9 +21,10 @@ var (
 )
 
 var (
-	errVersion = errors.New("it serves another version of qss-filter")
-	errDying   = errors.New("its process died twice within a minute")
-	errTimeout = errors.New("it does not answer")
+	errVersion   = errors.New("it serves another version of qss-filter")
+	errDying     = errors.New("its process died twice within a minute")
+	errNoProgram = errors.New("no program is known that serves it")
+	errTimeout   = errors.New("it does not answer")
 )
 
 // errExit is a process that ended before it served.
@@ -101,21 +101,16 @@ func greet(o *Options, dir string) (*link, string, error) {
 	return l, string(reply.body[n+max(n2, 0):]), nil
 }
 
-// start starts the cache process, so that nobody who waits for us waits for it: in a session of its own, at the root, with
+// start starts the cache process, so that what waits for this one does not wait for it: in a session of its own, at the root, with
 // no descriptor of ours. ended gives its exit code, once.
 func start(o *Options, dir string) (ended <-chan exitCode, err error) {
-	program := o.Program
-	if len(program) == 0 {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, fmt.Errorf("start the cache: %w", err)
-		}
-		program = []string{self}
+	if o.Program == nil {
+		return nil, errNoProgram
 	}
-	args := append(program[1:len(program):len(program)], "cache", "serve", "--cache-dir", dir, "--cache-max", strconv.FormatInt(o.max(), 10))
-	cmd := exec.Command(program[0], args...)
+	args := o.Program(dir, o.max())
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "GOTRACEBACK=none") // nobody reads it
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=none") // which has no reader
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the cache: %w", err)

@@ -158,7 +158,7 @@ func (s *store) limit(more int64) error {
 	if count {
 		s.since = 0
 	}
-	most := s.max - max(s.max/4, leastMax/2) // Badger writes as it closes
+	most := s.max - max(s.max/4, LeastMax/2) // Badger writes as it closes
 	s.mu.Unlock()
 	if !count || s.size() < most {
 		return nil

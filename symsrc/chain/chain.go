@@ -1,11 +1,10 @@
-// Package chain joins the places of symbols, the readers and the cache into one source, as flags say.
+// Package chain joins the places of symbols, the readers and the cache into one source, as options say.
 package chain
 
 import (
 	"cmp"
 	"context"
-	"flag"
-	"fmt"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -45,7 +44,7 @@ type Options struct {
 	// Meter, if not nil, measures each layer: "locate", "debuginfod", "parse" and "cache".
 	Meter *meter.Meter
 	// Warn is told of what goes wrong, once per cause.
-	Warn func(message string)
+	Warn func(err error)
 	// Progress, if not nil, is a terminal that shows downloads.
 	Progress io.Writer
 
@@ -54,25 +53,15 @@ type Options struct {
 	announcer debuginfod.Announcer // nil where no server is asked
 }
 
-// leastMemory is the least that makes sense for Options.Memory.
-const leastMemory = 1 << 20
+// LeastMemory is the least that makes sense for Options.Memory.
+const LeastMemory = 1 << 20
 
-// Register adds the flags that set o, but for those of Programs and Package, which not every command has.
-func (o *Options) Register(fs *flag.FlagSet) {
-	o.Files.Register(fs)
-	o.Servers.Register(fs)
-	o.Cache.Register(fs)
-	fs.Func("memory", "`SIZE` of what is kept of files in memory, such as 64M or 1G (default 256M)", func(value string) (err error) {
-		if o.Memory, err = cache.ParseSize(value); err == nil && o.Memory < leastMemory {
-			err = fmt.Errorf("want at least %dM", leastMemory>>20)
-		}
-		return err
-	})
-}
+// warn tells of what goes wrong in words.
+func (o *Options) warn(message string) { o.Warn(errors.New(message)) }
 
 // Finder looks on this machine first, and then asks servers. close ends what is under way.
 func (o *Options) Finder() (f Finder, close func(), err error) {
-	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.Warn, o.Warn, o.Progress
+	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.warn, o.Warn, o.Progress
 	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
 		o.Files.CacheDir = dir
 	}
@@ -107,20 +96,20 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	if o.Package != "" {
 		if _, err := os.Stat(o.Package); err != nil {
 			closeFinder()
-			return nil, nil, fmt.Errorf("--dwp: %w", err)
+			return nil, nil, &symsrc.OptionError{Option: "chain.Package", Err: err}
 		}
 	}
 	native := elfdwarf.NewSource(finder)
 	native.UsePackage(o.Package)
 	native.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
-	native.Warn(o.Warn)
+	native.Warn(o.warn)
 	if !o.Cache.Off {
 		native.KeepTwins(o.Files.CacheDir)
 	}
 	engine := symsrc.Source(native)
 	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished twin is dropped
 	if o.Programs.Wanted() {
-		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.Warn
+		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.warn
 		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)
 		program, err := addr2line.NewSource(finder, native, o.Programs)
 		if err != nil {
@@ -182,6 +171,6 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	}
 	engine.UsePackage(o.Package)
 	engine.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
-	engine.Warn(o.Warn)
+	engine.Warn(o.warn)
 	return engine, client.Close, nil
 }

@@ -87,10 +87,10 @@ func newWorld(t *testing.T, o Options) *world {
 		o.Wait = time.Hour
 	}
 	o.Environ = func(string) string { return "" }
-	o.Warn = func(msg string) {
+	o.Warn = func(err error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.warnings = append(w.warnings, msg)
+		w.warnings = append(w.warnings, err.Error())
 	}
 	var err error
 	if w.Client, err = New(o); err != nil {

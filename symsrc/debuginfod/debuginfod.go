@@ -8,6 +8,7 @@ package debuginfod
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -91,6 +92,12 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
+// CheckURL fails where text is no prefix of a server.
+func CheckURL(text string) error {
+	_, err := parseURL(text)
+	return err
+}
+
 // parseURL reads the prefix of a server; curl, and so elfutils, takes one without a scheme for http.
 func parseURL(prefix string) (*url.URL, error) {
 	text := prefix
@@ -120,8 +127,8 @@ func (c *Client) Close() {
 	c.cancel(errClosed)
 	c.jobs.Wait()
 	if n > 0 {
-		c.warn("unfinished", fmt.Sprintf("%d of the files asked for had not come by the end; --debuginfod-timeout waits for "+
-			"them longer than %v", n, c.opt.Wait))
+		c.warnOf("unfinished", &symsrc.AvoidableError{Option: "debuginfod.Wait",
+			Err: fmt.Errorf("%d of the files asked for had not come by the end, after a wait of %v at most", n, c.opt.Wait)})
 	}
 	if c.http != nil {
 		c.http.CloseIdleConnections()
@@ -129,13 +136,15 @@ func (c *Client) Close() {
 }
 
 // warn says something once per cause.
-func (c *Client) warn(about, text string) {
+func (c *Client) warn(about, text string) { c.warnOf(about, errors.New(text)) }
+
+func (c *Client) warnOf(about string, err error) {
 	c.mu.Lock()
 	done := c.warned[about]
 	c.warned[about] = true
 	c.mu.Unlock()
 	if !done && c.opt.Warn != nil {
-		c.opt.Warn("debuginfod: " + text)
+		c.opt.Warn(fmt.Errorf("debuginfod: %w", err))
 	}
 }
 

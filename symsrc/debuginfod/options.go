@@ -2,8 +2,6 @@ package debuginfod
 
 import (
 	"cmp"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -38,7 +36,7 @@ type Options struct {
 	// Progress, if not nil, is a terminal that shows what is being waited for; with DEBUGINFOD_PROGRESS standard error.
 	Progress io.Writer
 	// Warn, if not nil, is told once per cause of what hinders downloads.
-	Warn func(msg string)
+	Warn func(err error)
 	// Environ looks up a variable of the environment; nil is os.Getenv.
 	Environ func(name string) string
 }
@@ -50,37 +48,6 @@ const (
 	defaultRetries = 2
 	maxRetries     = 100
 )
-
-// Register adds the flags.
-func (o *Options) Register(fs *flag.FlagSet) {
-	fs.Func("debuginfod-url", "`URL` of a debuginfod server, in place of $DEBUGINFOD_URLS", func(value string) error {
-		if _, err := parseURL(value); err != nil {
-			return err
-		}
-		o.URLs = append(o.URLs, value)
-		return nil
-	})
-	fs.BoolVar(&o.Off, "no-debuginfod", false, "ask no debuginfod server, whatever $DEBUGINFOD_URLS says")
-	fs.BoolFunc("debuginfod", "ask the servers of $DEBUGINFOD_URLS, as is the default, after --no-debuginfod too", func(value string) error {
-		if value != "true" {
-			return errors.New("takes no value")
-		}
-		o.Off = false
-		return nil
-	})
-	fs.Func("debuginfod-timeout", "`TIME` the output may wait for servers in all; downloads then go on (default 10s)",
-		func(value string) error {
-			d, err := time.ParseDuration(value)
-			if seconds, e := strconv.ParseFloat(value, 64); e == nil {
-				d, err = time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)), nil
-			}
-			if err != nil || d < 0 {
-				return errors.New("want a time as 30s or 5m, 0 for no waiting")
-			}
-			o.Wait = cmp.Or(d, -1)
-			return nil
-		})
-}
 
 // complete fills in what is not set.
 func (o *Options) complete() error {
@@ -129,7 +96,7 @@ func (o *Options) environURLs() (urls []string) {
 
 func (o *Options) complain(format string, args ...any) {
 	if o.Warn != nil {
-		o.Warn("debuginfod: " + fmt.Sprintf(format, args...))
+		o.Warn(fmt.Errorf("debuginfod: "+format, args...))
 	}
 }
 

@@ -3,9 +3,7 @@ package debuginfod
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,35 +18,32 @@ func TestOptions(t *testing.T) {
 	home := t.TempDir()
 	for _, c := range []struct {
 		name     string
-		args     string
+		set      func(o *Options)
 		env      string // NAME=value, separated by semicolons
 		want     string // what of the client is wanted
 		err      string
 		warnings string
 	}{
-		{"nothing", "", "", "none", "", ""},
-		{"environment", "", "DEBUGINFOD_URLS= http://a/ \t https://b:80/x ima:enforcing http://a", "http://a https://b:80/x", "", ""},
-		{"no scheme", "", "DEBUGINFOD_URLS=localhost:8002", "http://localhost:8002", "", ""},
-		{"bad ones in the environment", "", "DEBUGINFOD_URLS=ftp://a http:// http://b http://c?d=e", "http://b", "",
+		{"nothing", nil, "", "none", "", ""},
+		{"environment", nil, "DEBUGINFOD_URLS= http://a/ \t https://b:80/x ima:enforcing http://a", "http://a https://b:80/x", "", ""},
+		{"no scheme", nil, "DEBUGINFOD_URLS=localhost:8002", "http://localhost:8002", "", ""},
+		{"bad ones in the environment", nil, "DEBUGINFOD_URLS=ftp://a http:// http://b http://c?d=e", "http://b", "",
 			"want http, https or file\nwant a host\nwant a host"},
-		{"only bad ones", "", "DEBUGINFOD_URLS=ftp://a", "none", "", "want http, https or file"},
-		{"flag before environment", "--debuginfod-url http://f --debuginfod-url=http://g", "DEBUGINFOD_URLS=http://a", "http://f http://g", "", ""},
-		{"bad flag", "--debuginfod-url ftp://f", "", "", "want http, https or file", ""},
-		{"off", "--no-debuginfod --debuginfod-url http://f", "DEBUGINFOD_URLS=http://a", "none", "", ""},
-		{"waits", "--debuginfod-timeout 1m", "DEBUGINFOD_URLS=http://a", "http://a wait=1m0s", "", ""},
-		{"waits for seconds", "--debuginfod-timeout 2.5", "DEBUGINFOD_URLS=http://a", "http://a wait=2.5s", "", ""},
-		{"does not wait", "--debuginfod-timeout 0", "DEBUGINFOD_URLS=http://a", "http://a wait=-1ns", "", ""},
-		{"bad wait", "--debuginfod-timeout -1s", "", "", "want a time", ""},
-		{"bad wait in seconds", "--debuginfod-timeout NaN", "", "", "want a time", ""},
-		{"limits", "", "DEBUGINFOD_URLS=http://a;DEBUGINFOD_TIMEOUT=5;DEBUGINFOD_MAXTIME=60;DEBUGINFOD_MAXSIZE=1000;DEBUGINFOD_RETRY_LIMIT=7",
+		{"only bad ones", nil, "DEBUGINFOD_URLS=ftp://a", "none", "", "want http, https or file"},
+		{"named before environment", func(o *Options) { o.URLs = []string{"http://f", "http://g"} }, "DEBUGINFOD_URLS=http://a", "http://f http://g", "", ""},
+		{"bad name", func(o *Options) { o.URLs = []string{"ftp://f"} }, "", "", "want http, https or file", ""},
+		{"off", func(o *Options) { o.Off, o.URLs = true, []string{"http://f"} }, "DEBUGINFOD_URLS=http://a", "none", "", ""},
+		{"waits", func(o *Options) { o.Wait = time.Minute }, "DEBUGINFOD_URLS=http://a", "http://a wait=1m0s", "", ""},
+		{"does not wait", func(o *Options) { o.Wait = -1 }, "DEBUGINFOD_URLS=http://a", "http://a wait=-1ns", "", ""},
+		{"limits", nil, "DEBUGINFOD_URLS=http://a;DEBUGINFOD_TIMEOUT=5;DEBUGINFOD_MAXTIME=60;DEBUGINFOD_MAXSIZE=1000;DEBUGINFOD_RETRY_LIMIT=7",
 			"http://a timeout=5s maxtime=1m0s size=1000 retries=7", "", ""},
-		{"no limits", "", "DEBUGINFOD_URLS=http://a;DEBUGINFOD_TIMEOUT=0;DEBUGINFOD_MAXTIME=-3;DEBUGINFOD_MAXSIZE=0;DEBUGINFOD_RETRY_LIMIT=0",
+		{"no limits", nil, "DEBUGINFOD_URLS=http://a;DEBUGINFOD_TIMEOUT=0;DEBUGINFOD_MAXTIME=-3;DEBUGINFOD_MAXSIZE=0;DEBUGINFOD_RETRY_LIMIT=0",
 			"http://a timeout=-1ns size=-1 retries=0", "", ""},
-		{"bad limits", "", "DEBUGINFOD_URLS=http://a;DEBUGINFOD_TIMEOUT=soon", "http://a", "", "DEBUGINFOD_TIMEOUT=soon: want a number"},
-		{"cache", "", "DEBUGINFOD_URLS=http://a;DEBUGINFOD_CACHE_PATH=/c/d;XDG_CACHE_HOME=/x", "http://a cache=/c/d", "", ""},
-		{"cache of the user", "", "DEBUGINFOD_URLS=http://a;XDG_CACHE_HOME=/x;HOME=/h", "http://a cache=/x/debuginfod_client", "", ""},
-		{"cache at home", "", "DEBUGINFOD_URLS=http://a;HOME=/h", "http://a cache=/h/.cache/debuginfod_client", "", ""},
-		{"cache of the first releases", "", "DEBUGINFOD_URLS=http://a;XDG_CACHE_HOME=/x;HOME=" + home,
+		{"bad limits", nil, "DEBUGINFOD_URLS=http://a;DEBUGINFOD_TIMEOUT=soon", "http://a", "", "DEBUGINFOD_TIMEOUT=soon: want a number"},
+		{"cache", nil, "DEBUGINFOD_URLS=http://a;DEBUGINFOD_CACHE_PATH=/c/d;XDG_CACHE_HOME=/x", "http://a cache=/c/d", "", ""},
+		{"cache of the user", nil, "DEBUGINFOD_URLS=http://a;XDG_CACHE_HOME=/x;HOME=/h", "http://a cache=/x/debuginfod_client", "", ""},
+		{"cache at home", nil, "DEBUGINFOD_URLS=http://a;HOME=/h", "http://a cache=/h/.cache/debuginfod_client", "", ""},
+		{"cache of the first releases", nil, "DEBUGINFOD_URLS=http://a;XDG_CACHE_HOME=/x;HOME=" + home,
 			"http://a cache=" + home + "/.debuginfod_client_cache", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,7 +54,7 @@ func TestOptions(t *testing.T) {
 			}
 			var warnings []string
 			o := Options{
-				Warn: func(msg string) { warnings = append(warnings, msg) },
+				Warn: func(err error) { warnings = append(warnings, err.Error()) },
 				Environ: func(name string) string {
 					for pair := range strings.SplitSeq(c.env, ";") {
 						if value, ok := strings.CutPrefix(pair, name+"="); ok {
@@ -69,14 +64,10 @@ func TestOptions(t *testing.T) {
 					return ""
 				},
 			}
-			fs := flag.NewFlagSet("", flag.ContinueOnError)
-			fs.SetOutput(io.Discard)
-			o.Register(fs)
-			err := fs.Parse(strings.Fields(c.args))
-			var client *Client
-			if err == nil {
-				client, err = New(o)
+			if c.set != nil {
+				c.set(&o)
 			}
+			client, err := New(o)
 			if err != nil || c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) || c.err == "" {
 					t.Errorf("error %v, want %s", err, c.err)

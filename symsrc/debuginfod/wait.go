@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"qss-filter/symsrc"
 )
 
 // stopwatch adds up the time in which at least one caller waits. Its zero value shows 0. It is used under Client.mu.
@@ -126,8 +128,9 @@ func (c *Client) giveUp(f *fetch) {
 	switch {
 	case c.opt.Wait <= 0:
 	case spent:
-		c.warn("waited", fmt.Sprintf("the output has waited %v for servers and waits no more, last for %s; what they send is used once "+
-			"it is there (--debuginfod-timeout)", c.opt.Wait, strings.Join(silent, " and ")))
+		c.warnOf("waited", &symsrc.AvoidableError{Option: "debuginfod.Wait",
+			Err: fmt.Errorf("the output has waited %v for servers and waits no more, last for %s; what they send is used once it is there",
+				c.opt.Wait, strings.Join(silent, " and "))})
 	default:
 		for _, name := range silent {
 			c.warn(name+" silent", fmt.Sprintf("%s: no answer of use within %v; nothing waits for it until there is one", name, c.share()))

@@ -2,7 +2,6 @@ package dumpsym
 
 import (
 	"context"
-	"flag"
 	"io"
 
 	"qss-filter/symsrc/diskcache"
@@ -15,12 +14,6 @@ type Options struct {
 	Output string
 	// Name is what the program is called at run time; "" means as its file is.
 	Name string
-}
-
-// Register adds the flags that set o.
-func (o *Options) Register(fs *flag.FlagSet) {
-	fs.StringVar(&o.Output, "output", o.Output, "`FILE` to write, in place of standard output")
-	fs.StringVar(&o.Name, "name", o.Name, "`NAME` of the program or library at run time (default: that of the file)")
 }
 
 // Run writes the symbols of the file at path. A file that is to be written is there whole, or stays as it was.

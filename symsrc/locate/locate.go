@@ -70,7 +70,7 @@ type remembered struct {
 	files *symsrc.Files
 }
 
-// New checks that what was named is there. It fails with "--FLAG: open NAME: …" on a directory or an object that cannot be
+// New checks that what was named is there. It fails with a *symsrc.OptionError on a directory or an object that cannot be
 // read, and with "open NAME: …" on an argument; one that is no ELF file is a problem only.
 func New(o Options) (*Locator, error) {
 	l := &Locator{
@@ -85,18 +85,18 @@ func New(o Options) (*Locator, error) {
 	for _, path := range o.IDsTxt {
 		f, err := openRegular(path, true)
 		if err != nil {
-			return nil, fmt.Errorf("--ids-txt: open %s: %w", path, cause(err))
+			return nil, wrong("IDsTxt", fmt.Errorf("open %s: %w", path, cause(err)))
 		}
 		f.close()
 	}
 	for _, named := range [...]struct {
-		flag string
-		dirs []string
-	}{{"--symbols", o.Symbols}, {"--build-id-dir", o.BuildIDDirs}, {"--debug-root", o.DebugRoots},
-		{"--breakpad-dir", o.BreakpadDirs}, {"--rootfs", o.Rootfs}} {
+		field string
+		dirs  []string
+	}{{"Symbols", o.Symbols}, {"BuildIDDirs", o.BuildIDDirs}, {"DebugRoots", o.DebugRoots},
+		{"BreakpadDirs", o.BreakpadDirs}, {"Rootfs", o.Rootfs}} {
 		for _, dir := range named.dirs {
 			if err := readableDir(dir); err != nil {
-				return nil, fmt.Errorf("%s: %w", named.flag, err)
+				return nil, wrong(named.field, err)
 			}
 		}
 	}
@@ -105,6 +105,11 @@ func New(o Options) (*Locator, error) {
 		l.roots = []string{root}
 	}
 	return l, l.indexObjects()
+}
+
+// wrong returns what is wrong with a field of Options.
+func wrong(field string, err error) error {
+	return &symsrc.OptionError{Option: "locate." + field, Err: err}
 }
 
 // readableDir fails unless dir is a directory whose entries may be listed.
@@ -136,10 +141,6 @@ func cause(err error) error {
 func (l *Locator) indexObjects() error {
 	l.objects = newIndex()
 	for i, path := range slices.Concat(l.opt.Arguments, l.opt.Objects) {
-		flag := "--obj: "
-		if i < len(l.opt.Arguments) {
-			flag = ""
-		}
 		_, list, err := read(path, true)
 		if err == nil && len(list) > 0 {
 			l.objects.add(0, path, list)
@@ -150,10 +151,14 @@ func (l *Locator) indexObjects() error {
 		}
 		switch fe := classify(err); fe.status {
 		case symsrc.NotFound, symsrc.NoReadPermission, symsrc.ReadError:
-			if fe.err == nil {
-				return fmt.Errorf("%sopen %s: %s", flag, path, fe.note)
+			err = fmt.Errorf("open %s: %s", path, fe.note)
+			if fe.err != nil {
+				err = fmt.Errorf("open %s: %w", path, cause(fe.err))
 			}
-			return fmt.Errorf("%sopen %s: %w", flag, path, cause(fe.err))
+			if i >= len(l.opt.Arguments) {
+				err = wrong("Objects", err)
+			}
+			return err
 		default:
 			l.opt.OnProblem(path + ": " + fe.note)
 		}

@@ -19,13 +19,13 @@ func TestNewRefuses(t *testing.T) {
 		opt  Options
 		want string
 	}{
-		{Options{Symbols: []string{dir, none}}, "--symbols: open " + none + ": "},
-		{Options{BuildIDDirs: []string{none}}, "--build-id-dir: open " + none + ": "},
-		{Options{Rootfs: []string{none}}, "--rootfs: open " + none + ": "},
-		{Options{Objects: []string{none}}, "--obj: open " + none + ": "},
-		{Options{Symbols: []string{file}}, "--symbols: open " + file + ": "},
+		{Options{Symbols: []string{dir, none}}, "locate.Symbols: open " + none + ": "},
+		{Options{BuildIDDirs: []string{none}}, "locate.BuildIDDirs: open " + none + ": "},
+		{Options{Rootfs: []string{none}}, "locate.Rootfs: open " + none + ": "},
+		{Options{Objects: []string{none}}, "locate.Objects: open " + none + ": "},
+		{Options{Symbols: []string{file}}, "locate.Symbols: open " + file + ": "},
 		{Options{Arguments: []string{none}}, "open " + none + ": "},
-		{Options{Objects: []string{dir}}, "--obj: open " + dir + ": is a directory"},
+		{Options{Objects: []string{dir}}, "locate.Objects: open " + dir + ": is a directory"},
 	} {
 		_, err := New(tt.opt)
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Count(err.Error(), dir) > 1 {

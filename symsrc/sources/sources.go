@@ -4,9 +4,7 @@ package sources
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -22,19 +20,6 @@ type Options struct {
 	// Fetch gets the file of that path from elsewhere; "" where there is none. retry, if not nil, tells whether asking again may
 	// bring it. Nil asks nobody.
 	Fetch func(ctx context.Context, id symsrc.BuildID, path string) (file string, retry func() bool)
-}
-
-// Register adds the flags that set o.
-func (o *Options) Register(fs *flag.FlagSet) {
-	fs.Func("source-root", "`DIR` that holds source files by the end of their paths", func(value string) error {
-		if st, err := os.Stat(value); err != nil {
-			return err
-		} else if !st.IsDir() {
-			return fmt.Errorf("%s is no directory", value)
-		}
-		o.Roots = append(o.Roots, value)
-		return nil
-	})
 }
 
 // Sources finds source files. It may be used by several goroutines at once.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -25,12 +24,6 @@ type Options struct {
 	JSON bool
 	// NoDemangle keeps the names as the file has them.
 	NoDemangle bool
-}
-
-// Register adds the flags that set o.
-func (o *Options) Register(fs *flag.FlagSet) {
-	fs.BoolVar(&o.JSON, "json", false, "print one JSON object per address")
-	fs.BoolVar(&o.NoDemangle, "no-demangle", false, "keep the names of functions as the file has them")
 }
 
 // ErrAddress is an address that cannot be read. The others were answered.
