@@ -4,13 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -196,6 +202,101 @@ func checkOwners(t *testing.T, top, file string) {
 	for library, owner := range owners {
 		if strings.Contains(string(text), `"`+library) && !strings.HasPrefix(filepath.ToSlash(name), owner) {
 			t.Errorf("%s imports %s, which belongs in %s", name, library, owner)
+		}
+	}
+}
+
+// commandOnly is what only command does, and the packages that may do it too, with the reason.
+var commandOnly = []struct {
+	what   string
+	is     func(n ast.Node) bool
+	others map[string]string
+}{
+	{"import flag", importOf("flag"), nil},
+	{"import os/signal", importOf("os/signal"), map[string]string{
+		"filter/child": "it passes signals on to the command that it runs, and stops and goes on with it: that is what it is for"}},
+	{"end the program", calls("os", "Exit"), map[string]string{
+		"": "it is the program", "filter/worker/workertest": "it is the program of a server, for tests"}},
+	{"start a shell", hasText(regexp.MustCompile(`^/bin/sh$`)), map[string]string{
+		"filter/child": "as execvp(3) does, for a script that names no interpreter"}},
+	{"name a flag", hasText(regexp.MustCompile(`(^|[ (=])--[a-z]`)), map[string]string{
+		"filter/doctor": "what it advises are command lines",
+		"filter/worker": "it advises a command of NATS"}},
+}
+
+// importOf matches the import of a package.
+func importOf(path string) func(ast.Node) bool {
+	return func(n ast.Node) bool {
+		i, ok := n.(*ast.ImportSpec)
+		return ok && i.Path.Value == strconv.Quote(path)
+	}
+}
+
+// calls matches a function of a package.
+func calls(of, name string) func(ast.Node) bool {
+	return func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok || s.Sel.Name != name {
+			return false
+		}
+		x, ok := s.X.(*ast.Ident)
+		return ok && x.Name == of
+	}
+}
+
+// hasText matches a string.
+func hasText(want *regexp.Regexp) func(ast.Node) bool {
+	return func(n ast.Node) bool {
+		l, ok := n.(*ast.BasicLit)
+		if !ok || l.Kind != token.STRING {
+			return false
+		}
+		text, err := strconv.Unquote(l.Value)
+		return err == nil && want.MatchString(text)
+	}
+}
+
+// TestCommandOnly holds that libraries know no flags and no signals, and end nothing: that is command's.
+func TestCommandOnly(t *testing.T) {
+	used := map[string]bool{}
+	for _, root := range []string{"main.go", "filter", "markup", "sgr", "ctxstate", "symsrc"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			folder := filepath.ToSlash(filepath.Dir(path))
+			if folder == "." {
+				folder = ""
+			}
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") ||
+				strings.HasPrefix(folder+"/", "filter/command/") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				for _, rule := range commandOnly {
+					if n == nil || !rule.is(n) {
+						continue
+					}
+					if _, may := rule.others[folder]; may {
+						used[rule.what+" "+folder] = true
+					} else {
+						t.Errorf("%s must not %s: that is command's", path, rule.what)
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rule := range commandOnly {
+		for folder := range rule.others {
+			if !used[rule.what+" "+folder] {
+				t.Errorf("%s does not %s: take it out of the list", folder, rule.what)
+			}
 		}
 	}
 }

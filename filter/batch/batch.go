@@ -23,23 +23,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 
 	"qss-filter/filter"
 	"qss-filter/symsrc"
 )
 
-// Exit statuses of Run.
-const (
-	exitOK    = 0
-	exitInput = 1 // some inputs failed, or an output could not be written
-	exitUsage = 2
-	// exitInterrupted is what a shell reports of a death by SIGINT.
-	exitInterrupted = 128 + 2
-)
+// ErrUnread says that some logs could not be read, which Options.Stderr has been told of one by one.
+var ErrUnread = errors.New("some logs could not be read")
 
 // Mode tells what a log becomes.
 type Mode uint8
@@ -97,25 +88,22 @@ type Options struct {
 	Finder Finder
 	// Timing, if not nil, was put around the sources of Filter.Symbols for Benchmark.
 	Timing *Timing
+	// Named, if not nil, puts into an error what its reader may do about it.
+	Named func(error) error
 	// Stdout and Stderr take what is said; Terminal is set where Stderr shows a progress bar.
 	Stdout, Stderr io.Writer
 	Terminal       bool
 }
 
-// ErrUsage is an error of the command line.
-var ErrUsage = errors.New("try 'qss-filter --help'")
-
-// Asked reports whether the flags ask for Run.
+// Asked reports whether the options ask for Run.
 func (o *Options) Asked() bool { return o.Input != "" || o.Output != "" }
 
-// Run reads a tree of logs. Its status is 0 where all was read, 1 where an input failed or an output could not be written,
-// 2 with an error where the options are wrong, and 130 where it was interrupted.
-func Run(ctx context.Context, o Options) (status int, err error) {
+// Run reads a tree of logs, until the end of ctx. Its error is a *symsrc.OptionError where the options are wrong, ErrUnread where
+// some logs failed and all else is done, that of ctx where it was ended, and another one where an output could not be written.
+func Run(ctx context.Context, o Options) error {
 	if err := o.check(); err != nil {
-		return exitUsage, err
+		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if o.New == nil {
 		o.New = filter.New
 	}
@@ -127,7 +115,7 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	logs, tree, err := walk(o.Input, o.Follow, r.unread)
 	done()
 	if err != nil {
-		return exitUsage, err
+		return wrong("Input", "", err)
 	}
 	defer tree.close()
 	r.logs = logs
@@ -138,30 +126,30 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	}
 	if ctx.Err() != nil {
 		r.say.line("interrupted: %d of %d logs are done; no report was written", r.read.Load(), len(r.logs))
-		return exitInterrupted, nil
+		return ctx.Err()
 	}
 	if err != nil {
-		return exitInput, err
+		return err
 	}
 	if o.Benchmark {
 		r.timing.write(o.Stderr)
 	}
 	if r.failed.Load() > 0 {
-		return exitInput, nil
+		return ErrUnread
 	}
-	return exitOK, nil
+	return nil
 }
 
 // check looks for what cannot be done.
 func (o *Options) check() error {
 	switch {
 	case o.Input == "":
-		return fmt.Errorf("--output-dir needs --input-dir (%w)", ErrUsage)
+		return wrong("Input", "", errors.New("want a directory of logs"))
 	case o.Output == "" && !o.ListModules:
-		return fmt.Errorf("--input-dir needs --output-dir or --list-modules (%w)", ErrUsage)
+		return wrong("Output", "", errors.New("want a directory"))
 	}
 	if err := readable(o.Input); err != nil {
-		return err
+		return wrong("Input", "", err)
 	}
 	if o.ListModules {
 		return nil
@@ -170,6 +158,11 @@ func (o *Options) check() error {
 		o.Report = o.Output
 	}
 	return o.apart()
+}
+
+// wrong returns what is wrong with a field of Options.
+func wrong(field, value string, err error) error {
+	return &symsrc.OptionError{Option: "batch." + field, Value: value, Err: err}
 }
 
 // diagnostics are lines for a person. They may come from several goroutines.
@@ -182,7 +175,6 @@ func (d *diagnostics) line(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.out != nil {
-		// There is nobody left to tell when that fails.
 		_, _ = io.WriteString(d.out, "qss-filter: "+symsrc.VisibleLines(fmt.Sprintf(format, args...))+"\n")
 	}
 }

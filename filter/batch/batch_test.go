@@ -66,11 +66,10 @@ func newBatch(t *testing.T, files map[string]string) *batch {
 	return b
 }
 
-func (b *batch) run(t *testing.T, want int) {
+func (b *batch) run(t *testing.T, want error) {
 	t.Helper()
-	status, err := Run(context.Background(), b.opt)
-	if status != want || (err != nil) != (want == exitUsage) {
-		t.Fatalf("status %d, error %v, want %d; said:\n%s", status, err, want, b.stderr.String())
+	if err := Run(context.Background(), b.opt); err != want {
+		t.Fatalf("error %v, want %v; said:\n%s", err, want, b.stderr.String())
 	}
 }
 
@@ -98,9 +97,9 @@ func TestSeed(t *testing.T) {
 	b := newBatch(t, nil)
 	b.opt.Input = "testdata/logs"
 	b.opt.Filter.Symbols = source
-	b.run(t, exitOK)
+	b.run(t, nil)
 	b.opt.Mode = Rewrite
-	b.run(t, exitOK)
+	b.run(t, nil)
 	for _, name := range []string{"frames.tsv", "elf_list.tsv", "failed_frames.tsv", "expanded_frames.tsv", "foo.log.stack.txt",
 		"bar.log.stack.txt", "sub/baz.log.stack.txt", "foo.log.rewrite", "bar.log.rewrite", "sub/baz.log.rewrite"} {
 		want, err := os.ReadFile(filepath.Join("testdata/expected", name))
@@ -190,7 +189,7 @@ func TestOutputs(t *testing.T) {
 	} {
 		b := newBatch(t, map[string]string{"x.log": log})
 		b.opt.Mode, b.opt.Form = test.mode, test.form
-		b.run(t, exitOK)
+		b.run(t, nil)
 		want := test.want
 		want = strings.ReplaceAll(want, f(2, 4, "/bad.so"), "#2 0x7004 (/bad.so+0x4) (BuildId: abcd)\n")
 		if got := b.file(t, test.name); got != want {
@@ -222,7 +221,7 @@ func TestPacked(t *testing.T) {
 		"d.bin": "\x7fELF\x01\x02\x00\x00", "e.bin": strings.Repeat("a\x00\x01\x00", 100), "empty": "",
 		"cut.gz": "\x1f\x8b\x08\x00\x00\x00",
 	})
-	b.run(t, exitInput)
+	b.run(t, ErrUnread)
 	for _, name := range []string{"a.gz", "b.xz", "c.zst"} {
 		if got := b.file(t, name+stackSuffix); !strings.Contains(got, "#0 0x7002 in fn_2 /src/a.c:2\n") {
 			t.Errorf("%s: %q", name, got)
@@ -263,12 +262,12 @@ func TestPlaces(t *testing.T) {
 	} {
 		o := b.opt
 		o.Input, o.Output, o.Report, o.HTML = test.in, test.out, test.report, test.html
-		if status, err := Run(context.Background(), o); status != exitUsage || err == nil {
-			t.Errorf("%+v: status %d, error %v", test, status, err)
+		if _, wrong := errors.AsType[*symsrc.OptionError](Run(context.Background(), o)); !wrong {
+			t.Errorf("%+v is taken", test)
 		}
 	}
 	b.opt.Output = b.dir // above the logs, but apart
-	b.run(t, exitOK)
+	b.run(t, nil)
 	if _, err := os.Stat(filepath.Join(b.dir, "sub", "x.stack.txt")); err != nil {
 		t.Error(err)
 	}
@@ -278,8 +277,8 @@ func TestInterrupted(t *testing.T) {
 	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 2)})
 	ctx, cancel := context.WithCancel(context.Background())
 	b.opt.New = func(o filter.Options) *filter.Filter { cancel(); return filter.New(o) }
-	if status, err := Run(ctx, b.opt); status != exitInterrupted || err != nil {
-		t.Errorf("status %d, error %v", status, err)
+	if err := Run(ctx, b.opt); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 	if left, _ := os.ReadDir(b.out); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

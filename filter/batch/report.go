@@ -55,7 +55,7 @@ func NewReport(dir string) (*Report, error) {
 	return r, nil
 }
 
-// Use takes over what the options say of the report: --summary-json, --group and --html, and who finds files. It is for the time
+// Use takes over what the options say of the report: SummaryJSON, Group and HTML, and what finds files. It is for the time
 // before the first frame.
 func (r *Report) Use(o *Options) {
 	r.summaryJSON, r.group, r.html, r.stdout, r.finder = o.SummaryJSON, o.Group, o.HTML, o.Stdout, o.Finder
@@ -67,10 +67,10 @@ func (r *Report) Creatable() error {
 		return err
 	}
 	if err := creatable(r.html); err != nil {
-		return fmt.Errorf("--html: %w", err)
+		return wrong("HTML", "", err)
 	}
 	if err := creatable(r.summaryJSON); err != nil {
-		return fmt.Errorf("--summary-json: %w", err)
+		return wrong("SummaryJSON", "", err)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestManyLogs(t *testing.T) {
 	}
 	b := newBatch(t, files)
 	b.opt.Jobs, b.opt.Group = 8, true
-	b.run(t, exitOK)
+	b.run(t, nil)
 	names := []string{"frames.tsv", "failed_frames.tsv", "expanded_frames.tsv", "elf_list.tsv", "summary.json", "groups.tsv"}
 	many := map[string]string{}
 	for _, name := range names {
@@ -38,7 +38,7 @@ func TestManyLogs(t *testing.T) {
 		t.Errorf("only %d and %d bytes", len(many["frames.tsv"]), len(many["expanded_frames.tsv"]))
 	}
 	b.opt.Jobs = 1
-	b.run(t, exitOK)
+	b.run(t, nil)
 	for _, name := range names {
 		if b.file(t, name) != many[name] {
 			t.Errorf("%s is another one with 8 workers", name)
@@ -53,7 +53,7 @@ func TestMixedThreads(t *testing.T) {
 	}
 	log := line(7, 0, 2) + line(8, 3, 4) + line(7, 1, 6) + line(8, 4, 8) + line(7, 0, 10)
 	b := newBatch(t, map[string]string{"l\ta": log + "#0 0x14 in main /src/m.c:12:3 (/a.so+0x14)\n#1 0x16 (/a.so+0x16)\n"})
-	b.run(t, exitOK)
+	b.run(t, nil)
 	const want = `=== STACK 0 (l\ta: line 1) ===
 #0 0x2 in fn_2 /src/a.c:2
 #1 0x6 in fn_6 /src/a.c:6
@@ -83,7 +83,7 @@ func TestInvariant(t *testing.T) {
 		"{{{reset}}}\n{{{module:0:x:elf:abcd}}}\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\n{{{bt:0:0x1004}}}\n{{{bt:1:0x9000}}} here\nat {{{pc:0x1008}}}\n"})
 	b.opt.Mode = Rewrite
 	b.opt.SummaryJSON = "-"
-	b.run(t, exitOK)
+	b.run(t, nil)
 	var s struct {
 		Stacks     int `json:"total_stacks"`
 		Frames     int `json:"total_frames"`
@@ -148,7 +148,7 @@ func TestGroups(t *testing.T) {
 	other := frame(0, "/a.so", 6)
 	b := newBatch(t, map[string]string{"b": other + one + one, "a": one})
 	b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
-	b.run(t, exitOK)
+	b.run(t, nil)
 	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so)\n1\tb\t0\t1\t1\tfn_6\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -209,14 +209,14 @@ func (f foundAt) Find(context.Context, symsrc.Module) *symsrc.Files { return &f.
 func TestListModules(t *testing.T) {
 	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 2) + frame(1, "/b.so", 2) + "#2 0x1 (/c.so+0x1)\n"})
 	b.opt.ListModules, b.opt.Output = true, ""
-	b.run(t, exitOK)
+	b.run(t, nil)
 	if got, want := b.stdout.String(), "/a.so\tBuildId:abcd\n/b.so\tBuildId:abcd\n/c.so\tBuildId:None\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	b.stdout.Reset()
 	elf := "../../testdata/rootfs/usr/lib/liba.so"
 	b.opt.Check, b.opt.Finder = true, foundAt{symsrc.Files{Elf: elf}}
-	b.run(t, exitOK)
+	b.run(t, nil)
 	const id = "a1444a3789f54d28206804931d1b4756450e1f16"
 	if got := b.stdout.String(); !strings.Contains(got, "/a.so\tBuildId:abcd\t"+elf+"\t"+id+"\tMISMATCH\n") ||
 		!strings.Contains(got, "/c.so\tBuildId:None\t"+elf+"\t"+id+"\tOK\n") {
@@ -224,7 +224,7 @@ func TestListModules(t *testing.T) {
 	}
 	b.stdout.Reset()
 	b.opt.JSON = true
-	b.run(t, exitOK)
+	b.run(t, nil)
 	var list []Listed
 	if err := json.Unmarshal(b.stdout.Bytes(), &list); err != nil || len(list) != 3 || !list[0].Mismatch || list[2].Effective != id ||
 		!slices.Equal(list[0].Tags, []string{"LOG", "FOUND", "MISMATCH"}) {
@@ -266,7 +266,7 @@ func TestKeptAnswers(t *testing.T) {
 	b := newBatch(t, map[string]string{"a.log": frame(0, "/a.so", 1)})
 	b.opt.Filter.Symbols = oneFrame{symsrc.Frame{Func: "f"}}
 	b.opt.Finder = foundFiles{symsrc.Files{Elf: "/root/a.so", DebugStatus: symsrc.Incomplete, Note: "no .debug_info"}}
-	b.run(t, exitOK)
+	b.run(t, nil)
 	if got := b.file(t, "elf_list.tsv"); !strings.Contains(got, "/a.so\t/root/a.so\tOK\tINCOMPLETE\tabcd\tno .debug_info\n") {
 		t.Errorf("got %s", got)
 	}

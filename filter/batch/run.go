@@ -36,7 +36,15 @@ type run struct {
 // fail notes an input or an output that failed.
 func (r *run) fail(rel string, err error) {
 	r.failed.Add(1)
-	r.say.line("%s: %v", rel, err)
+	r.say.line("%s: %v", rel, r.named(err))
+}
+
+// named puts into an error what its reader may do about it.
+func (r *run) named(err error) error {
+	if r.opt.Named == nil {
+		return err
+	}
+	return r.opt.Named(err)
 }
 
 // reports carries all logs through, and writes the reports.
@@ -114,7 +122,7 @@ func (r *run) unread(rel string, err error) {
 		return
 	}
 	r.skipped.Add(1)
-	r.say.line("%s: %v", rel, err)
+	r.say.line("%s: %v", rel, r.named(err))
 }
 
 // one carries one log through its filter into its output and the report. A panic over it is an error of this log: the others go on.

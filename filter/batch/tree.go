@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"qss-filter/symsrc"
 )
 
 // logFile is a file of the input tree.
@@ -81,7 +83,7 @@ func (t *tree) list(dir string) ([]fs.DirEntry, error) {
 var errNotRegular = fmt.Errorf("%w: not a regular file", errSkip)
 
 // errOutside is a link that leads out of the input directory.
-var errOutside = fmt.Errorf("%w: a link to what is not in the input directory (--follow reads it)", errSkip)
+var errOutside = &symsrc.AvoidableError{Option: "batch.Follow", Err: fmt.Errorf("%w: a link to what is not in the input directory", errSkip)}
 
 // readable fails unless dir is a directory that can be listed.
 func readable(dir string) error {
@@ -253,23 +255,23 @@ func relative(dir, path string) string {
 
 // apart fails where what is written would lie among what is read.
 func (o *Options) apart() error {
-	outputs := []struct{ flag, dir string }{{"--output-dir", o.Output}, {"--report", o.Report}}
-	for flag, file := range map[string]string{"--html": o.HTML, "--summary-json": o.SummaryJSON} {
-		if file != "" && file != "-" {
-			outputs = append(outputs, struct{ flag, dir string }{flag, filepath.Dir(file)})
+	type output struct{ field, dir string }
+	outputs := []output{{"Output", o.Output}, {"Report", o.Report}}
+	for _, file := range []output{{"HTML", o.HTML}, {"SummaryJSON", o.SummaryJSON}} {
+		if file.dir != "" && file.dir != "-" {
+			outputs = append(outputs, output{file.field, filepath.Dir(file.dir)})
 		}
 	}
 	for _, out := range outputs {
 		if inside(out.dir, o.Input) {
-			return fmt.Errorf("%s %s: is %s or lies inside it, where the logs are read from (%w)", out.flag, out.dir, o.Input, ErrUsage)
+			return wrong(out.field, out.dir, fmt.Errorf("is %s or lies inside it, where the logs are read from", o.Input))
 		}
 	}
 	// The tree of outputs may reach the input from above.
 	if inside(o.Input, o.Output) {
 		rel := relative(resolved(o.Output), resolved(o.Input))
 		if _, err := os.Lstat(filepath.Join(o.Input, filepath.FromSlash(rel))); err == nil {
-			return fmt.Errorf("--output-dir %s: what %s becomes would lie inside %s (%w)", o.Output,
-				filepath.Join(o.Input, rel), o.Input, ErrUsage)
+			return wrong("Output", o.Output, fmt.Errorf("what %s becomes would lie inside %s", filepath.Join(o.Input, rel), o.Input))
 		}
 	}
 	return nil

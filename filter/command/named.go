@@ -16,6 +16,7 @@ var optionFlags = map[string]string{
 	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
 	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
 	"worker.Idle": "idle", "worker.Subject": "subject", "worker.URLs": "nats", "worker.Certificate": "nats-cert", "worker.Connection.Key": "nats-key",
+	"batch.Input": "input-dir", "batch.Output": "output-dir", "batch.Report": "report", "batch.HTML": "html", "batch.SummaryJSON": "summary-json",
 	"chain.Package":  "dwp",
 	"locate.Symbols": "symbols", "locate.BuildIDDirs": "build-id-dir", "locate.DebugRoots": "debug-root", "locate.BreakpadDirs": "breakpad-dir",
 	"locate.Rootfs": "rootfs", "locate.IDsTxt": "ids-txt", "locate.Objects": "obj",
@@ -24,6 +25,7 @@ var optionFlags = map[string]string{
 
 // optionAdvice is what flags do about errors that other options avoid.
 var optionAdvice = map[string]string{
+	"batch.Follow":    "--follow reads it",
 	"importer.Kind":   "--from-kind names the kind",
 	"worker.Durable":  "--durable gives another one",
 	"cache.Dir":       "--cache-dir takes another directory, --no-cache none",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/signal"
 	"syscall"
 
 	"qss-filter/filter"
@@ -13,6 +14,7 @@ import (
 	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/meter"
 )
@@ -104,8 +106,22 @@ func (c *config) tell() {
 
 // runTree reads a tree of logs.
 func (c *config) runTree(o filter.Options) (status int, err error) {
-	c.batch.Filter = o
-	return batch.Run(context.Background(), c.batch)
+	c.batch.Filter, c.batch.Named = o, named
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err = batch.Run(ctx, c.batch)
+	_, wrong := errors.AsType[*symsrc.OptionError](err)
+	switch {
+	case err == nil:
+		return cli.OK, nil
+	case wrong:
+		return cli.Usage, err
+	case errors.Is(err, context.Canceled): // which it has said
+		return exitInterrupted, nil
+	case errors.Is(err, batch.ErrUnread):
+		return cli.Failed, nil
+	}
+	return cli.Failed, err
 }
 
 // wrap runs a command with its output filtered.

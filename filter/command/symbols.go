@@ -57,7 +57,7 @@ func whereCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
-// doctorCommand is `qss-filter doctor LOG`. It takes every flag that the filter was given; those that say where symbols are and
+// doctorCommand is `qss-filter doctor LOG`. Its status is that of a failure where a frame has no name, or there is none. It takes every flag that the filter was given; those that say where symbols are and
 // how addresses are found count, what shapes the output does not.
 func doctorCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
@@ -83,7 +83,14 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		if args := fs.Args(); len(args) > 0 {
 			d.Log = args[0]
 		}
-		return doctor.Run(context.Background(), d, os.Stdout)
+		healthy, err := doctor.Run(context.Background(), d, os.Stdout)
+		switch {
+		case err != nil:
+			return cli.Usage, err
+		case !healthy:
+			return cli.Failed, nil
+		}
+		return cli.OK, nil
 	}
 }
 

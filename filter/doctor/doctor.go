@@ -1,4 +1,5 @@
-// Package doctor tells a person why frames of a log have no names, and what to do about it.
+// Package doctor tells a person why frames of a log have no names, and what to do about it. What it advises are command lines of this
+// program, which is why it, alone of the packages below command, names flags.
 //
 //	survey.go   what the log holds, gathered line by line
 //	near.go     lines that look nearly like frames, and why they are none
@@ -17,16 +18,6 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/symsrc"
-)
-
-// Exit statuses of Run.
-const (
-	// Healthy says that every frame of the log has a name, and that there are frames.
-	Healthy = 0
-	// Unresolved says that some frame has none, or that the log has no frame that is known.
-	Unresolved = 1
-	// Unreadable says that the log could not be read, or the report not be written.
-	Unreadable = 2
 )
 
 // Finder finds the files of a module.
@@ -58,12 +49,13 @@ type Options struct {
 	Owner func(path string) (name, install string)
 }
 
-// Run looks at the log and writes the report. An error comes with the status Unreadable.
-func Run(ctx context.Context, o Options, out io.Writer) (status int, err error) {
+// Run looks at the log and writes the report. healthy reports whether every frame of the log has a name, and there are frames. It
+// fails where the log could not be read, or the report not be written.
+func Run(ctx context.Context, o Options, out io.Writer) (healthy bool, err error) {
 	in := os.Stdin
 	if o.Log != "-" {
 		if in, err = os.Open(o.Log); err != nil {
-			return Unreadable, err
+			return false, err
 		}
 		defer in.Close()
 	}
@@ -71,23 +63,23 @@ func Run(ctx context.Context, o Options, out io.Writer) (status int, err error) 
 }
 
 // examine is Run for a log that is open.
-func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (status int, err error) {
+func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (healthy bool, err error) {
 	s := newSurvey()
 	f, end, err := o.New(filter.JSONOptions{Each: s.line})
 	if err != nil {
-		return Unreadable, err
+		return false, err
 	}
 	b := bufio.NewReaderSize(in, headLen)
 	s.head, err = b.Peek(headLen)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		end()
-		return Unreadable, err
+		return false, err
 	}
 	s.head = append([]byte(nil), s.head...)
 	err = f.Run(ctx, b, io.Discard)
 	end()
 	if err != nil {
-		return Unreadable, fmt.Errorf("%s: %w", o.Log, err)
+		return false, fmt.Errorf("%s: %w", o.Log, err)
 	}
 	r := &report{Options: o, survey: s}
 	for _, m := range s.ordered() {
@@ -97,12 +89,9 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (sta
 	r.advise()
 	r.write()
 	if _, err := out.Write(r.text.Bytes()); err != nil {
-		return Unreadable, err
+		return false, err
 	}
-	if s.frames == 0 || s.named < s.frames-s.done {
-		return Unresolved, nil
-	}
-	return Healthy, nil
+	return s.frames > 0 && s.named >= s.frames-s.done, nil
 }
 
 // headLen is how much of a log's begin tells what it is.

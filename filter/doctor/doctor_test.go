@@ -56,69 +56,69 @@ func TestRun(t *testing.T) {
 	for _, c := range []struct {
 		name, log string
 		o         Options
-		status    int
+		healthy   bool
 		want      []string // in this order
 		never     []string
 	}{
-		{name: "all is well", log: "01-02 03:04:05.678  4711  4712 E crash: " + good, status: Healthy, want: []string{
+		{name: "all is well", log: "01-02 03:04:05.678  4711  4712 E crash: " + good, healthy: true, want: []string{
 			"1 line, 90 bytes\n1 frame on 1 line, 1 with a name\n", "     1  frame, format \"sanitizer\"; the first in line 1: #0 0x7f10 (/usr/lib/good.so",
 			`     1  line behind the prefix "logcat threadtime"; the first in line 1: 01-02`, "     1  process: #4711\n",
 			"  ok, 1 frame: /usr/lib/good.so (BuildId: 0102)\n      from /usr/lib/good.so, debug information from /debug/good.debug\n", "\nEvery frame has a name.\n"},
 			never: []string{"What to try", "The log\n", "Nearly"}},
-		{name: "named in the log", log: "#0 0x1 in f /a.c:3 (/a.so+0x3)\n", status: Healthy, want: []string{"1 with a name (1 of them in the log already)", "Every frame has a name"}},
-		{name: "frames of nothing", log: "#1 0x7f20 (<unknown module>)\n#2 0x1 in g /x.c:3\n#3 0x7f0000001000 (/usr/lib/li\n", status: Unresolved, want: []string{
+		{name: "named in the log", log: "#0 0x1 in f /a.c:3 (/a.so+0x3)\n", healthy: true, want: []string{"1 with a name (1 of them in the log already)", "Every frame has a name"}},
+		{name: "frames of nothing", log: "#1 0x7f20 (<unknown module>)\n#2 0x1 in g /x.c:3\n#3 0x7f0000001000 (/usr/lib/li\n", want: []string{
 			"3 frames on 3 lines, 1 with a name", "1 frame of which nothing can be asked: the log gives no address in a module; the first in line 1", "Nearly frames\n     1  line: a frame that is cut off before its closing",
 			"1  line: a frame of which the module is not known to its emitter"}},
 		{name: "missing", log: good + "#1 0x7f20 (/usr/lib/gone.so+0x20) (BuildId: 0105)\n#2 0x7f30 (/usr/lib/gone.so+0x30) (BuildId: 0105)\n#3 0x1 (/lib/x/libc.so.6+0x1) (BuildId: 06)\n",
-			status: Unresolved, want: []string{"4 frames on 4 lines, 1 with a name", "Modules, without debuginfod servers (DEBUGINFOD_URLS is not set)",
+			want: []string{"4 frames on 4 lines, 1 with a name", "Modules, without debuginfod servers (DEBUGINFOD_URLS is not set)",
 				"  NOT_FOUND, 2 of 2 frames: /usr/lib/gone.so (BuildId: 0105)\n      the first in line 2: elf not found\n      asked, in this order:\n" +
 					"        1  /root/usr/lib/gone.so: no such file\n        2  https://server/buildid (404)\n", "  ok, 1 frame",
 				"  1. /usr/lib/gone.so (BuildId: 0105): its file was not found\n", "qss-filter --symbols DIR the.log\n", "qss-filter --rootfs DIR the.log\n", "dpkg -S PATH",
 				"  2. /lib/x/libc.so.6", "apt-get install libc6-dbg\n", "  3. no debuginfod server was asked, since DEBUGINFOD_URLS is not set\n       DEBUGINFOD_URLS=https://debuginfod.elfutils.org/ qss-filter doctor the.log\n"}},
-		{name: "with a root and a server", log: "#1 0x7f20 (/usr/lib/gone.so+0x20) (BuildId: 0105)\n", o: Options{Roots: true, Servers: []string{"http://x"}}, status: Unresolved,
+		{name: "with a root and a server", log: "#1 0x7f20 (/usr/lib/gone.so+0x20) (BuildId: 0105)\n", o: Options{Roots: true, Servers: []string{"http://x"}},
 			want: []string{"\nModules\n"}, never: []string{"--rootfs", "DEBUGINFOD_URLS"}},
-		{name: "servers are off", log: "#1 0x7f20 (/usr/lib/gone.so+0x20) (BuildId: 0105)\n", o: Options{ServersOff: true}, status: Unresolved,
+		{name: "servers are off", log: "#1 0x7f20 (/usr/lib/gone.so+0x20) (BuildId: 0105)\n", o: Options{ServersOff: true},
 			want: []string{"without debuginfod servers (--no-debuginfod)"}, never: []string{"DEBUGINFOD_URLS"}},
-		{name: "another build", log: "#1 0x7f20 (/x/other.so+0x20) (BuildId: 0102)\n", status: Unresolved, want: []string{"MISMATCH_BUILD_ID, 1 of 1 frame",
+		{name: "another build", log: "#1 0x7f20 (/x/other.so+0x20) (BuildId: 0102)\n", want: []string{"MISMATCH_BUILD_ID, 1 of 1 frame",
 			"the first in line 1: build ID differs: log has 0102, /root/other.so has 0304", "/x/other.so (BuildId: 0102): the file at hand is of another build", "has the build ID 0102"}},
 		{name: "the files' faults", log: "#1 0x7f20 (/x/locked.so+0x20) (BuildId: 01)\n#2 0x1 (/x/packed.so+0x1) (BuildId: 02)\n#3 0x1 (/x/broken.so+0x1) (BuildId: 03)\n#4 0x1 (/x/twice.so+0x1)\n",
-			status: Unresolved, want: []string{"/x/broken.so (BuildId: 03): its file cannot be used", "/x/locked.so (BuildId: 01): its file may not be read\n       ls -l /x/locked.so",
+			want: []string{"/x/broken.so (BuildId: 03): its file cannot be used", "/x/locked.so (BuildId: 01): its file may not be read\n       ls -l /x/locked.so",
 				"/x/packed.so (BuildId: 02): its file is packed (gzip)", "/x/twice.so (no build ID in the log): 2 different files named twice.so\n       qss-filter where /x/twice.so"}},
-		{name: "no symbol", log: "#1 0x7f20 (/x/good.so+0x9001) (BuildId: 0102)\n", status: Unresolved, want: []string{"NO_SYMBOL, 1 of 1 frame", "no symbol at 0x9000 in good.so", "found /x/good.so, debug",
+		{name: "no symbol", log: "#1 0x7f20 (/x/good.so+0x9001) (BuildId: 0102)\n", want: []string{"NO_SYMBOL, 1 of 1 frame", "no symbol at 0x9000 in good.so", "found /x/good.so, debug",
 			"no symbol covers the address", "qss-filter symbolize /x/good.so 0x9000"}},
-		{name: "stripped, of this machine", log: "#1 0x7f20 (/usr/bin/bare.so+0x20) (BuildId: 0102)\n", status: Unresolved,
+		{name: "stripped, of this machine", log: "#1 0x7f20 (/usr/bin/bare.so+0x20) (BuildId: 0102)\n",
 			o: Options{Owner: func(path string) (string, string) { return "bare", "apt-get install bare-dbgsym" }}, want: []string{"INCOMPLETE", "no debug information, and no symbol", "from the package bare of this machine", "  apt-get install bare-dbgsym\n"}},
-		{name: "of another system", log: "3   libc.dylib  0x00007fff6c3a2dfa kill + 10\n", status: Unresolved, want: []string{"libc.dylib (no build ID in the log): Mach-O files are not read", "atos"}, never: []string{"--symbols"}},
-		{name: "no build ID", log: "#0 0x7f10 (/usr/lib/good.so+0x10)\n#1 0x1 (gone.so+0x1)\n", status: Unresolved, want: []string{"gone.so (no build ID in the log)", "neither servers nor .build-id trees can be asked",
+		{name: "of another system", log: "3   libc.dylib  0x00007fff6c3a2dfa kill + 10\n", want: []string{"libc.dylib (no build ID in the log): Mach-O files are not read", "atos"}, never: []string{"--symbols"}},
+		{name: "no build ID", log: "#0 0x7f10 (/usr/lib/good.so+0x10)\n#1 0x1 (gone.so+0x1)\n", want: []string{"gone.so (no build ID in the log)", "neither servers nor .build-id trees can be asked",
 			"1 frame with an unverified name"}},
-		{name: "with the flags that were given", log: "#1 0x7f20 (/x/gone.so+0x20)\n#1 0x7f20 (/x/twice.so+0x20)\n", status: Unresolved,
+		{name: "with the flags that were given", log: "#1 0x7f20 (/x/gone.so+0x20)\n#1 0x7f20 (/x/twice.so+0x20)\n",
 			o:    Options{Flags: []string{"--symbols=my dir", "--by=none"}, FileFlags: []string{"--symbols=my dir"}},
 			want: []string{"qss-filter '--symbols=my dir' --by=none --symbols DIR the.log\n", "qss-filter where '--symbols=my dir' /x/twice.so\n"}},
-		{name: "no mappings", log: "    @     0x555500001020 f\n", status: Unresolved, want: []string{"1 address in no mapping that is known", "The log has no mappings.", "cp /proc/PID/maps maps.txt\n       qss-filter --maps maps.txt the.log\n"}},
-		{name: "mappings below", log: "    @     0x555500001020 f\n" + strings.Repeat("x\n", 20) + ranges, status: Unresolved, want: []string{"Mappings that cover them stand below", "qss-filter --lookahead=41 the.log"}},
-		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020 f\n", status: Unresolved,
+		{name: "no mappings", log: "    @     0x555500001020 f\n", want: []string{"1 address in no mapping that is known", "The log has no mappings.", "cp /proc/PID/maps maps.txt\n       qss-filter --maps maps.txt the.log\n"}},
+		{name: "mappings below", log: "    @     0x555500001020 f\n" + strings.Repeat("x\n", 20) + ranges, want: []string{"Mappings that cover them stand below", "qss-filter --lookahead=41 the.log"}},
+		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020 f\n",
 			want: []string{"of another process", "qss-filter --by=none the.log"}},
-		{name: "mappings of others", log: ranges + "    @     0x777700001020 f\n", status: Unresolved, want: []string{"The log has 1 mappings, none of which covers them"}},
-		{name: "a log that is cut", log: "{{{mmap:0x1000:0x10:load:7:r:0x0}}}\n#5 0x7f10 (/usr/lib/good.so+0x10) (BuildId: 0102)\n{{{bt:0:0x10", status: Healthy,
+		{name: "mappings of others", log: ranges + "    @     0x777700001020 f\n", want: []string{"The log has 1 mappings, none of which covers them"}},
+		{name: "a log that is cut", log: "{{{mmap:0x1000:0x10:load:7:r:0x0}}}\n#5 0x7f10 (/usr/lib/good.so+0x10) (BuildId: 0102)\n{{{bt:0:0x10", healthy: true,
 			want: []string{"The log\n  it begins in the middle of a stack, with frame 5\n  its last line has no end, and may be cut off: {{{bt:0:0x10\n", "1 element that cannot be read, mmap 0x1000: unknown module ID 0x7; the first in line 1",
 				"the module of a mapping is not defined", "Nearly frames\n     1  line: markup that is cut off before its end\n        the first in line 3: {{{bt:0:0x10\n", "have it write longer ones"}},
-		{name: "nothing", log: "a\nb\n", status: Unresolved, want: []string{"2 lines, 4 bytes\n0 frames on 0 lines, 0 with a name\n", "  nothing: no line is a frame", "There is nothing to resolve."}},
-		{name: "empty", log: "", status: Unresolved, want: []string{"0 lines", "The log\n  it is empty"}},
-		{name: "packed", log: "\x1f\x8b\x08\x00", status: Unresolved, want: []string{"it is compressed (gzip)", "the input is compressed (gzip)\n       gzip -dc the.log | qss-filter"}},
-		{name: "UTF-16", log: "\xff\xfe#\x000\x00 \x00", status: Unresolved, want: []string{"iconv -f UTF-16 -t UTF-8 the.log"}},
-		{name: "UTF-16 without a mark", log: "#\x000\x00 \x000\x00x\x001\x002\x003\x004\x00\n\x00", status: Unresolved, want: []string{"full of NUL bytes", "iconv -f UTF-16LE"}},
-		{name: "an ELF file", log: "\x7fELF\x02\x01\x01\x00", status: Unresolved, want: []string{"it is an ELF file, and no log", "qss-filter symbolize the.log 0xADDRESS"}},
-		{name: "a cache that is broken", log: good, o: Options{Cache: func() error { return errors.New("no space left") }}, status: Healthy, want: []string{"the cache of answers does not work: no space left", "--cache-dir DIR"}},
-		{name: "orders to a terminal", log: "#1 0x7f20 (/usr/\x1b[31mlib\x07/gone.so+0x20)\n#2 0x1 (/a\u202eb.so+0x1)\n", status: Unresolved, want: []string{"/a·b.so"}, never: []string{"\x1b", "\x07", "\u202e"}},
+		{name: "nothing", log: "a\nb\n", want: []string{"2 lines, 4 bytes\n0 frames on 0 lines, 0 with a name\n", "  nothing: no line is a frame", "There is nothing to resolve."}},
+		{name: "empty", log: "", want: []string{"0 lines", "The log\n  it is empty"}},
+		{name: "packed", log: "\x1f\x8b\x08\x00", want: []string{"it is compressed (gzip)", "the input is compressed (gzip)\n       gzip -dc the.log | qss-filter"}},
+		{name: "UTF-16", log: "\xff\xfe#\x000\x00 \x00", want: []string{"iconv -f UTF-16 -t UTF-8 the.log"}},
+		{name: "UTF-16 without a mark", log: "#\x000\x00 \x000\x00x\x001\x002\x003\x004\x00\n\x00", want: []string{"full of NUL bytes", "iconv -f UTF-16LE"}},
+		{name: "an ELF file", log: "\x7fELF\x02\x01\x01\x00", want: []string{"it is an ELF file, and no log", "qss-filter symbolize the.log 0xADDRESS"}},
+		{name: "a cache that is broken", log: good, o: Options{Cache: func() error { return errors.New("no space left") }}, healthy: true, want: []string{"the cache of answers does not work: no space left", "--cache-dir DIR"}},
+		{name: "orders to a terminal", log: "#1 0x7f20 (/usr/\x1b[31mlib\x07/gone.so+0x20)\n#2 0x1 (/a\u202eb.so+0x1)\n", want: []string{"/a·b.so"}, never: []string{"\x1b", "\x07", "\u202e"}},
 	} {
 		var out bytes.Buffer
 		c.o.Log, c.o.Finder = "the.log", files{}
 		c.o.New = func(j filter.JSONOptions) (*filter.Filter, func(), error) {
 			return filter.New(filter.Options{Symbols: files{}, JSON: &j}), func() {}, nil
 		}
-		status, err := c.o.examine(t.Context(), strings.NewReader(c.log), &out)
-		if err != nil || status != c.status {
-			t.Errorf("%s: status %d, %v; want %d", c.name, status, err, c.status)
+		healthy, err := c.o.examine(t.Context(), strings.NewReader(c.log), &out)
+		if err != nil || healthy != c.healthy {
+			t.Errorf("%s: healthy %t, %v; want %t", c.name, healthy, err, c.healthy)
 		}
 		rest := out.String()
 		for _, part := range c.want {

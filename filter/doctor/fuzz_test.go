@@ -28,9 +28,8 @@ func FuzzLog(f *testing.F) {
 		o := Options{Log: "the.log", Finder: files{}, New: func(j filter.JSONOptions) (*filter.Filter, func(), error) {
 			return filter.New(filter.Options{Symbols: files{}, JSON: &j}), func() {}, nil
 		}}
-		status, err := o.examine(t.Context(), bytes.NewReader(log), &out)
-		if err != nil || status != Healthy && status != Unresolved || out.Len() == 0 {
-			t.Fatalf("status %d, %v, %d bytes", status, err, out.Len())
+		if _, err := o.examine(t.Context(), bytes.NewReader(log), &out); err != nil || out.Len() == 0 {
+			t.Fatalf("%v, %d bytes", err, out.Len())
 		}
 		for _, r := range out.String() {
 			if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar && !bytes.ContainsRune(log, r) {

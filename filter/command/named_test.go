@@ -1,0 +1,112 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"qss-filter/filter/command/cli"
+	"qss-filter/symsrc"
+)
+
+func TestNamed(t *testing.T) {
+	reason := errors.New("open none: no such file")
+	dwp := &symsrc.OptionError{Option: "chain.Package", Err: reason}
+	maps := &symsrc.OptionError{Option: "filter.Maps", Value: "m.txt", Err: reason}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{reason, "open none: no such file"},
+		{dwp, "--dwp: open none: no such file"},
+		{maps, "--maps m.txt: open none: no such file"},
+		{fmt.Errorf("worker: %w", maps), "worker: --maps m.txt: open none: no such file"},
+		{errors.Join(dwp, maps), "--dwp: open none: no such file\n--maps m.txt: open none: no such file"},
+		{fmt.Errorf("%w and %w", reason, maps), "open none: no such file and --maps m.txt: open none: no such file"},
+		{&cli.Misuse{Err: dwp}, "--dwp: open none: no such file"},
+		{&symsrc.AvoidableError{Option: "importer.Kind", Err: reason}, "open none: no such file (--from-kind names the kind)"},
+		{&symsrc.OptionError{Option: "addr2line.GNU", Err: &symsrc.AvoidableError{Option: "addr2line.Path", Err: reason}},
+			"--gnu: open none: no such file (--addr2line PROGRAM names another)"},
+		{&symsrc.OptionError{Option: "none.Such", Err: reason}, "none.Such: open none: no such file"},
+	} {
+		got := named(c.err)
+		if got.Error() != c.want || !errors.Is(got, reason) {
+			t.Errorf("%v: got %v, want %s", c.err, got, c.want)
+		}
+	}
+}
+
+// TestOptionFlags holds that each option which errors speak of has a flag, and that there are such flags.
+func TestOptionFlags(t *testing.T) {
+	var out bytes.Buffer
+	p := Program
+	p.Stdout = &out
+	for _, c := range p.Commands {
+		if _, err := p.Run(strings.Fields(c.Name + " --help-all")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for option, flag := range optionFlags {
+		if !strings.Contains(out.String(), " --"+flag+" ") && !strings.Contains(out.String(), " --"+flag+"[") {
+			t.Errorf("%s: there is no flag --%s", option, flag)
+		}
+	}
+	for option, where := range options(t) {
+		if optionFlags[option] == "" && optionAdvice[option] == "" {
+			t.Errorf("%s: no flag is known for %s", where, option)
+		}
+	}
+}
+
+// options lists what errors in the sources speak of: as `Option: "package.Field"` or `wrong("Field", …)`.
+func options(t *testing.T) map[string]string {
+	found := map[string]string{}
+	text := func(e ast.Expr) string {
+		l, ok := e.(*ast.BasicLit)
+		if !ok || l.Kind != token.STRING {
+			return ""
+		}
+		s, _ := strconv.Unquote(l.Value)
+		return s
+	}
+	visit := func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Option" && text(n.Value) != "" {
+					found[text(n.Value)] = path
+				}
+			case *ast.CallExpr:
+				if f, ok := n.Fun.(*ast.Ident); ok && f.Name == "wrong" && text(n.Args[0]) != "" {
+					found[file.Name.Name+"."+text(n.Args[0])] = path
+				}
+			}
+			return true
+		})
+		return nil
+	}
+	for _, root := range []string{"filter", "symsrc"} {
+		if err := filepath.WalkDir(root, visit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(found) < 20 {
+		t.Errorf("only %d options are found: %v", len(found), found)
+	}
+	return found
+}
