@@ -26,7 +26,7 @@ import (
 	"qss-filter/filter/worker/workertest"
 )
 
-var update = flag.Bool("u", false, "write what the scripts print into them")
+var update = flag.Bool("update", false, "write what the scripts print into them")
 
 func TestMain(m *testing.M) {
 	testscript.Main(unconfigured{m}, map[string]func(){"qss-filter": main, "llvm-symbolizer": main, "nats-server": workertest.Main})

@@ -11,15 +11,15 @@ import (
 	"qss-filter/filter"
 )
 
-var updateGolden = flag.Bool("golden", false, "write what becomes of the sample logs into testdata/golden")
+var update = flag.Bool("update", false, "write what becomes of the sample logs into testdata/golden")
 
-// TestGolden compares what becomes of every sample log with what was looked at once: `go test ./filter -run TestGolden -golden`
-// writes it anew. What it is compared with leaves out the system's own libraries, of which no file is in testdata.
+// TestGolden compares what becomes of every sample log with what was looked at once: `go test ./filter -run TestGolden -update`
+// writes it again. What it is compared with leaves out the system's own libraries, of which no file is in testdata.
 func TestGolden(t *testing.T) {
 	for name, log := range samples(t) {
 		path := filepath.Join("../testdata/golden", filepath.FromSlash(name))
 		got := []byte(run(t, filter.Options{Explain: true}, log))
-		if *updateGolden {
+		if *update {
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 				t.Fatal(err)
 			}

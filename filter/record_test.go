@@ -200,7 +200,7 @@ func TestObjectsGolden(t *testing.T) {
 	for _, name := range []string{"asan-clang22-markup.log", "asan-gcc12-uaf.log", "glog-check.log", "tsan-clang22.log", "glibc-backtrace-maps.log"} {
 		path := filepath.Join("../testdata/golden/json", strings.TrimSuffix(name, ".log")+".ndjson")
 		got := run(t, filter.Options{JSON: &filter.JSONOptions{}}, logs[name])
-		if *updateGolden {
+		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 				t.Fatal(err)
 			}

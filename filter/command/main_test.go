@@ -11,7 +11,7 @@ import (
 	"qss-filter/filter/worker/workertest"
 )
 
-var update = flag.Bool("u", false, "draw the README's picture anew")
+var update = flag.Bool("update", false, "draw the README's picture again")
 
 func TestMain(m *testing.M) {
 	program := func() { os.Exit(command.Main(os.Args[1:])) }

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-var update = flag.Bool("u", false, "write what is found into testdata/frames.txt, to be read by eye")
+var update = flag.Bool("update", false, "write what is found into testdata/frames.txt, to be read by eye")
 
 // describe says all of a frame in words.
 func describe(line []byte, f *Frame) string {
