@@ -19,7 +19,7 @@ func readSystemd(s *Search, line []byte, at, _ int, f *Frame) bool {
 	}
 	limit := min(s.nextNumber(line, e), e+2*maxModule)
 	s.spendFast(limit - e)
-	k := indexFrom(line[:limit], plusBlank0x, e)
+	k := indexFrom(line[:limit], plusSpace0x, e)
 	if k < 0 || line[k-1] != ' ' {
 		return false
 	}

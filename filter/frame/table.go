@@ -1,0 +1,192 @@
+package frame
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"qss-filter/filter/scan"
+)
+
+// Format is one format of frames: a row of the table.
+type Format struct {
+	// Name is the Frame's Family; formats of one emitter share it.
+	Name string
+	// Mark is the text at which Read is called: a line cannot hold such a frame without it. A space in front of it may be a tab or the
+	// start of a line. Most marks are `#` and what ends in `0x`, for which a line is searched in any case. A line is searched for another
+	// mark only where no other frame was found.
+	Mark string
+	// Next is the byte after the number that a Mark of `+0x` begins, 0 for any.
+	Next byte
+	// Literals are texts of which a line holds one that has such a frame for the stream to stop at it, in the states that they name.
+	Literals []scan.Literal
+	// Read reads the frame whose mark stands at line[at] into f, and reports whether there is one; of marks that end in `0x`, but not in
+	// `+0x`, with one byte before these, at is that of the number. The frame lies in line[from:]. Family is set after it.
+	Read func(s *Search, line []byte, at, from int, f *Frame) bool
+	// Sample is a line that holds such a frame.
+	Sample string
+}
+
+// What the formats below hold for the stream to find them. Absolute addresses count only where a process's mappings are known, and
+// frames without a module where a stack is being renumbered.
+var (
+	plusHex      = scan.Literal{Text: "+0x", Pair: 0, Set: 2, When: scan.Always}
+	plusSpaceHex = scan.Literal{Text: "+ 0x", Pair: 0, Set: 2, When: scan.Always}
+	bracketHex   = scan.Literal{Text: "[0x", Pair: 0, Set: 1, When: scan.Always}
+	offsetHex    = scan.Literal{Text: "offset=0x", Pair: 6, Set: 1, When: scan.Always}
+	pcWord       = scan.Literal{Text: " pc ", Pair: 1, Set: 5, When: scan.Always}
+	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 7, Set: 4, When: scan.Always}
+	address      = scan.Literal{Text: "0x", Pair: 0, Set: 5, When: scan.Absolute}
+	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 6, When: scan.Renumbering}
+)
+
+func at(l ...scan.Literal) []scan.Literal { return l }
+
+// formats are the known formats. Those with the same mark stand together and are asked in this order. Of frames of different marks
+// the one that begins first wins, and of overlapping ones that of the mark listed first.
+var formats = [...]Format{
+	{"sanitizer", "#", 0, at(plusHex), readNumbered, "    #0 0x55aefc1432a3  (/bin/crash+0x1182a3) (BuildId: 8fe381949ea8c764)"},
+	{"android", "#", 0, at(pcWord), readAndroid, "    #05 pc 00000c6f  /system/xbin/crasher (f+16) (BuildId: ab12)"},
+	{"systemd", "#", 0, at(plusSpaceHex), readSystemd, "   #0  0x00007fd2dab662a2 raise (libc.so.6 + 0x3d2a2)"},
+	{"gdb", "#", 0, at(address), readGDB, "#6  0x00007ffff7a4524a in __libc_start_call_main () from /lib/libc.so.6"},
+	{"chromium", "#", 0, at(plusHex), readChromium, "#00 0x7324d92d /data/app-lib/libbase.cr.so+0x0006992d"},
+	{"envoy", "#", 0, at(bracketHex), readEnvoy, "[critical][backtrace] #1: [0x5564bb12b48f]"},
+	{"mozilla", "#", 0, at(plusHex), readMozilla, "#02: main[/usr/lib/firefox/firefox +0x1234]"},
+	{"dart", "#", 0, at(plusHex), readDart, "    #00 abs 0000007af71c4903 virt 000000000019e903 _kDartIsolateSnapshotInstructions+0xd7dc3"},
+	{"backward", "#", 0, at(address), readBackward, `#6    Object "./a.out", at 0x4019d8, in main`},
+	{"numbered", "#", 0, at(address, number), readNumberOnly, "#0 0x55cfe9dfc549 base::debug::CollectStackTrace()"},
+	{"glibc", "+0x", ')', at(plusHex), readGlibc, "bin/bt(exported_fn+0x5)[0x55f32546c255]"},
+	{"sentence", "+0x", ')', at(plusHex), readSentence, "SUMMARY: AddressSanitizer: heap-use-after-free (/bin/crash+0x1182a3)"},
+	{"kernel", "+0x", '/', at(plusHex), readKernel, " lkdtm_WARNING+0x28/0x30 [lkdtm 6c2215028606bda50de823490723dc4bc5bf46f9]"},
+	{"hs_err", "+0x", ']', at(plusHex), readHsErr, "C  [libhs.so+0x10f9]  inner+0x0"},
+	{"eu-stack", "+0x", 0, at(plusHex), readElfutils, "    [67f5bdb4012f5b0a8a8fb71a3b6e6b5c1d0e9f00]@0x555555554000+0x13ab"},
+	{"perf", "+0x", ' ', at(plusHex), readPerf, "\t           14645 handle_amd+0x25 (/usr/lib/ld-linux-x86-64.so.2)"},
+	{"seastar", "+0x", 0, at(plusHex), readSeastarPath, "Backtrace: /opt/scylladb/scylla+0x3c53042 0x3c52380"},
+	{"tizen", "] + 0x", 0, at(plusSpaceHex), readTizen, " 0: strcat + 0x12d (0xb74d57ad) [/lib/libc.so.6] + 0x747ad"},
+	{"fields", "offset=0x", 0, at(offsetHex), readFields, "[frame=0 pc=0x5575 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0]"},
+	{"glibc", "[0x", 0, at(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
+	{"glog", " 0x", 0, at(address), readGlog, "    @     0x555b673f4215 ns::outer()"},
+	{"rust", " 0x", 0, at(address), readRust, "   0:     0x55ad5b264e0a - <unknown>"},
+	{"valgrind", " 0x", 0, at(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},
+	{"go", "=0x", 0, at(address), readGo, "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x49e471]"},
+	{"tizen", " 0x", 0, at(address), readTizenAddress, "0x00007f8b2c3d4e5f: name() from /usr/lib/libx.so"},
+	{"seastar", " 0x", 0, at(address), readSeastarAddress, "Reactor stalled for 8 ms on shard 0. Backtrace: 0x3c53042 0x3c52380"},
+	{"llvm", " 0x", 0, at(address), readPrettyStack, "1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131"},
+	{"op-tee", " 0x", 0, at(address), readOPTEE, "D/TC:4 0  0x000000003f0080ac"},
+	{"perf", "[unknown] (", 0, at(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
+}
+
+// Formats returns the known formats.
+func Formats() []Format { return append([]Format(nil), formats[:]...) }
+
+// Table holds formats by what a line is searched for.
+type Table struct {
+	texts []text
+	// byHex are the formats whose marks end in `0x` by the byte before that.
+	byHex [256][]*Format
+	// literals are those of all formats, each once. always are the texts of those that count in any state.
+	literals []scan.Literal
+	always   [][]byte
+}
+
+// text is what a line is searched for.
+type text struct {
+	literal []byte
+	formats []*Format // but for hexText
+}
+
+// A line is searched for three texts and more. The first one is that of by far the most frames, and the marks that end in `0x` are told
+// apart by the byte before it.
+const (
+	hashText = iota
+	hexText
+	otherTexts
+)
+
+// known are the formats of this package.
+var known = func() *Table {
+	t, err := NewTable(formats[:]...)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}()
+
+// Errors of NewTable.
+var (
+	errIncomplete = errors.New("a format needs a name, a mark, a literal, a reader and a sample")
+	errMark       = errors.New("a mark of 0x needs the byte before it")
+)
+
+// NewTable returns the table of formats, which are asked in this order.
+func NewTable(formats ...Format) (*Table, error) {
+	t := &Table{texts: []text{hashText: {literal: []byte("#")}, hexText: {literal: hexPrefix}}}
+	at := map[string]int{}
+	for i := range formats {
+		f := &formats[i]
+		if f.Name == "" || f.Mark == "" || len(f.Literals) == 0 || f.Read == nil || f.Sample == "" {
+			return nil, fmt.Errorf("format %q: %w", f.Name, errIncomplete)
+		}
+		if f.Mark == string(hexPrefix) {
+			return nil, fmt.Errorf("format %q: %w", f.Name, errMark)
+		}
+		t.add(f)
+		for _, l := range f.Literals {
+			k, known := at[l.Text]
+			if !known {
+				k = len(t.literals)
+				at[l.Text], t.literals = k, append(t.literals, l)
+			}
+			t.literals[k].When |= l.When
+		}
+	}
+	for _, l := range t.literals {
+		if l.When&scan.Always != 0 {
+			t.always = append(t.always, []byte(l.Text))
+		}
+	}
+	t.byHex['\t'], t.byHex['\n'] = t.byHex[' '], t.byHex[' ']
+	return t, nil
+}
+
+// add puts a format where its mark is found.
+func (t *Table) add(f *Format) {
+	if before, ok := strings.CutSuffix(f.Mark, "0x"); ok {
+		c := before[len(before)-1]
+		t.byHex[c] = append(t.byHex[c], f)
+		return
+	}
+	for i := range t.texts {
+		if i != hexText && string(t.texts[i].literal) == f.Mark {
+			t.texts[i].formats = append(t.texts[i].formats, f)
+			return
+		}
+	}
+	t.texts = append(t.texts, text{[]byte(f.Mark), []*Format{f}})
+}
+
+// Literals returns what a stream is searched for: a line without any of them holds no frame that can be looked up.
+func Literals() []scan.Literal { return known.Literals() }
+
+// Literals returns those of all formats of the table.
+func (t *Table) Literals() []scan.Literal { return append([]scan.Literal(nil), t.literals...) }
+
+// Candidate reports, at the cost of a few searches, whether line can hold a frame worth looking for. Numbered lines without
+// a module count only where a stack is being renumbered, absolute addresses only where a process's mappings are known.
+func Candidate(line []byte, renumbering, mapped bool) bool {
+	return known.Candidate(line, renumbering, mapped)
+}
+
+// Candidate is the same for the formats of the table.
+func (t *Table) Candidate(line []byte, renumbering, mapped bool) bool {
+	if mapped && bytes.Contains(line, hexPrefix) || renumbering && bytes.IndexByte(line, '#') >= 0 {
+		return true
+	}
+	for _, text := range t.always {
+		if bytes.Contains(line, text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,205 @@
+package frame_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/scan"
+)
+
+// plainLines returns the lines of the sample logs that hold neither a frame nor markup.
+func plainLines(t *testing.T) (lines [][]byte) {
+	t.Helper()
+	var s frame.Search
+	err := filepath.WalkDir("../../testdata/logs", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && d.Name() == "bin" {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for line := range bytes.Lines(text) {
+			if s.Reset(line); s.Next(0) == nil && !bytes.Contains(line, []byte("{{{")) {
+				lines = append(lines, line)
+			}
+		}
+		return err
+	})
+	if err != nil || len(lines) < 1000 {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	return lines
+}
+
+// What the literals of a format may cost the stream: the share of plain lines that it is to look at, and how often the vector search
+// stops for nothing.
+const (
+	maxShare       = 0.06
+	maxPairsPerKiB = 5
+)
+
+// check returns what is wrong with a format: it must find its own sample alone and among the others, and the stream must stop at the
+// sample, but seldom elsewhere.
+func check(f frame.Format, others []frame.Format, plain [][]byte) (wrong []error) {
+	no := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	sample := []byte(f.Sample)
+	for _, formats := range [][]frame.Format{{f}, others} {
+		table, err := frame.NewTable(formats...)
+		if err != nil {
+			return []error{err}
+		}
+		s := table.Search()
+		if s.Reset(sample); !finds(s, f.Name) {
+			no("its sample is not found, of %d formats", len(formats))
+		}
+	}
+	stops := false
+	for _, l := range f.Literals {
+		stops = stops || l.In(sample)
+		if l.When == 0 || l.Set > 7 || l.Pair < 0 || l.Pair+2 > len(l.Text) {
+			no("literal %q has no state, no set or no pair", l.Text)
+			continue
+		}
+		if l.When&scan.Always != 0 {
+			wrong = append(wrong, frequent(l.Text, l.Text[l.Pair:l.Pair+2], plain)...)
+		}
+	}
+	if !stops {
+		no("its sample holds none of its literals: the stream does not stop there")
+	}
+	if f.Mark != "#" && !strings.HasSuffix(f.Mark, "0x") {
+		wrong = append(wrong, frequent(f.Mark, "", plain)...)
+	}
+	return wrong
+}
+
+func finds(s *frame.Search, family string) bool {
+	for f := s.Next(0); f != nil; f = s.Next(f.Whole.End) {
+		if f.Family == family {
+			return true
+		}
+	}
+	return false
+}
+
+// frequent returns an error for a text, or a pair of its bytes, that many plain lines hold.
+func frequent(text, pair string, plain [][]byte) (wrong []error) {
+	lines, pairs, size := 0, 0, 0
+	for _, line := range plain {
+		if size += len(line); bytes.Contains(line, []byte(text)) {
+			lines++
+		}
+		if pair != "" {
+			pairs += bytes.Count(line, []byte(pair))
+		}
+	}
+	if share := float64(lines) / float64(len(plain)); share > maxShare {
+		wrong = append(wrong, fmt.Errorf("%q is frequent: %.2f of the plain lines hold it", text, share))
+	}
+	if each := 1024 * float64(pairs) / float64(size); each > maxPairsPerKiB {
+		wrong = append(wrong, fmt.Errorf("%q of %q is frequent: %.1f in each KiB of plain lines", pair, text, each))
+	}
+	return wrong
+}
+
+func TestFormats(t *testing.T) {
+	plain := plainLines(t)
+	for i, f := range frame.Formats() {
+		for _, err := range check(f, frame.Formats(), plain) {
+			t.Errorf("%s, row %d: %v", f.Name, i, err)
+		}
+	}
+}
+
+// throwAway is a format of no program: `at@@1a2b@@/bin/x`.
+var throwAway = frame.Format{
+	Name: "throw-away", Mark: "@@", Read: readThrowAway, Sample: "something at@@1a2b@@/bin/x",
+	Literals: []scan.Literal{{Text: "at@@", Pair: 1, Set: 3, When: scan.Always}},
+}
+
+func readThrowAway(_ *frame.Search, line []byte, at, from int, f *frame.Frame) bool {
+	v, end, ok := scan.Hex(line, at+len("@@"))
+	if !ok || !scan.EndsWith(line, from, at, "at") || !scan.Has(line, end, "@@/") {
+		return false
+	}
+	path := end + len("@@")
+	limit := path
+	for !scan.WordEnd(line, limit) {
+		limit++
+	}
+	*f = frame.Frame{Whole: scan.Span{Start: at, End: limit}, Module: scan.Span{Start: path, End: limit}, Off: scan.Span{Start: at + 2, End: end},
+		Offset: v, Gap: scan.Span{Start: limit, End: limit}}
+	return true
+}
+
+// TestAddFormat holds that a format is added with one row: it is found, and so are all others.
+func TestAddFormat(t *testing.T) {
+	formats := append(frame.Formats(), throwAway)
+	plain := plainLines(t)
+	for _, f := range formats {
+		for _, err := range check(f, formats, plain) {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+	table, err := frame.NewTable(formats...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample := []byte(throwAway.Sample)
+	s := table.Search()
+	s.Reset(sample)
+	f := s.Next(0)
+	if f == nil || f.Offset != 0x1a2b || string(f.Module.Of(sample)) != "/bin/x" {
+		t.Errorf("found %+v", f)
+	}
+	if !table.Candidate(sample, false, false) || frame.Candidate(sample, false, false) {
+		t.Error("a line is looked at for the literals of the table's formats")
+	}
+	listed := false
+	for _, l := range table.Literals() {
+		listed = listed || l.Text == "at@@"
+	}
+	if !listed {
+		t.Error("the table does not name the format's literal")
+	}
+}
+
+// TestBadFormat holds that a place that was forgotten, or a literal that is no good, fails TestFormats.
+func TestBadFormat(t *testing.T) {
+	plain := plainLines(t)
+	literal := func(text string, pair int) []scan.Literal {
+		return []scan.Literal{{Text: text, Pair: pair, When: scan.Always}}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(f *frame.Format)
+		want   string
+	}{
+		{"no literal", func(f *frame.Format) { f.Literals = nil }, "a format needs"},
+		{"no mark", func(f *frame.Format) { f.Mark = "" }, "a format needs"},
+		{"no sample", func(f *frame.Format) { f.Sample = "" }, "a format needs"},
+		{"no byte before 0x", func(f *frame.Format) { f.Mark = "0x" }, "the byte before"},
+		{"another mark", func(f *frame.Format) { f.Mark = "%%" }, "not found"},
+		{"another sample", func(f *frame.Format) { f.Sample = "something else" }, "not found"},
+		{"another literal", func(f *frame.Format) { f.Literals = literal("throw", 0) }, "none of its literals"},
+		{"a frequent literal", func(f *frame.Format) { f.Literals = literal("at", 0) }, `"at" is frequent`},
+		{"a frequent pair", func(f *frame.Format) { f.Literals = literal("at@@/in/", 5) }, `"in" of "at@@/in/" is frequent`},
+		{"a literal that always counts", func(f *frame.Format) { f.Literals = literal("0x", 0) }, `"0x" is frequent`},
+		{"a frequent mark", func(f *frame.Format) { f.Mark = "at" }, `"at" is frequent`},
+		{"no pair", func(f *frame.Format) { f.Literals = literal("@@", 1) }, "no pair"},
+	} {
+		f := throwAway
+		c.change(&f)
+		if err := errors.Join(check(f, append(frame.Formats(), f), plain)...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
