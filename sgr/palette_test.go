@@ -38,6 +38,23 @@ func TestPalette(t *testing.T) {
 	}
 }
 
+func TestTheme(t *testing.T) {
+	t.Setenv("NO_COLOR", "1") // NewTheme is told, and does not ask
+	for name, paint := range map[string]func(*Theme, string) string{"strong": (*Theme).Strong, "quiet": (*Theme).Quiet, "place": (*Theme).Place, "alert": (*Theme).Alert} {
+		if got := paint(NewTheme(false), "x"); got != "x" {
+			t.Errorf("%s without colors: %q", name, got)
+		}
+		got := paint(NewTheme(true), "x")
+		if text, _ := Strip(nil, nil, []byte(got)); got == "x" || string(text) != "x" || paint(NewTheme(true), "") != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+		var s State
+		if s.Feed([]byte(got)); !s.Plain() {
+			t.Errorf("%s: %q leaves %+v", name, got, s)
+		}
+	}
+}
+
 // Our colour around a span of a coloured log, and the log's own behind it.
 func ExampleState_Append() {
 	p := NewPalette(true)

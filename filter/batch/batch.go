@@ -19,6 +19,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,8 @@ type Options struct {
 	Finder Finder
 	// Timing, if not nil, was put around the sources of Filter.Symbols for Benchmark.
 	Timing *Timing
+	// Prefix begins each line of diagnostics; "" stands for "qss-filter:".
+	Prefix string
 	// Named, if not nil, puts into an error what its reader may do about it.
 	Named func(error) error
 	// Stdout and Stderr take what is said; Terminal is set where Stderr shows a progress bar.
@@ -107,7 +110,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.New == nil {
 		o.New = filter.New
 	}
-	r := &run{opt: &o, say: &diagnostics{out: o.Stderr}, timing: o.Timing}
+	r := &run{opt: &o, say: &diagnostics{out: o.Stderr, prefix: cmp.Or(o.Prefix, "qss-filter:")}, timing: o.Timing}
 	if r.timing == nil {
 		r.timing = &Timing{}
 	}
@@ -167,14 +170,15 @@ func wrong(field, value string, err error) error {
 
 // diagnostics are lines for a person. They may come from several goroutines.
 type diagnostics struct {
-	mu  sync.Mutex
-	out io.Writer
+	mu     sync.Mutex
+	out    io.Writer
+	prefix string
 }
 
 func (d *diagnostics) line(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.out != nil {
-		_, _ = io.WriteString(d.out, "qss-filter: "+symsrc.VisibleLines(fmt.Sprintf(format, args...))+"\n")
+		_, _ = io.WriteString(d.out, d.prefix+" "+symsrc.VisibleLines(fmt.Sprintf(format, args...))+"\n")
 	}
 }

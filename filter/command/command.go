@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"qss-filter/filter/command/cli"
+	"qss-filter/sgr"
 	"qss-filter/symsrc/chain"
 )
 
@@ -33,6 +34,7 @@ import (
 var Program = cli.Program{
 	Name: "qss-filter", Version: version, About: about, Example: "adb logcat | qss-filter", Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
 	Exit: exits, Environment: environment, Date: date, Stdout: os.Stdout, Warn: warn, Named: named,
+	Theme: func(color string) *sgr.Theme { return theme(os.Stdout, color) },
 	Commands: []*cli.Command{
 		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite,
 			Config: configured},
@@ -53,6 +55,7 @@ var Program = cli.Program{
 
 // Main does what the arguments ask for, without the program's name, and gives the exit status.
 func Main(args []string) (status int) {
+	messages.Store(theme(os.Stderr, colorOf(args)))
 	status, err := Program.Run(args)
 	if err != nil {
 		complain("%v", err)

@@ -106,7 +106,7 @@ func (c *config) tell() {
 
 // runTree reads a tree of logs.
 func (c *config) runTree(o filter.Options) (status int, err error) {
-	c.batch.Filter, c.batch.Named = o, named
+	c.batch.Filter, c.batch.Named, c.batch.Prefix = o, named, messages.Load().Alert("qss-filter:")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err = batch.Run(ctx, c.batch)

@@ -124,6 +124,7 @@ func (c *config) check() error {
 		}
 		c.color = llvmColorWord(c.color)
 	}
+	messages.Store(theme(os.Stderr, c.color))
 	c.inputs = c.flags.Args()
 	if !namedLLVM() {
 		c.inputs, c.command = c.flags.Split()
@@ -172,17 +173,16 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 
 func (c *config) summarize(f *filter.Filter) (status int) {
 	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
-		if err := writeSummary(os.Stderr, f.Summary()); err != nil {
+		if err := writeSummary(os.Stderr, f.Summary(), messages.Load()); err != nil {
 			return cli.Failed
 		}
 	}
 	return cli.OK
 }
 
-// palette returns the colours of the filter's own text, nil for none.
+// palette returns the colors of the filter's own text, nil for none.
 func (c *config) palette() *sgr.Palette {
-	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
-	if !sgr.Enabled(c.color, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(os.Stdout)) {
+	if !colored(os.Stdout, c.color) {
 		return nil
 	}
 	p := sgr.NewPalette(true)

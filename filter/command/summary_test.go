@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/sgr"
 )
 
 func TestSummary(t *testing.T) {
@@ -24,8 +25,13 @@ func TestSummary(t *testing.T) {
 		{filter.Summary{NoSource: "/src/p.c"}, "qss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
 	} {
 		var out strings.Builder
-		if err := writeSummary(&out, c.s); err != nil || out.String() != c.want {
+		if err := writeSummary(&out, c.s, nil); err != nil || out.String() != c.want {
 			t.Errorf("%+v:\n got %q, %v\nwant %q", c.s, out.String(), err, c.want)
+		}
+		out.Reset()
+		if err := writeSummary(&out, c.s, sgr.NewTheme(true)); err != nil || string(sgr.Discolour(nil, []byte(out.String()))) != c.want ||
+			strings.Contains(out.String(), "\x1b") != (c.want != "") {
+			t.Errorf("%+v: in color %q, %v", c.s, out.String(), err)
 		}
 	}
 }

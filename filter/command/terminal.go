@@ -1,23 +1,53 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mattn/go-isatty"
 
 	"qss-filter/filter/batch"
+	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
 func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
 
-// complain writes a diagnostic, whose names a terminal must not obey. There is nobody left to tell when that fails.
+// messages colors what goes to standard error.
+var messages atomic.Pointer[sgr.Theme]
+
+// theme returns the colors of the program's own messages on out: none where that is no terminal. mode is the value of --color.
+func theme(out *os.File, mode string) *sgr.Theme {
+	return sgr.NewTheme(isTerminal(out) && colored(out, mode))
+}
+
+// colored reports whether colors are written to out, by the value of --color and the environment.
+func colored(out *os.File, mode string) bool {
+	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
+	return sgr.Enabled(mode, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(out))
+}
+
+// colorOf returns the value of --color in a command line that is not read yet, and may be wrong.
+func colorOf(args []string) (mode string) {
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if value, ok := strings.CutPrefix(arg, "--color="); ok {
+			mode = value
+		}
+	}
+	return mode
+}
+
+// complain writes a diagnostic, whose names a terminal must not obey. Where that fails, nothing can be said.
 func complain(format string, args ...any) {
-	text := "qss-filter: " + symsrc.VisibleLines(fmt.Sprintf(format, args...)) + "\n"
+	text := messages.Load().Alert("qss-filter:") + " " + symsrc.VisibleLines(fmt.Sprintf(format, args...)) + "\n"
 	if bar := shown.Load(); bar != nil {
 		if _, err := io.WriteString(bar, text); err == nil {
 			return

@@ -17,6 +17,7 @@ import (
 	"os"
 
 	"qss-filter/filter"
+	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	New func(o filter.JSONOptions) (f *filter.Filter, end func(), err error)
 	// Finder tells how modules are searched for.
 	Finder Finder
+	// Theme colors the report; nil for none.
+	Theme *sgr.Theme
 	// Roots is set where --rootfs names the file system of the log's machine.
 	Roots bool
 	// Servers are the debuginfod servers that are asked; none where there are none.

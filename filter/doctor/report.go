@@ -25,13 +25,28 @@ const (
 	maxNamed = 4
 )
 
+// painted is text in a color.
+type painted struct {
+	by   func(text string) string
+	text string
+}
+
 // put writes a line. Names and paths are the log's, and must not give orders to a terminal.
 func (r *report) put(format string, args ...any) {
-	if rest, ok := strings.CutPrefix(format, "\n"); ok {
-		r.text.WriteByte('\n')
-		format = rest
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			args[i] = shown(arg)
+		case painted:
+			args[i] = arg.by(shown(arg.text))
+		}
 	}
-	r.text.WriteString(shown(fmt.Sprintf(format, args...)) + "\n")
+	fmt.Fprintf(&r.text, format+"\n", args...)
+}
+
+// title begins a part of the report.
+func (r *report) title(text, more string) {
+	r.put("\n%s%s", painted{r.Theme.Strong, text}, more)
 }
 
 func (r *report) write() {
@@ -60,7 +75,7 @@ func said(n int) string {
 // seen writes what was recognised.
 func (r *report) seen() {
 	s := r.survey
-	r.put("\nRecognised")
+	r.title("Recognised", "")
 	if s.frames+s.stated == 0 {
 		r.put("  nothing: no line is a frame, or says anything of modules and mappings")
 	}
@@ -116,7 +131,7 @@ func (r *report) state() {
 	if len(lines) == 0 {
 		return
 	}
-	r.put("\nThe log")
+	r.title("The log", "")
 	for _, line := range lines {
 		r.put("  %s", line)
 	}
@@ -127,7 +142,7 @@ func (r *report) files() {
 	if len(r.modules) == 0 {
 		return
 	}
-	r.put("\nModules%s", r.unasked())
+	r.title("Modules", r.unasked())
 	shown := 0
 	for i := range r.modules {
 		m := &r.modules[i]
@@ -136,13 +151,13 @@ func (r *report) files() {
 			return
 		}
 		if !m.bad() {
-			r.put("  ok, %s: %s", count(m.frames, "frame"), m.title())
+			r.put("  ok, %s: %s", count(m.frames, "frame"), painted{r.Theme.Strong, m.title()})
 			if used := m.used(); used != "" {
 				r.put("      from %s", used)
 			}
 			continue
 		}
-		r.put("  %s, %d of %s: %s", m.status, m.frames-m.named, count(m.frames, "frame"), m.title())
+		r.put("  %s, %d of %s: %s", painted{r.Theme.Alert, m.status}, m.frames-m.named, count(m.frames, "frame"), painted{r.Theme.Strong, m.title()})
 		r.put("      the first in line %d: %s", m.line, cause(m))
 		if used := m.used(); used != "" {
 			r.put("      found %s", used)
@@ -194,7 +209,7 @@ func (r *report) nearly() {
 	if len(r.near) == 0 {
 		return
 	}
-	r.put("\nNearly frames")
+	r.title("Nearly frames", "")
 	for _, n := range r.near {
 		r.put("%6d  %s: %s", n.n, plural(n.n, "line"), n.what)
 		r.put("        the first in line %d: %s", n.line, n.example)
@@ -211,7 +226,7 @@ func (r *report) what() {
 		}
 		return
 	}
-	r.put("\nWhat to try")
+	r.title("What to try", "")
 	for i, a := range r.advice {
 		if i == maxShown {
 			r.put("  and so on, for %d more", len(r.advice)-i)
@@ -227,7 +242,11 @@ func (r *report) what() {
 				strings.Join(a.modules[:min(maxNamed, len(a.modules))], ", "), more(len(a.modules)-maxNamed))
 		}
 		for _, line := range a.lines {
-			r.put("     %s", line)
+			if command := strings.TrimLeft(line, " "); command != line {
+				r.put("     %s%s", line[:len(line)-len(command)], painted{r.Theme.Place, command})
+			} else {
+				r.put("     %s", line)
+			}
 		}
 	}
 }

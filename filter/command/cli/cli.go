@@ -23,6 +23,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"qss-filter/sgr"
 )
 
 // Exit statuses.
@@ -94,6 +96,8 @@ type Program struct {
 	Stdout io.Writer
 	// Named, if not nil, puts the names of flags into an error of a command that speaks of options.
 	Named func(err error) error
+	// Theme, if not nil, returns the colors of help for the value of --color.
+	Theme func(color string) *sgr.Theme
 	// Warn is told of a configuration that is not read.
 	Warn func(message string)
 }

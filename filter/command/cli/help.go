@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"qss-filter/sgr"
 )
 
 // The width of help, in columns: that of the terminal between these two, and wide where there is none.
@@ -38,10 +40,10 @@ func (p *Program) use(c *Command) string {
 
 // help is the text of --help, or of --help-all.
 func (p *Program) help(c *Command, fs *Flags, all bool) string {
-	width := p.width()
+	width, theme := p.width(), p.theme(fs)
 	var b strings.Builder
-	b.WriteString("Usage: " + p.use(c))
-	if at := b.Len(); c.Note != "" && at+5+len(c.Note) <= width {
+	b.WriteString(theme.Strong("Usage:") + " " + p.use(c))
+	if at := len("Usage: " + p.use(c)); c.Note != "" && at+5+len(c.Note) <= width {
 		b.WriteString("     " + c.Note)
 	} else if c.Note != "" {
 		b.WriteString("\n       " + c.Note)
@@ -73,31 +75,43 @@ func (p *Program) help(c *Command, fs *Flags, all bool) string {
 	for _, g := range groups {
 		b.WriteByte('\n')
 		if g.title != "" {
-			b.WriteString(g.title + ":\n")
+			b.WriteString(theme.Strong(g.title+":") + "\n")
 		}
 		for _, one := range g.flags {
-			listed(&b, described(one), fs.text(one), column, width)
+			listed(&b, theme, described(one), fs.text(one), column, width)
 		}
 	}
 	if c.Name == "" {
-		p.more(&b, all, width)
+		p.more(&b, theme, all, width)
 	}
 	return b.String()
 }
 
-// more writes what stands below the flags of the program's own help.
-func (p *Program) more(b *strings.Builder, all bool, width int) {
-	b.WriteString("\nCommands:\n")
-	for _, c := range p.named() {
-		listed(b, "  "+c.Name, c.About, 14, width)
+// theme returns the colors of help.
+func (p *Program) theme(fs *Flags) *sgr.Theme {
+	if p.Theme == nil {
+		return nil
 	}
-	listed(b, "  help", helpAbout, 14, width)
+	mode := ""
+	if one := fs.set.Lookup("color"); one != nil {
+		mode = one.Value.String()
+	}
+	return p.Theme(mode)
+}
+
+// more writes what stands below the flags of the program's own help.
+func (p *Program) more(b *strings.Builder, theme *sgr.Theme, all bool, width int) {
+	b.WriteString("\n" + theme.Strong("Commands:") + "\n")
+	for _, c := range p.named() {
+		listed(b, theme, "  "+c.Name, c.About, 14, width)
+	}
+	listed(b, theme, "  help", helpAbout, 14, width)
 	if all {
-		b.WriteString("\nEnvironment:\n")
+		b.WriteString("\n" + theme.Strong("Environment:") + "\n")
 		for _, v := range p.Environment {
-			listed(b, "  "+v.Name, v.About, usageColumn, width)
+			listed(b, theme, "  "+v.Name, v.About, usageColumn, width)
 		}
-		b.WriteString("\nConfiguration:\n" + wrapped("  "+p.configText(), width, 2) + "\n")
+		b.WriteString("\n" + theme.Strong("Configuration:") + "\n" + wrapped("  "+p.configText(), width, 2) + "\n")
 	}
 	b.WriteString("\n" + wrapped(wordsText+" --help-all and the manual page say more.", width, 2) + "\n")
 	b.WriteString(wrapped("Exit status: "+p.Exit, width, 2) + "\n")
@@ -109,8 +123,9 @@ const (
 )
 
 // listed writes words in two columns, the second one from a column on, and on a line of its own where the first one is too long.
-func listed(b *strings.Builder, first, second string, column, width int) {
-	b.WriteString(first)
+func listed(b *strings.Builder, theme *sgr.Theme, first, second string, column, width int) {
+	name := strings.TrimLeft(first, " ")
+	b.WriteString(first[:len(first)-len(name)] + theme.Place(name))
 	if len(first)+2 > column {
 		b.WriteString("\n" + strings.Repeat(" ", column))
 	} else {
