@@ -48,15 +48,19 @@ const (
 	JSON
 )
 
-// kindNames are the names that String gives, in the order of the constants.
+// kindNames are the names that String returns.
 var kindNames = [...]string{
-	"none",
-	"logcat brief", "logcat process", "logcat tag", "logcat thread", "logcat time", "logcat threadtime", "logcat long",
-	"android studio", "fuchsia klog", "fuchsia syslog", "printk", "printk level", "kmsg",
-	"syslog rfc3164", "syslog iso", "syslog rfc5424", "journald monotonic", "journald unix", "journald full",
-	"cri", "compose", "kubectl", "timestamp", "github actions", "github job", "gitlab",
-	"ctest", "test count", "go test", "bazel", "pytest",
-	"glog", "chromium", "spdlog", "valgrind", "sanitizer", "mpi", "gecko", "mozharness", "json",
+	KindNone:    "none",
+	LogcatBrief: "logcat brief", LogcatProcess: "logcat process", LogcatTag: "logcat tag", LogcatThread: "logcat thread",
+	LogcatTime: "logcat time", LogcatThreadtime: "logcat threadtime", LogcatLong: "logcat long", AndroidStudio: "android studio",
+	FuchsiaKlog: "fuchsia klog", FuchsiaSyslog: "fuchsia syslog", Printk: "printk", PrintkLevel: "printk level", Kmsg: "kmsg",
+	SyslogBSD: "syslog rfc3164", SyslogISO: "syslog iso", SyslogIETF: "syslog rfc5424",
+	JournalMonotonic: "journald monotonic", JournalUnix: "journald unix", JournalFull: "journald full",
+	CRI: "cri", Compose: "compose", Kubectl: "kubectl", Timestamp: "timestamp",
+	GitHubActions: "github actions", GitHubJob: "github job", GitLab: "gitlab",
+	CTest: "ctest", TestCount: "test count", GoTest: "go test", Bazel: "bazel", Pytest: "pytest",
+	Glog: "glog", Chromium: "chromium", Spdlog: "spdlog", Valgrind: "valgrind", Sanitizer: "sanitizer", MPI: "mpi",
+	Gecko: "gecko", Mozharness: "mozharness", JSON: "json",
 }
 
 // String returns the logger's name, such as `logcat threadtime`.
@@ -66,71 +70,3 @@ func (k Kind) String() string {
 	}
 	return "unknown"
 }
-
-// layer recognises one logger's prefix at line[at:], where line is cut to maxRead bytes. It gives the offset behind the
-// prefix, −1 where there is none, and fills r.p only where there is one.
-type layer func(r *Reader, line []byte, at int) int
-
-// layers lists the recognisers with the bytes that their prefixes begin with, blanks not counted. Two of them never fit the same text: what
-// begins alike, such as the loggers that write a date first, is one recogniser that looks further.
-var layers = [...]struct {
-	first  string
-	indent indent
-	read   layer
-}{
-	{digitBytes, mayIndent, logcatTimed},
-	{digitBytes, flush, isoDate},
-	{digitBytes, flush, unixTime},
-	{digitBytes, flush, clockTime},
-	{digitBytes, flush, ctest},
-	{digitBytes, flush, kmsg},
-	{"VDIWEFSA", flush, logcatBrief},
-	{"IWEF", flush, glog},
-	{"[", flush, bracketSeconds},
-	{"[", flush, bracketDate},
-	{"[", flush, logcatLongHeader},
-	{"[", flush, chromium},
-	{"[", flush, mpi},
-	{"[", flush, testCount},
-	{"[", flush, kubectl},
-	{"<", flush, priority},
-	{"JFMASOND", flush, monthDate},
-	{"MTWFS", flush, weekday},
-	{"=-*", flush, pidMark},
-	{digitBytes, mayIndent, gecko},
-	{"GP", flush, geckoBar},
-	{letterBytes + digitBytes + "_", mustIndent, goTest},
-	{"(", flush, bazel},
-	{"E", flush, pytest},
-	{"k", flush, dmesgDecoded},
-	{letterBytes + digitBytes, flush, compose},
-}
-
-// indent tells whether blanks stand before what a prefix begins with.
-type indent uint8
-
-const (
-	flush indent = iota
-	mayIndent
-	mustIndent
-)
-
-const (
-	digitBytes  = "0123456789"
-	letterBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-)
-
-// dispatch[0][c] has bit n set where layers[n] begins with c; dispatch[1][c], where it does so behind blanks or tabs.
-var dispatch = func() (table [2][256]uint32) {
-	for n, l := range layers {
-		for _, c := range []byte(l.first) {
-			if l.indent != mustIndent {
-				table[0][c] |= 1 << n
-			}
-			if l.indent != flush {
-				table[1][c] |= 1 << n
-			}
-		}
-	}
-	return table
-}()

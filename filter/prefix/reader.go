@@ -83,6 +83,7 @@ func (p *Prefix) setPID(pid, tid Span) {
 // Reader recognises prefixes on the lines of one stream. It remembers the shape of the last line and tries that first,
 // but each line stands for itself: streams mix formats. The zero value is ready for use.
 type Reader struct {
+	table   *table // nil stands for builtin
 	p       Prefix // being read
 	learned [maxDepth]uint8
 	held    heldID
@@ -135,23 +136,27 @@ func (r *Reader) layer(line []byte, i, depth int) int {
 	if i >= len(line) {
 		return -1
 	}
-	choices := dispatch[0][line[i]]
+	t := r.table
+	if t == nil {
+		t = builtin
+	}
+	choices := t.dispatch[0][line[i]]
 	if line[i] == ' ' || line[i] == '\t' {
 		k := i + 1
 		for k < len(line) && (line[k] == ' ' || line[k] == '\t') {
 			k++
 		}
-		choices = dispatch[1][at0(line, k)]
+		choices = t.dispatch[1][at0(line, k)]
 	}
 	if last := r.learned[depth]; choices&(1<<last) != 0 {
-		if end := layers[last].read(r, line, i); end >= 0 {
+		if end := t.rows[last].read(r, line, i); end >= 0 {
 			return end
 		}
 		choices &^= 1 << last
 	}
 	for choices != 0 {
 		n := bits.TrailingZeros32(choices)
-		if end := layers[n].read(r, line, i); end >= 0 {
+		if end := t.rows[n].read(r, line, i); end >= 0 {
 			r.learned[depth] = uint8(n)
 			return end
 		}
