@@ -4,16 +4,15 @@
 //
 //	batch.go     what is done: Options, Run
 //	tree.go      which files are logs, and where their outputs go
-//	input.go     opens a log, packed or not
+//	input.go     opens a log, packed (xz.go) or not
 //	whole.go     files that appear whole or not at all
 //	run.go       the logs on all cores
 //	observe.go   frame by frame: stacks, new numbers, rows
-//	stack.go     one stack of a log
+//	stack.go     one stack of a log; list.go, the file of all of them
 //	spool.go     rows until their turn comes, in bounded memory
-//	report.go    the tables and the summary
+//	report.go    the summary; tsv.go, the tables
 //	modules.go   the modules of all logs, and their files
-//	group.go     stacks with the same functions
-//	html.go      the same as a page
+//	group.go     stacks with the same functions, in a table and as a page
 //	timing.go    time per stage
 //	progress.go  what a terminal shows meanwhile
 package batch

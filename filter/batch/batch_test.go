@@ -287,3 +287,68 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("said: %s", b.stderr.String())
 	}
 }
+
+// TestBar says what a bar of one input shows, and that lines go above it until its end.
+func TestBar(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		var out bytes.Buffer
+		b := NewBar(&out, "traces")
+		b.Set(1, 4)
+		if _, err := b.Write([]byte("a line\n")); err != nil {
+			t.Error(err)
+		}
+		b.Set(2, 4)
+		if whole {
+			b.Set(4, 4)
+			b.Set(1, 4) // too late
+		}
+		b.End()
+		text := out.String()
+		if !strings.Contains(text, "traces ") || !strings.Contains(text, "a line\n") || strings.Contains(text, "100 %") != whole || whole == strings.HasSuffix(text, "50 %, 0s\n") {
+			t.Errorf("whole %v: %q", whole, text)
+		}
+		if _, err := b.Write([]byte("late\n")); err == nil {
+			t.Error("a line goes to a bar that has ended")
+		}
+	}
+}
+
+// TestWholeOfDevice holds that a device is written to, and not replaced by a file.
+func TestWholeOfDevice(t *testing.T) {
+	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		t.Skip("there is no /dev/null")
+	}
+	link := filepath.Join(t.TempDir(), "null") // what is replaced by mistake is the link
+	if err := os.Symlink("/dev/null", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []func(*whole) error{(*whole).commit, func(w *whole) error { w.abort(); return nil }} {
+		w, err := create(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, "text"); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(w); err != nil {
+			t.Fatal(err)
+		}
+		if target, err := os.Readlink(link); err != nil || target != "/dev/null" {
+			t.Errorf("the device has become %q, %v", target, err)
+		}
+	}
+	path := filepath.Join(filepath.Dir(link), "file")
+	w, err := create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("a file is there before it is whole")
+	}
+	if err := w.commit(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Error(err)
+	}
+}

@@ -7,12 +7,12 @@
 //	child.go     Options, Run: the order of things
 //	command.go   what is run, and the exit statuses
 //	plumbing.go  what the command's standard files are
-//	output_*.go  reads what the command writes, until nobody can write any more
+//	output_*.go  reads what the command writes, until no process can write any more
 //	control_*.go waiting for it; job_posix.go, signals and job control
 //	terminal_*.go, pump_*.go    the terminal of a command that has a session of its own
-//	linger.go    the wait for processes that the command has left with its output; holders_*.go names them
+//	linger.go    the wait for processes that the command has left with its output
 //	maps.go      memory maps of the command and its descendants
-//	evidence_*.go, mapped_*.go  which of them tell by the address alone what is there
+//	evidence_*.go, mapped_*.go  which of them tell by the address alone what is there, and which processes hold the output
 package child
 
 import (

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"debug/elf"
+	wire "encoding/binary"
 	"fmt"
 	"maps"
 	"os"
@@ -15,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestMaps asks for maps while a command with a child of its own lives, and after their end.
@@ -289,5 +293,51 @@ func TestReadMappings(t *testing.T) {
 		{0x7f0000002000, 0x7f0000003000, 0, 7, "/lib.so (deleted)"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// writeELF writes a header that is all of an ELF file, in the place of what was there, until that shows: the clock of the file
+// system is coarse. It gives the inode.
+func writeELF(t *testing.T, path string, typ elf.Type) uint64 {
+	t.Helper()
+	h := elf.Header64{Type: uint16(typ), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: 64}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	var b bytes.Buffer
+	if err := wire.Write(&b, wire.LittleEndian, &h); err != nil {
+		t.Fatal(err)
+	}
+	var before, after unix.Stat_t
+	_ = unix.Stat(path, &before) // it need not be there
+	for after = before; after.Ctim == before.Ctim; {
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Stat(path, &after); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return after.Ino
+}
+
+// TestSameInode puts another program in the place of one that is known, in the same inode.
+func TestSameInode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	f := files{}
+	var m mapping
+	for _, typ := range []elf.Type{elf.ET_DYN, elf.ET_EXEC, elf.ET_DYN} {
+		m = mapping{inode: writeELF(t, path, typ), path: path}
+		for range 2 {
+			f.forgetChanged([]mapping{m})
+			if b := f.of(m); b == nil || b.movable != (typ == elf.ET_DYN) {
+				t.Errorf("%v: %+v", typ, b)
+			}
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if f.forgetChanged([]mapping{m}); f.of(m) != nil {
+		t.Error("a file that is gone is known")
 	}
 }

@@ -1,21 +1,17 @@
 // Package command is what the program does: each command with its flags, and what they wire together.
 //
-//	command.go       the table of commands
-//	stream.go        the filter itself: what its flags mean together
-//	flags_*.go       the flags of each package
-//	values.go        kinds of flags
-//	named.go         errors about options, with the names of flags
-//	llvmargs.go      command lines of llvm-symbolizer
-//	rules.go         which flags of the filter go together
-//	run.go           a log, a tree of logs, a program's output or a foreign input through a filter
-//	summary.go       what could not be resolved
-//	interrupt.go     what signals do
-//	trigger.go       the user's commands for dumpfile elements
-//	symbols.go       commands about files of symbols
-//	fleet.go         worker and publish
-//	other.go         import, schema, cache
-//	words.go         what help and the manual page say
-//	terminal.go      diagnostics
+//	command.go    the table of commands
+//	stream.go     the filter itself: what its flags mean, and which of them go together
+//	flags.go      the flags of each package; values.go, kinds of flags
+//	llvmargs.go   command lines of llvm-symbolizer
+//	run.go        a log, a tree of logs, a program's output or a foreign input through a filter
+//	interrupt.go  what signals do
+//	trigger.go    the user's commands for dumpfile elements
+//	symbols.go    commands about files of symbols
+//	fleet.go      worker and publish
+//	other.go      import, schema, cache
+//	words.go      what help and the manual page say
+//	messages.go   diagnostics: their colors, the names of flags in them, the summary
 package command
 
 import (

@@ -1,12 +1,14 @@
 // Package importer turns what other profilers and tracers leave behind into lines that the filter reads: Scaler's trace
 // directories, PerFlow's stacks and library maps, ChopStiX databases. What comes after it knows of none of them.
 //
+//	options.go   what is wanted of an input
 //	detect.go    which of the three an input is, by its content
 //	space.go     memory maps: address → module and address in the module
 //	scaler*.go   threads' trees of calls → indented {{{symbol:…}}} lines
 //	perflow*.go  stacks of return addresses → `#N path(+0xoff) [0xaddr]`, the form of glibc's backtrace_symbols
 //	chopstix*.go samples by address → `count percent #0 0xaddr  (path+0xoff)`, the form of the sanitizers' exact addresses
-//	profile.go   stacks with values; written for pprof and flame graph tools, and as tables
+//	logstacks.go the stacks of a log
+//	profile.go   stacks with values (counter.go); written for pprof and flame graph tools, and as tables
 //
 // Offsets in modules are addresses of the ELF file's own address space, as everywhere in the filter. The lines of an
 // input can be kept and read later: sent through the filter they give what the input itself gives.
@@ -19,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -225,4 +228,53 @@ func plain(s string) string {
 		s = strings.NewReplacer("{{{", `\x7b\x7b\x7b`, "}}}", `\x7d\x7d\x7d`).Replace(s)
 	}
 	return symsrc.Visible(s)
+}
+
+// progress counts how much of an input was read.
+type progress struct {
+	tell        func(done, total int64)
+	done, total int64
+}
+
+// expect adds to what there is to read.
+func (p *progress) expect(n int64) { p.total += n }
+
+// read adds to what was read.
+func (p *progress) read(n int64) {
+	if p.tell != nil && n > 0 {
+		p.done += n
+		p.tell(min(p.done, max(p.total, 1)-1), max(p.total, 1))
+	}
+}
+
+// reach makes what was read as much as done.
+func (p *progress) reach(done int64) { p.read(done - p.done) }
+
+// end says that there is no more to read.
+func (p *progress) end() {
+	if p.tell != nil {
+		p.total = max(p.total, 1)
+		p.tell(p.total, p.total)
+	}
+}
+
+// counted is a file whose bytes count as they are read.
+type counted struct {
+	*os.File
+	p *progress
+}
+
+// open opens a file for reading whose bytes were expected.
+func (p *progress) open(path string) (io.ReadCloser, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	return &counted{f, p}, nil
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.File.Read(b)
+	c.p.read(int64(n))
+	return n, err
 }

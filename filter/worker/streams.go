@@ -2,12 +2,16 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"qss-filter/symsrc"
@@ -176,3 +180,191 @@ func (s *streams) consumer(ctx context.Context, o *Options, partition int) (jets
 
 // filter is the subjects of a partition's lines.
 func (s *streams) filter(partition int) string { return strconv.Itoa(partition) + ".>" }
+
+// errGone is a stream, or a consumer of one, that was there when the worker began and is no more. To work on without it makes
+// no sense: lines, their order and where each process can be taken up begin anew.
+var errGone = errors.New("is gone")
+
+// lookPause is the time between two looks for what is gone.
+const lookPause = time.Second
+
+// check asks the server for the streams. The error is errGone where one does not exist, or is another one of its name.
+func (s *streams) check(ctx context.Context, js jetstream.JetStream) error {
+	for _, was := range s.all {
+		name := was.CachedInfo().Config.Name
+		is, err := js.Stream(ctx, name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound) || err == nil && !is.CachedInfo().Created.Equal(was.CachedInfo().Created):
+			return fmt.Errorf("stream %s %w: a worker that starts now creates it anew", name, errGone)
+		case err != nil:
+			return fmt.Errorf("look for stream %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// failed tells that something of a partition has failed, perhaps because it is gone. Nobody waits for the answer.
+func (w *worker) failed(partition int) {
+	select {
+	case w.failures <- partition:
+	default: // it is being looked for
+	}
+}
+
+// look finds out whether what has failed is gone, until the end of ctx or until it is. The error is errGone then.
+func (w *worker) look(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case partition := <-w.failures:
+			if err := w.missing(ctx, partition); errors.Is(err, errGone) {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookPause):
+		}
+	}
+}
+
+// missing looks for all that a partition needs.
+func (w *worker) missing(ctx context.Context, partition int) error {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	if err := w.streams.check(ctx, w.js); err != nil {
+		return err
+	}
+	name := w.opt.Durable + "-" + strconv.Itoa(partition)
+	_, err := w.streams.in.Consumer(ctx, name)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return fmt.Errorf("consumer %s %w: a worker that starts now creates it anew", name, errGone)
+	}
+	return err
+}
+
+// find looks for the first line of a filter from a sequence on, or for the line of that sequence where filter is "". The error is
+// jetstream.ErrMsgNotFound where there is none.
+//
+// A server that is asked directly answers with the message, and puts headers of its own beside those of whoever has published it, which
+// may be anything. Where it is not plain which is which the server is asked in the other way, which is slower.
+func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter string) (seq uint64, subject string, err error) {
+	config := s.in.CachedInfo().Config
+	question, err := json.Marshal(struct {
+		Seq  uint64 `json:"seq"`
+		Next string `json:"next_by_subj,omitempty"`
+	}{from, filter})
+	if err != nil {
+		return 0, "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	if config.AllowDirect {
+		m, err := nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+config.Name, question)
+		if err != nil && !errors.Is(err, nats.ErrNoResponders) { // which a message may say, too
+			return 0, "", fmt.Errorf("look for a line: %w", err)
+		}
+		if m == nil {
+			m = &nats.Msg{}
+		}
+		status, seqs, subjects := m.Header["Status"], m.Header[jetstream.SequenceHeader], m.Header[jetstream.SubjectHeader]
+		if len(status) == 1 && status[0] == "404" && len(seqs) == 0 {
+			return 0, "", jetstream.ErrMsgNotFound
+		}
+		if len(status) == 0 && len(seqs) == 1 && len(subjects) == 1 {
+			if seq, err = strconv.ParseUint(seqs[0], 10, 64); err == nil {
+				return seq, subjects[0], nil
+			}
+		}
+	}
+	reply, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+config.Name, question)
+	if err != nil {
+		return 0, "", fmt.Errorf("look for a line: %w", err)
+	}
+	var answer struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Subject string `json:"subject"`
+			Seq     uint64 `json:"seq"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(reply.Data, &answer); err != nil {
+		return 0, "", fmt.Errorf("look for a line: %w", err)
+	}
+	if e := answer.Error; e != nil {
+		if e.ErrorCode == jetstream.JSErrCodeMessageNotFound {
+			return 0, "", jetstream.ErrMsgNotFound
+		}
+		return 0, "", fmt.Errorf("look for a line: %w", e)
+	}
+	return answer.Message.Seq, answer.Message.Subject, nil
+}
+
+// Sizes of messages. A server must take leastPayload, and so must a stream of annotated lines, whose pieces stay together in one
+// batch; a stream of lines leastPart, since parts of a line are messages like others. headerRoom of it is for headers: less than
+// 520 bytes even where a stream's name has the 255 characters that it may have.
+const (
+	leastPayload = 64 << 10
+	leastPart    = headerRoom + 224
+	headerRoom   = 544
+)
+
+// target holds that messages under a subject can be stored in a stream, and gives the longest text that one can have.
+func target(nc *nats.Conn, stream jetstream.Stream, subject string, least int) (limit int, err error) {
+	config := stream.CachedInfo().Config
+	tokens := strings.Split(subject, ".")
+	limit = int(nc.MaxPayload())
+	if limit < leastPayload {
+		return 0, fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", limit, leastPayload)
+	}
+	if size := int(config.MaxMsgSize); size > 0 {
+		limit = min(limit, size)
+	}
+	switch {
+	case !config.AllowAtomicPublish:
+		err = fmt.Errorf("want atomic publishing (nats stream edit %s --allow-batch)", config.Name)
+	case limit < least:
+		err = fmt.Errorf("it takes messages of %d bytes at most: want max_msg_size %d or more", limit, least)
+	case !slices.ContainsFunc(config.Subjects, func(s string) bool { return overlap(strings.Split(s, "."), tokens) }):
+		err = fmt.Errorf("its subjects are %s, and none of %s", strings.Join(config.Subjects, ", "), subject)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("stream %s %w: %w", config.Name, errUnfit, err)
+	}
+	return limit - headerRoom, nil
+}
+
+// insist asks servers for something, again while they cannot tell: those of a cluster that begins are without a leader for a
+// while, which answers nothing, and then without the others. They get more time with each try.
+func insist[T any](ctx context.Context, log *slog.Logger, ask func(context.Context) (T, error)) (T, error) {
+	for pause, wait := retryPause, askWait; ; pause, wait = min(2*pause, maxRetryPause), 2*wait {
+		try, cancel := context.WithTimeout(ctx, wait)
+		answer, err := ask(try)
+		cancel()
+		if err == nil || !beginning(err) || ctx.Err() != nil {
+			return answer, err
+		}
+		log.Warn("wait for JetStream", "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return answer, err
+		}
+	}
+}
+
+// beginning tells the errors of servers that are about to begin.
+func beginning(err error) bool {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return api.ErrorCode == errNotAvailable || api.ErrorCode == errNoPeers
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrReconnectBufExceeded)
+}
+
+// What a cluster says that has no leader, and one with less servers than are to keep something (nats-server, errors.json).
+const (
+	errNotAvailable = 10008
+	errNoPeers      = 10005
+)

@@ -2,24 +2,19 @@
 // its own, and annotated lines go to another stream, each exactly once and in the order of its process.
 //
 //	worker.go     the picture: one worker and its partitions
-//	partition.go  the lines of one partition, in their order; what happens when it changes hands
-//	acknowledge.go  tells the server what is done
-//	pull.go       asks the server for lines, ahead of those who annotate them (asking.go)
+//	partition.go  the lines of one partition, in their order; what happens when it changes hands; what the server is told is done
+//	pull.go       asks the server for lines, ahead of their annotation
 //	process.go    one process: its filter, and which message carries what
 //	restore.go    brings a process's filter to where another one was
 //	replay.go     reads a part of a stream again
-//	store.go      publishes messages, all or none
+//	store.go      publishes messages, all or none, and finds out what became of those without an answer
 //	memory.go     which processes are held in memory
-//	poison.go     lines that end, hang or panic who annotates them
-//	unsure.go     what becomes of those of which no answer has come
+//	poison.go     lines whose annotation ends, hangs or panics
 //	balance.go    evens out how many partitions workers have
-//	streams.go    the streams, consumers and the bucket of states
-//	target.go     whether a stream takes what is published
-//	subject.go    which part of a subject names a process
-//	divide.go     which division of a stream into partitions serves that
+//	streams.go    the streams, consumers and the bucket of states; whether they are still there and take what is published
+//	subject.go    which part of a subject names a process, and which division of a stream into partitions fits that
 //	publish.go    the other end: a log into the stream (shipper.go)
-//	gone.go       notices that a stream was deleted
-//	counts.go, health.go    metrics
+//	health.go     metrics
 //
 // The server hands a partition to one worker at a time (a consumer with a pinned client), and what is not acknowledged comes
 // again. That decides who works, not what is right: every annotated line is stored only if its process's last one is still the

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"qss-filter/filter/batch"
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/chain"
@@ -69,5 +70,23 @@ func TestCacheServer(t *testing.T) {
 	cacheFlags(fs, &o)
 	if err := fs.Parse(args[2:]); err != nil || o.Dir != "/d" || o.Max != 64<<20 {
 		t.Errorf("%q: %+v, %v", args, o, err)
+	}
+}
+
+func TestBatchFlags(t *testing.T) {
+	var o batch.Options
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	batchFlags(fs, &o)
+	err := fs.Parse([]string{"--input-dir", "a", "--output-dir", "b", "--mode", "rewrite", "--rewrite=replace", "--workers-symbol", "3",
+		"--summary-json", "-", "--group", "--html", "p", "--benchmark", "--list-modules", "--check", "--json", "--report", "r", "--verbose"})
+	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != batch.Rewrite || o.Form != batch.Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
+		!o.Group || o.HTML != "p" || !o.Benchmark || !o.ListModules || !o.Check || !o.JSON || o.Report != "r" || !o.Verbose || !o.Asked() {
+		t.Errorf("got %+v, error %v", o, err)
+	}
+	fs.SetOutput(io.Discard)
+	for _, bad := range []string{"--jobs=0", "--jobs=x", "--mode=y", "--rewrite="} {
+		if fs.Parse([]string{bad}) == nil {
+			t.Errorf("%s is taken", bad)
+		}
 	}
 }

@@ -1,0 +1,193 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mattn/go-isatty"
+
+	"qss-filter/filter"
+	"qss-filter/filter/batch"
+	"qss-filter/filter/command/cli"
+	"qss-filter/sgr"
+	"qss-filter/symsrc"
+)
+
+func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
+
+// messages colors what goes to standard error.
+var messages atomic.Pointer[sgr.Theme]
+
+// theme returns the colors of the program's own messages on out: none where that is no terminal. mode is the value of --color.
+func theme(out *os.File, mode string) *sgr.Theme {
+	return sgr.NewTheme(isTerminal(out) && colored(out, mode))
+}
+
+// colored reports whether colors are written to out, by the value of --color and the environment.
+func colored(out *os.File, mode string) bool {
+	force := cmp.Or(os.Getenv("FORCE_COLOR"), os.Getenv("CLICOLOR_FORCE"))
+	return sgr.Enabled(mode, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(out))
+}
+
+// colorOf returns the value of --color in a command line that is not read yet, and may be wrong.
+func colorOf(args []string) (mode string) {
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if value, ok := strings.CutPrefix(arg, "--color="); ok {
+			mode = value
+		}
+	}
+	return mode
+}
+
+// complain writes a diagnostic, whose names a terminal must not obey. Where that fails, nothing can be said.
+func complain(format string, args ...any) {
+	text := messages.Load().Alert("qss-filter:") + " " + symsrc.VisibleLines(fmt.Sprintf(format, args...)) + "\n"
+	if bar := shown.Load(); bar != nil {
+		if _, err := io.WriteString(bar, text); err == nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(os.Stderr, text)
+}
+
+// shown is the bar that standard error shows, above which diagnostics go.
+var shown atomic.Pointer[batch.Bar]
+
+// progressOf shows how much of an input was read on a bar, from the first call of set to that of end: where standard error is
+// a terminal, and the lines that are written meanwhile do not go to one, too. Otherwise set is nil. A quiet input has no such
+// lines.
+func progressOf(input string, quiet bool) (set func(done, total int64), end func()) {
+	if !isTerminal(os.Stderr) || isTerminal(os.Stdout) && !quiet {
+		return nil, func() {}
+	}
+	set = func(done, total int64) {
+		if shown.Load() == nil {
+			shown.Store(batch.NewBar(os.Stderr, symsrc.VisibleLines(filepath.Base(input))))
+		}
+		shown.Load().Set(done, total)
+	}
+	end = func() {
+		if bar := shown.Swap(nil); bar != nil {
+			bar.End()
+		}
+	}
+	return set, end
+}
+
+func warn(message string) { complain("%s", message) }
+
+// optionFlags are the flags that set the options which errors speak of.
+var optionFlags = map[string]string{
+	"filter.Maps": "maps", "filter.DumpContext": "dump-context",
+	"importer.Kind": "from-kind", "importer.Offsets": "offsets", "importer.Pprof": "pprof", "importer.Folded": "folded",
+	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
+	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
+	"worker.Idle": "idle", "worker.Subject": "subject", "worker.URLs": "nats", "worker.Certificate": "nats-cert", "worker.Connection.Key": "nats-key",
+	"batch.Input": "input-dir", "batch.Output": "output-dir", "batch.Report": "report", "batch.HTML": "html", "batch.SummaryJSON": "summary-json",
+	"chain.Package":  "dwp",
+	"locate.Symbols": "symbols", "locate.BuildIDDirs": "build-id-dir", "locate.DebugRoots": "debug-root", "locate.BreakpadDirs": "breakpad-dir",
+	"locate.Rootfs": "rootfs", "locate.IDsTxt": "ids-txt", "locate.Objects": "obj",
+	"addr2line.GNU": "gnu", "addr2line.LLVM": "llvm", "addr2line.Path": "addr2line",
+}
+
+// optionAdvice is what flags do about errors that other options avoid.
+var optionAdvice = map[string]string{
+	"batch.Follow":    "--follow reads it",
+	"importer.Kind":   "--from-kind names the kind",
+	"worker.Durable":  "--durable gives another one",
+	"cache.Dir":       "--cache-dir takes another directory, --no-cache none",
+	"debuginfod.Wait": "--debuginfod-timeout",
+	"addr2line.Path":  "--addr2line PROGRAM names another",
+}
+
+// named returns an error with the flag's name in the place of the option's, as `--flag VALUE: reason`, and what other flags do about
+// it.
+func named(err error) error {
+	if wrong, ok := err.(*cli.Misuse); ok {
+		return &cli.Misuse{Err: named(wrong.Err)}
+	}
+	if all := joined(err); all != nil {
+		for i, one := range all {
+			all[i] = named(one)
+		}
+		return errors.Join(all...)
+	}
+	text := err.Error()
+	if wrong, ok := errors.AsType[*symsrc.OptionError](err); ok && optionFlags[wrong.Option] != "" {
+		flag := "--" + optionFlags[wrong.Option]
+		if wrong.Value != "" {
+			flag += " " + wrong.Value
+		}
+		text = strings.Replace(text, wrong.Error(), flag+": "+wrong.Err.Error(), 1)
+	}
+	if avoidable, ok := errors.AsType[*symsrc.AvoidableError](err); ok && optionAdvice[avoidable.Option] != "" {
+		text += " (" + optionAdvice[avoidable.Option] + ")"
+	}
+	if text == err.Error() {
+		return err
+	}
+	return &namedError{text, err}
+}
+
+// joined returns the errors of errors.Join, nil for any other error.
+func joined(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	all := slices.Clone(several.Unwrap())
+	if errors.Join(all...).Error() != err.Error() {
+		return nil // which has words of its own
+	}
+	return all
+}
+
+// namedError is an error whose text names a flag.
+type namedError struct {
+	text string
+	err  error
+}
+
+func (e *namedError) Error() string { return e.text }
+func (e *namedError) Unwrap() error { return e.err }
+
+// Advice for modules without names and for source files that are not there.
+const (
+	symbolsAdvice = "; pass --symbols DIR where its unstripped file is"
+	sourceAdvice  = "; pass --source-root DIR or --path-map FROM=TO"
+)
+
+// writeSummary writes which modules' frames could not be resolved, and why, one module a line, and whether all source files are
+// missing: nothing where all is well.
+func writeSummary(w io.Writer, s filter.Summary, theme *sgr.Theme) error {
+	var b strings.Builder
+	const prefix = "qss-filter:"
+	if s.Unresolved > 0 {
+		fmt.Fprintf(&b, "%s %d of %d frames have no name:\n", theme.Alert(prefix), s.Unresolved, s.Frames)
+		for _, m := range s.Modules {
+			advice := ""
+			if m.Unstripped {
+				advice = symbolsAdvice
+			}
+			fmt.Fprintf(&b, "%s %6d  %s: %s%s\n", theme.Quiet(prefix), m.Frames, theme.Strong(m.Module), m.Reason, theme.Quiet(advice))
+		}
+		if s.Forgotten > 0 {
+			fmt.Fprintf(&b, "%s %6d  of modules that came before: there were too many to list\n", theme.Quiet(prefix), s.Forgotten)
+		}
+	}
+	if s.NoSource != "" {
+		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Alert(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
