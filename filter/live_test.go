@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/object"
 )
 
 // moduleLine is a module's element as emitters write it.
@@ -41,7 +41,7 @@ func liveTree(t *testing.T, log string) (dir string) {
 func defaultStyle(t *testing.T, dir, log string) string {
 	t.Helper()
 	var out strings.Builder
-	f := New(Options{Symbols: elfdwarf.NewSource(&locate.Trees{Dirs: []string{dir}})})
+	f := New(Options{Symbols: object.NewSource(&locate.Trees{Dirs: []string{dir}})})
 	if err := f.Run(context.Background(), strings.NewReader(log), &out); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/object"
 )
 
 // peer is the program whose bytes the style of llvm is to have.
@@ -95,7 +95,7 @@ func cutAt(s string) string { return s[:min(len(s), 400)] }
 
 // treeSource answers from build-ID trees, as llvm does.
 func treeSource(dirs ...string) symsrc.Source {
-	return elfdwarf.NewLLVMSource(&locate.Trees{Dirs: dirs})
+	return object.NewLLVMSource(&locate.Trees{Dirs: dirs})
 }
 
 const sampleTree = "../testdata/rootfs/usr/lib/debug"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/object"
 )
 
 // TestLLVMSplit compares programs with split units: in files of their own, found from an absolute directory or from the one
@@ -39,7 +39,7 @@ func TestLLVMSplit(t *testing.T) {
 			check := func(what string, dwps ...string) {
 				t.Helper()
 				for _, dwp := range dwps {
-					source := elfdwarf.NewLLVMSource(&locate.Trees{Dirs: []string{tree}})
+					source := object.NewLLVMSource(&locate.Trees{Dirs: []string{tree}})
 					flags := []string{"--color=never"}
 					if dwp != "" {
 						source.UsePackage(dwp)
@@ -82,7 +82,7 @@ func TestLLVMSplit(t *testing.T) {
 // splitBuild makes dir/a.elf with its split units from the sources in src.
 func splitBuild(t *testing.T, dir, build string) (src string) {
 	t.Helper()
-	src, err := filepath.Abs("../symsrc/elfdwarf/testdata/src")
+	src, err := filepath.Abs("../symsrc/object/testdata/src")
 	if err != nil {
 		t.Fatal(err)
 	}

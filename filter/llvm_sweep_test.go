@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sweepBuilds are ways to build the sources in package elfdwarf's testdata, and what is done to the file then.
+// sweepBuilds are ways to build the sources in package object's testdata, and what is done to the file then.
 var sweepBuilds = []struct{ name, build, then string }{
 	{"gcc-5-O2", "g++ -gdwarf-5 -O2", ""},
 	{"gcc-4-O0", "g++ -gdwarf-4 -O0", ""},
@@ -73,7 +73,7 @@ func sweepBuild(t testing.TB, path, build, then string) {
 			t.Skip(name + " is not installed")
 		}
 		cmd := exec.Command(name, args...)
-		cmd.Dir = "../symsrc/elfdwarf/testdata/src"
+		cmd.Dir = "../symsrc/object/testdata/src"
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s %s: %v\n%s", name, args, err, out)
 		}

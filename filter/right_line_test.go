@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"qss-filter/filter"
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	symobject "qss-filter/symsrc/object"
 )
 
 // sampleTruth is, by function, on which lines of crash.cc, crashlib.cc and bt.c the frames of the sample programs stand: what
@@ -106,7 +106,7 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	symbols := elfdwarf.NewSource(found)
+	symbols := symobject.NewSource(found)
 	const markup = "enable_symbolizer_markup=1:abort_on_error=0"
 	const text = "symbolize=0:abort_on_error=0"
 	total := 0

@@ -11,13 +11,13 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	symobject "qss-filter/symsrc/object"
 )
 
 // remembering keeps the answers of a source, so that thousands of runs over the same logs are quick.
 type remembering struct {
-	*elfdwarf.Source
+	*symobject.Source
 	mu      sync.Mutex
 	answers map[symsrc.Addr]symsrc.Answer
 	probes  map[symsrc.Addr]symsrc.Probe
@@ -56,7 +56,7 @@ var programs = sync.OnceValue(func() *remembering {
 	if err != nil {
 		panic(err)
 	}
-	return &remembering{Source: elfdwarf.NewSource(found), answers: map[symsrc.Addr]symsrc.Answer{}, probes: map[symsrc.Addr]symsrc.Probe{}}
+	return &remembering{Source: symobject.NewSource(found), answers: map[symsrc.Addr]symsrc.Answer{}, probes: map[symsrc.Addr]symsrc.Probe{}}
 })
 
 // run returns what the filter makes of a log that it reads as a whole.

@@ -19,8 +19,8 @@ import (
 	"qss-filter/filter"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/object"
 )
 
 // fakeSource names every address of a module whose name does not hold "bad".
@@ -93,7 +93,7 @@ func TestSeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := elfdwarf.NewSource(finder)
+	source := object.NewSource(finder)
 	b := newBatch(t, nil)
 	b.opt.Input = "testdata/logs"
 	b.opt.Filter.Symbols = source

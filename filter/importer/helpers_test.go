@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/object"
 )
 
 // rootfs is where the demo's files lie.
@@ -24,7 +24,7 @@ func symbols(t testing.TB, roots ...string) symsrc.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return elfdwarf.NewSource(finder)
+	return object.NewSource(finder)
 }
 
 // lines returns what an input prints.

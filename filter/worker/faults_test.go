@@ -100,7 +100,7 @@ func TestHostileFiles(t *testing.T) {
 		t.Skip("it takes minutes: QSS_FLEET_LINES is not set")
 	}
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "test", "-count=1", "-run", "TestHostileKinds", "qss-filter/symsrc/elfdwarf", "-hostile", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-count=1", "-run", "TestHostileKinds", "qss-filter/symsrc/object", "-hostile", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))

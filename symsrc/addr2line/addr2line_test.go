@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
+	"qss-filter/symsrc/object"
 )
 
 const rootfs = "../../testdata/rootfs"
@@ -26,7 +26,7 @@ func source(t *testing.T, o Options) (*Source, symsrc.Source) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	native := elfdwarf.NewSource(finder)
+	native := object.NewSource(finder)
 	o.Rootfs = []string{rootfs}
 	o.Warn = func(message string) { t.Log(message) }
 	s, err := NewSource(finder, native, o)
@@ -149,7 +149,7 @@ func TestRebuilt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := NewSource(finder, elfdwarf.NewSource(finder), mode.opt)
+			s, err := NewSource(finder, object.NewSource(finder), mode.opt)
 			if err != nil {
 				t.Fatal(err)
 			}

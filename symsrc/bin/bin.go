@@ -99,6 +99,9 @@ func Uint(b []byte, p, size int, big bool) (uint64, int) {
 	return v, p
 }
 
+// MaxString bounds a name, or any other string: a longer one is damage, and to look for its end takes long.
+const MaxString = 1 << 16
+
 // Cursor walks over B from P on: headers, where speed does not matter.
 type Cursor struct {
 	B   []byte

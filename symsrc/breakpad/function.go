@@ -13,7 +13,7 @@ type row struct{ lo, size, line, file uint64 }
 // call is a function inlined into another one, by the part of its code that covers the address.
 type call struct{ lo, line, file, origin uint64 }
 
-// maxNested bounds how deep calls are inlined into each other, as symsrc/elfdwarf does.
+// maxNested bounds how deep calls are inlined into each other, as symsrc/object does.
 const maxNested = 1000
 
 // function reads the records of a function.
@@ -87,7 +87,7 @@ func (f *File) below(r *record, q *budget.Question, line func(row), inline func(
 }
 
 // before gives a row without a line that of the nearest row before it, of the same file and of code from scope on: what
-// symsrc/elfdwarf does.
+// symsrc/object does.
 func (f *File) before(r *record, q *budget.Question, at *row, scope uint64) (found bool, err error) {
 	var best row
 	err = f.below(r, q, func(x row) {

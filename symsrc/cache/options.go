@@ -29,7 +29,7 @@ type Options struct {
 	Off bool
 	// Max is what its files may take on disk, in bytes; 0 means 256 MiB.
 	Max int64
-	// Engine tells answers of one engine from those of another one; "" is that of symsrc/elfdwarf.
+	// Engine tells answers of one engine from those of another one; "" is that of symsrc/object.
 	Engine string
 	// Finder, if not nil, is what the wrapped source finds files by. Without it modules without a build ID are not cached,
 	// and neither is what Probe gives.

@@ -14,15 +14,15 @@ import (
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/debuginfod"
 	"qss-filter/symsrc/diskcache"
-	"qss-filter/symsrc/elfdwarf"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/meter"
+	"qss-filter/symsrc/object"
 	"qss-filter/symsrc/sources"
 	"qss-filter/symsrc/symfile"
 )
 
 // Finder finds the files of a module.
-type Finder = elfdwarf.Finder
+type Finder = object.Finder
 
 // Options say where symbols are from.
 type Options struct {
@@ -33,7 +33,7 @@ type Options struct {
 	Sources sources.Options
 	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none.
 	Package string
-	// Memory is about how many bytes of what is read of files are kept in memory; 0 means elfdwarf.DefaultMemory.
+	// Memory is about how many bytes of what is read of files are kept in memory; 0 means object.DefaultMemory.
 	Memory int64
 	// SkipLineZero lets LLVMSource give code without a line that of the code before.
 	SkipLineZero bool
@@ -99,9 +99,9 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 			return nil, nil, &symsrc.OptionError{Option: "chain.Package", Err: err}
 		}
 	}
-	native := elfdwarf.NewSource(finder)
+	native := object.NewSource(finder)
 	native.UsePackage(o.Package)
-	native.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
+	native.UseMemory(cmp.Or(o.Memory, object.DefaultMemory))
 	native.Warn(o.warn)
 	if !o.Cache.Off {
 		native.KeepTwins(o.Files.CacheDir)
@@ -165,12 +165,12 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 			return r.Path, r.News
 		}
 	}
-	engine := elfdwarf.NewLLVMSource(trees)
+	engine := object.NewLLVMSource(trees)
 	if o.SkipLineZero {
 		engine.SkipLineZero()
 	}
 	engine.UsePackage(o.Package)
-	engine.UseMemory(cmp.Or(o.Memory, elfdwarf.DefaultMemory))
+	engine.UseMemory(cmp.Or(o.Memory, object.DefaultMemory))
 	engine.Warn(o.warn)
 	return engine, client.Close, nil
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/elfdwarf"
+	"qss-filter/symsrc/object"
 )
 
 // piecesAtOnce is how many pieces are taken from one reading of the files: what a reader has seen of them stays in memory.
@@ -25,7 +25,7 @@ var ErrNoBuildID = errors.New("no build ID")
 
 // Write writes the symbols of the program or library at path, with the debug information that finder knows of it. name is what
 // the file is called at run time; "" means as path is, without `.debug`.
-func Write(ctx context.Context, finder elfdwarf.Finder, path, name string, out io.Writer) error {
+func Write(ctx context.Context, finder object.Finder, path, name string, out io.Writer) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func Write(ctx context.Context, finder elfdwarf.Finder, path, name string, out i
 // dumper writes the symbols of one module.
 type dumper struct {
 	ctx     context.Context
-	finder  elfdwarf.Finder
+	finder  object.Finder
 	module  symsrc.Module
 	base    uint64
 	machine string
@@ -82,7 +82,7 @@ func (n *names) number(s string) int {
 }
 
 func (d *dumper) write(name string, out io.Writer) error {
-	src := elfdwarf.NewSource(d.finder)
+	src := object.NewSource(d.finder)
 	id, machine, base, err := src.Describe(d.ctx, d.module)
 	src.Close()
 	switch {
@@ -129,7 +129,7 @@ func (d *dumper) write(name string, out io.Writer) error {
 // functions writes all functions. The files are read anew from time to time, so that memory stays bounded.
 func (d *dumper) functions() error {
 	for at := uint64(0); at < math.MaxUint64; {
-		src := elfdwarf.NewSource(d.finder)
+		src := object.NewSource(d.finder)
 		next, err := src.Walk(d.ctx, d.module, at, d.atOnce, d.piece)
 		src.Close()
 		if err != nil {

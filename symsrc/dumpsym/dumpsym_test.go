@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/elfdwarf"
+	"qss-filter/symsrc/codeprobe"
 )
 
 // stackRecords are those of a file that say how the stack is walked.
@@ -56,18 +56,18 @@ func TestCallFrames(t *testing.T) {
 func TestRules(t *testing.T) {
 	w := rules{registers: registersOf["x86_64"], returns: 16}
 	for _, tc := range []struct {
-		rule elfdwarf.Rule
+		rule codeprobe.Rule
 		want string
 	}{
-		{elfdwarf.Rule{Register: elfdwarf.CFA, Kind: elfdwarf.RuleValue, Base: 7, Offset: 8}, " .cfa: $rsp 8 +"},
-		{elfdwarf.Rule{Register: 16, Kind: elfdwarf.RuleSaved, Base: elfdwarf.CFA, Offset: -8}, " .ra: .cfa -8 + ^"},
-		{elfdwarf.Rule{Register: 16, Kind: elfdwarf.RuleSame}, " .ra: $rip"},
-		{elfdwarf.Rule{Register: 6, Kind: elfdwarf.RuleValue, Base: 3}, " $rbp: $rbx"},
-		{elfdwarf.Rule{Register: 7, Kind: elfdwarf.RuleValue, Base: elfdwarf.CFA}, " $rsp: .cfa"},
-		{elfdwarf.Rule{Register: 6, Kind: elfdwarf.RuleUndefined}, " $rbp: .undef"},
-		{elfdwarf.Rule{Register: elfdwarf.CFA, Kind: elfdwarf.RuleUnknown}, " .cfa: .undef"},
-		{elfdwarf.Rule{Register: elfdwarf.CFA, Kind: elfdwarf.RuleValue, Base: 70, Offset: 8}, " .cfa: .undef"},
-		{elfdwarf.Rule{Register: 70, Kind: elfdwarf.RuleSame}, ""},
+		{codeprobe.Rule{Register: codeprobe.CFA, Kind: codeprobe.RuleValue, Base: 7, Offset: 8}, " .cfa: $rsp 8 +"},
+		{codeprobe.Rule{Register: 16, Kind: codeprobe.RuleSaved, Base: codeprobe.CFA, Offset: -8}, " .ra: .cfa -8 + ^"},
+		{codeprobe.Rule{Register: 16, Kind: codeprobe.RuleSame}, " .ra: $rip"},
+		{codeprobe.Rule{Register: 6, Kind: codeprobe.RuleValue, Base: 3}, " $rbp: $rbx"},
+		{codeprobe.Rule{Register: 7, Kind: codeprobe.RuleValue, Base: codeprobe.CFA}, " $rsp: .cfa"},
+		{codeprobe.Rule{Register: 6, Kind: codeprobe.RuleUndefined}, " $rbp: .undef"},
+		{codeprobe.Rule{Register: codeprobe.CFA, Kind: codeprobe.RuleUnknown}, " .cfa: .undef"},
+		{codeprobe.Rule{Register: codeprobe.CFA, Kind: codeprobe.RuleValue, Base: 70, Offset: 8}, " .cfa: .undef"},
+		{codeprobe.Rule{Register: 70, Kind: codeprobe.RuleSame}, ""},
 	} {
 		if got := string(w.append(nil, tc.rule)); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.rule, got, tc.want)
@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(text, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	object, err := filepath.Abs("../elfdwarf/testdata/object5.elf")
+	object, err := filepath.Abs("../object/testdata/object5.elf")
 	if err != nil {
 		t.Fatal(err)
 	}

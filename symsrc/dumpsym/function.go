@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"qss-filter/symsrc/elfdwarf"
+	"qss-filter/symsrc/dwarf"
+	"qss-filter/symsrc/object"
 )
 
 // function is the one whose pieces are being gathered. Addresses are those of the file.
@@ -33,7 +34,7 @@ type call struct {
 }
 
 // piece takes the next piece of code.
-func (d *dumper) piece(p *elfdwarf.Piece) error {
+func (d *dumper) piece(p *object.Piece) error {
 	if p.Lo < d.base || p.Func == "" && len(p.Calls) == 0 {
 		return nil // padding may have lines, too, but a walker takes what has a name for code that was called
 	}
@@ -67,7 +68,7 @@ func (d *dumper) piece(p *elfdwarf.Piece) error {
 }
 
 // inlined notes that a piece is of an inlined call.
-func (d *dumper) inlined(depth int, c *elfdwarf.InlinedCall, p *elfdwarf.Piece) {
+func (d *dumper) inlined(depth int, c *dwarf.InlinedCall, p *object.Piece) {
 	x := d.fn.calls[c.ID]
 	if x == nil {
 		name := cmp.Or(c.Func, noName)

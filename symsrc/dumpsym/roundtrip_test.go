@@ -13,7 +13,7 @@ import (
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/breakpad"
-	"qss-filter/symsrc/elfdwarf"
+	"qss-filter/symsrc/object"
 )
 
 // oneFile finds the file that a module is called, and beside it perhaps a debug file.
@@ -28,7 +28,7 @@ func (f oneFile) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 }
 
 // dump writes the symbols of a program.
-func dump(t testing.TB, finder elfdwarf.Finder, path string) []byte {
+func dump(t testing.TB, finder object.Finder, path string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Write(context.Background(), finder, path, "", &out); err != nil {
@@ -53,13 +53,13 @@ func chain(frames []symsrc.Frame) string {
 }
 
 // roundTrip compares the engine's answers with those of the file dumped from them, for addresses of the code.
-func roundTrip(t *testing.T, finder elfdwarf.Finder, path string, step uint64) {
+func roundTrip(t *testing.T, finder object.Finder, path string, step uint64) {
 	t.Helper()
 	file, err := breakpad.New(dump(t, finder, path), 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := elfdwarf.NewSource(finder)
+	src := object.NewSource(finder)
 	defer src.Close()
 	_, _, base, err := src.Describe(t.Context(), symsrc.Module{Name: path})
 	if err != nil {
@@ -103,7 +103,7 @@ func roundTrip(t *testing.T, finder elfdwarf.Finder, path string, step uint64) {
 
 // TestRoundTripSamples dumps the small programs of the repository, of many compilers and machines.
 func TestRoundTripSamples(t *testing.T) {
-	paths, err := filepath.Glob("../elfdwarf/testdata/*.elf")
+	paths, err := filepath.Glob("../object/testdata/*.elf")
 	if err != nil || len(paths) < 5 {
 		t.Fatal(paths, err)
 	}
@@ -137,7 +137,7 @@ func TestRoundTripLibc(t *testing.T) {
 
 // debugFile is the debug file of a system library, "" where it is not installed.
 func debugFile(lib string) string {
-	f, err := elfdwarf.Open(lib)
+	f, err := object.Open(lib)
 	if err != nil {
 		return ""
 	}

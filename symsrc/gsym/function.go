@@ -152,7 +152,7 @@ func (fn *function) row(c *cursor, addr uint64) (file, line uint64, ok bool) {
 // call is a function inlined into another one.
 type call struct{ name, file, line uint64 }
 
-// maxNested bounds how deep calls are inlined into each other, as symsrc/elfdwarf does.
+// maxNested bounds how deep calls are inlined into each other, as symsrc/object does.
 const maxNested = 1000
 
 // calls returns the calls at an address, the innermost one first. The tree of calls is written as ranges, whether there are

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fetches the Debian debug packages that TestWholeObjects of symsrc/elfdwarf compares, and unpacks each into a directory of
+# Fetches the Debian debug packages that TestWholeObjects of symsrc/object compares, and unpacks each into a directory of
 # its name below $QSS_OBJECTS; nothing is installed. All take 5 GB. Packages named as arguments are fetched in their place.
 #
 #     export QSS_OBJECTS=/var/tmp/objects
 #     testdata/bench/objects.sh libc6-dbg python3.11-dbg
-#     go test -run TestWholeObjects -v ./symsrc/elfdwarf
+#     go test -run TestWholeObjects -v ./symsrc/object
 set -euo pipefail
 
 : "${QSS_OBJECTS:?names no directory}"

@@ -1,0 +1,281 @@
+package dwarf
+
+import (
+	"cmp"
+	"container/heap"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/elf"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// arange says that a unit covers some addresses.
+type arange struct {
+	elf.Span
+	unit int // its position in .debug_info
+}
+
+// What a range takes in memory, and one that lies over others while they are made disjoint, in bytes.
+const arangeWeight, overlapWeight = 40, 120
+
+// rangeTable finds the unit of an address among ranges that are read once. The first address is looked for as they are;
+// the second one sorts them.
+type rangeTable struct {
+	read, settled sync.Once
+	touched       atomic.Bool
+	ready         atomic.Bool // they are settled
+	mu            sync.Mutex  // held while the ranges are sorted, or searched as they are
+	ranges        []arange
+	units         []atomic.Pointer[Unit] // of ranges, as far as asked for
+}
+
+// alone is the only unit that covers the address; false where there is none, or more of them.
+func (t *rangeTable) alone(addr uint64) (unit int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range t.ranges {
+		if a := &t.ranges[i]; a.Covers(addr) {
+			if ok && a.unit != unit {
+				return 0, false
+			}
+			unit, ok = a.unit, true
+		}
+	}
+	return unit, ok
+}
+
+// settle sorts the ranges.
+func (t *rangeTable) settle(left *budget.File) {
+	t.settled.Do(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.ranges = settle(t.ranges, left)
+		t.units = make([]atomic.Pointer[Unit], len(t.ranges))
+		t.ready.Store(true)
+	})
+}
+
+// unitOf is the unit that covers the address, which is nil where it cannot be read; false where none covers it.
+func (t *rangeTable) unitOf(f *Data, addr uint64) (*Unit, bool) {
+	t.settle(f.budget)
+	i := t.search(addr)
+	if i < 0 {
+		return nil, false
+	}
+	u := t.units[i].Load()
+	if u == nil {
+		u = f.unitAt(t.ranges[i].unit)
+		t.units[i].Store(u)
+	}
+	return u, true
+}
+
+// UnitFor is the unit that covers the address; nil where none does. The first address of a file is looked for without
+// building a table.
+func (f *Data) UnitFor(addr uint64) *Unit {
+	if f.Info.Size == 0 {
+		return nil
+	}
+	if !f.aranges.touched.Load() && f.aranges.touched.CompareAndSwap(false, true) {
+		found, n := 0, 0
+		f.readAranges(func(a arange) {
+			if a.Covers(addr) && (n == 0 || a.unit != found) {
+				found = a.unit
+				n++
+			}
+		}, nil)
+		if n == 1 {
+			return f.unitAt(found)
+		}
+	}
+	f.Ahead()
+	f.aranges.read.Do(func() {
+		f.aranges.ranges = make([]arange, 0, f.arangeSets.Size/16)
+		kept := budget.Tally{Of: f.budget}
+		f.readAranges(func(a arange) {
+			f.aranges.ranges = append(f.aranges.ranges, a)
+			kept.Add(1, arangeWeight)
+		}, nil)
+		kept.Flush()
+	})
+	if u, ok := f.aranges.unitOf(f, addr); ok {
+		return u
+	}
+	// .debug_aranges may be missing or cover only some of the units.
+	roots := &f.roots
+	roots.read.Do(func() { roots.ranges = f.readRoots() })
+	if !roots.touched.Load() && roots.touched.CompareAndSwap(false, true) {
+		if off, ok := roots.alone(addr); ok {
+			return f.unitAt(off)
+		}
+	}
+	u, _ := roots.unitOf(f, addr)
+	return u
+}
+
+// search is the number of the settled range that covers the address, or −1.
+func (t *rangeTable) search(addr uint64) int {
+	i, j := 0, len(t.ranges)
+	for i < j {
+		if h := int(uint(i+j) >> 1); t.ranges[h].Lo <= addr {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i == 0 || addr >= t.ranges[i-1].Hi {
+		return -1
+	}
+	return i - 1
+}
+
+// readAranges walks over .debug_aranges (DWARF 5 §6.1.2). It calls each with every range, and unit, where it is given,
+// with every unit that has a set.
+func (f *Data) readAranges(each func(arange), unit func(int)) {
+	b := f.arangeSets.All()
+	for off := 0; off < len(b); {
+		c := &bin.Cursor{B: b, P: off, Big: f.elf.Big}
+		n, offSize := c.Length()
+		if !c.OK() || n > uint64(len(b)-c.P) {
+			return
+		}
+		end := c.P + int(n)
+		c.B = b[:end]
+		version := c.U16()
+		at := c.Uint(offSize)
+		size, segment := int(c.U8()), int(c.U8())
+		if !c.OK() || version != 2 || (size != 4 && size != 8) || segment != 0 || at >= uint64(f.Info.Size) {
+			off = end
+			continue
+		}
+		if unit != nil {
+			unit(int(at))
+		}
+		p := off + (c.P-off+2*size-1)/(2*size)*(2*size) // tuples are aligned to their size, from the set's start on
+		for p+2*size <= end {
+			var lo, length uint64
+			lo, p = bin.Uint(b, p, size, f.elf.Big)
+			length, p = bin.Uint(b, p, size, f.elf.Big)
+			if lo < lo+length && !f.Dead(lo) {
+				each(arange{f.Unplaced(elf.Span{Lo: lo, Hi: lo + length}), int(at)})
+			}
+		}
+		off = end
+	}
+}
+
+// settle sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
+// goes on as long as it can, else the first in the file is taken: llvm's choice.
+func settle(all []arange, left *budget.File) []arange {
+	slices.SortFunc(all, func(a, b arange) int {
+		if a.Lo != b.Lo {
+			return cmp.Compare(a.Lo, b.Lo)
+		}
+		return cmp.Compare(a.unit, b.unit)
+	})
+	var end uint64
+	for _, a := range all {
+		if a.Lo < end {
+			left.Hold(len(all) * overlapWeight)
+			left.Spend(len(all) * stepsPerOverlap)
+			return sweep(all)
+		}
+		end = a.Hi
+	}
+	return all
+}
+
+// stepsPerOverlap are those that it takes to make one of many ranges disjoint.
+const stepsPerOverlap = 64
+
+// sweep does settle's work for ranges, sorted by lo, that overlap.
+func sweep(all []arange) (out []arange) {
+	ends := slices.Clone(all)
+	slices.SortFunc(ends, func(a, b arange) int { return cmp.Compare(a.Hi, b.Hi) })
+	active := make(map[int]int) // ranges open at this point, by unit
+	var first lowest            // the units of active, and some that are closed
+	prev := uint64(0)
+	for i, j := 0, 0; j < len(ends); {
+		at := ends[j].Hi
+		if i < len(all) {
+			at = min(at, all[i].Lo)
+		}
+		if len(active) > 0 && prev < at {
+			n := len(out)
+			if n > 0 && out[n-1].Hi == prev && active[out[n-1].unit] > 0 {
+				out[n-1].Hi = at
+			} else {
+				for active[first[0]] == 0 {
+					heap.Pop(&first)
+				}
+				out = append(out, arange{elf.Span{Lo: prev, Hi: at}, first[0]})
+			}
+		}
+		for ; i < len(all) && all[i].Lo == at; i++ {
+			if active[all[i].unit]++; active[all[i].unit] == 1 {
+				heap.Push(&first, all[i].unit)
+			}
+		}
+		for ; j < len(ends) && ends[j].Hi == at; j++ {
+			if active[ends[j].unit]--; active[ends[j].unit] == 0 {
+				delete(active, ends[j].unit)
+			}
+		}
+		prev = at
+	}
+	return out
+}
+
+// lowest is a heap with the lowest number on top.
+type lowest []int
+
+func (h lowest) Len() int           { return len(h) }
+func (h lowest) Less(i, j int) bool { return h[i] < h[j] }
+func (h lowest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *lowest) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *lowest) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// Outline calls add with where the ranges of units begin and end.
+func (f *Data) Outline(add func(...uint64)) {
+	if f.Info.Size == 0 {
+		return
+	}
+	f.UnitFor(0) // reads the tables; the first address is looked for without them
+	f.UnitFor(0)
+	f.roots.settle(f.budget)
+	for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
+		for _, r := range t.ranges {
+			add(r.Lo, r.Hi)
+		}
+	}
+}
+
+// Cold reports whether to look an address up takes long: a large unit is to be read, or it is not known whether that is one.
+func (f *Data) Cold(addr uint64) bool {
+	for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
+		if !t.ready.Load() {
+			return true
+		}
+		if i := t.search(addr); i >= 0 {
+			u := t.units[i].Load()
+			return u == nil || u.cold()
+		}
+	}
+	return false
+}
+
+// cold reports whether the unit is large and not all of it was read.
+func (u *Unit) cold() bool {
+	body := u.split.Load()
+	return body == nil || body.end-body.off > quickUnit && (u.lines.Load() == nil || body.functions[outside].Load() == nil || body.functions[within].Load() == nil)
+}
+
+// quickUnit is the size of a unit of debug information that takes no time to speak of.
+const quickUnit = 4 << 20

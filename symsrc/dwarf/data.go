@@ -1,0 +1,185 @@
+package dwarf
+
+import (
+	"cmp"
+	stdelf "debug/elf"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/elf"
+	"qss-filter/symsrc/names"
+)
+
+// Data is the debug information of one file. It may be asked by several goroutines at once.
+type Data struct {
+	Sections
+	elf.Linkage // of the file that names this one, if another one does
+	elf         *elf.File
+	rules       Rules
+	Opener      Opener // nil where no other files are read
+	Hooks
+	isSplit bool // it holds split units
+
+	budget  *budget.File
+	names   *names.Table
+	sources sourceTable
+
+	units          unitTable
+	aranges, roots rangeTable // from .debug_aranges, and from units not listed there
+	recent         recent
+	splits         splits
+	sup            supplementary
+	asked          atomic.Bool // for an address that a unit has
+	Lacking        atomic.Bool // a file of split units, or the supplementary one, was not found
+}
+
+// recent is what was made last of what most units of a file share.
+type recent struct {
+	steps atomic.Pointer[lineSteps]
+	forms atomic.Pointer[formTable]
+}
+
+// Opener finds and opens the files that debug information names.
+type Opener interface {
+	// Open opens a file; split says that its split units are of interest.
+	Open(path string, split bool) (*Data, error)
+	// Discard closes a file that was opened and is the wrong one.
+	Discard(d *Data)
+	// PackagePaths returns where the package of the file's split units may be.
+	PackagePaths() []string
+	// SplitPaths returns where a file of split units may be, of which the skeleton has the name and the compilation directory.
+	SplitPaths(name, dir string) []string
+	// SupplementPaths returns where the supplementary file may be, by its path and ID in the file; none if it is not to be read.
+	SupplementPaths(path string, id []byte) []string
+}
+
+// Hooks are called while debug information is read. None is nil.
+type Hooks struct {
+	Ahead   func()              // more than one address is asked for
+	Touched func(n int)         // n bytes of the file were read that are not likely to be read again soon
+	Reopen  func() ReadAtCloser // the file, to be read past its mapping; nil where that cannot be
+}
+
+type ReadAtCloser interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// Rules are the choices that readers of debug information make differently.
+type Rules struct {
+	// Overlaps divides functions, inlined calls and sequences of lines that lie over each other as llvm does.
+	Overlaps bool
+	// Entries makes answers say whether the entry of a function without a position has a declaration.
+	Entries bool
+	// PlacedLines looks lines up by where the sections of a relocatable file were placed.
+	PlacedLines bool
+	// PackageOnly looks for split units in the package alone, where there is one, and takes a file of split units for a package.
+	PackageOnly bool
+	// SkipLineZero replaces line 0 by that of the last row that has one, of whatever function.
+	SkipLineZero bool
+}
+
+// Sections are the sections of debug information.
+type Sections struct {
+	Info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, Frame elf.Content
+
+	Compressed   []packedSection
+	UnpackedSize int              // what compressed sections unpack to, in bytes
+	infoAt       int64            // where .debug_info is in the file; 0 where it is not to be read there
+	Unread       *elf.StatusError // why they are not read, though the file is
+}
+
+// packedSection is a section that is compressed in the file.
+type packedSection struct {
+	Index  int // of its header
+	Packed uint64
+	*elf.Content
+}
+
+// loadSections finds the sections of debug information: all, or those of split units.
+func (d *Sections) load(f *elf.File, split bool) error {
+	wanted := map[string]*elf.Content{"info": &d.Info, "abbrev": &d.abbrev, "aranges": &d.arangeSets, "line": &d.line,
+		"line_str": &d.lineStr, "str": &d.str, "str_offsets": &d.strOffsets, "addr": &d.addr,
+		"ranges": &d.rangeLists, "rnglists": &d.rnglists, "cu_index": &d.cuIndex, "frame": &d.Frame}
+	loaded := make(map[uint32]*elf.Content)
+	var left []*elf.Content // that the rules leave out
+	for i := range f.Sections {
+		sh := &f.Sections[i]
+		name, ok := strings.CutPrefix(sh.Name, ".debug_")
+		if !ok {
+			name, ok = strings.CutPrefix(sh.Name, ".zdebug_")
+		}
+		name, isSplit := strings.CutSuffix(name, ".dwo")
+		s := wanted[name]
+		if !ok || s == nil || (isSplit || s == &d.cuIndex) != split {
+			continue
+		}
+		delete(wanted, name)
+		if s != &d.Frame {
+			loaded[uint32(i)] = s
+		}
+		err := f.Load(s, sh)
+		if status, ok := errors.AsType[*elf.StatusError](err); ok && status.Status == symsrc.UnsupportedCompressed {
+			d.Unread = cmp.Or(d.Unread, status)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		gnu := sh.Name[1] == 'z' && f.Rules.NoGNUPacked
+		if gnu {
+			left = append(left, s)
+		}
+		if s.Packed() {
+			if d.UnpackedSize += s.Size; !gnu {
+				d.Compressed = append(d.Compressed, packedSection{i, sh.Size, s})
+			}
+		}
+		if s == &d.Info && !s.Packed() && f.Type != stdelf.ET_REL {
+			d.infoAt = int64(sh.Offset)
+		}
+	}
+	if f.Type == stdelf.ET_REL && !split && d.Unread == nil {
+		before, ok := f.Relocate(loaded)
+		if !ok {
+			d.Info.Size = 0 // it means nothing
+		}
+		if sets, ok := before[&d.arangeSets]; ok && f.Rules.Unplaced {
+			d.arangeSets.Replace(sets)
+		}
+	}
+	if d.Unread != nil {
+		d.Info.Size = 0
+	}
+	for _, s := range left {
+		*s = elf.Content{}
+	}
+	return nil
+}
+
+// New reads where the debug information of a file is: all, or that of split units.
+func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data, error) {
+	d := &Data{elf: f, Linkage: f.Linkage, rules: by, Hooks: h, isSplit: split, budget: f.Budget, names: names}
+	d.sources.left = f.Budget
+	d.units.read, d.units.abbrevs = make(map[int]*Unit), make(map[abbrevKey]*abbrevs)
+	if err := d.load(f, split); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Follow makes d a file that another one's debug information names: addresses in it mean what they mean there.
+func (d *Data) Follow(of *Data) {
+	starts := d.Starts
+	d.Linkage = of.Linkage
+	d.Starts = append(d.Starts[:len(d.Starts):len(d.Starts)], starts...)
+}
+
+// Early returns the sections that all but the first question need, but for the largest one, .debug_info.
+func (d *Sections) Early() []*elf.Content {
+	return []*elf.Content{&d.abbrev, &d.line, &d.str, &d.rnglists, &d.rangeLists}
+}

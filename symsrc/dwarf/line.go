@@ -1,0 +1,197 @@
+package dwarf
+
+import (
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/elf"
+)
+
+// row is one row of a line table, compact, for there are millions. What does not fit is unknown: file 0xffff, column 0.
+type row struct {
+	rel       uint32 // its address, from the start of the sequence
+	line      uint32
+	file, col uint16
+}
+
+const unknownFile = 0xffff
+
+// sequence is a run of rows whose addresses grow, [first, last) of the table's rows.
+type sequence struct {
+	elf.Span
+	first, last int32
+}
+
+// lineRows are the rows of a table. They do not change.
+type lineRows struct {
+	rows      []row
+	sequences []sequence
+	pieces    []functionSpan // where sequences cover an address twice: which is the one, by its number; nil otherwise
+	byEnd     bool           // they are in the order of their ends: of those that end behind an address llvm only looks at the first
+}
+
+// Opcodes of DWARF 5 §7.22.
+const (
+	lnsExtended       = 0
+	lnsCopy           = 1
+	lnsAdvancePC      = 2
+	lnsAdvanceLine    = 3
+	lnsSetFile        = 4
+	lnsSetColumn      = 5
+	lnsNegateStmt     = 6
+	lnsSetBasicBlock  = 7
+	lnsConstAddPC     = 8
+	lnsFixedAdvancePC = 9
+	lnsSetISA         = 12
+	lneEndSequence    = 1
+	lneSetAddress     = 2
+	lneDefineFile     = 3
+)
+
+// lineSteps are the steps of the special opcodes, which nearly all units of a file share.
+type lineSteps struct {
+	minInst, maxOps   uint8
+	lineBase          int8
+	lineRange, opBase uint8
+	addr              [256]uint64
+	line              [256]uint32
+}
+
+// lineStepsWeight is what steps take in memory, in bytes.
+const lineStepsWeight = 256 * 12
+
+// lineStepsFor finds or makes the steps for a line table.
+func (f *Data) lineStepsFor(t *lineTable) *lineSteps {
+	if s := f.recent.steps.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
+		s.lineBase == t.lineBase && s.lineRange == t.lineRange && s.opBase == t.opBase {
+		return s
+	}
+	s := &lineSteps{minInst: t.minInst, maxOps: t.maxOps, lineBase: t.lineBase, lineRange: t.lineRange, opBase: t.opBase}
+	for o := int(t.opBase); o < 256; o++ {
+		n := o - int(t.opBase)
+		s.addr[o] = uint64(n/int(t.lineRange)) * uint64(t.minInst)
+		s.line[o] = uint32(int(t.lineBase) + n%int(t.lineRange))
+	}
+	f.budget.Hold(lineStepsWeight)
+	f.recent.steps.Store(s)
+	return s
+}
+
+// registers are those of the line number state machine (DWARF 5 §6.2.2) that matter here.
+type registers struct {
+	addr, opIndex uint64
+	line          uint32
+	file, col     uint16
+	end           bool
+}
+
+// advance moves by whole operations, of which an instruction may hold several (DWARF 5 §6.2.5.1).
+func (r *registers) advance(n uint64, t *lineTable) {
+	if t.maxOps <= 1 {
+		r.addr += n * uint64(t.minInst)
+		return
+	}
+	n += r.opIndex
+	r.addr += n / uint64(t.maxOps) * uint64(t.minInst)
+	r.opIndex = n % uint64(t.maxOps)
+}
+
+// run performs the line number program of t. The registers that change with nearly every step are variables of their own.
+func (t *lineTable) run(b []byte, s *rowSink) {
+	initial := registers{file: 1, line: 1}
+	r := initial
+	addr, line, file, col := r.addr, r.line, r.file, r.col
+	p, opBase, steps, plain := t.program, t.opBase, t.steps, t.maxOps <= 1
+	for uint(p) < uint(len(b)) {
+		o := b[p]
+		p++
+		var v uint64
+		switch {
+		case o >= opBase:
+			line += steps.line[o]
+			if addr += steps.addr[o]; !plain {
+				r.addr = addr - steps.addr[o]
+				r.advance(uint64((o-opBase)/t.lineRange), t)
+				addr = r.addr
+			}
+			if s.next(addr, line, file, col) {
+				continue
+			}
+		case o == lnsCopy:
+		case o == lnsSetColumn:
+			v, p = bin.ULEB(b, p)
+			if col = uint16(v); v > 0xffff {
+				col = 0
+			}
+			continue
+		case o == lnsAdvanceLine:
+			var n int64
+			n, p = bin.SLEB(b, p)
+			line += uint32(n)
+			continue
+		case o == lnsNegateStmt:
+			continue
+		case o == lnsSetFile:
+			v, p = bin.ULEB(b, p)
+			file = uint16(min(v, unknownFile))
+			continue
+		default:
+			r.addr = addr
+			p = t.step(o, b, p, &r, s)
+			if addr = r.addr; !r.end {
+				continue
+			}
+		}
+		r.addr, r.line, r.file, r.col = addr, line, file, col
+		if !s.add(&r) {
+			return
+		}
+		if r.end {
+			r = initial
+			addr, line, file, col = r.addr, r.line, r.file, r.col
+		}
+	}
+}
+
+// step performs the rarer opcodes, which change nothing but the address, or end the sequence.
+func (t *lineTable) step(o byte, b []byte, p int, r *registers, s *rowSink) int {
+	var v uint64
+	switch o {
+	case lnsAdvancePC:
+		v, p = bin.ULEB(b, p)
+		r.advance(v, t)
+	case lnsConstAddPC:
+		r.advance(uint64((255-t.opBase)/t.lineRange), t)
+	case lnsFixedAdvancePC:
+		v, p = bin.Uint(b, p, 2, t.big)
+		r.addr, r.opIndex = r.addr+v, 0
+	case lnsExtended:
+		p = t.extended(b, p, r, s)
+	case lnsSetBasicBlock, lnsSetISA - 1, lnsSetISA - 2: // prologue end, epilogue begin
+	default:
+		for n := t.operands[o-1]; n > 0; n-- {
+			p = bin.SkipLEB(b, p)
+		}
+	}
+	return p
+}
+
+// extended performs the extended opcode whose length stands at p.
+func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
+	n, p := bin.ULEB(b, p)
+	next := bin.Skip(b, p, n)
+	if next == bin.Past || n == 0 {
+		return next
+	}
+	operand := p + 1
+	switch b[p] {
+	case lneEndSequence:
+		r.end = true
+	case lneSetAddress:
+		if size := int(n) - 1; size == 2 || size == 4 || size == 8 {
+			r.addr, _ = bin.Uint(b, operand, size, t.big)
+			r.opIndex = 0
+		}
+	case lneDefineFile:
+		s.define(operand, next)
+	}
+	return next
+}

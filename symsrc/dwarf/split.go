@@ -1,0 +1,152 @@
+package dwarf
+
+import (
+	"sync"
+)
+
+// splits are the files with the units of which a file has only the skeletons (DWARF 5 §3.1.2 and §7.3.2; the GNU form of
+// version 4 before it).
+type splits struct {
+	mu        sync.Mutex
+	tried     bool
+	packages  []*Data
+	files     map[string]*Data // by path; nil where there is none
+	unitsByID map[uint64]int   // of such a file: where its units stand
+}
+
+// body is the unit that holds the functions: the split one where u is its skeleton, if that is found, else u.
+func (u *Unit) body() *Unit {
+	if b := u.split.Load(); b != nil {
+		return b
+	}
+	if !u.root.has(attrDwoName) || u.home != nil || u.f.Opener == nil {
+		u.split.Store(u)
+		return u
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if b := u.split.Load(); b != nil {
+		return b
+	}
+	b := u.f.splitUnit(u)
+	if b == nil {
+		u.f.Lacking.Store(true)
+		b = u
+	}
+	u.split.Store(b)
+	return b
+}
+
+// skeleton is the unit that knows addresses, old range lists and lines: that of a split unit, else u.
+func (u *Unit) skeleton() *Unit {
+	if u.home != nil {
+		return u.home
+	}
+	return u
+}
+
+// splitUnit finds the unit that belongs to a skeleton: in a package beside the file, else in a file of its own.
+func (f *Data) splitUnit(skeleton *Unit) *Unit {
+	f.splits.mu.Lock()
+	defer f.splits.mu.Unlock()
+	if !f.splits.tried {
+		f.splits.tried = true
+		for _, path := range f.Opener.PackagePaths() {
+			if p, err := f.Opener.Open(path, true); err == nil {
+				f.splits.packages = append(f.splits.packages, p)
+			}
+		}
+	}
+	for _, p := range f.splits.packages {
+		c, ok := p.packaged(skeleton.dwoID)
+		if !ok && f.rules.PackageOnly && len(p.cuIndex.All()) == 0 { // it may be a file of split units
+			c.info, ok = p.splitUnits()[skeleton.dwoID]
+		}
+		if ok {
+			if u := p.openSplit(c, skeleton); u != nil {
+				return u
+			}
+		}
+	}
+	if f.rules.PackageOnly && len(f.splits.packages) > 0 {
+		return nil
+	}
+	for _, path := range skeleton.splitPaths() {
+		d := f.splitFile(path)
+		if d == nil {
+			continue
+		}
+		if off, ok := d.splitUnits()[skeleton.dwoID]; ok {
+			if u := d.openSplit(contribution{info: off}, skeleton); u != nil {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+// splitFile opens a file of split units once; nil where there is none.
+func (f *Data) splitFile(path string) *Data {
+	d, ok := f.splits.files[path]
+	if !ok {
+		d, _ = f.Opener.Open(path, true)
+		if f.splits.files == nil {
+			f.splits.files = make(map[string]*Data)
+		}
+		f.splits.files[path] = d
+	}
+	return d
+}
+
+// splitPaths returns where the file of a skeleton's unit may be.
+func (u *Unit) splitPaths() []string {
+	name := string(u.text(&u.root, attrDwoName))
+	if name == "" || len(name) > maxPath {
+		return nil
+	}
+	return u.f.Opener.SplitPaths(name, string(u.compDirectory()))
+}
+
+// splitUnits are the units of a file of split units that is no package, by their ID.
+func (f *Data) splitUnits() map[uint64]int {
+	if f.splits.unitsByID != nil {
+		return f.splits.unitsByID
+	}
+	f.splits.unitsByID = make(map[uint64]int)
+	for _, off := range f.unitOffsets() {
+		u := f.openUnitOf(contribution{info: off}, nil)
+		if u == nil || u.version >= 5 && u.typ != unitSplitCompile || u.version < 5 && !u.root.has(attrDwoID) {
+			continue
+		}
+		if _, ok := f.splits.unitsByID[u.dwoID]; !ok {
+			f.splits.unitsByID[u.dwoID] = off
+		}
+	}
+	return f.splits.unitsByID
+}
+
+// openSplit opens the unit of a skeleton, and checks that it is the one.
+func (f *Data) openSplit(c contribution, skeleton *Unit) *Unit {
+	u := f.openUnitOf(c, skeleton)
+	if u == nil || u.dwoID != skeleton.dwoID || u.addrSize != skeleton.addrSize || u.version >= 5 != (skeleton.version >= 5) {
+		return nil
+	}
+	return u
+}
+
+// setBases sets where the parts of a split unit begin, which nothing in the unit tells: behind the headers of the
+// sections of version 5 (DWARF 5 §7.26, §7.28); before, sections had none.
+func (u *Unit) setBases(c contribution) {
+	u.strBase, u.rnglistsBase, u.rnglistsStart = c.strOffsets, c.rnglists, c.rnglists
+	if u.version >= 5 {
+		more := uint64(0)
+		if u.offSize == 8 {
+			more = 8
+		}
+		u.strBase += 8 + more
+		u.rnglistsBase += 12 + more
+	}
+	if u.home != nil {
+		u.base = u.home.base
+	}
+}

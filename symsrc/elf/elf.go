@@ -1,0 +1,340 @@
+package elf
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
+)
+
+// Format is what the layout of a file's structures, and the meaning of its code, depend on.
+type Format struct {
+	Is64, Big bool
+	Machine   elf.Machine
+	Type      elf.Type
+	Flags     uint32 // e_flags, of the machine
+}
+
+// Header is what is kept of an ELF file's headers.
+type Header struct {
+	Format
+	Sections  []Section
+	Segments  []Segment
+	DebugOnly bool // see isDebugOnly
+}
+
+// Rules are the choices that readers of ELF files make differently.
+type Rules struct {
+	// ZeroCode takes code at address 0 for what it says, which linkers leave where they dropped code.
+	ZeroCode bool
+	// Unplaced makes debug information and symbols of a relocatable file count from the starts of their sections, which all are 0.
+	Unplaced bool
+	// Endless lets a symbol without a size go on to the next one, whatever lies between.
+	Endless bool
+	// NoGNUPacked leaves out compressed sections of the older form, whose names begin with .zdebug_.
+	NoGNUPacked bool
+}
+
+// File is an ELF file in memory.
+type File struct {
+	Header
+	Linkage
+	Rules  Rules
+	Data   []byte
+	ID     symsrc.BuildID
+	Note   []byte // the part of data that is the build ID
+	Budget *budget.File
+	// Runtime returns the file that is loaded at run time, of which this one may be the debug file; nil where there is none.
+	Runtime func() *File
+	placedSymbols
+}
+
+// Section is one row of the section header table.
+type Section struct {
+	Name               string
+	Type               elf.SectionType
+	Flags              elf.SectionFlag
+	Addr, Offset, Size uint64
+	Link, Info         uint32
+	entsize            uint64
+}
+
+// Segment is one row of the program header table.
+type Segment struct {
+	Type             elf.ProgType
+	Flags            elf.ProgFlag
+	Offset, FileSize uint64 // in the file
+	Addr, Size       uint64 // in memory
+}
+
+// maxSegments bounds the segments that are read, which questions go over; none of interest is that far behind.
+const maxSegments = 1 << 12
+
+// maxSectionName bounds the names of sections, of which many may share one end.
+const maxSectionName = 64
+
+var errNotELF = errors.New("no ELF magic")
+
+// packed are the magics of files that hold an ELF file in a form that is not read here.
+var packed = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
+
+// New reads the ELF header and both tables (System V gABI, chapters 4 and 5), and the build ID.
+func New(b []byte, left *budget.File, by Rules) (*File, error) {
+	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
+		for _, magic := range packed {
+			if len(b) > len(magic) && string(b[:len(magic)]) == magic {
+				return nil, &StatusError{symsrc.UnsupportedCompressed, errors.New("a compressed file, not an ELF file")}
+			}
+		}
+		return nil, &StatusError{symsrc.NotELF, errNotELF}
+	}
+	h := &File{Data: b, Budget: left, Rules: by}
+	h.Runtime = func() *File { return h }
+	if len(b) < 52 || b[elf.EI_CLASS] < 1 || b[elf.EI_CLASS] > 2 || b[elf.EI_DATA] < 1 || b[elf.EI_DATA] > 2 {
+		return nil, Corrupted("ELF header is cut off or of an unknown class")
+	}
+	h.Is64 = b[elf.EI_CLASS] == byte(elf.ELFCLASS64)
+	h.Big = b[elf.EI_DATA] == byte(elf.ELFDATA2MSB)
+	c := &bin.Cursor{B: b, P: 16, Big: h.Big}
+	h.Type = elf.Type(c.U16())
+	h.Machine = elf.Machine(c.U16())
+	word := h.WordSize()
+	c.P = 24 + word
+	phoff, shoff := c.Uint(word), c.Uint(word)
+	h.Flags = c.U32()
+	c.Skip(2)
+	phentsize, phnum, shentsize, shnum, shstrndx := c.U16(), uint64(c.U16()), c.U16(), uint64(c.U16()), uint64(c.U16())
+	if !c.OK() {
+		return nil, Corrupted("ELF header is cut off")
+	}
+	if err := h.readSections(shoff, shentsize, shnum, shstrndx); err != nil {
+		return nil, err
+	}
+	const headers = 2 // a header and its name take about so many times what they take in the file
+	left.Hold(headers * len(h.Sections) * int(shentsize))
+	h.wide = h.Is64
+	if h.Type == elf.ET_REL {
+		h.place()
+	}
+	h.apply(by)
+	if err := h.readSegments(phoff, phentsize, phnum); err != nil {
+		return nil, err
+	}
+	left.Hold(headers * len(h.Segments) * int(phentsize))
+	h.DebugOnly = h.isDebugOnly()
+	h.Note = h.buildID()
+	h.ID = symsrc.BuildID(h.Note)
+	return h, nil
+}
+
+// WordSize is the size of an address in the ELF structures.
+func (h *Format) WordSize() int {
+	if h.Is64 {
+		return 8
+	}
+	return 4
+}
+
+func (h *File) readSections(off uint64, entsize uint16, n, names uint64) error {
+	if off == 0 {
+		return nil // a file without section headers
+	}
+	b := h.Data
+	if want := uint16(40 + 24*(h.WordSize()/8)); entsize != want {
+		return Corrupted("section headers of %d bytes instead of %d", entsize, want)
+	}
+	// The first header holds the counts that do not fit into the ELF header.
+	first, ok := bin.Slice(b, off, uint64(entsize))
+	if !ok {
+		return Corrupted("section header table at %#x goes past the end of the file", off)
+	}
+	zero := h.sectionHeader(first)
+	if n == 0 {
+		n = zero.Size
+	}
+	if names == uint64(elf.SHN_XINDEX) {
+		names = uint64(zero.Link)
+	}
+	if n > uint64(len(b))/uint64(entsize) {
+		return Corrupted("%d section headers in a file of %d bytes", n, len(b))
+	}
+	table, ok := bin.Slice(b, off, n*uint64(entsize))
+	if !ok {
+		return Corrupted("section header table at %#x goes past the end of the file", off)
+	}
+	h.Sections = make([]Section, n)
+	for i := range h.Sections {
+		s := h.sectionHeader(table[i*int(entsize):])
+		h.Sections[i] = s
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_ALLOC != 0 && s.Addr == 0 && s.Size > 0 {
+			h.Linkage.zeroCode = true
+		}
+	}
+	return h.nameSections(table, int(entsize), names)
+}
+
+func (h *File) nameSections(table []byte, entsize int, names uint64) error {
+	if names == uint64(elf.SHN_UNDEF) || len(h.Sections) == 0 {
+		return nil
+	}
+	if names >= uint64(len(h.Sections)) {
+		return Corrupted("section %d with the sections' names does not exist", names)
+	}
+	strs, ok := h.Contents(&h.Sections[names])
+	if !ok {
+		return Corrupted("the sections' names lie outside of the file")
+	}
+	for i := range h.Sections {
+		off, _ := bin.Uint(table, i*entsize, 4, h.Big)
+		c := bin.Cursor{B: strs[:min(uint64(len(strs)), off+maxSectionName)], P: int(off)}
+		h.Sections[i].Name = string(c.CString())
+	}
+	return nil
+}
+
+func (h *Format) sectionHeader(b []byte) (s Section) {
+	c := &bin.Cursor{B: b, P: 4, Big: h.Big}
+	word := h.WordSize()
+	s.Type = elf.SectionType(c.U32())
+	s.Flags = elf.SectionFlag(c.Uint(word))
+	s.Addr, s.Offset, s.Size = c.Uint(word), c.Uint(word), c.Uint(word)
+	s.Link, s.Info = c.U32(), c.U32()
+	c.Skip(uint64(word))
+	s.entsize = c.Uint(word)
+	return s
+}
+
+func (h *File) readSegments(off uint64, entsize uint16, n uint64) error {
+	if n == 0 || off == 0 {
+		return nil
+	}
+	n = min(n, maxSegments)
+	word := h.WordSize()
+	if int(entsize) < 32+24*(word/8) {
+		return Corrupted("program headers of %d bytes", entsize)
+	}
+	table, ok := bin.Slice(h.Data, off, n*uint64(entsize))
+	if !ok {
+		return Corrupted("program header table at %#x goes past the end of the file", off)
+	}
+	for ; n > 0; n-- {
+		c := &bin.Cursor{B: table, Big: h.Big}
+		s := Segment{Type: elf.ProgType(c.U32())}
+		if h.Is64 {
+			s.Flags = elf.ProgFlag(c.U32())
+		}
+		s.Offset, s.Addr = c.Uint(word), c.Uint(word)
+		c.Skip(uint64(word)) // p_paddr
+		s.FileSize, s.Size = c.Uint(word), c.Uint(word)
+		if !h.Is64 {
+			s.Flags = elf.ProgFlag(c.U32())
+		}
+		h.Segments = append(h.Segments, s)
+		table = table[entsize:]
+	}
+	return nil
+}
+
+// Contents returns the bytes of a section in the file; false where they lie outside of it.
+func (h *File) Contents(s *Section) ([]byte, bool) {
+	if s.Type == elf.SHT_NOBITS {
+		return nil, true
+	}
+	return bin.Slice(h.Data, s.Offset, s.Size)
+}
+
+// Linkage says what addresses in debug information mean. A file that holds a part of another one's debug information has that one's.
+type Linkage struct {
+	wide     bool     // addresses have 64 bits
+	zeroCode bool     // code lies at address 0, as in relocatable files
+	Starts   []uint64 // where the sections of a relocatable file were placed; nil unless addresses are to count from there
+}
+
+// Dead reports whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
+// good address where code lies there, as in a relocatable file.
+func (h *Linkage) Dead(lo uint64) bool {
+	if lo > 1 && lo < 0xfffffffe {
+		return false
+	}
+	if lo > 1 {
+		return !h.wide || lo >= 1<<64-2
+	}
+	return !h.zeroCode
+}
+
+// buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments, and returns the part of the file that
+// is the ID.
+func (h *File) buildID() []byte {
+	for i := range h.Sections {
+		if s := &h.Sections[i]; s.Type == elf.SHT_NOTE {
+			notes, _ := h.Contents(s)
+			if id := h.findNote(notes); len(id) > 0 {
+				return id
+			}
+		}
+	}
+	for _, s := range h.Segments {
+		if s.Type == elf.PT_NOTE {
+			notes, _ := bin.Slice(h.Data, s.Offset, s.FileSize)
+			if id := h.findNote(notes); len(id) > 0 {
+				return id
+			}
+		}
+	}
+	return nil
+}
+
+func (h *Format) findNote(notes []byte) []byte {
+	const (
+		ntGNUBuildID = 3
+		maxNotes     = 1 << 10 // looked at in one place
+	)
+	c := &bin.Cursor{B: notes, Big: h.Big}
+	for n := 0; n < maxNotes && c.OK() && c.P < len(notes); n++ {
+		namesz, descsz, typ := uint64(c.U32()), uint64(c.U32()), c.U32()
+		name := c.Bytes(namesz)
+		c.P = (c.P + 3) &^ 3
+		desc := c.Bytes(descsz)
+		c.P = (c.P + 3) &^ 3
+		if typ == ntGNUBuildID && string(name) == "GNU\x00" && len(desc) > 0 && len(desc) <= 64 {
+			return desc
+		}
+	}
+	return nil
+}
+
+// Corrupted is the error of a file whose structure is damaged.
+func Corrupted(format string, args ...any) error {
+	return &StatusError{symsrc.Corrupted, fmt.Errorf(format, args...)}
+}
+
+// isDebugOnly tells the files that objcopy --only-keep-debug makes: their sections of code have an address and a size, but
+// no contents, and the offsets of their segments mean nothing.
+func (h *Header) isDebugOnly() bool {
+	for i := range h.Sections {
+		if s := &h.Sections[i]; s.IsCode() && s.Size > 0 {
+			return s.Type == elf.SHT_NOBITS
+		}
+	}
+	return false
+}
+
+// Span is a range of addresses: lo ≤ a < hi.
+type Span struct{ Lo, Hi uint64 }
+
+func (s Span) Covers(a uint64) bool { return a-s.Lo < s.Hi-s.Lo }
+
+// StatusError is an error that knows which of the reports' codes it is.
+type StatusError struct {
+	Status symsrc.Status
+	Err    error
+}
+
+// Error says what went wrong.
+func (e *StatusError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StatusError) Unwrap() error { return e.Err }

@@ -1,0 +1,259 @@
+package gopclntab
+
+import (
+	"bytes"
+	"sort"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/elf"
+)
+
+// Layouts of the table, by what its first four bytes say (Go's debug/gosym and internal/abi).
+const (
+	go12  = 0xfffffffb
+	go116 = 0xfffffffa // the parts have offsets of their own
+	go118 = 0xfffffff0 // addresses are relative to the start of the code
+	go120 = 0xfffffff1 // functions tell the line that they begin at
+)
+
+// Table is the section .gopclntab, from which Go programs print their own stack traces. It stays when all other names
+// are stripped. Offsets in it are bounded where they are used.
+type Table struct {
+	f       *elf.File
+	addr    uint64
+	layout  uint32
+	quantum uint64 // the smallest instruction, in bytes
+	ptr     int    // bytes of an address
+	n       int    // functions
+
+	names, units, files, values, functions []byte
+
+	text   uint64 // what addresses are relative to
+	inline uint64 // what inline trees are relative to; 0 unknown
+}
+
+// Read reads the table of a file; nil where there is none that can be read.
+func Read(f *elf.File) *Table {
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Name != ".gopclntab" && s.Name != ".data.rel.ro.gopclntab" {
+			continue
+		}
+		if b, ok := f.Contents(s); ok {
+			t := &Table{f: f, addr: s.Addr}
+			if t.readHeader(b) && t.readModule() {
+				return t
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// readHeader reads the header and finds the parts.
+func (t *Table) readHeader(b []byte) bool {
+	c := &bin.Cursor{B: b, Big: t.f.Big}
+	t.layout = c.U32()
+	zero := c.U16()
+	t.quantum, t.ptr = uint64(c.U8()), int(c.U8())
+	if zero != 0 || t.quantum == 0 || t.quantum > 4 || t.ptr != t.f.WordSize() {
+		return false
+	}
+	n := c.Uint(t.ptr)
+	part := func() []byte {
+		off := c.Uint(t.ptr)
+		return b[min(off, uint64(len(b))):]
+	}
+	switch t.layout {
+	case go12:
+		t.functions, t.names, t.values = b[min(c.P, len(b)):], b, b
+		n = min(n, uint64(len(b))) // so that the product does not overflow
+		off, _ := bin.Uint(b, c.P+(2*int(n)+1)*t.ptr, 4, t.f.Big)
+		t.files = b[min(off, uint64(len(b))):]
+	case go116, go118, go120:
+		c.Skip(uint64(t.ptr)) // number of files
+		if t.layout != go116 {
+			t.text = c.Uint(t.ptr)
+		}
+		t.names, t.units, t.files, t.values, t.functions = part(), part(), part(), part(), part()
+	default:
+		return false
+	}
+	if !c.OK() || n == 0 || n > uint64(len(t.functions)/(2*t.entry())) {
+		return false
+	}
+	t.n = int(n)
+	return true
+}
+
+// entry is the size of either half of a row in the table of functions.
+func (t *Table) entry() int {
+	if t.layout == go118 || t.layout == go120 {
+		return 4
+	}
+	return t.ptr
+}
+
+// pc is the address at which the function of that index begins; after the last one, where it ends.
+func (t *Table) pc(i int) uint64 {
+	v, _ := bin.Uint(t.functions, 2*i*t.entry(), t.entry(), t.f.Big)
+	return t.text + v
+}
+
+// goFunction is a function of the table.
+type goFunction struct {
+	entry            uint64
+	name, file, line uint32 // offsets
+	unit             uint32
+
+	inlineIndex, inlineTable uint32 // offsets; the table may be 0xffffffff for none
+}
+
+// find looks up the function at an address.
+func (t *Table) find(addr uint64) (fn goFunction, ok bool) {
+	i := sort.Search(t.n+1, func(i int) bool { return t.pc(i) > addr }) - 1
+	if i < 0 || i >= t.n {
+		return fn, false
+	}
+	off, _ := bin.Uint(t.functions, (2*i+1)*t.entry(), t.entry(), t.f.Big)
+	base := t.functions
+	if t.layout == go12 {
+		base = t.names // the whole section
+	}
+	if off > uint64(len(base)) {
+		return fn, false
+	}
+	c := &bin.Cursor{B: base[off:], Big: t.f.Big}
+	fn.entry = t.text + c.Uint(t.entry())
+	fn.name = c.U32()
+	c.Skip(12) // arguments, frame or deferred return, stack pointer
+	fn.file, fn.line = c.U32(), c.U32()
+	npcdata := c.U32()
+	if t.layout != go12 {
+		fn.unit = c.U32()
+	}
+	if t.layout == go120 {
+		c.Skip(4) // first line
+	}
+	c.Skip(3) // function ID, flags
+	nfuncdata := c.U8()
+	fn.inlineTable = ^uint32(0)
+	const inlineIndex, inlineTree = 2, 3 // PCDATA_InlTreeIndex since Go 1.12, FUNCDATA_InlTree since Go 1.18
+	pcdata := c.Bytes(uint64(npcdata) * 4)
+	if npcdata > inlineIndex {
+		v, _ := bin.Uint(pcdata, 4*inlineIndex, 4, t.f.Big)
+		fn.inlineIndex = uint32(v)
+	}
+	if (t.layout == go118 || t.layout == go120) && nfuncdata > inlineTree {
+		v, _ := bin.Uint(c.Bytes(uint64(nfuncdata)*4), 4*inlineTree, 4, t.f.Big)
+		fn.inlineTable = uint32(v)
+	}
+	return fn, c.OK() && fn.entry == t.pc(i)
+}
+
+// maxGoInlined bounds how deep calls are inlined into each other; a deeper chain is damage.
+const maxGoInlined = 1000
+
+// maxGoSteps bounds the rows of value tables that one question reads.
+const maxGoSteps = 1 << 22
+
+// value reads the table at off, which runs along with the function's code: of each row the difference of the value and
+// that of the address; -1 where there is none.
+func (t *Table) value(off uint32, entry, addr uint64, steps *int) int {
+	if off == 0 || uint64(off) >= uint64(len(t.values)) {
+		return -1
+	}
+	p, value, pc := int(off), int32(-1), entry
+	for first := true; *steps > 0; first = false {
+		*steps--
+		var v, d uint64
+		if v, p = bin.ULEB(t.values, p); v == 0 && !first || p == bin.Past {
+			break
+		}
+		if d, p = bin.ULEB(t.values, p); p == bin.Past {
+			break
+		}
+		value += int32(uint32(v)>>1) ^ -int32(uint32(v)&1)
+		if pc += d * t.quantum; addr < pc {
+			return int(value)
+		}
+	}
+	return -1
+}
+
+// Frames returns the functions at an address, of which the compiler's inline tree tells the inlined ones. Where that cannot be
+// read a position within an inlined function is left out, since it is not one of the function that is named.
+func (t *Table) Frames(addr uint64) []symsrc.Frame {
+	fn, ok := t.find(addr)
+	outer := cstring(t.names, uint64(fn.name))
+	if !ok || outer == "" {
+		return nil
+	}
+	var tree []byte
+	if t.inline != 0 && fn.inlineTable != ^uint32(0) {
+		tree = t.loaded(t.inline + uint64(fn.inlineTable))
+	}
+	// funcID, 3 bytes of padding, offset of the name, of the call, first line.
+	size, nameBack, callBack := 16, 12, 8
+	if t.layout == go118 { // parent, funcID, file and line of the call, offset of the name, of the call
+		size, nameBack, callBack = 20, 8, 4
+	}
+	steps := maxGoSteps
+	defer func() { t.f.Budget.Answer(maxGoSteps - steps) }()
+	if t.value(fn.line, fn.entry, addr, &steps) < 0 {
+		return nil // padding behind the function
+	}
+	var frames []symsrc.Frame
+	for pc := addr; len(frames) <= maxGoInlined && steps > 0; {
+		i := t.value(fn.inlineIndex, fn.entry, pc, &steps)
+		if i < 0 {
+			return append(frames, t.frame(outer, &fn, pc, &steps))
+		}
+		if i >= len(tree)/size {
+			break
+		}
+		name, _ := bin.Uint(tree, (i+1)*size-nameBack, 4, t.f.Big)
+		call, _ := bin.Uint(tree, (i+1)*size-callBack, 4, t.f.Big)
+		inlined := cstring(t.names, name)
+		if inlined == "" {
+			break
+		}
+		frames = append(frames, t.frame(inlined, &fn, pc, &steps))
+		pc = fn.entry + call
+	}
+	return []symsrc.Frame{{Func: outer, Linkage: outer}}
+}
+
+// frame is a function with the position of an address.
+func (t *Table) frame(name string, fn *goFunction, addr uint64, steps *int) symsrc.Frame {
+	fr := symsrc.Frame{Func: name, Linkage: name}
+	file := t.value(fn.file, fn.entry, addr, steps)
+	if file < 0 {
+		return fr
+	}
+	if t.layout == go12 {
+		if file > 0 && file < len(t.files)/4 { // the first number is how many there are
+			off, _ := bin.Uint(t.files, 4*file, 4, t.f.Big)
+			fr.File = cstring(t.names, off)
+		}
+	} else if i := uint64(fn.unit) + uint64(file); i < uint64(len(t.units)/4) {
+		if off, _ := bin.Uint(t.units, int(4*i), 4, t.f.Big); off != 1<<32-1 {
+			fr.File = cstring(t.files, off)
+		}
+	}
+	if line := t.value(fn.line, fn.entry, addr, steps); line > 0 && fr.File != "" {
+		fr.Line = line
+	}
+	return fr
+}
+
+// cstring is the string at an offset; "" where it lies outside, has no end or is longer than a name may be.
+func cstring(b []byte, off uint64) string {
+	if off >= uint64(len(b)) {
+		return ""
+	}
+	b = b[off:min(uint64(len(b)), off+bin.MaxString)]
+	n := bytes.IndexByte(b, 0)
+	return string(b[:max(n, 0)])
+}

@@ -1,0 +1,48 @@
+package object
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestUnpackAhead unpacks beside the questions, to the end and as far as it gets until the file is closed.
+func TestUnpackAhead(t *testing.T) {
+	for _, name := range []string{"clang4-zlib", "ppc64-zstd", "gcc5"} {
+		path := filepath.Join("testdata", name+".elf")
+		f := open(t, path)
+		f.unpackAhead()
+		f.ahead.running.Wait()
+		for _, s := range f.dwarf.Early() {
+			if s.Unpacked() != s.Size {
+				t.Errorf("%s: %d of %d bytes are unpacked", name, s.Unpacked(), s.Size)
+			}
+		}
+		closed, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed.unpackAhead()
+		if err := closed.Close(); err != nil {
+			t.Errorf("%s: close: %v", name, err)
+		}
+		closed.unpackAhead() // begins nothing: the file is gone
+		closed.ahead.running.Wait()
+	}
+}
+
+// TestMapped gives the mapping's memory back at every look, which changes no answer.
+func TestMapped(t *testing.T) {
+	path := filepath.Join("testdata", "gcc5.elf")
+	addrs := codeAddresses(t, path, 7)
+	want := open(t, path)
+	f := open(t, path)
+	for _, a := range addrs {
+		f.read.Store(maxMapped)
+		if got, w := render(f.Code(a)), render(want.Code(a)); got != w {
+			t.Fatalf("%#x: %s, not %s", a, got, w)
+		}
+	}
+	if f.read.Load() >= maxMapped {
+		t.Error("what was read is not counted from the start again")
+	}
+}

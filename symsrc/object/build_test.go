@@ -1,0 +1,169 @@
+package object
+
+import (
+	"bytes"
+	"debug/elf"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"qss-filter/symsrc"
+)
+
+var update = flag.Bool("update", false, "rebuild testdata with gcc, clang-22 and llvm-symbolizer-22")
+
+// build is one way to make an ELF file of the sources in testdata/src.
+type build struct {
+	name     string
+	compiler string
+	flags    string
+	then     string                                                           // a command over the file, which is its last argument
+	make     func(t *testing.T, b *build, out, prefix string) (oracle string) // in place of the compiler
+	beside   string                                                           // the file in testdata that its debug information names
+	base     uint64                                                           // what addresses are more in the file that make gives
+	twin     string                                                           // a command that makes a file which the oracle can read; its last arguments are both files
+}
+
+const freestanding = "-ffreestanding -nostdlib -fno-rtti -fno-exceptions -fno-stack-protector -w shapes.cpp other.cpp"
+
+// run makes the file at out. extra flags go to the compiler.
+func (b *build) run(t *testing.T, out string, extra ...string) {
+	t.Helper()
+	need(t, b.compiler)
+	args := append(strings.Fields(b.flags), strings.Fields(freestanding)...)
+	command(t, b.compiler, append(append(args, extra...), "-o", out)...)
+	if then := strings.Fields(b.then); len(then) > 0 {
+		need(t, then[0])
+		command(t, then[0], append(then[1:], out)...)
+	}
+}
+
+// oracle is the file that the oracle reads in place of path.
+func (b *build) oracle(t *testing.T, path string) string {
+	t.Helper()
+	twin := strings.Fields(b.twin)
+	if len(twin) == 0 {
+		return path
+	}
+	command(t, twin[0], append(twin[1:], path, path+".twin")...)
+	return path + ".twin"
+}
+
+func command(t *testing.T, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = filepath.Join("testdata", "src")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// need skips a test where a program is missing.
+func need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("%s is not installed", p)
+		}
+	}
+}
+
+// codeAddresses are the addresses of executable sections, every step-th.
+func codeAddresses(t testing.TB, path string, step uint64) (addrs []uint64) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Flags&elf.SHF_ALLOC == 0 {
+			continue
+		}
+		for a := s.Addr; a < s.Addr+s.Size; a += step {
+			addrs = append(addrs, a)
+		}
+	}
+	return addrs
+}
+
+// symbolizer asks llvm-symbolizer-22 and gives one text for each address, in the form of render.
+func symbolizer(t testing.TB, path string, addrs []uint64) []string {
+	t.Helper()
+	need(t, "llvm-symbolizer-22")
+	var in bytes.Buffer
+	for _, a := range addrs {
+		fmt.Fprintf(&in, "%#x\n", a)
+	}
+	cmd := exec.Command("llvm-symbolizer-22", "--obj="+path, "--output-style=LLVM", "--inlines", "--no-demangle", "--no-debuginfod")
+	cmd.Stdin, cmd.Stderr = &in, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := strings.Split(strings.TrimSuffix(string(out), "\n\n"), "\n\n")
+	if len(answers) != len(addrs) {
+		t.Fatalf("%d answers to %d addresses", len(answers), len(addrs))
+	}
+	for i, a := range answers {
+		lines := strings.Split(a, "\n")
+		var frames []string
+		for j := 0; j+1 < len(lines); j += 2 {
+			frames = append(frames, lines[j]+" "+lines[j+1])
+		}
+		answers[i] = strings.Join(frames, " < ")
+	}
+	return answers
+}
+
+// render writes a chain with linkage names on one line: `inner file:line:column < outer file:line:column`.
+func render(frames []symsrc.Frame) string {
+	if len(frames) == 0 {
+		return "?? ??:0:0"
+	}
+	var b strings.Builder
+	for i, f := range frames {
+		if i > 0 {
+			b.WriteString(" < ")
+		}
+		line := f.Line
+		if f.Approx {
+			line = 0 // as llvm has it
+		}
+		fmt.Fprintf(&b, "%s %s:%d:%d", orUnknown(f.Linkage), orUnknown(f.File), line, f.Column)
+	}
+	return b.String()
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "??"
+	}
+	return s
+}
+
+// open opens a file for the time of the test.
+func open(t testing.TB, path string) *File {
+	t.Helper()
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// openAsLLVM opens a file that answers as llvm does.
+func openAsLLVM(t testing.TB, path string) *File {
+	t.Helper()
+	f, err := openBy(path, &llvmPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}

@@ -1,0 +1,184 @@
+package object
+
+import (
+	stdelf "debug/elf"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/debug"
+	"sync/atomic"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/codeprobe"
+	"qss-filter/symsrc/dwarf"
+	"qss-filter/symsrc/elf"
+	"qss-filter/symsrc/mapped"
+)
+
+// File is one ELF file, with what is known of it from other files. It may be asked by several goroutines at once.
+type File struct {
+	elf *elf.File
+	onDisk
+	marks marks
+	symbolTables
+	dwarf *dwarf.Data
+	code  *codeprobe.Code
+	goTab goSection
+	by    *policy
+
+	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
+	// none.
+	other *File
+	late  lateRuntime
+	companions
+	twin   *twin // nil where it is to have none
+	ahead  ahead
+	alikes alikes
+
+	fault atomic.Pointer[elf.StatusError] // why the file is not read any more
+}
+
+// onDisk is where a file's bytes are from.
+type onDisk struct {
+	path  string
+	stat  fs.FileInfo  // when it was opened; nil for a file that is not on disk
+	at    int64        // where in the file at path it begins
+	unmap func() error // nil for a file that is not mapped
+	read  atomic.Int64 // see File.mapped
+}
+
+// Open maps the file. Its errors carry a StatusError.
+func Open(path string) (*File, error) { return openBy(path, &ourPolicy) }
+
+func openBy(path string, by *policy) (*File, error) {
+	data, stat, unmap, err := mapped.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, withStatus(err))
+	}
+	f, err := newFileBy(data, by)
+	if err != nil {
+		unmap()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	f.stat, f.unmap, f.path = stat, unmap, path
+	f.mayOpen(mapRegular)
+	return f, nil
+}
+
+// withStatus adds the code of an error of the operating system.
+func withStatus(err error) error {
+	status := symsrc.ReadError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		status = symsrc.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		status = symsrc.NoReadPermission
+	}
+	return &elf.StatusError{Status: status, Err: err}
+}
+
+// newFile reads the headers of an ELF file in memory.
+func newFile(data []byte) (*File, error) { return newFileBy(data, &ourPolicy) }
+
+func newFileBy(data []byte, by *policy) (*File, error) {
+	return newPart(data, false, budget.NewFile(len(data)), by)
+}
+
+// newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest.
+func newPart(data []byte, split bool, b *budget.File, by *policy) (f *File, err error) {
+	f = &File{by: by}
+	f.names.Budget = b
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			f, err = nil, faultOf(r)
+		}
+	}()
+	f.marks.add(data[:min(len(data), elfHeader)])
+	if f.elf, err = elf.New(data, b, by.elf); err != nil {
+		return nil, err
+	}
+	f.elf.Runtime = f.runtimeImage
+	f.marks.add(f.elf.Note)
+	if f.symtab, err = f.elf.SymbolTable(stdelf.SHT_SYMTAB, &f.names); err != nil {
+		return nil, err
+	}
+	if f.dwarf, err = dwarf.New(f.elf, split, &f.names, by.dwarf, dwarf.Hooks{Ahead: f.unpackAhead, Touched: f.mapped, Reopen: f.again}); err != nil {
+		return nil, err
+	}
+	if f.dynsym, err = f.elf.SymbolTable(stdelf.SHT_DYNSYM, &f.names); err != nil {
+		return nil, err
+	}
+	f.code = codeprobe.New(f.elf, &f.dwarf.Frame, f.dynsym, f.symtabOrOther)
+	return f, nil
+}
+
+// maxMapped is about how many bytes of a mapped file may be read before its memory is given back.
+const maxMapped = 256 << 20
+
+// mapped notes that n bytes of the file were read which are not likely to be read again soon.
+func (f *File) mapped(n int) {
+	if f.unmap == nil || f.read.Add(int64(n)) < maxMapped {
+		return
+	}
+	f.read.Store(0)
+	release(f.elf.Data)
+	if f.twin != nil && f.twin.mapped != nil {
+		release(f.twin.mapped)
+	}
+}
+
+// Close unmaps the file. It must not be asked any more.
+func (f *File) Close() error {
+	if f.twin != nil {
+		close(f.twin.quit)
+	}
+	f.ahead.stop()
+	f.closeTwin()
+	f.closeCompanions()
+	f.late.close()
+	if f.unmap == nil {
+		return nil
+	}
+	unmap := f.unmap
+	f.unmap, f.elf.Data = nil, nil
+	return unmap()
+}
+
+// BuildID is the file's build ID, "" where it has none.
+func (f *File) BuildID() symsrc.BuildID { return f.elf.ID }
+
+// HasDebug reports whether the file has DWARF.
+func (f *File) HasDebug() bool { return f.dwarf.Info.Size > 0 }
+
+// HasSymbols reports whether the file has a symbol table.
+func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }
+
+// guard runs read and gives up the file where that panics, or touches memory that the file on disk no longer backs.
+func (f *File) guard(read func()) {
+	if f.fault.Load() != nil {
+		return
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			f.fault.CompareAndSwap(nil, faultOf(r)) // what goes wrong next comes of what went wrong first
+		}
+	}()
+	read()
+}
+
+// errDamaged is the error of a file that no check found damaged.
+var errDamaged = errors.New("damaged in a way that is not understood")
+
+// faultOf explains what was recovered.
+func faultOf(r any) *elf.StatusError {
+	if err, ok := r.(error); ok && errors.Is(err, budget.ErrExceeded) {
+		return &elf.StatusError{Status: symsrc.Corrupted, Err: err}
+	}
+	if _, ok := r.(interface{ Addr() uintptr }); ok {
+		return &elf.StatusError{Status: symsrc.ReadError, Err: errors.New("the file was cut off while it was read")}
+	}
+	return &elf.StatusError{Status: symsrc.Corrupted, Err: fmt.Errorf("%w: %v", errDamaged, r)}
+}

@@ -1,0 +1,95 @@
+package object
+
+import (
+	"fmt"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/elf"
+)
+
+// Code returns the functions at an address of code: the innermost inlined one first, the physical one last; nil where
+// nothing is known.
+func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
+	f.elf.Budget.Question()
+	f.guard(func() { frames = f.answer(addr) })
+	if f.fault.Load() != nil {
+		return nil
+	}
+	return frames
+}
+
+func (f *File) answer(addr uint64) []symsrc.Frame {
+	addr = f.codeAddr(addr)
+	if frames := f.goCode(addr); frames != nil {
+		return frames
+	}
+	sym, ok := f.symbolAt(addr)
+	ok = ok && sym.Name.Linkage != ""
+	var frames []symsrc.Frame
+	origin := symsrc.SymbolOnly
+	if u := f.dwarf.UnitFor(addr); u != nil {
+		frames = u.Frames(addr, !ok, false)
+		origin = symsrc.SymbolInUnit
+	}
+	if !ok {
+		return frames
+	}
+	if frames == nil {
+		frames = []symsrc.Frame{{File: string(sym.File)}}
+	} else {
+		origin = symsrc.SymbolAndDebug
+	}
+	outer := &frames[len(frames)-1]
+	outer.Func, outer.Linkage, outer.Origin = sym.Name.Demangled, sym.Name.Linkage, origin
+	return frames
+}
+
+// ShortCode is Code with the functions' short names, all from the debug information.
+func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
+	f.elf.Budget.Question()
+	f.guard(func() {
+		addr := f.codeAddr(addr)
+		if u := f.dwarf.UnitFor(addr); u != nil {
+			frames = u.Frames(addr, true, true)
+		}
+	})
+	if f.fault.Load() != nil {
+		return nil
+	}
+	return frames
+}
+
+// Data returns the variable at an address.
+func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
+	f.elf.Budget.Question()
+	f.guard(func() {
+		addr := f.dataAddr(addr)
+		var sym elf.Match
+		if sym, ok = f.symbolAt(addr); ok {
+			frame = symsrc.Frame{Func: sym.Name.Demangled, Linkage: sym.Name.Linkage, File: string(sym.File), Offset: addr - sym.Start}
+		}
+	})
+	return frame, ok
+}
+
+// maxAnswer bounds an answer, in bytes of names and paths: calls of functions with long names may be inlined into each other.
+const maxAnswer = 64 << 10
+
+// tooLong reports whether an answer has more text than may be told.
+func tooLong(frames []symsrc.Frame) bool {
+	n := 0
+	for i := range frames {
+		n += len(frames[i].Func) + len(frames[i].File)
+	}
+	return n > maxAnswer
+}
+
+// withoutLong are files with what is to be said where an answer is left out.
+func withoutLong(of *symsrc.Files) *symsrc.Files {
+	files := *of
+	if files.Note != "" {
+		files.Note += "; "
+	}
+	files.Note += fmt.Sprintf("answers of more than %d KiB are left out", maxAnswer>>10)
+	return &files
+}

@@ -1,0 +1,121 @@
+package object
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLines compares the position of every address with the line tables as debug/dwarf reads them.
+func TestLines(t *testing.T) {
+	for _, name := range []string{"gcc5.elf", "clang4-zlib.elf", "mips2.elf"} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", name)
+			want := standardLines(t, file)
+			f := open(t, file)
+			n := 0
+			for _, addr := range codeAddresses(t, file, 1) {
+				w, located := want[addr]
+				frames := f.Code(addr)
+				if !located {
+					continue
+				}
+				n++
+				if len(frames) == 0 {
+					t.Fatalf("%#x: no answer instead of %+v", addr, w)
+				}
+				got := frames[0]
+				if got.Approx {
+					got.Line = 0
+				}
+				if !sameFile(got.File, w.File.Name) || got.Line != w.Line || got.Column != w.Column {
+					t.Errorf("%#x: %s:%d:%d instead of %s:%d:%d", addr, got.File, got.Line, got.Column, w.File.Name, w.Line, w.Column)
+				}
+			}
+			if n < 500 {
+				t.Errorf("only %d addresses have a line", n)
+			}
+		})
+	}
+}
+
+// sameFile compares a path with debug/dwarf's, which is normalised, and where a file of version 5 lies in directory 0
+// lacks the directory.
+func sameFile(got, standard string) bool {
+	got = path.Clean(got)
+	return got == standard || !path.IsAbs(standard) && strings.HasSuffix(got, "/"+standard)
+}
+
+// standardLines is the row of every address of a linked file.
+func standardLines(t *testing.T, path string) map[uint64]dwarf.LineEntry {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := f.DWARF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make(map[uint64]dwarf.LineEntry)
+	for r := data.Reader(); ; r.SkipChildren() {
+		unit, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unit == nil {
+			return rows
+		}
+		lines, err := data.LineReader(unit)
+		if err != nil || lines == nil {
+			t.Fatalf("%v, %v", lines, err)
+		}
+		var last, e dwarf.LineEntry
+		last.EndSequence = true
+		for start := uint64(0); lines.Next(&e) != io.EOF; last = e {
+			if last.EndSequence {
+				start = e.Address
+			} else if start != 0 {
+				for a := last.Address; a < e.Address; a++ {
+					rows[a] = last
+				}
+			}
+		}
+	}
+}
+
+// TestApproximateLine looks for code with line 0 in the files of testdata and checks where its line comes from.
+func TestApproximateLine(t *testing.T) {
+	path := filepath.Join("testdata", "clang4-zlib.elf")
+	f := open(t, path)
+	last := make(map[string]int) // the line before, by function and file
+	approx, none := 0, 0
+	for _, addr := range codeAddresses(t, path, 1) {
+		frames := f.Code(addr)
+		if len(frames) == 0 {
+			continue
+		}
+		inner := frames[0]
+		switch {
+		case inner.Approx:
+			approx++
+			if inner.Line == 0 {
+				t.Errorf("%#x: no line, and it is approximate", addr)
+			}
+		case inner.Line == 0 && inner.File != "":
+			none++
+			if line := last[inner.Linkage+inner.File]; line != 0 && len(frames) == 1 {
+				t.Errorf("%#x: no line after %d", addr, line)
+			}
+		}
+		last[inner.Linkage+inner.File] = inner.Line
+	}
+	if approx == 0 || none == 0 {
+		t.Errorf("%d approximate lines and %d without a line: the file tests nothing", approx, none)
+	}
+}

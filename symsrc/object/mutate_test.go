@@ -1,0 +1,171 @@
+package object
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
+)
+
+var (
+	mutations = flag.Int("mutations", 300, "damaged files per good one that TestDamaged reads")
+	objects   = flag.String("objects", "", "further files that TestDamagedObjects damages: a pattern")
+)
+
+// TestDamaged damages the files of testdata at random, mostly within the sections that are read, and asks for addresses.
+func TestDamaged(t *testing.T) {
+	for _, b := range seeds {
+		t.Run(b.name, func(t *testing.T) {
+			path := filepath.Join("testdata", b.name+".elf")
+			good, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var beside []byte
+			if b.beside != "" {
+				if beside, err = os.ReadFile(filepath.Join("testdata", b.beside)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			addrs := codeAddresses(t, path, 41)
+			r := rand.New(rand.NewPCG(uint64(len(good)), 1))
+			for range *mutations {
+				damaged, other := good, beside
+				if len(beside) == 0 || r.IntN(2) == 0 {
+					damaged = damage(r, good)
+				} else {
+					other = damage(r, beside)
+				}
+				if err := readAll(damaged, other, addrs); err != nil {
+					failKeeping(t, err, damaged, other)
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedObjects does the same for large files, a tenth as often.
+func TestDamagedObjects(t *testing.T) {
+	eachObject(t, func(t *testing.T, good []byte, addrs []uint64) {
+		r := rand.New(rand.NewPCG(uint64(len(good)), 2))
+		for range *mutations / 10 {
+			damaged := damage(r, good)
+			if err := readAll(damaged, nil, addrs); err != nil {
+				failKeeping(t, err, damaged, nil)
+			}
+		}
+	})
+}
+
+// eachObject runs a test on each of the files that -objects names, with addresses to ask of.
+func eachObject(t *testing.T, test func(t *testing.T, good []byte, addrs []uint64)) {
+	t.Helper()
+	if *objects == "" {
+		t.Skip("-objects names no files")
+	}
+	paths, err := filepath.Glob(*objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		t.Run(path, func(t *testing.T) {
+			good, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, good, randomAddresses(t, path, 200))
+		})
+	}
+}
+
+// failKeeping ends a test, and leaves the files that it failed on in a directory of their own.
+func failKeeping(t *testing.T, why error, file, beside []byte) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "damaged")
+	if err != nil {
+		t.Fatal(errors.Join(why, err))
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), file, 0o644), os.WriteFile(filepath.Join(dir, "beside"), beside, 0o644)); err != nil {
+		t.Error(err)
+	}
+	t.Fatalf("%v: %s", why, dir)
+}
+
+// damage changes a few bytes, or cuts the file off.
+func damage(r *rand.Rand, good []byte) []byte {
+	b := slices.Clone(good)
+	interesting := []byte{0, 1, 0x7f, 0x80, 0xff}
+	for range 1 + r.IntN(12) {
+		at := r.IntN(len(b))
+		switch r.IntN(5) {
+		case 0:
+			b[at] = interesting[r.IntN(len(interesting))]
+		case 1:
+			b[at] ^= 1 << r.IntN(8)
+		case 2:
+			b[at] = byte(r.Uint32())
+		case 3: // a wrong number
+			for i := range min(4, len(b)-at) {
+				b[at+i] = byte(r.Uint32()) | byte(-r.IntN(2))
+			}
+		case 4: // something from elsewhere
+			from := r.IntN(len(b))
+			copy(b[at:min(at+8, len(b))], good[from:])
+		}
+	}
+	if r.IntN(20) == 0 {
+		b = b[:r.IntN(len(b))]
+	}
+	return b
+}
+
+// newFileBeside opens a file in memory; beside, where there is any, is the other file that its debug information names.
+func newFileBeside(data, beside []byte) (*File, error) {
+	f, err := newFile(data)
+	if err == nil && beside != nil {
+		for _, split := range [...]bool{false, true} { // what would be taken for a file that is not there
+			if _, err := newPart(beside, split, budget.NewFile(len(beside)), &ourPolicy); errors.Is(err, errDamaged) {
+				return nil, err
+			}
+		}
+		f.path = "/a/b"
+		f.mayOpen(func(string) ([]byte, fs.FileInfo, func() error, error) {
+			return beside, nil, func() error { return nil }, nil
+		})
+	}
+	return f, err
+}
+
+// readAll opens a file and asks for the addresses; it fails where something was recovered from.
+func readAll(data, beside []byte, addrs []uint64) error {
+	f, err := newFileBeside(data, beside)
+	if errors.Is(err, errDamaged) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	for _, a := range addrs {
+		f.Code(a)
+		f.Data(a)
+		f.Probe(a, symsrc.Space(a%4))
+	}
+	_, err = givenUp(f)
+	return err
+}
+
+// givenUp reports whether a file is not read any more. That is an error where a check was missing.
+func givenUp(f *File) (bool, error) {
+	fault := f.fault.Load()
+	if fault != nil && !errors.Is(fault, budget.ErrExceeded) {
+		return true, fault
+	}
+	return fault != nil, nil
+}

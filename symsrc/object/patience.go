@@ -1,0 +1,239 @@
+package object
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// A log does not wait for one module any longer than for a download. What takes longer goes on beside the questions: until it is
+// over, frames of the module stay as they are, and then they are answered.
+//
+// That is to say: a module is opened, and the first questions of a large one are answered, in a goroutine that is waited for; and so
+// are later ones that have to read a large unit first. All other questions are answered at once, which costs less: a small file's
+// budget is gone before the time is, and a large one has its tables by then.
+const (
+	maxWait = 10 * time.Second // for one module in all
+	// leastWait is for each question after that, of which there are few.
+	leastWait = 20 * time.Millisecond
+	// quickSize is the size of a module's files up to which questions are never waited for once they are open, and firstQuestions
+	// is how many are waited for of one with larger files.
+	quickSize      = 32 << 20
+	firstQuestions = 64
+)
+
+// patience is what is left of the time that the questions wait for a module.
+type patience struct {
+	mu      sync.Mutex
+	spent   time.Duration
+	waiting int
+	since   time.Time     // when the first of the questions that wait began to
+	late    chan struct{} // closed when what took too long is over; nil where nothing did
+	lately  atomic.Bool   // there may be something late
+
+	// quick is set while questions are not waited for, and asked counts those that were.
+	quick atomic.Bool
+	asked atomic.Int64
+	large atomic.Bool // the files are
+
+	open    atomic.Bool  // there are files, or it is known that there are none
+	opened  atomic.Int64 // how often they were
+	finding sync.Mutex
+	found   *symsrc.Files // that are to be opened, if none were since
+	then    int64         // opened, when they were looked for
+	told    bool          // that it is late
+}
+
+// isLate returns what is late by now; nil where nothing is.
+func (p *patience) isLate() chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.late != nil {
+		select {
+		case <-p.late:
+			p.late = nil
+			p.lately.Store(false)
+		default:
+		}
+	}
+	return p.late
+}
+
+// begin returns how long to wait.
+func (p *patience) begin(limit time.Duration) (left time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting++; p.waiting == 1 {
+		p.since = time.Now()
+	}
+	return max(leastWait, limit-p.spent)
+}
+
+// end notes that the wait is over. late, if not nil, is closed when what was waited for is.
+func (p *patience) end(late chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting--; p.waiting == 0 {
+		p.spent += time.Since(p.since)
+	}
+	p.isNow(late)
+}
+
+// isNow notes what is late.
+func (p *patience) isNow(late chan struct{}) {
+	if late != nil {
+		p.late = late
+		p.lately.Store(true)
+	}
+}
+
+// over notes that a wait is over which does not count: one for a large unit, as any may come later.
+func (p *patience) over(late chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.isNow(late)
+}
+
+// inTime asks a module as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
+// cold, if not nil, reports whether the question takes long although it is not one of the first.
+func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
+	m := s.module(key)
+	quick := m.patience.quick.Load()
+	slow := quick && m.patience.large.Load() && (m.patience.lately.Load() || cold != nil && m.cold(cold))
+	if quick && !slow || ctx.Err() != nil {
+		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
+		return got, files, ok
+	}
+	if late := m.patience.isLate(); late != nil {
+		return got, stillRead(late), false
+	}
+	s.find(ctx, m)
+	if first := s.sharer(m); first != m {
+		m = first // it is the one that may be late
+		if late := m.patience.isLate(); late != nil {
+			return got, stillRead(late), false
+		}
+		m.patience.asked.Add(1)
+		slow = m.patience.quick.Load() // names without end must not use up its time
+	}
+	left, end := s.wait, m.patience.over
+	if !slow {
+		left, end = m.patience.begin(s.wait), m.patience.end
+	}
+	type answer struct {
+		got   T
+		files *symsrc.Files
+		ok    bool
+	}
+	answers, over := make(chan answer, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		var a answer
+		a.files, a.ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { a.got = ask(m, files) })
+		answers <- a
+	}()
+	timeout := s.after(left)
+	defer timeout.Stop()
+	select {
+	case a := <-answers:
+		end(nil)
+		return a.got, a.files, a.ok
+	case <-timeout.C:
+		if m.patience.tell() && s.warn != nil {
+			s.warn(fmt.Sprintf("%s is still being read after %v: its frames stay as they are until then", title(key), s.wait))
+		}
+	case <-ctx.Done():
+	}
+	end(over)
+	return got, stillRead(over), false
+}
+
+// tell reports whether it is to be told that a module is late, which is once.
+func (p *patience) tell() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	told := p.told
+	p.told = true
+	return !told
+}
+
+// title names a module for a person to read.
+func title(m symsrc.Module) string {
+	if m.Name == "" {
+		return "the module with build ID " + m.BuildID.String()
+	}
+	return m.Name
+}
+
+// find looks for the files of a module that is not open, which has time limits of its own.
+func (s *Source) find(ctx context.Context, m *module) {
+	p := &m.patience
+	p.finding.Lock()
+	defer p.finding.Unlock()
+	if p.asked.Add(1) == 1 && !p.open.Load() {
+		p.then = p.opened.Load()
+		p.found = s.finder.Find(ctx, m.key)
+	}
+}
+
+// takeFound returns the files that find has found; nil where it was not asked, or they were opened.
+func (p *patience) takeFound() *symsrc.Files {
+	p.finding.Lock()
+	defer p.finding.Unlock()
+	files := p.found
+	p.found = nil
+	if p.then != p.opened.Load() {
+		return nil
+	}
+	return files
+}
+
+// hurry notes that questions need not be waited for any more, if that is so. The module is locked.
+func (m *module) hurry() {
+	size := int64(0)
+	for _, f := range m.opened {
+		size += f.elf.Budget.Size()
+	}
+	m.patience.large.Store(size > quickSize)
+	m.patience.quick.Store(m.loaded && (size <= quickSize || m.patience.asked.Load() > firstQuestions))
+}
+
+// cold reports what a question of its file is to report.
+func (m *module) cold(ask func(*File) bool) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.file != nil && ask(m.file)
+}
+
+// cold reports whether to answer a question takes long: a large unit is to be read, or it is not known whether that is one.
+func (f *File) cold(q symsrc.Addr) bool {
+	switch {
+	case q.Kind == symsrc.Named:
+		return true
+	case q.Kind == symsrc.Data || q.Symbol != "" || f.dwarf.Info.Size == 0:
+		return false
+	}
+	addr, ok := f.Linked(q.Offset, q.Space)
+	if !ok {
+		return false
+	}
+	f.guard(func() { addr = f.codeAddr(addr) })
+	return f.dwarf.Cold(addr)
+}
+
+// stillRead are the files of a module that is late.
+func stillRead(late chan struct{}) *symsrc.Files {
+	const note = "still being read"
+	return &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: note, Detail: note, Retry: func() bool {
+		select {
+		case <-late:
+			return true
+		default:
+			return false
+		}
+	}}
+}

@@ -1,0 +1,68 @@
+package object
+
+import (
+	"context"
+	"debug/elf"
+
+	"qss-filter/symsrc"
+)
+
+var _ symsrc.Prober = (*Source)(nil)
+
+// Probe tells what the machine code around an address shows; see File.Probe.
+func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
+	p, _, _ := inTime(ctx, s, q.Module, nil, func(m *module, _ *symsrc.Files) (p symsrc.Probe) {
+		if m.file != nil {
+			if addr, ok := m.file.Address(q); ok {
+				p = m.file.Probe(addr, symsrc.Linked)
+			}
+		}
+		return p
+	})
+	return p
+}
+
+// Probe tells what the machine code around an address shows: whether a number from a log is a return address, one that
+// was moved back into the call, or neither. Without machine code only Linked and Back are set; nothing is where the space
+// cannot be turned into addresses.
+func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
+	addr, ok := f.Linked(off, from)
+	if !ok {
+		return p
+	}
+	thumb := addr&1 != 0
+	f.guard(func() {
+		p.Linked, p.Back = addr, f.elf.Back()
+		if addr = f.codeAddr(addr); f.elf.Type != elf.ET_REL {
+			p.Linked = addr
+		}
+	})
+	isText := false
+	f.askRuntime(func(r *File) {
+		isText = r.code.Calls(addr, thumb, &p)
+	})
+	p.Trampoline = isText && f.SignalTrampoline(addr)
+	return p
+}
+
+// CallEndsAt reports whether a call ends at an address, which is then a return address. Where instructions differ in length
+// it is a likelihood: what looks like a call may be the end of a longer instruction.
+func (f *File) CallEndsAt(addr uint64) (ends bool) {
+	f.askRuntime(func(r *File) { ends = r.code.CallEndsAt(f.codeAddr(addr), addr&1 != 0) })
+	return ends
+}
+
+// SignalTrampoline reports whether an address is one of the code that a signal handler returns to: the frame after it was
+// interrupted, not called. The call frame information says so by the letter S in the augmentation of its CIE (GCC,
+// unwind-dw2.c), for a range that begins one byte early in glibc; else the code does, which is the same few instructions
+// everywhere.
+func (f *File) SignalTrampoline(addr uint64) (found bool) {
+	f.askRuntime(func(r *File) {
+		addr := f.codeAddr(addr)
+		found = r.code.SignalFrame(addr) || r.code.IsSigreturn(addr)
+	})
+	if !found { // a debug file may have .debug_frame
+		f.guard(func() { found = f.code.SignalFrame(f.codeAddr(addr)) })
+	}
+	return found
+}

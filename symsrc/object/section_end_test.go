@@ -1,0 +1,67 @@
+package object
+
+import (
+	"debug/elf"
+	"path/filepath"
+	"testing"
+)
+
+// TestSymbolsEndWithTheirSection asks for what lies between sections and behind the last one. The start files of a C library
+// have symbols without a size before such gaps (_fini, __FRAME_END__): llvm lets them reach over, gdb and eu-addr2line do not.
+func TestSymbolsEndWithTheirSection(t *testing.T) {
+	need(t, "gcc")
+	path := filepath.Join(t.TempDir(), "a.out")
+	command(t, "gcc", "-o", path, source(t, "gap.c", "int main(void) { return 0; }"))
+	gaps := betweenSections(t, path)
+	f := open(t, path)
+	for _, a := range gaps {
+		if frames := f.Code(a); frames != nil {
+			t.Errorf("%#x is in no section, and gets %s", a, render(frames))
+		}
+	}
+	// The first address is looked for in the raw table.
+	if last := gaps[len(gaps)-1]; open(t, path).Code(last) != nil {
+		t.Errorf("%#x, asked first, has a name", last)
+	}
+	f = openAsLLVM(t, path)
+	named := 0
+	for i, want := range symbolizer(t, path, gaps) {
+		got := render(f.Code(gaps[i]))
+		if got != want {
+			t.Errorf("%#x in the style of llvm: %s instead of %s", gaps[i], got, want)
+		}
+		if got != "?? ??:0:0" {
+			named++
+		}
+	}
+	if named == 0 {
+		t.Error("llvm names none of the gaps: the test shows nothing")
+	}
+}
+
+// betweenSections are the addresses of a program up to a page behind its end that lie in no section.
+func betweenSections(t *testing.T, path string) (addrs []uint64) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var end uint64
+	taken := make(map[uint64]bool)
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC == 0 {
+			continue
+		}
+		end = max(end, s.Addr+s.Size)
+		for a := s.Addr; a < s.Addr+s.Size; a++ {
+			taken[a] = true
+		}
+	}
+	for a := range end + 4096 {
+		if !taken[a] {
+			addrs = append(addrs, a)
+		}
+	}
+	return addrs
+}

@@ -1,0 +1,76 @@
+package object
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/dwarf"
+)
+
+// TestWalkDamaged goes over files of testdata that are damaged, and asks another File for addresses of each piece: Walk says
+// what Code says.
+func TestWalkDamaged(t *testing.T) {
+	places := sectionPlaces(t, decisive...)
+	r := rand.New(rand.NewPCG(15, 16))
+	pieces := 0
+	for n := range *mutations {
+		p := &places[r.IntN(len(places))]
+		file, beside := p.with(damage(r, p.contents))
+		if n < len(seeds) {
+			file, beside = p.file, p.beside
+		}
+		f, err := newFileBeside(file, beside)
+		if err != nil {
+			continue
+		}
+		other, err := newFileBeside(file, beside)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := walker{f: f, count: math.MaxInt, points: make(map[*dwarf.Unit][]uint64)}
+		w.each = func(p *Piece) error {
+			pieces++
+			for _, a := range [...]uint64{p.Lo, p.Lo + (p.Hi-p.Lo)/2, p.Hi - 1} {
+				if frames := other.Code(a); other.fault.Load() == nil && !p.says(frames) {
+					return fmt.Errorf("%#x: %+v instead of %+v", a, *p, frames)
+				}
+			}
+			return nil
+		}
+		f.guard(func() { _, err = w.run(context.Background(), 0) })
+		if gone, damaged := givenUp(f); damaged != nil || err != nil && !gone {
+			t.Fatalf("%s, section %d: %v, %v", p.name, p.index, damaged, err)
+		}
+	}
+	if pieces < 1000 {
+		t.Errorf("only %d pieces", pieces)
+	}
+}
+
+// says reports whether a piece says the same as frames, but for the file of a symbol, which Walk does not know.
+func (p *Piece) says(frames []symsrc.Frame) bool {
+	if len(frames) != len(p.Calls)+1 || frames[len(frames)-1].Func != p.Func {
+		return false
+	}
+	for i := range frames {
+		fr, file, line := frames[i], p.File, p.Line
+		if i > 0 { // where the function inside of it is called
+			c := p.Calls[len(p.Calls)-i]
+			file, line = c.File, c.Line
+		}
+		if fr.Approx || fr.File == "" && i == 0 {
+			fr.Line = 0
+		}
+		if fr.Line != line || fr.File != file && (file != "" || line != 0 || len(frames) > 1) {
+			return false
+		}
+		if i < len(p.Calls) && fr.Func != p.Calls[len(p.Calls)-1-i].Func {
+			return false
+		}
+	}
+	return true
+}
