@@ -1,8 +1,6 @@
 package filter
 
-import (
-	"bytes"
-)
+import "bytes"
 
 // contextBlock is the latest run of context lines from a reset on. Where it comes again while nothing has changed since, as
 // when a process crashes over and over, it changes nothing either.

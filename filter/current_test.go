@@ -68,7 +68,7 @@ func TestRebuilt(t *testing.T) {
 		{"verified", "", repeat("#0 0x7f20 (/a.so+0x%x)"+id+"\n", 3), &builds{}, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			feed := NewFeed(New(Options{Symbols: c.source}))
+			feed := New(Options{Symbols: c.source}).Feed()
 			out := feed.Add(t.Context(), nil, []byte(c.before))
 			for build := range int32(3) {
 				c.source.built.Store(build + 1)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 )
 
@@ -32,8 +33,8 @@ func TestFeedIsRun(t *testing.T) {
 		for name, o := range feedOptions() {
 			o.Symbols = programs()
 			want := run(t, o, text)
-			lines := filter.NewFeed(filter.New(o))
-			pieces := filter.NewFeed(filter.New(o))
+			lines := filter.New(o).Feed()
+			pieces := filter.New(o).Feed()
 			var byLine, byPiece []byte
 			for line := range strings.Lines(text) {
 				byLine = lines.Add(t.Context(), byLine, []byte(line))
@@ -61,7 +62,7 @@ func TestFeedIsRun(t *testing.T) {
 
 // TestFeedLongLine holds that a line which is too long to be looked at leaves as it comes, and is not kept.
 func TestFeedLongLine(t *testing.T) {
-	f := filter.NewFeed(filter.New(filter.Options{Symbols: programs()}))
+	f := filter.New(filter.Options{Symbols: programs()}).Feed()
 	part := bytes.Repeat([]byte("0123456789abcdef"), 16<<10)
 	var out []byte
 	for i := range 12 {
@@ -99,9 +100,9 @@ func TestResume(t *testing.T) {
 				o.Symbols = addresses{}
 			}
 			first := filter.New(o)
-			feed := filter.NewFeed(first)
+			feed := first.Feed()
 			var rest []*strings.Builder // what the filters put in have written
-			var feeds []*filter.Feed
+			var feeds []*stream.Feed
 			var want strings.Builder
 			var from []int
 			for _, line := range lines {
@@ -121,7 +122,7 @@ func TestResume(t *testing.T) {
 				if len(state) > 0 {
 					withContext[log]++
 				}
-				f := filter.NewFeed(filter.New(o))
+				f := filter.New(o).Feed()
 				f.Flush(f.Add(t.Context(), nil, state))
 				feeds, rest, from = append(feeds, f), append(rest, &strings.Builder{}), append(from, want.Len())
 			}
@@ -142,7 +143,7 @@ func TestResume(t *testing.T) {
 // TestTally counts frames by what became of them.
 func TestTally(t *testing.T) {
 	f := filter.New(filter.Options{Symbols: nothing{}})
-	feed := filter.NewFeed(f)
+	feed := f.Feed()
 	feed.Add(t.Context(), nil, []byte("#0 0x1 (/a.so+0x1)\n#1 0x2 (/a.so+0x2)\ntext\n"))
 	if got := f.Tally(); got.Frames != 2 || got.Unresolved != 2 || got.By[1] != 2 {
 		t.Errorf("%+v", got)

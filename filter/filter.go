@@ -1,15 +1,11 @@
 // Package filter is the pipeline: lines of a log in, annotated lines out.
 //
-//	Run: chunks → lines → Line → write
 //	Line: prefix.Split → markup.Next | frame.Find → ctxstate.Resolve → symsrc.Source → render
 //
-// Run searches large chunks for anchors, the few byte strings without which a line can mean nothing, and copies what
-// lies between them. Only a line with an anchor reaches Line. Whatever complete lines have arrived are written before
-// the next read; a line that is not understood leaves byte for byte as it came.
+// A stream.Stream searches a log for the literals without which a line can mean nothing, and gives only the lines that have one
+// to Lines. A line that is not understood leaves byte for byte as it came.
 //
-//	lines.go    reads; lines of any length; tells when the input pauses
-//	utf16.go    logs in UTF-16
-//	anchor.go   the vector search over a chunk
+//	liner.go    the filter as a stream.Liner; literals.go, what lines are looked for
 //	guard.go    what a panic may cost: the one line
 //	line.go     what a line holds, and who wrote it (origin.go)
 //	element.go  a line with symbolizer markup
@@ -29,17 +25,16 @@
 //	sourcelines.go  source code below frames
 //	summary.go  what could not be resolved, and why
 //	record.go   what a line holds, as an object of JSON
-//	llvm.go     a style of its own beside all this: what llvm-symbolizer --filter-markup prints
 package filter
 
 import (
-	"context"
 	"crypto/sha256"
 	"io"
-	"sync"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/scan"
+	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -128,14 +123,12 @@ type Options struct {
 	DumpContext io.Writer
 	// OnDumpfile is told of dumpfile elements; nil leaves it at showing them.
 	OnDumpfile func(Dumpfile)
-	// LLVM asks for the style of llvm-symbolizer; nil for this package's own. Of the other options only Symbols counts.
-	LLVM *LLVMOptions
 	// JSON asks for an object for each line in place of the line; nil for none. Style, Renumber, Context, Palette and Explain
 	// mean nothing then.
 	JSON *JSONOptions
-	// Observe is told of every frame; nil tells nobody. It is not called in the style of llvm.
+	// Observe is told of every frame; nil tells nobody.
 	Observe func(*Observation)
-	// Narrow writes a log that Run reads in UTF-16 as UTF-8: what shows the output, a terminal, takes nothing else.
+	// Narrow is stream.Options.Narrow.
 	Narrow bool
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
 	Warn func(message string)
@@ -144,8 +137,9 @@ type Options struct {
 // Filter carries the state of one stream. It is for one goroutine.
 type Filter struct {
 	opt     Options
-	scan    *anchorScan
-	scans   [1 << 5]*anchorScan // by what they look for
+	candidates *stream.Scan
+	scans   [1 << 4]*stream.Scan // by the states that they are for
+	state   scan.When            // the one that scan is for
 	origins *origins
 	prober  symsrc.Prober // nil where Options.Symbols is none
 	fold    fold
@@ -164,18 +158,11 @@ type Filter struct {
 	rescued int // lines that left as they came, since the program is at fault
 	faults  faults
 	code    seenSources
-	llvm    *llvmStyle // nil for this package's own style
 	// recorder is nil where lines leave as text.
 	recorder *recorder
-	// busy is held by a run but while that waits for its input; current is the run.
-	busy    sync.Mutex
-	current *stream
-
 	// line is the number of the line at hand, from 1, and piece that of the piece of input that it ends in.
 	line  int
 	piece uint64
-	// moved has the bytes that were read and written.
-	moved Stats
 	// colour is the log's own state at the place reached; followed only where Palette colours our text.
 	colour ink
 	// quoted is set inside a JSON string.
@@ -202,7 +189,7 @@ type Filter struct {
 // New makes a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
 	var r *recorder
-	if o.JSON != nil && o.LLVM == nil {
+	if o.JSON != nil {
 		r = &recorder{opt: *o.JSON, names: o.Names}
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = Annotate, ContextKeep, nil, true, 0
@@ -211,10 +198,6 @@ func New(o Options) *Filter {
 	f.memo.init()
 	f.quick.init()
 	f.prober, _ = o.Symbols.(symsrc.Prober)
-	if o.LLVM != nil {
-		f.llvm = newLLVMStyle(o)
-		f.llvm.reached = &f.reached
-	}
 	if o.Dedupe {
 		f.dedupe = &dedupe{objects: r != nil, seen: map[[sha256.Size]byte]firstSeen{}}
 	}
@@ -234,53 +217,25 @@ func (f *Filter) absolutes() bool {
 // numbers reports whether frames with nothing but a number mean anything: it changes, or somebody is told of every frame.
 func (f *Filter) numbers() bool { return f.origins.shifted > 0 || f.observed() }
 
-// rescan chooses the anchors for the state the filter is in.
+// rescan chooses the literals for the state the filter is in.
 func (f *Filter) rescan() {
-	set := always
+	state := scan.Always
 	if f.opt.Palette != nil || f.opt.StripSGR {
-		set |= colouring
+		state |= scan.Coloring
 	}
 	if f.numbers() {
-		set |= renumbering
+		state |= scan.Renumbering
 	}
 	if f.absolutes() {
-		set |= absolute
+		state |= scan.Absolute
 	}
-	if f.llvm != nil {
-		set = asLLVM
-	}
-	if f.scan != nil && f.scan.when == set {
+	if f.candidates != nil && f.state == state {
 		return
 	}
-	if f.scans[set] == nil {
-		f.scans[set] = newAnchorScan(set)
+	if f.scans[state] == nil {
+		f.scans[state] = stream.NewScan(literals, state)
 	}
-	f.scan = f.scans[set]
-}
-
-// Flush appends what Line has held back: the folded context, and a stack that may be one of those before. In the style of llvm it belongs at the end of the log only.
-func (f *Filter) Flush(dst []byte) []byte {
-	if f.llvm != nil {
-		return f.llvm.flush(dst)
-	}
-	dst = f.release(context.Background(), dst)
-	return f.fold.flush(f.dedupe.flush(dst))
-}
-
-// pending reports whether something must stand before a line that does not go through Line.
-func (f *Filter) pending() bool { return f.holds() || f.llvm != nil && f.llvm.pending() }
-
-// holds reports whether there is something that may not wait while the input pauses.
-func (f *Filter) holds() bool {
-	return f.ahead.holding() && f.ahead.remaining() == 0 || f.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0
-}
-
-// pass appends what must stand before lines that do not go through Line.
-func (f *Filter) pass(dst, lines []byte) []byte {
-	if f.llvm != nil {
-		return f.llvm.pass(dst, lines)
-	}
-	return f.fold.flush(f.dedupe.flush(dst))
+	f.candidates, f.state = f.scans[state], state
 }
 
 // warn tells of one cause, once.

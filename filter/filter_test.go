@@ -1,67 +1,21 @@
 package filter
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
+	"qss-filter/filter/filtertest"
 	"qss-filter/sgr"
-	"qss-filter/symsrc"
 )
 
-// symbols is a source that knows module offsets: 0x10 lies in inner, inlined into middle, inlined into outer; 0x20 in
-// plain; 0x30 in a function of which only the name is known; the data at 0x40 is a variable of 16 bytes.
-type symbols struct{ asked []symsrc.Addr }
+type symbols = filtertest.Symbols
 
-func (s *symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
-	s.asked = append(s.asked, q)
-	good := &symsrc.Files{Elf: "/lib/a.so", Unverified: q.Module.BuildID == ""}
-	if strings.Contains(q.Module.Name, "missing") {
-		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound, Note: "elf not found"}}
-	}
-	if strings.Contains(q.Module.Name, "several") {
-		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.NotFound, Note: "2 different files named f\x1b"}}
-	}
-	if strings.Contains(q.Module.Name, "mismatched") {
-		return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.MismatchBuildID, Note: "elf file mismatch", Detail: "/x has \"fe\""}}
-	}
-	if q.Kind == symsrc.Data {
-		if q.Offset >= 0x40 && q.Offset < 0x50 {
-			return symsrc.Answer{Frames: []symsrc.Frame{{Func: "counter", Offset: q.Offset - 0x40}}, Files: good}
-		}
-		return symsrc.Answer{Files: good}
-	}
-	switch q.Offset {
-	case 0x10:
-		return symsrc.Answer{Frames: []symsrc.Frame{
-			{Func: `inner<"q">(int)`, File: "/src/inner.c", Line: 8, Column: 5},
-			{Func: "middle", File: "/src/wrap.c", Line: 6, Column: 10},
-			{Func: "outer", File: "/src/top.c", Line: 10},
-		}, Files: good}
-	case 0x20:
-		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "plain", File: "/src/p.c", Line: 3, Column: 1}}, Files: good, Made: time.Unix(7, 0)}
-	case 0x30:
-		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "bare"}}, Files: good}
-	case 0x50:
-		return symsrc.Answer{Frames: []symsrc.Frame{{Func: "near", File: "/src/n.c", Line: 4, Column: 2, Approx: true}}, Files: good}
-	}
-	return symsrc.Answer{Files: good}
-}
-
-// feed runs lines through a filter one by one and gives all of its output.
+// feed runs lines through a filter one by one and returns all of its output.
 func feed(o Options, lines string) string {
 	if o.Symbols == nil {
 		o.Symbols = &symbols{}
 	}
-	f := New(o)
-	var out []byte
-	for _, line := range strings.SplitAfter(lines, "\n") {
-		if line != "" {
-			out = f.Line(context.Background(), out, []byte(line))
-		}
-	}
-	return string(f.Flush(out))
+	return filtertest.Feed(New(o), lines)
 }
 
 const id = " (BuildId: 0123abcd)"
@@ -266,8 +220,8 @@ func TestAdjust(t *testing.T) {
 	} {
 		s := &symbols{}
 		feed(Options{Symbols: s, Adjust: tc.mode}, tc.in)
-		if len(s.asked) != 1 || s.asked[0].Offset != tc.want {
-			t.Errorf("%s: asked for %+v, want offset %#x", tc.name, s.asked, tc.want)
+		if len(s.Asked) != 1 || s.Asked[0].Offset != tc.want {
+			t.Errorf("%s: asked for %+v, want offset %#x", tc.name, s.Asked, tc.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/print"
 	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
@@ -86,7 +87,7 @@ func (f *fold) flush(dst []byte) []byte {
 		if i == 0 {
 			separator = ' '
 		}
-		dst = appendRange(append(dst, separator), r.start, r.last, r.mode)
+		dst = print.AppendRange(append(dst, separator), r.start, r.last, r.mode)
 	}
 	dst = append(append(dst, "]]]"...), f.end...)
 	f.module = nil
@@ -116,7 +117,7 @@ func (f *fold) salvage(dst []byte) []byte {
 func appendModule(dst []byte, m *ctxstate.Module, fresh bool, ranges []mapped) []byte {
 	dst = appendModuleHead(dst, m, fresh)
 	for _, r := range ranges {
-		dst = appendRange(append(dst, ' '), r.start, r.last, r.mode)
+		dst = print.AppendRange(append(dst, ' '), r.start, r.last, r.mode)
 	}
 	return append(dst, "]]]"...)
 }

@@ -7,8 +7,7 @@ const (
 	answerWeight  = 640 // an answer with one frame, but for its texts
 	frameWeight   = 160
 	moduleWeight  = 600
-	mappingWeight = 160 // and a definition of a module
-	knownWeight   = 640
+	mappingWeight = 160     // and a definition of a module
 	processWeight = 1 << 10 // and a thread, or a writer
 	filterWeight  = 8 << 10
 	scratchWeight = 24 << 10 // what frames are looked at with, once there was one
@@ -24,13 +23,10 @@ func (f *Filter) Footprint() int64 {
 		n += scratchWeight
 	}
 	n += len(m.modules)*moduleWeight + m.bytes + m.symbolBytes + (len(m.symbols)+len(m.agreed))*answerWeight
-	n += q.known.footprint() + q.showed.footprint() + q.tails.footprint()
+	n += q.known.Footprint() + q.showed.Footprint() + q.tails.Footprint()
 	n += cap(f.unquoted) + cap(f.strip) + 4*(cap(f.stripPos)+cap(f.unquotedPos)) + cap(f.stripped)
 	if f.dedupe != nil {
 		n += len(f.dedupe.seen) * 200
-	}
-	if l := f.llvm; l != nil {
-		n += l.known.footprint() + l.showed.footprint() + len(l.memo.answers)*answerWeight + len(l.memo.files)*moduleWeight
 	}
 	return int64(n)
 }
@@ -45,10 +41,4 @@ func (a *answer) size() int {
 		n += len(link)
 	}
 	return n
-}
-
-func (c *knownContext[T]) footprint() int { return len(c.slots)*8 + c.learned*knownWeight }
-
-func (s *shownLines[T]) footprint() int {
-	return len(s.slots)*int(unsafe.Sizeof(shownLine[T]{})) + s.bytes
 }

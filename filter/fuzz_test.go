@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"qss-filter/filter"
+	"qss-filter/filter/llvm"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -173,9 +175,6 @@ func (p *pieces) options(r *rand.Rand) filter.Options {
 	if one(5) {
 		o.Maps = func() [][]byte { return [][]byte{[]byte("1000-2000 r-xp 00000000 08:01 7 /a.so\n")} }
 	}
-	if one(5) {
-		o.LLVM = &filter.LLVMOptions{Color: one(2), NoDemangle: one(2)}
-	}
 	return o
 }
 
@@ -187,8 +186,11 @@ func fed(t *testing.T, o filter.Options, log []byte, sizes func() int) []byte {
 			t.Fatalf("%s\nin %q", message, log)
 		}
 	}
-	feed := filter.NewFeed(filter.New(o))
-	var out []byte
+	return inPieces(t, filter.New(o).Feed(), log, sizes)
+}
+
+// inPieces returns what a feed makes of a log.
+func inPieces(t *testing.T, feed *stream.Feed, log []byte, sizes func() int) (out []byte) {
 	for len(log) > 0 {
 		n := min(len(log), sizes())
 		out = feed.Add(t.Context(), out, log[:n])
@@ -245,6 +247,9 @@ func FuzzFilter(f *testing.F) {
 		checkPieces(t, o, r, log)
 		checkObjects(t, o, log)
 		checkKept(t, o, log)
+		if seed%5 == 0 {
+			checkLLVM(t, llvm.Options{Symbols: o.Symbols, Color: seed%2 == 0, NoDemangle: seed%3 == 0}, r, log)
+		}
 	})
 }
 
@@ -252,7 +257,7 @@ func FuzzFilter(f *testing.F) {
 func describe(o filter.Options) string {
 	text := fmt.Sprintf("style %d, renumber %d, adjust %d, context %d, by %s, lookahead %s", o.Style, o.Renumber, o.Adjust, o.Context, o.By, o.Lookahead)
 	for name, set := range map[string]bool{"dedupe": o.Dedupe, "explain": o.Explain, "strip SGR": o.StripSGR, "short": o.Names.Short, "colours": o.Palette != nil,
-		"maps": o.Maps != nil, "llvm": o.LLVM != nil, "sources": o.Sources != nil, "observed": o.Observe != nil} {
+		"maps": o.Maps != nil, "sources": o.Sources != nil, "observed": o.Observe != nil} {
 		if set {
 			text += ", " + name
 		}
@@ -278,7 +283,7 @@ func checkPieces(t *testing.T, o filter.Options, r *rand.Rand, log []byte) {
 			t.Fatalf("%s in %s: %s\nof %q", describe(o), name, firstDifference(string(got), string(whole)), log)
 		}
 	}
-	if o.Palette == nil && o.LLVM == nil && bytes.IndexByte(log, 0x1b) < 0 {
+	if o.Palette == nil && bytes.IndexByte(log, 0x1b) < 0 {
 		o.Palette = sgr.NewPalette(true)
 		inlined := []byte(" (inlined)") // is written in colours only
 		got := bytes.ReplaceAll(sgr.Discolour(nil, fed(t, o, log, all)), inlined, nil)
@@ -288,12 +293,21 @@ func checkPieces(t *testing.T, o filter.Options, r *rand.Rand, log []byte) {
 	}
 }
 
+// checkLLVM holds that a log becomes the same in llvm's style, however it arrives.
+func checkLLVM(t *testing.T, o llvm.Options, r *rand.Rand, log []byte) {
+	o.Warn = func(message string) { t.Fatalf("%s\nin %q", message, log) }
+	whole := inPieces(t, llvm.New(o).Feed(), log, all)
+	if got := inPieces(t, llvm.New(o).Feed(), log, func() int { return 1 + r.IntN(200) }); !bytes.Equal(got, whole) {
+		t.Fatalf("in pieces: %s\nof %q", firstDifference(string(got), string(whole)), log)
+	}
+}
+
 // checkObjects holds that the log can be put together again from its objects.
 func checkObjects(t *testing.T, o filter.Options, log []byte) {
 	if o.Dedupe || o.StripSGR {
 		return
 	}
-	o.JSON, o.LLVM = &filter.JSONOptions{}, nil
+	o.JSON = &filter.JSONOptions{}
 	var again []byte
 	for line := range bytes.Lines(fed(t, o, log, all)) {
 		end := "\n"

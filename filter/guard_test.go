@@ -74,10 +74,6 @@ func TestGuard(t *testing.T) {
 		{"known lines", strings.Repeat("#0 0x1 (/later.so+0x10) (BuildId: aa)\n", 40),
 			strings.Repeat("#0 0x1 in good /g.c:16 (/later.so+0x10) (BuildId: aa)\n", 15) + "#0 0x1 (/later.so+0x10) (BuildId: aa)\n" +
 				strings.Repeat("#0 0x1 in good /g.c:16 (/later.so+0x10) (BuildId: aa)\n", 24), func(*filter.Options) {}},
-		{"llvm's style", guardContext + "{{{module:1:broken:elf:bb}}}\n{{{mmap:0x3000:0x1000:load:1:rx:0x0}}}\n{{{bt:0:0x3010:pc}}}\nx {{{bt:0:0x1010:pc}}}\n",
-			"[[[ELF module #0x0 \"/a.so\"; BuildID=aa [0x1000-0x1fff](rx)]]]\n[[[ELF module #0x1 \"broken\"; BuildID=bb [0x3000-0x3fff](rx)]]]\n{{{bt:0:0x3010:pc}}}\n" +
-				"x     #0    0x0000000000001010 good /g.c:16:0 (/a.so+0x10)\n",
-			func(o *filter.Options) { o.LLVM = &filter.LLVMOptions{} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var said []string

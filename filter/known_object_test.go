@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix"
 	"qss-filter/symsrc"
 )
@@ -23,12 +24,12 @@ var objectTails = []string{
 
 // objectLog writes pieces of a log of all that an object may tell: stacks of text and of markup, of processes that come and
 // go, beside text of all kinds.
-func objectLog(r *nasty) (pieces []string) {
+func objectLog(r *filtertest.Nasty) (pieces []string) {
 	tails := slices.Concat(textTails, objectTails)
 	for range 10 {
 		switch r.IntN(8) {
 		case 0:
-			if r.one(4) {
+			if r.One(4) {
 				pieces = append(pieces, stackLog(r.Rand, 60, tails))
 			}
 		case 1, 2:
@@ -36,16 +37,16 @@ func objectLog(r *nasty) (pieces []string) {
 		case 3, 4:
 			pieces = append(pieces, markupStacks(r))
 		case 5:
-			pieces = append(pieces, r.again(r.log(30))+"\n")
+			pieces = append(pieces, r.Again(r.Log(30))+"\n")
 		case 6:
-			pieces = append(pieces, processes(1+r.IntN(3), r.one(2), r.pick("\n", "\r\n")))
+			pieces = append(pieces, filtertest.Processes(1+r.IntN(3), r.One(2), r.Pick("\n", "\r\n")))
 		default:
-			pieces = append(pieces, strings.Repeat(r.pick("plain\n", "crlf\r\n", "\"q\\\n", "é日\n", "\xff\xc3\n", "\x1b[31mred\x1b[0m\n", "\n", "tab\tand\x00\n"), 1+r.IntN(40)))
-			if r.one(40) {
-				pieces = append(pieces, strings.Repeat(r.pick("x", "é", "\xff", "#0 0x7f20 (/lib/a.so+0x20) "), 1<<20)+"\n")
+			pieces = append(pieces, strings.Repeat(r.Pick("plain\n", "crlf\r\n", "\"q\\\n", "é日\n", "\xff\xc3\n", "\x1b[31mred\x1b[0m\n", "\n", "tab\tand\x00\n"), 1+r.IntN(40)))
+			if r.One(40) {
+				pieces = append(pieces, strings.Repeat(r.Pick("x", "é", "\xff", "#0 0x7f20 (/lib/a.so+0x20) "), 1<<20)+"\n")
 			}
 		}
-		if r.one(3) && len(pieces) > 0 {
+		if r.One(3) && len(pieces) > 0 {
 			pieces = append(pieces, pieces[r.IntN(len(pieces))])
 		}
 	}
@@ -53,16 +54,16 @@ func objectLog(r *nasty) (pieces []string) {
 }
 
 // textStacks writes frames of few tails, at addresses that move, and what changes how they are read.
-func textStacks(r *nasty, tails []string) string {
+func textStacks(r *filtertest.Nasty, tails []string) string {
 	var b strings.Builder
-	favourites := []string{r.pick(tails...), r.pick(tails...), r.pick(objectTails...), r.pick(objectTails...)}
-	indent, end := r.pick("    ", "    ", "", " "), r.pick("\n", "\n", "\n", "\n", "\n", "\r\n")
+	favourites := []string{r.Pick(tails...), r.Pick(tails...), r.Pick(objectTails...), r.Pick(objectTails...)}
+	indent, end := r.Pick("    ", "    ", "", " "), r.Pick("\n", "\n", "\n", "\n", "\n", "\r\n")
 	for n := range 20 + r.IntN(60) {
-		tail := r.pick(favourites...)
-		address := fmt.Sprintf(r.pick("%#x", "%#x", "%#x", "0x%016x", "0x%X"), 0x7f0000000000+uint64(r.IntN(1<<20)))
+		tail := r.Pick(favourites...)
+		address := fmt.Sprintf(r.Pick("%#x", "%#x", "%#x", "0x%016x", "0x%X"), 0x7f0000000000+uint64(r.IntN(1<<20)))
 		fmt.Fprintf(&b, "%s#%d %s%s%s", indent, n%(1+r.IntN(13)), address, tail, end)
-		if r.one(20) {
-			b.WriteString(r.pick("==7==ERROR: AddressSanitizer: x\n", "SUMMARY: AddressSanitizer: x\n", "I/x(9): text\n", "I/x(9): #0 0x7f20"+tail+"\n", "text\n",
+		if r.One(20) {
+			b.WriteString(r.Pick("==7==ERROR: AddressSanitizer: x\n", "SUMMARY: AddressSanitizer: x\n", "I/x(9): text\n", "I/x(9): #0 0x7f20"+tail+"\n", "text\n",
 				"pid: 9, tid: 9, name: x  >>> x <<<\n", "WARNING: ThreadSanitizer: data race (pid=7)\n"))
 		}
 	}
@@ -70,16 +71,16 @@ func textStacks(r *nasty, tails []string) string {
 }
 
 // markupStacks writes frames of few addresses in one address space, again and again, and what changes how they are read.
-func markupStacks(r *nasty) string {
+func markupStacks(r *filtertest.Nasty) string {
 	var b strings.Builder
-	if r.one(2) {
-		fmt.Fprintf(&b, "{{{reset}}}\n{{{module:0:%s:elf:%s}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", r.pick("a.so", "b\"c.so", "\xff.so"), r.pick("0123abcd", "0123abcd", ""))
+	if r.One(2) {
+		fmt.Fprintf(&b, "{{{reset}}}\n{{{module:0:%s:elf:%s}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", r.Pick("a.so", "b\"c.so", "\xff.so"), r.Pick("0123abcd", "0123abcd", ""))
 	}
-	end := r.pick("\n", "\n", "\r\n")
+	end := r.Pick("\n", "\n", "\r\n")
 	for range 20 + r.IntN(60) {
-		fmt.Fprintf(&b, "{{{bt:%d:%#x%s}}}%s", r.IntN(2), 0x1000+16*(1+r.IntN(3))+r.IntN(2), r.pick(":pc", ":pc", ":ra", ""), end)
-		if r.one(20) {
-			b.WriteString(r.pick("==7==ERROR: AddressSanitizer: x\n", "SUMMARY: AddressSanitizer: x\n", "I/x(9): text\n", "I/x(9): {{{bt:0:0x1011}}}\n", "text\n",
+		fmt.Fprintf(&b, "{{{bt:%d:%#x%s}}}%s", r.IntN(2), 0x1000+16*(1+r.IntN(3))+r.IntN(2), r.Pick(":pc", ":pc", ":ra", ""), end)
+		if r.One(20) {
+			b.WriteString(r.Pick("==7==ERROR: AddressSanitizer: x\n", "SUMMARY: AddressSanitizer: x\n", "I/x(9): text\n", "I/x(9): {{{bt:0:0x1011}}}\n", "text\n",
 				"pid: 9, tid: 9, name: x  >>> x <<<\n", "==9==ERROR: AddressSanitizer: y\n", "\x1b[1m{{{bt:0:0x1010:pc}}}\x1b[0m\n", "{{{mmap:0x3000:0x10:load:0:rx:0x0}}}\n"))
 		}
 	}
@@ -108,21 +109,21 @@ func (s *changingSymbols) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answ
 func TestKnownObjects(t *testing.T) {
 	text, markup := 0, 0
 	for seed := range uint64(200) {
-		r := &nasty{Rand: rand.New(rand.NewPCG(seed, 11)), targets: []target{{id: "0123abcd", at: []uint64{0x10, 0x20, 0x30, 0x40}}}}
+		r := &filtertest.Nasty{Rand: rand.New(rand.NewPCG(seed, 11)), Targets: []filtertest.Target{{ID: "0123abcd", At: []uint64{0x10, 0x20, 0x30, 0x40}}}}
 		pieces := objectLog(r)
-		o := Options{Adjust: Adjust(r.IntN(2) * r.IntN(3)), Renumber: Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.one(4), Dedupe: r.one(9), Explain: r.one(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
-		if r.one(9) {
+		o := Options{Adjust: Adjust(r.IntN(2) * r.IntN(3)), Renumber: Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Dedupe: r.One(9), Explain: r.One(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
+		if r.One(9) {
 			o.Names.Map = []PathMap{{"/src", "/home"}}
 		}
-		if !r.one(5) {
-			o.JSON = &JSONOptions{FramesOnly: r.one(2)}
+		if !r.One(5) {
+			o.JSON = &JSONOptions{FramesOnly: r.One(2)}
 		}
 		filtered := func(quick bool) string {
 			s := &changingSymbols{}
 			o.Symbols = s
 			return tell(t, o, func(f *Filter, out *strings.Builder) {
 				f.quick.off = !quick
-				d := NewFeed(f)
+				d := f.Feed()
 				for i, piece := range pieces {
 					out.Write(d.Add(context.Background(), nil, []byte(piece)))
 					f.scout.pending = nil // which were asked in this phase
@@ -130,7 +131,7 @@ func TestKnownObjects(t *testing.T) {
 				}
 				out.Write(d.Flush(nil))
 				if quick && o.JSON != nil {
-					text, markup = text+kept(f.quick.tails.slots), markup+kept(f.quick.showed.slots)
+					text, markup = text+f.quick.tails.Len(), markup+f.quick.showed.Len()
 				}
 			})
 		}
@@ -139,7 +140,7 @@ func TestKnownObjects(t *testing.T) {
 			for i < min(len(got), len(want)) && got[i] == want[i] {
 				i++
 			}
-			t.Fatalf("seed %d: got %q\nwant %q", seed, cutAt(got[max(0, i-200):]), cutAt(want[max(0, i-200):]))
+			t.Fatalf("seed %d: got %q\nwant %q", seed, filtertest.Cut(got[max(0, i-200):]), filtertest.Cut(want[max(0, i-200):]))
 		}
 	}
 	if text < 300 || markup < 300 {
@@ -166,7 +167,7 @@ func TestKnownUntilNews(t *testing.T) {
 		for _, o := range []Options{{Explain: true}, {JSON: &JSONOptions{FramesOnly: true}}} {
 			s := &growingSymbols{name: "little"}
 			o.Symbols = s
-			d := NewFeed(New(o))
+			d := New(o).Feed()
 			add := func(text string) string { return string(d.Add(context.Background(), nil, []byte(text))) }
 			add(c.context + strings.Repeat(c.frame, 20))
 			for _, step := range []struct {
@@ -189,14 +190,6 @@ func TestKnownUntilNews(t *testing.T) {
 	}
 }
 
-// kept counts what is known.
-func kept[T any](slots []shownLine[T]) (n int) {
-	for i := range slots {
-		n += min(1, len(slots[i].text))
-	}
-	return n
-}
-
 // TestKnownObjectsCost holds that objects of frames which are known are so, and cost no memory.
 func TestKnownObjectsCost(t *testing.T) {
 	const context0 = "{{{module:0:a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
@@ -206,7 +199,7 @@ func TestKnownObjectsCost(t *testing.T) {
 	} {
 		o := Options{Symbols: &symbols{}, JSON: &JSONOptions{}}
 		f := New(o)
-		dst := NewFeed(f).Add(context.Background(), nil, []byte(context0+strings.Repeat(stack, 20)))
+		dst := f.Feed().Add(context.Background(), nil, []byte(context0+strings.Repeat(stack, 20)))
 		if want := feed(o, context0+strings.Repeat(stack, 20)); string(dst) != want {
 			t.Errorf("got\n%s, want\n%s", dst, want)
 		}

@@ -6,7 +6,9 @@ import (
 	"strconv"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/linecache"
 	"qss-filter/filter/scan"
+	"qss-filter/filter/stream"
 )
 
 // A stack of text comes again with other numbers and at other addresses, since every process lies elsewhere; what stands
@@ -55,7 +57,7 @@ func readTextFrame(b []byte) (t textFrame, ok bool) {
 	_, t.addrEnd, ok = scan.Hex(b, i)
 	t.digits = t.addrEnd - i
 	end := bytes.IndexByte(b[t.addrEnd:], '\n')
-	if !ok || end <= 0 || b[t.addrEnd] != ' ' || end > knownLine {
+	if !ok || end <= 0 || b[t.addrEnd] != ' ' || end > linecache.MaxLine {
 		return t, false
 	}
 	t.line = b[:t.addrEnd+end+1]
@@ -70,23 +72,23 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		return dst, 0
 	}
 	t := f.origins.nobody
-	for len(dst) < outLimit && n < len(b) && (b[n] == ' ' || b[n] == '#') {
+	for len(dst) < stream.MaxOutput && n < len(b) && (b[n] == ' ' || b[n] == '#') {
 		line, ok := readTextFrame(b[n:])
 		if !ok {
 			break
 		}
 		f.reach(dst, n)
-		s, again := f.quick.tails.slot(line.tail(), 1)
+		s, again := f.quick.tails.Slot(line.tail(), 1)
 		switch {
-		case s.is(line.tail(), 1) && s.by.digits == line.digits &&
-			f.stillDue(&s.by.due, t, f.takeText(t, s.by.convention, t.stack.first(f.line+1, true, line.number))):
+		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&
+			f.stillDue(&s.By.due, t, f.takeText(t, s.By.convention, t.stack.first(f.line+1, true, line.number))):
 			f.line++
 			if number := t.stack.number(line.number); f.recorder != nil {
-				dst = line.writeObject(dst, s.became(), &s.by.object, f.line)
+				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
 			} else {
-				dst = line.write(f.fold.flush(dst), s.became(), number)
+				dst = line.write(f.fold.flush(dst), s.Text(), number)
 			}
-			a := s.by.answer
+			a := s.By.answer
 			a.count()
 			t.over(f.line, a)
 			t.stack.insert(len(a.frames) - 1)
@@ -98,7 +100,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 			before := len(dst)
 			dst = f.Line(ctx, dst, line.line)
 			if by, became, ok := f.learn(&line, dst[before:]); ok {
-				f.quick.tails.keep(s, line.tail(), became, 1, by)
+				f.quick.tails.Keep(s, line.tail(), became, 1, by)
 			}
 		default:
 			return dst, n
@@ -134,7 +136,7 @@ type asked struct {
 // learn tells what is to be kept of a line that became those lines, or that object.
 func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	q := &f.asked
-	if !q.plain || len(q.answer.frames) == 0 || q.answer.awaited() || len(f.frames) != 1 || len(became) > shownText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+	if !q.plain || len(q.answer.frames) == 0 || q.answer.awaited() || len(f.frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
 	by = shownTail{due: dueTo(f.origins.nobody, q.answer, q.take), digits: t.digits, convention: q.convention}

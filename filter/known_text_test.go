@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/filtertest"
 	"qss-filter/sgr"
 )
 
@@ -76,7 +77,7 @@ func TestKnownText(t *testing.T) {
 			for i < min(len(got), len(want)) && got[i] == want[i] {
 				i++
 			}
-			t.Fatalf("seed %d: got %q\nwant %q", seed, cutAt(got[max(0, i-200):]), cutAt(want[max(0, i-200):]))
+			t.Fatalf("seed %d: got %q\nwant %q", seed, filtertest.Cut(got[max(0, i-200):]), filtertest.Cut(want[max(0, i-200):]))
 		}
 	}
 }

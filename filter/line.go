@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/guard"
 	"qss-filter/filter/prefix"
 	"qss-filter/sgr"
 )
@@ -17,10 +18,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	f.line++
 	f.mark()
 	defer f.rescue(&out, dst, line)
-	switch {
-	case f.llvm != nil:
-		return f.llvm.line(ctx, dst, line)
-	case f.ahead != nil:
+	if f.ahead != nil {
 		return f.lookingAhead(ctx, dst, line)
 	}
 	return f.finished(ctx, dst, line)
@@ -150,7 +148,7 @@ func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, s
 func (f *Filter) settled(begin []byte) (ok bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			f.broken(fault(cause))
+			f.broken(guard.Fault(cause))
 			ok = false
 		}
 	}()

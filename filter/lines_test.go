@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
+
+	"qss-filter/filter/stream"
 )
 
 // runAll runs a log through Run in pieces of the reader's choosing.
@@ -49,13 +50,13 @@ func TestRunKeepsBytes(t *testing.T) {
 // TestRunLongLine holds that a line of any length passes untouched, in the memory of a few buffers.
 func TestRunLongLine(t *testing.T) {
 	frame := "#0 0x7f20 (/a.so+0x20)"
-	long := strings.Repeat(frame+" ", 3*maxLine/len(frame)) + "\n"
+	long := strings.Repeat(frame+" ", 3*stream.MaxLine/len(frame)) + "\n"
 	after := frame + "\n"
 	got := runAll(t, Options{}, strings.NewReader(long+after))
 	if want := long + "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\n"; got != want {
 		t.Errorf("got %d bytes, want %d; the end is %q", len(got), len(want), got[len(got)-60:])
 	}
-	just := strings.Repeat("x", maxLine-len(frame)-2) + " " + frame + "\n"
+	just := strings.Repeat("x", stream.MaxLine-len(frame)-2) + " " + frame + "\n"
 	if got := runAll(t, Options{}, strings.NewReader(just)); !strings.HasSuffix(got, " in plain /src/p.c:3:1 (/a.so+0x20)\n") {
 		t.Errorf("a line of %d bytes was not annotated", len(just)-1)
 	}
@@ -129,7 +130,7 @@ func TestRunErrors(t *testing.T) {
 	if !errors.Is(err, broken) || out.String() != "a\nb" {
 		t.Errorf("error %v after %q", err, out.String())
 	}
-	var w *WriteError
+	var w *stream.WriteError
 	err = f.Run(context.Background(), strings.NewReader("a\n"), failing{broken})
 	if !errors.As(err, &w) || !errors.Is(err, broken) {
 		t.Errorf("error %v of a failed write", err)
@@ -232,23 +233,4 @@ func BenchmarkRunMarkup(b *testing.B) {
 
 func BenchmarkRunFrames(b *testing.B) {
 	benchmarkRun(b, bytes.Repeat([]byte(ordinary+ordinary+"    #0 0x7f10  (/a.so+0x10)"+id+"\n"), 1e4))
-}
-
-// TestReadAhead holds that a reader which ends at once is ready, and that a pauser can be left while it reads.
-func TestReadAhead(t *testing.T) {
-	r := newReadAhead(strings.NewReader("abc"))
-	if !r.ready(time.Minute) {
-		t.Error("not ready with input there")
-	}
-	got, err := io.ReadAll(r)
-	if err != nil || string(got) != "abc" {
-		t.Errorf("read %q, %v", got, err)
-	}
-	in, w := io.Pipe()
-	r = newReadAhead(in)
-	if r.ready(0) || r.ready(time.Millisecond) {
-		t.Error("ready without input")
-	}
-	r.stop()
-	w.Close()
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/filtertest"
+	"qss-filter/filter/llvm"
 	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/object"
 )
@@ -48,6 +50,21 @@ func defaultStyle(t *testing.T, dir, log string) string {
 	return out.String()
 }
 
+// samePeer compares llvm's style with llvm.
+func samePeer(t *testing.T, color bool, tree, log string) {
+	t.Helper()
+	flag := "--color=never"
+	if color {
+		flag = "--color=always"
+	}
+	var out, messages strings.Builder
+	f := llvm.New(llvm.Options{Symbols: filtertest.TreeSource(tree), Color: color, Errors: &messages})
+	if err := f.Stream().Run(context.Background(), strings.NewReader(log), &out); err != nil {
+		t.Fatal(err)
+	}
+	filtertest.SamePeer(t, []string{flag}, []string{tree}, log, out.String(), messages.String())
+}
+
 // outputOf returns all that a command writes. That it fails is what it is for.
 func outputOf(cmd *exec.Cmd, env ...string) string {
 	cmd.Env = append(os.Environ(), env...)
@@ -58,7 +75,7 @@ func outputOf(cmd *exec.Cmd, env ...string) string {
 // TestLiveClangCrash lets clang crash and print markup: both filters agree, and in the default style no frame has another
 // name than the peer finds at its place in its module.
 func TestLiveClangCrash(t *testing.T) {
-	needPeer(t)
+	filtertest.NeedPeer(t)
 	if _, err := exec.LookPath("clang-22"); err != nil {
 		t.Skip("clang-22 is not installed")
 	}
@@ -74,8 +91,8 @@ func TestLiveClangCrash(t *testing.T) {
 				t.Skipf("no markup in the %d bytes that clang prints", len(log))
 			}
 			tree := liveTree(t, log)
-			for _, r := range []llvmRun{plainRun, colourRun} {
-				samePeer(t, treeSource(tree), r, []string{tree}, log)
+			for _, color := range []bool{false, true} {
+				samePeer(t, color, tree, log)
 			}
 			namesAsPeer(t, tree, log, defaultStyle(t, tree, log))
 		})
@@ -87,10 +104,10 @@ func namesAsPeer(t *testing.T, tree, log, out string) {
 	t.Helper()
 	frames := regexp.MustCompile(`(?m)^ *#[0-9.]+ +0x[0-9a-f]{16} (.*) \S+:\d+ \(([^()]+)\+(0x[0-9a-f]+)\)$`).FindAllStringSubmatch(out, -1)
 	if len(frames) == 0 {
-		t.Errorf("no frame is resolved:\n%s", cutAt(out))
+		t.Errorf("no frame is resolved:\n%s", filtertest.Cut(out))
 	}
 	for _, m := range frames {
-		want := outputOf(exec.Command(peer, "--no-inlines", "--no-debuginfod", "--obj="+m[2], m[3]))
+		want := outputOf(exec.Command(filtertest.Peer, "--no-inlines", "--no-debuginfod", "--obj="+m[2], m[3]))
 		if name, _, _ := strings.Cut(want, "\n"); strings.TrimSuffix(name, " (.cold)") != strings.TrimSuffix(m[1], " (.cold)") {
 			t.Errorf("%s+%s is %s, the peer has %s", m[2], m[3], m[1], name)
 		}
@@ -101,7 +118,7 @@ func namesAsPeer(t *testing.T, tree, log, out string) {
 // TestLiveSanitizers lets sanitizers print markup: both filters agree, and in the default style the frames of the program
 // are those that the sanitizers' own symbolizer gives in a second run.
 func TestLiveSanitizers(t *testing.T) {
-	needPeer(t)
+	filtertest.NeedPeer(t)
 	for _, c := range []struct{ sanitizer, options, what string }{
 		{"address", "ASAN_OPTIONS", "free"}, {"address", "ASAN_OPTIONS", "null"}, {"memory", "MSAN_OPTIONS", "null"},
 		{"undefined", "UBSAN_OPTIONS", "overflow"}, {"undefined", "UBSAN_OPTIONS", "null"}, {"thread", "TSAN_OPTIONS", "race"},
@@ -111,19 +128,19 @@ func TestLiveSanitizers(t *testing.T) {
 			program := filepath.Join(t.TempDir(), "live")
 			build := exec.Command("clang++-22", "-g", "-O1", "-fsanitize="+c.sanitizer, "-Wl,--build-id", "-o", program, "testdata/live.cpp")
 			if out, err := build.CombinedOutput(); err != nil {
-				t.Skipf("clang++-22 does not build it (Debian: clang-22, libclang-rt-22-dev): %v\n%s", err, cutAt(string(out)))
+				t.Skipf("clang++-22 does not build it (Debian: clang-22, libclang-rt-22-dev): %v\n%s", err, filtertest.Cut(string(out)))
 			}
 			const always = "print_stacktrace=1:color=never:"
-			symbolizer, _ := exec.LookPath(peer)
+			symbolizer, _ := exec.LookPath(filtertest.Peer)
 			wanted := outputOf(exec.Command(program, c.what), c.options+"="+always+"symbolize=1:external_symbolizer_path="+symbolizer)
 			for _, colour := range []string{"never", "always"} {
 				log := outputOf(exec.Command(program, c.what), c.options+"="+always+"symbolize=0:enable_symbolizer_markup=1:color="+colour)
 				if !strings.Contains(log, "{{{bt:") {
-					t.Skipf("no markup: %q", cutAt(log))
+					t.Skipf("no markup: %q", filtertest.Cut(log))
 				}
 				tree := liveTree(t, log)
-				for _, r := range []llvmRun{plainRun, colourRun} {
-					samePeer(t, treeSource(tree), r, []string{tree}, log)
+				for _, color := range []bool{false, true} {
+					samePeer(t, color, tree, log)
 				}
 				got, want := ownFrames(defaultStyle(t, tree, log)), ownFrames(wanted)
 				if len(want) == 0 || !slices.Equal(got, want) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 )
 
@@ -64,7 +65,7 @@ func TestSteady(t *testing.T) {
 	seen := 0
 	f := New(Options{Symbols: oneName{}, Observe: func(*Observation) { seen++ }})
 	in := iotest.OneByteReader(strings.NewReader("#0 0x7010 (/a+0x10)\n"))
-	if err := f.Run(context.Background(), Steady(in), io.Discard); err != nil || seen != 1 {
+	if err := f.Run(context.Background(), stream.Steady(in), io.Discard); err != nil || seen != 1 {
 		t.Errorf("%d frames, error %v", seen, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -82,7 +83,7 @@ func TestByteByByte(t *testing.T) {
 		want := run(t, filter.Options{Context: filter.ContextKeep}, log) // what is folded leaves when the input pauses
 		var out bytes.Buffer
 		f := filter.New(filter.Options{Symbols: programs(), Context: filter.ContextKeep})
-		if err := f.Run(t.Context(), filter.Steady(iotest.HalfReader(iotest.HalfReader(iotest.HalfReader(strings.NewReader(log))))), &out); err != nil {
+		if err := f.Run(t.Context(), stream.Steady(iotest.HalfReader(iotest.HalfReader(iotest.HalfReader(strings.NewReader(log))))), &out); err != nil {
 			t.Fatal(err)
 		}
 		f.End()
@@ -91,7 +92,7 @@ func TestByteByByte(t *testing.T) {
 		}
 		out.Reset()
 		f = filter.New(filter.Options{Symbols: programs(), Context: filter.ContextKeep})
-		if err := f.Run(t.Context(), filter.Steady(iotest.OneByteReader(strings.NewReader(log))), &out); err != nil {
+		if err := f.Run(t.Context(), stream.Steady(iotest.OneByteReader(strings.NewReader(log))), &out); err != nil {
 			t.Fatal(err)
 		}
 		f.End()

@@ -14,7 +14,7 @@ import (
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 	o := f.origins
-	if f.llvm != nil || f.recorder != nil || f.dedupe != nil || f.ahead.holding() || f.fold.pending() || f.dump.open || f.window > 0 ||
+	if f.recorder != nil || f.dedupe != nil || f.ahead.holding() || f.fold.pending() || f.dump.open || f.window > 0 ||
 		f.mapped != (f.preload != nil) || f.opt.DumpContext != nil || !f.colour.Plain() || o.long || o.shifted > 0 {
 		return dst, false
 	}

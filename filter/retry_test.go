@@ -39,7 +39,6 @@ func TestAnswersAskedAgain(t *testing.T) {
 		{"nothing", "", "#0 0x7f20 (/a.so+0x20)" + id + "\n", Options{}, nil},
 		{"a name", "", "#0 0x7f20 (/a.so+0x20)" + id + "\n", Options{}, []symsrc.Frame{{Func: "some"}}},
 		{"markup", layout, "{{{pc:0x1020}}}\n", Options{}, nil},
-		{"llvm", layout, "{{{pc:0x1020}}}\n", Options{LLVM: &LLVMOptions{}}, []symsrc.Frame{{Func: "some"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &lateSymbols{little: c.little}

@@ -6,17 +6,19 @@ import (
 	"math"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/linecache"
 	"qss-filter/filter/record"
 	"qss-filter/filter/scan"
+	"qss-filter/filter/stream"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
 
 // quick is what the filter knows of lines of markup.
 type quick struct {
-	known  knownContext[knownSays]
-	showed shownLines[shownBy]
-	tails  shownLines[shownTail]
+	known  linecache.Elements[knownSays]
+	showed linecache.Outputs[shownBy]
+	tails  linecache.Outputs[shownTail]
 	block  contextBlock
 	// off is set where every line is to be looked at in full: a test compares.
 	off bool
@@ -38,17 +40,14 @@ type shownBy struct {
 }
 
 func (q *quick) init() {
-	q.known.init()
-	q.showed.init()
-	q.tails.init()
+	q.known.Init()
+	q.showed.Init()
+	q.tails.Init()
 }
 
 // run handles the lines at the begin of b that need no second look, since they are like others before, and gives the
 // bytes that they are. b is of complete lines.
 func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	if f.llvm != nil {
-		return f.llvm.run(ctx, dst, b)
-	}
 	text := b[0] == ' ' || b[0] == '#'
 	if !text && !bytes.HasPrefix(b, openBraces) || f.quick.off || f.dump.open || f.origins.long || f.dedupe != nil || f.told() || f.ahead != nil ||
 		f.opt.Style != Annotate || !f.colour.Plain() {
@@ -63,19 +62,19 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	t := f.origins.nobody // nothing stands before the elements
 	folds := f.opt.Context == ContextFold && f.opt.DumpContext == nil
 	block := &f.quick.block
-	for len(dst) < outLimit && bytes.HasPrefix(b[n:], openBraces) {
+	for len(dst) < stream.MaxOutput && bytes.HasPrefix(b[n:], openBraces) {
 		f.reach(dst, n)
 		used, line := 0, b[n:]
 		switch {
-		case bytes.HasPrefix(line, frameStart):
+		case bytes.HasPrefix(line, linecache.BTStart):
 			block.end(f, t, dst, b[:n])
 			used, dst = f.knownFrame(ctx, dst, t, line)
 		case !folds:
-		case bytes.HasPrefix(line, mmapStart):
+		case bytes.HasPrefix(line, linecache.MMapStart):
 			used, dst = f.knownMapping(dst, t, line)
-		case bytes.HasPrefix(line, moduleStart):
+		case bytes.HasPrefix(line, linecache.ModuleStart):
 			used, dst = f.knownModule(dst, t, line)
-		case bytes.HasPrefix(line, resetStart):
+		case bytes.HasPrefix(line, linecache.ResetStart):
 			block.end(f, t, dst, b[:n])
 			if used, dst = f.replay(dst, t, line); used == 0 {
 				used, dst = f.knownReset(dst, t, line, n)
@@ -97,17 +96,17 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	}
 	line := b[:bytes.IndexByte(b, '\n')+1]
 	generation := t.space.Generation()
-	s, again := f.quick.showed.slot(line, generation)
-	if s.is(line, generation) && f.stillDue(&s.by.due, t, f.takeMarkup(t, s.by.typ, false)) {
+	s, again := f.quick.showed.Slot(line, generation)
+	if s.Is(line, generation) && f.stillDue(&s.By.due, t, f.takeMarkup(t, s.By.typ, false)) {
 		f.line++
-		s.by.answer.count()
-		t.over(f.line, s.by.answer)
+		s.By.answer.count()
+		t.over(f.line, s.By.answer)
 		if f.recorder != nil {
 			dst = record.AppendNumber(dst, f.line)
 		}
-		return len(line), append(f.fold.flush(dst), s.became()...)
+		return len(line), append(f.fold.flush(dst), s.Text()...)
 	}
-	_, addr, typ, end, ok := readFrame(line)
+	_, addr, typ, end, ok := linecache.ReadBT(line)
 	if !ok {
 		return 0, dst
 	}
@@ -133,24 +132,24 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	}
 	by.due = dueTo(t, f.askAbsolute(ctx, t.process, addr, symsrc.Code, take), take)
-	if f.quick.showed.settled(generation) && again && len(by.answer.frames) > 0 && !by.answer.awaited() &&
-		len(dst) > before && len(dst)-before <= shownText && len(line) <= knownLine {
-		f.quick.showed.keep(s, line, dst[before:], generation, by)
+	if f.quick.showed.Settled(generation) && again && len(by.answer.frames) > 0 && !by.answer.awaited() &&
+		len(dst) > before && len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
+		f.quick.showed.Keep(s, line, dst[before:], generation, by)
 	}
 	return len(line), dst
 }
 
 // knownMapping handles a mapping whose text behind the address is known.
 func (f *Filter) knownMapping(dst []byte, t *thread, b []byte) (used int, out []byte) {
-	start, at, ok := scan.Hex(b, len(mmapStart))
+	start, at, ok := scan.Hex(b, len(linecache.MMapStart))
 	if !ok {
 		return 0, dst
 	}
-	e := f.quick.known.find(b[at:], learnMapping)
-	if e == nil || e.says.tag != markup.MMap || cutTo32(b[len(mmapStart)-len("0x"):at]) {
+	e := f.quick.known.Find(b[at:], learnMapping)
+	if e == nil || e.Says.tag != markup.MMap || cutTo32(b[len(linecache.MMapStart)-len("0x"):at]) {
 		return 0, dst
 	}
-	m := e.says.mmap
+	m := e.Says.mmap
 	m.Start = start
 	if _, ok := t.space.Module(m.ModuleID); !ok || m.Size != 0 && m.Size-1 > math.MaxUint64-start {
 		return 0, dst
@@ -160,41 +159,41 @@ func (f *Filter) knownMapping(dst []byte, t *thread, b []byte) (used int, out []
 		return 0, dst
 	}
 	f.line++
-	f.quick.known.follow(e)
-	return at + len(e.text), f.fold.add(dst, in.Module, mapped{start, start + m.Size - 1, m.Mode}, nil, e.says.end)
+	f.quick.known.Follow(e)
+	return at + len(e.Text), f.fold.add(dst, in.Module, mapped{start, start + m.Size - 1, m.Mode}, nil, e.Says.end)
 }
 
 // knownModule handles the definition of a module that is new, or the same as before.
 func (f *Filter) knownModule(dst []byte, t *thread, b []byte) (used int, out []byte) {
-	e := f.quick.known.find(b, learnModule)
-	if e == nil || e.says.tag != markup.Module {
+	e := f.quick.known.Find(b, learnModule)
+	if e == nil || e.Says.tag != markup.Module {
 		return 0, dst
 	}
-	def := &e.says.module
+	def := &e.Says.module
 	if old, ok := t.space.Module(def.ID); ok && (old.Name != def.Name || old.BuildID != def.BuildID) {
 		return 0, dst
 	}
 	t.space.AddModule(*def)
 	m, _ := t.space.Module(def.ID)
 	f.line++
-	f.quick.known.follow(e)
-	return len(e.text), f.fold.defineKnown(dst, m, e.says.head, e.says.end)
+	f.quick.known.Follow(e)
+	return len(e.Text), f.fold.defineKnown(dst, m, e.Says.head, e.Says.end)
 }
 
 // knownReset handles a reset, which is at b[at:] of what run looks at.
 func (f *Filter) knownReset(dst []byte, t *thread, b []byte, at int) (used int, out []byte) {
-	e := f.quick.known.find(b, learnReset)
-	if e == nil || e.says.tag != markup.Reset {
+	e := f.quick.known.Find(b, learnReset)
+	if e == nil || e.Says.tag != markup.Reset {
 		return 0, dst
 	}
 	if t.space.Reset() {
 		dst = f.fold.flush(dst)
 		f.quick.block.begin(f, dst, at)
-		dst = append(dst, e.says.head...)
+		dst = append(dst, e.Says.head...)
 	}
 	f.line++
-	f.quick.known.follow(e)
-	return len(e.text), dst
+	f.quick.known.Follow(e)
+	return len(e.Text), dst
 }
 
 // learnMapping reads what stands behind the address of a mapping.

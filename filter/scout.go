@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/linecache"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -135,7 +136,7 @@ func (f *Filter) lookOut(ctx context.Context) {
 	var errands []*errand
 	text := s.rest[:min(len(s.rest), scoutText)]
 	for len(text) > 0 && len(errands) < maxErrands {
-		at := f.scan.next(text, 0)
+		at := f.candidates.Next(text, 0)
 		if at < 0 {
 			text = nil
 			break
@@ -199,9 +200,9 @@ func (f *Filter) send(ctx context.Context, errands []*errand, cores int) {
 // what lines behind it mean.
 func (f *Filter) foresee(t *thread, line []byte) (q question, ok, stop bool) {
 	if i := bytes.Index(line, openBraces); i >= 0 {
-		_, addr, typ, _, ok := readFrame(line[i:])
+		_, addr, typ, _, ok := linecache.ReadBT(line[i:])
 		if !ok {
-			return q, false, !bytes.HasPrefix(line[i:], frameStart)
+			return q, false, !bytes.HasPrefix(line[i:], linecache.BTStart)
 		}
 		by := markup.Unmarked
 		switch string(typ) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"qss-filter/filter/guard"
 	"qss-filter/symsrc"
 )
 
@@ -34,7 +35,7 @@ func (f *Filter) excerpt(ctx context.Context, a *answer, i int) *symsrc.Excerpt 
 func (f *Filter) askSource(ctx context.Context, a *answer, i int) (x *symsrc.Excerpt) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			x = &symsrc.Excerpt{Note: "internal error" + fault(cause)}
+			x = &symsrc.Excerpt{Note: "internal error" + guard.Fault(cause)}
 		}
 	}()
 	fr := &a.known[i]

@@ -22,8 +22,8 @@ func TestNamedTrampoline(t *testing.T) {
 	} {
 		s := &symbols{}
 		feed(Options{Symbols: s, Explain: true}, tc.in)
-		if last := len(s.asked) - 1; last < 0 || s.asked[last].Offset != tc.want {
-			t.Errorf("%s: asked for %+v, want offset %#x at the end", tc.name, s.asked, tc.want)
+		if last := len(s.Asked) - 1; last < 0 || s.Asked[last].Offset != tc.want {
+			t.Errorf("%s: asked for %+v, want offset %#x at the end", tc.name, s.Asked, tc.want)
 		}
 	}
 }

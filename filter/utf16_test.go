@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"unicode/utf16"
+
+	"qss-filter/filter/stream"
 )
 
 // wide encodes text in UTF-16.
@@ -56,7 +58,7 @@ func TestUTF16(t *testing.T) {
 				if e.mark == "" && name == "bytes" {
 					continue // a first byte alone is that of any text, which does not wait for more
 				}
-				if got := carried(t, Options{}, Steady(reader)); got != encoded {
+				if got := carried(t, Options{}, stream.Steady(reader)); got != encoded {
 					t.Errorf("%s, %s: got %q, want %q", e.name, name, got, encoded)
 				}
 			}
@@ -78,7 +80,7 @@ func TestUTF16(t *testing.T) {
 func TestNotUTF16(t *testing.T) {
 	for _, text := range []string{"", "a", "\x00", "\xff", "a\x00", "a\x00b", "a\x00b\x00", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00", "a\x00\x01\x00b\x00c\x00d\x00",
 		"\xff\xfe\x00\x00a\x00\x00\x00", "plain text\n", "\x00\x00\x00\x00\x00\x00\x00\x00\x00", "a\x00b\x00\x00\x00c\x00d\x00e\x00"} {
-		if IsUTF16([]byte(text)) {
+		if stream.IsUTF16([]byte(text)) {
 			t.Errorf("%q is taken for UTF-16", text)
 		}
 		if got := carried(t, Options{}, strings.NewReader(text)); got != text {
@@ -130,7 +132,7 @@ func FuzzUTF16(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		f := New(Options{Symbols: &manySource{asked: map[uint64]int{}}})
 		var out bytes.Buffer
-		if err := f.Run(context.Background(), Steady(iotest.HalfReader(bytes.NewReader(text))), &out); err != nil {
+		if err := f.Run(context.Background(), stream.Steady(iotest.HalfReader(bytes.NewReader(text))), &out); err != nil {
 			t.Fatal(err)
 		}
 		if f.Stats().Frames == 0 && !bytes.Contains(text, []byte("{")) && !bytes.Equal(out.Bytes(), text) {

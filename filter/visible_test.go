@@ -112,8 +112,8 @@ func TestMapsEscapes(t *testing.T) {
 	if err := f.Run(context.Background(), strings.NewReader(log), &out); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.asked) == 0 || s.asked[0].Module.Name != "/lib/a b\x1b.so" {
-		t.Errorf("asked for %+v", s.asked)
+	if len(s.Asked) == 0 || s.Asked[0].Module.Name != "/lib/a b\x1b.so" {
+		t.Errorf("asked for %+v", s.Asked)
 	}
 	if !strings.HasPrefix(out.String(), log[:len(log)-1]) || !strings.Contains(out.String(), `a\040b\033.so`+"]") || !strings.Contains(f.Summary().Modules[0].Module, `a\040b\033.so`) {
 		t.Errorf("%s%v", out.String(), f.Summary())

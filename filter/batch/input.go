@@ -10,10 +10,10 @@ import (
 	"io"
 	"os"
 
+	"qss-filter/filter/stream"
+
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-
-	"qss-filter/filter"
 )
 
 // errSkip is a file that is no log.
@@ -109,7 +109,7 @@ func (in *input) unpack(b *bufio.Reader) error {
 // binary reports whether the begin of a file is not text: one byte in 32 is a control character that logs do not have. A log may
 // have some, where a machine lost power or a program wrote what it should not.
 func binary(begin []byte) bool {
-	if filter.IsUTF16(begin) {
+	if stream.IsUTF16(begin) {
 		return false
 	}
 	if bytes.HasPrefix(begin, []byte("\x7fELF")) {

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"qss-filter/filter"
+	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/locate"
 )
@@ -36,7 +37,7 @@ func (r *run) listModules(ctx context.Context) error {
 		sink := r.report.begin(log.index, log.rel)
 		o := r.options(log)
 		o.Symbols, o.Observe = nothing{}, func(o *filter.Observation) { sink.note(o) }
-		if err := r.filter(o).Run(ctx, filter.Steady(in), io.Discard); err != nil {
+		if err := r.filter(o).Run(ctx, stream.Steady(in), io.Discard); err != nil {
 			return err
 		}
 		r.report.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"qss-filter/filter"
+	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 )
 
@@ -158,7 +159,7 @@ func (r *run) one(ctx context.Context, log *logFile) (err error) {
 		to = out
 	}
 	timed := r.timing.log()
-	err = r.filter(o).Run(ctx, filter.Steady(timed.reader(in)), timed.writer(to))
+	err = r.filter(o).Run(ctx, stream.Steady(timed.reader(in)), timed.writer(to))
 	timed.done()
 	if err != nil {
 		return err
@@ -180,7 +181,7 @@ func (r *run) one(ctx context.Context, log *logFile) (err error) {
 // options are those of one log's filter.
 func (r *run) options(log *logFile) filter.Options {
 	o := r.opt.Filter
-	o.Palette, o.Dedupe, o.DumpContext, o.LLVM = nil, false, nil, nil
+	o.Palette, o.Dedupe, o.DumpContext = nil, false, nil
 	o.Names, o.SourceLines = filter.Names{}, 0 // what is written is compared and counted
 	switch {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:

@@ -24,7 +24,7 @@ import (
 	"sync"
 	"time"
 
-	"qss-filter/filter"
+	"qss-filter/filter/stream"
 )
 
 // Exit statuses of a command that did not run, as shells have them.
@@ -47,8 +47,8 @@ const (
 type Options struct {
 	// Argv is the command and its arguments.
 	Argv []string
-	// New makes the filter of one stream. It is called once or twice, before the command is started.
-	New func() *filter.Filter
+	// New makes the stream of one output through a filter. It is called once or twice, before the command is started.
+	New func() *stream.Stream
 	// Stdin, Stdout and Stderr are this process's own. Where the first two are terminals, the command gets a terminal of
 	// its own, with the settings of ours.
 	Stdin, Stdout, Stderr *os.File
@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 		return exitCannotRun, fmt.Errorf("%s: %w", o.Argv[0], err)
 	}
 	defer p.close()
-	filters := make([]*filter.Filter, len(p.streams))
+	filters := make([]*stream.Stream, len(p.streams))
 	for i := range filters {
 		filters[i] = o.New()
 	}
@@ -117,18 +117,18 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	return status, errors.Join(append(errs, err)...)
 }
 
-// stream is one output of the command on its way through a filter.
-type stream struct {
+// passage is one output of the command on its way through a filter.
+type passage struct {
 	name string // of ours, for messages
 	in   *output
 	out  io.Writer
 }
 
 // run filters the stream to its end.
-func (s *stream) run(ctx context.Context, f *filter.Filter) error {
+func (s *passage) run(ctx context.Context, f *stream.Stream) error {
 	defer func() { s.in.since.Store(int64(ended)) }()
 	err := f.Run(ctx, s.in, s.out)
-	var w *filter.WriteError
+	var w *stream.WriteError
 	switch {
 	case err == nil:
 		return nil

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"qss-filter/filter"
+	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 )
 
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 
 func wrap(argv []string) int {
 	o := Options{
-		Argv: argv, New: newFilter, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Maps: NewMaps(), Linger: Forever,
+		Argv: argv, New: newStream, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Maps: NewMaps(), Linger: Forever,
 	}
 	if text := os.Getenv(asLinger); text != "" {
 		linger, err := time.ParseDuration(text)
@@ -65,7 +66,7 @@ func (names) Frames(_ context.Context, a symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Frames: []symsrc.Frame{{Func: "named", File: "f.c", Line: 7}}}
 }
 
-func newFilter() *filter.Filter { return filter.New(filter.Options{Symbols: names{}}) }
+func newStream() *stream.Stream { return filter.New(filter.Options{Symbols: names{}}).Stream() }
 
 // wrapped is the wrapper with that command.
 func wrapped(t *testing.T, argv ...string) *exec.Cmd {

@@ -39,7 +39,7 @@ func TestMaps(t *testing.T) {
 	done := make(chan int)
 	go func() {
 		status, _ := Run(context.Background(), Options{
-			Argv: []string{"sh", "-c", "echo x; cat; exit 3"}, New: newFilter, Stdin: in, Stdout: out, Stderr: out, Maps: m,
+			Argv: []string{"sh", "-c", "echo x; cat; exit 3"}, New: newStream, Stdin: in, Stdout: out, Stderr: out, Maps: m,
 		})
 		done <- status
 	}()
@@ -79,7 +79,7 @@ func TestReadAhead(t *testing.T) {
 	done := make(chan int)
 	go func() {
 		status, _ := Run(context.Background(), Options{
-			Argv: []string{"sh", "-c", "read line; kill -9 $$"}, New: newFilter, Stdin: in, Stdout: os.Stdout, Stderr: os.Stdout, Maps: m,
+			Argv: []string{"sh", "-c", "read line; kill -9 $$"}, New: newStream, Stdin: in, Stdout: os.Stdout, Stderr: os.Stdout, Maps: m,
 		})
 		done <- status
 	}()

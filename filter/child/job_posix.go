@@ -54,7 +54,7 @@ func (c *control) suspend() {
 // settle waits until what the command said before it stopped is passed on, as long as that does not take too long.
 func (c *control) settle() {
 	late := time.Now().Add(settling)
-	loud := func(s *stream) bool { return !s.in.quiet() }
+	loud := func(s *passage) bool { return !s.in.quiet() }
 	for calm := 0; calm < calmLooks && time.Now().Before(late); calm++ {
 		if slices.ContainsFunc(c.p.streams, loud) {
 			calm = -1

@@ -32,7 +32,7 @@ func clock() time.Duration { return time.Since(epoch) + 1 }
 // lingering waits for the processes that the command has left behind.
 type lingering struct {
 	o       *Options
-	streams []*stream
+	streams []*passage
 	ended   time.Duration // when the command did
 	told    bool
 	timer   *time.Timer // when to look again

@@ -199,7 +199,7 @@ func TestNothingLeft(t *testing.T) {
 	defer other.Close()
 	once := func(argv ...string) {
 		_, _ = Run(context.Background(), Options{
-			Argv: argv, New: newFilter, Stdin: null, Stdout: null, Stderr: other, Maps: NewMaps(),
+			Argv: argv, New: newStream, Stdin: null, Stdout: null, Stderr: other, Maps: NewMaps(),
 		})
 	}
 	descriptors := func() int {
@@ -241,7 +241,7 @@ func TestCancel(t *testing.T) {
 		_, _ = r.Read(make([]byte, 1))
 		cancel()
 	}()
-	status, err := Run(ctx, Options{Argv: []string{"sh", "-c", "echo x; exec sleep 1000"}, New: newFilter, Stdin: r, Stdout: w, Stderr: w})
+	status, err := Run(ctx, Options{Argv: []string{"sh", "-c", "echo x; exec sleep 1000"}, New: newStream, Stdin: r, Stdout: w, Stderr: w})
 	w.Close()
 	if status != 128+9 || err != nil {
 		t.Errorf("got %d, %v", status, err)

@@ -9,7 +9,7 @@ import (
 
 // plumbing is what lies between the command's standard files and ours.
 type plumbing struct {
-	streams []*stream
+	streams []*passage
 	// term is the command's own terminal, in a session of its own; nil without.
 	term *terminal
 	// sized are terminals that follow the size of one of ours.
@@ -78,7 +78,7 @@ func (p *plumbing) stream(name string, to *os.File, o Options) (theirs *os.File,
 	if tty {
 		p.sized = append(p.sized, sized{ours, to})
 	}
-	p.streams = append(p.streams, &stream{name: name, in: in, out: io.Writer(to)})
+	p.streams = append(p.streams, &passage{name: name, in: in, out: io.Writer(to)})
 	return theirs, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
 	"qss-filter/filter/importer"
+	"qss-filter/filter/llvm"
 	"qss-filter/filter/worker"
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
@@ -112,7 +113,7 @@ func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
 }
 
 // llvmFlags adds the flags of llvm-symbolizer, by their names there. Of two flags that contradict each other the last one counts.
-func llvmFlags(fs *flag.FlagSet, o *filter.LLVMOptions) {
+func llvmFlags(fs *flag.FlagSet, o *llvm.Options) {
 	nothing := func() {}
 	const demangle = "demangle function names (as is the default)"
 	action(fs, "demangle", demangle, func() { o.NoDemangle = false })
@@ -127,14 +128,14 @@ func llvmFlags(fs *flag.FlagSet, o *filter.LLVMOptions) {
 	action(fs, "no-inlines", "no effect, as in llvm's filter", nothing)
 }
 
-func setFunctions(o *filter.LLVMOptions, kind string) error {
+func setFunctions(o *llvm.Options, kind string) error {
 	switch kind {
 	case "linkage", "true":
-		o.Functions = filter.LinkageNames
+		o.Functions = llvm.LinkageNames
 	case "short":
-		o.Functions = filter.ShortNames
+		o.Functions = llvm.ShortNames
 	case "none":
-		o.Functions = filter.NoNames
+		o.Functions = llvm.NoNames
 	default:
 		return fmt.Errorf("want linkage, short, none, not %q", kind)
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"qss-filter/filter"
+	"qss-filter/filter/stream"
 )
 
 // patience is how long a run may take to clean up after a signal, before the program ends without it: what it writes to may
@@ -34,14 +34,14 @@ func untilSignal(run func(context.Context) (status int)) (status int) {
 	select {
 	case status := <-ended:
 		return status
-	case s := <-signals:
+	case sig := <-signals:
 		signal.Stop(signals)
 		cancel()
 		select {
 		case <-ended:
 		case <-time.After(patience):
 		}
-		if number, ok := s.(syscall.Signal); ok {
+		if number, ok := sig.(syscall.Signal); ok {
 			return 128 + int(number)
 		}
 		return exitInterrupted
@@ -91,22 +91,22 @@ func drain(abandon func()) (restore func()) {
 	})
 }
 
-// abandonOn lets signals that end the program wait until what f holds back is written, but no longer than for a moment. Ignored
+// abandonOn lets signals that end the program wait until what s holds back is written, but no longer than for a moment. Ignored
 // signals stay so. restore undoes that.
-func abandonOn(f *filter.Filter, deadly ...os.Signal) (restore func()) {
+func abandonOn(s *stream.Stream, deadly ...os.Signal) (restore func()) {
 	signals := make(chan os.Signal, 1)
 	done := make(chan struct{})
-	for _, s := range deadly {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
+	for _, sig := range deadly {
+		if !signal.Ignored(sig) {
+			signal.Notify(signals, sig)
 		}
 	}
 	go func() {
 		select {
-		case s := <-signals:
-			f.Abandon()
+		case sig := <-signals:
+			s.Abandon(patience)
 			signal.Stop(signals)
-			dieOf(s)
+			dieOf(sig)
 		case <-done:
 		}
 	}()

@@ -14,6 +14,8 @@ import (
 	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
+	"qss-filter/filter/llvm"
+	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/meter"
@@ -65,21 +67,50 @@ func (c *config) run() (status int, err error) {
 			}
 		}()
 	}
-	c.triggers.use(&o)
-	f, end, err := c.extras.Open(o)
+	another, end, err := c.open(o)
 	if err != nil {
 		return cli.Usage, err
 	}
-	c.filters = append(c.filters, f)
+	s := another()
 	if c.from != "" {
 		c.imports.Symbols = o.Symbols
-		status = untilSignal(func(ctx context.Context) int { return c.runImport(ctx, f) })
+		status = untilSignal(func(ctx context.Context) int { return c.runImport(ctx, s) })
 	} else {
-		status = c.stream(f)
+		status = c.stream(s)
 	}
 	end()
-	c.triggers.wait()
-	return max(status, c.summarize(f)), nil
+	return max(status, c.summarize()), nil
+}
+
+// open returns what makes streams through filters, which may run at the same time. end ends them.
+func (c *config) open(o filter.Options) (another func() *stream.Stream, end func(), err error) {
+	keep := func(s *stream.Stream, stats func() filter.Stats) *stream.Stream {
+		c.figures = append(c.figures, func() meter.Figures {
+			moved, f := s.Stats(), stats()
+			return meter.Figures{Lines: f.Lines, Read: moved.Read, Written: moved.Written, Frames: f.Frames, Unresolved: f.Unresolved}
+		})
+		return s
+	}
+	if c.asLLVM {
+		c.llvm.Symbols, c.llvm.Warn = o.Symbols, o.Warn
+		return func() *stream.Stream {
+			f := llvm.New(c.llvm)
+			return keep(f.Stream(), func() filter.Stats { return filter.Stats{Lines: f.Count()} })
+		}, func() {}, nil
+	}
+	c.triggers.use(&o)
+	filters, closeExtras, err := c.extras.Use(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func() *stream.Stream {
+			f := filters()
+			c.filters = append(c.filters, f)
+			return keep(f.Stream(), f.Stats)
+		}, func() {
+			closeExtras()
+			c.triggers.wait()
+		}, nil
 }
 
 // measured lets the layers of the source be measured, and tell what they do, where that is asked for.
@@ -97,11 +128,11 @@ func (c *config) measured() {
 
 // tell says what was measured.
 func (c *config) tell() {
-	var s filter.Stats
-	for _, f := range c.filters {
-		s.Add(f.Stats())
+	var all meter.Figures
+	for _, figures := range c.figures {
+		all.Add(figures())
 	}
-	c.measure.Tell(c.meter, meter.Figures(s), warn)
+	c.measure.Tell(c.meter, all, warn)
 }
 
 // runTree reads a tree of logs.
@@ -133,28 +164,20 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		}
 		return lists
 	}
-	c.triggers.use(&o)
-	another, end, err := c.extras.Use(o)
+	another, end, err := c.open(o)
 	if err != nil {
 		return cli.Usage, err
 	}
 	wrapped := &c.child
 	wrapped.Argv, wrapped.Maps, wrapped.Warn, wrapped.Left = c.command, maps, warn, leftBehind
 	wrapped.Stdin, wrapped.Stdout, wrapped.Stderr = os.Stdin, os.Stdout, os.Stderr
-	wrapped.New = func() *filter.Filter {
-		f := another()
-		c.filters = append(c.filters, f)
-		return f
-	}
+	wrapped.New = another
 	status, err = child.Run(context.Background(), *wrapped)
 	if err != nil && status == cli.OK {
 		status = cli.Failed
 	}
 	end()
-	c.triggers.wait()
-	for _, f := range c.filters {
-		c.summarize(f)
-	}
+	c.summarize()
 	return status, err
 }
 
@@ -168,16 +191,16 @@ func leftBehind(processes string, waiting bool) {
 	complain("the command has ended; its output is still held by %s and no longer waited for (--linger=forever waits)", processes)
 }
 
-// stream carries the inputs through f.
-func (c *config) stream(f *filter.Filter) (status int) {
-	defer abandonOn(f, syscall.SIGTERM, syscall.SIGHUP)()
+// stream carries the inputs through s.
+func (c *config) stream(s *stream.Stream) (status int) {
+	defer abandonOn(s, syscall.SIGTERM, syscall.SIGHUP)()
 	drain := func(in *os.File) (restore func()) {
 		if isTerminal(in) {
-			return abandonOn(f, os.Interrupt)
+			return abandonOn(s, os.Interrupt)
 		}
-		return drain(f.Abandon)
+		return drain(func() { s.Abandon(patience) })
 	}
-	err := f.RunInputs(context.Background(), filter.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
+	err := s.RunInputs(context.Background(), stream.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
 		status = cli.Failed
 	}}, os.Stdout)
@@ -190,20 +213,20 @@ func (c *config) stream(f *filter.Filter) (status int) {
 // unwritten says that the output is lost.
 func unwritten(err error) (status int) {
 	if p, ok := errors.AsType[*fs.PathError](err); ok { // its path is /dev/stdout, whatever that is
-		err = &filter.WriteError{Err: p.Err}
+		err = &stream.WriteError{Err: p.Err}
 	}
 	complain("write standard output: %v", errors.Unwrap(err))
 	return cli.Failed
 }
 
-// runImport carries a foreign input through f, until ctx ends.
-func (c *config) runImport(ctx context.Context, f *filter.Filter) (status int) {
+// runImport carries a foreign input through s, until ctx ends.
+func (c *config) runImport(ctx context.Context, s *stream.Stream) (status int) {
 	in, err := importer.Open(ctx, c.from, c.imports)
 	if err == nil {
-		err = f.Run(context.Background(), in, os.Stdout)
+		err = s.Run(context.Background(), in, os.Stdout)
 		in.Close()
 	}
-	if w, ok := errors.AsType[*filter.WriteError](err); ok {
+	if w, ok := errors.AsType[*stream.WriteError](err); ok {
 		return unwritten(w)
 	}
 	if ctx.Err() != nil {

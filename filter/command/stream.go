@@ -14,6 +14,7 @@ import (
 	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
+	"qss-filter/filter/llvm"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
@@ -40,10 +41,11 @@ type config struct {
 	format   format
 	extras   filter.Extras
 	triggers *triggers
-	llvm     filter.LLVMOptions
+	llvm     llvm.Options
 	measure  meter.Options
 	meter    *meter.Meter
 	filters  []*filter.Filter
+	figures  []func() meter.Figures // of the streams
 }
 
 func newConfig(fs *cli.Flags) *config {
@@ -153,7 +155,6 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		c.symbols.SkipLineZero = c.llvm.SkipLineZero
 		o.Symbols, end, err = c.symbols.LLVMSource()
 		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
-		o.LLVM = &c.llvm
 	} else {
 		o.Symbols, end, err = c.symbols.Source()
 	}
@@ -171,8 +172,12 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	return o, end, nil
 }
 
-func (c *config) summarize(f *filter.Filter) (status int) {
-	if c.summary == "always" || c.summary == "auto" && isTerminal(os.Stderr) {
+// summarize lists the modules without symbols, where that is asked for.
+func (c *config) summarize() (status int) {
+	if c.summary != "always" && (c.summary != "auto" || !isTerminal(os.Stderr)) {
+		return cli.OK
+	}
+	for _, f := range c.filters {
 		if err := writeSummary(os.Stderr, f.Summary(), messages.Load()); err != nil {
 			return cli.Failed
 		}

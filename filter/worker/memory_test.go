@@ -58,7 +58,7 @@ func TestWeight(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		for i := range all {
 			f := filter.New(filter.Options{Symbols: offsets{}})
-			all[i] = &process{filter: f, feed: filter.NewFeed(f)}
+			all[i] = &process{filter: f, feed: f.Feed()}
 			all[i].feed.Flush(all[i].feed.Add(t.Context(), nil, []byte(log)))
 		}
 		runtime.GC()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"qss-filter/filter"
+	"qss-filter/filter/stream"
 )
 
 // line is one message of the input: a line, several of them, or a part of one.
@@ -33,7 +34,7 @@ type process struct {
 	out     string // of its annotated lines
 	name    string // in the bucket of states
 	filter  *filter.Filter
-	feed    *filter.Feed
+	feed    *stream.Feed
 	// weight is about how many bytes of memory the process takes, as of when it was weighed last.
 	weight int64
 	// renew makes a filter.
@@ -111,9 +112,9 @@ var newline = []byte{'\n'}
 // have said something of modules could get wrong names: nothing is known from there on.
 func (p *process) annotate(ctx context.Context, l *line, data []byte) []byte {
 	if l.raw == "" {
-		faults := p.feed.Faults()
+		faults := p.filter.Faults()
 		text := p.feed.Add(ctx, nil, data)
-		if p.feed.Faults() > faults {
+		if p.filter.Faults() > faults {
 			l.raw = whyPanic
 		}
 		return text
@@ -134,7 +135,7 @@ var braces = []byte("{{{")
 // restart forgets all that the filter knows.
 func (p *process) restart() {
 	p.filter = p.renew()
-	p.feed, p.counted = filter.NewFeed(p.filter), filter.Tally{}
+	p.feed, p.counted = p.filter.Feed(), filter.Tally{}
 }
 
 // rest lets go what is held back, with the message that waits. Of an unfinished line, whose rest may never come, the message

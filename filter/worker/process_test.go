@@ -10,7 +10,7 @@ import (
 
 func newProcess() *process {
 	f := filter.New(filter.Options{Symbols: offsets{}})
-	return &process{filter: f, feed: filter.NewFeed(f)}
+	return &process{filter: f, feed: f.Feed()}
 }
 
 // TestMessages feeds a process line by line, and compares the messages after each.

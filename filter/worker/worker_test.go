@@ -283,7 +283,7 @@ func TestStyles(t *testing.T) {
 	for name, o := range map[string]filter.Options{
 		"keep": {Context: filter.ContextKeep}, "append": {Style: filter.Append}, "dedupe": {Dedupe: true}, "colours": {Palette: sgr.NewPalette(true)},
 		"ahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "renumber": {Style: filter.Replace, Renumber: filter.RenumberAlways},
-		"json": {JSON: &filter.JSONOptions{}}, "llvm": {LLVM: &filter.LLVMOptions{Errors: io.Discard}},
+		"json": {JSON: &filter.JSONOptions{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

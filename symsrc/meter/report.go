@@ -15,6 +15,15 @@ type Figures struct {
 	Frames, Unresolved int
 }
 
+// Add adds the figures of another stream.
+func (f *Figures) Add(o Figures) {
+	f.Lines += o.Lines
+	f.Read += o.Read
+	f.Written += o.Written
+	f.Frames += o.Frames
+	f.Unresolved += o.Unresolved
+}
+
 // Report returns the figures of a run until now, in lines.
 func (m *Meter) Report(f Figures) string {
 	u := used()

@@ -1,0 +1,137 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	"qss-filter/filter/guard"
+	"qss-filter/filter/stream"
+)
+
+var _ stream.Liner = (*Filter)(nil)
+
+// Stream returns a stream of the filter, which must be used in no other way then.
+func (f *Filter) Stream() *stream.Stream { return stream.New(f, f.streamed()) }
+
+// Feed returns a feed of the filter, which must be used in no other way then.
+func (f *Filter) Feed() *stream.Feed { return stream.NewFeed(f, f.streamed()) }
+
+// streamed returns how the log is read and written.
+func (f *Filter) streamed() stream.Options {
+	return stream.Options{Narrow: f.opt.Narrow || f.recorder != nil}
+}
+
+// Run carries a log from in to out, as stream.Stream.Run does.
+func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	return f.Stream().Run(ctx, in, out)
+}
+
+// Arrive notes that more of the log has come: files may have changed since.
+func (f *Filter) Arrive() {
+	f.piece++
+	f.scout.chunk()
+}
+
+// Scan returns the search for the lines that mean something now, nil if every line may.
+func (f *Filter) Scan() *stream.Scan {
+	if f.watching() {
+		return nil
+	}
+	return f.candidates
+}
+
+// MaxLine returns the length of the longest line, in bytes, that is looked at.
+func (f *Filter) MaxLine() int { return stream.MaxLine }
+
+// Lines appends what becomes of the first line of b, and of those after it that are known.
+func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	f.reach(dst, 0)
+	defer f.rescueLines(&out, &n, b)
+	end := bytes.IndexByte(b, '\n') + 1
+	if end > 0 {
+		if out, n = f.run(ctx, dst, b); n > 0 {
+			return out, n
+		}
+	} else {
+		end = len(b)
+	}
+	if end > stream.MaxLine {
+		out, same := f.Skip(dst, b[:end])
+		if same {
+			out = append(out, b[:end]...)
+		}
+		return out, end
+	}
+	f.scout.at(b[end:], f.origins.nobody)
+	dst = f.Line(ctx, dst, b[:end])
+	f.scout.at(nil, nil)
+	f.rescan()
+	return dst, end
+}
+
+// Skip appends what is held back, which must stand before lines that mean nothing, and leaves these to the caller unless lines
+// become objects.
+func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
+	f.mark()
+	dst = f.Flush(dst)
+	defer func() {
+		if cause := recover(); cause != nil {
+			f.broken(guard.Fault(cause))
+			out, same = dst, f.recorder == nil
+		}
+	}()
+	out = dst
+	if f.recorder != nil {
+		out = f.texts(dst, lines)
+	}
+	f.line += bytes.Count(lines, newline)
+	f.origins.passed(lines)
+	return out, f.recorder == nil
+}
+
+// Part is Skip for a piece of a line.
+func (f *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
+	if first {
+		f.line++
+		dst = f.Flush(dst)
+	}
+	if f.recorder == nil {
+		return dst, true
+	}
+	return f.part(dst, text, last), false
+}
+
+// Torn appends what becomes of the beginning of a line whose rest may come late. It is annotated unless its rest could
+// still change what it says: inside an element, or where a module's build ID may follow.
+func (f *Filter) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bool) {
+	if !f.settled(begin) {
+		out, same := f.Part(dst, begin, true, false)
+		if same {
+			out = append(out, begin...)
+		}
+		return out, true
+	}
+	if f.recorder != nil {
+		f.recorder.torn = true
+	}
+	return f.Flush(f.Line(ctx, dst, begin)), true
+}
+
+// Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for
+// mappings as long as they are to wait, all else not at all.
+func (f *Filter) Pending() (patience time.Duration, held bool) {
+	if f.ahead.holding() {
+		return f.ahead.remaining(), true
+	}
+	return 0, f.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0
+}
+
+// Flush appends what Lines has held back: the folded context, and a stack that may be one of those before.
+func (f *Filter) Flush(dst []byte) []byte {
+	dst = f.release(context.Background(), dst)
+	return f.fold.flush(f.dedupe.flush(dst))
+}
+
+var newline = []byte{'\n'}

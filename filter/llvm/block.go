@@ -1,0 +1,48 @@
+package llvm
+
+import "bytes"
+
+// maxBlock bounds a block, in bytes.
+const maxBlock = 64 << 10
+
+// block is the latest run of context lines from a reset on. Where it comes again while nothing has changed since, as
+// when a process crashes over and over, it changes nothing either.
+type block struct {
+	// generation is that of the address space behind it, and mod the module whose line is open then.
+	generation uint64
+	mod        *module
+	text, out  []byte
+	// from and outFrom are where one begins that has not ended yet, of the text and of its output.
+	from, outFrom int
+	open          bool
+}
+
+// begin notes that a reset has come, with what the output was before it.
+func (k *block) begin(dst []byte, from int) { k.open, k.from, k.outFrom = true, from, len(dst) }
+
+// end notes that something else than context has come, or another reset.
+func (k *block) end(l *Filter, dst, b []byte) {
+	if !k.open {
+		return
+	}
+	k.open = false
+	if k.text = k.text[:0]; len(b)-k.from > maxBlock || !l.info.open {
+		return
+	}
+	k.text, k.out = append(k.text, b[k.from:]...), append(k.out[:0], dst[k.outFrom:]...)
+	k.generation, k.mod = l.space.generation, l.info.mod
+}
+
+// replay handles the latest block again. What the open line of its last module shows is still there: nothing was added to
+// it in this generation.
+func (l *Filter) replay(dst, b []byte) (used int, out []byte) {
+	k := &l.block
+	if len(k.text) == 0 || k.generation != l.space.generation || !bytes.HasPrefix(b, k.text) {
+		return 0, dst
+	}
+	l.crlf = b[bytes.IndexByte(b, '\n')-1] == '\r'
+	dst = append(l.endInfo(dst), k.out...)
+	l.crlf = bytes.HasSuffix(k.text, []byte("\r\n"))
+	l.info.open, l.info.mod = true, k.mod
+	return len(k.text), dst
+}

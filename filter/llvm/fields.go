@@ -1,0 +1,198 @@
+package llvm
+
+import (
+	"strconv"
+
+	"qss-filter/filter/scan"
+	"qss-filter/filter/stream"
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// fail tells what is wrong at a place of the line at hand.
+func (l *Filter) fail(at int, message string) {
+	if l.opt.Errors != nil {
+		l.say("error: ", "\x1b[0;1;31m", message)
+		l.locate(at)
+	}
+}
+
+// say adds a message, with what it begins with in its colour.
+func (l *Filter) say(kind, colour, message string) {
+	l.unsure++
+	b := l.messages
+	if l.opt.ErrorColor {
+		b = append(append(append(b, colour...), kind...), "\x1b[0m"...)
+	} else {
+		b = append(b, kind...)
+	}
+	if l.messages = append(append(b, message...), '\n'); len(l.messages) >= stream.MaxOutput {
+		l.report()
+	}
+}
+
+// locate adds the line at hand and a caret under a byte of it.
+func (l *Filter) locate(at int) {
+	b := append(l.messages, l.text...)
+	for range at {
+		b = append(b, ' ')
+	}
+	if l.opt.ErrorColor {
+		b = append(b, "\x1b[0;32m^\x1b[0m\n"...)
+	} else {
+		b = append(b, "^\n"...)
+	}
+	l.messages = b
+	if len(b) >= stream.MaxOutput {
+		l.report()
+	}
+}
+
+// report writes the messages collected: before the lines that they are about, as those of llvm come. There is nobody to
+// tell when that fails.
+func (l *Filter) report() {
+	if len(l.messages) == 0 {
+		return
+	}
+	_, _ = l.opt.Errors.Write(l.messages)
+	l.messages = l.messages[:0]
+	if cap(l.messages) > stream.MaxOutput {
+		l.messages = nil
+	}
+}
+
+// miscounted says that there are too few fields, or too many. llvm colours a warning of one of its checks as a whole.
+func (l *Filter) miscounted(n *node, wants string, want int, warn, whole bool) {
+	if l.opt.Errors == nil {
+		return
+	}
+	l.unsure++
+	message := "expected " + wants + strconv.Itoa(want) + " field(s); found " + strconv.Itoa(l.count)
+	kind, colour := "error: ", "\x1b[0;1;31m"
+	if warn {
+		kind, colour = "warning: ", "\x1b[0;1;35m"
+	}
+	if whole && l.opt.ErrorColor {
+		l.messages = append(append(append(l.messages, colour...), kind+message+"\n"...), "\x1b[0m"...)
+	} else {
+		l.say(kind, colour, message)
+	}
+	l.locate(n.tag.End)
+}
+
+// fieldsExactly is false where fields are missing; ones too many are warned about and ignored.
+func (l *Filter) fieldsExactly(n *node, want int) bool {
+	if l.count != want {
+		l.miscounted(n, "", want, l.count > want, true)
+	}
+	return l.count >= want
+}
+
+func (l *Filter) fieldsAtLeast(n *node, want int) bool {
+	if l.count < want {
+		l.miscounted(n, "at least ", want, false, false)
+	}
+	return l.count >= want
+}
+
+// fieldsAtMost warns only.
+func (l *Filter) fieldsAtMost(n *node, want int) {
+	if l.count > want {
+		l.miscounted(n, "at most ", want, true, false)
+	}
+}
+
+// expected says that a field is not what it should be.
+func (l *Filter) expected(f scan.Span, what string) {
+	if l.opt.Errors != nil {
+		l.fail(f.Start, "expected "+what+"; found '"+string(f.Of(l.text))+"'")
+	}
+}
+
+// address reads `0x` and hexadecimal digits, or zeros.
+func (l *Filter) address(f scan.Span) (uint64, bool) {
+	b := f.Of(l.text)
+	zeros := len(b) > 0
+	for _, c := range b {
+		zeros = zeros && c == '0'
+	}
+	if zeros {
+		return 0, true
+	}
+	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
+		if v, ok := scan.Number(b[2:], 16); ok {
+			return v, true
+		}
+	}
+	l.expected(f, "address")
+	return 0, false
+}
+
+// integer reads a number whose prefix tells its base: 0x, 0X, 0b, 0B, 0o, or a 0 before another digit.
+func (l *Filter) integer(f scan.Span, what string) (uint64, bool) {
+	b, base := f.Of(l.text), uint64(10)
+	if len(b) > 1 && b[0] == '0' {
+		switch c := b[1]; {
+		case c == 'x' || c == 'X':
+			b, base = b[2:], 16
+		case c == 'b' || c == 'B':
+			b, base = b[2:], 2
+		case c == 'o':
+			b, base = b[2:], 8
+		case c >= '0' && c <= '9':
+			b, base = b[1:], 8
+		}
+	}
+	v, ok := scan.Number(b, base)
+	if !ok {
+		l.expected(f, what)
+	}
+	return v, ok
+}
+
+func (l *Filter) frameNumber(f scan.Span) (uint64, bool) {
+	v, ok := scan.Number(f.Of(l.text), 10)
+	if !ok {
+		l.expected(f, "frame number")
+	}
+	return v, ok
+}
+
+// buildID reads any number of hexadecimal digits; an odd number has a zero in front.
+func (l *Filter) buildID(f scan.Span) (symsrc.BuildID, bool) {
+	b := f.Of(l.text)
+	raw, ok := scan.AppendBytes(make([]byte, 0, (len(b)+1)/2), b)
+	if !ok {
+		l.expected(f, "build ID")
+		return "", false
+	}
+	return symsrc.BuildID(raw), true
+}
+
+// mode reads r, w and x in this order, each if it is there, in either case.
+func (l *Filter) mode(f scan.Span) (string, bool) {
+	b := f.Of(l.text)
+	mode := make([]byte, 0, 3)
+	for _, c := range []byte("rwx") {
+		if len(b) > 0 && b[0]|0x20 == c {
+			mode, b = append(mode, c), b[1:]
+		}
+	}
+	if len(mode) == 0 || len(b) > 0 {
+		l.expected(f, "mode")
+		return "", false
+	}
+	return string(mode), true
+}
+
+// pcType reads "ra" or "pc".
+func (l *Filter) pcType(f scan.Span) (markup.PCType, bool) {
+	switch string(f.Of(l.text)) {
+	case "ra":
+		return markup.ReturnAddress, true
+	case "pc":
+		return markup.Exact, true
+	}
+	l.expected(f, "PC type")
+	return markup.Unmarked, false
+}

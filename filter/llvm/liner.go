@@ -1,0 +1,128 @@
+package llvm
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"qss-filter/filter/guard"
+	"qss-filter/filter/scan"
+	"qss-filter/filter/stream"
+)
+
+var _ stream.Liner = (*Filter)(nil)
+
+// candidates finds lines with markup or colors.
+var candidates = stream.NewScan([]scan.Literal{{Text: "{{{", When: scan.Always}, {Text: "\x1b[", Set: 7, When: scan.Always}}, scan.Always)
+
+// Stream returns a stream of the filter, which must be used in no other way then.
+func (l *Filter) Stream() *stream.Stream { return stream.New(l, l.streamed()) }
+
+// Feed returns a feed of the filter, which must be used in no other way then.
+func (l *Filter) Feed() *stream.Feed { return stream.NewFeed(l, l.streamed()) }
+
+// streamed returns how the log is read and written.
+func (l *Filter) streamed() stream.Options { return stream.Options{Bytes: true, BeforeWrite: l.report} }
+
+// Arrive does nothing: what was found counts.
+func (l *Filter) Arrive() {}
+
+// Scan returns the search for lines with markup or colors.
+func (l *Filter) Scan() *stream.Scan { return candidates }
+
+// MaxLine returns the length of the longest line, in bytes, that is looked at.
+func (l *Filter) MaxLine() int { return l.longest }
+
+// Lines appends what becomes of the first line of b, and of those after it that are known.
+func (l *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	l.reach(dst, 0)
+	defer l.rescue(&out, &n, b)
+	end := bytes.IndexByte(b, '\n') + 1
+	if end > 0 {
+		if out, n = l.run(ctx, dst, b); n > 0 {
+			l.lines += bytes.Count(b[:n], newline)
+			return out, n
+		}
+	} else {
+		end = len(b)
+	}
+	if end > l.longest {
+		out, _ = l.Skip(dst, b[:end])
+		return append(out, b[:end]...), end
+	}
+	l.lines++
+	return l.Line(ctx, dst, b[:end]), end
+}
+
+// Skip appends what must stand before lines that are copied as they are: what is open ends as on the first of them.
+func (l *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
+	l.lines += bytes.Count(lines, newline)
+	if l.info.open || !l.sgr.plain() {
+		l.crlf = bytes.HasSuffix(lines[:bytes.IndexByte(lines, '\n')+1], []byte("\r\n"))
+		dst = l.sgr.reset(dst)
+		dst = l.endInfo(dst)
+	}
+	return dst, true
+}
+
+// Part is Skip for a piece of a line. The last line gets an end.
+func (l *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
+	if first {
+		dst, _ = l.Skip(dst, nil)
+	}
+	if last && !bytes.HasSuffix(text, newline) {
+		return append(append(dst, text...), '\n'), false
+	}
+	return dst, true
+}
+
+// Torn leaves the beginning of a line where it is: what follows may remove what stands on it.
+func (l *Filter) Torn(_ context.Context, dst, _ []byte) (out []byte, ok bool) { return dst, false }
+
+// Pending reports that nothing is held back that must not be.
+func (l *Filter) Pending() (patience time.Duration, held bool) { return 0, false }
+
+// Flush ends the log: what is open is closed as on the line before.
+func (l *Filter) Flush(dst []byte) []byte {
+	l.report()
+	dst = l.endInfo(dst)
+	return l.sgr.reset(dst)
+}
+
+// reach is called before each line: what a panic over it must not cost.
+func (l *Filter) reach(out []byte, n int) {
+	l.info.mark()
+	l.reached.out, l.reached.n = out, n
+}
+
+// rescue is deferred around Lines: after a panic the line reached leaves as it came, with what was held back before it.
+func (l *Filter) rescue(out *[]byte, n *int, b []byte) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	l.careful = true
+	if !l.warned && l.opt.Warn != nil {
+		l.warned = true
+		l.opt.Warn(guard.Message(l.lines, guard.Fault(cause)))
+	}
+	at := &l.reached
+	end := bytes.IndexByte(b[at.n:], '\n') + 1
+	dst := l.salvage(at.out)
+	if end == 0 {
+		*out, *n = append(append(dst, b[at.n:]...), '\n'), len(b)
+		return
+	}
+	*out, *n = append(dst, b[at.n:at.n+end]...), at.n+end
+}
+
+// Count returns the number of lines until now.
+func (l *Filter) Count() int { return l.lines }
+
+// Footprint returns about how many bytes of memory the filter keeps between lines.
+func (l *Filter) Footprint() int64 {
+	const answerWeight, fileWeight, itself = 640, 600, 8 << 10
+	return int64(itself + l.known.Footprint() + l.showed.Footprint() + len(l.memo.answers)*answerWeight + len(l.memo.files)*fileWeight)
+}
+
+var newline = []byte{'\n'}

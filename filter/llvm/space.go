@@ -1,0 +1,144 @@
+package llvm
+
+import "qss-filter/filter/print"
+
+// space is the address space: the first definition of a module wins, and of mappings that overlap the first one.
+type space struct {
+	modules modules
+	maps    maps
+	used    bool // a module was defined, be it before a reset
+	// at is the mapping added last, for those of a module ascend.
+	at place
+	// last is the mapping found last, for the addresses of a stack lie together.
+	last *mapping
+	// generation changes with every module and mapping.
+	generation uint64
+	// slab is memory for mappings; a reset frees it all at once.
+	slab []mapping
+}
+
+type module struct {
+	id   uint64
+	name string
+	file *file
+}
+
+type mapping struct {
+	start, size, rel uint64
+	mode             string
+	mod              *module
+}
+
+// contains is false for all of a mapping that ends at 2^64: its end is 0. So llvm has it.
+func (m *mapping) contains(addr uint64) bool { return m.start <= addr && addr < m.start+m.size }
+
+// append writes ` [0x1000-0x1fff](rx)` after a separator, without colours.
+func (m *mapping) append(dst []byte, separator byte) []byte {
+	return print.AppendRange(append(dst, separator), m.start, m.start+m.size-1, m.mode)
+}
+
+// modules is a table of modules by their ID. Loggers count the IDs from 0.
+type modules struct {
+	few  [64]*module
+	many map[uint64]*module
+	n    int
+}
+
+func (t *modules) of(id uint64) *module {
+	if id < uint64(len(t.few)) {
+		return t.few[id]
+	}
+	return t.many[id]
+}
+
+// put adds a module whose ID is new.
+func (t *modules) put(m *module) {
+	t.n++
+	if m.id < uint64(len(t.few)) {
+		t.few[m.id] = m
+		return
+	}
+	if t.many == nil {
+		t.many = map[uint64]*module{}
+	}
+	t.many[m.id] = m
+}
+
+func (t *modules) clear() {
+	clear(t.few[:])
+	t.many, t.n = nil, 0
+}
+
+// slabLen is how many mappings' memory is kept over a reset.
+const slabLen = 1024
+
+func (s *space) empty() bool { return s.modules.n == 0 && len(s.maps.blocks) == 0 }
+
+func (s *space) reset() {
+	s.modules.clear()
+	s.maps.reset()
+	s.slab, s.last, s.at = s.slab[:0], nil, before
+	s.generation++
+}
+
+// define adds a module whose ID is new.
+func (s *space) define(m *module) {
+	s.modules.put(m)
+	s.used = true
+	s.generation++
+}
+
+// find returns the mapping that covers addr, nil where none does.
+func (s *space) find(addr uint64) *mapping {
+	if s.last != nil && s.last.contains(addr) {
+		return s.last
+	}
+	p := s.maps.floor(addr)
+	m := s.maps.get(p)
+	if m == nil {
+		return nil
+	}
+	if !m.contains(addr) && m.start == addr {
+		m = s.maps.get(s.maps.previous(p))
+	}
+	if m == nil || !m.contains(addr) {
+		return nil
+	}
+	s.last = m
+	return m
+}
+
+// add puts a mapping in. Where old is not nil it overlaps, and nothing has happened. Empty mappings, and those that end at
+// 2^64, do not overlap what starts at the same address; then the one that was there first is given, and stays.
+func (s *space) add(m *mapping) (in, old *mapping) {
+	p := s.at
+	below, above := s.maps.get(p), s.maps.get(s.maps.next(p))
+	if below != nil && below.start >= m.start || above != nil && above.start <= m.start {
+		p = s.maps.floor(m.start)
+		below, above = s.maps.get(p), s.maps.get(s.maps.next(p))
+	}
+	if above != nil && m.contains(above.start) {
+		return nil, above
+	}
+	if below != nil && below.contains(m.start) {
+		return nil, below
+	}
+	s.generation++
+	if below != nil && below.start == m.start {
+		return below, nil
+	}
+	in = s.allot()
+	*in = *m
+	s.at = s.maps.insert(p, in)
+	return in, nil
+}
+
+// allot gives memory for a mapping until the next reset.
+func (s *space) allot() *mapping {
+	n := len(s.slab)
+	if n == cap(s.slab) { // what is in the full one stays where it is
+		s.slab, n = make([]mapping, 0, max(32, min(2*n, slabLen))), 0
+	}
+	s.slab = s.slab[:n+1]
+	return &s.slab[n]
+}

@@ -1,0 +1,68 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Inputs are files to be read one after the other, as cat does.
+type Inputs struct {
+	// Names are paths; "-" is standard input.
+	Names []string
+	// Problem is told of an input that cannot be read; the others go on.
+	Problem func(error)
+	// Drain is called while an input is read that is a pipe or a device; what it returns, when that is done.
+	Drain func(in *os.File) (restore func())
+}
+
+// RunInputs carries the inputs through the stream. Its error is a *WriteError, that ends all.
+func (s *Stream) RunInputs(ctx context.Context, in Inputs, out io.Writer) error {
+	for _, name := range in.Names {
+		err := s.runInput(ctx, name, in.Drain, out)
+		var w *WriteError
+		if errors.As(err, &w) {
+			return w
+		}
+		if err != nil {
+			in.Problem(err)
+		}
+	}
+	return nil
+}
+
+func (s *Stream) runInput(ctx context.Context, name string, drain func(*os.File) func(), out io.Writer) error {
+	in := os.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("read %s: is a directory", spoken(name))
+	}
+	if !info.Mode().IsRegular() {
+		defer drain(in)()
+	}
+	if err = s.Run(ctx, in, out); err != nil {
+		return fmt.Errorf("%s: %w", spoken(name), err)
+	}
+	return nil
+}
+
+// spoken is an input's name in messages.
+func spoken(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
+}

@@ -1,0 +1,277 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The byte order marks of UTF-16, and what a mark is followed by where it is one of UTF-32.
+var (
+	littleMark = []byte{0xff, 0xfe}
+	bigMark    = []byte{0xfe, 0xff}
+	markOf32   = []byte{0xff, 0xfe, 0, 0}
+)
+
+// Without a byte order mark at least so many bytes show UTF-16, and no more are looked at.
+const (
+	leastEvidence = 8
+	mostEvidence  = 4 << 10
+)
+
+// IsUTF16 reports whether a log that begins so is text in UTF-16: by its byte order mark and a letter or the end of a line behind it,
+// or without a mark where nearly all of it is Latin text in two bytes a letter.
+func IsUTF16(begin []byte) bool {
+	order, _ := orderOf(begin)
+	return order != nil
+}
+
+// orderOf returns the byte order of UTF-16 and the length of its mark; nil for what is something else.
+func orderOf(begin []byte) (order binary.ByteOrder, mark int) {
+	switch {
+	case bytes.HasPrefix(begin, markOf32):
+	case bytes.HasPrefix(begin, littleMark) && follows(begin, binary.LittleEndian):
+		return binary.LittleEndian, len(littleMark)
+	case bytes.HasPrefix(begin, bigMark) && follows(begin, binary.BigEndian):
+		return binary.BigEndian, len(bigMark)
+	case evident(begin, binary.LittleEndian):
+		return binary.LittleEndian, 0
+	case evident(begin, binary.BigEndian):
+		return binary.BigEndian, 0
+	}
+	return nil, 0
+}
+
+// follows reports whether a mark is followed by nothing, or by text of which one letter in eight at least is Latin, as spaces, digits
+// and ends of lines are in every log: the mark's bytes may begin a log in any other encoding, too.
+func follows(b []byte, order binary.ByteOrder) bool {
+	b = b[len(littleMark):min(len(b), mostEvidence)]
+	latin := 0
+	for i := 0; i+1 < len(b); i += 2 {
+		if u := order.Uint16(b[i:]); u > 0 && u <= 0xff {
+			latin++
+		}
+	}
+	return latin*8 >= len(b)/2
+}
+
+// evident reports whether bytes are text in this order beyond doubt: no control character that logs do not have, and no
+// more than one letter in four that is not Latin.
+func evident(b []byte, order binary.ByteOrder) bool {
+	if len(b) < leastEvidence {
+		return false
+	}
+	b = b[:min(len(b), mostEvidence)]
+	foreign := 0
+	for i := 0; i+1 < len(b); i += 2 {
+		switch u := order.Uint16(b[i:]); {
+		case u < ' ' && (u < '\a' || u > '\r' && u != 0x1b):
+			return false
+		case u > 0xff:
+			foreign++
+		}
+	}
+	return foreign*4 <= len(b)/2
+}
+
+// undecided reports whether more bytes may yet show that a log is in UTF-16, of which so few are here.
+func undecided(begin []byte) bool {
+	switch {
+	case len(begin) == 0 || len(begin) >= leastEvidence:
+		return false
+	case len(begin) == 1:
+		return begin[0] == littleMark[0] || begin[0] == bigMark[0] || begin[0] == 0
+	}
+	return (begin[0] == 0) != (begin[1] == 0) || len(begin) < 4 && (bytes.HasPrefix(begin, littleMark) || bytes.HasPrefix(begin, bigMark))
+}
+
+// transcoder is a pauser that reads UTF-16 as UTF-8, and anything else as it is. Code units that are half of a pair without
+// the other half become the three bytes that UTF-8 would have for them, so that they can be told when they are written.
+type transcoder struct {
+	pauser
+	order   binary.ByteOrder // nil for what is not UTF-16
+	mark    []byte
+	decided bool
+	raw     []byte // what was read and not decoded
+	text    []byte // what was decoded and not read
+	narrow  bool   // it is not to be written as UTF-16
+	err     error
+}
+
+// Read reads text. It may read nothing where the rest of a letter is still to come.
+func (t *transcoder) Read(b []byte) (int, error) {
+	if !t.decided {
+		n, err := t.decide(b)
+		if t.order == nil {
+			return n, err
+		}
+		t.mark, t.raw, t.err = bytes.Clone(b[:len(t.mark)]), bytes.Clone(b[len(t.mark):n]), err
+		t.decode()
+		return t.take(b), nil
+	}
+	if t.order == nil {
+		return t.pauser.Read(b)
+	}
+	if len(t.text) == 0 {
+		if t.err != nil {
+			return 0, t.err
+		}
+		var piece [32 << 10]byte
+		var n int
+		n, t.err = t.pauser.Read(piece[:])
+		t.raw = append(t.raw, piece[:n]...)
+		t.decode()
+	}
+	return t.take(b), nil
+}
+
+// take moves decoded text to b.
+func (t *transcoder) take(b []byte) int {
+	n := copy(b, t.text)
+	t.text = t.text[:copy(t.text, t.text[n:])]
+	return n
+}
+
+// decide reads the beginning into b and decides what it is. A few bytes that look like UTF-16 wait for more, for as long as a line
+// without its end may.
+func (t *transcoder) decide(b []byte) (n int, err error) {
+	for n == 0 && err == nil {
+		n, err = t.pauser.Read(b)
+	}
+	for err == nil && undecided(b[:n]) && n < len(b) && t.pauser.ready(mostIdle) {
+		var more int
+		more, err = t.pauser.Read(b[n:])
+		n += more
+	}
+	t.decided = true
+	var mark int
+	t.order, mark = orderOf(b[:n])
+	t.mark = b[:mark]
+	return n, err
+}
+
+// decode decodes what was read, but for the beginning of a letter whose rest is still to come.
+func (t *transcoder) decode() {
+	at := 0
+	for at+2 <= len(t.raw) {
+		r, size := rune(t.order.Uint16(t.raw[at:])), 2
+		if utf16.IsSurrogate(r) {
+			if isHigh(r) && at+4 > len(t.raw) && t.err == nil {
+				break
+			}
+			if at+4 <= len(t.raw) {
+				if pair := utf16.DecodeRune(r, rune(t.order.Uint16(t.raw[at+2:]))); pair != utf8.RuneError {
+					r, size = pair, 4
+				}
+			}
+		}
+		if utf16.IsSurrogate(r) {
+			t.text = append(t.text, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
+		} else {
+			t.text = utf8.AppendRune(t.text, r)
+		}
+		at += size
+	}
+	t.raw = append(t.raw[:0], t.raw[at:]...)
+	if t.err != nil && t.narrow && len(t.raw) > 0 {
+		t.text, t.raw = utf8.AppendRune(t.text, utf8.RuneError), nil
+	}
+}
+
+// isHigh reports whether a surrogate is the first half of a pair.
+func isHigh(r rune) bool { return r < 0xdc00 }
+
+// ready reports whether a Read would return within d.
+func (t *transcoder) ready(d time.Duration) bool {
+	return len(t.text) > 0 || t.err != nil || t.pauser.ready(d)
+}
+
+// writer returns what writes UTF-8 as the input was encoded, out itself where that is UTF-8.
+func (t *transcoder) writer(out io.Writer) io.Writer {
+	if t.order == nil || t.narrow {
+		return out
+	}
+	return &widening{out: out, order: t.order, text: t.mark}
+}
+
+// finish writes what is left at the end: the byte of half a code unit.
+func (t *transcoder) finish(out io.Writer) error {
+	w, ok := out.(*widening)
+	if !ok {
+		return nil
+	}
+	w.text = append(w.text, t.raw...)
+	if _, err := w.flush(); err != nil {
+		return &WriteError{err}
+	}
+	return nil
+}
+
+// widening writes UTF-8 as UTF-16.
+type widening struct {
+	out   io.Writer
+	order binary.ByteOrder
+	text  []byte
+	held  []byte // the beginning of a letter
+}
+
+// Write writes text. Its count is that of b.
+func (w *widening) Write(b []byte) (int, error) {
+	n := len(b)
+	if len(w.held) > 0 {
+		b = append(w.held, b...)
+		w.held = nil
+	}
+	for len(b) > 0 {
+		if b[0] < utf8.RuneSelf {
+			w.unit(uint16(b[0]))
+			b = b[1:]
+			continue
+		}
+		if half, ok := surrogate(b); ok {
+			w.unit(half)
+			b = b[3:]
+			continue
+		}
+		if !utf8.FullRune(b) || b[0] == 0xed && len(b) < 3 {
+			w.held = bytes.Clone(b)
+			break
+		}
+		r, size := utf8.DecodeRune(b)
+		if r >= 0x10000 {
+			high, low := utf16.EncodeRune(r)
+			w.unit(uint16(high))
+			w.unit(uint16(low))
+		} else {
+			w.unit(uint16(r))
+		}
+		b = b[size:]
+	}
+	if _, err := w.flush(); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+func (w *widening) unit(u uint16) { w.text = w.order.(binary.AppendByteOrder).AppendUint16(w.text, u) }
+
+// flush writes what is encoded.
+func (w *widening) flush() (int, error) {
+	text := w.text
+	w.text = w.text[:0]
+	if len(text) == 0 {
+		return 0, nil
+	}
+	return w.out.Write(text)
+}
+
+// surrogate reads half of a pair, as decode writes it.
+func surrogate(b []byte) (half uint16, ok bool) {
+	if len(b) < 3 || b[0] != 0xed || b[1]&0xe0 != 0xa0 || b[2]&0xc0 != 0x80 {
+		return 0, false
+	}
+	return 0xd000 | uint16(b[1]&0x3f)<<6 | uint16(b[2]&0x3f), true
+}
