@@ -136,28 +136,28 @@ type Options struct {
 
 // Filter carries the state of one stream. It is for one goroutine.
 type Filter struct {
-	opt     Options
+	opt        Options
 	candidates *stream.Scan
-	scans   [1 << 4]*stream.Scan // by the states that they are for
-	state   scan.When            // the one that scan is for
-	origins *origins
-	prober  symsrc.Prober // nil where Options.Symbols is none
-	fold    fold
-	dedupe  *dedupe             // nil where repeated stacks are written out
-	ahead   *ahead              // nil where no frame waits
-	live    map[uint64]*process // lists of running processes, by their hash
-	preload *process            // mappings for processes that state none; nil without
-	mapped  bool                // mappings were listed: absolute addresses count
-	window  int                 // how many more lines are looked at whatever they hold
-	dump    hexdict
-	memo    memo
-	scout   scout
-	quick   quick
-	reached progress
-	said    map[string]bool
-	rescued int // lines that left as they came, since the program is at fault
-	faults  faults
-	code    seenSources
+	scans      [1 << 4]*stream.Scan // by the states that they are for
+	state      scan.When            // the one that scan is for
+	origins    *origins
+	prober     symsrc.Prober // nil where Options.Symbols is none
+	fold       fold
+	dedupe     *dedupe             // nil where repeated stacks are written out
+	ahead      *ahead              // nil where no frame waits
+	live       map[uint64]*process // lists of running processes, by their hash
+	preload    *process            // mappings for processes that state none; nil without
+	mapped     bool                // mappings were listed: absolute addresses count
+	window     int                 // how many more lines are looked at whatever they hold
+	dump       hexdict
+	memo       memo
+	scout      scout
+	quick      quick
+	reached    progress
+	said       map[string]bool
+	rescued    int // lines that left as they came, since the program is at fault
+	faults     faults
+	code       seenSources
 	// recorder is nil where lines leave as text.
 	recorder *recorder
 	// line is the number of the line at hand, from 1, and piece that of the piece of input that it ends in.
