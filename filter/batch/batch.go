@@ -101,7 +101,7 @@ type Options struct {
 func (o *Options) Asked() bool { return o.Input != "" || o.Output != "" }
 
 // Run reads a tree of logs, until the end of ctx. Its error is a *symsrc.OptionError where the options are wrong, ErrUnread where
-// some logs failed and all else is done, that of ctx where it was ended, and another one where an output could not be written.
+// some logs failed and the rest is done, that of ctx where it was ended, and another one where an output could not be written.
 func Run(ctx context.Context, o Options) error {
 	if err := o.check(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func wrong(field, value string, err error) error {
 	return &symsrc.OptionError{Option: "batch." + field, Value: value, Err: err}
 }
 
-// diagnostics are lines for a person. They may come from several goroutines.
+// diagnostics are lines for people. They may come from several goroutines.
 type diagnostics struct {
 	mu     sync.Mutex
 	out    io.Writer

@@ -31,7 +31,7 @@ type groups struct {
 // group is the stacks with the same functions.
 type group struct {
 	count int
-	// log, file, id and line tell where the first one stands.
+	// log, file, id and line say where the first one is.
 	log, id, line int
 	file          string
 	functions     int

@@ -179,7 +179,7 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// oneFrame answers every question alike.
+// oneFrame answers every question with the same frame.
 type oneFrame struct{ symsrc.Frame }
 
 func (o oneFrame) Frames(context.Context, symsrc.Addr) symsrc.Answer {

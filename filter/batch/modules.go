@@ -17,7 +17,7 @@ type module struct {
 	symsrc.Module
 	id    string // as first written
 	files *symsrc.Files
-	// log and seq are where it stood first.
+	// log and seq are where it was first.
 	log, seq int
 }
 

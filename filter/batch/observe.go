@@ -116,7 +116,7 @@ func (l *logSink) functions(o *filter.Observation) (list []symsrc.Frame, failed 
 
 var inWord = []byte("in ")
 
-// hint is the name that the log gives a function, without what stands around it.
+// hint is the name that the log has for a function, without the text around it.
 func hint(b []byte) []byte {
 	b = bytes.TrimSpace(b)
 	b = bytes.TrimPrefix(b, inWord)
@@ -162,7 +162,7 @@ func said(rest []byte) (fr symsrc.Frame) {
 	return fr
 }
 
-// rebuild numbers the functions of a frame anew and puts them where they are wanted.
+// rebuild numbers the functions of a frame again and puts them where they are wanted.
 func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 	o, s := f.o, f.s
 	l.lines, l.text = l.lines[:0], l.text[:0]
@@ -221,7 +221,7 @@ func appendFunction(dst, addr []byte, fr *symsrc.Frame) []byte {
 	return appendLine(append(append(dst, name(fr.File)...), ':'), fr)
 }
 
-// approximate stands behind a line that is that of the code before.
+// approximate follows a line that is that of the code before.
 var approximate = []byte(" (approximate)")
 
 // appendLine writes the line of a function.

@@ -39,7 +39,7 @@ func (s *spool) put(b []byte) chunk {
 	if s.file == nil && s.err == nil {
 		s.file, s.err = os.CreateTemp("", "qss-filter-*")
 		if s.err == nil {
-			// Where a system can, the file goes as soon as nobody has it open.
+			// Where a system can, the file goes as soon as no process has it open.
 			_ = os.Remove(s.file.Name())
 		}
 	}

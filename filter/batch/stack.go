@@ -15,7 +15,7 @@ const (
 	// heldText bounds the text of open stacks in bytes, flushText that of the one that is being written.
 	heldText  = 4 << 20
 	flushText = 64 << 10
-	// maxBetween is how many lines may stand between two frames of a stack in formats without numbers.
+	// maxBetween is how many lines may come between two frames of a stack in formats without numbers.
 	maxBetween = 3
 	// shownFrames bounds the frames of a stack that a page shows.
 	shownFrames = 512

@@ -15,7 +15,7 @@ type Timing struct {
 	walk, run, read, resolve, symbolize, written atomic.Int64
 }
 
-// start begins a piece of a stage, and gives what ends it.
+// start begins a piece of a stage, and returns what ends it.
 func (t *Timing) start(stage *atomic.Int64) (end func()) {
 	begin := time.Now()
 	return func() { stage.Add(int64(time.Since(begin))) }

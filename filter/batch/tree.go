@@ -47,7 +47,7 @@ func (t *tree) open(path string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(t.dir, path), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// regular opens a regular file and nothing else: the opening of a device may act on it.
+// regular opens a regular file only: the opening of a device may act on it.
 func (t *tree) regular(path string) (*os.File, error) {
 	info, err := t.stat(path)
 	if err != nil {
@@ -137,7 +137,7 @@ func walk(dir string, follow bool, problem func(rel string, err error)) ([]logFi
 	}
 	w := &walker{tree: t, problem: problem, follow: follow, seen: map[int64][]fs.FileInfo{}}
 	w.links = []string{""}
-	for len(w.links) > 0 { // those in them are added behind
+	for len(w.links) > 0 { // those in them are added after
 		link := w.links[0]
 		w.links = w.links[1:]
 		if err := w.directory(link); err != nil && link == "" {

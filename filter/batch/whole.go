@@ -123,7 +123,7 @@ func create(path string) (*whole, error) {
 	return newWhole(file, path), nil
 }
 
-// commit gives the file its name.
+// commit renames the file to its name.
 func (w *whole) commit() error {
 	err := w.Flush()
 	if err == nil {

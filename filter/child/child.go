@@ -64,11 +64,11 @@ type Options struct {
 	Warn func(message string)
 }
 
-// Run runs the command to its end and gives its exit status: 128+n when signal n killed it, 127 with an error when there is
+// Run runs the command to its end and returns its exit status: 128+n when signal n killed it, 127 with an error when there is
 // no such command, 126 with an error when it cannot be run. An error beside another status is one of our own: then some of
 // the output is lost.
 //
-// That nobody reads the output any more is no error: the command is told so by its next write, as without us. When ctx
+// That the output has no reader any more is no error: the command is told so by its next write, as without us. When ctx
 // is cancelled the command is killed.
 func Run(ctx context.Context, o Options) (status int, err error) {
 	if o.Warn == nil {
@@ -110,7 +110,7 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	}()
 	p.over()
 	c.linger(ctx, read)
-	// From here on signals do to us what they do to any program: there is nobody left to pass them on to.
+	// From here on signals do to us what they do to any program: there is no command left to pass them on to.
 	c.stop()
 	p.ended()
 	<-read

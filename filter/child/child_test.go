@@ -158,7 +158,7 @@ func TestBothFiltered(t *testing.T) {
 	}
 }
 
-// TestOneFile gives both streams the same pipe, as 2>&1 does: the order of lines is the command's.
+// TestOneFile uses the same pipe for both streams, as 2>&1 does: the order of lines is the command's.
 func TestOneFile(t *testing.T) {
 	cmd := wrapped(t, "sh", "-c", "i=0; while [ $i -lt 200 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done")
 	got, err := cmd.CombinedOutput()

@@ -73,7 +73,7 @@ func newControl(p *plumbing, o Options) *control {
 	return c
 }
 
-// stop gives signals and the terminal back.
+// stop restores signals and the terminal.
 func (c *control) stop() {
 	c.giveBack()
 	signal.Stop(c.signals)
@@ -114,7 +114,7 @@ type result struct {
 	err    error
 }
 
-// wait waits for the command to end and gives its exit status.
+// wait waits for the command to end and returns its exit status.
 func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	pid := cmd.Process.Pid
 	c.pid = pid
@@ -172,7 +172,7 @@ func (c *control) forceStop() {
 	}
 }
 
-// reap waits for the process. The leader of a session has nobody else who would see it stop.
+// reap waits for the process. No other process would see the leader of a session stop.
 func (c *control) reap(pid int, done chan<- result) {
 	options := 0
 	if c.term != nil {
@@ -235,5 +235,5 @@ func holdBrokenPipe() (restore func()) {
 	return func() { signal.Stop(held) }
 }
 
-// brokenPipe reports whether a write failed since nobody reads any more: of a pipe, or of a terminal that is gone.
+// brokenPipe reports whether a write failed because there is no reader any more: of a pipe, or of a terminal that is gone.
 func brokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.EIO) }

@@ -24,7 +24,7 @@ func newControl(p *plumbing, o Options) *control {
 
 func (c *control) stop() { signal.Stop(c.interrupts) }
 
-// wait waits for the command to end and gives its exit status.
+// wait waits for the command to end and returns its exit status.
 func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
@@ -67,7 +67,7 @@ func exited(cmd *exec.Cmd, err error) (int, error) {
 
 func holdBrokenPipe() (restore func()) { return func() {} }
 
-// brokenPipe reports whether a write failed since nobody reads any more.
+// brokenPipe reports whether a write failed because there is no reader any more.
 func brokenPipe(err error) bool { return errors.Is(err, errNoData) || errors.Is(err, errBrokenPipe) }
 
 // What a write to a pipe without a reader fails with.

@@ -181,7 +181,7 @@ func linkOf(f *os.File) string {
 }
 
 // holders returns the other processes that have one of the files open, as far as we may look at them. Links are only read, not
-// followed: behind one may be a file server that does not answer.
+// followed: one may lead to a file server that does not answer.
 func holders(links []string) (all []holder) {
 	processes, err := os.ReadDir("/proc")
 	if err != nil {

@@ -63,7 +63,7 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// TestReadAhead kills a command that nobody has asked for its maps.
+// TestReadAhead kills a command before its maps were asked for.
 func TestReadAhead(t *testing.T) {
 	in, stop, err := os.Pipe()
 	if err != nil {
@@ -125,7 +125,7 @@ func compiled(t *testing.T, flags ...string) (dir string) {
 	return dir
 }
 
-// listedCode starts a program, changes its directory, and gives the files in the list of its maps at the addresses that it
+// listedCode starts a program, changes its directory, and returns the files in the list of its maps at the addresses that it
 // says. raw is what the kernel says of it.
 func listedCode(t *testing.T, dir string, change func(dir string) error, argv ...string) (at map[string]string, raw string) {
 	t.Helper()
@@ -297,7 +297,7 @@ func TestReadMappings(t *testing.T) {
 }
 
 // writeELF writes a header that is all of an ELF file, in the place of what was there, until that shows: the clock of the file
-// system is coarse. It gives the inode.
+// system is coarse. It returns the inode.
 func writeELF(t *testing.T, path string, typ elf.Type) uint64 {
 	t.Helper()
 	h := elf.Header64{Type: uint16(typ), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: 64}

@@ -42,7 +42,7 @@ func (c *control) signal(s os.Signal) {
 	}
 }
 
-// suspend stops our whole job, since the command has stopped, and goes on when somebody has us do so.
+// suspend stops our whole job, since the command has stopped, and goes on when it is told to.
 func (c *control) suspend() {
 	c.force = nil
 	c.settle()
@@ -75,8 +75,8 @@ func (c *control) resume() {
 	c.killGroup(unix.SIGCONT)
 }
 
-// stopUs stops this process, or with 0 its process group. It comes back when we are continued, or when there is nobody
-// who could do so and the kernel therefore does not stop us.
+// stopUs stops this process, or with 0 its process group. It returns when we are continued, or when there is no shell
+// that could do so and the kernel therefore does not stop us.
 func (c *control) stopUs(pid int, s syscall.Signal) {
 	if unix.Kill(pid, s) != nil {
 		return

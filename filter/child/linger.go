@@ -91,7 +91,7 @@ func (l *lingering) tell(waiting bool) {
 	l.o.Left(named(holders(files)), waiting)
 }
 
-// ended stands for the time since which an output waits that has come to its end.
+// ended is the time since which an output waits that has come to its end.
 const ended time.Duration = -1
 
 // remaining returns how much of the silence is left, of outputs that wait for more since the given times: 0 for one that is being

@@ -24,7 +24,7 @@ func TestLinger(t *testing.T) {
 		script string
 		tty    bool
 	}{
-		// The daemon is a shell that waits for somebody to write to a FIFO, so that its name does not change.
+		// The daemon is a shell that waits for a writer of a FIFO, so that its name does not change.
 		"stdout":   {`(read line <"$0") 2>&- & echo $! >"$0.pid"; echo said; echo said >&2; exit 4`, false},
 		"stderr":   {`(read line <"$0") >&- & echo $! >"$0.pid"; echo said; echo said >&2; exit 4`, false},
 		"both":     {`(read line <"$0") & echo $! >"$0.pid"; echo said; echo said >&2; exit 4`, false},

@@ -26,7 +26,7 @@ func TestLarge(t *testing.T) {
 	var out, errs bytes.Buffer
 	plain.Stdout, plain.Stderr = &out, &errs
 	if status := statusOf(t, plain.Run()); status != 9 {
-		t.Skipf("the script gives %d without us: %s", status, errs.Bytes())
+		t.Skipf("the script ends with %d without us: %s", status, errs.Bytes())
 	}
 	want[0], want[1] = out.Bytes(), errs.Bytes()
 	cmd := wrapped(t, "sh", "-c", script)

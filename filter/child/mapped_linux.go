@@ -34,14 +34,14 @@ type binary struct {
 	needed []string
 	// movable is set where it may lie anywhere, so that the kernel chooses.
 	movable bool
-	// note is its build ID as it stands in a Snapshot's Text.
+	// note is its build ID as it is written in a Snapshot's Text.
 	note string
 	// read is the file as it was when it was read.
 	read diskcache.Stamp
 }
 
 // forgetChanged forgets those of the files that are others by now. The number of an inode is given to another file soon, so that
-// a program which is compiled anew often has that of the one before.
+// a program which is compiled again often has that of the one before.
 func (f files) forgetChanged(list []mapping) {
 	for _, m := range list {
 		key := mappedFile{m.inode, m.path}
@@ -71,7 +71,7 @@ func (f files) of(m mapping) *binary {
 // newer file by now. The device in the list of mappings is not compared: that of btrfs and overlayfs differs from stat(2)'s.
 func readBinary(m mapping) *binary {
 	if strings.Contains(m.path, " (BuildId: ") || strings.Contains(m.path, " (load bias ") {
-		return nil // as notes begin that stand behind a path
+		return nil // as notes begin that come after a path
 	}
 	file, err := os.OpenFile(m.path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -105,7 +105,7 @@ func readBinary(m mapping) *binary {
 	return b
 }
 
-// buildIDNote gives ` (BuildId: hex)` of a segment of notes: words namesz, descsz, type; then name and descriptor, each
+// buildIDNote returns ` (BuildId: hex)` of a segment of notes: words namesz, descsz, type; then name and descriptor, each
 // padded to 4 bytes. See elf(5).
 func buildIDNote(e *elf.File, p *elf.Prog) string {
 	notes, err := io.ReadAll(io.LimitReader(p.Open(), maxNotes))

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// output reads what the command writes to a pipe or a terminal. It ends when nobody can write any more; and once it should
+// output reads what the command writes to a pipe or a terminal. It ends when no process can write any more; and once it should
 // end, when what was there is read and those left behind are silent, or go on for too long.
 type output struct {
 	file *os.File
@@ -28,7 +28,7 @@ type output struct {
 	// stop is a pipe that is closed when the output should end, which poll(2) sees.
 	stop, stopped *os.File
 	// session is set for the terminal of a session that the command leads. The kernel hangs it up when the command ends:
-	// nobody else can write to it then.
+	// no other process can write to it then.
 	session bool
 	// lost is set when what is read can no longer be passed on, alone once the command has ended.
 	lost, alone atomic.Bool
@@ -73,7 +73,7 @@ func (o *output) Read(b []byte) (int, error) {
 		switch {
 		case err == unix.EINTR || err == unix.EAGAIN:
 			continue
-		case err == unix.EIO && o.tty, err == nil && n == 0: // a terminal that nobody has open any more
+		case err == unix.EIO && o.tty, err == nil && n == 0: // a terminal that no process has open any more
 			return 0, io.EOF
 		case err != nil:
 			return 0, os.NewSyscallError("read", err)
@@ -123,7 +123,7 @@ func (o *output) quiet() bool {
 	return since != 0 && (err != nil || n == 0) && o.since.Load() == since
 }
 
-// abandon is called when the output can no longer be passed on. Who writes to a pipe is told so by SIGPIPE; a terminal
+// abandon is called when the output can no longer be passed on. A process that writes to a pipe is told so by SIGPIPE; a terminal
 // has no such means but a hangup, so that what it still gets is read and dropped.
 func (o *output) abandon() {
 	if !o.tty {

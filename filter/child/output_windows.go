@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// output reads what the command writes to a pipe. It ends when nobody can write any more; and once it should end, when those
+// output reads what the command writes to a pipe. It ends when no process can write any more; and once it should end, when those
 // left behind are silent, or go on for too long.
 type output struct {
 	file    *os.File

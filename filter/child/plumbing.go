@@ -52,7 +52,7 @@ func connect(cmd *exec.Cmd, o Options) (p *plumbing, err error) {
 	return p, nil
 }
 
-// stream makes the stream that ends in to, one of our own files, and gives the end of it that the command writes to.
+// stream makes the stream that ends in to, one of our own files, and returns the end of it that the command writes to.
 func (p *plumbing) stream(name string, to *os.File, o Options) (theirs *os.File, err error) {
 	var ours *os.File
 	tty := isTerminal(to)

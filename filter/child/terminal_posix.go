@@ -168,7 +168,7 @@ func (t *terminal) follow() {
 	_ = unix.IoctlSetTermios(t.outer, setTermios, &t.now)
 }
 
-// writer gives f, the outer terminal as standard output.
+// writer returns f, the outer terminal as standard output.
 func (t *terminal) writer(f *os.File) io.Writer { return following{t, f} }
 
 type following struct {

@@ -104,7 +104,7 @@ func (s *screen) keys(text string) {
 	}
 }
 
-// run runs a command to its end and gives what the terminal shows, without carriage returns.
+// run runs a command to its end and returns what the terminal shows, without carriage returns.
 func (s *screen) run(cmd *exec.Cmd) (shown string, status int) {
 	s.t.Helper()
 	const end = "\x00end of the command\x00"
@@ -143,7 +143,7 @@ func TestTerminal(t *testing.T) {
 		{"no stdin", ask, null, nil, nil, "1 2 ", "", 5},
 		{"no stdout", ask, nil, piped, nil, "", "0 2 ", 5},
 		{"no stderr", ask, nil, nil, writer, "0 1 ", "", 5},
-		{"colours", `test -t 1 && printf '\033[31mred\033[0m\n'`, nil, nil, nil, "\x1b[31mred\x1b[0m\n", "", 0},
+		{"colors", `test -t 1 && printf '\033[31mred\033[0m\n'`, nil, nil, nil, "\x1b[31mred\x1b[0m\n", "", 0},
 		{"order", "for i in 1 2 3; do echo o$i; echo e$i >&2; done", nil, nil, nil, "o1\ne1\no2\ne2\no3\ne3\n", "", 0},
 		{"size", "stty size", nil, nil, nil, "40 100\n", "", 0},
 		{"size without stdin", "stty size <&1", null, nil, nil, "40 100\n", "", 0},

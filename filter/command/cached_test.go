@@ -83,7 +83,7 @@ func fromSymbols(t *testing.T, paths []string) []byte {
 }
 
 // TestCachedAsUncached holds that no sample comes out otherwise with a cache than without: with an empty one, with a full one,
-// where it stands twice in one run, and, with the files gone, where each line is either as it was with them or as it is without.
+// where it is twice in one run, and, with the files gone, where each line is either as it was with them or as it is without.
 func TestCachedAsUncached(t *testing.T) {
 	symbols := filepath.Join(t.TempDir(), "symbols")
 	for _, tree := range []string{filepath.Join("logs", "bin"), "rootfs"} {

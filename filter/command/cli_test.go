@@ -129,7 +129,7 @@ func TestRealManual(t *testing.T) {
 
 // TestEnvironment says that every variable which the program looks up is in the table that help shows.
 func TestEnvironment(t *testing.T) {
-	known := []string{"HOME", "AppData"} // where else things are
+	known := []string{"HOME", "AppData"} // where things are otherwise
 	for _, v := range command.Program.Environment {
 		known = append(known, v.Name)
 	}

@@ -49,7 +49,7 @@ var Program = cli.Program{
 	},
 }
 
-// Main does what the arguments ask for, without the program's name, and gives the exit status.
+// Main does what the arguments ask for, without the program's name, and returns the exit status.
 func Main(args []string) (status int) {
 	messages.Store(theme(os.Stderr, colorOf(args)))
 	status, err := Program.Run(args)

@@ -41,8 +41,8 @@ func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME` that frames wait for a list of mappings below them (default: none)")
 	choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "put [same as stack N, line L] in the place of a stack that was there before")
-	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colours out")
-	fs.Func("source-context", "`N` lines of source code before and behind each frame's, below the frame", func(value string) error {
+	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colors out")
+	fs.Func("source-context", "`N` lines of source code before and after each frame's, below the frame", func(value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
 		if err != nil || n > maxAround {
 			return errors.New("want a number of lines, 1000 at most")
@@ -51,7 +51,7 @@ func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 		return nil
 	})
 	nameFlags(fs, &o.Names)
-	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colours are written: default, vscode, idea, …, a URL with {path}, none")
+	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colors are written: default, vscode, idea, …, a URL with {path}, none")
 	fs.BoolVar(&o.Explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
 }
 
@@ -145,7 +145,7 @@ func setFunctions(o *llvm.Options, kind string) error {
 // childFlags adds the flag of a command after --.
 func childFlags(fs *flag.FlagSet, o *child.Options) {
 	o.Linger = child.DefaultLinger
-	fs.Var((*lingerValue)(&o.Linger), "linger", "`TIME` of silence after which processes that a command behind -- has left with its output are not waited for: "+
+	fs.Var((*lingerValue)(&o.Linger), "linger", "`TIME` of silence after which processes that a command after -- has left with its output are not waited for: "+
 		"their next write fails as into any pipe without a reader; forever waits until all have closed it")
 }
 
@@ -166,7 +166,7 @@ func batchFlags(fs *flag.FlagSet, o *batch.Options) {
 	fs.StringVar(&o.HTML, "html", "", "`FILE` for a page of all stacks, grouped, to be searched")
 	fs.BoolVar(&o.Benchmark, "benchmark", false, "tell at the end what the run took: time by stage, lines, look-ups, memory")
 	fs.BoolVar(&o.Verbose, "verbose", false, "tell of each search for a module and what it found; in a tree, of each log")
-	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing else")
+	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing more")
 	fs.BoolVar(&o.Check, "check", false, "the file found, its build ID, and MISMATCH")
 	fs.BoolVar(&o.JSON, "json", false, "print JSON")
 }
@@ -244,7 +244,7 @@ func threads(list string) (ids []uint64, err error) {
 // offsetsFlag is --offsets, with a value or without.
 type offsetsFlag importer.Offsets
 
-// IsBoolFlag lets the flag stand without a value.
+// IsBoolFlag allows the flag without a value.
 func (f *offsetsFlag) IsBoolFlag() bool { return true }
 
 func (f *offsetsFlag) String() string {

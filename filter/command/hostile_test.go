@@ -54,7 +54,7 @@ func hostileTree(t *testing.T, function, dir string) string {
 	return root
 }
 
-// obeyed returns the first character that a terminal would obey or hide, with what stands around it.
+// obeyed returns the first character that a terminal would obey or hide, with the text around it.
 func obeyed(text []byte) string {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])

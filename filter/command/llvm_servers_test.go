@@ -19,7 +19,7 @@ const (
 	leaf    = ".build-id/52/9039c4877f2b56918b2063129d06669b993be2.debug"
 )
 
-// llvmLog has frames of it, twice, and one of a module that nobody has.
+// llvmLog has frames of it, twice, and one of a module that no server has.
 const llvmLog = `{{{module:1:a.so:elf:` + library + `}}}
 {{{mmap:0x10000:0x8000:load:1:rx:0x0}}}
 {{{bt:0:0x11131}}}
@@ -64,7 +64,7 @@ func (s *serverTree) paths() []string {
 	return slices.Compact(asked)
 }
 
-// TestLLVMServers compares what is got from debuginfod servers with what llvm-symbolizer gets, and who was asked for what.
+// TestLLVMServers compares what is got from debuginfod servers with what llvm-symbolizer gets, and which server was asked for what.
 func TestLLVMServers(t *testing.T) {
 	const peer = "llvm-symbolizer-22"
 	if _, err := exec.LookPath(peer); err != nil {
@@ -95,7 +95,7 @@ func TestLLVMServers(t *testing.T) {
 		{"on again", s.URL, []string{"--no-debuginfod", "--debuginfod"}},
 		{"off again", s.URL, []string{"--debuginfod", "--no-debuginfod"}},
 		{"no variable", "", []string{"--debuginfod"}},
-		{"nobody there", closed.URL, nil},
+		{"no server", closed.URL, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := func(name string) (stdout, stderr string, asked []string) {
@@ -114,7 +114,7 @@ func TestLLVMServers(t *testing.T) {
 				t.Errorf("asked %q, want %q\n got %s\nwant %s", asked, wantAsked, got, want)
 			}
 			// Of a server that cannot be asked llvm says nothing.
-			if c.name != "nobody there" && gotErrs != wantErrs {
+			if c.name != "no server" && gotErrs != wantErrs {
 				t.Errorf("messages:\n got %s\nwant %s", gotErrs, wantErrs)
 			}
 		})

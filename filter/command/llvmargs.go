@@ -146,7 +146,7 @@ func response(path string) (text string, ok bool) {
 	return string(all), err == nil
 }
 
-// words splits a text at blanks as llvm does: quotes keep blanks, and a backslash keeps what follows it, inside quotes too.
+// words splits a text at spaces as llvm does: quotes keep spaces, and a backslash keeps what follows it, inside quotes too.
 func words(text string) (all []string) {
 	var word []byte
 	in, quote := false, byte(0)

@@ -86,7 +86,7 @@ func progressOf(input string, quiet bool) (set func(done, total int64), end func
 
 func warn(message string) { complain("%s", message) }
 
-// optionFlags are the flags that set the options which errors speak of.
+// optionFlags are the flags that set the options which errors name.
 var optionFlags = map[string]string{
 	"filter.Maps": "maps", "filter.DumpContext": "dump-context",
 	"importer.Kind": "from-kind", "importer.Offsets": "offsets", "importer.Pprof": "pprof", "importer.Folded": "folded",

@@ -46,7 +46,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestOptionFlags holds that each option which errors speak of has a flag, and that there are such flags.
+// TestOptionFlags holds that each option which errors name has a flag, and that there are such flags.
 func TestOptionFlags(t *testing.T) {
 	var out bytes.Buffer
 	p := Program
@@ -68,7 +68,7 @@ func TestOptionFlags(t *testing.T) {
 	}
 }
 
-// options lists what errors in the sources speak of: as `Option: "package.Field"` or `wrong("Field", …)`.
+// options lists the options that errors in the sources name: as `Option: "package.Field"` or `wrong("Field", …)`.
 func options(t *testing.T) map[string]string {
 	found := map[string]string{}
 	text := func(e ast.Expr) string {

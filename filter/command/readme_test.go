@@ -30,7 +30,7 @@ var (
 		"sudo":        `:`,
 		".ci/release": `:`,
 	}
-	// tools run themselves. Nothing else is found.
+	// tools run themselves. No other is found.
 	tools = []string{"bash", "cat", "jq", "ln", "sh", "sort", "uniq"}
 	// readmeFiles are made of files below testdata, or are empty directories.
 	readmeFiles = map[string]string{
@@ -89,7 +89,7 @@ func readme(t *testing.T) (commands []readmeLine, config string) {
 	return commands, config
 }
 
-// commandWord is the first word behind variables that are set.
+// commandWord is the first word after variables that are set.
 func commandWord(line string) string {
 	for _, word := range strings.Fields(line) {
 		if !regexp.MustCompile(`^[A-Z_]+=`).MatchString(word) {
@@ -99,7 +99,7 @@ func commandWord(line string) string {
 	return ""
 }
 
-// readmePlace makes the directory that the commands run in, and gives their environment.
+// readmePlace makes the directory that the commands run in, and returns their environment.
 func readmePlace(t *testing.T, config string) (dir string, env []string) {
 	dir = t.TempDir()
 	data, err := filepath.Abs("testdata")
@@ -224,7 +224,7 @@ func TestReadmeFlags(t *testing.T) {
 	}
 }
 
-// TestPicture holds that the README's picture is what the command gives today; -u draws it anew.
+// TestPicture holds that the README's picture is what the command prints today; -update draws it again.
 func TestPicture(t *testing.T) {
 	program, err := exec.LookPath("qss-filter")
 	if err != nil {
@@ -241,6 +241,6 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != string(drawn) {
-		t.Errorf("%s is out of date (go test ./filter/command -run TestPicture -u draws it anew): %v", file, err)
+		t.Errorf("%s is out of date (go test ./filter/command -run TestPicture -update draws it again): %v", file, err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 type config struct {
 	flags   *cli.Flags
 	inputs  []string
-	command []string // behind `--`
+	command []string // after `--`
 	style   string
 	color   string
 	summary string
@@ -76,7 +76,7 @@ func (c *config) register(fs *cli.Flags) {
 	fs.Register(with(filterFlags, &c.options), c.format.register, with(c.triggers.flags, &c.extras))
 	fs.Repeated("on-dumpfile", "path-map", "strip-prefix")
 	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
-	fs.Group("A command behind --")
+	fs.Group("A command after --")
 	fs.Register(with(childFlags, &c.child))
 	fs.Words("linger", forever)
 	fs.Group("A tree of logs, and reports")
@@ -96,7 +96,7 @@ func (c *config) register(fs *cli.Flags) {
 
 // styleFlags adds the flags of the output that belong to no package, and those of llvm's style.
 func (c *config) styleFlags(fs *cli.Flags) {
-	fs.String(&c.color, "color", "auto", "`WHEN` to colour what is added: auto (on a terminal), always, never")
+	fs.String(&c.color, "color", "auto", "`WHEN` to color what is added: auto (on a terminal), always, never")
 	fs.Words("color", "auto", "always", "never")
 	fs.Optional("color", "always")
 	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
@@ -134,7 +134,7 @@ func (c *config) check() error {
 	if len(c.inputs) > 0 && !namedLLVM() {
 		switch {
 		case len(c.command) > 0:
-			return fmt.Errorf("%s: a file and a command behind --: want one of them", c.inputs[0])
+			return fmt.Errorf("%s: a file and a command after --: want one of them", c.inputs[0])
 		case c.batch.Input != "":
 			return fmt.Errorf("%s: a file and --input-dir: want one of them", c.inputs[0])
 		case c.from != "":
@@ -205,7 +205,7 @@ func llvmColorWord(word string) string {
 	return "never"
 }
 
-// llvmColor reports whether llvm would write colours to out. It knows no variable but TERM.
+// llvmColor reports whether llvm would write colors to out. It knows no variable but TERM.
 func llvmColor(out *os.File, mode string) bool {
 	return mode == "always" || mode == "auto" && sgr.Enabled(mode, "", "", cmp.Or(os.Getenv("TERM"), "dumb"), isTerminal(out))
 }
@@ -218,7 +218,7 @@ var (
 	foreign     = []string{"from"}
 	modulesOnly = []string{"list-modules"}
 	programs    = []string{"llvm", "gnu"}
-	behind      = []string{cli.CommandBehind}
+	after       = []string{cli.CommandAfter}
 )
 
 // textFlags shape the lines that leave, or the names on them; in llvm's style they have llvm's shape, and in the files of a tree
@@ -258,6 +258,6 @@ func filterRules(fs *cli.Flags) {
 	streamRules(fs)
 	fs.Excludes(modulesOnly, "output-dir", "report", "mode", "group", "html", "summary-json")
 	fs.Excludes(tree, slices.Concat(textFlags, []string{"from", "basenames", "relativenames"})...)
-	fs.Needs(behind, "linger")
-	fs.Excludes(behind, "input-dir", "from", "report", "pprof", "folded")
+	fs.Needs(after, "linger")
+	fs.Excludes(after, "input-dir", "from", "report", "pprof", "folded")
 }

@@ -55,7 +55,7 @@ func list(fs *flag.FlagSet, to *[]string, name, usage string) {
 	})
 }
 
-// boolValue is a flag that may stand without a value.
+// boolValue is a flag that may come without a value.
 type boolValue func(value string) error
 
 func (boolValue) String() string           { return "" }
@@ -124,7 +124,7 @@ func (b *bytesValue) Set(text string) error {
 
 var errSize = errors.New("want a size such as 64M or 1G")
 
-// parseSize reads a number of bytes, or of the binary units K, M and G, perhaps spelt KiB or KB.
+// parseSize reads a number of bytes, or of the binary units K, M and G, perhaps spelled KiB or KB.
 func parseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "KMGkmgiBb")
 	shift := map[string]int{"": 0, "B": 0, "K": 10, "M": 20, "G": 30}

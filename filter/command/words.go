@@ -18,12 +18,12 @@ var doctorCommon = []string{"symbols", "build-id-dir", "debug-root", "breakpad-d
 
 const (
 	about = "makes native stack traces in logs readable, live"
-	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; behind -- the command's own, once its output has come to its end."
+	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; after -- the command's own, once its output has come to its end."
 )
 
 // description is that of the manual page.
 const description = `
-qss-filter stands at the end of any pipe of logs and makes every native stack trace in it readable: function, source file,
+qss-filter goes at the end of any pipe of logs and makes every native stack trace in it readable: function, source file,
 line and inlined calls. Everything else of the log leaves byte for byte as it came, as soon as it came.
 
   adb logcat | qss-filter --symbols out/target/product/generic/symbols
@@ -35,7 +35,7 @@ line and inlined calls. Everything else of the log leaves byte for byte as it ca
 No wrong name is printed: a build ID that does not match, a stale file, an address outside its symbol leave a frame as it
 was. --explain says at each one why; where tells how the files of one module are found.
 
-Behind -- stands a command, whose output is filtered; its colours, signals and exit status are kept. What processes write that
+After -- comes a command, whose output is filtered; its colors, signals and exit status are kept. What processes write that
 it has left behind is filtered, too, until they have closed the output, are silent for 2 seconds (--linger) or a signal ends that:
 then a line names those that still hold it, and what they write later fails as into any pipe without a reader.
 The first Ctrl-C lets the producer at the other end of a pipe finish, a second one stops at once.
@@ -44,14 +44,14 @@ The first Ctrl-C lets the producer at the other end of a pipe finish, a second o
 // environment are the variables that count.
 var environment = []cli.Variable{
 	{Name: "QSS_FILTER_CONFIG", About: "the configuration; set but empty, or /dev/null, for none"},
-	{Name: "XDG_CONFIG_HOME", About: "where the configuration is else, in qss-filter/config (~/.config)"},
-	{Name: "NO_COLOR", About: "set to anything: --color=auto adds no colours"},
-	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colours in a pipe, too"},
+	{Name: "XDG_CONFIG_HOME", About: "where the configuration is otherwise, in qss-filter/config (~/.config)"},
+	{Name: "NO_COLOR", About: "set to anything: --color=auto adds no colors"},
+	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colors in a pipe, too"},
 	{Name: "CLICOLOR_FORCE", About: "the same as FORCE_COLOR"},
-	{Name: "QSS_COLORS", About: "the colours of what is added"},
-	{Name: "TERM", About: "dumb: --color=auto adds no colours"},
+	{Name: "QSS_COLORS", About: "the colors of what is added"},
+	{Name: "TERM", About: "dumb: --color=auto adds no colors"},
 	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
-	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with blanks between them"},
+	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
 	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},
 	{Name: "DEBUGINFOD_TIMEOUT", About: "seconds to wait for a server to go on (90)"},
 	{Name: "DEBUGINFOD_MAXTIME", About: "seconds that a download may take (no bound)"},

@@ -14,7 +14,7 @@ import (
 )
 
 // advice is one thing to try: what it is about, the modules that it is for, and lines to do it by, of which those that begin with
-// a blank are commands.
+// a space are commands.
 type advice struct {
 	what    string
 	modules []string
@@ -40,7 +40,7 @@ func (o *Options) again(flags string) string {
 	return "  qss-filter " + o.given(o.Flags) + flags + " " + o.log()
 }
 
-// given are flags as a command has them, with a blank behind each.
+// given are flags as a command has them, with a space after each.
 func (o *Options) given(flags []string) (text string) {
 	for _, f := range flags {
 		text += quoted(f) + " "
@@ -104,7 +104,7 @@ func (r *report) advise() {
 	if r.Cache != nil {
 		if err := r.Cache(); err != nil {
 			r.try("the cache of answers does not work: "+err.Error(),
-				"Names are found without it, but every run searches anew:", r.again("--cache-dir DIR"))
+				"Names are found without it, but every run searches again:", r.again("--cache-dir DIR"))
 		}
 	}
 	for _, n := range r.near {
@@ -145,7 +145,7 @@ func (r *report) adviseMappings() {
 	}
 	switch {
 	case below > 0:
-		r.try(what, "Mappings that cover them stand below them in the log:", r.again(fmt.Sprintf("--lookahead=%d", below+below/2+10)))
+		r.try(what, "Mappings that cover them come below them in the log:", r.again(fmt.Sprintf("--lookahead=%d", below+below/2+10)))
 	case other:
 		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", r.again("--by=none"))
 	case len(s.mapped) > 0:
@@ -184,7 +184,7 @@ func (r *report) adviseModule(m *examined) {
 	case symsrc.NotFound.String():
 		r.missing(m, "its file was not found")
 	case symsrc.NoReadPermission.String():
-		r.tryFor(m, "its file may not be read", "  ls -l "+quoted(m.files.Elf), "Run the filter as a user who may, or copy it and give --symbols DIR.")
+		r.tryFor(m, "its file may not be read", "  ls -l "+quoted(m.files.Elf), "Run the filter as a user that may, or copy it and give --symbols DIR.")
 	case symsrc.UnsupportedCompressed.String():
 		r.tryFor(m, "its file is packed ("+m.files.Note+")", "Unpack it, and give the directory:", r.again("--symbols DIR"))
 	case symsrc.NotELF.String(), symsrc.Corrupted.String(), symsrc.ReadError.String():

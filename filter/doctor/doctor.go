@@ -1,4 +1,4 @@
-// Package doctor tells a person why frames of a log have no names, and what to do about it. What it advises are command lines of this
+// Package doctor says why frames of a log have no names, and what to do about it. What it advises are command lines of this
 // program, which is why it, alone of the packages below command, names flags.
 //
 //	survey.go   what the log holds, gathered line by line
@@ -47,7 +47,7 @@ type Options struct {
 	ServersOff bool
 	// Cache tells what is wrong with the cache of answers, nil for nothing.
 	Cache func() error
-	// Owner gives the name of the distribution's package that a file of this machine is from, and the command that installs its
+	// Owner returns the name of the distribution's package that a file of this machine is from, and the command that installs its
 	// debug information; both are "" where that is not known. It may be nil.
 	Owner func(path string) (name, install string)
 }

@@ -63,7 +63,7 @@ func TestRun(t *testing.T) {
 	}{
 		{name: "all is well", log: "01-02 03:04:05.678  4711  4712 E crash: " + good, healthy: true, want: []string{
 			"1 line, 90 bytes\n1 frame on 1 line, 1 with a name\n", "     1  frame, format \"sanitizer\"; the first in line 1: #0 0x7f10 (/usr/lib/good.so",
-			`     1  line behind the prefix "logcat threadtime"; the first in line 1: 01-02`, "     1  process: #4711\n",
+			`     1  line after the prefix "logcat threadtime"; the first in line 1: 01-02`, "     1  process: #4711\n",
 			"  ok, 1 frame: /usr/lib/good.so (BuildId: 0102)\n      from /usr/lib/good.so, debug information from /debug/good.debug\n", "\nEvery frame has a name.\n"},
 			never: []string{"What to try", "The log\n", "Nearly"}},
 		{name: "named in the log", log: "#0 0x1 in f /a.c:3 (/a.so+0x3)\n", healthy: true, want: []string{"1 with a name (1 of them in the log already)", "Every frame has a name"}},
@@ -96,7 +96,7 @@ func TestRun(t *testing.T) {
 			o:    Options{Flags: []string{"--symbols=my dir", "--by=none"}, FileFlags: []string{"--symbols=my dir"}},
 			want: []string{"qss-filter '--symbols=my dir' --by=none --symbols DIR the.log\n", "qss-filter where '--symbols=my dir' /x/twice.so\n"}},
 		{name: "no mappings", log: "    @     0x555500001020 f\n", want: []string{"1 address in no mapping that is known", "The log has no mappings.", "cp /proc/PID/maps maps.txt\n       qss-filter --maps maps.txt the.log\n"}},
-		{name: "mappings below", log: "    @     0x555500001020 f\n" + strings.Repeat("x\n", 20) + ranges, want: []string{"Mappings that cover them stand below", "qss-filter --lookahead=41 the.log"}},
+		{name: "mappings below", log: "    @     0x555500001020 f\n" + strings.Repeat("x\n", 20) + ranges, want: []string{"Mappings that cover them come below", "qss-filter --lookahead=41 the.log"}},
 		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020 f\n",
 			want: []string{"of another process", "qss-filter --by=none the.log"}},
 		{name: "mappings of others", log: ranges + "    @     0x777700001020 f\n", want: []string{"The log has 1 mappings, none of which covers them"}},
@@ -179,7 +179,7 @@ func TestDebian(t *testing.T) {
 	}
 }
 
-// FuzzLog examines any bytes as a log: there is a report, which a terminal shows as it stands.
+// FuzzLog examines any bytes as a log: there is a report, which a terminal shows as it is.
 func FuzzLog(f *testing.F) {
 	near, err := os.ReadFile("testdata/near.txt")
 	if err != nil {

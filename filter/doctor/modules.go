@@ -14,7 +14,7 @@ type examined struct {
 	files *symsrc.Files
 }
 
-// examined searches for the files of a module anew: what the cache has answered from tells nothing of them.
+// examined searches for the files of a module again: what the cache has answered says nothing of them.
 func (o *Options) examined(ctx context.Context, m *module) examined {
 	files := m.files
 	if o.Finder != nil && (m.named < m.frames || files == nil || len(files.Tried) == 0) {

@@ -63,7 +63,7 @@ var shapes = [...]kind{
 		"0x", pattern(`(?i)\b(pc|ip|rip|lr|backtrace|frame|return address)\b.{0,8}\b0x[0-9a-f]{6,16}`), false},
 }
 
-// sanitizer stands in headlines, whose address comes again in the frames.
+// sanitizer is in headlines, whose address comes again in the frames.
 var sanitizer = []byte("Sanitizer")
 
 var escapes = pattern(`\x1b\[[0-9;:]*[A-Za-z]`)
@@ -92,7 +92,7 @@ type nearly struct {
 	*counted
 }
 
-// kinds gives them, in the order of the table.
+// kinds returns them, in the order of the table.
 func (n *near) kinds() (list []nearly) {
 	for i := range shapes {
 		if c := n.found.by[shapes[i].what]; c != nil {
@@ -105,7 +105,7 @@ func (n *near) kinds() (list []nearly) {
 // maxExcerpt is how much of a line is shown.
 const maxExcerpt = 100
 
-// excerpt returns a piece of the log as a person may see it.
+// excerpt returns a piece of the log as a terminal may show it.
 func excerpt(text []byte) string {
 	if len(text) > maxExcerpt {
 		return strings.TrimSpace(shown(string(text[:maxExcerpt]))) + "…"

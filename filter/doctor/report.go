@@ -72,10 +72,10 @@ func said(n int) string {
 	return fmt.Sprintf(" (%d of them in the log already)", n)
 }
 
-// seen writes what was recognised.
+// seen writes what was recognized.
 func (r *report) seen() {
 	s := r.survey
-	r.title("Recognised", "")
+	r.title("Recognized", "")
 	if s.frames+s.stated == 0 {
 		r.put("  nothing: no line is a frame, or says anything of modules and mappings")
 	}
@@ -85,7 +85,7 @@ func (r *report) seen() {
 	if s.stated > 0 {
 		r.put("%6d  %s of modules and mappings", s.stated, plural(s.stated, "statement"))
 	}
-	r.list(&s.prefixes, "line", "behind the prefix %q; the first in line %d: %s")
+	r.list(&s.prefixes, "line", "after the prefix %q; the first in line %d: %s")
 	if n := len(s.processes.list) + s.processes.more; n > 0 {
 		var keys []string
 		for _, p := range s.processes.ordered()[:min(maxShown, len(s.processes.list))] {

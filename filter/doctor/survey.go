@@ -230,7 +230,7 @@ func (t *tally) count(name string, line int, example []byte) {
 	c.n++
 }
 
-// ordered gives them, the most frequent first.
+// ordered returns them, the most frequent first.
 func (t *tally) ordered() []*counted {
 	slices.SortStableFunc(t.list, func(a, b *counted) int { return cmp.Compare(b.n, a.n) })
 	return t.list

@@ -41,7 +41,7 @@ func (db *database) functions() (map[string][]function, error) {
 	err = db.each("SELECT rowid, module_id, name, addr_begin, addr_end FROM func", func(s *sqlite.Stmt) error {
 		f := function{id: s.ColumnInt64(0), module: s.ColumnInt64(1), first: uint64(s.ColumnInt64(3)), last: uint64(s.ColumnInt64(4))}
 		name, ok := names[f.module]
-		if s.ColumnLen(2) <= maxName { // a longer one is none: it stands at each of its samples
+		if s.ColumnLen(2) <= maxName { // a longer one is none: it is repeated at each of its samples
 			f.name = s.ColumnText(2)
 		}
 		if ok && f.name != "" {

@@ -95,7 +95,7 @@ func checkDatabase(path string) (wal bool, err error) {
 	return h[18] == 2 || h[19] == 2, nil
 }
 
-// explain says what an error of SQLite means for the person who named the file.
+// explain says what an error of SQLite means for the user that named the file.
 func explain(path string, err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +115,7 @@ func explain(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// checkSchema fails for a database of something else.
+// checkSchema fails for a database of another program.
 func (db *database) checkSchema() error {
 	for table, want := range map[string][]string{
 		"session": {"pid", "cmd"},

@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// counter sums up values by path, a sequence of numbers. Paths that begin alike share the entries of a tree. The tree is
+// counter sums up values by path, a sequence of numbers. Paths with the same beginning share the entries of a tree. The tree is
 // bounded: a full one is written to a temporary file in the order of its paths, as one run, and begins again empty. The
 // sums are those of the tree alone, or of all runs merged.
 type counter struct {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestDamagedTraces checks the place of each damage, and that what stands before it is printed.
+// TestDamagedTraces checks the place of each damage, and that what comes before it is printed.
 func TestDamagedTraces(t *testing.T) {
 	for _, c := range []struct {
 		file   string
@@ -24,7 +24,7 @@ func TestDamagedTraces(t *testing.T) {
 		{"thread_0x3_badindex.bin", 33, "first child at index 5, not 1", 0},
 		{"thread_0x4_hugechildren.bin", 41, "node 0 has 1152921504606846976 children, and 781 bytes follow", 0},
 		{"thread_0x5_empty.bin", 0, "empty", 0},
-		{"thread_0x6_trailing.bin", 830, "8 bytes behind the last of 14 nodes", 13},
+		{"thread_0x6_trailing.bin", 830, "8 bytes after the last of 14 nodes", 13},
 		{"thread_0x7_unspecified.bin", 0, "node 0 has type -1", 0},
 	} {
 		text, err := lines(t, filepath.Join("testdata", "scaler", "bad", c.file), Options{})
@@ -130,7 +130,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestCloseEarly checks that an import ends when nobody reads on.
+// TestCloseEarly checks that an import ends when its reader goes.
 func TestCloseEarly(t *testing.T) {
 	r, err := Open(context.Background(), "testdata/perflow", Options{})
 	if err != nil {

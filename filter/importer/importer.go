@@ -11,7 +11,7 @@
 //	profile.go   stacks with values (counter.go); written for pprof and flame graph tools, and as tables
 //
 // Offsets in modules are addresses of the ELF file's own address space, as everywhere in the filter. The lines of an
-// input can be kept and read later: sent through the filter they give what the input itself gives.
+// input can be kept and read later: sent through the filter they become what the input itself becomes.
 package importer
 
 import (
@@ -222,7 +222,7 @@ func (out *output) callAt(ctx context.Context, module string, m *mapping, addr, 
 	return c
 }
 
-// plain gives text of an input without what could break a line or be taken for markup.
+// plain returns text of an input without what could break a line or be taken for markup.
 func plain(s string) string {
 	if strings.Contains(s, "{{{") || strings.Contains(s, "}}}") {
 		s = strings.NewReplacer("{{{", `\x7b\x7b\x7b`, "}}}", `\x7d\x7d\x7d`).Replace(s)

@@ -19,7 +19,7 @@ func manyMappings() string {
 	return b.String()
 }
 
-// TestLongDump reads logs whose stacks come after so long a dump, or after so much else, that their first part does not show
+// TestLongDump reads logs whose stacks come after so long a dump, or after so much other text, that their first part does not show
 // what they are.
 func TestLongDump(t *testing.T) {
 	chatter := strings.Repeat("the program says something that is no stack\n", 2*headSize/40)
@@ -101,7 +101,7 @@ func TestManyMappings(t *testing.T) {
 	}
 }
 
-// TestSnapshotsByMemory says that snapshots give way where they take too much memory, the newest last.
+// TestSnapshotsByMemory says that snapshots are dropped where they take too much memory, the newest last.
 func TestSnapshotsByMemory(t *testing.T) {
 	out := &output{}
 	r := newStackReader(out)

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxBetween is how many lines may stand between two frames of a stack whose frames have no numbers.
+	// maxBetween is how many lines may come between two frames of a stack whose frames have no numbers.
 	maxBetween = 3
 	// maxOpen is how many threads may have a stack that goes on. With more of them that which waits longest ends.
 	maxOpen = 1 << 12
@@ -17,7 +17,7 @@ const (
 type LogStacks struct {
 	profile *Profile
 	open    map[any]*logStack // by thread
-	// next is told of each frame too; nil for nobody.
+	// next, if not nil, is called with each frame too.
 	next func(*filter.Observation)
 }
 

@@ -35,7 +35,7 @@ var (
 )
 
 // perFlowFile returns what a file is by its first bytes. A map that is longer than that may be the beginning of a log: it is
-// read on until there is a stack. So is any text, whatever else is in it, where asked is set: the user
+// read on until there is a stack. So is any text, whatever is in it beside, where asked is set: the user
 // calls it a file of PerFlow.
 func perFlowFile(path string, asked bool) (perFlowKind, error) {
 	f, err := openRegular(path)
@@ -275,7 +275,7 @@ func (r *stackReader) libraries(s *space) {
 	}
 }
 
-// text reads stacks from text. Maps in it become the snapshot of the stacks behind them; other lines stay as they are.
+// text reads stacks from text. Maps in it become the snapshot of the stacks after them; other lines stay as they are.
 func (r *stackReader) text(ctx context.Context, in perFlowInput) error {
 	f, err := r.out.open(in.path)
 	if err != nil {
@@ -348,7 +348,7 @@ func (t *textStacks) other(line, body []byte) {
 	if bytes.HasPrefix(body, exportHead) {
 		t.export = true
 	}
-	if id, ok := numberBehind(body, mapIDWord); ok {
+	if id, ok := numberAfter(body, mapIDWord); ok {
 		t.mapID = id
 	}
 	t.out.printf("%s", line)

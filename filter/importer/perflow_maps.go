@@ -116,7 +116,7 @@ func readLibmap(f io.Reader, path string, list *mappingList) error {
 		}
 	}
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
-		return damage("more bytes behind the last of %d libraries", count)
+		return damage("more bytes after the last of %d libraries", count)
 	}
 	return nil
 }

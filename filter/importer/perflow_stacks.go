@@ -39,12 +39,12 @@ func parseHeader(line []byte) (h header, ok bool) {
 	if !bytes.HasPrefix(line, stackWord) {
 		return h, false
 	}
-	id, ok := numberBehind(line, mapIDWord)
+	id, ok := numberAfter(line, mapIDWord)
 	return header{byID: true, mapID: id, count: 1}, ok
 }
 
-// numberBehind reads the decimal number behind a word.
-func numberBehind(line, word []byte) (uint64, bool) {
+// numberAfter reads the decimal number after a word.
+func numberAfter(line, word []byte) (uint64, bool) {
 	_, rest, ok := bytes.Cut(line, word)
 	if !ok {
 		return 0, false
@@ -202,7 +202,7 @@ func (r *stackReader) binary(ctx context.Context, path string) error {
 		}
 	}
 	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
-		return damage("more bytes behind the last of %d entries", entries)
+		return damage("more bytes after the last of %d entries", entries)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (r *stackReader) print(name string, m *mapping, addr, off uint64, ok bool) 
 	}
 }
 
-// number is what stands before a frame, nothing for offsets.
+// number is what comes before a frame, nothing for offsets.
 func (r *stackReader) number() string {
 	if r.out.opt.Offsets != NoOffsets {
 		return ""

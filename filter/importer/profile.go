@@ -164,7 +164,7 @@ func (p *Profile) notes() (all []string) {
 }
 
 // beyondNote says that a sum is not what its values add up to.
-const beyondNote = "a sum is beyond 64 bits: the greatest number of 64 bits stands in its place"
+const beyondNote = "a sum is beyond 64 bits: the greatest number of 64 bits is in its place"
 
 // name is what a call is called where no function is known: by its module.
 func (c *Call) name() string {

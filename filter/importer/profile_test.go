@@ -125,7 +125,7 @@ func TestGoTool(t *testing.T) {
 	}
 }
 
-// TestLogStacks: a stack ends where its numbers begin anew, those of several threads may mix, and equal ones are counted.
+// TestLogStacks: a stack ends where its numbers begin again, those of several threads may mix, and equal ones are counted.
 func TestLogStacks(t *testing.T) {
 	passed := 0
 	s := NewLogStacks(func(*filter.Observation) { passed++ })

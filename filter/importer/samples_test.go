@@ -247,7 +247,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestOffsets compares the form of PerFlow: right addresses, and those that PerFlow itself gives.
+// TestOffsets compares the form of PerFlow: right addresses, and those that PerFlow itself prints.
 func TestOffsets(t *testing.T) {
 	for _, c := range []struct {
 		dir     string

@@ -40,7 +40,7 @@ type ofKind struct {
 const (
 	// maxNames bounds the memory for names, in bytes.
 	maxNames = 128 << 20
-	// maxName is the length of the longest name. A longer one is none: it stands at each of its calls.
+	// maxName is the length of the longest name. A longer one is none: it is repeated at each of its calls.
 	maxName = 1 << 16
 )
 
@@ -260,13 +260,13 @@ func readJSON(path string, read func(*jsonReader)) error {
 	read(r)
 	if r.err == nil {
 		if _, err := r.in.Token(); !errors.Is(err, io.EOF) {
-			r.fail("more text behind the document")
+			r.fail("more text after the document")
 		}
 	}
 	return r.err
 }
 
-// fail says what is wrong where the reader stands.
+// fail says what is wrong where the reader is.
 func (r *jsonReader) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = &DamageError{r.path, r.in.InputOffset(), fmt.Sprintf(format, args...)}

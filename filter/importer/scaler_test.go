@@ -44,7 +44,7 @@ func writeTrace(t testing.TB, dir, name string, root *call) {
 	}
 }
 
-// TestOrder compares calls in any order of the file with a stable sort, in batches and with blocks that have to give way.
+// TestOrder compares calls in any order of the file with a stable sort, in batches and with blocks that have to be evicted.
 func TestOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 20 {

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// The file of a thread is the tree of its calls in layer order: the children of a node stand together, those of the first
+// The file of a thread is the tree of its calls in layer order: the children of a node come together, those of the first
 // node of a layer before those of the second. A node is a type of one byte and six numbers of 64 bits, little endian and
 // packed: file ID, function ID, start and end in microseconds of Unix time, the index of the first child, the number of
 // children; and two numbers more for pthread functions, one for those of semaphores. Node 0 stands for the thread.
@@ -118,7 +118,7 @@ func (s *treeScan) next() (more bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("read %s: %w", name, err)
 	case index == s.expected:
-		return damage(s.at, "%d bytes behind the last of %d nodes", s.size-s.at, s.expected)
+		return damage(s.at, "%d bytes after the last of %d nodes", s.size-s.at, s.expected)
 	}
 	size := nodeSizes[kind]
 	if size == 0 {
@@ -172,7 +172,7 @@ func (t *tree) node(index int64) (node, error) {
 	return b.nodes[index%blockNodes], nil
 }
 
-// load reads a block; the one that was not used for the longest time gives way.
+// load reads a block; the one that was not used for the longest time is evicted.
 func (t *tree) load(number int64) (*block, error) {
 	b := &block{}
 	if len(t.blocks) >= maxBlocks {
@@ -207,7 +207,7 @@ func (t *tree) load(number int64) (*block, error) {
 	return b, nil
 }
 
-// siblings gives the children of one node by their start, those with the same start in the reverse order of the file: the
+// siblings returns the children of one node by their start, those with the same start in the reverse order of the file: the
 // recorder puts a new call before the older ones, so that mostly the file has to be read backwards and nothing to be
 // sorted.
 type siblings struct {
@@ -230,7 +230,7 @@ func (a sibling) compare(b sibling) int {
 // maxBatch is how many siblings are sorted at once, for a new tree. More of them are gone through again for each batch.
 const maxBatch = 1 << 18
 
-// childrenOf begins to give the children of n, as far as they can be read.
+// childrenOf begins to return the children of n, as far as they can be read.
 func (t *tree) childrenOf(n *node) (siblings, error) {
 	s := siblings{t: t, first: n.firstChild, n: n.children}
 	s.n = max(0, min(s.n, t.n-s.first))
@@ -253,7 +253,7 @@ func (t *tree) childrenOf(n *node) (siblings, error) {
 	return s, nil
 }
 
-// next returns the index of the next child, −1 behind the last one.
+// next returns the index of the next child, −1 after the last one.
 func (s *siblings) next() (int64, error) {
 	if s.given == s.n {
 		return -1, nil

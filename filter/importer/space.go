@@ -144,7 +144,7 @@ func spaceOf(m *mapping, k known) symsrc.Space {
 }
 
 // sameImage reports whether b, the next mapping of a's file, is of the same image: segments follow each other in the file and
-// share a page at most. Where the file was mapped anew it begins again.
+// share a page at most. Where the file was mapped again it begins again.
 func sameImage(a, b *mapping) bool {
 	const largestPage = 1 << 16
 	return b.offset >= a.offset && b.offset+largestPage >= a.offset+(a.end-a.start)

@@ -84,7 +84,7 @@ func TestPlaces(t *testing.T) {
 		{"32 bits, either", "00400000-00401000 r-xp 00000000 fe:00 1 /a\n", 0x400340, "?", nil},
 		{"vdso", "7f0000000000-7f0000001000 r-xp 00000000 00:00 0 [vdso]\n", 0x7f0000000340, "[vdso]+0x340", nil},
 		{"below", "7f0000001000-7f0000002000 r-xp 00000000 fe:00 1 /a\n", 0x7f0000000fff, "-", nil},
-		{"behind", "7f0000001000-7f0000002000 r-xp 00000000 fe:00 1 /a\n", 0x7f0000002000, "-", nil},
+		{"after", "7f0000001000-7f0000002000 r-xp 00000000 fe:00 1 /a\n", 0x7f0000002000, "-", nil},
 		{"data", "7f0000001000-7f0000002000 rw-p 00000000 fe:00 1 /a\n", 0x7f0000001000, "-", nil},
 	} {
 		s := newSpace(mapsOf(c.maps), wholeMaps)
@@ -101,7 +101,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// libraries are maps of n libraries, each with a gap behind it.
+// libraries are maps of n libraries, each with a gap after it.
 func libraries(n int) []mapping {
 	var all []mapping
 	for i := range uint64(n) {

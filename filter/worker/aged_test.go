@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestAgedOut takes up logs of which the stream has lost a part: what was kept counts only where nothing came behind it, or all of
+// TestAgedOut takes up logs of which the stream has lost a part: what was kept counts only where nothing came after it, or all of
 // that is there, since modules may have changed; and what is lost is told.
 func TestAgedOut(t *testing.T) {
 	_, url := broker(t, brokerOptions{})

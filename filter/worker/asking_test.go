@@ -41,8 +41,8 @@ func longMessages(t *testing.T, js jetstream.JetStream, n, size, share int) (*st
 	return s, c
 }
 
-// TestPullBytes holds that no more lines come than there is memory for while nobody takes them, that the partition is kept meanwhile,
-// and that all come once somebody does, in their order.
+// TestPullBytes holds that no more lines come than there is memory for while none are taken, that the partition is kept meanwhile,
+// and that all come once they are, in their order.
 func TestPullBytes(t *testing.T) {
 	_, url := broker(t, brokerOptions{})
 	js := client(t, url)
@@ -70,7 +70,7 @@ func TestPullBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 				held += len(m.Data)
-				if meta.NumDelivered > 1 && meta.Sequence.Stream <= next { // nobody has acknowledged it for long
+				if meta.NumDelivered > 1 && meta.Sequence.Stream <= next { // it was not acknowledged for long
 					continue
 				}
 				if next++; meta.Sequence.Stream != next {
@@ -207,7 +207,7 @@ func TestHeldMemory(t *testing.T) {
 	}
 }
 
-// oddHeaders are headers of lines that mean something to servers or to workers, or that nobody can read.
+// oddHeaders are headers of lines that mean something to servers or to workers, or that cannot be read.
 var oddHeaders = []string{
 	"NATS/1.0\r\nStatus: 404\r\n", "NATS/1.0\r\nStatus: 408\r\nDescription: Request Timeout\r\n", "NATS/1.0\r\nStatus: 100\r\n",
 	"NATS/1.0\r\nStatus: 423\r\n", "NATS/1.0\r\nStatus: 503\r\n", "NATS/1.0\r\nStatus: 500\r\nDescription: no\r\n",

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// balance evens out how many partitions workers have. The server alone decides who has one, and gives it to the first who
-// asks: a worker that comes later finds all of them taken. So each tells in the bucket of states which ones it has got; whoever
+// balance evens out how many partitions workers have. The server alone decides who has one, and gives it to the first that
+// asks: a worker that comes later finds all of them taken. So each tells in the bucket of states which ones it has got; one that
 // has two less than another wishes for one of those; and the other one, when it is done with the lines at hand, has the server
 // give it away. Nothing depends on it but how evenly the work is spread.
 type balance struct {
@@ -39,7 +39,7 @@ const (
 	wishPrefix  = "wish."
 )
 
-// errWatch is an end of what says who has which partition.
+// errWatch is an end of what says which worker has which partition.
 var errWatch = errors.New("the watch has ended")
 
 // claim tells that this worker has got a partition.
@@ -77,7 +77,7 @@ func (b *balance) isOurs(partition int) bool {
 	return b.owners[partition] == b.name
 }
 
-// leave has the server give a partition to somebody else at once, if this worker has it.
+// leave has the server give a partition to another worker at once, if this worker has it.
 func (b *balance) leave(ctx context.Context, partition int) {
 	b.mu.Lock()
 	ours := b.owners[partition] == b.name
@@ -88,7 +88,7 @@ func (b *balance) leave(ctx context.Context, partition int) {
 	}
 }
 
-// unpin has the server give a partition to somebody else.
+// unpin has the server give a partition to another worker.
 func (b *balance) unpin(ctx context.Context, partition int) {
 	ctx, cancel := context.WithTimeout(ctx, pinned)
 	defer cancel()
@@ -97,11 +97,11 @@ func (b *balance) unpin(ctx context.Context, partition int) {
 	}
 }
 
-// run watches who has what, until the end of ctx.
+// run watches which worker has what, until the end of ctx.
 func (b *balance) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := b.watch(ctx); err != nil && ctx.Err() == nil {
-			b.log.Warn("watch who has which partition", "error", err)
+			b.log.Warn("watch which worker has which partition", "error", err)
 			time.Sleep(maxRetryPause)
 		}
 	}
@@ -127,26 +127,26 @@ func (b *balance) watch(ctx context.Context) error {
 			if !ok {
 				return errWatch
 			}
-			if entry != nil { // else all that was there has come
+			if entry != nil { // otherwise all that was there has come
 				b.told(entry)
 			}
 		}
 	}
 }
 
-// told takes note of who has a partition, or wishes for one.
+// told notes which worker has a partition, or wishes for one.
 func (b *balance) told(entry jetstream.KeyValueEntry) {
 	kind, number, _ := strings.Cut(entry.Key(), ".")
 	partition, err := strconv.Atoi(number)
 	if err != nil {
 		return
 	}
-	who := string(entry.Value())
+	owner := string(entry.Value())
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if kind+"." == ownerPrefix {
-		b.owners[partition] = who
-	} else if b.owners[partition] == b.name && time.Since(entry.Created()) < wishAge && b.count(b.name) >= b.count(who)+2 {
+		b.owners[partition] = owner
+	} else if b.owners[partition] == b.name && time.Since(entry.Created()) < wishAge && b.count(b.name) >= b.count(owner)+2 {
 		delete(b.owners, partition)
 		b.release(partition)
 	}
@@ -162,7 +162,7 @@ func (b *balance) count(name string) (n int) {
 	return n
 }
 
-// wanted returns a partition that another worker could do without, in favour of this one.
+// wanted returns a partition that another worker could do without, in favor of this one.
 func (b *balance) wanted(now time.Time) (partition int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

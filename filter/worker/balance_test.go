@@ -78,6 +78,6 @@ func TestWishes(t *testing.T) {
 		t.Errorf("a good wish is not fulfilled")
 	}
 	if n, ok := b.wanted(time.Now()); ok {
-		t.Errorf("partition %d is wished for though nobody has more", n)
+		t.Errorf("partition %d is wished for though no worker has more", n)
 	}
 }

@@ -38,7 +38,7 @@ const reconnectWait = 500 * time.Millisecond
 func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger, lost func()) (*nats.Conn, jetstream.JetStream, error) {
 	options := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.IgnoreAuthErrorAbort(), // a password may be wrong for a while
-		nats.ReconnectBufSize(-1),   // what is not sent is an error, and sent again by who knows whether it still matters
+		nats.ReconnectBufSize(-1),   // what is not sent is an error, and sent again by the caller, which knows whether it still matters
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				log.Warn("disconnected", "error", err)

@@ -84,14 +84,14 @@ func TestSecured(t *testing.T) {
 	}
 }
 
-// login is what a server answers to a client that has told who he is.
+// login is what a server answers to a client that has said which user it is.
 type login string
 
 const (
-	hangUp   login = "" // without a word
-	welcome  login = "PONG\r\n"
-	refusal  login = "-ERR 'Authorization Violation'\r\n"
-	farewell login = welcome + "-ERR 'Go Away'\r\n"
+	hangUp  login = "" // without a word
+	welcome login = "PONG\r\n"
+	refusal login = "-ERR 'Authorization Violation'\r\n"
+	goodbye login = welcome + "-ERR 'Go Away'\r\n"
 )
 
 // doorkeeper is a server that answers one client after the other, each as it is told, and lets go of him when it hears next.
@@ -142,7 +142,7 @@ func TestRefused(t *testing.T) {
 			t.Fatalf("the connection was given up: %v", nc.LastError())
 		}
 	}
-	answers <- farewell
+	answers <- goodbye
 	<-lost
 	if err := closed(nc); !strings.HasSuffix(err.Error(), "Go Away") {
 		t.Errorf("%v", err)
@@ -187,7 +187,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// TestSeldom holds that a fault is told of once, until something else is told or a while has passed.
+// TestSeldom holds that a fault is reported once, until another one is reported or a while has passed.
 func TestSeldom(t *testing.T) {
 	var b strings.Builder
 	log := newLog(&b, false)

@@ -16,7 +16,7 @@ import (
 )
 
 // fleetLines is how many lines a fleet's logs have together, of fleetProcesses processes. QSS_FLEET_LINES=200000 is the size that
-// the README speaks of; what takes long is tested only where it is set.
+// the README describes; what takes long is tested only where it is set.
 func fleetLines() (n int, full bool) {
 	if n, err := strconv.Atoi(os.Getenv("QSS_FLEET_LINES")); err == nil && n >= 10*fleetProcesses {
 		return n, true
@@ -218,7 +218,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// cpuTime is the processor time that a running process has used, where the system tells it as Linux does; else 0.
+// cpuTime is the processor time that a running process has used, where the system tells it as Linux does; otherwise 0.
 func cpuTime(c *child) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
 	if err != nil {
@@ -278,7 +278,7 @@ func TestKilledBroker(t *testing.T) {
 	f.check(t)
 }
 
-// peakMemory returns the most memory that a running process has had, in bytes, where the system tells it as Linux does; else 0.
+// peakMemory returns the most memory that a running process has had, in bytes, where the system tells it as Linux does; otherwise 0.
 func peakMemory(c *child) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.Process.Pid))
 	if err != nil {

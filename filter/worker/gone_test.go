@@ -14,11 +14,11 @@ import (
 // TestGone deletes what a worker needs: it ends with an error that says so, and one that starts then works.
 func TestGone(t *testing.T) {
 	for name, remove := range map[string]func(jetstream.JetStream) error{
-		"stream LOGS":       func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), "LOGS") },
-		"stream ANNOTATED":  func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), "ANNOTATED") },
-		"stream KV_d-LOGS":  func(js jetstream.JetStream) error { return js.DeleteKeyValue(t.Context(), "d-LOGS") },
-		"consumer d-1":      func(js jetstream.JetStream) error { return js.DeleteConsumer(t.Context(), "LOGS", "d-1") },
-		"stream LOGS, anew": nil,
+		"stream LOGS":        func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), "LOGS") },
+		"stream ANNOTATED":   func(js jetstream.JetStream) error { return js.DeleteStream(t.Context(), "ANNOTATED") },
+		"stream KV_d-LOGS":   func(js jetstream.JetStream) error { return js.DeleteKeyValue(t.Context(), "d-LOGS") },
+		"consumer d-1":       func(js jetstream.JetStream) error { return js.DeleteConsumer(t.Context(), "LOGS", "d-1") },
+		"stream LOGS, again": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := brokerOptions{Port: freePorts(t, 1)[0]}

@@ -72,7 +72,7 @@ func beBroker(text string) {
 	select {}
 }
 
-// freePorts gives ports of this machine that nobody uses.
+// freePorts returns ports of this machine that are free.
 func freePorts(t testing.TB, n int) (ports []int) {
 	t.Helper()
 	for range n {
@@ -86,7 +86,7 @@ func freePorts(t testing.TB, n int) (ports []int) {
 	return ports
 }
 
-// broker starts a server as a process of its own, and gives it with its URL.
+// broker starts a server as a process of its own, and returns it with its URL.
 func broker(t testing.TB, o brokerOptions) (process *child, url string) {
 	t.Helper()
 	if o.Port == 0 {

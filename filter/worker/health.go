@@ -24,7 +24,7 @@ import (
 
 // cacheCounter is a source of symbols with a cache that counts.
 type cacheCounter interface {
-	// Hits gives how many questions the cache was asked, and how many it has answered.
+	// Hits returns how many questions the cache was asked, and how many it has answered.
 	Hits() (asked, answered int64)
 }
 
@@ -40,7 +40,7 @@ func (w *worker) serve(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = w.counts.write(rw, w.gauges(r.Context())) // nobody is there to be told
+		_ = w.counts.write(rw, w.gauges(r.Context())) // the reader is gone
 	})
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, r *http.Request) {
 		if status := w.nc.Status(); status != nats.CONNECTED {
@@ -208,7 +208,7 @@ func (c *counts) tally(p *process) {
 	now := p.filter.Tally()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now.Frames >= p.counted.Frames { // else the filter has begun its memory anew
+	if now.Frames >= p.counted.Frames { // otherwise the filter has begun its memory again
 		c.frames.Frames += now.Frames - p.counted.Frames
 		c.frames.Unresolved += now.Unresolved - p.counted.Unresolved
 		for i := range now.By {
@@ -255,7 +255,7 @@ func (c *counts) write(out io.Writer, g gauges) error {
 	one("qss_filter_hanging_lines", "gauge", "Lines that were given up and are still being annotated.", g.stuck)
 	one("qss_filter_restored_total", "counter", "Processes whose state was restored from their log.", c.restored.Load())
 	one("qss_filter_replayed_lines_total", "counter", "Lines read again for that.", c.replayed.Load())
-	one("qss_filter_retries_total", "counter", "Pieces of work begun anew, after another worker or a fault.", c.retries.Load())
+	one("qss_filter_retries_total", "counter", "Pieces of work begun again, after another worker or a fault.", c.retries.Load())
 	one("qss_filter_partitions", "gauge", "Partitions that this worker has.", int64(g.partitions))
 	one("qss_filter_processes", "gauge", "Processes whose filters are in memory.", g.processes)
 	one("qss_filter_processes_bytes", "gauge", "Bytes that they take, about.", g.memory)

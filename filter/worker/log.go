@@ -30,7 +30,7 @@ type seldomHandler struct {
 	said *said
 }
 
-// said are the faults that were told of since something else was, and when.
+// said are the faults that were reported since another one was, and when.
 type said struct {
 	mu   sync.Mutex
 	when map[fault]time.Time
@@ -91,7 +91,7 @@ func (h *seldomHandler) WithGroup(name string) slog.Handler {
 	return &seldomHandler{h.Handler.WithGroup(name), h.said}
 }
 
-// plainHandler writes what a person reads.
+// plainHandler writes lines for people.
 type plainHandler struct {
 	mu    *sync.Mutex
 	out   io.Writer

@@ -18,8 +18,8 @@ var sampleModules = []struct {
 		[]uint64{0x2535, 0x254c}},
 }
 
-// generator writes the log of one process: markup that defines its modules anew now and then, at addresses that overlap those of
-// all others, stacks of several formats, colours, dumps of registers, and text.
+// generator writes the log of one process: markup that defines its modules again now and then, at addresses that overlap those of
+// all others, stacks of several formats, colors, dumps of registers, and text.
 type generator struct {
 	rng    *rand.Rand
 	pid    int
@@ -31,7 +31,7 @@ func newGenerator(pid int, prefix string) *generator {
 	return &generator{rng: rand.New(rand.NewPCG(uint64(pid), 1)), pid: pid, prefix: prefix}
 }
 
-// log gives so many lines, each with its end. The last one is text.
+// log returns so many lines, each with its end. The last one is text.
 func (g *generator) log(n int) (lines []string) {
 	var all []string
 	for len(all) < n-1 {
@@ -83,7 +83,7 @@ func (g *generator) piece() (lines []string) {
 	return lines
 }
 
-// context gives markup that defines the modules, after a reset or, as of a library that is loaded later, without one.
+// context returns markup that defines the modules, after a reset or, as of a library that is loaded later, without one.
 func (g *generator) context() (lines []string) {
 	if g.bases == nil || g.rng.IntN(4) > 0 {
 		lines = append(lines, "{{{reset}}}")

@@ -37,7 +37,7 @@ type Options struct {
 	now func() time.Time
 }
 
-// check completes o, and gives the pattern of the key.
+// check completes o, and returns the pattern of the key.
 func (o *Options) check() (key pattern, err error) {
 	if o.Key == "" {
 		o.Key = o.In

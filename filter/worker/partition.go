@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// partition is one partition of the lines. The server gives it to one worker at a time; whoever gets it catches up first: he
-// reads again what is not acknowledged, since it may be on its way to somebody who is gone.
+// partition is one partition of the lines. The server gives it to one worker at a time, which catches up first: it
+// reads again what is not acknowledged, since it may be on its way to a worker that is gone.
 type partition struct {
 	w        *worker
 	number   int
@@ -350,7 +350,7 @@ func (p *partition) drop(one *process) {
 	delete(p.processes, one.subject)
 }
 
-// leave hands the partition over to whoever comes next, at the end.
+// leave hands the partition over to the next worker, at the end.
 func (p *partition) leave(ctx context.Context) {
 	p.unmark(ctx, true)
 	for _, one := range p.processes {
@@ -360,7 +360,7 @@ func (p *partition) leave(ctx context.Context) {
 	p.w.balance.leave(ctx, p.number)
 }
 
-// pass hands the partition over to somebody else.
+// pass hands the partition over to another worker.
 func (p *partition) pass(ctx context.Context) {
 	p.unmark(ctx, true)
 	for _, one := range p.processes {

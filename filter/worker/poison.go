@@ -20,7 +20,7 @@ import (
 // A panic is recovered, and at the second one the line is raw. A line that takes longer than lineLimit is given up with the
 // goroutine that annotates it, and raw at once. Of the death of a worker nothing remains but that lines are delivered again; therefore
 // lines that may have been on their way when a worker ended are annotated carefully: before a few of them are begun a mark in the
-// bucket of states says which, and whoever finds the mark of another worker there goes on with a mark for each single one of these. The
+// bucket of states says which, and a worker that finds the mark of another one there goes on with a mark for each single one of these. The
 // line whose own mark is found twice is raw. Which lines are is kept beside the mark, so that every worker makes the same of them.
 
 // poison is what is kept of a partition's lines that cannot be annotated, in the bucket of states.
@@ -86,7 +86,7 @@ func (e *poisonError) Error() string { return fmt.Sprintf("line %d: %s%s", e.lin
 // vigilance is what a partition knows of its poisonous lines.
 type vigilance struct {
 	poison poison
-	// revision is that of poison in the bucket, 0 for none; telling is the answer to a value that nobody has waited for.
+	// revision is that of poison in the bucket, 0 for none; telling is the answer to a value that was not waited for.
 	revision uint64
 	telling  jetstream.PubAckFuture
 	// overtaken is set where another worker has put a mark there since it was read: that stays.
@@ -144,7 +144,7 @@ func (p *partition) keptPoison(ctx context.Context) (kept poison, revision uint6
 	return kept, entry.Revision(), nil
 }
 
-// blame takes note of a line that an error is due to. It reports whether the next try is a better one for that.
+// blame notes a line that has caused an error. It reports whether the next try is a better one for that.
 func (p *partition) blame(ctx context.Context, err error) bool {
 	bad, ok := errors.AsType[*poisonError](err)
 	if !ok {
@@ -197,7 +197,7 @@ func (v *vigilance) remember(raw rawLine) {
 	}
 }
 
-// keepPoison stores what is known, for whoever has the partition next. That may be somebody already, who has stored something since it
+// keepPoison stores what is known, for the worker that has the partition next. That may be one already, which has stored something since it
 // was read: then the lines of both are stored, and the mark of the other one stays.
 func (p *partition) keepPoison(ctx context.Context) error {
 	v := &p.vigilance
@@ -279,7 +279,7 @@ func (p *partition) begin(ctx context.Context, lines []*line) (n int) {
 	return n
 }
 
-// unmark takes the mark back. Nobody waits for it unless it is to be the last word.
+// unmark takes the mark back. That is not waited for unless it is the last word.
 func (p *partition) unmark(ctx context.Context, wait bool) {
 	v := &p.vigilance
 	if v.poison.Mark == nil || v.poison.Mark.Worker != p.w.name {
@@ -315,7 +315,7 @@ func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ [
 				return out
 			}
 			l, before := some[i], len(out)
-			if l.seq > l.of.fed { // else it was delivered twice
+			if l.seq > l.of.fed { // otherwise it was delivered twice
 				out = l.of.add(ctx, out, l, limit)
 			}
 			for k := range out[before:] {

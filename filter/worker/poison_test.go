@@ -70,7 +70,7 @@ func rawLines(t *testing.T, js jetstream.JetStream) (raw map[string]string, all 
 			t.Fatal(err)
 		}
 		if why := m.Header.Get(headerRaw); why != "" {
-			_, line, held := strings.Cut(string(m.Data), "]]]\n") // what was held back stands before it
+			_, line, held := strings.Cut(string(m.Data), "]]]\n") // what was held back comes before it
 			if !held {
 				line = string(m.Data)
 			}
@@ -81,7 +81,7 @@ func rawLines(t *testing.T, js jetstream.JetStream) (raw map[string]string, all 
 	return raw, all
 }
 
-// TestCrash holds that a line which kills whoever annotates it leaves as it came after a few workers, and no other one does.
+// TestCrash holds that a line whose annotation kills the worker leaves as it came after a few workers, and no other one does.
 func TestCrash(t *testing.T) {
 	for name, c := range map[string]struct{ before, after string }{
 		"the first line":       {"", "1\n"},
@@ -200,7 +200,7 @@ func TestHang(t *testing.T) {
 				}
 			}
 			publish(t, url, "3", contextLines+deadlyText)
-			<-hanging // and the clock stands still
+			<-hanging // and the clock is stopped
 			stop()
 			if strings.Count(said.String(), "cannot be annotated") != 1 {
 				t.Errorf("said %s", said)

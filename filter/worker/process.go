@@ -27,10 +27,10 @@ type line struct {
 	fresh bool
 }
 
-// process is a process of the log, with its filter. Each of its lines gives one message; while text is held back, the message
-// of the last line waits, to carry that text if nothing else comes.
+// process is a process of the log, with its filter. Each of its lines becomes one message; while text is held back, the message
+// of the last line waits, to carry that text if no other line comes.
 type process struct {
-	subject string // of its lines, with wildcards where that varies; the partition stands in front
+	subject string // of its lines, with wildcards where that varies; the partition is in front
 	out     string // of its annotated lines
 	name    string // in the bucket of states
 	filter  *filter.Filter
@@ -39,13 +39,13 @@ type process struct {
 	weight int64
 	// renew makes a filter.
 	renew func() *filter.Filter
-	// counted are the frames up to the last line that is counted; fresh is set once there was one that nobody had published.
+	// counted are the frames up to the last line that is counted; fresh is set once there was one that was not published.
 	counted filter.Tally
 	fresh   bool
 	used    time.Time // when its last line came
 	// fed is the last line that the filter has seen.
 	fed uint64
-	// published is the last line whose message is stored, and outSeq the sequence of that message; clear is the last line behind
+	// published is the last line whose message is stored, and outSeq the sequence of that message; clear is the last line after
 	// whose message nothing was held back.
 	published, outSeq, clear uint64
 	// waiting is the line whose message waits, with its own text.
@@ -60,8 +60,8 @@ type message struct {
 	of     *process
 	seq    uint64 // of the line
 	data   []byte
-	held   bool   // text is held back behind it
-	clear  uint64 // the last line before it behind which none was
+	held   bool   // text is held back after it
+	clear  uint64 // the last line before it after which none was
 	more   bool   // the next message goes on with it
 	raw    string // why the line left as it came
 	piece  int

@@ -26,13 +26,13 @@ type PublishOptions struct {
 	Partitions, Replicas int
 	// Stdin is the log.
 	Stdin io.Reader
-	// Asked, if not nil, ends when somebody asks for the end, which comes with that of the log.
+	// Asked, if not nil, is closed to ask for the end, which comes with that of the log.
 	Asked <-chan struct{}
 }
 
 // Publish sends a log to a stream, line by line: each arrives, in the order of the log, and is not read before there is room for
-// it. The end of ctx is taken for the end of the log. Lines that the server does not take are sent again for as long as nobody asks
-// for the end; then the error says how many are not stored.
+// it. The end of ctx is taken for the end of the log. Lines that the server does not take are sent again until the end is asked
+// for; then the error says how many are not stored.
 func Publish(ctx context.Context, o PublishOptions) error {
 	log := newLog(o.Stderr, o.LogJSON)
 	if o.Host == "" {
@@ -84,7 +84,7 @@ func Publish(ctx context.Context, o PublishOptions) error {
 	return err
 }
 
-// shipWait is how long lines are sent again once somebody has asked for the end.
+// shipWait is how long lines are sent again once the end was asked for.
 const shipWait = 20 * time.Second
 
 // check returns the pattern of all subjects that lines may have.

@@ -113,7 +113,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestGivesUp ends a publisher whose lines nobody takes: it says how many they are.
+// TestGivesUp ends a publisher whose lines are not taken: it says how many they are.
 func TestGivesUp(t *testing.T) {
 	_, url := broker(t, brokerOptions{})
 	client(t, url) // it is there
@@ -128,7 +128,7 @@ func TestGivesUp(t *testing.T) {
 	}
 	s := &shipper{opt: &o, nc: nc, log: log, session: "s", limit: 6, asked: asked}
 	if err := s.run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "4 lines are not stored: ") {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("there is no server: %v", err)
 	}
 	again := o // the other one may still be read from
 	again.Stdin = strings.NewReader("one\n")

@@ -13,8 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// puller asks for the lines of a partition, ahead of those who take them. It goes on asking, for fewer bytes than any line has,
-// while nobody takes any: a server gives the partition to another worker when it hears nothing.
+// puller asks for the lines of a partition, ahead of those that take them. It goes on asking, for fewer bytes than any line has,
+// while none are taken: a server gives the partition to another worker when it hears nothing.
 type puller struct {
 	asking *asking
 	share  int // bytes of lines that may lie here
@@ -133,11 +133,11 @@ func (p *puller) pause(err error) <-chan time.Time {
 // asking asks a consumer for messages, by their number and their bytes at once, with one request at a time. What comes is to be received
 // from arrived and given to see. All requests share one subscription: what comes late comes nevertheless.
 //
-// A message is told from what a server says of a request by its reply, which only messages have: their headers are of anybody's making.
+// A message is told from what a server says of a request by its reply, which only messages have: their headers may be anything.
 type asking struct {
 	nc    *nats.Conn
 	next  string // the subject that the consumer is asked under
-	group string // of those who share it; "" for none
+	group string // of those that share it; "" for none
 	pin   string // by which the server knows the one of them that gets messages
 	inbox string
 	sub   *nats.Subscription
@@ -154,13 +154,13 @@ type asking struct {
 }
 
 const (
-	// headerPin is the header by which a server tells a client's pin, behind all others.
+	// headerPin is the header by which a server tells a client's pin, after all others.
 	headerPin = "Nats-Pin-Id"
 	// lateAnswer is how much longer than a request lasts its end may take to be heard of.
 	lateAnswer = time.Second
 )
 
-// errPin is the answer to a request of somebody who does not have the pin any more.
+// errPin is the answer to a request of a worker that does not have the pin any more.
 var errPin = errors.New("another worker has the partition")
 
 // ask begins to ask a consumer, for at most most messages at once.

@@ -91,7 +91,7 @@ func (p *partition) open(ctx context.Context, out []message, l *line, floor uint
 	return one, out, err
 }
 
-// restore feeds a process the lines from a place on that stand before l.
+// restore feeds a process the lines from a place on that come before l.
 func (p *partition) restore(ctx context.Context, out []message, one *process, from uint64, l *line) ([]message, error) {
 	filter, _ := filterable(l.process)
 	var lines []*line
@@ -141,11 +141,11 @@ func (w *worker) firstOf(ctx context.Context, l *line, from uint64) (seq uint64,
 	}
 }
 
-// lost reports whether lines of a process that some worker has seen have aged out of the stream from behind the place that was
+// lost reports whether lines of a process that some worker has seen have aged out of the stream from after the place that was
 // kept, 0 for none, of which the first that is there is from. What was kept is wrong then: they may have changed it.
 func (w *worker) lost(ctx context.Context, p *process, place, from uint64) (lost bool, err error) {
 	if p.published == place {
-		return false, nil // nothing came behind it
+		return false, nil // nothing came after it
 	}
 	if place == 0 {
 		first, err := w.streams.out.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(p.out))
@@ -193,7 +193,7 @@ func (w *worker) kept(ctx context.Context, p *process) (s state, err error) {
 	return s, nil
 }
 
-// keep stores where a process can be taken up, if that is here. Nobody waits for it: an older place does, too.
+// keep stores where a process can be taken up, if that is here. It is not waited for: an older place does, too.
 func (w *worker) keep(p *process) {
 	if p.since == 0 || p.waiting != nil || p.fed != p.published || w.keeping.Load() > keepMemory {
 		return
@@ -217,7 +217,7 @@ func (w *worker) keep(p *process) {
 // keepMemory is the memory, in bytes, for states that are on their way to the bucket.
 const keepMemory = 16 << 20
 
-// tell sends a value to the bucket of states; nobody has to wait for the answer.
+// tell sends a value to the bucket of states; the answer need not be waited for.
 func (w *worker) tell(name string, value []byte, options ...jetstream.PublishOpt) (jetstream.PubAckFuture, error) {
 	w.keeping.Add(int64(len(value)))
 	answer, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+name, value, options...)

@@ -28,7 +28,7 @@ type shipper struct {
 	session string // of message IDs
 	limit   int
 	sent    uint64 // lines, or parts of them
-	// asked ends when somebody asks for the end. giveUp ends the reading, once refused says why nothing is stored any more;
+	// asked is closed when the end is asked for. giveUp ends the reading, once refused says why nothing is stored any more;
 	// unstored counts the lines of which that is true.
 	asked    <-chan struct{}
 	wait     time.Duration // from then on, for a server that takes nothing
@@ -67,7 +67,7 @@ func (s *shipper) run(ctx context.Context) error {
 	for open := true; open; {
 		var piece []byte
 		select {
-		case piece, open = <-pieces: // before anything else
+		case piece, open = <-pieces: // before all other messages
 		default:
 			s.flush()
 			select {
@@ -133,7 +133,7 @@ func (s *shipper) add(piece []byte) {
 // line adds a line, or a part of one, to the batch.
 func (s *shipper) line(b []byte, part bool) {
 	m := &nats.Msg{Data: b, Header: nats.Header{}}
-	if !s.more { // else it goes on with the line before
+	if !s.more { // otherwise it goes on with the line before
 		s.subject = s.subjectOf(b)
 	}
 	m.Subject = s.subject
@@ -163,7 +163,7 @@ func (s *shipper) subjectOf(line []byte) string {
 	return s.opt.filled(tokenOf(cmp.Or(host, s.opt.Host)), tokenOf(pid))
 }
 
-// flush sends the batch until it is stored. When somebody has asked for the end it gives up after wait, and everything that would
+// flush sends the batch until it is stored. Once the end was asked for it gives up after wait, and everything that would
 // come later with it.
 func (s *shipper) flush() {
 	asked, late := s.asked, (<-chan time.Time)(nil)

@@ -19,7 +19,7 @@ import (
 const (
 	// headerPart is on a message whose line goes on in the next one of its subject.
 	headerPart = "Qss-Part"
-	// headerHeld is on an annotated line behind which text is held back, that comes with a later line. It has the last line before it, by
+	// headerHeld is on an annotated line after which text is held back, that comes with a later line. It has the last line before it, by
 	// its number in the stream, of which that is not so.
 	headerHeld = "Qss-Held"
 	// headerRaw is on a line that could not be annotated and leaves as it came: crash, hang, panic or size says why.
@@ -35,14 +35,14 @@ const (
 // storeWait is how long a server may take to store a batch.
 const storeWait = 5 * time.Second
 
-// store publishes messages. All of a batch are stored or none, and only if nobody else has published for the same processes
-// in between: whoever loses such a race has lost nothing but time.
+// store publishes messages. All of a batch are stored or none, and only if no other worker has published for the same processes
+// in between: a worker that loses such a race loses nothing but time.
 type store struct {
 	nc  *nats.Conn
 	tag string // of message IDs
 }
 
-// put stores messages in their order, and gives those that are stored. After an *unansweredError nobody knows of as many behind
+// put stores messages in their order, and returns those that are stored. After an *unansweredError it is not known of as many after
 // them as one batch takes.
 func (s *store) put(ctx context.Context, messages []message) (stored []message, err error) {
 	for n := 0; len(stored) < len(messages); stored = messages[:len(stored)+n] {
@@ -157,7 +157,7 @@ func (b *batch) add(m *nats.Msg) error {
 	return b.nc.PublishMsg(m)
 }
 
-// commit sends the last message, and gives the sequence at which it is stored.
+// commit sends the last message, and returns the sequence at which it is stored.
 func (b *batch) commit(ctx context.Context, m *nats.Msg) (seq uint64, err error) {
 	b.number(m)
 	m.Header[headerBatchCommit] = []string{"1"}
@@ -211,14 +211,14 @@ func (p *partition) unsure(batch string, messages []message) {
 	p.attempts = append(p.attempts, a)
 }
 
-// settle counts what attempts have stored after all. It is asked for when the lines are stored, whoever did it: then what follows
+// settle counts what attempts have stored after all. It is asked for when the lines are stored, by this worker or another: then what follows
 // the message before an attempt is of that or of another batch for good.
 func (p *partition) settle(ctx context.Context) {
 	for _, a := range p.attempts {
 		of := a.messages[0].of
 		m, err := p.w.streams.out.GetMsg(ctx, of.outSeq+1, jetstream.WithGetMsgSubject(of.out))
 		if err != nil || m.Header.Get(headerBatch) != a.batch {
-			continue // what another batch has stored is counted by who sent that
+			continue // what another batch has stored is counted by the worker that sent that
 		}
 		p.w.counts.stored(a.messages)
 		p.w.counts.bytes.Add(a.bytes)

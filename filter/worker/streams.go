@@ -20,11 +20,11 @@ import (
 // streams are where lines come from and go to.
 type streams struct {
 	// in has the lines by partition, under `PARTITION.subject`; tag names it in message IDs. It is the stream of the lines
-	// itself, or where that is of somebody else's making, one that the server fills from it.
+	// itself, or where that was created by others, one that the server fills from it.
 	in  jetstream.Stream
 	tag string
 	out jetstream.Stream
-	// state keeps where each process can be taken up, and who has which partition.
+	// state keeps where each process can be taken up, and which worker has which partition.
 	state      jetstream.KeyValue
 	partitions int
 	// all are the streams of these, with that of the bucket.
@@ -182,7 +182,7 @@ func (s *streams) consumer(ctx context.Context, o *Options, partition int) (jets
 func (s *streams) filter(partition int) string { return strconv.Itoa(partition) + ".>" }
 
 // errGone is a stream, or a consumer of one, that was there when the worker began and is no more. To work on without it makes
-// no sense: lines, their order and where each process can be taken up begin anew.
+// no sense: lines, their order and where each process can be taken up begin again.
 var errGone = errors.New("is gone")
 
 // lookPause is the time between two looks for what is gone.
@@ -195,7 +195,7 @@ func (s *streams) check(ctx context.Context, js jetstream.JetStream) error {
 		is, err := js.Stream(ctx, name)
 		switch {
 		case errors.Is(err, jetstream.ErrStreamNotFound) || err == nil && !is.CachedInfo().Created.Equal(was.CachedInfo().Created):
-			return fmt.Errorf("stream %s %w: a worker that starts now creates it anew", name, errGone)
+			return fmt.Errorf("stream %s %w: a worker that starts now creates it again", name, errGone)
 		case err != nil:
 			return fmt.Errorf("look for stream %s: %w", name, err)
 		}
@@ -203,7 +203,7 @@ func (s *streams) check(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
-// failed tells that something of a partition has failed, perhaps because it is gone. Nobody waits for the answer.
+// failed tells that something of a partition has failed, perhaps because it is gone. The answer is not waited for.
 func (w *worker) failed(partition int) {
 	select {
 	case w.failures <- partition:
@@ -240,7 +240,7 @@ func (w *worker) missing(ctx context.Context, partition int) error {
 	name := w.opt.Durable + "-" + strconv.Itoa(partition)
 	_, err := w.streams.in.Consumer(ctx, name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return fmt.Errorf("consumer %s %w: a worker that starts now creates it anew", name, errGone)
+		return fmt.Errorf("consumer %s %w: a worker that starts now creates it again", name, errGone)
 	}
 	return err
 }
@@ -248,7 +248,7 @@ func (w *worker) missing(ctx context.Context, partition int) error {
 // find looks for the first line of a filter from a sequence on, or for the line of that sequence where filter is "". The error is
 // jetstream.ErrMsgNotFound where there is none.
 //
-// A server that is asked directly answers with the message, and puts headers of its own beside those of whoever has published it, which
+// A server that is asked directly answers with the message, and puts headers of its own beside those of the publisher, which
 // may be anything. Where it is not plain which is which the server is asked in the other way, which is slower.
 func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter string) (seq uint64, subject string, err error) {
 	config := s.in.CachedInfo().Config
@@ -311,7 +311,7 @@ const (
 	headerRoom   = 544
 )
 
-// target holds that messages under a subject can be stored in a stream, and gives the longest text that one can have.
+// target holds that messages under a subject can be stored in a stream, and returns the longest text that one can have.
 func target(nc *nats.Conn, stream jetstream.Stream, subject string, least int) (limit int, err error) {
 	config := stream.CachedInfo().Config
 	tokens := strings.Split(subject, ".")

@@ -13,7 +13,7 @@ import (
 )
 
 // pattern is a subject with wildcards that says which of its tokens name a process. `{host}` is a wildcard with a name; where
-// any have one, those are the key, and else all wildcards are.
+// any have one, those are the key, and otherwise all wildcards are.
 type pattern struct {
 	tokens []string
 	// wild are the tokens as a server knows them.
@@ -83,7 +83,7 @@ func (p *pattern) keyOf(subject string) string {
 	return strings.Join(key, ".")
 }
 
-// ofProcess returns all subjects of a process by one of them: those with the same key, whatever stands where the key does not look.
+// ofProcess returns all subjects of a process by one of them: those with the same key, whatever is where the key does not look.
 // It is "" for a subject that the pattern does not cover.
 func (p *pattern) ofProcess(subject string) string {
 	tokens := strings.Split(subject, ".")
@@ -177,7 +177,7 @@ func stateName(key string) string {
 }
 
 // tokenOf spells a text as one token of a subject, each text as another one: a dot, as host names have them, becomes _, and what
-// cannot stand in a token or would be taken for something else =XX for each of its bytes. Of no text it is a lone =.
+// cannot be in a token or would be taken for something other =XX for each of its bytes. Of no text it is a lone =.
 func tokenOf(text string) string {
 	if text == "" {
 		return "="
@@ -245,7 +245,7 @@ func (p *pattern) ofStream(config *jetstream.StreamConfig) (n int, err error) {
 	overlaps := func(subject string) bool { return overlap(strings.Split(subject, "."), p.wild) }
 	t := config.SubjectTransform
 	if t != nil {
-		if n, _ = partitions(t.Destination); n == 0 { // then nobody knows how it names its lines
+		if n, _ = partitions(t.Destination); n == 0 { // then it is not known how it names its lines
 			return 0, nil
 		}
 	}

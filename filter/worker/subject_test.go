@@ -125,7 +125,7 @@ func TestDivided(t *testing.T) {
 	}
 }
 
-// TestKey holds that a process is what its key says, wherever else its subjects differ: within a run, and when it is taken up.
+// TestKey holds that a process is what its key says, however its subjects differ otherwise: within a run, and when it is taken up.
 func TestKey(t *testing.T) {
 	_, url := broker(t, brokerOptions{})
 	js := client(t, url)

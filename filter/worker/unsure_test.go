@@ -40,7 +40,7 @@ func (c *cutter) serve(l net.Listener) {
 	}
 }
 
-// pass carries one connection. Commits and their answers are short; what stands before one in a connection is passed in pieces.
+// pass carries one connection. Commits and their answers are short; what comes before one in a connection is passed in pieces.
 func (c *cutter) pass(client, server net.Conn) {
 	var committed atomic.Bool // and the answer is to be lost
 	carry := func(from, to net.Conn, stops func([]byte) bool) {

@@ -195,7 +195,7 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 		all.Go(func() { p.run(ctx, work) })
 	}
 	all.Wait()
-	select { // the states that nobody has waited for
+	select { // the states that were not waited for
 	case <-w.js.PublishAsyncComplete():
 	case <-work.Done():
 	}

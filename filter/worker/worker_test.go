@@ -181,7 +181,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestOtherStreams takes lines without ends from a stream of somebody else's making, with another key.
+// TestOtherStreams takes lines without ends from a stream that others created, with another key.
 func TestOtherStreams(t *testing.T) {
 	_, url := broker(t, brokerOptions{})
 	js := client(t, url)
@@ -281,7 +281,7 @@ func TestHealth(t *testing.T) {
 // on as if nothing had happened.
 func TestStyles(t *testing.T) {
 	for name, o := range map[string]filter.Options{
-		"keep": {Context: filter.ContextKeep}, "append": {Style: filter.Append}, "dedupe": {Dedupe: true}, "colours": {Palette: sgr.NewPalette(true)},
+		"keep": {Context: filter.ContextKeep}, "append": {Style: filter.Append}, "dedupe": {Dedupe: true}, "colors": {Palette: sgr.NewPalette(true)},
 		"ahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "renumber": {Style: filter.Replace, Renumber: filter.RenumberAlways},
 		"json": {JSON: &filter.JSONOptions{}},
 	} {

@@ -40,7 +40,7 @@ const (
 type Command struct {
 	// Name is its first argument; "" for what the program does without one.
 	Name string
-	// Args is what stands behind the flags, such as `FILE [0xADDRESS ...]`, and Note what help says beside it.
+	// Args is what comes after the flags, such as `FILE [0xADDRESS ...]`, and Note what help says beside it.
 	Args, Note string
 	// Least is how many arguments there must be, and Most how many there may be, 0 for any number; without Args there are none.
 	Least, Most int
@@ -48,7 +48,7 @@ type Command struct {
 	About string
 	// Common are the flags that --help shows; none means all.
 	Common []string
-	// Setup registers the flags and gives what to run once they are read.
+	// Setup registers the flags and returns what to run once they are read.
 	Setup func(fs *Flags) Run
 	// Rewrite, if not nil, changes the arguments before they are read.
 	Rewrite func(args []string) []string
@@ -81,7 +81,7 @@ type Program struct {
 	// Commands are all of them; the first one is the program without a command's name.
 	Commands []*Command
 	// About is its job in a few words, Example how it is used, and Description says more in paragraphs, of which those that
-	// begin with blanks are examples, line by line.
+	// begin with spaces are examples, line by line.
 	About, Example, Description string
 	// Uses are further lines of use, without its name.
 	Uses []string
@@ -93,7 +93,7 @@ type Program struct {
 	Environment []Variable
 	// Stdout takes help and version.
 	Stdout io.Writer
-	// Named, if not nil, puts the names of flags into an error of a command that speaks of options.
+	// Named, if not nil, puts the names of flags into an error of a command about options.
 	Named func(err error) error
 	// Theme, if not nil, returns the colors of help for the value of --color.
 	Theme func(color string) *sgr.Theme
@@ -207,7 +207,7 @@ func (p *Program) named() []*Command {
 	return append(slices.Clone(p.Commands[1:]), p.completion(), p.man())
 }
 
-// flags returns a command's flags, those of every command behind its own.
+// flags returns a command's flags, those of every command after its own.
 func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	fs = newFlags(c.Name)
 	run = c.Setup(fs)
@@ -272,7 +272,7 @@ func (p *Program) print(text string) (status int, err error) {
 	return OK, nil
 }
 
-// misplaced fails where a file that is not there has the name of a command, behind flags, or nearly so, as the first argument.
+// misplaced fails where a file that is not there has the name of a command, after flags, or nearly so, as the first argument.
 func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
 	files, _ := flags.Split()
 	if c.Name != "" || len(files) == 0 {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// colours is a flag of the standard library that knows its words.
-type colours string
+// colors is a flag of the standard library that knows its words.
+type colors string
 
-func (c *colours) String() string     { return string(*c) }
-func (c *colours) Set(s string) error { *c = colours(s); return nil }
-func (*colours) Words() []string      { return []string{"red", "green"} }
+func (c *colors) String() string     { return string(*c) }
+func (c *colors) Set(s string) error { *c = colors(s); return nil }
+func (*colors) Words() []string      { return []string{"red", "green"} }
 
 // sample is a program with a command of each kind, and what was run.
 func sample(ran *string) (*Program, *strings.Builder) {
@@ -22,13 +22,13 @@ func sample(ran *string) (*Program, *strings.Builder) {
 		Commands: []*Command{
 			{Args: "[FILE ...]", Common: []string{"mode", "help"}, Setup: func(fs *Flags) Run {
 				var mode string
-				var colour colours
+				var color colors
 				fs.Word(&mode, "mode", "`MODE`", "fast", "slow")
-				fs.Register(func(fs *flag.FlagSet) { fs.Var(&colour, "colour", "`COLOUR`") })
-				fs.Optional("colour", "red")
+				fs.Register(func(fs *flag.FlagSet) { fs.Var(&color, "color", "`COLOR`") })
+				fs.Optional("color", "red")
 				return func() (int, error) {
-					before, behind := fs.Split()
-					*ran = "main " + mode + " " + string(colour) + " " + strings.Join(before, ",") + "|" + strings.Join(behind, ",")
+					before, after := fs.Split()
+					*ran = "main " + mode + " " + string(color) + " " + strings.Join(before, ",") + "|" + strings.Join(after, ",")
 					return OK, nil
 				}
 			}},
@@ -59,15 +59,15 @@ func TestRun(t *testing.T) {
 		out, hides string // parts of what is printed
 	}{
 		{args: "a b", ran: "main fast  a,b|"},
-		{args: "--mode=slow --colour a -- b --mode=c", ran: "main slow red a|b,--mode=c"},
-		{args: "--colour=green", ran: "main fast green |"},
+		{args: "--mode=slow --color a -- b --mode=c", ran: "main slow red a|b,--mode=c"},
+		{args: "--color=green", ran: "main fast green |"},
 		{args: "--mode=both", status: Usage, err: "--mode=both: want fast, slow (try 'prog --help')"},
 		{args: "--what", status: Usage, err: "unknown flag: --what (try 'prog --help')"},
 		{args: "--version", out: "prog 1.2\n"},
-		{args: "--help", out: "Usage: prog [flags] [FILE ...]\n       prog -- COMMAND\n\nDoes much.\n", hides: "--colour"},
+		{args: "--help", out: "Usage: prog [flags] [FILE ...]\n       prog -- COMMAND\n\nDoes much.\n", hides: "--color"},
 		{args: "--help", out: "  one         does one thing\n"},
 		{args: "help", out: "--mode MODE"},
-		{args: "--help-all", out: "--colour"},
+		{args: "--help-all", out: "--color"},
 		{args: "one x", status: Failed, ran: "one x", err: "broken"},
 		{args: "one bad", status: Usage, ran: "one bad", err: "bad is no name (try 'prog one --help')"},
 		{args: "one", status: Usage, err: "want: prog one [flags] NAME (try 'prog one --help')"},
@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 		{args: "one --help", out: "Usage: prog one [flags] NAME\n\nDoes one thing.\n"},
 		{args: "help one", out: "Usage: prog one [flags] NAME\n"},
 		{args: "help two", status: Usage, err: "help two: there is no such command (try 'prog --help')"},
-		{args: "help --help-all", out: "--colour"},
+		{args: "help --help-all", out: "--color"},
 		{args: "x one", ran: "main fast  x,one|"},
 	} {
 		ran := ""
@@ -99,7 +99,7 @@ func TestRun(t *testing.T) {
 func TestWords(t *testing.T) {
 	p, _ := sample(new(string))
 	fs, _ := p.flags(p.Commands[0])
-	if len(fs.words) != 2 || !slices.Equal(fs.words["mode"], []string{"fast", "slow"}) || !slices.Equal(fs.words["colour"], []string{"red", "green"}) {
+	if len(fs.words) != 2 || !slices.Equal(fs.words["mode"], []string{"fast", "slow"}) || !slices.Equal(fs.words["color"], []string{"red", "green"}) {
 		t.Errorf("the words are %q", fs.words)
 	}
 }

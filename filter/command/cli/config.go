@@ -18,7 +18,7 @@ import (
 // The configuration is a file of flags as the command line takes them, one a line: `--flag` or `--flag=value`. The value goes to the
 // end of the line; there are no quotes, and nothing in it is expanded. Lines that are empty or begin with # mean nothing.
 //
-// Its flags count as if they stood before those of the command line: of a flag with one value the command line's counts, and
+// Its flags count as if they came before those of the command line: of a flag with one value the command line's counts, and
 // of a flag that may be repeated all count, the file's first. A flag that only another command has is for that one.
 
 // configLimit bounds a configuration, in bytes.
@@ -47,8 +47,8 @@ func (p *Program) configVariable() string {
 
 // configText says what the configuration is.
 func (p *Program) configText() string {
-	return "a file of flags, one a line as --flag or --flag=value, which count as if they stood before those of the command line; $" +
-		p.configVariable() + " names it, else it is " + p.Name + "/config below $XDG_CONFIG_HOME or ~/.config (Windows: %AppData%)"
+	return "a file of flags, one a line as --flag or --flag=value, which count as if they came before those of the command line; $" +
+		p.configVariable() + " names it, otherwise it is " + p.Name + "/config below $XDG_CONFIG_HOME or ~/.config (Windows: %AppData%)"
 }
 
 // configPath is where the configuration is, and whether it was named; "" for nowhere.
@@ -127,7 +127,7 @@ func readConfig(path string, named bool) ([]byte, error) {
 	return text, nil
 }
 
-// errDistrusted says that somebody else may write the configuration.
+// errDistrusted says that another user may write the configuration.
 var errDistrusted = errors.New("the configuration may be another user's")
 
 // parseConfig takes a file of flags apart.
@@ -233,7 +233,7 @@ func (f *Flags) take(s setting, source string) error {
 	return f.put(s.name, one.NoOptDefVal, source)
 }
 
-// sources is the text of --print-config: each flag's value behind where it comes from, and the variables that count.
+// sources is the text of --print-config: each flag's value after where it comes from, and the variables that count.
 func (p *Program) sources(file configFile, fs *Flags) string {
 	var rows [][2]string
 	row := func(source, text string) { rows = append(rows, [2]string{source, text}) }
@@ -282,7 +282,7 @@ func (f configFile) state() string {
 	return f.path
 }
 
-// configurable reports whether a flag may stand in the configuration.
+// configurable reports whether a flag may be in the configuration.
 func configurable(name string) bool {
 	switch name {
 	case "help", "help-all", "version", "no-config", "print-config":

@@ -141,7 +141,7 @@ func TestConfigPath(t *testing.T) {
 		{variable: new(string), xdg: xdg, want: ""},
 		{xdg: filepath.Join(home, "none"), want: ""},
 		{xdg: filepath.Join(home, "file"), want: ""},
-		{xdg: filepath.Join(home, "open"), want: "", say: "open/prog/config: the configuration may be another user's: everybody may write "},
+		{xdg: filepath.Join(home, "open"), want: "", say: "open/prog/config: the configuration may be another user's: other users may write "},
 		{variable: &null, xdg: xdg, want: ""},
 		{variable: named("none"), err: "none: no such file or directory (PROG_CONFIG names it; --no-config goes without)"},
 		{variable: named("dir"), err: "dir: not a regular file (PROG_CONFIG names it; --no-config goes without)"},

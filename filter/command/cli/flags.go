@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags are the flags of one command, and after the command line was read what stands beside them.
+// Flags are the flags of one command, and after the command line was read what comes beside them.
 type Flags struct {
 	set      *pflag.FlagSet
 	words    map[string][]string // by the names of flags that are one of a few words
@@ -24,7 +24,7 @@ type Flags struct {
 // given is one value that a flag was given, and where: file:line, or the command line.
 type given struct{ value, source string }
 
-// commandLine is the source of what stands there.
+// commandLine is the source of what is there.
 const commandLine = "command line"
 
 // Words is what a flag's value may be, for values that are one of a few words.
@@ -75,10 +75,10 @@ func (f *Flags) Word(to *string, name, usage string, words ...string) {
 // Words tells which words a flag is made for that takes others, too.
 func (f *Flags) Words(name string, words ...string) { f.words[name] = words }
 
-// Optional lets a flag stand without a value, which then is that one.
+// Optional allows a flag without a value, which then is that one.
 func (f *Flags) Optional(name, value string) { f.set.Lookup(name).NoOptDefVal = value }
 
-// Extend puts another value around that of a flag, and a text behind its usage; it may be one of more words, too. It is for
+// Extend puts another value around that of a flag, and a text after its usage; it may be one of more words, too. It is for
 // a flag that two packages share.
 func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage string, words ...string) {
 	shared := f.set.Lookup(name)
@@ -123,8 +123,8 @@ func (f *Flags) Given(wanted func(name string) bool) (list []string) {
 // Args are the arguments beside the flags.
 func (f *Flags) Args() []string { return f.set.Args() }
 
-// Split returns the arguments before `--` and those behind it.
-func (f *Flags) Split() (before, behind []string) {
+// Split returns the arguments before `--` and those after it.
+func (f *Flags) Split() (before, after []string) {
 	args := f.set.Args()
 	if at := f.set.ArgsLenAtDash(); at >= 0 {
 		return args[:at], args[at:]
@@ -155,7 +155,7 @@ type plain struct{ flag.Value }
 func (plain) Type() string { return "value" }
 
 // Group names the subject of the flags that are added from here on or, where names are given, of those flags, which have
-// been added before. Groups stand in help in the order in which they are named first.
+// been added before. Groups come in help in the order in which they are named first.
 func (f *Flags) Group(title string, names ...string) {
 	f.file()
 	if i := slices.Index(f.titles, title); i < 0 {
@@ -200,7 +200,7 @@ func (f *Flags) grouped() []group {
 	return slices.DeleteFunc(all, func(g group) bool { return len(g.flags) == 0 })
 }
 
-// named gives flags in the order of names.
+// named returns flags in the order of names.
 func (f *Flags) named(names []string) (all []*pflag.Flag) {
 	for _, name := range names {
 		if one := f.set.Lookup(name); one != nil {

@@ -99,7 +99,7 @@ func (p *Program) theme(fs *Flags) *sgr.Theme {
 	return p.Theme(mode)
 }
 
-// more writes what stands below the flags of the program's own help.
+// more writes what comes below the flags of the program's own help.
 func (p *Program) more(b *strings.Builder, theme *sgr.Theme, all bool, width int) {
 	b.WriteString("\n" + theme.Strong("Commands:") + "\n")
 	for _, c := range p.named() {
@@ -135,7 +135,7 @@ func listed(b *strings.Builder, theme *sgr.Theme, first, second string, column, 
 	b.WriteString(text[min(column, len(text)):] + "\n")
 }
 
-// wrapped breaks a text at blanks so that no line is longer than width, if that is possible; all but the first one are indented.
+// wrapped breaks a text at spaces so that no line is longer than width, if that is possible; all but the first one are indented.
 func wrapped(text string, width, indent int) string {
 	var b strings.Builder
 	for len(text) > width {
@@ -161,8 +161,8 @@ type description struct {
 func describe(one *pflag.Flag) (d description) {
 	d.usage, d.optional = one.Usage, one.NoOptDefVal != ""
 	if before, rest, ok := strings.Cut(one.Usage, "`"); ok {
-		if name, behind, ok := strings.Cut(rest, "`"); ok {
-			d.value, d.usage = name, before+name+behind
+		if name, after, ok := strings.Cut(rest, "`"); ok {
+			d.value, d.usage = name, before+name+after
 		}
 	}
 	if d.value == "" && !d.optional {

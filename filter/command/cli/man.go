@@ -93,7 +93,7 @@ func (m *page) text(s string) {
 	}
 }
 
-// paragraphs writes paragraphs, of which those that begin with blanks are kept line by line.
+// paragraphs writes paragraphs, of which those that begin with spaces are kept line by line.
 func (m *page) paragraphs(text string) {
 	for i, part := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
@@ -113,7 +113,7 @@ func (m *page) paragraphs(text string) {
 	}
 }
 
-// use writes a line of use: the command's name, and what stands behind it.
+// use writes a line of use: the command's name, and what follows it.
 func (m *page) use(name, args string) {
 	m.macro("SY", name)
 	m.text(strings.TrimSpace(args))
@@ -160,11 +160,11 @@ func (m *page) command(p *Program, c *Command, main *Flags) {
 	for _, g := range fs.grouped() {
 		own := slices.DeleteFunc(g.flags, func(one *pflag.Flag) bool {
 			theirs := main.set.Lookup(one.Name)
-			alike := theirs != nil && theirs.Usage == one.Usage && theirs.DefValue == one.DefValue
-			if alike {
+			repeated := theirs != nil && theirs.Usage == one.Usage && theirs.DefValue == one.DefValue
+			if repeated {
 				same = append(same, "--"+one.Name)
 			}
-			return alike
+			return repeated
 		})
 		m.flags(fs, own)
 	}
@@ -174,7 +174,7 @@ func (m *page) command(p *Program, c *Command, main *Flags) {
 	}
 }
 
-// roff escapes what the formatter would read as something else, or print as a typographic sign; it reads ASCII only.
+// roff escapes what the formatter would read in another way, or print as a typographic sign; it reads ASCII only.
 func roff(s string) string {
 	var b strings.Builder
 	for _, r := range s {

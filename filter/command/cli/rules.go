@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Some flags mean something only beside others, and some nothing. Of the command line that is an error, for else the flag would
+// Some flags mean something only beside others, and some nothing. Of the command line that is an error, for otherwise the flag would
 // do nothing without a word; in the configuration, which is for every run, such a flag does not count.
 
-// CommandBehind stands for a command behind -- in the place of a flag's name.
-const CommandBehind = "--"
+// CommandAfter stands for a command after -- in the place of a flag's name.
+const CommandAfter = "--"
 
 // rule ties a flag to others; each is a name, or name=value.
 type rule struct {
 	flag     string
 	others   []string
-	excluded bool // with any of the others; else one of them is needed
+	excluded bool // with any of the others; otherwise one of them is needed
 }
 
 // Needs says of flags that they mean something only where one of the others is there; each is a name, or name=value. Help says so.
@@ -24,7 +24,7 @@ func (f *Flags) Needs(others []string, flags ...string) {
 	for _, flag := range flags {
 		f.rules = append(f.rules, rule{flag: flag, others: others})
 		if one := f.set.Lookup(flag); one != nil {
-			if !slices.Contains(others, CommandBehind) { // of which the usage speaks
+			if !slices.Contains(others, CommandAfter) { // which the usage mentions
 				one.Usage += "; needs " + dashed(others, " or ")
 			}
 		}
@@ -54,12 +54,12 @@ func (f *Flags) misfits() (unfit []string, err error) {
 		switch {
 		case !f.onCommandLine(name):
 			unfit = append(unfit, name)
-		case r.excluded && r.others[at] == CommandBehind:
-			return nil, fmt.Errorf("%s does not go with a command behind --", dashed([]string{r.flag}, ""))
+		case r.excluded && r.others[at] == CommandAfter:
+			return nil, fmt.Errorf("%s does not go with a command after --", dashed([]string{r.flag}, ""))
 		case r.excluded:
 			return nil, fmt.Errorf("%s does not go with %s", dashed([]string{r.flag}, ""), dashed(r.others[at:at+1], ""))
-		case slices.Contains(r.others, CommandBehind):
-			return nil, fmt.Errorf("%s needs a command behind --", dashed([]string{r.flag}, ""))
+		case slices.Contains(r.others, CommandAfter):
+			return nil, fmt.Errorf("%s needs a command after --", dashed([]string{r.flag}, ""))
 		default:
 			return nil, fmt.Errorf("%s needs %s", dashed([]string{r.flag}, ""), dashed(r.others, " or "))
 		}
@@ -69,9 +69,9 @@ func (f *Flags) misfits() (unfit []string, err error) {
 
 // has reports whether a flag asks for something: it has another value than without it, or that value.
 func (f *Flags) has(flag string) bool {
-	if flag == CommandBehind {
-		_, behind := f.Split()
-		return len(behind) > 0
+	if flag == CommandAfter {
+		_, after := f.Split()
+		return len(after) > 0
 	}
 	name, value, valued := strings.Cut(flag, "=")
 	one, all := f.set.Lookup(name), f.given[name]
@@ -82,12 +82,12 @@ func (f *Flags) has(flag string) bool {
 	return valued && last == value || !valued && last != one.DefValue
 }
 
-// onCommandLine reports whether a flag stands there.
+// onCommandLine reports whether a flag is there.
 func (f *Flags) onCommandLine(name string) bool {
 	return slices.ContainsFunc(f.given[name], func(g given) bool { return g.source == commandLine })
 }
 
-// dashed gives flags as they are typed, with a word between them.
+// dashed returns flags as they are typed, with a word between them.
 func dashed(flags []string, between string) string {
 	typed := make([]string, len(flags))
 	for i, flag := range flags {

@@ -19,8 +19,8 @@ func TestRules(t *testing.T) {
 		{"", "--jobs=", ",,,false,", ""},
 		{"", "--list=all --loud", "", "--loud does not go with --list=all (try 'prog --help')"},
 		{"", "--list=all --loud=false", ",,all,false,", ""},
-		{"", "--loud -- sh", "", "--loud does not go with a command behind -- (try 'prog --help')"},
-		{"", "--wait=x", "", "--wait needs a command behind -- (try 'prog --help')"},
+		{"", "--loud -- sh", "", "--loud does not go with a command after -- (try 'prog --help')"},
+		{"", "--wait=x", "", "--wait needs a command after -- (try 'prog --help')"},
 		{"", "--wait=x -- sh", ",,,false,", ""},
 		{"--wait=x", "--loud", ",,,true,", ""},
 		{"", "--loud --", ",,,true,", ""},
@@ -56,8 +56,8 @@ func TestRules(t *testing.T) {
 			fs.Needs([]string{"tree", "list=all"}, "jobs")
 			fs.Needs([]string{"tree"}, "mode")
 			fs.String(&wait, "wait", "", "")
-			fs.Needs([]string{CommandBehind}, "wait")
-			fs.Excludes([]string{"list=all", CommandBehind}, "loud")
+			fs.Needs([]string{CommandAfter}, "wait")
+			fs.Excludes([]string{"list=all", CommandAfter}, "loud")
 			fs.Excludes([]string{"loud"}, "c")
 			fs.Excludes([]string{"tree"}, "other=x")
 			return func() (int, error) {

@@ -67,7 +67,7 @@ func doubled(s string) string {
 	return "'" + b.String() + "'"
 }
 
-// list gives words as a list of PowerShell.
+// list returns words as a list of PowerShell.
 func list(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -153,7 +153,7 @@ type offeredFlag struct {
 type offeredCommand struct {
 	Name, About string
 	Flags       []offeredFlag
-	// Words are those that its arguments may be; Kind is what they are else.
+	// Words are those that its arguments may be; Kind is what they are otherwise.
 	Words []string
 	Kind  string
 	// One says that there is one argument at most.
@@ -216,7 +216,7 @@ func kindOf(name string) string {
 	return offerText
 }
 
-// arguments reads what stands behind the flags: words in small letters are typed as they are.
+// arguments reads what comes after the flags: words in small letters are typed as they are.
 func arguments(args string) (words []string, kind string) {
 	for _, arg := range strings.Fields(strings.NewReplacer("[", " ", "]", " ", "...", " ").Replace(args)) {
 		for part := range strings.SplitSeq(arg, "|") {

@@ -31,8 +31,8 @@ func offering() *Program {
 				fs.String(&s, "input", "", "`FILE`")
 				fs.String(&s, "start", "", "`PROGRAM`")
 				fs.String(&s, "name", "Joe", "`NAME`")
-				fs.Word(&s, "colour", "`WHEN`", "auto", "always")
-				fs.Optional("colour", "always")
+				fs.Word(&s, "color", "`WHEN`", "auto", "always")
+				fs.Optional("color", "always")
 				fs.set.BoolVarP(&b, "loud", "l", false, "be loud")
 				return nil
 			}},
@@ -46,7 +46,7 @@ func offering() *Program {
 }
 
 // typed are command lines with the keys that are typed, and what the command gets for arguments; zsh says where it has habits of
-// its own: = behind a flag, no / behind a directory that is taken, files where there is no directory. A tab completes.
+// its own: = after a flag, no / after a directory that is taken, files where there is no directory. A tab completes.
 var typed = []struct{ keys, args, zsh string }{
 	{"--mo\tsl\t", "--mode|slow", "--mode=slow"},
 	{"--mode=sl\t", "--mode=slow", ""},
@@ -56,8 +56,8 @@ var typed = []struct{ keys, args, zsh string }{
 	{"--inp\tpl\t", "--input|plain file", "--input=plain file"},
 	{"--input=pl\t", "--input=plain file", ""},
 	{"--start some-unu\t", "--start|some-unusual-program", ""},
-	{"--colour=al\t", "--colour=always", ""},
-	{"--colour pl\t", "--colour|plain file", ""}, // its value stands behind = only
+	{"--color=al\t", "--color=always", ""},
+	{"--color pl\t", "--color|plain file", ""}, // its value comes after = only
 	{"--lo\tpl\t", "--loud|plain file", ""},
 	{"--name pl\t", "--name|pl", ""}, // a name is no file
 	{"pl\t", "plain file", ""},
@@ -100,7 +100,7 @@ func installed(t *testing.T, program string) {
 	}
 }
 
-// typeTo starts a shell on a terminal, types, and gives what the shell printed until it ended.
+// typeTo starts a shell on a terminal, types, and returns what the shell printed until it ended.
 func typeTo(t *testing.T, dir, keys string, argv ...string) string {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -114,7 +114,7 @@ func typeTo(t *testing.T, dir, keys string, argv ...string) string {
 		t.Fatal(err)
 	}
 	out, err := io.ReadAll(terminal)
-	if err != nil && !errors.Is(err, syscall.EIO) { // how Linux says that nobody is left at the other end
+	if err != nil && !errors.Is(err, syscall.EIO) { // how Linux says that the other end is closed
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the shell's status is that of the last command
@@ -191,8 +191,8 @@ func TestFish(t *testing.T) {
 		{"--input=p", "--input=plain file"},
 		{"--input p", "plain file"},
 		{"--start some-unu", "some-unusual-program"},
-		{"--colour=al", "--colour=always"},
-		{"--colour p", "plain file"},
+		{"--color=al", "--color=always"},
+		{"--color p", "plain file"},
 		{"--name p", ""},
 		{"-l p", "plain file"},
 		{"", "alpha|beta|bin/|completion|help|man|plain file|sub dir/"},

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// trusted fails where somebody else than the user and root may write the open file or change which file has its name: a
-// flag may name a program to start, and `sudo` often keeps the HOME of the user who calls it. As with OpenSSH's StrictModes,
-// nobody else may write the file or a directory on the way to it, from the home directory on.
+// trusted fails where users other than this one and root may write the open file or change which file has its name: a
+// flag may name a program to start, and `sudo` often keeps the HOME of the user that calls it. As with OpenSSH's StrictModes,
+// no other user may write the file or a directory on the way to it, from the home directory on.
 func trusted(in *os.File, path string) error {
 	info, err := in.Stat()
 	if err != nil {
@@ -28,7 +28,7 @@ func trusted(in *os.File, path string) error {
 		real = home
 	}
 	return way(path, func(at string, info os.FileInfo) error {
-		if above(at, home) || above(at, real) { // who may write there has the whole home directory
+		if above(at, home) || above(at, real) { // a user that may write there has the whole home directory
 			return nil
 		}
 		if err := ours(at, info); err != nil {
@@ -82,7 +82,7 @@ func way(path string, visit func(at string, info os.FileInfo) error) error {
 	return nil
 }
 
-// ours fails where somebody else than the user and root may write a file, or what is in a directory. Of a directory with the
+// ours fails where users other than this one and root may write a file, or what is in a directory. Of a directory with the
 // sticky bit that is what belongs to others; the rights of a link do not count.
 func ours(name string, info os.FileInfo) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
@@ -96,22 +96,22 @@ func ours(name string, info os.FileInfo) error {
 	case mode&os.ModeSymlink != 0 || mode.IsDir() && mode&os.ModeSticky != 0:
 		return nil
 	case mode.Perm()&0o002 != 0:
-		return fmt.Errorf("everybody may write %s", name)
+		return fmt.Errorf("other users may write %s", name)
 	case mode.Perm()&0o020 != 0 && !alone(int(owner.Gid)):
 		return fmt.Errorf("group %d may write %s", owner.Gid, name)
 	}
 	return nil
 }
 
-// alone reports whether a group is the user's own one, in which there is nobody else.
+// alone reports whether a group is the user's own one, without other members.
 func alone(gid int) bool {
 	users, err := os.ReadFile("/etc/passwd")
 	groups, missing := os.ReadFile("/etc/group")
 	return errors.Join(err, missing) == nil && private(string(users), string(groups), os.Geteuid(), gid)
 }
 
-// private tells of the lines of passwd(5) and group(5) whether a group is a user's own: it has the user's name, is nobody else's
-// first one, and has no other members. Where it stands elsewhere, as in LDAP, nothing tells who else is in it.
+// private tells of the lines of passwd(5) and group(5) whether a group is a user's own: it has the user's name, is no other user's
+// first one, and has no other members. Where it is kept elsewhere, as in LDAP, nothing says which other users are in it.
 func private(users, groups string, uid, gid int) bool {
 	name, id := "", fmt.Sprint(gid)
 	for line := range strings.Lines(users) {

@@ -26,15 +26,15 @@ func TestTrusted(t *testing.T) {
 	}{
 		{change: "mode", path: "up/home/.config/prog/config", mode: 0o664},
 		{change: "mode", path: "up/home/.config/prog/config", mode: 0o664, gid: others, say: "group 65534 may write "},
-		{change: "mode", path: "up/home/.config/prog/config", mode: 0o646, say: "everybody may write "},
+		{change: "mode", path: "up/home/.config/prog/config", mode: 0o646, say: "other users may write "},
 		{change: "mode", path: "up/home/.config/prog", mode: 0o775, gid: others, say: "group 65534 may write "},
-		{change: "mode", path: "up/home/.config", mode: 0o777, say: "everybody may write "},
+		{change: "mode", path: "up/home/.config", mode: 0o777, say: "other users may write "},
 		{change: "mode", path: "up/home/.config", mode: 0o777 | os.ModeSticky},
 		{change: "mode", path: "up/home/.config", mode: 0o755, uid: 65534, say: "belongs to user 65534"},
-		{change: "mode", path: "up/home", mode: 0o777, say: "everybody may write "},
+		{change: "mode", path: "up/home", mode: 0o777, say: "other users may write "},
 		{change: "mode", path: "up", mode: 0o777},
 		{change: "link", path: "up/home/.config", mode: 0o755},
-		{change: "link", path: "up/home/.config/prog/config", mode: 0o777, say: "everybody may write "},
+		{change: "link", path: "up/home/.config/prog/config", mode: 0o777, say: "other users may write "},
 		{change: "link", path: "up/home/.config/prog", mode: 0o755, uid: 65534, say: "belongs to user 65534"},
 	} {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
