@@ -72,8 +72,8 @@ func printStats(o *Options, dir string, w io.Writer) error {
 	return err
 }
 
-// beside are the folders in the directory that others keep: indexes of symbol trees, members of archives, and unpacked twins.
-var beside = [...]string{"trees", "members", "twins"}
+// beside are the folders in the directory that others keep: indexes of symbol trees, members of archives, and unpacked copies of files.
+var beside = [...]string{"trees", "members", "unpacked"}
 
 // besideSize returns the bytes of the files in them. What cannot be read does not count.
 func besideSize(dir string) (size int64) {

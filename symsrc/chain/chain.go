@@ -104,7 +104,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	native.UseMemory(cmp.Or(o.Memory, object.DefaultMemory))
 	native.Warn(o.warn)
 	if !o.Cache.Off {
-		native.KeepTwins(o.Files.CacheDir)
+		native.KeepUnpacked(o.Files.CacheDir)
 	}
 	engine := symsrc.Source(native)
 	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished twin is dropped

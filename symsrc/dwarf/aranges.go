@@ -72,15 +72,25 @@ func (t *rangeTable) unitOf(f *Data, addr uint64) (*Unit, bool) {
 	return u, true
 }
 
-// UnitFor is the unit that covers the address; nil where none does. The first address of a file is looked for without
-// building a table.
-func (f *Data) UnitFor(addr uint64) *Unit {
+// unitIndex finds units by their addresses.
+type unitIndex struct {
+	of             *Data
+	aranges, roots rangeTable  // from .debug_aranges, and from units that are not listed there
+	asked          atomic.Bool // for an address that a unit has
+}
+
+// UnitFor returns the unit that covers the address; nil where none does. The first address of a file is looked for without building a
+// table.
+func (d *Data) UnitFor(addr uint64) *Unit { return d.index.unitFor(addr) }
+
+func (x *unitIndex) unitFor(addr uint64) *Unit {
+	f := x.of
 	if f.Info.Size == 0 {
 		return nil
 	}
-	if !f.aranges.touched.Load() && f.aranges.touched.CompareAndSwap(false, true) {
+	if !x.aranges.touched.Load() && x.aranges.touched.CompareAndSwap(false, true) {
 		found, n := 0, 0
-		f.readAranges(func(a arange) {
+		x.readAranges(func(a arange) {
 			if a.Covers(addr) && (n == 0 || a.unit != found) {
 				found = a.unit
 				n++
@@ -91,21 +101,21 @@ func (f *Data) UnitFor(addr uint64) *Unit {
 		}
 	}
 	f.Ahead()
-	f.aranges.read.Do(func() {
-		f.aranges.ranges = make([]arange, 0, f.arangeSets.Size/16)
+	x.aranges.read.Do(func() {
+		x.aranges.ranges = make([]arange, 0, f.arangeSets.Size/16)
 		kept := budget.Tally{Of: f.budget}
-		f.readAranges(func(a arange) {
-			f.aranges.ranges = append(f.aranges.ranges, a)
+		x.readAranges(func(a arange) {
+			x.aranges.ranges = append(x.aranges.ranges, a)
 			kept.Add(1, arangeWeight)
 		}, nil)
 		kept.Flush()
 	})
-	if u, ok := f.aranges.unitOf(f, addr); ok {
+	if u, ok := x.aranges.unitOf(f, addr); ok {
 		return u
 	}
 	// .debug_aranges may be missing or cover only some of the units.
-	roots := &f.roots
-	roots.read.Do(func() { roots.ranges = f.readRoots() })
+	roots := &x.roots
+	roots.read.Do(func() { roots.ranges = x.readRoots() })
 	if !roots.touched.Load() && roots.touched.CompareAndSwap(false, true) {
 		if off, ok := roots.alone(addr); ok {
 			return f.unitAt(off)
@@ -133,7 +143,8 @@ func (t *rangeTable) search(addr uint64) int {
 
 // readAranges walks over .debug_aranges (DWARF 5 §6.1.2). It calls each with every range, and unit, where it is given,
 // with every unit that has a set.
-func (f *Data) readAranges(each func(arange), unit func(int)) {
+func (x *unitIndex) readAranges(each func(arange), unit func(int)) {
+	f := x.of
 	b := f.arangeSets.All()
 	for off := 0; off < len(b); {
 		c := &bin.Cursor{B: b, P: off, Big: f.elf.Big}
@@ -243,14 +254,15 @@ func (h *lowest) Pop() any {
 }
 
 // Outline calls add with where the ranges of units begin and end.
-func (f *Data) Outline(add func(...uint64)) {
-	if f.Info.Size == 0 {
+func (d *Data) Outline(add func(...uint64)) {
+	if d.Info.Size == 0 {
 		return
 	}
-	f.UnitFor(0) // reads the tables; the first address is looked for without them
-	f.UnitFor(0)
-	f.roots.settle(f.budget)
-	for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
+	x := &d.index
+	x.unitFor(0) // reads the tables; the first address is looked for without them
+	x.unitFor(0)
+	x.roots.settle(d.budget)
+	for _, t := range [...]*rangeTable{&x.aranges, &x.roots} {
 		for _, r := range t.ranges {
 			add(r.Lo, r.Hi)
 		}
@@ -258,8 +270,8 @@ func (f *Data) Outline(add func(...uint64)) {
 }
 
 // Cold reports whether to look an address up takes long: a large unit is to be read, or it is not known whether that is one.
-func (f *Data) Cold(addr uint64) bool {
-	for _, t := range [...]*rangeTable{&f.aranges, &f.roots} {
+func (d *Data) Cold(addr uint64) bool {
+	for _, t := range [...]*rangeTable{&d.index.aranges, &d.index.roots} {
 		if !t.ready.Load() {
 			return true
 		}

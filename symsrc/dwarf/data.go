@@ -22,19 +22,17 @@ type Data struct {
 	rules       Rules
 	Opener      Opener // nil where no other files are read
 	Hooks
-	isSplit bool // it holds split units
 
 	budget  *budget.File
 	names   *names.Table
 	sources sourceTable
 
-	units          unitTable
-	aranges, roots rangeTable // from .debug_aranges, and from units not listed there
-	recent         recent
-	splits         splits
-	sup            supplementary
-	asked          atomic.Bool // for an address that a unit has
-	Lacking        atomic.Bool // a file of split units, or the supplementary one, was not found
+	units   unitTable
+	index   unitIndex
+	recent  recent
+	splits  splits
+	sup     supplementary
+	lacking atomic.Bool // a file of split units, or the supplementary one, was not found
 }
 
 // recent is what was made last of what most units of a file share.
@@ -87,6 +85,7 @@ type Rules struct {
 type Sections struct {
 	Info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, Frame elf.Content
 
+	Split        bool // they are those of split units
 	Compressed   []packedSection
 	UnpackedSize int              // what compressed sections unpack to, in bytes
 	infoAt       int64            // where .debug_info is in the file; 0 where it is not to be read there
@@ -163,14 +162,19 @@ func (d *Sections) load(f *elf.File, split bool) error {
 
 // New reads where the debug information of a file is: all, or that of split units.
 func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data, error) {
-	d := &Data{elf: f, Linkage: f.Linkage, rules: by, Hooks: h, isSplit: split, budget: f.Budget, names: names}
+	d := &Data{elf: f, Linkage: f.Linkage, rules: by, Hooks: h, budget: f.Budget, names: names}
+	d.Split = split
 	d.sources.left = f.Budget
+	d.index.of, d.splits.of, d.sup.of = d, d, d
 	d.units.read, d.units.abbrevs = make(map[int]*Unit), make(map[abbrevKey]*abbrevs)
 	if err := d.load(f, split); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
+
+// Lacking reports whether a file of split units, or the supplementary one, was not found so far.
+func (d *Data) Lacking() bool { return d.lacking.Load() }
 
 // Follow makes d a file that another one's debug information names: addresses in it mean what they mean there.
 func (d *Data) Follow(of *Data) {

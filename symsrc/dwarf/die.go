@@ -24,7 +24,7 @@ func (d *attributes) number(a attr) uint64 {
 }
 
 // readEntry reads the attributes at p by the steps of a declaration, and gives the position behind them.
-func (u *Unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
+func (u *unitRoot) readEntry(b []byte, p int, ops []op, d *attributes) int {
 	d.set = 0
 	for i := range ops {
 		o := &ops[i]
@@ -55,7 +55,7 @@ func (u *Unit) readEntry(b []byte, p int, ops []op, d *attributes) int {
 }
 
 // skipEntry is the position behind an entry's attributes, which begin at p.
-func (u *Unit) skipEntry(b []byte, p int, d *decl, c *compiled) int {
+func (u *unitRoot) skipEntry(b []byte, p int, d *decl, c *compiled) int {
 	if d.size >= 0 {
 		return p + int(d.size)
 	}
@@ -72,7 +72,7 @@ func (u *Unit) skipEntry(b []byte, p int, d *decl, c *compiled) int {
 
 // reference is the position in .debug_info of the entry that an attribute refers to; false where it is missing or leads
 // to another file.
-func (u *Unit) reference(d *attributes, a attr) (int, bool) {
+func (u *unitRoot) reference(d *attributes, a attr) (int, bool) {
 	if !d.has(a) {
 		return 0, false
 	}
@@ -93,14 +93,14 @@ func (u *Unit) reference(d *attributes, a attr) (int, bool) {
 }
 
 // target is where the entry stands that an attribute refers to, in this file or in the supplementary one.
-func (u *Unit) target(d *attributes, a attr) (*Data, int, bool) {
+func (u *unitRoot) target(d *attributes, a attr) (*Data, int, bool) {
 	if off, ok := u.reference(d, a); ok {
 		return u.f, off, true
 	}
 	if d.has(a) {
 		switch d.form[a] {
 		case formRefSup4, formRefSup8, formGNURefAlt:
-			if s := u.f.supplement(); s != nil && d.v[a] < uint64(s.Info.Size) {
+			if s := u.f.sup.get(); s != nil && d.v[a] < uint64(s.Info.Size) {
 				return s, int(d.v[a]), true
 			}
 		}
@@ -109,7 +109,7 @@ func (u *Unit) target(d *attributes, a attr) (*Data, int, bool) {
 }
 
 // text is the value of a string attribute; nil where it is missing.
-func (u *Unit) text(d *attributes, a attr) []byte {
+func (u *unitRoot) text(d *attributes, a attr) []byte {
 	if !d.has(a) {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (u *Unit) text(d *attributes, a attr) []byte {
 }
 
 // string is a string that is not in place.
-func (u *Unit) string(form, v uint64) []byte {
+func (u *unitRoot) string(form, v uint64) []byte {
 	switch {
 	case form == formStrp:
 		return u.f.str.CString(v)
@@ -129,7 +129,7 @@ func (u *Unit) string(form, v uint64) []byte {
 	case form == formStrx, form == formGNUStrIndex, form >= formStrx1 && form <= formStrx4:
 		return u.strx(v)
 	case form == formStrpSup, form == formGNUStrpAlt:
-		if s := u.f.supplement(); s != nil {
+		if s := u.f.sup.get(); s != nil {
 			return s.str.CString(v)
 		}
 	}
@@ -137,7 +137,7 @@ func (u *Unit) string(form, v uint64) []byte {
 }
 
 // strx is string i of the unit's contribution to .debug_str_offsets.
-func (u *Unit) strx(i uint64) []byte {
+func (u *unitRoot) strx(i uint64) []byte {
 	size := int(u.offSize)
 	base := u.strBase
 	if i >= 1<<40 || base >= 1<<40 {
@@ -152,7 +152,7 @@ func (u *Unit) strx(i uint64) []byte {
 }
 
 // address is the value of an attribute of class address; false where it is missing or of another class.
-func (u *Unit) address(d *attributes, a attr) (uint64, bool) {
+func (u *unitRoot) address(d *attributes, a attr) (uint64, bool) {
 	if !d.has(a) {
 		return 0, false
 	}
@@ -166,7 +166,7 @@ func (u *Unit) address(d *attributes, a attr) (uint64, bool) {
 }
 
 // addrx is address i of the unit's contribution to .debug_addr.
-func (u *Unit) addrx(i uint64) (uint64, bool) {
+func (u *unitRoot) addrx(i uint64) (uint64, bool) {
 	size, home := int(u.addrSize), u.skeleton()
 	base := home.root.number(attrAddrBase)
 	if i >= 1<<40 || base >= 1<<40 {

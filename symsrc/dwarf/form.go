@@ -123,11 +123,11 @@ func (t *formTable) op(form uint64) (opKind, uint32) {
 }
 
 // formTable is the table of a layout, of which most files have one.
-func (f *Data) formTable(l layout) *formTable {
-	t := f.recent.forms.Load()
+func (r *recent) formTable(l layout) *formTable {
+	t := r.forms.Load()
 	if t == nil || t.layout != l {
 		t = newFormTable(l)
-		f.recent.forms.Store(t)
+		r.forms.Store(t)
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package dwarf
 
 import (
 	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/elf"
 )
 
@@ -58,9 +59,9 @@ type lineSteps struct {
 // lineStepsWeight is what steps take in memory, in bytes.
 const lineStepsWeight = 256 * 12
 
-// lineStepsFor finds or makes the steps for a line table.
-func (f *Data) lineStepsFor(t *lineTable) *lineSteps {
-	if s := f.recent.steps.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
+// lineSteps finds or makes the steps for a line table.
+func (r *recent) lineSteps(t *lineTable, left *budget.File) *lineSteps {
+	if s := r.steps.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
 		s.lineBase == t.lineBase && s.lineRange == t.lineRange && s.opBase == t.opBase {
 		return s
 	}
@@ -70,8 +71,8 @@ func (f *Data) lineStepsFor(t *lineTable) *lineSteps {
 		s.addr[o] = uint64(n/int(t.lineRange)) * uint64(t.minInst)
 		s.line[o] = uint32(int(t.lineBase) + n%int(t.lineRange))
 	}
-	f.budget.Hold(lineStepsWeight)
-	f.recent.steps.Store(s)
+	left.Hold(lineStepsWeight)
+	r.steps.Store(s)
 	return s
 }
 

@@ -8,19 +8,25 @@ import (
 // lineTable is the line number information of one unit (DWARF 5 §6.2). The header does not change; the rest is built when
 // it is first asked for, under the unit's lock, and read without it.
 type lineTable struct {
+	lineHeader
+	u     *Unit
+	steps *lineSteps
+
+	rows  atomic.Pointer[lineRows]
+	paths atomic.Pointer[[]atomic.Pointer[sourceFile]] // by number, as far as asked for
+
+	defined atomic.Pointer[[]definedFile] // by the program
+}
+
+// lineHeader is the header of a line table.
+type lineHeader struct {
 	layout
 	minInst, maxOps   uint8
 	lineBase          int8
 	lineRange, opBase uint8
 	operands          []byte // of the standard opcodes
 	program, end      int    // of the program, in .debug_line
-	steps             *lineSteps
 	dirs, files       nameList
-
-	rows  atomic.Pointer[lineRows]
-	paths atomic.Pointer[[]atomic.Pointer[sourceFile]] // by number, as far as asked for
-
-	defined atomic.Pointer[[]definedFile] // by the program
 }
 
 // Content types of DWARF 5 §6.2.4.1.
@@ -30,8 +36,8 @@ const (
 	lnctMD5            = 5
 )
 
-// lineTableOf is the unit's line table; an empty one where it has none that can be read.
-func (u *Unit) lineTableOf() *lineTable {
+// lineTable returns the unit's line table; an empty one where it has none that can be read.
+func (u *Unit) lineTable() *lineTable {
 	if t := u.lines.Load(); t != nil {
 		return t
 	}
@@ -42,7 +48,7 @@ func (u *Unit) lineTableOf() *lineTable {
 		t = u.readLineHeader(u.root.v[attrStmtList])
 	}
 	if t == nil {
-		t = &lineTable{}
+		t = &lineTable{u: u}
 		t.rows.Store(&lineRows{})
 	}
 	u.lines.Store(t)
@@ -60,7 +66,8 @@ func (u *Unit) readLineHeader(off uint64) *lineTable {
 	if !c.OK() || n > uint64(s.Size-c.P) {
 		return nil
 	}
-	t := &lineTable{layout: u.layout, end: c.P + int(n)}
+	t := &lineTable{u: u}
+	t.layout, t.end = u.layout, c.P+int(n)
 	t.offSize = uint8(offSize)
 	c.B = s.UpTo(t.end)
 	t.version = c.U16()
@@ -91,9 +98,9 @@ func (u *Unit) readLineHeader(off uint64) *lineTable {
 	}
 	c.B = c.B[:t.program]
 	if t.version >= 5 {
-		t.nameList(&t.dirs, c)
+		t.dirs.read(c, t.layout)
 		t.dirs.pass(c, t.layout, u.f.budget)
-		t.nameList(&t.files, c)
+		t.files.read(c, t.layout)
 		u.f.budget.Hold((len(t.dirs.fields) + len(t.files.fields)) * fieldWeight)
 	} else {
 		t.dirs.p, t.dirs.first = c.P, 1
@@ -102,6 +109,6 @@ func (u *Unit) readLineHeader(off uint64) *lineTable {
 		u.f.budget.Spend(min(c.P, len(c.B)) - t.dirs.p)
 		t.files.p, t.files.first, t.files.numbers = c.P, 1, 3
 	}
-	t.steps = u.f.lineStepsFor(t)
+	t.steps = u.f.recent.lineSteps(t, u.f.budget)
 	return t
 }

@@ -15,8 +15,8 @@ type position struct {
 // positionAt finds the row of the line table that covers the address; false where none does. scope is the start of the
 // innermost function's code around it: a line 0 is replaced by the line of code of the same file between the two. first
 // is set for a unit's first address, which is looked for without storing the rows.
-func (u *Unit) positionAt(addr, scope uint64, first bool) (position, bool) {
-	t := u.lineTableOf()
+func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) {
+	u := t.u
 	if first && t.rows.Load() == nil {
 		u.f.budget.Spend(t.end - t.program)
 		s := rowSink{f: u.f, pc: addr}
@@ -27,7 +27,7 @@ func (u *Unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 			return position{file: r.file, line: r.line, col: r.col}, true
 		} // else only all rows tell
 	}
-	all := u.rowsOf(t)
+	all := t.allRows()
 	i := all.sequenceAt(addr)
 	if i < 0 {
 		return position{}, false
@@ -38,17 +38,17 @@ func (u *Unit) positionAt(addr, scope uint64, first bool) (position, bool) {
 	return all.sequences[i].positionAt(all.rows, addr, scope, u.f.budget), true
 }
 
-// rowsOf are all rows of the unit's line table.
-func (u *Unit) rowsOf(t *lineTable) *lineRows {
+// allRows returns all rows of the table.
+func (t *lineTable) allRows() *lineRows {
 	if all := t.rows.Load(); all != nil {
 		return all
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
+	t.u.mu.Lock()
+	defer t.u.mu.Unlock()
 	if all := t.rows.Load(); all != nil {
 		return all
 	}
-	return t.store(u.f, u.f.line.UpTo(t.end))
+	return t.store(t.u.f, t.u.f.line.UpTo(t.end))
 }
 
 // sequenceAt is the number of the sequence that covers the address, or −1.

@@ -46,12 +46,12 @@ type nameField struct {
 	size          uint32
 }
 
-// nameList reads how the entries of a list are laid out, and their number (DWARF 5 §6.2.4).
-func (t *lineTable) nameList(l *nameList, c *bin.Cursor) {
+// read reads how the entries of a list are laid out, and their number (DWARF 5 §6.2.4).
+func (l *nameList) read(c *bin.Cursor, at layout) {
 	l.fields, l.empty = make([]nameField, c.U8()), true
 	for i := range l.fields {
 		f := nameField{content: c.ULEB(), form: c.ULEB()}
-		f.kind, f.size = formOp(f.form, t.layout)
+		f.kind, f.size = formOp(f.form, at)
 		l.fields[i] = f
 		l.empty = l.empty && f.kind == opFixed && f.size == 0
 	}
@@ -81,9 +81,10 @@ func (l *nameList) passEntry(b []byte, p int, at layout) int {
 	return p
 }
 
-// lineName is entry i of a list: nothing where there is none. Before version 5 directory 0 is the compilation directory,
+// entry returns entry i of a list: nothing where there is none. Before version 5 directory 0 is the compilation directory,
 // and there is no file 0.
-func (u *Unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
+func (t *lineTable) entry(l *nameList, i uint64) (e fileEntry) {
+	u := t.u
 	b := u.f.line.UpTo(t.program)
 	p := l.p
 	if i < l.first {
@@ -94,7 +95,7 @@ func (u *Unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
 	}
 	if i >= nameStep {
 		if l.walked.Load() || !l.walked.CompareAndSwap(false, true) {
-			index := u.indexed(t, l)
+			index := t.indexed(l)
 			if i >= index.n {
 				return e
 			}
@@ -131,12 +132,12 @@ func (u *Unit) lineName(t *lineTable, l *nameList, i uint64) (e fileEntry) {
 }
 
 // indexed is the index of a list, made when it is first wanted.
-func (u *Unit) indexed(t *lineTable, l *nameList) *nameIndex {
+func (t *lineTable) indexed(l *nameList) *nameIndex {
 	if x := l.index.Load(); x != nil {
 		return x
 	}
 	x := &nameIndex{}
-	b, kept := u.f.line.UpTo(t.program), budget.Tally{Of: u.f.budget}
+	b, kept := t.u.f.line.UpTo(t.program), budget.Tally{Of: t.u.f.budget}
 	c := &bin.Cursor{B: b, P: l.p}
 	for ; t.version < 5 || x.n < l.n; x.n++ {
 		at := c.P
@@ -189,11 +190,11 @@ func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
 }
 
 // declared is how many files the header has, with those that no number leads to.
-func (u *Unit) declared(t *lineTable) uint64 {
+func (t *lineTable) declared() uint64 {
 	if t.version >= 5 {
 		return t.files.n
 	}
-	return t.files.first + u.indexed(t, &t.files).n
+	return t.files.first + t.indexed(&t.files).n
 }
 
 // sourceFile is the path of a source file: compilation directory, directory and name joined.
@@ -207,8 +208,8 @@ type sourceFile struct {
 var noSource sourceFile
 
 // sourceFile is the file of a number.
-func (u *Unit) sourceFile(i uint64) *sourceFile {
-	t := u.lineTableOf()
+func (t *lineTable) sourceFile(i uint64) *sourceFile {
+	u := t.u
 	if paths := t.paths.Load(); paths != nil && i < uint64(len(*paths)) {
 		if s := (*paths)[i].Load(); s != nil {
 			return s
@@ -217,16 +218,16 @@ func (u *Unit) sourceFile(i uint64) *sourceFile {
 	if i >= unknownFile {
 		return &noSource
 	}
-	entry := u.lineName(t, &t.files, i)
+	entry := t.entry(&t.files, i)
 	if entry.name == nil {
-		if n := u.declared(t); i >= n {
-			entry = u.defined(t, i-n)
+		if n := t.declared(); i >= n {
+			entry = t.definedFile(i - n)
 		}
 	}
 	s := &noSource
 	if entry.name != nil {
 		var memory [256]byte
-		path, compDir := u.joinPath(memory[:0], t, entry)
+		path, compDir := t.joinPath(memory[:0], entry)
 		s = u.f.sources.find(path, compDir, entry.md5)
 	}
 	u.mu.Lock()
@@ -289,17 +290,17 @@ const maxPath = 1 << 14
 // joinPath appends compilation directory, directory and name to path, and gives how many bytes at its start are the
 // compilation directory. An absolute name has none, nor has one in an absolute directory, unless that is the one of
 // version 5 that stands for the compilation directory.
-func (u *Unit) joinPath(path []byte, t *lineTable, f fileEntry) ([]byte, int) {
+func (t *lineTable) joinPath(path []byte, f fileEntry) ([]byte, int) {
 	if absolute(f.name) {
 		return append(path, f.name[:min(len(f.name), maxPath)]...), 0
 	}
-	dir := u.lineName(t, &t.dirs, f.dir).name
+	dir := t.entry(&t.dirs, f.dir).name
 	if len(dir)+len(f.name) > maxPath {
 		return path, 0
 	}
 	own := t.version >= 5 && f.dir == 0
 	if !own && !absolute(dir) {
-		path = append(path, u.compDirectory()...)
+		path = append(path, t.u.compDirectory()...)
 	}
 	path = appendPath(appendPath(path, dir), f.name)
 	if !own && absolute(dir) {

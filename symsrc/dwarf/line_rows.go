@@ -143,9 +143,10 @@ func (s *rowSink) define(at, end int) {
 // definedWeight is what a defined file takes in memory, in bytes.
 const definedWeight = 32
 
-// defined is the nth file that the program defines; nothing where there is none. The program is run once for all of them: few
+// definedFile returns the nth file that the program defines; nothing where there is none. The program is run once for all of them: few
 // have any.
-func (u *Unit) defined(t *lineTable, nth uint64) (e fileEntry) {
+func (t *lineTable) definedFile(nth uint64) (e fileEntry) {
+	u := t.u
 	b := u.f.line.UpTo(t.end)
 	all := t.defined.Load()
 	if all == nil {

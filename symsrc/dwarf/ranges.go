@@ -18,7 +18,7 @@ const (
 )
 
 // ranges appends the addresses that an entry covers, without the ranges that the linker dropped.
-func (u *Unit) ranges(d *attributes, out []elf.Span) []elf.Span {
+func (u *unitRoot) ranges(d *attributes, out []elf.Span) []elf.Span {
 	if d.has(attrLowPC) && d.has(attrHighPC) {
 		lo, ok := u.address(d, attrLowPC)
 		hi, isAddress := u.address(d, attrHighPC)
@@ -37,7 +37,7 @@ func (u *Unit) ranges(d *attributes, out []elf.Span) []elf.Span {
 }
 
 // listed appends the ranges of the list that the entry names.
-func (u *Unit) listed(d *attributes, out []elf.Span) []elf.Span {
+func (u *unitRoot) listed(d *attributes, out []elf.Span) []elf.Span {
 	if u.version < 5 {
 		return u.rangeList(d.v[attrRanges], out)
 	}
@@ -60,7 +60,7 @@ func (u *Unit) listed(d *attributes, out []elf.Span) []elf.Span {
 	return u.rnglist(off, out)
 }
 
-func (u *Unit) appendSpan(out []elf.Span, lo, hi uint64) []elf.Span {
+func (u *unitRoot) appendSpan(out []elf.Span, lo, hi uint64) []elf.Span {
 	if lo >= hi || u.f.Dead(lo) {
 		return out
 	}
@@ -74,7 +74,7 @@ const longList, stepsPerRange = 1 << 6, 4
 const prefetch = 1 << 16
 
 // rangeList reads a list of .debug_ranges (DWARF 4 §2.17.3).
-func (u *Unit) rangeList(off uint64, out []elf.Span) []elf.Span {
+func (u *unitRoot) rangeList(off uint64, out []elf.Span) []elf.Span {
 	home := u.skeleton()
 	s := &home.f.rangeLists
 	if u.home != nil {
@@ -108,7 +108,7 @@ func (u *Unit) rangeList(off uint64, out []elf.Span) []elf.Span {
 }
 
 // rnglist reads a list of .debug_rnglists (DWARF 5 §2.17.3).
-func (u *Unit) rnglist(off uint64, out []elf.Span) []elf.Span {
+func (u *unitRoot) rnglist(off uint64, out []elf.Span) []elf.Span {
 	s := &u.f.rnglists
 	if off >= uint64(s.Size) {
 		return out

@@ -15,7 +15,7 @@ type rootReader struct {
 	t      *abbrevs // has nothing compiled
 	key    rootKey  // of the root entry's declaration
 	decl   decl
-	u      Unit
+	u      unitRoot
 	in     io.ReaderAt // nil where the mapping is read
 	far    bool        // the last unit was large
 	window [512]byte
@@ -35,14 +35,15 @@ const farUnit = 1 << 15
 
 // readRoots collects the ranges in the root entries of the units that .debug_aranges does not list. It compiles no
 // abbreviation tables: the declarations before the root's are many (GCC puts it last) and only it is needed.
-func (f *Data) readRoots() (all []arange) {
+func (x *unitIndex) readRoots() (all []arange) {
+	f := x.of
 	listed := make(map[int]bool)
 	kept := budget.Tally{Of: f.budget}
-	f.readAranges(func(arange) {}, func(unit int) {
+	x.readAranges(func(arange) {}, func(unit int) {
 		listed[unit] = true
 		kept.Add(1, listedWeight)
 	})
-	r := rootReader{f: f, t: newAbbrevs(f, 0, f.formTable(layout{}))}
+	r := rootReader{f: f, t: newAbbrevs(f, 0, f.recent.formTable(layout{}))}
 	if f.infoAt > 0 && f.Info.Size > farUnit {
 		if in := f.Reopen(); in != nil {
 			defer in.Close()
@@ -91,7 +92,7 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []elf.Span)
 	}
 	code, p := bin.ULEB(b, p+u.die-off)
 	if key := (rootKey{abbrevKey{off: table, layout: u.layout}, code}); key != r.key {
-		r.t.p, r.t.forms, r.t.ops = int(table), r.f.formTable(u.layout), r.t.ops[:0]
+		r.t.p, r.t.forms, r.t.ops = int(table), r.f.recent.formTable(u.layout), r.t.ops[:0]
 		r.key, r.decl = key, r.t.only(code)
 	}
 	if !u.readRoot(b, p, &r.decl, &compiled{ops: r.t.ops}) {

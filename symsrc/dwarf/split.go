@@ -7,6 +7,7 @@ import (
 // splits are the files with the units of which a file has only the skeletons (DWARF 5 §3.1.2 and §7.3.2; the GNU form of
 // version 4 before it).
 type splits struct {
+	of        *Data
 	mu        sync.Mutex
 	tried     bool
 	packages  []*Data
@@ -28,9 +29,9 @@ func (u *Unit) body() *Unit {
 	if b := u.split.Load(); b != nil {
 		return b
 	}
-	b := u.f.splitUnit(u)
+	b := u.f.splits.unit(u)
 	if b == nil {
-		u.f.Lacking.Store(true)
+		u.f.lacking.Store(true)
 		b = u
 	}
 	u.split.Store(b)
@@ -38,46 +39,47 @@ func (u *Unit) body() *Unit {
 }
 
 // skeleton is the unit that knows addresses, old range lists and lines: that of a split unit, else u.
-func (u *Unit) skeleton() *Unit {
+func (u *unitRoot) skeleton() *unitRoot {
 	if u.home != nil {
 		return u.home
 	}
 	return u
 }
 
-// splitUnit finds the unit that belongs to a skeleton: in a package beside the file, else in a file of its own.
-func (f *Data) splitUnit(skeleton *Unit) *Unit {
-	f.splits.mu.Lock()
-	defer f.splits.mu.Unlock()
-	if !f.splits.tried {
-		f.splits.tried = true
+// unit finds the unit that belongs to a skeleton: in a package beside the file, else in a file of its own.
+func (s *splits) unit(skeleton *Unit) *Unit {
+	f := s.of
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.tried {
+		s.tried = true
 		for _, path := range f.Opener.PackagePaths() {
 			if p, err := f.Opener.Open(path, true); err == nil {
-				f.splits.packages = append(f.splits.packages, p)
+				s.packages = append(s.packages, p)
 			}
 		}
 	}
-	for _, p := range f.splits.packages {
+	for _, p := range s.packages {
 		c, ok := p.packaged(skeleton.dwoID)
 		if !ok && f.rules.PackageOnly && len(p.cuIndex.All()) == 0 { // it may be a file of split units
-			c.info, ok = p.splitUnits()[skeleton.dwoID]
+			c.info, ok = p.splits.units()[skeleton.dwoID]
 		}
 		if ok {
-			if u := p.openSplit(c, skeleton); u != nil {
+			if u := p.splits.open(c, skeleton); u != nil {
 				return u
 			}
 		}
 	}
-	if f.rules.PackageOnly && len(f.splits.packages) > 0 {
+	if f.rules.PackageOnly && len(s.packages) > 0 {
 		return nil
 	}
 	for _, path := range skeleton.splitPaths() {
-		d := f.splitFile(path)
+		d := s.file(path)
 		if d == nil {
 			continue
 		}
-		if off, ok := d.splitUnits()[skeleton.dwoID]; ok {
-			if u := d.openSplit(contribution{info: off}, skeleton); u != nil {
+		if off, ok := d.splits.units()[skeleton.dwoID]; ok {
+			if u := d.splits.open(contribution{info: off}, skeleton); u != nil {
 				return u
 			}
 		}
@@ -85,15 +87,15 @@ func (f *Data) splitUnit(skeleton *Unit) *Unit {
 	return nil
 }
 
-// splitFile opens a file of split units once; nil where there is none.
-func (f *Data) splitFile(path string) *Data {
-	d, ok := f.splits.files[path]
+// file opens a file of split units once; nil where there is none.
+func (s *splits) file(path string) *Data {
+	d, ok := s.files[path]
 	if !ok {
-		d, _ = f.Opener.Open(path, true)
-		if f.splits.files == nil {
-			f.splits.files = make(map[string]*Data)
+		d, _ = s.of.Opener.Open(path, true)
+		if s.files == nil {
+			s.files = make(map[string]*Data)
 		}
-		f.splits.files[path] = d
+		s.files[path] = d
 	}
 	return d
 }
@@ -107,27 +109,27 @@ func (u *Unit) splitPaths() []string {
 	return u.f.Opener.SplitPaths(name, string(u.compDirectory()))
 }
 
-// splitUnits are the units of a file of split units that is no package, by their ID.
-func (f *Data) splitUnits() map[uint64]int {
-	if f.splits.unitsByID != nil {
-		return f.splits.unitsByID
+// units returns the units of a file of split units that is no package, by their ID.
+func (s *splits) units() map[uint64]int {
+	if s.unitsByID != nil {
+		return s.unitsByID
 	}
-	f.splits.unitsByID = make(map[uint64]int)
-	for _, off := range f.unitOffsets() {
-		u := f.openUnitOf(contribution{info: off}, nil)
+	s.unitsByID = make(map[uint64]int)
+	for _, off := range s.of.unitOffsets() {
+		u := s.of.openUnitOf(contribution{info: off}, nil)
 		if u == nil || u.version >= 5 && u.typ != unitSplitCompile || u.version < 5 && !u.root.has(attrDwoID) {
 			continue
 		}
-		if _, ok := f.splits.unitsByID[u.dwoID]; !ok {
-			f.splits.unitsByID[u.dwoID] = off
+		if _, ok := s.unitsByID[u.dwoID]; !ok {
+			s.unitsByID[u.dwoID] = off
 		}
 	}
-	return f.splits.unitsByID
+	return s.unitsByID
 }
 
-// openSplit opens the unit of a skeleton, and checks that it is the one.
-func (f *Data) openSplit(c contribution, skeleton *Unit) *Unit {
-	u := f.openUnitOf(c, skeleton)
+// open opens the unit of a skeleton, and checks that it is the one.
+func (s *splits) open(c contribution, skeleton *Unit) *Unit {
+	u := s.of.openUnitOf(c, &skeleton.unitRoot)
 	if u == nil || u.dwoID != skeleton.dwoID || u.addrSize != skeleton.addrSize || u.version >= 5 != (skeleton.version >= 5) {
 		return nil
 	}
@@ -136,7 +138,7 @@ func (f *Data) openSplit(c contribution, skeleton *Unit) *Unit {
 
 // setBases sets where the parts of a split unit begin, which nothing in the unit tells: behind the headers of the
 // sections of version 5 (DWARF 5 §7.26, §7.28); before, sections had none.
-func (u *Unit) setBases(c contribution) {
+func (u *unitRoot) setBases(c contribution) {
 	u.strBase, u.rnglistsBase, u.rnglistsStart = c.strOffsets, c.rnglists, c.rnglists
 	if u.version >= 5 {
 		more := uint64(0)

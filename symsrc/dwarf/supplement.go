@@ -8,35 +8,37 @@ import (
 	"qss-filter/symsrc/bin"
 )
 
-// supplement is the file that holds what several files have in common (DWARF 5 §7.3.6; dwz makes it); nil where the file
+// get returns the file that holds what several files have in common (DWARF 5 §7.3.6; dwz makes it); nil where the file
 // has none, or it is not found, or is another build's.
-func (f *Data) supplement() *Data {
-	f.sup.once.Do(func() {
+func (s *supplementary) get() *Data {
+	s.once.Do(func() {
+		f := s.of
 		link, ok := f.supplementLink()
 		if !ok || f.Opener == nil {
 			return
 		}
 		paths := f.Opener.SupplementPaths(link.path, link.id)
 		for _, path := range paths {
-			s, err := f.Opener.Open(path, false)
+			other, err := f.Opener.Open(path, false)
 			if err != nil {
 				continue
 			}
-			if link.leadsTo(s) {
-				f.sup.file = s
+			if link.leadsTo(other) {
+				s.file = other
 				return
 			}
-			f.Opener.Discard(s)
+			f.Opener.Discard(other)
 		}
 		if len(paths) > 0 {
-			f.Lacking.Store(true)
+			f.lacking.Store(true)
 		}
 	})
-	return f.sup.file
+	return s.file
 }
 
 // supplementary is the file that holds what several files have in common, opened when it is first asked for.
 type supplementary struct {
+	of   *Data
 	once sync.Once
 	file *Data
 }

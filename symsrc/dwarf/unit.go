@@ -53,26 +53,26 @@ type unitRoot struct {
 	abbrevs  *abbrevs
 	tag      uint16
 	root     attributes
-	base     uint64 // that offsets in range lists are added to
-	dwoID    uint64 // of a skeleton and its split unit
-	home     *Unit  // the skeleton of a split unit
+	base     uint64    // that offsets in range lists are added to
+	dwoID    uint64    // of a skeleton and its split unit
+	home     *unitRoot // the skeleton of a split unit
 
 	strBase, rnglistsBase, rnglistsStart uint64 // where its part of the sections begins
 }
 
 // readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
 // where the header is cut off or of an unknown version; then end is past, or where the next unit stands.
-func (f *Data) readUnitHeader(u *Unit, off int) (abbrevs uint64, ok bool) {
+func (f *Data) readUnitHeader(u *unitRoot, off int) (abbrevs uint64, ok bool) {
 	if off < 0 || off >= f.Info.Size {
-		u.unitRoot = unitRoot{f: f, off: off, end: bin.Past}
+		*u = unitRoot{f: f, off: off, end: bin.Past}
 		return 0, false
 	}
 	return f.parseUnitHeader(u, off, f.Info.UpTo(off+64), off)
 }
 
 // parseUnitHeader is readUnitHeader for a header at p of b.
-func (f *Data) parseUnitHeader(u *Unit, off int, b []byte, p int) (abbrevs uint64, ok bool) {
-	u.unitRoot = unitRoot{f: f, off: off, end: bin.Past}
+func (f *Data) parseUnitHeader(u *unitRoot, off int, b []byte, p int) (abbrevs uint64, ok bool) {
+	*u = unitRoot{f: f, off: off, end: bin.Past}
 	c := &bin.Cursor{B: b, P: p, Big: f.elf.Big}
 	n, offSize := c.Length()
 	if !c.OK() || n > uint64(f.Info.Size-off-(c.P-p)) {
@@ -126,11 +126,11 @@ func (f *Data) unitAt(off int) *Unit {
 func (f *Data) openUnit(off int) *Unit { return f.openUnitOf(contribution{info: off}, nil) }
 
 // openUnitOf is openUnit for a unit of a package, or one that has a skeleton.
-func (f *Data) openUnitOf(at contribution, skeleton *Unit) *Unit {
+func (f *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
 	f.budget.Spend(1)
 	f.budget.Hold(unitWeight)
 	u := &Unit{}
-	table, ok := f.readUnitHeader(u, at.info)
+	table, ok := f.readUnitHeader(&u.unitRoot, at.info)
 	if !ok || f.Info.UpTo(u.end) == nil {
 		return nil
 	}
@@ -140,14 +140,14 @@ func (f *Data) openUnitOf(at contribution, skeleton *Unit) *Unit {
 	if d, c := u.abbrevs.find(code); !u.readRoot(b, p, d, c) {
 		return nil
 	}
-	if f.isSplit {
+	if f.Split {
 		u.setBases(at)
 	}
 	return u
 }
 
 // readRoot reads the attributes of the root entry, which begin at p.
-func (u *Unit) readRoot(b []byte, p int, d *decl, c *compiled) bool {
+func (u *unitRoot) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 	u.tag = d.tag
 	if d.tag == 0 || u.readEntry(b, p, c.read(d), &u.root) >= bin.Past {
 		return false
@@ -164,7 +164,7 @@ func (u *Unit) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 const unitWeight, tableWeight = 1 << 10, 256
 
 // bytes is .debug_info up to the unit's end, so that positions in it are those in the section.
-func (u *Unit) bytes() []byte { return u.f.Info.UpTo(u.end) }
+func (u *unitRoot) bytes() []byte { return u.f.Info.UpTo(u.end) }
 
 // abbrevsAt is an abbreviation table, shared by the units that name it.
 func (f *Data) abbrevsAt(key abbrevKey) *abbrevs {
@@ -173,7 +173,7 @@ func (f *Data) abbrevsAt(key abbrevKey) *abbrevs {
 	t := f.units.abbrevs[key]
 	if t == nil {
 		f.budget.Hold(tableWeight)
-		t = newAbbrevs(f, key.off, f.formTable(key.layout))
+		t = newAbbrevs(f, key.off, f.recent.formTable(key.layout))
 		t.key = key
 		f.units.abbrevs[key] = t
 	}

@@ -14,8 +14,9 @@ func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	var memory [64]int32
 	calls := memory[:0]
 	body := u.body()
-	fn, in := body.functionAt(addr, first && u.f.asked.CompareAndSwap(false, true))
+	fn, in := body.functionAt(addr, first && u.f.index.asked.CompareAndSwap(false, true))
 	scope := in.Lo
+	lines := u.lineTable()
 	var t *tree
 	if fn != nil {
 		t = body.treeOf(fn)
@@ -25,7 +26,7 @@ func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 			calls, scope = inner, lo
 		}
 	}
-	at, located := u.positionAt(u.f.lineAddr(addr), scope, first)
+	at, located := lines.positionAt(u.f.lineAddr(addr), scope, first)
 	if fn == nil && !located {
 		return nil
 	}
@@ -33,7 +34,7 @@ func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	for i := range frames {
 		frame := &frames[i]
 		if located {
-			if file := u.sourceFile(uint64(at.file)); file != nil {
+			if file := lines.sourceFile(uint64(at.file)); file != nil {
 				frame.File, frame.CompDir, frame.MD5 = file.path, file.compDir, file.md5
 			}
 			if frame.File != "" || i > 0 {

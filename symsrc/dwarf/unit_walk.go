@@ -25,7 +25,7 @@ type Place struct {
 
 // Describe sets p to what a unit says of an address, as frames does. calls is memory for the calls.
 func (u *Unit) Describe(addr uint64, p *Place, calls []InlinedCall) {
-	body := u.body()
+	body, lines := u.body(), u.lineTable()
 	fn, in := body.functionAt(addr, false)
 	*p = Place{Function: fn, Calls: calls[:0], memory: p.memory[:0]}
 	scope := in.Lo
@@ -40,14 +40,14 @@ func (u *Unit) Describe(addr uint64, p *Place, calls []InlinedCall) {
 			p.memory, scope = around, lo
 		}
 	}
-	if at, located := u.positionAt(addr, scope, false); located {
-		if p.File = u.pathOf(at.file); p.File != "" && !at.approx {
+	if at, located := lines.positionAt(addr, scope, false); located {
+		if p.File = lines.pathOf(at.file); p.File != "" && !at.approx {
 			p.Line = int(at.line)
 		}
 	}
 	for _, i := range slices.Backward(p.memory) {
 		c := &t.calls[i]
-		call := InlinedCall{ID: int(i), File: u.pathOf(c.file), Line: int(c.line)}
+		call := InlinedCall{ID: int(i), File: lines.pathOf(c.file), Line: int(c.line)}
 		if n := body.nameOfCall(c, false); n != nil {
 			call.Func = n.Demangled
 		}
@@ -55,8 +55,9 @@ func (u *Unit) Describe(addr uint64, p *Place, calls []InlinedCall) {
 	}
 }
 
-func (u *Unit) pathOf(file uint16) string {
-	if s := u.sourceFile(uint64(file)); s != nil {
+// pathOf returns the path of a file; "" where there is none.
+func (t *lineTable) pathOf(file uint16) string {
+	if s := t.sourceFile(uint64(file)); s != nil {
 		return s.path
 	}
 	return ""
@@ -64,7 +65,7 @@ func (u *Unit) pathOf(file uint16) string {
 
 // Outline returns where the rows, functions and inlined calls of a unit begin and end, in order.
 func (u *Unit) Outline() (points []uint64) {
-	all := u.rowsOf(u.lineTableOf())
+	all := u.lineTable().allRows()
 	for _, s := range all.sequences {
 		for _, r := range all.rows[s.first:s.last] {
 			points = append(points, s.Lo+uint64(r.rel))

@@ -14,7 +14,7 @@ type Mapping struct {
 }
 
 // Mappings lists the mapping symbols. Several at one address say the same.
-func (t *SymbolTable) Mappings() (all []Mapping) {
+func (t *rawSymbols) Mappings() (all []Mapping) {
 	size := t.entrySize()
 	for b := t.raw; len(b) >= size; b = b[size:] {
 		addr, info := t.entryAddr(b)

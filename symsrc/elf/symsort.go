@@ -51,7 +51,7 @@ func (t *SymbolTable) sort() {
 }
 
 // size is that of the symbol of a number.
-func (t *SymbolTable) size(entry uint32) uint64 {
+func (t *rawSymbols) size(entry uint32) uint64 {
 	var s symbol
 	t.entry(t.raw[int(entry)*t.entrySize():], &s)
 	return s.size

@@ -15,12 +15,7 @@ import (
 // SymbolTable is a symbol table of a file (gABI, "Symbol Table"). The first address is looked for in the raw table, the
 // second one sorts it.
 type SymbolTable struct {
-	Format
-	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
-	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
-	endless            bool     // a symbol without a size goes on to the next one, whatever lies between
-	opd                *descriptors
-
+	rawSymbols
 	touched atomic.Bool
 	once    sync.Once
 	sorted  symbolIndex
@@ -29,6 +24,15 @@ type SymbolTable struct {
 	table   *names.Table // of the file
 	byName  nameHashes
 	words   wordIndex
+}
+
+// rawSymbols is a symbol table as it is in the file, and what is needed to read it.
+type rawSymbols struct {
+	Format
+	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
+	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
+	endless            bool     // a symbol without a size goes on to the next one, whatever lies between
+	opd                *descriptors
 }
 
 // symbol is a symbol that may name an address.
@@ -63,8 +67,8 @@ func (f *File) SymbolTable(typ elf.SectionType, names *names.Table) (*SymbolTabl
 		if !ok {
 			return nil, Corrupted("the strings of section %s lie outside of the file", s.Name)
 		}
-		t := &SymbolTable{Format: f.Format, endless: f.Rules.Endless, raw: raw, names: strings, table: names, opd: f.descriptors(),
-			ends: make([]uint64, len(f.Sections))}
+		t := &SymbolTable{table: names}
+		t.rawSymbols = rawSymbols{Format: f.Format, endless: f.Rules.Endless, raw: raw, names: strings, opd: f.descriptors(), ends: make([]uint64, len(f.Sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
 		}
@@ -82,7 +86,7 @@ func (f *File) SymbolTable(typ elf.SectionType, names *names.Table) (*SymbolTabl
 	return nil, nil
 }
 
-func (t *SymbolTable) entrySize() int {
+func (t *rawSymbols) entrySize() int {
 	if t.Is64 {
 		return elf.Sym64Size
 	}
@@ -91,7 +95,7 @@ func (t *SymbolTable) entrySize() int {
 
 // each calls sym with every symbol from window.lo to window.hi that may name an address, and file with every STT_FILE
 // symbol, in table order. sym may narrow the window.
-func (t *SymbolTable) each(window *Span, sym func(*symbol), file func(fileSymbol)) {
+func (t *rawSymbols) each(window *Span, sym func(*symbol), file func(fileSymbol)) {
 	size := t.entrySize()
 	var s symbol
 	// Nearly all entries are outside of a narrow window: in the usual kind of file that is seen at once.
@@ -110,7 +114,7 @@ func (t *SymbolTable) each(window *Span, sym func(*symbol), file func(fileSymbol
 }
 
 // look does what each does for one entry, the one of index i, which begins b. s is memory for it.
-func (t *SymbolTable) look(i int, b []byte, s *symbol, window *Span, sym func(*symbol), file func(fileSymbol)) {
+func (t *rawSymbols) look(i int, b []byte, s *symbol, window *Span, sym func(*symbol), file func(fileSymbol)) {
 	addr, info := t.entryAddr(b)
 	if t.opd != nil {
 		addr = t.opd.code(addr)
@@ -140,7 +144,7 @@ func (t *SymbolTable) look(i int, b []byte, s *symbol, window *Span, sym func(*s
 }
 
 // sectionEnd returns where the section of the entry with index i ends; 0 where it is in none that is in memory.
-func (t *SymbolTable) sectionEnd(section uint64, i int) uint64 {
+func (t *rawSymbols) sectionEnd(section uint64, i int) uint64 {
 	if section == uint64(elf.SHN_XINDEX) {
 		section, _ = bin.Uint(t.xindex, 4*i, 4, t.Big)
 	} else if section >= uint64(elf.SHN_LORESERVE) {
@@ -153,7 +157,7 @@ func (t *SymbolTable) sectionEnd(section uint64, i int) uint64 {
 }
 
 // entryAddr reads what tells at once whether an entry is of use: st_value and st_info.
-func (t *SymbolTable) entryAddr(b []byte) (addr uint64, info byte) {
+func (t *rawSymbols) entryAddr(b []byte) (addr uint64, info byte) {
 	switch {
 	case t.Is64 && !t.Big:
 		return binary.LittleEndian.Uint64(b[8:]), b[4]
@@ -165,7 +169,7 @@ func (t *SymbolTable) entryAddr(b []byte) (addr uint64, info byte) {
 }
 
 // entry reads st_name and st_size into s, and gives st_shndx.
-func (t *SymbolTable) entry(b []byte, s *symbol) (section uint64) {
+func (t *rawSymbols) entry(b []byte, s *symbol) (section uint64) {
 	name, _ := bin.Uint(b, 0, 4, t.Big)
 	s.name = uint32(name)
 	if t.Is64 {
@@ -179,7 +183,7 @@ func (t *SymbolTable) entry(b []byte, s *symbol) (section uint64) {
 }
 
 // isMapping tells the symbols that only mark where code of one kind, or data, begins ($a, $t, $d, $x).
-func (t *SymbolTable) isMapping(name uint32) bool {
+func (t *rawSymbols) isMapping(name uint32) bool {
 	switch t.Machine {
 	case elf.EM_ARM, elf.EM_AARCH64, elf.EM_RISCV:
 	default:
@@ -268,7 +272,7 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 }
 
 // covers reports whether a symbol at or below the address reaches it.
-func (t *SymbolTable) covers(s *symbol, addr uint64) bool {
+func (t *rawSymbols) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
 		return (addr < s.limit || t.endless) && !t.opd.lost()
 	}
@@ -278,7 +282,7 @@ func (t *SymbolTable) covers(s *symbol, addr uint64) bool {
 func (t *SymbolTable) nameOf(s *symbol) uint32 { return t.table.Find(t.str(s.name)) }
 
 // str is the string at an offset; nil where it lies outside or is too long.
-func (t *SymbolTable) str(off uint32) []byte {
+func (t *rawSymbols) str(off uint32) []byte {
 	if uint64(off) >= uint64(len(t.names)) {
 		return nil
 	}
@@ -291,7 +295,7 @@ func (t *SymbolTable) str(off uint32) []byte {
 }
 
 // NameAt is the name of the symbol of that index.
-func (t *SymbolTable) NameAt(index uint32) []byte {
+func (t *rawSymbols) NameAt(index uint32) []byte {
 	if uint64(index) >= uint64(len(t.raw)/t.entrySize()) {
 		return nil
 	}

@@ -22,7 +22,7 @@ func (t *SymbolTable) Outline(add func(...uint64)) {
 }
 
 // Shared returns the addresses at which functions of several names begin.
-func (t *SymbolTable) Shared() map[uint64]bool {
+func (t *rawSymbols) Shared() map[uint64]bool {
 	type begin struct {
 		addr uint64
 		name uint32

@@ -172,7 +172,7 @@ func (t *SymbolTable) FunctionsNamed(plain, token string, tries *int, isNamed fu
 const longName = 1 << 10
 
 // isFunction reports whether a symbol may be that of code.
-func (t *SymbolTable) isFunction(s *symbol) bool {
+func (t *rawSymbols) isFunction(s *symbol) bool {
 	_, info := t.entryAddr(t.raw[int(s.index)*t.entrySize():])
 	return elf.SymType(info&15) != elf.STT_OBJECT
 }

@@ -94,7 +94,7 @@ func TestWordsOfName(t *testing.T) {
 // TestWordsCost holds that to find a name takes no longer where there are more of others.
 func TestWordsCost(t *testing.T) {
 	for _, n := range []int{5000, 10000, 20000} {
-		table := &SymbolTable{Format: Format{Is64: true}, table: &names.Table{}}
+		table := &SymbolTable{rawSymbols: rawSymbols{Format: Format{Is64: true}}, table: &names.Table{}}
 		table.raw = make([]byte, table.entrySize()*n)
 		table.names = []byte{0}
 		name := func(i int) string { return fmt.Sprintf("function%d", i) }

@@ -1,10 +1,10 @@
 package object
 
 import (
-	"debug/elf"
-	"slices"
+	stdelf "debug/elf"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/elf"
 )
 
 // Linked turns a number that counts from somewhere else into an address of the file's own address space. It fails where the
@@ -32,7 +32,7 @@ func (f *File) codeAddr(addr uint64) uint64 {
 	if !f.by.asTold {
 		addr = f.elf.Untagged(f.elf.Placed(addr, true))
 	}
-	if f.elf.Machine == elf.EM_ARM {
+	if f.elf.Machine == stdelf.EM_ARM {
 		addr &^= 1 // it says that the code is Thumb
 	}
 	return addr
@@ -46,12 +46,36 @@ func (f *File) dataAddr(addr uint64) uint64 {
 	return f.elf.Untagged(f.elf.Placed(addr, false))
 }
 
-// Text gives n bytes of machine code at an address, fewer where the code ends before; false where there is none. A debug
-// file has no code: it is taken from the runtime object that belongs with it.
-func (f *File) Text(addr uint64, n int) (text []byte, ok bool) {
-	f.askRuntime(func(r *File) {
-		mapped, found := r.elf.Text(f.codeAddr(addr), n)
-		text, ok = slices.Clone(mapped), found // the caller may not be able to bear a fault
+// Address returns the address of the file's own address space that a question is about. It fails where the file's headers do
+// not tell, or where no symbol, or more than one, is the named one.
+func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
+	if q.Symbol == "" {
+		return f.Linked(q.Offset, q.Space)
+	}
+	addr, ok = f.Symbol(q.Symbol, q.Size)
+	return addr + q.Offset, ok
+}
+
+// Symbol returns the address of a function by its name in the symbol table. size, where it is not 0, is that of the function:
+// of several static ones of a name it tells which. It fails where none is of that name and size, or several are.
+func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
+	f.elf.Budget.Question()
+	f.guard(func() {
+		for _, file := range [...]*File{f, f.other} {
+			if file == nil {
+				continue
+			}
+			for _, t := range [...]*elf.SymbolTable{file.symtab, file.dynsym} {
+				if t == nil {
+					continue
+				}
+				var unique bool
+				if addr, unique, ok = t.Function(name, size); ok {
+					ok = unique
+					return
+				}
+			}
+		}
 	})
-	return text, ok
+	return addr, ok
 }

@@ -25,7 +25,7 @@ type build struct {
 	make     func(t *testing.T, b *build, out, prefix string) (oracle string) // in place of the compiler
 	beside   string                                                           // the file in testdata that its debug information names
 	base     uint64                                                           // what addresses are more in the file that make gives
-	twin     string                                                           // a command that makes a file which the oracle can read; its last arguments are both files
+	decoded  string                                                           // a command that makes a file which the oracle can read; its last arguments are both files
 }
 
 const freestanding = "-ffreestanding -nostdlib -fno-rtti -fno-exceptions -fno-stack-protector -w shapes.cpp other.cpp"
@@ -45,12 +45,12 @@ func (b *build) run(t *testing.T, out string, extra ...string) {
 // oracle is the file that the oracle reads in place of path.
 func (b *build) oracle(t *testing.T, path string) string {
 	t.Helper()
-	twin := strings.Fields(b.twin)
-	if len(twin) == 0 {
+	decoded := strings.Fields(b.decoded)
+	if len(decoded) == 0 {
 		return path
 	}
-	command(t, twin[0], append(twin[1:], path, path+".twin")...)
-	return path + ".twin"
+	command(t, decoded[0], append(decoded[1:], path, path+".decoded")...)
+	return path + ".decoded"
 }
 
 func command(t *testing.T, name string, args ...string) {

@@ -14,7 +14,7 @@
 // what a pointer holds beside one, and probe.go asks callsite.go and trampoline.go what the code around it shows.
 //
 // What is read of files is kept by memory, source.go, and what a file may cost is counted in one place, budget.go: beyond it the
-// file is CORRUPTED, and refusal.go remembers that. patience.go keeps a log from waiting for a file that takes long.
+// file is CORRUPTED, and refusal.go remembers that. deadline.go keeps a log from waiting for a file that takes long.
 //
 // The input is hostile. A position that has left its bytes becomes the constant past, every later read from it fails,
 // and the loops end; only File, which owns the mapped bytes, recovers from panics and memory faults.

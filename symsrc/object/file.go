@@ -18,34 +18,22 @@ import (
 
 // File is one ELF file, with what is known of it from other files. It may be asked by several goroutines at once.
 type File struct {
-	elf *elf.File
 	onDisk
-	marks marks
-	symbolTables
+	symbols
+	elf   *elf.File
 	dwarf *dwarf.Data
 	code  *codeprobe.Code
-	goTab goSection
+	goTab goTable
 	by    *policy
 
-	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has
-	// none.
-	other *File
-	late  lateRuntime
-	companions
-	twin   *twin // nil where it is to have none
-	ahead  ahead
-	alikes alikes
+	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has none.
+	other    *File
+	late     lateRuntime
+	deps     dependencies
+	prefetch prefetch
+	unpacked *unpackedCopy // nil where it is to have none
 
 	fault atomic.Pointer[elf.StatusError] // why the file is not read any more
-}
-
-// onDisk is where a file's bytes are from.
-type onDisk struct {
-	path  string
-	stat  fs.FileInfo  // when it was opened; nil for a file that is not on disk
-	at    int64        // where in the file at path it begins
-	unmap func() error // nil for a file that is not mapped
-	read  atomic.Int64 // see File.mapped
 }
 
 // Open maps the file. Its errors carry a StatusError.
@@ -62,7 +50,7 @@ func openBy(path string, by *policy) (*File, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	f.stat, f.unmap, f.path = stat, unmap, path
-	f.mayOpen(mapRegular)
+	f.deps.allow(f, mapRegular)
 	return f, nil
 }
 
@@ -88,6 +76,7 @@ func newFileBy(data []byte, by *policy) (*File, error) {
 // newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest.
 func newPart(data []byte, split bool, b *budget.File, by *policy) (f *File, err error) {
 	f = &File{by: by}
+	f.data, f.symbols.of, f.late.of = data, f, f
 	f.names.Budget = b
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -99,50 +88,34 @@ func newPart(data []byte, split bool, b *budget.File, by *policy) (f *File, err 
 	if f.elf, err = elf.New(data, b, by.elf); err != nil {
 		return nil, err
 	}
-	f.elf.Runtime = f.runtimeImage
+	f.elf.Runtime = f.late.image
 	f.marks.add(f.elf.Note)
 	if f.symtab, err = f.elf.SymbolTable(stdelf.SHT_SYMTAB, &f.names); err != nil {
 		return nil, err
 	}
-	if f.dwarf, err = dwarf.New(f.elf, split, &f.names, by.dwarf, dwarf.Hooks{Ahead: f.unpackAhead, Touched: f.mapped, Reopen: f.again}); err != nil {
+	if f.dwarf, err = dwarf.New(f.elf, split, &f.names, by.dwarf, dwarf.Hooks{Ahead: f.beginPrefetch, Touched: f.releaseMapped, Reopen: f.again}); err != nil {
 		return nil, err
 	}
 	if f.dynsym, err = f.elf.SymbolTable(stdelf.SHT_DYNSYM, &f.names); err != nil {
 		return nil, err
 	}
-	f.code = codeprobe.New(f.elf, &f.dwarf.Frame, f.dynsym, f.symtabOrOther)
+	f.code = codeprobe.New(f.elf, &f.dwarf.Frame, f.dynsym, f.symbols.full)
 	return f, nil
-}
-
-// maxMapped is about how many bytes of a mapped file may be read before its memory is given back.
-const maxMapped = 256 << 20
-
-// mapped notes that n bytes of the file were read which are not likely to be read again soon.
-func (f *File) mapped(n int) {
-	if f.unmap == nil || f.read.Add(int64(n)) < maxMapped {
-		return
-	}
-	f.read.Store(0)
-	release(f.elf.Data)
-	if f.twin != nil && f.twin.mapped != nil {
-		release(f.twin.mapped)
-	}
 }
 
 // Close unmaps the file. It must not be asked any more.
 func (f *File) Close() error {
-	if f.twin != nil {
-		close(f.twin.quit)
-	}
-	f.ahead.stop()
-	f.closeTwin()
-	f.closeCompanions()
+	f.unpacked.stop()
+	f.prefetch.stop()
+	f.unpacked.close()
+	f.unpacked = nil
+	f.deps.close()
 	f.late.close()
 	if f.unmap == nil {
 		return nil
 	}
 	unmap := f.unmap
-	f.unmap, f.elf.Data = nil, nil
+	f.unmap, f.data, f.elf.Data = nil, nil, nil
 	return unmap()
 }
 
@@ -181,4 +154,30 @@ func faultOf(r any) *elf.StatusError {
 		return &elf.StatusError{Status: symsrc.ReadError, Err: errors.New("the file was cut off while it was read")}
 	}
 	return &elf.StatusError{Status: symsrc.Corrupted, Err: fmt.Errorf("%w: %v", errDamaged, r)}
+}
+
+// beginPrefetch begins to unpack what all but the first question of a file need.
+func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.Early()) }
+
+// releaseMapped notes that n bytes of the file were read, and gives the memory of what is mapped back now and then.
+func (f *File) releaseMapped(n int) {
+	if f.touched(n) && f.unpacked.isMapped() {
+		release(f.unpacked.mapped)
+	}
+}
+
+// changed reports whether the file on disk is another one by now, or one of those that are read with it.
+func (f *File) changed(path string) bool {
+	return f.late.changed() || f.unpacked.changed() || f.onDisk.changed(path) || f.deps.changed()
+}
+
+// intact reports whether the file, and those that are read with it, still are what was opened.
+func (f *File) intact() bool {
+	if !f.marks.shows() {
+		return false
+	}
+	if late := f.late.file.Load(); late != nil && !late.intact() {
+		return false
+	}
+	return f.deps.intact()
 }

@@ -135,8 +135,8 @@ func TestGivenUp(t *testing.T) {
 			f := open(t, path)
 			addrs := codeAddresses(t, path, 1)
 			f.Code(addrs[0])
-			if len(f.companions.opened) != 1 {
-				t.Fatalf("%d packages", len(f.companions.opened))
+			if len(f.deps.opened) != 1 {
+				t.Fatalf("%d packages", len(f.deps.opened))
 			}
 			func() {
 				defer func() {
@@ -144,7 +144,7 @@ func TestGivenUp(t *testing.T) {
 						t.Error("the budget is not exceeded")
 					}
 				}()
-				spend(f.companions.opened[0])
+				spend(f.deps.opened[0])
 			}()
 			for _, a := range addrs {
 				if frames := f.Code(a); f.fault.Load() != nil && frames != nil {

@@ -456,7 +456,7 @@ func TestHostileKinds(t *testing.T) {
 				})
 				defer f.Close()
 				fresh := budget.NewFile(len(data))
-				for range f.companions.opened {
+				for range f.deps.opened {
 					fresh.Grow(len(data))
 				}
 				unpacked := int64(f.dwarf.UnpackedSize)

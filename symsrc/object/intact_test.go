@@ -110,7 +110,7 @@ func TestIntact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	companion := otherBuild(t)
+	dependency := otherBuild(t)
 	for _, c := range []struct {
 		name   string
 		change func()
@@ -121,8 +121,8 @@ func TestIntact(t *testing.T) {
 		{"as it was", func() { b[0x28]-- }, true},
 		{"the build ID", func() { f.marks.now[1][3]++ }, false},
 		{"as it was", func() { f.marks.now[1][3]-- }, true},
-		{"a companion", func() { f.opened = []*File{companion}; f.near.Store(1) }, false},
-		{"no companion", func() { f.discard(companion.dwarf) }, true},
+		{"a dependency", func() { f.deps.set([]*File{dependency}) }, false},
+		{"no dependency", func() { f.deps.Discard(dependency.dwarf) }, true},
 	} {
 		if c.change(); f.intact() != c.want {
 			t.Errorf("%s: %v", c.name, !c.want)

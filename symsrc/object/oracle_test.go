@@ -27,7 +27,7 @@ var builds = []build{
 	{name: "gcc-zlib", compiler: "g++", flags: "-g -O2", then: "objcopy --compress-debug-sections=zlib"},
 	// llvm no longer reads .zdebug sections.
 	{name: "gcc-zlib-gnu", compiler: "g++", flags: "-g -O2", then: "objcopy --compress-debug-sections=zlib-gnu",
-		twin: "objcopy --decompress-debug-sections"},
+		decoded: "objcopy --decompress-debug-sections"},
 	{name: "clang-2-O0", compiler: clang, flags: "-gdwarf-2 -O0"},
 	{name: "clang-3-O2", compiler: clang, flags: "-gdwarf-3 -O2"},
 	{name: "clang-4-O0", compiler: clang, flags: "-gdwarf-4 -O0"},

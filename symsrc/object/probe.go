@@ -45,13 +45,6 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	return p
 }
 
-// CallEndsAt reports whether a call ends at an address, which is then a return address. Where instructions differ in length
-// it is a likelihood: what looks like a call may be the end of a longer instruction.
-func (f *File) CallEndsAt(addr uint64) (ends bool) {
-	f.askRuntime(func(r *File) { ends = r.code.CallEndsAt(f.codeAddr(addr), addr&1 != 0) })
-	return ends
-}
-
 // SignalTrampoline reports whether an address is one of the code that a signal handler returns to: the frame after it was
 // interrupted, not called. The call frame information says so by the letter S in the augmentation of its CIE (GCC,
 // unwind-dw2.c), for a range that begins one byte early in glibc; else the code does, which is the same few instructions

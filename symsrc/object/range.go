@@ -27,8 +27,8 @@ func openRangeBy(path string, r symsrc.Range, by *policy) (*File, error) {
 		unmap()
 		return nil, fmt.Errorf("open %s: %w", r.Of(path), err)
 	}
-	f.stat, f.unmap, f.path, f.at = stat, unmap, path, r.Offset
-	f.mayOpen(mapRegular)
+	f.stat, f.unmap, f.path, f.start = stat, unmap, path, r.Offset
+	f.deps.allow(f, mapRegular)
 	return f, nil
 }
 

@@ -76,8 +76,8 @@ func TestWeight(t *testing.T) {
 				ask(s, q, a)
 			}
 			f := m.opened[0].File
-			if least := before + int64(c.files*companionWeight); len(f.companions.opened) != c.files || m.weight.Load() <= least {
-				t.Errorf("%d files opened; weight %d, before %d", len(f.companions.opened), m.weight.Load(), before)
+			if least := before + int64(c.files*dependencyWeight); len(f.deps.opened) != c.files || m.weight.Load() <= least {
+				t.Errorf("%d files opened; weight %d, before %d", len(f.deps.opened), m.weight.Load(), before)
 			}
 			if m.weight.Load() != fileWeight+f.elf.Budget.InMemory() {
 				t.Errorf("weight %d, but the file has %d", m.weight.Load(), f.elf.Budget.InMemory())

@@ -80,7 +80,7 @@ func TestSupplement(t *testing.T) {
 			for _, a := range addrs {
 				f.Code(a)
 			}
-			if len(f.opened) != 1 {
+			if len(f.deps.opened) != 1 {
 				t.Fatal("the supplementary file is not found")
 			}
 			compare(t, path, addrs, symbolizer(t, before, addrs))
@@ -125,7 +125,7 @@ func TestSupplementOfAnother(t *testing.T) {
 			if unnamed == 0 {
 				t.Error("no name is in the supplementary file")
 			}
-			if len(f.opened) > 0 {
+			if len(f.deps.opened) > 0 {
 				t.Error("a wrong file is taken")
 			}
 		})

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/codeprobe"
 	"qss-filter/symsrc/dwarf"
+	"qss-filter/symsrc/elf"
 )
 
 // Piece is some code of which every address has the same answer.
@@ -67,7 +69,7 @@ type walker struct {
 // run goes over the parts in which all addresses have the same unit and the same symbol.
 func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) {
 	outer := w.outline()
-	w.shared = w.f.sharedSymbols()
+	w.shared = w.f.symbols.shared()
 	i, _ := slices.BinarySearch(outer, from)
 	for ; i+1 < len(outer); i++ {
 		if ctx.Err() != nil {
@@ -114,7 +116,7 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 // piece makes the piece at lo. It is false where nothing is known of it.
 func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
 	f := w.f
-	sym, ok := f.symbolAt(lo)
+	sym, ok := f.symbols.at(lo)
 	ok = ok && sym.Name.Linkage != ""
 	w.p = Piece{Lo: lo, Hi: hi, Calls: w.p.Calls[:0]}
 	prev := w.at.Function
@@ -130,4 +132,70 @@ func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
 		w.p.Func, w.p.Start, w.p.Label, w.p.Shared = sym.Name.Demangled, sym.Start, !sym.Sized, w.shared[sym.Start]
 	}
 	return ok || w.at.Function != nil || w.p.File != ""
+}
+
+// outline is where symbols and the ranges of units begin and end, in order.
+func (w *walker) outline() (points []uint64) {
+	f := w.f
+	add := func(at ...uint64) { points = append(points, at...) }
+	for _, x := range [...]*File{f, f.other} {
+		if x == nil {
+			continue
+		}
+		for _, t := range [...]*elf.SymbolTable{x.symtab, x.dynsym, x.miniSymbols()} {
+			if t != nil {
+				t.Outline(add)
+			}
+		}
+		if r := x.runtime(); r != nil {
+			for _, s := range r.code.Stubs() {
+				add(s.Lo, s.Hi)
+			}
+		}
+		for i := range x.elf.Sections {
+			if s := &x.elf.Sections[i]; s.IsCode() {
+				add(s.Addr, s.Addr+s.Size)
+			}
+		}
+	}
+	f.dwarf.Outline(add)
+	slices.Sort(points)
+	return slices.Compact(points)
+}
+
+// inside returns where the answers of a unit may change.
+func (w *walker) inside(u *dwarf.Unit) []uint64 {
+	points, ok := w.points[u]
+	if !ok {
+		points = u.Outline()
+		w.points[u] = points
+	}
+	return points
+}
+
+// Unwind goes over the call frame information of a module: that of .debug_frame, and for what is not there that of .eh_frame. An
+// error of each, which must not ask the Source, ends it. The Unwinding is Unwind's own until the next one.
+func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*codeprobe.Unwinding) error) (err error) {
+	err = errNoFile
+	s.with(ctx, key, func(m *module, _ *symsrc.Files) {
+		if m.file == nil {
+			return
+		}
+		err = nil
+		m.file.guard(func() { err = codeprobe.Unwind(m.file.codes(), each) })
+		if fault := m.file.fault.Load(); fault != nil && err == nil {
+			err = fault
+		}
+	})
+	return err
+}
+
+// codes returns the code of the files of a program: of this one, of the one that belongs with it, and of the one that is loaded.
+func (f *File) codes() (all []*codeprobe.Code) {
+	for _, file := range [...]*File{f, f.other, f.runtime()} {
+		if file != nil && !slices.Contains(all, file.code) {
+			all = append(all, file.code)
+		}
+	}
+	return all
 }

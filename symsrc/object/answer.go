@@ -2,9 +2,12 @@ package object
 
 import (
 	"fmt"
+	"sync"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/elf"
+	"qss-filter/symsrc/gopclntab"
 )
 
 // Code returns the functions at an address of code: the innermost inlined one first, the physical one last; nil where
@@ -20,10 +23,10 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 
 func (f *File) answer(addr uint64) []symsrc.Frame {
 	addr = f.codeAddr(addr)
-	if frames := f.goCode(addr); frames != nil {
+	if frames := f.goFrames(addr); frames != nil {
 		return frames
 	}
-	sym, ok := f.symbolAt(addr)
+	sym, ok := f.symbols.at(addr)
 	ok = ok && sym.Name.Linkage != ""
 	var frames []symsrc.Frame
 	origin := symsrc.SymbolOnly
@@ -65,7 +68,7 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 	f.guard(func() {
 		addr := f.dataAddr(addr)
 		var sym elf.Match
-		if sym, ok = f.symbolAt(addr); ok {
+		if sym, ok = f.symbols.at(addr); ok {
 			frame = symsrc.Frame{Func: sym.Name.Demangled, Linkage: sym.Name.Linkage, File: string(sym.File), Offset: addr - sym.Start}
 		}
 	})
@@ -92,4 +95,42 @@ func withoutLong(of *symsrc.Files) *symsrc.Files {
 	}
 	files.Note += fmt.Sprintf("answers of more than %d KiB are left out", maxAnswer>>10)
 	return &files
+}
+
+// Named returns the functions whose plain name is that of name, as a question of that kind is answered.
+func (f *File) Named(name string, addr uint64) (frames []symsrc.Frame) {
+	f.guard(func() {
+		addr = f.codeAddr(addr)
+		frames = f.withPlainName(demangle.PlainName(name))
+	})
+	if len(frames) == 0 || f.fault.Load() != nil {
+		return nil
+	}
+	frames = append([]symsrc.Frame(nil), frames...)
+	for i := range frames {
+		frames[i].Offset = addr - frames[i].Offset
+	}
+	return frames
+}
+
+// goTable is Go's own table of a file, read when the first address is asked for; nil where there is none that can be read.
+type goTable struct {
+	once  sync.Once
+	table *gopclntab.Table
+}
+
+// goFrames answers from the Go program's own table, where that is all there is.
+func (f *File) goFrames(addr uint64) []symsrc.Frame {
+	other := f.other
+	if other == nil {
+		other = f
+	}
+	if f.by.symbolsOnly || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
+		return nil
+	}
+	f.goTab.once.Do(func() { f.goTab.table = gopclntab.Read(f.elf) })
+	if f.goTab.table == nil {
+		return nil
+	}
+	return f.goTab.table.Frames(addr)
 }

@@ -26,8 +26,8 @@ const (
 	firstQuestions = 64
 )
 
-// patience is what is left of the time that the questions wait for a module.
-type patience struct {
+// deadline is what is left of the time that the questions wait for a module.
+type deadline struct {
 	mu      sync.Mutex
 	spent   time.Duration
 	waiting int
@@ -49,7 +49,7 @@ type patience struct {
 }
 
 // isLate returns what is late by now; nil where nothing is.
-func (p *patience) isLate() chan struct{} {
+func (p *deadline) isLate() chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil {
@@ -64,7 +64,7 @@ func (p *patience) isLate() chan struct{} {
 }
 
 // begin returns how long to wait.
-func (p *patience) begin(limit time.Duration) (left time.Duration) {
+func (p *deadline) begin(limit time.Duration) (left time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting++; p.waiting == 1 {
@@ -74,7 +74,7 @@ func (p *patience) begin(limit time.Duration) (left time.Duration) {
 }
 
 // end notes that the wait is over. late, if not nil, is closed when what was waited for is.
-func (p *patience) end(late chan struct{}) {
+func (p *deadline) end(late chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting--; p.waiting == 0 {
@@ -84,7 +84,7 @@ func (p *patience) end(late chan struct{}) {
 }
 
 // isNow notes what is late.
-func (p *patience) isNow(late chan struct{}) {
+func (p *deadline) isNow(late chan struct{}) {
 	if late != nil {
 		p.late = late
 		p.lately.Store(true)
@@ -92,7 +92,7 @@ func (p *patience) isNow(late chan struct{}) {
 }
 
 // over notes that a wait is over which does not count: one for a large unit, as any may come later.
-func (p *patience) over(late chan struct{}) {
+func (p *deadline) over(late chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.isNow(late)
@@ -102,27 +102,27 @@ func (p *patience) over(late chan struct{}) {
 // cold, if not nil, reports whether the question takes long although it is not one of the first.
 func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
-	quick := m.patience.quick.Load()
-	slow := quick && m.patience.large.Load() && (m.patience.lately.Load() || cold != nil && m.cold(cold))
+	quick := m.deadline.quick.Load()
+	slow := quick && m.deadline.large.Load() && (m.deadline.lately.Load() || cold != nil && m.cold(cold))
 	if quick && !slow || ctx.Err() != nil {
 		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
 		return got, files, ok
 	}
-	if late := m.patience.isLate(); late != nil {
+	if late := m.deadline.isLate(); late != nil {
 		return got, stillRead(late), false
 	}
 	s.find(ctx, m)
 	if first := s.sharer(m); first != m {
 		m = first // it is the one that may be late
-		if late := m.patience.isLate(); late != nil {
+		if late := m.deadline.isLate(); late != nil {
 			return got, stillRead(late), false
 		}
-		m.patience.asked.Add(1)
-		slow = m.patience.quick.Load() // names without end must not use up its time
+		m.deadline.asked.Add(1)
+		slow = m.deadline.quick.Load() // names without end must not use up its time
 	}
-	left, end := s.wait, m.patience.over
+	left, end := s.wait, m.deadline.over
 	if !slow {
-		left, end = m.patience.begin(s.wait), m.patience.end
+		left, end = m.deadline.begin(s.wait), m.deadline.end
 	}
 	type answer struct {
 		got   T
@@ -143,7 +143,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 		end(nil)
 		return a.got, a.files, a.ok
 	case <-timeout.C:
-		if m.patience.tell() && s.warn != nil {
+		if m.deadline.tell() && s.warn != nil {
 			s.warn(fmt.Sprintf("%s is still being read after %v: its frames stay as they are until then", title(key), s.wait))
 		}
 	case <-ctx.Done():
@@ -153,7 +153,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 }
 
 // tell reports whether it is to be told that a module is late, which is once.
-func (p *patience) tell() bool {
+func (p *deadline) tell() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	told := p.told
@@ -171,7 +171,7 @@ func title(m symsrc.Module) string {
 
 // find looks for the files of a module that is not open, which has time limits of its own.
 func (s *Source) find(ctx context.Context, m *module) {
-	p := &m.patience
+	p := &m.deadline
 	p.finding.Lock()
 	defer p.finding.Unlock()
 	if p.asked.Add(1) == 1 && !p.open.Load() {
@@ -181,7 +181,7 @@ func (s *Source) find(ctx context.Context, m *module) {
 }
 
 // takeFound returns the files that find has found; nil where it was not asked, or they were opened.
-func (p *patience) takeFound() *symsrc.Files {
+func (p *deadline) takeFound() *symsrc.Files {
 	p.finding.Lock()
 	defer p.finding.Unlock()
 	files := p.found
@@ -198,8 +198,8 @@ func (m *module) hurry() {
 	for _, f := range m.opened {
 		size += f.elf.Budget.Size()
 	}
-	m.patience.large.Store(size > quickSize)
-	m.patience.quick.Store(m.loaded && (size <= quickSize || m.patience.asked.Load() > firstQuestions))
+	m.deadline.large.Store(size > quickSize)
+	m.deadline.quick.Store(m.loaded && (size <= quickSize || m.deadline.asked.Load() > firstQuestions))
 }
 
 // cold reports what a question of its file is to report.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"qss-filter/symsrc"
 )
 
@@ -53,3 +52,17 @@ var (
 	errNoFile    = errors.New("no such file can be read")
 	errNotLoaded = errors.New("it is not linked")
 )
+
+// muchPacked is what the sections of a file unpack to, in bytes, that takes longer than another process to be asked.
+const muchPacked = 32 << 20
+
+// Packed reports whether the first answer of a module's files takes long because they are compressed and were not unpacked before.
+// It opens the files.
+func (s *Source) Packed(ctx context.Context, m symsrc.Module) (packed bool) {
+	s.with(ctx, m, func(m *module, _ *symsrc.Files) {
+		for _, f := range m.opened {
+			packed = packed || f.dwarf.UnpackedSize >= muchPacked && !f.unpacked.isMapped()
+		}
+	})
+	return packed
+}

@@ -33,8 +33,8 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// mapTwin maps the twin if it is there and sound; nil otherwise.
-func (t *twins) mapTwin(w *twin) (mapped []byte, unmap func() error) {
+// mapCopy maps the copy if it is there and sound; nil otherwise.
+func (t *unpackedCache) mapCopy(w *unpackedCopy) (mapped []byte, unmap func() error) {
 	path := filepath.Join(t.dir, w.name)
 	file, stat, err := diskcache.Open(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *twins) mapTwin(w *twin) (mapped []byte, unmap func() error) {
 	if !w.sound(stat) {
 		return nil, nil
 	}
-	head := make([]byte, twinPage)
+	head := make([]byte, copyPage)
 	if _, err := file.ReadAt(head, 0); err != nil || !bytes.Equal(head, w.head) {
 		return nil, nil
 	}

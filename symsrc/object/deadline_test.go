@@ -62,7 +62,7 @@ func TestLateCanceled(t *testing.T) {
 
 // TestPatience counts the time that several wait at once one time, and never waits for nothing at all.
 func TestPatience(t *testing.T) {
-	var p patience
+	var p deadline
 	if left := p.begin(time.Hour); left != time.Hour {
 		t.Errorf("%v", left)
 	}
@@ -97,7 +97,7 @@ func TestQuick(t *testing.T) {
 	s.module(m).close()
 	ask(s, m, 0x1000)
 	s.module(m).opened[0].elf.Budget.Grow(quickSize + 1)
-	s.module(m).patience.quick.Store(false)
+	s.module(m).deadline.quick.Store(false)
 	for range 2 * firstQuestions {
 		ask(s, m, 0x1000)
 	}
@@ -121,11 +121,11 @@ func TestLateUnit(t *testing.T) {
 	ask(s, key, 0)
 	m := s.module(key)
 	m.opened[0].elf.Budget.Grow(quickSize + 1)
-	m.patience.quick.Store(false)
+	m.deadline.quick.Store(false)
 	for range firstQuestions {
 		ask(s, key, 0)
 	}
-	if !m.patience.quick.Load() || !m.patience.large.Load() {
+	if !m.deadline.quick.Load() || !m.deadline.large.Load() {
 		t.Fatal("the first questions are not over")
 	}
 	ask(s, key, addr) // opens its unit
@@ -149,8 +149,8 @@ func TestLateUnit(t *testing.T) {
 			t.Fatalf("%+v, %+v", frames, files)
 		}
 	}
-	if waited != 1 || len(told) != 1 || m.patience.spent > s.wait {
-		t.Errorf("waited %d times, told %q, %v spent", waited, told, m.patience.spent)
+	if waited != 1 || len(told) != 1 || m.deadline.spent > s.wait {
+		t.Errorf("waited %d times, told %q, %v spent", waited, told, m.deadline.spent)
 	}
 	close(read)
 	for !files.Retry() {
@@ -175,7 +175,7 @@ func TestLateByAnyName(t *testing.T) {
 	waited := 0
 	s.after = func(time.Duration) *time.Timer { waited++; return time.NewTimer(0) }
 	first := s.module(key("first"))
-	spent := first.patience.spent
+	spent := first.deadline.spent
 	first.mu.Lock() // as if it were being read
 	var a symsrc.Answer
 	for _, name := range []string{"second", "third", "second", "fourth"} {
@@ -183,8 +183,8 @@ func TestLateByAnyName(t *testing.T) {
 			t.Fatalf("%s: %+v, %+v", name, a.Frames, a.Files)
 		}
 	}
-	if waited != 1 || first.patience.spent != spent {
-		t.Errorf("waited %d times, %v spent of the time for a module that is open", waited, first.patience.spent-spent)
+	if waited != 1 || first.deadline.spent != spent {
+		t.Errorf("waited %d times, %v spent of the time for a module that is open", waited, first.deadline.spent-spent)
 	}
 	first.mu.Unlock()
 	for !a.Files.Retry() {

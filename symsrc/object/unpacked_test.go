@@ -13,16 +13,16 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// twinned is a source that keeps twins of files of any size in dir.
-func twinned(t *testing.T, path, dir string) *Source {
+// keeping is a source that keeps copies of files of any size in dir.
+func keeping(t *testing.T, path, dir string) *Source {
 	t.Helper()
 	s := NewSource(fixedFinder{&symsrc.Files{Elf: path, DebugStatus: symsrc.NotFound}})
-	s.KeepTwins(dir)
-	if s.twins == nil && dir != "" {
-		t.Skip("this system has no twins")
+	s.KeepUnpacked(dir)
+	if s.unpacked == nil && dir != "" {
+		t.Skip("this system has no unpacked copies")
 	}
-	if s.twins != nil {
-		s.twins.min = 1
+	if s.unpacked != nil {
+		s.unpacked.min = 1
 	}
 	return s
 }
@@ -50,26 +50,26 @@ func allAnswers(t *testing.T, s *Source, path string, step uint64) (all [][]syms
 	for _, a := range codeAddresses(t, path, step) {
 		all = append(all, ask(s, m, a).Frames)
 	}
-	settleTwins(s, m)
+	settleCopies(s, m)
 	return all
 }
 
-// settleTwins waits for what is written beside the questions, and tells whether the module's file uses a twin.
-func settleTwins(s *Source, key symsrc.Module) (mapped bool) {
+// settleCopies waits for what is written beside the questions, and tells whether the module's file uses a copy.
+func settleCopies(s *Source, key symsrc.Module) (mapped bool) {
 	m := s.module(key)
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, f := range m.opened {
-		f.ahead.running.Wait()
-		mapped = mapped || f.twin != nil && f.twin.mapped != nil
+		f.prefetch.running.Wait()
+		mapped = mapped || f.unpacked.isMapped()
 	}
 	return mapped
 }
 
-// twinFiles are the names in the directory of twins, without that of the lock.
-func twinFiles(t *testing.T, dir string) (names []string) {
+// copyFiles are the names in the directory of copies, without that of the lock.
+func copyFiles(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(dir, "twins"))
+	entries, err := os.ReadDir(filepath.Join(dir, "unpacked"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,104 +89,104 @@ var compressedBuilds = []build{
 	{name: "zstd", compiler: clang, flags: "-gdwarf-5 -O2 -ffunction-sections" + lld, then: "llvm-objcopy-22 --compress-debug-sections=zstd"},
 }
 
-// TestTwin has the same answers without a twin, while it is written, and with it.
-func TestTwin(t *testing.T) {
+// TestUnpacked has the same answers without a copy, while it is written, and with it.
+func TestUnpacked(t *testing.T) {
 	for _, b := range compressedBuilds {
 		t.Run(b.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.elf")
 			b.run(t, path)
 			age(t, path)
-			checkTwin(t, path)
+			checkUnpacked(t, path)
 		})
 	}
 	for _, name := range []string{"clang4-zlib.elf", "ppc64-zstd.elf"} {
-		t.Run(name, func(t *testing.T) { checkTwin(t, aged(t, name)) })
+		t.Run(name, func(t *testing.T) { checkUnpacked(t, aged(t, name)) })
 	}
 }
 
-func checkTwin(t *testing.T, path string) {
+func checkUnpacked(t *testing.T, path string) {
 	t.Helper()
 	dir := t.TempDir()
-	want := allAnswers(t, twinned(t, path, ""), path, 1)
+	want := allAnswers(t, keeping(t, path, ""), path, 1)
 	for i, warm := range []bool{false, true, true} {
-		s := twinned(t, path, dir)
+		s := keeping(t, path, dir)
 		if got := allAnswers(t, s, path, 1); !reflect.DeepEqual(got, want) {
 			t.Errorf("run %d: other answers", i)
 		}
-		if mapped := settleTwins(s, symsrc.Module{Name: path}); mapped != warm {
-			t.Errorf("run %d: the twin is used: %v", i, mapped)
+		if mapped := settleCopies(s, symsrc.Module{Name: path}); mapped != warm {
+			t.Errorf("run %d: the copy is used: %v", i, mapped)
 		}
-		names := twinFiles(t, dir)
+		names := copyFiles(t, dir)
 		if len(names) != 1 || strings.HasPrefix(names[0], diskcache.TempPrefix) {
 			t.Fatalf("run %d: files %q", i, names)
 		}
-		stat, err := os.Stat(filepath.Join(dir, "twins", names[0]))
+		stat, err := os.Stat(filepath.Join(dir, "unpacked", names[0]))
 		if err != nil || stat.Mode() != 0o600 {
 			t.Errorf("run %d: %v %v", i, stat.Mode(), err)
 		}
 	}
-	if stat, err := os.Stat(filepath.Join(dir, "twins")); err != nil || stat.Mode().Perm() != 0o700 {
+	if stat, err := os.Stat(filepath.Join(dir, "unpacked")); err != nil || stat.Mode().Perm() != 0o700 {
 		t.Errorf("the directory: %v", err)
 	}
 }
 
-// TestTwinNone: files that have no compressed sections, or are not worth it, or have just been made, have no twins.
-func TestTwinNone(t *testing.T) {
+// TestUnpackedNone: files that have no compressed sections, or are not worth it, or have just been made, have no copies.
+func TestUnpackedNone(t *testing.T) {
 	small, fresh, plain := aged(t, "clang4-zlib.elf"), stage(t, "clang4-zlib.elf"), aged(t, "gcc5.elf")
-	for path, min := range map[string]int64{small: minTwin, fresh: 1, plain: 1} {
+	for path, min := range map[string]int64{small: minUnpacked, fresh: 1, plain: 1} {
 		dir := t.TempDir()
-		s := twinned(t, path, dir)
-		s.twins.min = min
+		s := keeping(t, path, dir)
+		s.unpacked.min = min
 		allAnswers(t, s, path, 8)
-		if _, err := os.Stat(filepath.Join(dir, "twins")); err == nil && len(twinFiles(t, dir)) > 0 {
-			t.Errorf("%s, from %d bytes on: %q", path, min, twinFiles(t, dir))
+		if _, err := os.Stat(filepath.Join(dir, "unpacked")); err == nil && len(copyFiles(t, dir)) > 0 {
+			t.Errorf("%s, from %d bytes on: %q", path, min, copyFiles(t, dir))
 		}
 	}
 }
 
-// TestTwinOnce: who asks once makes no twin.
-func TestTwinOnce(t *testing.T) {
+// TestUnpackedOnce: who asks once makes no copy.
+func TestUnpackedOnce(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
-	s := twinned(t, path, dir)
+	s := keeping(t, path, dir)
 	m := symsrc.Module{Name: path}
 	ask(s, m, codeAddresses(t, path, 1)[0])
-	settleTwins(s, m)
-	if _, err := os.Stat(filepath.Join(dir, "twins")); err == nil {
+	settleCopies(s, m)
+	if _, err := os.Stat(filepath.Join(dir, "unpacked")); err == nil {
 		t.Error("something was written")
 	}
 }
 
-// TestTwinCutOff truncates the twin under the mapping: the answers come from the object again.
-func TestTwinCutOff(t *testing.T) {
+// TestUnpackedCutOff truncates the copy under the mapping: the answers come from the object again.
+func TestUnpackedCutOff(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
-	want := allAnswers(t, twinned(t, path, dir), path, 1)
-	for _, size := range []int64{0, twinPage, 2*twinPage + 1} {
-		s := twinned(t, path, dir)
+	want := allAnswers(t, keeping(t, path, dir), path, 1)
+	for _, size := range []int64{0, copyPage, 2*copyPage + 1} {
+		s := keeping(t, path, dir)
 		m := symsrc.Module{Name: path}
-		if ask(s, m, 1); !settleTwins(s, m) {
-			t.Fatal("no twin")
+		if ask(s, m, 1); !settleCopies(s, m) {
+			t.Fatal("no copy")
 		}
-		twin := filepath.Join(dir, "twins", twinFiles(t, dir)[0])
-		if err := os.Truncate(twin, size); err != nil {
+		kept := filepath.Join(dir, "unpacked", copyFiles(t, dir)[0])
+		if err := os.Truncate(kept, size); err != nil {
 			t.Fatal(err)
 		}
-		if size%twinPage != 0 { // the rest of the page reads as zeros
+		if size%copyPage != 0 { // the rest of the page reads as zeros
 			s.module(m).checked.Store(0) // as if a second had gone by
 		}
 		if got := allAnswers(t, s, path, 1); !reflect.DeepEqual(got, want) {
 			t.Errorf("cut off at %d: other answers", size)
 		}
-		if settleTwins(s, m) {
+		if settleCopies(s, m) {
 			t.Errorf("cut off at %d: it is still used", size)
 		}
-		allAnswers(t, twinned(t, path, dir), path, 1) // makes it anew
+		allAnswers(t, keeping(t, path, dir), path, 1) // makes it anew
 	}
 }
 
-// TestTwinChangedObject: a twin is that of one file as it was.
-func TestTwinChangedObject(t *testing.T) {
+// TestUnpackedChangedObject: a copy is that of one file as it was.
+func TestUnpackedChangedObject(t *testing.T) {
 	path, other, dir := aged(t, "clang4-zlib.elf"), aged(t, "ppc64-zstd.elf"), t.TempDir()
-	allAnswers(t, twinned(t, path, dir), path, 1)
+	allAnswers(t, keeping(t, path, dir), path, 1)
 	then, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -201,36 +201,36 @@ func TestTwinChangedObject(t *testing.T) {
 	if err := os.Chtimes(path, then.ModTime(), then.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	s := twinned(t, path, dir)
-	if got, want := allAnswers(t, s, path, 1), allAnswers(t, twinned(t, other, ""), other, 1); !reflect.DeepEqual(got, want) {
+	s := keeping(t, path, dir)
+	if got, want := allAnswers(t, s, path, 1), allAnswers(t, keeping(t, other, ""), other, 1); !reflect.DeepEqual(got, want) {
 		t.Error("answers of the file before")
 	}
-	if settleTwins(s, symsrc.Module{Name: path}) {
-		t.Error("the twin of the file before is used")
+	if settleCopies(s, symsrc.Module{Name: path}) {
+		t.Error("the copy of the file before is used")
 	}
 }
 
-// TestTwinsAtOnce has several sources write to one directory.
-func TestTwinsAtOnce(t *testing.T) {
+// TestUnpackedAtOnce has several sources write to one directory.
+func TestUnpackedAtOnce(t *testing.T) {
 	paths, dir := []string{aged(t, "clang4-zlib.elf"), aged(t, "ppc64-zstd.elf")}, t.TempDir()
-	want := [][][]symsrc.Frame{allAnswers(t, twinned(t, paths[0], ""), paths[0], 4), allAnswers(t, twinned(t, paths[1], ""), paths[1], 4)}
+	want := [][][]symsrc.Frame{allAnswers(t, keeping(t, paths[0], ""), paths[0], 4), allAnswers(t, keeping(t, paths[1], ""), paths[1], 4)}
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
-			if got := allAnswers(t, twinned(t, paths[i%2], dir), paths[i%2], 4); !reflect.DeepEqual(got, want[i%2]) {
+			if got := allAnswers(t, keeping(t, paths[i%2], dir), paths[i%2], 4); !reflect.DeepEqual(got, want[i%2]) {
 				t.Errorf("source %d: other answers", i)
 			}
 		})
 	}
 	all.Wait()
 	for i, path := range paths {
-		allAnswers(t, twinned(t, path, dir), path, 4)
-		s := twinned(t, path, dir)
-		if got := allAnswers(t, s, path, 4); !reflect.DeepEqual(got, want[i]) || !settleTwins(s, symsrc.Module{Name: path}) {
-			t.Errorf("%s: other answers, or no twin", path)
+		allAnswers(t, keeping(t, path, dir), path, 4)
+		s := keeping(t, path, dir)
+		if got := allAnswers(t, s, path, 4); !reflect.DeepEqual(got, want[i]) || !settleCopies(s, symsrc.Module{Name: path}) {
+			t.Errorf("%s: other answers, or no copy", path)
 		}
 	}
-	if names := twinFiles(t, dir); len(names) != 2 {
+	if names := copyFiles(t, dir); len(names) != 2 {
 		t.Errorf("files %q", names)
 	}
 }

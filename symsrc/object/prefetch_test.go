@@ -10,8 +10,8 @@ func TestUnpackAhead(t *testing.T) {
 	for _, name := range []string{"clang4-zlib", "ppc64-zstd", "gcc5"} {
 		path := filepath.Join("testdata", name+".elf")
 		f := open(t, path)
-		f.unpackAhead()
-		f.ahead.running.Wait()
+		f.beginPrefetch()
+		f.prefetch.running.Wait()
 		for _, s := range f.dwarf.Early() {
 			if s.Unpacked() != s.Size {
 				t.Errorf("%s: %d of %d bytes are unpacked", name, s.Unpacked(), s.Size)
@@ -21,12 +21,12 @@ func TestUnpackAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		closed.unpackAhead()
+		closed.beginPrefetch()
 		if err := closed.Close(); err != nil {
 			t.Errorf("%s: close: %v", name, err)
 		}
-		closed.unpackAhead() // begins nothing: the file is gone
-		closed.ahead.running.Wait()
+		closed.beginPrefetch() // begins nothing: the file is gone
+		closed.prefetch.running.Wait()
 	}
 }
 

@@ -1,0 +1,271 @@
+package object
+
+import (
+	"errors"
+	"fmt"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/elf"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// checkEvery is how long an open file is taken to be the one on disk.
+const checkEvery = time.Second
+
+// module is what is known of one module. Questions hold mu for reading.
+type module struct {
+	of  *Source
+	key symsrc.Module // by which it was asked for first
+
+	deadline deadline
+
+	used   atomic.Int64
+	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open
+
+	all *sharedFiles // nil where nobody shares them; it changes while both mu and the source's are locked
+
+	mu      sync.RWMutex
+	loaded  bool
+	found   *symsrc.Files // the finder's
+	files   *symsrc.Files // the same, with what is wrong with them where they cannot be opened
+	file    *File         // that is asked: the debug file if there is one, with the other one behind it
+	opened  []openFile
+	kept    []*refusal   // of its files that are not opened again as long as they are what they were
+	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
+}
+
+type openFile struct {
+	*File
+	path string
+	part symsrc.Range
+}
+
+// stale reports whether another search may find more, and about once a second whether a file on disk has changed since it was
+// opened.
+func (m *module) stale() bool {
+	if m.files.Retry != nil && m.files.Retry() {
+		return true
+	}
+	if m.files.Watch.Changed() {
+		return true
+	}
+	now := time.Now().UnixNano()
+	last := m.checked.Load()
+	if now-last < int64(checkEvery) || !m.checked.CompareAndSwap(last, now) {
+		return false
+	}
+	changed := m.files.Watch.Look() || slices.ContainsFunc(m.kept, (*refusal).stale)
+	for _, f := range m.opened {
+		changed = changed || f.changed(f.path)
+	}
+	if changed {
+		m.checked.Store(0) // whoever loads sees it too
+	}
+	return changed
+}
+
+// ask answers from the open files, which are files by the name that is asked for.
+func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
+	a := symsrc.Answer{Files: files, Partial: files.Retry != nil}
+	if m.file == nil {
+		return a
+	}
+	if q.Kind == symsrc.Named {
+		if addr, ok := m.file.Linked(q.Offset, q.Space); ok {
+			a.Frames = m.file.Named(q.Symbol, addr)
+		}
+		return a
+	}
+	addr, ok := m.file.Address(q)
+	switch {
+	case !ok:
+	case q.Kind == symsrc.Data:
+		if frame, ok := m.file.Data(addr); ok {
+			a.Frames = []symsrc.Frame{frame}
+		}
+	case q.Kind == symsrc.ShortCode:
+		a.Frames = m.file.ShortCode(addr)
+	default:
+		a.Frames = m.file.Code(addr)
+	}
+	if fault := m.file.fault.Load(); fault != nil && len(a.Frames) == 0 {
+		failed := *files
+		fail(&failed, m.opened[0].path, fault)
+		a.Files = &failed
+	}
+	if tooLong(a.Frames) {
+		a.Frames, a.Files = nil, withoutLong(files)
+	}
+	for _, f := range m.opened {
+		a.Partial = a.Partial || f.dwarf.Lacking()
+		f.unpacked.keep(f.File)
+	}
+	return a
+}
+
+// open opens the usable ones of the files, and where that fails says so in a copy.
+func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
+	m.found, m.files, m.loaded = files, files, true
+	m.deadline.opened.Add(1)
+	m.deadline.open.Store(true)
+	m.checked.Store(time.Now().UnixNano())
+	debug := m.openOne(files.Debug, files.DebugRange, files.DebugStatus, want)
+	var exe *File
+	// A debug file of the wanted build that has everything makes the executable superfluous, and a cold look-up faster.
+	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
+		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
+	}
+	atWord := m.of.by.trusting && want == ""
+	if debug != nil && exe != nil && exe.elf.ID != "" && debug.elf.ID != exe.elf.ID && !atWord {
+		fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.elf.ID, debug.elf.ID))
+		m.opened[0].Close()
+		m.opened, debug = m.opened[1:], nil
+	}
+	m.file = exe
+	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug() || atWord) {
+		m.file = debug
+	}
+	weight := int64(0)
+	for _, f := range m.opened {
+		weight += f.elf.Budget.InMemory() + fileWeight
+		for _, other := range m.opened {
+			if other != f && !atWord {
+				f.other = other.File
+			}
+		}
+	}
+	m.weight.Store(weight)
+	m.of.inUse.Add(weight)
+	for _, f := range m.opened {
+		f.elf.Budget.CountIn(&m.weight, &m.of.inUse)
+	}
+	if atWord && debug != nil && exe != nil { // the one has the lines, the other one the names
+		debug.symtab, debug.dynsym = exe.symtab, exe.dynsym
+	}
+	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
+		debug.late.path, debug.late.part = files.Elf, files.ElfRange
+	}
+}
+
+// close gives up the files, so that the next question loads them anew.
+func (m *module) close() {
+	for _, f := range m.opened {
+		f.Close()
+	}
+	if m.loaded {
+		m.deadline.open.Store(false)
+		m.deadline.quick.Store(false)
+		m.deadline.asked.Store(0)
+	}
+	m.opened, m.kept, m.file, m.loaded = nil, nil, nil, false
+	m.of.inUse.Add(-m.weight.Swap(0))
+}
+
+// openOne opens one file of the module and checks its build ID; nil where that fails, or where the file is known to be
+// of no use.
+func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, want symsrc.BuildID) *File {
+	if path == "" || status != symsrc.OK && status != symsrc.Incomplete {
+		return nil
+	}
+	var f *File
+	err := m.refusal(path, part)
+	if err == nil {
+		f, err = openRangeBy(path, part, m.of.by)
+	}
+	if err == nil && want != "" && f.elf.ID != want {
+		f.Close()
+		err = mismatch(part.Of(path), want, f.elf.ID)
+	}
+	if err != nil {
+		fail(m.copyFiles(), path, err)
+		return nil
+	}
+	m.opened = append(m.opened, openFile{f, path, part})
+	if f.dwarf.Unread != nil { // the symbols count
+		files := m.copyFiles()
+		files.DebugStatus = f.dwarf.Unread.Status
+		files.Note = strings.TrimPrefix(files.Note+"; "+f.dwarf.Unread.Error(), "; ")
+	}
+	return f
+}
+
+// copyFiles makes the module's Files its own: those that the finder gave are not changed.
+func (m *module) copyFiles() *symsrc.Files {
+	files := *m.files
+	m.files = &files
+	return &files
+}
+
+// fail notes why the file of that path is not used.
+func fail(files *symsrc.Files, path string, err error) {
+	status := symsrc.UnknownError
+	var s *elf.StatusError
+	if errors.As(err, &s) {
+		status = s.Status
+	}
+	if path == files.Debug {
+		files.DebugStatus = status
+	}
+	if path == files.Elf {
+		files.ElfStatus = status
+	}
+	if files.Note != "" {
+		files.Note += "; "
+	}
+	files.Note += err.Error()
+}
+
+// mismatch is the error of a file of another build.
+func mismatch(path string, want, has symsrc.BuildID) error {
+	if has == "" {
+		return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: no build ID instead of %s", path, want)}
+	}
+	return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: build ID %s instead of %s", path, has, want)}
+}
+
+// intact tells the same of the module's files.
+func (m *module) intact() bool {
+	for _, f := range m.opened {
+		if !f.intact() {
+			return false
+		}
+	}
+	return true
+}
+
+// maxReopened is how often one question opens files anew that are overwritten meanwhile.
+const maxReopened = 3
+
+var errUnsettled = errors.New("the file changes while it is read")
+
+// unsettled returns the files of a module that is overwritten again and again: a later question may find them settled.
+func unsettled(files *symsrc.Files) *symsrc.Files {
+	changing := *files
+	changing.ElfStatus, changing.DebugStatus = symsrc.ReadError, symsrc.ReadError
+	changing.Note, changing.Retry = errUnsettled.Error(), func() bool { return true }
+	return &changing
+}
+
+// lostCopy reports whether a file failed while its sections were those of an unpacked copy, so that it is to be opened without one.
+func (m *module) lostCopy() bool {
+	mapped, failed := false, false
+	for _, f := range m.opened {
+		mapped = mapped || f.unpacked != nil && f.unpacked.mapped != nil
+		fault := f.fault.Load()
+		failed = failed || fault != nil && !errors.Is(fault, budget.ErrExceeded)
+	}
+	return mapped && failed
+}
+
+// reopen closes the files of a module that lost an unpacked copy, or were overwritten.
+func (m *module) reopen() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lostCopy() || !m.intact() { // nobody else has done it
+		m.close()
+	}
+}
