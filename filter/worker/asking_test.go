@@ -125,7 +125,7 @@ func collect(names <-chan string) (all []string) {
 func TestFeedBytes(t *testing.T) {
 	w := &worker{streams: &streams{partitions: 64}, annotating: make(chan struct{}, 1), now: time.Now}
 	w.limit.Store(leastPayload)
-	p := &partition{w: w}
+	p := &partition{w: w, held: held{w: w}}
 	share := w.streams.share()
 	one := &process{renew: func() *filter.Filter { return filter.New(filter.Options{Symbols: offsets{}}) }}
 	one.restart()

@@ -25,34 +25,42 @@ func (p *process) footprint() int64 {
 	return p.filter.Footprint() + p.feed.Footprint() + int64(cap(p.text)) + itself
 }
 
-// weigh takes note of how many bytes a process takes.
-func (p *partition) weigh(one *process, bytes int64) {
-	p.weight += bytes - one.weight
-	p.w.memory.Add(bytes - one.weight)
+// held are the processes of a partition that are in memory.
+type held struct {
+	w         *worker
+	processes map[string]*process // by the subjects of their lines
+	reported  int                 // how many of them were reported
+	weight    int64               // bytes that they take
+}
+
+// weigh notes how many bytes a process takes.
+func (h *held) weigh(one *process, bytes int64) {
+	h.weight += bytes - one.weight
+	h.w.memory.Add(bytes - one.weight)
 	one.weight = bytes
 }
 
 // shed puts processes aside as long as there is too little memory, but for those that are needed and those that hold text back. It
 // reports whether the partition has more than its share nevertheless.
-func (p *partition) shed(needed map[*process]bool) (tight bool) {
-	budget := p.w.opt.Memory
-	over := p.w.memory.Load() - budget
+func (h *held) shed(needed map[*process]bool) (tight bool) {
+	budget := h.w.opt.Memory
+	over := h.w.memory.Load() - budget
 	if over <= 0 {
 		return false
 	}
-	share := p.fair()
-	for _, one := range p.oldest(func(one *process) bool { return one.waiting == nil && !needed[one] }) {
-		if p.weight <= share-share/8 || over <= -budget/8 {
+	share := h.fair()
+	for _, one := range h.oldest(func(one *process) bool { return one.waiting == nil && !needed[one] }) {
+		if h.weight <= share-share/8 || over <= -budget/8 {
 			break
 		}
 		over -= one.weight
-		p.drop(one)
+		h.drop(one)
 	}
-	return over > 0 && p.weight > share
+	return over > 0 && h.weight > share
 }
 
 // fair is the partition's share of the memory for processes.
-func (p *partition) fair() int64 { return p.w.opt.Memory / int64(max(1, p.w.balance.ours())) }
+func (h *held) fair() int64 { return h.w.opt.Memory / int64(max(1, h.w.balance.ours())) }
 
 // relieve lets text go that is held back, of processes that have not written for longest, where there is too little memory for it.
 func (p *partition) relieve(ctx context.Context) error {
@@ -75,8 +83,8 @@ func (p *partition) relieve(ctx context.Context) error {
 }
 
 // oldest returns some of the processes, those that have not written for longest first.
-func (p *partition) oldest(which func(*process) bool) (all []*process) {
-	for _, one := range p.processes {
+func (h *held) oldest(which func(*process) bool) (all []*process) {
+	for _, one := range h.processes {
 		if which(one) {
 			all = append(all, one)
 		}
@@ -86,22 +94,32 @@ func (p *partition) oldest(which func(*process) bool) (all []*process) {
 }
 
 // tidy takes processes out of memory of which there are too many, and counts frames.
-func (p *partition) tidy() {
-	if limit := max(1, p.w.opt.Filters/p.w.streams.partitions); len(p.processes) > limit {
-		all := p.oldest(func(one *process) bool { return one.waiting == nil })
-		for _, one := range all[:min(len(all), len(p.processes)-limit*3/4)] {
-			p.drop(one)
+func (h *held) tidy() {
+	if limit := max(1, h.w.opt.Filters/h.w.streams.partitions); len(h.processes) > limit {
+		all := h.oldest(func(one *process) bool { return one.waiting == nil })
+		for _, one := range all[:min(len(all), len(h.processes)-limit*3/4)] {
+			h.drop(one)
 		}
 	}
-	p.shed(nil)
-	for _, one := range p.processes {
-		p.w.counts.tally(one)
+	h.shed(nil)
+	for _, one := range h.processes {
+		h.w.counts.tally(one)
 	}
-	p.report()
+	h.report()
 }
 
 // report tells how many processes are in memory.
-func (p *partition) report() {
-	p.w.held.Add(int64(len(p.processes) - p.reported))
-	p.reported = len(p.processes)
+func (h *held) report() {
+	h.w.held.Add(int64(len(h.processes) - h.reported))
+	h.reported = len(h.processes)
+}
+
+// drop takes one process out of memory.
+func (h *held) drop(one *process) {
+	if one.since >= stateRetry {
+		h.w.keep(one)
+	}
+	h.w.counts.tally(one)
+	h.weigh(one, 0)
+	delete(h.processes, one.subject)
 }

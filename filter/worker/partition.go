@@ -21,9 +21,7 @@ type partition struct {
 	puller   *puller
 	log      *slog.Logger
 
-	processes map[string]*process // by the subjects of their lines
-	reported  int                 // how many of them were reported
-	weight    int64               // bytes that they take
+	held
 	// done is the last line that was taken, with all before it. floor is the last one that is known to be acknowledged.
 	done, floor uint64
 	// delivered is the number of the last delivery; joined is set while all since the last new line came to us.
@@ -45,7 +43,8 @@ func newPartition(w *worker, number int, c jetstream.Consumer) (*partition, erro
 		return nil, err
 	}
 	puller := newPuller(asking, w.streams.share(), log, func() { w.failed(number) })
-	return &partition{w: w, number: number, consumer: c, log: log, puller: puller, processes: map[string]*process{}}, nil
+	return &partition{w: w, number: number, consumer: c, log: log, puller: puller, held: held{w: w, processes: map[string]*process{}},
+		vigilance: vigilance{w: w, number: number, log: log}}, nil
 }
 
 // run takes lines until the end of ctx; what was begun then is completed within work.
@@ -104,7 +103,7 @@ func (p *partition) take(ctx context.Context, messages []*nats.Msg) {
 	} else if err := p.try(ctx, lines); err == nil {
 		p.done = last
 	} else {
-		p.blame(ctx, err)
+		p.vigilance.blame(ctx, err)
 		p.catchUp(ctx, last)
 	}
 	p.acknowledge()
@@ -133,7 +132,7 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 			p.unacked, p.joined = unacked, joined
 			return
 		}
-		if p.blame(ctx, err) {
+		if p.vigilance.blame(ctx, err) {
 			continue
 		}
 		p.w.counts.retries.Add(1)
@@ -166,7 +165,7 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := p.examine(ctx); err != nil {
+	if err := p.vigilance.examine(ctx); err != nil {
 		return err
 	}
 	p.vigilance.careful = true
@@ -199,7 +198,7 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 		p.done = max(last, until)
 		if v := &p.vigilance; v.poison.Mark != nil && !v.overtaken {
 			v.poison.Mark.Worker = p.w.name // nothing of what it says is left to do
-			p.unmark(ctx, true)
+			p.vigilance.unmark(ctx, true)
 		}
 	}
 	return err
@@ -307,7 +306,7 @@ func (p *partition) rest(ctx context.Context) {
 		return
 	}
 	if err := p.letGo(ctx, resting); err != nil {
-		if !p.blame(ctx, err) {
+		if !p.vigilance.blame(ctx, err) {
 			p.log.Warn("store what was held back", "error", err)
 		}
 		p.catchUp(ctx, p.done)
@@ -340,19 +339,9 @@ func (p *partition) letGo(ctx context.Context, some []*process) error {
 	return err
 }
 
-// drop takes one process out of memory.
-func (p *partition) drop(one *process) {
-	if one.since >= stateRetry {
-		p.w.keep(one)
-	}
-	p.w.counts.tally(one)
-	p.weigh(one, 0)
-	delete(p.processes, one.subject)
-}
-
 // leave hands the partition over to the next worker, at the end.
 func (p *partition) leave(ctx context.Context) {
-	p.unmark(ctx, true)
+	p.vigilance.unmark(ctx, true)
 	for _, one := range p.processes {
 		p.w.keep(one)
 		p.drop(one)
@@ -362,7 +351,7 @@ func (p *partition) leave(ctx context.Context) {
 
 // pass hands the partition over to another worker.
 func (p *partition) pass(ctx context.Context) {
-	p.unmark(ctx, true)
+	p.vigilance.unmark(ctx, true)
 	for _, one := range p.processes {
 		p.w.keep(one)
 		p.drop(one)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -85,6 +86,9 @@ func (e *poisonError) Error() string { return fmt.Sprintf("line %d: %s%s", e.lin
 
 // vigilance is what a partition knows of its poisonous lines.
 type vigilance struct {
+	w      *worker
+	number int // of the partition
+	log    *slog.Logger
 	poison poison
 	// revision is that of poison in the bucket, 0 for none; telling is the answer to a value that was not waited for.
 	revision uint64
@@ -103,10 +107,9 @@ type vigilance struct {
 }
 
 // examine reads what is kept of a partition's poison, and what the mark of a worker that is gone says.
-func (p *partition) examine(ctx context.Context) error {
-	v := &p.vigilance
+func (v *vigilance) examine(ctx context.Context) error {
 	var err error
-	if v.poison, v.revision, err = p.keptPoison(ctx); err != nil {
+	if v.poison, v.revision, err = v.kept(ctx); err != nil {
 		return fmt.Errorf("look for lines that cannot be annotated: %w", err)
 	}
 	v.telling, v.overtaken = nil, false
@@ -115,42 +118,41 @@ func (p *partition) examine(ctx context.Context) error {
 		v.why[raw.Line] = raw.Why
 	}
 	m := v.poison.Mark
-	if m == nil || m.Worker == p.w.name {
+	if m == nil || m.Worker == v.w.name {
 		return nil
 	}
 	v.first, v.last, v.begun, v.tries = m.First, m.Last, 0, 0
 	if m.First == m.Last {
 		v.begun, v.tries = m.First, m.Tries
 		if m.Tries >= maxTries {
-			p.condemn(ctx, &poisonError{line: m.First, why: whyCrash, said: fmt.Sprintf(": %d workers have ended while they annotated it", m.Tries)})
+			v.condemn(ctx, &poisonError{line: m.First, why: whyCrash, said: fmt.Sprintf(": %d workers have ended while they annotated it", m.Tries)})
 		}
 	}
 	return nil
 }
 
-// keptPoison reads what is kept of a partition's poison, and its revision, 0 where there is none.
-func (p *partition) keptPoison(ctx context.Context) (kept poison, revision uint64, err error) {
-	none := poison{Stream: p.w.streams.tag}
-	entry, err := p.w.streams.state.Get(ctx, poisonPrefix+strconv.Itoa(p.number))
+// kept reads what is kept of a partition's poison, and its revision, 0 where there is none.
+func (v *vigilance) kept(ctx context.Context) (found poison, revision uint64, err error) {
+	none := poison{Stream: v.w.streams.tag}
+	entry, err := v.w.streams.state.Get(ctx, poisonPrefix+strconv.Itoa(v.number))
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound):
 		return none, 0, nil
 	case err != nil:
 		return none, 0, err
 	}
-	if json.Unmarshal(entry.Value(), &kept) != nil || kept.Stream != none.Stream {
-		kept = none
+	if json.Unmarshal(entry.Value(), &found) != nil || found.Stream != none.Stream {
+		found = none
 	}
-	return kept, entry.Revision(), nil
+	return found, entry.Revision(), nil
 }
 
 // blame notes a line that has caused an error. It reports whether the next try is a better one for that.
-func (p *partition) blame(ctx context.Context, err error) bool {
+func (v *vigilance) blame(ctx context.Context, err error) bool {
 	bad, ok := errors.AsType[*poisonError](err)
 	if !ok {
 		return false
 	}
-	v := &p.vigilance
 	if v.panics == nil {
 		v.panics = map[uint64]int{}
 	}
@@ -160,14 +162,13 @@ func (p *partition) blame(ctx context.Context, err error) bool {
 		}
 		delete(v.panics, bad.line)
 	}
-	p.condemn(ctx, bad)
+	v.condemn(ctx, bad)
 	return true
 }
 
 // condemn lets a line leave as it came from now on.
-func (p *partition) condemn(ctx context.Context, bad *poisonError) {
-	p.log.Error("a line cannot be annotated: it leaves as it came", "line", bad.line, "reason", bad.why+bad.said)
-	v := &p.vigilance
+func (v *vigilance) condemn(ctx context.Context, bad *poisonError) {
+	v.log.Error("a line cannot be annotated: it leaves as it came", "line", bad.line, "reason", bad.why+bad.said)
 	if v.why == nil {
 		v.why = map[uint64]string{}
 	}
@@ -184,8 +185,8 @@ func (p *partition) condemn(ctx context.Context, bad *poisonError) {
 	if !v.overtaken {
 		v.poison.Mark = nil
 	}
-	if err := p.keepPoison(ctx); err != nil {
-		p.log.Warn("keep that a line cannot be annotated", "error", err)
+	if err := v.keep(ctx); err != nil {
+		v.log.Warn("keep that a line cannot be annotated", "error", err)
 	}
 }
 
@@ -197,10 +198,9 @@ func (v *vigilance) remember(raw rawLine) {
 	}
 }
 
-// keepPoison stores what is known, for the worker that has the partition next. That may be one already, which has stored something since it
+// keep stores what is known, for the worker that has the partition next. That may be one already, which has stored something since it
 // was read: then the lines of both are stored, and the mark of the other one stays.
-func (p *partition) keepPoison(ctx context.Context) error {
-	v := &p.vigilance
+func (v *vigilance) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	if v.telling != nil {
@@ -213,7 +213,7 @@ func (p *partition) keepPoison(ctx context.Context) error {
 		}
 		v.telling = nil
 	}
-	name := poisonPrefix + strconv.Itoa(p.number)
+	name := poisonPrefix + strconv.Itoa(v.number)
 	for {
 		value, err := json.Marshal(&v.poison)
 		if err != nil {
@@ -221,9 +221,9 @@ func (p *partition) keepPoison(ctx context.Context) error {
 		}
 		var revision uint64
 		if v.revision == 0 {
-			revision, err = p.w.streams.state.Create(ctx, name, value)
+			revision, err = v.w.streams.state.Create(ctx, name, value)
 		} else {
-			revision, err = p.w.streams.state.Update(ctx, name, value, v.revision)
+			revision, err = v.w.streams.state.Update(ctx, name, value, v.revision)
 		}
 		if err == nil {
 			v.revision = revision
@@ -232,7 +232,7 @@ func (p *partition) keepPoison(ctx context.Context) error {
 		if !errors.Is(err, jetstream.ErrKeyExists) && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			return err
 		}
-		kept, revision, err := p.keptPoison(ctx)
+		kept, revision, err := v.kept(ctx)
 		if err != nil {
 			return err
 		}
@@ -243,15 +243,14 @@ func (p *partition) keepPoison(ctx context.Context) error {
 				v.remember(raw)
 			}
 		}
-		if kept.Mark != nil && kept.Mark.Worker != p.w.name {
+		if kept.Mark != nil && kept.Mark.Worker != v.w.name {
 			v.poison.Mark, v.overtaken = kept.Mark, true
 		}
 	}
 }
 
 // begin marks the first of some lines where one of them may end this worker, and returns how many of them may be annotated next.
-func (p *partition) begin(ctx context.Context, lines []*line) (n int) {
-	v := &p.vigilance
+func (v *vigilance) begin(ctx context.Context, lines []*line) (n int) {
 	if !v.careful {
 		return len(lines)
 	}
@@ -263,7 +262,7 @@ func (p *partition) begin(ctx context.Context, lines []*line) (n int) {
 	for !single(lines[0]) && n < len(lines) && n < markLines && !single(lines[n]) && lines[n].raw == "" {
 		n++
 	}
-	m := &mark{First: lines[0].seq, Last: lines[n-1].seq, Worker: p.w.name}
+	m := &mark{First: lines[0].seq, Last: lines[n-1].seq, Worker: v.w.name}
 	if single(lines[0]) {
 		if m.Tries = 1; m.First == v.begun {
 			m.Tries += v.tries
@@ -273,27 +272,26 @@ func (p *partition) begin(ctx context.Context, lines []*line) (n int) {
 		return n
 	}
 	v.poison.Mark = m
-	if err := p.keepPoison(ctx); err != nil && ctx.Err() == nil { // then a line that ends this worker will not be known
-		p.log.Warn("mark the lines to come", "error", err)
+	if err := v.keep(ctx); err != nil && ctx.Err() == nil { // then a line that ends this worker will not be known
+		v.log.Warn("mark the lines to come", "error", err)
 	}
 	return n
 }
 
 // unmark takes the mark back. That is not waited for unless it is the last word.
-func (p *partition) unmark(ctx context.Context, wait bool) {
-	v := &p.vigilance
-	if v.poison.Mark == nil || v.poison.Mark.Worker != p.w.name {
+func (v *vigilance) unmark(ctx context.Context, wait bool) {
+	if v.poison.Mark == nil || v.poison.Mark.Worker != v.w.name {
 		return
 	}
 	v.poison.Mark = nil
 	if wait {
-		if err := p.keepPoison(ctx); err != nil {
-			p.log.Warn("take the mark of lines back", "error", err)
+		if err := v.keep(ctx); err != nil {
+			v.log.Warn("take the mark of lines back", "error", err)
 		}
 		return
 	}
 	if value, err := json.Marshal(&v.poison); err == nil && v.telling == nil && v.revision > 0 {
-		v.telling, _ = p.w.tell(poisonPrefix+strconv.Itoa(p.number), value, jetstream.WithExpectLastSequencePerSubject(v.revision))
+		v.telling, _ = v.w.tell(poisonPrefix+strconv.Itoa(v.number), value, jetstream.WithExpectLastSequencePerSubject(v.revision))
 	}
 }
 
@@ -308,7 +306,7 @@ func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ [
 	size := 0 // of the messages
 	for fed < len(lines) && size < share {
 		some := lines[fed:]
-		n := p.begin(ctx, some)
+		n := p.vigilance.begin(ctx, some)
 		done := 0
 		out, err = p.watch(ctx, out, n, func(i int) uint64 { return some[i].seq }, func(ctx context.Context, out []message, i int) []message {
 			if size >= share {
@@ -328,7 +326,7 @@ func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ [
 			return out, fed, err
 		}
 		if v := &p.vigilance; v.poison.Mark != nil && v.poison.Mark.Tries > 0 {
-			p.unmark(ctx, false)
+			p.vigilance.unmark(ctx, false)
 		}
 		fed += done
 	}

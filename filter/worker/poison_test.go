@@ -349,21 +349,23 @@ func TestPoisonOfTwo(t *testing.T) {
 	}
 	one := func(name string) *partition {
 		w := &worker{name: name, js: js, streams: &streams{state: kv, tag: "t"}}
-		p := &partition{w: w, log: newLog(io.Discard, false)}
-		if err := p.examine(t.Context()); err != nil {
+		p := &partition{w: w, vigilance: vigilance{w: w, log: newLog(io.Discard, false)}}
+		if err := p.vigilance.examine(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		p.vigilance.careful = true
 		return p
 	}
-	condemn := func(p *partition, line uint64) { p.condemn(t.Context(), &poisonError{line: line, why: whyHang}) }
+	condemn := func(p *partition, line uint64) {
+		p.vigilance.condemn(t.Context(), &poisonError{line: line, why: whyHang})
+	}
 	begin := func(p *partition, seq uint64) {
-		if n := p.begin(t.Context(), []*line{{seq: seq}}); n != 1 {
+		if n := p.vigilance.begin(t.Context(), []*line{{seq: seq}}); n != 1 {
 			t.Errorf("%d lines are begun", n)
 		}
 	}
 	kept := func() string {
-		p, _, err := one("reader").keptPoison(t.Context())
+		p, _, err := one("reader").vigilance.kept(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,20 +384,20 @@ func TestPoisonOfTwo(t *testing.T) {
 		{"the successor has a mark", func(a, b *partition) { begin(b, 8); condemn(a, 5) }, "[{5 hang}] b 8"},
 		{"both have marks", func(a, b *partition) {
 			begin(a, 4)
-			if err := b.examine(t.Context()); err != nil {
+			if err := b.vigilance.examine(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			begin(b, 8)
 			begin(a, 5)
 			begin(a, 6)
-			a.unmark(t.Context(), true)
+			a.vigilance.unmark(t.Context(), true)
 		}, "[] b 8"},
 		{"marks come and go", func(a, _ *partition) {
 			v := &a.vigilance
 			v.first, v.last = 1, 10
 			for n := range uint64(5) {
 				begin(a, 1+n)
-				a.unmark(t.Context(), false)
+				a.vigilance.unmark(t.Context(), false)
 			}
 			begin(a, 6)
 			if v.overtaken {
