@@ -166,7 +166,7 @@ func batchFlags(fs *flag.FlagSet, o *batch.Options) {
 	fs.StringVar(&o.HTML, "html", "", "`FILE` for a page of all stacks, grouped, to be searched")
 	fs.BoolVar(&o.Benchmark, "benchmark", false, "tell at the end what the run took: time by stage, lines, look-ups, memory")
 	fs.BoolVar(&o.Verbose, "verbose", false, "tell of each search for a module and what it found; in a tree, of each log")
-	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing more")
+	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing else")
 	fs.BoolVar(&o.Check, "check", false, "the file found, its build ID, and MISMATCH")
 	fs.BoolVar(&o.JSON, "json", false, "print JSON")
 }

@@ -21,33 +21,42 @@ import (
 	"qss-filter/symsrc/meter"
 )
 
+// job is a run of the filter.
+type job struct {
+	*config
+	measure meter.Options
+	meter   *meter.Meter
+	filters []*filter.Filter
+	figures []func() meter.Figures // of the streams
+}
+
 // run does what the command line says.
-func (c *config) run() (status int, err error) {
-	c.measured()
-	defer c.tell()
-	o, closeSource, err := c.filterOptions()
+func (j *job) run() (status int, err error) {
+	j.measured()
+	defer j.tell()
+	o, closeSource, err := j.filterOptions()
 	if err != nil {
 		return cli.Usage, err
 	}
 	defer closeSource()
-	c.batch.Stdout, c.batch.Stderr, c.batch.Terminal, c.batch.Timing = os.Stdout, os.Stderr, isTerminal(os.Stderr), &c.timing
-	if c.batch.Asked() {
-		return c.runTree(o)
+	j.batch.Stdout, j.batch.Stderr, j.batch.Terminal = os.Stdout, os.Stderr, isTerminal(os.Stderr)
+	if j.batch.Asked() {
+		return j.runTree(o)
 	}
-	o.Palette = c.palette()
-	if len(c.command) > 0 {
-		return c.wrap(o)
+	o.Palette = j.palette()
+	if len(j.command) > 0 {
+		return j.wrap(o)
 	}
-	c.imports.Warn = warn
-	if err := c.imports.Creatable(); err != nil {
+	j.imports.Warn = warn
+	if err := j.imports.Creatable(); err != nil {
 		return cli.Usage, err
 	}
-	if c.batch.Report != "" {
-		report, err := batch.NewReport(c.batch.Report)
+	if j.batch.Report != "" {
+		report, err := batch.NewReport(j.batch.Report)
 		if err != nil {
 			return cli.Usage, err
 		}
-		report.Use(&c.batch)
+		report.Use(&j.batch)
 		if err := report.Creatable(); err != nil {
 			return cli.Usage, err
 		}
@@ -58,89 +67,89 @@ func (c *config) run() (status int, err error) {
 			}
 		}()
 	}
-	if c.from == "" && (c.imports.Pprof != "" || c.imports.Folded != "") {
+	if j.from == "" && (j.imports.Pprof != "" || j.imports.Folded != "") {
 		stacks := importer.NewLogStacks(o.Observe)
 		o.Observe = stacks.Observe
 		defer func() {
-			if failed := stacks.Save(context.Background(), &c.imports); failed != nil {
+			if failed := stacks.Save(context.Background(), &j.imports); failed != nil {
 				status, err = cli.Failed, failed
 			}
 		}()
 	}
-	another, end, err := c.open(o)
+	another, end, err := j.open(o)
 	if err != nil {
 		return cli.Usage, err
 	}
 	s := another()
-	if c.from != "" {
-		c.imports.Symbols = o.Symbols
-		status = untilSignal(func(ctx context.Context) int { return c.runImport(ctx, s) })
+	if j.from != "" {
+		j.imports.Symbols = o.Symbols
+		status = untilSignal(func(ctx context.Context) int { return j.runImport(ctx, s) })
 	} else {
-		status = c.stream(s)
+		status = j.stream(s)
 	}
 	end()
-	return max(status, c.summarize()), nil
+	return max(status, j.summarize()), nil
 }
 
 // open returns what makes streams through filters, which may run at the same time. end ends them.
-func (c *config) open(o filter.Options) (another func() *stream.Stream, end func(), err error) {
+func (j *job) open(o filter.Options) (another func() *stream.Stream, end func(), err error) {
 	keep := func(s *stream.Stream, stats func() filter.Stats) *stream.Stream {
-		c.figures = append(c.figures, func() meter.Figures {
+		j.figures = append(j.figures, func() meter.Figures {
 			moved, f := s.Stats(), stats()
 			return meter.Figures{Lines: f.Lines, Read: moved.Read, Written: moved.Written, Frames: f.Frames, Unresolved: f.Unresolved}
 		})
 		return s
 	}
-	if c.asLLVM {
-		c.llvm.Symbols, c.llvm.Warn = o.Symbols, o.Warn
+	if j.style.llvm {
+		j.llvm.Symbols, j.llvm.Warn = o.Symbols, o.Warn
 		return func() *stream.Stream {
-			f := llvm.New(c.llvm)
+			f := llvm.New(j.llvm)
 			return keep(f.Stream(), func() filter.Stats { return filter.Stats{Lines: f.Count()} })
 		}, func() {}, nil
 	}
-	c.triggers.use(&o)
-	filters, closeExtras, err := c.extras.Use(o)
+	j.triggers.use(&o)
+	filters, closeExtras, err := j.extras.Use(o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return func() *stream.Stream {
 			f := filters()
-			c.filters = append(c.filters, f)
+			j.filters = append(j.filters, f)
 			return keep(f.Stream(), f.Stats)
 		}, func() {
 			closeExtras()
-			c.triggers.wait()
+			j.triggers.wait()
 		}, nil
 }
 
 // measured lets the layers of the source be measured, and tell what they do, where that is asked for.
-func (c *config) measured() {
-	if c.batch.Asked() {
+func (j *job) measured() {
+	if j.batch.Asked() {
 		return // which tells of its logs and stages
 	}
-	c.measure = meter.Options{Verbose: c.batch.Verbose, Benchmark: c.batch.Benchmark}
-	c.meter = c.measure.Start()
-	c.symbols.Meter = c.meter
-	if around := c.symbols.Around; c.measure.Verbose {
-		c.symbols.Around = func(f chain.Finder) chain.Finder { return meter.Talk(around(f), warn) }
+	j.measure = meter.Options{Verbose: j.batch.Verbose, Benchmark: j.batch.Benchmark}
+	j.meter = j.measure.Start()
+	j.symbols.Meter = j.meter
+	if around := j.symbols.Around; j.measure.Verbose {
+		j.symbols.Around = func(f chain.Finder) chain.Finder { return meter.Talk(around(f), warn) }
 	}
 }
 
 // tell says what was measured.
-func (c *config) tell() {
+func (j *job) tell() {
 	var all meter.Figures
-	for _, figures := range c.figures {
+	for _, figures := range j.figures {
 		all.Add(figures())
 	}
-	c.measure.Tell(c.meter, all, warn)
+	j.measure.Tell(j.meter, all, warn)
 }
 
 // runTree reads a tree of logs.
-func (c *config) runTree(o filter.Options) (status int, err error) {
-	c.batch.Filter, c.batch.Named, c.batch.Prefix = o, named, messages.Load().Alert("qss-filter:")
+func (j *job) runTree(o filter.Options) (status int, err error) {
+	j.batch.Filter, j.batch.Named, j.batch.Prefix = o, named, messages.Load().Alert("qss-filter:")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err = batch.Run(ctx, c.batch)
+	err = batch.Run(ctx, j.batch)
 	_, wrong := errors.AsType[*symsrc.OptionError](err)
 	switch {
 	case err == nil:
@@ -156,7 +165,7 @@ func (c *config) runTree(o filter.Options) (status int, err error) {
 }
 
 // wrap runs a command with its output filtered.
-func (c *config) wrap(o filter.Options) (status int, err error) {
+func (j *job) wrap(o filter.Options) (status int, err error) {
 	maps := child.NewMaps()
 	o.Maps = func() (lists [][]byte) {
 		for _, s := range maps.All() {
@@ -164,12 +173,12 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		}
 		return lists
 	}
-	another, end, err := c.open(o)
+	another, end, err := j.open(o)
 	if err != nil {
 		return cli.Usage, err
 	}
-	wrapped := &c.child
-	wrapped.Argv, wrapped.Maps, wrapped.Warn, wrapped.Left = c.command, maps, warn, leftBehind
+	wrapped := &j.child
+	wrapped.Argv, wrapped.Maps, wrapped.Warn, wrapped.Left = j.command, maps, warn, leftBehind
 	wrapped.Stdin, wrapped.Stdout, wrapped.Stderr = os.Stdin, os.Stdout, os.Stderr
 	wrapped.New = another
 	status, err = child.Run(context.Background(), *wrapped)
@@ -177,7 +186,7 @@ func (c *config) wrap(o filter.Options) (status int, err error) {
 		status = cli.Failed
 	}
 	end()
-	c.summarize()
+	j.summarize()
 	return status, err
 }
 
@@ -192,7 +201,7 @@ func leftBehind(processes string, waiting bool) {
 }
 
 // stream carries the inputs through s.
-func (c *config) stream(s *stream.Stream) (status int) {
+func (j *job) stream(s *stream.Stream) (status int) {
 	defer abandonOn(s, syscall.SIGTERM, syscall.SIGHUP)()
 	drain := func(in *os.File) (restore func()) {
 		if isTerminal(in) {
@@ -200,7 +209,7 @@ func (c *config) stream(s *stream.Stream) (status int) {
 		}
 		return drain(func() { s.Abandon(patience) })
 	}
-	err := s.RunInputs(context.Background(), stream.Inputs{Names: c.inputs, Drain: drain, Problem: func(err error) {
+	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
 		status = cli.Failed
 	}}, os.Stdout)
@@ -220,8 +229,8 @@ func unwritten(err error) (status int) {
 }
 
 // runImport carries a foreign input through s, until ctx ends.
-func (c *config) runImport(ctx context.Context, s *stream.Stream) (status int) {
-	in, err := importer.Open(ctx, c.from, c.imports)
+func (j *job) runImport(ctx context.Context, s *stream.Stream) (status int) {
+	in, err := importer.Open(ctx, j.from, j.imports)
 	if err == nil {
 		err = s.Run(context.Background(), in, os.Stdout)
 		in.Close()
@@ -233,4 +242,17 @@ func (c *config) runImport(ctx context.Context, s *stream.Stream) (status int) {
 		return cli.Failed // which is said by the status alone
 	}
 	return complainAll(err)
+}
+
+// summarize lists the modules without symbols, where that is asked for.
+func (j *job) summarize() (status int) {
+	if j.style.summary != "always" && (j.style.summary != "auto" || !isTerminal(os.Stderr)) {
+		return cli.OK
+	}
+	for _, f := range j.filters {
+		if err := writeSummary(os.Stderr, f.Summary(), messages.Load()); err != nil {
+			return cli.Failed
+		}
+	}
+	return cli.OK
 }

@@ -18,7 +18,6 @@ import (
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
-	"qss-filter/symsrc/meter"
 )
 
 // config is what the command line says.
@@ -26,26 +25,24 @@ type config struct {
 	flags   *cli.Flags
 	inputs  []string
 	command []string // after `--`
-	style   string
-	color   string
-	summary string
-	asLLVM  bool
-	from    string // a foreign input
+	from    string   // a foreign input
+	style   style
 
-	imports  importer.Options
-	batch    batch.Options
-	timing   batch.Timing
-	child    child.Options
 	symbols  *chain.Options
 	options  filter.Options
 	format   format
 	extras   filter.Extras
 	triggers *triggers
 	llvm     llvm.Options
-	measure  meter.Options
-	meter    *meter.Meter
-	filters  []*filter.Filter
-	figures  []func() meter.Figures // of the streams
+	child    child.Options
+	batch    batch.Options
+	imports  importer.Options
+}
+
+// style is what flags say of the output that no package knows.
+type style struct {
+	name, color, summary string
+	llvm                 bool // in place of llvm-symbolizer
 }
 
 func newConfig(fs *cli.Flags) *config {
@@ -55,8 +52,10 @@ func newConfig(fs *cli.Flags) *config {
 // filterCommand is qss-filter without a command's name.
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
+	timing := &batch.Timing{}
+	c.batch.Timing = timing
 	c.symbols.Around = func(f chain.Finder) chain.Finder {
-		c.batch.Finder = c.timing.Finder(f)
+		c.batch.Finder = timing.Finder(f)
 		return c.batch.Finder
 	}
 	c.register(fs)
@@ -65,7 +64,7 @@ func filterCommand(fs *cli.Flags) cli.Run {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
-		return c.run()
+		return (&job{config: c}).run()
 	}
 }
 
@@ -89,19 +88,19 @@ func (c *config) register(fs *cli.Flags) {
 		"function", "address", "line", "module")
 	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; these flags are for it")
 	fs.Group("Output")
-	fs.Word(&c.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
+	fs.Word(&c.style.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
 		"auto", "always", "never")
 	c.styleFlags(fs)
 }
 
 // styleFlags adds the flags of the output that belong to no package, and those of llvm's style.
 func (c *config) styleFlags(fs *cli.Flags) {
-	fs.String(&c.color, "color", "auto", "`WHEN` to color what is added: auto (on a terminal), always, never")
+	fs.String(&c.style.color, "color", "auto", "`WHEN` to color what is added: auto (on a terminal), always, never")
 	fs.Words("color", "auto", "always", "never")
 	fs.Optional("color", "always")
-	fs.Word(&c.style, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
+	fs.Word(&c.style.name, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
 	fs.Group("In place of llvm-symbolizer")
-	fs.Bool(&c.asLLVM, "filter-markup", "same as --style=llvm; these flags belong to it")
+	fs.Bool(&c.style.llvm, "filter-markup", "same as --style=llvm; these flags belong to it")
 	fs.Register(with(llvmFlags, &c.llvm))
 	fs.Words("functions", functionKinds...)
 	fs.Group("Symbols")
@@ -116,17 +115,17 @@ func configured(fs *cli.Flags) bool {
 
 // check completes what the command line says.
 func (c *config) check() error {
-	if namedLLVM() && !c.asLLVM {
+	if namedLLVM() && !c.style.llvm {
 		return errors.New("in place of llvm-symbolizer only --filter-markup is supported")
 	}
-	c.asLLVM = c.asLLVM || c.style == "llvm"
-	if !slices.Contains([]string{"auto", "always", "never"}, c.color) {
-		if !c.asLLVM {
-			return fmt.Errorf("--color=%s: want auto, always, never", c.color)
+	c.style.llvm = c.style.llvm || c.style.name == "llvm"
+	if !slices.Contains([]string{"auto", "always", "never"}, c.style.color) {
+		if !c.style.llvm {
+			return fmt.Errorf("--color=%s: want auto, always, never", c.style.color)
 		}
-		c.color = llvmColorWord(c.color)
+		c.style.color = llvmColorWord(c.style.color)
 	}
-	messages.Store(theme(os.Stderr, c.color))
+	messages.Store(theme(os.Stderr, c.style.color))
 	c.inputs = c.flags.Args()
 	if !namedLLVM() {
 		c.inputs, c.command = c.flags.Split()
@@ -151,10 +150,10 @@ func (c *config) check() error {
 // filterOptions returns what the flags say of a filter. end closes where its symbols are from.
 func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o = c.options
-	if c.asLLVM {
+	if c.style.llvm {
 		c.symbols.SkipLineZero = c.llvm.SkipLineZero
 		o.Symbols, end, err = c.symbols.LLVMSource()
-		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.color), os.Stderr, llvmColor(os.Stderr, "auto")
+		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.style.color), os.Stderr, llvmColor(os.Stderr, "auto")
 	} else {
 		o.Symbols, end, err = c.symbols.Source()
 	}
@@ -164,7 +163,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	if c.options.SourceLines > 0 {
 		o.Sources = c.symbols.Texts()
 	}
-	if c.llvm.NoDemangle && !c.asLLVM {
+	if c.llvm.NoDemangle && !c.style.llvm {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
@@ -172,22 +171,9 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	return o, end, nil
 }
 
-// summarize lists the modules without symbols, where that is asked for.
-func (c *config) summarize() (status int) {
-	if c.summary != "always" && (c.summary != "auto" || !isTerminal(os.Stderr)) {
-		return cli.OK
-	}
-	for _, f := range c.filters {
-		if err := writeSummary(os.Stderr, f.Summary(), messages.Load()); err != nil {
-			return cli.Failed
-		}
-	}
-	return cli.OK
-}
-
 // palette returns the colors of the filter's own text, nil for none.
 func (c *config) palette() *sgr.Palette {
-	if !colored(os.Stdout, c.color) {
+	if !colored(os.Stdout, c.style.color) {
 		return nil
 	}
 	p := sgr.NewPalette(true)

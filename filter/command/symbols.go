@@ -74,7 +74,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		}
 		defer end()
 		d := doctor.Options{Log: "-", Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
-			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.color),
+			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.style.color),
 			Flags: fs.Given(func(string) bool { return true }), FileFlags: fs.Given(ofFiles()),
 			New: func(j filter.JSONOptions) (*filter.Filter, func(), error) {
 				o.Symbols, o.JSON = source, &j

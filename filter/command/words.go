@@ -44,7 +44,7 @@ The first Ctrl-C lets the producer at the other end of a pipe finish, a second o
 // environment are the variables that count.
 var environment = []cli.Variable{
 	{Name: "QSS_FILTER_CONFIG", About: "the configuration; set but empty, or /dev/null, for none"},
-	{Name: "XDG_CONFIG_HOME", About: "where the configuration is otherwise, in qss-filter/config (~/.config)"},
+	{Name: "XDG_CONFIG_HOME", About: "otherwise the configuration is qss-filter/config below it (~/.config)"},
 	{Name: "NO_COLOR", About: "set to anything: --color=auto adds no colors"},
 	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colors in a pipe, too"},
 	{Name: "CLICOLOR_FORCE", About: "the same as FORCE_COLOR"},

@@ -114,7 +114,7 @@ func readHead(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// openRegular opens a file for reading; anything other could block.
+// openRegular opens a file for reading; anything else could block.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -35,7 +35,7 @@ var (
 )
 
 // perFlowFile returns what a file is by its first bytes. A map that is longer than that may be the beginning of a log: it is
-// read on until there is a stack. So is any text, whatever is in it beside, where asked is set: the user
+// read on until there is a stack. So is any text, whatever else is in it, where asked is set: the user
 // calls it a file of PerFlow.
 func perFlowFile(path string, asked bool) (perFlowKind, error) {
 	f, err := openRegular(path)

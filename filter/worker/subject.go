@@ -177,7 +177,7 @@ func stateName(key string) string {
 }
 
 // tokenOf spells a text as one token of a subject, each text as another one: a dot, as host names have them, becomes _, and what
-// cannot be in a token or would be taken for something other =XX for each of its bytes. Of no text it is a lone =.
+// cannot be in a token or would be taken for something else =XX for each of its bytes. Of no text it is a lone =.
 func tokenOf(text string) string {
 	if text == "" {
 		return "="

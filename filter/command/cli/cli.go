@@ -147,7 +147,7 @@ func (p *Program) Run(args []string) (status int, err error) {
 		return Usage, err
 	}
 	if sources {
-		return p.print(p.sources(file, fs))
+		return p.print(sourcesText(file, fs, p.Environment))
 	}
 	status, err = run()
 	if err != nil {
@@ -223,13 +223,13 @@ func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 }
 
 // Is reports whether a flag has that value.
-func (f *Flags) Is(name, value string) bool {
-	given := f.set.Lookup(name)
+func (v *values) Is(name, value string) bool {
+	given := v.set.Lookup(name)
 	return given != nil && given.Value.String() == value
 }
 
 // is reports whether a flag that is there or not is there.
-func (f *Flags) is(name string) bool { return f.Is(name, "true") }
+func (v *values) is(name string) bool { return v.Is(name, "true") }
 
 // Misuse is an error of Run that the command line is to blame for.
 type Misuse struct{ Err error }

@@ -41,19 +41,19 @@ type setting struct {
 }
 
 // configVariable is the variable that names the configuration.
-func (p *Program) configVariable() string {
-	return strings.ToUpper(strings.ReplaceAll(p.Name, "-", "_")) + "_CONFIG"
+func configVariable(program string) string {
+	return strings.ToUpper(strings.ReplaceAll(program, "-", "_")) + "_CONFIG"
 }
 
 // configText says what the configuration is.
-func (p *Program) configText() string {
+func configText(program string) string {
 	return "a file of flags, one a line as --flag or --flag=value, which count as if they came before those of the command line; $" +
-		p.configVariable() + " names it, otherwise it is " + p.Name + "/config below $XDG_CONFIG_HOME or ~/.config (Windows: %AppData%)"
+		configVariable(program) + " names it, otherwise it is " + program + "/config below $XDG_CONFIG_HOME or ~/.config (Windows: %AppData%)"
 }
 
 // configPath is where the configuration is, and whether it was named; "" for nowhere.
-func (p *Program) configPath() (path string, named bool) {
-	if path, named := os.LookupEnv(p.configVariable()); named {
+func configPath(program string) (path string, named bool) {
+	if path, named := os.LookupEnv(configVariable(program)); named {
 		return path, true
 	}
 	dir := os.Getenv("XDG_CONFIG_HOME")
@@ -65,7 +65,7 @@ func (p *Program) configPath() (path string, named bool) {
 	if !filepath.IsAbs(dir) {
 		return "", false
 	}
-	return filepath.Join(dir, p.Name, "config"), false
+	return filepath.Join(dir, program, "config"), false
 }
 
 // configuration reads the file of flags where it counts for a command line.
@@ -73,7 +73,7 @@ func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err err
 	if flags.is("no-config") || c.Config != nil && !c.Config(flags) {
 		return f, nil
 	}
-	path, named := p.configPath()
+	path, named := configPath(p.Name)
 	if path == "" {
 		return f, nil
 	}
@@ -82,13 +82,13 @@ func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err err
 	switch {
 	case err == nil:
 	case named:
-		return f, fmt.Errorf("%w (%s names it; --no-config goes without)", err, p.configVariable())
+		return f, fmt.Errorf("%w (%s names it; --no-config goes without)", err, configVariable(p.Name))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		f.missing = true
 		return f, nil
 	case errors.Is(err, errDistrusted) || errors.Is(err, fs.ErrPermission): // not the user's: the log matters more
 		f.distrusted = err
-		p.Warn(fmt.Sprintf("%v (--no-config goes without, %s=%s reads it all the same)", err, p.configVariable(), path))
+		p.Warn(fmt.Sprintf("%v (--no-config goes without, %s=%s reads it all the same)", err, configVariable(p.Name), path))
 		return f, nil
 	default:
 		return f, fmt.Errorf("%w (--no-config goes without)", err)
@@ -197,13 +197,13 @@ const advice = "(change that line; --no-config goes without)"
 
 // placed puts before an error that begins with a flag the line of the configuration which that flag is from; false where it is
 // not from there.
-func (f *Flags) placed(err error) (error, bool) {
+func (v *values) placed(err error) (error, bool) {
 	text := err.Error()
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), " ")
 	if end := strings.IndexAny(name, ":="); end >= 0 {
 		name = name[:end]
 	}
-	for _, g := range slices.Backward(f.given[name]) {
+	for _, g := range slices.Backward(v.given[name]) {
 		switch {
 		case !strings.Contains(text, g.value): // another one of a flag that may be repeated
 		case g.source == commandLine:
@@ -219,22 +219,22 @@ func (f *Flags) placed(err error) (error, bool) {
 var errUnknown = errors.New("unknown flag")
 
 // take sets the flag of one line.
-func (f *Flags) take(s setting, source string) error {
-	one := f.set.Lookup(s.name)
+func (v *values) take(s setting, source string) error {
+	one := v.set.Lookup(s.name)
 	if one == nil {
 		return fmt.Errorf("%w: --%s", errUnknown, s.name)
 	}
 	if s.valued {
-		return f.put(s.name, s.value, source)
+		return v.put(s.name, s.value, source)
 	}
 	if one.NoOptDefVal == "" {
 		return fmt.Errorf("--%s: want --%s=%s", s.name, s.name, describe(one).value)
 	}
-	return f.put(s.name, one.NoOptDefVal, source)
+	return v.put(s.name, one.NoOptDefVal, source)
 }
 
-// sources is the text of --print-config: each flag's value after where it comes from, and the variables that count.
-func (p *Program) sources(file configFile, fs *Flags) string {
+// sourcesText is the text of --print-config: each flag's value after where it comes from, and the variables that count.
+func sourcesText(file configFile, fs *Flags, environment []Variable) string {
 	var rows [][2]string
 	row := func(source, text string) { rows = append(rows, [2]string{source, text}) }
 	for _, group := range fs.grouped() {
@@ -250,7 +250,7 @@ func (p *Program) sources(file configFile, fs *Flags) string {
 			}
 		}
 	}
-	for _, v := range p.Environment {
+	for _, v := range environment {
 		if value, set := os.LookupEnv(v.Name); set {
 			row("environment", v.Name+"="+value)
 		} else {

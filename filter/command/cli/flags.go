@@ -11,14 +11,19 @@ import (
 
 // Flags are the flags of one command, and after the command line was read what comes beside them.
 type Flags struct {
+	values
+	words   map[string][]string // by the names of flags that are one of a few words
+	titles  []string            // of the groups, in the order of help
+	groups  map[string]string   // titles by the names of flags
+	current string              // the title of what is added now
+	rules   []rule
+}
+
+// values are what flags have been set to.
+type values struct {
 	set      *pflag.FlagSet
-	words    map[string][]string // by the names of flags that are one of a few words
-	repeated map[string]bool     // flags of which each one counts
-	titles   []string            // of the groups, in the order of help
-	groups   map[string]string   // titles by the names of flags
-	current  string              // the title of what is added now
-	given    map[string][]given  // what has been set, by the names of flags
-	rules    []rule
+	repeated map[string]bool    // flags of which each one counts
+	given    map[string][]given // what has been set, by the names of flags
 }
 
 // given is one value that a flag was given, and where: file:line, or the command line.
@@ -33,13 +38,13 @@ type Words interface{ Words() []string }
 func newFlags(name string) *Flags {
 	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	set.SortFlags, set.Usage = false, func() {}
-	return &Flags{set: set, words: map[string][]string{}, repeated: map[string]bool{}, groups: map[string]string{}, given: map[string][]given{}}
+	return &Flags{values: values{set: set, repeated: map[string]bool{}, given: map[string][]given{}}, words: map[string][]string{}, groups: map[string]string{}}
 }
 
 // Repeated says of flags that each one given counts, where of others the last one does.
-func (f *Flags) Repeated(names ...string) {
+func (v *values) Repeated(names ...string) {
 	for _, name := range names {
-		f.repeated[name] = true
+		v.repeated[name] = true
 	}
 }
 
@@ -88,26 +93,26 @@ func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage st
 }
 
 // parse reads the command line.
-func (f *Flags) parse(args []string) error {
-	return f.set.ParseAll(args, func(one *pflag.Flag, value string) error { return f.put(one.Name, value, commandLine) })
+func (v *values) parse(args []string) error {
+	return v.set.ParseAll(args, func(one *pflag.Flag, value string) error { return v.put(one.Name, value, commandLine) })
 }
 
 // put sets a flag, and keeps where that was said.
-func (f *Flags) put(name, value, source string) error {
-	if err := f.set.Set(name, value); err != nil {
+func (v *values) put(name, value, source string) error {
+	if err := v.set.Set(name, value); err != nil {
 		return err
 	}
-	if !f.repeated[name] {
-		f.given[name] = nil
+	if !v.repeated[name] {
+		v.given[name] = nil
 	}
-	f.given[name] = append(f.given[name], given{value, source})
+	v.given[name] = append(v.given[name], given{value, source})
 	return nil
 }
 
 // Given lists the flags that the command line sets and wanted tells, each one --NAME or --NAME=VALUE.
-func (f *Flags) Given(wanted func(name string) bool) (list []string) {
-	f.set.VisitAll(func(one *pflag.Flag) {
-		for _, g := range f.given[one.Name] {
+func (v *values) Given(wanted func(name string) bool) (list []string) {
+	v.set.VisitAll(func(one *pflag.Flag) {
+		for _, g := range v.given[one.Name] {
 			switch {
 			case g.source != commandLine || !wanted(one.Name):
 			case one.NoOptDefVal != "" && g.value == one.NoOptDefVal:
@@ -121,12 +126,12 @@ func (f *Flags) Given(wanted func(name string) bool) (list []string) {
 }
 
 // Args are the arguments beside the flags.
-func (f *Flags) Args() []string { return f.set.Args() }
+func (v *values) Args() []string { return v.set.Args() }
 
 // Split returns the arguments before `--` and those after it.
-func (f *Flags) Split() (before, after []string) {
-	args := f.set.Args()
-	if at := f.set.ArgsLenAtDash(); at >= 0 {
+func (v *values) Split() (before, after []string) {
+	args := v.set.Args()
+	if at := v.set.ArgsLenAtDash(); at >= 0 {
 		return args[:at], args[at:]
 	}
 	return args, nil

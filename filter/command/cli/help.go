@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"strings"
 
@@ -19,9 +20,9 @@ const (
 // usageColumn is where the words about a flag begin, at the latest.
 const usageColumn = 30
 
-// width is how wide help may be.
-func (p *Program) width() int {
-	if out, ok := p.Stdout.(*os.File); ok {
+// width is how wide help may be on out.
+func width(out io.Writer) int {
+	if out, ok := out.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(out.Fd())); err == nil {
 			return min(max(columns, narrow), wide)
 		}
@@ -38,30 +39,60 @@ func (p *Program) use(c *Command) string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
+// helpPage is the text of --help, or of --help-all.
+type helpPage struct {
+	strings.Builder
+	p     *Program
+	fs    *Flags
+	all   bool
+	width int
+	theme *sgr.Theme
+}
+
 // help is the text of --help, or of --help-all.
 func (p *Program) help(c *Command, fs *Flags, all bool) string {
-	width, theme := p.width(), p.theme(fs)
-	var b strings.Builder
-	b.WriteString(theme.Strong("Usage:") + " " + p.use(c))
-	if at := len("Usage: " + p.use(c)); c.Note != "" && at+5+len(c.Note) <= width {
-		b.WriteString("     " + c.Note)
-	} else if c.Note != "" {
-		b.WriteString("\n       " + c.Note)
+	h := &helpPage{p: p, fs: fs, all: all, width: width(p.Stdout)}
+	if p.Theme != nil {
+		mode := ""
+		if one := fs.set.Lookup("color"); one != nil {
+			mode = one.Value.String()
+		}
+		h.theme = p.Theme(mode)
 	}
-	b.WriteByte('\n')
+	h.head(c)
+	h.flags(c.Common)
+	if c.Name == "" {
+		h.tail()
+	}
+	return h.String()
+}
+
+// head writes how a command is used, and what it does.
+func (h *helpPage) head(c *Command) {
+	h.WriteString(h.theme.Strong("Usage:") + " " + h.p.use(c))
+	if at := len("Usage: " + h.p.use(c)); c.Note != "" && at+5+len(c.Note) <= h.width {
+		h.WriteString("     " + c.Note)
+	} else if c.Note != "" {
+		h.WriteString("\n       " + c.Note)
+	}
+	h.WriteByte('\n')
 	about := sentence(c.About)
 	if c.Name == "" {
-		if about = sentence(p.About); p.Example != "" {
-			about = strings.TrimSuffix(about, ".") + ": " + p.Example
+		if about = sentence(h.p.About); h.p.Example != "" {
+			about = strings.TrimSuffix(about, ".") + ": " + h.p.Example
 		}
-		for _, use := range p.Uses {
-			b.WriteString("       " + p.Name + " " + use + "\n")
+		for _, use := range h.p.Uses {
+			h.WriteString("       " + h.p.Name + " " + use + "\n")
 		}
 	}
-	b.WriteString("\n" + wrapped(about, width, 0) + "\n")
-	groups := fs.grouped()
-	if len(c.Common) > 0 && !all {
-		groups = []group{{flags: fs.named(c.Common)}}
+	h.text("\n", about, 0)
+}
+
+// flags lists flags: the common ones, where there are some and not all are asked for.
+func (h *helpPage) flags(common []string) {
+	groups := h.fs.grouped()
+	if len(common) > 0 && !h.all {
+		groups = []group{{flags: h.fs.named(common)}}
 	} else if len(groups) == 1 {
 		groups[0].title = ""
 	}
@@ -73,48 +104,42 @@ func (p *Program) help(c *Command, fs *Flags, all bool) string {
 	}
 	column = min(column, usageColumn)
 	for _, g := range groups {
-		b.WriteByte('\n')
 		if g.title != "" {
-			b.WriteString(theme.Strong(g.title+":") + "\n")
+			h.title(g.title)
+		} else {
+			h.WriteByte('\n')
 		}
 		for _, one := range g.flags {
-			listed(&b, theme, described(one), fs.text(one), column, width)
+			h.listed(described(one), h.fs.text(one), column)
 		}
 	}
-	if c.Name == "" {
-		p.more(&b, theme, all, width)
-	}
-	return b.String()
 }
 
-// theme returns the colors of help.
-func (p *Program) theme(fs *Flags) *sgr.Theme {
-	if p.Theme == nil {
-		return nil
+// tail writes what comes below the flags of the program's own help.
+func (h *helpPage) tail() {
+	h.title("Commands")
+	for _, c := range h.p.named() {
+		h.listed("  "+c.Name, c.About, 14)
 	}
-	mode := ""
-	if one := fs.set.Lookup("color"); one != nil {
-		mode = one.Value.String()
-	}
-	return p.Theme(mode)
-}
-
-// more writes what comes below the flags of the program's own help.
-func (p *Program) more(b *strings.Builder, theme *sgr.Theme, all bool, width int) {
-	b.WriteString("\n" + theme.Strong("Commands:") + "\n")
-	for _, c := range p.named() {
-		listed(b, theme, "  "+c.Name, c.About, 14, width)
-	}
-	listed(b, theme, "  help", helpAbout, 14, width)
-	if all {
-		b.WriteString("\n" + theme.Strong("Environment:") + "\n")
-		for _, v := range p.Environment {
-			listed(b, theme, "  "+v.Name, v.About, usageColumn, width)
+	h.listed("  help", helpAbout, 14)
+	if h.all {
+		h.title("Environment")
+		for _, v := range h.p.Environment {
+			h.listed("  "+v.Name, v.About, usageColumn)
 		}
-		b.WriteString("\n" + theme.Strong("Configuration:") + "\n" + wrapped("  "+p.configText(), width, 2) + "\n")
+		h.title("Configuration")
+		h.text("", "  "+configText(h.p.Name), 2)
 	}
-	b.WriteString("\n" + wrapped(wordsText+" --help-all and the manual page say more.", width, 2) + "\n")
-	b.WriteString(wrapped("Exit status: "+p.Exit, width, 2) + "\n")
+	h.text("\n", wordsText+" --help-all and the manual page say more.", 2)
+	h.text("", "Exit status: "+h.p.Exit, 2)
+}
+
+// title begins a part.
+func (h *helpPage) title(text string) { h.WriteString("\n" + h.theme.Strong(text+":") + "\n") }
+
+// text writes lines of text, of which all but the first one are indented.
+func (h *helpPage) text(before, text string, indent int) {
+	h.WriteString(before + wrapped(text, h.width, indent) + "\n")
 }
 
 const (
@@ -123,16 +148,16 @@ const (
 )
 
 // listed writes words in two columns, the second one from a column on, and on a line of its own where the first one is too long.
-func listed(b *strings.Builder, theme *sgr.Theme, first, second string, column, width int) {
+func (h *helpPage) listed(first, second string, column int) {
 	name := strings.TrimLeft(first, " ")
-	b.WriteString(first[:len(first)-len(name)] + theme.Place(name))
+	h.WriteString(first[:len(first)-len(name)] + h.theme.Place(name))
 	if len(first)+2 > column {
-		b.WriteString("\n" + strings.Repeat(" ", column))
+		h.WriteString("\n" + strings.Repeat(" ", column))
 	} else {
-		b.WriteString(strings.Repeat(" ", column-len(first)))
+		h.WriteString(strings.Repeat(" ", column-len(first)))
 	}
-	text := wrapped(strings.Repeat(" ", column)+second, width, column)
-	b.WriteString(text[min(column, len(text)):] + "\n")
+	text := wrapped(strings.Repeat(" ", column)+second, h.width, column)
+	h.WriteString(text[min(column, len(text)):] + "\n")
 }
 
 // wrapped breaks a text at spaces so that no line is longer than width, if that is possible; all but the first one are indented.

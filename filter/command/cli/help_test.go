@@ -82,8 +82,8 @@ func TestHelpWidth(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := offering()
-		if p.Stdout = shown; p.width() != c.want {
-			t.Errorf("at %d columns help is %d wide, want %d", c.columns, p.width(), c.want)
+		if p.Stdout = shown; width(shown) != c.want {
+			t.Errorf("at %d columns help is %d wide, want %d", c.columns, width(shown), c.want)
 		}
 		fs, _ := p.flags(p.Commands[0])
 		longest := 0

@@ -56,7 +56,7 @@ func (p *Program) manual() string {
 		m.command(p, c, main)
 	}
 	m.macro("SH", "CONFIGURATION")
-	m.text("The configuration is " + p.configText() + ".")
+	m.text("The configuration is " + configText(p.Name) + ".")
 	m.macro("PP")
 	m.text("The value goes to the end of the line, without quotes, and nothing is expanded in it; a line that begins with # is a " +
 		"comment. A flag that only another command has is for that one.")

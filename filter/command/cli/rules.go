@@ -68,13 +68,13 @@ func (f *Flags) misfits() (unfit []string, err error) {
 }
 
 // has reports whether a flag asks for something: it has another value than without it, or that value.
-func (f *Flags) has(flag string) bool {
+func (v *values) has(flag string) bool {
 	if flag == CommandAfter {
-		_, after := f.Split()
+		_, after := v.Split()
 		return len(after) > 0
 	}
 	name, value, valued := strings.Cut(flag, "=")
-	one, all := f.set.Lookup(name), f.given[name]
+	one, all := v.set.Lookup(name), v.given[name]
 	if one == nil || len(all) == 0 {
 		return false
 	}
@@ -83,8 +83,8 @@ func (f *Flags) has(flag string) bool {
 }
 
 // onCommandLine reports whether a flag is there.
-func (f *Flags) onCommandLine(name string) bool {
-	return slices.ContainsFunc(f.given[name], func(g given) bool { return g.source == commandLine })
+func (v *values) onCommandLine(name string) bool {
+	return slices.ContainsFunc(v.given[name], func(g given) bool { return g.source == commandLine })
 }
 
 // dashed returns flags as they are typed, with a word between them.
