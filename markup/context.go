@@ -26,54 +26,28 @@ type MMapFields struct {
 
 // ParseModule reads the fields of a module element. The last ":elf:" ends the name; fields behind the build ID are
 // ignored. The error is a *FieldError.
-//
-// The hand-written scanner reads what is well-formed, a hundred times faster than the grammar; the grammar explains what
-// is not, and is what the scanner is tested against.
 func ParseModule(e *Element) (ModuleFields, error) {
-	if e.Tag == Module && e.End-e.Start <= maxInside {
-		if s, ok := scanModule(e.Body); ok {
-			return ModuleFields{ID: s.id, Name: string(s.name), BuildID: decodeHex(s.buildID)}, nil
-		}
-	}
-	return moduleByGrammar(e)
-}
-
-func moduleByGrammar(e *Element) (ModuleFields, error) {
-	p, err := e.parse()
-	if err != nil {
-		return ModuleFields{}, err
-	}
-	if p.Module == nil {
+	if e.Tag != Module {
 		return ModuleFields{}, e.otherTag("module")
 	}
-	m := p.Module
-	return ModuleFields{ID: uint64(m.ID.Value), Name: m.Name, BuildID: string(m.BuildID.Value)}, nil
+	var v [maxFields]value
+	if e.End-e.Start > maxInside || !layouts[Module].scan(e.Body, &v) {
+		return ModuleFields{}, e.explain()
+	}
+	return ModuleFields{ID: v[0].number, Name: string(v[1].of(e.Body)), BuildID: decodeHex(v[3].of(e.Body))}, nil
 }
 
-// ParseMMap reads the fields of an mmap element; fields behind the last one are ignored. The error is a *FieldError. It
+// ParseMMap reads the fields of an mmap element; fields after the last one are ignored. The error is a *FieldError. It
 // says nothing of a range that leaves the address space.
 func ParseMMap(e *Element) (MMapFields, error) {
-	if e.Tag == MMap && e.End-e.Start <= maxInside {
-		if s, ok := scanMMap(e.Body); ok {
-			return MMapFields{s.start, s.size, s.moduleID, modeOf(s.mode), s.rel}, nil
-		}
-	}
-	return mmapByGrammar(e)
-}
-
-func mmapByGrammar(e *Element) (MMapFields, error) {
-	p, err := e.parse()
-	if err != nil {
-		return MMapFields{}, err
-	}
-	if p.MMap == nil {
+	if e.Tag != MMap {
 		return MMapFields{}, e.otherTag("mmap")
 	}
-	m := p.MMap
-	return MMapFields{
-		Start: uint64(m.Start.Value), Size: uint64(m.Size.Value), ModuleID: uint64(m.ModuleID.Value),
-		Mode: string(m.Mode.Value), Rel: uint64(m.Rel.Value),
-	}, nil
+	var v [maxFields]value
+	if e.End-e.Start > maxInside || !layouts[MMap].scan(e.Body, &v) {
+		return MMapFields{}, e.explain()
+	}
+	return MMapFields{v[0].number, v[1].number, v[3].number, modeOf(v[4].of(e.Body)), v[5].number}, nil
 }
 
 // decodeHex returns the bytes that hexadecimal digits stand for; an odd number of them has a zero in front.

@@ -115,9 +115,9 @@ func expectation(message string) string {
 }
 
 var fieldWords = map[string]string{
-	"~\":\"": "a field", "\":\"": "one more field", "Address": "address", "Size": "size", "ModuleID": "module ID", "FrameNumber": "frame number", "BuildID": "build ID",
-	"Mode": "mode", "PcType": "PC type 'ra' or 'pc'", "Pair": "key", "Text": "text",
-	`"elf"`: "module type 'elf'", `"load"`: "mmap type 'load'",
+	"Address": "address", "Size": "size", "ModuleID": "module ID", "FrameNumber": "frame number", "BuildID": "build ID", "Mode": "mode",
+	"PcType": "PC type 'ra' or 'pc'", "Pair": "key", "DumpType": "dump file type", `"elf"`: "module type 'elf'", `"load"`: "mmap type 'load'",
+	"<modulename>": "module name", "<symbolname>": "name", "<rest>": "name", `":"`: "one more field",
 }
 
 // fieldAt quotes the field at an offset of the inside of an element.

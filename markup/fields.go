@@ -37,38 +37,48 @@ type PCFields struct {
 
 // BT reads the fields of a bt element. A third field that is no type is a message, and so is all that follows the type.
 // The error is a *FieldError.
-func (e *Element) BT() (BTFields, error) {
-	f, ok := scanBT(e.Body)
-	if !ok {
+func (e *Element) BT() (f BTFields, err error) {
+	if !e.scanBT(&f) {
 		return BTFields{}, e.explain()
 	}
 	return f, nil
 }
 
-// PC reads the fields of a pc element; fields behind the type are ignored. The error is a *FieldError.
+// PC reads the fields of a pc element; fields after the type are ignored. The error is a *FieldError.
 func (e *Element) PC() (PCFields, error) {
-	f, ok := scanPC(e.Body)
-	if !ok {
+	var v [maxFields]value
+	if !layouts[PC].scan(e.Body, &v) {
 		return PCFields{}, e.explain()
 	}
-	return f, nil
+	return PCFields{v[0].number, scanType(v[1].of(e.Body))}, nil
 }
 
 // Data reads the address of a data element; further fields are ignored. The error is a *FieldError.
 func (e *Element) Data() (uint64, error) {
-	addr, ok := scanData(e.Body)
-	if !ok {
+	var v [maxFields]value
+	if !layouts[Data].scan(e.Body, &v) {
 		return 0, e.explain()
 	}
-	return addr, nil
+	return v[0].number, nil
 }
 
 // Symbol reads the name in a symbol element, which may be empty; further fields are ignored. The error is a *FieldError.
 func (e *Element) Symbol() ([]byte, error) {
-	if e.Body == nil {
+	var v [maxFields]value
+	if e.Body == nil || !layouts[Symbol].scan(e.Body, &v) {
 		return nil, e.explain()
 	}
-	return e.Body[:symbolEnd(e.Body)], nil
+	return v[0].of(e.Body), nil
+}
+
+// Dumpfile reads the type and the name of a dumpfile element. The name reaches to the element's end, for files' names hold colons;
+// it may be empty. The error is a *FieldError.
+func (e *Element) Dumpfile() (kind, name []byte, err error) {
+	var v [maxFields]value
+	if !layouts[Dumpfile].scan(e.Body, &v) {
+		return nil, nil, e.explain()
+	}
+	return v[0].of(e.Body), v[1].of(e.Body), nil
 }
 
 // symbolEnd returns where the name ends that the body of a symbol element begins with: before its first colon. A mangled name has
@@ -107,78 +117,33 @@ func colonOrEnd(body []byte) int {
 	return len(body)
 }
 
-// Dumpfile reads the type and the name of a dumpfile element. The name reaches to the element's end, for files' names hold colons.
-// The error is a *FieldError.
-func (e *Element) Dumpfile() (kind, name []byte, err error) {
-	kind, name, more := cut(e.Body)
-	if more && len(kind) == 0 { // of which the grammar would say that a name has one field too many
-		return nil, nil, &FieldError{Offset: e.BodyStart, Msg: "expected dump file type; found ''"}
+// wellFormed reports whether the element has a known tag and all that the tag asks for. A name is not to be empty.
+func (e *Element) wellFormed() bool {
+	var v [maxFields]value
+	if e.Tag == Unknown || !layouts[e.Tag].scan(e.Body, &v) {
+		return false
 	}
-	if !more {
-		return nil, nil, e.explain()
-	}
-	return kind, name, nil
-}
-
-// wellFormed reports whether the element has a known tag and all that the tag asks for.
-func (e *Element) wellFormed() (ok bool) {
 	switch e.Tag {
-	case Reset:
-		return true
-	case Module:
-		_, ok = scanModule(e.Body)
-	case MMap:
-		_, ok = scanMMap(e.Body)
-	case BT:
-		_, ok = scanBT(e.Body)
-	case PC:
-		_, ok = scanPC(e.Body)
-	case Data:
-		_, ok = scanData(e.Body)
 	case Symbol:
-		ok = len(e.Body) > 0
-	case Hexdict:
-		ok = scanHexdict(e.Body)
+		return len(e.Body) > 0
 	case Dumpfile:
-		kind, name, _ := cut(e.Body)
-		ok = len(kind) > 0 && len(name) > 0
+		return v[1].end > v[1].start
 	}
-	return ok
+	return true
 }
 
-func scanBT(body []byte) (f BTFields, ok bool) {
-	var more bool
-	f.NumText, body, _ = cut(body)
-	if f.Num, ok = scan.Number(f.NumText, 10); !ok {
-		return f, false
+func (e *Element) scanBT(f *BTFields) bool {
+	var v [maxFields]value
+	if !layouts[BT].scan(e.Body, &v) {
+		return false
 	}
-	f.AddrText, body, more = cut(body)
-	if f.Addr, ok = scanAddress(f.AddrText); !ok || !more {
-		return f, ok
+	f.Num, f.NumText = v[0].number, v[0].of(e.Body)
+	f.Addr, f.AddrText = v[1].number, v[1].of(e.Body)
+	f.Type = scanType(v[2].of(e.Body))
+	if message := v[3].of(e.Body); len(message) > 0 {
+		f.Message = message
 	}
-	kind, rest, _ := cut(body)
-	if f.Type = scanType(kind); f.Type == Unmarked {
-		rest = body
-	}
-	if len(rest) > 0 {
-		f.Message = rest
-	}
-	return f, true
-}
-
-func scanPC(body []byte) (f PCFields, ok bool) {
-	addr, rest, more := cut(body)
-	if f.Addr, ok = scanAddress(addr); !ok || !more {
-		return f, ok
-	}
-	kind, _, _ := cut(rest)
-	f.Type = scanType(kind)
-	return f, f.Type != Unmarked
-}
-
-func scanData(body []byte) (uint64, bool) {
-	addr, _, _ := cut(body)
-	return scanAddress(addr)
+	return true
 }
 
 func scanType(field []byte) PCType {
@@ -191,56 +156,31 @@ func scanType(field []byte) PCType {
 	return Unmarked
 }
 
-// moduleSpan holds a module's ID and where its other fields are.
-type moduleSpan struct {
-	id            uint64
-	name, buildID []byte // the build ID as hexadecimal digits
-}
-
 var elf = []byte(":elf:")
 
-// scanModule splits at the last ":elf:" with a build ID behind it, for names may hold colons (Fuchsia's "<VMO#1:x>"), and so may
-// fields that are ignored.
-func scanModule(body []byte) (m moduleSpan, ok bool) {
-	id, rest, more := cut(body)
-	if m.id, ok = scanInteger(id); !ok || !more {
-		return m, false
-	}
-	for end := len(rest); ; {
-		i := bytes.LastIndex(rest[:end], elf)
+// moduleNameEnd returns where the name of a module ends that b begins with: before the last ":elf:" that a build ID follows, for names
+// may hold colons (Fuchsia's "<VMO#1:x>"), and so may fields that are ignored. Without one it is before the last ":elf:", and without
+// that before the first colon.
+func moduleNameEnd(b []byte) int {
+	last, best := -1, -1
+	for at := 0; ; {
+		i := bytes.Index(b[at:], elf)
 		if i < 0 {
-			return m, false
+			break
 		}
-		m.name = rest[:i]
-		if m.buildID, _, _ = cut(rest[i+len(elf):]); scan.IsHexField(m.buildID) {
-			return m, true
+		last = at + i
+		if id, _, _ := cut(b[last+len(elf):]); scan.IsHexField(id) {
+			best = last
 		}
-		end = i + len(elf) - 1 // the colon behind may be that before
+		at = last + len(elf) - 1 // the colon after it may be the one before another
 	}
-}
-
-// mmapSpan holds the fields of an mmap element, its mode as written.
-type mmapSpan struct {
-	start, size, moduleID, rel uint64
-	mode                       []byte
-}
-
-func scanMMap(body []byte) (m mmapSpan, ok bool) {
-	var f [6][]byte
-	more := true
-	for i := range f {
-		if !more {
-			return m, false
-		}
-		f[i], body, more = cut(body)
+	switch {
+	case best >= 0:
+		return best
+	case last >= 0:
+		return last
 	}
-	var start, size, id, rel bool
-	m.start, start = scanAddress(f[0])
-	m.size, size = scanInteger(f[1])
-	m.moduleID, id = scanInteger(f[3])
-	m.mode = f[4]
-	m.rel, rel = scanAddress(f[5])
-	return m, start && size && string(f[2]) == "load" && id && isMode(m.mode) && rel
+	return colonOrEnd(b)
 }
 
 // scanDump wants what dumps of registers look like: `RIP: 0x6ee17076fb80 RSP: 0`, with blanks between the pairs.
@@ -262,19 +202,4 @@ func scanDump(body []byte) bool {
 		body = value[n:]
 		words++
 	}
-}
-
-// scanHexdict wants pairs of a key and a value, the values being addresses.
-func scanHexdict(body []byte) bool {
-	for more := true; more; {
-		var value []byte
-		if _, body, more = cut(body); !more {
-			return false
-		}
-		value, body, more = cut(body)
-		if _, ok := scanAddress(value); !ok {
-			return false
-		}
-	}
-	return true
 }

@@ -4,23 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
-
-	"qss-filter/filter/scan"
 )
 
-// Grammar states the grammar of an element, without its braces, in EBNF. The lexical classes that it names are those of
-// fieldClasses.
+// Grammar returns the grammar of an element, without its braces, in EBNF. The lexical classes that it names are described with the
+// constants of class.
 func Grammar() string { return elementParser().String() }
 
-// An element's production. The names of the types below are those of the productions that Grammar prints, and those that
-// an error names as expected.
+// The productions of an element state the fields of each tag: their order, their classes, which may be missing, and where others may
+// follow that are ignored. It is stated nowhere else: participle parses by it what is to be explained, and layoutOf takes from it what
+// the scanner does. The names of the types are those of the productions that Grammar prints, and those that an error names as expected.
 type element struct {
 	Reset    *reset    `parser:"@@"`
 	Module   *module   `parser:"| @@"`
@@ -35,79 +31,79 @@ type element struct {
 
 type (
 	reset struct {
-		Tag string `parser:"@'reset':Tag (':' ~':'?)*"`
+		Tag string `parser:"@'reset':Tag More?"`
 	}
 	module struct {
-		ID      moduleID `parser:"'module':Tag ':' @@ ':'"`
-		Name    string   `parser:"@((?! ':' Type) (':' | ~':'))* ':' 'elf':Type"`
-		BuildID buildID  `parser:"':' @@ (':' ~':'?)*"`
+		ID      moduleID `parser:"'module':Tag ':' @@"`
+		Name    string   `parser:"':' @ModuleName ':' 'elf'"`
+		BuildID buildID  `parser:"':' @@ More?"`
 	}
 	mmap struct {
 		Start    address  `parser:"'mmap':Tag ':' @@"`
-		Size     size     `parser:"':' @@"`
-		ModuleID moduleID `parser:"':' 'load' ':' @@"`
+		Size     size     `parser:"':' @@ ':' 'load'"`
+		ModuleID moduleID `parser:"':' @@"`
 		Mode     mode     `parser:"':' @@"`
-		Rel      address  `parser:"':' @@ (':' ~':'?)*"`
+		Rel      address  `parser:"':' @@ More?"`
 	}
 	bt struct {
 		Num     frameNumber `parser:"'bt':Tag ':' @@"`
 		Addr    address     `parser:"':' @@"`
-		Type    *pcType     `parser:"(':' (@@ (':'"`
-		Message string      `parser:"@(':' | ~':')*)? | @(':' | ~':')+)?)?"`
+		Type    *pcType     `parser:"(':' @@)?"`
+		Message string      `parser:"(':' @Rest)?"`
 	}
 	pc struct {
 		Addr address `parser:"'pc':Tag ':' @@"`
-		Type *pcType `parser:"(':' @@ (':' ~':'?)*)?"`
+		Type *pcType `parser:"(':' @@ More?)?"`
 	}
 	data struct {
-		Addr address `parser:"'data':Tag ':' @@ (':' ~':'?)*"`
+		Addr address `parser:"'data':Tag ':' @@ More?"`
 	}
 	symbol struct {
-		Name string `parser:"'symbol':Tag ':' @~':'? (':' ~':'?)*"`
+		Name string `parser:"'symbol':Tag ':' @SymbolName More?"`
 	}
 	hexdict struct {
 		Pairs []pair `parser:"'hexdict':Tag ':' @@ (':' @@)*"`
 	}
 	dumpfile struct {
-		Kind text   `parser:"'dumpfile':Tag ':' @@"`
-		Name string `parser:"':' @(':' | ~':')+"`
+		Kind dumpType `parser:"'dumpfile':Tag ':' @@"`
+		Name string   `parser:"':' @Rest"`
 	}
 	pair struct {
-		Key   string  `parser:"@~':'? ':'"`
-		Value address `parser:"@@"`
+		Key   string  `parser:"@Key"`
+		Value address `parser:"':' @@"`
 	}
-	text struct {
-		Value string `parser:"@~':'"`
+	dumpType struct {
+		Value string `parser:"@Text"`
 	}
 	pcType struct {
-		Value string `parser:"@('ra' | 'pc')"`
+		Value string `parser:"@PCType"`
 	}
 	moduleID struct {
-		Value integer `parser:"@(Zeros | Digits | Hex | Binary | OtherInteger)"`
+		Value integer `parser:"@Integer"`
 	}
 	size struct {
-		Value integer `parser:"@(Zeros | Digits | Hex | Binary | OtherInteger)"`
+		Value integer `parser:"@Integer"`
 	}
 	frameNumber struct {
-		Value decimal `parser:"@(Zeros | Digits)"`
+		Value decimal `parser:"@Decimal"`
 	}
 	address struct {
-		Value pointer `parser:"@(Zeros | Hex)"`
+		Value pointer `parser:"@Address"`
 	}
 	buildID struct {
-		Value hexBytes `parser:"@(Zeros | Digits | Binary | HexDigits)"`
+		Value hexBytes `parser:"@HexDigits"`
 	}
 	mode struct {
 		Value lower `parser:"@Mode"`
 	}
 )
 
-// elementParser builds the parser when the first context element, or the first malformed one, comes by.
+// elementParser builds the parser when the first malformed element comes by. Two tokens are looked at to tell a type from a message.
 var elementParser = sync.OnceValue(func() *participle.Parser[element] {
-	return participle.MustBuild[element](participle.Lexer(fieldLexer{}))
+	return participle.MustBuild[element](participle.Lexer(fieldLexer{}), participle.UseLookahead(2))
 })
 
-// maxInside bounds the text that is parsed, in bytes: paths end at 4096, and the parser's time grows with the square.
+// maxInside bounds the text that is parsed, in bytes: paths end at 4096.
 const maxInside = 16 << 10
 
 // ErrMalformed is the error of a terse element's fields.
@@ -147,7 +143,7 @@ func (e *Element) parse() (*element, error) {
 	}
 }
 
-// explain tells what is wrong with an element that the hand-written readers refused.
+// explain returns what is wrong with an element that the scanner refused.
 func (e *Element) explain() error {
 	if _, err := e.parse(); err != nil {
 		return err
@@ -159,44 +155,23 @@ func (e *Element) otherTag(want string) error {
 	return &FieldError{Offset: e.Start + 3, Msg: "expected tag " + want + "; found " + quote(string(e.Name))}
 }
 
-// The lexical classes of the grammar. A field is one token, of the first class that matches the whole of it; an empty
-// field is no token, so that two colons follow one another.
+// The tokens besides those of the classes of fields.
 const (
 	colonToken lexer.TokenType = iota + 1
 	tagToken                   // the text before the first colon
-	typeToken                  // a module's type: the last "elf", else the third field
+	wordToken                  // a field that is not of the class that stands there, and a literal
+	moreToken                  // all further fields, with their colons
 	firstClass
 )
 
-// fieldClass is a lexical class of whole fields.
-type fieldClass struct {
-	name    string
-	pattern *regexp.Regexp
-}
-
-// fieldClasses are disjoint by their order: 10 is Digits, though it would do as HexDigits. They are built with the parser:
-// most streams never need them.
-var fieldClasses = sync.OnceValue(func() []fieldClass {
-	return []fieldClass{
-		{"Zeros", regexp.MustCompile(`^0+$`)},
-		{"Digits", regexp.MustCompile(`^[0-9]+$`)},
-		{"Hex", regexp.MustCompile(`^0x[0-9a-fA-F]+$`)},
-		{"Binary", regexp.MustCompile(`^0[bB][01]+$`)},
-		{"OtherInteger", regexp.MustCompile(`^(0X[0-9a-fA-F]+|0o[0-7]+)$`)},
-		{"HexDigits", regexp.MustCompile(`^[0-9a-fA-F]+$`)},
-		{"Mode", regexp.MustCompile(`^([rR][wW]?[xX]?|[wW][xX]?|[xX])$`)},
-		{"Word", regexp.MustCompile(`(?s)^.*$`)},
-	}
-})
-
-// fieldLexer cuts the inside of an element into its fields. It is fed one element, never a line.
+// fieldLexer cuts the inside of an element into its fields, as its tag's layout says. It is fed one element, never a line.
 type fieldLexer struct{}
 
-// Symbols names the token types.
+// Symbols returns the names of the token types.
 func (fieldLexer) Symbols() map[string]lexer.TokenType {
-	s := map[string]lexer.TokenType{"EOF": lexer.EOF, "Colon": colonToken, "Tag": tagToken, "Type": typeToken}
-	for i, c := range fieldClasses() {
-		s[c.name] = firstClass + lexer.TokenType(i)
+	s := map[string]lexer.TokenType{"EOF": lexer.EOF, "Colon": colonToken, "Tag": tagToken, "Word": wordToken, "More": moreToken}
+	for c, name := range classNames {
+		s[name] = firstClass + lexer.TokenType(c)
 	}
 	return s
 }
@@ -210,66 +185,55 @@ func (l fieldLexer) Lex(name string, r io.Reader) (lexer.Lexer, error) {
 	return l.LexString(name, string(b))
 }
 
-// LexString cuts the inside of an element.
+// LexString cuts the inside of an element. An empty field is a token only where it may be empty; otherwise the colons follow one
+// another.
 func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
-	fields := strings.Split(inside, ":")
-	kind := -1
-	switch {
-	case fields[0] == "module":
-		kind = typeField(fields)
-	case fields[0] == "symbol" && len(fields) > 1:
-		name, body := 1, strings.TrimPrefix(inside, "symbol:")
-		for end := symbolEnd([]byte(body)); len(fields[name]) < end; {
-			fields[name] += ":" + fields[name+1]
-			fields = slices.Delete(fields, name+1, name+2)
-		}
-	}
 	var tokens tokenList
-	pos := lexer.Position{Line: 1, Column: 1}
-	add := func(t lexer.TokenType, value string) {
-		tokens = append(tokens, lexer.Token{Type: t, Value: value, Pos: pos})
-		pos.Offset += len(value)
-		pos.Column = pos.Offset + 1
-	}
-	for i, f := range fields {
-		if i > 0 {
-			add(colonToken, ":")
+	text := []byte(inside)
+	at := colonOrEnd(text)
+	tag := text[:at]
+	tokens.add(tagToken, tag)
+	l := &layouts[tagOf(tag)]
+	for i := 0; at < len(text) && i < len(l.fields); i++ {
+		f := &l.fields[i]
+		if f.yields(text, at+1, l.fields[i+1:]) {
+			continue
 		}
-		switch {
-		case i == 0:
-			add(tagToken, f)
-		case i == kind && f != "":
-			add(typeToken, f)
-		case f != "":
-			add(classOf(f), f)
+		tokens.add(colonToken, text[at:at+1])
+		end := f.end(text, at+1)
+		if field := text[at+1 : end]; f.class.accepts(field) {
+			tokens.add(firstClass+lexer.TokenType(f.class), field)
+		} else if len(field) > 0 {
+			tokens.add(wordToken, field)
+		}
+		if at = end; i == len(l.fields)-1 && l.repeats {
+			i = -1
 		}
 	}
-	add(lexer.EOF, "")
+	switch {
+	case at == len(text):
+	case l.more:
+		tokens.add(moreToken, text[at:])
+	default:
+		tokens.add(colonToken, text[at:at+1])
+		tokens.add(wordToken, text[at+1:])
+	}
+	tokens.add(lexer.EOF, nil)
 	return &tokens, nil
 }
 
-// typeField returns the index of the field that is a module's type. Before it are at least the tag, an ID and a name;
-// behind it is a build ID.
-func typeField(fields []string) int {
-	const id, name, least = 1, 2, 3
-	last := least
-	for i := len(fields) - 2; i >= least; i-- {
-		if fields[i] == "elf" {
-			if scan.IsHexField([]byte(fields[i+1])) {
-				return i
-			}
-			last = max(last, i)
-		}
-	}
-	return last
-}
-
-func classOf(field string) lexer.TokenType {
-	i := slices.IndexFunc(fieldClasses(), func(c fieldClass) bool { return c.pattern.MatchString(field) })
-	return firstClass + lexer.TokenType(i)
-}
-
 type tokenList []lexer.Token
+
+// add appends a token, which begins where the last one ends.
+func (t *tokenList) add(class lexer.TokenType, value []byte) {
+	pos := lexer.Position{Line: 1, Column: 1}
+	if n := len(*t); n > 0 {
+		last := &(*t)[n-1]
+		pos.Offset = last.Pos.Offset + len(last.Value)
+		pos.Column = pos.Offset + 1
+	}
+	*t = append(*t, lexer.Token{Type: class, Value: string(value), Pos: pos})
+}
 
 // Next returns the next token; the last one is EOF and stays.
 func (t *tokenList) Next() (lexer.Token, error) {

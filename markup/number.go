@@ -14,42 +14,62 @@ func cut(b []byte) (field, rest []byte, more bool) {
 	return b, nil, false
 }
 
-// scanAddress reads a %p: 0x and hexadecimal digits, or zeros alone. Leading zeros do not count to the 64 bits.
+// scanAddress reads a %p. Leading zeros do not count to the 64 bits.
 func scanAddress(b []byte) (uint64, bool) {
 	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
 		return scan.Number(b[2:], 16)
 	}
-	for _, c := range b {
-		if c != '0' {
-			return 0, false
-		}
-	}
-	return 0, len(b) > 0
+	return 0, isZeros(b)
 }
 
-// scanInteger reads a %i: decimal, 0x, or 0 for octal; and 0X, 0b, 0B and 0o, which llvm's getAsInteger takes as well.
+func isZeros(b []byte) bool {
+	for _, c := range b {
+		if c != '0' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// scanInteger reads a %i.
 func scanInteger(b []byte) (uint64, bool) {
+	digits, base := integerDigits(b)
+	return scan.Number(digits, base)
+}
+
+// integerDigits returns the digits of a %i, and their base: decimal, 0x, or 0 for octal; and 0X, 0b, 0B and 0o, which llvm's
+// getAsInteger takes as well.
+func integerDigits(b []byte) (digits []byte, base uint64) {
 	if len(b) < 2 || b[0] != '0' {
-		return scan.Number(b, 10)
+		return b, 10
 	}
 	switch b[1] {
 	case 'x', 'X':
-		return scan.Number(b[2:], 16)
+		return b[2:], 16
 	case 'b', 'B':
-		return scan.Number(b[2:], 2)
+		return b[2:], 2
 	case 'o':
-		return scan.Number(b[2:], 8)
+		return b[2:], 8
 	}
-	return scan.Number(b[1:], 8)
+	return b[1:], 8
 }
 
-// isMode wants one or more of r, w, x, in this order and of either case.
-func isMode(b []byte) bool {
-	n := 0
-	for _, letter := range []byte("rwx") {
-		if n < len(b) && b[n]|0x20 == letter {
-			n++
+// allIn reports whether b is digits of a base.
+func allIn(b []byte, base uint64) bool {
+	for _, c := range b {
+		if _, ok := scan.Number([]byte{c}, base); !ok {
+			return false
 		}
 	}
-	return n > 0 && n == len(b)
+	return len(b) > 0
+}
+
+// modeEnd returns where the letters r, w and x end that stand at b[at], each at most once, in this order and of either case.
+func modeEnd(b []byte, at int) int {
+	for _, letter := range []byte("rwx") {
+		if at < len(b) && b[at]|0x20 == letter {
+			at++
+		}
+	}
+	return at
 }

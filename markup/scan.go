@@ -1,8 +1,10 @@
 // Package markup finds symbolizer markup, {{{tag:field:…}}}, in the lines of a log and reads its fields.
 //
-// scan.go and fields.go do so by hand, without allocation, for every line that passes. grammar.go states the same grammar
-// declaratively: it types the rare context elements, and it explains what is wrong with a malformed element. A fuzz test
-// holds the two against each other.
+// grammar.go states the fields of each tag, as a grammar for participle, which explains what is wrong with a malformed element.
+// layout.go takes from the same statement, when the program starts, the table by which fields are read for every line that passes,
+// without allocation. A fuzz test holds the two against each other. scan.go finds elements, fields.go and context.go hold what the
+// fields of presentation and of context elements are, number.go and values.go read a value for the table and for the grammar, and
+// explain.go writes errors for people.
 package markup
 
 import "bytes"

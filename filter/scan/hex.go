@@ -28,8 +28,14 @@ func IsHex(c byte) bool { return hexValues[c] != notHex }
 
 // IsHexField reports whether b is hexadecimal digits and nothing else.
 func IsHexField(b []byte) bool {
-	for _, c := range b {
-		if !IsHex(c) {
+	i := 0
+	for ; len(b)-i >= 8; i += 8 {
+		if _, all := eightValues(binary.LittleEndian.Uint64(b[i:])); !all {
+			return false
+		}
+	}
+	for ; i < len(b); i++ {
+		if !IsHex(b[i]) {
 			return false
 		}
 	}
@@ -108,14 +114,21 @@ func BackHex(b []byte, from, i int) int {
 // AppendBytes appends the bytes that a field of hexadecimal digits stands for; an odd number of digits has a zero in front. It fails
 // where the field is empty or holds anything else, and then appends nothing.
 func AppendBytes(dst, field []byte) ([]byte, bool) {
-	if !IsHexField(field) {
-		return dst, false
-	}
+	before, all := len(dst), byte(0)
 	if len(field)%2 == 1 {
-		dst, field = append(dst, hexValues[field[0]]), field[1:]
+		all = hexValues[field[0]]
+		dst, field = append(dst, all), field[1:]
 	}
-	for i := 0; i < len(field); i += 2 {
-		dst = append(dst, hexValues[field[i]]<<4|hexValues[field[i+1]])
+	at, n := len(dst), len(field)/2
+	dst = slices.Grow(dst, n)[:at+n]
+	for i := range dst[at:] {
+		pair := field[2*i : 2*i+2]
+		high, low := hexValues[pair[0]], hexValues[pair[1]]
+		all |= high | low
+		dst[at+i] = high<<4 | low
+	}
+	if all >= notHex || len(dst) == before {
+		return dst[:before], false
 	}
 	return dst, true
 }
