@@ -106,7 +106,7 @@ var imports = map[string]string{
 	"filter/frame":             "filter/scan symsrc",
 	"filter/guard":             "",
 	"filter/importer":          "filter symsrc symsrc/demangle",
-	"filter/linecache":         "filter/scan",
+	"filter/linecache":         "",
 	"filter/llvm":              "filter/guard filter/linecache filter/print filter/scan filter/stream markup symsrc symsrc/demangle",
 	"filter/mappings":          "filter/scan symsrc",
 	"filter/prefix":            "filter/scan",

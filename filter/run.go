@@ -106,20 +106,11 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 		}
 		return len(line), append(f.fold.flush(dst), s.Text()...)
 	}
-	_, addr, typ, end, ok := linecache.ReadBT(line)
+	bt, end, ok := markup.BTLine(line)
 	if !ok {
 		return 0, dst
 	}
-	by := shownBy{typ: markup.Unmarked}
-	switch string(typ) {
-	case "":
-	case ":pc":
-		by.typ = markup.Exact
-	case ":ra":
-		by.typ = markup.ReturnAddress
-	default:
-		return 0, dst
-	}
+	by := shownBy{typ: bt.Type}
 	take := f.takeMarkup(t, by.typ, false)
 	f.line++
 	dst = f.fold.flush(dst)
@@ -131,7 +122,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	} else {
 		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	}
-	by.due = dueTo(t, f.askAbsolute(ctx, t.process, addr, symsrc.Code, take), take)
+	by.due = dueTo(t, f.askAbsolute(ctx, t.process, bt.Addr, symsrc.Code, take), take)
 	if f.quick.showed.Settled(generation) && again && len(by.answer.frames) > 0 && !by.answer.awaited() &&
 		len(dst) > before && len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		f.quick.showed.Keep(s, line, dst[before:], generation, by)

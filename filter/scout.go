@@ -200,18 +200,11 @@ func (f *Filter) send(ctx context.Context, errands []*errand, cores int) {
 // what lines behind it mean.
 func (f *Filter) foresee(t *thread, line []byte) (q question, ok, stop bool) {
 	if i := bytes.Index(line, openBraces); i >= 0 {
-		_, addr, typ, _, ok := linecache.ReadBT(line[i:])
+		bt, _, ok := markup.BTLine(line[i:])
 		if !ok {
 			return q, false, !bytes.HasPrefix(line[i:], linecache.BTStart)
 		}
-		by := markup.Unmarked
-		switch string(typ) {
-		case ":pc":
-			by = markup.Exact
-		case ":ra":
-			by = markup.ReturnAddress
-		}
-		q, ok, _ = f.mappedAt(t.process, addr, symsrc.Code, f.takeMarkup(t, by, false))
+		q, ok, _ = f.mappedAt(t.process, bt.Addr, symsrc.Code, f.takeMarkup(t, bt.Type, false))
 		return q, ok, false
 	}
 	if bytes.IndexByte(line, 0x1b) >= 0 || !frame.Candidate(line, false, f.absolutes()) {

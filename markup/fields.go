@@ -50,7 +50,7 @@ func (e *Element) PC() (PCFields, error) {
 	if !layouts[PC].scan(e.Body, &v) {
 		return PCFields{}, e.explain()
 	}
-	return PCFields{v[0].number, scanType(v[1].of(e.Body))}, nil
+	return PCFields{v[0].number, TypeOf(v[1].of(e.Body))}, nil
 }
 
 // Data reads the address of a data element; further fields are ignored. The error is a *FieldError.
@@ -137,16 +137,46 @@ func (e *Element) scanBT(f *BTFields) bool {
 	if !layouts[BT].scan(e.Body, &v) {
 		return false
 	}
-	f.Num, f.NumText = v[0].number, v[0].of(e.Body)
-	f.Addr, f.AddrText = v[1].number, v[1].of(e.Body)
-	f.Type = scanType(v[2].of(e.Body))
-	if message := v[3].of(e.Body); len(message) > 0 {
-		f.Message = message
-	}
+	f.set(e.Body, &v)
 	return true
 }
 
-func scanType(field []byte) PCType {
+func (f *BTFields) set(body []byte, v *[maxFields]value) {
+	f.Num, f.NumText = v[0].number, v[0].of(body)
+	f.Addr, f.AddrText = v[1].number, v[1].of(body)
+	f.Type = TypeOf(v[2].of(body))
+	if message := v[3].of(body); len(message) > 0 {
+		f.Message = message
+	}
+}
+
+var btStart = []byte("{{{bt:")
+
+// BTLine reads a line that is a bt element and nothing else, without a message, such as "{{{bt:0:0x7f52731c130:pc}}}\n". end is the
+// line's end. ok is false for any other line, and for one without an end.
+func BTLine(line []byte) (f BTFields, end []byte, ok bool) {
+	eol := len(line) - 1
+	if !bytes.HasPrefix(line, btStart) || line[eol] != '\n' {
+		return f, nil, false
+	}
+	if line[eol-1] == '\r' {
+		eol--
+	}
+	close := eol - len(closeBraces)
+	if close < len(btStart) || string(line[close:eol]) != "}}}" {
+		return f, nil, false
+	}
+	var v [maxFields]value
+	body := line[len(btStart):close]
+	if !layouts[BT].scan(body, &v) || v[3].start > 0 || v[1].end-v[1].start < int32(len("0x0")) || body[v[1].start+1] != 'x' {
+		return f, nil, false
+	}
+	f.set(body, &v)
+	return f, line[eol:], true
+}
+
+// TypeOf returns the type that a field names, Unmarked for any other.
+func TypeOf(field []byte) PCType {
 	switch string(field) {
 	case "ra":
 		return ReturnAddress
@@ -196,7 +226,7 @@ func scanDump(body []byte) bool {
 		if n < 0 {
 			n = len(value)
 		}
-		if _, ok := scanAddress(value[:n]); !ok || len(key) == 0 || bytes.ContainsAny(key, " \t") || n < len(value) && value[n] == ':' {
+		if _, ok := Address(value[:n]); !ok || len(key) == 0 || bytes.ContainsAny(key, " \t") || n < len(value) && value[n] == ':' {
 			return false
 		}
 		body = value[n:]

@@ -214,3 +214,20 @@ func TestWrongTag(t *testing.T) {
 		t.Error("data of a symbol")
 	}
 }
+
+func TestBTLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"{{{bt:0:0x7f52731c130:pc}}}\n": "0 7f52731c130 1 \n", "{{{bt:12:0x0}}}\r\n": "12 0 0 \r\n", "{{{bt:1:0xA:ra}}}\n": "1 a 2 \n",
+		"{{{bt:1:0xA:ra}}}": "", "{{{bt:1:0xA:ra:x}}}\n": "", "{{{bt:1:0xA:ra:}}}\n": "", "{{{bt:1:0xA:}}}\n": "", "{{{bt:1:0xA:x}}}\n": "",
+		" {{{bt:1:0xA}}}\n": "", "{{{bt:1:0xA}}} \n": "", "{{{bt:1:0}}}\n": "", "{{{bt:1}}}\n": "", "{{{bt:}}}\n": "", "{{{bt:\n": "", "": "",
+		"{{{bt:x:0xA}}}\n": "", "{{{bt:1:0xA}}}}\n": "", "{{{pc:0x1}}}\n": "", "{{{bt:1:0x1}}}{{{bt:2:0x2}}}\n": "", "{{{bt:1:0x1\r}}}\n": "",
+	} {
+		got := ""
+		if f, end, ok := BTLine([]byte(line)); ok {
+			got = fmt.Sprintf("%d %x %d %s", f.Num, f.Addr, f.Type, end)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}

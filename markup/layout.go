@@ -47,7 +47,7 @@ func (c class) accepts(field []byte) bool {
 	case modeC:
 		return len(field) > 0 && modeEnd(field, 0) == len(field)
 	case pcTypeC:
-		return scanType(field) != Unmarked
+		return TypeOf(field) != Unmarked
 	case textC:
 		return len(field) > 0
 	case literal:
@@ -109,7 +109,7 @@ func (f *field) read(b []byte, at int) (number uint64, end int, ok bool) {
 		return 0, at + len(f.word), scan.Has(b, at, f.word)
 	case pcTypeC:
 		end = min(at+len("ra"), len(b))
-		return 0, end, scanType(b[at:end]) != Unmarked
+		return 0, end, TypeOf(b[at:end]) != Unmarked
 	case integerC:
 		if number, end, ok = scan.Address(b, at); ok {
 			return number, end, true
@@ -118,7 +118,7 @@ func (f *field) read(b []byte, at int) (number uint64, end int, ok bool) {
 			return scan.Decimal(b, at)
 		}
 		end = f.end(b, at)
-		number, ok = scanInteger(b[at:end])
+		number, ok = Integer(b[at:end])
 		return number, end, ok
 	case modeC:
 		end = modeEnd(b, at)

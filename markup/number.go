@@ -14,8 +14,9 @@ func cut(b []byte) (field, rest []byte, more bool) {
 	return b, nil, false
 }
 
-// scanAddress reads a %p. Leading zeros do not count to the 64 bits.
-func scanAddress(b []byte) (uint64, bool) {
+// Address returns the value of a field that is an address: 0x and hexadecimal digits, or zeros alone. Leading zeros do not count to
+// the 64 bits.
+func Address(b []byte) (uint64, bool) {
 	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
 		return scan.Number(b[2:], 16)
 	}
@@ -31,8 +32,9 @@ func isZeros(b []byte) bool {
 	return len(b) > 0
 }
 
-// scanInteger reads a %i.
-func scanInteger(b []byte) (uint64, bool) {
+// Integer returns the value of a field that is a number of a base of its own: decimal, hexadecimal after 0x, octal after 0, and
+// what else llvm's getAsInteger takes.
+func Integer(b []byte) (uint64, bool) {
 	digits, base := integerDigits(b)
 	return scan.Number(digits, base)
 }
@@ -72,4 +74,12 @@ func modeEnd(b []byte, at int) int {
 		}
 	}
 	return at
+}
+
+// Mode returns a field that is a mode in lower case, one or more of "rwx".
+func Mode(field []byte) (mode string, ok bool) {
+	if modeC.accepts(field) {
+		return modeOf(field), true
+	}
+	return "", false
 }

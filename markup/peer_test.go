@@ -28,7 +28,7 @@ func TestFieldsAgainstLLVM(t *testing.T) {
 		"mmap:0x1000:16:load:1:%s:0x0": modes, "mmap:0x1000:16:load:1:r:%s": numbers,
 	} {
 		for _, v := range values {
-			id, _ := scanInteger([]byte(v))
+			id, _ := Integer([]byte(v))
 			if id == math.MaxUint64 && (strings.Contains(format, "load:%s") || strings.HasPrefix(format, "module:%s")) {
 				continue // a sentinel of llvm's DenseMap: 22.1.8 refuses to define this module ID, and crashes on its use
 			}

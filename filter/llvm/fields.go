@@ -111,39 +111,16 @@ func (l *Filter) expected(f scan.Span, what string) {
 
 // address reads `0x` and hexadecimal digits, or zeros.
 func (l *Filter) address(f scan.Span) (uint64, bool) {
-	b := f.Of(l.text)
-	zeros := len(b) > 0
-	for _, c := range b {
-		zeros = zeros && c == '0'
+	v, ok := markup.Address(f.Of(l.text))
+	if !ok {
+		l.expected(f, "address")
 	}
-	if zeros {
-		return 0, true
-	}
-	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
-		if v, ok := scan.Number(b[2:], 16); ok {
-			return v, true
-		}
-	}
-	l.expected(f, "address")
-	return 0, false
+	return v, ok
 }
 
-// integer reads a number whose prefix tells its base: 0x, 0X, 0b, 0B, 0o, or a 0 before another digit.
+// integer reads a number whose prefix tells its base.
 func (l *Filter) integer(f scan.Span, what string) (uint64, bool) {
-	b, base := f.Of(l.text), uint64(10)
-	if len(b) > 1 && b[0] == '0' {
-		switch c := b[1]; {
-		case c == 'x' || c == 'X':
-			b, base = b[2:], 16
-		case c == 'b' || c == 'B':
-			b, base = b[2:], 2
-		case c == 'o':
-			b, base = b[2:], 8
-		case c >= '0' && c <= '9':
-			b, base = b[1:], 8
-		}
-	}
-	v, ok := scan.Number(b, base)
+	v, ok := markup.Integer(f.Of(l.text))
 	if !ok {
 		l.expected(f, what)
 	}
@@ -171,28 +148,18 @@ func (l *Filter) buildID(f scan.Span) (symsrc.BuildID, bool) {
 
 // mode reads r, w and x in this order, each if it is there, in either case.
 func (l *Filter) mode(f scan.Span) (string, bool) {
-	b := f.Of(l.text)
-	mode := make([]byte, 0, 3)
-	for _, c := range []byte("rwx") {
-		if len(b) > 0 && b[0]|0x20 == c {
-			mode, b = append(mode, c), b[1:]
-		}
-	}
-	if len(mode) == 0 || len(b) > 0 {
+	mode, ok := markup.Mode(f.Of(l.text))
+	if !ok {
 		l.expected(f, "mode")
-		return "", false
 	}
-	return string(mode), true
+	return mode, ok
 }
 
 // pcType reads "ra" or "pc".
 func (l *Filter) pcType(f scan.Span) (markup.PCType, bool) {
-	switch string(f.Of(l.text)) {
-	case "ra":
-		return markup.ReturnAddress, true
-	case "pc":
-		return markup.Exact, true
+	typ := markup.TypeOf(f.Of(l.text))
+	if typ == markup.Unmarked {
+		l.expected(f, "PC type")
 	}
-	l.expected(f, "PC type")
-	return markup.Unmarked, false
+	return typ, typ != markup.Unmarked
 }

@@ -7,6 +7,7 @@ import (
 	"qss-filter/filter/linecache"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
+	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
 
@@ -124,11 +125,12 @@ func (l *Filter) show(ctx context.Context, dst, b []byte) (used int, out []byte)
 
 // bareFrame handles a bt element that is alone on its line, and well-formed and resolved: the line that markup is full of.
 func (l *Filter) bareFrame(ctx context.Context, dst, line []byte) (out []byte, ok bool) {
-	number, addr, typ, end, ok := linecache.ReadBT(line)
-	switch {
-	case !ok, len(typ) > 0 && string(typ) != ":pc" && string(typ) != ":ra":
+	bt, end, ok := markup.BTLine(line)
+	if !ok {
 		return dst, false
-	case string(typ) != ":pc":
+	}
+	addr := bt.Addr
+	if bt.Type != markup.Exact {
 		addr--
 	}
 	m := l.space.find(addr)
@@ -140,5 +142,5 @@ func (l *Filter) bareFrame(ctx context.Context, dst, line []byte) (out []byte, o
 		return dst, false
 	}
 	l.crlf = len(end) == len("\r\n")
-	return append(l.frames(l.endInfo(dst), number, addr, m, a), end...), true
+	return append(l.frames(l.endInfo(dst), bt.Num, addr, m, a), end...), true
 }
