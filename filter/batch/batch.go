@@ -1,6 +1,6 @@
 // Package batch carries a tree of logs through the filter: every log becomes a list of its stacks or a rewritten log, and
-// reports tell what was found in all of them. These are the five stages of QSS (parse, resolve, symbolize, rebuild, write) in
-// one pass: one filter per log parses, resolves and symbolizes, and what it tells of each frame is rebuilt and written here.
+// reports say what was found in all of them. These are the five stages of QSS (parse, resolve, symbolize, rebuild, write) in
+// one pass: one filter per log parses, resolves and symbolizes, and what it says of each frame is rebuilt and written here.
 //
 //	batch.go     what is done: Options, Run
 //	tree.go      which files are logs, and where their outputs go
@@ -29,10 +29,10 @@ import (
 	"qss-filter/symsrc"
 )
 
-// ErrUnread says that some logs could not be read, which Options.Stderr has been told of one by one.
+// ErrUnread says that some logs could not be read, which Options.Stderr has named one by one.
 var ErrUnread = errors.New("some logs could not be read")
 
-// Mode tells what a log becomes.
+// Mode says what a log becomes.
 type Mode uint8
 
 const (
@@ -42,7 +42,7 @@ const (
 	Rewrite
 )
 
-// Form tells what becomes of a frame's line in a rewritten log.
+// Form says what becomes of a frame's line in a rewritten log.
 type Form uint8
 
 const (

@@ -35,10 +35,10 @@ func (in *input) Close() {
 	in.file.Close()
 }
 
-// sniffed is how much of a log's begin tells whether it is text.
+// sniffed is how much of a log's start shows whether it is text.
 const sniffed = 8 << 10
 
-// open opens a log, of which read is told the bytes as they are read. Its error is errSkip for what is no text.
+// open opens a log, of which read is called with the bytes as they are read. Its error is errSkip for what is no text.
 func open(ctx context.Context, log *logFile, read func(n int)) (in *input, err error) {
 	file, err := log.tree.regular(log.path)
 	if err != nil {
@@ -124,7 +124,7 @@ func binary(begin []byte) bool {
 	return odd*32 > len(begin)
 }
 
-// counting is a reader that tells how far it is, and that ends with its context.
+// counting is a reader that reports how far it is, and that ends with its context.
 type counting struct {
 	ctx context.Context
 	io.Reader

@@ -26,7 +26,7 @@ func (c *counts) add(d counts) {
 	c.failed += d.failed
 }
 
-// logSink takes what the filter of one log tells.
+// logSink takes what the filter of one log observes.
 type logSink struct {
 	rep   *Report
 	index int
@@ -55,7 +55,7 @@ type logSink struct {
 	one       [1]symsrc.Frame
 }
 
-// observe is told of a frame.
+// observe takes a frame.
 func (l *logSink) observe(o *filter.Observation) {
 	s := l.stackOf(o)
 	functions, failed := l.functions(o)

@@ -24,7 +24,7 @@ var tables = [...]struct{ file, head string }{
 	expandedTable: {"expanded_frames.tsv", "file\tstack_id\tnew_idx\torig_idx\tinline_depth\taddr\tfunc\tsrc_file\tsrc_line\n"},
 }
 
-// Report collects what filters tell of their frames, and writes it at the end: frames.tsv, elf_list.tsv, failed_frames.tsv,
+// Report collects what filters say of their frames, and writes it at the end: frames.tsv, elf_list.tsv, failed_frames.tsv,
 // expanded_frames.tsv, summary.json.
 type Report struct {
 	files       *outputs
@@ -44,7 +44,7 @@ type Report struct {
 	modules map[string]*module
 }
 
-// NewReport makes a report that goes to a directory. The tables of what Observe is told have - in the place of a log's name.
+// NewReport makes a report that goes to a directory. The tables of what Observe takes have - in the place of a log's name.
 func NewReport(dir string) (*Report, error) {
 	files, err := openOutputs(dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *Report) Creatable() error {
 // grouping reports whether stacks are compared.
 func (r *Report) grouping() bool { return r.group || r.html != "" }
 
-// Observe is told of the frames of a stream, as filter.Options.Observe. It is for one goroutine.
+// Observe takes the frames of a stream, as filter.Options.Observe. It is for one goroutine.
 func (r *Report) Observe(o *filter.Observation) { r.stream.observe(o) }
 
 // begin makes the sink of a log; index is its place among the logs.
@@ -96,7 +96,7 @@ func (l *logSink) end() error {
 	return l.err
 }
 
-// keep adds what was told of a log to the report.
+// keep adds what was said of a log to the report.
 func (l *logSink) keep() {
 	l.kept = true
 	for i := range l.tables {

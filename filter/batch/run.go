@@ -186,7 +186,7 @@ func (r *run) options(log *logFile) filter.Options {
 	switch {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
 		o.Style, o.Renumber = filter.Replace, filter.RenumberAlways
-	default: // what a list of stacks has is told, not written
+	default: // what a list of stacks has is read, not written
 		o.Style, o.Context = filter.Append, filter.ContextKeep
 	}
 	if warn := o.Warn; warn != nil {

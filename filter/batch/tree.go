@@ -124,7 +124,7 @@ type walker struct {
 }
 
 // walk lists the files below dir, and those that links point to, in the order of their paths. Links are followed where they stay below
-// dir, to files only; with follow wherever they lead, and to directories. problem is told of what cannot be read; the rest goes
+// dir, to files only; with follow wherever they lead, and to directories. problem is called for what cannot be read; the rest goes
 // on. The tree must be closed.
 func walk(dir string, follow bool, problem func(rel string, err error)) ([]logFile, *tree, error) {
 	t := &tree{dir: dir}
@@ -158,7 +158,7 @@ func (t *tree) close() {
 	}
 }
 
-// directory lists what is below a directory. Its error is what problem was told, but for the top of the tree.
+// directory lists what is below a directory. Its error is what problem was called with, but for the top of the tree.
 func (w *walker) directory(rel string) error {
 	path := cmp.Or(filepath.FromSlash(rel), ".")
 	if len(rel) > maxPath-len(w.tree.dir) {
@@ -178,7 +178,7 @@ func (w *walker) directory(rel string) error {
 			name = rel + "/" + name
 		}
 		if e.IsDir() {
-			_ = w.directory(name) // which has told
+			_ = w.directory(name) // which has called problem
 		} else {
 			w.file(name, e.Type()&fs.ModeSymlink != 0)
 		}

@@ -57,10 +57,10 @@ type Options struct {
 	// Linger is how long processes that the command has left with its output must be silent before the end; the zero value
 	// ends as soon as what the command wrote is passed on.
 	Linger time.Duration
-	// Left, if not nil, is told which processes these are, "" where that is not known: when they are waited for longer than
+	// Left, if not nil, is called with the processes, "" where that is not known: when they are waited for longer than
 	// expected, and when they no longer are.
 	Left func(processes string, waiting bool)
-	// Warn is told of what does not end the run; nil drops it.
+	// Warn, if not nil, is called with what does not end the run.
 	Warn func(message string)
 }
 
@@ -68,7 +68,7 @@ type Options struct {
 // no such command, 126 with an error when it cannot be run. An error beside another status is one of our own: then some of
 // the output is lost.
 //
-// That the output has no reader any more is no error: the command is told so by its next write, as without us. When ctx
+// That the output has no reader any more is no error: its next write fails, as without us. When ctx
 // is cancelled the command is killed.
 func Run(ctx context.Context, o Options) (status int, err error) {
 	if o.Warn == nil {

@@ -45,7 +45,7 @@ type control struct {
 	p       *plumbing
 	term    *terminal
 	signals chan os.Signal
-	// stops tells that the leader of a session has stopped.
+	// stops reports that the leader of a session has stopped.
 	stops chan struct{}
 	// force is set while a command is expected to stop, and stopped counts the signals that it was sent for it.
 	force   <-chan time.Time

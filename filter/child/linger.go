@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	// patience is the time after which is told what is waited for; where the wait is brief by itself it comes on top of that.
+	// patience is the time after which it is said what is waited for; where the wait is brief by itself it comes on top of that.
 	patience = time.Second
 	brief    = 10 * time.Second
 	// again is how soon an output that is being passed on is looked at again at least.
@@ -34,18 +34,18 @@ type lingering struct {
 	o       *Options
 	streams []*passage
 	ended   time.Duration // when the command did
-	told    bool
+	said    bool
 	timer   *time.Timer // when to look again
 }
 
 func newLingering(p *plumbing, o *Options) *lingering {
 	l := &lingering{o: o, streams: p.streams, ended: clock()}
-	l.timer = time.NewTimer(min(l.tellAfter(), o.Linger))
+	l.timer = time.NewTimer(min(l.sayAfter(), o.Linger))
 	return l
 }
 
-// tellAfter is how long after the command's end is told what is waited for.
-func (l *lingering) tellAfter() time.Duration {
+// sayAfter is how long after the command's end it is said what is waited for.
+func (l *lingering) sayAfter() time.Duration {
 	if o := l.o.Linger; o <= brief {
 		return o + patience
 	}
@@ -63,22 +63,22 @@ func (l *lingering) look() (over bool) {
 	}
 	left := remaining(l.o.Linger, now, l.ended, waits)
 	if left <= 0 && quiet {
-		l.tell(false)
+		l.say(false)
 		return true
 	}
-	if !l.told && now-l.ended >= l.tellAfter() && quiet {
-		l.told = true
-		l.tell(true)
+	if !l.said && now-l.ended >= l.sayAfter() && quiet {
+		l.said = true
+		l.say(true)
 	}
-	if !l.told {
-		left = min(left, l.tellAfter())
+	if !l.said {
+		left = min(left, l.sayAfter())
 	}
 	l.timer.Reset(max(left, again))
 	return false
 }
 
-// tell tells which processes hold the output.
-func (l *lingering) tell(waiting bool) {
+// say says which processes hold the output.
+func (l *lingering) say(waiting bool) {
 	if l.o.Left == nil {
 		return
 	}

@@ -19,7 +19,7 @@ type output struct {
 	tty  bool
 	fd   int
 	maps *Maps
-	// link tells the command's end of it in the view of other processes.
+	// link identifies the command's end of it for other processes.
 	link string
 	// since is when, by clock, the Read began to wait that waits now: what was read before has been passed on. It is 0 while none
 	// waits.
@@ -123,7 +123,7 @@ func (o *output) quiet() bool {
 	return since != 0 && (err != nil || n == 0) && o.since.Load() == since
 }
 
-// abandon is called when the output can no longer be passed on. A process that writes to a pipe is told so by SIGPIPE; a terminal
+// abandon is called when the output can no longer be passed on. A process that writes to a pipe gets SIGPIPE; a terminal
 // has no such means but a hangup, so that what it still gets is read and dropped.
 func (o *output) abandon() {
 	if !o.tty {

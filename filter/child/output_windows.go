@@ -19,7 +19,7 @@ type output struct {
 	err     error
 	gone    chan struct{}
 	maps    *Maps
-	link    string // nothing tells it from others
+	link    string // it has none
 	// since is when, by clock, the Read began to wait that waits now, 0 while none does.
 	since atomic.Int64
 	// stop is closed when the output should end, late the time when that was seen, zero before.

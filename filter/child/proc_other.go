@@ -13,7 +13,7 @@ func (files) snapshot(int, Snapshot) (s Snapshot, ok bool) { return s, false }
 
 func descendants(int) []int { return nil }
 
-// linkOf would return what tells an open file from others in the view of other processes.
+// linkOf would return what identifies an open file for other processes.
 func linkOf(*os.File) string { return "" }
 
 // holders would return the processes that have one of the files open: there is no cheap way to ask for them here.

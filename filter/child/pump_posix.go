@@ -15,7 +15,7 @@ type pump struct {
 	t *terminal
 	// pid is the command's process, which leads its session.
 	pid int
-	// suspend tells of a key that should suspend the command. The inner terminal sends the signal, but the kernel drops
+	// suspend reports a key that should suspend the command. The inner terminal sends the signal, but the kernel drops
 	// it for want of a parent in the session: see setpgid(2) on orphaned process groups.
 	suspend chan struct{}
 

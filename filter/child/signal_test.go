@@ -30,19 +30,19 @@ func TestKilledBy(t *testing.T) {
 	}
 }
 
-// asTeller makes the test binary a command that tells of its signals. A shell with traps would be no such command: what
-// comes in just before its read begins to wait is told of only after a line.
+// asTeller makes the test binary a command that reports its signals. A shell with traps would be no such command: what
+// comes in just before its read begins to wait is reported only after a line.
 const asTeller = "CHILD_TEST_TELL"
 
-// told are the signals that it tells of.
-var told = []os.Signal{
+// reported are the signals that it reports.
+var reported = []os.Signal{
 	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT,
 }
 
-// tell says ready, then a line for each signal and for each line that it reads.
-func tell() (status int) {
+// reportSignals says ready, then a line for each signal and for each line that it reads.
+func reportSignals() (status int) {
 	signals, lines := make(chan os.Signal, 16), make(chan string)
-	signal.Notify(signals, told...)
+	signal.Notify(signals, reported...)
 	go func() {
 		defer close(lines)
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
@@ -75,7 +75,7 @@ func teller(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// TestPassed sends each signal to the wrapper alone. The command tells of each once.
+// TestPassed sends each signal to the wrapper alone. The command reports each once.
 func TestPassed(t *testing.T) {
 	cmd := teller(t)
 	stdin, err := cmd.StdinPipe()
@@ -98,7 +98,7 @@ func TestPassed(t *testing.T) {
 	if got := next(); got != "ready" {
 		t.Fatalf("got %q", got)
 	}
-	for _, s := range append(told, unix.SIGINT) {
+	for _, s := range append(reported, unix.SIGINT) {
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}

@@ -19,13 +19,13 @@ import (
 
 var helpFlag = regexp.MustCompile(`(?m)^  (?:(?:-\w, |    )--([a-z0-9-]+)|-(\w)(?: |$))`)
 
-// flagsOf returns the flags that help tells of a command; "" for the program without one.
+// flagsOf returns the flags that help lists for a command; "" for the program without one.
 func flagsOf(t *testing.T, command string) (all []string) {
 	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, "help", command, "--help-all"), -1) {
 		all = append(all, m[1]+m[2])
 	}
 	if len(all) < 4 {
-		t.Fatalf("help %s tells of %q only", command, all)
+		t.Fatalf("help %s lists %q only", command, all)
 	}
 	return all
 }

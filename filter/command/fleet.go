@@ -23,7 +23,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	fs.Register(with(filterFlags, &c.options), c.format.register)
 	c.styleFlags(fs)
 	streamRules(fs)
-	return told(&o.Connection, func() (int, error) {
+	return logged(&o.Connection, func() (int, error) {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
@@ -42,7 +42,7 @@ func workerCommand(fs *cli.Flags) cli.Run {
 func publishCommand(fs *cli.Flags) cli.Run {
 	o := worker.PublishOptions{Stdin: os.Stdin, Connection: worker.Connection{Stderr: os.Stderr}}
 	fs.Register(with(publishFlags, &o))
-	return told(&o.Connection, func() (int, error) {
+	return logged(&o.Connection, func() (int, error) {
 		if isTerminal(os.Stdin) {
 			return fleet(func(ctx context.Context) error { return worker.Publish(ctx, o) }, os.Interrupt, syscall.SIGTERM)
 		}
@@ -54,8 +54,8 @@ func publishCommand(fs *cli.Flags) cli.Run {
 	})
 }
 
-// told writes what ends a command to its log, where that is JSON.
-func told(c *worker.Connection, run cli.Run) cli.Run {
+// logged writes what ends a command to its log, where that is JSON.
+func logged(c *worker.Connection, run cli.Run) cli.Run {
 	return func() (status int, err error) {
 		status, err = run()
 		if err != nil && c.LogJSON {

@@ -65,6 +65,6 @@ func TestLibraries(t *testing.T) {
 		delete(told, path)
 	}
 	for path := range told {
-		t.Errorf("README.md tells of %s, which go.mod does not need", path)
+		t.Errorf("README.md names %s, which go.mod does not need", path)
 	}
 }

@@ -58,7 +58,7 @@ func importInput(ctx context.Context, path string, o importer.Options) (status i
 	return complainAll(err)
 }
 
-// complainAll tells of each thing that was wrong with an import.
+// complainAll reports each thing that was wrong with an import.
 func complainAll(err error) (status int) {
 	for _, problem := range importer.Problems(err) {
 		complain("%v", named(problem))

@@ -33,7 +33,7 @@ type job struct {
 // run does what the command line says.
 func (j *job) run() (status int, err error) {
 	j.measured()
-	defer j.tell()
+	defer j.report()
 	o, closeSource, err := j.filterOptions()
 	if err != nil {
 		return cli.Usage, err
@@ -122,10 +122,10 @@ func (j *job) open(o filter.Options) (another func() *stream.Stream, end func(),
 		}, nil
 }
 
-// measured lets the layers of the source be measured, and tell what they do, where that is asked for.
+// measured lets the layers of the source be measured, and report what they do, where that is asked for.
 func (j *job) measured() {
 	if j.batch.Asked() {
-		return // which tells of its logs and stages
+		return // which reports its logs and stages
 	}
 	j.measure = meter.Options{Verbose: j.batch.Verbose, Benchmark: j.batch.Benchmark}
 	j.meter = j.measure.Start()
@@ -135,8 +135,8 @@ func (j *job) measured() {
 	}
 }
 
-// tell says what was measured.
-func (j *job) tell() {
+// report says what was measured.
+func (j *job) report() {
 	var all meter.Figures
 	for _, figures := range j.figures {
 		all.Add(figures())
@@ -190,7 +190,7 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 	return status, err
 }
 
-// leftBehind tells of processes that a command has left with its output.
+// leftBehind names the processes that a command has left with its output.
 func leftBehind(processes string, waiting bool) {
 	processes = cmp.Or(processes, "processes that it has left behind")
 	if waiting {

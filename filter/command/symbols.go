@@ -94,7 +94,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
-// ofFiles tells the flags that say where symbols are, which every command that looks for some has.
+// ofFiles reports of a flag whether it says where symbols are, which every command that looks for some has.
 func ofFiles() func(name string) bool {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	chainFlags(set, newSymbols())

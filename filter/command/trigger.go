@@ -44,7 +44,7 @@ func (t *triggers) add(spec string) error {
 	return nil
 }
 
-// use lets a filter start the commands; warn is told of those that fail.
+// use lets a filter start the commands; warn is called for those that fail.
 func (t *triggers) use(o *filter.Options) {
 	if len(t.commands) > 0 {
 		o.OnDumpfile = func(d filter.Dumpfile) { t.start(context.Background(), d, o.Warn) }

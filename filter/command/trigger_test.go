@@ -9,7 +9,7 @@ import (
 	"qss-filter/filter"
 )
 
-// TestTriggers holds that the shell expands the user's words only, and that a command which fails is told of.
+// TestTriggers holds that the shell expands the user's words only, and that a command which fails is reported.
 func TestTriggers(t *testing.T) {
 	dir := t.TempDir()
 	var said []string

@@ -33,7 +33,7 @@ line and inlined calls. Everything else of the log leaves byte for byte as it ca
   qss-filter --input-dir logs --output-dir out --rootfs /mnt/rootfs
 
 No wrong name is printed: a build ID that does not match, a stale file, an address outside its symbol leave a frame as it
-was. --explain says at each one why; where tells how the files of one module are found.
+was. --explain says at each one why; where shows how the files of one module are found.
 
 After -- comes a command, whose output is filtered; its colors, signals and exit status are kept. What processes write that
 it has left behind is filtered, too, until they have closed the output, are silent for 2 seconds (--linger) or a signal ends that:

@@ -80,7 +80,7 @@ func (r *report) tryFor(m *examined, what string, lines ...string) {
 // advise gathers what to try.
 func (r *report) advise() {
 	s := r.survey
-	if what, todo := wrongBegin(s.head); what != "" {
+	if what, todo := wrongStart(s.head); what != "" {
 		r.try("the input is "+what, "  "+strings.ReplaceAll(todo, "%s", r.log()))
 	}
 	r.adviseMappings()
@@ -234,7 +234,7 @@ func of(name string, dirs ...string) bool {
 	return false
 }
 
-// foreign tells the files of other systems by their names.
+// foreign recognizes the files of other systems by their names.
 func foreign(name string) (what, tool string) {
 	switch strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))) {
 	case ".dylib":

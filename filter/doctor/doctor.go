@@ -35,7 +35,7 @@ type Options struct {
 	Flags, FileFlags []string
 	// New makes the filter that reads it.
 	New func(o filter.JSONOptions) (f *filter.Filter, end func(), err error)
-	// Finder tells how modules are searched for.
+	// Finder shows how modules are searched for.
 	Finder Finder
 	// Theme colors the report; nil for none.
 	Theme *sgr.Theme
@@ -45,7 +45,7 @@ type Options struct {
 	Servers []string
 	// ServersOff is set where none may be asked.
 	ServersOff bool
-	// Cache tells what is wrong with the cache of answers, nil for nothing.
+	// Cache returns what is wrong with the cache of answers, nil for nothing.
 	Cache func() error
 	// Owner returns the name of the distribution's package that a file of this machine is from, and the command that installs its
 	// debug information; both are "" where that is not known. It may be nil.
@@ -97,5 +97,5 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (hea
 	return s.frames > 0 && s.named >= s.frames-s.done, nil
 }
 
-// headLen is how much of a log's begin tells what it is.
+// headLen is how much of a log's start shows what it is.
 const headLen = 4096

@@ -14,7 +14,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// files is a source and a finder: a module's name tells what is known of it.
+// files is a source and a finder: a module's name says what is known of it.
 type files struct{}
 
 func (files) Find(_ context.Context, m symsrc.Module) *symsrc.Files {

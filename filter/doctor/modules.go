@@ -70,8 +70,8 @@ func (m *examined) used() string {
 	return elf + ", debug information from " + debug
 }
 
-// wrongBegin tells what a log is that is no text, by its first bytes; todo is what to do about it.
-func wrongBegin(head []byte) (what, todo string) {
+// wrongStart returns what a log is that is no text, by its first bytes; todo is what to do about it.
+func wrongStart(head []byte) (what, todo string) {
 	for _, m := range [...]struct{ magic, what, todo string }{
 		{"\x7fELF", "an ELF file, and no log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
 		{"\x1f\x8b", "compressed (gzip)", "gzip -dc %s | qss-filter"},

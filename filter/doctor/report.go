@@ -8,7 +8,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// report is what is told.
+// report is what is written.
 type report struct {
 	*Options
 	survey  *survey
@@ -64,7 +64,7 @@ func (r *report) write() {
 	r.what()
 }
 
-// said tells of frames whose names are the log's own.
+// said counts frames whose names are the log's own.
 func said(n int) string {
 	if n == 0 {
 		return ""
@@ -114,7 +114,7 @@ func (r *report) state() {
 			lines = append(lines, fmt.Sprintf(format, args...))
 		}
 	}
-	what, _ := wrongBegin(s.head)
+	what, _ := wrongStart(s.head)
 	note(s.lines == 0, "it is empty")
 	note(what != "", "it is %s", what)
 	note(s.begun > 0, "it begins in the middle of a stack, with frame %d", s.begun)
@@ -220,7 +220,7 @@ func (r *report) nearly() {
 func (r *report) what() {
 	if len(r.advice) == 0 {
 		if r.survey.frames == 0 {
-			r.put("\nThere is nothing to resolve. `qss-filter --help` and the README tell which formats are known.")
+			r.put("\nThere is nothing to resolve. `qss-filter --help` and the README say which formats are known.")
 		} else {
 			r.put("\nEvery frame has a name.")
 		}

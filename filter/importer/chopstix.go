@@ -51,7 +51,7 @@ func newChopStiX(path string) (reader, error) {
 	return &chopstix{found[0]}, nil
 }
 
-// sessions are the runs of programs that had one process ID. The database does not tell whose of them a sample is.
+// sessions are the runs of programs that had one process ID. The database does not say to which of them a sample belongs.
 type sessions struct {
 	pid     int64
 	numbers []int   // counted from 1

@@ -79,14 +79,14 @@ func (c *chopstix) writeCounts(ctx context.Context, out *output) error {
 			return err
 		}
 	}
-	told, err := countInto(ctx, out, target)
+	said, err := countInto(ctx, out, target)
 	if err != nil {
 		if target != c.path {
 			removeDatabase(target)
 		}
 		return err
 	}
-	out.printf("%s: %s\n", plain(target), told)
+	out.printf("%s: %s\n", plain(target), said)
 	return nil
 }
 
@@ -144,7 +144,7 @@ func removeDatabase(path string) {
 }
 
 // countInto fills the annotation tables in one transaction.
-func countInto(ctx context.Context, out *output, path string) (told string, err error) {
+func countInto(ctx context.Context, out *output, path string) (said string, err error) {
 	db, err := openDatabase(path, true)
 	if err != nil {
 		return "", err

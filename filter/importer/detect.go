@@ -22,10 +22,10 @@ var kinds = map[string]func(path string) (reader, error){
 	"chopstix": newChopStiX,
 }
 
-// headSize is how much of a file is looked at to tell what it is.
+// headSize is how much of a file is read to find out what it is.
 const headSize = 1 << 16
 
-// Detect tells by its content what an input is: a Scaler trace directory (or one thread's file of it), PerFlow's files or
+// Detect finds out by its content what an input is: a Scaler trace directory (or one thread's file of it), PerFlow's files or
 // a directory of them, a ChopStiX database or a directory with one.
 func Detect(path string, o Options) (Importer, error) {
 	kind := o.Kind

@@ -35,7 +35,7 @@ type Importer interface {
 	Lines(ctx context.Context, w io.Writer) error
 }
 
-// DamageError tells where a file is not what it should be.
+// DamageError says where a file is not what it should be.
 type DamageError struct {
 	File string
 	// Offset is where in the file, in bytes from 0; for a database that is damaged inside, 0.
@@ -112,7 +112,7 @@ type input struct {
 // damaged has a profile of what could be read.
 func (in *input) Lines(ctx context.Context, w io.Writer) error {
 	out := &output{Writer: bufio.NewWriterSize(w, 1<<16), opt: in.opt, placer: placer{in.opt.Symbols},
-		progress: progress{tell: in.opt.Progress}}
+		progress: progress{report: in.opt.Progress}}
 	defer func() { out.profile.Close() }()
 	if in.opt.By != ByNothing {
 		out.quiet = true
@@ -232,7 +232,7 @@ func plain(s string) string {
 
 // progress counts how much of an input was read.
 type progress struct {
-	tell        func(done, total int64)
+	report      func(done, total int64)
 	done, total int64
 }
 
@@ -241,9 +241,9 @@ func (p *progress) expect(n int64) { p.total += n }
 
 // read adds to what was read.
 func (p *progress) read(n int64) {
-	if p.tell != nil && n > 0 {
+	if p.report != nil && n > 0 {
 		p.done += n
-		p.tell(min(p.done, max(p.total, 1)-1), max(p.total, 1))
+		p.report(min(p.done, max(p.total, 1)-1), max(p.total, 1))
 	}
 }
 
@@ -252,9 +252,9 @@ func (p *progress) reach(done int64) { p.read(done - p.done) }
 
 // end says that there is no more to read.
 func (p *progress) end() {
-	if p.tell != nil {
+	if p.report != nil {
 		p.total = max(p.total, 1)
-		p.tell(p.total, p.total)
+		p.report(p.total, p.total)
 	}
 }
 

@@ -28,7 +28,7 @@ type logStack struct {
 	line   int
 }
 
-// NewLogStacks makes one without stacks. What it is told is passed on to next, if that is not nil.
+// NewLogStacks makes one without stacks. What it observes is passed on to next, if that is not nil.
 func NewLogStacks(next func(*filter.Observation)) *LogStacks {
 	return &LogStacks{profile: NewProfile(ValueKind{"samples", "count"}), open: map[any]*logStack{}, next: next}
 }

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// By tells what samples are grouped by.
+// By says what samples are grouped by.
 type By uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	ByModule
 )
 
-// Offsets tells what is printed of PerFlow's frames.
+// Offsets says what is printed of PerFlow's frames.
 type Offsets uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 
 // Options say how an input is read.
 type Options struct {
-	// Symbols answers for addresses where functions are counted, and tells where modules lie that their maps do not place;
+	// Symbols answers for addresses where functions are counted, and says where modules lie that their maps do not place;
 	// nil for none.
 	Symbols symsrc.Source
 	// Kind is "scaler", "perflow" or "chopstix"; "" decides by content.

@@ -56,7 +56,7 @@ func TestSaveFails(t *testing.T) {
 	}
 }
 
-// TestProgress says that an import tells how far it is: never back, never beyond all, and in the end all.
+// TestProgress says that an import reports how far it is: never back, never beyond all, and in the end all.
 func TestProgress(t *testing.T) {
 	for _, path := range []string{"scaler", "scaler/thread_0x7f0298f1e740.bin", "perflow", "perflow/samples.pflw", "perflow/stream.log",
 		"perflow/maps.1", "perflow/maps.1.libmap", "chopstix/chop.db"} {

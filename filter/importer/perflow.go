@@ -228,7 +228,7 @@ func snapshotID(path string) uint64 {
 func (p *perFlow) read(ctx context.Context, out *output) error {
 	r := newStackReader(out)
 	r.profile = out.wants(ValueKind{"samples", "count"})
-	// Where there are several forms of one snapshot, maps tell most: they come last, and count.
+	// Where there are several forms of one snapshot, maps say most: they come last, and count.
 	slices.SortStableFunc(p.maps, func(a, b perFlowInput) int { return cmp.Compare(rank(a.kind), rank(b.kind)) })
 	for _, in := range slices.Concat(p.maps, p.stacks) {
 		if info, err := os.Stat(in.path); err == nil {

@@ -20,7 +20,7 @@ const (
 	entrySize   = 16
 )
 
-// readMaps reads a file of maps, and tells what it leaves out.
+// readMaps reads a file of maps, and says what it leaves out.
 func readMaps(in perFlowInput, out *output) ([]mapping, known, error) {
 	f, err := out.open(in.path)
 	if err != nil {

@@ -145,7 +145,7 @@ func agreed(spaces []*space, addr uint64) (in *space, found *mapping) {
 			in, found = s, m
 		case found.path != m.path || found.image.start != m.image.start && found.image.from == m.image.from:
 			return nil, nil
-		case m.image.from < found.image.from: // it tells more
+		case m.image.from < found.image.from: // it says more
 			in, found = s, m
 		}
 	}

@@ -268,7 +268,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestLibraryMaps checks stacks whose maps are only those of executable code: the files tell where that lies.
+// TestLibraryMaps checks stacks whose maps are only those of executable code: the files say where that lies.
 func TestLibraryMaps(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"samples.pflw", "maps.1.libmap"} {

@@ -207,7 +207,7 @@ func (w *threadWalk) hanging(id string) {
 	}
 }
 
-// objects tells what a pthread or semaphore function works on. The numbers of any other one were never set.
+// objects returns what a pthread or semaphore function works on. The numbers of any other one were never set.
 func (n *scalerNames) objects(c *node) string {
 	name := n.function(c)
 	field := func(what string, v int64) string { return fmt.Sprintf(" %s=%#x", what, uint64(v)) }

@@ -26,7 +26,7 @@ type image struct {
 	name string
 	// start is where the byte at offset of the file is mapped: that of the lowest mapping, or of the executable one.
 	start, offset uint64
-	from          symsrc.Space // what start tells
+	from          symsrc.Space // what start says
 	// bias is what an address of the process has beyond that in the module.
 	bias   uint64
 	placed placement
@@ -86,7 +86,7 @@ func isPerm(p []byte) bool {
 
 func (m *mapping) executable() bool { return len(m.perm) > 2 && m.perm[2] == 'x' }
 
-// known tells what a list of mappings leaves out.
+// known says what a list of mappings leaves out.
 type known uint8
 
 const (
@@ -132,7 +132,7 @@ func newSpace(all []mapping, k known) *space {
 	return s
 }
 
-// spaceOf tells what the start of the first mapping of an image says.
+// spaceOf returns what the start of the first mapping of an image says.
 func spaceOf(m *mapping, k known) symsrc.Space {
 	switch {
 	case k == textOnly:
@@ -182,7 +182,7 @@ func (s *space) find(addr uint64) *mapping {
 // placer finds out where in a module's own address space its mappings lie.
 type placer struct{ symbols symsrc.Source }
 
-// inModule turns an address of the process into one of the module that m maps there. It fails where that cannot be told.
+// inModule turns an address of the process into one of the module that m maps there. It fails where that is not known.
 func (p placer) inModule(ctx context.Context, s *space, m *mapping, addr uint64) (uint64, bool) {
 	im := m.image
 	if im.placed == unasked {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestAgedOut takes up logs of which the stream has lost a part: what was kept counts only where nothing came after it, or all of
-// that is there, since modules may have changed; and what is lost is told.
+// that is there, since modules may have changed; and what is lost is reported.
 func TestAgedOut(t *testing.T) {
 	_, url := broker(t, brokerOptions{})
 	js := client(t, url)

@@ -13,7 +13,7 @@ import (
 )
 
 // balance evens out how many partitions workers have. The server alone decides who has one, and gives it to the first that
-// asks: a worker that comes later finds all of them taken. So each tells in the bucket of states which ones it has got; one that
+// asks: a worker that comes later finds all of them taken. So each writes into the bucket of states which ones it has got; one that
 // has two less than another wishes for one of those; and the other one, when it is done with the lines at hand, has the server
 // give it away. Nothing depends on it but how evenly the work is spread.
 type balance struct {
@@ -21,7 +21,7 @@ type balance struct {
 	durable string
 	name    string // of this worker
 	log     *slog.Logger
-	// release is told of partitions that another worker should have.
+	// release is called with partitions that another worker should have.
 	release func(partition int)
 
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ const (
 // errWatch is an end of what says which worker has which partition.
 var errWatch = errors.New("the watch has ended")
 
-// claim tells that this worker has got a partition.
+// claim announces that this worker has got a partition.
 func (b *balance) claim(partition int) {
 	b.mu.Lock()
 	known := b.owners[partition] == b.name
@@ -51,15 +51,15 @@ func (b *balance) claim(partition int) {
 	if known {
 		return
 	}
-	go b.tell(ownerPrefix, partition)
+	go b.announce(ownerPrefix, partition)
 }
 
-// tell writes this worker's name for a partition.
-func (b *balance) tell(prefix string, partition int) {
+// announce writes this worker's name for a partition.
+func (b *balance) announce(prefix string, partition int) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
 	if _, err := b.streams.state.PutString(ctx, prefix+strconv.Itoa(partition), b.name); err != nil {
-		b.log.Warn("tell of the partition", "partition", partition, "error", err)
+		b.log.Warn("announce the partition", "partition", partition, "error", err)
 	}
 }
 
@@ -121,21 +121,21 @@ func (b *balance) watch(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 			if partition, ok := b.wanted(time.Now()); ok {
-				go b.tell(wishPrefix, partition)
+				go b.announce(wishPrefix, partition)
 			}
 		case entry, ok := <-w.Updates():
 			if !ok {
 				return errWatch
 			}
 			if entry != nil { // otherwise all that was there has come
-				b.told(entry)
+				b.note(entry)
 			}
 		}
 	}
 }
 
-// told notes which worker has a partition, or wishes for one.
-func (b *balance) told(entry jetstream.KeyValueEntry) {
+// note notes which worker has a partition, or wishes for one.
+func (b *balance) note(entry jetstream.KeyValueEntry) {
 	kind, number, _ := strings.Cut(entry.Key(), ".")
 	partition, err := strconv.Atoi(number)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// entry is what a bucket tells of.
+// entry is a value of a bucket.
 type entry struct {
 	jetstream.KeyValueEntry
 	key, value string
@@ -30,7 +30,7 @@ func TestBalance(t *testing.T) {
 		}
 		tell := func(key, value string) {
 			for _, b := range all {
-				b.told(entry{key: key, value: value, created: time.Now()})
+				b.note(entry{key: key, value: value, created: time.Now()})
 			}
 		}
 		for n := range c.partitions {
@@ -70,11 +70,11 @@ func TestWishes(t *testing.T) {
 		{key: "wish.1", value: "other", created: time.Now().Add(-wishAge)}, // too old
 		{key: "wish.x", value: "other", created: time.Now()},
 	} {
-		if b.told(e); released != 0 {
+		if b.note(e); released != 0 {
 			t.Fatalf("the wish %v is fulfilled", e)
 		}
 	}
-	if b.told(entry{key: "wish.1", value: "other", created: time.Now()}); released != 1 || b.ours() != 2 {
+	if b.note(entry{key: "wish.1", value: "other", created: time.Now()}); released != 1 || b.ours() != 2 {
 		t.Errorf("a good wish is not fulfilled")
 	}
 	if n, ok := b.wanted(time.Now()); ok {

@@ -89,7 +89,7 @@ func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger,
 	return nc, js, nil
 }
 
-// absent tells the errors of a server that is not there yet.
+// absent reports whether an error is that of a server that is not there yet.
 func absent(err error) bool {
 	network, ok := errors.AsType[*net.OpError](err)
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, io.EOF) ||

@@ -94,7 +94,7 @@ const (
 	goodbye login = welcome + "-ERR 'Go Away'\r\n"
 )
 
-// doorkeeper is a server that answers one client after the other, each as it is told, and lets go of him when it hears next.
+// doorkeeper is a server that answers one client after the other, each as its script says, and closes the connection when it hears next.
 func doorkeeper(t *testing.T, answers <-chan login) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -124,7 +124,7 @@ func doorkeeper(t *testing.T, answers <-chan login) (url string) {
 }
 
 // TestRefused holds that neither a server that is not there yet nor a password that is refused for a while ends a connection, and
-// that it is told when something does.
+// that it is called when something does.
 func TestRefused(t *testing.T) {
 	answers := make(chan login)
 	lost := make(chan struct{})

@@ -58,7 +58,7 @@ func TestFullBucket(t *testing.T) {
 	}
 }
 
-// TestTerminated holds that a worker which is told to end while a line hangs does, and says that all is well: the line comes again.
+// TestTerminated holds that a worker which is asked to end while a line hangs does, and says that all is well: the line comes again.
 func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing there asks a process to end")

@@ -218,7 +218,7 @@ func TestFleet(t *testing.T) {
 	}
 }
 
-// cpuTime is the processor time that a running process has used, where the system tells it as Linux does; otherwise 0.
+// cpuTime is the processor time that a running process has used, where the system has it as Linux does; otherwise 0.
 func cpuTime(c *child) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
 	if err != nil {
@@ -278,7 +278,7 @@ func TestKilledBroker(t *testing.T) {
 	f.check(t)
 }
 
-// peakMemory returns the most memory that a running process has had, in bytes, where the system tells it as Linux does; otherwise 0.
+// peakMemory returns the most memory that a running process has had, in bytes, where the system has it as Linux does; otherwise 0.
 func peakMemory(c *child) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.Process.Pid))
 	if err != nil {

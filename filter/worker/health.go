@@ -28,7 +28,7 @@ type cacheCounter interface {
 	Hits() (asked, answered int64)
 }
 
-// askWait is how long the brokers may take to tell of the lag.
+// askWait is how long the brokers may take to report the lag.
 const askWait = 2 * time.Second
 
 // serve answers for metrics and health at the address, until the end of ctx.

@@ -24,7 +24,7 @@ func newLog(out io.Writer, asJSON bool) *slog.Logger {
 // Tell writes what ended a part of a fleet to its log.
 func (c *Connection) Tell(err error) { newLog(c.Stderr, c.LogJSON).Error(err.Error()) }
 
-// seldomHandler leaves out faults that were told of already: what tries again, all partitions at once, has nothing new to say.
+// seldomHandler leaves out faults that were reported already: what tries again, all partitions at once, has nothing new to say.
 type seldomHandler struct {
 	slog.Handler
 	said *said
@@ -39,7 +39,7 @@ type said struct {
 // fault is a message and what the matter is at bottom.
 type fault struct{ message, cause string }
 
-// sayAgain is how long a fault is not told of again.
+// sayAgain is how long a fault is not reported again.
 const sayAgain = time.Minute
 
 // Handle writes one line, if it is news.
@@ -50,8 +50,8 @@ func (h *seldomHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// before reports whether a record is about a fault that was told of a short time ago, or about the want of a connection, of which
-// the connection itself has told.
+// before reports whether a record is about a fault that was reported a short time ago, or about the want of a connection, of which
+// the connection itself has reported.
 func (s *said) before(r *slog.Record) bool {
 	f := fault{message: r.Message}
 	r.Attrs(func(a slog.Attr) bool {

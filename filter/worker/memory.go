@@ -108,7 +108,7 @@ func (h *held) tidy() {
 	h.report()
 }
 
-// report tells how many processes are in memory.
+// report counts how many processes are in memory.
 func (h *held) report() {
 	h.w.held.Add(int64(len(h.processes) - h.reported))
 	h.reported = len(h.processes)

@@ -93,7 +93,7 @@ func wrong(field, value, reason string) error {
 	return &symsrc.OptionError{Option: "worker." + field, Value: value, Err: errors.New(reason)}
 }
 
-// unnamed tells what may not be part of the name of a bucket, which has those of the stream and the fleet.
+// unnamed reports what may not be part of the name of a bucket, which has those of the stream and the fleet.
 func unnamed(r rune) bool {
 	return !(r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r == '-' || r == '_')
 }

@@ -121,7 +121,7 @@ func (p *partition) forget() {
 }
 
 // catchUp forgets all processes and takes every line from the last acknowledged one to until, with all that are there. It is
-// tried until that is done, another worker has the partition, or the worker is told to give up.
+// tried until that is done, another worker has the partition, or the worker is asked to give up.
 func (p *partition) catchUp(ctx context.Context, until uint64) {
 	unacked, joined := p.unacked, p.joined
 	for pause := retryPause; ctx.Err() == nil; pause = min(2*pause, maxRetryPause) {
@@ -368,10 +368,10 @@ type delivery struct {
 	again  bool   // it has been handed over before, perhaps to another worker
 }
 
-// acknowledged is what a server is told of a message that is done.
+// acknowledged is what a server is sent for a message that is done.
 var acknowledged = []byte("+ACK")
 
-// acknowledge tells the server of the lines whose messages are stored, with all before them.
+// acknowledge acknowledges the lines whose messages are stored, with all before them.
 func (p *partition) acknowledge() {
 	safe := p.done
 	for _, one := range p.processes {

@@ -90,9 +90,9 @@ type vigilance struct {
 	number int // of the partition
 	log    *slog.Logger
 	poison poison
-	// revision is that of poison in the bucket, 0 for none; telling is the answer to a value that was not waited for.
+	// revision is that of poison in the bucket, 0 for none; sent is the answer to a value that was not waited for.
 	revision uint64
-	telling  jetstream.PubAckFuture
+	sent     jetstream.PubAckFuture
 	// overtaken is set where another worker has put a mark there since it was read: that stays.
 	overtaken bool
 	why       map[uint64]string // of poison.Raw
@@ -112,7 +112,7 @@ func (v *vigilance) examine(ctx context.Context) error {
 	if v.poison, v.revision, err = v.kept(ctx); err != nil {
 		return fmt.Errorf("look for lines that cannot be annotated: %w", err)
 	}
-	v.telling, v.overtaken = nil, false
+	v.sent, v.overtaken = nil, false
 	v.why = map[uint64]string{}
 	for _, raw := range v.poison.Raw {
 		v.why[raw.Line] = raw.Why
@@ -203,15 +203,15 @@ func (v *vigilance) remember(raw rawLine) {
 func (v *vigilance) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	if v.telling != nil {
+	if v.sent != nil {
 		select {
-		case answer := <-v.telling.Ok():
+		case answer := <-v.sent.Ok():
 			v.revision = answer.Sequence
-		case <-v.telling.Err(): // then it is a conflict, or not stored
+		case <-v.sent.Err(): // then it is a conflict, or not stored
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		v.telling = nil
+		v.sent = nil
 	}
 	name := poisonPrefix + strconv.Itoa(v.number)
 	for {
@@ -290,8 +290,8 @@ func (v *vigilance) unmark(ctx context.Context, wait bool) {
 		}
 		return
 	}
-	if value, err := json.Marshal(&v.poison); err == nil && v.telling == nil && v.revision > 0 {
-		v.telling, _ = v.w.tell(poisonPrefix+strconv.Itoa(v.number), value, jetstream.WithExpectLastSequencePerSubject(v.revision))
+	if value, err := json.Marshal(&v.poison); err == nil && v.sent == nil && v.revision > 0 {
+		v.sent, _ = v.w.send(poisonPrefix+strconv.Itoa(v.number), value, jetstream.WithExpectLastSequencePerSubject(v.revision))
 	}
 }
 

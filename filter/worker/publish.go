@@ -20,7 +20,7 @@ type PublishOptions struct {
 	Subject string
 	// Stream, if not "", is created under the wildcards of Subject where it does not exist.
 	Stream string
-	// Host and PID stand for what a line's prefix does not tell; Host "" is this machine.
+	// Host and PID stand for what a line's prefix does not name; Host "" is this machine.
 	Host, PID string
 	// Partitions and Replicas are those of a stream that is created.
 	Partitions, Replicas int

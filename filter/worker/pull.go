@@ -20,10 +20,10 @@ type puller struct {
 	share  int // bytes of lines that may lie here
 	log    *slog.Logger
 	lines  chan []*nats.Msg
-	lost   chan struct{} // told when another worker has got the partition
-	rest   chan struct{} // told when another worker should have it
-	rested chan struct{} // told then, once all that has come is taken
-	failed func()        // told that the server could not be asked
+	lost   chan struct{} // signaled when another worker has got the partition
+	rest   chan struct{} // signaled when another worker should have it
+	rested chan struct{} // signaled then, once all that has come is taken
+	failed func()        // called when the server could not be asked
 }
 
 const (
@@ -133,7 +133,7 @@ func (p *puller) pause(err error) <-chan time.Time {
 // asking asks a consumer for messages, by their number and their bytes at once, with one request at a time. What comes is to be received
 // from arrived and given to see. All requests share one subscription: what comes late comes nevertheless.
 //
-// A message is told from what a server says of a request by its reply, which only messages have: their headers may be anything.
+// A message is distinguished from what a server says of a request by its reply, which only messages have: their headers may be anything.
 type asking struct {
 	nc    *nats.Conn
 	next  string // the subject that the consumer is asked under
@@ -154,7 +154,7 @@ type asking struct {
 }
 
 const (
-	// headerPin is the header by which a server tells a client's pin, after all others.
+	// headerPin is the header by which a server names a client's pin, after all others.
 	headerPin = "Nats-Pin-Id"
 	// lateAnswer is how much longer than a request lasts its end may take to be heard of.
 	lateAnswer = time.Second

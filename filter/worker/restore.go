@@ -18,7 +18,7 @@ import (
 type state struct {
 	// Stream is the tag of the stream that Line counts in.
 	Stream string `json:"stream"`
-	// Line is the last line before that place, and Context what a new filter must be told there, as lines of markup.
+	// Line is the last line before that place, and Context what a new filter must be fed there, as lines of markup.
 	Line    uint64 `json:"line"`
 	Context string `json:"context"`
 }
@@ -209,7 +209,7 @@ func (w *worker) keep(p *process) {
 	if err != nil || len(value) > int(w.limit.Load()) {
 		return
 	}
-	if _, err := w.tell(p.name, value); err == nil {
+	if _, err := w.send(p.name, value); err == nil {
 		p.since, p.tried = 0, 0
 	}
 }
@@ -217,8 +217,8 @@ func (w *worker) keep(p *process) {
 // keepMemory is the memory, in bytes, for states that are on their way to the bucket.
 const keepMemory = 16 << 20
 
-// tell sends a value to the bucket of states; the answer need not be waited for.
-func (w *worker) tell(name string, value []byte, options ...jetstream.PublishOpt) (jetstream.PubAckFuture, error) {
+// send sends a value to the bucket of states; the answer need not be waited for.
+func (w *worker) send(name string, value []byte, options ...jetstream.PublishOpt) (jetstream.PubAckFuture, error) {
 	w.keeping.Add(int64(len(value)))
 	answer, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+name, value, options...)
 	if err != nil {

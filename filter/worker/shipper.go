@@ -214,7 +214,7 @@ func (s *shipper) send() error {
 	return err
 }
 
-// isDuplicate tells the errors of a batch whose messages are stored already.
+// isDuplicate reports whether an error is that of a batch whose messages are stored already.
 func isDuplicate(err error) bool {
 	api, ok := errors.AsType[*jetstream.APIError](err)
 	return ok && (api.ErrorCode == errDuplicateInBatch)

@@ -203,7 +203,7 @@ func (s *streams) check(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
-// failed tells that something of a partition has failed, perhaps because it is gone. The answer is not waited for.
+// failed reports that something of a partition has failed, perhaps because it is gone. The answer is not waited for.
 func (w *worker) failed(partition int) {
 	select {
 	case w.failures <- partition:
@@ -336,7 +336,7 @@ func target(nc *nats.Conn, stream jetstream.Stream, subject string, least int) (
 	return limit - headerRoom, nil
 }
 
-// insist asks servers for something, again while they cannot tell: those of a cluster that begins are without a leader for a
+// insist asks servers for something, again while they do not know: those of a cluster that begins are without a leader for a
 // while, which answers nothing, and then without the others. They get more time with each try.
 func insist[T any](ctx context.Context, log *slog.Logger, ask func(context.Context) (T, error)) (T, error) {
 	for pause, wait := retryPause, askWait; ; pause, wait = min(2*pause, maxRetryPause), 2*wait {
@@ -355,7 +355,7 @@ func insist[T any](ctx context.Context, log *slog.Logger, ask func(context.Conte
 	}
 }
 
-// beginning tells the errors of servers that are about to begin.
+// beginning reports whether an error is that of servers that are about to begin.
 func beginning(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode == errNotAvailable || api.ErrorCode == errNoPeers

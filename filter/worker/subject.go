@@ -60,7 +60,7 @@ func parsePattern(subject string) (p pattern, err error) {
 	return p, nil
 }
 
-// isName tells `{host}` and the like.
+// isName recognizes `{host}` and the like.
 func isName(token string) bool {
 	return len(token) > 2 && token[0] == '{' && token[len(token)-1] == '}' && !strings.ContainsAny(token[1:len(token)-1], "*>{} \t")
 }
@@ -218,7 +218,7 @@ func (p *pattern) partitioned(n int) string {
 }
 
 // partitions returns the number of partitions of a transform's destination, 0 where it is not one of partitioned. by are the
-// wildcards that tell the partition, from 1; where there are none, the whole subject does.
+// wildcards that decide the partition, from 1; where there are none, the whole subject does.
 func partitions(destination string) (n int, by []int) {
 	rest, ok := strings.CutPrefix(destination, "{{partition(")
 	list, _, closed := strings.Cut(rest, ")")

@@ -64,7 +64,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestInsist holds that what servers cannot tell yet is asked again, and that what they say counts.
+// TestInsist holds that what servers do not know yet is asked again, and that what they say counts.
 func TestInsist(t *testing.T) {
 	late := []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrReconnectBufExceeded, &jetstream.APIError{Code: 503, ErrorCode: errNotAvailable},
 		&jetstream.APIError{Code: 400, ErrorCode: errNoPeers}}

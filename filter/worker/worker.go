@@ -2,7 +2,7 @@
 // its own, and annotated lines go to another stream, each exactly once and in the order of its process.
 //
 //	worker.go     the picture: one worker and its partitions
-//	partition.go  the lines of one partition, in their order; what happens when it changes hands; what the server is told is done
+//	partition.go  the lines of one partition, in their order; what happens when it changes hands; what is acknowledged
 //	pull.go       asks the server for lines, ahead of their annotation
 //	process.go    one process: its filter, and which message carries what
 //	restore.go    brings a process's filter to where another one was
@@ -77,7 +77,7 @@ const (
 // not begin, and is a *symsrc.OptionError where the options are to blame.
 func Run(ctx context.Context, o Options) error {
 	err := begin(ctx, o)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // told to end before it had begun
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // asked to end before it had begun
 		return nil
 	}
 	return err
@@ -127,7 +127,7 @@ func begin(ctx context.Context, o Options) error {
 		owners: map[int]string{}, asked: map[int]time.Time{}, release: func(n int) {
 			select {
 			case partitions[n].puller.rest <- struct{}{}:
-			default: // it is told already
+			default: // it is known already
 			}
 		}}
 	for n := range partitions {
@@ -208,7 +208,7 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 	return nil
 }
 
-// once tells each message only the first time, whichever process it is of; at most 1000 of them.
+// once passes each message on only the first time, whichever process it is of; at most 1000 of them.
 func once(warn func(string)) func(string) {
 	var mu sync.Mutex
 	said := map[string]bool{}

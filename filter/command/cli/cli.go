@@ -52,7 +52,7 @@ type Command struct {
 	Setup func(fs *Flags) Run
 	// Rewrite, if not nil, changes the arguments before they are read.
 	Rewrite func(args []string) []string
-	// Config tells of a command line that has been read whether the configuration counts for it; nil for always.
+	// Config reports whether the configuration counts for a command line that has been read; nil for always.
 	Config func(fs *Flags) bool
 }
 
@@ -70,7 +70,7 @@ func (c *Command) most() int {
 	return c.Most
 }
 
-// Run does a command's work. An error is told by the caller.
+// Run does a command's work. The caller reports its error.
 type Run func() (status int, err error)
 
 // Program is a program with its commands.
@@ -97,7 +97,7 @@ type Program struct {
 	Named func(err error) error
 	// Theme, if not nil, returns the colors of help for the value of --color.
 	Theme func(color string) *sgr.Theme
-	// Warn is told of a configuration that is not read.
+	// Warn is called for a configuration that is not read.
 	Warn func(message string)
 }
 
@@ -178,7 +178,7 @@ func (p *Program) configured(c *Command, file configFile, fs *Flags, run Run, ar
 		}
 		unfit, err := fs.misfits()
 		switch {
-		case fs.is("print-config"): // which tells of all
+		case fs.is("print-config"): // which lists all
 			return fs, run, nil
 		case err != nil:
 			return nil, nil, &Misuse{err}

@@ -77,7 +77,7 @@ func (f *Flags) Word(to *string, name, usage string, words ...string) {
 	f.set.Var(&word{to, words}, name, usage)
 }
 
-// Words tells which words a flag is made for that takes others, too.
+// Words says which words a flag is made for that takes others, too.
 func (f *Flags) Words(name string, words ...string) { f.words[name] = words }
 
 // Optional allows a flag without a value, which then is that one.
@@ -109,7 +109,7 @@ func (v *values) put(name, value, source string) error {
 	return nil
 }
 
-// Given lists the flags that the command line sets and wanted tells, each one --NAME or --NAME=VALUE.
+// Given lists the flags that the command line sets and wanted reports, each one --NAME or --NAME=VALUE.
 func (v *values) Given(wanted func(name string) bool) (list []string) {
 	v.set.VisitAll(func(one *pflag.Flag) {
 		for _, g := range v.given[one.Name] {

@@ -143,7 +143,7 @@ func (h *helpPage) text(before, text string, indent int) {
 }
 
 const (
-	helpAbout = "tells the flags of a command: help COMMAND"
+	helpAbout = "shows the flags of a command: help COMMAND"
 	wordsText = "The first of a flag's words is its default."
 )
 

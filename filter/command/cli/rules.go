@@ -38,7 +38,7 @@ func (f *Flags) Excludes(others []string, flags ...string) {
 	}
 }
 
-// misfits looks for flags that mean nothing beside the others: the error tells of one of the command line, and unfit are the names
+// misfits looks for flags that mean nothing beside the others: the error is about one of the command line, and unfit are the names
 // of those that are in the configuration only.
 func (f *Flags) misfits() (unfit []string, err error) {
 	for _, r := range f.rules {

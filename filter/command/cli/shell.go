@@ -138,7 +138,7 @@ const (
 	offerCommands = "commands"
 )
 
-// offeredFlag is a flag as a shell is told of it.
+// offeredFlag is a flag as a shell knows it.
 type offeredFlag struct {
 	Name, Short string // without dashes; Name is "" where there is only the short one
 	Value       string // what help calls the value; "" for none
@@ -149,7 +149,7 @@ type offeredFlag struct {
 	About       string
 }
 
-// offeredCommand is a command as a shell is told of it.
+// offeredCommand is a command as a shell knows it.
 type offeredCommand struct {
 	Name, About string
 	Flags       []offeredFlag
@@ -190,7 +190,7 @@ func (f *Flags) offered() (all []offeredFlag) {
 	return all
 }
 
-// kind tells what is offered for a flag's value.
+// kind returns what is offered for a flag's value.
 func (f *Flags) kind(name string, d description) string {
 	switch {
 	case d.value == "":
@@ -201,7 +201,7 @@ func (f *Flags) kind(name string, d description) string {
 	return kindOf(d.value)
 }
 
-// kindOf tells what is offered for a value that help calls by a name such as FILE, DIR|FILE or TYPE=COMMAND.
+// kindOf returns what is offered for a value that help calls by a name such as FILE, DIR|FILE or TYPE=COMMAND.
 func kindOf(name string) string {
 	for part := range strings.SplitSeq(name, "|") {
 		switch strings.TrimSuffix(part, "...") {

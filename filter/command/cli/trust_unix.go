@@ -110,7 +110,7 @@ func alone(gid int) bool {
 	return errors.Join(err, missing) == nil && private(string(users), string(groups), os.Geteuid(), gid)
 }
 
-// private tells of the lines of passwd(5) and group(5) whether a group is a user's own: it has the user's name, is no other user's
+// private reports, by the lines of passwd(5) and group(5), whether a group is a user's own: it has the user's name, is no other user's
 // first one, and has no other members. Where it is kept elsewhere, as in LDAP, nothing says which other users are in it.
 func private(users, groups string, uid, gid int) bool {
 	name, id := "", fmt.Sprint(gid)
