@@ -95,7 +95,8 @@ const module = "qss-filter"
 // imports is who may import whom: of this module's packages, a package may import what stands here, and nothing else; * is all.
 var imports = map[string]string{
 	"":                         "filter/command",
-	"ctxstate":                 "filter/mappings markup symsrc",
+	"ctxstate":                 "ctxstate/ordered filter/mappings markup symsrc",
+	"ctxstate/ordered":         "",
 	"filter":                   "ctxstate filter/frame filter/guard filter/linecache filter/mappings filter/prefix filter/print filter/record filter/scan filter/stream markup sgr symsrc symsrc/demangle",
 	"filter/batch":             "filter filter/stream symsrc symsrc/diskcache symsrc/locate",
 	"filter/child":             "filter/stream symsrc/diskcache",
@@ -107,7 +108,7 @@ var imports = map[string]string{
 	"filter/guard":             "",
 	"filter/importer":          "filter symsrc symsrc/demangle",
 	"filter/linecache":         "",
-	"filter/llvm":              "filter/guard filter/linecache filter/print filter/scan filter/stream markup symsrc symsrc/demangle",
+	"filter/llvm":              "ctxstate/ordered filter/guard filter/linecache filter/print filter/scan filter/stream markup symsrc symsrc/demangle",
 	"filter/mappings":          "filter/scan symsrc",
 	"filter/prefix":            "filter/scan",
 	"filter/prefix/prefixtest": "filter/prefix",

@@ -1,14 +1,17 @@
 package llvm
 
-import "qss-filter/filter/print"
+import (
+	"qss-filter/ctxstate/ordered"
+	"qss-filter/filter/print"
+)
 
 // space is the address space: the first definition of a module wins, and of mappings that overlap the first one.
 type space struct {
 	modules modules
-	maps    maps
-	used    bool // a module was defined, be it before a reset
+	maps    ordered.Table[*mapping] // by where they start
+	used    bool                    // a module was defined, be it before a reset
 	// at is the mapping added last, for those of a module ascend.
-	at place
+	at ordered.Place
 	// last is the mapping found last, for the addresses of a stack lie together.
 	last *mapping
 	// generation changes with every module and mapping.
@@ -72,12 +75,12 @@ func (t *modules) clear() {
 // slabLen is how many mappings' memory is kept over a reset.
 const slabLen = 1024
 
-func (s *space) empty() bool { return s.modules.n == 0 && len(s.maps.blocks) == 0 }
+func (s *space) empty() bool { return s.modules.n == 0 && s.maps.Len() == 0 }
 
 func (s *space) reset() {
 	s.modules.clear()
-	s.maps.reset()
-	s.slab, s.last, s.at = s.slab[:0], nil, before
+	s.maps.Reset()
+	s.slab, s.last, s.at = s.slab[:0], nil, ordered.Before
 	s.generation++
 }
 
@@ -93,13 +96,13 @@ func (s *space) find(addr uint64) *mapping {
 	if s.last != nil && s.last.contains(addr) {
 		return s.last
 	}
-	p := s.maps.floor(addr)
-	m := s.maps.get(p)
+	p := s.maps.Floor(addr)
+	m := s.maps.Get(p)
 	if m == nil {
 		return nil
 	}
 	if !m.contains(addr) && m.start == addr {
-		m = s.maps.get(s.maps.previous(p))
+		m = s.maps.Get(s.maps.Previous(p))
 	}
 	if m == nil || !m.contains(addr) {
 		return nil
@@ -112,10 +115,10 @@ func (s *space) find(addr uint64) *mapping {
 // 2^64, do not overlap what starts at the same address; then the one that was there first is given, and stays.
 func (s *space) add(m *mapping) (in, old *mapping) {
 	p := s.at
-	below, above := s.maps.get(p), s.maps.get(s.maps.next(p))
+	below, above := s.maps.Get(p), s.maps.Get(s.maps.Next(p))
 	if below != nil && below.start >= m.start || above != nil && above.start <= m.start {
-		p = s.maps.floor(m.start)
-		below, above = s.maps.get(p), s.maps.get(s.maps.next(p))
+		p = s.maps.Floor(m.start)
+		below, above = s.maps.Get(p), s.maps.Get(s.maps.Next(p))
 	}
 	if above != nil && m.contains(above.start) {
 		return nil, above
@@ -129,7 +132,7 @@ func (s *space) add(m *mapping) (in, old *mapping) {
 	}
 	in = s.allot()
 	*in = *m
-	s.at = s.maps.insert(p, in)
+	s.at = s.maps.Insert(p, in.start, in)
 	return in, nil
 }
 
