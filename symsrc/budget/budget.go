@@ -45,7 +45,7 @@ func Steps(n int64) *Work {
 }
 
 // Question begins to count the steps of one answer. It fails with ErrExceeded where no steps are left: a question that costs much may
-// know so only behind what it costs.
+// be known only after what it costs.
 func (w *Work) Question() (Question, error) {
 	if w.left.Load() < 0 {
 		return Question{}, ErrExceeded

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	stdelf "debug/elf"
 	"encoding/binary"
+	"slices"
+	"sync"
+
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/elf"
-	"sync"
 )
 
 // frameSection is call frame information: .eh_frame (LSB, "Exception Frames") or .debug_frame (DWARF 5 §6.4.1).
@@ -24,13 +26,13 @@ type cie struct {
 	addrSize int
 }
 
-// frameSection is the file's .eh_frame.
+// frameSection returns the file's .eh_frame.
 func (f *Code) frameSection() (frameSection, bool) {
 	f.eh.once.Do(func() { f.eh.frameSection, f.eh.ok = f.findFrames() })
 	return f.eh.frameSection, f.eh.ok
 }
 
-// debugFrames is the file's .debug_frame.
+// debugFrames returns the file's .debug_frame.
 func (f *Code) debugFrames() (frameSection, bool) {
 	b := f.debugFrame.All()
 	return frameSection{Format: f.elf.Format, data: b}, b != nil
@@ -68,7 +70,7 @@ func (f *Code) findFrames() (frameSection, bool) {
 	return frameSection{}, false
 }
 
-// frameTable is the section .eh_frame_hdr, which has a segment of its own, and its address.
+// frameTable returns the section .eh_frame_hdr, which has a segment of its own, and its address.
 func (f *Code) frameTable() ([]byte, uint64) {
 	for i := range f.elf.Segments {
 		if s := &f.elf.Segments[i]; s.Type == stdelf.PT_GNU_EH_FRAME {
@@ -86,7 +88,7 @@ const (
 	ehSigned4DataRel                           = 0x3b
 )
 
-// encoded reads a pointer: at is the address of where it stands, data that of the table. Those relative to anything else
+// encoded reads a pointer: at is the address of where it is, data that of the table. Those relative to anything else
 // do not occur in what is read here.
 func encoded(f *elf.Format, c *bin.Cursor, encoding uint8, at, data uint64) (v uint64, ok bool) {
 	size := f.WordSize()
@@ -129,7 +131,7 @@ func encoded(f *elf.Format, c *bin.Cursor, encoding uint8, at, data uint64) (v u
 	return v, c.OK() && encoding != ehOmit
 }
 
-// sortedTable is the binary search table of .eh_frame_hdr in the one form that linkers write: pairs of four bytes, the
+// sortedTable returns the binary search table of .eh_frame_hdr in the one form that linkers write: pairs of four bytes, the
 // start of a function and the place of its FDE, both as distances from the table.
 func (f *Code) sortedTable() (table []byte, rows int, base uint64) {
 	b, at := f.frameTable()
@@ -153,7 +155,7 @@ func (f *Code) hasFrameTable() bool {
 	return n > 0
 }
 
-// lookupFrame finds the FDE of an address by the table, and tells whether it is that of a signal frame.
+// lookupFrame finds the FDE of an address by the table, and reports whether it is that of a signal frame.
 func (f *Code) lookupFrame(eh *frameSection, addr uint64) (signal, found bool) {
 	table, n, base := f.sortedTable()
 	row := func(i int) uint64 {
@@ -191,7 +193,7 @@ func (f *Code) lookupFrame(eh *frameSection, addr uint64) (signal, found bool) {
 // frameEntry is a CIE or an FDE.
 type frameEntry struct {
 	isCIE     bool
-	cie       int // where the CIE of an FDE stands
+	cie       int // where the CIE of an FDE is
 	body, end int
 	offSize   int
 }
@@ -310,4 +312,53 @@ func (s *frameSection) scan() (spans []elf.Span) {
 		off = e.end
 	}
 	return spans
+}
+
+// trampolines are the addresses of the code that a signal handler returns to, as the call frame information without a
+// table marks them; read when first asked for.
+type trampolines struct {
+	once  sync.Once
+	spans []elf.Span // sorted
+}
+
+// SignalFrame looks the address up in the table of .eh_frame_hdr, or where there is none in all of .eh_frame, and in
+// .debug_frame.
+func (f *Code) SignalFrame(addr uint64) bool {
+	eh, ok := f.frameSection()
+	if ok {
+		if signal, found := f.lookupFrame(&eh, addr); found {
+			return signal
+		}
+	}
+	f.signal.once.Do(func() {
+		if ok && !f.hasFrameTable() {
+			f.signal.spans = eh.scan()
+		}
+		if s, ok := f.debugFrames(); ok {
+			f.signal.spans = append(f.signal.spans, s.scan()...)
+		}
+	})
+	return slices.ContainsFunc(f.signal.spans, func(s elf.Span) bool { return s.Covers(addr) })
+}
+
+// sigreturn is code that calls the kernel for the end of a signal handler: rt_sigreturn or sigreturn.
+var sigreturn = map[stdelf.Machine][][]byte{
+	stdelf.EM_X86_64: {
+		{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}, // mov $15, %rax; syscall
+		{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05},             // mov $15, %eax; syscall
+	},
+	stdelf.EM_386: {
+		{0xb8, 0xad, 0, 0, 0, 0xcd, 0x80},       // mov $173, %eax; int $0x80
+		{0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80}, // pop %eax; mov $119, %eax; int $0x80
+	},
+	stdelf.EM_AARCH64: {{0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}}, // mov x8, #139; svc #0
+	stdelf.EM_RISCV:   {{0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}},    // li a7, 139; ecall
+	stdelf.EM_ARM: {{0xad, 0x70, 0xa0, 0xe3, 0, 0, 0, 0xef}, {0x77, 0x70, 0xa0, 0xe3, 0, 0, 0, 0xef}, // mov r7, #…; svc 0
+		{0xad, 0x27, 0, 0xdf}, {0x77, 0x27, 0, 0xdf}}, // the same in Thumb
+}
+
+// IsSigreturn reports whether such code begins at the address.
+func (f *Code) IsSigreturn(addr uint64) bool {
+	b, _ := f.elf.Text(addr, 16)
+	return slices.ContainsFunc(sigreturn[f.elf.Machine], func(code []byte) bool { return bytes.HasPrefix(b, code) })
 }

@@ -10,15 +10,15 @@ import (
 // CFA is the number of the canonical frame address among registers.
 const CFA = -1
 
-// RuleKind tells how the value is found that a register had in the caller.
+// RuleKind is how the value is found that a register had in the caller.
 type RuleKind uint8
 
 const (
 	RuleUndefined RuleKind = iota // it is lost
 	RuleSame                      // it is the register's
-	RuleSaved                     // it stands in memory at Base + Offset
+	RuleSaved                     // it is in memory at Base + Offset
 	RuleValue                     // it is Base + Offset
-	RuleUnknown                   // an expression tells, which is not read
+	RuleUnknown                   // it is an expression, which is not read
 )
 
 // Rule is the rule of a register. Registers have the numbers of the machine's ABI.
@@ -32,7 +32,7 @@ type Rule struct {
 // Unwinding is call frame information for some code (DWARF 5 §6.4).
 type Unwinding struct {
 	Lo, Hi uint64
-	// Return is the register that stands for the return address.
+	// Return is the register that is used for the return address.
 	Return int
 	// Rows are where rules change: the first one at Lo.
 	Rows []UnwindRow
@@ -178,3 +178,203 @@ func (s *frameSection) readFullCIE(off int) (x fullCIE, ok bool) {
 
 // maxRegister bounds the numbers of registers.
 const maxRegister = 1 << 12
+
+// Call frame instructions (DWARF 5 §7.24); the first three have an operand in their low bits.
+const (
+	cfaAdvance, cfaOffset, cfaRestore = 0x40, 0x80, 0xc0
+
+	cfaSetLoc, cfaAdvance1, cfaAdvance2, cfaAdvance4                  = 0x01, 0x02, 0x03, 0x04
+	cfaOffsetExtended, cfaRestoreExtended, cfaUndefined, cfaSameValue = 0x05, 0x06, 0x07, 0x08
+	cfaRegister, cfaRememberState, cfaRestoreState                    = 0x09, 0x0a, 0x0b
+	cfaDefCFA, cfaDefCFARegister, cfaDefCFAOffset, cfaDefCFAExpr      = 0x0c, 0x0d, 0x0e, 0x0f
+	cfaExpression, cfaOffsetExtendedSF, cfaDefCFASF, cfaDefCFAOffsSF  = 0x10, 0x11, 0x12, 0x13
+	cfaValOffset, cfaValOffsetSF, cfaValExpression                    = 0x14, 0x15, 0x16
+	cfaAdvance8, cfaNegateRAState, cfaArgsSize, cfaNegativeOffset     = 0x1d, 0x2d, 0x2e, 0x2f
+)
+
+// maxUnwindRows bounds the rows of one function, and maxRemembered its remembered states.
+const (
+	maxUnwindRows = 1 << 16
+	maxRemembered = 1 << 8
+)
+
+// run performs a program. What is not known ends it.
+func (x *unwinder) run(common *fullCIE, c *bin.Cursor) {
+	for c.OK() && c.P < len(c.B) && len(x.out.Rows) < maxUnwindRows && x.left > 0 {
+		op := c.U8()
+		low := int(op & 0x3f)
+		switch op & 0xc0 {
+		case cfaAdvance:
+			x.advance(uint64(low) * common.codeAlign)
+			continue
+		case cfaOffset:
+			x.saved(low, int64(c.ULEB())*common.dataAlign, c)
+			continue
+		case cfaRestore:
+			x.restore(low)
+			continue
+		}
+		if !x.step(op, common, c) {
+			return
+		}
+	}
+}
+
+// step performs the instructions that have no operand in them.
+func (x *unwinder) step(op uint8, common *fullCIE, c *bin.Cursor) bool {
+	register := func() int { return int(min(c.ULEB(), maxRegister+1)) }
+	signed := func() (v int64) {
+		v, c.P = bin.SLEB(c.B, c.P)
+		return v * common.dataAlign
+	}
+	switch op {
+	case 0:
+	case cfaSetLoc:
+		addr, ok := uint64(0), true
+		if x.s.eh {
+			addr, ok = encoded(&x.f.elf.Format, c, common.encoding, x.s.addr+uint64(c.P), 0)
+		} else {
+			addr = c.Uint(common.addrSize)
+		}
+		if !ok || addr < x.at() {
+			return false
+		}
+		x.advance(addr - x.at())
+	case cfaAdvance1, cfaAdvance2, cfaAdvance4:
+		x.advance(c.Uint(1<<(op-cfaAdvance1)) * common.codeAlign)
+	case cfaAdvance8:
+		x.advance(c.Uint(8) * common.codeAlign)
+	case cfaOffsetExtended:
+		reg := register()
+		x.saved(reg, int64(c.ULEB())*common.dataAlign, c)
+	case cfaOffsetExtendedSF:
+		reg := register()
+		x.saved(reg, signed(), c)
+	case cfaNegativeOffset:
+		reg := register()
+		x.saved(reg, -int64(c.ULEB())*common.dataAlign, c)
+	case cfaRestoreExtended:
+		x.restore(register())
+	case cfaUndefined:
+		x.set(Rule{Register: register(), Kind: RuleUndefined})
+	case cfaSameValue:
+		x.set(Rule{Register: register(), Kind: RuleSame})
+	case cfaRegister:
+		reg := register()
+		x.set(Rule{Register: reg, Kind: RuleValue, Base: register()})
+	case cfaValOffset:
+		reg := register()
+		x.set(Rule{Register: reg, Kind: RuleValue, Base: CFA, Offset: int64(c.ULEB()) * common.dataAlign})
+	case cfaValOffsetSF:
+		reg := register()
+		x.set(Rule{Register: reg, Kind: RuleValue, Base: CFA, Offset: signed()})
+	case cfaExpression, cfaValExpression:
+		x.set(Rule{Register: register(), Kind: RuleUnknown})
+		c.Skip(c.ULEB())
+	case cfaArgsSize:
+		c.ULEB()
+	case cfaNegateRAState: // the return address is signed from here on, or no longer
+	case cfaRememberState:
+		if x.left -= len(x.now); len(x.stack) < maxRemembered && x.left > 0 {
+			x.stack = append(x.stack, maps.Clone(x.now))
+		}
+	case cfaRestoreState:
+		x.left -= len(x.now)
+		if n := len(x.stack) - 1; n >= 0 && x.left > 0 {
+			x.replace(x.stack[n])
+			x.stack = x.stack[:n]
+		}
+	default:
+		return x.defineCFA(op, c, register, signed)
+	}
+	return c.OK()
+}
+
+// defineCFA performs the instructions that say where the frame is.
+func (x *unwinder) defineCFA(op uint8, c *bin.Cursor, register func() int, signed func() int64) bool {
+	r := x.now[CFA]
+	r.Register, r.Kind = CFA, RuleValue
+	switch op {
+	case cfaDefCFA:
+		r.Base, r.Offset = register(), int64(c.ULEB())
+	case cfaDefCFASF:
+		r.Base, r.Offset = register(), signed()
+	case cfaDefCFARegister:
+		r.Base = register()
+	case cfaDefCFAOffset:
+		r.Offset = int64(c.ULEB())
+	case cfaDefCFAOffsSF:
+		r.Offset = signed()
+	case cfaDefCFAExpr:
+		r = Rule{Register: CFA, Kind: RuleUnknown}
+		c.Skip(c.ULEB())
+	default:
+		return false
+	}
+	if !c.OK() {
+		return false
+	}
+	x.set(r)
+	return true
+}
+
+// at returns where the last row begins.
+func (x *unwinder) at() uint64 { return x.out.Rows[len(x.out.Rows)-1].Addr }
+
+// advance begins a row where it has something to say.
+func (x *unwinder) advance(by uint64) {
+	last := &x.out.Rows[len(x.out.Rows)-1]
+	addr := last.Addr + by
+	if by == 0 || x.start == nil {
+		return
+	}
+	if len(last.Rules) == 0 && len(x.out.Rows) > 1 {
+		last.Addr = addr
+		return
+	}
+	x.out.Rows = append(x.out.Rows, UnwindRow{Addr: addr})
+}
+
+func (x *unwinder) saved(reg int, off int64, c *bin.Cursor) {
+	if c.OK() {
+		x.set(Rule{Register: reg, Kind: RuleSaved, Base: CFA, Offset: off})
+	}
+}
+
+// restore sets the rule of a register to that of the CIE.
+func (x *unwinder) restore(reg int) {
+	r, ok := x.start[reg]
+	if !ok {
+		r = Rule{Register: reg, Kind: RuleSame}
+	}
+	x.set(r)
+}
+
+// set notes a rule, in the row at hand.
+func (x *unwinder) set(r Rule) {
+	if r.Register > maxRegister || r.Base > maxRegister || x.now[r.Register] == r && r != (Rule{}) {
+		return
+	}
+	x.now[r.Register] = r
+	row := &x.out.Rows[len(x.out.Rows)-1]
+	for i := range row.Rules {
+		if row.Rules[i].Register == r.Register {
+			row.Rules[i] = r
+			return
+		}
+	}
+	row.Rules = append(row.Rules, r)
+}
+
+// replace takes a remembered state.
+func (x *unwinder) replace(state map[int]Rule) {
+	for reg := range x.now {
+		if _, ok := state[reg]; !ok {
+			x.restore(reg)
+		}
+	}
+	for _, r := range state {
+		x.set(r)
+	}
+	x.now = maps.Clone(state)
+}

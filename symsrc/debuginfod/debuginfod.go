@@ -4,6 +4,11 @@
 // A question goes to all servers at once, once for each build ID. All questions of a run together wait for a bounded time; then
 // requests and downloads go on by themselves, and a later question finds what they brought. Nothing is used that does not have
 // the wanted build ID, or was cut off.
+//
+//   - debuginfod.go: Client; options.go and servers.go: its options and servers; wrap.go: a Finder that asks servers last
+//   - fetch.go: one file that is asked for; attempt.go: one server's part in it; transfer.go: requests and downloads
+//   - server.go: what is known of a server; wait.go: how long callers wait; progress.go: what they wait for, on a terminal
+//   - cache.go, clean.go: the cache directory; trust.go, verify.go: which files in it are used; source.go: source files
 package debuginfod
 
 import (

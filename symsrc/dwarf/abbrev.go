@@ -1,9 +1,10 @@
 package dwarf
 
 import (
-	"qss-filter/symsrc/bin"
 	"sync"
 	"sync/atomic"
+
+	"qss-filter/symsrc/bin"
 )
 
 // decl is an abbreviation declaration, compiled. Like op it holds no pointers: there are many, and the garbage collector
@@ -11,9 +12,9 @@ import (
 type decl struct {
 	tag      uint16 // 0: not declared
 	children bool
-	// size is that of all attributes where every form has a fixed one, else −1.
+	// size is that of all attributes where every form has a fixed one; otherwise −1.
 	size int32
-	// sibling is where a DW_AT_sibling of form ref4 stands behind attributes of fixed size, else −1.
+	// sibling is where a DW_AT_sibling of form ref4 comes after attributes of fixed size; otherwise −1.
 	sibling int32
 	// Its steps begin at ops of those of the table: reads that read the entry, none for tags that are never read; then skips
 	// that pass over it, none where it has a fixed size.
@@ -28,7 +29,7 @@ type compiled struct {
 }
 
 // abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
-// declarations are only ever added behind those that a reader can see.
+// declarations are only ever added after those that a reader can see.
 type abbrevs struct {
 	f     *Data
 	key   abbrevKey
@@ -37,7 +38,7 @@ type abbrevs struct {
 	seen  atomic.Pointer[compiled]
 
 	mu     sync.Mutex
-	p      int             // where the next declaration stands; past: no more
+	p      int             // where the next declaration is; past: no more
 	sparse map[uint64]decl // codes that do not, and those without a tag
 	ops    []op
 	skips  []op // of the declaration being compiled
@@ -46,7 +47,7 @@ type abbrevs struct {
 type abbrevKey struct {
 	off          uint64
 	layout       layout
-	declarations bool // what tells where a function is declared is read, too
+	declarations bool // the position of a declaration is read, too
 }
 
 func newAbbrevs(f *Data, off uint64, forms *formTable) *abbrevs {
@@ -135,7 +136,7 @@ func (t *abbrevs) addSparse(code uint64, d decl) {
 	t.sparse[code] = d
 }
 
-// decl compiles the declaration whose tag stands at p, and moves t.p behind it.
+// decl compiles the declaration whose tag is at p, and moves t.p after it.
 func (t *abbrevs) decl(p int) decl {
 	tag, p := bin.ULEB(t.b, p)
 	children, p := bin.Uint(t.b, p, 1, false)
@@ -203,12 +204,12 @@ func (t *abbrevs) decl(p int) decl {
 	return d
 }
 
-// emptySteps are where the steps stand that read an attribute and take nothing of the entry, from 1 on, unless one that does
+// emptySteps are where the steps are that read an attribute and take nothing of the entry, from 1 on, unless one that does
 // follows. An attribute has one of them: what is read last counts. So an entry takes about as many steps as it has bytes,
-// however often its declaration repeats what the declaration says itself.
+// however often its declaration repeats constants.
 type emptySteps [attrCount]int
 
-// add appends a step; empty says that it is such a one.
+// add appends a step; empty is set for such a one.
 func (e *emptySteps) add(ops []op, empty bool, o op) []op {
 	switch at := e[o.attr]; {
 	case !empty:
@@ -222,13 +223,13 @@ func (e *emptySteps) add(ops []op, empty bool, o op) []op {
 	return append(ops, o)
 }
 
-// read are the steps that read the entry.
+// read returns the steps that read the entry.
 func (c *compiled) read(d *decl) []op { return c.ops[d.ops:][:d.reads] }
 
-// skip are the steps that pass over an entry without a fixed size.
+// skip returns the steps that pass over an entry without a fixed size.
 func (c *compiled) skip(d *decl) []op { return c.ops[d.ops+uint32(d.reads):][:d.skipSteps] }
 
-// numberSize is the size of a number that can be read without looking at its form, else 0.
+// numberSize returns the size of a number that can be read without looking at its form; otherwise 0.
 func numberSize(kind opKind, n uint32) uint32 {
 	if kind == opFixed && n <= 8 {
 		return n
@@ -248,4 +249,82 @@ func appendSkip(ops []op, first int, kind opKind, n uint32) []op {
 		}
 	}
 	return append(ops, op{kind: kind, n: n})
+}
+
+// Tags (DWARF 5 §7.5.3) that are distinguished.
+const (
+	tagCatchBlock        = 0x25
+	tagCompileUnit       = 0x11
+	tagLexicalBlock      = 0x0b
+	tagInlinedSubroutine = 0x1d
+	tagModule            = 0x1e
+	tagWithStmt          = 0x22
+	tagSubprogram        = 0x2e
+	tagTryBlock          = 0x32
+	tagNamespace         = 0x39
+	tagPartialUnit       = 0x3c
+	tagTypeUnit          = 0x41
+	tagSkeletonUnit      = 0x4a
+	tagGNUCallSite       = 0x4109
+	tagLoUser            = 0x4080
+)
+
+// attr is the number in this package of an attribute that is read.
+type attr uint8
+
+const (
+	attrNone attr = iota
+	attrSibling
+	attrName
+	attrLinkageName
+	attrLowPC
+	attrHighPC
+	attrRanges
+	attrOrigin
+	attrSpecification
+	attrCallFile
+	attrCallLine
+	attrCallColumn
+	attrStmtList
+	attrCompDir
+	attrStrOffsetsBase
+	attrAddrBase
+	attrRnglistsBase
+	attrDwoName
+	attrDwoID
+	attrRangesBase
+	attrDeclFile // these two only in a table of declarations
+	attrDeclLine
+	attrCount
+)
+
+// wanted are the attributes that are read (DWARF 5 §7.5.4), by their codes; the others are passed over.
+var wanted = [0x80]attr{0x01: attrSibling, 0x03: attrName, 0x6e: attrLinkageName, 0x11: attrLowPC, 0x12: attrHighPC,
+	0x55: attrRanges, 0x31: attrOrigin, 0x47: attrSpecification, 0x58: attrCallFile, 0x59: attrCallLine, 0x57: attrCallColumn,
+	0x10: attrStmtList, 0x1b: attrCompDir, 0x72: attrStrOffsetsBase, 0x73: attrAddrBase, 0x74: attrRnglistsBase, 0x76: attrDwoName}
+
+func wantedAttr(code uint64) attr {
+	switch {
+	case code < uint64(len(wanted)):
+		return wanted[code]
+	case code == 0x2007: // DW_AT_MIPS_linkage_name
+		return attrLinkageName
+	case code == 0x2130: // DW_AT_GNU_dwo_name
+		return attrDwoName
+	case code == 0x2131: // DW_AT_GNU_dwo_id
+		return attrDwoID
+	case code == 0x2132: // DW_AT_GNU_ranges_base
+		return attrRangesBase
+	case code == 0x2133: // DW_AT_GNU_addr_base
+		return attrAddrBase
+	}
+	return attrNone
+}
+
+// op is one step over the attributes of an entry; forms of a fixed size that follow each other are one step.
+type op struct {
+	kind opKind
+	attr attr
+	form uint16
+	n    uint32 // size in bytes, where it is fixed; an implicit constant, as int32
 }

@@ -2,8 +2,9 @@ package dwarf
 
 import (
 	"math/rand/v2"
-	"qss-filter/symsrc/elf/elftest"
 	"testing"
+
+	"qss-filter/symsrc/elf/elftest"
 )
 
 // TestDeclaredTwice asks for codes in any order: of two declarations of a code the first one in the table counts, also where

@@ -2,18 +2,20 @@ package dwarf
 
 import (
 	"cmp"
+	"container/heap"
+	"slices"
+	"sync"
+	"sync/atomic"
+
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/elf"
 	"qss-filter/symsrc/names"
-	"slices"
-	"sync"
-	"sync/atomic"
 )
 
 // function is a subprogram that has code.
 type function struct {
-	die  int                        // where its entry stands in .debug_info
+	die  int                        // where its entry is in .debug_info
 	tree atomic.Pointer[tree]       // the calls inlined into it; nil until asked for
 	name atomic.Pointer[names.Name] // nil until asked for
 }
@@ -24,15 +26,15 @@ type functionIndex struct {
 	functions []function     // in the file's order
 }
 
-// functionSpan says that a function covers some addresses.
+// functionSpan is a range of addresses that a function covers.
 type functionSpan struct {
 	elf.Span
 	function int32
-	call     int32 // of those inlined into it the innermost one, from 1 on, or −1 for none; 0: the addresses tell
+	call     int32 // of those inlined into it the innermost one, from 1 on, or −1 for none; 0: the addresses show
 }
 
-// Subprograms stand below the unit and its namespaces, which is all that most addresses need; or within types and other
-// functions. There is an index of each kind: who is asked first must not depend on the questions before.
+// Subprograms are below the unit and its namespaces, which is all that most addresses need; or within types and other
+// functions. There is an index of each kind: which one is searched first must not depend on the questions before.
 const (
 	outside = iota
 	within
@@ -45,8 +47,8 @@ func (u *Unit) functionAt(addr uint64, first bool) (f *function, at functionSpan
 	for kind := range u.functions {
 		x := u.functions[kind].Load()
 		if x == nil && first && kind == outside {
-			s := functionScan{pc: addr, die: -1, piled: u.f.rules.Overlaps}
-			if u.scanFunctions(&s, false); !u.piled(s.low) {
+			s := functionScan{pc: addr, die: -1, overlaps: u.f.rules.Overlaps}
+			if u.scanFunctions(&s, false); !u.overlaps(s.low) {
 				if s.die >= 0 {
 					return &function{die: s.die}, functionSpan{Span: elf.Span{Lo: s.lo}}
 				}
@@ -79,7 +81,7 @@ func (x *functionIndex) at(addr uint64) (f *function, at functionSpan) {
 	return &x.functions[at.function], at
 }
 
-// indexFunctions makes the index of a kind, or gives the one that was made in the meantime. That of what is within has none
+// indexFunctions makes the index of a kind, or returns the one that was made in the meantime. That of what is within has none
 // of the functions of the other, which is asked before.
 func (u *Unit) indexFunctions(kind int) *functionIndex {
 	var known []function
@@ -94,10 +96,10 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 	s := functionScans.Get().(*functionScan)
 	defer functionScans.Put(s)
 	for full := kind == within; ; full = true {
-		*s = functionScan{keep: true, kept: budget.Tally{Of: u.f.budget}, die: -1, piled: u.f.rules.Overlaps, known: known, spans: s.spans[:0], dies: s.dies[:0]}
-		if u.scanFunctions(s, full); full || !u.piled(s.low) {
+		*s = functionScan{keep: true, kept: budget.Tally{Of: u.f.budget}, die: -1, overlaps: u.f.rules.Overlaps, known: known, spans: s.spans[:0], dies: s.dies[:0]}
+		if u.scanFunctions(s, full); full || !u.overlaps(s.low) {
 			break
-		} // else those within others lie over them, too
+		} // otherwise those within others lie over them, too
 	}
 	s.kept.Flush()
 	s.known = nil
@@ -105,7 +107,7 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 	for i, die := range s.dies {
 		x.functions[i].die = die
 	}
-	if u.piled(s.low) {
+	if u.overlaps(s.low) {
 		x.spans = divide(u.entriesOf(x), u.f.budget)
 	} else {
 		x.spans = settleFunctions(x.spans, u.f.budget)
@@ -117,16 +119,16 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 
 // functionScan takes the subprograms of a unit: it keeps them all, or the last one that covers an address.
 type functionScan struct {
-	keep  bool
-	pc    uint64
-	die   int        // the one that covers pc, or −1
-	lo    uint64     // where it begins to be the one
-	known []function // those to leave out, in the file's order
-	low   bool       // there is one where linkers put what they drop
-	piled bool       // ranges of a function may lie over each other
-	spans []functionSpan
-	dies  []int // of all functions
-	kept  budget.Tally
+	keep     bool
+	pc       uint64
+	die      int        // the one that covers pc, or −1
+	lo       uint64     // where it begins to be the one
+	known    []function // those to leave out, in the file's order
+	low      bool       // there is one where linkers put what they drop
+	overlaps bool       // ranges of a function may lie over each other
+	spans    []functionSpan
+	dies     []int // of all functions
+	kept     budget.Tally
 }
 
 // What a function takes in memory, and one of its ranges, in bytes.
@@ -139,7 +141,7 @@ func (s *functionScan) add(die int, spans []elf.Span) {
 	if len(spans) == 0 {
 		return
 	}
-	if len(spans) > 1 && !s.piled {
+	if len(spans) > 1 && !s.overlaps {
 		spans = disjoint(spans)
 	}
 	for _, x := range spans {
@@ -195,7 +197,7 @@ func disjoint(spans []elf.Span) []elf.Span {
 }
 
 // scanFunctions walks over the unit's entries. Unless full is set it passes over the children of everything but
-// namespaces, where DW_AT_sibling tells how far they go.
+// namespaces, where DW_AT_sibling says how far they go.
 func (u *Unit) scanFunctions(s *functionScan, full bool) {
 	u.f.budget.Spend(u.end - u.off)
 	b := u.bytes()
@@ -252,11 +254,76 @@ func (u *Unit) scanFunctions(s *functionScan, full bool) {
 	}
 }
 
-// isScope tells the entries that hold functions.
+// isScope reports whether functions lie within entries of a tag.
 func isScope(tag uint16) bool {
 	switch tag {
 	case tagNamespace, tagModule, tagCompileUnit, tagPartialUnit, tagSkeletonUnit:
 		return true
 	}
 	return false
+}
+
+// settleFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
+// file is taken, as llvm does.
+func settleFunctions(all []functionSpan, left *budget.File) []functionSpan {
+	slices.SortFunc(all, func(a, b functionSpan) int {
+		if a.Lo != b.Lo {
+			return cmp.Compare(a.Lo, b.Lo)
+		}
+		return cmp.Compare(a.function, b.function)
+	})
+	overlap := false
+	for i := 1; i < len(all); i++ {
+		overlap = overlap || all[i].Lo < all[i-1].Hi
+	}
+	if !overlap {
+		return all
+	}
+	left.Hold(len(all) * overlapWeight)
+	left.Spend(len(all) * stepsPerOverlap)
+	var out []functionSpan
+	var open latest
+	at := uint64(0)
+	for i := 0; i < len(all) || len(open) > 0; {
+		// Up to the next start, the functions that are open hold, the latest of them first.
+		next := ^uint64(0)
+		if i < len(all) {
+			next = all[i].Lo
+		}
+		for len(open) > 0 && at < next {
+			top := open[0]
+			if top.Hi <= at {
+				heap.Pop(&open)
+				continue
+			}
+			end := min(top.Hi, next)
+			if n := len(out); n > 0 && out[n-1].Hi == at && out[n-1].function == top.function && top.Lo < at {
+				out[n-1].Hi = end // it goes on
+			} else {
+				out = append(out, functionSpan{Span: elf.Span{Lo: at, Hi: end}, function: top.function})
+			}
+			at = end
+		}
+		for at = next; i < len(all) && all[i].Lo == next; i++ {
+			heap.Push(&open, all[i])
+		}
+		if i == len(all) && next == ^uint64(0) {
+			break
+		}
+	}
+	return out
+}
+
+// latest is a heap with the function that comes last in the file on top.
+type latest []functionSpan
+
+func (h latest) Len() int           { return len(h) }
+func (h latest) Less(i, j int) bool { return h[i].function > h[j].function }
+func (h latest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *latest) Push(x any)        { *h = append(*h, x.(functionSpan)) }
+func (h *latest) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
 }

@@ -2,9 +2,10 @@ package dwarf
 
 import (
 	"math/rand/v2"
-	"qss-filter/symsrc/elf"
 	"slices"
 	"testing"
+
+	"qss-filter/symsrc/elf"
 )
 
 // TestSequencePosition steps back from line 0.

@@ -2,6 +2,8 @@ package dwarf
 
 import (
 	"sync"
+
+	"qss-filter/symsrc/bin"
 )
 
 // splits are the files with the units of which a file has only the skeletons (DWARF 5 §3.1.2 and §7.3.2; the GNU form of
@@ -12,10 +14,10 @@ type splits struct {
 	tried     bool
 	packages  []*Data
 	files     map[string]*Data // by path; nil where there is none
-	unitsByID map[uint64]int   // of such a file: where its units stand
+	unitsByID map[uint64]int   // of such a file: where its units are
 }
 
-// body is the unit that holds the functions: the split one where u is its skeleton, if that is found, else u.
+// body returns the unit that holds the functions: the split one where u is its skeleton, if that is found; otherwise u.
 func (u *Unit) body() *Unit {
 	if b := u.split.Load(); b != nil {
 		return b
@@ -38,7 +40,7 @@ func (u *Unit) body() *Unit {
 	return b
 }
 
-// skeleton is the unit that knows addresses, old range lists and lines: that of a split unit, else u.
+// skeleton returns the unit with addresses, old range lists and lines: the skeleton of a split unit, otherwise u.
 func (u *unitRoot) skeleton() *unitRoot {
 	if u.home != nil {
 		return u.home
@@ -46,7 +48,7 @@ func (u *unitRoot) skeleton() *unitRoot {
 	return u
 }
 
-// unit finds the unit that belongs to a skeleton: in a package beside the file, else in a file of its own.
+// unit finds the unit that belongs to a skeleton: in a package beside the file, or in a file of its own.
 func (s *splits) unit(skeleton *Unit) *Unit {
 	f := s.of
 	s.mu.Lock()
@@ -136,7 +138,7 @@ func (s *splits) open(c contribution, skeleton *Unit) *Unit {
 	return u
 }
 
-// setBases sets where the parts of a split unit begin, which nothing in the unit tells: behind the headers of the
+// setBases sets where the parts of a split unit begin, which nothing in the unit says: after the headers of the
 // sections of version 5 (DWARF 5 §7.26, §7.28); before, sections had none.
 func (u *unitRoot) setBases(c contribution) {
 	u.strBase, u.rnglistsBase, u.rnglistsStart = c.strOffsets, c.rnglists, c.rnglists
@@ -151,4 +153,67 @@ func (u *unitRoot) setBases(c contribution) {
 	if u.home != nil {
 		u.base = u.home.base
 	}
+}
+
+// contribution is where a unit and its parts of other sections begin: 0 for these in a file that is no package.
+type contribution struct {
+	info                         int
+	abbrev, strOffsets, rnglists uint64
+}
+
+// Columns of the index (DWARF 5 §7.3.5.3); the GNU form has the same numbers for what is read here of it.
+const (
+	columnInfo       = 1
+	columnAbbrev     = 3
+	columnStrOffsets = 6
+	columnRnglists   = 8
+)
+
+// packaged looks a unit up in the index of a package, .debug_cu_index (DWARF 5 §7.3.5.3; the GNU form is version 2).
+func (d *Data) packaged(id uint64) (at contribution, ok bool) {
+	b := d.cuIndex.All()
+	c := &bin.Cursor{B: b, Big: d.elf.Big}
+	version, low := c.U16(), c.U16()
+	if version == 0 { // in version 2 it has four bytes
+		version = low
+	}
+	columns, units, slots := uint64(c.U32()), uint64(c.U32()), uint64(c.U32())
+	const header, maxColumns = 16, 16
+	if !c.OK() || version != 2 && version != 5 || columns > maxColumns || slots == 0 || slots&(slots-1) != 0 ||
+		header+12*slots+4*columns*(1+2*units) > uint64(len(b)) {
+		return at, false
+	}
+	row, tries := uint64(0), 0
+	defer func() { d.budget.Spend(tries) }()
+	for i, step, left := id&(slots-1), id>>32&(slots-1)|1, slots; left > 0; i, left = (i+step)&(slots-1), left-1 {
+		tries++
+		signature, _ := bin.Uint(b, int(header+8*i), 8, d.elf.Big)
+		n, _ := bin.Uint(b, int(header+8*slots+4*i), 4, d.elf.Big)
+		if signature == id && n > 0 {
+			row = n
+			break
+		}
+		if n == 0 {
+			return at, false
+		}
+	}
+	if row == 0 || row > units {
+		return at, false
+	}
+	table := int(header + 12*slots)
+	for i := range int(columns) {
+		column, _ := bin.Uint(b, table+4*i, 4, d.elf.Big)
+		off, _ := bin.Uint(b, table+4*(int(row*columns)+i), 4, d.elf.Big)
+		switch {
+		case column == columnInfo:
+			at.info, ok = int(off), true
+		case column == columnAbbrev:
+			at.abbrev = off
+		case column == columnStrOffsets:
+			at.strOffsets = off
+		case column == columnRnglists && version == 5:
+			at.rnglists = off
+		}
+	}
+	return at, ok
 }

@@ -43,7 +43,7 @@ type supplementary struct {
 	file *Data
 }
 
-// supplementLink says where a supplementary file lies and how to know it.
+// supplementLink is where a supplementary file is, and how to recognize it.
 type supplementLink struct {
 	path     string
 	id       []byte // its build ID, or the checksum in its own .debug_sup
@@ -51,15 +51,15 @@ type supplementLink struct {
 }
 
 // supplementLink reads the section .debug_sup, or the older .gnu_debugaltlink: a path, a NUL and a build ID.
-func (f *Data) supplementLink() (link supplementLink, ok bool) {
-	for i := range f.elf.Sections {
-		sh := &f.elf.Sections[i]
+func (d *Data) supplementLink() (link supplementLink, ok bool) {
+	for i := range d.elf.Sections {
+		sh := &d.elf.Sections[i]
 		if sh.Name != ".gnu_debugaltlink" && sh.Name != ".debug_sup" {
 			continue
 		}
-		b, _ := f.elf.Contents(sh)
+		b, _ := d.elf.Contents(sh)
 		if sh.Name == ".debug_sup" {
-			isSupplement, name, checksum := readSup(b, f.elf.Big)
+			isSupplement, name, checksum := readSup(b, d.elf.Big)
 			return supplementLink{string(name), checksum, true}, !isSupplement && len(name) > 0 && len(name) <= maxPath
 		}
 		name, id, found := bytes.Cut(b, []byte{0})

@@ -1,11 +1,12 @@
 package dwarf
 
 import (
-	"qss-filter/symsrc/bin"
-	"qss-filter/symsrc/budget"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 )
 
 // Unit types of DWARF 5 §7.5.1.
@@ -49,7 +50,7 @@ type unitRoot struct {
 	layout
 	typ      uint8
 	off, end int // in .debug_info
-	die      int // where the root entry stands
+	die      int // where the root entry is
 	abbrevs  *abbrevs
 	tag      uint16
 	root     attributes
@@ -61,25 +62,25 @@ type unitRoot struct {
 }
 
 // readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
-// where the header is cut off or of an unknown version; then end is past, or where the next unit stands.
-func (f *Data) readUnitHeader(u *unitRoot, off int) (abbrevs uint64, ok bool) {
-	if off < 0 || off >= f.Info.Size {
-		*u = unitRoot{f: f, off: off, end: bin.Past}
+// where the header is cut off or of an unknown version; then end is past, or where the next unit is.
+func (d *Data) readUnitHeader(u *unitRoot, off int) (abbrevs uint64, ok bool) {
+	if off < 0 || off >= d.Info.Size {
+		*u = unitRoot{f: d, off: off, end: bin.Past}
 		return 0, false
 	}
-	return f.parseUnitHeader(u, off, f.Info.UpTo(off+64), off)
+	return d.parseUnitHeader(u, off, d.Info.UpTo(off+64), off)
 }
 
 // parseUnitHeader is readUnitHeader for a header at p of b.
-func (f *Data) parseUnitHeader(u *unitRoot, off int, b []byte, p int) (abbrevs uint64, ok bool) {
-	*u = unitRoot{f: f, off: off, end: bin.Past}
-	c := &bin.Cursor{B: b, P: p, Big: f.elf.Big}
+func (d *Data) parseUnitHeader(u *unitRoot, off int, b []byte, p int) (abbrevs uint64, ok bool) {
+	*u = unitRoot{f: d, off: off, end: bin.Past}
+	c := &bin.Cursor{B: b, P: p, Big: d.elf.Big}
 	n, offSize := c.Length()
-	if !c.OK() || n > uint64(f.Info.Size-off-(c.P-p)) {
+	if !c.OK() || n > uint64(d.Info.Size-off-(c.P-p)) {
 		return 0, false
 	}
 	u.end = off + (c.P - p) + int(n)
-	u.offSize, u.big = uint8(offSize), f.elf.Big
+	u.offSize, u.big = uint8(offSize), d.elf.Big
 	u.version = c.U16()
 	if u.version < 2 || u.version > 5 {
 		return 0, false
@@ -103,44 +104,44 @@ func (f *Data) parseUnitHeader(u *unitRoot, off int, b []byte, p int) (abbrevs u
 	return abbrevs, c.OK() && u.die < u.end && validSize
 }
 
-// unitAt is the unit whose header stands at off; nil where there is no good one. Only code lies in it that a look-up
+// unitAt returns the unit whose header is at off; nil where there is no good one. Only code lies in it that a look-up
 // may find: type units are none.
-func (f *Data) unitAt(off int) *Unit {
-	f.units.mu.Lock()
-	u, ok := f.units.read[off]
-	f.units.mu.Unlock()
+func (d *Data) unitAt(off int) *Unit {
+	d.units.mu.Lock()
+	u, ok := d.units.read[off]
+	d.units.mu.Unlock()
 	if ok {
 		return u
 	}
-	u = f.openUnit(off)
-	f.units.mu.Lock()
-	defer f.units.mu.Unlock()
-	if other, ok := f.units.read[off]; ok {
+	u = d.openUnit(off)
+	d.units.mu.Lock()
+	defer d.units.mu.Unlock()
+	if other, ok := d.units.read[off]; ok {
 		return other
 	}
-	f.units.read[off] = u
+	d.units.read[off] = u
 	return u
 }
 
 // openUnit reads the header and the root entry of the unit at off.
-func (f *Data) openUnit(off int) *Unit { return f.openUnitOf(contribution{info: off}, nil) }
+func (d *Data) openUnit(off int) *Unit { return d.openUnitOf(contribution{info: off}, nil) }
 
 // openUnitOf is openUnit for a unit of a package, or one that has a skeleton.
-func (f *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
-	f.budget.Spend(1)
-	f.budget.Hold(unitWeight)
+func (d *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
+	d.budget.Spend(1)
+	d.budget.Hold(unitWeight)
 	u := &Unit{}
-	table, ok := f.readUnitHeader(&u.unitRoot, at.info)
-	if !ok || f.Info.UpTo(u.end) == nil {
+	table, ok := d.readUnitHeader(&u.unitRoot, at.info)
+	if !ok || d.Info.UpTo(u.end) == nil {
 		return nil
 	}
-	u.abbrevs, u.home = f.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
+	u.abbrevs, u.home = d.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
 	b := u.bytes()
 	code, p := bin.ULEB(b, u.die)
-	if d, c := u.abbrevs.find(code); !u.readRoot(b, p, d, c) {
+	if root, c := u.abbrevs.find(code); !u.readRoot(b, p, root, c) {
 		return nil
 	}
-	if f.Split {
+	if d.Split {
 		u.setBases(at)
 	}
 	return u
@@ -163,52 +164,52 @@ func (u *unitRoot) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 // What a unit takes in memory with its line table, and an abbreviation table before anything is compiled, in bytes.
 const unitWeight, tableWeight = 1 << 10, 256
 
-// bytes is .debug_info up to the unit's end, so that positions in it are those in the section.
+// bytes returns .debug_info up to the unit's end, so that positions in it are those in the section.
 func (u *unitRoot) bytes() []byte { return u.f.Info.UpTo(u.end) }
 
-// abbrevsAt is an abbreviation table, shared by the units that name it.
-func (f *Data) abbrevsAt(key abbrevKey) *abbrevs {
-	f.units.mu.Lock()
-	defer f.units.mu.Unlock()
-	t := f.units.abbrevs[key]
+// abbrevsAt returns an abbreviation table, shared by the units that name it.
+func (d *Data) abbrevsAt(key abbrevKey) *abbrevs {
+	d.units.mu.Lock()
+	defer d.units.mu.Unlock()
+	t := d.units.abbrevs[key]
 	if t == nil {
-		f.budget.Hold(tableWeight)
-		t = newAbbrevs(f, key.off, f.recent.formTable(key.layout))
+		d.budget.Hold(tableWeight)
+		t = newAbbrevs(d, key.off, d.recent.formTable(key.layout))
 		t.key = key
-		f.units.abbrevs[key] = t
+		d.units.abbrevs[key] = t
 	}
 	return t
 }
 
-// unitOffsets are the positions of all units of .debug_info, in order.
-func (f *Data) unitOffsets() []int {
-	f.units.walk.Do(func() {
-		t := budget.Tally{Of: f.budget}
-		for off := 0; off < f.Info.Size; {
-			c := &bin.Cursor{B: f.Info.UpTo(off + 12), P: off, Big: f.elf.Big}
+// unitOffsets returns the positions of all units of .debug_info, in order.
+func (d *Data) unitOffsets() []int {
+	d.units.walk.Do(func() {
+		t := budget.Tally{Of: d.budget}
+		for off := 0; off < d.Info.Size; {
+			c := &bin.Cursor{B: d.Info.UpTo(off + 12), P: off, Big: d.elf.Big}
 			n, _ := c.Length()
-			if !c.OK() || n > uint64(f.Info.Size-c.P) {
+			if !c.OK() || n > uint64(d.Info.Size-c.P) {
 				break
 			}
 			t.Add(1, 0)
-			if n > 0 { // else it is padding
-				f.units.offsets = append(f.units.offsets, off)
+			if n > 0 { // otherwise it is padding
+				d.units.offsets = append(d.units.offsets, off)
 				t.Add(0, 2*8)
 			}
 			off = c.P + int(n)
 		}
 		t.Flush()
 	})
-	return f.units.offsets
+	return d.units.offsets
 }
 
-// unitOf is the unit that the entry at off belongs to; nil where there is none, and in a package, whose units do not refer
+// unitOf returns the unit that the entry at off belongs to; nil where there is none, and in a package, whose units do not refer
 // to each other.
-func (f *Data) unitOf(off int) *Unit {
-	if f.cuIndex.Size > 0 {
+func (d *Data) unitOf(off int) *Unit {
+	if d.cuIndex.Size > 0 {
 		return nil
 	}
-	offsets := f.unitOffsets()
+	offsets := d.unitOffsets()
 	i, found := slices.BinarySearch(offsets, off)
 	if !found {
 		i--
@@ -216,13 +217,13 @@ func (f *Data) unitOf(off int) *Unit {
 	if i < 0 {
 		return nil
 	}
-	if u := f.unitAt(offsets[i]); u != nil && off >= u.die && off < u.end {
+	if u := d.unitAt(offsets[i]); u != nil && off >= u.die && off < u.end {
 		return u
 	}
 	return nil
 }
 
-// compDirectory is the unit's compilation directory.
+// compDirectory returns the unit's compilation directory.
 func (u *Unit) compDirectory() []byte {
 	if dir := u.compDir.Load(); dir != nil {
 		return *dir

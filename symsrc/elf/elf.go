@@ -1,3 +1,13 @@
+// Package elf reads ELF files that are in memory, of any machine: headers, sections, segments, symbols and notes. The bytes may be
+// damaged, or made to mislead: what is read is checked, and counted by a budget.File.
+//
+//   - elf.go: File and its headers, and the build ID
+//   - content.go: the contents of a section, unpacked as far as they are asked for
+//   - address.go: numbers that are not addresses of the file turned into such, machine code, and what depends on the machine
+//   - relocate.go: files that are not linked: their sections are placed, and the sections of debug information relocated
+//   - symtab.go: symbol tables, mapping symbols and function descriptors
+//   - byaddress.go: the symbol at an address; byname.go: symbols by their names, and by words in them
+//   - minidebug.go: the symbol table that stripped files keep in .gnu_debugdata
 package elf
 
 import (
@@ -28,11 +38,11 @@ type Header struct {
 
 // Rules are the choices that readers of ELF files make differently.
 type Rules struct {
-	// ZeroCode takes code at address 0 for what it says, which linkers leave where they dropped code.
+	// ZeroCode takes code at address 0 as it is written, which linkers also leave where they dropped code.
 	ZeroCode bool
 	// Unplaced makes debug information and symbols of a relocatable file count from the starts of their sections, which all are 0.
 	Unplaced bool
-	// Endless lets a symbol without a size go on to the next one, whatever lies between.
+	// Endless lets a symbol without a size reach to the next one, also across sections.
 	Endless bool
 	// NoGNUPacked leaves out compressed sections of the older form, whose names begin with .zdebug_.
 	NoGNUPacked bool
@@ -70,7 +80,7 @@ type Segment struct {
 	Addr, Size       uint64 // in memory
 }
 
-// maxSegments bounds the segments that are read, which questions go over; none of interest is that far behind.
+// maxSegments bounds the segments that are read, which questions go over; none of interest comes after that many.
 const maxSegments = 1 << 12
 
 // maxSectionName bounds the names of sections, of which many may share one end.
@@ -130,20 +140,20 @@ func New(b []byte, left *budget.File, by Rules) (*File, error) {
 	return h, nil
 }
 
-// WordSize is the size of an address in the ELF structures.
-func (h *Format) WordSize() int {
-	if h.Is64 {
+// WordSize returns the size of an address in the ELF structures.
+func (f *Format) WordSize() int {
+	if f.Is64 {
 		return 8
 	}
 	return 4
 }
 
-func (h *File) readSections(off uint64, entsize uint16, n, names uint64) error {
+func (f *File) readSections(off uint64, entsize uint16, n, names uint64) error {
 	if off == 0 {
 		return nil // a file without section headers
 	}
-	b := h.Data
-	if want := uint16(40 + 24*(h.WordSize()/8)); entsize != want {
+	b := f.Data
+	if want := uint16(40 + 24*(f.WordSize()/8)); entsize != want {
 		return Corrupted("section headers of %d bytes instead of %d", entsize, want)
 	}
 	// The first header holds the counts that do not fit into the ELF header.
@@ -151,7 +161,7 @@ func (h *File) readSections(off uint64, entsize uint16, n, names uint64) error {
 	if !ok {
 		return Corrupted("section header table at %#x goes past the end of the file", off)
 	}
-	zero := h.sectionHeader(first)
+	zero := f.sectionHeader(first)
 	if n == 0 {
 		n = zero.Size
 	}
@@ -165,39 +175,39 @@ func (h *File) readSections(off uint64, entsize uint16, n, names uint64) error {
 	if !ok {
 		return Corrupted("section header table at %#x goes past the end of the file", off)
 	}
-	h.Sections = make([]Section, n)
-	for i := range h.Sections {
-		s := h.sectionHeader(table[i*int(entsize):])
-		h.Sections[i] = s
+	f.Sections = make([]Section, n)
+	for i := range f.Sections {
+		s := f.sectionHeader(table[i*int(entsize):])
+		f.Sections[i] = s
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_ALLOC != 0 && s.Addr == 0 && s.Size > 0 {
-			h.Linkage.zeroCode = true
+			f.Linkage.zeroCode = true
 		}
 	}
-	return h.nameSections(table, int(entsize), names)
+	return f.nameSections(table, int(entsize), names)
 }
 
-func (h *File) nameSections(table []byte, entsize int, names uint64) error {
-	if names == uint64(elf.SHN_UNDEF) || len(h.Sections) == 0 {
+func (f *File) nameSections(table []byte, entsize int, names uint64) error {
+	if names == uint64(elf.SHN_UNDEF) || len(f.Sections) == 0 {
 		return nil
 	}
-	if names >= uint64(len(h.Sections)) {
+	if names >= uint64(len(f.Sections)) {
 		return Corrupted("section %d with the sections' names does not exist", names)
 	}
-	strs, ok := h.Contents(&h.Sections[names])
+	strs, ok := f.Contents(&f.Sections[names])
 	if !ok {
 		return Corrupted("the sections' names lie outside of the file")
 	}
-	for i := range h.Sections {
-		off, _ := bin.Uint(table, i*entsize, 4, h.Big)
+	for i := range f.Sections {
+		off, _ := bin.Uint(table, i*entsize, 4, f.Big)
 		c := bin.Cursor{B: strs[:min(uint64(len(strs)), off+maxSectionName)], P: int(off)}
-		h.Sections[i].Name = string(c.CString())
+		f.Sections[i].Name = string(c.CString())
 	}
 	return nil
 }
 
-func (h *Format) sectionHeader(b []byte) (s Section) {
-	c := &bin.Cursor{B: b, P: 4, Big: h.Big}
-	word := h.WordSize()
+func (f *Format) sectionHeader(b []byte) (s Section) {
+	c := &bin.Cursor{B: b, P: 4, Big: f.Big}
+	word := f.WordSize()
 	s.Type = elf.SectionType(c.U32())
 	s.Flags = elf.SectionFlag(c.Uint(word))
 	s.Addr, s.Offset, s.Size = c.Uint(word), c.Uint(word), c.Uint(word)
@@ -207,46 +217,46 @@ func (h *Format) sectionHeader(b []byte) (s Section) {
 	return s
 }
 
-func (h *File) readSegments(off uint64, entsize uint16, n uint64) error {
+func (f *File) readSegments(off uint64, entsize uint16, n uint64) error {
 	if n == 0 || off == 0 {
 		return nil
 	}
 	n = min(n, maxSegments)
-	word := h.WordSize()
+	word := f.WordSize()
 	if int(entsize) < 32+24*(word/8) {
 		return Corrupted("program headers of %d bytes", entsize)
 	}
-	table, ok := bin.Slice(h.Data, off, n*uint64(entsize))
+	table, ok := bin.Slice(f.Data, off, n*uint64(entsize))
 	if !ok {
 		return Corrupted("program header table at %#x goes past the end of the file", off)
 	}
 	for ; n > 0; n-- {
-		c := &bin.Cursor{B: table, Big: h.Big}
+		c := &bin.Cursor{B: table, Big: f.Big}
 		s := Segment{Type: elf.ProgType(c.U32())}
-		if h.Is64 {
+		if f.Is64 {
 			s.Flags = elf.ProgFlag(c.U32())
 		}
 		s.Offset, s.Addr = c.Uint(word), c.Uint(word)
 		c.Skip(uint64(word)) // p_paddr
 		s.FileSize, s.Size = c.Uint(word), c.Uint(word)
-		if !h.Is64 {
+		if !f.Is64 {
 			s.Flags = elf.ProgFlag(c.U32())
 		}
-		h.Segments = append(h.Segments, s)
+		f.Segments = append(f.Segments, s)
 		table = table[entsize:]
 	}
 	return nil
 }
 
 // Contents returns the bytes of a section in the file; false where they lie outside of it.
-func (h *File) Contents(s *Section) ([]byte, bool) {
+func (f *File) Contents(s *Section) ([]byte, bool) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, true
 	}
-	return bin.Slice(h.Data, s.Offset, s.Size)
+	return bin.Slice(f.Data, s.Offset, s.Size)
 }
 
-// Linkage says what addresses in debug information mean. A file that holds a part of another one's debug information has that one's.
+// Linkage is what addresses in debug information mean. A file that holds a part of another file's debug information has that file's Linkage.
 type Linkage struct {
 	wide     bool     // addresses have 64 bits
 	zeroCode bool     // code lies at address 0, as in relocatable files
@@ -267,19 +277,19 @@ func (h *Linkage) Dead(lo uint64) bool {
 
 // buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments, and returns the part of the file that
 // is the ID.
-func (h *File) buildID() []byte {
-	for i := range h.Sections {
-		if s := &h.Sections[i]; s.Type == elf.SHT_NOTE {
-			notes, _ := h.Contents(s)
-			if id := h.findNote(notes); len(id) > 0 {
+func (f *File) buildID() []byte {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Type == elf.SHT_NOTE {
+			notes, _ := f.Contents(s)
+			if id := f.findNote(notes); len(id) > 0 {
 				return id
 			}
 		}
 	}
-	for _, s := range h.Segments {
+	for _, s := range f.Segments {
 		if s.Type == elf.PT_NOTE {
-			notes, _ := bin.Slice(h.Data, s.Offset, s.FileSize)
-			if id := h.findNote(notes); len(id) > 0 {
+			notes, _ := bin.Slice(f.Data, s.Offset, s.FileSize)
+			if id := f.findNote(notes); len(id) > 0 {
 				return id
 			}
 		}
@@ -287,12 +297,12 @@ func (h *File) buildID() []byte {
 	return nil
 }
 
-func (h *Format) findNote(notes []byte) []byte {
+func (f *Format) findNote(notes []byte) []byte {
 	const (
 		ntGNUBuildID = 3
 		maxNotes     = 1 << 10 // looked at in one place
 	)
-	c := &bin.Cursor{B: notes, Big: h.Big}
+	c := &bin.Cursor{B: notes, Big: f.Big}
 	for n := 0; n < maxNotes && c.OK() && c.P < len(notes); n++ {
 		namesz, descsz, typ := uint64(c.U32()), uint64(c.U32()), c.U32()
 		name := c.Bytes(namesz)
@@ -306,13 +316,13 @@ func (h *Format) findNote(notes []byte) []byte {
 	return nil
 }
 
-// Corrupted is the error of a file whose structure is damaged.
+// Corrupted returns the error of a file whose structure is damaged.
 func Corrupted(format string, args ...any) error {
 	return &StatusError{symsrc.Corrupted, fmt.Errorf(format, args...)}
 }
 
-// isDebugOnly tells the files that objcopy --only-keep-debug makes: their sections of code have an address and a size, but
-// no contents, and the offsets of their segments mean nothing.
+// isDebugOnly reports whether objcopy --only-keep-debug made the file: its sections of code have an address and a size, but
+// no contents, and the offsets of its segments mean nothing.
 func (h *Header) isDebugOnly() bool {
 	for i := range h.Sections {
 		if s := &h.Sections[i]; s.IsCode() && s.Size > 0 {
@@ -327,13 +337,13 @@ type Span struct{ Lo, Hi uint64 }
 
 func (s Span) Covers(a uint64) bool { return a-s.Lo < s.Hi-s.Lo }
 
-// StatusError is an error that knows which of the reports' codes it is.
+// StatusError is an error with the status that reports show for it.
 type StatusError struct {
 	Status symsrc.Status
 	Err    error
 }
 
-// Error says what went wrong.
+// Error returns the text of the cause.
 func (e *StatusError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.

@@ -2,9 +2,10 @@ package elf
 
 import (
 	"errors"
+	"testing"
+
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/budget"
-	"testing"
 )
 
 // TestDead tells addresses that a linker leaves for what it drops.

@@ -2,20 +2,21 @@ package elf
 
 import (
 	"debug/elf"
-	"qss-filter/symsrc/bin"
 	"slices"
+
+	"qss-filter/symsrc/bin"
 )
 
-// firstPlaced is the first address that sections of relocatable files are given: beyond what lies in any of them, so that an
-// address tells whether it is one of these or counts from the start of a section.
+// firstPlaced is the first address at which sections of relocatable files are placed: beyond what lies in any of them, so that an
+// address reports whether it is one of these or counts from the start of a section.
 const firstPlaced = 1 << 30
 
-// place gives the sections of a relocatable file addresses of their own, as a linker would: in the file all begin at 0.
-func (h *File) place() {
+// place sets addresses of their own for the sections of a relocatable file, as a linker would: in the file all begin at 0.
+func (f *File) place() {
 	const limit = 1 << 31
 	next := uint64(firstPlaced)
-	for i := range h.Sections {
-		s := &h.Sections[i]
+	for i := range f.Sections {
+		s := &f.Sections[i]
 		if s.Flags&elf.SHF_ALLOC == 0 || s.Addr != 0 || s.Size == 0 || s.Size > limit-next {
 			continue
 		}
@@ -24,17 +25,17 @@ func (h *File) place() {
 			break
 		}
 	}
-	h.Linkage.zeroCode = false
+	f.Linkage.zeroCode = false
 }
 
-// Placed is the address, in a relocatable file, of what lies so far into the first section of code, or of data, that
+// Placed returns the address, in a relocatable file, of what lies so far into the first section of code, or of data, that
 // is as long: the section that llvm takes. The address of a symbol is one already.
-func (f *Header) Placed(off uint64, code bool) uint64 {
-	if f.Type != elf.ET_REL || off >= firstPlaced {
+func (h *Header) Placed(off uint64, code bool) uint64 {
+	if h.Type != elf.ET_REL || off >= firstPlaced {
 		return off
 	}
-	for i := range f.Sections {
-		s := &f.Sections[i]
+	for i := range h.Sections {
+		s := &h.Sections[i]
 		isCode := s.Flags&elf.SHF_EXECINSTR != 0
 		if isCode == code && s.Flags&elf.SHF_ALLOC != 0 && off < s.Size {
 			return s.Addr + off
@@ -52,10 +53,10 @@ type placedSymbols struct {
 // relocation is what one of a type does to a number of some bytes in debug information.
 type relocation struct {
 	size int
-	add  int // 0: the symbol's value and the addend replace it, else they are added or taken away
+	add  int // 0: the symbol's value and the addend replace it; otherwise they are added or taken away
 }
 
-// relocations are those of each machine's ABI that compilers write for debug information. One of size 0 stands in what is
+// relocations are those of each machine's ABI that compilers write for debug information. One of size 0 is in what is
 // not read here: places of thread-local variables, and of the table of contents.
 var relocations = map[elf.Machine]map[uint32]relocation{
 	elf.EM_X86_64:  {0: {}, 1: {size: 8}, 10: {size: 4}, 11: {size: 4}, 17: {}, 21: {}},
@@ -145,7 +146,7 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 	return true
 }
 
-// placeSymbols gives the symbols of a relocatable file the addresses of their sections, in a copy of the table.
+// placeSymbols adds the addresses of their sections to the symbols of a relocatable file, in a copy of the table.
 func (f *File) placeSymbols(table int, raw []byte) []byte {
 	f.Budget.Hold(2 * len(raw))
 	raw, f.symbolValues = slices.Clone(raw), nil

@@ -5,11 +5,12 @@ import (
 	"cmp"
 	"debug/elf"
 	"encoding/binary"
-	"qss-filter/symsrc/bin"
-	"qss-filter/symsrc/names"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/names"
 )
 
 // SymbolTable is a symbol table of a file (gABI, "Symbol Table"). The first address is looked for in the raw table, the
@@ -31,7 +32,7 @@ type rawSymbols struct {
 	Format
 	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
 	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
-	endless            bool     // a symbol without a size goes on to the next one, whatever lies between
+	endless            bool     // a symbol without a size reaches to the next one, also across sections
 	opd                *descriptors
 }
 
@@ -44,7 +45,7 @@ type symbol struct {
 	local      bool
 }
 
-// fileSymbol is the STT_FILE symbol that stands before the local symbols of a source file.
+// fileSymbol is the STT_FILE symbol that comes before the local symbols of a source file.
 type fileSymbol struct{ name, index uint32 }
 
 // SymbolTable reads the table of a type; nil where there is none with any symbols.
@@ -156,7 +157,7 @@ func (t *rawSymbols) sectionEnd(section uint64, i int) uint64 {
 	return t.ends[section]
 }
 
-// entryAddr reads what tells at once whether an entry is of use: st_value and st_info.
+// entryAddr reads what shows at once whether an entry is of use: st_value and st_info.
 func (t *rawSymbols) entryAddr(b []byte) (addr uint64, info byte) {
 	switch {
 	case t.Is64 && !t.Big:
@@ -168,7 +169,7 @@ func (t *rawSymbols) entryAddr(b []byte) (addr uint64, info byte) {
 	return addr, b[12]
 }
 
-// entry reads st_name and st_size into s, and gives st_shndx.
+// entry reads st_name and st_size into s, and returns st_shndx.
 func (t *rawSymbols) entry(b []byte, s *symbol) (section uint64) {
 	name, _ := bin.Uint(b, 0, 4, t.Big)
 	s.name = uint32(name)
@@ -182,7 +183,7 @@ func (t *rawSymbols) entry(b []byte, s *symbol) (section uint64) {
 	return section
 }
 
-// isMapping tells the symbols that only mark where code of one kind, or data, begins ($a, $t, $d, $x).
+// isMapping reports whether a symbol only marks where code of one kind, or data, begins ($a, $t, $d, $x).
 func (t *rawSymbols) isMapping(name uint32) bool {
 	switch t.Machine {
 	case elf.EM_ARM, elf.EM_AARCH64, elf.EM_RISCV:
@@ -209,79 +210,7 @@ func (t *rawSymbols) isMapping(name uint32) bool {
 	return false
 }
 
-// Match is what a symbol says of an address.
-type Match struct {
-	Name  *names.Name
-	Start uint64
-	Sized bool   // the symbol has a size, so that it is known to reach the address
-	File  []byte // of a local symbol
-}
-
-// At finds the symbol that covers the address: the nearest one at or below it. One without a size goes on to the next
-// or to the end of its section; one that ends before the address leaves it without a name.
-func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
-	if !t.touched.Load() && t.touched.CompareAndSwap(false, true) {
-		return t.scan(addr)
-	}
-	t.once.Do(t.sort)
-	i := t.sorted.at(addr)
-	if i < 0 {
-		return c, false
-	}
-	s := symbol{addr: t.sorted.addrs[i], index: t.sorted.entries[i]}
-	b := t.raw[int(s.index)*t.entrySize():]
-	s.limit = t.sectionEnd(t.entry(b, &s), int(s.index))
-	if !t.covers(&s, addr) {
-		return c, false
-	}
-	c.Start, c.Sized = s.addr, s.size > 0
-	number := atomic.LoadUint32(&t.cache[i])
-	if number == 0 {
-		number = t.nameOf(&s)
-		atomic.StoreUint32(&t.cache[i], number)
-	}
-	c.Name = t.table.At(number)
-	if _, info := t.entryAddr(b); elf.SymBind(info>>4) == elf.STB_LOCAL {
-		k, _ := slices.BinarySearchFunc(t.files, s.index, func(f fileSymbol, index uint32) int { return cmp.Compare(f.index, index) })
-		if k > 0 {
-			c.File = t.str(t.files[k-1].name)
-		}
-	}
-	return c, true
-}
-
-// scan does at's work without a sorted table.
-func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
-	var best symbol
-	var file, bestFile fileSymbol
-	window := Span{0, addr}
-	t.each(&window, func(s *symbol) {
-		if s.addr <= addr && (best.index == 0 || s.addr > best.addr || s.addr == best.addr && s.size >= best.size) {
-			best, bestFile = *s, file
-			window.Lo = s.addr
-		}
-	}, func(f fileSymbol) { file = f })
-	if best.index == 0 || !t.covers(&best, addr) {
-		return c, false
-	}
-	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Sized: best.size > 0}
-	if best.local && bestFile.index != 0 {
-		c.File = t.str(bestFile.name)
-	}
-	return c, true
-}
-
-// covers reports whether a symbol at or below the address reaches it.
-func (t *rawSymbols) covers(s *symbol, addr uint64) bool {
-	if s.size == 0 {
-		return (addr < s.limit || t.endless) && !t.opd.lost()
-	}
-	return addr-s.addr < s.size
-}
-
-func (t *SymbolTable) nameOf(s *symbol) uint32 { return t.table.Find(t.str(s.name)) }
-
-// str is the string at an offset; nil where it lies outside or is too long.
+// str returns the string at an offset; nil where it lies outside or is too long.
 func (t *rawSymbols) str(off uint32) []byte {
 	if uint64(off) >= uint64(len(t.names)) {
 		return nil
@@ -294,7 +223,7 @@ func (t *rawSymbols) str(off uint32) []byte {
 	return b[:n]
 }
 
-// NameAt is the name of the symbol of that index.
+// NameAt returns the name of the symbol of that index.
 func (t *rawSymbols) NameAt(index uint32) []byte {
 	if uint64(index) >= uint64(len(t.raw)/t.entrySize()) {
 		return nil
@@ -304,4 +233,109 @@ func (t *rawSymbols) NameAt(index uint32) []byte {
 		return b
 	}
 	return nil
+}
+
+// descriptors is the section .opd of the first PowerPC 64-bit ABI (§3.2.4, "Function Descriptors"): the symbol of a function
+// leads to its descriptor, of which the first word is the address of the code. It is read when first asked for: a debug
+// file has it only in the runtime object.
+type descriptors struct {
+	f    *File
+	once sync.Once
+	addr uint64
+	data []byte
+}
+
+const opdSection = ".opd"
+
+// descriptors returns those of the file; nil where its symbols are addresses of code.
+func (f *File) descriptors() *descriptors {
+	if f.Machine != elf.EM_PPC64 || !f.Is64 || !f.Big {
+		return nil
+	}
+	for i := range f.Sections {
+		if f.Sections[i].Name == opdSection && f.Sections[i].Size > 0 {
+			return &descriptors{f: f}
+		}
+	}
+	return nil
+}
+
+// code returns the address of the function of a descriptor; any other address is what it is.
+func (d *descriptors) code(addr uint64) uint64 {
+	d.once.Do(d.read)
+	if at := addr - d.addr; addr >= d.addr && at < uint64(len(d.data)) && uint64(len(d.data))-at >= 8 {
+		addr, _ = bin.Uint(d.data, int(at), 8, true)
+	}
+	return addr
+}
+
+// lost reports whether there are descriptors whose contents are not known: then it is not known where functions begin.
+func (d *descriptors) lost() bool { return d != nil && d.data == nil }
+
+// read finds the descriptors' contents.
+func (d *descriptors) read() {
+	r := d.f.Runtime()
+	if r == nil {
+		return
+	}
+	for i := range r.Sections {
+		s := &r.Sections[i]
+		if s.Name != opdSection || s.Type == elf.SHT_NOBITS {
+			continue
+		}
+		b, ok := r.Contents(s)
+		addr := s.Addr
+		if r.Starts != nil { // llvm reads them as they are
+			addr = r.Unplaced(Span{Lo: addr}).Lo
+		} else if ok && r.Type == elf.ET_REL {
+			b, ok = r.relocated(i, b)
+		}
+		if ok {
+			d.addr, d.data = addr, b
+		}
+		return
+	}
+}
+
+// relocated returns the contents b of a section of a relocatable file after relocation.
+func (f *File) relocated(section int, b []byte) ([]byte, bool) {
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Type != elf.SHT_RELA || s.Info != uint32(section) || s.Link != f.symbolSection {
+			continue
+		}
+		entries, ok := f.Contents(s)
+		f.Budget.Spend(len(b) + len(entries))
+		if b = slices.Clone(b); !ok || !f.relocateSection(b, entries, true) {
+			return nil, false
+		}
+	}
+	return b, true
+}
+
+// Mapping is what is at an address, up to the next mapping: 'a' for ARM code, 't' for Thumb code, 'd' for data.
+type Mapping struct {
+	Addr uint64
+	Kind byte
+}
+
+// Mappings lists the mapping symbols. Several at one address say the same.
+func (t *rawSymbols) Mappings() (all []Mapping) {
+	size := t.entrySize()
+	for b := t.raw; len(b) >= size; b = b[size:] {
+		addr, info := t.entryAddr(b)
+		if elf.SymType(info&15) != elf.STT_NOTYPE || elf.SymBind(info>>4) != elf.STB_LOCAL {
+			continue
+		}
+		name, _ := bin.Uint(b, 0, 4, t.Big)
+		if name+1 >= uint64(len(t.names)) || t.names[name] != '$' {
+			continue
+		}
+		switch kind := t.names[name+1]; kind {
+		case 'a', 't', 'd':
+			all = append(all, Mapping{addr, kind})
+		}
+	}
+	slices.SortFunc(all, func(a, b Mapping) int { return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Kind, b.Kind)) })
+	return slices.CompactFunc(all, func(a, b Mapping) bool { return a.Addr == b.Addr })
 }

@@ -1,3 +1,5 @@
+// Package gopclntab reads the function table of Go programs, .gopclntab, which stays when a program is stripped. gopclntab.go reads the
+// table of Go 1.12 and later, module.go the runtime's description of the program, which says where code and inline trees begin.
 package gopclntab
 
 import (
@@ -14,7 +16,7 @@ const (
 	go12  = 0xfffffffb
 	go116 = 0xfffffffa // the parts have offsets of their own
 	go118 = 0xfffffff0 // addresses are relative to the start of the code
-	go120 = 0xfffffff1 // functions tell the line that they begin at
+	go120 = 0xfffffff1 // functions have the line that they begin at
 )
 
 // Table is the section .gopclntab, from which Go programs print their own stack traces. It stays when all other names
@@ -87,7 +89,7 @@ func (t *Table) readHeader(b []byte) bool {
 	return true
 }
 
-// entry is the size of either half of a row in the table of functions.
+// entry returns the size of either half of a row in the table of functions.
 func (t *Table) entry() int {
 	if t.layout == go118 || t.layout == go120 {
 		return 4
@@ -95,7 +97,7 @@ func (t *Table) entry() int {
 	return t.ptr
 }
 
-// pc is the address at which the function of that index begins; after the last one, where it ends.
+// pc returns the address at which the function of that index begins; after the last one, where it ends.
 func (t *Table) pc(i int) uint64 {
 	v, _ := bin.Uint(t.functions, 2*i*t.entry(), t.entry(), t.f.Big)
 	return t.text + v
@@ -182,7 +184,7 @@ func (t *Table) value(off uint32, entry, addr uint64, steps *int) int {
 	return -1
 }
 
-// Frames returns the functions at an address, of which the compiler's inline tree tells the inlined ones. Where that cannot be
+// Frames returns the functions at an address, of which the inlined ones are in the compiler's inline tree. Where that cannot be
 // read a position within an inlined function is left out, since it is not one of the function that is named.
 func (t *Table) Frames(addr uint64) []symsrc.Frame {
 	fn, ok := t.find(addr)
@@ -202,7 +204,7 @@ func (t *Table) Frames(addr uint64) []symsrc.Frame {
 	steps := maxGoSteps
 	defer func() { t.f.Budget.Answer(maxGoSteps - steps) }()
 	if t.value(fn.line, fn.entry, addr, &steps) < 0 {
-		return nil // padding behind the function
+		return nil // padding after the function
 	}
 	var frames []symsrc.Frame
 	for pc := addr; len(frames) <= maxGoInlined && steps > 0; {
@@ -225,7 +227,7 @@ func (t *Table) Frames(addr uint64) []symsrc.Frame {
 	return []symsrc.Frame{{Func: outer, Linkage: outer}}
 }
 
-// frame is a function with the position of an address.
+// frame returns a function with the position of an address.
 func (t *Table) frame(name string, fn *goFunction, addr uint64, steps *int) symsrc.Frame {
 	fr := symsrc.Frame{Func: name, Linkage: name}
 	file := t.value(fn.file, fn.entry, addr, steps)
@@ -248,7 +250,7 @@ func (t *Table) frame(name string, fn *goFunction, addr uint64, steps *int) syms
 	return fr
 }
 
-// cstring is the string at an offset; "" where it lies outside, has no end or is longer than a name may be.
+// cstring returns the string at an offset; "" where it lies outside, has no end or is longer than a name may be.
 func cstring(b []byte, off uint64) string {
 	if off >= uint64(len(b)) {
 		return ""

@@ -1,4 +1,15 @@
 // Package locate finds the files of a module, the runtime ELF and its debug information, by build ID or by path.
+//
+//   - locate.go: Locator and its Options; trees.go: Trees, which looks in build-ID trees alone, as llvm does
+//   - search.go: one search; byname.go: by the module's name alone; debuglink.go: by .gnu_debuglink; idmap.go: by ids.txt and symbol-index
+//     files; pair.go: what a search has found
+//   - name.go, archive.go: a module's name in a log, and in an archive
+//   - place.go: where a file may be; resolve.go: paths inside a root, as in a chroot; dirs.go: where directories lead; open_unix.go and
+//     open_other.go: regular files and nothing else
+//   - walk.go: directory trees that are indexed; index.go: the index; treecache.go and treecode.go: the index on disk
+//   - identify.go, head.go and sections.go: the headers of an ELF file; symbolfile.go: symbol files that are not ELF files
+//   - zip.go, member.go: members of archives; unpack.go: those that are deflated, unpacked in the cache directory
+//   - watch.go: whether what was found has changed, or what was missing is there
 package locate
 
 import (

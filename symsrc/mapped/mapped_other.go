@@ -4,6 +4,7 @@ package mapped
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -19,4 +20,22 @@ func Open(path string) (data []byte, stat fs.FileInfo, close func() error, err e
 	}
 	data, err = os.ReadFile(path)
 	return data, stat, func() error { return nil }, err
+}
+
+// openPart reads size bytes of a file at off, which are there.
+func openPart(path string, off, size int64) ([]byte, fs.FileInfo, func() error, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer file.Close()
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(io.NewSectionReader(file, off, size), data); err != nil {
+		return nil, nil, nil, err
+	}
+	return data, stat, func() error { return nil }, nil
 }

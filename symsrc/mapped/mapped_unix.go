@@ -34,3 +34,29 @@ func Open(path string) (data []byte, stat fs.FileInfo, close func() error, err e
 	}
 	return data, stat, func() error { return syscall.Munmap(data) }, nil
 }
+
+// openPart maps size bytes of a file at off, which are there.
+func openPart(path string, off, size int64) ([]byte, fs.FileInfo, func() error, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer file.Close()
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if stat.Size() < off+size || !stat.Mode().IsRegular() { // another file has taken its place
+		return nil, nil, nil, errShort
+	}
+	before := off % int64(os.Getpagesize())
+	n := int(size + before)
+	if int64(n) != size+before {
+		return nil, nil, nil, fmt.Errorf("map: %w", syscall.EFBIG)
+	}
+	data, err := syscall.Mmap(int(file.Fd()), off-before, n, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("map: %w", err)
+	}
+	return data[before:], stat, func() error { return syscall.Munmap(data) }, nil
+}

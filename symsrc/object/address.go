@@ -8,7 +8,7 @@ import (
 )
 
 // Linked turns a number that counts from somewhere else into an address of the file's own address space. It fails where the
-// file's headers do not tell: a relocatable file is not mapped as it is, and in a debug file the places of the runtime
+// file's headers do not say: a relocatable file is not mapped as it is, and in a debug file the places of the runtime
 // object's bytes are lost.
 func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	if from == symsrc.Linked {
@@ -26,14 +26,14 @@ func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	return addr, ok
 }
 
-// codeAddr is the address that a look-up of code means: without what a pointer holds beside it, and in a relocatable file
+// codeAddr returns the address that a look-up of code means: without what a pointer holds beside it, and in a relocatable file
 // within the section of code.
 func (f *File) codeAddr(addr uint64) uint64 {
 	if !f.by.asTold {
 		addr = f.elf.Untagged(f.elf.Placed(addr, true))
 	}
 	if f.elf.Machine == stdelf.EM_ARM {
-		addr &^= 1 // it says that the code is Thumb
+		addr &^= 1 // set for Thumb code
 	}
 	return addr
 }
@@ -47,7 +47,7 @@ func (f *File) dataAddr(addr uint64) uint64 {
 }
 
 // Address returns the address of the file's own address space that a question is about. It fails where the file's headers do
-// not tell, or where no symbol, or more than one, is the named one.
+// not say, or where no symbol, or more than one, is the named one.
 func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 	if q.Symbol == "" {
 		return f.Linked(q.Offset, q.Space)
@@ -57,7 +57,7 @@ func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 }
 
 // Symbol returns the address of a function by its name in the symbol table. size, where it is not 0, is that of the function:
-// of several static ones of a name it tells which. It fails where none is of that name and size, or several are.
+// of several static ones of a name it selects one. It fails where none is of that name and size, or several are.
 func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 	f.elf.Budget.Question()
 	f.guard(func() {

@@ -47,7 +47,7 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 	return frames
 }
 
-// ShortCode is Code with the functions' short names, all from the debug information.
+// ShortCode does what Code does, with the functions' short names, all from the debug information.
 func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 	f.elf.Budget.Question()
 	f.guard(func() {
@@ -78,7 +78,7 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 // maxAnswer bounds an answer, in bytes of names and paths: calls of functions with long names may be inlined into each other.
 const maxAnswer = 64 << 10
 
-// tooLong reports whether an answer has more text than may be told.
+// tooLong reports whether an answer has more text than an answer may have.
 func tooLong(frames []symsrc.Frame) bool {
 	n := 0
 	for i := range frames {
@@ -87,7 +87,7 @@ func tooLong(frames []symsrc.Frame) bool {
 	return n > maxAnswer
 }
 
-// withoutLong are files with what is to be said where an answer is left out.
+// withoutLong returns files with what is to be said where an answer is left out.
 func withoutLong(of *symsrc.Files) *symsrc.Files {
 	files := *of
 	if files.Note != "" {

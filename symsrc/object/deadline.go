@@ -45,7 +45,7 @@ type deadline struct {
 	finding sync.Mutex
 	found   *symsrc.Files // that are to be opened, if none were since
 	then    int64         // opened, when they were looked for
-	told    bool          // that it is late
+	warned  bool          // that it is late
 }
 
 // isLate returns what is late by now; nil where nothing is.
@@ -143,7 +143,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 		end(nil)
 		return a.got, a.files, a.ok
 	case <-timeout.C:
-		if m.deadline.tell() && s.warn != nil {
+		if m.deadline.warnOnce() && s.warn != nil {
 			s.warn(fmt.Sprintf("%s is still being read after %v: its frames stay as they are until then", title(key), s.wait))
 		}
 	case <-ctx.Done():
@@ -152,12 +152,12 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 	return got, stillRead(over), false
 }
 
-// tell reports whether it is to be told that a module is late, which is once.
-func (p *deadline) tell() bool {
+// warnOnce reports whether a warning that the module is late is to be printed, which is once.
+func (p *deadline) warnOnce() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	told := p.told
-	p.told = true
+	told := p.warned
+	p.warned = true
 	return !told
 }
 
@@ -225,7 +225,7 @@ func (f *File) cold(q symsrc.Addr) bool {
 	return f.dwarf.Cold(addr)
 }
 
-// stillRead are the files of a module that is late.
+// stillRead returns the files of a module that is late.
 func stillRead(late chan struct{}) *symsrc.Files {
 	const note = "still being read"
 	return &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: note, Detail: note, Retry: func() bool {

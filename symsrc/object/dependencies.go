@@ -29,7 +29,7 @@ type dependencies struct {
 	count  atomic.Int32 // of opened
 }
 
-// mapFile returns the bytes of the file at a path, what is known of it, and what gives them up again.
+// mapFile returns the bytes of the file at a path, what is known of it, and a function that closes it.
 type mapFile func(path string) ([]byte, fs.FileInfo, func() error, error)
 
 const (
@@ -212,7 +212,7 @@ func (d *dependencies) SupplementPaths(path string, sum []byte) (paths []string)
 	return paths
 }
 
-// homes are the directories that a path relative to the file may mean: that of the path by which it was opened, and that
+// homes returns the directories that a path relative to the file may mean: that of the path by which it was opened, and that
 // of the file which a symbolic link leads to.
 func (d *dependencies) homes() []string {
 	dirs := []string{filepath.Dir(d.of.path)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
 	"qss-filter/symsrc"
 )
 
@@ -28,7 +29,7 @@ func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, o
 	return at.addr, at.base, at.ok
 }
 
-// Describe tells what a module's file is: its build ID, its machine in Breakpad's words, and the address of its first segment.
+// Describe returns what a module's file is: its build ID, its machine in Breakpad's words, and the address of its first segment.
 func (s *Source) Describe(ctx context.Context, key symsrc.Module) (id symsrc.BuildID, machine string, base uint64, err error) {
 	err = errNoFile
 	files, _ := s.with(ctx, key, func(m *module, _ *symsrc.Files) {

@@ -8,6 +8,7 @@ import (
 
 	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/dwarf"
+	"qss-filter/symsrc/mapped"
 )
 
 // onDisk is where the bytes of a file are from.
@@ -31,7 +32,7 @@ func (d *onDisk) touched(n int) bool {
 		return false
 	}
 	d.read.Store(0)
-	release(d.data)
+	mapped.Release(d.data)
 	return true
 }
 
@@ -67,7 +68,7 @@ func (d *onDisk) again() dwarf.ReadAtCloser {
 // had when it was opened, which costs no system call; what was edited without a change of these is left to the look at the
 // disk that module.stale takes.
 
-// marks are the parts of a file that tell it from others, in the mapping, and what they were.
+// marks are the parts of a file that differ from those of other files, in the mapping, and what they were.
 type marks struct {
 	now [][]byte
 	was []string
@@ -78,7 +79,7 @@ func (m *marks) add(part []byte) {
 	m.now, m.was = append(m.now, part), append(m.was, string(part))
 }
 
-// elfHeader is the size of the larger ELF header; its fields tell where the tables of sections and segments are.
+// elfHeader is the size of the larger ELF header; its fields say where the tables of sections and segments are.
 const elfHeader = 64
 
 // shows reports whether the mapping still has them.

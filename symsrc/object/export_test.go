@@ -1,6 +1,10 @@
 package object
 
-import "slices"
+import (
+	"slices"
+
+	"qss-filter/symsrc/budget"
+)
 
 // Text gives n bytes of machine code at an address, fewer where the code ends before; false where there is none. A debug
 // file has no code: it is taken from the runtime object that belongs with it.
@@ -17,4 +21,9 @@ func (f *File) Text(addr uint64, n int) (text []byte, ok bool) {
 func (f *File) CallEndsAt(addr uint64) (ends bool) {
 	f.askRuntime(func(r *File) { ends = r.code.CallEndsAt(f.codeAddr(addr), addr&1 != 0) })
 	return ends
+}
+
+// newFile reads the headers of an ELF file in memory.
+func newFile(data []byte) (*File, error) {
+	return newPart(data, false, budget.NewFile(len(data)), &ourPolicy)
 }

@@ -36,20 +36,28 @@ type File struct {
 	fault atomic.Pointer[elf.StatusError] // why the file is not read any more
 }
 
-// Open maps the file. Its errors carry a StatusError.
-func Open(path string) (*File, error) { return openBy(path, &ourPolicy) }
+// Open maps the file. Its errors carry an elf.StatusError.
+func Open(path string) (*File, error) { return OpenRange(path, symsrc.Range{}) }
 
-func openBy(path string, by *policy) (*File, error) {
-	data, stat, unmap, err := mapped.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, withStatus(err))
+// OpenRange maps an ELF file that is a part of the file at path, or all of it. Its errors carry an elf.StatusError.
+func OpenRange(path string, r symsrc.Range) (*File, error) { return openBy(path, r, &ourPolicy) }
+
+func openBy(path string, r symsrc.Range, by *policy) (f *File, err error) {
+	open := mapped.Open
+	if !r.Whole() {
+		open = func(path string) ([]byte, fs.FileInfo, func() error, error) {
+			return mapped.OpenPart(path, r.Offset, r.Size)
+		}
 	}
-	f, err := newFileBy(data, by)
+	data, stat, unmap, err := open(path)
 	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", r.Of(path), withStatus(err))
+	}
+	if f, err = newPart(data, false, budget.NewFile(len(data)), by); err != nil {
 		unmap()
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", r.Of(path), err)
 	}
-	f.stat, f.unmap, f.path = stat, unmap, path
+	f.stat, f.unmap, f.path, f.start = stat, unmap, path, r.Offset
 	f.deps.allow(f, mapRegular)
 	return f, nil
 }
@@ -64,13 +72,6 @@ func withStatus(err error) error {
 		status = symsrc.NoReadPermission
 	}
 	return &elf.StatusError{Status: status, Err: err}
-}
-
-// newFile reads the headers of an ELF file in memory.
-func newFile(data []byte) (*File, error) { return newFileBy(data, &ourPolicy) }
-
-func newFileBy(data []byte, by *policy) (*File, error) {
-	return newPart(data, false, budget.NewFile(len(data)), by)
 }
 
 // newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest.
@@ -119,7 +120,7 @@ func (f *File) Close() error {
 	return unmap()
 }
 
-// BuildID is the file's build ID, "" where it has none.
+// BuildID returns the file's build ID, "" where it has none.
 func (f *File) BuildID() symsrc.BuildID { return f.elf.ID }
 
 // HasDebug reports whether the file has DWARF.
@@ -128,7 +129,7 @@ func (f *File) HasDebug() bool { return f.dwarf.Info.Size > 0 }
 // HasSymbols reports whether the file has a symbol table.
 func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }
 
-// guard runs read and gives up the file where that panics, or touches memory that the file on disk no longer backs.
+// guard runs read and marks the file as damaged where that panics, or touches memory that the file on disk no longer backs.
 func (f *File) guard(read func()) {
 	if f.fault.Load() != nil {
 		return
@@ -162,7 +163,7 @@ func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.Early()) }
 // releaseMapped notes that n bytes of the file were read, and gives the memory of what is mapped back now and then.
 func (f *File) releaseMapped(n int) {
 	if f.touched(n) && f.unpacked.isMapped() {
-		release(f.unpacked.mapped)
+		mapped.Release(f.unpacked.mapped)
 	}
 }
 

@@ -3,10 +3,11 @@ package object
 import (
 	"debug/elf"
 	"encoding/binary"
-	"qss-filter/symsrc/elf/elftest"
 	"slices"
 	"strings"
 	"testing"
+
+	"qss-filter/symsrc/elf/elftest"
 )
 
 // FuzzStubs reads damaged procedure linkage tables of every machine: a stub is named after a symbol that there is, and

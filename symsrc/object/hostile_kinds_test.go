@@ -449,7 +449,7 @@ func TestHostileKinds(t *testing.T) {
 					if asLLVM {
 						by = &llvmPolicy
 					}
-					if f, err = openBy(path, by); err != nil {
+					if f, err = openBy(path, symsrc.Range{}, by); err != nil {
 						t.Fatal(err)
 					}
 					k.ask(f)

@@ -3,14 +3,17 @@ package object
 import (
 	"errors"
 	"fmt"
-	"qss-filter/symsrc"
-	"qss-filter/symsrc/budget"
-	"qss-filter/symsrc/elf"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/elf"
 )
 
 // checkEvery is how long an open file is taken to be the one on disk.
@@ -26,13 +29,13 @@ type module struct {
 	used   atomic.Int64
 	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open
 
-	all *sharedFiles // nil where nobody shares them; it changes while both mu and the source's are locked
+	all *sharedFiles // nil where they are not shared; it changes while both mu and the source's are locked
 
 	mu      sync.RWMutex
 	loaded  bool
 	found   *symsrc.Files // the finder's
 	files   *symsrc.Files // the same, with what is wrong with them where they cannot be opened
-	file    *File         // that is asked: the debug file if there is one, with the other one behind it
+	file    *File         // that is asked: the debug file if there is one, of which the other one is File.other
 	opened  []openFile
 	kept    []*refusal   // of its files that are not opened again as long as they are what they were
 	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
@@ -63,7 +66,7 @@ func (m *module) stale() bool {
 		changed = changed || f.changed(f.path)
 	}
 	if changed {
-		m.checked.Store(0) // whoever loads sees it too
+		m.checked.Store(0) // so that load sees it too
 	}
 	return changed
 }
@@ -107,7 +110,7 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	return a
 }
 
-// open opens the usable ones of the files, and where that fails says so in a copy.
+// open opens the usable ones of the files, and notes in a copy where that fails.
 func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.found, m.files, m.loaded = files, files, true
 	m.deadline.opened.Add(1)
@@ -151,7 +154,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	}
 }
 
-// close gives up the files, so that the next question loads them anew.
+// close closes the files, so that the next question loads them again.
 func (m *module) close() {
 	for _, f := range m.opened {
 		f.Close()
@@ -174,7 +177,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 	var f *File
 	err := m.refusal(path, part)
 	if err == nil {
-		f, err = openRangeBy(path, part, m.of.by)
+		f, err = openBy(path, part, m.of.by)
 	}
 	if err == nil && want != "" && f.elf.ID != want {
 		f.Close()
@@ -219,7 +222,7 @@ func fail(files *symsrc.Files, path string, err error) {
 	files.Note += err.Error()
 }
 
-// mismatch is the error of a file of another build.
+// mismatch returns the error of a file of another build.
 func mismatch(path string, want, has symsrc.BuildID) error {
 	if has == "" {
 		return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: no build ID instead of %s", path, want)}
@@ -227,7 +230,7 @@ func mismatch(path string, want, has symsrc.BuildID) error {
 	return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: build ID %s instead of %s", path, has, want)}
 }
 
-// intact tells the same of the module's files.
+// intact reports the same of the module's files.
 func (m *module) intact() bool {
 	for _, f := range m.opened {
 		if !f.intact() {
@@ -237,7 +240,7 @@ func (m *module) intact() bool {
 	return true
 }
 
-// maxReopened is how often one question opens files anew that are overwritten meanwhile.
+// maxReopened is how often one question opens files again that are overwritten meanwhile.
 const maxReopened = 3
 
 var errUnsettled = errors.New("the file changes while it is read")
@@ -265,7 +268,85 @@ func (m *module) lostCopy() bool {
 func (m *module) reopen() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lostCopy() || !m.intact() { // nobody else has done it
+	if m.lostCopy() || !m.intact() { // no other goroutine has done it
 		m.close()
 	}
+}
+
+// A file that went beyond its budget is closed, and not opened again as long as it is what it was: it would cost as much again,
+// for every module that leads to it, and whenever another module has taken its place in memory.
+
+// refusal is such a file, and why it is not opened.
+type refusal struct {
+	path string
+	part symsrc.Range
+	stat fs.FileInfo
+	why  *elf.StatusError
+}
+
+// stale reports whether the file on disk is another one by now.
+func (r *refusal) stale() bool { return diskcache.Changed(r.path, r.stat) }
+
+// refusals are those of a Source.
+type refusals struct {
+	mu  sync.Mutex
+	all map[refusalKey]*refusal
+}
+
+type refusalKey struct {
+	path string
+	part symsrc.Range
+}
+
+// maxRefusals bounds those that are remembered.
+const maxRefusals = 1 << 14
+
+func (r *refusals) add(one *refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil || len(r.all) >= maxRefusals {
+		r.all = make(map[refusalKey]*refusal)
+	}
+	r.all[refusalKey{one.path, one.part}] = one
+}
+
+func (r *refusals) get(path string, part symsrc.Range) *refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[refusalKey{path, part}]
+}
+
+// beyond reports whether a file of the module is beyond its budget.
+func (m *module) beyond() bool {
+	for _, f := range m.opened {
+		if fault := f.fault.Load(); fault != nil && errors.Is(fault, budget.ErrExceeded) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse closes the files of a module of which one is beyond its budget, and remembers that one.
+func (s *Source) refuse(m *module) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.beyond() { // it was closed meanwhile
+		return
+	}
+	for _, f := range m.opened {
+		if fault := f.fault.Load(); fault != nil && errors.Is(fault, budget.ErrExceeded) && f.stat != nil {
+			s.refused.add(&refusal{f.path, f.part, f.stat, fault})
+		}
+	}
+	m.close()
+}
+
+// refusal returns why a file is not opened again; nil where it may be.
+func (m *module) refusal(path string, part symsrc.Range) error {
+	r := m.of.refused.get(path, part)
+	if r == nil || r.stale() {
+		return nil
+	}
+	m.kept = append(m.kept, r)
+	return fmt.Errorf("%s: %w", part.Of(path), r.why)
 }

@@ -9,7 +9,7 @@ import (
 
 var _ symsrc.Prober = (*Source)(nil)
 
-// Probe tells what the machine code around an address shows; see File.Probe.
+// Probe returns what the machine code around an address shows; see File.Probe.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	p, _, _ := inTime(ctx, s, q.Module, nil, func(m *module, _ *symsrc.Files) (p symsrc.Probe) {
 		if m.file != nil {
@@ -22,7 +22,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	return p
 }
 
-// Probe tells what the machine code around an address shows: whether a number from a log is a return address, one that
+// Probe returns what the machine code around an address shows: whether a number from a log is a return address, one that
 // was moved back into the call, or neither. Without machine code only Linked and Back are set; nothing is where the space
 // cannot be turned into addresses.
 func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
@@ -47,7 +47,7 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 
 // SignalTrampoline reports whether an address is one of the code that a signal handler returns to: the frame after it was
 // interrupted, not called. The call frame information says so by the letter S in the augmentation of its CIE (GCC,
-// unwind-dw2.c), for a range that begins one byte early in glibc; else the code does, which is the same few instructions
+// unwind-dw2.c), for a range that begins one byte early in glibc; otherwise the code shows it, which is the same few instructions
 // everywhere.
 func (f *File) SignalTrampoline(addr uint64) (found bool) {
 	f.askRuntime(func(r *File) {

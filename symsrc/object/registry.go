@@ -1,10 +1,11 @@
 package object
 
 import (
-	"qss-filter/symsrc"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"qss-filter/symsrc"
 )
 
 // A library goes by many names, in each container and each process another one: the verified files of a build are opened and read
@@ -30,7 +31,7 @@ type lastModule struct {
 	alias *alias
 }
 
-// module is the entry of a module, loaded or not.
+// module returns the entry of a module, loaded or not.
 func (r *registry) module(key symsrc.Module) *module {
 	m, _ := r.known(key)
 	return m
@@ -55,7 +56,7 @@ func (r *registry) known(key symsrc.Module) (*module, *alias) {
 	return m, n
 }
 
-// forgetModules forgets all modules but those with open files, and all their further names.
+// forgetModules removes all modules but those with open files, and all their further names.
 func (r *registry) forgetModules() {
 	r.last.Store(nil)
 	clear(r.aliases)
@@ -153,7 +154,7 @@ func (n *alias) files(m *module) *symsrc.Files {
 	return &files
 }
 
-// outdated reports whether the name may stand for other files than the module's by now. The module is locked.
+// outdated reports whether the name may mean other files than the module's by now. The module is locked.
 func (n *alias) outdated(m *module) bool {
 	if n == nil {
 		return false
@@ -166,7 +167,7 @@ func (n *alias) outdated(m *module) bool {
 	return now-last >= int64(checkEvery) && n.checked.CompareAndSwap(last, now) && n.found.Watch.Look()
 }
 
-// renamed forgets what an outdated name stood for, and returns what it does now.
+// renamed removes what an outdated name meant, and returns what it means now.
 func (r *registry) renamed(key symsrc.Module, n *alias) (*module, *alias) {
 	r.mu.Lock()
 	if r.aliases[key] == n {

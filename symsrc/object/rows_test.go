@@ -1,10 +1,11 @@
 package object
 
 import (
-	"qss-filter/symsrc/elf/elftest"
 	"reflect"
 	"slices"
 	"testing"
+
+	"qss-filter/symsrc/elf/elftest"
 )
 
 // Parts of line programs (DWARF 4 §6.2.5).

@@ -59,7 +59,7 @@ func (l *lateRuntime) image() *elf.File {
 	return nil
 }
 
-// askRuntime asks the runtime object, if there is one. What is wrong with that file is no fault of f's.
+// askRuntime calls read with the runtime object, if there is one. A fault of that file is not one of f.
 func (f *File) askRuntime(read func(r *File)) {
 	f.guard(func() {
 		if r := f.runtime(); r != nil {
@@ -74,7 +74,7 @@ func (l *lateRuntime) changed() bool {
 	return r != nil && r.changed(l.path)
 }
 
-// close gives the file up.
+// close closes the file.
 func (l *lateRuntime) close() {
 	if r := l.file.Load(); r != nil {
 		r.Close()

@@ -8,7 +8,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Finder finds the files of a module. What it gives is not changed afterwards.
+// Finder finds the files of a module. What it returns is not changed afterwards.
 type Finder interface {
 	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
 }
@@ -58,7 +58,7 @@ func NewLLVMSource(f Finder) *Source {
 	return s
 }
 
-// SkipLineZero gives code without a line the last row of the line table that has one, of whatever function, as llvm's
+// SkipLineZero makes code without a line have the last row of the line table that has one, of whatever function, as llvm's
 // --skip-line-zero does. It is for the time before the first question, and for a source that answers as llvm.
 func (s *Source) SkipLineZero() {
 	by := *s.by
@@ -70,7 +70,7 @@ func (s *Source) SkipLineZero() {
 // keeps those of the modules that are being asked. It is for the time before the first question.
 func (s *Source) UseMemory(bytes int64) { s.memory = bytes }
 
-// Warn makes the source tell of each module for which the questions do not wait any longer. It is for the time before the first
+// Warn makes the source warn of each module for which the questions do not wait any longer. It is for the time before the first
 // question.
 func (s *Source) Warn(warn func(message string)) { s.warn = warn }
 
@@ -79,7 +79,7 @@ func (s *Source) Warn(warn func(message string)) { s.warn = warn }
 // before the first question.
 func (s *Source) UsePackage(path string) { s.dwp = path }
 
-// Frames answers one question. Where the file cannot be read the answer's Files tell why.
+// Frames answers one question. Where the file cannot be read the answer's Files say why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
 	if !ok {
@@ -88,7 +88,7 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	return a
 }
 
-// with asks a module whose files are open, again where they were overwritten meanwhile; the files that ask is given are those of
+// with asks a module whose files are open, again where they were overwritten meanwhile; the files passed to ask are those of
 // the name that the module goes by. It is false where the context ended before they were found, and where what was answered is of
 // files that do not keep still.
 func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, *symsrc.Files)) (*symsrc.Files, bool) {

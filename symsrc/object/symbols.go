@@ -39,8 +39,8 @@ func (s *symbols) miniSymbols() *elf.SymbolTable {
 }
 
 // at names an address by the fullest symbol table of this file and the one that belongs with it. Where that is
-// only the dynamic one, MiniDebugInfo tells the rest. A symbol without a size covers what is up to the next one of its
-// section, which is a guess: whatever knows better comes before it.
+// only the dynamic one, MiniDebugInfo has the rest. A symbol without a size covers what is up to the next one of its
+// section, which is a guess: all other sources come before it.
 func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 	f := s.of
 	other := f.other
@@ -77,7 +77,7 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 	return c, ok
 }
 
-// miniAt asks MiniDebugInfo beside what is known of the address already.
+// miniAt looks an address up in MiniDebugInfo, besides what is known of it already.
 func (s *symbols) miniAt(other *File, addr uint64, known elf.Match, ok bool) (elf.Match, bool) {
 	for _, x := range [...]*File{s.of, other} {
 		t := x.miniSymbols()

@@ -5,11 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"qss-filter/symsrc/elf"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"qss-filter/symsrc/elf"
 )
 
 // trampolineSource has a function, code that a signal handler returns to, whose range begins one byte early as in glibc,

@@ -11,13 +11,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"qss-filter/symsrc"
-	"qss-filter/symsrc/diskcache"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/diskcache"
 )
 
 // An unpacked copy is a file that holds the sections of an object unpacked which are compressed in the object, so that the next
@@ -60,7 +61,7 @@ type unpackedCache struct {
 // KeepUnpacked makes the source keep what large compressed objects unpack to in dir/unpacked, at most 1 GiB in all, and take it
 // from there the next time. A copy is written beside the questions, from an object's second one on; where the process ends
 // before that is done, there is none. An empty dir, the default, means to keep none. It is for the time before the first
-// question, and does nothing where the system does not tell enough of files.
+// question, and does nothing where the system does not say enough of files.
 func (s *Source) KeepUnpacked(dir string) {
 	boot := bootID()
 	if dir == "" || boot == "" {
@@ -313,7 +314,7 @@ func (t *unpackedCache) stopped(f *File) bool {
 	return t.closed
 }
 
-// finish gives the copy its time and its name, if the object has not changed meanwhile.
+// finish sets the copy's time and its name, if the object has not changed meanwhile.
 func (t *unpackedCache) finish(temp *diskcache.File, f *File, w *unpackedCopy) error {
 	if err := os.Chtimes(temp.Name(), time.Now(), w.stamp); err != nil {
 		return err

@@ -32,9 +32,9 @@ type Piece struct {
 	Calls []dwarf.InlinedCall
 }
 
-// Walk goes over all code of a module from an address on, in the order of the addresses, and gives what Code would answer for it.
-// An error of each, which must not ask the Source, ends it. So does, where the next function begins, that count pieces were given:
-// what was read of a file stays in memory as long as the Source is open. next is then where to go on, else the largest address.
+// Walk goes over all code of a module from an address on, in the order of the addresses, and calls each with what Code would answer for it.
+// An error of each, which must not ask the Source, ends it. So does, where the next function begins, that each was called count times:
+// what was read of a file stays in memory as long as the Source is open. next is then where to go on; otherwise the largest address.
 func (s *Source) Walk(ctx context.Context, key symsrc.Module, from uint64, count int, each func(*Piece) error) (next uint64, err error) {
 	next, err = math.MaxUint64, errNoFile
 	s.with(ctx, key, func(m *module, _ *symsrc.Files) {
@@ -134,7 +134,7 @@ func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
 	return ok || w.at.Function != nil || w.p.File != ""
 }
 
-// outline is where symbols and the ranges of units begin and end, in order.
+// outline returns where symbols and the ranges of units begin and end, in order.
 func (w *walker) outline() (points []uint64) {
 	f := w.f
 	add := func(at ...uint64) { points = append(points, at...) }

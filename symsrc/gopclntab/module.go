@@ -2,6 +2,7 @@ package gopclntab
 
 import (
 	stdelf "debug/elf"
+
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/elf"
 )
@@ -20,7 +21,7 @@ const (
 // maxGoModules bounds the places that are taken for the description; all but one are not.
 const maxGoModules = 16
 
-// relativeRelocations tell that a word is the address that they hold.
+// relativeRelocations make a word the address that they hold.
 var relativeRelocations = map[stdelf.Machine]uint32{
 	stdelf.EM_X86_64:  uint32(stdelf.R_X86_64_RELATIVE),
 	stdelf.EM_AARCH64: uint32(stdelf.R_AARCH64_RELATIVE),
@@ -29,8 +30,8 @@ var relativeRelocations = map[stdelf.Machine]uint32{
 	stdelf.EM_RISCV:   3, // R_RISCV_RELATIVE
 }
 
-// readModule finds where code and inline trees begin. The header of a position-independent program does not tell, nor does
-// any since Go 1.26; the runtime's description does. It is false where the code's begin stays unknown.
+// readModule finds where code and inline trees begin. The header of a position-independent program does not say, nor does
+// any since Go 1.26; the runtime's description has it. It is false where the code's begin stays unknown.
 func (t *Table) readModule() bool {
 	if t.layout == go12 || t.layout == go116 {
 		return true // addresses are whole
@@ -50,7 +51,7 @@ func (t *Table) readModule() bool {
 	return t.text != 0
 }
 
-// modules are the addresses of data that point at the table.
+// modules returns the addresses of data that point at the table.
 func (t *Table) modules() (found []uint64) {
 	f, read := t.f, 0
 	const written = stdelf.SHF_ALLOC | stdelf.SHF_WRITE
@@ -115,7 +116,7 @@ func (t *Table) relative(s *elf.Section, b []byte, found func(at, v uint64)) {
 	}
 }
 
-// loaded are the bytes from an address on to the end of its section.
+// loaded returns the bytes from an address on to the end of its section.
 func (t *Table) loaded(addr uint64) []byte {
 	f := t.f
 	for i := range f.Sections {

@@ -1,3 +1,11 @@
+// Package codeprobe finds out what machine code and call frame information show: whether an address is one that a call returns to, the
+// code that a signal handler returns to, or a stub of the procedure linkage table; and how a caller's registers are found.
+//
+//   - codeprobe.go: Code, for one file
+//   - callsite.go: calls before an address, for each machine
+//   - plt.go: stubs of the procedure linkage table, and the functions that they jump to
+//   - callframe.go: .eh_frame, .eh_frame_hdr and .debug_frame, and signal trampolines
+//   - unwind.go: the rules of call frame information, for each range of code
 package codeprobe
 
 import "qss-filter/symsrc/elf"

@@ -2,10 +2,11 @@ package dwarf
 
 import (
 	"crypto/md5"
-	"qss-filter/symsrc/bin"
-	"qss-filter/symsrc/budget"
 	"sync"
 	"sync/atomic"
+
+	"qss-filter/symsrc/bin"
+	"qss-filter/symsrc/budget"
 )
 
 // fileEntry is one file of a line table, or one directory.
@@ -15,20 +16,20 @@ type fileEntry struct {
 	md5  []byte // 16 bytes, or nil: version 5 may have it
 }
 
-// nameList is where a list of directories or files stands in a header. Most of its entries are never asked for.
+// nameList is where a list of directories or files is in a header. Most of its entries are never asked for.
 type nameList struct {
 	p       int         // its first entry, in .debug_line
 	n       uint64      // how many there are; before version 5 they end with an empty name
 	first   uint64      // the number of the first one
 	fields  []nameField // of an entry, in version 5
 	empty   bool        // all of them are in the header: entries take no bytes, and say nothing
-	numbers int         // behind a name, before that
+	numbers int         // after a name, before that
 
 	walked atomic.Bool               // over, from its start
 	index  atomic.Pointer[nameIndex] // see indexed
 }
 
-// nameIndex says where the entries of a list stand, every nameStep-th, from the list's start on, and how many there are.
+// nameIndex is where the entries of a list are, every nameStep-th, from the list's start on, and how many there are.
 type nameIndex struct {
 	at []uint32
 	n  uint64
@@ -131,7 +132,7 @@ func (t *lineTable) entry(l *nameList, i uint64) (e fileEntry) {
 	return e
 }
 
-// indexed is the index of a list, made when it is first wanted.
+// indexed returns the index of a list, made when it is first wanted.
 func (t *lineTable) indexed(l *nameList) *nameIndex {
 	if x := l.index.Load(); x != nil {
 		return x
@@ -164,7 +165,7 @@ func (t *lineTable) indexed(l *nameList) *nameIndex {
 	return x
 }
 
-// oldEntry is the i-th entry of a list at p that ends with an empty name; behind each name stand numbers, of which the
+// oldEntry returns the i-th entry of a list at p that ends with an empty name; after each name come numbers, of which the
 // first is the directory.
 func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
 	c := &bin.Cursor{B: b, P: p}
@@ -189,7 +190,7 @@ func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
 	return e
 }
 
-// declared is how many files the header has, with those that no number leads to.
+// declared returns how many files the header has, with those that no number leads to.
 func (t *lineTable) declared() uint64 {
 	if t.version >= 5 {
 		return t.files.n
@@ -207,7 +208,7 @@ type sourceFile struct {
 // noSource is a file that there is not.
 var noSource sourceFile
 
-// sourceFile is the file of a number.
+// sourceFile returns the file of a number.
 func (t *lineTable) sourceFile(i uint64) *sourceFile {
 	u := t.u
 	if paths := t.paths.Load(); paths != nil && i < uint64(len(*paths)) {
@@ -287,9 +288,9 @@ func (t *sourceTable) find(path []byte, compDir int, sum []byte) *sourceFile {
 // maxPath bounds a path's parts; more is damage.
 const maxPath = 1 << 14
 
-// joinPath appends compilation directory, directory and name to path, and gives how many bytes at its start are the
+// joinPath appends compilation directory, directory and name to path, and returns how many bytes at its start are the
 // compilation directory. An absolute name has none, nor has one in an absolute directory, unless that is the one of
-// version 5 that stands for the compilation directory.
+// version 5 that is for the compilation directory.
 func (t *lineTable) joinPath(path []byte, f fileEntry) ([]byte, int) {
 	if absolute(f.name) {
 		return append(path, f.name[:min(len(f.name), maxPath)]...), 0

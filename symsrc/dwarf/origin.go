@@ -6,7 +6,7 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// declaringAttr tells the attributes that say where something is declared (DWARF 5 §2.14). Few questions need them, and most
+// declaringAttr returns the attribute of a code that says where something is declared (DWARF 5 §2.14); attrNone for others. Few questions need them, and most
 // functions have them: they are read by abbreviation tables of their own.
 func declaringAttr(code uint64) attr {
 	switch code {
@@ -18,7 +18,7 @@ func declaringAttr(code uint64) attr {
 	return attrNone
 }
 
-// entryOf tells what there is of the function whose entry stands at die, −1 for none.
+// entryOf returns what there is of the function whose entry is at die, −1 for none.
 func (u *Unit) entryOf(die int) symsrc.Entry {
 	switch {
 	case die < 0:
@@ -29,7 +29,7 @@ func (u *Unit) entryOf(die int) symsrc.Entry {
 	return symsrc.Undeclared
 }
 
-// isDeclared reports whether the debug information says where the function is declared whose entry stands at die.
+// isDeclared reports whether the debug information says where the function is declared whose entry is at die.
 func (u *Unit) isDeclared(die int) bool {
 	w := originWalk{u: u, in: u.f, die: die, declarations: true}
 	for w.next() {
@@ -48,10 +48,10 @@ const maxOrigins = 16
 
 // originWalk follows the specifications and origins of an entry, which may lead to other units and to the supplementary file.
 type originWalk struct {
-	in           *Data // where the next entry stands
+	in           *Data // where the next entry is
 	die          int
 	n            int  // entries read
-	declarations bool // what tells where a function is declared is read, too
+	declarations bool // the position of a declaration is read, too
 
 	u *Unit // of the entry that was read last
 	d attributes
@@ -94,7 +94,7 @@ func (w *originWalk) next() bool {
 	return true
 }
 
-// nameOf is the number of the name of the function whose entry stands at die.
+// nameOf returns the number of the name of the function whose entry is at die.
 func (u *Unit) nameOf(die int) uint32 {
 	u.namesMu.Lock()
 	n := u.names[die]
@@ -113,7 +113,7 @@ func (u *Unit) nameOf(die int) uint32 {
 	return n
 }
 
-// readName is the number of the first linkage name of an entry and its origins, or else of the first name. A short name is the
+// readName returns the number of the first linkage name of an entry and its origins, or of the first name where there is none. A short name is the
 // first name, whatever the linkage name.
 func (u *Unit) readName(die int, short bool) uint32 {
 	var plain []byte

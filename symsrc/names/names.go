@@ -1,12 +1,13 @@
+// Package names holds the names of one file's functions, from its symbol tables and its debug information, each demangled once.
 package names
 
 import (
 	"math/bits"
-	"qss-filter/symsrc/bin"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/demangle"
 )
@@ -31,14 +32,14 @@ const (
 	firstBlock = 64
 )
 
-// nameBlock is where the name of a number stands.
+// nameBlock returns where the name of a number is.
 func nameBlock(number uint32) (block, i int) {
 	n := int(number) - 1 + firstBlock
 	block = bits.Len(uint(n/firstBlock)) - 1
 	return block, n - firstBlock<<block
 }
 
-// At is the name of a number; nil for 0.
+// At returns the name of a number; nil for 0.
 func (t *Table) At(number uint32) *Name {
 	if number == 0 {
 		return nil

@@ -2,11 +2,13 @@ package dwarf
 
 import (
 	"cmp"
+	"slices"
+	"sort"
+	"sync"
+
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/elf"
-	"slices"
-	"sync"
 )
 
 // rowSink takes the rows of a program. It is either asked for the row at an address, and stops at the end of its sequence, or
@@ -18,9 +20,9 @@ type rowSink struct {
 	found     bool
 	hit       registers // the row at it
 	ended     bool      // so has its sequence
-	regular   bool      // and that tells all by itself
+	regular   bool      // and no other row matters
 	low       bool      // there is a sequence where linkers put what they drop
-	odd       bool      // addresses have gone backwards in the sequence: only the table as a whole tells what holds
+	odd       bool      // addresses have gone backwards in the sequence: only all rows together show which one holds
 	open      bool      // in a sequence
 	dead      bool      // which the linker dropped
 	start     uint64
@@ -46,7 +48,7 @@ func (s *rowSink) grow() {
 // scratch keeps the memory of programs that are run for keeps.
 var scratch = sync.Pool{New: func() any { return new(rowSink) }}
 
-// add takes a row and tells whether to go on.
+// add takes a row and reports whether to go on.
 func (s *rowSink) add(r *registers) bool {
 	switch {
 	case !s.open:
@@ -130,7 +132,7 @@ func (s *rowSink) close(hi uint64) {
 	s.sequences = append(s.sequences, sequence{elf.Span{Lo: s.start, Hi: hi}, int32(s.first), int32(len(s.rows))})
 }
 
-// definedFile is where a file stands that the program defines (DWARF 4 §6.2.5.3), up to the end of its operation.
+// definedFile is where a file is that the program defines (DWARF 4 §6.2.5.3), up to the end of its operation.
 type definedFile struct{ at, end int }
 
 // define takes a file that the program defines.
@@ -199,7 +201,7 @@ func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	return all
 }
 
-// firstOf says for all addresses which sequence covers them first, in the file's order.
+// firstOf returns which sequence covers each address first, in the file's order.
 func firstOf(sequences []sequence, left *budget.File) []functionSpan {
 	last := int32(len(sequences) - 1)
 	left.Hold(len(sequences) * spanWeight)
@@ -212,4 +214,135 @@ func firstOf(sequences []sequence, left *budget.File) []functionSpan {
 		spans[i].function = last - spans[i].function
 	}
 	return spans
+}
+
+// position is a place in the source.
+type position struct {
+	file, col uint16
+	line      uint32
+	approx    bool // the line is that of code before the address
+}
+
+// positionAt finds the row of the line table that covers the address; false where none does. scope is the start of the
+// innermost function's code around it: a line 0 is replaced by the line of code of the same file between the two. first
+// is set for a unit's first address, which is looked for without storing the rows.
+func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) {
+	u := t.u
+	if first && t.rows.Load() == nil {
+		u.f.budget.Spend(t.end - t.program)
+		s := rowSink{f: u.f, pc: addr}
+		t.run(u.f.line.UpTo(t.end), &s)
+		if r := &s.hit; !s.found {
+			return position{}, false
+		} else if r.line != 0 && s.regular && !(s.low && u.f.rules.Overlaps) {
+			return position{file: r.file, line: r.line, col: r.col}, true
+		} // otherwise all rows are needed
+	}
+	all := t.allRows()
+	i := all.sequenceAt(addr)
+	if i < 0 {
+		return position{}, false
+	}
+	if u.f.rules.SkipLineZero {
+		return all.sequences[i].linedAt(all.rows, addr, u.f.budget), true
+	}
+	return all.sequences[i].positionAt(all.rows, addr, scope, u.f.budget), true
+}
+
+// allRows returns all rows of the table.
+func (t *lineTable) allRows() *lineRows {
+	if all := t.rows.Load(); all != nil {
+		return all
+	}
+	t.u.mu.Lock()
+	defer t.u.mu.Unlock()
+	if all := t.rows.Load(); all != nil {
+		return all
+	}
+	return t.store(t.u.f, t.u.f.line.UpTo(t.end))
+}
+
+// sequenceAt returns the number of the sequence that covers the address, or −1.
+func (t *lineRows) sequenceAt(addr uint64) int {
+	if t.byEnd {
+		i := sort.Search(len(t.sequences), func(i int) bool { return t.sequences[i].Hi > addr })
+		if i < len(t.sequences) && t.sequences[i].Covers(addr) {
+			return i
+		}
+		return -1
+	}
+	if t.pieces != nil {
+		i := sort.Search(len(t.pieces), func(i int) bool { return t.pieces[i].Hi > addr })
+		if i < len(t.pieces) && t.pieces[i].Covers(addr) {
+			return int(t.pieces[i].function)
+		}
+		return -1
+	}
+	i, j := 0, len(t.sequences)
+	for i < j {
+		if h := int(uint(i+j) >> 1); t.sequences[h].Lo <= addr {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i == 0 || addr >= t.sequences[i-1].Hi {
+		return -1
+	}
+	return i - 1
+}
+
+// linedAt returns the position as llvm has it with --skip-line-zero: the last row with a line, of whatever file and function.
+func (s *sequence) linedAt(rows []row, addr uint64, left *budget.File) position {
+	at := s.rowAt(rows, addr)
+	i, r := at, rows[at]
+	for ; i >= int(s.first); i-- {
+		if rows[i].line != 0 {
+			r = rows[i]
+			break
+		}
+	}
+	left.Answer(at - i)
+	return position{file: r.file, line: r.line, col: r.col}
+}
+
+// rowAt returns the number of the row that covers the address.
+func (s *sequence) rowAt(rows []row, addr uint64) int {
+	rel := uint32(min(addr-s.Lo, 0xffffffff)) // the last row reaches as far as the sequence does
+	i, j := int(s.first), int(s.last)
+	for i < j {
+		if h := int(uint(i+j) >> 1); rows[h].rel <= rel {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	return max(i-1, int(s.first))
+}
+
+func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget.File) position {
+	i := s.rowAt(rows, addr)
+	r, start := rows[i], i
+	at := position{file: r.file, line: r.line, col: r.col}
+	if r.line != 0 {
+		return at
+	}
+	for end := s.Lo + uint64(r.rel); i > int(s.first) && end > scope; {
+		i--
+		if before := rows[i]; before.line != 0 && before.file == r.file {
+			at.line, at.approx = before.line, true
+			break
+		}
+		end = s.Lo + uint64(rows[i].rel)
+	}
+	left.Answer(start - i)
+	return at
+}
+
+// lineAddr returns the address in line tables.
+func (d *Data) lineAddr(addr uint64) uint64 {
+	if d.rules.PlacedLines {
+		return d.elf.Placed(addr, true)
+	}
+	return addr
 }

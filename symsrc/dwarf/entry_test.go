@@ -2,8 +2,9 @@ package dwarf
 
 import (
 	"math"
-	"qss-filter/symsrc/bin"
 	"testing"
+
+	"qss-filter/symsrc/bin"
 )
 
 // TestSkipForm passes over each form, whole and cut off.

@@ -4,17 +4,18 @@ import (
 	"cmp"
 	stdelf "debug/elf"
 	"math/bits"
+	"slices"
+
 	"qss-filter/symsrc/budget"
 	"qss-filter/symsrc/elf"
-	"slices"
 )
 
 // divide makes ranges disjoint, which come in the file's order, as llvm does where they lie over each other: each is cut out of the
-// one that is at its start, which goes on behind it.
+// one that is at its start, which goes on after it.
 func divide(all []entrySpan, left *budget.File) []functionSpan {
-	left.Hold(len(all) * pileWeight)
+	left.Hold(len(all) * dividedWeight)
 	left.Spend(len(all) * stepsPerOverlap)
-	var p pile
+	var p division
 	for _, e := range all {
 		p.at = append(p.at, e.Lo, e.Hi)
 	}
@@ -31,16 +32,16 @@ func divide(all []entrySpan, left *budget.File) []functionSpan {
 	return p.settled()
 }
 
-// pileWeight is what a range takes in a pile, with the two addresses at which code may begin there, in bytes.
-const pileWeight = 160
+// dividedWeight is what a range takes while ranges are divided, with the two addresses at which code may begin there, in bytes.
+const dividedWeight = 160
 
-// entrySpan is a range of the function, or the inlined call, whose entry stands at die.
+// entrySpan is a range of the function, or the inlined call, whose entry is at die.
 type entrySpan struct {
 	functionSpan
 	die int
 }
 
-// entriesOf are the ranges of all functions and calls, in the file's order.
+// entriesOf returns the ranges of all functions and calls, in the file's order.
 func (u *Unit) entriesOf(x *functionIndex) (all []entrySpan) {
 	kept := budget.Tally{Of: u.f.budget}
 	for _, s := range x.spans {
@@ -65,14 +66,14 @@ func (u *Unit) entriesOf(x *functionIndex) (all []entrySpan) {
 	return all
 }
 
-// pile holds code by the addresses at which it begins. Addresses are known beforehand, and have numbers.
-type pile struct {
+// division holds code by the addresses at which it begins. All addresses are known before, and have numbers.
+type division struct {
 	at    []uint64       // the addresses, sorted
 	spans []functionSpan // what begins at each; its lo is not used
 	used  [][]uint64     // a bit for each address at which something begins; then one for each word with such a bit, and so on
 }
 
-func (p *pile) add(s functionSpan) {
+func (p *division) add(s functionSpan) {
 	i, _ := slices.BinarySearch(p.at, s.Lo)
 	if k := p.before(i); k >= 0 && s.Lo < p.spans[k].Hi {
 		if around := p.spans[k]; s.Hi < around.Hi {
@@ -86,7 +87,7 @@ func (p *pile) add(s functionSpan) {
 	p.set(i, s)
 }
 
-func (p *pile) set(i int, s functionSpan) {
+func (p *division) set(i int, s functionSpan) {
 	p.spans[i] = s
 	for _, words := range p.used {
 		words[i/64] |= 1 << (i % 64)
@@ -94,8 +95,8 @@ func (p *pile) set(i int, s functionSpan) {
 	}
 }
 
-// before is the highest number up to i that is in use, or −1.
-func (p *pile) before(i int) int {
+// before returns the highest number up to i that is in use, or −1.
+func (p *division) before(i int) int {
 	for level := 0; level < len(p.used) && i >= 0; level++ {
 		word := p.used[level][i/64] << (63 - i%64)
 		if word == 0 {
@@ -110,8 +111,8 @@ func (p *pile) before(i int) int {
 	return -1
 }
 
-// settled gives disjoint ranges: what begins hides what began before it.
-func (p *pile) settled() (out []functionSpan) {
+// settled returns disjoint ranges: what begins hides what began before it.
+func (p *division) settled() (out []functionSpan) {
 	for i := range p.at {
 		if p.used[0][i/64]>>(i%64)&1 == 0 {
 			continue
@@ -126,8 +127,8 @@ func (p *pile) settled() (out []functionSpan) {
 	return out
 }
 
-// piled reports whether functions may lie over each other in the unit, as far as that is to be seen. low is set where one begins where
+// overlaps reports whether functions may lie over each other in the unit, as far as that is to be seen. low is set where one begins where
 // linkers put what they drop.
-func (u *Unit) piled(low bool) bool {
+func (u *Unit) overlaps(low bool) bool {
 	return u.f.rules.Overlaps && (low || u.skeleton().f.elf.Type == stdelf.ET_REL)
 }

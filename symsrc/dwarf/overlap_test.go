@@ -3,13 +3,14 @@ package dwarf
 import (
 	"maps"
 	"math/rand/v2"
-	"qss-filter/symsrc/elf"
 	"slices"
 	"testing"
+
+	"qss-filter/symsrc/elf"
 )
 
-// TestPile compares with a map that is changed for each range as llvm changes its own (DWARFUnit::updateAddressDieMap).
-func TestPile(t *testing.T) {
+// TestDivide compares with a map that is changed for each range as llvm changes its own (DWARFUnit::updateAddressDieMap).
+func TestDivide(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	const addresses = 400
 	for range 60 {

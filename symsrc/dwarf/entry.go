@@ -1,0 +1,366 @@
+package dwarf
+
+import (
+	"encoding/binary"
+
+	"qss-filter/symsrc/bin"
+)
+
+// attributes are the attributes read of one debugging information entry. Values stay as they are in the file: what an
+// index or an offset means may depend on an attribute that comes later.
+type attributes struct {
+	set  uint32 // a bit for each attr
+	form [attrCount]uint16
+	v    [attrCount]uint64
+}
+
+func (d *attributes) has(a attr) bool { return d.set&(1<<a) != 0 }
+
+// number returns the value of a constant attribute, 0 where it is missing.
+func (d *attributes) number(a attr) uint64 {
+	if !d.has(a) {
+		return 0
+	}
+	return d.v[a]
+}
+
+// readEntry reads the attributes at p by the steps of a declaration, and returns the position after them.
+func (u *unitRoot) readEntry(b []byte, p int, ops []op, d *attributes) int {
+	d.set = 0
+	for i := range ops {
+		o := &ops[i]
+		switch {
+		case o.kind == opFixed:
+			p += int(o.n)
+		case o.kind == opImplicit:
+			d.v[o.attr], d.form[o.attr] = uint64(int32(o.n)), o.form
+			d.set |= 1 << o.attr
+		case o.kind != opWanted:
+			p = skipForm(b, p, o.kind, o.n, u.layout)
+		case o.n != 0:
+			if q := p + int(o.n); !u.big && uint(p) <= uint(len(b)-8) && len(b) >= 8 {
+				d.v[o.attr], p = binary.LittleEndian.Uint64(b[p:])&(^uint64(0)>>(64-8*o.n)), q
+			} else {
+				d.v[o.attr], p = bin.Uint(b, p, int(o.n), u.big)
+			}
+			d.form[o.attr] = o.form
+			d.set |= 1 << o.attr
+		default:
+			var form uint64
+			d.v[o.attr], form, p = readForm(b, p, uint64(o.form), u.layout)
+			d.form[o.attr] = uint16(form)
+			d.set |= 1 << o.attr
+		}
+	}
+	return p
+}
+
+// skipEntry returns the position after an entry's attributes, which begin at p.
+func (u *unitRoot) skipEntry(b []byte, p int, d *decl, c *compiled) int {
+	if d.size >= 0 {
+		return p + int(d.size)
+	}
+	skip := c.skip(d)
+	for i := range skip {
+		if o := &skip[i]; o.kind == opFixed {
+			p += int(o.n)
+		} else {
+			p = skipForm(b, p, o.kind, o.n, u.layout)
+		}
+	}
+	return p
+}
+
+// reference returns the position in .debug_info of the entry that an attribute refers to; false where it is missing or leads
+// to another file.
+func (u *unitRoot) reference(d *attributes, a attr) (int, bool) {
+	if !d.has(a) {
+		return 0, false
+	}
+	v := d.v[a]
+	switch form := d.form[a]; {
+	case form >= formRef1 && form <= formRefUdata:
+		if v >= uint64(u.end-u.off) {
+			return 0, false
+		}
+		return u.off + int(v), true
+	case form == formRefAddr:
+		if v >= uint64(u.f.Info.Size) {
+			return 0, false
+		}
+		return int(v), true
+	}
+	return 0, false
+}
+
+// target returns where the entry is that an attribute refers to, in this file or in the supplementary one.
+func (u *unitRoot) target(d *attributes, a attr) (*Data, int, bool) {
+	if off, ok := u.reference(d, a); ok {
+		return u.f, off, true
+	}
+	if d.has(a) {
+		switch d.form[a] {
+		case formRefSup4, formRefSup8, formGNURefAlt:
+			if s := u.f.sup.get(); s != nil && d.v[a] < uint64(s.Info.Size) {
+				return s, int(d.v[a]), true
+			}
+		}
+	}
+	return nil, 0, false
+}
+
+// text returns the value of a string attribute; nil where it is missing.
+func (u *unitRoot) text(d *attributes, a attr) []byte {
+	if !d.has(a) {
+		return nil
+	}
+	if d.form[a] == formString {
+		return u.f.Info.CString(d.v[a])
+	}
+	return u.string(uint64(d.form[a]), d.v[a])
+}
+
+// string returns a string that is not in place.
+func (u *unitRoot) string(form, v uint64) []byte {
+	switch {
+	case form == formStrp:
+		return u.f.str.CString(v)
+	case form == formLineStrp:
+		return u.f.lineStr.CString(v)
+	case form == formStrx, form == formGNUStrIndex, form >= formStrx1 && form <= formStrx4:
+		return u.strx(v)
+	case form == formStrpSup, form == formGNUStrpAlt:
+		if s := u.f.sup.get(); s != nil {
+			return s.str.CString(v)
+		}
+	}
+	return nil
+}
+
+// strx returns string i of the unit's contribution to .debug_str_offsets.
+func (u *unitRoot) strx(i uint64) []byte {
+	size := int(u.offSize)
+	base := u.strBase
+	if i >= 1<<40 || base >= 1<<40 {
+		return nil
+	}
+	at := int(base) + int(i)*size
+	off, p := bin.Uint(u.f.strOffsets.UpTo(at+size), at, size, u.big)
+	if p == bin.Past {
+		return nil
+	}
+	return u.f.str.CString(off)
+}
+
+// address returns the value of an attribute of class address; false where it is missing or of another class.
+func (u *unitRoot) address(d *attributes, a attr) (uint64, bool) {
+	if !d.has(a) {
+		return 0, false
+	}
+	switch form := d.form[a]; {
+	case form == formAddr:
+		return d.v[a], true
+	case form == formAddrx, form >= formAddrx1 && form <= formAddrx4, form == formGNUAddrIndex:
+		return u.addrx(d.v[a])
+	}
+	return 0, false
+}
+
+// addrx returns address i of the unit's contribution to .debug_addr.
+func (u *unitRoot) addrx(i uint64) (uint64, bool) {
+	size, home := int(u.addrSize), u.skeleton()
+	base := home.root.number(attrAddrBase)
+	if i >= 1<<40 || base >= 1<<40 {
+		return 0, false
+	}
+	at := int(base) + int(i)*size
+	v, p := bin.Uint(home.f.addr.UpTo(at+size), at, size, u.big)
+	return v, p != bin.Past
+}
+
+// Forms (DWARF 5 §7.5.6, table 7.6) that are distinguished outside of the table below.
+const (
+	formAddr          = 0x01
+	formString        = 0x08
+	formRef1          = 0x11
+	formRefUdata      = 0x15
+	formRefAddr       = 0x10
+	formStrp          = 0x0e
+	formIndirect      = 0x16
+	formSecOffset     = 0x17
+	formStrx          = 0x1a
+	formAddrx         = 0x1b
+	formRefSup4       = 0x1c
+	formStrpSup       = 0x1d
+	formFlagPresent   = 0x19
+	formLineStrp      = 0x1f
+	formImplicitConst = 0x21
+	formRnglistx      = 0x23
+	formRefSup8       = 0x24
+	formStrx1         = 0x25
+	formStrx4         = 0x28
+	formAddrx1        = 0x29
+	formAddrx4        = 0x2c
+	formGNUAddrIndex  = 0x1f01
+	formGNUStrIndex   = 0x1f02
+	formGNURefAlt     = 0x1f20
+	formGNUStrpAlt    = 0x1f21
+)
+
+// layout is what the size of forms depends on.
+type layout struct {
+	version           uint16
+	addrSize, offSize uint8
+	big               bool
+}
+
+// opKind is how an attribute is passed over or read.
+type opKind uint8
+
+const (
+	opFixed    opKind = iota // op.n bytes
+	opULEB                   // a LEB128 number
+	opString                 // a string up to its NUL
+	opBlock1                 // a length of 1, 2, 4 bytes or LEB128, and as many bytes
+	opBlock2                 //
+	opBlock4                 //
+	opBlock                  //
+	opIndirect               // the form comes before the value
+	opUnknown                // cannot be passed over: the unit is lost from here on
+	opWanted                 // read into attributes
+	opImplicit               // copied to attributes: it is in the declaration
+)
+
+// formOp returns how to pass over a value of the form.
+func formOp(form uint64, l layout) (opKind, uint32) {
+	switch form {
+	case formFlagPresent, formImplicitConst:
+		return opFixed, 0
+	case 0x0b, 0x0c, formRef1, formStrx1, formAddrx1: // data1, flag
+		return opFixed, 1
+	case 0x05, 0x12, 0x26, 0x2a: // data2, ref2, strx2, addrx2
+		return opFixed, 2
+	case 0x27, 0x2b: // strx3, addrx3
+		return opFixed, 3
+	case 0x06, 0x13, formRefSup4, formStrx4, formAddrx4: // data4, ref4
+		return opFixed, 4
+	case 0x07, 0x14, 0x20, formRefSup8: // data8, ref8, ref_sig8
+		return opFixed, 8
+	case 0x1e: // data16
+		return opFixed, 16
+	case formAddr:
+		return opFixed, uint32(l.addrSize)
+	case formRefAddr:
+		if l.version <= 2 {
+			return opFixed, uint32(l.addrSize)
+		}
+		return opFixed, uint32(l.offSize)
+	case formStrp, formSecOffset, formStrpSup, formLineStrp, formGNURefAlt, formGNUStrpAlt:
+		return opFixed, uint32(l.offSize)
+	case 0x0d, 0x0f, formRefUdata, formStrx, formAddrx, 0x22, formRnglistx, formGNUAddrIndex, formGNUStrIndex: // sdata, udata, loclistx
+		return opULEB, 0
+	case formString:
+		return opString, 0
+	case 0x0a:
+		return opBlock1, 0
+	case 0x03:
+		return opBlock2, 0
+	case 0x04:
+		return opBlock4, 0
+	case 0x09, 0x18: // block, exprloc
+		return opBlock, 0
+	case formIndirect:
+		return opIndirect, 0
+	}
+	return opUnknown, 0
+}
+
+// formTable is how to pass over values of the standard's forms.
+type formTable struct {
+	layout layout
+	ops    [formsListed]op
+}
+
+const formsListed = 0x2d
+
+func newFormTable(l layout) *formTable {
+	t := &formTable{layout: l}
+	for form := range t.ops {
+		t.ops[form].kind, t.ops[form].n = formOp(uint64(form), l)
+	}
+	return t
+}
+
+func (t *formTable) op(form uint64) (opKind, uint32) {
+	if form < formsListed {
+		return t.ops[form].kind, t.ops[form].n
+	}
+	return formOp(form, t.layout)
+}
+
+// formTable returns the table of a layout, of which most files have one.
+func (r *recent) formTable(l layout) *formTable {
+	t := r.forms.Load()
+	if t == nil || t.layout != l {
+		t = newFormTable(l)
+		r.forms.Store(t)
+	}
+	return t
+}
+
+// skipForm returns the position after a value of the kind at p.
+func skipForm(b []byte, p int, kind opKind, n uint32, l layout) int {
+	switch kind {
+	case opFixed:
+		return p + int(n)
+	case opULEB:
+		return bin.SkipLEB(b, p)
+	case opString:
+		return bin.SkipString(b, p)
+	case opBlock1, opBlock2, opBlock4:
+		v, q := bin.Uint(b, p, 1<<(kind-opBlock1), l.big)
+		return bin.Skip(b, q, v)
+	case opBlock:
+		v, q := bin.ULEB(b, p)
+		return bin.Skip(b, q, v)
+	case opIndirect:
+		form, q := bin.ULEB(b, p)
+		if form == formIndirect || form == formImplicitConst {
+			return bin.Past
+		}
+		kind, n = formOp(form, l)
+		return skipForm(b, q, kind, n, l)
+	}
+	return bin.Past
+}
+
+// readForm reads a value: a number, an offset, an index, or for a string in place its position. A block is read as 0. The form
+// is returned as it is after an indirection.
+func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
+	if form == formIndirect {
+		if form, p = bin.ULEB(b, p); form == formIndirect || form == formImplicitConst {
+			return 0, form, bin.Past
+		}
+	}
+	switch form {
+	case formImplicitConst: // it is not here
+		return 0, form, bin.Past
+	case formFlagPresent:
+		return 1, form, p
+	case 0x0d: // sdata
+		v, q := bin.SLEB(b, p)
+		return uint64(v), form, q
+	case formString:
+		return uint64(p), form, bin.SkipString(b, p)
+	}
+	kind, n := formOp(form, l)
+	switch {
+	case kind == opULEB:
+		v, q := bin.ULEB(b, p)
+		return v, form, q
+	case kind == opFixed && n <= 8:
+		v, q := bin.Uint(b, p, int(n), l.big)
+		return v, form, q
+	}
+	return 0, form, skipForm(b, p, kind, n, l)
+}
