@@ -120,7 +120,7 @@ func opening(c *color.Color) string {
 	return before
 }
 
-// Enabled decides on color. mode is that of --color: "always" and "never" win over everything. Otherwise noColor, the
+// Enabled decides on color. mode is "always" or "never", which win over everything, or another word for neither. Otherwise noColor, the
 // value of NO_COLOR, turns it off unless it is empty; then forceColor, the value of FORCE_COLOR or CLICOLOR_FORCE, turns it
 // on unless it is empty or 0, in place of the test for a terminal: one that is not dumb by its TERM.
 func Enabled(mode string, noColor, forceColor, term string, isTerminal bool) bool {

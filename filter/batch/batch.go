@@ -76,7 +76,7 @@ type Options struct {
 	HTML  string
 	// Benchmark writes the time of each stage to Stderr, Verbose what becomes of each log.
 	Benchmark, Verbose bool
-	// ListModules writes the modules of all logs to Stdout in place of all else; Check adds the files found for them, and
+	// ListModules writes the modules of all logs to Stdout in place of all that; Check adds the files found for them, and
 	// JSON makes the list a document.
 	ListModules, Check, JSON bool
 

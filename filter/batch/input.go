@@ -106,7 +106,7 @@ func (in *input) unpack(b *bufio.Reader) error {
 	return nil
 }
 
-// binary reports whether the begin of a file is not text: one byte in 32 is a control character that logs do not have. A log may
+// binary reports whether the beginning of a file is not text: one byte in 32 is a control character that logs do not have. A log may
 // have some, where a machine lost power or a program wrote what it should not.
 func binary(begin []byte) bool {
 	if stream.IsUTF16(begin) {

@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc/locate"
 )
 
-// Listed is a module in the JSON that --list-modules prints.
+// Listed is a module in the JSON that Options.ListModules prints.
 type Listed struct {
 	Path         string   `json:"path"`
 	LogBuildID   string   `json:"log_build_id"`

@@ -69,7 +69,7 @@ type Options struct {
 // the output is lost.
 //
 // That the output has no reader any more is no error: its next write fails, as without us. When ctx
-// is cancelled the command is killed.
+// is canceled the command is killed.
 func Run(ctx context.Context, o Options) (status int, err error) {
 	if o.Warn == nil {
 		o.Warn = func(string) {}

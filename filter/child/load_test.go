@@ -216,7 +216,7 @@ func TestNothingLeft(t *testing.T) {
 		once("no-such-command")
 		once("/")
 	}
-	for range 100 { // one that has done its work may still be on its way out
+	for range 6000 { // one that has done its work may still be on its way out
 		if runtime.NumGoroutine() <= routines {
 			break
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// licences are known by words that each of them has.
-var licences = []struct{ name, has string }{
+// licenses are known by words that each of them has.
+var licenses = []struct{ name, has string }{
 	{"Apache-2.0", "Apache License Version 2.0"},
 	{"MIT", "Permission is hereby granted, free of charge"},
 	{"Unlicense", "free and unencumbered software released into the public domain"},
@@ -18,8 +18,8 @@ var licences = []struct{ name, has string }{
 	{"BSD-3-Clause", "Redistribution and use in source and binary forms"},
 }
 
-// licence names the licence of a module in a directory: the one whose words come first in its file.
-func licence(t *testing.T, dir string) string {
+// license names the license of a module in a directory: the one whose words come first in its file.
+func license(t *testing.T, dir string) string {
 	t.Helper()
 	for _, pattern := range []string{"LICENSE*", "COPYING*", "UNLICENSE*"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -32,7 +32,7 @@ func licence(t *testing.T, dir string) string {
 		}
 		words := strings.Join(strings.Fields(string(text)), " ")
 		found, first := "", len(words)
-		for _, l := range licences {
+		for _, l := range licenses {
 			if i := strings.Index(words, l.has); i >= 0 && i < first {
 				found, first = l.name, i
 			}
@@ -42,7 +42,7 @@ func licence(t *testing.T, dir string) string {
 	return ""
 }
 
-// TestLibraries holds the README's table of libraries to go.mod and to the files of their licences.
+// TestLibraries holds the README's table of libraries to go.mod and to the files of their licenses.
 func TestLibraries(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}} {{.Dir}}{{end}}", "all").Output()
 	if err != nil {
@@ -59,8 +59,8 @@ func TestLibraries(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 		path, dir, _ := strings.Cut(line, " ")
 		path = regexp.MustCompile(`/v\d+$`).ReplaceAllString(path, "")
-		if has := licence(t, dir); told[path] != has || has == "" {
-			t.Errorf("README.md says of the licence of %s %q, it is %q", path, told[path], has)
+		if has := license(t, dir); told[path] != has || has == "" {
+			t.Errorf("README.md says of the license of %s %q, it is %q", path, told[path], has)
 		}
 		delete(told, path)
 	}

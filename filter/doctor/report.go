@@ -123,7 +123,7 @@ func (r *report) state() {
 	note(s.long > 0, "%s over 1 MiB, and %s not looked at", count(s.long, "line"), verb(s.long))
 	for _, m := range s.malformed.ordered() {
 		note(true, "%s that cannot be read, %s; the first in line %d: %s", count(m.n, "element"), m.name, m.line, m.example)
-		note(strings.Contains(m.name, "unknown module ID"), "the module of a mapping is not defined: the log lacks its begin, or lines of it")
+		note(strings.Contains(m.name, "unknown module ID"), "the module of a mapping is not defined: the log lacks its beginning, or lines of it")
 	}
 	for _, n := range s.nowhere.ordered() {
 		note(true, "%s of which nothing can be asked: %s; the first in line %d: %s", count(n.n, "frame"), n.name, n.line, n.example)

@@ -92,7 +92,7 @@ func TestAgain(t *testing.T) {
 		}
 	}
 	p = newProcess()
-	p.published, p.clear = 3, 2 // and the begin of a line left behind that
+	p.published, p.clear = 3, 2 // and the beginning of a line follows that
 	for i, want := range []string{"", "", "", "4 begin\n"} {
 		l := &line{seq: uint64(i + 1), data: []byte([]string{"{{{module:0:a.so:elf:0123abcd}}}\n", "{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "be", "gin\n"}[i]), part: i == 2}
 		if got := shown(p.add(t.Context(), nil, l, 1000)); got != want {

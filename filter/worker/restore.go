@@ -63,7 +63,7 @@ func (p *partition) open(ctx context.Context, out []message, l *line, floor uint
 	}
 	from, err := w.firstOf(ctx, l, kept.Line+1)
 	if err != nil {
-		return nil, out, fmt.Errorf("look for the begin of %s: %w", key, err)
+		return nil, out, fmt.Errorf("look for the beginning of %s: %w", key, err)
 	}
 	lost, err := w.lost(ctx, one, kept.Line, from)
 	if err != nil {

@@ -37,8 +37,8 @@ type shipper struct {
 	unstored int
 
 	reader prefix.Reader
-	rest   []byte // of the last piece: the begin of a line
-	more   bool   // the begin of that line has left already
+	rest   []byte // of the last piece: the beginning of a line
+	more   bool   // the beginning of that line has left already
 	// subject is that of the last line.
 	subject string
 	batch   []*nats.Msg

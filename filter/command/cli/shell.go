@@ -142,7 +142,7 @@ const (
 type offeredFlag struct {
 	Name, Short string // without dashes; Name is "" where there is only the short one
 	Value       string // what help calls the value; "" for none
-	Optional    bool   // the value may be left out, and stands behind = else
+	Optional    bool   // the value may be left out, and otherwise comes after =
 	Repeated    bool
 	Kind        string
 	Words       []string
