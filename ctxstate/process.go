@@ -23,7 +23,7 @@ var (
 // Module is a module's definition. It does not change.
 type Module struct {
 	ID uint64
-	// Name is the file's path or name; it may be empty. Written is what the log has, where that has octal escapes, and else "".
+	// Name is the file's path or name; it may be empty. Written is what the log has, if that has octal escapes, and "" otherwise.
 	Name, Written string
 	// BuildID is raw bytes.
 	BuildID string
@@ -71,7 +71,7 @@ type Process struct {
 	list       *snapshot  // the list of mappings that was printed last
 }
 
-// Reset forgets all modules and mappings, and tells whether there were any.
+// Reset forgets all modules and mappings, and reports whether there were any.
 func (p *Process) Reset() bool {
 	if p.empty() {
 		return false
@@ -154,7 +154,7 @@ func (p *Process) forgetModules() {
 // Last is one below its Start. A range may end at the last address there is, 2^64-1.
 //
 // An error, which wraps ErrUnknownModule or ErrRange, maps nothing. With an unknown module the range is forgotten
-// nevertheless: something else is there now.
+// nevertheless: something different is there now.
 func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 	if m.Size != 0 && m.Size-1 > math.MaxUint64-m.Start {
 		return nil, fmt.Errorf("mmap %#x of %#x bytes: %w", m.Start, m.Size, ErrRange)
@@ -189,7 +189,7 @@ func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 	return added, nil
 }
 
-// allot gives memory for a mapping until the next reset.
+// allot returns memory for a mapping until the next reset.
 func (p *Process) allot() *Mapping {
 	n := len(p.slab)
 	if n == cap(p.slab) { // what is in the full one stays where it is

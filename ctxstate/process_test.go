@@ -39,7 +39,7 @@ func feed(t testing.TB, p *Process, lines ...string) {
 	}
 }
 
-// where gives module and module-relative address of an address, as "name+0x1", or "-".
+// where returns module and module-relative address of an address, as "name+0x1", or "-".
 func where(p *Process, addr uint64) string {
 	m, ok := p.Resolve(addr)
 	if !ok {
@@ -118,7 +118,7 @@ func TestCuts(t *testing.T) {
 		{"more than it", "0x0:0x9000", "0-8fff new r 0\n"},
 		{"the whole space but its end", "0x0:0xffffffffffffffff", "0-fffffffffffffffe new r 0\n"},
 		{"right before", "0xfff:0x1", "fff-fff new r 0\n" + base},
-		{"right behind", "0x2000:0x1", base + "2000-2000 new r 0\n"},
+		{"right after", "0x2000:0x1", base + "2000-2000 new r 0\n"},
 		{"nothing", "0x1800:0", base},
 	} {
 		p := New().Process("")
@@ -227,7 +227,7 @@ func TestRepeatedMMapChangesNothing(t *testing.T) {
 	}
 }
 
-// A mapping that somebody holds stays true to the time it was asked for.
+// A mapping that is still held stays true to the time it was asked for.
 func TestMappingsDoNotChange(t *testing.T) {
 	p := New().Process("")
 	feed(t, p, "module:0:a:elf:aa", "mmap:0x1000:0x1000:load:0:rx:0x0")

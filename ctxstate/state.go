@@ -23,7 +23,7 @@ type State struct {
 	// used is the sentinel of a ring in order of use: next is the latest, prev the oldest.
 	used   Process
 	weight int // of all processes
-	// generation numbers the changes of all processes, so that one which is forgotten and begun anew does not count again
+	// generation numbers the changes of all processes, so that one which is forgotten and begun again does not count again
 	// from the start.
 	generation uint64
 }
@@ -39,7 +39,7 @@ func New() *State {
 }
 
 // Process returns the process of a key, which is created on first use. At most 4096 are remembered; one that has been
-// forgotten meanwhile begins anew.
+// forgotten meanwhile begins again.
 func (s *State) Process(key string) *Process {
 	p := s.used.next
 	if p != &s.used && p.key == key {
@@ -64,7 +64,7 @@ func (s *State) Processes() []string {
 	return keys
 }
 
-// forget clears a process. Whoever still holds it may go on with it: on its next use it is remembered again.
+// forget clears a process. One that is still held may be used on: then it is remembered again.
 func (s *State) forget(p *Process) {
 	p.Reset()
 	p.before, p.slab, p.list, p.mapped = nil, nil, nil, ranges{}

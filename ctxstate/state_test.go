@@ -54,7 +54,7 @@ func TestTheProcessNotUsedForLongestIsForgotten(t *testing.T) {
 	}
 	again := s.Process("b") // forgets c
 	if again == b || again.Generation() == generation || again.Generation() == b.Generation() {
-		t.Error("b does not begin anew")
+		t.Error("b does not begin again")
 	}
 	if got := s.Processes(); !slices.Equal(got, []string{"a"}) {
 		t.Error(got)

@@ -37,7 +37,7 @@ func (f *Filter) finished(ctx context.Context, dst, line []byte) (out []byte) {
 // annotated is Line in the filter's own style.
 func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 	if f.opt.StripSGR && bytes.IndexByte(line, 0x1b) >= 0 {
-		f.stripped = sgr.Discolour(f.stripped[:0], line)
+		f.stripped = sgr.Uncolored(f.stripped[:0], line)
 		line = f.stripped
 	}
 	if f.recorder != nil {

@@ -90,7 +90,7 @@ func TestNothingObeyed(t *testing.T) {
 				fmt.Fprintln(&told, f.Summary())
 				text := out.Bytes()
 				if o.Palette != nil { // these are the filter's own
-					text = sgr.Discolour(nil, text)
+					text = sgr.Uncolored(nil, text)
 					text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\x1b]8;;"), nil), []byte("\x1b\\"), nil)
 				}
 				for name, text := range map[string][]byte{"output": text, "messages": told.Bytes(), "context": dump.Bytes()} {

@@ -24,7 +24,7 @@ type MMapFields struct {
 	Rel uint64
 }
 
-// ParseModule reads the fields of a module element. The last ":elf:" ends the name; fields behind the build ID are
+// ParseModule reads the fields of a module element. The last ":elf:" ends the name; fields after the build ID are
 // ignored. The error is a *FieldError.
 func ParseModule(e *Element) (ModuleFields, error) {
 	if e.Tag != Module {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// FieldError tells what is wrong with an element.
+// FieldError says what is wrong with an element.
 type FieldError struct {
 	// Offset is the place in the line, in bytes from 0.
 	Offset int
@@ -24,7 +24,7 @@ const sourceWidth = 100
 
 // Explain returns the message for an error of line, which is the lineNumber-th of the log, counted from 1. Where err is a
 // *FieldError the message has three lines: what is wrong, with line number and byte column, then the source line, then a
-// caret below the place. There is no line end behind the last one. Bytes of the log that are not printable are shown
+// caret below the place. There is no line end after the last one. Bytes of the log that are not printable are shown
 // as dots, so that they cannot steer the terminal, and of a long line only the surroundings of the place are shown.
 func Explain(lineNumber int, line []byte, err error) string {
 	var b strings.Builder
@@ -98,7 +98,7 @@ func quote(field string) string {
 }
 
 // expectation puts participle's "unexpected token … (expected Address …)" into the words of the format. What is expected
-// begins with a production's name or with a quoted word, behind the colon that separates it.
+// begins with a production's name or with a quoted word, after the colon that separates it.
 func expectation(message string) string {
 	_, what, ok := strings.Cut(message, "(expected ")
 	if !ok {

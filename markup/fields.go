@@ -12,7 +12,7 @@ type PCType uint8
 const (
 	Unmarked      PCType = iota // the element does not say
 	Exact                       // "pc": the address of the instruction itself
-	ReturnAddress               // "ra": the address behind the call
+	ReturnAddress               // "ra": the address after the call
 )
 
 // BTFields are the fields of a bt element.
@@ -24,7 +24,7 @@ type BTFields struct {
 	Addr     uint64
 	AddrText []byte
 	Type     PCType
-	// Message is what Fuchsia writes behind the type ("from CFI") or in its place ("sp 0x3f540e65ef0"); nil where there is
+	// Message is what Fuchsia writes after the type ("from CFI") or in its place ("sp 0x3f540e65ef0"); nil where there is
 	// none.
 	Message []byte
 }
@@ -213,7 +213,7 @@ func moduleNameEnd(b []byte) int {
 	return colonOrEnd(b)
 }
 
-// scanDump wants what dumps of registers look like: `RIP: 0x6ee17076fb80 RSP: 0`, with blanks between the pairs.
+// scanDump wants what dumps of registers look like: `RIP: 0x6ee17076fb80 RSP: 0`, with spaces between the pairs.
 func scanDump(body []byte) bool {
 	words := 0
 	for {

@@ -155,7 +155,7 @@ var malformed = []struct{ line, want string }{
 	{"{{{data:\x1b[31m}}}", "9: expected address; found '.[31m'"},
 	{"{{{module}}}", "10: expected module ID; found the end of the element"},
 	{"{{{module:a:b:elf:c}}}", "11: expected module ID; found 'a'"},
-	{"{{{module:08:b:elf:c}}}", "11: expected octal digits behind a leading 0; found '08'"},
+	{"{{{module:08:b:elf:c}}}", "11: expected octal digits after a leading 0; found '08'"},
 	{"{{{module:0x10000000000000000:b:elf:c}}}", "11: expected number of at most 64 bits; found '0x10000000000000000'"},
 	{"{{{module:0:a}}}", "14: expected module type 'elf'; found the end of the element"},
 	{"{{{module:0:elf:ab}}}", "17: expected module type 'elf'; found 'ab'"},

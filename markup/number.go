@@ -6,7 +6,7 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// cut splits b at its first colon; more tells whether there is one.
+// cut splits b at its first colon; more reports whether there is one.
 func cut(b []byte) (field, rest []byte, more bool) {
 	if i := bytes.IndexByte(b, ':'); i >= 0 {
 		return b[:i], b[i+1:], true

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFieldsAgainstLLVM holds the readers of fields against llvm's filter: the same values are taken, and taken alike.
+// TestFieldsAgainstLLVM holds the readers of fields against llvm's filter: the same values are taken, and mean the same.
 func TestFieldsAgainstLLVM(t *testing.T) {
 	const peer = "llvm-symbolizer-22"
 	if _, err := exec.LookPath(peer); err != nil {

@@ -61,10 +61,10 @@ const maxTorn = 64
 
 // Next finds the first element of line that starts at or after from.
 //
-// An element reaches from "{{{" to the first "}}}" behind it; nesting is not known, and an opening that is never closed is
+// An element reaches from "{{{" to the first "}}}" after it; nesting is not known, and an opening that is never closed is
 // text. So is one whose tag is empty or has anything but a-z. Then the search goes on at the opening's second brace, so
-// that {{{{bt:0:0x1}}}} and "{{{x {{{bt:0:0x1}}}" still give their inner element. For the same reason an element that could
-// only be passed on as it is, because its tag is unknown or its fields are malformed, gives way to an opening inside it:
+// that {{{{bt:0:0x1}}}} and "{{{x {{{bt:0:0x1}}}" still have their inner element. For the same reason an element that could
+// only be passed on as it is, because its tag is unknown or its fields are malformed, yields to an opening inside it:
 // two processes wrote at once, and the one that was not torn is good.
 //
 // <<<…>>> is an element only where its tag is known and its fields are well formed: logs hold conflict markers, heredocs
@@ -113,7 +113,7 @@ type scanner struct {
 	torn         int
 }
 
-// element reads the element whose opening is at an offset, and tells whether it is one.
+// element reads the element whose opening is at an offset, and reports whether it is one.
 func (s *scanner) element(e *Element, at int, alias bool) bool {
 	tag := at + 3
 	name := tagEnd(s.line, tag)

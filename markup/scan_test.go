@@ -48,7 +48,7 @@ func TestNext(t *testing.T) {
 		{"{{{x {{{bt:0:0x1}}}", []string{"5-19 bt 0:0x1"}},
 		{"{{{X:{{{bt:0:0x1}}}", []string{"5-19 bt 0:0x1"}},
 		{"{{{bt:0:0x1 and then {{{bt:1:0x2}}}", []string{"21-35 bt 1:0x2"}},
-		// A whole element keeps what is in its fields; one that is no good gives way.
+		// A whole element keeps what is in its fields; one that is no good yields.
 		{"{{{symbol:a{{{symbol:_Z1fv}}}", []string{"0-29 symbol a{{{symbol:_Z1fv"}},
 		{"{{{bt:0:0x{{{bt:1:0x2}}}:ra}}}", []string{"10-24 bt 1:0x2"}},
 		{"{{{future:{{{data:0x2}}}", []string{"10-24 data 0x2"}},
@@ -141,7 +141,7 @@ func TestNextAcrossWindows(t *testing.T) {
 	for _, element := range []string{"{{{bt:0:0x1}}}", "<<<bt:0:0x1>>>"} {
 		for pad := window - 5; pad < window+5; pad++ {
 			if e, ok := Next([]byte(strings.Repeat("<", 2)+strings.Repeat(" ", pad-2)+element), 0); !ok || e.Start != pad {
-				t.Errorf("%s behind %d bytes: %v %d", element, pad, ok, e.Start)
+				t.Errorf("%s after %d bytes: %v %d", element, pad, ok, e.Start)
 			}
 		}
 	}

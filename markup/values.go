@@ -32,7 +32,7 @@ func (i *integer) Capture(s []string) error {
 	n, err := strconv.ParseUint(s[0], 0, 64)
 	*i = integer(n)
 	if errors.Is(err, strconv.ErrSyntax) {
-		return wrongValue("octal digits behind a leading 0")
+		return wrongValue("octal digits after a leading 0")
 	}
 	return wrap(err, "number of at most 64 bits")
 }

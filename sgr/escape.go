@@ -1,4 +1,4 @@
-// Package sgr follows the colours of a log, takes escape sequences out of a line, and has our own colours.
+// Package sgr follows the colors of a log, takes escape sequences out of a line, and has our own colors.
 package sgr
 
 import "bytes"
@@ -103,8 +103,8 @@ func Escapes(dst, line []byte) []byte {
 	}
 }
 
-// Discolour appends line without its SGR sequences to dst. Other escape sequences stay.
-func Discolour(dst, line []byte) []byte {
+// Uncolored appends line without its SGR sequences to dst. Other escape sequences stay.
+func Uncolored(dst, line []byte) []byte {
 	for {
 		i := bytes.IndexByte(line, esc)
 		if i < 0 {

@@ -105,12 +105,12 @@ func BenchmarkStrip(b *testing.B) {
 	}
 }
 
-func TestDiscolour(t *testing.T) {
+func TestUncolored(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "plain": "plain", "\x1b[1mb\x1b[m\x1b[38;5;1mc": "bc", "\x1b]8;;u\x1b\\t\x1b[2K\x1b[0m": "\x1b]8;;u\x1b\\t\x1b[2K",
 		"\x1b[31": "\x1b[31", "\x1b": "\x1b", "\x1b[3\x1b[31mx": "\x1b[3x",
 	} {
-		if got := string(Discolour(nil, []byte(in))); got != want {
+		if got := string(Uncolored(nil, []byte(in))); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -2,7 +2,7 @@ package sgr
 
 import "bytes"
 
-// Link tells whether a hyperlink is open: OSC 8 ; parameters ; URL, ended by BEL or ESC \. All text belongs to it until
+// Link reports whether a hyperlink is open: OSC 8 ; parameters ; URL, ended by BEL or ESC \. All text belongs to it until
 // another one opens, or one without a URL closes it. The zero Link is none.
 type Link bool
 

@@ -8,7 +8,7 @@ func TestLink(t *testing.T) {
 		"": false, "text": false, open: true, open + "text": true, open + end: false, open + end + open: true, end: false,
 		"\x1b]8;id=1:a=b;file:///x\a": true, open + "\x1b]8;id=1;\a": false, open + "\x1b[0m\x1b]0;title\a": true,
 		open + "\x1b[31\x1b]8;;\a": false,
-		// Not finished, or something else.
+		// Not finished, or no link.
 		"\x1b]8;;http://x/": false, open + "\x1b]8;;": true, "\x1b]8;x\a": false, "\x1b]88;;x\a": false, "\x1b]8;;x\x1b[m": false,
 	} {
 		var l Link
@@ -17,7 +17,7 @@ func TestLink(t *testing.T) {
 			t.Errorf("%q: %v", in, l)
 		}
 		var bytewise Link
-		bytewise.Feed([]byte("before" + in + "behind"))
+		bytewise.Feed([]byte("before" + in + "after"))
 		if in != "\x1b]8;;http://x/" && bool(bytewise) != want {
 			t.Errorf("%q in a text: %v", in, bytewise)
 		}

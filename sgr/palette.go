@@ -8,11 +8,11 @@ import (
 )
 
 // Palette holds our own colors: the sequences that begin a piece of text, and Off, which ends every one. Off resets the
-// log's own colors too; whoever writes it appends the log's State behind it. Without color all are empty.
+// log's own colors too; the log's State is appended after it. Without color all are empty.
 type Palette struct {
 	// Func is for functions, Inlined for those that are inlined into another one, File for paths with line and column.
 	Func, Inlined, File string
-	// Quiet is for what of a frame nobody reads first: addresses, modules, frames without a name. Note is for why a frame has
+	// Quiet is for what of a frame is not read first: addresses, modules, frames without a name. Note is for why a frame has
 	// no name, and Mark for the number of the line of source code that a frame stands at.
 	Quiet, Note, Mark string
 	// Off is ESC[0m.

@@ -55,7 +55,7 @@ func TestTheme(t *testing.T) {
 	}
 }
 
-// Our colour around a span of a coloured log, and the log's own behind it.
+// Our color around a span of a colored log, and the log's own after it.
 func ExampleState_Append() {
 	p := NewPalette(true)
 	log := "\x1b[1;31mcrash in "
@@ -123,7 +123,7 @@ func TestParsePalette(t *testing.T) {
 	}
 }
 
-// rgb is a colour in linear light, each part from 0 to 1.
+// rgb is a color in linear light, each part from 0 to 1.
 type rgb [3]float64
 
 func hex(s string) (c rgb) {
@@ -144,15 +144,15 @@ func contrast(a, b rgb) float64 {
 	return max(light(a), light(b)) / min(light(a), light(b))
 }
 
-// TestLegible holds that the fixed colours can be read on the backgrounds of usual terminals (WCAG wants 3:1 of large or bold text,
+// TestLegible holds that the fixed colors can be read on the backgrounds of usual terminals (WCAG wants 3:1 of large or bold text,
 // and of signs), and that they differ for people without red or green cones, as Viénot and others simulate them (1999).
 func TestLegible(t *testing.T) {
-	fileColour, noteColour := hex("#0087d7"), hex("#d75f00")
+	fileColor, noteColor := hex("#0087d7"), hex("#d75f00")
 	for name, back := range map[string]string{
 		"xterm": "#000000", "GNOME": "#1e1e1e", "Ubuntu": "#300a24", "Windows": "#0c0c0c", "Solarized dark": "#002b36", "One Dark": "#282c34", "white": "#ffffff",
 		"Solarized light": "#fdf6e3", "macOS": "#fafafa",
 	} {
-		for which, c := range map[string]rgb{"file": fileColour, "note": noteColour} {
+		for which, c := range map[string]rgb{"file": fileColor, "note": noteColor} {
 			if got := contrast(c, hex(back)); got < 3 {
 				t.Errorf("%s on %s: %.1f", which, name, got)
 			}
@@ -166,12 +166,12 @@ func TestLegible(t *testing.T) {
 		for _, row := range m {
 			d := 0.0
 			for i := range row {
-				d += row[i] * (fileColour[i] - noteColour[i])
+				d += row[i] * (fileColor[i] - noteColor[i])
 			}
 			distance += d * d
 		}
 		if math.Sqrt(distance) < 0.4 {
-			t.Errorf("to a %s the colours are %.2f apart", who, math.Sqrt(distance))
+			t.Errorf("to a %s the colors are %.2f apart", who, math.Sqrt(distance))
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package sgr
 
-// parameter is one parameter, with its sub-parameters behind colons.
+// parameter is one parameter, with its sub-parameters after colons.
 type parameter struct {
 	sub [7]uint16 // 38:2:space:r:g:b is the longest that is looked at, and may have one more
 	n   int
@@ -42,8 +42,8 @@ func next(params []byte) (p parameter, rest []byte, more bool) {
 	return p, nil, false
 }
 
-// separated reads the colour behind 38, 48 or 58 in the form with semicolons: 5;n or 2;r;g;b.
-func separated(params []byte, more bool) (c colour, ok bool, rest []byte, _ bool) {
+// separated reads the color after 38, 48 or 58 in the form with semicolons: 5;n or 2;r;g;b.
+func separated(params []byte, more bool) (c colorValue, ok bool, rest []byte, _ bool) {
 	var v [4]uint16
 	n, want := 0, 1
 	for ; more && n < want; n++ {
@@ -66,8 +66,8 @@ func separated(params []byte, more bool) (c colour, ok bool, rest []byte, _ bool
 	return c, ok, params, more
 }
 
-// extended makes the colour of mode 5, with an index, or of mode 2, with red, green and blue.
-func extended(mode uint16, v []uint16) (colour, bool) {
+// extended makes the color of mode 5, with an index, or of mode 2, with red, green and blue.
+func extended(mode uint16, v []uint16) (colorValue, bool) {
 	for _, x := range v {
 		if x > 255 {
 			return 0, false
@@ -75,14 +75,14 @@ func extended(mode uint16, v []uint16) (colour, bool) {
 	}
 	switch {
 	case mode == 5 && len(v) == 1:
-		return indexed | colour(v[0]), true
+		return indexed | colorValue(v[0]), true
 	case mode == 2 && len(v) == 3:
-		return direct | colour(v[0])<<16 | colour(v[1])<<8 | colour(v[2]), true
+		return direct | colorValue(v[0])<<16 | colorValue(v[1])<<8 | colorValue(v[2]), true
 	}
 	return 0, false
 }
 
-// group follows a parameter with sub-parameters: 4:style, 38:5:n, 38:2:r:g:b, 38:2:space:r:g:b, with 48 and 58 alike.
+// group follows a parameter with sub-parameters: 4:style, 38:5:n, 38:2:r:g:b, 38:2:space:r:g:b, and the same with 48 and 58.
 func (s *State) group(p parameter) {
 	v := p.sub[:min(p.n, len(p.sub))]
 	switch v[0] {

@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// State is a state of Select Graphic Rendition (ECMA-48 §8.3.117, with xterm's 256 and 24-bit colours). The zero State is
+// State is a state of Select Graphic Rendition (ECMA-48 §8.3.117, with xterm's 256 and 24-bit colors). The zero State is
 // that of a terminal after ESC[0m.
 type State struct {
 	attr attr
 	// underline is the style of ESC[4:n m, 1 to 5; ESC[4m is 1 and ESC[21m is 2. 0 is none.
 	underline  uint8
-	fg, bg, ul colour
+	fg, bg, ul colorValue
 }
 
 type attr uint8
@@ -27,15 +27,15 @@ const (
 	overline
 )
 
-// colour is a kind, in the highest byte, and a value. The zero colour is the terminal's default.
-type colour uint32
+// color is a kind, in the highest byte, and a value. The zero color is the terminal's default.
+type colorValue uint32
 
 const (
-	basic   colour = (iota + 1) << 24 // 0-7 and, bright, 8-15
-	indexed                           // 0-255
-	direct                            // 0xrrggbb
+	basic   colorValue = (iota + 1) << 24 // 0-7 and, bright, 8-15
+	indexed                               // 0-255
+	direct                                // 0xrrggbb
 
-	kindMask colour = 0xff << 24
+	kindMask colorValue = 0xff << 24
 )
 
 // Plain reports whether the state is that after a reset.
@@ -72,7 +72,7 @@ func (s *State) apply(params []byte) {
 			continue
 		}
 		if code := p.sub[0]; code == 38 || code == 48 || code == 58 {
-			var c colour
+			var c colorValue
 			var ok bool
 			c, ok, params, more = separated(params, more)
 			if ok {
@@ -84,7 +84,7 @@ func (s *State) apply(params []byte) {
 	}
 }
 
-func (s *State) target(code uint16) *colour {
+func (s *State) target(code uint16) *colorValue {
 	switch code {
 	case 38:
 		return &s.fg
@@ -115,25 +115,25 @@ func (s *State) code(n uint16) {
 	case n == 24:
 		s.underline = 0
 	case 30 <= n && n <= 37:
-		s.fg = basic | colour(n-30)
+		s.fg = basic | colorValue(n-30)
 	case n == 39:
 		s.fg = 0
 	case 40 <= n && n <= 47:
-		s.bg = basic | colour(n-40)
+		s.bg = basic | colorValue(n-40)
 	case n == 49:
 		s.bg = 0
 	case n == 59:
 		s.ul = 0
 	case 90 <= n && n <= 97:
-		s.fg = basic | colour(n-90+8)
+		s.fg = basic | colorValue(n-90+8)
 	case 100 <= n && n <= 107:
-		s.bg = basic | colour(n-100+8)
+		s.bg = basic | colorValue(n-100+8)
 	case int(n) < len(settings):
 		s.attr = s.attr&^settings[n].off | settings[n].on
 	}
 }
 
-// attrCodes gives the code that turns each attribute on.
+// attrCodes has the code that turns each attribute on.
 var attrCodes = [...]byte{1, 2, 3, 5, 7, 8, 9, 53}
 
 // Append appends the shortest sequence that leads from the reset state to s; nothing where s is Plain.
@@ -156,17 +156,17 @@ func (s State) Append(dst []byte) []byte {
 	default:
 		dst = append(dst, '4', ':', '0'+s.underline, ';')
 	}
-	dst = appendColour(dst, s.fg, 30, ';')
-	dst = appendColour(dst, s.bg, 40, ';')
+	dst = appendColor(dst, s.fg, 30, ';')
+	dst = appendColor(dst, s.bg, 40, ';')
 	// Terminals that do not know 58 skip it whole only when it is one parameter.
-	dst = appendColour(dst, s.ul, 50, ':')
+	dst = appendColor(dst, s.ul, 50, ':')
 	dst[len(dst)-1] = 'm'
 	return dst
 }
 
-// appendColour appends the parameters of a colour and a semicolon; base is 30, 40 or 50.
-func appendColour(dst []byte, c colour, base uint64, separator byte) []byte {
-	number := func(n colour, end byte) {
+// appendColor appends the parameters of a color and a semicolon; base is 30, 40 or 50.
+func appendColor(dst []byte, c colorValue, base uint64, separator byte) []byte {
+	number := func(n colorValue, end byte) {
 		dst = append(strconv.AppendUint(dst, uint64(n), 10), end)
 	}
 	v := c &^ kindMask
@@ -175,16 +175,16 @@ func appendColour(dst []byte, c colour, base uint64, separator byte) []byte {
 		if v >= 8 {
 			base += 60 - 8
 		}
-		number(colour(base)+v, ';')
+		number(colorValue(base)+v, ';')
 	case indexed:
-		number(colour(base)+8, separator)
+		number(colorValue(base)+8, separator)
 		number(5, separator)
 		number(v, ';')
 	case direct:
-		number(colour(base)+8, separator)
+		number(colorValue(base)+8, separator)
 		number(2, separator)
 		if separator == ':' {
-			dst = append(dst, ':') // the colour space, which is left out
+			dst = append(dst, ':') // the color space, which is left out
 		}
 		number(v>>16, separator)
 		number(v>>8&0xff, separator)

@@ -36,7 +36,7 @@ func TestFeed(t *testing.T) {
 		{"\x1b[4:2m", "\x1b[21m"},
 		{"\x1b[4:3m\x1b[4:0m", ""},
 		{"\x1b[4:9m\x1b[4:m", ""},
-		// Colours.
+		// Colors.
 		{"\x1b[30;40m\x1b[37;47m", "\x1b[37;47m"},
 		{"\x1b[90;107m", "\x1b[90;107m"},
 		{"\x1b[31;41m\x1b[39m", "\x1b[41m"},
@@ -131,7 +131,7 @@ func FuzzFeed(f *testing.F) {
 
 func BenchmarkFeed(b *testing.B) {
 	for name, line := range map[string]string{
-		"plain": strings.Repeat("nothing of interest ", 5), "coloured": "\x1b[1m\x1b[31m==1==ERROR: AddressSanitizer\x1b[1m\x1b[0m",
+		"plain": strings.Repeat("nothing of interest ", 5), "colored": "\x1b[1m\x1b[31m==1==ERROR: AddressSanitizer\x1b[1m\x1b[0m",
 	} {
 		b.Run(name, func(b *testing.B) {
 			var s State

@@ -182,7 +182,7 @@ func TestMessagesInColor(t *testing.T) {
 			return strings.ReplaceAll(string(out), "\r\n", "\n")
 		}
 		piped, shown := run(false), run(true)
-		if plain := string(sgr.Discolour(nil, []byte(shown))); plain != piped || strings.Contains(piped, "\x1b") {
+		if plain := string(sgr.Uncolored(nil, []byte(shown))); plain != piped || strings.Contains(piped, "\x1b") {
 			t.Errorf("%s %s:\nterminal %q\n    pipe %q", c.args, c.env, shown, piped)
 		}
 		if colors, want := strings.Contains(shown, "\x1b["), c.env == "" && !strings.Contains(c.args, "never"); colors != want {

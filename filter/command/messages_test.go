@@ -134,7 +134,7 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%+v:\n got %q, %v\nwant %q", c.s, out.String(), err, c.want)
 		}
 		out.Reset()
-		if err := writeSummary(&out, c.s, sgr.NewTheme(true)); err != nil || string(sgr.Discolour(nil, []byte(out.String()))) != c.want ||
+		if err := writeSummary(&out, c.s, sgr.NewTheme(true)); err != nil || string(sgr.Uncolored(nil, []byte(out.String()))) != c.want ||
 			strings.Contains(out.String(), "\x1b") != (c.want != "") {
 			t.Errorf("%+v: in color %q, %v", c.s, out.String(), err)
 		}

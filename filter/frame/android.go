@@ -18,7 +18,7 @@ import (
 // pc counts in the ELF's own address space since Android 11; with the offset before the path it is an offset in the file, and
 // in the oldest one into the executable mapping (libunwindstack's Unwinder.cpp through its versions). Which of them a line
 // without such a sign is of cannot be told from it. The Play console writes 0x before the digits, and tools for feedback
-// collapse blanks or put U+200B between words.
+// collapse spaces or put U+200B between words.
 func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok {
@@ -59,7 +59,7 @@ func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	return true
 }
 
-// skipWide skips blanks, tabs and U+200B.
+// skipWide skips spaces, tabs and U+200B.
 func skipWide(b []byte, i int) int {
 	for {
 		if i = scan.Spaces(b, i); !scan.Has(b, i, "\u200b") {
@@ -82,7 +82,7 @@ func offsetGroup(b []byte, i int) (v uint64, end int, ok bool) {
 	return v, end + 1, true
 }
 
-// androidModule reads the path at start and the parentheses behind it. It fails where the path names no file.
+// androidModule reads the path at start and the parentheses after it. It fails where the path names no file.
 func (s *Search) androidModule(line []byte, start int, f *Frame) bool {
 	limit := min(s.textEnd(line, start), start+2*maxModule)
 	end := s.androidPathEnd(line[:limit], start)
@@ -133,8 +133,8 @@ func androidFile(line []byte, f *Frame, inner bool) bool {
 	return true
 }
 
-// androidPathEnd finds the end of the path at start: before the first parenthesis behind a blank that has nothing but more
-// of them, a colon or the end behind it. "(deleted)" belongs to the path.
+// androidPathEnd finds the end of the path at start: before the first parenthesis after a space that has nothing but more
+// of them, a colon or the end after it. "(deleted)" belongs to the path.
 func (s *Search) androidPathEnd(b []byte, start int) int {
 	for i := start; i < len(b); {
 		k := bytes.IndexByte(b[i:], ' ')
@@ -144,7 +144,7 @@ func (s *Search) androidPathEnd(b []byte, start int) int {
 		i += k
 		p := scan.Spaces(b, i)
 		if p-i >= 2 {
-			// Nothing but a suffix of the log's stands behind two blanks.
+			// Nothing but a suffix of the log's stands after two spaces.
 			return i
 		}
 		if e := s.closing(b, p); e > 0 && (e == len(b) || scan.IsSpace(b[e]) || b[e] == ':') && !scan.Has(b, p, "(deleted)") {

@@ -17,7 +17,7 @@ func readChromium(s *Search, line []byte, at, _ int, f *Frame) bool {
 	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Convention: Raw}
 	path := e + 1
 	if f.answer(s, line, e); f.Done {
-		// Others say " in " as well; only a path behind the place makes it ours.
+		// Others say " in " as well; only a path after the place makes it ours.
 		k := s.lastIndex(f.Gap.Of(line), []byte(" /"))
 		if k < 0 {
 			return false

@@ -66,7 +66,7 @@ func all(line []byte) (frames []Frame) {
 	return frames
 }
 
-// TestFamilies reads testdata/frames.txt: each line of a log behind a `|`, and below it the frames in it, behind a `=`.
+// TestFamilies reads testdata/frames.txt: each line of a log after a `|`, and below it the frames in it, after a `=`.
 func TestFamilies(t *testing.T) {
 	const path = "testdata/frames.txt"
 	data, err := os.ReadFile(path)

@@ -19,7 +19,7 @@ var (
 //
 // The names are whatever the user chose; module= and offset=0x are those that people choose.
 func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
-	// Fields that belong together stand near each other, and never behind the next module's.
+	// Fields that belong together stand near each other, and never after the next module's.
 	back := max(from, o-maxModule)
 	m := s.lastIndex(line[back:o], moduleKey)
 	if m < 0 {

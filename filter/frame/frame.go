@@ -1,8 +1,8 @@
-// Package frame recognises the stack frames of logs that are not symbolizer markup. It knows text only: where on the
+// Package frame recognizes the stack frames of logs that are not symbolizer markup. It knows text only: where on the
 // line a frame stands, what its parts are, and whether it has been symbolized already.
 //
 // Each family of formats is one file; families lists them. A reader gets the line without escape sequences, so that
-// colours between the parts of a frame do not matter; whoever calls maps the spans back.
+// colors between the parts of a frame do not matter; the caller maps the spans back.
 package frame
 
 import (
@@ -15,12 +15,12 @@ type Span = scan.Span
 
 func span(start, end int) Span { return Span{Start: start, End: end} }
 
-// Shape tells how the answer is written into the line.
+// Shape says how the answer is written into the line.
 type Shape uint8
 
 const (
 	// Numbered is `#N addr … (elf+off)`, and every other frame that has its line for itself, with a number or without: the
-	// answer goes to Gap, behind " in "; inlined functions get lines of their own.
+	// answer goes to Gap, after " in "; inlined functions get lines of their own.
 	Numbered Shape = iota
 	// Pair is a bare `(elf+off)` in a sentence: the answer goes before it, on the same line.
 	Pair
@@ -42,11 +42,11 @@ const (
 	Absolute
 )
 
-// Convention tells what an emitter prints for the frames of a stack.
+// Convention says what an emitter prints for the frames of a stack.
 type Convention uint8
 
 const (
-	// Unsaid: the format does not tell.
+	// Unsaid: the format does not say.
 	Unsaid Convention = iota
 	// Moved addresses lie in the call already; that of a fault is exact. Nothing is to be subtracted.
 	Moved
@@ -59,7 +59,7 @@ const (
 	Exact
 )
 
-// Frame is one recognised frame.
+// Frame is one recognized frame.
 type Frame struct {
 	// Family names the format, one of Families.
 	Family string
@@ -69,13 +69,13 @@ type Frame struct {
 	// Num holds the digits of the frame's number; Number is their value. Both are empty in formats without numbers.
 	Num    Span
 	Number uint64
-	// Counts is set where inlined functions take numbers of their own and the frames behind them count on, as in the
+	// Counts is set where inlined functions take numbers of their own and the frames after them count on, as in the
 	// sanitizers' own reports.
 	Counts bool
 	// Addr is the absolute address as written, its digits without 0x in formats that write none.
 	Addr Span
-	// Gap is the place of the answer: empty, or the function the log names, from the blank before it on, which the answer
-	// replaces. In the first family it stands between the address and the blanks before the module's parenthesis.
+	// Gap is the place of the answer: empty, or the function the log names, from the space before it on, which the answer
+	// replaces. In the first family it stands between the address and the spaces before the module's parenthesis.
 	Gap Span
 	// Hint is the function that the log names, with the offset in it, where that does not stand in Gap.
 	Hint Span

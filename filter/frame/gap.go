@@ -26,7 +26,7 @@ func (f *Frame) replace(s *Search, b []byte, start, end int) {
 // maxName bounds a function's name in bytes where nothing but its end tells where the frame ends.
 const maxName = 1 << 16
 
-// isName reports whether text may be a function's name as a demangler writes it: blanks stand in brackets, or the text ends
+// isName reports whether text may be a function's name as a demangler writes it: spaces stand in brackets, or the text ends
 // as a signature does. Prose is not a name.
 func (s *Search) isName(text []byte) bool {
 	text = bytes.Trim(text, " \t")
@@ -34,7 +34,7 @@ func (s *Search) isName(text []byte) bool {
 		return false
 	}
 	s.spend(len(text))
-	depth, blanks := 0, 0
+	depth, spaces := 0, 0
 	for i, c := range text {
 		switch c {
 		case '(', '<', '[', '{':
@@ -43,7 +43,7 @@ func (s *Search) isName(text []byte) bool {
 			depth--
 		case ' ':
 			if depth <= 0 {
-				blanks++
+				spaces++
 				if scan.Has(text, i, " /") || scan.Has(text, i, " (") && !scan.Has(text, i, " (anonymous namespace)") {
 					return false
 				}
@@ -53,7 +53,7 @@ func (s *Search) isName(text []byte) bool {
 	if c := text[0]; scan.IsDigit(c) || c == '#' || c == '=' || c == '-' || c == ',' || c == '.' || c == ':' {
 		return false
 	}
-	return blanks == 0 || blanks <= 8 && (bytes.IndexByte(text, '(') >= 0 &&
+	return spaces == 0 || spaces <= 8 && (bytes.IndexByte(text, '(') >= 0 &&
 		(bytes.HasSuffix(text, closeParen) || bytes.HasSuffix(text, constWord) || text[len(text)-1] == ']'))
 }
 

@@ -45,7 +45,7 @@ func readGDB(s *Search, line []byte, at, _ int, f *Frame) bool {
 	return true
 }
 
-// hasArguments reports whether text is a name and, behind a blank, the arguments of a call.
+// hasArguments reports whether text is a name and, after a space, the arguments of a call.
 func (s *Search) hasArguments(text []byte) bool {
 	if len(text) == 0 || text[len(text)-1] != ')' {
 		return false

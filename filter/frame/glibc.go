@@ -49,7 +49,7 @@ func glibcNumber(line []byte, from int, f *Frame) {
 	}
 }
 
-// bracketed reads `[0xHEX]`, perhaps behind a blank, at i.
+// bracketed reads `[0xHEX]`, perhaps after a space, at i.
 func bracketed(b []byte, i int) (addr Span, end int, ok bool) {
 	if i < len(b) && b[i] == ' ' {
 		i++
@@ -82,7 +82,7 @@ func (s *Search) balanced(b []byte, from, end int) int {
 }
 
 // pathStart finds where the path begins that ends before line[end], −1 where none does: an absolute one, or one from "./",
-// may hold blanks; of others the last word is taken. A log's own prefix ends in punctuation and a blank.
+// may hold spaces; of others the last word is taken. A log's own prefix ends in punctuation and a space.
 func (s *Search) pathStart(line []byte, from, end int) int {
 	from = max(from, end-maxModule)
 	word := -1
@@ -107,7 +107,7 @@ func (s *Search) pathStart(line []byte, from, end int) int {
 	return firstWord(word, from, end)
 }
 
-// firstWord returns the start of the last word before end, where word or else the text's start is.
+// firstWord returns the start of the last word before end: word, or the text's start if that is −1.
 func firstWord(word, start, end int) int {
 	if word < 0 {
 		word = start

@@ -52,7 +52,7 @@ func readGlog(s *Search, line []byte, at, from int, f *Frame) bool {
 	return true
 }
 
-// wordsEnd reads blanks and a text in which no two blanks follow each other: its start and its end.
+// wordsEnd reads spaces and a text in which no two spaces follow each other: its start and its end.
 func (s *Search) wordsEnd(line []byte, i int) (end, start int) {
 	start = scan.Spaces(line, i)
 	limit := s.textEnd(line, start)

@@ -7,7 +7,7 @@ import (
 )
 
 // readGo reads the program counter of a Go program's fault, `PC=0x4a0232 m=0 sigcode=1` and `[signal SIGSEGV: … pc=0x49e471]`,
-// of Java's `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=1` and of register dumps alike; `0x` stands at line[at]. The frames
+// of Java's `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=1` and of register dumps; `0x` stands at line[at]. The frames
 // of goroutines, which end in ` fp=0x1 sp=0x2 pc=0x3`, have their place already.
 func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 	start := at - len("pc=")

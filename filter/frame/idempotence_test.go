@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// places are answers as the filter writes them behind " in "; done tells that they name a line.
+// places are answers as the filter writes them after " in "; done is set where they name a line.
 var places = []struct {
 	text string
 	done bool

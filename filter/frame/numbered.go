@@ -83,7 +83,7 @@ func lineBreak(line []byte, from, to int) int {
 	return to
 }
 
-// module reads what follows the address: the name the log gives, the module's parenthesis and the build ID.
+// module reads what follows the address: the name in the log, the module's parenthesis and the build ID.
 func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 	open, plus, off, end, ok := s.modulePair(line, addrEnd, limit)
 	if !ok {
@@ -106,12 +106,12 @@ func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 	return true
 }
 
-// spelling tells who printed a frame by its looks. The sanitizer runtimes' own printer writes two blanks, or "<null>", in
-// the place of a name it does not know; what this filter inserts keeps the blanks, so that its output is read the same way
+// spelling returns the convention of the program that printed a frame, by its looks. The sanitizer runtimes' own printer writes two spaces, or "<null>", in
+// the place of a name it does not know; what this filter inserts keeps the spaces, so that its output is read the same way
 // again. LLVM's PrettyStackTrace writes 16 digits and a name without "in", and a return address in frame 0 too.
-func spelling(f *Frame, hint []byte, blanks int) Convention {
+func spelling(f *Frame, hint []byte, spaces int) Convention {
 	switch {
-	case blanks == 2, bytes.Contains(hint, nullName):
+	case spaces == 2, bytes.Contains(hint, nullName):
 		return Moved
 	case f.Addr.End-f.Addr.Start == len("0x0123456789abcdef") && len(hint) > 0 && !bytes.HasPrefix(hint, inWord):
 		return Raw
@@ -135,14 +135,14 @@ func moduleName(line []byte, start, end int) Span {
 }
 
 // maxModule bounds the text of a module in bytes, beyond any path (PATH_MAX is 4096), and maxTries how many offsets without
-// a module before them are passed over: else a line of nothing but parentheses would take the square of its length.
+// a module before them are passed over: otherwise a line of nothing but parentheses would take the square of its length.
 const (
 	maxModule = 8192
 	maxTries  = 16
 )
 
 // modulePair finds `(elf+0xoff)` in line[from:limit]: the first `+0xHEX)` that has a parenthesis before it. Paths may hold
-// `+`, blanks and parentheses. It gives the offsets of `(`, of `+`, and of the end.
+// `+`, spaces and parentheses. It returns the offsets of `(`, of `+`, and of the end.
 func (s *Search) modulePair(line []byte, from, limit int) (open, plus int, off uint64, end int, ok bool) {
 	p := indexFrom(line[:limit], plus0x, from)
 	for tries := 0; p >= 0 && tries < maxTries && s.spendFast(p-from); p = indexFrom(line[:limit], plus0x, p+1) {
@@ -161,7 +161,7 @@ func (s *Search) modulePair(line []byte, from, limit int) (open, plus int, off u
 }
 
 // openParen finds the parenthesis that opens the module whose `+` stands at plus. An absolute path begins at the first
-// "(/" behind a blank, whatever parentheses it holds; else the one that balances does.
+// "(/" after a space, whatever parentheses it holds; otherwise at the one that balances.
 func (s *Search) openParen(line []byte, from, plus int) int {
 	b := line[from:plus]
 	for i := 0; i+1 < len(b) && s.spend(1); i++ {

@@ -50,7 +50,7 @@ func readPerfUnknown(s *Search, line []byte, at, from int, f *Frame) bool {
 	return true
 }
 
-// perfAddress reads the tab and the padded number before what stands at end, and tells where the name behind it begins.
+// perfAddress reads the tab and the padded number before what stands at end, and returns where the name after it begins.
 func (s *Search) perfAddress(line []byte, from, end int) (addr Span, v uint64, nameStart int, ok bool) {
 	tab := s.lastIndexByte(line[from:end], '\t')
 	if tab < 0 {

@@ -174,7 +174,7 @@ func (s *Search) readHex(line []byte, at, from int, f *Frame) bool {
 	return false
 }
 
-// nextByte returns the byte behind the number at line[at], 0 at the end.
+// nextByte returns the byte after the number at line[at], 0 at the end.
 func nextByte(line []byte, at int) byte {
 	if at = scan.HexEnd(line, at+len("0x")); at == len(line) {
 		return 0

@@ -42,7 +42,7 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if !ok || e < at+len("0x1000") || !scan.WordEnd(line, e) {
 		return false
 	}
-	// A number alone behind a prefix is an address where it has all its digits.
+	// A number alone after a prefix is an address where it has all its digits.
 	alone := scan.LineEnd(line, e) || scan.Has(line, e, " in ")
 	if scan.EndsWith(line, 0, scan.BackSpaces(line, 0, at), "]:") {
 		alone = alone && e-at == len("0x0123456789abcdef")
@@ -57,8 +57,8 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	return true
 }
 
-// standsInList reports whether an address at start is one of a list: alone on its line but for a prefix, the first behind
-// "Backtrace:", or behind others that are.
+// standsInList reports whether an address at start is one of a list: alone on its line but for a prefix, the first after
+// "Backtrace:", or after others that are.
 func (s *Search) standsInList(line []byte, start int, alone bool) bool {
 	p := scan.BackSpaces(line, 0, start)
 	if alone && (p == 0 || bytes.IndexByte([]byte("\n|:]>"), line[p-1]) >= 0) {

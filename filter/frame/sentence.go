@@ -55,7 +55,7 @@ func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if data || exact {
 		f.Convention = Exact
 	}
-	// Behind the pair the runtimes name the function, where they know it: then only the file is missing.
+	// After the pair the runtimes name the function, where they know it: then only the file is missing.
 	f.Done = s.endsWithLine(line[from+said : open])
 	if data {
 		readLocation(line, from+said-len(locationWord), open, f)
@@ -79,7 +79,7 @@ func (s *Search) hasSentence() bool {
 	return s.sentence == present
 }
 
-// presence tells whether a line holds something, once that has been searched for.
+// presence reports whether a line holds something, once that has been searched for.
 type presence uint8
 
 const (

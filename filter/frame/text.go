@@ -18,7 +18,7 @@ func indexFrom(b, sep []byte, from int) int {
 	return from + i
 }
 
-// endsWithLine reports whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" or " (inlined)" behind
+// endsWithLine reports whether text ends in `:LINE` or `:LINE:COLUMN`, perhaps with " (approximate)" or " (inlined)" after
 // it or a parenthesis of inlining, or in `FILE(LINE,COLUMN)`: then the log names a source line already. A drive letter or a
 // symbol's "::" does not match.
 func (s *Search) endsWithLine(text []byte) bool {
@@ -59,7 +59,7 @@ var (
 )
 
 // buildID reads a parenthesis that names a build ID, in any of the spellings met: (BuildId: …), (Buildid: …),
-// (Build-id:…), (Build ID: …). i is where it may begin, blanks included; end is behind its `)`.
+// (Build-id:…), (Build ID: …). i is where it may begin, spaces included; end is after its `)`.
 func buildID(b []byte, i int) (id Span, end int, ok bool) {
 	i = scan.Spaces(b, i)
 	if i >= len(b) || b[i] != '(' {
@@ -99,7 +99,7 @@ func foldEqual(b []byte, lower string) bool {
 	return true
 }
 
-// textEnd returns where the text of a line ends that holds from: before the blanks at its end, and before a line break, one of
+// textEnd returns where the text of a line ends that holds from: before the spaces at its end, and before a line break, one of
 // a JSON string or one that is written as an escape. Beyond maxName it is cut.
 func (s *Search) textEnd(b []byte, from int) int {
 	end := min(len(b), from+maxName)

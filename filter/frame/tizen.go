@@ -52,8 +52,8 @@ func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 	return true
 }
 
-// tizenNumber finds the colon behind the number that begins a frame whose address stands at end: `N: `, at the start of the
-// text or behind a blank. A name may hold "::".
+// tizenNumber finds the colon after the number that begins a frame whose address stands at end: `N: `, at the start of the
+// text or after a space. A name may hold "::".
 func (s *Search) tizenNumber(line []byte, from, end int) int {
 	for i := end; i > from; {
 		k := s.lastIndex(line[from:i], []byte(": "))

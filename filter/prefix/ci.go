@@ -42,7 +42,7 @@ func gitHubJob(r *Reader, line []byte, i int) int {
 // maxJob is the length of the longest job's or step's name.
 const maxJob = 128
 
-// gitLab reads what GitLab's runner writes behind the time: two hexadecimal digits of the stream, O or E, and a blank, or
+// gitLab reads what GitLab's runner writes after the time: two hexadecimal digits of the stream, O or E, and a space, or
 // a plus where the line goes on from the entry before.
 func gitLab(r *Reader, line []byte, k int) int {
 	if k+4 > len(line) || !lowerHex(line[k]) || !lowerHex(line[k+1]) || line[k+2] != 'O' && line[k+2] != 'E' ||
@@ -57,7 +57,7 @@ func gitLab(r *Reader, line []byte, k int) int {
 func lowerHex(c byte) bool { return scan.IsHex(c) && c|0x20 == c }
 
 // ctest reads `7: `, the number of the test that ctest -V and srun -l write before each line. Numbered frames look
-// alike (Tizen's `10: name + 0x2f (0x…) […] + 0x119f`, Rust's `1000:     0x5593… - name`), and so does the output of
+// the same (Tizen's `10: name + 0x2f (0x…) […] + 0x119f`, Rust's `1000:     0x5593… - name`), and so does the output of
 // grep -n before the indented frames of sanitizers: none of these counts.
 func ctest(r *Reader, line []byte, i int) int {
 	k := digits(line, i, 1, 6)
@@ -90,7 +90,7 @@ func testCount(r *Reader, line []byte, i int) int {
 	return min(k+2, len(line))
 }
 
-// goTest reads `    x_test.go:12: `, four blanks per level of subtests, a tab in old versions.
+// goTest reads `    x_test.go:12: `, four spaces per level of subtests, a tab in old versions.
 func goTest(r *Reader, line []byte, i int) int {
 	k := i
 	for k < len(line) && (line[k] == ' ' || line[k] == '\t') {
@@ -114,7 +114,7 @@ func goTest(r *Reader, line []byte, i int) int {
 	return min(k+2, len(line))
 }
 
-// bazel reads `(15:58:12) `, as bazel --show_timestamps writes it, and a level behind it.
+// bazel reads `(15:58:12) `, as bazel --show_timestamps writes it, and a level after it.
 func bazel(r *Reader, line []byte, i int) int {
 	k := clock(line, i+1)
 	if k >= 0 {

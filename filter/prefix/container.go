@@ -6,8 +6,8 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// cri reads what the container runtime interface writes behind the time: `stdout F text`, `stderr P text`. P marks a part
-// of a line that goes on in the next entry of the stream. Further tags may follow behind colons.
+// cri reads what the container runtime interface writes after the time: `stdout F text`, `stderr P text`. P marks a part
+// of a line that goes on in the next entry of the stream. Further tags may follow after colons.
 func cri(r *Reader, line []byte, k int) int {
 	if !scan.Has(line, k, "stdout ") && !scan.Has(line, k, "stderr ") {
 		return -1
@@ -46,7 +46,7 @@ func kubectl(r *Reader, line []byte, i int) int {
 	return min(i+n+2, len(line))
 }
 
-// compose reads `svc-1  | `, as docker compose and foreman write it, the bar also before the end of a colour. Names are
+// compose reads `svc-1  | `, as docker compose and foreman write it, the bar also before the end of a color. Names are
 // padded to one width, so a name without a number counts where the bar stands in a column that a numbered one has shown.
 func compose(r *Reader, line []byte, i int) int {
 	k := i
@@ -76,7 +76,7 @@ func compose(r *Reader, line []byte, i int) int {
 	return escapes(line, end)
 }
 
-// numbered tells names with a number at their end: `svc-1`, `svc_1`, `web.1`.
+// numbered reports whether a name has a number at their end: `svc-1`, `svc_1`, `web.1`.
 func numbered(name []byte) bool {
 	k := len(name)
 	for k > 0 && scan.IsDigit(name[k-1]) {

@@ -6,11 +6,11 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// headline is a text before the process ID of a crashed process, the texts that may stand behind the ID, and one that
+// headline is a text before the process ID of a crashed process, the texts that may stand after the ID, and one that
 // must stand elsewhere on the line.
 type headline struct {
 	before string
-	behind [2]string
+	after  [2]string
 	with   string
 }
 
@@ -27,7 +27,7 @@ var headlines = [...]headline{
 }
 
 // Crashed finds the process that a headline of a crash report names in a program's text: debuggerd, Tizen's crash-manager,
-// Java's hs_err, glog, ThreadSanitizer, systemd-coredump and eu-stack, and `==PID==` of the sanitizers and valgrind where no prefix before it was recognised. The
+// Java's hs_err, glog, ThreadSanitizer, systemd-coredump and eu-stack, and `==PID==` of the sanitizers and valgrind where no prefix before it was recognized. The
 // frames below belong to that process, whichever process has written them. The span counts from text[0]; no more than
 // 512 bytes are looked at.
 func Crashed(text []byte) (pid Span, ok bool) {
@@ -72,8 +72,8 @@ func (h *headline) read(text []byte, start int) (pid Span, ok bool) {
 	if h.with != "" && !bytes.Contains(text, []byte(h.with)) {
 		return pid, false
 	}
-	for _, behind := range h.behind {
-		if behind != "" && scan.Has(text, end, behind) {
+	for _, after := range h.after {
+		if after != "" && scan.Has(text, end, after) {
 			return span(start, end), true
 		}
 	}

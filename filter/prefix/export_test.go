@@ -1,12 +1,12 @@
 package prefix
 
-// Fit is what one recogniser makes of a line.
+// Fit is what one recognizer makes of a line.
 type Fit struct {
 	Kind Kind
 	End  int
 }
 
-// Fits returns what each recogniser that accepts the beginning of a line makes of it, whatever bytes it is listed under.
+// Fits returns what each recognizer that accepts the beginning of a line makes of it, whatever bytes it is listed under.
 func Fits(line []byte) (fits []Fit) {
 	i := escapes(line, 0)
 	if i == len(line) {

@@ -6,7 +6,7 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// fuchsia reads what Fuchsia's loggers write behind the time in brackets, which ends before line[k]: the kernel's log
+// fuchsia reads what Fuchsia's loggers write after the time in brackets, which ends before line[k]: the kernel's log
 // (`] 01885.02639> `, process and thread), and the system log, whose brackets hold process, thread and tags, or without
 // IDs the component, before the level (`[1][2][klog] INFO: `, `[core/feedback] WARN: `). Lines that are relayed from the
 // kernel's log name the relaying process: resets alone tell those apart.
@@ -73,7 +73,7 @@ func fuchsiaSyslog(r *Reader, line []byte, k int) int {
 	return end
 }
 
-// fuchsiaLevel tells the names of Fuchsia's severities, `VLOG(2)` among them.
+// fuchsiaLevel reports whether a word is one of Fuchsia's severities, `VLOG(2)` among them.
 func fuchsiaLevel(word []byte) bool {
 	switch string(word) {
 	case "TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "UNKNOWN":

@@ -22,7 +22,7 @@ const (
 	roleTag
 )
 
-// jsonRole tells what a field says: those of journald (systemd.journal-fields), docker, Fluent Bit's Kubernetes filter,
+// jsonRole returns what a field says: those of journald (systemd.journal-fields), docker, Fluent Bit's Kubernetes filter,
 // the Elastic Common Schema and OpenTelemetry, flat or nested, of go test -json, and the names that loggers commonly use.
 // A stream (stdout, stderr) tells no processes apart.
 func jsonRole(parent, name []byte) role {
@@ -66,7 +66,7 @@ func jsonRole(parent, name []byte) role {
 
 // JSONKey reads the fields of a line that is a JSON object and that name the process: its ID, host, pod, container. The
 // text of the program is inside one of the strings; Start and End bound the whole line. An object that does not name
-// anything, or is none, gives a Prefix whose key is empty.
+// anything, or is none, returns a Prefix whose key is empty.
 func JSONKey(line []byte) Prefix {
 	p := Prefix{End: len(line)}
 	text := line
@@ -95,7 +95,7 @@ type object struct {
 	value   bool // a value comes next, not a key
 }
 
-// token reads one token at text[i:] and gives the offset behind it, −1 at the end of the object.
+// token reads one token at text[i:] and returns the offset after it, −1 at the end of the object.
 func (o *object) token(p *Prefix, i int) int {
 	switch c := o.text[i]; {
 	case c == '"':
@@ -169,7 +169,7 @@ func (p *Prefix) addField(o *object, value Span) {
 // maxField is the length of the longest value that may name a process.
 const maxField = 256
 
-// jsonString returns the inside of the string whose opening quote is text[i] and the offset behind its closing one, −1 where
+// jsonString returns the inside of the string whose opening quote is text[i] and the offset after its closing one, −1 where
 // it is not closed.
 func jsonString(text []byte, i int) (inside Span, end int) {
 	start := i + 1

@@ -8,7 +8,7 @@ import (
 
 // Formats of Android's liblog (logprint.cpp, android_log_formatLogLine) and of Tizen's dlog, which descends from it. TAG
 // is padded to 8 bytes, process and thread IDs to 5. The modifier uid writes a user before the process ID: `UID:` of 5
-// bytes and more, or a blank for the colon in threadtime.
+// bytes and more, or a space for the colon in threadtime.
 //
 //	brief       P/TAG(PID): text            tag     P/TAG: text
 //	process     P(PID) text  (TAG)          thread  P(PID:TID) text
@@ -16,10 +16,10 @@ import (
 //	threadtime  MM-DD HH:MM:SS.mmm PID TID P TAG: text
 //	long        [ MM-DD HH:MM:SS.mmm PID:TID P/TAG ]    on a line of its own
 //
-// The date may have a year, the second 3, 6 or 9 digits behind the point, and a zone may follow: ` +0900`, glued to the
+// The date may have a year, the second 3, 6 or 9 digits after the point, and a zone may follow: ` +0900`, glued to the
 // time in Tizen. The modifiers epoch and monotonic write seconds, padded to 19 and 6 bytes, instead of the date.
 
-// prefixBuffer is how many bytes of a prefix logcat writes: a long tag is cut there, and loses the colon behind it.
+// prefixBuffer is how many bytes of a prefix logcat writes: a long tag is cut there, and loses the colon after it.
 const prefixBuffer = 127
 
 // logcatTimed reads the formats that begin with a time: time, threadtime, Android Studio's.
@@ -43,7 +43,7 @@ func seconds(line []byte, i int) int {
 	return digits(line, k+1, 3, 9)
 }
 
-// logcatBody reads what stands behind the time, which ends at line[k]; the prefix began at line[begin].
+// logcatBody reads what stands after the time, which ends at line[k]; the prefix began at line[begin].
 func logcatBody(r *Reader, line []byte, begin, k int) int {
 	if !at(line, k, ' ') {
 		return -1
@@ -93,7 +93,7 @@ func quickIDs(line []byte, k int) (pid, tid Span, level int) {
 	return pid, tid, k
 }
 
-// threadtime reads the tag behind the priority at line[level].
+// threadtime reads the tag after the priority at line[level].
 func threadtime(r *Reader, line []byte, begin int, pid, tid Span, level int) int {
 	tag, end := tagEnd(line, begin, level+2)
 	if end < 0 {
@@ -117,10 +117,10 @@ func logcatZone(line []byte, k int) int {
 	return zone(line, sign)
 }
 
-// tagEnd returns the end of the tag at line[k:] and the offset of the text behind its `: `. The prefix began at
+// tagEnd returns the end of the tag at line[k:] and the offset of the text after its `: `. The prefix began at
 // line[begin]; where logcat has cut it, the text follows without a colon.
 func tagEnd(line []byte, begin, k int) (tag, end int) {
-	cut := trimEscape(line, begin) + prefixBuffer // the colour stands in the same buffer
+	cut := trimEscape(line, begin) + prefixBuffer // the color stands in the same buffer
 	limit := min(cut, len(line))
 	for i := k; i < limit; i++ {
 		n := bytes.IndexByte(line[i:limit], ':')
@@ -149,7 +149,7 @@ func logcatBrief(r *Reader, line []byte, i int) int {
 	return -1
 }
 
-// slashTag reads `P/TAG(PID): ` and `P/TAG: ` at line[k:]; the prefix began at line[begin]. Behind a time the shape is
+// slashTag reads `P/TAG(PID): ` and `P/TAG: ` at line[k:]; the prefix began at line[begin]. After a time the shape is
 // certain: there other loggers leave the process out, and where logcat has cut the prefix, the text follows at once.
 func slashTag(r *Reader, line []byte, begin, k int, kind Kind) int {
 	if !isPriority(line[k]) {
@@ -169,7 +169,7 @@ func slashTag(r *Reader, line []byte, begin, k int, kind Kind) int {
 			continue
 		}
 		if k := digits(line, spaces(line, i+1), 1, 10); scan.Has(line, k, "):") {
-			i = k // the colon was the one behind a user
+			i = k // the colon was the one after a user
 			continue
 		}
 		if line[i-1] == ')' {
@@ -207,7 +207,7 @@ func tagAlone(text []byte) bool {
 	return len(text) >= 8 && bytes.IndexByte(text[:scan.BackSpaces(text, 0, len(text))], ' ') < 0 && bytes.IndexByte(text, '/') < 0
 }
 
-// parenthesis reads `P(PID:TID) ` and, where the tag stands behind the text, `P(PID) `.
+// parenthesis reads `P(PID:TID) ` and, where the tag stands after the text, `P(PID) `.
 func parenthesis(r *Reader, line []byte, i int) int {
 	n := bytes.IndexByte(line[i:min(len(line), i+40)], ')')
 	if n < 0 || i+n+1 < len(line) && line[i+n+1] != ' ' {
@@ -235,7 +235,7 @@ func parenthesis(r *Reader, line []byte, i int) int {
 	return end
 }
 
-// suffixTag finds the `  (TAG)` that logcat -v process writes behind the text: the offsets of its first blank and of its
+// suffixTag finds the `  (TAG)` that logcat -v process writes after the text: the offsets of its first space and of its
 // closing parenthesis. A module with an offset, as sanitizers write it in the same place, is no tag.
 func suffixTag(line []byte, from int) (open, shut int) {
 	shut = len(line) - 1

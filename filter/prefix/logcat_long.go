@@ -6,7 +6,7 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// IsHeader tells the header lines of logcat -v long, `[ MM-DD HH:MM:SS.mmm PID:TID P/TAG ]`, whose process is that of the
+// IsHeader reports whether a line is a header of logcat -v long, `[ MM-DD HH:MM:SS.mmm PID:TID P/TAG ]`, whose process is that of the
 // lines below.
 func IsHeader(line []byte) bool {
 	n := len(line)
@@ -75,7 +75,7 @@ func logcatTime(line []byte, i int) int {
 	return logcatZone(line, k)
 }
 
-// studio reads Android Studio's formats, in which user is the word behind the time:
+// studio reads Android Studio's formats, in which user is the word after the time:
 //
 //	2019-11-08 07:46:16.317 PID-TID/PACKAGE P/TAG: text
 //	2024-10-22 13:56:48.020  PID-TID  TAG                     PACKAGE                              P  text
@@ -127,7 +127,7 @@ func studioColumns(line []byte, k int) (tag Span, end int) {
 	return tag, -1
 }
 
-// nextWord returns the bytes from the next one that is no blank up to the blank behind it.
+// nextWord returns the bytes from the next one that is no space up to the space after it.
 func nextWord(line []byte, i int) Span {
 	i = spaces(line, i)
 	end := i
@@ -150,7 +150,7 @@ func allDigits(line []byte, s Span) bool {
 	return true
 }
 
-// isPriority tells the letters of logcat's priorities; Android Studio writes A for F.
+// isPriority reports whether c is the letter of one of logcat's priorities; Android Studio writes A for F.
 func isPriority(c byte) bool {
 	switch c {
 	case 'V', 'D', 'I', 'W', 'E', 'F', 'S', 'A':

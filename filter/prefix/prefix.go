@@ -1,13 +1,13 @@
-// Package prefix tells what a logger wrote before the text of a program: timestamps, levels, tags, process IDs.
+// Package prefix reads what a logger wrote before the text of a program: timestamps, levels, tags, process IDs.
 package prefix
 
 import "qss-filter/filter/scan"
 
 // Split returns the offset where the program's own text begins on a line that holds something of interest at offset at.
-// Everything before it counts as a logger's prefix if nothing but blanks stands there, or if what stands there ends
+// Everything before it counts as a logger's prefix if nothing but spaces stands there, or if what stands there ends
 // the way loggers end their prefixes: in a colon, a closing bracket, an angle or a bar, in a time of day, or in a single
 // capital letter (CRI's F and P, pytest's E). A sentence that leads up to the place ends in a word, and is none: then Split
-// gives 0 and false.
+// returns 0 and false.
 func Split(line []byte, at int) (int, bool) {
 	i := scan.BackSpaces(line, 0, at)
 	for i > 0 {

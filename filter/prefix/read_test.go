@@ -19,7 +19,7 @@ var payload = []string{
 	"READ of size 4 at 0x7be1b5be0018 thread T0",
 	"SUMMARY: AddressSanitizer: heap-use-after-free (/home/dev/crash+0x1182a3) ",
 	"   at 0x109564: int demo::deref<int>(int*, int) (crash.cc:12)",
-	"crash: a sentence  (with two blanks)",
+	"crash: a sentence  (with two spaces)",
 }
 
 func TestReadSamples(t *testing.T) {
@@ -50,8 +50,8 @@ func TestReadSamples(t *testing.T) {
 	}
 }
 
-// TestOneRecogniser checks that every recogniser leaves the lines of all others alone, so that their order does not count.
-func TestOneRecogniser(t *testing.T) {
+// TestOneRecognizer checks that every recognizer leaves the lines of all others alone, so that their order does not count.
+func TestOneRecognizer(t *testing.T) {
 	for _, s := range prefixtest.All() {
 		for i, text := range payload {
 			if s.Own {
@@ -71,7 +71,7 @@ func TestOneRecogniser(t *testing.T) {
 	}
 }
 
-// TestReadShort checks that a line without a program's text is recognised too.
+// TestReadShort checks that a line without a program's text is recognized too.
 func TestReadShort(t *testing.T) {
 	for _, s := range prefixtest.All() {
 		if s.JSON || s.Own || strings.Contains(s.Name, "pytest") || strings.Contains(s.Name, " tag") {
@@ -99,7 +99,7 @@ func TestReadLearned(t *testing.T) {
 			r.Read([]byte(before.Line(payload[1], 4711, 0)))
 			want, got := fresh.Read(line), r.Read(line)
 			if got != want {
-				t.Fatalf("%q behind %s: %+v, alone %+v", line, before.Name, got, want)
+				t.Fatalf("%q after %s: %+v, alone %+v", line, before.Name, got, want)
 			}
 			if again := r.Read(line); again != got {
 				t.Fatalf("%q read twice: %+v, %+v", line, got, again)
@@ -135,7 +135,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestIsHeader checks that the header lines of logcat -v long are told from everything else.
+// TestIsHeader checks that the header lines of logcat -v long are told from all others.
 func TestIsHeader(t *testing.T) {
 	for _, s := range prefixtest.All() {
 		line := s.Before(19531, 1)

@@ -25,11 +25,11 @@ func span(start, end int) Span { return Span{int32(start), int32(end)} }
 
 // Prefix is what loggers wrote around a program's own text.
 type Prefix struct {
-	// Kind is the innermost logger that was recognised.
+	// Kind is the innermost logger that was recognized.
 	Kind Kind
 	// Partial says that the line goes on in the next entry of the same stream (CRI's `P`).
 	Partial bool
-	// Start and End bound the program's own text, line[Start:End]. What stands behind End is a logger's suffix:
+	// Start and End bound the program's own text, line[Start:End]. What stands after End is a logger's suffix:
 	// `  (TAG)` of logcat -v process, ESC[0m of -v color.
 	Start, End int
 	// PID and TID are the innermost process and thread IDs of the loggers, as they are written.
@@ -80,7 +80,7 @@ func (p *Prefix) setPID(pid, tid Span) {
 	}
 }
 
-// Reader recognises prefixes on the lines of one stream. It remembers the shape of the last line and tries that first,
+// Reader recognizes prefixes on the lines of one stream. It remembers the shape of the last line and tries that first,
 // but each line stands for itself: streams mix formats. The zero value is ready for use.
 type Reader struct {
 	table   *table // nil stands for builtin
@@ -90,14 +90,14 @@ type Reader struct {
 	host    [maxHost]byte // the host of the last syslog line that named a process
 	hostLen uint8
 	whole   []byte // the line being read, uncut
-	bar     int    // column of the bar behind the last service's name that is certain, 0 for none
+	bar     int    // column of the bar after the last service's name that is certain, 0 for none
 }
 
 // maxHost is the length of the longest host name that is remembered.
 const maxHost = 64
 
-// Read recognises the prefixes of a line, which comes without its end. The header line of logcat -v long, which IsHeader
-// tells, must be read for the lines below to belong to its process; reading a blank line ends that.
+// Read recognizes the prefixes of a line, which comes without its end. The header line of logcat -v long, which IsHeader
+// knows, must be read for the lines below to belong to its process; reading an empty line ends that.
 func (r *Reader) Read(line []byte) Prefix {
 	p := &r.p
 	*p = Prefix{End: len(line)}
@@ -131,7 +131,7 @@ func (r *Reader) Read(line []byte) Prefix {
 	return *p
 }
 
-// layer recognises one prefix at line[i:] and gives the offset behind it, −1 where there is none.
+// layer recognizes one prefix at line[i:] and returns the offset after it, −1 where there is none.
 func (r *Reader) layer(line []byte, i, depth int) int {
 	if i >= len(line) {
 		return -1
@@ -168,7 +168,7 @@ func (r *Reader) layer(line []byte, i, depth int) int {
 	return -1
 }
 
-// cutReset takes a last `ESC[0m` out of the program's text: a logger that colours its prefix ends the colour behind the
+// cutReset takes a last `ESC[0m` out of the program's text: a logger that colors its prefix ends the color after the
 // text.
 func (p *Prefix) cutReset(line []byte) {
 	text := line[:p.End]
@@ -196,7 +196,7 @@ func (r *Reader) hold(line []byte) {
 	}
 }
 
-// number returns the value of decimal digits, blanks in front allowed.
+// number returns the value of decimal digits, spaces in front allowed.
 func number(text []byte) (n uint64) {
 	for _, c := range text {
 		if scan.IsDigit(c) {

@@ -89,7 +89,7 @@ func chromium(r *Reader, line []byte, i int) int {
 	return min(k+end+len(")] "), len(line))
 }
 
-// pidMark reads `==PID== ` of valgrind, with `--` and `**` for its other messages, and `==PID==` of the sanitizers, behind
+// pidMark reads `==PID== ` of valgrind, with `--` and `**` for its other messages, and `==PID==` of the sanitizers, after
 // which their text begins at once. Valgrind's --time-stamp writes `==00:00:00:00.123 PID== `.
 func pidMark(r *Reader, line []byte, i int) int {
 	mark := line[i]
@@ -164,12 +164,12 @@ func mpi(r *Reader, line []byte, i int) int {
 	p.addUnit(rank)
 	k += bytes.IndexByte(line[k:], ':') + 1
 	if (pid.End > 0 || bytes.IndexByte(rank.Of(line), '@') >= 0) && at(line, k, ' ') {
-		k++ // PRRTE writes a blank, older versions of Open MPI none
+		k++ // PRRTE writes a space, older versions of Open MPI none
 	}
 	return k
 }
 
-// mpiDate reads the same behind `Fri Nov 20 15:58:12 2026`, which --timestamp-output adds; the month is at line[i:].
+// mpiDate reads the same after `Fri Nov 20 15:58:12 2026`, which --timestamp-output adds; the month is at line[i:].
 func mpiDate(r *Reader, line []byte, i int) int {
 	k := syslogDate(line, i)
 	if k < 0 || digits(line, k+1, 4, 4) != k+5 || !at(line, k+5, '[') {

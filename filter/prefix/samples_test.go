@@ -28,7 +28,7 @@ func TestSampleLines(t *testing.T) {
 			t.Errorf("%q has key %q, want %q", text, got, key)
 		}
 		if again := stream.Read(text); again.Kind != p.Kind || again.Start != p.Start || again.End != p.End {
-			t.Errorf("%q behind other lines is %v", text, again.Kind)
+			t.Errorf("%q after other lines is %v", text, again.Kind)
 		}
 		got := ""
 		if pid, ok := prefix.Crashed(text); ok {
@@ -108,7 +108,7 @@ func TestLongHeld(t *testing.T) {
 	}
 }
 
-// TestLearned checks the two shapes that count only behind a line that is certain.
+// TestLearned checks the two shapes that count only after a line that is certain.
 func TestLearned(t *testing.T) {
 	var r prefix.Reader
 	for _, step := range []struct {

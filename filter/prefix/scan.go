@@ -2,13 +2,13 @@ package prefix
 
 import "qss-filter/filter/scan"
 
-// The functions of this file look at line[i:] and give the offset behind what they name, or −1 where it does not stand
+// The functions of this file look at line[i:] and return the offset after what they name, or −1 where it does not stand
 // there. They accept any i from 0 to len(line).
 
 // at reports whether line[i] is c.
 func at(line []byte, i int, c byte) bool { return uint(i) < uint(len(line)) && line[i] == c }
 
-// at0 gives line[i], or 0 outside the line.
+// at0 returns line[i], or 0 outside the line.
 func at0(line []byte, i int) byte {
 	if uint(i) < uint(len(line)) {
 		return line[i]
@@ -16,7 +16,7 @@ func at0(line []byte, i int) byte {
 	return 0
 }
 
-// blanks returns the offset of the first byte that is no blank.
+// spaces returns the offset of the first byte that is no space.
 func spaces(line []byte, i int) int {
 	for i < len(line) && line[i] == ' ' {
 		i++
@@ -24,7 +24,7 @@ func spaces(line []byte, i int) int {
 	return i
 }
 
-// digits skips between least and most digits; a further digit behind them is a failure.
+// digits skips between least and most digits; a further digit after them is a failure.
 func digits(line []byte, i, least, most int) int {
 	start := i
 	for i < len(line) && scan.IsDigit(line[i]) {
@@ -118,7 +118,7 @@ func name3(line []byte, i int, names string) int {
 	return -1
 }
 
-// syslogDate skips `Nov 20 15:58:12` (RFC 3164 §4.1.2: days below 10 have a blank in front), with a fraction of a second
+// syslogDate skips `Nov 20 15:58:12` (RFC 3164 §4.1.2: days below 10 have a space in front), with a fraction of a second
 // where journald is asked to be precise.
 func syslogDate(line []byte, i int) int {
 	i = monthName(line, i)
@@ -157,7 +157,7 @@ func escapes(line []byte, i int) int {
 
 const byteOrderMark = "\uFEFF"
 
-// nameByte tells the bytes of host, pod, service and file names.
+// nameByte reports whether c is a byte of host, pod, service and file names.
 func nameByte(c byte) bool {
 	return scan.IsLetter(c) || scan.IsDigit(c) || c == '-' || c == '_' || c == '.'
 }

@@ -15,7 +15,7 @@ import (
 //	1795190292.114867 host prog[PID]: text          short-unix
 //	<14>1 2026-11-20T15:58:12Z host app PID ID - t  RFC 5424
 
-// origin reads `host prog[PID]:` or `prog[PID]:` at line[i:] and gives the offset of the text behind it. Without a
+// origin reads `host prog[PID]:` or `prog[PID]:` at line[i:] and returns the offset of the text after it. Without a
 // process ID the shape is that of many sentences: then it counts only for the kernel and for a host that is known from
 // a line with one.
 func (r *Reader) origin(line []byte, i int, kind Kind) int {
@@ -162,7 +162,7 @@ func priority(r *Reader, line []byte, i int) int {
 	return k
 }
 
-// ietf reads RFC 5424 §6 behind the version: TIMESTAMP HOSTNAME APP-NAME PROCID MSGID STRUCTURED-DATA, `-` for what is
+// ietf reads RFC 5424 §6 after the version: TIMESTAMP HOSTNAME APP-NAME PROCID MSGID STRUCTURED-DATA, `-` for what is
 // unknown.
 func ietf(r *Reader, line []byte, i int) int {
 	var field [5]Span

@@ -28,7 +28,7 @@ const (
 	letterBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// rows are the recognizers. Two of them never fit the same text: what begins alike, such as the loggers that write a date first, is one
+// rows are the recognizers. Two of them never fit the same text: what begins in the same way, such as the loggers that write a date first, is one
 // recognizer that looks further.
 var rows = [...]row{
 	{digitBytes, mayIndent, logcatTimed, "11-20 15:58:12.000 19531 19540 I wrap.sh : text"},

@@ -49,7 +49,7 @@ func isoDate(r *Reader, line []byte, i int) int {
 	return text
 }
 
-// unixTime reads seconds since 1970 with 6 digits behind the point: journalctl -o short-unix and `ts %.s`.
+// unixTime reads seconds since 1970 with 6 digits after the point: journalctl -o short-unix and `ts %.s`.
 func unixTime(r *Reader, line []byte, i int) int {
 	k := digits(line, i, 9, 11)
 	if k < 0 || !at(line, k, '.') {
@@ -121,11 +121,11 @@ func bracketSeconds(r *Reader, line []byte, i int) int {
 	if places != 3 && places != 6 && places != 9 || line[point] != '.' {
 		return -1
 	}
-	caller, behind := printkCaller(line, k)
-	if behind < len(line) && line[behind] != ' ' {
+	caller, after := printkCaller(line, k)
+	if after < len(line) && line[after] != ' ' {
 		return -1
 	}
-	text := min(behind+1, len(line))
+	text := min(after+1, len(line))
 	if caller.Empty() {
 		if end := r.origin(line, text, JournalMonotonic); end >= 0 {
 			return end
@@ -141,7 +141,7 @@ func bracketSeconds(r *Reader, line []byte, i int) int {
 	return text
 }
 
-// printkCaller skips `[  T123]` or `[C1]`, which CONFIG_PRINTK_CALLER writes behind the time, a blank before it allowed.
+// printkCaller skips `[  T123]` or `[C1]`, which CONFIG_PRINTK_CALLER writes after the time, a space before it allowed.
 func printkCaller(line []byte, k int) (caller Span, end int) {
 	open := k
 	if at(line, k, ' ') {
@@ -243,7 +243,7 @@ func bracketDate(r *Reader, line []byte, i int) int {
 	return min(k+1, len(line))
 }
 
-// isLevel tells the names of log levels in capitals: `INFO`, `VERBOSE1`.
+// isLevel reports whether a word is the name of a log level in capitals: `INFO`, `VERBOSE1`.
 func isLevel(word []byte) bool {
 	for _, c := range word {
 		if (c < 'A' || c > 'Z') && !scan.IsDigit(c) {

@@ -6,7 +6,7 @@ import (
 	"qss-filter/filter/prefix"
 )
 
-// line makes a sample of a format string for which args gives the values.
+// line makes a sample of a format string with the values that args returns.
 func line(name string, kind prefix.Kind, pid bool, format string, args func(pid, i int) []any) Sample {
 	return Sample{Name: name, Kind: kind, PID: pid, Before: func(pid, i int) string {
 		return fmt.Sprintf(format, args(pid, i)...)
@@ -36,7 +36,7 @@ func cut(s Sample) Sample {
 	return s
 }
 
-// logcat gives Android's and Tizen's formats.
+// logcat returns Android's and Tizen's formats.
 func logcat() []Sample {
 	threadtime := func(name, time string) Sample {
 		return line("logcat threadtime "+name, prefix.LogcatThreadtime, true, time+" %5d %5d I wrap.sh : ", both)
@@ -85,7 +85,7 @@ func logcat() []Sample {
 		line("logcat time monotonic", prefix.LogcatTime, true, "  1362.%03d I/wrap.sh (%5d): ", timed),
 		brief("brief", "I/wrap.sh (%5d): "),
 		brief("brief uid", "I/wrap.sh (u0_a1:%5d): "),
-		brief("brief tag with blanks", "W/my tag x(y) (%5d): "),
+		brief("brief tag with spaces", "W/my tag x(y) (%5d): "),
 		colorBrief,
 		tail, tailColor, tailUser,
 		line("logcat tag", prefix.LogcatTag, false, "I/wrap.sh : ", nothing),

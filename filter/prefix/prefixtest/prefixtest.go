@@ -9,9 +9,9 @@ import (
 
 // Sample is one format of a logger, or several loggers around each other.
 type Sample struct {
-	// Name tells the format and its modifiers.
+	// Name names the format and its modifiers.
 	Name string
-	// Kind is what prefix.Reader gives for a line of the format whose text begins with no prefix of its own.
+	// Kind is what prefix.Reader returns for a line of the format whose text begins with no prefix of its own.
 	Kind prefix.Kind
 	// PID says that the lines carry the process ID: two processes in one stream are told apart.
 	PID bool

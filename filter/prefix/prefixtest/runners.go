@@ -19,7 +19,7 @@ func runners() []Sample {
 		named(line("kubectl", prefix.Kubectl, false, "[pod/web-7d4b9-%d/app] ", process)),
 		line("timestamp", prefix.Timestamp, false, "2026-11-20T15:58:12.%03dZ ", index),
 		line("timestamp docker", prefix.Timestamp, false, "2026-11-20T15:58:12.123456%03dZ ", index),
-		line("timestamp blank", prefix.Timestamp, false, "2026-11-20 15:58:12,%03d ", index),
+		line("timestamp space", prefix.Timestamp, false, "2026-11-20 15:58:12,%03d ", index),
 		line("timestamp brackets", prefix.Timestamp, false, "[2026-11-20T15:58:12.%03dZ] ", index),
 		line("ts", prefix.Timestamp, false, "Nov 20 15:58:12 ", nothing),
 		line("ts -i", prefix.Timestamp, false, "00:00:12 ", nothing),
