@@ -1,6 +1,10 @@
 package filter
 
-import "bytes"
+import (
+	"bytes"
+
+	"qss-filter/filter/resolve"
+)
 
 // contextBlock is the latest run of context lines from a reset on. Where it comes again while nothing has changed since, as
 // when a process crashes over and over, it changes nothing either.
@@ -24,7 +28,7 @@ func (k *contextBlock) begin(f *Filter, dst []byte, from int) {
 }
 
 // end notes that something else than context has come, or another reset.
-func (k *contextBlock) end(f *Filter, t *thread, dst, b []byte) {
+func (k *contextBlock) end(f *Filter, t *resolve.Thread, dst, b []byte) {
 	if !k.open {
 		return
 	}
@@ -33,14 +37,14 @@ func (k *contextBlock) end(f *Filter, t *thread, dst, b []byte) {
 		return
 	}
 	k.text, k.out = append(k.text, b[k.from:]...), append(k.out[:0], dst[k.outFrom:]...)
-	k.generation, k.lines = t.space.Generation(), f.line-k.line
+	k.generation, k.lines = t.Space.Generation(), f.line-k.line
 	k.fold.become(&f.fold)
 }
 
 // replay handles the latest block again.
-func (f *Filter) replay(dst []byte, t *thread, b []byte) (used int, out []byte) {
+func (f *Filter) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
 	k := &f.quick.block
-	if len(k.text) == 0 || k.generation != t.space.Generation() || !bytes.HasPrefix(b, k.text) {
+	if len(k.text) == 0 || k.generation != t.Space.Generation() || !bytes.HasPrefix(b, k.text) {
 		return 0, dst
 	}
 	dst = append(f.fold.flush(dst), k.out...)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -12,17 +14,17 @@ import (
 // context handles a line on which context elements stand alone but for loggers' prefixes: they take effect, and the line is
 // folded. Where one of them is malformed the line stays as it is. ok is false where anything else stands on it: then nothing has
 // happened yet.
-func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
+func (f *Filter) context(dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
 	pos, last := f.words(body)
 	if first, ok := markup.Next(body, pos); !ok || !first.Contextual() {
 		return dst, false
 	}
 	f.parse(body)
-	if f.elems[0].Start < pos { // inside the prefix
+	if f.parser.Elements[0].Start < pos { // inside the prefix
 		return dst, false
 	}
-	for i := range f.elems {
-		e := &f.elems[i]
+	for i := range f.parser.Elements {
+		e := &f.parser.Elements[i]
 		if !e.Contextual() || len(bytes.TrimSpace(body[pos:e.Start])) > 0 {
 			return dst, false
 		}
@@ -33,8 +35,8 @@ func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, o
 	}
 	var few [4]contextEffect
 	effects, bad := few[:0], false
-	for i := range f.elems {
-		tag, m, r, err := f.apply(p, &f.elems[i].Element)
+	for i := range f.parser.Elements {
+		tag, m, r, err := f.apply(p, &f.parser.Elements[i].Element)
 		if err != nil {
 			f.malformed(body, err)
 			bad = true
@@ -49,7 +51,7 @@ func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, o
 	case f.opt.Context == ContextDrop:
 		return dst, true
 	}
-	indent := body[:f.elems[0].Start]
+	indent := body[:f.parser.Elements[0].Start]
 	if last < len(body) {
 		end = append(bytes.Clone(body[last:]), end...)
 	}
@@ -62,7 +64,7 @@ func (f *Filter) context(dst []byte, p *thread, body, end []byte) (out []byte, o
 		case markup.Reset:
 			dst = f.fold.flush(dst)
 			dst = append(dst, indent...)
-			dst = appendReset(dst, &f.elems[i].Element)
+			dst = appendReset(dst, &f.parser.Elements[i].Element)
 			dst = append(dst, end...)
 		}
 	}
@@ -79,7 +81,7 @@ type contextEffect struct {
 // words returns where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
 // one of them, and so does that of a line that goes on in the next entry.
 func (f *Filter) words(body []byte) (start, end int) {
-	p := &f.origins.prefix
+	p := &f.parser.Prefix
 	if p.Partial || bytes.IndexByte(body, 0x1b) >= 0 {
 		return 0, len(body)
 	}
@@ -87,13 +89,13 @@ func (f *Filter) words(body []byte) (start, end int) {
 }
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
-func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
-	e.Terse = !f.faults.explains(f.line, f.recorder != nil)
+func (f *Filter) apply(p *resolve.Thread, e *markup.Element) (effect markup.Tag, m *ctxstate.Module, r mapped, err error) {
+	e.Terse = f.faults.left(f.line, f.recorder != nil) <= 0
 	switch e.Tag {
 	case markup.Reset:
-		f.dumpContext("reset", p.process)
-		f.recorder.context(p.process, markup.Reset, nil, nil)
-		if !p.space.Reset() {
+		f.dumpContext("reset", p.Process)
+		f.recorder.context(p.Process, markup.Reset, nil, nil)
+		if !p.Space.Reset() {
 			return markup.Unknown, nil, r, nil
 		}
 		return markup.Reset, nil, r, nil
@@ -102,12 +104,12 @@ func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxs
 		if err != nil {
 			return 0, nil, r, err
 		}
-		if old := p.space.AddModule(def); old != nil {
+		if old := p.Space.AddModule(def); old != nil {
 			f.warn("duplicate module", fmt.Sprintf("line %d: module ID %#x defined again, was %q: the newest definition counts",
 				f.line, def.ID, old.Name))
 		}
-		m, _ := p.space.Module(def.ID)
-		f.recorder.context(p.process, markup.Module, m, nil)
+		m, _ := p.Space.Module(def.ID)
+		f.recorder.context(p.Process, markup.Module, m, nil)
 		return markup.Module, m, r, nil
 	}
 	def, err := markup.ParseMMap(e)
@@ -115,13 +117,13 @@ func (f *Filter) apply(p *thread, e *markup.Element) (effect markup.Tag, m *ctxs
 		return 0, nil, r, err
 	}
 	if cutTo32(e.Body) {
-		p.space.CutTo32()
+		p.Space.CutTo32()
 	}
-	at, err := p.space.AddMMap(def)
+	at, err := p.Space.AddMMap(def)
 	if err != nil {
 		return 0, nil, r, &markup.FieldError{Offset: e.Start, Msg: err.Error()}
 	}
-	f.recorder.context(p.process, markup.MMap, nil, at)
+	f.recorder.context(p.Process, markup.MMap, nil, at)
 	return markup.MMap, at.Module, mapped{def.Start, def.Start + def.Size - 1, def.Mode}, nil
 }
 
@@ -134,7 +136,7 @@ func appendReset(dst []byte, e *markup.Element) []byte {
 }
 
 // effect lets a context element that stays as it is take effect all the same.
-func (f *Filter) effect(p *thread, text []byte, e *element) {
+func (f *Filter) effect(p *resolve.Thread, text []byte, e *parse.Element) {
 	if !e.Contextual() {
 		return
 	}
@@ -144,11 +146,11 @@ func (f *Filter) effect(p *thread, text []byte, e *element) {
 }
 
 // contextInPlace writes a context element that shares its line with other text.
-func (f *Filter) contextInPlace(dst []byte, p *thread, text []byte, e *element) []byte {
+func (f *Filter) contextInPlace(dst []byte, p *resolve.Thread, text []byte, e *parse.Element) []byte {
 	effect, m, r, err := f.apply(p, &e.Element)
 	if err != nil {
 		f.malformed(text, err)
-		return append(dst, f.outside(text[e.Start:e.End])...)
+		return append(dst, f.parser.Outside(text[e.Start:e.End])...)
 	}
 	if f.opt.Context == ContextDrop {
 		return dst

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -41,8 +42,8 @@ type contextMapping struct {
 
 // contextJSON returns the context of a process as one line of JSON, without its end. Modules whose ID has another definition
 // by now are there as long as they are mapped.
-func (f *Filter) contextJSON(event string, p *process) []byte {
-	e := contextEvent{Event: event, Line: f.line, Process: p.key, Modules: []contextModule{}}
+func (f *Filter) contextJSON(event string, p *resolve.Process) []byte {
+	e := contextEvent{Event: event, Line: f.line, Process: p.Key, Modules: []contextModule{}}
 	type identity struct {
 		id            uint64
 		name, buildID string
@@ -55,7 +56,7 @@ func (f *Filter) contextJSON(event string, p *process) []byte {
 			i = len(e.Modules)
 			at[k] = i
 			m := contextModule{ID: id, Name: name, BuildID: hex.EncodeToString([]byte(buildID)), Mappings: []contextMapping{}}
-			if files := f.module([]byte(name), symsrc.BuildID(buildID)).files; files != nil {
+			if files := f.resolver.Module([]byte(name), symsrc.BuildID(buildID)).Files; files != nil {
 				m.File, m.DebugFile = files.ElfRange.Of(files.Elf), files.DebugRange.Of(files.Debug)
 				m.Status, m.DebugStatus = files.ElfStatus.String(), files.DebugStatus.String()
 			}
@@ -63,10 +64,10 @@ func (f *Filter) contextJSON(event string, p *process) []byte {
 		}
 		return &e.Modules[i]
 	}
-	for _, m := range p.space.Modules() {
+	for _, m := range p.Space.Modules() {
 		module(m.ID, m.Name, m.BuildID)
 	}
-	for _, r := range p.space.Mappings() {
+	for _, r := range p.Space.Mappings() {
 		m := module(r.Module.ID, r.Module.Name, r.Module.BuildID)
 		m.Mappings = append(m.Mappings, contextMapping{hexText(r.Start), hexText(r.Last), r.Mode, hexText(r.Rel)})
 	}
@@ -81,8 +82,8 @@ func (f *Filter) contextJSON(event string, p *process) []byte {
 func hexText(v uint64) string { return fmt.Sprintf("%#x", v) }
 
 // dumpContext writes the context of a process to Options.DumpContext, if there is any. A failed write is told once.
-func (f *Filter) dumpContext(event string, p *process) {
-	if f.opt.DumpContext == nil || len(p.space.Modules()) == 0 && len(p.space.Mappings()) == 0 {
+func (f *Filter) dumpContext(event string, p *resolve.Process) {
+	if f.opt.DumpContext == nil || len(p.Space.Modules()) == 0 && len(p.Space.Mappings()) == 0 {
 		return
 	}
 	if _, err := f.opt.DumpContext.Write(append(f.contextJSON(event, p), '\n')); err != nil {
@@ -92,7 +93,7 @@ func (f *Filter) dumpContext(event string, p *process) {
 
 // End tells that the log is over: the last contexts are dumped.
 func (f *Filter) End() {
-	for _, p := range f.origins.all() {
+	for _, p := range f.resolver.Processes.All() {
 		f.dumpContext("end", p)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"strconv"
 
+	"qss-filter/filter/parse"
 	"qss-filter/filter/record"
+	"qss-filter/filter/resolve"
 )
 
 // dedupe holds the lines of the stack at hand back, to put one line in their place where the same stack was there before:
@@ -19,13 +21,13 @@ type dedupe struct {
 	before, end []byte
 	// line is the number of the first frame's line; of and number are the last frame's thread and number.
 	line     int
-	of       *thread
+	of       *resolve.Thread
 	number   uint64
 	numbered bool
 
 	// frame is what Line has noted of the line at hand, where that is one frame.
 	frame struct {
-		of       *thread
+		of       *resolve.Thread
 		before   []byte
 		number   uint64
 		numbered bool
@@ -48,7 +50,7 @@ const (
 )
 
 // note tells of a line that is one frame: what stands before it, and where the frame is. a may be nil.
-func (d *dedupe) note(t *thread, before []byte, number uint64, numbered bool, a *answer, words []byte) {
+func (d *dedupe) note(t *resolve.Thread, before []byte, number uint64, numbered bool, a *resolve.Answer, words []byte) {
 	if d == nil {
 		return
 	}
@@ -56,9 +58,9 @@ func (d *dedupe) note(t *thread, before []byte, number uint64, numbered bool, a 
 	fr.of, fr.number, fr.numbered = t, number, numbered
 	fr.before = append(fr.before[:0], before...)
 	fr.key = fr.key[:0]
-	if a != nil && a.mod != nil {
-		fr.key = append(append(append(fr.key, a.mod.Name...), 0), a.mod.BuildID...)
-		fr.key = strconv.AppendUint(append(fr.key, 0), a.off, 16)
+	if a != nil && a.Module != nil {
+		fr.key = append(append(append(fr.key, a.Module.Name...), 0), a.Module.BuildID...)
+		fr.key = strconv.AppendUint(append(fr.key, 0), a.Offset, 16)
 	} else {
 		fr.key = append(fr.key, words...)
 	}
@@ -82,7 +84,7 @@ func (f *Filter) deduped(ctx context.Context, dst, line []byte) []byte {
 		dst = d.flush(dst)
 	}
 	if d.frames == 0 {
-		_, end := cutEnd(line)
+		_, end := parse.CutEnd(line)
 		d.before, d.end, d.line = append(d.before[:0], fr.before...), append(d.end[:0], end...), f.line
 	}
 	d.frames++

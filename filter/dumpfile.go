@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -22,7 +23,7 @@ func (f *Filter) dumpfile(dst []byte, e *markup.Element) []byte {
 }
 
 // announce hands a dumpfile element to Options.OnDumpfile.
-func (f *Filter) announce(p *process, e *markup.Element) {
+func (f *Filter) announce(p *resolve.Process, e *markup.Element) {
 	if f.opt.OnDumpfile == nil {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"strconv"
 
+	"qss-filter/filter/parse"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
@@ -12,51 +14,51 @@ import (
 
 // frameLine writes a text that is one frame of a backtrace: a line per function, innermost first, each with what stands
 // before and behind the element.
-func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment, elems []element, at int) []byte {
+func (f *Filter) frameLine(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, elems []parse.Element, at int) []byte {
 	e := &elems[at]
 	colour := f.colour
 	before := f.around(ctx, p, s, elems, 0, e.Start)
-	a := f.askAbsolute(ctx, p.process, e.addr, symsrc.Code, f.takeMarkup(p, e.typ, false))
-	addr := e.addr - a.back
-	a.count()
-	p.over(f.line, a)
+	a := f.resolver.ResolveAddress(ctx, p.Process, e.Addr, symsrc.Code, f.resolver.AdjustMarkup(p, e.Type, false))
+	addr := e.Addr - a.Back
+	a.Count()
+	p.Over(f.line, a)
 	if f.opt.Style == Append && f.opt.Observe != nil {
 		return f.keep(dst, s, func(b []byte) []byte {
-			f.observeElement(p, s.text, e, a, false)
+			f.observeElement(p, s.Text, e, a, false)
 			return f.belowObserved(b, s)
 		})
 	}
-	f.observeElement(p, s.text, e, a, false)
-	if !s.json {
-		f.dedupe.note(p, s.text[:e.Start], e.bt.Num, true, a, nil)
+	f.observeElement(p, s.Text, e, a, false)
+	if !s.JSON {
+		f.dedupe.note(p, s.Text[:e.Start], e.BTFields.Num, true, a, nil)
 	}
-	after := f.around(ctx, p, s, elems, e.End, len(s.text))
+	after := f.around(ctx, p, s, elems, e.End, len(s.Text))
 	if f.recorder != nil {
 		return dst // nobody wants the text
 	}
 	f.colour = colour
-	f.followColour(s.text[:e.Start])
-	if len(a.frames) == 0 && (a.mod == nil || f.opt.Style != Annotate) {
-		dst = append(append(dst, before...), s.text[e.Start:e.End]...)
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, e.End) })
+	f.followColour(s.Text[:e.Start])
+	if len(a.Frames) == 0 && (a.Module == nil || f.opt.Style != Annotate) {
+		dst = append(append(dst, before...), s.Text[e.Start:e.End]...)
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.Text, e.End) })
 		return append(dst, after...)
 	}
-	n := e.bt.Num
+	n := e.BTFields.Num
 	if f.opt.Renumber == RenumberAlways {
-		n = p.stack.number(n)
-		p.stack.insert(max(0, len(a.frames)-1))
+		n = p.Stack.Number(n)
+		p.Stack.Insert(max(0, len(a.Frames)-1))
 	}
 	if f.opt.Style == Append {
-		dst = append(dst, s.text...)
+		dst = append(dst, s.Text...)
 	}
-	for i := range max(1, len(a.frames)) {
+	for i := range max(1, len(a.Frames)) {
 		if f.opt.Style == Append {
 			dst = f.below(dst, s, func(b []byte) []byte { return f.bareElement(b, e, a, i, n) })
 			dst = f.source(ctx, dst, s, a, i, nil, nil)
 			continue
 		}
 		if i > 0 {
-			dst = append(dst, s.sep...)
+			dst = append(dst, s.Sep...)
 		}
 		dst = append(dst, before...)
 		dst = f.added(dst, s, func(b []byte) []byte {
@@ -66,7 +68,7 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 			return f.appendBacktrace(b, e, a, i, n, addr)
 		})
 		dst = append(dst, after...)
-		if i < len(a.frames) {
+		if i < len(a.Frames) {
 			dst = f.source(ctx, dst, s, a, i, before, after)
 		}
 	}
@@ -75,50 +77,53 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *thread, s segment
 
 // bareFrame handles the line that markup is full of, a bt element and nothing else, without the questions that other
 // lines raise. ok is false for any other line.
-func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
+func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
 	start := 0
 	for start < len(body) && (body[start] == ' ' || body[start] == '\t') {
 		start++
 	}
-	if !bytes.HasPrefix(body[start:], openBraces) || f.dump.open {
+	if !bytes.HasPrefix(body[start:], parse.OpenBraces) || f.dump.open {
 		return dst, false
 	}
 	e, ok := markup.Next(body, start)
 	if !ok || e.Tag != markup.BT || e.Start != start || e.End != len(body) {
 		return dst, false
 	}
-	f.elems = append(f.elems[:0], f.readFields(body, e))
-	if f.elems[0].keep {
+	f.parser.Elements = append(f.parser.Elements[:0], f.parser.Read(e, f.faults.left(f.line, f.recorder != nil) <= 0))
+	if el := &f.parser.Elements[0]; el.Keep {
+		if el.Err != nil {
+			f.malformed(body, el.Err)
+		}
 		return dst, false
 	}
 	sep := end
 	if len(sep) == 0 {
 		sep = newline
 	}
-	dst = f.frameLine(ctx, f.fold.flush(dst), p, segment{text: body, sep: sep}, f.elems, 0)
+	dst = f.frameLine(ctx, f.fold.flush(dst), p, parse.Segment{Text: body, Sep: sep}, f.parser.Elements, 0)
 	return append(dst, end...), true
 }
 
 // around returns what stands before or behind the frame's element, with the other elements there replaced.
-func (f *Filter) around(ctx context.Context, p *thread, s segment, elems []element, from, to int) []byte {
+func (f *Filter) around(ctx context.Context, p *resolve.Thread, s parse.Segment, elems []parse.Element, from, to int) []byte {
 	if len(elems) == 1 {
-		return s.text[from:to]
+		return s.Text[from:to]
 	}
 	return f.inPlace(ctx, nil, p, s, elems, from, to)
 }
 
 // bareElement writes `#N addr in func file:line`, with the address as logged.
-func (f *Filter) bareElement(dst []byte, e *element, a *answer, i int, n uint64) []byte {
-	return f.appendBare(dst, f.elementNumber(nil, a, i, n), e.bt.AddrText, a, i)
+func (f *Filter) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
+	return f.appendBare(dst, f.elementNumber(nil, a, i, n), e.BTFields.AddrText, a, i)
 }
 
 // elementNumber writes the number of a function: `N.K` for the inlined ones unless numbers count on.
-func (f *Filter) elementNumber(dst []byte, a *answer, i int, n uint64) []byte {
+func (f *Filter) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
 	if f.opt.Renumber == RenumberAlways {
 		return strconv.AppendUint(dst, n+uint64(i), 10)
 	}
 	dst = strconv.AppendUint(dst, n, 10)
-	if i < len(a.frames)-1 {
+	if i < len(a.Frames)-1 {
 		dst = append(dst, '.')
 		dst = strconv.AppendInt(dst, int64(i+1), 10)
 	}
@@ -132,7 +137,7 @@ func (f *Filter) elementNumber(dst []byte, a *answer, i int, n uint64) []byte {
 //	#0    0x0000000000011150 tiny_work /src/tiny.c:12:11 (libtiny.so+0x1150)
 //
 // A frame without an answer is `#N addr (name+0xrel) (BuildId: id)`: a later run with more symbols can resolve that.
-func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, addr uint64) []byte {
+func (f *Filter) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
 	var digits [24]byte
 	number := f.elementNumber(digits[:0], a, i, n)
 	whole := bytes.IndexByte(number, '.')
@@ -150,25 +155,25 @@ func (f *Filter) appendBacktrace(dst []byte, e *element, a *answer, i int, n, ad
 	dst = append(dst, ' ')
 	dst = f.hushed(appendAddress(f.hush(dst), addr))
 	dst = append(dst, ' ')
-	if len(a.frames) > 0 {
+	if len(a.Frames) > 0 {
 		dst = append(dst, f.place(a, i)...)
-		if fr := &a.frames[i]; fr.File == "" && len(a.frames) == 1 {
+		if fr := &f.shown(a).frames[i]; fr.File == "" && len(a.Frames) == 1 {
 			// In this layout a name alone would be read as one that still lacks its place.
 			dst = append(dst, " ??:0"...)
 		}
 		dst = append(dst, ' ')
 	}
 	dst = append(f.hush(dst), '(')
-	dst = append(dst, a.mod.shown...)
+	dst = append(dst, a.Module.Shown...)
 	dst = append(dst, "+0x"...)
-	dst = strconv.AppendUint(dst, a.off, 16)
+	dst = strconv.AppendUint(dst, a.Offset, 16)
 	dst = append(dst, ')')
-	if len(a.frames) == 0 {
-		dst = a.mod.appendID(dst)
+	if len(a.Frames) == 0 {
+		dst = a.Module.AppendID(dst)
 	}
 	dst = f.hushed(dst)
 	dst = f.appendReason(dst, a, nil, 0)
-	if i == max(1, len(a.frames))-1 {
+	if i == max(1, len(a.Frames))-1 {
 		dst = f.appendMessage(dst, e)
 	}
 	return dst
@@ -180,33 +185,33 @@ func appendAddress(dst []byte, addr uint64) []byte {
 }
 
 // appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
-func (f *Filter) appendMessage(dst []byte, e *element) []byte {
-	if e.Tag == markup.BT && len(e.bt.Message) > 0 {
-		dst = symsrc.AppendVisible(append(dst, ' '), string(e.bt.Message))
+func (f *Filter) appendMessage(dst []byte, e *parse.Element) []byte {
+	if e.Tag == markup.BT && len(e.BTFields.Message) > 0 {
+		dst = symsrc.AppendVisible(append(dst, ' '), string(e.BTFields.Message))
 	}
 	return dst
 }
 
 // unresolved writes an element of a sentence of which no name is known: where its module is known, the address and
 // where it lies in the module; else the element as it is.
-func (f *Filter) unresolved(dst, raw, behind []byte, addr uint64, a *answer) []byte {
-	if a.mod == nil || f.opt.Style != Annotate {
+func (f *Filter) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
+	if a.Module == nil || f.opt.Style != Annotate {
 		return f.appendReason(append(dst, raw...), a, behind, 0)
 	}
 	dst = appendAddress(dst, addr)
 	dst = append(dst, " ("...)
-	dst = append(dst, a.mod.shown...)
+	dst = append(dst, a.Module.Shown...)
 	dst = append(dst, "+0x"...)
-	dst = strconv.AppendUint(dst, a.off, 16)
+	dst = strconv.AppendUint(dst, a.Offset, 16)
 	dst = append(dst, ')')
-	dst = a.mod.appendID(dst)
+	dst = a.Module.AppendID(dst)
 	return f.appendReason(dst, a, nil, 0)
 }
 
 // appendVariable writes `name` or `name+0x10`.
-func (f *Filter) appendVariable(dst []byte, a *answer, i int) []byte {
+func (f *Filter) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
 	dst = f.appendFunc(dst, a, i)
-	if offset := a.frames[i].Offset; offset > 0 {
+	if offset := a.Frames[i].Offset; offset > 0 {
 		dst = append(dst, "+0x"...)
 		dst = strconv.AppendUint(dst, offset, 16)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -47,7 +48,7 @@ func (x *Extras) Use(o Options) (another func() *Filter, close func(), err error
 	return func() *Filter {
 			f := New(o)
 			if list != nil {
-				f.preloaded(newPreload(list)) // each has its own, which remembers what it was asked
+				_ = f.Preload(list) // each has its own, which remembers what it was asked
 			}
 			all = append(all, f)
 			return f
@@ -65,8 +66,8 @@ func (x *Extras) mappings() ([]byte, error) {
 		return nil, nil
 	}
 	list, err := os.ReadFile(x.Maps)
-	if err == nil && !newPreload(list).space.Listed() {
-		err = ErrNoMappings
+	if err == nil {
+		err = resolve.New(resolve.Options{}).Preload(list)
 	}
 	return list, err
 }

@@ -31,8 +31,9 @@ import (
 	"crypto/sha256"
 	"io"
 
-	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 	"qss-filter/sgr"
@@ -63,18 +64,6 @@ const (
 	RenumberNever
 )
 
-// Adjust tells how a logged address is taken.
-type Adjust uint8
-
-const (
-	// AdjustAuto decides by evidence in the log: suffix, header, format.
-	AdjustAuto Adjust = iota
-	// AdjustNone takes every address as it stands.
-	AdjustNone
-	// AdjustRA takes every address for a return address, unless the log marks it as exact.
-	AdjustRA
-)
-
 // Context tells what becomes of the lines that define modules and mappings.
 type Context uint8
 
@@ -93,7 +82,7 @@ type Options struct {
 	Symbols  symsrc.Source
 	Style    Style
 	Renumber Renumber
-	Adjust   Adjust
+	Adjust   resolve.Adjust
 	Context  Context
 	// Palette colours what the filter writes; nil writes none.
 	Palette *sgr.Palette
@@ -140,18 +129,13 @@ type Filter struct {
 	candidates *stream.Scan
 	scans      [1 << 4]*stream.Scan // by the states that they are for
 	state      scan.When            // the one that scan is for
-	origins    *origins
-	prober     symsrc.Prober // nil where Options.Symbols is none
+	parser     parse.Parser
+	resolver   *resolve.Resolver
 	fold       fold
-	dedupe     *dedupe             // nil where repeated stacks are written out
-	ahead      *ahead              // nil where no frame waits
-	live       map[uint64]*process // lists of running processes, by their hash
-	preload    *process            // mappings for processes that state none; nil without
-	mapped     bool                // mappings were listed: absolute addresses count
-	window     int                 // how many more lines are looked at whatever they hold
+	dedupe     *dedupe // nil where repeated stacks are written out
+	ahead      *ahead  // nil where no frame waits
+	window     int     // how many more lines are looked at whatever they hold
 	dump       hexdict
-	memo       memo
-	scout      scout
 	quick      quick
 	reached    progress
 	said       map[string]bool
@@ -160,27 +144,15 @@ type Filter struct {
 	code       seenSources
 	// recorder is nil where lines leave as text.
 	recorder *recorder
-	// line is the number of the line at hand, from 1, and piece that of the piece of input that it ends in.
-	line  int
-	piece uint64
+	// line is the number of the line at hand, from 1.
+	line int
 	// colour is the log's own state at the place reached; followed only where Palette colours our text.
 	colour ink
-	// quoted is set inside a JSON string.
-	quoted bool
 	// Scratch memory, kept from line to line.
-	strip       []byte
-	stripPos    []int32
-	unquoted    []byte
-	unquotedPos []int32
-	search      frame.Search
-	frames      []sighting
-	elems       []element
-	intern      []byte
-	digits      []byte
-	stripped    []byte
-	asked       asked
-	seen        Observation
-	apart       bool
+	digits   []byte
+	stripped []byte
+	seen     Observation
+	apart    bool
 	// The text of one answer, before it is kept in one piece.
 	placeText []byte
 	placeEnds []int
@@ -194,10 +166,9 @@ func New(o Options) *Filter {
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = Annotate, ContextKeep, nil, true, 0
 	}
-	f := &Filter{opt: o, recorder: r, origins: newOrigins(o.By), said: map[string]bool{}}
-	f.memo.init()
+	f := &Filter{opt: o, recorder: r, said: map[string]bool{}}
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: f.broken})
 	f.quick.init()
-	f.prober, _ = o.Symbols.(symsrc.Prober)
 	if o.Dedupe {
 		f.dedupe = &dedupe{objects: r != nil, seen: map[[sha256.Size]byte]firstSeen{}}
 	}
@@ -211,11 +182,11 @@ func New(o Options) *Filter {
 // absolutes reports whether frames with nothing but an absolute address mean anything: where mappings are known, and where a
 // reason is wanted.
 func (f *Filter) absolutes() bool {
-	return f.mapped || f.ahead != nil || f.opt.Maps != nil || f.opt.Explain
+	return f.resolver.Mapped || f.ahead != nil || f.opt.Maps != nil || f.opt.Explain
 }
 
 // numbers reports whether frames with nothing but a number mean anything: it changes, or somebody is told of every frame.
-func (f *Filter) numbers() bool { return f.origins.shifted > 0 || f.observed() }
+func (f *Filter) numbers() bool { return f.resolver.Processes.Shifted > 0 || f.observed() }
 
 // rescan chooses the literals for the state the filter is in.
 func (f *Filter) rescan() {
@@ -236,6 +207,7 @@ func (f *Filter) rescan() {
 		f.scans[state] = stream.NewScan(literals, state)
 	}
 	f.candidates, f.state = f.scans[state], state
+	f.resolver.Search(f.candidates, f.absolutes())
 }
 
 // warn tells of one cause, once.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"qss-filter/filter/filtertest"
+	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 )
 
@@ -194,29 +195,29 @@ func TestAdjust(t *testing.T) {
 	const context = "{{{reset}}}\n{{{module:0:m:elf:ab}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
 	for _, tc := range []struct {
 		name string
-		mode Adjust
+		mode resolve.Adjust
 		in   string
 		want uint64
 	}{
-		{"markup without a suffix", AdjustAuto, context + "{{{bt:0:0x1100}}}\n", 0xff},
-		{"markup ra", AdjustAuto, asan + context + "{{{bt:0:0x1100:ra}}}\n", 0xff},
-		{"markup pc", AdjustAuto, context + "{{{bt:0:0x1100:pc}}}\n", 0x100},
-		{"a pc element is exact", AdjustAuto, context + "at {{{pc:0x1100}}}\n", 0x100},
-		{"ASan's markup lies in the call", AdjustAuto, asan + context + "{{{bt:1:0x1100}}}\n", 0x100},
-		{"UBSan's too", AdjustAuto, "a.c:1:2: runtime error: x\n" + context + "{{{bt:1:0x1100}}}\n", 0x100},
-		{"TSan's markup does not", AdjustAuto, tsan + context + "{{{bt:0:0x1100}}}\n", 0xff},
-		{"a report ends with its summary", AdjustAuto, asan + "SUMMARY: AddressSanitizer: x\n" + context + "{{{bt:1:0x1100}}}\n", 0xff},
-		{"its summary is part of it", AdjustAuto, asan + context + "SUMMARY: AddressSanitizer: x {{{bt:0:0x1100}}}\n", 0x100},
-		{"none", AdjustNone, context + "{{{bt:1:0x1100:ra}}}\n", 0x100},
-		{"ra", AdjustRA, asan + context + "{{{bt:1:0x1100}}}\n", 0xff},
-		{"text: the first frame is exact", AdjustAuto, "#0 0x1 (/m+0x100)\n", 0x100},
-		{"text: the others are return addresses", AdjustAuto, "#1 0x1 (/m+0x100)\n", 0xff},
-		{"text: two blanks are the sanitizers' spelling", AdjustAuto, "#1 0x1  (/m+0x100)\n", 0x100},
-		{"text: half symbolized, under a header", AdjustAuto, asan + "#1 0x1 in f (/m+0x100)\n", 0x100},
-		{"text: TSan", AdjustAuto, "#1 <null> <null> (m+0x100)\n", 0x100},
-		{"text: LLVM's own traces", AdjustAuto, " #0 0x00007f794a2b5fd3 llvm::f() (/m+0x100)\n", 0xff},
-		{"text: none", AdjustNone, "#1 0x1 (/m+0x100)\n", 0x100},
-		{"text: ra", AdjustRA, "#0 0x1 (/m+0x100)\n", 0xff},
+		{"markup without a suffix", resolve.AdjustAuto, context + "{{{bt:0:0x1100}}}\n", 0xff},
+		{"markup ra", resolve.AdjustAuto, asan + context + "{{{bt:0:0x1100:ra}}}\n", 0xff},
+		{"markup pc", resolve.AdjustAuto, context + "{{{bt:0:0x1100:pc}}}\n", 0x100},
+		{"a pc element is exact", resolve.AdjustAuto, context + "at {{{pc:0x1100}}}\n", 0x100},
+		{"ASan's markup lies in the call", resolve.AdjustAuto, asan + context + "{{{bt:1:0x1100}}}\n", 0x100},
+		{"UBSan's too", resolve.AdjustAuto, "a.c:1:2: runtime error: x\n" + context + "{{{bt:1:0x1100}}}\n", 0x100},
+		{"TSan's markup does not", resolve.AdjustAuto, tsan + context + "{{{bt:0:0x1100}}}\n", 0xff},
+		{"a report ends with its summary", resolve.AdjustAuto, asan + "SUMMARY: AddressSanitizer: x\n" + context + "{{{bt:1:0x1100}}}\n", 0xff},
+		{"its summary is part of it", resolve.AdjustAuto, asan + context + "SUMMARY: AddressSanitizer: x {{{bt:0:0x1100}}}\n", 0x100},
+		{"none", resolve.AdjustNone, context + "{{{bt:1:0x1100:ra}}}\n", 0x100},
+		{"ra", resolve.AdjustRA, asan + context + "{{{bt:1:0x1100}}}\n", 0xff},
+		{"text: the first frame is exact", resolve.AdjustAuto, "#0 0x1 (/m+0x100)\n", 0x100},
+		{"text: the others are return addresses", resolve.AdjustAuto, "#1 0x1 (/m+0x100)\n", 0xff},
+		{"text: two blanks are the sanitizers' spelling", resolve.AdjustAuto, "#1 0x1  (/m+0x100)\n", 0x100},
+		{"text: half symbolized, under a header", resolve.AdjustAuto, asan + "#1 0x1 in f (/m+0x100)\n", 0x100},
+		{"text: TSan", resolve.AdjustAuto, "#1 <null> <null> (m+0x100)\n", 0x100},
+		{"text: LLVM's own traces", resolve.AdjustAuto, " #0 0x00007f794a2b5fd3 llvm::f() (/m+0x100)\n", 0xff},
+		{"text: none", resolve.AdjustNone, "#1 0x1 (/m+0x100)\n", 0x100},
+		{"text: ra", resolve.AdjustRA, "#0 0x1 (/m+0x100)\n", 0xff},
 	} {
 		s := &symbols{}
 		feed(Options{Symbols: s, Adjust: tc.mode}, tc.in)

@@ -18,6 +18,7 @@ import (
 	"qss-filter/filter/llvm"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -143,7 +144,7 @@ func (p *pieces) mutate(r *rand.Rand, log []byte) []byte {
 // options chooses a combination of options.
 func (p *pieces) options(r *rand.Rand) filter.Options {
 	one := func(n int) bool { return r.IntN(n) == 0 }
-	o := filter.Options{Style: filter.Style(r.IntN(3)), Renumber: filter.Renumber(r.IntN(3)), Adjust: filter.Adjust(r.IntN(3)), Context: filter.Context(r.IntN(3)),
+	o := filter.Options{Style: filter.Style(r.IntN(3)), Renumber: filter.Renumber(r.IntN(3)), Adjust: resolve.Adjust(r.IntN(3)), Context: filter.Context(r.IntN(3)),
 		By: prefix.By(r.IntN(4)), Dedupe: one(4), Explain: one(3), StripSGR: one(6)}
 	o.Names.Short, o.Names.Base, o.Names.Relative = one(4), one(6), one(6)
 	if one(6) {

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"qss-filter/filter/guard"
-	"qss-filter/symsrc"
 )
 
 // A fault of this program must cost no line of a log: a panic while a line is handled leaves that line as it came, with what
@@ -64,8 +63,8 @@ func (f *Filter) reach(out []byte, n int) {
 
 // salvage appends what was held back at the mark: it was written to the output that is lost, or is held back still.
 func (f *Filter) salvage(dst []byte) []byte {
-	f.quoted, f.dump.open = false, false
-	clear(f.scout.pending)
+	f.parser.Quoted, f.dump.open = false, false
+	f.resolver.Recover()
 	return f.fold.salvage(dst)
 }
 
@@ -90,14 +89,4 @@ func (f *Filter) rescueLines(out *[]byte, n *int, b []byte) {
 func (f *Filter) broken(fault string) {
 	f.rescued++
 	f.warn("internal error", guard.Message(f.line, fault))
-}
-
-// rescue is deferred around a question: after a panic there is no answer, for a reason.
-func (got *found) rescue(q question) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
-	*got = found{addr: q.asked(), broken: guard.Fault(cause)}
-	got.Files = &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: "internal error" + got.broken}
 }

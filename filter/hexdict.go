@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"qss-filter/filter/frame"
-	"qss-filter/filter/scan"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -22,109 +23,43 @@ const (
 // the byte and leaves line by line; footnotes behind it say what its values point at.
 type hexdict struct {
 	open   bool
-	of     *process // whose dump it is
+	of     *resolve.Process // whose dump it is
 	alias  bool
 	lines  int
 	bytes  int
-	values []hexValue
+	values []parse.Value
 	// whole counts the values of dumps before it on its first line, which wait for its end with it.
 	whole int
 	// before is what stood before it on its first line. A logger's prefix stands before its last line, too.
 	before []byte
 }
 
-type hexValue struct {
-	key  string
-	addr uint64
-}
-
-var (
-	hexdictTag               = []byte("hexdict:")
-	closeBraces, closeAngles = []byte("}}}"), []byte(">>>")
-)
-
-// openDump returns the offset of a hexdict element that text opens at or behind from and does not close; -1 is none.
-func openDump(text []byte, from int) int {
-	for _, mark := range [...][]byte{openBraces, openAngles} {
-		i := bytes.LastIndex(text[from:], mark)
-		if i < 0 || !bytes.HasPrefix(text[from+i+len(mark):], hexdictTag) {
-			continue
-		}
-		if !bytes.Contains(text[from+i:], closing(mark[0] == '<')) {
-			return from + i
-		}
-	}
-	return -1
-}
-
 // begin opens the element whose first line is text, of which it begins at an offset.
-func (h *hexdict) begin(of *process, text []byte, at int) {
+func (h *hexdict) begin(of *resolve.Process, text []byte, at int) {
 	h.open, h.of, h.alias, h.lines, h.bytes, h.whole = true, of, text[at] == '<', 0, 0, len(h.values)
 	h.before = append(h.before[:0], bytes.TrimRight(text[:at], " \t")...)
-	h.collect(text[at+len(openBraces)+len(hexdictTag):])
-}
-
-func closing(alias bool) []byte {
-	if alias {
-		return closeAngles
-	}
-	return closeBraces
+	h.collect(text[at+len(parse.OpenBraces)+len(parse.HexdictTag):])
 }
 
 // collect takes the pairs out of a text.
 func (h *hexdict) collect(text []byte) {
-	for _, s := range hexPairs(text) {
-		h.values = append(h.values, s.hexValue)
+	for _, s := range parse.Pairs(text) {
+		h.values = append(h.values, s.Value)
 	}
-}
-
-// hexPair is a `KEY: VALUE` pair, with the place of the value in the text.
-type hexPair struct {
-	hexValue
-	start, end int
-}
-
-// hexPairs finds the pairs whose value may be an address. A log's prefix is none: its colons have no 0x behind them.
-func hexPairs(text []byte) []hexPair {
-	var pairs []hexPair
-	for i := 0; ; i++ {
-		k := bytes.IndexByte(text[i:], ':')
-		if k < 0 {
-			return pairs
-		}
-		i += k
-		start := i
-		for start > 0 && isKeyByte(text[start-1]) {
-			start--
-		}
-		at := i + 1
-		for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
-			at++
-		}
-		addr, end, ok := scan.Address(text, at)
-		if start < i && ok && addr != 0 {
-			pairs = append(pairs, hexPair{hexValue{string(text[start:i]), addr}, at, end})
-			i = end - 1
-		}
-	}
-}
-
-func isKeyByte(c byte) bool {
-	return scan.IsDigit(c) || scan.IsLetter(c) || c == '_'
 }
 
 // dumpLine handles a line inside an open hexdict element. ok is false where the line is none of the dump: another element
 // or a frame begins, or it has gone on for too long; the line is then like any other, behind the footnotes that have waited.
-func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *thread, body, end []byte) (out []byte, ok bool) {
+func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
 	h := &f.dump
 	h.lines++
 	h.bytes += len(body)
 	text, rest := body, []byte(nil)
-	at := bytes.Index(body, closing(h.alias))
+	at := bytes.Index(body, parse.Closing(h.alias))
 	if at >= 0 {
 		text, rest = body[:at], body[at:]
 	}
-	if hasMarkup(text) || frame.Candidate(text, false, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
+	if parse.HasMarkup(text) || frame.Candidate(text, false, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
 		h.open = false
 		h.values = h.values[:h.whole]
 		if len(end) == 0 {
@@ -143,20 +78,20 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *thread, body, end 
 }
 
 // highlight writes a line of a dump, with the values that a footnote explains in colour where colours are written.
-func (f *Filter) highlight(ctx context.Context, dst []byte, p *thread, text []byte) []byte {
+func (f *Filter) highlight(ctx context.Context, dst []byte, p *resolve.Thread, text []byte) []byte {
 	if f.palette() == nil {
 		return append(dst, text...)
 	}
 	pos := 0
 	restore := f.colour
-	for _, v := range hexPairs(text) {
-		if f.point(ctx, p, v.hexValue) == nil {
+	for _, v := range parse.Pairs(text) {
+		if f.point(ctx, p, v.Value) == nil {
 			continue
 		}
-		dst = append(dst, text[pos:v.start]...)
-		f.followColour(text[pos:v.start])
-		dst = f.paint(dst, f.opt.Palette.Func, string(text[v.start:v.end]))
-		pos = v.end
+		dst = append(dst, text[pos:v.Start]...)
+		f.followColour(text[pos:v.Start])
+		dst = f.paint(dst, f.opt.Palette.Func, string(text[v.Start:v.End]))
+		pos = v.End
 	}
 	f.colour = restore
 	return append(dst, text[pos:]...)
@@ -164,19 +99,19 @@ func (f *Filter) highlight(ctx context.Context, dst []byte, p *thread, text []by
 
 // point returns what a value of a dump points at: a function if its mapping is executable, else a variable; nil where it
 // points at nothing that has a name.
-func (f *Filter) point(ctx context.Context, p *thread, v hexValue) *answer {
-	at, ok := p.space.Resolve(v.addr)
+func (f *Filter) point(ctx context.Context, p *resolve.Thread, v parse.Value) *resolve.Answer {
+	at, ok := p.Space.Resolve(v.Addr)
 	if !ok {
 		return nil
 	}
-	kind, take := symsrc.Data, exactly.because(byRegister)
+	kind, take := symsrc.Data, resolve.Exact.Because(resolve.ByRegister)
 	if strings.Contains(at.Mode, "x") {
 		kind = symsrc.Code
-		if isReturnRegister(v.key) {
-			take = returning.because(byRegister)
+		if isReturnRegister(v.Key) {
+			take = resolve.Return.Because(resolve.ByRegister)
 		}
 	}
-	if a := f.askAbsolute(ctx, p.process, v.addr, kind, take); len(a.frames) > 0 {
+	if a := f.resolver.ResolveAddress(ctx, p.Process, v.Addr, kind, take); len(a.Frames) > 0 {
 		return a
 	}
 	return nil
@@ -192,8 +127,8 @@ func isReturnRegister(key string) bool {
 }
 
 // dumpElement is highlight for an element in a line: what of it stands behind its tag.
-func (f *Filter) dumpElement(ctx context.Context, dst []byte, p *thread, raw []byte) []byte {
-	tag := len(openBraces) + len(hexdictTag)
+func (f *Filter) dumpElement(ctx context.Context, dst []byte, p *resolve.Thread, raw []byte) []byte {
+	tag := len(parse.OpenBraces) + len(parse.HexdictTag)
 	if len(raw) < tag { // without a body
 		return append(dst, raw...)
 	}
@@ -202,8 +137,8 @@ func (f *Filter) dumpElement(ctx context.Context, dst []byte, p *thread, raw []b
 
 // footnotes writes a line for each value of the dump that points at something: `  [RIP] func file:line`, with the logger's
 // prefix of the line that closed the dump. A last line without its end keeps none.
-func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
-	before := bytes.TrimRight(body[:f.origins.prefix.Start], " \t")
+func (f *Filter) footnotes(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
+	before := bytes.TrimRight(body[:f.parser.Prefix.Start], " \t")
 	if n := len(f.dump.before); n > len(before) && bytes.HasPrefix(body, f.dump.before) {
 		before = body[:n]
 	}
@@ -213,13 +148,13 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body, end
 		if a == nil {
 			continue
 		}
-		f.recorder.register(p.process, v, a)
+		f.recorder.register(p.Process, v, a)
 		if missing {
 			dst = append(dst, '\n')
 		}
 		dst = append(dst, before...)
-		dst = append(append(append(dst, "  ["...), v.key...), "] "...)
-		if a.kind == symsrc.Data {
+		dst = append(append(append(dst, "  ["...), v.Key...), "] "...)
+		if a.Kind == symsrc.Data {
 			dst = f.appendVariable(dst, a, 0)
 		} else {
 			dst = f.appendSentence(dst, a)
@@ -232,8 +167,8 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *thread, body, end
 
 // dumps looks after the hexdict elements of a line: it writes the footnotes of those that the line holds whole, and opens
 // one that goes on. Inside a JSON object there is no place for footnotes.
-func (f *Filter) dumps(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
-	if !bytes.Contains(body, hexdictTag) {
+func (f *Filter) dumps(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
+	if !bytes.Contains(body, parse.HexdictTag) {
 		return dst
 	}
 	f.dump.values, f.dump.whole, f.dump.before = f.dump.values[:0], 0, f.dump.before[:0]
@@ -248,8 +183,8 @@ func (f *Filter) dumps(ctx context.Context, dst []byte, p *thread, body, end []b
 			f.dump.collect(e.Body)
 		}
 	}
-	if at := openDump(body, from); at >= 0 {
-		f.dump.begin(p.process, body, at)
+	if at := parse.OpenDump(body, from); at >= 0 {
+		f.dump.begin(p.Process, body, at)
 		return dst
 	}
 	return f.footnotes(ctx, dst, p, body, end)

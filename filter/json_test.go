@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"qss-filter/filter/parse"
 )
 
 // TestElementsInJSON holds that what elements in JSON strings say is read as JSON says it: the string that leaves is that of
@@ -48,14 +50,14 @@ func TestUnescape(t *testing.T) {
 		if err := json.Unmarshal([]byte(`"`+in+`"`), &want); err != nil {
 			t.Fatal(err)
 		}
-		got, at := unescapeJSON(nil, nil, []byte(in))
+		got, at := parse.Unescape(nil, nil, []byte(in))
 		if string(got) != want || len(at) != len(got)+1 || !slices.IsSorted(at) {
 			t.Errorf("%s: %q at %v, want %q", in, got, at, want)
 		}
 		var whole []byte
 		for i := 0; i < len(in); {
-			n := escapeLen([]byte(in[i:]))
-			part, _ := unescapeJSON(nil, nil, []byte(in[i:i+n]))
+			n := parse.EscapeLen([]byte(in[i:]))
+			part, _ := parse.Unescape(nil, nil, []byte(in[i:i+n]))
 			whole, i = append(whole, part...), i+n
 		}
 		if !bytes.Equal(whole, got) {

@@ -11,6 +11,7 @@ import (
 
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -111,7 +112,7 @@ func TestKnownObjects(t *testing.T) {
 	for seed := range uint64(200) {
 		r := &filtertest.Nasty{Rand: rand.New(rand.NewPCG(seed, 11)), Targets: []filtertest.Target{{ID: "0123abcd", At: []uint64{0x10, 0x20, 0x30, 0x40}}}}
 		pieces := objectLog(r)
-		o := Options{Adjust: Adjust(r.IntN(2) * r.IntN(3)), Renumber: Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Dedupe: r.One(9), Explain: r.One(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
+		o := Options{Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), Renumber: Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Dedupe: r.One(9), Explain: r.One(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
 		if r.One(9) {
 			o.Names.Map = []PathMap{{"/src", "/home"}}
 		}
@@ -126,7 +127,7 @@ func TestKnownObjects(t *testing.T) {
 				d := f.Feed()
 				for i, piece := range pieces {
 					out.Write(d.Add(context.Background(), nil, []byte(piece)))
-					f.scout.pending = nil // which were asked in this phase
+					f.resolver.Recover() // what was asked in this phase
 					s.phase.Add(uint64(i % 2))
 				}
 				out.Write(d.Flush(nil))

@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/linecache"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 )
@@ -71,7 +72,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 	if f.window > 0 || f.opt.Renumber == RenumberNever {
 		return dst, 0
 	}
-	t := f.origins.nobody
+	t := f.resolver.Processes.Unnamed
 	for len(dst) < stream.MaxOutput && n < len(b) && (b[n] == ' ' || b[n] == '#') {
 		line, ok := readTextFrame(b[n:])
 		if !ok {
@@ -81,21 +82,21 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		s, again := f.quick.tails.Slot(line.tail(), 1)
 		switch {
 		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&
-			f.stillDue(&s.By.due, t, f.takeText(t, s.By.convention, t.stack.first(f.line+1, true, line.number))):
+			f.stillDue(&s.By.due, t, f.resolver.AdjustText(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
 			f.line++
-			if number := t.stack.number(line.number); f.recorder != nil {
+			if number := t.Stack.Number(line.number); f.recorder != nil {
 				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
 			} else {
 				dst = line.write(f.fold.flush(dst), s.Text(), number)
 			}
 			a := s.By.answer
-			a.count()
-			t.over(f.line, a)
-			t.stack.insert(len(a.frames) - 1)
-			f.origins.handled(t)
+			a.Count()
+			t.Over(f.line, a)
+			t.Stack.Insert(len(a.Frames) - 1)
+			f.resolver.Processes.Handled(t)
 		case again:
-			f.scout.at(b[n+len(line.line):], t)
-			f.asked = asked{}
+			f.resolver.Ahead(b[n+len(line.line):], t)
+			f.resolver.Asked = resolve.Asked{}
 			dst = f.fold.flush(dst)
 			before := len(dst)
 			dst = f.Line(ctx, dst, line.line)
@@ -124,26 +125,17 @@ func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 	return dst
 }
 
-// asked is the question of the frame that was looked up last in a module, with what decided it.
-type asked struct {
-	question
-	answer     *answer
-	convention frame.Convention
-	// plain is set where the frame's number counts, and neither its member nor anything but its build ID decided on the module.
-	plain bool
-}
-
 // learn tells what is to be kept of a line that became those lines, or that object.
 func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
-	q := &f.asked
-	if !q.plain || len(q.answer.frames) == 0 || q.answer.awaited() || len(f.frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+	q := &f.resolver.Asked
+	if !q.Plain || len(q.Answer.Frames) == 0 || awaited(q.Answer) || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
-	by = shownTail{due: dueTo(f.origins.nobody, q.answer, q.take), digits: t.digits, convention: q.convention}
+	by = shownTail{due: dueTo(f.resolver.Processes.Unnamed, q.Answer, q.Adjustment), digits: t.digits, convention: q.Convention}
 	if f.recorder != nil {
 		known, by.object, ok = f.learnObject(t, became)
 	} else {
-		known, ok = t.learnTail(became, len(q.answer.frames))
+		known, ok = t.learnTail(became, len(q.Answer.Frames))
 	}
 	return by, known, ok
 }

@@ -6,7 +6,9 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 )
 
@@ -50,24 +52,24 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 	f.mark()
 	defer f.rescue(&out, dst, line)
-	body, end := cutEnd(line)
-	if !f.origins.long {
-		if out, ok := f.bareFrame(ctx, dst, f.origins.nobody, body, end); ok {
-			f.origins.handled(f.origins.nobody)
+	body, end := parse.CutEnd(line)
+	if !f.parser.Long {
+		if out, ok := f.bareFrame(ctx, dst, f.resolver.Processes.Unnamed, body, end); ok {
+			f.resolver.Processes.Handled(f.resolver.Processes.Unnamed)
 			return out
 		}
 	}
-	t, pre := f.origins.of(nil, nil, body)
-	f.scout.of = t
+	t, pre := f.of(nil, nil, body)
+	f.resolver.Expect(t)
 	f.recorder.writer(t, pre, body)
-	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !hasMarkup(body) {
+	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !parse.HasMarkup(body) {
 		dst = f.text(ctx, f.fold.flush(dst), t, body, end)
 		f.led(t, pre, body)
-		f.origins.handled(t)
+		f.resolver.Processes.Handled(t)
 		f.followColour(line)
 		return dst
 	}
-	if strings, ok := jsonStrings(body[pre.Start:pre.End]); ok && !f.dump.open {
+	if strings, ok := parse.Strings(body[pre.Start:pre.End]); ok && !f.dump.open {
 		dst = f.object(ctx, f.fold.flush(dst), body, pre.Start, pre.End, strings)
 		dst = append(dst, end...)
 	} else {
@@ -75,15 +77,15 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 		dst = f.ownWords(ctx, dst, t, body, end)
 		f.led(t, pre, body)
 	}
-	f.origins.handled(t)
+	f.resolver.Processes.Handled(t)
 	f.followColour(line)
 	return dst
 }
 
 // led notes what stands before a line with a frame.
-func (f *Filter) led(t *thread, pre *prefix.Prefix, body []byte) {
-	if pre.Start > 0 && !pre.Partial && t.stack.line == f.line {
-		t.lead = append(t.lead[:0], body[:pre.Start]...)
+func (f *Filter) led(t *resolve.Thread, pre *prefix.Prefix, body []byte) {
+	if pre.Start > 0 && !pre.Partial && t.Stack.Line == f.line {
+		t.Lead = append(t.Lead[:0], body[:pre.Start]...)
 	}
 }
 
@@ -98,27 +100,27 @@ func numbered(text []byte) bool {
 }
 
 // ownWords handles a line that a program wrote, with its loggers' prefixes.
-func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end []byte) []byte {
-	t.emitter.note(body)
-	defer t.emitter.over(body)
-	if f.dump.open && f.dump.of == t.process {
+func (f *Filter) ownWords(ctx context.Context, dst []byte, t *resolve.Thread, body, end []byte) []byte {
+	t.Emitter.Note(body)
+	defer t.Emitter.Over(body)
+	if f.dump.open && f.dump.of == t.Process {
 		var ok bool
 		if dst, ok = f.dumpLine(ctx, dst, t, body, end); ok {
 			return dst
 		}
 	}
 	switch {
-	case hasMarkup(body):
-		before := t.space.Generation()
+	case parse.HasMarkup(body):
+		before := t.Space.Generation()
 		dst = f.markup(ctx, dst, t, body, end)
-		if p := &f.origins.prefix; p.Start > 0 && !p.Partial && t.space.Generation() != before {
-			t.sample = append(t.sample[:0], body[:p.Start]...)
+		if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && t.Space.Generation() != before {
+			t.Sample = append(t.Sample[:0], body[:p.Start]...)
 		}
 		return f.dumps(ctx, dst, t, body, end)
 	case frame.Candidate(body, f.numbers(), f.absolutes()):
 		return f.text(ctx, f.fold.flush(dst), t, body, end)
 	}
-	t.interrupted(body)
+	t.Interrupted(body)
 	return append(append(f.fold.flush(dst), body...), end...)
 }
 
@@ -127,19 +129,19 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *thread, body, end 
 func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, strings []frame.Span) []byte {
 	whose := prefix.JSONKey(body[start:end])
 	pos := 0
-	f.quoted = true
-	defer func() { f.quoted = false }()
+	f.parser.Quoted = true
+	defer func() { f.parser.Quoted = false }()
 	for _, s := range strings {
 		s.Start, s.End = s.Start+start, s.End+start
 		dst = append(dst, body[pos:s.Start]...)
 		pos = s.End
 		text := s.Of(body)
-		t, _ := f.origins.of(&whose, body[start:end], text)
+		t, _ := f.of(&whose, body[start:end], text)
 		f.readContext(t, text)
-		t.emitter.note(text)
-		dst = f.segment(ctx, dst, t, segment{text: text, sep: jsonNewline, json: true, start: f.origins.prefix.Start, end: f.origins.prefix.End})
-		t.emitter.over(text)
-		f.origins.handled(t)
+		t.Emitter.Note(text)
+		dst = f.segment(ctx, dst, t, parse.Segment{Text: text, Sep: parse.Newline, JSON: true, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End})
+		t.Emitter.Over(text)
+		f.resolver.Processes.Handled(t)
 	}
 	return append(dst, body[pos:]...)
 }
@@ -158,9 +160,9 @@ func (f *Filter) settled(begin []byte) (ok bool) {
 			return false
 		}
 	}
-	f.find(segment{text: begin}, false)
-	for i := range f.frames {
-		if len(f.frames[i].buildID) == 0 {
+	f.find(parse.Segment{Text: begin}, false)
+	for i := range f.parser.Frames {
+		if len(f.parser.Frames[i].BuildIDText) == 0 {
 			return false
 		}
 	}
@@ -181,14 +183,9 @@ type ink struct {
 	link sgr.Link
 }
 
-// cutEnd splits a line into its text and its end.
-func cutEnd(line []byte) (body, end []byte) {
-	n := len(line)
-	if n > 0 && line[n-1] == '\n' {
-		n--
-		if n > 0 && line[n-1] == '\r' {
-			n--
-		}
-	}
-	return line[:n], line[n:]
+// of reads the loggers' prefixes of a text and returns the thread that it is from. outer is the JSON object that the text is a string
+// of, with the fields that say whose; both are nil for a line of its own.
+func (f *Filter) of(outer *prefix.Prefix, outerLine, text []byte) (*resolve.Thread, *prefix.Prefix) {
+	p := f.parser.ReadPrefix(text)
+	return f.resolver.Processes.Thread(p, outer, outerLine, text), p
 }

@@ -30,8 +30,7 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // Arrive notes that more of the log has come: files may have changed since.
 func (f *Filter) Arrive() {
-	f.piece++
-	f.scout.chunk()
+	f.resolver.Arrive()
 }
 
 // Scan returns the search for the lines that mean something now, nil if every line may.
@@ -64,9 +63,9 @@ func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		}
 		return out, end
 	}
-	f.scout.at(b[end:], f.origins.nobody)
+	f.resolver.Ahead(b[end:], f.resolver.Processes.Unnamed)
 	dst = f.Line(ctx, dst, b[:end])
-	f.scout.at(nil, nil)
+	f.resolver.Ahead(nil, nil)
 	f.rescan()
 	return dst, end
 }
@@ -87,7 +86,7 @@ func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
 		out = f.texts(dst, lines)
 	}
 	f.line += bytes.Count(lines, newline)
-	f.origins.passed(lines)
+	f.parser.Passed(lines)
 	return out, f.recorder == nil
 }
 
@@ -135,3 +134,15 @@ func (f *Filter) Flush(dst []byte) []byte {
 }
 
 var newline = []byte{'\n'}
+
+// Resume appends lines of markup after which a new filter, of the same options, writes of all that follows what this one
+// does; none where it does so at once. ok is false where the log has left more than modules and mappings behind: a line or
+// a colour that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
+// simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
+func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
+	if f.recorder != nil || f.dedupe != nil || f.ahead.holding() || f.fold.pending() || f.dump.open || f.window > 0 ||
+		f.opt.DumpContext != nil || !f.colour.Plain() || f.parser.Long {
+		return dst, false
+	}
+	return f.resolver.Resume(dst, f.line, f.ahead != nil)
+}

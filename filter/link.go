@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"qss-filter/filter/resolve"
 )
 
 // Links are the hyperlinks that paths get: OSC 8, a sequence of terminals. The template is a URL with {path}, {line}, {column}
@@ -169,13 +171,13 @@ func appendEncoded(dst []byte, text string) []byte {
 }
 
 // link prepares the links of an answer.
-func (f *Filter) link(a *answer) {
+func (f *Filter) link(a *resolve.Answer, p *printed) {
 	if f.opt.Links.template == "" || f.opt.Palette == nil {
 		return
 	}
-	a.links = make([]string, len(a.known))
-	for i := range a.known {
-		fr := &a.known[i]
-		a.links[i] = f.opt.Links.begin(f.opt.Names.local(fr.File), fr.Line, fr.Column)
+	p.links = make([]string, len(a.Frames))
+	for i := range a.Frames {
+		fr := &a.Frames[i]
+		p.links[i] = f.opt.Links.begin(f.opt.Names.local(fr.File), fr.Line, fr.Column)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/resolve"
 )
 
 // Lookahead bounds how long frames that only a list of mappings can resolve wait for one that stands below them. The zero
@@ -52,7 +54,7 @@ type ahead struct {
 	since time.Time
 	first int // the number of the first line
 	// of is the process whose list is waited for, listing is set within that list.
-	of      *process
+	of      *resolve.Process
 	listing bool
 }
 
@@ -65,17 +67,17 @@ func (a *ahead) remaining() time.Duration { return max(0, a.limit.Time-time.Sinc
 // lookingAhead is Line where frames wait for the mappings below them.
 func (f *Filter) lookingAhead(ctx context.Context, dst, line []byte) []byte {
 	a := f.ahead
-	body, _ := cutEnd(line)
-	t, pre := f.origins.of(nil, nil, body)
+	body, _ := parse.CutEnd(line)
+	t, pre := f.of(nil, nil, body)
 	text := body[pre.Start:pre.End]
 	if !a.holding() {
 		if !f.lacksMappings(t, body) {
 			return f.finished(ctx, dst, line)
 		}
-		a.of, a.listing, a.since, a.first = t.process, false, time.Now(), f.line
+		a.of, a.listing, a.since, a.first = t.Process, false, time.Now(), f.line
 	}
-	listed := t.process == a.of && readMapping(t.space, text, f.line)
-	if a.listing && !listed && t.process == a.of {
+	listed := t.Process == a.of && resolve.ReadMapping(t.Space, text, f.line)
+	if a.listing && !listed && t.Process == a.of {
 		dst = f.release(ctx, dst)
 		return f.lookingAhead(ctx, dst, line)
 	}
@@ -90,13 +92,13 @@ func (f *Filter) lookingAhead(ctx context.Context, dst, line []byte) []byte {
 }
 
 // lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none.
-func (f *Filter) lacksMappings(t *thread, body []byte) bool {
-	if !t.space.Empty() || f.preload != nil {
+func (f *Filter) lacksMappings(t *resolve.Thread, body []byte) bool {
+	if !f.resolver.LacksMappings(t) {
 		return false
 	}
-	f.find(segment{text: body, end: f.origins.prefix.End}, false)
-	for i := range f.frames {
-		if f.frames[i].Base == frame.Absolute && !f.frames[i].Done {
+	f.find(parse.Segment{Text: body, End: f.parser.Prefix.End}, false)
+	for i := range f.parser.Frames {
+		if f.parser.Frames[i].Base == frame.Absolute && !f.parser.Frames[i].Done {
 			return true
 		}
 	}

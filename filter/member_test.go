@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -15,12 +16,12 @@ func TestModulesApart(t *testing.T) {
 		id           symsrc.BuildID
 	}
 	f := New(Options{Symbols: &symbols{}})
-	seen := map[*module]key{}
+	seen := map[*resolve.Module]key{}
 	for _, k := range []key{
 		{"a", "", 0, "\xaa\x00m\x000"}, {"a", "m", 0, "\xaa"}, {"a", "", 0, "\xaa"}, {"a\x00\xaa", "", 0, ""}, {"a", "", 0x3000, "\xaa"},
 		{"a", "m\x0030", 0, "\xaa"}, {"a", "m", 0x30, "\xaa"}, {"a\x01\xaa", "", 0, ""}, {"", "", 0, "a"}, {"a", "", 0, ""},
 	} {
-		m := f.member([]byte(k.name), []byte(k.member), k.at, k.id)
+		m := f.resolver.Member([]byte(k.name), []byte(k.member), k.at, k.id)
 		if other, taken := seen[m]; taken {
 			t.Errorf("%+q is taken for %+q", fmt.Sprint(k), fmt.Sprint(other))
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
@@ -49,7 +51,7 @@ type Observation struct {
 }
 
 // observe tells of a frame of text; a is nil where nothing was asked.
-func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
+func (f *Filter) observe(t *resolve.Thread, text []byte, fr *parse.Frame, a *resolve.Answer) {
 	if !f.observed() {
 		return
 	}
@@ -60,9 +62,9 @@ func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
 	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: fr.Number, Numbered: !fr.Num.Empty(),
 		Sentence: fr.Shape == frame.Pair, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
 		Address: fr.Addr.Of(text), Hint: fr.Gap.Of(text), Done: fr.Done || fr.Shape == frame.NumberOnly,
-		BuildID: fr.buildID}
-	if a == nil && len(fr.module) > 0 {
-		f.seen.Module.Name = string(fr.module)
+		BuildID: fr.BuildIDText}
+	if a == nil && len(fr.ModuleText) > 0 {
+		f.seen.Module.Name = string(fr.ModuleText)
 	}
 	if fr.Base != frame.Absolute {
 		f.seen.Offset = fr.Off.Of(text)
@@ -71,15 +73,15 @@ func (f *Filter) observe(t *thread, text []byte, fr *sighting, a *answer) {
 }
 
 // observeElement is the same for an element of markup.
-func (f *Filter) observeElement(t *thread, text []byte, e *element, a *answer, sentence bool) {
+func (f *Filter) observeElement(t *resolve.Thread, text []byte, e *parse.Element, a *resolve.Answer, sentence bool) {
 	if !f.observed() {
 		return
 	}
-	whole, address := text[e.Start:e.End], e.bt.AddrText
+	whole, address := text[e.Start:e.End], e.BTFields.AddrText
 	if e.Tag != markup.BT {
 		address, _, _ = bytes.Cut(e.Body, []byte{':'})
 	}
-	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: e.bt.Num, Numbered: !sentence, Sentence: sentence,
+	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: e.BTFields.Num, Numbered: !sentence, Sentence: sentence,
 		Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
 	f.tell(t, a, markupFormat, false)
 }
@@ -93,12 +95,12 @@ func (f *Filter) told() bool {
 }
 
 // tell adds the answer.
-func (f *Filter) tell(t *thread, a *answer, format string, numberOnly bool) {
+func (f *Filter) tell(t *resolve.Thread, a *resolve.Answer, format string, numberOnly bool) {
 	o := &f.seen
 	if a != nil {
-		o.Frames, o.Back = a.known, a.back
-		if a.mod != nil {
-			o.Located, o.Module, o.At, o.Files = true, a.mod.Module, a.off, a.mod.files
+		o.Frames, o.Back = a.Frames, a.Back
+		if a.Module != nil {
+			o.Located, o.Module, o.At, o.Files = true, a.Module.Module, a.Offset, a.Module.Files
 		}
 	}
 	f.recorder.frame(t, o, a, format, numberOnly)
@@ -110,20 +112,20 @@ func (f *Filter) tell(t *thread, a *answer, format string, numberOnly bool) {
 }
 
 // keep writes a text that stays as it is, with the lines of its frames below it.
-func (f *Filter) keep(dst []byte, s segment, below func([]byte) []byte) []byte {
+func (f *Filter) keep(dst []byte, s parse.Segment, below func([]byte) []byte) []byte {
 	at := len(dst)
 	f.apart = false
-	dst = below(append(dst, s.text...))
-	if f.apart && !s.json {
-		dst = append(dst, s.sep...)
-		copy(dst[at+len(s.sep):], dst[at:])
-		copy(dst[at:], s.sep)
+	dst = below(append(dst, s.Text...))
+	if f.apart && !s.JSON {
+		dst = append(dst, s.Sep...)
+		copy(dst[at+len(s.Sep):], dst[at:])
+		copy(dst[at:], s.Sep)
 	}
 	return dst
 }
 
 // belowObserved writes the lines that the observer has given.
-func (f *Filter) belowObserved(dst []byte, s segment) []byte {
+func (f *Filter) belowObserved(dst []byte, s parse.Segment) []byte {
 	for _, line := range f.seen.Below {
 		dst = f.below(dst, s, func(b []byte) []byte { return append(b, line...) })
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 )
@@ -32,7 +33,7 @@ func TestObserve(t *testing.T) {
 		"8 #4 0x1004 m 4 f", "9 sentence m 8 f", "10 #5 0x7040 /a 0x40 40 f"}
 	for _, style := range []Style{Annotate, Append, Replace} {
 		var got []string
-		f := New(Options{Symbols: oneName{}, Adjust: AdjustNone, Style: style, Observe: func(o *Observation) {
+		f := New(Options{Symbols: oneName{}, Adjust: resolve.AdjustNone, Style: style, Observe: func(o *Observation) {
 			text := fmt.Sprint(o.Line)
 			for _, part := range []struct {
 				is   bool

@@ -7,8 +7,10 @@ import (
 	"slices"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/record"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
@@ -52,7 +54,7 @@ func (f *Filter) recorded(ctx context.Context, dst, line []byte) []byte {
 	clear(l.Frames) // which hold on to answers
 	*l = record.Line{Number: f.line, Context: l.Context[:0], Frames: l.Frames[:0]}
 	r.said = false
-	l.Text, l.End = cutEnd(line)
+	l.Text, l.End = parse.CutEnd(line)
 	r.open = true
 	r.text = f.readable(ctx, r.text[:0], line)
 	r.open = false
@@ -89,7 +91,7 @@ func (f *Filter) texts(dst, lines []byte) []byte {
 		for line := range bytes.Lines(lines) {
 			n++
 			l := record.Line{Number: n}
-			l.Text, l.End = cutEnd(line)
+			l.Text, l.End = parse.CutEnd(line)
 			each(&l)
 		}
 		return dst
@@ -111,7 +113,7 @@ func (f *Filter) part(dst, text []byte, last bool) []byte {
 	r.part++
 	l := record.Line{Number: f.line, Part: r.part, More: !last, Text: text[:cut]}
 	if last {
-		l.Text, l.End = cutEnd(text)
+		l.Text, l.End = parse.CutEnd(text)
 		r.part = 0
 	}
 	if r.opt.Each != nil {
@@ -124,26 +126,26 @@ func (f *Filter) part(dst, text []byte, last bool) []byte {
 }
 
 // writer notes whose words the line is, and what loggers wrote around them.
-func (r *recorder) writer(t *thread, p *prefix.Prefix, body []byte) {
+func (r *recorder) writer(t *resolve.Thread, p *prefix.Prefix, body []byte) {
 	if r == nil {
 		return
 	}
 	r.line.Prefix = record.Prefix{Text: body[:p.Start], Suffix: body[p.End:], Logger: p.Kind.String(), PID: p.PID.Of(body),
 		TID: p.TID.Of(body), Host: p.Host.Of(body), Tag: p.Tag.Of(body)}
 	if !r.said {
-		r.line.Process = t.key
+		r.line.Process = t.Key
 	}
 }
 
 // of notes the process of something that the line holds: the first one is the line's.
-func (r *recorder) of(p *process) {
+func (r *recorder) of(p *resolve.Process) {
 	if !r.said {
-		r.said, r.line.Process = true, p.key
+		r.said, r.line.Process = true, p.Key
 	}
 }
 
 // context notes a context element that has taken effect.
-func (r *recorder) context(p *process, effect markup.Tag, m *ctxstate.Module, at *ctxstate.Mapping) {
+func (r *recorder) context(p *resolve.Process, effect markup.Tag, m *ctxstate.Module, at *ctxstate.Mapping) {
 	if r == nil {
 		return
 	}
@@ -164,18 +166,18 @@ func mappingRecord(at *ctxstate.Mapping) record.Context {
 }
 
 // listed notes a line of a list of mappings.
-func (r *recorder) listed(p *process) {
+func (r *recorder) listed(p *resolve.Process) {
 	if r == nil {
 		return
 	}
-	if at := p.space.LastListed(); at != nil {
+	if at := p.Space.LastListed(); at != nil {
 		r.of(p)
 		r.line.Context = append(r.line.Context, mappingRecord(at))
 	}
 }
 
 // note notes something else that the line says.
-func (r *recorder) note(p *process, c record.Context) {
+func (r *recorder) note(p *resolve.Process, c record.Context) {
 	if r == nil {
 		return
 	}
@@ -184,7 +186,7 @@ func (r *recorder) note(p *process, c record.Context) {
 }
 
 // dumpfile notes a file that is announced.
-func (r *recorder) dumpfile(p *process, e *markup.Element) {
+func (r *recorder) dumpfile(p *resolve.Process, e *markup.Element) {
 	kind, name, _ := e.Dumpfile()
 	r.note(p, record.Context{Type: record.Dumpfile, Word: string(kind), Name: string(name)})
 }
@@ -206,12 +208,12 @@ func (r *recorder) malformed(err error) {
 }
 
 // frame notes a frame, as the observer is told of it.
-func (r *recorder) frame(t *thread, o *Observation, a *answer, format string, numberOnly bool) {
+func (r *recorder) frame(t *resolve.Thread, o *Observation, a *resolve.Answer, format string, numberOnly bool) {
 	if r == nil {
 		return
 	}
-	r.of(t.process)
-	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.key, Text: o.Whole, Address: o.Address,
+	r.of(t.Process)
+	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.Key, Text: o.Whole, Address: o.Address,
 		Offset: o.Offset, Hint: hint(o.Hint), Module: o.Module}
 	switch {
 	case o.Data:
@@ -237,13 +239,13 @@ func (r *recorder) frame(t *thread, o *Observation, a *answer, format string, nu
 }
 
 // register notes what a register's value points at.
-func (r *recorder) register(p *process, v hexValue, a *answer) {
+func (r *recorder) register(p *resolve.Process, v parse.Value, a *resolve.Answer) {
 	if r == nil {
 		return
 	}
 	r.of(p)
-	value := scan.AppendHex([]byte("0x"), v.addr)
-	fr := record.Frame{Kind: record.Register, Format: markupFormat, Register: v.key, Process: p.key, Text: value, Address: value}
+	value := scan.AppendHex([]byte("0x"), v.Addr)
+	fr := record.Frame{Kind: record.Register, Format: markupFormat, Register: v.Key, Process: p.Key, Text: value, Address: value}
 	r.answer(&fr, a)
 	r.line.Frames = append(r.line.Frames, fr)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"qss-filter/filter/resolve"
 )
 
 // TestObjectsLive feeds a log into an open pipe, piece by piece: each object leaves as soon as its line would.
@@ -85,7 +87,7 @@ func TestObjectsHeld(t *testing.T) {
 		{"a build ID elsewhere", Options{}, "Module libfoo.so with build-id 67f5ab\n", []string{`"context":[{"type":"build_id","name":"libfoo.so","build_id":"67f5ab"}]`}},
 		{"done, and unknown", Options{}, "#0 0x1 in f /a.c:3 (/a.so+0x3)\n#1 0x2 (/missing.so+0x2)\n#2 0x3 (/a.so+0x99)\n", []string{`"status":"NOT_ASKED","reason":"the log names a source line already"`,
 			`"status":"NOT_FOUND","reason":"NOT_FOUND missing.so","detail":"elf not found"`, `"status":"NO_SYMBOL","reason":"no symbol at 0x98 in a.so"`}},
-		{"--adjust", Options{Adjust: AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
+		{"--adjust", Options{Adjust: resolve.AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
 		{"a report", Options{}, "==7==ERROR: AddressSanitizer: x\n    #1 0x7f20 (/a.so+0x20)\n", []string{`{"line":2,"process":"#7",`, `"back":0,"why":"header"`}},
 		{"--path-map", Options{Names: Names{Short: true, Map: []PathMap{{"/src", "/home"}}}}, "#0 0x7f21 (/a.so+0x20)\n", []string{`"functions":[{"function":"plain","file":"/home/p.c"`}},
 		{"colours", Options{}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"\u001b[1m#0 \u001b[0m0x7f20 (/a.so+0x20)\u001b[31m"`, `"address":"0x7f20"`, `"status":"OK"`}},

@@ -2,11 +2,10 @@ package filter
 
 import (
 	"bytes"
-	"cmp"
 	"strconv"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
-	"qss-filter/symsrc"
 )
 
 // unknownName stands where a name is not known but its place is.
@@ -14,10 +13,10 @@ const unknownName = "??"
 
 // appendPlace writes `func file:line:col`. A single function of which no file is known is its bare name, as the
 // sanitizers write it; in a chain every function has a place, so that a second run sees that the line is done.
-func (f *Filter) appendPlace(dst []byte, a *answer, i int) []byte {
-	fr := &a.frames[i]
+func (f *Filter) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
+	fr := &f.shown(a).frames[i]
 	dst = f.appendFunc(dst, a, i)
-	if fr.File == "" && len(a.frames) == 1 && fr.Line == 0 {
+	if fr.File == "" && len(a.Frames) == 1 && fr.Line == 0 {
 		return dst
 	}
 	dst = append(dst, ' ')
@@ -29,31 +28,37 @@ func (f *Filter) appendPlace(dst []byte, a *answer, i int) []byte {
 }
 
 // appendFunc writes a function's name in its colour.
-func (f *Filter) appendFunc(dst []byte, a *answer, i int) []byte {
-	name := a.frames[i].Func
+func (f *Filter) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
+	name := f.shown(a).frames[i].Func
 	if name == "" {
 		name = unknownName
 	}
+	return f.appendName(dst, name, i < len(a.Frames)-1)
+}
+
+// appendName writes a name in the color of functions.
+func (f *Filter) appendName(dst []byte, name string, inlined bool) []byte {
 	p := f.palette()
 	switch {
 	case p == nil:
 		return append(dst, name...)
-	case i < len(a.frames)-1:
+	case inlined:
 		return f.paint(dst, p.Inlined, name)
 	}
 	return f.paint(dst, p.Func, name)
 }
 
 // appendFile writes `file:line`, or `file:line:col`, as a link where links are written. There is none inside one of the log's.
-func (f *Filter) appendFile(dst []byte, a *answer, i int, column bool) []byte {
-	fr, p := &a.frames[i], f.palette()
+func (f *Filter) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
+	shown, p := f.shown(a), f.palette()
+	fr := &shown.frames[i]
 	coloured := p != nil && p.File != ""
 	if coloured {
 		dst = append(dst, p.File...)
 	}
-	linked := p != nil && len(a.links) > 0 && a.links[i] != "" && !bool(f.colour.link)
+	linked := p != nil && len(shown.links) > 0 && shown.links[i] != "" && !bool(f.colour.link)
 	if linked {
-		dst = append(dst, a.links[i]...)
+		dst = append(dst, shown.links[i]...)
 	}
 	if fr.File == "" {
 		dst = append(dst, unknownName...)
@@ -77,7 +82,7 @@ func (f *Filter) appendFile(dst []byte, a *answer, i int, column bool) []byte {
 
 // palette returns the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
 func (f *Filter) palette() *sgr.Palette {
-	if f.quoted {
+	if f.parser.Quoted {
 		return nil
 	}
 	return f.opt.Palette
@@ -119,17 +124,17 @@ func (f *Filter) paint(dst []byte, colour, text string) []byte {
 }
 
 // place returns the text of one function, from the memo unless the log's own colours must be woven in.
-func (f *Filter) place(a *answer, i int) []byte {
-	if f.opt.Palette == nil || f.colour.Plain() && !bool(f.colour.link) && !f.quoted {
-		return a.places[i]
+func (f *Filter) place(a *resolve.Answer, i int) []byte {
+	if f.opt.Palette == nil || f.colour.Plain() && !bool(f.colour.link) && !f.parser.Quoted {
+		return f.shown(a).places[i]
 	}
 	return f.appendPlace(nil, a, i)
 }
 
 // appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`.
-func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
+func (f *Filter) appendSentence(dst []byte, a *resolve.Answer) []byte {
 	dst = append(dst, f.place(a, 0)...)
-	for i := 1; i < len(a.frames); i++ {
+	for i := 1; i < len(a.Frames); i++ {
 		if i == 1 {
 			dst = append(dst, " (inlined into "...)
 		} else {
@@ -138,7 +143,7 @@ func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
 		dst = f.appendFunc(dst, a, i)
 		dst = append(dst, ' ')
 		dst = f.appendFile(dst, a, i, false)
-		if i == len(a.frames)-1 {
+		if i == len(a.Frames)-1 {
 			dst = append(dst, ')')
 		}
 	}
@@ -146,7 +151,7 @@ func (f *Filter) appendSentence(dst []byte, a *answer) []byte {
 }
 
 // appendBare writes the form of QSS's reports: `#N addr in func file:line`.
-func (f *Filter) appendBare(dst, number, addr []byte, a *answer, i int) []byte {
+func (f *Filter) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
 	start := len(dst)
 	if len(number) > 0 {
 		dst = append(append(dst, '#'), number...)
@@ -167,11 +172,11 @@ func (f *Filter) appendBare(dst, number, addr []byte, a *answer, i int) []byte {
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
-func (f *Filter) appendReason(dst []byte, a *answer, line []byte, at int) []byte {
-	if !f.opt.Explain || len(a.frames) > 0 && !a.unverified() {
+func (f *Filter) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
+	if !f.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
 		return dst
 	}
-	text := a.explanation()
+	text := a.Explanation()
 	if near := max(0, at-len(text)-len(" []")); bytes.Contains(line[near:min(len(line), at+len(text)+len(" []"))], append(append([]byte(" ["), text...), ']')) {
 		return dst
 	}
@@ -182,47 +187,4 @@ func (f *Filter) appendReason(dst []byte, a *answer, line []byte, at int) []byte
 	dst = append(dst, '[')
 	dst = append(dst, text...)
 	return append(dst, ']')
-}
-
-// reason is the status code of a module without an answer; where its files are good, the address is what has no name.
-func (m *module) reason(off uint64) string {
-	if m.files == nil {
-		return symsrc.UnknownError.String()
-	}
-	if s := m.files.Reason(); s != symsrc.OK {
-		return s.String()
-	}
-	return "no symbol at 0x" + strconv.FormatUint(off, 16) + " in"
-}
-
-// words say more than the status code of a module without an answer, "" where that says it all.
-func (m *module) words() string {
-	if m.files == nil || m.files.Reason() == symsrc.OK {
-		return ""
-	}
-	words := cmp.Or(m.files.Detail, m.files.Note)
-	if words == symsrc.NothingFound {
-		return ""
-	}
-	return symsrc.Visible(words)
-}
-
-// appendName writes `libf.so (BuildId: …)`.
-func (m *module) appendName(dst []byte) []byte {
-	name := m.shown
-	if i := bytes.LastIndexByte([]byte(name), '/'); i >= 0 {
-		name = name[i+1:]
-	}
-	dst = append(dst, name...)
-	return m.appendID(dst)
-}
-
-// appendID writes ` (BuildId: …)`, nothing where the log has none.
-func (m *module) appendID(dst []byte) []byte {
-	if m.BuildID == "" {
-		return dst
-	}
-	dst = append(dst, " (BuildId: "...)
-	dst = append(dst, m.BuildID.String()...)
-	return append(dst, ')')
 }

@@ -7,7 +7,9 @@ import (
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/linecache"
+	"qss-filter/filter/parse"
 	"qss-filter/filter/record"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 	"qss-filter/markup"
@@ -49,7 +51,7 @@ func (q *quick) init() {
 // bytes that they are. b is of complete lines.
 func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	text := b[0] == ' ' || b[0] == '#'
-	if !text && !bytes.HasPrefix(b, openBraces) || f.quick.off || f.dump.open || f.origins.long || f.dedupe != nil || f.told() || f.ahead != nil ||
+	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || f.quick.off || f.dump.open || f.parser.Long || f.dedupe != nil || f.told() || f.ahead != nil ||
 		f.opt.Style != Annotate || !f.colour.Plain() {
 		return dst, 0
 	}
@@ -59,10 +61,10 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if f.opt.Renumber == RenumberAlways {
 		return dst, 0
 	}
-	t := f.origins.nobody // nothing stands before the elements
+	t := f.resolver.Processes.Unnamed // nothing stands before the elements
 	folds := f.opt.Context == ContextFold && f.opt.DumpContext == nil
 	block := &f.quick.block
-	for len(dst) < stream.MaxOutput && bytes.HasPrefix(b[n:], openBraces) {
+	for len(dst) < stream.MaxOutput && bytes.HasPrefix(b[n:], parse.OpenBraces) {
 		f.reach(dst, n)
 		used, line := 0, b[n:]
 		switch {
@@ -90,17 +92,17 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 }
 
 // knownFrame handles a bt element that is alone on its line.
-func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte) (used int, out []byte) {
-	if f.opt.Maps != nil && t.space.Empty() {
+func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	if f.opt.Maps != nil && t.Space.Empty() {
 		return 0, dst // the mappings of a running process count, which may be others by now
 	}
 	line := b[:bytes.IndexByte(b, '\n')+1]
-	generation := t.space.Generation()
+	generation := t.Space.Generation()
 	s, again := f.quick.showed.Slot(line, generation)
-	if s.Is(line, generation) && f.stillDue(&s.By.due, t, f.takeMarkup(t, s.By.typ, false)) {
+	if s.Is(line, generation) && f.stillDue(&s.By.due, t, f.resolver.AdjustMarkup(t, s.By.typ, false)) {
 		f.line++
-		s.By.answer.count()
-		t.over(f.line, s.By.answer)
+		s.By.answer.Count()
+		t.Over(f.line, s.By.answer)
 		if f.recorder != nil {
 			dst = record.AppendNumber(dst, f.line)
 		}
@@ -111,10 +113,10 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 		return 0, dst
 	}
 	by := shownBy{typ: bt.Type}
-	take := f.takeMarkup(t, by.typ, false)
+	take := f.resolver.AdjustMarkup(t, by.typ, false)
 	f.line++
 	dst = f.fold.flush(dst)
-	f.scout.at(b[len(line):], t)
+	f.resolver.Ahead(b[len(line):], t)
 	before := len(dst)
 	if f.recorder != nil {
 		dst = f.recorded(ctx, dst, line)
@@ -122,8 +124,8 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 	} else {
 		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	}
-	by.due = dueTo(t, f.askAbsolute(ctx, t.process, bt.Addr, symsrc.Code, take), take)
-	if f.quick.showed.Settled(generation) && again && len(by.answer.frames) > 0 && !by.answer.awaited() &&
+	by.due = dueTo(t, f.resolver.ResolveAddress(ctx, t.Process, bt.Addr, symsrc.Code, take), take)
+	if f.quick.showed.Settled(generation) && again && len(by.answer.Frames) > 0 && !awaited(by.answer) &&
 		len(dst) > before && len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		f.quick.showed.Keep(s, line, dst[before:], generation, by)
 	}
@@ -131,7 +133,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *thread, b []byte
 }
 
 // knownMapping handles a mapping whose text behind the address is known.
-func (f *Filter) knownMapping(dst []byte, t *thread, b []byte) (used int, out []byte) {
+func (f *Filter) knownMapping(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
 	start, at, ok := scan.Hex(b, len(linecache.MMapStart))
 	if !ok {
 		return 0, dst
@@ -142,10 +144,10 @@ func (f *Filter) knownMapping(dst []byte, t *thread, b []byte) (used int, out []
 	}
 	m := e.Says.mmap
 	m.Start = start
-	if _, ok := t.space.Module(m.ModuleID); !ok || m.Size != 0 && m.Size-1 > math.MaxUint64-start {
+	if _, ok := t.Space.Module(m.ModuleID); !ok || m.Size != 0 && m.Size-1 > math.MaxUint64-start {
 		return 0, dst
 	}
-	in, err := t.space.AddMMap(m)
+	in, err := t.Space.AddMMap(m)
 	if err != nil {
 		return 0, dst
 	}
@@ -155,29 +157,29 @@ func (f *Filter) knownMapping(dst []byte, t *thread, b []byte) (used int, out []
 }
 
 // knownModule handles the definition of a module that is new, or the same as before.
-func (f *Filter) knownModule(dst []byte, t *thread, b []byte) (used int, out []byte) {
+func (f *Filter) knownModule(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
 	e := f.quick.known.Find(b, learnModule)
 	if e == nil || e.Says.tag != markup.Module {
 		return 0, dst
 	}
 	def := &e.Says.module
-	if old, ok := t.space.Module(def.ID); ok && (old.Name != def.Name || old.BuildID != def.BuildID) {
+	if old, ok := t.Space.Module(def.ID); ok && (old.Name != def.Name || old.BuildID != def.BuildID) {
 		return 0, dst
 	}
-	t.space.AddModule(*def)
-	m, _ := t.space.Module(def.ID)
+	t.Space.AddModule(*def)
+	m, _ := t.Space.Module(def.ID)
 	f.line++
 	f.quick.known.Follow(e)
 	return len(e.Text), f.fold.defineKnown(dst, m, e.Says.head, e.Says.end)
 }
 
 // knownReset handles a reset, which is at b[at:] of what run looks at.
-func (f *Filter) knownReset(dst []byte, t *thread, b []byte, at int) (used int, out []byte) {
+func (f *Filter) knownReset(dst []byte, t *resolve.Thread, b []byte, at int) (used int, out []byte) {
 	e := f.quick.known.Find(b, learnReset)
 	if e == nil || e.Says.tag != markup.Reset {
 		return 0, dst
 	}
-	if t.space.Reset() {
+	if t.Space.Reset() {
 		dst = f.fold.flush(dst)
 		f.quick.block.begin(f, dst, at)
 		dst = append(dst, e.Says.head...)
@@ -222,8 +224,8 @@ func learnReset(line []byte) (k knownSays, ok bool) {
 
 // alone returns the element that a line consists of.
 func alone(line []byte, tag markup.Tag, k *knownSays) (e markup.Element, ok bool) {
-	body, end := cutEnd(line)
-	for _, other := range [...][]byte{sanitizerWord, runtimeError, summaryWord, {0x1b}} {
+	body, end := parse.CutEnd(line)
+	for _, other := range [...][]byte{resolve.SanitizerWord, resolve.RuntimeError, resolve.SummaryWord, {0x1b}} {
 		if bytes.Contains(body, other) { // which means something to others
 			return e, false
 		}

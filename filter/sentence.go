@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/resolve"
 )
 
 // several handles a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
 // chain of functions stands on one line.
-func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) []byte {
-	frames := append([]sighting(nil), f.frames...)
+func (f *Filter) several(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment) []byte {
+	frames := append([]parse.Frame(nil), f.parser.Frames...)
 	restore := f.colour
 	defer func() { f.colour = restore }()
 	if f.opt.Style == Append {
@@ -23,82 +25,82 @@ func (f *Filter) several(ctx context.Context, dst []byte, p *thread, s segment) 
 	pos := 0
 	for i := range frames {
 		fr := &frames[i]
-		a := f.lookUp(ctx, p, s.text, fr)
+		a := f.lookUp(ctx, p, s.Text, fr)
 		n := f.number(p, fr, f.opt.Renumber != RenumberNever)
-		dst = append(dst, s.text[pos:fr.Whole.Start]...)
-		f.followColour(s.text[pos:fr.Whole.Start])
+		dst = append(dst, s.Text[pos:fr.Whole.Start]...)
+		f.followColour(s.Text[pos:fr.Whole.Start])
 		dst = f.oneFrame(dst, s, fr, a, n)
 		pos = fr.Whole.End
 	}
-	return append(dst, s.text[pos:]...)
+	return append(dst, s.Text[pos:]...)
 }
 
 // oneFrame writes a frame that keeps to its place on the line.
-func (f *Filter) oneFrame(dst []byte, s segment, fr *sighting, a *answer, n uint64) []byte {
-	known := a != nil && len(a.frames) > 0 && fr.Shape != frame.Fields
+func (f *Filter) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, n uint64) []byte {
+	known := a != nil && len(a.Frames) > 0 && fr.Shape != frame.Fields
 	if known && f.opt.Style == Replace {
 		return f.added(dst, s, func(b []byte) []byte {
 			if fr.Shape == frame.Numbered && !fr.Num.Empty() {
-				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.text), n), ' ')
-				b = append(append(b, fr.Addr.Of(s.text)...), " in "...)
+				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.Text), n), ' ')
+				b = append(append(b, fr.Addr.Of(s.Text)...), " in "...)
 			}
 			return f.appendSentence(b, a)
 		})
 	}
 	pos := fr.Whole.Start
 	if !fr.Num.Empty() {
-		dst = append(dst, s.text[pos:fr.Num.Start]...)
-		dst = appendNumber(dst, fr.Num.Of(s.text), n)
+		dst = append(dst, s.Text[pos:fr.Num.Start]...)
+		dst = appendNumber(dst, fr.Num.Of(s.Text), n)
 		pos = fr.Num.End
 	}
 	if known {
-		dst = append(dst, s.text[pos:fr.Gap.Start]...)
+		dst = append(dst, s.Text[pos:fr.Gap.Start]...)
 		dst = f.added(dst, s, func(b []byte) []byte {
 			if fr.Shape == frame.Pair {
 				return append(f.appendSentence(b, a), ' ')
 			}
 			return f.appendSentence(append(b, " in "...), a)
 		})
-		dst = appendEscapes(dst, fr.Gap.Of(s.text))
+		dst = appendEscapes(dst, fr.Gap.Of(s.Text))
 		pos = fr.Gap.End
 	}
 	if a != nil && !known && fr.Shape != frame.Fields {
-		dst = f.quiet(dst, s.text[pos:fr.Whole.End])
+		dst = f.quiet(dst, s.Text[pos:fr.Whole.End])
 	} else {
-		dst = append(dst, s.text[pos:fr.Whole.End]...)
+		dst = append(dst, s.Text[pos:fr.Whole.End]...)
 	}
 	if a != nil {
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, fr.Whole.End) })
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.Text, fr.Whole.End) })
 	}
 	return dst
 }
 
 // chainBelow adds the lines of one frame below its text.
-func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
-	a := f.lookUp(ctx, p, s.text, fr)
+func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, fr *parse.Frame) []byte {
+	a := f.lookUp(ctx, p, s.Text, fr)
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
 	if f.opt.Observe != nil {
 		return f.belowObserved(dst, s)
 	}
-	if a == nil || len(a.frames) == 0 {
+	if a == nil || len(a.Frames) == 0 {
 		return dst
 	}
 	if fr.Num.Empty() {
 		return f.below(dst, s, func(b []byte) []byte { return f.appendSentence(b, a) })
 	}
-	for i := range a.frames {
-		number := f.functionNumber(s.text, fr, len(a.frames), i, n)
-		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), a, i) })
+	for i := range a.Frames {
+		number := f.functionNumber(s.Text, fr, len(a.Frames), i, n)
+		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
 		dst = f.source(ctx, dst, s, a, i, nil, nil)
 	}
 	if f.counts(fr) {
-		p.stack.insert(len(a.frames) - 1)
+		p.Stack.Insert(len(a.Frames) - 1)
 	}
 	return dst
 }
 
 // below adds a line of the filter's own below a text that stays as it is.
-func (f *Filter) below(dst []byte, s segment, write func([]byte) []byte) []byte {
-	dst = append(append(dst, s.sep...), "  -> "...)
+func (f *Filter) below(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+	dst = append(append(dst, s.Sep...), "  -> "...)
 	return f.added(dst, s, write)
 }

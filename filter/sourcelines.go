@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"qss-filter/filter/guard"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -17,39 +19,44 @@ type Sources interface {
 }
 
 // excerpt returns the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
-func (f *Filter) excerpt(ctx context.Context, a *answer, i int) *symsrc.Excerpt {
-	if a.excerpts == nil {
-		a.excerpts = make([]*symsrc.Excerpt, len(a.known))
+func (f *Filter) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
+	p := f.shown(a)
+	if p.excerpts == nil {
+		p.excerpts = make([]*symsrc.Excerpt, len(a.Frames))
 		var asked sync.WaitGroup
-		for k := range a.known {
-			asked.Go(func() { a.excerpts[k] = f.askSource(ctx, a, k) })
+		for k := range a.Frames {
+			asked.Go(func() { p.excerpts[k] = f.askSource(ctx, a, k) })
 		}
 		asked.Wait()
-	} else if x := a.excerpts[i]; x.Retry != nil && x.Retry() {
-		a.excerpts[i] = f.askSource(ctx, a, i)
+	} else if x := p.excerpts[i]; x.Retry != nil && x.Retry() {
+		p.excerpts[i] = f.askSource(ctx, a, i)
 	}
-	return a.excerpts[i]
+	return p.excerpts[i]
 }
 
 // askSource asks for the source of one function. It runs beside the stream, which must survive it.
-func (f *Filter) askSource(ctx context.Context, a *answer, i int) (x *symsrc.Excerpt) {
+func (f *Filter) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			x = &symsrc.Excerpt{Note: "internal error" + guard.Fault(cause)}
 		}
 	}()
-	fr := &a.known[i]
-	if fr.File == "" || fr.Line == 0 || a.mod == nil {
+	fr := &a.Frames[i]
+	if fr.File == "" || fr.Line == 0 || a.Module == nil {
 		return &symsrc.Excerpt{}
 	}
-	got := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.mod.Module, Files: a.mod.files, Made: a.made, Path: fr.File,
+	got := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.Module.Module, Files: a.Module.Files, Made: a.Made, Path: fr.File,
 		Local: f.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, f.opt.SourceLines/2)
 	return &got
 }
 
 // awaited reports whether the source of one of the functions may still come.
-func (a *answer) awaited() bool {
-	for _, x := range a.excerpts {
+func awaited(a *resolve.Answer) bool {
+	p, ok := a.Printed.(*printed)
+	if !ok {
+		return false
+	}
+	for _, x := range p.excerpts {
 		if x.Retry != nil {
 			return true
 		}
@@ -59,18 +66,18 @@ func (a *answer) awaited() bool {
 
 // source writes the lines of source code of one function below its line. Each has what stands before the frame on that, and
 // the escape sequences of what stands behind.
-func (f *Filter) source(ctx context.Context, dst []byte, s segment, a *answer, i int, before, behind []byte) []byte {
+func (f *Filter) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
 	if f.opt.Sources == nil || f.opt.SourceLines == 0 {
 		return dst
 	}
 	x := f.excerpt(ctx, a, i)
 	line := func(write func([]byte) []byte) {
-		dst = append(append(dst, s.sep...), before...)
+		dst = append(append(dst, s.Sep...), before...)
 		dst = appendEscapes(f.added(dst, s, write), behind)
 	}
-	f.code.add(x, a.known[i].File)
+	f.code.add(x, a.Frames[i].File)
 	for k, text := range x.Lines {
-		line(func(b []byte) []byte { return f.appendSource(b, x.First+k, text, x.First+k == a.known[i].Line) })
+		line(func(b []byte) []byte { return f.appendSource(b, x.First+k, text, x.First+k == a.Frames[i].Line) })
 	}
 	if x.Note != "" && (!x.Absent || f.opt.Explain) {
 		line(func(b []byte) []byte { return f.appendNote(b, x.Note) })

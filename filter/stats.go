@@ -1,6 +1,9 @@
 package filter
 
-import "qss-filter/symsrc"
+import (
+	"qss-filter/filter/resolve"
+	"qss-filter/symsrc"
+)
 
 // Stats count what a filter has done.
 type Stats struct {
@@ -19,33 +22,14 @@ func (f *Filter) Stats() Stats {
 // Faults returns the number of lines that left as they came since the program panicked over them.
 func (f *Filter) Faults() int { return f.rescued }
 
-// Tally counts the frames of a log by what became of them.
-type Tally struct {
-	Frames, Unresolved int
-	// By counts the unresolved ones whose module is known, by the reason.
-	By [symsrc.UnknownError + 1]int
-}
+// Tally returns the counts of frames since the filter was made.
+func (f *Filter) Tally() resolve.Tally { return f.resolver.Tally() }
 
-// Tally returns the counts since the filter was made.
-func (f *Filter) Tally() (t Tally) {
-	t = f.memo.forgotten
-	for _, m := range f.memo.modules {
-		t.add(m)
+// Summary returns what could not be resolved until now, and why. Its texts are visible ones.
+func (f *Filter) Summary() resolve.Summary {
+	s := f.resolver.Summary()
+	if !f.code.any {
+		s.NoSource = symsrc.Visible(f.code.missing)
 	}
-	return t
-}
-
-// add counts the frames of a module.
-func (t *Tally) add(m *module) {
-	t.Frames += m.frames
-	t.Unresolved += m.unresolved
-	t.By[m.status()] += m.unresolved
-}
-
-// status returns why frames of the module have no name.
-func (m *module) status() symsrc.Status {
-	if m.files == nil {
-		return symsrc.UnknownError
-	}
-	return m.files.Reason()
+	return s
 }

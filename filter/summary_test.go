@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -14,7 +15,7 @@ func TestSummary(t *testing.T) {
 	for _, line := range []string{"#0 0x1 (/lib/missing.so+0x1)" + id + "\n", "#1 0x1 (/lib/missing.so+0x2)" + id + "\n", "#2 0x1 (/a.so+0x21)\n", "#3 0x1 (/a.so+0x99)\n"} {
 		f.Line(context.Background(), nil, []byte(line))
 	}
-	want := Summary{Frames: 4, Unresolved: 3, Modules: []Unresolved{
+	want := resolve.Summary{Frames: 4, Unresolved: 3, Modules: []resolve.Unresolved{
 		{Frames: 2, Module: "/lib/missing.so (BuildId: 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
 		{Frames: 1, Module: "/a.so", Reason: "the files are good, but no symbol covers the addresses"}}}
 	if got := f.Summary(); !reflect.DeepEqual(got, want) {
@@ -30,17 +31,17 @@ func TestSummaryForgets(t *testing.T) {
 	line := func(text string) { f.Line(context.Background(), nil, []byte(text)) }
 	line(known)
 	line(known)
-	for i := range memoLimit {
+	for i := range resolve.MemoLimit {
 		line(fmt.Sprintf("#0 0x1 (/lib/lib%d.so+0x1)\n", i))
 	}
 	line(known)
 	line(known)
 	stats, tally := f.Stats(), f.Tally()
-	if want := int64(memoLimit + 4); int64(stats.Frames) != want || int64(stats.Unresolved) != want || int64(tally.Frames) != want || int64(tally.By[symsrc.OK]+tally.By[symsrc.NotFound]) != want {
+	if want := int64(resolve.MemoLimit + 4); int64(stats.Frames) != want || int64(stats.Unresolved) != want || int64(tally.Frames) != want || int64(tally.By[symsrc.OK]+tally.By[symsrc.NotFound]) != want {
 		t.Errorf("%+v, %+v, want %d frames", stats, tally, want)
 	}
-	if s := f.Summary(); s.Frames != memoLimit+4 || s.Unresolved != memoLimit+4 || s.Forgotten == 0 {
-		t.Errorf("%d frames, %d unresolved, %d forgotten, want %d", s.Frames, s.Unresolved, s.Forgotten, memoLimit+4)
+	if s := f.Summary(); s.Frames != resolve.MemoLimit+4 || s.Unresolved != resolve.MemoLimit+4 || s.Forgotten == 0 {
+		t.Errorf("%d frames, %d unresolved, %d forgotten, want %d", s.Frames, s.Unresolved, s.Forgotten, resolve.MemoLimit+4)
 	}
 }
 

@@ -3,47 +3,38 @@ package filter
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strconv"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/record"
+	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 )
 
-// segment is a piece of text that is treated as one line: a line without its end, or a part of a JSON string.
-type segment struct {
-	text []byte
-	// sep stands between the lines that a frame with inlined functions becomes.
-	sep []byte
-	// json is set where what is added must be escaped.
-	json bool
-	// start is where the program's own words begin behind the loggers' prefixes, and end where they end and a logger's suffix
-	// begins; 0 where there are no other words.
-	start, end int
-}
-
 // text handles a line that may hold frames.
-func (f *Filter) text(ctx context.Context, dst []byte, p *thread, body, end []byte) []byte {
+func (f *Filter) text(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
 	sep := end
 	if len(sep) == 0 {
 		sep = newline
 	}
-	return append(f.segment(ctx, dst, p, segment{text: body, sep: sep, start: f.origins.prefix.Start, end: f.origins.prefix.End}), end...)
+	return append(f.segment(ctx, dst, p, parse.Segment{Text: body, Sep: sep, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End}), end...)
 }
 
 // segment handles one piece of text.
-func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) []byte {
-	if hasMarkup(s.text) {
+func (f *Filter) segment(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment) []byte {
+	if parse.HasMarkup(s.Text) {
 		if out, ok := f.elements(ctx, dst, p, s); ok {
 			return out
 		}
 	}
-	f.find(s, p.stack.shift > 0 || f.observed())
-	switch len(f.frames) {
+	switch f.find(s, p.Stack.Shift > 0 || f.observed()); len(f.parser.Frames) {
 	case 0:
-		p.interrupted(s.text)
-		return append(dst, s.text...)
+		p.Interrupted(s.Text)
+		return append(dst, s.Text...)
 	case 1:
-		if fr := &f.frames[0]; fr.Shape != frame.Pair {
+		if fr := &f.parser.Frames[0]; fr.Shape != frame.Pair {
 			return f.single(ctx, dst, p, s, fr)
 		}
 	}
@@ -51,73 +42,73 @@ func (f *Filter) segment(ctx context.Context, dst []byte, p *thread, s segment) 
 }
 
 // single handles a text with one frame: a function takes a line, with what stands around the frame on each.
-func (f *Filter) single(ctx context.Context, dst []byte, p *thread, s segment, fr *sighting) []byte {
+func (f *Filter) single(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, fr *parse.Frame) []byte {
 	if f.opt.Style == Append {
 		return f.keep(dst, s, func(b []byte) []byte { return f.chainBelow(ctx, b, p, s, fr) })
 	}
-	a := f.lookUp(ctx, p, s.text, fr)
-	if !s.json {
-		f.dedupe.note(p, s.text[:fr.Whole.Start], fr.Number, !fr.Num.Empty(), a, s.text[max(fr.Addr.End, fr.Gap.Start):fr.Whole.End])
+	a := f.lookUp(ctx, p, s.Text, fr)
+	if !s.JSON {
+		f.dedupe.note(p, s.Text[:fr.Whole.Start], fr.Number, !fr.Num.Empty(), a, s.Text[max(fr.Addr.End, fr.Gap.Start):fr.Whole.End])
 	}
 	if f.recorder != nil {
 		return dst // nobody wants the text
 	}
 	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
-	if a == nil || len(a.frames) == 0 {
-		dst = append(dst, s.text[:fr.Whole.Start]...)
+	if a == nil || len(a.Frames) == 0 {
+		dst = append(dst, s.Text[:fr.Whole.Start]...)
 		dst = f.oneFrame(dst, s, fr, a, n)
-		return append(dst, s.text[fr.Whole.End:]...)
+		return append(dst, s.Text[fr.Whole.End:]...)
 	}
 	restore := f.colour
-	f.followColour(s.text[:fr.Gap.Start])
-	for i := range a.frames {
+	f.followColour(s.Text[:fr.Gap.Start])
+	for i := range a.Frames {
 		if i > 0 {
-			dst = append(dst, s.sep...)
+			dst = append(dst, s.Sep...)
 		}
 		dst = f.function(dst, s, fr, a, i, n)
-		dst = f.source(ctx, dst, s, a, i, s.text[:fr.Whole.Start], s.text[fr.Whole.Start:])
+		dst = f.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
 	}
 	f.colour = restore
 	if f.counts(fr) {
-		p.stack.insert(len(a.frames) - 1)
+		p.Stack.Insert(len(a.Frames) - 1)
 	}
 	return dst
 }
 
 // counts reports whether the lines of inlined functions take numbers of their own, and those behind them count on.
-func (f *Filter) counts(fr *sighting) bool { return fr.Counts && f.opt.Renumber != RenumberNever }
+func (f *Filter) counts(fr *parse.Frame) bool { return fr.Counts && f.opt.Renumber != RenumberNever }
 
 // number returns the number that a frame's line gets.
-func (f *Filter) number(p *thread, fr *sighting, shift bool) uint64 {
+func (f *Filter) number(p *resolve.Thread, fr *parse.Frame, shift bool) uint64 {
 	if !shift || !fr.Counts || fr.Num.Empty() {
 		return fr.Number
 	}
-	return p.stack.number(fr.Number)
+	return p.Stack.Number(fr.Number)
 }
 
 // function writes the line of one function of a frame.
-func (f *Filter) function(dst []byte, s segment, fr *sighting, a *answer, i int, n uint64) []byte {
-	number := f.functionNumber(s.text, fr, len(a.frames), i, n)
+func (f *Filter) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
+	number := f.functionNumber(s.Text, fr, len(a.Frames), i, n)
 	if f.opt.Style == Replace {
-		dst = append(dst, s.text[:fr.Whole.Start]...)
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.text), a, i) })
-		return append(dst, s.text[fr.Whole.End:]...)
+		dst = append(dst, s.Text[:fr.Whole.Start]...)
+		dst = f.added(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
+		return append(dst, s.Text[fr.Whole.End:]...)
 	}
-	dst = append(dst, s.text[:fr.Num.Start]...)
+	dst = append(dst, s.Text[:fr.Num.Start]...)
 	dst = append(dst, number...)
 	if fr.Shape == frame.Fields {
 		return f.fields(dst, s, fr, a, i)
 	}
-	dst = f.quiet(dst, s.text[fr.Num.End:fr.Gap.Start])
+	dst = f.quiet(dst, s.Text[fr.Num.End:fr.Gap.Start])
 	dst = append(dst, " in "...)
 	dst = f.added(dst, s, func(b []byte) []byte { return append(b, f.place(a, i)...) })
-	if i < len(a.frames)-1 && (fr.Num.Empty() || f.counts(fr) && f.palette() != nil) {
+	if i < len(a.Frames)-1 && (fr.Num.Empty() || f.counts(fr) && f.palette() != nil) {
 		dst = f.quiet(dst, inlinedMark)
 	}
-	dst = appendEscapes(dst, fr.Gap.Of(s.text))
-	dst = f.quiet(dst, s.text[fr.Gap.End:fr.Whole.End])
-	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.text, fr.Whole.End) })
-	return append(dst, s.text[fr.Whole.End:]...)
+	dst = appendEscapes(dst, fr.Gap.Of(s.Text))
+	dst = f.quiet(dst, s.Text[fr.Gap.End:fr.Whole.End])
+	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.Text, fr.Whole.End) })
+	return append(dst, s.Text[fr.Whole.End:]...)
 }
 
 // inlinedMark stands behind the place of an inlined function where its number does not tell. Where numbers count on, that is
@@ -126,7 +117,7 @@ var inlinedMark = []byte(" (inlined)")
 
 // functionNumber returns the number of one function's line as text, until the next call: counted on, or `N.K` for an
 // inlined one, nothing in formats without numbers.
-func (f *Filter) functionNumber(text []byte, fr *sighting, depth, i int, n uint64) []byte {
+func (f *Filter) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
 	if fr.Num.Empty() {
 		return nil
 	}
@@ -143,21 +134,21 @@ func (f *Filter) functionNumber(text []byte, fr *sighting, depth, i int, n uint6
 }
 
 // fields puts function and source into the values of a `name=value` frame.
-func (f *Filter) fields(dst []byte, s segment, fr *sighting, a *answer, i int) []byte {
+func (f *Filter) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
 	pos := fr.Num.End
 	put := func(at frame.Span, write func([]byte) []byte) {
 		if at.Empty() || at.Start < pos {
 			return
 		}
-		dst = append(dst, s.text[pos:at.Start]...)
+		dst = append(dst, s.Text[pos:at.Start]...)
 		dst = f.added(dst, s, write)
 		pos = at.End
 	}
-	place := &a.frames[i]
-	if place.File == "" && len(a.frames) == 1 {
+	place := &f.shown(a).frames[i]
+	if place.File == "" && len(a.Frames) == 1 {
 		// Nothing better is known than what the log has.
 		put(fr.Func, func(b []byte) []byte { return f.appendFunc(b, a, i) })
-		return append(dst, s.text[pos:]...)
+		return append(dst, s.Text[pos:]...)
 	}
 	function := func(b []byte) []byte { return f.appendFunc(b, a, i) }
 	source := func(b []byte) []byte { return f.appendFile(b, a, i, true) }
@@ -168,12 +159,12 @@ func (f *Filter) fields(dst []byte, s segment, fr *sighting, a *answer, i int) [
 		put(fr.Func, function)
 		put(fr.Source, source)
 	}
-	return append(dst, s.text[pos:]...)
+	return append(dst, s.Text[pos:]...)
 }
 
 // added writes text that the filter adds, escaped where it lies in a JSON string.
-func (f *Filter) added(dst []byte, s segment, write func([]byte) []byte) []byte {
-	if !s.json {
+func (f *Filter) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+	if !s.JSON {
 		return write(dst)
 	}
 	return appendJSON(dst, write(nil))
@@ -199,7 +190,7 @@ func appendNumber(dst, was []byte, n uint64) []byte {
 func appendEscapes(dst, text []byte) []byte {
 	dst = sgr.Escapes(dst, text)
 	for {
-		i := bytes.Index(text, jsonEscape)
+		i := bytes.Index(text, parse.EscapeText)
 		if i < 0 {
 			return dst
 		}
@@ -211,4 +202,24 @@ func appendEscapes(dst, text []byte) []byte {
 		dst = append(dst, text[:n]...)
 		text = text[n:]
 	}
+}
+
+// lookUp returns the answer for a frame, nil if there is nothing to ask, and lets observers know of it.
+func (f *Filter) lookUp(ctx context.Context, t *resolve.Thread, text []byte, fr *parse.Frame) *resolve.Answer {
+	a := f.resolver.ResolveFrame(ctx, t, f.line, text, fr)
+	f.observe(t, text, fr, a)
+	return a
+}
+
+// find finds the frames of a text.
+func (f *Filter) find(s parse.Segment, renumbering bool) {
+	if !f.parser.ReadFrames(s, renumbering, f.absolutes()) {
+		f.warn("search", fmt.Sprintf("line %d: too much of it is almost a frame: the rest of such a line passes as it came", f.line))
+	}
+}
+
+// appendJSON escapes text for the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD, since JSON knows no others.
+func appendJSON(dst, text []byte) []byte {
+	dst, _ = record.AppendEscaped(dst, text)
+	return dst
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"qss-filter/filter"
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
 	"qss-filter/symsrc/locate"
@@ -62,7 +63,7 @@ func newBatch(t *testing.T, files map[string]string) *batch {
 		}
 	}
 	b.opt = Options{Input: b.in, Output: b.out, Stdout: &b.stdout, Stderr: &b.stderr,
-		Filter: filter.Options{Symbols: fakeSource{}, Adjust: filter.AdjustNone}}
+		Filter: filter.Options{Symbols: fakeSource{}, Adjust: resolve.AdjustNone}}
 	return b
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -122,7 +123,7 @@ func TestStream(t *testing.T) {
 	}
 	r.Use(&Options{Group: true})
 	log, out := frame(0, "/a.so", 2)+frame(1, "/bad.so", 4), new(bytes.Buffer)
-	o := filter.Options{Symbols: fakeSource{}, Adjust: filter.AdjustNone}
+	o := filter.Options{Symbols: fakeSource{}, Adjust: resolve.AdjustNone}
 	plain := new(bytes.Buffer)
 	if err := filter.New(o).Run(context.Background(), strings.NewReader(log), plain); err != nil {
 		t.Fatal(err)

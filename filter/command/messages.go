@@ -13,9 +13,9 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"qss-filter/filter"
 	"qss-filter/filter/batch"
 	"qss-filter/filter/command/cli"
+	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -169,7 +169,7 @@ const (
 
 // writeSummary writes which modules' frames could not be resolved, and why, one module a line, and whether all source files are
 // missing: nothing where all is well.
-func writeSummary(w io.Writer, s filter.Summary, theme *sgr.Theme) error {
+func writeSummary(w io.Writer, s resolve.Summary, theme *sgr.Theme) error {
 	var b strings.Builder
 	const prefix = "qss-filter:"
 	if s.Unresolved > 0 {

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"qss-filter/filter"
 	"qss-filter/filter/command/cli"
+	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -115,19 +115,19 @@ func options(t *testing.T) map[string]string {
 
 func TestSummary(t *testing.T) {
 	for _, c := range []struct {
-		s    filter.Summary
+		s    resolve.Summary
 		want string
 	}{
-		{filter.Summary{Frames: 4}, ""},
-		{filter.Summary{Frames: 4, Unresolved: 3, Modules: []filter.Unresolved{
+		{resolve.Summary{Frames: 4}, ""},
+		{resolve.Summary{Frames: 4, Unresolved: 3, Modules: []resolve.Unresolved{
 			{Frames: 2, Module: "/lib/missing.so (BuildId: 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
 			{Frames: 1, Module: "/a.so", Reason: "the files are good, but no symbol covers the addresses"}}},
 			"qss-filter: 3 of 4 frames have no name:\n" +
 				"qss-filter:      2  /lib/missing.so (BuildId: 0123abcd): NOT_FOUND: elf not found; pass --symbols DIR where its unstripped file is\n" +
 				"qss-filter:      1  /a.so: the files are good, but no symbol covers the addresses\n"},
-		{filter.Summary{Frames: 9, Unresolved: 7, Forgotten: 7}, "qss-filter: 7 of 9 frames have no name:\n" +
+		{resolve.Summary{Frames: 9, Unresolved: 7, Forgotten: 7}, "qss-filter: 7 of 9 frames have no name:\n" +
 			"qss-filter:      7  of modules that came before: there were too many to list\n"},
-		{filter.Summary{NoSource: "/src/p.c"}, "qss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
+		{resolve.Summary{NoSource: "/src/p.c"}, "qss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
 	} {
 		var out strings.Builder
 		if err := writeSummary(&out, c.s, nil); err != nil || out.String() != c.want {

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"qss-filter/filter"
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -165,7 +165,7 @@ type counts struct {
 
 	mu     sync.Mutex
 	raw    map[string]int64 // lines that left as they came, by the reason
-	frames filter.Tally
+	frames resolve.Tally
 	// latency counts lines by the bucket that the time from their coming into the stream to their being stored lies in; the
 	// last one has no bound.
 	latency [len(latencies) + 1]int64

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"qss-filter/filter"
+	"qss-filter/filter/resolve"
 	"qss-filter/filter/stream"
 )
 
@@ -40,7 +41,7 @@ type process struct {
 	// renew makes a filter.
 	renew func() *filter.Filter
 	// counted are the frames up to the last line that is counted; fresh is set once there was one that was not published.
-	counted filter.Tally
+	counted resolve.Tally
 	fresh   bool
 	used    time.Time // when its last line came
 	// fed is the last line that the filter has seen.
@@ -135,7 +136,7 @@ var braces = []byte("{{{")
 // restart forgets all that the filter knows.
 func (p *process) restart() {
 	p.filter = p.renew()
-	p.feed, p.counted = p.filter.Feed(), filter.Tally{}
+	p.feed, p.counted = p.filter.Feed(), resolve.Tally{}
 }
 
 // rest lets go what is held back, with the message that waits. Of an unfinished line, whose rest may never come, the message

@@ -1,4 +1,4 @@
-package filter
+package parse
 
 import (
 	"bytes"
@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 
 	"qss-filter/filter/frame"
-	"qss-filter/filter/record"
 )
 
-// jsonNewline is the line break inside a JSON string: what is added there must keep the line one JSON object.
-var jsonNewline = []byte(`\n`)
+// Newline is the line break inside a JSON string: what is added there must keep the line one JSON object.
+var Newline = []byte(`\n`)
 
-// jsonStrings reports whether a text is a JSON object, and gives the lines inside its strings: strings are split at their
+// Strings reports whether a text is a JSON object, and gives the lines inside its strings: strings are split at their
 // escaped line breaks.
-func jsonStrings(line []byte) ([]frame.Span, bool) {
+func Strings(line []byte) ([]frame.Span, bool) {
 	begin := 0
 	for begin < len(line) && isJSONBlank(line[begin]) {
 		begin++
@@ -60,17 +59,11 @@ func jsonStrings(line []byte) ([]frame.Span, bool) {
 
 func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// appendJSON escapes text for the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD, since JSON knows no others.
-func appendJSON(dst, text []byte) []byte {
-	dst, _ = record.AppendEscaped(dst, text)
-	return dst
-}
+// EscapeText is ESC in a JSON string.
+var EscapeText = []byte(`\u001b`)
 
-// jsonEscape is ESC in a JSON string.
-var jsonEscape = []byte(`\u001b`)
-
-// escapeLen returns how many bytes the character at the start of the inside of a JSON string takes.
-func escapeLen(text []byte) int {
+// EscapeLen returns how many bytes the character at the start of the inside of a JSON string takes.
+func EscapeLen(text []byte) int {
 	switch {
 	case len(text) < 2 || text[0] != '\\':
 		return 1
@@ -94,20 +87,20 @@ func surrogates(text []byte) (r rune, ok bool) {
 	return r, r != utf8.RuneError
 }
 
-// outside returns a text as it is outside of the JSON string that it may stand in.
-func (f *Filter) outside(text []byte) []byte {
-	if !f.quoted || bytes.IndexByte(text, '\\') < 0 {
+// Outside returns a text as it is outside of the JSON string that it may stand in.
+func (p *Parser) Outside(text []byte) []byte {
+	if !p.Quoted || bytes.IndexByte(text, '\\') < 0 {
 		return text
 	}
-	text, _ = unescapeJSON(nil, nil, text)
+	text, _ = Unescape(nil, nil, text)
 	return text
 }
 
-// unescapeJSON appends the inside of a JSON string to dst without its escapes, and to pos, for each byte appended to dst, its
+// Unescape appends the inside of a JSON string to dst without its escapes, and to pos, for each byte appended to dst, its
 // offset in text; a last entry in pos is len(text). A character beyond ASCII takes the offset of its escape for all of its bytes.
-func unescapeJSON(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
+func Unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	for i := 0; i < len(text); {
-		n := escapeLen(text[i:])
+		n := EscapeLen(text[i:])
 		from := len(dst)
 		switch {
 		case n == 1:
@@ -148,13 +141,3 @@ func unescaped(c byte) byte {
 	}
 	return c
 }
-
-// hasMarkup reports whether text may hold a markup element.
-func hasMarkup(text []byte) bool {
-	return bytes.Contains(text, openBraces) || bytes.Contains(text, openAngles)
-}
-
-var (
-	openBraces = []byte("{{{")
-	openAngles = []byte("<<<")
-)

@@ -1,4 +1,4 @@
-package filter
+package resolve
 
 // Answers are remembered in tables in which one gives way to the next one with the same slot. They begin small, since most logs have few
 // frames, and one program may have thousands of filters; a table that has taken twice as many answers as it has slots gets four times
@@ -15,24 +15,24 @@ const (
 	answerBytes = 64 << 20
 )
 
-// absoluteMemo holds the answers for absolute addresses.
-type absoluteMemo struct {
-	slots []absoluteSlot
+// addressMemo holds the answers for absolute addresses.
+type addressMemo struct {
+	slots []addressSlot
 	puts  int
 }
 
-type absoluteSlot struct {
-	question absoluteQuestion
-	answer   *answer
+type addressSlot struct {
+	question address
+	answer   *Answer
 }
 
-func (m *absoluteMemo) slot(q *absoluteQuestion) *absoluteSlot {
+func (m *addressMemo) slot(q *address) *addressSlot {
 	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	return &m.slots[h>>40&uint64(len(m.slots)-1)]
 }
 
 // get returns the answer to q, nil where it is not known.
-func (m *absoluteMemo) get(q absoluteQuestion) *answer {
+func (m *addressMemo) get(q address) *Answer {
 	if len(m.slots) == 0 {
 		return nil
 	}
@@ -43,17 +43,17 @@ func (m *absoluteMemo) get(q absoluteQuestion) *answer {
 }
 
 // put keeps an answer.
-func (m *absoluteMemo) put(q absoluteQuestion, a *answer) {
+func (m *addressMemo) put(q address, a *Answer) {
 	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < absoluteSlots {
 		old := m.slots
-		m.slots, m.puts = make([]absoluteSlot, max(firstSlots, growth*len(old))), 0
+		m.slots, m.puts = make([]addressSlot, max(firstSlots, growth*len(old))), 0
 		for i := range old {
 			if old[i].answer != nil {
 				*m.slot(&old[i].question) = old[i]
 			}
 		}
 	}
-	*m.slot(&q) = absoluteSlot{q, a}
+	*m.slot(&q) = addressSlot{q, a}
 }
 
 // answerMemo holds the answers for addresses of modules.
@@ -65,14 +65,14 @@ type answerMemo struct {
 
 type answerSlot struct {
 	question question
-	answer   *answer
+	answer   *Answer
 }
 
 // hash spreads questions; its upper bits are good.
 func (q *question) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
 
 // get returns the answer to q, nil where it is not known.
-func (m *answerMemo) get(q *question) *answer {
+func (m *answerMemo) get(q *question) *Answer {
 	if len(m.slots) == 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (m *answerMemo) get(q *question) *answer {
 }
 
 // put keeps an answer.
-func (m *answerMemo) put(q *question, a *answer) {
+func (m *answerMemo) put(q *question, a *Answer) {
 	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < answerSlots {
 		m.fill(max(firstSlots, growth*len(m.slots)))
 	} else if m.bytes > answerBytes {
@@ -124,4 +124,19 @@ func (m *answerMemo) set(is answerSlot) {
 	}
 	m.bytes += is.answer.size()
 	*s = is
+}
+
+// Weights of an answer, in bytes, with what the allocator adds; measured, not counted.
+const (
+	answerWeight = 640 // except for its texts
+	frameWeight  = 160
+)
+
+// size returns about how many bytes an answer takes, with its text.
+func (a *Answer) size() int {
+	n := answerWeight
+	for i := range a.Frames {
+		n += 2*frameWeight + len(a.Frames[i].Func) + len(a.Frames[i].File)
+	}
+	return n
 }

@@ -1,4 +1,4 @@
-package filter
+package resolve
 
 import (
 	"cmp"
@@ -31,68 +31,96 @@ type Unresolved struct {
 }
 
 // Summary returns which modules' frames could not be resolved until now, and why. Its texts are visible ones.
-func (f *Filter) Summary() Summary {
-	forgotten := f.memo.forgotten
+func (r *Resolver) Summary() Summary {
+	forgotten := r.memo.forgotten
 	s := Summary{Frames: forgotten.Frames, Unresolved: forgotten.Unresolved, Forgotten: forgotten.Unresolved}
-	if !f.code.any {
-		s.NoSource = symsrc.Visible(f.code.missing)
-	}
-	var bad []*module
-	for _, m := range f.memo.modules {
+	var bad []*Module
+	for _, m := range r.memo.modules {
 		s.Frames += m.frames
 		if m.unresolved > 0 {
 			s.Unresolved += m.unresolved
 			bad = append(bad, m)
 		}
 	}
-	slices.SortFunc(bad, func(a, b *module) int {
+	slices.SortFunc(bad, func(a, b *Module) int {
 		return cmp.Or(cmp.Compare(b.unresolved, a.unresolved), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BuildID, b.BuildID))
 	})
 	for _, m := range bad {
-		name := cmp.Or(m.shown, "(unnamed module)")
+		name := cmp.Or(m.Shown, "(unnamed module)")
 		reason, unstripped := m.nameless()
-		s.Modules = append(s.Modules, Unresolved{Frames: m.unresolved, Module: string(m.appendID([]byte(symsrc.Visible(name)))),
+		s.Modules = append(s.Modules, Unresolved{Frames: m.unresolved, Module: string(m.AppendID([]byte(symsrc.Visible(name)))),
 			Reason: symsrc.Visible(reason), Unstripped: unstripped})
 	}
 	return s
 }
 
-// count notes a frame of the log for the summary.
-func (a *answer) count() {
-	if a.mod == nil {
+// Tally counts the frames of a log by what became of them.
+type Tally struct {
+	Frames, Unresolved int
+	// By counts the unresolved ones whose module is known, by the reason.
+	By [symsrc.UnknownError + 1]int
+}
+
+// Tally returns the counts since the resolver was made.
+func (r *Resolver) Tally() (t Tally) {
+	t = r.memo.forgotten
+	for _, m := range r.memo.modules {
+		t.add(m)
+	}
+	return t
+}
+
+// add counts the frames of a module.
+func (t *Tally) add(m *Module) {
+	t.Frames += m.frames
+	t.Unresolved += m.unresolved
+	t.By[m.status()] += m.unresolved
+}
+
+// status returns why frames of the module have no name.
+func (m *Module) status() symsrc.Status {
+	if m.Files == nil {
+		return symsrc.UnknownError
+	}
+	return m.Files.Reason()
+}
+
+// Count notes a frame of the log for the summary.
+func (a *Answer) Count() {
+	if a.Module == nil {
 		return
 	}
-	if t := a.mod.forgotten; t != nil {
+	if t := a.Module.forgotten; t != nil {
 		t.Frames++
-		if len(a.frames) == 0 {
+		if len(a.Frames) == 0 {
 			t.Unresolved++
-			t.By[a.mod.status()]++
+			t.By[a.Module.status()]++
 		}
 		return
 	}
-	a.mod.frames++
-	if len(a.frames) == 0 {
-		a.mod.unresolved++
-		a.mod.elsewhere = cmp.Or(a.elsewhere, a.mod.elsewhere)
+	a.Module.frames++
+	if len(a.Frames) == 0 {
+		a.Module.unresolved++
+		a.Module.elsewhere = cmp.Or(a.Elsewhere, a.Module.elsewhere)
 	}
 }
 
 // nameless says why a module's frames have no name. unstripped reports whether its unstripped file would help.
-func (m *module) nameless() (text string, unstripped bool) {
-	if m.files == nil {
+func (m *Module) nameless() (text string, unstripped bool) {
+	if m.Files == nil {
 		return symsrc.UnknownError.String(), false
 	}
-	s := m.files.Reason()
+	s := m.Files.Reason()
 	text = s.String()
 	switch {
-	case m.elsewhere != "" && m.files.Usable():
+	case m.elsewhere != "" && m.Files.Usable():
 		return "another build: no " + m.elsewhere + " where the log has it", true
 	case s == symsrc.OK:
 		return "the files are good, but no symbol covers the addresses", false
-	case m.files.Detail != "":
-		text += ": " + m.files.Detail
-	case m.files.Note != "":
-		text += ": " + m.files.Note
+	case m.Files.Detail != "":
+		text += ": " + m.Files.Detail
+	case m.Files.Note != "":
+		text += ": " + m.Files.Note
 	}
 	return text + m.tried(), s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete
 }
@@ -101,8 +129,8 @@ func (m *module) nameless() (text string, unstripped bool) {
 const maxTried = 3
 
 // tried says where a module's files were looked for.
-func (m *module) tried() string {
-	places := m.files.Tried
+func (m *Module) tried() string {
+	places := m.Files.Tried
 	if len(places) == 0 {
 		return ""
 	}

@@ -1,0 +1,95 @@
+package parse
+
+import (
+	"qss-filter/filter/prefix"
+	"qss-filter/markup"
+)
+
+// Element is a markup element of the line at hand with its parsed fields; of those only the tag's own are set.
+type Element struct {
+	markup.Element
+	BTFields markup.BTFields
+	Addr     uint64
+	Type     markup.PCType
+	// Keep is set where the element stays as it is: malformed, or of a tag that is not interpreted.
+	Keep bool
+	// Err says what is wrong with a malformed one.
+	Err error
+}
+
+// ReadElements fills p.elems with the elements of a text, the last of which may be a dump that goes on. The errors of so many
+// malformed ones explain what is wrong: that costs a thousand times what the element does.
+func (p *Parser) ReadElements(text []byte, explain int) {
+	p.Elements = p.Elements[:0]
+	for from := 0; ; {
+		e, ok := markup.Next(text, from)
+		if !ok {
+			if at := OpenDump(text, from); at >= 0 {
+				p.Elements = append(p.Elements, Element{Element: markup.Element{Start: at, End: len(text), Tag: markup.Hexdict}, Keep: true})
+			}
+			return
+		}
+		from = e.End
+		el := p.Read(e, explain <= 0)
+		if el.Err != nil {
+			explain--
+		}
+		p.Elements = append(p.Elements, el)
+	}
+}
+
+// Read reads the fields of a presentation element, with a bare error if terse is set; those of a context element are read when it takes effect.
+func (p *Parser) Read(e markup.Element, terse bool) Element {
+	e.Body, e.Terse = p.Outside(e.Body), terse
+	el := Element{Element: e}
+	var err error
+	switch e.Tag {
+	case markup.BT:
+		el.BTFields, err = e.BT()
+		el.Addr, el.Type = el.BTFields.Addr, el.BTFields.Type
+	case markup.PC:
+		var pc markup.PCFields
+		pc, err = e.PC()
+		el.Addr, el.Type = pc.Addr, pc.Type
+	case markup.Data:
+		el.Addr, err = e.Data()
+	case markup.Symbol:
+		_, err = e.Symbol()
+	case markup.Reset, markup.Module, markup.MMap:
+	case markup.Dumpfile:
+		_, _, err = e.Dumpfile()
+	default:
+		el.Keep = true
+	}
+	if err != nil {
+		el.Keep, el.Err = true, err
+	}
+	return el
+}
+
+// FrameElement returns the bt element that makes the text a frame line: the only one, with nothing before it but a
+// logger's prefix. −1 where there is none.
+func FrameElement(s Segment, elems []Element) int {
+	found := -1
+	for i := range elems {
+		if elems[i].Tag != markup.BT || elems[i].Keep {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	if found >= 0 {
+		at := elems[found].Start
+		if s.Start > 0 && s.Start <= at {
+			if begin, ok := prefix.Split(s.Text[s.Start:], at-s.Start); ok && begin == 0 {
+				return found // nothing but blanks behind the prefix
+			}
+		}
+		if _, ok := prefix.Split(s.Text, at); !ok {
+			return -1
+		}
+	}
+	return found
+}

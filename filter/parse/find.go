@@ -1,0 +1,130 @@
+package parse
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"qss-filter/filter/frame"
+	"qss-filter/sgr"
+)
+
+// Frame is a frame of the text at hand. Its spans are those of the text as it stands; the words that are asked with have
+// no escape sequences in them.
+type Frame struct {
+	frame.Frame
+	ModuleText, BuildIDText, MemberText, SymbolText, HintText []byte
+}
+
+// ReadFrames fills p.frames with the frames of a text. Escapes, those of a terminal and those of a JSON string, are out of the
+// finders' sight.
+func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bool) {
+	p.Frames = p.Frames[:0]
+	if !frame.Candidate(s.Text, renumbering, absolutes) {
+		return true
+	}
+	plain, moved := p.plain(s)
+	p.search.Reset(plain[:p.plainEnd(s, plain, moved)])
+	for fr := p.search.Next(0); fr != nil; fr = p.search.Next(fr.Whole.End) {
+		found := Frame{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain),
+			hintOf(fr).Of(plain)}
+		if moved {
+			for _, span := range []*frame.Span{&found.Whole, &found.Num, &found.Addr, &found.Gap, &found.Module, &found.Off,
+				&found.BuildID, &found.Member, &found.Symbol, &found.Func, &found.Source} {
+				*span = p.unstrip(s, *span)
+			}
+			if found.Gap.Start > found.Whole.End { // an answer at the frame's end takes the frame's colour
+				found.Gap = frame.Span{Start: found.Whole.End, End: found.Whole.End}
+			}
+		}
+		p.Frames = append(p.Frames, found)
+	}
+	return !p.search.Spent()
+}
+
+// plainEnd returns where the words of the text end in its plain form.
+func (p *Parser) plainEnd(s Segment, plain []byte, moved bool) int {
+	switch {
+	case s.End == 0:
+		return len(plain)
+	case !moved:
+		return s.End
+	}
+	n, _ := slices.BinarySearch(p.stripPos[:len(plain)], int32(s.End))
+	return n
+}
+
+// plain returns a text without escapes, until the next call; moved is set where it had any, and p.stripPos then holds, for each
+// byte, where it stands in the text.
+func (p *Parser) plain(s Segment) (plain []byte, moved bool) {
+	plain = s.Text
+	if s.JSON && bytes.IndexByte(plain, '\\') >= 0 {
+		p.unquoted, p.unquotedPos = Unescape(p.unquoted[:0], p.unquotedPos[:0], plain)
+		plain, moved = p.unquoted, true
+	}
+	if bytes.IndexByte(plain, 0x1b) < 0 {
+		if moved {
+			p.strip, p.stripPos = append(p.strip[:0], plain...), append(p.stripPos[:0], p.unquotedPos...)
+			plain = p.strip
+		}
+		return plain, moved
+	}
+	p.strip, p.stripPos = sgr.Strip(p.strip[:0], p.stripPos[:0], plain)
+	if moved {
+		for i, at := range p.stripPos {
+			p.stripPos[i] = p.unquotedPos[at]
+		}
+	}
+	return p.strip, true
+}
+
+// unstrip maps a span of the plain text back. An empty one goes behind the escape sequences at its place, so that what is
+// put there does not take their colour.
+func (p *Parser) unstrip(s Segment, span frame.Span) frame.Span {
+	if span == (frame.Span{}) {
+		return span
+	}
+	start := int(p.stripPos[span.Start])
+	if span.Empty() {
+		return frame.Span{Start: start, End: start}
+	}
+	end := int(p.stripPos[span.End-1])
+	if s.JSON {
+		return frame.Span{Start: start, End: end + EscapeLen(s.Text[end:])}
+	}
+	return frame.Span{Start: start, End: end + 1}
+}
+
+// hintOf returns where a frame names its function.
+func hintOf(fr *frame.Frame) frame.Span {
+	switch {
+	case !fr.Hint.Empty():
+		return fr.Hint
+	case fr.Shape == frame.Fields:
+		return fr.Func
+	case fr.Base == frame.FromSymbol:
+		return fr.Symbol
+	}
+	return fr.Gap
+}
+
+// TrimHint takes off what stands before a function's name.
+func TrimHint(text []byte) []byte {
+	return bytes.TrimPrefix(bytes.TrimLeft(text, " \t,"), []byte("in "))
+}
+
+// SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in it; has is set where there is one.
+func SplitHint(text []byte) (name string, offset uint64, has bool) {
+	text = TrimHint(text)
+	if k := bytes.Index(text, []byte("  (")); k > 0 { // hs_err has a source file there
+		text = text[:k]
+	}
+	text = bytes.TrimRight(text, " \t")
+	if k := bytes.LastIndexByte(text, '+'); k > 0 {
+		var err error
+		if offset, err = strconv.ParseUint(string(bytes.TrimLeft(text[k+1:], " ")), 0, 64); err == nil {
+			text, has = bytes.TrimRight(text[:k], " "), true
+		}
+	}
+	return string(text), offset, has
+}

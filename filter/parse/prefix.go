@@ -1,0 +1,41 @@
+package parse
+
+import (
+	"bytes"
+
+	"qss-filter/filter/prefix"
+)
+
+// ReadPrefix reads the loggers' prefixes of a text, which hold until the next call.
+func (p *Parser) ReadPrefix(text []byte) *prefix.Prefix {
+	p.Prefix = p.reader.Read(text)
+	p.Long = p.Long || p.Prefix.Kind == prefix.LogcatLong
+	return &p.Prefix
+}
+
+// recent is how much of the text that passes is looked at for headers: the last message of logcat -v long.
+const recent = 4 << 10
+
+// Passed looks at lines that hold nothing of interest but, perhaps, the header of logcat -v long, which stands on a line of
+// its own above the lines of its process.
+func (p *Parser) Passed(lines []byte) {
+	if n := len(lines) - recent; n > 0 {
+		lines = lines[n+bytes.IndexByte(lines[n:], '\n')+1:]
+	}
+	if !p.Long && !bytes.Contains(lines, longHeader) {
+		return
+	}
+	for len(lines) > 0 {
+		n := bytes.IndexByte(lines, '\n') + 1
+		if n == 0 {
+			n = len(lines)
+		}
+		if body, _ := CutEnd(lines[:n]); len(body) == 0 || prefix.IsHeader(body) {
+			p.Long = true
+			p.reader.Read(body)
+		}
+		lines = lines[n:]
+	}
+}
+
+var longHeader = []byte("[ ")

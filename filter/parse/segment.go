@@ -1,0 +1,37 @@
+package parse
+
+import "bytes"
+
+// Segment is a piece of text that is treated as one line: a line without its end, or a part of a JSON string.
+type Segment struct {
+	Text []byte
+	// Sep stands between the lines that a frame with inlined functions becomes.
+	Sep []byte
+	// JSON is set where what is added must be escaped.
+	JSON bool
+	// start is where the program's own words begin behind the loggers' prefixes, and end where they end and a logger's suffix
+	// begins; 0 where there are no other words.
+	Start, End int
+}
+
+// CutEnd splits a line into its text and its end.
+func CutEnd(line []byte) (body, end []byte) {
+	n := len(line)
+	if n > 0 && line[n-1] == '\n' {
+		n--
+		if n > 0 && line[n-1] == '\r' {
+			n--
+		}
+	}
+	return line[:n], line[n:]
+}
+
+// HasMarkup reports whether text may hold a markup element.
+func HasMarkup(text []byte) bool {
+	return bytes.Contains(text, OpenBraces) || bytes.Contains(text, openAngles)
+}
+
+var (
+	OpenBraces = []byte("{{{")
+	openAngles = []byte("<<<")
+)

@@ -1,0 +1,56 @@
+package filter
+
+import (
+	"bytes"
+
+	"qss-filter/filter/resolve"
+	"qss-filter/symsrc"
+)
+
+// printed is what is remembered of an answer's text.
+type printed struct {
+	// frames are those of the answer in the words in which they are written.
+	frames []symsrc.Frame
+	// links begin the hyperlink of each frame, if links are written.
+	links []string
+	// excerpts are the source code of each frame, as far as it was asked for.
+	excerpts []*symsrc.Excerpt
+	// places holds the text `func file:line:col` of each frame, in color if the filter writes colors.
+	places [][]byte
+	place  [1][]byte // if that is one
+}
+
+// shown returns the text of an answer that names a function.
+func (f *Filter) shown(a *resolve.Answer) *printed {
+	if p, ok := a.Printed.(*printed); ok {
+		return p
+	}
+	p := &printed{frames: f.opt.Names.inWords(a.Frames)}
+	a.Printed = p
+	f.link(a, p)
+	// The memo is for places where the log has no color of its own.
+	restore, quoted := f.colour, f.parser.Quoted
+	f.colour, f.parser.Quoted = ink{}, false
+	text := f.placeText[:0]
+	ends := f.placeEnds[:0]
+	for i := range p.frames {
+		if a.Kind == symsrc.Data {
+			text = f.appendVariable(text, a, i)
+		} else {
+			text = f.appendPlace(text, a, i)
+		}
+		ends = append(ends, len(text))
+	}
+	f.placeText, f.placeEnds = text, ends
+	f.colour, f.parser.Quoted = restore, quoted
+	kept := bytes.Clone(text)
+	if p.places = p.place[:]; len(ends) > 1 {
+		p.places = make([][]byte, len(ends))
+	}
+	start := 0
+	for i, end := range ends {
+		p.places[i] = kept[start:end:end]
+		start = end
+	}
+	return p
+}

@@ -1,0 +1,118 @@
+package resolve
+
+import (
+	"bytes"
+	"context"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
+
+// ResolveFrame returns the answer for a frame on a line, nil if there is nothing to ask.
+func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text []byte, fr *parse.Frame) *Answer {
+	r.prefetch.line = line
+	named := namesTrampoline(fr.HintText)
+	if fr.Done || fr.Shape == frame.NumberOnly {
+		// Whether frames without a module are seen at all depends on who is told of them.
+		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
+		return nil
+	}
+	q, ok, absolute := r.question(t, line, text, fr)
+	var a *Answer
+	switch {
+	case absolute:
+		a = r.agreeing(ctx, r.ResolveAddress(ctx, t.Process, q.off, q.kind, q.Adjustment), fr)
+	case q.from != nil: // it lies where the name does
+		a = r.ask(ctx, q)
+	case ok:
+		a = r.agreeing(ctx, r.ask(ctx, q), fr)
+		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.BuildIDText) > 0 && len(fr.MemberText) == 0 && !named}
+	default:
+		t.trampoline = named
+		return nil
+	}
+	a.Count()
+	t.Over(line, a)
+	t.trampoline = t.trampoline || named
+	return a
+}
+
+// question returns what a frame asks. Where absolute is set, off is an address of the process. ok is false where there is nothing
+// to ask: no module is named, or no mapping covers the address.
+func (r *Resolver) question(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
+	kind, take := symsrc.Code, r.AdjustText(t, fr.Convention, t.Stack.First(line, !fr.Num.Empty(), fr.Number))
+	if fr.Data {
+		kind = symsrc.Data
+	}
+	if addr, ok := r.absoluteAddress(t, text, fr); ok {
+		return question{off: addr, kind: kind, Adjustment: take}, false, true
+	}
+	m := r.moduleOf(t, fr)
+	if m == nil {
+		return q, false, false
+	}
+	q = question{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Adjustment: take}
+	if fr.Base == frame.FromSymbol {
+		q.from = r.symbol(fr.SymbolText, fr.Size)
+	}
+	return q, true, false
+}
+
+// absoluteAddress returns the address of a frame that must be looked up in the process's mappings: since it names no module, or since
+// its offset counts from where the emitter took the module to begin, and a list of mappings says better.
+func (r *Resolver) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr uint64, ok bool) {
+	if fr.Base == frame.Absolute {
+		return fr.Offset, true
+	}
+	if (fr.Space == symsrc.InImage || fr.Space == symsrc.InText) && !fr.Addr.Empty() && t.Space.Listed() {
+		addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
+		_, ok = t.Space.Resolve(addr)
+	}
+	return addr, ok
+}
+
+// The names of modules that frames leave out: those of Dart and Flutter are of the program's one library, those of the kernel
+// that name no module are of the kernel itself.
+var (
+	dartLibrary = []byte("libapp.so")
+	kernel      = []byte("vmlinux")
+	kernelFile  = []byte(".ko")
+)
+
+// moduleOf returns the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
+// counts for a frame that has none.
+func (r *Resolver) moduleOf(t *Thread, fr *parse.Frame) *Module {
+	name, id := fr.ModuleText, fr.BuildIDText
+	switch {
+	case fr.Base == frame.FromSymbol && fr.Size > 0:
+		if len(name) == 0 {
+			name = kernel
+		} else if bytes.IndexByte(name, '.') < 0 {
+			name = append(bytes.Clone(name), kernelFile...)
+		}
+	case len(name) == 0 && len(id) == 0 && len(t.dart) > 0:
+		return r.Module(dartLibrary, t.dart)
+	case len(name) == 0 && len(id) == 0:
+		return nil
+	case len(fr.MemberText) > 0 || fr.InArchive > 0:
+		known, _ := symsrc.ParseBuildID(id)
+		return r.Member(name, fr.MemberText, fr.InArchive, known)
+	}
+	if len(id) == 0 && len(t.buildIDs) > 0 {
+		if known, ok := t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])]; ok {
+			return r.Module(name, known)
+		}
+	}
+	return r.moduleWritten(name, id)
+}
+
+// Asked is the question of the frame that was looked up last in a module, with what decided it.
+type Asked struct {
+	question
+	Answer     *Answer
+	Convention frame.Convention
+	// Plain is set where the frame's number counts, and neither its member nor anything but its build ID decided on the module.
+	Plain bool
+}

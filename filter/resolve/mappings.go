@@ -1,0 +1,121 @@
+package resolve
+
+import (
+	"bytes"
+	"errors"
+	"hash/maphash"
+
+	"qss-filter/ctxstate"
+	"qss-filter/filter/mappings"
+	"qss-filter/filter/parse"
+	"qss-filter/symsrc"
+)
+
+// ApplyListed lets a line of a list of mappings, or one that states a build ID, take effect. mapping is set for the first, and file is the
+// module of the second.
+func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, file string, id symsrc.BuildID) {
+	if name, stated, ok := mappings.BuildID(text); ok {
+		if id, file = stated, string(name); name == nil {
+			file, t.dart = string(dartLibrary), id
+		} else {
+			r.Processes.addBuildID(t.Process, file, id)
+		}
+	}
+	if mapping = ReadMapping(t.Space, text, line); mapping {
+		r.Mapped = true
+	}
+	return mapping, file, id
+}
+
+// ReadMapping lets a line of a list of mappings take effect. It reports false for any other line.
+func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
+	m, ok := mappings.Parse(text)
+	if ok {
+		space.AddListed(&m, line)
+	}
+	return ok
+}
+
+var seed = maphash.MakeSeed()
+
+// ErrNoMappings is a file that was named as a list of mappings and is none.
+var ErrNoMappings = errors.New("no mappings in it: want lines as in /proc/PID/maps")
+
+// Preload takes a list of mappings for the processes of the log that state none themselves.
+func (r *Resolver) Preload(list []byte) error {
+	p := newPreload(list)
+	if !p.Space.Listed() {
+		return ErrNoMappings
+	}
+	r.preload, r.Mapped = p, true
+	return nil
+}
+
+// newPreload reads a list of mappings.
+func newPreload(list []byte) *Process {
+	p := &Process{Space: ctxstate.New().Process("")}
+	n := 0
+	for line := range bytes.Lines(list) {
+		n++
+		body, _ := parse.CutEnd(line)
+		ReadMapping(p.Space, body, n)
+	}
+	return p
+}
+
+// LacksMappings reports whether nothing says where the modules of t's process lie.
+func (r *Resolver) LacksMappings(t *Thread) bool { return t.Space.Empty() && r.preload == nil }
+
+// substitute returns the process whose mappings count for one that has stated none: those named on the command line, those of the
+// running processes that write the log, or those of lines without a prefix, where no other process of the log could have
+// stated them.
+func (r *Resolver) substitute(p *Process, addr uint64) *Process {
+	o := r.Processes
+	switch {
+	case r.preload != nil:
+		return r.preload
+	case !o.Unnamed.Space.Empty() && o.Unnamed.anonymous && len(o.byKey) == 2:
+		return o.Unnamed.Process
+	case r.opt.Maps != nil:
+		if live := r.running(addr); live != nil {
+			return live
+		}
+	}
+	return p
+}
+
+// running returns the mappings of a running process that cover an address. Where several processes map different things there,
+// the log does not tell which of them is meant, and there is none.
+func (r *Resolver) running(addr uint64) *Process {
+	var at *ctxstate.Mapping
+	var found *Process
+	for _, list := range r.opt.Maps() {
+		p := r.read(list)
+		m, ok := p.Space.Resolve(addr)
+		switch {
+		case !ok:
+		case at == nil:
+			at, found = m, p
+		case at.Module.Name != m.Module.Name || at.ModuleAddr(addr) != m.ModuleAddr(addr):
+			return nil
+		}
+	}
+	return found
+}
+
+// maxLive bounds the lists of running processes that are remembered.
+const maxLive = 64
+
+// read returns the process of a list, which is likely to be one that was read before.
+func (r *Resolver) read(list []byte) *Process {
+	key := maphash.Bytes(seed, list)
+	p := r.live[key]
+	if p == nil {
+		if r.live == nil || len(r.live) >= maxLive {
+			r.live = map[uint64]*Process{}
+		}
+		p = newPreload(list)
+		r.live[key] = p
+	}
+	return p
+}

@@ -1,0 +1,106 @@
+package resolve
+
+import (
+	"bytes"
+	"cmp"
+	"strconv"
+
+	"qss-filter/symsrc"
+)
+
+// Unverified reports whether the files of an answer were taken by their path or name alone.
+func (a *Answer) Unverified() bool {
+	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Unverified
+}
+
+// Why tells on what evidence the address was taken as it was.
+func (a *Answer) Why() string {
+	switch evidence(a.Adjustment >> howBits) {
+	case ByTag:
+		return "tag"
+	case bySuffix:
+		return "suffix"
+	case byOption:
+		return "option"
+	case byHeader:
+		return "header"
+	case byTrampoline:
+		return "trampoline"
+	case byFormat:
+		return "format"
+	case ByRegister:
+		return "register"
+	}
+	switch {
+	case a.probed:
+		return "code"
+	case a.Adjustment.how() == probingFirst:
+		return "first"
+	}
+	return "assumed"
+}
+
+// Explanation says why a frame has no name, or that its file was not verified.
+func (a *Answer) Explanation() string {
+	switch {
+	case len(a.Frames) > 0:
+		return "unverified: the log has no build ID"
+	case a.Ambiguous:
+		return "several modules may lie there: the addresses were cut to 32 bits"
+	case a.Module == nil && a.running:
+		return "no lasting mapping of the command at a random place covers the address"
+	case a.Module == nil:
+		return "no mapping covers the address"
+	case a.Elsewhere != "":
+		return string(a.Module.appendName([]byte("another build: no " + symsrc.Visible(a.Elsewhere) + " at 0x" +
+			strconv.FormatUint(a.Offset, 16) + " in ")))
+	}
+	text := string(a.Module.appendName([]byte(a.Module.reason(a.Offset) + " ")))
+	if words := a.Module.words(); words != "" {
+		text += ": " + words
+	}
+	return text
+}
+
+// reason is the status code of a module without an answer; where its files are good, the address is what has no name.
+func (m *Module) reason(off uint64) string {
+	if m.Files == nil {
+		return symsrc.UnknownError.String()
+	}
+	if s := m.Files.Reason(); s != symsrc.OK {
+		return s.String()
+	}
+	return "no symbol at 0x" + strconv.FormatUint(off, 16) + " in"
+}
+
+// words say more than the status code of a module without an answer, "" where that says it all.
+func (m *Module) words() string {
+	if m.Files == nil || m.Files.Reason() == symsrc.OK {
+		return ""
+	}
+	words := cmp.Or(m.Files.Detail, m.Files.Note)
+	if words == symsrc.NothingFound {
+		return ""
+	}
+	return symsrc.Visible(words)
+}
+
+// appendName writes `libf.so (BuildId: …)`.
+func (m *Module) appendName(dst []byte) []byte {
+	name := m.Shown
+	if i := bytes.LastIndexByte([]byte(name), '/'); i >= 0 {
+		name = name[i+1:]
+	}
+	dst = append(dst, name...)
+	return m.AppendID(dst)
+}
+
+// AppendID writes ` (BuildId: …)`, nothing where the log has none.
+func (m *Module) AppendID(dst []byte) []byte {
+	if m.BuildID == "" {
+		return dst
+	}
+	dst = append(dst, " (BuildId: "...)
+	dst = append(dst, m.BuildID.String()...)
+	return append(dst, ')')
+}

@@ -1,0 +1,299 @@
+package resolve
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"qss-filter/symsrc"
+)
+
+// memoLimit bounds each of the memo's tables, memoBytes the names in them. A full one is emptied: a log repeats its frames
+// within a short time.
+const (
+	MemoLimit = 1 << 15
+	memoBytes = 16 << 20
+)
+
+// memo remembers modules and answers.
+type memo struct {
+	modules map[string]*Module
+	written map[string]*Module // by name and build ID as the log writes them
+	answers answerMemo
+	symbols map[symbol]*symbol
+	// bytes are those of the names of modules, and symbolBytes those of symbols.
+	bytes, symbolBytes int
+	// absolute holds the answers for addresses of a process.
+	absolute addressMemo
+	// agreed holds what became of answers that stand against a name of the log.
+	agreed map[agreement]*Answer
+	// forgotten counts the frames of modules that are not in modules any more.
+	forgotten Tally
+}
+
+// Module is one binary of the log, and what became of its frames.
+type Module struct {
+	symsrc.Module
+	number     uint64 // tells the modules of a filter apart
+	frames     int
+	unresolved int
+	// forgotten counts the frames from then on when the module is not in the memo any more; nil before.
+	forgotten *Tally
+	Files     *symsrc.Files
+	// Shown is the name as it is written into text.
+	Shown string
+	// elsewhere is a function that the file does not have where the log does, "" for none.
+	elsewhere string
+	// generation counts the changes of the files that were seen, and watched is the piece of input for which they were last
+	// looked for.
+	generation, watched uint64
+}
+
+// question is an address of a module as the log has it.
+type question struct {
+	mod        *Module
+	off        uint64
+	kind       symsrc.Kind
+	space      symsrc.Space
+	Adjustment Adjustment
+	// from is the function that off counts from, nil for none.
+	from *symbol
+}
+
+// symbol is a function that a log names, with its size where the log has that.
+type symbol struct {
+	name string
+	size uint64
+}
+
+// symbol returns the one of that name and size.
+func (r *Resolver) symbol(name []byte, size uint64) *symbol {
+	s := symbol{string(name), size}
+	p := r.memo.symbols[s]
+	if p == nil {
+		if r.memo.symbols == nil || len(r.memo.symbols) >= MemoLimit || r.memo.symbolBytes > memoBytes {
+			r.memo.symbols, r.memo.symbolBytes = map[symbol]*symbol{}, 0
+		}
+		r.memo.symbolBytes += len(name)
+		p = &s
+		r.memo.symbols[s] = p
+	}
+	return p
+}
+
+// asked is the question as a source takes it.
+func (q *question) asked() symsrc.Addr {
+	a := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space}
+	if q.from != nil {
+		a.Symbol, a.Size = q.from.name, q.from.size
+	}
+	return a
+}
+
+// address is an absolute address in one state of a process's address space.
+type address struct {
+	proc       *Process
+	generation uint64
+	addr       uint64
+	kind       symsrc.Kind
+	take       Adjustment
+}
+
+// Answer is a module-relative address with what is known of it.
+type Answer struct {
+	// mod is nil where no mapping covers the address.
+	Module *Module
+	// several is set where more than one may, since addresses were cut to 32 bits.
+	Ambiguous bool
+	// running is set where the mappings of running processes were looked at.
+	running bool
+	// off is where in the module the code or the variable lies, and back how far before the logged address.
+	Offset uint64
+	Back   uint64
+	Kind   symsrc.Kind
+	// trampoline is set where the address is that of a signal trampoline.
+	trampoline bool
+	// take is how the logged address was taken, probed whether there was machine code to look at, and space what off counts from.
+	Adjustment Adjustment
+	probed     bool
+	Space      symsrc.Space
+	// known is what the source says, innermost first.
+	Frames []symsrc.Frame
+	// shown is what the printer remembers of the answer.
+	Printed any
+	// Made is what symsrc.Answer.Made is.
+	Made time.Time
+	// Elsewhere is the function that the log names there, where the file does not have it there; "" where it may.
+	Elsewhere string
+	// retry, if not nil, reports whether asking again may bring more by now.
+	retry func() bool
+	// generation is that of the module when it was asked.
+	generation uint64
+}
+
+func (m *memo) init() {
+	m.modules = map[string]*Module{}
+	m.written = map[string]*Module{}
+	m.bytes = 0
+	m.answers, m.absolute, m.agreed = answerMemo{}, addressMemo{}, nil
+}
+
+// forget empties the memo. The frames of its modules still count.
+func (m *memo) forget() {
+	for _, old := range m.modules {
+		m.forgotten.add(old)
+		old.forgotten = &m.forgotten
+	}
+	m.init()
+}
+
+// Module returns the module of that name and build ID; id is raw bytes.
+func (r *Resolver) Module(name []byte, id symsrc.BuildID) *Module { return r.Member(name, nil, 0, id) }
+
+// Member returns the module that is a member of an archive, by its name, the place where it begins, or both. Its key has the
+// lengths of its parts: a log may put any byte into names and build IDs, and one module must not be taken for another.
+func (r *Resolver) Member(name, member []byte, at uint64, id symsrc.BuildID) *Module {
+	key := append(binary.AppendUvarint(r.intern[:0], uint64(len(name))), name...)
+	key = append(binary.AppendUvarint(key, uint64(len(id))), id...)
+	if len(member) > 0 || at > 0 {
+		key = binary.BigEndian.AppendUint64(append(key, member...), at)
+	}
+	r.intern = key
+	m := r.memo.modules[string(key)]
+	if m == nil {
+		if len(r.memo.modules) >= MemoLimit || r.memo.bytes > memoBytes {
+			r.memo.forget()
+		}
+		r.memo.bytes += 2 * len(key)
+		kept := string(key)
+		_, start := binary.Uvarint(key)
+		own := kept[start : start+len(name)] // a name may be long
+		m = &Module{Module: symsrc.Module{Name: own, BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(r.memo.modules)),
+			Shown: symsrc.Visible(own)}
+		r.memo.modules[kept] = m
+	}
+	return m
+}
+
+// moduleWritten returns the module of a frame; digits are its build ID as written, perhaps none.
+func (r *Resolver) moduleWritten(name, digits []byte) *Module {
+	key := append(r.intern[:0], name...)
+	key = append(append(key, 0), digits...)
+	r.intern = key
+	if m := r.memo.written[string(key)]; m != nil {
+		return m
+	}
+	written := string(key)
+	id, _ := symsrc.ParseBuildID(digits)
+	m := r.Module(name, id)
+	if len(r.memo.written) >= MemoLimit {
+		clear(r.memo.written)
+	}
+	r.memo.bytes += len(written)
+	r.memo.written[written] = m
+	return m
+}
+
+// ask returns the answer for an address of a module.
+func (r *Resolver) ask(ctx context.Context, q question) *Answer {
+	if a := r.memo.answers.get(&q); r.IsCurrent(a) {
+		return a
+	}
+	a := r.look(ctx, q)
+	r.memo.answers.put(&q, a)
+	return a
+}
+
+// ResolveAddress returns the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
+func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, take Adjustment) *Answer {
+	if p.Space.Empty() {
+		p = r.substitute(p, addr)
+	}
+	q := address{p, p.Space.Generation(), addr, kind, take}
+	if a := r.memo.absolute.get(q); r.IsCurrent(a) {
+		return a
+	}
+	a := r.lookAbsolute(ctx, p, addr, kind, take)
+	r.memo.absolute.put(q, a)
+	return a
+}
+
+// lookAbsolute finds the mapping of an address, and asks of what is mapped there.
+func (r *Resolver) lookAbsolute(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, take Adjustment) *Answer {
+	q, ok, several := r.mappedAt(p, addr, kind, take)
+	if !ok {
+		return &Answer{Ambiguous: several, running: r.opt.Maps != nil && p.Space.Empty(), Adjustment: take, Back: take.back(symsrc.Probe{})}
+	}
+	return r.ask(ctx, q)
+}
+
+// mappedAt returns the question that an absolute address of a process is. Of a return address the mapping of the call before it
+// counts, which may be the last thing mapped. ok is false where no mapping covers the address, or several may.
+func (r *Resolver) mappedAt(p *Process, addr uint64, kind symsrc.Kind, take Adjustment) (q question, ok, several bool) {
+	near := addr
+	if take.before() {
+		near--
+	}
+	at, ok := p.Space.Resolve(near)
+	if p.Space.Cut() {
+		at, near, several = p.Space.ResolveCut(near, kind == symsrc.Code)
+		ok = at != nil
+	}
+	if !ok {
+		return q, false, several
+	}
+	m := r.Module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
+	if at.Module.Written != "" {
+		m.Shown = symsrc.Visible(at.Module.Written)
+	}
+	off := at.ModuleAddr(near)
+	if take.before() {
+		off++
+	}
+	return question{mod: m, off: off, kind: kind, space: at.Space, Adjustment: take}, true, false
+}
+
+// look asks the source.
+func (r *Resolver) look(ctx context.Context, q question) *Answer {
+	r.watch(q.mod)
+	got := r.seek(ctx, q)
+	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Back: got.back, trampoline: got.probe.Trampoline, Frames: got.Frames,
+		Adjustment: q.Adjustment, probed: got.probe.Known, Space: q.space, Made: got.Made,
+		generation: q.mod.generation}
+	if got.Files != nil {
+		q.mod.Files, a.retry = got.Files, got.Files.Retry
+	}
+	empty := func(fr symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
+	if slices.ContainsFunc(a.Frames, empty) { // they would say nothing
+		a.Frames = slices.DeleteFunc(slices.Clone(a.Frames), empty)
+	}
+	return a
+}
+
+// A file that was taken by its path alone may become another build's while the filter runs: a program is compiled again and
+// started again. What was answered from it, and that there was none, counts until a look at the disk sees the change. There
+// is one look at most for each piece of input, before the first frame of the module in it.
+
+// IsCurrent reports whether there is an answer that asking again would not change.
+func (r *Resolver) IsCurrent(a *Answer) bool {
+	if a == nil || a.retry != nil && a.retry() {
+		return false
+	}
+	if a.Module == nil {
+		return true
+	}
+	r.watch(a.Module)
+	return a.generation == a.Module.generation
+}
+
+// watch looks whether the files of a module are still those that were found.
+func (r *Resolver) watch(m *Module) {
+	if m.watched == r.piece {
+		return
+	}
+	m.watched = r.piece
+	if files := m.Files; files != nil && (files.Unverified || !files.Usable()) && files.Watch.Look() {
+		m.generation++
+	}
+}

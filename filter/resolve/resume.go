@@ -1,0 +1,96 @@
+package resolve
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+
+	"qss-filter/symsrc"
+)
+
+// Resume appends what of that is the resolver's, after so many lines. waits is set if frames may wait for mappings.
+func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bool) {
+	o := r.Processes
+	if r.Mapped != (r.preload != nil) || o.Shifted > 0 {
+		return dst, false
+	}
+	for _, w := range o.writers {
+		if !w.anonymous {
+			return dst, false
+		}
+	}
+	for _, p := range o.byKey {
+		if p.Emitter != unknownEmitter || p.dart != "" || len(p.buildIDs) > 0 {
+			return dst, false
+		}
+	}
+	for _, key := range o.state.Processes() {
+		p := o.byKey[key]
+		if p == nil || p != o.Unnamed.Process && len(p.Sample) == 0 {
+			return dst, false
+		}
+		if dst, ok = appendSpace(dst, p); !ok {
+			return dst, false
+		}
+	}
+	return r.appendStacks(dst, line, waits)
+}
+
+// nowhere is a frame whose address no module has.
+const (
+	nowhere     = math.MaxUint64
+	nowhereText = "{{{bt:0:0xffffffffffffffff}}}"
+)
+
+// appendStacks writes frames that leave the stacks which a next frame without a number may belong to, those of which one was no
+// more than maxBetween lines ago, as far back as they are. ok is false where they cannot be told from each other so.
+func (r *Resolver) appendStacks(dst []byte, line int, waits bool) (lines []byte, ok bool) {
+	var recent [maxBetween + 1]*Thread // by how many lines ago their last frame was
+	begin := 0
+	for _, t := range r.Processes.threads {
+		if t.trampoline {
+			return dst, false
+		}
+		ago := line - t.Stack.Line
+		if t.Stack.Line == 0 || ago > maxBetween {
+			continue
+		}
+		_, somewhere := t.Space.Resolve(nowhere)
+		if somewhere || recent[ago] != nil || waits || t != r.Processes.Unnamed && len(t.Lead) == 0 {
+			return dst, false
+		}
+		recent[ago], begin = t, max(begin, ago+1)
+	}
+	for ago := begin - 1; ago >= 0; ago-- {
+		if t := recent[ago]; t != nil {
+			if t != r.Processes.Unnamed {
+				dst = append(dst, t.Lead...)
+			}
+			dst = append(dst, nowhereText...)
+		}
+		dst = append(dst, '\n')
+	}
+	return dst, true
+}
+
+// appendSpace writes what markup has said of a process's address space, as lines that this process has written. ok is false
+// if something else has.
+func appendSpace(dst []byte, p *Process) (lines []byte, ok bool) {
+	space := p.Space
+	if space.Listed() || space.Cut() {
+		return dst, false
+	}
+	for _, m := range space.Modules() {
+		dst = append(dst, p.Sample...)
+		dst = fmt.Appendf(dst, "{{{module:%#x:%s:elf:%s}}}\n", m.ID, m.Name, hex.EncodeToString([]byte(m.BuildID)))
+	}
+	for _, r := range space.Mappings() {
+		now, defined := space.Module(r.Module.ID)
+		if !defined || now != r.Module || r.Space != symsrc.Linked || r.Last-r.Start == math.MaxUint64 {
+			return dst, false
+		}
+		dst = append(dst, p.Sample...)
+		dst = fmt.Appendf(dst, "{{{mmap:%#x:%#x:load:%#x:%s:%#x}}}\n", r.Start, r.Last-r.Start+1, r.Module.ID, r.Mode, r.Rel)
+	}
+	return dst, true
+}
