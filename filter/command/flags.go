@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"qss-filter/filter"
-	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/llvm"
+	"qss-filter/filter/tree"
 	"qss-filter/filter/worker"
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
@@ -149,8 +149,8 @@ func childFlags(fs *flag.FlagSet, o *child.Options) {
 		"their next write fails as into any pipe without a reader; forever waits until all have closed it")
 }
 
-// batchFlags adds the flags of a tree of logs, and of reports.
-func batchFlags(fs *flag.FlagSet, o *batch.Options) {
+// treeFlags adds the flags of a tree of logs, and of reports.
+func treeFlags(fs *flag.FlagSet, o *tree.Options) {
 	fs.StringVar(&o.Input, "input-dir", "", "`DIR` of logs, with all below it, to be read at once")
 	fs.StringVar(&o.Output, "output-dir", "", "`DIR` for what the logs become, in the same tree")
 	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of --input-dir, and to directories")

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"qss-filter/filter/batch"
+	"qss-filter/filter/tree"
 	"qss-filter/symsrc/addr2line"
 	"qss-filter/symsrc/cache"
 	"qss-filter/symsrc/chain"
@@ -73,13 +73,13 @@ func TestCacheServer(t *testing.T) {
 	}
 }
 
-func TestBatchFlags(t *testing.T) {
-	var o batch.Options
+func TestTreeFlags(t *testing.T) {
+	var o tree.Options
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	batchFlags(fs, &o)
+	treeFlags(fs, &o)
 	err := fs.Parse([]string{"--input-dir", "a", "--output-dir", "b", "--mode", "rewrite", "--rewrite=replace", "--workers-symbol", "3",
 		"--summary-json", "-", "--group", "--html", "p", "--benchmark", "--list-modules", "--check", "--json", "--report", "r", "--verbose"})
-	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != batch.Rewrite || o.Form != batch.Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
+	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != tree.Rewrite || o.Form != tree.Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
 		!o.Group || o.HTML != "p" || !o.Benchmark || !o.ListModules || !o.Check || !o.JSON || o.Report != "r" || !o.Verbose || !o.Asked() {
 		t.Errorf("got %+v, error %v", o, err)
 	}

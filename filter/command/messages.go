@@ -13,9 +13,9 @@ import (
 
 	"github.com/mattn/go-isatty"
 
-	"qss-filter/filter/batch"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/tree"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -61,7 +61,7 @@ func complain(format string, args ...any) {
 }
 
 // shown is the bar that standard error shows, above which diagnostics go.
-var shown atomic.Pointer[batch.Bar]
+var shown atomic.Pointer[tree.Bar]
 
 // progressOf shows how much of an input was read on a bar, from the first call of set to that of end: where standard error is
 // a terminal, and the lines that are written meanwhile do not go to one, too. Otherwise set is nil. A quiet input has no such
@@ -72,7 +72,7 @@ func progressOf(input string, quiet bool) (set func(done, total int64), end func
 	}
 	set = func(done, total int64) {
 		if shown.Load() == nil {
-			shown.Store(batch.NewBar(os.Stderr, symsrc.VisibleLines(filepath.Base(input))))
+			shown.Store(tree.NewBar(os.Stderr, symsrc.VisibleLines(filepath.Base(input))))
 		}
 		shown.Load().Set(done, total)
 	}
@@ -93,7 +93,7 @@ var optionFlags = map[string]string{
 	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
 	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
 	"worker.Idle": "idle", "worker.Subject": "subject", "worker.URLs": "nats", "worker.Certificate": "nats-cert", "worker.Connection.Key": "nats-key",
-	"batch.Input": "input-dir", "batch.Output": "output-dir", "batch.Report": "report", "batch.HTML": "html", "batch.SummaryJSON": "summary-json",
+	"tree.Input": "input-dir", "tree.Output": "output-dir", "tree.Report": "report", "tree.HTML": "html", "tree.SummaryJSON": "summary-json",
 	"chain.Package":  "dwp",
 	"locate.Symbols": "symbols", "locate.BuildIDDirs": "build-id-dir", "locate.DebugRoots": "debug-root", "locate.BreakpadDirs": "breakpad-dir",
 	"locate.Rootfs": "rootfs", "locate.IDsTxt": "ids-txt", "locate.Objects": "obj",
@@ -102,7 +102,7 @@ var optionFlags = map[string]string{
 
 // optionAdvice is what flags do about errors that other options avoid.
 var optionAdvice = map[string]string{
-	"batch.Follow":    "--follow reads it",
+	"tree.Follow":     "--follow reads it",
 	"importer.Kind":   "--from-kind names the kind",
 	"worker.Durable":  "--durable gives another one",
 	"cache.Dir":       "--cache-dir takes another directory, --no-cache none",

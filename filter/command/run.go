@@ -10,12 +10,12 @@ import (
 	"syscall"
 
 	"qss-filter/filter"
-	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/llvm"
 	"qss-filter/filter/stream"
+	"qss-filter/filter/tree"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/meter"
@@ -39,8 +39,8 @@ func (j *job) run() (status int, err error) {
 		return cli.Usage, err
 	}
 	defer closeSource()
-	j.batch.Stdout, j.batch.Stderr, j.batch.Terminal = os.Stdout, os.Stderr, isTerminal(os.Stderr)
-	if j.batch.Asked() {
+	j.tree.Stdout, j.tree.Stderr, j.tree.Terminal = os.Stdout, os.Stderr, isTerminal(os.Stderr)
+	if j.tree.Asked() {
 		return j.runTree(o)
 	}
 	o.Palette = j.palette()
@@ -51,12 +51,12 @@ func (j *job) run() (status int, err error) {
 	if err := j.imports.Creatable(); err != nil {
 		return cli.Usage, err
 	}
-	if j.batch.Report != "" {
-		report, err := batch.NewReport(j.batch.Report)
+	if j.tree.Report != "" {
+		report, err := tree.NewReport(j.tree.Report)
 		if err != nil {
 			return cli.Usage, err
 		}
-		report.Use(&j.batch)
+		report.Use(&j.tree)
 		if err := report.Creatable(); err != nil {
 			return cli.Usage, err
 		}
@@ -124,10 +124,10 @@ func (j *job) open(o filter.Options) (another func() *stream.Stream, end func(),
 
 // measured lets the layers of the source be measured, and report what they do, where that is asked for.
 func (j *job) measured() {
-	if j.batch.Asked() {
+	if j.tree.Asked() {
 		return // which reports its logs and stages
 	}
-	j.measure = meter.Options{Verbose: j.batch.Verbose, Benchmark: j.batch.Benchmark}
+	j.measure = meter.Options{Verbose: j.tree.Verbose, Benchmark: j.tree.Benchmark}
 	j.meter = j.measure.Start()
 	j.symbols.Meter = j.meter
 	if around := j.symbols.Around; j.measure.Verbose {
@@ -146,10 +146,10 @@ func (j *job) report() {
 
 // runTree reads a tree of logs.
 func (j *job) runTree(o filter.Options) (status int, err error) {
-	j.batch.Filter, j.batch.Named, j.batch.Prefix = o, named, messages.Load().Alert("qss-filter:")
+	j.tree.Filter, j.tree.Named, j.tree.Prefix = o, named, messages.Load().Alert("qss-filter:")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err = batch.Run(ctx, j.batch)
+	err = tree.Run(ctx, j.tree)
 	_, wrong := errors.AsType[*symsrc.OptionError](err)
 	switch {
 	case err == nil:
@@ -158,7 +158,7 @@ func (j *job) runTree(o filter.Options) (status int, err error) {
 		return cli.Usage, err
 	case errors.Is(err, context.Canceled): // which it has said
 		return exitInterrupted, nil
-	case errors.Is(err, batch.ErrUnread):
+	case errors.Is(err, tree.ErrUnread):
 		return cli.Failed, nil
 	}
 	return cli.Failed, err

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"qss-filter/filter"
-	"qss-filter/filter/batch"
 	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/llvm"
+	"qss-filter/filter/tree"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/chain"
@@ -35,7 +35,7 @@ type config struct {
 	triggers *triggers
 	llvm     llvm.Options
 	child    child.Options
-	batch    batch.Options
+	tree     tree.Options
 	imports  importer.Options
 }
 
@@ -52,11 +52,11 @@ func newConfig(fs *cli.Flags) *config {
 // filterCommand is qss-filter without a command's name.
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
-	timing := &batch.Timing{}
-	c.batch.Timing = timing
+	timing := &tree.Timing{}
+	c.tree.Timing = timing
 	c.symbols.Around = func(f chain.Finder) chain.Finder {
-		c.batch.Finder = timing.Finder(f)
-		return c.batch.Finder
+		c.tree.Finder = timing.Finder(f)
+		return c.tree.Finder
 	}
 	c.register(fs)
 	filterRules(fs)
@@ -79,7 +79,7 @@ func (c *config) register(fs *cli.Flags) {
 	fs.Register(with(childFlags, &c.child))
 	fs.Words("linger", forever)
 	fs.Group("A tree of logs, and reports")
-	fs.Register(with(batchFlags, &c.batch))
+	fs.Register(with(treeFlags, &c.tree))
 	fs.Group("Output", "verbose", "benchmark")
 	fs.Group("Traces and samples of other tools")
 	fs.Register(with(importFlags, &c.imports))
@@ -134,7 +134,7 @@ func (c *config) check() error {
 		switch {
 		case len(c.command) > 0:
 			return fmt.Errorf("%s: a file and a command after --: want one of them", c.inputs[0])
-		case c.batch.Input != "":
+		case c.tree.Input != "":
 			return fmt.Errorf("%s: a file and --input-dir: want one of them", c.inputs[0])
 		case c.from != "":
 			return fmt.Errorf("%s: a file and --from: want one of them", c.inputs[0])
@@ -199,7 +199,7 @@ func llvmColor(out *os.File, mode string) bool {
 // The modes in which other flags mean nothing, and what such flags need.
 var (
 	llvmStyle   = []string{"style=llvm", "filter-markup"}
-	tree        = []string{"input-dir"}
+	aTree       = []string{"input-dir"}
 	report      = []string{"input-dir", "report"}
 	foreign     = []string{"from"}
 	modulesOnly = []string{"list-modules"}
@@ -235,7 +235,7 @@ func importRules(fs *cli.Flags) {
 // filterRules say it of those flags, too, that only the filter itself has.
 func filterRules(fs *cli.Flags) {
 	fs.Needs([]string{"output-dir", "list-modules"}, "input-dir")
-	fs.Needs(tree, "follow", "output-dir", "mode", "jobs", "workers-symbol", "workers-rewrite", "list-modules")
+	fs.Needs(aTree, "follow", "output-dir", "mode", "jobs", "workers-symbol", "workers-rewrite", "list-modules")
 	fs.Needs([]string{"mode=rewrite"}, "rewrite")
 	fs.Needs(modulesOnly, "check", "json")
 	fs.Needs(report, "group", "html", "summary-json")
@@ -243,7 +243,7 @@ func filterRules(fs *cli.Flags) {
 	importRules(fs)
 	streamRules(fs)
 	fs.Excludes(modulesOnly, "output-dir", "report", "mode", "group", "html", "summary-json")
-	fs.Excludes(tree, slices.Concat(textFlags, []string{"from", "basenames", "relativenames"})...)
+	fs.Excludes(aTree, slices.Concat(textFlags, []string{"from", "basenames", "relativenames"})...)
 	fs.Needs(after, "linger")
 	fs.Excludes(after, "input-dir", "from", "report", "pprof", "folded")
 }

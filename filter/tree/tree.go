@@ -1,9 +1,9 @@
-// Package batch carries a tree of logs through the filter: every log becomes a list of its stacks or a rewritten log, and
+// Package tree carries a tree of logs through the filter: every log becomes a list of its stacks or a rewritten log, and
 // reports say what was found in all of them. These are the five stages of QSS (parse, resolve, symbolize, rebuild, write) in
 // one pass: one filter per log parses, resolves and symbolizes, and what it says of each frame is rebuilt and written here.
 //
-//	batch.go     what is done: Options, Run
-//	tree.go      which files are logs, and where their outputs go
+//	tree.go      what is done: Options, Run
+//	walk.go      which files are logs, and where their outputs go
 //	input.go     opens a log, packed (xz.go) or not
 //	whole.go     files that appear whole or not at all
 //	run.go       the logs on all cores
@@ -15,7 +15,7 @@
 //	group.go     stacks with the same functions, in a table and as a page
 //	timing.go    time per stage
 //	progress.go  what a terminal shows meanwhile
-package batch
+package tree
 
 import (
 	"cmp"
@@ -164,7 +164,7 @@ func (o *Options) check() error {
 
 // wrong returns what is wrong with a field of Options.
 func wrong(field, value string, err error) error {
-	return &symsrc.OptionError{Option: "batch." + field, Value: value, Err: err}
+	return &symsrc.OptionError{Option: "tree." + field, Value: value, Err: err}
 }
 
 // diagnostics are lines for people. They may come from several goroutines.

@@ -1,4 +1,4 @@
-package batch
+package tree
 
 import (
 	"cmp"
@@ -83,7 +83,7 @@ func (t *tree) list(dir string) ([]fs.DirEntry, error) {
 var errNotRegular = fmt.Errorf("%w: not a regular file", errSkip)
 
 // errOutside is a link that leads out of the input directory.
-var errOutside = &symsrc.AvoidableError{Option: "batch.Follow", Err: fmt.Errorf("%w: a link to what is not in the input directory", errSkip)}
+var errOutside = &symsrc.AvoidableError{Option: "tree.Follow", Err: fmt.Errorf("%w: a link to what is not in the input directory", errSkip)}
 
 // readable fails unless dir is a directory that can be listed.
 func readable(dir string) error {
