@@ -27,7 +27,7 @@ func (p *Process) AddListed(m *mappings.Mapping, line int) {
 	p.touch()
 	l := p.list
 	if l == nil || l.format != m.Format || m.Start <= l.start || line-l.line > maxGap || line < l.line {
-		p.forgetList()
+		p.dropList()
 		l = &snapshot{format: m.Format, first: m.Start, base: map[string]uint64{}, modules: map[string]*Module{}}
 		p.list = l
 	}
@@ -73,8 +73,8 @@ func (p *Process) LastListed() *Mapping {
 // Listed reports whether the process has printed a list of its mappings.
 func (p *Process) Listed() bool { return p.list != nil }
 
-// forgetList takes the last list's mappings out.
-func (p *Process) forgetList() {
+// dropList removes the mappings of the last list.
+func (p *Process) dropList() {
 	if p.list == nil {
 		return
 	}

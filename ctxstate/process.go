@@ -71,7 +71,7 @@ type Process struct {
 	list       *snapshot  // the list of mappings that was printed last
 }
 
-// Reset forgets all modules and mappings, and reports whether there were any.
+// Reset removes all modules and mappings, and reports whether there were any.
 func (p *Process) Reset() bool {
 	if p.empty() {
 		return false
@@ -115,7 +115,7 @@ func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
 		p.modules = make(map[uint64]*Module)
 	}
 	if old == nil && p.defined >= p.state.limits.modules {
-		p.forgetModules()
+		p.evictModules()
 	}
 	p.age++
 	added := p.before[m.ID]
@@ -133,8 +133,8 @@ func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
 	return old
 }
 
-// forgetModules forgets the older half of the definitions.
-func (p *Process) forgetModules() {
+// evictModules evicts the older half of the definitions.
+func (p *Process) evictModules() {
 	ages := make([]uint64, 0, len(p.modules))
 	for _, m := range p.modules {
 		ages = append(ages, m.age)
@@ -149,11 +149,11 @@ func (p *Process) forgetModules() {
 	})
 }
 
-// AddMMap maps a range of addresses. What older mappings say of the range is forgotten, the rest of them stays. The result
+// AddMMap maps a range of addresses. What older mappings say of the range is dropped, the rest of them stays. The result
 // is the mapping in force: an earlier one that says the same, or the new one. For a size of 0 it covers nothing, and its
 // Last is one below its Start. A range may end at the last address there is, 2^64-1.
 //
-// An error, which wraps ErrUnknownModule or ErrRange, maps nothing. With an unknown module the range is forgotten
+// An error, which wraps ErrUnknownModule or ErrRange, maps nothing. With an unknown module the range is cleared
 // nevertheless: something different is there now.
 func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 	if m.Size != 0 && m.Size-1 > math.MaxUint64-m.Start {
@@ -220,10 +220,10 @@ func (p *Process) update(change func()) {
 	p.changed()
 }
 
-// limit forgets what is beyond the limits.
+// limit evicts what is beyond the limits.
 func (p *Process) limit() {
 	if p.mapped.weight > p.state.limits.mappings {
-		p.update(p.mapped.forgetOlderHalf)
+		p.update(p.mapped.evictOlderHalf)
 	}
 	p.state.shrink(p)
 }

@@ -99,8 +99,8 @@ func (r *ranges) dropListed(first, last uint64) {
 // all returns the mappings in order.
 func (r *ranges) all() []*Mapping { return r.mappings.All() }
 
-// forgetOlderHalf keeps the half of the mappings that were added last. Parts of one mapping are of one age.
-func (r *ranges) forgetOlderHalf() {
+// evictOlderHalf keeps the half of the mappings that were added last. Parts of one mapping are of one age.
+func (r *ranges) evictOlderHalf() {
 	kept := r.all()
 	ages := make([]uint64, len(kept))
 	for i, m := range kept {

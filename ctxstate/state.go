@@ -1,14 +1,18 @@
-// Package ctxstate keeps, for each process of a log, what its context lines have said: which modules there are and which
-// addresses they are mapped at; and it answers which module an address belongs to and where in it the address lies.
+// Package ctxstate keeps, for each process of a log, which modules there are and which addresses they are mapped at; and it answers
+// which module an address belongs to and where in it the address lies. It keeps state only: packages markup and mappings read what a log
+// says.
+//
+// state.go holds the processes and their limits, process.go the modules and mappings of one, ranges.go its mappings by address,
+// list.go the lists of mappings that replace each other, cut.go addresses that have lost their upper half.
 package ctxstate
 
 // limits bound the memory that a log can take.
 type limits struct {
-	// processes are remembered; beyond it the one not used for longest is forgotten.
+	// processes are kept; beyond it the one that was used least recently is evicted.
 	processes int
-	// total bounds the weight of all processes together; beyond it processes are forgotten too.
+	// total bounds the weight of all processes together; beyond it processes are evicted too.
 	total int
-	// mappings and modules are weights of one process. Beyond them the older half is forgotten: its addresses are not
+	// mappings and modules are weights of one process. Beyond them the older half is evicted: its addresses are not
 	// resolved any more, which is no wrong answer.
 	mappings, modules int
 }
@@ -23,7 +27,7 @@ type State struct {
 	// used is the sentinel of a ring in order of use: next is the latest, prev the oldest.
 	used   Process
 	weight int // of all processes
-	// generation numbers the changes of all processes, so that one which is forgotten and begun again does not count again
+	// generation numbers the changes of all processes, so that one which is evicted and begun again does not count again
 	// from the start.
 	generation uint64
 }
@@ -38,8 +42,8 @@ func New() *State {
 	return s
 }
 
-// Process returns the process of a key, which is created on first use. At most 4096 are remembered; one that has been
-// forgotten meanwhile begins again.
+// Process returns the process of a key, which is created on first use. At most 4096 are kept; one that has been
+// evicted begins again.
 func (s *State) Process(key string) *Process {
 	p := s.used.next
 	if p != &s.used && p.key == key {
@@ -64,8 +68,8 @@ func (s *State) Processes() []string {
 	return keys
 }
 
-// forget clears a process. One that is still held may be used on: then it is remembered again.
-func (s *State) forget(p *Process) {
+// evict clears a process and removes it. A caller that still holds it may use it on: then it is kept again.
+func (s *State) evict(p *Process) {
 	p.Reset()
 	p.before, p.slab, p.list, p.mapped = nil, nil, nil, ranges{}
 	p.weigh()
@@ -73,13 +77,13 @@ func (s *State) forget(p *Process) {
 	delete(s.processes, p.key)
 }
 
-// shrink forgets the processes not used for longest, but not keep, until all together are within the limit.
+// shrink evicts the processes that were used least recently, but not keep, until all together are within the limit.
 func (s *State) shrink(keep *Process) {
 	for p := s.used.prev; s.weight > s.limits.total && p != &s.used; {
 		older := p
 		p = p.prev
 		if older != keep {
-			s.forget(older)
+			s.evict(older)
 		}
 	}
 }
@@ -94,9 +98,9 @@ func (p *Process) touch() {
 		p.unlink()
 	} else {
 		if other := s.processes[p.key]; other != nil {
-			s.forget(other)
+			s.evict(other)
 		} else if len(s.processes) == s.limits.processes {
-			s.forget(s.used.prev)
+			s.evict(s.used.prev)
 		}
 		s.processes[p.key] = p
 	}
@@ -109,5 +113,5 @@ func (p *Process) unlink() {
 	p.next, p.prev = nil, nil
 }
 
-// Weight returns how many modules and mappings are remembered, of all processes, where those with long names count more.
+// Weight returns how many modules and mappings are kept, of all processes, where those with long names count more.
 func (s *State) Weight() int { return s.weight }

@@ -45,21 +45,21 @@ func TestTheProcessNotUsedForLongestIsForgotten(t *testing.T) {
 	a := s.Process("a")
 	generation := b.Generation()
 	s.Process("c")
-	s.Process("d") // forgets b
+	s.Process("d") // evicts b
 	if got := s.Processes(); !slices.Equal(got, []string{"c", "a"}) {
 		t.Error(got)
 	}
 	if _, ok := a.Resolve(0); !ok { // a look-up is a use
-		t.Error("a is forgotten")
+		t.Error("a is evicted")
 	}
-	again := s.Process("b") // forgets c
+	again := s.Process("b") // evicts c
 	if again == b || again.Generation() == generation || again.Generation() == b.Generation() {
 		t.Error("b does not begin again")
 	}
 	if got := s.Processes(); !slices.Equal(got, []string{"a"}) {
 		t.Error(got)
 	}
-	// Whoever holds a forgotten process may go on with it.
+	// A process that was evicted may still be used by what holds it.
 	fill(t, b, 1)
 	if s.Process("b") != b || len(s.processes) != 3 {
 		t.Error("b is not taken up again")
@@ -170,7 +170,7 @@ func TestLongNames(t *testing.T) {
 		t.Errorf("%d bytes of names", bytes)
 	}
 	for _, p := range s.processes {
-		s.forget(p)
+		s.evict(p)
 	}
 	if s.weight != 0 {
 		t.Errorf("%d is left", s.weight)

@@ -1,8 +1,9 @@
 // Package frame recognizes the stack frames of logs that are not symbolizer markup. It knows text only: where on the
 // line a frame stands, what its parts are, and whether it has been symbolized already.
 //
-// Each family of formats is one file; families lists them. A reader gets the line without escape sequences, so that
-// colors between the parts of a frame do not matter; the caller maps the spans back.
+// Each format is a row of the table in table.go and has a file of its own. search.go looks for the frames of a line, text.go and gap.go
+// hold what the readers of formats share. A reader gets the line without escape sequences, so that colors between the parts of a frame
+// do not matter; the caller maps the spans back.
 package frame
 
 import (

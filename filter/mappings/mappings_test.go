@@ -2,9 +2,11 @@ package mappings_test
 
 import (
 	"encoding/hex"
+	"slices"
 	"testing"
 
 	"qss-filter/filter/mappings"
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -73,6 +75,20 @@ func TestAnnounces(t *testing.T) {
 	} {
 		if got := mappings.Announces([]byte(text)); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestLiterals holds that a stream stops at every line that announces something, and at the mapping of code in each list but the
+// sanitizers', whose headline announces it.
+func TestLiterals(t *testing.T) {
+	for _, line := range []string{
+		"*** *** *** *** *** ***", "==12==Process memory map follows:", "Module libfoo.so with build-id 67f5bd",
+		"55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636    /bin/x", "    0d5e6000-0d5e6fff r-x  1000  1000  /system/bin/app",
+		"b7461000 b75d2000 r-xp /lib/libc-2.13.so", "0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /bin/x",
+	} {
+		if !slices.ContainsFunc(mappings.Literals(), func(l scan.Literal) bool { return l.In([]byte(line)) }) {
+			t.Errorf("%q is passed over", line)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package mappings
 import (
 	"bytes"
 
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -12,6 +13,17 @@ const (
 	bannerWindow = 40
 	Window       = 2
 )
+
+// Literals returns what a stream is searched for: a line of a list without any of them follows one that announces it, or another
+// line of its list.
+func Literals() []scan.Literal {
+	return []scan.Literal{
+		{Text: "*** ***", Pair: 0, Set: 0, When: scan.Always}, // Android's banner
+		{Text: "==Process memory map", Pair: 0, Set: 1, When: scan.Always},
+		{Text: "r-x", Pair: 1, Set: 7, When: scan.Always},
+		{Text: "build-id", Pair: 5, Set: 7, When: scan.Always},
+	}
+}
 
 var (
 	banner    = []byte("*** *** ***")
