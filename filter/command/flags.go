@@ -32,7 +32,7 @@ import (
 func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 	choice(fs, &o.Style, "frames", "`HOW`: annotate (into the frame), append (below it), replace (in its place)",
 		"annotate", "append", "replace")
-	choice(fs, &o.Renumber, "renumber", "`WHEN` inlined functions count on: auto (not in markup), always, never",
+	choice(fs, &o.Renumber, "renumber", "`WHEN` inlined functions get numbers of their own: auto (not in markup), always, never",
 		"auto", "always", "never")
 	choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return)",
 		"auto", "none", "ra")
@@ -40,8 +40,8 @@ func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 		"auto", "pid", "host+pid", "none")
 	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME` that frames wait for a list of mappings below them (default: none)")
 	choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
-	fs.BoolVar(&o.Dedupe, "dedupe", false, "put [same as stack N, line L] in the place of a stack that was there before")
-	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "take the log's own colors out")
+	fs.BoolVar(&o.Dedupe, "dedupe", false, "write [same as stack N, line L] in place of a stack that was there before")
+	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "remove the log's own colors")
 	fs.Func("source-context", "`N` lines of source code before and after each frame's, below the frame", func(value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
 		if err != nil || n > maxAround {
@@ -95,7 +95,7 @@ const (
 func (x *format) register(fs *flag.FlagSet) {
 	choice(fs, &x.kind, "format", "`FORM` of the output: text, or json: an object a line, as schema describes",
 		"text", "json")
-	fs.BoolVar(&x.json.FramesOnly, "frames-only", false, "leave lines out that hold nothing")
+	fs.BoolVar(&x.json.FramesOnly, "frames-only", false, "leave out lines that hold nothing")
 }
 
 // use puts the form into options.
@@ -145,8 +145,8 @@ func setFunctions(o *llvm.Options, kind string) error {
 // childFlags adds the flag of a command after --.
 func childFlags(fs *flag.FlagSet, o *child.Options) {
 	o.Linger = child.DefaultLinger
-	fs.Var((*lingerValue)(&o.Linger), "linger", "`TIME` of silence after which processes that a command after -- has left with its output are not waited for: "+
-		"their next write fails as into any pipe without a reader; forever waits until all have closed it")
+	fs.Var((*lingerValue)(&o.Linger), "linger", "`TIME` of silence after which processes that a command after -- has left behind are not waited for: "+
+		"their next write fails, as into any pipe without a reader; forever waits until all have closed the output")
 }
 
 // treeFlags adds the flags of a tree of logs, and of reports.
@@ -270,7 +270,7 @@ func chainFlags(fs *flag.FlagSet, o *chain.Options) {
 	locateFlags(fs, &o.Files)
 	debuginfodFlags(fs, &o.Servers)
 	cacheFlags(fs, &o.Cache)
-	fs.Func("memory", "`SIZE` of what is kept of files in memory, such as 64M or 1G (default 256M)", func(value string) (err error) {
+	fs.Func("memory", "`SIZE` of the data of files that is kept in memory, such as 64M or 1G (default 256M)", func(value string) (err error) {
 		if o.Memory, err = parseSize(value); err == nil && o.Memory < chain.LeastMemory {
 			err = fmt.Errorf("want at least %dM", chain.LeastMemory>>20)
 		}
@@ -335,12 +335,12 @@ func cacheServer(dir string, max int64) []string {
 
 // programFlags adds the flags of the programs that are asked in place of the program's own reader.
 func programFlags(fs *flag.FlagSet, o *addr2line.Options) {
-	fs.BoolVar(&o.LLVM, "llvm", false, "answer with llvm-addr2line in place of the own reader")
-	fs.BoolVar(&o.GNU, "gnu", false, "answer with GNU addr2line in place of the own reader")
+	fs.BoolVar(&o.LLVM, "llvm", false, "look addresses up with llvm-addr2line in place of the built-in reader")
+	fs.BoolVar(&o.GNU, "gnu", false, "look addresses up with GNU addr2line in place of the built-in reader")
 	const use = "`PREFIX` of the program's name, as in arm-linux-gnueabihf-"
 	fs.StringVar(&o.Cross, "cross", "", use)
 	fs.StringVar(&o.Cross, "c", "", use)
-	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` that answers")
+	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` to look addresses up with")
 }
 
 // sourceFlags adds the flag that says where source files are.
@@ -383,7 +383,7 @@ func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 	connectionFlags(fs, &o.Connection)
 	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream with the lines; created if it does not exist")
 	fs.StringVar(&o.In, "in", "logs.>", "`SUBJECT` of lines in that stream")
-	fs.StringVar(&o.Key, "key", "", "`SUBJECT` that says what of it tells processes apart, as logs.{host}.{pid}.* (default: all wildcards of --in)")
+	fs.StringVar(&o.Key, "key", "", "`SUBJECT` whose wildcards tell processes apart, as logs.{host}.{pid}.* (default: all wildcards of --in)")
 	fs.StringVar(&o.Out, "out", "annotated.>", "`SUBJECT` of annotated lines; > is the key")
 	fs.StringVar(&o.OutStream, "out-stream", "", "`NAME` of the stream of annotated lines; created if it does not exist (default: from --out)")
 	fs.StringVar(&o.Durable, "durable", "qss-filter", "`NAME` that the workers of a fleet share")

@@ -18,7 +18,7 @@ var doctorCommon = []string{"symbols", "build-id-dir", "debug-root", "breakpad-d
 
 const (
 	about = "makes native stack traces in logs readable, live"
-	exits = "0 everything was read, 1 an input or the output failed, 2 the command line is wrong; after -- the command's own, once its output has come to its end."
+	exits = "0 if everything was read, 1 if an input or the output failed, 2 if the command line is wrong; with -- COMMAND the command's own, once its output has ended."
 )
 
 // description is that of the manual page.
@@ -33,11 +33,12 @@ line and inlined calls. Everything else of the log leaves byte for byte as it ca
   qss-filter --input-dir logs --output-dir out --rootfs /mnt/rootfs
 
 No wrong name is printed: a build ID that does not match, a stale file, an address outside its symbol leave a frame as it
-was. --explain says at each one why; where shows how the files of one module are found.
+was. --explain says why at each one; where shows how the files of one module are found.
 
-After -- comes a command, whose output is filtered; its colors, signals and exit status are kept. What processes write that
-it has left behind is filtered, too, until they have closed the output, are silent for 2 seconds (--linger) or a signal ends that:
-then a line names those that still hold it, and what they write later fails as into any pipe without a reader.
+With -- COMMAND, qss-filter runs the command and filters its output; colors, signals and the exit status are the command's own.
+Processes that it leaves behind may go on writing: their output is filtered until they close it, are silent for 2 seconds
+(--linger), or a signal ends the wait. Then a line names the processes that still hold the output, and their next write fails, as
+into any pipe without a reader.
 The first Ctrl-C lets the producer at the other end of a pipe finish, a second one stops at once.
 `
 
