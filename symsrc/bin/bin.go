@@ -105,8 +105,8 @@ const MaxString = 1 << 16
 // Cursor walks over B from P on: headers, where speed does not matter.
 type Cursor struct {
 	B   []byte
-	P   int
-	Big bool
+	P   int  // the position in B, or Past
+	Big bool // numbers have their most significant byte first
 }
 
 // OK reports whether every read so far stayed within the bytes.

@@ -23,14 +23,15 @@ const (
 
 // Rule is the rule of a register. Registers have the numbers of the machine's ABI.
 type Rule struct {
-	Register int
+	Register int // or CFA
 	Kind     RuleKind
-	Base     int
-	Offset   int64
+	Base     int   // a register, or CFA
+	Offset   int64 // in bytes
 }
 
 // Unwinding is call frame information for some code (DWARF 5 §6.4).
 type Unwinding struct {
+	// Lo and Hi are where the code begins and ends.
 	Lo, Hi uint64
 	// Return is the register that is used for the return address.
 	Return int

@@ -48,7 +48,7 @@ func TestUnwindInstructions(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		program []byte
-		want    []UnwindRow // behind the first
+		want    []UnwindRow // after the first
 	}{
 		{"nothing", nil, nil},
 		{"offsets", []byte{cfaAdvance | 1, cfaDefCFAOffset, 16, cfaOffset | 6, 2, cfaAdvance1, 3, cfaDefCFARegister, 6},

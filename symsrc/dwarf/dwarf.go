@@ -85,6 +85,7 @@ type Hooks struct {
 	Reopen  func() ReadAtCloser // the file, to be read past its mapping; nil where that cannot be
 }
 
+// ReadAtCloser is a file that is read at any position.
 type ReadAtCloser interface {
 	io.ReaderAt
 	io.Closer
@@ -104,25 +105,25 @@ type Rules struct {
 	SkipLineZero bool
 }
 
-// Sections are the sections of debug information.
+// Sections are the sections of debug information. Frame is .debug_frame.
 type Sections struct {
 	Info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, Frame elf.Content
 
-	Split        bool // they are those of split units
-	Compressed   []packedSection
+	Split        bool             // they are those of split units
+	Compressed   []PackedSection  // in the file's order
 	UnpackedSize int              // what compressed sections unpack to, in bytes
 	infoAt       int64            // where .debug_info is in the file; 0 where it is not to be read there
 	Unread       *elf.StatusError // why they are not read, though the file is
 }
 
-// packedSection is a section that is compressed in the file.
-type packedSection struct {
-	Index  int // of its header
-	Packed uint64
+// PackedSection is a section that is compressed in the file.
+type PackedSection struct {
+	Index  int    // of its header
+	Packed uint64 // its size in the file
 	*elf.Content
 }
 
-// loadSections finds the sections of debug information: all, or those of split units.
+// load finds the sections of debug information: all, or those of split units.
 func (d *Sections) load(f *elf.File, split bool) error {
 	wanted := map[string]*elf.Content{"info": &d.Info, "abbrev": &d.abbrev, "aranges": &d.arangeSets, "line": &d.line,
 		"line_str": &d.lineStr, "str": &d.str, "str_offsets": &d.strOffsets, "addr": &d.addr,
@@ -158,7 +159,7 @@ func (d *Sections) load(f *elf.File, split bool) error {
 		}
 		if s.Packed() {
 			if d.UnpackedSize += s.Size; !gnu {
-				d.Compressed = append(d.Compressed, packedSection{i, sh.Size, s})
+				d.Compressed = append(d.Compressed, PackedSection{i, sh.Size, s})
 			}
 		}
 		if s == &d.Info && !s.Packed() && f.Type != stdelf.ET_REL {

@@ -102,12 +102,13 @@ type InlinedCall struct {
 
 // Place is an address of a unit in the source.
 type Place struct {
-	Function   *function // nil where it is in none
-	Start      uint64    // of that function
-	Name, File string
-	Line       int
-	Calls      []InlinedCall
-	memory     []int32
+	Function *function // nil where it is in none
+	Start    uint64    // of that function
+	Name     string    // of the function, demangled; "" where it is not known
+	File     string    // of the innermost function
+	Line     int
+	Calls    []InlinedCall // the outermost one first
+	memory   []int32
 }
 
 // Describe sets p to the place of an address. calls is memory for the calls.

@@ -75,7 +75,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// choose takes the unit of the address before if it covers a too, else the first in the file.
+// choose takes the unit of the address before if it covers a too; otherwise the first in the file.
 func choose(all []arange, a uint64, want []int) (unit int) {
 	for _, x := range all {
 		if !x.Covers(a) {

@@ -6,8 +6,8 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// declaringAttr returns the attribute of a code that says where something is declared (DWARF 5 §2.14); attrNone for others. Few questions need them, and most
-// functions have them: they are read by abbreviation tables of their own.
+// declaringAttr returns the attribute of a code that says where something is declared (DWARF 5 §2.14); attrNone for others. Few questions
+// need them, and most functions have them: they are read by abbreviation tables of their own.
 func declaringAttr(code uint64) attr {
 	switch code {
 	case 0x3a: // DW_AT_decl_file
@@ -113,8 +113,8 @@ func (u *Unit) nameOf(die int) uint32 {
 	return n
 }
 
-// readName returns the number of the first linkage name of an entry and its origins, or of the first name where there is none. A short name is the
-// first name, whatever the linkage name.
+// readName returns the number of the first linkage name of an entry and its origins, or of the first name where there is none. A
+// short name is the first name, also where there is a linkage name.
 func (u *Unit) readName(die int, short bool) uint32 {
 	var plain []byte
 	w := originWalk{u: u, in: u.f, die: die}

@@ -11,34 +11,44 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// rowSink takes the rows of a program. It is either asked for the row at an address, and stops at the end of its sequence, or
-// keeps all.
+// rowSink takes the rows of a program. It either looks for the row at an address, and stops at the end of its sequence, or keeps all.
 type rowSink struct {
-	f         *Data
-	keep      bool
-	pc        uint64 // the address asked for
-	found     bool
-	hit       registers // the row at it
-	ended     bool      // so has its sequence
-	regular   bool      // and no other row matters
-	low       bool      // there is a sequence where linkers put what they drop
-	odd       bool      // addresses have gone backwards in the sequence: only all rows together show which one holds
-	open      bool      // in a sequence
-	dead      bool      // which the linker dropped
-	start     uint64
-	last      registers // the row before
+	f    *Data
+	keep bool
+	rowLookup
+	rowStore
+
+	low     bool // there is a sequence where linkers put what they drop
+	odd     bool // addresses have gone backwards in the sequence: only all rows together show which one holds
+	open    bool // in a sequence
+	dead    bool // which the linker dropped
+	start   uint64
+	last    registers      // the row before
+	defined *[]definedFile // if not nil: takes the files that the program defines
+}
+
+// rowLookup is the search for the row at an address.
+type rowLookup struct {
+	pc      uint64
+	found   bool
+	hit     registers // the row at pc
+	ended   bool      // so has its sequence
+	regular bool      // and no other row matters
+}
+
+// rowStore holds all rows.
+type rowStore struct {
 	rows      []row
-	first     int
+	first     int // of the sequence
 	sequences []sequence
-	room      int            // for how many rows and sequences there is room, about
-	defined   *[]definedFile // if not nil: takes the files that the program defines
+	room      int // for how many rows and sequences there is room, about
 	left      *budget.File
 }
 
 // What a row and a sequence take in memory, in bytes.
 const rowWeight, sequenceWeight = 12, 24
 
-// grow is for the time before rows or sequences take more memory.
+// grow is called before rows or sequences take more memory.
 func (s *rowSink) grow() {
 	if len(s.rows)+2*len(s.sequences) > s.room {
 		s.left.Hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // which is too much, unless others gave some back
@@ -78,7 +88,7 @@ func (s *rowSink) add(r *registers) bool {
 	return true
 }
 
-// next takes the row of a special opcode where that is quick: in a sequence, when all rows are kept. Else it is false.
+// next takes the row of a special opcode where that is quick: in a sequence, when all rows are kept. Otherwise it returns false.
 func (s *rowSink) next(addr uint64, line uint32, file, col uint16) bool {
 	rel, k := addr-s.start, len(s.rows)-1
 	if !s.keep || !s.open || rel > 0xffffffff || k < s.first {
@@ -154,7 +164,7 @@ func (t *lineTable) definedFile(nth uint64) (e fileEntry) {
 	if all == nil {
 		all = new([]definedFile)
 		u.f.budget.Spend(t.end - t.program)
-		t.run(b, &rowSink{f: u.f, pc: ^uint64(0), defined: all}) // no row goes beyond the last address
+		t.run(b, &rowSink{f: u.f, rowLookup: rowLookup{pc: ^uint64(0)}, defined: all}) // no row goes beyond the last address
 		u.f.budget.Hold(len(*all) * definedWeight)
 		t.defined.Store(all)
 	}
@@ -174,7 +184,7 @@ func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
 	f.budget.Spend(t.end - t.program)
-	*s = rowSink{f: f, keep: true, rows: s.rows[:0], sequences: s.sequences[:0], left: f.budget, room: int(f.budget.Room() / rowWeight)}
+	*s = rowSink{f: f, keep: true, rowStore: rowStore{rows: s.rows[:0], sequences: s.sequences[:0], left: f.budget, room: int(f.budget.Room() / rowWeight)}}
 	t.run(b, s)
 	if s.open {
 		s.rows = s.rows[:s.first]
@@ -230,7 +240,7 @@ func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) 
 	u := t.u
 	if first && t.rows.Load() == nil {
 		u.f.budget.Spend(t.end - t.program)
-		s := rowSink{f: u.f, pc: addr}
+		s := rowSink{f: u.f, rowLookup: rowLookup{pc: addr}}
 		t.run(u.f.line.UpTo(t.end), &s)
 		if r := &s.hit; !s.found {
 			return position{}, false

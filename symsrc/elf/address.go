@@ -140,6 +140,7 @@ func (h *Header) codeSection(addr uint64) *Section {
 	return nil
 }
 
+// IsCode reports whether the section has code that is loaded.
 func (s *Section) IsCode() bool {
 	return s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_EXECINSTR != 0
 }

@@ -211,7 +211,7 @@ func (t *SymbolTable) nameOf(s *symbol) uint32 { return t.table.Find(t.str(s.nam
 // Match is what a symbol says of an address.
 type Match struct {
 	Name  *names.Name
-	Start uint64
+	Start uint64 // of the symbol
 	Sized bool   // the symbol has a size, so that it is known to reach the address
 	File  []byte // of a local symbol
 }

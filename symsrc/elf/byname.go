@@ -239,9 +239,9 @@ func (t *SymbolTable) withWord(word string) []uint32 {
 	return slices.Compact(slices.Clone(found))
 }
 
-// FunctionsNamed calls add with the functions of a table whose plain name is plain, of which token is the last word, as isNamed reports by the raw
-// name. tries is how many mangled names may be asked for, below 0 where that is too few. The first name is looked for in the table as
-// it is, the second one makes an index.
+// FunctionsNamed calls add with the functions of a table whose plain name is plain, of which token is the last word, as isNamed reports
+// by the raw name. tries is how many mangled names may be passed to isNamed, below 0 where that is too few. The first name is looked for
+// in the table as it is, the second one makes an index.
 func (t *SymbolTable) FunctionsNamed(plain, token string, tries *int, isNamed func(raw string) bool, add func(addr, size uint64)) {
 	mangled := []byte(strconv.Itoa(len(token)) + token)
 	window := Span{0, ^uint64(0)}

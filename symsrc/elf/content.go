@@ -21,7 +21,7 @@ import (
 // Content is the content of a section, unpacked when and as far as it is asked for. It may be read by several
 // goroutines: the bytes before ready do not change any more.
 type Content struct {
-	Size  int
+	Size  int // in bytes, unpacked
 	ready atomic.Int64
 	data  []byte // of the full size once anything is ready
 

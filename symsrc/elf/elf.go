@@ -22,10 +22,10 @@ import (
 
 // Format is what the layout of a file's structures, and the meaning of its code, depend on.
 type Format struct {
-	Is64, Big bool
+	Is64, Big bool // of 64 bits, and big-endian
 	Machine   elf.Machine
 	Type      elf.Type
-	Flags     uint32 // e_flags, of the machine
+	Flags     uint32 // e_flags, which depend on the machine
 }
 
 // Header is what is kept of an ELF file's headers.
@@ -53,10 +53,10 @@ type File struct {
 	Header
 	Linkage
 	Rules  Rules
-	Data   []byte
-	ID     symsrc.BuildID
-	Note   []byte // the part of data that is the build ID
-	Budget *budget.File
+	Data   []byte         // the whole file
+	ID     symsrc.BuildID // "" where it has none
+	Note   []byte         // the part of Data that is the build ID
+	Budget *budget.File   // of what is read of it
 	// Runtime returns the file that is loaded at run time, of which this one may be the debug file; nil where there is none.
 	Runtime func() *File
 	placedSymbols
@@ -335,6 +335,7 @@ func (h *Header) isDebugOnly() bool {
 // Span is a range of addresses: lo ≤ a < hi.
 type Span struct{ Lo, Hi uint64 }
 
+// Covers reports whether an address is one of the range.
 func (s Span) Covers(a uint64) bool { return a-s.Lo < s.Hi-s.Lo }
 
 // StatusError is an error with the status that reports show for it.

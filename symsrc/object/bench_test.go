@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// benchFile is a real file where there is one (libc's debug file, libstdc++'s), else one of testdata.
+// benchFile is a real file where there is one (libc's debug file, libstdc++'s); otherwise one of testdata.
 func benchFile(b *testing.B) string {
 	for _, pattern := range []string{"/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6", "/usr/lib/debug/.build-id/*/*.debug"} {
 		paths, _ := filepath.Glob(pattern)

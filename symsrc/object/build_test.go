@@ -24,7 +24,7 @@ type build struct {
 	then     string                                                           // a command over the file, which is its last argument
 	make     func(t *testing.T, b *build, out, prefix string) (oracle string) // in place of the compiler
 	beside   string                                                           // the file in testdata that its debug information names
-	base     uint64                                                           // what addresses are more in the file that make gives
+	base     uint64                                                           // what addresses are more in the file that make returns
 	decoded  string                                                           // a command that makes a file which the oracle can read; its last arguments are both files
 }
 
@@ -91,7 +91,7 @@ func codeAddresses(t testing.TB, path string, step uint64) (addrs []uint64) {
 	return addrs
 }
 
-// symbolizer asks llvm-symbolizer-22 and gives one text for each address, in the form of render.
+// symbolizer asks llvm-symbolizer-22 and returns one text for each address, in the form of render.
 func symbolizer(t testing.TB, path string, addrs []uint64) []string {
 	t.Helper()
 	need(t, "llvm-symbolizer-22")

@@ -67,7 +67,7 @@ func checkCallSites(t *testing.T, path string, calls *regexp.Regexp, missed, wro
 	insns := disassemble(t, path)
 	slot := uint64(0)
 	if strings.Contains(path, "mips") {
-		slot = 4 // a call returns behind the instruction after it
+		slot = 4 // a call returns after the instruction after it
 	}
 	returns := make(map[uint64]string)
 	for i, x := range insns {

@@ -10,12 +10,12 @@ import (
 	"qss-filter/symsrc"
 )
 
-// A log does not wait for one module any longer than for a download. What takes longer goes on beside the questions: until it is
-// over, frames of the module stay as they are, and then they are answered.
+// Limits of waiting. A log does not wait for one module any longer than for a download. What takes longer goes on in the background:
+// until it is over, frames of the module stay as they are, and then they are answered.
 //
-// That is to say: a module is opened, and the first questions of a large one are answered, in a goroutine that is waited for; and so
-// are later ones that have to read a large unit first. All other questions are answered at once, which costs less: a small file's
-// budget is gone before the time is, and a large one has its tables by then.
+// A module is opened, and the first questions of a large one are answered, in a goroutine with a timeout; so are later questions that
+// have to read a large unit first. All other questions are answered directly, which costs less: a small file's budget is exceeded before
+// the timeout, and a large one has its tables by then.
 const (
 	maxWait = 10 * time.Second // for one module in all
 	// leastWait is for each question after that, of which there are few.
@@ -26,7 +26,7 @@ const (
 	firstQuestions = 64
 )
 
-// deadline is what is left of the time that the questions wait for a module.
+// deadline is what is left of the time that questions wait for a module.
 type deadline struct {
 	mu      sync.Mutex
 	spent   time.Duration
@@ -91,14 +91,14 @@ func (p *deadline) isNow(late chan struct{}) {
 	}
 }
 
-// over notes that a wait is over which does not count: one for a large unit, as any may come later.
+// over notes that a wait is over which does not count: one for a large unit, of which there may be any number later.
 func (p *deadline) over(late chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.isNow(late)
 }
 
-// inTime asks a module as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
+// inTime calls ask as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
 // cold, if not nil, reports whether the question takes long although it is not one of the first.
 func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
@@ -118,7 +118,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 			return got, stillRead(late), false
 		}
 		m.deadline.asked.Add(1)
-		slow = m.deadline.quick.Load() // names without end must not use up its time
+		slow = m.deadline.quick.Load() // an endless number of names must not use up its time
 	}
 	left, end := s.wait, m.deadline.over
 	if !slow {
@@ -161,7 +161,7 @@ func (p *deadline) warnOnce() bool {
 	return !told
 }
 
-// title names a module for a person to read.
+// title returns how a message names a module.
 func title(m symsrc.Module) string {
 	if m.Name == "" {
 		return "the module with build ID " + m.BuildID.String()
@@ -169,7 +169,7 @@ func title(m symsrc.Module) string {
 	return m.Name
 }
 
-// find looks for the files of a module that is not open, which has time limits of its own.
+// find looks for the files of a module that is not open. The finder has time limits of its own.
 func (s *Source) find(ctx context.Context, m *module) {
 	p := &m.deadline
 	p.finding.Lock()
@@ -180,7 +180,7 @@ func (s *Source) find(ctx context.Context, m *module) {
 	}
 }
 
-// takeFound returns the files that find has found; nil where it was not asked, or they were opened.
+// takeFound returns the files that find has found; nil where it was not called, or they were opened.
 func (p *deadline) takeFound() *symsrc.Files {
 	p.finding.Lock()
 	defer p.finding.Unlock()
@@ -192,7 +192,7 @@ func (p *deadline) takeFound() *symsrc.Files {
 	return files
 }
 
-// hurry notes that questions need not be waited for any more, if that is so. The module is locked.
+// hurry notes whether questions are answered without a timeout from now on. The module is locked.
 func (m *module) hurry() {
 	size := int64(0)
 	for _, f := range m.opened {
@@ -202,7 +202,7 @@ func (m *module) hurry() {
 	m.deadline.quick.Store(m.loaded && (size <= quickSize || m.deadline.asked.Load() > firstQuestions))
 }
 
-// cold reports what a question of its file is to report.
+// cold reports what ask reports of the module's file.
 func (m *module) cold(ask func(*File) bool) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

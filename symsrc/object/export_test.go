@@ -6,7 +6,7 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// Text gives n bytes of machine code at an address, fewer where the code ends before; false where there is none. A debug
+// Text returns n bytes of machine code at an address, fewer where the code ends before; false where there is none. A debug
 // file has no code: it is taken from the runtime object that belongs with it.
 func (f *File) Text(addr uint64, n int) (text []byte, ok bool) {
 	f.askRuntime(func(r *File) {

@@ -34,7 +34,7 @@ var composed = []build{
 // seeds are all files in testdata.
 var seeds = slices.Concat(kept, composed)
 
-// makeDwz makes a file that dwz took apart, and gives what it was before.
+// makeDwz makes a file that dwz took apart, and returns what it was before.
 func makeDwz(t *testing.T, b *build, out, prefix string) string {
 	path, before, common := dwz(t, "-gdwarf-5 "+prefix, b.beside)
 	copyFile(t, path, out)
@@ -53,7 +53,7 @@ func makeSplit(t *testing.T, b *build, out, prefix string) string {
 	return path
 }
 
-// makeObject makes a file that is not linked, with one section of code, and gives a linked one: of one that is not, llvm
+// makeObject makes a file that is not linked, with one section of code, and returns a linked one: of one that is not, llvm
 // takes variables for functions, for all sections begin at 0.
 func makeObject(t *testing.T, b *build, out, prefix string) string {
 	need(t, clang)
@@ -77,7 +77,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// remake builds the file and its answers anew. A line of answers holds until the next one.
+// remake builds the file and its answers again. A line of answers holds until the next one.
 func (b *build) remake(t *testing.T, path string) {
 	t.Helper()
 	abs, err := filepath.Abs(path)

@@ -76,7 +76,7 @@ func plain(chain string) string {
 	return columns.ReplaceAllString(typeArguments.ReplaceAllString(chain, ""), "$1")
 }
 
-// TestGoTable compares stripped Go programs with their twins' DWARF.
+// TestGoTable compares stripped Go programs with the DWARF of those that are not stripped.
 func TestGoTable(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc/elf/elftest"
 )
 
-// allocates runs f and gives how many bytes it allocated.
+// allocates runs f and returns how many bytes it allocated.
 func allocates(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -18,7 +18,7 @@ void *address(void) { return (void *)&malloc; }
 void *allocate(int x) { return malloc(x); }
 `
 
-// source writes a source file and gives its absolute path.
+// source writes a source file and returns its absolute path.
 func source(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -28,7 +28,7 @@ func source(t testing.TB, name, text string) string {
 	return path
 }
 
-// miniDebugFile makes a shared object and its twin with MiniDebugInfo in place of the symbol table, as GDB's manual
+// miniDebugFile makes a shared object and its copy with MiniDebugInfo in place of the symbol table, as GDB's manual
 // ("MiniDebugInfo") describes it.
 func miniDebugFile(t *testing.T, xzFlags ...string) (full, mini string) {
 	t.Helper()

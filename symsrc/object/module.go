@@ -22,7 +22,7 @@ const checkEvery = time.Second
 // module is what is known of one module. Questions hold mu for reading.
 type module struct {
 	of  *Source
-	key symsrc.Module // by which it was asked for first
+	key symsrc.Module // of the first question
 
 	deadline deadline
 
@@ -35,9 +35,9 @@ type module struct {
 	loaded  bool
 	found   *symsrc.Files // the finder's
 	files   *symsrc.Files // the same, with what is wrong with them where they cannot be opened
-	file    *File         // that is asked: the debug file if there is one, of which the other one is File.other
+	file    *File         // that answers: the debug file if there is one, of which the other one is File.other
 	opened  []openFile
-	kept    []*refusal   // of its files that are not opened again as long as they are what they were
+	kept    []*refusal   // those of its files that are not opened again as long as they are the same
 	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
 }
 
@@ -71,7 +71,7 @@ func (m *module) stale() bool {
 	return changed
 }
 
-// ask answers from the open files, which are files by the name that is asked for.
+// ask returns the answer from the open files, which are files by the name of the question.
 func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	a := symsrc.Answer{Files: files, Partial: files.Retry != nil}
 	if m.file == nil {
@@ -146,7 +146,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	for _, f := range m.opened {
 		f.elf.Budget.CountIn(&m.weight, &m.of.inUse)
 	}
-	if atWord && debug != nil && exe != nil { // the one has the lines, the other one the names
+	if atWord && debug != nil && exe != nil { // one has the lines, the other one the names
 		debug.symtab, debug.dynsym = exe.symtab, exe.dynsym
 	}
 	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
@@ -196,7 +196,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 	return f
 }
 
-// copyFiles makes the module's Files its own: those that the finder gave are not changed.
+// copyFiles replaces the module's Files by a copy, and returns it: those that the finder returned are not changed.
 func (m *module) copyFiles() *symsrc.Files {
 	files := *m.files
 	m.files = &files
@@ -245,7 +245,7 @@ const maxReopened = 3
 
 var errUnsettled = errors.New("the file changes while it is read")
 
-// unsettled returns the files of a module that is overwritten again and again: a later question may find them settled.
+// unsettled returns the files of a module that is overwritten again and again: a later question may find them unchanged.
 func unsettled(files *symsrc.Files) *symsrc.Files {
 	changing := *files
 	changing.ElfStatus, changing.DebugStatus = symsrc.ReadError, symsrc.ReadError
@@ -273,10 +273,8 @@ func (m *module) reopen() {
 	}
 }
 
-// A file that went beyond its budget is closed, and not opened again as long as it is what it was: it would cost as much again,
-// for every module that leads to it, and whenever another module has taken its place in memory.
-
-// refusal is such a file, and why it is not opened.
+// refusal is a file that exceeded its budget, and why it is not opened. Such a file is closed, and not opened again as long as it is the
+// same: it would cost as much again, for every module that has it, and whenever another module has taken its place in memory.
 type refusal struct {
 	path string
 	part symsrc.Range
@@ -287,7 +285,7 @@ type refusal struct {
 // stale reports whether the file on disk is another one by now.
 func (r *refusal) stale() bool { return diskcache.Changed(r.path, r.stat) }
 
-// refusals are those of a Source.
+// refusals are the refusals of a Source.
 type refusals struct {
 	mu  sync.Mutex
 	all map[refusalKey]*refusal
@@ -298,7 +296,7 @@ type refusalKey struct {
 	part symsrc.Range
 }
 
-// maxRefusals bounds those that are remembered.
+// maxRefusals bounds the refusals that are kept.
 const maxRefusals = 1 << 14
 
 func (r *refusals) add(one *refusal) {
@@ -326,7 +324,7 @@ func (m *module) beyond() bool {
 	return false
 }
 
-// refuse closes the files of a module of which one is beyond its budget, and remembers that one.
+// refuse closes the files of a module of which one is beyond its budget, and keeps a refusal of that one.
 func (s *Source) refuse(m *module) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

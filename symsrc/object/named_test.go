@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestSymbol holds the look-up by name against debug/elf: each name that stands for one address is found there, each that stands
+// TestSymbol holds the look-up by name against debug/elf: each name that is for one address is found there, each that is
 // for several is not found unless its size tells them apart.
 func TestSymbol(t *testing.T) {
 	need(t, "gcc")

@@ -12,7 +12,7 @@ import (
 type prefetch struct {
 	once    sync.Once
 	stopped atomic.Bool
-	running sync.WaitGroup // all goroutines that read the file beside the questions
+	running sync.WaitGroup // all goroutines that read the file in the background
 	busy    sync.WaitGroup // those that unpack sections
 }
 

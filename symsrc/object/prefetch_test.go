@@ -30,7 +30,7 @@ func TestUnpackAhead(t *testing.T) {
 	}
 }
 
-// TestMapped gives the mapping's memory back at every look, which changes no answer.
+// TestMapped releases the mapping's memory at every look, which changes no answer.
 func TestMapped(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
 	addrs := codeAddresses(t, path, 7)

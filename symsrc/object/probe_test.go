@@ -78,7 +78,7 @@ func TestProbeOfStacks(t *testing.T) {
 	}
 }
 
-// crash builds and runs the program and gives what it prints.
+// crash builds and runs the program and returns what it prints.
 func crash(t *testing.T, compiler, flags, arg string) string {
 	t.Helper()
 	need(t, compiler)

@@ -8,10 +8,10 @@ import (
 	"qss-filter/symsrc"
 )
 
-// A library goes by many names, in each container and each process another one: the verified files of a build are opened and read
-// once for all of them. What is said of the files is each name's own: where the library itself was looked for in vain, for one.
-
 // registry holds the modules of a Source by their names.
+//
+// A library has many names, in each container and each process another one: the verified files of a build are opened and read once for
+// all of them. What reports say of the files differs by name: where the library itself was looked for in vain, for example.
 type registry struct {
 	of    *Source
 	clock atomic.Int64 // counts questions, to know which module was used last
@@ -24,7 +24,7 @@ type registry struct {
 	open    map[*module]bool         // those that may have open files, few beside those of which there is no file
 }
 
-// lastModule is the one that was asked last, which is found without a lock: questions come in runs.
+// lastModule is the module of the last question, which is found without a lock: questions come in runs.
 type lastModule struct {
 	key symsrc.Module
 	*module
@@ -98,7 +98,7 @@ func (r *registry) evict(keep *module) {
 		if open <= maxOpen && r.of.inUse.Load() <= r.of.memory || oldest == nil {
 			return
 		}
-		if !oldest.mu.TryLock() { // it is being asked: the next one has to go
+		if !oldest.mu.TryLock() { // a question of it is being answered: take the next one
 			busy[oldest] = true
 			continue
 		}
@@ -116,7 +116,7 @@ type sharedFiles struct {
 	note                   string
 }
 
-// sharing returns what the module of a key shares with others; nil where that is nothing.
+// sharing returns what the module of a key shares with others; nil where it shares nothing.
 func sharing(key symsrc.Module, files *symsrc.Files) *sharedFiles {
 	if key.BuildID == "" || files.Unverified || !files.Usable() {
 		return nil
@@ -141,7 +141,7 @@ type alias struct {
 	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
 }
 
-// files returns what is to be said of the module's files by that name. The module is locked.
+// files returns the module's files as reports of that name show them. The module is locked.
 func (n *alias) files(m *module) *symsrc.Files {
 	switch {
 	case n == nil:

@@ -63,7 +63,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestWatched: files are found anew once somebody has seen that they have changed, be they of use or not.
+// TestWatched: files are found again once somebody has seen that they have changed, be they of use or not.
 func TestWatched(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	addr := findSymbol(t, open(t, path), "_Z5otheri")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSymbolsEndWithTheirSection asks for what lies between sections and behind the last one. The start files of a C library
+// TestSymbolsEndWithTheirSection asks for what lies between sections and after the last one. The start files of a C library
 // have symbols without a size before such gaps (_fini, __FRAME_END__): llvm lets them reach over, gdb and eu-addr2line do not.
 func TestSymbolsEndWithTheirSection(t *testing.T) {
 	need(t, "gcc")
@@ -39,7 +39,7 @@ func TestSymbolsEndWithTheirSection(t *testing.T) {
 	}
 }
 
-// betweenSections are the addresses of a program up to a page behind its end that lie in no section.
+// betweenSections are the addresses of a program up to a page after its end that lie in no section.
 func betweenSections(t *testing.T, path string) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(path)

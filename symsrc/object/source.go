@@ -13,15 +13,15 @@ type Finder interface {
 	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
 }
 
-// Limits of what a Source keeps: bytes of what was read of files, unless another number is asked for; modules with open files,
-// of which each takes a few mappings of the process's; and modules altogether.
+// Limits of what a Source keeps: bytes of what was read of files, unless UseMemory sets another number; modules with open files, of
+// which each takes a few of the process's mappings; and modules altogether.
 const (
 	DefaultMemory = 256 << 20
 	maxOpen       = 1 << 13
 	maxModules    = 1 << 14
 )
 
-// fileWeight is what an open file takes in memory before anything is asked, in bytes.
+// fileWeight is what an open file takes in memory before the first question, in bytes.
 const fileWeight = 8 << 10
 
 // Source answers from ELF files on disk. It remembers the modules that it was asked for, and keeps their files open while what was read
@@ -42,7 +42,7 @@ type Source struct {
 	registry
 }
 
-// NewSource answers from the files that the finder finds.
+// NewSource returns a Source of the files that f finds.
 func NewSource(f Finder) *Source {
 	s := &Source{finder: f, by: &ourPolicy, memory: DefaultMemory, wait: maxWait, after: time.NewTimer}
 	s.registry = registry{of: s, modules: make(map[symsrc.Module]*module), aliases: make(map[symsrc.Module]*alias),
@@ -50,8 +50,8 @@ func NewSource(f Finder) *Source {
 	return s
 }
 
-// NewLLVMSource answers as llvm does also where that may name the wrong symbol: one without a size covers everything up to
-// the next symbol, also beyond its section, and the last one all that is beyond the program.
+// NewLLVMSource returns a Source that answers as llvm does, also where that may name the wrong symbol: one without a size covers
+// everything up to the next symbol, also beyond its section, and the last one everything beyond the program.
 func NewLLVMSource(f Finder) *Source {
 	s := NewSource(f)
 	s.by = &llvmPolicy
@@ -59,27 +59,25 @@ func NewLLVMSource(f Finder) *Source {
 }
 
 // SkipLineZero makes code without a line have the last row of the line table that has one, of whatever function, as llvm's
-// --skip-line-zero does. It is for the time before the first question, and for a source that answers as llvm.
+// --skip-line-zero does. Call it before the first question, of a source that answers as llvm does.
 func (s *Source) SkipLineZero() {
 	by := *s.by
 	by.dwarf.SkipLineZero = true
 	s.by = &by
 }
 
-// UseMemory makes the source keep that many bytes of what it has read of files, about, in place of DefaultMemory. It always
-// keeps those of the modules that are being asked. It is for the time before the first question.
+// UseMemory makes the source keep about that many bytes of what it has read of files, in place of DefaultMemory. It always keeps those of
+// the modules that questions are being answered of. Call it before the first question.
 func (s *Source) UseMemory(bytes int64) { s.memory = bytes }
 
-// Warn makes the source warn of each module for which the questions do not wait any longer. It is for the time before the first
-// question.
+// Warn makes the source call warn once for each module for which questions do not wait any longer. Call it before the first question.
 func (s *Source) Warn(warn func(message string)) { s.warn = warn }
 
 // UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the
-// one beside the module's file. Where there is no file at path, the units' own files are looked for. It is for the time
-// before the first question.
+// one beside the module's file. Where there is no file at path, the units' own files are looked for. Call it before the first question.
 func (s *Source) UsePackage(path string) { s.dwp = path }
 
-// Frames answers one question. Where the file cannot be read the answer's Files say why.
+// Frames returns the answer to a question. Where the file cannot be read the answer's Files say why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
 	if !ok {
@@ -88,9 +86,8 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	return a
 }
 
-// with asks a module whose files are open, again where they were overwritten meanwhile; the files passed to ask are those of
-// the name that the module goes by. It is false where the context ended before they were found, and where what was answered is of
-// files that do not keep still.
+// with calls ask with a module whose files are open, and with its files by the name of the question; again where the files were
+// overwritten meanwhile. It returns false where the context ended before they were found, and where they were overwritten each time.
 func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, *symsrc.Files)) (*symsrc.Files, bool) {
 	m, n := s.known(key)
 	for reopened := 0; ; {
@@ -143,8 +140,8 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, 
 	}
 }
 
-// load finds and opens the module's files, unless another module has these open: then that one answers for it. It is false where
-// the context ended before, which says nothing of the files.
+// load finds and opens the module's files, unless another module has these open: then it returns that one as same. It returns false where
+// the context ended before, which says nothing about the files.
 func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *module, ok bool) {
 	key := m.key
 	m.mu.Lock()

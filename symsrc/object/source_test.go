@@ -124,7 +124,7 @@ func TestSourceChanged(t *testing.T) {
 	}
 }
 
-// TestSourceCutOff truncates the file under the mapping, where reading it is a fault: at first behind what is looked at after
+// TestSourceCutOff truncates the file under the mapping, where reading it is a fault: at first after what is looked at after
 // each question.
 func TestSourceCutOff(t *testing.T) {
 	path := stage(t, "gcc5.elf")

@@ -144,5 +144,5 @@ func TestSpacesOfDebugFile(t *testing.T) {
 // fixedFinder always finds the same files.
 type fixedFinder struct{ files *symsrc.Files }
 
-// Find gives them.
+// Find returns them.
 func (f fixedFinder) Find(context.Context, symsrc.Module) *symsrc.Files { return f.files }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// dwz builds two files that have much in common, and moves that to a third one. It gives the first file and its twin from
+// dwz builds two files that have much in common, and moves that to a third one. It returns the first file and its copy from
 // before, which is what the oracle can read: llvm-symbolizer knows of no supplementary files.
 func dwz(t *testing.T, flags, link string, args ...string) (path, before, common string) {
 	t.Helper()

@@ -59,9 +59,9 @@ type unpackedCache struct {
 }
 
 // KeepUnpacked makes the source keep what large compressed objects unpack to in dir/unpacked, at most 1 GiB in all, and take it
-// from there the next time. A copy is written beside the questions, from an object's second one on; where the process ends
-// before that is done, there is none. An empty dir, the default, means to keep none. It is for the time before the first
-// question, and does nothing where the system does not say enough of files.
+// from there the next time. A copy is written in the background, from an object's second one on; where the process ends
+// before that is done, there is none. An empty dir, the default, means to keep none. Call it before the first
+// question; it does nothing where the system does not say enough of files.
 func (s *Source) KeepUnpacked(dir string) {
 	boot := bootID()
 	if dir == "" || boot == "" {
@@ -72,7 +72,7 @@ func (s *Source) KeepUnpacked(dir string) {
 		turn: make(chan struct{}, 1)}
 }
 
-// Close ends what the source does beside the questions, without waiting. An unfinished copy is removed. The source may be
+// Close ends what the source does in the background, without waiting. An unfinished copy is removed. The source may be
 // asked further; it writes no copies any more.
 func (s *Source) Close() error {
 	if s.unpacked != nil {
@@ -366,7 +366,7 @@ const (
 	quiet     = 10 * time.Millisecond // without a question make a pause
 )
 
-// wait is for the time before each step. It returns at once when the file is closed.
+// wait waits before each step. It returns at once when the file is closed.
 func (p *pace) wait() {
 	took := quiet / (busyShare - 1)
 	if !p.since.IsZero() {

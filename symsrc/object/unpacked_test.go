@@ -54,7 +54,7 @@ func allAnswers(t *testing.T, s *Source, path string, step uint64) (all [][]syms
 	return all
 }
 
-// settleCopies waits for what is written beside the questions, and tells whether the module's file uses a copy.
+// settleCopies waits for what is written beside the questions, and reports whether the module's file uses a copy.
 func settleCopies(s *Source, key symsrc.Module) (mapped bool) {
 	m := s.module(key)
 	m.mu.RLock()
@@ -179,7 +179,7 @@ func TestUnpackedCutOff(t *testing.T) {
 		if settleCopies(s, m) {
 			t.Errorf("cut off at %d: it is still used", size)
 		}
-		allAnswers(t, keeping(t, path, dir), path, 1) // makes it anew
+		allAnswers(t, keeping(t, path, dir), path, 1) // makes it again
 	}
 }
 

@@ -33,7 +33,7 @@ type Piece struct {
 }
 
 // Walk goes over all code of a module from an address on, in the order of the addresses, and calls each with what Code would answer for it.
-// An error of each, which must not ask the Source, ends it. So does, where the next function begins, that each was called count times:
+// An error of each, which must not call the Source, ends it. So does, where the next function begins, that each was called count times:
 // what was read of a file stays in memory as long as the Source is open. next is then where to go on; otherwise the largest address.
 func (s *Source) Walk(ctx context.Context, key symsrc.Module, from uint64, count int, each func(*Piece) error) (next uint64, err error) {
 	next, err = math.MaxUint64, errNoFile

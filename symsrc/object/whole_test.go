@@ -203,7 +203,7 @@ func compareAsLLVM(t *testing.T, path string, addrs []uint64, want []string) {
 	}
 }
 
-// symbolsOfObject gives, for a file that is not linked, the names of the functions that cover an address of its first
+// symbolsOfObject returns, for a file that is not linked, the names of the functions that cover an address of its first
 // section of code. llvm takes the symbols of all sections for ones of that section, where all begin at 0, and so names the
 // physical function after variables.
 func symbolsOfObject(t *testing.T, path string) func(addr uint64) []string {

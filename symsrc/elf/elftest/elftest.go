@@ -1,3 +1,4 @@
+// Package elftest makes small ELF files, and parts of their debug information, for tests.
 package elftest
 
 import (
@@ -11,17 +12,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Part is a section of a file that elfFile makes.
+// Part is a section of a file that File makes.
 type Part struct {
 	Name  string
 	Type  elf.SectionType
 	Flags elf.SectionFlag
 	Addr  uint64
 	Data  []byte
-	Size  uint64 // 0: that of data
+	Size  uint64 // 0: that of Data
 }
 
-// File makes a little-endian file of 64 bits for x86-64.
+// File returns a little-endian file of 64 bits for x86-64.
 func File(parts ...Part) []byte {
 	names := []byte{0}
 	var body bytes.Buffer
@@ -51,21 +52,21 @@ func File(parts ...Part) []byte {
 	return file.Bytes()
 }
 
-// CodeAt is where the code lies of files that codeFile makes, and how much there is.
+// CodeAt is where the code is in files that CodeFile makes, and CodeSize how much there is.
 const CodeAt, CodeSize = 0x1000, 0x10000
 
-// CodeFile is elfFile with a section of code.
+// CodeFile does what File does, with a section of code before the parts.
 func CodeFile(parts ...Part) []byte {
 	text := Part{Name: ".text", Type: elf.SHT_NOBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Addr: CodeAt, Size: CodeSize}
 	return File(append([]Part{text}, parts...)...)
 }
 
-// dwarf puts a section of debug information together.
+// DebugPart returns a section of debug information.
 func DebugPart(name string, data []byte) Part {
 	return Part{Name: name, Type: elf.SHT_PROGBITS, Data: data}
 }
 
-// AbbrevTable is a table of declarations: of each its code, tag, whether it has children, and pairs of attribute and form.
+// AbbrevTable returns a table of declarations: of each its code, tag, whether it has children, and pairs of attribute and form.
 func AbbrevTable(decls ...[]byte) []byte {
 	var b []byte
 	for _, d := range decls {
@@ -74,7 +75,7 @@ func AbbrevTable(decls ...[]byte) []byte {
 	return append(b, 0)
 }
 
-// LE is numbers in little-endian order, as many bytes each as its type has.
+// LE returns numbers in little-endian order, as many bytes each as its type has.
 func LE(values ...any) []byte {
 	var b bytes.Buffer
 	for _, v := range values {
@@ -85,7 +86,7 @@ func LE(values ...any) []byte {
 	return b.Bytes()
 }
 
-// Unit4 is a unit of DWARF 4 around its entries.
+// Unit4 returns a unit of DWARF 4 around its entries.
 func Unit4(entries []byte) []byte {
 	return append(LE(uint32(7+len(entries)), uint16(4), uint32(0), uint8(8)), entries...)
 }
@@ -108,7 +109,7 @@ func ZlibSection(t *testing.T, data []byte, size uint64) []byte {
 	return b.Bytes()
 }
 
-// ZSTDSection is zlibSection for zstd.
+// ZSTDSection is ZlibSection for zstd.
 func ZSTDSection(t *testing.T, data []byte, size uint64) []byte {
 	t.Helper()
 	w, err := zstd.NewWriter(nil)
@@ -119,7 +120,7 @@ func ZSTDSection(t *testing.T, data []byte, size uint64) []byte {
 	return w.EncodeAll(data, LE(uint32(elf.COMPRESS_ZSTD), uint32(0), size, uint64(1)))
 }
 
-// XZStream packs data as it stands, with an index of our own making.
+// XZStream returns a stream of xz with data as it is, in a number of equal blocks of which the index says that they unpack to claimed bytes.
 func XZStream(data []byte, claimed uint64, blocks int) []byte {
 	stored := append([]byte{1, byte((len(data) - 1) >> 8), byte(len(data) - 1)}, data...)
 	block := append([]byte{2, 0, 0x21, 1, 40, 0, 0, 0, 0, 0, 0, 0}, append(stored, 0)...) // a dictionary of 4 GiB
