@@ -49,13 +49,17 @@ const (
 	maxStackBytes = 1 << 20
 )
 
-// note tells of a line that is one frame: what stands before it, and where the frame is. a may be nil.
-func (d *dedupe) note(t *resolve.Thread, before []byte, number uint64, numbered bool, a *resolve.Answer, words []byte) {
-	if d == nil {
-		return
+// note notes that a line is one frame.
+func (d *dedupe) note(t *resolve.Thread, text []byte, it *item) {
+	fr, a := &d.frame, it.answer
+	before, words := text, []byte(nil)
+	if it.el != nil {
+		before, fr.number, fr.numbered = text[:it.el.Start], it.el.BTFields.Num, true
+	} else {
+		before, fr.number, fr.numbered = text[:it.fr.Whole.Start], it.fr.Number, !it.fr.Num.Empty()
+		words = text[max(it.fr.Addr.End, it.fr.Gap.Start):it.fr.Whole.End]
 	}
-	fr := &d.frame
-	fr.of, fr.number, fr.numbered = t, number, numbered
+	fr.of = t
 	fr.before = append(fr.before[:0], before...)
 	fr.key = fr.key[:0]
 	if a != nil && a.Module != nil {

@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"qss-filter/filter/parse"
-	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
-	"qss-filter/symsrc"
-	"qss-filter/symsrc/demangle"
 )
 
 // markup handles a line that holds `{{{` or `<<<`.
@@ -94,33 +90,25 @@ func (c *faults) explained(line int) {
 	c.ofLine++
 }
 
-// elements writes a text with its elements in readable form. ok is false where it holds no element.
-func (f *Filter) elements(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment) (out []byte, ok bool) {
-	elems := f.parse(s.Text)
-	if len(elems) == 0 {
-		return dst, false
-	}
-	restore := f.colour
-	defer func() { f.colour = restore }()
-	if i := parse.FrameElement(s, elems); i >= 0 {
-		return f.frameLine(ctx, dst, p, s, elems, i), true
-	}
-	dst = f.inPlace(ctx, dst, p, s, elems, 0, len(s.Text))
+// elements writes a text with its elements in readable form.
+func (f *Filter) elements(dst []byte, s parse.Segment, items []item) []byte {
+	dst = f.inPlace(dst, s, items, 0, len(s.Text))
 	if f.opt.Style == Append {
-		for i := range elems {
-			if e := &elems[i]; !e.Keep && !e.Contextual() {
-				dst = f.elementBelow(ctx, dst, p, s, e)
+		for i := range items {
+			if e := items[i].el; !e.Keep && !e.Contextual() && e.Tag != markup.Dumpfile {
+				dst = f.elementBelow(dst, s, &items[i])
 			}
 		}
 	}
-	return dst, true
+	return dst
 }
 
 // inPlace writes text[from:to] with every element in its place replaced.
-func (f *Filter) inPlace(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, elems []parse.Element, from, to int) []byte {
+func (f *Filter) inPlace(dst []byte, s parse.Segment, items []item, from, to int) []byte {
 	pos := from
-	for i := range elems {
-		e := &elems[i]
+	for i := range items {
+		it := &items[i]
+		e := it.el
 		if e.Start < from || e.End > to {
 			continue
 		}
@@ -128,93 +116,58 @@ func (f *Filter) inPlace(ctx context.Context, dst []byte, p *resolve.Thread, s p
 		f.followColour(s.Text[pos:e.Start])
 		pos = e.End
 		raw := s.Text[e.Start:e.End]
-		if e.Tag == markup.Dumpfile && !e.Keep {
-			f.announce(p.Process, &e.Element)
-			f.recorder.dumpfile(p.Process, &e.Element)
-		}
-		if e.Keep || f.opt.Style == Append || e.Contextual() && f.opt.Context == ContextKeep {
-			f.effect(p, s.Text, e)
-			if e.Tag == markup.Hexdict {
-				dst = f.dumpElement(ctx, dst, p, raw)
-			} else {
-				dst = append(dst, raw...)
+		switch {
+		case e.Tag == markup.Hexdict:
+			tag := min(len(raw), dumpTag)
+			dst = f.highlight(append(dst, raw[:tag]...), raw[tag:], it.values)
+		case e.Keep || f.opt.Style == Append || e.Contextual() && f.opt.Context == ContextKeep:
+			dst = append(dst, raw...)
+		case !s.JSON:
+			dst = f.replaced(dst, s.Text, it)
+		default:
+			text := f.replaced(nil, s.Text, it)
+			if rest, same := bytes.CutPrefix(text, f.parser.Outside(raw)); same { // it stays as it is written
+				dst, text = append(dst, raw...), rest
 			}
-			continue
+			dst = appendJSON(dst, text)
 		}
-		if !s.JSON {
-			dst = f.replaced(ctx, dst, p, s.Text, e)
-			continue
-		}
-		text := f.replaced(ctx, nil, p, s.Text, e)
-		if rest, same := bytes.CutPrefix(text, f.parser.Outside(raw)); same { // it stays as it is written
-			dst, text = append(dst, raw...), rest
-		}
-		dst = appendJSON(dst, text)
 	}
 	return append(dst, s.Text[pos:to]...)
 }
 
 // elementBelow adds what an element stands for below the text that it stays in.
-func (f *Filter) elementBelow(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, e *parse.Element) []byte {
-	if e.Tag == markup.Dumpfile {
-		return dst
-	}
-	raw := f.parser.Outside(s.Text[e.Start:e.End])
-	text := f.replaced(ctx, nil, p, s.Text, e)
+func (f *Filter) elementBelow(dst []byte, s parse.Segment, it *item) []byte {
+	raw := f.parser.Outside(s.Text[it.el.Start:it.el.End])
+	text := f.replaced(nil, s.Text, it)
 	if bytes.HasPrefix(text, raw) || len(text) == 0 {
 		return dst
 	}
 	return f.below(dst, s, func(b []byte) []byte { return append(b, text...) })
 }
 
-// replaced writes the readable form of one element, or the element itself where nothing is known.
-func (f *Filter) replaced(ctx context.Context, dst []byte, p *resolve.Thread, text []byte, e *parse.Element) []byte {
+// replaced writes the readable form of one element, or the element itself if nothing is known.
+func (f *Filter) replaced(dst, text []byte, it *item) []byte {
+	e, a := it.el, it.answer
 	raw := f.parser.Outside(text[e.Start:e.End])
 	switch e.Tag {
 	case markup.Symbol:
-		body, _ := e.Symbol()
-		mangled := string(body)
-		name := mangled
-		if f.faults.demangles(f.line, len(mangled)) {
-			name = demangle.Symbol(mangled)
-		} else {
-			f.warn("mangled", fmt.Sprintf("line %d: too many long names in one line: the rest of such a line's stay mangled", f.line))
-		}
-		f.recorder.note(p.Process, record.Context{Type: record.Symbol, Name: name, Word: mangled})
-		if name == "" {
+		if it.name == "" {
 			return dst
 		}
-		return f.appendName(dst, f.opt.Names.function(name, ""), false)
+		return f.appendName(dst, f.opt.Names.function(it.name, ""), false)
 	case markup.Reset, markup.Module, markup.MMap:
-		return f.contextInPlace(dst, p, text, e)
+		return f.contextInPlace(dst, raw, it)
 	case markup.Dumpfile:
 		return f.dumpfile(dst, &e.Element)
-	case markup.Data:
-		a := f.resolver.ResolveAddress(ctx, p.Process, e.Addr, symsrc.Data, resolve.Exact.Because(resolve.ByTag))
-		a.Count()
-		f.observeElement(p, text, e, a, true)
-		if len(a.Frames) == 0 {
-			return f.unresolved(dst, raw, text[e.End:], e.Addr, a)
-		}
-		return f.appendVariable(dst, a, 0)
-	case markup.PC:
-		a := f.resolver.ResolveAddress(ctx, p.Process, e.Addr, symsrc.Code, f.resolver.AdjustMarkup(p, e.Type, true))
-		a.Count()
-		f.observeElement(p, text, e, a, true)
-		if len(a.Frames) == 0 {
-			return f.unresolved(dst, raw, text[e.End:], e.Addr-a.Back, a)
-		}
-		dst = f.appendFunc(dst, a, 0)
-		dst = append(dst, '[')
-		dst = f.appendFile(dst, a, 0, false)
-		return append(dst, ']')
 	}
-	a := f.resolver.ResolveAddress(ctx, p.Process, e.Addr, symsrc.Code, f.resolver.AdjustMarkup(p, e.Type, false))
-	a.Count()
-	p.Over(f.line, a)
-	f.observeElement(p, text, e, a, true)
-	if len(a.Frames) == 0 {
+	switch {
+	case len(a.Frames) == 0:
 		return f.unresolved(dst, raw, text[e.End:], e.Addr-a.Back, a)
+	case e.Tag == markup.Data:
+		return f.appendVariable(dst, a, 0)
+	case e.Tag == markup.PC:
+		dst = append(f.appendFunc(dst, a, 0), '[')
+		return append(f.appendFile(dst, a, 0, false), ']')
 	}
 	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a, text, e.End), e)
 }

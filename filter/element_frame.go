@@ -13,40 +13,22 @@ import (
 )
 
 // frameLine writes a text that is one frame of a backtrace: a line per function, innermost first, each with what stands
-// before and behind the element.
-func (f *Filter) frameLine(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, elems []parse.Element, at int) []byte {
-	e := &elems[at]
-	colour := f.colour
-	before := f.around(ctx, p, s, elems, 0, e.Start)
-	a := f.resolver.ResolveAddress(ctx, p.Process, e.Addr, symsrc.Code, f.resolver.AdjustMarkup(p, e.Type, false))
-	addr := e.Addr - a.Back
-	a.Count()
-	p.Over(f.line, a)
+// before and after the element.
+func (f *Filter) frameLine(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
+	it := &items[alone]
+	e, a, n := it.el, it.answer, it.number
 	if f.opt.Style == Append && f.opt.Observe != nil {
-		return f.keep(dst, s, func(b []byte) []byte {
-			f.observeElement(p, s.Text, e, a, false)
-			return f.belowObserved(b, s)
-		})
+		return f.observedBelow(dst, s, items[alone:alone+1])
 	}
-	f.observeElement(p, s.Text, e, a, false)
-	if !s.JSON {
-		f.dedupe.note(p, s.Text[:e.Start], e.BTFields.Num, true, a, nil)
-	}
-	after := f.around(ctx, p, s, elems, e.End, len(s.Text))
-	if f.recorder != nil {
-		return dst // nobody wants the text
-	}
+	colour := f.colour
+	before := f.around(s, items, 0, e.Start)
+	after := f.around(s, items, e.End, len(s.Text))
 	f.colour = colour
 	f.followColour(s.Text[:e.Start])
 	if len(a.Frames) == 0 && (a.Module == nil || f.opt.Style != Annotate) {
 		dst = append(append(dst, before...), s.Text[e.Start:e.End]...)
 		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.Text, e.End) })
 		return append(dst, after...)
-	}
-	n := e.BTFields.Num
-	if f.opt.Renumber == RenumberAlways {
-		n = p.Stack.Number(n)
-		p.Stack.Insert(max(0, len(a.Frames)-1))
 	}
 	if f.opt.Style == Append {
 		dst = append(dst, s.Text...)
@@ -65,7 +47,7 @@ func (f *Filter) frameLine(ctx context.Context, dst []byte, p *resolve.Thread, s
 			if f.opt.Style == Replace {
 				return f.bareElement(b, e, a, i, n)
 			}
-			return f.appendBacktrace(b, e, a, i, n, addr)
+			return f.appendBacktrace(b, e, a, i, n, e.Addr-a.Back)
 		})
 		dst = append(dst, after...)
 		if i < len(a.Frames) {
@@ -100,16 +82,18 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, b
 	if len(sep) == 0 {
 		sep = newline
 	}
-	dst = f.frameLine(ctx, f.fold.flush(dst), p, parse.Segment{Text: body, Sep: sep}, f.parser.Elements, 0)
+	text := parse.Segment{Text: body, Sep: sep}
+	f.items = append(f.items[:0], f.resolveElement(ctx, p, text, &f.parser.Elements[0], true))
+	dst = f.print(ctx, f.fold.flush(dst), p, text, f.items, 0)
 	return append(dst, end...), true
 }
 
-// around returns what stands before or behind the frame's element, with the other elements there replaced.
-func (f *Filter) around(ctx context.Context, p *resolve.Thread, s parse.Segment, elems []parse.Element, from, to int) []byte {
-	if len(elems) == 1 {
+// around returns what stands before or after the frame's element, with the other elements there replaced.
+func (f *Filter) around(s parse.Segment, items []item, from, to int) []byte {
+	if len(items) == 1 {
 		return s.Text[from:to]
 	}
-	return f.inPlace(ctx, nil, p, s, elems, from, to)
+	return f.inPlace(nil, s, items, from, to)
 }
 
 // bareElement writes `#N addr in func file:line`, with the address as logged.

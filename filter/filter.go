@@ -132,6 +132,7 @@ type Filter struct {
 	parser     parse.Parser
 	resolver   *resolve.Resolver
 	fold       fold
+	items      []item  // of the text at hand
 	dedupe     *dedupe // nil where repeated stacks are written out
 	ahead      *ahead  // nil where no frame waits
 	window     int     // how many more lines are looked at whatever they hold
@@ -152,7 +153,6 @@ type Filter struct {
 	digits   []byte
 	stripped []byte
 	seen     Observation
-	apart    bool
 	// The text of one answer, before it is kept in one piece.
 	placeText []byte
 	placeEnds []int

@@ -68,7 +68,7 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, bo
 		return f.footnotes(ctx, dst, p, body, end), false
 	}
 	h.collect(text)
-	dst = f.highlight(ctx, dst, p, text)
+	dst = f.highlight(dst, text, f.pointing(ctx, p, text))
 	dst = append(append(dst, rest...), end...)
 	if at >= 0 {
 		h.open = false
@@ -77,17 +77,24 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, bo
 	return dst, true
 }
 
-// highlight writes a line of a dump, with the values that a footnote explains in colour where colours are written.
-func (f *Filter) highlight(ctx context.Context, dst []byte, p *resolve.Thread, text []byte) []byte {
+// pointing returns the values of a dump that a footnote explains, if colors are written.
+func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, text []byte) (values []parse.Pair) {
 	if f.palette() == nil {
-		return append(dst, text...)
+		return nil
 	}
+	for _, v := range parse.Pairs(text) {
+		if f.point(ctx, t, v.Value) != nil {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// highlight writes a part of a dump, with the values that a footnote explains in color.
+func (f *Filter) highlight(dst, text []byte, values []parse.Pair) []byte {
 	pos := 0
 	restore := f.colour
-	for _, v := range parse.Pairs(text) {
-		if f.point(ctx, p, v.Value) == nil {
-			continue
-		}
+	for _, v := range values {
 		dst = append(dst, text[pos:v.Start]...)
 		f.followColour(text[pos:v.Start])
 		dst = f.paint(dst, f.opt.Palette.Func, string(text[v.Start:v.End]))
@@ -126,14 +133,8 @@ func isReturnRegister(key string) bool {
 	return false
 }
 
-// dumpElement is highlight for an element in a line: what of it stands behind its tag.
-func (f *Filter) dumpElement(ctx context.Context, dst []byte, p *resolve.Thread, raw []byte) []byte {
-	tag := len(parse.OpenBraces) + len(parse.HexdictTag)
-	if len(raw) < tag { // without a body
-		return append(dst, raw...)
-	}
-	return f.highlight(ctx, append(dst, raw[:tag]...), p, raw[tag:])
-}
+// dumpTag is the length of what stands before a dump: `{{{hexdict:`.
+var dumpTag = len(parse.OpenBraces) + len(parse.HexdictTag)
 
 // footnotes writes a line for each value of the dump that points at something: `  [RIP] func file:line`, with the logger's
 // prefix of the line that closed the dump. A last line without its end keeps none.

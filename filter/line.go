@@ -160,9 +160,8 @@ func (f *Filter) settled(begin []byte) (ok bool) {
 			return false
 		}
 	}
-	f.find(parse.Segment{Text: begin}, false)
-	for i := range f.parser.Frames {
-		if len(f.parser.Frames[i].BuildIDText) == 0 {
+	for _, fr := range f.frames(parse.Segment{Text: begin}, false) {
+		if len(fr.BuildIDText) == 0 {
 			return false
 		}
 	}

@@ -96,9 +96,8 @@ func (f *Filter) lacksMappings(t *resolve.Thread, body []byte) bool {
 	if !f.resolver.LacksMappings(t) {
 		return false
 	}
-	f.find(parse.Segment{Text: body, End: f.parser.Prefix.End}, false)
-	for i := range f.parser.Frames {
-		if f.parser.Frames[i].Base == frame.Absolute && !f.parser.Frames[i].Done {
+	for _, fr := range f.frames(parse.Segment{Text: body, End: f.parser.Prefix.End}, false) {
+		if fr.Base == frame.Absolute && !fr.Done {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"slices"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -51,10 +52,11 @@ type Observation struct {
 }
 
 // observe tells of a frame of text; a is nil where nothing was asked.
-func (f *Filter) observe(t *resolve.Thread, text []byte, fr *parse.Frame, a *resolve.Answer) {
+func (f *Filter) observe(t *resolve.Thread, text []byte, it *item) {
 	if !f.observed() {
 		return
 	}
+	fr, a := it.fr, it.answer
 	rest := fr.Whole
 	if !fr.Num.Empty() {
 		rest.Start = fr.Num.End
@@ -69,21 +71,22 @@ func (f *Filter) observe(t *resolve.Thread, text []byte, fr *parse.Frame, a *res
 	if fr.Base != frame.Absolute {
 		f.seen.Offset = fr.Off.Of(text)
 	}
-	f.tell(t, a, fr.Family, fr.Shape == frame.NumberOnly)
+	f.tell(t, it, fr.Family, fr.Shape == frame.NumberOnly)
 }
 
 // observeElement is the same for an element of markup.
-func (f *Filter) observeElement(t *resolve.Thread, text []byte, e *parse.Element, a *resolve.Answer, sentence bool) {
+func (f *Filter) observeElement(t *resolve.Thread, text []byte, it *item, sentence bool) {
 	if !f.observed() {
 		return
 	}
+	e := it.el
 	whole, address := text[e.Start:e.End], e.BTFields.AddrText
 	if e.Tag != markup.BT {
 		address, _, _ = bytes.Cut(e.Body, []byte{':'})
 	}
 	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: e.BTFields.Num, Numbered: !sentence, Sentence: sentence,
 		Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
-	f.tell(t, a, markupFormat, false)
+	f.tell(t, it, markupFormat, false)
 }
 
 // observed reports whether anybody is told of frames.
@@ -95,8 +98,8 @@ func (f *Filter) told() bool {
 }
 
 // tell adds the answer.
-func (f *Filter) tell(t *resolve.Thread, a *resolve.Answer, format string, numberOnly bool) {
-	o := &f.seen
+func (f *Filter) tell(t *resolve.Thread, it *item, format string, numberOnly bool) {
+	o, a := &f.seen, it.answer
 	if a != nil {
 		o.Frames, o.Back = a.Frames, a.Back
 		if a.Module != nil {
@@ -108,26 +111,24 @@ func (f *Filter) tell(t *resolve.Thread, a *resolve.Answer, format string, numbe
 		return
 	}
 	f.opt.Observe(o)
-	f.apart = f.apart || o.Apart
-}
-
-// keep writes a text that stays as it is, with the lines of its frames below it.
-func (f *Filter) keep(dst []byte, s parse.Segment, below func([]byte) []byte) []byte {
-	at := len(dst)
-	f.apart = false
-	dst = below(append(dst, s.Text...))
-	if f.apart && !s.JSON {
-		dst = append(dst, s.Sep...)
-		copy(dst[at+len(s.Sep):], dst[at:])
-		copy(dst[at:], s.Sep)
+	if f.opt.Style == Append {
+		it.apart = o.Apart
+		for _, line := range o.Below {
+			it.below = append(it.below, bytes.Clone(line))
+		}
 	}
-	return dst
 }
 
-// belowObserved writes the lines that the observer has given.
-func (f *Filter) belowObserved(dst []byte, s parse.Segment) []byte {
-	for _, line := range f.seen.Below {
-		dst = f.below(dst, s, func(b []byte) []byte { return append(b, line...) })
+// observedBelow writes a text as it is, with the lines that the observer has put below it.
+func (f *Filter) observedBelow(dst []byte, s parse.Segment, items []item) []byte {
+	if !s.JSON && slices.ContainsFunc(items, func(it item) bool { return it.apart }) {
+		dst = append(dst, s.Sep...)
+	}
+	dst = append(dst, s.Text...)
+	for i := range items {
+		for _, line := range items[i].below {
+			dst = f.below(dst, s, func(b []byte) []byte { return append(b, line...) })
+		}
 	}
 	return dst
 }

@@ -8,29 +8,16 @@ import (
 	"qss-filter/filter/resolve"
 )
 
-// several handles a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
+// several writes a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
 // chain of functions stands on one line.
-func (f *Filter) several(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment) []byte {
-	frames := append([]parse.Frame(nil), f.parser.Frames...)
-	restore := f.colour
-	defer func() { f.colour = restore }()
-	if f.opt.Style == Append {
-		return f.keep(dst, s, func(b []byte) []byte {
-			for i := range frames {
-				b = f.chainBelow(ctx, b, p, s, &frames[i])
-			}
-			return b
-		})
-	}
+func (f *Filter) several(dst []byte, s parse.Segment, items []item) []byte {
 	pos := 0
-	for i := range frames {
-		fr := &frames[i]
-		a := f.lookUp(ctx, p, s.Text, fr)
-		n := f.number(p, fr, f.opt.Renumber != RenumberNever)
-		dst = append(dst, s.Text[pos:fr.Whole.Start]...)
-		f.followColour(s.Text[pos:fr.Whole.Start])
-		dst = f.oneFrame(dst, s, fr, a, n)
-		pos = fr.Whole.End
+	for i := range items {
+		it := &items[i]
+		dst = append(dst, s.Text[pos:it.fr.Whole.Start]...)
+		f.followColour(s.Text[pos:it.fr.Whole.Start])
+		dst = f.oneFrame(dst, s, it.fr, it.answer, it.number)
+		pos = it.fr.Whole.End
 	}
 	return append(dst, s.Text[pos:]...)
 }
@@ -75,13 +62,21 @@ func (f *Filter) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resol
 	return dst
 }
 
-// chainBelow adds the lines of one frame below its text.
-func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, fr *parse.Frame) []byte {
-	a := f.lookUp(ctx, p, s.Text, fr)
-	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
+// framesBelow writes a text as it is, with the lines of its frames below it.
+func (f *Filter) framesBelow(ctx context.Context, dst []byte, s parse.Segment, items []item) []byte {
 	if f.opt.Observe != nil {
-		return f.belowObserved(dst, s)
+		return f.observedBelow(dst, s, items)
 	}
+	dst = append(dst, s.Text...)
+	for i := range items {
+		dst = f.chainBelow(ctx, dst, s, &items[i])
+	}
+	return dst
+}
+
+// chainBelow adds the lines of one frame below its text.
+func (f *Filter) chainBelow(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
+	fr, a := it.fr, it.answer
 	if a == nil || len(a.Frames) == 0 {
 		return dst
 	}
@@ -89,12 +84,9 @@ func (f *Filter) chainBelow(ctx context.Context, dst []byte, p *resolve.Thread, 
 		return f.below(dst, s, func(b []byte) []byte { return f.appendSentence(b, a) })
 	}
 	for i := range a.Frames {
-		number := f.functionNumber(s.Text, fr, len(a.Frames), i, n)
+		number := f.functionNumber(s.Text, fr, len(a.Frames), i, it.number)
 		dst = f.below(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
 		dst = f.source(ctx, dst, s, a, i, nil, nil)
-	}
-	if f.counts(fr) {
-		p.Stack.Insert(len(a.Frames) - 1)
 	}
 	return dst
 }

@@ -3,7 +3,6 @@ package filter
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strconv"
 
 	"qss-filter/filter/frame"
@@ -22,44 +21,49 @@ func (f *Filter) text(ctx context.Context, dst []byte, p *resolve.Thread, body, 
 	return append(f.segment(ctx, dst, p, parse.Segment{Text: body, Sep: sep, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End}), end...)
 }
 
-// segment handles one piece of text.
-func (f *Filter) segment(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment) []byte {
-	if parse.HasMarkup(s.Text) {
-		if out, ok := f.elements(ctx, dst, p, s); ok {
-			return out
-		}
-	}
-	switch f.find(s, p.Stack.Shift > 0 || f.observed()); len(f.parser.Frames) {
-	case 0:
-		p.Interrupted(s.Text)
+// segment handles one piece of text: it finds what the text says, and writes it.
+func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment) []byte {
+	items, alone := f.resolve(ctx, t, s)
+	if len(items) == 0 {
+		t.Interrupted(s.Text)
 		return append(dst, s.Text...)
-	case 1:
-		if fr := &f.parser.Frames[0]; fr.Shape != frame.Pair {
-			return f.single(ctx, dst, p, s, fr)
-		}
 	}
-	return f.several(ctx, dst, p, s)
+	return f.print(ctx, dst, t, s, items, alone)
 }
 
-// single handles a text with one frame: a function takes a line, with what stands around the frame on each.
-func (f *Filter) single(ctx context.Context, dst []byte, p *resolve.Thread, s parse.Segment, fr *parse.Frame) []byte {
-	if f.opt.Style == Append {
-		return f.keep(dst, s, func(b []byte) []byte { return f.chainBelow(ctx, b, p, s, fr) })
-	}
-	a := f.lookUp(ctx, p, s.Text, fr)
-	if !s.JSON {
-		f.dedupe.note(p, s.Text[:fr.Whole.Start], fr.Number, !fr.Num.Empty(), a, s.Text[max(fr.Addr.End, fr.Gap.Start):fr.Whole.End])
+// print writes a text whose items are resolved.
+func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []item, alone int) []byte {
+	if f.dedupe != nil && alone >= 0 && !s.JSON && (f.opt.Style != Append || items[alone].el != nil && f.opt.Observe == nil) {
+		f.dedupe.note(t, s.Text, &items[alone])
 	}
 	if f.recorder != nil {
-		return dst // nobody wants the text
+		return dst
 	}
-	n := f.number(p, fr, f.opt.Renumber != RenumberNever)
+	restore := f.colour
+	switch frames := items[0].fr != nil; {
+	case frames && f.opt.Style == Append:
+		dst = f.framesBelow(ctx, dst, s, items)
+	case frames && alone >= 0:
+		dst = f.single(ctx, dst, s, &items[0])
+	case frames:
+		dst = f.several(dst, s, items)
+	case alone >= 0:
+		dst = f.frameLine(ctx, dst, s, items, alone)
+	default:
+		dst = f.elements(dst, s, items)
+	}
+	f.colour = restore
+	return dst
+}
+
+// single writes a text with one frame: a function takes a line, with what stands around the frame on each.
+func (f *Filter) single(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
+	fr, a, n := it.fr, it.answer, it.number
 	if a == nil || len(a.Frames) == 0 {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
 		dst = f.oneFrame(dst, s, fr, a, n)
 		return append(dst, s.Text[fr.Whole.End:]...)
 	}
-	restore := f.colour
 	f.followColour(s.Text[:fr.Gap.Start])
 	for i := range a.Frames {
 		if i > 0 {
@@ -68,23 +72,11 @@ func (f *Filter) single(ctx context.Context, dst []byte, p *resolve.Thread, s pa
 		dst = f.function(dst, s, fr, a, i, n)
 		dst = f.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
 	}
-	f.colour = restore
-	if f.counts(fr) {
-		p.Stack.Insert(len(a.Frames) - 1)
-	}
 	return dst
 }
 
 // counts reports whether the lines of inlined functions take numbers of their own, and those behind them count on.
 func (f *Filter) counts(fr *parse.Frame) bool { return fr.Counts && f.opt.Renumber != RenumberNever }
-
-// number returns the number that a frame's line gets.
-func (f *Filter) number(p *resolve.Thread, fr *parse.Frame, shift bool) uint64 {
-	if !shift || !fr.Counts || fr.Num.Empty() {
-		return fr.Number
-	}
-	return p.Stack.Number(fr.Number)
-}
 
 // function writes the line of one function of a frame.
 func (f *Filter) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
@@ -201,20 +193,6 @@ func appendEscapes(dst, text []byte) []byte {
 		}
 		dst = append(dst, text[:n]...)
 		text = text[n:]
-	}
-}
-
-// lookUp returns the answer for a frame, nil if there is nothing to ask, and lets observers know of it.
-func (f *Filter) lookUp(ctx context.Context, t *resolve.Thread, text []byte, fr *parse.Frame) *resolve.Answer {
-	a := f.resolver.ResolveFrame(ctx, t, f.line, text, fr)
-	f.observe(t, text, fr, a)
-	return a
-}
-
-// find finds the frames of a text.
-func (f *Filter) find(s parse.Segment, renumbering bool) {
-	if !f.parser.ReadFrames(s, renumbering, f.absolutes()) {
-		f.warn("search", fmt.Sprintf("line %d: too much of it is almost a frame: the rest of such a line passes as it came", f.line))
 	}
 }
 
