@@ -39,7 +39,7 @@ func TestResolveCut(t *testing.T) {
 		{0x5900, true, "", 0, true}, // two modules' code
 		{0x5100, true, "a", 0x5100, false},
 		{0xfffff800, true, "c", 0x800, false},
-		{0x0400, true, "c", 0x1400, false}, // behind the window's end
+		{0x0400, true, "c", 0x1400, false}, // after the end of the window
 		{0x9000, true, "", 0, false},
 	} {
 		at, full, several := p.ResolveCut(tc.addr, tc.code)

@@ -213,7 +213,7 @@ func moduleNameEnd(b []byte) int {
 	return colonOrEnd(b)
 }
 
-// scanDump wants what dumps of registers look like: `RIP: 0x6ee17076fb80 RSP: 0`, with spaces between the pairs.
+// scanDump reports whether a body is a dump of registers: `RIP: 0x6ee17076fb80 RSP: 0`, with spaces between the pairs.
 func scanDump(body []byte) bool {
 	words := 0
 	for {

@@ -54,7 +54,7 @@ const (
 	// Raw addresses are return addresses, in the first frame too; only what a signal interrupted is exact.
 	Raw
 	// RawButFirst addresses are return addresses but for the first frame of a stack, which is exact. Where frames have no
-	// numbers, a stack is a run of lines of one family.
+	// numbers, a stack is a run of lines of one format.
 	RawButFirst
 	// Exact is the address of the instruction itself.
 	Exact
@@ -62,7 +62,7 @@ const (
 
 // Frame is one recognized frame.
 type Frame struct {
-	// Family names the format, one of Families.
+	// Family names the format, one of the names of Formats.
 	Family string
 	Shape  Shape
 	// Whole runs from the frame's number (or its parenthesis) to its last parenthesis.
@@ -76,7 +76,7 @@ type Frame struct {
 	// Addr is the absolute address as written, its digits without 0x in formats that write none.
 	Addr Span
 	// Gap is the place of the answer: empty, or the function the log names, from the space before it on, which the answer
-	// replaces. In the first family it stands between the address and the spaces before the module's parenthesis.
+	// replaces. In the first format it stands between the address and the spaces before the module's parenthesis.
 	Gap Span
 	// Hint is the function that the log names, with the offset in it, where that does not stand in Gap.
 	Hint Span

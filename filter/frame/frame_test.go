@@ -159,7 +159,7 @@ func FuzzFind(f *testing.F) {
 				t.Fatalf("a space of the module, but none counts in %q", line)
 			}
 			if fr.Family == "" {
-				t.Fatalf("no family in %q", line)
+				t.Fatalf("no format in %q", line)
 			}
 			from = fr.Whole.End
 		}

@@ -121,7 +121,7 @@ func (s *Search) scan(i, from, limit int) {
 			a.found = s.readAny(text.formats, line, at, from, &a.next)
 		}
 		if s.Spent() {
-			break // what was read in a hurry does not count
+			break // what was read beyond the budget does not count
 		}
 		if a.found {
 			return

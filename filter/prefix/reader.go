@@ -35,7 +35,7 @@ type Prefix struct {
 	// PID and TID are the innermost process and thread IDs of the loggers, as they are written.
 	PID, TID Span
 	// Claimed is the process ID that the text itself names as `==PID==`. It stands above PID. Sanitizers write it on their
-	// headlines only, not on the frames below: who has remembered it for those (see Origin) looks it up by the key of the
+	// headlines only, not on the frames below: a caller that keeps it for those (see Origin) looks it up by the key of the
 	// prefix without it, which is that of a copy whose Claimed is empty.
 	Claimed Span
 	// Host is the machine that syslog and journald name.

@@ -66,8 +66,8 @@ func all(line []byte) (frames []Frame) {
 	return frames
 }
 
-// TestFamilies reads testdata/frames.txt: each line of a log after a `|`, and below it the frames in it, after a `=`.
-func TestFamilies(t *testing.T) {
+// TestSamples reads testdata/frames.txt: each line of a log after a `|`, and below it the frames in it, after a `=`.
+func TestSamples(t *testing.T) {
 	const path = "testdata/frames.txt"
 	data, err := os.ReadFile(path)
 	if err != nil {
