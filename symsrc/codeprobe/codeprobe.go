@@ -10,7 +10,8 @@ package codeprobe
 
 import "qss-filter/symsrc/elf"
 
-// Code is what the machine code and the call frame information of one file show. It may be asked by several goroutines at once.
+// Code is what the machine code and the call frame information of one file show. Its methods may be called by several goroutines at
+// once.
 type Code struct {
 	elf        *elf.File
 	debugFrame *elf.Content            // .debug_frame

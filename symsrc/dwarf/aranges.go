@@ -102,7 +102,7 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 			return f.unitAt(found)
 		}
 	}
-	f.Ahead()
+	f.hooks.Ahead()
 	x.aranges.read.Do(func() {
 		x.aranges.ranges = make([]arange, 0, f.arangeSets.Size/16)
 		kept := budget.Tally{Of: f.budget}
@@ -171,8 +171,8 @@ func (x *unitIndex) readAranges(each func(arange), unit func(int)) {
 			var lo, length uint64
 			lo, p = bin.Uint(b, p, size, f.elf.Big)
 			length, p = bin.Uint(b, p, size, f.elf.Big)
-			if lo < lo+length && !f.Dead(lo) {
-				each(arange{f.Unplaced(elf.Span{Lo: lo, Hi: lo + length}), int(at)})
+			if lo < lo+length && !f.linkage.Dead(lo) {
+				each(arange{f.linkage.Unplaced(elf.Span{Lo: lo, Hi: lo + length}), int(at)})
 			}
 		}
 		off = end
@@ -331,7 +331,7 @@ func (x *unitIndex) readRoots() (all []arange) {
 	})
 	r := rootReader{f: f, t: newAbbrevs(f, 0, f.recent.formTable(layout{}))}
 	if f.infoAt > 0 && f.Info.Size > farUnit {
-		if in := f.Reopen(); in != nil {
+		if in := f.hooks.Reopen(); in != nil {
 			defer in.Close()
 			r.in = in
 		}

@@ -37,14 +37,14 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// Data is the debug information of one file. It may be asked by several goroutines at once.
+// Data is the debug information of one file. Its methods may be called by several goroutines at once.
 type Data struct {
 	Sections
-	elf.Linkage // of the file that names this one, if another one does
-	elf         *elf.File
-	rules       Rules
-	Opener      Opener // nil where no other files are read
-	Hooks
+	linkage elf.Linkage // of the file that names this one, if another one does
+	elf     *elf.File
+	rules   Rules
+	Opener  Opener // nil where no other files are read
+	hooks   Hooks
 
 	budget  *budget.File
 	names   *names.Table
@@ -109,7 +109,7 @@ type Rules struct {
 type Sections struct {
 	Info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, Frame elf.Content
 
-	Split        bool             // they are those of split units
+	split        bool             // they are those of split units
 	Compressed   []PackedSection  // in the file's order
 	UnpackedSize int              // what compressed sections unpack to, in bytes
 	infoAt       int64            // where .debug_info is in the file; 0 where it is not to be read there
@@ -186,8 +186,8 @@ func (d *Sections) load(f *elf.File, split bool) error {
 
 // New reads where the debug information of a file is: all, or that of split units.
 func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data, error) {
-	d := &Data{elf: f, Linkage: f.Linkage, rules: by, Hooks: h, budget: f.Budget, names: names}
-	d.Split = split
+	d := &Data{elf: f, linkage: f.Linkage, rules: by, hooks: h, budget: f.Budget, names: names}
+	d.split = split
 	d.sources.left = f.Budget
 	d.index.of, d.splits.of, d.sup.of = d, d, d
 	d.units.read, d.units.abbrevs = make(map[int]*Unit), make(map[abbrevKey]*abbrevs)
@@ -202,9 +202,9 @@ func (d *Data) Lacking() bool { return d.lacking.Load() }
 
 // Follow makes d a file that another one's debug information names: addresses in it mean what they mean there.
 func (d *Data) Follow(of *Data) {
-	starts := d.Starts
-	d.Linkage = of.Linkage
-	d.Starts = append(d.Starts[:len(d.Starts):len(d.Starts)], starts...)
+	starts := d.linkage.Starts
+	d.linkage = of.linkage
+	d.linkage.Starts = append(d.linkage.Starts[:len(d.linkage.Starts):len(d.linkage.Starts)], starts...)
 }
 
 // Early returns the sections that all but the first question need, but for the largest one, .debug_info.

@@ -113,7 +113,7 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 		x.spans = settleFunctions(x.spans, u.f.budget)
 	}
 	u.functions[kind].Store(x)
-	u.f.Touched(u.end - u.off)
+	u.f.hooks.Touched(u.end - u.off)
 	return x
 }
 

@@ -101,7 +101,7 @@ func (u *Unit) readTree(f *function, dies *[]int) *tree {
 	r.read(f.die)
 	t := r.tree()
 	r.u, r.b, r.dies = nil, nil, nil
-	u.f.Touched(mappedAround)
+	u.f.hooks.Touched(mappedAround)
 	return t
 }
 

@@ -61,10 +61,10 @@ func (u *unitRoot) listed(d *attributes, out []elf.Span) []elf.Span {
 }
 
 func (u *unitRoot) appendSpan(out []elf.Span, lo, hi uint64) []elf.Span {
-	if lo >= hi || u.f.Dead(lo) {
+	if lo >= hi || u.f.linkage.Dead(lo) {
 		return out
 	}
-	return append(out, u.f.Unplaced(elf.Span{Lo: lo, Hi: hi}))
+	return append(out, u.f.linkage.Unplaced(elf.Span{Lo: lo, Hi: hi}))
 }
 
 // longList is how many ranges of a list are read before their steps are counted; those of others are with the entry's.
@@ -100,7 +100,7 @@ func (u *unitRoot) rangeList(off uint64, out []elf.Span) []elf.Span {
 			return out
 		case lo == select_:
 			base = hi
-		case lo == select_-1, u.f.Dead(base) && base > 1: // dropped by the linker
+		case lo == select_-1, u.f.linkage.Dead(base) && base > 1: // dropped by the linker
 		default:
 			out = u.appendSpan(out, base+lo, base+hi)
 		}
@@ -146,7 +146,7 @@ func (u *unitRoot) rnglist(off uint64, out []elf.Span) []elf.Span {
 		case rleOffsetPair:
 			x, p = bin.ULEB(b, p)
 			y, p = bin.ULEB(b, p)
-			if x, y = x+base, y+base; u.f.Dead(base) && base > 1 {
+			if x, y = x+base, y+base; u.f.linkage.Dead(base) && base > 1 {
 				continue
 			}
 		case rleBaseAddress:

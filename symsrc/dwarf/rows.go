@@ -62,7 +62,7 @@ var scratch = sync.Pool{New: func() any { return new(rowSink) }}
 func (s *rowSink) add(r *registers) bool {
 	switch {
 	case !s.open:
-		s.open, s.start, s.dead, s.odd, s.first = true, r.addr, s.f.Dead(r.addr), false, len(s.rows)
+		s.open, s.start, s.dead, s.odd, s.first = true, r.addr, s.f.linkage.Dead(r.addr), false, len(s.rows)
 		s.low = s.low || r.addr <= 1
 	case s.keep || s.dead:
 	case r.addr < s.last.addr:
@@ -207,7 +207,7 @@ func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	}
 	s.f, s.left = nil, nil
 	t.rows.Store(all)
-	f.Touched(t.end - t.program)
+	f.hooks.Touched(t.end - t.program)
 	return all
 }
 

@@ -141,7 +141,7 @@ func (d *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
 	if root, c := u.abbrevs.find(code); !u.readRoot(b, p, root, c) {
 		return nil
 	}
-	if d.Split {
+	if d.split {
 		u.setBases(at)
 	}
 	return u

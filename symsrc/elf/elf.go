@@ -83,7 +83,7 @@ type Segment struct {
 // maxSegments bounds the segments that are read, which questions go over; none of interest comes after that many.
 const maxSegments = 1 << 12
 
-// maxSectionName bounds the names of sections, of which many may share one end.
+// maxSectionName bounds the names of sections, of which many may share one text.
 const maxSectionName = 64
 
 var errNotELF = errors.New("no ELF magic")

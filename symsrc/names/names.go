@@ -18,7 +18,7 @@ type Name struct {
 	Demangled string
 }
 
-// Table holds the names of a file, for demangling is dear and the same functions are inlined all over. They have
+// Table holds the names of a file, since demangling is expensive and the same functions are inlined in many places. They have
 // numbers, from 1 on, so that what refers to them needs no pointer. A number leads to its name without a lock.
 type Table struct {
 	Budget *budget.File // of the file
@@ -61,7 +61,7 @@ func (t *Table) Find(linkage []byte) uint32 {
 	}
 	const stepsPerByte = 4 // of a name that is demangled, about
 	t.Budget.Spend(stepsPerByte * len(linkage))
-	n := New(string(linkage)) // without the lock: it takes long
+	n := newName(string(linkage)) // without the lock: it takes long
 	t.Budget.Hold(len(n.Linkage) + len(n.Demangled) + Weight)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +71,7 @@ func (t *Table) Find(linkage []byte) uint32 {
 	return t.add(n)
 }
 
-// Weight is what a name takes in memory beside its bytes, and what leads to it.
+// Weight is what a name takes in memory, in bytes, with what refers to it and without its text.
 const Weight = 96
 
 func (t *Table) add(n *Name) uint32 {
@@ -94,8 +94,8 @@ func (t *Table) add(n *Name) uint32 {
 	return number
 }
 
-// New demangles a name of the file, without its symbol version.
-func New(linkage string) *Name {
+// newName demangles a name of the file, without its symbol version.
+func newName(linkage string) *Name {
 	n := &Name{Linkage: linkage}
 	plain := n.Linkage
 	if at := strings.IndexByte(plain, '@'); at > 0 && plain[0] != '?' { // not a name of Microsoft's

@@ -26,8 +26,8 @@ func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	return addr, ok
 }
 
-// codeAddr returns the address that a look-up of code means: without what a pointer holds beside it, and in a relocatable file
-// within the section of code.
+// codeAddr returns the address for a look-up of code: without the other bits of a pointer, and in a relocatable file within the section
+// of code.
 func (f *File) codeAddr(addr uint64) uint64 {
 	if !f.by.asTold {
 		addr = f.elf.Untagged(f.elf.Placed(addr, true))

@@ -78,7 +78,7 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 // maxAnswer bounds an answer, in bytes of names and paths: calls of functions with long names may be inlined into each other.
 const maxAnswer = 64 << 10
 
-// tooLong reports whether an answer has more text than an answer may have.
+// tooLong reports whether an answer has more text than maxAnswer.
 func tooLong(frames []symsrc.Frame) bool {
 	n := 0
 	for i := range frames {
@@ -87,7 +87,7 @@ func tooLong(frames []symsrc.Frame) bool {
 	return n > maxAnswer
 }
 
-// withoutLong returns files with what is to be said where an answer is left out.
+// withoutLong returns files with a note that an answer is left out.
 func withoutLong(of *symsrc.Files) *symsrc.Files {
 	files := *of
 	if files.Note != "" {
@@ -97,7 +97,7 @@ func withoutLong(of *symsrc.Files) *symsrc.Files {
 	return &files
 }
 
-// Named returns the functions whose plain name is that of name, as a question of that kind is answered.
+// Named returns the functions whose plain name is that of name, as answers to questions of kind symsrc.Named.
 func (f *File) Named(name string, addr uint64) (frames []symsrc.Frame) {
 	f.guard(func() {
 		addr = f.codeAddr(addr)

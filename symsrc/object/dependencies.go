@@ -54,7 +54,7 @@ func mapRegular(path string) ([]byte, fs.FileInfo, func() error, error) {
 	return mapped.Open(path)
 }
 
-// allow makes the debug information of f find other files, by mmap.
+// allow lets the debug information of f name other files, which mmap maps.
 func (d *dependencies) allow(f *File, mmap mapFile) {
 	d.of, d.mmap = f, mmap
 	f.dwarf.Opener = d
@@ -88,7 +88,7 @@ func (d *dependencies) Open(path string, split bool) (*dwarf.Data, error) {
 	return x.dwarf, nil
 }
 
-// set notes what is open. mu is locked.
+// set sets what is open. mu is locked.
 func (d *dependencies) set(opened []*File) {
 	d.opened = opened
 	d.count.Store(int32(len(opened)))
@@ -105,7 +105,7 @@ func (d *dependencies) Discard(x *dwarf.Data) {
 	}
 }
 
-// close closes them with the file.
+// close closes all of them.
 func (d *dependencies) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -122,7 +122,7 @@ func (d *dependencies) changed() bool {
 	return slices.ContainsFunc(d.opened, func(f *File) bool { return f.changed(f.path) })
 }
 
-// intact reports whether the first of them still are what was opened.
+// intact reports whether the first of them are still the files that were opened.
 func (d *dependencies) intact() bool {
 	if d.count.Load() == 0 {
 		return true
@@ -171,8 +171,8 @@ func (d *dependencies) SplitPaths(name, dir string) (paths []string) {
 	return paths
 }
 
-// SupplementPaths returns the paths where the supplementary file of f may lie: where the link says, seen from the file and from
-// the root file system that it lies in; and in the trees of debug files around it, as <root>/.dwz/… or by build ID.
+// SupplementPaths returns the paths where the supplementary file may be: where the link says, seen from the file and from
+// the root file system that it is in; and in the trees of debug files around it, as <root>/.dwz/… or by build ID.
 func (d *dependencies) SupplementPaths(path string, sum []byte) (paths []string) {
 	if d.of.by.literalPaths {
 		return nil

@@ -9,8 +9,7 @@ import (
 )
 
 // Place returns the address that a question is about, in the address space of the module's file, and where that file is loaded by
-// its own account: the address of its first segment, from which Breakpad's symbol files count. ok is false where there is no
-// file to tell.
+// its own headers: the address of its first segment, from which Breakpad's symbol files count. ok is false where there is no such file.
 func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool) {
 	type place struct {
 		addr, base uint64
@@ -54,7 +53,8 @@ var (
 	errNotLoaded = errors.New("it is not linked")
 )
 
-// muchPacked is what the sections of a file unpack to, in bytes, that takes longer than another process to be asked.
+// muchPacked is the size that the sections of a file unpack to, in bytes, from which on unpacking takes longer than to ask another
+// process.
 const muchPacked = 32 << 20
 
 // Packed reports whether the first answer of a module's files takes long because they are compressed and were not unpacked before.

@@ -18,15 +18,14 @@ type onDisk struct {
 	start int64        // where in the file at path it begins
 	data  []byte       // its bytes, in memory or mapped
 	unmap func() error // nil for a file that is not mapped
-	read  atomic.Int64 // bytes that were read since memory was last given back
+	read  atomic.Int64 // bytes that were read since memory was last released
 	marks marks
 }
 
-// maxMapped is about how many bytes of a mapped file may be read before its memory is given back.
+// maxMapped is about how many bytes of a mapped file may be read before its memory is released.
 const maxMapped = 256 << 20
 
-// touched notes that n bytes of the file were read that are not likely to be read again soon. It reports whether memory was given
-// back.
+// touched notes that n bytes of the file were read that are not likely to be read again soon. It reports whether memory was released.
 func (d *onDisk) touched(n int) bool {
 	if d.unmap == nil || d.read.Add(int64(n)) < maxMapped {
 		return false
@@ -63,12 +62,11 @@ func (d *onDisk) again() dwarf.ReadAtCloser {
 	return partReader{in, d.start}
 }
 
-// A mapped file may be overwritten in place while questions are answered from it. Whoever does so replaces its first page
-// first, or cuts the file off before. So after each question the mapping must still show the headers and the build ID that it
-// had when it was opened, which costs no system call; what was edited without a change of these is left to the look at the
-// disk that module.stale takes.
-
 // marks are the parts of a file that differ from those of other files, in the mapping, and what they were.
+//
+// A mapped file may be overwritten in place while questions are answered from it. That replaces its first page first, or cuts the file off
+// before. So after each question the mapping must still have the headers and the build ID of the file that was opened, which costs no
+// system call; edits that leave these as they are, module.stale notices on the disk.
 type marks struct {
 	now [][]byte
 	was []string
@@ -82,7 +80,7 @@ func (m *marks) add(part []byte) {
 // elfHeader is the size of the larger ELF header; its fields say where the tables of sections and segments are.
 const elfHeader = 64
 
-// shows reports whether the mapping still has them.
+// shows reports whether the mapping still has these parts.
 func (m *marks) shows() (ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { ok = recover() == nil && ok }() // the file is shorter

@@ -16,7 +16,7 @@ import (
 	"qss-filter/symsrc/mapped"
 )
 
-// File is one ELF file, with what is known of it from other files. It may be asked by several goroutines at once.
+// File is one ELF file, with what is known of it from other files. Its methods may be called by several goroutines at once.
 type File struct {
 	onDisk
 	symbols
@@ -104,7 +104,7 @@ func newPart(data []byte, split bool, b *budget.File, by *policy) (f *File, err 
 	return f, nil
 }
 
-// Close unmaps the file. It must not be asked any more.
+// Close unmaps the file. No other method may be called afterwards.
 func (f *File) Close() error {
 	f.unpacked.stop()
 	f.prefetch.stop()
@@ -129,7 +129,7 @@ func (f *File) HasDebug() bool { return f.dwarf.Info.Size > 0 }
 // HasSymbols reports whether the file has a symbol table.
 func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }
 
-// guard runs read and marks the file as damaged where that panics, or touches memory that the file on disk no longer backs.
+// guard calls read. Where that panics, or touches memory that the file on disk no longer backs, the file is not read any more.
 func (f *File) guard(read func()) {
 	if f.fault.Load() != nil {
 		return
@@ -143,10 +143,10 @@ func (f *File) guard(read func()) {
 	read()
 }
 
-// errDamaged is the error of a file that no check found damaged.
+// errDamaged is the error of damage that no check found.
 var errDamaged = errors.New("damaged in a way that is not understood")
 
-// faultOf explains what was recovered.
+// faultOf returns the error of a recovered panic.
 func faultOf(r any) *elf.StatusError {
 	if err, ok := r.(error); ok && errors.Is(err, budget.ErrExceeded) {
 		return &elf.StatusError{Status: symsrc.Corrupted, Err: err}
@@ -160,7 +160,7 @@ func faultOf(r any) *elf.StatusError {
 // beginPrefetch begins to unpack what all but the first question of a file need.
 func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.Early()) }
 
-// releaseMapped notes that n bytes of the file were read, and gives the memory of what is mapped back now and then.
+// releaseMapped notes that n bytes of the file were read, and releases the memory of what is mapped now and then.
 func (f *File) releaseMapped(n int) {
 	if f.touched(n) && f.unpacked.isMapped() {
 		mapped.Release(f.unpacked.mapped)
@@ -172,7 +172,7 @@ func (f *File) changed(path string) bool {
 	return f.late.changed() || f.unpacked.changed() || f.onDisk.changed(path) || f.deps.changed()
 }
 
-// intact reports whether the file, and those that are read with it, still are what was opened.
+// intact reports whether the file, and those that are read with it, are still the ones that were opened.
 func (f *File) intact() bool {
 	if !f.marks.shows() {
 		return false

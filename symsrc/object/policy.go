@@ -5,7 +5,7 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// policy is how a Source answers where readers of object files differ.
+// policy is how a Source answers where readers of object files differ. It is set once, by the function that makes the Source.
 type policy struct {
 	elf   elf.Rules
 	dwarf dwarf.Rules
@@ -13,7 +13,7 @@ type policy struct {
 	asTold bool
 	// symbolsOnly names code outside of the debug information by the symbol tables alone.
 	symbolsOnly bool
-	// trusting uses a program and its debug file together, where the question names no build ID, whatever theirs are.
+	// trusting uses a program and its debug file together, where the question names no build ID, even if theirs differ.
 	trusting bool
 	// literalPaths looks for the files that debug information names where it says, and nowhere else. The supplementary file is not read.
 	literalPaths bool

@@ -23,8 +23,8 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 }
 
 // Probe returns what the machine code around an address shows: whether a number from a log is a return address, one that
-// was moved back into the call, or neither. Without machine code only Linked and Back are set; nothing is where the space
-// cannot be turned into addresses.
+// was moved back into the call, or neither. Without machine code only Linked and Back are set; nothing is set where the
+// space cannot be turned into addresses.
 func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	addr, ok := f.Linked(off, from)
 	if !ok {

@@ -98,7 +98,7 @@ type plainNames struct {
 	m  map[string][]symsrc.Frame
 }
 
-// maxPlainNames bounds the names that are remembered, and those that are demangled for one.
+// maxPlainNames bounds the names that are kept, and those that are demangled for one of them.
 const maxPlainNames = 1 << 12
 
 // withPlainName returns the functions of a plain name, with their addresses as offsets.

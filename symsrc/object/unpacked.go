@@ -34,8 +34,7 @@ const (
 )
 
 // Limits of copies: the least that an object's sections are to unpack to (below it, to unpack what a question needs takes
-// less than about 10 ms), what all copies take on disk, and what
-// is left free on the disk.
+// less than about 10 ms), what all copies take on disk, and what is left free on the disk.
 const (
 	minUnpacked     = 4 << 20
 	maxUnpacked     = 1 << 30
@@ -61,7 +60,7 @@ type unpackedCache struct {
 // KeepUnpacked makes the source keep what large compressed objects unpack to in dir/unpacked, at most 1 GiB in all, and take it
 // from there the next time. A copy is written in the background, from an object's second one on; where the process ends
 // before that is done, there is none. An empty dir, the default, means to keep none. Call it before the first
-// question; it does nothing where the system does not say enough of files.
+// question; it does nothing where the system has no boot ID.
 func (s *Source) KeepUnpacked(dir string) {
 	boot := bootID()
 	if dir == "" || boot == "" {
@@ -72,8 +71,8 @@ func (s *Source) KeepUnpacked(dir string) {
 		turn: make(chan struct{}, 1)}
 }
 
-// Close ends what the source does in the background, without waiting. An unfinished copy is removed. The source may be
-// asked further; it writes no copies any more.
+// Close ends what the source does in the background, without waiting. An unfinished copy is removed. The source
+// still answers questions; it writes no copies any more.
 func (s *Source) Close() error {
 	if s.unpacked != nil {
 		s.unpacked.close()
@@ -81,7 +80,7 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// unpackedCopy is what a File has to do with its copy.
+// unpackedCopy is the copy of a File, mapped or to be written.
 type unpackedCopy struct {
 	of     *unpackedCache
 	name   string // of the copy's file
@@ -180,7 +179,7 @@ func (c *unpackedCopy) close() {
 	}
 }
 
-// looks is after how many bytes written it is looked whether the disk is full.
+// looks is after how many written bytes the free space of the disk is checked.
 const looks = 32 << 20
 
 var (
@@ -188,7 +187,7 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-// write makes the copy of f, one at a time in a process and in the directory. What goes wrong leaves f without one.
+// write makes the copy of f, one at a time in a process and in the directory. After an error f has none.
 func (t *unpackedCache) write(f *File, w *unpackedCopy) {
 	select {
 	case t.turn <- struct{}{}:
@@ -243,7 +242,7 @@ func (t *unpackedCache) makeRoom(w *unpackedCopy) bool {
 		diskcache.HasRoom(t.dir, w.size, t.reserve)
 }
 
-// note keeps the name of the unfinished file, for the closing of the source. It returns false where that was done.
+// note keeps the name of the unfinished file, for close. It returns false where the source was closed already.
 func (t *unpackedCache) note(path string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -337,14 +336,14 @@ func (t *unpackedCache) finish(temp *diskcache.File, f *File, w *unpackedCopy) e
 	return nil
 }
 
-// begin notes that a question is being answered.
+// begin notes that the answer to a question begins.
 func (t *unpackedCache) begin() {
 	if t != nil {
 		t.asking.Add(1)
 	}
 }
 
-// end notes that it was.
+// end notes that it ends.
 func (t *unpackedCache) end() {
 	if t != nil {
 		t.asked.Add(1)
@@ -352,8 +351,8 @@ func (t *unpackedCache) end() {
 	}
 }
 
-// pace keeps the writer of a copy out of the way of questions: while there are any it takes a tenth of a core, for it would
-// take their memory bandwidth and their cores; in between, all of one.
+// pace slows the writer of a copy down while there are questions, whose memory bandwidth and cores it would take: to a tenth of a core.
+// Otherwise it uses a whole one.
 type pace struct {
 	t     *unpackedCache
 	quit  <-chan struct{}

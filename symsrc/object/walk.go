@@ -113,7 +113,7 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 	return math.MaxUint64, nil
 }
 
-// piece makes the piece at lo. It is false where nothing is known of it.
+// piece makes the piece at lo. It returns false where nothing is known of it.
 func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
 	f := w.f
 	sym, ok := f.symbols.at(lo)
@@ -174,7 +174,7 @@ func (w *walker) inside(u *dwarf.Unit) []uint64 {
 }
 
 // Unwind goes over the call frame information of a module: that of .debug_frame, and for what is not there that of .eh_frame. An
-// error of each, which must not ask the Source, ends it. The Unwinding is Unwind's own until the next one.
+// error of each, which must not call the Source, ends it. The Unwinding is Unwind's own until the next one.
 func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*codeprobe.Unwinding) error) (err error) {
 	err = errNoFile
 	s.with(ctx, key, func(m *module, _ *symsrc.Files) {
