@@ -51,24 +51,32 @@ func TestWeight(t *testing.T) {
 		fmt.Fprintf(&text, "{{{bt:0:%#x:pc}}}\n", 0x100000+i*0x333)
 	}
 	for name, log := range map[string]string{"nothing": "text\n", "one frame": contextLines + frameLine, "much": text.String(), "frames alone": strings.Repeat(deadlyText, 100), "long": strings.Repeat(deadlyText, 2500)} {
-		const n = 20
-		all := make([]*process, n)
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		for i := range all {
-			f := filter.New(filter.Options{Symbols: offsets{}})
-			all[i] = &process{filter: f, feed: f.Feed()}
-			all[i].feed.Flush(all[i].feed.Add(t.Context(), nil, []byte(log)))
+		var real, thought int64
+		fits := func() bool { return real <= 2*thought && thought <= 4*real }
+		for try := 0; try == 0 || try < 10 && !fits(); try++ { // what other tests have left may be freed meanwhile
+			real, thought = weigh(t, log)
 		}
-		runtime.GC()
-		runtime.ReadMemStats(&after)
-		real := int64(after.HeapAlloc-before.HeapAlloc) / n
-		thought := all[0].footprint()
-		t.Logf("%s: %d bytes, thought to be %d", name, real, thought)
-		if real > 2*thought || thought > 4*real {
+		if t.Logf("%s: %d bytes, thought to be %d", name, real, thought); !fits() {
 			t.Errorf("%s: %d bytes, thought to be %d", name, real, thought)
 		}
-		runtime.KeepAlive(all)
 	}
+}
+
+// weigh returns how many bytes a process takes that has seen a log, and how many it is thought to take.
+func weigh(t *testing.T, log string) (real, thought int64) {
+	const n = 20
+	all := make([]*process, n)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range all {
+		f := filter.New(filter.Options{Symbols: offsets{}})
+		all[i] = &process{filter: f, feed: f.Feed()}
+		all[i].feed.Flush(all[i].feed.Add(t.Context(), nil, []byte(log)))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	real, thought = int64(after.HeapAlloc-before.HeapAlloc)/n, all[0].footprint()
+	runtime.KeepAlive(all)
+	return real, thought
 }
