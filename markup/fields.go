@@ -132,6 +132,12 @@ func (e *Element) wellFormed() bool {
 	return true
 }
 
+// isDump reports whether the element is a dump of registers.
+func (e *Element) isDump() bool {
+	d := layouts[e.Tag].dump
+	return d != nil && d.scan(e.Body, new([maxFields]value))
+}
+
 func (e *Element) scanBT(f *BTFields) bool {
 	var v [maxFields]value
 	if !layouts[BT].scan(e.Body, &v) {
@@ -211,25 +217,4 @@ func moduleNameEnd(b []byte) int {
 		return last
 	}
 	return colonOrEnd(b)
-}
-
-// scanDump reports whether a body is a dump of registers: `RIP: 0x6ee17076fb80 RSP: 0`, with spaces between the pairs.
-func scanDump(body []byte) bool {
-	words := 0
-	for {
-		key, rest, more := cut(body)
-		if key = bytes.TrimLeft(key, " \t"); !more {
-			return words > 0 && len(key) == 0
-		}
-		value := bytes.TrimLeft(rest, " \t")
-		n := bytes.IndexAny(value, " \t:")
-		if n < 0 {
-			n = len(value)
-		}
-		if _, ok := Address(value[:n]); !ok || len(key) == 0 || bytes.ContainsAny(key, " \t") || n < len(value) && value[n] == ':' {
-			return false
-		}
-		body = value[n:]
-		words++
-	}
 }

@@ -58,8 +58,8 @@ func checkElement(t *testing.T, line []byte, from int, e *Element) {
 
 // FuzzFields holds the hand-written readers and the grammar against each other.
 func FuzzFields(f *testing.F) {
-	tags := []string{"bt", "pc", "data", "module", "mmap", "symbol", "hexdict", "dumpfile", "reset"}
-	for i, body := range []string{"0:0x1:ra:from CFI", "0x1:pc", "00", "0:a:b.so:elf:abc:x", "0x1:16:load:010:rX:0:x", "a:b", "a:0x1:b:0", "a:b:c", ""} {
+	tags := []string{"bt", "pc", "data", "module", "mmap", "symbol", "hexdict", "dumpfile", "reset", "hexdict"}
+	for i, body := range []string{"0:0x1:ra:from CFI", "0x1:pc", "00", "0:a:b.so:elf:abc:x", "0x1:16:load:010:rX:0:x", "a:b", "a:0x1:b:0", "a:b:c", "", "RIP: 0x6ee1 RSP: 0"} {
 		f.Add(i, body)
 	}
 	f.Fuzz(func(t *testing.T, tag int, body string) {

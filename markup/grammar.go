@@ -8,6 +8,8 @@ import (
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
+
+	"qss-filter/filter/scan"
 )
 
 // Grammar returns the grammar of an element, without its braces, in EBNF. The lexical classes that it names are described with the
@@ -62,7 +64,8 @@ type (
 		Name string `parser:"'symbol':Tag ':' @SymbolName More?"`
 	}
 	hexdict struct {
-		Pairs []pair `parser:"'hexdict':Tag ':' @@ (':' @@)*"`
+		Pairs     []pair     `parser:"'hexdict':Tag ':' ( @@ (':' @@)*"`
+		Registers []register `parser:"| @@+ )"`
 	}
 	dumpfile struct {
 		Kind dumpType `parser:"'dumpfile':Tag ':' @@"`
@@ -70,6 +73,10 @@ type (
 	}
 	pair struct {
 		Key   string  `parser:"@Key"`
+		Value address `parser:"':' @@"`
+	}
+	register struct { // of a dump, `RIP: 0x6ee17076fb80 RSP: 0`
+		Key   string  `parser:"@Register"`
 		Value address `parser:"':' @@"`
 	}
 	dumpType struct {
@@ -192,19 +199,24 @@ func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
 	text := []byte(inside)
 	at := colonOrEnd(text)
 	tag := text[:at]
-	tokens.add(tagToken, tag)
+	tokens.add(tagToken, text, 0, at)
 	l := &layouts[tagOf(tag)]
+	if l.dump != nil && at < len(text) && !l.scan(text[at+1:], new([maxFields]value)) && l.dump.scan(text[at+1:], new([maxFields]value)) {
+		l.dump.lex(&tokens, text, at)
+		tokens.add(lexer.EOF, text, len(text), len(text))
+		return &tokens, nil
+	}
 	for i := 0; at < len(text) && i < len(l.fields); i++ {
 		f := &l.fields[i]
 		if f.yields(text, at+1, l.fields[i+1:]) {
 			continue
 		}
-		tokens.add(colonToken, text[at:at+1])
+		tokens.add(colonToken, text, at, at+1)
 		end := f.end(text, at+1)
-		if field := text[at+1 : end]; f.class.accepts(field) {
-			tokens.add(firstClass+lexer.TokenType(f.class), field)
-		} else if len(field) > 0 {
-			tokens.add(wordToken, field)
+		if f.class.accepts(text[at+1 : end]) {
+			tokens.add(f.class.token(), text, at+1, end)
+		} else if end > at+1 {
+			tokens.add(wordToken, text, at+1, end)
 		}
 		if at = end; i == len(l.fields)-1 && l.repeats {
 			i = -1
@@ -213,26 +225,36 @@ func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
 	switch {
 	case at == len(text):
 	case l.more:
-		tokens.add(moreToken, text[at:])
+		tokens.add(moreToken, text, at, len(text))
 	default:
-		tokens.add(colonToken, text[at:at+1])
-		tokens.add(wordToken, text[at+1:])
+		tokens.add(colonToken, text, at, at+1)
+		tokens.add(wordToken, text, at+1, len(text))
 	}
-	tokens.add(lexer.EOF, nil)
+	tokens.add(lexer.EOF, text, len(text), len(text))
 	return &tokens, nil
 }
 
+// lex cuts a dump, whose element's first colon is at text[at]. The spaces are no tokens.
+func (d *dumpLayout) lex(tokens *tokenList, text []byte, at int) {
+	tokens.add(colonToken, text, at, at+1)
+	for at = scan.Spaces(text, at+1); at < len(text); at = scan.Spaces(text, at) {
+		end := d.key.end(text, at)
+		tokens.add(d.key.class.token(), text, at, end)
+		tokens.add(colonToken, text, end, end+1)
+		at = scan.Spaces(text, end+1)
+		_, end, _ = d.value.read(text, at)
+		tokens.add(d.value.class.token(), text, at, end)
+		at = end
+	}
+}
+
+func (c class) token() lexer.TokenType { return firstClass + lexer.TokenType(c) }
+
 type tokenList []lexer.Token
 
-// add appends a token, which begins where the last one ends.
-func (t *tokenList) add(class lexer.TokenType, value []byte) {
-	pos := lexer.Position{Line: 1, Column: 1}
-	if n := len(*t); n > 0 {
-		last := &(*t)[n-1]
-		pos.Offset = last.Pos.Offset + len(last.Value)
-		pos.Column = pos.Offset + 1
-	}
-	*t = append(*t, lexer.Token{Type: class, Value: string(value), Pos: pos})
+// add appends text[start:end] as a token.
+func (t *tokenList) add(class lexer.TokenType, text []byte, start, end int) {
+	*t = append(*t, lexer.Token{Type: class, Value: string(text[start:end]), Pos: lexer.Position{Offset: start, Line: 1, Column: start + 1}})
 }
 
 // Next returns the next token; the last one is EOF and stays.

@@ -24,8 +24,9 @@ func ExampleGrammar() {
 	// Pc = "pc" ":" Address (":" PcType <more>?)? .
 	// Data = "data" ":" Address <more>? .
 	// Symbol = "symbol" ":" <symbolname> <more>? .
-	// Hexdict = "hexdict" ":" Pair (":" Pair)* .
+	// Hexdict = "hexdict" ":" ((Pair (":" Pair)*) | Register+) .
 	// Pair = <key> ":" Address .
+	// Register = <register> ":" Address .
 	// Dumpfile = "dumpfile" ":" DumpType ":" <rest> .
 	// DumpType = <text> .
 }
@@ -54,7 +55,7 @@ func inside(tag, body string) *Element {
 func differ(e *Element) string {
 	p, err := e.parse()
 	var v [maxFields]value
-	if ok := layouts[e.Tag].scan(e.Body, &v) && (e.Body != nil || e.Tag != Symbol); ok != (err == nil) {
+	if ok := (layouts[e.Tag].scan(e.Body, &v) || e.isDump()) && (e.Body != nil || e.Tag != Symbol); ok != (err == nil) {
 		return fmt.Sprintf("scanned %v, by grammar %v", ok, err)
 	}
 	if err != nil {
@@ -91,6 +92,10 @@ func differ(e *Element) string {
 	case p.Symbol != nil:
 		name, _ := e.Symbol()
 		scanned, parsed = string(name), p.Symbol.Name
+	case p.Hexdict != nil && len(p.Hexdict.Registers) > 0:
+		layouts[Hexdict].dump.scan(e.Body, &v)
+		last := p.Hexdict.Registers[len(p.Hexdict.Registers)-1]
+		scanned, parsed = fmt.Sprint(string(v[0].of(e.Body)), v[1].number), fmt.Sprint(last.Key, uint64(last.Value.Value))
 	case p.Hexdict != nil:
 		last := p.Hexdict.Pairs[len(p.Hexdict.Pairs)-1]
 		scanned, parsed = fmt.Sprint(string(v[0].of(e.Body)), v[1].number), fmt.Sprint(last.Key, uint64(last.Value.Value))

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"reflect"
 	"strings"
 
@@ -20,6 +21,7 @@ const (
 	pcTypeC                 // ra or pc
 	textC                   // any text but none
 	keyC                    // any text
+	registerC               // any text but none, without spaces; spaces may stand before it
 	symbolName              // the name of a symbol, with the colons that are its own
 	moduleName              // the name of a module, up to the last ":elf:" that a build ID follows
 	restC                   // all that follows, with its colons
@@ -27,7 +29,7 @@ const (
 
 // classNames are the names of the classes in the grammar.
 var classNames = [...]string{literal: "Literal", decimalC: "Decimal", integerC: "Integer", addressC: "Address", hexDigitsC: "HexDigits",
-	modeC: "Mode", pcTypeC: "PCType", textC: "Text", keyC: "Key", symbolName: "SymbolName", moduleName: "ModuleName", restC: "Rest"}
+	modeC: "Mode", pcTypeC: "PCType", textC: "Text", keyC: "Key", registerC: "Register", symbolName: "SymbolName", moduleName: "ModuleName", restC: "Rest"}
 
 // accepts reports whether a field is of the class, but for its size: a number may be too large, and octal digits too high.
 func (c class) accepts(field []byte) bool {
@@ -50,6 +52,8 @@ func (c class) accepts(field []byte) bool {
 		return TypeOf(field) != Unmarked
 	case textC:
 		return len(field) > 0
+	case registerC:
+		return len(field) > 0 && !bytes.ContainsAny(field, " \t")
 	case literal:
 		return false
 	}
@@ -133,6 +137,33 @@ type layout struct {
 	fields []field
 	// more is set where further fields may follow, which are ignored; repeats, where the fields may come again and again.
 	more, repeats bool
+	// dump is what else the fields may be, nil for most tags.
+	dump *dumpLayout
+}
+
+// dumpLayout is that of a dump of registers: pairs with spaces between them, and before each part.
+type dumpLayout struct{ key, value field }
+
+// scan reads a dump, and keeps its last pair.
+func (d *dumpLayout) scan(body []byte, v *[maxFields]value) bool {
+	at := scan.Spaces(body, 0)
+	for some := at < len(body); some; {
+		end := d.key.end(body, at)
+		if end == len(body) || !d.key.class.accepts(body[at:end]) {
+			return false
+		}
+		v[0] = value{start: int32(at), end: int32(end)}
+		at = scan.Spaces(body, end+1)
+		number, end, ok := d.value.read(body, at)
+		if !ok || end < len(body) && !scan.IsSpace(body[end]) {
+			return false
+		}
+		v[1] = value{number, int32(at), int32(end)}
+		if at = scan.Spaces(body, end); at == len(body) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxFields is the most fields that a layout has.
@@ -182,15 +213,21 @@ var layouts = func() (all [Dumpfile + 1]layout) {
 //	@@ @Rest           a field; its class, if it is a production of its own, is stated there
 //	(':' @@)?          one that may be missing
 //	(':' @@)*          the fields before it, again
+//	( … | @@+ )        what is before the bar, or a dump
 //	More?              further fields
 func layoutOf(production reflect.Type) (tag string, l layout) {
 	for i := range production.NumField() {
 		f := production.Field(i)
+		expression := f.Tag.Get("parser")
 		optional := false
-		for _, word := range strings.Fields(f.Tag.Get("parser")) {
-			optional = optional || strings.HasPrefix(word, "(")
+		for _, word := range strings.Fields(expression) {
+			optional = optional || strings.HasPrefix(word, "(") && strings.HasSuffix(expression, ")?")
 			bare := strings.Trim(word, "()?*@")
 			switch {
+			case word == "(", word == ")", word == "|":
+			case word == "@@+":
+				_, pair := layoutOf(f.Type.Elem())
+				l.dump = &dumpLayout{pair.fields[0], pair.fields[1]}
 			case strings.HasSuffix(bare, ":Tag"):
 				tag = strings.Trim(strings.TrimSuffix(bare, ":Tag"), "'")
 			case bare == "':'":

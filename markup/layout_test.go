@@ -26,6 +26,9 @@ func (l *layout) describe() string {
 	if l.repeats {
 		b.WriteString(" repeats")
 	}
+	if l.dump != nil {
+		b.WriteString(", or a dump of " + classNames[l.dump.key.class] + " " + classNames[l.dump.value.class])
+	}
 	return strings.TrimSpace(b.String())
 }
 
@@ -34,7 +37,7 @@ func TestLayouts(t *testing.T) {
 	for tag, want := range map[Tag]string{
 		Reset: "more", Module: `Integer ModuleName Literal "elf" HexDigits more`, MMap: `Address Integer Literal "load" Integer Mode Address more`,
 		BT: "Decimal Address PCType? Rest?", PC: "Address PCType? more", Data: "Address more", Symbol: "SymbolName more",
-		Hexdict: "Key Address repeats", Dumpfile: "Text Rest", Unknown: "",
+		Hexdict: "Key Address repeats, or a dump of Register Address", Dumpfile: "Text Rest", Unknown: "",
 	} {
 		l := &layouts[tag]
 		if got := l.describe(); got != want || len(l.fields) > maxFields {
@@ -46,6 +49,26 @@ func TestLayouts(t *testing.T) {
 		if tag, _ := layoutOf(reflect.TypeFor[element]().Field(i).Type.Elem()); tag != name || tagOf([]byte(tag)) == Unknown {
 			t.Errorf("production %s is of the tag %q", name, tag)
 		}
+	}
+}
+
+// TestDump holds what is a dump of registers.
+func TestDump(t *testing.T) {
+	for body, want := range map[string]bool{
+		"RIP: 0x6ee17076fb80 RSP: 0": true, "  CS:   0 \tRIP:0x1  ": true, "a:0x1": true, "a:0x1 b-c:00": true,
+		"": false, " ": false, "a": false, "a:": false, "a: x": false, "a: 0x1 b": false, "a b: 0x1": false, ": 0x1": false, "a: 0x1:b: 0x2": false,
+		"a: 0x1,b: 0x2": false, "a: 0x10000000000000000": false,
+	} {
+		e := inside("hexdict", body)
+		if got := e.isDump(); got != want {
+			t.Errorf("%q: %v", body, got)
+		}
+		if d := differ(e); d != "" {
+			t.Errorf("%q: %s", body, d)
+		}
+	}
+	if one(t, "{{{reset}}}").isDump() {
+		t.Error("a reset is a dump")
 	}
 }
 

@@ -130,7 +130,7 @@ func (s *scanner) element(e *Element, at int, alias bool) bool {
 		e.Body = s.line[name+1 : end : end]
 	}
 	if alias {
-		return e.Tag != Unknown && e.plain() && (e.wellFormed() || e.Tag == Hexdict && scanDump(e.Body))
+		return e.Tag != Unknown && e.plain() && (e.wellFormed() || e.isDump())
 	}
 	return !s.givesWay(e)
 }
