@@ -52,12 +52,8 @@ func (j *job) run() (status int, err error) {
 		return cli.Usage, err
 	}
 	if j.tree.Report != "" {
-		report, err := tree.NewReport(j.tree.Report)
+		report, err := tree.NewReport(j.tree.ReportOptions)
 		if err != nil {
-			return cli.Usage, err
-		}
-		report.Use(&j.tree)
-		if err := report.Creatable(); err != nil {
 			return cli.Usage, err
 		}
 		o.Observe = report.Observe

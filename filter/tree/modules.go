@@ -76,8 +76,8 @@ func (r *Report) elfs() []*module {
 // find looks for the files of modules whose answers did not say them: a cache has kept them, and reports must not depend on that.
 func (r *Report) find(list []*module) {
 	for _, m := range list {
-		if m.files == nil && r.finder != nil {
-			m.files = r.finder.Find(context.Background(), m.Module)
+		if m.files == nil && r.Finder != nil {
+			m.files = r.Finder.Find(context.Background(), m.Module)
 		}
 	}
 }

@@ -24,17 +24,28 @@ var tables = [...]struct{ file, head string }{
 	expandedTable: {"expanded_frames.tsv", "file\tstack_id\tnew_idx\torig_idx\tinline_depth\taddr\tfunc\tsrc_file\tsrc_line\n"},
 }
 
+// ReportOptions say what a report has.
+type ReportOptions struct {
+	// Report is the directory of the tables and of summary.json.
+	Report string
+	// SummaryJSON is a path for the summary beside that in Report, "-" for Stdout; "" for none.
+	SummaryJSON string
+	// Group counts the stacks that are the same; HTML is the path of a page with them, "" for none.
+	Group bool
+	HTML  string
+	// Finder finds the files of modules whose answers a cache has kept.
+	Finder Finder
+	Stdout io.Writer
+}
+
 // Report collects what filters say of their frames, and writes it at the end: frames.tsv, elf_list.tsv, failed_frames.tsv,
 // expanded_frames.tsv, summary.json.
 type Report struct {
-	files       *outputs
-	summaryJSON string
-	stdout      io.Writer
-	group       bool
-	html, title string
-	groups      *groups
-	spool       spool
-	finder      Finder
+	ReportOptions
+	files  *outputs
+	title  string
+	groups *groups
+	spool  spool
 	// stream is the one log of a report that is not of a tree.
 	stream *logSink
 
@@ -44,39 +55,37 @@ type Report struct {
 	modules map[string]*module
 }
 
-// NewReport makes a report that goes to a directory. The tables of what Observe takes have - in the place of a log's name.
-func NewReport(dir string) (*Report, error) {
-	files, err := openOutputs(dir)
+// NewReport makes a report, once that could be written. The tables of what Observe takes have - in the place of a log's name.
+func NewReport(o ReportOptions) (*Report, error) {
+	files, err := openOutputs(o.Report)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	r := &Report{files: files, groups: newGroups(), modules: map[string]*module{}, title: "standard input"}
+	r := &Report{ReportOptions: o, files: files, groups: newGroups(), modules: map[string]*module{}, title: "standard input"}
 	r.stream = r.begin(0, "-")
+	if err := r.creatable(); err != nil {
+		r.discard()
+		return nil, err
+	}
 	return r, nil
 }
 
-// Use takes over what the options say of the report: SummaryJSON, Group and HTML, and what finds files. It is for the time
-// before the first frame.
-func (r *Report) Use(o *Options) {
-	r.summaryJSON, r.group, r.html, r.stdout, r.finder = o.SummaryJSON, o.Group, o.HTML, o.Stdout, o.Finder
-}
-
-// Creatable fails where the report could not be written.
-func (r *Report) Creatable() error {
+// creatable fails where the report could not be written.
+func (r *Report) creatable() error {
 	if err := r.files.creatable("summary.json"); err != nil {
 		return err
 	}
-	if err := creatable(r.html); err != nil {
+	if err := creatable(r.HTML); err != nil {
 		return wrong("HTML", "", err)
 	}
-	if err := creatable(r.summaryJSON); err != nil {
+	if err := creatable(r.SummaryJSON); err != nil {
 		return wrong("SummaryJSON", "", err)
 	}
 	return nil
 }
 
 // grouping reports whether stacks are compared.
-func (r *Report) grouping() bool { return r.group || r.html != "" }
+func (r *Report) grouping() bool { return r.Group || r.HTML != "" }
 
 // Observe takes the frames of a stream, as filter.Options.Observe. It is for one goroutine.
 func (r *Report) Observe(o *filter.Observation) { r.stream.observe(o) }
@@ -153,13 +162,13 @@ func (r *Report) Close() error {
 		return err
 	}
 	grouped := r.groups.sorted()
-	if r.group {
+	if r.Group {
 		if err := r.writeFile("groups.tsv", func(w io.Writer) error { return r.writeGroups(w, grouped) }); err != nil {
 			return err
 		}
 	}
-	if r.html != "" {
-		if err := writePath(r.html, func(w io.Writer) error { return r.writePage(w, grouped, list) }); err != nil {
+	if r.HTML != "" {
+		if err := writePath(r.HTML, func(w io.Writer) error { return r.writePage(w, grouped, list) }); err != nil {
 			return err
 		}
 	}
@@ -240,7 +249,7 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 		s.ElfStatusCounts[elf]++
 		s.DebugStatusCounts[debug]++
 	}
-	if r.group {
+	if r.Group {
 		s.Groups = summarize(grouped)
 	}
 	text, err := json.MarshalIndent(&s, "", "  ")
@@ -255,13 +264,13 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 	if err := r.writeFile("summary.json", put); err != nil {
 		return err
 	}
-	switch r.summaryJSON {
+	switch r.SummaryJSON {
 	case "":
 		return nil
 	case "-":
-		return put(r.stdout)
+		return put(r.Stdout)
 	}
-	return writePath(r.summaryJSON, put)
+	return writePath(r.SummaryJSON, put)
 }
 
 // reason says why a frame has no name: a status code, or what the symbolizer found.

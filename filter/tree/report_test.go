@@ -117,11 +117,10 @@ func TestInvariant(t *testing.T) {
 // TestStream has a report of what one filter reads.
 func TestStream(t *testing.T) {
 	dir := t.TempDir()
-	r, err := NewReport(dir)
+	r, err := NewReport(ReportOptions{Report: dir, Group: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Use(&Options{Group: true})
 	log, out := frame(0, "/a.so", 2)+frame(1, "/bad.so", 4), new(bytes.Buffer)
 	o := filter.Options{Symbols: fakeSource{}, Adjust: resolve.AdjustNone}
 	plain := new(bytes.Buffer)

@@ -50,20 +50,16 @@ func (r *run) named(err error) error {
 
 // reports carries all logs through, and writes the reports.
 func (r *run) reports(ctx context.Context) error {
-	report, err := NewReport(r.opt.Report)
+	report, err := NewReport(r.opt.ReportOptions)
 	if err != nil {
 		return err
 	}
+	defer report.discard()
 	if r.output, err = openOutputs(r.opt.Output); err != nil {
 		return err
 	}
 	defer r.output.close()
-	defer report.discard()
-	report.Use(r.opt)
 	report.title, report.stream = r.opt.Input, nil
-	if err := report.Creatable(); err != nil {
-		return err
-	}
 	r.report = report
 	if r.opt.Terminal {
 		r.bar = newProgress(r.opt.Stderr, r.logs)

@@ -65,36 +65,29 @@ type Options struct {
 	Follow bool
 	Mode   Mode
 	Form   Form
-	// Report is the directory of the reports; "" stands for Output.
-	Report string
-	// SummaryJSON is a path for the summary beside that in Report, "-" for standard output; "" for none.
-	SummaryJSON string
 	// Jobs is how many logs are read at once; 0 stands for as many as there are cores.
 	Jobs int
-	// Group counts the stacks that are the same; HTML is the path of a page with them, "" for none.
-	Group bool
-	HTML  string
 	// Benchmark writes the time of each stage to Stderr, Verbose what becomes of each log.
 	Benchmark, Verbose bool
-	// ListModules writes the modules of all logs to Stdout in place of all that; Check adds the files found for them, and
+	// ListModules writes the modules of all logs to Stdout in place of all that; Check adds the files that Finder finds for them, and
 	// JSON makes the list a document.
 	ListModules, Check, JSON bool
+	// ReportOptions say what the report has; Report "" stands for Output.
+	ReportOptions
 
 	// Filter is what each log's filter does; Symbols must be set.
 	Filter filter.Options
 	// New makes the filter of a log; nil stands for filter.New.
 	New func(filter.Options) *filter.Filter
-	// Finder finds files for Check, and for reports those of modules whose answers a cache has kept.
-	Finder Finder
 	// Timing, if not nil, was put around the sources of Filter.Symbols for Benchmark.
 	Timing *Timing
 	// Prefix begins each line of diagnostics; "" stands for "qss-filter:".
 	Prefix string
 	// Named, if not nil, puts into an error what its reader may do about it.
 	Named func(error) error
-	// Stdout and Stderr take what is said; Terminal is set where Stderr shows a progress bar.
-	Stdout, Stderr io.Writer
-	Terminal       bool
+	// Stderr takes diagnostics; Terminal is set where it shows a progress bar.
+	Stderr   io.Writer
+	Terminal bool
 }
 
 // Asked reports whether the options ask for Run.

@@ -62,7 +62,7 @@ func newBatch(t *testing.T, files map[string]string) *batch {
 			t.Fatal(err)
 		}
 	}
-	b.opt = Options{Input: b.in, Output: b.out, Stdout: &b.stdout, Stderr: &b.stderr,
+	b.opt = Options{Input: b.in, Output: b.out, ReportOptions: ReportOptions{Stdout: &b.stdout}, Stderr: &b.stderr,
 		Filter: filter.Options{Symbols: fakeSource{}, Adjust: resolve.AdjustNone}}
 	return b
 }
