@@ -102,8 +102,8 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 			return f.unitAt(found)
 		}
 	}
-	f.hooks.Ahead()
 	x.aranges.read.Do(func() {
+		f.hooks.Ahead()
 		x.aranges.ranges = make([]arange, 0, f.arangeSets.Size/16)
 		kept := budget.Tally{Of: f.budget}
 		x.readAranges(func(a arange) {

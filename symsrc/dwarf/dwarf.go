@@ -80,7 +80,7 @@ type Opener interface {
 
 // Hooks are called while debug information is read. None is nil.
 type Hooks struct {
-	Ahead   func()              // more than one address is asked for
+	Ahead   func()              // a second address is looked up, and others will follow
 	Touched func(n int)         // n bytes of the file were read that are not likely to be read again soon
 	Reopen  func() ReadAtCloser // the file, to be read past its mapping; nil where that cannot be
 }
