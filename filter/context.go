@@ -34,33 +34,37 @@ func (f *Filter) context(dst []byte, p *resolve.Thread, body, end []byte) (out [
 		return dst, false
 	}
 	items, _ := f.resolveElements(context.Background(), p, parse.Segment{Text: body}, f.parser.Elements)
-	bad := slices.ContainsFunc(items, func(it item) bool { return it.err != nil })
+	return f.printer.context(dst, body, end, last, items), true
+}
+
+// context writes a line on which context elements stand alone up to body[last:]: as it is, or folded.
+func (w *printer) context(dst, body, end []byte, last int, items []item) []byte {
 	switch {
-	case f.opt.Context == ContextKeep:
-		return append(append(dst, body...), end...), true
-	case bad:
-		return append(append(f.fold.flush(dst), body...), end...), true
-	case f.opt.Context == ContextDrop:
-		return dst, true
+	case w.opt.Context == ContextKeep:
+		return append(append(dst, body...), end...)
+	case slices.ContainsFunc(items, func(it item) bool { return it.err != nil }):
+		return append(append(w.fold.flush(dst), body...), end...)
+	case w.opt.Context == ContextDrop:
+		return dst
 	}
-	indent := body[:f.parser.Elements[0].Start]
+	indent := body[:items[0].el.Start]
 	if last < len(body) {
 		end = append(bytes.Clone(body[last:]), end...)
 	}
 	for i := range items {
 		switch e := &items[i].context; e.tag {
 		case markup.Module:
-			dst = f.fold.define(dst, e.module, indent, end)
+			dst = w.fold.define(dst, e.module, indent, end)
 		case markup.MMap:
-			dst = f.fold.add(dst, e.module, e.mapped, indent, end)
+			dst = w.fold.add(dst, e.module, e.mapped, indent, end)
 		case markup.Reset:
-			dst = f.fold.flush(dst)
+			dst = w.fold.flush(dst)
 			dst = append(dst, indent...)
 			dst = appendReset(dst, &items[i].el.Element)
 			dst = append(dst, end...)
 		}
 	}
-	return dst, true
+	return dst
 }
 
 // words returns where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
@@ -82,11 +86,11 @@ func appendReset(dst []byte, e *markup.Element) []byte {
 }
 
 // contextInPlace writes a context element that shares its line with other text.
-func (f *Filter) contextInPlace(dst, raw []byte, it *item) []byte {
+func (w *printer) contextInPlace(dst, raw []byte, it *item) []byte {
 	switch e := &it.context; {
 	case it.err != nil:
 		return append(dst, raw...)
-	case f.opt.Context == ContextDrop:
+	case w.opt.Context == ContextDrop:
 		return dst
 	case e.tag == markup.Module:
 		return appendModule(dst, e.module, true, nil)

@@ -17,7 +17,7 @@ func (f *Filter) markup(ctx context.Context, dst []byte, p *resolve.Thread, body
 			return out
 		}
 	}
-	return f.text(ctx, f.fold.flush(dst), p, body, end)
+	return f.text(ctx, f.printer.fold.flush(dst), p, body, end)
 }
 
 // parse reads the elements of a text, and says which are malformed.
@@ -91,12 +91,12 @@ func (c *faults) explained(line int) {
 }
 
 // elements writes a text with its elements in readable form.
-func (f *Filter) elements(dst []byte, s parse.Segment, items []item) []byte {
-	dst = f.inPlace(dst, s, items, 0, len(s.Text))
-	if f.opt.Style == Append {
+func (w *printer) elements(dst []byte, s parse.Segment, items []item) []byte {
+	dst = w.inPlace(dst, s, items, 0, len(s.Text))
+	if w.opt.Style == Append {
 		for i := range items {
 			if e := items[i].el; !e.Keep && !e.Contextual() && e.Tag != markup.Dumpfile {
-				dst = f.elementBelow(dst, s, &items[i])
+				dst = w.elementBelow(dst, s, &items[i])
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (f *Filter) elements(dst []byte, s parse.Segment, items []item) []byte {
 }
 
 // inPlace writes text[from:to] with every element in its place replaced.
-func (f *Filter) inPlace(dst []byte, s parse.Segment, items []item, from, to int) []byte {
+func (w *printer) inPlace(dst []byte, s parse.Segment, items []item, from, to int) []byte {
 	pos := from
 	for i := range items {
 		it := &items[i]
@@ -113,20 +113,20 @@ func (f *Filter) inPlace(dst []byte, s parse.Segment, items []item, from, to int
 			continue
 		}
 		dst = append(dst, s.Text[pos:e.Start]...)
-		f.followColour(s.Text[pos:e.Start])
+		w.followColour(s.Text[pos:e.Start])
 		pos = e.End
 		raw := s.Text[e.Start:e.End]
 		switch {
 		case e.Tag == markup.Hexdict:
 			tag := min(len(raw), dumpTag)
-			dst = f.highlight(append(dst, raw[:tag]...), raw[tag:], it.values)
-		case e.Keep || f.opt.Style == Append || e.Contextual() && f.opt.Context == ContextKeep:
+			dst = w.highlight(append(dst, raw[:tag]...), raw[tag:], it.values)
+		case e.Keep || w.opt.Style == Append || e.Contextual() && w.opt.Context == ContextKeep:
 			dst = append(dst, raw...)
 		case !s.JSON:
-			dst = f.replaced(dst, s.Text, it)
+			dst = w.replaced(dst, s.Text, it)
 		default:
-			text := f.replaced(nil, s.Text, it)
-			if rest, same := bytes.CutPrefix(text, f.parser.Outside(raw)); same { // it stays as it is written
+			text := w.replaced(nil, s.Text, it)
+			if rest, same := bytes.CutPrefix(text, w.outside(raw)); same { // it stays as it is written
 				dst, text = append(dst, raw...), rest
 			}
 			dst = appendJSON(dst, text)
@@ -136,38 +136,38 @@ func (f *Filter) inPlace(dst []byte, s parse.Segment, items []item, from, to int
 }
 
 // elementBelow adds what an element stands for below the text that it stays in.
-func (f *Filter) elementBelow(dst []byte, s parse.Segment, it *item) []byte {
-	raw := f.parser.Outside(s.Text[it.el.Start:it.el.End])
-	text := f.replaced(nil, s.Text, it)
+func (w *printer) elementBelow(dst []byte, s parse.Segment, it *item) []byte {
+	raw := w.outside(s.Text[it.el.Start:it.el.End])
+	text := w.replaced(nil, s.Text, it)
 	if bytes.HasPrefix(text, raw) || len(text) == 0 {
 		return dst
 	}
-	return f.below(dst, s, func(b []byte) []byte { return append(b, text...) })
+	return w.below(dst, s, func(b []byte) []byte { return append(b, text...) })
 }
 
 // replaced writes the readable form of one element, or the element itself if nothing is known.
-func (f *Filter) replaced(dst, text []byte, it *item) []byte {
+func (w *printer) replaced(dst, text []byte, it *item) []byte {
 	e, a := it.el, it.answer
-	raw := f.parser.Outside(text[e.Start:e.End])
+	raw := w.outside(text[e.Start:e.End])
 	switch e.Tag {
 	case markup.Symbol:
 		if it.name == "" {
 			return dst
 		}
-		return f.appendName(dst, f.opt.Names.function(it.name, ""), false)
+		return w.appendName(dst, w.opt.Names.function(it.name, ""), false)
 	case markup.Reset, markup.Module, markup.MMap:
-		return f.contextInPlace(dst, raw, it)
+		return w.contextInPlace(dst, raw, it)
 	case markup.Dumpfile:
-		return f.dumpfile(dst, &e.Element)
+		return w.dumpfile(dst, &e.Element)
 	}
 	switch {
 	case len(a.Frames) == 0:
-		return f.unresolved(dst, raw, text[e.End:], e.Addr-a.Back, a)
+		return w.unresolved(dst, raw, text[e.End:], e.Addr-a.Back, a)
 	case e.Tag == markup.Data:
-		return f.appendVariable(dst, a, 0)
+		return w.appendVariable(dst, a, 0)
 	case e.Tag == markup.PC:
-		dst = append(f.appendFunc(dst, a, 0), '[')
-		return append(f.appendFile(dst, a, 0, false), ']')
+		dst = append(w.appendFunc(dst, a, 0), '[')
+		return append(w.appendFile(dst, a, 0, false), ']')
 	}
-	return f.appendMessage(f.appendReason(f.appendSentence(dst, a), a, text, e.End), e)
+	return w.appendMessage(w.appendReason(w.appendSentence(dst, a), a, text, e.End), e)
 }

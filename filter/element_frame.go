@@ -14,44 +14,44 @@ import (
 
 // frameLine writes a text that is one frame of a backtrace: a line per function, innermost first, each with what stands
 // before and after the element.
-func (f *Filter) frameLine(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
+func (w *printer) frameLine(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
 	it := &items[alone]
 	e, a, n := it.el, it.answer, it.number
-	if f.opt.Style == Append && f.opt.Observe != nil {
-		return f.observedBelow(dst, s, items[alone:alone+1])
+	if w.opt.Style == Append && w.opt.Observed {
+		return w.observedBelow(dst, s, items[alone:alone+1])
 	}
-	colour := f.colour
-	before := f.around(s, items, 0, e.Start)
-	after := f.around(s, items, e.End, len(s.Text))
-	f.colour = colour
-	f.followColour(s.Text[:e.Start])
-	if len(a.Frames) == 0 && (a.Module == nil || f.opt.Style != Annotate) {
+	colour := w.colour
+	before := w.around(s, items, 0, e.Start)
+	after := w.around(s, items, e.End, len(s.Text))
+	w.colour = colour
+	w.followColour(s.Text[:e.Start])
+	if len(a.Frames) == 0 && (a.Module == nil || w.opt.Style != Annotate) {
 		dst = append(append(dst, before...), s.Text[e.Start:e.End]...)
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.Text, e.End) })
+		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, e.End) })
 		return append(dst, after...)
 	}
-	if f.opt.Style == Append {
+	if w.opt.Style == Append {
 		dst = append(dst, s.Text...)
 	}
 	for i := range max(1, len(a.Frames)) {
-		if f.opt.Style == Append {
-			dst = f.below(dst, s, func(b []byte) []byte { return f.bareElement(b, e, a, i, n) })
-			dst = f.source(ctx, dst, s, a, i, nil, nil)
+		if w.opt.Style == Append {
+			dst = w.below(dst, s, func(b []byte) []byte { return w.bareElement(b, e, a, i, n) })
+			dst = w.source(ctx, dst, s, a, i, nil, nil)
 			continue
 		}
 		if i > 0 {
 			dst = append(dst, s.Sep...)
 		}
 		dst = append(dst, before...)
-		dst = f.added(dst, s, func(b []byte) []byte {
-			if f.opt.Style == Replace {
-				return f.bareElement(b, e, a, i, n)
+		dst = w.added(dst, s, func(b []byte) []byte {
+			if w.opt.Style == Replace {
+				return w.bareElement(b, e, a, i, n)
 			}
-			return f.appendBacktrace(b, e, a, i, n, e.Addr-a.Back)
+			return w.appendBacktrace(b, e, a, i, n, e.Addr-a.Back)
 		})
 		dst = append(dst, after...)
 		if i < len(a.Frames) {
-			dst = f.source(ctx, dst, s, a, i, before, after)
+			dst = w.source(ctx, dst, s, a, i, before, after)
 		}
 	}
 	return dst
@@ -84,26 +84,26 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, b
 	}
 	text := parse.Segment{Text: body, Sep: sep}
 	f.items = append(f.items[:0], f.resolveElement(ctx, p, text, &f.parser.Elements[0], true))
-	dst = f.print(ctx, f.fold.flush(dst), p, text, f.items, 0)
+	dst = f.print(ctx, f.printer.fold.flush(dst), p, text, f.items, 0)
 	return append(dst, end...), true
 }
 
 // around returns what stands before or after the frame's element, with the other elements there replaced.
-func (f *Filter) around(s parse.Segment, items []item, from, to int) []byte {
+func (w *printer) around(s parse.Segment, items []item, from, to int) []byte {
 	if len(items) == 1 {
 		return s.Text[from:to]
 	}
-	return f.inPlace(nil, s, items, from, to)
+	return w.inPlace(nil, s, items, from, to)
 }
 
 // bareElement writes `#N addr in func file:line`, with the address as logged.
-func (f *Filter) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
-	return f.appendBare(dst, f.elementNumber(nil, a, i, n), e.BTFields.AddrText, a, i)
+func (w *printer) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
+	return w.appendBare(dst, w.elementNumber(nil, a, i, n), e.BTFields.AddrText, a, i)
 }
 
 // elementNumber writes the number of a function: `N.K` for the inlined ones unless numbers count on.
-func (f *Filter) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
-	if f.opt.Renumber == RenumberAlways {
+func (w *printer) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
+	if w.opt.Renumber == RenumberAlways {
 		return strconv.AppendUint(dst, n+uint64(i), 10)
 	}
 	dst = strconv.AppendUint(dst, n, 10)
@@ -121,9 +121,9 @@ func (f *Filter) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) [
 //	#0    0x0000000000011150 tiny_work /src/tiny.c:12:11 (libtiny.so+0x1150)
 //
 // A frame without an answer is `#N addr (name+0xrel) (BuildId: id)`: a later run with more symbols can resolve that.
-func (f *Filter) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
+func (w *printer) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
 	var digits [24]byte
-	number := f.elementNumber(digits[:0], a, i, n)
+	number := w.elementNumber(digits[:0], a, i, n)
 	whole := bytes.IndexByte(number, '.')
 	if whole < 0 {
 		whole = len(number)
@@ -137,17 +137,17 @@ func (f *Filter) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer
 		dst = append(dst, ' ')
 	}
 	dst = append(dst, ' ')
-	dst = f.hushed(appendAddress(f.hush(dst), addr))
+	dst = w.hushed(appendAddress(w.hush(dst), addr))
 	dst = append(dst, ' ')
 	if len(a.Frames) > 0 {
-		dst = append(dst, f.place(a, i)...)
-		if fr := &f.shown(a).frames[i]; fr.File == "" && len(a.Frames) == 1 {
+		dst = append(dst, w.place(a, i)...)
+		if fr := &w.shown(a).frames[i]; fr.File == "" && len(a.Frames) == 1 {
 			// In this layout a name alone would be read as one that still lacks its place.
 			dst = append(dst, " ??:0"...)
 		}
 		dst = append(dst, ' ')
 	}
-	dst = append(f.hush(dst), '(')
+	dst = append(w.hush(dst), '(')
 	dst = append(dst, a.Module.Shown...)
 	dst = append(dst, "+0x"...)
 	dst = strconv.AppendUint(dst, a.Offset, 16)
@@ -155,10 +155,10 @@ func (f *Filter) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer
 	if len(a.Frames) == 0 {
 		dst = a.Module.AppendID(dst)
 	}
-	dst = f.hushed(dst)
-	dst = f.appendReason(dst, a, nil, 0)
+	dst = w.hushed(dst)
+	dst = w.appendReason(dst, a, nil, 0)
 	if i == max(1, len(a.Frames))-1 {
-		dst = f.appendMessage(dst, e)
+		dst = w.appendMessage(dst, e)
 	}
 	return dst
 }
@@ -169,7 +169,7 @@ func appendAddress(dst []byte, addr uint64) []byte {
 }
 
 // appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
-func (f *Filter) appendMessage(dst []byte, e *parse.Element) []byte {
+func (w *printer) appendMessage(dst []byte, e *parse.Element) []byte {
 	if e.Tag == markup.BT && len(e.BTFields.Message) > 0 {
 		dst = symsrc.AppendVisible(append(dst, ' '), string(e.BTFields.Message))
 	}
@@ -178,9 +178,9 @@ func (f *Filter) appendMessage(dst []byte, e *parse.Element) []byte {
 
 // unresolved writes an element of a sentence of which no name is known: where its module is known, the address and
 // where it lies in the module; else the element as it is.
-func (f *Filter) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
-	if a.Module == nil || f.opt.Style != Annotate {
-		return f.appendReason(append(dst, raw...), a, behind, 0)
+func (w *printer) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
+	if a.Module == nil || w.opt.Style != Annotate {
+		return w.appendReason(append(dst, raw...), a, behind, 0)
 	}
 	dst = appendAddress(dst, addr)
 	dst = append(dst, " ("...)
@@ -189,12 +189,12 @@ func (f *Filter) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Ans
 	dst = strconv.AppendUint(dst, a.Offset, 16)
 	dst = append(dst, ')')
 	dst = a.Module.AppendID(dst)
-	return f.appendReason(dst, a, nil, 0)
+	return w.appendReason(dst, a, nil, 0)
 }
 
 // appendVariable writes `name` or `name+0x10`.
-func (f *Filter) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
-	dst = f.appendFunc(dst, a, i)
+func (w *printer) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
+	dst = w.appendFunc(dst, a, i)
 	if offset := a.Frames[i].Offset; offset > 0 {
 		dst = append(dst, "+0x"...)
 		dst = strconv.AppendUint(dst, offset, 16)

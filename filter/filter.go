@@ -131,7 +131,7 @@ type Filter struct {
 	state      scan.When            // the one that scan is for
 	parser     parse.Parser
 	resolver   *resolve.Resolver
-	fold       fold
+	printer    printer
 	items      []item  // of the text at hand
 	dedupe     *dedupe // nil where repeated stacks are written out
 	ahead      *ahead  // nil where no frame waits
@@ -142,20 +142,13 @@ type Filter struct {
 	said       map[string]bool
 	rescued    int // lines that left as they came, since the program is at fault
 	faults     faults
-	code       seenSources
 	// recorder is nil where lines leave as text.
 	recorder *recorder
 	// line is the number of the line at hand, from 1.
 	line int
-	// colour is the log's own state at the place reached; followed only where Palette colours our text.
-	colour ink
 	// Scratch memory, kept from line to line.
-	digits   []byte
 	stripped []byte
 	seen     Observation
-	// The text of one answer, before it is kept in one piece.
-	placeText []byte
-	placeEnds []int
 }
 
 // New makes a filter. Options.Symbols must be set.
@@ -166,7 +159,8 @@ func New(o Options) *Filter {
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = Annotate, ContextKeep, nil, true, 0
 	}
-	f := &Filter{opt: o, recorder: r, said: map[string]bool{}}
+	f := &Filter{opt: o, printer: printer{opt: printerOptions{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
+		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}}, recorder: r, said: map[string]bool{}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: f.broken})
 	f.quick.init()
 	if o.Dedupe {

@@ -53,19 +53,19 @@ type progress struct {
 }
 
 // mark is called before a line is handled: salvage makes good what is lost after it.
-func (f *Filter) mark() { f.fold.mark() }
+func (f *Filter) mark() { f.printer.fold.mark() }
 
 // reach is called by what handles several lines at once, before each.
 func (f *Filter) reach(out []byte, n int) {
-	f.fold.mark()
+	f.printer.fold.mark()
 	f.reached = progress{n: n, out: out, line: f.line}
 }
 
 // salvage appends what was held back at the mark: it was written to the output that is lost, or is held back still.
 func (f *Filter) salvage(dst []byte) []byte {
-	f.parser.Quoted, f.dump.open = false, false
+	f.parser.Quoted, f.printer.quoted, f.dump.open = false, false, false
 	f.resolver.Recover()
-	return f.fold.salvage(dst)
+	return f.printer.fold.salvage(dst)
 }
 
 // rescueLines is deferred around Lines: after a panic the line reached leaves as it came, and the lines known are no longer used.

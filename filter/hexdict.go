@@ -68,7 +68,7 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, bo
 		return f.footnotes(ctx, dst, p, body, end), false
 	}
 	h.collect(text)
-	dst = f.highlight(dst, text, f.pointing(ctx, p, text))
+	dst = f.printer.highlight(dst, text, f.pointing(ctx, p, text))
 	dst = append(append(dst, rest...), end...)
 	if at >= 0 {
 		h.open = false
@@ -79,7 +79,7 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, bo
 
 // pointing returns the values of a dump that a footnote explains, if colors are written.
 func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, text []byte) (values []parse.Pair) {
-	if f.palette() == nil {
+	if f.opt.Palette == nil || f.parser.Quoted {
 		return nil
 	}
 	for _, v := range parse.Pairs(text) {
@@ -91,16 +91,16 @@ func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, text []byte) (
 }
 
 // highlight writes a part of a dump, with the values that a footnote explains in color.
-func (f *Filter) highlight(dst, text []byte, values []parse.Pair) []byte {
+func (w *printer) highlight(dst, text []byte, values []parse.Pair) []byte {
 	pos := 0
-	restore := f.colour
+	restore := w.colour
 	for _, v := range values {
 		dst = append(dst, text[pos:v.Start]...)
-		f.followColour(text[pos:v.Start])
-		dst = f.paint(dst, f.opt.Palette.Func, string(text[v.Start:v.End]))
+		w.followColour(text[pos:v.Start])
+		dst = w.paint(dst, w.opt.Palette.Func, string(text[v.Start:v.End]))
 		pos = v.End
 	}
-	f.colour = restore
+	w.colour = restore
 	return append(dst, text[pos:]...)
 }
 
@@ -153,14 +153,7 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *resolve.Thread, b
 		if missing {
 			dst = append(dst, '\n')
 		}
-		dst = append(dst, before...)
-		dst = append(append(append(dst, "  ["...), v.Key...), "] "...)
-		if a.Kind == symsrc.Data {
-			dst = f.appendVariable(dst, a, 0)
-		} else {
-			dst = f.appendSentence(dst, a)
-		}
-		dst = append(dst, end...)
+		dst = append(f.printer.footnote(append(dst, before...), v.Key, a), end...)
 	}
 	f.dump.values = f.dump.values[:0]
 	return dst
@@ -189,4 +182,13 @@ func (f *Filter) dumps(ctx context.Context, dst []byte, p *resolve.Thread, body,
 		return dst
 	}
 	return f.footnotes(ctx, dst, p, body, end)
+}
+
+// footnote writes what a value of a dump points at: `  [RIP] func file:line`.
+func (w *printer) footnote(dst []byte, key string, a *resolve.Answer) []byte {
+	dst = append(append(append(dst, "  ["...), key...), "] "...)
+	if a.Kind == symsrc.Data {
+		return w.appendVariable(dst, a, 0)
+	}
+	return w.appendSentence(dst, a)
 }

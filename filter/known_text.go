@@ -87,7 +87,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 			if number := t.Stack.Number(line.number); f.recorder != nil {
 				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
 			} else {
-				dst = line.write(f.fold.flush(dst), s.Text(), number)
+				dst = line.write(f.printer.fold.flush(dst), s.Text(), number)
 			}
 			a := s.By.answer
 			a.Count()
@@ -97,7 +97,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		case again:
 			f.resolver.Ahead(b[n+len(line.line):], t)
 			f.resolver.Asked = resolve.Asked{}
-			dst = f.fold.flush(dst)
+			dst = f.printer.fold.flush(dst)
 			before := len(dst)
 			dst = f.Line(ctx, dst, line.line)
 			if by, became, ok := f.learn(&line, dst[before:]); ok {

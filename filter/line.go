@@ -63,14 +63,14 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 	f.resolver.Expect(t)
 	f.recorder.writer(t, pre, body)
 	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !parse.HasMarkup(body) {
-		dst = f.text(ctx, f.fold.flush(dst), t, body, end)
+		dst = f.text(ctx, f.printer.fold.flush(dst), t, body, end)
 		f.led(t, pre, body)
 		f.resolver.Processes.Handled(t)
-		f.followColour(line)
+		f.printer.followColour(line)
 		return dst
 	}
 	if strings, ok := parse.Strings(body[pre.Start:pre.End]); ok && !f.dump.open {
-		dst = f.object(ctx, f.fold.flush(dst), body, pre.Start, pre.End, strings)
+		dst = f.object(ctx, f.printer.fold.flush(dst), body, pre.Start, pre.End, strings)
 		dst = append(dst, end...)
 	} else {
 		f.readContext(t, body[pre.Start:pre.End])
@@ -78,7 +78,7 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 		f.led(t, pre, body)
 	}
 	f.resolver.Processes.Handled(t)
-	f.followColour(line)
+	f.printer.followColour(line)
 	return dst
 }
 
@@ -118,10 +118,10 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *resolve.Thread, bo
 		}
 		return f.dumps(ctx, dst, t, body, end)
 	case frame.Candidate(body, f.numbers(), f.absolutes()):
-		return f.text(ctx, f.fold.flush(dst), t, body, end)
+		return f.text(ctx, f.printer.fold.flush(dst), t, body, end)
 	}
 	t.Interrupted(body)
-	return append(append(f.fold.flush(dst), body...), end...)
+	return append(append(f.printer.fold.flush(dst), body...), end...)
 }
 
 // object handles a line that is a JSON object, as container runtimes and journald's JSON output write them, string by
@@ -169,10 +169,10 @@ func (f *Filter) settled(begin []byte) (ok bool) {
 }
 
 // followColour keeps the log's SGR state where our own text is coloured.
-func (f *Filter) followColour(b []byte) {
-	if f.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
-		f.colour.Feed(b)
-		f.colour.link.Feed(b)
+func (w *printer) followColour(b []byte) {
+	if w.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
+		w.colour.Feed(b)
+		w.colour.link.Feed(b)
 	}
 }
 

@@ -171,13 +171,13 @@ func appendEncoded(dst []byte, text string) []byte {
 }
 
 // link prepares the links of an answer.
-func (f *Filter) link(a *resolve.Answer, p *printed) {
-	if f.opt.Links.template == "" || f.opt.Palette == nil {
+func (w *printer) link(a *resolve.Answer, p *printed) {
+	if w.opt.Links.template == "" || w.opt.Palette == nil {
 		return
 	}
 	p.links = make([]string, len(a.Frames))
 	for i := range a.Frames {
 		fr := &a.Frames[i]
-		p.links[i] = f.opt.Links.begin(f.opt.Names.local(fr.File), fr.Line, fr.Column)
+		p.links[i] = w.opt.Links.begin(w.opt.Names.local(fr.File), fr.Line, fr.Column)
 	}
 }

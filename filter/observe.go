@@ -120,14 +120,14 @@ func (f *Filter) tell(t *resolve.Thread, it *item, format string, numberOnly boo
 }
 
 // observedBelow writes a text as it is, with the lines that the observer has put below it.
-func (f *Filter) observedBelow(dst []byte, s parse.Segment, items []item) []byte {
+func (w *printer) observedBelow(dst []byte, s parse.Segment, items []item) []byte {
 	if !s.JSON && slices.ContainsFunc(items, func(it item) bool { return it.apart }) {
 		dst = append(dst, s.Sep...)
 	}
 	dst = append(dst, s.Text...)
 	for i := range items {
 		for _, line := range items[i].below {
-			dst = f.below(dst, s, func(b []byte) []byte { return append(b, line...) })
+			dst = w.below(dst, s, func(b []byte) []byte { return append(b, line...) })
 		}
 	}
 	return dst

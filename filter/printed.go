@@ -21,28 +21,28 @@ type printed struct {
 }
 
 // shown returns the text of an answer that names a function.
-func (f *Filter) shown(a *resolve.Answer) *printed {
+func (w *printer) shown(a *resolve.Answer) *printed {
 	if p, ok := a.Printed.(*printed); ok {
 		return p
 	}
-	p := &printed{frames: f.opt.Names.inWords(a.Frames)}
+	p := &printed{frames: w.opt.Names.inWords(a.Frames)}
 	a.Printed = p
-	f.link(a, p)
+	w.link(a, p)
 	// The memo is for places where the log has no color of its own.
-	restore, quoted := f.colour, f.parser.Quoted
-	f.colour, f.parser.Quoted = ink{}, false
-	text := f.placeText[:0]
-	ends := f.placeEnds[:0]
+	restore, quoted := w.colour, w.quoted
+	w.colour, w.quoted = ink{}, false
+	text := w.placeText[:0]
+	ends := w.placeEnds[:0]
 	for i := range p.frames {
 		if a.Kind == symsrc.Data {
-			text = f.appendVariable(text, a, i)
+			text = w.appendVariable(text, a, i)
 		} else {
-			text = f.appendPlace(text, a, i)
+			text = w.appendPlace(text, a, i)
 		}
 		ends = append(ends, len(text))
 	}
-	f.placeText, f.placeEnds = text, ends
-	f.colour, f.parser.Quoted = restore, quoted
+	w.placeText, w.placeEnds = text, ends
+	w.colour, w.quoted = restore, quoted
 	kept := bytes.Clone(text)
 	if p.places = p.place[:]; len(ends) > 1 {
 		p.places = make([][]byte, len(ends))

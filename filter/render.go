@@ -13,14 +13,14 @@ const unknownName = "??"
 
 // appendPlace writes `func file:line:col`. A single function of which no file is known is its bare name, as the
 // sanitizers write it; in a chain every function has a place, so that a second run sees that the line is done.
-func (f *Filter) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
-	fr := &f.shown(a).frames[i]
-	dst = f.appendFunc(dst, a, i)
+func (w *printer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
+	fr := &w.shown(a).frames[i]
+	dst = w.appendFunc(dst, a, i)
 	if fr.File == "" && len(a.Frames) == 1 && fr.Line == 0 {
 		return dst
 	}
 	dst = append(dst, ' ')
-	dst = f.appendFile(dst, a, i, fr.Column > 0)
+	dst = w.appendFile(dst, a, i, fr.Column > 0)
 	if fr.Approx {
 		dst = append(dst, " (approximate)"...)
 	}
@@ -28,35 +28,35 @@ func (f *Filter) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 }
 
 // appendFunc writes a function's name in its colour.
-func (f *Filter) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
-	name := f.shown(a).frames[i].Func
+func (w *printer) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
+	name := w.shown(a).frames[i].Func
 	if name == "" {
 		name = unknownName
 	}
-	return f.appendName(dst, name, i < len(a.Frames)-1)
+	return w.appendName(dst, name, i < len(a.Frames)-1)
 }
 
 // appendName writes a name in the color of functions.
-func (f *Filter) appendName(dst []byte, name string, inlined bool) []byte {
-	p := f.palette()
+func (w *printer) appendName(dst []byte, name string, inlined bool) []byte {
+	p := w.palette()
 	switch {
 	case p == nil:
 		return append(dst, name...)
 	case inlined:
-		return f.paint(dst, p.Inlined, name)
+		return w.paint(dst, p.Inlined, name)
 	}
-	return f.paint(dst, p.Func, name)
+	return w.paint(dst, p.Func, name)
 }
 
 // appendFile writes `file:line`, or `file:line:col`, as a link where links are written. There is none inside one of the log's.
-func (f *Filter) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
-	shown, p := f.shown(a), f.palette()
+func (w *printer) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
+	shown, p := w.shown(a), w.palette()
 	fr := &shown.frames[i]
 	coloured := p != nil && p.File != ""
 	if coloured {
 		dst = append(dst, p.File...)
 	}
-	linked := p != nil && len(shown.links) > 0 && shown.links[i] != "" && !bool(f.colour.link)
+	linked := p != nil && len(shown.links) > 0 && shown.links[i] != "" && !bool(w.colour.link)
 	if linked {
 		dst = append(dst, shown.links[i]...)
 	}
@@ -75,74 +75,74 @@ func (f *Filter) appendFile(dst []byte, a *resolve.Answer, i int, column bool) [
 		dst = append(dst, linkEnd...)
 	}
 	if coloured {
-		dst = f.colour.Append(append(dst, p.Off...))
+		dst = w.colour.Append(append(dst, p.Off...))
 	}
 	return dst
 }
 
 // palette returns the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
-func (f *Filter) palette() *sgr.Palette {
-	if f.parser.Quoted {
+func (w *printer) palette() *sgr.Palette {
+	if w.quoted {
 		return nil
 	}
-	return f.opt.Palette
+	return w.opt.Palette
 }
 
 // quiet writes a part of the log's frame less bright than what is added, where colours are written and the log has none of its
 // own there.
-func (f *Filter) quiet(dst, text []byte) []byte {
+func (w *printer) quiet(dst, text []byte) []byte {
 	if len(text) == 0 || bytes.IndexByte(text, 0x1b) >= 0 {
 		return append(dst, text...)
 	}
-	return f.hushed(append(f.hush(dst), text...))
+	return w.hushed(append(w.hush(dst), text...))
 }
 
 // hush makes what is written less bright until hushed, under the same conditions.
-func (f *Filter) hush(dst []byte) []byte {
-	if p := f.palette(); p != nil && f.colour.Plain() {
+func (w *printer) hush(dst []byte) []byte {
+	if p := w.palette(); p != nil && w.colour.Plain() {
 		return append(dst, p.Quiet...)
 	}
 	return dst
 }
 
-func (f *Filter) hushed(dst []byte) []byte {
-	if p := f.palette(); p != nil && f.colour.Plain() && p.Quiet != "" {
+func (w *printer) hushed(dst []byte) []byte {
+	if p := w.palette(); p != nil && w.colour.Plain() && p.Quiet != "" {
 		return append(dst, p.Off...)
 	}
 	return dst
 }
 
 // paint writes text in a colour and goes back to the log's own behind it.
-func (f *Filter) paint(dst []byte, colour, text string) []byte {
+func (w *printer) paint(dst []byte, colour, text string) []byte {
 	if colour == "" {
 		return append(dst, text...)
 	}
 	dst = append(dst, colour...)
 	dst = append(dst, text...)
-	dst = append(dst, f.opt.Palette.Off...)
-	return f.colour.Append(dst)
+	dst = append(dst, w.opt.Palette.Off...)
+	return w.colour.Append(dst)
 }
 
 // place returns the text of one function, from the memo unless the log's own colours must be woven in.
-func (f *Filter) place(a *resolve.Answer, i int) []byte {
-	if f.opt.Palette == nil || f.colour.Plain() && !bool(f.colour.link) && !f.parser.Quoted {
-		return f.shown(a).places[i]
+func (w *printer) place(a *resolve.Answer, i int) []byte {
+	if w.opt.Palette == nil || w.colour.Plain() && !bool(w.colour.link) && !w.quoted {
+		return w.shown(a).places[i]
 	}
-	return f.appendPlace(nil, a, i)
+	return w.appendPlace(nil, a, i)
 }
 
 // appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`.
-func (f *Filter) appendSentence(dst []byte, a *resolve.Answer) []byte {
-	dst = append(dst, f.place(a, 0)...)
+func (w *printer) appendSentence(dst []byte, a *resolve.Answer) []byte {
+	dst = append(dst, w.place(a, 0)...)
 	for i := 1; i < len(a.Frames); i++ {
 		if i == 1 {
 			dst = append(dst, " (inlined into "...)
 		} else {
 			dst = append(dst, ", "...)
 		}
-		dst = f.appendFunc(dst, a, i)
+		dst = w.appendFunc(dst, a, i)
 		dst = append(dst, ' ')
-		dst = f.appendFile(dst, a, i, false)
+		dst = w.appendFile(dst, a, i, false)
 		if i == len(a.Frames)-1 {
 			dst = append(dst, ')')
 		}
@@ -151,7 +151,7 @@ func (f *Filter) appendSentence(dst []byte, a *resolve.Answer) []byte {
 }
 
 // appendBare writes the form of QSS's reports: `#N addr in func file:line`.
-func (f *Filter) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
+func (w *printer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
 	start := len(dst)
 	if len(number) > 0 {
 		dst = append(append(dst, '#'), number...)
@@ -165,15 +165,15 @@ func (f *Filter) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) 
 	if len(dst) > start {
 		dst = append(dst, " in "...)
 	}
-	dst = f.appendFunc(dst, a, i)
+	dst = w.appendFunc(dst, a, i)
 	dst = append(dst, ' ')
-	return f.appendFile(dst, a, i, false)
+	return w.appendFile(dst, a, i, false)
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
-func (f *Filter) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
-	if !f.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
+func (w *printer) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
+	if !w.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
 		return dst
 	}
 	text := a.Explanation()
@@ -181,8 +181,8 @@ func (f *Filter) appendReason(dst []byte, a *resolve.Answer, line []byte, at int
 		return dst
 	}
 	dst = append(dst, ' ')
-	if p := f.palette(); p != nil {
-		return f.paint(dst, p.Note, "["+text+"]")
+	if p := w.palette(); p != nil {
+		return w.paint(dst, p.Note, "["+text+"]")
 	}
 	dst = append(dst, '[')
 	dst = append(dst, text...)

@@ -19,23 +19,23 @@ type Sources interface {
 }
 
 // excerpt returns the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
-func (f *Filter) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
-	p := f.shown(a)
+func (w *printer) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
+	p := w.shown(a)
 	if p.excerpts == nil {
 		p.excerpts = make([]*symsrc.Excerpt, len(a.Frames))
 		var asked sync.WaitGroup
 		for k := range a.Frames {
-			asked.Go(func() { p.excerpts[k] = f.askSource(ctx, a, k) })
+			asked.Go(func() { p.excerpts[k] = w.askSource(ctx, a, k) })
 		}
 		asked.Wait()
 	} else if x := p.excerpts[i]; x.Retry != nil && x.Retry() {
-		p.excerpts[i] = f.askSource(ctx, a, i)
+		p.excerpts[i] = w.askSource(ctx, a, i)
 	}
 	return p.excerpts[i]
 }
 
 // askSource asks for the source of one function. It runs beside the stream, which must survive it.
-func (f *Filter) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
+func (w *printer) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			x = &symsrc.Excerpt{Note: "internal error" + guard.Fault(cause)}
@@ -45,8 +45,8 @@ func (f *Filter) askSource(ctx context.Context, a *resolve.Answer, i int) (x *sy
 	if fr.File == "" || fr.Line == 0 || a.Module == nil {
 		return &symsrc.Excerpt{}
 	}
-	got := f.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.Module.Module, Files: a.Module.Files, Made: a.Made, Path: fr.File,
-		Local: f.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, f.opt.SourceLines/2)
+	got := w.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.Module.Module, Files: a.Module.Files, Made: a.Made, Path: fr.File,
+		Local: w.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, w.opt.SourceLines/2)
 	return &got
 }
 
@@ -66,21 +66,21 @@ func awaited(a *resolve.Answer) bool {
 
 // source writes the lines of source code of one function below its line. Each has what stands before the frame on that, and
 // the escape sequences of what stands behind.
-func (f *Filter) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
-	if f.opt.Sources == nil || f.opt.SourceLines == 0 {
+func (w *printer) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
+	if w.opt.Sources == nil || w.opt.SourceLines == 0 {
 		return dst
 	}
-	x := f.excerpt(ctx, a, i)
+	x := w.excerpt(ctx, a, i)
 	line := func(write func([]byte) []byte) {
 		dst = append(append(dst, s.Sep...), before...)
-		dst = appendEscapes(f.added(dst, s, write), behind)
+		dst = appendEscapes(w.added(dst, s, write), behind)
 	}
-	f.code.add(x, a.Frames[i].File)
+	w.code.add(x, a.Frames[i].File)
 	for k, text := range x.Lines {
-		line(func(b []byte) []byte { return f.appendSource(b, x.First+k, text, x.First+k == a.Frames[i].Line) })
+		line(func(b []byte) []byte { return w.appendSource(b, x.First+k, text, x.First+k == a.Frames[i].Line) })
 	}
-	if x.Note != "" && (!x.Absent || f.opt.Explain) {
-		line(func(b []byte) []byte { return f.appendNote(b, x.Note) })
+	if x.Note != "" && (!x.Absent || w.opt.Explain) {
+		line(func(b []byte) []byte { return w.appendNote(b, x.Note) })
 	}
 	return dst
 }
@@ -108,16 +108,16 @@ const sourceIndent = "    "
 //	>    8 |   return *p;
 //
 // The gutter is as wide for every frame.
-func (f *Filter) appendSource(dst []byte, number int, text string, marked bool) []byte {
-	coloured := f.palette() != nil && f.colour.Plain()
+func (w *printer) appendSource(dst []byte, number int, text string, marked bool) []byte {
+	coloured := w.palette() != nil && w.colour.Plain()
 	dst = append(dst, sourceIndent...)
 	var digits [20]byte
 	n := strconv.AppendInt(digits[:0], int64(number), 10)
 	switch {
 	case !marked:
-		dst = append(f.hush(dst), ' ')
+		dst = append(w.hush(dst), ' ')
 	case coloured:
-		dst = append(append(dst, f.palette().Mark...), '>')
+		dst = append(append(dst, w.palette().Mark...), '>')
 	default:
 		dst = append(dst, '>')
 	}
@@ -125,24 +125,24 @@ func (f *Filter) appendSource(dst []byte, number int, text string, marked bool) 
 		dst = append(dst, ' ')
 	}
 	dst = append(append(dst, n...), " |"...)
-	if marked && coloured && f.palette().Mark != "" {
-		dst = append(dst, f.palette().Off...)
+	if marked && coloured && w.palette().Mark != "" {
+		dst = append(dst, w.palette().Off...)
 	}
 	if text != "" {
 		dst = appendCode(append(dst, ' '), text)
 	}
 	if !marked {
-		dst = f.hushed(dst)
+		dst = w.hushed(dst)
 	}
 	return dst
 }
 
 // appendNote writes what speaks against the lines.
-func (f *Filter) appendNote(dst []byte, note string) []byte {
+func (w *printer) appendNote(dst []byte, note string) []byte {
 	dst = append(dst, sourceIndent+"       "...)
 	note = "(" + symsrc.Visible(note) + ")"
-	if p := f.palette(); p != nil {
-		return f.paint(dst, p.Note, note)
+	if p := w.palette(); p != nil {
+		return w.paint(dst, p.Note, note)
 	}
 	return append(dst, note...)
 }

@@ -39,67 +39,73 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s par
 	if f.recorder != nil {
 		return dst
 	}
-	restore := f.colour
+	return f.printer.items(ctx, dst, s, items, alone)
+}
+
+// items writes a text whose items are resolved.
+func (w *printer) items(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
+	restore := w.colour
+	w.quoted = s.JSON
 	switch frames := items[0].fr != nil; {
-	case frames && f.opt.Style == Append:
-		dst = f.framesBelow(ctx, dst, s, items)
+	case frames && w.opt.Style == Append:
+		dst = w.framesBelow(ctx, dst, s, items)
 	case frames && alone >= 0:
-		dst = f.single(ctx, dst, s, &items[0])
+		dst = w.single(ctx, dst, s, &items[0])
 	case frames:
-		dst = f.several(dst, s, items)
+		dst = w.several(dst, s, items)
 	case alone >= 0:
-		dst = f.frameLine(ctx, dst, s, items, alone)
+		dst = w.frameLine(ctx, dst, s, items, alone)
 	default:
-		dst = f.elements(dst, s, items)
+		dst = w.elements(dst, s, items)
 	}
-	f.colour = restore
+	w.colour, w.quoted = restore, false
 	return dst
 }
 
 // single writes a text with one frame: a function takes a line, with what stands around the frame on each.
-func (f *Filter) single(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
+func (w *printer) single(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
 	fr, a, n := it.fr, it.answer, it.number
 	if a == nil || len(a.Frames) == 0 {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
-		dst = f.oneFrame(dst, s, fr, a, n)
+		dst = w.oneFrame(dst, s, fr, a, n)
 		return append(dst, s.Text[fr.Whole.End:]...)
 	}
-	f.followColour(s.Text[:fr.Gap.Start])
+	w.followColour(s.Text[:fr.Gap.Start])
 	for i := range a.Frames {
 		if i > 0 {
 			dst = append(dst, s.Sep...)
 		}
-		dst = f.function(dst, s, fr, a, i, n)
-		dst = f.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
+		dst = w.function(dst, s, fr, a, i, n)
+		dst = w.source(ctx, dst, s, a, i, s.Text[:fr.Whole.Start], s.Text[fr.Whole.Start:])
 	}
 	return dst
 }
 
 // counts reports whether the lines of inlined functions take numbers of their own, and those behind them count on.
-func (f *Filter) counts(fr *parse.Frame) bool { return fr.Counts && f.opt.Renumber != RenumberNever }
+func (w *printer) counts(fr *parse.Frame) bool { return fr.Counts && w.opt.Renumber != RenumberNever }
 
 // function writes the line of one function of a frame.
-func (f *Filter) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
-	number := f.functionNumber(s.Text, fr, len(a.Frames), i, n)
-	if f.opt.Style == Replace {
+func (w *printer) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
+	number := w.functionNumber(s.Text, fr, len(a.Frames), i, n)
+	if w.opt.Style == Replace {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
-		dst = f.added(dst, s, func(b []byte) []byte { return f.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
+		dst = w.added(dst, s, func(b []byte) []byte { return w.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
 		return append(dst, s.Text[fr.Whole.End:]...)
 	}
 	dst = append(dst, s.Text[:fr.Num.Start]...)
 	dst = append(dst, number...)
 	if fr.Shape == frame.Fields {
-		return f.fields(dst, s, fr, a, i)
+		return w.fields(dst, s, fr, a, i)
 	}
-	dst = f.quiet(dst, s.Text[fr.Num.End:fr.Gap.Start])
+	dst = w.quiet(dst, s.Text[fr.Num.End:fr.Gap.Start])
 	dst = append(dst, " in "...)
-	dst = f.added(dst, s, func(b []byte) []byte { return append(b, f.place(a, i)...) })
-	if i < len(a.Frames)-1 && (fr.Num.Empty() || f.counts(fr) && f.palette() != nil) {
-		dst = f.quiet(dst, inlinedMark)
+	dst = w.added(dst, s, func(b []byte) []byte { return append(b, w.place(a, i)...) })
+	if i < len(a.Frames)-1 && (fr.Num.Empty() || w.counts(fr) && w.palette() != nil) {
+		dst = w.quiet(dst, inlinedMark)
 	}
 	dst = appendEscapes(dst, fr.Gap.Of(s.Text))
-	dst = f.quiet(dst, s.Text[fr.Gap.End:fr.Whole.End])
-	dst = f.added(dst, s, func(b []byte) []byte { return f.appendReason(b, a, s.Text, fr.Whole.End) })
+	dst = w.quiet(dst, s.Text[fr.Gap.End:fr.Whole.End])
+	dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
 	return append(dst, s.Text[fr.Whole.End:]...)
 }
 
@@ -109,41 +115,41 @@ var inlinedMark = []byte(" (inlined)")
 
 // functionNumber returns the number of one function's line as text, until the next call: counted on, or `N.K` for an
 // inlined one, nothing in formats without numbers.
-func (f *Filter) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
+func (w *printer) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
 	if fr.Num.Empty() {
 		return nil
 	}
-	if f.counts(fr) {
-		f.digits = appendNumber(f.digits[:0], fr.Num.Of(text), n+uint64(i))
-		return f.digits
+	if w.counts(fr) {
+		w.digits = appendNumber(w.digits[:0], fr.Num.Of(text), n+uint64(i))
+		return w.digits
 	}
-	f.digits = appendNumber(f.digits[:0], fr.Num.Of(text), n)
+	w.digits = appendNumber(w.digits[:0], fr.Num.Of(text), n)
 	if i < depth-1 {
-		f.digits = append(f.digits, '.')
-		f.digits = strconv.AppendInt(f.digits, int64(i+1), 10)
+		w.digits = append(w.digits, '.')
+		w.digits = strconv.AppendInt(w.digits, int64(i+1), 10)
 	}
-	return f.digits
+	return w.digits
 }
 
 // fields puts function and source into the values of a `name=value` frame.
-func (f *Filter) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
+func (w *printer) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
 	pos := fr.Num.End
 	put := func(at frame.Span, write func([]byte) []byte) {
 		if at.Empty() || at.Start < pos {
 			return
 		}
 		dst = append(dst, s.Text[pos:at.Start]...)
-		dst = f.added(dst, s, write)
+		dst = w.added(dst, s, write)
 		pos = at.End
 	}
-	place := &f.shown(a).frames[i]
+	place := &w.shown(a).frames[i]
 	if place.File == "" && len(a.Frames) == 1 {
 		// Nothing better is known than what the log has.
-		put(fr.Func, func(b []byte) []byte { return f.appendFunc(b, a, i) })
+		put(fr.Func, func(b []byte) []byte { return w.appendFunc(b, a, i) })
 		return append(dst, s.Text[pos:]...)
 	}
-	function := func(b []byte) []byte { return f.appendFunc(b, a, i) }
-	source := func(b []byte) []byte { return f.appendFile(b, a, i, true) }
+	function := func(b []byte) []byte { return w.appendFunc(b, a, i) }
+	source := func(b []byte) []byte { return w.appendFile(b, a, i, true) }
 	if fr.Source.Start < fr.Func.Start {
 		put(fr.Source, source)
 		put(fr.Func, function)
@@ -155,7 +161,7 @@ func (f *Filter) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 }
 
 // added writes text that the filter adds, escaped where it lies in a JSON string.
-func (f *Filter) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+func (w *printer) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
 	if !s.JSON {
 		return write(dst)
 	}

@@ -40,7 +40,7 @@ func (p *Parser) ReadElements(text []byte, explain int) {
 
 // Read reads the fields of a presentation element, with a bare error if terse is set; those of a context element are read when it takes effect.
 func (p *Parser) Read(e markup.Element, terse bool) Element {
-	e.Body, e.Terse = p.Outside(e.Body), terse
+	e.Body, e.Terse = Outside(e.Body, p.Quoted), terse
 	el := Element{Element: e}
 	var err error
 	switch e.Tag {

@@ -88,8 +88,8 @@ func surrogates(text []byte) (r rune, ok bool) {
 }
 
 // Outside returns a text as it is outside of the JSON string that it may stand in.
-func (p *Parser) Outside(text []byte) []byte {
-	if !p.Quoted || bytes.IndexByte(text, '\\') < 0 {
+func Outside(text []byte, quoted bool) []byte {
+	if !quoted || bytes.IndexByte(text, '\\') < 0 {
 		return text
 	}
 	text, _ = Unescape(nil, nil, text)
