@@ -33,12 +33,12 @@ func (k *contextBlock) end(f *Filter, t *resolve.Thread, dst, b []byte) {
 		return
 	}
 	k.open = false
-	if k.text = k.text[:0]; len(b)-k.from > maxBlock || !f.printer.fold.pending() {
+	if k.text = k.text[:0]; len(b)-k.from > maxBlock || !f.text.fold.pending() {
 		return
 	}
 	k.text, k.out = append(k.text, b[k.from:]...), append(k.out[:0], dst[k.outFrom:]...)
 	k.generation, k.lines = t.Space.Generation(), f.line-k.line
-	k.fold.become(&f.printer.fold)
+	k.fold.become(&f.text.fold)
 }
 
 // replay handles the latest block again.
@@ -47,8 +47,8 @@ func (f *Filter) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out 
 	if len(k.text) == 0 || k.generation != t.Space.Generation() || !bytes.HasPrefix(b, k.text) {
 		return 0, dst
 	}
-	dst = append(f.printer.fold.flush(dst), k.out...)
-	f.printer.fold.become(&k.fold)
+	dst = append(f.text.fold.flush(dst), k.out...)
+	f.text.fold.become(&k.fold)
 	f.line += k.lines
 	return len(k.text), dst
 }

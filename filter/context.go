@@ -34,11 +34,11 @@ func (f *Filter) context(dst []byte, p *resolve.Thread, body, end []byte) (out [
 		return dst, false
 	}
 	items, _ := f.resolveElements(context.Background(), p, parse.Segment{Text: body}, f.parser.Elements)
-	return f.printer.context(dst, body, end, last, items), true
+	return f.out.Context(dst, p, body, end, last, items), true
 }
 
 // context writes a line on which context elements stand alone up to body[last:]: as it is, or folded.
-func (w *printer) context(dst, body, end []byte, last int, items []item) []byte {
+func (w *textPrinter) Context(dst []byte, _ *resolve.Thread, body, end []byte, last int, items []item) []byte {
 	switch {
 	case w.opt.Context == ContextKeep:
 		return append(append(dst, body...), end...)
@@ -86,7 +86,7 @@ func appendReset(dst []byte, e *markup.Element) []byte {
 }
 
 // contextInPlace writes a context element that shares its line with other text.
-func (w *printer) contextInPlace(dst, raw []byte, it *item) []byte {
+func (w *textPrinter) contextInPlace(dst, raw []byte, it *item) []byte {
 	switch e := &it.context; {
 	case it.err != nil:
 		return append(dst, raw...)

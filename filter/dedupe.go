@@ -75,13 +75,13 @@ func (d *dedupe) note(t *resolve.Thread, text []byte, it *item) {
 func (f *Filter) deduped(ctx context.Context, dst, line []byte) []byte {
 	d := f.dedupe
 	fr := &d.frame
-	fr.of, f.printer.fold.wrote = nil, 0
+	fr.of, f.text.fold.wrote = nil, 0
 	d.text = f.annotated(ctx, d.text[:0], line)
 	text := d.text
 	if fr.of == nil {
 		return append(d.flush(dst), text...)
 	}
-	if n := f.printer.fold.wrote; n > 0 { // context that stood before the frame
+	if n := f.text.fold.wrote; n > 0 { // context that stood before the frame
 		dst, text = append(d.flush(dst), text[:n]...), text[n:]
 	}
 	if d.frames > 0 && (fr.of != d.of || fr.numbered != d.numbered || fr.numbered && fr.number <= d.number) {

@@ -15,7 +15,7 @@ type Dumpfile struct {
 }
 
 // dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` and tells whoever wants to know.
-func (w *printer) dumpfile(dst []byte, e *markup.Element) []byte {
+func (w *textPrinter) dumpfile(dst []byte, e *markup.Element) []byte {
 	kind, name, _ := e.Dumpfile()
 	dst = symsrc.AppendVisible(append(dst, "[[[dumpfile "...), string(kind))
 	dst = symsrc.AppendVisible(append(dst, ` "`...), string(name))

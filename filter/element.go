@@ -17,33 +17,34 @@ func (f *Filter) markup(ctx context.Context, dst []byte, p *resolve.Thread, body
 			return out
 		}
 	}
-	return f.text(ctx, f.printer.fold.flush(dst), p, body, end)
+	return f.ordinary(ctx, f.out.Flush(dst), p, body, end)
 }
 
 // parse reads the elements of a text, and says which are malformed.
 func (f *Filter) parse(text []byte) []parse.Element {
-	f.parser.ReadElements(text, f.faults.left(f.line, f.recorder != nil))
+	f.parser.ReadElements(text, f.faults.left(f.line, f.objects != nil))
 	for i := range f.parser.Elements {
-		if err := f.parser.Elements[i].Err; err != nil {
-			f.malformed(text, err)
+		if err := f.parser.Elements[i].Err; err != nil && f.malformed(text, err) {
+			f.out.Malformed(err)
 		}
 	}
 	return f.parser.Elements
 }
 
-// malformed tells of a bad element: line, column, and a caret under it. Once per cause, since a log repeats itself.
-func (f *Filter) malformed(text []byte, err error) {
-	if errors.Is(err, markup.ErrMalformed) || f.faults.left(f.line, f.recorder != nil) <= 0 {
-		return
+// malformed tells of a bad element: line, column, and a caret under it. Once per cause, since a log repeats itself. explained is
+// false for one of too many.
+func (f *Filter) malformed(text []byte, err error) (explained bool) {
+	if errors.Is(err, markup.ErrMalformed) || f.faults.left(f.line, f.objects != nil) <= 0 {
+		return false
 	}
 	f.faults.explained(f.line)
-	f.recorder.malformed(err)
 	cause := err.Error()
 	var fe *markup.FieldError
 	if errors.As(err, &fe) {
 		cause = fe.Msg
 	}
 	f.warn(cause, markup.Explain(f.line, text, err))
+	return true
 }
 
 // faults counts the malformed elements that were explained, in all and of one line: an explanation costs a thousand times what
@@ -91,7 +92,7 @@ func (c *faults) explained(line int) {
 }
 
 // elements writes a text with its elements in readable form.
-func (w *printer) elements(dst []byte, s parse.Segment, items []item) []byte {
+func (w *textPrinter) elements(dst []byte, s parse.Segment, items []item) []byte {
 	dst = w.inPlace(dst, s, items, 0, len(s.Text))
 	if w.opt.Style == Append {
 		for i := range items {
@@ -104,7 +105,7 @@ func (w *printer) elements(dst []byte, s parse.Segment, items []item) []byte {
 }
 
 // inPlace writes text[from:to] with every element in its place replaced.
-func (w *printer) inPlace(dst []byte, s parse.Segment, items []item, from, to int) []byte {
+func (w *textPrinter) inPlace(dst []byte, s parse.Segment, items []item, from, to int) []byte {
 	pos := from
 	for i := range items {
 		it := &items[i]
@@ -119,7 +120,7 @@ func (w *printer) inPlace(dst []byte, s parse.Segment, items []item, from, to in
 		switch {
 		case e.Tag == markup.Hexdict:
 			tag := min(len(raw), dumpTag)
-			dst = w.highlight(append(dst, raw[:tag]...), raw[tag:], it.values)
+			dst = w.Dump(append(dst, raw[:tag]...), raw[tag:], it.values)
 		case e.Keep || w.opt.Style == Append || e.Contextual() && w.opt.Context == ContextKeep:
 			dst = append(dst, raw...)
 		case !s.JSON:
@@ -136,7 +137,7 @@ func (w *printer) inPlace(dst []byte, s parse.Segment, items []item, from, to in
 }
 
 // elementBelow adds what an element stands for below the text that it stays in.
-func (w *printer) elementBelow(dst []byte, s parse.Segment, it *item) []byte {
+func (w *textPrinter) elementBelow(dst []byte, s parse.Segment, it *item) []byte {
 	raw := w.outside(s.Text[it.el.Start:it.el.End])
 	text := w.replaced(nil, s.Text, it)
 	if bytes.HasPrefix(text, raw) || len(text) == 0 {
@@ -146,7 +147,7 @@ func (w *printer) elementBelow(dst []byte, s parse.Segment, it *item) []byte {
 }
 
 // replaced writes the readable form of one element, or the element itself if nothing is known.
-func (w *printer) replaced(dst, text []byte, it *item) []byte {
+func (w *textPrinter) replaced(dst, text []byte, it *item) []byte {
 	e, a := it.el, it.answer
 	raw := w.outside(text[e.Start:e.End])
 	switch e.Tag {

@@ -14,7 +14,7 @@ import (
 
 // frameLine writes a text that is one frame of a backtrace: a line per function, innermost first, each with what stands
 // before and after the element.
-func (w *printer) frameLine(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
+func (w *textPrinter) frameLine(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
 	it := &items[alone]
 	e, a, n := it.el, it.answer, it.number
 	if w.opt.Style == Append && w.opt.Observed {
@@ -71,10 +71,10 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, b
 	if !ok || e.Tag != markup.BT || e.Start != start || e.End != len(body) {
 		return dst, false
 	}
-	f.parser.Elements = append(f.parser.Elements[:0], f.parser.Read(e, f.faults.left(f.line, f.recorder != nil) <= 0))
+	f.parser.Elements = append(f.parser.Elements[:0], f.parser.Read(e, f.faults.left(f.line, f.objects != nil) <= 0))
 	if el := &f.parser.Elements[0]; el.Keep {
-		if el.Err != nil {
-			f.malformed(body, el.Err)
+		if el.Err != nil && f.malformed(body, el.Err) {
+			f.out.Malformed(el.Err)
 		}
 		return dst, false
 	}
@@ -84,12 +84,12 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, b
 	}
 	text := parse.Segment{Text: body, Sep: sep}
 	f.items = append(f.items[:0], f.resolveElement(ctx, p, text, &f.parser.Elements[0], true))
-	dst = f.print(ctx, f.printer.fold.flush(dst), p, text, f.items, 0)
-	return append(dst, end...), true
+	dst = f.print(ctx, f.out.Flush(dst), p, text, f.items, 0)
+	return f.out.Text(dst, end), true
 }
 
 // around returns what stands before or after the frame's element, with the other elements there replaced.
-func (w *printer) around(s parse.Segment, items []item, from, to int) []byte {
+func (w *textPrinter) around(s parse.Segment, items []item, from, to int) []byte {
 	if len(items) == 1 {
 		return s.Text[from:to]
 	}
@@ -97,12 +97,12 @@ func (w *printer) around(s parse.Segment, items []item, from, to int) []byte {
 }
 
 // bareElement writes `#N addr in func file:line`, with the address as logged.
-func (w *printer) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
+func (w *textPrinter) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
 	return w.appendBare(dst, w.elementNumber(nil, a, i, n), e.BTFields.AddrText, a, i)
 }
 
 // elementNumber writes the number of a function: `N.K` for the inlined ones unless numbers count on.
-func (w *printer) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
+func (w *textPrinter) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
 	if w.opt.Renumber == RenumberAlways {
 		return strconv.AppendUint(dst, n+uint64(i), 10)
 	}
@@ -121,7 +121,7 @@ func (w *printer) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) 
 //	#0    0x0000000000011150 tiny_work /src/tiny.c:12:11 (libtiny.so+0x1150)
 //
 // A frame without an answer is `#N addr (name+0xrel) (BuildId: id)`: a later run with more symbols can resolve that.
-func (w *printer) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
+func (w *textPrinter) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
 	var digits [24]byte
 	number := w.elementNumber(digits[:0], a, i, n)
 	whole := bytes.IndexByte(number, '.')
@@ -169,7 +169,7 @@ func appendAddress(dst []byte, addr uint64) []byte {
 }
 
 // appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
-func (w *printer) appendMessage(dst []byte, e *parse.Element) []byte {
+func (w *textPrinter) appendMessage(dst []byte, e *parse.Element) []byte {
 	if e.Tag == markup.BT && len(e.BTFields.Message) > 0 {
 		dst = symsrc.AppendVisible(append(dst, ' '), string(e.BTFields.Message))
 	}
@@ -178,7 +178,7 @@ func (w *printer) appendMessage(dst []byte, e *parse.Element) []byte {
 
 // unresolved writes an element of a sentence of which no name is known: where its module is known, the address and
 // where it lies in the module; else the element as it is.
-func (w *printer) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
+func (w *textPrinter) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
 	if a.Module == nil || w.opt.Style != Annotate {
 		return w.appendReason(append(dst, raw...), a, behind, 0)
 	}
@@ -193,7 +193,7 @@ func (w *printer) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.An
 }
 
 // appendVariable writes `name` or `name+0x10`.
-func (w *printer) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *textPrinter) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
 	dst = w.appendFunc(dst, a, i)
 	if offset := a.Frames[i].Offset; offset > 0 {
 		dst = append(dst, "+0x"...)

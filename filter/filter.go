@@ -131,19 +131,23 @@ type Filter struct {
 	state      scan.When            // the one that scan is for
 	parser     parse.Parser
 	resolver   *resolve.Resolver
-	printer    printer
-	items      []item  // of the text at hand
-	dedupe     *dedupe // nil where repeated stacks are written out
-	ahead      *ahead  // nil where no frame waits
-	window     int     // how many more lines are looked at whatever they hold
-	dump       hexdict
-	quick      quick
-	reached    progress
-	said       map[string]bool
-	rescued    int // lines that left as they came, since the program is at fault
-	faults     faults
+	// out is text, or objects where lines leave as JSON.
+	out  printer
+	text textPrinter
+	// renumbers is set if the numbers of frames may change.
+	renumbers bool
+	items     []item  // of the text at hand
+	dedupe    *dedupe // nil where repeated stacks are written out
+	ahead     *ahead  // nil where no frame waits
+	window    int     // how many more lines are looked at whatever they hold
+	dump      hexdict
+	quick     quick
+	reached   progress
+	said      map[string]bool
+	rescued   int // lines that left as they came, since the program is at fault
+	faults    faults
 	// recorder is nil where lines leave as text.
-	recorder *recorder
+	objects *objectPrinter
 	// line is the number of the line at hand, from 1.
 	line int
 	// Scratch memory, kept from line to line.
@@ -153,15 +157,18 @@ type Filter struct {
 
 // New makes a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
-	var r *recorder
+	var r *objectPrinter
 	if o.JSON != nil {
-		r = &recorder{opt: *o.JSON, names: o.Names}
+		r = &objectPrinter{opt: *o.JSON, names: o.Names}
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = Annotate, ContextKeep, nil, true, 0
 	}
-	f := &Filter{opt: o, printer: printer{opt: printerOptions{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
-		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}}, recorder: r, said: map[string]bool{}}
+	f := &Filter{opt: o, text: textPrinter{opt: printerOptions{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
+		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}}, objects: r, said: map[string]bool{}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: f.broken})
+	if f.out, f.renumbers = &f.text, r == nil; r != nil {
+		f.out = r
+	}
 	f.quick.init()
 	if o.Dedupe {
 		f.dedupe = &dedupe{objects: r != nil, seen: map[[sha256.Size]byte]firstSeen{}}

@@ -25,24 +25,12 @@ func (f *Filter) rescue(out *[]byte, dst, line []byte) {
 	}
 	f.broken(guard.Fault(cause))
 	dst = f.release(context.Background(), f.salvage(dst))
-	if f.recorder != nil && f.recorder.open {
-		f.recorder.forget() // the object is of the text alone
-		*out = dst
-		return
-	}
 	*out = f.untouched(dst, line)
 }
 
 // untouched appends a line as it came, in the form that the output has.
 func (f *Filter) untouched(dst, line []byte) []byte {
-	switch {
-	case f.recorder != nil:
-		f.line--
-		dst = f.texts(dst, line)
-		f.line++
-		return dst
-	}
-	return append(dst, line...)
+	return f.out.Abandon(dst, f.line, line)
 }
 
 // progress is how far Lines has come: what a panic over the next line must not cost.
@@ -53,19 +41,19 @@ type progress struct {
 }
 
 // mark is called before a line is handled: salvage makes good what is lost after it.
-func (f *Filter) mark() { f.printer.fold.mark() }
+func (f *Filter) mark() { f.text.fold.mark() }
 
 // reach is called by what handles several lines at once, before each.
 func (f *Filter) reach(out []byte, n int) {
-	f.printer.fold.mark()
+	f.text.fold.mark()
 	f.reached = progress{n: n, out: out, line: f.line}
 }
 
 // salvage appends what was held back at the mark: it was written to the output that is lost, or is held back still.
 func (f *Filter) salvage(dst []byte) []byte {
-	f.parser.Quoted, f.printer.quoted, f.dump.open = false, false, false
+	f.parser.Quoted, f.text.quoted, f.dump.open = false, false, false
 	f.resolver.Recover()
-	return f.printer.fold.salvage(dst)
+	return f.text.fold.salvage(dst)
 }
 
 // rescueLines is deferred around Lines: after a panic the line reached leaves as it came, and the lines known are no longer used.

@@ -68,8 +68,8 @@ func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, bo
 		return f.footnotes(ctx, dst, p, body, end), false
 	}
 	h.collect(text)
-	dst = f.printer.highlight(dst, text, f.pointing(ctx, p, text))
-	dst = append(append(dst, rest...), end...)
+	dst = f.out.Dump(dst, text, f.pointing(ctx, p, text))
+	dst = f.out.Text(f.out.Text(dst, rest), end)
 	if at >= 0 {
 		h.open = false
 		dst = f.footnotes(ctx, dst, p, body, end)
@@ -90,8 +90,8 @@ func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, text []byte) (
 	return values
 }
 
-// highlight writes a part of a dump, with the values that a footnote explains in color.
-func (w *printer) highlight(dst, text []byte, values []parse.Pair) []byte {
+// Dump writes a part of a dump, with the values that a footnote explains in color.
+func (w *textPrinter) Dump(dst, text []byte, values []parse.Pair) []byte {
 	pos := 0
 	restore := w.colour
 	for _, v := range values {
@@ -149,11 +149,10 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, p *resolve.Thread, b
 		if a == nil {
 			continue
 		}
-		f.recorder.register(p.Process, v, a)
 		if missing {
-			dst = append(dst, '\n')
+			dst = f.out.Text(dst, newline)
 		}
-		dst = append(f.printer.footnote(append(dst, before...), v.Key, a), end...)
+		dst = f.out.Register(dst, before, p, v, a, end)
 	}
 	f.dump.values = f.dump.values[:0]
 	return dst
@@ -184,11 +183,13 @@ func (f *Filter) dumps(ctx context.Context, dst []byte, p *resolve.Thread, body,
 	return f.footnotes(ctx, dst, p, body, end)
 }
 
-// footnote writes what a value of a dump points at: `  [RIP] func file:line`.
-func (w *printer) footnote(dst []byte, key string, a *resolve.Answer) []byte {
-	dst = append(append(append(dst, "  ["...), key...), "] "...)
+// Register writes what a value of a dump points at: `  [RIP] func file:line`.
+func (w *textPrinter) Register(dst, before []byte, _ *resolve.Thread, v parse.Value, a *resolve.Answer, end []byte) []byte {
+	dst = append(append(append(append(dst, before...), "  ["...), v.Key...), "] "...)
 	if a.Kind == symsrc.Data {
-		return w.appendVariable(dst, a, 0)
+		dst = w.appendVariable(dst, a, 0)
+	} else {
+		dst = w.appendSentence(dst, a)
 	}
-	return w.appendSentence(dst, a)
+	return append(dst, end...)
 }

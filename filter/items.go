@@ -8,7 +8,6 @@ import (
 	"qss-filter/ctxstate"
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
-	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
@@ -26,6 +25,8 @@ type item struct {
 	// context is what a context element has done, err why it has done nothing.
 	context contextEffect
 	err     error
+	// explained is set if err is one of the errors that are told of.
+	explained bool
 	// name is the readable form of a symbol.
 	name string
 	// values are those of a dump that point at something.
@@ -40,6 +41,8 @@ type contextEffect struct {
 	tag    markup.Tag // Unknown if it had nothing to clear
 	module *ctxstate.Module
 	mapped mapped
+	// at is the mapping as it was added.
+	at ctxstate.Mapping
 }
 
 // resolve reads the elements of a text, or its frames if it has no elements, and finds what they are, in their order: a mapping counts
@@ -63,8 +66,8 @@ func (f *Filter) resolveFrames(ctx context.Context, t *resolve.Thread, s parse.S
 	for i := range frames {
 		fr := &frames[i]
 		it := item{fr: fr, number: fr.Number, answer: f.resolver.ResolveFrame(ctx, t, f.line, s.Text, fr)}
-		f.observe(t, s.Text, &it)
-		if f.opt.Renumber != RenumberNever && fr.Counts && f.recorder == nil {
+		f.observe(t, s.Text, &it, i == alone)
+		if f.opt.Renumber != RenumberNever && fr.Counts && f.renumbers {
 			if !fr.Num.Empty() {
 				it.number = t.Stack.Number(fr.Number)
 			}
@@ -114,7 +117,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.
 	switch {
 	case e.Contextual():
 		if it.context, it.err = f.apply(t, &e.Element); it.err != nil {
-			f.malformed(s.Text, it.err)
+			it.explained = f.malformed(s.Text, it.err)
 		}
 		return it
 	case e.Tag == markup.Hexdict:
@@ -124,10 +127,9 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.
 		return it
 	case e.Tag == markup.Dumpfile:
 		f.announce(t.Process, &e.Element)
-		f.recorder.dumpfile(t.Process, &e.Element)
 		return it
 	case e.Tag == markup.Symbol:
-		it.name = f.demangled(t, e)
+		it.name = f.demangled(e)
 		return it
 	case e.Tag == markup.Data:
 		kind = symsrc.Data
@@ -139,8 +141,8 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.
 	if e.Tag == markup.BT {
 		t.Over(f.line, it.answer)
 	}
-	f.observeElement(t, s.Text, &it, !alone)
-	if alone && f.opt.Renumber == RenumberAlways && f.recorder == nil && (it.functions() > 0 || it.answer.Module != nil && f.opt.Style == Annotate) &&
+	f.observe(t, s.Text, &it, alone)
+	if alone && f.opt.Renumber == RenumberAlways && f.renumbers && (it.functions() > 0 || it.answer.Module != nil && f.opt.Style == Annotate) &&
 		(f.opt.Style != Append || f.opt.Observe == nil) {
 		it.number = t.Stack.Number(it.number)
 		t.Stack.Insert(max(0, it.functions()-1))
@@ -149,7 +151,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.
 }
 
 // demangled returns the readable form of a symbol.
-func (f *Filter) demangled(t *resolve.Thread, e *parse.Element) string {
+func (f *Filter) demangled(e *parse.Element) string {
 	body, _ := e.Symbol()
 	mangled := string(body)
 	name := mangled
@@ -158,17 +160,15 @@ func (f *Filter) demangled(t *resolve.Thread, e *parse.Element) string {
 	} else {
 		f.warn("mangled", fmt.Sprintf("line %d: too many long names in one line: the rest of such a line's stay mangled", f.line))
 	}
-	f.recorder.note(t.Process, record.Context{Type: record.Symbol, Name: name, Word: mangled})
 	return name
 }
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
 func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done contextEffect, err error) {
-	e.Terse = f.faults.left(f.line, f.recorder != nil) <= 0
+	e.Terse = f.faults.left(f.line, f.objects != nil) <= 0
 	switch e.Tag {
 	case markup.Reset:
 		f.dumpContext("reset", t.Process)
-		f.recorder.context(t.Process, markup.Reset, nil, nil)
 		if t.Space.Reset() {
 			done.tag = markup.Reset
 		}
@@ -183,7 +183,6 @@ func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done contextEffect
 				f.line, def.ID, old.Name))
 		}
 		m, _ := t.Space.Module(def.ID)
-		f.recorder.context(t.Process, markup.Module, m, nil)
 		return contextEffect{tag: markup.Module, module: m}, nil
 	}
 	def, err := markup.ParseMMap(e)
@@ -197,8 +196,7 @@ func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done contextEffect
 	if err != nil {
 		return done, &markup.FieldError{Offset: e.Start, Msg: err.Error()}
 	}
-	f.recorder.context(t.Process, markup.MMap, nil, at)
-	return contextEffect{markup.MMap, at.Module, mapped{def.Start, def.Start + def.Size - 1, def.Mode}}, nil
+	return contextEffect{markup.MMap, at.Module, mapped{def.Start, def.Start + def.Size - 1, def.Mode}, *at}, nil
 }
 
 // cutTo32 reports whether a mapping is of LLVM's own stack traces, whose addresses have lost their upper half: `0x` and 14

@@ -84,10 +84,10 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&
 			f.stillDue(&s.By.due, t, f.resolver.AdjustText(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
 			f.line++
-			if number := t.Stack.Number(line.number); f.recorder != nil {
+			if number := t.Stack.Number(line.number); f.objects != nil {
 				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
 			} else {
-				dst = line.write(f.printer.fold.flush(dst), s.Text(), number)
+				dst = line.write(f.text.fold.flush(dst), s.Text(), number)
 			}
 			a := s.By.answer
 			a.Count()
@@ -97,7 +97,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		case again:
 			f.resolver.Ahead(b[n+len(line.line):], t)
 			f.resolver.Asked = resolve.Asked{}
-			dst = f.printer.fold.flush(dst)
+			dst = f.text.fold.flush(dst)
 			before := len(dst)
 			dst = f.Line(ctx, dst, line.line)
 			if by, became, ok := f.learn(&line, dst[before:]); ok {
@@ -132,7 +132,7 @@ func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte,
 		return by, nil, false
 	}
 	by = shownTail{due: dueTo(f.resolver.Processes.Unnamed, q.Answer, q.Adjustment), digits: t.digits, convention: q.Convention}
-	if f.recorder != nil {
+	if f.objects != nil {
 		known, by.object, ok = f.learnObject(t, became)
 	} else {
 		known, ok = t.learnTail(became, len(q.Answer.Frames))

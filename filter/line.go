@@ -42,10 +42,8 @@ func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 		f.stripped = sgr.Uncolored(f.stripped[:0], line)
 		line = f.stripped
 	}
-	if f.recorder != nil {
-		return f.recorded(ctx, dst, line)
-	}
-	return f.readable(ctx, dst, line)
+	f.out.Begin(f.line, line)
+	return f.out.End(f.readable(ctx, dst, line))
 }
 
 // readable is Line for a line that is as it should leave but for its frames.
@@ -61,24 +59,24 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 	}
 	t, pre := f.of(nil, nil, body)
 	f.resolver.Expect(t)
-	f.recorder.writer(t, pre, body)
+	f.out.By(t, pre, body)
 	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !parse.HasMarkup(body) {
-		dst = f.text(ctx, f.printer.fold.flush(dst), t, body, end)
+		dst = f.ordinary(ctx, f.out.Flush(dst), t, body, end)
 		f.led(t, pre, body)
 		f.resolver.Processes.Handled(t)
-		f.printer.followColour(line)
+		f.text.followColour(line)
 		return dst
 	}
 	if strings, ok := parse.Strings(body[pre.Start:pre.End]); ok && !f.dump.open {
-		dst = f.object(ctx, f.printer.fold.flush(dst), body, pre.Start, pre.End, strings)
-		dst = append(dst, end...)
+		dst = f.object(ctx, f.out.Flush(dst), body, pre.Start, pre.End, strings)
+		dst = f.out.Text(dst, end)
 	} else {
 		f.readContext(t, body[pre.Start:pre.End])
 		dst = f.ownWords(ctx, dst, t, body, end)
 		f.led(t, pre, body)
 	}
 	f.resolver.Processes.Handled(t)
-	f.printer.followColour(line)
+	f.text.followColour(line)
 	return dst
 }
 
@@ -118,10 +116,10 @@ func (f *Filter) ownWords(ctx context.Context, dst []byte, t *resolve.Thread, bo
 		}
 		return f.dumps(ctx, dst, t, body, end)
 	case frame.Candidate(body, f.numbers(), f.absolutes()):
-		return f.text(ctx, f.printer.fold.flush(dst), t, body, end)
+		return f.ordinary(ctx, f.out.Flush(dst), t, body, end)
 	}
 	t.Interrupted(body)
-	return append(append(f.printer.fold.flush(dst), body...), end...)
+	return f.out.Text(f.out.Text(f.out.Flush(dst), body), end)
 }
 
 // object handles a line that is a JSON object, as container runtimes and journald's JSON output write them, string by
@@ -133,7 +131,7 @@ func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, s
 	defer func() { f.parser.Quoted = false }()
 	for _, s := range strings {
 		s.Start, s.End = s.Start+start, s.End+start
-		dst = append(dst, body[pos:s.Start]...)
+		dst = f.out.Text(dst, body[pos:s.Start])
 		pos = s.End
 		text := s.Of(body)
 		t, _ := f.of(&whose, body[start:end], text)
@@ -143,7 +141,7 @@ func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, s
 		t.Emitter.Over(text)
 		f.resolver.Processes.Handled(t)
 	}
-	return append(dst, body[pos:]...)
+	return f.out.Text(dst, body[pos:])
 }
 
 // settled reports whether the beginning of a line means the same whatever follows it.
@@ -169,7 +167,7 @@ func (f *Filter) settled(begin []byte) (ok bool) {
 }
 
 // followColour keeps the log's SGR state where our own text is coloured.
-func (w *printer) followColour(b []byte) {
+func (w *textPrinter) followColour(b []byte) {
 	if w.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
 		w.colour.Feed(b)
 		w.colour.link.Feed(b)

@@ -20,7 +20,7 @@ func (f *Filter) Feed() *stream.Feed { return stream.NewFeed(f, f.streamed()) }
 
 // streamed returns how the log is read and written.
 func (f *Filter) streamed() stream.Options {
-	return stream.Options{Narrow: f.opt.Narrow || f.recorder != nil}
+	return stream.Options{Narrow: f.opt.Narrow || f.objects != nil}
 }
 
 // Run carries a log from in to out, as stream.Stream.Run does.
@@ -78,16 +78,16 @@ func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			f.broken(guard.Fault(cause))
-			out, same = dst, f.recorder == nil
+			out, same = dst, f.objects == nil
 		}
 	}()
 	out = dst
-	if f.recorder != nil {
-		out = f.texts(dst, lines)
+	if f.objects != nil {
+		out = f.objects.texts(dst, f.line+1, lines)
 	}
 	f.line += bytes.Count(lines, newline)
 	f.parser.Passed(lines)
-	return out, f.recorder == nil
+	return out, f.objects == nil
 }
 
 // Part is Skip for a piece of a line.
@@ -96,10 +96,10 @@ func (f *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool
 		f.line++
 		dst = f.Flush(dst)
 	}
-	if f.recorder == nil {
+	if f.objects == nil {
 		return dst, true
 	}
-	return f.part(dst, text, last), false
+	return f.objects.piece(dst, f.line, text, last), false
 }
 
 // Torn appends what becomes of the beginning of a line whose rest may come late. It is annotated unless its rest could
@@ -112,8 +112,8 @@ func (f *Filter) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bo
 		}
 		return out, true
 	}
-	if f.recorder != nil {
-		f.recorder.torn = true
+	if f.objects != nil {
+		f.objects.torn = true
 	}
 	return f.Flush(f.Line(ctx, dst, begin)), true
 }
@@ -124,13 +124,13 @@ func (f *Filter) Pending() (patience time.Duration, held bool) {
 	if f.ahead.holding() {
 		return f.ahead.remaining(), true
 	}
-	return 0, f.printer.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0
+	return 0, f.text.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0
 }
 
 // Flush appends what Lines has held back: the folded context, and a stack that may be one of those before.
 func (f *Filter) Flush(dst []byte) []byte {
 	dst = f.release(context.Background(), dst)
-	return f.printer.fold.flush(f.dedupe.flush(dst))
+	return f.text.fold.flush(f.dedupe.flush(dst))
 }
 
 var newline = []byte{'\n'}
@@ -140,8 +140,8 @@ var newline = []byte{'\n'}
 // a colour that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
-	if f.recorder != nil || f.dedupe != nil || f.ahead.holding() || f.printer.fold.pending() || f.dump.open || f.window > 0 ||
-		f.opt.DumpContext != nil || !f.printer.colour.Plain() || f.parser.Long {
+	if f.objects != nil || f.dedupe != nil || f.ahead.holding() || f.text.fold.pending() || f.dump.open || f.window > 0 ||
+		f.opt.DumpContext != nil || !f.text.colour.Plain() || f.parser.Long {
 		return dst, false
 	}
 	return f.resolver.Resume(dst, f.line, f.ahead != nil)

@@ -171,7 +171,7 @@ func appendEncoded(dst []byte, text string) []byte {
 }
 
 // link prepares the links of an answer.
-func (w *printer) link(a *resolve.Answer, p *printed) {
+func (w *textPrinter) link(a *resolve.Answer, p *printed) {
 	if w.opt.Links.template == "" || w.opt.Palette == nil {
 		return
 	}

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"qss-filter/filter/mappings"
-	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
 )
 
@@ -14,10 +13,10 @@ func (f *Filter) readContext(t *resolve.Thread, text []byte) {
 	window := mappings.Announces(text)
 	mapping, file, id := f.resolver.ApplyListed(t, text, f.line)
 	if file != "" {
-		f.recorder.note(t.Process, record.Context{Type: record.BuildID, Name: file, BuildID: id})
+		f.out.BuildID(t.Process, file, id)
 	}
 	if mapping {
-		f.recorder.listed(t.Process)
+		f.out.Listed(t.Process)
 		window = mappings.Window
 	}
 	f.window = max(f.window, window)

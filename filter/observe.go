@@ -51,76 +51,66 @@ type Observation struct {
 	Apart bool
 }
 
-// observe tells of a frame of text; a is nil where nothing was asked.
-func (f *Filter) observe(t *resolve.Thread, text []byte, it *item) {
-	if !f.observed() {
-		return
-	}
-	fr, a := it.fr, it.answer
-	rest := fr.Whole
-	if !fr.Num.Empty() {
-		rest.Start = fr.Num.End
-	}
-	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: fr.Number, Numbered: !fr.Num.Empty(),
-		Sentence: fr.Shape == frame.Pair, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
-		Address: fr.Addr.Of(text), Hint: fr.Gap.Of(text), Done: fr.Done || fr.Shape == frame.NumberOnly,
-		BuildID: fr.BuildIDText}
-	if a == nil && len(fr.ModuleText) > 0 {
-		f.seen.Module.Name = string(fr.ModuleText)
-	}
-	if fr.Base != frame.Absolute {
-		f.seen.Offset = fr.Off.Of(text)
-	}
-	f.tell(t, it, fr.Family, fr.Shape == frame.NumberOnly)
-}
-
-// observeElement is the same for an element of markup.
-func (f *Filter) observeElement(t *resolve.Thread, text []byte, it *item, sentence bool) {
-	if !f.observed() {
-		return
-	}
-	e := it.el
-	whole, address := text[e.Start:e.End], e.BTFields.AddrText
-	if e.Tag != markup.BT {
-		address, _, _ = bytes.Cut(e.Body, []byte{':'})
-	}
-	f.seen = Observation{Line: f.line, Text: text, Thread: t, Number: e.BTFields.Num, Numbered: !sentence, Sentence: sentence,
-		Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
-	f.tell(t, it, markupFormat, false)
-}
-
-// observed reports whether anybody is told of frames.
-func (f *Filter) observed() bool { return f.opt.Observe != nil || f.recorder != nil }
-
-// told reports whether somebody is told of each frame, or object, and none may be left out.
-func (f *Filter) told() bool {
-	return f.opt.Observe != nil || f.recorder != nil && f.recorder.opt.Each != nil
-}
-
-// tell adds the answer.
-func (f *Filter) tell(t *resolve.Thread, it *item, format string, numberOnly bool) {
-	o, a := &f.seen, it.answer
-	if a != nil {
-		o.Frames, o.Back = a.Frames, a.Back
-		if a.Module != nil {
-			o.Located, o.Module, o.At, o.Files = true, a.Module.Module, a.Offset, a.Module.Files
-		}
-	}
-	f.recorder.frame(t, o, a, format, numberOnly)
+// observe tells the observer of an item, if there is one.
+func (f *Filter) observe(t *resolve.Thread, text []byte, it *item, alone bool) {
 	if f.opt.Observe == nil {
 		return
 	}
-	f.opt.Observe(o)
+	f.seen = it.observation(f.line, t, text, alone)
+	f.opt.Observe(&f.seen)
 	if f.opt.Style == Append {
-		it.apart = o.Apart
-		for _, line := range o.Below {
+		it.apart = f.seen.Apart
+		for _, line := range f.seen.Below {
 			it.below = append(it.below, bytes.Clone(line))
 		}
 	}
 }
 
+// observation describes a frame, in text or as an element, on a line of that number. alone is set if the text is the frame's line.
+func (it *item) observation(line int, t *resolve.Thread, text []byte, alone bool) (o Observation) {
+	if fr := it.fr; fr != nil {
+		rest := fr.Whole
+		if !fr.Num.Empty() {
+			rest.Start = fr.Num.End
+		}
+		o = Observation{Line: line, Text: text, Thread: t, Number: fr.Number, Numbered: !fr.Num.Empty(),
+			Sentence: fr.Shape == frame.Pair, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
+			Address: fr.Addr.Of(text), Hint: fr.Gap.Of(text), Done: fr.Done || fr.Shape == frame.NumberOnly,
+			BuildID: fr.BuildIDText}
+		if it.answer == nil && len(fr.ModuleText) > 0 {
+			o.Module.Name = string(fr.ModuleText)
+		}
+		if fr.Base != frame.Absolute {
+			o.Offset = fr.Off.Of(text)
+		}
+	} else {
+		e := it.el
+		whole, address := text[e.Start:e.End], e.BTFields.AddrText
+		if e.Tag != markup.BT {
+			address, _, _ = bytes.Cut(e.Body, []byte{':'})
+		}
+		o = Observation{Line: line, Text: text, Thread: t, Number: e.BTFields.Num, Numbered: alone, Sentence: !alone,
+			Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
+	}
+	if a := it.answer; a != nil {
+		o.Frames, o.Back = a.Frames, a.Back
+		if a.Module != nil {
+			o.Located, o.Module, o.At, o.Files = true, a.Module.Module, a.Offset, a.Module.Files
+		}
+	}
+	return o
+}
+
+// observed reports whether anybody is told of frames.
+func (f *Filter) observed() bool { return f.opt.Observe != nil || f.objects != nil }
+
+// told reports whether somebody is told of each frame, or object, and none may be left out.
+func (f *Filter) told() bool {
+	return f.opt.Observe != nil || f.objects != nil && f.objects.opt.Each != nil
+}
+
 // observedBelow writes a text as it is, with the lines that the observer has put below it.
-func (w *printer) observedBelow(dst []byte, s parse.Segment, items []item) []byte {
+func (w *textPrinter) observedBelow(dst []byte, s parse.Segment, items []item) []byte {
 	if !s.JSON && slices.ContainsFunc(items, func(it item) bool { return it.apart }) {
 		dst = append(dst, s.Sep...)
 	}

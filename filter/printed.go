@@ -21,7 +21,7 @@ type printed struct {
 }
 
 // shown returns the text of an answer that names a function.
-func (w *printer) shown(a *resolve.Answer) *printed {
+func (w *textPrinter) shown(a *resolve.Answer) *printed {
 	if p, ok := a.Printed.(*printed); ok {
 		return p
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"qss-filter/ctxstate"
+	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/record"
@@ -27,14 +28,12 @@ type JSONOptions struct {
 // markupFormat is the format of frames that are elements.
 const markupFormat = "markup"
 
-// recorder gathers what a line holds, while the line goes through the filter as any other; its text is then dropped. A nil
-// recorder gathers nothing.
-type recorder struct {
+// objectPrinter writes an object of JSON for each line.
+type objectPrinter struct {
 	opt JSONOptions
 	// names has the directories of this machine; the rest of it is for people.
 	names Names
 	line  record.Line
-	text  []byte // what becomes of the line, which nobody wants
 	// said is set once it is known whose words the line is.
 	said bool
 	// open is set while the line goes through the filter.
@@ -47,16 +46,78 @@ type recorder struct {
 	carry []byte
 }
 
-// recorded is annotated where lines become objects.
-func (f *Filter) recorded(ctx context.Context, dst, line []byte) []byte {
-	r := f.recorder
+// Begin begins the object of a line.
+func (r *objectPrinter) Begin(number int, line []byte) {
 	l := &r.line
 	clear(l.Frames) // which hold on to answers
-	*l = record.Line{Number: f.line, Context: l.Context[:0], Frames: l.Frames[:0]}
-	r.said = false
+	*l = record.Line{Number: number, Context: l.Context[:0], Frames: l.Frames[:0]}
+	r.said, r.open = false, true
 	l.Text, l.End = parse.CutEnd(line)
-	r.open = true
-	r.text = f.readable(ctx, r.text[:0], line)
+}
+
+// Text writes nothing: the line is in its object.
+func (r *objectPrinter) Text(dst, _ []byte) []byte { return dst }
+
+// Dump writes nothing.
+func (r *objectPrinter) Dump(dst, _ []byte, _ []parse.Pair) []byte { return dst }
+
+// Flush has nothing to write.
+func (r *objectPrinter) Flush(dst []byte) []byte { return dst }
+
+// Items notes what a text says.
+func (r *objectPrinter) Items(_ context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []item, alone int) []byte {
+	for i := range items {
+		it := &items[i]
+		switch {
+		case it.fr != nil:
+			o := it.observation(r.line.Number, t, s.Text, i == alone)
+			r.frame(t, &o, it.answer, it.fr.Family, it.fr.Shape == frame.NumberOnly)
+		case it.answer != nil:
+			o := it.observation(r.line.Number, t, s.Text, i == alone)
+			r.frame(t, &o, it.answer, markupFormat, false)
+		default:
+			r.element(t.Process, it)
+		}
+	}
+	return dst
+}
+
+// element notes an element that asks nothing.
+func (r *objectPrinter) element(p *resolve.Process, it *item) {
+	e := it.el
+	switch {
+	case it.err != nil:
+		if it.explained {
+			r.Malformed(it.err)
+		}
+	case e.Tag == markup.Reset:
+		r.note(p, record.Context{Type: record.Reset})
+	case e.Tag == markup.Module:
+		m := it.context.module
+		r.note(p, record.Context{Type: record.Module, ID: m.ID, Name: m.Name, BuildID: symsrc.BuildID(m.BuildID)})
+	case e.Tag == markup.MMap:
+		r.note(p, mappingRecord(&it.context.at))
+	case e.Keep:
+	case e.Tag == markup.Dumpfile:
+		kind, name, _ := e.Dumpfile()
+		r.note(p, record.Context{Type: record.Dumpfile, Word: string(kind), Name: string(name)})
+	case e.Tag == markup.Symbol:
+		mangled, _ := e.Symbol()
+		r.note(p, record.Context{Type: record.Symbol, Name: it.name, Word: string(mangled)})
+	}
+}
+
+// Context notes context elements.
+func (r *objectPrinter) Context(dst []byte, t *resolve.Thread, _, _ []byte, _ int, items []item) []byte {
+	for i := range items {
+		r.element(t.Process, &items[i])
+	}
+	return dst
+}
+
+// End writes the object.
+func (r *objectPrinter) End(dst []byte) []byte {
+	l := &r.line
 	r.open = false
 	if r.torn {
 		r.torn, r.part = false, 1
@@ -75,33 +136,35 @@ func (f *Filter) recorded(ctx context.Context, dst, line []byte) []byte {
 	return l.Append(dst)
 }
 
-// forget leaves nothing of a line but its text.
-func (r *recorder) forget() {
+// Abandon leaves nothing of a line but its text.
+func (r *objectPrinter) Abandon(dst []byte, number int, line []byte) []byte {
+	if !r.open {
+		return r.texts(dst, number, line)
+	}
 	l := &r.line
 	*l = record.Line{Number: l.Number, Text: l.Text, End: l.End, Context: l.Context[:0], Frames: l.Frames[:0]}
+	return dst
 }
 
-// texts writes lines that were not looked at, from the next number on.
-func (f *Filter) texts(dst, lines []byte) []byte {
-	if f.recorder.opt.FramesOnly {
+// texts writes lines that were not looked at, from that number on.
+func (r *objectPrinter) texts(dst []byte, number int, lines []byte) []byte {
+	if r.opt.FramesOnly {
 		return dst
 	}
-	if each := f.recorder.opt.Each; each != nil {
-		n := f.line
+	if each := r.opt.Each; each != nil {
 		for line := range bytes.Lines(lines) {
-			n++
-			l := record.Line{Number: n}
+			l := record.Line{Number: number}
+			number++
 			l.Text, l.End = parse.CutEnd(line)
 			each(&l)
 		}
 		return dst
 	}
-	return record.AppendTexts(dst, lines, f.line+1)
+	return record.AppendTexts(dst, lines, number)
 }
 
-// part writes a part of a line that leaves as it came; last is set for its end.
-func (f *Filter) part(dst, text []byte, last bool) []byte {
-	r := f.recorder
+// piece writes a part of a line that leaves as it came; last is set for its end.
+func (r *objectPrinter) piece(dst []byte, number int, text []byte, last bool) []byte {
 	if r.opt.FramesOnly {
 		return dst
 	}
@@ -111,7 +174,7 @@ func (f *Filter) part(dst, text []byte, last bool) []byte {
 		cut -= partialRune(text)
 	}
 	r.part++
-	l := record.Line{Number: f.line, Part: r.part, More: !last, Text: text[:cut]}
+	l := record.Line{Number: number, Part: r.part, More: !last, Text: text[:cut]}
 	if last {
 		l.Text, l.End = parse.CutEnd(text)
 		r.part = 0
@@ -125,11 +188,8 @@ func (f *Filter) part(dst, text []byte, last bool) []byte {
 	return dst
 }
 
-// writer notes whose words the line is, and what loggers wrote around them.
-func (r *recorder) writer(t *resolve.Thread, p *prefix.Prefix, body []byte) {
-	if r == nil {
-		return
-	}
+// By notes whose words the line is, and what loggers wrote around them.
+func (r *objectPrinter) By(t *resolve.Thread, p *prefix.Prefix, body []byte) {
 	r.line.Prefix = record.Prefix{Text: body[:p.Start], Suffix: body[p.End:], Logger: p.Kind.String(), PID: p.PID.Of(body),
 		TID: p.TID.Of(body), Host: p.Host.Of(body), Tag: p.Tag.Of(body)}
 	if !r.said {
@@ -138,26 +198,10 @@ func (r *recorder) writer(t *resolve.Thread, p *prefix.Prefix, body []byte) {
 }
 
 // of notes the process of something that the line holds: the first one is the line's.
-func (r *recorder) of(p *resolve.Process) {
+func (r *objectPrinter) of(p *resolve.Process) {
 	if !r.said {
 		r.said, r.line.Process = true, p.Key
 	}
-}
-
-// context notes a context element that has taken effect.
-func (r *recorder) context(p *resolve.Process, effect markup.Tag, m *ctxstate.Module, at *ctxstate.Mapping) {
-	if r == nil {
-		return
-	}
-	c := record.Context{Type: record.Reset}
-	switch effect {
-	case markup.Module:
-		c = record.Context{Type: record.Module, ID: m.ID, Name: m.Name, BuildID: symsrc.BuildID(m.BuildID)}
-	case markup.MMap:
-		c = mappingRecord(at)
-	}
-	r.of(p)
-	r.line.Context = append(r.line.Context, c)
 }
 
 func mappingRecord(at *ctxstate.Mapping) record.Context {
@@ -165,37 +209,26 @@ func mappingRecord(at *ctxstate.Mapping) record.Context {
 		Start: at.Start, Last: at.Last, At: at.Rel, Space: at.Space, Mode: at.Mode}
 }
 
-// listed notes a line of a list of mappings.
-func (r *recorder) listed(p *resolve.Process) {
-	if r == nil {
-		return
-	}
+// Listed notes a line of a list of mappings.
+func (r *objectPrinter) Listed(p *resolve.Process) {
 	if at := p.Space.LastListed(); at != nil {
-		r.of(p)
-		r.line.Context = append(r.line.Context, mappingRecord(at))
+		r.note(p, mappingRecord(at))
 	}
 }
 
-// note notes something else that the line says.
-func (r *recorder) note(p *resolve.Process, c record.Context) {
-	if r == nil {
-		return
-	}
+// BuildID notes a build ID that the line states.
+func (r *objectPrinter) BuildID(p *resolve.Process, file string, id symsrc.BuildID) {
+	r.note(p, record.Context{Type: record.BuildID, Name: file, BuildID: id})
+}
+
+// note notes something that the line says.
+func (r *objectPrinter) note(p *resolve.Process, c record.Context) {
 	r.of(p)
 	r.line.Context = append(r.line.Context, c)
 }
 
-// dumpfile notes a file that is announced.
-func (r *recorder) dumpfile(p *resolve.Process, e *markup.Element) {
-	kind, name, _ := e.Dumpfile()
-	r.note(p, record.Context{Type: record.Dumpfile, Word: string(kind), Name: string(name)})
-}
-
-// malformed notes an element that could not be read.
-func (r *recorder) malformed(err error) {
-	if r == nil {
-		return
-	}
+// Malformed notes an element that could not be read.
+func (r *objectPrinter) Malformed(err error) {
 	c := record.Context{Type: record.Malformed, Word: err.Error()}
 	var fe *markup.FieldError
 	if errors.As(err, &fe) {
@@ -208,10 +241,7 @@ func (r *recorder) malformed(err error) {
 }
 
 // frame notes a frame, as the observer is told of it.
-func (r *recorder) frame(t *resolve.Thread, o *Observation, a *resolve.Answer, format string, numberOnly bool) {
-	if r == nil {
-		return
-	}
+func (r *objectPrinter) frame(t *resolve.Thread, o *Observation, a *resolve.Answer, format string, numberOnly bool) {
 	r.of(t.Process)
 	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.Key, Text: o.Whole, Address: o.Address,
 		Offset: o.Offset, Hint: hint(o.Hint), Module: o.Module}
@@ -238,16 +268,15 @@ func (r *recorder) frame(t *resolve.Thread, o *Observation, a *resolve.Answer, f
 	r.line.Frames = append(r.line.Frames, fr)
 }
 
-// register notes what a register's value points at.
-func (r *recorder) register(p *resolve.Process, v parse.Value, a *resolve.Answer) {
-	if r == nil {
-		return
-	}
+// Register notes what a register's value points at.
+func (r *objectPrinter) Register(dst, _ []byte, t *resolve.Thread, v parse.Value, a *resolve.Answer, _ []byte) []byte {
+	p := t.Process
 	r.of(p)
 	value := scan.AppendHex([]byte("0x"), v.Addr)
 	fr := record.Frame{Kind: record.Register, Format: markupFormat, Register: v.Key, Process: p.Key, Text: value, Address: value}
 	r.answer(&fr, a)
 	r.line.Frames = append(r.line.Frames, fr)
+	return dst
 }
 
 // mapped returns an answer with the paths of this machine.

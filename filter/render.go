@@ -13,7 +13,7 @@ const unknownName = "??"
 
 // appendPlace writes `func file:line:col`. A single function of which no file is known is its bare name, as the
 // sanitizers write it; in a chain every function has a place, so that a second run sees that the line is done.
-func (w *printer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *textPrinter) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 	fr := &w.shown(a).frames[i]
 	dst = w.appendFunc(dst, a, i)
 	if fr.File == "" && len(a.Frames) == 1 && fr.Line == 0 {
@@ -28,7 +28,7 @@ func (w *printer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 }
 
 // appendFunc writes a function's name in its colour.
-func (w *printer) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *textPrinter) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 	name := w.shown(a).frames[i].Func
 	if name == "" {
 		name = unknownName
@@ -37,7 +37,7 @@ func (w *printer) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 }
 
 // appendName writes a name in the color of functions.
-func (w *printer) appendName(dst []byte, name string, inlined bool) []byte {
+func (w *textPrinter) appendName(dst []byte, name string, inlined bool) []byte {
 	p := w.palette()
 	switch {
 	case p == nil:
@@ -49,7 +49,7 @@ func (w *printer) appendName(dst []byte, name string, inlined bool) []byte {
 }
 
 // appendFile writes `file:line`, or `file:line:col`, as a link where links are written. There is none inside one of the log's.
-func (w *printer) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
+func (w *textPrinter) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
 	shown, p := w.shown(a), w.palette()
 	fr := &shown.frames[i]
 	coloured := p != nil && p.File != ""
@@ -81,7 +81,7 @@ func (w *printer) appendFile(dst []byte, a *resolve.Answer, i int, column bool) 
 }
 
 // palette returns the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
-func (w *printer) palette() *sgr.Palette {
+func (w *textPrinter) palette() *sgr.Palette {
 	if w.quoted {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (w *printer) palette() *sgr.Palette {
 
 // quiet writes a part of the log's frame less bright than what is added, where colours are written and the log has none of its
 // own there.
-func (w *printer) quiet(dst, text []byte) []byte {
+func (w *textPrinter) quiet(dst, text []byte) []byte {
 	if len(text) == 0 || bytes.IndexByte(text, 0x1b) >= 0 {
 		return append(dst, text...)
 	}
@@ -98,14 +98,14 @@ func (w *printer) quiet(dst, text []byte) []byte {
 }
 
 // hush makes what is written less bright until hushed, under the same conditions.
-func (w *printer) hush(dst []byte) []byte {
+func (w *textPrinter) hush(dst []byte) []byte {
 	if p := w.palette(); p != nil && w.colour.Plain() {
 		return append(dst, p.Quiet...)
 	}
 	return dst
 }
 
-func (w *printer) hushed(dst []byte) []byte {
+func (w *textPrinter) hushed(dst []byte) []byte {
 	if p := w.palette(); p != nil && w.colour.Plain() && p.Quiet != "" {
 		return append(dst, p.Off...)
 	}
@@ -113,7 +113,7 @@ func (w *printer) hushed(dst []byte) []byte {
 }
 
 // paint writes text in a colour and goes back to the log's own behind it.
-func (w *printer) paint(dst []byte, colour, text string) []byte {
+func (w *textPrinter) paint(dst []byte, colour, text string) []byte {
 	if colour == "" {
 		return append(dst, text...)
 	}
@@ -124,7 +124,7 @@ func (w *printer) paint(dst []byte, colour, text string) []byte {
 }
 
 // place returns the text of one function, from the memo unless the log's own colours must be woven in.
-func (w *printer) place(a *resolve.Answer, i int) []byte {
+func (w *textPrinter) place(a *resolve.Answer, i int) []byte {
 	if w.opt.Palette == nil || w.colour.Plain() && !bool(w.colour.link) && !w.quoted {
 		return w.shown(a).places[i]
 	}
@@ -132,7 +132,7 @@ func (w *printer) place(a *resolve.Answer, i int) []byte {
 }
 
 // appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`.
-func (w *printer) appendSentence(dst []byte, a *resolve.Answer) []byte {
+func (w *textPrinter) appendSentence(dst []byte, a *resolve.Answer) []byte {
 	dst = append(dst, w.place(a, 0)...)
 	for i := 1; i < len(a.Frames); i++ {
 		if i == 1 {
@@ -151,7 +151,7 @@ func (w *printer) appendSentence(dst []byte, a *resolve.Answer) []byte {
 }
 
 // appendBare writes the form of QSS's reports: `#N addr in func file:line`.
-func (w *printer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
+func (w *textPrinter) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
 	start := len(dst)
 	if len(number) > 0 {
 		dst = append(append(dst, '#'), number...)
@@ -172,7 +172,7 @@ func (w *printer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int)
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
-func (w *printer) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
+func (w *textPrinter) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
 	if !w.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
 		return dst
 	}

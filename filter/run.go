@@ -52,7 +52,7 @@ func (q *quick) init() {
 func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	text := b[0] == ' ' || b[0] == '#'
 	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || f.quick.off || f.dump.open || f.parser.Long || f.dedupe != nil || f.told() || f.ahead != nil ||
-		f.opt.Style != Annotate || !f.printer.colour.Plain() {
+		f.opt.Style != Annotate || !f.text.colour.Plain() {
 		return dst, 0
 	}
 	if text {
@@ -103,10 +103,10 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, 
 		f.line++
 		s.By.answer.Count()
 		t.Over(f.line, s.By.answer)
-		if f.recorder != nil {
+		if f.objects != nil {
 			dst = record.AppendNumber(dst, f.line)
 		}
-		return len(line), append(f.printer.fold.flush(dst), s.Text()...)
+		return len(line), append(f.text.fold.flush(dst), s.Text()...)
 	}
 	bt, end, ok := markup.BTLine(line)
 	if !ok {
@@ -115,11 +115,12 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, 
 	by := shownBy{typ: bt.Type}
 	take := f.resolver.AdjustMarkup(t, by.typ, false)
 	f.line++
-	dst = f.printer.fold.flush(dst)
+	dst = f.text.fold.flush(dst)
 	f.resolver.Ahead(b[len(line):], t)
 	before := len(dst)
-	if f.recorder != nil {
-		dst = f.recorded(ctx, dst, line)
+	if f.objects != nil {
+		f.out.Begin(f.line, line)
+		dst = f.out.End(f.readable(ctx, dst, line))
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	} else {
 		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
@@ -153,7 +154,7 @@ func (f *Filter) knownMapping(dst []byte, t *resolve.Thread, b []byte) (used int
 	}
 	f.line++
 	f.quick.known.Follow(e)
-	return at + len(e.Text), f.printer.fold.add(dst, in.Module, mapped{start, start + m.Size - 1, m.Mode}, nil, e.Says.end)
+	return at + len(e.Text), f.text.fold.add(dst, in.Module, mapped{start, start + m.Size - 1, m.Mode}, nil, e.Says.end)
 }
 
 // knownModule handles the definition of a module that is new, or the same as before.
@@ -170,7 +171,7 @@ func (f *Filter) knownModule(dst []byte, t *resolve.Thread, b []byte) (used int,
 	m, _ := t.Space.Module(def.ID)
 	f.line++
 	f.quick.known.Follow(e)
-	return len(e.Text), f.printer.fold.defineKnown(dst, m, e.Says.head, e.Says.end)
+	return len(e.Text), f.text.fold.defineKnown(dst, m, e.Says.head, e.Says.end)
 }
 
 // knownReset handles a reset, which is at b[at:] of what run looks at.
@@ -180,7 +181,7 @@ func (f *Filter) knownReset(dst []byte, t *resolve.Thread, b []byte, at int) (us
 		return 0, dst
 	}
 	if t.Space.Reset() {
-		dst = f.printer.fold.flush(dst)
+		dst = f.text.fold.flush(dst)
 		f.quick.block.begin(f, dst, at)
 		dst = append(dst, e.Says.head...)
 	}

@@ -10,7 +10,7 @@ import (
 
 // several writes a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
 // chain of functions stands on one line.
-func (w *printer) several(dst []byte, s parse.Segment, items []item) []byte {
+func (w *textPrinter) several(dst []byte, s parse.Segment, items []item) []byte {
 	pos := 0
 	for i := range items {
 		it := &items[i]
@@ -23,7 +23,7 @@ func (w *printer) several(dst []byte, s parse.Segment, items []item) []byte {
 }
 
 // oneFrame writes a frame that keeps to its place on the line.
-func (w *printer) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, n uint64) []byte {
+func (w *textPrinter) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, n uint64) []byte {
 	known := a != nil && len(a.Frames) > 0 && fr.Shape != frame.Fields
 	if known && w.opt.Style == Replace {
 		return w.added(dst, s, func(b []byte) []byte {
@@ -63,7 +63,7 @@ func (w *printer) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *reso
 }
 
 // framesBelow writes a text as it is, with the lines of its frames below it.
-func (w *printer) framesBelow(ctx context.Context, dst []byte, s parse.Segment, items []item) []byte {
+func (w *textPrinter) framesBelow(ctx context.Context, dst []byte, s parse.Segment, items []item) []byte {
 	if w.opt.Observed {
 		return w.observedBelow(dst, s, items)
 	}
@@ -75,7 +75,7 @@ func (w *printer) framesBelow(ctx context.Context, dst []byte, s parse.Segment, 
 }
 
 // chainBelow adds the lines of one frame below its text.
-func (w *printer) chainBelow(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
+func (w *textPrinter) chainBelow(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
 	fr, a := it.fr, it.answer
 	if a == nil || len(a.Frames) == 0 {
 		return dst
@@ -92,7 +92,7 @@ func (w *printer) chainBelow(ctx context.Context, dst []byte, s parse.Segment, i
 }
 
 // below adds a line of the filter's own below a text that stays as it is.
-func (w *printer) below(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+func (w *textPrinter) below(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
 	dst = append(append(dst, s.Sep...), "  -> "...)
 	return w.added(dst, s, write)
 }

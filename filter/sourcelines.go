@@ -19,7 +19,7 @@ type Sources interface {
 }
 
 // excerpt returns the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
-func (w *printer) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
+func (w *textPrinter) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
 	p := w.shown(a)
 	if p.excerpts == nil {
 		p.excerpts = make([]*symsrc.Excerpt, len(a.Frames))
@@ -35,7 +35,7 @@ func (w *printer) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc
 }
 
 // askSource asks for the source of one function. It runs beside the stream, which must survive it.
-func (w *printer) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
+func (w *textPrinter) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			x = &symsrc.Excerpt{Note: "internal error" + guard.Fault(cause)}
@@ -66,7 +66,7 @@ func awaited(a *resolve.Answer) bool {
 
 // source writes the lines of source code of one function below its line. Each has what stands before the frame on that, and
 // the escape sequences of what stands behind.
-func (w *printer) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
+func (w *textPrinter) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
 	if w.opt.Sources == nil || w.opt.SourceLines == 0 {
 		return dst
 	}
@@ -108,7 +108,7 @@ const sourceIndent = "    "
 //	>    8 |   return *p;
 //
 // The gutter is as wide for every frame.
-func (w *printer) appendSource(dst []byte, number int, text string, marked bool) []byte {
+func (w *textPrinter) appendSource(dst []byte, number int, text string, marked bool) []byte {
 	coloured := w.palette() != nil && w.colour.Plain()
 	dst = append(dst, sourceIndent...)
 	var digits [20]byte
@@ -138,7 +138,7 @@ func (w *printer) appendSource(dst []byte, number int, text string, marked bool)
 }
 
 // appendNote writes what speaks against the lines.
-func (w *printer) appendNote(dst []byte, note string) []byte {
+func (w *textPrinter) appendNote(dst []byte, note string) []byte {
 	dst = append(dst, sourceIndent+"       "...)
 	note = "(" + symsrc.Visible(note) + ")"
 	if p := w.palette(); p != nil {

@@ -13,12 +13,12 @@ import (
 )
 
 // text handles a line that may hold frames.
-func (f *Filter) text(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
+func (f *Filter) ordinary(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
 	sep := end
 	if len(sep) == 0 {
 		sep = newline
 	}
-	return append(f.segment(ctx, dst, p, parse.Segment{Text: body, Sep: sep, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End}), end...)
+	return f.out.Text(f.segment(ctx, dst, p, parse.Segment{Text: body, Sep: sep, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End}), end)
 }
 
 // segment handles one piece of text: it finds what the text says, and writes it.
@@ -26,7 +26,7 @@ func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, s p
 	items, alone := f.resolve(ctx, t, s)
 	if len(items) == 0 {
 		t.Interrupted(s.Text)
-		return append(dst, s.Text...)
+		return f.out.Text(dst, s.Text)
 	}
 	return f.print(ctx, dst, t, s, items, alone)
 }
@@ -36,14 +36,11 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s par
 	if f.dedupe != nil && alone >= 0 && !s.JSON && (f.opt.Style != Append || items[alone].el != nil && f.opt.Observe == nil) {
 		f.dedupe.note(t, s.Text, &items[alone])
 	}
-	if f.recorder != nil {
-		return dst
-	}
-	return f.printer.items(ctx, dst, s, items, alone)
+	return f.out.Items(ctx, dst, t, s, items, alone)
 }
 
-// items writes a text whose items are resolved.
-func (w *printer) items(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
+// Items writes a text whose items are resolved.
+func (w *textPrinter) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse.Segment, items []item, alone int) []byte {
 	restore := w.colour
 	w.quoted = s.JSON
 	switch frames := items[0].fr != nil; {
@@ -63,7 +60,7 @@ func (w *printer) items(ctx context.Context, dst []byte, s parse.Segment, items 
 }
 
 // single writes a text with one frame: a function takes a line, with what stands around the frame on each.
-func (w *printer) single(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
+func (w *textPrinter) single(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
 	fr, a, n := it.fr, it.answer, it.number
 	if a == nil || len(a.Frames) == 0 {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
@@ -82,10 +79,12 @@ func (w *printer) single(ctx context.Context, dst []byte, s parse.Segment, it *i
 }
 
 // counts reports whether the lines of inlined functions take numbers of their own, and those behind them count on.
-func (w *printer) counts(fr *parse.Frame) bool { return fr.Counts && w.opt.Renumber != RenumberNever }
+func (w *textPrinter) counts(fr *parse.Frame) bool {
+	return fr.Counts && w.opt.Renumber != RenumberNever
+}
 
 // function writes the line of one function of a frame.
-func (w *printer) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
+func (w *textPrinter) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
 	number := w.functionNumber(s.Text, fr, len(a.Frames), i, n)
 	if w.opt.Style == Replace {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
@@ -115,7 +114,7 @@ var inlinedMark = []byte(" (inlined)")
 
 // functionNumber returns the number of one function's line as text, until the next call: counted on, or `N.K` for an
 // inlined one, nothing in formats without numbers.
-func (w *printer) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
+func (w *textPrinter) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
 	if fr.Num.Empty() {
 		return nil
 	}
@@ -132,7 +131,7 @@ func (w *printer) functionNumber(text []byte, fr *parse.Frame, depth, i int, n u
 }
 
 // fields puts function and source into the values of a `name=value` frame.
-func (w *printer) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
+func (w *textPrinter) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
 	pos := fr.Num.End
 	put := func(at frame.Span, write func([]byte) []byte) {
 		if at.Empty() || at.Start < pos {
@@ -161,7 +160,7 @@ func (w *printer) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolv
 }
 
 // added writes text that the filter adds, escaped where it lies in a JSON string.
-func (w *printer) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+func (w *textPrinter) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
 	if !s.JSON {
 		return write(dst)
 	}

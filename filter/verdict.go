@@ -17,7 +17,7 @@ const (
 )
 
 // answer fills in what is known of a frame.
-func (r *recorder) answer(fr *record.Frame, a *resolve.Answer) {
+func (r *objectPrinter) answer(fr *record.Frame, a *resolve.Answer) {
 	fr.Functions = r.names.mapped(a.Frames)
 	if a.Module == nil {
 		fr.Status, fr.Reason = statusNoMapping, a.Explanation()
