@@ -234,7 +234,7 @@ func threads(list string) (ids []uint64, err error) {
 	for id := range strings.SplitSeq(list, ",") {
 		v, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(id), "0x"), 16, 64)
 		if err != nil {
-			return nil, fmt.Errorf("thread %q is no hexadecimal number", id)
+			return nil, fmt.Errorf("thread %q is not a hexadecimal number", id)
 		}
 		ids = append(ids, v)
 	}
@@ -308,7 +308,7 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 				d, err = time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)), nil
 			}
 			if err != nil || d < 0 {
-				return errors.New("want a time as 30s or 5m, 0 for no waiting")
+				return errors.New("want a time such as 30s or 5m, or 0 to wait for nothing")
 			}
 			o.Wait = cmp.Or(d, -1)
 			return nil
@@ -349,7 +349,7 @@ func sourceFlags(fs *flag.FlagSet, o *sources.Options) {
 		if st, err := os.Stat(value); err != nil {
 			return err
 		} else if !st.IsDir() {
-			return fmt.Errorf("%s is no directory", value)
+			return fmt.Errorf("%s is not a directory", value)
 		}
 		o.Roots = append(o.Roots, value)
 		return nil

@@ -38,7 +38,7 @@ func parsePattern(subject string) (p pattern, err error) {
 		case isName(token):
 			named = append(named, i)
 		case token == "" || strings.ContainsAny(token, "*>{} \t\r\n"):
-			return p, fmt.Errorf("subject %q: %q is no token", subject, token)
+			return p, fmt.Errorf("subject %q: %q is not a token", subject, token)
 		}
 	}
 	p.key = wild
