@@ -37,7 +37,7 @@ type Row struct {
 }
 
 // Rows returns the rows of the table, and what becomes of their samples.
-func Rows() []Row { return rowsOf(builtin) }
+func Rows() []Row { return rowsOf(&builtin) }
 
 func rowsOf(t *table) (out []Row) {
 	for n, l := range t.rows {

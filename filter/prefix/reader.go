@@ -138,7 +138,7 @@ func (r *Reader) layer(line []byte, i, depth int) int {
 	}
 	t := r.table
 	if t == nil {
-		t = builtin
+		t = &builtin
 	}
 	choices := t.dispatch[0][line[i]]
 	if line[i] == ' ' || line[i] == '\t' {

@@ -70,7 +70,7 @@ type table struct {
 const maxRows = 32
 
 // builtin holds the recognizers of this package.
-var builtin = newTable(rows[:])
+var builtin = *newTable(rows[:])
 
 func newTable(rows []row) *table {
 	if len(rows) > maxRows {
