@@ -142,7 +142,7 @@ func (t *lineTable) indexed(l *nameList) *nameIndex {
 	c := &bin.Cursor{B: b, P: l.p}
 	for ; t.version < 5 || x.n < l.n; x.n++ {
 		at := c.P
-		if at >= len(b) || at-l.p > 1<<32-1 {
+		if at >= len(b) || uint64(at-l.p) > 1<<32-1 {
 			break
 		}
 		if t.version >= 5 {

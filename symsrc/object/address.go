@@ -15,7 +15,7 @@ func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 		return off, true
 	}
 	f.guard(func() {
-		r := f.runtime()
+		r := f.late.get()
 		if r == nil && from != symsrc.InFile {
 			r = f // addresses of segments are kept
 		}

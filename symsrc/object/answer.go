@@ -23,7 +23,7 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 
 func (f *File) answer(addr uint64) []symsrc.Frame {
 	addr = f.codeAddr(addr)
-	if frames := f.goFrames(addr); frames != nil {
+	if frames := f.goTab.frames(f, addr); frames != nil {
 		return frames
 	}
 	sym, ok := f.symbols.at(addr)
@@ -119,8 +119,8 @@ type goTable struct {
 	table *gopclntab.Table
 }
 
-// goFrames answers from the Go program's own table, where that is all there is.
-func (f *File) goFrames(addr uint64) []symsrc.Frame {
+// frames returns the functions at an address of f by the Go program's own table, where that is all there is; nil otherwise.
+func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
 	other := f.other
 	if other == nil {
 		other = f
@@ -128,9 +128,9 @@ func (f *File) goFrames(addr uint64) []symsrc.Frame {
 	if f.by.symbolsOnly || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
 		return nil
 	}
-	f.goTab.once.Do(func() { f.goTab.table = gopclntab.Read(f.elf) })
-	if f.goTab.table == nil {
+	g.once.Do(func() { g.table = gopclntab.Read(f.elf) })
+	if g.table == nil {
 		return nil
 	}
-	return f.goTab.table.Frames(addr)
+	return g.table.Frames(addr)
 }

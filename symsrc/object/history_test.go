@@ -127,8 +127,8 @@ func TestHistoryOfSources(t *testing.T) {
 // nothing any more, in place of what the part that was read would say.
 func TestGivenUp(t *testing.T) {
 	for name, spend := range map[string]func(*File){
-		"steps": func(f *File) { f.elf.Budget.Spend(math.MaxInt64 / 2) },
-		"bytes": func(f *File) { f.elf.Budget.Hold(math.MaxInt64 / 2) },
+		"steps": func(f *File) { f.elf.Budget.Spend(math.MaxInt / 2) },
+		"bytes": func(f *File) { f.elf.Budget.Hold(math.MaxInt / 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", "split5.elf")

@@ -525,7 +525,7 @@ func (k *hostileKind) write(t *testing.T, data []byte) {
 	var log, addrs bytes.Buffer
 	id := hex.EncodeToString([]byte(fmt.Sprintf("%-20.20s", k.name)))
 	for i := range 20000 {
-		a := elftest.CodeAt + (i*7919)%elftest.CodeSize
+		a := elftest.CodeAt + uint64(i*7919)%elftest.CodeSize
 		fmt.Fprintf(&log, "    #%d 0x%x  (%s.elf+0x%x) (BuildId: %s)\n", i%40, 0x7f0000000000+a, name, a, id)
 		fmt.Fprintf(&addrs, "0x%x\n", a)
 	}

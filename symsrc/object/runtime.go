@@ -18,17 +18,18 @@ type lateRuntime struct {
 	file atomic.Pointer[File]
 }
 
-// runtime returns the file that is loaded at run time: f, or where that is a debug file, the one that belongs with it; nil where there
-// is none.
-func (f *File) runtime() *File {
+// get returns the file that is loaded at run time: the file itself, or where that is a debug file, the one that belongs with it; nil
+// where there is none.
+func (l *lateRuntime) get() *File {
+	f := l.of
 	switch {
 	case !f.elf.DebugOnly:
 		return f
 	case f.other != nil && !f.other.elf.DebugOnly:
 		return f.other
 	}
-	f.late.once.Do(f.late.open)
-	return f.late.file.Load()
+	l.once.Do(l.open)
+	return l.file.Load()
 }
 
 // open opens the file at the path, if it is the one.
@@ -51,9 +52,9 @@ func (l *lateRuntime) open() {
 	r.elf.Budget.Use(fileWeight)
 }
 
-// image returns what File.runtime returns, as an ELF file.
+// image returns the file of get as an ELF file.
 func (l *lateRuntime) image() *elf.File {
-	if r := l.of.runtime(); r != nil {
+	if r := l.get(); r != nil {
 		return r.elf
 	}
 	return nil
@@ -62,7 +63,7 @@ func (l *lateRuntime) image() *elf.File {
 // askRuntime calls read with the runtime object, if there is one. A fault of that file is not one of f.
 func (f *File) askRuntime(read func(r *File)) {
 	f.guard(func() {
-		if r := f.runtime(); r != nil {
+		if r := f.late.get(); r != nil {
 			r.guard(func() { read(r) })
 		}
 	})

@@ -68,7 +68,7 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 		if !x.code.InStubs(addr) {
 			continue
 		}
-		if r := x.runtime(); r != nil {
+		if r := x.late.get(); r != nil {
 			if stub, found := r.code.StubAt(addr); found {
 				return stub, true
 			}

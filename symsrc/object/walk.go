@@ -147,7 +147,7 @@ func (w *walker) outline() (points []uint64) {
 				t.Outline(add)
 			}
 		}
-		if r := x.runtime(); r != nil {
+		if r := x.late.get(); r != nil {
 			for _, s := range r.code.Stubs() {
 				add(s.Lo, s.Hi)
 			}
@@ -182,7 +182,7 @@ func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*codep
 			return
 		}
 		err = nil
-		m.file.guard(func() { err = codeprobe.Unwind(m.file.codes(), each) })
+		m.file.guard(func() { err = codeprobe.Unwind(codesOf(m.file), each) })
 		if fault := m.file.fault.Load(); fault != nil && err == nil {
 			err = fault
 		}
@@ -190,9 +190,9 @@ func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*codep
 	return err
 }
 
-// codes returns the code of the files of a program: of this one, of the one that belongs with it, and of the one that is loaded.
-func (f *File) codes() (all []*codeprobe.Code) {
-	for _, file := range [...]*File{f, f.other, f.runtime()} {
+// codesOf returns the code of the files of a program: of f, of the one that belongs with it, and of the one that is loaded.
+func codesOf(f *File) (all []*codeprobe.Code) {
+	for _, file := range [...]*File{f, f.other, f.late.get()} {
 		if file != nil && !slices.Contains(all, file.code) {
 			all = append(all, file.code)
 		}
