@@ -241,6 +241,6 @@ func TestRuntimeCutOff(t *testing.T) {
 	}
 	s.module(q.Module).checked.Store(0)
 	if a := s.Frames(context.Background(), q); len(a.Frames) != 1 || a.Frames[0].Func != "other(int)" {
-		t.Errorf("loaded anew: %+v", a)
+		t.Errorf("loaded again: %+v", a)
 	}
 }

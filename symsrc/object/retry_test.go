@@ -45,7 +45,7 @@ func TestRetry(t *testing.T) {
 				resolved   bool
 			}{
 				{false, false, 1, false},
-				{false, false, 1, false}, // nobody is asked without news
+				{false, false, 1, false}, // without news the finder is not called
 				{true, false, 2, false},
 				{false, true, 2, false},
 				{true, true, 3, true},
@@ -63,7 +63,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestWatched: files are found again once somebody has seen that they have changed, be they of use or not.
+// TestWatched: files are found again once it was noticed that they have changed, be they of use or not.
 func TestWatched(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	addr := findSymbol(t, open(t, path), "_Z5otheri")
@@ -78,7 +78,7 @@ func TestWatched(t *testing.T) {
 		m := symsrc.Module{Name: "a"}
 		for range 2 {
 			if ask(s, m, addr); finder.asked != 1 {
-				t.Errorf("%s: asked %d times though nobody has looked", name, finder.asked)
+				t.Errorf("%s: asked %d times though nothing has looked", name, finder.asked)
 			}
 		}
 		files.Watch.Look()
