@@ -88,10 +88,16 @@ func cacheCommand(fs *cli.Flags) cli.Run {
 			ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		}
 		defer stop()
-		status, err := o.Command(ctx, fs.Args()[0], os.Stdout)
-		if errors.Is(err, cache.ErrCommand) {
+		err := o.Command(ctx, fs.Args()[0], os.Stdout)
+		served, ok := errors.AsType[*cache.ServeError](err)
+		switch {
+		case err == nil:
+			return cli.OK, nil
+		case errors.Is(err, cache.ErrCommand):
 			return cli.Usage, &cli.Misuse{Err: err}
+		case ok: // which the filter that has started this process knows
+			return served.Status, err
 		}
-		return status, err
+		return cli.Failed, err
 	}
 }

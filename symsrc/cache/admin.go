@@ -20,12 +20,12 @@ import (
 const adminTime = 30 * time.Second
 
 // serveCommand is `cache serve`.
-func serveCommand(ctx context.Context, dir string, o *Options) (status int, err error) {
+func serveCommand(ctx context.Context, dir string, o *Options) error {
 	code := serve(ctx, dir, o.max())
 	if code != exitServed {
-		err = fmt.Errorf("cache: %s: %s", dir, code.reason())
+		return &ServeError{dir, int(code), code.reason()}
 	}
-	return int(code), err
+	return nil
 }
 
 // order sends one message to the process and gives the reply.

@@ -8,17 +8,26 @@ import (
 	"time"
 )
 
-// ErrCommand is what Command gives for a name that it does not know.
+// ErrCommand is an unknown name of a command.
 var ErrCommand = errors.New("want stats, clear, path or serve")
 
-// Command does `qss-filter cache NAME` and gives the exit status: stats tells what is kept, how often it helped and which
-// process serves it, clear forgets all of it, path is the directory, and serve serves it, until the end of ctx, to filters, which
-// start this themselves and know its statuses.
-func (o *Options) Command(ctx context.Context, name string, stdout io.Writer) (status int, err error) {
+// ServeError says why a process does not serve a directory. Filters that have started one know it by its exit status.
+type ServeError struct {
+	Dir    string
+	Status int
+	reason string
+}
+
+func (e *ServeError) Error() string { return "cache: " + e.Dir + ": " + e.reason }
+
+// Command does what `cache NAME` asks for: stats says what is kept, how often it helped and which process serves it, clear forgets
+// all of it, path is the directory, and serve serves it, until the end of ctx, to filters, which start this themselves. The error of
+// serve is a *ServeError.
+func (o *Options) Command(ctx context.Context, name string, stdout io.Writer) error {
 	commands := map[string]func(*Options, string, io.Writer) error{"stats": printStats, "clear": forget, "path": printPath, "serve": nil}
 	run, known := commands[name]
 	if !known {
-		return 0, fmt.Errorf("no command %q: %w", name, ErrCommand)
+		return fmt.Errorf("no command %q: %w", name, ErrCommand)
 	}
 	dir, err := o.Directory()
 	if err == nil && name == "serve" {
@@ -28,9 +37,9 @@ func (o *Options) Command(ctx context.Context, name string, stdout io.Writer) (s
 		err = run(o, dir, stdout)
 	}
 	if err != nil {
-		return 1, fmt.Errorf("cache: %w", err)
+		return fmt.Errorf("cache: %w", err)
 	}
-	return 0, nil
+	return nil
 }
 
 func printPath(_ *Options, dir string, w io.Writer) error {

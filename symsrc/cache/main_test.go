@@ -5,6 +5,7 @@ package cache
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -65,11 +66,15 @@ func serveMain(args []string) int {
 		return 2
 	}
 	o := Options{Dir: args[0], Max: max}
-	status, err := o.Command(ctx, "serve", os.Stdout)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	err = o.Command(ctx, "serve", os.Stdout)
+	if err == nil {
+		return 0
 	}
-	return status
+	fmt.Fprintln(os.Stderr, err)
+	if served, ok := errors.AsType[*ServeError](err); ok {
+		return served.Status
+	}
+	return 1
 }
 
 // engine answers any address, the same way each time. Every 13th has no name.
