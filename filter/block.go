@@ -3,6 +3,8 @@ package filter
 import (
 	"bytes"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/resolve"
 )
 
@@ -11,7 +13,7 @@ import (
 type contextBlock struct {
 	// generation is that of the address space behind it, and fold the line that is open then.
 	generation uint64
-	fold       fold
+	fold       print.Fold
 	text, out  []byte
 	lines      int
 	// from, outFrom and line are where one begins that has not ended yet: in the text, in its output and in the log.
@@ -33,12 +35,12 @@ func (k *contextBlock) end(f *Filter, t *resolve.Thread, dst, b []byte) {
 		return
 	}
 	k.open = false
-	if k.text = k.text[:0]; len(b)-k.from > maxBlock || !f.text.fold.pending() {
+	if k.text = k.text[:0]; len(b)-k.from > maxBlock || !f.text.Fold.Pending() {
 		return
 	}
 	k.text, k.out = append(k.text, b[k.from:]...), append(k.out[:0], dst[k.outFrom:]...)
 	k.generation, k.lines = t.Space.Generation(), f.line-k.line
-	k.fold.become(&f.text.fold)
+	k.fold.Become(&f.text.Fold)
 }
 
 // replay handles the latest block again.
@@ -47,16 +49,8 @@ func (f *Filter) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out 
 	if len(k.text) == 0 || k.generation != t.Space.Generation() || !bytes.HasPrefix(b, k.text) {
 		return 0, dst
 	}
-	dst = append(f.text.fold.flush(dst), k.out...)
-	f.text.fold.become(&k.fold)
+	dst = append(f.text.Fold.Flush(dst), k.out...)
+	f.text.Fold.Become(&k.fold)
 	f.line += k.lines
 	return len(k.text), dst
-}
-
-// become makes f what o is.
-func (f *fold) become(o *fold) {
-	f.module = o.module
-	f.head = append(f.head[:0], o.head...)
-	f.ranges = append(f.ranges[:0], o.ranges...)
-	f.end = append(f.end[:0], o.end...)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/symsrc"
 )
 
@@ -93,7 +95,7 @@ func TestMemory(t *testing.T) {
 			if testing.Short() {
 				tc.n /= 10
 			}
-			o := Options{Symbols: ignorant{}, Style: Append, Context: ContextDrop}
+			o := Options{Symbols: ignorant{}, Style: print.Append, Context: print.ContextDrop}
 			if tc.set != nil {
 				tc.set(&o)
 			}
@@ -119,7 +121,7 @@ func TestMemory(t *testing.T) {
 func TestFoldManyRanges(t *testing.T) {
 	var log bytes.Buffer
 	log.WriteString("{{{module:0:m:elf:00}}}\n")
-	const n = 3*maxRanges + 5
+	const n = 3*print.MaxRanges + 5
 	for i := range n {
 		fmt.Fprintf(&log, "{{{mmap:%#x:0x1000:load:0:r:0}}}\n", i*0x2000)
 	}

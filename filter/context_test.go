@@ -6,16 +6,18 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"qss-filter/filter/print"
 )
 
 const contextLines = "{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\n"
 
 func TestContextStyles(t *testing.T) {
 	const in = " {{{module:0:/a.so:elf:0123abcd}}}\r\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\nx {{{reset:begin}}} y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n"
-	for style, want := range map[Context]string{
-		ContextFold: " [[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0x1000-0x10ff](rx)]]]\r\nx [[[reset:begin]]] y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n",
-		ContextKeep: in,
-		ContextDrop: "x  y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n",
+	for style, want := range map[print.Context]string{
+		print.ContextFold: " [[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0x1000-0x10ff](rx)]]]\r\nx [[[reset:begin]]] y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n",
+		print.ContextKeep: in,
+		print.ContextDrop: "x  y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n",
 	} {
 		if got := feed(Options{Context: style}, in); got != want {
 			t.Errorf("style %d:\n got %q\nwant %q", style, got, want)
@@ -23,10 +25,10 @@ func TestContextStyles(t *testing.T) {
 	}
 	frame := contextLines + "{{{bt:0:0x1020:pc}}}\n"
 	const found = "    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"
-	if got := feed(Options{Context: ContextDrop}, frame); got != found {
+	if got := feed(Options{Context: print.ContextDrop}, frame); got != found {
 		t.Errorf("dropped context has no effect: %q", got)
 	}
-	if got := feed(Options{Context: ContextKeep}, frame); got != contextLines+found {
+	if got := feed(Options{Context: print.ContextKeep}, frame); got != contextLines+found {
 		t.Errorf("kept context has no effect: %q", got)
 	}
 }
@@ -40,18 +42,18 @@ func TestContextBehindPrefixes(t *testing.T) {
 	const frame, found = q + "{{{bt:0:0x1020:pc}}}\n", q + "    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"
 	const in = p + module + "\n" + q + "  " + text + readonly + "\n" + other + module + "\r\n" + other + "{{{mmap:bad}}}\n" + words + frame
 	const fold = "[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd"
-	for style, want := range map[Context]string{
-		ContextFold: p + fold + " [0x1000-0x10ff](rx),[0x2000-0x20ff](r)]]]\n" + other + fold + "]]]\r\n" + other + "{{{mmap:bad}}}\n" +
+	for style, want := range map[print.Context]string{
+		print.ContextFold: p + fold + " [0x1000-0x10ff](rx),[0x2000-0x20ff](r)]]]\n" + other + fold + "]]]\r\n" + other + "{{{mmap:bad}}}\n" +
 			q + "more: [[[ELF module #0x0 \"/a.so\"; adds [0x3000-0x30ff](r)]]]\n" + found,
-		ContextKeep: strings.TrimSuffix(in, frame) + found,
-		ContextDrop: other + "{{{mmap:bad}}}\n" + q + "more: \n" + found,
+		print.ContextKeep: strings.TrimSuffix(in, frame) + found,
+		print.ContextDrop: other + "{{{mmap:bad}}}\n" + q + "more: \n" + found,
 	} {
 		if got := feed(Options{Context: style}, in); got != want {
 			t.Errorf("style %d:\n got %q\nwant %q", style, got, want)
 		}
 	}
 	coloured := "\x1b[32mI/a ( 1): " + module + "\x1b[0m\n"
-	if got := feed(Options{Context: ContextDrop}, coloured); got != "\x1b[32mI/a ( 1): \x1b[0m\n" {
+	if got := feed(Options{Context: print.ContextDrop}, coloured); got != "\x1b[32mI/a ( 1): \x1b[0m\n" {
 		t.Errorf("escape sequences went with the line: %q", got)
 	}
 }
@@ -90,7 +92,7 @@ func TestDumpfile(t *testing.T) {
 	if err := json.Unmarshal(seen[0].Context, &c); err != nil || len(c.Modules) != 1 || c.Modules[0].BuildID != "0123abcd" {
 		t.Errorf("context %s: %v", seen[0].Context, err)
 	}
-	o.Style = Append
+	o.Style = print.Append
 	if got := feed(o, in); got != in {
 		t.Errorf("appending changed the log: %q", got)
 	}

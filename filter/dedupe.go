@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"strconv"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/parse"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
@@ -50,14 +52,14 @@ const (
 )
 
 // note notes that a line is one frame.
-func (d *dedupe) note(t *resolve.Thread, text []byte, it *item) {
-	fr, a := &d.frame, it.answer
+func (d *dedupe) note(t *resolve.Thread, text []byte, it *print.Item) {
+	fr, a := &d.frame, it.Answer
 	before, words := text, []byte(nil)
-	if it.el != nil {
-		before, fr.number, fr.numbered = text[:it.el.Start], it.el.BTFields.Num, true
+	if it.Element != nil {
+		before, fr.number, fr.numbered = text[:it.Element.Start], it.Element.BTFields.Num, true
 	} else {
-		before, fr.number, fr.numbered = text[:it.fr.Whole.Start], it.fr.Number, !it.fr.Num.Empty()
-		words = text[max(it.fr.Addr.End, it.fr.Gap.Start):it.fr.Whole.End]
+		before, fr.number, fr.numbered = text[:it.Frame.Whole.Start], it.Frame.Number, !it.Frame.Num.Empty()
+		words = text[max(it.Frame.Addr.End, it.Frame.Gap.Start):it.Frame.Whole.End]
 	}
 	fr.of = t
 	fr.before = append(fr.before[:0], before...)
@@ -75,13 +77,13 @@ func (d *dedupe) note(t *resolve.Thread, text []byte, it *item) {
 func (f *Filter) deduped(ctx context.Context, dst, line []byte) []byte {
 	d := f.dedupe
 	fr := &d.frame
-	fr.of, f.text.fold.wrote = nil, 0
+	fr.of, f.text.Fold.Wrote = nil, 0
 	d.text = f.annotated(ctx, d.text[:0], line)
 	text := d.text
 	if fr.of == nil {
 		return append(d.flush(dst), text...)
 	}
-	if n := f.text.fold.wrote; n > 0 { // context that stood before the frame
+	if n := f.text.Fold.Wrote; n > 0 { // context that stood before the frame
 		dst, text = append(d.flush(dst), text[:n]...), text[n:]
 	}
 	if d.frames > 0 && (fr.of != d.of || fr.numbered != d.numbered || fr.numbered && fr.number <= d.number) {

@@ -3,7 +3,6 @@ package filter
 import (
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
-	"qss-filter/symsrc"
 )
 
 // Dumpfile is what a `{{{dumpfile:type:name}}}` element announces.
@@ -12,14 +11,6 @@ type Dumpfile struct {
 	Type, Name string
 	// Context is the process's address space as JSON, in the form of a context dump.
 	Context []byte
-}
-
-// dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` and tells whoever wants to know.
-func (w *textPrinter) dumpfile(dst []byte, e *markup.Element) []byte {
-	kind, name, _ := e.Dumpfile()
-	dst = symsrc.AppendVisible(append(dst, "[[[dumpfile "...), string(kind))
-	dst = symsrc.AppendVisible(append(dst, ` "`...), string(name))
-	return append(dst, `"]]]`...)
 }
 
 // announce hands a dumpfile element to Options.OnDumpfile.

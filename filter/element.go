@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
@@ -12,7 +14,7 @@ import (
 
 // markup handles a line that holds `{{{` or `<<<`.
 func (f *Filter) markup(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
-	if len(end) > 0 && f.opt.Style != Append {
+	if len(end) > 0 && f.opt.Style != print.Append {
 		if out, ok := f.context(dst, p, body, end); ok {
 			return out
 		}
@@ -91,84 +93,69 @@ func (c *faults) explained(line int) {
 	c.ofLine++
 }
 
-// elements writes a text with its elements in readable form.
-func (w *textPrinter) elements(dst []byte, s parse.Segment, items []item) []byte {
-	dst = w.inPlace(dst, s, items, 0, len(s.Text))
-	if w.opt.Style == Append {
-		for i := range items {
-			if e := items[i].el; !e.Keep && !e.Contextual() && e.Tag != markup.Dumpfile {
-				dst = w.elementBelow(dst, s, &items[i])
-			}
-		}
+// bareFrame handles the line that markup is full of, a bt element and nothing else, without the questions that other
+// lines raise. ok is false for any other line.
+func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
+	start := 0
+	for start < len(body) && (body[start] == ' ' || body[start] == '\t') {
+		start++
 	}
-	return dst
+	if !bytes.HasPrefix(body[start:], parse.OpenBraces) || f.dump.open {
+		return dst, false
+	}
+	e, ok := markup.Next(body, start)
+	if !ok || e.Tag != markup.BT || e.Start != start || e.End != len(body) {
+		return dst, false
+	}
+	f.parser.Elements = append(f.parser.Elements[:0], f.parser.Read(e, f.faults.left(f.line, f.objects != nil) <= 0))
+	if el := &f.parser.Elements[0]; el.Keep {
+		if el.Err != nil && f.malformed(body, el.Err) {
+			f.out.Malformed(el.Err)
+		}
+		return dst, false
+	}
+	sep := end
+	if len(sep) == 0 {
+		sep = newline
+	}
+	text := parse.Segment{Text: body, Sep: sep}
+	f.items = append(f.items[:0], f.resolveElement(ctx, p, text, &f.parser.Elements[0], true))
+	dst = f.print(ctx, f.out.Flush(dst), p, text, f.items, 0)
+	return f.out.Text(dst, end), true
 }
 
-// inPlace writes text[from:to] with every element in its place replaced.
-func (w *textPrinter) inPlace(dst []byte, s parse.Segment, items []item, from, to int) []byte {
-	pos := from
-	for i := range items {
-		it := &items[i]
-		e := it.el
-		if e.Start < from || e.End > to {
-			continue
+// context handles a line on which context elements stand alone but for loggers' prefixes: they take effect, and the line is
+// folded. Where one of them is malformed the line stays as it is. ok is false where anything else stands on it: then nothing has
+// happened yet.
+func (f *Filter) context(dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
+	pos, last := f.words(body)
+	if first, ok := markup.Next(body, pos); !ok || !first.Contextual() {
+		return dst, false
+	}
+	f.parse(body)
+	if f.parser.Elements[0].Start < pos { // inside the prefix
+		return dst, false
+	}
+	for i := range f.parser.Elements {
+		e := &f.parser.Elements[i]
+		if !e.Contextual() || len(bytes.TrimSpace(body[pos:e.Start])) > 0 {
+			return dst, false
 		}
-		dst = append(dst, s.Text[pos:e.Start]...)
-		w.followColour(s.Text[pos:e.Start])
 		pos = e.End
-		raw := s.Text[e.Start:e.End]
-		switch {
-		case e.Tag == markup.Hexdict:
-			tag := min(len(raw), dumpTag)
-			dst = w.Dump(append(dst, raw[:tag]...), raw[tag:], it.values)
-		case e.Keep || w.opt.Style == Append || e.Contextual() && w.opt.Context == ContextKeep:
-			dst = append(dst, raw...)
-		case !s.JSON:
-			dst = w.replaced(dst, s.Text, it)
-		default:
-			text := w.replaced(nil, s.Text, it)
-			if rest, same := bytes.CutPrefix(text, w.outside(raw)); same { // it stays as it is written
-				dst, text = append(dst, raw...), rest
-			}
-			dst = appendJSON(dst, text)
-		}
 	}
-	return append(dst, s.Text[pos:to]...)
+	if pos > last || len(bytes.TrimSpace(body[pos:last])) > 0 {
+		return dst, false
+	}
+	items, _ := f.resolveElements(context.Background(), p, parse.Segment{Text: body}, f.parser.Elements)
+	return f.out.Context(dst, p, body, end, last, items), true
 }
 
-// elementBelow adds what an element stands for below the text that it stays in.
-func (w *textPrinter) elementBelow(dst []byte, s parse.Segment, it *item) []byte {
-	raw := w.outside(s.Text[it.el.Start:it.el.End])
-	text := w.replaced(nil, s.Text, it)
-	if bytes.HasPrefix(text, raw) || len(text) == 0 {
-		return dst
+// words returns where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
+// one of them, and so does that of a line that goes on in the next entry.
+func (f *Filter) words(body []byte) (start, end int) {
+	p := &f.parser.Prefix
+	if p.Partial || bytes.IndexByte(body, 0x1b) >= 0 {
+		return 0, len(body)
 	}
-	return w.below(dst, s, func(b []byte) []byte { return append(b, text...) })
-}
-
-// replaced writes the readable form of one element, or the element itself if nothing is known.
-func (w *textPrinter) replaced(dst, text []byte, it *item) []byte {
-	e, a := it.el, it.answer
-	raw := w.outside(text[e.Start:e.End])
-	switch e.Tag {
-	case markup.Symbol:
-		if it.name == "" {
-			return dst
-		}
-		return w.appendName(dst, w.opt.Names.function(it.name, ""), false)
-	case markup.Reset, markup.Module, markup.MMap:
-		return w.contextInPlace(dst, raw, it)
-	case markup.Dumpfile:
-		return w.dumpfile(dst, &e.Element)
-	}
-	switch {
-	case len(a.Frames) == 0:
-		return w.unresolved(dst, raw, text[e.End:], e.Addr-a.Back, a)
-	case e.Tag == markup.Data:
-		return w.appendVariable(dst, a, 0)
-	case e.Tag == markup.PC:
-		dst = append(w.appendFunc(dst, a, 0), '[')
-		return append(w.appendFile(dst, a, 0, false), ']')
-	}
-	return w.appendMessage(w.appendReason(w.appendSentence(dst, a), a, text, e.End), e)
+	return p.Start, p.End
 }

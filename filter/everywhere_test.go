@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 	"qss-filter/filter/prefix/prefixtest"
 )
@@ -40,7 +42,7 @@ func TestSamplesEverywhere(t *testing.T) {
 	combinations, failures := 0, 0
 	for name, log := range logs {
 		lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
-		plain := lineByLine(t, filter.Options{Context: filter.ContextKeep}, lines)
+		plain := lineByLine(t, filter.Options{Context: print.ContextKeep}, lines)
 		for i := range prefixes {
 			p := &prefixes[i]
 			if strings.Contains(p.Name, "valgrind") && strings.Contains(log, "==ERROR") {
@@ -65,7 +67,7 @@ func TestSamplesEverywhere(t *testing.T) {
 				}
 				want[k] = strings.Join(became, "\n") + "\n"
 			}
-			got := run(t, filter.Options{Context: filter.ContextKeep}, wrap(p, lines))
+			got := run(t, filter.Options{Context: print.ContextKeep}, wrap(p, lines))
 			if got != strings.Join(want, "") {
 				failures++
 				if failures < 40 {
@@ -73,7 +75,7 @@ func TestSamplesEverywhere(t *testing.T) {
 				}
 				continue
 			}
-			if again := run(t, filter.Options{Context: filter.ContextKeep}, got); again != got {
+			if again := run(t, filter.Options{Context: print.ContextKeep}, got); again != got {
 				failures++
 				t.Errorf("%s behind %s, filtered twice: %s", name, p.Name, firstDifference(again, got))
 			}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 	"qss-filter/filter/stream"
 	"qss-filter/sgr"
@@ -16,8 +18,8 @@ import (
 // feedOptions are options that keep different things from line to line.
 func feedOptions() map[string]filter.Options {
 	return map[string]filter.Options{
-		"default": {}, "keep": {Context: filter.ContextKeep}, "drop": {Context: filter.ContextDrop}, "dedupe": {Dedupe: true},
-		"append": {Style: filter.Append}, "replace": {Style: filter.Replace, Renumber: filter.RenumberAlways},
+		"default": {}, "keep": {Context: print.ContextKeep}, "drop": {Context: print.ContextDrop}, "dedupe": {Dedupe: true},
+		"append": {Style: print.Append}, "replace": {Style: print.Replace, Renumber: print.RenumberAlways},
 		"ahead": {Lookahead: filter.Lookahead{Lines: 50, Time: 1 << 40}}, "colours": {Palette: sgr.NewPalette(true)},
 		"explain": {Explain: true}, "json": {JSON: &filter.JSONOptions{}}, "strip": {StripSGR: true},
 	}

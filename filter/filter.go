@@ -31,6 +31,8 @@ import (
 	"crypto/sha256"
 	"io"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
@@ -40,59 +42,23 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Style tells what becomes of a frame's line.
-type Style uint8
-
-const (
-	// Annotate writes the answer into the frame.
-	Annotate Style = iota
-	// Append keeps the line and adds one line per function below it.
-	Append
-	// Replace puts `#N addr in func file:line` in the frame's place.
-	Replace
-)
-
-// Renumber tells what becomes of the numbers of frames when inlined functions take lines of their own.
-type Renumber uint8
-
-const (
-	// RenumberAuto counts on over inlined functions in the `#N addr (elf+off)` family and writes `#N.1` in markup.
-	RenumberAuto Renumber = iota
-	// RenumberAlways counts on everywhere.
-	RenumberAlways
-	// RenumberNever keeps the log's numbers: inlined functions are `#N.1`, `#N.2`, … everywhere.
-	RenumberNever
-)
-
-// Context tells what becomes of the lines that define modules and mappings.
-type Context uint8
-
-const (
-	// ContextFold makes one line of those of a module.
-	ContextFold Context = iota
-	// ContextKeep keeps them as they are.
-	ContextKeep
-	// ContextDrop leaves them out.
-	ContextDrop
-)
-
 // Options say what a Filter does. The zero value of all but Symbols is the default.
 type Options struct {
 	// Symbols answers for addresses.
 	Symbols  symsrc.Source
-	Style    Style
-	Renumber Renumber
+	Style    print.Style
+	Renumber print.Renumber
 	Adjust   resolve.Adjust
-	Context  Context
+	Context  print.Context
 	// Palette colours what the filter writes; nil writes none.
 	Palette *sgr.Palette
 	// Names says how functions and paths are written. Observe is told what the debug information has.
-	Names Names
+	Names print.Names
 	// Sources gives the source code of frames, of which SourceLines are shown, with the frame's own in the middle; 0 shows none.
-	Sources     Sources
+	Sources     print.Sources
 	SourceLines int
 	// Links are the hyperlinks of paths, written where Palette is.
-	Links Links
+	Links print.Links
 	// Maps gives lists of mappings of the processes that write the log, in any form that is read in logs, for frames that have
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
@@ -116,7 +82,7 @@ type Options struct {
 	// mean nothing then.
 	JSON *JSONOptions
 	// Observe is told of every frame; nil tells nobody.
-	Observe func(*Observation)
+	Observe func(*print.Observation)
 	// Narrow is stream.Options.Narrow.
 	Narrow bool
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
@@ -132,14 +98,14 @@ type Filter struct {
 	parser     parse.Parser
 	resolver   *resolve.Resolver
 	// out is text, or objects where lines leave as JSON.
-	out  printer
-	text textPrinter
+	out  print.Printer
+	text print.Text
 	// renumbers is set if the numbers of frames may change.
 	renumbers bool
-	items     []item  // of the text at hand
-	dedupe    *dedupe // nil where repeated stacks are written out
-	ahead     *ahead  // nil where no frame waits
-	window    int     // how many more lines are looked at whatever they hold
+	items     []print.Item // of the text at hand
+	dedupe    *dedupe      // nil where repeated stacks are written out
+	ahead     *ahead       // nil where no frame waits
+	window    int          // how many more lines are looked at whatever they hold
 	dump      hexdict
 	quick     quick
 	reached   progress
@@ -152,7 +118,7 @@ type Filter struct {
 	line int
 	// Scratch memory, kept from line to line.
 	stripped []byte
-	seen     Observation
+	seen     print.Observation
 }
 
 // New makes a filter. Options.Symbols must be set.
@@ -161,10 +127,10 @@ func New(o Options) *Filter {
 	if o.JSON != nil {
 		r = &objectPrinter{opt: *o.JSON, names: o.Names}
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
-		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = Annotate, ContextKeep, nil, true, 0
+		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = print.Annotate, print.ContextKeep, nil, true, 0
 	}
-	f := &Filter{opt: o, text: textPrinter{opt: printerOptions{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
-		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}}, objects: r, said: map[string]bool{}}
+	f := &Filter{opt: o, text: print.NewText(print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
+		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}), objects: r, said: map[string]bool{}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: f.broken})
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {
 		f.out = r

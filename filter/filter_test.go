@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
@@ -41,16 +43,16 @@ func TestLine(t *testing.T) {
 			in: "#3 0x7f11 (/a.so+0x11)\r\n#7 0x7f21 (/a.so+0x21)\r\n",
 			want: "#3 0x7f11 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x11)\r\n#4 0x7f11 in middle /src/wrap.c:6:10 (/a.so+0x11)\r\n" +
 				"#5 0x7f11 in outer /src/top.c:10 (/a.so+0x11)\r\n#9 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21)\r\n"},
-		{name: "never renumber", opt: Options{Renumber: RenumberNever}, in: "#0 0x7f10 (/a.so+0x10)\n#1 0x7f21 (/a.so+0x21)\n",
+		{name: "never renumber", opt: Options{Renumber: print.RenumberNever}, in: "#0 0x7f10 (/a.so+0x10)\n#1 0x7f21 (/a.so+0x21)\n",
 			want: "#0.1 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n#0.2 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
 				"#0 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n#1 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21)\n"},
 		{name: "numbers keep their width", in: "#00 0x7f10 (/a.so+0x10)\n",
 			want: "#00 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n#01 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
 				"#02 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n"},
-		{name: "append", opt: Options{Style: Append}, in: "x #0 0x7f10 (/a.so+0x10) y\n#1 0x7f21 (/a.so+0x21)\n#2 0x1 (/missing.so+0x1)\n",
+		{name: "append", opt: Options{Style: print.Append}, in: "x #0 0x7f10 (/a.so+0x10) y\n#1 0x7f21 (/a.so+0x21)\n#2 0x1 (/missing.so+0x1)\n",
 			want: "x #0 0x7f10 (/a.so+0x10) y\n  -> #0 0x7f10 in inner<\"q\">(int) /src/inner.c:8\n  -> #1 0x7f10 in middle /src/wrap.c:6\n" +
 				"  -> #2 0x7f10 in outer /src/top.c:10\n#1 0x7f21 (/a.so+0x21)\n  -> #3 0x7f21 in plain /src/p.c:3\n#2 0x1 (/missing.so+0x1)\n"},
-		{name: "replace", opt: Options{Style: Replace}, in: "x #0 0x7f20 (/a.so+0x20)" + id + " y\n#1 0x1 (/missing.so+0x1)\n",
+		{name: "replace", opt: Options{Style: print.Replace}, in: "x #0 0x7f20 (/a.so+0x20)" + id + " y\n#1 0x1 (/missing.so+0x1)\n",
 			want: "x #0 0x7f20 in plain /src/p.c:3 y\n#1 0x1 (/missing.so+0x1)\n"},
 		{name: "only a name is known", in: "#0 0x7f30 (/a.so+0x30)\n", want: "#0 0x7f30 in bare (/a.so+0x30)\n"},
 		{name: "the line is not exact", in: "#0 0x7f50 (/a.so+0x50)\n",
@@ -99,7 +101,7 @@ func TestIdempotent(t *testing.T) {
 		"#0 0x7f10 (/a.so+0x10)" + id + "\n#1 0x7f31 main (/a.so+0x31)" + id + "\n#2 0x7f99 (/a.so+0x99)\n" +
 		"    #0 <null> <null> (a+0x10)" + id + "\n    #1 <null> <null> (a+0x20)" + id + "\n" +
 		"[frame=0 pc=0x1 module=/a.so offset=0x10 func=<null> src=<null>:0:0 (BuildId: 0123abcd)]\n" + markupLog
-	for _, o := range []Options{{}, {Renumber: RenumberNever}, {Renumber: RenumberAlways}, {Style: Replace}} {
+	for _, o := range []Options{{}, {Renumber: print.RenumberNever}, {Renumber: print.RenumberAlways}, {Style: print.Replace}} {
 		once := feed(o, log)
 		if twice := feed(o, once); twice != once {
 			t.Errorf("%+v:\nonce  %q\ntwice %q", o, once, twice)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 	"qss-filter/filter/llvm"
 	"qss-filter/filter/prefix"
@@ -144,11 +146,11 @@ func (p *pieces) mutate(r *rand.Rand, log []byte) []byte {
 // options chooses a combination of options.
 func (p *pieces) options(r *rand.Rand) filter.Options {
 	one := func(n int) bool { return r.IntN(n) == 0 }
-	o := filter.Options{Style: filter.Style(r.IntN(3)), Renumber: filter.Renumber(r.IntN(3)), Adjust: resolve.Adjust(r.IntN(3)), Context: filter.Context(r.IntN(3)),
+	o := filter.Options{Style: print.Style(r.IntN(3)), Renumber: print.Renumber(r.IntN(3)), Adjust: resolve.Adjust(r.IntN(3)), Context: print.Context(r.IntN(3)),
 		By: prefix.By(r.IntN(4)), Dedupe: one(4), Explain: one(3), StripSGR: one(6)}
 	o.Names.Short, o.Names.Base, o.Names.Relative = one(4), one(6), one(6)
 	if one(6) {
-		o.Names.Map, o.Names.Strip = []filter.PathMap{{From: "/usr", To: "/\x1b["}, {From: "/", To: ""}}, []string{"/home"}
+		o.Names.Map, o.Names.Strip = []print.PathMap{{From: "/usr", To: "/\x1b["}, {From: "/", To: ""}}, []string{"/home"}
 	}
 	if one(4) {
 		o.Palette = sgr.NewPalette(true)
@@ -168,7 +170,7 @@ func (p *pieces) options(r *rand.Rand) filter.Options {
 		o.OnDumpfile = func(filter.Dumpfile) {}
 	}
 	if one(6) {
-		o.Observe = func(*filter.Observation) {}
+		o.Observe = func(*print.Observation) {}
 	}
 	if one(4) {
 		o.Lookahead = filter.Lookahead{Lines: 1 + r.IntN(40), Time: time.Hour}
@@ -332,7 +334,7 @@ func checkObjects(t *testing.T, o filter.Options, log []byte) {
 
 // checkKept holds that lines stay as they are: where nothing is known all of them, and below each frame's line what is appended.
 func checkKept(t *testing.T, o filter.Options, log []byte) {
-	o = filter.Options{Symbols: nothing{}, Renumber: o.Renumber, Adjust: o.Adjust, By: o.By, Context: filter.ContextKeep, Lookahead: o.Lookahead, Maps: o.Maps}
+	o = filter.Options{Symbols: nothing{}, Renumber: o.Renumber, Adjust: o.Adjust, By: o.By, Context: print.ContextKeep, Lookahead: o.Lookahead, Maps: o.Maps}
 	was, now := bytes.SplitAfter(log, []byte("\n")), bytes.SplitAfter(fed(t, o, log, all), []byte("\n"))
 	if len(was) != len(now) {
 		t.Fatalf("%s: %d lines of %d\nof %q", describe(o), len(now), len(was), log)
@@ -343,7 +345,7 @@ func checkKept(t *testing.T, o filter.Options, log []byte) {
 			t.Fatalf("%s: %q becomes %q\nof %q", describe(o), line, now[i], log)
 		}
 	}
-	o.Symbols, o.Style = programs(), filter.Append
+	o.Symbols, o.Style = programs(), print.Append
 	now = bytes.SplitAfter(fed(t, o, log, all), []byte("\n"))
 	for _, line := range was {
 		at := slices.IndexFunc(now, func(out []byte) bool { return bytes.Equal(out, line) || keptInJSON(out, line) })

@@ -41,19 +41,19 @@ type progress struct {
 }
 
 // mark is called before a line is handled: salvage makes good what is lost after it.
-func (f *Filter) mark() { f.text.fold.mark() }
+func (f *Filter) mark() { f.text.Fold.Mark() }
 
 // reach is called by what handles several lines at once, before each.
 func (f *Filter) reach(out []byte, n int) {
-	f.text.fold.mark()
+	f.text.Fold.Mark()
 	f.reached = progress{n: n, out: out, line: f.line}
 }
 
 // salvage appends what was held back at the mark: it was written to the output that is lost, or is held back still.
 func (f *Filter) salvage(dst []byte) []byte {
-	f.parser.Quoted, f.text.quoted, f.dump.open = false, false, false
+	f.parser.Quoted, f.text.Quoted, f.dump.open = false, false, false
 	f.resolver.Recover()
-	return f.text.fold.salvage(dst)
+	return f.text.Fold.Salvage(dst)
 }
 
 // rescueLines is deferred around Lines: after a panic the line reached leaves as it came, and the lines known are no longer used.

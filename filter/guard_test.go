@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 	"qss-filter/symsrc"
 )
@@ -40,7 +42,7 @@ func TestGuard(t *testing.T) {
 	const folded = "[[[ELF module #0x0 \"/a.so\"; BuildID=aa [0x1000-0x1fff](rx)]]]\n"
 	const stack = "#0 0x1 (/a.so+0x10) (BuildId: aa)\n#1 0x2 (/a.so+0x20) (BuildId: aa)\n"
 	observe := func(o *filter.Options) {
-		o.Observe = func(x *filter.Observation) {
+		o.Observe = func(x *print.Observation) {
 			if strings.Contains(string(x.Whole), "+0x66") || strings.Contains(string(x.Whole), "0x1066") {
 				var nothing []byte
 				_ = nothing[len(x.Whole)]

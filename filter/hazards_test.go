@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 )
 
@@ -58,7 +60,7 @@ func TestReuse(t *testing.T) {
 	log := "{{{reset}}}\n{{{module:0:/a.so:elf:01}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0x1100:pc}}}\n" +
 		"{{{module:1:/b.so:elf:02}}}\n{{{mmap:0x1000:0x1000:load:1:rx:0x8000}}}\n{{{bt:0:0x1100:pc}}}\n" +
 		"{{{module:0:/c.so:elf:03}}}\n{{{mmap:0x5000:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0x5100:pc}}}\n{{{reset}}}\n{{{bt:0:0x5100:pc}}}\n"
-	out := run(t, filter.Options{Symbols: addresses{}, Context: filter.ContextDrop}, log)
+	out := run(t, filter.Options{Symbols: addresses{}, Context: print.ContextDrop}, log)
 	for i, want := range []string{"/a.so@100", "/b.so@8100", "/c.so@100", "{{{bt:0:0x5100:pc}}}"} {
 		if lines := strings.Split(out, "\n"); len(lines) < 5 || !strings.Contains(lines[i], want) {
 			t.Errorf("line %d: no %s in\n%s", i, want, out)

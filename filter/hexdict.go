@@ -90,20 +90,6 @@ func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, text []byte) (
 	return values
 }
 
-// Dump writes a part of a dump, with the values that a footnote explains in color.
-func (w *textPrinter) Dump(dst, text []byte, values []parse.Pair) []byte {
-	pos := 0
-	restore := w.colour
-	for _, v := range values {
-		dst = append(dst, text[pos:v.Start]...)
-		w.followColour(text[pos:v.Start])
-		dst = w.paint(dst, w.opt.Palette.Func, string(text[v.Start:v.End]))
-		pos = v.End
-	}
-	w.colour = restore
-	return append(dst, text[pos:]...)
-}
-
 // point returns what a value of a dump points at: a function if its mapping is executable, else a variable; nil where it
 // points at nothing that has a name.
 func (f *Filter) point(ctx context.Context, p *resolve.Thread, v parse.Value) *resolve.Answer {
@@ -132,9 +118,6 @@ func isReturnRegister(key string) bool {
 	}
 	return false
 }
-
-// dumpTag is the length of what stands before a dump: `{{{hexdict:`.
-var dumpTag = len(parse.OpenBraces) + len(parse.HexdictTag)
 
 // footnotes writes a line for each value of the dump that points at something: `  [RIP] func file:line`, with the logger's
 // prefix of the line that closed the dump. A last line without its end keeps none.
@@ -181,15 +164,4 @@ func (f *Filter) dumps(ctx context.Context, dst []byte, p *resolve.Thread, body,
 		return dst
 	}
 	return f.footnotes(ctx, dst, p, body, end)
-}
-
-// Register writes what a value of a dump points at: `  [RIP] func file:line`.
-func (w *textPrinter) Register(dst, before []byte, _ *resolve.Thread, v parse.Value, a *resolve.Answer, end []byte) []byte {
-	dst = append(append(append(append(dst, before...), "  ["...), v.Key...), "] "...)
-	if a.Kind == symsrc.Data {
-		dst = w.appendVariable(dst, a, 0)
-	} else {
-		dst = w.appendSentence(dst, a)
-	}
-	return append(dst, end...)
 }

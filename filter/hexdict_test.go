@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/sgr"
 )
 
@@ -22,7 +24,7 @@ func TestDumpPrefix(t *testing.T) {
 func TestDumpColour(t *testing.T) {
 	p := &sgr.Palette{Func: "<F>", File: "<P>", Off: "<0>"}
 	in := contextLines + "\x1b[1mx {{{hexdict:RIP:0x1020 A:0x1}}} {{{hexdict:RIP:0x1020\nRA: 0x1021 B: 0x2\nRIP:0x1020 }}}\x1b[m\n"
-	got := feed(Options{Palette: p, Context: ContextDrop}, in)
+	got := feed(Options{Palette: p, Context: print.ContextDrop}, in)
 	const value = "<F>0x1020<0>\x1b[1m"
 	want := "\x1b[1mx {{{hexdict:RIP:" + value + " A:0x1}}} {{{hexdict:RIP:" + value + "\nRA: <F>0x1021<0>\x1b[1m B: 0x2\nRIP:" + value + " }}}\x1b[m\n"
 	if !strings.HasPrefix(got, want) || strings.Count(got[len(want):], "\n") != 4 {

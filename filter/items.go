@@ -5,7 +5,8 @@ import (
 	"context"
 	"fmt"
 
-	"qss-filter/ctxstate"
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
@@ -14,40 +15,9 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// item is an element or a frame of a text, with what became of it.
-type item struct {
-	el *parse.Element // nil for a frame of another format
-	fr *parse.Frame   // nil for an element
-	// answer is what is known of the address; nil if nothing was asked.
-	answer *resolve.Answer
-	// number is the one that the frame's line gets.
-	number uint64
-	// context is what a context element has done, err why it has done nothing.
-	context contextEffect
-	err     error
-	// explained is set if err is one of the errors that are told of.
-	explained bool
-	// name is the readable form of a symbol.
-	name string
-	// values are those of a dump that point at something.
-	values []parse.Pair
-	// below are the lines that the observer puts below the frame; apart asks for an empty line above it.
-	below [][]byte
-	apart bool
-}
-
-// contextEffect is what became of a context element.
-type contextEffect struct {
-	tag    markup.Tag // Unknown if it had nothing to clear
-	module *ctxstate.Module
-	mapped mapped
-	// at is the mapping as it was added.
-	at ctxstate.Mapping
-}
-
 // resolve reads the elements of a text, or its frames if it has no elements, and finds what they are, in their order: a mapping counts
 // for the frames after it. alone is the item whose line the text is, -1 if it is none's. The items hold until the next call.
-func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, s parse.Segment) (items []item, alone int) {
+func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, s parse.Segment) (items []print.Item, alone int) {
 	if parse.HasMarkup(s.Text) {
 		if elements := f.parse(s.Text); len(elements) > 0 {
 			return f.resolveElements(ctx, t, s, elements)
@@ -57,7 +27,7 @@ func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, s parse.Segment
 }
 
 // resolveFrames finds what the frames of a text are.
-func (f *Filter) resolveFrames(ctx context.Context, t *resolve.Thread, s parse.Segment) (items []item, alone int) {
+func (f *Filter) resolveFrames(ctx context.Context, t *resolve.Thread, s parse.Segment) (items []print.Item, alone int) {
 	frames := f.frames(s, t.Stack.Shift > 0 || f.observed())
 	if alone = -1; len(frames) == 1 && frames[0].Shape != frame.Pair {
 		alone = 0
@@ -65,17 +35,17 @@ func (f *Filter) resolveFrames(ctx context.Context, t *resolve.Thread, s parse.S
 	f.items = f.items[:0]
 	for i := range frames {
 		fr := &frames[i]
-		it := item{fr: fr, number: fr.Number, answer: f.resolver.ResolveFrame(ctx, t, f.line, s.Text, fr)}
+		it := print.Item{Frame: fr, Number: fr.Number, Answer: f.resolver.ResolveFrame(ctx, t, f.line, s.Text, fr)}
 		f.observe(t, s.Text, &it, i == alone)
-		if f.opt.Renumber != RenumberNever && fr.Counts && f.renumbers {
+		if f.opt.Renumber != print.RenumberNever && fr.Counts && f.renumbers {
 			if !fr.Num.Empty() {
-				it.number = t.Stack.Number(fr.Number)
+				it.Number = t.Stack.Number(fr.Number)
 			}
 			ownLines := alone >= 0
-			if f.opt.Style == Append {
+			if f.opt.Style == print.Append {
 				ownLines = f.opt.Observe == nil && !fr.Num.Empty()
 			}
-			if n := it.functions(); n > 0 && ownLines {
+			if n := it.Functions(); n > 0 && ownLines {
 				t.Stack.Insert(n - 1)
 			}
 		}
@@ -92,16 +62,8 @@ func (f *Filter) frames(s parse.Segment, renumbering bool) []parse.Frame {
 	return f.parser.Frames
 }
 
-// functions returns how many functions the item names.
-func (it *item) functions() int {
-	if it.answer == nil {
-		return 0
-	}
-	return len(it.answer.Frames)
-}
-
 // resolveElements finds what the elements of a text are.
-func (f *Filter) resolveElements(ctx context.Context, t *resolve.Thread, s parse.Segment, elements []parse.Element) (items []item, alone int) {
+func (f *Filter) resolveElements(ctx context.Context, t *resolve.Thread, s parse.Segment, elements []parse.Element) (items []print.Item, alone int) {
 	alone = parse.FrameElement(s, elements)
 	f.items = f.items[:0]
 	for i := range elements {
@@ -111,17 +73,17 @@ func (f *Filter) resolveElements(ctx context.Context, t *resolve.Thread, s parse
 }
 
 // resolveElement finds what an element is. alone is set if it is a frame, and the text its line.
-func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element, alone bool) item {
-	it := item{el: e, number: e.BTFields.Num}
+func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element, alone bool) print.Item {
+	it := print.Item{Element: e, Number: e.BTFields.Num}
 	kind, adjustment := symsrc.Code, resolve.Exact.Because(resolve.ByTag)
 	switch {
 	case e.Contextual():
-		if it.context, it.err = f.apply(t, &e.Element); it.err != nil {
-			it.explained = f.malformed(s.Text, it.err)
+		if it.Context, it.Err = f.apply(t, &e.Element); it.Err != nil {
+			it.Explained = f.malformed(s.Text, it.Err)
 		}
 		return it
 	case e.Tag == markup.Hexdict:
-		it.values = f.pointing(ctx, t, s.Text[e.Start:e.End][min(e.End-e.Start, dumpTag):])
+		it.Values = f.pointing(ctx, t, s.Text[e.Start:e.End][min(e.End-e.Start, print.DumpTag):])
 		return it
 	case e.Keep:
 		return it
@@ -129,23 +91,23 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.
 		f.announce(t.Process, &e.Element)
 		return it
 	case e.Tag == markup.Symbol:
-		it.name = f.demangled(e)
+		it.Name = f.demangled(e)
 		return it
 	case e.Tag == markup.Data:
 		kind = symsrc.Data
 	default:
 		adjustment = f.resolver.AdjustMarkup(t, e.Type, e.Tag == markup.PC)
 	}
-	it.answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, adjustment)
-	it.answer.Count()
+	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, adjustment)
+	it.Answer.Count()
 	if e.Tag == markup.BT {
-		t.Over(f.line, it.answer)
+		t.Over(f.line, it.Answer)
 	}
 	f.observe(t, s.Text, &it, alone)
-	if alone && f.opt.Renumber == RenumberAlways && f.renumbers && (it.functions() > 0 || it.answer.Module != nil && f.opt.Style == Annotate) &&
-		(f.opt.Style != Append || f.opt.Observe == nil) {
-		it.number = t.Stack.Number(it.number)
-		t.Stack.Insert(max(0, it.functions()-1))
+	if alone && f.opt.Renumber == print.RenumberAlways && f.renumbers && (it.Functions() > 0 || it.Answer.Module != nil && f.opt.Style == print.Annotate) &&
+		(f.opt.Style != print.Append || f.opt.Observe == nil) {
+		it.Number = t.Stack.Number(it.Number)
+		t.Stack.Insert(max(0, it.Functions()-1))
 	}
 	return it
 }
@@ -164,13 +126,13 @@ func (f *Filter) demangled(e *parse.Element) string {
 }
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
-func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done contextEffect, err error) {
+func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done print.Effect, err error) {
 	e.Terse = f.faults.left(f.line, f.objects != nil) <= 0
 	switch e.Tag {
 	case markup.Reset:
 		f.dumpContext("reset", t.Process)
 		if t.Space.Reset() {
-			done.tag = markup.Reset
+			done.Tag = markup.Reset
 		}
 		return done, nil
 	case markup.Module:
@@ -183,7 +145,7 @@ func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done contextEffect
 				f.line, def.ID, old.Name))
 		}
 		m, _ := t.Space.Module(def.ID)
-		return contextEffect{tag: markup.Module, module: m}, nil
+		return print.Effect{Tag: markup.Module, Module: m}, nil
 	}
 	def, err := markup.ParseMMap(e)
 	if err != nil {
@@ -196,7 +158,7 @@ func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done contextEffect
 	if err != nil {
 		return done, &markup.FieldError{Offset: e.Start, Msg: err.Error()}
 	}
-	return contextEffect{markup.MMap, at.Module, mapped{def.Start, def.Start + def.Size - 1, def.Mode}, *at}, nil
+	return print.Effect{Tag: markup.MMap, Module: at.Module, Mapped: print.Range{Start: def.Start, Last: def.Start + def.Size - 1, Mode: def.Mode}, At: *at}, nil
 }
 
 // cutTo32 reports whether a mapping is of LLVM's own stack traces, whose addresses have lost their upper half: `0x` and 14

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/parse"
 )
 
@@ -30,7 +32,7 @@ func TestElementsInJSON(t *testing.T) {
 	}
 	for _, in := range []string{`x {{{bt:0:0x9020:\"m\/\"}}} {{{pc:0x9000:\/}}}`, `{{{mmap:\/}}} \/`, `{{{bt:1:0x9020:pc:\u0041}}}`, `{{{dumpfile:\/}}}`} {
 		line := `{"m":"` + in + `"}` + "\n"
-		for _, style := range []Style{Annotate, Append, Replace} {
+		for _, style := range []print.Style{print.Annotate, print.Append, print.Replace} {
 			if got := feed(Options{Style: style}, line); got != line {
 				t.Errorf("%s became %s", line, got)
 			}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
@@ -112,9 +114,9 @@ func TestKnownObjects(t *testing.T) {
 	for seed := range uint64(200) {
 		r := &filtertest.Nasty{Rand: rand.New(rand.NewPCG(seed, 11)), Targets: []filtertest.Target{{ID: "0123abcd", At: []uint64{0x10, 0x20, 0x30, 0x40}}}}
 		pieces := objectLog(r)
-		o := Options{Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), Renumber: Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Dedupe: r.One(9), Explain: r.One(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
+		o := Options{Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), Renumber: print.Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Dedupe: r.One(9), Explain: r.One(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
 		if r.One(9) {
-			o.Names.Map = []PathMap{{"/src", "/home"}}
+			o.Names.Map = []print.PathMap{{From: "/src", To: "/home"}}
 		}
 		if !r.One(5) {
 			o.JSON = &JSONOptions{FramesOnly: r.One(2)}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/filtertest"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -17,7 +19,7 @@ func TestKnownLines(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n"} {
 		for _, moved := range []bool{false, true} {
 			log := filtertest.Processes(20, moved, end)
-			for _, o := range []Options{{}, {Context: ContextKeep}, {Context: ContextDrop}} {
+			for _, o := range []Options{{}, {Context: print.ContextKeep}, {Context: print.ContextDrop}} {
 				o.Symbols = &symbols{}
 				want := feed(o, log) // line by line
 				if got := runAll(t, o, strings.NewReader(log)); got != want {
@@ -33,7 +35,7 @@ func TestKnownLinesRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		r := filtertest.Nasty{Rand: rand.New(rand.NewPCG(seed, 3)), Targets: []filtertest.Target{{ID: "0123abcd", At: []uint64{0x10, 0x20, 0x30, 0x40}}}}
 		log := r.Again(r.Log(60))
-		o := Options{Symbols: &symbols{}, Context: Context(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Explain: r.One(4)}
+		o := Options{Symbols: &symbols{}, Context: print.Context(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Explain: r.One(4)}
 		if r.One(3) {
 			o.Palette = sgr.NewPalette(true)
 		}

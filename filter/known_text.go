@@ -5,6 +5,8 @@ import (
 	"context"
 	"strconv"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/frame"
 	"qss-filter/filter/linecache"
 	"qss-filter/filter/resolve"
@@ -69,7 +71,7 @@ func (t *textFrame) tail() []byte { return t.line[t.addrEnd:] }
 
 // knownText handles the lines at the begin of b that are frames with a known tail, and gives the bytes that they are.
 func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	if f.window > 0 || f.opt.Renumber == RenumberNever {
+	if f.window > 0 || f.opt.Renumber == print.RenumberNever {
 		return dst, 0
 	}
 	t := f.resolver.Processes.Unnamed
@@ -87,7 +89,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 			if number := t.Stack.Number(line.number); f.objects != nil {
 				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
 			} else {
-				dst = line.write(f.text.fold.flush(dst), s.Text(), number)
+				dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 			}
 			a := s.By.answer
 			a.Count()
@@ -97,7 +99,7 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 		case again:
 			f.resolver.Ahead(b[n+len(line.line):], t)
 			f.resolver.Asked = resolve.Asked{}
-			dst = f.text.fold.flush(dst)
+			dst = f.text.Fold.Flush(dst)
 			before := len(dst)
 			dst = f.Line(ctx, dst, line.line)
 			if by, became, ok := f.learn(&line, dst[before:]); ok {
@@ -128,7 +130,7 @@ func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 // learn tells what is to be kept of a line that became those lines, or that object.
 func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	q := &f.resolver.Asked
-	if !q.Plain || len(q.Answer.Frames) == 0 || awaited(q.Answer) || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+	if !q.Plain || len(q.Answer.Frames) == 0 || print.Awaited(q.Answer) || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
 	by = shownTail{due: dueTo(f.resolver.Processes.Unnamed, q.Answer, q.Adjustment), digits: t.digits, convention: q.Convention}

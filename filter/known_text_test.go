@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
@@ -60,8 +62,8 @@ func TestKnownText(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		log := stackLog(r, 120, textTails)
-		o := Options{Symbols: &symbols{}, Renumber: Renumber(r.IntN(2) * r.IntN(3)), Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), StripSGR: r.IntN(4) == 0, Explain: r.IntN(4) == 0,
-			Style: Style(r.IntN(2) * r.IntN(3)), Dedupe: r.IntN(9) == 0}
+		o := Options{Symbols: &symbols{}, Renumber: print.Renumber(r.IntN(2) * r.IntN(3)), Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), StripSGR: r.IntN(4) == 0, Explain: r.IntN(4) == 0,
+			Style: print.Style(r.IntN(2) * r.IntN(3)), Dedupe: r.IntN(9) == 0}
 		if r.IntN(3) == 0 {
 			o.Palette = sgr.NewPalette(true)
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
 	"qss-filter/filter/parse"
@@ -64,7 +66,7 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 		dst = f.ordinary(ctx, f.out.Flush(dst), t, body, end)
 		f.led(t, pre, body)
 		f.resolver.Processes.Handled(t)
-		f.text.followColour(line)
+		f.text.FollowColour(line)
 		return dst
 	}
 	if strings, ok := parse.Strings(body[pre.Start:pre.End]); ok && !f.dump.open {
@@ -76,7 +78,7 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 		f.led(t, pre, body)
 	}
 	f.resolver.Processes.Handled(t)
-	f.text.followColour(line)
+	f.text.FollowColour(line)
 	return dst
 }
 
@@ -166,23 +168,36 @@ func (f *Filter) settled(begin []byte) (ok bool) {
 	return true
 }
 
-// followColour keeps the log's SGR state where our own text is coloured.
-func (w *textPrinter) followColour(b []byte) {
-	if w.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
-		w.colour.Feed(b)
-		w.colour.link.Feed(b)
-	}
-}
-
-// ink is what the log's own escape sequences have set up for the text behind them.
-type ink struct {
-	sgr.State
-	link sgr.Link
-}
-
 // of reads the loggers' prefixes of a text and returns the thread that it is from. outer is the JSON object that the text is a string
 // of, with the fields that say whose; both are nil for a line of its own.
 func (f *Filter) of(outer *prefix.Prefix, outerLine, text []byte) (*resolve.Thread, *prefix.Prefix) {
 	p := f.parser.ReadPrefix(text)
 	return f.resolver.Processes.Thread(p, outer, outerLine, text), p
+}
+
+// text handles a line that may hold frames.
+func (f *Filter) ordinary(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
+	sep := end
+	if len(sep) == 0 {
+		sep = newline
+	}
+	return f.out.Text(f.segment(ctx, dst, p, parse.Segment{Text: body, Sep: sep, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End}), end)
+}
+
+// segment handles one piece of text: it finds what the text says, and writes it.
+func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment) []byte {
+	items, alone := f.resolve(ctx, t, s)
+	if len(items) == 0 {
+		t.Interrupted(s.Text)
+		return f.out.Text(dst, s.Text)
+	}
+	return f.print(ctx, dst, t, s, items, alone)
+}
+
+// print writes a text whose items are resolved.
+func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
+	if f.dedupe != nil && alone >= 0 && !s.JSON && (f.opt.Style != print.Append || items[alone].Element != nil && f.opt.Observe == nil) {
+		f.dedupe.note(t, s.Text, &items[alone])
+	}
+	return f.out.Items(ctx, dst, t, s, items, alone)
 }

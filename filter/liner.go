@@ -124,13 +124,13 @@ func (f *Filter) Pending() (patience time.Duration, held bool) {
 	if f.ahead.holding() {
 		return f.ahead.remaining(), true
 	}
-	return 0, f.text.fold.pending() || f.dedupe != nil && f.dedupe.frames > 0
+	return 0, f.text.Fold.Pending() || f.dedupe != nil && f.dedupe.frames > 0
 }
 
 // Flush appends what Lines has held back: the folded context, and a stack that may be one of those before.
 func (f *Filter) Flush(dst []byte) []byte {
 	dst = f.release(context.Background(), dst)
-	return f.text.fold.flush(f.dedupe.flush(dst))
+	return f.text.Fold.Flush(f.dedupe.flush(dst))
 }
 
 var newline = []byte{'\n'}
@@ -140,8 +140,8 @@ var newline = []byte{'\n'}
 // a colour that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
-	if f.objects != nil || f.dedupe != nil || f.ahead.holding() || f.text.fold.pending() || f.dump.open || f.window > 0 ||
-		f.opt.DumpContext != nil || !f.text.colour.Plain() || f.parser.Long {
+	if f.objects != nil || f.dedupe != nil || f.ahead.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
+		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long {
 		return dst, false
 	}
 	return f.resolver.Resume(dst, f.line, f.ahead != nil)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/stream"
 )
 
@@ -174,7 +176,7 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte(`{"log":"#0 0x7f10 (/a.so+0x10) x\n"}` + "\n" + `{"00""#0 0x000000 (00+0x10)0"}`))
 	f.Add([]byte("SUMMARY: AddressSanitizer: x (/a.so+0x10)\n\x1b[1m#0 \x1b[0m0x7f10 (/a.so+0x10)\n{{{pc:0x1}}} <<<bt:0:0x1>>>"))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		o := Options{Symbols: &symbols{}, Style: Append}
+		o := Options{Symbols: &symbols{}, Style: print.Append}
 		var out bytes.Buffer
 		if err := New(o).Run(context.Background(), bytes.NewReader(log), &out); err != nil {
 			t.Fatal(err)
@@ -186,7 +188,7 @@ func FuzzRun(f *testing.F) {
 				t.Fatalf("line %q of %q is lost in %q", line, log, out.Bytes())
 			}
 		}
-		for _, style := range []Style{Annotate, Replace} {
+		for _, style := range []print.Style{print.Annotate, print.Replace} {
 			o.Style = style
 			var whole, pieces bytes.Buffer
 			if err := New(o).Run(context.Background(), bytes.NewReader(log), &whole); err != nil {

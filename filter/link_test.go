@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -24,12 +26,12 @@ func TestLinkFormats(t *testing.T) {
 		{"idea", "idea://open?file=/src/a%20b.c&line=7&column=3"}, {"kitty", "file://" + host + "/src/a%20b.c#7"}, {"grep+", "grep+:///src/a%20b.c:7"},
 		{"textmate", "txmt://open?url=file:///src/a%20b.c&line=7&column=3"}, {"x-y.z:{line}-{path}", "x-y.z:7-/src/a%20b.c"},
 	} {
-		var l Links
+		var l print.Links
 		if err := l.Set(c.format); err != nil {
 			t.Errorf("%s: %v", c.format, err)
 			continue
 		}
-		got := strings.TrimSuffix(strings.TrimPrefix(l.begin("/src/./x/../a b.c", 7, 3), linkStart), linkStop)
+		got := strings.TrimSuffix(strings.TrimPrefix(l.Begin("/src/./x/../a b.c", 7, 3), print.LinkStart), print.LinkStop)
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", c.format, got, c.want)
 		}
@@ -42,7 +44,7 @@ func TestLinkFormats(t *testing.T) {
 		"x:{path": "no variable {path", "x:{path}}": "no such characters", "x:\x1b{path}": "no such characters", "x y:{path}": "no such characters",
 		"1x:{path}": "no scheme", "{path}:x": "no scheme",
 	} {
-		var l Links
+		var l print.Links
 		if err := l.Set(format); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", format, err, want)
 		}
@@ -50,7 +52,7 @@ func TestLinkFormats(t *testing.T) {
 }
 
 func TestLinkPaths(t *testing.T) {
-	var l Links
+	var l print.Links
 	if err := l.Set("x:{path}:{line}:{column}"); err != nil {
 		t.Fatal(err)
 	}
@@ -59,9 +61,9 @@ func TestLinkPaths(t *testing.T) {
 		"/ä\xff": "x:/%C3%A4%FF:1:1", "/" + strings.Repeat("a", 3000): "",
 	} {
 		if want != "" {
-			want = linkStart + want + linkStop
+			want = print.LinkStart + want + print.LinkStop
 		}
-		if got := l.begin(file, 0, 0); got != want {
+		if got := l.Begin(file, 0, 0); got != want {
 			t.Errorf("%q: %q, want %q", file, got, want)
 		}
 	}
@@ -70,19 +72,19 @@ func TestLinkPaths(t *testing.T) {
 // FuzzLinks: whatever the path, the link is one sequence of a terminal, and its URL means that path.
 func FuzzLinks(f *testing.F) {
 	f.Add("/a b\x1b\\\a%41?#é")
-	var l Links
+	var l print.Links
 	if err := l.Set("file://{path}"); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, file string) {
-		link := l.begin(file, 1, 1)
+		link := l.Begin(file, 1, 1)
 		if text, _ := sgr.Strip(nil, nil, []byte(link)); len(text) > 0 {
 			t.Errorf("%q: %q", file, link)
 		}
-		if link == "" || hasDrive(file) {
+		if link == "" || print.HasDrive(file) {
 			return
 		}
-		u, err := url.Parse(strings.TrimSuffix(strings.TrimPrefix(link, linkStart), linkStop))
+		u, err := url.Parse(strings.TrimSuffix(strings.TrimPrefix(link, print.LinkStart), print.LinkStop))
 		if err != nil || u.Path != path.Clean(file) {
 			t.Errorf("%q: %q is %v, %v", file, link, u, err)
 		}
@@ -114,7 +116,7 @@ func TestLinksInLogs(t *testing.T) {
 		{"in JSON, then not", `{"m":"` + frame + `"}` + "\n" + frame, `{"m":"` + bare + `"}` + "\n" + linked},
 		{"the other way round", frame + "\n" + `{"m":"` + frame + `"}`, linked + "\n" + `{"m":"` + bare + `"}`},
 	} {
-		var l Links
+		var l print.Links
 		if err := l.Set("x:{path}"); err != nil {
 			t.Fatal(err)
 		}

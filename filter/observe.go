@@ -2,103 +2,25 @@ package filter
 
 import (
 	"bytes"
-	"slices"
 
-	"qss-filter/filter/frame"
-	"qss-filter/filter/parse"
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/resolve"
-	"qss-filter/markup"
-	"qss-filter/symsrc"
 )
 
-// Observation is one frame of the log with its answer, as Options.Observe is told of it: in the order of the log, once
-// each. Its byte slices hold until the call returns; Thread, Module, Frames and Files are shared and must not be changed.
-type Observation struct {
-	// Line is the number of the frame's line, from 1, and Text the line without its end, or a string in a line of JSON.
-	Line int
-	Text []byte
-	// Thread tells the threads of the log apart, whose stacks may mix: it can be compared, and be a key.
-	Thread any
-	// Number is the frame's number, where it is Numbered.
-	Number   uint64
-	Numbered bool
-	// Sentence is set for a frame that stands in a sentence and is no part of a stack, Data where it is a variable.
-	Sentence, Data bool
-	// Whole is the frame itself in Text, Rest what of it stands behind its number.
-	Whole, Rest []byte
-	// Address and Offset are the digits as written, with 0x where the log has it; Offset is that in the module. Either may
-	// be empty.
-	Address, Offset []byte
-	// Hint is the function that the log names, with what stands around it, or empty.
-	Hint []byte
-	// Done is set where the log names a source line already; nothing was asked then.
-	Done bool
-	// Module is what the log says of the frame's binary; it is empty where no mapping covers the address. BuildID is its
-	// build ID as written at the frame, or empty.
-	Module  symsrc.Module
-	BuildID []byte
-	// Located is set where the module is known; At is then where in it the code lies, and Back how many bytes before the
-	// logged address that is.
-	Located  bool
-	At, Back uint64
-	// Frames is the answer, innermost first, empty where no name is known; Files tells why.
-	Frames []symsrc.Frame
-	Files  *symsrc.Files
-
-	// Below may be set to the lines that the style Append writes below the frame's, without their ends, in the place of
-	// its own. Apart puts an empty line above it.
-	Below [][]byte
-	Apart bool
-}
-
 // observe tells the observer of an item, if there is one.
-func (f *Filter) observe(t *resolve.Thread, text []byte, it *item, alone bool) {
+func (f *Filter) observe(t *resolve.Thread, text []byte, it *print.Item, alone bool) {
 	if f.opt.Observe == nil {
 		return
 	}
-	f.seen = it.observation(f.line, t, text, alone)
+	f.seen = it.Observation(f.line, t, text, alone)
 	f.opt.Observe(&f.seen)
-	if f.opt.Style == Append {
-		it.apart = f.seen.Apart
+	if f.opt.Style == print.Append {
+		it.Apart = f.seen.Apart
 		for _, line := range f.seen.Below {
-			it.below = append(it.below, bytes.Clone(line))
+			it.Below = append(it.Below, bytes.Clone(line))
 		}
 	}
-}
-
-// observation describes a frame, in text or as an element, on a line of that number. alone is set if the text is the frame's line.
-func (it *item) observation(line int, t *resolve.Thread, text []byte, alone bool) (o Observation) {
-	if fr := it.fr; fr != nil {
-		rest := fr.Whole
-		if !fr.Num.Empty() {
-			rest.Start = fr.Num.End
-		}
-		o = Observation{Line: line, Text: text, Thread: t, Number: fr.Number, Numbered: !fr.Num.Empty(),
-			Sentence: fr.Shape == frame.Pair, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
-			Address: fr.Addr.Of(text), Hint: fr.Gap.Of(text), Done: fr.Done || fr.Shape == frame.NumberOnly,
-			BuildID: fr.BuildIDText}
-		if it.answer == nil && len(fr.ModuleText) > 0 {
-			o.Module.Name = string(fr.ModuleText)
-		}
-		if fr.Base != frame.Absolute {
-			o.Offset = fr.Off.Of(text)
-		}
-	} else {
-		e := it.el
-		whole, address := text[e.Start:e.End], e.BTFields.AddrText
-		if e.Tag != markup.BT {
-			address, _, _ = bytes.Cut(e.Body, []byte{':'})
-		}
-		o = Observation{Line: line, Text: text, Thread: t, Number: e.BTFields.Num, Numbered: alone, Sentence: !alone,
-			Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
-	}
-	if a := it.answer; a != nil {
-		o.Frames, o.Back = a.Frames, a.Back
-		if a.Module != nil {
-			o.Located, o.Module, o.At, o.Files = true, a.Module.Module, a.Offset, a.Module.Files
-		}
-	}
-	return o
 }
 
 // observed reports whether anybody is told of frames.
@@ -107,18 +29,4 @@ func (f *Filter) observed() bool { return f.opt.Observe != nil || f.objects != n
 // told reports whether somebody is told of each frame, or object, and none may be left out.
 func (f *Filter) told() bool {
 	return f.opt.Observe != nil || f.objects != nil && f.objects.opt.Each != nil
-}
-
-// observedBelow writes a text as it is, with the lines that the observer has put below it.
-func (w *textPrinter) observedBelow(dst []byte, s parse.Segment, items []item) []byte {
-	if !s.JSON && slices.ContainsFunc(items, func(it item) bool { return it.apart }) {
-		dst = append(dst, s.Sep...)
-	}
-	dst = append(dst, s.Text...)
-	for i := range items {
-		for _, line := range items[i].below {
-			dst = w.below(dst, s, func(b []byte) []byte { return append(b, line...) })
-		}
-	}
-	return dst
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
@@ -31,9 +33,9 @@ func TestObserve(t *testing.T) {
 		"at {{{pc:0x1008}}}\n{\"log\":\"#5 0x7040 (/a+0x40)\\n\"}\n"
 	want := []string{"2 #0 0x7010 /a 0x10 10 main f", "3 #1 0x7020 /bad 0x20 20 ", "4 #2 0x1 done", "5 sentence /a 0x8 8 f",
 		"8 #4 0x1004 m 4 f", "9 sentence m 8 f", "10 #5 0x7040 /a 0x40 40 f"}
-	for _, style := range []Style{Annotate, Append, Replace} {
+	for _, style := range []print.Style{print.Annotate, print.Append, print.Replace} {
 		var got []string
-		f := New(Options{Symbols: oneName{}, Adjust: resolve.AdjustNone, Style: style, Observe: func(o *Observation) {
+		f := New(Options{Symbols: oneName{}, Adjust: resolve.AdjustNone, Style: style, Observe: func(o *print.Observation) {
 			text := fmt.Sprint(o.Line)
 			for _, part := range []struct {
 				is   bool
@@ -55,7 +57,7 @@ func TestObserve(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("style %d:\n%q, want\n%q", style, got, want)
 		}
-		if style == Append && !strings.Contains(out.String(), "(BuildId: abcd)\n  -> below\n\n#1 0x7020 (/bad+0x20)\n  -> below\n") {
+		if style == print.Append && !strings.Contains(out.String(), "(BuildId: abcd)\n  -> below\n\n#1 0x7020 (/bad+0x20)\n  -> below\n") {
 			t.Errorf("got\n%s", &out)
 		}
 	}
@@ -64,7 +66,7 @@ func TestObserve(t *testing.T) {
 // TestSteady has a reader that gives a line byte by byte: it is seen whole.
 func TestSteady(t *testing.T) {
 	seen := 0
-	f := New(Options{Symbols: oneName{}, Observe: func(*Observation) { seen++ }})
+	f := New(Options{Symbols: oneName{}, Observe: func(*print.Observation) { seen++ }})
 	in := iotest.OneByteReader(strings.NewReader("#0 0x7010 (/a+0x10)\n"))
 	if err := f.Run(context.Background(), stream.Steady(in), io.Discard); err != nil || seen != 1 {
 		t.Errorf("%d frames, error %v", seen, err)

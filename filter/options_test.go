@@ -8,6 +8,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 	"qss-filter/filter/prefix/prefixtest"
 	"qss-filter/filter/stream"
@@ -19,12 +21,12 @@ import (
 // elsewhere must not lose a line, and what was filtered once stays as it is.
 func TestSamplesWithOptions(t *testing.T) {
 	options := map[string]filter.Options{
-		"append": {Style: filter.Append}, "replace": {Style: filter.Replace}, "always": {Renumber: filter.RenumberAlways},
-		"never": {Renumber: filter.RenumberNever}, "dedupe": {Dedupe: true}, "strip": {StripSGR: true}, "explain": {Explain: true},
+		"append": {Style: print.Append}, "replace": {Style: print.Replace}, "always": {Renumber: print.RenumberAlways},
+		"never": {Renumber: print.RenumberNever}, "dedupe": {Dedupe: true}, "strip": {StripSGR: true}, "explain": {Explain: true},
 		"lookahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "colour": {Palette: sgr.NewPalette(true)},
-		"names":                {Names: filter.Names{Short: true, Map: []filter.PathMap{{From: "/home/dev", To: "/here"}}, Strip: []string{"/here/crash-examples"}}},
+		"names":                {Names: print.Names{Short: true, Map: []print.PathMap{{From: "/home/dev", To: "/here"}}, Strip: []string{"/here/crash-examples"}}},
 		"sources":              {Sources: everyFile{}, SourceLines: 3},
-		"dedupe and lookahead": {Dedupe: true, Lookahead: filter.Lookahead{Time: time.Hour}}, "drop": {Context: filter.ContextDrop},
+		"dedupe and lookahead": {Dedupe: true, Lookahead: filter.Lookahead{Time: time.Hour}}, "drop": {Context: print.ContextDrop},
 	}
 	for name, log := range samples(t) {
 		lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
@@ -80,9 +82,9 @@ func lost(in, out string) string {
 // TestByteByByte holds that it does not matter in which pieces a log comes.
 func TestByteByByte(t *testing.T) {
 	for name, log := range samples(t) {
-		want := run(t, filter.Options{Context: filter.ContextKeep}, log) // what is folded leaves when the input pauses
+		want := run(t, filter.Options{Context: print.ContextKeep}, log) // what is folded leaves when the input pauses
 		var out bytes.Buffer
-		f := filter.New(filter.Options{Symbols: programs(), Context: filter.ContextKeep})
+		f := filter.New(filter.Options{Symbols: programs(), Context: print.ContextKeep})
 		if err := f.Run(t.Context(), stream.Steady(iotest.HalfReader(iotest.HalfReader(iotest.HalfReader(strings.NewReader(log))))), &out); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +93,7 @@ func TestByteByByte(t *testing.T) {
 			t.Errorf("%s: %s", name, firstDifference(got, want))
 		}
 		out.Reset()
-		f = filter.New(filter.Options{Symbols: programs(), Context: filter.ContextKeep})
+		f = filter.New(filter.Options{Symbols: programs(), Context: print.ContextKeep})
 		if err := f.Run(t.Context(), stream.Steady(iotest.OneByteReader(strings.NewReader(log))), &out); err != nil {
 			t.Fatal(err)
 		}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"unicode/utf8"
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/print"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
@@ -32,7 +34,7 @@ const markupFormat = "markup"
 type objectPrinter struct {
 	opt JSONOptions
 	// names has the directories of this machine; the rest of it is for people.
-	names Names
+	names print.Names
 	line  record.Line
 	// said is set once it is known whose words the line is.
 	said bool
@@ -65,16 +67,16 @@ func (r *objectPrinter) Dump(dst, _ []byte, _ []parse.Pair) []byte { return dst 
 func (r *objectPrinter) Flush(dst []byte) []byte { return dst }
 
 // Items notes what a text says.
-func (r *objectPrinter) Items(_ context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []item, alone int) []byte {
+func (r *objectPrinter) Items(_ context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
 	for i := range items {
 		it := &items[i]
 		switch {
-		case it.fr != nil:
-			o := it.observation(r.line.Number, t, s.Text, i == alone)
-			r.frame(t, &o, it.answer, it.fr.Family, it.fr.Shape == frame.NumberOnly)
-		case it.answer != nil:
-			o := it.observation(r.line.Number, t, s.Text, i == alone)
-			r.frame(t, &o, it.answer, markupFormat, false)
+		case it.Frame != nil:
+			o := it.Observation(r.line.Number, t, s.Text, i == alone)
+			r.frame(t, &o, it.Answer, it.Frame.Family, it.Frame.Shape == frame.NumberOnly)
+		case it.Answer != nil:
+			o := it.Observation(r.line.Number, t, s.Text, i == alone)
+			r.frame(t, &o, it.Answer, markupFormat, false)
 		default:
 			r.element(t.Process, it)
 		}
@@ -83,32 +85,32 @@ func (r *objectPrinter) Items(_ context.Context, dst []byte, t *resolve.Thread, 
 }
 
 // element notes an element that asks nothing.
-func (r *objectPrinter) element(p *resolve.Process, it *item) {
-	e := it.el
+func (r *objectPrinter) element(p *resolve.Process, it *print.Item) {
+	e := it.Element
 	switch {
-	case it.err != nil:
-		if it.explained {
-			r.Malformed(it.err)
+	case it.Err != nil:
+		if it.Explained {
+			r.Malformed(it.Err)
 		}
 	case e.Tag == markup.Reset:
 		r.note(p, record.Context{Type: record.Reset})
 	case e.Tag == markup.Module:
-		m := it.context.module
+		m := it.Context.Module
 		r.note(p, record.Context{Type: record.Module, ID: m.ID, Name: m.Name, BuildID: symsrc.BuildID(m.BuildID)})
 	case e.Tag == markup.MMap:
-		r.note(p, mappingRecord(&it.context.at))
+		r.note(p, mappingRecord(&it.Context.At))
 	case e.Keep:
 	case e.Tag == markup.Dumpfile:
 		kind, name, _ := e.Dumpfile()
 		r.note(p, record.Context{Type: record.Dumpfile, Word: string(kind), Name: string(name)})
 	case e.Tag == markup.Symbol:
 		mangled, _ := e.Symbol()
-		r.note(p, record.Context{Type: record.Symbol, Name: it.name, Word: string(mangled)})
+		r.note(p, record.Context{Type: record.Symbol, Name: it.Name, Word: string(mangled)})
 	}
 }
 
 // Context notes context elements.
-func (r *objectPrinter) Context(dst []byte, t *resolve.Thread, _, _ []byte, _ int, items []item) []byte {
+func (r *objectPrinter) Context(dst []byte, t *resolve.Thread, _, _ []byte, _ int, items []print.Item) []byte {
 	for i := range items {
 		r.element(t.Process, &items[i])
 	}
@@ -241,7 +243,7 @@ func (r *objectPrinter) Malformed(err error) {
 }
 
 // frame notes a frame, as the observer is told of it.
-func (r *objectPrinter) frame(t *resolve.Thread, o *Observation, a *resolve.Answer, format string, numberOnly bool) {
+func (r *objectPrinter) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answer, format string, numberOnly bool) {
 	r.of(t.Process)
 	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.Key, Text: o.Whole, Address: o.Address,
 		Offset: o.Offset, Hint: hint(o.Hint), Module: o.Module}
@@ -279,18 +281,6 @@ func (r *objectPrinter) Register(dst, _ []byte, t *resolve.Thread, v parse.Value
 	return dst
 }
 
-// mapped returns an answer with the paths of this machine.
-func (n *Names) mapped(known []symsrc.Frame) []symsrc.Frame {
-	if len(n.Map) == 0 {
-		return known
-	}
-	known = append([]symsrc.Frame(nil), known...)
-	for i := range known {
-		known[i].File = n.local(known[i].File)
-	}
-	return known
-}
-
 // hint is the name that the log gives a function, without what stands around it.
 func hint(b []byte) []byte {
 	b = bytes.TrimSpace(b)
@@ -299,4 +289,59 @@ func hint(b []byte) []byte {
 		return nil
 	}
 	return b
+}
+
+// What becomes of a frame, beside the codes of its files.
+const (
+	statusNoSymbol  = "NO_SYMBOL"  // the files are good, but no symbol covers the address
+	statusNoMapping = "NO_MAPPING" // no mapping covers the address
+	statusAmbiguous = "AMBIGUOUS"  // several mappings may
+	statusNotAsked  = "NOT_ASKED"  // there is nothing to look up
+)
+
+// answer fills in what is known of a frame.
+func (r *objectPrinter) answer(fr *record.Frame, a *resolve.Answer) {
+	fr.Functions = r.names.Mapped(a.Frames)
+	if a.Module == nil {
+		fr.Status, fr.Reason = statusNoMapping, a.Explanation()
+		if a.Ambiguous {
+			fr.Status = statusAmbiguous
+		}
+		return
+	}
+	fr.Module, fr.Located, fr.At, fr.Back, fr.Space, fr.Why = a.Module.Module, true, a.Offset, a.Back, a.Space, a.Why()
+	files := a.Module.Files
+	fr.Files = files
+	if len(a.Frames) > 0 {
+		fr.Status, fr.Unverified = symsrc.OK.String(), a.Unverified()
+		return
+	}
+	fr.Reason = a.Explanation()
+	if files == nil {
+		fr.Status = symsrc.UnknownError.String()
+		return
+	}
+	switch fr.Status = files.Reason().String(); {
+	case a.Elsewhere != "":
+		fr.Status = symsrc.MismatchBuildID.String()
+	case files.Reason() == symsrc.OK:
+		fr.Status = statusNoSymbol
+		return
+	}
+	if fr.Detail = files.Detail; fr.Detail == "" {
+		fr.Detail = files.Note
+	}
+}
+
+// partialRune returns how many bytes at the end of text are the beginning of a character.
+func partialRune(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if c := text[len(text)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(text[len(text)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
 }

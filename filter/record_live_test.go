@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/resolve"
 )
 
@@ -89,7 +91,7 @@ func TestObjectsHeld(t *testing.T) {
 			`"status":"NOT_FOUND","reason":"NOT_FOUND missing.so","detail":"elf not found"`, `"status":"NO_SYMBOL","reason":"no symbol at 0x98 in a.so"`}},
 		{"--adjust", Options{Adjust: resolve.AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
 		{"a report", Options{}, "==7==ERROR: AddressSanitizer: x\n    #1 0x7f20 (/a.so+0x20)\n", []string{`{"line":2,"process":"#7",`, `"back":0,"why":"header"`}},
-		{"--path-map", Options{Names: Names{Short: true, Map: []PathMap{{"/src", "/home"}}}}, "#0 0x7f21 (/a.so+0x20)\n", []string{`"functions":[{"function":"plain","file":"/home/p.c"`}},
+		{"--path-map", Options{Names: print.Names{Short: true, Map: []print.PathMap{{From: "/src", To: "/home"}}}}, "#0 0x7f21 (/a.so+0x20)\n", []string{`"functions":[{"function":"plain","file":"/home/p.c"`}},
 		{"colours", Options{}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"\u001b[1m#0 \u001b[0m0x7f20 (/a.so+0x20)\u001b[31m"`, `"address":"0x7f20"`, `"status":"OK"`}},
 		{"colours out", Options{StripSGR: true}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"#0 0x7f20 (/a.so+0x20)"`}},
 	} {

@@ -14,6 +14,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"qss-filter/filter/print"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"qss-filter/filter"
@@ -144,7 +146,7 @@ func TestObjectsOfSamples(t *testing.T) {
 		if len(some) != len(all) {
 			t.Errorf("%s: %d objects with frames only, want %d", name, len(some), len(all))
 		}
-		for _, o := range []filter.Options{{Dedupe: true}, {Lookahead: filter.Lookahead{Lines: 500, Time: time.Minute}}, {StripSGR: true}, {Style: filter.Append}} {
+		for _, o := range []filter.Options{{Dedupe: true}, {Lookahead: filter.Lookahead{Lines: 500, Time: time.Minute}}, {StripSGR: true}, {Style: print.Append}} {
 			o.JSON = &filter.JSONOptions{}
 			objects(t, name, run(t, o, text))
 		}

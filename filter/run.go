@@ -5,6 +5,8 @@ import (
 	"context"
 	"math"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/ctxstate"
 	"qss-filter/filter/linecache"
 	"qss-filter/filter/parse"
@@ -52,17 +54,17 @@ func (q *quick) init() {
 func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	text := b[0] == ' ' || b[0] == '#'
 	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || f.quick.off || f.dump.open || f.parser.Long || f.dedupe != nil || f.told() || f.ahead != nil ||
-		f.opt.Style != Annotate || !f.text.colour.Plain() {
+		f.opt.Style != print.Annotate || !f.text.Color.Plain() {
 		return dst, 0
 	}
 	if text {
 		return f.knownText(ctx, dst, b)
 	}
-	if f.opt.Renumber == RenumberAlways {
+	if f.opt.Renumber == print.RenumberAlways {
 		return dst, 0
 	}
 	t := f.resolver.Processes.Unnamed // nothing stands before the elements
-	folds := f.opt.Context == ContextFold && f.opt.DumpContext == nil
+	folds := f.opt.Context == print.ContextFold && f.opt.DumpContext == nil
 	block := &f.quick.block
 	for len(dst) < stream.MaxOutput && bytes.HasPrefix(b[n:], parse.OpenBraces) {
 		f.reach(dst, n)
@@ -106,7 +108,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, 
 		if f.objects != nil {
 			dst = record.AppendNumber(dst, f.line)
 		}
-		return len(line), append(f.text.fold.flush(dst), s.Text()...)
+		return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
 	}
 	bt, end, ok := markup.BTLine(line)
 	if !ok {
@@ -115,7 +117,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, 
 	by := shownBy{typ: bt.Type}
 	take := f.resolver.AdjustMarkup(t, by.typ, false)
 	f.line++
-	dst = f.text.fold.flush(dst)
+	dst = f.text.Fold.Flush(dst)
 	f.resolver.Ahead(b[len(line):], t)
 	before := len(dst)
 	if f.objects != nil {
@@ -126,7 +128,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, 
 		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	}
 	by.due = dueTo(t, f.resolver.ResolveAddress(ctx, t.Process, bt.Addr, symsrc.Code, take), take)
-	if f.quick.showed.Settled(generation) && again && len(by.answer.Frames) > 0 && !awaited(by.answer) &&
+	if f.quick.showed.Settled(generation) && again && len(by.answer.Frames) > 0 && !print.Awaited(by.answer) &&
 		len(dst) > before && len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		f.quick.showed.Keep(s, line, dst[before:], generation, by)
 	}
@@ -154,7 +156,7 @@ func (f *Filter) knownMapping(dst []byte, t *resolve.Thread, b []byte) (used int
 	}
 	f.line++
 	f.quick.known.Follow(e)
-	return at + len(e.Text), f.text.fold.add(dst, in.Module, mapped{start, start + m.Size - 1, m.Mode}, nil, e.Says.end)
+	return at + len(e.Text), f.text.Fold.Add(dst, in.Module, print.Range{Start: start, Last: start + m.Size - 1, Mode: m.Mode}, nil, e.Says.end)
 }
 
 // knownModule handles the definition of a module that is new, or the same as before.
@@ -171,7 +173,7 @@ func (f *Filter) knownModule(dst []byte, t *resolve.Thread, b []byte) (used int,
 	m, _ := t.Space.Module(def.ID)
 	f.line++
 	f.quick.known.Follow(e)
-	return len(e.Text), f.text.fold.defineKnown(dst, m, e.Says.head, e.Says.end)
+	return len(e.Text), f.text.Fold.DefineKnown(dst, m, e.Says.head, e.Says.end)
 }
 
 // knownReset handles a reset, which is at b[at:] of what run looks at.
@@ -181,7 +183,7 @@ func (f *Filter) knownReset(dst []byte, t *resolve.Thread, b []byte, at int) (us
 		return 0, dst
 	}
 	if t.Space.Reset() {
-		dst = f.text.fold.flush(dst)
+		dst = f.text.Fold.Flush(dst)
 		f.quick.block.begin(f, dst, at)
 		dst = append(dst, e.Says.head...)
 	}
@@ -212,14 +214,14 @@ func learnModule(line []byte) (k knownSays, ok bool) {
 	if k.module, err = markup.ParseModule(&e); err != nil {
 		return k, false
 	}
-	k.head = appendModuleHead(nil, &ctxstate.Module{ID: k.module.ID, Name: k.module.Name, BuildID: k.module.BuildID}, true)
+	k.head = print.AppendModuleHead(nil, &ctxstate.Module{ID: k.module.ID, Name: k.module.Name, BuildID: k.module.BuildID}, true)
 	return k, true
 }
 
 // learnReset reads a reset.
 func learnReset(line []byte) (k knownSays, ok bool) {
 	e, ok := alone(line, markup.Reset, &k)
-	k.head = append(appendReset(nil, &e), k.end...)
+	k.head = append(print.AppendReset(nil, &e), k.end...)
 	return k, ok
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -84,7 +86,7 @@ func TestSourceOnce(t *testing.T) {
 	s := &texts{files: map[string]symsrc.Excerpt{
 		"/src/p.c": {First: 3, Lines: []string{"p"}}, "/src/inner.c": {Note: "coming", Absent: true, Retry: func() bool { return news }},
 	}}
-	f := New(Options{Symbols: &symbols{}, Sources: s, SourceLines: 5, Names: Names{Map: []PathMap{{"/src", "/here"}}}})
+	f := New(Options{Symbols: &symbols{}, Sources: s, SourceLines: 5, Names: print.Names{Map: []print.PathMap{{From: "/src", To: "/here"}}}})
 	line := func(text string) string { return string(f.Line(t.Context(), nil, []byte(text+"\n"))) }
 	for range 3 {
 		line("#0 0x7f20 (/a.so+0x20)" + id)

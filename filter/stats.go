@@ -28,8 +28,8 @@ func (f *Filter) Tally() resolve.Tally { return f.resolver.Tally() }
 // Summary returns what could not be resolved until now, and why. Its texts are visible ones.
 func (f *Filter) Summary() resolve.Summary {
 	s := f.resolver.Summary()
-	if !f.text.code.any {
-		s.NoSource = symsrc.Visible(f.text.code.missing)
+	if !f.text.Code.Any {
+		s.NoSource = symsrc.Visible(f.text.Code.Missing)
 	}
 	return s
 }

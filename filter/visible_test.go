@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -66,8 +68,8 @@ prog(f+0x10)[0x5012]
 // TestNothingObeyed holds that a log without control characters stays without, whatever its escapes stand for and whatever the files
 // that it names hold.
 func TestNothingObeyed(t *testing.T) {
-	for _, style := range []Style{Annotate, Append, Replace} {
-		for _, fold := range []Context{ContextFold, ContextKeep} {
+	for _, style := range []print.Style{print.Annotate, print.Append, print.Replace} {
+		for _, fold := range []print.Context{print.ContextFold, print.ContextKeep} {
 			for bits := range 1 << 4 {
 				var told, dump bytes.Buffer
 				o := Options{Symbols: hostileSymbols{&symbols{}}, Style: style, Context: fold, DumpContext: &dump,

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 	"qss-filter/filter/child"
 	"qss-filter/filter/importer"
@@ -59,14 +61,14 @@ func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 const maxAround = 1000
 
 // nameFlags adds the flags of functions and paths as they are written.
-func nameFlags(fs *flag.FlagSet, n *filter.Names) {
+func nameFlags(fs *flag.FlagSet, n *print.Names) {
 	fs.BoolVar(&n.Short, "short-names", false, "write std::string and std::vector<int> without default arguments, no clone suffixes")
 	fs.Func("path-map", "`FROM=TO`: sources built below FROM are below TO; the longest FROM counts", func(value string) error {
 		from, to, ok := strings.Cut(value, "=")
 		if !ok || from == "" {
 			return errors.New("want FROM=TO")
 		}
-		n.Map = append(n.Map, filter.PathMap{From: from, To: to})
+		n.Map = append(n.Map, print.PathMap{From: from, To: to})
 		return nil
 	})
 	fs.Func("strip-prefix", "`DIR` not to be shown before the paths below it", func(value string) error {

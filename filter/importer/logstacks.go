@@ -3,7 +3,7 @@ package importer
 import (
 	"context"
 
-	"qss-filter/filter"
+	"qss-filter/filter/print"
 )
 
 const (
@@ -18,7 +18,7 @@ type LogStacks struct {
 	profile *Profile
 	open    map[any]*logStack // by thread
 	// next, if not nil, is called with each frame too.
-	next func(*filter.Observation)
+	next func(*print.Observation)
 }
 
 // logStack is a stack that may go on.
@@ -29,12 +29,12 @@ type logStack struct {
 }
 
 // NewLogStacks makes one without stacks. What it observes is passed on to next, if that is not nil.
-func NewLogStacks(next func(*filter.Observation)) *LogStacks {
+func NewLogStacks(next func(*print.Observation)) *LogStacks {
 	return &LogStacks{profile: NewProfile(ValueKind{"samples", "count"}), open: map[any]*logStack{}, next: next}
 }
 
 // Observe takes a frame of the log.
-func (s *LogStacks) Observe(o *filter.Observation) {
+func (s *LogStacks) Observe(o *print.Observation) {
 	if s.next != nil {
 		s.next(o)
 	}

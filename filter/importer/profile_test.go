@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter/print"
+
 	"github.com/google/pprof/profile"
 
-	"qss-filter/filter"
 	"qss-filter/symsrc"
 )
 
@@ -128,9 +129,9 @@ func TestGoTool(t *testing.T) {
 // TestLogStacks: a stack ends where its numbers begin again, those of several threads may mix, and equal ones are counted.
 func TestLogStacks(t *testing.T) {
 	passed := 0
-	s := NewLogStacks(func(*filter.Observation) { passed++ })
+	s := NewLogStacks(func(*print.Observation) { passed++ })
 	frame := func(thread string, number uint64, name string) {
-		s.Observe(&filter.Observation{Thread: thread, Numbered: true, Number: number, Located: true, At: uint64(name[0]),
+		s.Observe(&print.Observation{Thread: thread, Numbered: true, Number: number, Located: true, At: uint64(name[0]),
 			Module: symsrc.Module{Name: "/a.so"}, Frames: []symsrc.Frame{{Func: name}}})
 	}
 	for range 2 {
@@ -139,7 +140,7 @@ func TestLogStacks(t *testing.T) {
 		frame("one", 1, "main")
 		frame("two", 1, "main")
 	}
-	s.Observe(&filter.Observation{Thread: "one", Sentence: true, Located: true})
+	s.Observe(&print.Observation{Thread: "one", Sentence: true, Located: true})
 	path := filepath.Join(t.TempDir(), "folded")
 	if err := s.Save(context.Background(), &Options{Folded: path}); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,8 @@ import (
 	"io"
 	"os"
 
-	"qss-filter/filter"
+	"qss-filter/filter/print"
+
 	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/locate"
@@ -36,7 +37,7 @@ func (r *run) listModules(ctx context.Context) error {
 		defer in.Close()
 		sink := r.report.begin(log.index, log.rel)
 		o := r.options(log)
-		o.Symbols, o.Observe = nothing{}, func(o *filter.Observation) { sink.note(o) }
+		o.Symbols, o.Observe = nothing{}, func(o *print.Observation) { sink.note(o) }
 		if err := r.filter(o).Run(ctx, stream.Steady(in), io.Discard); err != nil {
 			return err
 		}

@@ -8,7 +8,8 @@ import (
 	"maps"
 	"slices"
 
-	"qss-filter/filter"
+	"qss-filter/filter/print"
+
 	"qss-filter/symsrc"
 )
 
@@ -30,7 +31,7 @@ type seenModule struct {
 }
 
 // note notes the module of a frame.
-func (l *logSink) note(o *filter.Observation) {
+func (l *logSink) note(o *print.Observation) {
 	if !o.Located {
 		return
 	}

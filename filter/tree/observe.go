@@ -6,7 +6,8 @@ import (
 	"path"
 	"strconv"
 
-	"qss-filter/filter"
+	"qss-filter/filter/print"
+
 	"qss-filter/symsrc"
 )
 
@@ -56,7 +57,7 @@ type logSink struct {
 }
 
 // observe takes a frame.
-func (l *logSink) observe(o *filter.Observation) {
+func (l *logSink) observe(o *print.Observation) {
 	s := l.stackOf(o)
 	functions, failed := l.functions(o)
 	l.counts.frames++
@@ -87,7 +88,7 @@ func (l *logSink) observe(o *filter.Observation) {
 
 // fields are those of a frame's rows.
 type fields struct {
-	o      *filter.Observation
+	o      *print.Observation
 	s      *stack
 	number uint64
 	id     []byte
@@ -96,7 +97,7 @@ type fields struct {
 
 // functions returns the functions of a frame, at least one. failed is set where none has a name; the name that the log has
 // stands in then.
-func (l *logSink) functions(o *filter.Observation) (list []symsrc.Frame, failed bool) {
+func (l *logSink) functions(o *print.Observation) (list []symsrc.Frame, failed bool) {
 	for i := range o.Frames {
 		if o.Frames[i].Func != "" {
 			return o.Frames, false
@@ -196,7 +197,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 }
 
 // group adds a function to what tells stacks apart.
-func (l *logSink) group(s *stack, o *filter.Observation, fr *symsrc.Frame) {
+func (l *logSink) group(s *stack, o *print.Observation, fr *symsrc.Frame) {
 	module := path.Base(o.Module.Name)
 	s.key.WriteString(fr.Func)
 	if fr.Func == "" {

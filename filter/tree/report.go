@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"sync"
 
-	"qss-filter/filter"
+	"qss-filter/filter/print"
+
 	"qss-filter/symsrc"
 )
 
@@ -88,7 +89,7 @@ func (r *Report) creatable() error {
 func (r *Report) grouping() bool { return r.Group || r.HTML != "" }
 
 // Observe takes the frames of a stream, as filter.Options.Observe. It is for one goroutine.
-func (r *Report) Observe(o *filter.Observation) { r.stream.observe(o) }
+func (r *Report) Observe(o *print.Observation) { r.stream.observe(o) }
 
 // begin makes the sink of a log; index is its place among the logs.
 func (r *Report) begin(index int, name string) *logSink {
@@ -274,7 +275,7 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 }
 
 // reason says why a frame has no name: a status code, or what the symbolizer found.
-func reason(o *filter.Observation) string {
+func reason(o *print.Observation) string {
 	switch {
 	case !o.Located && len(o.Address) > 0:
 		return "no mapping covers the address"

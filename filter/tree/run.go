@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"qss-filter/filter/print"
+
 	"qss-filter/filter"
 	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
@@ -178,12 +180,12 @@ func (r *run) one(ctx context.Context, log *logFile) (err error) {
 func (r *run) options(log *logFile) filter.Options {
 	o := r.opt.Filter
 	o.Palette, o.Dedupe, o.DumpContext = nil, false, nil
-	o.Names, o.SourceLines = filter.Names{}, 0 // what is written is compared and counted
+	o.Names, o.SourceLines = print.Names{}, 0 // what is written is compared and counted
 	switch {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
-		o.Style, o.Renumber = filter.Replace, filter.RenumberAlways
+		o.Style, o.Renumber = print.Replace, print.RenumberAlways
 	default: // what a list of stacks has is read, not written
-		o.Style, o.Context = filter.Append, filter.ContextKeep
+		o.Style, o.Context = print.Append, print.ContextKeep
 	}
 	if warn := o.Warn; warn != nil {
 		o.Warn = func(message string) { r.say.line("%s: %s", log.rel, message) }

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"strconv"
 
-	"qss-filter/filter"
+	"qss-filter/filter/print"
 )
 
 // Limits of the stacks that are open at a time: frames of several threads may mix, and a stack is over only when its thread
@@ -48,7 +48,7 @@ type place struct {
 
 // stackOf returns the stack that a frame belongs to, nil for one in a sentence. A frame whose number is not above that of the
 // last one begins a new stack, as #0 always does.
-func (l *logSink) stackOf(o *filter.Observation) *stack {
+func (l *logSink) stackOf(o *print.Observation) *stack {
 	if o.Sentence {
 		return nil
 	}

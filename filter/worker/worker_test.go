@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"qss-filter/filter/print"
+
 	"github.com/nats-io/nats.go/jetstream"
 
 	"qss-filter/filter"
@@ -281,8 +283,8 @@ func TestHealth(t *testing.T) {
 // on as if nothing had happened.
 func TestStyles(t *testing.T) {
 	for name, o := range map[string]filter.Options{
-		"keep": {Context: filter.ContextKeep}, "append": {Style: filter.Append}, "dedupe": {Dedupe: true}, "colors": {Palette: sgr.NewPalette(true)},
-		"ahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "renumber": {Style: filter.Replace, Renumber: filter.RenumberAlways},
+		"keep": {Context: print.ContextKeep}, "append": {Style: print.Append}, "dedupe": {Dedupe: true}, "colors": {Palette: sgr.NewPalette(true)},
+		"ahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "renumber": {Style: print.Replace, Renumber: print.RenumberAlways},
 		"json": {JSON: &filter.JSONOptions{}},
 	} {
 		t.Run(name, func(t *testing.T) {

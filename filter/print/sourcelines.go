@@ -1,4 +1,4 @@
-package filter
+package print
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type Sources interface {
 }
 
 // excerpt returns the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
-func (w *textPrinter) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
+func (w *Text) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
 	p := w.shown(a)
 	if p.excerpts == nil {
 		p.excerpts = make([]*symsrc.Excerpt, len(a.Frames))
@@ -35,7 +35,7 @@ func (w *textPrinter) excerpt(ctx context.Context, a *resolve.Answer, i int) *sy
 }
 
 // askSource asks for the source of one function. It runs beside the stream, which must survive it.
-func (w *textPrinter) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
+func (w *Text) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			x = &symsrc.Excerpt{Note: "internal error" + guard.Fault(cause)}
@@ -46,12 +46,12 @@ func (w *textPrinter) askSource(ctx context.Context, a *resolve.Answer, i int) (
 		return &symsrc.Excerpt{}
 	}
 	got := w.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.Module.Module, Files: a.Module.Files, Made: a.Made, Path: fr.File,
-		Local: w.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, w.opt.SourceLines/2)
+		Local: w.opt.Names.Local(fr.File), MD5: fr.MD5, Line: fr.Line}, w.opt.SourceLines/2)
 	return &got
 }
 
-// awaited reports whether the source of one of the functions may still come.
-func awaited(a *resolve.Answer) bool {
+// Awaited reports whether the source of one of the functions may still come.
+func Awaited(a *resolve.Answer) bool {
 	p, ok := a.Printed.(*printed)
 	if !ok {
 		return false
@@ -66,7 +66,7 @@ func awaited(a *resolve.Answer) bool {
 
 // source writes the lines of source code of one function below its line. Each has what stands before the frame on that, and
 // the escape sequences of what stands behind.
-func (w *textPrinter) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
+func (w *Text) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
 	if w.opt.Sources == nil || w.opt.SourceLines == 0 {
 		return dst
 	}
@@ -75,7 +75,7 @@ func (w *textPrinter) source(ctx context.Context, dst []byte, s parse.Segment, a
 		dst = append(append(dst, s.Sep...), before...)
 		dst = appendEscapes(w.added(dst, s, write), behind)
 	}
-	w.code.add(x, a.Frames[i].File)
+	w.Code.add(x, a.Frames[i].File)
 	for k, text := range x.Lines {
 		line(func(b []byte) []byte { return w.appendSource(b, x.First+k, text, x.First+k == a.Frames[i].Line) })
 	}
@@ -87,15 +87,15 @@ func (w *textPrinter) source(ctx context.Context, dst []byte, s parse.Segment, a
 
 // seenSources tells whether any function's source file was there, and which was the first that was not, "" for none.
 type seenSources struct {
-	any     bool
-	missing string
+	Any     bool
+	Missing string
 }
 
 func (s *seenSources) add(x *symsrc.Excerpt, path string) {
 	if !x.Absent {
-		s.any = s.any || len(x.Lines) > 0 || x.Note != ""
-	} else if s.missing == "" {
-		s.missing = path
+		s.Any = s.Any || len(x.Lines) > 0 || x.Note != ""
+	} else if s.Missing == "" {
+		s.Missing = path
 	}
 }
 
@@ -108,8 +108,8 @@ const sourceIndent = "    "
 //	>    8 |   return *p;
 //
 // The gutter is as wide for every frame.
-func (w *textPrinter) appendSource(dst []byte, number int, text string, marked bool) []byte {
-	coloured := w.palette() != nil && w.colour.Plain()
+func (w *Text) appendSource(dst []byte, number int, text string, marked bool) []byte {
+	coloured := w.palette() != nil && w.Color.Plain()
 	dst = append(dst, sourceIndent...)
 	var digits [20]byte
 	n := strconv.AppendInt(digits[:0], int64(number), 10)
@@ -138,7 +138,7 @@ func (w *textPrinter) appendSource(dst []byte, number int, text string, marked b
 }
 
 // appendNote writes what speaks against the lines.
-func (w *textPrinter) appendNote(dst []byte, note string) []byte {
+func (w *Text) appendNote(dst []byte, note string) []byte {
 	dst = append(dst, sourceIndent+"       "...)
 	note = "(" + symsrc.Visible(note) + ")"
 	if p := w.palette(); p != nil {

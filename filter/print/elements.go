@@ -1,4 +1,4 @@
-package filter
+package print
 
 import (
 	"bytes"
@@ -12,19 +12,101 @@ import (
 	"qss-filter/symsrc"
 )
 
+// elements writes a text with its elements in readable form.
+func (w *Text) elements(dst []byte, s parse.Segment, items []Item) []byte {
+	dst = w.inPlace(dst, s, items, 0, len(s.Text))
+	if w.opt.Style == Append {
+		for i := range items {
+			if e := items[i].Element; !e.Keep && !e.Contextual() && e.Tag != markup.Dumpfile {
+				dst = w.elementBelow(dst, s, &items[i])
+			}
+		}
+	}
+	return dst
+}
+
+// inPlace writes text[from:to] with every element in its place replaced.
+func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) []byte {
+	pos := from
+	for i := range items {
+		it := &items[i]
+		e := it.Element
+		if e.Start < from || e.End > to {
+			continue
+		}
+		dst = append(dst, s.Text[pos:e.Start]...)
+		w.FollowColour(s.Text[pos:e.Start])
+		pos = e.End
+		raw := s.Text[e.Start:e.End]
+		switch {
+		case e.Tag == markup.Hexdict:
+			tag := min(len(raw), DumpTag)
+			dst = w.Dump(append(dst, raw[:tag]...), raw[tag:], it.Values)
+		case e.Keep || w.opt.Style == Append || e.Contextual() && w.opt.Context == ContextKeep:
+			dst = append(dst, raw...)
+		case !s.JSON:
+			dst = w.replaced(dst, s.Text, it)
+		default:
+			text := w.replaced(nil, s.Text, it)
+			if rest, same := bytes.CutPrefix(text, w.outside(raw)); same { // it stays as it is written
+				dst, text = append(dst, raw...), rest
+			}
+			dst = appendJSON(dst, text)
+		}
+	}
+	return append(dst, s.Text[pos:to]...)
+}
+
+// elementBelow adds what an element stands for below the text that it stays in.
+func (w *Text) elementBelow(dst []byte, s parse.Segment, it *Item) []byte {
+	raw := w.outside(s.Text[it.Element.Start:it.Element.End])
+	text := w.replaced(nil, s.Text, it)
+	if bytes.HasPrefix(text, raw) || len(text) == 0 {
+		return dst
+	}
+	return w.below(dst, s, func(b []byte) []byte { return append(b, text...) })
+}
+
+// replaced writes the readable form of one element, or the element itself if nothing is known.
+func (w *Text) replaced(dst, text []byte, it *Item) []byte {
+	e, a := it.Element, it.Answer
+	raw := w.outside(text[e.Start:e.End])
+	switch e.Tag {
+	case markup.Symbol:
+		if it.Name == "" {
+			return dst
+		}
+		return w.appendName(dst, w.opt.Names.Function(it.Name, ""), false)
+	case markup.Reset, markup.Module, markup.MMap:
+		return w.contextInPlace(dst, raw, it)
+	case markup.Dumpfile:
+		return w.dumpfile(dst, &e.Element)
+	}
+	switch {
+	case len(a.Frames) == 0:
+		return w.unresolved(dst, raw, text[e.End:], e.Addr-a.Back, a)
+	case e.Tag == markup.Data:
+		return w.appendVariable(dst, a, 0)
+	case e.Tag == markup.PC:
+		dst = append(w.appendFunc(dst, a, 0), '[')
+		return append(w.appendFile(dst, a, 0, false), ']')
+	}
+	return w.appendMessage(w.appendReason(w.appendSentence(dst, a), a, text, e.End), e)
+}
+
 // frameLine writes a text that is one frame of a backtrace: a line per function, innermost first, each with what stands
 // before and after the element.
-func (w *textPrinter) frameLine(ctx context.Context, dst []byte, s parse.Segment, items []item, alone int) []byte {
+func (w *Text) frameLine(ctx context.Context, dst []byte, s parse.Segment, items []Item, alone int) []byte {
 	it := &items[alone]
-	e, a, n := it.el, it.answer, it.number
+	e, a, n := it.Element, it.Answer, it.Number
 	if w.opt.Style == Append && w.opt.Observed {
 		return w.observedBelow(dst, s, items[alone:alone+1])
 	}
-	colour := w.colour
+	colour := w.Color
 	before := w.around(s, items, 0, e.Start)
 	after := w.around(s, items, e.End, len(s.Text))
-	w.colour = colour
-	w.followColour(s.Text[:e.Start])
+	w.Color = colour
+	w.FollowColour(s.Text[:e.Start])
 	if len(a.Frames) == 0 && (a.Module == nil || w.opt.Style != Annotate) {
 		dst = append(append(dst, before...), s.Text[e.Start:e.End]...)
 		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, e.End) })
@@ -57,39 +139,8 @@ func (w *textPrinter) frameLine(ctx context.Context, dst []byte, s parse.Segment
 	return dst
 }
 
-// bareFrame handles the line that markup is full of, a bt element and nothing else, without the questions that other
-// lines raise. ok is false for any other line.
-func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
-	start := 0
-	for start < len(body) && (body[start] == ' ' || body[start] == '\t') {
-		start++
-	}
-	if !bytes.HasPrefix(body[start:], parse.OpenBraces) || f.dump.open {
-		return dst, false
-	}
-	e, ok := markup.Next(body, start)
-	if !ok || e.Tag != markup.BT || e.Start != start || e.End != len(body) {
-		return dst, false
-	}
-	f.parser.Elements = append(f.parser.Elements[:0], f.parser.Read(e, f.faults.left(f.line, f.objects != nil) <= 0))
-	if el := &f.parser.Elements[0]; el.Keep {
-		if el.Err != nil && f.malformed(body, el.Err) {
-			f.out.Malformed(el.Err)
-		}
-		return dst, false
-	}
-	sep := end
-	if len(sep) == 0 {
-		sep = newline
-	}
-	text := parse.Segment{Text: body, Sep: sep}
-	f.items = append(f.items[:0], f.resolveElement(ctx, p, text, &f.parser.Elements[0], true))
-	dst = f.print(ctx, f.out.Flush(dst), p, text, f.items, 0)
-	return f.out.Text(dst, end), true
-}
-
 // around returns what stands before or after the frame's element, with the other elements there replaced.
-func (w *textPrinter) around(s parse.Segment, items []item, from, to int) []byte {
+func (w *Text) around(s parse.Segment, items []Item, from, to int) []byte {
 	if len(items) == 1 {
 		return s.Text[from:to]
 	}
@@ -97,12 +148,12 @@ func (w *textPrinter) around(s parse.Segment, items []item, from, to int) []byte
 }
 
 // bareElement writes `#N addr in func file:line`, with the address as logged.
-func (w *textPrinter) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
+func (w *Text) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
 	return w.appendBare(dst, w.elementNumber(nil, a, i, n), e.BTFields.AddrText, a, i)
 }
 
 // elementNumber writes the number of a function: `N.K` for the inlined ones unless numbers count on.
-func (w *textPrinter) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
+func (w *Text) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
 	if w.opt.Renumber == RenumberAlways {
 		return strconv.AppendUint(dst, n+uint64(i), 10)
 	}
@@ -121,7 +172,7 @@ func (w *textPrinter) elementNumber(dst []byte, a *resolve.Answer, i int, n uint
 //	#0    0x0000000000011150 tiny_work /src/tiny.c:12:11 (libtiny.so+0x1150)
 //
 // A frame without an answer is `#N addr (name+0xrel) (BuildId: id)`: a later run with more symbols can resolve that.
-func (w *textPrinter) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
+func (w *Text) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
 	var digits [24]byte
 	number := w.elementNumber(digits[:0], a, i, n)
 	whole := bytes.IndexByte(number, '.')
@@ -169,7 +220,7 @@ func appendAddress(dst []byte, addr uint64) []byte {
 }
 
 // appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
-func (w *textPrinter) appendMessage(dst []byte, e *parse.Element) []byte {
+func (w *Text) appendMessage(dst []byte, e *parse.Element) []byte {
 	if e.Tag == markup.BT && len(e.BTFields.Message) > 0 {
 		dst = symsrc.AppendVisible(append(dst, ' '), string(e.BTFields.Message))
 	}
@@ -178,7 +229,7 @@ func (w *textPrinter) appendMessage(dst []byte, e *parse.Element) []byte {
 
 // unresolved writes an element of a sentence of which no name is known: where its module is known, the address and
 // where it lies in the module; else the element as it is.
-func (w *textPrinter) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
+func (w *Text) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
 	if a.Module == nil || w.opt.Style != Annotate {
 		return w.appendReason(append(dst, raw...), a, behind, 0)
 	}
@@ -193,11 +244,47 @@ func (w *textPrinter) unresolved(dst, raw, behind []byte, addr uint64, a *resolv
 }
 
 // appendVariable writes `name` or `name+0x10`.
-func (w *textPrinter) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *Text) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
 	dst = w.appendFunc(dst, a, i)
 	if offset := a.Frames[i].Offset; offset > 0 {
 		dst = append(dst, "+0x"...)
 		dst = strconv.AppendUint(dst, offset, 16)
 	}
 	return dst
+}
+
+// Dump writes a part of a dump, with the values that a footnote explains in color.
+func (w *Text) Dump(dst, text []byte, values []parse.Pair) []byte {
+	pos := 0
+	restore := w.Color
+	for _, v := range values {
+		dst = append(dst, text[pos:v.Start]...)
+		w.FollowColour(text[pos:v.Start])
+		dst = w.paint(dst, w.opt.Palette.Func, string(text[v.Start:v.End]))
+		pos = v.End
+	}
+	w.Color = restore
+	return append(dst, text[pos:]...)
+}
+
+// DumpTag is the length of what stands before a dump: `{{{hexdict:`.
+var DumpTag = len(parse.OpenBraces) + len(parse.HexdictTag)
+
+// Register writes what a value of a dump points at: `  [RIP] func file:line`.
+func (w *Text) Register(dst, before []byte, _ *resolve.Thread, v parse.Value, a *resolve.Answer, end []byte) []byte {
+	dst = append(append(append(append(dst, before...), "  ["...), v.Key...), "] "...)
+	if a.Kind == symsrc.Data {
+		dst = w.appendVariable(dst, a, 0)
+	} else {
+		dst = w.appendSentence(dst, a)
+	}
+	return append(dst, end...)
+}
+
+// dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` and tells whoever wants to know.
+func (w *Text) dumpfile(dst []byte, e *markup.Element) []byte {
+	kind, name, _ := e.Dumpfile()
+	dst = symsrc.AppendVisible(append(dst, "[[[dumpfile "...), string(kind))
+	dst = symsrc.AppendVisible(append(dst, ` "`...), string(name))
+	return append(dst, `"]]]`...)
 }

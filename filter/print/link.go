@@ -1,4 +1,4 @@
-package filter
+package print
 
 import (
 	"errors"
@@ -116,26 +116,26 @@ func isScheme(s string) bool {
 
 // The sequences of a link's end, and what stands around its URL (the proposal by Egmont Koblinger that terminals follow).
 const (
-	linkStart = "\x1b]8;;"
-	linkStop  = "\x1b\\"
-	linkEnd   = linkStart + linkStop
+	LinkStart = "\x1b]8;;"
+	LinkStop  = "\x1b\\"
+	linkEnd   = LinkStart + LinkStop
 )
 
 // maxURL is how long a URL VTE and iTerm2 take, in bytes.
 const maxURL = 2083
 
-// begin returns the sequence that begins a link to a place; "" where there is none: the path is not absolute, or too long.
-func (l *Links) begin(file string, line, column int) string {
+// Begin returns the sequence that begins a link to a place; "" where there is none: the path is not absolute, or too long.
+func (l *Links) Begin(file string, line, column int) string {
 	if l.template == "" || file == "" {
 		return ""
 	}
-	if hasDrive(file) {
+	if HasDrive(file) {
 		file = "/" + strings.ReplaceAll(file, `\`, "/")
 	}
 	if file[0] != '/' {
 		return ""
 	}
-	url := []byte(linkStart)
+	url := []byte(LinkStart)
 	for i, piece := range l.pieces {
 		switch {
 		case i%2 == 0:
@@ -150,10 +150,10 @@ func (l *Links) begin(file string, line, column int) string {
 			url = strconv.AppendInt(url, int64(max(column, 1)), 10)
 		}
 	}
-	if len(url)-len(linkStart) > maxURL {
+	if len(url)-len(LinkStart) > maxURL {
 		return ""
 	}
-	return string(append(url, linkStop...))
+	return string(append(url, LinkStop...))
 }
 
 // appendEncoded writes a path into a URL: what is not unreserved (RFC 3986 §2.3), nor a slash or a colon, becomes %XX.
@@ -171,13 +171,13 @@ func appendEncoded(dst []byte, text string) []byte {
 }
 
 // link prepares the links of an answer.
-func (w *textPrinter) link(a *resolve.Answer, p *printed) {
+func (w *Text) link(a *resolve.Answer, p *printed) {
 	if w.opt.Links.template == "" || w.opt.Palette == nil {
 		return
 	}
 	p.links = make([]string, len(a.Frames))
 	for i := range a.Frames {
 		fr := &a.Frames[i]
-		p.links[i] = w.opt.Links.begin(w.opt.Names.local(fr.File), fr.Line, fr.Column)
+		p.links[i] = w.opt.Links.Begin(w.opt.Names.Local(fr.File), fr.Line, fr.Column)
 	}
 }

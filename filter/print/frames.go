@@ -1,4 +1,4 @@
-package filter
+package print
 
 import (
 	"bytes"
@@ -12,38 +12,11 @@ import (
 	"qss-filter/sgr"
 )
 
-// text handles a line that may hold frames.
-func (f *Filter) ordinary(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
-	sep := end
-	if len(sep) == 0 {
-		sep = newline
-	}
-	return f.out.Text(f.segment(ctx, dst, p, parse.Segment{Text: body, Sep: sep, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End}), end)
-}
-
-// segment handles one piece of text: it finds what the text says, and writes it.
-func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment) []byte {
-	items, alone := f.resolve(ctx, t, s)
-	if len(items) == 0 {
-		t.Interrupted(s.Text)
-		return f.out.Text(dst, s.Text)
-	}
-	return f.print(ctx, dst, t, s, items, alone)
-}
-
-// print writes a text whose items are resolved.
-func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []item, alone int) []byte {
-	if f.dedupe != nil && alone >= 0 && !s.JSON && (f.opt.Style != Append || items[alone].el != nil && f.opt.Observe == nil) {
-		f.dedupe.note(t, s.Text, &items[alone])
-	}
-	return f.out.Items(ctx, dst, t, s, items, alone)
-}
-
 // Items writes a text whose items are resolved.
-func (w *textPrinter) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse.Segment, items []item, alone int) []byte {
-	restore := w.colour
-	w.quoted = s.JSON
-	switch frames := items[0].fr != nil; {
+func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
+	restore := w.Color
+	w.Quoted = s.JSON
+	switch frames := items[0].Frame != nil; {
 	case frames && w.opt.Style == Append:
 		dst = w.framesBelow(ctx, dst, s, items)
 	case frames && alone >= 0:
@@ -55,19 +28,19 @@ func (w *textPrinter) Items(ctx context.Context, dst []byte, _ *resolve.Thread, 
 	default:
 		dst = w.elements(dst, s, items)
 	}
-	w.colour, w.quoted = restore, false
+	w.Color, w.Quoted = restore, false
 	return dst
 }
 
 // single writes a text with one frame: a function takes a line, with what stands around the frame on each.
-func (w *textPrinter) single(ctx context.Context, dst []byte, s parse.Segment, it *item) []byte {
-	fr, a, n := it.fr, it.answer, it.number
+func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item) []byte {
+	fr, a, n := it.Frame, it.Answer, it.Number
 	if a == nil || len(a.Frames) == 0 {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
 		dst = w.oneFrame(dst, s, fr, a, n)
 		return append(dst, s.Text[fr.Whole.End:]...)
 	}
-	w.followColour(s.Text[:fr.Gap.Start])
+	w.FollowColour(s.Text[:fr.Gap.Start])
 	for i := range a.Frames {
 		if i > 0 {
 			dst = append(dst, s.Sep...)
@@ -79,12 +52,12 @@ func (w *textPrinter) single(ctx context.Context, dst []byte, s parse.Segment, i
 }
 
 // counts reports whether the lines of inlined functions take numbers of their own, and those behind them count on.
-func (w *textPrinter) counts(fr *parse.Frame) bool {
+func (w *Text) counts(fr *parse.Frame) bool {
 	return fr.Counts && w.opt.Renumber != RenumberNever
 }
 
 // function writes the line of one function of a frame.
-func (w *textPrinter) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
+func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int, n uint64) []byte {
 	number := w.functionNumber(s.Text, fr, len(a.Frames), i, n)
 	if w.opt.Style == Replace {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
@@ -114,7 +87,7 @@ var inlinedMark = []byte(" (inlined)")
 
 // functionNumber returns the number of one function's line as text, until the next call: counted on, or `N.K` for an
 // inlined one, nothing in formats without numbers.
-func (w *textPrinter) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
+func (w *Text) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
 	if fr.Num.Empty() {
 		return nil
 	}
@@ -131,7 +104,7 @@ func (w *textPrinter) functionNumber(text []byte, fr *parse.Frame, depth, i int,
 }
 
 // fields puts function and source into the values of a `name=value` frame.
-func (w *textPrinter) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
+func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, i int) []byte {
 	pos := fr.Num.End
 	put := func(at frame.Span, write func([]byte) []byte) {
 		if at.Empty() || at.Start < pos {
@@ -160,7 +133,7 @@ func (w *textPrinter) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *re
 }
 
 // added writes text that the filter adds, escaped where it lies in a JSON string.
-func (w *textPrinter) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+func (w *Text) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
 	if !s.JSON {
 		return write(dst)
 	}
@@ -205,4 +178,93 @@ func appendEscapes(dst, text []byte) []byte {
 func appendJSON(dst, text []byte) []byte {
 	dst, _ = record.AppendEscaped(dst, text)
 	return dst
+}
+
+// several writes a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
+// chain of functions stands on one line.
+func (w *Text) several(dst []byte, s parse.Segment, items []Item) []byte {
+	pos := 0
+	for i := range items {
+		it := &items[i]
+		dst = append(dst, s.Text[pos:it.Frame.Whole.Start]...)
+		w.FollowColour(s.Text[pos:it.Frame.Whole.Start])
+		dst = w.oneFrame(dst, s, it.Frame, it.Answer, it.Number)
+		pos = it.Frame.Whole.End
+	}
+	return append(dst, s.Text[pos:]...)
+}
+
+// oneFrame writes a frame that keeps to its place on the line.
+func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.Answer, n uint64) []byte {
+	known := a != nil && len(a.Frames) > 0 && fr.Shape != frame.Fields
+	if known && w.opt.Style == Replace {
+		return w.added(dst, s, func(b []byte) []byte {
+			if fr.Shape == frame.Numbered && !fr.Num.Empty() {
+				b = append(appendNumber(append(b, '#'), fr.Num.Of(s.Text), n), ' ')
+				b = append(append(b, fr.Addr.Of(s.Text)...), " in "...)
+			}
+			return w.appendSentence(b, a)
+		})
+	}
+	pos := fr.Whole.Start
+	if !fr.Num.Empty() {
+		dst = append(dst, s.Text[pos:fr.Num.Start]...)
+		dst = appendNumber(dst, fr.Num.Of(s.Text), n)
+		pos = fr.Num.End
+	}
+	if known {
+		dst = append(dst, s.Text[pos:fr.Gap.Start]...)
+		dst = w.added(dst, s, func(b []byte) []byte {
+			if fr.Shape == frame.Pair {
+				return append(w.appendSentence(b, a), ' ')
+			}
+			return w.appendSentence(append(b, " in "...), a)
+		})
+		dst = appendEscapes(dst, fr.Gap.Of(s.Text))
+		pos = fr.Gap.End
+	}
+	if a != nil && !known && fr.Shape != frame.Fields {
+		dst = w.quiet(dst, s.Text[pos:fr.Whole.End])
+	} else {
+		dst = append(dst, s.Text[pos:fr.Whole.End]...)
+	}
+	if a != nil {
+		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
+	}
+	return dst
+}
+
+// framesBelow writes a text as it is, with the lines of its frames below it.
+func (w *Text) framesBelow(ctx context.Context, dst []byte, s parse.Segment, items []Item) []byte {
+	if w.opt.Observed {
+		return w.observedBelow(dst, s, items)
+	}
+	dst = append(dst, s.Text...)
+	for i := range items {
+		dst = w.chainBelow(ctx, dst, s, &items[i])
+	}
+	return dst
+}
+
+// chainBelow adds the lines of one frame below its text.
+func (w *Text) chainBelow(ctx context.Context, dst []byte, s parse.Segment, it *Item) []byte {
+	fr, a := it.Frame, it.Answer
+	if a == nil || len(a.Frames) == 0 {
+		return dst
+	}
+	if fr.Num.Empty() {
+		return w.below(dst, s, func(b []byte) []byte { return w.appendSentence(b, a) })
+	}
+	for i := range a.Frames {
+		number := w.functionNumber(s.Text, fr, len(a.Frames), i, it.Number)
+		dst = w.below(dst, s, func(b []byte) []byte { return w.appendBare(b, number, fr.Addr.Of(s.Text), a, i) })
+		dst = w.source(ctx, dst, s, a, i, nil, nil)
+	}
+	return dst
+}
+
+// below adds a line of the filter's own below a text that stays as it is.
+func (w *Text) below(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+	dst = append(append(dst, s.Sep...), "  -> "...)
+	return w.added(dst, s, write)
 }

@@ -1,4 +1,4 @@
-package filter
+package print
 
 import (
 	"strings"
@@ -21,16 +21,16 @@ type Names struct {
 // PathMap puts To in the place of the directory From.
 type PathMap struct{ From, To string }
 
-// function returns a function's name as it is shown; file is the source file's.
-func (n *Names) function(name, file string) string {
+// Function returns a function's name as it is shown; file is the source file's.
+func (n *Names) Function(name, file string) string {
 	if n.Short && !strings.HasSuffix(file, ".go") { // where main.cold is the function cold of package main
 		name = shorten(name)
 	}
 	return symsrc.Visible(name)
 }
 
-// local returns the path of a source file on this machine.
-func (n *Names) local(path string) string {
+// Local returns the path of a source file on this machine.
+func (n *Names) Local(path string) string {
 	if path == "" {
 		return ""
 	}
@@ -57,7 +57,7 @@ func (n *Names) source(fr *symsrc.Frame) string {
 	case n.Relative && fr.CompDir > 0:
 		return fr.File[fr.CompDir:]
 	}
-	return n.shown(n.local(fr.File))
+	return n.shown(n.Local(fr.File))
 }
 
 // shown returns a path on this machine as it is written.
@@ -109,10 +109,10 @@ func component(path string) (first, rest string) {
 
 // isAbsolute reports whether a path needs no directory before it, on Unix or on Windows.
 func isAbsolute(path string) bool {
-	return path != "" && (isSeparator(path[0]) || hasDrive(path))
+	return path != "" && (isSeparator(path[0]) || HasDrive(path))
 }
 
-func hasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSeparator(path[2]) }
+func HasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSeparator(path[2]) }
 
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 
@@ -120,7 +120,7 @@ func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 	shown := known
 	for i := range known {
-		name := n.function(known[i].Func, known[i].File)
+		name := n.Function(known[i].Func, known[i].File)
 		file := symsrc.Visible(n.source(&known[i]))
 		if name == known[i].Func && file == known[i].File {
 			continue
@@ -131,4 +131,16 @@ func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 		shown[i].Func, shown[i].File = name, file
 	}
 	return shown
+}
+
+// Mapped returns an answer with the paths of this machine.
+func (n *Names) Mapped(known []symsrc.Frame) []symsrc.Frame {
+	if len(n.Map) == 0 {
+		return known
+	}
+	known = append([]symsrc.Frame(nil), known...)
+	for i := range known {
+		known[i].File = n.Local(known[i].File)
+	}
+	return known
 }

@@ -1,4 +1,4 @@
-package filter
+package print
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
+	"qss-filter/symsrc"
 )
 
 // unknownName stands where a name is not known but its place is.
@@ -13,7 +14,7 @@ const unknownName = "??"
 
 // appendPlace writes `func file:line:col`. A single function of which no file is known is its bare name, as the
 // sanitizers write it; in a chain every function has a place, so that a second run sees that the line is done.
-func (w *textPrinter) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *Text) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 	fr := &w.shown(a).frames[i]
 	dst = w.appendFunc(dst, a, i)
 	if fr.File == "" && len(a.Frames) == 1 && fr.Line == 0 {
@@ -28,7 +29,7 @@ func (w *textPrinter) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 }
 
 // appendFunc writes a function's name in its colour.
-func (w *textPrinter) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *Text) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 	name := w.shown(a).frames[i].Func
 	if name == "" {
 		name = unknownName
@@ -37,7 +38,7 @@ func (w *textPrinter) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 }
 
 // appendName writes a name in the color of functions.
-func (w *textPrinter) appendName(dst []byte, name string, inlined bool) []byte {
+func (w *Text) appendName(dst []byte, name string, inlined bool) []byte {
 	p := w.palette()
 	switch {
 	case p == nil:
@@ -49,14 +50,14 @@ func (w *textPrinter) appendName(dst []byte, name string, inlined bool) []byte {
 }
 
 // appendFile writes `file:line`, or `file:line:col`, as a link where links are written. There is none inside one of the log's.
-func (w *textPrinter) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
+func (w *Text) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
 	shown, p := w.shown(a), w.palette()
 	fr := &shown.frames[i]
 	coloured := p != nil && p.File != ""
 	if coloured {
 		dst = append(dst, p.File...)
 	}
-	linked := p != nil && len(shown.links) > 0 && shown.links[i] != "" && !bool(w.colour.link)
+	linked := p != nil && len(shown.links) > 0 && shown.links[i] != "" && !bool(w.Color.link)
 	if linked {
 		dst = append(dst, shown.links[i]...)
 	}
@@ -75,14 +76,14 @@ func (w *textPrinter) appendFile(dst []byte, a *resolve.Answer, i int, column bo
 		dst = append(dst, linkEnd...)
 	}
 	if coloured {
-		dst = w.colour.Append(append(dst, p.Off...))
+		dst = w.Color.Append(append(dst, p.Off...))
 	}
 	return dst
 }
 
 // palette returns the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
-func (w *textPrinter) palette() *sgr.Palette {
-	if w.quoted {
+func (w *Text) palette() *sgr.Palette {
+	if w.Quoted {
 		return nil
 	}
 	return w.opt.Palette
@@ -90,7 +91,7 @@ func (w *textPrinter) palette() *sgr.Palette {
 
 // quiet writes a part of the log's frame less bright than what is added, where colours are written and the log has none of its
 // own there.
-func (w *textPrinter) quiet(dst, text []byte) []byte {
+func (w *Text) quiet(dst, text []byte) []byte {
 	if len(text) == 0 || bytes.IndexByte(text, 0x1b) >= 0 {
 		return append(dst, text...)
 	}
@@ -98,41 +99,41 @@ func (w *textPrinter) quiet(dst, text []byte) []byte {
 }
 
 // hush makes what is written less bright until hushed, under the same conditions.
-func (w *textPrinter) hush(dst []byte) []byte {
-	if p := w.palette(); p != nil && w.colour.Plain() {
+func (w *Text) hush(dst []byte) []byte {
+	if p := w.palette(); p != nil && w.Color.Plain() {
 		return append(dst, p.Quiet...)
 	}
 	return dst
 }
 
-func (w *textPrinter) hushed(dst []byte) []byte {
-	if p := w.palette(); p != nil && w.colour.Plain() && p.Quiet != "" {
+func (w *Text) hushed(dst []byte) []byte {
+	if p := w.palette(); p != nil && w.Color.Plain() && p.Quiet != "" {
 		return append(dst, p.Off...)
 	}
 	return dst
 }
 
 // paint writes text in a colour and goes back to the log's own behind it.
-func (w *textPrinter) paint(dst []byte, colour, text string) []byte {
+func (w *Text) paint(dst []byte, colour, text string) []byte {
 	if colour == "" {
 		return append(dst, text...)
 	}
 	dst = append(dst, colour...)
 	dst = append(dst, text...)
 	dst = append(dst, w.opt.Palette.Off...)
-	return w.colour.Append(dst)
+	return w.Color.Append(dst)
 }
 
 // place returns the text of one function, from the memo unless the log's own colours must be woven in.
-func (w *textPrinter) place(a *resolve.Answer, i int) []byte {
-	if w.opt.Palette == nil || w.colour.Plain() && !bool(w.colour.link) && !w.quoted {
+func (w *Text) place(a *resolve.Answer, i int) []byte {
+	if w.opt.Palette == nil || w.Color.Plain() && !bool(w.Color.link) && !w.Quoted {
 		return w.shown(a).places[i]
 	}
 	return w.appendPlace(nil, a, i)
 }
 
 // appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`.
-func (w *textPrinter) appendSentence(dst []byte, a *resolve.Answer) []byte {
+func (w *Text) appendSentence(dst []byte, a *resolve.Answer) []byte {
 	dst = append(dst, w.place(a, 0)...)
 	for i := 1; i < len(a.Frames); i++ {
 		if i == 1 {
@@ -151,7 +152,7 @@ func (w *textPrinter) appendSentence(dst []byte, a *resolve.Answer) []byte {
 }
 
 // appendBare writes the form of QSS's reports: `#N addr in func file:line`.
-func (w *textPrinter) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
+func (w *Text) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
 	start := len(dst)
 	if len(number) > 0 {
 		dst = append(append(dst, '#'), number...)
@@ -172,7 +173,7 @@ func (w *textPrinter) appendBare(dst, number, addr []byte, a *resolve.Answer, i 
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
-func (w *textPrinter) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
+func (w *Text) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
 	if !w.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
 		return dst
 	}
@@ -187,4 +188,66 @@ func (w *textPrinter) appendReason(dst []byte, a *resolve.Answer, line []byte, a
 	dst = append(dst, '[')
 	dst = append(dst, text...)
 	return append(dst, ']')
+}
+
+// printed is what is remembered of an answer's text.
+type printed struct {
+	// frames are those of the answer in the words in which they are written.
+	frames []symsrc.Frame
+	// links begin the hyperlink of each frame, if links are written.
+	links []string
+	// excerpts are the source code of each frame, as far as it was asked for.
+	excerpts []*symsrc.Excerpt
+	// places holds the text `func file:line:col` of each frame, in color if the filter writes colors.
+	places [][]byte
+	place  [1][]byte // if that is one
+}
+
+// shown returns the text of an answer that names a function.
+func (w *Text) shown(a *resolve.Answer) *printed {
+	if p, ok := a.Printed.(*printed); ok {
+		return p
+	}
+	p := &printed{frames: w.opt.Names.inWords(a.Frames)}
+	a.Printed = p
+	w.link(a, p)
+	// The memo is for places where the log has no color of its own.
+	restore, quoted := w.Color, w.Quoted
+	w.Color, w.Quoted = ink{}, false
+	text := w.placeText[:0]
+	ends := w.placeEnds[:0]
+	for i := range p.frames {
+		if a.Kind == symsrc.Data {
+			text = w.appendVariable(text, a, i)
+		} else {
+			text = w.appendPlace(text, a, i)
+		}
+		ends = append(ends, len(text))
+	}
+	w.placeText, w.placeEnds = text, ends
+	w.Color, w.Quoted = restore, quoted
+	kept := bytes.Clone(text)
+	if p.places = p.place[:]; len(ends) > 1 {
+		p.places = make([][]byte, len(ends))
+	}
+	start := 0
+	for i, end := range ends {
+		p.places[i] = kept[start:end:end]
+		start = end
+	}
+	return p
+}
+
+// FollowColour keeps the log's SGR state where our own text is coloured.
+func (w *Text) FollowColour(b []byte) {
+	if w.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
+		w.Color.Feed(b)
+		w.Color.link.Feed(b)
+	}
+}
+
+// ink is what the log's own escape sequences have set up for the text behind them.
+type ink struct {
+	sgr.State
+	link sgr.Link
 }

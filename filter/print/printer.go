@@ -1,4 +1,4 @@
-package filter
+package print
 
 import (
 	"context"
@@ -10,8 +10,44 @@ import (
 	"qss-filter/symsrc"
 )
 
+// Style tells what becomes of a frame's line.
+type Style uint8
+
+const (
+	// Annotate writes the answer into the frame.
+	Annotate Style = iota
+	// Append keeps the line and adds one line per function below it.
+	Append
+	// Replace puts `#N addr in func file:line` in the frame's place.
+	Replace
+)
+
+// Renumber tells what becomes of the numbers of frames when inlined functions take lines of their own.
+type Renumber uint8
+
+const (
+	// RenumberAuto counts on over inlined functions in the `#N addr (elf+off)` family and writes `#N.1` in markup.
+	RenumberAuto Renumber = iota
+	// RenumberAlways counts on everywhere.
+	RenumberAlways
+	// RenumberNever keeps the log's numbers: inlined functions are `#N.1`, `#N.2`, … everywhere.
+	RenumberNever
+)
+
+// Context tells what becomes of the lines that define modules and mappings.
+type Context uint8
+
+const (
+	// ContextFold makes one line of those of a module.
+	ContextFold Context = iota
+	// ContextKeep keeps them as they are.
+	ContextKeep
+	// ContextDrop leaves them out.
+	ContextDrop
+)
+
 // A printer writes what lines became. Its methods append to dst and return the extended slice.
-type printer interface {
+type Printer interface {
 	// Begin begins a line of that number, with its end.
 	Begin(number int, line []byte)
 	// By says who wrote the line, with the loggers' prefixes of body.
@@ -24,9 +60,9 @@ type printer interface {
 	// Text appends text that means nothing.
 	Text(dst, text []byte) []byte
 	// Items appends a text of t with its items. alone is the item whose line the text is, -1 if it is none's.
-	Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []item, alone int) []byte
+	Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []Item, alone int) []byte
 	// Context appends a line on which context elements of t stand alone up to body[last:].
-	Context(dst []byte, t *resolve.Thread, body, end []byte, last int, items []item) []byte
+	Context(dst []byte, t *resolve.Thread, body, end []byte, last int, items []Item) []byte
 	// Dump appends a part of a dump, of which some values point at something, and Register what one of them points at, on a
 	// line of its own: after before.
 	Dump(dst, text []byte, values []parse.Pair) []byte
@@ -39,24 +75,24 @@ type printer interface {
 	Flush(dst []byte) []byte
 }
 
-// textPrinter writes what became of lines as text.
-type textPrinter struct {
-	opt  printerOptions
-	fold fold
+// Text writes what became of lines as text.
+type Text struct {
+	opt  Options
+	Fold Fold
 	// colour is the log's own state at the place reached; followed only if Palette colors what is added.
-	colour ink
-	// quoted is set inside a JSON string.
-	quoted bool
-	// code says whether source files were there.
-	code seenSources
+	Color ink
+	// Quoted is set inside a JSON string.
+	Quoted bool
+	// Code says whether source files were there.
+	Code seenSources
 	// Scratch memory: a number, and the text of one answer before it is kept in one piece.
 	digits    []byte
 	placeText []byte
 	placeEnds []int
 }
 
-// printerOptions say how text is written.
-type printerOptions struct {
+// Options say how text is written.
+type Options struct {
 	Style    Style
 	Renumber Renumber
 	Context  Context
@@ -74,31 +110,34 @@ type printerOptions struct {
 }
 
 // outside returns a part of the text at hand as it is outside of the JSON string that it may stand in.
-func (w *textPrinter) outside(text []byte) []byte { return parse.Outside(text, w.quoted) }
+func (w *Text) outside(text []byte) []byte { return parse.Outside(text, w.Quoted) }
+
+// NewText returns a printer of text.
+func NewText(o Options) Text { return Text{opt: o} }
 
 // Begin has nothing to write.
-func (w *textPrinter) Begin(int, []byte) {}
+func (w *Text) Begin(int, []byte) {}
 
 // By has nothing to write.
-func (w *textPrinter) By(*resolve.Thread, *prefix.Prefix, []byte) {}
+func (w *Text) By(*resolve.Thread, *prefix.Prefix, []byte) {}
 
 // Listed has nothing to write.
-func (w *textPrinter) Listed(*resolve.Process) {}
+func (w *Text) Listed(*resolve.Process) {}
 
 // BuildID has nothing to write.
-func (w *textPrinter) BuildID(*resolve.Process, string, symsrc.BuildID) {}
+func (w *Text) BuildID(*resolve.Process, string, symsrc.BuildID) {}
 
 // Malformed has nothing to write: the element stays as it is.
-func (w *textPrinter) Malformed(error) {}
+func (w *Text) Malformed(error) {}
 
 // Text appends text as it is.
-func (w *textPrinter) Text(dst, text []byte) []byte { return append(dst, text...) }
+func (w *Text) Text(dst, text []byte) []byte { return append(dst, text...) }
 
 // Abandon appends the line as it came.
-func (w *textPrinter) Abandon(dst []byte, _ int, line []byte) []byte { return append(dst, line...) }
+func (w *Text) Abandon(dst []byte, _ int, line []byte) []byte { return append(dst, line...) }
 
 // End has nothing to write.
-func (w *textPrinter) End(dst []byte) []byte { return dst }
+func (w *Text) End(dst []byte) []byte { return dst }
 
 // Flush appends the folded context.
-func (w *textPrinter) Flush(dst []byte) []byte { return w.fold.flush(dst) }
+func (w *Text) Flush(dst []byte) []byte { return w.Fold.Flush(dst) }
