@@ -60,6 +60,7 @@ func (f *Filter) salvage(dst []byte) []byte {
 func (f *Filter) rescueLines(out *[]byte, n *int, b []byte) {
 	cause := recover()
 	if cause == nil {
+		f.reached.out = nil // a caller may have no more use for it, and thousands of filters be kept
 		return
 	}
 	at := &f.reached

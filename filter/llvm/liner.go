@@ -99,6 +99,7 @@ func (l *Filter) reach(out []byte, n int) {
 func (l *Filter) rescue(out *[]byte, n *int, b []byte) {
 	cause := recover()
 	if cause == nil {
+		l.reached.out = nil // a caller may have no more use for it
 		return
 	}
 	l.careful = true
