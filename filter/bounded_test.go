@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"qss-filter/filter/print/jsonl"
 )
 
 // TestFaultsOfLine holds that of a line's malformed elements a few are explained and all stay as they are.
@@ -20,7 +22,7 @@ func TestFaultsOfLine(t *testing.T) {
 			t.Errorf("%s: %d messages, the line is the same: %v", unit, told, got == line.String())
 		}
 		told = 0
-		o.JSON = &JSONOptions{}
+		o.JSON = &jsonl.Options{}
 		if n := strings.Count(feed(o, line.String()), `"type":"malformed"`); n == 0 || n > maxFaultsOfLine || told > maxFaultsOfLine {
 			t.Errorf("%s: %d elements and %d messages in JSON", unit, n, told)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter"
 	"qss-filter/filter/stream"
@@ -21,7 +22,7 @@ func feedOptions() map[string]filter.Options {
 		"default": {}, "keep": {Context: print.ContextKeep}, "drop": {Context: print.ContextDrop}, "dedupe": {Dedupe: true},
 		"append": {Style: print.Append}, "replace": {Style: print.Replace, Renumber: print.RenumberAlways},
 		"ahead": {Lookahead: filter.Lookahead{Lines: 50, Time: 1 << 40}}, "colours": {Palette: sgr.NewPalette(true)},
-		"explain": {Explain: true}, "json": {JSON: &filter.JSONOptions{}}, "strip": {StripSGR: true},
+		"explain": {Explain: true}, "json": {JSON: &jsonl.Options{}}, "strip": {StripSGR: true},
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 	"io"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
@@ -80,7 +81,7 @@ type Options struct {
 	OnDumpfile func(Dumpfile)
 	// JSON asks for an object for each line in place of the line; nil for none. Style, Renumber, Context, Palette and Explain
 	// mean nothing then.
-	JSON *JSONOptions
+	JSON *jsonl.Options
 	// Observe is told of every frame; nil tells nobody.
 	Observe func(*print.Observation)
 	// Narrow is stream.Options.Narrow.
@@ -113,7 +114,7 @@ type Filter struct {
 	rescued   int // lines that left as they came, since the program is at fault
 	faults    faults
 	// recorder is nil where lines leave as text.
-	objects *objectPrinter
+	objects *jsonl.Printer
 	// line is the number of the line at hand, from 1.
 	line int
 	// Scratch memory, kept from line to line.
@@ -123,9 +124,9 @@ type Filter struct {
 
 // New makes a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
-	var r *objectPrinter
+	var r *jsonl.Printer
 	if o.JSON != nil {
-		r = &objectPrinter{opt: *o.JSON, names: o.Names}
+		r = jsonl.New(*o.JSON, o.Names)
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = print.Annotate, print.ContextKeep, nil, true, 0
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter"
 	"qss-filter/filter/llvm"
@@ -310,7 +311,7 @@ func checkObjects(t *testing.T, o filter.Options, log []byte) {
 	if o.Dedupe || o.StripSGR {
 		return
 	}
-	o.JSON = &filter.JSONOptions{}
+	o.JSON = &jsonl.Options{}
 	var again []byte
 	for line := range bytes.Lines(fed(t, o, log, all)) {
 		end := "\n"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter"
 	"qss-filter/symsrc"
@@ -68,7 +69,7 @@ func TestGuard(t *testing.T) {
 				o.Lookahead = filter.Lookahead{Lines: 9, Time: time.Hour}
 			}},
 		{"objects", "a\n#0 0x1 (/a.so+0x66)\nb\n", `{"line":1,"text":"a"}` + "\n" + `{"line":2,"text":"#0 0x1 (/a.so+0x66)"}` + "\n" + `{"line":3,"text":"b"}` + "\n",
-			func(o *filter.Options) { observe(o); o.JSON = &filter.JSONOptions{} }},
+			func(o *filter.Options) { observe(o); o.JSON = &jsonl.Options{} }},
 		{"the source of symbols", "#0 0x1 (/broken.so+0x10)\n#1 0x2 (/a.so+0x10)\n", "#0 0x1 (/broken.so+0x10)\n#1 0x2 in good /g.c:15 (/a.so+0x10)\n",
 			func(*filter.Options) {}},
 		{"the source of symbols on other cores", guardContext + "{{{module:1:broken:elf:bb}}}{{{mmap:0x3000:0x1000:load:1:rx:0x0}}}\n" + many("{{{bt:0:%#x:pc}}}\n", 0x3000, 200),

@@ -42,7 +42,7 @@ func (t *textFrame) writeObject(dst, known []byte, at *objectCuts, line int) []b
 
 // learnObject returns what is known of the object that the line at hand became, if that is of the kind that writeObject writes.
 func (f *Filter) learnObject(t *textFrame, became []byte) (known []byte, at objectCuts, ok bool) {
-	l, fr := &f.objects.line, &f.parser.Frames[0]
+	l, fr := &f.objects.Line, &f.parser.Frames[0]
 	number, address := frame.Span{Start: t.numStart, End: t.numEnd}, frame.Span{Start: t.address(), End: t.addrEnd}
 	if fr.Num != number || fr.Addr != address || fr.Whole.Start != t.numStart-1 || l.Process != f.resolver.Processes.Unnamed.Key ||
 		!utf8.Valid(t.line) { // whose bytes stand beside the text, as base64

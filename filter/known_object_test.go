@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix"
@@ -119,7 +120,7 @@ func TestKnownObjects(t *testing.T) {
 			o.Names.Map = []print.PathMap{{From: "/src", To: "/home"}}
 		}
 		if !r.One(5) {
-			o.JSON = &JSONOptions{FramesOnly: r.One(2)}
+			o.JSON = &jsonl.Options{FramesOnly: r.One(2)}
 		}
 		filtered := func(quick bool) string {
 			s := &changingSymbols{}
@@ -167,7 +168,7 @@ func TestKnownUntilNews(t *testing.T) {
 		{"markup", "{{{module:0:a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "{{{bt:0:0x1020:pc}}}\n", "{{{bt:0:0x1010:pc}}}\n"},
 		{"text", "", "    #0 0x7f20  (/lib/a.so+0x20) (BuildId: 0123abcd)\n", "    #0 0x7f10  (/lib/a.so+0x10) (BuildId: 0123abcd)\n"},
 	} {
-		for _, o := range []Options{{Explain: true}, {JSON: &JSONOptions{FramesOnly: true}}} {
+		for _, o := range []Options{{Explain: true}, {JSON: &jsonl.Options{FramesOnly: true}}} {
 			s := &growingSymbols{name: "little"}
 			o.Symbols = s
 			d := New(o).Feed()
@@ -200,7 +201,7 @@ func TestKnownObjectsCost(t *testing.T) {
 		"    #0 0x7f20  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 0x7f10  (/lib/\"a.so+0x10) (BuildId: 0123abcd)\n",
 		"{{{bt:0:0x1020:pc}}}\n{{{bt:1:0x1011:ra}}}\n",
 	} {
-		o := Options{Symbols: &symbols{}, JSON: &JSONOptions{}}
+		o := Options{Symbols: &symbols{}, JSON: &jsonl.Options{}}
 		f := New(o)
 		dst := f.Feed().Add(context.Background(), nil, []byte(context0+strings.Repeat(stack, 20)))
 		if want := feed(o, context0+strings.Repeat(stack, 20)); string(dst) != want {

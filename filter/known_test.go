@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter/filtertest"
 	"qss-filter/sgr"
@@ -80,7 +81,7 @@ func (namedSymbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 // TestKnownFrameOfAnotherProcess holds that a frame of a running process, whose mappings no line states, is looked at again
 // where another process runs by then.
 func TestKnownFrameOfAnotherProcess(t *testing.T) {
-	for _, json := range []*JSONOptions{nil, {}} {
+	for _, json := range []*jsonl.Options{nil, {}} {
 		running := ""
 		d := New(Options{Symbols: namedSymbols{}, JSON: json, Maps: func() [][]byte {
 			return [][]byte{[]byte("00001000-00002000 r-xp 00000000 08:01 7 /lib/" + running + ".so\n")}

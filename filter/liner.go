@@ -83,7 +83,7 @@ func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
 	}()
 	out = dst
 	if f.objects != nil {
-		out = f.objects.texts(dst, f.line+1, lines)
+		out = f.objects.Texts(dst, f.line+1, lines)
 	}
 	f.line += bytes.Count(lines, newline)
 	f.parser.Passed(lines)
@@ -99,7 +99,7 @@ func (f *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool
 	if f.objects == nil {
 		return dst, true
 	}
-	return f.objects.piece(dst, f.line, text, last), false
+	return f.objects.Piece(dst, f.line, text, last), false
 }
 
 // Torn appends what becomes of the beginning of a line whose rest may come late. It is annotated unless its rest could
@@ -113,7 +113,7 @@ func (f *Filter) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bo
 		return out, true
 	}
 	if f.objects != nil {
-		f.objects.torn = true
+		f.objects.Torn = true
 	}
 	return f.Flush(f.Line(ctx, dst, begin)), true
 }

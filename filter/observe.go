@@ -28,5 +28,5 @@ func (f *Filter) observed() bool { return f.opt.Observe != nil || f.objects != n
 
 // told reports whether somebody is told of each frame, or object, and none may be left out.
 func (f *Filter) told() bool {
-	return f.opt.Observe != nil || f.objects != nil && f.objects.opt.Each != nil
+	return f.opt.Observe != nil || f.opt.JSON != nil && f.opt.JSON.Each != nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter/resolve"
 )
@@ -21,7 +22,7 @@ func TestObjectsLive(t *testing.T) {
 			in, w := io.Pipe()
 			out := output{make(chan string, 100)}
 			done := make(chan error, 1)
-			o.Symbols, o.JSON = &symbols{}, &JSONOptions{}
+			o.Symbols, o.JSON = &symbols{}, &jsonl.Options{}
 			go func() { done <- New(o).Run(context.Background(), in, out) }()
 			for _, step := range []struct{ send, want string }{
 				{"plain text\n", `{"line":1,"text":"plain text"}` + "\n"},
@@ -95,7 +96,7 @@ func TestObjectsHeld(t *testing.T) {
 		{"colours", Options{}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"\u001b[1m#0 \u001b[0m0x7f20 (/a.so+0x20)\u001b[31m"`, `"address":"0x7f20"`, `"status":"OK"`}},
 		{"colours out", Options{StripSGR: true}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"#0 0x7f20 (/a.so+0x20)"`}},
 	} {
-		c.o.JSON = &JSONOptions{}
+		c.o.JSON = &jsonl.Options{}
 		rest := feed(c.o, c.log)
 		for _, part := range c.want {
 			at := strings.Index(rest, part)
@@ -114,7 +115,7 @@ func FuzzObjects(f *testing.F) {
 	f.Add([]byte("#0 0x7f10 (/a.so+0x10)\r\n\xff\x00{\"log\":\"#2 0x7f30 (/a+0x30)\\n\"}\n{{{hexdict: A: 0x1010}}}\n\x1b[1m#1 0x"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out, log bytes.Buffer
-		if err := New(Options{Symbols: &symbols{}, JSON: &JSONOptions{}}).Run(context.Background(), bytes.NewReader(in), &out); err != nil {
+		if err := New(Options{Symbols: &symbols{}, JSON: &jsonl.Options{}}).Run(context.Background(), bytes.NewReader(in), &out); err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(out.Bytes()) {

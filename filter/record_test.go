@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -119,7 +120,7 @@ func TestObjectsOfSamples(t *testing.T) {
 			if testing.Short() && shape != "as it is" {
 				continue
 			}
-			list := objects(t, name+" "+shape, run(t, filter.Options{JSON: &filter.JSONOptions{}}, in))
+			list := objects(t, name+" "+shape, run(t, filter.Options{JSON: &jsonl.Options{}}, in))
 			if got := log(list); got != in {
 				t.Errorf("%s %s: %s", name, shape, firstDifference(got, in))
 			}
@@ -140,14 +141,14 @@ func TestObjectsOfSamples(t *testing.T) {
 				}
 			}
 		}
-		all := objects(t, name, run(t, filter.Options{JSON: &filter.JSONOptions{}}, text))
-		some := objects(t, name, run(t, filter.Options{JSON: &filter.JSONOptions{FramesOnly: true}}, text))
+		all := objects(t, name, run(t, filter.Options{JSON: &jsonl.Options{}}, text))
+		some := objects(t, name, run(t, filter.Options{JSON: &jsonl.Options{FramesOnly: true}}, text))
 		all = slices.DeleteFunc(all, func(o object) bool { return len(o.Frames)+len(o.Context) == 0 })
 		if len(some) != len(all) {
 			t.Errorf("%s: %d objects with frames only, want %d", name, len(some), len(all))
 		}
 		for _, o := range []filter.Options{{Dedupe: true}, {Lookahead: filter.Lookahead{Lines: 500, Time: time.Minute}}, {StripSGR: true}, {Style: print.Append}} {
-			o.JSON = &filter.JSONOptions{}
+			o.JSON = &jsonl.Options{}
 			objects(t, name, run(t, o, text))
 		}
 	}
@@ -162,11 +163,11 @@ func TestObjectsOfPieces(t *testing.T) {
 	in := "first\n" + strings.Repeat("é", long) + "\r\n" + strings.Repeat("\x00\xff", long/2) + "\n#0 0x7010 (/a+0x10)\n" + strings.Repeat("x", long)
 	for name, read := range map[string]func(string) string{
 		"whole": func(s string) string {
-			return run(t, filter.Options{Symbols: nothing{}, JSON: &filter.JSONOptions{}}, s)
+			return run(t, filter.Options{Symbols: nothing{}, JSON: &jsonl.Options{}}, s)
 		},
 		"halves": func(s string) string {
 			var out bytes.Buffer
-			f := filter.New(filter.Options{Symbols: nothing{}, JSON: &filter.JSONOptions{}})
+			f := filter.New(filter.Options{Symbols: nothing{}, JSON: &jsonl.Options{}})
 			if err := f.Run(t.Context(), iotest.HalfReader(strings.NewReader(s)), &out); err != nil {
 				t.Fatal(err)
 			}
@@ -201,7 +202,7 @@ func TestObjectsGolden(t *testing.T) {
 	logs := samples(t)
 	for _, name := range []string{"asan-clang22-markup.log", "asan-gcc12-uaf.log", "glog-check.log", "tsan-clang22.log", "glibc-backtrace-maps.log"} {
 		path := filepath.Join("../testdata/golden/json", strings.TrimSuffix(name, ".log")+".ndjson")
-		got := run(t, filter.Options{JSON: &filter.JSONOptions{}}, logs[name])
+		got := run(t, filter.Options{JSON: &jsonl.Options{}}, logs[name])
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 				t.Fatal(err)

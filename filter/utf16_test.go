@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 	"unicode/utf16"
 
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/stream"
 )
 
@@ -69,7 +70,7 @@ func TestUTF16(t *testing.T) {
 			if got := carried(t, Options{Narrow: true}, strings.NewReader(in)); got != narrow {
 				t.Errorf("%s, to a terminal: %q, want %q", e.name, got, narrow)
 			}
-			if got := carried(t, Options{JSON: &JSONOptions{}}, strings.NewReader(in)); !strings.Contains(got, "f10") || strings.Contains(got, "\x00") {
+			if got := carried(t, Options{JSON: &jsonl.Options{}}, strings.NewReader(in)); !strings.Contains(got, "f10") || strings.Contains(got, "\x00") {
 				t.Errorf("%s, as JSON: %q", e.name, got)
 			}
 		}

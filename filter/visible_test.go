@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -76,7 +77,7 @@ func TestNothingObeyed(t *testing.T) {
 					Warn: func(m string) { told.WriteString(symsrc.VisibleLines(m) + "\n") }}
 				o.Explain, o.Dedupe = bits&1 > 0, bits&2 > 0
 				if bits&4 > 0 {
-					o.JSON = &JSONOptions{}
+					o.JSON = &jsonl.Options{}
 				}
 				if bits&8 > 0 {
 					o.Palette = sgr.NewPalette(true)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter"
 	"qss-filter/filter/child"
@@ -83,7 +84,7 @@ func nameFlags(fs *flag.FlagSet, n *print.Names) {
 // format is what the command line says of the form of the output.
 type format struct {
 	kind formatKind
-	json filter.JSONOptions
+	json jsonl.Options
 }
 
 type formatKind uint8

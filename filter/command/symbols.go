@@ -8,6 +8,7 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/doctor"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/dumpsym"
 	"qss-filter/symsrc/symbolize"
@@ -76,7 +77,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		d := doctor.Options{Log: "-", Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
 			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.style.color),
 			Flags: fs.Given(func(string) bool { return true }), FileFlags: fs.Given(ofFiles()),
-			New: func(j filter.JSONOptions) (*filter.Filter, func(), error) {
+			New: func(j jsonl.Options) (*filter.Filter, func(), error) {
 				o.Symbols, o.JSON = source, &j
 				return extras.Open(o)
 			}}

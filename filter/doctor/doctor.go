@@ -17,6 +17,7 @@ import (
 	"os"
 
 	"qss-filter/filter"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -34,7 +35,7 @@ type Options struct {
 	// symbols are. They belong into commands that are advised.
 	Flags, FileFlags []string
 	// New makes the filter that reads it.
-	New func(o filter.JSONOptions) (f *filter.Filter, end func(), err error)
+	New func(o jsonl.Options) (f *filter.Filter, end func(), err error)
 	// Finder shows how modules are searched for.
 	Finder Finder
 	// Theme colors the report; nil for none.
@@ -68,7 +69,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (healthy bool, err error
 // examine is Run for a log that is open.
 func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (healthy bool, err error) {
 	s := newSurvey()
-	f, end, err := o.New(filter.JSONOptions{Each: s.line})
+	f, end, err := o.New(jsonl.Options{Each: s.line})
 	if err != nil {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"qss-filter/filter"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/symsrc"
 )
 
@@ -114,7 +115,7 @@ func TestRun(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		c.o.Log, c.o.Finder = "the.log", files{}
-		c.o.New = func(j filter.JSONOptions) (*filter.Filter, func(), error) {
+		c.o.New = func(j jsonl.Options) (*filter.Filter, func(), error) {
 			return filter.New(filter.Options{Symbols: files{}, JSON: &j}), func() {}, nil
 		}
 		healthy, err := c.o.examine(t.Context(), strings.NewReader(c.log), &out)
@@ -152,7 +153,7 @@ func TestNear(t *testing.T) {
 			continue
 		}
 		s := newSurvey()
-		f := filter.New(filter.Options{Symbols: files{}, JSON: &filter.JSONOptions{Each: s.line}})
+		f := filter.New(filter.Options{Symbols: files{}, JSON: &jsonl.Options{Each: s.line}})
 		if err := f.Run(t.Context(), strings.NewReader(line+"\n"), &bytes.Buffer{}); err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func FuzzLog(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, log []byte) {
 		var out bytes.Buffer
-		o := Options{Log: "the.log", Finder: files{}, New: func(j filter.JSONOptions) (*filter.Filter, func(), error) {
+		o := Options{Log: "the.log", Finder: files{}, New: func(j jsonl.Options) (*filter.Filter, func(), error) {
 			return filter.New(filter.Options{Symbols: files{}, JSON: &j}), func() {}, nil
 		}}
 		if _, err := o.examine(t.Context(), bytes.NewReader(log), &out); err != nil || out.Len() == 0 {

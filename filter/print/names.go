@@ -3,6 +3,7 @@ package print
 import (
 	"strings"
 
+	"qss-filter/filter/print/cxxname"
 	"qss-filter/symsrc"
 )
 
@@ -24,7 +25,7 @@ type PathMap struct{ From, To string }
 // Function returns a function's name as it is shown; file is the source file's.
 func (n *Names) Function(name, file string) string {
 	if n.Short && !strings.HasSuffix(file, ".go") { // where main.cold is the function cold of package main
-		name = shorten(name)
+		name = cxxname.Shorten(name)
 	}
 	return symsrc.Visible(name)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -285,7 +286,7 @@ func TestStyles(t *testing.T) {
 	for name, o := range map[string]filter.Options{
 		"keep": {Context: print.ContextKeep}, "append": {Style: print.Append}, "dedupe": {Dedupe: true}, "colors": {Palette: sgr.NewPalette(true)},
 		"ahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "renumber": {Style: print.Replace, Renumber: print.RenumberAlways},
-		"json": {JSON: &filter.JSONOptions{}},
+		"json": {JSON: &jsonl.Options{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

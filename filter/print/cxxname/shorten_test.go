@@ -1,4 +1,4 @@
-package print
+package cxxname
 
 import (
 	"fmt"
@@ -62,10 +62,10 @@ func TestShorten(t *testing.T) {
 		{"f<int", "f<int"}, {"f>int", "f>int"}, {"f(int>)<", "f(int>)<"}, {"std::", "std::"}, {"std::__1::", "std::"}, {"f[abi:", "f[abi:"},
 		{strings.Repeat("a<", 1000), strings.Repeat("a<", 1000)},
 	} {
-		if got := shorten(c.name); got != c.want {
+		if got := Shorten(c.name); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
-		if again := shorten(c.want); again != c.want {
+		if again := Shorten(c.want); again != c.want {
 			t.Errorf("%s: again %s", c.want, again)
 		}
 	}
@@ -78,11 +78,11 @@ func FuzzShorten(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		short := shorten(name)
+		short := Shorten(name)
 		if len(short) > len(name)+strings.Count(name, ",") {
 			t.Errorf("%q becomes %q", name, short)
 		}
-		if again := shorten(short); len(again) > len(short) {
+		if again := Shorten(short); len(again) > len(short) {
 			t.Errorf("%q becomes %q and that %q", name, short, again)
 		}
 	})
@@ -135,7 +135,7 @@ func TestShortenAgainstCompilers(t *testing.T) {
 			if strings.HasSuffix(spelling, "iterator&&") { // a name inside gcc's library
 				want = name + "(__gnu_cxx::__normal_iterator<std::string*, std::vector<std::string>>&&)"
 			}
-			if got := shorten(found[name]); got != want {
+			if got := Shorten(found[name]); got != want {
 				t.Errorf("%s: %s:\n got %s\nwant %s", compiler, found[name], got, want)
 			}
 		}

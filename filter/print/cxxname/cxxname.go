@@ -1,4 +1,5 @@
-package print
+// Package cxxname writes C++ names as people write them.
+package cxxname
 
 import (
 	"bytes"
@@ -8,7 +9,7 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// shorten writes a demangled C++ name as people write it: inline namespaces, ABI tags, default template arguments and the
+// Shorten writes a demangled C++ name as people write it: inline namespaces, ABI tags, default template arguments and the
 // suffixes of compiler-made copies are left out, and the standard library's own short names stand for what they stand for:
 //
 //	std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >  →  std::string
@@ -16,7 +17,7 @@ import (
 //	f(int) (.isra.0.cold)                                                            →  f(int)
 //
 // A name that it cannot read to its end keeps its template arguments.
-func shorten(name string) string {
+func Shorten(name string) string {
 	if len(name) > maxShort {
 		return name
 	}

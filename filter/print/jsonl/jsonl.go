@@ -1,4 +1,5 @@
-package filter
+// Package jsonl prints an object of JSON for each line of a log, in the form of package record.
+package jsonl
 
 import (
 	"bytes"
@@ -19,8 +20,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// JSONOptions are those of the output as JSON, an object for each line.
-type JSONOptions struct {
+// Options are those of the output as JSON, an object for each line.
+type Options struct {
 	// FramesOnly leaves lines out that hold nothing.
 	FramesOnly bool
 	// Each, if not nil, takes what each line holds in the place of the output. It holds until the call returns.
@@ -30,27 +31,30 @@ type JSONOptions struct {
 // markupFormat is the format of frames that are elements.
 const markupFormat = "markup"
 
-// objectPrinter writes an object of JSON for each line.
-type objectPrinter struct {
-	opt JSONOptions
+// Printer writes an object of JSON for each line.
+type Printer struct {
+	opt Options
 	// names has the directories of this machine; the rest of it is for people.
 	names print.Names
-	line  record.Line
+	Line  record.Line
 	// said is set once it is known whose words the line is.
 	said bool
 	// open is set while the line goes through the filter.
 	open bool
-	// torn is set for the beginning of a line whose rest has not arrived.
-	torn bool
+	// Torn is set for the beginning of a line whose rest has not arrived.
+	Torn bool
 	// part is the number of the last part of the line that is leaving in parts, and carry the beginning of a character that
 	// its end has cut.
 	part  int
 	carry []byte
 }
 
+// New returns a printer. names has the directories of this machine; the rest of it is for people.
+func New(o Options, names print.Names) *Printer { return &Printer{opt: o, names: names} }
+
 // Begin begins the object of a line.
-func (r *objectPrinter) Begin(number int, line []byte) {
-	l := &r.line
+func (r *Printer) Begin(number int, line []byte) {
+	l := &r.Line
 	clear(l.Frames) // which hold on to answers
 	*l = record.Line{Number: number, Context: l.Context[:0], Frames: l.Frames[:0]}
 	r.said, r.open = false, true
@@ -58,24 +62,24 @@ func (r *objectPrinter) Begin(number int, line []byte) {
 }
 
 // Text writes nothing: the line is in its object.
-func (r *objectPrinter) Text(dst, _ []byte) []byte { return dst }
+func (r *Printer) Text(dst, _ []byte) []byte { return dst }
 
 // Dump writes nothing.
-func (r *objectPrinter) Dump(dst, _ []byte, _ []parse.Pair) []byte { return dst }
+func (r *Printer) Dump(dst, _ []byte, _ []parse.Pair) []byte { return dst }
 
 // Flush has nothing to write.
-func (r *objectPrinter) Flush(dst []byte) []byte { return dst }
+func (r *Printer) Flush(dst []byte) []byte { return dst }
 
 // Items notes what a text says.
-func (r *objectPrinter) Items(_ context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
+func (r *Printer) Items(_ context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
 	for i := range items {
 		it := &items[i]
 		switch {
 		case it.Frame != nil:
-			o := it.Observation(r.line.Number, t, s.Text, i == alone)
+			o := it.Observation(r.Line.Number, t, s.Text, i == alone)
 			r.frame(t, &o, it.Answer, it.Frame.Family, it.Frame.Shape == frame.NumberOnly)
 		case it.Answer != nil:
-			o := it.Observation(r.line.Number, t, s.Text, i == alone)
+			o := it.Observation(r.Line.Number, t, s.Text, i == alone)
 			r.frame(t, &o, it.Answer, markupFormat, false)
 		default:
 			r.element(t.Process, it)
@@ -85,7 +89,7 @@ func (r *objectPrinter) Items(_ context.Context, dst []byte, t *resolve.Thread, 
 }
 
 // element notes an element that asks nothing.
-func (r *objectPrinter) element(p *resolve.Process, it *print.Item) {
+func (r *Printer) element(p *resolve.Process, it *print.Item) {
 	e := it.Element
 	switch {
 	case it.Err != nil:
@@ -110,7 +114,7 @@ func (r *objectPrinter) element(p *resolve.Process, it *print.Item) {
 }
 
 // Context notes context elements.
-func (r *objectPrinter) Context(dst []byte, t *resolve.Thread, _, _ []byte, _ int, items []print.Item) []byte {
+func (r *Printer) Context(dst []byte, t *resolve.Thread, _, _ []byte, _ int, items []print.Item) []byte {
 	for i := range items {
 		r.element(t.Process, &items[i])
 	}
@@ -118,11 +122,11 @@ func (r *objectPrinter) Context(dst []byte, t *resolve.Thread, _, _ []byte, _ in
 }
 
 // End writes the object.
-func (r *objectPrinter) End(dst []byte) []byte {
-	l := &r.line
+func (r *Printer) End(dst []byte) []byte {
+	l := &r.Line
 	r.open = false
-	if r.torn {
-		r.torn, r.part = false, 1
+	if r.Torn {
+		r.Torn, r.part = false, 1
 		l.Part, l.More = r.part, true
 	}
 	if r.opt.Each != nil {
@@ -139,17 +143,17 @@ func (r *objectPrinter) End(dst []byte) []byte {
 }
 
 // Abandon leaves nothing of a line but its text.
-func (r *objectPrinter) Abandon(dst []byte, number int, line []byte) []byte {
+func (r *Printer) Abandon(dst []byte, number int, line []byte) []byte {
 	if !r.open {
-		return r.texts(dst, number, line)
+		return r.Texts(dst, number, line)
 	}
-	l := &r.line
+	l := &r.Line
 	*l = record.Line{Number: l.Number, Text: l.Text, End: l.End, Context: l.Context[:0], Frames: l.Frames[:0]}
 	return dst
 }
 
-// texts writes lines that were not looked at, from that number on.
-func (r *objectPrinter) texts(dst []byte, number int, lines []byte) []byte {
+// Texts writes lines that were not looked at, from that number on.
+func (r *Printer) Texts(dst []byte, number int, lines []byte) []byte {
 	if r.opt.FramesOnly {
 		return dst
 	}
@@ -165,8 +169,8 @@ func (r *objectPrinter) texts(dst []byte, number int, lines []byte) []byte {
 	return record.AppendTexts(dst, lines, number)
 }
 
-// piece writes a part of a line that leaves as it came; last is set for its end.
-func (r *objectPrinter) piece(dst []byte, number int, text []byte, last bool) []byte {
+// Piece writes a part of a line that leaves as it came; last is set for its end.
+func (r *Printer) Piece(dst []byte, number int, text []byte, last bool) []byte {
 	if r.opt.FramesOnly {
 		return dst
 	}
@@ -191,18 +195,18 @@ func (r *objectPrinter) piece(dst []byte, number int, text []byte, last bool) []
 }
 
 // By notes whose words the line is, and what loggers wrote around them.
-func (r *objectPrinter) By(t *resolve.Thread, p *prefix.Prefix, body []byte) {
-	r.line.Prefix = record.Prefix{Text: body[:p.Start], Suffix: body[p.End:], Logger: p.Kind.String(), PID: p.PID.Of(body),
+func (r *Printer) By(t *resolve.Thread, p *prefix.Prefix, body []byte) {
+	r.Line.Prefix = record.Prefix{Text: body[:p.Start], Suffix: body[p.End:], Logger: p.Kind.String(), PID: p.PID.Of(body),
 		TID: p.TID.Of(body), Host: p.Host.Of(body), Tag: p.Tag.Of(body)}
 	if !r.said {
-		r.line.Process = t.Key
+		r.Line.Process = t.Key
 	}
 }
 
 // of notes the process of something that the line holds: the first one is the line's.
-func (r *objectPrinter) of(p *resolve.Process) {
+func (r *Printer) of(p *resolve.Process) {
 	if !r.said {
-		r.said, r.line.Process = true, p.Key
+		r.said, r.Line.Process = true, p.Key
 	}
 }
 
@@ -212,38 +216,38 @@ func mappingRecord(at *ctxstate.Mapping) record.Context {
 }
 
 // Listed notes a line of a list of mappings.
-func (r *objectPrinter) Listed(p *resolve.Process) {
+func (r *Printer) Listed(p *resolve.Process) {
 	if at := p.Space.LastListed(); at != nil {
 		r.note(p, mappingRecord(at))
 	}
 }
 
 // BuildID notes a build ID that the line states.
-func (r *objectPrinter) BuildID(p *resolve.Process, file string, id symsrc.BuildID) {
+func (r *Printer) BuildID(p *resolve.Process, file string, id symsrc.BuildID) {
 	r.note(p, record.Context{Type: record.BuildID, Name: file, BuildID: id})
 }
 
 // note notes something that the line says.
-func (r *objectPrinter) note(p *resolve.Process, c record.Context) {
+func (r *Printer) note(p *resolve.Process, c record.Context) {
 	r.of(p)
-	r.line.Context = append(r.line.Context, c)
+	r.Line.Context = append(r.Line.Context, c)
 }
 
 // Malformed notes an element that could not be read.
-func (r *objectPrinter) Malformed(err error) {
+func (r *Printer) Malformed(err error) {
 	c := record.Context{Type: record.Malformed, Word: err.Error()}
 	var fe *markup.FieldError
 	if errors.As(err, &fe) {
 		c.Word, c.Column = fe.Msg, fe.Offset+1
 	}
-	if slices.Contains(r.line.Context, c) { // a line may be read twice
+	if slices.Contains(r.Line.Context, c) { // a line may be read twice
 		return
 	}
-	r.line.Context = append(r.line.Context, c)
+	r.Line.Context = append(r.Line.Context, c)
 }
 
 // frame notes a frame, as the observer is told of it.
-func (r *objectPrinter) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answer, format string, numberOnly bool) {
+func (r *Printer) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answer, format string, numberOnly bool) {
 	r.of(t.Process)
 	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.Key, Text: o.Whole, Address: o.Address,
 		Offset: o.Offset, Hint: hint(o.Hint), Module: o.Module}
@@ -267,17 +271,17 @@ func (r *objectPrinter) frame(t *resolve.Thread, o *print.Observation, a *resolv
 	default:
 		r.answer(&fr, a)
 	}
-	r.line.Frames = append(r.line.Frames, fr)
+	r.Line.Frames = append(r.Line.Frames, fr)
 }
 
 // Register notes what a register's value points at.
-func (r *objectPrinter) Register(dst, _ []byte, t *resolve.Thread, v parse.Value, a *resolve.Answer, _ []byte) []byte {
+func (r *Printer) Register(dst, _ []byte, t *resolve.Thread, v parse.Value, a *resolve.Answer, _ []byte) []byte {
 	p := t.Process
 	r.of(p)
 	value := scan.AppendHex([]byte("0x"), v.Addr)
 	fr := record.Frame{Kind: record.Register, Format: markupFormat, Register: v.Key, Process: p.Key, Text: value, Address: value}
 	r.answer(&fr, a)
-	r.line.Frames = append(r.line.Frames, fr)
+	r.Line.Frames = append(r.Line.Frames, fr)
 	return dst
 }
 
@@ -300,7 +304,7 @@ const (
 )
 
 // answer fills in what is known of a frame.
-func (r *objectPrinter) answer(fr *record.Frame, a *resolve.Answer) {
+func (r *Printer) answer(fr *record.Frame, a *resolve.Answer) {
 	fr.Functions = r.names.Mapped(a.Frames)
 	if a.Module == nil {
 		fr.Status, fr.Reason = statusNoMapping, a.Explanation()
