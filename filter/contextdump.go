@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"qss-filter/filter/resolve"
+	"qss-filter/markup"
 	"qss-filter/symsrc"
 )
 
@@ -91,9 +92,26 @@ func (f *Filter) dumpContext(event string, p *resolve.Process) {
 	}
 }
 
-// End tells that the log is over: the last contexts are dumped.
+// End says that the log is over: the last contexts are dumped.
 func (f *Filter) End() {
 	for _, p := range f.resolver.Processes.All() {
 		f.dumpContext("end", p)
 	}
+}
+
+// Dumpfile is what a `{{{dumpfile:type:name}}}` element announces.
+type Dumpfile struct {
+	// Type and Name are the element's fields as written: a log's words, not to be trusted.
+	Type, Name string
+	// Context is the process's address space as JSON, in the form of a context dump.
+	Context []byte
+}
+
+// announce hands a dumpfile element to Options.OnDumpfile.
+func (f *Filter) announce(p *resolve.Process, e *markup.Element) {
+	if f.opt.OnDumpfile == nil {
+		return
+	}
+	kind, name, _ := e.Dumpfile()
+	f.opt.OnDumpfile(Dumpfile{Type: string(kind), Name: string(name), Context: f.contextJSON("dumpfile", p)})
 }

@@ -19,7 +19,7 @@ type dedupe struct {
 	lines  []byte
 	frames int
 	key    []byte
-	// before is what stands before the stack's first frame on its line, end the line's end.
+	// before is what precedes the first frame of the stack on its line, and end is the end of the line.
 	before, end []byte
 	// line is the number of the first frame's line; of and number are the last frame's thread and number.
 	line     int

@@ -33,7 +33,7 @@ func (f *Filter) parse(text []byte) []parse.Element {
 	return f.parser.Elements
 }
 
-// malformed tells of a bad element: line, column, and a caret under it. Once per cause, since a log repeats itself. explained is
+// malformed warns of a bad element, with line, column, and a caret under it: once per cause, since a log repeats itself. explained is
 // false for one of too many.
 func (f *Filter) malformed(text []byte, err error) (explained bool) {
 	if errors.Is(err, markup.ErrMalformed) || f.faults.left(f.line, f.objects != nil) <= 0 {
@@ -93,8 +93,8 @@ func (c *faults) explained(line int) {
 	c.ofLine++
 }
 
-// bareFrame handles the line that markup is full of, a bt element and nothing else, without the questions that other
-// lines raise. ok is false for any other line.
+// bareFrame handles the line that markup is full of, a bt element and nothing else, without the checks that other
+// lines need. ok is false for any other line.
 func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
 	start := 0
 	for start < len(body) && (body[start] == ' ' || body[start] == '\t') {
@@ -125,7 +125,7 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, b
 }
 
 // context handles a line on which context elements stand alone but for loggers' prefixes: they take effect, and the line is
-// folded. Where one of them is malformed the line stays as it is. ok is false where anything else stands on it: then nothing has
+// folded. If one of them is malformed the line stays as it is. ok is false if the line holds anything else: then nothing has
 // happened yet.
 func (f *Filter) context(dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
 	pos, last := f.words(body)

@@ -1,30 +1,28 @@
-// Package filter is the pipeline: lines of a log in, annotated lines out.
+// Package filter puts the stages of the pipeline together: lines of a log in, annotated lines out.
 //
-//	Line: prefix.Split → markup.Next | frame.Find → ctxstate.Resolve → symsrc.Source → render
+//	bytes ──▶ stream ──▶ lines ──▶ linecache: seen before? ──▶ the same bytes
+//	                                  │ no
+//	                                  ▼
+//	     parse     who wrote the line, its markup, its frames   (prefix, frame, mappings, markup, sgr)
+//	                                  ▼
+//	     resolve   which module, which address, which answer    (ctxstate, symsrc)
+//	                                  ▼
+//	     print     text, or an object of JSON                   (print, print/jsonl)
 //
 // A stream.Stream searches a log for the literals without which a line can mean nothing, and gives only the lines that have one
-// to Lines. A line that is not understood leaves byte for byte as it came.
+// to Lines. A line that is not understood leaves byte for byte as it came. Package llvm is another such pipeline, which prints what
+// llvm-symbolizer does.
 //
-//	liner.go    the filter as a stream.Liner; literals.go, what lines are looked for
-//	guard.go    what a panic may cost: the one line
-//	line.go     what a line holds, and who wrote it (origin.go)
-//	element.go  a line with symbolizer markup
-//	fold.go     context elements, folded into one line per module
-//	contextdump.go, dumpfile.go    the context as JSON, and what may be started with it
-//	hexdict.go  a dump of registers over several lines, and what its values point at
-//	text.go     a line with frames of other formats
-//	json.go     frames inside the strings of a line that is a JSON object
-//	stack.go    frame numbers
-//	adjust.go   return address or exact address
-//	resolve.go  module and address → answer, remembered with its finished text
-//	current.go  how long that holds
-//	agree.go    answers that the log itself contradicts
-//	render.go   answer → text
-//	names.go    functions and paths as they are written; shorten.go, the short names of C++
-//	link.go     hyperlinks of paths
-//	sourcelines.go  source code below frames
-//	summary.go  what could not be resolved, and why
-//	record.go   what a line holds, as an object of JSON
+//	liner.go        the filter as a stream.Liner, and the literals that it looks for
+//	known.go        lines that were seen before
+//	line.go         what a line holds, and who wrote it
+//	element.go      lines with symbolizer markup; hexdict.go, a dump of registers over several lines
+//	items.go        what the frames and elements of a text are
+//	lookahead.go    frames that wait for the mappings below them
+//	dedupe.go       stacks that repeat
+//	contextdump.go  the context as JSON
+//	guard.go        what a panic may cost: the one line
+//	stats.go        counts
 package filter
 
 import (
@@ -55,16 +53,16 @@ type Options struct {
 	Palette *sgr.Palette
 	// Names says how functions and paths are written. Observe is told what the debug information has.
 	Names print.Names
-	// Sources gives the source code of frames, of which SourceLines are shown, with the frame's own in the middle; 0 shows none.
+	// Sources returns the source code of frames, of which SourceLines are shown, with the frame's own in the middle; 0 shows none.
 	Sources     print.Sources
 	SourceLines int
 	// Links are the hyperlinks of paths, written where Palette is.
 	Links print.Links
-	// Maps gives lists of mappings of the processes that write the log, in any form that is read in logs, for frames that have
+	// Maps returns lists of mappings of the processes that write the log, in any form that is read in logs, for frames that have
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
 	Maps func() [][]byte
-	// By tells what processes are told apart by.
+	// By says what tells processes apart.
 	By prefix.By
 	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held
 	// back until it ends or the input pauses.
@@ -73,7 +71,7 @@ type Options struct {
 	Lookahead Lookahead
 	// StripSGR takes the log's own colours out. A line that is too long to be looked at keeps them.
 	StripSGR bool
-	// Explain adds the reason behind a frame that could not be resolved.
+	// Explain adds the reason to a frame that could not be resolved.
 	Explain bool
 	// DumpContext is written the context as a line of JSON, before a reset clears it and at the end; nil writes none.
 	DumpContext io.Writer
@@ -82,7 +80,7 @@ type Options struct {
 	// JSON asks for an object for each line in place of the line; nil for none. Style, Renumber, Context, Palette and Explain
 	// mean nothing then.
 	JSON *jsonl.Options
-	// Observe is told of every frame; nil tells nobody.
+	// Observe is called for every frame; nil observes none.
 	Observe func(*print.Observation)
 	// Narrow is stream.Options.Narrow.
 	Narrow bool
@@ -113,7 +111,7 @@ type Filter struct {
 	said      map[string]bool
 	rescued   int // lines that left as they came, since the program is at fault
 	faults    faults
-	// recorder is nil where lines leave as text.
+	// objects is nil if lines leave as text.
 	objects *jsonl.Printer
 	// line is the number of the line at hand, from 1.
 	line int
@@ -153,7 +151,7 @@ func (f *Filter) absolutes() bool {
 	return f.resolver.Mapped || f.ahead != nil || f.opt.Maps != nil || f.opt.Explain
 }
 
-// numbers reports whether frames with nothing but a number mean anything: it changes, or somebody is told of every frame.
+// numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame is observed.
 func (f *Filter) numbers() bool { return f.resolver.Processes.Shifted > 0 || f.observed() }
 
 // rescan chooses the literals for the state the filter is in.
@@ -178,7 +176,7 @@ func (f *Filter) rescan() {
 	f.resolver.Search(f.candidates, f.absolutes())
 }
 
-// warn tells of one cause, once.
+// warn warns of one cause, once.
 func (f *Filter) warn(cause, message string) {
 	const causes = 1000
 	if f.opt.Warn == nil || f.said[cause] || len(f.said) >= causes {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/stream"
 
 	"qss-filter/filter"
 )
@@ -78,7 +79,7 @@ func TestHostileLines(t *testing.T) {
 		line := strings.Repeat(unit, (64<<10)/len(unit)) + "\n"
 		var out bytes.Buffer
 		f := filter.New(filter.Options{Symbols: nothing{}})
-		if err := f.Run(t.Context(), io.MultiReader(strings.NewReader(line), strings.NewReader(line)), &out); err != nil {
+		if err := f.Run(t.Context(), stream.Steady(io.MultiReader(strings.NewReader(line), strings.NewReader(line))), &out); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		f.End()

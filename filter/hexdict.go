@@ -20,7 +20,7 @@ const (
 )
 
 // hexdict follows a `{{{hexdict:` element over its lines: a dump of registers as `KEY: VALUE` pairs. The dump is kept to
-// the byte and leaves line by line; footnotes behind it say what its values point at.
+// the byte and leaves line by line; footnotes after it say what its values point at.
 type hexdict struct {
 	open   bool
 	of     *resolve.Process // whose dump it is
@@ -30,7 +30,7 @@ type hexdict struct {
 	values []parse.Value
 	// whole counts the values of dumps before it on its first line, which wait for its end with it.
 	whole int
-	// before is what stood before it on its first line. A logger's prefix stands before its last line, too.
+	// before is what preceded it on its first line. A prefix of a logger precedes its last line, too.
 	before []byte
 }
 
@@ -49,7 +49,7 @@ func (h *hexdict) collect(text []byte) {
 }
 
 // dumpLine handles a line inside an open hexdict element. ok is false where the line is none of the dump: another element
-// or a frame begins, or it has gone on for too long; the line is then like any other, behind the footnotes that have waited.
+// or a frame begins, or it has gone on for too long; the line is then like any other, after the footnotes that have waited.
 func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
 	h := &f.dump
 	h.lines++
@@ -90,7 +90,7 @@ func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, text []byte) (
 	return values
 }
 
-// point returns what a value of a dump points at: a function if its mapping is executable, else a variable; nil where it
+// point returns what a value of a dump points at: a function if its mapping is executable, otherwise a variable; nil if it
 // points at nothing that has a name.
 func (f *Filter) point(ctx context.Context, p *resolve.Thread, v parse.Value) *resolve.Answer {
 	at, ok := p.Space.Resolve(v.Addr)
@@ -110,7 +110,7 @@ func (f *Filter) point(ctx context.Context, p *resolve.Thread, v parse.Value) *r
 	return nil
 }
 
-// isReturnRegister tells the registers that hold a return address: AArch64's and ARM's link register, RISC-V's and MIPS's.
+// isReturnRegister reports whether a register holds a return address: AArch64's and ARM's link register, RISC-V's and MIPS's.
 func isReturnRegister(key string) bool {
 	switch strings.ToUpper(key) {
 	case "RA", "LR", "X30":

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 
-	"qss-filter/filter/print"
-
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 )
@@ -64,7 +64,7 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 	f.out.By(t, pre, body)
 	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !parse.HasMarkup(body) {
 		dst = f.ordinary(ctx, f.out.Flush(dst), t, body, end)
-		f.led(t, pre, body)
+		f.noteLead(t, pre, body)
 		f.resolver.Processes.Handled(t)
 		f.text.FollowColour(line)
 		return dst
@@ -75,21 +75,21 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 	} else {
 		f.readContext(t, body[pre.Start:pre.End])
 		dst = f.ownWords(ctx, dst, t, body, end)
-		f.led(t, pre, body)
+		f.noteLead(t, pre, body)
 	}
 	f.resolver.Processes.Handled(t)
 	f.text.FollowColour(line)
 	return dst
 }
 
-// led notes what stands before a line with a frame.
-func (f *Filter) led(t *resolve.Thread, pre *prefix.Prefix, body []byte) {
+// noteLead notes what precedes a line with a frame.
+func (f *Filter) noteLead(t *resolve.Thread, pre *prefix.Prefix, body []byte) {
 	if pre.Start > 0 && !pre.Partial && t.Stack.Line == f.line {
 		t.Lead = append(t.Lead[:0], body[:pre.Start]...)
 	}
 }
 
-// numbered tells a line that begins like a frame, `#0`, and is neither a headline nor context: what most lines with a frame are.
+// numbered reports whether a line begins like a frame, `#0`, and is neither a headline nor context: what most lines with a frame are.
 func numbered(text []byte) bool {
 	for i, c := range text {
 		if c != ' ' && c != '\t' {
@@ -201,3 +201,29 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s par
 	}
 	return f.out.Items(ctx, dst, t, s, items, alone)
 }
+
+// readContext takes what a line of a process's own words says of its address space.
+func (f *Filter) readContext(t *resolve.Thread, text []byte) {
+	if f.window > 0 {
+		f.window--
+	}
+	window := mappings.Announces(text)
+	mapping, file, id := f.resolver.ApplyListed(t, text, f.line)
+	if file != "" {
+		f.out.BuildID(t.Process, file, id)
+	}
+	if mapping {
+		f.out.Listed(t.Process)
+		window = mappings.Window
+	}
+	f.window = max(f.window, window)
+}
+
+// Preload takes a list of mappings for the processes of the log that state none themselves.
+func (f *Filter) Preload(list []byte) error {
+	defer f.rescan()
+	return f.resolver.Preload(list)
+}
+
+// watching reports whether every line must be looked at, whatever it holds.
+func (f *Filter) watching() bool { return f.dump.open || f.window > 0 || f.ahead.holding() }

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"time"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/mappings"
+	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 )
 
@@ -119,7 +123,7 @@ func (f *Filter) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bo
 }
 
 // Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for
-// mappings as long as they are to wait, all else not at all.
+// mappings as long as they are to wait, everything else not at all.
 func (f *Filter) Pending() (patience time.Duration, held bool) {
 	if f.ahead.holding() {
 		return f.ahead.remaining(), true
@@ -136,8 +140,8 @@ func (f *Filter) Flush(dst []byte) []byte {
 var newline = []byte{'\n'}
 
 // Resume appends lines of markup after which a new filter, of the same options, writes of all that follows what this one
-// does; none where it does so at once. ok is false where the log has left more than modules and mappings behind: a line or
-// a colour that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
+// does; none where it does so at once. ok is false if the log has left more than modules and mappings behind: a line or
+// a color that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 	if f.objects != nil || f.dedupe != nil || f.ahead.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
@@ -146,3 +150,14 @@ func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
 	}
 	return f.resolver.Resume(dst, f.line, f.ahead != nil)
 }
+
+// literals are what the recognizers rely on: those of frames, of lists of mappings, and of all else that a line may mean.
+var literals = slices.Concat(frame.Literals(), mappings.Literals(), []scan.Literal{
+	{Text: "{{{", Pair: 0, Set: 0, When: scan.Always},
+	{Text: "<<<", Pair: 0, Set: 1, When: scan.Always},
+	{Text: "Sanitizer", Pair: 0, Set: 3, When: scan.Always},
+	{Text: "runtime error:", Pair: 9, Set: 4, When: scan.Always},
+	{Text: "Backtrace:", Pair: 0, Set: 3, When: scan.Always},
+	{Text: "<signal handler called>", Pair: 0, Set: 6, When: scan.Absolute},
+	{Text: "\x1b[", Pair: 0, Set: 7, When: scan.Coloring},
+})

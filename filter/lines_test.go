@@ -23,7 +23,7 @@ func runAll(t *testing.T, o Options, in io.Reader) string {
 		o.Symbols = &symbols{}
 	}
 	var out bytes.Buffer
-	if err := New(o).Run(context.Background(), in, &out); err != nil {
+	if err := New(o).Run(context.Background(), stream.Steady(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -11,7 +11,7 @@ import (
 	"qss-filter/filter/resolve"
 )
 
-// Lookahead bounds how long frames that only a list of mappings can resolve wait for one that stands below them. The zero
+// Lookahead bounds how long frames that only a list of mappings can resolve wait for one below them. The zero
 // value does not wait.
 type Lookahead struct {
 	Lines int

@@ -16,6 +16,7 @@ import (
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
+	"qss-filter/filter/stream"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -168,7 +169,7 @@ func TestObjectsOfPieces(t *testing.T) {
 		"halves": func(s string) string {
 			var out bytes.Buffer
 			f := filter.New(filter.Options{Symbols: nothing{}, JSON: &jsonl.Options{}})
-			if err := f.Run(t.Context(), iotest.HalfReader(strings.NewReader(s)), &out); err != nil {
+			if err := f.Run(t.Context(), stream.Steady(iotest.HalfReader(strings.NewReader(s))), &out); err != nil {
 				t.Fatal(err)
 			}
 			return out.String()

@@ -1,6 +1,9 @@
 package filter
 
 import (
+	"bytes"
+
+	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
@@ -32,4 +35,43 @@ func (f *Filter) Summary() resolve.Summary {
 		s.NoSource = symsrc.Visible(f.text.Code.Missing)
 	}
 	return s
+}
+
+// Weights of things, in bytes, with what the allocator and the tables that they are in add; measured, not counted.
+const filterWeight = 8 << 10
+
+// Footprint returns about how many bytes of memory the filter keeps between lines: what it knows of processes, and what it remembers
+// of lines and answers. What several filters share is not in it: the source, and the answers' own strings.
+func (f *Filter) Footprint() int64 {
+	q := &f.quick
+	n := filterWeight + f.resolver.Footprint()
+	n += q.known.Footprint() + q.showed.Footprint() + q.tails.Footprint()
+	n += f.parser.Footprint() + cap(f.stripped)
+	if f.dedupe != nil {
+		n += len(f.dedupe.seen) * 200
+	}
+	return int64(n)
+}
+
+// observe shows an item to the observer, if there is one.
+func (f *Filter) observe(t *resolve.Thread, text []byte, it *print.Item, alone bool) {
+	if f.opt.Observe == nil {
+		return
+	}
+	f.seen = it.Observation(f.line, t, text, alone)
+	f.opt.Observe(&f.seen)
+	if f.opt.Style == print.Append {
+		it.Apart = f.seen.Apart
+		for _, line := range f.seen.Below {
+			it.Below = append(it.Below, bytes.Clone(line))
+		}
+	}
+}
+
+// observed reports whether anybody is told of frames.
+func (f *Filter) observed() bool { return f.opt.Observe != nil || f.objects != nil }
+
+// eachCounts reports whether each frame, or object, is handed to a callback, so that none may be left out.
+func (f *Filter) eachCounts() bool {
+	return f.opt.Observe != nil || f.opt.JSON != nil && f.opt.JSON.Each != nil
 }

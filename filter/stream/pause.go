@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"bytes"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -120,8 +122,11 @@ func (steady) stop()                    {}
 
 // pauses returns the pauser over a reader.
 func pauses(in io.Reader) pauser {
-	if p, ok := in.(pauser); ok {
+	switch p := in.(type) {
+	case pauser:
 		return p
+	case *bytes.Buffer, *bytes.Reader, *strings.Reader: // which have all of it
+		return steady{in}
 	}
 	return newPauser(in)
 }

@@ -1,0 +1,513 @@
+package filter
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"qss-filter/ctxstate"
+	"qss-filter/filter/frame"
+	"qss-filter/filter/linecache"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/print"
+	"qss-filter/filter/record"
+	"qss-filter/filter/resolve"
+	"qss-filter/filter/scan"
+	"qss-filter/filter/stream"
+	"qss-filter/markup"
+	"qss-filter/symsrc"
+)
+
+// quick is what the filter knows of lines of markup.
+type quick struct {
+	known  linecache.Elements[contextFields]
+	showed linecache.Outputs[shownBy]
+	tails  linecache.Outputs[shownTail]
+	block  contextBlock
+	// off is set where every line is to be looked at in full: a test compares.
+	off bool
+}
+
+// contextFields is what a context element says that was seen before.
+type contextFields struct {
+	tag    markup.Tag
+	module markup.ModuleFields
+	mmap   markup.MMapFields
+	// head is the begin of the module's line, or the line of a reset.
+	head, end []byte
+}
+
+// shownBy is what the output of a known frame depends on.
+type shownBy struct {
+	dependency
+	typ markup.PCType
+}
+
+func (q *quick) init() {
+	q.known.Init()
+	q.showed.Init()
+	q.tails.Init()
+}
+
+// run handles the lines at the start of b that equal others before, and returns the number of
+// bytes that they take. b is of complete lines.
+func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	text := b[0] == ' ' || b[0] == '#'
+	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || f.quick.off || f.dump.open || f.parser.Long || f.dedupe != nil || f.eachCounts() || f.ahead != nil ||
+		f.opt.Style != print.Annotate || !f.text.Color.Plain() {
+		return dst, 0
+	}
+	if text {
+		return f.knownText(ctx, dst, b)
+	}
+	if f.opt.Renumber == print.RenumberAlways {
+		return dst, 0
+	}
+	t := f.resolver.Processes.Unnamed // nothing precedes the elements
+	folds := f.opt.Context == print.ContextFold && f.opt.DumpContext == nil
+	block := &f.quick.block
+	for len(dst) < stream.MaxOutput && bytes.HasPrefix(b[n:], parse.OpenBraces) {
+		f.reach(dst, n)
+		used, line := 0, b[n:]
+		switch {
+		case bytes.HasPrefix(line, linecache.BTStart):
+			block.end(f, t, dst, b[:n])
+			used, dst = f.knownFrame(ctx, dst, t, line)
+		case !folds:
+		case bytes.HasPrefix(line, linecache.MMapStart):
+			used, dst = f.knownMapping(dst, t, line)
+		case bytes.HasPrefix(line, linecache.ModuleStart):
+			used, dst = f.knownModule(dst, t, line)
+		case bytes.HasPrefix(line, linecache.ResetStart):
+			block.end(f, t, dst, b[:n])
+			if used, dst = f.replay(dst, t, line); used == 0 {
+				used, dst = f.knownReset(dst, t, line, n)
+			}
+		}
+		if used == 0 {
+			break
+		}
+		n += used
+	}
+	block.end(f, t, dst, b[:n])
+	return dst, n
+}
+
+// knownFrame handles a bt element that is alone on its line.
+func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	if f.opt.Maps != nil && t.Space.Empty() {
+		return 0, dst // the mappings of a running process count, which may be others by now
+	}
+	line := b[:bytes.IndexByte(b, '\n')+1]
+	generation := t.Space.Generation()
+	s, again := f.quick.showed.Slot(line, generation)
+	if s.Is(line, generation) && f.holds(&s.By.dependency, t, f.resolver.AdjustMarkup(t, s.By.typ, false)) {
+		f.line++
+		s.By.answer.Count()
+		t.Over(f.line, s.By.answer)
+		if f.objects != nil {
+			dst = record.AppendNumber(dst, f.line)
+		}
+		return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
+	}
+	bt, end, ok := markup.BTLine(line)
+	if !ok {
+		return 0, dst
+	}
+	by := shownBy{typ: bt.Type}
+	take := f.resolver.AdjustMarkup(t, by.typ, false)
+	f.line++
+	dst = f.text.Fold.Flush(dst)
+	f.resolver.Ahead(b[len(line):], t)
+	before := len(dst)
+	if f.objects != nil {
+		f.out.Begin(f.line, line)
+		dst = f.out.End(f.readable(ctx, dst, line))
+		before = len(dst) - len(record.CutNumber(dst[before:]))
+	} else {
+		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
+	}
+	by.dependency = dependsOn(t, f.resolver.ResolveAddress(ctx, t.Process, bt.Addr, symsrc.Code, take), take)
+	if f.quick.showed.Settled(generation) && again && len(by.answer.Frames) > 0 && !print.Awaited(by.answer) &&
+		len(dst) > before && len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
+		f.quick.showed.Keep(s, line, dst[before:], generation, by)
+	}
+	return len(line), dst
+}
+
+// knownMapping handles a mapping whose text after the address is known.
+func (f *Filter) knownMapping(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	start, at, ok := scan.Hex(b, len(linecache.MMapStart))
+	if !ok {
+		return 0, dst
+	}
+	e := f.quick.known.Find(b[at:], learnMapping)
+	if e == nil || e.Says.tag != markup.MMap || cutTo32(b[len(linecache.MMapStart)-len("0x"):at]) {
+		return 0, dst
+	}
+	m := e.Says.mmap
+	m.Start = start
+	if _, ok := t.Space.Module(m.ModuleID); !ok || m.Size != 0 && m.Size-1 > math.MaxUint64-start {
+		return 0, dst
+	}
+	in, err := t.Space.AddMMap(m)
+	if err != nil {
+		return 0, dst
+	}
+	f.line++
+	f.quick.known.Follow(e)
+	return at + len(e.Text), f.text.Fold.Add(dst, in.Module, print.Range{Start: start, Last: start + m.Size - 1, Mode: m.Mode}, nil, e.Says.end)
+}
+
+// knownModule handles the definition of a module that is new, or the same as before.
+func (f *Filter) knownModule(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	e := f.quick.known.Find(b, learnModule)
+	if e == nil || e.Says.tag != markup.Module {
+		return 0, dst
+	}
+	def := &e.Says.module
+	if old, ok := t.Space.Module(def.ID); ok && (old.Name != def.Name || old.BuildID != def.BuildID) {
+		return 0, dst
+	}
+	t.Space.AddModule(*def)
+	m, _ := t.Space.Module(def.ID)
+	f.line++
+	f.quick.known.Follow(e)
+	return len(e.Text), f.text.Fold.DefineKnown(dst, m, e.Says.head, e.Says.end)
+}
+
+// knownReset handles a reset, which is at b[at:] of what run looks at.
+func (f *Filter) knownReset(dst []byte, t *resolve.Thread, b []byte, at int) (used int, out []byte) {
+	e := f.quick.known.Find(b, learnReset)
+	if e == nil || e.Says.tag != markup.Reset {
+		return 0, dst
+	}
+	if t.Space.Reset() {
+		dst = f.text.Fold.Flush(dst)
+		f.quick.block.begin(f, dst, at)
+		dst = append(dst, e.Says.head...)
+	}
+	f.line++
+	f.quick.known.Follow(e)
+	return len(e.Text), dst
+}
+
+// learnMapping reads what follows the address of a mapping.
+func learnMapping(text []byte) (k contextFields, ok bool) {
+	line := append([]byte("{{{mmap:0x0"), text...)
+	e, ok := alone(line, markup.MMap, &k)
+	if !ok {
+		return k, false
+	}
+	var err error
+	k.mmap, err = markup.ParseMMap(&e)
+	return k, err == nil
+}
+
+// learnModule reads the definition of a module.
+func learnModule(line []byte) (k contextFields, ok bool) {
+	e, ok := alone(line, markup.Module, &k)
+	if !ok {
+		return k, false
+	}
+	var err error
+	if k.module, err = markup.ParseModule(&e); err != nil {
+		return k, false
+	}
+	k.head = print.AppendModuleHead(nil, &ctxstate.Module{ID: k.module.ID, Name: k.module.Name, BuildID: k.module.BuildID}, true)
+	return k, true
+}
+
+// learnReset reads a reset.
+func learnReset(line []byte) (k contextFields, ok bool) {
+	e, ok := alone(line, markup.Reset, &k)
+	k.head = append(print.AppendReset(nil, &e), k.end...)
+	return k, ok
+}
+
+// alone returns the element that a line consists of.
+func alone(line []byte, tag markup.Tag, k *contextFields) (e markup.Element, ok bool) {
+	body, end := parse.CutEnd(line)
+	for _, other := range [...][]byte{resolve.SanitizerWord, resolve.RuntimeError, resolve.SummaryWord, {0x1b}} {
+		if bytes.Contains(body, other) { // which means something to others
+			return e, false
+		}
+	}
+	e, ok = markup.Next(body, 0)
+	k.tag, k.end = tag, bytes.Clone(end)
+	return e, ok && e.Tag == tag && e.Start == 0 && e.End == len(body) && len(end) > 0
+}
+
+// contextBlock is the latest run of context lines from a reset on. Where it comes again while nothing has changed since, as
+// when a process crashes over and over, it changes nothing either.
+type contextBlock struct {
+	// generation is that of the address space after it, and fold is the line that is open then.
+	generation uint64
+	fold       print.Fold
+	text, out  []byte
+	lines      int
+	// from, outFrom and line are where one begins that has not ended yet: in the text, in its output and in the log.
+	from, outFrom, line int
+	open                bool
+}
+
+// maxBlock bounds a block, in bytes.
+const maxBlock = 64 << 10
+
+// begin notes that a reset has come at b[from:], with what the output was before it.
+func (k *contextBlock) begin(f *Filter, dst []byte, from int) {
+	k.open, k.from, k.outFrom, k.line = true, from, len(dst), f.line
+}
+
+// end notes that something other than context has come, or another reset.
+func (k *contextBlock) end(f *Filter, t *resolve.Thread, dst, b []byte) {
+	if !k.open {
+		return
+	}
+	k.open = false
+	if k.text = k.text[:0]; len(b)-k.from > maxBlock || !f.text.Fold.Pending() {
+		return
+	}
+	k.text, k.out = append(k.text, b[k.from:]...), append(k.out[:0], dst[k.outFrom:]...)
+	k.generation, k.lines = t.Space.Generation(), f.line-k.line
+	k.fold.Become(&f.text.Fold)
+}
+
+// replay handles the latest block again.
+func (f *Filter) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	k := &f.quick.block
+	if len(k.text) == 0 || k.generation != t.Space.Generation() || !bytes.HasPrefix(b, k.text) {
+		return 0, dst
+	}
+	dst = append(f.text.Fold.Flush(dst), k.out...)
+	f.text.Fold.Become(&k.fold)
+	f.line += k.lines
+	return len(k.text), dst
+}
+
+// dependency is what the output of a known frame depends on besides its text.
+type dependency struct {
+	answer *resolve.Answer
+	take   resolve.Adjustment
+	// unverified is set where the files of the answer were, and process is the key of the one whose frame it is: objects of
+	// JSON tell both.
+	unverified bool
+	process    string
+}
+
+// dependsOn returns what the output of a frame depends on.
+func dependsOn(t *resolve.Thread, a *resolve.Answer, take resolve.Adjustment) dependency {
+	return dependency{answer: a, take: take, unverified: a.Unverified(), process: t.Key}
+}
+
+// holds reports whether a known frame of t, whose address is to be taken so, still becomes what it became.
+func (f *Filter) holds(d *dependency, t *resolve.Thread, take resolve.Adjustment) bool {
+	return d.take == take && f.resolver.IsCurrent(d.answer) && d.unverified == d.answer.Unverified() && d.process == t.Key
+}
+
+// A stack of text comes again with other numbers and at other addresses, since every process lies elsewhere; what
+// follows the address, `  (/usr/lib/a.so+0x1130) (BuildId: 5290…)`, is the same. The lines that such a frame becomes are
+// therefore kept by that, without what precedes it.
+
+// shownTail is what the output of a known tail depends on.
+type shownTail struct {
+	dependency
+	// object is where the line's own words are in its object, where lines leave as JSON.
+	object objectCuts
+	// digits is how long the address is, by which some emitters are told.
+	digits     int
+	convention frame.Convention
+}
+
+// textFrame is a frame's line as known tails have it: blanks, a number, blanks, an address, and the tail with the line's end.
+type textFrame struct {
+	line                      []byte
+	numStart, numEnd, addrEnd int
+	number                    uint64
+	digits                    int
+}
+
+// readTextFrame reads the line that b begins with. ok is false for lines that are not of that kind, and where the tail might
+// mean something to the recognisers of prefixes.
+func readTextFrame(b []byte) (t textFrame, ok bool) {
+	i := 0
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	if i == len(b) || b[i] != '#' {
+		return t, false
+	}
+	i++
+	t.numStart = i
+	for i < len(b) && b[i]-'0' <= 9 {
+		t.number = 10*t.number + uint64(b[i]-'0')
+		i++
+	}
+	t.numEnd = i
+	if n := t.numEnd - t.numStart; n == 0 || n > 4 || n > 1 && b[t.numStart] == '0' || !bytes.HasPrefix(b[i:], []byte(" 0x")) {
+		return t, false
+	}
+	i += len(" 0x")
+	_, t.addrEnd, ok = scan.Hex(b, i)
+	t.digits = t.addrEnd - i
+	end := bytes.IndexByte(b[t.addrEnd:], '\n')
+	if !ok || end <= 0 || b[t.addrEnd] != ' ' || end > linecache.MaxLine {
+		return t, false
+	}
+	t.line = b[:t.addrEnd+end+1]
+	return t, true
+}
+
+func (t *textFrame) tail() []byte { return t.line[t.addrEnd:] }
+
+// knownText handles the lines at the start of b that are frames with a known tail, and returns the number of bytes that they take.
+func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	if f.window > 0 || f.opt.Renumber == print.RenumberNever {
+		return dst, 0
+	}
+	t := f.resolver.Processes.Unnamed
+	for len(dst) < stream.MaxOutput && n < len(b) && (b[n] == ' ' || b[n] == '#') {
+		line, ok := readTextFrame(b[n:])
+		if !ok {
+			break
+		}
+		f.reach(dst, n)
+		s, again := f.quick.tails.Slot(line.tail(), 1)
+		switch {
+		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&
+			f.holds(&s.By.dependency, t, f.resolver.AdjustText(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
+			f.line++
+			if number := t.Stack.Number(line.number); f.objects != nil {
+				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
+			} else {
+				dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
+			}
+			a := s.By.answer
+			a.Count()
+			t.Over(f.line, a)
+			t.Stack.Insert(len(a.Frames) - 1)
+			f.resolver.Processes.Handled(t)
+		case again:
+			f.resolver.Ahead(b[n+len(line.line):], t)
+			f.resolver.Asked = resolve.Asked{}
+			dst = f.text.Fold.Flush(dst)
+			before := len(dst)
+			dst = f.Line(ctx, dst, line.line)
+			if by, became, ok := f.learn(&line, dst[before:]); ok {
+				f.quick.tails.Keep(s, line.tail(), became, 1, by)
+			}
+		default:
+			return dst, n
+		}
+		f.rescan()
+		n += len(line.line)
+	}
+	return dst, n
+}
+
+// write writes the lines of a frame's functions, of which all but their begins is known.
+func (t *textFrame) write(dst, known []byte, n uint64) []byte {
+	for len(known) > 0 {
+		end := bytes.IndexByte(known, '\n') + 1
+		dst = append(dst, t.line[:t.numStart]...)
+		dst = strconv.AppendUint(dst, n, 10)
+		dst = append(dst, t.line[t.numEnd:t.addrEnd]...)
+		dst = append(dst, known[:end]...)
+		known, n = known[end:], n+1
+	}
+	return dst
+}
+
+// learn returns what is kept of a line that became those lines, or that object.
+func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
+	q := &f.resolver.Asked
+	if !q.Plain || len(q.Answer.Frames) == 0 || print.Awaited(q.Answer) || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+		return by, nil, false
+	}
+	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Adjustment), digits: t.digits, convention: q.Convention}
+	if f.objects != nil {
+		known, by.object, ok = f.learnObject(t, became)
+	} else {
+		known, ok = t.learnTail(became, len(q.Answer.Frames))
+	}
+	return by, known, ok
+}
+
+// learnTail returns what of the lines that a frame of so many functions became follows its address.
+func (t *textFrame) learnTail(became []byte, functions int) (known []byte, ok bool) {
+	var n uint64
+	for i := range functions {
+		// Whatever the line became, it is known only if that is of the kind that write writes.
+		rest, found := bytes.CutPrefix(became, t.line[:t.numStart])
+		width := 0
+		for width < len(rest) && rest[width]-'0' <= 9 {
+			width++
+		}
+		number, fits := scan.Number(rest[:width], 10)
+		rest, same := bytes.CutPrefix(rest[width:], t.line[t.numEnd:t.addrEnd])
+		end := bytes.IndexByte(rest, '\n') + 1
+		if !found || !fits || !same || end == 0 || i > 0 && number != n+1 {
+			return nil, false
+		}
+		n = number
+		known, became = append(known, rest[:end]...), rest[end:]
+	}
+	return known, len(became) == 0
+}
+
+// Where lines leave as JSON, of the object of a frame with a known tail everything is known but four of the line's own
+// words, which are digits, blanks and the like and stand as they are in a string:
+//
+//	{"line":16,"text":"    #3 0x7f000003c4d0 (…","frames":[{…,"number":3,"text":"#3 0x7f000003c4d0 (…","address":"0x7f000003c4d0",…
+//	                   └───────text────────┘                         number  └─────frame─────┘                └──address───┘
+
+// objectCuts is where in what is known of an object, which begins after the number of the line, these words go.
+type objectCuts [4]uint16
+
+// objectWords are the keys that the words follow. No string has them in it, since its quotation marks are escaped.
+var objectWords = [len(objectCuts{})][]byte{[]byte(`,"text":"`), []byte(`,"number":`), []byte(`,"text":"`), []byte(`,"address":"`)}
+
+// words returns the words.
+func (t *textFrame) words() [len(objectCuts{})][]byte {
+	return [...][]byte{t.line[:t.addrEnd], t.line[t.numStart:t.numEnd], t.line[t.numStart-1 : t.addrEnd], t.line[t.address():t.addrEnd]}
+}
+
+// address is where the address begins, with its 0x.
+func (t *textFrame) address() int { return t.addrEnd - t.digits - len("0x") }
+
+// writeObject writes the object of the line of that number, of which all but the words is known.
+func (t *textFrame) writeObject(dst, known []byte, at *objectCuts, line int) []byte {
+	dst = record.AppendNumber(dst, line)
+	from := 0
+	for i, word := range t.words() {
+		to := int(at[i])
+		dst = append(append(dst, known[from:to]...), word...)
+		from = to
+	}
+	return append(dst, known[from:]...)
+}
+
+// learnObject returns what is known of the object that the line at hand became, if that is of the kind that writeObject writes.
+func (f *Filter) learnObject(t *textFrame, became []byte) (known []byte, at objectCuts, ok bool) {
+	l, fr := &f.objects.Line, &f.parser.Frames[0]
+	number, address := frame.Span{Start: t.numStart, End: t.numEnd}, frame.Span{Start: t.address(), End: t.addrEnd}
+	if fr.Num != number || fr.Addr != address || fr.Whole.Start != t.numStart-1 || l.Process != f.resolver.Processes.Unnamed.Key ||
+		!utf8.Valid(t.line) { // whose bytes stand beside the text, as base64
+		return nil, at, false
+	}
+	rest := record.CutNumber(became)
+	for i, word := range t.words() {
+		end := bytes.Index(rest, objectWords[i])
+		if end < 0 {
+			return nil, at, false
+		}
+		end += len(objectWords[i])
+		if known = append(known, rest[:end]...); !bytes.HasPrefix(rest[end:], word) {
+			return nil, at, false
+		}
+		at[i], rest = uint16(len(known)), rest[end+len(word):]
+	}
+	return append(known, rest...), at, true
+}
