@@ -1,10 +1,11 @@
-package filter
+package filter_test
 
 import (
 	"context"
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
 )
@@ -67,10 +68,10 @@ func TestAgreeing(t *testing.T) {
 		{"no name", "#0  0x00007fd2dab66217 n/a (a.so + 0x217)", "#0  0x00007fd2dab66217 in hot(int) a.c:2 (a.so + 0x217)"},
 	} {
 		p := &program{files: symsrc.Files{Elf: "/a.so", Unverified: true}}
-		if got := feed(Options{Symbols: p}, tc.in+"\n"); got != beforeReason(tc.want)+"\n" {
+		if got := feed(filter.Options{Symbols: p}, tc.in+"\n"); got != beforeReason(tc.want)+"\n" {
 			t.Errorf("%s:\n got %q\nwant %q", tc.name, got, beforeReason(tc.want)+"\n")
 		}
-		if got := feed(Options{Symbols: p, Explain: true}, tc.in+"\n"); beforeReason(tc.want) != tc.want && got != tc.want+"\n" {
+		if got := feed(filter.Options{Symbols: p, Explain: true}, tc.in+"\n"); beforeReason(tc.want) != tc.want && got != tc.want+"\n" {
 			t.Errorf("%s:\n got %q\nwant %q", tc.name, got, tc.want+"\n")
 		}
 	}
@@ -81,11 +82,11 @@ func TestAgreeing(t *testing.T) {
 func TestVerifiedNames(t *testing.T) {
 	p := &program{files: symsrc.Files{Elf: "/a.so"}}
 	const frame = "#4 0x7f0 in hot(int) (/a.so+0x117)"
-	if got := feed(Options{Symbols: p}, frame+" (BuildId: 0123abcd)\n"); got != "#4 0x7f0 in main a.c:1 (/a.so+0x117) (BuildId: 0123abcd)\n" || p.named > 0 {
+	if got := feed(filter.Options{Symbols: p}, frame+" (BuildId: 0123abcd)\n"); got != "#4 0x7f0 in main a.c:1 (/a.so+0x117) (BuildId: 0123abcd)\n" || p.named > 0 {
 		t.Errorf("%q, %d questions for names", got, p.named)
 	}
 	p.files.Unverified = true
-	if got := feed(Options{Symbols: p}, frame+"\n"+frame+"\n"); got != frame+"\n"+frame+"\n" || p.named != 1 {
+	if got := feed(filter.Options{Symbols: p}, frame+"\n"+frame+"\n"); got != frame+"\n"+frame+"\n" || p.named != 1 {
 		t.Errorf("%q, %d questions for names", got, p.named)
 	}
 }

@@ -1,10 +1,11 @@
-package filter
+package filter_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print/jsonl"
 )
 
@@ -17,17 +18,17 @@ func TestFaultsOfLine(t *testing.T) {
 		}
 		line.WriteByte('\n')
 		told := 0
-		o := Options{Warn: func(string) { told++ }}
-		if got := feed(o, line.String()); got != line.String() || told == 0 || told > maxFaultsOfLine {
+		o := filter.Options{Warn: func(string) { told++ }}
+		if got := feed(o, line.String()); got != line.String() || told == 0 || told > 16 {
 			t.Errorf("%s: %d messages, the line is the same: %v", unit, told, got == line.String())
 		}
 		told = 0
 		o.JSON = &jsonl.Options{}
-		if n := strings.Count(feed(o, line.String()), `"type":"malformed"`); n == 0 || n > maxFaultsOfLine || told > maxFaultsOfLine {
+		if n := strings.Count(feed(o, line.String()), `"type":"malformed"`); n == 0 || n > 16 || told > 16 {
 			t.Errorf("%s: %d elements and %d messages in JSON", unit, n, told)
 		}
 		told = 0
-		if feed(Options{Warn: func(string) { told++ }}, strings.Repeat("{{{bt:y:0x1}}}\n", 3)+line.String()); told < 2 {
+		if feed(filter.Options{Warn: func(string) { told++ }}, strings.Repeat("{{{bt:y:0x1}}}\n", 3)+line.String()); told < 2 {
 			t.Errorf("%s: %d messages for two lines", unit, told)
 		}
 	}
@@ -37,8 +38,8 @@ func TestFaultsOfLine(t *testing.T) {
 func TestMangledOfLine(t *testing.T) {
 	long := "_Z1f" + strings.Repeat("i", 1000)
 	told := 0
-	got := feed(Options{Warn: func(string) { told++ }}, strings.Repeat("{{{symbol:"+long+"}}}", 100)+"{{{symbol:_Z1fv}}}\n"+"{{{symbol:"+long+"}}}\n")
-	if n := strings.Count(got, "f(int"); n != maxMangled/len(long)+1 || !strings.Contains(got, "f()") || told != 1 {
+	got := feed(filter.Options{Warn: func(string) { told++ }}, strings.Repeat("{{{symbol:"+long+"}}}", 100)+"{{{symbol:_Z1fv}}}\n"+"{{{symbol:"+long+"}}}\n")
+	if n := strings.Count(got, "f(int"); n != (32<<10)/len(long)+1 || !strings.Contains(got, "f()") || told != 1 {
 		t.Errorf("%d names are readable, %d messages", n, told)
 	}
 }
@@ -47,7 +48,7 @@ func TestMangledOfLine(t *testing.T) {
 func TestSearchOfLine(t *testing.T) {
 	told := 0
 	line := strings.Repeat("] + 0x1", 100000) + "\n"
-	if got := feed(Options{Warn: func(string) { told++ }}, line+line); got != line+line || told != 1 {
+	if got := feed(filter.Options{Warn: func(string) { told++ }}, line+line); got != line+line || told != 1 {
 		t.Errorf("%d messages, same %v", told, got == line+line)
 	}
 }

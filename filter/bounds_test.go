@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/symsrc"
@@ -58,7 +59,7 @@ func TestMemory(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		line func(i int) string
-		set  func(*Options)
+		set  func(*filter.Options)
 		n    int
 		most int64 // MiB that stay
 	}{
@@ -83,9 +84,9 @@ func TestMemory(t *testing.T) {
 		}, nil, 100_000, 16},
 		{"frames", func(i int) string { return fmt.Sprintf("#0 %#x (/%s%d.so+%#x) (BuildId: %040x)\n", i, long, i, i, i) }, nil, 60_000, 48},
 		{"functions", func(i int) string { return fmt.Sprintf(" f%d%s+0x10/0x20 [m]\n", i, long[:500]) }, nil, 100_000, 24},
-		{"one stack", func(i int) string { return fmt.Sprintf("#%d %#x (/a.so+%#x)\n", i, i, i) }, func(o *Options) { o.Dedupe = true }, 200_000, 24},
-		{"stacks", func(i int) string { return fmt.Sprintf("#%d %#x (/a.so+%#x)\n", i%2, i, i) }, func(o *Options) { o.Dedupe = true }, 400_000, 24},
-		{"waiting", func(i int) string { return pid(i/100) + fmt.Sprintf("    @     0x%012x f()\n", i) }, func(o *Options) {
+		{"one stack", func(i int) string { return fmt.Sprintf("#%d %#x (/a.so+%#x)\n", i, i, i) }, func(o *filter.Options) { o.Dedupe = true }, 200_000, 24},
+		{"stacks", func(i int) string { return fmt.Sprintf("#%d %#x (/a.so+%#x)\n", i%2, i, i) }, func(o *filter.Options) { o.Dedupe = true }, 400_000, 24},
+		{"waiting", func(i int) string { return pid(i/100) + fmt.Sprintf("    @     0x%012x f()\n", i) }, func(o *filter.Options) {
 			if err := o.Lookahead.Set("100000"); err != nil {
 				t.Fatal(err)
 			}
@@ -95,12 +96,12 @@ func TestMemory(t *testing.T) {
 			if testing.Short() {
 				tc.n /= 10
 			}
-			o := Options{Symbols: ignorant{}, Style: print.Append, Context: print.ContextDrop}
+			o := filter.Options{Symbols: ignorant{}, Style: print.Append, Context: print.ContextDrop}
 			if tc.set != nil {
 				tc.set(&o)
 			}
 			before, running := heap(), runtime.NumGoroutine()
-			f := New(o)
+			f := filter.New(o)
 			if err := f.Run(context.Background(), &flood{line: tc.line, n: tc.n}, io.Discard); err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +127,7 @@ func TestFoldManyRanges(t *testing.T) {
 		fmt.Fprintf(&log, "{{{mmap:%#x:0x1000:load:0:r:0}}}\n", i*0x2000)
 	}
 	var out bytes.Buffer
-	if err := New(Options{Symbols: &symbols{}}).Run(context.Background(), &log, &out); err != nil {
+	if err := filter.New(filter.Options{Symbols: &symbols{}}).Run(context.Background(), &log, &out); err != nil {
 		t.Fatal(err)
 	}
 	if lines, ranges := bytes.Count(out.Bytes(), []byte("\n")), bytes.Count(out.Bytes(), []byte("](r)")); lines < 4 || lines > 6 || ranges != n {

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 )
 
@@ -19,16 +20,16 @@ func TestContextStyles(t *testing.T) {
 		print.ContextKeep: in,
 		print.ContextDrop: "x  y\n{{{mmap:bad}}}\n{{{bt:0:0x1020:pc}}}\n",
 	} {
-		if got := feed(Options{Context: style}, in); got != want {
+		if got := feed(filter.Options{Context: style}, in); got != want {
 			t.Errorf("style %d:\n got %q\nwant %q", style, got, want)
 		}
 	}
 	frame := contextLines + "{{{bt:0:0x1020:pc}}}\n"
 	const found = "    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)\n"
-	if got := feed(Options{Context: print.ContextDrop}, frame); got != found {
+	if got := feed(filter.Options{Context: print.ContextDrop}, frame); got != found {
 		t.Errorf("dropped context has no effect: %q", got)
 	}
-	if got := feed(Options{Context: print.ContextKeep}, frame); got != contextLines+found {
+	if got := feed(filter.Options{Context: print.ContextKeep}, frame); got != contextLines+found {
 		t.Errorf("kept context has no effect: %q", got)
 	}
 }
@@ -48,19 +49,19 @@ func TestContextBehindPrefixes(t *testing.T) {
 		print.ContextKeep: strings.TrimSuffix(in, frame) + found,
 		print.ContextDrop: other + "{{{mmap:bad}}}\n" + q + "more: \n" + found,
 	} {
-		if got := feed(Options{Context: style}, in); got != want {
+		if got := feed(filter.Options{Context: style}, in); got != want {
 			t.Errorf("style %d:\n got %q\nwant %q", style, got, want)
 		}
 	}
 	coloured := "\x1b[32mI/a ( 1): " + module + "\x1b[0m\n"
-	if got := feed(Options{Context: print.ContextDrop}, coloured); got != "\x1b[32mI/a ( 1): \x1b[0m\n" {
+	if got := feed(filter.Options{Context: print.ContextDrop}, coloured); got != "\x1b[32mI/a ( 1): \x1b[0m\n" {
 		t.Errorf("escape sequences went with the line: %q", got)
 	}
 }
 
 func TestDumpContext(t *testing.T) {
 	var out bytes.Buffer
-	f := New(Options{Symbols: &symbols{}, DumpContext: &out})
+	f := filter.New(filter.Options{Symbols: &symbols{}, DumpContext: &out})
 	for line := range strings.Lines("{{{reset}}}\n" + contextLines + "{{{bt:0:0x1020:pc}}}\n{{{reset}}}\n{{{module:7:b:elf:ff}}}\n{{{mmap:0xfffffffffffff000:0x1000:load:7:rw:0x10}}}\n") {
 		f.Line(context.Background(), nil, []byte(line))
 	}
@@ -77,8 +78,8 @@ func TestDumpContext(t *testing.T) {
 }
 
 func TestDumpfile(t *testing.T) {
-	var seen []Dumpfile
-	o := Options{OnDumpfile: func(d Dumpfile) { seen = append(seen, d) }}
+	var seen []filter.Dumpfile
+	o := filter.Options{OnDumpfile: func(d filter.Dumpfile) { seen = append(seen, d) }}
 	const in = contextLines + "a {{{dumpfile:sancov:s.8675}}} b\n{{{dumpfile:x}}}\n<<<dumpfile:t:$(rm -rf /)>>>\n"
 	const want = "[[[ELF module #0x0 \"/a.so\"; BuildID=0123abcd [0x1000-0x10ff](rx)]]]\na [[[dumpfile sancov \"s.8675\"]]] b\n{{{dumpfile:x}}}\n" +
 		"[[[dumpfile t \"$(rm -rf /)\"]]]\n"
@@ -88,7 +89,11 @@ func TestDumpfile(t *testing.T) {
 	if len(seen) != 2 || seen[0].Type != "sancov" || seen[0].Name != "s.8675" || seen[1].Name != "$(rm -rf /)" {
 		t.Fatalf("told of %+v", seen)
 	}
-	var c contextEvent
+	var c struct {
+		Modules []struct {
+			BuildID string `json:"build_id"`
+		}
+	}
 	if err := json.Unmarshal(seen[0].Context, &c); err != nil || len(c.Modules) != 1 || c.Modules[0].BuildID != "0123abcd" {
 		t.Errorf("context %s: %v", seen[0].Context, err)
 	}

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/symsrc"
 )
 
@@ -68,7 +69,7 @@ func TestRebuilt(t *testing.T) {
 		{"verified", "", repeat("#0 0x7f20 (/a.so+0x%x)"+id+"\n", 3), &builds{}, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			feed := New(Options{Symbols: c.source}).Feed()
+			feed := filter.New(filter.Options{Symbols: c.source}).Feed()
 			out := feed.Add(t.Context(), nil, []byte(c.before))
 			for build := range int32(3) {
 				c.source.built.Store(build + 1)

@@ -1,9 +1,10 @@
-package filter
+package filter_test
 
 import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/filter/filtertest"
@@ -14,11 +15,11 @@ import (
 type symbols = filtertest.Symbols
 
 // feed runs lines through a filter one by one and returns all of its output.
-func feed(o Options, lines string) string {
+func feed(o filter.Options, lines string) string {
 	if o.Symbols == nil {
 		o.Symbols = &symbols{}
 	}
-	return filtertest.Feed(New(o), lines)
+	return filtertest.Feed(filter.New(o), lines)
 }
 
 const id = " (BuildId: 0123abcd)"
@@ -26,7 +27,7 @@ const id = " (BuildId: 0123abcd)"
 func TestLine(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		opt  Options
+		opt  filter.Options
 		in   string
 		want string
 	}{
@@ -43,25 +44,25 @@ func TestLine(t *testing.T) {
 			in: "#3 0x7f11 (/a.so+0x11)\r\n#7 0x7f21 (/a.so+0x21)\r\n",
 			want: "#3 0x7f11 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x11)\r\n#4 0x7f11 in middle /src/wrap.c:6:10 (/a.so+0x11)\r\n" +
 				"#5 0x7f11 in outer /src/top.c:10 (/a.so+0x11)\r\n#9 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21)\r\n"},
-		{name: "never renumber", opt: Options{Renumber: print.RenumberNever}, in: "#0 0x7f10 (/a.so+0x10)\n#1 0x7f21 (/a.so+0x21)\n",
+		{name: "never renumber", opt: filter.Options{Renumber: print.RenumberNever}, in: "#0 0x7f10 (/a.so+0x10)\n#1 0x7f21 (/a.so+0x21)\n",
 			want: "#0.1 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n#0.2 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
 				"#0 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n#1 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21)\n"},
 		{name: "numbers keep their width", in: "#00 0x7f10 (/a.so+0x10)\n",
 			want: "#00 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n#01 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n" +
 				"#02 0x7f10 in outer /src/top.c:10 (/a.so+0x10)\n"},
-		{name: "append", opt: Options{Style: print.Append}, in: "x #0 0x7f10 (/a.so+0x10) y\n#1 0x7f21 (/a.so+0x21)\n#2 0x1 (/missing.so+0x1)\n",
+		{name: "append", opt: filter.Options{Style: print.Append}, in: "x #0 0x7f10 (/a.so+0x10) y\n#1 0x7f21 (/a.so+0x21)\n#2 0x1 (/missing.so+0x1)\n",
 			want: "x #0 0x7f10 (/a.so+0x10) y\n  -> #0 0x7f10 in inner<\"q\">(int) /src/inner.c:8\n  -> #1 0x7f10 in middle /src/wrap.c:6\n" +
 				"  -> #2 0x7f10 in outer /src/top.c:10\n#1 0x7f21 (/a.so+0x21)\n  -> #3 0x7f21 in plain /src/p.c:3\n#2 0x1 (/missing.so+0x1)\n"},
-		{name: "replace", opt: Options{Style: print.Replace}, in: "x #0 0x7f20 (/a.so+0x20)" + id + " y\n#1 0x1 (/missing.so+0x1)\n",
+		{name: "replace", opt: filter.Options{Style: print.Replace}, in: "x #0 0x7f20 (/a.so+0x20)" + id + " y\n#1 0x1 (/missing.so+0x1)\n",
 			want: "x #0 0x7f20 in plain /src/p.c:3 y\n#1 0x1 (/missing.so+0x1)\n"},
 		{name: "only a name is known", in: "#0 0x7f30 (/a.so+0x30)\n", want: "#0 0x7f30 in bare (/a.so+0x30)\n"},
 		{name: "the line is not exact", in: "#0 0x7f50 (/a.so+0x50)\n",
 			want: "#0 0x7f50 in near /src/n.c:4:2 (approximate) (/a.so+0x50)\n"},
-		{name: "explain", opt: Options{Explain: true}, in: "#0 0x1 (/lib/missing.so+0x1)" + id + " z\n#1 0x2 (/lib/a.so+0x2)" + id + "\n#2 0x7f21 (/a.so+0x21)\n",
+		{name: "explain", opt: filter.Options{Explain: true}, in: "#0 0x1 (/lib/missing.so+0x1)" + id + " z\n#1 0x2 (/lib/a.so+0x2)" + id + "\n#2 0x7f21 (/a.so+0x21)\n",
 			want: "#0 0x1 (/lib/missing.so+0x1)" + id + " [NOT_FOUND missing.so" + id + "] z\n" +
 				"#1 0x2 (/lib/a.so+0x2)" + id + " [no symbol at 0x1 in a.so" + id + "]\n" +
 				"#2 0x7f21 in plain /src/p.c:3:1 (/a.so+0x21) [unverified: the log has no build ID]\n"},
-		{name: "explain in words", opt: Options{Explain: true}, in: "#0 0x1 (/several.so+0x1)\n" + `{"m":"#1 0x2 (/mismatched.so+0x2)"}` + "\n",
+		{name: "explain in words", opt: filter.Options{Explain: true}, in: "#0 0x1 (/several.so+0x1)\n" + `{"m":"#1 0x2 (/mismatched.so+0x2)"}` + "\n",
 			want: "#0 0x1 (/several.so+0x1) [UNKNOWN_ERROR several.so: 2 different files named f\\x1b]\n" +
 				`{"m":"#1 0x2 (/mismatched.so+0x2) [MISMATCH_BUILD_ID mismatched.so: /x has \"fe\"]"}` + "\n"},
 		{name: "a summary stays one sentence", in: "SUMMARY: AddressSanitizer: bad (/a.so+0x10)" + id + " \n",
@@ -76,7 +77,7 @@ func TestLine(t *testing.T) {
 			want: "\x1b[1m#0\x1b[0m \x1b[31m0x7f20\x1b[0m in plain /src/p.c:3:1 (\x1b[32m/a.so\x1b[0m+0x20) x\x1b[0m\n"},
 		{name: "a replaced name's colours stay", in: "#0 0x7f20 in \x1b[1mx\x1b[0m (/a.so+0x20)\n",
 			want: "#0 0x7f20 in plain /src/p.c:3:1\x1b[1m\x1b[0m (/a.so+0x20)\n"},
-		{name: "without the log's colours", opt: Options{StripSGR: true}, in: "\x1b[1;31mred\x1b]0;title\a #0 0x7f20\x1b[m (/a.so+0x20)\x1b[0m\n\x1b[31mx\n",
+		{name: "without the log's colours", opt: filter.Options{StripSGR: true}, in: "\x1b[1;31mred\x1b]0;title\a #0 0x7f20\x1b[m (/a.so+0x20)\x1b[0m\n\x1b[31mx\n",
 			want: "red\x1b]0;title\a #0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\nx\n"},
 		{name: "inside JSON", in: `{"log":"  #0 0x7f10 (/a.so+0x10)\n","n":"#1"}` + "\n",
 			want: `{"log":"  #0 0x7f10 in inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n  #1 0x7f10 in middle /src/wrap.c:6:10 (/a.so+0x10)\n` +
@@ -101,7 +102,7 @@ func TestIdempotent(t *testing.T) {
 		"#0 0x7f10 (/a.so+0x10)" + id + "\n#1 0x7f31 main (/a.so+0x31)" + id + "\n#2 0x7f99 (/a.so+0x99)\n" +
 		"    #0 <null> <null> (a+0x10)" + id + "\n    #1 <null> <null> (a+0x20)" + id + "\n" +
 		"[frame=0 pc=0x1 module=/a.so offset=0x10 func=<null> src=<null>:0:0 (BuildId: 0123abcd)]\n" + markupLog
-	for _, o := range []Options{{}, {Renumber: print.RenumberNever}, {Renumber: print.RenumberAlways}, {Style: print.Replace}} {
+	for _, o := range []filter.Options{{}, {Renumber: print.RenumberNever}, {Renumber: print.RenumberAlways}, {Style: print.Replace}} {
 		once := feed(o, log)
 		if twice := feed(o, once); twice != once {
 			t.Errorf("%+v:\nonce  %q\ntwice %q", o, once, twice)
@@ -184,7 +185,7 @@ func TestMarkup(t *testing.T) {
 			folded + `{"log":"    #0.1  0x0000000000001010 inner<\"q\">(int) /src/inner.c:8:5 (/a.so+0x10)\n    #0.2  0x0000000000001010 middle /src/wrap.c:6:10 (/a.so+0x10)\n` +
 				`    #0    0x0000000000001010 outer /src/top.c:10 (/a.so+0x10)\n"}` + "\n"},
 	} {
-		if got := feed(Options{}, tc.in); got != tc.want {
+		if got := feed(filter.Options{}, tc.in); got != tc.want {
 			t.Errorf("%s:\n got %q\nwant %q", tc.name, got, tc.want)
 		}
 	}
@@ -222,7 +223,7 @@ func TestAdjust(t *testing.T) {
 		{"text: ra", resolve.AdjustRA, "#0 0x1 (/m+0x100)\n", 0xff},
 	} {
 		s := &symbols{}
-		feed(Options{Symbols: s, Adjust: tc.mode}, tc.in)
+		feed(filter.Options{Symbols: s, Adjust: tc.mode}, tc.in)
 		if len(s.Asked) != 1 || s.Asked[0].Offset != tc.want {
 			t.Errorf("%s: asked for %+v, want offset %#x", tc.name, s.Asked, tc.want)
 		}
@@ -232,7 +233,7 @@ func TestAdjust(t *testing.T) {
 // TestColour holds that the log's own colour goes on behind ours, over lines too.
 func TestColour(t *testing.T) {
 	p := &sgr.Palette{Func: "<F>", File: "<P>", Note: "<N>", Off: "<0>"}
-	got := feed(Options{Palette: p}, "\x1b[31mred\n#0 0x7f20 (/a.so+0x20) x\x1b[0m\n#1 0x7f21 (/a.so+0x21)\n")
+	got := feed(filter.Options{Palette: p}, "\x1b[31mred\n#0 0x7f20 (/a.so+0x20) x\x1b[0m\n#1 0x7f21 (/a.so+0x21)\n")
 	want := "\x1b[31mred\n#0 0x7f20 in <F>plain<0>\x1b[31m <P>/src/p.c:3:1<0>\x1b[31m (/a.so+0x20) x\x1b[0m\n" +
 		"#1 0x7f21 in <F>plain<0> <P>/src/p.c:3:1<0> (/a.so+0x21)\n"
 	if got != want {
@@ -243,7 +244,7 @@ func TestColour(t *testing.T) {
 // TestWarn holds that malformed markup is told once, with line, column and caret.
 func TestWarn(t *testing.T) {
 	var said []string
-	feed(Options{Warn: func(m string) { said = append(said, m) }}, "x\n\n  {{{bt:0:12}}}\n  {{{bt:0:13}}}\n")
+	feed(filter.Options{Warn: func(m string) { said = append(said, m) }}, "x\n\n  {{{bt:0:12}}}\n  {{{bt:0:13}}}\n")
 	if len(said) == 0 || !strings.HasPrefix(said[0], "line 3:11: ") || !strings.Contains(said[0], "\n          ^") {
 		t.Errorf("said %q", said)
 	}

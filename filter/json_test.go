@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/filter/parse"
@@ -24,7 +25,7 @@ func TestElementsInJSON(t *testing.T) {
 		{`{{{dumpfile:t:a\"b\/c\u0041}}}`, "[[[dumpfile t \"a\"b/cA\"]]]"},
 		{`x {{{symbol:a\/b}}}`, "x a/b"},
 	} {
-		got := feed(Options{}, context+`{"m":"`+tc.in+`"}`+"\n")
+		got := feed(filter.Options{}, context+`{"m":"`+tc.in+`"}`+"\n")
 		var last struct{ M string }
 		if err := json.Unmarshal([]byte(got[strings.LastIndex(got[:len(got)-1], "\n")+1:]), &last); err != nil || last.M != tc.want {
 			t.Errorf("%s: %q, %v, want %q", tc.in, last.M, err, tc.want)
@@ -33,14 +34,14 @@ func TestElementsInJSON(t *testing.T) {
 	for _, in := range []string{`x {{{bt:0:0x9020:\"m\/\"}}} {{{pc:0x9000:\/}}}`, `{{{mmap:\/}}} \/`, `{{{bt:1:0x9020:pc:\u0041}}}`, `{{{dumpfile:\/}}}`} {
 		line := `{"m":"` + in + `"}` + "\n"
 		for _, style := range []print.Style{print.Annotate, print.Append, print.Replace} {
-			if got := feed(Options{Style: style}, line); got != line {
+			if got := feed(filter.Options{Style: style}, line); got != line {
 				t.Errorf("%s became %s", line, got)
 			}
 		}
 	}
-	var seen []Dumpfile
-	feed(Options{OnDumpfile: func(d Dumpfile) { seen = append(seen, d) }}, `{"m":"{{{dumpfile:t:a\"b\/c\u0041}}}"}`+"\n")
-	if !slices.ContainsFunc(seen, func(d Dumpfile) bool { return d.Name == `a"b/cA` }) {
+	var seen []filter.Dumpfile
+	feed(filter.Options{OnDumpfile: func(d filter.Dumpfile) { seen = append(seen, d) }}, `{"m":"{{{dumpfile:t:a\"b\/c\u0041}}}"}`+"\n")
+	if !slices.ContainsFunc(seen, func(d filter.Dumpfile) bool { return d.Name == `a"b/cA` }) {
 		t.Errorf("told of %+v", seen)
 	}
 }

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 
@@ -115,7 +116,7 @@ func TestKnownObjects(t *testing.T) {
 	for seed := range uint64(200) {
 		r := &filtertest.Nasty{Rand: rand.New(rand.NewPCG(seed, 11)), Targets: []filtertest.Target{{ID: "0123abcd", At: []uint64{0x10, 0x20, 0x30, 0x40}}}}
 		pieces := objectLog(r)
-		o := Options{Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), Renumber: print.Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Dedupe: r.One(9), Explain: r.One(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
+		o := filter.Options{Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), Renumber: print.Renumber(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Dedupe: r.One(9), Explain: r.One(3), By: prefix.By(r.IntN(2) * r.IntN(3))}
 		if r.One(9) {
 			o.Names.Map = []print.PathMap{{From: "/src", To: "/home"}}
 		}
@@ -125,17 +126,18 @@ func TestKnownObjects(t *testing.T) {
 		filtered := func(quick bool) string {
 			s := &changingSymbols{}
 			o.Symbols = s
-			return tell(t, o, func(f *Filter, out *strings.Builder) {
-				f.quick.off = !quick
+			return tell(t, o, func(f *filter.Filter, out *strings.Builder) {
+				f.FullLook(!quick)
 				d := f.Feed()
 				for i, piece := range pieces {
 					out.Write(d.Add(context.Background(), nil, []byte(piece)))
-					f.resolver.Recover() // what was asked in this phase
+					f.Recover() // what was asked in this phase
 					s.phase.Add(uint64(i % 2))
 				}
 				out.Write(d.Flush(nil))
 				if quick && o.JSON != nil {
-					text, markup = text+f.quick.tails.Len(), markup+f.quick.showed.Len()
+					tails, whole := f.KnownLines()
+					text, markup = text+tails, markup+whole
 				}
 			})
 		}
@@ -168,10 +170,10 @@ func TestKnownUntilNews(t *testing.T) {
 		{"markup", "{{{module:0:a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n", "{{{bt:0:0x1020:pc}}}\n", "{{{bt:0:0x1010:pc}}}\n"},
 		{"text", "", "    #0 0x7f20  (/lib/a.so+0x20) (BuildId: 0123abcd)\n", "    #0 0x7f10  (/lib/a.so+0x10) (BuildId: 0123abcd)\n"},
 	} {
-		for _, o := range []Options{{Explain: true}, {JSON: &jsonl.Options{FramesOnly: true}}} {
+		for _, o := range []filter.Options{{Explain: true}, {JSON: &jsonl.Options{FramesOnly: true}}} {
 			s := &growingSymbols{name: "little"}
 			o.Symbols = s
-			d := New(o).Feed()
+			d := filter.New(o).Feed()
 			add := func(text string) string { return string(d.Add(context.Background(), nil, []byte(text))) }
 			add(c.context + strings.Repeat(c.frame, 20))
 			for _, step := range []struct {
@@ -201,8 +203,8 @@ func TestKnownObjectsCost(t *testing.T) {
 		"    #0 0x7f20  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 0x7f10  (/lib/\"a.so+0x10) (BuildId: 0123abcd)\n",
 		"{{{bt:0:0x1020:pc}}}\n{{{bt:1:0x1011:ra}}}\n",
 	} {
-		o := Options{Symbols: &symbols{}, JSON: &jsonl.Options{}}
-		f := New(o)
+		o := filter.Options{Symbols: &symbols{}, JSON: &jsonl.Options{}}
+		f := filter.New(o)
 		dst := f.Feed().Add(context.Background(), nil, []byte(context0+strings.Repeat(stack, 20)))
 		if want := feed(o, context0+strings.Repeat(stack, 20)); string(dst) != want {
 			t.Errorf("got\n%s, want\n%s", dst, want)
@@ -210,7 +212,7 @@ func TestKnownObjectsCost(t *testing.T) {
 		dst = dst[:0]
 		again := []byte(stack)
 		if allocated := testing.AllocsPerRun(10, func() {
-			if _, n := f.run(context.Background(), dst, again); n != len(again) {
+			if _, n := f.Known(context.Background(), dst, again); n != len(again) {
 				t.Errorf("%d bytes of %q are known", n, again)
 			}
 		}); allocated > 0 {

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 
@@ -20,7 +21,7 @@ func TestKnownLines(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n"} {
 		for _, moved := range []bool{false, true} {
 			log := filtertest.Processes(20, moved, end)
-			for _, o := range []Options{{}, {Context: print.ContextKeep}, {Context: print.ContextDrop}} {
+			for _, o := range []filter.Options{{}, {Context: print.ContextKeep}, {Context: print.ContextDrop}} {
 				o.Symbols = &symbols{}
 				want := feed(o, log) // line by line
 				if got := runAll(t, o, strings.NewReader(log)); got != want {
@@ -36,17 +37,17 @@ func TestKnownLinesRandom(t *testing.T) {
 	for seed := range uint64(300) {
 		r := filtertest.Nasty{Rand: rand.New(rand.NewPCG(seed, 3)), Targets: []filtertest.Target{{ID: "0123abcd", At: []uint64{0x10, 0x20, 0x30, 0x40}}}}
 		log := r.Again(r.Log(60))
-		o := Options{Symbols: &symbols{}, Context: print.Context(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Explain: r.One(4)}
+		o := filter.Options{Symbols: &symbols{}, Context: print.Context(r.IntN(2) * r.IntN(3)), StripSGR: r.One(4), Explain: r.One(4)}
 		if r.One(3) {
 			o.Palette = sgr.NewPalette(true)
 		}
-		want := tell(t, o, func(f *Filter, out *strings.Builder) {
+		want := tell(t, o, func(f *filter.Filter, out *strings.Builder) {
 			for line := range strings.Lines(log) {
 				out.Write(f.Line(context.Background(), nil, []byte(line)))
 			}
 			out.Write(f.Flush(nil))
 		})
-		got := tell(t, o, func(f *Filter, out *strings.Builder) {
+		got := tell(t, o, func(f *filter.Filter, out *strings.Builder) {
 			if err := f.Run(context.Background(), strings.NewReader(log), out); err != nil {
 				t.Fatal(err)
 			}
@@ -62,11 +63,11 @@ func TestKnownLinesRandom(t *testing.T) {
 }
 
 // tell returns what a filter writes, with its messages and its summary.
-func tell(t *testing.T, o Options, run func(*Filter, *strings.Builder)) string {
+func tell(t *testing.T, o filter.Options, run func(*filter.Filter, *strings.Builder)) string {
 	var out strings.Builder
 	var said []string
 	o.Warn = func(message string) { said = append(said, message) }
-	f := New(o)
+	f := filter.New(o)
 	run(f, &out)
 	return out.String() + fmt.Sprint(f.Summary()) + strings.Join(said, "\n") + "."
 }
@@ -83,7 +84,7 @@ func (namedSymbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 func TestKnownFrameOfAnotherProcess(t *testing.T) {
 	for _, json := range []*jsonl.Options{nil, {}} {
 		running := ""
-		d := New(Options{Symbols: namedSymbols{}, JSON: json, Maps: func() [][]byte {
+		d := filter.New(filter.Options{Symbols: namedSymbols{}, JSON: json, Maps: func() [][]byte {
 			return [][]byte{[]byte("00001000-00002000 r-xp 00000000 08:01 7 /lib/" + running + ".so\n")}
 		}}).Feed()
 		for _, running = range []string{"first", "second"} {
@@ -98,7 +99,7 @@ func TestKnownFrameOfAnotherProcess(t *testing.T) {
 // TestKnownLinesCost holds that lines which are known cost no memory.
 func TestKnownLinesCost(t *testing.T) {
 	log := []byte(strings.ReplaceAll(filtertest.Processes(20, true, "\n"), "text\n", ""))
-	f := New(Options{Symbols: &symbols{}})
+	f := filter.New(filter.Options{Symbols: &symbols{}})
 	dst := make([]byte, 0, 10*len(log))
 	if allocated := testing.AllocsPerRun(3, func() {
 		if _, used := f.Lines(context.Background(), dst, log); used != len(log) {

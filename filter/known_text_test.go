@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/filter/filtertest"
@@ -62,14 +63,14 @@ func TestKnownText(t *testing.T) {
 	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		log := stackLog(r, 120, textTails)
-		o := Options{Symbols: &symbols{}, Renumber: print.Renumber(r.IntN(2) * r.IntN(3)), Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), StripSGR: r.IntN(4) == 0, Explain: r.IntN(4) == 0,
+		o := filter.Options{Symbols: &symbols{}, Renumber: print.Renumber(r.IntN(2) * r.IntN(3)), Adjust: resolve.Adjust(r.IntN(2) * r.IntN(3)), StripSGR: r.IntN(4) == 0, Explain: r.IntN(4) == 0,
 			Style: print.Style(r.IntN(2) * r.IntN(3)), Dedupe: r.IntN(9) == 0}
 		if r.IntN(3) == 0 {
 			o.Palette = sgr.NewPalette(true)
 		}
 		filtered := func(known bool) string {
-			return tell(t, o, func(f *Filter, out *strings.Builder) {
-				f.quick.off = !known
+			return tell(t, o, func(f *filter.Filter, out *strings.Builder) {
+				f.FullLook(!known)
 				if err := f.Run(context.Background(), strings.NewReader(log), out); err != nil {
 					t.Fatal(err)
 				}
@@ -91,17 +92,17 @@ func TestKnownTextIsKnown(t *testing.T) {
 	stack := func(base int64) string {
 		return fmt.Sprintf("    #0 %#x  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 %#x  (/lib/a.so+0x30) (BuildId: 0123abcd)\n", base+0x20, base+0x30)
 	}
-	f := New(Options{Symbols: &symbols{}})
+	f := filter.New(filter.Options{Symbols: &symbols{}})
 	for range 3 {
-		f.run(context.Background(), nil, []byte(stack(0x7f0000000000)))
+		f.Known(context.Background(), nil, []byte(stack(0x7f0000000000)))
 	}
 	again := []byte(stack(0x7f1230000000))
 	dst := make([]byte, 0, 1<<12)
-	out, n := f.run(context.Background(), dst, again)
-	if n != len(again) || string(out) != feed(Options{Symbols: &symbols{}}, string(again)) {
+	out, n := f.Known(context.Background(), dst, again)
+	if n != len(again) || string(out) != feed(filter.Options{Symbols: &symbols{}}, string(again)) {
 		t.Errorf("%d of %d bytes are known, as %q", n, len(again), out)
 	}
-	if allocated := testing.AllocsPerRun(10, func() { f.run(context.Background(), dst, again) }); allocated > 0 {
+	if allocated := testing.AllocsPerRun(10, func() { f.Known(context.Background(), dst, again) }); allocated > 0 {
 		t.Errorf("%v times memory", allocated)
 	}
 }

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -11,19 +11,20 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/filter/stream"
 )
 
 // runAll runs a log through Run in pieces of the reader's choosing.
-func runAll(t *testing.T, o Options, in io.Reader) string {
+func runAll(t *testing.T, o filter.Options, in io.Reader) string {
 	t.Helper()
 	if o.Symbols == nil {
 		o.Symbols = &symbols{}
 	}
 	var out bytes.Buffer
-	if err := New(o).Run(context.Background(), stream.Steady(in), &out); err != nil {
+	if err := filter.New(o).Run(context.Background(), stream.Steady(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -42,7 +43,7 @@ func TestRunKeepsBytes(t *testing.T) {
 		for name, in := range map[string]io.Reader{
 			"whole": bytes.NewReader(log), "bytes": iotest.OneByteReader(bytes.NewReader(log)), "halves": iotest.HalfReader(bytes.NewReader(log)),
 		} {
-			if got := runAll(t, Options{}, in); got != string(log) {
+			if got := runAll(t, filter.Options{}, in); got != string(log) {
 				t.Fatalf("%s:\n got %q\nwant %q", name, got, log)
 			}
 		}
@@ -54,12 +55,12 @@ func TestRunLongLine(t *testing.T) {
 	frame := "#0 0x7f20 (/a.so+0x20)"
 	long := strings.Repeat(frame+" ", 3*stream.MaxLine/len(frame)) + "\n"
 	after := frame + "\n"
-	got := runAll(t, Options{}, strings.NewReader(long+after))
+	got := runAll(t, filter.Options{}, strings.NewReader(long+after))
 	if want := long + "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\n"; got != want {
 		t.Errorf("got %d bytes, want %d; the end is %q", len(got), len(want), got[len(got)-60:])
 	}
 	just := strings.Repeat("x", stream.MaxLine-len(frame)-2) + " " + frame + "\n"
-	if got := runAll(t, Options{}, strings.NewReader(just)); !strings.HasSuffix(got, " in plain /src/p.c:3:1 (/a.so+0x20)\n") {
+	if got := runAll(t, filter.Options{}, strings.NewReader(just)); !strings.HasSuffix(got, " in plain /src/p.c:3:1 (/a.so+0x20)\n") {
 		t.Errorf("a line of %d bytes was not annotated", len(just)-1)
 	}
 }
@@ -88,7 +89,7 @@ func TestRunLive(t *testing.T) {
 			in, w := pipe()
 			out := output{make(chan string, 100)}
 			done := make(chan error, 1)
-			go func() { done <- New(Options{Symbols: &symbols{}}).Run(context.Background(), in, out) }()
+			go func() { done <- filter.New(filter.Options{Symbols: &symbols{}}).Run(context.Background(), in, out) }()
 			for _, step := range []struct{ send, want string }{
 				{"plain text\n", "plain text\n"},
 				{"#0 0x7f20 (/a.so+0x20)\n", "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\n"},
@@ -127,7 +128,7 @@ func TestRunLive(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	broken := errors.New("broken")
 	var out bytes.Buffer
-	f := New(Options{Symbols: &symbols{}})
+	f := filter.New(filter.Options{Symbols: &symbols{}})
 	err := f.Run(context.Background(), io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), &out)
 	if !errors.Is(err, broken) || out.String() != "a\nb" {
 		t.Errorf("error %v after %q", err, out.String())
@@ -153,7 +154,7 @@ func lineKept(out, line []byte) (rest []byte, ok bool) {
 		return nil, false
 	}
 	for rest := out; len(rest) > 0; {
-		one, more, _ := bytes.Cut(rest, newline)
+		one, more, _ := bytes.Cut(rest, []byte{'\n'})
 		left := line
 		for _, c := range one {
 			if len(left) > 0 && c == left[0] {
@@ -176,13 +177,13 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte(`{"log":"#0 0x7f10 (/a.so+0x10) x\n"}` + "\n" + `{"00""#0 0x000000 (00+0x10)0"}`))
 	f.Add([]byte("SUMMARY: AddressSanitizer: x (/a.so+0x10)\n\x1b[1m#0 \x1b[0m0x7f10 (/a.so+0x10)\n{{{pc:0x1}}} <<<bt:0:0x1>>>"))
 	f.Fuzz(func(t *testing.T, log []byte) {
-		o := Options{Symbols: &symbols{}, Style: print.Append}
+		o := filter.Options{Symbols: &symbols{}, Style: print.Append}
 		var out bytes.Buffer
-		if err := New(o).Run(context.Background(), bytes.NewReader(log), &out); err != nil {
+		if err := filter.New(o).Run(context.Background(), bytes.NewReader(log), &out); err != nil {
 			t.Fatal(err)
 		}
 		rest := out.Bytes()
-		for _, line := range bytes.SplitAfter(log, newline) {
+		for _, line := range bytes.SplitAfter(log, []byte{'\n'}) {
 			var ok bool
 			if rest, ok = lineKept(rest, bytes.TrimRight(line, "\r\n")); !ok {
 				t.Fatalf("line %q of %q is lost in %q", line, log, out.Bytes())
@@ -191,14 +192,14 @@ func FuzzRun(f *testing.F) {
 		for _, style := range []print.Style{print.Annotate, print.Replace} {
 			o.Style = style
 			var whole, pieces bytes.Buffer
-			if err := New(o).Run(context.Background(), bytes.NewReader(log), &whole); err != nil {
+			if err := filter.New(o).Run(context.Background(), bytes.NewReader(log), &whole); err != nil {
 				t.Fatal(err)
 			}
 			if len(log) > 200 {
 				continue
 			}
-			fl := New(o)
-			for _, line := range bytes.SplitAfter(log, newline) {
+			fl := filter.New(o)
+			for _, line := range bytes.SplitAfter(log, []byte{'\n'}) {
 				if len(line) > 0 {
 					pieces.Write(fl.Line(context.Background(), nil, line))
 				}
@@ -213,7 +214,7 @@ func FuzzRun(f *testing.F) {
 
 func benchmarkRun(b *testing.B, log []byte) {
 	b.SetBytes(int64(len(log)))
-	f := New(Options{Symbols: &symbols{}})
+	f := filter.New(filter.Options{Symbols: &symbols{}})
 	for b.Loop() {
 		if err := f.Run(context.Background(), bytes.NewReader(log), io.Discard); err != nil {
 			b.Fatal(err)

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/sgr"
@@ -120,13 +121,13 @@ func TestLinksInLogs(t *testing.T) {
 		if err := l.Set("x:{path}"); err != nil {
 			t.Fatal(err)
 		}
-		if got := feed(Options{Palette: &sgr.Palette{Off: "\x1b[0m"}, Links: l}, c.in+"\n"); got != c.want+"\n" {
+		if got := feed(filter.Options{Palette: &sgr.Palette{Off: "\x1b[0m"}, Links: l}, c.in+"\n"); got != c.want+"\n" {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want+"\n")
 		}
-		if got := feed(Options{Links: l}, frame+"\n"); got != bare+"\n" {
+		if got := feed(filter.Options{Links: l}, frame+"\n"); got != bare+"\n" {
 			t.Errorf("without colours: %q", got)
 		}
-		got := feed(Options{Symbols: &hostile{}, Palette: &sgr.Palette{Off: "\x1b[0m"}, Links: l}, frame+"\n")
+		got := feed(filter.Options{Symbols: &hostile{}, Palette: &sgr.Palette{Off: "\x1b[0m"}, Links: l}, frame+"\n")
 		if want := "#0 0x7f20 in f\\x1b[2J \x1b]8;;x:/a%1B%5D0%3Bx%07.c\x1b\\/a\\x1b]0;x\\x07.c:3" + end + " (/a.so+0x20)\n"; got != want {
 			t.Errorf("hostile names:\n got %q\nwant %q", got, want)
 		}
@@ -147,7 +148,7 @@ func TestQuiet(t *testing.T) {
 		{"#0 0x7f20 in f /src/log.c:1 (/a.so+0x20)", "#0 0x7f20 in f /src/log.c:1 (/a.so+0x20)"},
 		{`{"m":"#0 0x7f20 (/a.so+0x20)"}`, `{"m":"#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)"}`},
 	} {
-		if got := feed(Options{Palette: p}, c.in+"\n"); got != c.want+"\n" {
+		if got := feed(filter.Options{Palette: p}, c.in+"\n"); got != c.want+"\n" {
 			t.Errorf("%q:\n got %q\nwant %q", c.in, got, c.want+"\n")
 		}
 	}

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/scan"
 )
 
@@ -24,7 +25,7 @@ func (n *nibbles) of(c byte) uint8 { return n[0][c&15] & n[1][c>>4] }
 // halves of the bytes of literals of one set make up.
 func TestLiteralSets(t *testing.T) {
 	var first, second nibbles
-	for _, l := range literals {
+	for _, l := range filter.Literals {
 		if l.When&scan.Always != 0 {
 			first.add(l.Text[l.Pair], 1<<l.Set)
 			second.add(l.Text[l.Pair+1], 1<<l.Set)
@@ -66,8 +67,8 @@ func TestLiteralSets(t *testing.T) {
 }
 
 func holdsLiteral(line []byte) bool {
-	for i := range literals {
-		if literals[i].When&scan.Always != 0 && literals[i].In(line) {
+	for i := range filter.Literals {
+		if filter.Literals[i].When&scan.Always != 0 && filter.Literals[i].In(line) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/llvm"
 	"qss-filter/symsrc/locate"
@@ -43,7 +44,7 @@ func liveTree(t *testing.T, log string) (dir string) {
 func defaultStyle(t *testing.T, dir, log string) string {
 	t.Helper()
 	var out strings.Builder
-	f := New(Options{Symbols: object.NewSource(&locate.Trees{Dirs: []string{dir}})})
+	f := filter.New(filter.Options{Symbols: object.NewSource(&locate.Trees{Dirs: []string{dir}})})
 	if err := f.Run(context.Background(), strings.NewReader(log), &out); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/filter/resolve"
@@ -35,7 +36,7 @@ func TestObserve(t *testing.T) {
 		"8 #4 0x1004 m 4 f", "9 sentence m 8 f", "10 #5 0x7040 /a 0x40 40 f"}
 	for _, style := range []print.Style{print.Annotate, print.Append, print.Replace} {
 		var got []string
-		f := New(Options{Symbols: oneName{}, Adjust: resolve.AdjustNone, Style: style, Observe: func(o *print.Observation) {
+		f := filter.New(filter.Options{Symbols: oneName{}, Adjust: resolve.AdjustNone, Style: style, Observe: func(o *print.Observation) {
 			text := fmt.Sprint(o.Line)
 			for _, part := range []struct {
 				is   bool
@@ -66,7 +67,7 @@ func TestObserve(t *testing.T) {
 // TestSteady has a reader that gives a line byte by byte: it is seen whole.
 func TestSteady(t *testing.T) {
 	seen := 0
-	f := New(Options{Symbols: oneName{}, Observe: func(*print.Observation) { seen++ }})
+	f := filter.New(filter.Options{Symbols: oneName{}, Observe: func(*print.Observation) { seen++ }})
 	in := iotest.OneByteReader(strings.NewReader("#0 0x7010 (/a+0x10)\n"))
 	if err := f.Run(context.Background(), stream.Steady(in), io.Discard); err != nil || seen != 1 {
 		t.Errorf("%d frames, error %v", seen, err)

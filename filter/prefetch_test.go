@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/symsrc"
 )
 
@@ -45,7 +46,7 @@ func TestLookAhead(t *testing.T) {
 		}
 	}
 	alone := &manySource{asked: map[uint64]int{}}
-	f := New(Options{Symbols: alone})
+	f := filter.New(filter.Options{Symbols: alone})
 	var want []byte
 	for line := range strings.Lines(log.String()) {
 		want = f.Line(context.Background(), want, []byte(line))
@@ -54,7 +55,7 @@ func TestLookAhead(t *testing.T) {
 
 	ahead := &manySource{asked: map[uint64]int{}}
 	var got bytes.Buffer
-	if err := New(Options{Symbols: ahead}).Run(context.Background(), strings.NewReader(log.String()), &got); err != nil {
+	if err := filter.New(filter.Options{Symbols: ahead}).Run(context.Background(), strings.NewReader(log.String()), &got); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
@@ -65,15 +66,4 @@ func TestLookAhead(t *testing.T) {
 			t.Errorf("%#x was asked for %d times, and %d times line by line", addr, n, alone.asked[addr])
 		}
 	}
-}
-
-// firstDifference returns the first lines that differ.
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return fmt.Sprintf("line %d\n got %q\nwant %q", i+1, g[i], w[i])
-		}
-	}
-	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }

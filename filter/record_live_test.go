@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 
@@ -17,13 +18,13 @@ import (
 
 // TestObjectsLive feeds a log into an open pipe, piece by piece: each object leaves as soon as its line would.
 func TestObjectsLive(t *testing.T) {
-	for name, o := range map[string]Options{"plain": {}, "dedupe": {Dedupe: true}, "lookahead": {Lookahead: Lookahead{Lines: 3, Time: time.Hour}}} {
+	for name, o := range map[string]filter.Options{"plain": {}, "dedupe": {Dedupe: true}, "lookahead": {Lookahead: filter.Lookahead{Lines: 3, Time: time.Hour}}} {
 		t.Run(name, func(t *testing.T) {
 			in, w := io.Pipe()
 			out := output{make(chan string, 100)}
 			done := make(chan error, 1)
 			o.Symbols, o.JSON = &symbols{}, &jsonl.Options{}
-			go func() { done <- New(o).Run(context.Background(), in, out) }()
+			go func() { done <- filter.New(o).Run(context.Background(), in, out) }()
 			for _, step := range []struct{ send, want string }{
 				{"plain text\n", `{"line":1,"text":"plain text"}` + "\n"},
 				{"no end ", `{"line":2,"part":1,"more":true,"text":"no end ","end":""}` + "\n"},
@@ -69,32 +70,32 @@ func TestObjectsHeld(t *testing.T) {
 	const list = "1000-2000 r-xp 00000000 08:01 7 /a.so\n"
 	for _, c := range []struct {
 		name string
-		o    Options
+		o    filter.Options
 		log  string
 		want []string // parts of the objects
 	}{
-		{"two of context", Options{}, context, []string{`"context":[{"type":"module",`, `},{"type":"mapping","start":"0x1000","last":"0x10ff"`}},
-		{"a reset, and a bad mapping", Options{}, context + "{{{reset}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n",
+		{"two of context", filter.Options{}, context, []string{`"context":[{"type":"module",`, `},{"type":"mapping","start":"0x1000","last":"0x10ff"`}},
+		{"a reset, and a bad mapping", filter.Options{}, context + "{{{reset}}} {{{mmap:0x1:0x1:load:7:r:0x0}}}\n",
 			[]string{`{"line":2,`, `"context":[{"type":"reset"},{"type":"malformed","reason":"mmap 0x1: unknown module ID 0x7"`}},
-		{"several frames", Options{}, context + "{{{bt:0:0x1010:pc}}} {{{data:0x1044}}} {{{pc:0x9}}}\n", []string{
+		{"several frames", filter.Options{}, context + "{{{bt:0:0x1010:pc}}} {{{data:0x1044}}} {{{pc:0x9}}}\n", []string{
 			`"kind":"stack","format":"markup","number":0,"text":"{{{bt:0:0x1010:pc}}}","address":"0x1010"`, `"back":0,"why":"suffix","status":"OK"`,
 			`{"function":"inner<\"q\">(int)","file":"/src/inner.c","line":8,"column":5,"inlined":true},{"function":"middle"`,
 			`"kind":"variable","format":"markup","text":"{{{data:0x1044}}}","address":"0x1044"`, `"why":"tag","status":"OK","functions":[{"function":"counter","offset":"0x4"}]`,
 			`{"kind":"sentence","format":"markup","text":"{{{pc:0x9}}}","address":"0x9","status":"NO_MAPPING","reason":"no mapping covers the address"}`}},
-		{"registers", Options{}, context + "{{{hexdict:\n  RIP: 0x1010\n RBX: 0x1\n LR: 0x1021 }}}\n", []string{`{"line":2,"text":"{{{hexdict:"}`, `{"line":3,"text":"  RIP: 0x1010"}`,
+		{"registers", filter.Options{}, context + "{{{hexdict:\n  RIP: 0x1010\n RBX: 0x1\n LR: 0x1021 }}}\n", []string{`{"line":2,"text":"{{{hexdict:"}`, `{"line":3,"text":"  RIP: 0x1010"}`,
 			`{"line":5,"text":" LR: 0x1021 }}}","frames":[{"kind":"register","format":"markup","register":"RIP","text":"0x1010","address":"0x1010","module":`,
 			`{"kind":"register","format":"markup","register":"LR","text":"0x1021",`, `"at":"0x20","space":"linked","back":1,"why":"register","status":"OK"`}},
-		{"a stack again", Options{Dedupe: true}, stack + "x\n" + stack, []string{`{"line":1,`, `{"line":2,`, `{"line":3,"text":"x"}`, `{"line":4,"repeats":{"stack":1,"line":1,"lines":2}}`}},
-		{"mappings below", Options{Lookahead: Lookahead{Lines: 9, Time: time.Hour}}, "    @ 0x1021 f\nx\n" + list + "y\n", []string{`{"line":1,`, `"hint":"f","module":{"name":"/a.so"},"at":"0x20","space":"file"`,
+		{"a stack again", filter.Options{Dedupe: true}, stack + "x\n" + stack, []string{`{"line":1,`, `{"line":2,`, `{"line":3,"text":"x"}`, `{"line":4,"repeats":{"stack":1,"line":1,"lines":2}}`}},
+		{"mappings below", filter.Options{Lookahead: filter.Lookahead{Lines: 9, Time: time.Hour}}, "    @ 0x1021 f\nx\n" + list + "y\n", []string{`{"line":1,`, `"hint":"f","module":{"name":"/a.so"},"at":"0x20","space":"file"`,
 			`"unverified":true`, `{"line":2,"text":"x"}`, `{"line":3,`, `"context":[{"type":"mapping","start":"0x1000","last":"0x1fff","mode":"rx","at":"0x0","space":"file","name":"/a.so"}]`, `{"line":4,`}},
-		{"a build ID elsewhere", Options{}, "Module libfoo.so with build-id 67f5ab\n", []string{`"context":[{"type":"build_id","name":"libfoo.so","build_id":"67f5ab"}]`}},
-		{"done, and unknown", Options{}, "#0 0x1 in f /a.c:3 (/a.so+0x3)\n#1 0x2 (/missing.so+0x2)\n#2 0x3 (/a.so+0x99)\n", []string{`"status":"NOT_ASKED","reason":"the log names a source line already"`,
+		{"a build ID elsewhere", filter.Options{}, "Module libfoo.so with build-id 67f5ab\n", []string{`"context":[{"type":"build_id","name":"libfoo.so","build_id":"67f5ab"}]`}},
+		{"done, and unknown", filter.Options{}, "#0 0x1 in f /a.c:3 (/a.so+0x3)\n#1 0x2 (/missing.so+0x2)\n#2 0x3 (/a.so+0x99)\n", []string{`"status":"NOT_ASKED","reason":"the log names a source line already"`,
 			`"status":"NOT_FOUND","reason":"NOT_FOUND missing.so","detail":"elf not found"`, `"status":"NO_SYMBOL","reason":"no symbol at 0x98 in a.so"`}},
-		{"--adjust", Options{Adjust: resolve.AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
-		{"a report", Options{}, "==7==ERROR: AddressSanitizer: x\n    #1 0x7f20 (/a.so+0x20)\n", []string{`{"line":2,"process":"#7",`, `"back":0,"why":"header"`}},
-		{"--path-map", Options{Names: print.Names{Short: true, Map: []print.PathMap{{From: "/src", To: "/home"}}}}, "#0 0x7f21 (/a.so+0x20)\n", []string{`"functions":[{"function":"plain","file":"/home/p.c"`}},
-		{"colours", Options{}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"\u001b[1m#0 \u001b[0m0x7f20 (/a.so+0x20)\u001b[31m"`, `"address":"0x7f20"`, `"status":"OK"`}},
-		{"colours out", Options{StripSGR: true}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"#0 0x7f20 (/a.so+0x20)"`}},
+		{"--adjust", filter.Options{Adjust: resolve.AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
+		{"a report", filter.Options{}, "==7==ERROR: AddressSanitizer: x\n    #1 0x7f20 (/a.so+0x20)\n", []string{`{"line":2,"process":"#7",`, `"back":0,"why":"header"`}},
+		{"--path-map", filter.Options{Names: print.Names{Short: true, Map: []print.PathMap{{From: "/src", To: "/home"}}}}, "#0 0x7f21 (/a.so+0x20)\n", []string{`"functions":[{"function":"plain","file":"/home/p.c"`}},
+		{"colours", filter.Options{}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"\u001b[1m#0 \u001b[0m0x7f20 (/a.so+0x20)\u001b[31m"`, `"address":"0x7f20"`, `"status":"OK"`}},
+		{"colours out", filter.Options{StripSGR: true}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"#0 0x7f20 (/a.so+0x20)"`}},
 	} {
 		c.o.JSON = &jsonl.Options{}
 		rest := feed(c.o, c.log)
@@ -115,7 +116,7 @@ func FuzzObjects(f *testing.F) {
 	f.Add([]byte("#0 0x7f10 (/a.so+0x10)\r\n\xff\x00{\"log\":\"#2 0x7f30 (/a+0x30)\\n\"}\n{{{hexdict: A: 0x1010}}}\n\x1b[1m#1 0x"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var out, log bytes.Buffer
-		if err := New(Options{Symbols: &symbols{}, JSON: &jsonl.Options{}}).Run(context.Background(), bytes.NewReader(in), &out); err != nil {
+		if err := filter.New(filter.Options{Symbols: &symbols{}, JSON: &jsonl.Options{}}).Run(context.Background(), bytes.NewReader(in), &out); err != nil {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(out.Bytes()) {

@@ -38,8 +38,8 @@ var schema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile("record.json")
 })
 
-// object is what a test wants of a line.
-type object struct {
+// jsonObject is what a test wants of a line.
+type jsonObject struct {
 	Line    int
 	Part    int
 	More    bool
@@ -66,7 +66,7 @@ type object struct {
 }
 
 // objects reads an output, and holds each line of it against the schema.
-func objects(t *testing.T, name, out string) (list []object) {
+func objects(t *testing.T, name, out string) (list []jsonObject) {
 	t.Helper()
 	if out != "" && !strings.HasSuffix(out, "\n") {
 		t.Fatalf("%s: the last object has no end", name)
@@ -79,7 +79,7 @@ func objects(t *testing.T, name, out string) (list []object) {
 		if err := schema().Validate(value); err != nil {
 			t.Fatalf("%s: %v in %.1000s", name, err, line)
 		}
-		var o object
+		var o jsonObject
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			t.Fatalf("%s: %v in %.300q", name, err, line)
 		}
@@ -89,7 +89,7 @@ func objects(t *testing.T, name, out string) (list []object) {
 }
 
 // log puts the log together again.
-func log(list []object) string {
+func log(list []jsonObject) string {
 	var b bytes.Buffer
 	for i := range list {
 		o := &list[i]
@@ -144,7 +144,7 @@ func TestObjectsOfSamples(t *testing.T) {
 		}
 		all := objects(t, name, run(t, filter.Options{JSON: &jsonl.Options{}}, text))
 		some := objects(t, name, run(t, filter.Options{JSON: &jsonl.Options{FramesOnly: true}}, text))
-		all = slices.DeleteFunc(all, func(o object) bool { return len(o.Frames)+len(o.Context) == 0 })
+		all = slices.DeleteFunc(all, func(o jsonObject) bool { return len(o.Frames)+len(o.Context) == 0 })
 		if len(some) != len(all) {
 			t.Errorf("%s: %d objects with frames only, want %d", name, len(some), len(all))
 		}

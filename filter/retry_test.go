@@ -1,10 +1,11 @@
-package filter
+package filter_test
 
 import (
 	"context"
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/symsrc"
 )
 
@@ -33,17 +34,17 @@ func TestAnswersAskedAgain(t *testing.T) {
 	const layout = "{{{reset}}}\n{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
 	for _, c := range []struct {
 		name, before, frame string
-		opt                 Options
+		opt                 filter.Options
 		little              []symsrc.Frame
 	}{
-		{"nothing", "", "#0 0x7f20 (/a.so+0x20)" + id + "\n", Options{}, nil},
-		{"a name", "", "#0 0x7f20 (/a.so+0x20)" + id + "\n", Options{}, []symsrc.Frame{{Func: "some"}}},
-		{"markup", layout, "{{{pc:0x1020}}}\n", Options{}, nil},
+		{"nothing", "", "#0 0x7f20 (/a.so+0x20)" + id + "\n", filter.Options{}, nil},
+		{"a name", "", "#0 0x7f20 (/a.so+0x20)" + id + "\n", filter.Options{}, []symsrc.Frame{{Func: "some"}}},
+		{"markup", layout, "{{{pc:0x1020}}}\n", filter.Options{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &lateSymbols{little: c.little}
 			c.opt.Symbols = s
-			f := New(c.opt)
+			f := filter.New(c.opt)
 			line := func(text string) string { // its output, whichever call gives it
 				var out []byte
 				for l := range strings.Lines(text) {

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 
 	"qss-filter/sgr"
@@ -37,7 +38,7 @@ func TestSourceLines(t *testing.T) {
 	const two, three, four = "         2 | {", "    >    3 |     return 0;", "         4 |"
 	for _, c := range []struct {
 		name     string
-		opt      Options
+		opt      filter.Options
 		x        symsrc.Excerpt
 		in, want string
 	}{
@@ -53,12 +54,12 @@ func TestSourceLines(t *testing.T) {
 			want: answer + "\n    >    3 | a\\x1b[2J\\x00\\u202e\xff\\x9b\"\\" + strings.Repeat("x", 175) + "…"},
 		{name: "only a note", x: symsrc.Excerpt{Note: "p.c\x1b is another"}, in: frame, want: answer + "\n           (p.c\\x1b is another)"},
 		{name: "nothing", x: symsrc.Excerpt{Note: "no file", Absent: true}, in: frame, want: answer},
-		{name: "nothing, explained", opt: Options{Explain: true}, x: symsrc.Excerpt{Note: "no file", Absent: true}, in: "#0 0x7f20 (/a.so+0x20)" + id,
+		{name: "nothing, explained", opt: filter.Options{Explain: true}, x: symsrc.Excerpt{Note: "no file", Absent: true}, in: "#0 0x7f20 (/a.so+0x20)" + id,
 			want: "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)" + id + "\n           (no file)"},
 		{name: "not in a sentence", in: "SUMMARY: x (/a.so+0x20) and (/a.so+0x20)", want: "SUMMARY: x plain /src/p.c:3:1 (/a.so+0x20) and (/a.so+0x20)"},
 		{name: "not where the log names its source", in: answer, want: answer},
 		{name: "not where nothing is known", in: "#0 0x7f99 (/a.so+0x99)", want: "#0 0x7f99 (/a.so+0x99)"},
-		{name: "in colour", opt: Options{Palette: &sgr.Palette{Func: "<F>", Quiet: "<Q>", Mark: "<M>", Note: "<N>", Off: "<0>"}},
+		{name: "in colour", opt: filter.Options{Palette: &sgr.Palette{Func: "<F>", Quiet: "<Q>", Mark: "<M>", Note: "<N>", Off: "<0>"}},
 			x: symsrc.Excerpt{First: 3, Lines: []string{"f();", "g();"}, Note: "n"}, in: frame,
 			want: "#0<Q> 0x7f20<0> in <F>plain<0> /src/p.c:3:1<Q> (/a.so+0x20)<0>\n    <M>>    3 |<0> f();\n    <Q>     4 | g();<0>\n           <N>(n)<0>"},
 	} {
@@ -86,7 +87,7 @@ func TestSourceOnce(t *testing.T) {
 	s := &texts{files: map[string]symsrc.Excerpt{
 		"/src/p.c": {First: 3, Lines: []string{"p"}}, "/src/inner.c": {Note: "coming", Absent: true, Retry: func() bool { return news }},
 	}}
-	f := New(Options{Symbols: &symbols{}, Sources: s, SourceLines: 5, Names: print.Names{Map: []print.PathMap{{From: "/src", To: "/here"}}}})
+	f := filter.New(filter.Options{Symbols: &symbols{}, Sources: s, SourceLines: 5, Names: print.Names{Map: []print.PathMap{{From: "/src", To: "/here"}}}})
 	line := func(text string) string { return string(f.Line(t.Context(), nil, []byte(text+"\n"))) }
 	for range 3 {
 		line("#0 0x7f20 (/a.so+0x20)" + id)

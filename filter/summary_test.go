@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"context"
@@ -6,12 +6,13 @@ import (
 	"reflect"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
 func TestSummary(t *testing.T) {
-	f := New(Options{Symbols: &symbols{}})
+	f := filter.New(filter.Options{Symbols: &symbols{}})
 	for _, line := range []string{"#0 0x1 (/lib/missing.so+0x1)" + id + "\n", "#1 0x1 (/lib/missing.so+0x2)" + id + "\n", "#2 0x1 (/a.so+0x21)\n", "#3 0x1 (/a.so+0x99)\n"} {
 		f.Line(context.Background(), nil, []byte(line))
 	}
@@ -26,7 +27,7 @@ func TestSummary(t *testing.T) {
 // TestSummaryForgets counts the frames of more modules than are remembered, and goes on to count those of a line that is remembered
 // longer than its module.
 func TestSummaryForgets(t *testing.T) {
-	f := New(Options{Symbols: &symbols{}})
+	f := filter.New(filter.Options{Symbols: &symbols{}})
 	const known = "#0 0x1 (/lib/missing.so+0x1)\n"
 	line := func(text string) { f.Line(context.Background(), nil, []byte(text)) }
 	line(known)
@@ -58,7 +59,7 @@ func TestSummaryOfSources(t *testing.T) {
 		{name: "another content", lines: 3, files: map[string]symsrc.Excerpt{"/src/wrap.c": {Note: "wrap.c is not what was compiled (MD5)"}}},
 		{name: "not asked for"},
 	} {
-		f := New(Options{Symbols: &symbols{}, Sources: &texts{files: c.files}, SourceLines: c.lines})
+		f := filter.New(filter.Options{Symbols: &symbols{}, Sources: &texts{files: c.files}, SourceLines: c.lines})
 		for _, line := range []string{"#0 0x7f20 (/a.so+0x20)\n", "#0 0x7f10 (/a.so+0x10)\n", "#0 0x7f30 (/a.so+0x30)\n"} {
 			f.Line(context.Background(), nil, []byte(line))
 		}

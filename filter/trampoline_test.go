@@ -1,6 +1,10 @@
-package filter
+package filter_test
 
-import "testing"
+import (
+	"testing"
+
+	"qss-filter/filter"
+)
 
 // TestNamedTrampoline holds that the frame behind one that the log calls a signal trampoline is taken as it is, whether
 // the trampoline's own file is at hand or not, and only that one.
@@ -21,7 +25,7 @@ func TestNamedTrampoline(t *testing.T) {
 		{"gdb without", "7f0000-7f1000 r-xp 00000000 00:00 0 /m\n#2  0x00000000007f0100 in ?? ()\n", 0xff},
 	} {
 		s := &symbols{}
-		feed(Options{Symbols: s, Explain: true}, tc.in)
+		feed(filter.Options{Symbols: s, Explain: true}, tc.in)
 		if last := len(s.Asked) - 1; last < 0 || s.Asked[last].Offset != tc.want {
 			t.Errorf("%s: asked for %+v, want offset %#x at the end", tc.name, s.Asked, tc.want)
 		}

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 	"unicode/utf16"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/stream"
 )
@@ -32,11 +33,11 @@ var encodings = []struct {
 	{"big endian, no mark", binary.BigEndian, ""}}
 
 // carried is what Run makes of bytes.
-func carried(t *testing.T, o Options, in io.Reader) string {
+func carried(t *testing.T, o filter.Options, in io.Reader) string {
 	t.Helper()
 	o.Symbols = &manySource{asked: map[uint64]int{}}
 	var out bytes.Buffer
-	if err := New(o).Run(context.Background(), in, &out); err != nil {
+	if err := filter.New(o).Run(context.Background(), in, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -46,7 +47,7 @@ const wideLog = "starting \U0001F600 é\r\n#0 0x10 (/a.so+0x10)\r\n\tbetween\n#1
 
 // TestUTF16 holds that a log in UTF-16 says what it says in UTF-8, in its own encoding, however it arrives.
 func TestUTF16(t *testing.T) {
-	want := carried(t, Options{}, strings.NewReader(wideLog))
+	want := carried(t, filter.Options{}, strings.NewReader(wideLog))
 	if !strings.Contains(want, "in f10 /src/a.c") {
 		t.Fatalf("got %q", want)
 	}
@@ -59,7 +60,7 @@ func TestUTF16(t *testing.T) {
 				if e.mark == "" && name == "bytes" {
 					continue // a first byte alone is that of any text, which does not wait for more
 				}
-				if got := carried(t, Options{}, stream.Steady(reader)); got != encoded {
+				if got := carried(t, filter.Options{}, stream.Steady(reader)); got != encoded {
 					t.Errorf("%s, %s: got %q, want %q", e.name, name, got, encoded)
 				}
 			}
@@ -67,10 +68,10 @@ func TestUTF16(t *testing.T) {
 			if tail != "" {
 				narrow += "\ufffd"
 			}
-			if got := carried(t, Options{Narrow: true}, strings.NewReader(in)); got != narrow {
+			if got := carried(t, filter.Options{Narrow: true}, strings.NewReader(in)); got != narrow {
 				t.Errorf("%s, to a terminal: %q, want %q", e.name, got, narrow)
 			}
-			if got := carried(t, Options{JSON: &jsonl.Options{}}, strings.NewReader(in)); !strings.Contains(got, "f10") || strings.Contains(got, "\x00") {
+			if got := carried(t, filter.Options{JSON: &jsonl.Options{}}, strings.NewReader(in)); !strings.Contains(got, "f10") || strings.Contains(got, "\x00") {
 				t.Errorf("%s, as JSON: %q", e.name, got)
 			}
 		}
@@ -84,7 +85,7 @@ func TestNotUTF16(t *testing.T) {
 		if stream.IsUTF16([]byte(text)) {
 			t.Errorf("%q is taken for UTF-16", text)
 		}
-		if got := carried(t, Options{}, strings.NewReader(text)); got != text {
+		if got := carried(t, filter.Options{}, strings.NewReader(text)); got != text {
 			t.Errorf("%q is written as %q", text, got)
 		}
 	}
@@ -96,7 +97,7 @@ func TestUTF16Live(t *testing.T) {
 	shown, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- New(Options{Symbols: &manySource{asked: map[uint64]int{}}}).Run(context.Background(), in, out)
+		done <- filter.New(filter.Options{Symbols: &manySource{asked: map[uint64]int{}}}).Run(context.Background(), in, out)
 		out.Close()
 	}()
 	for i := range 5 {
@@ -108,7 +109,7 @@ func TestUTF16Live(t *testing.T) {
 		if _, err := io.WriteString(log, mark+string(text)); err != nil {
 			t.Fatal(err)
 		}
-		want := mark + string(wide(binary.LittleEndian, carried(t, Options{}, strings.NewReader(line))))
+		want := mark + string(wide(binary.LittleEndian, carried(t, filter.Options{}, strings.NewReader(line))))
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(shown, got); err != nil || string(got) != want {
 			t.Fatalf("line %d: %q, want %q, %v", i, got, want, err)
@@ -131,7 +132,7 @@ func FuzzUTF16(f *testing.F) {
 	}
 	f.Add([]byte("\xff\xfe\x00\xd8\x0a\x00\x00\xdc\xff\xff"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		f := New(Options{Symbols: &manySource{asked: map[uint64]int{}}})
+		f := filter.New(filter.Options{Symbols: &manySource{asked: map[uint64]int{}}})
 		var out bytes.Buffer
 		if err := f.Run(context.Background(), stream.Steady(iotest.HalfReader(bytes.NewReader(text))), &out); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package filter
+package filter_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 
@@ -73,7 +74,7 @@ func TestNothingObeyed(t *testing.T) {
 		for _, fold := range []print.Context{print.ContextFold, print.ContextKeep} {
 			for bits := range 1 << 4 {
 				var told, dump bytes.Buffer
-				o := Options{Symbols: hostileSymbols{&symbols{}}, Style: style, Context: fold, DumpContext: &dump,
+				o := filter.Options{Symbols: hostileSymbols{&symbols{}}, Style: style, Context: fold, DumpContext: &dump,
 					Warn: func(m string) { told.WriteString(symsrc.VisibleLines(m) + "\n") }}
 				o.Explain, o.Dedupe = bits&1 > 0, bits&2 > 0
 				if bits&4 > 0 {
@@ -85,7 +86,7 @@ func TestNothingObeyed(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				f := New(o)
+				f := filter.New(o)
 				var out bytes.Buffer
 				if err := f.Run(context.Background(), strings.NewReader(asciiLog), &out); err != nil {
 					t.Fatal(err)
@@ -109,7 +110,7 @@ func TestNothingObeyed(t *testing.T) {
 // TestMapsEscapes holds that a path of a list of mappings is looked up as the file is called, and written as the log writes it.
 func TestMapsEscapes(t *testing.T) {
 	s := &symbols{}
-	f := New(Options{Symbols: s, Explain: true})
+	f := filter.New(filter.Options{Symbols: s, Explain: true})
 	var out bytes.Buffer
 	const log = "00001000-00002000 r-xp 00000000 fe:00 7 /lib/a\\040b\\033.so\n    @             0x1f99 (unknown)\n"
 	if err := f.Run(context.Background(), strings.NewReader(log), &out); err != nil {

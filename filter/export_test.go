@@ -1,0 +1,18 @@
+package filter
+
+import "context"
+
+// Literals are what lines are looked for.
+var Literals = literals
+
+// FullLook lets every line be looked at in full, or lines that were seen before be known.
+func (f *Filter) FullLook(full bool) { f.quick.off = full }
+
+// Known handles the lines at the start of b that are known, and returns the number of bytes that they take.
+func (f *Filter) Known(ctx context.Context, dst, b []byte) ([]byte, int) { return f.run(ctx, dst, b) }
+
+// KnownLines returns the numbers of lines that are known, by their tails and whole.
+func (f *Filter) KnownLines() (tails, whole int) { return f.quick.tails.Len(), f.quick.showed.Len() }
+
+// Recover forgets the answers that were prefetched.
+func (f *Filter) Recover() { f.resolver.Recover() }
