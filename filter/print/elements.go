@@ -25,7 +25,7 @@ func (w *Text) elements(dst []byte, s parse.Segment, items []Item) []byte {
 	return dst
 }
 
-// inPlace writes text[from:to] with every element in its place replaced.
+// inPlace writes text[from:to] with every element replaced in its place.
 func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) []byte {
 	pos := from
 	for i := range items {
@@ -48,7 +48,7 @@ func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) 
 			dst = w.replaced(dst, s.Text, it)
 		default:
 			text := w.replaced(nil, s.Text, it)
-			if rest, same := bytes.CutPrefix(text, w.outside(raw)); same { // it stays as it is written
+			if rest, same := bytes.CutPrefix(text, w.outside(raw)); same { // it stays as it is
 				dst, text = append(dst, raw...), rest
 			}
 			dst = appendJSON(dst, text)
@@ -76,7 +76,7 @@ func (w *Text) replaced(dst, text []byte, it *Item) []byte {
 		if it.Name == "" {
 			return dst
 		}
-		return w.appendName(dst, w.opt.Names.Function(it.Name, ""), false)
+		return w.appendName(dst, w.opt.Names.function(it.Name, ""), false)
 	case markup.Reset, markup.Module, markup.MMap:
 		return w.contextInPlace(dst, raw, it)
 	case markup.Dumpfile:
@@ -102,10 +102,10 @@ func (w *Text) frameLine(ctx context.Context, dst []byte, s parse.Segment, items
 	if w.opt.Style == Append && w.opt.Observed {
 		return w.observedBelow(dst, s, items[alone:alone+1])
 	}
-	colour := w.Color
+	color := w.Color
 	before := w.around(s, items, 0, e.Start)
 	after := w.around(s, items, e.End, len(s.Text))
-	w.Color = colour
+	w.Color = color
 	w.FollowColour(s.Text[:e.Start])
 	if len(a.Frames) == 0 && (a.Module == nil || w.opt.Style != Annotate) {
 		dst = append(append(dst, before...), s.Text[e.Start:e.End]...)
@@ -152,7 +152,7 @@ func (w *Text) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i in
 	return w.appendBare(dst, w.elementNumber(nil, a, i, n), e.BTFields.AddrText, a, i)
 }
 
-// elementNumber writes the number of a function: `N.K` for the inlined ones unless numbers count on.
+// elementNumber writes the number of a function: `N.K` for an inlined one unless numbers count on.
 func (w *Text) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
 	if w.opt.Renumber == RenumberAlways {
 		return strconv.AppendUint(dst, n+uint64(i), 10)
@@ -219,7 +219,7 @@ func appendAddress(dst []byte, addr uint64) []byte {
 	return scan.AppendHex16(append(dst, '0', 'x'), addr)
 }
 
-// appendMessage writes what an emitter put behind the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
+// appendMessage writes what an emitter put after the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
 func (w *Text) appendMessage(dst []byte, e *parse.Element) []byte {
 	if e.Tag == markup.BT && len(e.BTFields.Message) > 0 {
 		dst = symsrc.AppendVisible(append(dst, ' '), string(e.BTFields.Message))
@@ -227,11 +227,11 @@ func (w *Text) appendMessage(dst []byte, e *parse.Element) []byte {
 	return dst
 }
 
-// unresolved writes an element of a sentence of which no name is known: where its module is known, the address and
-// where it lies in the module; else the element as it is.
-func (w *Text) unresolved(dst, raw, behind []byte, addr uint64, a *resolve.Answer) []byte {
+// unresolved writes an element of a sentence that has no name: the address and its place in the module if the module is
+// known, otherwise the element as it is.
+func (w *Text) unresolved(dst, raw, after []byte, addr uint64, a *resolve.Answer) []byte {
 	if a.Module == nil || w.opt.Style != Annotate {
-		return w.appendReason(append(dst, raw...), a, behind, 0)
+		return w.appendReason(append(dst, raw...), a, after, 0)
 	}
 	dst = appendAddress(dst, addr)
 	dst = append(dst, " ("...)
@@ -267,10 +267,10 @@ func (w *Text) Dump(dst, text []byte, values []parse.Pair) []byte {
 	return append(dst, text[pos:]...)
 }
 
-// DumpTag is the length of what stands before a dump: `{{{hexdict:`.
+// DumpTag is the length of what begins a dump, `{{{hexdict:`.
 var DumpTag = len(parse.OpenBraces) + len(parse.HexdictTag)
 
-// Register writes what a value of a dump points at: `  [RIP] func file:line`.
+// Register writes what a value of a dump points at, as `  [RIP] func file:line`.
 func (w *Text) Register(dst, before []byte, _ *resolve.Thread, v parse.Value, a *resolve.Answer, end []byte) []byte {
 	dst = append(append(append(append(dst, before...), "  ["...), v.Key...), "] "...)
 	if a.Kind == symsrc.Data {
@@ -281,7 +281,7 @@ func (w *Text) Register(dst, before []byte, _ *resolve.Thread, v parse.Value, a 
 	return append(dst, end...)
 }
 
-// dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` and tells whoever wants to know.
+// dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` as the readable form of a dumpfile element.
 func (w *Text) dumpfile(dst []byte, e *markup.Element) []byte {
 	kind, name, _ := e.Dumpfile()
 	dst = symsrc.AppendVisible(append(dst, "[[[dumpfile "...), string(kind))

@@ -19,20 +19,21 @@ import (
 //
 // Mappings of a module that was defined before make a line of their own, with "adds" in place of the build ID.
 type Fold struct {
-	Module *ctxstate.Module
-	Head   []byte // the begin of the line, with its indent
-	Ranges []Range
-	End    []byte
-	Wrote  int // bytes that the last flush has written
-	// first is what the first flush after a mark has written, where the line was open at the mark.
+	module *ctxstate.Module
+	head   []byte // the beginning of the line, with its indent
+	ranges []Range
+	end    []byte
+	// Wrote is how many bytes the last flush wrote.
+	Wrote int
+	// first is what the first flush after a mark wrote, if the line was open at the mark.
 	first     []byte
-	open, out bool // whether a line was open at the mark, and was flushed since
+	open, out bool // whether a line was open at the mark, and whether it was flushed since
 }
 
-// MaxRanges bounds the ranges of a line. Those beyond it are on lines of their own.
+// MaxRanges is how many ranges a line has at most. Further ones go to another line.
 const MaxRanges = 1 << 12
 
-// Range is one range of the line; last is inclusive, and below start for an empty range.
+// Range is one range of the line. Last is inclusive, and below Start for an empty range.
 type Range struct {
 	Start, Last uint64
 	Mode        string
@@ -45,54 +46,55 @@ func (f *Fold) define(dst []byte, m *ctxstate.Module, indent, end []byte) []byte
 	return dst
 }
 
-// DefineKnown is define where the begin of the line is known.
+// DefineKnown begins the line of a module whose head is known.
 func (f *Fold) DefineKnown(dst []byte, m *ctxstate.Module, head, end []byte) []byte {
 	dst = f.Flush(dst)
-	f.Module, f.Ranges = m, f.Ranges[:0]
-	f.Head, f.End = append(f.Head[:0], head...), append(f.End[:0], end...)
+	f.module, f.ranges = m, f.ranges[:0]
+	f.head, f.end = append(f.head[:0], head...), append(f.end[:0], end...)
 	return dst
 }
 
-// Add puts a range into the line of its module, and begins one where none is open.
+// Add puts a range into the line of its module, and begins that line if it is not open.
 func (f *Fold) Add(dst []byte, m *ctxstate.Module, r Range, indent, end []byte) []byte {
-	if f.Module != m || len(f.Ranges) >= MaxRanges {
+	if f.module != m || len(f.ranges) >= MaxRanges {
 		dst = f.Flush(dst)
 		f.begin(m, false, indent, end)
 	}
-	f.Ranges = append(f.Ranges, r)
+	f.ranges = append(f.ranges, r)
 	return dst
 }
 
+// begin begins a line: fresh if it defines the module.
 func (f *Fold) begin(m *ctxstate.Module, fresh bool, indent, end []byte) {
-	f.Module, f.Ranges = m, f.Ranges[:0]
-	f.Head, f.End = AppendModuleHead(append(f.Head[:0], indent...), m, fresh), append(f.End[:0], end...)
+	f.module, f.ranges = m, f.ranges[:0]
+	f.head, f.end = AppendModuleHead(append(f.head[:0], indent...), m, fresh), append(f.end[:0], end...)
 }
 
 // Pending reports whether a line is open.
-func (f *Fold) Pending() bool { return f.Module != nil }
+func (f *Fold) Pending() bool { return f.module != nil }
 
 // Flush writes the open line.
 func (f *Fold) Flush(dst []byte) []byte {
 	before := len(dst)
 	f.Wrote = 0
-	if f.Module == nil {
+	if f.module == nil {
 		return dst
 	}
 	byStart := func(a, b Range) int { return cmp.Compare(a.Start, b.Start) }
-	if !slices.IsSortedFunc(f.Ranges, byStart) {
-		slices.SortStableFunc(f.Ranges, byStart)
+	if !slices.IsSortedFunc(f.ranges, byStart) {
+		slices.SortStableFunc(f.ranges, byStart)
 	}
-	dst = append(dst, f.Head...)
-	for i := range f.Ranges {
-		r := &f.Ranges[i]
+	dst = append(dst, f.head...)
+	for i := range f.ranges {
+		r := &f.ranges[i]
 		separator := byte(',')
 		if i == 0 {
 			separator = ' '
 		}
 		dst = AppendRange(append(dst, separator), r.Start, r.Last, r.Mode)
 	}
-	dst = append(append(dst, "]]]"...), f.End...)
-	f.Module = nil
+	dst = append(append(dst, "]]]"...), f.end...)
+	f.module = nil
 	f.Wrote = len(dst) - before
 	if f.open && !f.out {
 		f.first, f.out = append(f.first[:0], dst[before:]...), true
@@ -100,8 +102,8 @@ func (f *Fold) Flush(dst []byte) []byte {
 	return dst
 }
 
-// Mark is called before a line is handled.
-func (f *Fold) Mark() { f.open, f.out = f.Module != nil, false }
+// Mark notes whether a line is open. It is called before each line of the log.
+func (f *Fold) Mark() { f.open, f.out = f.module != nil, false }
 
 // Salvage writes the line that was open at the mark, in place of output that is lost.
 func (f *Fold) Salvage(dst []byte) []byte {
@@ -111,7 +113,7 @@ func (f *Fold) Salvage(dst []byte) []byte {
 	case f.open:
 		dst = f.Flush(dst)
 	}
-	f.Module, f.open = nil, false
+	f.module, f.open = nil, false
 	return dst
 }
 
@@ -124,7 +126,7 @@ func appendModule(dst []byte, m *ctxstate.Module, fresh bool, ranges []Range) []
 	return append(dst, "]]]"...)
 }
 
-// AppendModuleHead writes what stands before the ranges of a module line.
+// AppendModuleHead appends what stands before the ranges of a module line.
 func AppendModuleHead(dst []byte, m *ctxstate.Module, fresh bool) []byte {
 	dst = append(dst, "[[[ELF module #0x"...)
 	dst = scan.AppendHex(dst, m.ID)
@@ -138,7 +140,7 @@ func AppendModuleHead(dst []byte, m *ctxstate.Module, fresh bool) []byte {
 	return hex.AppendEncode(dst, []byte(m.BuildID))
 }
 
-// Context writes a line on which context elements stand alone up to body[last:]: as it is, or folded.
+// Context appends a line on which context elements stand alone up to body[last:]: as it is, or folded.
 func (w *Text) Context(dst []byte, _ *resolve.Thread, body, end []byte, last int, items []Item) []byte {
 	switch {
 	case w.opt.Context == ContextKeep:
@@ -168,6 +170,7 @@ func (w *Text) Context(dst []byte, _ *resolve.Thread, body, end []byte, last int
 	return dst
 }
 
+// AppendReset appends the readable form of a reset element.
 func AppendReset(dst []byte, e *markup.Element) []byte {
 	dst = append(dst, "[[[reset"...)
 	if e.Body != nil {
@@ -191,10 +194,28 @@ func (w *Text) contextInPlace(dst, raw []byte, it *Item) []byte {
 	return AppendReset(dst, &it.Element.Element)
 }
 
-// Become makes f what o is.
+// Become makes f a copy of o.
 func (f *Fold) Become(o *Fold) {
-	f.Module = o.Module
-	f.Head = append(f.Head[:0], o.Head...)
-	f.Ranges = append(f.Ranges[:0], o.Ranges...)
-	f.End = append(f.End[:0], o.End...)
+	f.module = o.module
+	f.head = append(f.head[:0], o.head...)
+	f.ranges = append(f.ranges[:0], o.ranges...)
+	f.end = append(f.end[:0], o.end...)
+}
+
+// AppendRange appends a range of addresses with its mode: `[0x1000-0x1fff](rx)`. last is inclusive.
+func AppendRange(dst []byte, start, last uint64, mode string) []byte {
+	longest := len("[0x0123456789abcdef-0x0123456789abcdef]()") + len(mode)
+	at := len(dst)
+	dst = slices.Grow(dst, longest)[:at+longest]
+	b := dst[at:]
+	b[0], b[1], b[2] = '[', '0', 'x'
+	n := 3 + scan.PutHex(b[3:], start)
+	b[n], b[n+1], b[n+2] = '-', '0', 'x'
+	n += 3
+	n += scan.PutHex(b[n:], last)
+	b[n], b[n+1] = ']', '('
+	n += 2
+	n += copy(b[n:], mode)
+	b[n] = ')'
+	return dst[:at+n+1]
 }

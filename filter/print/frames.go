@@ -12,7 +12,7 @@ import (
 	"qss-filter/sgr"
 )
 
-// Items writes a text whose items are resolved.
+// Items appends a text whose items are resolved.
 func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
 	restore := w.Color
 	w.Quoted = s.JSON
@@ -51,7 +51,8 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 	return dst
 }
 
-// counts reports whether the lines of inlined functions take numbers of their own, and those behind them count on.
+// counts reports whether the lines of inlined functions take numbers of their own, and the numbers
+// after them count on.
 func (w *Text) counts(fr *parse.Frame) bool {
 	return fr.Counts && w.opt.Renumber != RenumberNever
 }
@@ -81,12 +82,12 @@ func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	return append(dst, s.Text[fr.Whole.End:]...)
 }
 
-// inlinedMark stands behind the place of an inlined function where its number does not tell. Where numbers count on, that is
-// said only to people: on a terminal.
+// inlinedMark follows the place of an inlined function whose number does not show that it is one. If numbers count on, the
+// mark is written in color only.
 var inlinedMark = []byte(" (inlined)")
 
-// functionNumber returns the number of one function's line as text, until the next call: counted on, or `N.K` for an
-// inlined one, nothing in formats without numbers.
+// functionNumber returns the number of one function's line as text, valid until the next call. It is counted on, or `N.K`
+// for an inlined function. It is empty in formats without numbers.
 func (w *Text) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
 	if fr.Num.Empty() {
 		return nil
@@ -132,7 +133,7 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 	return append(dst, s.Text[pos:]...)
 }
 
-// added writes text that the filter adds, escaped where it lies in a JSON string.
+// added writes text that the filter adds, escaped if it lies in a JSON string.
 func (w *Text) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
 	if !s.JSON {
 		return write(dst)
@@ -156,7 +157,7 @@ func appendNumber(dst, was []byte, n uint64) []byte {
 	return strconv.AppendUint(dst, n, 10)
 }
 
-// appendEscapes writes the escape sequences of a text that is being replaced: they colour what follows, too.
+// appendEscapes writes the escape sequences of a text that is being replaced: they color what follows, too.
 func appendEscapes(dst, text []byte) []byte {
 	dst = sgr.Escapes(dst, text)
 	for {
@@ -174,14 +175,14 @@ func appendEscapes(dst, text []byte) []byte {
 	}
 }
 
-// appendJSON escapes text for the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD, since JSON knows no others.
+// appendJSON escapes text for the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD, since JSON has no others.
 func appendJSON(dst, text []byte) []byte {
 	dst, _ = record.AppendEscaped(dst, text)
 	return dst
 }
 
-// several writes a text with more frames than one, or with a pair in a sentence: every frame keeps its place, and a
-// chain of functions stands on one line.
+// several writes a text with more than one frame, or with a pair in a sentence. Every frame keeps its place, and a chain of
+// functions stands on one line.
 func (w *Text) several(dst []byte, s parse.Segment, items []Item) []byte {
 	pos := 0
 	for i := range items {

@@ -12,29 +12,29 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Item is an element or a frame of a text, with what became of it.
+// Item is an element or a frame of a text, with the outcome.
 type Item struct {
 	Element *parse.Element // nil for a frame of another format
 	Frame   *parse.Frame   // nil for an element
-	// Answer is what is known of the address; nil if nothing was asked.
+	// Answer is what is known of the address. It is nil if nothing was asked.
 	Answer *resolve.Answer
-	// Number is the one that the frame's line gets.
+	// Number is the number that the frame's line gets.
 	Number uint64
-	// Context is what a context element has done, err why it has done nothing.
+	// Context is what a context element has done, and Err why it has done nothing.
 	Context Effect
 	Err     error
-	// Explained is set if err is one of the errors that are told of.
+	// Explained is set if Err is reported.
 	Explained bool
 	// Name is the readable form of a symbol.
 	Name string
-	// Values are those of a dump that point at something.
+	// Values are the values of a dump that point at something.
 	Values []parse.Pair
-	// Below are the lines that the observer puts below the frame; apart asks for an empty line above it.
+	// Below are the lines that the observer puts below the frame. Apart asks for an empty line above it.
 	Below [][]byte
 	Apart bool
 }
 
-// Effect is what became of a context element.
+// Effect is what a context element has done.
 type Effect struct {
 	Tag    markup.Tag // Unknown if it had nothing to clear
 	Module *ctxstate.Module
@@ -51,47 +51,48 @@ func (it *Item) Functions() int {
 	return len(it.Answer.Frames)
 }
 
-// Observation is one frame of the log with its answer, as Options.Observe is told of it: in the order of the log, once
-// each. Its byte slices hold until the call returns; Thread, Module, Frames and Files are shared and must not be changed.
+// Observation is one frame of the log with its answer, as Options.Observe gets it: each frame once, in the order of the log.
+// Its byte slices are valid until the call returns. Thread, Module, Frames and Files are shared and must not be changed.
 type Observation struct {
-	// Line is the number of the frame's line, from 1, and Text the line without its end, or a string in a line of JSON.
+	// Line is the number of the frame's line, from 1. Text is the line without its end, or a string in a line of JSON.
 	Line int
 	Text []byte
-	// Thread tells the threads of the log apart, whose stacks may mix: it can be compared, and be a key.
+	// Thread identifies the thread of the log, since stacks of threads may mix. It is comparable, and may be a key of a map.
 	Thread any
-	// Number is the frame's number, where it is Numbered.
+	// Number is the frame's number if Numbered is set.
 	Number   uint64
 	Numbered bool
-	// Sentence is set for a frame that stands in a sentence and is no part of a stack, Data where it is a variable.
+	// Sentence is set for a frame that stands in a sentence and is no part of a stack. Data is set for a variable.
 	Sentence, Data bool
-	// Whole is the frame itself in Text, Rest what of it stands behind its number.
+	// Whole is the frame itself in Text, and Rest the part of it after its number.
 	Whole, Rest []byte
-	// Address and Offset are the digits as written, with 0x where the log has it; Offset is that in the module. Either may
-	// be empty.
+	// Address and Offset are the digits as written, with 0x if the log has it. Offset is the offset in the module. Either
+	// may be empty.
 	Address, Offset []byte
 	// Hint is the function that the log names, with what stands around it, or empty.
 	Hint []byte
-	// Done is set where the log names a source line already; nothing was asked then.
+	// Done is set if the log names a source line already. Nothing was asked then.
 	Done bool
-	// Module is what the log says of the frame's binary; it is empty where no mapping covers the address. BuildID is its
-	// build ID as written at the frame, or empty.
+	// Module is what the log says of the frame's binary. It is empty if no mapping covers the address. BuildID is its build
+	// ID as written at the frame, or empty.
 	Module  symsrc.Module
 	BuildID []byte
-	// Located is set where the module is known; At is then where in it the code lies, and Back how many bytes before the
-	// logged address that is.
+	// Located is set if the module is known. At is then the place of the code in the module, and Back how many bytes before
+	// the logged address it lies.
 	Located  bool
 	At, Back uint64
-	// Frames is the answer, innermost first, empty where no name is known; Files tells why.
+	// Frames is the answer, innermost first. It is empty if no name is known; Files has the reason.
 	Frames []symsrc.Frame
 	Files  *symsrc.Files
 
-	// Below may be set to the lines that the style Append writes below the frame's, without their ends, in the place of
-	// its own. Apart puts an empty line above it.
+	// Below may be set to the lines that Append writes below the frame's in place of its own, without their ends. Apart puts
+	// an empty line above the frame's.
 	Below [][]byte
 	Apart bool
 }
 
-// Observation describes a frame, in text or as an element, on a line of that number. alone is set if the text is the frame's line.
+// Observation returns the description of a frame, in text or as an element, on a line of that number. alone is set if the
+// text is the frame's line.
 func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool) (o Observation) {
 	if fr := it.Frame; fr != nil {
 		rest := fr.Whole

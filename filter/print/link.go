@@ -12,8 +12,8 @@ import (
 	"qss-filter/filter/resolve"
 )
 
-// Links are the hyperlinks that paths get: OSC 8, a sequence of terminals. The template is a URL with {path}, {line}, {column}
-// and {host} in it; names and rules are those that ripgrep's --hyperlink-format has made known. The zero Links writes none.
+// Links are the hyperlinks that paths get, as OSC 8 sequences of terminals. The template is a URL with {path}, {line}, {column}
+// and {host} in it. Names and rules are those of ripgrep's --hyperlink-format. The zero Links writes no links.
 type Links struct {
 	template string
 	pieces   []string // text and, at odd indices, a variable's name
@@ -38,10 +38,10 @@ var linkAliases = [...][2]string{
 
 var errLink = errors.New("want default, none, file, vscode, idea, …, or a URL with {path} and perhaps {line}, {column}, {host}")
 
-// String is the template.
+// String returns the template.
 func (l *Links) String() string { return l.template }
 
-// Words are the templates that have a name.
+// Words returns the names of templates.
 func (l *Links) Words() (names []string) {
 	for _, alias := range linkAliases {
 		names = append(names, alias[0])
@@ -49,7 +49,7 @@ func (l *Links) Words() (names []string) {
 	return names
 }
 
-// Set takes a template, or the name of one.
+// Set sets the template to value, or to the template of that name.
 func (l *Links) Set(value string) error {
 	for _, alias := range linkAliases {
 		if alias[0] == value {
@@ -94,15 +94,15 @@ func templatePieces(template string) (pieces []string, err error) {
 		if !open {
 			return pieces, nil
 		}
-		name, behind, closed := strings.Cut(after, "}")
+		name, following, closed := strings.Cut(after, "}")
 		if !closed || !slices.Contains([]string{"path", "line", "column", "host"}, name) {
 			return nil, fmt.Errorf("no variable {%s; %w", name, errLink)
 		}
-		pieces, rest = append(pieces, name), behind
+		pieces, rest = append(pieces, name), following
 	}
 }
 
-// isScheme reports whether a URL may begin with that (RFC 3986 §3.1).
+// isScheme reports whether a URL may begin with s (RFC 3986 §3.1).
 func isScheme(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -114,17 +114,18 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// The sequences of a link's end, and what stands around its URL (the proposal by Egmont Koblinger that terminals follow).
+// LinkStart and LinkStop stand before and after a link's URL, and linkEnd ends the link (the proposal by Egmont Koblinger that
+// terminals follow).
 const (
 	LinkStart = "\x1b]8;;"
 	LinkStop  = "\x1b\\"
 	linkEnd   = LinkStart + LinkStop
 )
 
-// maxURL is how long a URL VTE and iTerm2 take, in bytes.
+// maxURL is the length of the longest URL that VTE and iTerm2 accept, in bytes.
 const maxURL = 2083
 
-// Begin returns the sequence that begins a link to a place; "" where there is none: the path is not absolute, or too long.
+// Begin returns the sequence that begins a link to a place. It is "" if the path is not absolute, or the URL too long.
 func (l *Links) Begin(file string, line, column int) string {
 	if l.template == "" || file == "" {
 		return ""
@@ -178,6 +179,6 @@ func (w *Text) link(a *resolve.Answer, p *printed) {
 	p.links = make([]string, len(a.Frames))
 	for i := range a.Frames {
 		fr := &a.Frames[i]
-		p.links[i] = w.opt.Links.Begin(w.opt.Names.Local(fr.File), fr.Line, fr.Column)
+		p.links[i] = w.opt.Links.Begin(w.opt.Names.local(fr.File), fr.Line, fr.Column)
 	}
 }

@@ -7,31 +7,31 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Names says how functions and paths are written. The zero Names writes what the debug information has.
+// Names is how functions and paths are written. The zero Names writes what the debug information has.
 type Names struct {
 	// Short leaves out what C++ names have by default.
 	Short bool
-	// Map puts directories of this machine in the place of those where things were built; the longest that fits counts.
+	// Map replaces directories of the machine of the build by those of this machine. The longest that fits counts.
 	Map []PathMap
-	// Strip are directories that are not shown before a path; the longest that fits counts.
+	// Strip are directories that are left out at the beginning of a path. The longest that fits counts.
 	Strip []string
-	// Base shows files without their directories, Relative without the compilation directory.
+	// Base shows files without their directories. Relative shows them without the compilation directory.
 	Base, Relative bool
 }
 
-// PathMap puts To in the place of the directory From.
+// PathMap replaces the directory From by To.
 type PathMap struct{ From, To string }
 
-// Function returns a function's name as it is shown; file is the source file's.
-func (n *Names) Function(name, file string) string {
-	if n.Short && !strings.HasSuffix(file, ".go") { // where main.cold is the function cold of package main
+// function returns the name of a function of that source file as it is shown.
+func (n *Names) function(name, file string) string {
+	if n.Short && !strings.HasSuffix(file, ".go") { // in Go, main.cold is the function cold of package main
 		name = cxxname.Shorten(name)
 	}
 	return symsrc.Visible(name)
 }
 
-// Local returns the path of a source file on this machine.
-func (n *Names) Local(path string) string {
+// local returns the path of a source file on this machine.
+func (n *Names) local(path string) string {
 	if path == "" {
 		return ""
 	}
@@ -58,7 +58,7 @@ func (n *Names) source(fr *symsrc.Frame) string {
 	case n.Relative && fr.CompDir > 0:
 		return fr.File[fr.CompDir:]
 	}
-	return n.shown(n.Local(fr.File))
+	return n.shown(n.local(fr.File))
 }
 
 // shown returns a path on this machine as it is written.
@@ -72,8 +72,8 @@ func (n *Names) shown(path string) string {
 	return tail
 }
 
-// below reports whether a path lies in a directory, and gives what of it is behind that. Both are compared component by component;
-// empty ones and dots do not count.
+// below reports whether a path lies in a directory, and returns the rest of it. Both are compared component by component.
+// Empty components and dots do not count.
 func below(path, dir string) (rest string, ok bool) {
 	if isAbsolute(dir) != isAbsolute(path) {
 		return "", false
@@ -93,7 +93,7 @@ func below(path, dir string) (rest string, ok bool) {
 	return path, true
 }
 
-// component takes the first component off a path; "" where there is none.
+// component cuts the first component off a path. It is "" if there is none.
 func component(path string) (first, rest string) {
 	for path != "" {
 		end := strings.IndexAny(path, `/\`)
@@ -113,15 +113,16 @@ func isAbsolute(path string) bool {
 	return path != "" && (isSeparator(path[0]) || HasDrive(path))
 }
 
+// HasDrive reports whether a path begins with a drive of Windows, as `C:\`.
 func HasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSeparator(path[2]) }
 
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 
-// inWords returns the frames of an answer as they are written, in a copy where that differs.
+// inWords returns the frames of an answer as they are written. It copies them if that differs.
 func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 	shown := known
 	for i := range known {
-		name := n.Function(known[i].Func, known[i].File)
+		name := n.function(known[i].Func, known[i].File)
 		file := symsrc.Visible(n.source(&known[i]))
 		if name == known[i].Func && file == known[i].File {
 			continue
@@ -134,14 +135,14 @@ func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
 	return shown
 }
 
-// Mapped returns an answer with the paths of this machine.
+// Mapped returns the frames of an answer with the paths of this machine.
 func (n *Names) Mapped(known []symsrc.Frame) []symsrc.Frame {
 	if len(n.Map) == 0 {
 		return known
 	}
 	known = append([]symsrc.Frame(nil), known...)
 	for i := range known {
-		known[i].File = n.Local(known[i].File)
+		known[i].File = n.local(known[i].File)
 	}
 	return known
 }

@@ -27,10 +27,10 @@ func TestPaths(t *testing.T) {
 		{"/home/me/a.c", "/home/me/a.c", "a.c"},
 		{"/usr/a.c", "/usr/a.c", "/usr/a.c"},
 	} {
-		if got := n.Local(c.path); got != c.local {
+		if got := n.local(c.path); got != c.local {
 			t.Errorf("%s: on this machine %s, want %s", c.path, got, c.local)
 		}
-		if got := n.shown(n.Local(c.path)); got != c.shown {
+		if got := n.shown(n.local(c.path)); got != c.shown {
 			t.Errorf("%s: shown as %s, want %s", c.path, got, c.shown)
 		}
 	}
@@ -48,7 +48,7 @@ func TestInWords(t *testing.T) {
 	if got[0].Func != "std::f()" || got[1].File != "b.c" || known[0].Func != "std::__1::f()" || known[1].File != "/src/b.c" {
 		t.Errorf("%+v of %+v", got, known)
 	}
-	if got := n.Function("main.cold", "/src/main.go"); got != "main.cold" {
+	if got := n.function("main.cold", "/src/main.go"); got != "main.cold" {
 		t.Errorf("a function of Go is %s", got)
 	}
 }

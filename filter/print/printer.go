@@ -1,3 +1,14 @@
+// Package print writes what the filter adds to a log.
+//
+//	printer.go      the Printer, and the Text that is one
+//	item.go         the items of a text with their outcome, and how observers see them
+//	elements.go     elements of markup, and dumps
+//	frames.go       frames of other formats
+//	fold.go         context elements, folded into one line per module
+//	render.go       functions, places and reasons, in color
+//	names.go        names of functions and files
+//	link.go         hyperlinks
+//	sourcelines.go  lines of source code below a frame
 package print
 
 import (
@@ -10,7 +21,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Style tells what becomes of a frame's line.
+// Style is what becomes of a frame's line.
 type Style uint8
 
 const (
@@ -18,11 +29,11 @@ const (
 	Annotate Style = iota
 	// Append keeps the line and adds one line per function below it.
 	Append
-	// Replace puts `#N addr in func file:line` in the frame's place.
+	// Replace writes `#N addr in func file:line` in place of the frame.
 	Replace
 )
 
-// Renumber tells what becomes of the numbers of frames when inlined functions take lines of their own.
+// Renumber is what becomes of the numbers of frames when inlined functions take lines of their own.
 type Renumber uint8
 
 const (
@@ -34,11 +45,11 @@ const (
 	RenumberNever
 )
 
-// Context tells what becomes of the lines that define modules and mappings.
+// Context is what becomes of the lines that define modules and mappings.
 type Context uint8
 
 const (
-	// ContextFold makes one line of those of a module.
+	// ContextFold folds the lines of a module into one.
 	ContextFold Context = iota
 	// ContextKeep keeps them as they are.
 	ContextKeep
@@ -46,28 +57,29 @@ const (
 	ContextDrop
 )
 
-// A printer writes what lines became. Its methods append to dst and return the extended slice.
+// Printer writes the outcome of lines. Its methods append to dst and return the extended slice.
 type Printer interface {
-	// Begin begins a line of that number, with its end.
+	// Begin begins the line of that number. line has its end.
 	Begin(number int, line []byte)
-	// By says who wrote the line, with the loggers' prefixes of body.
+	// By notes the thread that wrote the line, and the loggers' prefixes of body.
 	By(t *resolve.Thread, p *prefix.Prefix, body []byte)
-	// Listed says that the line has added a mapping to a list, BuildID that it states the build ID of a file, and Malformed
+	// Listed notes that the line has added a mapping to a list, BuildID that it states the build ID of a file, and Malformed
 	// that it has an element that cannot be read.
 	Listed(p *resolve.Process)
 	BuildID(p *resolve.Process, file string, id symsrc.BuildID)
 	Malformed(err error)
-	// Text appends text that means nothing.
+	// Text appends text without items.
 	Text(dst, text []byte) []byte
-	// Items appends a text of t with its items. alone is the item whose line the text is, -1 if it is none's.
+	// Items appends a text of t with its items. alone is the index of the item whose line the text is, or -1.
 	Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []Item, alone int) []byte
 	// Context appends a line on which context elements of t stand alone up to body[last:].
 	Context(dst []byte, t *resolve.Thread, body, end []byte, last int, items []Item) []byte
-	// Dump appends a part of a dump, of which some values point at something, and Register what one of them points at, on a
-	// line of its own: after before.
+	// Dump appends a part of a dump, of which some values point at something. Register appends what one of them points at,
+	// on a line that begins with before.
 	Dump(dst, text []byte, values []parse.Pair) []byte
 	Register(dst, before []byte, t *resolve.Thread, v parse.Value, a *resolve.Answer, end []byte) []byte
-	// Abandon takes back what was written of a line to dst since Begin, after a panic: the line leaves as it came.
+	// Abandon appends a line as it came. It is called for lines that are not looked at, and after a panic; dst then has
+	// nothing of the line yet.
 	Abandon(dst []byte, number int, line []byte) []byte
 	// End ends the line.
 	End(dst []byte) []byte
@@ -75,59 +87,60 @@ type Printer interface {
 	Flush(dst []byte) []byte
 }
 
-// Text writes what became of lines as text.
+// Text writes the outcome of lines as text. It is a Printer.
 type Text struct {
-	opt  Options
+	opt Options
+	// Fold has the context elements that wait for others of their module.
 	Fold Fold
-	// colour is the log's own state at the place reached; followed only if Palette colors what is added.
+	// Color is the log's own state at the place reached. It is followed only if Palette is set.
 	Color ink
 	// Quoted is set inside a JSON string.
 	Quoted bool
-	// Code says whether source files were there.
+	// Code is whether source files were there.
 	Code seenSources
-	// Scratch memory: a number, and the text of one answer before it is kept in one piece.
+	// digits, placeText and placeEnds are scratch memory for a number and the text of one answer.
 	digits    []byte
 	placeText []byte
 	placeEnds []int
 }
 
-// Options say how text is written.
+// Options are how text is written.
 type Options struct {
 	Style    Style
 	Renumber Renumber
 	Context  Context
-	// Palette colors what is added; nil writes no colors.
+	// Palette colors what is added. nil writes no colors.
 	Palette *sgr.Palette
 	Names   Names
 	Sources Sources
-	// SourceLines of source code are shown below a frame, with its own in the middle.
+	// SourceLines is how many lines of source code are shown below a frame, with its own in the middle.
 	SourceLines int
 	Links       Links
-	// Explain adds the reason behind a frame that could not be resolved.
+	// Explain adds the reason to a frame that could not be resolved.
 	Explain bool
-	// Observed is set if the observer says what stands below a frame.
+	// Observed is set if an observer decides what stands below a frame.
 	Observed bool
 }
 
-// outside returns a part of the text at hand as it is outside of the JSON string that it may stand in.
+// outside returns a part of the text at hand without the escapes of a JSON string, if it lies in one.
 func (w *Text) outside(text []byte) []byte { return parse.Outside(text, w.Quoted) }
 
 // NewText returns a printer of text.
 func NewText(o Options) Text { return Text{opt: o} }
 
-// Begin has nothing to write.
+// Begin does nothing.
 func (w *Text) Begin(int, []byte) {}
 
-// By has nothing to write.
+// By does nothing.
 func (w *Text) By(*resolve.Thread, *prefix.Prefix, []byte) {}
 
-// Listed has nothing to write.
+// Listed does nothing.
 func (w *Text) Listed(*resolve.Process) {}
 
-// BuildID has nothing to write.
+// BuildID does nothing.
 func (w *Text) BuildID(*resolve.Process, string, symsrc.BuildID) {}
 
-// Malformed has nothing to write: the element stays as it is.
+// Malformed does nothing: the element stays as it is.
 func (w *Text) Malformed(error) {}
 
 // Text appends text as it is.
@@ -136,7 +149,7 @@ func (w *Text) Text(dst, text []byte) []byte { return append(dst, text...) }
 // Abandon appends the line as it came.
 func (w *Text) Abandon(dst []byte, _ int, line []byte) []byte { return append(dst, line...) }
 
-// End has nothing to write.
+// End returns dst: the line is complete.
 func (w *Text) End(dst []byte) []byte { return dst }
 
 // Flush appends the folded context.

@@ -9,11 +9,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// unknownName stands where a name is not known but its place is.
+// unknownName is written for a name that is not known.
 const unknownName = "??"
 
-// appendPlace writes `func file:line:col`. A single function of which no file is known is its bare name, as the
-// sanitizers write it; in a chain every function has a place, so that a second run sees that the line is done.
+// appendPlace writes `func file:line:col`. A single function without a file is its bare name, as the sanitizers write it. In
+// a chain every function has a place, so that a second run sees that the line is done.
 func (w *Text) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 	fr := &w.shown(a).frames[i]
 	dst = w.appendFunc(dst, a, i)
@@ -28,7 +28,7 @@ func (w *Text) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 	return dst
 }
 
-// appendFunc writes a function's name in its colour.
+// appendFunc writes a function's name in its color.
 func (w *Text) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 	name := w.shown(a).frames[i].Func
 	if name == "" {
@@ -49,12 +49,12 @@ func (w *Text) appendName(dst []byte, name string, inlined bool) []byte {
 	return w.paint(dst, p.Func, name)
 }
 
-// appendFile writes `file:line`, or `file:line:col`, as a link where links are written. There is none inside one of the log's.
+// appendFile writes `file:line`, or `file:line:col`, as a link if links are written. There is no link inside a link of the log.
 func (w *Text) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
 	shown, p := w.shown(a), w.palette()
 	fr := &shown.frames[i]
-	coloured := p != nil && p.File != ""
-	if coloured {
+	colored := p != nil && p.File != ""
+	if colored {
 		dst = append(dst, p.File...)
 	}
 	linked := p != nil && len(shown.links) > 0 && shown.links[i] != "" && !bool(w.Color.link)
@@ -75,13 +75,13 @@ func (w *Text) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []b
 	if linked {
 		dst = append(dst, linkEnd...)
 	}
-	if coloured {
+	if colored {
 		dst = w.Color.Append(append(dst, p.Off...))
 	}
 	return dst
 }
 
-// palette returns the colours for the place at hand: none inside a JSON string, whose escapes nobody turns into colours.
+// palette returns the colors for the place at hand. Inside a JSON string there are none: no terminal interprets its escapes.
 func (w *Text) palette() *sgr.Palette {
 	if w.Quoted {
 		return nil
@@ -89,7 +89,7 @@ func (w *Text) palette() *sgr.Palette {
 	return w.opt.Palette
 }
 
-// quiet writes a part of the log's frame less bright than what is added, where colours are written and the log has none of its
+// quiet writes a part of the log's frame less bright than what is added, if colors are written and the log has no color of its
 // own there.
 func (w *Text) quiet(dst, text []byte) []byte {
 	if len(text) == 0 || bytes.IndexByte(text, 0x1b) >= 0 {
@@ -98,7 +98,7 @@ func (w *Text) quiet(dst, text []byte) []byte {
 	return w.hushed(append(w.hush(dst), text...))
 }
 
-// hush makes what is written less bright until hushed, under the same conditions.
+// hush makes what follows less bright until hushed, under the same conditions.
 func (w *Text) hush(dst []byte) []byte {
 	if p := w.palette(); p != nil && w.Color.Plain() {
 		return append(dst, p.Quiet...)
@@ -106,6 +106,7 @@ func (w *Text) hush(dst []byte) []byte {
 	return dst
 }
 
+// hushed ends what hush began.
 func (w *Text) hushed(dst []byte) []byte {
 	if p := w.palette(); p != nil && w.Color.Plain() && p.Quiet != "" {
 		return append(dst, p.Off...)
@@ -113,18 +114,18 @@ func (w *Text) hushed(dst []byte) []byte {
 	return dst
 }
 
-// paint writes text in a colour and goes back to the log's own behind it.
-func (w *Text) paint(dst []byte, colour, text string) []byte {
-	if colour == "" {
+// paint writes text in a color and restores the log's own after it.
+func (w *Text) paint(dst []byte, color, text string) []byte {
+	if color == "" {
 		return append(dst, text...)
 	}
-	dst = append(dst, colour...)
+	dst = append(dst, color...)
 	dst = append(dst, text...)
 	dst = append(dst, w.opt.Palette.Off...)
 	return w.Color.Append(dst)
 }
 
-// place returns the text of one function, from the memo unless the log's own colours must be woven in.
+// place returns the text of one function: the remembered one unless the log has colors of its own there.
 func (w *Text) place(a *resolve.Answer, i int) []byte {
 	if w.opt.Palette == nil || w.Color.Plain() && !bool(w.Color.link) && !w.Quoted {
 		return w.shown(a).places[i]
@@ -172,7 +173,7 @@ func (w *Text) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
-// Where that stands at the frame's end, line[at], already, since the log was filtered before, it writes nothing.
+// If the log was filtered before and has that at the frame's end, line[at], already, it writes nothing.
 func (w *Text) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
 	if !w.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
 		return dst
@@ -192,18 +193,18 @@ func (w *Text) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) 
 
 // printed is what is remembered of an answer's text.
 type printed struct {
-	// frames are those of the answer in the words in which they are written.
+	// frames are the answer's, with names and paths as they are written.
 	frames []symsrc.Frame
 	// links begin the hyperlink of each frame, if links are written.
 	links []string
-	// excerpts are the source code of each frame, as far as it was asked for.
+	// excerpts are the source code of each frame, nil before it is asked for.
 	excerpts []*symsrc.Excerpt
 	// places holds the text `func file:line:col` of each frame, in color if the filter writes colors.
 	places [][]byte
-	place  [1][]byte // if that is one
+	place  [1][]byte // the memory of places for a single frame
 }
 
-// shown returns the text of an answer that names a function.
+// shown returns the text of an answer that names a function. The answer keeps it.
 func (w *Text) shown(a *resolve.Answer) *printed {
 	if p, ok := a.Printed.(*printed); ok {
 		return p
@@ -211,7 +212,7 @@ func (w *Text) shown(a *resolve.Answer) *printed {
 	p := &printed{frames: w.opt.Names.inWords(a.Frames)}
 	a.Printed = p
 	w.link(a, p)
-	// The memo is for places where the log has no color of its own.
+	// What is remembered is for places where the log has no color of its own.
 	restore, quoted := w.Color, w.Quoted
 	w.Color, w.Quoted = ink{}, false
 	text := w.placeText[:0]
@@ -238,7 +239,7 @@ func (w *Text) shown(a *resolve.Answer) *printed {
 	return p
 }
 
-// FollowColour keeps the log's SGR state where our own text is coloured.
+// FollowColour follows the log's SGR state through b if what is added is colored.
 func (w *Text) FollowColour(b []byte) {
 	if w.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
 		w.Color.Feed(b)
@@ -246,7 +247,7 @@ func (w *Text) FollowColour(b []byte) {
 	}
 }
 
-// ink is what the log's own escape sequences have set up for the text behind them.
+// ink is the state of the log's own escape sequences: colors, and a link.
 type ink struct {
 	sgr.State
 	link sgr.Link

@@ -12,13 +12,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Sources gives the text around a place of a source file, with as many lines before and behind it. It is asked by several
-// goroutines at once.
+// Sources reads source files. Excerpt returns the text around a place, with as many lines before as after it. Several
+// goroutines may call it at once.
 type Sources interface {
 	Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt
 }
 
-// excerpt returns the source of one function of an answer. That of all of them is asked for at once: it may come from afar.
+// excerpt returns the source of one function of an answer. It asks for the sources of all functions at once, since they may
+// come from a server.
 func (w *Text) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
 	p := w.shown(a)
 	if p.excerpts == nil {
@@ -34,7 +35,7 @@ func (w *Text) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Ex
 	return p.excerpts[i]
 }
 
-// askSource asks for the source of one function. It runs beside the stream, which must survive it.
+// askSource asks for the source of one function. It runs in a goroutine of its own, in which a panic would end the program.
 func (w *Text) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -46,11 +47,11 @@ func (w *Text) askSource(ctx context.Context, a *resolve.Answer, i int) (x *syms
 		return &symsrc.Excerpt{}
 	}
 	got := w.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.Module.Module, Files: a.Module.Files, Made: a.Made, Path: fr.File,
-		Local: w.opt.Names.Local(fr.File), MD5: fr.MD5, Line: fr.Line}, w.opt.SourceLines/2)
+		Local: w.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, w.opt.SourceLines/2)
 	return &got
 }
 
-// Awaited reports whether the source of one of the functions may still come.
+// Awaited reports whether the source of one of the answer's functions may still come.
 func Awaited(a *resolve.Answer) bool {
 	p, ok := a.Printed.(*printed)
 	if !ok {
@@ -64,16 +65,16 @@ func Awaited(a *resolve.Answer) bool {
 	return false
 }
 
-// source writes the lines of source code of one function below its line. Each has what stands before the frame on that, and
-// the escape sequences of what stands behind.
-func (w *Text) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, behind []byte) []byte {
+// source writes the lines of source code of one function below its line. Each begins with before, the text before the frame,
+// and ends with the escape sequences of after, the text after it.
+func (w *Text) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, after []byte) []byte {
 	if w.opt.Sources == nil || w.opt.SourceLines == 0 {
 		return dst
 	}
 	x := w.excerpt(ctx, a, i)
 	line := func(write func([]byte) []byte) {
 		dst = append(append(dst, s.Sep...), before...)
-		dst = appendEscapes(w.added(dst, s, write), behind)
+		dst = appendEscapes(w.added(dst, s, write), after)
 	}
 	w.Code.add(x, a.Frames[i].File)
 	for k, text := range x.Lines {
@@ -85,12 +86,13 @@ func (w *Text) source(ctx context.Context, dst []byte, s parse.Segment, a *resol
 	return dst
 }
 
-// seenSources tells whether any function's source file was there, and which was the first that was not, "" for none.
+// seenSources is what became of source files: whether any was there, and the path of the first that was missing, or "".
 type seenSources struct {
 	Any     bool
 	Missing string
 }
 
+// add notes the source of one function, in the file at path.
 func (s *seenSources) add(x *symsrc.Excerpt, path string) {
 	if !x.Absent {
 		s.Any = s.Any || len(x.Lines) > 0 || x.Note != ""
@@ -99,7 +101,7 @@ func (s *seenSources) add(x *symsrc.Excerpt, path string) {
 	}
 }
 
-// sourceIndent is what lines of source code are moved to the right by.
+// sourceIndent is the indent of lines of source code.
 const sourceIndent = "    "
 
 // appendSource writes a line of source code:
@@ -107,16 +109,16 @@ const sourceIndent = "    "
 //	     7 | int inner_func(int *p) {
 //	>    8 |   return *p;
 //
-// The gutter is as wide for every frame.
+// The gutter has the same width for every frame.
 func (w *Text) appendSource(dst []byte, number int, text string, marked bool) []byte {
-	coloured := w.palette() != nil && w.Color.Plain()
+	colored := w.palette() != nil && w.Color.Plain()
 	dst = append(dst, sourceIndent...)
 	var digits [20]byte
 	n := strconv.AppendInt(digits[:0], int64(number), 10)
 	switch {
 	case !marked:
 		dst = append(w.hush(dst), ' ')
-	case coloured:
+	case colored:
 		dst = append(append(dst, w.palette().Mark...), '>')
 	default:
 		dst = append(dst, '>')
@@ -125,7 +127,7 @@ func (w *Text) appendSource(dst []byte, number int, text string, marked bool) []
 		dst = append(dst, ' ')
 	}
 	dst = append(append(dst, n...), " |"...)
-	if marked && coloured && w.palette().Mark != "" {
+	if marked && colored && w.palette().Mark != "" {
 		dst = append(dst, w.palette().Off...)
 	}
 	if text != "" {
@@ -137,7 +139,7 @@ func (w *Text) appendSource(dst []byte, number int, text string, marked bool) []
 	return dst
 }
 
-// appendNote writes what speaks against the lines.
+// appendNote writes a warning about the lines.
 func (w *Text) appendNote(dst []byte, note string) []byte {
 	dst = append(dst, sourceIndent+"       "...)
 	note = "(" + symsrc.Visible(note) + ")"
@@ -147,13 +149,13 @@ func (w *Text) appendNote(dst []byte, note string) []byte {
 	return append(dst, note...)
 }
 
-// Of a line of source code so many columns are written, with tabs of so many.
+// codeColumns is how many columns of a line of source code are written, and codeTab the width of a tab.
 const (
 	codeColumns = 200
 	codeTab     = 4
 )
 
-// appendCode writes the text of a line of source code: tabs become blanks, control characters are made visible, and a long line
+// appendCode writes the text of a line of source code. Tabs become spaces, control characters are made visible, and a long line
 // is cut.
 func appendCode(dst []byte, text string) []byte {
 	column := 0

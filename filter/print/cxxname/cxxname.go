@@ -1,4 +1,7 @@
-// Package cxxname writes C++ names as people write them.
+// Package cxxname writes C++ names as source code has them.
+//
+//	cxxname.go    reading a name
+//	templates.go  the template arguments that are left out, and the short names of the standard library
 package cxxname
 
 import (
@@ -9,8 +12,8 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// Shorten writes a demangled C++ name as people write it: inline namespaces, ABI tags, default template arguments and the
-// suffixes of compiler-made copies are left out, and the standard library's own short names stand for what they stand for:
+// Shorten returns a demangled C++ name as source code has it. It leaves out inline namespaces, ABI tags, default template
+// arguments and the suffixes of copies that the compiler made, and writes the standard library's own short names:
 //
 //	std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >  →  std::string
 //	std::__1::vector<int, std::__1::allocator<int>>::push_back[abi:v160006](int&&)   →  std::vector<int>::push_back(int&&)
@@ -32,10 +35,10 @@ func Shorten(name string) string {
 	return name
 }
 
-// maxShort bounds the names that are looked at, in bytes; such a one nobody reads.
+// maxShort is the length of the longest name that is shortened, in bytes.
 const maxShort = 1 << 14
 
-// dropClone takes such suffixes off: ` (.isra.0)`, ` [clone .isra.0]` or, behind a C name, `.isra.0`.
+// dropClone cuts off the suffixes of copies: ` (.isra.0)`, ` [clone .isra.0]` or, after a C name, `.isra.0`.
 func dropClone(name string) string {
 	for _, form := range [...][2]string{{" (.", ")"}, {" [clone .", "]"}} {
 		for strings.HasSuffix(name, form[1]) {
@@ -52,7 +55,7 @@ func dropClone(name string) string {
 	return name
 }
 
-// dropTags takes ABI tags out: libc++ puts one on every function, as [abi:v160006].
+// dropTags removes ABI tags: libc++ puts one on every function, as [abi:v160006].
 func dropTags(name string) string {
 	for {
 		before, rest, found := strings.Cut(name, "[abi:")
@@ -64,11 +67,10 @@ func dropTags(name string) string {
 	}
 }
 
-// inlineNamespaces are those that standard libraries put their names into: libc++ (of Android and Chromium, too) and
-// libstdc++.
+// inlineNamespaces are the inline namespaces of the standard libraries: libc++ (of Android and Chromium, too) and libstdc++.
 var inlineNamespaces = []string{"__1", "__2", "__ndk1", "__Cr", "__u", "__fs", "__cxx11", "_V2", "__7"}
 
-// dropInlineNamespaces takes them out of the names that begin with std::.
+// dropInlineNamespaces removes inline namespaces from the names that begin with std::.
 func dropInlineNamespaces(name string) string {
 	const std = "std::"
 	var out strings.Builder
@@ -100,10 +102,10 @@ func isNameByte(c byte) bool {
 	return c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// maxNesting bounds the brackets in one another that are followed.
+// maxNesting is how deep brackets are followed.
 const maxNesting = 100
 
-// nameReader reads a demangled name, and writes it again with short template arguments.
+// nameReader reads a demangled name, and returns it with short template arguments.
 type nameReader struct {
 	s     string
 	pos   int
@@ -111,7 +113,7 @@ type nameReader struct {
 	bad   bool
 }
 
-// text reads up to one of the bytes of stop, which are not those of a bracket inside, or to the end.
+// text reads up to one of the bytes of stop outside of brackets, or to the end.
 func (r *nameReader) text(stop string) string {
 	if r.depth++; r.depth > maxNesting {
 		r.bad = true
@@ -145,12 +147,12 @@ func (r *nameReader) text(stop string) string {
 	return string(out)
 }
 
-// opensTemplate reports whether a `<` behind that text opens a list, and is no sign: `operator< <int>` has one of each.
+// opensTemplate reports whether a `<` after that text opens a list, and is not an operator: `operator< <int>` has one of each.
 func opensTemplate(before []byte) bool {
 	return !bytes.HasSuffix(before, []byte(" ")) || bytes.HasSuffix(before, []byte("operator< ")) || bytes.HasSuffix(before, []byte("operator<< "))
 }
 
-// word reads an identifier, with the sign of an operator.
+// word reads an identifier, or the word operator with its sign.
 func (r *nameReader) word() string {
 	start := r.pos
 	for r.pos < len(r.s) && isNameByte(r.s[r.pos]) {
@@ -162,13 +164,13 @@ func (r *nameReader) word() string {
 	return r.s[start:r.pos]
 }
 
-// operatorSign returns the sign that a text behind the word operator begins with, where it has brackets.
+// operatorSign returns the sign that the text after the word operator begins with, if it has brackets.
 func operatorSign(s string) string {
 	for _, sign := range [...]string{"()", "[]", "<=>", "<<=", ">>=", "->*", "->", "<=", ">=", "<<", ">>", "<", ">"} {
 		if !strings.HasPrefix(s, sign) {
 			continue
 		}
-		// `operator<<int>(` is `operator<` with an argument, `operator<<(` and `operator<<<int>(` are not.
+		// `operator<<int>(` is `operator<` with a template argument; `operator<<(` and `operator<<<int>(` are not.
 		if rest := s[len(sign):]; sign == "<<" && rest != "" && rest[0] != '(' && rest[0] != '<' && rest[0] != ' ' {
 			return "<"
 		}

@@ -20,57 +20,58 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Options are those of the output as JSON, an object for each line.
+// Options are how lines are written as JSON.
 type Options struct {
 	// FramesOnly leaves lines out that hold nothing.
 	FramesOnly bool
-	// Each, if not nil, takes what each line holds in the place of the output. It holds until the call returns.
+	// Each, if not nil, gets the record of each line, and nothing is written. The record is valid until the call returns.
 	Each func(*record.Line)
 }
 
 // markupFormat is the format of frames that are elements.
 const markupFormat = "markup"
 
-// Printer writes an object of JSON for each line.
+// Printer writes an object of JSON for each line. It is a print.Printer.
 type Printer struct {
 	opt Options
-	// names has the directories of this machine; the rest of it is for people.
+	// names has the directories of this machine. Nothing else of it counts.
 	names print.Names
-	Line  record.Line
-	// said is set once it is known whose words the line is.
+	// Line is the record of the line at hand.
+	Line record.Line
+	// said is set once the process of the line is known.
 	said bool
-	// open is set while the line goes through the filter.
+	// open is set from Begin to End.
 	open bool
 	// Torn is set for the beginning of a line whose rest has not arrived.
 	Torn bool
-	// part is the number of the last part of the line that is leaving in parts, and carry the beginning of a character that
-	// its end has cut.
+	// part is the number of the last part of a line that is written in parts. carry is the beginning of a character that the
+	// end of this part has cut.
 	part  int
 	carry []byte
 }
 
-// New returns a printer. names has the directories of this machine; the rest of it is for people.
+// New returns a printer. names has the directories of this machine. Nothing else of it counts.
 func New(o Options, names print.Names) *Printer { return &Printer{opt: o, names: names} }
 
 // Begin begins the object of a line.
 func (r *Printer) Begin(number int, line []byte) {
 	l := &r.Line
-	clear(l.Frames) // which hold on to answers
+	clear(l.Frames) // they keep answers in memory
 	*l = record.Line{Number: number, Context: l.Context[:0], Frames: l.Frames[:0]}
 	r.said, r.open = false, true
 	l.Text, l.End = parse.CutEnd(line)
 }
 
-// Text writes nothing: the line is in its object.
+// Text writes nothing: the object has the line.
 func (r *Printer) Text(dst, _ []byte) []byte { return dst }
 
 // Dump writes nothing.
 func (r *Printer) Dump(dst, _ []byte, _ []parse.Pair) []byte { return dst }
 
-// Flush has nothing to write.
+// Flush returns dst: nothing is held back.
 func (r *Printer) Flush(dst []byte) []byte { return dst }
 
-// Items notes what a text says.
+// Items notes the items of a text.
 func (r *Printer) Items(_ context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
 	for i := range items {
 		it := &items[i]
@@ -88,7 +89,7 @@ func (r *Printer) Items(_ context.Context, dst []byte, t *resolve.Thread, s pars
 	return dst
 }
 
-// element notes an element that asks nothing.
+// element notes an element without an answer.
 func (r *Printer) element(p *resolve.Process, it *print.Item) {
 	e := it.Element
 	switch {
@@ -142,7 +143,7 @@ func (r *Printer) End(dst []byte) []byte {
 	return l.Append(dst)
 }
 
-// Abandon leaves nothing of a line but its text.
+// Abandon drops everything of a line but its text.
 func (r *Printer) Abandon(dst []byte, number int, line []byte) []byte {
 	if !r.open {
 		return r.Texts(dst, number, line)
@@ -152,7 +153,7 @@ func (r *Printer) Abandon(dst []byte, number int, line []byte) []byte {
 	return dst
 }
 
-// Texts writes lines that were not looked at, from that number on.
+// Texts writes lines that were not looked at, numbered from number on.
 func (r *Printer) Texts(dst []byte, number int, lines []byte) []byte {
 	if r.opt.FramesOnly {
 		return dst
@@ -169,7 +170,7 @@ func (r *Printer) Texts(dst []byte, number int, lines []byte) []byte {
 	return record.AppendTexts(dst, lines, number)
 }
 
-// Piece writes a part of a line that leaves as it came; last is set for its end.
+// Piece writes a part of a line that is not looked at. last is set for its last part.
 func (r *Printer) Piece(dst []byte, number int, text []byte, last bool) []byte {
 	if r.opt.FramesOnly {
 		return dst
@@ -194,7 +195,7 @@ func (r *Printer) Piece(dst []byte, number int, text []byte, last bool) []byte {
 	return dst
 }
 
-// By notes whose words the line is, and what loggers wrote around them.
+// By notes the process of the line, and what loggers wrote around its text.
 func (r *Printer) By(t *resolve.Thread, p *prefix.Prefix, body []byte) {
 	r.Line.Prefix = record.Prefix{Text: body[:p.Start], Suffix: body[p.End:], Logger: p.Kind.String(), PID: p.PID.Of(body),
 		TID: p.TID.Of(body), Host: p.Host.Of(body), Tag: p.Tag.Of(body)}
@@ -203,13 +204,14 @@ func (r *Printer) By(t *resolve.Thread, p *prefix.Prefix, body []byte) {
 	}
 }
 
-// of notes the process of something that the line holds: the first one is the line's.
+// of notes the process of something that the line holds. The first one is the line's.
 func (r *Printer) of(p *resolve.Process) {
 	if !r.said {
 		r.said, r.Line.Process = true, p.Key
 	}
 }
 
+// mappingRecord returns the record of a mapping.
 func mappingRecord(at *ctxstate.Mapping) record.Context {
 	return record.Context{Type: record.Mapping, Name: at.Module.Name, BuildID: symsrc.BuildID(at.Module.BuildID),
 		Start: at.Start, Last: at.Last, At: at.Rel, Space: at.Space, Mode: at.Mode}
@@ -227,7 +229,7 @@ func (r *Printer) BuildID(p *resolve.Process, file string, id symsrc.BuildID) {
 	r.note(p, record.Context{Type: record.BuildID, Name: file, BuildID: id})
 }
 
-// note notes something that the line says.
+// note adds something that the line says.
 func (r *Printer) note(p *resolve.Process, c record.Context) {
 	r.of(p)
 	r.Line.Context = append(r.Line.Context, c)
@@ -246,7 +248,7 @@ func (r *Printer) Malformed(err error) {
 	r.Line.Context = append(r.Line.Context, c)
 }
 
-// frame notes a frame, as the observer is told of it.
+// frame notes a frame, as an observer gets it.
 func (r *Printer) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answer, format string, numberOnly bool) {
 	r.of(t.Process)
 	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.Key, Text: o.Whole, Address: o.Address,
@@ -285,7 +287,7 @@ func (r *Printer) Register(dst, _ []byte, t *resolve.Thread, v parse.Value, a *r
 	return dst
 }
 
-// hint is the name that the log gives a function, without what stands around it.
+// hint returns the name that the log has for a function, without the text around it.
 func hint(b []byte) []byte {
 	b = bytes.TrimSpace(b)
 	b = bytes.TrimPrefix(b, []byte("in "))
@@ -295,11 +297,11 @@ func hint(b []byte) []byte {
 	return b
 }
 
-// What becomes of a frame, beside the codes of its files.
+// Statuses of a frame, besides the codes of its files.
 const (
 	statusNoSymbol  = "NO_SYMBOL"  // the files are good, but no symbol covers the address
 	statusNoMapping = "NO_MAPPING" // no mapping covers the address
-	statusAmbiguous = "AMBIGUOUS"  // several mappings may
+	statusAmbiguous = "AMBIGUOUS"  // several mappings may cover the address
 	statusNotAsked  = "NOT_ASKED"  // there is nothing to look up
 )
 

@@ -71,7 +71,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// FuzzShorten: whatever the name, shortening ends, makes it no longer (but for blanks behind commas), and has nothing left
+// FuzzShorten: whatever the name, shortening ends, makes it no longer (except for spaces after commas), and has nothing left
 // to do after that.
 func FuzzShorten(f *testing.F) {
 	for _, name := range []string{"std::__1::vector<int, std::__1::allocator<int>>::f[abi:x]() (.cold)", "a<b<c>, (d > e)>(f) -> {g<'h'>}", "operator<<<a>"} {
@@ -88,7 +88,7 @@ func FuzzShorten(f *testing.F) {
 	})
 }
 
-// spelled are types as people write them.
+// spelled are types as source code has them.
 var spelled = []string{
 	"std::string", "std::wstring", "std::u16string", "std::u32string", "std::string_view", "std::pmr::string", "std::ostream&", "std::istream&",
 	"std::stringstream&", "std::wostringstream&", "std::ofstream&", "std::ios&", "std::streambuf*", "std::regex", "std::vector<int>",

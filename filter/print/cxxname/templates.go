@@ -2,8 +2,8 @@ package cxxname
 
 import "strings"
 
-// Default template arguments, of the templates of C++23 that have some, and of Boost's. $0 is the first argument, $1 the
-// second; needed is how many have no default.
+// templateDefaults are the default arguments of a template of C++23 or Boost. $0 is the first argument, $1 the second. needed
+// is how many arguments have no default.
 type templateDefaults struct {
 	needed int
 	args   []string
@@ -54,7 +54,7 @@ var defaultsOf = map[string]templateDefaults{
 	"boost::container::flat_map": {2, []string{"std::less<$0>", "void"}},
 }
 
-// fillers stand at the end of the arguments of Boost's templates from before C++11, for those that are not there.
+// fillers stand for missing arguments at the end of the lists of Boost's templates from before C++11.
 var fillers = map[string]bool{
 	"mpl_::na": true, "boost::mpl::na": true, "boost::detail::variant::void_": true, "boost::tuples::null_type": true,
 	"boost::fusion::void_": true, "boost::parameter::void_": true, "boost::asio::any_io_executor": true,
@@ -81,7 +81,7 @@ var aliases = func() map[string]string {
 	return all
 }()
 
-// shortTemplate writes a template with its arguments, which are short already.
+// shortTemplate returns a template with its arguments, which are short already.
 func shortTemplate(name string, args []string) string {
 	if strings.HasPrefix(name, "boost::") {
 		for len(args) > 1 && fillers[args[len(args)-1]] {
@@ -100,7 +100,7 @@ func shortTemplate(name string, args []string) string {
 	return text
 }
 
-// fill returns what the last of the arguments is by default.
+// fill returns the default of the last of the arguments.
 func (d *templateDefaults) fill(args []string) string {
 	text := strings.ReplaceAll(d.args[len(args)-1-d.needed], "$0", args[0])
 	if d.needed > 1 {
