@@ -6,7 +6,7 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// OpenDump returns the offset of a hexdict element that text opens at or behind from and does not close; -1 is none.
+// OpenDump returns the offset of a hexdict element that text opens at or after from and does not close, or −1.
 func OpenDump(text []byte, from int) int {
 	for _, mark := range [...][]byte{OpenBraces, openAngles} {
 		i := bytes.LastIndex(text[from:], mark)
@@ -20,6 +20,7 @@ func OpenDump(text []byte, from int) int {
 	return -1
 }
 
+// Closing returns the end of an element: `>>>` for one that begins with `<<<`, otherwise `}}}`.
 func Closing(alias bool) []byte {
 	if alias {
 		return closeAngles
@@ -33,7 +34,7 @@ type Pair struct {
 	Start, End int
 }
 
-// Pairs finds the pairs whose value may be an address. A log's prefix is none: its colons have no 0x behind them.
+// Pairs returns the pairs whose value may be an address. Those of a log's prefix are not: their colons have no 0x after them.
 func Pairs(text []byte) []Pair {
 	var pairs []Pair
 	for i := 0; ; i++ {
@@ -58,16 +59,18 @@ func Pairs(text []byte) []Pair {
 	}
 }
 
+// IsKeyByte reports whether c may stand in the key of a pair.
 func IsKeyByte(c byte) bool {
 	return scan.IsDigit(c) || scan.IsLetter(c) || c == '_'
 }
 
+// Value is an address of a dump, with its key: the name of a register.
 type Value struct {
 	Key  string
 	Addr uint64
 }
 
-var (
-	HexdictTag               = []byte("hexdict:")
-	closeBraces, closeAngles = []byte("}}}"), []byte(">>>")
-)
+// HexdictTag is the tag of a dump.
+var HexdictTag = []byte("hexdict:")
+
+var closeBraces, closeAngles = []byte("}}}"), []byte(">>>")

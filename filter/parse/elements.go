@@ -5,20 +5,20 @@ import (
 	"qss-filter/markup"
 )
 
-// Element is a markup element of the line at hand with its parsed fields; of those only the tag's own are set.
+// Element is a markup element of the line at hand with its parsed fields. Only the fields of its tag are set.
 type Element struct {
 	markup.Element
 	BTFields markup.BTFields
 	Addr     uint64
 	Type     markup.PCType
-	// Keep is set where the element stays as it is: malformed, or of a tag that is not interpreted.
+	// Keep is set if the element stays as it is: it is malformed, or its tag is not interpreted.
 	Keep bool
-	// Err says what is wrong with a malformed one.
+	// Err is the error of a malformed element.
 	Err error
 }
 
-// ReadElements fills p.elems with the elements of a text, the last of which may be a dump that goes on. The errors of so many
-// malformed ones explain what is wrong: that costs a thousand times what the element does.
+// ReadElements fills p.Elements with the elements of a text. The last one may be a dump that goes on. Only the first malformed
+// elements, as many as explain, get a full error: that costs a thousand times what the element does.
 func (p *Parser) ReadElements(text []byte, explain int) {
 	p.Elements = p.Elements[:0]
 	for from := 0; ; {
@@ -38,7 +38,8 @@ func (p *Parser) ReadElements(text []byte, explain int) {
 	}
 }
 
-// Read reads the fields of a presentation element, with a bare error if terse is set; those of a context element are read when it takes effect.
+// Read reads the fields of a presentation element, with a bare error if terse is set. The fields of a context element are read
+// when it takes effect.
 func (p *Parser) Read(e markup.Element, terse bool) Element {
 	e.Body, e.Terse = Outside(e.Body, p.Quoted), terse
 	el := Element{Element: e}
@@ -67,8 +68,8 @@ func (p *Parser) Read(e markup.Element, terse bool) Element {
 	return el
 }
 
-// FrameElement returns the bt element that makes the text a frame line: the only one, with nothing before it but a
-// logger's prefix. −1 where there is none.
+// FrameElement returns the index of the bt element that makes the text a frame line: the only one, with nothing before it but a
+// logger's prefix. It is −1 if there is none.
 func FrameElement(s Segment, elems []Element) int {
 	found := -1
 	for i := range elems {
@@ -84,7 +85,7 @@ func FrameElement(s Segment, elems []Element) int {
 		at := elems[found].Start
 		if s.Start > 0 && s.Start <= at {
 			if begin, ok := prefix.Split(s.Text[s.Start:], at-s.Start); ok && begin == 0 {
-				return found // nothing but blanks behind the prefix
+				return found // nothing but spaces after the prefix
 			}
 		}
 		if _, ok := prefix.Split(s.Text, at); !ok {

@@ -9,15 +9,14 @@ import (
 	"qss-filter/sgr"
 )
 
-// Frame is a frame of the text at hand. Its spans are those of the text as it stands; the words that are asked with have
-// no escape sequences in them.
+// Frame is a frame of the text at hand. Its spans are those of the text as it stands. Its texts have no escape sequences.
 type Frame struct {
 	frame.Frame
 	ModuleText, BuildIDText, MemberText, SymbolText, HintText []byte
 }
 
-// ReadFrames fills p.frames with the frames of a text. Escapes, those of a terminal and those of a JSON string, are out of the
-// finders' sight.
+// ReadFrames fills p.Frames with the frames of a text. The search is done without the escapes of a terminal or a JSON string.
+// complete is false if the search gave up on the text.
 func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bool) {
 	p.Frames = p.Frames[:0]
 	if !frame.Candidate(s.Text, renumbering, absolutes) {
@@ -33,7 +32,7 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 				&found.BuildID, &found.Member, &found.Symbol, &found.Func, &found.Source} {
 				*span = p.unstrip(s, *span)
 			}
-			if found.Gap.Start > found.Whole.End { // an answer at the frame's end takes the frame's colour
+			if found.Gap.Start > found.Whole.End { // an answer at the frame's end takes the frame's color
 				found.Gap = frame.Span{Start: found.Whole.End, End: found.Whole.End}
 			}
 		}
@@ -42,7 +41,7 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 	return !p.search.Spent()
 }
 
-// plainEnd returns where the words of the text end in its plain form.
+// plainEnd returns where the program's words end in the plain form of the text.
 func (p *Parser) plainEnd(s Segment, plain []byte, moved bool) int {
 	switch {
 	case s.End == 0:
@@ -54,8 +53,8 @@ func (p *Parser) plainEnd(s Segment, plain []byte, moved bool) int {
 	return n
 }
 
-// plain returns a text without escapes, until the next call; moved is set where it had any, and p.stripPos then holds, for each
-// byte, where it stands in the text.
+// plain returns a text without escapes, valid until the next call. moved is set if it had any. p.stripPos then has the offset in
+// the text of each byte.
 func (p *Parser) plain(s Segment) (plain []byte, moved bool) {
 	plain = s.Text
 	if s.JSON && bytes.IndexByte(plain, '\\') >= 0 {
@@ -78,8 +77,8 @@ func (p *Parser) plain(s Segment) (plain []byte, moved bool) {
 	return p.strip, true
 }
 
-// unstrip maps a span of the plain text back. An empty one goes behind the escape sequences at its place, so that what is
-// put there does not take their colour.
+// unstrip maps a span of the plain text back. An empty one goes after the escape sequences at its place, so that text put there
+// does not take their color.
 func (p *Parser) unstrip(s Segment, span frame.Span) frame.Span {
 	if span == (frame.Span{}) {
 		return span
@@ -95,7 +94,7 @@ func (p *Parser) unstrip(s Segment, span frame.Span) frame.Span {
 	return frame.Span{Start: start, End: end + 1}
 }
 
-// hintOf returns where a frame names its function.
+// hintOf returns the span in which a frame names its function.
 func hintOf(fr *frame.Frame) frame.Span {
 	switch {
 	case !fr.Hint.Empty():
@@ -108,12 +107,13 @@ func hintOf(fr *frame.Frame) frame.Span {
 	return fr.Gap
 }
 
-// TrimHint takes off what stands before a function's name.
+// TrimHint cuts off what stands before a function's name.
 func TrimHint(text []byte) []byte {
 	return bytes.TrimPrefix(bytes.TrimLeft(text, " \t,"), []byte("in "))
 }
 
-// SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in it; has is set where there is one.
+// SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in
+// it. has is set if there is an offset.
 func SplitHint(text []byte) (name string, offset uint64, has bool) {
 	text = TrimHint(text)
 	if k := bytes.Index(text, []byte("  (")); k > 0 { // hs_err has a source file there

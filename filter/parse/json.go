@@ -9,25 +9,25 @@ import (
 	"qss-filter/filter/frame"
 )
 
-// Newline is the line break inside a JSON string: what is added there must keep the line one JSON object.
+// Newline is the line break inside a JSON string: a line with added text must stay one JSON object.
 var Newline = []byte(`\n`)
 
-// Strings reports whether a text is a JSON object, and gives the lines inside its strings: strings are split at their
-// escaped line breaks.
+// Strings reports whether a text is a JSON object, and returns the lines inside its strings: strings are split at their escaped
+// line breaks.
 func Strings(line []byte) ([]frame.Span, bool) {
 	begin := 0
-	for begin < len(line) && isJSONBlank(line[begin]) {
+	for begin < len(line) && isJSONSpace(line[begin]) {
 		begin++
 	}
 	end := len(line)
-	for end > begin && isJSONBlank(line[end-1]) {
+	for end > begin && isJSONSpace(line[end-1]) {
 		end--
 	}
 	if end-begin < 2 || line[begin] != '{' || line[end-1] != '}' {
 		return nil, false
 	}
 	next := begin + 1
-	for next < end && isJSONBlank(line[next]) {
+	for next < end && isJSONSpace(line[next]) {
 		next++
 	}
 	if line[next] != '"' {
@@ -57,7 +57,7 @@ func Strings(line []byte) ([]frame.Span, bool) {
 	return spans, true
 }
 
-func isJSONBlank(c byte) bool { return c == ' ' || c == '\t' }
+func isJSONSpace(c byte) bool { return c == ' ' || c == '\t' }
 
 // EscapeText is ESC in a JSON string.
 var EscapeText = []byte(`\u001b`)
@@ -76,7 +76,7 @@ func EscapeLen(text []byte) int {
 	return 2
 }
 
-// surrogates reads the character beyond 16 bits that two escapes at the begin of a text make up.
+// surrogates reads the character beyond 16 bits that two escapes at the beginning of a text make up.
 func surrogates(text []byte) (r rune, ok bool) {
 	if len(text) < 12 || text[2]|0x20 != 'd' || text[6] != '\\' || text[7] != 'u' {
 		return 0, false
@@ -87,7 +87,7 @@ func surrogates(text []byte) (r rune, ok bool) {
 	return r, r != utf8.RuneError
 }
 
-// Outside returns a text as it is outside of the JSON string that it may stand in.
+// Outside returns a text without the escapes of a JSON string, if quoted is set.
 func Outside(text []byte, quoted bool) []byte {
 	if !quoted || bytes.IndexByte(text, '\\') < 0 {
 		return text
@@ -97,7 +97,7 @@ func Outside(text []byte, quoted bool) []byte {
 }
 
 // Unescape appends the inside of a JSON string to dst without its escapes, and to pos, for each byte appended to dst, its
-// offset in text; a last entry in pos is len(text). A character beyond ASCII takes the offset of its escape for all of its bytes.
+// offset in text. The last entry of pos is len(text). A character beyond ASCII takes the offset of its escape for all of its bytes.
 func Unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	for i := 0; i < len(text); {
 		n := EscapeLen(text[i:])

@@ -1,10 +1,11 @@
-// Package parse reads what a line says: who wrote it, its markup, its frames. It knows no process and no file.
+// Package parse reads a line: its loggers' prefixes, its markup, its frames. It knows no process and no file.
 //
 //	parser.go    the Parser, and what it keeps from line to line: headers of logcat -v long
 //	segment.go   a text that is treated as one line
 //	prefix.go    loggers' prefixes
-//	elements.go  symbolizer markup; dump.go, a dump of registers over several lines
-//	find.go      frames of other formats, with escape sequences out of sight
+//	elements.go  symbolizer markup
+//	dump.go      a dump of registers over several lines
+//	find.go      frames of other formats, without escape sequences
 //	json.go      the strings of a line that is a JSON object
 package parse
 
@@ -13,20 +14,20 @@ import (
 	"qss-filter/filter/prefix"
 )
 
-// Parser reads what lines say: who wrote them, their elements, their frames.
+// Parser reads lines: their loggers' prefixes, their elements, their frames.
 type Parser struct {
-	// Frames and elems are those of the text that was read last.
+	// Frames and Elements are those of the text that was read last.
 	Frames   []Frame
 	Elements []Element
-	// reader reads loggers' prefixes, and prefix is that of the text at hand. long is set once headers of logcat -v long were met:
-	// lines without a prefix may be theirs.
-	reader prefix.Reader
+	reader   prefix.Reader
+	// Prefix has the loggers' prefixes of the text at hand.
 	Prefix prefix.Prefix
-	Long   bool
+	// Long is set once there were headers of logcat -v long: lines without a prefix may belong to one.
+	Long bool
 	// Quoted is set inside a JSON string.
 	Quoted bool
 	search frame.Search
-	// Texts without escapes, and where their bytes stand in the text.
+	// strip and unquoted are texts without escapes. stripPos and unquotedPos are the offsets of their bytes in the text.
 	strip       []byte
 	stripPos    []int32
 	unquoted    []byte

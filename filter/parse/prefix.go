@@ -6,18 +6,18 @@ import (
 	"qss-filter/filter/prefix"
 )
 
-// ReadPrefix reads the loggers' prefixes of a text, which hold until the next call.
+// ReadPrefix returns the loggers' prefixes of a text, valid until the next call.
 func (p *Parser) ReadPrefix(text []byte) *prefix.Prefix {
 	p.Prefix = p.reader.Read(text)
 	p.Long = p.Long || p.Prefix.Kind == prefix.LogcatLong
 	return &p.Prefix
 }
 
-// recent is how much of the text that passes is looked at for headers: the last message of logcat -v long.
+// recent is how many bytes at the end of passing lines are searched for headers: the last message of logcat -v long.
 const recent = 4 << 10
 
-// Passed looks at lines that hold nothing of interest but, perhaps, the header of logcat -v long, which stands on a line of
-// its own above the lines of its process.
+// Passed looks at lines without frames. They may have the header of logcat -v long, which stands on a line of its own above the
+// lines of its process.
 func (p *Parser) Passed(lines []byte) {
 	if n := len(lines) - recent; n > 0 {
 		lines = lines[n+bytes.IndexByte(lines[n:], '\n')+1:]
@@ -38,4 +38,5 @@ func (p *Parser) Passed(lines []byte) {
 	}
 }
 
+// longHeader begins a header of logcat -v long.
 var longHeader = []byte("[ ")

@@ -7,10 +7,10 @@ type Segment struct {
 	Text []byte
 	// Sep stands between the lines that a frame with inlined functions becomes.
 	Sep []byte
-	// JSON is set where what is added must be escaped.
+	// JSON is set if added text must be escaped.
 	JSON bool
-	// start is where the program's own words begin behind the loggers' prefixes, and end where they end and a logger's suffix
-	// begins; 0 where there are no other words.
+	// Start is where the program's own words begin after the loggers' prefixes. End is where they end and a logger's suffix
+	// begins. Either is 0 if there are no other words there.
 	Start, End int
 }
 
@@ -31,7 +31,8 @@ func HasMarkup(text []byte) bool {
 	return bytes.Contains(text, OpenBraces) || bytes.Contains(text, openAngles)
 }
 
-var (
-	OpenBraces = []byte("{{{")
-	openAngles = []byte("<<<")
-)
+// OpenBraces begins an element of markup.
+var OpenBraces = []byte("{{{")
+
+// openAngles begins one in its other form.
+var openAngles = []byte("<<<")

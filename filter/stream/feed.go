@@ -5,8 +5,8 @@ import (
 	"context"
 )
 
-// Feed carries a log that comes in pieces, as a Stream carries one that is read; but it knows no pauses: what is held back
-// leaves when Flush says so.
+// Feed carries a log that comes in pieces, as a Stream carries a log that it reads. It does not know when the log pauses: text
+// that is held back leaves with Flush.
 type Feed struct {
 	r   run
 	out appended
@@ -17,19 +17,20 @@ type Feed struct {
 // appended is a writer that never fails.
 type appended struct{ text []byte }
 
+// Write appends b.
 func (a *appended) Write(b []byte) (int, error) {
 	a.text = append(a.text, b...)
 	return len(b), nil
 }
 
-// NewFeed returns a feed of l, which must be used in no other way then.
+// NewFeed returns a feed of l, which must not be used in any other way.
 func NewFeed(l Liner, o Options) *Feed {
 	d := &Feed{}
 	d.r = run{l: l, s: New(l, o), out: &d.out}
 	return d
 }
 
-// Add appends to dst what a run writes when b arrives, which may end anywhere.
+// Add appends to dst what a run writes when b arrives. b may end anywhere.
 func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
 	d.out.text, d.last = dst, len(b)
 	r := &d.r
@@ -59,12 +60,12 @@ func (d *Feed) Add(ctx context.Context, dst, b []byte) []byte {
 // keptText is how much room for output a feed keeps for the next piece, in bytes: there may be thousands of feeds.
 const keptText = 16 << 10
 
-// Footprint returns about how many bytes of memory the feed keeps between pieces, beside its Liner, with the last piece: what the
-// Liner remembers of lines may be parts of it.
+// Footprint returns about how many bytes of memory the feed keeps between pieces, without its Liner but with the last piece:
+// the Liner may remember parts of that.
 func (d *Feed) Footprint() int64 { return int64(cap(d.r.buf) + cap(d.r.text) + d.last) }
 
-// Raw appends what a run writes if b, the next line or a part of one, is not to be looked at: what is held back, the beginning of an
-// unfinished line as it came, and b. The rest of a line that b does not end passes untouched, too.
+// Raw appends what a run writes if b, the next line or a part of one, is not to be looked at: text that is held back, the
+// beginning of an unfinished line as it came, and b. The rest of a line that b does not end passes untouched, too.
 func (d *Feed) Raw(dst, b []byte) []byte {
 	d.out.text = dst
 	r := &d.r
@@ -87,13 +88,13 @@ func (d *Feed) Raw(dst, b []byte) []byte {
 // Unfinished reports whether the last line has no end yet.
 func (d *Feed) Unfinished() bool { return d.r.raw || d.r.start < d.r.end }
 
-// Holds reports whether Flush would let text go, or the rest of an unfinished line.
+// Holds reports whether text is held back, or the beginning of an unfinished line.
 func (d *Feed) Holds() bool {
 	_, held := d.r.l.Pending()
 	return held || d.r.start < d.r.end
 }
 
-// Flush appends what is held back, as a run does when its input pauses, except an unfinished line.
+// Flush appends text that is held back, as a run does when its input pauses, except an unfinished line.
 func (d *Feed) Flush(dst []byte) []byte {
 	if _, held := d.r.l.Pending(); !held {
 		return dst

@@ -12,13 +12,14 @@ import (
 type Inputs struct {
 	// Names are paths; "-" is standard input.
 	Names []string
-	// Problem is told of an input that cannot be read; the others go on.
+	// Problem is called with the error of an input that cannot be read. The other inputs are read all the same.
 	Problem func(error)
-	// Drain is called while an input is read that is a pipe or a device; what it returns, when that is done.
+	// Drain is called before an input is read that is a pipe or a device. The function it returns is called after that.
 	Drain func(in *os.File) (restore func())
 }
 
-// RunInputs carries the inputs through the stream. Its error is a *WriteError, that ends all.
+// RunInputs carries the inputs through the stream. It ends early with an error only if a write fails: that error is a
+// *WriteError.
 func (s *Stream) RunInputs(ctx context.Context, in Inputs, out io.Writer) error {
 	for _, name := range in.Names {
 		err := s.runInput(ctx, name, in.Drain, out)
@@ -33,6 +34,7 @@ func (s *Stream) RunInputs(ctx context.Context, in Inputs, out io.Writer) error 
 	return nil
 }
 
+// runInput carries one input through the stream.
 func (s *Stream) runInput(ctx context.Context, name string, drain func(*os.File) func(), out io.Writer) error {
 	in := os.Stdin
 	if name != "-" {
@@ -59,7 +61,7 @@ func (s *Stream) runInput(ctx context.Context, name string, drain func(*os.File)
 	return nil
 }
 
-// spoken is an input's name in messages.
+// spoken returns an input's name in messages.
 func spoken(name string) string {
 	if name == "-" {
 		return "standard input"

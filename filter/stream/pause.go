@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// pauser is a reader that can tell whether the next Read would wait.
+// pauser is a reader that knows whether the next Read would wait.
 type pauser interface {
 	io.Reader
-	// ready tells whether a Read would return within d.
+	// ready reports whether a Read would return within d.
 	ready(d time.Duration) bool
-	// stop lets go of what the pauser holds. The underlying reader stays open.
+	// stop releases the resources of the pauser. The underlying reader stays open.
 	stop()
 }
 
-// yielding is a pauser that lets go of a lock while it waits.
+// yielding is a pauser that releases a lock while it waits.
 type yielding struct {
 	pauser
 	busy *sync.Mutex
@@ -32,6 +32,7 @@ func (y yielding) ready(d time.Duration) bool {
 	return y.pauser.ready(d)
 }
 
+// Read releases the lock while it reads.
 func (y yielding) Read(b []byte) (int, error) {
 	y.busy.Unlock()
 	defer y.busy.Lock()
@@ -46,6 +47,7 @@ type readAhead struct {
 	have   bool
 }
 
+// piece is the outcome of one Read.
 type piece struct {
 	data []byte
 	err  error
@@ -93,6 +95,7 @@ func (r *readAhead) ready(d time.Duration) bool {
 	return r.have
 }
 
+// Read waits for a piece only if none is there.
 func (r *readAhead) Read(b []byte) (int, error) {
 	if !r.have {
 		r.now, r.have = <-r.pieces, true
@@ -112,7 +115,7 @@ func (r *readAhead) Read(b []byte) (int, error) {
 func (r *readAhead) stop() { close(r.done) }
 
 // Steady returns a reader whose input does not pause: Run then waits for the rest of each line, however long that takes. It is
-// for files, and what is unpacked of them.
+// for files, compressed ones included.
 func Steady(in io.Reader) io.Reader { return steady{in} }
 
 type steady struct{ io.Reader }
@@ -120,7 +123,7 @@ type steady struct{ io.Reader }
 func (steady) ready(time.Duration) bool { return true }
 func (steady) stop()                    {}
 
-// pauses returns the pauser over a reader.
+// pauses returns a pauser that reads from a reader, or the reader itself if it is one.
 func pauses(in io.Reader) pauser {
 	switch p := in.(type) {
 	case pauser:

@@ -10,18 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// polled is a pauser over what poll(2) can watch, as an *os.File: no goroutine, no copy.
+// polled is a pauser for readers that poll(2) can watch, such as an *os.File. It needs no goroutine and no copy.
 type polled struct {
 	io.Reader
 	fd int32
 }
 
+// newPauser returns a pauser that reads from in.
 func newPauser(in io.Reader) pauser {
 	file, ok := in.(syscall.Conn)
 	if !ok {
 		return newReadAhead(in)
 	}
-	// Not File.Fd: that would switch the descriptor to blocking mode.
+	// File.Fd would switch the descriptor to blocking mode.
 	conn, err := file.SyscallConn()
 	if err != nil {
 		return newReadAhead(in)

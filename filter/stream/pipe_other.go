@@ -2,5 +2,5 @@
 
 package stream
 
-// widen has no meaning here: only Linux lets a pipe grow.
+// widen does nothing: only Linux lets a pipe grow.
 func widen(uintptr) {}

@@ -2,15 +2,15 @@ package stream
 
 import "qss-filter/filter/scan"
 
-// Scan finds literals in a buffer. table and class are the same set twice: nibble tables for the vector search
-// (low and high nibble of the first byte, then of the second), byte tables for the rest.
+// Scan finds literals in a buffer. table and class are the same set twice: table has nibbles for the vector search (low and high
+// nibble of the first byte, then of the second), class has bytes for the rest.
 type Scan struct {
 	literals []scan.Literal
 	table    [64]byte
 	class    [2][256]byte
 }
 
-// NewScan returns the search for those of the literals that count in one of the states when.
+// NewScan returns the search for the literals that count in one of the states of when.
 func NewScan(literals []scan.Literal, when scan.When) *Scan {
 	s := &Scan{}
 	for _, l := range literals {
@@ -31,6 +31,7 @@ func NewScan(literals []scan.Literal, when scan.When) *Scan {
 	return s
 }
 
+// add puts a byte into the set of bit, at a position of the pair.
 func (s *Scan) add(pos int, c, bit byte) {
 	s.class[pos][c] |= bit
 	s.table[32*pos+int(c&15)] |= bit

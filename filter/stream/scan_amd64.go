@@ -4,8 +4,8 @@ import "golang.org/x/sys/cpu"
 
 var haveAVX2 = cpu.X86.HasAVX2
 
-// pairAVX2 looks at p[:n] 32 positions at a time and gives the first that holds a pair of the tables, or the first
-// position that it did not look at, since the vector would have reached past the end.
+// pairAVX2 looks at p[:n] 32 positions at a time. It returns the first position that holds a pair of the tables, or the first
+// that it did not look at since the vector would have reached past the end.
 //
 //go:noescape
 func pairAVX2(p *byte, n int, table *[64]byte) int
@@ -18,7 +18,7 @@ func findPair(b []byte, s *Scan) int {
 		if i+1 < len(b) && s.class[0][b[i]]&s.class[1][b[i+1]] != 0 {
 			return i
 		}
-		i++ // halves of bytes that make up a pair of none, or a position near the end
+		i++ // nibbles of different literals, or a position near the end
 	}
 	return i + findPairPortable(b[i:], s)
 }

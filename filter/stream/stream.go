@@ -1,10 +1,10 @@
-// Package stream carries the bytes of a log through what turns lines into output, live: whatever complete lines have arrived are
-// written before the next read.
+// Package stream carries the bytes of a log through a Liner, which turns lines into output. It is live: all complete lines that
+// have arrived are written before the next read.
 //
 //	Run, Feed: bytes → lines → Liner → bytes
 //
-// A Stream searches large chunks for the literals without which a line means nothing to its Liner, and copies what lies between
-// them. Lines over 1 MiB, and lines whose end does not come, pass without being looked at.
+// A Stream is a prefilter, too: it searches large chunks for the literals without which a line means nothing to its Liner, and
+// copies the lines between them. Lines that are too long, and lines whose end does not come, pass without being looked at.
 //
 //	stream.go  reads, and writes; lines of any length; what leaves when the input pauses
 //	feed.go    the same for a log that comes in pieces
@@ -25,50 +25,50 @@ import (
 )
 
 const (
-	// MaxLine is the longest line, in bytes, that most Liners look at; a longer one streams through untouched.
+	// MaxLine is the length of the longest line, in bytes, that most Liners look at. A longer one passes untouched.
 	MaxLine = 1 << 20
 	// MaxOutput bounds the output, in bytes, that is collected before it is written.
 	MaxOutput = 1 << 20
-	// idle is how long a line without its end is held back while no more of it arrives, mostIdle how long in all: a slow
-	// serial line brings a frame within that, and a progress bar is not seen to be late.
+	// idle is how long a line without its end is held back while no more of it arrives, and mostIdle how long in all. A slow
+	// serial line transfers a frame within that time, and the delay of a progress bar is not noticed.
 	idle     = 50 * time.Millisecond
 	mostIdle = 250 * time.Millisecond
-	// bufferSize is that of a stream's buffer: the longest line, and what comes after it.
+	// bufferSize is the size of a stream's buffer: the longest line, and what comes after it.
 	bufferSize = MaxLine + 64<<10
 )
 
-// A Liner turns the lines of one log into output. Its methods append to dst and return the extended slice. They are called by one
+// Liner turns the lines of one log into output. Its methods append to dst and return the extended slice. They are called by one
 // goroutine, in the order of the log.
 type Liner interface {
 	// Arrive is called when more of the log has come.
 	Arrive()
-	// Scan returns the search for the lines that Lines must be given; nil if that is every line. Any method may change it.
+	// Scan returns the search for the lines that must go to Lines. It is nil if all must. Any method may change it.
 	Scan() *Scan
-	// Lines appends the output of the first line of b, and of as many of those after it as need no Scan, and returns how
-	// many bytes of b these are. Lines have their ends; only the last line of a log may have none.
+	// Lines appends the output of the first line of b, and of as many of those after it as need no Scan. It returns how many
+	// bytes of b these are. Lines have their ends; only the last line of a log may have none.
 	Lines(ctx context.Context, dst, b []byte) (out []byte, n int)
-	// Skip appends what must stand before lines that need not be given to Lines, and the output of these lines; where same
-	// is set, it leaves it to the caller to append them as they are.
+	// Skip appends what must stand before lines that need not go to Lines, and the output of these lines. If same is set, the
+	// caller has to append the lines as they are.
 	Skip(dst, lines []byte) (out []byte, same bool)
 	// Part is Skip for a piece of a line that is too long, or whose end does not come in time. first is set for the first piece
-	// of a line that leaves in pieces only, last for the one that ends it.
+	// of a line no part of which went to Torn. last is set for the piece that ends the line.
 	Part(dst, text []byte, first, last bool) (out []byte, same bool)
 	// Torn appends the output of the beginning of a line whose end does not come in time. The rest of it goes to Part. If
 	// ok is false the line has to wait.
 	Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bool)
-	// Pending reports whether something is held back, and for how long it may be while the log pauses.
+	// Pending reports whether text is held back, and returns for how long it may be while the log pauses.
 	Pending() (patience time.Duration, held bool)
-	// Flush appends what is held back.
+	// Flush appends the text that is held back.
 	Flush(dst []byte) []byte
-	// MaxLine returns the length of the longest line, in bytes, that Lines is to be given.
+	// MaxLine returns the length of the longest line, in bytes, that goes to Lines.
 	MaxLine() int
 }
 
-// Options say how a Stream reads and writes. The zero value reads UTF-16 and writes what it has read so as UTF-16 again.
+// Options are how a Stream reads and writes. The zero value recognizes a log in UTF-16, and writes its output in UTF-16 again.
 type Options struct {
-	// Narrow writes a log in UTF-16 as UTF-8: what shows the output, a terminal, takes nothing else.
+	// Narrow writes a log in UTF-16 as UTF-8, for terminals.
 	Narrow bool
-	// Bytes takes a log as it is, whatever its encoding.
+	// Bytes reads a log as it is, whatever its encoding.
 	Bytes bool
 	// BeforeWrite, if not nil, is called before output is written.
 	BeforeWrite func()
@@ -79,22 +79,22 @@ type Stream struct {
 	l     Liner
 	opt   Options
 	moved Stats
-	// busy is held by a run except while that waits for its input; current is the run.
+	// busy is held by a run except while the run waits for its input. current is the run.
 	busy    sync.Mutex
 	current *run
 }
 
-// Stats count what a stream has moved, in bytes.
+// Stats are the bytes that a stream has read and written.
 type Stats struct{ Read, Written int64 }
 
 // New returns a stream that carries a log through l.
 func New(l Liner, o Options) *Stream { return &Stream{l: l, opt: o} }
 
-// Stats returns the counts until now.
+// Stats returns the counts so far.
 func (s *Stream) Stats() Stats { return s.moved }
 
-// Run carries a log from in to out until its end. It returns the error of a failed read or write, of which only the writes are of
-// the kind *WriteError; what was read before a failed read is written. It may be called again for what follows in the log.
+// Run carries a log from in to out until its end. It returns the error of a failed read or write. That of a write is a
+// *WriteError. All that was read before a failed read is written. Run may be called again for what follows in the log.
 func (s *Stream) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	r := &run{l: s.l, s: s, out: out, buf: make([]byte, bufferSize)}
 	text := &transcoder{pauser: pauses(in), decided: s.opt.Bytes, narrow: s.opt.Narrow}
@@ -134,8 +134,8 @@ func (s *Stream) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// Abandon is called from another goroutine when the program is about to end. It writes what a run holds back, if that is
-// taken within the time given; the run does not go on.
+// Abandon is called from another goroutine when the program is about to end. It writes the text that a run holds back, if
+// that takes no longer than patience. The run does not go on.
 func (s *Stream) Abandon(patience time.Duration) {
 	written := make(chan struct{})
 	go func() {
@@ -151,10 +151,13 @@ func (s *Stream) Abandon(patience time.Duration) {
 	}
 }
 
-// WriteError is a failed write: the output is lost from there on.
+// WriteError is the error of a failed write. The output is lost from there on.
 type WriteError struct{ Err error }
 
+// Error returns the message.
 func (e *WriteError) Error() string { return "write: " + e.Err.Error() }
+
+// Unwrap returns the error of the writer.
 func (e *WriteError) Unwrap() error { return e.Err }
 
 // run is one run of a stream. buf[start:end] is what has arrived and not left.
@@ -165,17 +168,17 @@ type run struct {
 	out        io.Writer
 	buf        []byte
 	start, end int
-	// waiting is when the line without its end was first waited for, zero before.
+	// waiting is when the wait for the end of a line began. It is zero if there is none.
 	waiting time.Time
-	// fresh is where the piece begins that was read last: what stands before it has no line end.
+	// fresh is where the piece begins that was read last. There is no line end between start and fresh.
 	fresh int
-	// raw is set while the rest of a line passes untouched, since its beginning has left already.
+	// raw is set while the rest of a line passes untouched because its beginning has left already.
 	raw  bool
 	text []byte
 }
 
-// rest writes what may not wait while the input pauses: what the Liner holds back, and after a short time a line without its
-// end, even if more of it trickles in.
+// rest writes what may not wait while the input pauses: the text that the Liner holds back, and after a short time a line
+// without its end, even if more of it arrives.
 func (r *run) rest(ctx context.Context) error {
 	if patience, held := r.l.Pending(); held && !r.in.ready(patience) {
 		r.text = r.l.Flush(r.text)
@@ -195,7 +198,7 @@ func (r *run) rest(ctx context.Context) error {
 	return nil
 }
 
-// torn lets the beginning of an unfinished line go; its rest passes untouched.
+// torn writes the beginning of an unfinished line. The rest of the line passes untouched.
 func (r *run) torn(ctx context.Context) error {
 	out, ok := r.l.Torn(ctx, r.text, r.buf[r.start:r.end])
 	r.text = out
@@ -233,7 +236,7 @@ func (r *run) piece(b []byte, first, last bool) error {
 	return r.write()
 }
 
-// lines handles every complete line in the buffer and writes the outcome.
+// lines handles every complete line in the buffer and writes the output.
 func (r *run) lines(ctx context.Context) error {
 	if r.raw {
 		nl := bytes.IndexByte(r.buf[r.start:r.end], '\n')
@@ -271,7 +274,7 @@ func (r *run) lines(ctx context.Context) error {
 	return nil
 }
 
-// fit makes room after the line in the buffer, and gives the room back when the line is gone.
+// fit makes room after the line in the buffer, and frees it again when the line is gone.
 func (r *run) fit() {
 	switch {
 	case r.end == len(r.buf):
@@ -330,6 +333,7 @@ func (r *run) finish(ctx context.Context) error {
 	return r.write()
 }
 
+// write writes r.text.
 func (r *run) write() error {
 	if r.s.opt.BeforeWrite != nil {
 		r.s.opt.BeforeWrite()
@@ -342,6 +346,7 @@ func (r *run) write() error {
 	return r.writeAll(b)
 }
 
+// writeAll writes b.
 func (r *run) writeAll(b []byte) error {
 	if len(b) == 0 {
 		return nil

@@ -9,27 +9,28 @@ import (
 	"unicode/utf8"
 )
 
-// The byte order marks of UTF-16, and what a mark is followed by where it is one of UTF-32.
+// littleMark and bigMark are the byte order marks of UTF-16. markOf32 is the mark of UTF-32, which begins with littleMark.
 var (
 	littleMark = []byte{0xff, 0xfe}
 	bigMark    = []byte{0xfe, 0xff}
 	markOf32   = []byte{0xff, 0xfe, 0, 0}
 )
 
-// Without a byte order mark at least so many bytes show UTF-16, and no more are looked at.
+// leastEvidence is how many bytes it takes at least to recognize UTF-16 without a byte order mark, and mostEvidence how many are
+// looked at.
 const (
 	leastEvidence = 8
 	mostEvidence  = 4 << 10
 )
 
-// IsUTF16 reports whether a log that begins so is text in UTF-16: by its byte order mark and a letter or the end of a line behind it,
-// or without a mark where nearly all of it is Latin text in two bytes a letter.
+// IsUTF16 reports whether a log that begins with begin is text in UTF-16. It is if it has a byte order mark with nothing or Latin text after
+// it, or if nearly all of it is Latin text in two bytes a letter.
 func IsUTF16(begin []byte) bool {
 	order, _ := orderOf(begin)
 	return order != nil
 }
 
-// orderOf returns the byte order of UTF-16 and the length of its mark; nil for what is something else.
+// orderOf returns the byte order of UTF-16 and the length of its mark. The order is nil for anything else.
 func orderOf(begin []byte) (order binary.ByteOrder, mark int) {
 	switch {
 	case bytes.HasPrefix(begin, markOf32):
@@ -45,8 +46,8 @@ func orderOf(begin []byte) (order binary.ByteOrder, mark int) {
 	return nil, 0
 }
 
-// follows reports whether a mark is followed by nothing, or by text of which one letter in eight at least is Latin, as spaces, digits
-// and ends of lines are in every log: the mark's bytes may begin a log in any other encoding, too.
+// follows reports whether nothing stands after a mark, or text of which at least one letter in eight is Latin, as spaces, digits
+// and ends of lines are. The mark's bytes may also begin a log in another encoding.
 func follows(b []byte, order binary.ByteOrder) bool {
 	b = b[len(littleMark):min(len(b), mostEvidence)]
 	latin := 0
@@ -58,8 +59,8 @@ func follows(b []byte, order binary.ByteOrder) bool {
 	return latin*8 >= len(b)/2
 }
 
-// evident reports whether bytes are text in this order beyond doubt: no control character that logs do not have, and no
-// more than one letter in four that is not Latin.
+// evident reports whether bytes are text in this order beyond doubt. They have no control characters except those of logs, and
+// at most one letter in four that is not Latin.
 func evident(b []byte, order binary.ByteOrder) bool {
 	if len(b) < leastEvidence {
 		return false
@@ -77,7 +78,7 @@ func evident(b []byte, order binary.ByteOrder) bool {
 	return foreign*4 <= len(b)/2
 }
 
-// undecided reports whether more bytes may yet show that a log is in UTF-16, of which so few are here.
+// undecided reports whether begin is too short to decide whether the log is in UTF-16.
 func undecided(begin []byte) bool {
 	switch {
 	case len(begin) == 0 || len(begin) >= leastEvidence:
@@ -88,20 +89,20 @@ func undecided(begin []byte) bool {
 	return (begin[0] == 0) != (begin[1] == 0) || len(begin) < 4 && (bytes.HasPrefix(begin, littleMark) || bytes.HasPrefix(begin, bigMark))
 }
 
-// transcoder is a pauser that reads UTF-16 as UTF-8, and anything else as it is. Code units that are half of a pair without
-// the other half become the three bytes that UTF-8 would have for them, so that they can be told when they are written.
+// transcoder is a pauser that reads UTF-16 as UTF-8, and anything else as it is. Half a surrogate pair without the other half
+// becomes the three bytes that UTF-8 would have for it, so that it can be written again.
 type transcoder struct {
 	pauser
-	order   binary.ByteOrder // nil for what is not UTF-16
+	order   binary.ByteOrder // nil if the input is not UTF-16
 	mark    []byte
 	decided bool
 	raw     []byte // what was read and not decoded
 	text    []byte // what was decoded and not read
-	narrow  bool   // it is not to be written as UTF-16
+	narrow  bool   // the output is not to be UTF-16
 	err     error
 }
 
-// Read reads text. It may read nothing where the rest of a letter is still to come.
+// Read reads text. It may read nothing if the rest of a letter is still to come.
 func (t *transcoder) Read(b []byte) (int, error) {
 	if !t.decided {
 		n, err := t.decide(b)
@@ -135,8 +136,8 @@ func (t *transcoder) take(b []byte) int {
 	return n
 }
 
-// decide reads the beginning into b and decides what it is. A few bytes that look like UTF-16 wait for more, for as long as a line
-// without its end may.
+// decide reads the beginning into b and decides on its encoding. If a few bytes look like UTF-16, it waits for more, as long as a
+// line without its end may wait.
 func (t *transcoder) decide(b []byte) (n int, err error) {
 	for n == 0 && err == nil {
 		n, err = t.pauser.Read(b)
@@ -153,7 +154,7 @@ func (t *transcoder) decide(b []byte) (n int, err error) {
 	return n, err
 }
 
-// decode decodes what was read, but for the beginning of a letter whose rest is still to come.
+// decode decodes what was read, except for the beginning of a letter whose rest is still to come.
 func (t *transcoder) decode() {
 	at := 0
 	for at+2 <= len(t.raw) {
@@ -189,7 +190,7 @@ func (t *transcoder) ready(d time.Duration) bool {
 	return len(t.text) > 0 || t.err != nil || t.pauser.ready(d)
 }
 
-// writer returns what writes UTF-8 as the input was encoded, out itself where that is UTF-8.
+// writer returns a writer of UTF-8 that encodes as the input was encoded. It is out if the input was not UTF-16.
 func (t *transcoder) writer(out io.Writer) io.Writer {
 	if t.order == nil || t.narrow {
 		return out
@@ -197,7 +198,7 @@ func (t *transcoder) writer(out io.Writer) io.Writer {
 	return &widening{out: out, order: t.order, text: t.mark}
 }
 
-// finish writes what is left at the end: the byte of half a code unit.
+// finish writes what is left at the end: the first byte of a code unit.
 func (t *transcoder) finish(out io.Writer) error {
 	w, ok := out.(*widening)
 	if !ok {
@@ -218,7 +219,7 @@ type widening struct {
 	held  []byte // the beginning of a letter
 }
 
-// Write writes text. Its count is that of b.
+// Write writes text. It returns the length of b, not of the encoded text.
 func (w *widening) Write(b []byte) (int, error) {
 	n := len(b)
 	if len(w.held) > 0 {
@@ -256,6 +257,7 @@ func (w *widening) Write(b []byte) (int, error) {
 	return n, nil
 }
 
+// unit encodes a code unit.
 func (w *widening) unit(u uint16) { w.text = w.order.(binary.AppendByteOrder).AppendUint16(w.text, u) }
 
 // flush writes what is encoded.
@@ -268,7 +270,7 @@ func (w *widening) flush() (int, error) {
 	return w.out.Write(text)
 }
 
-// surrogate reads half of a pair, as decode writes it.
+// surrogate reads half a surrogate pair, as decode writes it.
 func surrogate(b []byte) (half uint16, ok bool) {
 	if len(b) < 3 || b[0] != 0xed || b[1]&0xe0 != 0xa0 || b[2]&0xc0 != 0x80 {
 		return 0, false
