@@ -29,7 +29,7 @@ func NeedPeer(t testing.TB) {
 }
 
 // ByPeer returns the peer's output and its messages, with its flags and build-ID trees.
-func ByPeer(t testing.TB, flags, dirs []string, log string) (out, messages string) {
+func byPeer(t testing.TB, flags, dirs []string, log string) (out, messages string) {
 	t.Helper()
 	args := append([]string{"--filter-markup", "--no-debuginfod"}, flags...)
 	for _, d := range dirs {
@@ -48,7 +48,7 @@ func ByPeer(t testing.TB, flags, dirs []string, log string) (out, messages strin
 // SamePeer compares an output and its messages with the peer's, and reports whether they agree.
 func SamePeer(t testing.TB, flags, dirs []string, log, gotOut, gotMessages string) bool {
 	t.Helper()
-	wantOut, wantMessages := ByPeer(t, flags, dirs, log)
+	wantOut, wantMessages := byPeer(t, flags, dirs, log)
 	same := true
 	for _, c := range []struct{ what, got, want string }{{"output", gotOut, wantOut}, {"messages", gotMessages, wantMessages}} {
 		if c.got == c.want {
@@ -74,7 +74,7 @@ func TreeSource(dirs ...string) symsrc.Source {
 }
 
 // Testdata returns the path of a file in the testdata of the whole program, whichever package's test asks.
-func Testdata(parts ...string) string {
+func testdata(parts ...string) string {
 	up := ""
 	for {
 		if _, err := os.Stat(up + "go.mod"); err == nil || len(up) > 100 {
@@ -85,13 +85,13 @@ func Testdata(parts ...string) string {
 }
 
 // SampleTree returns a build-ID tree.
-func SampleTree() string { return Testdata("rootfs/usr/lib/debug") }
+func SampleTree() string { return testdata("rootfs/usr/lib/debug") }
 
 // LogTree lays the programs of the sample logs out by build ID.
 func LogTree(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	err := filepath.WalkDir(Testdata("logs/bin"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(testdata("logs/bin"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

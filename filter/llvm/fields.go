@@ -17,12 +17,12 @@ func (l *Filter) fail(at int, message string) {
 	}
 }
 
-// say adds a message, with what it begins with in its colour.
-func (l *Filter) say(kind, colour, message string) {
+// say adds a message, with what it begins with in its color.
+func (l *Filter) say(kind, color, message string) {
 	l.unsure++
 	b := l.messages
 	if l.opt.ErrorColor {
-		b = append(append(append(b, colour...), kind...), "\x1b[0m"...)
+		b = append(append(append(b, color...), kind...), "\x1b[0m"...)
 	} else {
 		b = append(b, kind...)
 	}
@@ -61,21 +61,21 @@ func (l *Filter) report() {
 	}
 }
 
-// miscounted says that there are too few fields, or too many. llvm colours a warning of one of its checks as a whole.
+// miscounted says that there are too few fields, or too many. llvm colors a warning of one of its checks as a whole.
 func (l *Filter) miscounted(n *node, wants string, want int, warn, whole bool) {
 	if l.opt.Errors == nil {
 		return
 	}
 	l.unsure++
 	message := "expected " + wants + strconv.Itoa(want) + " field(s); found " + strconv.Itoa(l.count)
-	kind, colour := "error: ", "\x1b[0;1;31m"
+	kind, color := "error: ", "\x1b[0;1;31m"
 	if warn {
-		kind, colour = "warning: ", "\x1b[0;1;35m"
+		kind, color = "warning: ", "\x1b[0;1;35m"
 	}
 	if whole && l.opt.ErrorColor {
-		l.messages = append(append(append(l.messages, colour...), kind+message+"\n"...), "\x1b[0m"...)
+		l.messages = append(append(append(l.messages, color...), kind+message+"\n"...), "\x1b[0m"...)
 	} else {
-		l.say(kind, colour, message)
+		l.say(kind, color, message)
 	}
 	l.locate(n.tag.End)
 }

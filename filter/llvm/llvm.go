@@ -27,7 +27,7 @@ import (
 type Options struct {
 	// Symbols answers for addresses.
 	Symbols symsrc.Source
-	// Color highlights what replaces an element, and rewrites the log's own colours as llvm does. Without it they are
+	// Color highlights what replaces an element, and rewrites the log's own colors as llvm does. Without it they are
 	// removed.
 	Color bool
 	// NoDemangle keeps the names of frames and variables as the file has them. Symbol elements are demangled always.
@@ -100,7 +100,7 @@ const longest = 64 << 20
 
 // New returns a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
-	l := &Filter{opt: o, longest: longest, sgr: sgrState{on: o.Color, colour: noColour}}
+	l := &Filter{opt: o, longest: longest, sgr: sgrState{on: o.Color, color: noColor}}
 	l.space.reset()
 	l.memo.init()
 	l.known.Init()

@@ -103,7 +103,7 @@ func TestLLVMVeryLongLines(t *testing.T) {
 		"{{{module:2:" + repeat("a.so") + ":elf:ab}}}", "{{{mmap:0x90000:1:load:1:r:0}}}" + repeat("x"), repeat("\x00\xff") + "{{{data:0x11130}}}", "{{{bad!:" + repeat("x") + "}}}",
 	} {
 		for _, log := range []string{demo + line + "\n" + line + "\r\nbehind\n", demo + "x\n" + line} {
-			samePeer(t, filtertest.TreeSource(dirs...), colourRun, dirs, log)
+			samePeer(t, filtertest.TreeSource(dirs...), colorRun, dirs, log)
 		}
 	}
 }

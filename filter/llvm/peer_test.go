@@ -19,8 +19,8 @@ type peerRun struct {
 }
 
 var (
-	plainRun  = peerRun{flags: []string{"--color=never"}}
-	colourRun = peerRun{[]string{"--color=always"}, Options{Color: true}}
+	plainRun = peerRun{flags: []string{"--color=never"}}
+	colorRun = peerRun{[]string{"--color=always"}, Options{Color: true}}
 )
 
 // byUs returns the filter's own.
@@ -62,7 +62,7 @@ func TestLLVMSamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range []peerRun{plainRun, colourRun} {
+			for _, r := range []peerRun{plainRun, colorRun} {
 				samePeer(t, filtertest.TreeSource(dirs...), r, dirs, string(log))
 				samePeer(t, filtertest.TreeSource(dirs...), r, dirs, strings.ReplaceAll(strings.TrimSuffix(string(log), "\n"), "\n", "\r\n"))
 			}

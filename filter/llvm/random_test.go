@@ -21,7 +21,7 @@ func TestLLVMRandom(t *testing.T) {
 	filtertest.NeedPeer(t)
 	dirs := []string{filtertest.LogTree(t), filtertest.SampleTree()}
 	all := filtertest.Targets(t, dirs...)
-	runs := []peerRun{plainRun, colourRun,
+	runs := []peerRun{plainRun, colorRun,
 		{[]string{"--color=never", "--no-demangle", "--basenames"}, Options{NoDemangle: true, Basenames: true}},
 		{[]string{"--color=never", "--functions=short"}, Options{Functions: ShortNames}},
 		{[]string{"--color=never", "--functions=none", "--relativenames"}, Options{Functions: NoNames, RelativeNames: true}},

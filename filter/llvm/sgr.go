@@ -1,28 +1,28 @@
 package llvm
 
-// The colours of SGR 30 to 37 that matter here; noColour is the terminal's own.
+// The colors of SGR 30 to 37 that matter here; noColor is the terminal's own.
 const (
-	noColour = -1
-	green    = 2
-	blue     = 4
-	cyan     = 6
+	noColor = -1
+	green   = 2
+	blue    = 4
+	cyan    = 6
 )
 
-// sgrState is the log's colour, and how llvm writes colours. Where on is not set nothing is written.
+// sgrState is the log's color, and how llvm writes colors. Where on is not set nothing is written.
 type sgrState struct {
-	on     bool
-	colour int8
-	bold   bool
+	on    bool
+	color int8
+	bold  bool
 }
 
-func (s *sgrState) plain() bool { return s.colour == noColour && !s.bold }
+func (s *sgrState) plain() bool { return s.color == noColor && !s.bold }
 
-// apply follows an escape sequence of the log. A colour is written without the boldness that holds on, as llvm does.
+// apply follows an escape sequence of the log. A color is written without the boldness that holds on, as llvm does.
 func (s *sgrState) apply(dst, sequence []byte) []byte {
 	switch {
 	case len(sequence) == len("\x1b[30m"):
-		s.colour = int8(sequence[3] - '0')
-		return s.change(dst, s.colour, false)
+		s.color = int8(sequence[3] - '0')
+		return s.change(dst, s.color, false)
 	case sequence[2] == '1':
 		s.bold = true
 		if s.on {
@@ -33,20 +33,20 @@ func (s *sgrState) apply(dst, sequence []byte) []byte {
 	return s.reset(dst)
 }
 
-// reset goes back to the terminal's own colour, where another one is set.
+// reset goes back to the terminal's own color, where another one is set.
 func (s *sgrState) reset(dst []byte) []byte {
 	if s.plain() {
 		return dst
 	}
-	s.colour, s.bold = noColour, false
+	s.color, s.bold = noColor, false
 	if s.on {
 		dst = append(dst, "\x1b[0m"...)
 	}
 	return dst
 }
 
-// change writes a colour.
-func (s *sgrState) change(dst []byte, colour int8, bold bool) []byte {
+// change writes a color.
+func (s *sgrState) change(dst []byte, color int8, bold bool) []byte {
 	if !s.on {
 		return dst
 	}
@@ -54,12 +54,12 @@ func (s *sgrState) change(dst []byte, colour int8, bold bool) []byte {
 	if bold {
 		dst = append(dst, "1;"...)
 	}
-	return append(dst, '3', byte('0'+colour), 'm')
+	return append(dst, '3', byte('0'+color), 'm')
 }
 
 // highlight begins what replaces an element: blue, or cyan where the log is blue already.
 func (s *sgrState) highlight(dst []byte) []byte {
-	if s.colour == blue {
+	if s.color == blue {
 		return s.change(dst, cyan, s.bold)
 	}
 	return s.change(dst, blue, s.bold)
@@ -68,13 +68,13 @@ func (s *sgrState) highlight(dst []byte) []byte {
 // value begins a value within it; highlight ends that.
 func (s *sgrState) value(dst []byte) []byte { return s.change(dst, green, s.bold) }
 
-// restore goes back to the log's colour.
+// restore goes back to the log's color.
 func (s *sgrState) restore(dst []byte) []byte {
 	switch {
 	case !s.on:
 		return dst
-	case s.colour != noColour:
-		return s.change(dst, s.colour, s.bold)
+	case s.color != noColor:
+		return s.change(dst, s.color, s.bold)
 	}
 	dst = append(dst, "\x1b[0m"...)
 	if s.bold {
@@ -83,7 +83,7 @@ func (s *sgrState) restore(dst []byte) []byte {
 	return dst
 }
 
-// text writes a value in its colour.
+// text writes a value in its color.
 func (s *sgrState) text(dst []byte, value string) []byte {
 	return s.highlight(append(s.value(dst), value...))
 }

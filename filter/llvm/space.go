@@ -35,7 +35,7 @@ type mapping struct {
 // contains is false for all of a mapping that ends at 2^64: its end is 0. So llvm has it.
 func (m *mapping) contains(addr uint64) bool { return m.start <= addr && addr < m.start+m.size }
 
-// append writes ` [0x1000-0x1fff](rx)` after a separator, without colours.
+// append writes ` [0x1000-0x1fff](rx)` after a separator, without colors.
 func (m *mapping) append(dst []byte, separator byte) []byte {
 	return print.AppendRange(append(dst, separator), m.start, m.start+m.size-1, m.mode)
 }

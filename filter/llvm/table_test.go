@@ -90,14 +90,14 @@ var cases = map[string][]string{
 		"{{{module:1:a:elf:0d04}}}\n{{{module:2:a:elf:0d05}}}\n{{{module:3:a:elf:0d06}}}\n{{{mmap:0x10000:0x1000:load:1:r:0}}}\n{{{mmap:0x20000:0x1000:load:2:r:0}}}\n{{{mmap:0x30000:0x1000:load:3:r:0}}}\n" +
 			"{{{bt:0:0x10001}}}{{{bt:0:0x20001}}}{{{bt:0:0x30001}}}\n{{{bt:0:0x10001}}}{{{pc:0x20001}}}{{{data:0x30001}}}",
 	},
-	"colours": {
+	"colors": {
 		"\x1b[1mbold\x1b[31mred\x1b[0mplain\x1b[0m", "\x1b[31mred\nnext\n", "\x1b[1mbold", "\x1b[34m{{{symbol:_Z1fv}}}\x1b[36m{{{symbol:_Z1fv}}}", "\x1b[m\x1b[01m\x1b[1;31m\x1b[2m\x1b[38;5;1m\x1b[90m\x1b[40m\x1b[38m\x1b[29m",
 		"\x1b[1m{{{symbol:f}}}x\x1b[32m{{{symbol:f}}}y\x1b[0m{{{symbol:f}}}", "{{{symbol:\x1b[31mf}}}", demo + "\x1b[1m\x1b[31m{{{bt:0:0x11131}}} {{{pc:0x11130}}} {{{data:0x11130}}} {{{bt:0:0x90000:x}}}\n{{{pc:0x90000}}}",
 		"\x1b[31m{{{module:1:a:elf:ab}}}\n{{{mmap:0x1000:0x10:load:1:r:0}}}\n{{{mmap:0x2000:0x10:load:1:r:0}}}\nx", "\x1b[31m{{{module:1:a:elf:ab}}}", "\x1b[1m{{{module:1:a:elf:ab}}}\nplain\n", "\x1b[30m\x1b[33m\x1b[37m\x1b[35m",
 		"\x1b", "\x1b[", "\x1b[3", "\x1b[31", "\x1b\x1b[31mx", "a\x1b[31m\r\nb", "\x1b[31m{{{hexdict:x}}}\x1b[0m", "\x1b[31mx{{{bad!}}}\ny", "\x1b[0m\x1b[0mx", demo + "\x1b[34m{{{bt:0:0x11131}}}", "\x1b[31m{{{}}}\x1b[0m{{{:}}}",
 		"red \x1b[31m\nplain\nplain\n" + strings.Repeat("many lines\n", 20), demo + strings.Repeat("many lines\r\n", 20) + "last", "x\n" + demo + "\x1b[31m",
 	},
-	"real colour log": {"\x1b[1m\x1b[31m==1==ERROR: \x1b[1m\x1b[0mx \x1b[1m\x1b[34m{{{pc:0x1}}}\x1b[1m\x1b[0m {{{bt:0:0x1}}}\n"},
+	"real color log": {"\x1b[1m\x1b[31m==1==ERROR: \x1b[1m\x1b[0mx \x1b[1m\x1b[34m{{{pc:0x1}}}\x1b[1m\x1b[0m {{{bt:0:0x1}}}\n"},
 }
 
 // TestLLVMCases compares the peculiarities of llvm's filter one by one.
@@ -107,7 +107,7 @@ func TestLLVMCases(t *testing.T) {
 	for name, logs := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, log := range logs {
-				for _, r := range []peerRun{plainRun, colourRun} {
+				for _, r := range []peerRun{plainRun, colorRun} {
 					if !samePeer(t, filtertest.TreeSource(dirs...), r, dirs, log) {
 						t.Logf("the log: %q", filtertest.Cut(log))
 					}
@@ -144,8 +144,8 @@ func oddTree(t testing.TB) string {
 	return dir
 }
 
-// TestLLVMErrorColour compares messages as they are on a terminal, which script(1) gives the peer.
-func TestLLVMErrorColour(t *testing.T) {
+// TestLLVMErrorColor compares messages as they are on a terminal, which script(1) gives the peer.
+func TestLLVMErrorColor(t *testing.T) {
 	filtertest.NeedPeer(t)
 	if _, err := exec.LookPath("script"); err != nil {
 		t.Skip("script is not installed (Debian: bsdutils)")

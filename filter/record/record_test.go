@@ -113,7 +113,7 @@ func TestAppendTextsRandom(t *testing.T) {
 		number := first
 		for line := range bytes.Lines(lines) {
 			l := Line{Number: number}
-			l.Text, l.End = Cut(line)
+			l.Text, l.End = cut(line)
 			want = l.Append(want)
 			number++
 		}

@@ -59,7 +59,7 @@ func appendEnd(dst, end []byte) []byte {
 }
 
 // Cut splits a line into its text and its end.
-func Cut(line []byte) (text, end []byte) {
+func cut(line []byte) (text, end []byte) {
 	n := len(line)
 	if n > 0 && line[n-1] == '\n' {
 		n--

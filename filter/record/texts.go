@@ -25,7 +25,7 @@ func AppendTexts(dst, lines []byte, first int) []byte {
 			if size == n {
 				size = len(lines)
 			}
-			text, end := Cut(lines[:size])
+			text, end := cut(lines[:size])
 			dst, lines = AppendText(dst[:before], first, text, end), lines[size:]
 		}
 		first++

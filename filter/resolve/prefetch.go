@@ -40,7 +40,7 @@ type prefetch struct {
 	// idle is how many new questions are let pass before the next look ahead: the more looks in vain, the more.
 	idle, vain int
 	// Pending holds the requests whose answers were not taken yet, each in the slot of its question.
-	Pending []*request
+	pending []*request
 	search  frame.Search
 }
 
@@ -120,10 +120,10 @@ func (r *Resolver) probes(q *question) bool { return r.prober != nil && q.Adjust
 
 // slot is the place of a question among what is pending, nil where nothing ever was.
 func (s *prefetch) slot(q *question) **request {
-	if s.Pending == nil {
+	if s.pending == nil {
 		return nil
 	}
-	return &s.Pending[q.hash()>>40%pendingSlots]
+	return &s.pending[q.hash()>>40%pendingSlots]
 }
 
 // lookAhead gathers the questions of the lines ahead and sends for their answers.
@@ -135,10 +135,10 @@ func (r *Resolver) lookAhead(ctx context.Context) {
 		s.left = -1
 		return
 	}
-	if s.Pending == nil {
-		s.Pending = make([]*request, pendingSlots)
+	if s.pending == nil {
+		s.pending = make([]*request, pendingSlots)
 	}
-	clear(s.Pending)
+	clear(s.pending)
 	var requests []*request
 	text := s.rest[:min(len(s.rest), prefetchText)]
 	for len(text) > 0 && len(requests) < maxRequests {
@@ -169,7 +169,7 @@ func (r *Resolver) lookAhead(ctx context.Context) {
 	}
 	s.left = max(0, len(s.rest)-min(len(s.rest), prefetchText)) + len(text)
 	if len(requests) < leastRequests {
-		clear(s.Pending)
+		clear(s.pending)
 		s.vain = min(2*s.vain+leastRequests, maxVain)
 		s.idle = s.vain
 		return

@@ -94,4 +94,4 @@ func (r *Resolver) Search(candidates *stream.Scan, absolutes bool) {
 }
 
 // Recover forgets what is underway after a panic.
-func (r *Resolver) Recover() { clear(r.prefetch.Pending) }
+func (r *Resolver) Recover() { clear(r.prefetch.pending) }
