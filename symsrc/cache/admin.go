@@ -72,8 +72,9 @@ func printStats(o *Options, dir string, w io.Writer) error {
 	return err
 }
 
-// beside are the folders in the directory that others keep: indexes of symbol trees, members of archives, and unpacked copies of files.
-var beside = [...]string{"trees", "members", "unpacked"}
+// beside are the folders in the directory that others keep: indexes of symbol trees, members of archives, and unpacked copies of files,
+// which earlier versions kept in "twins".
+var beside = [...]string{"trees", "members", "unpacked", "twins"}
 
 // besideSize returns the bytes of the files in them. What cannot be read does not count.
 func besideSize(dir string) (size int64) {
@@ -91,7 +92,7 @@ func besideSize(dir string) (size int64) {
 	return size
 }
 
-// forget empties the cache and the folders beside it: by its process where there is one, else by removing its files.
+// forget empties the cache and the folders beside it: by its process if there is one, otherwise by removing its files.
 func forget(o *Options, dir string, w io.Writer) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -99,7 +100,7 @@ func forget(o *Options, dir string, w io.Writer) error {
 	if err := diskcache.MakeRoot(dir); err != nil {
 		return err
 	}
-	for _, name := range beside { // whoever has them mapped keeps them
+	for _, name := range beside { // a process that has them mapped keeps them
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("empty the cache: %w", err)
 		}
