@@ -58,7 +58,7 @@ func TestNamed(t *testing.T) {
 	if got := f.Named("twin", 0); len(got) != 2 {
 		t.Errorf("%d functions named twin: %v", len(got), got)
 	}
-	for _, name := range []string{"", "nothing", "twin", "win", "operator new", "n::A<int>"} {
+	for _, name := range []string{"", "nothing", "twins", "win", "operator new", "n::A<int>"} {
 		if got := f.Named(name, 0); len(got) > 0 {
 			t.Errorf("%q is %v", name, got)
 		}
