@@ -48,15 +48,16 @@ func Targets(t testing.TB, dirs ...string) (all []Target) {
 	return all
 }
 
-// Nasty writes random logs.
+// Nasty makes random logs of odd markup.
 type Nasty struct {
 	*rand.Rand
 	Targets []Target
 	b       strings.Builder
-	// bases are where modules were put, with the module's target.
+	// bases are the mappings so far.
 	bases []placed
 }
 
+// placed is a target at an address.
 type placed struct {
 	start uint64
 	*Target
@@ -65,10 +66,10 @@ type placed struct {
 // Pick returns one of the texts.
 func (r *Nasty) Pick(of ...string) string { return of[r.IntN(len(of))] }
 
-// One is true once in n times.
+// One returns true once in n times.
 func (r *Nasty) One(n int) bool { return r.IntN(n) == 0 }
 
-// Log returns a log of so many lines.
+// Log returns a log of that many lines.
 func (r *Nasty) Log(lines int) string {
 	r.b.Reset()
 	r.bases = nil
@@ -131,6 +132,7 @@ func (r *Nasty) line() {
 	}
 }
 
+// text writes text, escape sequences and parts of elements.
 func (r *Nasty) text() {
 	for range 1 + r.IntN(3) {
 		r.b.WriteString(r.Pick("text ", "\x1b[1m", "\x1b[31m", "\x1b[34m", "\x1b[0m", "\x1b[37m", "\x1b[m", "\x1b[1;31m", "\x1b[38m",

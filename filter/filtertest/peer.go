@@ -17,10 +17,10 @@ import (
 	"qss-filter/symsrc/object"
 )
 
-// Peer is the program whose bytes the style of llvm is to have.
+// Peer is the program whose output package llvm has to write, byte for byte.
 const Peer = "llvm-symbolizer-22"
 
-// NeedPeer skips a test where llvm-symbolizer is missing.
+// NeedPeer skips a test if Peer is missing.
 func NeedPeer(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath(Peer); err != nil {
@@ -28,7 +28,7 @@ func NeedPeer(t testing.TB) {
 	}
 }
 
-// ByPeer returns the peer's output and its messages, with its flags and build-ID trees.
+// byPeer returns the peer's output and its messages for a log, with those flags and build-ID trees.
 func byPeer(t testing.TB, flags, dirs []string, log string) (out, messages string) {
 	t.Helper()
 	args := append([]string{"--filter-markup", "--no-debuginfod"}, flags...)
@@ -65,15 +65,15 @@ func SamePeer(t testing.TB, flags, dirs []string, log, gotOut, gotMessages strin
 	return same
 }
 
-// Cut returns the beginning of a long text.
+// Cut returns a text, or its beginning if it is long.
 func Cut(s string) string { return s[:min(len(s), 400)] }
 
-// TreeSource answers from build-ID trees, as llvm does.
+// TreeSource returns a source that answers from build-ID trees, as llvm does.
 func TreeSource(dirs ...string) symsrc.Source {
 	return object.NewLLVMSource(&locate.Trees{Dirs: dirs})
 }
 
-// Testdata returns the path of a file in the testdata of the whole program, whichever package's test asks.
+// testdata returns the path of a file in the testdata of the module, from the directory of any package.
 func testdata(parts ...string) string {
 	up := ""
 	for {
@@ -84,10 +84,10 @@ func testdata(parts ...string) string {
 	}
 }
 
-// SampleTree returns a build-ID tree.
+// SampleTree returns the path of a build-ID tree.
 func SampleTree() string { return testdata("rootfs/usr/lib/debug") }
 
-// LogTree lays the programs of the sample logs out by build ID.
+// LogTree returns the path of a build-ID tree of the programs of the sample logs.
 func LogTree(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -116,7 +116,7 @@ func LogTree(t testing.TB) string {
 	return dir
 }
 
-// LayOut copies a file to where a build-ID tree has it.
+// LayOut copies the file at path to its place in the build-ID tree dir.
 func LayOut(dir, id, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

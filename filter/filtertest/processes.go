@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Processes writes n processes of two modules with a frame each. If moved is set each lies elsewhere.
+// Processes returns the log of n processes of two modules with a frame each. If moved is set, each has other addresses.
 func Processes(n int, moved bool, end string) string {
 	var log strings.Builder
 	for k := range n {

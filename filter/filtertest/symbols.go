@@ -1,4 +1,9 @@
-// Package filtertest has what tests of the filter share: a source of symbols, random logs, and the program that is compared with.
+// Package filtertest has helpers for tests of the filter.
+//
+//	symbols.go    a source of symbols
+//	processes.go  a log of many processes
+//	nasty.go      random logs
+//	peer.go       comparison with llvm-symbolizer
 package filtertest
 
 import (
@@ -9,14 +14,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Symbols is a source that knows module offsets: 0x10 lies in inner, inlined into middle, inlined into outer; 0x20 in
+// Symbols is a source with answers for some offsets in any module: 0x10 lies in inner, inlined into middle, inlined into outer; 0x20 in
 // plain; 0x30 in a function of which only the name is known; the data at 0x40 is a variable of 16 bytes.
 type Symbols struct {
-	// Asked are the questions until now.
+	// Asked are the questions so far.
 	Asked []symsrc.Addr
 }
 
-// Frames answers a question.
+// Frames returns the answer to a question.
 func (s *Symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	s.Asked = append(s.Asked, q)
 	good := &symsrc.Files{Elf: "/lib/a.so", Unverified: q.Module.BuildID == ""}
@@ -52,7 +57,7 @@ func (s *Symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Files: good}
 }
 
-// Liner is a filter that takes lines one by one.
+// Liner is a filter that handles lines one by one.
 type Liner interface {
 	Line(ctx context.Context, dst, line []byte) []byte
 	Flush(dst []byte) []byte

@@ -1,5 +1,5 @@
-// Package guard describes faults of this program that are recovered from. A fault must cost no line of a log: a panic while a
-// line is handled leaves that line as it came, with what was held back before it, and the log goes on.
+// Package guard describes panics of this program that it recovers from. A panic must not cost a line of a log: the line at hand
+// leaves as it came, after the text that was held back before it, and the log goes on.
 package guard
 
 import (
@@ -11,7 +11,7 @@ import (
 // Fault describes a panic that is being recovered from, with the place in this program's code that it came from.
 func Fault(cause any) string { return fmt.Sprintf("%s: %v", place(), cause) }
 
-// place returns the place in this program's code where the panic came from, "" if it is not known.
+// place returns the place in this program's code that the panic came from, or "" if it is not known.
 func place() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -28,10 +28,10 @@ func place() string {
 	}
 }
 
-// modulePrefix is what the names of this program's functions begin with.
+// modulePrefix begins the names of this program's functions.
 const modulePrefix = "qss-filter/"
 
-// Message returns what is said of a fault, once.
+// Message returns the message about a fault on a line. It is printed once.
 func Message(line int, fault string) string {
 	return fmt.Sprintf("line %d: internal error%s; the line is left as it came, and so is each one after it "+
 		"that leads there; please report it with the line", line, fault)

@@ -1,9 +1,8 @@
-// Package linecache knows again the lines that a log repeats: the modules of a process that starts again and again, its mappings
-// except for their addresses, and its frames. The same bytes in the same state give the same bytes.
+// Package linecache is a cache for the lines that a log repeats: the modules of a process that starts over and over, its mappings
+// except for their addresses, and its frames. The same bytes in the same state have the same output.
 //
-// Elements keeps what a line of context says, with what followed it last time. Outputs keeps what a line without context becomes,
-// as long as the address space is the same. Only lines that are one good element, alone, belong in them; all others, and those
-// whose effect has conditions that do not hold, are looked at in full.
+// Elements has the meaning of lines with context, and which line followed each last time. Outputs has the output of lines without
+// context, as long as the address space is the same. Elements takes only lines that are a single good element.
 package linecache
 
 import (
@@ -12,49 +11,62 @@ import (
 	"unsafe"
 )
 
+// The beginnings of lines that may be in a cache.
+var (
+	// MMapStart begins a mapping, up to the digits of its address.
+	MMapStart = []byte("{{{mmap:0x")
+	// ModuleStart begins the definition of a module.
+	ModuleStart = []byte("{{{module:")
+	// ResetStart begins a reset.
+	ResetStart = []byte("{{{reset")
+	// BTStart begins a frame.
+	BTStart = []byte("{{{bt:")
+)
+
 const (
-	// MaxLine is the length of the longest line that is known, in bytes.
+	// MaxLine is the length of the longest line in a cache, in bytes.
 	MaxLine = 512
-	// MaxText is the length of the longest output of a line that is known, in bytes.
+	// MaxText is the length of the longest output in a cache, in bytes.
 	MaxText = 2048
 
 	elementSlots = 1 << 12
-	firstSlots   = 1 << 6  // of outputs
-	growth       = 4       // by which the table of outputs grows
-	mostSlots    = 1 << 13 // of outputs, at most
-	mostBytes    = 4 << 20 // of all outputs of a table
+	firstSlots   = 1 << 6  // of Outputs, at first
+	growth       = 4       // the factor by which Outputs grows
+	mostSlots    = 1 << 13 // of Outputs, at most
+	mostBytes    = 4 << 20 // of the texts of Outputs, at most
 
-	elementWeight = 640 // bytes of memory, about
+	elementWeight = 640 // about how many bytes of memory an Element takes
 )
 
-// Elements are context elements that were seen before, alone on their lines, with what they say.
+// Elements is a cache of context elements that are alone on their lines. T is the meaning of one.
 type Elements[T any] struct {
 	seed  maphash.Seed
 	slots []*Element[T] // by the hash of the text
-	// last is the one that came last, first what stands for it before any did.
+	// last is the element that came last. It is first before any came.
 	last  *Element[T]
 	first Element[T]
-	// learned counts those in slots.
+	// learned is the number of elements in slots.
 	learned int
 }
 
-// Element is one of them.
+// Element is an entry of Elements.
 type Element[T any] struct {
-	// Text is the line with its end; of a mapping what follows its address.
+	// Text is the line with its end. For a mapping it is what follows the address.
 	Text []byte
+	// Says is the meaning of the line.
 	Says T
-	// next is what followed last time.
+	// next is the element that followed last time.
 	next *Element[T]
 }
 
-// Init makes the zero value ready.
+// Init initializes an empty cache.
 func (c *Elements[T]) Init() {
 	c.seed = maphash.MakeSeed()
 	c.last = &c.first
 }
 
-// Find returns the element that b begins with: what followed the last one last time, otherwise what is known of the first
-// line of b, otherwise what learn makes of it. nil is an element that cannot be known.
+// Find returns the element that b begins with: the one that followed last time, otherwise the entry of the first line of b, and
+// otherwise a new one with the meaning that learn returns. It is nil if there is no such meaning, or the line is too long.
 func (c *Elements[T]) Find(b []byte, learn func(text []byte) (says T, ok bool)) *Element[T] {
 	if k := c.last.next; k != nil && bytes.HasPrefix(b, k.Text) {
 		return k
@@ -81,39 +93,40 @@ func (c *Elements[T]) Find(b []byte, learn func(text []byte) (says T, ok bool)) 
 	return *slot
 }
 
-// Follow notes that k came.
+// Follow notes that k came after the element of the last call.
 func (c *Elements[T]) Follow(k *Element[T]) { c.last.next, c.last = k, k }
 
 // Footprint returns about how many bytes of memory the table takes.
 func (c *Elements[T]) Footprint() int { return len(c.slots)*8 + c.learned*elementWeight }
 
-// Outputs are lines without context, with what they became in one generation of the address space.
+// Outputs is a cache of lines without context, with their output in one generation of the address space. T is what else an output
+// depends on.
 type Outputs[T any] struct {
 	seed  maphash.Seed
 	slots []Output[T] // by the hash of the line
 	bytes int         // of their texts
-	vain  int         // lines that were not known, since there are so many slots
-	// lines have come in a generation.
+	vain  int         // lines that were not found since the table has this size
+	// lines is how many lines have come in generation.
 	generation, lines uint64
 }
 
-// Output is one of them.
+// Output is an entry of Outputs.
 type Output[T any] struct {
 	generation uint64
-	// text is the line and, from length on, what it became.
+	// text is the line and, from length on, its output.
 	text   []byte
 	length int
-	// By is what else it depends on.
+	// By is what else the output depends on.
 	By T
-	// seen is the hash of the line that came last and is not kept: most lines come once.
+	// seen is the hash of the last line that was not found here. A line is kept when it comes again, since most lines come once.
 	seen uint64
 }
 
-// Init makes the zero value ready.
+// Init initializes an empty cache.
 func (s *Outputs[T]) Init() { s.seed = maphash.MakeSeed() }
 
-// Slot returns the place of a line, and whether the same line was there last. Two slots are neighbors: of the lines that
-// fall on one of them two are known.
+// Slot returns the slot of a line. again is set if the line is in it, or was the last that was not found there. Slots are neighbors
+// in pairs, and a line may be in either.
 func (s *Outputs[T]) Slot(line []byte, generation uint64) (l *Output[T], again bool) {
 	if s.vain >= 2*len(s.slots) && len(s.slots) < mostSlots {
 		s.grow()
@@ -130,13 +143,13 @@ func (s *Outputs[T]) Slot(line []byte, generation uint64) (l *Output[T], again b
 	}
 	s.vain++
 	if again = l.seen == h; again && l.generation == generation {
-		*l, *other = *other, *l // which gives way
+		*l, *other = *other, *l // the entry of l is kept, the other one is replaced
 	}
 	l.seen = h
 	return l, again
 }
 
-// grow gives the table its first slots, or more of them, in which what is known stands as it did.
+// grow makes a table of more slots with the entries of the old one.
 func (s *Outputs[T]) grow() {
 	old := s.slots
 	s.slots, s.vain = make([]Output[T], max(firstSlots, growth*len(old))), 0
@@ -156,26 +169,26 @@ func (s *Outputs[T]) grow() {
 	}
 }
 
-// Is reports whether this is what is known of a line.
+// Is reports whether l is the entry of a line in a generation.
 func (l *Output[T]) Is(line []byte, generation uint64) bool {
 	return l.generation == generation && len(l.text) > l.length && bytes.Equal(l.text[:l.length], line)
 }
 
-// Text returns what the line became.
+// Text returns the output of the line.
 func (l *Output[T]) Text() []byte { return l.text[l.length:] }
 
-// Keep notes what the line became whose slot l is.
-func (s *Outputs[T]) Keep(l *Output[T], line, became []byte, generation uint64, by T) {
+// Keep puts a line with its output in its slot l.
+func (s *Outputs[T]) Keep(l *Output[T], line, output []byte, generation uint64, by T) {
 	l.generation, l.length, l.By = generation, len(line), by
 	s.bytes -= cap(l.text)
-	l.text = append(append(l.text[:0], line...), became...)
+	l.text = append(append(l.text[:0], line...), output...)
 	if s.bytes += cap(l.text); s.bytes > mostBytes {
 		clear(s.slots)
 		s.bytes = 0
 	}
 }
 
-// Settled reports whether a generation has lasted for some lines: frames of a process that is soon gone do not come again.
+// Settled reports whether a generation has lasted for some lines. Frames of a process that ends soon do not come again.
 func (s *Outputs[T]) Settled(generation uint64) bool {
 	if s.generation != generation {
 		s.generation, s.lines = generation, 0
@@ -184,7 +197,7 @@ func (s *Outputs[T]) Settled(generation uint64) bool {
 	return s.lines > 16
 }
 
-// Len returns the number of lines that are known.
+// Len returns the number of entries.
 func (s *Outputs[T]) Len() (n int) {
 	for i := range s.slots {
 		n += min(1, len(s.slots[i].text))

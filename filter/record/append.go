@@ -6,7 +6,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Append writes the object of a line, with a line break behind it.
+// Append appends the object of a line, with a line break after it.
 func (l *Line) Append(dst []byte) []byte {
 	dst = AppendNumber(dst, l.Number)
 	if l.Part > 0 {
@@ -25,7 +25,7 @@ func (l *Line) Append(dst []byte) []byte {
 	return append(dst, '}', '\n')
 }
 
-// appendList writes a field that is a list, if there is anything in it.
+// appendList writes a field that is a list, unless the list is empty. one writes the fields of an object in it.
 func appendList[T any](dst []byte, name string, list []T, one func(dst []byte, i int) []byte) []byte {
 	if len(list) == 0 {
 		return dst
@@ -40,6 +40,7 @@ func appendList[T any](dst []byte, name string, list []T, one func(dst []byte, i
 	return append(dst, ']')
 }
 
+// append writes the field prefix, if there is a prefix.
 func (p *Prefix) append(dst []byte) []byte {
 	if len(p.Text)+len(p.Suffix) == 0 {
 		return dst
@@ -57,7 +58,7 @@ func (p *Prefix) append(dst []byte) []byte {
 var typeNames = [...]string{Reset: "reset", Module: "module", Mapping: "mapping", BuildID: "build_id", Dumpfile: "dumpfile",
 	Symbol: "symbol", Malformed: "malformed"}
 
-// spaceNames say what an address in a module counts from.
+// spaceNames are the words for what an address in a module counts from.
 var spaceNames = [...]string{symsrc.Linked: "linked", symsrc.InFile: "file", symsrc.InImage: "image", symsrc.InText: "text"}
 
 // append writes the fields of a Context.
@@ -89,7 +90,7 @@ func (c *Context) append(dst []byte) []byte {
 	return dst
 }
 
-// appendModule writes what tells a module from others.
+// appendModule writes what identifies a module.
 func appendModule(dst []byte, name string, id symsrc.BuildID) []byte {
 	dst = appendString(dst, "name", name)
 	if id == "" {

@@ -8,11 +8,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// highBit is that of a byte which is part of a character of several.
+// highBit is set in the bytes of characters beyond ASCII.
 const highBit = 0x80
 
-// AppendEscaped writes the inside of a JSON string (RFC 8259 §7). A byte that is not UTF-8 becomes U+FFFD; valid is false
-// then.
+// AppendEscaped appends text as the inside of a JSON string (RFC 8259 §7). A byte that is not UTF-8 becomes U+FFFD, and valid is
+// then false.
 func AppendEscaped[S []byte | string](dst []byte, text S) (out []byte, valid bool) {
 	begin := len(dst)
 	dst = append(dst, text...)
@@ -23,7 +23,7 @@ func AppendEscaped[S []byte | string](dst []byte, text S) (out []byte, valid boo
 	return appendEscaped(dst[:begin+n], []byte(text[n:]))
 }
 
-// appendEscaped is AppendEscaped for text that needs a second look: what stands for itself is copied in runs.
+// appendEscaped is AppendEscaped for text that needs escapes. Bytes that stand for themselves are copied in runs.
 func appendEscaped(dst, text []byte) (out []byte, valid bool) {
 	valid = true
 	for {
@@ -46,7 +46,7 @@ func appendEscaped(dst, text []byte) (out []byte, valid bool) {
 	}
 }
 
-// appendReplaced writes text with U+FFFD in the place of each byte that is not UTF-8.
+// appendReplaced writes text with U+FFFD in place of each byte that is not UTF-8.
 func appendReplaced(dst, text []byte) []byte {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
@@ -55,7 +55,7 @@ func appendReplaced(dst, text []byte) []byte {
 	return dst
 }
 
-// appendVisible writes what lies beyond ASCII, with escapes for what steers a terminal or cannot be seen.
+// appendVisible writes text beyond ASCII, with escapes for characters that control a terminal or cannot be seen.
 func appendVisible(dst, text []byte) []byte {
 	if bytes.IndexFunc(text, symsrc.IsInvisible) < 0 {
 		return append(dst, text...)
@@ -67,6 +67,7 @@ func appendVisible(dst, text []byte) []byte {
 	return dst
 }
 
+// appendRune writes a character, escaped if it cannot be seen.
 func appendRune(dst []byte, r rune) []byte {
 	if symsrc.IsInvisible(r) {
 		return symsrc.AppendJSONRune(dst, r)
@@ -74,7 +75,7 @@ func appendRune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// appendEscape writes a character of ASCII that stands for something else in a string.
+// appendEscape writes a character of ASCII that must be escaped.
 func appendEscape(dst []byte, c byte) []byte {
 	const hexDigits = "0123456789abcdef"
 	switch c {
@@ -90,7 +91,7 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// special has the bytes of ASCII that do not stand for themselves.
+// special has the bytes of ASCII that must be escaped.
 var special = func() (set [256]bool) {
 	for c := range set {
 		set[c] = c < ' ' || c == 0x7f || c == '"' || c == '\\'
@@ -108,8 +109,8 @@ func plainPortable(text []byte, high uint8) int {
 	for ; i+8 <= len(text); i += 8 {
 		w := binary.LittleEndian.Uint64(text[i:])
 		quote, backslash, del := w^ones*'"', w^ones*'\\', w^ones*0x7f
-		// The high bit of a byte is set where it is of ASCII and below the blank, or one of the three. A borrow may set that of
-		// the next byte too; then the loop below finds nothing.
+		// The high bit of a byte is set if the byte is of ASCII and below the space, or one of the three. A borrow may set that
+		// of the next byte, too; then the loop below finds nothing.
 		stops := ((w-ones*' ')|(quote-ones)|(backslash-ones)|(del-ones))&^w | w&(ones*uint64(high))
 		if stops&highs == 0 {
 			continue

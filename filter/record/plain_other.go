@@ -2,6 +2,6 @@
 
 package record
 
-// plain returns how many bytes of text, at its begin, stand for themselves in a string; those from 0x80 on do not where high
-// is 0x80, and do where it is 0.
+// plain returns how many bytes at the beginning of text stand for themselves in a string. Those from 0x80 on count if high is 0,
+// and do not if it is 0x80.
 func plain(text []byte, high uint8) int { return plainPortable(text, high) }

@@ -1,44 +1,51 @@
-// Package record writes what a line of a log holds as one JSON object a line.
+// Package record writes the contents of each line of a log as a JSON object on a line.
 //
-// The text of every line is there, with its end, so that the log can be put together again byte for byte. JSON knows no
-// bytes that are not UTF-8: where a string has any, each of them is U+FFFD, and a field of the same name with `_base64`
-// behind it has the bytes themselves (RFC 4648 §4). Numbers that may need more than 53 bits are strings, `0x1150`.
+// The object has the text of the line and its end, so that the log can be restored byte for byte. JSON has only UTF-8. If a string
+// has other bytes, each of them is U+FFFD, and a field of the same name with `_base64` appended has the bytes themselves
+// (RFC 4648 §4). Numbers that may need more than 53 bits are strings, as `0x1150`.
+//
+//	record.go  the contents of a line
+//	append.go  the objects of lines
+//	texts.go   the objects of many lines that have only text
+//	text.go    fields
+//	escape.go  strings; plain_amd64.go and plain_other.go, the search for what must be escaped
+//	schema.go  the JSON Schema of the objects
 package record
 
 import "qss-filter/symsrc"
 
-// Line is what one line of the log holds, or a part of it.
+// Line is the contents of one line of the log, or of a part of it.
 type Line struct {
 	// Number counts the lines from 1.
 	Number int
-	// Part counts the parts of a line that leaves in several, from 1; 0 for a line in one piece. More is set for all of
-	// them but the last.
+	// Part counts the parts of a line that is written in several, from 1. It is 0 for a line in one piece. More is set for all
+	// parts but the last.
 	Part int
 	More bool
-	// Text is the line without its end; End is "\n", "\r\n", or nothing.
+	// Text is the line without its end. End is "\n", "\r\n", or empty.
 	Text, End []byte
-	// Process is the key of the process that wrote the line, or that its words are about; "" where nothing tells processes
+	// Process is the key of the process that wrote the line, or that the line is about. It is "" if nothing tells processes
 	// apart.
 	Process string
 	Prefix  Prefix
 	Context []Context
 	Frames  []Frame
-	// Repeats, where its Stack is set, makes the object stand for a whole stack that was there before.
+	// Repeats, if its Stack is set, makes the object stand for a whole stack that was there before.
 	Repeats Repeats
 }
 
-// Repeats names the stack that a later one repeats: its number, the line of its first frame, and how many lines the later
-// one takes.
+// Repeats is a reference to the stack that a later one repeats: its number, the line of its first frame, and how many lines the
+// later one has.
 type Repeats struct{ Stack, Line, Lines int }
 
-// Holds reports whether the line says anything.
+// Holds reports whether the line has anything but text.
 func (l *Line) Holds() bool { return len(l.Frames)+len(l.Context) > 0 || l.Repeats.Stack > 0 }
 
-// Prefix is what loggers wrote in front of the line; empty fields are not known.
+// Prefix is what loggers wrote before the line. Empty fields are not known.
 type Prefix struct {
-	// Text is the prefix itself, and Suffix what stands behind the program's own words.
+	// Text is the prefix itself, and Suffix what stands after the program's own words.
 	Text, Suffix []byte
-	// Logger names the innermost one, such as `logcat threadtime`.
+	// Logger is the name of the innermost logger, such as `logcat threadtime`.
 	Logger              string
 	PID, TID, Host, Tag []byte
 }
@@ -46,26 +53,26 @@ type Prefix struct {
 // Context is something that the line says of the process's modules and mappings, or of names.
 type Context struct {
 	Type Type
-	// ID is the module's number; of modules and mappings of markup.
+	// ID is the module's number in markup.
 	ID uint64
-	// Name and BuildID are those of the module; Name may also be a dumpfile's, or the readable form of a symbol.
+	// Name and BuildID are those of the module. Name may also be that of a dumpfile, or the readable form of a symbol.
 	Name    string
 	BuildID symsrc.BuildID
-	// Start and Last are the first and the last address; Last is below Start for an empty range. At is where Start lies in
-	// the module, counted as Space says.
+	// Start and Last are the first and the last address. Last is below Start for an empty range. At is the place of Start in
+	// the module, counted from Space.
 	Start, Last, At uint64
 	Space           symsrc.Space
 	Mode            string
 	// Word is a dumpfile's type, a symbol's mangled name, or what is wrong with a malformed element.
 	Word string
-	// Column is where a malformed element's fault lies, in bytes from 1.
+	// Column is the place of the error in a malformed element, in bytes from 1.
 	Column int
 }
 
-// Type tells what a Context is.
+// Type is the type of a Context.
 type Type uint8
 
-// The things that a line may say beside frames.
+// The types of Context.
 const (
 	Reset     Type = iota // the process's modules and mappings are forgotten
 	Module                // a module is defined
@@ -76,7 +83,7 @@ const (
 	Malformed             // an element that cannot be read
 )
 
-// Kind tells what a Frame is.
+// Kind is the kind of a Frame.
 type Kind uint8
 
 // The kinds of frames.
@@ -94,27 +101,27 @@ type Frame struct {
 	Format   string
 	Number   uint64
 	Numbered bool
-	// Process is the key of the frame's process; it is written where it is not the line's.
+	// Process is the key of the frame's process. It is written if it is not the line's.
 	Process string
-	// Text is the frame as it stands in the log; Address, Offset and Hint are parts of it: the digits as they are written,
-	// and the function that the log names.
+	// Text is the frame as it stands in the log. Address, Offset and Hint are parts of it: the digits as they are written, and
+	// the function that the log names.
 	Text, Address, Offset, Hint []byte
-	// Register is the name of the register, of that kind only.
+	// Register is the name of the register if Kind is Register.
 	Register string
 	// Module is what the log says of the binary.
 	Module symsrc.Module
-	// Located is set where the module is known. At is then the address that was asked for, counted as Space says, and Back
-	// how many bytes before the logged one it is; Why says on what evidence.
+	// Located is set if the module is known. At is then the address that was asked for, counted from Space. Back is how many
+	// bytes before the logged address it is, and Why a word for the evidence.
 	Located  bool
 	At, Back uint64
 	Space    symsrc.Space
 	Why      string
-	// Status is a word for the outcome, Reason the same in a sentence where there is no name, Detail more of it.
+	// Status is a word for the outcome. If there is no name, Reason is the outcome in a sentence, and Detail more of it.
 	Status, Reason, Detail string
-	// Unverified is set where the file was taken by its path or name alone.
+	// Unverified is set if the file was found by its path or name alone.
 	Unverified bool
 	// Functions is the answer, innermost first.
 	Functions []symsrc.Frame
-	// Files tells how the module's files were searched for; it is not written.
+	// Files is how the search for the module's files ended. It is not written.
 	Files *symsrc.Files
 }

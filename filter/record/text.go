@@ -13,7 +13,7 @@ func key(dst []byte, name string) []byte {
 	return append(append(append(dst, '"'), name...), '"', ':')
 }
 
-// appendString writes a field that is a string, with its bytes beside it where they are not UTF-8.
+// appendString writes a field that is a string, and one with its bytes if they are not UTF-8.
 func appendString[S []byte | string](dst []byte, name string, text S) []byte {
 	dst, valid := AppendEscaped(append(key(dst, name), '"'), text)
 	dst = append(dst, '"')
@@ -24,7 +24,7 @@ func appendString[S []byte | string](dst []byte, name string, text S) []byte {
 	return append(base64.StdEncoding.AppendEncode(dst, []byte(text)), '"')
 }
 
-// appendFilled is appendString for text that is there.
+// appendFilled is appendString unless text is empty.
 func appendFilled[S []byte | string](dst []byte, name string, text S) []byte {
 	if len(text) == 0 {
 		return dst
@@ -42,7 +42,7 @@ func appendInt(dst []byte, name string, v int) []byte {
 	return strconv.AppendInt(key(dst, name), int64(v), 10)
 }
 
-// appendTrue writes a field that is set.
+// appendTrue writes a field that is true, if is is set.
 func appendTrue(dst []byte, name string, is bool) []byte {
 	if !is {
 		return dst
@@ -50,7 +50,7 @@ func appendTrue(dst []byte, name string, is bool) []byte {
 	return append(key(dst, name), "true"...)
 }
 
-// appendEnd writes how the line ends, where that is not as most lines do.
+// appendEnd writes the end of a line, unless it is a line feed alone.
 func appendEnd(dst, end []byte) []byte {
 	if len(end) == 1 {
 		return dst
@@ -58,7 +58,7 @@ func appendEnd(dst, end []byte) []byte {
 	return appendString(dst, "end", end)
 }
 
-// Cut splits a line into its text and its end.
+// cut splits a line into its text and its end.
 func cut(line []byte) (text, end []byte) {
 	n := len(line)
 	if n > 0 && line[n-1] == '\n' {

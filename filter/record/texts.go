@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// AppendTexts writes lines that hold nothing, from number first on. Most have nothing to be escaped: one search for what must
-// be finds their ends, too.
+// AppendTexts appends the objects of lines that have only text, numbered from first on. Most lines have nothing to be escaped: one
+// search for what must be escaped finds their ends, too.
 func AppendTexts(dst, lines []byte, first int) []byte {
 	var memory [64]byte
 	begin := appendBegin(memory[:0], first)
@@ -39,11 +39,10 @@ func AppendTexts(dst, lines []byte, first int) []byte {
 // textKey stands between the number of a line and its text.
 const textKey = `,"text":"`
 
-// appendBegin writes what stands before the text of a line that nothing else is known of.
+// appendBegin writes what stands before the text of a line that has only text.
 func appendBegin(dst []byte, number int) []byte { return append(AppendNumber(dst, number), textKey...) }
 
-// countOn adds one to the decimal number at the end of text. ok is false where that takes another digit: then the number is
-// wrong.
+// countOn adds one to the decimal number at the end of text. ok is false if that takes another digit: then the number is wrong.
 func countOn(text []byte) (ok bool) {
 	for i := len(text) - 1; text[i]-'0' <= 9; i-- {
 		if text[i] < '9' {
@@ -55,12 +54,12 @@ func countOn(text []byte) (ok bool) {
 	return false
 }
 
-// AppendNumber begins the object of a line: what every one begins with.
+// AppendNumber appends the beginning of the object of a line, with its number.
 func AppendNumber(dst []byte, number int) []byte {
 	return strconv.AppendInt(append(dst, `{"line":`...), int64(number), 10)
 }
 
-// CutNumber returns what an object has behind the number of its line.
+// CutNumber returns what an object has after the number of its line.
 func CutNumber(object []byte) []byte {
 	if i := bytes.IndexByte(object, ','); i >= 0 {
 		return object[i:]
@@ -68,7 +67,7 @@ func CutNumber(object []byte) []byte {
 	return nil
 }
 
-// AppendText writes a line that holds nothing.
+// AppendText appends the object of a line that has only text.
 func AppendText(dst []byte, number int, text, end []byte) []byte {
 	dst = appendString(AppendNumber(dst, number), "text", text)
 	return append(appendEnd(dst, end), '}', '\n')

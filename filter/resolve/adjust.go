@@ -9,30 +9,35 @@ import (
 	"qss-filter/symsrc"
 )
 
-// emitter is what the log's headers say of who prints the frames that follow.
+// emitter is what the log's headers say of the program that prints the frames that follow.
 type emitter uint8
 
 const (
-	// unknownEmitter: no header was seen.
+	// unknownEmitter is the emitter before any header.
 	unknownEmitter emitter = iota
-	// movedEmitter prints addresses that lie in the call already: every sanitizer but TSan's own reports. The address
+	// movedEmitter prints addresses that lie in the call already, as all sanitizers do except in TSan's own reports. The address
 	// of a fault is exact. Either way nothing is subtracted.
 	movedEmitter
-	// rawEmitter prints return addresses, even for frame 0: TSan's reports as markup.
+	// rawEmitter prints return addresses, even for frame 0, as TSan's reports in markup do.
 	rawEmitter
 )
 
+// Words of the sanitizers' headers.
 var (
+	// SanitizerWord is in the names of all sanitizers.
 	SanitizerWord = []byte("Sanitizer")
-	SummaryWord   = []byte("SUMMARY: ")
-	errorWord     = []byte("ERROR: ")
-	warningWord   = []byte("WARNING: ")
-	threadWord    = []byte("ThreadSanitizer")
-	RuntimeError  = []byte("runtime error:")
-	goPanic       = []byte("panic") // `panic: runtime error: index out of range`: of Go, not of UBSan
+	// SummaryWord begins the last line of a report.
+	SummaryWord = []byte("SUMMARY: ")
+	// RuntimeError begins a message of UBSan.
+	RuntimeError = []byte("runtime error:")
+
+	errorWord   = []byte("ERROR: ")
+	warningWord = []byte("WARNING: ")
+	threadWord  = []byte("ThreadSanitizer")
+	goPanic     = []byte("panic") // of Go's `panic: runtime error: index out of range`
 )
 
-// Note learns from a line. A report ends after its summary, which belongs to it.
+// Note notes the header that a line may be. A report ends after its summary.
 func (e *emitter) Note(line []byte) {
 	if i := bytes.Index(line, SanitizerWord); i >= 0 {
 		before := line[:i]
@@ -50,56 +55,64 @@ func (e *emitter) Note(line []byte) {
 	}
 }
 
-// Over notes that the line at hand ended a report.
+// Over notes the end of a report, if the line at hand is its summary.
 func (e *emitter) Over(line []byte) {
 	if *e != unknownEmitter && bytes.Contains(line, SummaryWord) {
 		*e = unknownEmitter
 	}
 }
 
-// Adjustment tells how a logged address is to be taken, in its low bits, and on what evidence, in those above.
+// Adjustment is how a logged address is adjusted, in its low bits, and on what evidence, in the bits above.
 type Adjustment uint8
 
 const (
-	// Exact: the code is at the address.
+	// Exact means that the code is at the address.
 	Exact Adjustment = iota
-	// returning: it is a return address, and the code is the call before it.
+	// Return means that it is a return address, and the code is the call before it.
 	Return
-	// unwinding: the emitter prints return addresses. What a signal interrupted stands among them as it is, and where the frame
-	// of the signal's trampoline could not be told, the machine code shows that no call ends there.
+	// unwinding means that the emitter prints return addresses. The address that a signal interrupted stands among them as it
+	// is. If the frame of the signal's trampoline was not recognized, the machine code shows that no call ends there.
 	unwinding
-	// probing: the machine code around the address tells; where there is none to look at, it is a return address.
+	// probing means that the machine code around the address decides. Without machine code it is a return address.
 	probing
-	// probingFirst is probing for the first frame of a stack: without machine code it is exact.
+	// probingFirst is probing for the first frame of a stack. Without machine code it is exact.
 	probingFirst
 
-	howBits = 3
-	howMask = 1<<howBits - 1
+	modeBits = 3 // of an Adjustment without its evidence
+	modeMask = 1<<modeBits - 1
 )
 
-// evidence is what decides on a taking.
+// evidence is what decides on an adjustment.
 type evidence uint8
 
 const (
-	noEvidence   evidence = iota // nothing: the machine code is asked
-	ByTag                        // the element's tag, or that it is a variable
-	bySuffix                     // the element's suffix
-	byOption                     // --adjust
-	byHeader                     // the header of a report
-	byTrampoline                 // the frame before is a signal trampoline
-	byFormat                     // what the emitter of the format is known to print
-	ByRegister                   // what the register is for
+	// noEvidence leaves the decision to the machine code.
+	noEvidence evidence = iota
+	// ByTag is the element's tag, or that it is a variable.
+	ByTag
+	// bySuffix is the element's suffix.
+	bySuffix
+	// byOption is --adjust.
+	byOption
+	// byHeader is the header of a report.
+	byHeader
+	// byTrampoline is that the frame before is a signal trampoline.
+	byTrampoline
+	// byFormat is what the emitter of the format is known to print.
+	byFormat
+	// ByRegister is the purpose of the register.
+	ByRegister
 )
 
-// Because returns a taking with its evidence.
-func (t Adjustment) Because(e evidence) Adjustment { return t | Adjustment(e)<<howBits }
+// Because returns an adjustment with its evidence.
+func (t Adjustment) Because(e evidence) Adjustment { return t | Adjustment(e)<<modeBits }
 
-// how returns a taking without its evidence.
-func (t Adjustment) how() Adjustment { return t & howMask }
+// mode returns an adjustment without its evidence.
+func (t Adjustment) mode() Adjustment { return t & modeMask }
 
-// AdjustMarkup tells how the address of an element is to be taken. The evidence is weighed in this order: the element's own
-// suffix, the emitter's header, what the frame before it was, and the tag: pc elements are exact, bt elements are return
-// addresses unless the machine code shows something else.
+// AdjustMarkup returns the adjustment of an element's address. The evidence is weighed in this order: the element's own suffix,
+// the emitter's header, the frame before it, and the tag. pc elements are exact. bt elements are return addresses unless the
+// machine code shows something else.
 func (r *Resolver) AdjustMarkup(t *Thread, typ markup.PCType, exact bool) Adjustment {
 	switch {
 	case typ == markup.Exact:
@@ -122,8 +135,8 @@ func (r *Resolver) AdjustMarkup(t *Thread, typ markup.PCType, exact bool) Adjust
 	return probing
 }
 
-// AdjustText is the same for a frame of another format: what its emitter is known to print, and where that is not known the
-// machine code, decides. first is set for the first frame of its stack.
+// AdjustText returns the adjustment of the address of a frame of another format. It depends on what the emitter is known to
+// print, or otherwise on the machine code. first is set for the first frame of a stack.
 func (r *Resolver) AdjustText(t *Thread, by frame.Convention, first bool) Adjustment {
 	switch {
 	case by == frame.Exact:
@@ -138,7 +151,7 @@ func (r *Resolver) AdjustText(t *Thread, by frame.Convention, first bool) Adjust
 		return Exact.Because(byTrampoline)
 	case by == frame.Raw:
 		return unwinding.Because(byFormat)
-	case t.Emitter != unknownEmitter: // text of the sanitizers lies in the call already, TSan's too
+	case t.Emitter != unknownEmitter: // in text, the addresses of all sanitizers lie in the call already
 		return Exact.Because(byHeader)
 	}
 	switch {
@@ -152,16 +165,16 @@ func (r *Resolver) AdjustText(t *Thread, by frame.Convention, first bool) Adjust
 	return probing
 }
 
-// before reports whether the code is taken to lie before the logged address if nothing else is known of it.
+// before reports whether the code is assumed to lie before the logged address if there is no machine code.
 func (t Adjustment) before() bool {
-	how := t.how()
-	return how == Return || how == unwinding || how == probing
+	mode := t.mode()
+	return mode == Return || mode == unwinding || mode == probing
 }
 
 // back returns how many bytes before a logged address the code lies. A signal trampoline is never called: its address is
 // that of its first instruction.
 func (t Adjustment) back(p symsrc.Probe) uint64 {
-	switch t = t.how(); {
+	switch t = t.mode(); {
 	case t == Exact, p.Trampoline:
 		return 0
 	case t == Return, p.Known && p.Returns && (t == unwinding || !p.Calls):
@@ -172,24 +185,24 @@ func (t Adjustment) back(p symsrc.Probe) uint64 {
 	return 1
 }
 
-// Adjust tells how a logged address is taken.
+// Adjust is the option by which logged addresses are adjusted.
 type Adjust uint8
 
 const (
 	// AdjustAuto decides by evidence in the log: suffix, header, format.
 	AdjustAuto Adjust = iota
-	// AdjustNone takes every address as it stands.
+	// AdjustNone treats every address as exact.
 	AdjustNone
-	// AdjustRA takes every address for a return address, unless the log marks it as exact.
+	// AdjustRA treats every address as a return address, unless the log marks it as exact.
 	AdjustRA
 )
 
-// trampolineNames are what a frame is called whose code a signal handler returns to: by glibc and musl, in the vDSO of several
-// machines, and on macOS.
+// trampolineNames are the functions that a signal handler returns to: of glibc and musl, of the vDSO of several machines, and of
+// macOS.
 var trampolineNames = [...]string{"__restore_rt", "__restore", "__kernel_rt_sigreturn", "__kernel_sigreturn", "__vdso_rt_sigreturn",
 	"__kernel_sigtramp_rt64", "__kernel_sigtramp64", "__kernel_sigtramp_rt32", "__kernel_sigtramp32", "_sigtramp"}
 
-// namesTrampoline reports whether a log calls a frame so: that tells where the file that would show it is not at hand.
+// namesTrampoline reports whether the log names one of them for a frame. That counts if the module's file is missing.
 func namesTrampoline(hint []byte) bool {
 	hint = parse.TrimHint(hint)
 	if len(hint) == 0 || hint[0] != '_' {
@@ -207,10 +220,10 @@ func namesTrampoline(hint []byte) bool {
 	return false
 }
 
-// handlerCalled is what gdb writes in the place of such a frame.
+// handlerCalled is what gdb writes in place of the frame of a signal trampoline.
 var handlerCalled = []byte("<signal handler called>")
 
-// Interrupted notes a text without a frame that tells that the next frame was interrupted.
+// Interrupted notes whether a text without a frame says that a signal interrupted the next frame.
 func (t *Thread) Interrupted(text []byte) {
 	if bytes.Contains(text, handlerCalled) {
 		t.trampoline = true

@@ -9,14 +9,14 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// agreement is an answer and a name of the log, with the offset in it, that stand against each other.
+// agreement is an answer, and the function and offset that the log has for it.
 type agreement struct {
 	answer *Answer
 	hint   string
 }
 
-// agreeing returns the answer for a frame where the name that the log has for it does not contradict: a file that was taken by
-// its name alone may be of another build. It is, where it has a function of that name elsewhere.
+// agreeing returns the answer for a frame, without names if the function that the log has for it contradicts: a file that was
+// found by its name alone may be of another build. It is if it has a function of that name elsewhere.
 func (r *Resolver) agreeing(ctx context.Context, a *Answer, fr *parse.Frame) *Answer {
 	if len(fr.HintText) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.Unverified() {
 		return a
@@ -37,17 +37,16 @@ func (r *Resolver) agreeing(ctx context.Context, a *Answer, fr *parse.Frame) *An
 	return agreed
 }
 
-// maxMoved is how far the places of one address may differ for emitters that move it into its call: the width of an
-// instruction.
+// maxMoved is by how many bytes an emitter may have moved an address into its call: the width of an instruction.
 const maxMoved = 4
 
-// contradicts reports whether the file has functions of that name, and none where the log has it: at offset before the address,
-// or, where it has none, around it.
+// contradicts reports whether the file has functions of that name, but none at the place that the log has: offset bytes before
+// the address or, if has is false, around it.
 func (r *Resolver) contradicts(ctx context.Context, a *Answer, name string, offset uint64, has bool) bool {
 	plain := demangle.PlainName(name)
 	for i := range a.Frames {
 		if fr := &a.Frames[i]; (i < len(a.Frames)-1 || !has) && (demangle.PlainName(fr.Func) == plain || demangle.PlainName(fr.Linkage) == plain) {
-			return false // of an inlined function the offset counts from elsewhere
+			return false // the offset in an inlined function does not count from its beginning
 		}
 	}
 	q := symsrc.Addr{Module: a.Module.Module, Kind: symsrc.Named, Space: a.Space, Offset: a.Offset + a.Back, Symbol: name}
@@ -67,8 +66,8 @@ func (r *Resolver) contradicts(ctx context.Context, a *Answer, name string, offs
 	return has && plain != "" && a.Module.Files.DebugStatus == symsrc.OK && r.inside(ctx, q, offset)
 }
 
-// inside reports whether the function that the log has at offset before an address would begin within another one of the file. One
-// with debug information knows the names of all functions.
+// inside reports whether the function that the log has at offset before an address would begin within another function of the
+// file. A file with debug information has the names of all functions.
 func (r *Resolver) inside(ctx context.Context, q symsrc.Addr, offset uint64) bool {
 	q.Offset -= offset
 	code := q

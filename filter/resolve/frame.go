@@ -10,12 +10,12 @@ import (
 	"qss-filter/symsrc"
 )
 
-// ResolveFrame returns the answer for a frame on a line, nil if there is nothing to ask.
+// ResolveFrame returns the answer for a frame on a line. It is nil if there is nothing to ask.
 func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text []byte, fr *parse.Frame) *Answer {
 	r.prefetch.line = line
 	named := namesTrampoline(fr.HintText)
 	if fr.Done || fr.Shape == frame.NumberOnly {
-		// Whether frames without a module are seen at all depends on who is told of them.
+		// Frames without a module are looked at only if the output shows them. They must not change anything.
 		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
 		return nil
 	}
@@ -24,7 +24,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	switch {
 	case absolute:
 		a = r.agreeing(ctx, r.ResolveAddress(ctx, t.Process, q.off, q.kind, q.Adjustment), fr)
-	case q.from != nil: // it lies where the name does
+	case q.from != nil: // the name itself is what was asked
 		a = r.ask(ctx, q)
 	case ok:
 		a = r.agreeing(ctx, r.ask(ctx, q), fr)
@@ -39,29 +39,29 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	return a
 }
 
-// question returns what a frame asks. Where absolute is set, off is an address of the process. ok is false where there is nothing
-// to ask: no module is named, or no mapping covers the address.
+// question returns the question of a frame. If absolute is set, off is an address of the process. ok is false if there is nothing
+// to ask of a module: none is named, or no mapping covers the address.
 func (r *Resolver) question(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
-	kind, take := symsrc.Code, r.AdjustText(t, fr.Convention, t.Stack.First(line, !fr.Num.Empty(), fr.Number))
+	kind, adjustment := symsrc.Code, r.AdjustText(t, fr.Convention, t.Stack.First(line, !fr.Num.Empty(), fr.Number))
 	if fr.Data {
 		kind = symsrc.Data
 	}
 	if addr, ok := r.absoluteAddress(t, text, fr); ok {
-		return question{off: addr, kind: kind, Adjustment: take}, false, true
+		return question{off: addr, kind: kind, Adjustment: adjustment}, false, true
 	}
 	m := r.moduleOf(t, fr)
 	if m == nil {
 		return q, false, false
 	}
-	q = question{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Adjustment: take}
+	q = question{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Adjustment: adjustment}
 	if fr.Base == frame.FromSymbol {
 		q.from = r.symbol(fr.SymbolText, fr.Size)
 	}
 	return q, true, false
 }
 
-// absoluteAddress returns the address of a frame that must be looked up in the process's mappings: since it names no module, or since
-// its offset counts from where the emitter took the module to begin, and a list of mappings says better.
+// absoluteAddress returns the address of a frame that must be looked up in the process's mappings: the frame names no module, or
+// its offset counts from where the emitter assumed the module to begin and a list of mappings is more exact.
 func (r *Resolver) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr uint64, ok bool) {
 	if fr.Base == frame.Absolute {
 		return fr.Offset, true
@@ -73,8 +73,8 @@ func (r *Resolver) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (add
 	return addr, ok
 }
 
-// The names of modules that frames leave out: those of Dart and Flutter are of the program's one library, those of the kernel
-// that name no module are of the kernel itself.
+// Names of modules that frames leave out. Frames of Dart and Flutter are of the program's only library. Frames of the kernel
+// without a module are of the kernel itself.
 var (
 	dartLibrary = []byte("libapp.so")
 	kernel      = []byte("vmlinux")
@@ -82,7 +82,7 @@ var (
 )
 
 // moduleOf returns the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
-// counts for a frame that has none.
+// counts for a frame without one.
 func (r *Resolver) moduleOf(t *Thread, fr *parse.Frame) *Module {
 	name, id := fr.ModuleText, fr.BuildIDText
 	switch {
@@ -108,11 +108,11 @@ func (r *Resolver) moduleOf(t *Thread, fr *parse.Frame) *Module {
 	return r.moduleWritten(name, id)
 }
 
-// Asked is the question of the frame that was looked up last in a module, with what decided it.
+// Asked is the question of the frame that was looked up last in a module, with its answer.
 type Asked struct {
 	question
 	Answer     *Answer
 	Convention frame.Convention
-	// Plain is set where the frame's number counts, and neither its member nor anything but its build ID decided on the module.
+	// Plain is set if the frame's number counts, and its name and build ID alone decided on the module.
 	Plain bool
 }

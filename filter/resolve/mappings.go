@@ -11,8 +11,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// ApplyListed lets a line of a list of mappings, or one that states a build ID, take effect. mapping is set for the first, and file is the
-// module of the second.
+// ApplyListed applies a line of a list of mappings, or one that states a build ID. mapping is set for the former. file and id are
+// set for the latter.
 func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, file string, id symsrc.BuildID) {
 	if name, stated, ok := mappings.BuildID(text); ok {
 		if id, file = stated, string(name); name == nil {
@@ -27,7 +27,7 @@ func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, 
 	return mapping, file, id
 }
 
-// ReadMapping lets a line of a list of mappings take effect. It reports false for any other line.
+// ReadMapping applies a line of a list of mappings. It returns false for any other line.
 func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
 	m, ok := mappings.Parse(text)
 	if ok {
@@ -38,10 +38,10 @@ func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
 
 var seed = maphash.MakeSeed()
 
-// ErrNoMappings is a file that was named as a list of mappings and is none.
+// ErrNoMappings is the error of Preload for text that is not a list of mappings.
 var ErrNoMappings = errors.New("no mappings in it: want lines as in /proc/PID/maps")
 
-// Preload takes a list of mappings for the processes of the log that state none themselves.
+// Preload reads a list of mappings for the processes of the log that state none themselves.
 func (r *Resolver) Preload(list []byte) error {
 	p := newPreload(list)
 	if !p.Space.Listed() {
@@ -51,7 +51,7 @@ func (r *Resolver) Preload(list []byte) error {
 	return nil
 }
 
-// newPreload reads a list of mappings.
+// newPreload returns a process with a list of mappings.
 func newPreload(list []byte) *Process {
 	p := &Process{Space: ctxstate.New().Process("")}
 	n := 0
@@ -63,12 +63,11 @@ func newPreload(list []byte) *Process {
 	return p
 }
 
-// LacksMappings reports whether nothing says where the modules of t's process lie.
+// LacksMappings reports whether no mappings of t's process are known.
 func (r *Resolver) LacksMappings(t *Thread) bool { return t.Space.Empty() && r.preload == nil }
 
-// substitute returns the process whose mappings count for one that has stated none: those named on the command line, those of the
-// running processes that write the log, or those of lines without a prefix, where no other process of the log could have
-// stated them.
+// substitute returns the process whose mappings count for one that has stated none: those of Preload, those of lines without a
+// prefix if no other process of the log could have stated them, or those of the running processes that write the log.
 func (r *Resolver) substitute(p *Process, addr uint64) *Process {
 	o := r.Processes
 	switch {
@@ -84,8 +83,8 @@ func (r *Resolver) substitute(p *Process, addr uint64) *Process {
 	return p
 }
 
-// running returns the mappings of a running process that cover an address. Where several processes map different things there,
-// the log does not tell which of them is meant, and there is none.
+// running returns a running process whose mappings cover an address. It is nil if several processes map different modules there:
+// the log does not say which of them is meant.
 func (r *Resolver) running(addr uint64) *Process {
 	var at *ctxstate.Mapping
 	var found *Process
@@ -103,10 +102,10 @@ func (r *Resolver) running(addr uint64) *Process {
 	return found
 }
 
-// maxLive bounds the lists of running processes that are remembered.
+// maxLive is how many lists of running processes are remembered at most.
 const maxLive = 64
 
-// read returns the process of a list, which is likely to be one that was read before.
+// read returns the process of a list. Lists that were read before are remembered.
 func (r *Resolver) read(list []byte) *Process {
 	key := maphash.Bytes(seed, list)
 	p := r.live[key]

@@ -1,17 +1,16 @@
 package resolve
 
-// Answers are remembered in tables in which one gives way to the next one with the same slot. They begin small, since most logs have few
-// frames, and one program may have thousands of filters; a table that has taken twice as many answers as it has slots gets four times
-// as many.
+// The caches of answers are tables in which an answer replaces the one in its slot. They begin small, since most logs have few
+// frames, and one program may have thousands of filters. A table that has taken twice as many answers as it has slots grows.
 const (
 	firstSlots = 1 << 6 // a power of two, as growth is
 	growth     = 4
-	// absoluteSlots is how many answers for absolute addresses are remembered at most. Every process has its own addresses, so that
-	// most are of no use soon.
+	// absoluteSlots is how many answers for absolute addresses are remembered at most. Every process has its own addresses, so
+	// most answers are soon of no use.
 	absoluteSlots = 1 << 13
 	// answerSlots is how many answers for addresses of modules are remembered at most: a log repeats its frames within a short time.
 	answerSlots = 1 << 15
-	// answerBytes bounds what the answers of a table take together, about.
+	// answerBytes is about how many bytes the answers of a table take at most.
 	answerBytes = 64 << 20
 )
 
@@ -21,17 +20,19 @@ type addressMemo struct {
 	puts  int
 }
 
+// addressSlot is an answer for an absolute address.
 type addressSlot struct {
 	question address
 	answer   *Answer
 }
 
+// slot returns the slot of a question.
 func (m *addressMemo) slot(q *address) *addressSlot {
 	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	return &m.slots[h>>40&uint64(len(m.slots)-1)]
 }
 
-// get returns the answer to q, nil where it is not known.
+// get returns the answer to q, or nil.
 func (m *addressMemo) get(q address) *Answer {
 	if len(m.slots) == 0 {
 		return nil
@@ -63,15 +64,16 @@ type answerMemo struct {
 	bytes int // of the answers
 }
 
+// answerSlot is an answer for an address of a module.
 type answerSlot struct {
 	question question
 	answer   *Answer
 }
 
-// hash spreads questions; its upper bits are good.
+// hash returns a hash of the question. Its upper bits are the good ones.
 func (q *question) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
 
-// get returns the answer to q, nil where it is not known.
+// get returns the answer to q, or nil.
 func (m *answerMemo) get(q *question) *Answer {
 	if len(m.slots) == 0 {
 		return nil
@@ -97,7 +99,7 @@ func (m *answerMemo) put(q *question, a *Answer) {
 	m.set(answerSlot{*q, a})
 }
 
-// fill makes a table of that many slots with the answers of the old one.
+// fill replaces the table by one of that many slots with the same answers.
 func (m *answerMemo) fill(slots int) {
 	old := m.slots
 	*m = answerMemo{slots: make([]answerSlot, slots)}
@@ -108,7 +110,7 @@ func (m *answerMemo) fill(slots int) {
 	}
 }
 
-// set puts an answer in its slot. Two slots are neighbours: the one that was there goes next door.
+// set puts an answer in its slot. Slots are neighbors in pairs: the answer that was there moves to the neighbor.
 func (m *answerMemo) set(is answerSlot) {
 	i := is.question.hash() >> 40 & uint64(len(m.slots)-1)
 	s := &m.slots[i]
@@ -126,9 +128,9 @@ func (m *answerMemo) set(is answerSlot) {
 	*s = is
 }
 
-// Weights of an answer, in bytes, with what the allocator adds; measured, not counted.
+// Weights of an answer, in bytes, as measured with the overhead of the allocator.
 const (
-	answerWeight = 640 // except for its texts
+	answerWeight = 640 // without its texts
 	frameWeight  = 160
 )
 

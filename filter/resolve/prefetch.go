@@ -15,7 +15,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Limits of a prefetch: how far it looks, in bytes and in questions, and how few questions are not worth a goroutine.
+// Limits of a prefetch: how far it looks, in bytes and in questions, and the fewest questions that are worth a goroutine.
 const (
 	prefetchText  = 256 << 10
 	maxRequests   = 512
@@ -25,26 +25,27 @@ const (
 	maxVain      = 1 << 12
 )
 
-// prefetch looks ahead over the lines that have arrived already, where a question is new, and has other cores answer those
-// that will be asked next. The order of the output stays: the stream takes the answer, waits for it, or asks itself.
+// prefetch looks ahead over the lines that have arrived already when a question is new, and has other cores answer the questions
+// that will be asked next. The order of the output does not change: the stream takes the answer, waits for it, or asks itself.
 type prefetch struct {
-	// rest is what follows the line at hand in the chunk, of whose thread it is likely to be.
+	// rest is what follows the line at hand in the chunk. It is probably of the same thread.
 	rest []byte
 	of   *Thread
-	// line is the number of the line at hand; candidates and absolutes say which lines of the rest count.
+	// line is the number of the line at hand. candidates and absolutes select the lines of the rest that count.
 	line       int
 	candidates *stream.Scan
 	absolutes  bool
-	// left is how much of the chunk was not looked at.
+	// left is how many bytes of the chunk were not looked at.
 	left int
-	// idle is how many new questions are let pass before the next look ahead: the more looks in vain, the more.
+	// idle is how many new questions pass before the next look ahead. vain is the last such delay: it grows with every look in
+	// vain.
 	idle, vain int
-	// Pending holds the requests whose answers were not taken yet, each in the slot of its question.
+	// pending has the requests whose answers were not taken yet, each in the slot of its question.
 	pending []*request
 	search  frame.Search
 }
 
-// request is one question on its way.
+// request is a question that other cores may answer.
 type request struct {
 	q question
 	// generation is that of the question's module.
@@ -55,20 +56,20 @@ type request struct {
 	got   found
 }
 
-// found is what is known of a question: how its address was taken, and the answer there.
+// found is the outcome of a question: how its address was adjusted, and the answer.
 type found struct {
 	probe symsrc.Probe
 	addr  symsrc.Addr
 	back  uint64
 	symsrc.Answer
-	// broken says that the program has panicked over the question, and where; "" where it has not.
+	// broken describes the panic that the question caused. It is "" if there was none.
 	broken string
 }
 
 // chunk begins another chunk.
 func (s *prefetch) chunk() { s.left = math.MaxInt }
 
-// at says what follows the line at hand.
+// at notes what follows the line at hand.
 func (s *prefetch) at(rest []byte, t *Thread) { s.rest, s.of = rest, t }
 
 // seek answers a question, or takes the answer that another core has found.
@@ -88,7 +89,7 @@ func (r *Resolver) seek(ctx context.Context, q question) found {
 	return got
 }
 
-// await waits for the answer of another core where one has it, and asks the source otherwise.
+// await waits for the answer of another core if the question was prefetched, and asks the source otherwise.
 func (r *Resolver) await(ctx context.Context, slot **request, q question) found {
 	if slot == nil || *slot == nil || (*slot).q != q || (*slot).generation != q.mod.generation {
 		return r.fetch(ctx, q)
@@ -116,9 +117,9 @@ func (r *Resolver) fetch(ctx context.Context, q question) (got found) {
 }
 
 // probes reports whether the machine code is looked at for a question.
-func (r *Resolver) probes(q *question) bool { return r.prober != nil && q.Adjustment.how() != Exact }
+func (r *Resolver) probes(q *question) bool { return r.prober != nil && q.Adjustment.mode() != Exact }
 
-// slot is the place of a question among what is pending, nil where nothing ever was.
+// slot returns the slot of a question in pending. It is nil before the first look ahead.
 func (s *prefetch) slot(q *question) **request {
 	if s.pending == nil {
 		return nil
@@ -126,7 +127,7 @@ func (s *prefetch) slot(q *question) **request {
 	return &s.pending[q.hash()>>40%pendingSlots]
 }
 
-// lookAhead gathers the questions of the lines ahead and sends for their answers.
+// lookAhead collects the questions of the lines ahead and has other cores answer them.
 func (r *Resolver) lookAhead(ctx context.Context) {
 	s := &r.prefetch
 	cores := runtime.GOMAXPROCS(0) - 1
@@ -188,7 +189,7 @@ func (r *Resolver) lookAhead(ctx context.Context) {
 	r.send(ctx, requests, cores)
 }
 
-// send lets other cores run the requests. They end by themselves, with the last one.
+// send starts goroutines that fetch the answers. They end with the last request.
 func (r *Resolver) send(ctx context.Context, requests []*request, cores int) {
 	for range cores {
 		go func() {
@@ -202,8 +203,8 @@ func (r *Resolver) send(ctx context.Context, requests []*request, cores int) {
 	}
 }
 
-// predict tells what a line ahead is going to ask, if it is a frame like those before. stop is set where what it says changes
-// what the lines after it mean.
+// predict returns the question of a line ahead, if it is a frame like those before. stop is set if the line changes the meaning
+// of the lines after it.
 func (r *Resolver) predict(t *Thread, line []byte) (q question, ok, stop bool) {
 	if i := bytes.Index(line, parse.OpenBraces); i >= 0 {
 		bt, _, ok := markup.BTLine(line[i:])
@@ -230,7 +231,7 @@ func (r *Resolver) predict(t *Thread, line []byte) (q question, ok, stop bool) {
 	return q, ok, false
 }
 
-// rescue is deferred around a question: after a panic there is no answer, for a reason.
+// rescue is deferred around a question. It turns a panic into an answer without names whose reason is the panic.
 func (got *found) rescue(q question) {
 	cause := recover()
 	if cause == nil {

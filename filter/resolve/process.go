@@ -10,49 +10,53 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Process is what the filter keeps of one process of the log, beside its address space.
+// Process is the state of one process of the log.
 type Process struct {
-	Key     string
-	Space   *ctxstate.Process
+	// Key identifies the process.
+	Key string
+	// Space is its address space.
+	Space *ctxstate.Process
+	// Emitter is the program that prints its frames.
 	Emitter emitter
-	// dart is the build ID of a Dart program's library, and buildIDs are those that the log states of modules, by file name,
-	// elsewhere than at their frames.
+	// dart is the build ID of a Dart program's library. buildIDs are the build IDs of modules, by file name, that the log states
+	// elsewhere than at frames.
 	dart     symsrc.BuildID
 	buildIDs map[string]symsrc.BuildID
-	// Sample is what stood before the last line of markup that said something of the space, where loggers had put something there.
+	// Sample is the loggers' prefix of the last line of markup that changed the address space.
 	Sample []byte
 }
 
-// writer is what the loggers' prefixes name. Its lines tell of a process: its own, or the one that a header such as
+// writer is a process by the loggers' prefixes. Its lines are about a Process: itself, or the one that a header such as
 // `==PID==ERROR:` or debuggerd's `pid: N, tid: N` has named last.
 type writer struct {
 	*Process
-	// anonymous is set while nothing has named the process; the first header that does adopts what is known of it.
+	// anonymous is set while nothing has named the process. The first header that does adopts its state.
 	anonymous bool
 }
 
-// Thread is one thread of a writer: stacks of threads may mix, their address space is one.
+// Thread is one thread of a writer. Stacks of threads may mix. They share an address space.
 type Thread struct {
 	*writer
+	// Stack is the stack that the thread prints.
 	Stack stack
-	// Lead is what loggers have put before its last line with a frame.
+	// Lead is the loggers' prefix of its last line with a frame.
 	Lead []byte
-	// trampoline is set where the last frame was a signal trampoline: the next one was interrupted, and its address is exact.
+	// trampoline is set if the last frame was a signal trampoline: the next one was interrupted, and its address is exact.
 	trampoline bool
-	// shifted is set where the thread counts among those whose stack is being renumbered.
+	// shifted is set if the thread is counted in Processes.Shifted.
 	shifted bool
 }
 
-// Over notes the answer of a frame on that line.
+// Over notes that the thread has a frame with that answer on a line.
 func (t *Thread) Over(line int, a *Answer) {
 	t.Stack.Line, t.trampoline = line, a.trampoline
 }
 
-// maxBuildIDs bounds the build IDs remembered of all processes; beyond it all are forgotten.
+// maxBuildIDs is how many build IDs of all processes are remembered. Beyond it all are forgotten.
 const maxBuildIDs = 1 << 15
 
-// maxOrigins bounds the writers, threads and processes remembered. Beyond it all are forgotten but for the address spaces,
-// which have a bound of their own: a stack's numbers may begin again.
+// maxOrigins is how many threads and processes are remembered. Beyond it all are forgotten except for the address spaces, which
+// have a limit of their own. A stack's numbers may then begin again.
 const maxOrigins = 1 << 13
 
 // Processes are the writers, threads and processes of a log.
@@ -69,27 +73,28 @@ type Processes struct {
 	lastKey []byte
 	key     []byte
 	claim   []byte
-	// Shifted counts the threads whose stack is being renumbered.
+	// Shifted is the number of threads whose stack is being renumbered.
 	Shifted int
-	// buildIDs counts those of all processes.
+	// buildIDs is the number of build IDs of all processes.
 	buildIDs int
 }
 
-func newOrigins(by prefix.By) *Processes {
+// newProcesses returns an empty set of processes that by tells apart.
+func newProcesses(by prefix.By) *Processes {
 	o := &Processes{by: by, state: ctxstate.New()}
 	o.forget()
 	return o
 }
 
-// forget drops all but the address spaces.
+// forget drops everything except the address spaces.
 func (o *Processes) forget() {
 	o.byKey, o.writers, o.threads = map[string]*Process{}, map[string]*writer{}, map[string]*Thread{}
 	o.last, o.lastKey, o.Shifted, o.buildIDs = nil, o.lastKey[:0], 0, 0
 	o.Unnamed = o.find([]byte{0}, 0) // the key of lines that name neither process nor thread
 }
 
-// Thread returns the thread that a text is from, with its loggers' prefixes p. outer is the JSON object that the text is a string
-// of, with the fields that say whose; both are nil for a line of its own.
+// Thread returns the thread that has written a text with the loggers' prefixes p. If the text is a string in a JSON object, outer
+// has the prefixes of the object's line, outerLine. Otherwise both are nil.
 func (o *Processes) Thread(p, outer *prefix.Prefix, outerLine, text []byte) *Thread {
 	claimed := p.Claimed.Of(text)
 	p.Claimed = prefix.Span{}
@@ -116,7 +121,7 @@ func (o *Processes) Thread(p, outer *prefix.Prefix, outerLine, text []byte) *Thr
 	return t
 }
 
-// find returns the thread of a key, whose first part is the writer's.
+// find returns the thread of a key. The first writerLen bytes are the writer's key.
 func (o *Processes) find(key []byte, writerLen int) *Thread {
 	t := o.threads[string(key)]
 	if t != nil {
@@ -135,7 +140,7 @@ func (o *Processes) find(key []byte, writerLen int) *Thread {
 	return t
 }
 
-// named lets a line that names a process, whose key is o.claim, speak for those of its writer that follow.
+// named notes that a line of t names a process, whose key is o.claim. The following lines of its writer are about that process.
 func (o *Processes) named(t *Thread, adopt bool) {
 	if t.Key == string(o.claim) {
 		t.anonymous = false
@@ -144,7 +149,7 @@ func (o *Processes) named(t *Thread, adopt bool) {
 	key := string(o.claim)
 	known := o.byKey[key]
 	if known == nil && t.anonymous && adopt {
-		// What was said before belongs to the first process that says who it is.
+		// The state so far belongs to the first process that is named.
 		o.byKey[key], t.anonymous = t.Process, false
 		t.Process.Key = key
 		return
@@ -152,7 +157,7 @@ func (o *Processes) named(t *Thread, adopt bool) {
 	t.writer.Process, t.anonymous = o.process(key), false
 }
 
-// process returns what is kept of the process with that key.
+// process returns the process with that key.
 func (o *Processes) process(key string) *Process {
 	p := o.byKey[key]
 	if p == nil {
@@ -179,7 +184,7 @@ func (o *Processes) addBuildID(p *Process, name string, id symsrc.BuildID) {
 	p.buildIDs[name] = id
 }
 
-// Handled counts the threads whose stacks are being renumbered, after a line of t.
+// Handled updates Shifted after a line of t.
 func (o *Processes) Handled(t *Thread) {
 	if now := t.Stack.Shift > 0; now != t.shifted {
 		t.shifted = now
@@ -191,7 +196,7 @@ func (o *Processes) Handled(t *Thread) {
 	}
 }
 
-// All returns the processes, by key.
+// All returns the processes in the order of their keys.
 func (o *Processes) All() []*Process {
 	var list []*Process
 	for _, key := range slices.Sorted(maps.Keys(o.byKey)) {
@@ -202,17 +207,18 @@ func (o *Processes) All() []*Process {
 	return list
 }
 
-// stack counts the numbers of one stack of frames: every number is the log's own plus the lines inserted so far, so
-// gaps, late joins and stacks that do not begin at 0 stay right.
+// stack renumbers one stack of frames. Every number is the log's own plus the lines inserted so far: gaps, a late start of the
+// log, and stacks that do not begin at 0 stay right.
 type stack struct {
-	last  uint64
+	last uint64
+	// Shift is how many lines were inserted so far.
 	Shift uint64
 	begun bool
-	// Line is that of the stack's last frame.
+	// Line is the line of the stack's last frame, or 0.
 	Line int
 }
 
-// maxBetween is how many lines may stand between two frames of one stack, in formats without numbers.
+// maxBetween is by how many lines two frames of one stack may be apart, in formats without numbers.
 const maxBetween = 3
 
 // First reports whether a frame on that line is the first one of its stack.
@@ -223,7 +229,7 @@ func (s *stack) First(line int, numbered bool, number uint64) bool {
 	return s.Line == 0 || line-s.Line > maxBetween
 }
 
-// Number returns the number to print for the log's number n. One that is not above the last begins a new stack.
+// Number returns the number to print for the log's number n. If n is not above the last one, a new stack begins.
 func (s *stack) Number(n uint64) uint64 {
 	if !s.begun || n <= s.last {
 		s.Shift = 0
@@ -232,5 +238,5 @@ func (s *stack) Number(n uint64) uint64 {
 	return n + s.Shift
 }
 
-// Insert notes that a frame took k lines more than one.
+// Insert notes that a frame took k lines in addition to its own.
 func (s *stack) Insert(k int) { s.Shift += uint64(k) }

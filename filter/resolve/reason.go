@@ -8,14 +8,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Unverified reports whether the files of an answer were taken by their path or name alone.
+// Unverified reports whether the files of an answer were found by their path or name alone.
 func (a *Answer) Unverified() bool {
 	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Unverified
 }
 
-// Why tells on what evidence the address was taken as it was.
+// Why returns a word for the evidence on which the address was adjusted.
 func (a *Answer) Why() string {
-	switch evidence(a.Adjustment >> howBits) {
+	switch evidence(a.adjustment >> modeBits) {
 	case ByTag:
 		return "tag"
 	case bySuffix:
@@ -34,13 +34,13 @@ func (a *Answer) Why() string {
 	switch {
 	case a.probed:
 		return "code"
-	case a.Adjustment.how() == probingFirst:
+	case a.adjustment.mode() == probingFirst:
 		return "first"
 	}
 	return "assumed"
 }
 
-// Explanation says why a frame has no name, or that its file was not verified.
+// Explanation returns why a frame has no name, or that its file was not verified.
 func (a *Answer) Explanation() string {
 	switch {
 	case len(a.Frames) > 0:
@@ -62,7 +62,7 @@ func (a *Answer) Explanation() string {
 	return text
 }
 
-// reason is the status code of a module without an answer; where its files are good, the address is what has no name.
+// reason returns the status of a module without an answer. If its files are good, no symbol covers the address.
 func (m *Module) reason(off uint64) string {
 	if m.Files == nil {
 		return symsrc.UnknownError.String()
@@ -73,7 +73,7 @@ func (m *Module) reason(off uint64) string {
 	return "no symbol at 0x" + strconv.FormatUint(off, 16) + " in"
 }
 
-// words say more than the status code of a module without an answer, "" where that says it all.
+// words returns details of the status of a module without an answer, or "".
 func (m *Module) words() string {
 	if m.Files == nil || m.Files.Reason() == symsrc.OK {
 		return ""
@@ -85,7 +85,7 @@ func (m *Module) words() string {
 	return symsrc.Visible(words)
 }
 
-// appendName writes `libf.so (BuildId: …)`.
+// appendName appends `libf.so (BuildId: …)`.
 func (m *Module) appendName(dst []byte) []byte {
 	name := m.Shown
 	if i := bytes.LastIndexByte([]byte(name), '/'); i >= 0 {
@@ -95,7 +95,7 @@ func (m *Module) appendName(dst []byte) []byte {
 	return m.AppendID(dst)
 }
 
-// AppendID writes ` (BuildId: …)`, nothing where the log has none.
+// AppendID appends ` (BuildId: …)`, or nothing if the log has no build ID.
 func (m *Module) AppendID(dst []byte) []byte {
 	if m.BuildID == "" {
 		return dst

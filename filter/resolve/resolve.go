@@ -9,8 +9,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// memoLimit bounds each of the memo's tables, memoBytes the names in them. A full one is emptied: a log repeats its frames
-// within a short time.
+// MemoLimit is how many entries each table of the memo has at most, and memoBytes how many bytes of names. A full table is
+// emptied: a log repeats its frames within a short time.
 const (
 	MemoLimit = 1 << 15
 	memoBytes = 16 << 20
@@ -22,31 +22,31 @@ type memo struct {
 	written map[string]*Module // by name and build ID as the log writes them
 	answers answerMemo
 	symbols map[symbol]*symbol
-	// bytes are those of the names of modules, and symbolBytes those of symbols.
+	// bytes is the length of all names of modules, and symbolBytes that of symbols.
 	bytes, symbolBytes int
-	// absolute holds the answers for addresses of a process.
+	// absolute has the answers for addresses of processes.
 	absolute addressMemo
-	// agreed holds what became of answers that stand against a name of the log.
+	// agreed has the outcome of agreeing.
 	agreed map[agreement]*Answer
-	// forgotten counts the frames of modules that are not in modules any more.
+	// forgotten counts the frames of modules that are no longer in modules.
 	forgotten Tally
 }
 
-// Module is one binary of the log, and what became of its frames.
+// Module is one binary of the log, with counts of its frames.
 type Module struct {
 	symsrc.Module
-	number     uint64 // tells the modules of a filter apart
+	number     uint64 // for the hash of questions
 	frames     int
 	unresolved int
-	// forgotten counts the frames from then on when the module is not in the memo any more; nil before.
+	// forgotten counts further frames once the module is no longer in the memo. It is nil before.
 	forgotten *Tally
-	Files     *symsrc.Files
+	// Files is how the search for its files ended. It is nil before that.
+	Files *symsrc.Files
 	// Shown is the name as it is written into text.
 	Shown string
-	// elsewhere is a function that the file does not have where the log does, "" for none.
+	// elsewhere is a function that the file does not have where the log has it, or "".
 	elsewhere string
-	// generation counts the changes of the files that were seen, and watched is the piece of input for which they were last
-	// looked for.
+	// generation counts the changes of the files, and watched is the last piece of input for which they were checked.
 	generation, watched uint64
 }
 
@@ -57,17 +57,17 @@ type question struct {
 	kind       symsrc.Kind
 	space      symsrc.Space
 	Adjustment Adjustment
-	// from is the function that off counts from, nil for none.
+	// from is the function that off counts from, or nil.
 	from *symbol
 }
 
-// symbol is a function that a log names, with its size where the log has that.
+// symbol is a function that a log names, with its size if the log has that.
 type symbol struct {
 	name string
 	size uint64
 }
 
-// symbol returns the one of that name and size.
+// symbol returns the symbol of that name and size.
 func (r *Resolver) symbol(name []byte, size uint64) *symbol {
 	s := symbol{string(name), size}
 	p := r.memo.symbols[s]
@@ -82,7 +82,7 @@ func (r *Resolver) symbol(name []byte, size uint64) *symbol {
 	return p
 }
 
-// asked is the question as a source takes it.
+// asked returns the question for a source.
 func (q *question) asked() symsrc.Addr {
 	a := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space}
 	if q.from != nil {
@@ -97,41 +97,43 @@ type address struct {
 	generation uint64
 	addr       uint64
 	kind       symsrc.Kind
-	take       Adjustment
+	adjustment Adjustment
 }
 
 // Answer is a module-relative address with what is known of it.
 type Answer struct {
-	// mod is nil where no mapping covers the address.
+	// Module is nil if no mapping covers the address.
 	Module *Module
-	// several is set where more than one may, since addresses were cut to 32 bits.
+	// Ambiguous is set if more than one mapping may cover it, since addresses were cut to 32 bits.
 	Ambiguous bool
-	// running is set where the mappings of running processes were looked at.
+	// running is set if the mappings of running processes were looked at.
 	running bool
-	// off is where in the module the code or the variable lies, and back how far before the logged address.
-	Offset uint64
-	Back   uint64
-	Kind   symsrc.Kind
-	// trampoline is set where the address is that of a signal trampoline.
+	// Offset is the place of the code or the variable in the module, and Back how many bytes before the logged address it is.
+	Offset, Back uint64
+	// Kind is Code or Data.
+	Kind symsrc.Kind
+	// trampoline is set if the address is that of a signal trampoline.
 	trampoline bool
-	// take is how the logged address was taken, probed whether there was machine code to look at, and space what off counts from.
-	Adjustment Adjustment
+	// adjustment is how the logged address was adjusted, and probed whether there was machine code to look at.
+	adjustment Adjustment
 	probed     bool
-	Space      symsrc.Space
-	// known is what the source says, innermost first.
+	// Space is what Offset counts from.
+	Space symsrc.Space
+	// Frames are the functions there, innermost first.
 	Frames []symsrc.Frame
-	// shown is what the printer remembers of the answer.
+	// Printed is what a printer remembers of the answer.
 	Printed any
-	// Made is what symsrc.Answer.Made is.
+	// Made is symsrc.Answer.Made.
 	Made time.Time
-	// Elsewhere is the function that the log names there, where the file does not have it there; "" where it may.
+	// Elsewhere is the function that the log names there, if the file does not have it there. It is "" otherwise.
 	Elsewhere string
 	// retry, if not nil, reports whether asking again may bring more by now.
 	retry func() bool
-	// generation is that of the module when it was asked.
+	// generation is that of the module at the time of the question.
 	generation uint64
 }
 
+// init empties the memo.
 func (m *memo) init() {
 	m.modules = map[string]*Module{}
 	m.written = map[string]*Module{}
@@ -148,11 +150,11 @@ func (m *memo) forget() {
 	m.init()
 }
 
-// Module returns the module of that name and build ID; id is raw bytes.
+// Module returns the module of that name and build ID.
 func (r *Resolver) Module(name []byte, id symsrc.BuildID) *Module { return r.Member(name, nil, 0, id) }
 
-// Member returns the module that is a member of an archive, by its name, the place where it begins, or both. Its key has the
-// lengths of its parts: a log may put any byte into names and build IDs, and one module must not be taken for another.
+// Member returns the module that is a member of an archive, by its name, the place where it begins, or both. The key in the memo
+// has the lengths of its parts: a log may put any byte into names and build IDs, and modules must not be confused.
 func (r *Resolver) Member(name, member []byte, at uint64, id symsrc.BuildID) *Module {
 	key := append(binary.AppendUvarint(r.intern[:0], uint64(len(name))), name...)
 	key = append(binary.AppendUvarint(key, uint64(len(id))), id...)
@@ -168,7 +170,7 @@ func (r *Resolver) Member(name, member []byte, at uint64, id symsrc.BuildID) *Mo
 		r.memo.bytes += 2 * len(key)
 		kept := string(key)
 		_, start := binary.Uvarint(key)
-		own := kept[start : start+len(name)] // a name may be long
+		own := kept[start : start+len(name)] // shared with the key, since a name may be long
 		m = &Module{Module: symsrc.Module{Name: own, BuildID: id, Member: string(member), InArchive: at}, number: uint64(len(r.memo.modules)),
 			Shown: symsrc.Visible(own)}
 		r.memo.modules[kept] = m
@@ -176,7 +178,7 @@ func (r *Resolver) Member(name, member []byte, at uint64, id symsrc.BuildID) *Mo
 	return m
 }
 
-// moduleWritten returns the module of a frame; digits are its build ID as written, perhaps none.
+// moduleWritten returns the module of a frame. digits are its build ID as written, and may be empty.
 func (r *Resolver) moduleWritten(name, digits []byte) *Module {
 	key := append(r.intern[:0], name...)
 	key = append(append(key, 0), digits...)
@@ -205,34 +207,34 @@ func (r *Resolver) ask(ctx context.Context, q question) *Answer {
 	return a
 }
 
-// ResolveAddress returns the answer for an absolute address of a process. Its mod is nil where no mapping covers it.
-func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, take Adjustment) *Answer {
+// ResolveAddress returns the answer for an absolute address of a process. Its Module is nil if no mapping covers the address.
+func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, adjustment Adjustment) *Answer {
 	if p.Space.Empty() {
 		p = r.substitute(p, addr)
 	}
-	q := address{p, p.Space.Generation(), addr, kind, take}
+	q := address{p, p.Space.Generation(), addr, kind, adjustment}
 	if a := r.memo.absolute.get(q); r.IsCurrent(a) {
 		return a
 	}
-	a := r.lookAbsolute(ctx, p, addr, kind, take)
+	a := r.lookAbsolute(ctx, p, addr, kind, adjustment)
 	r.memo.absolute.put(q, a)
 	return a
 }
 
-// lookAbsolute finds the mapping of an address, and asks of what is mapped there.
-func (r *Resolver) lookAbsolute(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, take Adjustment) *Answer {
-	q, ok, several := r.mappedAt(p, addr, kind, take)
+// lookAbsolute finds the mapping of an address, and asks for what is mapped there.
+func (r *Resolver) lookAbsolute(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, adjustment Adjustment) *Answer {
+	q, ok, several := r.mappedAt(p, addr, kind, adjustment)
 	if !ok {
-		return &Answer{Ambiguous: several, running: r.opt.Maps != nil && p.Space.Empty(), Adjustment: take, Back: take.back(symsrc.Probe{})}
+		return &Answer{Ambiguous: several, running: r.opt.Maps != nil && p.Space.Empty(), adjustment: adjustment, Back: adjustment.back(symsrc.Probe{})}
 	}
 	return r.ask(ctx, q)
 }
 
-// mappedAt returns the question that an absolute address of a process is. Of a return address the mapping of the call before it
-// counts, which may be the last thing mapped. ok is false where no mapping covers the address, or several may.
-func (r *Resolver) mappedAt(p *Process, addr uint64, kind symsrc.Kind, take Adjustment) (q question, ok, several bool) {
+// mappedAt returns the question of an absolute address of a process. For a return address the mapping of the call before it
+// counts, since the call may end its mapping. ok is false if no mapping covers the address, or if several may.
+func (r *Resolver) mappedAt(p *Process, addr uint64, kind symsrc.Kind, adjustment Adjustment) (q question, ok, several bool) {
 	near := addr
-	if take.before() {
+	if adjustment.before() {
 		near--
 	}
 	at, ok := p.Space.Resolve(near)
@@ -248,10 +250,10 @@ func (r *Resolver) mappedAt(p *Process, addr uint64, kind symsrc.Kind, take Adju
 		m.Shown = symsrc.Visible(at.Module.Written)
 	}
 	off := at.ModuleAddr(near)
-	if take.before() {
+	if adjustment.before() {
 		off++
 	}
-	return question{mod: m, off: off, kind: kind, space: at.Space, Adjustment: take}, true, false
+	return question{mod: m, off: off, kind: kind, space: at.Space, Adjustment: adjustment}, true, false
 }
 
 // look asks the source.
@@ -259,23 +261,23 @@ func (r *Resolver) look(ctx context.Context, q question) *Answer {
 	r.watch(q.mod)
 	got := r.seek(ctx, q)
 	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Back: got.back, trampoline: got.probe.Trampoline, Frames: got.Frames,
-		Adjustment: q.Adjustment, probed: got.probe.Known, Space: q.space, Made: got.Made,
+		adjustment: q.Adjustment, probed: got.probe.Known, Space: q.space, Made: got.Made,
 		generation: q.mod.generation}
 	if got.Files != nil {
 		q.mod.Files, a.retry = got.Files, got.Files.Retry
 	}
 	empty := func(fr symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
-	if slices.ContainsFunc(a.Frames, empty) { // they would say nothing
+	if slices.ContainsFunc(a.Frames, empty) { // these say nothing
 		a.Frames = slices.DeleteFunc(slices.Clone(a.Frames), empty)
 	}
 	return a
 }
 
-// A file that was taken by its path alone may become another build's while the filter runs: a program is compiled again and
-// started again. What was answered from it, and that there was none, counts until a look at the disk sees the change. There
-// is one look at most for each piece of input, before the first frame of the module in it.
+// A file that was found by its path alone may be replaced by another build's while the filter runs: a program is compiled again
+// and started again. Its answers, also those of a missing file, are stale after that. The file is checked at most once for each
+// piece of input, before the first frame of its module in it.
 
-// IsCurrent reports whether there is an answer that asking again would not change.
+// IsCurrent reports whether a is an answer that is not stale.
 func (r *Resolver) IsCurrent(a *Answer) bool {
 	if a == nil || a.retry != nil && a.retry() {
 		return false
@@ -287,7 +289,7 @@ func (r *Resolver) IsCurrent(a *Answer) bool {
 	return a.generation == a.Module.generation
 }
 
-// watch looks whether the files of a module are still those that were found.
+// watch checks whether the files of a module are still those that were found.
 func (r *Resolver) watch(m *Module) {
 	if m.watched == r.piece {
 		return

@@ -1,17 +1,18 @@
-// Package resolve finds what frames are. It knows the processes of a log with their modules and mappings, asks the source of symbols,
-// and remembers its answers. It renders nothing.
+// Package resolve finds the functions and source lines of frames. It has the processes of a log with their modules and mappings,
+// asks the source of symbols, and remembers its answers. It renders nothing.
 //
 //	resolver.go  the Resolver
-//	process.go   processes, the threads that write, and the stacks that they print
+//	process.go   processes, the threads that write the log, and the stacks that they print
 //	mappings.go  lists of mappings, of the log and from elsewhere
-//	frame.go     the question that a frame asks
-//	adjust.go    return address or exact address
+//	frame.go     the question of a frame
+//	adjust.go    return addresses and exact addresses
 //	resolve.go   modules, questions and answers; how long an answer holds
-//	memo.go      the tables of answers
-//	prefetch.go  answers that other cores find ahead
+//	memo.go      the caches of answers
+//	prefetch.go  answers that other cores prefetch
 //	agree.go     answers that the log itself contradicts
-//	reason.go    why a frame has no name; summary.go, why a module's frames have none
-//	resume.go    lines after which a new Resolver goes on where this one is
+//	reason.go    why a frame has no name
+//	summary.go   why the frames of a module have no names
+//	resume.go    lines that bring a new Resolver to the state of this one
 package resolve
 
 import (
@@ -22,47 +23,53 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Resolver finds what frames are: it knows the processes of a log, their modules and mappings, and remembers answers.
+// Resolver finds the functions and source lines of the frames of one log.
 type Resolver struct {
-	opt       Options
+	opt Options
+	// Processes are those of the log.
 	Processes *Processes
 	prober    symsrc.Prober // nil if the source is none
 	memo      memo
 	prefetch  prefetch
 	live      map[uint64]*Process // lists of running processes, by their hash
-	preload   *Process            // mappings for processes that state none; nil without
-	Mapped    bool                // mappings were listed: absolute addresses count
-	Asked     Asked
+	preload   *Process            // mappings for processes that state none; may be nil
+	// Mapped is set once a list of mappings was read: absolute addresses count then.
+	Mapped bool
+	// Asked is the last question of a frame.
+	Asked Asked
 	// piece is the number of the piece of input at hand.
 	piece  uint64
 	intern []byte
 }
 
-// Options say how frames are resolved.
+// Options are how frames are resolved.
 type Options struct {
 	// Symbols answers for addresses.
 	Symbols symsrc.Source
-	Adjust  Adjust
-	// Maps is Options.Maps.
+	// Adjust is how logged addresses are adjusted.
+	Adjust Adjust
+	// Maps, if not nil, returns the lists of mappings of the running processes that write the log.
 	Maps func() [][]byte
-	// By says what tells processes apart.
+	// By is what tells processes apart.
 	By prefix.By
-	// Broken is called after a panic over a question.
+	// Broken is called with the description of a panic that a question caused.
 	Broken func(fault string)
 }
 
+// New returns a resolver for a log.
 func New(o Options) *Resolver {
-	r := &Resolver{opt: o, Processes: newOrigins(o.By)}
+	r := &Resolver{opt: o, Processes: newProcesses(o.By)}
 	r.memo.init()
 	r.prober, _ = o.Symbols.(symsrc.Prober)
 	return r
 }
 
+// Weights for Footprint, in bytes.
 const (
 	moduleWeight  = 600
-	mappingWeight = 160      // and a definition of a module
-	processWeight = 1 << 10  // and a thread, or a writer
-	scratchWeight = 24 << 10 // what frames are looked at with, once there was one
+	mappingWeight = 160      // also of the definition of a module
+	processWeight = 1 << 10  // also of a thread, or a writer
+	scratchWeight = 24 << 10 // the scratch memory for frames, once there was one
 )
 
 // Footprint returns about how many bytes of memory the resolver keeps between lines.
@@ -82,16 +89,16 @@ func (r *Resolver) Arrive() {
 	r.prefetch.chunk()
 }
 
-// Ahead says what follows the line at hand, whose frames are likely to be of t: their answers may be prefetched.
+// Ahead notes what follows the line at hand. Its frames are probably of t, and their answers may be prefetched.
 func (r *Resolver) Ahead(rest []byte, t *Thread) { r.prefetch.at(rest, t) }
 
-// Expect says whose frames follow.
+// Expect notes the thread of the frames that follow.
 func (r *Resolver) Expect(t *Thread) { r.prefetch.of = t }
 
-// Search says which of the lines that follow may have frames.
+// Search sets which of the lines that follow may have frames.
 func (r *Resolver) Search(candidates *stream.Scan, absolutes bool) {
 	r.prefetch.candidates, r.prefetch.absolutes = candidates, absolutes
 }
 
-// Recover forgets what is underway after a panic.
+// Recover drops the prefetched answers after a panic.
 func (r *Resolver) Recover() { clear(r.prefetch.pending) }

@@ -8,7 +8,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Resume appends what of that is the resolver's, after so many lines. waits is set if frames may wait for mappings.
+// Resume appends lines that bring a new resolver to the state of this one, after that many lines of the log. waits is set if
+// frames may wait for mappings. ok is false if there are no such lines.
 func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bool) {
 	o := r.Processes
 	if r.Mapped != (r.preload != nil) || o.Shifted > 0 {
@@ -36,14 +37,14 @@ func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bo
 	return r.appendStacks(dst, line, waits)
 }
 
-// nowhere is a frame whose address no module has.
+// nowhere is an address that no module has, and nowhereText a frame there.
 const (
 	nowhere     = math.MaxUint64
 	nowhereText = "{{{bt:0:0xffffffffffffffff}}}"
 )
 
-// appendStacks writes frames that leave the stacks which a next frame without a number may belong to, those of which one was no
-// more than maxBetween lines ago, as far back as they are. ok is false where they cannot be told from each other so.
+// appendStacks writes frames for the stacks to which a next frame without a number may belong: those with a frame at most
+// maxBetween lines ago. Each of these lies as many lines back as in the log. ok is false if that is not possible.
 func (r *Resolver) appendStacks(dst []byte, line int, waits bool) (lines []byte, ok bool) {
 	var recent [maxBetween + 1]*Thread // by how many lines ago their last frame was
 	begin := 0
@@ -73,8 +74,8 @@ func (r *Resolver) appendStacks(dst []byte, line int, waits bool) (lines []byte,
 	return dst, true
 }
 
-// appendSpace writes what markup has said of a process's address space, as lines that this process has written. ok is false
-// if something else has.
+// appendSpace writes the modules and mappings that markup has defined for a process, as lines of this process. ok is false if it
+// has others.
 func appendSpace(dst []byte, p *Process) (lines []byte, ok bool) {
 	space := p.Space
 	if space.Listed() || space.Cut() {

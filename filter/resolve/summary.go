@@ -11,26 +11,27 @@ import (
 
 // Summary is what could not be resolved.
 type Summary struct {
-	// Frames are those whose module is known, Unresolved those of them without a name.
+	// Frames counts the frames whose module is known, and Unresolved those of them without a name.
 	Frames, Unresolved int
-	// Modules are those with unresolved frames, the worst first.
+	// Modules are the modules with unresolved frames, the worst first.
 	Modules []Unresolved
-	// Forgotten are the unresolved frames of modules that came earlier than those that are remembered.
+	// Forgotten counts the unresolved frames of modules that are no longer remembered.
 	Forgotten int
-	// NoSource is the first source file that was asked for, where none of them is there; "" otherwise.
+	// NoSource is the first source file that was asked for, if no source file was found. It is "" otherwise.
 	NoSource string
 }
 
 // Unresolved is a module with frames that have no name.
 type Unresolved struct {
+	// Frames is the number of such frames.
 	Frames int
-	// Module is its name in the log, perhaps with its build ID; Reason says why it has no names.
+	// Module is its name in the log, with its build ID if there is one. Reason is why it has no names.
 	Module, Reason string
-	// Unstripped is set where its unstripped file would help.
+	// Unstripped is set if its unstripped file would help.
 	Unstripped bool
 }
 
-// Summary returns which modules' frames could not be resolved until now, and why. Its texts are visible ones.
+// Summary returns which modules' frames could not be resolved so far, and why. Control characters in its texts are visible.
 func (r *Resolver) Summary() Summary {
 	forgotten := r.memo.forgotten
 	s := Summary{Frames: forgotten.Frames, Unresolved: forgotten.Unresolved, Forgotten: forgotten.Unresolved}
@@ -54,14 +55,15 @@ func (r *Resolver) Summary() Summary {
 	return s
 }
 
-// Tally counts the frames of a log by what became of them.
+// Tally counts the frames of a log by their outcome.
 type Tally struct {
+	// Frames counts the frames whose module is known, and Unresolved those of them without a name.
 	Frames, Unresolved int
-	// By counts the unresolved ones whose module is known, by the reason.
+	// By counts the unresolved frames by the reason.
 	By [symsrc.UnknownError + 1]int
 }
 
-// Tally returns the counts since the resolver was made.
+// Tally returns the counts since New.
 func (r *Resolver) Tally() (t Tally) {
 	t = r.memo.forgotten
 	for _, m := range r.memo.modules {
@@ -85,7 +87,7 @@ func (m *Module) status() symsrc.Status {
 	return m.Files.Reason()
 }
 
-// Count notes a frame of the log for the summary.
+// Count counts a frame with that answer for the summary.
 func (a *Answer) Count() {
 	if a.Module == nil {
 		return
@@ -105,7 +107,7 @@ func (a *Answer) Count() {
 	}
 }
 
-// nameless says why a module's frames have no name. unstripped reports whether its unstripped file would help.
+// nameless returns why a module's frames have no names. unstripped is set if its unstripped file would help.
 func (m *Module) nameless() (text string, unstripped bool) {
 	if m.Files == nil {
 		return symsrc.UnknownError.String(), false
@@ -125,10 +127,10 @@ func (m *Module) nameless() (text string, unstripped bool) {
 	return text + m.tried(), s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete
 }
 
-// maxTried is how many of the places that were looked at are listed.
+// maxTried is how many of the places of a search are listed.
 const maxTried = 3
 
-// tried says where a module's files were looked for.
+// tried returns the places where a module's files were searched for.
 func (m *Module) tried() string {
 	places := m.Files.Tried
 	if len(places) == 0 {
