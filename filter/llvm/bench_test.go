@@ -11,7 +11,7 @@ import (
 	"qss-filter/filter/filtertest"
 )
 
-// BenchmarkLLVM filters logs in the style of llvm: one with a frame in three lines, one of nothing but context.
+// BenchmarkLLVM filters two logs: one with a frame in three lines, and one of context only.
 func BenchmarkLLVM(b *testing.B) {
 	sample, err := os.ReadFile("../../testdata/logs/asan-clang22-markup.log")
 	if err != nil {

@@ -2,25 +2,25 @@ package llvm
 
 import "bytes"
 
-// maxBlock bounds a block, in bytes.
+// maxBlock is the length of the longest block, in bytes.
 const maxBlock = 64 << 10
 
-// block is the latest run of context lines from a reset on. Where it comes again while nothing has changed since, as
-// when a process crashes over and over, it changes nothing either.
+// block is the latest run of context lines that begins with a reset. If it comes again while the address space is unchanged, as
+// when a process crashes over and over, it does not change the address space either.
 type block struct {
-	// generation is that of the address space behind it, and mod the module whose line is open then.
+	// generation is that of the address space after it, and mod the module whose line is open then.
 	generation uint64
 	mod        *module
 	text, out  []byte
-	// from and outFrom are where one begins that has not ended yet, of the text and of its output.
+	// from and outFrom are the beginning of a block that has not ended yet, in the text and in its output.
 	from, outFrom int
 	open          bool
 }
 
-// begin notes that a reset has come, with what the output was before it.
+// begin notes a reset at from, with the output before it.
 func (k *block) begin(dst []byte, from int) { k.open, k.from, k.outFrom = true, from, len(dst) }
 
-// end notes that something else than context has come, or another reset.
+// end notes that a line without context has come, or another reset.
 func (k *block) end(l *Filter, dst, b []byte) {
 	if !k.open {
 		return
@@ -33,8 +33,8 @@ func (k *block) end(l *Filter, dst, b []byte) {
 	k.generation, k.mod = l.space.generation, l.info.mod
 }
 
-// replay handles the latest block again. What the open line of its last module shows is still there: nothing was added to
-// it in this generation.
+// replay handles the latest block again. The open line of its last module still has its mappings: none was added in this
+// generation.
 func (l *Filter) replay(dst, b []byte) (used int, out []byte) {
 	k := &l.block
 	if len(k.text) == 0 || k.generation != l.space.generation || !bytes.HasPrefix(b, k.text) {

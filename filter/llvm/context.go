@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// contextTag tells the context elements apart.
+// contextTag is the tag of a context element.
 type contextTag uint8
 
 const (
@@ -21,6 +21,7 @@ const (
 	resetContext
 )
 
+// contextKind returns the tag of an element, noContext if it is not context.
 func contextKind(tag []byte) contextTag {
 	switch string(tag) {
 	case "mmap":
@@ -33,17 +34,17 @@ func contextKind(tag []byte) contextTag {
 	return noContext
 }
 
-// info is the line of a module that is open: its beginning is written, its mappings are collected.
+// info is the open line of a module. Its beginning is written, and its mappings are collected.
 type info struct {
 	open bool
 	mod  *module
 	maps []*mapping
-	// first is what has ended the line that was open at a mark.
+	// first is the end of the line that was open at a mark.
 	first      []byte
-	was, ended bool // whether a line was open at the mark, and was ended since
+	was, ended bool // whether a line was open at the mark, and whether it was ended since
 }
 
-// mark is called before a line is handled.
+// mark notes whether a line is open. It is called before each line of the log.
 func (i *info) mark() { i.was, i.ended = i.open, false }
 
 // salvage ends the line that was open at the mark, in place of output that is lost.
@@ -64,8 +65,8 @@ func (l *Filter) module(ctx context.Context, dst []byte, n *node) []byte {
 	if !ok {
 		return dst
 	}
-	// llvm's table takes the ID of all ones for one of its own as soon as it holds any. (It crashes at a mapping of such a
-	// module; here that is an unknown module.)
+	// llvm's table uses the ID of all ones itself as soon as it has an entry. (llvm crashes at a mapping of such a module. Here
+	// that is an unknown module.)
 	if l.space.modules.of(m.id) != nil || m.id == ^uint64(0) && l.space.used {
 		l.fail(l.field[0].Start, "duplicate module ID")
 		return dst
@@ -174,6 +175,7 @@ func (l *Filter) beginInfo(dst []byte, m *module) []byte {
 	return dst
 }
 
+// openInfo notes that the line of a module is open.
 func (l *Filter) openInfo(m *module) {
 	i := &l.info
 	i.open, i.mod, i.maps = true, m, i.maps[:0]

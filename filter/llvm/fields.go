@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// fail tells what is wrong at a place of the line at hand.
+// fail adds an error at a place of the line at hand.
 func (l *Filter) fail(at int, message string) {
 	if l.opt.Errors != nil {
 		l.say("error: ", "\x1b[0;1;31m", message)
@@ -17,7 +17,7 @@ func (l *Filter) fail(at int, message string) {
 	}
 }
 
-// say adds a message, with what it begins with in its color.
+// say adds a message. It begins with kind, in that color.
 func (l *Filter) say(kind, color, message string) {
 	l.unsure++
 	b := l.messages
@@ -48,8 +48,8 @@ func (l *Filter) locate(at int) {
 	}
 }
 
-// report writes the messages collected: before the lines that they are about, as those of llvm come. There is nobody to
-// tell when that fails.
+// report writes the messages so far, before the lines that they are about, as llvm does. An error of the write is ignored: there
+// is no other place for messages.
 func (l *Filter) report() {
 	if len(l.messages) == 0 {
 		return
@@ -61,7 +61,8 @@ func (l *Filter) report() {
 	}
 }
 
-// miscounted says that there are too few fields, or too many. llvm colors a warning of one of its checks as a whole.
+// miscounted adds an error about too few fields, or a warning about too many. whole is set for the check whose warnings llvm colors
+// as a whole.
 func (l *Filter) miscounted(n *node, wants string, want int, warn, whole bool) {
 	if l.opt.Errors == nil {
 		return
@@ -80,7 +81,7 @@ func (l *Filter) miscounted(n *node, wants string, want int, warn, whole bool) {
 	l.locate(n.tag.End)
 }
 
-// fieldsExactly is false where fields are missing; ones too many are warned about and ignored.
+// fieldsExactly reports whether an element has want fields. It warns about further ones, which are ignored.
 func (l *Filter) fieldsExactly(n *node, want int) bool {
 	if l.count != want {
 		l.miscounted(n, "", want, l.count > want, true)
@@ -88,6 +89,7 @@ func (l *Filter) fieldsExactly(n *node, want int) bool {
 	return l.count >= want
 }
 
+// fieldsAtLeast reports whether an element has want fields or more.
 func (l *Filter) fieldsAtLeast(n *node, want int) bool {
 	if l.count < want {
 		l.miscounted(n, "at least ", want, false, false)
@@ -95,14 +97,14 @@ func (l *Filter) fieldsAtLeast(n *node, want int) bool {
 	return l.count >= want
 }
 
-// fieldsAtMost warns only.
+// fieldsAtMost warns about more than want fields.
 func (l *Filter) fieldsAtMost(n *node, want int) {
 	if l.count > want {
 		l.miscounted(n, "at most ", want, true, false)
 	}
 }
 
-// expected says that a field is not what it should be.
+// expected adds an error about a field that is not a what.
 func (l *Filter) expected(f scan.Span, what string) {
 	if l.opt.Errors != nil {
 		l.fail(f.Start, "expected "+what+"; found '"+string(f.Of(l.text))+"'")
@@ -118,7 +120,7 @@ func (l *Filter) address(f scan.Span) (uint64, bool) {
 	return v, ok
 }
 
-// integer reads a number whose prefix tells its base.
+// integer reads a number whose prefix determines its base.
 func (l *Filter) integer(f scan.Span, what string) (uint64, bool) {
 	v, ok := markup.Integer(f.Of(l.text))
 	if !ok {
@@ -127,6 +129,7 @@ func (l *Filter) integer(f scan.Span, what string) (uint64, bool) {
 	return v, ok
 }
 
+// frameNumber reads a decimal number.
 func (l *Filter) frameNumber(f scan.Span) (uint64, bool) {
 	v, ok := scan.Number(f.Of(l.text), 10)
 	if !ok {
@@ -135,7 +138,7 @@ func (l *Filter) frameNumber(f scan.Span) (uint64, bool) {
 	return v, ok
 }
 
-// buildID reads any number of hexadecimal digits; an odd number has a zero in front.
+// buildID reads any number of hexadecimal digits. An odd number of digits gets a leading zero.
 func (l *Filter) buildID(f scan.Span) (symsrc.BuildID, bool) {
 	b := f.Of(l.text)
 	raw, ok := scan.AppendBytes(make([]byte, 0, (len(b)+1)/2), b)
@@ -146,7 +149,7 @@ func (l *Filter) buildID(f scan.Span) (symsrc.BuildID, bool) {
 	return symsrc.BuildID(raw), true
 }
 
-// mode reads r, w and x in this order, each if it is there, in either case.
+// mode reads r, w and x in this order, in either case. Each may be missing.
 func (l *Filter) mode(f scan.Span) (string, bool) {
 	mode, ok := markup.Mode(f.Of(l.text))
 	if !ok {

@@ -18,8 +18,8 @@ func (faulty) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Frames: []symsrc.Frame{{Func: "good", Linkage: "good", File: "/g.c", Line: int(q.Offset)}}, Files: &symsrc.Files{Elf: "/a.so"}}
 }
 
-// TestGuard holds that a panic costs one line its names and nothing else: what was held back before it leaves, the line leaves as
-// it came, and the user is told once.
+// TestGuard holds that a panic costs one line its names and nothing else: text that was held back before it leaves, the line leaves
+// as it came, and there is one warning.
 func TestGuard(t *testing.T) {
 	const log = "{{{reset}}}\n{{{module:0:/a.so:elf:aa}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n" +
 		"{{{module:1:broken:elf:bb}}}\n{{{mmap:0x3000:0x1000:load:1:rx:0x0}}}\n{{{bt:0:0x3010:pc}}}\nx {{{bt:0:0x1010:pc}}}\n"

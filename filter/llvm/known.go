@@ -1,19 +1,19 @@
 package llvm
 
-// known is what a context element says that was seen before.
+// known is the meaning of a context element in the cache.
 type known struct {
 	kind contextTag
 	crlf bool
 	// mod is the module that is defined, or in which the mapping lies.
 	mod *module
-	// head is the begin of the module's line, or the line of a reset.
+	// head is the beginning of the module's line, or the line of a reset.
 	head []byte
-	// id is the module's of a mapping, which has m's size, mode and address in the module.
+	// id is the ID of a mapping's module. The mapping has the size, mode and address in the module of m.
 	id uint64
 	m  mapping
 }
 
-// learnMapping reads what stands behind the address of a mapping.
+// learnMapping reads what stands after the address of a mapping.
 func (l *Filter) learnMapping(text []byte) (k known, ok bool) {
 	line := append([]byte("{{{mmap:0x0"), text...)
 	n, ok := l.alone(line, mmapContext, 6)
@@ -28,7 +28,7 @@ func (l *Filter) learnMapping(text []byte) (k known, ok bool) {
 	return k, ok
 }
 
-// learnModule reads the definition of a module. The ID of all ones is special.
+// learnModule reads the definition of a module. It refuses the ID of all ones, which is special.
 func (l *Filter) learnModule(line []byte) (k known, ok bool) {
 	n, ok := l.alone(line, moduleContext, 4)
 	if !ok {
@@ -68,7 +68,8 @@ func (l *Filter) alone(line []byte, kind contextTag, fields int) (n node, ok boo
 	return n, l.count == fields
 }
 
-// quietly drops messages until the function that it gives is called: who comes after will tell.
+// quietly drops messages until the function that it returns is called. A line that is not learned is handled in full, with its
+// messages.
 func (l *Filter) quietly() (loud func()) {
 	errors := l.opt.Errors
 	l.opt.Errors = nil

@@ -10,7 +10,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestKnownLines holds that lines which are known become what they become when they are not.
+// TestKnownLines holds that lines in the cache have the same output as lines that are not.
 func TestKnownLines(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n"} {
 		for _, moved := range []bool{false, true} {
@@ -26,7 +26,7 @@ func TestKnownLines(t *testing.T) {
 	}
 }
 
-// TestKnownLinesCost holds that lines which are known cost no memory.
+// TestKnownLinesCost holds that lines in the cache allocate no memory.
 func TestKnownLinesCost(t *testing.T) {
 	log := []byte(strings.ReplaceAll(filtertest.Processes(20, true, "\n"), "text\n", ""))
 	f := New(Options{Symbols: &filtertest.Symbols{}})
@@ -40,7 +40,7 @@ func TestKnownLinesCost(t *testing.T) {
 	}
 }
 
-// late knows little until it has its file, and says so: then asking again brings more.
+// late is a source with partial answers until it has its file. Its answers can be asked again then.
 type late struct {
 	have, news bool
 	times      int

@@ -15,16 +15,16 @@ var _ stream.Liner = (*Filter)(nil)
 // candidates finds lines with markup or colors.
 var candidates = stream.NewScan([]scan.Literal{{Text: "{{{", When: scan.Always}, {Text: "\x1b[", Set: 7, When: scan.Always}}, scan.Always)
 
-// Stream returns a stream of the filter, which must be used in no other way then.
+// Stream returns a stream of the filter, which must not be used in any other way then.
 func (l *Filter) Stream() *stream.Stream { return stream.New(l, l.streamed()) }
 
-// Feed returns a feed of the filter, which must be used in no other way then.
+// Feed returns a feed of the filter, which must not be used in any other way then.
 func (l *Filter) Feed() *stream.Feed { return stream.NewFeed(l, l.streamed()) }
 
 // streamed returns how the log is read and written.
 func (l *Filter) streamed() stream.Options { return stream.Options{Bytes: true, BeforeWrite: l.report} }
 
-// Arrive does nothing: what was found counts.
+// Arrive does nothing: files that were found are not checked again.
 func (l *Filter) Arrive() {}
 
 // Scan returns the search for lines with markup or colors.
@@ -33,7 +33,7 @@ func (l *Filter) Scan() *stream.Scan { return candidates }
 // MaxLine returns the length of the longest line, in bytes, that is looked at.
 func (l *Filter) MaxLine() int { return l.longest }
 
-// Lines appends what becomes of the first line of b, and of those after it that are known.
+// Lines appends the output of the first line of b, and of those after it that are in the cache.
 func (l *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	l.reach(dst, 0)
 	defer l.rescue(&out, &n, b)
@@ -54,7 +54,8 @@ func (l *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	return l.Line(ctx, dst, b[:end]), end
 }
 
-// Skip appends what must stand before lines that are copied as they are: what is open ends as on the first of them.
+// Skip appends what must stand before lines that are copied as they are: the end of the open line, with the line end of the first
+// of them.
 func (l *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
 	l.lines += bytes.Count(lines, newline)
 	if l.info.open || !l.sgr.plain() {
@@ -65,7 +66,7 @@ func (l *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
 	return dst, true
 }
 
-// Part is Skip for a piece of a line. The last line gets an end.
+// Part is Skip for a piece of a line. The last line of the log gets an end.
 func (l *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
 	if first {
 		dst, _ = l.Skip(dst, nil)
@@ -76,30 +77,30 @@ func (l *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool
 	return dst, true
 }
 
-// Torn leaves the beginning of a line where it is: what follows may remove what stands on it.
+// Torn makes the beginning of a line wait: an element in the rest of the line may remove it.
 func (l *Filter) Torn(_ context.Context, dst, _ []byte) (out []byte, ok bool) { return dst, false }
 
-// Pending reports that nothing is held back that must not be.
+// Pending returns false: the open line may wait for any time.
 func (l *Filter) Pending() (patience time.Duration, held bool) { return 0, false }
 
-// Flush ends the log: what is open is closed as on the line before.
+// Flush appends the end of the open line, with the line end of the line before.
 func (l *Filter) Flush(dst []byte) []byte {
 	l.report()
 	dst = l.endInfo(dst)
 	return l.sgr.reset(dst)
 }
 
-// reach is called before each line: what a panic over it must not cost.
+// reach notes how far Lines has come. It is called before each line.
 func (l *Filter) reach(out []byte, n int) {
 	l.info.mark()
 	l.reached.out, l.reached.n = out, n
 }
 
-// rescue is deferred around Lines: after a panic the line reached leaves as it came, with what was held back before it.
+// rescue is deferred in Lines. After a panic the line reached leaves as it came, after the text that was held back before it.
 func (l *Filter) rescue(out *[]byte, n *int, b []byte) {
 	cause := recover()
 	if cause == nil {
-		l.reached.out = nil // a caller may have no more use for it
+		l.reached.out = nil // the caller may need its memory no longer
 		return
 	}
 	l.careful = true
@@ -117,7 +118,7 @@ func (l *Filter) rescue(out *[]byte, n *int, b []byte) {
 	*out, *n = append(dst, b[at.n:at.n+end]...), at.n+end
 }
 
-// Count returns the number of lines until now.
+// Count returns the number of lines so far.
 func (l *Filter) Count() int { return l.lines }
 
 // Footprint returns about how many bytes of memory the filter keeps between lines.

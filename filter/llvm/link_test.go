@@ -12,9 +12,8 @@ import (
 	"qss-filter/filter/filtertest"
 )
 
-// TestLLVMLinks compares what is said of a stripped file that leads to another one: by .gnu_debuglink or by the build ID
-// within it, to its own debug file, to another build's, and to what has no debug information. The other file gives lines,
-// and no symbols.
+// TestLLVMLinks compares the output for a stripped file that refers to another one, by .gnu_debuglink or by the build ID within it:
+// to its own debug file, to another build's, and to one without debug information. Lines come from the other file, symbols do not.
 func TestLLVMLinks(t *testing.T) {
 	filtertest.NeedPeer(t)
 	src := t.TempDir()
@@ -67,7 +66,7 @@ func TestLLVMLinks(t *testing.T) {
 	}
 }
 
-// place copies a file to a path.
+// putFile copies a file to a path.
 func putFile(t *testing.T, from, to string) {
 	t.Helper()
 	data, err := os.ReadFile(from)
@@ -82,7 +81,7 @@ func putFile(t *testing.T, from, to string) {
 	}
 }
 
-// buildID is the build ID of a file, in digits.
+// buildID returns the build ID of a file, in digits.
 func buildID(t *testing.T, path string) string {
 	t.Helper()
 	f, err := elf.Open(path)

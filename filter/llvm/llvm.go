@@ -1,16 +1,21 @@
-// Package llvm writes what `llvm-symbolizer --filter-markup` writes: its bytes for every input, of LLVM 22. Only
-// markup is interpreted, none of the other formats of frames.
+// Package llvm writes what `llvm-symbolizer --filter-markup` of LLVM 22 writes, byte for byte, for any input. It interprets only
+// markup, none of the other formats of frames.
 //
-// Two things differ on purpose: lines leave as soon as the input pauses, and a module whose file is missing is looked
-// for once. A line over 64 MiB leaves as it came, whatever stands in it.
+// Two things differ on purpose: lines leave as soon as the input pauses, and the file of a module is searched for once. Lines over
+// 64 MiB leave as they came.
 //
-//	llvm.go     what becomes of a line
-//	liner.go    the filter as a stream.Liner, and lines that were seen before (known.go)
+//	llvm.go     the Filter, and its output for a line
+//	liner.go    the Filter as a stream.Liner
+//	run.go      lines in the cache, and frames alone on their lines
+//	known.go    the meaning of context elements for the cache
+//	block.go    runs of context lines that are repeated
 //	scan.go     elements, and the text between them
 //	fields.go   their fields, and messages about them
-//	context.go  modules and mappings, in an address space (space.go, maps.go)
+//	context.go  modules and mappings
+//	space.go    the address space
 //	resolve.go  addresses
-//	render.go   what frames and names look like; sgr.go, colors
+//	render.go   frames and names
+//	sgr.go      colors
 package llvm
 
 import (
@@ -23,42 +28,43 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Options say what a Filter does. The zero value of all but Symbols is the default.
+// Options are the settings of a Filter. Only Symbols must be set.
 type Options struct {
 	// Symbols answers for addresses.
 	Symbols symsrc.Source
-	// Color highlights what replaces an element, and rewrites the log's own colors as llvm does. Without it they are
-	// removed.
+	// Color highlights the replacements of elements, and rewrites the log's own colors as llvm does. Without it the log's own
+	// colors are removed.
 	Color bool
-	// NoDemangle keeps the names of frames and variables as the file has them. Symbol elements are demangled always.
+	// NoDemangle keeps the names of frames and variables as the file has them. Symbol elements are always demangled.
 	NoDemangle bool
-	Functions  FunctionNames
-	// Basenames cuts the directories off source files, RelativeNames the compilation directory only.
+	// Functions is which names of functions are shown.
+	Functions FunctionNames
+	// Basenames cuts the directories off source files. RelativeNames cuts only the compilation directory off.
 	Basenames, RelativeNames bool
-	// SkipLineZero asks for the line of the code before, for code without one; the source is to do that.
+	// SkipLineZero asks for the line of the preceding code, for code without one. The source has to do that.
 	SkipLineZero bool
-	// Errors gets a message for each element that is malformed or cannot be resolved, before the lines that they are on
-	// are written; nil drops it.
+	// Errors gets a message for each element that is malformed or cannot be resolved, before the element's line is written. nil
+	// drops the messages.
 	Errors io.Writer
 	// ErrorColor colors the messages.
 	ErrorColor bool
-	// Warn is told of faults of this program; nil drops them.
+	// Warn is called with messages about faults of this program. nil drops them.
 	Warn func(message string)
 }
 
-// FunctionNames tells by what names functions go in the style of llvm.
+// FunctionNames is which names of functions are shown.
 type FunctionNames uint8
 
 const (
-	// LinkageNames are those of the symbol table, and of the debug information for what is inlined.
+	// LinkageNames are the names of the symbol table and, for inlined functions, the linkage names of the debug information.
 	LinkageNames FunctionNames = iota
-	// ShortNames are those of the debug information, without namespace, parameters and symbol table.
+	// ShortNames are the names of the debug information, without namespaces and parameters. The symbol table is not used.
 	ShortNames
 	// NoNames leaves functions out.
 	NoNames
 )
 
-// Filter carries the state of one log. It is a stream.Liner.
+// Filter is the state of one log. It is a stream.Liner.
 type Filter struct {
 	opt     Options
 	longest int // of the lines that are looked at, in bytes
@@ -69,7 +75,7 @@ type Filter struct {
 	known   linecache.Elements[known]
 	showed  linecache.Outputs[struct{}]
 	block   block
-	// reached is how far Lines has come: what a panic over the next line must not cost.
+	// reached is how far Lines has come: a panic over the next line must not lose that.
 	reached struct {
 		out []byte
 		n   int
@@ -77,25 +83,25 @@ type Filter struct {
 	careful bool // every line is looked at in full
 	lines   int  // that were given to Lines or Skip
 	warned  bool
-	// unsure counts what makes a line other than what the same one will be: messages, changes of the context, and answers
-	// that llvm gives but once.
+	// unsure counts the effects that the same line will not have again: messages, changes of the context, and answers that llvm
+	// writes only once.
 	unsure int
 
-	// text is the line at hand with its end, rest the part of it that was not scanned yet.
+	// text is the line at hand with its end, and rest the offset of the part that was not scanned yet.
 	text  []byte
 	crlf  bool // its end, and that of the lines added to it
 	rest  int
 	nodes []node
-	// element is the next element at or behind rest.
+	// element is the next element at or after rest.
 	element node
-	// count is how many fields the element at hand has, and field the first of them; no element needs more.
+	// count is how many fields the element at hand has, and field the first of them. No element needs more.
 	count int
 	field [6]scan.Span
-	// messages are those that were not written yet, ended is a last line with the end that it lacked.
+	// messages were not written yet. ended is a last line with an end added.
 	messages, ended []byte
 }
 
-// longest is the longest line, in bytes, that is looked at; llvm knows no limit.
+// longest is the length of the longest line, in bytes, that is looked at. llvm has no limit.
 const longest = 64 << 20
 
 // New returns a filter. Options.Symbols must be set.
@@ -108,10 +114,9 @@ func New(o Options) *Filter {
 	return l
 }
 
-// Line appends what becomes of one line. It always gets an end.
+// Line appends the output of one line. It always gets an end.
 //
-// The first context element decides what becomes of the line: what stands behind it is dropped, and what stands before
-// it waits until it is known whether the element is shown at all.
+// Text after the first context element is dropped. Text before it waits until it is known whether the element is shown at all.
 func (l *Filter) Line(ctx context.Context, dst, line []byte) []byte {
 	if n := len(line); n == 0 || line[n-1] != '\n' {
 		l.ended = append(append(l.ended[:0], line...), '\n')
@@ -143,7 +148,7 @@ func (l *Filter) waiting(ctx context.Context, dst []byte) []byte {
 	return dst
 }
 
-// context lets a context element take effect.
+// context applies a context element.
 func (l *Filter) context(ctx context.Context, dst []byte, kind contextTag, n *node) []byte {
 	l.unsure++
 	l.split(n)
@@ -193,7 +198,7 @@ func (l *Filter) node(ctx context.Context, dst []byte, n *node) []byte {
 	return append(dst, text...)
 }
 
-// lineEnd is the end of the line at hand, and at the end of the stream of the last one: that of lines that are added.
+// lineEnd returns the end for lines that are added: that of the line at hand or, at the end of the log, of the last line.
 func (l *Filter) lineEnd() string {
 	if l.crlf {
 		return "\r\n"

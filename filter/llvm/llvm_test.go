@@ -108,7 +108,7 @@ func TestLLVMVeryLongLines(t *testing.T) {
 	}
 }
 
-// watchedBuffer may be looked at while it is written to.
+// watchedBuffer is a buffer that may be read while it is written to.
 type watchedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -126,7 +126,7 @@ func (w *watchedBuffer) String() string {
 	return w.b.String()
 }
 
-// slowReader gives its pieces one by one, and notes what had come out when each was asked for.
+// slowReader returns its pieces one by one, and notes the output so far before each.
 type slowReader struct {
 	pieces []string
 	out    *watchedBuffer
@@ -145,7 +145,7 @@ func (r *slowReader) Read(b []byte) (int, error) {
 }
 
 // TestLLVMPause holds that lines leave while the input pauses, but the beginning of a line does not: a context element
-// behind it may remove it.
+// after it may remove it.
 func TestLLVMPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out watchedBuffer
@@ -162,7 +162,8 @@ func TestLLVMPause(t *testing.T) {
 	})
 }
 
-// TestLLVMAsksOnce holds that an address is asked for once, also one whose module is missing; llvm tells of that each time.
+// TestLLVMAsksOnce holds that an address is asked for once, even if its module is missing. There is a message each time, as from
+// llvm.
 func TestLLVMAsksOnce(t *testing.T) {
 	log := strings.ReplaceAll(llvmModuleLines, "a.so", "missing.so") + strings.Repeat("{{{bt:0:0x1021}}}\n", 5)
 	source := &filtertest.Symbols{}
@@ -176,7 +177,7 @@ func TestLLVMAsksOnce(t *testing.T) {
 	}
 }
 
-// FuzzLLVM holds that no log is too odd: every line ends, and lines without braces and escapes stay as they are.
+// FuzzLLVM holds that for any log every line has an end, and lines without braces and escapes stay as they are.
 func FuzzLLVM(f *testing.F) {
 	for seed := range uint64(5) {
 		r := filtertest.Nasty{Rand: rand.New(rand.NewPCG(seed, 2)), Targets: []filtertest.Target{{ID: "0123abcd", At: []uint64{0x10, 0x20}}}}

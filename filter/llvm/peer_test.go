@@ -23,7 +23,7 @@ var (
 	colorRun = peerRun{[]string{"--color=always"}, Options{Color: true}}
 )
 
-// byUs returns the filter's own.
+// byUs returns the output and the messages of this filter.
 func byUs(t testing.TB, source symsrc.Source, r peerRun, log string) (out, messages string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

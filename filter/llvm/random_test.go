@@ -15,8 +15,8 @@ var (
 	llvmSeed = flag.Uint64("llvm.seed", 1, "the first log's seed")
 )
 
-// TestLLVMRandom compares random logs with the peer. The seed in a failure repeats it: go test ./filter -run LLVMRandom
-// -llvm.seed=N -llvm.logs=1
+// TestLLVMRandom compares random logs with the peer. The seed in a failure repeats it: go test ./filter/llvm -run
+// LLVMRandom -llvm.seed=N -llvm.logs=1
 func TestLLVMRandom(t *testing.T) {
 	filtertest.NeedPeer(t)
 	dirs := []string{filtertest.LogTree(t), filtertest.SampleTree()}

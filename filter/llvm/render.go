@@ -39,7 +39,7 @@ func (l *Filter) raw(dst []byte, n *node) []byte {
 	return s.restore(append(dst, "]]]"...))
 }
 
-// covering returns the mapping that covers an address. Where there is none the element is written as it is.
+// covering returns the mapping that covers an address. If there is none, the element is written as it is.
 func (l *Filter) covering(dst []byte, n *node, addr uint64) (*mapping, []byte) {
 	m := l.space.find(addr)
 	if m == nil {
@@ -49,8 +49,8 @@ func (l *Filter) covering(dst []byte, n *node, addr uint64) (*mapping, []byte) {
 	return m, dst
 }
 
-// look asks for an address. Where the module has no file, or its file cannot be read and this is the first to find that
-// out, the element is written as it is.
+// look asks for an address. If the module has no file, or if this is the first look at a file that cannot be read, the element is
+// written as it is.
 func (l *Filter) look(ctx context.Context, dst []byte, n *node, m *mapping, addr uint64, kind symsrc.Kind) (*answer, []byte) {
 	a := l.ask(ctx, m.mod.file, addr-m.start+m.rel, kind)
 	if m.mod.file.status != symsrc.OK {
@@ -66,8 +66,8 @@ func (l *Filter) look(ctx context.Context, dst []byte, n *node, m *mapping, addr
 	return nil, l.raw(dst, n)
 }
 
-// codeAt looks up the address in field i. Its type is typ unless the field behind it, being the last, says otherwise: with
-// more fields llvm does not look at it. a is nil where there is no answer; out then has what llvm prints instead.
+// codeAt looks up the address in field i. Its type is typ, or that of the next field if that is the last one: with more fields llvm
+// ignores it. If there is no answer, a is nil, and out has what llvm prints instead.
 func (l *Filter) codeAt(ctx context.Context, dst []byte, n *node, i int, typ markup.PCType) (a *answer, m *mapping, addr uint64, out []byte) {
 	addr, ok := l.address(l.field[i])
 	if ok && l.count == i+2 {
@@ -86,7 +86,7 @@ func (l *Filter) codeAt(ctx context.Context, dst []byte, n *node, i int, typ mar
 	return a, m, addr, out
 }
 
-// pc writes `function[file:line]`. The address is exact unless its type says otherwise.
+// pc writes `function[file:line]`. Without a type the address is exact.
 func (l *Filter) pc(ctx context.Context, dst []byte, n *node) []byte {
 	if !l.fieldsAtLeast(n, 1) {
 		return dst
@@ -106,8 +106,7 @@ func (l *Filter) pc(ctx context.Context, dst []byte, n *node) []byte {
 	return s.restore(append(s.highlight(dst), ']'))
 }
 
-// bt writes a line for each function at an address, innermost first. It is a return address unless its type says
-// otherwise.
+// bt writes a line for each function at an address, innermost first. Without a type it is a return address.
 func (l *Filter) bt(ctx context.Context, dst []byte, n *node) []byte {
 	if !l.fieldsAtLeast(n, 2) {
 		return dst
@@ -141,7 +140,7 @@ func (l *Filter) frames(dst []byte, number, addr uint64, m *mapping, a *answer) 
 }
 
 // frame writes one line of a bt element: `    #0.1  0x0123456789abcdef f a.c:8:11 (a.so+0x1130)`. inlined counts the
-// functions that are inlined, from 1; it is 0 for the one that they are inlined into.
+// inlined functions from 1. It is 0 for the function that they are inlined into.
 func (l *Filter) frame(dst []byte, number uint64, inlined int, addr uint64, m *mapping, f *frameOf) []byte {
 	s := &l.sgr
 	for limit, k := uint64(10), 0; k < 4; k++ {

@@ -9,10 +9,11 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// invalid stands where llvm knows no name.
+// invalid is what llvm writes for an unknown name.
 const invalid = "<invalid>"
 
-// memoLimit bounds each table of the memo. A full one is emptied: a log repeats its frames within a short time.
+// memoLimit is how many entries each table of the memo has at most. A full table is emptied: a log repeats its frames within a short
+// time.
 const memoLimit = 1 << 15
 
 // memo remembers files and answers.
@@ -21,12 +22,13 @@ type memo struct {
 	answers map[question]*answer
 }
 
+// init empties the memo.
 func (m *memo) init() {
 	m.files = map[symsrc.BuildID]*file{}
 	m.answers = map[question]*answer{}
 }
 
-// file returns what is remembered of a module's file. The build ID alone is its identity.
+// file returns the file of a module. Its identity is the build ID alone.
 func (m *memo) file(mod symsrc.Module) *file {
 	f := m.files[mod.BuildID]
 	if f == nil {
@@ -39,7 +41,7 @@ func (m *memo) file(mod symsrc.Module) *file {
 	return f
 }
 
-// file is the file of a module. llvm says at every element that there is none, but only once that it cannot be read.
+// file is the file of a module. llvm has a message at every element if there is none, but only one if it cannot be read.
 type file struct {
 	module symsrc.Module
 	status symsrc.Status
@@ -47,7 +49,7 @@ type file struct {
 	told   bool
 }
 
-// failure is the message on a file that is not there or, the first time, cannot be read; "" else.
+// failure returns the message about a file that is missing or, the first time, that cannot be read. Otherwise it returns "".
 func (f *file) failure() string {
 	switch f.status {
 	case symsrc.OK:
@@ -68,17 +70,18 @@ func (f *file) failure() string {
 	return cmp.Or(f.detail, "The file was not recognized as a valid object file")
 }
 
+// question is an address of a file.
 type question struct {
 	file *file
 	off  uint64
 	kind symsrc.Kind
 }
 
-// answer is what bt elements show of an address, and what pc and data elements do.
+// answer is what bt elements show for an address, and what pc and data elements show.
 type answer struct {
 	frames []frameOf
 	pc     frameOf
-	retry  func() bool // not nil: tells whether asking again may bring more by now
+	retry  func() bool // if not nil, reports whether the answer is stale
 }
 
 // frameOf is a function as llvm shows it.
@@ -88,10 +91,10 @@ type frameOf struct {
 	entry          symsrc.Entry
 }
 
-// known reports whether anything is known of the function, be it that there is one.
+// known reports whether anything is known of the function.
 func (f *frameOf) known() bool { return *f != frameOf{function: invalid, file: invalid} }
 
-// code is the kind of question that pc and bt elements ask.
+// code returns the kind of the questions of pc and bt elements.
 func (l *Filter) code() symsrc.Kind {
 	if l.opt.Functions == ShortNames {
 		return symsrc.ShortCode
@@ -124,13 +127,13 @@ func (l *Filter) ask(ctx context.Context, f *file, off uint64, kind symsrc.Kind)
 	return a
 }
 
-// answer puts what is known in llvm's terms.
+// answer returns known frames as llvm shows them.
 func (l *Filter) answer(known []symsrc.Frame, kind symsrc.Kind) *answer {
 	a := &answer{pc: frameOf{function: invalid, file: invalid}}
 	for i := range known {
 		fr := &known[i]
 		if l.opt.Functions == NoNames && kind != symsrc.Data && fr.Origin > symsrc.SymbolAndDebug {
-			continue // llvm does not ask the symbol table then
+			continue // llvm does not use the symbol table then
 		}
 		a.frames = append(a.frames, l.shown(fr, kind))
 	}
@@ -138,22 +141,22 @@ func (l *Filter) answer(known []symsrc.Frame, kind symsrc.Kind) *answer {
 		a.frames = []frameOf{a.pc}
 		return a
 	}
-	// A pc element names the innermost function's line, but the outermost function where the symbol table names that.
+	// A pc element shows the innermost function's line, but the outermost function if that is in the symbol table.
 	a.pc = a.frames[0]
-	if a.pc.entry == symsrc.Undeclared { // which these elements take for nothing
+	if a.pc.entry == symsrc.Undeclared { // these elements ignore it
 		a.pc.entry = symsrc.NoEntry
 	}
 	switch outer := len(a.frames) - 1; known[outer].Origin {
 	case symsrc.SymbolAndDebug:
 		a.pc.function = a.frames[outer].function
 	case symsrc.SymbolInUnit:
-		// The unit's debug information is asked, though it knows nothing of the address.
+		// llvm uses the unit's debug information, which has nothing for the address.
 		a.pc.file = invalid
 	}
 	return a
 }
 
-// shown puts one function in llvm's terms.
+// shown returns one function as llvm shows it.
 func (l *Filter) shown(fr *symsrc.Frame, kind symsrc.Kind) frameOf {
 	out := frameOf{function: fr.Linkage, file: fr.File, line: fr.Line, column: fr.Column, entry: fr.Entry}
 	switch {

@@ -11,8 +11,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// run handles the lines at the begin of b that are known, and gives the bytes that they are. It stops before one that
-// must go through line, and where the output is large.
+// run handles the lines at the beginning of b that are in the cache or can be put there, and returns their length. It stops before a
+// line that must go through Line, and when the output is large.
 func (l *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	for !l.careful && len(dst) < stream.MaxOutput && l.sgr.plain() && bytes.HasPrefix(b[n:], opening) {
 		l.reach(dst, n)
@@ -40,7 +40,7 @@ func (l *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	return dst, n
 }
 
-// knownMapping handles a mapping whose text behind the address is known.
+// knownMapping handles a mapping whose text after the address is in the cache.
 func (l *Filter) knownMapping(dst, b []byte) (used int, out []byte) {
 	start, at, ok := scan.Hex(b, len(linecache.MMapStart))
 	if !ok {
@@ -84,7 +84,7 @@ func (l *Filter) knownModule(dst, b []byte) (used int, out []byte) {
 	return len(e.Text), dst
 }
 
-// knownReset handles a reset, which is at b[at:] of what run looks at.
+// knownReset handles a reset. at is its offset in the text of run.
 func (l *Filter) knownReset(dst, b []byte, at int) (used int, out []byte) {
 	e := l.known.Find(b, l.learnReset)
 	if e == nil || e.Says.kind != resetContext {

@@ -9,14 +9,14 @@ import (
 // node is an element of a line, or, without a tag, a piece of the text between two.
 type node struct {
 	whole, tag scan.Span
-	// fields is what the fields fill with the colons between them. An element without any has not even a place for it.
+	// fields is the span of the fields with the colons between them. It is zero for an element without any.
 	fields scan.Span
-	// sgr is set for a text that is one of the escape sequences that are known.
+	// sgr is set for a text that is one of the escape sequences that llvm interprets.
 	sgr bool
 }
 
-// next returns the next node of the line. Elements are found by `{{{` and the first `}}}` behind it. One without a tag is
-// text, and so is one that is not closed. The text between elements is divided at the escape sequences that are known.
+// next returns the next node of the line. An element begins with `{{{` and ends with the first `}}}` after that. Without a tag or
+// an end it is text. The text between elements is split at the escape sequences that llvm interprets.
 func (l *Filter) next() (n node, ok bool) {
 	from := l.rest
 	if from >= len(l.text) {
@@ -44,7 +44,7 @@ var (
 	closing = []byte("}}}")
 )
 
-// nextElement finds the first element at or after from. Where there is none it gives an empty one at the line's end.
+// nextElement returns the first element at or after from. If there is none, it returns an empty one at the line's end.
 func (l *Filter) nextElement(from int) (n node) {
 	for {
 		b := bytes.Index(l.text[from:], opening)
@@ -76,7 +76,7 @@ func (l *Filter) nextElement(from int) (n node) {
 	return n
 }
 
-// split divides the fields of an element at every colon, into l.field, and counts them.
+// split splits the fields of an element at every colon into l.field, and counts them.
 func (l *Filter) split(n *node) {
 	l.count = 0
 	if n.fields.Start == 0 {
@@ -97,8 +97,8 @@ func (l *Filter) split(n *node) {
 	}
 }
 
-// nextSGR finds the first escape sequence that is known in line[from:to]: ESC[0m, ESC[1m, ESC[30m to ESC[37m. Where there
-// is none both ends are to.
+// nextSGR returns the span of the first escape sequence in line[from:to] that llvm interprets: ESC[0m, ESC[1m, ESC[30m to ESC[37m.
+// If there is none, begin and end are to.
 func nextSGR(line []byte, from, to int) (begin, end int) {
 	for at := from; at < to; at++ {
 		k := bytes.IndexByte(line[at:to], 0x1b)

@@ -1,6 +1,6 @@
 package llvm
 
-// The colors of SGR 30 to 37 that matter here; noColor is the terminal's own.
+// Colors of SGR 30 to 37. noColor is the terminal's own.
 const (
 	noColor = -1
 	green   = 2
@@ -8,16 +8,17 @@ const (
 	cyan    = 6
 )
 
-// sgrState is the log's color, and how llvm writes colors. Where on is not set nothing is written.
+// sgrState is the log's color. It writes colors as llvm does, if on is set.
 type sgrState struct {
 	on    bool
 	color int8
 	bold  bool
 }
 
+// plain reports whether the log has no color.
 func (s *sgrState) plain() bool { return s.color == noColor && !s.bold }
 
-// apply follows an escape sequence of the log. A color is written without the boldness that holds on, as llvm does.
+// apply follows an escape sequence of the log. A color is written without the boldness that is still on, as llvm does.
 func (s *sgrState) apply(dst, sequence []byte) []byte {
 	switch {
 	case len(sequence) == len("\x1b[30m"):
@@ -33,7 +34,7 @@ func (s *sgrState) apply(dst, sequence []byte) []byte {
 	return s.reset(dst)
 }
 
-// reset goes back to the terminal's own color, where another one is set.
+// reset restores the terminal's own color if another one is set.
 func (s *sgrState) reset(dst []byte) []byte {
 	if s.plain() {
 		return dst
@@ -57,7 +58,7 @@ func (s *sgrState) change(dst []byte, color int8, bold bool) []byte {
 	return append(dst, '3', byte('0'+color), 'm')
 }
 
-// highlight begins what replaces an element: blue, or cyan where the log is blue already.
+// highlight begins the replacement of an element: in blue, or in cyan if the log is blue already.
 func (s *sgrState) highlight(dst []byte) []byte {
 	if s.color == blue {
 		return s.change(dst, cyan, s.bold)
@@ -65,10 +66,10 @@ func (s *sgrState) highlight(dst []byte) []byte {
 	return s.change(dst, blue, s.bold)
 }
 
-// value begins a value within it; highlight ends that.
+// value begins a value in a replacement. highlight ends it.
 func (s *sgrState) value(dst []byte) []byte { return s.change(dst, green, s.bold) }
 
-// restore goes back to the log's color.
+// restore restores the log's color.
 func (s *sgrState) restore(dst []byte) []byte {
 	switch {
 	case !s.on:

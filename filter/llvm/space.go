@@ -5,37 +5,40 @@ import (
 	"qss-filter/filter/print"
 )
 
-// space is the address space: the first definition of a module wins, and of mappings that overlap the first one.
+// space is the address space. Of several definitions of a module the first one counts, and so does the first of overlapping mappings.
 type space struct {
 	modules modules
 	maps    ordered.Table[*mapping] // by where they start
-	used    bool                    // a module was defined, be it before a reset
-	// at is the mapping added last, for those of a module ascend.
+	used    bool                    // a module was defined, perhaps before a reset
+	// at is the mapping added last. The mappings of a module ascend.
 	at ordered.Place
-	// last is the mapping found last, for the addresses of a stack lie together.
+	// last is the mapping found last. The addresses of a stack lie together.
 	last *mapping
 	// generation changes with every module and mapping.
 	generation uint64
-	// slab is memory for mappings; a reset frees it all at once.
+	// slab is memory for mappings. A reset frees all of it.
 	slab []mapping
 }
 
+// module is a module as markup defines it.
 type module struct {
 	id   uint64
 	name string
 	file *file
 }
 
+// mapping is a mapping of a module, at its address rel.
 type mapping struct {
 	start, size, rel uint64
 	mode             string
 	mod              *module
 }
 
-// contains is false for all of a mapping that ends at 2^64: its end is 0. So llvm has it.
+// contains reports whether an address lies in the mapping. None lies in a mapping that ends at 2^64, since its end is 0, as in
+// llvm.
 func (m *mapping) contains(addr uint64) bool { return m.start <= addr && addr < m.start+m.size }
 
-// append writes ` [0x1000-0x1fff](rx)` after a separator, without colors.
+// append appends a separator and `[0x1000-0x1fff](rx)`, without colors.
 func (m *mapping) append(dst []byte, separator byte) []byte {
 	return print.AppendRange(append(dst, separator), m.start, m.start+m.size-1, m.mode)
 }
@@ -47,6 +50,7 @@ type modules struct {
 	n    int
 }
 
+// of returns the module of that ID, or nil.
 func (t *modules) of(id uint64) *module {
 	if id < uint64(len(t.few)) {
 		return t.few[id]
@@ -72,7 +76,7 @@ func (t *modules) clear() {
 	t.many, t.n = nil, 0
 }
 
-// slabLen is how many mappings' memory is kept over a reset.
+// slabLen is for how many mappings memory is kept at a reset.
 const slabLen = 1024
 
 func (s *space) empty() bool { return s.modules.n == 0 && s.maps.Len() == 0 }
@@ -91,7 +95,7 @@ func (s *space) define(m *module) {
 	s.generation++
 }
 
-// find returns the mapping that covers addr, nil where none does.
+// find returns the mapping that covers addr, or nil.
 func (s *space) find(addr uint64) *mapping {
 	if s.last != nil && s.last.contains(addr) {
 		return s.last
@@ -111,8 +115,8 @@ func (s *space) find(addr uint64) *mapping {
 	return m
 }
 
-// add puts a mapping in. Where old is not nil it overlaps, and nothing has happened. Empty mappings, and those that end at
-// 2^64, do not overlap what starts at the same address; then the one that was there first is given, and stays.
+// add adds a mapping. If it overlaps another one, old is that, and nothing has changed. Empty mappings, and those that end at 2^64,
+// do not overlap a mapping that starts at the same address. That one then stays, and is returned.
 func (s *space) add(m *mapping) (in, old *mapping) {
 	p := s.at
 	below, above := s.maps.Get(p), s.maps.Get(s.maps.Next(p))
@@ -136,10 +140,10 @@ func (s *space) add(m *mapping) (in, old *mapping) {
 	return in, nil
 }
 
-// allot gives memory for a mapping until the next reset.
+// allot returns memory for a mapping until the next reset.
 func (s *space) allot() *mapping {
 	n := len(s.slab)
-	if n == cap(s.slab) { // what is in the full one stays where it is
+	if n == cap(s.slab) { // the mappings in the full slab stay in its memory
 		s.slab, n = make([]mapping, 0, max(32, min(2*n, slabLen))), 0
 	}
 	s.slab = s.slab[:n+1]

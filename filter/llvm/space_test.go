@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// plainSpace is the address space as a list: of mappings that overlap the first one wins.
+// plainSpace is the address space as a list. Of mappings that overlap the first one counts.
 type plainSpace []mapping
 
 func (s plainSpace) find(addr uint64) *mapping {

@@ -12,8 +12,8 @@ import (
 	"qss-filter/symsrc/object"
 )
 
-// TestLLVMSplit compares programs with split units: in files of their own, found from an absolute directory or from the one
-// that we run in, in a package beside the program, in one that is named, and nowhere.
+// TestLLVMSplit compares programs with split units: in files of their own, found from an absolute directory or from the current one,
+// in a package beside the program, in one that is named, and missing.
 func TestLLVMSplit(t *testing.T) {
 	filtertest.NeedPeer(t)
 	here, err := os.Getwd()

@@ -16,7 +16,7 @@ const demo = `{{{module:1:a.so:elf:529039c4877f2b56918b2063129d06669b993be2}}}
 {{{mmap:0x10000:0x8000:load:1:rx:0x0}}}
 `
 
-// cases are logs of which the peer says what becomes of them; no output is kept here.
+// cases are logs for the peer and this filter. The expected output is the peer's.
 var cases = map[string][]string{
 	"lines": {
 		"", "\n", "\r", "\r\n", "a", "a\n", "a\r\n", "a\rb\n", "\n\n\n", "\xef\xbb\xbfa\xff\xfe\x00\v\n", strings.Repeat("x", 70000),
@@ -117,8 +117,8 @@ func TestLLVMCases(t *testing.T) {
 	}
 }
 
-// oddTree has what is no good file: 0d00 is a directory, 0d01 cut off in the header, 0d02 cut off behind it, 0d03 of no
-// known class, 0d04 and 0d05 archives, 0d06 text; and 11 is a good one of a build ID of one byte, which it does not have.
+// oddTree returns the path of a build-ID tree of bad files: 0d00 is a directory, 0d01 cut off in the header, 0d02 cut off after it,
+// 0d03 of an unknown class, 0d04 and 0d05 archives, 0d06 text. 11 is a good file with another build ID.
 func oddTree(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,7 +144,7 @@ func oddTree(t testing.TB) string {
 	return dir
 }
 
-// TestLLVMErrorColor compares messages as they are on a terminal, which script(1) gives the peer.
+// TestLLVMErrorColor compares messages as they are on a terminal. The peer runs in script(1), which provides one.
 func TestLLVMErrorColor(t *testing.T) {
 	filtertest.NeedPeer(t)
 	if _, err := exec.LookPath("script"); err != nil {
