@@ -4,15 +4,23 @@
 // has other bytes, each of them is U+FFFD, and a field of the same name with `_base64` appended has the bytes themselves
 // (RFC 4648 §4). Numbers that may need more than 53 bits are strings, as `0x1150`.
 //
-//	record.go  the contents of a line
+//	record.go  the contents of a line, and the JSON Schema of the objects
 //	append.go  the objects of lines
 //	texts.go   the objects of many lines that have only text
 //	text.go    fields
 //	escape.go  strings; plain_amd64.go and plain_other.go, the search for what must be escaped
-//	schema.go  the JSON Schema of the objects
 package record
 
-import "qss-filter/symsrc"
+import (
+	_ "embed"
+
+	"qss-filter/symsrc"
+)
+
+// Schema is the JSON Schema of the objects, draft 2020-12.
+//
+//go:embed schema.json
+var Schema string
 
 // Line is the contents of one line of the log, or of a part of it.
 type Line struct {
