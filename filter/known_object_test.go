@@ -154,7 +154,7 @@ func TestKnownObjects(t *testing.T) {
 	}
 }
 
-// growingSymbols knows a name, and tells whether there are news.
+// growingSymbols knows a name, and reports whether there are news.
 type growingSymbols struct {
 	name             string
 	unverified, news bool

@@ -28,6 +28,6 @@ type Excerpt struct {
 	Note string
 	// Absent is set where there simply is no file.
 	Absent bool
-	// Retry, if not nil, tells whether asking again may bring more by now. It is cheap.
+	// Retry, if not nil, reports whether asking again may bring more by now. It is cheap.
 	Retry func() bool
 }

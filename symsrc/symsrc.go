@@ -117,6 +117,11 @@ type Source interface {
 	Frames(ctx context.Context, q Addr) Answer
 }
 
+// Finder finds the files of a module. What it returns is not changed afterwards. It may be used by several goroutines at once.
+type Finder interface {
+	Find(ctx context.Context, m Module) *Files
+}
+
 // Files tells where a module's code and debug information lie, and how the search for them went.
 type Files struct {
 	// Elf is the path of the runtime object, or where it was looked for last; "" where nothing was tried.
@@ -139,10 +144,10 @@ type Files struct {
 	Tried, Lacked []string
 	// Symbols are the paths of Breakpad and GSYM files of the module's build, for want of debug information.
 	Symbols []string
-	// Retry, if not nil, tells whether another search may find more by now: a download goes on, or a server is to be asked
+	// Retry, if not nil, reports whether another search may find more by now: a download goes on, or a server is to be asked
 	// again. It is cheap and may be called by several goroutines at once.
 	Retry func() bool `json:"-"`
-	// Watch tells whether Elf and Debug are still the files that were found; nil where nobody looks.
+	// Watch reports whether Elf and Debug are still the files that were found; nil where nobody looks.
 	Watch *Watch `json:"-"`
 }
 

@@ -2,7 +2,7 @@ package symsrc
 
 import "sync/atomic"
 
-// Watch tells whether files are still those that were found, as they were. A nil Watch has nothing to look at. It may be used
+// Watch reports whether files are still those that were found, as they were. A nil Watch has nothing to look at. It may be used
 // by several goroutines at once.
 type Watch struct {
 	look    func() bool
@@ -12,7 +12,7 @@ type Watch struct {
 // NewWatch makes a Watch whose look at the disk is look: true where a file is another one by now.
 func NewWatch(look func() bool) *Watch { return &Watch{look: look} }
 
-// Look looks at the disk, a few microseconds of work, and tells whether anything has changed.
+// Look looks at the disk, a few microseconds of work, and reports whether anything has changed.
 func (w *Watch) Look() bool {
 	if w == nil {
 		return false

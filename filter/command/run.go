@@ -17,7 +17,6 @@ import (
 	"qss-filter/filter/stream"
 	"qss-filter/filter/tree"
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/chain"
 	"qss-filter/symsrc/meter"
 )
 
@@ -127,7 +126,7 @@ func (j *job) measured() {
 	j.meter = j.measure.Start()
 	j.symbols.Meter = j.meter
 	if around := j.symbols.Around; j.measure.Verbose {
-		j.symbols.Around = func(f chain.Finder) chain.Finder { return meter.Talk(around(f), warn) }
+		j.symbols.Around = func(f symsrc.Finder) symsrc.Finder { return meter.Talk(around(f), warn) }
 	}
 }
 

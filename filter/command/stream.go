@@ -54,7 +54,7 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	timing := &tree.Timing{}
 	c.tree.Timing = timing
-	c.symbols.Around = func(f chain.Finder) chain.Finder {
+	c.symbols.Around = func(f symsrc.Finder) symsrc.Finder {
 		c.tree.Finder = timing.Finder(f)
 		return c.tree.Finder
 	}

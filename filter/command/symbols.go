@@ -9,7 +9,7 @@ import (
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/doctor"
 	"qss-filter/filter/print/jsonl"
-	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/dumpsym"
 	"qss-filter/symsrc/symbolize"
 )
@@ -67,8 +67,8 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 	return func() (int, error) {
 		o := filter.Options{Adjust: c.options.Adjust, By: c.options.By, Lookahead: c.options.Lookahead}
 		extras := filter.Extras{Maps: c.extras.Maps}
-		var finder chain.Finder
-		s.Around = func(f chain.Finder) chain.Finder { finder = f; return f }
+		var finder symsrc.Finder
+		s.Around = func(f symsrc.Finder) symsrc.Finder { finder = f; return f }
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err

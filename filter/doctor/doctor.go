@@ -22,11 +22,6 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Finder finds the files of a module.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // Options say what is looked at, and with what.
 type Options struct {
 	// Log is the path of the log; "-" is standard input.
@@ -37,7 +32,7 @@ type Options struct {
 	// New makes the filter that reads it.
 	New func(o jsonl.Options) (f *filter.Filter, end func(), err error)
 	// Finder shows how modules are searched for.
-	Finder Finder
+	Finder symsrc.Finder
 	// Theme colors the report; nil for none.
 	Theme *sgr.Theme
 	// Roots is set where --rootfs names the file system of the log's machine.

@@ -35,7 +35,7 @@ type ReportOptions struct {
 	Group bool
 	HTML  string
 	// Finder finds the files of modules whose answers a cache has kept.
-	Finder Finder
+	Finder symsrc.Finder
 	Stdout io.Writer
 }
 

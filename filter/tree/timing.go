@@ -22,11 +22,11 @@ func (t *Timing) start(stage *atomic.Int64) (end func()) {
 }
 
 // Finder puts the clock of the stage that resolves modules around a finder.
-func (t *Timing) Finder(f Finder) Finder { return timedFinder{t, f} }
+func (t *Timing) Finder(f symsrc.Finder) symsrc.Finder { return timedFinder{t, f} }
 
 type timedFinder struct {
 	t *Timing
-	f Finder
+	f symsrc.Finder
 }
 
 func (f timedFinder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {

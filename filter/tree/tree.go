@@ -52,11 +52,6 @@ const (
 	Replace
 )
 
-// Finder finds the files of a module.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // Options say what Run does.
 type Options struct {
 	// Input is the directory whose logs are read, Output the one for what they become. Without Output logs are only listed.

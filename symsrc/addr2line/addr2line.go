@@ -39,11 +39,6 @@ type Options struct {
 // Wanted reports whether a program was chosen.
 func (o *Options) Wanted() bool { return o.LLVM || o.GNU }
 
-// Finder finds the files of a module.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // maxChildren bounds the programs that run at a time.
 const maxChildren = 32
 
@@ -51,7 +46,7 @@ const maxChildren = 32
 type Source struct {
 	opt     Options
 	program string
-	finder  Finder
+	finder  symsrc.Finder
 	native  symsrc.Source
 
 	mu       sync.Mutex
@@ -66,7 +61,7 @@ type Source struct {
 // NewSource answers from the files that the finder finds. native answers what the programs cannot: variables, addresses that
 // count from a symbol or from a mapping, and what the machine code around an address shows. It fails where there is no such
 // program.
-func NewSource(f Finder, native symsrc.Source, o Options) (*Source, error) {
+func NewSource(f symsrc.Finder, native symsrc.Source, o Options) (*Source, error) {
 	if o.LLVM && o.GNU {
 		return nil, wrong("GNU", errors.New("want it or LLVM"))
 	}

@@ -18,7 +18,7 @@ func (f *File) fields(r *record) fields {
 	return x
 }
 
-// skip goes over the word that is the next field, and tells whether it is.
+// skip goes over the word that is the next field, and reports whether it is.
 func (x *fields) skip(word string) bool {
 	if n := len(word); len(x.text) > n && string(x.text[:n]) == word && x.text[n] == ' ' {
 		x.text = x.text[n+1:]

@@ -29,7 +29,7 @@ const (
 
 const layoutVersion = "qss-filter cache 3\n"
 
-// supported tells whether there is a cache process on this system.
+// supported reports whether there is a cache process on this system.
 const supported = true
 
 // maxSocketPath is what sun_path holds on every system, with its NUL.

@@ -16,11 +16,6 @@ const (
 	LeastMax   = 32 << 20
 )
 
-// Finder finds the files of a module, as the wrapped source does. What it gives is not changed afterwards.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // Options say where the cache is and how large it may get.
 type Options struct {
 	// Dir is the cache's directory; "" means $XDG_CACHE_HOME/qss-filter, or else ~/.cache/qss-filter.
@@ -33,9 +28,9 @@ type Options struct {
 	Engine string
 	// Finder, if not nil, is what the wrapped source finds files by. Without it modules without a build ID are not cached,
 	// and neither is what Probe gives.
-	Finder Finder
+	Finder symsrc.Finder
 	// Local, if not nil, finds files as Finder does, but on this machine only. What they answer is not asked of the cache.
-	Local Finder
+	Local symsrc.Finder
 	// Packed, if not nil, reports whether the files of a module that Local finds take long to be read, for they are packed. What they
 	// answer is then asked of the cache.
 	Packed func(ctx context.Context, m symsrc.Module) bool

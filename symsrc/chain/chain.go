@@ -21,9 +21,6 @@ import (
 	"qss-filter/symsrc/symfile"
 )
 
-// Finder finds the files of a module.
-type Finder = object.Finder
-
 // Options say where symbols are from.
 type Options struct {
 	Files   locate.Options
@@ -40,7 +37,7 @@ type Options struct {
 	// Programs are asked in place of the own reader.
 	Programs addr2line.Options
 	// Around, if not nil, is put around what finds files.
-	Around func(Finder) Finder
+	Around func(symsrc.Finder) symsrc.Finder
 	// Meter, if not nil, measures each layer: "locate", "debuginfod", "parse" and "cache".
 	Meter *meter.Meter
 	// Warn is told of what goes wrong, once per cause.
@@ -49,7 +46,7 @@ type Options struct {
 	Progress io.Writer
 
 	client    *debuginfod.Client
-	local     Finder               // that asks no server
+	local     symsrc.Finder        // that asks no server
 	announcer debuginfod.Announcer // nil where no server is asked
 }
 
@@ -60,7 +57,7 @@ const LeastMemory = 1 << 20
 func (o *Options) warn(message string) { o.Warn(errors.New(message)) }
 
 // Finder looks on this machine first, and then asks servers. close ends what is under way.
-func (o *Options) Finder() (f Finder, close func(), err error) {
+func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.warn, o.Warn, o.Progress
 	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
 		o.Files.CacheDir = dir
@@ -107,7 +104,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		native.KeepUnpacked(o.Files.CacheDir)
 	}
 	engine := symsrc.Source(native)
-	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished twin is dropped
+	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished unpacked copy is dropped
 	if o.Programs.Wanted() {
 		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.warn
 		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)

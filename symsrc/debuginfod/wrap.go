@@ -6,14 +6,9 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Finder finds the files of a module. What it gives is not changed afterwards.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // Wrap makes a Finder that asks next, and servers where that has no debug information of a module whose build ID is known.
 // Without a client it is next itself.
-func Wrap(next Finder, c *Client) Finder {
+func Wrap(next symsrc.Finder, c *Client) symsrc.Finder {
 	if c == nil {
 		return next
 	}
@@ -21,7 +16,7 @@ func Wrap(next Finder, c *Client) Finder {
 }
 
 type finder struct {
-	next   Finder
+	next   symsrc.Finder
 	client *Client
 }
 

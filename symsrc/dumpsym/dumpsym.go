@@ -25,7 +25,7 @@ var ErrNoBuildID = errors.New("no build ID")
 
 // Write writes the symbols of the program or library at path, with the debug information that finder knows of it. name is what
 // the file is called at run time; "" means as path is, without `.debug`.
-func Write(ctx context.Context, finder object.Finder, path, name string, out io.Writer) error {
+func Write(ctx context.Context, finder symsrc.Finder, path, name string, out io.Writer) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func Write(ctx context.Context, finder object.Finder, path, name string, out io.
 // dumper writes the symbols of one module.
 type dumper struct {
 	ctx     context.Context
-	finder  object.Finder
+	finder  symsrc.Finder
 	module  symsrc.Module
 	base    uint64
 	machine string

@@ -28,7 +28,7 @@ func (f oneFile) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 }
 
 // dump writes the symbols of a program.
-func dump(t testing.TB, finder object.Finder, path string) []byte {
+func dump(t testing.TB, finder symsrc.Finder, path string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Write(context.Background(), finder, path, "", &out); err != nil {
@@ -53,7 +53,7 @@ func chain(frames []symsrc.Frame) string {
 }
 
 // roundTrip compares the engine's answers with those of the file dumped from them, for addresses of the code.
-func roundTrip(t *testing.T, finder object.Finder, path string, step uint64) {
+func roundTrip(t *testing.T, finder symsrc.Finder, path string, step uint64) {
 	t.Helper()
 	file, err := breakpad.New(dump(t, finder, path), 1<<30)
 	if err != nil {

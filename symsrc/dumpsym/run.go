@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
+	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
-	"qss-filter/symsrc/object"
 )
 
 // Options say where the symbols go.
@@ -17,7 +17,7 @@ type Options struct {
 }
 
 // Run writes the symbols of the file at path. A file that is to be written is there whole, or stays as it was.
-func Run(ctx context.Context, finder object.Finder, path string, o Options, stdout io.Writer) error {
+func Run(ctx context.Context, finder symsrc.Finder, path string, o Options, stdout io.Writer) error {
 	if o.Output == "" {
 		return Write(ctx, finder, path, o.Name, stdout)
 	}

@@ -33,7 +33,7 @@ func (s *search) byName() {
 	}
 }
 
-// adoptModule takes the module at its path and tells whether there is one.
+// adoptModule takes the module at its path and reports whether there is one.
 func (s *search) adoptModule(p place) bool {
 	if p.path == "" || s.ctx.Err() != nil {
 		return false
@@ -42,7 +42,7 @@ func (s *search) adoptModule(p place) bool {
 	return s.adopted()
 }
 
-// adopt takes the file at p as the module's and tells whether there is one.
+// adopt takes the file at p as the module's and reports whether there is one.
 func (s *search) adopt(p place, as role) bool {
 	if p.path == "" || s.ctx.Err() != nil {
 		return false
@@ -61,7 +61,7 @@ func (s *search) adopted() bool {
 	return true
 }
 
-// fromIndex takes the file of the module's name from an index. It tells whether the search by name is over: with a file, or
+// fromIndex takes the file of the module's name from an index. It reports whether the search by name is over: with a file, or
 // because there are several different ones.
 func (s *search) fromIndex(x *index) bool {
 	if x == nil {

@@ -20,7 +20,7 @@ type Trees struct {
 	// Other is asked for what the trees do not have; nil asks nobody.
 	Other *Locator
 	// Fetch, if not nil, gets the debug file of a build ID from elsewhere, where nothing has it here: its path, "" for none.
-	// retry, if not nil, tells whether asking again may give another answer by now.
+	// retry, if not nil, reports whether asking again may give another answer by now.
 	Fetch func(ctx context.Context, id symsrc.BuildID) (path string, retry func() bool)
 }
 

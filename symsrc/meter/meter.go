@@ -16,11 +16,6 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Finder finds the files of a module.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // Meter adds up time by layer; a nil Meter measures nothing. It may be used by several goroutines at once, whose times are added up.
 type Meter struct {
 	begin  time.Time
@@ -84,7 +79,7 @@ func (l *layer) start(ctx context.Context) (inside context.Context, end func()) 
 }
 
 // Finder puts the clock of a layer around a finder.
-func (m *Meter) Finder(name string, f Finder) Finder {
+func (m *Meter) Finder(name string, f symsrc.Finder) symsrc.Finder {
 	if m == nil {
 		return f
 	}
@@ -93,7 +88,7 @@ func (m *Meter) Finder(name string, f Finder) Finder {
 
 type timedFinder struct {
 	l *layer
-	f Finder
+	f symsrc.Finder
 }
 
 func (t timedFinder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {

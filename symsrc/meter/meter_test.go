@@ -14,7 +14,7 @@ import (
 
 // slow takes its time, and asks a finder.
 type slow struct {
-	f    Finder
+	f    symsrc.Finder
 	time time.Duration
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Talk tells of each search for a module, when it begins and what it found.
-func Talk(f Finder, say func(message string)) Finder {
+func Talk(f symsrc.Finder, say func(message string)) symsrc.Finder {
 	return &talker{f: f, say: say, told: map[symsrc.Module]string{}}
 }
 
@@ -17,7 +17,7 @@ func Talk(f Finder, say func(message string)) Finder {
 const maxTold = 1 << 14
 
 type talker struct {
-	f   Finder
+	f   symsrc.Finder
 	say func(string)
 
 	mu   sync.Mutex

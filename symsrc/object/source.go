@@ -8,11 +8,6 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Finder finds the files of a module. What it returns is not changed afterwards.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // Limits of what a Source keeps: bytes of what was read of files, unless UseMemory sets another number; modules with open files, of
 // which each takes a few of the process's mappings; and modules altogether.
 const (
@@ -27,7 +22,7 @@ const fileWeight = 8 << 10
 // Source answers from ELF files on disk. It remembers the modules that it was asked for, and keeps their files open while what was read
 // of them fits into its memory.
 type Source struct {
-	finder Finder
+	finder symsrc.Finder
 	by     *policy
 	dwp    string // see UsePackage
 
@@ -43,7 +38,7 @@ type Source struct {
 }
 
 // NewSource returns a Source of the files that f finds.
-func NewSource(f Finder) *Source {
+func NewSource(f symsrc.Finder) *Source {
 	s := &Source{finder: f, by: &ourPolicy, memory: DefaultMemory, wait: maxWait, after: time.NewTimer}
 	s.registry = registry{of: s, modules: make(map[symsrc.Module]*module), aliases: make(map[symsrc.Module]*alias),
 		shared: make(map[sharedFiles]*module), open: make(map[*module]bool)}
@@ -52,7 +47,7 @@ func NewSource(f Finder) *Source {
 
 // NewLLVMSource returns a Source that answers as llvm does, also where that may name the wrong symbol: one without a size covers
 // everything up to the next symbol, also beyond its section, and the last one everything beyond the program.
-func NewLLVMSource(f Finder) *Source {
+func NewLLVMSource(f symsrc.Finder) *Source {
 	s := NewSource(f)
 	s.by = &llvmPolicy
 	return s

@@ -10,14 +10,9 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Finder finds the files of a module.
-type Finder interface {
-	Find(ctx context.Context, m symsrc.Module) *symsrc.Files
-}
-
 // Where tells how a module is found: by its build ID, in hexadecimal digits, or by its path. found is false where nothing of it
 // can be used.
-func Where(ctx context.Context, f Finder, what string, out io.Writer) (found bool, err error) {
+func Where(ctx context.Context, f symsrc.Finder, what string, out io.Writer) (found bool, err error) {
 	m := symsrc.Module{Name: what}
 	if id, ok := symsrc.ParseBuildID([]byte(what)); ok && len(id) >= 4 && !strings.ContainsRune(what, filepath.Separator) {
 		m = symsrc.Module{BuildID: id}
