@@ -150,7 +150,7 @@ func (f *Filter) context(dst []byte, p *resolve.Thread, body, end []byte) (out [
 	return f.out.Context(dst, p, body, end, last, items), true
 }
 
-// words returns where on the line at hand the words of the program begin and end. A prefix that colours what follows counts as
+// words returns where on the line at hand the words of the program begin and end. A prefix that colors what follows counts as
 // one of them, and so does that of a line that goes on in the next entry.
 func (f *Filter) words(body []byte) (start, end int) {
 	p := &f.parser.Prefix

@@ -49,7 +49,7 @@ type Options struct {
 	Renumber print.Renumber
 	Adjust   resolve.Adjust
 	Context  print.Context
-	// Palette colours what the filter writes; nil writes none.
+	// Palette colors what the filter writes; nil writes none.
 	Palette *sgr.Palette
 	// Names says how functions and paths are written. Observe is told what the debug information has.
 	Names print.Names
@@ -69,7 +69,7 @@ type Options struct {
 	Dedupe bool
 	// Lookahead lets frames wait for the mappings of their process, which some crash reporters print below them.
 	Lookahead Lookahead
-	// StripSGR takes the log's own colours out. A line that is too long to be looked at keeps them.
+	// StripSGR takes the log's own colors out. A line that is too long to be looked at keeps them.
 	StripSGR bool
 	// Explain adds the reason to a frame that could not be resolved.
 	Explain bool

@@ -66,7 +66,7 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 		dst = f.ordinary(ctx, f.out.Flush(dst), t, body, end)
 		f.noteLead(t, pre, body)
 		f.resolver.Processes.Handled(t)
-		f.text.FollowColour(line)
+		f.text.FollowColor(line)
 		return dst
 	}
 	if strings, ok := parse.Strings(body[pre.Start:pre.End]); ok && !f.dump.open {
@@ -78,7 +78,7 @@ func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 		f.noteLead(t, pre, body)
 	}
 	f.resolver.Processes.Handled(t)
-	f.text.FollowColour(line)
+	f.text.FollowColor(line)
 	return dst
 }
 

@@ -35,7 +35,7 @@ func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) 
 			continue
 		}
 		dst = append(dst, s.Text[pos:e.Start]...)
-		w.FollowColour(s.Text[pos:e.Start])
+		w.FollowColor(s.Text[pos:e.Start])
 		pos = e.End
 		raw := s.Text[e.Start:e.End]
 		switch {
@@ -106,7 +106,7 @@ func (w *Text) frameLine(ctx context.Context, dst []byte, s parse.Segment, items
 	before := w.around(s, items, 0, e.Start)
 	after := w.around(s, items, e.End, len(s.Text))
 	w.Color = color
-	w.FollowColour(s.Text[:e.Start])
+	w.FollowColor(s.Text[:e.Start])
 	if len(a.Frames) == 0 && (a.Module == nil || w.opt.Style != Annotate) {
 		dst = append(append(dst, before...), s.Text[e.Start:e.End]...)
 		dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, e.End) })
@@ -259,7 +259,7 @@ func (w *Text) Dump(dst, text []byte, values []parse.Pair) []byte {
 	restore := w.Color
 	for _, v := range values {
 		dst = append(dst, text[pos:v.Start]...)
-		w.FollowColour(text[pos:v.Start])
+		w.FollowColor(text[pos:v.Start])
 		dst = w.paint(dst, w.opt.Palette.Func, string(text[v.Start:v.End]))
 		pos = v.End
 	}

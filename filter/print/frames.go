@@ -40,7 +40,7 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 		dst = w.oneFrame(dst, s, fr, a, n)
 		return append(dst, s.Text[fr.Whole.End:]...)
 	}
-	w.FollowColour(s.Text[:fr.Gap.Start])
+	w.FollowColor(s.Text[:fr.Gap.Start])
 	for i := range a.Frames {
 		if i > 0 {
 			dst = append(dst, s.Sep...)
@@ -188,7 +188,7 @@ func (w *Text) several(dst []byte, s parse.Segment, items []Item) []byte {
 	for i := range items {
 		it := &items[i]
 		dst = append(dst, s.Text[pos:it.Frame.Whole.Start]...)
-		w.FollowColour(s.Text[pos:it.Frame.Whole.Start])
+		w.FollowColor(s.Text[pos:it.Frame.Whole.Start])
 		dst = w.oneFrame(dst, s, it.Frame, it.Answer, it.Number)
 		pos = it.Frame.Whole.End
 	}

@@ -239,8 +239,8 @@ func (w *Text) shown(a *resolve.Answer) *printed {
 	return p
 }
 
-// FollowColour follows the log's SGR state through b if what is added is colored.
-func (w *Text) FollowColour(b []byte) {
+// FollowColor follows the log's SGR state through b if what is added is colored.
+func (w *Text) FollowColor(b []byte) {
 	if w.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
 		w.Color.Feed(b)
 		w.Color.link.Feed(b)
