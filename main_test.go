@@ -95,7 +95,7 @@ const module = "qss-filter"
 // imports is who may import whom: of this module's packages, a package may import what stands here, and nothing else; * is all.
 var imports = map[string]string{
 	"":                         "filter/command",
-	"ctxstate":                 "ctxstate/ordered filter/mappings markup symsrc",
+	"ctxstate":                 "ctxstate/ordered markup symsrc",
 	"filter":                   "ctxstate filter/frame filter/guard filter/linecache filter/mappings filter/parse filter/prefix filter/print filter/print/jsonl filter/record filter/resolve filter/scan filter/stream markup sgr symsrc symsrc/demangle",
 	"ctxstate/ordered":         "",
 	"filter/tree":              "filter filter/print filter/stream symsrc symsrc/diskcache symsrc/locate",

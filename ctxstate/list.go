@@ -1,13 +1,27 @@
 package ctxstate
 
-import (
-	"qss-filter/filter/mappings"
-	"qss-filter/symsrc"
-)
+import "qss-filter/symsrc"
+
+// Listed is what a line of a list of mappings says.
+type Listed struct {
+	// List tells layouts of lists apart.
+	List uint8
+	// Start and Last are the first and the last address, both inclusive.
+	Start, Last uint64
+	// Space says what the module's addresses in the mapping count from; Offset is that of Start, if the list has one.
+	Space  symsrc.Space
+	Offset uint64
+	Mode   string
+	// Module is set if a file is mapped. Path is its name, and Written that as the log has it, if it differs.
+	Module        bool
+	Path, Written []byte
+	// BuildID is raw bytes.
+	BuildID string
+}
 
 // snapshot is what is known of the list of mappings that a process printed last. A list is a snapshot: the next one replaces it.
 type snapshot struct {
-	format mappings.Format
+	layout uint8
 	line   int
 	start  uint64
 	// base is the lowest address of each module, for lists without offsets.
@@ -22,23 +36,23 @@ type snapshot struct {
 const maxGap = 64
 
 // AddListed takes what a line of a list of mappings says. line is its number in the log: a mapping far below the last one, at a
-// lower address, or of another format, begins another list.
-func (p *Process) AddListed(m *mappings.Mapping, line int) {
+// lower address, or of another layout, begins another list.
+func (p *Process) AddListed(m *Listed, line int) {
 	p.touch()
 	l := p.list
-	if l == nil || l.format != m.Format || m.Start <= l.start || line-l.line > maxGap || line < l.line {
+	if l == nil || l.layout != m.List || m.Start <= l.start || line-l.line > maxGap || line < l.line {
 		p.dropList()
-		l = &snapshot{format: m.Format, first: m.Start, base: map[string]uint64{}, modules: map[string]*Module{}}
+		l = &snapshot{layout: m.List, first: m.Start, base: map[string]uint64{}, modules: map[string]*Module{}}
 		p.list = l
 	}
 	l.line, l.start, l.last = line, m.Start, max(l.last, m.Last)
-	if m.Names() {
+	if m.Module {
 		p.mapListed(l, m)
 	}
 }
 
 // mapListed puts a mapping of the list into force.
-func (p *Process) mapListed(l *snapshot, m *mappings.Mapping) {
+func (p *Process) mapListed(l *snapshot, m *Listed) {
 	name := string(m.Path)
 	module := l.modules[name]
 	if module == nil {

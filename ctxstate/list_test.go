@@ -13,7 +13,7 @@ import (
 func add(p *Process, text string, line int) bool {
 	m, ok := mappings.Parse([]byte(text))
 	if ok {
-		p.AddListed(&m, line)
+		p.AddListed(&Listed{uint8(m.Format), m.Start, m.Last, m.Space, m.Offset, m.Mode, m.Names(), m.Path, m.Written, m.BuildID}, line)
 	}
 	return ok
 }

@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// builds is a source of one file, which is built again and again. It answers from the one that was found until somebody has
+// builds is a source of one file, which is built again and again. It answers from the one that was found until a look has
 // seen that there is another.
 type builds struct {
 	status     symsrc.Status

@@ -144,7 +144,7 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// lineKept reports whether a line stands in the output as it came, and gives the output from there on. To the strings of a JSON
+// lineKept reports whether a line stands in the output as it came, and returns the output from there on. To the strings of a JSON
 // object answers are added inside: all of its bytes must be on one line, in their order.
 func lineKept(out, line []byte) (rest []byte, ok bool) {
 	if i := bytes.Index(out, line); i >= 0 {
@@ -170,7 +170,7 @@ func lineKept(out, line []byte) (rest []byte, ok bool) {
 }
 
 // FuzzRun holds that nothing panics, that in the appending style every line of the log is there as it came, and that
-// what arrives in pieces gives what arrives at once.
+// what arrives in pieces becomes what it does at once.
 func FuzzRun(f *testing.F) {
 	f.Add([]byte(markupLog))
 	f.Add([]byte("#0 0x7f10 (/a.so+0x10) (BuildId: 0123abcd)\r\n#1 0x7f21 main (/a.so+0x21)\n{\"log\":\"#2 0x7f30 (/a+0x30)\\n\"}"))

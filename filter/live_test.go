@@ -152,7 +152,7 @@ func TestLiveSanitizers(t *testing.T) {
 	}
 }
 
-// ownFrames gives function and place of the frames in live.cpp, from lines such as `#0 0x12 in f live.cpp:3:1`. Each is there
+// ownFrames returns function and place of the frames in live.cpp, from lines such as `#0 0x12 in f live.cpp:3:1`. Each is there
 // once: the two threads of a race may come in either order.
 func ownFrames(log string) (frames []string) {
 	for _, m := range regexp.MustCompile(`(?m)^ *#[0-9.]+ +(?:0x[0-9a-f]+ )?(?:in )?(\S.*?) (?:\S*/)?(live\.cpp:\d+:\d+)`).FindAllStringSubmatch(log, -1) {

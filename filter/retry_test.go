@@ -29,7 +29,7 @@ func (s *lateSymbols) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	}}
 }
 
-// TestAnswersAskedAgain: the same frame says more once its module's file is there, and nobody is asked before.
+// TestAnswersAskedAgain: the same frame says more once its module's file is there, and no source is asked before.
 func TestAnswersAskedAgain(t *testing.T) {
 	const layout = "{{{reset}}}\n{{{module:0:/a.so:elf:0123abcd}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n"
 	for _, c := range []struct {

@@ -147,7 +147,7 @@ type Files struct {
 	// Retry, if not nil, reports whether another search may find more by now: a download goes on, or a server is to be asked
 	// again. It is cheap and may be called by several goroutines at once.
 	Retry func() bool `json:"-"`
-	// Watch reports whether Elf and Debug are still the files that were found; nil where nobody looks.
+	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
 	Watch *Watch `json:"-"`
 }
 
@@ -159,7 +159,7 @@ func (f *Files) Usable() bool {
 	return f.ElfStatus.usable() && f.Elf != "" || f.DebugStatus.usable() && f.Debug != ""
 }
 
-// Made gives when the files were last changed, of two that can answer the later time; the zero Time where none is there.
+// Made returns when the files were last changed, of two that can answer the later time; the zero Time where none is there.
 func (f *Files) Made() (made time.Time) {
 	look := func(path string, s Status) {
 		if path == "" || !s.usable() {

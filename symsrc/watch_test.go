@@ -2,7 +2,7 @@ package symsrc
 
 import "testing"
 
-// TestWatch: what one look has seen, everybody sees, and nobody looks again.
+// TestWatch: what one look has seen counts for all, and no other look follows.
 func TestWatch(t *testing.T) {
 	var none *Watch
 	if none.Look() || none.Changed() {

@@ -87,7 +87,7 @@ type evidence uint8
 
 const (
 	// noEvidence leaves the decision to the machine code.
-	noEvidence evidence = iota
+	_ evidence = iota
 	// ByTag is the element's tag, or that it is a variable.
 	ByTag
 	// bySuffix is the element's suffix.

@@ -31,7 +31,8 @@ func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, 
 func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
 	m, ok := mappings.Parse(text)
 	if ok {
-		space.AddListed(&m, line)
+		space.AddListed(&ctxstate.Listed{List: uint8(m.Format), Start: m.Start, Last: m.Last, Space: m.Space, Offset: m.Offset, Mode: m.Mode,
+			Module: m.Names(), Path: m.Path, Written: m.Written, BuildID: m.BuildID}, line)
 	}
 	return ok
 }

@@ -86,7 +86,7 @@ func (f *File) below(r *record, q *budget.Question, line func(row), inline func(
 	return q.Spend(stepsPerByte * (told - len(text)))
 }
 
-// before gives a row without a line that of the nearest row before it, of the same file and of code from scope on: what
+// before sets the line of a row without one to that of the nearest row before it, of the same file and of code from scope on: what
 // symsrc/object does.
 func (f *File) before(r *record, q *budget.Question, at *row, scope uint64) (found bool, err error) {
 	var best row

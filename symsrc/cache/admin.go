@@ -28,7 +28,7 @@ func serveCommand(ctx context.Context, dir string, o *Options) error {
 	return nil
 }
 
-// order sends one message to the process and gives the reply.
+// order sends one message to the process and returns the reply.
 func order(l *link, kind byte) ([]byte, error) {
 	if err := l.conn.SetDeadline(time.Now().Add(adminTime)); err != nil {
 		return nil, fmt.Errorf("ask the cache: %w", err)

@@ -116,7 +116,7 @@ const (
 	deathsWithin = time.Minute
 )
 
-// deaths gives when processes died within the last minute.
+// deaths returns when processes died within the last minute.
 func deaths(dir string, now time.Time) (times []time.Time) {
 	b, err := os.ReadFile(filepath.Join(dir, deathsName))
 	if err != nil || len(b) > 4096 {

@@ -150,7 +150,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// bulky gives answers of 4 KB that cannot be compressed much.
+// bulky returns answers of 4 KB that cannot be compressed much.
 type bulky struct{ r *rand.Rand }
 
 func (b *bulky) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {

@@ -107,7 +107,7 @@ func (sv *server) closed() bool {
 	}
 }
 
-// listen makes the socket. Where an old one stands nobody serves: the lock is ours.
+// listen makes the socket. An old one has no server: the lock is ours.
 func listen(dir string) (l *net.UnixListener, err error) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	err = socketPath(dir, func(path string) error {

@@ -20,7 +20,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// nobody is a user that is none of ours.
+// nobody is the user of that name: none of ours.
 const nobody = 65534
 
 // TestTwoFilters has two that live at the same time see each other's answers.

@@ -102,7 +102,7 @@ func greet(o *Options, dir string) (*link, string, error) {
 }
 
 // start starts the cache process, so that what waits for this one does not wait for it: in a session of its own, at the root, with
-// no descriptor of ours. ended gives its exit code, once.
+// no descriptor of ours. ended returns its exit code, once.
 func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 	if o.Program == nil {
 		return nil, errNoProgram

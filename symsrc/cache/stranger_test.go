@@ -34,7 +34,7 @@ func strangerMain(path string) string {
 	}
 }
 
-// TestOtherUser answers nobody but the same user, whatever the permissions of the socket say.
+// TestOtherUser answers the same user only, whatever the permissions of the socket say.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")

@@ -143,7 +143,7 @@ func (e *entry) room(size int64) error {
 	return e.fault
 }
 
-// write replaces what was written before and gives the bytes written. size is what is to come, 0 where that is not known. A failure
+// write replaces what was written before and returns the bytes written. size is what is to come, 0 where that is not known. A failure
 // of the disk is a *writeError; then all that follows fails at once.
 func (e *entry) write(from io.Reader, size int64) (int64, error) {
 	if e.fault != nil {

@@ -84,7 +84,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheEmptied: a file that somebody removes while the client runs is downloaded again.
+// TestCacheEmptied: a file that is removed while the client runs is downloaded again.
 func TestCacheEmptied(t *testing.T) {
 	s := serve(t, good)
 	w := newWorld(t, Options{URLs: []string{s.URL}})

@@ -69,7 +69,7 @@ func (c *cache) clean() {
 	if err != nil || now.Sub(st.ModTime()) < interval {
 		return
 	}
-	if os.Chtimes(path, now, now) != nil { // first, so that nobody else begins
+	if os.Chtimes(path, now, now) != nil { // first, so that no other process begins
 		return
 	}
 	dirs, err := os.ReadDir(c.dir)

@@ -18,7 +18,7 @@ import (
 	"qss-filter/symsrc/locate"
 )
 
-// peers gives a debuginfod that serves programs built here.
+// peers returns a debuginfod that serves programs built here.
 var peers = sync.OnceValues(startPeer)
 
 // peer is a real debuginfod. Its programs are of these build IDs: whole, and with its debug information apart.
@@ -108,7 +108,7 @@ strip served/apart`
 	return nil
 }
 
-// realServer starts the peer once it is needed, waits until it knows its files, and gives the proxy before it.
+// realServer starts the peer once it is needed, waits until it knows its files, and returns the proxy before it.
 func realServer(t *testing.T) (*peer, *testServer) {
 	t.Helper()
 	p, err := peers()

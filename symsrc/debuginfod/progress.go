@@ -24,7 +24,7 @@ type progress struct {
 	shown   string        // the line as it is on the screen
 }
 
-// show begins to show a fetch, until the function that it gives is called.
+// show begins to show a fetch, until the function that it returns is called.
 func (p *progress) show(c *Client, f *fetch) (hide func()) {
 	if p.out == nil {
 		return func() {}

@@ -30,7 +30,7 @@ const (
 // errRedirect is a redirection that is not followed.
 var errRedirect = errors.New("redirected")
 
-// cause takes the request off an error of net/http and net/url: whoever reads it knows the address already, which may
+// cause takes the request off an error of net/http and net/url: its reader knows the address already, which may
 // hold a password.
 func cause(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
@@ -118,7 +118,7 @@ func isToken(name string) bool {
 	return name != ""
 }
 
-// request sends a GET and gives the head of the answer.
+// request sends a GET and returns the head of the answer.
 func (c *Client) request(ctx context.Context, target string) (*http.Response, error) {
 	c.begin.Do(c.connect)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)

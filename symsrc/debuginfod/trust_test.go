@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// nobody is a user that is none of ours.
+// nobody is the user of that name: none of ours.
 const nobody = 65534
 
 // TestForeignFile takes no file of the cache that another user made, unless that is who keeps the cache.
@@ -44,7 +44,7 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// TestControlFIFO is not held up by a control file that nobody writes to.
+// TestControlFIFO is not held up by a control file without a writer.
 func TestControlFIFO(t *testing.T) {
 	c := &cache{dir: t.TempDir()}
 	if err := mkfifo(filepath.Join(c.dir, cacheMiss.name)); err != nil {

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// nobody is a user that is none of ours.
+// nobody is the user of that name: none of ours.
 const nobody = 65534
 
 // TestSafe names the directories that another user could exchange.

@@ -63,7 +63,7 @@ type label struct {
 	shared bool
 }
 
-// names gives numbers to texts.
+// names assigns numbers to texts.
 type names struct {
 	numbers map[string]int
 	list    []string

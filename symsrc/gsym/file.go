@@ -159,7 +159,7 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	const mostSame = 64 // functions of one address
 	for ; i < after && after-i <= mostSame; i++ {
 		fn := f.function(i, start)
-		// A symbol without a size goes on up to the next one, but the last one nobody knows how far.
+		// A symbol without a size goes on up to the next one, but how far the last one goes is not known.
 		if addr-start < fn.size || fn.size == 0 && !fn.c.bad && (addr == start || after < f.count) {
 			q, err := f.work.Question()
 			if err != nil {

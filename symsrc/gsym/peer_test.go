@@ -79,7 +79,7 @@ func theirs(line string) symsrc.Frame {
 	return f
 }
 
-// compare asks both readers. What the peer says of addresses behind the last symbol, which has no size, nobody knows.
+// compare asks both readers. What the peer says of addresses behind the last symbol, which has no size, is not known.
 func compare(t *testing.T, path string, addrs []uint64) {
 	t.Helper()
 	data, err := os.ReadFile(path)

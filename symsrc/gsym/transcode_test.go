@@ -35,7 +35,7 @@ func (w *transcoder) align(size int) {
 	}
 }
 
-// functions writes what f says of each function, and gives where each stands.
+// functions writes what f says of each function, and returns where each stands.
 func (w *transcoder) functions(f *File) (offsets []uint64) {
 	for i := range f.count {
 		fn := f.function(i, f.addr(i))

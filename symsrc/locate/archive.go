@@ -253,7 +253,7 @@ func (s *search) probeDeflated(f *found, file *regularFile, m *member) (*found, 
 			f.ident, f.path, f.part = unpacked.ident, to, symsrc.Range{}
 			return f, nil
 		}
-		os.Remove(to) // somebody has changed it
+		os.Remove(to) // it was changed
 		if again {
 			return nil, cmp.Or(err, error(corrupted("%s: the unpacked file has another build ID", f.name())))
 		}

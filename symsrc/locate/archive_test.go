@@ -10,7 +10,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// apk writes an archive with the libraries of two ABIs and gives the offset of the first.
+// apk writes an archive with the libraries of two ABIs and returns the offset of the first.
 func apk(t *testing.T, path string, method uint16) int64 {
 	t.Helper()
 	b := zipFile(t, zipped{"lib/arm64-v8a/libfoo.so", full.bytes(), method, 4096}, zipped{"lib/x86_64/libfoo.so", other.bytes(), method, 0},
@@ -88,7 +88,7 @@ func TestInArchive(t *testing.T) {
 	}
 }
 
-// TestUnpackedStays unpacks once, to a place that is nobody else's.
+// TestUnpackedStays unpacks once, to a private place.
 func TestUnpackedStays(t *testing.T) {
 	dir := t.TempDir()
 	apk(t, dir+"/s/x.aar", zip.Deflate)

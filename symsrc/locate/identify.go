@@ -128,7 +128,7 @@ type elfFile struct {
 	phentsize, shentsz uint64
 }
 
-// read gives n bytes at off. The caller has bounded n.
+// read returns n bytes at off. The caller has bounded n.
 func (f *elfFile) read(off, n uint64) ([]byte, error) {
 	if !f.holds(off, n) {
 		return nil, beyond("%d bytes at %#x lie beyond the end (%d bytes)", n, off, f.size)

@@ -178,7 +178,7 @@ func (l *Locator) indexObjects() error {
 	return nil
 }
 
-// Find looks for the files of m, or gives what an earlier search found, unless a file of that has changed since. The answer is
+// Find looks for the files of m, or returns what an earlier search found, unless a file of that has changed since. The answer is
 // shared and must not be changed. When ctx ends first, its status is UnknownError and nothing is remembered.
 func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if len(m.Name) > 2*maxPath { // no path, and too long to be kept

@@ -67,7 +67,7 @@ func withoutDebugSuffix(file string) string {
 	return file
 }
 
-// abi gives the directories of one Android ABI one name: installed apps have lib/arm64 for the lib/arm64-v8a of their
+// abi maps the directories of one Android ABI to one name: installed apps have lib/arm64 for the lib/arm64-v8a of their
 // archive and the obj/local/arm64-v8a of their build.
 func abi(dir string) string {
 	switch dir {

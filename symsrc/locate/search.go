@@ -45,7 +45,7 @@ func newSearch(l *Locator, ctx context.Context, m symsrc.Module) *search {
 	return s
 }
 
-// run looks everywhere and gives the outcome.
+// run looks everywhere and returns the outcome.
 func (s *search) run() *symsrc.Files {
 	v := &s.verdict
 	if s.want == "" {

@@ -10,7 +10,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// tree makes a directory of files by their paths and gives its name.
+// tree makes a directory of files by their paths and returns its name.
 func tree(t testing.TB, files map[string]testELF) string {
 	t.Helper()
 	dir := t.TempDir()

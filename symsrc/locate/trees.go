@@ -17,7 +17,7 @@ import (
 // inside the one found, or that has a .gnu_debuglink, the debug information comes from there.
 type Trees struct {
 	Dirs []string
-	// Other is asked for what the trees do not have; nil asks nobody.
+	// Other is asked for what the trees do not have; nil asks no other.
 	Other *Locator
 	// Fetch, if not nil, gets the debug file of a build ID from elsewhere, where nothing has it here: its path, "" for none.
 	// retry, if not nil, reports whether asking again may give another answer by now.
@@ -157,7 +157,7 @@ func (t *Trees) path(id symsrc.BuildID) string {
 	return ""
 }
 
-// debugOf gives another file with the debug information of f, "" where there is none.
+// debugOf returns another file with the debug information of f, "" where there is none.
 func (t *Trees) debugOf(ctx context.Context, f *found) (path string, retry func() bool) {
 	if len(f.id) >= 2 {
 		if path = t.path(f.id); path == "" && t.Fetch != nil {

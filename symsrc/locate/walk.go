@@ -106,7 +106,7 @@ func newTreeWalk(isRoot bool, known contents) *treeWalk {
 	return w
 }
 
-// run walks the tree and gives its files with ELF files, in the order of a walk over sorted directories.
+// run walks the tree and returns its files with ELF files, in the order of a walk over sorted directories.
 func (w *treeWalk) run(dir string, workers int) []foundFile {
 	w.jobs = []job{{dir: dir}}
 	var wg sync.WaitGroup
@@ -149,7 +149,7 @@ func comparePaths(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// work does jobs until there are none and nobody is left who could leave one.
+// work does jobs until there are none and no worker is left that could add one.
 func (w *treeWalk) work() {
 	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled}
 	for {
@@ -194,7 +194,7 @@ func (w *treeWalk) gather(mine *treeWalk) {
 	}
 }
 
-// list reads a directory. It leaves jobs for those in it and for what is more than one job's files, and gives the rest.
+// list reads a directory. It leaves jobs for those in it and for what is more than one job's files, and returns the rest.
 func (w *treeWalk) list(j job) []fs.DirEntry {
 	list, err := readDir(j.dir)
 	if err != nil {

@@ -18,7 +18,7 @@ type Options struct {
 	// Roots are directories that hold files by the whole of their path, or by its end.
 	Roots []string
 	// Fetch gets the file of that path from elsewhere; "" where there is none. retry, if not nil, reports whether asking again may
-	// bring it. Nil asks nobody.
+	// bring it. Nil asks none.
 	Fetch func(ctx context.Context, id symsrc.BuildID, path string) (file string, retry func() bool)
 }
 

@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// write makes a file of that age, with its directories, and gives its path.
+// write makes a file of that age, with its directories, and returns its path.
 func write(t *testing.T, dir, name, text string, age time.Duration) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -146,7 +146,7 @@ func TestFetchLater(t *testing.T) {
 	}
 }
 
-// TestFIFO holds that a path that leads to what blocks its reader blocks nobody.
+// TestFIFO holds that a path that leads to what blocks its reader blocks no other.
 func TestFIFO(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {

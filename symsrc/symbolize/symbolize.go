@@ -125,7 +125,7 @@ func (s *Symbolizer) answer(ctx context.Context, text string) ([]byte, error) {
 		}
 		return []byte(symsrc.Visible(text) + ": ??\n"), err
 	}
-	s.watch.Look() // whoever answers sees what that has seen
+	s.watch.Look() // what answers sees what that has seen
 	got := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: addr})
 	if got.Files != nil {
 		s.watch = got.Files.Watch

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// rebuilt is a source whose file is built anew after each answer. It answers from the one that was found until somebody has
+// rebuilt is a source whose file is built anew after each answer. It answers from the one that was found until a look has
 // seen that there is another.
 type rebuilt struct {
 	built int

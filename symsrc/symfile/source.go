@@ -12,7 +12,7 @@ import (
 
 // Placer knows the headers of the modules' ELF files.
 type Placer interface {
-	// Place gives the address of a question in the address space of the module's file, and where that is loaded by its own
+	// Place returns the address of a question in the address space of the module's file, and where that is loaded by its own
 	// account. It is false where there is no file.
 	Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool)
 }

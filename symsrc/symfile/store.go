@@ -139,7 +139,7 @@ func (s *store) makeRoom() {
 	s.drop(which, oldest)
 }
 
-// drop forgets a file, and closes it unless somebody uses it. The lock is held.
+// drop forgets a file, and closes it unless it is in use. The lock is held.
 func (s *store) drop(path string, o *opened) {
 	delete(s.files, path)
 	if o.dropped = true; o.users == 0 {

@@ -122,7 +122,7 @@ func (o *object) path(root string) string {
 	return filepath.Join(root, ".build-id", o.id[:2], o.id[2:]+".debug")
 }
 
-// sample gives n addresses of .text, the same ones in every run.
+// sample returns n addresses of .text, the same ones in every run.
 func (o *object) sample(n int) []uint64 {
 	rng := rand.New(rand.NewPCG(1, 2))
 	addrs := make([]uint64, n)
@@ -160,7 +160,7 @@ func markupFrames(addrs []uint64) []string {
 	return lines
 }
 
-// pairFrames gives them as sanitizers write frames.
+// pairFrames writes them as sanitizers write frames.
 func pairFrames(o *libc, addrs []uint64) []string {
 	var lines []string
 	for i, a := range addrs {

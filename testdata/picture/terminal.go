@@ -48,7 +48,7 @@ func lay(text []byte, columns int) (lines [][]piece) {
 	return lines
 }
 
-// escape follows the escape sequence that s begins with, and gives its length.
+// escape follows the escape sequence that s begins with, and returns its length.
 func escape(s string, now *style) int {
 	if strings.HasPrefix(s, "\x1b]") {
 		if end := strings.Index(s, "\x1b\\"); end > 0 {

@@ -128,7 +128,7 @@ func (t *traffic) begin(dst []byte, p *process) []byte {
 	for i := range p.modules {
 		id := fmt.Sprintf("%016x", t.Uint64N(1<<11)*0x9e3779b97f4a7c15)
 		switch t.IntN(60) {
-		case 10: // one that nobody has seen
+		case 10: // one that was not seen before
 			id = fmt.Sprintf("%040x", t.Uint64())
 		case 0, 2, 4, 6, 8:
 			id = "529039c4877f2b56918b2063129d06669b993be2"

@@ -1,7 +1,7 @@
 // Package inflate decodes DEFLATE (RFC 1951) and zlib (RFC 1950) data of a known output size into one slice, only as far
 // as its reader needs.
 //
-// That suits a compressed debug section: its header gives the size, the whole output stays in memory, so there is no
+// That suits a compressed debug section: its header has the size, the whole output stays in memory, so there is no
 // window to keep, and a reader that wants one unit need not inflate what lies behind it. The technique is that of
 // libdeflate: a bit buffer of 64 bits that is filled once per symbol or less, and tables whose entries hold all that is to
 // be known of a symbol.
@@ -13,7 +13,7 @@ import (
 	"io"
 )
 
-// Errors of a stream. A stream that ends too early gives io.ErrUnexpectedEOF.
+// Errors of a stream. A stream that ends too early returns io.ErrUnexpectedEOF.
 var (
 	ErrHeader  = errors.New("not a zlib header")
 	ErrCorrupt = errors.New("corrupt deflate data")
@@ -48,7 +48,7 @@ const (
 	atEnd                 // nothing: the last block has ended, with all of the output or too little
 )
 
-// New begins to decode raw DEFLATE data that gives size bytes. The output is allocated at once, so the caller bounds the
+// New begins to decode raw DEFLATE data of size bytes. The output is allocated at once, so the caller bounds the
 // size; of a large one, what is not written to costs address space only.
 func New(in []byte, size int) *Stream {
 	return &Stream{in: in, out: make([]byte, size)}
@@ -68,7 +68,7 @@ func NewZlib(in []byte, size int) (*Stream, error) {
 	return New(in[2:], size), nil
 }
 
-// To decodes until at least the first n bytes of the output are valid, and gives the whole of it, of which later bytes
+// To decodes until at least the first n bytes of the output are valid, and returns the whole of it, of which later bytes
 // may not be. To the full size and beyond means to the end of the data, which must come just there.
 //
 // An error means that n bytes cannot be had, or that the data does not end at the full size. What was decoded before

@@ -61,7 +61,7 @@ func (c codeCase) stream() []byte {
 	return w.out
 }
 
-// lengths gives the symbols named the lengths named.
+// lengths returns the symbols named the lengths named.
 func lengths(of map[int]uint8) []uint8 {
 	out := make([]uint8, 257)
 	for symbol, l := range of {
