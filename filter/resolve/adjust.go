@@ -86,7 +86,7 @@ const (
 type evidence uint8
 
 const (
-	// noEvidence leaves the decision to the machine code.
+	// Without evidence the machine code decides.
 	_ evidence = iota
 	// ByTag is the element's tag, or that it is a variable.
 	ByTag
