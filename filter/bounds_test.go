@@ -11,7 +11,6 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/print"
-
 	"qss-filter/symsrc"
 )
 

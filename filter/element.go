@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 
-	"qss-filter/filter/print"
-
 	"qss-filter/filter/parse"
+	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 )

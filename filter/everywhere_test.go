@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"qss-filter/filter/print"
-
 	"qss-filter/filter"
 	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/filter/print"
 )
 
 // escape writes text into a JSON string as loggers do.

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
-
-	"qss-filter/filter"
 	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 )

@@ -19,21 +19,18 @@
 //	element.go      lines with symbolizer markup; hexdict.go, a dump of registers over several lines
 //	items.go        what the frames and elements of a text are
 //	lookahead.go    frames that wait for the mappings below them
-//	dedupe.go       stacks that repeat
 //	contextdump.go  the context as JSON
 //	guard.go        what a panic may cost: the one line
 //	stats.go        counts
 package filter
 
 import (
-	"crypto/sha256"
 	"io"
-
-	"qss-filter/filter/print"
-	"qss-filter/filter/print/jsonl"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
@@ -101,10 +98,10 @@ type Filter struct {
 	text print.Text
 	// renumbers is set if the numbers of frames may change.
 	renumbers bool
-	items     []print.Item // of the text at hand
-	dedupe    *dedupe      // nil where repeated stacks are written out
-	ahead     *ahead       // nil where no frame waits
-	window    int          // how many more lines are looked at whatever they hold
+	items     []print.Item   // of the text at hand
+	repeats   *print.Repeats // nil if repeated stacks are written out
+	ahead     *ahead         // nil where no frame waits
+	window    int            // how many more lines are looked at whatever they hold
 	dump      hexdict
 	quick     quick
 	reached   progress
@@ -128,15 +125,17 @@ func New(o Options) *Filter {
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = print.Annotate, print.ContextKeep, nil, true, 0
 	}
-	f := &Filter{opt: o, text: print.NewText(print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
-		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}), objects: r, said: map[string]bool{}}
+	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
+		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}
+	f := &Filter{opt: o, text: print.NewText(text), objects: r, said: map[string]bool{}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: f.broken})
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {
 		f.out = r
 	}
 	f.quick.init()
 	if o.Dedupe {
-		f.dedupe = &dedupe{objects: r != nil, seen: map[[sha256.Size]byte]firstSeen{}}
+		f.repeats = print.NewRepeats(f.out, text, r != nil)
+		f.out = f.repeats
 	}
 	if o.Lookahead != (Lookahead{}) {
 		f.ahead = &ahead{limit: o.Lookahead}

@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"qss-filter/filter/print"
-	"qss-filter/filter/print/jsonl"
-
 	"qss-filter/filter"
 	"qss-filter/filter/llvm"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/stream"
 	"qss-filter/sgr"

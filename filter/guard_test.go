@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
-
-	"qss-filter/filter"
 	"qss-filter/symsrc"
 )
 

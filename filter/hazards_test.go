@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/stream"
-
-	"qss-filter/filter"
 )
 
 // TestHazards is a table of what logs do to frames; what is not said to change must not. F stands for a frame that

@@ -6,7 +6,6 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/print"
-
 	"qss-filter/sgr"
 )
 

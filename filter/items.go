@@ -5,10 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"qss-filter/filter/print"
-
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
+	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"

@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"qss-filter/filter"
-	"qss-filter/filter/print"
-
 	"qss-filter/filter/parse"
+	"qss-filter/filter/print"
 )
 
 // TestElementsInJSON holds that what elements in JSON strings say is read as JSON says it: the string that leaves is that of

@@ -55,7 +55,7 @@ func (q *quick) init() {
 // bytes that they take. b is of complete lines.
 func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	text := b[0] == ' ' || b[0] == '#'
-	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || f.quick.off || f.dump.open || f.parser.Long || f.dedupe != nil || f.eachCounts() || f.ahead != nil ||
+	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || f.quick.off || f.dump.open || f.parser.Long || f.repeats != nil || f.eachCounts() || f.ahead != nil ||
 		f.opt.Style != print.Annotate || !f.text.Color.Plain() {
 		return dst, 0
 	}
@@ -123,8 +123,7 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, 
 	f.resolver.Ahead(b[len(line):], t)
 	before := len(dst)
 	if f.objects != nil {
-		f.out.Begin(f.line, line)
-		dst = f.out.End(f.readable(ctx, dst, line))
+		dst = f.out.End(f.readable(ctx, f.out.Begin(dst, f.line, line), line))
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	} else {
 		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)

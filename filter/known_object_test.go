@@ -10,11 +10,10 @@ import (
 	"testing"
 
 	"qss-filter/filter"
-	"qss-filter/filter/print"
-	"qss-filter/filter/print/jsonl"
-
 	"qss-filter/filter/filtertest"
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )

@@ -8,10 +8,9 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
-
-	"qss-filter/filter/filtertest"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )

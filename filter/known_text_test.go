@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"qss-filter/filter"
-	"qss-filter/filter/print"
-
 	"qss-filter/filter/filtertest"
+	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 )

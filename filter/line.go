@@ -32,23 +32,14 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 func (f *Filter) finished(ctx context.Context, dst, line []byte) (out []byte) {
 	f.mark()
 	defer f.rescue(&out, dst, line)
-	if f.dedupe != nil {
-		return f.deduped(ctx, dst, line)
-	}
-	return f.annotated(ctx, dst, line)
-}
-
-// annotated is Line in the filter's own style.
-func (f *Filter) annotated(ctx context.Context, dst, line []byte) []byte {
 	if f.opt.StripSGR && bytes.IndexByte(line, 0x1b) >= 0 {
 		f.stripped = sgr.Uncolored(f.stripped[:0], line)
 		line = f.stripped
 	}
-	f.out.Begin(f.line, line)
-	return f.out.End(f.readable(ctx, dst, line))
+	return f.out.End(f.readable(ctx, f.out.Begin(dst, f.line, line), line))
 }
 
-// readable is Line for a line that is as it should leave but for its frames.
+// readable finds what a line holds, and prints it.
 func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 	f.mark()
 	defer f.rescue(&out, dst, line)
@@ -196,9 +187,6 @@ func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, s p
 
 // print writes a text whose items are resolved.
 func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
-	if f.dedupe != nil && alone >= 0 && !s.JSON && (f.opt.Style != print.Append || items[alone].Element != nil && f.opt.Observe == nil) {
-		f.dedupe.note(t, s.Text, &items[alone])
-	}
 	return f.out.Items(ctx, dst, t, s, items, alone)
 }
 

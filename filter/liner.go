@@ -128,13 +128,13 @@ func (f *Filter) Pending() (patience time.Duration, held bool) {
 	if f.ahead.holding() {
 		return f.ahead.remaining(), true
 	}
-	return 0, f.text.Fold.Pending() || f.dedupe != nil && f.dedupe.frames > 0
+	return 0, f.text.Fold.Pending() || f.repeats != nil && f.repeats.Pending()
 }
 
 // Flush appends what Lines has held back: the folded context, and a stack that may be one of those before.
 func (f *Filter) Flush(dst []byte) []byte {
 	dst = f.release(context.Background(), dst)
-	return f.text.Fold.Flush(f.dedupe.flush(dst))
+	return f.out.Flush(dst)
 }
 
 var newline = []byte{'\n'}
@@ -144,7 +144,7 @@ var newline = []byte{'\n'}
 // a color that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
-	if f.objects != nil || f.dedupe != nil || f.ahead.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
+	if f.objects != nil || f.repeats != nil || f.ahead.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
 		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long {
 		return dst, false
 	}

@@ -13,7 +13,6 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/print"
-
 	"qss-filter/filter/stream"
 )
 

@@ -8,10 +8,9 @@ import (
 	"testing/iotest"
 	"time"
 
-	"qss-filter/filter/print"
-
 	"qss-filter/filter"
 	"qss-filter/filter/prefix/prefixtest"
+	"qss-filter/filter/print"
 	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"

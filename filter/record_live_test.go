@@ -12,7 +12,6 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
-
 	"qss-filter/filter/resolve"
 )
 

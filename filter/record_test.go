@@ -14,14 +14,13 @@ import (
 	"testing/iotest"
 	"time"
 
-	"qss-filter/filter/print"
-	"qss-filter/filter/print/jsonl"
-	"qss-filter/filter/stream"
-
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"qss-filter/filter"
+	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/record"
+	"qss-filter/filter/stream"
 )
 
 // schema is what objects are held against.

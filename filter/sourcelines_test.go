@@ -9,7 +9,6 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/print"
-
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )

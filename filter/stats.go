@@ -47,8 +47,8 @@ func (f *Filter) Footprint() int64 {
 	n := filterWeight + f.resolver.Footprint()
 	n += q.known.Footprint() + q.showed.Footprint() + q.tails.Footprint()
 	n += f.parser.Footprint() + cap(f.stripped)
-	if f.dedupe != nil {
-		n += len(f.dedupe.seen) * 200
+	if f.repeats != nil {
+		n += f.repeats.Weight()
 	}
 	return int64(n)
 }

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"qss-filter/filter/print"
-	"qss-filter/filter/print/jsonl"
-
 	"qss-filter/filter"
 	"qss-filter/filter/child"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/llvm"
+	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/tree"
 	"qss-filter/filter/worker"
 	"qss-filter/symsrc/addr2line"

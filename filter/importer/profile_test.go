@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"qss-filter/filter/print"
-
 	"github.com/google/pprof/profile"
 
+	"qss-filter/filter/print"
 	"qss-filter/symsrc"
 )
 

@@ -23,8 +23,6 @@ type Fold struct {
 	head   []byte // the beginning of the line, with its indent
 	ranges []Range
 	end    []byte
-	// Wrote is how many bytes the last flush wrote.
-	Wrote int
 	// first is what the first flush after a mark wrote, if the line was open at the mark.
 	first     []byte
 	open, out bool // whether a line was open at the mark, and whether it was flushed since
@@ -76,7 +74,6 @@ func (f *Fold) Pending() bool { return f.module != nil }
 // Flush writes the open line.
 func (f *Fold) Flush(dst []byte) []byte {
 	before := len(dst)
-	f.Wrote = 0
 	if f.module == nil {
 		return dst
 	}
@@ -95,7 +92,6 @@ func (f *Fold) Flush(dst []byte) []byte {
 	}
 	dst = append(append(dst, "]]]"...), f.end...)
 	f.module = nil
-	f.Wrote = len(dst) - before
 	if f.open && !f.out {
 		f.first, f.out = append(f.first[:0], dst[before:]...), true
 	}

@@ -60,7 +60,7 @@ const (
 // Printer writes the outcome of lines. Its methods append to dst and return the extended slice.
 type Printer interface {
 	// Begin begins the line of that number. line has its end.
-	Begin(number int, line []byte)
+	Begin(dst []byte, number int, line []byte) []byte
 	// By notes the thread that wrote the line, and the loggers' prefixes of body.
 	By(t *resolve.Thread, p *prefix.Prefix, body []byte)
 	// Listed notes that the line has added a mapping to a list, BuildID that it states the build ID of a file, and Malformed
@@ -129,7 +129,7 @@ func (w *Text) outside(text []byte) []byte { return parse.Outside(text, w.Quoted
 func NewText(o Options) Text { return Text{opt: o} }
 
 // Begin does nothing.
-func (w *Text) Begin(int, []byte) {}
+func (w *Text) Begin(dst []byte, _ int, _ []byte) []byte { return dst }
 
 // By does nothing.
 func (w *Text) By(*resolve.Thread, *prefix.Prefix, []byte) {}

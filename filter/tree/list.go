@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"qss-filter/filter/print"
-
 	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/locate"

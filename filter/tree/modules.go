@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"qss-filter/filter/print"
-
 	"qss-filter/symsrc"
 )
 

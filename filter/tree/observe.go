@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"qss-filter/filter/print"
-
 	"qss-filter/symsrc"
 )
 

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"qss-filter/filter/print"
-
 	"qss-filter/symsrc"
 )
 

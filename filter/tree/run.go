@@ -10,9 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"qss-filter/filter/print"
-
 	"qss-filter/filter"
+	"qss-filter/filter/print"
 	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 )

@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"qss-filter/filter/print"
-	"qss-filter/filter/print/jsonl"
-
 	"github.com/nats-io/nats.go/jetstream"
 
 	"qss-filter/filter"
+	"qss-filter/filter/print"
+	"qss-filter/filter/print/jsonl"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )

@@ -54,12 +54,13 @@ type Printer struct {
 func New(o Options, names print.Names) *Printer { return &Printer{opt: o, names: names} }
 
 // Begin begins the object of a line.
-func (r *Printer) Begin(number int, line []byte) {
+func (r *Printer) Begin(dst []byte, number int, line []byte) []byte {
 	l := &r.Line
 	clear(l.Frames) // they keep answers in memory
 	*l = record.Line{Number: number, Context: l.Context[:0], Frames: l.Frames[:0]}
 	r.said, r.open = false, true
 	l.Text, l.End = parse.CutEnd(line)
+	return dst
 }
 
 // Text writes nothing: the object has the line.

@@ -1,0 +1,188 @@
+package print
+
+import (
+	"context"
+	"crypto/sha256"
+	"strconv"
+
+	"qss-filter/filter/parse"
+	"qss-filter/filter/record"
+	"qss-filter/filter/resolve"
+)
+
+// Repeats is a printer that holds the lines of the stack at hand back, to put one line in their place if the same stack was there
+// before: the same places of the same modules, in the same order. Another printer writes the lines.
+type Repeats struct {
+	Printer
+	opt Options
+	// objects is set if lines leave as JSON.
+	objects bool
+
+	// lines is the text of the open stack, of which frames have been seen; key names their places.
+	lines  []byte
+	frames int
+	key    []byte
+	// before is what precedes the first frame of the stack on its line, and end is the end of the line.
+	before, end []byte
+	// line is the number of the first frame's line; of and number are the last frame's thread and number.
+	line     int
+	of       *resolve.Thread
+	number   uint64
+	numbered bool
+
+	// now is the line at hand, from Begin to End, and the frame that it is, if it is one: then of is not nil.
+	now struct {
+		open     bool
+		start    int // of its text in the output
+		flushed  int // bytes of what was held back by the other printer, at its start
+		line     int
+		end      []byte
+		of       *resolve.Thread
+		before   []byte
+		number   uint64
+		numbered bool
+		key      []byte
+	}
+	seen   map[[sha256.Size]byte]firstSeen
+	stacks int
+	text   []byte
+}
+
+// firstSeen is where a stack stood first: its number among the stacks of the log, and the line of its first frame.
+type firstSeen struct{ stack, line int }
+
+// maxStacks bounds the stacks remembered, maxStackBytes the text of one that is held back: a longer one is taken for two.
+const (
+	maxStacks     = 1 << 16
+	maxStackBytes = 1 << 20
+)
+
+// NewRepeats returns a printer around out. o says how text is written; objects is set if out writes JSON.
+func NewRepeats(out Printer, o Options, objects bool) *Repeats {
+	return &Repeats{Printer: out, opt: o, objects: objects, seen: map[[sha256.Size]byte]firstSeen{}}
+}
+
+// Pending reports whether lines are held back.
+func (d *Repeats) Pending() bool { return d.frames > 0 }
+
+// Weight returns about how many bytes of memory the stacks take that are remembered.
+func (d *Repeats) Weight() int { return len(d.seen) * 200 }
+
+// Begin begins a line.
+func (d *Repeats) Begin(dst []byte, number int, line []byte) []byte {
+	n := &d.now
+	n.open, n.start, n.flushed, n.line, n.of = true, len(dst), 0, number, nil
+	_, end := parse.CutEnd(line)
+	n.end = append(n.end[:0], end...)
+	return d.Printer.Begin(dst, number, line)
+}
+
+// Items notes a line that is one frame.
+func (d *Repeats) Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
+	if alone >= 0 && !s.JSON && (d.opt.Style != Append || items[alone].Element != nil && !d.opt.Observed) {
+		d.note(t, s.Text, &items[alone])
+	}
+	return d.Printer.Items(ctx, dst, t, s, items, alone)
+}
+
+// note notes that the line is one frame.
+func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
+	fr, a := &d.now, it.Answer
+	before, words := text, []byte(nil)
+	if it.Element != nil {
+		before, fr.number, fr.numbered = text[:it.Element.Start], it.Element.BTFields.Num, true
+	} else {
+		before, fr.number, fr.numbered = text[:it.Frame.Whole.Start], it.Frame.Number, !it.Frame.Num.Empty()
+		words = text[max(it.Frame.Addr.End, it.Frame.Gap.Start):it.Frame.Whole.End]
+	}
+	fr.of = t
+	fr.before = append(fr.before[:0], before...)
+	fr.key = fr.key[:0]
+	if a != nil && a.Module != nil {
+		fr.key = append(append(append(fr.key, a.Module.Name...), 0), a.Module.BuildID...)
+		fr.key = strconv.AppendUint(append(fr.key, 0), a.Offset, 16)
+	} else {
+		fr.key = append(fr.key, words...)
+	}
+	fr.key = append(fr.key, '\n')
+}
+
+// End ends the line: it leaves, or is held back with those of its stack.
+func (d *Repeats) End(dst []byte) []byte {
+	dst = d.Printer.End(dst)
+	n := &d.now
+	n.open = false
+	d.text = append(d.text[:0], dst[n.start:]...)
+	dst = dst[:n.start]
+	text := d.text
+	if n.of == nil {
+		return append(d.flush(dst), text...)
+	}
+	if n.flushed > 0 { // context that stood before the frame
+		dst, text = append(d.flush(dst), text[:n.flushed]...), text[n.flushed:]
+	}
+	if d.frames > 0 && (n.of != d.of || n.numbered != d.numbered || n.numbered && n.number <= d.number) {
+		dst = d.flush(dst)
+	}
+	if d.frames == 0 {
+		d.before, d.end, d.line = append(d.before[:0], n.before...), append(d.end[:0], n.end...), n.line
+	}
+	d.frames++
+	d.of, d.number, d.numbered = n.of, n.number, n.numbered
+	d.key = append(d.key, n.key...)
+	d.lines = append(d.lines, text...)
+	if len(d.lines)+len(d.key) > maxStackBytes {
+		dst = d.flush(dst)
+	}
+	return dst
+}
+
+// Abandon appends a line as it came, after what is held back.
+func (d *Repeats) Abandon(dst []byte, number int, line []byte) []byte {
+	if !d.now.open {
+		dst = d.flush(dst)
+	}
+	return d.Printer.Abandon(dst, number, line)
+}
+
+// Flush appends what is held back, within a line only what the other printer does.
+func (d *Repeats) Flush(dst []byte) []byte {
+	if !d.now.open {
+		return d.Printer.Flush(d.flush(dst))
+	}
+	before := len(dst)
+	dst = d.Printer.Flush(dst)
+	if before == d.now.start {
+		d.now.flushed += len(dst) - before
+	}
+	return dst
+}
+
+// flush ends the open stack.
+func (d *Repeats) flush(dst []byte) []byte {
+	if d.frames == 0 {
+		return dst
+	}
+	d.stacks++
+	sum := sha256.Sum256(d.key)
+	first, again := d.seen[sum]
+	switch {
+	case d.frames < 2 || !again:
+		if len(d.seen) >= maxStacks {
+			clear(d.seen)
+		}
+		d.seen[sum] = firstSeen{d.stacks, d.line}
+		dst = append(dst, d.lines...)
+	case d.objects:
+		l := record.Line{Number: d.line, Repeats: record.Repeats{Stack: first.stack, Line: first.line, Lines: d.frames}}
+		dst = l.Append(dst)
+	default:
+		dst = append(append(dst, d.before...), "[same as stack "...)
+		dst = strconv.AppendInt(dst, int64(first.stack), 10)
+		dst = append(dst, ", line "...)
+		dst = strconv.AppendInt(dst, int64(first.line), 10)
+		dst = append(append(dst, ']'), d.end...)
+	}
+	d.frames, d.lines, d.key = 0, d.lines[:0], d.key[:0]
+	return dst
+}
