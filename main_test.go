@@ -116,7 +116,7 @@ var imports = map[string]string{
 	"filter/print/cxxname":     "symsrc/demangle",
 	"filter/print/jsonl":       "ctxstate filter/frame filter/parse filter/prefix filter/print filter/record filter/resolve filter/scan markup symsrc",
 	"filter/parse":             "filter/frame filter/prefix filter/scan markup sgr symsrc",
-	"filter/record":            "symsrc",
+	"filter/record":            "filter/scan symsrc",
 	"filter/resolve":           "ctxstate filter/frame filter/guard filter/mappings filter/parse filter/prefix filter/scan filter/stream markup symsrc symsrc/demangle",
 	"filter/scan":              "",
 	"filter/stream":            "filter/scan",

@@ -228,7 +228,7 @@ func learnReset(line []byte) (k contextFields, ok bool) {
 
 // alone returns the element that a line consists of.
 func alone(line []byte, tag markup.Tag, k *contextFields) (e markup.Element, ok bool) {
-	body, end := parse.CutEnd(line)
+	body, end := scan.CutEnd(line)
 	for _, other := range [...][]byte{resolve.SanitizerWord, resolve.RuntimeError, resolve.SummaryWord, {0x1b}} {
 		if bytes.Contains(body, other) { // which means something to others
 			return e, false

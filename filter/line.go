@@ -11,6 +11,7 @@ import (
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/scan"
 	"qss-filter/sgr"
 )
 
@@ -43,7 +44,7 @@ func (f *Filter) finished(ctx context.Context, dst, line []byte) (out []byte) {
 func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
 	f.mark()
 	defer f.rescue(&out, dst, line)
-	body, end := parse.CutEnd(line)
+	body, end := scan.CutEnd(line)
 	if !f.parser.Long {
 		if out, ok := f.bareFrame(ctx, dst, f.resolver.Processes.Unnamed, body, end); ok {
 			f.resolver.Processes.Handled(f.resolver.Processes.Unnamed)

@@ -9,6 +9,7 @@ import (
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/scan"
 )
 
 // Lookahead bounds how long frames that only a list of mappings can resolve wait for one below them. The zero
@@ -67,7 +68,7 @@ func (a *ahead) remaining() time.Duration { return max(0, a.limit.Time-time.Sinc
 // lookingAhead is Line where frames wait for the mappings below them.
 func (f *Filter) lookingAhead(ctx context.Context, dst, line []byte) []byte {
 	a := f.ahead
-	body, _ := parse.CutEnd(line)
+	body, _ := scan.CutEnd(line)
 	t, pre := f.of(nil, nil, body)
 	text := body[pre.Start:pre.End]
 	if !a.holding() {

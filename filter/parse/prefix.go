@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/prefix"
+	"qss-filter/filter/scan"
 )
 
 // ReadPrefix returns the loggers' prefixes of a text, valid until the next call.
@@ -30,7 +31,7 @@ func (p *Parser) Passed(lines []byte) {
 		if n == 0 {
 			n = len(lines)
 		}
-		if body, _ := CutEnd(lines[:n]); len(body) == 0 || prefix.IsHeader(body) {
+		if body, _ := scan.CutEnd(lines[:n]); len(body) == 0 || prefix.IsHeader(body) {
 			p.Long = true
 			p.reader.Read(body)
 		}

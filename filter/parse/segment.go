@@ -14,18 +14,6 @@ type Segment struct {
 	Start, End int
 }
 
-// CutEnd splits a line into its text and its end.
-func CutEnd(line []byte) (body, end []byte) {
-	n := len(line)
-	if n > 0 && line[n-1] == '\n' {
-		n--
-		if n > 0 && line[n-1] == '\r' {
-			n--
-		}
-	}
-	return line[:n], line[n:]
-}
-
 // HasMarkup reports whether text may hold a markup element.
 func HasMarkup(text []byte) bool {
 	return bytes.Contains(text, OpenBraces) || bytes.Contains(text, openAngles)

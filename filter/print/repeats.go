@@ -8,6 +8,7 @@ import (
 	"qss-filter/filter/parse"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/scan"
 )
 
 // Repeats is a printer that holds the lines of the stack at hand back, to put one line in their place if the same stack was there
@@ -72,7 +73,7 @@ func (d *Repeats) Weight() int { return len(d.seen) * 200 }
 func (d *Repeats) Begin(dst []byte, number int, line []byte) []byte {
 	n := &d.now
 	n.open, n.start, n.flushed, n.line, n.of = true, len(dst), 0, number, nil
-	_, end := parse.CutEnd(line)
+	_, end := scan.CutEnd(line)
 	n.end = append(n.end[:0], end...)
 	return d.Printer.Begin(dst, number, line)
 }

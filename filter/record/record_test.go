@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -113,7 +114,7 @@ func TestAppendTextsRandom(t *testing.T) {
 		number := first
 		for line := range bytes.Lines(lines) {
 			l := Line{Number: number}
-			l.Text, l.End = cut(line)
+			l.Text, l.End = scan.CutEnd(line)
 			want = l.Append(want)
 			number++
 		}

@@ -57,15 +57,3 @@ func appendEnd(dst, end []byte) []byte {
 	}
 	return appendString(dst, "end", end)
 }
-
-// cut splits a line into its text and its end.
-func cut(line []byte) (text, end []byte) {
-	n := len(line)
-	if n > 0 && line[n-1] == '\n' {
-		n--
-		if n > 0 && line[n-1] == '\r' {
-			n--
-		}
-	}
-	return line[:n], line[n:]
-}

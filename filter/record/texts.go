@@ -3,6 +3,8 @@ package record
 import (
 	"bytes"
 	"strconv"
+
+	"qss-filter/filter/scan"
 )
 
 // AppendTexts appends the objects of lines that have only text, numbered from first on. Most lines have nothing to be escaped: one
@@ -25,7 +27,7 @@ func AppendTexts(dst, lines []byte, first int) []byte {
 			if size == n {
 				size = len(lines)
 			}
-			text, end := cut(lines[:size])
+			text, end := scan.CutEnd(lines[:size])
 			dst, lines = AppendText(dst[:before], first, text, end), lines[size:]
 		}
 		first++

@@ -7,7 +7,7 @@ import (
 
 	"qss-filter/ctxstate"
 	"qss-filter/filter/mappings"
-	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -58,7 +58,7 @@ func newPreload(list []byte) *Process {
 	n := 0
 	for line := range bytes.Lines(list) {
 		n++
-		body, _ := parse.CutEnd(line)
+		body, _ := scan.CutEnd(line)
 		ReadMapping(p.Space, body, n)
 	}
 	return p

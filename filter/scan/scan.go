@@ -85,3 +85,15 @@ func LineEnd(b []byte, i int) bool {
 func IsEscapedBreak(b []byte, i int) bool {
 	return i+1 < len(b) && b[i] == '\\' && (b[i+1] == 'n' || b[i+1] == 'r')
 }
+
+// CutEnd splits a line into its text and its end.
+func CutEnd(line []byte) (body, end []byte) {
+	n := len(line)
+	if n > 0 && line[n-1] == '\n' {
+		n--
+		if n > 0 && line[n-1] == '\r' {
+			n--
+		}
+	}
+	return line[:n], line[n:]
+}

@@ -59,7 +59,7 @@ func (r *Printer) Begin(dst []byte, number int, line []byte) []byte {
 	clear(l.Frames) // they keep answers in memory
 	*l = record.Line{Number: number, Context: l.Context[:0], Frames: l.Frames[:0]}
 	r.said, r.open = false, true
-	l.Text, l.End = parse.CutEnd(line)
+	l.Text, l.End = scan.CutEnd(line)
 	return dst
 }
 
@@ -163,7 +163,7 @@ func (r *Printer) Texts(dst []byte, number int, lines []byte) []byte {
 		for line := range bytes.Lines(lines) {
 			l := record.Line{Number: number}
 			number++
-			l.Text, l.End = parse.CutEnd(line)
+			l.Text, l.End = scan.CutEnd(line)
 			each(&l)
 		}
 		return dst
@@ -184,7 +184,7 @@ func (r *Printer) Piece(dst []byte, number int, text []byte, last bool) []byte {
 	r.part++
 	l := record.Line{Number: number, Part: r.part, More: !last, Text: text[:cut]}
 	if last {
-		l.Text, l.End = parse.CutEnd(text)
+		l.Text, l.End = scan.CutEnd(text)
 		r.part = 0
 	}
 	if r.opt.Each != nil {
