@@ -119,7 +119,7 @@ func (f *Filter) bareFrame(ctx context.Context, dst []byte, p *resolve.Thread, b
 	}
 	text := parse.Segment{Text: body, Sep: sep}
 	f.items = append(f.items[:0], f.resolveElement(ctx, p, text, &f.parser.Elements[0], true))
-	dst = f.print(ctx, f.out.Flush(dst), p, text, f.items, 0)
+	dst = f.out.Items(ctx, f.out.Flush(dst), p, text, f.items, 0)
 	return f.out.Text(dst, end), true
 }
 

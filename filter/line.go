@@ -9,7 +9,6 @@ import (
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
-	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
 	"qss-filter/sgr"
@@ -167,7 +166,7 @@ func (f *Filter) of(outer *prefix.Prefix, outerLine, text []byte) (*resolve.Thre
 	return f.resolver.Processes.Thread(p, outer, outerLine, text), p
 }
 
-// text handles a line that may hold frames.
+// ordinary handles a line that may hold frames.
 func (f *Filter) ordinary(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
 	sep := end
 	if len(sep) == 0 {
@@ -183,11 +182,6 @@ func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, s p
 		t.Interrupted(s.Text)
 		return f.out.Text(dst, s.Text)
 	}
-	return f.print(ctx, dst, t, s, items, alone)
-}
-
-// print writes a text whose items are resolved.
-func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []print.Item, alone int) []byte {
 	return f.out.Items(ctx, dst, t, s, items, alone)
 }
 

@@ -50,16 +50,16 @@ func (f *Filter) MaxLine() int { return stream.MaxLine }
 
 // Lines appends what becomes of the first line of b, and of those after it that are known.
 func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	f.reach(dst, 0)
 	defer f.rescueLines(&out, &n, b)
 	end := bytes.IndexByte(b, '\n') + 1
 	if end > 0 {
-		if out, n = f.run(ctx, dst, b); n > 0 {
-			return out, n
+		if dst, n = f.run(ctx, dst, b); n > 0 {
+			return dst, n
 		}
 	} else {
 		end = len(b)
 	}
-	f.reach(dst, 0)
 	if end > stream.MaxLine {
 		out, same := f.Skip(dst, b[:end])
 		if same {

@@ -39,9 +39,9 @@ func (l *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	defer l.rescue(&out, &n, b)
 	end := bytes.IndexByte(b, '\n') + 1
 	if end > 0 {
-		if out, n = l.run(ctx, dst, b); n > 0 {
+		if dst, n = l.run(ctx, dst, b); n > 0 {
 			l.lines += bytes.Count(b[:n], newline)
-			return out, n
+			return dst, n
 		}
 	} else {
 		end = len(b)

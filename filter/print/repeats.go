@@ -110,9 +110,9 @@ func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
 
 // End ends the line: it leaves, or is held back with those of its stack.
 func (d *Repeats) End(dst []byte) []byte {
-	dst = d.Printer.End(dst)
 	n := &d.now
 	n.open = false
+	dst = d.Printer.End(dst)
 	d.text = append(d.text[:0], dst[n.start:]...)
 	dst = dst[:n.start]
 	text := d.text
