@@ -157,7 +157,7 @@ func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done print.Effect,
 	if err != nil {
 		return done, &markup.FieldError{Offset: e.Start, Msg: err.Error()}
 	}
-	return print.Effect{Tag: markup.MMap, Module: at.Module, Mapped: print.Range{Start: def.Start, Last: def.Start + def.Size - 1, Mode: def.Mode}, At: *at}, nil
+	return print.Effect{Tag: markup.MMap, Module: at.Module, Mapped: print.Range{Start: def.Start, Last: def.Start + def.Size - 1, Mode: def.Mode}, At: at}, nil
 }
 
 // cutTo32 reports whether a mapping is of LLVM's own stack traces, whose addresses have lost their upper half: `0x` and 14

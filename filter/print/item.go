@@ -39,8 +39,8 @@ type Effect struct {
 	Tag    markup.Tag // Unknown if it had nothing to clear
 	Module *ctxstate.Module
 	Mapped Range
-	// At is the mapping as it was added.
-	At ctxstate.Mapping
+	// At is the mapping that was added. It does not change.
+	At *ctxstate.Mapping
 }
 
 // Functions returns how many functions the item names.

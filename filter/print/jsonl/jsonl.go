@@ -104,7 +104,7 @@ func (r *Printer) element(p *resolve.Process, it *print.Item) {
 		m := it.Context.Module
 		r.note(p, record.Context{Type: record.Module, ID: m.ID, Name: m.Name, BuildID: symsrc.BuildID(m.BuildID)})
 	case e.Tag == markup.MMap:
-		r.note(p, mappingRecord(&it.Context.At))
+		r.note(p, mappingRecord(it.Context.At))
 	case e.Keep:
 	case e.Tag == markup.Dumpfile:
 		kind, name, _ := e.Dumpfile()
