@@ -2,6 +2,10 @@ package markup
 
 import (
 	"bytes"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
 
 	"qss-filter/filter/scan"
 )
@@ -217,4 +221,206 @@ func moduleNameEnd(b []byte) int {
 		return last
 	}
 	return colonOrEnd(b)
+}
+
+// The values of fields. Their errors complete "expected …; found …".
+type (
+	decimal  uint64
+	integer  uint64
+	pointer  uint64
+	hexBytes string
+	lower    string
+)
+
+// wrongValue is a field whose digits are of the right kind but do not make a value.
+type wrongValue string
+
+func (w wrongValue) Error() string { return string(w) }
+
+func (d *decimal) Capture(s []string) error {
+	n, err := strconv.ParseUint(s[0], 10, 64)
+	*d = decimal(n)
+	return wrap(err, "frame number of at most 64 bits")
+}
+
+// Capture of a %i. strconv's base 0 is llvm's getAsInteger(0) but for 0O and underscores, which no class lets in.
+func (i *integer) Capture(s []string) error {
+	n, err := strconv.ParseUint(s[0], 0, 64)
+	*i = integer(n)
+	if errors.Is(err, strconv.ErrSyntax) {
+		return wrongValue("octal digits after a leading 0")
+	}
+	return wrap(err, "number of at most 64 bits")
+}
+
+func (p *pointer) Capture(s []string) error {
+	digits, prefixed := strings.CutPrefix(s[0], "0x")
+	if !prefixed {
+		return nil // zeros alone
+	}
+	n, err := strconv.ParseUint(digits, 16, 64)
+	*p = pointer(n)
+	return wrap(err, "address of at most 64 bits")
+}
+
+func (h *hexBytes) Capture(s []string) error {
+	digits := s[0]
+	if len(digits)%2 != 0 {
+		digits = "0" + digits
+	}
+	raw, err := hex.DecodeString(digits)
+	*h = hexBytes(raw)
+	return wrap(err, "build ID")
+}
+
+func (l *lower) Capture(s []string) error {
+	*l = lower(strings.ToLower(s[0]))
+	return nil
+}
+
+func wrap(err error, expected string) error {
+	if err == nil {
+		return nil
+	}
+	return wrongValue(expected)
+}
+
+// cut splits b at its first colon; more reports whether there is one.
+func cut(b []byte) (field, rest []byte, more bool) {
+	if i := bytes.IndexByte(b, ':'); i >= 0 {
+		return b[:i], b[i+1:], true
+	}
+	return b, nil, false
+}
+
+// Address returns the value of a field that is an address: 0x and hexadecimal digits, or zeros alone. Leading zeros do not count to
+// the 64 bits.
+func Address(b []byte) (uint64, bool) {
+	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
+		return scan.Number(b[2:], 16)
+	}
+	return 0, isZeros(b)
+}
+
+func isZeros(b []byte) bool {
+	for _, c := range b {
+		if c != '0' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// Integer returns the value of a field that is a number of a base of its own: decimal, hexadecimal after 0x, octal after 0, and
+// what else llvm's getAsInteger takes.
+func Integer(b []byte) (uint64, bool) {
+	digits, base := integerDigits(b)
+	return scan.Number(digits, base)
+}
+
+// integerDigits returns the digits of a %i, and their base: decimal, 0x, or 0 for octal; and 0X, 0b, 0B and 0o, which llvm's
+// getAsInteger takes as well.
+func integerDigits(b []byte) (digits []byte, base uint64) {
+	if len(b) < 2 || b[0] != '0' {
+		return b, 10
+	}
+	switch b[1] {
+	case 'x', 'X':
+		return b[2:], 16
+	case 'b', 'B':
+		return b[2:], 2
+	case 'o':
+		return b[2:], 8
+	}
+	return b[1:], 8
+}
+
+// allIn reports whether b is digits of a base.
+func allIn(b []byte, base uint64) bool {
+	for _, c := range b {
+		if _, ok := scan.Number([]byte{c}, base); !ok {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// modeEnd returns where the letters r, w and x end that stand at b[at], each at most once, in this order and of either case.
+func modeEnd(b []byte, at int) int {
+	for _, letter := range []byte("rwx") {
+		if at < len(b) && b[at]|0x20 == letter {
+			at++
+		}
+	}
+	return at
+}
+
+// Mode returns a field that is a mode in lower case, one or more of "rwx".
+func Mode(field []byte) (mode string, ok bool) {
+	if modeC.accepts(field) {
+		return modeOf(field), true
+	}
+	return "", false
+}
+
+// ModuleFields are the fields of a module element.
+type ModuleFields struct {
+	ID uint64
+	// Name is the module's file name, for people; it may be empty and may hold colons.
+	Name string
+	// BuildID is raw bytes.
+	BuildID string
+}
+
+// MMapFields are the fields of an mmap element.
+type MMapFields struct {
+	Start, Size, ModuleID uint64
+	// Mode is one or more of "rwx", in this order and in lower case.
+	Mode string
+	// Rel is the address in the module's own address space (p_vaddr) that is mapped at Start.
+	Rel uint64
+}
+
+// ParseModule reads the fields of a module element. The last ":elf:" ends the name; fields after the build ID are
+// ignored. The error is a *FieldError.
+func ParseModule(e *Element) (ModuleFields, error) {
+	if e.Tag != Module {
+		return ModuleFields{}, e.otherTag("module")
+	}
+	var v [maxFields]value
+	if e.End-e.Start > maxInside || !layouts[Module].scan(e.Body, &v) {
+		return ModuleFields{}, e.explain()
+	}
+	return ModuleFields{ID: v[0].number, Name: string(v[1].of(e.Body)), BuildID: decodeHex(v[3].of(e.Body))}, nil
+}
+
+// ParseMMap reads the fields of an mmap element; fields after the last one are ignored. The error is a *FieldError. It
+// says nothing of a range that leaves the address space.
+func ParseMMap(e *Element) (MMapFields, error) {
+	if e.Tag != MMap {
+		return MMapFields{}, e.otherTag("mmap")
+	}
+	var v [maxFields]value
+	if e.End-e.Start > maxInside || !layouts[MMap].scan(e.Body, &v) {
+		return MMapFields{}, e.explain()
+	}
+	return MMapFields{v[0].number, v[1].number, v[3].number, modeOf(v[4].of(e.Body)), v[5].number}, nil
+}
+
+// decodeHex returns the bytes that hexadecimal digits stand for; an odd number of them has a zero in front.
+func decodeHex(digits []byte) string {
+	var buffer [64]byte
+	raw := buffer[:0]
+	raw, _ = scan.AppendBytes(raw, digits)
+	return string(raw)
+}
+
+// modeOf returns a mode in lower case, without allocating: there are only seven.
+func modeOf(written []byte) string {
+	for _, mode := range [...]string{"r", "rx", "rw", "rwx", "w", "wx", "x"} {
+		if bytes.EqualFold(written, []byte(mode)) {
+			return mode
+		}
+	}
+	return string(bytes.ToLower(written))
 }

@@ -1,10 +1,9 @@
 // Package markup finds symbolizer markup, {{{tag:field:…}}}, in the lines of a log and reads its fields.
 //
-// grammar.go states the fields of each tag, as a grammar for participle, which explains what is wrong with a malformed element.
-// layout.go takes from the same statement, when the program starts, the table by which fields are read for every line that passes,
-// without allocation. A fuzz test holds the two against each other. scan.go finds elements, fields.go and context.go hold what the
-// fields of presentation and of context elements are, number.go and values.go read a value for the table and for the grammar, and
-// explain.go writes errors for people.
+// scan.go finds elements. grammar.go states the fields of each tag, as a grammar for participle, which also explains what is
+// wrong with a malformed element. When the program starts, layout.go makes a table from the same grammar, by which the fields of
+// every line are read without allocation. A fuzz test compares the two. fields.go has the fields of presentation and of context
+// elements, and reads a value for the table and for the grammar.
 package markup
 
 import "bytes"

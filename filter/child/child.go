@@ -4,24 +4,27 @@
 // Where our standard output and standard error are the same file, as on a terminal or after 2>&1, they are one stream with
 // one filter: two would lose the order of what the command says. Elsewhere each is a stream of its own.
 //
-//	child.go     Options, Run: the order of things
-//	command.go   what is run, and the exit statuses
-//	plumbing.go  what the command's standard files are
-//	output_*.go  reads what the command writes, until no process can write any more
-//	control_*.go waiting for it; job_posix.go, signals and job control
-//	terminal_*.go, pump_*.go    the terminal of a command that has a session of its own
-//	linger.go    the wait for processes that the command has left with its output
-//	maps.go      memory maps of the command and its descendants
-//	evidence_*.go, mapped_*.go  which of them tell by the address alone what is there, and which processes hold the output
+//	child.go      Options, Run: what is run, the exit statuses, and the command's standard files
+//	output_*.go   reads what the command writes, until no process can write any more
+//	control_*.go  waits for the command; signals and job control
+//	terminal_*.go the terminal of a command that has a session of its own
+//	linger.go     the wait for processes that the command has left with its output
+//	maps.go       memory maps of the command and its descendants
+//	evidence_*.go, mapped_*.go  which mappings identify a file by the address alone, and which processes hold the output
 package child
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
+	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"qss-filter/filter/stream"
@@ -144,4 +147,185 @@ func (s *passage) run(ctx context.Context, f *stream.Stream) error {
 		return fmt.Errorf("write %s: %w", s.name, p.Err)
 	}
 	return fmt.Errorf("write %s: %w", s.name, w.Err)
+}
+
+var errNoCommand = errors.New("no command")
+
+// command finds the command.
+func command(argv []string) (*exec.Cmd, error) {
+	if len(argv) == 0 || argv[0] == "" {
+		return nil, errNoCommand
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	// A "." in PATH is the user's own choice; on Windows it is there always.
+	if errors.Is(cmd.Err, exec.ErrDot) && runtime.GOOS != "windows" {
+		cmd.Err = nil
+		return cmd, nil
+	}
+	if cmd.Err == nil { // a path is not looked at until now
+		_, cmd.Err = exec.LookPath(cmd.Path)
+	}
+	return cmd, cmd.Err
+}
+
+// start starts the command. A text file that names no interpreter is run by the shell, as shells and execvp(3) do.
+func start(cmd *exec.Cmd) (*exec.Cmd, error) {
+	err := cmd.Start()
+	if errors.Is(err, syscall.ENOEXEC) && isText(cmd.Path) {
+		again := exec.Command("/bin/sh", append([]string{cmd.Path}, cmd.Args[1:]...)...)
+		again.Stdin, again.Stdout, again.Stderr, again.SysProcAttr = cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr
+		cmd = again
+		err = cmd.Start()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		// The file was found: it is what should interpret it that is not there.
+		err = errors.New("its interpreter or dynamic linker does not exist")
+	}
+	return cmd, err
+}
+
+// isText reports whether the beginning of a file has no NUL.
+func isText(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head, err := io.ReadAll(io.LimitReader(file, 512))
+	return err == nil && bytes.IndexByte(head, 0) < 0
+}
+
+// failure returns the exit status and the message for a command that did not run.
+func failure(argv []string, err error) (int, error) {
+	if errors.Is(err, errNoCommand) {
+		return exitNotFound, err
+	}
+	name := argv[0]
+	var ofPath *fs.PathError
+	var ofExec *exec.Error
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return exitNotFound, fmt.Errorf("%s: command not found", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return exitNotFound, fmt.Errorf("%s: no such file or directory", name)
+	case errors.As(err, &ofExec):
+		err = ofExec.Err
+	case errors.As(err, &ofPath):
+		err = ofPath.Err
+	}
+	return exitCannotRun, fmt.Errorf("%s: %w", name, err)
+}
+
+// plumbing is what lies between the command's standard files and ours.
+type plumbing struct {
+	streams []*passage
+	// term is the command's own terminal, in a session of its own; nil without.
+	term *terminal
+	// sized are terminals that follow the size of one of ours.
+	sized []sized
+	// theirs are the ends that only the command should hold.
+	theirs []*os.File
+}
+
+// sized is a terminal with the one of ours whose size it has.
+type sized struct{ inner, ours *os.File }
+
+// connect decides what the command's standard files are and makes them. Standard input is ours, but for a command with a
+// terminal of its own.
+func connect(cmd *exec.Cmd, o Options) (p *plumbing, err error) {
+	p = &plumbing{}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	cmd.Stdin = o.Stdin
+	out, err := p.stream("standard output", o.Stdout, o)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = out, out
+	if p.streams[0].in.tty && isTerminal(o.Stdin) {
+		cmd.Stdin = out
+		first := p.streams[0]
+		first.in.session = true
+		p.term = newTerminal(o.Stdin, first.in.file)
+		first.out = p.term.writer(o.Stdout)
+		cmd.SysProcAttr = ownSession()
+	}
+	if !sameFile(o.Stdout, o.Stderr) {
+		if cmd.Stderr, err = p.stream("standard error", o.Stderr, o); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// stream makes the stream that ends in to, one of our own files, and returns the end of it that the command writes to.
+func (p *plumbing) stream(name string, to *os.File, o Options) (theirs *os.File, err error) {
+	var ours *os.File
+	tty := isTerminal(to)
+	if tty {
+		whole := to == o.Stdout && isTerminal(o.Stdin)
+		if ours, theirs, err = openTerminal(to, whole); err != nil {
+			o.Warn(fmt.Sprintf("no terminal for the command, which writes to a pipe: %v", err))
+			tty = false
+		}
+	}
+	if !tty {
+		if ours, theirs, err = os.Pipe(); err != nil {
+			return nil, fmt.Errorf("make a pipe: %w", err)
+		}
+	}
+	p.theirs = append(p.theirs, theirs)
+	in, err := newOutput(ours, tty, o.Maps)
+	if err != nil {
+		ours.Close()
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	in.link = linkOf(theirs)
+	if tty {
+		p.sized = append(p.sized, sized{ours, to})
+	}
+	p.streams = append(p.streams, &passage{name: name, in: in, out: io.Writer(to)})
+	return theirs, nil
+}
+
+// started is called once the command holds its ends.
+func (p *plumbing) started() {
+	for _, f := range p.theirs {
+		f.Close()
+	}
+	p.theirs = nil
+}
+
+// over is called once the command has ended: what cannot be passed on need not be read any more.
+func (p *plumbing) over() {
+	for _, s := range p.streams {
+		s.in.over()
+	}
+}
+
+// ended is called when processes left behind have been waited for: what is left to read is read within grace.
+func (p *plumbing) ended() {
+	for _, s := range p.streams {
+		s.in.end()
+	}
+}
+
+func (p *plumbing) close() {
+	p.started()
+	for _, s := range p.streams {
+		s.in.close()
+	}
+}
+
+// sameFile reports whether two descriptors are of one file, pipe or terminal.
+func sameFile(a, b *os.File) bool {
+	x, err := a.Stat()
+	if err != nil {
+		return false
+	}
+	y, err := b.Stat()
+	return err == nil && os.SameFile(x, y)
 }

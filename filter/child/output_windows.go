@@ -1,10 +1,12 @@
 package child
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -115,4 +117,19 @@ func (o *output) close() {
 		close(o.gone)
 		o.file.Close()
 	}
+}
+
+// terminal would be the command's own; here it has none.
+type terminal struct{}
+
+func newTerminal(_, _ *os.File) *terminal { return nil }
+
+func (*terminal) writer(f *os.File) io.Writer { return f }
+
+func isTerminal(*os.File) bool { return false }
+
+func ownSession() *syscall.SysProcAttr { return nil }
+
+func openTerminal(*os.File, bool) (ours, theirs *os.File, err error) {
+	return nil, nil, errors.ErrUnsupported
 }

@@ -1,16 +1,14 @@
 // Package command is what the program does: each command with its flags, and what they wire together.
 //
 //	command.go    the table of commands
-//	stream.go     the filter itself: what its flags mean, and which of them go together
-//	flags.go      the flags of each package; values.go, kinds of flags
+//	stream.go     the filter itself: what its flags mean, which of them go together, and the user's commands for dumpfile elements
+//	flags.go      the flags of each package
+//	values.go     kinds of flags, and the text of help and of the manual page
 //	llvmargs.go   command lines of llvm-symbolizer
-//	run.go        a log, a tree of logs, a program's output or a foreign input through a filter
-//	interrupt.go  what signals do
-//	trigger.go    the user's commands for dumpfile elements
+//	run.go        a log, a tree of logs, a program's output or a foreign input through a filter; what signals do
 //	symbols.go    commands about files of symbols
 //	fleet.go      worker and publish
 //	other.go      import, schema, cache
-//	words.go      what help and the manual page say
 //	messages.go   diagnostics: their colors, the names of flags in them, the summary
 package command
 

@@ -1,23 +1,26 @@
 // Package doctor says why frames of a log have no names, and what to do about it. What it advises are command lines of this
 // program, which is why it, alone of the packages below command, names flags.
 //
-//	survey.go   what the log holds, gathered line by line
-//	near.go     lines that look nearly like frames, and why they are none
-//	modules.go  how each module was searched for
-//	advice.go   what to try next
-//	report.go   all that in words
+//	doctor.go   what the log contains, collected line by line
+//	modules.go  how each module was searched for; lines that look nearly like frames, and why they are not
+//	report.go   all of that in words, and what to try next
 package doctor
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 
 	"qss-filter/filter"
 	"qss-filter/filter/print/jsonl"
+	"qss-filter/filter/record"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -95,3 +98,229 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (hea
 
 // headLen is how much of a log's start shows what it is.
 const headLen = 4096
+
+// survey is what a log holds.
+type survey struct {
+	head  []byte // its first bytes
+	lines int
+	bytes int64
+	// framed counts the lines with frames, stated those that say something of modules and mappings.
+	framed, stated int
+	// frames are all, named those with a name, done those that had one in the log, unverified those whose file was found by name.
+	frames, named, done, unverified int
+	formats, prefixes, processes    tally
+	modules                         map[identity]*module
+	malformed                       tally
+	// unmapped are frames whose address no mapping covers, mapped what is mapped; both are cut short.
+	unmapped []place
+	unknown  int
+	mapped   []mapped
+	// ambiguous counts those of which several modules may be meant.
+	ambiguous int
+	// nowhere are frames of which nothing can be asked.
+	nowhere tally
+	long    int
+	// cut is set where the last line has no end, and begun where the log begins in the middle of a stack.
+	cut  bool
+	last []byte
+	// begun is the number of the first frame, where that is not 0 and the log begins with it.
+	begun uint64
+	near  near
+}
+
+// identity tells modules apart.
+type identity struct {
+	name string
+	id   symsrc.BuildID
+}
+
+// module is one binary of the log.
+type module struct {
+	symsrc.Module
+	frames, named, line int
+	status              string
+	reason, detail      string
+	address             uint64 // of the first frame without a name
+	files               *symsrc.Files
+}
+
+// place is an address of a process on a line.
+type place struct {
+	process string
+	address uint64
+	line    int
+}
+
+// mapped is a mapping that a line states.
+type mapped struct {
+	process     string
+	start, last uint64
+	line        int
+}
+
+// How much is kept of a log, which may be of any length.
+const (
+	maxModules  = 1 << 12
+	maxPlaces   = 1 << 10
+	maxMapped   = 1 << 16
+	maxExamples = 1 << 8
+)
+
+func newSurvey() *survey { return &survey{modules: map[identity]*module{}} }
+
+// line takes what a line holds.
+func (s *survey) line(l *record.Line) {
+	if l.Part <= 1 {
+		s.lines++
+	}
+	s.bytes += int64(len(l.Text) + len(l.End))
+	if l.Part == 1 && len(l.Text) > 1<<20 {
+		s.long++
+	}
+	s.cut = len(l.End) == 0 && !l.More
+	s.last = append(s.last[:0], l.Text[:min(len(l.Text), maxExcerpt)]...)
+	if !l.Holds() {
+		s.near.look(l, false)
+		return
+	}
+	if len(l.Prefix.Text) > 0 && l.Prefix.Logger != "none" {
+		s.prefixes.count(l.Prefix.Logger, l.Number, l.Prefix.Text)
+	}
+	if l.Process != "" {
+		s.processes.count(l.Process, l.Number, nil)
+	}
+	for i := range l.Context {
+		s.context(l, &l.Context[i])
+	}
+	if len(l.Frames) > 0 {
+		s.framed++
+	}
+	asked := 0
+	for i := range l.Frames {
+		if l.Frames[i].Kind != record.Register {
+			s.frame(l, &l.Frames[i])
+		}
+		if l.Frames[i].Located {
+			asked++
+		}
+	}
+	if asked == 0 {
+		s.near.look(l, true)
+	}
+}
+
+// sourced is the end of a line that names a source line.
+var sourced = pattern(`[\w.)\]]:\d+(:\d+)?\)?\s*$`)
+
+// context takes what a line says of modules and mappings.
+func (s *survey) context(l *record.Line, c *record.Context) {
+	switch c.Type {
+	case record.Malformed:
+		s.malformed.count(c.Word, l.Number, l.Text)
+		return
+	case record.Mapping:
+		if len(s.mapped) < maxMapped {
+			s.mapped = append(s.mapped, mapped{l.Process, c.Start, c.Last, l.Number})
+		}
+	}
+	s.stated++
+}
+
+// frame takes a frame.
+func (s *survey) frame(l *record.Line, fr *record.Frame) {
+	s.frames++
+	s.formats.count(fr.Format, l.Number, fr.Text)
+	if s.frames == 1 && fr.Numbered && fr.Number > 0 && l.Number <= 2 {
+		s.begun = fr.Number
+	}
+	switch fr.Status {
+	case "NO_MAPPING":
+		s.unknown++
+		digits := strings.TrimPrefix(string(fr.Address), "0x")
+		if addr, err := strconv.ParseUint(digits, 16, 64); err == nil && len(s.unmapped) < maxPlaces {
+			s.unmapped = append(s.unmapped, place{fr.Process, addr, l.Number})
+		}
+		return
+	case "AMBIGUOUS":
+		s.ambiguous++
+		return
+	case "NOT_ASKED":
+		if sourced().Match(l.Text) || strings.HasSuffix(fr.Reason, "a source line already") {
+			s.done++
+		} else {
+			s.nowhere.count(fr.Reason, l.Number, l.Text)
+		}
+		return
+	}
+	key := identity{fr.Module.Name + "!" + fr.Module.Member, fr.Module.BuildID}
+	m := s.modules[key]
+	if m == nil {
+		if len(s.modules) >= maxModules {
+			return
+		}
+		m = &module{Module: fr.Module, line: l.Number}
+		s.modules[key] = m
+	}
+	m.frames++
+	if fr.Status == "OK" {
+		m.named++
+		s.named++
+		if fr.Unverified {
+			s.unverified++
+		}
+	} else if m.status == "" {
+		m.status, m.reason, m.detail, m.address, m.line = fr.Status, fr.Reason, fr.Detail, fr.At, l.Number
+	}
+	m.files = fr.Files
+}
+
+// ordered returns the modules: those without names first, and of these the ones with most frames.
+func (s *survey) ordered() []*module {
+	var list []*module
+	for _, m := range s.modules {
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b *module) int {
+		return cmp.Or(cmp.Compare(b.frames-b.named, a.frames-a.named), cmp.Compare(b.frames, a.frames),
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.BuildID, b.BuildID))
+	})
+	return list
+}
+
+// tally counts things by their name, with an example of each.
+type tally struct {
+	list []*counted
+	by   map[string]*counted
+	// more counts those that there was no room for.
+	more int
+}
+
+// counted is one of them.
+type counted struct {
+	name    string
+	n, line int
+	example string
+}
+
+func (t *tally) count(name string, line int, example []byte) {
+	c := t.by[name]
+	if c == nil {
+		if len(t.list) >= maxExamples {
+			t.more++
+			return
+		}
+		if t.by == nil {
+			t.by = map[string]*counted{}
+		}
+		c = &counted{name: strings.Clone(name), line: line, example: excerpt(example)}
+		t.by[c.name] = c
+		t.list = append(t.list, c)
+	}
+	c.n++
+}
+
+// ordered returns them, the most frequent first.
+func (t *tally) ordered() []*counted {
+	slices.SortStableFunc(t.list, func(a, b *counted) int { return cmp.Compare(b.n, a.n) })
+	return t.list
+}

@@ -3,8 +3,12 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"regexp"
 	"strings"
+	"sync"
+	"unicode"
 
+	"qss-filter/filter/record"
 	"qss-filter/symsrc"
 )
 
@@ -90,4 +94,117 @@ func wrongStart(head []byte) (what, todo string) {
 		return "full of NUL bytes, as UTF-16 text is", "iconv -f UTF-16LE -t UTF-8 %s | qss-filter"
 	}
 	return "", ""
+}
+
+// near gathers lines that look like frames and are none that is known.
+type near struct {
+	found tally
+}
+
+// kind is a shape that such lines have.
+type kind struct {
+	// what is it, in words, and todo what to do about it, "" for nothing.
+	what, todo string
+	// mark is a text that every such line has.
+	mark  string
+	shape func() *regexp.Regexp
+	// framed is set where the line may hold a frame all the same, of which nothing can be asked.
+	framed bool
+}
+
+// pattern is compiled when it is first wanted: every start of the program would pay for it, and only this command uses it.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// shapes are the kinds of such lines; the first that fits counts.
+var shapes = [...]kind{
+	{"HTML in the place of the brackets of markup", "take the log as text: `&lt;` and `&#123;` are what a web page makes of `<` and `{`",
+		"&", pattern(`(&lt;){3}|(&#(123|x7[bB]);){3}|(&lbrace;){3}`), false},
+	{"markup that is cut off before its end", "a logger or a terminal has cut the line: have it write longer ones",
+		"{{{", pattern(`\{\{\{[a-z]+(:[^{}]*)?$`), false},
+	{"markup whose end is on another line", "a logger has split the line: have it write longer ones",
+		"}}}", pattern(`^[^{]*:[^{]*\}\}\}`), false},
+	{"a frame that is cut off before its closing parenthesis", "a logger has cut the line: have it write longer ones",
+		"#", pattern(`#\d+ +(0x|pc )[0-9a-fA-F]+ .*\([^()]*$`), true},
+	{"a frame of which the module is not known to its emitter", "the address lies in code that no file has: generated at run time, or a jump to nowhere",
+		"#", pattern(`#\d+ +0x[0-9a-fA-F]+ +\(<unknown module>\)`), true},
+	{"a frame of Windows: PE files are not read", "use the tools of that system: llvm-symbolizer, WinDbg",
+		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
+	{"a frame of WebAssembly: such files are not read", "use llvm-symbolizer --obj=FILE.wasm",
+		"wasm", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
+	{"a frame of Java or Kotlin, which names its source already", "",
+		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
+	{"a frame of Go, which names its source already", "",
+		" +0x", pattern(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
+	{"a frame of JavaScript, which names its source already", "",
+		"at ", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), false},
+	{"a frame of Python, which names its source already", "",
+		"File ", pattern(`^\s*File "[^"]+", line \d+`), false},
+	{"addresses of a microcontroller, without a module", "qss-filter symbolize FIRMWARE.elf 0xADDRESS ...",
+		"0x", pattern(`(?i)backtrace: ?(0x[0-9a-f]{8}:0x[0-9a-f]{8} ?)+`), false},
+	{"a frame with an offset, in a format that is not known", "the filter wants the module's path and the offset in it: `#0 0x7f… (/usr/lib/liba.so+0x1130)`",
+		"+0x", pattern(`[\w)\]>]\+0x[0-9a-fA-F]+`), false},
+	{"an absolute address, in a format that is not known", "such an address needs a format that names it, and the mappings of the process",
+		"0x", pattern(`(?i)\b(pc|ip|rip|lr|backtrace|frame|return address)\b.{0,8}\b0x[0-9a-f]{6,16}`), false},
+}
+
+// sanitizer is in headlines, whose address comes again in the frames.
+var sanitizer = []byte("Sanitizer")
+
+var escapes = pattern(`\x1b\[[0-9;:]*[A-Za-z]`)
+
+// look takes a line that holds nothing; framed is set for one with frames of which nothing can be asked.
+func (n *near) look(l *record.Line, framed bool) {
+	text := l.Text
+	if len(text) == 0 || len(text) > 64<<10 || bytes.Contains(text, sanitizer) {
+		return
+	}
+	if bytes.IndexByte(text, 0x1b) >= 0 {
+		text = escapes().ReplaceAll(text, nil)
+	}
+	for i := range shapes {
+		k := &shapes[i]
+		if (k.framed || !framed) && bytes.Contains(text, []byte(k.mark)) && k.shape().Match(text) {
+			n.found.count(k.what, l.Number, text)
+			return
+		}
+	}
+}
+
+// nearly is a kind of which there are lines.
+type nearly struct {
+	*kind
+	*counted
+}
+
+// kinds returns them, in the order of the table.
+func (n *near) kinds() (list []nearly) {
+	for i := range shapes {
+		if c := n.found.by[shapes[i].what]; c != nil {
+			list = append(list, nearly{&shapes[i], c})
+		}
+	}
+	return list
+}
+
+// maxExcerpt is how much of a line is shown.
+const maxExcerpt = 100
+
+// excerpt returns a piece of the log as a terminal may show it.
+func excerpt(text []byte) string {
+	if len(text) > maxExcerpt {
+		return strings.TrimSpace(shown(string(text[:maxExcerpt]))) + "…"
+	}
+	return strings.TrimSpace(shown(string(text)))
+}
+
+// shown returns a text without what a terminal would take for orders: control characters, and what turns the direction of writing.
+func shown(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
+			return '·'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "·"))
 }

@@ -1,14 +1,12 @@
 // Package importer turns what other profilers and tracers leave behind into lines that the filter reads: Scaler's trace
 // directories, PerFlow's stacks and library maps, ChopStiX databases. What comes after it knows of none of them.
 //
-//	options.go   what is wanted of an input
-//	detect.go    which of the three an input is, by its content
+//	importer.go  Options, and which of the three formats an input has, by its content
 //	space.go     memory maps: address → module and address in the module
 //	scaler*.go   threads' trees of calls → indented {{{symbol:…}}} lines
 //	perflow*.go  stacks of return addresses → `#N path(+0xoff) [0xaddr]`, the form of glibc's backtrace_symbols
 //	chopstix*.go samples by address → `count percent #0 0xaddr  (path+0xoff)`, the form of the sanitizers' exact addresses
-//	logstacks.go the stacks of a log
-//	profile.go   stacks with values (counter.go); written for pprof and flame graph tools, and as tables
+//	profile.go   stacks with values (counter.go), and those of a log; written for pprof and flame graph tools, and as tables
 //
 // Offsets in modules are addresses of the ELF file's own address space, as everywhere in the filter. The lines of an
 // input can be kept and read later: sent through the filter they become what the input itself becomes.
@@ -16,14 +14,18 @@ package importer
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"qss-filter/symsrc"
 )
@@ -277,4 +279,251 @@ func (c *counted) Read(b []byte) (int, error) {
 	n, err := c.File.Read(b)
 	c.p.read(int64(n))
 	return n, err
+}
+
+// By says what samples are grouped by.
+type By uint8
+
+const (
+	// ByNothing leaves samples as the input has them.
+	ByNothing By = iota
+	ByFunction
+	ByAddress
+	ByLine
+	ByModule
+)
+
+// Offsets says what is printed of PerFlow's frames.
+type Offsets uint8
+
+const (
+	// NoOffsets prints frames that the filter names.
+	NoOffsets Offsets = iota
+	// InModule prints `library + 0xoffset`, an address of the ELF file's own address space.
+	InModule
+	// FromMapStart prints what PerFlow itself does: the distance from the start of the executable mapping.
+	FromMapStart
+)
+
+// Options say how an input is read.
+type Options struct {
+	// Symbols answers for addresses where functions are counted, and says where modules lie that their maps do not place;
+	// nil for none.
+	Symbols symsrc.Source
+	// Kind is "scaler", "perflow" or "chopstix"; "" decides by content.
+	Kind    string
+	By      By
+	Offsets Offsets
+	// Threads are those of a Scaler trace to show; none means all.
+	Threads []uint64
+	// MinDuration hides the calls of a Scaler trace that took less.
+	MinDuration time.Duration
+	// PID and Session, counted from 1, choose among the sessions of a ChopStiX database; 0 means all.
+	PID     int64
+	Session int
+	// WriteCounts fills the annotation tables of a copy of a ChopStiX database, InPlace of the database itself.
+	WriteCounts, InPlace bool
+	// Pprof and Folded are files for the profile; "" for none.
+	Pprof, Folded string
+	// Warn is called with what an import says beside its lines and errors, one line each; nil for nothing.
+	Warn func(message string)
+	// Progress is called with how much of the input was read, of how much, in bytes or rows; nil for nothing. The last
+	// call, when all is written but a table of what Options.By asks for, has both equal.
+	Progress func(done, total int64)
+}
+
+// Creatable fails where a profile could not be saved. It is for the time before the stacks are known, which may be long.
+func (o *Options) Creatable() error {
+	return errors.Join(creatable("importer.Pprof", o.Pprof), creatable("importer.Folded", o.Folded))
+}
+
+// creatable fails where the file that an option names cannot be written. What is there stays as it is: it may be what is read.
+func creatable(option, path string) error {
+	if path == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
+		return nil // opening a pipe waits for its reader
+	case err == nil:
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return &symsrc.OptionError{Option: option, Err: err}
+		}
+		return file.Close()
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) { // a link to what is not there yet
+		return nil
+	}
+	if err != nil {
+		return &symsrc.OptionError{Option: option, Err: err}
+	}
+	return errors.Join(file.Close(), os.Remove(path))
+}
+
+// Save writes a profile to the files that the options name. A file that is not whole is removed.
+func (o *Options) Save(ctx context.Context, p *Profile) error {
+	return errors.Join(saveFile(ctx, "importer.Pprof", o.Pprof, p.WritePprof), saveFile(ctx, "importer.Folded", o.Folded, p.WriteFolded))
+}
+
+// warn says what is no failure.
+func (o *Options) warn(message string) {
+	if o.Warn != nil {
+		o.Warn(message)
+	}
+}
+
+// saveFile writes the file that an option names.
+func saveFile(ctx context.Context, option, path string, write func(context.Context, io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return &symsrc.OptionError{Option: option, Err: err}
+	}
+	info, statErr := f.Stat()
+	err = write(ctx, f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		if statErr == nil && info.Mode().IsRegular() { // a device or a pipe is not ours to remove
+			os.Remove(path)
+		}
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			err = p.Err
+		}
+		return &symsrc.OptionError{Option: option, Err: fmt.Errorf("write %s: %w", path, err)}
+	}
+	return nil
+}
+
+// Kinds are those of inputs, as Options.Kind has them.
+var Kinds = []string{"scaler", "perflow", "chopstix"}
+
+// kinds makes the reader of an input whose kind is known.
+var kinds = map[string]func(path string) (reader, error){
+	"scaler":   newScaler,
+	"perflow":  newPerFlow,
+	"chopstix": newChopStiX,
+}
+
+// headSize is how much of a file is read to find out what it is.
+const headSize = 1 << 16
+
+// Detect finds out by its content what an input is: a Scaler trace directory (or one thread's file of it), PerFlow's files or
+// a directory of them, a ChopStiX database or a directory with one.
+func Detect(path string, o Options) (Importer, error) {
+	kind := o.Kind
+	if kind == "" {
+		var err error
+		if kind, err = kindOf(path); err != nil {
+			return nil, err
+		}
+	}
+	newReader := kinds[kind]
+	if newReader == nil {
+		return nil, &symsrc.OptionError{Option: "importer.Kind", Value: kind, Err: errors.New("want " + strings.Join(Kinds, ", "))}
+	}
+	k, err := newReader(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.By != ByNothing && o.Offsets != NoOffsets {
+		return nil, &symsrc.OptionError{Option: "importer.Offsets", Err: errors.New("samples are counted, which have no lines with offsets")}
+	}
+	return &input{path, o, k}, nil
+}
+
+func kindOf(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return kindOfFile(path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", err
+	}
+	found := ""
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		switch kind, _ := kindOfFile(filepath.Join(path, e.Name())); {
+		case kind == "scaler":
+			return kind, nil
+		case kind == "chopstix", found == "": // it may have copies of maps beside it
+			found = kind
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("%s: no file of Scaler, PerFlow or ChopStiX in it", path)
+	}
+	return found, nil
+}
+
+func kindOfFile(path string) (string, error) {
+	head, err := readHead(path)
+	name := filepath.Base(path)
+	switch {
+	case err != nil:
+		return "", err
+	case bytes.HasPrefix(head, sqliteMagic):
+		return "chopstix", nil
+	case isThreadFile(name), isSymbolFile(name) && bytes.Contains(head, []byte(`"funcNames"`)):
+		return "scaler", nil
+	}
+	switch kind, err := perFlowFile(path, false); {
+	case err != nil:
+		return "", err
+	case kind != notPerFlow:
+		return "perflow", nil
+	}
+	return "", &symsrc.AvoidableError{Option: "importer.Kind", Err: fmt.Errorf("%s: not a file of Scaler, PerFlow or ChopStiX", path)}
+}
+
+// readHead returns the first bytes of a regular file.
+func readHead(path string) ([]byte, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return head[:n], nil
+}
+
+// openRegular opens a file for reading; anything else could block.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: not a regular file", path)
+	}
+	return os.Open(path)
+}
+
+// threadOf returns the ID in the name of a Scaler thread file, `thread_0x7f01.bin`; the name of any other one.
+func threadOf(name string) (id string) {
+	return strings.TrimPrefix(strings.TrimSuffix(name, ".bin"), "thread_")
+}
+
+func isThreadFile(name string) bool {
+	return strings.HasPrefix(name, "thread_") && strings.HasSuffix(name, ".bin")
+}
+
+func isSymbolFile(name string) bool {
+	return strings.HasPrefix(name, "symbol") && strings.HasSuffix(name, ".json")
 }

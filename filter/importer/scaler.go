@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // scaler reads a trace directory: thread_0x<ID>.bin for each thread, symbol.json or symbol_0x<ID>.json with the names, and
@@ -115,4 +116,234 @@ func (s *scaler) thread(ctx context.Context, w *threadWalk, id, name string) err
 	}
 	w.out.printf("\n")
 	return damage
+}
+
+// threadWalk goes through the calls of one thread in the order of time.
+type threadWalk struct {
+	out     *output
+	t       *tree
+	names   *scalerNames
+	profile *Profile
+	perStep int64 // bytes of the file, as far as progress goes
+
+	levels []level
+	seen   map[functionID]seen
+	room   int // bytes that the labels of more of them may have
+	// hung is the innermost call that never returned, of those that were begun last, and those around it.
+	hung     []node
+	lastHung int64
+}
+
+// level is a call whose children are being gone through.
+type level struct {
+	node     node
+	children siblings
+	inner    int64 // microseconds in the calls that it made
+	call     int32 // its number in the profile
+	// stack is its entry in the profile, for as long as that has been spilled as often as it was then.
+	stack   int32
+	spilled int
+}
+
+// functionID tells the functions of a trace apart.
+type functionID struct {
+	file, function int64
+	kind           byte
+}
+
+// seen is what is made once of a function: its label, and its number in the profile.
+type seen struct {
+	label string
+	call  int32
+}
+
+const (
+	// deepest is how deep calls may nest; no thread has a stack for more.
+	deepest = 1 << 20
+	// maxIndent is how many levels are shown by indentation; deeper ones are numbered.
+	maxIndent = 64
+	// maxSeen and maxSeenBytes bound the functions that are remembered, and their labels; damaged files may have one for
+	// each call.
+	maxSeen      = 1 << 16
+	maxSeenBytes = 16 << 20
+)
+
+// walk writes the calls from node 0 on, which is none itself.
+func (w *threadWalk) walk(ctx context.Context) error {
+	w.lastHung = -1
+	root, err := w.t.node(0)
+	if err != nil {
+		return err
+	}
+	if err := w.enter(root); err != nil {
+		return err
+	}
+	for steps := 0; len(w.levels) > 0; steps++ {
+		if steps%(1<<14) == 0 {
+			w.out.read(w.perStep << 14)
+			if err := w.out.failed(ctx); err != nil {
+				return err
+			}
+		}
+		index, err := w.levels[len(w.levels)-1].children.next()
+		if err != nil {
+			return err
+		}
+		if index < 0 {
+			w.leave()
+			continue
+		}
+		n, err := w.t.node(index)
+		if err != nil {
+			return err
+		}
+		w.show(&n)
+		if err := w.enter(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *threadWalk) enter(n node) error {
+	if len(w.levels) > deepest {
+		return fmt.Errorf("%s: node %d: calls nest deeper than %d levels", w.t.f.Name(), n.index, deepest)
+	}
+	children, err := w.t.childrenOf(&n)
+	if err != nil {
+		return err
+	}
+	l := level{node: n, children: children}
+	if w.profile != nil && n.index > 0 {
+		l.call, l.spilled = w.function(&n).call, -1
+	}
+	w.levels = append(w.levels, l)
+	if w.profile != nil && w.profile.makeRoom() {
+		w.stackOf(len(w.levels) - 1)
+	}
+	if n.index > 0 && !n.returned() {
+		w.lastHung = n.index
+	}
+	return nil
+}
+
+// stackOf returns the entry of a level in the profile. Of calls that nest deeper than maxDepth the innermost one counts, as
+// if made from there.
+func (w *threadWalk) stackOf(i int) int32 {
+	l := &w.levels[i]
+	if l.node.index == 0 {
+		return 0
+	}
+	if spilled := w.profile.stacks.spilled; l.spilled != spilled {
+		l.stack, l.spilled = w.profile.step(w.stackOf(min(i, maxDepth)-1), l.call), spilled
+	}
+	return l.stack
+}
+
+func (w *threadWalk) leave() {
+	last := len(w.levels) - 1
+	l := &w.levels[last]
+	if l.node.index > 0 {
+		if l.node.index == w.lastHung {
+			w.hung = w.hung[:0]
+			for _, around := range slices.Backward(w.levels[1:]) {
+				if !around.node.returned() {
+					w.hung = append(w.hung, around.node)
+				}
+			}
+		}
+		took := l.inner
+		if l.node.returned() {
+			took = l.node.microseconds()
+		}
+		around := &w.levels[last-1]
+		around.inner, _ = addInt64(around.inner, took)
+		if w.profile != nil && w.profile.makeRoom() {
+			w.profile.add(w.stackOf(last), 1, took-min(took, l.inner))
+		}
+	}
+	w.levels = w.levels[:last]
+}
+
+// function returns what is made of a call's function.
+func (w *threadWalk) function(n *node) seen {
+	id := functionID{n.file, n.function, n.kind}
+	f, ok := w.seen[id]
+	if ok {
+		return f
+	}
+	f.label = w.names.label(n)
+	if w.room -= len(f.label); w.seen == nil || len(w.seen) >= maxSeen || w.room < 0 {
+		w.seen, w.room = map[functionID]seen{}, maxSeenBytes
+	}
+	if w.profile != nil {
+		c := w.names.call(n)
+		f.call = w.profile.call(&c)
+	}
+	w.seen[id] = f
+	return f
+}
+
+// show writes the line of a call, unless it is too short to be of interest.
+func (w *threadWalk) show(n *node) {
+	shortest := w.out.opt.MinDuration
+	if w.out.quiet || n.returned() && shortest > 0 && n.microseconds() <= int64((shortest-1)/time.Microsecond) {
+		return
+	}
+	depth := len(w.levels)
+	indent := strings.Repeat("  ", min(depth, maxIndent))
+	if depth > maxIndent {
+		indent += fmt.Sprintf("[depth %d] ", depth)
+	}
+	state := fmt.Sprintf("dur=%dus", n.microseconds())
+	switch {
+	case !n.returned():
+		state = "never returned"
+	case n.end < n.start:
+		state = fmt.Sprintf("end=%d", n.end)
+	}
+	w.out.printf("%s%s start=%d %s%s\n", indent, w.function(n).label, n.start, state, w.names.objects(n))
+}
+
+// hanging writes the calls that the thread never returned from, the innermost one first.
+func (w *threadWalk) hanging(id string) {
+	if len(w.hung) == 0 {
+		return
+	}
+	w.out.printf("thread %s never returned from\n", plain(id))
+	for i := range w.hung {
+		n := &w.hung[i]
+		w.out.printf("  #%d %s since=%d%s\n", i, w.function(n).label, n.start, w.names.objects(n))
+	}
+}
+
+// objects returns what a pthread or semaphore function works on. The numbers of any other one were never set.
+func (n *scalerNames) objects(c *node) string {
+	name := n.function(c)
+	field := func(what string, v int64) string { return fmt.Sprintf(" %s=%#x", what, uint64(v)) }
+	if c.kind == semaphoreNode {
+		if name == "" || strings.HasPrefix(name, "sem_") { // all functions of the kind have one
+			return field("semaphore", c.extra1)
+		}
+		return ""
+	}
+	rest, ok := strings.CutPrefix(name, "pthread_")
+	if c.kind != pthreadNode || !ok {
+		return ""
+	}
+	switch {
+	case rest == "create", strings.Contains(rest, "join"):
+		return field("thread", c.extra1)
+	case strings.HasPrefix(rest, "cond_") && strings.HasSuffix(rest, "wait"):
+		return field("cond", c.extra1) + field("mutex", c.extra2)
+	case rest == "cond_signal", rest == "cond_broadcast":
+		return field("cond", c.extra1)
+	}
+	switch what, _, _ := strings.Cut(rest, "_"); what {
+	case "mutex", "rwlock", "barrier":
+		return field(what, c.extra1)
+	case "spin":
+		return field("spinlock", c.extra1)
+	}
+	return ""
 }

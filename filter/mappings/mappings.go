@@ -1,13 +1,13 @@
 // Package mappings recognizes what programs and crash reporters print of a process's address space besides symbolizer markup: the
 // lines of its list of mappings, the headlines above one, and the build IDs of its modules.
 //
-// It knows text only and keeps no state: a reader says what one line says. mappings.go holds the lists, fields.go takes their lines
-// apart, module.go holds headlines and build IDs.
+// It knows text only and keeps no state: a reader returns what one line says.
 package mappings
 
 import (
 	"bytes"
 
+	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -162,4 +162,190 @@ func (m Mapping) tizen(s *fields) (Mapping, bool) {
 func (m Mapping) until(end uint64) (Mapping, bool) {
 	m.Last = end - 1
 	return m, end > m.Start
+}
+
+// fields takes a line apart.
+type fields struct{ rest []byte }
+
+// word takes the next word, and the spaces after it.
+func (s *fields) word() []byte {
+	n := bytes.IndexAny(s.rest, " \t")
+	if n < 0 {
+		n = len(s.rest)
+	}
+	w := s.rest[:n]
+	s.rest = bytes.TrimLeft(s.rest[n:], " \t")
+	return w
+}
+
+// byte takes c if it is next.
+func (s *fields) byte(c byte) bool {
+	if len(s.rest) == 0 || s.rest[0] != c {
+		return false
+	}
+	s.rest = s.rest[1:]
+	return true
+}
+
+// address takes a hexadecimal number, with or without 0x, whose digits an apostrophe may divide, and the spaces after it, but no
+// tab.
+func (s *fields) address() (v uint64, prefixed, ok bool) {
+	b := bytes.TrimLeft(s.rest, " ")
+	if bytes.HasPrefix(b, []byte("0x")) {
+		prefixed, b = true, b[2:]
+	}
+	v, n, ok := scan.Hex(b, 0)
+	for ok && n < len(b) && b[n] == '\'' {
+		low, end, more := scan.Hex(b, n+1)
+		if digits := end - n - 1; more {
+			ok = v>>max(0, 64-4*digits) == 0
+			v = v<<(4*digits) | low
+		} else {
+			ok = digits == 0 // after a last apostrophe
+		}
+		n = end
+	}
+	if !ok || n < len(b) && b[n] != ' ' && b[n] != '-' && b[n] != '\t' {
+		return 0, prefixed, false
+	}
+	s.rest = bytes.TrimLeft(b[n:], " ")
+	return v, prefixed, true
+}
+
+func isDecimal(b []byte) bool {
+	for _, c := range b {
+		if !scan.IsDigit(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// permissions reads `r-xp`, or `r-x` without the last letter.
+func permissions(b []byte) (mode string, ok bool) {
+	if len(b) != 3 && len(b) != 4 || len(b) == 4 && b[3] != 'p' && b[3] != 's' {
+		return "", false
+	}
+	set := 0
+	for i, c := range b[:3] {
+		switch c {
+		case "rwx"[i]:
+			set |= 1 << i
+		case '-':
+		default:
+			return "", false
+		}
+	}
+	return modes[set], true
+}
+
+// modes are the permissions by their bits: 1 for r, 2 for w, 4 for x.
+var modes = [...]string{"", "r", "w", "rw", "x", "rx", "wx", "rwx"}
+
+// cutNotes takes the notes off an Android path: ` (BuildId: hex)`, ` (load bias 0x…)`.
+func cutNotes(b []byte) (path []byte, buildID string) {
+	if i := bytes.LastIndex(b, []byte(" (load bias ")); i >= 0 {
+		b = b[:i]
+	}
+	mark := []byte(" (BuildId: ")
+	i := bytes.LastIndex(b, mark)
+	if i < 0 || b[len(b)-1] != ')' {
+		return b, ""
+	}
+	digits := b[i+len(mark) : len(b)-1]
+	id, ok := scan.AppendBytes(nil, digits)
+	if len(digits)%2 == 1 || !ok && len(digits) > 0 {
+		return b, ""
+	}
+	return b[:i], string(id)
+}
+
+// unescapeOctal reads `\040` and the like, as proc(5) writes spaces and line breaks of a path.
+func unescapeOctal(b []byte) []byte {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		if b[0] == '\\' && len(b) >= 4 && b[1]-'0' <= 3 && b[2]-'0' <= 7 && b[3]-'0' <= 7 {
+			out = append(out, (b[1]-'0')<<6|(b[2]-'0')<<3|(b[3]-'0'))
+			b = b[4:]
+			continue
+		}
+		out = append(out, b[0])
+		b = b[1:]
+	}
+	return out
+}
+
+// How many lines after one that announces something are to be looked at whatever they hold: after Android's banner stand the
+// process and the build ID, after a mapping the next one.
+const (
+	bannerWindow = 40
+	Window       = 2
+)
+
+// Literals returns what a stream is searched for: a line of a list without any of them follows one that announces it, or another
+// line of its list.
+func Literals() []scan.Literal {
+	return []scan.Literal{
+		{Text: "*** ***", Pair: 0, Set: 0, When: scan.Always}, // Android's banner
+		{Text: "==Process memory map", Pair: 0, Set: 1, When: scan.Always},
+		{Text: "r-x", Pair: 1, Set: 7, When: scan.Always},
+		{Text: "build-id", Pair: 5, Set: 7, When: scan.Always},
+	}
+}
+
+var (
+	banner    = []byte("*** *** ***")
+	memoryMap = []byte("Process memory map follows") // after the prefix ==PID==
+)
+
+// Announces returns how many lines after text are to be looked at whatever they hold, 0 for a text that announces nothing.
+func Announces(text []byte) int {
+	switch {
+	case bytes.Contains(text, banner):
+		return bannerWindow
+	case bytes.Contains(text, memoryMap):
+		return Window
+	}
+	return 0
+}
+
+// maxFileName is the length of the longest name of a file.
+const maxFileName = 255
+
+var (
+	dartBuildID    = []byte("build_id: '")
+	moduleHeadline = []byte("Module ")
+	buildIDWord    = []byte("build-id")
+)
+
+// BuildID reads a build ID that stands elsewhere than at a frame, and the base name of its module:
+//
+//	build_id: '369f…'                                            above the frames of a Dart program; the name is nil
+//	Module libfoo.so from rpm foo-1.2.x86_64, build-id=67f5…     systemd-coredump
+//	Module libfoo.so with build-id 67f5…
+func BuildID(text []byte) (module []byte, id symsrc.BuildID, ok bool) {
+	if i := bytes.Index(text, dartBuildID); i >= 0 {
+		digits, _, closed := bytes.Cut(text[i+len(dartBuildID):], []byte("'"))
+		id, ok = symsrc.ParseBuildID(digits)
+		return nil, id, ok && closed
+	}
+	i := bytes.Index(text, buildIDWord)
+	if i < 0 {
+		return nil, "", false
+	}
+	head := bytes.Index(text[:i], moduleHeadline)
+	if head < 0 {
+		return nil, "", false
+	}
+	module, _, _ = bytes.Cut(text[head+len(moduleHeadline):i], []byte(" "))
+	module = module[bytes.LastIndexByte(module, '/')+1:]
+	digits := bytes.TrimLeft(text[i+len(buildIDWord):], "= ")
+	if end := bytes.IndexAny(digits, " .,)"); end >= 0 {
+		digits = digits[:end]
+	}
+	id, ok = symsrc.ParseBuildID(digits)
+	return module, id, ok && len(module) > 0 && len(module) <= maxFileName
 }

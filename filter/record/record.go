@@ -5,9 +5,7 @@
 // (RFC 4648 §4). Numbers that may need more than 53 bits are strings, as `0x1150`.
 //
 //	record.go  the contents of a line, and the JSON Schema of the objects
-//	append.go  the objects of lines
-//	texts.go   the objects of many lines that have only text
-//	text.go    fields
+//	append.go  the objects of lines, of many lines that have only text, and their fields
 //	escape.go  strings; plain_amd64.go and plain_other.go, the search for what must be escaped
 package record
 

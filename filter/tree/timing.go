@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
 	"qss-filter/symsrc"
 )
 
@@ -141,4 +144,107 @@ func (t *Timing) write(w io.Writer) {
 	for _, s := range stages {
 		fmt.Fprintf(w, "qss-filter: %-9s %9.3f s\n", s.name, time.Duration(max(0, s.ns)).Seconds())
 	}
+}
+
+// progress is a bar on a terminal: bytes read, files, frames, frames without a name, and the time that is left. Nil shows
+// nothing.
+type progress struct {
+	bars                      *mpb.Progress
+	bar                       *mpb.Bar
+	total                     int
+	files, frames, unresolved atomic.Int64
+}
+
+const refresh = 150 * time.Millisecond
+
+func newBars(out io.Writer) *mpb.Progress {
+	return mpb.New(mpb.WithOutput(out), mpb.WithWidth(40), mpb.WithRefreshRate(refresh), mpb.WithAutoRefresh())
+}
+
+// newProgress begins a bar for logs.
+func newProgress(out io.Writer, logs []logFile) *progress {
+	p := &progress{total: len(logs)}
+	var size int64
+	for i := range logs {
+		size += logs[i].size
+	}
+	p.bars = newBars(out)
+	p.bar = p.bars.New(max(size, 1), mpb.BarStyle(),
+		mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
+			return fmt.Sprintf("%d/%d files ", p.files.Load(), p.total)
+		})),
+		mpb.AppendDecorators(decor.Percentage(), decor.Any(func(decor.Statistics) string {
+			return fmt.Sprintf(" %d frames, %d unresolved, ", p.frames.Load(), p.unresolved.Load())
+		}), decor.AverageETA(decor.ET_STYLE_GO)))
+	return p
+}
+
+// Write writes a line above the bar.
+func (p *progress) Write(b []byte) (int, error) { return p.bars.Write(b) }
+
+func (p *progress) bytes(n int) {
+	if p != nil {
+		p.bar.IncrBy(n)
+	}
+}
+
+func (p *progress) file() {
+	if p != nil {
+		p.files.Add(1)
+	}
+}
+
+func (p *progress) frame(failed bool) {
+	if p == nil {
+		return
+	}
+	p.frames.Add(1)
+	if failed {
+		p.unresolved.Add(1)
+	}
+}
+
+// end leaves the bar as it is.
+func (p *progress) end() {
+	if p == nil {
+		return
+	}
+	p.bar.SetTotal(-1, true)
+	p.bars.Wait()
+}
+
+// Bar is a bar of the same form for one input, on a terminal.
+type Bar struct {
+	bars *mpb.Progress
+	bar  *mpb.Bar
+}
+
+// NewBar begins a bar for the input of a name.
+func NewBar(out io.Writer, name string) *Bar {
+	b := &Bar{bars: newBars(out)}
+	b.bar = b.bars.New(0, mpb.BarStyle(), mpb.PrependDecorators(decor.Name(name+" ")),
+		mpb.AppendDecorators(decor.Percentage(), decor.Name(", "), decor.AverageETA(decor.ET_STYLE_GO)))
+	return b
+}
+
+// Set shows how much is done, of how much. When that is all, the bar stays as it is.
+func (b *Bar) Set(done, total int64) {
+	if b.bar.Completed() {
+		return
+	}
+	b.bar.SetTotal(total, false)
+	b.bar.SetCurrent(done)
+	if done >= total {
+		b.bar.SetTotal(-1, true)
+		b.bars.Wait()
+	}
+}
+
+// Write writes lines above the bar. It fails when the bar has ended.
+func (b *Bar) Write(text []byte) (int, error) { return b.bars.Write(text) }
+
+// End leaves the bar as it is, also where not all is done.
+func (b *Bar) End() {
+	b.bar.Abort(false)
+	b.bars.Wait()
 }

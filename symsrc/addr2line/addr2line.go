@@ -1,24 +1,25 @@
 // Package addr2line answers with GNU's addr2line or llvm-addr2line, as child processes: one per ELF file, that gets its
 // addresses on standard input.
 //
-//	addr2line.go  which program, and the source that asks it
-//	target.go     which file of a module a program is given
-//	ahead.go      answers to what is going to be asked
-//	child.go      one program over one file, begun again when it dies
-//	parse.go      what the programs print
+//	addr2line.go  which program, the source that asks it, and what the programs print
+//	ahead.go      answers to expected questions
+//	child.go      one program for one file, restarted when it dies; which file of a module that is
 package addr2line
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
 	"qss-filter/symsrc/diskcache"
 )
 
@@ -269,4 +270,55 @@ func (s *Source) Close() {
 // named reports whether a function of a chain has a name.
 func named(frames []symsrc.Frame) bool {
 	return slices.ContainsFunc(frames, func(f symsrc.Frame) bool { return f.Func != "" })
+}
+
+// unknownName is what both programs print for a function or a file that they do not know.
+const unknownName = "??"
+
+// header reads the line that `-a` puts before an answer: 0x and digits, of which GNU's program has 8 or 16.
+func header(line []byte) (addr uint64, ok bool) {
+	digits, ok := bytes.CutPrefix(line, []byte("0x"))
+	if !ok || len(digits) == 0 || len(digits) > 16 {
+		return 0, false
+	}
+	addr, err := strconv.ParseUint(string(digits), 16, 64)
+	return addr, err == nil
+}
+
+// parseFrame reads a function and its place, `file:line`, to which GNU's program adds ` (discriminator N)`. An unknown line is
+// 0 or ?.
+func parseFrame(function, place string) symsrc.Frame {
+	var f symsrc.Frame
+	if function != unknownName && function != "" {
+		f.Linkage = function
+		name, _, _ := strings.Cut(function, "@")
+		f.Func = demangle.Demangle(name)
+	}
+	if i := strings.LastIndex(place, " (discriminator "); i >= 0 {
+		place = place[:i]
+	}
+	file, line := place, ""
+	if i := strings.LastIndexByte(place, ':'); i >= 0 {
+		file, line = place[:i], place[i+1:]
+	}
+	if file != unknownName {
+		f.File = file
+		f.Line, _ = strconv.Atoi(line) // 0 for ?
+	}
+	return f
+}
+
+// known returns a chain that says something, else nil.
+func known(frames []symsrc.Frame) []symsrc.Frame {
+	for i := range frames {
+		if frames[i].Func != "" || frames[i].File != "" {
+			return frames
+		}
+	}
+	return nil
+}
+
+// trimEnd cuts a line's end off.
+func trimEnd(b []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
 }

@@ -12,7 +12,7 @@ import (
 
 // listingName is a file that lists of which modules answers are kept, so that a filter need not start the process to learn that
 // there are none: hashes of the prefixes of their keys. Filters append to it before they leave answers; a hash too many does no
-// harm, and they stay where the database loses answers. Where there are too many, both begin again (session.go).
+// harm, and they stay where the database loses answers. Where there are too many, both begin again (start.go).
 const (
 	listingName = "modules"
 	maxListing  = 1 << 20 // bytes

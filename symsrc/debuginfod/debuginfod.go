@@ -5,19 +5,27 @@
 // requests and downloads go on by themselves, and a later question finds what they brought. Nothing is used that does not have
 // the wanted build ID, or was cut off.
 //
-//   - debuginfod.go: Client; options.go and servers.go: its options and servers; wrap.go: a Finder that asks servers last
-//   - fetch.go: one file that is asked for; attempt.go: one server's part in it; transfer.go: requests and downloads
-//   - server.go: what is known of a server; wait.go: how long callers wait; progress.go: what they wait for, on a terminal
-//   - cache.go, clean.go: the cache directory; trust.go, verify.go: which files in it are used; source.go: source files
+//   - debuginfod.go: Client, its options and servers, source files; wrap.go: a Finder that asks servers last
+//   - fetch.go: one file that is requested, how long callers wait for it, and whether it is the right one
+//   - attempt.go: one server's part in it; transfer.go: requests and downloads; progress.go: what a terminal shows meanwhile
+//   - cache.go: the cache directory, and its cleaning
 package debuginfod
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -209,4 +217,269 @@ func (c *Client) idle() bool {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// Options say who is asked and within what limits. Zero values mean what the environment says (debuginfod-client-config(7)),
+// and where that says nothing the defaults given here.
+type Options struct {
+	// URLs are the prefixes of servers; DEBUGINFOD_URLS.
+	URLs []string
+	// Off asks no server whatever the environment says.
+	Off bool
+	// CacheDir is where files are kept; DEBUGINFOD_CACHE_PATH, or debuginfod_client in the user's cache directory.
+	CacheDir string
+	// Wait bounds how long Fetch holds up its callers in all: 10 s. Negative: it never does.
+	Wait time.Duration
+	// Timeout is how long a server may take for 100 KiB: DEBUGINFOD_TIMEOUT, 90 s. Negative: as long as it likes.
+	Timeout time.Duration
+	// MaxTime bounds a whole download; DEBUGINFOD_MAXTIME, no bound.
+	MaxTime time.Duration
+	// MaxSize bounds a file, in bytes: DEBUGINFOD_MAXSIZE, 2 GiB. Negative, and a 0 there: no bound.
+	MaxSize int64
+	// Retries is how often a server is asked again that has answered, but badly: DEBUGINFOD_RETRY_LIMIT, 2. Negative: never.
+	Retries int
+	// HeadersFile has a header per line for every request; DEBUGINFOD_HEADERS_FILE.
+	HeadersFile string
+	// Progress, if not nil, is a terminal that shows what is being waited for; with DEBUGINFOD_PROGRESS standard error.
+	Progress io.Writer
+	// Warn, if not nil, is told once per cause of what hinders downloads.
+	Warn func(err error)
+	// Environ looks up a variable of the environment; nil is os.Getenv.
+	Environ func(name string) string
+}
+
+const (
+	defaultWait    = 10 * time.Second
+	defaultTimeout = 90 * time.Second
+	defaultMaxSize = 2 << 30
+	defaultRetries = 2
+	maxRetries     = 100
+)
+
+// complete fills in what is not set.
+func (o *Options) complete() error {
+	if o.Environ == nil {
+		o.Environ = os.Getenv
+	}
+	if len(o.URLs) == 0 && !o.Off {
+		o.URLs = o.environURLs()
+	}
+	if o.Off || len(o.URLs) == 0 {
+		return nil
+	}
+	o.Wait = cmp.Or(o.Wait, defaultWait)
+	o.Timeout = cmp.Or(o.Timeout, o.seconds("DEBUGINFOD_TIMEOUT", defaultTimeout))
+	o.MaxTime = cmp.Or(o.MaxTime, o.seconds("DEBUGINFOD_MAXTIME", -1))
+	o.HeadersFile = cmp.Or(o.HeadersFile, o.Environ("DEBUGINFOD_HEADERS_FILE"))
+	if n, ok := o.number("DEBUGINFOD_MAXSIZE"); ok && o.MaxSize == 0 {
+		o.MaxSize = cmp.Or(n, -1)
+	}
+	o.MaxSize = cmp.Or(o.MaxSize, defaultMaxSize)
+	if n, ok := o.number("DEBUGINFOD_RETRY_LIMIT"); ok && o.Retries == 0 {
+		o.Retries = int(cmp.Or(max(min(n, maxRetries), -1), -1))
+	}
+	o.Retries = max(cmp.Or(o.Retries, defaultRetries), 0)
+	if o.Progress == nil && o.Environ("DEBUGINFOD_PROGRESS") != "" {
+		o.Progress = os.Stderr
+	}
+	return o.chooseCache()
+}
+
+// environURLs returns the servers that the environment names. Other words may stand there, too (elfutils 0.192:
+// "ima:enforcing").
+func (o *Options) environURLs() (urls []string) {
+	for _, word := range strings.Fields(o.Environ("DEBUGINFOD_URLS")) {
+		if strings.HasPrefix(word, "ima:") {
+			continue
+		}
+		if _, err := parseURL(word); err != nil {
+			o.complain("DEBUGINFOD_URLS: %v", err)
+			continue
+		}
+		urls = append(urls, word)
+	}
+	return urls
+}
+
+func (o *Options) complain(format string, args ...any) {
+	if o.Warn != nil {
+		o.Warn(fmt.Errorf("debuginfod: "+format, args...))
+	}
+}
+
+// number reads a variable that holds a number; false where it does not.
+func (o *Options) number(name string) (n int64, ok bool) {
+	text := o.Environ(name)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		o.complain("%s=%s: want a number; the default counts", name, text)
+	}
+	return n, err == nil
+}
+
+// seconds reads a variable that holds a time in seconds; -1 is for none, which it says as 0 or less.
+func (o *Options) seconds(name string, unset time.Duration) time.Duration {
+	n, ok := o.number(name)
+	switch {
+	case !ok:
+		return unset
+	case n <= 0 || n > math.MaxInt64/int64(time.Second):
+		return -1
+	}
+	return time.Duration(n) * time.Second
+}
+
+// chooseCache settles where the cache is, as elfutils does: a directory of its first releases is used where it exists.
+func (o *Options) chooseCache() error {
+	if o.CacheDir = cmp.Or(o.CacheDir, o.Environ("DEBUGINFOD_CACHE_PATH")); o.CacheDir != "" {
+		dir, err := filepath.Abs(o.CacheDir)
+		if err != nil {
+			return fmt.Errorf("debuginfod cache %s: %w", o.CacheDir, err)
+		}
+		o.CacheDir = dir
+		return nil
+	}
+	home := cmp.Or(o.Environ("HOME"), string(filepath.Separator))
+	if o.CacheDir = filepath.Join(home, ".debuginfod_client_cache"); exists(o.CacheDir) {
+		return nil
+	}
+	o.CacheDir = filepath.Join(cmp.Or(o.Environ("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "debuginfod_client")
+	return nil
+}
+
+// Servers returns the URLs of the servers that are asked, none where Off is set.
+func (o Options) Servers() []string {
+	switch {
+	case o.Off:
+		return nil
+	case len(o.URLs) > 0:
+		return o.URLs
+	}
+	o.Warn = nil
+	if o.Environ == nil {
+		o.Environ = os.Getenv
+	}
+	return o.environURLs()
+}
+
+// How servers that cannot be reached, or are of no use, are treated.
+const (
+	// patience is how long a server may hold up a caller in all before it accepts a connection for the first time.
+	patience = 700 * time.Millisecond
+	// A server that cannot be reached, or of which maxFailures files in a row were of no use, is not asked for firstBreak, then
+	// for twice as long as the time before.
+	firstBreak, maxBreak = 30 * time.Second, 10 * time.Minute
+	maxFailures          = 4
+	// perServer bounds the requests to one server at a time.
+	perServer = 8
+)
+
+// server is one server and what is known of it. What changes does so under Client.mu.
+type server struct {
+	prefix string // without a slash at its end
+	name   string // for a person to read: no password
+	slots  chan struct{}
+
+	reached  bool      // the last try to connect to it was successful
+	hope     time.Time // where it was not reached yet: until when it is worth to wait for it; zero before the first try
+	vain     stopwatch // while callers wait for it, since its last answer of use
+	failures int       // files asked for in vain since then
+	trial    *attempt  // that asks nevertheless, where these are too many
+	broken   time.Time // it is not asked before then
+	pause    time.Duration
+	because  string // why it is broken
+}
+
+func newServer(u *url.URL) *server {
+	return &server{
+		prefix: strings.TrimRight(u.String(), "/"), name: strings.TrimRight(u.Redacted(), "/"),
+		slots: make(chan struct{}, perServer),
+	}
+}
+
+// urlPath is a file's path below a server's prefix (debuginfod(8), WEBAPI).
+func (k key) urlPath() string { return "/buildid/" + k.id.String() + "/" + k.kind.urlPath() }
+
+// dial notes that a connection is going to be made.
+func (s *server) dial(now time.Time) {
+	if s.hope.IsZero() {
+		s.hope = now.Add(patience)
+	}
+}
+
+// useful notes an answer of use, be it that there is no such file.
+func (s *server) useful(now time.Time) {
+	s.vain.reset(now)
+	s.failures, s.pause, s.broken = 0, 0, time.Time{}
+}
+
+// rest leaves the server alone for a while.
+func (s *server) rest(now time.Time, because string) {
+	s.because = because
+	if now.Before(s.broken) {
+		return // it has been noted already
+	}
+	s.pause = min(max(2*s.pause, firstBreak), maxBreak)
+	s.broken = now.Add(s.pause)
+}
+
+// foreign reports whether a file belongs neither to this user, nor to root, nor to the owner of the directory: its build ID says
+// nothing of who made the rest of it.
+func (c *cache) foreign(st fs.FileInfo) bool {
+	uid, ok := diskcache.Owner(st)
+	if !ok || uid == 0 || uid == os.Geteuid() {
+		return false
+	}
+	dir, err := os.Stat(c.dir)
+	if err != nil {
+		return true
+	}
+	keeper, _ := diskcache.Owner(dir)
+	return uid != keeper
+}
+
+// Source is the kind of a source file, by its absolute path in the debug information.
+func Source(path string) Kind { return Kind(sourceKind + path) }
+
+const sourceKind = "source"
+
+// maxSource bounds a source file, in bytes.
+const maxSource = 16 << 20
+
+// isSource tells a source file, of which nothing can be verified here, from ELF files.
+func (k Kind) isSource() bool { return strings.HasPrefix(string(k), sourceKind) }
+
+// urlPath is the kind as servers want it (debuginfod(8), WEBAPI): a source's path is percent-encoded.
+func (k Kind) urlPath() string {
+	segments := strings.Split(string(k), "/")
+	for i := range segments {
+		segments[i] = url.PathEscape(segments[i])
+	}
+	return strings.Join(segments, "/")
+}
+
+// maxName is how long the name of a file may be.
+const maxName = 255 - len(".XXXXXXXXXX")
+
+// fileName is the kind as elfutils names its file in the cache: a source's path with ## for slashes and #_ for # (by observation
+// of elfutils 0.188). A name that no directory takes is cut, with a hash of it all in front.
+func (k Kind) fileName() string {
+	name := strings.NewReplacer("/", "##", "#", "#_").Replace(string(k))
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	hash := sourceKind + "-" + hex.EncodeToString(sum[:8]) + "-"
+	return hash + name[len(name)-maxName+len(hash):]
+}
+
+// shown is the kind for a person to read; the path of a source could be anything.
+func (k Kind) shown() string {
+	if k.isSource() {
+		return sourceKind
+	}
+	return string(k)
 }

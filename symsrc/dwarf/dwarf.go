@@ -2,17 +2,13 @@
 // its own: sections come from package elf, and files that the debug information names from an Opener.
 //
 //   - dwarf.go: Data, the debug information of one file, with its sections, its Opener and its Rules
-//   - aranges.go: the unit of an address, by .debug_aranges or by the root entries of the units
-//   - unit.go: units, their headers and root entries
-//   - abbrev.go: abbreviation declarations, compiled to steps
-//   - entry.go: attributes of entries, and their forms
-//   - ranges.go: the addresses of an entry, also in range lists
-//   - function.go: the function of an address in a unit; overlap.go: functions that lie over each other, as llvm divides them
-//   - inline.go: the tree of calls that were inlined into a function
-//   - line.go: line tables and their programs; rows.go: the rows of a program, and the one of an address; linefile.go: source files
-//   - origin.go: specifications and origins of an entry, which have its name
-//   - frames.go: all of these together, as an answer
-//   - split.go: split units, in packages and in files of their own; supplement.go: the file that dwz moves common parts to
+//   - aranges.go: the unit of an address, by .debug_aranges or by the root entries of the units; the addresses of an entry
+//   - unit.go: units, their headers and root entries; abbreviation declarations, compiled to steps
+//   - entry.go: attributes of entries and their forms; the specifications and origins of an entry, which have its name
+//   - function.go: the function of an address in a unit; overlap.go: overlapping functions, as llvm divides them
+//   - inline.go: the tree of calls that were inlined into a function, and the frames of an answer
+//   - line.go: line tables, their programs and source files; rows.go: the rows of a program, and the one of an address
+//   - split.go: split units, in packages and in files of their own; the file that dwz moves common parts to
 //
 // Everything is read when it is first asked for. The first address of a file or of a unit is answered by one pass that stores nothing,
 // the second one builds a sorted table. Both answers are the same, for damaged files too: an answer must not depend on the questions

@@ -234,3 +234,325 @@ func (u *Unit) compDirectory() []byte {
 	u.compDir.Store(&dir)
 	return dir
 }
+
+// decl is an abbreviation declaration, compiled. Like op it holds no pointers: there are many, and the garbage collector
+// need not look at them.
+type decl struct {
+	tag      uint16 // 0: not declared
+	children bool
+	// size is that of all attributes where every form has a fixed one; otherwise −1.
+	size int32
+	// sibling is where a DW_AT_sibling of form ref4 comes after attributes of fixed size; otherwise −1.
+	sibling int32
+	// Its steps begin at ops of those of the table: reads that read the entry, none for tags that are never read; then skips
+	// that pass over it, none where it has a fixed size.
+	ops              uint32
+	reads, skipSteps uint16
+}
+
+// compiled is what is compiled of a table; it does not change.
+type compiled struct {
+	decls []decl // by code, for codes that grow densely
+	ops   []op
+}
+
+// abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
+// declarations are only ever added after those that a reader can see.
+type abbrevs struct {
+	f     *Data
+	key   abbrevKey
+	b     []byte // .debug_abbrev
+	forms *formTable
+	seen  atomic.Pointer[compiled]
+
+	mu     sync.Mutex
+	p      int             // where the next declaration is; past: no more
+	sparse map[uint64]decl // codes that do not, and those without a tag
+	ops    []op
+	skips  []op // of the declaration being compiled
+}
+
+type abbrevKey struct {
+	off          uint64
+	layout       layout
+	declarations bool // the position of a declaration is read, too
+}
+
+func newAbbrevs(f *Data, off uint64, forms *formTable) *abbrevs {
+	t := &abbrevs{f: f, b: f.abbrev.All(), forms: forms, p: bin.Past}
+	if off < uint64(len(t.b)) {
+		t.p = int(off)
+	}
+	t.seen.Store(&nothing)
+	return t
+}
+
+var (
+	nothing    compiled
+	undeclared = &decl{size: -1, sibling: -1}
+)
+
+// find returns the declaration of the code, undeclared where there is none, and all that are compiled.
+func (t *abbrevs) find(code uint64) (*decl, *compiled) {
+	if c := t.seen.Load(); code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
+		return &c.decls[code], c
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.seen.Load()
+	if _, ok := t.sparse[code]; !ok && t.p != bin.Past && (code >= uint64(len(c.decls)) || c.decls[code].tag == 0) {
+		decls := t.compile(c.decls, code)
+		c = &compiled{decls, t.ops}
+		t.seen.Store(c)
+	}
+	if code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
+		return &c.decls[code], c
+	}
+	if d, ok := t.sparse[code]; ok {
+		return &d, c
+	}
+	return undeclared, c
+}
+
+// compile goes on until the code is found and a few more are, for those tend to follow. Of a code that is declared twice the
+// first declaration counts, however far the table was compiled when the code was asked for.
+func (t *abbrevs) compile(all []decl, code uint64) []decl {
+	const ahead = 16
+	start, end := t.p, t.p
+	had, hadOps := len(all), len(t.ops)
+	for found, more := false, ahead; t.p != bin.Past && (!found || more > 0); more-- {
+		c, p := bin.ULEB(t.b, t.p)
+		end = t.p
+		if c == 0 {
+			t.p = bin.Past
+			break
+		}
+		d := t.decl(p)
+		found = found || c == code
+		switch _, twice := t.sparse[c]; {
+		case twice:
+		case d.tag == 0, c < uint64(len(all)):
+			t.addSparse(c, d) // out of order, or declared twice
+		case c < uint64(len(all))+64:
+			if all == nil {
+				all = make([]decl, 0, 96)
+			}
+			for uint64(len(all)) < c {
+				all = append(all, decl{})
+			}
+			all = append(all, d)
+		default:
+			t.addSparse(c, d)
+		}
+	}
+	if t.p != bin.Past {
+		end = t.p
+	}
+	t.f.budget.Spend(end - start)
+	t.f.budget.Hold((len(all)-had)*declWeight + (len(t.ops)-hadOps)*opWeight)
+	return all
+}
+
+// What a declaration and a step take in memory, with the room that slices leave to grow, in bytes.
+const declWeight, opWeight = 48, 16
+
+func (t *abbrevs) addSparse(code uint64, d decl) {
+	if t.sparse == nil {
+		t.sparse = make(map[uint64]decl)
+	}
+	t.f.budget.Hold(2 * declWeight)
+	t.sparse[code] = d
+}
+
+// decl compiles the declaration whose tag is at p, and moves t.p after it.
+func (t *abbrevs) decl(p int) decl {
+	tag, p := bin.ULEB(t.b, p)
+	children, p := bin.Uint(t.b, p, 1, false)
+	d := decl{tag: uint16(min(tag, 0xffff)), children: children != 0, sibling: -1, ops: uint32(len(t.ops))}
+	reads := false
+	switch tag {
+	case tagCompileUnit, tagPartialUnit, tagTypeUnit, tagSkeletonUnit, tagSubprogram, tagInlinedSubroutine:
+		reads = true
+	}
+	if t.ops == nil {
+		t.ops = make([]op, 0, 96)
+	}
+	first, skips, size := len(t.ops), t.skips[:0], 0
+	var empty emptySteps
+	for b := t.b; ; {
+		var code, form uint64
+		var implicit int64
+		if uint(p)+1 < uint(len(b)) && b[p]|b[p+1] < 0x80 && b[p+1] != formImplicitConst {
+			code, form = uint64(b[p]), uint64(b[p+1])
+			p += 2
+		} else {
+			code, p = bin.ULEB(b, p)
+			if form, p = bin.ULEB(b, p); form == formImplicitConst {
+				implicit, p = bin.SLEB(b, p)
+			}
+		}
+		if code == 0 && form == 0 || p == bin.Past {
+			break
+		}
+		kind, n := t.forms.op(form)
+		a := wantedAttr(code)
+		if t.key.declarations && a == attrNone {
+			a = declaringAttr(code)
+		}
+		if a == attrSibling && form == 0x13 && size >= 0 {
+			d.sibling = int32(size)
+		}
+		if size += int(n); kind != opFixed || size < int(n) || size > 1<<30 {
+			size = -1 << 31
+		}
+		skips = appendSkip(skips, 0, kind, n)
+		if !reads {
+			continue
+		}
+		switch {
+		case a == attrNone || kind == opUnknown:
+			t.ops = appendSkip(t.ops, first, kind, n)
+		case form != formImplicitConst:
+			t.ops = empty.add(t.ops, kind == opFixed && n == 0, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
+		case implicit == int64(int32(implicit)):
+			t.ops = empty.add(t.ops, true, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
+		}
+	}
+	t.p = p
+	d.size = int32(max(size, -1))
+	if t.skips = skips; d.size >= 0 {
+		skips = nil
+	}
+	if n := len(t.ops) - first; n > 0xffff || len(skips) > 0xffff || len(t.ops) > 1<<30 {
+		t.ops = t.ops[:first]
+		return decl{}
+	}
+	d.reads, d.skipSteps = uint16(len(t.ops)-first), uint16(len(skips))
+	t.ops = append(t.ops, skips...)
+	return d
+}
+
+// emptySteps are where the steps are that read an attribute and take nothing of the entry, from 1 on, unless one that does
+// follows. An attribute has one of them: what is read last counts. So an entry takes about as many steps as it has bytes,
+// however often its declaration repeats constants.
+type emptySteps [attrCount]int
+
+// add appends a step; empty is set for such a one.
+func (e *emptySteps) add(ops []op, empty bool, o op) []op {
+	switch at := e[o.attr]; {
+	case !empty:
+		e[o.attr] = 0
+	case at > 0:
+		ops[at-1] = o
+		return ops
+	default:
+		e[o.attr] = len(ops) + 1
+	}
+	return append(ops, o)
+}
+
+// read returns the steps that read the entry.
+func (c *compiled) read(d *decl) []op { return c.ops[d.ops:][:d.reads] }
+
+// skip returns the steps that pass over an entry without a fixed size.
+func (c *compiled) skip(d *decl) []op { return c.ops[d.ops+uint32(d.reads):][:d.skipSteps] }
+
+// numberSize returns the size of a number that can be read without looking at its form; otherwise 0.
+func numberSize(kind opKind, n uint32) uint32 {
+	if kind == opFixed && n <= 8 {
+		return n
+	}
+	return 0
+}
+
+// appendSkip adds a step that passes over a value, or makes the step before it longer if that is not before the first one.
+func appendSkip(ops []op, first int, kind opKind, n uint32) []op {
+	if kind == opFixed {
+		if n == 0 {
+			return ops
+		}
+		if k := len(ops) - 1; k >= first && ops[k].kind == opFixed && ops[k].n < 1<<30 {
+			ops[k].n += n
+			return ops
+		}
+	}
+	return append(ops, op{kind: kind, n: n})
+}
+
+// Tags (DWARF 5 §7.5.3) that are distinguished.
+const (
+	tagCatchBlock        = 0x25
+	tagCompileUnit       = 0x11
+	tagLexicalBlock      = 0x0b
+	tagInlinedSubroutine = 0x1d
+	tagModule            = 0x1e
+	tagWithStmt          = 0x22
+	tagSubprogram        = 0x2e
+	tagTryBlock          = 0x32
+	tagNamespace         = 0x39
+	tagPartialUnit       = 0x3c
+	tagTypeUnit          = 0x41
+	tagSkeletonUnit      = 0x4a
+	tagGNUCallSite       = 0x4109
+	tagLoUser            = 0x4080
+)
+
+// attr is the number in this package of an attribute that is read.
+type attr uint8
+
+const (
+	attrNone attr = iota
+	attrSibling
+	attrName
+	attrLinkageName
+	attrLowPC
+	attrHighPC
+	attrRanges
+	attrOrigin
+	attrSpecification
+	attrCallFile
+	attrCallLine
+	attrCallColumn
+	attrStmtList
+	attrCompDir
+	attrStrOffsetsBase
+	attrAddrBase
+	attrRnglistsBase
+	attrDwoName
+	attrDwoID
+	attrRangesBase
+	attrDeclFile // these two only in a table of declarations
+	attrDeclLine
+	attrCount
+)
+
+// wanted are the attributes that are read (DWARF 5 §7.5.4), by their codes; the others are passed over.
+var wanted = [0x80]attr{0x01: attrSibling, 0x03: attrName, 0x6e: attrLinkageName, 0x11: attrLowPC, 0x12: attrHighPC,
+	0x55: attrRanges, 0x31: attrOrigin, 0x47: attrSpecification, 0x58: attrCallFile, 0x59: attrCallLine, 0x57: attrCallColumn,
+	0x10: attrStmtList, 0x1b: attrCompDir, 0x72: attrStrOffsetsBase, 0x73: attrAddrBase, 0x74: attrRnglistsBase, 0x76: attrDwoName}
+
+func wantedAttr(code uint64) attr {
+	switch {
+	case code < uint64(len(wanted)):
+		return wanted[code]
+	case code == 0x2007: // DW_AT_MIPS_linkage_name
+		return attrLinkageName
+	case code == 0x2130: // DW_AT_GNU_dwo_name
+		return attrDwoName
+	case code == 0x2131: // DW_AT_GNU_dwo_id
+		return attrDwoID
+	case code == 0x2132: // DW_AT_GNU_ranges_base
+		return attrRangesBase
+	case code == 0x2133: // DW_AT_GNU_addr_base
+		return attrAddrBase
+	}
+	return attrNone
+}
+
+// op is one step over the attributes of an entry; forms of a fixed size that follow each other are one step.
+type op struct {
+	kind opKind
+	attr attr
+	form uint16
+	n    uint32 // size in bytes, where it is fixed; an implicit constant, as int32
+}

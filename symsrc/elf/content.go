@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -195,4 +196,207 @@ func unzstd(packed []byte, size int) unpacker {
 		}
 		return out, len(out), err
 	}
+}
+
+// firstPlaced is the first address at which sections of relocatable files are placed: beyond what lies in any of them, so that an
+// address reports whether it is one of these or counts from the start of a section.
+const firstPlaced = 1 << 30
+
+// place sets addresses of their own for the sections of a relocatable file, as a linker would: in the file all begin at 0.
+func (f *File) place() {
+	const limit = 1 << 31
+	next := uint64(firstPlaced)
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Flags&elf.SHF_ALLOC == 0 || s.Addr != 0 || s.Size == 0 || s.Size > limit-next {
+			continue
+		}
+		s.Addr = next
+		if next = (next + s.Size + 0xff) &^ 0xf; next >= limit {
+			break
+		}
+	}
+	f.Linkage.zeroCode = false
+}
+
+// Placed returns the address, in a relocatable file, of what lies so far into the first section of code, or of data, that
+// is as long: the section that llvm takes. The address of a symbol is one already.
+func (h *Header) Placed(off uint64, code bool) uint64 {
+	if h.Type != elf.ET_REL || off >= firstPlaced {
+		return off
+	}
+	for i := range h.Sections {
+		s := &h.Sections[i]
+		isCode := s.Flags&elf.SHF_EXECINSTR != 0
+		if isCode == code && s.Flags&elf.SHF_ALLOC != 0 && off < s.Size {
+			return s.Addr + off
+		}
+	}
+	return ^uint64(0) >> 1 // nothing is there
+}
+
+// placedSymbols is what relocations need of the symbol table.
+type placedSymbols struct {
+	symbolSection uint32 // the number of the table
+	symbolValues  []uint64
+}
+
+// relocation is what one of a type does to a number of some bytes in debug information.
+type relocation struct {
+	size int
+	add  int // 0: the symbol's value and the addend replace it; otherwise they are added or taken away
+}
+
+// relocations are those of each machine's ABI that compilers write for debug information. One of size 0 is in what is
+// not read here: places of thread-local variables, and of the table of contents.
+var relocations = map[elf.Machine]map[uint32]relocation{
+	elf.EM_X86_64:  {0: {}, 1: {size: 8}, 10: {size: 4}, 11: {size: 4}, 17: {}, 21: {}},
+	elf.EM_386:     {0: {}, 1: {size: 4}, 32: {}},
+	elf.EM_AARCH64: {0: {}, 256: {}, 257: {size: 8}, 258: {size: 4}, 1029: {}},
+	elf.EM_ARM:     {0: {}, 2: {size: 4}, 106: {}},
+	elf.EM_MIPS:    {0: {}, 2: {size: 4}, 18: {size: 8}, 39: {}, 41: {}},
+	elf.EM_PPC:     {0: {}, 1: {size: 4}, 78: {}},
+	elf.EM_PPC64:   {0: {}, 1: {size: 4}, 38: {size: 8}, 51: {}, 78: {}},
+	elf.EM_S390:    {0: {}, 4: {size: 4}, 22: {size: 8}, 52: {}, 53: {}},
+	elf.EM_RISCV: {0: {}, 1: {size: 4}, 2: {size: 8}, 8: {}, 9: {}, 33: {1, 1}, 34: {2, 1}, 35: {4, 1}, 36: {8, 1},
+		37: {1, -1}, 38: {2, -1}, 39: {4, -1}, 40: {8, -1}},
+}
+
+// Relocate applies the relocations of a relocatable file to its sections of debug information, which come by their
+// numbers. It returns what the sections were that it changed. It is false where one is of an unknown type, for then the debug
+// information means nothing.
+func (f *File) Relocate(debug map[uint32]*Content) (before map[*Content][]byte, ok bool) {
+	left := len(f.Data) // bounds what sections that lie over each other may hold
+	before = make(map[*Content][]byte)
+	for i := range f.Sections {
+		sh := &f.Sections[i]
+		if sh.Type != elf.SHT_RELA && sh.Type != elf.SHT_REL {
+			continue
+		}
+		s := debug[sh.Info]
+		if s == nil {
+			continue
+		}
+		entries, ok := f.Contents(sh)
+		if left -= len(entries); !ok || left < 0 || sh.Link != f.symbolSection {
+			return nil, false
+		}
+		b := s.All()
+		if len(b) != s.Size {
+			return nil, false
+		}
+		if _, own := before[s]; !own {
+			f.Budget.Hold(len(b))
+			before[s], b = b, slices.Clone(b)
+			s.Replace(b)
+		}
+		if !f.relocateSection(b, entries, sh.Type == elf.SHT_RELA) {
+			return nil, false
+		}
+	}
+	return before, true
+}
+
+// relocateSection applies the entries of one section to b.
+func (f *File) relocateSection(b, entries []byte, addends bool) bool {
+	known, word := relocations[f.Machine], f.WordSize()
+	size := 2 * word
+	if addends {
+		size += word
+	}
+	for ; len(entries) >= size; entries = entries[size:] {
+		c := &bin.Cursor{B: entries, Big: f.Big}
+		off, info := c.Uint(word), c.Uint(word)
+		typ, symbol := uint32(info), info>>32
+		if !f.Is64 {
+			typ, symbol = uint32(info&0xff), info>>8
+		}
+		r, ok := known[typ]
+		if !ok || symbol >= uint64(len(f.symbolValues)) {
+			return false
+		}
+		if r.size == 0 {
+			continue
+		}
+		if off >= uint64(len(b)) || r.size > len(b)-int(off) {
+			return false
+		}
+		old, _ := bin.Uint(b, int(off), r.size, f.Big)
+		v, addend := f.symbolValues[symbol], old
+		if addends {
+			addend = c.Uint(word)
+		}
+		switch v += addend; r.add {
+		case 1:
+			v = old + v
+		case -1:
+			v = old - v
+		}
+		put(b[off:int(off)+r.size], v, f.Big)
+	}
+	return true
+}
+
+// placeSymbols adds the addresses of their sections to the symbols of a relocatable file, in a copy of the table.
+func (f *File) placeSymbols(table int, raw []byte) []byte {
+	f.Budget.Hold(2 * len(raw))
+	raw, f.symbolValues = slices.Clone(raw), nil
+	var xindex []byte
+	for i := range f.Sections {
+		if x := &f.Sections[i]; x.Type == elf.SHT_SYMTAB_SHNDX && x.Link == uint32(table) {
+			xindex, _ = f.Contents(x)
+		}
+	}
+	size, value, index, word := elf.Sym32Size, 4, 14, f.WordSize()
+	if f.Is64 {
+		size, value, index = elf.Sym64Size, 8, 6
+	}
+	for i := 0; (i+1)*size <= len(raw); i++ {
+		b := raw[i*size:]
+		v, _ := bin.Uint(b, value, word, f.Big)
+		section, _ := bin.Uint(b, index, 2, f.Big)
+		if section == uint64(elf.SHN_XINDEX) {
+			section, _ = bin.Uint(xindex, 4*i, 4, f.Big)
+		}
+		if section < uint64(len(f.Sections)) {
+			v += f.Sections[section].Addr
+		}
+		put(b[value:value+word], v, f.Big)
+		f.symbolValues = append(f.symbolValues, v)
+	}
+	f.symbolSection = uint32(table)
+	return raw
+}
+
+// put writes a number over all of b.
+func put(b []byte, v uint64, big bool) {
+	for i := range b {
+		shift := 8 * i
+		if big {
+			shift = 8 * (len(b) - 1 - i)
+		}
+		b[i] = byte(v >> shift)
+	}
+}
+
+// apply makes the linkage what the rules say.
+func (f *File) apply(by Rules) {
+	f.Linkage.zeroCode = f.Linkage.zeroCode || by.ZeroCode
+	for i := range f.Sections {
+		if s := &f.Sections[i]; by.Unplaced && f.Type == elf.ET_REL && s.Addr >= firstPlaced && s.Flags&elf.SHF_ALLOC != 0 {
+			f.Starts = append(f.Starts, s.Addr)
+		}
+	}
+}
+
+// Unplaced counts addresses that were placed in sections from these on.
+func (f *Linkage) Unplaced(s Span) Span {
+	if f.Starts == nil || s.Lo < firstPlaced {
+		return s
+	}
+	i, found := slices.BinarySearch(f.Starts, s.Lo)
+	if !found {
+		i--
+	}
+	return Span{s.Lo - f.Starts[i], s.Hi - f.Starts[i]}
 }

@@ -2,11 +2,10 @@
 // damaged, or made to mislead: what is read is checked, and counted by a budget.File.
 //
 //   - elf.go: File and its headers, and the build ID
-//   - content.go: the contents of a section, unpacked as far as they are asked for
-//   - address.go: numbers that are not addresses of the file turned into such, machine code, and what depends on the machine
-//   - relocate.go: files that are not linked: their sections are placed, and the sections of debug information relocated
-//   - symtab.go: symbol tables, mapping symbols and function descriptors
-//   - byaddress.go: the symbol at an address; byname.go: symbols by their names, and by words in them
+//   - content.go: the contents of a section, unpacked as far as they are needed; files that are not linked: their sections are
+//     placed, and the sections of debug information relocated
+//   - address.go: offsets turned into addresses of the file, machine code, what depends on the machine, and the symbol at an address
+//   - symtab.go: symbol tables, mapping symbols and function descriptors; byname.go: symbols by their names, and by words in them
 //   - minidebug.go: the symbol table that stripped files keep in .gnu_debugdata
 package elf
 

@@ -8,12 +8,19 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 )
 
 var (
@@ -120,4 +127,236 @@ func shell(line string) error {
 	cmd := exec.Command("/bin/sh", "-c", line)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// onceWord, as the first argument, makes this program run one command and nothing else.
+const onceWord = "run-once"
+
+// runOnce runs a command with a file as its input, and writes how long that took in ns and the largest resident set of any
+// of its processes in KiB.
+func runOnce(input string, argv []string) int {
+	fail := func(err error) int {
+		os.Stderr.WriteString("bench: " + argv[0] + ": " + err.Error() + "\n")
+		return 1
+	}
+	in, err := os.Open(input)
+	if err != nil {
+		return fail(err)
+	}
+	out, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return fail(err)
+	}
+	begin := time.Now()
+	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{in.Fd(), out.Fd(), 2}})
+	if err != nil {
+		return fail(err)
+	}
+	var status syscall.WaitStatus
+	var usage syscall.Rusage
+	if _, err := syscall.Wait4(pid, &status, 0, &usage); err != nil {
+		return fail(err)
+	}
+	took := time.Since(begin)
+	if status.ExitStatus() != 0 {
+		return fail(os.NewSyscallError("exit status "+strconv.Itoa(status.ExitStatus()), syscall.ECHILD))
+	}
+	os.Stdout.WriteString(strconv.FormatInt(took.Nanoseconds(), 10) + " " + strconv.FormatInt(usage.Maxrss, 10) + "\n")
+	return 0
+}
+
+// cacheVar is where qss-filter's cache is.
+const cacheVar = "XDG_CACHE_HOME"
+
+// command is one row of a comparison: a pipeline for the shell, or one process with a file as its input, so that the
+// start of a shell is not measured with it.
+type command struct {
+	name, pipeline string
+	argv, env      []string
+	input          string
+	cold           bool // the cache is emptied before each run
+	goal           goal
+}
+
+// measured is what a command took: times in ms, sorted, and the largest resident set in KiB.
+type measured struct {
+	times []float64
+	peak  int64
+}
+
+func (m *measured) median() float64 { return m.times[len(m.times)/2] }
+
+// compare runs the commands in turn, A B C A B C …, after a warm-up of each. Quick ones are run more often.
+func compare(commands []command) error {
+	commands = slices.DeleteFunc(commands, func(c command) bool {
+		tool, _, _ := strings.Cut(c.name, " ")
+		if _, err := exec.LookPath(tool); err != nil {
+			fmt.Printf("  %-22s skipped: not installed (-install)\n", c.name)
+			return true
+		}
+		return false
+	})
+	results := make([]measured, len(commands))
+	begin := time.Now()
+	for k := 0; k <= *runs || k <= 8**runs && time.Since(begin) < 2*time.Second; k++ {
+		for i, c := range commands {
+			took, rss, err := once(c)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			if k > 0 {
+				results[i].times = append(results[i].times, took.Seconds()*1000)
+				results[i].peak = max(results[i].peak, rss)
+			}
+		}
+	}
+	for i, c := range commands {
+		slices.Sort(results[i].times)
+		results[i].print(&c, &results[0])
+	}
+	return nil
+}
+
+// print writes the row of a command beside the first one's, and whether the goal against it is met.
+func (m *measured) print(c *command, first *measured) {
+	ratio, memory := m.median()/first.median(), float64(first.peak)/float64(m.peak)
+	fmt.Printf("  %-22s %9.1f ms (%.1f–%.1f)  %6.2f ×  peak %6.1f MB", c.name, m.median(), m.times[0], m.times[len(m.times)-1],
+		ratio, float64(m.peak)/1024)
+	if g := c.goal; g.times > 0 {
+		fmt.Printf("  goal %.3g × %s", g.times, verdict(ratio >= g.times))
+		if g.memory > 0 {
+			fmt.Printf("; memory %.2f, goal %.3g %s", memory, g.memory, verdict(memory <= g.memory))
+		}
+	}
+	fmt.Println()
+}
+
+func verdict(ok bool) string {
+	if ok {
+		return "met"
+	}
+	return "MISSED"
+}
+
+// once runs a command by way of a process that is small: the peak memory of a process includes what its parent had when
+// it began.
+func once(c command) (took time.Duration, rss int64, err error) {
+	argv := c.argv
+	if argv == nil {
+		argv = []string{"/bin/sh", "-c", c.pipeline}
+	}
+	if argv[0], err = exec.LookPath(argv[0]); err != nil {
+		return 0, 0, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 0, 0, err
+	}
+	cmd := exec.Command(self, append([]string{onceWord, cmp.Or(c.input, os.DevNull)}, argv...)...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), c.env...), os.Stderr
+	if c.cold {
+		dir := os.Getenv(cacheVar) + "-cold"
+		if err := os.RemoveAll(dir); err != nil {
+			return 0, 0, err
+		}
+		cmd.Env = append(cmd.Env, cacheVar+"="+dir)
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, 0, err
+	}
+	_, err = fmt.Sscan(string(out), &took, &rss)
+	return took, rss, err
+}
+
+// jsonCases are the logs of other cases as objects of JSON.
+var jsonCases = []oneCase{
+	{"pass-json", "plain text, as JSON", cases[0].write, bothForms},
+	{"markup-json", "30 % bt frames of libc, 2,000 distinct, as JSON", cases[1].write, bothForms},
+	{"frames-json", "30 % `#N addr (elf+off) (BuildId: id)` frames of libc, 2,000 distinct, as JSON", cases[2].write, bothForms},
+}
+
+// bothForms reads a log through a pipe as JSON, all of it and what holds anything, and as text.
+func bothForms(log string, lib *libc) []command {
+	through := func(flags string) string { return "cat " + log + " | " + ours(lib.plainDir) + flags + " >/dev/null" }
+	return []command{
+		{name: "qss-filter json", pipeline: through(" --format=json")},
+		{name: "qss-filter frames-only", pipeline: through(" --format=json --frames-only")},
+		{name: "qss-filter text", pipeline: through(""), goal: goal{times: 0.33}},
+	}
+}
+
+// contextCases are about markup in both styles: logs of little else than context, and frames beside text.
+var contextCases = []oneCase{
+	{"context", "20,000 resets, each with the modules and mappings of a new process", func(path string, lib *libc) error {
+		return writeProcesses(path, lib, 0, true)
+	}, bothStyles},
+	{"restarts", "20,000 resets, each with the same modules and mappings", func(path string, lib *libc) error {
+		return writeProcesses(path, lib, 0, false)
+	}, bothStyles},
+	{"crashes", "20,000 processes with ten bt frames each", func(path string, lib *libc) error {
+		return writeProcesses(path, lib, 10, true)
+	}, bothStyles},
+	{"markup-llvm", "30 % bt frames of libc, 2,000 distinct, in the style of llvm", func(path string, lib *libc) error {
+		return writeLog(path, lib, 30, markupFrames(lib.sample(2000)))
+	}, bothStyles},
+}
+
+// bothStyles reads a log from a file in llvm's style, in the default one, and by llvm.
+func bothStyles(log string, lib *libc) []command {
+	own := bothOn(log, lib.plainDir)
+	asLLVM := command{name: "qss-filter --style=llvm", argv: append(strings.Fields(ours(lib.plainDir)), "--style=llvm"), input: log}
+	return []command{asLLVM, own[0], own[3]} // that style has no cache
+}
+
+// mapping is one of a module: its size, mode and address in the module.
+type mapping struct {
+	size, rel uint64
+	mode      string
+}
+
+// aModule is one with four mappings, as linkers make them.
+func aModule(name, id string, text, rest uint64) (string, string, []mapping) {
+	return name, id, []mapping{{0x920, 0, "r"}, {text, 0x1000, "rx"}, {rest, 0x1000 + text, "r"}, {0x2c8, 0x2dc0 + text + rest, "rw"}}
+}
+
+// writeProcesses writes 20,000 processes of four modules, each laid out in memory anew where moved is set, and frames of the last
+// module.
+func writeProcesses(path string, lib *libc, frames int, moved bool) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<20)
+	rng := rand.New(rand.NewPCG(5, 6))
+	sample := lib.sample(200)
+	for range 20000 {
+		fmt.Fprint(w, "{{{reset}}}\n")
+		base := uint64(0x7f0000000000)
+		if moved {
+			base += rng.Uint64N(1<<28) << 12
+		}
+		for id := range 3 {
+			name, buildID, maps := aModule(
+				[]string{"/usr/apps/org.example.test/bin/mainbin", "/usr/apps/org.example.test/lib/libdemo-1.2.3.so", "/lib/x86_64-linux-gnu/libm.so.6"}[id],
+				fmt.Sprintf("%040x", 0x1234567890abcdef*uint64(id+1)), uint64(0x15000)<<id, uint64(0x7000)<<id)
+			fmt.Fprintf(w, "{{{module:%d:%s:elf:%s}}}\n", id, name, buildID)
+			at := base - uint64(id)<<24
+			for _, m := range maps {
+				fmt.Fprintf(w, "{{{mmap:%#x:%#x:load:%d:%s:%#x}}}\n", at+m.rel, m.size, id, m.mode, m.rel)
+			}
+		}
+		at := base - 1<<28
+		fmt.Fprintf(w, "{{{module:3:/lib/x86_64-linux-gnu/libc.so.6:elf:%s}}}\n", lib.id)
+		fmt.Fprintf(w, "{{{mmap:%#x:%#x:load:3:r:0x0}}}\n", at, lib.low&^0xfff)
+		fmt.Fprintf(w, "{{{mmap:%#x:%#x:load:3:rx:%#x}}}\n", at+lib.low&^0xfff, lib.high-lib.low&^0xfff, lib.low&^0xfff)
+		fmt.Fprintf(w, "{{{mmap:%#x:0x12680:load:3:rw:%#x}}}\n", at+lib.high+0x2000, lib.high+0x2000)
+		for n := range frames {
+			fmt.Fprintf(w, "{{{bt:%d:%#x}}}\n", n, at+sample[rng.IntN(len(sample))])
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return file.Close()
 }

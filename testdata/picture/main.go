@@ -7,6 +7,8 @@
 package main
 
 import (
+	"bytes"
+	"encoding/xml"
 	"flag"
 	"fmt"
 	"io"
@@ -14,7 +16,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
@@ -73,4 +77,206 @@ func output() ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", *binary, err)
 	}
 	return append([]byte("$ qss-filter "+strings.Join(scene, " ")+"\n"), out...), nil
+}
+
+// look is what a terminal makes of styles.
+type look struct {
+	back, text string
+	colours    [16]string // the others are fixed
+}
+
+// The palettes are those of GNOME's terminal (Tango), dark and light.
+var (
+	tango = [16]string{"#2e3436", "#cc0000", "#4e9a06", "#c4a000", "#3465a4", "#75507b", "#06989a", "#d3d7cf", "#555753", "#ef2929", "#8ae234",
+		"#fce94f", "#729fcf", "#ad7fa8", "#34e2e2", "#eeeeec"}
+	looks = map[string]look{"dark": {"#1e1e1e", "#d0d0d0", tango}, "light": {"#ffffff", "#1c1c1c", tango}}
+)
+
+// Sizes in pixels: of a character's cell, of the text, and around it.
+const (
+	cellWidth, cellHeight = 7.8, 17
+	fontSize, margin      = 13, 12
+)
+
+// svg draws lines. Without a theme both are there, and the reader's preference decides.
+func svg(lines [][]piece, columns int, theme string) []byte {
+	var b bytes.Buffer
+	width, height := float64(columns)*cellWidth+2*margin, len(lines)*cellHeight+2*margin
+	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%d\" viewBox=\"0 0 %.0f %d\">\n<style>\n", width, height, width, height)
+	fmt.Fprintf(&b, "text { font: %dpx monospace; white-space: pre }\n.b { font-weight: bold }\n.d { opacity: .6 }\n.i { font-style: italic }\n.u { text-decoration: underline }\n", fontSize)
+	used := coloursOf(lines)
+	switch theme {
+	case "":
+		rules(&b, "light", used)
+		b.WriteString("@media (prefers-color-scheme: dark) {\n")
+		rules(&b, "dark", used)
+		b.WriteString("}\n")
+	default:
+		rules(&b, theme, used)
+	}
+	b.WriteString("</style>\n<rect class=\"back\" width=\"100%\" height=\"100%\" rx=\"6\"/>\n")
+	for i, line := range lines {
+		for _, p := range line {
+			draw(&b, p, margin+float64(i)*cellHeight+cellHeight*3/4)
+		}
+	}
+	b.WriteString("</svg>\n")
+	return b.Bytes()
+}
+
+// coloursOf tells which of the colours lines have.
+func coloursOf(lines [][]piece) (used [256]bool) {
+	for _, line := range lines {
+		for _, p := range line {
+			if p.colour >= 0 && p.colour < len(used) {
+				used[p.colour] = true
+			}
+		}
+	}
+	return used
+}
+
+// rules writes the colours of a theme.
+func rules(b *bytes.Buffer, theme string, used [256]bool) {
+	l := looks[theme]
+	fmt.Fprintf(b, ".back { fill: %s }\ntext { fill: %s }\n", l.back, l.text)
+	for i, on := range used {
+		if on {
+			fmt.Fprintf(b, ".c%d { fill: %s }\n", i, l.colour(i))
+		}
+	}
+}
+
+// colour returns one of the 256: sixteen of the theme, a cube of six steps, and greys.
+func (l *look) colour(n int) string {
+	steps := [...]int{0, 0x5f, 0x87, 0xaf, 0xd7, 0xff}
+	switch {
+	case n < 16:
+		return l.colours[n]
+	case n < 232:
+		n -= 16
+		return fmt.Sprintf("#%02x%02x%02x", steps[n/36], steps[n/6%6], steps[n%6])
+	}
+	grey := 8 + 10*(n-232)
+	return fmt.Sprintf("#%02x%02x%02x", grey, grey, grey)
+}
+
+// draw writes a piece of text with its baseline at y. Its length is fixed, so that columns stand below each other in any font.
+func draw(b *bytes.Buffer, p piece, y float64) {
+	if len(bytes.TrimSpace([]byte(p.text))) == 0 {
+		return
+	}
+	class := ""
+	add := func(on bool, name string) {
+		if on {
+			class += " " + name
+		}
+	}
+	add(p.bold, "b")
+	add(p.dim, "d")
+	add(p.italic, "i")
+	add(p.underline, "u")
+	add(p.colour >= 0, fmt.Sprintf("c%d", p.colour))
+	if class != "" {
+		class = fmt.Sprintf(" class=%q", class[1:])
+	}
+	fmt.Fprintf(b, "<text x=\"%.1f\" y=\"%.1f\" textLength=\"%.1f\" xml:space=\"preserve\"%s>", margin+float64(p.column)*cellWidth, y,
+		float64(utf8.RuneCountInString(p.text))*cellWidth, class)
+	_ = xml.EscapeText(b, []byte(p.text)) // a buffer takes everything
+	b.WriteString("</text>\n")
+}
+
+// style is how a piece of text looks.
+type style struct {
+	bold, dim, italic, underline bool
+	colour                       int // of xterm's 256, or -1 for the default
+}
+
+// piece is text of one style from a column on.
+type piece struct {
+	style
+	column int
+	text   string
+}
+
+// lay puts text with SGR sequences on lines of so many columns. Other escape sequences show nothing.
+func lay(text []byte, columns int) (lines [][]piece) {
+	now, column := style{colour: -1}, 0
+	var line []piece
+	end := func() { lines, line, column = append(lines, line), nil, 0 }
+	for s := strings.TrimSuffix(string(text), "\n"); s != ""; {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\n':
+			end()
+		case r == 0x1b:
+			n = escape(s, &now)
+		default:
+			if column == columns {
+				end()
+			}
+			if k := len(line); k > 0 && line[k-1].style == now {
+				line[k-1].text += s[:n]
+			} else {
+				line = append(line, piece{now, column, s[:n]})
+			}
+			column++
+		}
+		s = s[n:]
+	}
+	end()
+	return lines
+}
+
+// escape follows the escape sequence that s begins with, and returns its length.
+func escape(s string, now *style) int {
+	if strings.HasPrefix(s, "\x1b]") {
+		if end := strings.Index(s, "\x1b\\"); end > 0 {
+			return end + 2
+		}
+		return len(s)
+	}
+	end := strings.IndexAny(s[1:], "mK")
+	if !strings.HasPrefix(s, "\x1b[") || end < 0 {
+		return 1
+	}
+	end++
+	if s[end] != 'm' {
+		return end + 1
+	}
+	codes := strings.Split(s[2:end], ";")
+	for i := 0; i < len(codes); i++ {
+		n, _ := strconv.Atoi(codes[i])
+		if n == 38 && i+2 < len(codes) {
+			now.colour, _ = strconv.Atoi(codes[i+2])
+			i += 2
+			continue
+		}
+		now.apply(n)
+	}
+	return end + 1
+}
+
+// apply follows one parameter.
+func (s *style) apply(n int) {
+	switch {
+	case n == 0:
+		*s = style{colour: -1}
+	case n == 1:
+		s.bold = true
+	case n == 2:
+		s.dim = true
+	case n == 3:
+		s.italic = true
+	case n == 4:
+		s.underline = true
+	case n == 22:
+		s.bold, s.dim = false, false
+	case n == 39:
+		s.colour = -1
+	case 30 <= n && n <= 37:
+		s.colour = n - 30
+	case 90 <= n && n <= 97:
+		s.colour = n - 90 + 8
+	}
 }

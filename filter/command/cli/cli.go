@@ -1,13 +1,11 @@
 // Package cli is the command line: a table of commands with their flags, from which come parsing, help and error messages.
 //
 //	cli.go      the table, and which command a command line means
-//	flags.go    the flags of one command, from many packages, and their groups
-//	rules.go    which flags go together
-//	help.go     what --help and --help-all print
+//	flags.go    the flags of one command, from many packages, their groups, and which of them go together
+//	help.go     what --help and --help-all print, and the manual page
 //	config.go   the file of flags, read before the command line; what --print-config prints of it
 //	trust_*.go  whether another user may have written that file
 //	shell.go    completions for shells: what each may offer, and their scripts, in shell/
-//	man.go      the manual page
 package cli
 
 import (

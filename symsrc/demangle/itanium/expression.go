@@ -182,3 +182,399 @@ func (p *parser) castOperation(n node) *node {
 	n.list = p.since(mark)
 	return p.make(n)
 }
+
+// functionParam reads a reference to a parameter of the function, or of one around it; these are not told apart.
+func (p *parser) functionParam() *node {
+	switch {
+	case p.takes("fpT"):
+		return p.word("this")
+	case p.takes("fp"):
+	case p.takes("fL"):
+		if p.number(false) == "" || !p.take('p') {
+			return p.fail()
+		}
+	default:
+		return p.fail()
+	}
+	p.qualifiers()
+	n := p.make(node{kind: parameter, text: p.number(false)})
+	if !p.take('_') {
+		return p.fail()
+	}
+	return n
+}
+
+// foldExpression reads a fold to the left or right, with an operand beside the pack (L, R) or without one.
+func (p *parser) foldExpression() *node {
+	n := node{kind: fold}
+	p.pos++
+	c := p.peek()
+	p.pos++
+	switch c {
+	case 'l', 'L':
+		n.flags = flagLeft
+	case 'r', 'R':
+	default:
+		return p.fail()
+	}
+	op := p.operator()
+	if op == nil || op.sort != opBinary && (op.sort != opMember || op.symbol[len(op.symbol)-1] != '*') {
+		return p.fail()
+	}
+	n.text, n.a = op.symbol, p.expression()
+	if c == 'L' || c == 'R' {
+		n.b = p.expression()
+	}
+	if c == 'L' { // the operand comes first
+		n.a, n.b = n.b, n.a
+	}
+	return p.make(n)
+}
+
+// bracedList reads the elements of an initialiser list.
+func (p *parser) bracedList() []*node {
+	mark := len(p.found)
+	for p.more('E') {
+		p.found = append(p.found, p.braced())
+	}
+	return p.since(mark)
+}
+
+// braced reads one element of an initialiser list, which may say of what: of a member, an element, or a range of them.
+func (p *parser) braced() *node {
+	switch {
+	case p.takes("di"):
+		n := node{kind: designated, a: p.sourceName()}
+		n.b = p.braced()
+		return p.make(n)
+	case p.takes("dx"):
+		n := node{kind: designated, flags: flagArray, a: p.expression()}
+		n.b = p.braced()
+		return p.make(n)
+	case p.takes("dX"):
+		n := node{kind: ranged, a: p.expression()}
+		n.b = p.expression()
+		n.c = p.braced()
+		return p.make(n)
+	}
+	return p.expression()
+}
+
+// memberConversion reads the conversion of a pointer to member, whose offset is not written.
+func (p *parser) memberConversion() *node {
+	n := node{kind: toMember, prec: precUnary, a: p.typ()}
+	n.b = p.expression()
+	p.number(true)
+	if !p.take('E') {
+		return p.fail()
+	}
+	return p.make(n)
+}
+
+// subobjectOf reads a reference to a part of an object: its type, the object, the offset; which members of unions it goes
+// through, and whether it is after the end of an array, is not written.
+func (p *parser) subobjectOf() *node {
+	n := node{kind: subobject, b: p.typ()}
+	n.a = p.expression()
+	n.text = p.number(true)
+	for p.take('_') {
+		p.number(false)
+	}
+	p.take('p')
+	if !p.take('E') {
+		return p.fail()
+	}
+	return p.make(n)
+}
+
+// vendorExpression reads a vendor's built-in function, and Microsoft's __uuidof in the form that it had before.
+func (p *parser) vendorExpression() *node {
+	n := node{kind: call, prec: precPostfix, a: p.sourceName()}
+	mark := len(p.found)
+	switch uuid := n.a.text == "__uuidof"; {
+	case uuid && p.take('t'):
+		p.found = append(p.found, p.typ())
+	case uuid && p.take('z'):
+		p.found = append(p.found, p.expression())
+	default:
+		for p.more('E') {
+			p.found = append(p.found, p.argument())
+		}
+	}
+	n.list = p.since(mark)
+	return p.make(n)
+}
+
+// requiresExpression reads what an expression demands of its parameters, if it has any.
+func (p *parser) requiresExpression() *node {
+	n := node{kind: requires}
+	mark := len(p.found)
+	if p.takes("rQ") {
+		for p.more('_') {
+			p.found = append(p.found, p.typ())
+		}
+		n.a = p.make(node{kind: list, list: p.since(mark)})
+	} else {
+		p.takes("rq")
+	}
+	for {
+		p.found = append(p.found, p.requirement())
+		if !p.more('E') {
+			break
+		}
+	}
+	n.list = p.since(mark)
+	return p.make(n)
+}
+
+// requirement reads one demand: that an expression is valid, perhaps noexcept and of a type; that there is a type; that a
+// constraint holds.
+func (p *parser) requirement() *node {
+	switch {
+	case p.take('X'):
+		n := node{kind: requirement, a: p.expression()}
+		if p.take('N') {
+			n.flags = flagNoexcept
+		}
+		if p.take('R') {
+			n.b = p.name(nil)
+		}
+		return p.make(n)
+	case p.take('T'):
+		return p.make(node{kind: typeWanted, a: p.typ()})
+	case p.take('Q'):
+		return p.make(node{kind: needed, a: p.expression()})
+	}
+	return p.fail()
+}
+
+// precedence of an expression; what binds less than its place allows is put in parentheses. Greater binds less.
+type precedence uint8
+
+const (
+	precPrimary precedence = iota
+	precPostfix
+	precUnary
+	precCast
+	precPtrMem
+	precMultiplicative
+	precAdditive
+	precShift
+	precSpaceship
+	precRelational
+	precEquality
+	precAnd
+	precXor
+	precIor
+	precAndIf
+	precOrIf
+	precConditional
+	precAssign
+	precComma
+	precDefault
+)
+
+// sort says what operands an operator has.
+type sort uint8
+
+const (
+	opPrefix sort = iota
+	opPostfix
+	opBinary
+	opArray
+	opMember // flag: a function can have this name
+	opNew    // flag: of arrays
+	opDelete // flag: of arrays
+	opCall   // flag: in parentheses, against look-up by arguments
+	opCast
+	opConditional
+	opNameOnly
+	opNamedCast
+	opOf // flag: of a type
+
+	opUnnameable = opNamedCast // from here on no function can have the name
+)
+
+// operator is one of the table.
+type operator struct {
+	code   string
+	sort   sort
+	flag   bool
+	prec   precedence
+	name   string // of its function
+	symbol string // in expressions
+}
+
+// operators are those of ABI §5.1.3.
+var operators = [...]operator{
+	{"aN", opBinary, false, precAssign, "operator&=", "&="},
+	{"aS", opBinary, false, precAssign, "operator=", "="},
+	{"aa", opBinary, false, precAndIf, "operator&&", "&&"},
+	{"ad", opPrefix, false, precUnary, "operator&", "&"},
+	{"an", opBinary, false, precAnd, "operator&", "&"},
+	{"at", opOf, true, precUnary, "", "alignof "},
+	{"aw", opNameOnly, false, precPrimary, "operator co_await", ""},
+	{"az", opOf, false, precUnary, "", "alignof "},
+	{"cc", opNamedCast, false, precPostfix, "", "const_cast"},
+	{"cl", opCall, false, precPostfix, "operator()", "()"},
+	{"cm", opBinary, false, precComma, "operator,", ","},
+	{"co", opPrefix, false, precUnary, "operator~", "~"},
+	{"cp", opCall, true, precPostfix, "operator()", "()"},
+	{"cv", opCast, false, precCast, "operator", ""},
+	{"dV", opBinary, false, precAssign, "operator/=", "/="},
+	{"da", opDelete, true, precUnary, "operator delete[]", ""},
+	{"dc", opNamedCast, false, precPostfix, "", "dynamic_cast"},
+	{"de", opPrefix, false, precUnary, "operator*", "*"},
+	{"dl", opDelete, false, precUnary, "operator delete", ""},
+	{"ds", opMember, false, precPtrMem, "operator.*", ".*"},
+	{"dt", opMember, false, precPostfix, "operator.", "."},
+	{"dv", opBinary, false, precAssign, "operator/", "/"}, // as llvm has it
+	{"eO", opBinary, false, precAssign, "operator^=", "^="},
+	{"eo", opBinary, false, precXor, "operator^", "^"},
+	{"eq", opBinary, false, precEquality, "operator==", "=="},
+	{"ge", opBinary, false, precRelational, "operator>=", ">="},
+	{"gt", opBinary, false, precRelational, "operator>", ">"},
+	{"ix", opArray, false, precPostfix, "operator[]", ""},
+	{"lS", opBinary, false, precAssign, "operator<<=", "<<="},
+	{"le", opBinary, false, precRelational, "operator<=", "<="},
+	{"ls", opBinary, false, precShift, "operator<<", "<<"},
+	{"lt", opBinary, false, precRelational, "operator<", "<"},
+	{"mI", opBinary, false, precAssign, "operator-=", "-="},
+	{"mL", opBinary, false, precAssign, "operator*=", "*="},
+	{"mi", opBinary, false, precAdditive, "operator-", "-"},
+	{"ml", opBinary, false, precMultiplicative, "operator*", "*"},
+	{"mm", opPostfix, false, precPostfix, "operator--", "--"},
+	{"na", opNew, true, precUnary, "operator new[]", ""},
+	{"ne", opBinary, false, precEquality, "operator!=", "!="},
+	{"ng", opPrefix, false, precUnary, "operator-", "-"},
+	{"nt", opPrefix, false, precUnary, "operator!", "!"},
+	{"nw", opNew, false, precUnary, "operator new", ""},
+	{"oR", opBinary, false, precAssign, "operator|=", "|="},
+	{"oo", opBinary, false, precOrIf, "operator||", "||"},
+	{"or", opBinary, false, precIor, "operator|", "|"},
+	{"pL", opBinary, false, precAssign, "operator+=", "+="},
+	{"pl", opBinary, false, precAdditive, "operator+", "+"},
+	{"pm", opMember, true, precPtrMem, "operator->*", "->*"},
+	{"pp", opPostfix, false, precPostfix, "operator++", "++"},
+	{"ps", opPrefix, false, precUnary, "operator+", "+"},
+	{"pt", opMember, true, precPostfix, "operator->", "->"},
+	{"qu", opConditional, false, precConditional, "operator?", ""},
+	{"rM", opBinary, false, precAssign, "operator%=", "%="},
+	{"rS", opBinary, false, precAssign, "operator>>=", ">>="},
+	{"rc", opNamedCast, false, precPostfix, "", "reinterpret_cast"},
+	{"rm", opBinary, false, precMultiplicative, "operator%", "%"},
+	{"rs", opBinary, false, precShift, "operator>>", ">>"},
+	{"sc", opNamedCast, false, precPostfix, "", "static_cast"},
+	{"ss", opBinary, false, precSpaceship, "operator<=>", "<=>"},
+	{"st", opOf, true, precUnary, "", "sizeof "},
+	{"sz", opOf, false, precUnary, "", "sizeof "},
+	{"te", opOf, false, precPostfix, "", "typeid "},
+	{"ti", opOf, true, precPostfix, "", "typeid "},
+}
+
+// operatorAt finds an operator by its two letters: one more than its place in operators, 0 for none.
+var operatorAt = func() (at [26][64]uint8) {
+	for i, op := range operators {
+		at[op.code[0]-'a'][op.code[1]-'@'] = uint8(i + 1)
+	}
+	return at
+}()
+
+// operator reads the letters of an operator, nil if none comes.
+func (p *parser) operator() *operator {
+	a, b := p.peek()-'a', p.peekAt(1)-'@'
+	if a >= 26 || b >= 64 || operatorAt[a][b] == 0 {
+		return nil
+	}
+	p.pos += 2
+	return &operators[operatorAt[a][b]-1]
+}
+
+// literalTypes are the types of integers as they stand in parentheses before a literal, or, where they are shorter than
+// four letters, after it.
+var literalTypes = map[byte]string{
+	'w': "wchar_t", 'c': "char", 'a': "signed char", 'h': "unsigned char", 's': "short", 't': "unsigned short", 'i': "",
+	'j': "u", 'l': "l", 'm': "ul", 'x': "ll", 'y': "ull", 'n': "__int128", 'o': "unsigned __int128",
+}
+
+// literal reads a literal, or the address of a function or variable, up to its E.
+func (p *parser) literal() *node {
+	if !p.take('L') {
+		return p.fail()
+	}
+	var n *node
+	switch c := p.peek(); c {
+	case 'b':
+		switch {
+		case p.takes("b0"):
+			n = p.make(node{kind: integer, text: "false"})
+		case p.takes("b1"):
+			n = p.make(node{kind: integer, text: "true"})
+		default:
+			return p.fail()
+		}
+	case 'f':
+		n = p.floatLiteral(8, 0)
+	case 'd':
+		n = p.floatLiteral(16, flagDouble)
+	case 'e':
+		n = p.floatLiteral(20, flagLongDouble)
+	case '_':
+		if !p.takes("_Z") {
+			return p.fail()
+		}
+		n = p.encoding()
+	case 'A':
+		n = p.make(node{kind: stringIn, a: p.typ()})
+	case 'D':
+		if !p.takes("Dn") {
+			return p.fail()
+		}
+		p.take('0')
+		n = p.word("nullptr")
+	case 'T': // an old mistake of compilers
+		return p.fail()
+	case 'U':
+		if p.peekAt(1) != 'l' {
+			return p.fail()
+		}
+		n = p.make(node{kind: lambdaExpr, a: p.unnamedType(nil)})
+	default:
+		n = p.integerLiteral(c)
+	}
+	if !p.take('E') {
+		return p.fail()
+	}
+	return n
+}
+
+// integerLiteral reads an integer of a built-in type, or a value of another type, an enumeration as a rule.
+func (p *parser) integerLiteral(c byte) *node {
+	n := node{kind: integer}
+	if t, ok := literalTypes[c]; ok {
+		p.pos++
+		n.suffix = t
+	} else {
+		n.kind, n.a = enumLit, p.typ()
+	}
+	if n.text = p.number(true); n.text == "" {
+		return p.fail()
+	}
+	return p.make(n)
+}
+
+// floatLiteral reads the bytes of a number, the highest first, in lower-case hex.
+func (p *parser) floatLiteral(digits int, sort flags) *node {
+	p.pos++
+	if p.left() <= digits {
+		return p.fail()
+	}
+	text := p.s[p.pos : p.pos+digits]
+	for _, c := range []byte(text) {
+		if !isDigit(c) && (c < 'a' || c > 'f') {
+			return p.fail()
+		}
+	}
+	p.pos += digits
+	return p.make(node{kind: float, text: text, flags: sort})
+}

@@ -1,5 +1,7 @@
 package itanium
 
+import "strconv"
+
 // noPack is the index and count of packs outside of an expansion.
 const noPack = -1
 
@@ -199,3 +201,366 @@ func (w *printer) has(n *node, what property) bool {
 		}
 	}
 }
+
+// nameLeft writes names.
+func (w *printer) nameLeft(n *node) {
+	switch n.kind {
+	case word:
+		w.text(n.text)
+	case nested, local:
+		w.print(n.a)
+		w.text("::")
+		w.print(n.b)
+	case friend:
+		w.print(n.a)
+		w.text("::friend ")
+		w.print(n.b)
+	case globalName:
+		w.text("::")
+		w.print(n.a)
+	case module:
+		w.module(n)
+	case inModule:
+		w.print(n.a)
+		w.text("@")
+		w.print(n.b)
+	case tagged:
+		w.left(n.a)
+		w.text("[abi:")
+		w.text(n.text)
+		w.text("]")
+	case standard:
+		w.text(standards[n.index].string)
+	case expanded:
+		w.text(standards[n.index].full)
+	case instance:
+		w.print(n.a)
+		w.print(n.b)
+	case constructor:
+		if n.flags&flagDestructor != 0 {
+			w.text("~")
+		}
+		w.constructorOf(n.a)
+	case conversion:
+		w.text("operator ")
+		w.print(n.a)
+	case userLiteral:
+		w.text(`operator"" `)
+		w.print(n.a)
+	case bindings:
+		w.text("[")
+		w.commas(n.list)
+		w.text("]")
+	default:
+		w.entity(n)
+	}
+}
+
+// constructorOf writes the name of a class that its constructors have. llvm writes none for lambdas, unnamed types, and template
+// parameters whose arguments come later in the name.
+func (w *printer) constructorOf(class *node) {
+	if !w.llvm {
+		last := class
+		for last.kind == nested || last.kind == friend || last.kind == local {
+			last = last.b
+		}
+		if last.kind == closure || last.kind == unnamed {
+			w.print(last)
+			return
+		}
+	}
+	w.text(w.baseName(class))
+}
+
+// baseName returns the name of a class without its scope and arguments, as its constructors have it; some have none.
+func (w *printer) baseName(n *node) string {
+	for {
+		switch n.kind {
+		case word:
+			return n.text
+		case nested, friend:
+			n = n.b
+		case tagged, instance, inModule, globalName:
+			n = n.a
+		case forward:
+			if n = argumentOf(n); n.kind == forward || w.llvm {
+				return ""
+			}
+		case standard:
+			return standards[n.index].name
+		case expanded:
+			return standards[n.index].base
+		default:
+			return ""
+		}
+	}
+}
+
+// entity writes what has a name of its own kind, and functions up to their parameters.
+func (w *printer) entity(n *node) {
+	switch n.kind {
+	case unnamed:
+		w.text("'unnamed")
+		w.text(n.text)
+		w.text("'")
+	case closure:
+		w.text("'lambda")
+		w.text(n.text)
+		w.text("'")
+		w.closureDeclarator(n)
+	case function:
+		if n.a != nil {
+			w.left(n.a)
+			if !w.has(n.a, hasRight) {
+				w.text(" ")
+			}
+		}
+		w.print(n.b)
+	case object:
+		w.text("this ")
+		w.print(n.a)
+	case special:
+		w.text(n.text)
+		w.print(n.a)
+	case inVtable:
+		w.text("construction vtable for ")
+		w.print(n.a)
+		w.text("-in-")
+		w.print(n.b)
+	case suffixed:
+		w.print(n.a)
+		w.text(" (")
+		w.text(n.text)
+		w.text(")")
+	}
+}
+
+// module writes a module's name, of which n is the last part.
+func (w *printer) module(n *node) {
+	if n.a != nil {
+		w.print(n.a)
+	}
+	switch {
+	case n.flags&flagPartition != 0:
+		w.text(":")
+	case n.a != nil:
+		w.text(".")
+	}
+	w.text(n.text)
+}
+
+// closureDeclarator writes the template parameters, parameters and constraints of a lambda.
+func (w *printer) closureDeclarator(n *node) {
+	if n.a != nil {
+		if len(n.a.list) > 0 {
+			outside := w.openAngle()
+			w.commas(n.a.list)
+			w.closeAngle(outside)
+		}
+		if n.a.a != nil {
+			w.text(" requires ")
+			w.print(n.a.a)
+			w.text(" ")
+		}
+	}
+	w.parens(n.list)
+	if n.b != nil {
+		w.text(" requires ")
+		w.print(n.b)
+	}
+}
+
+// functionRight writes what follows a function's name.
+func (w *printer) functionRight(n *node) {
+	w.parens(n.list)
+	if n.a != nil {
+		w.right(n.a)
+	}
+	w.qualifiers(n.flags)
+	w.refQualifier(n.flags)
+	if n.c == nil {
+		return
+	}
+	if n.c.flags&flagConditions != 0 {
+		w.text(" [enable_if:")
+		w.commas(n.c.list)
+		w.text("]")
+	}
+	if n.c.a != nil {
+		w.text(" requires ")
+		w.print(n.c.a)
+	}
+}
+
+// qualifiers writes CV qualifiers.
+func (w *printer) qualifiers(f flags) {
+	if f&isConst != 0 {
+		w.text(" const")
+	}
+	if f&isVolatile != 0 {
+		w.text(" volatile")
+	}
+	if f&isRestrict != 0 {
+		w.text(" restrict")
+	}
+}
+
+// refQualifier writes that of a function.
+func (w *printer) refQualifier(f flags) {
+	if f&isLvalue != 0 {
+		w.text(" &")
+	}
+	if f&isRvalue != 0 {
+		w.text(" &&")
+	}
+}
+
+// initializer writes initialiser lists, and elements that say what they initialise.
+func (w *printer) initializer(n *node) {
+	switch n.kind {
+	case braces:
+		if n.a != nil {
+			if w.isCharArray(n.a) && w.stringLiteral(n.list) {
+				return
+			}
+			w.print(n.a)
+		}
+		w.text("{")
+		w.commas(n.list)
+		w.text("}")
+	case designated:
+		if n.flags&flagArray != 0 {
+			w.text("[")
+			w.print(n.a)
+			w.text("]")
+		} else {
+			w.text(".")
+			w.print(n.a)
+		}
+		w.initial(n.b)
+	case ranged:
+		w.text("[")
+		w.print(n.a)
+		w.text(" ... ")
+		w.print(n.b)
+		w.text("]")
+		w.initial(n.c)
+	}
+}
+
+// initial writes the value of an element; designators follow one another without a sign.
+func (w *printer) initial(n *node) {
+	if n.kind != designated && n.kind != ranged {
+		w.text(" = ")
+	}
+	w.print(n)
+}
+
+// requirement writes requires-expressions and what they demand.
+func (w *printer) requirement(n *node) {
+	switch n.kind {
+	case requires:
+		w.text("requires")
+		if n.a != nil && len(n.a.list) > 0 {
+			w.text(" ")
+			w.parens(n.a.list)
+		}
+		w.text(" ")
+		w.open('{')
+		for _, demand := range n.list {
+			w.print(demand)
+		}
+		w.text(" ")
+		w.close('}')
+	case requirement:
+		braced := n.flags&flagNoexcept != 0 || n.b != nil
+		w.text(" ")
+		if braced {
+			w.open('{')
+		}
+		w.print(n.a)
+		if braced {
+			w.close('}')
+		}
+		if n.flags&flagNoexcept != 0 {
+			w.text(" noexcept")
+		}
+		if n.b != nil {
+			w.text(" -> ")
+			w.print(n.b)
+		}
+		w.text(";")
+	case typeWanted:
+		w.text(" typename ")
+		w.print(n.a)
+		w.text(";")
+	case needed:
+		w.text(" requires ")
+		w.print(n.a)
+		w.text(";")
+	}
+}
+
+// isCharArray reports whether a type is an array of char, of any length.
+func (w *printer) isCharArray(n *node) bool {
+	if n = argumentOf(n); n.kind != array {
+		return false
+	}
+	of := argumentOf(n.a)
+	return of == builtins['c'] || w.llvm && of.kind == word && of.text == "char"
+}
+
+// stringLiteral writes the elements of an array of char as a string. It is false, with nothing written, where one of them is
+// no number that fits.
+func (w *printer) stringLiteral(elements []*node) bool {
+	for _, n := range elements {
+		if n.kind != integer {
+			return false
+		}
+		if _, err := strconv.ParseUint(n.text, 10, 8); err != nil {
+			return false
+		}
+	}
+	w.out = append(w.out, '"')
+	escaped := false
+	for _, n := range elements {
+		c, _ := strconv.ParseUint(n.text, 10, 8)
+		escaped = w.character(byte(c), escaped)
+	}
+	w.out = append(w.out, '"')
+	return true
+}
+
+// shortEscapes are the letters that stand for the characters from 7 on.
+const shortEscapes = "abtnvfr"
+
+// character writes one of a string. Behind a numeric escape, a hex digit would be part of it: the string ends there, and
+// another one begins. It reports whether c was such an escape.
+func (w *printer) character(c byte, escaped bool) bool {
+	switch {
+	case c < 7:
+		w.out = append(w.out, '\\', '0'+c)
+		return true
+	case c < 7+byte(len(shortEscapes)):
+		w.out = append(w.out, '\\', shortEscapes[c-7])
+	case c < ' ' || c == 0x7f:
+		const hex = "0123456789ABCDEF"
+		w.text("\\x")
+		if c >= 16 {
+			w.out = append(w.out, hex[c>>4])
+		}
+		w.out = append(w.out, hex[c&15])
+		return true
+	default:
+		if c == '"' || c == '\\' {
+			w.out = append(w.out, '\\')
+		}
+		if escaped && isHex(c) {
+			w.text(`""`)
+		}
+		w.out = append(w.out, c)
+	}
+	return false
+}
+
+func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }

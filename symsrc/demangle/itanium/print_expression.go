@@ -1,5 +1,12 @@
 package itanium
 
+import (
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
 // expression writes expressions and literals.
 func (w *printer) expression(n *node) {
 	switch n.kind {
@@ -195,4 +202,139 @@ func (w *printer) arrayMark(n *node) {
 	if n.flags&flagArray != 0 {
 		w.text("[]")
 	}
+}
+
+// literal writes literals.
+func (w *printer) literal(n *node) {
+	switch n.kind {
+	case integer:
+		const longestSuffix = 3
+		if len(n.suffix) > longestSuffix {
+			w.text("(")
+			w.text(n.suffix)
+			w.text(")")
+			w.signed(n.text)
+			return
+		}
+		w.signed(n.text)
+		w.text(n.suffix)
+	case enumLit:
+		w.inParens(n.a)
+		w.signed(n.text)
+	case stringIn:
+		w.text(`"<`)
+		w.print(n.a)
+		w.text(`>"`)
+	case float:
+		w.float(n)
+	}
+}
+
+// signed writes a number, of which an n before it makes a negative one.
+func (w *printer) signed(number string) {
+	if len(number) > 0 && number[0] == 'n' {
+		w.text("-")
+		number = number[1:]
+	}
+	w.text(number)
+}
+
+// floatTypes are the types of floating-point literals as they stand before the bytes of one.
+var floatTypes = map[flags]string{0: "(float)", flagDouble: "(double)", flagLongDouble: "(long double)"}
+
+// float writes a number as its bytes. In llvm's style it is as printf's %a has it, with the suffix of its type.
+func (w *printer) float(n *node) {
+	if !w.llvm {
+		w.text(floatTypes[n.flags])
+		w.text("[")
+		w.text(n.text)
+		w.text("]")
+		return
+	}
+	switch n.flags {
+	case flagDouble:
+		v, _ := strconv.ParseUint(n.text, 16, 64)
+		w.text(formatDouble(v))
+	case flagLongDouble:
+		top, _ := strconv.ParseUint(n.text[:4], 16, 16)
+		mantissa, _ := strconv.ParseUint(n.text[4:], 16, 64)
+		w.text(formatExtended(uint16(top), mantissa))
+		w.text("L")
+	default:
+		v, _ := strconv.ParseUint(n.text, 16, 32)
+		w.text(formatDouble(math.Float64bits(float64(math.Float32frombits(uint32(v))))))
+		w.text("f")
+	}
+}
+
+// formatDouble returns an IEEE 754 double; numbers that are not normal keep their exponent.
+func formatDouble(v uint64) string {
+	const mantissaBits, bias, special = 52, 1023, 0x7ff
+	mantissa := v & (1<<mantissaBits - 1)
+	exponent := int(v>>mantissaBits) & special
+	lead := "1"
+	switch {
+	case exponent == special:
+		return notFinite(v>>63 != 0, mantissa != 0)
+	case exponent == 0 && mantissa == 0:
+		lead, exponent = "0", bias
+	case exponent == 0:
+		lead, exponent = "0", 1
+	}
+	return hexFloat(v>>63 != 0, lead, mantissa, mantissaBits/4, exponent-bias)
+}
+
+// formatExtended returns a number of the x87's 80 bits. Its highest hex digit stands before the point.
+func formatExtended(top uint16, mantissa uint64) string {
+	const bias, special = 16383, 0x7fff
+	negative := top>>15 != 0
+	exponent := int(top & special)
+	integerBit := mantissa>>63 != 0
+	switch {
+	case exponent == special && integerBit:
+		return notFinite(negative, mantissa<<1 != 0)
+	case exponent != 0 && !integerBit: // a form that the processor does not take for a number
+		return notFinite(negative, true)
+	case mantissa == 0:
+		return hexFloat(negative, "0", 0, 0, 0)
+	case exponent == 0:
+		exponent = 1
+	}
+	digit := strconv.FormatUint(mantissa>>60, 16)
+	return hexFloat(negative, digit, mantissa&(1<<60-1), 15, exponent-bias-3)
+}
+
+func notFinite(negative, nan bool) string {
+	s := "inf"
+	if nan {
+		s = "nan"
+	}
+	if negative {
+		return "-" + s
+	}
+	return s
+}
+
+// hexFloat puts a number together: its mantissa has as many hex digits behind the point, of which zeros at the end are left
+// out.
+func hexFloat(negative bool, lead string, mantissa uint64, digits, exponent int) string {
+	var b strings.Builder
+	if negative {
+		b.WriteByte('-')
+	}
+	b.WriteString("0x")
+	b.WriteString(lead)
+	if mantissa != 0 {
+		zeros := bits.TrailingZeros64(mantissa) / 4
+		text := strconv.FormatUint(mantissa>>(4*zeros), 16)
+		b.WriteByte('.')
+		b.WriteString(strings.Repeat("0", digits-zeros-len(text)))
+		b.WriteString(text)
+	}
+	b.WriteByte('p')
+	if exponent >= 0 {
+		b.WriteByte('+')
+	}
+	b.WriteString(strconv.Itoa(exponent))
+	return b.String()
 }

@@ -204,3 +204,182 @@ func (p *parser) vendorType() *node {
 	}
 	return n
 }
+
+// functionType reads the type of a function, with its qualifiers and exception specification.
+func (p *parser) functionType() *node {
+	n := node{kind: signature, flags: p.qualifiers()}
+	switch {
+	case p.takes("Do"):
+		n.b = p.word("noexcept")
+	case p.takes("DO"):
+		n.b = p.make(node{kind: noexcepts, a: p.expression()})
+		if !p.take('E') {
+			return p.fail()
+		}
+	case p.takes("Dw"):
+		mark := len(p.found)
+		for p.more('E') {
+			p.found = append(p.found, p.typ())
+		}
+		n.b = p.make(node{kind: throws, list: p.since(mark)})
+	}
+	if p.takes("Dx") && !p.llvm {
+		n.text = " transaction_safe"
+	}
+	if !p.take('F') {
+		return p.fail()
+	}
+	p.take('Y') // extern "C"
+	n.a = p.typ()
+	mark := len(p.found)
+	for p.more('E') {
+		if p.take('v') {
+			continue
+		}
+		if p.takes("RE") {
+			n.flags |= isLvalue
+			break
+		}
+		if p.takes("OE") {
+			n.flags |= isRvalue
+			break
+		}
+		p.found = append(p.found, p.typ())
+	}
+	n.list = p.since(mark)
+	return p.make(n)
+}
+
+// arrayType reads an array of a number of elements, of as many as an expression says, or of unknown size.
+func (p *parser) arrayType() *node {
+	p.pos++
+	n := node{kind: array}
+	if isDigit(p.peek()) {
+		n.b = p.word(p.number(false))
+		if !p.take('_') {
+			return p.fail()
+		}
+	} else if !p.take('_') {
+		n.b = p.expression()
+		if !p.take('_') {
+			return p.fail()
+		}
+	}
+	n.a = p.typ()
+	return p.make(n)
+}
+
+// vectorType reads gcc's vectors.
+func (p *parser) vectorType() *node {
+	p.pos += 2
+	n := node{kind: vector}
+	if c := p.peek(); c >= '1' && c <= '9' {
+		n.b = p.word(p.number(false))
+		if !p.take('_') {
+			return p.fail()
+		}
+		if p.take('p') {
+			return p.make(node{kind: pixels, a: n.b})
+		}
+	} else if !p.take('_') {
+		n.b = p.expression()
+		if !p.take('_') {
+			return p.fail()
+		}
+	}
+	n.a = p.typ()
+	return p.make(n)
+}
+
+// decltype reads the type of an expression.
+func (p *parser) decltype() *node {
+	if !p.takes("Dt") && !p.takes("DT") {
+		return p.fail()
+	}
+	n := p.make(node{kind: enclosing, a: p.expression(), text: "decltype"})
+	if !p.take('E') {
+		return p.fail()
+	}
+	return n
+}
+
+// builtins are the types of one letter, ABI §5.1.5.2, and extended those of two after D.
+var (
+	builtins = nodes(map[byte]string{
+		'v': "void", 'w': "wchar_t", 'b': "bool", 'c': "char", 'a': "signed char", 'h': "unsigned char", 's': "short",
+		't': "unsigned short", 'i': "int", 'j': "unsigned int", 'l': "long", 'm': "unsigned long", 'x': "long long",
+		'y': "unsigned long long", 'n': "__int128", 'o': "unsigned __int128", 'f': "float", 'd': "double",
+		'e': "long double", 'g': "__float128", 'z': "...",
+	})
+	extended = nodes(map[byte]string{
+		'd': "decimal64", 'e': "decimal128", 'f': "decimal32", 'h': "half", 'i': "char32_t", 's': "char16_t",
+		'u': "char8_t", 'a': "auto", 'c': "decltype(auto)", 'n': "std::nullptr_t",
+	})
+)
+
+// nodes makes nodes that all names share; those for words are never changed.
+func nodes(words map[byte]string) (all [256]*node) {
+	for letter, text := range words {
+		all[letter] = &node{kind: word, text: text}
+	}
+	return all
+}
+
+// fixedPoint are the widths of fixed-point types, ISO/IEC TR 18037.
+var fixedPoint = map[byte]string{
+	's': "short ", 't': "unsigned short ", 'i': "", 'j': "unsigned ", 'l': "long ", 'm': "unsigned long ",
+}
+
+// fixedPointType reads `DA`, `DR`, and the two after `DS`.
+func (p *parser) fixedPointType() *node {
+	saturating := ""
+	if p.takes("DS") {
+		saturating = "_Sat "
+	}
+	base := ""
+	switch {
+	case p.takes("DA"):
+		base = "_Accum"
+	case p.takes("DR"):
+		base = "_Fract"
+	default:
+		return p.fail()
+	}
+	width, ok := fixedPoint[p.peek()]
+	if !ok {
+		return p.fail()
+	}
+	p.pos++
+	return p.word(saturating + width + base)
+}
+
+// floatType reads `DF16_` and `DF16b`.
+func (p *parser) floatType() *node {
+	p.pos += 2
+	if p.takes("16b") {
+		return p.word("std::bfloat16_t")
+	}
+	digits := p.number(false)
+	if !p.take('_') {
+		return p.fail()
+	}
+	return p.make(node{kind: special, a: p.word(digits), text: "_Float"})
+}
+
+// bitInt reads `DB` and `DU` with a number or an expression.
+func (p *parser) bitInt() *node {
+	n := node{kind: bitInteger}
+	if p.peekAt(1) == 'U' {
+		n.flags = flagUnsigned
+	}
+	p.pos += 2
+	if isDigit(p.peek()) {
+		n.a = p.word(p.number(false))
+	} else {
+		n.a = p.expression()
+	}
+	if !p.take('_') {
+		return p.fail()
+	}
+	return p.make(n)
+}

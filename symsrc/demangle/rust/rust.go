@@ -1,8 +1,15 @@
-// Package rust demangles the names of Rust: those of the v0 scheme (RFC 2603; rust.go, type.go, scalar.go) and those from
+// Package rust demangles the names of Rust: those of the v0 scheme (RFC 2603; rust.go, type.go) and those from
 // before it (legacy.go).
 package rust
 
-import "strings"
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // Bounds on what one name may cost. Back-references make short names that unfold without end.
 const (
@@ -217,4 +224,243 @@ func (d *demangler) genericArg() {
 	default:
 		d.typ()
 	}
+}
+
+// identifier reads an <undisambiguated-identifier>: a length, an underscore where the bytes would be taken for more of
+// the length, the bytes. A leading u says that they are punycode.
+func (d *demangler) identifier() string {
+	encoded := d.accept('u')
+	n := d.decimal()
+	d.accept('_')
+	if d.bad || n > len(d.in)-d.at {
+		d.bad = true
+		return ""
+	}
+	name := d.in[d.at : d.at+n]
+	d.at += n
+	for _, c := range []byte(name) {
+		if c != '_' && !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			d.bad = true
+			return ""
+		}
+	}
+	if !encoded {
+		return name
+	}
+	decoded, ok := decodePunycode(name)
+	if !ok {
+		d.bad = true
+	}
+	return decoded
+}
+
+// decimal reads a <decimal-number>: 0 stands alone, so that the digits of `00` are two numbers.
+func (d *demangler) decimal() int {
+	c := d.next()
+	if c < '0' || c > '9' {
+		d.bad = true
+		return 0
+	}
+	n := int(c - '0')
+	for n > 0 && d.at < len(d.in) && d.in[d.at]-'0' < 10 {
+		if n = n*10 + int(d.in[d.at]-'0'); n > maxName {
+			d.bad = true
+			return 0
+		}
+		d.at++
+	}
+	return n
+}
+
+// base62 reads a <base-62-number>: `_` is 0, `0_` is 1, digits go 0-9 a-z A-Z.
+func (d *demangler) base62() uint64 {
+	if d.accept('_') {
+		return 0
+	}
+	n := uint64(0)
+	for {
+		var digit uint64
+		switch c := d.next(); {
+		case c == '_':
+			return n + 1
+		case c >= '0' && c <= '9':
+			digit = uint64(c - '0')
+		case c >= 'a' && c <= 'z':
+			digit = uint64(c-'a') + 10
+		case c >= 'A' && c <= 'Z':
+			digit = uint64(c-'A') + 36
+		default:
+			d.bad = true
+			return 0
+		}
+		high, low := bits.Mul64(n, 62)
+		sum, carry := bits.Add64(low, digit, 0)
+		if high|carry != 0 || sum == math.MaxUint64 { // the hash of a crate may have all 64 bits
+			d.bad = true
+			return 0
+		}
+		n = sum
+	}
+}
+
+// number62 reads an optional base-62 number after a tag: 0 without it, or one more than the number.
+func (d *demangler) number62(tag byte) uint64 {
+	if !d.accept(tag) {
+		return 0
+	}
+	return d.base62() + 1
+}
+
+func (d *demangler) printInt(n uint64) {
+	if d.mute == 0 && !d.bad {
+		d.out = strconv.AppendUint(d.out, n, 10)
+	}
+}
+
+// constant reads a <const>: a basic type's letter and hexadecimal digits, p for a placeholder, or a back-reference.
+func (d *demangler) constant() {
+	if !d.enter() {
+		return
+	}
+	defer d.leave()
+	switch tag := d.next(); tag {
+	case 'p':
+		d.print("_")
+	case 'B':
+		d.backref(d.constant)
+	case 'a', 's', 'l', 'x', 'n', 'i':
+		if d.accept('n') {
+			d.print("-")
+		}
+		d.integer()
+	case 'h', 't', 'm', 'y', 'o', 'j':
+		d.integer()
+	case 'b':
+		switch d.hex() {
+		case "0":
+			d.print("false")
+		case "1":
+			d.print("true")
+		default:
+			d.bad = true
+		}
+	case 'c':
+		d.character()
+	default:
+		d.bad = true
+	}
+}
+
+// integer prints what fits into 64 bits in decimal, longer numbers as they stand.
+func (d *demangler) integer() {
+	digits := d.hex()
+	if n, err := strconv.ParseUint(digits, 16, 64); err == nil {
+		d.printInt(n)
+		return
+	}
+	d.print("0x")
+	d.print(digits)
+}
+
+// character prints a char constant as Rust's source would have it.
+func (d *demangler) character() {
+	digits := d.hex()
+	n, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || !utf8.ValidRune(rune(n)) {
+		d.bad = true
+		return
+	}
+	text := `\u{` + digits + `}`
+	switch {
+	case n == '\t':
+		text = `\t`
+	case n == '\r':
+		text = `\r`
+	case n == '\n':
+		text = `\n`
+	case n == '\\':
+		text = `\\`
+	case n == '\'':
+		text = `\'`
+	case n >= ' ' && n <= '~':
+		text = string(rune(n))
+	}
+	d.print("'" + text + "'")
+}
+
+// hex reads hexadecimal digits, without zeros before them, up to an underscore.
+func (d *demangler) hex() string {
+	start := d.at
+	for d.at < len(d.in) && hexValue(d.in[d.at]) >= 0 {
+		d.at++
+	}
+	digits := d.in[start:d.at]
+	if !d.accept('_') || digits == "" || len(digits) > 1 && digits[0] == '0' {
+		d.bad = true
+		return ""
+	}
+	return digits
+}
+
+// decodePunycode decodes RFC 3492 as Rust writes it: the last underscore, not a hyphen, ends the plain characters.
+func decodePunycode(s string) (string, bool) {
+	const base, tMin, tMax, skew, damp = 36, 1, 26, 38, 700
+	var text []rune
+	if at := strings.LastIndexByte(s, '_'); at >= 0 {
+		text, s = []rune(s[:at]), s[at+1:]
+	}
+	if s == "" {
+		return "", false
+	}
+	code, place, bias := rune(utf8.RuneSelf), 0, 72
+	for first := true; s != ""; first = false {
+		before, weight := place, 1
+		for k := base; ; k += base {
+			if s == "" || weight > math.MaxInt32 {
+				return "", false
+			}
+			digit := punycodeDigit(s[0])
+			s = s[1:]
+			if digit < 0 {
+				return "", false
+			}
+			place += digit * weight
+			t := min(max(k-bias, tMin), tMax)
+			if digit < t {
+				break
+			}
+			weight *= base - t
+		}
+		n := len(text) + 1
+		delta := (place - before) / 2
+		if first {
+			delta = (place - before) / damp
+		}
+		delta += delta / n
+		for bias = 0; delta > (base-tMin)*tMax/2; bias += base {
+			delta /= base - tMin
+		}
+		bias += (base - tMin + 1) * delta / (delta + skew)
+		if place/n > utf8.MaxRune {
+			return "", false
+		}
+		if code += rune(place / n); !utf8.ValidRune(code) {
+			return "", false
+		}
+		place %= n
+		text = slices.Insert(text, place, code)
+		place++
+	}
+	return string(text), true
+}
+
+// punycodeDigit is the value of one digit, a-z then 0-9, -1 of anything else.
+func punycodeDigit(c byte) int {
+	switch {
+	case c >= 'a' && c <= 'z':
+		return int(c - 'a')
+	case c >= '0' && c <= '9':
+		return int(c-'0') + 26
+	}
+	return -1
 }
