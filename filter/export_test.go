@@ -6,13 +6,15 @@ import "context"
 var Literals = literals
 
 // FullLook lets every line be looked at in full, or lines that were seen before be known.
-func (f *Filter) FullLook(full bool) { f.quick.off = full }
+func (f *Filter) FullLook(full bool) { f.known.off = full }
 
 // Known handles the lines at the start of b that are known, and returns the number of bytes that they take.
-func (f *Filter) Known(ctx context.Context, dst, b []byte) ([]byte, int) { return f.run(ctx, dst, b) }
+func (f *Filter) Known(ctx context.Context, dst, b []byte) ([]byte, int) {
+	return f.known.run(ctx, dst, b)
+}
 
 // KnownLines returns the numbers of lines that are known, by their tails and whole.
-func (f *Filter) KnownLines() (tails, whole int) { return f.quick.tails.Len(), f.quick.showed.Len() }
+func (f *Filter) KnownLines() (tails, whole int) { return f.known.tails.Len(), f.known.frames.Len() }
 
 // Recover forgets the answers that were prefetched.
 func (f *Filter) Recover() { f.resolver.Recover() }

@@ -13,12 +13,12 @@
 // to Lines. A line that is not understood leaves byte for byte as it came. Package llvm is another such pipeline, which prints what
 // llvm-symbolizer does.
 //
+//	line.go         a line from its bytes to its output: the picture above
+//	items.go        what the frames and elements of a text are
+//	element.go      malformed elements; hexdict.go, a dump of registers over several lines
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
-//	line.go         what a line holds, and who wrote it
-//	element.go      lines with symbolizer markup; hexdict.go, a dump of registers over several lines
-//	items.go        what the frames and elements of a text are
-//	lookahead.go    frames that wait for the mappings below them
+//	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	contextdump.go  the context as JSON
 //	guard.go        what a panic may cost: the one line
 //	stats.go        counts
@@ -64,7 +64,7 @@ type Options struct {
 	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held
 	// back until it ends or the input pauses.
 	Dedupe bool
-	// Lookahead lets frames wait for the mappings of their process, which some crash reporters print below them.
+	// Lookahead lets the frames of a stream wait for the mappings of their process, which some crash reporters print below them.
 	Lookahead Lookahead
 	// StripSGR takes the log's own colors out. A line that is too long to be looked at keeps them.
 	StripSGR bool
@@ -100,10 +100,10 @@ type Filter struct {
 	renumbers bool
 	items     []print.Item   // of the text at hand
 	repeats   *print.Repeats // nil if repeated stacks are written out
-	ahead     *ahead         // nil where no frame waits
+	ahead     *ahead         // around this filter; nil if no frame waits
 	window    int            // how many more lines are looked at whatever they hold
-	dump      hexdict
-	quick     quick
+	dump      dump
+	known     known
 	reached   progress
 	said      map[string]bool
 	rescued   int // lines that left as they came, since the program is at fault
@@ -132,13 +132,13 @@ func New(o Options) *Filter {
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {
 		f.out = r
 	}
-	f.quick.init()
+	f.known.init(f)
 	if o.Dedupe {
 		f.repeats = print.NewRepeats(f.out, text, r != nil)
 		f.out = f.repeats
 	}
 	if o.Lookahead != (Lookahead{}) {
-		f.ahead = &ahead{limit: o.Lookahead}
+		f.ahead = &ahead{Filter: f, limit: o.Lookahead}
 	}
 	f.rescan()
 	return f
@@ -147,7 +147,7 @@ func New(o Options) *Filter {
 // absolutes reports whether frames with nothing but an absolute address mean anything: where mappings are known, and where a
 // reason is wanted.
 func (f *Filter) absolutes() bool {
-	return f.resolver.Mapped || f.ahead != nil || f.opt.Maps != nil || f.opt.Explain
+	return f.resolver.Mapped || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Explain
 }
 
 // numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame is observed.

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"bytes"
-	"context"
 
 	"qss-filter/filter/guard"
 )
@@ -10,27 +9,28 @@ import (
 // A fault of this program must cost no line of a log: a panic while a line is handled leaves that line as it came, with what
 // was held back before it, and the stream goes on. It is said once. There are three places that recover:
 //
-//	Line, finished, readable  one line
-//	Lines                     what is around lines; the known lines are off from then on
-//	fetch                     one question; its frame stays as it is
+//	Line   one line
+//	Lines  what is around lines; the known lines are off from then on
+//	fetch  one question; its frame stays as it is
 //
-// What was held back before the line must not go with the output that the panic has discarded: see mark and salvage.
+// What was held back before the line must not go with the output that the panic has discarded: see salvage.
 
 // rescue is deferred around the handling of one line: after a panic *out becomes dst with what was held back and the line as
 // it came.
 func (f *Filter) rescue(out *[]byte, dst, line []byte) {
-	cause := recover()
-	if cause == nil {
-		return
+	if cause := recover(); cause != nil {
+		f.broken(guard.Fault(cause))
+		*out = f.untouched(dst, line)
 	}
-	f.broken(guard.Fault(cause))
-	dst = f.release(context.Background(), f.salvage(dst))
-	*out = f.untouched(dst, line)
 }
 
-// untouched appends a line as it came, in the form that the output has.
+// untouched appends a line as it came, in the form that the output has, after what was held back when it began: that was written to
+// the output that is lost, or is held back still.
 func (f *Filter) untouched(dst, line []byte) []byte {
-	return f.out.Abandon(dst, f.line, line)
+	f.parser.Quoted, f.text.Quoted, f.dump.open = false, false, false
+	f.resolver.Recover()
+	dst = f.text.Fold.Salvage(dst)
+	return f.out.End(f.out.Abandon(dst, f.line, line))
 }
 
 // progress is how far Lines has come: what a panic over the next line must not cost.
@@ -40,20 +40,10 @@ type progress struct {
 	line int    // the number of the last line
 }
 
-// mark is called before a line is handled: salvage makes good what is lost after it.
-func (f *Filter) mark() { f.text.Fold.Mark() }
-
 // reach is called by what handles several lines at once, before each.
 func (f *Filter) reach(out []byte, n int) {
 	f.text.Fold.Mark()
 	f.reached = progress{n: n, out: out, line: f.line}
-}
-
-// salvage appends what was held back at the mark: it was written to the output that is lost, or is held back still.
-func (f *Filter) salvage(dst []byte) []byte {
-	f.parser.Quoted, f.text.Quoted, f.dump.open = false, false, false
-	f.resolver.Recover()
-	return f.text.Fold.Salvage(dst)
 }
 
 // rescueLines is deferred around Lines: after a panic the line reached leaves as it came, and the lines known are no longer used.
@@ -64,14 +54,14 @@ func (f *Filter) rescueLines(out *[]byte, n *int, b []byte) {
 		return
 	}
 	at := &f.reached
-	f.quick.off = true
+	f.known.off = true
 	f.line = at.line + 1
 	f.broken(guard.Fault(cause))
 	end := bytes.IndexByte(b[at.n:], '\n') + 1
 	if end == 0 {
 		end = len(b) - at.n
 	}
-	*out, *n = f.untouched(f.salvage(at.out), b[at.n:at.n+end]), at.n+end
+	*out, *n = f.untouched(at.out, b[at.n:at.n+end]), at.n+end
 }
 
 // broken says that this program is at fault, once.

@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"qss-filter/filter/frame"
@@ -19,9 +20,9 @@ const (
 	maxDumpBytes = 16 << 10
 )
 
-// hexdict follows a `{{{hexdict:` element over its lines: a dump of registers as `KEY: VALUE` pairs. The dump is kept to
-// the byte and leaves line by line; footnotes after it say what its values point at.
-type hexdict struct {
+// dump follows a `{{{hexdict:` element over its lines: a dump of registers as `KEY: VALUE` pairs. The dump is kept to the byte and
+// leaves line by line. Footnotes after it say what its values point at.
+type dump struct {
 	open   bool
 	of     *resolve.Process // whose dump it is
 	alias  bool
@@ -30,60 +31,74 @@ type hexdict struct {
 	values []parse.Value
 	// whole counts the values of dumps before it on its first line, which wait for its end with it.
 	whole int
-	// before is what preceded it on its first line. A prefix of a logger precedes its last line, too.
+	// before is what precedes it on its first line. A prefix of a logger precedes its last line, too.
 	before []byte
+	// within is set for a line of the open element, and closed for its last one.
+	within, closed bool
 }
 
-// begin opens the element whose first line is text, of which it begins at an offset.
-func (h *hexdict) begin(of *resolve.Process, text []byte, at int) {
-	h.open, h.of, h.alias, h.lines, h.bytes, h.whole = true, of, text[at] == '<', 0, 0, len(h.values)
-	h.before = append(h.before[:0], bytes.TrimRight(text[:at], " \t")...)
-	h.collect(text[at+len(parse.OpenBraces)+len(parse.HexdictTag):])
+// next returns the part of the open element that a line of its process is. ok is false if there is none, and for a line that is none
+// of the dump: another element or a frame begins, or it has gone on for too long. The values that have waited are due then.
+func (h *dump) next(of *resolve.Process, l *parse.Line) (e parse.Element, ok bool) {
+	h.within = false
+	if !h.open || h.of != of || l.JSON {
+		return e, false
+	}
+	h.lines++
+	h.bytes += len(l.Text)
+	end := bytes.Index(l.Text, parse.Closing(h.alias))
+	if h.closed = end >= 0; !h.closed {
+		end = len(l.Text)
+	}
+	text := l.Text[:end]
+	if parse.HasMarkup(text) || frame.Candidate(text, false, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
+		h.open, h.values = false, h.values[:h.whole]
+		return e, false
+	}
+	h.within = true
+	h.collect(text)
+	return parse.Element{Element: markup.Element{End: end, Tag: markup.Hexdict}, Keep: true}, true
+}
+
+// follow looks after the dumps of a line that was printed, with its elements. Inside a JSON object there is no place for footnotes.
+func (h *dump) follow(of *resolve.Process, l *parse.Line, elements []parse.Element) {
+	if h.within {
+		h.open = !h.closed
+		return
+	}
+	if l.JSON || !slices.ContainsFunc(elements, func(e parse.Element) bool { return e.Tag == markup.Hexdict }) {
+		return
+	}
+	h.open, h.values, h.before = false, h.values[:0], h.before[:0]
+	for i := range elements {
+		e := &elements[i]
+		switch {
+		case e.Tag != markup.Hexdict:
+		case e.Open:
+			h.open, h.of, h.alias, h.lines, h.bytes, h.whole = true, of, l.Text[e.Start] == '<', 0, 0, len(h.values)
+			h.before = append(h.before, bytes.TrimRight(l.Text[:e.Start], " \t")...)
+			h.collect(l.Text[e.Pairs:])
+		default:
+			h.collect(e.Body)
+		}
+	}
 }
 
 // collect takes the pairs out of a text.
-func (h *hexdict) collect(text []byte) {
+func (h *dump) collect(text []byte) {
 	for _, s := range parse.Pairs(text) {
 		h.values = append(h.values, s.Value)
 	}
 }
 
-// dumpLine handles a line inside an open hexdict element. ok is false where the line is none of the dump: another element
-// or a frame begins, or it has gone on for too long; the line is then like any other, after the footnotes that have waited.
-func (f *Filter) dumpLine(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) (out []byte, ok bool) {
-	h := &f.dump
-	h.lines++
-	h.bytes += len(body)
-	text, rest := body, []byte(nil)
-	at := bytes.Index(body, parse.Closing(h.alias))
-	if at >= 0 {
-		text, rest = body[:at], body[at:]
-	}
-	if parse.HasMarkup(text) || frame.Candidate(text, false, false) || h.lines > maxDumpLines || h.bytes > maxDumpBytes {
-		h.open = false
-		h.values = h.values[:h.whole]
-		if len(end) == 0 {
-			end = newline
-		}
-		return f.footnotes(ctx, dst, p, body, end), false
-	}
-	h.collect(text)
-	dst = f.out.Dump(dst, text, f.pointing(ctx, p, text))
-	dst = f.out.Text(f.out.Text(dst, rest), end)
-	if at >= 0 {
-		h.open = false
-		dst = f.footnotes(ctx, dst, p, body, end)
-	}
-	return dst, true
-}
-
 // pointing returns the values of a dump that a footnote explains, if colors are written.
-func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, text []byte) (values []parse.Pair) {
-	if f.opt.Palette == nil || f.parser.Quoted {
+func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element) (values []parse.Pair) {
+	if f.opt.Palette == nil || s.JSON {
 		return nil
 	}
-	for _, v := range parse.Pairs(text) {
+	for _, v := range parse.Pairs(s.Text[e.Pairs:e.End]) {
 		if f.point(ctx, t, v.Value) != nil {
+			v.Start, v.End = v.Start+e.Pairs-e.Start, v.End+e.Pairs-e.Start
 			values = append(values, v)
 		}
 	}
@@ -119,49 +134,27 @@ func isReturnRegister(key string) bool {
 	return false
 }
 
-// footnotes writes a line for each value of the dump that points at something: `  [RIP] func file:line`, with the logger's
-// prefix of the line that closed the dump. A last line without its end keeps none.
-func (f *Filter) footnotes(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
-	before := bytes.TrimRight(body[:f.parser.Prefix.Start], " \t")
-	if n := len(f.dump.before); n > len(before) && bytes.HasPrefix(body, f.dump.before) {
-		before = body[:n]
+// footnotes writes a line for each value of a dump that has ended: `  [RIP] func file:line`, with the logger's prefix of the line that
+// closed the dump. A last line without its end keeps none.
+func (f *Filter) footnotes(ctx context.Context, dst []byte, t *resolve.Thread, l *parse.Line, end []byte) []byte {
+	h := &f.dump
+	if h.open || len(h.values) == 0 {
+		return dst
 	}
-	missing := len(end) == 0
-	for _, v := range f.dump.values {
-		a := f.point(ctx, p, v)
+	before := bytes.TrimRight(l.Text[:l.Start], " \t")
+	if n := len(h.before); n > len(before) && bytes.HasPrefix(l.Text, h.before) {
+		before = l.Text[:n]
+	}
+	for _, v := range h.values {
+		a := f.point(ctx, t, v)
 		if a == nil {
 			continue
 		}
-		if missing {
+		if len(end) == 0 {
 			dst = f.out.Text(dst, newline)
 		}
-		dst = f.out.Register(dst, before, p, v, a, end)
+		dst = f.out.Register(dst, before, t, v, a, end)
 	}
-	f.dump.values = f.dump.values[:0]
+	h.values = h.values[:0]
 	return dst
-}
-
-// dumps looks after the hexdict elements of a line: it writes the footnotes of those that the line holds whole, and opens
-// one that goes on. Inside a JSON object there is no place for footnotes.
-func (f *Filter) dumps(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
-	if !bytes.Contains(body, parse.HexdictTag) {
-		return dst
-	}
-	f.dump.values, f.dump.whole, f.dump.before = f.dump.values[:0], 0, f.dump.before[:0]
-	from := 0
-	for {
-		e, ok := markup.Next(body, from)
-		if !ok {
-			break
-		}
-		from = e.End
-		if e.Tag == markup.Hexdict {
-			f.dump.collect(e.Body)
-		}
-	}
-	if at := parse.OpenDump(body, from); at >= 0 {
-		f.dump.begin(p.Process, body, at)
-		return dst
-	}
-	return f.footnotes(ctx, dst, p, body, end)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -14,64 +13,40 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// resolve reads the elements of a text, or its frames if it has no elements, and finds what they are, in their order: a mapping counts
-// for the frames after it. alone is the item whose line the text is, -1 if it is none's. The items hold until the next call.
-func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, s parse.Segment) (items []print.Item, alone int) {
-	if parse.HasMarkup(s.Text) {
-		if elements := f.parse(s.Text); len(elements) > 0 {
-			return f.resolveElements(ctx, t, s, elements)
-		}
-	}
-	return f.resolveFrames(ctx, t, s)
-}
-
-// resolveFrames finds what the frames of a text are.
-func (f *Filter) resolveFrames(ctx context.Context, t *resolve.Thread, s parse.Segment) (items []print.Item, alone int) {
-	frames := f.frames(s, t.Stack.Shift > 0 || f.observed())
-	if alone = -1; len(frames) == 1 && frames[0].Shape != frame.Pair {
-		alone = 0
-	}
+// resolve finds what the elements or frames of a segment are, in their order. alone is the index of the one whose line the segment is,
+// -1 if it is none's. The items hold until the next call.
+func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, l *parse.Line, alone int) []print.Item {
 	f.items = f.items[:0]
-	for i := range frames {
-		fr := &frames[i]
-		it := print.Item{Frame: fr, Number: fr.Number, Answer: f.resolver.ResolveFrame(ctx, t, f.line, s.Text, fr)}
-		f.observe(t, s.Text, &it, i == alone)
-		if f.opt.Renumber != print.RenumberNever && fr.Counts && f.renumbers {
-			if !fr.Num.Empty() {
-				it.Number = t.Stack.Number(fr.Number)
-			}
-			ownLines := alone >= 0
-			if f.opt.Style == print.Append {
-				ownLines = f.opt.Observe == nil && !fr.Num.Empty()
-			}
-			if n := it.Functions(); n > 0 && ownLines {
-				t.Stack.Insert(n - 1)
-			}
-		}
-		f.items = append(f.items, it)
+	for i := range f.parser.Elements {
+		f.items = append(f.items, f.resolveElement(ctx, t, l.Segment, &f.parser.Elements[i], i == alone))
 	}
-	return f.items, alone
+	for i := range f.parser.Frames {
+		f.items = append(f.items, f.resolveFrame(ctx, t, l.Segment, &f.parser.Frames[i], i == alone))
+	}
+	return f.items
 }
 
-// frames returns the frames of a text.
-func (f *Filter) frames(s parse.Segment, renumbering bool) []parse.Frame {
-	if !f.parser.ReadFrames(s, renumbering, f.absolutes()) {
-		f.warn("search", fmt.Sprintf("line %d: too much of it is almost a frame: the rest of such a line passes as it came", f.line))
+// resolveFrame finds what a frame is. alone is set if the segment is its line.
+func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, s parse.Segment, fr *parse.Frame, alone bool) print.Item {
+	it := print.Item{Frame: fr, Number: fr.Number, Answer: f.resolver.ResolveFrame(ctx, t, f.line, s.Text, fr)}
+	f.observe(t, s.Text, &it, alone)
+	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
+		return it
 	}
-	return f.parser.Frames
+	if !fr.Num.Empty() {
+		it.Number = t.Stack.Number(fr.Number)
+	}
+	ownLines := alone
+	if f.opt.Style == print.Append {
+		ownLines = f.opt.Observe == nil && !fr.Num.Empty()
+	}
+	if n := it.Functions(); n > 0 && ownLines {
+		t.Stack.Insert(n - 1)
+	}
+	return it
 }
 
-// resolveElements finds what the elements of a text are.
-func (f *Filter) resolveElements(ctx context.Context, t *resolve.Thread, s parse.Segment, elements []parse.Element) (items []print.Item, alone int) {
-	alone = parse.FrameElement(s, elements)
-	f.items = f.items[:0]
-	for i := range elements {
-		f.items = append(f.items, f.resolveElement(ctx, t, s, &elements[i], i == alone))
-	}
-	return f.items, alone
-}
-
-// resolveElement finds what an element is. alone is set if it is a frame, and the text its line.
+// resolveElement finds what an element is. alone is set if it is a frame, and the segment its line.
 func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element, alone bool) print.Item {
 	it := print.Item{Element: e, Number: e.BTFields.Num}
 	kind, adjustment := symsrc.Code, resolve.Exact.Because(resolve.ByTag)
@@ -82,7 +57,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.
 		}
 		return it
 	case e.Tag == markup.Hexdict:
-		it.Values = f.pointing(ctx, t, s.Text[e.Start:e.End][min(e.End-e.Start, print.DumpTag):])
+		it.Values = f.pointing(ctx, t, s, e)
 		return it
 	case e.Keep:
 		return it

@@ -20,12 +20,13 @@ import (
 	"qss-filter/symsrc"
 )
 
-// quick is what the filter knows of lines of markup.
-type quick struct {
-	known  linecache.Elements[contextFields]
-	showed linecache.Outputs[shownBy]
-	tails  linecache.Outputs[shownTail]
-	block  contextBlock
+// known is what a filter knows of lines that it has seen. It stands before the filter, which gets the lines that are not known.
+type known struct {
+	f        *Filter
+	elements linecache.Elements[contextFields]
+	frames   linecache.Outputs[shownBy]
+	tails    linecache.Outputs[shownTail]
+	block    contextBlock
 	// off is set where every line is to be looked at in full: a test compares.
 	off bool
 }
@@ -45,45 +46,53 @@ type shownBy struct {
 	typ markup.PCType
 }
 
-func (q *quick) init() {
-	q.known.Init()
-	q.showed.Init()
-	q.tails.Init()
+// init makes it that of a filter.
+func (k *known) init(f *Filter) {
+	k.f = f
+	k.elements.Init()
+	k.frames.Init()
+	k.tails.Init()
+}
+
+// footprint returns about how many bytes of memory it takes.
+func (k *known) footprint() int {
+	return k.elements.Footprint() + k.frames.Footprint() + k.tails.Footprint()
 }
 
 // run handles the lines at the start of b that equal others before, and returns the number of
 // bytes that they take. b is of complete lines.
-func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
+func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	f := k.f
 	text := b[0] == ' ' || b[0] == '#'
-	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || f.quick.off || f.dump.open || f.parser.Long || f.repeats != nil || f.eachCounts() || f.ahead != nil ||
+	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.repeats != nil || f.eachCounts() || f.ahead != nil ||
 		f.opt.Style != print.Annotate || !f.text.Color.Plain() {
 		return dst, 0
 	}
 	if text {
-		return f.knownText(ctx, dst, b)
+		return k.text(ctx, dst, b)
 	}
 	if f.opt.Renumber == print.RenumberAlways {
 		return dst, 0
 	}
 	t := f.resolver.Processes.Unnamed // nothing precedes the elements
 	folds := f.opt.Context == print.ContextFold && f.opt.DumpContext == nil
-	block := &f.quick.block
+	block := &k.block
 	for len(dst) < stream.MaxOutput && bytes.HasPrefix(b[n:], parse.OpenBraces) {
 		f.reach(dst, n)
 		used, line := 0, b[n:]
 		switch {
 		case bytes.HasPrefix(line, linecache.BTStart):
 			block.end(f, t, dst, b[:n])
-			used, dst = f.knownFrame(ctx, dst, t, line)
+			used, dst = k.frame(ctx, dst, t, line)
 		case !folds:
 		case bytes.HasPrefix(line, linecache.MMapStart):
-			used, dst = f.knownMapping(dst, t, line)
+			used, dst = k.mapping(dst, t, line)
 		case bytes.HasPrefix(line, linecache.ModuleStart):
-			used, dst = f.knownModule(dst, t, line)
+			used, dst = k.module(dst, t, line)
 		case bytes.HasPrefix(line, linecache.ResetStart):
 			block.end(f, t, dst, b[:n])
-			if used, dst = f.replay(dst, t, line); used == 0 {
-				used, dst = f.knownReset(dst, t, line, n)
+			if used, dst = k.replay(dst, t, line); used == 0 {
+				used, dst = k.reset(dst, t, line, n)
 			}
 		}
 		if used == 0 {
@@ -95,15 +104,16 @@ func (f *Filter) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	return dst, n
 }
 
-// knownFrame handles a bt element that is alone on its line.
-func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+// frame handles a bt element that is alone on its line.
+func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	f := k.f
 	if f.opt.Maps != nil && t.Space.Empty() {
 		return 0, dst // the mappings of a running process count, which may be others by now
 	}
 	line := b[:bytes.IndexByte(b, '\n')+1]
 	generation := t.Space.Generation()
-	s, again := f.quick.showed.Slot(line, generation)
-	if s.Is(line, generation) && f.holds(&s.By.dependency, t, f.resolver.AdjustMarkup(t, s.By.typ, false)) {
+	s, again := k.frames.Slot(line, generation)
+	if s.Is(line, generation) && k.holds(&s.By.dependency, t, f.resolver.AdjustMarkup(t, s.By.typ, false)) {
 		f.line++
 		s.By.answer.Count()
 		t.Over(f.line, s.By.answer)
@@ -112,37 +122,34 @@ func (f *Filter) knownFrame(ctx context.Context, dst []byte, t *resolve.Thread, 
 		}
 		return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
 	}
-	bt, end, ok := markup.BTLine(line)
+	bt, _, ok := markup.BTLine(line)
 	if !ok {
 		return 0, dst
 	}
 	by := shownBy{typ: bt.Type}
 	take := f.resolver.AdjustMarkup(t, by.typ, false)
-	f.line++
 	dst = f.text.Fold.Flush(dst)
 	f.resolver.Ahead(b[len(line):], t)
-	before := len(dst)
-	if f.objects != nil {
-		dst = f.out.End(f.readable(ctx, f.out.Begin(dst, f.line, line), line))
+	before, rescued := len(dst), f.rescued
+	if dst = f.Line(ctx, dst, line); f.objects != nil {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
-	} else {
-		dst, _ = f.bareFrame(ctx, dst, t, line[:len(line)-len(end)], end)
 	}
 	by.dependency = dependsOn(t, f.resolver.ResolveAddress(ctx, t.Process, bt.Addr, symsrc.Code, take), take)
-	if f.quick.showed.Settled(generation) && again && len(by.answer.Frames) > 0 && !print.Awaited(by.answer) &&
+	if k.frames.Settled(generation) && again && rescued == f.rescued && len(by.answer.Frames) > 0 && !print.Awaited(by.answer) &&
 		len(dst) > before && len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
-		f.quick.showed.Keep(s, line, dst[before:], generation, by)
+		k.frames.Keep(s, line, dst[before:], generation, by)
 	}
 	return len(line), dst
 }
 
-// knownMapping handles a mapping whose text after the address is known.
-func (f *Filter) knownMapping(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+// mapping handles a mapping whose text after the address is known.
+func (k *known) mapping(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	f := k.f
 	start, at, ok := scan.Hex(b, len(linecache.MMapStart))
 	if !ok {
 		return 0, dst
 	}
-	e := f.quick.known.Find(b[at:], learnMapping)
+	e := k.elements.Find(b[at:], learnMapping)
 	if e == nil || e.Says.tag != markup.MMap || cutTo32(b[len(linecache.MMapStart)-len("0x"):at]) {
 		return 0, dst
 	}
@@ -156,13 +163,14 @@ func (f *Filter) knownMapping(dst []byte, t *resolve.Thread, b []byte) (used int
 		return 0, dst
 	}
 	f.line++
-	f.quick.known.Follow(e)
+	k.elements.Follow(e)
 	return at + len(e.Text), f.text.Fold.Add(dst, in.Module, print.Range{Start: start, Last: start + m.Size - 1, Mode: m.Mode}, nil, e.Says.end)
 }
 
-// knownModule handles the definition of a module that is new, or the same as before.
-func (f *Filter) knownModule(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
-	e := f.quick.known.Find(b, learnModule)
+// module handles the definition of a module that is new, or the same as before.
+func (k *known) module(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	f := k.f
+	e := k.elements.Find(b, learnModule)
 	if e == nil || e.Says.tag != markup.Module {
 		return 0, dst
 	}
@@ -173,23 +181,24 @@ func (f *Filter) knownModule(dst []byte, t *resolve.Thread, b []byte) (used int,
 	t.Space.AddModule(*def)
 	m, _ := t.Space.Module(def.ID)
 	f.line++
-	f.quick.known.Follow(e)
+	k.elements.Follow(e)
 	return len(e.Text), f.text.Fold.DefineKnown(dst, m, e.Says.head, e.Says.end)
 }
 
-// knownReset handles a reset, which is at b[at:] of what run looks at.
-func (f *Filter) knownReset(dst []byte, t *resolve.Thread, b []byte, at int) (used int, out []byte) {
-	e := f.quick.known.Find(b, learnReset)
+// reset handles a reset, which is at b[at:] of what run looks at.
+func (k *known) reset(dst []byte, t *resolve.Thread, b []byte, at int) (used int, out []byte) {
+	f := k.f
+	e := k.elements.Find(b, learnReset)
 	if e == nil || e.Says.tag != markup.Reset {
 		return 0, dst
 	}
 	if t.Space.Reset() {
 		dst = f.text.Fold.Flush(dst)
-		f.quick.block.begin(f, dst, at)
+		k.block.begin(f, dst, at)
 		dst = append(dst, e.Says.head...)
 	}
 	f.line++
-	f.quick.known.Follow(e)
+	k.elements.Follow(e)
 	return len(e.Text), dst
 }
 
@@ -275,15 +284,15 @@ func (k *contextBlock) end(f *Filter, t *resolve.Thread, dst, b []byte) {
 }
 
 // replay handles the latest block again.
-func (f *Filter) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
-	k := &f.quick.block
-	if len(k.text) == 0 || k.generation != t.Space.Generation() || !bytes.HasPrefix(b, k.text) {
+func (k *known) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+	f, block := k.f, &k.block
+	if len(block.text) == 0 || block.generation != t.Space.Generation() || !bytes.HasPrefix(b, block.text) {
 		return 0, dst
 	}
-	dst = append(f.text.Fold.Flush(dst), k.out...)
-	f.text.Fold.Become(&k.fold)
-	f.line += k.lines
-	return len(k.text), dst
+	dst = append(f.text.Fold.Flush(dst), block.out...)
+	f.text.Fold.Become(&block.fold)
+	f.line += block.lines
+	return len(block.text), dst
 }
 
 // dependency is what the output of a known frame depends on besides its text.
@@ -302,7 +311,8 @@ func dependsOn(t *resolve.Thread, a *resolve.Answer, take resolve.Adjustment) de
 }
 
 // holds reports whether a known frame of t, whose address is to be taken so, still becomes what it became.
-func (f *Filter) holds(d *dependency, t *resolve.Thread, take resolve.Adjustment) bool {
+func (k *known) holds(d *dependency, t *resolve.Thread, take resolve.Adjustment) bool {
+	f := k.f
 	return d.take == take && f.resolver.IsCurrent(d.answer) && d.unverified == d.answer.Unverified() && d.process == t.Key
 }
 
@@ -361,8 +371,9 @@ func readTextFrame(b []byte) (t textFrame, ok bool) {
 
 func (t *textFrame) tail() []byte { return t.line[t.addrEnd:] }
 
-// knownText handles the lines at the start of b that are frames with a known tail, and returns the number of bytes that they take.
-func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n int) {
+// text handles the lines at the start of b that are frames with a known tail, and returns the number of bytes that they take.
+func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	f := k.f
 	if f.window > 0 || f.opt.Renumber == print.RenumberNever {
 		return dst, 0
 	}
@@ -373,10 +384,10 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 			break
 		}
 		f.reach(dst, n)
-		s, again := f.quick.tails.Slot(line.tail(), 1)
+		s, again := k.tails.Slot(line.tail(), 1)
 		switch {
 		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&
-			f.holds(&s.By.dependency, t, f.resolver.AdjustText(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
+			k.holds(&s.By.dependency, t, f.resolver.AdjustText(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
 			f.line++
 			if number := t.Stack.Number(line.number); f.objects != nil {
 				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
@@ -394,8 +405,8 @@ func (f *Filter) knownText(ctx context.Context, dst, b []byte) (out []byte, n in
 			dst = f.text.Fold.Flush(dst)
 			before := len(dst)
 			dst = f.Line(ctx, dst, line.line)
-			if by, became, ok := f.learn(&line, dst[before:]); ok {
-				f.quick.tails.Keep(s, line.tail(), became, 1, by)
+			if by, became, ok := k.learn(&line, dst[before:]); ok {
+				k.tails.Keep(s, line.tail(), became, 1, by)
 			}
 		default:
 			return dst, n
@@ -420,14 +431,15 @@ func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 }
 
 // learn returns what is kept of a line that became those lines, or that object.
-func (f *Filter) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
+func (k *known) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
+	f := k.f
 	q := &f.resolver.Asked
 	if !q.Plain || len(q.Answer.Frames) == 0 || print.Awaited(q.Answer) || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
 	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Adjustment), digits: t.digits, convention: q.Convention}
 	if f.objects != nil {
-		known, by.object, ok = f.learnObject(t, became)
+		known, by.object, ok = k.learnObject(t, became)
 	} else {
 		known, ok = t.learnTail(became, len(q.Answer.Frames))
 	}
@@ -489,7 +501,8 @@ func (t *textFrame) writeObject(dst, known []byte, at *objectCuts, line int) []b
 }
 
 // learnObject returns what is known of the object that the line at hand became, if that is of the kind that writeObject writes.
-func (f *Filter) learnObject(t *textFrame, became []byte) (known []byte, at objectCuts, ok bool) {
+func (k *known) learnObject(t *textFrame, became []byte) (known []byte, at objectCuts, ok bool) {
+	f := k.f
 	l, fr := &f.objects.Line, &f.parser.Frames[0]
 	number, address := frame.Span{Start: t.numStart, End: t.numEnd}, frame.Span{Start: t.address(), End: t.addrEnd}
 	if fr.Num != number || fr.Addr != address || fr.Whole.Start != t.numStart-1 || l.Process != f.resolver.Processes.Unnamed.Key ||

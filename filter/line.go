@@ -3,14 +3,14 @@ package filter
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
-	"qss-filter/filter/prefix"
+	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
-	"qss-filter/filter/scan"
 	"qss-filter/sgr"
 )
 
@@ -20,121 +20,147 @@ import (
 // or with Flush.
 func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	f.line++
-	f.mark()
+	f.text.Fold.Mark()
 	defer f.rescue(&out, dst, line)
-	if f.ahead != nil {
-		return f.lookingAhead(ctx, dst, line)
-	}
-	return f.finished(ctx, dst, line)
-}
-
-// finished is Line for a line that nothing more is waited for.
-func (f *Filter) finished(ctx context.Context, dst, line []byte) (out []byte) {
-	f.mark()
-	defer f.rescue(&out, dst, line)
-	if f.opt.StripSGR && bytes.IndexByte(line, 0x1b) >= 0 {
-		f.stripped = sgr.Uncolored(f.stripped[:0], line)
-		line = f.stripped
-	}
-	return f.out.End(f.readable(ctx, f.out.Begin(dst, f.line, line), line))
-}
-
-// readable finds what a line holds, and prints it.
-func (f *Filter) readable(ctx context.Context, dst, line []byte) (out []byte) {
-	f.mark()
-	defer f.rescue(&out, dst, line)
-	body, end := scan.CutEnd(line)
-	if !f.parser.Long {
-		if out, ok := f.bareFrame(ctx, dst, f.resolver.Processes.Unnamed, body, end); ok {
-			f.resolver.Processes.Handled(f.resolver.Processes.Unnamed)
-			return out
-		}
-	}
-	t, pre := f.of(nil, nil, body)
+	line = f.uncolored(line)
+	l := f.parser.Line(line)
+	t := f.thread(l)
 	f.resolver.Expect(t)
-	f.out.By(t, pre, body)
-	if f.window == 0 && !f.dump.open && numbered(body[pre.Start:pre.End]) && !parse.HasMarkup(body) {
-		dst = f.ordinary(ctx, f.out.Flush(dst), t, body, end)
-		f.noteLead(t, pre, body)
-		f.resolver.Processes.Handled(t)
-		f.text.FollowColor(line)
-		return dst
+	dst = f.out.Begin(dst, f.line, line)
+	f.out.By(t, &f.parser.Prefix, l.Body)
+	for f.parser.Next(l) {
+		if l.JSON {
+			t = f.thread(l)
+		}
+		f.readList(t, l)
+		f.read(t, l)
+		dst = f.print(ctx, dst, t, l)
+		f.over(t, l)
 	}
-	if strings, ok := parse.Strings(body[pre.Start:pre.End]); ok && !f.dump.open {
-		dst = f.object(ctx, f.out.Flush(dst), body, pre.Start, pre.End, strings)
-		dst = f.out.Text(dst, end)
-	} else {
-		f.readContext(t, body[pre.Start:pre.End])
-		dst = f.ownWords(ctx, dst, t, body, end)
-		f.noteLead(t, pre, body)
-	}
-	f.resolver.Processes.Handled(t)
 	f.text.FollowColor(line)
-	return dst
+	return f.out.End(dst)
 }
 
-// noteLead notes what precedes a line with a frame.
-func (f *Filter) noteLead(t *resolve.Thread, pre *prefix.Prefix, body []byte) {
-	if pre.Start > 0 && !pre.Partial && t.Stack.Line == f.line {
-		t.Lead = append(t.Lead[:0], body[:pre.Start]...)
+// uncolored returns a line without colors, if it is to have none.
+func (f *Filter) uncolored(line []byte) []byte {
+	if !f.opt.StripSGR || bytes.IndexByte(line, 0x1b) < 0 {
+		return line
+	}
+	f.stripped = sgr.Uncolored(f.stripped[:0], line)
+	return f.stripped
+}
+
+// thread returns the thread that a segment is from. Before the first segment that is the thread that the line is from.
+func (f *Filter) thread(l *parse.Line) *resolve.Thread {
+	o := f.resolver.Processes
+	switch p := &f.parser.Prefix; {
+	case l.Bare:
+		return o.Unnamed
+	case l.JSON:
+		return o.Thread(p, &l.Owner, l.Object, l.Text)
+	default:
+		return o.Thread(p, nil, nil, l.Text)
 	}
 }
 
-// numbered reports whether a line begins like a frame, `#0`, and is neither a headline nor context: what most lines with a frame are.
-func numbered(text []byte) bool {
-	for i, c := range text {
+// readList takes what a segment says of the address space of its process, and of the program that prints the frames.
+func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
+	words := l.Text[l.Start:l.End]
+	if l.Bare || f.window == 0 && numbered(words) && !parse.HasMarkup(words) {
+		return
+	}
+	if f.window > 0 {
+		f.window--
+	}
+	window := mappings.Announces(words)
+	mapping, file, id := f.resolver.ApplyListed(t, words, f.line)
+	if file != "" {
+		f.out.BuildID(t.Process, file, id)
+	}
+	if mapping {
+		f.out.Listed(t.Process)
+		window = mappings.Window
+	}
+	f.window = max(f.window, window)
+	t.Emitter.Note(l.Text)
+}
+
+// numbered reports whether words begin like a frame, `#0`, and are neither a headline nor context: what most lines with a frame are.
+func numbered(words []byte) bool {
+	for i, c := range words {
 		if c != ' ' && c != '\t' {
-			return c == '#' && i+1 < len(text) && text[i+1]-'0' <= 9
+			return c == '#' && i+1 < len(words) && words[i+1]-'0' <= 9
 		}
 	}
 	return false
 }
 
-// ownWords handles a line that a program wrote, with its loggers' prefixes.
-func (f *Filter) ownWords(ctx context.Context, dst []byte, t *resolve.Thread, body, end []byte) []byte {
-	t.Emitter.Note(body)
-	defer t.Emitter.Over(body)
-	if f.dump.open && f.dump.of == t.Process {
-		var ok bool
-		if dst, ok = f.dumpLine(ctx, dst, t, body, end); ok {
-			return dst
-		}
-	}
+// read finds the elements of a segment, or its frames if it has no elements.
+func (f *Filter) read(t *resolve.Thread, l *parse.Line) {
+	p := &f.parser
+	p.Frames = p.Frames[:0]
+	e, dump := f.dump.next(t.Process, l)
 	switch {
-	case parse.HasMarkup(body):
-		before := t.Space.Generation()
-		dst = f.markup(ctx, dst, t, body, end)
-		if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && t.Space.Generation() != before {
-			t.Sample = append(t.Sample[:0], body[:p.Start]...)
-		}
-		return f.dumps(ctx, dst, t, body, end)
-	case frame.Candidate(body, f.numbers(), f.absolutes()):
-		return f.ordinary(ctx, f.out.Flush(dst), t, body, end)
+	case l.Bare:
+		return
+	case dump:
+		p.Elements = append(p.Elements[:0], e)
+	case parse.HasMarkup(l.Text):
+		f.readElements(l.Text)
+	default:
+		p.Elements = p.Elements[:0]
 	}
-	t.Interrupted(body)
-	return f.out.Text(f.out.Text(f.out.Flush(dst), body), end)
+	if len(p.Elements) == 0 {
+		f.readFrames(l.Segment, t.Stack.Shift > 0 || f.observed())
+	}
 }
 
-// object handles a line that is a JSON object, as container runtimes and journald's JSON output write them, string by
-// string. The fields of the object tell whose words they are.
-func (f *Filter) object(ctx context.Context, dst, body []byte, start, end int, strings []frame.Span) []byte {
-	whose := prefix.JSONKey(body[start:end])
-	pos := 0
-	f.parser.Quoted = true
-	defer func() { f.parser.Quoted = false }()
-	for _, s := range strings {
-		s.Start, s.End = s.Start+start, s.End+start
-		dst = f.out.Text(dst, body[pos:s.Start])
-		pos = s.End
-		text := s.Of(body)
-		t, _ := f.of(&whose, body[start:end], text)
-		f.readContext(t, text)
-		t.Emitter.Note(text)
-		dst = f.segment(ctx, dst, t, parse.Segment{Text: text, Sep: parse.Newline, JSON: true, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End})
-		t.Emitter.Over(text)
-		f.resolver.Processes.Handled(t)
+// readFrames finds the frames of a segment.
+func (f *Filter) readFrames(s parse.Segment, renumbering bool) []parse.Frame {
+	if !f.parser.ReadFrames(s, renumbering, f.absolutes()) {
+		f.warn("search", fmt.Sprintf("line %d: too much of it is almost a frame: the rest of such a line passes as it came", f.line))
 	}
-	return f.out.Text(dst, body[pos:])
+	return f.parser.Frames
+}
+
+// print resolves what was found in a segment, in the order of the text, since a mapping counts for the frames after it, and prints it.
+func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *parse.Line) []byte {
+	if len(l.After) > 0 && !l.JSON && !l.Bare && f.opt.Style != print.Append {
+		if end, ok := f.parser.ContextLine(l.Text); ok {
+			return f.out.Context(dst, t, l.Text, l.After, end, f.resolve(ctx, t, l, -1))
+		}
+	}
+	dst = f.footnotes(ctx, f.out.Text(f.out.Flush(dst), l.Before), t, l, l.Sep)
+	alone := f.alone(l)
+	if items := f.resolve(ctx, t, l, alone); len(items) > 0 {
+		dst = f.out.Items(ctx, dst, t, l.Segment, items, alone)
+	} else {
+		t.Interrupted(l.Text)
+		dst = f.out.Text(dst, l.Text)
+	}
+	dst = f.out.Text(dst, l.After)
+	f.dump.follow(t.Process, l, f.parser.Elements)
+	return f.footnotes(ctx, dst, t, l, l.After)
+}
+
+// alone returns the index of the element or frame whose line the segment is, -1 if it is none's.
+func (f *Filter) alone(l *parse.Line) int {
+	switch p := &f.parser; {
+	case l.Bare, len(p.Frames) == 1 && p.Frames[0].Shape != frame.Pair:
+		return 0
+	case len(p.Elements) > 0:
+		return parse.FrameElement(l.Segment, p.Elements)
+	}
+	return -1
+}
+
+// over notes what a segment leaves behind: the end of a report, and the prefixes of the line.
+func (f *Filter) over(t *resolve.Thread, l *parse.Line) {
+	t.Emitter.Over(l.Text)
+	if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && !l.JSON {
+		t.Wrote(l.Text[:p.Start], f.line)
+	}
+	f.resolver.Processes.Handled(t)
 }
 
 // settled reports whether the beginning of a line means the same whatever follows it.
@@ -151,7 +177,7 @@ func (f *Filter) settled(begin []byte) (ok bool) {
 			return false
 		}
 	}
-	for _, fr := range f.frames(parse.Segment{Text: begin}, false) {
+	for _, fr := range f.readFrames(parse.Segment{Text: begin}, false) {
 		if len(fr.BuildIDText) == 0 {
 			return false
 		}
@@ -159,54 +185,8 @@ func (f *Filter) settled(begin []byte) (ok bool) {
 	return true
 }
 
-// of reads the loggers' prefixes of a text and returns the thread that it is from. outer is the JSON object that the text is a string
-// of, with the fields that say whose; both are nil for a line of its own.
-func (f *Filter) of(outer *prefix.Prefix, outerLine, text []byte) (*resolve.Thread, *prefix.Prefix) {
-	p := f.parser.ReadPrefix(text)
-	return f.resolver.Processes.Thread(p, outer, outerLine, text), p
-}
-
-// ordinary handles a line that may hold frames.
-func (f *Filter) ordinary(ctx context.Context, dst []byte, p *resolve.Thread, body, end []byte) []byte {
-	sep := end
-	if len(sep) == 0 {
-		sep = newline
-	}
-	return f.out.Text(f.segment(ctx, dst, p, parse.Segment{Text: body, Sep: sep, Start: f.parser.Prefix.Start, End: f.parser.Prefix.End}), end)
-}
-
-// segment handles one piece of text: it finds what the text says, and writes it.
-func (f *Filter) segment(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment) []byte {
-	items, alone := f.resolve(ctx, t, s)
-	if len(items) == 0 {
-		t.Interrupted(s.Text)
-		return f.out.Text(dst, s.Text)
-	}
-	return f.out.Items(ctx, dst, t, s, items, alone)
-}
-
-// readContext takes what a line of a process's own words says of its address space.
-func (f *Filter) readContext(t *resolve.Thread, text []byte) {
-	if f.window > 0 {
-		f.window--
-	}
-	window := mappings.Announces(text)
-	mapping, file, id := f.resolver.ApplyListed(t, text, f.line)
-	if file != "" {
-		f.out.BuildID(t.Process, file, id)
-	}
-	if mapping {
-		f.out.Listed(t.Process)
-		window = mappings.Window
-	}
-	f.window = max(f.window, window)
-}
-
 // Preload takes a list of mappings for the processes of the log that state none themselves.
 func (f *Filter) Preload(list []byte) error {
 	defer f.rescan()
 	return f.resolver.Preload(list)
 }
-
-// watching reports whether every line must be looked at, whatever it holds.
-func (f *Filter) watching() bool { return f.dump.open || f.window > 0 || f.ahead.holding() }

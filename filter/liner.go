@@ -17,10 +17,18 @@ import (
 var _ stream.Liner = (*Filter)(nil)
 
 // Stream returns a stream of the filter, which must be used in no other way then.
-func (f *Filter) Stream() *stream.Stream { return stream.New(f, f.streamed()) }
+func (f *Filter) Stream() *stream.Stream { return stream.New(f.liner(), f.streamed()) }
 
 // Feed returns a feed of the filter, which must be used in no other way then.
-func (f *Filter) Feed() *stream.Feed { return stream.NewFeed(f, f.streamed()) }
+func (f *Filter) Feed() *stream.Feed { return stream.NewFeed(f.liner(), f.streamed()) }
+
+// liner returns what handles the lines of a stream: the filter, or what holds lines back before it.
+func (f *Filter) liner() stream.Liner {
+	if f.ahead != nil {
+		return f.ahead
+	}
+	return f
+}
 
 // streamed returns how the log is read and written.
 func (f *Filter) streamed() stream.Options {
@@ -39,7 +47,7 @@ func (f *Filter) Arrive() {
 
 // Scan returns the search for the lines that mean something now, nil if every line may.
 func (f *Filter) Scan() *stream.Scan {
-	if f.watching() {
+	if f.dump.open || f.window > 0 {
 		return nil
 	}
 	return f.candidates
@@ -54,7 +62,7 @@ func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	defer f.rescueLines(&out, &n, b)
 	end := bytes.IndexByte(b, '\n') + 1
 	if end > 0 {
-		if dst, n = f.run(ctx, dst, b); n > 0 {
+		if dst, n = f.known.run(ctx, dst, b); n > 0 {
 			return dst, n
 		}
 	} else {
@@ -67,17 +75,22 @@ func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		}
 		return out, end
 	}
-	f.resolver.Ahead(b[end:], f.resolver.Processes.Unnamed)
-	dst = f.Line(ctx, dst, b[:end])
+	return f.first(ctx, dst, b, end), end
+}
+
+// first appends what becomes of the first line of b, of n bytes. Answers for those after it may be prefetched.
+func (f *Filter) first(ctx context.Context, dst, b []byte, n int) []byte {
+	f.resolver.Ahead(b[n:], f.resolver.Processes.Unnamed)
+	dst = f.Line(ctx, dst, b[:n])
 	f.resolver.Ahead(nil, nil)
 	f.rescan()
-	return dst, end
+	return dst
 }
 
 // Skip appends what is held back, which must stand before lines that mean nothing, and leaves these to the caller unless lines
 // become objects.
 func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
-	f.mark()
+	f.text.Fold.Mark()
 	dst = f.Flush(dst)
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -122,20 +135,13 @@ func (f *Filter) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bo
 	return f.Flush(f.Line(ctx, dst, begin)), true
 }
 
-// Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for
-// mappings as long as they are to wait, everything else not at all.
+// Pending reports whether something is held back. It leaves as soon as the log pauses.
 func (f *Filter) Pending() (patience time.Duration, held bool) {
-	if f.ahead.holding() {
-		return f.ahead.remaining(), true
-	}
 	return 0, f.text.Fold.Pending() || f.repeats != nil && f.repeats.Pending()
 }
 
 // Flush appends what Lines has held back: the folded context, and a stack that may be one of those before.
-func (f *Filter) Flush(dst []byte) []byte {
-	dst = f.release(context.Background(), dst)
-	return f.out.Flush(dst)
-}
+func (f *Filter) Flush(dst []byte) []byte { return f.out.Flush(dst) }
 
 var newline = []byte{'\n'}
 
@@ -144,11 +150,11 @@ var newline = []byte{'\n'}
 // a color that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
-	if f.objects != nil || f.repeats != nil || f.ahead.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
+	if f.objects != nil || f.repeats != nil || f.ahead != nil && f.ahead.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
 		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long {
 		return dst, false
 	}
-	return f.resolver.Resume(dst, f.line, f.ahead != nil)
+	return f.resolver.Resume(dst, f.line, f.opt.Lookahead != (Lookahead{}))
 }
 
 // literals are what the recognizers rely on: those of frames, of lists of mappings, and of all else that a line may mean.

@@ -1,15 +1,18 @@
 package filter
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
 	"time"
 
 	"qss-filter/filter/frame"
+	"qss-filter/filter/guard"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
+	"qss-filter/filter/stream"
 )
 
 // Lookahead bounds how long frames that only a list of mappings can resolve wait for one below them. The zero
@@ -47,57 +50,92 @@ func (l *Lookahead) Set(s string) error {
 	return nil
 }
 
-// ahead holds lines back, from a frame on that lacks its process's mappings to the end of the list that brings them.
+// ahead is a stream.Liner around a filter. It holds lines back, from a frame on that lacks its process's mappings to the end of the
+// list that brings them.
 type ahead struct {
+	*Filter
 	limit Lookahead
 	lines [][]byte
 	bytes int
 	since time.Time
-	first int // the number of the first line
 	// of is the process whose list is waited for, listing is set within that list.
 	of      *resolve.Process
 	listing bool
 }
 
 // holding reports whether lines are held back.
-func (a *ahead) holding() bool { return a != nil && len(a.lines) > 0 }
+func (a *ahead) holding() bool { return len(a.lines) > 0 }
 
 // remaining is how much longer the lines may wait.
 func (a *ahead) remaining() time.Duration { return max(0, a.limit.Time-time.Since(a.since)) }
 
-// lookingAhead is Line where frames wait for the mappings below them.
-func (f *Filter) lookingAhead(ctx context.Context, dst, line []byte) []byte {
-	a := f.ahead
-	body, _ := scan.CutEnd(line)
-	t, pre := f.of(nil, nil, body)
-	text := body[pre.Start:pre.End]
-	if !a.holding() {
-		if !f.lacksMappings(t, body) {
-			return f.finished(ctx, dst, line)
-		}
-		a.of, a.listing, a.since, a.first = t.Process, false, time.Now(), f.line
+// Scan returns nil while lines are held back: those after them must stay behind them.
+func (a *ahead) Scan() *stream.Scan {
+	if a.holding() {
+		return nil
 	}
-	listed := t.Process == a.of && resolve.ReadMapping(t.Space, text, f.line)
-	if a.listing && !listed && t.Process == a.of {
-		dst = f.release(ctx, dst)
-		return f.lookingAhead(ctx, dst, line)
+	return a.Filter.Scan()
+}
+
+// Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
+func (a *ahead) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	n = bytes.IndexByte(b, '\n') + 1
+	if n == 0 {
+		n = len(b)
 	}
-	a.listing = a.listing || listed
-	a.lines = append(a.lines, append([]byte(nil), line...))
-	a.bytes += len(line)
+	if n > a.MaxLine() {
+		return a.Filter.Lines(ctx, a.release(ctx, dst), b[:n])
+	}
+	before, passes := a.hold(b[:n])
+	if before {
+		dst = a.release(ctx, dst)
+		_, passes = a.hold(b[:n])
+	}
+	if passes {
+		return a.first(ctx, dst, b, n), n
+	}
 	over := a.limit.Lines > 0 && len(a.lines) > a.limit.Lines && !a.listing
 	if over || a.bytes > maxAheadBytes || a.remaining() == 0 {
-		dst = f.release(ctx, dst)
+		dst = a.release(ctx, dst)
 	}
-	return dst
+	return dst, n
+}
+
+// hold holds a line back, unless it passes: it needs not wait. before is set, and nothing is done, if those held back must leave before
+// it: their list has ended. A line over which the program panics passes.
+func (a *ahead) hold(line []byte) (before, passes bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.broken(guard.Fault(cause))
+			before, passes = a.holding(), true
+		}
+	}()
+	body, _ := scan.CutEnd(line)
+	p := a.parser.ReadPrefix(body)
+	t := a.resolver.Processes.Thread(p, nil, nil, body)
+	text := body[p.Start:p.End]
+	if !a.holding() {
+		if !a.lacksMappings(t, body) {
+			return false, true
+		}
+		a.of, a.listing, a.since = t.Process, false, time.Now()
+	}
+	listed := t.Process == a.of && resolve.ReadMapping(t.Space, text, a.line+len(a.lines)+1)
+	if a.listing && !listed && t.Process == a.of {
+		return true, false
+	}
+	a.listing = a.listing || listed
+	a.lines = append(a.lines, bytes.Clone(line))
+	a.bytes += len(line)
+	return false, false
 }
 
 // lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none.
-func (f *Filter) lacksMappings(t *resolve.Thread, body []byte) bool {
-	if !f.resolver.LacksMappings(t) {
+func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
+	if !a.resolver.LacksMappings(t) {
 		return false
 	}
-	for _, fr := range f.frames(parse.Segment{Text: body, End: f.parser.Prefix.End}, false) {
+	for _, fr := range a.readFrames(parse.Segment{Text: body, End: a.parser.Prefix.End}, false) {
 		if fr.Base == frame.Absolute && !fr.Done {
 			return true
 		}
@@ -106,18 +144,44 @@ func (f *Filter) lacksMappings(t *resolve.Thread, body []byte) bool {
 }
 
 // release lets the held lines go.
-func (f *Filter) release(ctx context.Context, dst []byte) []byte {
-	a := f.ahead
+func (a *ahead) release(ctx context.Context, dst []byte) []byte {
 	if !a.holding() {
 		return dst
 	}
-	lines, last := a.lines, f.line
+	lines := a.lines
 	a.lines, a.bytes, a.of, a.listing = nil, 0, nil, false
-	f.line = a.first - 1
 	for _, line := range lines {
-		f.line++
-		dst = f.finished(ctx, dst, line)
+		dst = a.Line(ctx, dst, line)
 	}
-	f.line = last
+	a.rescan()
 	return dst
+}
+
+// Skip releases the held lines before lines that mean nothing.
+func (a *ahead) Skip(dst, lines []byte) (out []byte, same bool) {
+	return a.Filter.Skip(a.release(context.Background(), dst), lines)
+}
+
+// Part releases the held lines before a piece of a line.
+func (a *ahead) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
+	return a.Filter.Part(a.release(context.Background(), dst), text, first, last)
+}
+
+// Torn releases the held lines before the beginning of a line.
+func (a *ahead) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bool) {
+	return a.Filter.Torn(ctx, a.release(ctx, dst), begin)
+}
+
+// Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for mappings as
+// long as they are to wait, everything else not at all.
+func (a *ahead) Pending() (patience time.Duration, held bool) {
+	if a.holding() {
+		return a.remaining(), true
+	}
+	return a.Filter.Pending()
+}
+
+// Flush appends all that is held back.
+func (a *ahead) Flush(dst []byte) []byte {
+	return a.Filter.Flush(a.release(context.Background(), dst))
 }

@@ -98,11 +98,12 @@ func TestObjectsHeld(t *testing.T) {
 		{"colours out", filter.Options{StripSGR: true}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"#0 0x7f20 (/a.so+0x20)"`}},
 	} {
 		c.o.JSON = &jsonl.Options{}
-		rest := feed(c.o, c.log)
+		c.o.Symbols = &symbols{}
+		rest := run(t, c.o, c.log)
 		for _, part := range c.want {
 			at := strings.Index(rest, part)
 			if at < 0 {
-				t.Errorf("%s: no %s in\n%s", c.name, part, feed(c.o, c.log))
+				t.Errorf("%s: no %s in\n%s", c.name, part, run(t, c.o, c.log))
 				break
 			}
 			rest = rest[at+len(part):]

@@ -70,6 +70,9 @@ type Value struct {
 	Addr uint64
 }
 
+// dumpTag is the length of what begins a dump.
+var dumpTag = len(OpenBraces) + len(HexdictTag)
+
 // HexdictTag is the tag of a dump.
 var HexdictTag = []byte("hexdict:")
 

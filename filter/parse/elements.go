@@ -1,6 +1,8 @@
 package parse
 
 import (
+	"bytes"
+
 	"qss-filter/filter/prefix"
 	"qss-filter/markup"
 )
@@ -15,6 +17,9 @@ type Element struct {
 	Keep bool
 	// Err is the error of a malformed element.
 	Err error
+	// Pairs is where the pairs of a dump begin in the text. Open is set if the dump goes on in the next line.
+	Pairs int
+	Open  bool
 }
 
 // ReadElements fills p.Elements with the elements of a text. The last one may be a dump that goes on. Only the first malformed
@@ -25,7 +30,8 @@ func (p *Parser) ReadElements(text []byte, explain int) {
 		e, ok := markup.Next(text, from)
 		if !ok {
 			if at := OpenDump(text, from); at >= 0 {
-				p.Elements = append(p.Elements, Element{Element: markup.Element{Start: at, End: len(text), Tag: markup.Hexdict}, Keep: true})
+				p.Elements = append(p.Elements, Element{Element: markup.Element{Start: at, End: len(text), Tag: markup.Hexdict}, Keep: true,
+					Pairs: at + dumpTag, Open: true})
 			}
 			return
 		}
@@ -59,6 +65,8 @@ func (p *Parser) Read(e markup.Element, terse bool) Element {
 	case markup.Reset, markup.Module, markup.MMap:
 	case markup.Dumpfile:
 		_, _, err = e.Dumpfile()
+	case markup.Hexdict:
+		el.Keep, el.Pairs = true, e.Start+dumpTag
 	default:
 		el.Keep = true
 	}
@@ -93,4 +101,22 @@ func FrameElement(s Segment, elems []Element) int {
 		}
 	}
 	return found
+}
+
+// ContextLine returns the end of the program's own words on a line whose words are nothing but context elements, those in p.Elements.
+// ok is false for any other line. A prefix that colors what follows counts as one of the words, and so does that of a line that goes
+// on in the next entry.
+func (p *Parser) ContextLine(text []byte) (end int, ok bool) {
+	pos, end := p.Prefix.Start, p.Prefix.End
+	if p.Prefix.Partial || bytes.IndexByte(text, 0x1b) >= 0 {
+		pos, end = 0, len(text)
+	}
+	for i := range p.Elements {
+		e := &p.Elements[i]
+		if !e.Contextual() || e.Start < pos || len(bytes.TrimSpace(text[pos:e.Start])) > 0 {
+			return 0, false
+		}
+		pos = e.End
+	}
+	return end, len(p.Elements) > 0 && pos <= end && len(bytes.TrimSpace(text[pos:end])) == 0
 }

@@ -9,12 +9,15 @@ import (
 	"qss-filter/filter/frame"
 )
 
-// Newline is the line break inside a JSON string: a line with added text must stay one JSON object.
-var Newline = []byte(`\n`)
+// Line breaks, of a log and inside a JSON string: a line with added text must stay one JSON object.
+var (
+	lineBreak    = []byte{'\n'}
+	escapedBreak = []byte(`\n`)
+)
 
-// Strings reports whether a text is a JSON object, and returns the lines inside its strings: strings are split at their escaped
-// line breaks.
-func Strings(line []byte) ([]frame.Span, bool) {
+// jsonStrings returns the lines inside the strings of a JSON object. Strings are split at their escaped line breaks. It returns none
+// for a text that is no JSON object.
+func jsonStrings(line []byte) (spans []frame.Span) {
 	begin := 0
 	for begin < len(line) && isJSONSpace(line[begin]) {
 		begin++
@@ -24,16 +27,15 @@ func Strings(line []byte) ([]frame.Span, bool) {
 		end--
 	}
 	if end-begin < 2 || line[begin] != '{' || line[end-1] != '}' {
-		return nil, false
+		return nil
 	}
 	next := begin + 1
 	for next < end && isJSONSpace(line[next]) {
 		next++
 	}
 	if line[next] != '"' {
-		return nil, false
+		return nil
 	}
-	var spans []frame.Span
 	for i := next; i < end; i++ {
 		if line[i] != '"' {
 			continue
@@ -50,11 +52,11 @@ func Strings(line []byte) ([]frame.Span, bool) {
 			i++
 		}
 		if i >= end {
-			return nil, false
+			return nil
 		}
 		spans = append(spans, frame.Span{Start: start, End: i})
 	}
-	return spans, true
+	return spans
 }
 
 func isJSONSpace(c byte) bool { return c == ' ' || c == '\t' }

@@ -1,5 +1,6 @@
 // Package parse reads a line: its loggers' prefixes, its markup, its frames. It knows no process and no file.
 //
+//	line.go      a line, segment by segment
 //	parser.go    the Parser, and what it keeps from line to line: headers of logcat -v long
 //	segment.go   a text that is treated as one line
 //	prefix.go    loggers' prefixes
@@ -27,6 +28,7 @@ type Parser struct {
 	// Quoted is set inside a JSON string.
 	Quoted bool
 	search frame.Search
+	line   Line
 	// strip and unquoted are texts without escapes. stripPos and unquotedPos are the offsets of their bytes in the text.
 	strip       []byte
 	stripPos    []int32

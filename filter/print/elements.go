@@ -40,8 +40,7 @@ func (w *Text) inPlace(dst []byte, s parse.Segment, items []Item, from, to int) 
 		raw := s.Text[e.Start:e.End]
 		switch {
 		case e.Tag == markup.Hexdict:
-			tag := min(len(raw), DumpTag)
-			dst = w.Dump(append(dst, raw[:tag]...), raw[tag:], it.Values)
+			dst = w.dump(dst, raw, it.Values)
 		case e.Keep || w.opt.Style == Append || e.Contextual() && w.opt.Context == ContextKeep:
 			dst = append(dst, raw...)
 		case !s.JSON:
@@ -253,8 +252,8 @@ func (w *Text) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
 	return dst
 }
 
-// Dump writes a part of a dump, with the values that a footnote explains in color.
-func (w *Text) Dump(dst, text []byte, values []parse.Pair) []byte {
+// dump writes a part of a dump, with the values that a footnote explains in color.
+func (w *Text) dump(dst, text []byte, values []parse.Pair) []byte {
 	pos := 0
 	restore := w.Color
 	for _, v := range values {
@@ -266,9 +265,6 @@ func (w *Text) Dump(dst, text []byte, values []parse.Pair) []byte {
 	w.Color = restore
 	return append(dst, text[pos:]...)
 }
-
-// DumpTag is the length of what begins a dump, `{{{hexdict:`.
-var DumpTag = len(parse.OpenBraces) + len(parse.HexdictTag)
 
 // Register writes what a value of a dump points at, as `  [RIP] func file:line`.
 func (w *Text) Register(dst, before []byte, _ *resolve.Thread, v parse.Value, a *resolve.Answer, end []byte) []byte {

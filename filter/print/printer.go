@@ -74,12 +74,9 @@ type Printer interface {
 	Items(ctx context.Context, dst []byte, t *resolve.Thread, s parse.Segment, items []Item, alone int) []byte
 	// Context appends a line on which context elements of t stand alone up to body[last:].
 	Context(dst []byte, t *resolve.Thread, body, end []byte, last int, items []Item) []byte
-	// Dump appends a part of a dump, of which some values point at something. Register appends what one of them points at,
-	// on a line that begins with before.
-	Dump(dst, text []byte, values []parse.Pair) []byte
+	// Register appends what a value of a dump points at, on a line that begins with before.
 	Register(dst, before []byte, t *resolve.Thread, v parse.Value, a *resolve.Answer, end []byte) []byte
-	// Abandon appends a line as it came. It is called for lines that are not looked at, and after a panic; dst then has
-	// nothing of the line yet.
+	// Abandon appends a line as it came. It is called after a panic, when dst has nothing of the line yet. End follows.
 	Abandon(dst []byte, number int, line []byte) []byte
 	// End ends the line.
 	End(dst []byte) []byte

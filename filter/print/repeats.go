@@ -111,8 +111,11 @@ func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
 // End ends the line: it leaves, or is held back with those of its stack.
 func (d *Repeats) End(dst []byte) []byte {
 	n := &d.now
-	n.open = false
 	dst = d.Printer.End(dst)
+	if !n.open {
+		return dst
+	}
+	n.open = false
 	d.text = append(d.text[:0], dst[n.start:]...)
 	dst = dst[:n.start]
 	text := d.text

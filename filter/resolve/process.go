@@ -22,8 +22,9 @@ type Process struct {
 	// elsewhere than at frames.
 	dart     symsrc.BuildID
 	buildIDs map[string]symsrc.BuildID
-	// Sample is the loggers' prefix of the last line of markup that changed the address space.
-	Sample []byte
+	// sample is the loggers' prefix of the last line that changed the address space, to this generation.
+	sample     []byte
+	generation uint64
 }
 
 // writer is a process by the loggers' prefixes. Its lines are about a Process: itself, or the one that a header such as
@@ -39,8 +40,8 @@ type Thread struct {
 	*writer
 	// Stack is the stack that the thread prints.
 	Stack stack
-	// Lead is the loggers' prefix of its last line with a frame.
-	Lead []byte
+	// lead is the loggers' prefix of its last line with a frame.
+	lead []byte
 	// trampoline is set if the last frame was a signal trampoline: the next one was interrupted, and its address is exact.
 	trampoline bool
 	// shifted is set if the thread is counted in Processes.Shifted.
@@ -50,6 +51,16 @@ type Thread struct {
 // Over notes that the thread has a frame with that answer on a line.
 func (t *Thread) Over(line int, a *Answer) {
 	t.Stack.Line, t.trampoline = line, a.trampoline
+}
+
+// Wrote notes the loggers' prefix of a line of the thread.
+func (t *Thread) Wrote(prefix []byte, line int) {
+	if t.Stack.Line == line {
+		t.lead = append(t.lead[:0], prefix...)
+	}
+	if now := t.Space.Generation(); t.generation != now {
+		t.sample, t.generation = append(t.sample[:0], prefix...), now
+	}
 }
 
 // maxBuildIDs is how many build IDs of all processes are remembered. Beyond it all are forgotten.

@@ -27,7 +27,7 @@ func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bo
 	}
 	for _, key := range o.state.Processes() {
 		p := o.byKey[key]
-		if p == nil || p != o.Unnamed.Process && len(p.Sample) == 0 {
+		if p == nil || p != o.Unnamed.Process && len(p.sample) == 0 {
 			return dst, false
 		}
 		if dst, ok = appendSpace(dst, p); !ok {
@@ -57,7 +57,7 @@ func (r *Resolver) appendStacks(dst []byte, line int, waits bool) (lines []byte,
 			continue
 		}
 		_, somewhere := t.Space.Resolve(nowhere)
-		if somewhere || recent[ago] != nil || waits || t != r.Processes.Unnamed && len(t.Lead) == 0 {
+		if somewhere || recent[ago] != nil || waits || t != r.Processes.Unnamed && len(t.lead) == 0 {
 			return dst, false
 		}
 		recent[ago], begin = t, max(begin, ago+1)
@@ -65,7 +65,7 @@ func (r *Resolver) appendStacks(dst []byte, line int, waits bool) (lines []byte,
 	for ago := begin - 1; ago >= 0; ago-- {
 		if t := recent[ago]; t != nil {
 			if t != r.Processes.Unnamed {
-				dst = append(dst, t.Lead...)
+				dst = append(dst, t.lead...)
 			}
 			dst = append(dst, nowhereText...)
 		}
@@ -82,7 +82,7 @@ func appendSpace(dst []byte, p *Process) (lines []byte, ok bool) {
 		return dst, false
 	}
 	for _, m := range space.Modules() {
-		dst = append(dst, p.Sample...)
+		dst = append(dst, p.sample...)
 		dst = fmt.Appendf(dst, "{{{module:%#x:%s:elf:%s}}}\n", m.ID, m.Name, hex.EncodeToString([]byte(m.BuildID)))
 	}
 	for _, r := range space.Mappings() {
@@ -90,7 +90,7 @@ func appendSpace(dst []byte, p *Process) (lines []byte, ok bool) {
 		if !defined || now != r.Module || r.Space != symsrc.Linked || r.Last-r.Start == math.MaxUint64 {
 			return dst, false
 		}
-		dst = append(dst, p.Sample...)
+		dst = append(dst, p.sample...)
 		dst = fmt.Appendf(dst, "{{{mmap:%#x:%#x:load:%#x:%s:%#x}}}\n", r.Start, r.Last-r.Start+1, r.Module.ID, r.Mode, r.Rel)
 	}
 	return dst, true

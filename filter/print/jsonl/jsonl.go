@@ -66,9 +66,6 @@ func (r *Printer) Begin(dst []byte, number int, line []byte) []byte {
 // Text writes nothing: the object has the line.
 func (r *Printer) Text(dst, _ []byte) []byte { return dst }
 
-// Dump writes nothing.
-func (r *Printer) Dump(dst, _ []byte, _ []parse.Pair) []byte { return dst }
-
 // Flush returns dst: nothing is held back.
 func (r *Printer) Flush(dst []byte) []byte { return dst }
 
@@ -123,8 +120,11 @@ func (r *Printer) Context(dst []byte, t *resolve.Thread, _, _ []byte, _ int, ite
 	return dst
 }
 
-// End writes the object.
+// End writes the object, unless it was written by Abandon.
 func (r *Printer) End(dst []byte) []byte {
+	if !r.open {
+		return dst
+	}
 	l := &r.Line
 	r.open = false
 	if r.Torn {

@@ -1,0 +1,94 @@
+package parse
+
+import (
+	"bytes"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/prefix"
+	"qss-filter/filter/scan"
+	"qss-filter/markup"
+)
+
+// Line is a line of a log, which is read segment by segment: the line itself, or the strings of a JSON object, as container runtimes
+// and journald's JSON output write them.
+type Line struct {
+	// Segment is the segment at hand.
+	Segment
+	// Body is the line without its end.
+	Body []byte
+	// Before is what stands between the segment and the one before it. After is what stands between the last segment and the end
+	// of the line, with this end. It is empty for other segments.
+	Before, After []byte
+	// Bare is set for a line that is a bt element and nothing else, which markup is full of. The element is in Elements then.
+	Bare bool
+	// Object is a line's JSON object, whose fields are those of Owner. It is empty if the line is none.
+	Object []byte
+	// Owner has the fields of the JSON object that say whose words its strings are.
+	Owner   prefix.Prefix
+	line    []byte
+	strings []frame.Span // those that follow, in Object
+	begin   int          // of Object
+	pos     int          // up to which the line was read
+	last    bool
+}
+
+// Line begins to read a line. Prefix has its loggers' prefixes then, which a bare line has none of. The result is valid until the
+// next call.
+func (p *Parser) Line(line []byte) *Line {
+	l := &p.line
+	body, end := scan.CutEnd(line)
+	*l = Line{line: line, Body: body, After: end}
+	l.Text, l.Sep = body, end
+	if len(end) == 0 {
+		l.Sep = lineBreak
+	}
+	if l.Bare = !p.Long && p.readBare(body); l.Bare {
+		p.Prefix = prefix.Prefix{End: len(body)}
+	} else {
+		at := p.ReadPrefix(body)
+		words := body[at.Start:at.End]
+		if l.strings = jsonStrings(words); l.strings != nil {
+			l.Object, l.begin, l.Sep, l.After = words, at.Start, escapedBreak, nil
+			l.Owner = prefix.JSONKey(words)
+		}
+	}
+	l.Start, l.End = p.Prefix.Start, p.Prefix.End
+	return l
+}
+
+// readBare reads the bt element that a line is, if it is well-formed.
+func (p *Parser) readBare(body []byte) bool {
+	start := 0
+	for start < len(body) && (body[start] == ' ' || body[start] == '\t') {
+		start++
+	}
+	if !bytes.HasPrefix(body[start:], OpenBraces) {
+		return false
+	}
+	e, ok := markup.Next(body, start)
+	if !ok || e.Tag != markup.BT || e.Start != start || e.End != len(body) {
+		return false
+	}
+	p.Elements = append(p.Elements[:0], p.Read(e, true))
+	return !p.Elements[0].Keep
+}
+
+// Next moves on to the next segment of a line, and reads the prefixes of a string. It returns false after the last one.
+func (p *Parser) Next(l *Line) bool {
+	p.Quoted = !l.last && l.strings != nil
+	if l.last {
+		return false
+	}
+	if l.last = len(l.strings) <= 1; l.strings == nil {
+		return true
+	}
+	start, end := l.begin+l.strings[0].Start, l.begin+l.strings[0].End
+	l.Before, l.Text, l.JSON = l.Body[l.pos:start], l.Body[start:end], true
+	l.strings, l.pos = l.strings[1:], end
+	if l.last {
+		l.After = l.line[end:]
+	}
+	p.ReadPrefix(l.Text)
+	l.Start, l.End = p.Prefix.Start, p.Prefix.End
+	return true
+}
