@@ -16,7 +16,7 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// adminTime is how long a person waits for figures.
+// adminTime bounds the wait for a reply to `cache stats` and `cache clear`.
 const adminTime = 30 * time.Second
 
 // serveCommand is `cache serve`.
@@ -28,7 +28,7 @@ func serveCommand(ctx context.Context, dir string, o *Options) error {
 	return nil
 }
 
-// order sends one message to the process and returns the reply.
+// order sends a message to the cache process and returns the reply.
 func order(l *link, kind byte) ([]byte, error) {
 	if err := l.conn.SetDeadline(time.Now().Add(adminTime)); err != nil {
 		return nil, fmt.Errorf("ask the cache: %w", err)
@@ -43,7 +43,7 @@ func order(l *link, kind byte) ([]byte, error) {
 	return m.body, nil
 }
 
-// printStats asks the process, which is started for it where there are answers.
+// printStats asks the cache process. It starts one if there are answers.
 func printStats(o *Options, dir string, w io.Writer) error {
 	if !hasAnswers(dir) {
 		_, err := fmt.Fprintf(w, "directory  %s\nanswers    0\n", dir)
@@ -72,11 +72,11 @@ func printStats(o *Options, dir string, w io.Writer) error {
 	return err
 }
 
-// beside are the folders in the directory that others keep: indexes of symbol trees, members of archives, and unpacked copies of files,
-// which earlier versions kept in "twins".
+// beside are the folders of other packages in the directory: indexes of symbol trees, members of archives, and unpacked copies of
+// files, which earlier versions kept in "twins".
 var beside = [...]string{"trees", "members", "unpacked", "twins"}
 
-// besideSize returns the bytes of the files in them. What cannot be read does not count.
+// besideSize returns the size of the files in them. A file that cannot be read does not count.
 func besideSize(dir string) (size int64) {
 	for _, name := range beside {
 		_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, d fs.DirEntry, err error) error {
@@ -92,7 +92,7 @@ func besideSize(dir string) (size int64) {
 	return size
 }
 
-// forget empties the cache and the folders beside it: by its process if there is one, otherwise by removing its files.
+// forget empties the cache and the other folders. The cache process does it if there is one; otherwise the files are removed.
 func forget(o *Options, dir string, w io.Writer) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// maxAhead bounds the pages that are known, in bytes: of each half of them.
+// maxAhead bounds each half of the known pages, in bytes.
 const maxAhead = 16 << 20
 
 // ahead is a page that the cache has sent, nil where it has none.
@@ -17,16 +17,16 @@ type ahead struct {
 	at   time.Time
 }
 
-// aheadTime is how long the word counts that the cache has no answer: another filter may find one.
+// aheadTime is how long it is remembered that the cache has no answer: another filter may find one.
 const aheadTime = time.Second / 2
 
-// aheads are the pages that are known, the newer half and the older one, by their keys.
+// aheads are the known pages by their keys: a newer half and an older one.
 type aheads struct {
 	young, old map[string]ahead
 	size       int // bytes of young
 }
 
-// get returns the entry of a question in the page of that key. It reports with known whether it need not be asked for.
+// get returns the entry of a question in the page of that key. known is true if the cache need not be asked.
 func (a *aheads) get(key []byte, at uint64, tag uint8) (p *page, s spot, known bool) {
 	one, ok := a.young[string(key)]
 	if !ok {
@@ -42,7 +42,7 @@ func (a *aheads) get(key []byte, at uint64, tag uint8) (p *page, s spot, known b
 	return nil, spot{}, time.Since(one.at) < aheadTime
 }
 
-// put keeps what is known of a key. The older half gives way once the newer one is full.
+// put keeps the page of a key. Once the newer half is full, it replaces the older one.
 func (a *aheads) put(key []byte, p *page) {
 	if a.size >= maxAhead || a.young == nil {
 		a.young, a.old, a.size = make(map[string]ahead), a.young, 0
@@ -66,7 +66,7 @@ func (m *module) inquire(kind uint8, q *symsrc.Addr) inquiry {
 	return inquiry{appendKey(nil, placeOf(m.prefix, q), q.Offset), q.Offset, tagOf(kind, q)}
 }
 
-// look asks the cache for an entry, unless it is known whether it has that.
+// look asks the cache for an entry, unless it is known whether the cache has it.
 func (s *Source) look(m *module, q inquiry) (entry, bool, outcome) {
 	if !s.kept.has(m.prefix) {
 		return entry{}, false, without
@@ -79,7 +79,7 @@ func (s *Source) look(m *module, q inquiry) (entry, bool, outcome) {
 	return e, found, got
 }
 
-// recall returns what is known of a question without another one to the cache.
+// recall returns what is known about a question, without asking the cache.
 func (s *Source) recall(q inquiry) (e entry, found, known bool) {
 	s.mu.Lock()
 	p, at, known := s.ahead.get(q.key, q.at, q.tag)
@@ -91,7 +91,7 @@ func (s *Source) recall(q inquiry) (e entry, found, known bool) {
 	return e, err == nil, known
 }
 
-// ask asks the cache for pages. What it has, or has not, is known then.
+// ask asks the cache for pages, and remembers which of them it has.
 func (s *Source) ask(keys [][]byte, within time.Duration) outcome {
 	body := make([]byte, 0, len(keys)*64)
 	for _, key := range keys {
@@ -134,9 +134,8 @@ func (s *Source) lookPatiently(ctx context.Context, q inquiry) (e entry, found b
 	return entry{}, false
 }
 
-// Prefetch asks the cache at once for what several questions need, so that it need not be asked for each: for what the machine
-// code shows, and then for the answers. What it has no answer to is passed on to the source behind. What files of this machine
-// answer is not asked for.
+// Prefetch asks the cache for all of the questions in two messages: first for what the machine code shows, then for the answers.
+// It passes questions without an answer on to the next source. Questions that local files answer are not sent to the cache.
 func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	if len(qs) == 0 {
 		return
@@ -148,7 +147,7 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	}
 }
 
-// prefetch is Prefetch but for the source behind, and returns the questions that the cache has no answer to, if they are wanted.
+// prefetch is Prefetch without the next source. It returns the questions that the cache cannot answer, if wantMissing is set.
 func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing bool) (missing []symsrc.Expected) {
 	if !s.begin() {
 		return qs
@@ -190,8 +189,8 @@ func (s *Source) has(q inquiry) bool {
 	return p != nil
 }
 
-// probesOf returns what the cache knows of the machine code of questions. Where a file of this machine shows it, the cache is not asked:
-// without that, the answer is mostly in the same page.
+// probesOf returns what the cache knows about the machine code at questions. It does not ask if a local file has the code: the answer
+// is then mostly in the same page.
 func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*module) []symsrc.Probe {
 	shows := make([]symsrc.Probe, len(qs))
 	if s.opt.Finder == nil {
@@ -212,7 +211,7 @@ func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*
 	return shows
 }
 
-// fetch asks for the pages of several questions of which nothing is known.
+// fetch asks for the pages of the questions about which nothing is known.
 func (s *Source) fetch(ctx context.Context, wanted []inquiry) {
 	var unknown [][]byte
 	twice := make(map[string]bool)
@@ -233,7 +232,7 @@ func (s *Source) fetch(ctx context.Context, wanted []inquiry) {
 	}
 }
 
-// tellHits has the cache count what it was asked and has answered.
+// tellHits reports the numbers of questions and answers to the cache process.
 func (s *Source) tellHits() {
 	if asked, answered := s.Hits(); asked > 0 {
 		s.client.tell(hitsMsg, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(asked)), uint64(answered)))

@@ -13,10 +13,10 @@ import (
 	"qss-filter/symsrc"
 )
 
-// How long a filter waits for the cache. Beyond that its own engine answers.
+// How long a filter waits for the cache. After that its own engine answers.
 const (
 	openTime  = 100 * time.Millisecond // once, while a process is started that has answers
-	stuckTime = 5 * time.Second        // without a reply: it does not live
+	stuckTime = 5 * time.Second        // without a reply: the process hangs
 )
 
 // client asks the cache process.
@@ -92,7 +92,7 @@ func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outc
 	return nil, late
 }
 
-// connected returns the connection. Where there is none it has one made, for which it waits if wait is set, once.
+// connected returns the connection. If there is none, it starts to connect, and waits for that once if wait is set.
 func (c *client) connected(wait bool) (*link, outcome) {
 	if c.off.Load() {
 		return nil, without
@@ -152,7 +152,7 @@ func (c *client) connect() <-chan struct{} {
 	return ready
 }
 
-// receive hands replies to those who wait for them.
+// receive passes replies to the callers that wait for them.
 func (c *client) receive(l *link) {
 	for {
 		m, err := l.receive()
@@ -172,7 +172,7 @@ func (c *client) receive(l *link) {
 	}
 }
 
-// lost gives up a connection; the next question makes another one.
+// lost drops a connection; the next question makes a new one.
 func (c *client) lost(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,9 +189,9 @@ func (c *client) lost(l *link) {
 	c.waiting = nil
 }
 
-// give gives the cache up, and says why.
+// give stops using the cache, and warns why.
 func (c *client) give(err error) {
-	c.told.Do(func() { // before anybody goes on without: the process may end then
+	c.told.Do(func() { // before any caller goes on without the cache: the process may end then
 		c.warn(&symsrc.AvoidableError{Option: "cache.Dir", Err: fmt.Errorf("none is used in %s: %w", c.dir, err)})
 		c.off.Store(true)
 	})
@@ -203,7 +203,7 @@ func (c *client) give(err error) {
 	}
 }
 
-// settle waits until a question may be asked that came too early, or too much for the moment. It is false where none may.
+// settle waits until a question can be asked that came too early, or while the process was busy. It reports whether one can.
 func (c *client) settle(until time.Time) bool {
 	for !c.off.Load() && time.Now().Before(until) {
 		c.mu.Lock()
@@ -230,7 +230,7 @@ func (c *client) settle(until time.Time) bool {
 	return false
 }
 
-// news tells the process, where there is one, that answers were left for it; soon has one started for them.
+// news tells the cache process, if there is one, that answers were left for it. If soon is set, it starts one.
 func (c *client) news(soon bool) {
 	if soon {
 		c.connected(false)
@@ -238,8 +238,8 @@ func (c *client) news(soon bool) {
 	c.tell(newsMsg, nil)
 }
 
-// finish has the process take what was left, as the filter ends: where it is worth that, or there is much by now, one is started.
-// Nothing is waited for.
+// finish tells the cache process at the end of the filter to take what was left. It starts one if worth is set or if much was left.
+// It does not wait.
 func (c *client) finish(worth bool) {
 	c.mu.Lock()
 	l, connecting := c.link, c.ready != nil
@@ -261,7 +261,7 @@ func (c *client) finish(worth bool) {
 	}
 }
 
-// fail says why answers are not left. Where the directory cannot be used, the cache is given up.
+// fail warns that answers cannot be left. If the directory cannot be used, the cache is not used any more.
 func (c *client) fail(err error) {
 	if errors.Is(err, errReserve) || errors.Is(err, syscall.ENOSPC) {
 		c.warn(fmt.Errorf("answers are not kept in %s: %w", c.dir, errReserve))
@@ -270,7 +270,7 @@ func (c *client) fail(err error) {
 	c.give(err)
 }
 
-// tell sends what has no reply.
+// tell sends a message without a reply.
 func (c *client) tell(kind byte, body []byte) {
 	c.mu.Lock()
 	l := c.link

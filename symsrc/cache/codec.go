@@ -12,8 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// The form of a page, which has answers to questions of one place (key.go): what the addresses of a function and of its neighbors say
-// is nearly the same words, so they are kept once for all.
+// The format of a page, which has the answers for nearby addresses (key.go). These have mostly the same strings, which a page has once.
 //
 //	checksum   4 bytes, little-endian: CRC-32C of the key and the rest
 //	entries    uvarint: how many there are
@@ -35,7 +34,7 @@ import (
 //
 // and of what the machine code shows 1 byte of flags, a varint for Linked, less the offset, and a uvarint for Back.
 const (
-	valueFormat = 5       // goes into the engine's hash, so that other forms are never met
+	valueFormat = 5       // goes into the engine's hash, so that pages of another format are never read
 	maxAnswer   = 1 << 14 // bytes of an answer's strings, and maxFrame of each of its frames beside them
 	maxFrame    = 32
 	maxPage     = 60 << 10 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
@@ -51,7 +50,7 @@ var (
 	errDamaged = errors.New("damaged page")
 )
 
-// checksum covers the key too: a page must not be taken for another one's.
+// checksum covers the key too: a page must not be read under another key.
 func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli()), castagnoli(), rest)
 }
@@ -62,7 +61,7 @@ func seal(dst []byte, start int, key []byte) []byte {
 	return dst
 }
 
-// entry is what a page has of one question: an answer, or what the machine code shows.
+// entry is what a page has for one question: an answer, or what the machine code shows.
 type entry struct {
 	at     uint64
 	tag    uint8
@@ -82,7 +81,7 @@ type pageWriter struct {
 	one     []byte // scratch
 }
 
-// reset begins another page.
+// reset starts a new page.
 func (w *pageWriter) reset() {
 	if w.strings == nil {
 		w.strings = make(map[string]uint64)
@@ -91,7 +90,7 @@ func (w *pageWriter) reset() {
 	w.times, w.table, w.body, w.entries, w.last = w.times[:0], w.table[:0], w.body[:0], 0, 0
 }
 
-// size is about how many bytes the page has.
+// size returns the approximate size of the page, in bytes.
 func (w *pageWriter) size() int { return 32 + 8*len(w.times) + len(w.table) + len(w.body) }
 
 // add appends an entry.
@@ -199,7 +198,7 @@ type page struct {
 	spots   []spot
 }
 
-// spot is where a page has an entry: what it is of, and where in the text the rest of it begins and ends.
+// spot is the place of an entry in a page: its question, and where in the text the rest of it begins and ends.
 type spot struct {
 	at       uint64
 	from, to uint32
@@ -211,7 +210,7 @@ func compareSpots(a, b spot) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.tag, b.tag))
 }
 
-// openPage reads what a page consists of. It shares no memory with value.
+// openPage reads a page. It shares no memory with value.
 func openPage(key, value []byte) (*page, error) {
 	if len(value) < 5 || binary.LittleEndian.Uint32(value) != checksum(key, value[4:]) {
 		return nil, errDamaged
@@ -251,10 +250,10 @@ func pageEntries(value []byte) int64 {
 	return int64(n)
 }
 
-// footprint is about how many bytes of memory the page takes.
+// footprint returns the approximate memory of the page, in bytes.
 func (p *page) footprint() int { return len(p.text) + 16*len(p.strings) + 24*len(p.spots) + 200 }
 
-// find returns where the entry of a question is, in a page whose entries are in order.
+// find returns the spot of a question's entry, in a page whose entries are sorted.
 func (p *page) find(at uint64, tag uint8) (spot, bool) {
 	i, j := 0, len(p.spots)
 	for i < j { // what slices.BinarySearchFunc does, in half the time
@@ -271,7 +270,7 @@ func (p *page) find(at uint64, tag uint8) (spot, bool) {
 	return p.spots[i], true
 }
 
-// read reads an entry; frames is memory for its frames.
+// read reads an entry. It uses the memory of frames.
 func (p *page) read(s spot, frames []symsrc.Frame) (e entry, err error) {
 	e.at, e.tag = s.at, s.tag
 	d := decoder{b: p.text[s.from:s.to]}
@@ -314,7 +313,7 @@ func (p *page) read(s spot, frames []symsrc.Frame) (e entry, err error) {
 	return e, nil
 }
 
-// decoder reads a page; bad is set once something makes no sense.
+// decoder reads a page; bad is set once the bytes are not valid.
 type decoder struct {
 	b   string
 	bad bool
@@ -347,7 +346,7 @@ func (d *decoder) int() int {
 	return int(n)
 }
 
-// count reads how many things follow that take so many bytes each at least.
+// count reads the number of items that follow, each of which takes at least so many bytes.
 func (d *decoder) count(least int) int {
 	n := d.uvarint()
 	if d.bad || n > uint64(len(d.b)/least) {

@@ -12,10 +12,10 @@ import (
 	"qss-filter/symsrc"
 )
 
-// ErrCommand is an unknown name of a command.
+// ErrCommand reports an unknown command name.
 var ErrCommand = errors.New("want stats, clear, path or serve")
 
-// ServeError says why a process does not serve a directory. Filters that have started one know it by its exit status.
+// ServeError says why a process does not serve a directory. The filter that started the process learns it from the exit status.
 type ServeError struct {
 	Dir    string
 	Status int
@@ -24,9 +24,8 @@ type ServeError struct {
 
 func (e *ServeError) Error() string { return "cache: " + e.Dir + ": " + e.reason }
 
-// Command does what `cache NAME` asks for: stats says what is kept, how often it helped and which process serves it, clear forgets
-// all of it, path is the directory, and serve serves it, until the end of ctx, to filters, which start this themselves. The error of
-// serve is a *ServeError.
+// Command runs `cache NAME`: stats prints what is kept, how often it helped and which process serves it; clear removes all of it; path
+// prints the directory; serve serves the cache to filters until ctx ends. Filters start that themselves. Its error is a *ServeError.
 func (o *Options) Command(ctx context.Context, name string, stdout io.Writer) error {
 	commands := map[string]func(*Options, string, io.Writer) error{"stats": printStats, "clear": forget, "path": printPath, "serve": nil}
 	run, known := commands[name]
@@ -51,7 +50,7 @@ func printPath(_ *Options, dir string, w io.Writer) error {
 	return err
 }
 
-// stats is what a person may want to know of the cache.
+// stats are the figures of `cache stats`.
 type stats struct {
 	PID          int
 	Started      time.Time
@@ -61,13 +60,13 @@ type stats struct {
 	Asked, Found uint64
 }
 
-// write writes the figures for a person to read.
+// write writes the figures as text.
 func (s *stats) write(w io.Writer, dir string, now time.Time) error {
 	rate := "nothing was asked yet"
 	if s.Asked > 0 {
 		rate = fmt.Sprintf("%.1f%% (%d of %d questions)", 100*float64(s.Found)/float64(s.Asked), s.Found, s.Asked)
 	}
-	clients := s.Clients - 1 // this one is not meant
+	clients := s.Clients - 1 // without this one
 	_, err := fmt.Fprintf(w, `directory  %s
 version    %d
 answers    %d
@@ -98,7 +97,7 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[i])
 }
 
-// Sizes of the cache on disk, in bytes: the default of Options.Max, and the least that makes sense beside Badger's own files.
+// Sizes of the cache on disk, in bytes: the default of Options.Max, and the minimum, given the size of Badger's own files.
 const (
 	defaultMax = 256 << 20
 	LeastMax   = 32 << 20
@@ -106,30 +105,29 @@ const (
 
 // Options say where the cache is and how large it may get.
 type Options struct {
-	// Dir is the cache's directory; "" means $XDG_CACHE_HOME/qss-filter, or else ~/.cache/qss-filter.
+	// Dir is the cache's directory; "" means $XDG_CACHE_HOME/qss-filter, or ~/.cache/qss-filter if that is not set.
 	Dir string
-	// Off is set to go without a cache.
+	// Off turns the cache off.
 	Off bool
-	// Max is what its files may take on disk, in bytes; 0 means 256 MiB.
+	// Max bounds the size of its files on disk, in bytes; 0 means 256 MiB.
 	Max int64
-	// Engine tells answers of one engine from those of another one; "" is that of symsrc/object.
+	// Engine identifies the engine that answers; "" is that of symsrc/object.
 	Engine string
-	// Finder, if not nil, is what the wrapped source finds files by. Without it modules without a build ID are not cached,
-	// and neither is what Probe gives.
+	// Finder, if not nil, is the finder of the wrapped source. Without it, modules without a build ID and the results of Probe are
+	// not cached.
 	Finder symsrc.Finder
-	// Local, if not nil, finds files as Finder does, but on this machine only. What they answer is not asked of the cache.
+	// Local, if not nil, finds files as Finder does, but on this machine only. The cache is not asked what these files answer.
 	Local symsrc.Finder
-	// Packed, if not nil, reports whether the files of a module that Local finds take long to be read, for they are packed. What they
-	// answer is then asked of the cache.
+	// Packed, if not nil, reports whether the files of a module that Local finds take long to read because they are compressed. The
+	// cache is then asked first.
 	Packed func(ctx context.Context, m symsrc.Module) bool
-	// Warn, if not nil, is told once per cause why answers are not kept.
+	// Warn, if not nil, is called once per cause with the reason why answers are not kept.
 	Warn func(err error)
-	// Program returns the command line of a process that does Serve for a directory and a size in bytes; nil where none can be
-	// started.
+	// Program returns the command line of a cache process for a directory and a size in bytes. It is nil if none can be started.
 	Program func(dir string, max int64) []string
 }
 
-// max is the limit in force.
+// max returns the limit that applies.
 func (o *Options) max() int64 {
 	if o.Max == 0 {
 		return defaultMax
@@ -139,7 +137,7 @@ func (o *Options) max() int64 {
 
 var errNoHome = errors.New("neither $XDG_CACHE_HOME nor $HOME says where to keep answers")
 
-// Directory is the absolute path of the cache's directory. It fails where none is named and there is no home directory.
+// Directory returns the absolute path of the cache's directory. It fails if none is named and there is no home directory.
 func (o *Options) Directory() (string, error) {
 	if o.Dir != "" {
 		dir, err := filepath.Abs(o.Dir)

@@ -21,8 +21,8 @@ import (
 const (
 	lockName    = "lock"    // held by the process that serves
 	socketName  = "socket"  // where it listens
-	sessionName = "session" // there while the database is open: found without a process, it names one that died
-	deathsName  = "deaths"  // when processes died, a line each, in seconds
+	sessionName = "session" // exists while the database is open: if there is no process, the last one died
+	deathsName  = "deaths"  // when processes died: a line each, in seconds since 1970
 	versionName = "version" // of all this
 	databaseDir = "db"      // and see listingName, spoolDir
 )
@@ -32,10 +32,10 @@ const layoutVersion = "qss-filter cache 3\n"
 // supported reports whether there is a cache process on this system.
 const supported = true
 
-// maxSocketPath is what sun_path holds on every system, with its NUL.
+// maxSocketPath is the size of sun_path on every system, with its NUL.
 const maxSocketPath = 103
 
-// socketPath calls use with a path of the directory's socket, which the directory's own path may be too long for.
+// socketPath calls use with a path of the directory's socket that is short enough, even if the directory's own path is not.
 func socketPath(dir string, use func(path string) error) error {
 	path := filepath.Join(dir, socketName)
 	if len(path) <= maxSocketPath {
@@ -49,7 +49,7 @@ func socketPath(dir string, use func(path string) error) error {
 	return use(fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketName))
 }
 
-// dial connects to the process that serves the directory, if that is the same user's.
+// dial connects to the process that serves the directory. It fails if that is another user's.
 func dial(dir string) (conn *net.UnixConn, err error) {
 	err = socketPath(dir, func(path string) error {
 		conn, err = net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
@@ -86,7 +86,7 @@ func sameUser(conn *net.UnixConn) error {
 	return nil
 }
 
-// holder is the pid of the process that serves the directory, 0 where there is none.
+// holder returns the process ID of the process that serves the directory, or 0 if there is none.
 func holder(dir string) int {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if err != nil {
@@ -100,7 +100,7 @@ func holder(dir string) int {
 	return max(int(lock.Pid), 1) // 0 is one of another PID namespace
 }
 
-// died reports whether a session left its mark and no process.
+// died reports whether the process of the last session died: its mark is there, but no process.
 func died(dir string) bool {
 	marked := func() bool {
 		_, err := os.Lstat(filepath.Join(dir, sessionName))
@@ -109,8 +109,7 @@ func died(dir string) bool {
 	return marked() && holder(dir) == 0 && marked()
 }
 
-// deathsWithin is how often the process of this directory is to die before it is not started for a time: twice within
-// a minute.
+// A process that has died maxDeaths times within deathsWithin is not started again for a while.
 const (
 	maxDeaths    = 2
 	deathsWithin = time.Minute
@@ -134,7 +133,7 @@ func deaths(dir string, now time.Time) (times []time.Time) {
 	return times
 }
 
-// addDeath notes that one died, as far as is known now.
+// addDeath records that a process died, at a time that is taken to be now.
 func addDeath(dir string, now time.Time) error {
 	text := ""
 	for _, t := range append(deaths(dir, now), now) {
@@ -146,7 +145,7 @@ func addDeath(dir string, now time.Time) error {
 	return nil
 }
 
-// mayStart reports whether the process has not died too often lately.
+// mayStart reports whether the process has not died too often recently.
 func mayStart(dir string) bool {
 	n := len(deaths(dir, time.Now()))
 	if died(dir) {
@@ -161,7 +160,7 @@ func hasAnswers(dir string) bool {
 	return err == nil || len(spooled(dir)) > 0
 }
 
-// readAtMost reads a file, at most so many bytes of it.
+// readAtMost reads at most the first most bytes of a file.
 func readAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -40,9 +40,9 @@ func (s *store) answer(dst, keys []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// kept returns what is kept under a key, nil for nothing.
+// kept returns the value of a key, or nil if there is none.
 func kept(txn *badger.Txn, key []byte) (value []byte) {
-	if len(key) <= len(lastKey) { // it is none of a page
+	if len(key) <= len(lastKey) { // not the key of a page
 		return nil
 	}
 	if item, err := txn.Get(key); err == nil {
@@ -51,7 +51,7 @@ func kept(txn *badger.Txn, key []byte) (value []byte) {
 	return value
 }
 
-// arrival is an entry of a page that a filter has left, and where it is in the order of what was left.
+// arrival is an entry of a page that a filter has left, and its position in the order of arrival.
 type arrival struct {
 	place string
 	spot
@@ -59,13 +59,13 @@ type arrival struct {
 	order int
 }
 
-// samePage reports whether two are kept in one page.
+// samePage reports whether two arrivals belong to the same page.
 func (a *arrival) samePage(b *arrival) bool {
 	return a.place == b.place && a.at>>pageBits == b.at>>pageBits
 }
 
-// read returns the entries that filters have left, in the order in which they are kept, of those of one question only the last one.
-// What is damaged is dropped.
+// read returns the entries that filters have left, in the order of the database. If a question has several, only the last one counts.
+// Damaged entries are dropped.
 func read(left []byte) (all []arrival, err error) {
 	for len(left) > 0 {
 		place, rest, ok := cutBlob(left)
@@ -90,11 +90,11 @@ func read(left []byte) (all []arrival, err error) {
 	return all, err
 }
 
-// putPages is how many pages are written before it is looked how much room there is.
+// putPages is how many pages are written between two looks at the free space.
 const putPages = 256
 
-// put keeps what filters have left: places and pages, blobs in turn. It fails with errReserve where the disk would become too full, and
-// with errProtocol where something is none of it, behind which nothing is kept.
+// put stores what filters have left: places and pages, as alternating blobs. It fails with errReserve if the disk would become too
+// full, and with errProtocol at the first byte that is not valid; nothing after that is kept.
 func (s *store) put(left []byte) error {
 	all, damaged := read(left)
 	var keys, values [][]byte
@@ -135,8 +135,8 @@ func (s *store) put(left []byte) error {
 	return damaged
 }
 
-// merge returns a page of what is kept and of what is new, which stands in for what is kept of the same questions. Where that is more
-// than a page may have, the old goes.
+// merge returns a page of the kept entries and the new ones, which replace those of the same questions. If that is more than a page
+// may have, the old entries are dropped.
 func merge(key, old []byte, fresh []arrival) []byte {
 	var w pageWriter
 	w.reset()
@@ -214,7 +214,7 @@ func (s *store) write(keys, values [][]byte) error {
 	return nil
 }
 
-// entries counts the answers, and what is kept of machine code.
+// entries counts the answers and the results of probes.
 func (s *store) entries() (n int64) {
 	_ = s.view(func(txn *badger.Txn) {
 		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 64})

@@ -14,18 +14,18 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// engineID is the hash of all that decides what an engine answers, beside the files.
+// engineID is the hash of everything except the files that affects an engine's answers.
 type engineID [8]byte
 
-// newEngineID identifies this program's engine: by the commit it was built from where that is all there is to say, else
-// by the executable file, so that a rebuilt program never takes its predecessor's answers for its own.
+// newEngineID identifies this program's engine: by the commit it was built from if that is enough, otherwise
+// by the executable file, so that a rebuilt program never uses the answers of the previous build.
 func newEngineID(engine string) engineID {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\x00%s\x00%s", valueFormat, engine, programIdentity())
 	return engineID(h.Sum(nil))
 }
 
-// programIdentity is the commit of the program, or what tells its file from others.
+// programIdentity returns the commit of the program, or what identifies its file.
 func programIdentity() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		revision, modified := "", true
@@ -51,23 +51,23 @@ func programIdentity() string {
 	return fileIdentity(path)
 }
 
-// keySize is what a key takes at most: engine, length, identity, symbol, page.
+// keySize is the maximum size of a key: engine, length, identity, symbol, page.
 const keySize = 8 + 1 + 100 + sha256.Size + 8
 
-// A question has a tag, which is what kind of question it is: the kind, or probeKind for what the machine code shows, and the space.
+// A question has a tag: its kind, or probeKind for what the machine code shows, and its space.
 const probeKind = 15
 
 func tagOf(kind uint8, q *symsrc.Addr) uint8 { return kind | uint8(q.Space)<<4 }
 
 func isProbe(tag uint8) bool { return tag&15 == probeKind }
 
-// prefix is what the keys of a module's questions begin with: engine and identity.
+// prefix returns the beginning of the keys of a module: engine and identity.
 func (e *engineID) prefix(identity string) string {
 	return string(e[:]) + string([]byte{byte(len(identity))}) + identity
 }
 
-// placeOf returns what says of which module the address of a question is, and what it counts from: the module's prefix, and the
-// symbol if there is one. With it, the tag and the address a question has all that decides the answer.
+// placeOf returns what a question's address is relative to: the module's prefix, and the symbol if there is one. The place, the tag
+// and the address are all that the answer depends on.
 func placeOf(prefix string, q *symsrc.Addr) string {
 	if q.Symbol == "" && q.Size == 0 {
 		return prefix
@@ -77,16 +77,16 @@ func placeOf(prefix string, q *symsrc.Addr) string {
 	return prefix + string(sum[:])
 }
 
-// pageBits is how many of the low bits of an address tell it from others of its page.
+// pageBits is how many low bits distinguish the addresses of a page.
 const pageBits = 9
 
-// appendKey appends the key of the page that has a question. The address is last and big-endian, so that what belongs together lies
-// together. Keys with a symbol are longer than those without.
+// appendKey appends the key of the page of a question. The address is last and big-endian, so that neighboring pages are
+// neighbors in the database. Keys with a symbol are longer than those without.
 func appendKey(dst []byte, place string, at uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, place...), at>>pageBits)
 }
 
-// fileIdentity returns a text that only this file has, and only until it is changed; "" where there is none.
+// fileIdentity returns a text that identifies this file until it is changed, or "" if there is no file.
 func fileIdentity(path string) string {
 	stamp, err := diskcache.StampAt(path, true)
 	if err != nil {
@@ -95,8 +95,8 @@ func fileIdentity(path string) string {
 	return path + "\x00" + stamp.String()
 }
 
-// filesIdentity is the identity of a module without a build ID: a hash of its files' paths, inodes, sizes and times of
-// change, which is no build ID, for it has another length; "" where a file is not there.
+// filesIdentity returns the identity of a module without a build ID: a hash of its files' paths, inodes, sizes and times of
+// change. It differs from any build ID by its length. It is "" if a file is missing.
 func filesIdentity(files *symsrc.Files) string {
 	if files == nil || !files.Usable() {
 		return ""
@@ -118,29 +118,28 @@ func filesIdentity(files *symsrc.Files) string {
 	return "file" + string(sum[:]) + string(make([]byte, 64)) // longer than any build ID
 }
 
-// module is what is known of a module, for a time.
+// module is what is known about a module, for a limited time.
 type module struct {
 	of symsrc.Module
-	// prefix is what the keys of its answers begin with, and text what it stands for: the build ID, or a hash of the files; both are
-	// "" where no answers are kept.
+	// prefix is the beginning of its keys, made from text: the build ID, or a hash of the files. Both are "" if no answers are kept.
 	prefix, text string
-	// files are those by which it is direct, or those of a module without a build ID, nil for neither; and made is when they were.
+	// files are those by which it is direct, or those of a module without a build ID, nil for neither; made is when they were made.
 	files *symsrc.Files
 	made  time.Time
 	at    time.Time
-	// direct is set where files of this machine answer, so that the cache is not asked, and shows where one shows the machine code, so
-	// that it is not asked for that. They are unset once the files cannot.
+	// direct is set if local files answer, so that the cache is not asked. shows is set if a local file has the machine code, so that
+	// the cache is not asked for that. Both are cleared when the files can no longer answer.
 	direct, shows atomic.Bool
 }
 
-// moduleTime is how long files are taken to be those on disk, as the engine does.
+// moduleTime is how long files are assumed to be unchanged, as in the engine.
 const moduleTime = time.Second
 
-// maxModules bounds the modules that are known.
+// maxModules bounds the modules that are remembered.
 const maxModules = 1 << 14
 
-// current reports whether m is still what another look would find. Where files answer, the engine looks after them; that of
-// modules without a build ID they are the same ones is seen each time.
+// current reports whether m is still up to date. If local files answer, the engine watches them; the files of modules without a
+// build ID are checked each time.
 func (m *module) current() bool {
 	if m.of.BuildID != "" && m.direct.Load() {
 		return true
@@ -148,7 +147,7 @@ func (m *module) current() bool {
 	return time.Since(m.at) < moduleTime && (m.files == nil || !m.files.Watch.Changed())
 }
 
-// module returns what is known of a module.
+// module returns what is known about a module.
 func (s *Source) module(ctx context.Context, of symsrc.Module) *module {
 	if m := s.recent.Load(); m != nil && m.of == of && m.current() {
 		return m
@@ -194,15 +193,15 @@ func (s *Source) lookAt(ctx context.Context, of symsrc.Module) *module {
 	return m
 }
 
-// answersAll reports whether files have all that the engine could want of a module.
+// answersAll reports whether files have everything that the engine needs of a module.
 func answersAll(files *symsrc.Files) bool {
 	return files.Usable() && files.DebugStatus == symsrc.OK && files.Retry == nil
 }
 
-// full reports whether an answer is all that any file of this build could say: it must not stand in the way of a richer file
-// that is found later. So it is where a file with debug information was read that was compared with the build ID, nothing
-// was missing that it refers to, and the name is from a symbol table: that of the debug information alone may lack a suffix.
-// Variables are known to the symbol table only, which comes whole with debug information.
+// full reports whether no other file of this build could add to an answer: a cached answer must not hide a richer file
+// that is found later. That is so if it came from a file with debug information that matches the build ID, no file that this
+// refers to was missing, and the name is from a symbol table: that of the debug information alone may lack a suffix.
+// Variables are in the symbol table only, which is complete in a file with debug information.
 func full(q *symsrc.Addr, a *symsrc.Answer) bool {
 	n := len(a.Frames)
 	if n == 0 || a.Partial || a.Files == nil || a.Files.DebugStatus != symsrc.OK || a.Files.Unverified && q.Module.BuildID != "" {
@@ -216,8 +215,8 @@ func full(q *symsrc.Addr, a *symsrc.Answer) bool {
 	return q.Kind == symsrc.Data || a.Frames[n-1].Origin != symsrc.DebugOnly
 }
 
-// owns reports whether an answer from these files is one that may be kept as the module's. Whether they are still what was
-// read is seen before it is written.
+// owns reports whether an answer from these files may be kept for the module. Whether the files have changed is checked before the
+// answer is written.
 func (m *module) owns(files *symsrc.Files) bool {
 	if m.of.BuildID != "" {
 		return !files.Unverified
@@ -225,7 +224,7 @@ func (m *module) owns(files *symsrc.Files) bool {
 	return files == m.files
 }
 
-// madeBy is when files were made that an answer of the module is from.
+// madeBy returns when the files that answered for the module were made.
 func (m *module) madeBy(files *symsrc.Files) time.Time {
 	if files == m.files {
 		return m.made
@@ -233,10 +232,10 @@ func (m *module) madeBy(files *symsrc.Files) time.Time {
 	return files.Made()
 }
 
-// urgency tells when an answer is to be in the cache.
+// urgency says how soon an answer must be in the cache.
 type urgency uint8
 
 const (
-	later urgency = iota // files of this machine have it: before these go
+	later urgency = iota // local files have it: before these are removed
 	soon                 // other filters may want it
 )

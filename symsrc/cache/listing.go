@@ -10,9 +10,9 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// listingName is a file that lists of which modules answers are kept, so that a filter need not start the process to learn that
-// there are none: hashes of the prefixes of their keys. Filters append to it before they leave answers; a hash too many does no
-// harm, and they stay where the database loses answers. Where there are too many, both begin again (start.go).
+// listingName is a file that lists the modules with kept answers, as hashes of the prefixes of their keys. From it a filter learns
+// that there are none, without starting the process. Filters append to it before they leave answers. A superfluous hash does no
+// harm, and hashes stay when the database loses answers. If there are too many, the listing and the database are emptied (start.go).
 const (
 	listingName = "modules"
 	maxListing  = 1 << 20 // bytes
@@ -41,7 +41,7 @@ type listing struct {
 
 func newListing(dir string) *listing { return &listing{path: filepath.Join(dir, listingName)} }
 
-// has reports whether answers of the module may be kept whose keys begin like that.
+// has reports whether there may be answers whose keys begin with that prefix.
 func (l *listing) has(prefix string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *listing) refresh() {
 	}
 }
 
-// add lists modules. They are listed already where it was done since the file is what it is.
+// add lists modules, unless they are listed already in the current file.
 func (l *listing) add(prefixes map[string]bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

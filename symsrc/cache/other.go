@@ -43,5 +43,5 @@ func serveCommand(context.Context, string, *Options) error {
 func printStats(*Options, string, io.Writer) error { return errSystem }
 func forget(*Options, string, io.Writer) error     { return errSystem }
 
-// Check tells what keeps the cache from working, nil for nothing.
+// Check returns what keeps the cache from working, or nil.
 func (o *Options) Check() error { return nil }

@@ -2,7 +2,7 @@ package cache
 
 import "golang.org/x/sys/unix"
 
-// peerUID is the user of the process at the other end of a socket.
+// peerUID returns the user of the process at the other end of a socket.
 func peerUID(fd int) (uint32, error) {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the cache process allows itself. Tests have others.
+// Limits of the cache process. Tests use other values.
 var (
 	idleTime    = 30 * time.Second // that it stays without clients
 	lastTime    = 10 * time.Second // that closing the database may take
 	diskReserve = int64(64 << 20)  // bytes of the disk that it leaves free
 )
 
-// server answers filters until none has asked for a while.
+// server answers filters until it has had no client for a while.
 type server struct {
 	dir     string
 	store   *store
@@ -77,7 +77,7 @@ func serve(ctx context.Context, dir string, max int64) exitCode {
 		case <-ctx.Done():
 		case <-sv.over:
 		}
-		_ = os.Remove(s.path(socketName)) // else the next one does
+		_ = os.Remove(s.path(socketName)) // otherwise the next process does
 		sv.listen.Close()
 	}
 	if sv.closed() {
@@ -86,9 +86,9 @@ func serve(ctx context.Context, dir string, max int64) exitCode {
 	return code
 }
 
-// closed closes the database, once what is being taken is in it, and reports whether that went well. Badger tries for ever to write to
-// a directory that is gone, so none is waited for there, and not for long elsewhere: the mark of a session that died is all that is
-// then left.
+// closed closes the database, after the answers that are being taken are in it, and reports whether that succeeded. Badger tries
+// forever to write to a directory that was removed, so closed does not wait then, and not for long otherwise: it leaves the mark of a
+// session that died.
 func (sv *server) closed() bool {
 	if _, err := os.Stat(sv.dir); err != nil {
 		return false
@@ -107,7 +107,7 @@ func (sv *server) closed() bool {
 	}
 }
 
-// listen makes the socket. An old one has no server: the lock is ours.
+// listen makes the socket. An existing one has no server, since we have the lock.
 func listen(dir string) (l *net.UnixListener, err error) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	err = socketPath(dir, func(path string) error {
@@ -116,15 +116,15 @@ func listen(dir string) (l *net.UnixListener, err error) {
 		}
 		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 		if err == nil {
-			l.SetUnlinkOnClose(false) // it may be a path that means nothing any more
+			l.SetUnlinkOnClose(false) // the path may no longer be valid
 		}
 		return err
 	})
 	return l, err
 }
 
-// closeInherited closes the descriptors that came with the process: a pipe of the caller must not stay open in us. Those
-// that the runtime opens itself are all closed on exec.
+// closeInherited closes the inherited descriptors: this process must not keep a pipe of the caller open. Those
+// that the runtime opens are all closed on exec.
 func closeInherited() {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {
@@ -181,8 +181,8 @@ func (sv *server) accept() {
 	}
 }
 
-// client answers one filter until it goes, or says what makes no sense. What was left before its first question, or before it
-// said so, is taken first.
+// client answers one filter until it disconnects or sends an invalid message. Files that were left before its first question, or
+// before its news, are taken first.
 func (sv *server) client(l *link) {
 	var reply []byte
 	fresh := make(chan struct{})
@@ -238,7 +238,7 @@ func (sv *server) reply(dst []byte, m message) ([]byte, error) {
 	return nil, errProtocol
 }
 
-// hello agrees on the protocol, and on the least limit that any client has named.
+// hello agrees on the protocol, and on the lowest limit of all clients.
 func (sv *server) hello(dst, body []byte) ([]byte, error) {
 	version, n := binary.Uvarint(body)
 	most, n2 := binary.Uvarint(body[max(n, 0):])

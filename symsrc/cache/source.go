@@ -10,11 +10,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// patience is how long the cache is waited for where the engine does not know all, until it has replied again.
+// patience is how long to wait for the cache when the engine does not know everything, until the cache replies again.
 const patience = time.Second
 
-// Source answers from the source behind it where files of this machine can, and else from the cache, before the source behind
-// it is asked. It has the cache keep what that answers. It may be used by several goroutines at once.
+// Source answers from the wrapped source if local files can; otherwise it asks the cache before the wrapped source, whose answers it
+// keeps in the cache. It may be used by several goroutines at once.
 type Source struct {
 	behind symsrc.Source
 	opt    Options
@@ -39,7 +39,7 @@ type Source struct {
 	asked, answered atomic.Int64 // questions, as Hits tells of them
 }
 
-// Wrap puts the cache before a source. Nothing is opened or started before the first question that may be cached.
+// Wrap returns a source that asks the cache before src. Nothing is opened or started before the first question that may be cached.
 func Wrap(src symsrc.Source, o Options) *Source {
 	s := &Source{behind: src, opt: o}
 	s.left.Store(int64(patience))
@@ -47,7 +47,7 @@ func Wrap(src symsrc.Source, o Options) *Source {
 	return s
 }
 
-// begin sets the cache up. It is false where there is none.
+// begin sets the cache up, and reports whether there is one.
 func (s *Source) begin() bool {
 	s.once.Do(func() {
 		if s.opt.Off || !supported {
@@ -67,7 +67,7 @@ func (s *Source) begin() bool {
 	return s.client != nil
 }
 
-// warn says a cause, once.
+// warn reports a cause once.
 func (s *Source) warn(cause error) {
 	s.warned.Lock()
 	defer s.warned.Unlock()
@@ -92,13 +92,13 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 			s.keep(m, &q, &a, later)
 			return a
 		}
-		m.direct.Store(false) // its files have gone, or refer to others that are not there
+		m.direct.Store(false) // its files were removed, or refer to others that are missing
 		return s.cached(ctx, m, &q, &a)
 	}
 	return s.cached(ctx, m, &q, nil)
 }
 
-// cached answers from the cache, and else as the source behind, which answers *a if it was asked.
+// cached answers from the cache, otherwise from the wrapped source, whose answer is *a if it was asked already.
 func (s *Source) cached(ctx context.Context, m *module, q *symsrc.Addr, a *symsrc.Answer) symsrc.Answer {
 	s.asked.Add(1)
 	of := func(e entry) symsrc.Answer {
@@ -127,17 +127,17 @@ func (s *Source) cached(ctx context.Context, m *module, q *symsrc.Addr, a *symsr
 	return *a
 }
 
-// keep has an answer kept, if it is worth that.
+// keep keeps an answer, if it is full.
 func (s *Source) keep(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	if full(q, a) && m.owns(a.Files) {
 		s.spool.frames(m, q, a, u)
 	}
 }
 
-// Hits returns how many questions for frames the cache was asked, and how many it has answered.
+// Hits returns how many questions for frames the cache was asked, and how many it answered.
 func (s *Source) Hits() (asked, answered int64) { return s.asked.Load(), s.answered.Load() }
 
-// Probe says what the machine code around an address shows, if the source behind can tell.
+// Probe returns what the machine code around an address shows, if the wrapped source is a Prober.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	prober, ok := s.behind.(symsrc.Prober)
 	if !ok {
@@ -187,7 +187,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	return p
 }
 
-// Close has the cache keep what is left, and ends the connection. The Source must not be asked any more.
+// Close leaves the remaining answers for the cache, and ends the connection. The Source must not be used after that.
 func (s *Source) Close() {
 	if s.client == nil {
 		return

@@ -18,16 +18,16 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// What filters have found lies in files of the folder new until the process takes it into the database, so that neither a filter
-// waits for the process nor need one run: places and pages of what was found there, blobs in turn. They are made in the background of
-// what a filter only notes while it answers.
+// Filters leave answers in files of the folder new, until the process takes them into the database. So a filter does not wait for the
+// process, and none need run. A file has places and their pages, as alternating blobs. A goroutine makes them from the entries that a
+// filter records while it answers.
 const (
 	spoolDir    = "new"
 	spoolSuffix = ".answers" // of a whole file; others are being written
 )
 
-// Bounds on what filters leave: entries that are handed over at once, and how many such pieces may wait for the goroutine that makes
-// pages of them; bytes of a file, and of one that the process reads; files in the folder, files and bytes that are worth the start of
+// Bounds on what filters leave: entries of a piece, and pieces that may wait for the goroutine that makes
+// pages of them; bytes of a file, and of one that the process reads; files in the folder; files and bytes that justify starting
 // a process; and how long an answer may wait in memory.
 const (
 	pieceSize   = 256
@@ -41,7 +41,7 @@ const (
 	laterTime   = 3 * time.Second
 )
 
-// spool has the cache keep answers. It may be used by several goroutines at once.
+// spool leaves answers for the cache. It may be used by several goroutines at once.
 type spool struct {
 	dir    string
 	kept   *listing
@@ -53,8 +53,8 @@ type spool struct {
 	piece   []pending   // that is filled
 	full    [][]pending // that wait
 	spare   [][]pending
-	flush   bool // the batch is to be left
-	urgent  bool // something is wanted soon
+	flush   bool // the batch must be written
+	urgent  bool // something must be written soon
 	running bool // the goroutine is
 	closed  bool
 	timer   *time.Timer
@@ -64,8 +64,8 @@ type spool struct {
 	bytes int64 // that were left
 }
 
-// batch is what becomes a file: pages by their places, the prefixes of the modules that it has answers of, and by what it is known that
-// the files that these are from are still what was read.
+// batch is the content of a file to be written: pages by their places, the prefixes of their modules, and what is needed to check that
+// the files that answered have not changed.
 type batch struct {
 	pages   map[string]*batchPage
 	size    int // bytes of them, about
@@ -78,14 +78,14 @@ type batch struct {
 	page   *batchPage
 }
 
-// batchPage is a page of a batch. What machine code shows is of use beside answers only.
+// batchPage is a page of a batch. Results of probes are useful only together with answers.
 type batchPage struct {
 	pageWriter
 	prefix  string
 	answers bool // there are some
 }
 
-// pending is an entry that is to be kept.
+// pending is an entry that waits to be written.
 type pending struct {
 	origin
 	place string
@@ -98,7 +98,7 @@ type origin struct {
 	files *symsrc.Files
 }
 
-// sound reports whether the files still are what was read. So they were, then, when they were read.
+// sound reports whether the files have not changed. They were then unchanged when they were read, too.
 func (b *batch) sound() bool {
 	for from := range b.of {
 		if from.files.Watch.Look() || from.m.of.BuildID == "" && filesIdentity(from.files) != from.m.text {
@@ -112,7 +112,7 @@ func newSpool(dir string, kept *listing, c *client, warn func(error)) *spool {
 	return &spool{dir: dir, kept: kept, client: c, warn: warn}
 }
 
-// frames has an answer kept. Too large ones are dropped, and others where the disk cannot follow: they are found again.
+// frames keeps an answer. Answers that are too large are dropped, and so are others if the disk is too slow: they are found again.
 func (s *spool) frames(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	size := 0
 	for i := range a.Frames {
@@ -129,7 +129,7 @@ func (s *spool) frames(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	}
 }
 
-// probe has kept what the machine code shows.
+// probe keeps what the machine code shows.
 func (s *spool) probe(m *module, q *symsrc.Addr, p symsrc.Probe, files *symsrc.Files, u urgency) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *spool) probe(m *module, q *symsrc.Addr, p symsrc.Probe, files *symsrc.F
 	}
 }
 
-// add returns a new entry to be filled in, nil where there is no room. s is locked.
+// add returns a new entry to be filled in, or nil if there is no room. s is locked.
 func (s *spool) add(m *module, q *symsrc.Addr, files *symsrc.Files, u urgency) *entry {
 	if s.closed {
 		return nil
@@ -163,7 +163,7 @@ func (s *spool) add(m *module, q *symsrc.Addr, files *symsrc.Files, u urgency) *
 	return &one.entry
 }
 
-// turn adds the piece that is filled to those that wait. s is locked.
+// turn moves the current piece to those that wait. s is locked.
 func (s *spool) turn() {
 	s.full, s.piece = append(s.full, s.piece), nil
 	if n := len(s.spare); n > 0 {
@@ -171,7 +171,7 @@ func (s *spool) turn() {
 	}
 }
 
-// wait has the batch written after a while. s is locked.
+// wait schedules the writing of the batch. s is locked.
 func (s *spool) wait(u urgency) {
 	after := laterTime
 	if u == soon {
@@ -191,7 +191,7 @@ func (s *spool) wait(u urgency) {
 	})
 }
 
-// wake has what waits made pages of, in the background. s is locked.
+// wake starts the goroutine that makes pages of what waits. s is locked.
 func (s *spool) wake() {
 	if !s.running {
 		s.running = true
@@ -199,7 +199,7 @@ func (s *spool) wake() {
 	}
 }
 
-// run makes pages of what waits, and leaves them where there are enough, or it is time.
+// run makes pages of what waits, and writes them when there are enough, or when it is time.
 func (s *spool) run() {
 	for {
 		s.mu.Lock()
@@ -218,12 +218,12 @@ func (s *spool) run() {
 			for i := range piece {
 				s.batch.add(&piece[i])
 			}
-			clear(piece) // or it would hold on to answers
+			clear(piece) // otherwise it would keep answers alive
 			if s.batch.size >= spoolSize && s.leave() && !closed {
 				s.client.news(false)
 			}
 		}
-		if flush && s.leave() && !closed { // else close tells of it
+		if flush && s.leave() && !closed { // otherwise close reports it
 			s.client.news(urgent)
 		}
 		s.mu.Lock()
@@ -236,7 +236,7 @@ func (s *spool) run() {
 	}
 }
 
-// close leaves what waits, and has the process take it where that is worth it.
+// close writes what waits, and tells the process to take it if that is worth it.
 func (s *spool) close() {
 	s.mu.Lock()
 	if s.timer != nil {
@@ -288,7 +288,7 @@ func (b *batch) add(one *pending) {
 
 var errManySpooled = errors.New("they are not taken")
 
-// leave writes the batch, and reports whether there was something. It is empty then.
+// leave writes the batch and empties it. It reports whether there was anything to write.
 func (s *spool) leave() bool {
 	b := s.batch
 	s.batch = batch{}

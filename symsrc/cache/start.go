@@ -17,7 +17,7 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// How long a filter tries to reach a process that it has started, or that another filter starts. Tests have others.
+// How long a filter tries to reach a process that it or another filter has started. Tests use other values.
 var (
 	startTime = 3 * time.Second
 	helloTime = time.Second
@@ -35,8 +35,8 @@ type errExit struct{ code exitCode }
 
 func (e errExit) Error() string { return e.code.reason() }
 
-// reach connects to the process that serves dir, and starts it where there is none. note says what was wrong with its
-// files. A process that dies before it serves is started once more.
+// reach connects to the process that serves dir, and starts one if there is none. note says what was wrong with its
+// files. A process that dies before it serves is started again once.
 func reach(o *Options, dir string) (l *link, note string, err error) {
 	if err := diskcache.MakeRoot(dir); err != nil {
 		return nil, "", err
@@ -59,7 +59,7 @@ func reach(o *Options, dir string) (l *link, note string, err error) {
 		select {
 		case code := <-ended:
 			switch code {
-			case exitServed, exitBusy: // another one lives, or has gone idle already
+			case exitServed, exitBusy: // another one runs, or has ended already
 				time.Sleep(wait)
 			case exitFiles, exitFull, exitSocket, exitBadger:
 				return nil, "", errExit{code}
@@ -104,8 +104,8 @@ func greet(o *Options, dir string) (*link, string, error) {
 	return l, string(reply.body[n+max(n2, 0):]), nil
 }
 
-// start starts the cache process, so that what waits for this one does not wait for it: in a session of its own, at the root, with
-// no descriptor of ours. ended returns its exit code, once.
+// start starts the cache process in a session of its own, at the root, without our descriptors, so that nothing that waits for this
+// process waits for it too. ended receives its exit code once.
 func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 	if o.Program == nil {
 		return nil, errNoProgram
@@ -113,7 +113,7 @@ func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 	args := o.Program(dir, o.max())
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "GOTRACEBACK=none") // which has no reader
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=none") // nothing reads its standard error
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the cache: %w", err)
@@ -130,7 +130,7 @@ func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 	return codes, nil
 }
 
-// exitCode is how a cache process tells the filter that started it why it does not serve: it has no standard error.
+// exitCode tells the filter that started a cache process why that does not serve: it has no standard error.
 type exitCode int
 
 const (
@@ -142,7 +142,7 @@ const (
 	exitBadger                      // the database cannot be opened, not even a new one
 )
 
-// reason is what a person reads of a process that ended.
+// reason describes why the process ended.
 func (c exitCode) reason() string {
 	switch c {
 	case exitFiles:
@@ -161,10 +161,10 @@ func (c exitCode) reason() string {
 type session struct {
 	dir  string
 	lock *os.File
-	note string // what a person is to know of the one before
+	note string // for the user, about the session before
 }
 
-// begin takes the directory's lock, and clears away what a session that died or another version has left.
+// begin locks the directory, and removes what a session that died or another version has left.
 func begin(dir string) (*session, exitCode) {
 	if err := diskcache.MakeRoot(dir); err != nil {
 		return nil, exitFiles
@@ -188,7 +188,7 @@ func begin(dir string) (*session, exitCode) {
 	return s, exitServed
 }
 
-// takeLock takes a record lock, which ends with the process, however it ends.
+// takeLock takes a record lock, which the kernel releases when the process ends.
 func takeLock(f *os.File) error {
 	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart}
 	return syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &lock)
@@ -196,8 +196,8 @@ func takeLock(f *os.File) error {
 
 func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
-// clear removes the database of a session that died, for a damaged table would kill this one too, and that of another
-// version. It leaves the mark of this session.
+// clear removes the database of a session that died, since a damaged table would kill this one too, and that of another
+// version. Then it writes the mark of this session.
 func (s *session) clear() error {
 	if _, err := os.Lstat(s.path(sessionName)); err == nil {
 		s.note = "its process died, so it starts empty"
@@ -227,13 +227,13 @@ func (s *session) clear() error {
 	return nil
 }
 
-// end takes the mark away, once the database is closed.
+// end removes the mark, after the database is closed.
 func (s *session) end() {
-	_ = os.Remove(s.path(sessionName)) // a mark that stays costs the answers kept, no more
+	_ = os.Remove(s.path(sessionName)) // if the mark stays, the next session starts empty
 	s.lock.Close()
 }
 
-// Check tells what keeps the cache from working, nil for nothing. It starts its process where there is none.
+// Check returns what keeps the cache from working, or nil. It starts the cache process if there is none.
 func (o *Options) Check() error {
 	if o.Off {
 		return nil

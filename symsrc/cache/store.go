@@ -20,15 +20,15 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// Keys of our own, which no question's key is like: these begin with eight bytes of a hash and are longer. The first and
-// the last one are written in every session: tables that overlap by them are merged, others would pile up for ever.
+// Keys for internal use. They differ from the keys of questions, which begin with eight bytes of a hash and are longer. The first and
+// the last one are written in every session, so that all tables overlap and are merged; otherwise they would accumulate.
 var (
 	firstKey    = []byte{0}
 	lastKey     = []byte{0xff, 0xff}
 	countersKey = []byte{1}
 )
 
-// manyTables is when tables are merged as the database is closed.
+// manyTables is the number of tables above which they are merged when the database is closed.
 const manyTables = 16
 
 // store is the open database.
@@ -44,7 +44,7 @@ type store struct {
 	asked, found atomic.Uint64 // questions and answers since the cache was last empty
 }
 
-// openStore opens the database, or a new one where it is damaged, which note then says.
+// openStore opens the database. If it is damaged, it starts a new one, and note says so.
 func openStore(dir string, max, reserve int64) (s *store, note string, err error) {
 	s = &store{dir: dir, max: max, reserve: reserve}
 	if err := s.open(); err != nil {
@@ -60,7 +60,7 @@ func openStore(dir string, max, reserve int64) (s *store, note string, err error
 	return s, note, nil
 }
 
-// options keeps Badger small: by default it makes files of 2 GB, and needs half a gigabyte of memory.
+// options keeps Badger small: its defaults are files of 2 GB and half a gigabyte of memory.
 func (s *store) options() badger.Options {
 	tables, _ := filepath.Glob(filepath.Join(s.dir, "*.sst"))
 	return badger.DefaultOptions(s.dir).
@@ -72,7 +72,7 @@ func (s *store) options() badger.Options {
 		WithLogger(nil)
 }
 
-// open opens the database, which takes some disk at once: it fails with ENOSPC before it comes to that.
+// open opens the database, which takes some disk space immediately. If there is too little, it fails with ENOSPC before.
 func (s *store) open() error {
 	if !diskcache.HasRoom(s.dirAbove(), 24<<20, s.reserve) {
 		return fmt.Errorf("open the cache: %w", syscall.ENOSPC)
@@ -87,7 +87,7 @@ func (s *store) open() error {
 
 func (s *store) dirAbove() string { return filepath.Dir(s.dir) }
 
-// wipe removes the database, which is closed.
+// wipe removes the database, which must be closed.
 func (s *store) wipe() error {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("remove the cache: %w", err)
@@ -95,7 +95,7 @@ func (s *store) wipe() error {
 	return nil
 }
 
-// reset starts an empty database.
+// reset replaces the database with an empty one.
 func (s *store) reset() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *store) close() error {
 	}
 	b := binary.BigEndian.AppendUint64(nil, s.asked.Load())
 	if diskcache.HasRoom(s.dirAbove(), 0, s.reserve) {
-		_ = s.write([][]byte{countersKey}, [][]byte{binary.BigEndian.AppendUint64(b, s.found.Load())}) // they only inform
+		_ = s.write([][]byte{countersKey}, [][]byte{binary.BigEndian.AppendUint64(b, s.found.Load())}) // only for stats
 	}
 	db := s.db
 	s.db = nil
@@ -134,7 +134,7 @@ func (s *store) close() error {
 	return nil
 }
 
-// loadCounters goes on counting where the last session ended.
+// loadCounters restores the counters of the last session.
 func (s *store) loadCounters() {
 	_ = s.db.View(func(txn *badger.Txn) error {
 		item, err := txn.Get(countersKey)
@@ -151,8 +151,8 @@ func (s *store) loadCounters() {
 	})
 }
 
-// limit empties the database before it outgrows its limit: what was asked for lately is soon there again. Its memory
-// tables are counted with what they will take as files.
+// limit empties the database before it exceeds its limit: recent answers soon come back. Tables in memory
+// count with the size of their files.
 func (s *store) limit(more int64) error {
 	const step = 1 << 20
 	s.mu.Lock()
@@ -169,7 +169,7 @@ func (s *store) limit(more int64) error {
 	return s.reset()
 }
 
-// size is what the files take on the disk, in bytes.
+// size returns the size of the files on disk, in bytes.
 func (s *store) size() (total int64) {
 	_ = filepath.WalkDir(s.dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -185,7 +185,7 @@ func (s *store) size() (total int64) {
 	return total
 }
 
-// roomFor reports whether so many bytes may be written to the cache in dir, which takes some more, and the reserve stays free.
+// roomFor reports whether n bytes may be written to the cache in dir, with its overhead, so that the reserve stays free.
 func roomFor(dir string, reserve int64, n int) bool {
 	return diskcache.HasRoom(dir, 4*int64(n)+24<<20, reserve)
 }
@@ -194,7 +194,7 @@ const (
 	takenSuffix = ".taken" // of a file that is being taken
 )
 
-// tidy removes what nothing will come of: a file that a process died over, for it could be why, and what was never finished.
+// tidy removes files that are of no use: one during which a process died, since it may be the cause, and those that were never finished.
 func (sv *server) tidy() {
 	diskcache.RemoveTemporary(sv.dir, diskcache.Abandoned)
 	dir := filepath.Join(sv.dir, spoolDir)
@@ -208,12 +208,12 @@ func (sv *server) tidy() {
 		}
 		fi, err := e.Info()
 		if err == nil && (strings.HasSuffix(e.Name(), takenSuffix) || time.Since(fi.ModTime()) > diskcache.Abandoned) {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // else the next process does
+			_ = os.Remove(filepath.Join(dir, e.Name())) // otherwise the next process does
 		}
 	}
 }
 
-// take takes what filters have left into the database. What is damaged is dropped.
+// take takes what filters have left into the database. Damaged entries are dropped.
 func (sv *server) take() {
 	sv.taking.Lock()
 	defer sv.taking.Unlock()
@@ -234,6 +234,6 @@ func (sv *server) take() {
 			_ = os.Rename(taken, path) // for the next process
 			return
 		}
-		_ = os.Remove(taken) // else the next process does
+		_ = os.Remove(taken) // otherwise the next process does
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Messages between a filter and the cache process: 4 bytes length of the rest, little-endian, a kind, 4 bytes of a number
+// Messages between a filter and the cache process: the length of the rest (4 bytes, little-endian), a kind, a number of 4 bytes
 // that the reply repeats, and the body.
 const (
 	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
@@ -31,15 +31,15 @@ const (
 	maxMessage = askKeys * (maxPage + 4)
 )
 
-// askTime is how long a filter waits for an answer of the cache. Beyond that its own engine answers.
+// askTime is how long a filter waits for an answer from the cache. After that its own engine answers.
 var askTime = 20 * time.Millisecond
 
-// outcome tells what came of a question to the cache.
+// outcome is the result of a question to the cache.
 type outcome uint8
 
 const (
 	answered outcome = iota
-	late             // it may still know
+	late             // it may still answer
 	without          // there is no cache, or nothing in it
 )
 
@@ -80,7 +80,7 @@ func (l *link) send(kind byte, id uint32, body []byte, within time.Duration) err
 	return nil
 }
 
-// receive reads one message.
+// receive reads a message.
 func (l *link) receive() (message, error) {
 	for {
 		have := l.in[l.next:]
@@ -107,8 +107,8 @@ func (l *link) receive() (message, error) {
 	}
 }
 
-// room makes room for a message of size bytes, of which a part may be there. The size is the sender's word: what is not
-// there yet gets memory step by step.
+// room makes room for a message of size bytes, of which a part may have arrived. The sender may lie about the size, so memory is
+// allocated step by step.
 func (l *link) room(size int) {
 	have := l.in[l.next:]
 	size = min(size, 2*len(have)+4096)
@@ -125,7 +125,7 @@ func appendBlob(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// cutBlob takes a length and bytes off b; they share its memory.
+// cutBlob cuts a length and bytes off b. The blob shares its memory.
 func cutBlob(b []byte) (blob, rest []byte, ok bool) {
 	n, used := binary.Uvarint(b)
 	if used <= 0 || n > uint64(len(b)-used) {

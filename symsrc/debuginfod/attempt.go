@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-// phase is how far a request has got.
+// phase is the progress of a request.
 type phase uint8
 
 const (
-	idle       phase = iota // not begun
+	idle       phase = iota // not started
 	connecting              // to be sent as soon as there is a connection
 	asked                   // no answer yet
 	receiving
 	over
 )
 
-// verdict is what one server's part in a fetch comes to.
+// verdict is the result of one server's part in a fetch.
 type verdict uint8
 
 const (
-	verdictTrouble  verdict = iota // something went wrong that may not do so again
+	verdictTrouble  verdict = iota // a fault that may be temporary
 	verdictDown                    // the server cannot be reached
 	verdictPaused                  // the server is not asked for a while
-	verdictUseless                 // the answer is of no use, and will not be
-	verdictTooLarge                // the file is larger than is allowed
+	verdictUseless                 // the answer is useless, and would be again
+	verdictTooLarge                // the file is too large
 	verdictMissing                 // the server does not have the file
 	verdictGood
 )
 
 const (
 	retryFailed  = time.Minute            // a server is asked again for a file after trouble
-	firstBackoff = 200 * time.Millisecond // between two tries, then twice as long each time
+	firstBackoff = 200 * time.Millisecond // between the first two tries, doubled each time
 	maxBackoff   = 5 * time.Second
 )
 
-// failure is why a request brought nothing.
+// failure says why a request failed.
 type failure struct {
 	verdict verdict
 	reason  string
-	after   time.Duration // what the server asks to wait for before the next try
+	after   time.Duration // the wait before the next try that the server asks for
 	final   bool          // another try would not help
 }
 
@@ -68,20 +68,20 @@ type attempt struct {
 	server *server
 	phase  phase // under Client.mu
 
-	// moved counts the bytes of the current try as they came, total is what is to come, 0 unknown.
+	// moved counts the received bytes of the current try; total is the expected number, 0 if it is unknown.
 	moved, total atomic.Int64
-	// stored is set once all has come, and is being verified.
+	// stored is set when everything was received and is being verified.
 	stored atomic.Bool
 
 	settled bool // before it began: by the fetch before
-	full    bool // the cache took nothing, which is no fault of the server
+	full    bool // the cache could not be written, which is not the server's fault
 	verdict verdict
 	reason  string
 	again   time.Time // when to ask this server again; zero for never
 	elf     *elfInfo
 }
 
-// String says which server was asked and what came of it.
+// String returns the server and the result.
 func (a *attempt) String() string {
 	text := a.server.name + a.f.urlPath()
 	if a.reason != "" {
@@ -90,7 +90,7 @@ func (a *attempt) String() string {
 	return text
 }
 
-// inherit takes over what an earlier fetch learned from the server, while that holds.
+// inherit takes over what an earlier fetch learned from the server, while that is valid.
 func (a *attempt) inherit(old *fetch, now time.Time) {
 	for _, o := range old.attempts {
 		if o.server == a.server && o.phase == over && (o.again.IsZero() || now.Before(o.again)) {
@@ -99,7 +99,7 @@ func (a *attempt) inherit(old *fetch, now time.Time) {
 	}
 }
 
-// enter notes how far the request has got. Callers that wait for the fetch look again whether that is worth it.
+// enter records the progress of the request. Callers that wait for the fetch then check again whether to wait.
 func (a *attempt) enter(p phase) {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
@@ -114,7 +114,7 @@ func (a *attempt) enter(p phase) {
 	a.f.news = make(chan struct{})
 }
 
-// patience is how long to wait for news of the attempt; 0 where it is not worth it. Client.mu is held.
+// patience returns how long to wait for news of the attempt, 0 for not at all. Client.mu is held.
 func (a *attempt) patience(now time.Time) time.Duration {
 	s := a.server
 	if a.phase == over {
@@ -127,7 +127,7 @@ func (a *attempt) patience(now time.Time) time.Duration {
 	return left
 }
 
-// run asks the server, several times if that may help. lead is held by the attempt that writes to store.
+// run asks the server, repeatedly if that may help. lead is held by the attempt that writes to store.
 func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 	if a.settled {
 		return
@@ -168,7 +168,7 @@ func (a *attempt) run(ctx context.Context, store *entry, lead chan struct{}) {
 	}
 }
 
-// judge keeps what a failed try says.
+// judge records the result of a failed try.
 func (a *attempt) judge(err *failure) {
 	a.verdict, a.reason = err.verdict, err.reason
 	now := a.c.now()
@@ -195,8 +195,8 @@ func (a *attempt) judge(err *failure) {
 	}
 }
 
-// rate keeps what the attempt's end says of the server. One of which nothing of use comes is left alone for a while, so that
-// the many modules of a log do not each ask it several times.
+// rate records what the end of the attempt says about the server. A server that sends nothing useful is not asked for a while, so
+// that it is not asked repeatedly for each of the many modules of a log.
 func (a *attempt) rate(ctx context.Context) {
 	a.c.mu.Lock()
 	if a.server.trial == a {
@@ -227,7 +227,7 @@ func (a *attempt) rate(ctx context.Context) {
 	}
 }
 
-// errSlow ends a request whose answer does not come on.
+// errSlow ends a request that receives too little.
 var errSlow = errors.New("too slow")
 
 // try makes one request.
@@ -276,20 +276,20 @@ func (a *attempt) try(ctx context.Context, store *entry, lead chan struct{}) *fa
 	return fail
 }
 
-// Of several servers that send a file at once, one is written to the cache. It gives way to the next one where it brings less than
-// trickle bytes in trickleTime.
+// If several servers send a file at the same time, one of them is written to the cache. If it sends less than trickle bytes in
+// trickleTime, the next one takes over.
 const (
 	trickleTime = time.Second
 	trickle     = 4 << 10
 )
 
-// leader is the attempt that writes to the cache, and how to end its request.
+// leader is the attempt that writes to the cache, and the function that ends its request.
 type leader struct {
 	*attempt
 	end context.CancelCauseFunc
 }
 
-// takeLead waits until the attempt may write. It is false where ctx ended before.
+// takeLead waits until the attempt may write. It returns false if ctx ended before.
 func (a *attempt) takeLead(ctx context.Context, cancel context.CancelCauseFunc, lead chan struct{}) bool {
 	look := time.NewTicker(trickleTime)
 	defer look.Stop()
@@ -314,7 +314,7 @@ func (a *attempt) takeLead(ctx context.Context, cancel context.CancelCauseFunc, 
 	}
 }
 
-// closed returns why the server is not to be asked now, nil where it is. One that was of no use is asked for one file at a time.
+// closed returns why the server must not be asked now, or nil. A server that was useless is asked for one file at a time.
 func (a *attempt) closed() *failure {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
@@ -329,7 +329,7 @@ func (a *attempt) closed() *failure {
 	return nil
 }
 
-// noAnswer explains a request that got none.
+// noAnswer explains a request without an answer.
 func (a *attempt) noAnswer(ctx context.Context, err error, connected bool) *failure {
 	switch {
 	case context.Cause(ctx) != nil:
@@ -342,7 +342,7 @@ func (a *attempt) noAnswer(ctx context.Context, err error, connected bool) *fail
 	return trouble("%v", cause(err))
 }
 
-// ended explains a request that we have ended.
+// ended explains a request that was canceled here.
 func (a *attempt) ended(cause error) *failure {
 	if errors.Is(cause, errSlow) {
 		return trouble("less than %d KiB within %v", enough>>10, a.c.opt.Timeout)
@@ -350,10 +350,10 @@ func (a *attempt) ended(cause error) *failure {
 	return trouble("%v", cause)
 }
 
-// enough is what a server has to give within the timeout, in bytes (debuginfod-client-config(7), DEBUGINFOD_TIMEOUT).
+// enough is how many bytes a server must send within the timeout (debuginfod-client-config(7), DEBUGINFOD_TIMEOUT).
 const enough = 100 << 10
 
-// guard ends a request that brings too little in a time.
+// guard cancels a request that receives too little within the timeout.
 func (a *attempt) guard(ctx context.Context, cancel context.CancelCauseFunc, paused *atomic.Bool) {
 	tick := time.NewTicker(a.c.opt.Timeout)
 	defer tick.Stop()

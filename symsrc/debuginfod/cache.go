@@ -23,32 +23,32 @@ import (
 type cache struct {
 	dir  string
 	now  func() time.Time
-	free func(dir string) (n int64, ok bool) // nil where it does not matter
+	free func(dir string) (n int64, ok bool) // free bytes on the disk; nil for no limit
 }
 
-// path is where a file is kept.
+// path returns the path of a file in the cache.
 func (c *cache) path(k key) string { return filepath.Join(c.dir, k.id.String(), k.kind.fileName()) }
 
-// missAge is how long it is remembered that no server has a file.
+// missAge returns how long it is remembered that no server has a file.
 func (c *cache) missAge() time.Duration { return c.control(cacheMiss) }
 
-// hit is what the cache says of a file.
+// hit is what the cache has of a file.
 type hit struct {
 	path    string
-	elf     *elfInfo  // not nil: it is there; of a source file it says nothing
+	elf     *elfInfo  // not nil if the file is there; empty for a source file
 	missing bool      // no server had it
-	until   time.Time // as far as that is to be believed
-	note    string    // for a person to read; "" where the cache has nothing
+	until   time.Time // when missing expires
+	note    string    // for messages; "" if the cache has nothing
 }
 
-// look looks for a file. What has another build ID, or is damaged, is as good as not there; a download will replace it.
+// look looks for a file. A file that has another build ID or is damaged counts as missing; a download will replace it.
 func (c *cache) look(k key) hit {
 	h := hit{path: c.path(k)}
 	st, err := os.Stat(h.path)
 	if err != nil || !st.Mode().IsRegular() {
 		return h
 	}
-	if st.Size() == 0 { // its permissions may be 000, as the first releases of elfutils left them
+	if st.Size() == 0 { // its permissions may be 000: the first releases of elfutils set that
 		age := c.missAge()
 		h.until = st.ModTime().Add(age)
 		h.missing = c.now().Before(h.until) && !st.ModTime().After(c.now().Add(age))
@@ -78,7 +78,7 @@ func (e *writeError) Error() string { return "write to the cache: " + e.err.Erro
 
 func (e *writeError) Unwrap() error { return e.err }
 
-// entry is a file of the cache that is being made. One attempt uses it at a time.
+// entry is a file of the cache that is being written. One attempt uses it at a time.
 type entry struct {
 	key
 	cache     *cache
@@ -86,11 +86,11 @@ type entry struct {
 	temp      *diskcache.File
 	fault     error // a *writeError: nothing more is written
 	committed bool
-	// looked is how many bytes were written since the disk was looked at.
+	// looked is how many bytes were written since the last check of the free space.
 	looked int64
 }
 
-// open makes a temporary file beside the place of the file.
+// open makes a temporary file in the directory of the file.
 func (c *cache) open(k key) (*entry, error) {
 	e := &entry{key: k, cache: c, path: c.path(k)}
 	dir := filepath.Dir(e.path)
@@ -119,13 +119,13 @@ func (c *cache) open(k key) (*entry, error) {
 	return nil, fmt.Errorf("cache of downloads: %w", err)
 }
 
-// A download leaves so many bytes free on the disk, at which it looks each time that many were written.
+// A download leaves keptFree bytes of the disk free. It checks that after every lookAfter bytes.
 const (
 	keptFree  = 64 << 20
 	lookAfter = 16 << 20
 )
 
-// room fails where the disk has no room for so many bytes.
+// room fails if the disk has no room for so many bytes.
 func (e *entry) room(size int64) error {
 	e.looked = 0
 	if e.cache.free == nil {
@@ -144,8 +144,8 @@ func (e *entry) room(size int64) error {
 	return e.fault
 }
 
-// write replaces what was written before and returns the bytes written. size is what is to come, 0 where that is not known. A failure
-// of the disk is a *writeError; then all that follows fails at once.
+// write replaces what was written before and returns the number of bytes written. size is the expected size, 0 if it is unknown. A
+// failure of the disk is a *writeError; all later writes then fail immediately.
 func (e *entry) write(from io.Reader, size int64) (int64, error) {
 	if e.fault != nil {
 		return 0, e.fault
@@ -164,7 +164,7 @@ func (e *entry) write(from io.Reader, size int64) (int64, error) {
 	return io.Copy(blame{e}, from)
 }
 
-// blame tells failures to write from those to read.
+// blame distinguishes failures to write from failures to read.
 type blame struct{ e *entry }
 
 // Write implements io.Writer.
@@ -194,7 +194,7 @@ func (e *entry) verify() (*elfInfo, error) {
 	return verify(e.temp, st.Size(), e.id)
 }
 
-// commit makes what was written the file, at once and for everybody.
+// commit makes the temporary file the cached file, atomically.
 func (e *entry) commit() error {
 	err := e.temp.Sync() // other programs that use the cache do not verify the content
 	if err == nil {
@@ -211,24 +211,24 @@ func (e *entry) commit() error {
 	return nil
 }
 
-// miss notes that no server has the file.
+// miss records that no server has the file.
 func (e *entry) miss() {
 	if st, err := os.Stat(e.path); err == nil && st.Size() == 0 {
-		_ = os.Remove(e.path) // its time is over
+		_ = os.Remove(e.path) // expired
 	}
-	// Somebody else may have found the file meanwhile. Where nothing can be written the servers are asked anew next time.
+	// Another process may have found the file in the meantime. If nothing can be written, the servers are asked again next time.
 	if f, err := os.OpenFile(e.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
 		f.Close()
 	}
 }
 
-// close removes what is left.
+// close removes the temporary file.
 func (e *entry) close() {
 	if e.committed {
 		return
 	}
 	e.temp.Abort()
-	_ = os.Remove(filepath.Dir(e.path)) // fails where there is something in it
+	_ = os.Remove(filepath.Dir(e.path)) // fails unless it is empty
 }
 
 // control is a file in the cache that holds a number of seconds.
@@ -237,18 +237,18 @@ type control struct {
 	preset int64
 }
 
-// The control files (debuginfod-client-config(7)) with what elfutils puts there.
+// The control files (debuginfod-client-config(7)) with the defaults of elfutils.
 var (
 	cacheMiss     = control{"cache_miss_s", 600}
 	cleanInterval = control{"cache_clean_interval_s", 24 * 60 * 60} // its mtime is the time of the last cleaning
 	maxUnused     = control{"max_unused_age_s", 7 * 24 * 60 * 60}
 )
 
-// control reads a control file, and creates it if need be. What is no number counts as the default.
+// control reads a control file, and creates it if it is missing. If it has no number, the default counts.
 func (c *cache) control(k control) time.Duration {
 	seconds := k.preset
 	path := filepath.Join(c.dir, k.name)
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO would hold us up
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // a FIFO would block
 		return time.Duration(seconds) * time.Second
 	}
 	f, err := os.Open(path)
@@ -265,7 +265,7 @@ func (c *cache) control(k control) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// preset creates a control file. Where that fails the default holds nevertheless.
+// preset creates a control file. If that fails, the default still applies.
 func (c *cache) preset(k control) {
 	f, err := os.OpenFile(filepath.Join(c.dir, k.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {
@@ -274,7 +274,7 @@ func (c *cache) preset(k control) {
 	}
 }
 
-// clean removes what was not used for long, if that is due.
+// clean removes files that have not been used for a long time, if it is time to clean.
 func (c *cache) clean() {
 	if !exists(c.dir) {
 		return
@@ -287,7 +287,7 @@ func (c *cache) clean() {
 	if err != nil || now.Sub(st.ModTime()) < interval {
 		return
 	}
-	if os.Chtimes(path, now, now) != nil { // first, so that no other process begins
+	if os.Chtimes(path, now, now) != nil { // first, so that no other process cleans too
 		return
 	}
 	dirs, err := os.ReadDir(c.dir)
@@ -301,7 +301,7 @@ func (c *cache) clean() {
 	}
 }
 
-// cleanDir removes the files of one build ID that were not used for long, and the directory if it is empty and as old.
+// cleanDir removes the unused files of one build ID, and the directory if it is empty and as old.
 func cleanDir(dir string, now time.Time, unused time.Duration) {
 	before, err := os.Lstat(dir)
 	if err != nil {
@@ -324,11 +324,11 @@ func cleanDir(dir string, now time.Time, unused time.Duration) {
 		}
 	}
 	if now.Sub(before.ModTime()) >= unused {
-		_ = os.Remove(dir) // fails where there is something in it
+		_ = os.Remove(dir) // fails unless it is empty
 	}
 }
 
-// ours reports whether a file is one of debuginfod's by its name, whole or still being written.
+// ours reports whether a name is that of a file of debuginfod, complete or temporary.
 func ours(name string) bool {
 	for _, kind := range [...]string{"debuginfo", "executable", "source", "section"} {
 		if strings.HasPrefix(name, kind) {

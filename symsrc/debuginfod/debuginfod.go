@@ -1,9 +1,9 @@
-// Package debuginfod gets debug information by build ID from debuginfod servers, into the cache directory that elfutils
-// and gdb use too.
+// Package debuginfod downloads debug information by build ID from debuginfod servers, into the cache directory that elfutils
+// and gdb share.
 //
-// A question goes to all servers at once, once for each build ID. All questions of a run together wait for a bounded time; then
-// requests and downloads go on by themselves, and a later question finds what they brought. Nothing is used that does not have
-// the wanted build ID, or was cut off.
+// Each build ID is requested once, from all servers at the same time. All questions of a run together wait for a bounded time; after
+// that, requests and downloads continue in the background, and a later question finds the results. A file with another
+// build ID, or a truncated one, is not used.
 //
 //   - debuginfod.go: Client, its options and servers, source files; wrap.go: a Finder that asks servers last
 //   - fetch.go: one file that is requested, how long callers wait for it, and whether it is the right one
@@ -34,16 +34,16 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// Kind is what a server is asked for, as its path has it: Debuginfo, or a Source.
+// Kind is a kind of file as the path of a request has it: Debuginfo, or a Source.
 type Kind string
 
-// Debuginfo is a file with .debug_info, be it a separate one or the program itself.
+// Debuginfo is a file with .debug_info: a separate one, or the program itself.
 const Debuginfo Kind = "debuginfo"
 
-// Limits of what a Client keeps and does at once.
+// Limits of a Client.
 const (
-	maxFetches = 1 << 14 // that are remembered
-	maxRunning = 64      // that are under way
+	maxFetches = 1 << 14 // remembered
+	maxRunning = 64      // running
 )
 
 // key names one file.
@@ -52,7 +52,7 @@ type key struct {
 	kind Kind
 }
 
-// Client asks servers. It may be used by several goroutines at once; nil is one without servers.
+// Client asks servers. It may be used by several goroutines at once. A nil Client has no servers.
 type Client struct {
 	opt      Options
 	servers  []*server
@@ -67,10 +67,10 @@ type Client struct {
 	cancel context.CancelCauseFunc
 	jobs   sync.WaitGroup
 
-	verifying sync.Mutex // one file at a time is read
+	verifying sync.Mutex // one file at a time is verified
 
 	mu        sync.Mutex
-	waited    stopwatch // while callers wait, be it for whatever
+	waited    stopwatch // while any caller waits
 	fetches   map[key]*fetch
 	running   int // fetches that are not done
 	announced []symsrc.Module
@@ -78,8 +78,8 @@ type Client struct {
 	warned    map[string]bool
 }
 
-// New makes a client of the options and of the environment where they say nothing. It is nil where no server is named. No
-// connection is made and no file touched before the first question.
+// New returns a client for the options; fields that are not set are taken from the environment. It is nil if no server is named. No
+// connection is made and no file is touched before the first question.
 func New(o Options) (*Client, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -105,13 +105,13 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// CheckURL fails where text is no prefix of a server.
+// CheckURL returns an error if text is not the URL of a server.
 func CheckURL(text string) error {
 	_, err := parseURL(text)
 	return err
 }
 
-// parseURL reads the prefix of a server; curl, and so elfutils, takes one without a scheme for http.
+// parseURL reads the URL of a server. Without a scheme it means http, as in curl and so in elfutils.
 func parseURL(prefix string) (*url.URL, error) {
 	text := prefix
 	if !strings.Contains(text, "://") {
@@ -129,7 +129,7 @@ func parseURL(prefix string) (*url.URL, error) {
 	return u, nil
 }
 
-// Close ends all downloads and removes what they left. The client is not to be asked any more.
+// Close cancels all downloads and removes their temporary files. The client must not be used after that.
 func (c *Client) Close() {
 	if c == nil {
 		return
@@ -148,7 +148,7 @@ func (c *Client) Close() {
 	}
 }
 
-// warn says something once per cause.
+// warn reports something once per cause.
 func (c *Client) warn(about, text string) { c.warnOf(about, errors.New(text)) }
 
 func (c *Client) warnOf(about string, err error) {
@@ -161,33 +161,33 @@ func (c *Client) warnOf(about string, err error) {
 	}
 }
 
-// Outcome is what became of a question.
+// Outcome is the outcome of a question.
 type Outcome uint8
 
 const (
 	Found   Outcome = iota // the file is there
 	Missing                // no server has it
-	Failed                 // a server that may have it could not be asked, or what it sent is of no use
-	Pending                // it is still being asked for
+	Failed                 // a server that may have it could not be asked, or sent something useless
+	Pending                // the request is not finished
 )
 
 // Result is the answer to a question.
 type Result struct {
 	Outcome Outcome
-	// Path is where the file is, if it is found. Its build ID has been verified.
+	// Path is the path of the file, if it was found. Its build ID is verified.
 	Path string
 	// Debug reports whether it has .debug_info.
 	Debug bool
-	// Tried lists what was looked at and what came of it, for a person to read.
+	// Tried lists the places and what was found there, for messages.
 	Tried []string
-	// Why says in words why it is not found.
+	// Why says why the file was not found.
 	Why string
-	// News reports whether asking again may bring another answer by now. It is cheap; nil where nothing will change.
+	// News reports whether another question may have another answer by now. It is cheap. It is nil if nothing will change.
 	News func() bool
 }
 
-// Fetch asks for one file. It waits until the file is there, ctx ends, or callers have waited in all for as long as the options
-// say; then the answer is Pending. What the cache on disk has is not waited for.
+// Fetch asks for one file. It waits until the file is there, ctx ends, or all callers together have waited for Options.Wait;
+// then the answer is Pending. It does not wait for files that are in the cache.
 func (c *Client) Fetch(ctx context.Context, id symsrc.BuildID, kind Kind) (r Result) {
 	if c == nil || id == "" {
 		return Result{Outcome: Missing}
@@ -202,7 +202,7 @@ func (c *Client) Fetch(ctx context.Context, id symsrc.BuildID, kind Kind) (r Res
 		if r = f.result(c); r.Outcome != Found || exists(r.Path) {
 			return r
 		}
-		c.forget(k, f) // the cache was cleaned meanwhile
+		c.forget(k, f) // the cache has been cleaned
 	}
 	return Result{Outcome: Failed, Why: "the file vanished from the cache"}
 }
@@ -219,30 +219,30 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Options say who is asked and within what limits. Zero values mean what the environment says (debuginfod-client-config(7)),
-// and where that says nothing the defaults given here.
+// Options are the servers and limits. A zero value means the variable of the environment (debuginfod-client-config(7)), or, if that
+// is not set, the default given here.
 type Options struct {
-	// URLs are the prefixes of servers; DEBUGINFOD_URLS.
+	// URLs are the URLs of servers; DEBUGINFOD_URLS.
 	URLs []string
-	// Off asks no server whatever the environment says.
+	// Off disables all servers, even those of the environment.
 	Off bool
-	// CacheDir is where files are kept; DEBUGINFOD_CACHE_PATH, or debuginfod_client in the user's cache directory.
+	// CacheDir is the cache directory; DEBUGINFOD_CACHE_PATH, or debuginfod_client in the user's cache directory.
 	CacheDir string
-	// Wait bounds how long Fetch holds up its callers in all: 10 s. Negative: it never does.
+	// Wait bounds how long all calls of Fetch together wait: 10 s. Negative: they do not wait.
 	Wait time.Duration
-	// Timeout is how long a server may take for 100 KiB: DEBUGINFOD_TIMEOUT, 90 s. Negative: as long as it likes.
+	// Timeout bounds the time for 100 KiB: DEBUGINFOD_TIMEOUT, 90 s. Negative: no bound.
 	Timeout time.Duration
-	// MaxTime bounds a whole download; DEBUGINFOD_MAXTIME, no bound.
+	// MaxTime bounds the time of a whole download; DEBUGINFOD_MAXTIME, no bound.
 	MaxTime time.Duration
-	// MaxSize bounds a file, in bytes: DEBUGINFOD_MAXSIZE, 2 GiB. Negative, and a 0 there: no bound.
+	// MaxSize bounds a file, in bytes: DEBUGINFOD_MAXSIZE, 2 GiB. Negative, or 0 in the variable: no bound.
 	MaxSize int64
-	// Retries is how often a server is asked again that has answered, but badly: DEBUGINFOD_RETRY_LIMIT, 2. Negative: never.
+	// Retries is how often a request is repeated after a bad answer: DEBUGINFOD_RETRY_LIMIT, 2. Negative: never.
 	Retries int
-	// HeadersFile has a header per line for every request; DEBUGINFOD_HEADERS_FILE.
+	// HeadersFile has the headers of every request, one per line; DEBUGINFOD_HEADERS_FILE.
 	HeadersFile string
-	// Progress, if not nil, is a terminal that shows what is being waited for; with DEBUGINFOD_PROGRESS standard error.
+	// Progress, if not nil, is a terminal that shows what callers wait for; standard error if DEBUGINFOD_PROGRESS is set.
 	Progress io.Writer
-	// Warn, if not nil, is told once per cause of what hinders downloads.
+	// Warn, if not nil, is called once per cause with what prevents downloads.
 	Warn func(err error)
 	// Environ looks up a variable of the environment; nil is os.Getenv.
 	Environ func(name string) string
@@ -256,7 +256,7 @@ const (
 	maxRetries     = 100
 )
 
-// complete fills in what is not set.
+// complete fills in the fields that are not set.
 func (o *Options) complete() error {
 	if o.Environ == nil {
 		o.Environ = os.Getenv
@@ -285,8 +285,7 @@ func (o *Options) complete() error {
 	return o.chooseCache()
 }
 
-// environURLs returns the servers that the environment names. Other words may stand there, too (elfutils 0.192:
-// "ima:enforcing").
+// environURLs returns the servers of the environment. The variable may have other words (elfutils 0.192: "ima:enforcing").
 func (o *Options) environURLs() (urls []string) {
 	for _, word := range strings.Fields(o.Environ("DEBUGINFOD_URLS")) {
 		if strings.HasPrefix(word, "ima:") {
@@ -307,7 +306,7 @@ func (o *Options) complain(format string, args ...any) {
 	}
 }
 
-// number reads a variable that holds a number; false where it does not.
+// number reads a number from a variable, and reports whether there is one.
 func (o *Options) number(name string) (n int64, ok bool) {
 	text := o.Environ(name)
 	if text == "" {
@@ -320,7 +319,7 @@ func (o *Options) number(name string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// seconds reads a variable that holds a time in seconds; -1 is for none, which it says as 0 or less.
+// seconds reads a time in seconds from a variable. A value of 0 or less means no limit, which is returned as -1.
 func (o *Options) seconds(name string, unset time.Duration) time.Duration {
 	n, ok := o.number(name)
 	switch {
@@ -332,7 +331,7 @@ func (o *Options) seconds(name string, unset time.Duration) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// chooseCache settles where the cache is, as elfutils does: a directory of its first releases is used where it exists.
+// chooseCache chooses the cache directory as elfutils does: that of its first releases is used if it exists.
 func (o *Options) chooseCache() error {
 	if o.CacheDir = cmp.Or(o.CacheDir, o.Environ("DEBUGINFOD_CACHE_PATH")); o.CacheDir != "" {
 		dir, err := filepath.Abs(o.CacheDir)
@@ -350,7 +349,7 @@ func (o *Options) chooseCache() error {
 	return nil
 }
 
-// Servers returns the URLs of the servers that are asked, none where Off is set.
+// Servers returns the URLs of the servers that are asked, none if Off is set.
 func (o Options) Servers() []string {
 	switch {
 	case o.Off:
@@ -365,32 +364,32 @@ func (o Options) Servers() []string {
 	return o.environURLs()
 }
 
-// How servers that cannot be reached, or are of no use, are treated.
+// Limits for servers that cannot be reached, or that are useless.
 const (
-	// patience is how long a server may hold up a caller in all before it accepts a connection for the first time.
+	// patience bounds how long callers wait for a server in total before it accepts its first connection.
 	patience = 700 * time.Millisecond
-	// A server that cannot be reached, or of which maxFailures files in a row were of no use, is not asked for firstBreak, then
-	// for twice as long as the time before.
+	// A server that cannot be reached, or that sent maxFailures useless files in a row, is not asked for firstBreak. The next break
+	// is twice as long, and so on.
 	firstBreak, maxBreak = 30 * time.Second, 10 * time.Minute
 	maxFailures          = 4
-	// perServer bounds the requests to one server at a time.
+	// perServer bounds the concurrent requests to one server.
 	perServer = 8
 )
 
-// server is one server and what is known of it. What changes does so under Client.mu.
+// server is one server and what is known about it. Client.mu guards what changes.
 type server struct {
 	prefix string // without a slash at its end
-	name   string // for a person to read: no password
+	name   string // for messages: without a password
 	slots  chan struct{}
 
-	reached  bool      // the last try to connect to it was successful
-	hope     time.Time // where it was not reached yet: until when it is worth to wait for it; zero before the first try
-	vain     stopwatch // while callers wait for it, since its last answer of use
-	failures int       // files asked for in vain since then
-	trial    *attempt  // that asks nevertheless, where these are too many
-	broken   time.Time // it is not asked before then
+	reached  bool      // the last connection succeeded
+	hope     time.Time // before the first connection: until when to wait for it; zero before the first try
+	vain     stopwatch // while callers wait for it, since its last useful answer
+	failures int       // failed requests since then
+	trial    *attempt  // the only attempt that asks after too many failures
+	broken   time.Time // when its break ends
 	pause    time.Duration
-	because  string // why it is broken
+	because  string // why it has a break
 }
 
 func newServer(u *url.URL) *server {
@@ -400,34 +399,34 @@ func newServer(u *url.URL) *server {
 	}
 }
 
-// urlPath is a file's path below a server's prefix (debuginfod(8), WEBAPI).
+// urlPath returns the path of a file below a server's URL (debuginfod(8), WEBAPI).
 func (k key) urlPath() string { return "/buildid/" + k.id.String() + "/" + k.kind.urlPath() }
 
-// dial notes that a connection is going to be made.
+// dial records that a connection is about to be made.
 func (s *server) dial(now time.Time) {
 	if s.hope.IsZero() {
 		s.hope = now.Add(patience)
 	}
 }
 
-// useful notes an answer of use, be it that there is no such file.
+// useful records a useful answer; that there is no such file is one.
 func (s *server) useful(now time.Time) {
 	s.vain.reset(now)
 	s.failures, s.pause, s.broken = 0, 0, time.Time{}
 }
 
-// rest leaves the server alone for a while.
+// rest starts a break of the server.
 func (s *server) rest(now time.Time, because string) {
 	s.because = because
 	if now.Before(s.broken) {
-		return // it has been noted already
+		return // it has a break already
 	}
 	s.pause = min(max(2*s.pause, firstBreak), maxBreak)
 	s.broken = now.Add(s.pause)
 }
 
-// foreign reports whether a file belongs neither to this user, nor to root, nor to the owner of the directory: its build ID says
-// nothing of who made the rest of it.
+// foreign reports whether a file belongs neither to this user, nor to root, nor to the owner of the directory. Its build ID does not
+// prove who made the rest of it.
 func (c *cache) foreign(st fs.FileInfo) bool {
 	uid, ok := diskcache.Owner(st)
 	if !ok || uid == 0 || uid == os.Geteuid() {
@@ -441,7 +440,7 @@ func (c *cache) foreign(st fs.FileInfo) bool {
 	return uid != keeper
 }
 
-// Source is the kind of a source file, by its absolute path in the debug information.
+// Source returns the kind of a source file with that absolute path in the debug information.
 func Source(path string) Kind { return Kind(sourceKind + path) }
 
 const sourceKind = "source"
@@ -449,10 +448,10 @@ const sourceKind = "source"
 // maxSource bounds a source file, in bytes.
 const maxSource = 16 << 20
 
-// isSource tells a source file, of which nothing can be verified here, from ELF files.
+// isSource reports whether it is a source file, which cannot be verified here, and not an ELF file.
 func (k Kind) isSource() bool { return strings.HasPrefix(string(k), sourceKind) }
 
-// urlPath is the kind as servers want it (debuginfod(8), WEBAPI): a source's path is percent-encoded.
+// urlPath returns the kind as in a URL (debuginfod(8), WEBAPI): a source's path is percent-encoded.
 func (k Kind) urlPath() string {
 	segments := strings.Split(string(k), "/")
 	for i := range segments {
@@ -461,11 +460,11 @@ func (k Kind) urlPath() string {
 	return strings.Join(segments, "/")
 }
 
-// maxName is how long the name of a file may be.
+// maxName is the maximum length of a file name.
 const maxName = 255 - len(".XXXXXXXXXX")
 
-// fileName is the kind as elfutils names its file in the cache: a source's path with ## for slashes and #_ for # (by observation
-// of elfutils 0.188). A name that no directory takes is cut, with a hash of it all in front.
+// fileName returns the name of the file in the cache, as elfutils has it: a source's path with ## for slashes and #_ for # (by
+// observation of elfutils 0.188). A name that is too long is cut, with a hash of the whole name in front.
 func (k Kind) fileName() string {
 	name := strings.NewReplacer("/", "##", "#", "#_").Replace(string(k))
 	if len(name) <= maxName {
@@ -476,7 +475,7 @@ func (k Kind) fileName() string {
 	return hash + name[len(name)-maxName+len(hash):]
 }
 
-// shown is the kind for a person to read; the path of a source could be anything.
+// shown returns the kind for messages; the path of a source may have any bytes.
 func (k Kind) shown() string {
 	if k.isSource() {
 		return sourceKind

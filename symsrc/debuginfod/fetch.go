@@ -14,33 +14,33 @@ import (
 	"qss-filter/symsrc/locate"
 )
 
-// errClosed ends what is under way when the client is closed, errBeaten when another server was faster.
+// errClosed cancels requests when the client is closed, errBeaten when another server was faster.
 var (
 	errClosed = errors.New("closed")
 	errBeaten = errors.New("another server had it")
 )
 
-// fetch is one file that is asked for, or was. Until done is closed only its attempts and news change, under Client.mu.
+// fetch is one file that is or was requested. Until done is closed, only its attempts and news change, under Client.mu.
 type fetch struct {
 	key
-	again  bool          // servers have been asked before: no caller waits once more
-	looked chan struct{} // closed once the cache on disk is known not to have it
+	again  bool          // servers have been asked before: callers do not wait again
+	looked chan struct{} // closed when the cache on disk does not have the file
 	done   chan struct{}
 
 	attempts []*attempt
 	leader   atomic.Pointer[leader] // nil while no attempt writes
-	news     chan struct{}          // closed and replaced whenever an attempt gets on
+	news     chan struct{}          // closed and replaced whenever an attempt makes progress
 
-	// The outcome, once done is closed.
+	// The outcome, valid after done is closed.
 	outcome Outcome
 	path    string
 	elf     *elfInfo
 	tried   []string
 	why     string
-	due     time.Time // when asking again makes sense; zero for never
+	due     time.Time // when to ask again; zero for never
 }
 
-// fetch returns what is known of a file, and starts asking for it where that is due; nil where too much is under way.
+// fetch returns the fetch of a file, and starts one if it is due; nil if too many are running.
 func (c *Client) fetch(k key) *fetch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +73,7 @@ func (c *Client) fetch(k key) *fetch {
 	return f
 }
 
-// forget drops what is remembered of a file.
+// forget drops the fetch of a file.
 func (c *Client) forget(k key, f *fetch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *Client) forget(k key, f *fetch) {
 	}
 }
 
-// over reports whether the outcome is there.
+// over reports whether the fetch is finished.
 func (f *fetch) over() bool {
 	select {
 	case <-f.done:
@@ -97,7 +97,7 @@ func (f *fetch) isDue(now time.Time) bool {
 	return f.over() && f.outcome != Found && !f.due.IsZero() && !now.Before(f.due)
 }
 
-// result puts the state in the caller's terms.
+// result returns the state as a Result.
 func (f *fetch) result(c *Client) Result {
 	if !f.over() {
 		return Result{Outcome: Pending, Why: "still being asked for", News: f.over}
@@ -133,7 +133,7 @@ func (c *Client) run(f *fetch) {
 	c.cache.clean()
 }
 
-// fromCache ends the fetch with what the cache says, if it does.
+// fromCache finishes the fetch with the entry of the cache, if there is one.
 func (c *Client) fromCache(f *fetch) bool {
 	hit := c.cache.look(f.key)
 	if hit.note != "" {
@@ -148,7 +148,7 @@ func (c *Client) fromCache(f *fetch) bool {
 	return hit.elf != nil || hit.missing
 }
 
-// fromServers asks all servers at once and takes the first good file.
+// fromServers asks all servers at the same time and takes the first good file.
 func (c *Client) fromServers(ctx context.Context, cancel context.CancelCauseFunc, f *fetch) {
 	store, err := c.cache.open(f.key)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *Client) fromServers(ctx context.Context, cancel context.CancelCauseFunc
 	c.conclude(f, store)
 }
 
-// conclude sums up what the servers said, once all have.
+// conclude sets the outcome after all servers have answered.
 func (c *Client) conclude(f *fetch, store *entry) {
 	missing, why := 0, ""
 	for _, a := range f.attempts {
@@ -198,12 +198,12 @@ func (c *Client) conclude(f *fetch, store *entry) {
 	}
 }
 
-// elfInfo is what is known of a verified file.
+// elfInfo is what is known about a verified file.
 type elfInfo struct {
-	debug bool // it has .debug_info
+	debug bool // has .debug_info
 }
 
-// verifyFile opens a file as verify wants it.
+// verifyFile is verify for a path.
 func verifyFile(path string, want symsrc.BuildID) (*elfInfo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -217,8 +217,8 @@ func verifyFile(path string, want symsrc.BuildID) (*elfInfo, error) {
 	return verify(f, st.Size(), want)
 }
 
-// verify checks that a file is an ELF file of that build ID whose end is not missing: servers may not tell its size. A missing
-// end is locate.ErrCutOff.
+// verify checks that a file is an ELF file of that build ID and not truncated: servers need not send its size. For a truncated file
+// the error is locate.ErrCutOff.
 func verify(r io.ReaderAt, size int64, want symsrc.BuildID) (*elfInfo, error) {
 	head, err := locate.ReadHead(r, size)
 	switch {
@@ -232,7 +232,7 @@ func verify(r io.ReaderAt, size int64, want symsrc.BuildID) (*elfInfo, error) {
 	return &elfInfo{head.Debug}, nil
 }
 
-// stopwatch adds up the time in which at least one caller waits. Its zero value shows 0. It is used under Client.mu.
+// stopwatch measures the time in which at least one caller waits. Client.mu guards it.
 type stopwatch struct {
 	waiting int // callers
 	since   time.Time
@@ -246,14 +246,14 @@ func (w *stopwatch) start(now time.Time) {
 	}
 }
 
-// stop counts a caller that ends to wait.
+// stop counts a caller that no longer waits.
 func (w *stopwatch) stop(now time.Time) {
 	if w.waiting--; w.waiting == 0 {
 		w.spent += now.Sub(w.since)
 	}
 }
 
-// shows returns the time added up.
+// shows returns the total time.
 func (w *stopwatch) shows(now time.Time) time.Duration {
 	if w.waiting == 0 {
 		return w.spent
@@ -264,7 +264,7 @@ func (w *stopwatch) shows(now time.Time) time.Duration {
 // reset sets the time to 0.
 func (w *stopwatch) reset(now time.Time) { w.since, w.spent = now, 0 }
 
-// wait waits for the fetch, but not for servers that are not worth it, nor for longer than all callers together may.
+// wait waits for the fetch: neither for servers that are not expected to answer, nor longer than all callers together may.
 func (c *Client) wait(ctx context.Context, f *fetch) {
 	select {
 	case <-f.looked:
@@ -298,8 +298,7 @@ func (c *Client) wait(ctx context.Context, f *fetch) {
 	}
 }
 
-// begins counts a caller that waits for the fetch, until stop is called. patience is how long that is worth it, at least while
-// nothing new is heard, which closes news.
+// begins counts a caller that waits for the fetch, until stop is called. patience is how long to wait unless news is closed first.
 func (c *Client) begins(f *fetch) (news <-chan struct{}, patience time.Duration, stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -328,7 +327,7 @@ func (c *Client) begins(f *fetch) (news <-chan struct{}, patience time.Duration,
 	}
 }
 
-// share is how long callers wait for a server that sends nothing of use: one of several leaves time for the others.
+// share returns how long callers wait for a server that sends nothing useful: one of several leaves time for the others.
 func (c *Client) share() time.Duration {
 	if len(c.servers) > 1 {
 		return c.opt.Wait / 2
@@ -336,7 +335,7 @@ func (c *Client) share() time.Duration {
 	return c.opt.Wait
 }
 
-// giveUp says, once, which servers callers have waited for in vain.
+// giveUp warns once about the servers that callers have waited for in vain.
 func (c *Client) giveUp(f *fetch) {
 	var silent []string
 	c.mu.Lock()

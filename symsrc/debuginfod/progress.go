@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	progressAfter = 300 * time.Millisecond // a wait shorter than that is not worth a line
+	progressAfter = 300 * time.Millisecond // a shorter wait is not shown
 	progressEvery = 100 * time.Millisecond
-	progressWidth = 78 // columns; a terminal that is narrower keeps some of the line
+	progressWidth = 78 // columns; on a narrower terminal a part of the line stays
 )
 
-// progress shows on a terminal what callers are waiting for: one line that is taken away before they go on.
+// progress shows on a terminal what callers wait for, in one line that is erased before they continue.
 type progress struct {
 	out io.Writer // nil: nothing is shown
 
 	mu      sync.Mutex
 	waiting []*fetch
-	stop    chan struct{} // ends the goroutine that draws
-	shown   string        // the line as it is on the screen
+	stop    chan struct{} // closed to end the goroutine that draws
+	shown   string        // the line on the screen
 }
 
-// show begins to show a fetch, until the function that it returns is called.
+// show shows a fetch until hide is called.
 func (p *progress) show(c *Client, f *fetch) (hide func()) {
 	if p.out == nil {
 		return func() {}
@@ -38,7 +38,7 @@ func (p *progress) show(c *Client, f *fetch) (hide func()) {
 	return func() { p.hide(f) }
 }
 
-// hide ends the showing of a fetch. With the last one the line goes.
+// hide stops showing a fetch. After the last one, the line is erased.
 func (p *progress) hide(f *fetch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *progress) hide(f *fetch) {
 	}
 }
 
-// draw writes the line now and then until stop is closed.
+// draw writes the line periodically until stop is closed.
 func (p *progress) draw(c *Client, stop chan struct{}) {
 	for next := progressAfter; ; next = progressEvery {
 		timer := time.NewTimer(next)
@@ -81,7 +81,7 @@ func (p *progress) draw(c *Client, stop chan struct{}) {
 	}
 }
 
-// line describes what is waited for, most of all the first.
+// line describes what callers wait for: the first fetch, and the number of others.
 func (p *progress) line(c *Client) string {
 	f := p.waiting[0]
 	text := fmt.Sprintf("debuginfod: %s %.12s", f.kind.shown(), f.id)
@@ -107,7 +107,7 @@ func (p *progress) line(c *Client) string {
 	return text
 }
 
-// host is a server's name in short.
+// host returns a server's host name.
 func host(s *server) string {
 	if u, err := url.Parse(s.prefix); err == nil && u.Host != "" {
 		return u.Host

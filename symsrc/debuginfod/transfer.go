@@ -27,11 +27,11 @@ const (
 	maxHeaders   = 64 << 10 // of DEBUGINFOD_HEADERS_FILE, in bytes
 )
 
-// errRedirect is a redirection that is not followed.
+// errRedirect reports a redirection that is not followed.
 var errRedirect = errors.New("redirected")
 
-// cause takes the request off an error of net/http and net/url: its reader knows the address already, which may
-// hold a password.
+// cause removes the request from an error of net/http and net/url: the message has the address already, and the address may
+// contain a password.
 func cause(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err
@@ -39,7 +39,7 @@ func cause(err error) error {
 	return err
 }
 
-// connect makes the HTTP client. Proxies are those of the environment.
+// connect makes the HTTP client, with the proxies of the environment.
 func (c *Client) connect() {
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -71,7 +71,7 @@ func (c *Client) connect() {
 	}}
 	c.header = http.Header{
 		"User-Agent": {"qss-filter"},
-		// Asked for by name, so that net/http leaves the body as it is.
+		// Set explicitly, so that net/http does not unpack the body.
 		"Accept-Encoding": {"gzip"},
 	}
 	if c.opt.MaxSize > 0 {
@@ -84,7 +84,7 @@ func (c *Client) connect() {
 	}
 }
 
-// addHeaders reads "Name: value" lines. Others are left out, as elfutils does; net/http would refuse the request.
+// addHeaders reads "Name: value" lines. It ignores others, as elfutils does; net/http would refuse the request.
 func addHeaders(h http.Header, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -108,7 +108,7 @@ func addHeaders(h http.Header, path string) error {
 	return nil
 }
 
-// isToken reports whether a header may have that name (RFC 9110 §5.6.2).
+// isToken reports whether name is valid for a header (RFC 9110 §5.6.2).
 func isToken(name string) bool {
 	for _, r := range name {
 		if r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) {
@@ -132,7 +132,7 @@ func (c *Client) request(ctx context.Context, target string) (*http.Response, er
 	return c.http.Do(req)
 }
 
-// checkStatus tells what an answer other than 200 means.
+// checkStatus returns the failure of an answer other than 200.
 func checkStatus(resp *http.Response) *failure {
 	status := "HTTP " + resp.Status
 	switch code := resp.StatusCode; {
@@ -152,16 +152,16 @@ func checkStatus(resp *http.Response) *failure {
 	return useless("%s", status)
 }
 
-// body is the file that an answer brings.
+// body is the body of an answer.
 type body struct {
 	io.Reader
-	size int64 // its least size in bytes, 0 unknown
-	// comes is how many bytes are to come at least: those of a packed file may be fewer than it has; 0 unknown.
+	size int64 // its minimum size in bytes, 0 if unknown
+	// comes is the minimum number of bytes to be received, 0 if unknown. For a compressed file it may be less than size.
 	comes int64
 }
 
-// body checks an answer's size and first bytes, and unpacks it if need be. Whether it is packed its first bytes say: a
-// proxy may have unpacked it and have left the header as it was.
+// body checks an answer's size and first bytes, and unpacks it if its first bytes are those of gzip: a
+// proxy may have unpacked it without changing the header.
 func (a *attempt) body(resp *http.Response) (*body, *failure) {
 	size, err := strconv.ParseInt(resp.Header.Get("X-DEBUGINFOD-SIZE"), 10, 64)
 	if err != nil || size < 0 {
@@ -193,7 +193,7 @@ func (a *attempt) body(resp *http.Response) (*body, *failure) {
 	return nil, useless("not an ELF file")
 }
 
-// tooLarge refuses a size beyond the bound.
+// tooLarge returns the failure of a file that is too large.
 func (a *attempt) tooLarge(size int64) *failure {
 	if limit := a.c.opt.MaxSize; limit > 0 && size > limit {
 		return tooLarge("%s, more than DEBUGINFOD_MAXSIZE allows (%s)", bytesText(size), bytesText(limit))
@@ -213,7 +213,7 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	if limit := a.c.opt.MaxSize; limit > 0 {
 		in = io.LimitReader(in, limit+1)
 	}
-	if b.size > 0 { // a server that says how much it is does not go on for ever
+	if b.size > 0 { // a server that sends the size must not send much more
 		in = io.LimitReader(in, most(b.size)+1)
 	}
 	n, err := store.write(in, b.comes)
@@ -224,7 +224,7 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	switch fail := a.tooLarge(n); {
 	case err != nil:
 		return trouble("cut off after %d bytes: %v", n, err)
-	case fail != nil: // and it did not say so before
+	case fail != nil: // the server did not send the size
 		fail.verdict = verdictUseless
 		return fail
 	case b.size > 0 && n > most(b.size):
@@ -248,10 +248,10 @@ func (a *attempt) receive(b *body, store *entry) *failure {
 	return nil
 }
 
-// most bounds a file that is said to be of a size: what that counts is not the same everywhere.
+// most bounds a file whose size the server has sent: servers differ in what they count.
 func most(size int64) int64 { return 2*size + 1<<20 }
 
-// noRoom says that the cache takes nothing, which is no fault of the server.
+// noRoom returns the failure of a cache that cannot be written, which is not the server's fault.
 func (a *attempt) noRoom(err error) *failure {
 	a.c.warn("write", err.Error())
 	a.full = true
@@ -260,7 +260,7 @@ func (a *attempt) noRoom(err error) *failure {
 	return fail
 }
 
-// counter counts what is read of an answer.
+// counter counts the bytes that are read from an answer.
 type counter struct {
 	io.Reader
 	a *attempt
@@ -273,7 +273,7 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// bytesText is a size for a person to read.
+// bytesText formats a size.
 func bytesText(n int64) string {
 	switch {
 	case n >= 1<<30:

@@ -6,8 +6,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Wrap makes a Finder that asks next, and servers where that has no debug information of a module whose build ID is known.
-// Without a client it is next itself.
+// Wrap returns a Finder that asks next, and the servers if next has no debug information for a module with a build ID.
+// Without a client it returns next.
 func Wrap(next symsrc.Finder, c *Client) symsrc.Finder {
 	if c == nil {
 		return next
@@ -20,8 +20,8 @@ type finder struct {
 	client *Client
 }
 
-// Find looks for the files of m. Where a download is not complete in time the answer says to ask again. Servers are asked once,
-// for debug information: of a program that has none they could only add a symbol table.
+// Find looks for the files of m. If a download is not complete in time, the answer has a Retry. Servers are asked for
+// debug information only: for a program without any they could add no more than a symbol table.
 func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	local := f.next.Find(ctx, m)
 	if m.BuildID == "" || ctx.Err() != nil {
@@ -40,15 +40,15 @@ func (f finder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	return &files
 }
 
-// complete reports whether servers could add nothing.
+// complete reports whether servers cannot add anything.
 func complete(f *symsrc.Files) bool { return f.DebugStatus == symsrc.OK && f.Usable() }
 
-// Announcer is told of modules that are going to be looked for.
+// Announcer is a Finder that can prepare for searches.
 type Announcer interface {
 	Announce(ms []symsrc.Module)
 }
 
-// Announce has servers asked for modules that are going to be looked for, several at a time, and waits for nothing.
+// Announce starts requests for modules that will be searched for, several at a time. It does not wait.
 func (f finder) Announce(ms []symsrc.Module) {
 	c := f.client
 	c.mu.Lock()
@@ -64,7 +64,7 @@ func (f finder) Announce(ms []symsrc.Module) {
 	}
 }
 
-// lookAhead asks servers for the modules announced of which there is too little here.
+// lookAhead asks servers for announced modules that are not complete here.
 func (f finder) lookAhead() {
 	c := f.client
 	for {
@@ -83,7 +83,7 @@ func (f finder) lookAhead() {
 	}
 }
 
-// merge puts the outcome of a download into files.
+// merge adds the result of a download to files.
 func merge(files *symsrc.Files, got Result) {
 	files.Retry = got.News
 	if got.Outcome != Found {
@@ -104,7 +104,7 @@ func merge(files *symsrc.Files, got Result) {
 	}
 }
 
-// elfUsable reports whether there is a runtime object to ask.
+// elfUsable reports whether the runtime object can be read.
 func elfUsable(f *symsrc.Files) bool {
 	return f.Elf != "" && (f.ElfStatus == symsrc.OK || f.ElfStatus == symsrc.Incomplete)
 }
