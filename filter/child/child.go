@@ -1,8 +1,8 @@
-// Package child runs a command with its output filtered: a terminal or pipes between, signals passed on, its exit status
-// kept.
+// Package child runs a command and filters its output. It connects the command through a terminal or pipes, passes signals on, and
+// returns the command's exit status.
 //
 // Where our standard output and standard error are the same file, as on a terminal or after 2>&1, they are one stream with
-// one filter: two would lose the order of what the command says. Elsewhere each is a stream of its own.
+// one filter: with two the order of the command's output would be lost. Otherwise each is a separate stream.
 //
 //	child.go      Options, Run: what is run, the exit statuses, and the command's standard files
 //	output_*.go   reads what the command writes, until no process can write any more
@@ -36,13 +36,12 @@ const (
 	exitNotFound  = 127
 )
 
-// Processes that the command leaves behind may write on: what they write is passed on until they are silent for Options.Linger.
-// After a signal, to the command or to us, that would be too long.
+// Processes that the command leaves behind may continue to write. Their output is passed on until they are silent for Options.Linger.
+// After a signal, to the command or to us, that is too long.
 const (
-	// grace is how long an output may be silent, after a signal and the command's end, before a process that was left
-	// behind with it is no longer waited for.
+	// grace is how long to wait for the output of processes that were left behind, after a signal and the command's end.
 	grace = 200 * time.Millisecond
-	// respite bounds the wait for those that do not fall silent then. What was there is read however long that takes.
+	// respite bounds the wait for processes that are not silent then. Output that was there before is read to its end.
 	respite = time.Second
 )
 
@@ -50,29 +49,29 @@ const (
 type Options struct {
 	// Argv is the command and its arguments.
 	Argv []string
-	// New makes the stream of one output through a filter. It is called once or twice, before the command is started.
+	// New returns a new stream through a filter, for one output. It is called once or twice, before the command is started.
 	New func() *stream.Stream
-	// Stdin, Stdout and Stderr are this process's own. Where the first two are terminals, the command gets a terminal of
-	// its own, with the settings of ours.
+	// Stdin, Stdout and Stderr are this process's own. If the first two are terminals, the command gets a separate terminal with
+	// the settings of ours.
 	Stdin, Stdout, Stderr *os.File
 	// Maps, if not nil, follows the memory maps of the command.
 	Maps *Maps
-	// Linger is how long processes that the command has left with its output must be silent before the end; the zero value
-	// ends as soon as what the command wrote is passed on.
+	// Linger is how long processes that the command has left behind must be silent before the run ends. If it is 0, the run ends as
+	// soon as the command's own output is passed on.
 	Linger time.Duration
-	// Left, if not nil, is called with the processes, "" where that is not known: when they are waited for longer than
-	// expected, and when they no longer are.
+	// Left, if not nil, is called with the names of these processes, "" if they are not known: when the wait for them is longer than
+	// expected, and when it ends.
 	Left func(processes string, waiting bool)
-	// Warn, if not nil, is called with what does not end the run.
+	// Warn, if not nil, is called with problems that do not end the run.
 	Warn func(message string)
 }
 
 // Run runs the command to its end and returns its exit status: 128+n when signal n killed it, 127 with an error when there is
-// no such command, 126 with an error when it cannot be run. An error beside another status is one of our own: then some of
-// the output is lost.
+// no such command, 126 with an error when it cannot be run. An error with another status is one of our own: some of
+// the output is then lost.
 //
-// That the output has no reader any more is no error: its next write fails, as without us. When ctx
-// is canceled the command is killed.
+// A broken pipe at our output is not an error: the command's next write fails, as it would without us. When ctx
+// is canceled, the command is killed.
 func Run(ctx context.Context, o Options) (status int, err error) {
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -113,7 +112,7 @@ func Run(ctx context.Context, o Options) (status int, err error) {
 	}()
 	p.over()
 	c.linger(ctx, read)
-	// From here on signals do to us what they do to any program: there is no command left to pass them on to.
+	// From here on signals have their default effect: there is no command to pass them on to.
 	c.stop()
 	p.ended()
 	<-read
@@ -162,7 +161,7 @@ func command(argv []string) (*exec.Cmd, error) {
 		cmd.Err = nil
 		return cmd, nil
 	}
-	if cmd.Err == nil { // a path is not looked at until now
+	if cmd.Err == nil { // a path has not been checked yet
 		_, cmd.Err = exec.LookPath(cmd.Path)
 	}
 	return cmd, cmd.Err
@@ -178,7 +177,7 @@ func start(cmd *exec.Cmd) (*exec.Cmd, error) {
 		err = cmd.Start()
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		// The file was found: it is what should interpret it that is not there.
+		// The file was found, so its interpreter is missing.
 		err = errors.New("its interpreter or dynamic linker does not exist")
 	}
 	return cmd, err
@@ -216,22 +215,21 @@ func failure(argv []string, err error) (int, error) {
 	return exitCannotRun, fmt.Errorf("%s: %w", name, err)
 }
 
-// plumbing is what lies between the command's standard files and ours.
+// plumbing connects the command's standard files to ours.
 type plumbing struct {
 	streams []*passage
-	// term is the command's own terminal, in a session of its own; nil without.
+	// term is the terminal of a command with its own session; nil otherwise.
 	term *terminal
-	// sized are terminals that follow the size of one of ours.
+	// sized are terminals that have the size of one of ours.
 	sized []sized
-	// theirs are the ends that only the command should hold.
+	// theirs are the command's ends, which only the command should keep open.
 	theirs []*os.File
 }
 
 // sized is a terminal with the one of ours whose size it has.
 type sized struct{ inner, ours *os.File }
 
-// connect decides what the command's standard files are and makes them. Standard input is ours, but for a command with a
-// terminal of its own.
+// connect makes the command's standard files. Standard input is ours, unless the command gets a terminal.
 func connect(cmd *exec.Cmd, o Options) (p *plumbing, err error) {
 	p = &plumbing{}
 	defer func() {
@@ -291,7 +289,7 @@ func (p *plumbing) stream(name string, to *os.File, o Options) (theirs *os.File,
 	return theirs, nil
 }
 
-// started is called once the command holds its ends.
+// started is called after the command has inherited its ends.
 func (p *plumbing) started() {
 	for _, f := range p.theirs {
 		f.Close()
@@ -299,14 +297,14 @@ func (p *plumbing) started() {
 	p.theirs = nil
 }
 
-// over is called once the command has ended: what cannot be passed on need not be read any more.
+// over is called after the command has ended: output that cannot be passed on need not be read any more.
 func (p *plumbing) over() {
 	for _, s := range p.streams {
 		s.in.over()
 	}
 }
 
-// ended is called when processes left behind have been waited for: what is left to read is read within grace.
+// ended is called after the wait for processes that were left behind: the rest of the output is read within grace.
 func (p *plumbing) ended() {
 	for _, s := range p.streams {
 		s.in.end()

@@ -19,42 +19,42 @@ import (
 )
 
 const (
-	// suspending is the time that a command has to stop by itself at Ctrl-Z.
+	// suspending is how long a command has to stop by itself at Ctrl-Z.
 	suspending = 50 * time.Millisecond
-	// resuming is how long a command goes on that could not be stopped, before that is tried again, and maxStops how often it is.
+	// resuming is how long a command that could not be stopped continues before the next try, and maxStops the number of tries.
 	resuming = 5 * time.Millisecond
 	maxStops = 100
-	// stopping is how long a stop of our own process may take to come about, where it does at all.
+	// stopping is how long it may take until our own process stops, if it does.
 	stopping = 100 * time.Millisecond
-	// settling is how long it may take until what a command has said before it stopped is passed on, and calmLooks how often, a
-	// millisecond apart, nothing must be left of it.
+	// settling bounds the time until a stopped command's output is passed on. calmLooks is how many times in a row, a
+	// millisecond apart, none must be left.
 	settling  = time.Second
 	calmLooks = 5
-	// lookout is how often a job in the background looks whether it has been taken to the foreground.
+	// lookout is how often a background job checks whether it has been moved to the foreground.
 	lookout = 250 * time.Millisecond
 )
 
-// passed are the signals that are for the command.
+// passed are the signals that are passed on to the command.
 var passed = []os.Signal{
 	unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT, unix.SIGWINCH,
 }
 
-// deadly are those of them that ask for an end.
+// deadly are those that ask the command to end.
 var deadly = []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT}
 
-// control waits for the command, and passes signals on meanwhile. Without a session of its own the command is in our
-// process group: what a terminal sends, it sends to both.
+// control waits for the command and passes signals on. Without a session of its own the command is in our
+// process group: a terminal sends its signals to both.
 type control struct {
 	p       *plumbing
 	term    *terminal
 	signals chan os.Signal
-	// stops reports that the leader of a session has stopped.
+	// stops signals that the leader of the session has stopped.
 	stops chan struct{}
-	// force is set while a command is expected to stop, and stopped counts the signals that it was sent for it.
+	// force is set while a command is expected to stop, and stopped counts the signals that were sent for that.
 	force   <-chan time.Time
 	stopped int
 	ended   sync.Once
-	// asked is set once a signal has asked for an end, of the command or of ours.
+	// asked is set when a signal has asked the command or us to end.
 	asked bool
 	o     *Options
 
@@ -69,7 +69,7 @@ func newControl(p *plumbing, o Options) *control {
 			signal.Notify(c.signals, s)
 		}
 	}
-	// At Ctrl-Z the kernel stops us with the rest of our process group. Elsewhere it is for us to pass that on.
+	// At Ctrl-Z the kernel stops us with the rest of our process group. In the background we have to pass that on.
 	if p.term == nil && !inForeground() && !signal.Ignored(unix.SIGTSTP) {
 		signal.Notify(c.signals, unix.SIGTSTP)
 	}
@@ -82,7 +82,7 @@ func (c *control) stop() {
 	signal.Stop(c.signals)
 }
 
-// giveBack returns the terminal back.
+// giveBack restores the terminal.
 func (c *control) giveBack() {
 	c.ended.Do(func() {
 		if c.term != nil {
@@ -91,7 +91,8 @@ func (c *control) giveBack() {
 	})
 }
 
-// linger waits, once the command has ended, until all of the output is read, or silent for long enough, or a signal asks for the end.
+// linger waits after the command has ended, until all of the output is read, or it is silent for long enough, or a signal asks for the
+// end.
 func (c *control) linger(ctx context.Context, read <-chan struct{}) {
 	c.giveBack()
 	left := newLingering(c.p, c.o)
@@ -160,8 +161,8 @@ func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	}
 }
 
-// forceStop stops the command, or lets it go on for a moment where it was stopped in vain: what has called vfork(2) stops only once its
-// child has called execve(2), and that has stopped before.
+// forceStop stops the command, or lets it continue briefly if it did not stop: a process that has called vfork(2) stops only after its
+// child has called execve(2), and the child has stopped before that.
 func (c *control) forceStop() {
 	switch c.stopped++; {
 	case c.stopped > 2*maxStops:
@@ -175,7 +176,7 @@ func (c *control) forceStop() {
 	}
 }
 
-// reap waits for the process. No other process would see the leader of a session stop.
+// reap waits for the process. Only the parent learns that the leader of a session has stopped.
 func (c *control) reap(pid int, done chan<- result) {
 	options := 0
 	if c.term != nil {
@@ -212,7 +213,7 @@ func exitStatus(r result) int {
 	return r.status.ExitStatus()
 }
 
-// kill sends a signal to the command, if it is still there.
+// kill sends a signal to the command, if it still runs.
 func (c *control) kill(s syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +222,7 @@ func (c *control) kill(s syscall.Signal) {
 	}
 }
 
-// killGroup sends a signal to the process group that the leader of a session began with.
+// killGroup sends a signal to the initial process group of the leader of a session.
 func (c *control) killGroup(s syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +231,7 @@ func (c *control) killGroup(s syscall.Signal) {
 	}
 }
 
-// holdBrokenPipe lets writes to a pipe without a reader fail, which would end us otherwise: the command is to see that for
+// holdBrokenPipe makes writes to a pipe without a reader fail with an error, instead of ending us: the command must get the signal
 // itself.
 func holdBrokenPipe() (restore func()) {
 	held := make(chan os.Signal, 1)
@@ -238,7 +239,7 @@ func holdBrokenPipe() (restore func()) {
 	return func() { signal.Stop(held) }
 }
 
-// brokenPipe reports whether a write failed because there is no reader any more: of a pipe, or of a terminal that is gone.
+// brokenPipe reports whether a write failed because the pipe has no reader, or because the terminal is gone.
 func brokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) || errors.Is(err, unix.EIO) }
 
 // signal handles a signal that we got.
@@ -257,7 +258,7 @@ func (c *control) signal(s os.Signal) {
 		if !inForeground() {
 			c.kill(sig)
 		}
-		// Once caught, SIGTSTP has no default action in a Go program any more; that of SIGTTOU is the same.
+		// Once caught, SIGTSTP never has its default action in a Go program again; that of SIGTTOU is the same.
 		c.stopUs(unix.Getpid(), unix.SIGTTOU)
 		c.resume()
 	case unix.SIGINT, unix.SIGQUIT:
@@ -270,7 +271,7 @@ func (c *control) signal(s os.Signal) {
 	}
 }
 
-// suspend stops our whole job, since the command has stopped, and goes on when it is told to.
+// suspend stops our whole job, since the command has stopped, and returns when it is continued.
 func (c *control) suspend() {
 	c.force = nil
 	c.settle()
@@ -279,7 +280,7 @@ func (c *control) suspend() {
 	c.resume()
 }
 
-// settle waits until what the command said before it stopped is passed on, as long as that does not take too long.
+// settle waits until the output of the stopped command is passed on, within settling.
 func (c *control) settle() {
 	late := time.Now().Add(settling)
 	loud := func(s *passage) bool { return !s.in.quiet() }
@@ -291,7 +292,7 @@ func (c *control) settle() {
 	}
 }
 
-// resume lets the command go on as we do.
+// resume continues the command.
 func (c *control) resume() {
 	c.resize()
 	if c.term == nil {
@@ -323,7 +324,7 @@ func (c *control) stopUs(pid int, s syscall.Signal) {
 	}
 }
 
-// resize passes the size of our terminals on.
+// resize passes the sizes of our terminals on.
 func (c *control) resize() {
 	for _, s := range c.p.sized {
 		if resize(s) && c.term == nil {

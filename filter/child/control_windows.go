@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// control waits for the command. Ctrl-C reaches it without us, which must only live on to read what it still says.
+// control waits for the command. Ctrl-C reaches the command directly; we only have to stay alive to read its last output.
 type control struct {
 	p          *plumbing
 	o          *Options
@@ -37,7 +37,7 @@ func (c *control) wait(ctx context.Context, cmd *exec.Cmd) (int, error) {
 	}
 }
 
-// linger waits, once the command has ended, until all of the output is read, or silent for long enough, or Ctrl-C asks for the end.
+// linger waits after the command has ended, until all of the output is read, or it is silent for long enough, or Ctrl-C asks for the end.
 func (c *control) linger(ctx context.Context, read <-chan struct{}) {
 	left := newLingering(c.p, c.o)
 	defer left.timer.Stop()
@@ -67,10 +67,10 @@ func exited(cmd *exec.Cmd, err error) (int, error) {
 
 func holdBrokenPipe() (restore func()) { return func() {} }
 
-// brokenPipe reports whether a write failed because there is no reader any more.
+// brokenPipe reports whether a write failed because the pipe has no reader.
 func brokenPipe(err error) bool { return errors.Is(err, errNoData) || errors.Is(err, errBrokenPipe) }
 
-// What a write to a pipe without a reader fails with.
+// The errors of a write to a pipe without a reader.
 const (
 	errNoData     = syscall.Errno(232) // ERROR_NO_DATA
 	errBrokenPipe = syscall.ERROR_BROKEN_PIPE

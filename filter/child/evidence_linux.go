@@ -13,18 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What lies at an address may have been something else when the line was written: another process has other things there,
-// so has the same one before or after an exec, and dlclose makes room for the next library. None of that can be seen by
-// looking now and then, and a command may show the lines of quite another machine (kubectl logs). So a mapping counts if
-// its address alone is the evidence: the kernel put it at a random place, of 2^28 or more, where nothing else would be by
-// chance; and it stays there for as long as the program runs, since it is the executable, or a library without which that
-// would not start.
+// The module at an address may have been another one when the line was written: another process has other mappings,
+// as has the same one before or after an exec, and dlclose makes room for the next library. Looking at the maps from time to time does
+// not show that, and a command may print the lines of another machine (kubectl logs). So a mapping counts only if
+// the address alone proves it: the kernel chose its place at random, of 2^28 or more, so that nothing else is there by
+// chance; and it stays there as long as the program runs, since it is the executable, or a library that the program needs
+// to start.
 
 const (
 	// noRandom is ADDR_NO_RANDOMIZE of personality(2).
 	noRandom = 0x0040000
-	// enoughBits is how much of a place must be random: what x86-64 has at least. Others may be set to as little as 18, and
-	// programs of 32 bits, which live below lowest, have 8.
+	// enoughBits is how many bits of a place must be random: the minimum of x86-64. Other machines may be set to as few as 18, and
+	// 32-bit programs, which are below lowest, have 8.
 	enoughBits = 28
 	lowest     = 1 << 32
 )
@@ -36,7 +36,7 @@ type mapping struct {
 	path               string
 }
 
-// snapshot reads what counts of the maps of a process, of which known was seen last.
+// snapshot reads the mappings of a process that count; known is its last snapshot.
 func (f files) snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	s = Snapshot{PID: pid}
@@ -56,7 +56,7 @@ func (f files) snapshot(pid int, known Snapshot) (s Snapshot, ok bool) {
 	return s, true
 }
 
-// randomized reports whether the kernel chose the places of what a process has mapped from enough of them.
+// randomized reports whether the kernel chose the places of a process's mappings at random, with enough bits.
 func randomized(dir string) bool {
 	if number("/proc/sys/kernel/randomize_va_space", 10) < 1 {
 		return false
@@ -68,7 +68,7 @@ func randomized(dir string) bool {
 	return personality >= 0 && personality&noRandom == 0
 }
 
-// number reads a file that has a number in it, and is -1 where that fails.
+// number reads a number from a file; -1 if that fails.
 func number(path string, base int) int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func number(path string, base int) int64 {
 	return n
 }
 
-// readMappings returns the files that are mapped as code.
+// readMappings returns the mappings of code.
 func readMappings(raw []byte) (list []mapping) {
 	for line := range strings.Lines(string(raw)) {
 		slash := strings.IndexByte(line, '/')
@@ -99,7 +99,8 @@ func readMappings(raw []byte) (list []mapping) {
 	return list
 }
 
-// lasting writes down what counts: the program, whose file is given, and what it needs, directly or by others.
+// lasting returns the lines of the mappings that count: the program, by its inode, and the libraries that it needs, directly or
+// indirectly.
 func (f files) lasting(list []mapping, program uint64) (text []byte) {
 	counts := slices.DeleteFunc(slices.Clone(list), func(m mapping) bool { return m.inode != program })
 	if len(counts) != 1 {
@@ -113,7 +114,7 @@ func (f files) lasting(list []mapping, program uint64) (text []byte) {
 			continue
 		}
 		for _, name := range b.needed {
-			// Of two with a name, one was loaded apart, and may go.
+			// If two have the same name, one was loaded with dlopen, and may be unloaded.
 			if name = filepath.Base(name); !seen[name] && len(byName[name]) == 1 {
 				counts = append(counts, byName[name][0])
 			}
@@ -128,7 +129,7 @@ func (f files) lasting(list []mapping, program uint64) (text []byte) {
 	return text
 }
 
-// libraries returns the files by the names that they are needed by. There are none where a file cannot be read that might have
+// libraries returns the files by the names that other files need them by. It returns none if a file cannot be read that might have
 // such a name.
 func (f files) libraries(list []mapping) map[string][]mapping {
 	byName := map[string][]mapping{}
@@ -145,7 +146,7 @@ func (f files) libraries(list []mapping) map[string][]mapping {
 	return byName
 }
 
-// noFiles begin the names of what is mapped but no file that a program could need.
+// noFiles begin the paths of mappings that are not libraries.
 var noFiles = []string{"/memfd:", "/dev/", "/SYSV"}
 
 // descendants returns a process and those below it, by /proc/PID/task/TID/children: proc_tid_children(5).
@@ -171,7 +172,7 @@ func descendants(root int) []int {
 	return pids
 }
 
-// linkOf returns what /proc says that an open file is: pipe:[INODE], or the path of a terminal.
+// linkOf returns the link of an open file in /proc: pipe:[INODE], or the path of a terminal.
 func linkOf(f *os.File) string {
 	link, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 	if err != nil {
@@ -180,8 +181,8 @@ func linkOf(f *os.File) string {
 	return link
 }
 
-// holders returns the other processes that have one of the files open, as far as we may look at them. Links are only read, not
-// followed: one may lead to a file server that does not answer.
+// holders returns the other processes that have one of the files open, if we have permission to see them. Links are only read, not
+// followed: one may point to a file server that does not answer.
 func holders(links []string) (all []holder) {
 	processes, err := os.ReadDir("/proc")
 	if err != nil {
@@ -201,7 +202,7 @@ func holders(links []string) (all []holder) {
 	return all
 }
 
-// holds reports whether one of the descriptors in a directory is of one of the files.
+// holds reports whether one of the descriptors in a directory has one of the links.
 func holds(dir string, links []string) bool {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// Forever as Options.Linger waits until the last process that holds the output has closed it.
+	// Forever as Options.Linger waits until the last process has closed the output.
 	Forever time.Duration = math.MaxInt64
-	// DefaultLinger is long enough for the last words of what ends together with the command.
+	// DefaultLinger is long enough for the last output of processes that end together with the command.
 	DefaultLinger = 2 * time.Second
 )
 
 const (
-	// patience is the time after which it is said what is waited for; where the wait is brief by itself it comes on top of that.
+	// patience is the time after which Left is called. If Linger is brief, patience is added to it.
 	patience = time.Second
 	brief    = 10 * time.Second
-	// again is how soon an output that is being passed on is looked at again at least.
+	// again is the shortest time between two looks at an output that is being passed on.
 	again = 10 * time.Millisecond
 )
 
-// epoch is what clock counts from: times of the monotonic clock fit in an atomic integer so.
+// epoch is what clock counts from, so that times of the monotonic clock fit in an atomic integer.
 var epoch = time.Now()
 
 // clock returns the time since the start of the program, which is never 0.
@@ -44,7 +44,7 @@ func newLingering(p *plumbing, o *Options) *lingering {
 	return l
 }
 
-// sayAfter is how long after the command's end it is said what is waited for.
+// sayAfter returns how long after the command's end Left is called.
 func (l *lingering) sayAfter() time.Duration {
 	if o := l.o.Linger; o <= brief {
 		return o + patience
@@ -52,7 +52,7 @@ func (l *lingering) sayAfter() time.Duration {
 	return patience
 }
 
-// look reports whether the wait is over, after telling so, and otherwise sets the timer.
+// look reports whether the wait is over, and calls Left then. Otherwise it sets the timer.
 func (l *lingering) look() (over bool) {
 	now := clock()
 	waits := make([]time.Duration, len(l.streams))
@@ -77,7 +77,7 @@ func (l *lingering) look() (over bool) {
 	return false
 }
 
-// say says which processes hold the output.
+// say calls Left with the processes that hold the output.
 func (l *lingering) say(waiting bool) {
 	if l.o.Left == nil {
 		return
@@ -91,11 +91,11 @@ func (l *lingering) say(waiting bool) {
 	l.o.Left(named(holders(files)), waiting)
 }
 
-// ended is the time since which an output waits that has come to its end.
+// ended stands for the time of an output that has ended.
 const ended time.Duration = -1
 
-// remaining returns how much of the silence is left, of outputs that wait for more since the given times: 0 for one that is being
-// passed on, which is no silence however long that takes.
+// remaining returns how much of the silence is left. waits are the times since which the outputs wait for more: 0 for one that is being
+// passed on, which is not silence, however long it takes.
 func remaining(linger, now, begin time.Duration, waits []time.Duration) time.Duration {
 	for _, since := range waits {
 		if since == 0 {
@@ -103,7 +103,7 @@ func remaining(linger, now, begin time.Duration, waits []time.Duration) time.Dur
 		}
 		begin = max(begin, since)
 	}
-	return linger - max(0, now-begin) // another one may have begun to wait since
+	return linger - max(0, now-begin) // another output may have begun to wait after now
 }
 
 // holder is a process that can write to an output.

@@ -19,7 +19,7 @@ const (
 	maxNotes = 64 << 10
 )
 
-// files is what is known of mapped files. One that is not what is mapped, or no ELF file, is nil.
+// files are the known mapped files. A file that has been replaced, or is not an ELF file, is nil.
 type files map[mappedFile]*binary
 
 // mappedFile is a file as /proc/PID/maps has it.
@@ -32,16 +32,16 @@ type mappedFile struct {
 type binary struct {
 	soname string
 	needed []string
-	// movable is set where it may lie anywhere, so that the kernel chooses.
+	// movable is set if the file may be loaded anywhere, so that the kernel chooses.
 	movable bool
-	// note is its build ID as it is written in a Snapshot's Text.
+	// note is its build ID as in Snapshot.Text.
 	note string
-	// read is the file as it was when it was read.
+	// read is the file's stamp when it was read.
 	read diskcache.Stamp
 }
 
-// forgetChanged forgets those of the files that are others by now. The number of an inode is given to another file soon, so that
-// a program which is compiled again often has that of the one before.
+// forgetChanged forgets files that have changed. Inode numbers are reused soon: a program that is compiled again often has the number
+// of the one before.
 func (f files) forgetChanged(list []mapping) {
 	for _, m := range list {
 		key := mappedFile{m.inode, m.path}
@@ -53,7 +53,7 @@ func (f files) forgetChanged(list []mapping) {
 	}
 }
 
-// of returns the file of a mapping, nil where it is not known.
+// of returns the file of a mapping, or nil if it is not known.
 func (f files) of(m mapping) *binary {
 	key := mappedFile{m.inode, m.path}
 	b, known := f[key]
@@ -67,8 +67,8 @@ func (f files) of(m mapping) *binary {
 	return b
 }
 
-// readBinary reads the file of a mapping, if that is the one that is mapped: its path may belong to another root, or to a
-// newer file by now. The device in the list of mappings is not compared: that of btrfs and overlayfs differs from stat(2)'s.
+// readBinary reads the file of a mapping, if it is the mapped one: the path may belong to another root, or to a
+// newer file. The device in the list of mappings is not compared: for btrfs and overlayfs it differs from stat(2)'s.
 func readBinary(m mapping) *binary {
 	if strings.Contains(m.path, " (BuildId: ") || strings.Contains(m.path, " (load bias ") {
 		return nil // as notes begin that come after a path
@@ -87,7 +87,7 @@ func readBinary(m mapping) *binary {
 		return nil
 	}
 	b := &binary{movable: e.Type == elf.ET_DYN, read: is}
-	// Without a dynamic section there is none of either.
+	// Without a dynamic section there are none.
 	b.needed, _ = e.ImportedLibraries()
 	if names, _ := e.DynString(elf.DT_SONAME); len(names) > 0 {
 		b.soname = names[0]

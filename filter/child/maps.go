@@ -9,43 +9,43 @@ import (
 const (
 	// maxProcesses bounds the processes whose maps are kept; the oldest are dropped.
 	maxProcesses = 256
-	// touchInterval is how often at most maps are read because there is output.
+	// touchInterval is the shortest time between two reads of the maps because of output.
 	touchInterval = 100 * time.Millisecond
-	// firstLook and lastLook are how long after the start maps are read first, and how often at the end: each pause is
-	// four times the one before. In the first milliseconds a program loads its libraries.
+	// firstLook is the time of the first read after the start, and lastLook the longest pause between two reads: each pause is
+	// four times the one before. A program loads its libraries in the first milliseconds.
 	firstLook = 5 * time.Millisecond
 	lastLook  = 5 * time.Second
 )
 
 // Maps keeps the memory maps of a command and its descendants, to resolve addresses that they print without a module. A
-// process may be gone by the time its last words are read: therefore maps are read ahead, some times after the start and
-// then as output comes, and the last ones are kept. The methods may be called at any time from any goroutine.
+// process may have ended when its last output is read. Therefore maps are read in advance, several times after the start and
+// then whenever there is output, and the last ones are kept. The methods may be called at any time from any goroutine.
 //
-// Looks come now and then, and a line does not say for sure whose it is. Therefore only such mappings are kept as tell by
-// the address alone what is there; evidence_linux.go says which. Elsewhere there are none.
+// Maps are read only from time to time, and it is not certain which process wrote a line. Therefore only mappings are kept that
+// the address alone proves; see evidence_linux.go. On other systems there are none.
 type Maps struct {
 	mu     sync.Mutex
 	root   int
-	kept   []Snapshot // in the order in which they were seen first
+	kept   []Snapshot // in the order of their first snapshots
 	files  files
 	looked time.Time
 }
 
 // Snapshot is the memory map of one process.
 type Snapshot struct {
-	// PID is the process, as numbered here; inside a container it may call itself otherwise.
+	// PID is the process ID in our namespace; in a container the process may have another one.
 	PID int
 	// Text has a line `start-last perms offset size path (BuildId: hex)`, with an inclusive last, for each mapping of code
 	// that counts, as Android's tombstones have them. It is not to be changed.
 	Text []byte
-	// raw is what /proc/PID/maps had in it.
+	// raw is the content of /proc/PID/maps.
 	raw []byte
 }
 
 // NewMaps makes a Maps for Options.
 func NewMaps() *Maps { return &Maps{files: files{}} }
 
-// All returns the memory maps of the command and all of its descendants, those seen last first.
+// All returns the memory maps of the command and all of its descendants, the newest first.
 func (m *Maps) All() []Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *Maps) All() []Snapshot {
 	return all
 }
 
-// follow looks at the command with that process ID until stop is called.
+// follow reads the maps of the command with that process ID from time to time, until stop is called.
 func (m *Maps) follow(pid int) (stop func()) {
 	m.mu.Lock()
 	m.root, m.kept = pid, nil
@@ -92,8 +92,8 @@ func (m *Maps) touch() {
 	}
 }
 
-// look reads the maps of all that live. What cannot be read, or is empty since the process has ended, leaves what was
-// known.
+// look reads the maps of all running processes. If a process's maps cannot be read, or are empty because it has ended, its last
+// snapshot stays.
 func (m *Maps) look() {
 	m.looked = time.Now()
 	if m.root == 0 {

@@ -14,29 +14,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// output reads what the command writes to a pipe or a terminal. It ends when no process can write any more; and once it should
-// end, when what was there is read and those left behind are silent, or go on for too long.
+// output reads what the command writes to a pipe or a terminal. It ends when no process can write any more. After end was called,
+// it ends when what was there is read and the processes left behind are silent, or continue for too long.
 type output struct {
 	file *os.File
 	tty  bool
 	fd   int
 	maps *Maps
-	// link identifies the command's end of it for other processes.
+	// link identifies the command's end in /proc.
 	link string
-	// since is when, by clock, the Read began to wait that waits now: what was read before has been passed on. It is 0 while none
-	// waits.
+	// since is the time, by clock, at which the current Read began to wait: everything read before has been passed on. It is 0 while
+	// no Read waits.
 	since atomic.Int64
 
-	// stop is a pipe that is closed when the output should end, which poll(2) sees.
+	// stop is a pipe that is closed when the output should end, so that poll(2) returns.
 	stop, stopped *os.File
 	// session is set for the terminal of a session that the command leads. The kernel hangs it up when the command ends:
 	// no other process can write to it then.
 	session bool
-	// lost is set when what is read can no longer be passed on, alone once the command has ended.
+	// lost is set when output can no longer be passed on, alone when the command has ended.
 	lost, alone atomic.Bool
-	// late is the time when the output was seen to be about to end, zero before.
+	// late is the time at which the end was noticed, zero before.
 	late time.Time
-	// owed is how many of the bytes that were there at that time are still to be read.
+	// owed is how many of the bytes that were there at that time must still be read.
 	owed int
 }
 
@@ -48,20 +48,20 @@ func newOutput(file *os.File, tty bool, maps *Maps) (*output, error) {
 	return &output{file: file, tty: tty, fd: int(file.Fd()), stop: w, stopped: r, maps: maps}, nil
 }
 
-// over is called once the command has ended.
+// over is called after the command has ended.
 func (o *output) over() {
 	if o.alone.Store(true); o.session || o.lost.Load() {
 		o.end()
 	}
 }
 
-// end lets the output end as soon as those left behind are silent.
+// end lets the output end as soon as the processes left behind are silent.
 func (o *output) end() { o.stop.Close() }
 
-// SyscallConn makes the filter poll the file.
+// SyscallConn lets the stream poll the file.
 func (o *output) SyscallConn() (syscall.RawConn, error) { return o.file.SyscallConn() }
 
-// Read reads what there is, and waits for it.
+// Read waits for output and reads it.
 func (o *output) Read(b []byte) (int, error) {
 	for {
 		ready, err := o.await()
@@ -75,7 +75,7 @@ func (o *output) Read(b []byte) (int, error) {
 		switch {
 		case err == unix.EINTR || err == unix.EAGAIN:
 			continue
-		case err == unix.EIO && o.tty, err == nil && n == 0: // a terminal that no process has open any more
+		case err == unix.EIO && o.tty, err == nil && n == 0: // no process has the terminal open any more
 			return 0, io.EOF
 		case err != nil:
 			return 0, os.NewSyscallError("read", err)
@@ -86,7 +86,7 @@ func (o *output) Read(b []byte) (int, error) {
 	}
 }
 
-// await waits until the output can be read or should end. Its error is io.EOF when nothing more is to be expected.
+// await waits until the output can be read or should end. Its error is io.EOF when no more output is expected.
 func (o *output) await() (ready bool, err error) {
 	fds := []unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}, {Fd: int32(o.stopped.Fd()), Events: unix.POLLIN}}
 	wait := -1
@@ -116,17 +116,17 @@ func (o *output) await() (ready bool, err error) {
 	return fds[0].Revents != 0, nil
 }
 
-// quiet reports whether all that the command has written has been passed on. The kernel may still have what was written to a
-// terminal: it hands that on in its own time.
+// quiet reports whether all of the command's output has been passed on. For a terminal, the kernel may still have
+// some of it.
 func (o *output) quiet() bool {
 	since := o.since.Load()
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(o.fd), Events: unix.POLLIN}}, 0)
-	// A Read that waits no more, or again, may have read it and not passed it on yet.
+	// If the Read no longer waits, or waits again, it may have read bytes that are not passed on yet.
 	return since != 0 && (err != nil || n == 0) && o.since.Load() == since
 }
 
-// abandon is called when the output can no longer be passed on. A process that writes to a pipe gets SIGPIPE; a terminal
-// has no such means but a hangup, so that what it still gets is read and dropped.
+// abandon is called when the output can no longer be passed on. A process that writes to a pipe gets SIGPIPE. A terminal
+// could only hang up, so its further output is read and dropped.
 func (o *output) abandon() {
 	if !o.tty {
 		o.close()
@@ -144,13 +144,13 @@ func (o *output) close() {
 	o.file.Close()
 }
 
-// pump carries keys from the outer terminal to the inner one, while the outer one is ours.
+// pump copies keys from the outer terminal to the inner one, while we have the outer one.
 type pump struct {
 	t *terminal
-	// pid is the command's process, which leads its session.
+	// pid is the command's process ID; it is the leader of its session.
 	pid int
-	// suspend reports a key that should suspend the command. The inner terminal sends the signal, but the kernel drops
-	// it for want of a parent in the session: see setpgid(2) on orphaned process groups.
+	// suspend signals a key that should suspend the command. The inner terminal sends the signal, but the kernel drops
+	// it, since there is no parent in the session: see setpgid(2) on orphaned process groups.
 	suspend chan struct{}
 
 	wake     *os.File // one byte: look at terminal.raw again; closed: end
@@ -200,7 +200,7 @@ func (p *pump) run() {
 	}
 }
 
-// await waits until a descriptor is ready, the outer terminal only while it is ours. It is false at the end.
+// await waits until a descriptor is ready, the outer terminal only while we have it. It returns false at the end.
 func (p *pump) await(fd int, event int16) bool {
 	wake := int(p.wakeRead.Fd())
 	for {
@@ -228,7 +228,7 @@ func (p *pump) await(fd int, event int16) bool {
 	}
 }
 
-// read reads keys, unless the terminal was given back in the meantime: in the background that would stop us.
+// read reads keys, unless the terminal has been restored: in the background a read would stop us.
 func (p *pump) read(b []byte) (n int, ok bool) {
 	p.t.mu.Lock()
 	defer p.t.mu.Unlock()
@@ -246,8 +246,8 @@ func (p *pump) read(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// watch looks for the key that suspends. Where a shell of the session's own has another job in the foreground, that shell
-// sees to it.
+// watch looks for the key that suspends. If a shell inside the session has another job in the foreground, that shell handles
+// the key.
 func (p *pump) watch(keys []byte) {
 	settings, err := unix.IoctlGetTermios(p.t.inner, getTermios)
 	if err != nil || settings.Lflag&unix.ISIG == 0 || settings.Cc[unix.VSUSP] == 0 {

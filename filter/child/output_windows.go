@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// output reads what the command writes to a pipe. It ends when no process can write any more; and once it should end, when those
-// left behind are silent, or go on for too long.
+// output reads what the command writes to a pipe. It ends when no process can write any more; after end was called, when the
+// processes left behind are silent, or continue for too long.
 type output struct {
 	file    *os.File
 	tty     bool
@@ -22,9 +22,9 @@ type output struct {
 	gone    chan struct{}
 	maps    *Maps
 	link    string // it has none
-	// since is when, by clock, the Read began to wait that waits now, 0 while none does.
+	// since is the time, by clock, at which the current Read began to wait, 0 while none waits.
 	since atomic.Int64
-	// stop is closed when the output should end, late the time when that was seen, zero before.
+	// stop is closed when the output should end; late is the time at which that was noticed, zero before.
 	stop chan struct{}
 	once sync.Once
 	late time.Time
@@ -41,13 +41,13 @@ func newOutput(file *os.File, tty bool, maps *Maps) (*output, error) {
 	return o, nil
 }
 
-// over is called once the command has ended.
+// over is called after the command has ended.
 func (o *output) over() {}
 
-// end lets the output end as soon as those left behind are silent.
+// end lets the output end as soon as the processes left behind are silent.
 func (o *output) end() { o.once.Do(func() { close(o.stop) }) }
 
-// pump reads ahead: a read of a pipe cannot be given up here. It outlives the output where a process was left behind.
+// pump reads ahead: on Windows a read of a pipe cannot be canceled. It outlives the output if a process was left behind.
 func (o *output) pump() {
 	for {
 		b := make([]byte, 64<<10)
@@ -63,7 +63,7 @@ func (o *output) pump() {
 	}
 }
 
-// Read reads what there is, and waits for it.
+// Read waits for output and reads it.
 func (o *output) Read(b []byte) (int, error) {
 	for len(o.left) == 0 {
 		if o.err != nil {
@@ -105,7 +105,7 @@ func (o *output) next() (p piece, ok bool) {
 	}
 }
 
-// quiet reports whether all that has been read ahead has been passed on.
+// quiet reports whether everything that was read ahead has been passed on.
 func (o *output) quiet() bool { return o.since.Load() != 0 }
 
 func (o *output) abandon() { o.close() }
@@ -119,7 +119,7 @@ func (o *output) close() {
 	}
 }
 
-// terminal would be the command's own; here it has none.
+// terminal is not used: the command has no terminal of its own on Windows.
 type terminal struct{}
 
 func newTerminal(_, _ *os.File) *terminal { return nil }

@@ -6,15 +6,15 @@ import (
 	"os"
 )
 
-// files would be what is known of mapped files.
+// files is not used on this system.
 type files map[string]struct{}
 
 func (files) snapshot(int, Snapshot) (s Snapshot, ok bool) { return s, false }
 
 func descendants(int) []int { return nil }
 
-// linkOf would return what identifies an open file for other processes.
+// linkOf returns nothing on this system.
 func linkOf(*os.File) string { return "" }
 
-// holders would return the processes that have one of the files open: there is no cheap way to ask for them here.
+// holders returns none: on this system there is no cheap way to find them.
 func holders([]string) []holder { return nil }

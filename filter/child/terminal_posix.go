@@ -19,13 +19,13 @@ func isTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// ownSession is for a command whose standard input is its terminal.
+// ownSession returns the attributes of a command that has its own session, with standard input as its terminal.
 func ownSession() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 }
 
-// openTerminal makes a terminal with the size and settings of one of ours. As the terminal of a session it has all of
-// them; for output alone it passes bytes as they are, since ours will do to them what is to be done.
+// openTerminal makes a terminal with the size and settings of one of ours. The terminal of a session has all of
+// them; one for output alone passes bytes on unchanged, since ours processes them.
 func openTerminal(like *os.File, session bool) (ours, theirs *os.File, err error) {
 	ours, theirs, err = pty.Open()
 	if err != nil {
@@ -40,7 +40,7 @@ func openTerminal(like *os.File, session bool) (ours, theirs *os.File, err error
 		err = unix.IoctlSetTermios(int(theirs.Fd()), setTermios, settings)
 	}
 	if err == nil {
-		// The pump must not be held by a command that does not read.
+		// A command that does not read must not block the pump.
 		err = unix.SetNonblock(int(ours.Fd()), true)
 	}
 	if err != nil {
@@ -52,8 +52,8 @@ func openTerminal(like *os.File, session bool) (ours, theirs *os.File, err error
 	return ours, theirs, nil
 }
 
-// resize sets a terminal to the size of ours, and reports whether that is another one than it had. A session is told by the
-// kernel.
+// resize sets a terminal to the size of ours, and reports whether the size has changed. The kernel informs the
+// session.
 func resize(s sized) (changed bool) {
 	now, err := pty.GetsizeFull(s.ours)
 	if err != nil {
@@ -66,14 +66,14 @@ func resize(s sized) (changed bool) {
 	return pty.Setsize(s.inner, now) == nil
 }
 
-// terminal joins ours, the outer one, to that of the command's session, the inner one. While we are in the foreground the
-// outer one hands each key on as it is: echo, lines and signals are the inner one's business.
+// terminal connects our terminal, the outer one, to that of the command's session, the inner one. While we are in the foreground, the
+// outer one passes each key on unchanged: the inner one does echo, line editing and signals.
 type terminal struct {
 	outer, inner int
 	pump         *pump
 
 	mu sync.Mutex
-	// raw is set while the outer one is so; saved are then its settings from before, now those that it has.
+	// raw is set while the outer one is in raw mode; saved are its settings before that, now its current ones.
 	raw        bool
 	saved, now unix.Termios
 	finished   bool
@@ -83,7 +83,7 @@ func newTerminal(outer, inner *os.File) *terminal {
 	return &terminal{outer: int(outer.Fd()), inner: int(inner.Fd())}
 }
 
-// begin starts to pass keys on to the command, whose process and session that is.
+// begin starts to pass keys on to the command with that process ID, the leader of its session.
 func (t *terminal) begin(pid int) error {
 	p, err := startPump(t, pid)
 	if err != nil {
@@ -105,13 +105,13 @@ func (t *terminal) finish() {
 	}
 }
 
-// foreground reports whether the keys of the outer terminal are for us.
+// foreground reports whether we are in the foreground of the outer terminal.
 func (t *terminal) foreground() bool {
 	group, err := unix.IoctlGetInt(t.outer, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }
 
-// enter takes the outer terminal over if we are in the foreground. In the background that would stop us.
+// enter puts the outer terminal in raw mode if we are in the foreground. In the background that would stop us.
 func (t *terminal) enter() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +132,7 @@ func (t *terminal) enter() {
 	}
 }
 
-// renew sets the outer terminal again as we have it: a shell may have changed it while we were stopped unawares.
+// renew sets our mode of the outer terminal again: a shell may have changed it while we were stopped.
 func (t *terminal) renew() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -151,8 +151,8 @@ func (t *terminal) leave() {
 	}
 }
 
-// follow lets the outer terminal treat line ends as the command has set the inner one to. As long as a command leaves
-// that alone, so do we, and messages of our own look as they should.
+// follow makes the outer terminal treat line ends like the inner one. As long as the command does not change
+// that, neither do we, and our own messages look right.
 func (t *terminal) follow() {
 	const lines = unix.OPOST | unix.ONLCR
 	t.mu.Lock()
@@ -168,7 +168,7 @@ func (t *terminal) follow() {
 	_ = unix.IoctlSetTermios(t.outer, setTermios, &t.now)
 }
 
-// writer returns f, the outer terminal as standard output.
+// writer returns a writer for f, the outer terminal as standard output.
 func (t *terminal) writer(f *os.File) io.Writer { return following{t, f} }
 
 type following struct {
@@ -176,8 +176,8 @@ type following struct {
 	*os.File
 }
 
-// Write writes what the inner terminal has made of the command's output. Where the outer one puts a carriage return before
-// each line end, too, that of the inner one is left out.
+// Write writes the output of the inner terminal. If the outer one puts a carriage return before
+// each line end, that of the inner one is left out.
 func (w following) Write(b []byte) (int, error) {
 	w.t.follow()
 	if !bytes.Contains(b, crlf) || !w.t.returns() {

@@ -1,5 +1,5 @@
-// Package doctor says why frames of a log have no names, and what to do about it. What it advises are command lines of this
-// program, which is why it, alone of the packages below command, names flags.
+// Package doctor reports why frames of a log have no names, and what to do about it. Its advice is command lines of this
+// program, so it names flags, as no other package below command does.
 //
 //	doctor.go   what the log contains, collected line by line
 //	modules.go  how each module was searched for; lines that look nearly like frames, and why they are not
@@ -25,34 +25,34 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Options say what is looked at, and with what.
+// Options are the log and the means to examine it.
 type Options struct {
 	// Log is the path of the log; "-" is standard input.
 	Log string
-	// Flags are those that the log is examined with, each one --NAME or --NAME=VALUE, and FileFlags those of them that say where
-	// symbols are. They belong into commands that are advised.
+	// Flags are the given flags, each one --NAME or --NAME=VALUE, and FileFlags those of them that say where
+	// symbols are. The commands in the advice repeat them.
 	Flags, FileFlags []string
-	// New makes the filter that reads it.
+	// New returns the filter that reads the log.
 	New func(o jsonl.Options) (f *filter.Filter, end func(), err error)
-	// Finder shows how modules are searched for.
+	// Finder searches for the files of modules.
 	Finder symsrc.Finder
 	// Theme colors the report; nil for none.
 	Theme *sgr.Theme
-	// Roots is set where --rootfs names the file system of the log's machine.
+	// Roots is set if --rootfs names the file system of the log's machine.
 	Roots bool
-	// Servers are the debuginfod servers that are asked; none where there are none.
+	// Servers are the debuginfod servers.
 	Servers []string
-	// ServersOff is set where none may be asked.
+	// ServersOff is set if no server may be asked.
 	ServersOff bool
-	// Cache returns what is wrong with the cache of answers, nil for nothing.
+	// Cache returns what keeps the cache of answers from working, or nil.
 	Cache func() error
-	// Owner returns the name of the distribution's package that a file of this machine is from, and the command that installs its
-	// debug information; both are "" where that is not known. It may be nil.
+	// Owner returns the name of the distribution's package that has a local file, and the command that installs its
+	// debug information; both are "" if they are not known. It may be nil.
 	Owner func(path string) (name, install string)
 }
 
-// Run looks at the log and writes the report. healthy reports whether every frame of the log has a name, and there are frames. It
-// fails where the log could not be read, or the report not be written.
+// Run reads the log and writes the report. healthy reports whether there are frames and every one has a name. It
+// fails if the log cannot be read or the report cannot be written.
 func Run(ctx context.Context, o Options, out io.Writer) (healthy bool, err error) {
 	in := os.Stdin
 	if o.Log != "-" {
@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (healthy bool, err error
 	return o.examine(ctx, in, out)
 }
 
-// examine is Run for a log that is open.
+// examine is Run for an open log.
 func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (healthy bool, err error) {
 	s := newSurvey()
 	f, end, err := o.New(jsonl.Options{Each: s.line})
@@ -96,39 +96,40 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (hea
 	return s.frames > 0 && s.named >= s.frames-s.done, nil
 }
 
-// headLen is how much of a log's start shows what it is.
+// headLen is how many of a log's first bytes are checked for the format of the file.
 const headLen = 4096
 
-// survey is what a log holds.
+// survey is what a log contains.
 type survey struct {
 	head  []byte // its first bytes
 	lines int
 	bytes int64
-	// framed counts the lines with frames, stated those that say something of modules and mappings.
+	// framed counts the lines with frames, stated those that define modules and mappings.
 	framed, stated int
-	// frames are all, named those with a name, done those that had one in the log, unverified those whose file was found by name.
+	// frames counts all frames, named those with a name, done those that had one in the log, unverified those whose file was found by
+	// name.
 	frames, named, done, unverified int
 	formats, prefixes, processes    tally
 	modules                         map[identity]*module
 	malformed                       tally
-	// unmapped are frames whose address no mapping covers, mapped what is mapped; both are cut short.
+	// unmapped are frames whose address no mapping covers, mapped the mappings; both are limited.
 	unmapped []place
 	unknown  int
 	mapped   []mapped
-	// ambiguous counts those of which several modules may be meant.
+	// ambiguous counts the frames that may belong to several modules.
 	ambiguous int
-	// nowhere are frames of which nothing can be asked.
+	// nowhere are frames that do not say enough for a question.
 	nowhere tally
 	long    int
-	// cut is set where the last line has no end, and begun where the log begins in the middle of a stack.
+	// cut is set if the last line has no end, and begun if the log begins in the middle of a stack.
 	cut  bool
 	last []byte
-	// begun is the number of the first frame, where that is not 0 and the log begins with it.
+	// begun is the number of the first frame, if the log begins with it and it is not 0.
 	begun uint64
 	near  near
 }
 
-// identity tells modules apart.
+// identity identifies a module.
 type identity struct {
 	name string
 	id   symsrc.BuildID
@@ -151,14 +152,14 @@ type place struct {
 	line    int
 }
 
-// mapped is a mapping that a line states.
+// mapped is a mapping that a line defines.
 type mapped struct {
 	process     string
 	start, last uint64
 	line        int
 }
 
-// How much is kept of a log, which may be of any length.
+// Limits of what is kept of a log, which may have any length.
 const (
 	maxModules  = 1 << 12
 	maxPlaces   = 1 << 10
@@ -168,7 +169,7 @@ const (
 
 func newSurvey() *survey { return &survey{modules: map[identity]*module{}} }
 
-// line takes what a line holds.
+// line adds a line.
 func (s *survey) line(l *record.Line) {
 	if l.Part <= 1 {
 		s.lines++
@@ -209,10 +210,10 @@ func (s *survey) line(l *record.Line) {
 	}
 }
 
-// sourced is the end of a line that names a source line.
+// sourced matches the end of a line that names a source line.
 var sourced = pattern(`[\w.)\]]:\d+(:\d+)?\)?\s*$`)
 
-// context takes what a line says of modules and mappings.
+// context adds what a line says about modules and mappings.
 func (s *survey) context(l *record.Line, c *record.Context) {
 	switch c.Type {
 	case record.Malformed:
@@ -226,7 +227,7 @@ func (s *survey) context(l *record.Line, c *record.Context) {
 	s.stated++
 }
 
-// frame takes a frame.
+// frame adds a frame.
 func (s *survey) frame(l *record.Line, fr *record.Frame) {
 	s.frames++
 	s.formats.count(fr.Format, l.Number, fr.Text)
@@ -274,7 +275,7 @@ func (s *survey) frame(l *record.Line, fr *record.Frame) {
 	m.files = fr.Files
 }
 
-// ordered returns the modules: those without names first, and of these the ones with most frames.
+// ordered returns the modules: those without names first, and among these those with the most frames.
 func (s *survey) ordered() []*module {
 	var list []*module
 	for _, m := range s.modules {
@@ -291,7 +292,7 @@ func (s *survey) ordered() []*module {
 type tally struct {
 	list []*counted
 	by   map[string]*counted
-	// more counts those that there was no room for.
+	// more counts the things beyond the limit.
 	more int
 }
 

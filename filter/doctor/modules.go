@@ -12,13 +12,13 @@ import (
 	"qss-filter/symsrc"
 )
 
-// examined is a module with the search for its files.
+// examined is a module with the result of the search for its files.
 type examined struct {
 	*module
 	files *symsrc.Files
 }
 
-// examined searches for the files of a module again: what the cache has answered says nothing of them.
+// examined searches for the files of a module: answers from the cache say nothing about them.
 func (o *Options) examined(ctx context.Context, m *module) examined {
 	files := m.files
 	if o.Finder != nil && (m.named < m.frames || files == nil || len(files.Tried) == 0) {
@@ -35,7 +35,7 @@ func (o *Options) examined(ctx context.Context, m *module) examined {
 // bad reports whether some frame has no name.
 func (m *examined) bad() bool { return m.named < m.frames }
 
-// title is the module as the log has it.
+// title returns the module as the log names it.
 func (m *module) title() string {
 	text := m.Name
 	if text == "" {
@@ -50,7 +50,7 @@ func (m *module) title() string {
 	return text + " (BuildId: " + m.BuildID.String() + ")"
 }
 
-// asked is the file that has no symbol for an address: the program itself, where it is there.
+// asked returns the file that has no symbol for an address: the program itself, if it was found.
 func (m *examined) asked() string {
 	if f := m.files; f.Elf != "" && (f.ElfStatus == symsrc.OK || f.ElfStatus == symsrc.Incomplete) {
 		return f.Elf
@@ -58,7 +58,7 @@ func (m *examined) asked() string {
 	return m.files.Debug
 }
 
-// used says which files the names are from; "" for none.
+// used names the files that the names are from; "" for none.
 func (m *examined) used() string {
 	elf, debug := m.files.ElfRange.Of(m.files.Elf), m.files.DebugRange.Of(m.files.Debug)
 	switch {
@@ -74,7 +74,7 @@ func (m *examined) used() string {
 	return elf + ", debug information from " + debug
 }
 
-// wrongStart returns what a log is that is no text, by its first bytes; todo is what to do about it.
+// wrongStart returns what a file is that is not text, by its first bytes; todo is what to do about it.
 func wrongStart(head []byte) (what, todo string) {
 	for _, m := range [...]struct{ magic, what, todo string }{
 		{"\x7fELF", "an ELF file, and no log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
@@ -96,23 +96,23 @@ func wrongStart(head []byte) (what, todo string) {
 	return "", ""
 }
 
-// near gathers lines that look like frames and are none that is known.
+// near collects lines that look like frames but have no known format.
 type near struct {
 	found tally
 }
 
-// kind is a shape that such lines have.
+// kind is a form of such lines.
 type kind struct {
-	// what is it, in words, and todo what to do about it, "" for nothing.
+	// what describes it, and todo is what to do about it, "" for nothing.
 	what, todo string
 	// mark is a text that every such line has.
 	mark  string
 	shape func() *regexp.Regexp
-	// framed is set where the line may hold a frame all the same, of which nothing can be asked.
+	// framed is set if the line may still have a frame, one that does not say enough for a question.
 	framed bool
 }
 
-// pattern is compiled when it is first wanted: every start of the program would pay for it, and only this command uses it.
+// pattern returns a function that compiles the pattern when it is first called, so that only this command pays for it.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
@@ -154,7 +154,7 @@ var sanitizer = []byte("Sanitizer")
 
 var escapes = pattern(`\x1b\[[0-9;:]*[A-Za-z]`)
 
-// look takes a line that holds nothing; framed is set for one with frames of which nothing can be asked.
+// look adds a line without a named frame; framed is set if it has frames that do not say enough for a question.
 func (n *near) look(l *record.Line, framed bool) {
 	text := l.Text
 	if len(text) == 0 || len(text) > 64<<10 || bytes.Contains(text, sanitizer) {
@@ -172,7 +172,7 @@ func (n *near) look(l *record.Line, framed bool) {
 	}
 }
 
-// nearly is a kind of which there are lines.
+// nearly is a kind of line that the log has.
 type nearly struct {
 	*kind
 	*counted
@@ -188,10 +188,10 @@ func (n *near) kinds() (list []nearly) {
 	return list
 }
 
-// maxExcerpt is how much of a line is shown.
+// maxExcerpt is how many bytes of a line are shown.
 const maxExcerpt = 100
 
-// excerpt returns a piece of the log as a terminal may show it.
+// excerpt returns a piece of the log that is safe for a terminal.
 func excerpt(text []byte) string {
 	if len(text) > maxExcerpt {
 		return strings.TrimSpace(shown(string(text[:maxExcerpt]))) + "…"
@@ -199,7 +199,7 @@ func excerpt(text []byte) string {
 	return strings.TrimSpace(shown(string(text)))
 }
 
-// shown returns a text without what a terminal would take for orders: control characters, and what turns the direction of writing.
+// shown returns a text without control characters and changes of the writing direction, which a terminal would obey.
 func shown(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {

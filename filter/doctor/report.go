@@ -24,7 +24,7 @@ type report struct {
 	text    bytes.Buffer
 }
 
-// How much of a list is shown.
+// Limits of the lists that are shown.
 const (
 	maxShown = 20
 	maxTried = 40
@@ -37,7 +37,7 @@ type painted struct {
 	text string
 }
 
-// put writes a line. Names and paths are the log's, and must not give orders to a terminal.
+// put writes a line. Names and paths are from the log, and must not control the terminal.
 func (r *report) put(format string, args ...any) {
 	for i, arg := range args {
 		switch arg := arg.(type) {
@@ -50,7 +50,7 @@ func (r *report) put(format string, args ...any) {
 	fmt.Fprintf(&r.text, format+"\n", args...)
 }
 
-// title begins a part of the report.
+// title starts a section of the report.
 func (r *report) title(text, more string) {
 	r.put("\n%s%s", painted{r.Theme.Strong, text}, more)
 }
@@ -70,7 +70,7 @@ func (r *report) write() {
 	r.what()
 }
 
-// said counts frames whose names are the log's own.
+// said returns the text about frames whose names are in the log already.
 func said(n int) string {
 	if n == 0 {
 		return ""
@@ -111,7 +111,7 @@ func (r *report) list(t *tally, thing, format string) {
 	}
 }
 
-// state writes what is odd about the log itself.
+// state writes what is wrong with the log itself.
 func (r *report) state() {
 	s := r.survey
 	var lines []string
@@ -172,7 +172,7 @@ func (r *report) files() {
 	}
 }
 
-// cause says why a module's frames have no name.
+// cause returns why a module's frames have no name.
 func cause(m *examined) string {
 	for _, text := range []string{m.files.Detail, m.detail, m.files.Note} {
 		if text != "" && m.status != "NO_SYMBOL" {
@@ -182,7 +182,7 @@ func cause(m *examined) string {
 	return m.reason
 }
 
-// places writes where was searched, in order, and what each place lacked.
+// places writes the places that were searched, in order, with the result of each.
 func (r *report) places(files *symsrc.Files) {
 	if len(files.Tried) > 0 {
 		r.put("      asked, in this order:")
@@ -199,7 +199,7 @@ func (r *report) places(files *symsrc.Files) {
 	}
 }
 
-// unasked says why no server is asked.
+// unasked returns why no server is asked.
 func (r *report) unasked() string {
 	switch {
 	case r.ServersOff:
@@ -210,7 +210,7 @@ func (r *report) unasked() string {
 	return ""
 }
 
-// nearly writes which lines look like frames and are none.
+// nearly writes which lines look like frames but are not.
 func (r *report) nearly() {
 	if len(r.near) == 0 {
 		return
@@ -283,7 +283,7 @@ func more(n int) string {
 	return fmt.Sprintf(" and %d more", n)
 }
 
-// advice is one thing to try: what it is about, the modules that it is for, and lines to do it by, of which those that begin with
+// advice is one thing to try: its subject, its modules, and lines of text, of which those that begin with
 // a space are commands.
 type advice struct {
 	what    string
@@ -291,26 +291,26 @@ type advice struct {
 	lines   []string
 }
 
-// publicServer answers for many distributions (sourceware.org/elfutils/Debuginfod.html).
+// publicServer serves many distributions (sourceware.org/elfutils/Debuginfod.html).
 const publicServer = "https://debuginfod.elfutils.org/"
 
-// log is the log as a command has it.
+// log returns the log's name for a command line.
 func (o *Options) log() string {
 	switch {
 	case o.Log == "-":
 		return "LOG"
-	case strings.HasPrefix(o.Log, "-"): // no flag
+	case strings.HasPrefix(o.Log, "-"): // must not look like a flag
 		return quoted("./" + o.Log)
 	}
 	return quoted(o.Log)
 }
 
-// again is the command that filters the log again, with what it was examined with and these flags.
+// again returns the command that filters the log again, with the given flags and more.
 func (o *Options) again(flags string) string {
 	return "  qss-filter " + o.given(o.Flags) + flags + " " + o.log()
 }
 
-// given are flags as a command has them, with a space after each.
+// given returns flags for a command line, with a space after each.
 func (o *Options) given(flags []string) (text string) {
 	for _, f := range flags {
 		text += quoted(f) + " "
@@ -318,7 +318,7 @@ func (o *Options) given(flags []string) (text string) {
 	return text
 }
 
-// quoted is a path as a shell wants it.
+// quoted returns a path quoted for a shell.
 func quoted(path string) string {
 	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+-=@%,") == "" {
 		return path
@@ -326,7 +326,7 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// try adds advice; what was said already is not said again.
+// try adds advice, unless it is there already.
 func (r *report) try(what string, lines ...string) {
 	for _, a := range r.advice {
 		if a.what == what {
@@ -336,7 +336,7 @@ func (r *report) try(what string, lines ...string) {
 	r.advice = append(r.advice, advice{what: what, lines: lines})
 }
 
-// tryFor adds advice for a module; what is the same for several is said once.
+// tryFor adds advice for a module. The same advice for several modules is written once.
 func (r *report) tryFor(m *examined, what string, lines ...string) {
 	for i := range r.advice {
 		if a := &r.advice[i]; a.what == what && slices.Equal(a.lines, lines) {
@@ -347,7 +347,7 @@ func (r *report) tryFor(m *examined, what string, lines ...string) {
 	r.advice = append(r.advice, advice{what, []string{m.title()}, lines})
 }
 
-// advise gathers what to try.
+// advise collects what to try.
 func (r *report) advise() {
 	s := r.survey
 	if what, todo := wrongStart(s.head); what != "" {
@@ -394,7 +394,7 @@ func (r *report) searchedInVain() bool {
 	return false
 }
 
-// adviseMappings says what to do about addresses that no mapping covers.
+// adviseMappings adds advice for addresses that no mapping covers.
 func (r *report) adviseMappings() {
 	s := r.survey
 	if s.unknown == 0 {
@@ -427,7 +427,7 @@ func (r *report) adviseMappings() {
 	}
 }
 
-// adviseModule says what to do about a module's frames.
+// adviseModule adds advice for a module's frames.
 func (r *report) adviseModule(m *examined) {
 	if what, tool := foreign(m.Name); what != "" {
 		r.tryFor(m, what+" files are not read", "Use the tools of that system: "+tool)
@@ -465,7 +465,7 @@ func (r *report) adviseModule(m *examined) {
 	}
 }
 
-// missing says how to come by a file with symbols.
+// missing adds advice for how to get a file with symbols.
 func (r *report) missing(m *examined, why string) {
 	lines := []string{"If you built it, give the directory with the unstripped file, or its .debug file:", r.again("--symbols DIR")}
 	if strings.HasPrefix(m.Name, "/") && !r.Roots {
@@ -480,7 +480,7 @@ func (r *report) missing(m *examined, why string) {
 	r.tryFor(m, why, lines...)
 }
 
-// packaged says which package of a distribution has the symbols.
+// packaged returns lines about the distribution's package that has the symbols.
 func (r *report) packaged(m *examined) []string {
 	if r.Owner != nil && len(m.files.Tried) > 0 && m.files.Elf == m.Name && m.files.ElfStatus != symsrc.NotFound && m.files.ElfStatus != symsrc.MismatchBuildID {
 		if name, install := r.Owner(m.Name); name != "" {
@@ -494,7 +494,7 @@ func (r *report) packaged(m *examined) []string {
 		"  dpkg -S PATH                  # names PACKAGE", "  dnf debuginfo-install PACKAGE"}
 }
 
-// of reports whether a path lies below one of some directories.
+// of reports whether a path is below one of some directories.
 func of(name string, dirs ...string) bool {
 	for _, dir := range dirs {
 		if strings.HasPrefix(name, dir+"/") {
@@ -515,8 +515,8 @@ func foreign(name string) (what, tool string) {
 	return "", ""
 }
 
-// Owner asks the machine's package manager whose file that is, and says how its debug information is installed: dpkg of Debian,
-// rpm of Fedora and SUSE. Both are "" where there is no answer.
+// Owner asks the machine's package manager which package has a file: dpkg of Debian, rpm of Fedora and SUSE. install is the command
+// that installs its debug information. Both are "" if there is no answer.
 func Owner(path string) (name, install string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -531,7 +531,7 @@ func Owner(path string) (name, install string) {
 }
 
 // debian reads `libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6`. The debug information of a package is in another one, whose name ends
-// in -dbgsym and which is in an archive of its own; few packages, libc among them, have one that ends in -dbg.
+// in -dbgsym and which is in a separate archive; for a few packages, such as libc, the name ends in -dbg.
 func debian(line string) (name, install string) {
 	line, _, _ = strings.Cut(line, "\n")
 	name, _, ok := strings.Cut(line, ":")

@@ -20,7 +20,7 @@ import (
 // chopstix reads a ChopStiX database: sessions with the maps that their processes had at the start, and samples.
 type chopstix struct{ path string }
 
-// newChopStiX takes a database, or a directory with one.
+// newChopStiX opens a database, or a directory with one.
 func newChopStiX(path string) (reader, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -51,22 +51,22 @@ func newChopStiX(path string) (reader, error) {
 	return &chopstix{found[0]}, nil
 }
 
-// sessions are the runs of programs that had one process ID. The database does not say to which of them a sample belongs.
+// sessions are the runs of programs with the same process ID. The database does not say which of them a sample belongs to.
 type sessions struct {
 	pid     int64
 	numbers []int   // counted from 1
 	rows    []int64 // in the table
-	// spaces are what was mapped in them, as many as have maps.
+	// spaces are their mappings, one for each session that has any.
 	spaces []*space
 }
 
-// sampled is an address with its samples: how many, and the sums of the events.
+// sampled is an address with the number of its samples and the sums of the events.
 type sampled struct {
 	ip     uint64
 	values []int64
 }
 
-// read writes the samples of each session, and counts them in the database if that is asked for.
+// read writes the samples of each session, and counts them in the database if Options.WriteCounts is set.
 func (c *chopstix) read(ctx context.Context, out *output) error {
 	if out.opt.WriteCounts {
 		if err := c.writeCounts(ctx, out); err != nil {
@@ -113,7 +113,7 @@ func (c *chopstix) sessions(ctx context.Context, out *output, db *database) erro
 	return nil
 }
 
-// eventKind is the kind of an event's values: perf counts clocks in nanoseconds.
+// eventKind returns the kind of an event's values: perf counts clocks in nanoseconds.
 func eventKind(event string) ValueKind {
 	if strings.HasSuffix(event, "-clock") {
 		return ValueKind{event, "nanoseconds"}
@@ -121,7 +121,7 @@ func eventKind(event string) ValueKind {
 	return ValueKind{event, "count"}
 }
 
-// events are the columns of the sample table beyond the fixed ones.
+// events returns the columns of the sample table except the fixed ones.
 func (db *database) events() ([]string, error) {
 	names, err := db.columns("sample")
 	return slices.DeleteFunc(names, func(name string) bool {
@@ -129,10 +129,10 @@ func (db *database) events() ([]string, error) {
 	}), err
 }
 
-// maxSessions is how many sessions of a database are read.
+// maxSessions bounds the sessions that are read.
 const maxSessions = 1 << 16
 
-// sessions returns the sessions asked for with their maps, by process ID, in the order of their first ones.
+// sessions returns the wanted sessions by process ID, in the order of the first session of each.
 func (db *database) sessions(out *output) (all []sessions, err error) {
 	number, place := 0, map[int64]int{}
 	err = db.each("SELECT pid, rowid FROM session ORDER BY rowid LIMIT ?", func(s *sqlite.Stmt) error {
@@ -168,7 +168,7 @@ func (db *database) sessions(out *output) (all []sessions, err error) {
 	return all, nil
 }
 
-// title is `session 1`, or `sessions 1, 2`.
+// title returns `session 1`, or `sessions 1, 2`.
 func (s *sessions) title() string {
 	switch len(s.numbers) {
 	case 0:
@@ -186,14 +186,14 @@ func (s *sessions) title() string {
 	return text
 }
 
-// chooses reports whether only some sessions are asked for.
+// chooses reports whether only some sessions are wanted.
 func (o *Options) chooses() bool { return o.Session != 0 || o.PID != 0 }
 
-// maxTitle is how many sessions of one process ID are named.
+// maxTitle bounds the sessions of a process ID that are named.
 const maxTitle = 8
 
-// readSpaces reads the maps of sessions. Addresses are signed there; the offsets in the files are not. Those of one session
-// follow each other, by address: where several have one process ID, a lower address begins the next one.
+// readSpaces reads the maps of sessions. Addresses are stored as signed numbers; offsets in files are not stored. The maps of a session
+// are in the order of addresses: if several sessions have one process ID, a lower address begins the next one.
 func (db *database) readSpaces(s *sessions, out *output) error {
 	lists := []mappingList{{out: out}}
 	last := uint64(0)
@@ -280,7 +280,7 @@ func (l *sampleList) write(ctx context.Context) error {
 	return err
 }
 
-// row writes an address: its values, and where it lies. The address of a sample is that of an instruction.
+// row writes an address: its values and its place. The address of a sample is that of an instruction.
 func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 	for k, v := range a.values {
 		l.out.printf("%12d %6.2f%%  ", v, percent(v, total[k]))
@@ -316,17 +316,17 @@ func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 	l.profile.Add([]Call{call}, a.values...)
 }
 
-// tally sums up the samples of a database by process and address. The sums are in a table of SQLite's own temporary database,
-// which is in memory as far as it fits into a cache, and in a file that has no name beyond that.
+// tally sums the samples of a database by process and address. The sums are in a table of SQLite's temporary database,
+// which is in memory as long as it fits into a cache, and otherwise in an unnamed file.
 type tally struct {
 	db      *database
 	out     *output
-	width   int    // values of an address: how many samples, and the events
-	samples string // what reads them
+	width   int    // values of an address: the number of samples, and the events
+	samples string // the query that reads them
 	insert  string
 	fetch   string
 
-	// What is not in the table yet: the values of addresses[i] are values[width*i:][:width].
+	// Sums that are not in the table yet: the values of addresses[i] are values[width*i:][:width].
 	places    map[processAddress]int
 	addresses []processAddress
 	values    []int64
@@ -335,7 +335,7 @@ type tally struct {
 
 type processAddress struct{ pid, ip int64 }
 
-// maxTallyBytes is about how much memory is used before sums go into the table.
+// maxTallyBytes is the approximate memory that is used before sums are added to the table.
 const maxTallyBytes = 32 << 20
 
 func newTally(db *database, out *output, events []string) *tally {
@@ -355,7 +355,7 @@ func newTally(db *database, out *output, events []string) *tally {
 	return t
 }
 
-// read sums up the samples of sessions, and adds to these the processes that have samples and no session.
+// read sums the samples of sessions, and adds the processes that have samples but no session.
 func (t *tally) read(all []sessions) ([]sessions, error) {
 	columns := strings.Repeat(", e%d", t.width-1)
 	numbers := make([]any, t.width-1)
@@ -373,7 +373,7 @@ func (t *tally) read(all []sessions) ([]sessions, error) {
 		wanted[all[i].pid] = true
 	}
 	chosen := t.out.opt.chooses()
-	_ = t.db.each("SELECT max(rowid) FROM sample", func(s *sqlite.Stmt) error { // only to show how far it is
+	_ = t.db.each("SELECT max(rowid) FROM sample", func(s *sqlite.Stmt) error { // only for the progress
 		t.out.expect(s.ColumnInt64(0))
 		return nil
 	})
@@ -388,7 +388,7 @@ func (t *tally) read(all []sessions) ([]sessions, error) {
 		}
 		row[0] = 1
 		for i := 1; i < t.width; i++ {
-			row[i] = s.ColumnInt64(i + 1) // 0 where a sample is older than the event's column
+			row[i] = s.ColumnInt64(i + 1) // 0 if a sample is older than the event's column
 		}
 		return t.add(at, row)
 	})
@@ -452,7 +452,7 @@ func (t *tally) add(at processAddress, values []int64) error {
 	return nil
 }
 
-// flush adds what was summed up to the table.
+// flush adds the sums to the table.
 func (t *tally) flush() error {
 	insert, err := t.db.Prepare(t.insert)
 	for i := 0; err == nil && i < len(t.addresses); i++ {
@@ -470,7 +470,7 @@ func (t *tally) flush() error {
 	return explain(t.db.path, err)
 }
 
-// each visits the sums of a process; those with the most samples first where that is asked for.
+// each visits the sums of a process, those with the most samples first if sorted is set.
 func (t *tally) each(pid int64, sorted bool, visit func(*sampled) error) error {
 	a := &sampled{values: make([]int64, t.width)}
 	query := t.fetch

@@ -18,16 +18,16 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// sqliteMagic begins every database: SQLite's file format §1.3.
+// sqliteMagic is the beginning of every database: SQLite's file format §1.3.
 var sqliteMagic = []byte("SQLite format 3\x00")
 
-// database is a ChopStiX database that is open.
+// database is an open ChopStiX database.
 type database struct {
 	*sqlite.Conn
 	path string
 }
 
-// maxValue is the size of the largest value or row that is read, in bytes. The longest there is is a command line.
+// maxValue bounds a value or row, in bytes. The longest are command lines.
 const maxValue = 16 << 20
 
 // openDatabase opens a database, for reading unless write is set, and checks that it is one of ChopStiX.
@@ -40,7 +40,7 @@ func openDatabase(path string, write bool) (*database, error) {
 	if !write {
 		flags[0] = sqlite.OpenReadOnly
 		if _, err := os.Stat(path + "-wal"); wal && err != nil {
-			// Without a log there is nothing that could change, and no file to be made for a lock on it.
+			// Without a log nothing can change, and no lock file is needed.
 			abs, err := filepath.Abs(path)
 			if err != nil {
 				return nil, err
@@ -55,7 +55,7 @@ func openDatabase(path string, write bool) (*database, error) {
 	conn.SetBusyTimeout(0)
 	conn.Limit(sqlite.LimitLength, maxValue)
 	db := &database{conn, path}
-	// What a schema computes may call no function that could do harm: https://www.sqlite.org/security.html.
+	// Expressions of the schema must not call harmful functions: https://www.sqlite.org/security.html.
 	err = explain(path, sqlitex.ExecuteTransient(conn, "PRAGMA trusted_schema = OFF", nil))
 	if err == nil {
 		err = db.checkSchema()
@@ -66,9 +66,9 @@ func openDatabase(path string, write bool) (*database, error) {
 	return db, nil
 }
 
-// checkDatabase looks at the header: whether it is a database, whether all of it is there, and whether it has a log of its
-// own. SQLite's file format §1.3: 2 bytes page size at 16, of which 1 means 65536; versions at 18 and 19, of which 2 means
-// a write-ahead log; pages at 28, which hold if the numbers at 24 and 92 agree.
+// checkDatabase checks the header: whether the file is a database, whether it is complete, and whether it has a write-ahead log.
+// SQLite's file format §1.3: 2 bytes page size at 16, where 1 means 65536; versions at 18 and 19, where 2 means
+// a write-ahead log; the number of pages at 28, valid if the numbers at 24 and 92 agree.
 func checkDatabase(path string) (wal bool, err error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func checkDatabase(path string) (wal bool, err error) {
 	return h[18] == 2 || h[19] == 2, nil
 }
 
-// explain says what an error of SQLite means for the user that named the file.
+// explain returns an error of SQLite in the user's terms.
 func explain(path string, err error) error {
 	if err == nil {
 		return nil
@@ -118,7 +118,7 @@ func explain(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// checkSchema fails for a database of another program.
+// checkSchema returns an error for a database of another program.
 func (db *database) checkSchema() error {
 	for table, want := range map[string][]string{
 		"session": {"pid", "cmd"},
@@ -138,8 +138,8 @@ func (db *database) checkSchema() error {
 	return nil
 }
 
-// columns are those of a table, none where there is no such table. What has no pages of its own is none, a view or a table of
-// an extension: it may compute for ever.
+// columns returns the columns of a table, none if there is no such table. A view or a table of an extension, which has no
+// pages of its own, does not count: it may compute forever.
 func (db *database) columns(table string) (names []string, err error) {
 	err = db.each("SELECT t.name FROM sqlite_schema AS s JOIN pragma_table_info(s.name) AS t WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ?", func(s *sqlite.Stmt) error {
 		names = append(names, s.ColumnText(0))
@@ -148,7 +148,7 @@ func (db *database) columns(table string) (names []string, err error) {
 	return names, err
 }
 
-// refuseTriggers fails where writing to one of the tables would run statements of the database. ChopStiX makes none.
+// refuseTriggers returns an error if writing to one of the tables would run a trigger. ChopStiX makes none.
 func (db *database) refuseTriggers(tables ...string) error {
 	return db.each("SELECT name, lower(tbl_name) FROM sqlite_schema WHERE type = 'trigger'", func(s *sqlite.Stmt) error {
 		if slices.Contains(tables, s.ColumnText(1)) {
@@ -175,17 +175,17 @@ func (db *database) each(query string, visit func(*sqlite.Stmt) error, args ...a
 	return explain(db.path, err)
 }
 
-// quoted is an SQL identifier.
+// quoted quotes an SQL identifier.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// function is one of a disassembled module. Its addresses are the module's own, last is inclusive.
+// function is a function of a disassembled module. Its addresses are in the module's own address space; last is inclusive.
 type function struct {
 	id, module  int64
 	name        string
 	first, last uint64
 }
 
-// functions reads what `chop disasm` found, by the path of the module; nothing where it never ran.
+// functions returns the functions that `chop disasm` found, by the path of the module; none if it was not run.
 func (db *database) functions() (map[string][]function, error) {
 	all := map[string][]function{}
 	for _, table := range []string{"module", "func"} {
@@ -204,7 +204,7 @@ func (db *database) functions() (map[string][]function, error) {
 	err = db.each("SELECT rowid, module_id, name, addr_begin, addr_end FROM func", func(s *sqlite.Stmt) error {
 		f := function{id: s.ColumnInt64(0), module: s.ColumnInt64(1), first: uint64(s.ColumnInt64(3)), last: uint64(s.ColumnInt64(4))}
 		name, ok := names[f.module]
-		if s.ColumnLen(2) <= maxName { // a longer one is none: it is repeated at each of its samples
+		if s.ColumnLen(2) <= maxName { // a longer one would be repeated at each of its samples
 			f.name = s.ColumnText(2)
 		}
 		if ok && f.name != "" {
@@ -218,7 +218,7 @@ func (db *database) functions() (map[string][]function, error) {
 	return all, err
 }
 
-// functionAt returns the function at an address, nil where there is none.
+// functionAt returns the function at an address, or nil.
 func functionAt(list []function, addr uint64) *function {
 	i := sort.Search(len(list), func(i int) bool { return list[i].first > addr }) - 1
 	if i < 0 || addr > list[i].last {
@@ -253,15 +253,15 @@ func (c *chopstix) writeCounts(ctx context.Context, out *output) error {
 	return nil
 }
 
-// copyDatabase copies a database page for page, since its rows are known by their numbers: as its readers see it, with what
-// its last writers left in a log beside it. Nothing that is written to it meanwhile is in the copy.
+// copyDatabase copies a database page by page, since rows are referred to by their numbers. It copies what its readers see, with the
+// content of its log. Writes during the copy are not included.
 func copyDatabase(ctx context.Context, from, to string) error {
 	db, err := openDatabase(from, false)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	for _, statement := range []string{"BEGIN", "SELECT count(*) FROM session"} { // what is read stays as it is until the end
+	for _, statement := range []string{"BEGIN", "SELECT count(*) FROM session"} { // a read transaction: a stable snapshot
 		if err := db.each(statement, nil); err != nil {
 			return err
 		}
@@ -299,7 +299,7 @@ func copyPages(ctx context.Context, from *sqlite.Conn, to string) error {
 	return errors.Join(err, target.Close())
 }
 
-// removeDatabase removes a database that is not whole, with what SQLite keeps beside it.
+// removeDatabase removes an incomplete database, with the auxiliary files of SQLite.
 func removeDatabase(path string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
 		os.Remove(path + suffix)
@@ -338,7 +338,7 @@ func countInto(ctx context.Context, out *output, path string) (said string, err 
 	return fmt.Sprintf("%d of %d samples lie in instructions that were disassembled", counted, samples), nil
 }
 
-// places counts the samples of the sessions asked for by module and address there.
+// places counts the samples of the wanted sessions by module and address in it.
 func (db *database) places(ctx context.Context, out *output) (hits map[place]int64, samples int64, err error) {
 	modules := map[string]int64{}
 	err = db.each("SELECT rowid, name FROM module", func(s *sqlite.Stmt) error {
@@ -383,8 +383,8 @@ func (db *database) places(ctx context.Context, out *output) (hits map[place]int
 	return hits, samples, nil
 }
 
-// annotate writes the counts. A block's is the sum of its instructions', a function's that of its blocks, a module's that of
-// its functions; scores are shares of all samples that were counted, as `chop annotate` computes them.
+// annotate writes the counts. The count of a block is the sum of its instructions, that of a function the sum of its blocks, that of a
+// module the sum of its functions. Scores are shares of all counted samples, as `chop annotate` computes them.
 func (db *database) annotate(hits map[place]int64) (total int64, err error) {
 	type row struct{ inst, block, fn, module, count int64 }
 	var rows []row
@@ -425,7 +425,7 @@ func (db *database) annotate(hits map[place]int64) (total int64, err error) {
 	return total, nil
 }
 
-// fill replaces the rows of an annotation table. That of instructions may have columns for the module, too.
+// fill replaces the rows of an annotation table. The table of instructions may have columns for the module, too.
 func (db *database) fill(table, key string, counts, modules map[int64]int64, total int64) error {
 	create := fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s BIGINT NOT NULL, count BIGINT, score REAL)", table, key)
 	for _, statement := range []string{create, "DELETE FROM " + table} {

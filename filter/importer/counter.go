@@ -13,9 +13,9 @@ import (
 	"slices"
 )
 
-// counter sums up values by path, a sequence of numbers. Paths with the same beginning share the entries of a tree. The tree is
-// bounded: a full one is written to a temporary file in the order of its paths, as one run, and begins again empty. The
-// sums are those of the tree alone, or of all runs merged.
+// counter sums values by path, a sequence of numbers. Paths with the same beginning share the entries of a tree. The tree is
+// bounded: a full one is written to a temporary file in the order of its paths, as one run, and a new one is started. The
+// sums are those of the tree, or of all runs merged.
 type counter struct {
 	width int // values of a path
 	limit int // entries of the tree
@@ -23,10 +23,10 @@ type counter struct {
 	tree   []entry // 0 is the root, the empty path
 	below  map[entry]int32
 	values []int64 // width of them for each entry
-	// spilled counts how often the tree was written out: what entry a path has holds until then.
+	// spilled counts how often the tree was written out. The entry of a path is valid until then.
 	spilled int
 	runs    runs
-	// beyond is set when a sum was beyond 64 bits and is the greatest or the least number instead.
+	// beyond is set when a sum overflowed 64 bits and is the greatest or the least number instead.
 	beyond bool
 }
 
@@ -34,9 +34,9 @@ type counter struct {
 type entry struct{ parent, number int32 }
 
 const (
-	// maxEntries is how many entries a tree has at most, of about 50 bytes each.
+	// maxEntries bounds the entries of a tree, of about 50 bytes each.
 	maxEntries = 1 << 20
-	// maxRuns is how many runs are read at once. More of them are merged into one first.
+	// maxRuns bounds the runs that are read at once. If there are more, they are merged into one first.
 	maxRuns = 64
 )
 
@@ -50,7 +50,7 @@ func (c *counter) clear() {
 	c.tree, c.below, c.values = make([]entry, 1), map[entry]int32{}, make([]int64, c.width)
 }
 
-// full reports whether the tree has to be spilled before a path is added.
+// full reports whether the tree must be spilled before a path is added.
 func (c *counter) full() bool { return len(c.tree) >= c.limit }
 
 // step returns the entry of a number that follows the path of another entry.
@@ -75,7 +75,7 @@ func (c *counter) add(at int32, values ...int64) {
 	}
 }
 
-// addTo adds v to a sum. One beyond 64 bits stays at their end.
+// addTo adds v to a sum, which stays at the limit on overflow.
 func (c *counter) addTo(sum *int64, v int64) {
 	var exact bool
 	if *sum, exact = addInt64(*sum, v); !exact {
@@ -83,7 +83,7 @@ func (c *counter) addTo(sum *int64, v int64) {
 	}
 }
 
-// addInt64 returns a+b, or where 64 bits have no room for it what is nearest.
+// addInt64 returns a+b, or the nearest number if that overflows.
 func addInt64(a, b int64) (sum int64, exact bool) {
 	sum = a + b
 	switch {
@@ -95,7 +95,7 @@ func addInt64(a, b int64) (sum int64, exact bool) {
 	return sum, true
 }
 
-// each visits the paths that have a value: in the order in which they came, or, where they were spilled, in that of their
+// each visits the paths that have a value: in the order of their arrival, or, if the tree was spilled, in the order of their
 // numbers. path and values are valid until visit returns.
 func (c *counter) each(ctx context.Context, visit func(path []int32, values []int64) error) error {
 	if c.spilled > 0 {
@@ -176,7 +176,7 @@ func (c *counter) walk(visit func(path []int32, values []int64) error) error {
 	copy(next, from)
 	var path []int32
 	for at := int32(0); ; {
-		if next[at] == from[at] { // it is seen for the first time
+		if next[at] == from[at] { // the first visit
 			slices.SortFunc(children[from[at]:from[at+1]], func(a, b int32) int { return int(c.tree[a].number) - int(c.tree[b].number) })
 			if values := c.values[int(at)*c.width:][:c.width]; anyValue(values) {
 				if err := visit(path, values); err != nil {
@@ -199,7 +199,7 @@ func (c *counter) walk(visit func(path []int32, values []int64) error) error {
 	}
 }
 
-// compact makes one run of all.
+// compact merges all runs into one.
 func (c *counter) compact() error {
 	var one runs
 	err := one.write(func(w *runWriter) error {
@@ -210,7 +210,7 @@ func (c *counter) compact() error {
 	return err
 }
 
-// merge visits the paths of runs in the order of their numbers, with the sums of all of them.
+// merge visits the paths of all runs in the order of their numbers, with the sums.
 func (c *counter) merge(ctx context.Context, from *runs, visit func(path []int32, values []int64) error) error {
 	var readers runHeap
 	for i := range from.ends {
@@ -251,18 +251,18 @@ func (c *counter) merge(ctx context.Context, from *runs, visit func(path []int32
 	return nil
 }
 
-// close removes what was written out.
+// close removes the runs.
 func (c *counter) close() {
 	c.runs.close()
 	c.clear()
 }
 
-// runs are sequences of paths with values, each in the order of the paths, one after the other in a temporary file. A
-// path is how many numbers it shares with the one before it, how many follow, and these, all as unsigned variable-length
-// integers of encoding/binary; its values are signed ones.
+// runs are sequences of paths with values, each sorted by path, one after the other in a temporary file. A
+// path is the number of elements that it shares with the one before it, the number of further elements, and these, all as unsigned
+// variable-length integers of encoding/binary; its values are signed ones.
 type runs struct {
 	file *os.File
-	name string // of a file that could not be removed while it is open
+	name string // of a file that cannot be removed while it is open
 	ends []int64
 }
 
@@ -301,8 +301,8 @@ func (r *runs) close() {
 	*r = runs{}
 }
 
-// temporary creates a file for this process alone. Where the system lets open files be removed it has no name from the
-// start, so that nothing stays behind however the process ends.
+// temporary creates a file for this process alone. If the system allows the removal of open files, it is removed
+// immediately, so that it never outlives the process.
 func temporary() (f *os.File, name string, err error) {
 	f, err = os.CreateTemp("", "qss-filter-stacks-*")
 	if err != nil {
@@ -370,14 +370,14 @@ func (r *runReader) next() (more bool, err error) {
 	return true, nil
 }
 
-// runHeap has the reader with the smallest path first.
+// runHeap is a heap with the reader of the smallest path on top.
 type runHeap []*runReader
 
 func (h runHeap) Len() int           { return len(h) }
 func (h runHeap) Less(i, j int) bool { return slices.Compare(h[i].path, h[j].path) < 0 }
 func (h runHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
-// Push is never called: the readers are there from the start.
+// Push is never called: the heap has all readers from the start.
 func (h *runHeap) Push(x any) { *h = append(*h, x.(*runReader)) }
 
 // Pop removes the last reader, for heap.Pop.

@@ -1,5 +1,5 @@
-// Package importer turns what other profilers and tracers leave behind into lines that the filter reads: Scaler's trace
-// directories, PerFlow's stacks and library maps, ChopStiX databases. What comes after it knows of none of them.
+// Package importer converts the output of other profilers and tracers into lines that the filter reads: Scaler's trace
+// directories, PerFlow's stacks and library maps, ChopStiX databases. Later stages do not know these formats.
 //
 //	importer.go  Options, and which of the three formats an input has, by its content
 //	space.go     memory maps: address → module and address in the module
@@ -9,7 +9,7 @@
 //	profile.go   stacks with values (counter.go), and those of a log; written for pprof and flame graph tools, and as tables
 //
 // Offsets in modules are addresses of the ELF file's own address space, as everywhere in the filter. The lines of an
-// input can be kept and read later: sent through the filter they become what the input itself becomes.
+// input can be saved and filtered later, with the same result.
 package importer
 
 import (
@@ -32,15 +32,15 @@ import (
 
 // Importer is an input of another tool.
 type Importer interface {
-	// Lines writes the input as lines for the filter. What can be read is written before an error is returned; Problems
-	// takes that apart.
+	// Lines writes the input as lines for the filter. It writes everything that can be read before it returns an error; Problems
+	// splits that error.
 	Lines(ctx context.Context, w io.Writer) error
 }
 
-// DamageError says where a file is not what it should be.
+// DamageError says where a file is damaged.
 type DamageError struct {
 	File string
-	// Offset is where in the file, in bytes from 0; for a database that is damaged inside, 0.
+	// Offset is the place in the file, in bytes from 0; for damage inside a database, 0.
 	Offset int64
 	// Problem says what is wrong there.
 	Problem string
@@ -50,8 +50,8 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s: byte %d: %s", e.File, e.Offset, e.Problem)
 }
 
-// Problems returns the errors that an error of Lines consists of, each for a line of its own. It may have been wrapped by
-// what reads from Open.
+// Problems returns the errors that an error of Lines consists of, each for a separate line. A reader of Open may have wrapped the
+// error.
 func Problems(err error) []error {
 	if err == nil {
 		return nil
@@ -67,7 +67,7 @@ func Problems(err error) []error {
 	return []error{err}
 }
 
-// Open returns the lines of an input as a stream: all of it, and then, in the place of io.EOF, the error of Lines. Closing
+// Open returns the lines of an input as a stream. At its end it returns the error of Lines instead of io.EOF. Closing
 // it early ends the import.
 func Open(ctx context.Context, path string, o Options) (io.ReadCloser, error) {
 	in, err := Detect(path, o)
@@ -84,7 +84,7 @@ func Open(ctx context.Context, path string, o Options) (io.ReadCloser, error) {
 	return &stream{r, cancel, done}, nil
 }
 
-// stream is an import that is under way.
+// stream is a running import.
 type stream struct {
 	*io.PipeReader
 	cancel context.CancelFunc
@@ -110,8 +110,8 @@ type input struct {
 	kind reader
 }
 
-// Lines writes the lines, or the table that Options.By asks for, and then the files of the profile. An input that is
-// damaged has a profile of what could be read.
+// Lines writes the lines, or the table of Options.By, and then the files of the profile. The profile of a damaged input
+// has what could be read.
 func (in *input) Lines(ctx context.Context, w io.Writer) error {
 	out := &output{Writer: bufio.NewWriterSize(w, 1<<16), opt: in.opt, placer: placer{in.opt.Symbols},
 		progress: progress{report: in.opt.Progress}}
@@ -152,21 +152,21 @@ type output struct {
 	*bufio.Writer
 	opt Options
 	placer
-	// quiet is set where only the profile counts.
+	// quiet is set if only the profile is wanted.
 	quiet   bool
 	profile *Profile
 	progress
 	notes []string
 }
 
-// note keeps what there is to say beside lines and errors, once.
+// note records a remark that is neither a line nor an error, once.
 func (out *output) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(out.notes, text) {
 		out.notes = append(out.notes, text)
 	}
 }
 
-// sum adds v to a sum. One beyond 64 bits stays at their end, and that is said.
+// sum adds v to a sum. On overflow, the sum stays at the limit, and a note says so.
 func (out *output) sum(sum *int64, v int64) {
 	var exact bool
 	if *sum, exact = addInt64(*sum, v); !exact {
@@ -174,7 +174,7 @@ func (out *output) sum(sum *int64, v int64) {
 	}
 }
 
-// signed returns a count as a number with a sign.
+// signed returns a count as a signed number.
 func (out *output) signed(count uint64) int64 {
 	if count > math.MaxInt64 {
 		out.note(beyondNote)
@@ -183,7 +183,7 @@ func (out *output) signed(count uint64) int64 {
 	return int64(count)
 }
 
-// wants begins the profile, if one is asked for, with what its values count.
+// wants starts a profile with values of these kinds, if one is wanted.
 func (out *output) wants(kinds ...ValueKind) *Profile {
 	o := &out.opt
 	if out.profile == nil && (o.By != ByNothing || o.Pprof != "" || o.Folded != "") {
@@ -192,14 +192,14 @@ func (out *output) wants(kinds ...ValueKind) *Profile {
 	return out.profile
 }
 
-// printf writes a piece of a line, unless only the profile counts. A failed write shows in Flush.
+// printf writes a part of a line, unless only the profile is wanted. Flush returns the error of a failed write.
 func (out *output) printf(format string, args ...any) {
 	if !out.quiet {
 		_, _ = fmt.Fprintf(out.Writer, format, args...)
 	}
 }
 
-// failed reports whether it is of no use to go on.
+// failed returns an error if the import should not continue.
 func (out *output) failed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -208,8 +208,8 @@ func (out *output) failed(ctx context.Context) error {
 	return err
 }
 
-// callAt asks the symbols for the code at off in a module, which addr of the process lies in. Where nothing is mapped, m is
-// nil, only the address is known; where off is not, ok is false, only the module.
+// callAt asks the symbols for the code at off in a module, which contains addr of the process. If nothing is mapped, m is
+// nil and only the address is known; if off is not known, ok is false and only the module is known.
 func (out *output) callAt(ctx context.Context, module string, m *mapping, addr, off uint64, ok bool) Call {
 	switch {
 	case m == nil:
@@ -224,7 +224,7 @@ func (out *output) callAt(ctx context.Context, module string, m *mapping, addr, 
 	return c
 }
 
-// plain returns text of an input without what could break a line or be taken for markup.
+// plain returns text of an input without characters that could break a line or look like markup.
 func plain(s string) string {
 	if strings.Contains(s, "{{{") || strings.Contains(s, "}}}") {
 		s = strings.NewReplacer("{{{", `\x7b\x7b\x7b`, "}}}", `\x7d\x7d\x7d`).Replace(s)
@@ -249,10 +249,10 @@ func (p *progress) read(n int64) {
 	}
 }
 
-// reach makes what was read as much as done.
+// reach sets the amount that was read to done.
 func (p *progress) reach(done int64) { p.read(done - p.done) }
 
-// end says that there is no more to read.
+// end reports that everything was read.
 func (p *progress) end() {
 	if p.report != nil {
 		p.total = max(p.total, 1)
@@ -260,13 +260,13 @@ func (p *progress) end() {
 	}
 }
 
-// counted is a file whose bytes count as they are read.
+// counted is a file whose bytes count for the progress as they are read.
 type counted struct {
 	*os.File
 	p *progress
 }
 
-// open opens a file for reading whose bytes were expected.
+// open opens a file whose bytes were expected.
 func (p *progress) open(path string) (io.ReadCloser, error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -307,7 +307,7 @@ const (
 
 // Options say how an input is read.
 type Options struct {
-	// Symbols answers for addresses where functions are counted, and says where modules lie that their maps do not place;
+	// Symbols names functions if they are counted, and finds the addresses of modules that their maps do not place;
 	// nil for none.
 	Symbols symsrc.Source
 	// Kind is "scaler", "perflow" or "chopstix"; "" decides by content.
@@ -316,28 +316,28 @@ type Options struct {
 	Offsets Offsets
 	// Threads are those of a Scaler trace to show; none means all.
 	Threads []uint64
-	// MinDuration hides the calls of a Scaler trace that took less.
+	// MinDuration hides shorter calls of a Scaler trace.
 	MinDuration time.Duration
-	// PID and Session, counted from 1, choose among the sessions of a ChopStiX database; 0 means all.
+	// PID and Session, counted from 1, select sessions of a ChopStiX database; 0 means all.
 	PID     int64
 	Session int
 	// WriteCounts fills the annotation tables of a copy of a ChopStiX database, InPlace of the database itself.
 	WriteCounts, InPlace bool
 	// Pprof and Folded are files for the profile; "" for none.
 	Pprof, Folded string
-	// Warn is called with what an import says beside its lines and errors, one line each; nil for nothing.
+	// Warn, if not nil, is called with each note of an import.
 	Warn func(message string)
-	// Progress is called with how much of the input was read, of how much, in bytes or rows; nil for nothing. The last
-	// call, when all is written but a table of what Options.By asks for, has both equal.
+	// Progress, if not nil, is called with how much of the input was read, and of how much, in bytes or rows. In the last
+	// call, before a table of Options.By is written, both are equal.
 	Progress func(done, total int64)
 }
 
-// Creatable fails where a profile could not be saved. It is for the time before the stacks are known, which may be long.
+// Creatable returns an error if a profile cannot be saved. It is called before the stacks are read, which may take long.
 func (o *Options) Creatable() error {
 	return errors.Join(creatable("importer.Pprof", o.Pprof), creatable("importer.Folded", o.Folded))
 }
 
-// creatable fails where the file that an option names cannot be written. What is there stays as it is: it may be what is read.
+// creatable returns an error if the file of an option cannot be written. It does not change an existing file, which may be the input.
 func creatable(option, path string) error {
 	if path == "" {
 		return nil
@@ -354,7 +354,7 @@ func creatable(option, path string) error {
 		return file.Close()
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) { // a link to what is not there yet
+	if errors.Is(err, fs.ErrExist) { // a link to a file that does not exist
 		return nil
 	}
 	if err != nil {
@@ -363,12 +363,12 @@ func creatable(option, path string) error {
 	return errors.Join(file.Close(), os.Remove(path))
 }
 
-// Save writes a profile to the files that the options name. A file that is not whole is removed.
+// Save writes a profile to the files of the options. An incomplete file is removed.
 func (o *Options) Save(ctx context.Context, p *Profile) error {
 	return errors.Join(saveFile(ctx, "importer.Pprof", o.Pprof, p.WritePprof), saveFile(ctx, "importer.Folded", o.Folded, p.WriteFolded))
 }
 
-// warn says what is no failure.
+// warn reports a problem that is not a failure.
 func (o *Options) warn(message string) {
 	if o.Warn != nil {
 		o.Warn(message)
@@ -390,7 +390,7 @@ func saveFile(ctx context.Context, option, path string, write func(context.Conte
 		err = cerr
 	}
 	if err != nil {
-		if statErr == nil && info.Mode().IsRegular() { // a device or a pipe is not ours to remove
+		if statErr == nil && info.Mode().IsRegular() { // do not remove a device or a pipe
 			os.Remove(path)
 		}
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
@@ -411,10 +411,10 @@ var kinds = map[string]func(path string) (reader, error){
 	"chopstix": newChopStiX,
 }
 
-// headSize is how much of a file is read to find out what it is.
+// headSize is how many bytes of a file are read to recognize its format.
 const headSize = 1 << 16
 
-// Detect finds out by its content what an input is: a Scaler trace directory (or one thread's file of it), PerFlow's files or
+// Detect recognizes an input by its content: a Scaler trace directory (or the file of one of its threads), PerFlow's files or
 // a directory of them, a ChopStiX database or a directory with one.
 func Detect(path string, o Options) (Importer, error) {
 	kind := o.Kind
@@ -458,7 +458,7 @@ func kindOf(path string) (string, error) {
 		switch kind, _ := kindOfFile(filepath.Join(path, e.Name())); {
 		case kind == "scaler":
 			return kind, nil
-		case kind == "chopstix", found == "": // it may have copies of maps beside it
+		case kind == "chopstix", found == "": // copies of maps may be in the same directory
 			found = kind
 		}
 	}
@@ -503,7 +503,7 @@ func readHead(path string) ([]byte, error) {
 	return head[:n], nil
 }
 
-// openRegular opens a file for reading; anything else could block.
+// openRegular opens a regular file for reading; others could block.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -515,7 +515,7 @@ func openRegular(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// threadOf returns the ID in the name of a Scaler thread file, `thread_0x7f01.bin`; the name of any other one.
+// threadOf returns the ID in the name of a Scaler thread file, `thread_0x7f01.bin`, or the name of any other file.
 func threadOf(name string) (id string) {
 	return strings.TrimPrefix(strings.TrimSuffix(name, ".bin"), "thread_")
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// perFlowKind is a kind of file of PerFlow, or one that its stacks come with.
+// perFlowKind is a kind of file of PerFlow.
 type perFlowKind uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	libmapBinary             // a library map
 	libmapText
 	mapsText     // a copy of /proc/PID/maps
-	stacksText   // stacks without a snapshot's number: the text export
+	stacksText   // stacks without the number of a snapshot: the text export
 	stacksBinary // .pflw
 	stacksLog    // a log with maps and stacks in it
 	stacksByID   // stacks with the numbers of their snapshots
@@ -34,9 +34,8 @@ var (
 	libmapMagic = []byte("PMLP") // 0x504c4d50
 )
 
-// perFlowFile returns what a file is by its first bytes. A map that is longer than that may be the beginning of a log: it is
-// read on until there is a stack. So is any text, whatever else is in it, where asked is set: the user
-// calls it a file of PerFlow.
+// perFlowFile returns the kind of a file by its first bytes. A long map may be the beginning of a log, so it is
+// read until there is a stack. So is any text if asked is set, since the user has said that it is a file of PerFlow.
 func perFlowFile(path string, asked bool) (perFlowKind, error) {
 	f, err := openRegular(path)
 	if err != nil {
@@ -75,8 +74,8 @@ func perFlowFile(path string, asked bool) (perFlowKind, error) {
 // errDecided ends the reading of a text whose kind is known.
 var errDecided = errors.New("decided")
 
-// eachLine visits the lines of a text, each with its end. One that is longer than the reader's buffer comes in pieces, of
-// which all but the first are torn.
+// eachLine visits the lines of a text, each with its end. A line that is longer than the reader's buffer comes in pieces; torn is
+// set for all but the first.
 func eachLine(in *bufio.Reader, visit func(line []byte, torn bool) error) error {
 	for torn := false; ; {
 		line, err := in.ReadSlice('\n')
@@ -98,7 +97,7 @@ func eachLine(in *bufio.Reader, visit func(line []byte, torn bool) error) error 
 	}
 }
 
-// textSigns counts the lines of a text that say what it is.
+// textSigns counts the lines of a text that show its kind.
 type textSigns struct{ maps, libraries, stacks, ids, addresses int }
 
 func (s *textSigns) line(line []byte) {
@@ -116,7 +115,7 @@ func (s *textSigns) line(line []byte) {
 	}
 }
 
-// undecided reports whether a stack further on would make the text another kind.
+// undecided reports whether a later stack would change the kind.
 func (s *textSigns) undecided(asked bool) bool {
 	return s.stacks+s.addresses == 0 && (asked || s.maps+s.libraries > 0)
 }
@@ -137,7 +136,7 @@ func (s *textSigns) kind(asked bool) perFlowKind {
 	return notPerFlow
 }
 
-// perFlow reads stacks and the maps that they belong to.
+// perFlow reads stacks with their maps.
 type perFlow struct {
 	stacks []perFlowInput
 	maps   []perFlowInput
@@ -148,8 +147,8 @@ type perFlowInput struct {
 	kind perFlowKind
 }
 
-// newPerFlow takes one file, with the maps that lie beside it, or the files of a directory. Of several files with stacks
-// there those count that say most; they may be the same stacks in several forms.
+// newPerFlow reads one file with the maps in its directory, or the files of a directory. If several files have stacks,
+// those of the most detailed kind count; they may have the same stacks in several formats.
 func newPerFlow(path string) (reader, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -191,7 +190,7 @@ func newPerFlow(path string) (reader, error) {
 	return p, nil
 }
 
-// collect finds PerFlow's files in a directory. What is no file of its is passed over.
+// collect finds PerFlow's files in a directory and ignores others.
 func (p *perFlow) collect(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -214,7 +213,7 @@ func (p *perFlow) collect(dir string) error {
 	return nil
 }
 
-// snapshotID is the number in the name of a maps file, as in `maps.1.libmap`; 0 where there is none.
+// snapshotID returns the number in the name of a maps file, as in `maps.1.libmap`, or 0.
 func snapshotID(path string) uint64 {
 	for part := range strings.SplitSeq(filepath.Base(path), ".") {
 		if id, err := strconv.ParseUint(part, 10, 32); err == nil {
@@ -224,11 +223,11 @@ func snapshotID(path string) uint64 {
 	return 0
 }
 
-// read writes the stacks, or the library maps where there are none.
+// read writes the stacks, or the library maps if there are none.
 func (p *perFlow) read(ctx context.Context, out *output) error {
 	r := newStackReader(out)
 	r.profile = out.wants(ValueKind{"samples", "count"})
-	// Where there are several forms of one snapshot, maps say most: they come last, and count.
+	// If a snapshot has several formats, maps have the most detail: they come last, and count.
 	slices.SortStableFunc(p.maps, func(a, b perFlowInput) int { return cmp.Compare(rank(a.kind), rank(b.kind)) })
 	for _, in := range slices.Concat(p.maps, p.stacks) {
 		if info, err := os.Stat(in.path); err == nil {
@@ -275,7 +274,7 @@ func (r *stackReader) libraries(s *space) {
 	}
 }
 
-// text reads stacks from text. Maps in it become the snapshot of the stacks after them; other lines stay as they are.
+// text reads stacks from text. Maps in it become the snapshot of the stacks after them; other lines are not changed.
 func (r *stackReader) text(ctx context.Context, in perFlowInput) error {
 	f, err := r.out.open(in.path)
 	if err != nil {
@@ -302,7 +301,7 @@ func (r *stackReader) text(ctx context.Context, in perFlowInput) error {
 // textStacks is the state between the lines of a text.
 type textStacks struct {
 	*stackReader
-	torn   bool // what comes is the rest of a line
+	torn   bool // the rest of a line follows
 	export bool // the numbers in brackets are counts, not times
 	open   bool // a stack is being read
 	dump   mappingList
@@ -342,7 +341,7 @@ func (t *textStacks) line(ctx context.Context, line []byte) {
 	t.other(line, body)
 }
 
-// other passes a line on that is none of PerFlow's.
+// other writes a line that is not PerFlow's.
 func (t *textStacks) other(line, body []byte) {
 	t.close()
 	if bytes.HasPrefix(body, exportHead) {
@@ -354,7 +353,7 @@ func (t *textStacks) other(line, body []byte) {
 	t.out.printf("%s", line)
 }
 
-// dumped makes the maps that were read the snapshot from here on.
+// dumped makes the maps that were read the current snapshot.
 func (t *textStacks) dumped() {
 	if len(t.dump.all) == 0 {
 		return
@@ -364,7 +363,7 @@ func (t *textStacks) dumped() {
 	t.dump.all = nil
 }
 
-// choose takes the snapshot that a stack names. Where there is none of that number nothing is known.
+// choose selects the snapshot that a stack names. If there is no such snapshot, nothing is mapped.
 func (t *textStacks) choose(h header) {
 	if h.byID {
 		t.now = t.spaces[h.mapID]
@@ -374,7 +373,7 @@ func (t *textStacks) choose(h header) {
 	}
 }
 
-// close ends the stack at hand.
+// close ends the current stack.
 func (t *textStacks) close() {
 	if t.open {
 		t.end()

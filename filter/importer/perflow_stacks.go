@@ -14,7 +14,7 @@ import (
 
 // header is the line before a stack.
 type header struct {
-	byID  bool   // with the number of a snapshot
+	byID  bool   // has the number of a snapshot
 	mapID uint64 // that number
 	count uint64 // in square brackets: how often, or when
 }
@@ -33,7 +33,7 @@ func parseHeader(line []byte) (h header, ok bool) {
 		if n < 0 {
 			return h, false
 		}
-		v, err := strconv.ParseUint(string(line[1:n]), 10, 64) // the greatest number where it is beyond 64 bits
+		v, err := strconv.ParseUint(string(line[1:n]), 10, 64) // the greatest number if it overflows
 		return header{count: v}, err == nil || errors.Is(err, strconv.ErrRange)
 	}
 	if !bytes.HasPrefix(line, stackWord) {
@@ -43,7 +43,7 @@ func parseHeader(line []byte) (h header, ok bool) {
 	return header{byID: true, mapID: id, count: 1}, ok
 }
 
-// numberAfter reads the decimal number after a word.
+// numberAfter returns the decimal number after a word.
 func numberAfter(line, word []byte) (uint64, bool) {
 	_, rest, ok := bytes.Cut(line, word)
 	if !ok {
@@ -67,23 +67,23 @@ func bareAddress(line []byte) (uint64, bool) {
 	return v, err == nil
 }
 
-// stackReader turns stacks into frames.
+// stackReader converts stacks to frames.
 type stackReader struct {
 	out     *output
 	profile *Profile
-	// spaces are the snapshots by their numbers; all is every one of them, for stacks that name none.
+	// spaces are the snapshots by their numbers; all has every snapshot, for stacks that name none.
 	spaces map[uint64]*space
 	all    []*space
-	now    *space // of the stack at hand, nil for all
+	now    *space // of the current stack, nil for all
 
-	room  int // bytes that more snapshots may take
+	room  int // bytes left for more snapshots
 	mapID uint64
 	stack []Call
 	depth int
 	count int64
 }
 
-// Bounds of what snapshots take: how many are kept, and bytes.
+// Bounds of the snapshots: their number, and bytes.
 const (
 	maxSnapshots     = 1 << 10
 	maxSnapshotBytes = 96 << 20
@@ -93,7 +93,7 @@ func newStackReader(out *output) *stackReader {
 	return &stackReader{out: out, spaces: map[uint64]*space{}, room: maxSnapshotBytes}
 }
 
-// keep makes s the snapshot of a number. Where there is no room for another one, those with the lowest numbers go: they are
+// keep makes s the snapshot of a number. If there is no room, the snapshots with the lowest numbers are dropped, which are
 // the oldest.
 func (r *stackReader) keep(id uint64, s *space) {
 	r.drop(id)
@@ -118,7 +118,7 @@ func (r *stackReader) drop(id uint64) {
 	}
 }
 
-// merge makes the snapshots known to stacks that name none.
+// merge makes the snapshots available to stacks that name none.
 func (r *stackReader) merge() {
 	r.all, r.now = r.all[:0], nil
 	for _, s := range r.spaces {
@@ -134,8 +134,8 @@ func (r *stackReader) resolve(addr uint64) (*space, *mapping) {
 	return agreed(r.all, addr)
 }
 
-// agreed returns the mapping that an address has in one of several spaces, if those that have one agree. Which of them the
-// address is of is not known.
+// agreed returns the mapping of an address in several spaces, if those that have one agree. It is not known which of them the
+// address belongs to.
 func agreed(spaces []*space, addr uint64) (in *space, found *mapping) {
 	for _, s := range spaces {
 		m := s.find(addr)
@@ -145,7 +145,7 @@ func agreed(spaces []*space, addr uint64) (in *space, found *mapping) {
 			in, found = s, m
 		case found.path != m.path || found.image.start != m.image.start && found.image.from == m.image.from:
 			return nil, nil
-		case m.image.from < found.image.from: // it says more
+		case m.image.from < found.image.from: // more precise
 			in, found = s, m
 		}
 	}
@@ -207,7 +207,7 @@ func (r *stackReader) binary(ctx context.Context, path string) error {
 	return nil
 }
 
-// begin begins a stack with its line.
+// begin starts a stack with its line.
 func (r *stackReader) begin(line string, count int64) {
 	r.out.printf("%s", line)
 	r.stack, r.depth, r.count = r.stack[:0], 0, count
@@ -230,7 +230,7 @@ func (r *stackReader) frame(ctx context.Context, addr uint64) {
 
 const unknownModule = "[unknown]"
 
-// print writes the line of a frame; ok is false where off is not known, and m is nil where nothing was mapped.
+// print writes the line of a frame; ok is false if off is not known, and m is nil if nothing was mapped.
 func (r *stackReader) print(name string, m *mapping, addr, off uint64, ok bool) {
 	offsets := r.out.opt.Offsets
 	switch {
@@ -248,7 +248,7 @@ func (r *stackReader) print(name string, m *mapping, addr, off uint64, ok bool) 
 	}
 }
 
-// number is what comes before a frame, nothing for offsets.
+// number returns the text before a frame, "" for offsets.
 func (r *stackReader) number() string {
 	if r.out.opt.Offsets != NoOffsets {
 		return ""
@@ -274,7 +274,7 @@ const (
 	entrySize   = 16
 )
 
-// readMaps reads a file of maps, and says what it leaves out.
+// readMaps reads a file of maps, and returns what its format lacks.
 func readMaps(in perFlowInput, out *output) ([]mapping, known, error) {
 	f, err := out.open(in.path)
 	if err != nil {
@@ -295,7 +295,7 @@ func readMaps(in perFlowInput, out *output) ([]mapping, known, error) {
 		if k == textOnly {
 			m, ok = parseLibrary(line)
 		}
-		if ok && !torn { // what is malformed is skipped, as PerFlow does
+		if ok && !torn { // malformed lines are skipped, as in PerFlow
 			list.add(m)
 		}
 		return nil
@@ -315,11 +315,10 @@ type mappingList struct {
 	all []mapping
 }
 
-// maxMappings is how many mappings of a process are read: four times what Linux allows, unless it is told otherwise
-// (vm.max_map_count).
+// maxMappings bounds the mappings of a process: four times the default limit of Linux (vm.max_map_count).
 const maxMappings = 1 << 18
 
-// add adds a mapping, as long as there is room.
+// add adds a mapping, unless there are too many.
 func (l *mappingList) add(m mapping) {
 	if len(l.all) == maxMappings {
 		l.out.note("of a process with more than %d mappings the others are not known", maxMappings)
@@ -328,7 +327,7 @@ func (l *mappingList) add(m mapping) {
 	l.all = append(l.all, m)
 }
 
-// readLibmap reads a .libmap into list, as far as there is no damage.
+// readLibmap reads a .libmap into list, up to the first damage.
 func readLibmap(f io.Reader, path string, list *mappingList) error {
 	in := bufio.NewReader(f)
 	at := int64(0)
@@ -400,7 +399,7 @@ func parseLibrary(line []byte) (m mapping, ok bool) {
 	return m, err == [2]error{} && m.end > m.start && len(m.path) <= maxPathLength
 }
 
-// libraryName is a name, "[anon]" for the ways in which PerFlow writes that there is none.
+// libraryName returns a name, or "[anon]" for the texts that PerFlow writes when there is none.
 func libraryName(name []byte) string {
 	if len(name) == 0 || string(name) == "[anonymous]" {
 		return "[anon]"

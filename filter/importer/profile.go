@@ -28,30 +28,30 @@ type ValueKind struct{ Type, Unit string }
 
 // Call is one physical frame of a stack.
 type Call struct {
-	// Module is the binary that the code is from, Addr the address in its own address space; both may be empty.
+	// Module is the binary that has the code, Addr the address in its own address space; both may be empty.
 	Module symsrc.Module
 	Addr   uint64
 	// Frames is the chain of functions at the address, innermost first; empty where no name is known.
 	Frames []symsrc.Frame
 }
 
-// Profile is a sum of stacks with values. Equal stacks share one entry, so that it grows with what a program does and not
-// with how long it does it, and beyond a bound it is sorted in a temporary file. It is for one goroutine.
+// Profile sums the values of stacks. Equal stacks share one entry, so that its size depends on the number of different stacks and not
+// on the duration. Beyond a bound it is sorted in a temporary file. It must be used by one goroutine only.
 type Profile struct {
 	kinds []ValueKind
 	calls []Call
 	known map[callKey]int32
-	// room is how many bytes more the calls may take. Beyond that all new ones are other, of which there were others.
+	// room is how many more bytes the calls may take. After that all new calls count as other; others counts them.
 	room   int
 	other  int32
 	others int64
 	// stacks counts the stacks by the numbers of their calls, the outermost first.
 	stacks *counter
-	// err is what keeps samples from being counted: a full disk.
+	// err is set when samples can no longer be counted, as on a full disk.
 	err error
 }
 
-// callKey tells calls apart. Calls without a module and an address differ by their names.
+// callKey identifies a call. Calls without a module and an address differ by their names.
 type callKey struct {
 	module symsrc.Module
 	addr   uint64
@@ -59,29 +59,29 @@ type callKey struct {
 }
 
 const (
-	// maxDepth is how many of the innermost frames of a stack count.
+	// maxDepth bounds the frames of a stack; the innermost ones count.
 	maxDepth = 1024
 	// maxCalls bounds the memory for the calls of a profile, in bytes: some 100,000.
 	maxCalls = 64 << 20
 )
 
-// otherCalls is the module of the calls that there is no room for.
+// otherCalls is the module of the calls beyond that bound.
 const otherCalls = "[other functions]"
 
-// NewProfile makes an empty profile; each sample has a value of each kind.
+// NewProfile returns an empty profile; each sample has a value of each kind.
 func NewProfile(kinds ...ValueKind) *Profile {
 	return &Profile{kinds: kinds, known: map[callKey]int32{}, room: maxCalls, other: -1, stacks: newCounter(len(kinds))}
 }
 
-// Close removes what the profile has in temporary files.
+// Close removes the temporary files.
 func (p *Profile) Close() {
 	if p != nil {
 		p.stacks.close()
 	}
 }
 
-// Add adds a sample: a stack, the innermost call first, and its values in the order of the kinds. The stack may be used
-// again; the frames of its calls must not change.
+// Add adds a sample: a stack, the innermost call first, and its values in the order of the kinds. The caller may reuse the
+// stack, but must not change the frames of its calls.
 func (p *Profile) Add(stack []Call, values ...int64) {
 	if len(stack) == 0 || !p.makeRoom() {
 		return
@@ -93,8 +93,8 @@ func (p *Profile) Add(stack []Call, values ...int64) {
 	p.add(at, values...)
 }
 
-// makeRoom sees to it that a stack can be added. Where it writes stacks out, none that is known has its entry any more. It
-// reports false when no more can be counted.
+// makeRoom makes room for a stack. If it spills the stacks, all entries become invalid. It
+// returns false when no more can be counted.
 func (p *Profile) makeRoom() bool {
 	if p.err == nil && p.stacks.full() {
 		p.err = p.stacks.spill()
@@ -131,7 +131,7 @@ func (p *Profile) call(c *Call) int32 {
 	return id
 }
 
-// size is about how many bytes a profile takes for a call.
+// size returns the approximate memory of a call in a profile, in bytes.
 func (c *Call) size() int {
 	n := int(2*unsafe.Sizeof(*c)+unsafe.Sizeof(callKey{})) + len(c.Module.Name) + len(c.Module.BuildID) + len(c.Module.Member)
 	for i := range c.Frames {
@@ -141,7 +141,7 @@ func (c *Call) size() int {
 	return n
 }
 
-// each visits the stacks that have a value, the outermost call first. What it visits with is valid until visit returns.
+// each visits the stacks that have a value, the outermost call first. The slices are valid until visit returns.
 func (p *Profile) each(ctx context.Context, visit func(calls []int32, values []int64) error) error {
 	if p.err != nil {
 		return p.err
@@ -149,7 +149,7 @@ func (p *Profile) each(ctx context.Context, visit func(calls []int32, values []i
 	return p.stacks.each(ctx, visit)
 }
 
-// notes says what the sums of the profile leave out.
+// notes returns remarks on what the sums of the profile leave out.
 func (p *Profile) notes() (all []string) {
 	if p.others > 0 {
 		all = append(all, fmt.Sprintf("%d functions are told apart in the profile; %d calls of more of them count as %s",
@@ -164,10 +164,10 @@ func (p *Profile) notes() (all []string) {
 	return all
 }
 
-// beyondNote says that a sum is not what its values add up to.
+// beyondNote is the remark on a sum that has overflowed.
 const beyondNote = "a sum is beyond 64 bits: the greatest number of 64 bits is in its place"
 
-// name is what a call is called where no function is known: by its module.
+// name returns the name of a call without a known function: that of its module.
 func (c *Call) name() string {
 	if c.Module.Name == "" {
 		return "[unknown]"
@@ -216,7 +216,7 @@ func (p *Profile) WriteFolded(ctx context.Context, w io.Writer) error {
 	return errors.Join(err, out.Flush())
 }
 
-// foldedNames returns the names of all functions in the order that text has them before a semicolon, and for each call of the
+// foldedNames returns the names of all functions in the order of their folded lines, and for each call of the
 // profile the names of its chain, the outermost first.
 func (p *Profile) foldedNames() (names []string, chains [][]int32) {
 	numbers := map[string]int32{}
@@ -254,7 +254,7 @@ func compareFolded(a, b string) int {
 	return cmp.Compare(';', b[n])
 }
 
-// foldedName is a name without what parts the fields of a folded line.
+// foldedName returns a name without the separators of folded lines.
 func foldedName(s string) string {
 	return symsrc.Visible(strings.Map(func(r rune) rune {
 		switch {
@@ -267,8 +267,8 @@ func foldedName(s string) string {
 	}, s))
 }
 
-// WritePprof writes the profile in the form of pprof (profile.proto), compressed. The samples are not put together in memory,
-// where they take many times what the stacks do: a message may be written in parts, each with some of its fields.
+// WritePprof writes the profile in the format of pprof (profile.proto), compressed. The samples are not collected in memory,
+// where they would take many times the size of the stacks: a message may be written in parts, each with some of its fields.
 func (p *Profile) WritePprof(ctx context.Context, w io.Writer) error {
 	b := pprofBuilder{functions: map[functionKey]*profile.Function{}, mappings: map[symsrc.Module]*profile.Mapping{}}
 	for _, k := range p.kinds {
@@ -335,7 +335,7 @@ func (b *pprofBuilder) location(c *Call) {
 	b.out.Location = append(b.out.Location, l)
 }
 
-// mapping is that of a module. Its addresses are the module's own; pprof wants a range that holds them.
+// mapping returns the mapping of a module. Its addresses are the module's own; pprof needs a range that contains them.
 func (b *pprofBuilder) mapping(c *Call) *profile.Mapping {
 	m := b.mappings[c.Module]
 	if m == nil {
@@ -372,8 +372,8 @@ type row struct {
 	values []int64
 }
 
-// WriteTable writes one line per function, address, line or module: each value with its percentage, then the name. The most
-// comes first.
+// WriteTable writes one line per function, address, line or module: each value with its percentage, then the name. The greatest
+// value comes first.
 func (p *Profile) WriteTable(ctx context.Context, w io.Writer, by By) error {
 	out := bufio.NewWriter(w)
 	sums := map[string]*row{}
@@ -426,7 +426,7 @@ func columnName(k ValueKind) string {
 	return k.Type + "/" + map[string]string{"microseconds": "us", "nanoseconds": "ns"}[k.Unit]
 }
 
-// percent is a share of the total in hundredths.
+// percent returns the percentage of a total.
 func percent(v, total int64) float64 {
 	if total == 0 {
 		return 0
@@ -434,12 +434,12 @@ func percent(v, total int64) float64 {
 	return 100 * float64(v) / float64(total)
 }
 
-// String is the word of the flag.
+// String returns the word of the flag.
 func (b By) String() string {
 	return [...]string{"", "function", "address", "line", "module"}[b]
 }
 
-// groupName is the name that a call counts for.
+// groupName returns the name of the group of a call.
 func (c *Call) groupName(by By) string {
 	function, place := c.name(), ""
 	if len(c.Frames) > 0 {
@@ -465,31 +465,31 @@ func (c *Call) groupName(by By) string {
 const (
 	// maxBetween is how many lines may come between two frames of a stack whose frames have no numbers.
 	maxBetween = 3
-	// maxOpen is how many threads may have a stack that goes on. With more of them that which waits longest ends.
+	// maxOpen bounds the open stacks. With more of them, the one that has waited longest ends.
 	maxOpen = 1 << 12
 )
 
-// LogStacks makes a profile of the stacks in a log: each stack is one sample.
+// LogStacks collects a profile of the stacks in a log: each stack is one sample.
 type LogStacks struct {
 	profile *Profile
 	open    map[any]*logStack // by thread
-	// next, if not nil, is called with each frame too.
+	// next, if not nil, is called with each frame.
 	next func(*print.Observation)
 }
 
-// logStack is a stack that may go on.
+// logStack is an open stack.
 type logStack struct {
 	calls  []Call
 	number uint64
 	line   int
 }
 
-// NewLogStacks makes one without stacks. What it observes is passed on to next, if that is not nil.
+// NewLogStacks returns an empty LogStacks. It passes observations on to next, if that is not nil.
 func NewLogStacks(next func(*print.Observation)) *LogStacks {
 	return &LogStacks{profile: NewProfile(ValueKind{"samples", "count"}), open: map[any]*logStack{}, next: next}
 }
 
-// Observe takes a frame of the log.
+// Observe adds a frame of the log.
 func (s *LogStacks) Observe(o *print.Observation) {
 	if s.next != nil {
 		s.next(o)
@@ -521,7 +521,7 @@ func (s *LogStacks) end(st *logStack) {
 	}
 }
 
-// endOldest ends the stack that had no frame for the longest time.
+// endOldest ends the stack that has had no frame for the longest time.
 func (s *LogStacks) endOldest() {
 	var oldest any
 	for thread, st := range s.open {
@@ -533,7 +533,7 @@ func (s *LogStacks) endOldest() {
 	delete(s.open, oldest)
 }
 
-// Save ends the stacks and writes the profile to the files that the options name.
+// Save ends the stacks and writes the profile to the files of the options.
 func (s *LogStacks) Save(ctx context.Context, o *Options) error {
 	defer s.profile.Close()
 	for _, st := range s.open {

@@ -18,7 +18,7 @@ type scaler struct {
 	dir     string
 	threads []string // names of files, in order
 
-	common *scalerNames // of symbol.json, once it was read
+	common *scalerNames // of symbol.json, after it was read
 }
 
 func newScaler(path string) (reader, error) {
@@ -75,7 +75,7 @@ func (s *scaler) read(ctx context.Context, out *output) error {
 	return errors.Join(problems...)
 }
 
-// wanted reports whether a thread is among those asked for. Its ID is hexadecimal with 0x, or decimal.
+// wanted reports whether a thread is one of threads. Its ID is hexadecimal with 0x, or decimal.
 func wanted(id string, threads []uint64) bool {
 	if len(threads) == 0 {
 		return true
@@ -85,10 +85,10 @@ func wanted(id string, threads []uint64) bool {
 	return err == nil && slices.Contains(threads, v)
 }
 
-// readings is how often a file is gone through: once to check it, and once for its calls.
+// readings is how often a file is read: once to check it, and once for its calls.
 const readings = 2
 
-// size returns the size of an open file, 0 where it is not known.
+// size returns the size of an open file, or 0 if it is not known.
 func size(f *os.File) int64 {
 	info, err := f.Stat()
 	if err != nil {
@@ -97,7 +97,7 @@ func size(f *os.File) int64 {
 	return info.Size()
 }
 
-// thread writes the block of one thread: its calls, and where it hangs.
+// thread writes the block of one thread: its calls, and those that never returned.
 func (s *scaler) thread(ctx context.Context, w *threadWalk, id, name string) error {
 	f, err := openRegular(filepath.Join(s.dir, name))
 	if err != nil {
@@ -118,57 +118,57 @@ func (s *scaler) thread(ctx context.Context, w *threadWalk, id, name string) err
 	return damage
 }
 
-// threadWalk goes through the calls of one thread in the order of time.
+// threadWalk visits the calls of one thread in the order of time.
 type threadWalk struct {
 	out     *output
 	t       *tree
 	names   *scalerNames
 	profile *Profile
-	perStep int64 // bytes of the file, as far as progress goes
+	perStep int64 // bytes of the file, for the progress
 
 	levels []level
 	seen   map[functionID]seen
-	room   int // bytes that the labels of more of them may have
-	// hung is the innermost call that never returned, of those that were begun last, and those around it.
+	room   int // bytes left for their labels
+	// hung is the last call that began and never returned, and the unreturned calls around it, the innermost first.
 	hung     []node
 	lastHung int64
 }
 
-// level is a call whose children are being gone through.
+// level is a call whose children are being visited.
 type level struct {
 	node     node
 	children siblings
-	inner    int64 // microseconds in the calls that it made
+	inner    int64 // microseconds in its children
 	call     int32 // its number in the profile
-	// stack is its entry in the profile, for as long as that has been spilled as often as it was then.
+	// stack is its entry in the profile, valid while the profile's spilled equals spilled.
 	stack   int32
 	spilled int
 }
 
-// functionID tells the functions of a trace apart.
+// functionID identifies a function of a trace.
 type functionID struct {
 	file, function int64
 	kind           byte
 }
 
-// seen is what is made once of a function: its label, and its number in the profile.
+// seen is what is computed once for a function: its label, and its number in the profile.
 type seen struct {
 	label string
 	call  int32
 }
 
 const (
-	// deepest is how deep calls may nest; no thread has a stack for more.
+	// deepest bounds the nesting of calls; no thread has a stack for more.
 	deepest = 1 << 20
-	// maxIndent is how many levels are shown by indentation; deeper ones are numbered.
+	// maxIndent bounds the indentation; deeper levels show their number.
 	maxIndent = 64
-	// maxSeen and maxSeenBytes bound the functions that are remembered, and their labels; damaged files may have one for
+	// maxSeen and maxSeenBytes bound the remembered functions and their labels: damaged files may have one for
 	// each call.
 	maxSeen      = 1 << 16
 	maxSeenBytes = 16 << 20
 )
 
-// walk writes the calls from node 0 on, which is none itself.
+// walk writes the calls below node 0, which stands for the thread.
 func (w *threadWalk) walk(ctx context.Context) error {
 	w.lastHung = -1
 	root, err := w.t.node(0)
@@ -227,8 +227,8 @@ func (w *threadWalk) enter(n node) error {
 	return nil
 }
 
-// stackOf returns the entry of a level in the profile. Of calls that nest deeper than maxDepth the innermost one counts, as
-// if made from there.
+// stackOf returns the entry of a level in the profile. A call that nests deeper than maxDepth counts as if it were made from
+// that depth.
 func (w *threadWalk) stackOf(i int) int32 {
 	l := &w.levels[i]
 	if l.node.index == 0 {
@@ -265,7 +265,7 @@ func (w *threadWalk) leave() {
 	w.levels = w.levels[:last]
 }
 
-// function returns what is made of a call's function.
+// function returns the label and the number of a call's function.
 func (w *threadWalk) function(n *node) seen {
 	id := functionID{n.file, n.function, n.kind}
 	f, ok := w.seen[id]
@@ -284,7 +284,7 @@ func (w *threadWalk) function(n *node) seen {
 	return f
 }
 
-// show writes the line of a call, unless it is too short to be of interest.
+// show writes the line of a call, unless it is shorter than Options.MinDuration.
 func (w *threadWalk) show(n *node) {
 	shortest := w.out.opt.MinDuration
 	if w.out.quiet || n.returned() && shortest > 0 && n.microseconds() <= int64((shortest-1)/time.Microsecond) {
@@ -305,7 +305,7 @@ func (w *threadWalk) show(n *node) {
 	w.out.printf("%s%s start=%d %s%s\n", indent, w.function(n).label, n.start, state, w.names.objects(n))
 }
 
-// hanging writes the calls that the thread never returned from, the innermost one first.
+// hanging writes the last calls that never returned, the innermost first.
 func (w *threadWalk) hanging(id string) {
 	if len(w.hung) == 0 {
 		return
@@ -317,12 +317,12 @@ func (w *threadWalk) hanging(id string) {
 	}
 }
 
-// objects returns what a pthread or semaphore function works on. The numbers of any other one were never set.
+// objects returns the objects of a pthread or semaphore function. For other functions the numbers were never set.
 func (n *scalerNames) objects(c *node) string {
 	name := n.function(c)
 	field := func(what string, v int64) string { return fmt.Sprintf(" %s=%#x", what, uint64(v)) }
 	if c.kind == semaphoreNode {
-		if name == "" || strings.HasPrefix(name, "sem_") { // all functions of the kind have one
+		if name == "" || strings.HasPrefix(name, "sem_") { // all functions of this kind have a semaphore
 			return field("semaphore", c.extra1)
 		}
 		return ""

@@ -15,13 +15,13 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// scalerNames is what symbol.json says: the files by their IDs, and the functions of each.
+// scalerNames is the content of symbol.json: the files by their IDs, and the functions of each.
 type scalerNames struct {
 	files map[int64]scalerFile
-	// kinds is what commonFuncId.json says, nil where there is none.
+	// kinds is the content of commonFuncId.json, nil if there is none.
 	kinds scalerKinds
-	// holders are the files that have a function of an ID, elsewhere the name that those agree on which fit a kind of node.
-	// Both are made when they are needed.
+	// holders are the files that have a function of an ID, elsewhere the names on which those that fit a kind of node agree.
+	// Both are filled when they are needed.
 	holders   map[int64][]int64
 	elsewhere map[ofKind]string
 }
@@ -31,7 +31,7 @@ type scalerFile struct {
 	functions map[int64]string
 }
 
-// ofKind is the ID of a function, in whatever file, that nodes of a kind call.
+// ofKind is the ID of a function, in any file, that nodes of a kind call.
 type ofKind struct {
 	function int64
 	kind     byte
@@ -40,15 +40,15 @@ type ofKind struct {
 const (
 	// maxNames bounds the memory for names, in bytes.
 	maxNames = 128 << 20
-	// maxName is the length of the longest name. A longer one is none: it is repeated at each of its calls.
+	// maxName bounds the length of a name. Longer ones are ignored, since a name is repeated at each call.
 	maxName = 1 << 16
 )
 
-// readScalerNames reads symbol.json, or a thread's own symbol_0x<ID>.json, as far as it is not damaged:
+// readScalerNames reads symbol.json, or a thread's own symbol_0x<ID>.json, up to the first damage:
 //
 //	{"<fileID>":{"fileName":path,"funcNames":{"<funcID>":name,…}|null},…}
 //
-// A name may be an object that has it as one of its values, as later versions write it.
+// In later versions a name may be an object that has the name as one of its values.
 func readScalerNames(path string, out *output) (*scalerNames, error) {
 	n := &scalerNames{files: map[int64]scalerFile{}}
 	room := maxNames
@@ -83,7 +83,7 @@ func readScalerNames(path string, out *output) (*scalerNames, error) {
 	return n, err
 }
 
-// functionName reads a name, or an object that has it.
+// functionName reads a name, or an object that contains it.
 func (r *jsonReader) functionName() (name string) {
 	if r.is('{') {
 		r.object(func(key string) {
@@ -99,12 +99,12 @@ func (r *jsonReader) functionName() (name string) {
 	return r.text()
 }
 
-// scalerKinds is what commonFuncId.json says: of each file the functions of pthreads and semaphores. All others are plain.
+// scalerKinds is the content of commonFuncId.json: the functions of pthreads and semaphores of each file. All others are normal.
 //
 //	{"<fileID>":{"pthread":[ids]|null,"semaphore":[ids]|null}}
 type scalerKinds map[int64]map[int64]byte
 
-// readScalerKinds reads commonFuncId.json, as far as it is not damaged.
+// readScalerKinds reads commonFuncId.json, up to the first damage.
 func readScalerKinds(path string) (scalerKinds, error) {
 	kinds := scalerKinds{}
 	room := maxNames
@@ -134,15 +134,15 @@ func readScalerKinds(path string) (scalerKinds, error) {
 	return kinds, err
 }
 
-// fits reports whether nodes of a kind may call a function of a file, for all that is known.
+// fits reports whether nodes of a kind may call a function of a file, as far as is known.
 func (k scalerKinds) fits(file, function int64, kind byte) bool {
 	functions, ok := k[file]
 	return !ok || max(functions[function], normalNode) == kind
 }
 
-// function returns the name of a call's function as the file has it, "" where it is not known. The function's ID is one of
-// the file that the call is to, or of that where it comes from: where the first has none of that ID, or one of another kind,
-// it is that of the other files that have one, if they agree.
+// function returns the name of a call's function as the file has it, "" if it is not known. The ID of the function is counted
+// in the file of the callee or in that of the caller. If the file of the callee has no such ID, or one of another kind,
+// the name is that of the other files that have one, if they agree.
 func (n *scalerNames) function(c *node) string {
 	if name, ok := n.files[c.file].functions[c.function]; ok && n.kinds.fits(c.file, c.function, c.kind) {
 		return name
@@ -168,7 +168,7 @@ func (n *scalerNames) function(c *node) string {
 	return name
 }
 
-// agreed is the name of a function in all files that fit, "" where there are several.
+// agreed returns the name of a function in all files that fit, "" if they differ.
 func (n *scalerNames) agreed(files []int64, f ofKind) (name string) {
 	found := false
 	for _, file := range files {
@@ -183,7 +183,7 @@ func (n *scalerNames) agreed(files []int64, f ofKind) (name string) {
 	return name
 }
 
-// namesOf returns the names for one thread: its own file's, or the common ones.
+// namesOf returns the names for one thread: those of its own file, or the common ones.
 func (s *scaler) namesOf(thread string, out *output) (*scalerNames, error) {
 	own := filepath.Join(s.dir, "symbol_"+thread+".json")
 	if _, err := os.Stat(own); err == nil {
@@ -201,13 +201,13 @@ func (s *scaler) namesOf(thread string, out *output) (*scalerNames, error) {
 	return s.common, errors.Join(err, kindsErr)
 }
 
-// numbers is what a function without a name is called: by its kind and its IDs.
+// numbers returns the name of a function without one: its kind and its IDs.
 func (c *node) numbers() string {
 	kind := map[byte]string{pthreadNode: "pthread ", semaphoreNode: "semaphore "}[c.kind]
 	return fmt.Sprintf("%sfile#%d func#%d", kind, c.file, c.function)
 }
 
-// label is how a call is shown: a symbol element, which the filter demangles, and the file.
+// label returns the text of a call: a symbol element, which the filter demangles, and the file.
 func (n *scalerNames) label(c *node) string {
 	name, path := n.function(c), n.files[c.file].name
 	text := c.numbers()
@@ -223,7 +223,7 @@ func (n *scalerNames) label(c *node) string {
 	return text
 }
 
-// call is a call of a profile.
+// call returns the call for a profile.
 func (n *scalerNames) call(c *node) Call {
 	name := n.function(c)
 	f := symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
@@ -233,23 +233,23 @@ func (n *scalerNames) call(c *node) Call {
 	return Call{Module: symsrc.Module{Name: n.files[c.file].name}, Frames: []symsrc.Frame{f}}
 }
 
-// jsonReader reads a JSON document in one pass, so that of a large one only what is wanted is kept. After the first error it
+// jsonReader reads a JSON document in one pass, without keeping all of it in memory. After the first error it
 // reads nothing more.
 type jsonReader struct {
 	path string
 	in   *json.Decoder
-	next json.Token // that was looked at and not taken
+	next json.Token // looked at but not taken
 	err  error
 }
 
 const (
-	// maxJSON is the size of the largest document that is read.
+	// maxJSON bounds the size of a document.
 	maxJSON = 1 << 30
-	// maxNesting is how deep a value that is passed over may nest: the decoder keeps something of each level.
+	// maxNesting bounds the nesting of a skipped value: the decoder needs memory for each level.
 	maxNesting = 1000
 )
 
-// readJSON reads a document. What read got before the damage, if there is any, is good.
+// readJSON reads a document. What read received before any damage is valid.
 func readJSON(path string, read func(*jsonReader)) error {
 	f, err := openRegular(path)
 	if err != nil {
@@ -266,14 +266,14 @@ func readJSON(path string, read func(*jsonReader)) error {
 	return r.err
 }
 
-// fail says what is wrong where the reader is.
+// fail records an error at the current position.
 func (r *jsonReader) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = &DamageError{r.path, r.in.InputOffset(), fmt.Sprintf(format, args...)}
 	}
 }
 
-// take returns the next token, nil where the value is null or cannot be read.
+// take returns the next token, nil if the value is null or cannot be read.
 func (r *jsonReader) take() json.Token {
 	if t := r.next; t != nil {
 		r.next = nil
@@ -295,13 +295,13 @@ func (r *jsonReader) take() json.Token {
 	return t
 }
 
-// is reports whether the next value begins with a bracket of a kind.
+// is reports whether the next value begins with that bracket.
 func (r *jsonReader) is(bracket json.Delim) bool {
 	r.next = r.take()
 	return r.next == bracket
 }
 
-// object visits the keys of an object, or of null, whose values each has to take.
+// object visits the keys of an object, or of null; visit must read the value.
 func (r *jsonReader) object(visit func(key string)) {
 	r.within('{', func() {
 		if key, ok := r.take().(string); ok {
@@ -310,7 +310,7 @@ func (r *jsonReader) object(visit func(key string)) {
 	})
 }
 
-// list visits the values of a list, or of null, each of which it has to take.
+// list visits the values of a list, or of null; visit must read the value.
 func (r *jsonReader) list(visit func()) { r.within('[', visit) }
 
 func (r *jsonReader) within(bracket json.Delim, visit func()) {
@@ -328,7 +328,7 @@ func (r *jsonReader) within(bracket json.Delim, visit func()) {
 	r.take()
 }
 
-// text returns a string that is no longer than a name may be, "" for null.
+// text returns a string, no longer than maxName, "" for null.
 func (r *jsonReader) text() string {
 	switch t := r.take().(type) {
 	case string:
@@ -352,7 +352,7 @@ func (r *jsonReader) number() int64 {
 	return int64(f)
 }
 
-// skip passes a value over.
+// skip skips a value.
 func (r *jsonReader) skip() {
 	for depth := 0; r.err == nil; {
 		switch r.take() {

@@ -12,10 +12,10 @@ import (
 	"slices"
 )
 
-// The file of a thread is the tree of its calls in layer order: the children of a node come together, those of the first
-// node of a layer before those of the second. A node is a type of one byte and six numbers of 64 bits, little endian and
+// The file of a thread is the tree of its calls in level order: the children of a node are contiguous, those of the first
+// node of a level before those of the second. A node is a type of one byte and six numbers of 64 bits, little endian and
 // packed: file ID, function ID, start and end in microseconds of Unix time, the index of the first child, the number of
-// children; and two numbers more for pthread functions, one for those of semaphores. Node 0 stands for the thread.
+// children; two more numbers for pthread functions, one for those of semaphores. Node 0 stands for the thread.
 const (
 	normalNode    = 1
 	pthreadNode   = 2
@@ -24,7 +24,7 @@ const (
 	plainSize = 1 + 6*8
 )
 
-// nodeSizes are the bytes of a node by its type, 0 for types that there are not.
+// nodeSizes are the sizes of nodes by type, 0 for unknown types.
 var nodeSizes = [256]int64{normalNode: plainSize, pthreadNode: plainSize + 16, semaphoreNode: plainSize + 8}
 
 // node is one call.
@@ -39,7 +39,7 @@ type node struct {
 
 func (n *node) returned() bool { return n.end != -1 }
 
-// microseconds is how long a call that returned took, 0 where it ended before it began, and at most what 64 bits hold.
+// microseconds returns the duration of a call that returned, 0 if it ended before it began, and the greatest number on overflow.
 func (n *node) microseconds() int64 {
 	if n.end < n.start {
 		return 0
@@ -47,16 +47,16 @@ func (n *node) microseconds() int64 {
 	return int64(min(uint64(n.end)-uint64(n.start), math.MaxInt64))
 }
 
-// tree is a thread's file. Its nodes vary in size: the places of every 256th are known, and what is needed is read in
-// blocks from one to the next, of which some are kept. That bounds the memory: eight bytes per block of the file.
+// tree is a thread's file. Its nodes vary in size: the offset of every 256th is known, and the nodes between two of these are read as
+// a block. Some blocks are cached. That bounds the memory: eight bytes per block of the file.
 type tree struct {
 	f      *os.File
-	marks  []int64 // where block i begins; one more for the end
+	marks  []int64 // the offset of block i; one more for the end
 	n      int64   // nodes that can be read
 	blocks map[int64]*block
 	clock  int64
 	raw    []byte
-	// maxBatch is how many siblings are sorted at once.
+	// maxBatch bounds the siblings that are sorted at once.
 	maxBatch int64
 }
 
@@ -70,8 +70,8 @@ const (
 	maxBlocks  = 512
 )
 
-// scanTree reads the file once to check it: types, sizes, and that the children of each node begin where those of the one
-// before it ended. The tree holds the nodes before the damage, if there is any.
+// scanTree reads the file once to check it: types, sizes, and that the children of each node begin where those of the node
+// before it ended. The tree has the nodes before the first damage.
 func scanTree(f *os.File, p *progress) (t *tree, damage error) {
 	t = &tree{f: f, blocks: map[int64]*block{}, maxBatch: maxBatch}
 	info, err := f.Stat()
@@ -97,7 +97,7 @@ type treeScan struct {
 	t        *tree
 	in       *bufio.Reader
 	at, size int64
-	expected int64 // nodes, as far as is known
+	expected int64 // nodes, as far as known
 	node     [plainSize + 16]byte
 }
 
@@ -166,13 +166,13 @@ func (t *tree) node(index int64) (node, error) {
 	}
 	t.clock++
 	b.used = t.clock
-	if index%blockNodes >= int64(len(b.nodes)) { // the file has changed since
+	if index%blockNodes >= int64(len(b.nodes)) { // the file has changed
 		return node{}, &DamageError{t.f.Name(), t.marks[number], "the file was changed while it was read"}
 	}
 	return b.nodes[index%blockNodes], nil
 }
 
-// load reads a block; the one that was not used for the longest time is evicted.
+// load reads a block and evicts the least recently used one.
 func (t *tree) load(number int64) (*block, error) {
 	b := &block{}
 	if len(t.blocks) >= maxBlocks {
@@ -208,15 +208,15 @@ func (t *tree) load(number int64) (*block, error) {
 }
 
 // siblings returns the children of one node by their start, those with the same start in the reverse order of the file: the
-// recorder puts a new call before the older ones, so that mostly the file has to be read backwards and nothing to be
+// recorder puts a new call before the older ones, so usually the file is only read backwards, and nothing is
 // sorted.
 type siblings struct {
 	t        *tree
 	first, n int64
-	// backwards is set where the reverse order of the file is that of time; given counts those that were given.
+	// backwards is set if the reverse order of the file is the order of time; given counts the returned siblings.
 	backwards bool
 	given     int64
-	// batch holds the next ones otherwise, at most maxBatch; last is the last one of the batches before.
+	// Otherwise batch has the next siblings, at most maxBatch; last is the last one of the batches before.
 	batch []sibling
 	last  sibling
 }
@@ -227,10 +227,10 @@ func (a sibling) compare(b sibling) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.index, a.index))
 }
 
-// maxBatch is how many siblings are sorted at once, for a new tree. More of them are gone through again for each batch.
+// maxBatch is tree.maxBatch of a new tree. If there are more siblings, they are read again for each batch.
 const maxBatch = 1 << 18
 
-// childrenOf begins to return the children of n, as far as they can be read.
+// childrenOf returns the children of n that can be read.
 func (t *tree) childrenOf(n *node) (siblings, error) {
 	s := siblings{t: t, first: n.firstChild, n: n.children}
 	s.n = max(0, min(s.n, t.n-s.first))
@@ -253,7 +253,7 @@ func (t *tree) childrenOf(n *node) (siblings, error) {
 	return s, nil
 }
 
-// next returns the index of the next child, −1 after the last one.
+// next returns the index of the next child, or −1 after the last one.
 func (s *siblings) next() (int64, error) {
 	if s.given == s.n {
 		return -1, nil
@@ -272,7 +272,7 @@ func (s *siblings) next() (int64, error) {
 	return s.last.index, nil
 }
 
-// fill collects the next batch: the smallest of those beyond the last one.
+// fill collects the next batch: the smallest siblings after last.
 func (s *siblings) fill() error {
 	began := s.given > 1
 	batch := make([]sibling, 0, min(2*s.t.maxBatch, s.n))

@@ -12,22 +12,22 @@ import (
 	"qss-filter/symsrc"
 )
 
-// mapping is a line of /proc/PID/maps, or its like.
+// mapping is a line of /proc/PID/maps, or of a similar list.
 type mapping struct {
 	start, end uint64 // end is exclusive
 	perm       string
 	offset     uint64 // in the file
-	path       string // "[anon]" where the line has none
+	path       string // "[anon]" if the line has none
 	image      *image
 }
 
 // image is a module at one place in memory.
 type image struct {
 	name string
-	// start is where the byte at offset of the file is mapped: that of the lowest mapping, or of the executable one.
+	// start is the address of the byte at offset of the file: the start of the lowest mapping, or of the executable one.
 	start, offset uint64
-	from          symsrc.Space // what start says
-	// bias is what an address of the process has beyond that in the module.
+	from          symsrc.Space // the meaning of start
+	// bias is the difference between an address of the process and that in the module.
 	bias   uint64
 	placed placement
 }
@@ -40,7 +40,7 @@ const (
 	unplaced
 )
 
-// space is what was mapped executable in a process, in order of addresses.
+// space has the executable mappings of a process, in the order of addresses.
 type space struct {
 	starts   []uint64
 	mappings []mapping
@@ -71,33 +71,33 @@ func parseMapping(line []byte) (m mapping, ok bool) {
 		return m, false
 	}
 	m.perm = string(fields[1])
-	// That the file was deleted stays part of its name: what its path has now is another one.
+	// The mark of a deleted file stays in the name, since the path now has another file.
 	m.path = cmp.Or(strings.TrimRight(string(rest), "\r\n"), "[anon]")
 	return m, len(m.path) <= maxPathLength
 }
 
-// maxPathLength is more than a path in maps has: 4096 bytes (PATH_MAX), of which each may be escaped, as `\012`.
+// maxPathLength is the maximum length of a path in maps: 4096 bytes (PATH_MAX), each of which may be escaped, as `\012`.
 const maxPathLength = 1 << 14
 
-// isPerm reports whether p is `rwxp` with some letters as dashes. Of [vsyscall] the first may be one, too.
+// isPerm reports whether p is `rwxp` with some letters as dashes. For [vsyscall] the first may be one, too.
 func isPerm(p []byte) bool {
 	return (p[0] == 'r' || p[0] == '-') && (p[1] == 'w' || p[1] == '-') && (p[2] == 'x' || p[2] == '-') && (p[3] == 'p' || p[3] == 's')
 }
 
 func (m *mapping) executable() bool { return len(m.perm) > 2 && m.perm[2] == 'x' }
 
-// known says what a list of mappings leaves out.
+// known says what a list of mappings lacks.
 type known uint8
 
 const (
 	wholeMaps known = iota
-	// noOffsets: where in its file a mapping begins is not known, and anonymous mappings carry the path before them.
+	// noOffsets: the file offsets are not known, and anonymous mappings have the path of the mapping before them.
 	noOffsets
-	// textOnly: neither is what is not executable.
+	// textOnly: mappings that are not executable are not known, either.
 	textOnly
 )
 
-// newSpace makes the space of a process from all of its mappings, in any order.
+// newSpace returns the space of a process with these mappings, which may be in any order.
 func newSpace(all []mapping, k known) *space {
 	s := &space{}
 	slices.SortStableFunc(all, func(a, b mapping) int { return cmp.Compare(a.start, b.start) })
@@ -113,7 +113,7 @@ func newSpace(all []mapping, k known) *space {
 		switch {
 		case last == nil, k == textOnly, k == wholeMaps && !sameImage(last, m):
 			m.image = &image{name: m.path, start: m.start, offset: m.offset, from: spaceOf(m, k)}
-		case k == noOffsets && m.executable() && last.perm[1] == 'w': // the code of a file does not follow its data
+		case k == noOffsets && m.executable() && last.perm[1] == 'w': // the code of a file does not come after its data
 			m.path = "[anon]"
 			m.image = &image{name: m.path, bias: m.start, placed: placed}
 			continue
@@ -132,7 +132,7 @@ func newSpace(all []mapping, k known) *space {
 	return s
 }
 
-// spaceOf returns what the start of the first mapping of an image says.
+// spaceOf returns the meaning of the start of an image's first mapping.
 func spaceOf(m *mapping, k known) symsrc.Space {
 	switch {
 	case k == textOnly:
@@ -143,14 +143,14 @@ func spaceOf(m *mapping, k known) symsrc.Space {
 	return symsrc.InFile
 }
 
-// sameImage reports whether b, the next mapping of a's file, is of the same image: segments follow each other in the file and
-// share a page at most. Where the file was mapped again it begins again.
+// sameImage reports whether b, the next mapping of a's file, belongs to the same image: segments are in the order of the file and
+// share at most a page. If the file was mapped again, the offsets begin again.
 func sameImage(a, b *mapping) bool {
 	const largestPage = 1 << 16
 	return b.offset >= a.offset && b.offset+largestPage >= a.offset+(a.end-a.start)
 }
 
-// size is about how many bytes a space takes.
+// size returns the approximate size of a space, in bytes.
 func (s *space) size() int {
 	n := 256
 	for i := range s.mappings {
@@ -159,7 +159,7 @@ func (s *space) size() int {
 	return n
 }
 
-// find returns the executable mapping of an address, nil where there is none.
+// find returns the executable mapping of an address, or nil.
 func (s *space) find(addr uint64) *mapping {
 	n := len(s.starts)
 	if n == 0 {
@@ -179,10 +179,10 @@ func (s *space) find(addr uint64) *mapping {
 	return nil
 }
 
-// placer finds out where in a module's own address space its mappings lie.
+// placer finds the addresses of mappings in a module's own address space.
 type placer struct{ symbols symsrc.Source }
 
-// inModule turns an address of the process into one of the module that m maps there. It fails where that is not known.
+// inModule converts an address of the process into one of the module that m maps there. ok is false if that is not known.
 func (p placer) inModule(ctx context.Context, s *space, m *mapping, addr uint64) (uint64, bool) {
 	im := m.image
 	if im.placed == unasked {
@@ -194,16 +194,16 @@ func (p placer) inModule(ctx context.Context, s *space, m *mapping, addr uint64)
 	return addr - im.bias, im.placed == placed
 }
 
-// bias asks the file where an image lies; without the file only an image whose start is known is placed. Of a process with
-// addresses beyond 4 GiB what lies below is at the address it was linked for, and so is what begins where only programs at
-// fixed addresses do. What begins elsewhere has address 0 of its own there. At 4 MiB of 32 bits there may be both.
+// bias asks the file for the place of an image; without the file only an image whose start is known is placed. In a process with
+// addresses beyond 4 GiB, images below that are at the addresses they were linked for, and so are images at the usual addresses of
+// programs with fixed addresses. The start of any other image is its address 0. At 4 MiB, a 32-bit image may be either.
 func (p placer) bias(ctx context.Context, s *space, im *image) (uint64, bool) {
 	if prober, ok := p.symbols.(symsrc.Prober); ok {
 		q := symsrc.Addr{Module: symsrc.Module{Name: im.name}, Space: im.from}
 		if im.from == symsrc.InFile {
 			q.Offset = im.offset
 		}
-		if at := prober.Probe(ctx, q); at.Back != 0 { // there is an answer
+		if at := prober.Probe(ctx, q); at.Back != 0 { // the file was found
 			return im.start - at.Linked, true
 		}
 	}
