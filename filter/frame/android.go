@@ -14,6 +14,7 @@ import (
 //	#00 pc 0000000000b1c034  /data/app/base.apk (offset 0x1b70000)
 //	#00 pc 0000000000b1c034 (offset 0x1b70000)  /data/app/base.apk (f+20)      Android 9
 //	Stack frame #00 pc 00000000000752cc  /data/app/lib.so (f+144): Routine …   the oldest
+//	#00 pc 0x000000000069992d /data/app/libbase.cr.so                         Chromium
 //
 // pc counts in the ELF's own address space since Android 11; with the offset before the path it is an offset in the file, and
 // in the oldest one into the executable mapping (libunwindstack's Unwinder.cpp through its versions). Which of them a line
@@ -55,6 +56,11 @@ func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	if p >= len(line) || !s.androidModule(line, p, f) {
 		f.Shape = NumberOnly
+	} else if line[start] == '0' && scan.Has(line, start+1, "x") && p == e+1 && f.BuildID.Empty() && f.Hint.Empty() {
+		f.Space, f.Convention = symsrc.InText, OneLess
+		if f.InArchive > 0 {
+			f.Shape = NumberOnly // the offset is that of the mapping, not of a file in the archive
+		}
 	}
 	return true
 }

@@ -1,8 +1,13 @@
 package frame
 
-import "qss-filter/filter/scan"
+import (
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
 
-// readChromium reads the traces of Chromium on Android, `#00 0x7324d92d /data/…/libbase.cr.so+0x0006992d`.
+// readChromium reads the older traces of Chromium on Android, `#00 0x7324d92d /data/…/libbase.cr.so+0x0006992d`. The offset is that in
+// the file, and 1 is taken from every address (StackTrace::OutputToStream in its base/debug/stack_trace_android.cc: `address =
+// trace_[i] - 1`, `rel_pc = address - iter->start + iter->offset`).
 func readChromium(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {
@@ -14,7 +19,8 @@ func readChromium(s *Search, line []byte, at, _ int, f *Frame) bool {
 		return false
 	}
 	line = line[:s.nextNumber(line, e)]
-	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Convention: Raw}
+	*f = Frame{Whole: span(at, e), Num: span(at+1, numEnd), Number: n, Addr: span(start, e), Space: symsrc.InFile,
+		Convention: OneLess}
 	path := e + 1
 	if f.answer(s, line, e); f.Done {
 		// Others say " in " as well; only a path after the place makes it ours.

@@ -54,10 +54,31 @@ const (
 	// Raw addresses are return addresses, in the first frame too; only what a signal interrupted is exact.
 	Raw
 	// RawButFirst addresses are return addresses but for the first frame of a stack, which is exact. Where frames have no
-	// numbers, a stack is a run of lines of one format.
+	// numbers, Frame.Run says which that is.
 	RawButFirst
 	// Exact is the address of the instruction itself.
 	Exact
+	// OneLess addresses are one less than what Raw formats print, on any machine: that of a fault lies before its instruction.
+	OneLess
+	// Sanitizers print Moved addresses in this format, others print what they like: the headline of the stack says which it is,
+	// and without one the format does not say.
+	Sanitizers
+	// Strace prints Raw addresses that count in the file, or OneLess addresses that count in the module: the machine code says which.
+	Strace
+	// Listed addresses are OneLess after Seastar's own words. Otherwise the format does not say.
+	Listed
+)
+
+// Run says how the first frame of a stack is told in formats without numbers.
+type Run uint8
+
+const (
+	// Near frames are those of one stack if a few lines at most are between them.
+	Near Run = iota
+	// Adjacent frames are those of one stack if no line is between them.
+	Adjacent
+	// Announced stacks have a headline. Any number of lines may be between their frames.
+	Announced
 )
 
 // Frame is one recognized frame.
@@ -103,6 +124,7 @@ type Frame struct {
 	Data bool
 	// Done is set where the frame names a source line already, or shows this filter's answer.
 	Done bool
-	// Convention is that of the format.
+	// Convention is that of the format, and Run says what a stack is where frames have no numbers.
 	Convention Convention
+	Run        Run
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
 )
 
 // readGlibc reads glibc's backtrace_symbols and backtrace_symbols_fd, and execinfo clones; `+` stands at line[plus]:
@@ -130,12 +131,16 @@ func isPunctuation(c byte) bool {
 // readGlibcPlain reads what glibc prints in a program that is not position-independent, where it knows no function:
 // `prog[0x4011a6]`, older `./prog() [0x4011a6]`; `0x` stands at line[at]. Such an address is the ELF's own. A bracket in a
 // sentence may be anything: the frame has the rest of the line for itself.
+//
+// What `strace -k` prints of code without a symbol looks the same after a sign, ` > /usr/bin/echo() [0x60c4]`. Built with libunwind, as
+// Debian's, it writes the offset in the file (`ip - start_addr + mmap_offset` in strace's unwind-libunwind.c); built with libdw, an
+// address of the module that lies in the call (`pc--` and dwfl_module_relocate_address in unwind-libdw.c).
 func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if at < from+2 || line[at-1] != '[' {
 		return false
 	}
 	addr, e, ok := scan.Address(line, at)
-	if !ok || e-at < len("0x1000") || e >= len(line) || line[e] != ']' {
+	if !ok || e >= len(line) || line[e] != ']' {
 		return false
 	}
 	end := e + 1
@@ -154,10 +159,17 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if start < 0 || isPunctuation(line[nameEnd-1]) {
 		return false
 	}
+	straced := nameEnd+len("() [") == at && scan.EndsWith(line, from, start, " > ")
+	if !straced && e-at < len("0x1000") {
+		return false // a small number may be anything
+	}
 	if start != scan.Spaces(line, 0) && bytes.IndexByte(line[start:nameEnd], '/') < 0 {
 		return false
 	}
 	*f = Frame{Whole: span(start, end), Module: span(start, nameEnd), Off: span(at, e), Offset: addr, Addr: span(at, e), Convention: Raw}
+	if straced {
+		f.Space, f.Convention = symsrc.InFile, Strace
+	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
 	return true

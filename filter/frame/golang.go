@@ -6,9 +6,10 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// readGo reads the program counter of a Go program's fault, `PC=0x4a0232 m=0 sigcode=1` and `[signal SIGSEGV: … pc=0x49e471]`,
-// of Java's `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=1` and of register dumps; `0x` stands at line[at]. The frames
-// of goroutines, which end in ` fp=0x1 sp=0x2 pc=0x3`, have their place already.
+// readGo reads the program counter of a Go program's fault, `PC=0x4a0232 m=0 sigcode=1` (sighandler in Go's runtime/signal_unix.go) and
+// `[signal SIGSEGV: … pc=0x49e471]` (printpanics in runtime/panic.go), and of Java's `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=1`
+// (VMError::report): the instruction itself. `0x` stands at line[at]. Any other program may print `pc=` for anything: the machine
+// code decides. The frames of goroutines, which end in ` fp=0x1 sp=0x2 pc=0x3`, have their place already.
 func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 	start := at - len("pc=")
 	if start < from || !scan.Has(line, start, "pc=") && !scan.Has(line, start, "PC=") ||
@@ -27,7 +28,16 @@ func readGo(s *Search, line []byte, at, from int, f *Frame) bool {
 		// A field of a sanitizer's frame.
 		return false
 	}
-	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Exact}
+	*f = Frame{Whole: span(start, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute}
+	if scan.Has(line, start, "PC=") && scan.Has(line, e, " m=") || scan.Has(line, e, ", pid=") ||
+		bytes.Contains(line[max(from, start-maxSignal):start], signalWord) {
+		f.Convention = Exact
+	}
 	f.answer(s, line, e)
 	return true
 }
+
+// signalWord begins the line of a fault that became a panic, and maxSignal bounds what is between it and the program counter.
+var signalWord = []byte("[signal ")
+
+const maxSignal = 128

@@ -8,7 +8,10 @@ import "qss-filter/filter/scan"
 //	V  [libjvm.so+0x8282d2]  JavaCalls::call_helper(JavaValue*)+0x302  (javaCalls.cpp:333)
 //	# C  [libhs.so+0x10f9]  inner+0x0                  the problematic frame
 //
-// The other kinds of frames are the virtual machine's own.
+// The other kinds of frames are the virtual machine's own, and any number of them may be between these. The stack begins with what
+// the signal interrupted; that of an internal error, which has no signal, with a return address (NativeCallStack and
+// os::current_frame in HotSpot's vmError.cpp). The offsets are addresses of the file: os::dll_address_to_library_name takes the
+// module's base from the address.
 func readHsErr(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ']' {
@@ -24,7 +27,8 @@ func readHsErr(s *Search, line []byte, plus, from int, f *Frame) bool {
 		return false
 	}
 	end := e + 1
-	*f = Frame{Whole: span(letter, end), Module: span(open, plus), Off: span(plus+1, e), Offset: off, Convention: RawButFirst}
+	*f = Frame{Whole: span(letter, end), Module: span(open, plus), Off: span(plus+1, e), Offset: off,
+		Convention: RawButFirst, Run: Announced}
 	if scan.EndsWith(line, from, letter, "# ") {
 		f.Convention = Exact
 	}

@@ -116,7 +116,7 @@ func spelling(f *Frame, hint []byte, spaces int) Convention {
 	case f.Addr.End-f.Addr.Start == len("0x0123456789abcdef") && len(hint) > 0 && !bytes.HasPrefix(hint, inWord):
 		return Raw
 	}
-	return Unsaid
+	return Sanitizers
 }
 
 // moduleName returns the name in line[start:end] without the architecture that follows it on Darwin, `lib.dylib:x86_64h`.

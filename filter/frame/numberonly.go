@@ -21,7 +21,7 @@ func readNumberOnly(s *Search, line []byte, at, _ int, f *Frame) bool {
 	}
 	limit := s.textEnd(line[:s.nextNumber(line, e)], e)
 	*f = Frame{Shape: NumberOnly, Whole: span(at, limit), Num: span(at+1, end), Number: n, Counts: true, Addr: span(p, e),
-		Gap: span(e, e)}
+		Gap: span(e, e), Convention: Sanitizers}
 	f.Done = s.endsWithLine(line[e:limit])
 	if p-end == 2 {
 		// gdb and eu-stack align their numbers to the left.

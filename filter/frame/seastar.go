@@ -7,7 +7,9 @@ import (
 )
 
 // readSeastarPath reads an address of a list that names its module, `/opt/lib/libc.so.6+0x3fe5f`; `+` stands at line[plus].
-// Seastar prints them one by one or many on a line, and of the program itself the address alone. It subtracts 1 itself.
+// Seastar prints them one by one or many on a line, and of the program itself the address alone. Its backtrace() takes 1 from every
+// address that the unwinder returns (seastar's src/util/backtrace.cc: `func(decorate(ip - 1))`), also from those that a signal
+// interrupted. Others print such lists as well, and mostly what glibc's backtrace returns.
 func readSeastarPath(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || !scan.WordEnd(line, e) {
@@ -24,7 +26,7 @@ func readSeastarPath(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if !s.standsInList(line, start, scan.LineEnd(line, e) || scan.Has(line, e, " in ")) {
 		return false
 	}
-	*f = Frame{Whole: span(start, e), Module: span(start, plus), Off: span(plus+1, e), Offset: off, Convention: Moved}
+	*f = Frame{Whole: span(start, e), Module: span(start, plus), Off: span(plus+1, e), Offset: off, Convention: Listed}
 	f.answer(s, line, e)
 	return true
 }
@@ -52,7 +54,7 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	if !s.standsInList(line, at, alone) {
 		return false
 	}
-	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Moved}
+	*f = Frame{Whole: span(at, e), Addr: span(at, e), Off: span(at, e), Offset: addr, Base: Absolute, Convention: Listed}
 	f.answer(s, line, e)
 	return true
 }

@@ -36,6 +36,7 @@ var (
 	bracketHex   = scan.Literal{Text: "[0x", Pair: 0, Set: 1, When: scan.Always}
 	offsetHex    = scan.Literal{Text: "offset=0x", Pair: 6, Set: 1, When: scan.Always}
 	pcWord       = scan.Literal{Text: " pc ", Pair: 1, Set: 5, When: scan.Always}
+	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 3, When: scan.Always}
 	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 7, Set: 4, When: scan.Always}
 	address      = scan.Literal{Text: "0x", Pair: 0, Set: 5, When: scan.Absolute}
 	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 6, When: scan.Renumbering}
@@ -75,6 +76,7 @@ var formats = [...]Format{
 	{"llvm", " 0x", 0, stopAt(address), readPrettyStack, "1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131"},
 	{"op-tee", " 0x", 0, stopAt(address), readOPTEE, "D/TC:4 0  0x000000003f0080ac"},
 	{"perf", "[unknown] (", 0, stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
+	{"perf", "(inlined)", 0, stopAt(inlinedMark), readPerfInlined, "\t           14645 deref+0x25 (inlined)"},
 }
 
 // Formats returns the known formats.

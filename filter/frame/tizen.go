@@ -7,14 +7,19 @@ import (
 	"qss-filter/symsrc"
 )
 
-// readTizen reads a line of the Tizen crash worker's call stack; `] + 0x` stands at line[at]:
+// readTizen reads a line of the call stack of Tizen's sys-assert, or of the dump-stack that was made after it; `] + 0x` stands at
+// line[at]:
 //
 //	0: strcat + 0x12d (0xb74d57ad) [/lib/libc.so.6] + 0x747ad
 //	2: (0xb6be63cf) [/usr/lib/libcapi-appfw-application.so.0] + 0x13cf
 //	6: (0xb77665b1) [/opt/usr/apps/basicui/bin/basicui] + 0xb77665b1
+//	   0: f + 0x13 (0x00007f20b74d57ad) [/lib/libc.so.6] + 0x747ad             dump-stack
 //
-// The offset counts from the start of the module's mapping. In the third form the worker found none: the offset is the
-// address, and the module is a guess.
+// sys-assert's offset counts from the start of the executable mapping: it keeps no others (get_addr_list_from_maps in its
+// sys-assert.c, and `addr - start_addr` in trace_symbols). In the third form it found none, or the program is not
+// position-independent: the offset is the address, and the module may be a guess. dump-stack's counts from the start of the module
+// (`address - mapping_start` of dwfl_module_info in its dump-stack.c). It indents its numbers by two more spaces, and of programs with
+// 64 bits it writes all digits of an address.
 func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 	offStart := at + len("] + ")
 	off, end, ok := scan.Address(line, offStart)
@@ -44,7 +49,10 @@ func readTizen(s *Search, line []byte, at, from int, f *Frame) bool {
 		return false
 	}
 	*f = Frame{Whole: span(num.Start, end), Num: num, Number: n, Addr: span(paren+1, addrEnd), Module: span(open+1, at),
-		Off: span(offStart, end), Offset: off, Space: symsrc.InImage, Convention: RawButFirst}
+		Off: span(offStart, end), Offset: off, Space: symsrc.InText, Convention: RawButFirst}
+	if num.End-scan.BackSpaces(line, from, num.Start) >= len("   0") || addrEnd-paren-1 == len("0x0123456789abcdef") {
+		f.Space = symsrc.InImage
+	}
 	if off == addr {
 		f.Space, f.Base = symsrc.Linked, Absolute
 	}

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"bytes"
+	"strings"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
@@ -9,18 +10,34 @@ import (
 	"qss-filter/symsrc"
 )
 
-// emitter is what the log's headers say of the program that prints the frames that follow.
-type emitter uint8
+// headline is what a headline says of the stacks below it.
+type headline uint8
 
 const (
-	// unknownEmitter is the emitter before any header.
-	unknownEmitter emitter = iota
-	// movedEmitter prints addresses that lie in the call already, as all sanitizers do except in TSan's own reports. The address
-	// of a fault is exact. Either way nothing is subtracted.
-	movedEmitter
-	// rawEmitter prints return addresses, even for frame 0, as TSan's reports in markup do.
-	rawEmitter
+	// noHeadline is the state before any headline.
+	noHeadline headline = iota
+	// movedHeadline is that of a sanitizer, which prints addresses that lie in the call already, except in TSan's own reports. The
+	// address of a fault is exact. Either way nothing is subtracted.
+	movedHeadline
+	// rawHeadline is that of a report of TSan, which in markup prints return addresses, even for frame 0.
+	rawHeadline
+	// seastarHeadline is that of Seastar.
+	seastarHeadline
 )
+
+// emitter is what the log's headlines say of the program that prints the frames that follow.
+type emitter struct {
+	headline headline
+	// fault is set if the headline names the program counter of a fault: the first frame is exact.
+	fault bool
+	// once is set if the headline is that of one stack, and not of a report that ends with a summary.
+	once bool
+	// begun is set once a frame has come after the headline.
+	begun bool
+	// signaled is set after the headline of an hs_err report for a signal, native after that of its native frames, and inNative after the
+	// first of these.
+	signaled, native, inNative bool
+}
 
 // Words of the sanitizers' headers.
 var (
@@ -34,31 +51,77 @@ var (
 	errorWord   = []byte("ERROR: ")
 	warningWord = []byte("WARNING: ")
 	threadWord  = []byte("ThreadSanitizer")
+	faultWord   = []byte("(pc 0x")
 	goPanic     = []byte("panic") // of Go's `panic: runtime error: index out of range`
 )
 
-// Note notes the header that a line may be. A report ends after its summary.
+// Words of others.
+var (
+	// shardWords are in Seastar's own headlines: `Reactor stalled for 8 ms on shard 0. Backtrace: 0x…`, `Aborting on shard 0.`, and what its
+	// logger puts before a message.
+	shardWords = [...][]byte{[]byte(" on shard "), []byte("[shard ")}
+	// hsErrSignal is in the line of hs_err that says at which instruction a signal came, and hsErrNative begins that above its native frames.
+	hsErrSignal = []byte(" at pc=0x")
+	hsErrNative = []byte("Native frames: (J=")
+)
+
+// Note notes the headline that a line may be.
 func (e *emitter) Note(line []byte) {
 	if i := bytes.Index(line, SanitizerWord); i >= 0 {
-		before := line[:i]
+		before, fault := line[:i], bytes.Contains(line[i:], faultWord)
 		switch {
 		case bytes.Contains(before, SummaryWord):
 		case bytes.Contains(before, warningWord) && bytes.Contains(line, threadWord):
-			*e = rawEmitter
+			e.begin(rawHeadline, fault, false)
 		case bytes.Contains(before, errorWord), bytes.Contains(before, warningWord):
-			*e = movedEmitter
+			e.begin(movedHeadline, fault, false)
 		}
 		return
 	}
 	if i := bytes.Index(line, RuntimeError); i >= 0 && !bytes.Contains(line[:i], goPanic) {
-		*e = movedEmitter
+		e.begin(movedHeadline, false, true)
+		return
+	}
+	for _, word := range shardWords {
+		if bytes.Contains(line, word) {
+			e.begin(seastarHeadline, false, true)
+		}
+	}
+	e.signaled = e.signaled || bytes.Contains(line, hsErrSignal)
+	if bytes.Contains(line, hsErrNative) {
+		e.native, e.inNative = true, false
 	}
 }
 
+// begin notes a headline.
+func (e *emitter) begin(h headline, fault, once bool) {
+	e.headline, e.fault, e.once, e.begun = h, fault, once, false
+}
+
+// end notes that what the headline said holds no longer.
+func (e *emitter) end() { e.begin(noHeadline, false, false) }
+
 // Over notes the end of a report, if the line at hand is its summary.
 func (e *emitter) Over(line []byte) {
-	if *e != unknownEmitter && bytes.Contains(line, SummaryWord) {
-		*e = unknownEmitter
+	if e.headline != noHeadline && bytes.Contains(line, SummaryWord) {
+		e.end()
+	}
+}
+
+// frame notes that a frame has come whose address was adjusted so. A frame that was not adjusted as the headline says is of another stack, and
+// one whose code contradicts the headline is of another program.
+func (e *emitter) frame(a *Answer) {
+	if e.headline == noHeadline {
+		return
+	}
+	e.begun = true
+	switch mode := a.adjustment.mode(); {
+	case mode == moving || mode == oneLess:
+		if a.Back == 1 {
+			e.end()
+		}
+	case mode != Exact && mode != oneLessExact && e.once:
+		e.end()
 	}
 }
 
@@ -77,9 +140,22 @@ const (
 	probing
 	// probingFirst is probing for the first frame of a stack. Without machine code it is exact.
 	probingFirst
+	// moving means that the address lies in the call already, unless the machine code shows that a call ends there.
+	moving
+	// oneLess means that the emitter has taken 1 from what the unwinder returned: from return addresses, which lie in the call then, and from
+	// what a signal interrupted.
+	oneLess
+	// oneLessExact is oneLess for what a signal interrupted.
+	oneLessExact
+	// straced is unwinding for an offset in the file, unless the machine code shows that it is oneLess for one in the module.
+	straced
 
-	modeBits = 3 // of an Adjustment without its evidence
+	modeBits = 4 // of an Adjustment without its evidence
 	modeMask = 1<<modeBits - 1
+
+	// doubtful is set if the frame before may be a signal trampoline, but there is no file that would show it: what looks like a return
+	// address may be what the signal interrupted.
+	doubtful Adjustment = 1 << 7
 )
 
 // evidence is what decides on an adjustment.
@@ -111,7 +187,7 @@ func (t Adjustment) Because(e evidence) Adjustment { return t | Adjustment(e)<<m
 func (t Adjustment) mode() Adjustment { return t & modeMask }
 
 // AdjustMarkup returns the adjustment of an element's address. The evidence is weighed in this order: the element's own suffix,
-// the emitter's header, the frame before it, and the tag. pc elements are exact. bt elements are return addresses unless the
+// the headline above, the frame before it, and the tag. pc elements are exact. bt elements are return addresses unless the
 // machine code shows something else.
 func (r *Resolver) AdjustMarkup(t *Thread, typ markup.PCType, exact bool) Adjustment {
 	switch {
@@ -123,16 +199,24 @@ func (r *Resolver) AdjustMarkup(t *Thread, typ markup.PCType, exact bool) Adjust
 		return Return.Because(byOption)
 	case typ == markup.ReturnAddress:
 		return Return.Because(bySuffix)
-	case t.Emitter == movedEmitter:
-		return Exact.Because(byHeader)
+	case t.Emitter.headline == movedHeadline:
+		return t.moved()
 	case t.trampoline:
 		return Exact.Because(byTrampoline)
-	case t.Emitter == rawEmitter:
-		return Return.Because(byHeader)
+	case t.Emitter.headline == rawHeadline && !exact:
+		return t.doubted(unwinding.Because(byHeader), false)
 	case exact:
 		return Exact.Because(ByTag)
 	}
-	return probing
+	return t.doubted(probing, false)
+}
+
+// moved returns the adjustment of a sanitizer's address. The first one is that of the fault if the headline names one.
+func (t *Thread) moved() Adjustment {
+	if t.trampoline || t.Emitter.fault && !t.Emitter.begun {
+		return Exact.Because(byHeader)
+	}
+	return moving.Because(byHeader)
 }
 
 // AdjustText returns the adjustment of the address of a frame of another format. It depends on what the emitter is known to
@@ -145,44 +229,93 @@ func (r *Resolver) AdjustText(t *Thread, by frame.Convention, first bool) Adjust
 		return Exact.Because(byOption)
 	case r.opt.Adjust == AdjustRA:
 		return Return.Because(byOption)
-	case by == frame.Moved:
+	case by == frame.Moved, by == frame.RawButFirst && first:
 		return Exact.Because(byFormat)
+	case by == frame.OneLess:
+		return t.less(byFormat, first)
+	case by == frame.Listed && t.headed(first, seastarHeadline):
+		return t.less(byHeader, first)
+	case by == frame.Strace && t.trampoline:
+		return straced.Because(byFormat) | doubtful // the machine code of what was interrupted does not show what the offset counts from
+	case by == frame.Strace:
+		return t.doubted(straced.Because(byFormat), first)
 	case t.trampoline:
 		return Exact.Because(byTrampoline)
-	case by == frame.Raw:
-		return unwinding.Because(byFormat)
-	case t.Emitter != unknownEmitter: // in text, the addresses of all sanitizers lie in the call already
-		return Exact.Because(byHeader)
-	}
-	switch {
-	case by == frame.RawButFirst && first:
-		return Exact.Because(byFormat)
-	case by == frame.RawButFirst:
-		return unwinding.Because(byFormat)
+	case by == frame.Raw, by == frame.RawButFirst:
+		return t.doubted(unwinding.Because(byFormat), first)
+	case by == frame.Sanitizers && (t.headed(first, movedHeadline) || t.headed(first, rawHeadline)):
+		return t.moved() // in text, the addresses of all sanitizers lie in the call already
 	case first:
 		return probingFirst
 	}
-	return probing
+	return t.doubted(probing, first)
+}
+
+// doubted returns an adjustment that takes an address for a return address, and notes that it may be none.
+func (t *Thread) doubted(a Adjustment, first bool) Adjustment {
+	if t.above == maybeTrampoline && !first {
+		a |= doubtful
+	}
+	return a
+}
+
+// headed reports whether a headline holds for the stack of the next frame, which is the first one of it if first is set.
+func (t *Thread) headed(first bool, h headline) bool {
+	e := &t.Emitter
+	return e.headline == h && !(e.once && e.begun && first)
+}
+
+// less returns the adjustment of an address of which the emitter has taken 1.
+func (t *Thread) less(because evidence, first bool) Adjustment {
+	if t.trampoline {
+		return oneLessExact.Because(because)
+	}
+	return t.doubted(oneLess.Because(because), first)
 }
 
 // before reports whether the code is assumed to lie before the logged address if there is no machine code.
-func (t Adjustment) before() bool {
-	mode := t.mode()
-	return mode == Return || mode == unwinding || mode == probing
-}
+func (t Adjustment) before() bool { return t.back(symsrc.Probe{}) == 1 }
 
-// back returns how many bytes before a logged address the code lies. A signal trampoline is never called: its address is
+// further is the distance to the code after a logged address: 1 byte.
+const further = ^uint64(0)
+
+// back returns how many bytes before a logged address the code lies, or further. A signal trampoline is never called: its address is
 // that of its first instruction.
 func (t Adjustment) back(p symsrc.Probe) uint64 {
-	switch t = t.mode(); {
-	case t == Exact, p.Trampoline:
+	mode := t.mode()
+	switch {
+	case mode == Exact:
 		return 0
-	case t == Return, p.Known && p.Returns && (t == unwinding || !p.Calls):
+	case mode == oneLessExact, mode == oneLess && p.Trampoline:
+		return further
+	case p.Trampoline:
+		return 0
+	case mode == Return:
 		return 1
-	case p.Known && !p.Returns, p.Known && p.Calls && t == probingFirst, !p.Known && t == probingFirst:
-		return 0
 	}
-	return 1
+	contradicts := p.Known && p.Returns && !p.Calls // what is said to be moved
+	switch mode {
+	case moving:
+		return only(contradicts)
+	case oneLess:
+		if p.Known && !p.Returns && !p.Calls {
+			return further
+		}
+		return only(contradicts)
+	case unwinding, straced:
+		return only(!p.Known || p.Returns)
+	case probingFirst:
+		return only(contradicts)
+	}
+	return only(!p.Known || p.Returns)
+}
+
+// only returns the distance from a return address to the call before it, if it is one.
+func only(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // Adjust is the option by which logged addresses are adjusted.
@@ -222,6 +355,50 @@ func namesTrampoline(hint []byte) bool {
 
 // handlerCalled is what gdb writes in place of the frame of a signal trampoline.
 var handlerCalled = []byte("<signal handler called>")
+
+// above says what the frame before may have been, in a stack that a signal handler may have printed.
+type above uint8
+
+const (
+	// nothingKnown is the state without a frame before it, or after one of which nothing is known.
+	nothingKnown above = iota
+	// namedFrame is the state after a frame whose file is at hand.
+	namedFrame
+	// maybeTrampoline is the state after a single frame without a file, which may be the trampoline between the signal's handler and what it
+	// interrupted. After several of them the last one is what called the others.
+	maybeTrampoline
+)
+
+// note notes a frame with its answer. top is set if the emitter leaves out the frames of its own handler. Whether the log names the
+// frame's function is in named.
+func (b *above) note(a *Answer, named, top bool) {
+	switch {
+	case len(a.Frames) > 0 || a.probed:
+		*b = namedFrame
+	case (*b == namedFrame || top) && !named && (a.Module == nil || keepsTrampoline(a.Module.Name)):
+		*b = maybeTrampoline
+	default:
+		*b = nothingKnown
+	}
+}
+
+// keepsTrampoline reports whether a file of that name, or what is in no file, may have the code that a signal handler returns to: the C
+// library, or what the kernel maps.
+func keepsTrampoline(module string) bool {
+	name := module[strings.LastIndexByte(module, '/')+1:]
+	for _, prefix := range [...]string{"libc.", "libc-", "libpthread", "ld-musl", "libsystem_platform", "[vdso", "linux-"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == ""
+}
+
+// isNamed reports whether a log names the function of a frame.
+func isNamed(hint []byte) bool {
+	hint = parse.TrimHint(hint)
+	return len(hint) > 0 && (parse.IsKeyByte(hint[0]) || hint[0] == '~') && !bytes.HasPrefix(hint, []byte("n/a"))
+}
 
 // Interrupted notes whether a text without a frame says that a signal interrupted the next frame.
 func (t *Thread) Interrupted(text []byte) {

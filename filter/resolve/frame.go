@@ -14,10 +14,15 @@ import (
 func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text []byte, fr *parse.Frame) *Answer {
 	r.prefetch.line = line
 	named := namesTrampoline(fr.HintText)
+	defer t.run(line, fr)
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		// Frames without a module are looked at only if the output shows them. They must not change anything.
 		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
 		return nil
+	}
+	first, above := t.first(line, fr), t.above
+	if first {
+		above = nothingKnown
 	}
 	q, ok, absolute := r.question(t, line, text, fr)
 	var a *Answer
@@ -30,19 +35,65 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		a = r.agreeing(ctx, r.ask(ctx, q), fr)
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.BuildIDText) > 0 && len(fr.MemberText) == 0 && !named}
 	default:
-		t.trampoline = named
+		t.trampoline, t.above = named, nothingKnown
 		return nil
 	}
 	a.Count()
 	t.Over(line, a)
 	t.trampoline = t.trampoline || named
+	above.note(a, isNamed(fr.HintText), first && skipsHandler(fr))
+	t.above = above
 	return a
+}
+
+// skipsHandler reports whether the emitter of a frame leaves out those of its own signal handler, so that the trampoline comes first.
+func skipsHandler(fr *parse.Frame) bool {
+	return fr.Convention == frame.Raw && fr.Base == frame.Absolute && fr.Num.Empty()
+}
+
+// first reports whether a frame on that line is the first one of its stack.
+func (t *Thread) first(line int, fr *parse.Frame) bool {
+	switch fr.Run {
+	case frame.Adjacent:
+		return line-t.Stack.Line > 1 || t.Stack.Line == 0 || t.Stack.top && fr.Base != frame.FromSymbol
+	case frame.Announced:
+		if t.Emitter.native {
+			return !t.Emitter.inNative
+		}
+	}
+	return t.Stack.First(line, !fr.Num.Empty(), fr.Number)
+}
+
+// convention returns the convention of a frame. The first one of a stack with a headline is exact if the log says that there was a signal.
+// Otherwise nothing is said of it.
+func (t *Thread) convention(fr *parse.Frame, first bool) frame.Convention {
+	if fr.Run == frame.Announced && fr.Convention == frame.RawButFirst && first && !(t.Emitter.native && t.Emitter.signaled) {
+		return frame.Unsaid
+	}
+	return fr.Convention
+}
+
+// run notes a frame of a format in which the frames of a stack follow each other without numbers.
+func (t *Thread) run(line int, fr *parse.Frame) {
+	switch fr.Run {
+	case frame.Adjacent:
+		top := fr.Base == frame.FromSymbol // after the kernel's frames comes what was interrupted
+		if fr.Shape == frame.NumberOnly && fr.Done {
+			top = t.first(line, fr) // an inlined function is at the address of the next frame
+		}
+		t.Stack.Line, t.Stack.top = line, top
+	case frame.Announced:
+		if fr.Convention != frame.Exact {
+			t.Emitter.inNative, t.Emitter.signaled = t.Emitter.native, false
+		}
+	}
 }
 
 // question returns the question of a frame. If absolute is set, off is an address of the process. ok is false if there is nothing
 // to ask of a module: none is named, or no mapping covers the address.
 func (r *Resolver) question(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
-	kind, adjustment := symsrc.Code, r.AdjustText(t, fr.Convention, t.Stack.First(line, !fr.Num.Empty(), fr.Number))
+	first := t.first(line, fr)
+	kind, adjustment := symsrc.Code, r.AdjustText(t, t.convention(fr, first), first)
 	if fr.Data {
 		kind = symsrc.Data
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"qss-filter/filter/frame"
@@ -62,6 +63,8 @@ type found struct {
 	addr  symsrc.Addr
 	back  uint64
 	symsrc.Answer
+	// unclear is Answer.Unclear.
+	unclear string
 	// broken describes the panic that the question caused. It is "" if there was none.
 	broken string
 }
@@ -110,10 +113,59 @@ func (r *Resolver) fetch(ctx context.Context, q question) (got found) {
 	if r.probes(&q) {
 		got.probe = r.prober.Probe(ctx, got.addr)
 	}
+	if q.Adjustment.mode() == straced {
+		r.countFrom(ctx, &got)
+	}
 	got.back = q.Adjustment.back(got.probe)
 	got.addr.Offset -= got.back
 	got.Answer = r.opt.Symbols.Frames(ctx, got.addr)
+	if q.Adjustment&doubtful != 0 && got.unclear == "" {
+		r.doubt(ctx, q, &got)
+	}
+	if got.unclear != "" {
+		got.Frames = nil
+	}
 	return got
+}
+
+// Reasons why a question is unclear.
+const (
+	inFileOrModule      = "unclear: the offset may count in the file or in the module"
+	calledOrInterrupted = "unclear: a return address, or what a signal interrupted, since the file of the frame before is missing"
+)
+
+// countFrom finds out whether a frame of strace counts in the file, as asked, or in the module.
+func (r *Resolver) countFrom(ctx context.Context, got *found) {
+	if got.probe.Returns || r.prober == nil {
+		return
+	}
+	other := got.addr
+	other.Space = symsrc.Linked
+	switch p := r.prober.Probe(ctx, other); {
+	case p.Linked == got.probe.Linked, !p.Known:
+	case p.Calls && !p.Returns, !got.probe.Known:
+		got.addr, got.probe = other, p
+	default:
+		got.unclear = inFileOrModule
+	}
+}
+
+// doubt looks whether it makes a difference that an address which was taken for a return address may be what a signal interrupted.
+func (r *Resolver) doubt(ctx context.Context, q question, got *found) {
+	exact := uint64(0)
+	if q.Adjustment.mode() == oneLess {
+		exact = further
+	}
+	if !got.probe.Known || got.back == exact {
+		return
+	}
+	at := q.asked()
+	at.Offset -= exact
+	if !slices.EqualFunc(got.Frames, r.opt.Symbols.Frames(ctx, at).Frames, func(a, b symsrc.Frame) bool {
+		return a.Func == b.Func && a.File == b.File && a.Line == b.Line
+	}) {
+		got.unclear = calledOrInterrupted
+	}
 }
 
 // probes reports whether the machine code is looked at for a question.

@@ -44,6 +44,8 @@ type Thread struct {
 	lead []byte
 	// trampoline is set if the last frame was a signal trampoline: the next one was interrupted, and its address is exact.
 	trampoline bool
+	// above says what the last frame may have been.
+	above above
 	// shifted is set if the thread is counted in Processes.Shifted.
 	shifted bool
 }
@@ -51,6 +53,8 @@ type Thread struct {
 // Over notes that the thread has a frame with that answer on a line.
 func (t *Thread) Over(line int, a *Answer) {
 	t.Stack.Line, t.trampoline = line, a.trampoline
+	t.Emitter.frame(a)
+	t.above.note(a, false, false)
 }
 
 // Wrote notes the loggers' prefix of a line of the thread.
@@ -227,6 +231,8 @@ type stack struct {
 	begun bool
 	// Line is the line of the stack's last frame, or 0.
 	Line int
+	// top is set if the next frame of a program is exact all the same, in formats whose frames stand on consecutive lines.
+	top bool
 }
 
 // maxBetween is by how many lines two frames of one stack may be apart, in formats without numbers.

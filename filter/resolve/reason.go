@@ -15,7 +15,7 @@ func (a *Answer) Unverified() bool {
 
 // Why returns a word for the evidence on which the address was adjusted.
 func (a *Answer) Why() string {
-	switch evidence(a.adjustment >> modeBits) {
+	switch evidence(a.adjustment &^ doubtful >> modeBits) {
 	case ByTag:
 		return "tag"
 	case bySuffix:
@@ -51,6 +51,8 @@ func (a *Answer) Explanation() string {
 		return "no lasting mapping of the command at a random place covers the address"
 	case a.Module == nil:
 		return "no mapping covers the address"
+	case a.Unclear != "":
+		return a.Unclear
 	case a.Elsewhere != "":
 		return string(a.Module.appendName([]byte("another build: no " + symsrc.Visible(a.Elsewhere) + " at 0x" +
 			strconv.FormatUint(a.Offset, 16) + " in ")))

@@ -127,6 +127,8 @@ type Answer struct {
 	Made time.Time
 	// Elsewhere is the function that the log names there, if the file does not have it there. It is "" otherwise.
 	Elsewhere string
+	// Unclear says why it is not known which instruction is meant. It is "" otherwise.
+	Unclear string
 	// retry, if not nil, reports whether asking again may bring more by now.
 	retry func() bool
 	// generation is that of the module at the time of the question.
@@ -261,7 +263,7 @@ func (r *Resolver) look(ctx context.Context, q question) *Answer {
 	r.watch(q.mod)
 	got := r.seek(ctx, q)
 	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Back: got.back, trampoline: got.probe.Trampoline, Frames: got.Frames,
-		adjustment: q.Adjustment, probed: got.probe.Known, Space: q.space, Made: got.Made,
+		adjustment: q.Adjustment, probed: got.probe.Known, Space: got.addr.Space, Made: got.Made, Unclear: got.unclear,
 		generation: q.mod.generation}
 	if got.Files != nil {
 		q.mod.Files, a.retry = got.Files, got.Files.Retry

@@ -302,7 +302,7 @@ func hint(b []byte) []byte {
 const (
 	statusNoSymbol  = "NO_SYMBOL"  // the files are good, but no symbol covers the address
 	statusNoMapping = "NO_MAPPING" // no mapping covers the address
-	statusAmbiguous = "AMBIGUOUS"  // several mappings may cover the address
+	statusAmbiguous = "AMBIGUOUS"  // several mappings may cover the address, or several instructions may be meant
 	statusNotAsked  = "NOT_ASKED"  // there is nothing to look up
 )
 
@@ -329,6 +329,9 @@ func (r *Printer) answer(fr *record.Frame, a *resolve.Answer) {
 		return
 	}
 	switch fr.Status = files.Reason().String(); {
+	case a.Unclear != "":
+		fr.Status = statusAmbiguous
+		return
 	case a.Elsewhere != "":
 		fr.Status = symsrc.MismatchBuildID.String()
 	case files.Reason() == symsrc.OK:
