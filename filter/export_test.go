@@ -6,7 +6,7 @@ import "context"
 var Literals = literals
 
 // FullLook lets every line be looked at in full, or lines that were seen before be known.
-func (f *Filter) FullLook(full bool) { f.known.off = full }
+func (f *Filter) FullLook(full bool) { f.known.off = full || f.known.off }
 
 // Known handles the lines at the start of b that are known, and returns the number of bytes that they take.
 func (f *Filter) Known(ctx context.Context, dst, b []byte) ([]byte, int) {

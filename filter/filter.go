@@ -104,6 +104,7 @@ type Filter struct {
 	window    int            // how many more lines are looked at whatever they hold
 	dump      dump
 	known     known
+	asked     shownBy // of the last bt element
 	reached   progress
 	said      map[string]bool
 	rescued   int // lines that left as they came, since the program is at fault

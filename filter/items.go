@@ -18,20 +18,25 @@ import (
 func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, l *parse.Line, alone int) []print.Item {
 	f.items = f.items[:0]
 	for i := range f.parser.Elements {
-		f.items = append(f.items, f.resolveElement(ctx, t, l.Segment, &f.parser.Elements[i], i == alone))
+		e := &f.parser.Elements[i]
+		f.items = append(f.items, print.Item{Element: e, Number: e.BTFields.Num})
+		f.resolveElement(ctx, t, l, &f.items[i], i == alone)
 	}
 	for i := range f.parser.Frames {
-		f.items = append(f.items, f.resolveFrame(ctx, t, l.Segment, &f.parser.Frames[i], i == alone))
+		fr := &f.parser.Frames[i]
+		f.items = append(f.items, print.Item{Frame: fr, Number: fr.Number})
+		f.resolveFrame(ctx, t, l, &f.items[i], i == alone)
 	}
 	return f.items
 }
 
 // resolveFrame finds what a frame is. alone is set if the segment is its line.
-func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, s parse.Segment, fr *parse.Frame, alone bool) print.Item {
-	it := print.Item{Frame: fr, Number: fr.Number, Answer: f.resolver.ResolveFrame(ctx, t, f.line, s.Text, fr)}
-	f.observe(t, s.Text, &it, alone)
+func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.Line, it *print.Item, alone bool) {
+	fr := it.Frame
+	it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)
+	f.observe(t, l.Text, it, alone)
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
-		return it
+		return
 	}
 	if !fr.Num.Empty() {
 		it.Number = t.Stack.Number(fr.Number)
@@ -43,30 +48,29 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, s parse.Se
 	if n := it.Functions(); n > 0 && ownLines {
 		t.Stack.Insert(n - 1)
 	}
-	return it
 }
 
 // resolveElement finds what an element is. alone is set if it is a frame, and the segment its line.
-func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element, alone bool) print.Item {
-	it := print.Item{Element: e, Number: e.BTFields.Num}
+func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse.Line, it *print.Item, alone bool) {
+	e := it.Element
 	kind, adjustment := symsrc.Code, resolve.Exact.Because(resolve.ByTag)
 	switch {
 	case e.Contextual():
 		if it.Context, it.Err = f.apply(t, &e.Element); it.Err != nil {
-			it.Explained = f.malformed(s.Text, it.Err)
+			it.Explained = f.malformed(l.Text, it.Err)
 		}
-		return it
+		return
 	case e.Tag == markup.Hexdict:
-		it.Values = f.pointing(ctx, t, s, e)
-		return it
+		it.Values = f.pointing(ctx, t, l.Segment, e)
+		return
 	case e.Keep:
-		return it
+		return
 	case e.Tag == markup.Dumpfile:
 		f.announce(t.Process, &e.Element)
-		return it
+		return
 	case e.Tag == markup.Symbol:
 		it.Name = f.demangled(e)
-		return it
+		return
 	case e.Tag == markup.Data:
 		kind = symsrc.Data
 	default:
@@ -76,14 +80,14 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, s parse.
 	it.Answer.Count()
 	if e.Tag == markup.BT {
 		t.Over(f.line, it.Answer)
+		f.asked = shownBy{dependsOn(t, it.Answer, adjustment), e.Type}
 	}
-	f.observe(t, s.Text, &it, alone)
+	f.observe(t, l.Text, it, alone)
 	if alone && f.opt.Renumber == print.RenumberAlways && f.renumbers && (it.Functions() > 0 || it.Answer.Module != nil && f.opt.Style == print.Annotate) &&
 		(f.opt.Style != print.Append || f.opt.Observe == nil) {
 		it.Number = t.Stack.Number(it.Number)
 		t.Stack.Insert(max(0, it.Functions()-1))
 	}
-	return it
 }
 
 // demangled returns the readable form of a symbol.

@@ -17,7 +17,6 @@ import (
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 	"qss-filter/markup"
-	"qss-filter/symsrc"
 )
 
 // known is what a filter knows of lines that it has seen. It stands before the filter, which gets the lines that are not known.
@@ -27,7 +26,7 @@ type known struct {
 	frames   linecache.Outputs[shownBy]
 	tails    linecache.Outputs[shownTail]
 	block    contextBlock
-	// off is set where every line is to be looked at in full: a test compares.
+	// off is set if every line is to be looked at in full: by options, after a panic, and where a test compares.
 	off bool
 }
 
@@ -49,6 +48,7 @@ type shownBy struct {
 // init makes it that of a filter.
 func (k *known) init(f *Filter) {
 	k.f = f
+	k.off = f.opt.Dedupe || f.eachCounts() || f.opt.Style != print.Annotate
 	k.elements.Init()
 	k.frames.Init()
 	k.tails.Init()
@@ -64,8 +64,7 @@ func (k *known) footprint() int {
 func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	f := k.f
 	text := b[0] == ' ' || b[0] == '#'
-	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.repeats != nil || f.eachCounts() || f.ahead != nil ||
-		f.opt.Style != print.Annotate || !f.text.Color.Plain() {
+	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.opt.Palette != nil && !f.text.Color.Plain() {
 		return dst, 0
 	}
 	if text {
@@ -78,7 +77,9 @@ func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	folds := f.opt.Context == print.ContextFold && f.opt.DumpContext == nil
 	block := &k.block
 	for len(dst) < stream.MaxOutput && bytes.HasPrefix(b[n:], parse.OpenBraces) {
-		f.reach(dst, n)
+		if n > 0 {
+			f.reach(dst, n)
+		}
 		used, line := 0, b[n:]
 		switch {
 		case bytes.HasPrefix(line, linecache.BTStart):
@@ -122,24 +123,28 @@ func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []by
 		}
 		return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
 	}
-	bt, _, ok := markup.BTLine(line)
-	if !ok {
+	if !isElement(line) {
 		return 0, dst
 	}
-	by := shownBy{typ: bt.Type}
-	take := f.resolver.AdjustMarkup(t, by.typ, false)
 	dst = f.text.Fold.Flush(dst)
 	f.resolver.Ahead(b[len(line):], t)
 	before, rescued := len(dst), f.rescued
+	f.asked.answer = nil
 	if dst = f.Line(ctx, dst, line); f.objects != nil {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
-	by.dependency = dependsOn(t, f.resolver.ResolveAddress(ctx, t.Process, bt.Addr, symsrc.Code, take), take)
-	if k.frames.Settled(generation) && again && rescued == f.rescued && len(by.answer.Frames) > 0 && !print.Awaited(by.answer) &&
-		len(dst) > before && len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
-		k.frames.Keep(s, line, dst[before:], generation, by)
+	a := f.asked.answer
+	if k.frames.Settled(generation) && again && a != nil && len(a.Frames) > 0 && rescued == f.rescued && !print.Awaited(a) &&
+		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
+		k.frames.Keep(s, line, dst[before:], generation, f.asked)
 	}
 	return len(line), dst
+}
+
+// isElement reports whether a line that begins with an element is nothing else, and has no escape sequence.
+func isElement(line []byte) bool {
+	_, end, _ := bytes.Cut(line, parse.CloseBraces)
+	return (len(end) == 1 || len(end) == 2 && end[0] == '\r') && bytes.IndexByte(line, 0x1b) < 0
 }
 
 // mapping handles a mapping whose text after the address is known.
@@ -383,7 +388,9 @@ func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		if !ok {
 			break
 		}
-		f.reach(dst, n)
+		if n > 0 {
+			f.reach(dst, n)
+		}
 		s, again := k.tails.Slot(line.tail(), 1)
 		switch {
 		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&

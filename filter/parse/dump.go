@@ -25,7 +25,7 @@ func Closing(alias bool) []byte {
 	if alias {
 		return closeAngles
 	}
-	return closeBraces
+	return CloseBraces
 }
 
 // Pair is a `KEY: VALUE` pair, with the place of the value in the text.
@@ -76,4 +76,8 @@ var dumpTag = len(OpenBraces) + len(HexdictTag)
 // HexdictTag is the tag of a dump.
 var HexdictTag = []byte("hexdict:")
 
-var closeBraces, closeAngles = []byte("}}}"), []byte(">>>")
+// CloseBraces ends an element of markup.
+var CloseBraces = []byte("}}}")
+
+// closeAngles ends one in its other form.
+var closeAngles = []byte(">>>")

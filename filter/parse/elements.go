@@ -36,19 +36,18 @@ func (p *Parser) ReadElements(text []byte, explain int) {
 			return
 		}
 		from = e.End
-		el := p.Read(e, explain <= 0)
-		if el.Err != nil {
+		p.Elements = append(p.Elements, Element{Element: e})
+		if el := &p.Elements[len(p.Elements)-1]; !p.readFields(el, explain <= 0) {
 			explain--
 		}
-		p.Elements = append(p.Elements, el)
 	}
 }
 
-// Read reads the fields of a presentation element, with a bare error if terse is set. The fields of a context element are read
-// when it takes effect.
-func (p *Parser) Read(e markup.Element, terse bool) Element {
+// readFields reads the fields of a presentation element, with a bare error if terse is set. The fields of a context element are read
+// when it takes effect. ok is false for a malformed element.
+func (p *Parser) readFields(el *Element, terse bool) (ok bool) {
+	e := &el.Element
 	e.Body, e.Terse = Outside(e.Body, p.Quoted), terse
-	el := Element{Element: e}
 	var err error
 	switch e.Tag {
 	case markup.BT:
@@ -73,7 +72,7 @@ func (p *Parser) Read(e markup.Element, terse bool) Element {
 	if err != nil {
 		el.Keep, el.Err = true, err
 	}
-	return el
+	return err == nil
 }
 
 // FrameElement returns the index of the bt element that makes the text a frame line: the only one, with nothing before it but a

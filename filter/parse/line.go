@@ -37,8 +37,8 @@ type Line struct {
 func (p *Parser) Line(line []byte) *Line {
 	l := &p.line
 	body, end := scan.CutEnd(line)
-	*l = Line{line: line, Body: body, After: end}
-	l.Text, l.Sep = body, end
+	l.line, l.Body, l.Before, l.After, l.Object, l.strings, l.pos, l.last = line, body, nil, end, nil, nil, 0, false
+	l.Text, l.Sep, l.JSON = body, end, false
 	if len(end) == 0 {
 		l.Sep = lineBreak
 	}
@@ -69,7 +69,8 @@ func (p *Parser) readBare(body []byte) bool {
 	if !ok || e.Tag != markup.BT || e.Start != start || e.End != len(body) {
 		return false
 	}
-	p.Elements = append(p.Elements[:0], p.Read(e, true))
+	p.Elements = append(p.Elements[:0], Element{Element: e})
+	p.readFields(&p.Elements[0], true)
 	return !p.Elements[0].Keep
 }
 

@@ -191,7 +191,7 @@ func (w *Text) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, 
 	dst = append(dst, ' ')
 	if len(a.Frames) > 0 {
 		dst = append(dst, w.place(a, i)...)
-		if fr := &w.shown(a).frames[i]; fr.File == "" && len(a.Frames) == 1 {
+		if w.shown(a).nameOnly {
 			// In this layout a name alone would be read as one that still lacks its place.
 			dst = append(dst, " ??:0"...)
 		}

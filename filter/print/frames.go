@@ -115,8 +115,7 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 		dst = w.added(dst, s, write)
 		pos = at.End
 	}
-	place := &w.shown(a).frames[i]
-	if place.File == "" && len(a.Frames) == 1 {
+	if w.shown(a).nameOnly {
 		// Nothing better is known than what the log has.
 		put(fr.Func, func(b []byte) []byte { return w.appendFunc(b, a, i) })
 		return append(dst, s.Text[pos:]...)

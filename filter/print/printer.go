@@ -99,6 +99,9 @@ type Text struct {
 	digits    []byte
 	placeText []byte
 	placeEnds []int
+	// first is the text of firstOf, an answer on its first line.
+	first   printed
+	firstOf *resolve.Answer
 }
 
 // Options are how text is written.

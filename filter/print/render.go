@@ -193,29 +193,57 @@ func (w *Text) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) 
 
 // printed is what is remembered of an answer's text.
 type printed struct {
+	// places holds the text `func file:line:col` of each frame, in color if the filter writes colors.
+	places [][]byte
+	place  [1][]byte // the memory of places for a single frame
+	// nameOnly is set for a single frame without a file.
+	nameOnly bool
 	// frames are the answer's, with names and paths as they are written.
 	frames []symsrc.Frame
 	// links begin the hyperlink of each frame, if links are written.
 	links []string
 	// excerpts are the source code of each frame, nil before it is asked for.
 	excerpts []*symsrc.Excerpt
-	// places holds the text `func file:line:col` of each frame, in color if the filter writes colors.
-	places [][]byte
-	place  [1][]byte // the memory of places for a single frame
 }
 
-// shown returns the text of an answer that names a function. The answer keeps it.
+// shown returns the text of an answer that names a function. The answer keeps it from its second line on: most addresses of a long log
+// come once. The text of a first line is valid until that of another answer is asked for.
 func (w *Text) shown(a *resolve.Answer) *printed {
-	if p, ok := a.Printed.(*printed); ok {
+	p, came := a.Printed.(*printed)
+	switch {
+	case p != nil:
 		return p
+	case came && w.firstOf == a:
+		return &w.first
+	case !came && w.opt.SourceLines == 0:
+		a.Printed, w.firstOf = p, a
+		w.show(&w.first, a)
+		return &w.first
 	}
-	p := &printed{frames: w.opt.Names.inWords(a.Frames)}
-	a.Printed = p
+	p = &printed{}
+	a.Printed, w.firstOf = p, nil // whose text show overwrites
+	w.show(p, a)
+	kept := bytes.Clone(w.placeText)
+	start := 0
+	for i := range p.places {
+		end := start + len(p.places[i])
+		p.places[i], start = kept[start:end:end], end
+	}
+	return p
+}
+
+// show makes p the text of an answer. Its places are in w.placeText.
+func (w *Text) show(p *printed, a *resolve.Answer) {
+	p.frames = w.opt.Names.inWords(a.Frames)
+	p.nameOnly = len(p.frames) == 1 && p.frames[0].File == ""
 	w.link(a, p)
 	// What is remembered is for places where the log has no color of its own.
 	restore, quoted := w.Color, w.Quoted
 	w.Color, w.Quoted = ink{}, false
 	text := w.placeText[:0]
+	if p.places = p.place[:]; len(p.frames) > 1 {
+		p.places = make([][]byte, len(p.frames))
+	}
 	ends := w.placeEnds[:0]
 	for i := range p.frames {
 		if a.Kind == symsrc.Data {
@@ -227,16 +255,10 @@ func (w *Text) shown(a *resolve.Answer) *printed {
 	}
 	w.placeText, w.placeEnds = text, ends
 	w.Color, w.Quoted = restore, quoted
-	kept := bytes.Clone(text)
-	if p.places = p.place[:]; len(ends) > 1 {
-		p.places = make([][]byte, len(ends))
-	}
 	start := 0
 	for i, end := range ends {
-		p.places[i] = kept[start:end:end]
-		start = end
+		p.places[i], start = text[start:end:end], end
 	}
-	return p
 }
 
 // FollowColor follows the log's SGR state through b if what is added is colored.

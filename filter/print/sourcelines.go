@@ -53,8 +53,8 @@ func (w *Text) askSource(ctx context.Context, a *resolve.Answer, i int) (x *syms
 
 // Awaited reports whether the source of one of the answer's functions may still come.
 func Awaited(a *resolve.Answer) bool {
-	p, ok := a.Printed.(*printed)
-	if !ok {
+	p, _ := a.Printed.(*printed)
+	if p == nil {
 		return false
 	}
 	for _, x := range p.excerpts {

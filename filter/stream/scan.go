@@ -1,11 +1,15 @@
 package stream
 
-import "qss-filter/filter/scan"
+import (
+	"math/bits"
+
+	"qss-filter/filter/scan"
+)
 
 // Scan finds literals in a buffer. table and class are the same set twice: table has nibbles for the vector search (low and high
 // nibble of the first byte, then of the second), class has bytes for the rest.
 type Scan struct {
-	literals []scan.Literal
+	literals [8][]scan.Literal // by their sets
 	table    [64]byte
 	class    [2][256]byte
 }
@@ -17,7 +21,7 @@ func NewScan(literals []scan.Literal, when scan.When) *Scan {
 		if l.When&when == 0 {
 			continue
 		}
-		s.literals = append(s.literals, l)
+		s.literals[l.Set] = append(s.literals[l.Set], l)
 		bit := byte(1) << l.Set
 		s.add(0, l.Text[l.Pair], bit)
 		if l.Text == scan.AnyNumber {
@@ -47,10 +51,12 @@ func (s *Scan) Next(b []byte, from int) int {
 			return -1
 		}
 		in := s.class[0][b[i]] & s.class[1][b[i+1]]
-		for k := range s.literals {
-			l := &s.literals[k]
-			if in&(1<<l.Set) != 0 && at(l, b, i) {
-				return i
+		for ; in != 0; in &= in - 1 {
+			literals := s.literals[bits.TrailingZeros8(in)]
+			for k := range literals {
+				if at(&literals[k], b, i) {
+					return i
+				}
 			}
 		}
 	}
