@@ -1,4 +1,4 @@
-// Package command is what the program does: each command with its flags, and what they wire together.
+// Package command has the program's commands, with their flags.
 //
 //	command.go    the table of commands
 //	stream.go     the filter itself: what its flags mean, which of them go together, and the user's commands for dumpfile elements
@@ -43,7 +43,7 @@ var Program = cli.Program{
 		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
-			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // started by filters, with all it needs
+			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // filters start it, with all its flags
 	},
 }
 
@@ -57,7 +57,7 @@ func Main(args []string) (status int) {
 	return status
 }
 
-// newSymbols returns the options of symbols as every command starts from.
+// newSymbols returns the default options of symbols for all commands.
 func newSymbols() *chain.Options {
 	o := &chain.Options{Warn: func(err error) { complain("%v", named(err)) }}
 	if self, err := os.Executable(); err == nil {
@@ -80,7 +80,7 @@ func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
 // namedLLVM reports whether the program was started as llvm-symbolizer.
 func namedLLVM() bool { return strings.HasPrefix(filepath.Base(os.Args[0]), "llvm-symbolizer") }
 
-// rewrite puts the arguments in the form that is read.
+// rewrite converts arguments of llvm-symbolizer and other short forms to flags of this program.
 func rewrite(args []string) []string {
 	if namedLLVM() {
 		args = responses(append(words(os.Getenv("LLVM_SYMBOLIZER_OPTS")), args...), 0)

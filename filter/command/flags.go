@@ -60,7 +60,7 @@ func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 // maxAround bounds the lines of source before and after a frame's.
 const maxAround = 1000
 
-// nameFlags adds the flags of functions and paths as they are written.
+// nameFlags adds the flags for how names of functions and paths are written.
 func nameFlags(fs *flag.FlagSet, n *print.Names) {
 	fs.BoolVar(&n.Short, "short-names", false, "write std::string and std::vector<int> without default arguments, no clone suffixes")
 	fs.Func("path-map", "`FROM=TO`: sources built below FROM are below TO; the longest FROM counts", func(value string) error {
@@ -80,7 +80,7 @@ func nameFlags(fs *flag.FlagSet, n *print.Names) {
 	})
 }
 
-// format is what the command line says of the form of the output.
+// format is the format of the output.
 type format struct {
 	kind formatKind
 	json jsonl.Options
@@ -100,21 +100,21 @@ func (x *format) register(fs *flag.FlagSet) {
 	fs.BoolVar(&x.json.FramesOnly, "frames-only", false, "leave out lines that hold nothing")
 }
 
-// use puts the form into options.
+// use sets the format in options.
 func (x *format) use(o *filter.Options) {
 	if x.kind == asJSON {
 		o.JSON = &x.json
 	}
 }
 
-// flags adds the flags of what a filter does beside its stream, and of the commands.
+// flags adds the flags of a filter's additional files, and of the user's commands.
 func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
 	fs.StringVar(&x.Maps, "maps", "", "`FILE` with mappings as in /proc/PID/maps, for processes that print none")
 	fs.StringVar(&x.DumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
 	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3", t.add)
 }
 
-// llvmFlags adds the flags of llvm-symbolizer, by their names there. Of two flags that contradict each other the last one counts.
+// llvmFlags adds the flags of llvm-symbolizer, with the same names. If two flags contradict each other, the last one counts.
 func llvmFlags(fs *flag.FlagSet, o *llvm.Options) {
 	nothing := func() {}
 	const demangle = "demangle function names (as is the default)"
@@ -173,7 +173,7 @@ func treeFlags(fs *flag.FlagSet, o *tree.Options) {
 	fs.BoolVar(&o.JSON, "json", false, "print JSON")
 }
 
-// importFlags adds the flags of inputs of other tools, but for --by, whose name the filter uses too: byFlag is that.
+// importFlags adds the flags of inputs of other tools, except --by, which is also a flag of the filter; see byFlag.
 func importFlags(fs *flag.FlagSet, o *importer.Options) {
 	fs.Func("from-kind", "`KIND` of input: scaler, perflow, chopstix; decided by content without it", func(s string) error {
 		if !slices.Contains(importer.Kinds, s) {
@@ -197,8 +197,8 @@ func importFlags(fs *flag.FlagSet, o *importer.Options) {
 	fs.StringVar(&o.Folded, "folded", "", "write the stacks to `FILE` for flame graph tools")
 }
 
-// byFlag sets what samples are counted by, and hands words that it does not know to the filter's flag of the same name, which tells
-// processes apart; that may be nil.
+// byFlag sets what samples are counted by. It passes other words to the filter's flag of the same name, which says how to distinguish
+// processes; that may be nil.
 type byFlag struct {
 	by     *importer.By
 	filter flag.Value
@@ -243,7 +243,7 @@ func threads(list string) (ids []uint64, err error) {
 	return ids, nil
 }
 
-// offsetsFlag is --offsets, with a value or without.
+// offsetsFlag is --offsets, with or without a value.
 type offsetsFlag importer.Offsets
 
 // IsBoolFlag allows the flag without a value.
@@ -267,7 +267,7 @@ func (f *offsetsFlag) Set(s string) error {
 	return nil
 }
 
-// chainFlags adds the flags that every command has which looks for symbols.
+// chainFlags adds the flags of every command that looks for symbols.
 func chainFlags(fs *flag.FlagSet, o *chain.Options) {
 	locateFlags(fs, &o.Files)
 	debuginfodFlags(fs, &o.Servers)
@@ -280,7 +280,7 @@ func chainFlags(fs *flag.FlagSet, o *chain.Options) {
 	})
 }
 
-// locateFlags adds the flags that say where files are.
+// locateFlags adds the flags for places of files.
 func locateFlags(fs *flag.FlagSet, o *locate.Options) {
 	list(fs, &o.Symbols, "symbols", "`DIR`: any tree with unstripped files, searched by build ID")
 	list(fs, &o.BuildIDDirs, "build-id-dir", "`DIR` with xx/yyyy.debug files, as in /usr/lib/debug/.build-id")
@@ -292,7 +292,7 @@ func locateFlags(fs *flag.FlagSet, o *locate.Options) {
 	list(fs, &o.BuildIDDirs, "debug-file-directory", "`DIR`: same as --build-id-dir, /usr/lib/debug with --style=llvm if not given")
 }
 
-// debuginfodFlags adds the flags of the servers.
+// debuginfodFlags adds the flags of debuginfod servers.
 func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 	fs.Func("debuginfod-url", "`URL` of a debuginfod server, in place of $DEBUGINFOD_URLS", func(value string) error {
 		if err := debuginfod.CheckURL(value); err != nil {
@@ -317,7 +317,7 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 		})
 }
 
-// cacheFlags adds the flags of the answers that are kept on disk.
+// cacheFlags adds the flags of the cache of answers.
 func cacheFlags(fs *flag.FlagSet, o *cache.Options) {
 	fs.StringVar(&o.Dir, "cache-dir", o.Dir, "`DIR` where answers are kept (default $XDG_CACHE_HOME/qss-filter or ~/.cache/qss-filter)")
 	fs.StringVar(&o.Dir, "cache-db", o.Dir, "`DIR`: same as --cache-dir")
@@ -330,12 +330,12 @@ func cacheFlags(fs *flag.FlagSet, o *cache.Options) {
 	})
 }
 
-// cacheServer is the command line, after the program, of the process that serves the cache.
+// cacheServer returns the arguments of the process that serves the cache.
 func cacheServer(dir string, max int64) []string {
 	return []string{"cache", "serve", "--cache-dir", dir, "--cache-max", strconv.FormatInt(max, 10)}
 }
 
-// programFlags adds the flags of the programs that are asked in place of the program's own reader.
+// programFlags adds the flags of programs that replace the built-in reader.
 func programFlags(fs *flag.FlagSet, o *addr2line.Options) {
 	fs.BoolVar(&o.LLVM, "llvm", false, "look addresses up with llvm-addr2line in place of the built-in reader")
 	fs.BoolVar(&o.GNU, "gnu", false, "look addresses up with GNU addr2line in place of the built-in reader")
@@ -345,7 +345,7 @@ func programFlags(fs *flag.FlagSet, o *addr2line.Options) {
 	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` to look addresses up with")
 }
 
-// sourceFlags adds the flag that says where source files are.
+// sourceFlags adds the flag for places of source files.
 func sourceFlags(fs *flag.FlagSet, o *sources.Options) {
 	fs.Func("source-root", "`DIR` that holds source files by the end of their paths", func(value string) error {
 		if st, err := os.Stat(value); err != nil {
@@ -370,7 +370,7 @@ func dumpFlags(fs *flag.FlagSet, o *dumpsym.Options) {
 	fs.StringVar(&o.Name, "name", o.Name, "`NAME` of the program or library at run time (default: that of the file)")
 }
 
-// connectionFlags adds the flags that say how NATS servers are reached.
+// connectionFlags adds the flags for the connection to NATS servers.
 func connectionFlags(fs *flag.FlagSet, c *worker.Connection) {
 	fs.StringVar(&c.URLs, "nats", worker.DefaultURL, "`URL[,URL]` of NATS servers; tls://, user:password@ and tokens as NATS has them")
 	fs.StringVar(&c.Credentials, "nats-creds", "", "`FILE` of credentials")
@@ -380,7 +380,7 @@ func connectionFlags(fs *flag.FlagSet, c *worker.Connection) {
 	fs.BoolVar(&c.LogJSON, "log-json", false, "write diagnostics as lines of JSON")
 }
 
-// workerFlags adds the flags of `worker`, but for those of its filters.
+// workerFlags adds the flags of `worker`, except those of its filters.
 func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 	connectionFlags(fs, &o.Connection)
 	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream with the lines; created if it does not exist")

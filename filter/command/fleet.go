@@ -54,7 +54,7 @@ func publishCommand(fs *cli.Flags) cli.Run {
 	})
 }
 
-// logged writes what ends a command to its log, where that is JSON.
+// logged writes the error that ends a command to its log, if that is JSON.
 func logged(c *worker.Connection, run cli.Run) cli.Run {
 	return func() (status int, err error) {
 		status, err = run()
@@ -66,7 +66,7 @@ func logged(c *worker.Connection, run cli.Run) cli.Run {
 	}
 }
 
-// fleet runs a part of a fleet until a signal asks for its end; a second one stops at once.
+// fleet runs a worker or publisher until a signal asks for its end; a second signal ends the program immediately.
 func fleet(run func(context.Context) error, signals ...os.Signal) (status int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// llvmAliases are other names that llvm-symbolizer has for flags which are here, too.
+// llvmAliases are llvm-symbolizer's other names of flags that this program has, too.
 var llvmAliases = map[string]string{"-C": "--demangle", "-demangle=true": "--demangle", "-demangle=false": "--no-demangle", "-f": "--functions",
 	"-s": "--basenames", "-e": "--obj", "--exe": "--obj", "-i": "--inlines", "--inlining": "--inlines", "--inlining=true": "--inlines",
 	"--inlining=false": "--no-inlines"}
 
-// longForms returns a command line with -llvm and -gnu as --llvm and --gnu, for parsers that take one hyphen for a row of single
-// letters. What follows -- belongs to another command.
+// longForms returns a command line with -llvm and -gnu as --llvm and --gnu, since the parser reads single letters after one
+// hyphen. Arguments after -- belong to another command.
 func longForms(args []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range out {
@@ -27,7 +27,7 @@ func longForms(args []string) []string {
 	return out
 }
 
-// llvmIdle are flags of llvm-symbolizer without effect on its filter, llvmIdleValues those of them that have a value.
+// llvmIdle are flags of llvm-symbolizer that do not affect its filter, llvmIdleValues those of them that have a value.
 var (
 	llvmIdle = []string{"-a", "--addresses", "--print-address", "-p", "--pretty-print", "--relative-address", "--untag-addresses",
 		"--no-untag-addresses", "--verbose", "--disable-gsym", "--dia"}
@@ -35,10 +35,10 @@ var (
 		"--print-source-context-lines", "--gsym-file-directory", "--dsym-hint"}
 )
 
-// functionKinds are the words for --functions.
+// functionKinds are the values of --functions.
 var functionKinds = []string{"linkage", "short", "none"}
 
-// llvmArgs puts what llvm-symbolizer's command line has into flags that are here; what has no effect on its filter is left out.
+// llvmArgs converts a command line of llvm-symbolizer to flags of this program, without those that do not affect its filter.
 func llvmArgs(args []string) (out []string) {
 	args = apart(args)
 	for i := 0; i < len(args); i++ {
@@ -52,7 +52,7 @@ func llvmArgs(args []string) (out []string) {
 			long = arg
 		}
 		if _, kind, valued := strings.Cut(long, "--functions="); valued && !slices.Contains(functionKinds, kind) && namedLLVM() {
-			long = "--functions" // as llvm takes it
+			long = "--functions" // as in llvm
 		}
 		switch {
 		case arg == "--":
@@ -69,7 +69,7 @@ func llvmArgs(args []string) (out []string) {
 	return out
 }
 
-// apart returns each letter of a group such as -sCf as a flag of its own. Of -e the rest is the value.
+// apart splits a group of letters such as -sCf into separate flags. After -e the rest is the value.
 func apart(args []string) (out []string) {
 	for i, arg := range args {
 		if arg == "--" {
@@ -109,13 +109,13 @@ func asLLVM(args []string) bool {
 	return false
 }
 
-// Bounds of response files: how deep they may name others, and how long one may be, in bytes.
+// Bounds of response files: how deep they may nest, and the size of one, in bytes.
 const (
 	responseDepth = 8
 	responseLimit = 1 << 20
 )
 
-// responses puts the words of a file in the place of @FILE. Where there is no such file the argument stays, as in llvm.
+// responses replaces @FILE with the words of the file. If there is no such file, the argument stays, as in llvm.
 func responses(args []string, depth int) (out []string) {
 	for _, arg := range args {
 		path, named := strings.CutPrefix(arg, "@")
@@ -146,7 +146,8 @@ func response(path string) (text string, ok bool) {
 	return string(all), err == nil
 }
 
-// words splits a text at spaces as llvm does: quotes keep spaces, and a backslash keeps what follows it, inside quotes too.
+// words splits a text at spaces as llvm does: spaces inside quotes are kept, and a backslash quotes the next character, also inside
+// quotes.
 func words(text string) (all []string) {
 	var word []byte
 	in, quote := false, byte(0)

@@ -22,10 +22,10 @@ import (
 
 func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
 
-// messages colors what goes to standard error.
+// messages has the colors of messages on standard error.
 var messages atomic.Pointer[sgr.Theme]
 
-// theme returns the colors of the program's own messages on out: none where that is no terminal. mode is the value of --color.
+// theme returns the colors of the program's own messages on out: none if out is not a terminal. mode is the value of --color.
 func theme(out *os.File, mode string) *sgr.Theme {
 	return sgr.NewTheme(isTerminal(out) && colored(out, mode))
 }
@@ -36,7 +36,7 @@ func colored(out *os.File, mode string) bool {
 	return sgr.Enabled(mode, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(out))
 }
 
-// colorOf returns the value of --color in a command line that is not read yet, and may be wrong.
+// colorOf returns the value of --color in a command line that is not parsed yet, and may be wrong.
 func colorOf(args []string) (mode string) {
 	for _, arg := range args {
 		if arg == "--" {
@@ -49,7 +49,7 @@ func colorOf(args []string) (mode string) {
 	return mode
 }
 
-// complain writes a diagnostic, whose names a terminal must not obey. Where that fails, nothing can be said.
+// complain writes a diagnostic, without control characters. It ignores a failure to write.
 func complain(format string, args ...any) {
 	text := messages.Load().Alert("qss-filter:") + " " + symsrc.VisibleLines(fmt.Sprintf(format, args...)) + "\n"
 	if bar := shown.Load(); bar != nil {
@@ -60,12 +60,12 @@ func complain(format string, args ...any) {
 	_, _ = io.WriteString(os.Stderr, text)
 }
 
-// shown is the bar that standard error shows, above which diagnostics go.
+// shown is the progress bar on standard error; diagnostics are written above it.
 var shown atomic.Pointer[tree.Bar]
 
-// progressOf shows how much of an input was read on a bar, from the first call of set to that of end: where standard error is
-// a terminal, and the lines that are written meanwhile do not go to one, too. Otherwise set is nil. A quiet input has no such
-// lines.
+// progressOf shows how much of an input was read on a progress bar, from the first call of set until end is called. set is nil, and
+// there is no bar, unless standard error is a terminal and standard output is not. If quiet is set, no lines are written, so standard
+// output may be a terminal.
 func progressOf(input string, quiet bool) (set func(done, total int64), end func()) {
 	if !isTerminal(os.Stderr) || isTerminal(os.Stdout) && !quiet {
 		return nil, func() {}
@@ -86,7 +86,7 @@ func progressOf(input string, quiet bool) (set func(done, total int64), end func
 
 func warn(message string) { complain("%s", message) }
 
-// optionFlags are the flags that set the options which errors name.
+// optionFlags are the flags of the options that errors name.
 var optionFlags = map[string]string{
 	"filter.Maps": "maps", "filter.DumpContext": "dump-context",
 	"importer.Kind": "from-kind", "importer.Offsets": "offsets", "importer.Pprof": "pprof", "importer.Folded": "folded",
@@ -100,7 +100,7 @@ var optionFlags = map[string]string{
 	"addr2line.GNU": "gnu", "addr2line.LLVM": "llvm", "addr2line.Path": "addr2line",
 }
 
-// optionAdvice is what flags do about errors that other options avoid.
+// optionAdvice says which flags avoid errors.
 var optionAdvice = map[string]string{
 	"tree.Follow":     "--follow reads it",
 	"importer.Kind":   "--from-kind names the kind",
@@ -110,8 +110,8 @@ var optionAdvice = map[string]string{
 	"addr2line.Path":  "--addr2line PROGRAM names another",
 }
 
-// named returns an error with the flag's name in the place of the option's, as `--flag VALUE: reason`, and what other flags do about
-// it.
+// named returns an error with the name of the flag instead of the option, as `--flag VALUE: reason`, and with advice about other
+// flags.
 func named(err error) error {
 	if wrong, ok := err.(*cli.Misuse); ok {
 		return &cli.Misuse{Err: named(wrong.Err)}
@@ -147,7 +147,7 @@ func joined(err error) []error {
 	}
 	all := slices.Clone(several.Unwrap())
 	if errors.Join(all...).Error() != err.Error() {
-		return nil // which has words of its own
+		return nil // it has its own text
 	}
 	return all
 }
@@ -161,14 +161,14 @@ type namedError struct {
 func (e *namedError) Error() string { return e.text }
 func (e *namedError) Unwrap() error { return e.err }
 
-// Advice for modules without names and for source files that are not there.
+// Advice for modules without names and for missing source files.
 const (
 	symbolsAdvice = "; pass --symbols DIR where its unstripped file is"
 	sourceAdvice  = "; pass --source-root DIR or --path-map FROM=TO"
 )
 
-// writeSummary writes which modules' frames could not be resolved, and why, one module a line, and whether all source files are
-// missing: nothing where all is well.
+// writeSummary writes which modules' frames could not be resolved, and why, one module per line, and whether all source files are
+// missing. It writes nothing if there is no problem.
 func writeSummary(w io.Writer, s resolve.Summary, theme *sgr.Theme) error {
 	var b strings.Builder
 	const prefix = "qss-filter:"

@@ -58,7 +58,7 @@ func importInput(ctx context.Context, path string, o importer.Options) (status i
 	return complainAll(err)
 }
 
-// complainAll reports each thing that was wrong with an import.
+// complainAll reports each problem of an import.
 func complainAll(err error) (status int) {
 	for _, problem := range importer.Problems(err) {
 		complain("%v", named(problem))
@@ -95,7 +95,7 @@ func cacheCommand(fs *cli.Flags) cli.Run {
 			return cli.OK, nil
 		case errors.Is(err, cache.ErrCommand):
 			return cli.Usage, &cli.Misuse{Err: err}
-		case ok: // which the filter that has started this process knows
+		case ok: // the filter that has started this process reads the status
 			return served.Status, err
 		}
 		return cli.Failed, err

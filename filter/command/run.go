@@ -30,7 +30,7 @@ type job struct {
 	figures []func() meter.Figures // of the streams
 }
 
-// run does what the command line says.
+// run runs the filter.
 func (j *job) run() (status int, err error) {
 	j.measured()
 	defer j.report()
@@ -87,7 +87,7 @@ func (j *job) run() (status int, err error) {
 	return max(status, j.summarize()), nil
 }
 
-// open returns what makes streams through filters, which may run at the same time. end ends them.
+// open returns a function that makes streams through filters, which may run at the same time. end closes their files.
 func (j *job) open(o filter.Options) (another func() *stream.Stream, end func(), err error) {
 	keep := func(s *stream.Stream, stats func() filter.Stats) *stream.Stream {
 		j.figures = append(j.figures, func() meter.Figures {
@@ -118,10 +118,10 @@ func (j *job) open(o filter.Options) (another func() *stream.Stream, end func(),
 		}, nil
 }
 
-// measured lets the layers of the source be measured, and report what they do, where that is asked for.
+// measured turns on the measurements and reports of --benchmark and --verbose.
 func (j *job) measured() {
 	if j.tree.Asked() {
-		return // which reports its logs and stages
+		return // a tree has its own reports
 	}
 	j.measure = meter.Options{Verbose: j.tree.Verbose, Benchmark: j.tree.Benchmark}
 	j.meter = j.measure.Start()
@@ -131,7 +131,7 @@ func (j *job) measured() {
 	}
 }
 
-// report says what was measured.
+// report writes the measurements.
 func (j *job) report() {
 	var all meter.Figures
 	for _, figures := range j.figures {
@@ -152,7 +152,7 @@ func (j *job) runTree(o filter.Options) (status int, err error) {
 		return cli.OK, nil
 	case wrong:
 		return cli.Usage, err
-	case errors.Is(err, context.Canceled): // which it has said
+	case errors.Is(err, context.Canceled): // reported already
 		return exitInterrupted, nil
 	case errors.Is(err, tree.ErrUnread):
 		return cli.Failed, nil
@@ -160,7 +160,7 @@ func (j *job) runTree(o filter.Options) (status int, err error) {
 	return cli.Failed, err
 }
 
-// wrap runs a command with its output filtered.
+// wrap runs a command and filters its output.
 func (j *job) wrap(o filter.Options) (status int, err error) {
 	maps := child.NewMaps()
 	o.Maps = func() (lists [][]byte) {
@@ -215,7 +215,7 @@ func (j *job) stream(s *stream.Stream) (status int) {
 	return status
 }
 
-// unwritten says that the output is lost.
+// unwritten reports that the output cannot be written.
 func unwritten(err error) (status int) {
 	if p, ok := errors.AsType[*fs.PathError](err); ok { // its path is /dev/stdout, whatever that is
 		err = &stream.WriteError{Err: p.Err}
@@ -224,7 +224,7 @@ func unwritten(err error) (status int) {
 	return cli.Failed
 }
 
-// runImport carries a foreign input through s, until ctx ends.
+// runImport filters an input of another tool through s, until ctx ends.
 func (j *job) runImport(ctx context.Context, s *stream.Stream) (status int) {
 	in, err := importer.Open(ctx, j.from, j.imports)
 	if err == nil {
@@ -235,12 +235,12 @@ func (j *job) runImport(ctx context.Context, s *stream.Stream) (status int) {
 		return unwritten(w)
 	}
 	if ctx.Err() != nil {
-		return cli.Failed // which is said by the status alone
+		return cli.Failed // without a message
 	}
 	return complainAll(err)
 }
 
-// summarize lists the modules without symbols, where that is asked for.
+// summarize lists the modules without symbols, if --summary asks for that.
 func (j *job) summarize() (status int) {
 	if j.style.summary != "always" && (j.style.summary != "auto" || !isTerminal(os.Stderr)) {
 		return cli.OK
@@ -253,15 +253,15 @@ func (j *job) summarize() (status int) {
 	return cli.OK
 }
 
-// patience is how long a run may take to clean up after a signal, before the program ends without it: what it writes to may
-// be taken by no reader.
+// patience bounds the time to clean up after a signal: the reader of the output may
+// be blocked.
 const patience = time.Second
 
-// exitInterrupted is how a shell reports a death by SIGINT.
+// exitInterrupted is the status by which a shell reports a death by SIGINT.
 const exitInterrupted = 128 + 2
 
-// untilSignal runs what leaves no files behind when its context ends, which a signal does. The status is then that of a death
-// by it, as a shell reports it. A second signal ends the program at once. Ignored signals stay so.
+// untilSignal calls run, which must remove its temporary files when its context ends. A signal ends the context. The status is then
+// that of a death by the signal, as a shell reports it. A second signal ends the program immediately. Ignored signals stay ignored.
 func untilSignal(run func(context.Context) (status int)) (status int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -291,8 +291,8 @@ func untilSignal(run func(context.Context) (status int)) (status int) {
 	}
 }
 
-// drainOnInterrupt lets the first Ctrl-C pass: it ends the producer at the other end of the pipe, and what that still writes is worth
-// reading. waiting is called when the input is still open a second later, again at the second Ctrl-C. restore undoes all that.
+// drainOnInterrupt ignores the first Ctrl-C: it ends the producer at the other end of the pipe, whose last output is worth
+// reading. waiting is called if the input is still open a second later, again at the second Ctrl-C.
 func drainOnInterrupt(waiting, again func()) (restore func()) {
 	signals := make(chan os.Signal, 2)
 	done := make(chan struct{})
@@ -322,7 +322,7 @@ func drainOnInterrupt(waiting, again func()) (restore func()) {
 	}
 }
 
-// drain lets the first Ctrl-C end the producer of the input only. abandon is called before the second one ends the program.
+// drain lets the first Ctrl-C end only the producer of the input. abandon is called before the second one ends the program.
 func drain(abandon func()) (restore func()) {
 	return drainOnInterrupt(func() {
 		if isTerminal(os.Stderr) {
@@ -334,8 +334,8 @@ func drain(abandon func()) (restore func()) {
 	})
 }
 
-// abandonOn lets signals that end the program wait until what s holds back is written, but no longer than for a moment. Ignored
-// signals stay so. restore undoes that.
+// abandonOn delays the signals that end the program until the held text of s is written, but no longer than patience. Ignored
+// signals stay ignored.
 func abandonOn(s *stream.Stream, deadly ...os.Signal) (restore func()) {
 	signals := make(chan os.Signal, 1)
 	done := make(chan struct{})
@@ -359,7 +359,7 @@ func abandonOn(s *stream.Stream, deadly ...os.Signal) (restore func()) {
 	}
 }
 
-// dieOf ends the program as the signal does that it caught.
+// dieOf ends the program by a signal that was caught.
 func dieOf(s os.Signal) {
 	signal.Reset(s)
 	if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {

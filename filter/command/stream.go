@@ -28,7 +28,7 @@ type config struct {
 	flags   *cli.Flags
 	inputs  []string
 	command []string // after `--`
-	from    string   // a foreign input
+	from    string   // an input of another tool
 	style   style
 
 	symbols  *chain.Options
@@ -42,7 +42,7 @@ type config struct {
 	imports  importer.Options
 }
 
-// style is what flags say of the output that no package knows.
+// style are the flags of the output that belong to no package.
 type style struct {
 	name, color, summary string
 	llvm                 bool // in place of llvm-symbolizer
@@ -52,7 +52,7 @@ func newConfig(fs *cli.Flags) *config {
 	return &config{flags: fs, symbols: newSymbols(), triggers: newTriggers()}
 }
 
-// filterCommand is qss-filter without a command's name.
+// filterCommand is qss-filter without a command name.
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	timing := &tree.Timing{}
@@ -110,13 +110,13 @@ func (c *config) styleFlags(fs *cli.Flags) {
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
 }
 
-// configured reports whether the configuration counts. In llvm's place it does not: scripts that call llvm-symbolizer count on
-// its output to the byte, and flags that they do not give must not change it.
+// configured reports whether the configuration applies. In place of llvm-symbolizer it does not: scripts that call llvm-symbolizer
+// depend on every byte of its output.
 func configured(fs *cli.Flags) bool {
 	return !namedLLVM() && !fs.Is("style", "llvm") && !fs.Is("filter-markup", "true")
 }
 
-// check completes what the command line says.
+// check checks and completes the values of the flags.
 func (c *config) check() error {
 	if namedLLVM() && !c.style.llvm {
 		return errors.New("in place of llvm-symbolizer only --filter-markup is supported")
@@ -143,14 +143,14 @@ func (c *config) check() error {
 			return fmt.Errorf("%s: a file and --from: want one of them", c.inputs[0])
 		}
 	}
-	if len(c.inputs) == 0 || namedLLVM() { // addresses, that llvm ignores
+	if len(c.inputs) == 0 || namedLLVM() { // addresses, which llvm ignores
 		c.inputs = []string{"-"}
 	}
 	c.format.use(&c.options)
 	return nil
 }
 
-// filterOptions returns what the flags say of a filter. end closes where its symbols are from.
+// filterOptions returns the options of a filter. end closes its source of symbols.
 func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o = c.options
 	if c.style.llvm {
@@ -186,7 +186,7 @@ func (c *config) palette() *sgr.Palette {
 	return p
 }
 
-// llvmColorWord is what llvm makes of a word for --color that is none of its own.
+// llvmColorWord returns how llvm reads an unknown value of --color.
 func llvmColorWord(word string) string {
 	if strings.EqualFold(word, "always") || strings.EqualFold(word, "auto") {
 		return "always"
@@ -194,12 +194,12 @@ func llvmColorWord(word string) string {
 	return "never"
 }
 
-// llvmColor reports whether llvm would write colors to out. It knows no variable but TERM.
+// llvmColor reports whether llvm would write colors to out. It reads no variable except TERM.
 func llvmColor(out *os.File, mode string) bool {
 	return mode == "always" || mode == "auto" && sgr.Enabled(mode, "", "", cmp.Or(os.Getenv("TERM"), "dumb"), isTerminal(out))
 }
 
-// The modes in which other flags mean nothing, and what such flags need.
+// Flags that other flags need or exclude.
 var (
 	llvmStyle   = []string{"style=llvm", "filter-markup"}
 	aTree       = []string{"input-dir"}
@@ -210,12 +210,12 @@ var (
 	after       = []string{cli.CommandAfter}
 )
 
-// textFlags shape the lines that leave, or the names on them; in llvm's style they have llvm's shape, and in the files of a tree
-// that of its mode.
+// textFlags affect the text of lines and names. They have no effect in llvm's style and in the files of a tree, whose mode determines
+// their form.
 var textFlags = []string{"frames", "context", "dedupe", "short-names", "path-map", "strip-prefix", "source-context", "hyperlink-format",
 	"maps", "dump-context", "on-dumpfile", "pprof", "folded", "summary=always", "format=json"}
 
-// streamRules say which flags of a filter go together.
+// streamRules adds the rules for the flags of a filter.
 func streamRules(fs *cli.Flags) {
 	fs.Needs([]string{"format=json"}, "frames-only")
 	fs.Needs([]string{"source-context"}, "source-root")
@@ -229,13 +229,13 @@ func streamRules(fs *cli.Flags) {
 // samplesBy are the flags that count samples.
 var samplesBy = []string{"by=function", "by=address", "by=line", "by=module"}
 
-// importRules say which flags of an input of another tool go together.
+// importRules adds the rules for the flags of an input of another tool.
 func importRules(fs *cli.Flags) {
 	fs.Needs([]string{"write-counts"}, "in-place")
 	fs.Excludes([]string{"offsets"}, samplesBy...)
 }
 
-// filterRules say it of those flags, too, that only the filter itself has.
+// filterRules adds the rules for all flags of the filter command.
 func filterRules(fs *cli.Flags) {
 	fs.Needs([]string{"output-dir", "list-modules"}, "input-dir")
 	fs.Needs(aTree, "follow", "output-dir", "mode", "jobs", "workers-symbol", "workers-rewrite", "list-modules")
@@ -251,7 +251,7 @@ func filterRules(fs *cli.Flags) {
 	fs.Excludes(after, "input-dir", "from", "report", "pprof", "folded")
 }
 
-// triggers runs the user's commands for dumpfile elements, beside the stream.
+// triggers runs the user's commands for dumpfile elements, in the background.
 type triggers struct {
 	commands map[string]string
 	slots    chan struct{}
@@ -259,8 +259,8 @@ type triggers struct {
 	running  sync.WaitGroup
 }
 
-// maxTriggers is how many commands run at a time, and maxWaiting how many dumpfiles may wait for their turn: a log can
-// announce any number of them.
+// maxTriggers bounds the commands that run at the same time, and maxWaiting the dumpfiles that wait: a log can
+// have any number of them.
 const (
 	maxTriggers = 2
 	maxWaiting  = 64
@@ -283,15 +283,15 @@ func (t *triggers) add(spec string) error {
 	return nil
 }
 
-// use lets a filter start the commands; warn is called for those that fail.
+// use makes a filter start the commands. It warns about those that fail.
 func (t *triggers) use(o *filter.Options) {
 	if len(t.commands) > 0 {
 		o.OnDumpfile = func(d filter.Dumpfile) { t.start(context.Background(), d, o.Warn) }
 	}
 }
 
-// start runs the command for a dumpfile, if there is one for its type. The shell gets the command as the user wrote it; the
-// log's words come as arguments and are never expanded: $1 is the file with the context, $2 the type, $3 the name.
+// start runs the command for a dumpfile, if there is one for its type. The shell gets the command as the user wrote it; text
+// from the log is passed as arguments and never expanded: $1 is the file with the context, $2 the type, $3 the name.
 func (t *triggers) start(ctx context.Context, d filter.Dumpfile, warn func(message string)) {
 	command, ok := t.commands[d.Type]
 	if !ok {
@@ -312,10 +312,10 @@ func (t *triggers) start(ctx context.Context, d filter.Dumpfile, warn func(messa
 	})
 }
 
-// wait waits for the commands that are still running.
+// wait waits for the running commands.
 func (t *triggers) wait() { t.running.Wait() }
 
-// runShell runs a command of the user's.
+// runShell runs a command.
 func runShell(ctx context.Context, command string, d filter.Dumpfile) error {
 	file, err := os.CreateTemp("", "qss-filter-context-*.json")
 	if err != nil {
@@ -330,7 +330,7 @@ func runShell(ctx context.Context, command string, d filter.Dumpfile) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command, "qss-filter", file.Name(), d.Type, d.Name)
-	// Standard output is the log's. What the command prints goes where diagnostics go.
+	// Standard output is for the log. The output of the command goes to standard error.
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run %q: %w", command, err)

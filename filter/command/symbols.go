@@ -58,8 +58,8 @@ func whereCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
-// doctorCommand is `qss-filter doctor LOG`. Its status is that of a failure where a frame has no name, or there is none. It takes every flag that the filter was given; those that say where symbols are and
-// how addresses are found count, what shapes the output does not.
+// doctorCommand is `qss-filter doctor LOG`. Its status is cli.Failed if a frame has no name, or if there are no frames. It accepts all
+// flags of the filter. Flags for symbols and addresses count; flags for the output do not.
 func doctorCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	c.register(fs)
@@ -95,7 +95,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
-// ofFiles reports of a flag whether it says where symbols are, which every command that looks for some has.
+// ofFiles returns a function that reports whether a flag says where symbols are. Every command that looks for symbols has such flags.
 func ofFiles() func(name string) bool {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	chainFlags(set, newSymbols())

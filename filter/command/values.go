@@ -15,18 +15,18 @@ import (
 	"qss-filter/filter/command/cli"
 )
 
-// with returns what adds the flags that set o.
+// with returns a function that adds the flags that set o.
 func with[T any](add func(*flag.FlagSet, *T), o *T) func(*flag.FlagSet) {
 	return func(fs *flag.FlagSet) { add(fs, o) }
 }
 
-// oneOf is a flag whose values are words; the number of the word is what it sets.
+// oneOf is a flag whose value is one of words; it sets the index of the word.
 type oneOf[T ~uint8] struct {
 	to    *T
 	words []string
 }
 
-// choice adds a flag that is one of words; the first one is the default, and to takes the word's number.
+// choice adds a flag that sets to to the index of one of words. The first word is the default.
 func choice[T ~uint8](fs *flag.FlagSet, to *T, name, usage string, words ...string) {
 	fs.Var(oneOf[T]{to, words}, name, usage)
 }
@@ -38,7 +38,7 @@ func (c oneOf[T]) String() string {
 	return c.words[*c.to]
 }
 
-// Words are what the flag may be.
+// Words returns the allowed values.
 func (c oneOf[T]) Words() []string { return c.words }
 
 func (c oneOf[T]) Set(value string) error {
@@ -50,7 +50,7 @@ func (c oneOf[T]) Set(value string) error {
 	return nil
 }
 
-// list adds a flag each of whose values counts.
+// list adds a flag that may be repeated.
 func list(fs *flag.FlagSet, to *[]string, name, usage string) {
 	fs.Func(name, usage, func(value string) error {
 		*to = append(*to, value)
@@ -58,14 +58,14 @@ func list(fs *flag.FlagSet, to *[]string, name, usage string) {
 	})
 }
 
-// boolValue is a flag that may come without a value.
+// boolValue is a flag that needs no value.
 type boolValue func(value string) error
 
 func (boolValue) String() string           { return "" }
 func (b boolValue) Set(value string) error { return b(value) }
 func (boolValue) IsBoolFlag() bool         { return true }
 
-// action adds a flag without a value that does something.
+// action adds a flag without a value that calls do.
 func action(fs *flag.FlagSet, name, usage string, do func()) {
 	fs.Var(boolValue(func(value string) error {
 		if value != "true" {
@@ -76,7 +76,7 @@ func action(fs *flag.FlagSet, name, usage string, do func()) {
 	}), name, usage)
 }
 
-// jobs is a flag that is a number of workers, 0 for auto.
+// jobs is a flag with a number of workers, 0 for auto.
 type jobs int
 
 func (j *jobs) String() string {
@@ -100,7 +100,7 @@ func (j *jobs) Set(value string) error {
 	return nil
 }
 
-// bytesValue is a flag that is a number of bytes, as parseSize reads it.
+// bytesValue is a flag with a number of bytes, in the format of parseSize.
 type bytesValue int64
 
 func (b *bytesValue) String() string {
@@ -127,7 +127,7 @@ func (b *bytesValue) Set(text string) error {
 
 var errSize = errors.New("want a size such as 64M or 1G")
 
-// parseSize reads a number of bytes, or of the binary units K, M and G, perhaps spelled KiB or KB.
+// parseSize reads a number of bytes, optionally with a binary unit K, M or G, which may be spelled KiB or KB.
 func parseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "KMGkmgiBb")
 	shift := map[string]int{"": 0, "B": 0, "K": 10, "M": 20, "G": 30}
@@ -140,7 +140,7 @@ func parseSize(s string) (int64, error) {
 	return n << by, nil
 }
 
-// lingerValue is a flag that is a time such as 2s, or forever.
+// lingerValue is a flag with a time such as 2s, or forever.
 type lingerValue time.Duration
 
 const forever = "forever"
@@ -173,7 +173,7 @@ func (l *lingerValue) String() string {
 var common = []string{"symbols", "build-id-dir", "rootfs", "debuginfod-url", "frames", "explain", "format", "by",
 	"color", "summary", "style", "no-cache", "print-config", "help", "help-all", "version"}
 
-// doctorCommon are those of doctor, which takes the others of the filter, too.
+// doctorCommon are those of doctor, which accepts all other flags of the filter, too.
 var doctorCommon = []string{"symbols", "build-id-dir", "debug-root", "breakpad-dir", "rootfs", "obj", "ids-txt", "debuginfod-url",
 	"no-debuginfod", "adjust", "by", "lookahead", "maps", "no-cache", "print-config", "help", "help-all"}
 
@@ -182,7 +182,7 @@ const (
 	exits = "0 if everything was read, 1 if an input or the output failed, 2 if the command line is wrong; with -- COMMAND the command's own, once its output has ended."
 )
 
-// description is that of the manual page.
+// description is the description in the manual page.
 const description = `
 qss-filter goes at the end of any pipe of logs and makes every native stack trace in it readable: function, source file,
 line and inlined calls. Everything else of the log leaves byte for byte as it came, as soon as it came.
@@ -203,7 +203,7 @@ into any pipe without a reader.
 The first Ctrl-C lets the producer at the other end of a pipe finish, a second one stops at once.
 `
 
-// environment are the variables that count.
+// environment are the environment variables that the program reads.
 var environment = []cli.Variable{
 	{Name: "QSS_FILTER_CONFIG", About: "the configuration; set but empty, or /dev/null, for none"},
 	{Name: "XDG_CONFIG_HOME", About: "otherwise the configuration is qss-filter/config below it (~/.config)"},
@@ -224,7 +224,7 @@ var environment = []cli.Variable{
 	{Name: "LLVM_SYMBOLIZER_OPTS", About: "flags, where the program is called llvm-symbolizer"},
 }
 
-// version is the module's version, or the commit it was built from.
+// version returns the module's version, or the commit it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -233,7 +233,7 @@ func version() string {
 	return cmp.Or(info.Main.Version, "(devel)") + " " + info.GoVersion
 }
 
-// date is the day of the commit that the program was built from, "" if that is not known.
+// date returns the day of the commit that the program was built from, "" if that is not known.
 func date() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

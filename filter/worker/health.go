@@ -23,16 +23,16 @@ import (
 	"qss-filter/symsrc"
 )
 
-// cacheCounter is a source of symbols with a cache that counts.
+// cacheCounter is a source of symbols with a cache that counts its hits.
 type cacheCounter interface {
-	// Hits returns how many questions the cache was asked, and how many it has answered.
+	// Hits returns how many questions the cache was asked, and how many it answered.
 	Hits() (asked, answered int64)
 }
 
-// askWait is how long the brokers may take to report the lag.
+// askWait bounds the time for the servers to report the lag.
 const askWait = 2 * time.Second
 
-// serve answers for metrics and health at the address, until the end of ctx.
+// serve serves metrics and health at the address, until the end of ctx.
 func (w *worker) serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", w.opt.Metrics)
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *worker) serve(ctx context.Context) error {
 	return nil
 }
 
-// consumers asks for those of all partitions, by their numbers.
+// consumers returns the consumers of all partitions, by their numbers.
 func (w *worker) consumers(ctx context.Context) (map[int]*jetstream.ConsumerInfo, error) {
 	all := map[int]*jetstream.ConsumerInfo{}
 	list := w.streams.in.ListConsumers(ctx)
@@ -92,28 +92,27 @@ func (w *worker) consumers(ctx context.Context) (map[int]*jetstream.ConsumerInfo
 	return all, nil
 }
 
-// waiting is how many lines of a partition are not annotated yet.
+// waiting returns how many lines of a partition are not annotated yet.
 func waiting(info *jetstream.ConsumerInfo) int64 {
 	return int64(info.NumPending) + int64(info.NumAckPending)
 }
 
-// stallAfter is how long lines of a partition may wait, beyond the time that text is held back, while none is done.
+// stallAfter bounds the time in which lines of a partition wait and none is acknowledged, in addition to the time for held text.
 const stallAfter = 30 * time.Second
 
-// stalls is what was seen of the partitions when they were last looked at.
+// stalls is the state of the partitions at the last check.
 type stalls struct {
 	mu sync.Mutex
 	of map[int]stall
 }
 
-// stall is a partition in which nothing has moved since a time.
+// stall is a partition without progress since a time.
 type stall struct {
-	floor uint64 // all lines up to it are done
+	floor uint64 // all lines up to it are acknowledged
 	since time.Time
 }
 
-// stalled looks whether lines wait while none is done, in the partitions that this worker has and in those that none has. The error
-// says where.
+// stalled returns an error if lines wait while none is acknowledged, in the partitions of this worker and in those without a worker.
 func (w *worker) stalled(ctx context.Context) error {
 	infos, err := w.consumers(ctx)
 	if err != nil {
@@ -139,7 +138,7 @@ func (w *worker) stalled(ctx context.Context) error {
 	return nil
 }
 
-// gauges asks for what is not counted.
+// gauges asks for the values that are not counted.
 func (w *worker) gauges(ctx context.Context) (g gauges) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -160,20 +159,20 @@ func (w *worker) gauges(ctx context.Context) (g gauges) {
 // latencies are the upper bounds of the buckets of the latency, in seconds.
 var latencies = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 
-// counts are what a worker has done since its start.
+// counts are the counters of a worker since its start.
 type counts struct {
 	lines, bytes, restored, replayed, retries atomic.Int64
 
 	mu     sync.Mutex
-	raw    map[string]int64 // lines that left as they came, by the reason
+	raw    map[string]int64 // lines that were passed on unchanged, by the reason
 	frames resolve.Tally
-	// latency counts lines by the bucket that the time from their coming into the stream to their being stored lies in; the
+	// latency counts lines by the bucket of the time between the storage of the line and that of its annotated form; the
 	// last one has no bound.
 	latency [len(latencies) + 1]int64
 	seconds float64
 }
 
-// stored counts messages that are stored.
+// stored counts stored messages.
 func (c *counts) stored(messages []message) {
 	now := time.Now()
 	c.mu.Lock()
@@ -201,7 +200,7 @@ func (c *counts) stored(messages []message) {
 	}
 }
 
-// tally counts the frames of a process since it was asked last, all of them in lines that are stored.
+// tally counts the frames of a process since the last call, all of them in stored lines.
 func (c *counts) tally(p *process) {
 	if !p.fresh {
 		return
@@ -209,7 +208,7 @@ func (c *counts) tally(p *process) {
 	now := p.filter.Tally()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now.Frames >= p.counted.Frames { // otherwise the filter has begun its memory again
+	if now.Frames >= p.counted.Frames { // otherwise the filter has reset its counters
 		c.frames.Frames += now.Frames - p.counted.Frames
 		c.frames.Unresolved += now.Unresolved - p.counted.Unresolved
 		for i := range now.By {
@@ -219,7 +218,7 @@ func (c *counts) tally(p *process) {
 	p.counted = now
 }
 
-// gauges are what is asked for when metrics are.
+// gauges are the values that are requested together with the metrics.
 type gauges struct {
 	lag                int64 // lines that are not annotated yet
 	lagKnown           bool
@@ -287,28 +286,28 @@ func newLog(out io.Writer, asJSON bool) *slog.Logger {
 	return slog.New(&seldomHandler{&plainHandler{mu: &sync.Mutex{}, out: out}, &said{}})
 }
 
-// Tell writes what ended a part of a fleet to its log.
+// Tell writes the error that ended a worker or publisher to its log.
 func (c *Connection) Tell(err error) { newLog(c.Stderr, c.LogJSON).Error(err.Error()) }
 
-// seldomHandler leaves out faults that were reported already: what tries again, all partitions at once, has nothing new to say.
+// seldomHandler drops faults that were reported already: all partitions retry at once, and report the same.
 type seldomHandler struct {
 	slog.Handler
 	said *said
 }
 
-// said are the faults that were reported since another one was, and when.
+// said are the recently reported faults, and when.
 type said struct {
 	mu   sync.Mutex
 	when map[fault]time.Time
 }
 
-// fault is a message and what the matter is at bottom.
+// fault is a message and its innermost cause.
 type fault struct{ message, cause string }
 
-// sayAgain is how long a fault is not reported again.
+// sayAgain is the time after which a fault is reported again.
 const sayAgain = time.Minute
 
-// Handle writes one line, if it is news.
+// Handle writes one line, unless it was reported already.
 func (h *seldomHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.said.before(&r) {
 		return nil
@@ -316,7 +315,7 @@ func (h *seldomHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// before reports whether a record is about a fault that was reported a short time ago, or about the want of a connection, of which
+// before reports whether a record is about a fault that was reported a short time ago, or about the lack of a connection, which
 // the connection itself has reported.
 func (s *said) before(r *slog.Record) bool {
 	f := fault{message: r.Message}
@@ -364,7 +363,7 @@ type plainHandler struct {
 	attrs string
 }
 
-// Enabled leaves out what is for the eyes of a debugger.
+// Enabled leaves out debug messages.
 func (h *plainHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo
 }
@@ -405,27 +404,27 @@ func writeAttr(b *strings.Builder, a slog.Attr) {
 	b.WriteString(" " + a.Key + "=" + value)
 }
 
-// All partitions of a worker share one budget of memory for the processes that they hold. A partition beyond its share of it puts
-// those aside that have not written for longest, as long as all together are beyond the budget: they are restored from what is kept of
-// them, and the lines after that, when they write again. Where that is not enough, text that is held back leaves early.
+// All partitions of a worker share one memory budget for processes. While the budget is exceeded, each partition that exceeds its share
+// evicts the processes that have not written for longest. When these write again, they are restored from their kept states
+// and the lines after that. If that is not enough, held text is released early.
 //
-// The lines on their way have a budget of their own, lineMemory, in equal shares for the partitions. Whatever holds lines, before or
-// after they are annotated, holds no more than a share, and one line or its annotated form where that alone is longer.
+// The lines in progress have a separate budget, lineMemory, in equal shares for the partitions. Each place that holds lines, before or
+// after they are annotated, holds no more than a share, or one line or its annotated form if that alone is longer.
 
-// lineMemory is the memory, in bytes, for the lines of all partitions at each place where lines are held: asked for and not taken, taken
+// lineMemory is the memory, in bytes, for the lines of all partitions at each place that holds lines: pulled and not taken, taken
 // and not annotated, annotated and not stored.
 const lineMemory = 32 << 20
 
-// share is how many bytes of lines a partition may hold at each such place.
+// share returns how many bytes of lines a partition may hold at each such place.
 func (s *streams) share() int { return lineMemory / max(1, s.partitions) }
 
-// footprint is about how many bytes a process takes.
+// footprint returns the approximate memory of a process, in bytes.
 func (p *process) footprint() int64 {
 	const itself = 1 << 10
 	return p.filter.Footprint() + p.feed.Footprint() + int64(cap(p.text)) + itself
 }
 
-// held are the processes of a partition that are in memory.
+// held are the processes of a partition in memory.
 type held struct {
 	w         *worker
 	processes map[string]*process // by the subjects of their lines
@@ -433,15 +432,15 @@ type held struct {
 	weight    int64               // bytes that they take
 }
 
-// weigh notes how many bytes a process takes.
+// weigh records the memory of a process.
 func (h *held) weigh(one *process, bytes int64) {
 	h.weight += bytes - one.weight
 	h.w.memory.Add(bytes - one.weight)
 	one.weight = bytes
 }
 
-// shed puts processes aside as long as there is too little memory, but for those that are needed and those that hold text back. It
-// reports whether the partition has more than its share nevertheless.
+// shed evicts processes as long as there is too little memory, except those that are needed and those that hold text. It
+// reports whether the partition still has more than its share.
 func (h *held) shed(needed map[*process]bool) (tight bool) {
 	budget := h.w.opt.Memory
 	over := h.w.memory.Load() - budget
@@ -459,10 +458,10 @@ func (h *held) shed(needed map[*process]bool) (tight bool) {
 	return over > 0 && h.weight > share
 }
 
-// fair is the partition's share of the memory for processes.
+// fair returns the partition's share of the memory for processes.
 func (h *held) fair() int64 { return h.w.opt.Memory / int64(max(1, h.w.balance.ours())) }
 
-// relieve lets text go that is held back, of processes that have not written for longest, where there is too little memory for it.
+// relieve releases the held text of the processes that have not written for longest, if there is too little memory.
 func (p *partition) relieve(ctx context.Context) error {
 	if !p.shed(nil) {
 		return nil
@@ -482,7 +481,7 @@ func (p *partition) relieve(ctx context.Context) error {
 	return err
 }
 
-// oldest returns some of the processes, those that have not written for longest first.
+// oldest returns the processes for which which returns true, those that have not written for longest first.
 func (h *held) oldest(which func(*process) bool) (all []*process) {
 	for _, one := range h.processes {
 		if which(one) {
@@ -493,7 +492,7 @@ func (h *held) oldest(which func(*process) bool) (all []*process) {
 	return all
 }
 
-// tidy takes processes out of memory of which there are too many, and counts frames.
+// tidy evicts processes if there are too many, and counts frames.
 func (h *held) tidy() {
 	if limit := max(1, h.w.opt.Filters/h.w.streams.partitions); len(h.processes) > limit {
 		all := h.oldest(func(one *process) bool { return one.waiting == nil })
@@ -508,13 +507,13 @@ func (h *held) tidy() {
 	h.report()
 }
 
-// report counts how many processes are in memory.
+// report updates the number of processes in memory.
 func (h *held) report() {
 	h.w.held.Add(int64(len(h.processes) - h.reported))
 	h.reported = len(h.processes)
 }
 
-// drop takes one process out of memory.
+// drop removes one process from memory.
 func (h *held) drop(one *process) {
 	if one.since >= stateRetry {
 		h.w.keep(one)

@@ -15,8 +15,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// partition is one partition of the lines. The server gives it to one worker at a time, which catches up first: it
-// reads again what is not acknowledged, since it may be on its way to a worker that is gone.
+// partition is one partition of the lines. The server assigns it to one worker at a time, which catches up first: it
+// reads the lines that are not acknowledged, since they may have been delivered to a worker that has ended.
 type partition struct {
 	w        *worker
 	number   int
@@ -25,16 +25,16 @@ type partition struct {
 	log      *slog.Logger
 
 	held
-	// done is the last line that was taken, with all before it. floor is the last one that is known to be acknowledged.
+	// done is the last line that was taken, with all before it. floor is the last line known to be acknowledged.
 	done, floor uint64
-	// delivered is the number of the last delivery; joined is set while all since the last new line came to us.
+	// delivered is the number of the last delivery; joined is set while we have received all deliveries since the last new line.
 	delivered uint64
 	joined    bool
 	// unacked are deliveries that are not acknowledged yet, in the order of lines.
 	unacked []delivery
 	// vigilance is for lines that cannot be annotated.
 	vigilance vigilance
-	// attempts are batches of lines that are stored, or are tried again.
+	// attempts are batches that may be stored.
 	attempts []attempt
 }
 
@@ -50,7 +50,7 @@ func newPartition(w *worker, number int, c jetstream.Consumer) (*partition, erro
 		vigilance: vigilance{w: w, number: number, log: log}}, nil
 }
 
-// run takes lines until the end of ctx; what was begun then is completed within work.
+// run takes lines until the end of ctx. It completes what it has begun until the end of work.
 func (p *partition) run(ctx, work context.Context) {
 	go p.puller.run(ctx)
 	tick := time.NewTicker(min(max(p.w.opt.Idle/2, 10*time.Millisecond), pullWait))
@@ -73,7 +73,7 @@ func (p *partition) run(ctx, work context.Context) {
 	}
 }
 
-// take handles lines that the server has handed over.
+// take handles delivered lines.
 func (p *partition) take(ctx context.Context, messages []*nats.Msg) {
 	began, inOrder := p.joined, p.joined
 	var lines []*line
@@ -113,7 +113,7 @@ func (p *partition) take(ctx context.Context, messages []*nats.Msg) {
 	p.tidy()
 }
 
-// forget drops what is known, when another worker has the partition or what is known is wrong.
+// forget drops all state, when another worker has the partition or the state is wrong.
 func (p *partition) forget() {
 	for _, one := range p.processes {
 		p.weigh(one, 0)
@@ -123,8 +123,8 @@ func (p *partition) forget() {
 	p.report()
 }
 
-// catchUp forgets all processes and takes every line from the last acknowledged one to until, with all that are there. It is
-// tried until that is done, another worker has the partition, or the worker is asked to give up.
+// catchUp forgets all processes and takes every line after the last acknowledged one, up to until and beyond it if there are more. It
+// retries until that succeeds, another worker has the partition, or the worker is asked to end.
 func (p *partition) catchUp(ctx context.Context, until uint64) {
 	unacked, joined := p.unacked, p.joined
 	for pause := retryPause; ctx.Err() == nil; pause = min(2*pause, maxRetryPause) {
@@ -140,7 +140,7 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 		}
 		p.w.counts.retries.Add(1)
 		p.log.Warn("take up the partition", "error", err)
-		if _, err := p.w.streams.out.Info(ctx); err == nil { // it may take shorter messages than before
+		if _, err := p.w.streams.out.Info(ctx); err == nil { // its limit may be lower than before
 			if err := p.w.measure(); err != nil {
 				p.log.Warn("look how long a line may be", "error", err)
 			}
@@ -154,10 +154,10 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 		case <-time.After(pause):
 		}
 	}
-	p.forget() // what was given up may still go on with the processes, and they have seen lines of which nothing is stored
+	p.forget() // abandoned steps may still use the processes, and these have seen lines that are not stored
 }
 
-// How long is waited before another try.
+// The pauses between tries.
 const (
 	retryPause    = 50 * time.Millisecond
 	maxRetryPause = 2 * time.Second
@@ -207,8 +207,8 @@ func (p *partition) reread(ctx context.Context, until uint64) error {
 	return err
 }
 
-// try annotates lines and stores the outcome, of as many at once as there is memory for. After an error what the processes in memory
-// know is of no use.
+// try annotates lines and stores the results, as many at once as the memory allows. After an error the state of the processes in memory
+// is not valid.
 func (p *partition) try(ctx context.Context, lines []*line) error {
 	for len(lines) > 0 {
 		n, err := p.some(ctx, lines)
@@ -223,12 +223,12 @@ func (p *partition) try(ctx context.Context, lines []*line) error {
 	return nil
 }
 
-// some annotates the first of some lines and stores the outcome.
+// some annotates the first n of some lines and stores the results.
 func (p *partition) some(ctx context.Context, lines []*line) (n int, err error) {
 	var out []message
 	needed := map[*process]bool{}
 	opened := false
-	size, most := 0, p.w.streams.share()/4 // what processes know of a line may take much more than the line
+	size, most := 0, p.w.streams.share()/4 // the state that a line adds to its process may be much larger than the line
 	for _, l := range lines {
 		if size > most {
 			break
@@ -294,7 +294,7 @@ func (p *partition) store(ctx context.Context, out []message) error {
 	return nil
 }
 
-// rest lets go what has been held back for long enough.
+// rest releases text that has been held for long enough.
 func (p *partition) rest(ctx context.Context) {
 	now := time.Now()
 	var resting []*process
@@ -318,7 +318,7 @@ func (p *partition) rest(ctx context.Context) {
 	p.tidy()
 }
 
-// letGo stores what is held back of some processes.
+// letGo stores the held text of some processes.
 func (p *partition) letGo(ctx context.Context, some []*process) error {
 	if len(some) == 0 {
 		return nil
@@ -342,7 +342,7 @@ func (p *partition) letGo(ctx context.Context, some []*process) error {
 	return err
 }
 
-// leave hands the partition over to the next worker, at the end.
+// leave releases the partition to the next worker, at the end.
 func (p *partition) leave(ctx context.Context) {
 	p.vigilance.unmark(ctx, true)
 	for _, one := range p.processes {
@@ -352,7 +352,7 @@ func (p *partition) leave(ctx context.Context) {
 	p.w.balance.leave(ctx, p.number)
 }
 
-// pass hands the partition over to another worker.
+// pass releases the partition to another worker.
 func (p *partition) pass(ctx context.Context) {
 	p.vigilance.unmark(ctx, true)
 	for _, one := range p.processes {
@@ -363,15 +363,15 @@ func (p *partition) pass(ctx context.Context) {
 	p.w.balance.unpin(ctx, p.number)
 }
 
-// delivery is a line as the server has handed it over.
+// delivery is a line as the server has delivered it.
 type delivery struct {
-	reply  string // where it is acknowledged
+	reply  string // the subject for the acknowledgment
 	seq    uint64 // of the line
 	number uint64 // of the delivery
-	again  bool   // it has been handed over before, perhaps to another worker
+	again  bool   // it has been delivered before, perhaps to another worker
 }
 
-// acknowledged is what a server is sent for a message that is done.
+// acknowledged is the reply to a message that is done.
 var acknowledged = []byte("+ACK")
 
 // acknowledge acknowledges the lines whose messages are stored, with all before them.
@@ -388,39 +388,39 @@ func (p *partition) acknowledge() {
 		return
 	}
 	if err := p.w.nc.Publish(p.unacked[n-1].reply, acknowledged); err != nil {
-		p.log.Warn("acknowledge", "error", err) // then the lines come again
+		p.log.Warn("acknowledge", "error", err) // the lines are delivered again
 	}
 	p.unacked = slices.Delete(p.unacked, 0, n)
 }
 
-// balance evens out how many partitions workers have. The server alone decides who has one, and gives it to the first that
-// asks: a worker that comes later finds all of them taken. So each writes into the bucket of states which ones it has got; one that
-// has two less than another wishes for one of those; and the other one, when it is done with the lines at hand, has the server
-// give it away. Nothing depends on it but how evenly the work is spread.
+// balance divides the partitions evenly between workers. The server assigns a partition to the first worker that
+// asks, so a worker that starts later finds all of them taken. Therefore each worker writes to the bucket of states which ones it has. A
+// worker that has at least two less than another one requests one of those, and the other worker, after the current lines, lets the
+// server reassign it. Nothing but the distribution of the work depends on this.
 type balance struct {
 	streams *streams
 	durable string
 	name    string // of this worker
 	log     *slog.Logger
-	// release is called with partitions that another worker should have.
+	// release is called with a partition that another worker has requested.
 	release func(partition int)
 
 	mu     sync.Mutex
-	owners map[int]string    // of partitions, by the name of the worker that got them last
-	asked  map[int]time.Time // when they were wished for
+	owners map[int]string    // of partitions: the name of the worker that got each last
+	asked  map[int]time.Time // when this worker requested them
 }
 
 const (
-	// balanceEvery is how often it is looked whether the work is spread evenly.
+	// balanceEvery is the time between two checks of the distribution.
 	balanceEvery = 300 * time.Millisecond
-	// wishAge is how long a wish counts, and how long a partition is not wished for again.
+	// wishAge is how long a request is valid, and the time before a partition is requested again.
 	wishAge = 5 * time.Second
 
 	ownerPrefix = "owner."
 	wishPrefix  = "wish."
 )
 
-// errWatch is an end of what says which worker has which partition.
+// errWatch is the error when the watch of the bucket ends.
 var errWatch = errors.New("the watch has ended")
 
 // claim announces that this worker has got a partition.
@@ -444,21 +444,21 @@ func (b *balance) announce(prefix string, partition int) {
 	}
 }
 
-// ours returns how many partitions this worker has got last.
+// ours returns how many partitions this worker has.
 func (b *balance) ours() (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.count(b.name)
 }
 
-// isOurs reports whether this worker was the last to get a partition.
+// isOurs reports whether this worker has a partition.
 func (b *balance) isOurs(partition int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.owners[partition] == b.name
 }
 
-// leave has the server give a partition to another worker at once, if this worker has it.
+// leave makes the server assign a partition to another worker immediately, if this worker has it.
 func (b *balance) leave(ctx context.Context, partition int) {
 	b.mu.Lock()
 	ours := b.owners[partition] == b.name
@@ -469,7 +469,7 @@ func (b *balance) leave(ctx context.Context, partition int) {
 	}
 }
 
-// unpin has the server give a partition to another worker.
+// unpin makes the server assign a partition to another worker.
 func (b *balance) unpin(ctx context.Context, partition int) {
 	ctx, cancel := context.WithTimeout(ctx, pinned)
 	defer cancel()
@@ -478,7 +478,7 @@ func (b *balance) unpin(ctx context.Context, partition int) {
 	}
 }
 
-// run watches which worker has what, until the end of ctx.
+// run watches which worker has which partition, until the end of ctx.
 func (b *balance) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := b.watch(ctx); err != nil && ctx.Err() == nil {
@@ -508,14 +508,14 @@ func (b *balance) watch(ctx context.Context) error {
 			if !ok {
 				return errWatch
 			}
-			if entry != nil { // otherwise all that was there has come
+			if entry != nil { // nil marks the end of the initial entries
 				b.note(entry)
 			}
 		}
 	}
 }
 
-// note notes which worker has a partition, or wishes for one.
+// note records which worker has a partition, or requests one.
 func (b *balance) note(entry jetstream.KeyValueEntry) {
 	kind, number, _ := strings.Cut(entry.Key(), ".")
 	partition, err := strconv.Atoi(number)
@@ -533,7 +533,7 @@ func (b *balance) note(entry jetstream.KeyValueEntry) {
 	}
 }
 
-// count returns how many partitions a worker has got last.
+// count returns how many partitions a worker has.
 func (b *balance) count(name string) (n int) {
 	for _, owner := range b.owners {
 		if owner == name {
@@ -543,7 +543,7 @@ func (b *balance) count(name string) (n int) {
 	return n
 }
 
-// wanted returns a partition that another worker could do without, in favor of this one.
+// wanted returns a partition of another worker that this worker should have.
 func (b *balance) wanted(now time.Time) (partition int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

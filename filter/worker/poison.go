@@ -15,35 +15,35 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A line may end the worker that annotates it (out of memory, a fatal error of the runtime), hang it, or make it panic, and so the
-// next worker, for ever. Such a line leaves as it came, under headerRaw, after a few tries:
+// A line may end the worker that annotates it (out of memory, a fatal error of the runtime), hang it, or make it panic, and the same
+// would happen to every next worker. After a few tries, such a line is raw: it is passed on unchanged, under headerRaw.
 //
-// A panic is recovered, and at the second one the line is raw. A line that takes longer than lineLimit is given up with the
-// goroutine that annotates it, and raw at once. Of the death of a worker nothing remains but that lines are delivered again; therefore
-// lines that may have been on their way when a worker ended are annotated carefully: before a few of them are begun a mark in the
-// bucket of states says which, and a worker that finds the mark of another one there goes on with a mark for each single one of these. The
-// line whose own mark is found twice is raw. Which lines are is kept beside the mark, so that every worker makes the same of them.
+// A panic is recovered, and after the second one the line is raw. A line that takes longer than lineLimit is abandoned with the
+// goroutine that annotates it, and is raw immediately. The only trace of a worker's death is that lines are delivered again. Therefore
+// lines that may have been in progress when a worker ended are annotated carefully: before a few of them are started, a mark in the
+// bucket of states names them, and a worker that finds the mark of another one continues with a mark for each single line. If
+// a line's own mark is found twice, the line is raw. The raw lines are kept next to the mark, so that every worker treats them the same.
 
-// poison is what is kept of a partition's lines that cannot be annotated, in the bucket of states.
+// poison is the record of a partition's lines that cannot be annotated, in the bucket of states.
 type poison struct {
-	// Stream is the tag of the stream that lines are counted in.
+	// Stream is the tag of the stream in which lines are counted.
 	Stream string    `json:"stream"`
 	Raw    []rawLine `json:"raw,omitempty"`
-	// Mark is of the lines that are being annotated, nil for none.
+	// Mark names the lines that are being annotated, nil for none.
 	Mark *mark `json:"mark,omitempty"`
 }
 
-// rawLine is a line that leaves as it came, and why: one of the reasons below.
+// rawLine is a raw line, with one of the reasons below.
 type rawLine struct {
 	Line uint64 `json:"line"`
 	Why  string `json:"why"`
 }
 
-// mark is of lines that a worker has begun to annotate.
+// mark names lines that a worker has started to annotate.
 type mark struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// Tries is how often a single line was begun.
+	// Tries is how often a single line was started.
 	Tries  int    `json:"tries"`
 	Worker string `json:"worker"`
 }
@@ -57,17 +57,17 @@ const (
 )
 
 const (
-	// poisonPrefix begins the name of a partition's poison in the bucket.
+	// poisonPrefix is the beginning of the name of a partition's poison in the bucket.
 	poisonPrefix = "poison."
-	// markLines is how many lines share a mark at first, and maxTries how often a line is begun that may end a worker, or panics.
+	// markLines is how many lines share a mark at first, and maxTries how often a line is started that may end a worker or panics.
 	markLines = 32
 	maxTries  = 2
-	// maxRaw bounds the lines that are remembered to be raw; the oldest are forgotten.
+	// maxRaw bounds the remembered raw lines; the oldest are forgotten.
 	maxRaw = 1000
-	// lineLimit is how long one line may take, and lookEvery how often it is looked whether it takes longer.
+	// lineLimit bounds the time for one line, and lookEvery is the time between two checks of that.
 	lineLimit = 20 * time.Second
 	lookEvery = 50 * time.Millisecond
-	// maxStuck is how many lines may hang in a worker before it ends, to be started again: each of them may keep a processor busy.
+	// maxStuck is how many lines may hang in a worker before it ends, to be restarted: each of them may keep a core busy.
 	maxStuck = 8
 )
 
@@ -78,35 +78,35 @@ var errStuck = errors.New("too many lines hang: a worker that is started again g
 type poisonError struct {
 	line uint64
 	why  string
-	// said is what is known beside the reason.
+	// said is the text after the reason.
 	said string
 }
 
 func (e *poisonError) Error() string { return fmt.Sprintf("line %d: %s%s", e.line, e.why, e.said) }
 
-// vigilance is what a partition knows of its poisonous lines.
+// vigilance is a partition's state for lines that cannot be annotated.
 type vigilance struct {
 	w      *worker
 	number int // of the partition
 	log    *slog.Logger
 	poison poison
-	// revision is that of poison in the bucket, 0 for none; sent is the answer to a value that was not waited for.
+	// revision is that of poison in the bucket, 0 for none; sent is the pending answer to the last value.
 	revision uint64
 	sent     jetstream.PubAckFuture
-	// overtaken is set where another worker has put a mark there since it was read: that stays.
+	// overtaken is set if another worker has written a mark since it was read; that mark must stay.
 	overtaken bool
 	why       map[uint64]string // of poison.Raw
-	// fresh are those of these lines before which nothing that is held back can leave.
+	// fresh are the raw lines before which held text cannot be released.
 	fresh  map[uint64]bool
 	panics map[uint64]int
-	// careful is set while lines are annotated that another worker may have ended on. Of those from first to last each gets a mark of
-	// its own; tries of the first one are known.
+	// careful is set while lines are annotated that may have ended another worker. Each of those from first to last gets its own
+	// mark; tries belongs to the first one.
 	careful            bool
 	first, last, begun uint64
 	tries              int
 }
 
-// examine reads what is kept of a partition's poison, and what the mark of a worker that is gone says.
+// examine reads a partition's poison, and handles the mark of a worker that has ended.
 func (v *vigilance) examine(ctx context.Context) error {
 	var err error
 	if v.poison, v.revision, err = v.kept(ctx); err != nil {
@@ -131,7 +131,7 @@ func (v *vigilance) examine(ctx context.Context) error {
 	return nil
 }
 
-// kept reads what is kept of a partition's poison, and its revision, 0 where there is none.
+// kept reads a partition's poison and its revision, 0 if there is none.
 func (v *vigilance) kept(ctx context.Context) (found poison, revision uint64, err error) {
 	none := poison{Stream: v.w.streams.tag}
 	entry, err := v.w.streams.state.Get(ctx, poisonPrefix+strconv.Itoa(v.number))
@@ -147,7 +147,7 @@ func (v *vigilance) kept(ctx context.Context) (found poison, revision uint64, er
 	return found, entry.Revision(), nil
 }
 
-// blame notes a line that has caused an error. It reports whether the next try is a better one for that.
+// blame records the line that has caused an error. It reports whether another try may succeed because of that.
 func (v *vigilance) blame(ctx context.Context, err error) bool {
 	bad, ok := errors.AsType[*poisonError](err)
 	if !ok {
@@ -166,7 +166,7 @@ func (v *vigilance) blame(ctx context.Context, err error) bool {
 	return true
 }
 
-// condemn lets a line leave as it came from now on.
+// condemn makes a line raw.
 func (v *vigilance) condemn(ctx context.Context, bad *poisonError) {
 	v.log.Error("a line cannot be annotated: it leaves as it came", "line", bad.line, "reason", bad.why+bad.said)
 	if v.why == nil {
@@ -190,7 +190,7 @@ func (v *vigilance) condemn(ctx context.Context, bad *poisonError) {
 	}
 }
 
-// remember adds a line to those that are raw.
+// remember adds a line to the raw ones.
 func (v *vigilance) remember(raw rawLine) {
 	v.poison.Raw = append(v.poison.Raw, raw)
 	if over := len(v.poison.Raw) - maxRaw; over > 0 {
@@ -198,8 +198,8 @@ func (v *vigilance) remember(raw rawLine) {
 	}
 }
 
-// keep stores what is known, for the worker that has the partition next. That may be one already, which has stored something since it
-// was read: then the lines of both are stored, and the mark of the other one stays.
+// keep stores the poison for the next worker of the partition. If that has already stored something since the poison
+// was read, the lines of both are stored, and the mark of the other worker stays.
 func (v *vigilance) keep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
@@ -207,7 +207,7 @@ func (v *vigilance) keep(ctx context.Context) error {
 		select {
 		case answer := <-v.sent.Ok():
 			v.revision = answer.Sequence
-		case <-v.sent.Err(): // then it is a conflict, or not stored
+		case <-v.sent.Err(): // a conflict, or not stored
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -249,7 +249,7 @@ func (v *vigilance) keep(ctx context.Context) error {
 	}
 }
 
-// begin marks the first of some lines where one of them may end this worker, and returns how many of them may be annotated next.
+// begin marks the first of some lines if they may end this worker, and returns how many of them may be annotated next.
 func (v *vigilance) begin(ctx context.Context, lines []*line) (n int) {
 	if !v.careful {
 		return len(lines)
@@ -272,13 +272,13 @@ func (v *vigilance) begin(ctx context.Context, lines []*line) (n int) {
 		return n
 	}
 	v.poison.Mark = m
-	if err := v.keep(ctx); err != nil && ctx.Err() == nil { // then a line that ends this worker will not be known
+	if err := v.keep(ctx); err != nil && ctx.Err() == nil { // a line that ends this worker will not be recognized
 		v.log.Warn("mark the lines to come", "error", err)
 	}
 	return n
 }
 
-// unmark takes the mark back. That is not waited for unless it is the last word.
+// unmark removes the mark. It waits for the answer only if wait is set.
 func (v *vigilance) unmark(ctx context.Context, wait bool) {
 	if v.poison.Mark == nil || v.poison.Mark.Worker != v.w.name {
 		return
@@ -295,8 +295,8 @@ func (v *vigilance) unmark(ctx context.Context, wait bool) {
 	}
 }
 
-// feed annotates lines, each with its process's filter, and adds their messages to out. It returns how many of the lines were fed:
-// not all where their messages are long. The error is a *poisonError where one of them could not be annotated.
+// feed annotates lines, each with its process's filter, and adds their messages to out. It returns how many of the lines were fed,
+// which is not all if their messages are long. The error is a *poisonError if one of them could not be annotated.
 func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ []message, fed int, err error) {
 	limit := int(p.w.limit.Load())
 	share := p.w.streams.share()
@@ -322,7 +322,7 @@ func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ [
 			done++
 			return out
 		})
-		if err != nil { // the steps may be going on
+		if err != nil { // the steps may still run
 			return out, fed, err
 		}
 		if v := &p.vigilance; v.poison.Mark != nil && v.poison.Mark.Tries > 0 {
@@ -333,8 +333,8 @@ func (p *partition) feed(ctx context.Context, out []message, lines []*line) (_ [
 	return out, fed, nil
 }
 
-// watch does n steps, each for a line, in a goroutine of its own. Where one of them takes too long, or the end of ctx comes, it returns
-// without that.
+// watch does n steps, each for a line, in a separate goroutine. If one of them takes too long, or ctx ends, it returns without waiting
+// for the goroutine.
 func (p *partition) watch(ctx context.Context, out []message, n int, line func(i int) uint64, do func(context.Context, []message, int) []message) ([]message, error) {
 	select {
 	case p.w.annotating <- struct{}{}:
@@ -372,13 +372,13 @@ func (p *partition) watch(ctx context.Context, out []message, n int, line func(i
 	}
 }
 
-// giveUp leaves a goroutine to itself, until that is done.
+// giveUp counts an abandoned goroutine until that is done.
 func (p *partition) giveUp(done <-chan struct{}) {
 	w := p.w
 	if w.stuck.Add(1) >= maxStuck {
 		select {
 		case w.fatal <- errStuck:
-		default: // it is known
+		default: // signaled already
 		}
 	}
 	go func() {
@@ -387,19 +387,19 @@ func (p *partition) giveUp(done <-chan struct{}) {
 	}()
 }
 
-// steps are what one goroutine does.
+// steps are the work of one goroutine.
 type steps struct {
 	now func() time.Time
-	// step is the number of the one at hand, and since when it was begun, in nanoseconds.
+	// step is the number of the current step, and since the time of its start, in nanoseconds.
 	step, since atomic.Int64
 	out         []message
 	err         *poisonError
 }
 
-// at returns the number of the step at hand.
+// at returns the number of the current step.
 func (s *steps) at() int { return int(s.step.Load()) }
 
-// progress returns the step at hand, and how long it has taken.
+// progress returns the current step, and how long it has taken.
 func (s *steps) progress() (at int, took time.Duration) {
 	since := s.since.Load()
 	if since == 0 {
@@ -408,7 +408,7 @@ func (s *steps) progress() (at int, took time.Duration) {
 	return s.at(), time.Duration(s.now().UnixNano() - since)
 }
 
-// run does the steps. What a step panics with is the error.
+// run does the steps. A panic of a step becomes the error.
 func (s *steps) run(ctx context.Context, out []message, n int, do func(context.Context, []message, int) []message) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -420,7 +420,7 @@ func (s *steps) run(ctx context.Context, out []message, n int, do func(context.C
 		s.since.Store(s.now().UnixNano())
 		before := len(out)
 		out = do(ctx, out, i)
-		if pieces := out[before:]; len(pieces) > batchMessages && pieces[len(pieces)-1].raw == "" { // which no batch takes
+		if pieces := out[before:]; len(pieces) > batchMessages && pieces[len(pieces)-1].raw == "" { // too many for a batch
 			s.err = &poisonError{why: whySize, said: fmt.Sprintf(": its annotated form has %d messages", len(pieces))}
 			return
 		}

@@ -29,59 +29,59 @@ type line struct {
 	// process has all subjects of the line's process, with the partition in front; "" where the line is of none.
 	process string
 	data    []byte
-	part    bool // the next message goes on with it
+	part    bool // the next message continues it
 	last    bool // there are no others yet
-	ended   bool // data ends with a newline; known once the line was fed
+	ended   bool // data ends with a newline; valid after the line was fed
 	stored  time.Time
-	// of is the line's process, once that is in memory. raw says why the line leaves as it came, "" where it does not; fresh is set
-	// where not even what is held back before it can leave.
+	// of is the line's process, when that is in memory. raw is the reason of a raw line, "" for others; fresh is set
+	// if not even the text held before it can be released.
 	of    *process
 	raw   string
 	fresh bool
 }
 
-// process is a process of the log, with its filter. Each of its lines becomes one message; while text is held back, the message
-// of the last line waits, to carry that text if no other line comes.
+// process is a process of the log, with its filter. Each of its lines becomes one message. While text is held, the message
+// of the last line waits, so that it can carry that text if no other line comes.
 type process struct {
-	subject string // of its lines, with wildcards where that varies; the partition is in front
+	subject string // of its lines, with wildcards for what varies; the partition is in front
 	out     string // of its annotated lines
 	name    string // in the bucket of states
 	filter  *filter.Filter
 	feed    *stream.Feed
-	// weight is about how many bytes of memory the process takes, as of when it was weighed last.
+	// weight is the approximate memory of the process in bytes, when it was weighed last.
 	weight int64
-	// renew makes a filter.
+	// renew returns a new filter.
 	renew func() *filter.Filter
-	// counted are the frames up to the last line that is counted; fresh is set once there was one that was not published.
+	// counted are the frames up to the last counted line; fresh is set after a line that was not published before.
 	counted resolve.Tally
 	fresh   bool
-	used    time.Time // when its last line came
+	used    time.Time // of its last line
 	// fed is the last line that the filter has seen.
 	fed uint64
 	// published is the last line whose message is stored, and outSeq the sequence of that message; clear is the last line after
-	// whose message nothing was held back.
+	// whose message no text was held.
 	published, outSeq, clear uint64
-	// waiting is the line whose message waits, with its own text.
+	// waiting is the line of the waiting message, with its own text.
 	waiting *line
 	text    []byte
-	// since counts lines since the place where the process can be taken up, and tried those of which a later place was looked for.
+	// since counts the lines after the last restore point, and tried those after which a later one was looked for.
 	since, tried int
 }
 
-// message is what is published for a line, or a piece of it where it is too long for one.
+// message is the annotated form of a line, or a piece of it if that is too long for one message.
 type message struct {
 	of     *process
 	seq    uint64 // of the line
 	data   []byte
-	held   bool   // text is held back after it
-	clear  uint64 // the last line before it after which none was
-	more   bool   // the next message goes on with it
-	raw    string // why the line left as it came
+	held   bool   // text is held after it
+	clear  uint64 // the last line before it after which no text was held
+	more   bool   // the next message continues it
+	raw    string // the reason of a raw line
 	piece  int
 	stored time.Time // when the line was
 }
 
-// add feeds a line to the filter, and adds the messages that are complete by that to out.
+// add feeds a line to the filter, and adds the messages that this completes to out.
 func (p *process) add(ctx context.Context, out []message, l *line, limit int) []message {
 	p.fed = l.seq
 	p.since++
@@ -94,7 +94,7 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 	if !l.ended && !l.part {
 		data = append(data[:len(data):len(data)], '\n')
 	}
-	l.data = nil // a line may wait for long
+	l.data = nil // a line may wait for a long time
 	if !p.fresh && l.seq > p.published {
 		p.fresh, p.counted = true, p.filter.Tally()
 	}
@@ -102,9 +102,9 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 	if !l.ended && !l.part {
 		text = bytes.TrimSuffix(text, newline)
 	}
-	if l.seq <= p.published { // again, after another worker
+	if l.seq <= p.published { // published by another worker
 		if l.seq == p.clear {
-			p.feed.Flush(nil) // as it did
+			p.feed.Flush(nil) // as the other worker did
 		}
 		return out
 	}
@@ -121,8 +121,8 @@ func (p *process) add(ctx context.Context, out []message, l *line, limit int) []
 
 var newline = []byte{'\n'}
 
-// annotate feeds a line to the filter and returns what that writes. What would follow a line that was not looked at although it may
-// have said something of modules could get wrong names: nothing is known from there on.
+// annotate feeds a line to the filter and returns its output. A raw line may have defined modules, so that later frames
+// could get wrong names: after such a line all modules are forgotten.
 func (p *process) annotate(ctx context.Context, l *line, data []byte) []byte {
 	if l.raw == "" {
 		faults := p.filter.Faults()
@@ -145,14 +145,14 @@ func (p *process) annotate(ctx context.Context, l *line, data []byte) []byte {
 
 var braces = []byte("{{{")
 
-// restart forgets all that the filter knows.
+// restart drops the state of the filter.
 func (p *process) restart() {
 	p.filter = p.renew()
 	p.feed, p.counted = p.filter.Feed(), resolve.Tally{}
 }
 
-// rest lets go what is held back, with the message that waits. Of an unfinished line, whose rest may never come, the message
-// leaves alone.
+// rest releases the held text with the waiting message. If the line is not complete, only the message is released, since the rest may
+// never come.
 func (p *process) rest(out []message, limit int) []message {
 	text, held := p.text, p.feed.Unfinished()
 	if !held {
@@ -180,10 +180,10 @@ func (p *process) emit(out []message, l *line, text []byte, held bool, limit int
 	return append(out, m)
 }
 
-// partWait is how long the rest of a line is waited for before lines of other processes may be acknowledged past it.
+// partWait is how long to wait for the rest of a line before later lines of other processes may be acknowledged.
 const partWait = 10 * time.Second
 
-// resting reports whether what is held back has waited long enough.
+// resting reports whether the held text has waited long enough.
 func (p *process) resting(now time.Time, idle time.Duration) bool {
 	if p.waiting != nil && p.feed.Unfinished() {
 		idle = max(idle, partWait)
@@ -191,8 +191,8 @@ func (p *process) resting(now time.Time, idle time.Duration) bool {
 	return p.waiting != nil && now.Sub(p.used) >= idle
 }
 
-// shipper sends the lines of one log. Batches go one after the other, each whole or not at all, so that the order holds whatever
-// must be sent again; while one is on its way the next is read.
+// shipper sends the lines of one log. Batches are atomic and sent one after the other, so that the order is kept even if some must be
+// sent again. While one is being sent, the next is read.
 type shipper struct {
 	opt     *PublishOptions
 	nc      *nats.Conn
@@ -200,32 +200,32 @@ type shipper struct {
 	session string // of message IDs
 	limit   int
 	sent    uint64 // lines, or parts of them
-	// asked is closed when the end is asked for. giveUp ends the reading, once refused says why nothing is stored any more;
-	// unstored counts the lines of which that is true.
+	// asked is closed to ask for the end. refused says why nothing is stored any more; giveUp then ends the reading, and
+	// unstored counts the lines that are not stored.
 	asked    <-chan struct{}
-	wait     time.Duration // from then on, for a server that takes nothing
+	wait     time.Duration // after that, for a server that does not accept lines
 	giveUp   func()
 	refused  error
 	unstored int
 
 	reader prefix.Reader
 	rest   []byte // of the last piece: the beginning of a line
-	more   bool   // the beginning of that line has left already
-	// subject is that of the last line.
+	more   bool   // the beginning of that line was sent already
+	// subject is the subject of the last line.
 	subject string
 	batch   []*nats.Msg
 	size    int
 }
 
-// readAhead is how many pieces of the log, of pieceSize bytes each, are read before they can be sent. When the log is to end,
-// a read that is on its way is waited for, but not for longer than readWait: that of a silent pipe may take for ever.
+// readAhead is how many pieces of the log, of pieceSize bytes each, are read before they can be sent. At the end
+// the shipper waits for a read in progress, but not for longer than readWait: a read of a silent pipe may take forever.
 const (
 	readAhead = 8
 	pieceSize = 64 << 10
 	readWait  = time.Second
 )
 
-// run sends the log until its end, or that of ctx; all that was read by then is sent.
+// run sends the log until it or ctx ends; then it sends everything that was read.
 func (s *shipper) run(ctx context.Context) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -283,7 +283,7 @@ func (s *shipper) read(ctx context.Context, pieces chan<- []byte, failed chan<- 
 	}
 }
 
-// add takes a piece of the log: its lines, and the parts of one that is too long for a message.
+// add adds a piece of the log: its lines, and the parts of a line that is too long for a message.
 func (s *shipper) add(piece []byte) {
 	s.rest = append(s.rest, piece...)
 	for {
@@ -305,7 +305,7 @@ func (s *shipper) add(piece []byte) {
 // line adds a line, or a part of one, to the batch.
 func (s *shipper) line(b []byte, part bool) {
 	m := &nats.Msg{Data: b, Header: nats.Header{}}
-	if !s.more { // otherwise it goes on with the line before
+	if !s.more { // otherwise it continues the line before
 		s.subject = s.subjectOf(b)
 	}
 	m.Subject = s.subject
@@ -322,12 +322,12 @@ func (s *shipper) line(b []byte, part bool) {
 	}
 }
 
-// subjectOf returns the subject of a line, by the prefix that loggers have put before it.
+// subjectOf returns the subject of a line, by the prefixes of its loggers.
 func (s *shipper) subjectOf(line []byte) string {
 	line = bytes.TrimRight(line, "\r\n")
 	p := s.reader.Read(line)
 	host := string(p.Host.Of(line))
-	p.Host, p.Claimed = prefix.Span{}, prefix.Span{} // what a headline claims is not repeated on its frames
+	p.Host, p.Claimed = prefix.Span{}, prefix.Span{} // the frames below a headline do not repeat its claim
 	pid := strings.TrimPrefix(string(p.AppendKey(nil, line, prefix.ByAuto)), "#")
 	if p.Claimed.Empty() && pid == "" {
 		pid = s.opt.PID
@@ -335,8 +335,8 @@ func (s *shipper) subjectOf(line []byte) string {
 	return s.opt.filled(tokenOf(cmp.Or(host, s.opt.Host)), tokenOf(pid))
 }
 
-// flush sends the batch until it is stored. Once the end was asked for it gives up after wait, and everything that would
-// come later with it.
+// flush sends the batch until it is stored. After the end was asked for, it gives up after wait, and refuses all later
+// lines.
 func (s *shipper) flush() {
 	asked, late := s.asked, (<-chan time.Time)(nil)
 	for pause := retryPause; len(s.batch) > 0 && s.refused == nil; pause = min(2*pause, maxRetryPause) {

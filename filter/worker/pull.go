@@ -17,24 +17,24 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// puller asks for the lines of a partition, ahead of those that take them. It goes on asking, for fewer bytes than any line has,
-// while none are taken: a server gives the partition to another worker when it hears nothing.
+// puller requests the lines of a partition in advance. While none are taken, it continues with requests for fewer bytes than any line
+// has, because a server assigns the partition to another worker when it receives no requests.
 type puller struct {
 	asking *asking
-	share  int // bytes of lines that may lie here
+	share  int // bytes of lines that may wait here
 	log    *slog.Logger
 	lines  chan []*nats.Msg
 	lost   chan struct{} // signaled when another worker has got the partition
-	rest   chan struct{} // signaled when another worker should have it
-	rested chan struct{} // signaled then, once all that has come is taken
-	failed func()        // called when the server could not be asked
+	rest   chan struct{} // signaled when another worker should get it
+	rested chan struct{} // signaled after that, when all received lines are taken
+	failed func()        // called when a request failed
 }
 
 const (
-	// pullLines is how many lines are asked for at once, and pullAhead how many that lie there are enough.
+	// pullLines is how many lines a request asks for, and pullAhead how many waiting lines are enough.
 	pullLines = 256
 	pullAhead = 256
-	// pullPause is how long a server that cannot be asked is left alone, and pullRest how long others may take the partition.
+	// pullPause is the pause after a failed request, and pullRest the time in which other workers may take the partition.
 	pullPause = 200 * time.Millisecond
 	pullRest  = 2 * time.Second
 )
@@ -43,7 +43,7 @@ func newPuller(a *asking, share int, log *slog.Logger, failed func()) *puller {
 	return &puller{a, share, log, make(chan []*nats.Msg), make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}), failed}
 }
 
-// run asks until the end of ctx.
+// run requests lines until the end of ctx.
 func (p *puller) run(ctx context.Context) {
 	defer close(p.lines)
 	a := p.asking
@@ -63,7 +63,7 @@ func (p *puller) run(ctx context.Context) {
 		case errors.Is(err, errPin):
 			select {
 			case p.lost <- struct{}{}:
-			default: // it is known already
+			default: // signaled already
 			}
 		case err != nil:
 			pausing = p.pause(err)
@@ -74,7 +74,7 @@ func (p *puller) run(ctx context.Context) {
 		if !a.open && !rest && pausing == nil && (!enough || isLate) {
 			n, bytes := pullLines, p.share-size
 			switch {
-			case enough: // no line is as short as that
+			case enough: // shorter than any line
 				n, bytes = 1, 1
 			case a.long:
 				n, bytes = 1, 0
@@ -103,7 +103,7 @@ func (p *puller) run(ctx context.Context) {
 			ready, size = nil, 0
 		case m := <-a.arrived:
 			see(m)
-			for more := true; more; { // what is there at once is one piece
+			for more := true; more; { // lines that are there together form one piece
 				select {
 				case m := <-a.arrived:
 					see(m)
@@ -127,47 +127,47 @@ func (p *puller) run(ctx context.Context) {
 	}
 }
 
-// pause takes note of a server that cannot be asked, and returns when it can be asked again.
+// pause reports a failed request, and returns a channel that is signaled at the time of the next one.
 func (p *puller) pause(err error) <-chan time.Time {
 	p.log.Warn("pull lines", "error", err)
 	p.failed()
 	return time.After(pullPause)
 }
 
-// asking asks a consumer for messages, by their number and their bytes at once, with one request at a time. What comes is to be received
-// from arrived and given to see. All requests share one subscription: what comes late comes nevertheless.
+// asking requests messages from a consumer, bounded by number and bytes, with one request at a time. The caller must receive messages
+// from arrived and pass them to see. All requests share one subscription, so that late messages are not lost.
 //
-// A message is distinguished from what a server says of a request by its reply, which only messages have: their headers may be anything.
+// Only messages have a reply subject; it distinguishes them from a server's status of a request. Headers of messages may have any values.
 type asking struct {
 	nc    *nats.Conn
-	next  string // the subject that the consumer is asked under
+	next  string // the subject for requests
 	group string // of those that share it; "" for none
-	pin   string // by which the server knows the one of them that gets messages
+	pin   string // identifies the member that gets messages
 	inbox string
 	sub   *nats.Subscription
-	// arrived has what the server has sent.
+	// arrived receives what the server sends.
 	arrived chan *nats.Msg
-	// open is set while more may come of the last request, of which number, messages and bytes are left, until late.
+	// open is set while the last request may get more, up to number messages and bytes, until late.
 	open        bool
 	number      int
 	left, bytes int
 	late        <-chan time.Time
-	// long is set where nothing came of it since the next message is longer than it allowed; got counts what has come of it.
+	// long is set if it got nothing because the next message is too long for it; got counts its messages.
 	long bool
 	got  int
 }
 
 const (
-	// headerPin is the header by which a server names a client's pin, after all others.
+	// headerPin is the header with a client's pin, after all others.
 	headerPin = "Nats-Pin-Id"
-	// lateAnswer is how much longer than a request lasts its end may take to be heard of.
+	// lateAnswer is how long after a request's end its status may arrive.
 	lateAnswer = time.Second
 )
 
 // errPin is the answer to a request of a worker that does not have the pin any more.
 var errPin = errors.New("another worker has the partition")
 
-// ask begins to ask a consumer, for at most most messages at once.
+// ask subscribes for requests to a consumer, for at most most messages at once.
 func ask(nc *nats.Conn, stream, consumer, group string, most int) (*asking, error) {
 	a := &asking{nc: nc, next: "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer, group: group, inbox: nc.NewInbox(),
 		arrived: make(chan *nats.Msg, 4*most)}
@@ -179,7 +179,7 @@ func ask(nc *nats.Conn, stream, consumer, group string, most int) (*asking, erro
 	return a, nil
 }
 
-// request asks for n messages that have so many bytes together, 0 for any, and come within wait.
+// request requests n messages of at most so many bytes together, 0 for any number, within wait.
 func (a *asking) request(n, bytes int, wait time.Duration) error {
 	request, err := json.Marshal(struct {
 		Batch    int           `json:"batch"`
@@ -199,7 +199,7 @@ func (a *asking) request(n, bytes int, wait time.Duration) error {
 	return nil
 }
 
-// see looks at what has arrived. It reports whether that is a message; what a server says of a request may be an error.
+// see handles what has arrived. It reports whether that is a message; a server's status of a request may be an error.
 func (a *asking) see(m *nats.Msg) (isMessage bool, err error) {
 	if m.Reply != "" {
 		if pins := m.Header[headerPin]; len(pins) > 0 {
@@ -208,7 +208,7 @@ func (a *asking) see(m *nats.Msg) (isMessage bool, err error) {
 		a.got++
 		a.left--
 		if a.bytes > 0 {
-			if a.bytes -= m.Size(); a.bytes <= 0 { // of which the server counts a little less
+			if a.bytes -= m.Size(); a.bytes <= 0 { // the server counts slightly less
 				a.open = false
 			}
 		}
@@ -219,7 +219,7 @@ func (a *asking) see(m *nats.Msg) (isMessage bool, err error) {
 		return false, nil // of a request that is over
 	}
 	status, said := m.Header.Get("Status"), m.Header.Get("Description")
-	if status == "100" { // it is still there
+	if status == "100" { // a heartbeat
 		return false, nil
 	}
 	a.open = false
@@ -239,26 +239,26 @@ func (a *asking) see(m *nats.Msg) (isMessage bool, err error) {
 // end ends all requests.
 func (a *asking) end() { _ = a.sub.Unsubscribe() } // the connection may be gone
 
-// PublishOptions say what a shipper does.
+// PublishOptions are the options of Publish.
 type PublishOptions struct {
 	Connection
-	// Subject is that of lines, with {host} and {pid} in it.
+	// Subject is the subject of lines, with {host} and {pid} in it.
 	Subject string
-	// Stream, if not "", is created under the wildcards of Subject where it does not exist.
+	// Stream, if not "", is created with the wildcards of Subject if it does not exist.
 	Stream string
-	// Host and PID stand for what a line's prefix does not name; Host "" is this machine.
+	// Host and PID are for lines whose prefix does not name them; Host "" is this machine.
 	Host, PID string
 	// Partitions and Replicas are those of a stream that is created.
 	Partitions, Replicas int
 	// Stdin is the log.
 	Stdin io.Reader
-	// Asked, if not nil, is closed to ask for the end, which comes with that of the log.
+	// Asked, if not nil, is closed to ask for the end; Publish then ends at the end of the log.
 	Asked <-chan struct{}
 }
 
-// Publish sends a log to a stream, line by line: each arrives, in the order of the log, and is not read before there is room for
-// it. The end of ctx is taken for the end of the log. Lines that the server does not take are sent again until the end is asked
-// for; then the error says how many are not stored.
+// Publish sends a log to a stream, line by line, in the order of the log. It does not read a line before there is room for
+// it. The end of ctx counts as the end of the log. Lines that the server does not accept are sent again until the end is asked
+// for; the error then says how many are not stored.
 func Publish(ctx context.Context, o PublishOptions) error {
 	log := newLog(o.Stderr, o.LogJSON)
 	if o.Host == "" {
@@ -310,10 +310,10 @@ func Publish(ctx context.Context, o PublishOptions) error {
 	return err
 }
 
-// shipWait is how long lines are sent again once the end was asked for.
+// shipWait bounds the time in which lines are sent again after the end was asked for.
 const shipWait = 20 * time.Second
 
-// check returns the pattern of all subjects that lines may have.
+// check checks the options, and returns the pattern of all subjects of lines.
 func (o *PublishOptions) check() (all pattern, err error) {
 	fixed, _, _ := strings.Cut(o.Subject, "{")
 	one := o.filled("h", "p")

@@ -16,23 +16,23 @@ import (
 	"qss-filter/filter"
 )
 
-// state is what is kept of a process, in the bucket: where its log can be taken up.
+// state is the restore point of a process, in the bucket.
 type state struct {
-	// Stream is the tag of the stream that Line counts in.
+	// Stream is the tag of the stream in which Line counts.
 	Stream string `json:"stream"`
-	// Line is the last line before that place, and Context what a new filter must be fed there, as lines of markup.
+	// Line is the last line before the restore point, and Context is the state of the filter there, as lines of markup.
 	Line    uint64 `json:"line"`
 	Context string `json:"context"`
 }
 
-// stateEvery is how many lines of a process are read again at most, where its log allows to take it up anywhere; and
-// stateRetry how many pass before a log that did not allow it is tried again.
+// stateEvery bounds the lines of a process that are read again, if its log allows a restore point anywhere. If the log does not allow
+// one, the next try is stateRetry lines later.
 const (
 	stateEvery = 256
 	stateRetry = 16
 )
 
-// processOf returns all subjects of a line's process, with the partition in front; "" for a line that is none of those asked for.
+// processOf returns all subjects of a line's process, with the partition in front; "" for a line of no wanted subject.
 func (w *worker) processOf(l *line) string {
 	partition, subject, _ := strings.Cut(l.subject, ".")
 	all := w.key.ofProcess(subject)
@@ -45,8 +45,8 @@ func (w *worker) processOf(l *line) string {
 	return partition + "." + all
 }
 
-// open returns the filter of a process as it is before a line: what was published of it last, the context that was kept, and
-// then the lines from there on. Messages of lines that had none yet are added to out; up to floor all have one.
+// open returns a process in its state before a line, from its last published message, its restore point, and
+// the lines after that. It adds messages of lines without one to out; all lines up to floor have one.
 func (p *partition) open(ctx context.Context, out []message, l *line, floor uint64) (*process, []message, error) {
 	w := p.w
 	_, subject, _ := strings.Cut(l.subject, ".")
@@ -60,7 +60,7 @@ func (p *partition) open(ctx context.Context, out []message, l *line, floor uint
 	if err != nil {
 		return nil, out, err
 	}
-	if p.vigilance.why[kept.Line] != "" { // perhaps it was its context
+	if p.vigilance.why[kept.Line] != "" { // the context may be the cause
 		kept = state{}
 	}
 	from, err := w.firstOf(ctx, l, kept.Line+1)
@@ -93,7 +93,7 @@ func (p *partition) open(ctx context.Context, out []message, l *line, floor uint
 	return one, out, err
 }
 
-// restore feeds a process the lines from a place on that come before l.
+// restore feeds a process the lines after a place, up to l.
 func (p *partition) restore(ctx context.Context, out []message, one *process, from uint64, l *line) ([]message, error) {
 	filter, _ := filterable(l.process)
 	var lines []*line
@@ -126,13 +126,13 @@ func (p *partition) restore(ctx context.Context, out []message, one *process, fr
 	return out, feed()
 }
 
-// firstOf returns the first line of a process from a place on, of which l is one.
+// firstOf returns the first line of l's process from a place on.
 func (w *worker) firstOf(ctx context.Context, l *line, from uint64) (seq uint64, err error) {
 	filter, exact := filterable(l.process)
 	for {
 		seq, subject, err := w.streams.find(ctx, w.nc, from, filter)
 		switch {
-		case errors.Is(err, jetstream.ErrMsgNotFound): // or the server that answers has yet to hear of the line at hand
+		case errors.Is(err, jetstream.ErrMsgNotFound): // or the server does not have the line yet
 			return from, nil
 		case err != nil:
 			return 0, err
@@ -143,11 +143,11 @@ func (w *worker) firstOf(ctx context.Context, l *line, from uint64) (seq uint64,
 	}
 }
 
-// lost reports whether lines of a process that some worker has seen have aged out of the stream from after the place that was
-// kept, 0 for none, of which the first that is there is from. What was kept is wrong then: they may have changed it.
+// lost reports whether lines of a process after its restore point, 0 for none, were annotated and have aged out of the stream; from is
+// the first line that is left. The kept context may then be wrong.
 func (w *worker) lost(ctx context.Context, p *process, place, from uint64) (lost bool, err error) {
 	if p.published == place {
-		return false, nil // nothing came after it
+		return false, nil // there is no later line
 	}
 	if place == 0 {
 		first, err := w.streams.out.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(p.out))
@@ -156,14 +156,14 @@ func (w *worker) lost(ctx context.Context, p *process, place, from uint64) (lost
 		}
 		return err == nil && w.store.lineOf(first.Header.Get(jetstream.MsgIDHeader)) < from, nil
 	}
-	_, _, err = w.streams.find(ctx, w.nc, place, "") // lines age out in their order
+	_, _, err = w.streams.find(ctx, w.nc, place, "") // lines age out in order
 	if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, fmt.Errorf("look for line %d of %s: %w", place, p.subject, err)
 	}
 	return err != nil, nil
 }
 
-// lastPublished finds what was published of a process last.
+// lastPublished finds the last published message of a process.
 func (w *worker) lastPublished(ctx context.Context, p *process) error {
 	last, err := w.streams.out.GetLastMsgForSubject(ctx, p.out)
 	switch {
@@ -180,7 +180,7 @@ func (w *worker) lastPublished(ctx context.Context, p *process) error {
 	return nil
 }
 
-// kept returns what is kept of a process, the zero value where that is nothing of use.
+// kept returns the restore point of a process, the zero value if there is none that can be used.
 func (w *worker) kept(ctx context.Context, p *process) (s state, err error) {
 	entry, err := w.streams.state.Get(ctx, p.name)
 	switch {
@@ -190,12 +190,12 @@ func (w *worker) kept(ctx context.Context, p *process) (s state, err error) {
 		return state{}, fmt.Errorf("look for the state of %s: %w", p.name, err)
 	}
 	if err := json.Unmarshal(entry.Value(), &s); err != nil || s.Stream != w.streams.tag {
-		return state{}, nil // of another time: the log itself says all
+		return state{}, nil // of another stream: the whole log is read
 	}
 	return s, nil
 }
 
-// keep stores where a process can be taken up, if that is here. It is not waited for: an older place does, too.
+// keep stores a restore point of a process, if the filter can be restored here. It does not wait, since an older one is valid, too.
 func (w *worker) keep(p *process) {
 	if p.since == 0 || p.waiting != nil || p.fed != p.published || w.keeping.Load() > keepMemory {
 		return
@@ -216,10 +216,10 @@ func (w *worker) keep(p *process) {
 	}
 }
 
-// keepMemory is the memory, in bytes, for states that are on their way to the bucket.
+// keepMemory bounds the memory, in bytes, of states that are being sent.
 const keepMemory = 16 << 20
 
-// send sends a value to the bucket of states; the answer need not be waited for.
+// send sends a value to the bucket of states, and returns the pending answer.
 func (w *worker) send(name string, value []byte, options ...jetstream.PublishOpt) (jetstream.PubAckFuture, error) {
 	w.keeping.Add(int64(len(value)))
 	answer, err := w.js.PublishAsync("$KV."+w.streams.state.Bucket()+"."+name, value, options...)
@@ -229,22 +229,22 @@ func (w *worker) send(name string, value []byte, options ...jetstream.PublishOpt
 	return answer, err
 }
 
-// How a stream is read again: at most so many lines in advance; a server may forget a reader that is silent for so long, and
-// one that has nothing to say for replayWait has nothing left.
+// Limits for reading a stream again: the lines in advance; the time after which a server may forget a silent reader; and
+// replayWait, after which a silent server has no more lines.
 const (
 	replayAhead   = 500
 	replayForgets = 30 * time.Second
 	replayWait    = 5 * time.Second
 )
 
-// What keeps a stream from being read again.
+// Errors of reading a stream again.
 var (
 	errSilent = errors.New("no more lines come")
 	errMissed = errors.New("lines have not come")
 )
 
-// replay reads the lines of a subject from a sequence on, in their order, until each is false. It gives up with an error
-// where the line until does not come, unless that has aged out of the stream.
+// replay reads the lines of a subject from a sequence on, in order, until each returns false. It returns an error
+// if the line until does not come, unless that has aged out of the stream.
 func (s *streams) replay(ctx context.Context, nc *nats.Conn, subject string, from, until uint64, each func(*line) (more bool, err error)) error {
 	c, err := s.in.CreateConsumer(ctx, jetstream.ConsumerConfig{FilterSubject: subject, AckPolicy: jetstream.AckNonePolicy,
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), InactiveThreshold: replayForgets,
@@ -253,7 +253,7 @@ func (s *streams) replay(ctx context.Context, nc *nats.Conn, subject string, fro
 		return fmt.Errorf("read %s again: %w", subject, err)
 	}
 	name := c.CachedInfo().Name
-	defer func() { _ = s.in.DeleteConsumer(ctx, name) }() // or the server forgets it
+	defer func() { _ = s.in.DeleteConsumer(ctx, name) }() // otherwise it expires
 	a, err := ask(nc, c.CachedInfo().Stream, name, "", replayAhead)
 	if err != nil {
 		return err
@@ -288,16 +288,16 @@ func (s *streams) replay(ctx context.Context, nc *nats.Conn, subject string, fro
 	}
 }
 
-// reader reads what a consumer has, somewhat in advance.
+// reader reads the messages of a consumer in advance.
 type reader struct {
 	*asking
-	share  int // bytes that are read in advance
+	share  int // bytes to read in advance
 	ready  []*nats.Msg
 	size   int    // of these, in bytes
-	number uint64 // of the last delivery that was looked at
+	number uint64 // of the last delivery
 }
 
-// next returns the next message. The error is errSilent where none comes for replayWait.
+// next returns the next message. The error is errSilent if none comes within replayWait.
 func (r *reader) next(ctx context.Context) (*nats.Msg, error) {
 	silent := time.NewTimer(replayWait)
 	defer silent.Stop()

@@ -17,33 +17,33 @@ import (
 
 // Headers of messages of our own.
 const (
-	// headerPart is on a message whose line goes on in the next one of its subject.
+	// headerPart is on a message whose line continues in the next one of its subject.
 	headerPart = "Qss-Part"
-	// headerHeld is on an annotated line after which text is held back, that comes with a later line. It has the last line before it, by
-	// its number in the stream, of which that is not so.
+	// headerHeld is on an annotated line after which text is held, which comes with a later line. Its value is the sequence of the last
+	// line before it after which no text was held.
 	headerHeld = "Qss-Held"
-	// headerRaw is on a line that could not be annotated and leaves as it came: crash, hang, panic or size says why.
+	// headerRaw is on a line that could not be annotated and is passed on unchanged. Its value is the reason: crash, hang, panic or size.
 	headerRaw = "Qss-Raw"
 )
 
-// Limits of an atomic batch: messages, as servers have it, and bytes.
+// Limits of an atomic batch: messages, which is the servers' limit, and bytes.
 const (
 	batchMessages = 1000
 	batchBytes    = 4 << 20
 )
 
-// storeWait is how long a server may take to store a batch.
+// storeWait bounds the time in which a server stores a batch.
 const storeWait = 5 * time.Second
 
-// store publishes messages. All of a batch are stored or none, and only if no other worker has published for the same processes
-// in between: a worker that loses such a race loses nothing but time.
+// store publishes messages in atomic batches. A batch is stored only if no other worker has published for the same processes
+// in between: a worker that loses such a race loses only time.
 type store struct {
 	nc  *nats.Conn
 	tag string // of message IDs
 }
 
-// put stores messages in their order, and returns those that are stored. After an *unansweredError it is not known of as many after
-// them as one batch takes.
+// put stores messages in order, and returns those that are stored. After an *unansweredError, the batch after these
+// may be stored or not.
 func (s *store) put(ctx context.Context, messages []message) (stored []message, err error) {
 	for n := 0; len(stored) < len(messages); stored = messages[:len(stored)+n] {
 		rest := messages[len(stored):]
@@ -62,13 +62,13 @@ func batchLen(messages []message) (n int) {
 		size += len(messages[n].data)
 		n++
 	}
-	for n < len(messages) && n > 1 && messages[n].piece > 0 { // the pieces of a line stay together
+	for n < len(messages) && n > 1 && messages[n].piece > 0 { // do not split the pieces of a line
 		n--
 	}
 	return n
 }
 
-// unansweredError is the fault of a batch that the server may have stored or not.
+// unansweredError is the error of a batch that the server may have stored or not.
 type unansweredError struct {
 	batch string // its ID
 	err   error
@@ -114,7 +114,7 @@ func (s *store) batch(ctx context.Context, messages []message) error {
 	return nil
 }
 
-// id is the message ID of an annotated line: the stream, and the line's sequence in it.
+// id returns the message ID of an annotated line: the stream, and the line's sequence in it.
 func (s *store) id(m *message) string {
 	id := s.tag + ":" + strconv.FormatUint(m.seq, 10)
 	if m.more {
@@ -123,7 +123,7 @@ func (s *store) id(m *message) string {
 	return id
 }
 
-// lineOf returns the line that an annotated one is of, 0 where it is not of our stream.
+// lineOf returns the line of an annotated one, 0 if it is not from our stream.
 func (s *store) lineOf(id string) uint64 {
 	rest, ok := strings.CutPrefix(id, s.tag+":")
 	if !ok {
@@ -137,14 +137,14 @@ func (s *store) lineOf(id string) uint64 {
 	return seq
 }
 
-// batch is an atomic batch in the making: messages that a server keeps apart until the last one commits them.
+// batch is an atomic batch in progress: messages that become visible when the last one commits them.
 type batch struct {
 	nc *nats.Conn
 	id string
 	n  int
 }
 
-// The headers and the reply of atomic batches (NATS ADR-50).
+// Headers and reply of atomic batches (NATS ADR-50).
 const (
 	headerBatch       = "Nats-Batch-Id"
 	headerBatchNumber = "Nats-Batch-Sequence"
@@ -157,7 +157,7 @@ func (b *batch) add(m *nats.Msg) error {
 	return b.nc.PublishMsg(m)
 }
 
-// commit sends the last message, and returns the sequence at which it is stored.
+// commit sends the last message, and returns its sequence.
 func (b *batch) commit(ctx context.Context, m *nats.Msg) (seq uint64, err error) {
 	b.number(m)
 	m.Header[headerBatchCommit] = []string{"1"}
@@ -188,17 +188,17 @@ func (b *batch) number(m *nats.Msg) {
 	m.Header[headerBatchNumber] = []string{strconv.Itoa(b.n)}
 }
 
-// attempt is a batch of which no answer has come: it may be stored or not.
+// attempt is a batch without an answer: it may be stored or not.
 type attempt struct {
 	batch    string    // its ID
 	messages []message // without their texts
 	bytes    int64     // of these
 }
 
-// maxAttempts bounds the attempts that are remembered.
+// maxAttempts bounds the remembered attempts.
 const maxAttempts = 8
 
-// unsure remembers an attempt, to be counted if it turns out to be stored.
+// unsure remembers an attempt, which is counted later if it was stored.
 func (p *partition) unsure(batch string, messages []message) {
 	a := attempt{batch: batch, messages: slices.Clone(messages)}
 	for i := range a.messages {
@@ -211,14 +211,14 @@ func (p *partition) unsure(batch string, messages []message) {
 	p.attempts = append(p.attempts, a)
 }
 
-// settle counts what attempts have stored after all. It is asked for when the lines are stored, by this worker or another: then what follows
-// the message before an attempt is of that or of another batch for good.
+// settle counts the attempts that were stored. It must be called when the lines are stored, by this worker or another: the message that
+// follows the one before an attempt then belongs to that batch or to another one permanently.
 func (p *partition) settle(ctx context.Context) {
 	for _, a := range p.attempts {
 		of := a.messages[0].of
 		m, err := p.w.streams.out.GetMsg(ctx, of.outSeq+1, jetstream.WithGetMsgSubject(of.out))
 		if err != nil || m.Header.Get(headerBatch) != a.batch {
-			continue // what another batch has stored is counted by the worker that sent that
+			continue // the worker that sent the other batch counts it
 		}
 		p.w.counts.stored(a.messages)
 		p.w.counts.bytes.Add(a.bytes)

@@ -20,28 +20,28 @@ import (
 	"qss-filter/symsrc"
 )
 
-// streams are where lines come from and go to.
+// streams are the streams of lines and of annotated lines.
 type streams struct {
 	// in has the lines by partition, under `PARTITION.subject`; tag names it in message IDs. It is the stream of the lines
-	// itself, or where that was created by others, one that the server fills from it.
+	// itself, or, if others created that, one that the server fills from it.
 	in  jetstream.Stream
 	tag string
 	out jetstream.Stream
-	// state keeps where each process can be taken up, and which worker has which partition.
+	// state has the restore point of each process, and which worker has which partition.
 	state      jetstream.KeyValue
 	partitions int
-	// all are the streams of these, with that of the bucket.
+	// all are these streams, with that of the bucket.
 	all []jetstream.Stream
 }
 
 const (
-	// duplicateWindow is how long a server knows message IDs in streams that are created.
+	// duplicateWindow is how long a server remembers message IDs in streams that are created.
 	duplicateWindow = 10 * time.Minute
-	// stateAge is how long a process that writes nothing can be taken up without its whole log.
+	// stateAge is how long a silent process can be restored without its whole log.
 	stateAge = 7 * 24 * time.Hour
 )
 
-// errUnfit is a stream that is there and cannot be used.
+// errUnfit is the error of an existing stream that cannot be used.
 var errUnfit = errors.New("cannot be used")
 
 // openStreams finds the streams, and creates those that do not exist.
@@ -69,7 +69,7 @@ func openStreams(ctx context.Context, js jetstream.JetStream, o *Options, key *p
 	return s, nil
 }
 
-// openLines finds the lines by partition. Where their own stream is not divided the server fills another one from it.
+// openLines finds the lines by partition. If their own stream is not divided, the server fills another one from it.
 func (s *streams) openLines(ctx context.Context, js jetstream.JetStream, o *Options, key *pattern, log *slog.Logger) (err error) {
 	transform := jetstream.SubjectTransformConfig{Source: key.wildcard(), Destination: key.partitioned(o.Partitions)}
 	s.in, err = openStream(ctx, js, log, jetstream.StreamConfig{Name: o.Stream, Subjects: []string{key.wildcard()},
@@ -153,18 +153,18 @@ func openState(ctx context.Context, js jetstream.JetStream, log *slog.Logger, co
 	return kv, nil
 }
 
-// group is the priority group of which one member at a time is pinned to a consumer.
+// group is the priority group of consumers; one member at a time is pinned.
 const group = "worker"
 
-// How the server hands partitions over. A worker that is gone has the pin for pinned, its lines come again after ackWait.
+// Limits of the assignment of partitions. A worker that has ended keeps the pin for pinned; its lines are delivered again after ackWait.
 const (
 	pinned     = 3 * time.Second
 	ackWait    = 3 * time.Second
 	pullWait   = time.Second
-	maxPending = 20_000 // lines on their way, or whose annotated form is not stored yet
+	maxPending = 20_000 // lines that are delivered and whose annotated form is not stored yet
 )
 
-// consumer returns the consumer of a partition, which hands lines to one worker at a time.
+// consumer returns the consumer of a partition, which delivers lines to one worker at a time.
 func (s *streams) consumer(ctx context.Context, o *Options, partition int) (jetstream.Consumer, error) {
 	config := jetstream.ConsumerConfig{
 		Durable: o.Durable + "-" + strconv.Itoa(partition), FilterSubject: s.filter(partition),
@@ -181,17 +181,17 @@ func (s *streams) consumer(ctx context.Context, o *Options, partition int) (jets
 	return c, nil
 }
 
-// filter is the subjects of a partition's lines.
+// filter returns the subjects of a partition's lines.
 func (s *streams) filter(partition int) string { return strconv.Itoa(partition) + ".>" }
 
-// errGone is a stream, or a consumer of one, that was there when the worker began and is no more. To work on without it makes
-// no sense: lines, their order and where each process can be taken up begin again.
+// errGone is the error of a stream or consumer that was deleted after the worker started. The worker cannot continue
+// without it: lines, their order and the restore points of the processes start over.
 var errGone = errors.New("is gone")
 
-// lookPause is the time between two looks for what is gone.
+// lookPause is the time between two checks for deleted streams.
 const lookPause = time.Second
 
-// check asks the server for the streams. The error is errGone where one does not exist, or is another one of its name.
+// check asks the server for the streams. The error is errGone if one does not exist, or was replaced.
 func (s *streams) check(ctx context.Context, js jetstream.JetStream) error {
 	for _, was := range s.all {
 		name := was.CachedInfo().Config.Name
@@ -206,15 +206,15 @@ func (s *streams) check(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
-// failed reports that something of a partition has failed, perhaps because it is gone. The answer is not waited for.
+// failed starts a check after a failure of a partition, whose consumer may have been deleted. It does not wait.
 func (w *worker) failed(partition int) {
 	select {
 	case w.failures <- partition:
-	default: // it is being looked for
+	default: // a check is pending
 	}
 }
 
-// look finds out whether what has failed is gone, until the end of ctx or until it is. The error is errGone then.
+// look checks for deleted streams and consumers after failures, until the end of ctx or until it finds one. The error is errGone then.
 func (w *worker) look(ctx context.Context) error {
 	for {
 		select {
@@ -233,7 +233,7 @@ func (w *worker) look(ctx context.Context) error {
 	}
 }
 
-// missing looks for all that a partition needs.
+// missing returns an error if something that a partition needs was deleted.
 func (w *worker) missing(ctx context.Context, partition int) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -248,11 +248,11 @@ func (w *worker) missing(ctx context.Context, partition int) error {
 	return err
 }
 
-// find looks for the first line of a filter from a sequence on, or for the line of that sequence where filter is "". The error is
-// jetstream.ErrMsgNotFound where there is none.
+// find looks for the first line of a filter from a sequence on, or for the line of that sequence if filter is "". The error is
+// jetstream.ErrMsgNotFound if there is none.
 //
-// A server that is asked directly answers with the message, and puts headers of its own beside those of the publisher, which
-// may be anything. Where it is not plain which is which the server is asked in the other way, which is slower.
+// A server that is asked directly answers with the message, and adds its headers to those of the publisher, which
+// may have any values. If the answer is ambiguous, the server is asked in the other, slower way.
 func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter string) (seq uint64, subject string, err error) {
 	config := s.in.CachedInfo().Config
 	question, err := json.Marshal(struct {
@@ -266,7 +266,7 @@ func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter s
 	defer cancel()
 	if config.AllowDirect {
 		m, err := nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+config.Name, question)
-		if err != nil && !errors.Is(err, nats.ErrNoResponders) { // which a message may say, too
+		if err != nil && !errors.Is(err, nats.ErrNoResponders) { // a message may have that status, too
 			return 0, "", fmt.Errorf("look for a line: %w", err)
 		}
 		if m == nil {
@@ -305,16 +305,16 @@ func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter s
 	return answer.Message.Seq, answer.Message.Subject, nil
 }
 
-// Sizes of messages. A server must take leastPayload, and so must a stream of annotated lines, whose pieces stay together in one
-// batch; a stream of lines leastPart, since parts of a line are messages like others. headerRoom of it is for headers: less than
-// 520 bytes even where a stream's name has the 255 characters that it may have.
+// Sizes of messages. A server must accept leastPayload, and so must a stream of annotated lines, whose pieces stay together in one
+// batch. A stream of lines must accept leastPart, since parts of a line are ordinary messages. headerRoom of that is for headers: less
+// than 520 bytes even if a stream's name has the maximum of 255 characters.
 const (
 	leastPayload = 64 << 10
 	leastPart    = headerRoom + 224
 	headerRoom   = 544
 )
 
-// target holds that messages under a subject can be stored in a stream, and returns the longest text that one can have.
+// target checks that messages under a subject can be stored in a stream, and returns the maximum length of their text.
 func target(nc *nats.Conn, stream jetstream.Stream, subject string, least int) (limit int, err error) {
 	config := stream.CachedInfo().Config
 	tokens := strings.Split(subject, ".")
@@ -339,8 +339,8 @@ func target(nc *nats.Conn, stream jetstream.Stream, subject string, least int) (
 	return limit - headerRoom, nil
 }
 
-// insist asks servers for something, again while they do not know: those of a cluster that begins are without a leader for a
-// while, which answers nothing, and then without the others. They get more time with each try.
+// insist repeats a request while a cluster starts: it has no leader at first, so that nothing answers, and then the leader does
+// not know the other servers. Each try has more time.
 func insist[T any](ctx context.Context, log *slog.Logger, ask func(context.Context) (T, error)) (T, error) {
 	for pause, wait := retryPause, askWait; ; pause, wait = min(2*pause, maxRetryPause), 2*wait {
 		try, cancel := context.WithTimeout(ctx, wait)
@@ -358,7 +358,7 @@ func insist[T any](ctx context.Context, log *slog.Logger, ask func(context.Conte
 	}
 }
 
-// beginning reports whether an error is that of servers that are about to begin.
+// beginning reports whether an error means that servers are starting.
 func beginning(err error) bool {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode == errNotAvailable || api.ErrorCode == errNoPeers
@@ -366,15 +366,15 @@ func beginning(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrReconnectBufExceeded)
 }
 
-// What a cluster says that has no leader, and one with less servers than are to keep something (nats-server, errors.json).
+// The errors of a cluster without a leader, and of one with fewer servers than replicas (nats-server, errors.json).
 const (
 	errNotAvailable = 10008
 	errNoPeers      = 10005
 )
 
-// Connection says how the brokers are reached.
+// Connection says how to connect to the servers.
 type Connection struct {
-	// URLs are those of the servers, between commas.
+	// URLs are the servers, separated by commas.
 	URLs string
 	// Credentials is a file with a user's JWT and key; CA, Certificate and Key are PEM files. "" for none.
 	Credentials, CA, Certificate, Key string
@@ -384,18 +384,18 @@ type Connection struct {
 	Stderr io.Writer
 }
 
-// DefaultURL is that of a server on this machine.
+// DefaultURL is the URL of a server on this machine.
 const DefaultURL = nats.DefaultURL
 
-// reconnectWait is how long a lost server is left alone.
+// reconnectWait is the pause before reconnecting to a lost server.
 const reconnectWait = 500 * time.Millisecond
 
-// connect returns a connection, once a server is there or until the end of ctx. It is never given up afterwards, unless a server
-// refuses it for good: then lost is called.
+// connect waits for a server and returns a connection, or an error when ctx ends. The connection is restored forever, unless a server
+// refuses it permanently: then lost is called.
 func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger, lost func()) (*nats.Conn, jetstream.JetStream, error) {
 	options := []nats.Option{nats.Name(name), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.IgnoreAuthErrorAbort(), // a password may be wrong for a while
-		nats.ReconnectBufSize(-1),   // what is not sent is an error, and sent again by the caller, which knows whether it still matters
+		nats.ReconnectBufSize(-1),   // without a connection, sending is an error: the caller knows whether to send again
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				log.Warn("disconnected", "error", err)
@@ -446,19 +446,19 @@ func (c *Connection) connect(ctx context.Context, name string, log *slog.Logger,
 	return nc, js, nil
 }
 
-// absent reports whether an error is that of a server that is not there yet.
+// absent reports whether an error means that the server does not run yet.
 func absent(err error) bool {
 	network, ok := errors.AsType[*net.OpError](err)
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, io.EOF) ||
 		ok && (network.Op == "dial" || network.Op == "read")
 }
 
-// closed says why a connection was given up.
+// closed returns why a connection was closed.
 func closed(nc *nats.Conn) error {
 	return fmt.Errorf("the server refuses the connection: %w", nc.LastError())
 }
 
-// parse reports whether all of the URLs can be parsed. The error would show passwords.
+// parse reports whether all of the URLs can be parsed. An error would show passwords.
 func parse(urls string) bool {
 	for one := range strings.SplitSeq(urls, ",") {
 		if !strings.Contains(one, "://") {

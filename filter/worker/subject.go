@@ -12,16 +12,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// pattern is a subject with wildcards that says which of its tokens name a process. `{host}` is a wildcard with a name; where
-// any have one, those are the key, and otherwise all wildcards are.
+// pattern is a subject with wildcards that says which of its tokens name a process. `{host}` is a wildcard with a name. If
+// any wildcards have names, those are the key; otherwise all wildcards are.
 type pattern struct {
 	tokens []string
-	// wild are the tokens as a server knows them.
+	// wild are the tokens with plain wildcards.
 	wild []string
-	// key is where the tokens of the key are; with tail all that `>` covers belongs to it, too.
+	// key are the indexes of the key's tokens; if tail is set, everything that `>` covers belongs to the key, too.
 	key  []int
 	tail bool
-	// free are the places of wildcards that do not belong to the key.
+	// free are the indexes of wildcards that do not belong to the key.
 	free []int
 }
 
@@ -60,12 +60,12 @@ func parsePattern(subject string) (p pattern, err error) {
 	return p, nil
 }
 
-// isName recognizes `{host}` and the like.
+// isName reports whether a token is a named wildcard such as `{host}`.
 func isName(token string) bool {
 	return len(token) > 2 && token[0] == '{' && token[len(token)-1] == '}' && !strings.ContainsAny(token[1:len(token)-1], "*>{} \t")
 }
 
-// wildcard is the pattern as a server knows it.
+// wildcard returns the pattern with plain wildcards.
 func (p *pattern) wildcard() string { return strings.Join(p.wild, ".") }
 
 // keyOf returns the tokens that name a subject's process, joined by dots.
@@ -83,8 +83,8 @@ func (p *pattern) keyOf(subject string) string {
 	return strings.Join(key, ".")
 }
 
-// ofProcess returns all subjects of a process by one of them: those with the same key, whatever is where the key does not look.
-// It is "" for a subject that the pattern does not cover.
+// ofProcess returns a pattern of all subjects with the same key as the given one, or "" for a subject that the pattern does not
+// cover.
 func (p *pattern) ofProcess(subject string) string {
 	tokens := strings.Split(subject, ".")
 	if !covers(p.wild, tokens) {
@@ -102,16 +102,16 @@ func (p *pattern) ofProcess(subject string) string {
 	return strings.Join(tokens, ".")
 }
 
-// Longest names that are made of keys, in bytes: a server takes commands of 4096.
+// Limits of names that are made of keys, in bytes: a server accepts commands of 4096.
 const (
 	longestKey  = 1024
 	longestName = 1024
-	// longestFilter is how much of a subject is asked for at most.
+	// longestFilter bounds a subject in a request.
 	longestFilter = 1024
 )
 
-// outSubject puts a key in the place of the `>` that out ends with. A key that is too long for that, or in no encoding that servers
-// can be asked about, is spelled otherwise; what would look like such a spelling is, too, so that no two keys have one subject.
+// outSubject replaces the `>` at the end of out with a key. A key that is too long for that, or whose encoding cannot be used in
+// requests, is spelled in another way, and so is a key that looks like such a spelling, so that no two keys have the same subject.
 func outSubject(out, key string) string {
 	if len(key) > longestKey || !utf8.ValidString(key) || isSpelled(key) {
 		var b strings.Builder
@@ -127,19 +127,19 @@ func outSubject(out, key string) string {
 	return strings.TrimSuffix(out, ">") + key
 }
 
-// spelling ends the name of a key that is not spelled as it is.
+// spelling returns the end of the name of a key that is spelled in another way.
 func spelling(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "==" + hex.EncodeToString(sum[:16])
 }
 
-// isSpelled reports whether a key ends as a spelling does.
+// isSpelled reports whether a key ends like a spelling.
 func isSpelled(key string) bool {
 	n := len(key) - len(spelling(""))
 	return n >= 0 && strings.HasPrefix(key[n:], "==") && strings.Trim(key[n+2:], "0123456789abcdef") == ""
 }
 
-// filterable returns a subject that servers can be asked about and that covers subject. exact is set where that is itself.
+// filterable returns a subject for requests that covers subject. exact is true if it is subject itself.
 func filterable(subject string) (filter string, exact bool) {
 	if utf8.ValidString(subject) && len(subject) <= longestFilter {
 		return subject, true
@@ -157,7 +157,7 @@ func filterable(subject string) (filter string, exact bool) {
 	return strings.Join(tokens, "."), false
 }
 
-// stateName spells a key as one of a key-value bucket's, which allow but few characters; others become =XX.
+// stateName spells a key for a key-value bucket, which allows only few characters; others become =XX.
 func stateName(key string) string {
 	var b strings.Builder
 	b.WriteString("key.")
@@ -176,8 +176,8 @@ func stateName(key string) string {
 	return b.String()
 }
 
-// tokenOf spells a text as one token of a subject, each text as another one: a dot, as host names have them, becomes _, and what
-// cannot be in a token or would be taken for something else =XX for each of its bytes. Of no text it is a lone =.
+// tokenOf spells a text as one token of a subject; different texts become different tokens. A dot, as in host names, becomes _. Bytes
+// that are not allowed in a token or would be ambiguous become =XX. An empty text becomes =.
 func tokenOf(text string) string {
 	if text == "" {
 		return "="
@@ -189,7 +189,7 @@ func tokenOf(text string) string {
 		case r == '.':
 			b.WriteByte('_')
 		case r <= ' ', r == 0x7f, r == utf8.RuneError && n == 1, strings.ContainsRune("_*>{}=", r):
-			fmt.Fprintf(&b, "=%02X", text[0]) // each of them has one byte
+			fmt.Fprintf(&b, "=%02X", text[0]) // each has one byte
 		default:
 			b.WriteString(text[:n])
 		}
@@ -198,8 +198,8 @@ func tokenOf(text string) string {
 	return b.String()
 }
 
-// partitioned returns the destination of a subject transform from wildcard, which puts the number of a partition, below n, in
-// front. All subjects with the same key fall into one partition.
+// partitioned returns the destination of a subject transform from wildcard that puts the number of a partition, below n, in
+// front. All subjects with the same key are in one partition.
 func (p *pattern) partitioned(n int) string {
 	function := "{{partition(" + strconv.Itoa(n)
 	wildcards := 0
@@ -217,8 +217,8 @@ func (p *pattern) partitioned(n int) string {
 	return function + ")}}." + strings.Join(tokens, ".")
 }
 
-// partitions returns the number of partitions of a transform's destination, 0 where it is not one of partitioned. by are the
-// wildcards that decide the partition, from 1; where there are none, the whole subject does.
+// partitions returns the number of partitions of a transform's destination, 0 if partitioned has not made it. by are the
+// wildcards that determine the partition, counted from 1; if there are none, the whole subject does.
 func partitions(destination string) (n int, by []int) {
 	rest, ok := strings.CutPrefix(destination, "{{partition(")
 	list, _, closed := strings.Cut(rest, ")")
@@ -239,13 +239,13 @@ func partitions(destination string) (n int, by []int) {
 	return n, by
 }
 
-// ofStream returns the number of partitions that a stream has its lines in, 0 where it is not divided. The error says why it can
-// have no lines, or in partitions that do not serve the key.
+// ofStream returns the number of partitions of a stream, 0 if it is not divided. The error says why the stream cannot
+// have lines of the pattern, or why its partitions do not fit the key.
 func (p *pattern) ofStream(config *jetstream.StreamConfig) (n int, err error) {
 	overlaps := func(subject string) bool { return overlap(strings.Split(subject, "."), p.wild) }
 	t := config.SubjectTransform
 	if t != nil {
-		if n, _ = partitions(t.Destination); n == 0 { // then it is not known how it names its lines
+		if n, _ = partitions(t.Destination); n == 0 { // the subjects of its lines are not known
 			return 0, nil
 		}
 	}
@@ -258,8 +258,8 @@ func (p *pattern) ofStream(config *jetstream.StreamConfig) (n int, err error) {
 	return p.divided(t, config.Subjects)
 }
 
-// divided returns the number of partitions that a stream of the given subjects is in by its transform, 0 where that makes none. The
-// error says why they do not serve the key.
+// divided returns the number of partitions that a transform makes of a stream with the given subjects, 0 if it makes none. The
+// error says why they do not fit the key.
 func (p *pattern) divided(t *jetstream.SubjectTransformConfig, subjects []string) (n int, err error) {
 	n, by := partitions(t.Destination)
 	if n == 0 {
@@ -289,7 +289,7 @@ func (p *pattern) divided(t *jetstream.SubjectTransformConfig, subjects []string
 	return n, nil
 }
 
-// within reports whether all that p covers of a stream's subjects is covered by source, too. No subjects stand for any.
+// within reports whether source covers everything that p covers of a stream's subjects. No subjects mean any.
 func (p *pattern) within(source, subjects []string) bool {
 	return covers(source, p.wild) || len(subjects) > 0 && !slices.ContainsFunc(subjects, func(subject string) bool {
 		tokens := strings.Split(subject, ".")
@@ -297,7 +297,7 @@ func (p *pattern) within(source, subjects []string) bool {
 	})
 }
 
-// decides reports whether all subjects of a process have the same token there.
+// decides reports whether all subjects of a process have the same token at an index.
 func (p *pattern) decides(i int) bool {
 	if last := len(p.wild) - 1; i >= last && p.wild[last] == ">" {
 		return p.tail
@@ -305,7 +305,7 @@ func (p *pattern) decides(i int) bool {
 	return i < len(p.wild) && (p.wild[i] != "*" || slices.Contains(p.key, i))
 }
 
-// overlap reports whether a subject can be one of a and of b.
+// overlap reports whether a subject can match both a and b.
 func overlap(a, b []string) bool {
 	for i := 0; i < len(a) && i < len(b); i++ {
 		switch {

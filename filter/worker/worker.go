@@ -1,5 +1,5 @@
-// Package worker annotates the logs of a fleet: lines come from a NATS JetStream stream, each process of the log has a filter of
-// its own, and annotated lines go to another stream, each exactly once and in the order of its process.
+// Package worker annotates the logs of a fleet: lines come from a NATS JetStream stream, each process of the log has its own
+// filter, and annotated lines go to another stream, each exactly once and in the order of its process.
 //
 //	worker.go     Options; one worker and its partitions
 //	partition.go  the lines of one partition, in their order; what happens when it moves to another worker; what is acknowledged; how
@@ -13,10 +13,10 @@
 //	subject.go    which part of a subject names a process, and which division of a stream into partitions fits that
 //	health.go     metrics, messages, and which processes are held in memory
 //
-// The server hands a partition to one worker at a time (a consumer with a pinned client), and what is not acknowledged comes
-// again. That decides who works, not what is right: every annotated line is stored only if its process's last one is still the
-// one that it follows, in a batch that is stored whole or not at all. The same line, annotated by two workers, is the same text,
-// and one of them is refused.
+// The server assigns a partition to one worker at a time (a consumer with a pinned client), and delivers lines that are not
+// acknowledged again. Correctness does not depend on that: an annotated line is stored only if the last stored line of its process is
+// still the one that it follows, in an atomic batch. If two workers annotate the same line, the texts are the same, and one of them is
+// refused.
 package worker
 
 import (
@@ -53,33 +53,33 @@ type worker struct {
 	counts  counts
 	held    atomic.Int64 // processes in memory
 	memory  atomic.Int64 // bytes that these take
-	keeping atomic.Int64 // bytes of states that are on their way to the bucket
-	// limit is the longest text of one message, in bytes.
+	keeping atomic.Int64 // bytes of states that are being sent to the bucket
+	// limit is the maximum text of one message, in bytes.
 	limit atomic.Int64
-	// annotating has a place for each that may annotate at once.
+	// annotating is a semaphore of Options.Parallel.
 	annotating chan struct{}
-	// name tells this worker from others. now is the clock by which lines take too long.
+	// name identifies this worker. now is the clock for the time that lines take.
 	name string
 	now  func() time.Time
-	// stuck is how many lines hang that were given up, and fatal what ends the worker.
+	// stuck counts abandoned lines that hang, and fatal receives an error that ends the worker.
 	stuck  atomic.Int64
 	stalls stalls
 	fatal  chan error
-	// failures are the numbers of partitions that something of has failed.
+	// failures receives the numbers of partitions with a failure.
 	failures chan int
 }
 
-// Bounds of a start and of an end, which takes no more than 5 seconds with what is to be done after drainWait.
+// Bounds of the start and of the end, which takes no more than 5 seconds including the work after drainWait.
 const (
 	startWait = time.Minute
 	drainWait = 4500 * time.Millisecond
 )
 
-// Run works until the end of ctx; then it completes what was begun and hands its partitions over. The error says why it could
-// not begin, and is a *symsrc.OptionError where the options are to blame.
+// Run works until the end of ctx; then it completes the current lines and releases its partitions. The error says why it could
+// not start; it is a *symsrc.OptionError if an option is wrong.
 func Run(ctx context.Context, o Options) error {
 	err := begin(ctx, o)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // asked to end before it had begun
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // asked to end before it started
 		return nil
 	}
 	return err
@@ -129,7 +129,7 @@ func begin(ctx context.Context, o Options) error {
 		owners: map[int]string{}, asked: map[int]time.Time{}, release: func(n int) {
 			select {
 			case partitions[n].puller.rest <- struct{}{}:
-			default: // it is known already
+			default: // signaled already
 			}
 		}}
 	for n := range partitions {
@@ -156,7 +156,7 @@ func begin(ctx context.Context, o Options) error {
 	return err
 }
 
-// measure finds out how long a message may be.
+// measure determines the maximum length of a message.
 func (w *worker) measure() error {
 	limit, err := target(w.nc, w.streams.out, w.opt.Out, leastPayload)
 	if err == nil {
@@ -165,7 +165,7 @@ func (w *worker) measure() error {
 	return err
 }
 
-// run works on all partitions until the end of ctx, or until what they need is gone.
+// run works on all partitions until the end of ctx, or until a stream or consumer is deleted.
 func (w *worker) run(ctx context.Context, partitions []*partition) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -197,7 +197,7 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 		all.Go(func() { p.run(ctx, work) })
 	}
 	all.Wait()
-	select { // the states that were not waited for
+	select { // wait for states that are being sent
 	case <-w.js.PublishAsyncComplete():
 	case <-work.Done():
 	}
@@ -210,7 +210,7 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 	return nil
 }
 
-// once passes each message on only the first time, whichever process it is of; at most 1000 of them.
+// once passes each message on only the first time, for all processes together; at most 1000 messages.
 func once(warn func(string)) func(string) {
 	var mu sync.Mutex
 	said := map[string]bool{}
@@ -224,30 +224,30 @@ func once(warn func(string)) func(string) {
 	}
 }
 
-// Options say what a worker does.
+// Options are the options of a worker.
 type Options struct {
 	Connection
-	// Stream has the lines, under the subjects In, of which Key says what tells processes apart; Key "" is In.
+	// Stream has the lines, under the subjects In. Key says which wildcards of In identify a process; "" is In.
 	Stream, In, Key string
-	// Out is the subject of annotated lines, with `>` for the key, in OutStream; "" names that after Out.
+	// Out is the subject of annotated lines, with `>` for the key, in OutStream, whose default name is made from Out.
 	Out, OutStream string
-	// Durable is the name that all workers of one fleet share: consumers and the bucket of states have it.
+	// Durable is the name that all workers of a fleet share, in the names of consumers and of the bucket of states.
 	Durable string
-	// Partitions is how many there are in streams that are created, and Replicas how many servers keep those.
+	// Partitions and Replicas are the numbers of partitions and replicas of streams that are created.
 	Partitions, Replicas int
-	// Parallel is how many lines are annotated at once; 0 for as many as there are cores.
+	// Parallel is how many lines are annotated at once; 0 for one per core.
 	Parallel int
-	// Filters bounds the processes that are held in memory, and Memory what they take together, in bytes; 0 is DefaultMemory. The
-	// others are restored when they write again.
+	// Filters bounds the processes in memory, and Memory their total size in bytes; 0 is DefaultMemory. Other processes
+	// are restored when they write again.
 	Filters int
 	Memory  int64
-	// Idle is how long text that is held back waits for the next line of its process.
+	// Idle is how long held text waits for the next line of its process.
 	Idle time.Duration
-	// Metrics is the address that metrics and health are served at; "" for none.
+	// Metrics is the address to serve metrics and health at; "" for none.
 	Metrics string
-	// Filter is what becomes of lines.
+	// Filter are the options of the filters.
 	Filter filter.Options
-	// now is the clock by which work is too slow; nil for the real one.
+	// now is the clock for the time that lines take; nil for time.Now.
 	now func() time.Time
 }
 
@@ -299,15 +299,15 @@ func (o *Options) check() (key pattern, err error) {
 	return key, nil
 }
 
-// DefaultMemory, 512 MiB, is room for some ten thousand processes of fifty modules each.
+// DefaultMemory, 512 MiB, is enough for about ten thousand processes of fifty modules each.
 const DefaultMemory = 512 << 20
 
-// wrong returns what is wrong with an option.
+// wrong returns an error about an option.
 func wrong(field, value, reason string) error {
 	return &symsrc.OptionError{Option: "worker." + field, Value: value, Err: errors.New(reason)}
 }
 
-// unnamed reports what may not be part of the name of a bucket, which has those of the stream and the fleet.
+// unnamed reports whether a character is not allowed in the name of a bucket, which contains those of the stream and the fleet.
 func unnamed(r rune) bool {
 	return !(r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' || r == '-' || r == '_')
 }
@@ -315,7 +315,7 @@ func unnamed(r rune) bool {
 // maxPartitions bounds the consumers that a worker asks.
 const maxPartitions = 1024
 
-// covers reports whether every subject of inner is one of outer.
+// covers reports whether outer covers every subject of inner.
 func covers(outer, inner []string) bool {
 	for i, token := range outer {
 		switch {

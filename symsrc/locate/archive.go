@@ -11,14 +11,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// inArchive is a module that lies in an archive, as the log names it: base.apk!libfoo.so (offset 0x1b70000).
+// inArchive is a module in an archive, as the log names it: base.apk!libfoo.so (offset 0x1b70000).
 type inArchive struct {
-	archive moduleName // its path is "" where the module is a file of its own
-	member  string     // path in the archive or the last of it; "" where only the offset is known
-	offset  int64      // where the module begins in the archive; 0 unknown
+	archive moduleName // its path is "" if the module is not in an archive
+	member  string     // path in the archive or its last component; "" if only the offset is known
+	offset  int64      // of the module in the archive; 0 if unknown
 }
 
-// archiveSuffixes are the names' ends by which "!" is known to stand before a member's name.
+// archiveSuffixes are the suffixes after which "!" comes before a member's name.
 var archiveSuffixes = [...]string{".apk", ".aab", ".aar", ".zip", ".jar", ".apks", ".xapk"}
 
 // splitModule returns the name to look for, and the archive if there is one.
@@ -57,7 +57,7 @@ func isArchiveName(name string) bool {
 	return false
 }
 
-// String is how logs write it.
+// String returns the module as logs write it.
 func (a *inArchive) String() string {
 	switch {
 	case a.member != "":
@@ -76,7 +76,7 @@ func (a *inArchive) is(m *member) bool {
 	return a.member != "" && (m.name == a.member || strings.HasSuffix(m.name, "/"+a.member))
 }
 
-// choose leaves of some members those that may be the module: the one at its offset, else those of its name.
+// choose returns the members that may be the module: the one at its offset, otherwise those of its name.
 func (a *inArchive) choose(list []member) []*member {
 	var chosen []*member
 	for i := range list {
@@ -91,8 +91,8 @@ func (a *inArchive) choose(list []member) []*member {
 	return chosen
 }
 
-// among leaves of the entries of the module's name those in an archive of the archive's name, and of these the ones at the
-// offset; all where there are none.
+// among returns the entries in an archive of the archive's name, and of these the ones at the
+// offset; all entries if there are none.
 func (a *inArchive) among(x *index, list []*entry) []*entry {
 	if a.archive.path == "" {
 		return list
@@ -117,7 +117,7 @@ func (a *inArchive) among(x *index, list []*entry) []*entry {
 	return list
 }
 
-// members lists what the file at p has that may be the module. A file that is no archive may have it at the offset. Its
+// members returns the places in the file at p that may be the module. In a file that is not an archive, that is the offset. The
 // error is a *fileError.
 func (s *search) members(p place) ([]place, error) {
 	_, file, err := p.open()
@@ -157,8 +157,8 @@ func (s *search) placesOf(p place, list []member) ([]place, error) {
 	return places[:min(len(places), maxSame)], nil
 }
 
-// archiveAt looks at the module in the archive at p, for the wanted build ID, or without one. Several different members of
-// the name without a build ID to choose by are none.
+// archiveAt looks for the module in the archive at p, by the wanted build ID if there is one. Without a build ID,
+// several different members of the name count as none.
 func (s *search) archiveAt(p place, as role) {
 	v := &s.verdict
 	places, err := s.members(p)
@@ -189,8 +189,8 @@ func (s *search) archiveAt(p place, as role) {
 	}
 }
 
-// probe opens what lies at p, be it in an archive, and identifies it. want is the build ID that a member must have to be
-// unpacked, "" for any. Its error is a *fileError.
+// probe opens and identifies the file or archive member at p. A member is unpacked only if it may have the wanted build ID.
+// The error is a *fileError.
 func (s *search) probe(p place) (*found, error) {
 	if p.member == nil {
 		return probe(p)
@@ -218,7 +218,7 @@ func (s *search) probe(p place) (*found, error) {
 
 // check reports whether the member is still where it was when the archive was listed.
 func (m *member) check(file *regularFile) error {
-	if m.header < 0 { // it has no header
+	if m.header < 0 { // no header
 		return nil
 	}
 	was := m.data
@@ -233,7 +233,7 @@ func (m *member) check(file *regularFile) error {
 	return nil
 }
 
-// probeDeflated unpacks a member and identifies it, unless its beginning says that it is not the wanted one.
+// probeDeflated unpacks a member and identifies it, unless its beginning shows that it is not the wanted one.
 func (s *search) probeDeflated(f *found, file *regularFile, m *member) (*found, error) {
 	id, err := identifyBeginning(&budgetReader{file, maxArchiveRead}, m)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"qss-filter/symsrc"
 )
 
-// byName takes a file by the module's name alone, for a log without build IDs. An index with several different files of the
-// name ends the search without one. Once a file is taken, its own build ID is the wanted one, so that all that is found
-// afterwards belongs to it.
+// byName accepts a file by the module's name alone, for a log without build IDs. If an index has several different files of the
+// name, the search fails. After a file is accepted, its build ID is the wanted one, so that all files found
+// later belong to it.
 func (s *search) byName() {
 	if s.where.path == "" || s.fromIndex(s.l.objects) {
 		return
@@ -33,7 +33,7 @@ func (s *search) byName() {
 	}
 }
 
-// adoptModule takes the module at its path and reports whether there is one.
+// adoptModule accepts the module at its path, and reports whether there is one.
 func (s *search) adoptModule(p place) bool {
 	if p.path == "" || s.ctx.Err() != nil {
 		return false
@@ -42,7 +42,7 @@ func (s *search) adoptModule(p place) bool {
 	return s.adopted()
 }
 
-// adopt takes the file at p as the module's and reports whether there is one.
+// adopt accepts the file at p, and reports whether there is one.
 func (s *search) adopt(p place, as role) bool {
 	if p.path == "" || s.ctx.Err() != nil {
 		return false
@@ -51,7 +51,7 @@ func (s *search) adopt(p place, as role) bool {
 	return s.adopted()
 }
 
-// adopted makes the build ID of the file that was taken the wanted one, if there is one.
+// adopted makes the build ID of the accepted file the wanted one. It reports whether a file was accepted.
 func (s *search) adopted() bool {
 	f := s.verdict.any()
 	if f == nil {
@@ -61,7 +61,7 @@ func (s *search) adopted() bool {
 	return true
 }
 
-// fromIndex takes the file of the module's name from an index. It reports whether the search by name is over: with a file, or
+// fromIndex accepts the file of the module's name in an index. It reports whether the search by name is over: with a file, or
 // because there are several different ones.
 func (s *search) fromIndex(x *index) bool {
 	if x == nil {
@@ -80,8 +80,8 @@ func (s *search) fromIndex(x *index) bool {
 	return false
 }
 
-// contradict drops a file of the host's that was taken by its path, when the symbol directories have files of that name and
-// none is the same: the log is likely to be from another machine.
+// contradict drops a file of the host that was accepted by its path, if the symbol directories have files of that name and
+// none is the same: the log is probably from another machine.
 func (s *search) contradict() {
 	if s.l.explicit || len(s.l.opt.Symbols) == 0 {
 		return
@@ -102,7 +102,7 @@ func (s *search) contradict() {
 	}
 }
 
-// different counts the different files among list and, if it is not nil, one more: by build ID, and where they have none by
+// different counts the different files in list and more, if that is not nil: by build ID, or, without one, by
 // size and checksum.
 func (s *search) different(list []*entry, more *entry) int {
 	if more != nil {
@@ -122,7 +122,7 @@ func (s *search) different(list []*entry, more *entry) int {
 	return len(seen)
 }
 
-// contentID stands in for the build ID of a file that has none.
+// contentID returns a replacement for the build ID of a file without one.
 func (s *search) contentID(e *entry) symsrc.BuildID {
 	var sum uint32
 	var size int64

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// links looks for the debug file that .gnu_debuglink of the ELF file names: beside it, in .debug beside it, and in the
-// directory of its name below each debug root and /usr/lib/debug of each root (GDB manual, "Separate Debug Files"). It does so once.
+// links looks once for the debug file that .gnu_debuglink of the ELF file names: in the file's directory, in .debug there, and in the
+// same directory below each debug root and below /usr/lib/debug of each root (GDB manual, "Separate Debug Files").
 func (s *search) links() {
 	e := s.verdict.elf
 	if e == nil || s.verdict.linked || s.complete() {
 		return
 	}
 	s.verdict.linked = true
-	if e.link == "" || strings.ContainsAny(e.link, `/\`) || e.link == ".." { // it is to be a name, not a path
+	if e.link == "" || strings.ContainsAny(e.link, `/\`) || e.link == ".." { // it must be a name, not a path
 		return
 	}
 	for _, p := range s.linkPlaces(e) {
@@ -29,7 +29,7 @@ func (s *search) links() {
 	}
 }
 
-// linkPlaces lists where the debug file of e may lie.
+// linkPlaces returns where the debug file of e may be.
 func (s *search) linkPlaces(e *found) []place {
 	var ps []place
 	if e.place.root == "" {
@@ -53,7 +53,7 @@ func (s *search) linkPlaces(e *found) []place {
 	return ps
 }
 
-// openPath is the path to open the file by without a link that may lead out of its root.
+// openPath returns a path of the file without links that may lead out of its root.
 func (f *found) openPath() string {
 	if f.place.root == "" {
 		return f.path
@@ -61,7 +61,7 @@ func (f *found) openPath() string {
 	return hostPath(f.place.root, f.inside)
 }
 
-// maxChecksum bounds a file that is read through, in bytes: one with holes in it may have any size.
+// maxChecksum bounds the size of a file whose checksum is computed, in bytes: a sparse file may have any size.
 const maxChecksum = 4 << 30
 
 var errChecksum = errors.New("too large to be read through for its checksum")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// knownDirs remembers for a short time where directories lead that modules are looked for in. A module without a directory is looked
-// for in each directory of loaders: without it half a hundred system calls, for each module of a log.
+// knownDirs remembers for a short time how directories are resolved. A module without a directory is looked
+// for in each directory of loaders, which would take about fifty system calls for each module of a log.
 type knownDirs struct {
 	mu    sync.Mutex
 	began time.Time // when the first of them was resolved
@@ -21,13 +21,13 @@ type dirOutcome struct {
 	err error
 }
 
-// Directories are taken to lead where they led for dirsTime, and maxDirs of them are remembered at a time.
+// dirsTime is how long a resolved directory is valid, and maxDirs bounds the remembered ones.
 const (
 	dirsTime = time.Second
 	maxDirs  = 1 << 10
 )
 
-// resolve does what the function does. The memo may be nil.
+// resolve is the function resolve with the memo, which may be nil.
 func (k *knownDirs) resolve(root, name string) (resolved, error) {
 	cut := strings.LastIndexByte(name, '/')
 	if k == nil || cut <= 0 || len(name) > maxPath || name[cut+1:] == "" || strings.IndexByte(name, 0) >= 0 {
@@ -54,7 +54,7 @@ func (k *knownDirs) dir(root, dir string) dirOutcome {
 	if ok {
 		return out
 	}
-	out.resolved, out.err = resolve(root, dir+"/.") // the dot wants a directory
+	out.resolved, out.err = resolve(root, dir+"/.") // with the dot it must be a directory
 	k.mu.Lock()
 	all[knownDir{root, strings.Clone(dir)}] = out
 	k.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Head is what the headers of an ELF file say of it.
+// Head is information from the headers of an ELF file.
 type Head struct {
-	// ID is its build ID, "" where it has none.
+	// ID is its build ID, "" if it has none.
 	ID symsrc.BuildID
 	// Debug reports whether it has .debug_info.
 	Debug bool
@@ -18,11 +18,11 @@ type Head struct {
 	Link string
 }
 
-// ErrCutOff is the error of an ELF file whose end is missing.
+// ErrCutOff is the error of a truncated ELF file.
 var ErrCutOff = errors.New("cut off: the file is shorter than its headers say")
 
-// ReadHead reads the headers and notes of the ELF file of size bytes behind r, no more than 20 MiB of it. Its error wraps ErrCutOff
-// where a section lies beyond the end.
+// ReadHead reads the headers and notes of the ELF file of size bytes in r, no more than 20 MiB of it. The error wraps ErrCutOff
+// if a section is beyond the end.
 func ReadHead(r io.ReaderAt, size int64) (Head, error) {
 	f := elfFile{r: r, size: uint64(max(size, 0))}
 	if err := f.all(); err != nil {
@@ -34,7 +34,7 @@ func ReadHead(r io.ReaderAt, size int64) (Head, error) {
 	return Head{f.id, f.rank == debugInfo, f.link}, nil
 }
 
-// beyondError is damage of which the end of a file, were it there, might be the cure.
+// beyondError is damage that a missing end of the file may explain.
 type beyondError string
 
 func (e beyondError) Error() string { return string(e) }

@@ -9,11 +9,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Bounds on what is read of one file, so that a lying header costs no more than this much memory.
+// Bounds on what is read of one file, so that a wrong header costs no more than this much memory.
 const (
 	firstRead   = 4096    // holds the file header, the program headers and, nearly always, the notes
 	maxHeaders  = 8 << 20 // section headers: 131,072 of 64 bytes
-	maxNames    = 8 << 20 // section names; those beyond it are not known
+	maxNames    = 8 << 20 // section names; those beyond it are ignored
 	maxNote     = 1 << 20
 	maxLinkName = 4096 // .gnu_debuglink: PATH_MAX
 
@@ -21,7 +21,7 @@ const (
 	maxRead = maxHeaders + maxNames + 4*maxNote
 )
 
-// rank orders files of one build ID by what they can say.
+// rank orders files of one build ID by their information.
 type rank uint8
 
 const (
@@ -31,18 +31,18 @@ const (
 	debugInfo             // .debug_info
 )
 
-// ident is what the headers of an ELF file tell of it.
+// ident is information from the headers of an ELF file.
 type ident struct {
 	id        symsrc.BuildID // "" where it has none
 	is64      bool
 	order     binary.ByteOrder
 	rank      rank
-	debugOnly bool   // the code was taken out: what objcopy --only-keep-debug leaves
+	debugOnly bool   // without code: the output of objcopy --only-keep-debug
 	link      string // file name in .gnu_debuglink, "" without one
 	linkCRC   uint32 // CRC-32 of the linked file (IEEE 802.3)
 }
 
-// fileError is a file that cannot be used: the status and the short note of the reports, and the cause.
+// fileError is the error of a file that cannot be used: the status and the short note for reports, and the cause.
 type fileError struct {
 	status symsrc.Status
 	note   string
@@ -62,10 +62,10 @@ func corrupted(format string, args ...any) *fileError {
 	return &fileError{symsrc.Corrupted, "corrupted elf file", fmt.Errorf(format, args...)}
 }
 
-// isZip tells a zip archive from other files that are no ELF files.
+// isZip reports whether the file is a zip archive.
 func (e *fileError) isZip() bool { return e.status == symsrc.UnsupportedCompressed && e.note == "zip" }
 
-// archives are the formats that are told apart from rubbish, by their first bytes.
+// archives are known formats that are not ELF, by their first bytes.
 var archives = [...]struct{ magic, note string }{
 	{"\x1f\x8b", "gzip"},
 	{"\xfd7zXZ\x00", "xz"},
@@ -75,7 +75,7 @@ var archives = [...]struct{ magic, note string }{
 	{"\x04\x22\x4d\x18", "lz4"},
 }
 
-// identify reads the headers and notes of the file of size bytes behind r. Its error is a *fileError.
+// identify reads the headers and notes of the file of size bytes in r. The error is a *fileError.
 func identify(r io.ReaderAt, size int64) (*ident, error) {
 	f := elfFile{r: r, size: uint64(max(size, 0))}
 	if err := f.all(); err != nil {
@@ -84,7 +84,7 @@ func identify(r io.ReaderAt, size int64) (*ident, error) {
 	return &f.ident, nil
 }
 
-// all reads what identify wants of a file.
+// all reads everything that identify needs.
 func (f *elfFile) all() error {
 	f.first = make([]byte, min(f.size, firstRead))
 	if n, err := f.r.ReadAt(f.first, 0); n < len(f.first) {
@@ -105,7 +105,7 @@ func (f *elfFile) all() error {
 	return nil
 }
 
-// readError is the failure to read bytes that the file's size promises. A file that has become shorter is damaged.
+// readError returns the error of a failed read inside the file's size. A file that has become shorter is damaged.
 func readError(err error) *fileError {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return corrupted("the file became shorter while it was read")
@@ -120,7 +120,7 @@ type elfFile struct {
 	size  uint64
 	first []byte // its first bytes
 	spent uint64 // bytes read so far
-	end   uint64 // where the last section's content ends, 0 where that is not known
+	end   uint64 // the end of the last section's content, 0 if unknown
 
 	phoff, shoff       uint64
 	phnum, shnum       uint64
@@ -128,7 +128,7 @@ type elfFile struct {
 	phentsize, shentsz uint64
 }
 
-// read returns n bytes at off. The caller has bounded n.
+// read returns n bytes at off. The caller must bound n.
 func (f *elfFile) read(off, n uint64) ([]byte, error) {
 	if !f.holds(off, n) {
 		return nil, beyond("%d bytes at %#x lie beyond the end (%d bytes)", n, off, f.size)
@@ -146,10 +146,10 @@ func (f *elfFile) read(off, n uint64) ([]byte, error) {
 	return b, nil
 }
 
-// holds reports whether n bytes at off lie inside the file.
+// holds reports whether n bytes at off are inside the file.
 func (f *elfFile) holds(off, n uint64) bool { return off <= f.size && n <= f.size-off }
 
-// magic tells an ELF file from others and checks e_ident (gABI, "ELF Identification").
+// magic checks that the file is an ELF file, and its e_ident (gABI, "ELF Identification").
 func (f *elfFile) magic() error {
 	if len(f.first) < 4 || string(f.first[:4]) != "\x7fELF" {
 		for _, a := range archives {
@@ -180,7 +180,7 @@ func (f *elfFile) magic() error {
 	return nil
 }
 
-// word reads a 4- or 8-byte field, by the file's class, at the offset it has in either class.
+// word reads a field of 4 or 8 bytes, depending on the file's class, with its offset in each class.
 func (f *elfFile) word(b []byte, off32, off64 int) uint64 {
 	if f.is64 {
 		return f.order.Uint64(b[off64:])

@@ -17,54 +17,54 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// Bounds on the files that say where others lie.
+// Bounds on the files that list others.
 const (
-	maxIDFile   = 256 << 20 // bytes of all of them
-	maxIDFiles  = 1 << 10   // of them, those named by others included
-	maxPatterns = 1 << 12   // files that one pattern stands for
+	maxIDFile   = 256 << 20 // bytes of all of them together
+	maxIDFiles  = 1 << 10   // their number, including those named by others
+	maxPatterns = 1 << 12   // files that one pattern matches
 	maxIDLine   = 16 << 10  // bytes of a line that has a build ID and a path
 	maxAlike    = 1 << 12   // lines that are read for one build ID
 )
 
-// idMap is what ids.txt and symbol-index files say. Such files have millions of lines, of which a log asks for few: only where the
-// lines of a build ID begin is kept, and these are read again.
+// idMap is the content of ids.txt and symbol-index files. Such files have millions of lines, and a log needs few of them: only the
+// offsets of lines are kept, and the lines are read again when they are needed.
 type idMap struct {
-	lines []idLine // by build ID, and those of one in their order
+	lines []idLine // sorted by build ID, those of one build ID in their order
 	texts []idText
 	dirs  []string // build-ID trees
 	read  map[string]bool
-	bytes int64 // of all that was read
+	bytes int64 // read so far
 	tell  func(string)
 }
 
-// idLine is a line of ids.txt: how its build ID begins, and where in all that was read it begins.
+// idLine is a line of ids.txt: the beginning of its build ID, and its offset in all that was read.
 type idLine struct {
 	id uint64
 	at uint32
 }
 
-// idText is an ids.txt: where in all that was read it begins, and the directories that its relative paths count from.
+// idText is an ids.txt: its offset in all that was read, and the directories of its relative paths.
 type idText struct {
 	path string
 	at   int64
 	dirs []string
 }
 
-// beginning is how a build ID begins, in the order of build IDs.
+// beginning returns the beginning of a build ID as a number that sorts like the build ID.
 func beginning(id symsrc.BuildID) uint64 {
 	var b [8]byte
 	copy(b[:], id)
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// paths returns where the files of a build ID may lie.
+// paths returns where the files of a build ID may be.
 func (x *idMap) paths(id symsrc.BuildID) (paths []string) {
 	key := beginning(id)
 	from, found := slices.BinarySearchFunc(x.lines, key, func(l idLine, key uint64) int { return cmp.Compare(l.id, key) })
 	if !found {
 		return nil
 	}
-	var text *idText // that is open
+	var text *idText // the open one
 	var file *regularFile
 	line := make([]byte, maxIDLine)
 	for _, l := range x.lines[from:min(len(x.lines), from+maxAlike)] {
@@ -78,7 +78,7 @@ func (x *idMap) paths(id symsrc.BuildID) (paths []string) {
 			text = of
 			file, _ = openRegular(text.path, true)
 		}
-		if file == nil { // it is gone
+		if file == nil { // removed
 			continue
 		}
 		n, _ := file.ReadAt(line, int64(l.at)-text.at)
@@ -93,7 +93,7 @@ func (x *idMap) paths(id symsrc.BuildID) (paths []string) {
 	return paths
 }
 
-// textOf returns the text that a line is of.
+// textOf returns the text that has a line.
 func (x *idMap) textOf(l idLine) *idText {
 	i, ok := slices.BinarySearchFunc(x.texts, int64(l.at), func(t idText, at int64) int { return cmp.Compare(t.at, at) })
 	if !ok {
@@ -102,7 +102,7 @@ func (x *idMap) textOf(l idLine) *idText {
 	return &x.texts[i]
 }
 
-// named returns where a file may lie that a text names.
+// named returns the paths that a name in a text may stand for.
 func (t *idText) named(name string) (paths []string) {
 	file := filepath.FromSlash(name)
 	if filepath.IsAbs(file) {
@@ -114,7 +114,7 @@ func (t *idText) named(name string) (paths []string) {
 	return paths
 }
 
-// mapped looks at the files that ids.txt and symbol-index files name for the build ID.
+// mapped tries the files that ids.txt and symbol-index files name for the build ID.
 func (s *search) mapped() {
 	l := s.l
 	if len(l.opt.IDsTxt) == 0 || s.complete() {
@@ -142,7 +142,7 @@ func (s *search) mapped() {
 	s.links()
 }
 
-// load reads one file of either kind; what cannot be read is told.
+// load reads one file of either kind, and reports a file that cannot be read.
 func (x *idMap) load(path string) {
 	abs, err := filepath.Abs(path)
 	if err != nil || x.read[abs] || len(x.read) >= maxIDFiles {
@@ -165,7 +165,7 @@ func (x *idMap) readFile(path string) error {
 		return fmt.Errorf("it and those before have more than %d MiB", maxIDFile>>20)
 	}
 	at := x.bytes
-	x.bytes += f.Size + 1 // so that no two of them begin at the same place
+	x.bytes += f.Size + 1 // so that no two begin at the same offset
 	in := bufio.NewReaderSize(io.NewSectionReader(f, 0, f.Size), 4*maxIDLine)
 	head, err := in.Peek(maxIDLine)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -182,15 +182,15 @@ func (x *idMap) readFile(path string) error {
 }
 
 // readLines reads ids.txt, which begins at at: a build ID, a space, and a path that is absolute or relative to the file's own
-// directory, followed through links. A symbol-index file of the older form has lines of an absolute path, and behind a tab a directory
-// of sources: a build-ID tree, or another ids.txt.
+// directory, with links resolved. A symbol-index file of the older format has lines with an absolute path of a build-ID tree or of
+// another ids.txt, and after a tab a directory of sources.
 func (x *idMap) readLines(in *bufio.Reader, path string, at int64) error {
 	text := idText{path: path, at: at, dirs: []string{filepath.Dir(path)}}
 	if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Dir(real) != text.dirs[0] {
 		text.dirs = []string{filepath.Dir(real), text.dirs[0]}
 	}
 	x.texts = append(x.texts, text)
-	whole := true // the line before has ended
+	whole := true // the previous line has ended
 	for {
 		line, err := in.ReadSlice('\n')
 		began := whole
@@ -213,7 +213,7 @@ func (x *idMap) readLines(in *bufio.Reader, path string, at int64) error {
 	}
 }
 
-// sort brings the lines into order. Most files have them in it.
+// sort sorts the lines. Most files are sorted already.
 func (x *idMap) sort() {
 	slices.SortFunc(x.lines, func(a, b idLine) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) })
 }
@@ -233,7 +233,7 @@ func readIDLine(line []byte) (id symsrc.BuildID, name []byte, ok bool) {
 	return id, rest, ok
 }
 
-// source takes in a directory or file that a symbol-index file names. That it is not there is common.
+// source adds a directory or file that a symbol-index file names. It is often missing.
 func (x *idMap) source(path string) {
 	if readableDir(path) == nil {
 		x.dirs = append(x.dirs, path)

@@ -14,17 +14,17 @@ import (
 // entry is an ELF file of an index.
 type entry struct {
 	path   string
-	member *member // its place in the archive at path; nil where it is that file itself
+	member *member // its place in the archive at path; nil if it is that file itself
 	id     symsrc.BuildID
 	rank   rank
-	tree   int // of the trees indexed
-	seq    int // its turn in the walk over the trees, which makes the order the same each time
+	tree   int // the index of its tree
+	seq    int // its position in the walk over the trees, which makes the order deterministic
 }
 
-// place is where the file is opened.
+// place returns where to open the file.
 func (e *entry) place() place { return place{path: e.path, member: e.member} }
 
-// full is the path with the name in the archive, for comparing directories.
+// full returns the path with the name in the archive, for comparing directories.
 func (e *entry) full() string {
 	if e.member == nil {
 		return e.path
@@ -32,19 +32,19 @@ func (e *entry) full() string {
 	return e.path + "/" + e.member.name
 }
 
-// index knows files by build ID and by file name. Its lists are ordered: the richest files first, then as they were met.
+// index has files by build ID and by file name. Its lists are sorted: the richest files first, then in the order of the walk.
 type index struct {
 	entries []entry
-	trees   []int // how many files are of each tree
+	trees   []int // the number of files of each tree
 	byID    map[symsrc.BuildID][]*entry
 	byName  map[string][]*entry
-	// symbols are those that are no ELF files, by the beginning of the build ID, in the order in which they were met.
+	// symbols are the symbol files that are not ELF files, by the beginning of the build ID, in the order of the walk.
 	symbols map[symsrc.BuildID][]symbolFile
 }
 
 func newIndex() *index { return &index{} }
 
-// add takes in a file with its ELF files; finish must follow.
+// add adds a file with its ELF files; finish must follow.
 func (x *index) add(tree int, path string, list []content) {
 	for _, c := range list {
 		if c.kind != 0 {
@@ -55,7 +55,7 @@ func (x *index) add(tree int, path string, list []content) {
 	}
 }
 
-// addTree takes in the files of the next tree.
+// addTree adds the files of the next tree.
 func (x *index) addTree(tree int, files []foundFile) {
 	before := len(x.entries)
 	for _, f := range files {
@@ -84,11 +84,11 @@ func (x *index) finish() {
 	}
 }
 
-// debugSuffixes are what debug files are called beside the module's name; the last two are of native-debug-symbols.zip.
+// debugSuffixes are the suffixes of debug files after the module's name; the last two are those of native-debug-symbols.zip.
 var debugSuffixes = [...]string{".debug", ".dbg", ".sym"}
 
-// named returns the files that may be the module n: of its file name, or that with ".debug". Only those count whose
-// directories agree with the end of its path the furthest.
+// named returns the files that may be the module n: those with its file name, or that with a debug suffix. Only those count whose
+// directories have the longest agreement with the end of its path.
 func (x *index) named(n moduleName) []*entry {
 	if n.base == "" {
 		return nil
@@ -104,24 +104,24 @@ func (x *index) named(n moduleName) []*entry {
 	return slices.DeleteFunc(all, func(e *entry) bool { return n.agreement(e.full()) < most })
 }
 
-// Once an index has not had a build ID it is made anew, for the file may have been built since: no sooner than minAge after
-// the last time, and taking no more than one part in minAgeTimes of the time.
+// If an index does not have a build ID, it is made again, since the file may have been built in the meantime: no sooner than minAge
+// after the last time, and for no more than one part in minAgeTimes of the time.
 const (
 	minAge      = 10 * time.Second
 	minAgeTimes = 20
 )
 
-// lazyIndex is the index of some directory trees, made when it is asked for first.
+// lazyIndex is the index of some directory trees, made when it is first needed.
 type lazyIndex struct {
 	trees trees
-	age   time.Duration // minAge, but in tests
+	age   time.Duration // minAge, except in tests
 
 	mu   sync.Mutex
-	last *indexRun // nil before it is asked for
+	last *indexRun // nil before the first
 	told map[string]bool
 }
 
-// indexRun is the making of an index, under way until done is closed.
+// indexRun is the making of an index, which is finished when done is closed.
 type indexRun struct {
 	done  chan struct{}
 	index *index
@@ -132,7 +132,7 @@ type indexRun struct {
 func newLazyIndex(t trees) *lazyIndex {
 	x := &lazyIndex{trees: t, age: minAge, told: make(map[string]bool)}
 	problem := t.problem
-	x.trees.problem = func(msg string) { // the runs follow one another
+	x.trees.problem = func(msg string) { // runs do not overlap
 		if !x.told[msg] {
 			x.told[msg] = true
 			problem(msg)
@@ -141,7 +141,7 @@ func newLazyIndex(t trees) *lazyIndex {
 	return x
 }
 
-// get returns the index; nil when ctx ends before it is there. Without directories it is empty.
+// get returns the index, or nil if ctx ends before it is made. Without directories it is empty.
 func (x *lazyIndex) get(ctx context.Context) *index {
 	x.mu.Lock()
 	if x.last == nil {
@@ -152,7 +152,7 @@ func (x *lazyIndex) get(ctx context.Context) *index {
 	return run.wait(ctx)
 }
 
-// newer returns an index that was made after old; nil where old is new enough, or when ctx ends before.
+// newer returns an index that was made after old, or nil if old is new enough or ctx ends before.
 func (x *lazyIndex) newer(ctx context.Context, old *index) *index {
 	x.mu.Lock()
 	run := x.last
@@ -172,7 +172,7 @@ func (x *lazyIndex) newer(ctx context.Context, old *index) *index {
 	return run.wait(ctx)
 }
 
-// start begins to make the index. It serves all searches, so that it does not end with the one that began it.
+// start starts to make the index. It is for all searches, so it does not end with the one that started it.
 func (x *lazyIndex) start() {
 	run := &indexRun{done: make(chan struct{}), began: time.Now()}
 	x.last = run
@@ -183,7 +183,7 @@ func (x *lazyIndex) start() {
 	}()
 }
 
-// made returns the index if it is there, nil else.
+// made returns the index if it is made, otherwise nil.
 func (x *lazyIndex) made() *index {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -6,10 +6,10 @@
 //   - name.go, archive.go: a module's name in a log, and in an archive
 //   - place.go: where a file may be; resolve.go: paths inside a root, as in a chroot; dirs.go: where directories lead; open_unix.go and
 //     open_other.go: regular files and nothing else
-//   - walk.go: directory trees that are indexed; index.go: the index; treecache.go and treecode.go: the index on disk
+//   - walk.go: indexed directory trees; index.go: the index; treecache.go and treecode.go: the index on disk
 //   - identify.go, head.go and sections.go: the headers of an ELF file; symbolfile.go: symbol files that are not ELF files
 //   - zip.go, member.go: members of archives; unpack.go: those that are deflated, unpacked in the cache directory
-//   - watch.go: whether what was found has changed, or what was missing is there
+//   - watch.go: whether found files have changed, or missing ones exist now
 package locate
 
 import (
@@ -26,34 +26,34 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Options say where files are looked for.
+// Options say where to look for files.
 type Options struct {
-	// Objects are files named one by one, Arguments those that a command is about.
+	// Objects are files named one by one, Arguments those in the arguments of a command.
 	Objects, Arguments []string
-	// Symbols are directories of any shape: every regular ELF file below is known by its build ID and by its file name,
-	// from the first search that needs it on; so is every one in a zip archive below (APK, AAR, AAB). Links to files count,
-	// links to directories are not followed, nor are the stores of version control read.
+	// Symbols are directories of any structure: every regular ELF file below them is found by its build ID and by its file name,
+	// and so is every ELF file in a zip archive (APK, AAR, AAB). They are read by the first search that needs them. Links to files
+	// count. Links to directories are not followed, and the directories of version control are not read.
 	Symbols []string
 	// BuildIDDirs are build-ID trees: xx/yyyy.debug, xx/yyyy, or these below .build-id.
 	BuildIDDirs []string
-	// DebugRoots are directories like /usr/lib/debug: .build-id/xx/yyyy.debug, and the debug files of the log's paths below.
+	// DebugRoots are directories like /usr/lib/debug: with .build-id/xx/yyyy.debug, and debug files below the paths of the log.
 	DebugRoots []string
-	// BreakpadDirs are symbol stores of Breakpad's layout: NAME/DEBUGID/NAME.sym, perhaps packed.
+	// BreakpadDirs are symbol stores with Breakpad's layout: NAME/DEBUGID/NAME.sym, possibly compressed.
 	BreakpadDirs []string
-	// IDsTxt are files that say where the files of build IDs lie: ids.txt and symbol-index files of Fuchsia.
+	// IDsTxt are files that list files by build ID: ids.txt and symbol-index files of Fuchsia.
 	IDsTxt []string
-	// Rootfs are the roots that the paths of the log hang on; none means the host's own.
+	// Rootfs are the roots of the paths in the log; none means the host's own.
 	Rootfs []string
-	// CacheDir is where the index of Symbols is kept from one run to the next, and what is unpacked of archives; "" means
-	// nowhere: each run reads the trees anew, and deflated members of archives are of no use.
+	// CacheDir is where the index of Symbols and unpacked members of archives are kept between runs. If it is "",
+	// each run reads the trees again, and deflated members of archives cannot be used.
 	CacheDir string
 	// WorkDir is the directory of relative names; "" means the process's own.
 	WorkDir string
-	// OnProblem, if not nil, is told once per cause of what hinders the search, such as a directory that cannot be read.
+	// OnProblem, if not nil, is called once per cause with a problem of the search, such as a directory that cannot be read.
 	OnProblem func(msg string)
 }
 
-// maxMemo bounds the modules remembered; a log of random names must not fill the memory.
+// maxMemo bounds the remembered modules: a log of random names must not fill the memory.
 const maxMemo = 1 << 14
 
 // Locator finds files. It may be used by several goroutines at once.
@@ -75,14 +75,14 @@ type Locator struct {
 	idMap   idMap // of Options.IDsTxt
 }
 
-// remembered is a search that is done, or under way until done is closed. After that files is nil where it was given up.
+// remembered is a search. It is finished when done is closed; files is then nil if it was canceled.
 type remembered struct {
 	done  chan struct{}
 	files *symsrc.Files
 }
 
-// New checks that what was named is there. It fails with a *symsrc.OptionError on a directory or an object that cannot be
-// read, and with "open NAME: …" on an argument; one that is no ELF file is a problem only.
+// New checks that the named files exist. It returns a *symsrc.OptionError for a directory or an object that cannot be
+// read, and "open NAME: …" for an argument; a file that is not an ELF file is only reported as a problem.
 func New(o Options) (*Locator, error) {
 	l := &Locator{
 		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
@@ -118,14 +118,14 @@ func New(o Options) (*Locator, error) {
 	return l, l.indexObjects()
 }
 
-// wrong returns what is wrong with a field of Options.
+// wrong returns an error about a field of Options.
 func wrong(field string, err error) error {
 	return &symsrc.OptionError{Option: "locate." + field, Err: err}
 }
 
-// readableDir fails unless dir is a directory whose entries may be listed.
+// readableDir returns an error unless dir is a directory that can be listed.
 func readableDir(dir string) error {
-	fi, err := os.Stat(dir) // before it is opened, for it may be a FIFO
+	fi, err := os.Stat(dir) // before opening it, since it may be a FIFO
 	if err == nil && !fi.IsDir() {
 		err = syscall.ENOTDIR
 	}
@@ -140,7 +140,7 @@ func readableDir(dir string) error {
 	return nil
 }
 
-// cause is the system's own word for a failed operation on a path, without operation and path.
+// cause returns the system's error of a failed operation on a path, without operation and path.
 func cause(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err
@@ -178,10 +178,10 @@ func (l *Locator) indexObjects() error {
 	return nil
 }
 
-// Find looks for the files of m, or returns what an earlier search found, unless a file of that has changed since. The answer is
-// shared and must not be changed. When ctx ends first, its status is UnknownError and nothing is remembered.
+// Find looks for the files of m, or returns the result of an earlier search, unless one of its files has changed. The result is
+// shared and must not be changed. If ctx ends first, its status is UnknownError and nothing is remembered.
 func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
-	if len(m.Name) > 2*maxPath { // no path, and too long to be kept
+	if len(m.Name) > 2*maxPath { // not a path, and too long to be remembered
 		m.Name = ""
 	}
 	if len(m.Member) > maxMemberName {
@@ -196,7 +196,7 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 		case <-r.done:
 			if r.files != nil && (mine || !r.files.Watch.Look()) {
 				return r.files
-			} // else the search that was waited for has been given up, or is to be done again
+			} // otherwise that search was canceled, or must be repeated
 			l.forget(m, r)
 		case <-ctx.Done():
 		}
@@ -207,7 +207,7 @@ func (l *Locator) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	}
 }
 
-// entry returns the memo's entry for m, and whether the caller is the one to fill it.
+// entry returns the memo's entry for m, and whether the caller must fill it.
 func (l *Locator) entry(m symsrc.Module) (*remembered, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,12 +218,12 @@ func (l *Locator) entry(m symsrc.Module) (*remembered, bool) {
 		clear(l.memo)
 	}
 	r := &remembered{done: make(chan struct{})}
-	m.Name, m.Member = strings.Clone(m.Name), strings.Clone(m.Member) // they may be parts of a whole chunk of the log
+	m.Name, m.Member = strings.Clone(m.Name), strings.Clone(m.Member) // they may share memory with a large chunk of the log
 	l.memo[m] = r
 	return r, true
 }
 
-// run fills r, or takes it back when ctx ends before.
+// run fills r, or removes it from the memo if ctx ends before.
 func (l *Locator) run(ctx context.Context, m symsrc.Module, r *remembered) {
 	files := newSearch(l, ctx, m).run()
 	if ctx.Err() == nil {
@@ -234,7 +234,7 @@ func (l *Locator) run(ctx context.Context, m symsrc.Module, r *remembered) {
 	close(r.done)
 }
 
-// forget takes a search out of the memo.
+// forget removes a search from the memo.
 func (l *Locator) forget(m symsrc.Module, r *remembered) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

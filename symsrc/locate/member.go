@@ -10,8 +10,8 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// Bounds on what is read of the members of one archive, unpacked bytes included, and on the beginning that is unpacked of a deflated
-// one: the notes stand near the start of a file.
+// Bounds on what is read of the members of one archive, including unpacked bytes, and on the beginning of a deflated member that is
+// unpacked: the notes are near the start of a file.
 const (
 	maxArchiveRead   = 256 << 20
 	leastArchiveRead = 16 << 20
@@ -19,14 +19,14 @@ const (
 	maxBeginning     = 1 << 20
 )
 
-// archiveRead is how much is read of the members of an archive of that size.
+// archiveRead returns how many bytes are read of the members of an archive of that size.
 func archiveRead(size int64) int64 {
 	return min(maxArchiveRead, max(leastArchiveRead, readPerByte*size))
 }
 
 var errBudget = errors.New("the members of the archive are too much to read")
 
-// budgetReader reads and unpacks at most so many bytes in all.
+// budgetReader reads and unpacks a limited number of bytes.
 type budgetReader struct {
 	io.ReaderAt
 	left int64
@@ -39,8 +39,8 @@ func (r *budgetReader) ReadAt(b []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, off)
 }
 
-// archiveContents returns the ELF files in the zip archive behind r. Of deflated ones only the beginning is read, so that
-// their rank is a guess by the name.
+// archiveContents returns the ELF files in the zip archive in r. Only the beginning of deflated ones is read, so their rank is
+// guessed from the name.
 func archiveContents(r io.ReaderAt, size int64) []content {
 	list, err := zipMembers(r, size)
 	if err != nil {
@@ -63,7 +63,7 @@ func archiveContents(r io.ReaderAt, size int64) []content {
 	return found
 }
 
-// identifyBeginning reads the build ID of a deflated member, "" where it is not near the start.
+// identifyBeginning reads the build ID of a deflated member, "" if it is not near the start.
 func identifyBeginning(r *budgetReader, m *member) (*ident, error) {
 	packed := io.NewSectionReader(r, m.data, m.packed)
 	in := &unpackingReader{in: flate.NewReader(packed), budget: &r.left, limit: min(m.size, maxBeginning)}
@@ -86,7 +86,7 @@ func identifyBeginning(r *budgetReader, m *member) (*ident, error) {
 	return &f.ident, nil
 }
 
-// unpackingReader is the beginning of what a stream makes. It keeps what it has read.
+// unpackingReader reads the beginning of an unpacked stream. It keeps what it has read.
 type unpackingReader struct {
 	in     io.Reader
 	b      []byte
@@ -114,8 +114,8 @@ func (r *unpackingReader) ReadAt(b []byte, off int64) (int, error) {
 	return copy(b, r.b[off:]), nil
 }
 
-// read returns the ELF files that a file is or has, or the symbol file that it is; none where it is something else. It fails where
-// the file cannot be read. Trees hold any file, and are read beside the log: none of them may end the program.
+// read returns the ELF files that a file is or contains, or the symbol file that it is; none if it is something else. It returns an
+// error if the file cannot be read. Trees may have any files, and none of them may end the program.
 func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -141,7 +141,7 @@ func read(path string, link bool) (_ diskcache.Stamp, _ []content, err error) {
 	return f.Stamp, list, err
 }
 
-// contentsOf returns the ELF files that an open file is or has. It fails where it cannot be read.
+// contentsOf returns the ELF files that an open file is or contains. It returns an error if the file cannot be read.
 func contentsOf(f *regularFile) ([]content, error) {
 	id, err := identify(f, f.Size)
 	if err == nil {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// moduleName is a module's name in a log, taken apart.
+// moduleName is a parsed name of a module in a log.
 type moduleName struct {
-	path    string // "" where the name is no path of a file
+	path    string // "" if the name is not the path of a file
 	base    string // last component of path
-	deleted bool   // the log says that the file was deleted or replaced while it was in use (proc(5), maps)
+	deleted bool   // the log says that the file was deleted or replaced while in use (proc(5), maps)
 }
 
 func parseName(name string) moduleName {
@@ -27,7 +27,7 @@ func parseName(name string) moduleName {
 	return n
 }
 
-// isPath tells names of files from those that loaders and unwinders give to what is not one: [vdso], <unknown module>.
+// isPath reports whether a name is that of a file, and not a placeholder of a loader or unwinder: [vdso], <unknown module>.
 func isPath(s string) bool {
 	switch {
 	case s == "", len(s) > maxPath, s[len(s)-1] == '/', strings.IndexByte(s, 0) >= 0:
@@ -40,13 +40,13 @@ func isPath(s string) bool {
 	return true
 }
 
-// absolute tells a full path from one that needs a directory.
+// absolute reports whether the path is absolute.
 func (n moduleName) absolute() bool { return strings.HasPrefix(n.path, "/") }
 
-// single tells a name without any directory.
+// single reports whether the name has no directory.
 func (n moduleName) single() bool { return n.path != "" && !strings.Contains(n.path, "/") }
 
-// agreement counts the last components that the path of a file has in common with the module's, the file name being one.
+// agreement counts the last components that the path of a file has in common with the module's, including the file name.
 func (n moduleName) agreement(file string) int {
 	mine := strings.Split(path.Clean("/"+n.path), "/")
 	its := strings.Split(withoutDebugSuffix(filepath.ToSlash(file)), "/")
@@ -79,7 +79,7 @@ func abi(dir string) string {
 	return dir
 }
 
-// tail is the path without what leads up or nowhere, to be put below another directory: "../a//b" → "a/b".
+// tail returns the path without ".", ".." and empty components, to be joined to another directory: "../a//b" → "a/b".
 func (n moduleName) tail() string {
 	return strings.TrimPrefix(path.Clean("/"+n.path), "/")
 }

@@ -14,7 +14,7 @@ type regularFile struct {
 	diskcache.Stamp
 }
 
-// openRegular opens a regular file for reading and nothing else. With follow, path may be a symbolic link.
+// openRegular opens a regular file for reading, and no other kind of file. With follow, path may be a symbolic link.
 func openRegular(path string, follow bool) (*regularFile, error) {
 	look := os.Lstat
 	if follow {
@@ -30,7 +30,7 @@ func openRegular(path string, follow bool) (*regularFile, error) {
 	return openListed(path)
 }
 
-// openListed opens a file that has just been seen to be a regular one.
+// openListed opens a file that a directory listing has just shown as regular.
 func openListed(path string) (*regularFile, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// regularFile is an open regular file. It is no os.File: tens of thousands are opened for an index, and the runtime's
+// regularFile is an open regular file. It is not an os.File: tens of thousands are opened for an index, and the runtime's
 // poller and finalizers would be most of the cost.
 type regularFile struct {
 	fd int
 	diskcache.Stamp
 }
 
-// openRegular opens a regular file for reading and nothing else: what is opened must be one already by then, for the
-// opening of a device may act on it, and must still be one afterwards. O_NONBLOCK lets a FIFO that took its place not block.
+// openRegular opens a regular file for reading, and no other kind of file. It checks that before opening, since opening a
+// device may act on it, and again afterwards. O_NONBLOCK prevents blocking if a FIFO has replaced the file.
 // With follow, path may be a symbolic link.
 func openRegular(path string, follow bool) (*regularFile, error) {
 	look, flags := os.Lstat, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NOFOLLOW
@@ -38,7 +38,7 @@ func openRegular(path string, follow bool) (*regularFile, error) {
 	return openAs(path, flags)
 }
 
-// openListed opens a file that a directory's listing has just called a regular one.
+// openListed opens a file that a directory listing has just shown as regular.
 func openListed(path string) (*regularFile, error) {
 	return openAs(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NOFOLLOW)
 }

@@ -7,16 +7,16 @@ import (
 	"qss-filter/symsrc"
 )
 
-// role tells what a place is looked at for, and with that where its failure is reported.
+// role is the purpose of looking at a place; a failure is reported accordingly.
 type role uint8
 
 const (
-	quiet   role = iota // a guess: its failure says nothing
+	quiet   role = iota // a guess: its failure is not reported
 	asElf               // the module's own path
 	asDebug             // the place of its debug file
 )
 
-// failure is a file that is there but cannot be used.
+// failure is an existing file that cannot be used.
 type failure struct {
 	*fileError
 	path string
@@ -30,13 +30,13 @@ type pair struct {
 
 	elfFailure, debugFailure *failure
 
-	linked     bool // the places of .gnu_debuglink have been looked at
+	linked     bool // the places of .gnu_debuglink have been searched
 	unverified bool
 	tried      []string
 	lacked     []string // what each lacked, "" for nothing
 }
 
-// try notes a place that was looked at, and what it lacked.
+// try records a place that was searched, and what it lacked.
 func (v *pair) try(place string, err error) {
 	v.tried = append(v.tried, place)
 	lacked := ""
@@ -46,7 +46,7 @@ func (v *pair) try(place string, err error) {
 	v.lacked = append(v.lacked, lacked)
 }
 
-// lack is what a file lacks, in few words.
+// lack returns what a file lacks, in few words.
 func (e *fileError) lack() string {
 	switch {
 	case e.status == symsrc.NotFound && e.note == symsrc.NothingFound:
@@ -57,12 +57,12 @@ func (e *fileError) lack() string {
 	return e.note
 }
 
-// complete tells that nothing better can be found.
+// complete reports whether nothing better can be found.
 func (v *pair) complete() bool {
 	return v.elf != nil && (v.elf.rank == debugInfo || v.debug != nil)
 }
 
-// any is some file of the pair, nil when there is none.
+// any returns a file of the pair, or nil.
 func (v *pair) any() *found {
 	for _, f := range [...]*found{v.elf, v.debug, v.spare} {
 		if f != nil {
@@ -72,7 +72,7 @@ func (v *pair) any() *found {
 	return nil
 }
 
-// take puts a verified file to its use.
+// take adds a verified file.
 func (v *pair) take(f *found) {
 	switch {
 	case v.elf == nil && !f.debugOnly:
@@ -84,7 +84,7 @@ func (v *pair) take(f *found) {
 	}
 }
 
-// fail keeps the first failure of each kind. That nothing is there is no failure of a debug file's place.
+// fail keeps the first failure of each kind. A missing debug file is not a failure.
 func (v *pair) fail(as role, path string, err *fileError) {
 	switch {
 	case err.status == symsrc.NotFound:
@@ -95,14 +95,14 @@ func (v *pair) fail(as role, path string, err *fileError) {
 	}
 }
 
-// ambiguous gives up all files: a name stands for n different ones.
+// ambiguous drops all files, because a name stands for n different ones.
 func (v *pair) ambiguous(n int, name string) {
 	v.elf, v.debug, v.spare = nil, nil, nil
 	note := fmt.Sprintf("%d different files named %s", n, name)
 	v.elfFailure = &failure{&fileError{status: symsrc.UnknownError, note: note}, ""}
 }
 
-// look identifies the file at p, verifies it and takes it. crc, if not nil, is the checksum that a .gnu_debuglink wants.
+// look identifies the file at p, verifies it and adds it. crc, if not nil, is the checksum in a .gnu_debuglink.
 func (s *search) look(p place, as role, crc *uint32) {
 	v := &s.verdict
 	p.dirs = &s.l.dirs
@@ -121,9 +121,9 @@ func (s *search) look(p place, as role, crc *uint32) {
 	v.take(f)
 }
 
-// verify compares build IDs. Where one side has none, only the checksum of a .gnu_debuglink makes two files a pair; the
-// first file of a search without build ID has nothing to be compared with. A file of the right build ID is not read through
-// for its checksum: that may be gigabytes, and differs when a tool has compressed the file since.
+// verify compares build IDs. If one side has none, only the checksum of a .gnu_debuglink makes two files a pair; the
+// first file of a search without a build ID cannot be compared. The checksum of a file with the right build ID is not
+// computed: the file may have gigabytes, and the checksum differs if a tool has compressed the file.
 func (s *search) verify(f *found, crc *uint32) error {
 	switch {
 	case s.want != "" && f.id == s.want:
@@ -141,7 +141,7 @@ func (s *search) verify(f *found, crc *uint32) error {
 	return err
 }
 
-// mismatch is the failure of a file of another build ID, "" for none.
+// mismatch returns the error of a file with another build ID, "" for none.
 func (s *search) mismatch(path string, id symsrc.BuildID) *fileError {
 	has := "none"
 	if id != "" {
@@ -151,7 +151,7 @@ func (s *search) mismatch(path string, id symsrc.BuildID) *fileError {
 		fmt.Errorf("build ID differs: %s has %s, %s has %s", s.wantOf, s.want, path, has)}
 }
 
-// differing notes a file that has the module's name and another build ID: it tells more than that there is no other.
+// differing records a file with the module's name and another build ID, which is a better reason than that there is no file.
 func (s *search) differing() {
 	for _, x := range [...]*index{s.l.objects, s.l.symbols.made()} {
 		if x == nil || s.verdict.elfFailure != nil {
@@ -166,7 +166,7 @@ func (s *search) differing() {
 	}
 }
 
-// files puts the outcome in the reports' terms. first is where the module should have been.
+// files returns the result. first is where the module should have been.
 func (v *pair) files(first string) *symsrc.Files {
 	f := &symsrc.Files{Tried: v.tried, Lacked: v.lacked, Unverified: v.unverified && v.any() != nil}
 	var details []string
@@ -201,7 +201,7 @@ func (v *pair) files(first string) *symsrc.Files {
 	case v.elf != nil:
 		f.DebugStatus, debugNote = symsrc.Incomplete, "no .debug_info"
 	case f.ElfStatus == symsrc.NoReadPermission:
-		f.DebugStatus = symsrc.UnknownError // the file that would say so cannot be asked
+		f.DebugStatus = symsrc.UnknownError // the file that would name it cannot be read
 	default:
 		f.DebugStatus = symsrc.NotFound
 	}
@@ -213,7 +213,7 @@ func (v *pair) files(first string) *symsrc.Files {
 	return f
 }
 
-// detail names the file and the cause.
+// detail returns the file and the cause.
 func (e *failure) detail() string {
 	msg := e.Error()
 	if strings.Contains(msg, e.path) {

@@ -11,19 +11,19 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// place is where a file may lie.
+// place is where a file may be.
 type place struct {
-	// root is the directory that path is resolved in, as in a chroot; "" where path was named by the user, or found below
-	// a directory that was, and is opened as it is.
+	// root is the directory in which path is resolved, as in a chroot. It is "" if the user named path or a directory above it;
+	// path is then opened unchanged.
 	root string
 	path string
-	// member is the ELF file in the archive at path; nil where it is that file itself.
+	// member is the ELF file in the archive at path; nil if it is that file itself.
 	member *member
-	// dirs remembers directories of roots; nil where each is followed anew.
+	// dirs remembers directories of roots; nil to resolve each one again.
 	dirs *knownDirs
 }
 
-// String is the place's path on the host, before any link is followed, and behind "!" the name in the archive.
+// String returns the place's path on the host, before links are resolved, and after "!" the name in the archive.
 func (p place) String() string {
 	name := p.onHost()
 	if p.member != nil {
@@ -32,7 +32,7 @@ func (p place) String() string {
 	return name
 }
 
-// onHost is the path on the host, before any link is followed.
+// onHost returns the path on the host, before links are resolved.
 func (p place) onHost() string {
 	if p.root == "" {
 		return p.path
@@ -44,18 +44,18 @@ func (p place) onHost() string {
 type found struct {
 	ident
 	place  place
-	path   string // to open it by
+	path   string // to open it
 	part   symsrc.Range
-	inside string // its path inside place.root with all links followed; "" without a root
-	// opened is the path by which it, or the archive that it is in, was opened, and stamp that file's stamp then.
+	inside string // its path inside place.root with all links resolved; "" without a root
+	// opened is the path of the file, or of its archive, when it was opened, and stamp that file's stamp at that time.
 	opened string
 	stamp  diskcache.Stamp
 }
 
-// name is the path to open it by, with the name in the archive.
+// name returns the path to open it, with the name in the archive.
 func (f *found) name() string { return f.part.Of(f.path) }
 
-// open opens what lies at p. Its error is a *fileError.
+// open opens the file at p. The error is a *fileError.
 func (p place) open() (*found, *regularFile, error) {
 	f := &found{place: p, path: p.path}
 	if p.root != "" {
@@ -76,7 +76,7 @@ func (p place) open() (*found, *regularFile, error) {
 	return f, file, nil
 }
 
-// probe opens what lies at p, which is no member of an archive, and identifies it. Its error is a *fileError.
+// probe opens and identifies the file at p, which is not a member of an archive. The error is a *fileError.
 func probe(p place) (*found, error) {
 	f, file, err := p.open()
 	if err != nil {
@@ -91,7 +91,7 @@ func probe(p place) (*found, error) {
 	return f, nil
 }
 
-// classify turns the failure to reach a file into the reports' terms.
+// classify returns the *fileError of a file that cannot be opened.
 func classify(err error) *fileError {
 	var fe *fileError
 	switch {

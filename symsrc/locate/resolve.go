@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxLinks     = 40   // links on the way to one file, as Linux bounds them (path_resolution(7))
+	maxLinks     = 40   // links in a path, as in Linux (path_resolution(7))
 	maxPath      = 4096 // PATH_MAX
 	maxComponent = 255  // NAME_MAX
 )
@@ -23,7 +23,7 @@ var (
 	errNoPath = errors.New("no path of a file")
 )
 
-// notRegular is the refusal to open what is not a file of bytes.
+// notRegular returns the error of a file that is not regular.
 func notRegular(mode fs.FileMode) *fileError {
 	if mode.IsDir() {
 		return &fileError{status: symsrc.ReadError, note: "is a directory"}
@@ -31,17 +31,17 @@ func notRegular(mode fs.FileMode) *fileError {
 	return &fileError{status: symsrc.ReadError, note: "not a regular file"}
 }
 
-// resolved is where a path of a log leads to inside a root.
+// resolved is a path of a log, resolved inside a root.
 type resolved struct {
 	inside string // slash-separated, from the root on, without a leading slash, free of links
-	// exact is set where the operating system would find the same file below the root by the path as it was written: no
-	// link on the way named an absolute path or left the root by "..".
+	// exact is set if the operating system would find the same file by the original path below the root: no
+	// link was absolute or left the root by "..".
 	exact bool
 }
 
-// resolve follows name component by component inside root, as in a chroot: an absolute link begins at root again and
-// ".." stays in it. /proc, /sys and /dev of a root are never looked at: they have files that do not end, that act when
-// they are opened, or that are the memory of a process, and no libraries.
+// resolve resolves name inside root component by component, as in a chroot: an absolute link starts at root again and
+// ".." stays in it. /proc, /sys and /dev of a root are never read: they have no libraries, but files without an end, files that act when
+// they are opened, and the memory of processes.
 func resolve(root, name string) (resolved, error) {
 	w := walk{root: root, hostRoot: root == "/", exact: true}
 	if strings.IndexByte(name, 0) >= 0 || len(name) > maxPath {
@@ -51,17 +51,17 @@ func resolve(root, name string) (resolved, error) {
 	return w.run()
 }
 
-// walk is a path that is being followed.
+// walk is a path that is being resolved.
 type walk struct {
 	root     string
-	hostRoot bool   // the root is the host's own: its absolute links mean what they say
+	hostRoot bool   // the root is the host's own: absolute links are valid
 	done     string // resolved so far
-	rest     string // still to be followed
+	rest     string // to be resolved
 	links    int
 	exact    bool
 }
 
-// run follows all of it.
+// run resolves the whole path.
 func (w *walk) run() (resolved, error) {
 	for w.rest != "" {
 		var comp string
@@ -73,7 +73,7 @@ func (w *walk) run() (resolved, error) {
 	return resolved{w.done, w.exact}, nil
 }
 
-// step follows one component.
+// step resolves one component.
 func (w *walk) step(comp string) error {
 	switch {
 	case comp == "" || comp == ".":
@@ -101,7 +101,7 @@ func (w *walk) step(comp string) error {
 	return nil
 }
 
-// up goes to the parent directory, which for the root is the root.
+// up goes to the parent directory; the parent of the root is the root.
 func (w *walk) up() {
 	if w.done == "" {
 		w.exact = w.exact && w.hostRoot
@@ -110,7 +110,7 @@ func (w *walk) up() {
 	w.done = w.done[:max(strings.LastIndexByte(w.done, '/'), 0)]
 }
 
-// follow puts a link's target before what is still to be followed.
+// follow puts a link's target before the rest.
 func (w *walk) follow(link string) error {
 	if w.links++; w.links > maxLinks {
 		return errLoop
@@ -134,7 +134,7 @@ func (w *walk) follow(link string) error {
 	return nil
 }
 
-// hostPath is the path of inside, a slash-separated path, below root.
+// hostPath returns the path of inside, a slash-separated path, below root.
 func hostPath(root, inside string) string {
 	inside = filepath.FromSlash(strings.TrimPrefix(inside, "/"))
 	if root == "" || os.IsPathSeparator(root[len(root)-1]) {
@@ -143,12 +143,12 @@ func hostPath(root, inside string) string {
 	return root + string(filepath.Separator) + inside
 }
 
-// hostRoot splits an absolute path of the host into the root it hangs on and the path from there. Where there are
-// volumes that is the volume's root.
+// hostRoot splits an absolute path of the host into the root and the path from there. On systems with volumes, the root is that of the
+// volume.
 func hostRoot(abs string) (root, inside string) {
 	vol := filepath.VolumeName(abs)
 	return vol + string(filepath.Separator), strings.TrimLeft(filepath.ToSlash(abs[len(vol):]), "/")
 }
 
-// special names the directories of a root that hold no libraries but files that act when they are opened.
+// special reports whether a directory of a root has special files and no libraries.
 func special(top string) bool { return top == "proc" || top == "sys" || top == "dev" }

@@ -10,8 +10,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// The directories that loaders search (ld.so(8), and Debian's multiarch), for a name without directory whose build ID says
-// whether what is found there is it.
+// loaderDirs are the directories that loaders search (ld.so(8), and Debian's multiarch), for a name without a directory. The build ID
+// must confirm what is found there.
 var loaderDirs = [...]string{
 	"lib", "lib64", "usr/lib", "usr/lib64", "usr/local/lib", "usr/bin", "usr/sbin",
 	"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib/i386-linux-gnu", "usr/lib/arm-linux-gnueabihf",
@@ -19,20 +19,20 @@ var loaderDirs = [...]string{
 	"system/lib64", "system/lib",
 }
 
-// maxSame bounds the copies of one build ID that are looked at.
+// maxSame bounds the copies of one build ID that are tried.
 const maxSame = 32
 
 // search is one search for the files of a module.
 type search struct {
 	l    *Locator
 	ctx  context.Context
-	name moduleName // what the module's file is called
-	in   inArchive  // where it lies in one
-	// where is the file that has the module: the archive, or the module itself.
+	name moduleName // of the module's file
+	in   inArchive  // its place in an archive
+	// where is the file that contains the module: the archive, or the module itself.
 	where moduleName
-	// want is the build ID that files must have: the log's, or, where the log has none, that of the first file found.
+	// want is the build ID that files must have: that of the log, or, if the log has none, that of the first file found.
 	want    symsrc.BuildID
-	wantOf  string // who says so, for messages
+	wantOf  string // its source, for messages
 	verdict pair
 }
 
@@ -45,7 +45,7 @@ func newSearch(l *Locator, ctx context.Context, m symsrc.Module) *search {
 	return s
 }
 
-// run looks everywhere and returns the outcome.
+// run searches all places and returns the result.
 func (s *search) run() *symsrc.Files {
 	v := &s.verdict
 	if s.want == "" {
@@ -58,7 +58,7 @@ func (s *search) run() *symsrc.Files {
 		}
 		v.unverified = true
 		s.byName()
-		if s.want == "" && v.elf != nil { // the file has no build ID either: a checksum is all there is
+		if s.want == "" && v.elf != nil { // the file has no build ID either: only a checksum can be compared
 			s.links()
 			return v.files(s.first())
 		}
@@ -73,7 +73,7 @@ func (s *search) run() *symsrc.Files {
 	return files
 }
 
-// byID looks for files of the wanted build ID, in the order of the package's promise, until they are complete.
+// byID looks for files of the wanted build ID until they are complete.
 func (s *search) byID() {
 	s.indexed(s.l.objects)
 	if s.complete() {
@@ -104,7 +104,7 @@ func (s *search) byID() {
 		s.links()
 	}
 	s.mapped()
-	// Markup may name a module of the root without its directory. Reading a whole root takes its time: the last resort.
+	// Markup may name a module of the root without its directory. Reading a whole root takes long, so it is the last resort.
 	if s.l.explicit && s.verdict.elf == nil && s.verdict.debug == nil && !s.complete() && s.name.single() {
 		s.inTrees(s.l.rootTree)
 		s.links()
@@ -116,7 +116,7 @@ func (s *search) byID() {
 
 func (s *search) complete() bool { return s.verdict.complete() || s.ctx.Err() != nil }
 
-// indexed looks at the files that an index has of the build ID.
+// indexed tries the files of the build ID in an index.
 func (s *search) indexed(x *index) {
 	if x == nil {
 		return
@@ -130,8 +130,8 @@ func (s *search) indexed(x *index) {
 	}
 }
 
-// inTrees looks at the files that directory trees have of the build ID. They are read again, at most now and then, where
-// there are none: the module may have been built in the meantime.
+// inTrees tries the files of the build ID in directory trees. If there are none, the trees are read again, but not too often:
+// the module may have been built in the meantime.
 func (s *search) inTrees(t *lazyIndex) {
 	x := t.get(s.ctx)
 	if x != nil && len(x.byID[s.want]) == 0 {
@@ -145,14 +145,14 @@ func (s *search) inTrees(t *lazyIndex) {
 	}
 }
 
-// tryTrees notes that directory trees were searched in vain.
+// tryTrees records that directory trees were searched in vain.
 func (s *search) tryTrees(t *lazyIndex, x *index, what string) {
 	for i, dir := range t.trees.dirs {
 		s.verdict.try(fmt.Sprintf("%s: %d ELF files, none %s", dir, x.trees[i], what), nil)
 	}
 }
 
-// buildIDDir looks below a build-ID tree.
+// buildIDDir searches a build-ID tree.
 func (s *search) buildIDDir(dir string) {
 	digits := s.want.String()
 	if len(digits) < 4 {
@@ -170,7 +170,7 @@ func (s *search) buildIDDir(dir string) {
 	}
 }
 
-// root looks at the module's path below a root and at the places for debug files there.
+// root tries the module's path below a root, and the places for debug files there.
 func (s *search) root(root string) {
 	s.module(s.placeIn(root), asElf)
 	s.links()
@@ -187,7 +187,7 @@ func (s *search) root(root string) {
 	}
 }
 
-// debugPath is the path of a distribution's debug file in a root (GDB manual, "Separate Debug Files").
+// debugPath returns the path of a distribution's debug file in a root (GDB manual, "Separate Debug Files").
 func (s *search) debugPath() string {
 	digits := s.want.String()
 	if len(digits) < 4 {
@@ -196,14 +196,14 @@ func (s *search) debugPath() string {
 	return "usr/lib/debug/.build-id/" + digits[:2] + "/" + digits[2:] + ".debug"
 }
 
-// runtime looks at a place that may have the module itself.
+// runtime tries a place that may have the module itself.
 func (s *search) runtime(p place, as role) {
 	if !s.complete() && p.path != "" {
 		s.look(p, as, nil)
 	}
 }
 
-// module looks at the place of the module's path.
+// module tries the place of the module's path.
 func (s *search) module(p place, as role) {
 	switch {
 	case s.complete() || p.path == "":
@@ -214,14 +214,14 @@ func (s *search) module(p place, as role) {
 	}
 }
 
-// debug looks at a place that may have a debug file.
+// debug tries a place that may have a debug file.
 func (s *search) debug(p place) {
 	if !s.complete() && s.verdict.debug == nil && p.path != "" {
 		s.look(p, asDebug, nil)
 	}
 }
 
-// placeIn is the module's place in a root. Relative names hang on the working directory unless the root was named.
+// placeIn returns the module's place in a root. Relative names start at the working directory unless the root was named.
 func (s *search) placeIn(root string) place {
 	if s.where.path == "" {
 		return place{}
@@ -232,7 +232,7 @@ func (s *search) placeIn(root string) place {
 	return s.hostPlace()
 }
 
-// hostPlace is where the module's name leads on the host.
+// hostPlace returns the place of the module's name on the host.
 func (s *search) hostPlace() place {
 	if s.where.path == "" {
 		return place{}
@@ -248,7 +248,7 @@ func (s *search) hostPlace() place {
 	return place{root: root, path: inside + "/" + strings.TrimLeft(s.where.path, "/")}
 }
 
-// first is where the module is looked for first of all by its path: where it should be when it is nowhere.
+// first returns the first place of the module's path, where it should be if it is not found.
 func (s *search) first() string {
 	if s.where.path == "" {
 		return ""
@@ -260,7 +260,7 @@ func (s *search) first() string {
 	return first
 }
 
-// dirs returns the directories inside root that the module lies in: by its name, and with links followed.
+// dirs returns the module's directories inside root: by its name, and with links resolved.
 func (s *search) dirs(root string) []string {
 	var dirs []string
 	if s.where.absolute() {

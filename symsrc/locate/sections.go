@@ -7,7 +7,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Section and segment types, section flags, and the note that holds a build ID (gABI; GNU gABI extensions).
+// Section and segment types, section flags, and the note with a build ID (gABI; GNU gABI extensions).
 const (
 	shtNull   = 0
 	shtSymtab = 2
@@ -23,7 +23,7 @@ const (
 	ntGNUBuildID = 3
 )
 
-// section is what is wanted of an Elf32_Shdr or Elf64_Shdr.
+// section has the needed fields of an Elf32_Shdr or Elf64_Shdr.
 type section struct {
 	name, typ   uint32
 	flags       uint64
@@ -45,7 +45,7 @@ func (f *elfFile) section(b []byte) section {
 	return s
 }
 
-// sections goes over the section headers once. A file without them, as sstrip leaves it, is well and says nothing.
+// sections reads the section headers. A file without them, as sstrip makes, is valid.
 func (f *elfFile) sections() error {
 	if f.shnum == 0 {
 		return nil
@@ -80,7 +80,7 @@ func (f *elfFile) sections() error {
 	return nil
 }
 
-// sectionNames reads .shstrtab, as much of it as is bounded.
+// sectionNames reads .shstrtab, up to its bound.
 func (f *elfFile) sectionNames(headers []byte) ([]byte, error) {
 	if f.shstrndx == 0 { // SHN_UNDEF
 		return nil, nil
@@ -95,7 +95,7 @@ func (f *elfFile) sectionNames(headers []byte) ([]byte, error) {
 	return f.read(s.offset, min(s.size, maxNames))
 }
 
-// longestName is the length that tells all names of interest from any other.
+// longestName is enough to distinguish all names of interest from others.
 const longestName = len(".gnu_debuglink") + 1
 
 // nameAt returns the name at off, cut after longestName bytes.
@@ -111,7 +111,7 @@ func nameAt(names []byte, off uint32) []byte {
 	return n
 }
 
-// content takes in one section that has bytes in the file.
+// content reads one section that has bytes in the file.
 func (f *elfFile) content(s section, name []byte) error {
 	if s.typ == shtNote {
 		return f.notes(s.offset, s.size, s.align)
@@ -130,7 +130,7 @@ func (f *elfFile) content(s section, name []byte) error {
 	return nil
 }
 
-// means returns the rank that a section brings, and whether the section is of interest at all.
+// means returns the rank of a file with the section, and whether the section is of interest.
 func means(s section, name []byte) (rank, bool) {
 	switch {
 	case s.typ == shtSymtab:
@@ -152,7 +152,7 @@ func means(s section, name []byte) (rank, bool) {
 }
 
 // debuglink reads .gnu_debuglink: a file name with its NUL, padding to a multiple of 4, the CRC (GDB manual, "Separate
-// Debug Files"). A section of another shape says nothing.
+// Debug Files"). It ignores a section with another format.
 func (f *elfFile) debuglink(s section) error {
 	if s.size > maxLinkName+8 {
 		return nil
@@ -170,8 +170,8 @@ func (f *elfFile) debuglink(s section) error {
 	return nil
 }
 
-// segments looks for the build ID in the PT_NOTE segments. They count only where no section has one: in a file that
-// holds nothing but debug sections the program headers still have the offsets of the executable.
+// segments looks for the build ID in the PT_NOTE segments. They count only if no section has one: in a file with
+// debug sections only, the program headers still have the offsets of the executable.
 func (f *elfFile) segments() error {
 	want := uint64(32)
 	if f.is64 {
@@ -205,7 +205,7 @@ func (f *elfFile) segments() error {
 	return nil
 }
 
-// notes looks for NT_GNU_BUILD_ID in a run of notes. Notes that make no sense end the search in their section.
+// notes looks for NT_GNU_BUILD_ID in a section of notes. An invalid note ends the search.
 func (f *elfFile) notes(off, size, align uint64) error {
 	if f.id != "" {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"qss-filter/symsrc"
 )
 
-// symbolFile is a symbol file that is no ELF file.
+// symbolFile is a symbol file that is not an ELF file.
 type symbolFile struct {
 	symsrc.SymbolFile
 	path string
 }
 
-// identifySymbols reads the head of a symbol file, which may be packed where its name says so.
+// identifySymbols reads the head of a symbol file, which may be compressed if its name says so.
 func identifySymbols(r io.ReaderAt, size int64, name string) (f symsrc.SymbolFile, ok bool) {
 	head := make([]byte, min(size, symsrc.SymbolFileHead))
 	if n, _ := r.ReadAt(head, 0); n < len(head) {
@@ -36,7 +36,7 @@ func identifySymbols(r io.ReaderAt, size int64, name string) (f symsrc.SymbolFil
 	return symsrc.IdentifySymbols(head)
 }
 
-// unpackHead returns the beginning of what a file of gzip or zstd holds.
+// unpackHead returns the unpacked beginning of a gzip or zstd file.
 func unpackHead(in io.Reader, isGzip bool) []byte {
 	var unpacked io.Reader
 	if isGzip {
@@ -55,11 +55,11 @@ func unpackHead(in io.Reader, isGzip bool) []byte {
 		unpacked = z
 	}
 	head := make([]byte, symsrc.SymbolFileHead)
-	n, _ := io.ReadFull(unpacked, head) // it may be shorter, or damaged behind the head
+	n, _ := io.ReadFull(unpacked, head) // it may be shorter, or damaged after the head
 	return head[:n]
 }
 
-// addSymbols takes in a symbol file.
+// addSymbols adds a symbol file.
 func (x *index) addSymbols(path string, c content) {
 	if x.symbols == nil {
 		x.symbols = make(map[symsrc.BuildID][]symbolFile)
@@ -68,8 +68,8 @@ func (x *index) addSymbols(path string, c content) {
 	x.symbols[key] = append(x.symbols[key], symbolFile{symsrc.SymbolFile{Kind: c.kind, ID: c.id, Cut: c.cut}, path})
 }
 
-// symbolFiles looks for the Breakpad and GSYM files of the wanted build ID, and notes where: those named one by one, those in
-// stores and trees, and those beside the module.
+// symbolFiles looks for the Breakpad and GSYM files of the wanted build ID: those named one by one, those in
+// stores and trees, and those in the directory of the module. It records the searched places.
 func (s *search) symbolFiles(files *symsrc.Files) {
 	if s.want == "" || s.ctx.Err() != nil {
 		return
@@ -100,7 +100,7 @@ func (s *search) symbolFiles(files *symsrc.Files) {
 	}
 }
 
-// indexedSymbols takes those that an index has.
+// indexedSymbols adds those of an index.
 func (s *search) indexedSymbols(x *index, files *symsrc.Files) {
 	if x == nil {
 		return
@@ -112,11 +112,11 @@ func (s *search) indexedSymbols(x *index, files *symsrc.Files) {
 	}
 }
 
-// maxStore bounds the names of a store that are looked at for a module whose name is not known.
+// maxStore bounds the names of a store that are tried for a module without a name.
 const maxStore = 1 << 16
 
-// store looks below a symbol store. There the module may have another name than in the log: then each name's directory is looked
-// into.
+// store searches a symbol store. There the module may have another name than in the log; then the directory of each name is
+// searched.
 func (s *search) store(dir string, files *symsrc.Files) {
 	id := s.want.DebugID()
 	names := []string{s.name.base}
@@ -146,8 +146,8 @@ func (s *search) store(dir string, files *symsrc.Files) {
 	}
 }
 
-// inStore looks at a name's place in a store. What is there is called as the name, or as that without a suffix, and may be packed:
-// any symbol file will do. Where none does, it says what the place lacks.
+// inStore tries the place of a name in a store. The file there has the name, or the name without a suffix, and may be compressed, so
+// any symbol file counts. If there is none, it returns what the place lacks.
 func (s *search) inStore(dir, name, id string, files *symsrc.Files) *fileError {
 	lacking := &fileError{status: symsrc.NotFound, note: symsrc.NothingFound}
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
@@ -155,7 +155,7 @@ func (s *search) inStore(dir, name, id string, files *symsrc.Files) *fileError {
 	}
 	for _, id := range [...]string{id, strings.ToLower(id)} {
 		in := filepath.Join(dir, name, id)
-		list, _ := os.ReadDir(in) // it is not there as a rule
+		list, _ := os.ReadDir(in) // usually missing
 		for _, e := range list {
 			if !strings.Contains(e.Name(), ".sym") {
 				continue
@@ -170,7 +170,7 @@ func (s *search) inStore(dir, name, id string, files *symsrc.Files) *fileError {
 	return lacking
 }
 
-// try notes a place that was looked at after the search for ELF files, and what it lacked.
+// try records a place that was tried after the search for ELF files, and what it lacked.
 func try(files *symsrc.Files, place string, err *fileError) {
 	lacked := ""
 	if err != nil {
@@ -179,7 +179,7 @@ func try(files *symsrc.Files, place string, err *fileError) {
 	files.Tried, files.Lacked = append(files.Tried, place), append(files.Lacked, lacked)
 }
 
-// symbolsAt takes the file at p if it is a symbol file of the wanted build ID, and else says what it lacks.
+// symbolsAt adds the file at p if it is a symbol file of the wanted build ID; otherwise it returns what the place lacks.
 func (s *search) symbolsAt(p place, files *symsrc.Files) *fileError {
 	f, file, err := p.open()
 	if err != nil {

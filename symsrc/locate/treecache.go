@@ -14,40 +14,40 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// content is an ELF file that a file is or holds, or the symbol file that it is.
+// content is an ELF file that a file is or contains, or the symbol file that it is.
 type content struct {
 	id     symsrc.BuildID
 	rank   rank
-	member *member           // nil where it is the file itself
-	kind   symsrc.SymbolKind // of a symbol file that is no ELF file, 0 of one that is
-	cut    bool              // of such a file: id is only the beginning of the build ID
+	member *member           // nil if it is the file itself
+	kind   symsrc.SymbolKind // of a symbol file that is not an ELF file, otherwise 0
+	cut    bool              // for such a file: id is only the beginning of the build ID
 }
 
-// contents are the ELF files of the files of a tree; none for a file that has none.
+// contents are the ELF files in the files of a tree; none for a file without any.
 type contents map[diskcache.Stamp][]content
 
-// A cache file holds what is known of the files of one tree. It is of this user, of this version and of this tree, and it
-// is whole, or it is no cache file: then the tree is read again.
+// A cache file has the contents of one tree. If it is not complete, or is of another user, version or tree, the tree is read
+// again.
 const (
 	cacheMagic = "qss-filter symbol tree 3\n"
-	// maxCacheFile bounds one of them: two million files, or so.
+	// maxCacheFile bounds one of them: about two million files.
 	maxCacheFile = 64 << 20
-	// maxCacheFiles bounds the trees remembered.
+	// maxCacheFiles bounds the remembered trees.
 	maxCacheFiles = 32
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// cacheFile is the path of a tree's cache file. root is absolute.
+// cacheFile returns the path of a tree's cache file. root is absolute.
 func cacheFile(dir, root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return filepath.Join(dir, hex.EncodeToString(sum[:12])+".tree")
 }
 
-// isCacheFile reports whether a file of the trees' directory is called as cache files are.
+// isCacheFile reports whether a name is that of a cache file.
 func isCacheFile(name string) bool { return filepath.Ext(name) == ".tree" }
 
-// loadTree returns what the cache directory knows of a tree: nothing where it has no cache file of it.
+// loadTree returns the contents of a tree from the cache directory, nil if it has no cache file of the tree.
 func loadTree(cacheDir, root string) contents {
 	if cacheDir == "" {
 		return nil
@@ -82,7 +82,7 @@ func loadTree(cacheDir, root string) contents {
 	return r.contents()
 }
 
-// saveTree writes what is known of a tree. Trees that are too large are not remembered.
+// saveTree writes the contents of a tree, unless they are too large.
 func saveTree(cacheDir, root string, known contents) error {
 	if cacheDir == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // The body of a cache file: the tree's path, then for each file its stamp, the number of its ELF files, and these. Numbers
-// are varints, texts have their length before them.
+// are varints; strings come after their length.
 
 // appendTree appends the body of a cache file.
 func appendTree(b []byte, root string, known contents) []byte {
@@ -26,7 +26,7 @@ func appendTree(b []byte, root string, known contents) []byte {
 	return b
 }
 
-// code puts what is known beside the build ID into one byte.
+// code encodes everything except the build ID in one byte.
 func (c *content) code() byte {
 	b := byte(c.rank) | byte(c.kind)<<2
 	if c.cut {
@@ -45,7 +45,7 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// appendMember appends what an archive's directory says of a member, one zero for none.
+// appendMember appends a member of an archive, a zero for none.
 func appendMember(b []byte, m *member) []byte {
 	switch {
 	case m == nil:
@@ -62,13 +62,13 @@ func appendMember(b []byte, m *member) []byte {
 	return b
 }
 
-// treeReader reads the body of a cache file. What is wrong with it ends the reading.
+// treeReader reads the body of a cache file, up to the first error.
 type treeReader struct {
 	b   []byte
 	bad bool
 }
 
-// contents reads all files; nil where anything is wrong.
+// contents reads all files; nil after any error.
 func (r *treeReader) contents() contents {
 	known := make(contents, len(r.b)/24)
 	for len(r.b) > 0 && !r.bad {
@@ -129,7 +129,7 @@ func (r *treeReader) varint() int64 {
 	return v
 }
 
-// skip goes on by the n bytes of a number, which is not there where that is none.
+// skip advances by the n bytes of a number; n ≤ 0 is an error.
 func (r *treeReader) skip(n int) {
 	if n <= 0 {
 		r.b, r.bad = nil, true

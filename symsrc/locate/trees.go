@@ -12,20 +12,20 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Trees finds debug files as llvm does, in build-ID trees alone: DIR/.build-id/xx/yyyy.debug, of the first directory that
-// has it. It takes that file at its word, be it damaged or of another build ID. If the tree has a file for the build ID
-// inside the one found, or that has a .gnu_debuglink, the debug information comes from there.
+// Trees finds debug files as llvm does, in build-ID trees only: DIR/.build-id/xx/yyyy.debug, in the first directory that
+// has it. It accepts that file even if it is damaged or has another build ID. If the tree has a file for the build ID
+// inside that file, or if that file has a .gnu_debuglink, the debug information comes from there.
 type Trees struct {
 	Dirs []string
-	// Other is asked for what the trees do not have; nil asks no other.
+	// Other, if not nil, is asked if the trees do not have a file.
 	Other *Locator
-	// Fetch, if not nil, gets the debug file of a build ID from elsewhere, where nothing has it here: its path, "" for none.
-	// retry, if not nil, reports whether asking again may give another answer by now.
+	// Fetch, if not nil, downloads the debug file of a build ID that was not found here, and returns its path, "" for none.
+	// retry, if not nil, reports whether another call may return another result by now.
 	Fetch func(ctx context.Context, id symsrc.BuildID) (path string, retry func() bool)
 }
 
-// NewTrees takes the directories of Options.BuildIDDirs, or llvm's own where there are none. Symbols and Rootfs are asked
-// where they are given; Objects have no effect, as in llvm.
+// NewTrees returns Trees of the directories of Options.BuildIDDirs, or of llvm's defaults if there are none. Symbols and Rootfs are
+// searched if they are given; Objects have no effect, as in llvm.
 func NewTrees(o Options) (t *Trees, err error) {
 	t = &Trees{Dirs: o.BuildIDDirs}
 	if len(t.Dirs) == 0 {
@@ -38,7 +38,7 @@ func NewTrees(o Options) (t *Trees, err error) {
 	return t, err
 }
 
-// Find looks for the file of m. The context only matters to Other and Fetch.
+// Find looks for the file of m. The context is only for Other and Fetch.
 func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	if path := t.path(m.BuildID); path != "" {
 		return t.read(ctx, path)
@@ -59,7 +59,7 @@ func (t *Trees) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
 	return &later
 }
 
-// read returns the file that was found for a module, and what belongs to it.
+// read returns the file that was found for a module, with its debug file.
 func (t *Trees) read(ctx context.Context, path string) *symsrc.Files {
 	files := &symsrc.Files{Elf: path, DebugStatus: symsrc.Incomplete, Unverified: true, Tried: []string{path}}
 	f, err := probe(place{path: path})
@@ -72,7 +72,7 @@ func (t *Trees) read(ctx context.Context, path string) *symsrc.Files {
 		case symsrc.NotELF:
 			files.Detail = otherKind(path)
 		}
-		if fe.status == symsrc.NotFound { // it is there: the tree has it
+		if fe.status == symsrc.NotFound { // the tree has an entry for it
 			files.ElfStatus = symsrc.ReadError
 		}
 		return files
@@ -85,7 +85,7 @@ func (t *Trees) read(ctx context.Context, path string) *symsrc.Files {
 	return files
 }
 
-// otherKind says in llvm's words why a file of another kind that it knows is of no use, "" where it does not know it.
+// otherKind returns llvm's message about a known file format that cannot be used, "" for other files.
 func otherKind(path string) string {
 	f, err := openRegular(path, true)
 	if err != nil {
@@ -100,8 +100,8 @@ func otherKind(path string) string {
 	return ""
 }
 
-// damage says in llvm's words what is wrong with the headers of an ELF file, "" where it is none of what is common: the
-// file is cut off, or overwritten.
+// damage returns llvm's message about damaged headers of an ELF file: that the file is truncated or overwritten. It is "" for other
+// damage.
 func damage(path string) string {
 	f, err := openRegular(path, true)
 	if err != nil {
@@ -142,7 +142,7 @@ func damage(path string) string {
 	return ""
 }
 
-// path is where the first tree has the build ID, "" where none has.
+// path returns the path of the build ID in the first tree that has it, otherwise "".
 func (t *Trees) path(id symsrc.BuildID) string {
 	digits := id.String()
 	if digits == "" {
@@ -157,7 +157,7 @@ func (t *Trees) path(id symsrc.BuildID) string {
 	return ""
 }
 
-// debugOf returns another file with the debug information of f, "" where there is none.
+// debugOf returns another file with the debug information of f, "" if there is none.
 func (t *Trees) debugOf(ctx context.Context, f *found) (path string, retry func() bool) {
 	if len(f.id) >= 2 {
 		if path = t.path(f.id); path == "" && t.Fetch != nil {

@@ -17,19 +17,19 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// maxUnpacked bounds the bytes that unpacked members take in the cache directory. Those used the longest ago go first.
+// maxUnpacked bounds the bytes of unpacked members in the cache directory. The least recently used ones are evicted.
 const maxUnpacked = 8 << 30
 
-// unpackReserve is what is left free on the disk, in bytes.
+// unpackReserve is the space that must stay free on the disk, in bytes.
 const unpackReserve = 256 << 20
 
 var errFull = errors.New("the disk would be nearly full")
 
-// unpackedExt is what the names of unpacked members end with.
+// unpackedExt is the extension of unpacked members.
 const unpackedExt = ".elf"
 
-// unpack returns the path of a file with the content of a deflated member, kept in the cache directory from one run to the
-// next. archive is the open archive, and path that by which it was opened. It fails with a *fileError.
+// unpack returns the path of a file with the content of a deflated member, which is kept in the cache directory between
+// runs. archive is the open archive, and path its path. The error is a *fileError.
 func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string, m *member) (string, error) {
 	what := path + "!" + m.name
 	if l.opt.CacheDir == "" {
@@ -51,7 +51,7 @@ func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string,
 	if !diskcache.HasRoom(dir, m.size, unpackReserve) {
 		return failed(fmt.Errorf("to %d bytes: %w", m.size, errFull))
 	}
-	diskcache.Evict(dir, isUnpacked, math.MaxInt, maxUnpacked-m.size) // where that fails, it takes more for a time
+	diskcache.Evict(dir, isUnpacked, math.MaxInt, maxUnpacked-m.size) // if that fails, the limit is exceeded for a while
 	switch err := unpackTo(ctx, to, archive, m); {
 	case errors.Is(err, errContent):
 		return "", &fileError{symsrc.Corrupted, "corrupted archive", fmt.Errorf("unpack %s: %w", what, err)}
@@ -61,7 +61,7 @@ func (l *Locator) unpack(ctx context.Context, archive *regularFile, path string,
 	return to, nil
 }
 
-// unpackedName is the same only for the same member of the same archive.
+// unpackedName returns a name that is unique for a member of an archive.
 func unpackedName(path string, s diskcache.Stamp, m *member) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -71,13 +71,13 @@ func unpackedName(path string, s diskcache.Stamp, m *member) string {
 	return hex.EncodeToString(sum[:16]) + unpackedExt
 }
 
-// isUnpacked reports whether a file of the members' directory is called as unpacked members are.
+// isUnpacked reports whether a name is that of an unpacked member.
 func isUnpacked(name string) bool { return filepath.Ext(name) == unpackedExt }
 
-// errContent is content other than the archive's directory says.
+// errContent is the error of a content that differs from the archive's directory.
 var errContent = errors.New("its content is not what the archive says")
 
-// unpackTo writes the member's content to a new file and gives it its name when it is whole.
+// unpackTo writes the member's content to a temporary file, and renames it when it is complete.
 func unpackTo(ctx context.Context, to string, archive io.ReaderAt, m *member) error {
 	tmp, err := diskcache.Create(to)
 	if err != nil {
@@ -90,7 +90,7 @@ func unpackTo(ctx context.Context, to string, archive io.ReaderAt, m *member) er
 	return tmp.Commit()
 }
 
-// inflate writes the member's content and checks its size and checksum. It writes no byte more than it should have.
+// inflate writes the member's content and checks its size and checksum. It never writes more than the expected size.
 func inflate(ctx context.Context, out io.Writer, archive io.ReaderAt, m *member) error {
 	in := flate.NewReader(io.NewSectionReader(archive, m.data, m.packed))
 	sum := crc32.NewIEEE()

@@ -18,22 +18,22 @@ import (
 type trees struct {
 	dirs     []string
 	isRoot   bool   // they are root file systems
-	cacheDir string // where what is known of them is kept; "" for nowhere
+	cacheDir string // for their cache files; "" for none
 	problem  func(string)
 	workers  int // 0: one for each core
 }
 
 const (
-	// settle is how long a file must have been left alone before it is known by its times: the clock of a file system may
+	// settle is how long a file must be unchanged before its times identify it: the clock of a file system may
 	// have steps of two seconds.
 	settle = 2 * time.Second
-	// chunk is how many files of one directory are one job.
+	// chunk is the maximum number of files in a job.
 	chunk = 512
 )
 
-// index indexes every regular ELF file below the directories, and those in archives, on all cores. It tells problem of each
-// tree that has directories it could not read. Among root file systems the host's own is left out: it has no end that a
-// search could wait for.
+// index indexes every regular ELF file below the directories, and those in archives, on all cores. It reports each
+// tree with directories that cannot be read. It skips the host's own root file system, which is too large for
+// a search.
 func (t *trees) index() *index {
 	x := newIndex()
 	for i, dir := range t.dirs {
@@ -60,24 +60,24 @@ func (t *trees) index() *index {
 	return x
 }
 
-// treeWalk reads a directory tree: workers take directories, or parts of large ones, and leave more of them.
+// treeWalk reads a directory tree: workers take directories, or parts of large ones, and add further ones.
 type treeWalk struct {
-	keeps     bool     // what is found is to be known the next time
-	isRoot    bool     // the tree is a root file system: its links would lead out of it, its /proc may be a live one
-	known     contents // from the time before
-	unsettled int64    // files changed since then, in nanoseconds since 1970, are not to be known
+	keeps     bool     // the result is saved for the next time
+	isRoot    bool     // the tree is a root file system: its links would lead out of it, and its /proc may be in use
+	known     contents // from the last time
+	unsettled int64    // files that changed after this, in nanoseconds since 1970, are not saved
 
 	mu   sync.Mutex
-	more sync.Cond // there are jobs, or there will be none
+	more sync.Cond // signals that there are jobs, or that there will be none
 	jobs []job
-	busy int // workers that may leave more jobs
+	busy int // workers that may add jobs
 
-	// What the workers found.
+	// The results of the workers.
 	found   []foundFile
-	seen    []settled // what is to be known the next time
-	fresh   int       // how much of it was not known before
+	seen    []settled // to be saved
+	fresh   int       // how many of them are new
 	denied  int       // directories that could not be read
-	problem error     // why the first of them could not, in the order of their paths
+	problem error     // of the first of them, in the order of their paths
 	first   string
 }
 
@@ -85,16 +85,16 @@ type treeWalk struct {
 type job struct {
 	dir   string
 	depth int
-	files []fs.DirEntry // nil: the directory is to be read
+	files []fs.DirEntry // nil: the whole directory
 }
 
-// foundFile is a file that is or has ELF files.
+// foundFile is a file that is or contains ELF files.
 type foundFile struct {
 	path string
 	list []content
 }
 
-// settled is a file that is known by its stamp.
+// settled is a file that its stamp identifies.
 type settled struct {
 	diskcache.Stamp
 	list []content
@@ -119,11 +119,10 @@ func (w *treeWalk) run(dir string, workers int) []foundFile {
 	return w.found
 }
 
-// same reports whether all that is to be known the next time is known already. That of as many files as there are links
-// to others may be of none any more.
+// same reports whether the saved contents need no update.
 func (w *treeWalk) same() bool { return w.fresh == 0 && len(w.seen) >= len(w.known) }
 
-// contents is what is to be known the next time.
+// contents returns what is saved for the next time.
 func (w *treeWalk) contents() contents {
 	known := make(contents, len(w.seen))
 	for _, s := range w.seen {
@@ -149,7 +148,7 @@ func comparePaths(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// work does jobs until there are none and no worker is left that could add one.
+// work does jobs until there are none and no worker can add one.
 func (w *treeWalk) work() {
 	mine := treeWalk{keeps: w.keeps, isRoot: w.isRoot, known: w.known, unsettled: w.unsettled}
 	for {
@@ -183,7 +182,7 @@ func (w *treeWalk) work() {
 	}
 }
 
-// gather takes in what a worker found. The lock is held.
+// gather adds the results of a worker. The lock is held.
 func (w *treeWalk) gather(mine *treeWalk) {
 	w.found = append(w.found, mine.found...)
 	w.seen = append(w.seen, mine.seen...)
@@ -194,7 +193,7 @@ func (w *treeWalk) gather(mine *treeWalk) {
 	}
 }
 
-// list reads a directory. It leaves jobs for those in it and for what is more than one job's files, and returns the rest.
+// list reads a directory. It adds jobs for its directories, and for files beyond one job, and returns the other files.
 func (w *treeWalk) list(j job) []fs.DirEntry {
 	list, err := readDir(j.dir)
 	if err != nil {
@@ -223,7 +222,7 @@ func (w *treeWalk) list(j job) []fs.DirEntry {
 	return files
 }
 
-// skips tells the directories that are not walked into: those of a root's special files, and the stores of version control.
+// skips reports whether a directory is not read: one with special files of a root, or of version control.
 func (w *treeWalk) skips(name string, depth int) bool {
 	if w.isRoot {
 		return depth == 0 && special(name)
@@ -231,7 +230,7 @@ func (w *treeWalk) skips(name string, depth int) bool {
 	return name == ".git" || name == ".repo" || name == ".hg" || name == ".svn"
 }
 
-// readDir returns a directory's entries in no order.
+// readDir returns a directory's entries, not sorted.
 func readDir(dir string) ([]fs.DirEntry, error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -241,7 +240,7 @@ func readDir(dir string) ([]fs.DirEntry, error) {
 	return d.ReadDir(-1)
 }
 
-// file takes in the ELF files that a file is or has.
+// file adds the ELF files that a file is or contains.
 func (w *treeWalk) file(path string, link bool) {
 	var s diskcache.Stamp
 	var list []content

@@ -5,14 +5,14 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// watched is a file that was found, or looked for in vain: then its stamp is the zero one.
+// watched is a file that was found, or one that was missing: then its stamp is zero.
 type watched struct {
 	path string
 	diskcache.Stamp
 }
 
-// watch lets files tell whether what was found is another file by now, and whether what was not found is there. A file that
-// is gone is no other one.
+// watch sets the functions of files that report whether a found file has been replaced, and whether a missing one exists now. A removed
+// file does not count as replaced.
 func (v *pair) watch(files *symsrc.Files) {
 	list := make([]watched, 0, 2)
 	for _, f := range [...]*found{v.elf, v.debug, v.spare} {

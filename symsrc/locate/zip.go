@@ -16,23 +16,23 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// member is a file in a zip archive that may be an ELF file: stored as it is, or deflated.
+// member is a file in a zip archive that may be an ELF file: stored or deflated.
 type member struct {
 	name     string
 	deflated bool
 	crc      uint32 // CRC-32 of its content, as the archive says
-	header   int64  // where its local header stands in the archive
-	data     int64  // where its content begins
-	packed   int64  // what that takes there, in bytes
-	size     int64  // what that is unpacked, in bytes
+	header   int64  // the offset of its local header in the archive
+	data     int64  // the offset of its content
+	packed   int64  // the size of that in the archive
+	size     int64  // the unpacked size
 }
 
 // Bounds on what is read of one archive.
 const (
 	maxDirectory   = 512 << 20 // bytes of the central directory
-	maxMembers     = 1 << 15   // members looked at
+	maxMembers     = 1 << 15   // members that are read
 	maxMemberName  = 1024
-	maxMemberSize  = 4 << 30 // bytes of a deflated one, unpacked
+	maxMemberSize  = 4 << 30 // unpacked bytes of a deflated member
 	smallestELF    = 52      // an Elf32_Ehdr
 	zipStored      = 0
 	zipDeflated    = 8
@@ -50,8 +50,8 @@ const (
 
 var errZip = errors.New("damaged zip archive")
 
-// zipMembers lists the members of a zip archive that may be ELF files by their names, in the archive's order. Members that
-// overlap are left out.
+// zipMembers returns the members of a zip archive that may be ELF files by their names, in the archive's order, without
+// overlapping ones.
 func zipMembers(r io.ReaderAt, size int64) ([]member, error) {
 	off, length, err := zipDirectoryAt(r, size)
 	if err != nil {
@@ -70,9 +70,9 @@ func zipMembers(r io.ReaderAt, size int64) ([]member, error) {
 	return apart(located), nil
 }
 
-// zipDirectoryAt returns the central directory's place in the archive.
+// zipDirectoryAt returns the offset and length of the central directory.
 func zipDirectoryAt(r io.ReaderAt, size int64) (off, length int64, err error) {
-	for _, n := range [...]int64{zipEndSize, zipEndSize + 0xffff} { // nearly all have no comment at the end
+	for _, n := range [...]int64{zipEndSize, zipEndSize + 0xffff} { // most archives have no comment at the end
 		b := make([]byte, min(n, size))
 		if _, err := r.ReadAt(b, size-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
 			return 0, 0, err
@@ -116,7 +116,7 @@ func zip64Directory(r io.ReaderAt, end int64) (off, length int64, ok bool) {
 	return le64(b[48:]), le64(b[40:]), true
 }
 
-// readDirectory reads the central directory, as far as it makes sense.
+// readDirectory reads the central directory, up to the first invalid entry.
 func readDirectory(r io.Reader) ([]member, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	var list []member
@@ -145,7 +145,7 @@ func readDirectory(r io.Reader) ([]member, error) {
 	}
 }
 
-// ioError drops the errors that only say that the directory ends.
+// ioError returns nil for the errors that mark the end of the directory.
 func ioError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -153,8 +153,8 @@ func ioError(err error) error {
 	return err
 }
 
-// wantedName tells names that ELF files have from those of all else that an app consists of: it has no extension, or one
-// of libraries (also before a version), debug files and firmware.
+// wantedName reports whether a name may be that of an ELF file: it has no extension, or that
+// of libraries (also before a version), debug files or firmware.
 func wantedName(name []byte) bool {
 	if len(name) == 0 || len(name) > maxMemberName {
 		return false
@@ -171,8 +171,8 @@ func wantedName(name []byte) bool {
 	return bytes.Contains(base, []byte(".so."))
 }
 
-// parseMember reads a central directory header. It fails on what is neither stored nor deflated, on encrypted and hostile
-// ones.
+// parseMember reads a central directory header. It returns false for members that are neither stored nor deflated, and for encrypted
+// and hostile ones.
 func parseMember(h *[zipHeaderSize]byte, name string, extra []byte) (member, bool) {
 	m := member{
 		name: strings.TrimPrefix(name, "/"), crc: le32(h[16:]), packed: int64(le32(h[20:])), size: int64(le32(h[24:])),
@@ -191,12 +191,12 @@ func parseMember(h *[zipHeaderSize]byte, name string, extra []byte) (member, boo
 	return m, m.size == m.packed
 }
 
-// plainName tells names that stay in the archive and do nothing to a terminal.
+// plainName reports whether a name does not lead out of the archive and has no control characters.
 func plainName(name string) bool {
 	return fs.ValidPath(name) && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 })
 }
 
-// large takes numbers of 64 bits from the extra field (APPNOTE.TXT 4.5.3) where those of 32 bits do not do.
+// large reads 64-bit numbers from the extra field (APPNOTE.TXT 4.5.3), in place of those that do not fit in 32 bits.
 func (m *member) large(extra []byte) bool {
 	const beyond = 0xffffffff
 	if m.size != beyond && m.packed != beyond && m.header != beyond {
@@ -226,7 +226,7 @@ func (m *member) large(extra []byte) bool {
 	return false
 }
 
-// locate finds the member's content behind its local header. It must lie before the directory, at limit.
+// locate finds the member's content after its local header. It must end before the directory, at limit.
 func (m *member) locate(r io.ReaderAt, limit int64) error {
 	var b [zipLocalSize]byte
 	if m.header > limit-zipLocalSize {
@@ -245,7 +245,7 @@ func (m *member) locate(r io.ReaderAt, limit int64) error {
 	return nil
 }
 
-// apart leaves out the members whose content overlaps that of one before: no archive of a program has such.
+// apart returns the members whose content does not overlap that of an earlier one. Valid archives have no others.
 func apart(list []member) []member {
 	order := make([]*member, len(list))
 	for i := range list {
@@ -263,7 +263,7 @@ func apart(list []member) []member {
 	return slices.DeleteFunc(list, func(m member) bool { return m.size == 0 })
 }
 
-// base is the member's name without its directories.
+// base returns the member's name without its directories.
 func (m *member) base() string { return path.Base(m.name) }
 
 func le16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }

@@ -1,4 +1,4 @@
-// Package cli is the command line: a table of commands with their flags, from which come parsing, help and error messages.
+// Package cli implements the command line: parsing, help and error messages are derived from a table of commands and their flags.
 //
 //	cli.go      the table, and which command a command line means
 //	flags.go    the flags of one command, from many packages, their groups, and which of them go together
@@ -26,38 +26,38 @@ import (
 
 // Exit statuses.
 const (
-	// OK is that of a run without a fault.
+	// OK is the status of a run without errors.
 	OK = 0
-	// Failed says that an input could not be read, or an output not be written.
+	// Failed says that an input could not be read or an output could not be written.
 	Failed = 1
-	// Usage says that the command line is wrong, or names what cannot be used.
+	// Usage says that the command line is wrong, or names something that cannot be used.
 	Usage = 2
 )
 
 // Command is one command of a program.
 type Command struct {
-	// Name is its first argument; "" for what the program does without one.
+	// Name is the first argument; "" for the program without a command name.
 	Name string
-	// Args is what comes after the flags, such as `FILE [0xADDRESS ...]`, and Note what help says beside it.
+	// Args are the arguments after the flags, such as `FILE [0xADDRESS ...]`, and Note is a remark on them in help.
 	Args, Note string
-	// Least is how many arguments there must be, and Most how many there may be, 0 for any number; without Args there are none.
+	// Least and Most are the minimum and maximum number of arguments; Most 0 is any number. Without Args there are none.
 	Least, Most int
-	// About is its job in one line.
+	// About describes the command in one line.
 	About string
 	// Common are the flags that --help shows; none means all.
 	Common []string
-	// Setup registers the flags and returns what to run once they are read.
+	// Setup registers the flags and returns the function to run after parsing.
 	Setup func(fs *Flags) Run
-	// Rewrite, if not nil, changes the arguments before they are read.
+	// Rewrite, if not nil, changes the arguments before parsing.
 	Rewrite func(args []string) []string
-	// Config reports whether the configuration counts for a command line that has been read; nil for always.
+	// Config reports whether the configuration applies to a parsed command line; nil for always.
 	Config func(fs *Flags) bool
 }
 
-// Never is the Config of a command for which the configuration does not count.
-func Never(*Flags) bool { return false }
+// never is the Config of a command to which the configuration does not apply.
+func never(*Flags) bool { return false }
 
-// most is how many arguments there may be.
+// most returns the maximum number of arguments.
 func (c *Command) most() int {
 	switch {
 	case c.Args == "":
@@ -68,41 +68,41 @@ func (c *Command) most() int {
 	return c.Most
 }
 
-// Run does a command's work. The caller reports its error.
+// Run runs a command. The caller reports its error.
 type Run func() (status int, err error)
 
 // Program is a program with its commands.
 type Program struct {
 	Name string
-	// Version is its version in words.
+	// Version returns the version as text.
 	Version func() string
 	// Commands are all of them; the first one is the program without a command's name.
 	Commands []*Command
-	// About is its job in a few words, Example how it is used, and Description says more in paragraphs, of which those that
+	// About describes it in a few words, Example is an example of its use, and Description has paragraphs; those that
 	// begin with spaces are examples, line by line.
 	About, Example, Description string
-	// Uses are further lines of use, without its name.
+	// Uses are further usage lines, without its name.
 	Uses []string
-	// Exit says what its exit statuses mean.
+	// Exit explains its exit statuses.
 	Exit string
-	// Date is that of the version, as 2006-01-02; "" where it is not known.
+	// Date returns the date of the version as 2006-01-02, or "" if it is not known.
 	Date func() string
-	// Environment are the variables that count.
+	// Environment are the environment variables that the program reads.
 	Environment []Variable
-	// Stdout takes help and version.
+	// Stdout is the destination of help and version.
 	Stdout io.Writer
-	// Named, if not nil, puts the names of flags into an error of a command about options.
+	// Named, if not nil, replaces the names of options with those of flags in an error of a command.
 	Named func(err error) error
 	// Theme, if not nil, returns the colors of help for the value of --color.
 	Theme func(color string) *sgr.Theme
-	// Warn is called for a configuration that is not read.
+	// Warn is called if a configuration is not read.
 	Warn func(message string)
 }
 
-// Variable is a variable of the environment, and what it does in one line.
+// Variable is an environment variable, with a description in one line.
 type Variable struct{ Name, About string }
 
-// Run does what the arguments, without the program's name, ask for.
+// Run parses the arguments, without the program's name, and runs the command.
 func (p *Program) Run(args []string) (status int, err error) {
 	if len(args) > 0 && args[0] == "help" {
 		if len(args) > 1 && !strings.HasPrefix(args[1], "-") && p.command(args[1:]) == nil {
@@ -162,7 +162,7 @@ func (p *Program) Run(args []string) (status int, err error) {
 	return status, err
 }
 
-// configured puts the configuration before a command line that has been read, but for what of it does not go with the rest.
+// configured parses the command line again after the configuration, without the flags of that which conflict with other flags.
 func (p *Program) configured(c *Command, file configFile, fs *Flags, run Run, args []string) (*Flags, Run, error) {
 	for settings, again := file.settings, len(file.settings) > 0; ; again = true {
 		if again {
@@ -176,7 +176,7 @@ func (p *Program) configured(c *Command, file configFile, fs *Flags, run Run, ar
 		}
 		unfit, err := fs.misfits()
 		switch {
-		case fs.is("print-config"): // which lists all
+		case fs.is("print-config"): // lists all flags
 			return fs, run, nil
 		case err != nil:
 			return nil, nil, &Misuse{err}
@@ -200,12 +200,12 @@ func (p *Program) command(args []string) *Command {
 	return named[i]
 }
 
-// named returns all commands that have a name, with those that every program has.
+// named returns all commands with a name, including those that every program has.
 func (p *Program) named() []*Command {
 	return append(slices.Clone(p.Commands[1:]), p.completion(), p.man())
 }
 
-// flags returns a command's flags, those of every command after its own.
+// flags returns a command's flags, followed by those of every command.
 func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	fs = newFlags(c.Name)
 	run = c.Setup(fs)
@@ -220,24 +220,24 @@ func (p *Program) flags(c *Command) (fs *Flags, run Run) {
 	return fs, run
 }
 
-// Is reports whether a flag has that value.
+// Is reports whether a flag has a value.
 func (v *values) Is(name, value string) bool {
 	given := v.set.Lookup(name)
 	return given != nil && given.Value.String() == value
 }
 
-// is reports whether a flag that is there or not is there.
+// is reports whether a boolean flag is set.
 func (v *values) is(name string) bool { return v.Is(name, "true") }
 
-// Misuse is an error of Run that the command line is to blame for.
+// Misuse is an error of Run that is caused by a wrong command line.
 type Misuse struct{ Err error }
 
 func (m *Misuse) Error() string { return m.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error.
 func (m *Misuse) Unwrap() error { return m.Err }
 
-// misused says what is wrong with a command line, and where to read on.
+// misused returns the error of a wrong command line, with a hint to help.
 func (p *Program) misused(c *Command, err error) (status int, _ error) {
 	name := p.Name
 	if c.Name != "" {
@@ -246,7 +246,7 @@ func (p *Program) misused(c *Command, err error) (status int, _ error) {
 	return Usage, fmt.Errorf("%w (try '%s --help')", explained(err), name)
 }
 
-// explained puts the error of a flag's value as --flag=value: reason.
+// explained returns the error of a flag's value as --flag=value: reason.
 func explained(err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		reason := bad.Unwrap()
@@ -259,7 +259,7 @@ func explained(err error) error {
 	return err
 }
 
-// wanted is what values may be, by their types.
+// wanted describes the valid values, by type.
 var wanted = map[string]error{"bool": errors.New("want true or false"), "int": errors.New("want a number"), "int64": errors.New("want a number"),
 	"duration": errors.New("want a time such as 5ms")}
 
@@ -270,7 +270,8 @@ func (p *Program) print(text string) (status int, err error) {
 	return OK, nil
 }
 
-// misplaced fails where a file that is not there has the name of a command, after flags, or nearly so, as the first argument.
+// misplaced returns an error if the name of a missing file is that of a command, which must come before flags, or if it is the first
+// argument and nearly that of a command.
 func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
 	files, _ := flags.Split()
 	if c.Name != "" || len(files) == 0 {
@@ -296,7 +297,7 @@ func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
 	return fmt.Errorf("%s: there is no such file, and a command comes before all flags: '%s %s …'", name, p.Name, name)
 }
 
-// near reports whether one letter more, less, another or two in the other order make one word of another one.
+// near reports whether two words differ by one added, removed or changed letter, or by two swapped letters.
 func near(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

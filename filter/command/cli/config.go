@@ -15,21 +15,21 @@ import (
 	"unicode"
 )
 
-// The configuration is a file of flags as the command line takes them, one a line: `--flag` or `--flag=value`. The value goes to the
-// end of the line; there are no quotes, and nothing in it is expanded. Lines that are empty or begin with # mean nothing.
+// The configuration is a file of flags as on the command line, one per line: `--flag` or `--flag=value`. The value extends to the
+// end of the line; there are no quotes, and nothing in it is expanded. Lines that are empty or begin with # are ignored.
 //
-// Its flags count as if they came before those of the command line: of a flag with one value the command line's counts, and
-// of a flag that may be repeated all count, the file's first. A flag that only another command has is for that one.
+// Its flags count as if they came before those of the command line: for a flag with one value, that of the command line counts;
+// for a flag that may be repeated, all count, those of the file first. A flag of another command is ignored.
 
 // configLimit bounds a configuration, in bytes.
 const configLimit = 1 << 20
 
 // configFile is a configuration as it was read.
 type configFile struct {
-	path     string // "" where none was looked for
+	path     string // "" if none was looked for
 	missing  bool
 	settings []setting
-	// distrusted says why it was not read.
+	// distrusted is the reason why it was not read.
 	distrusted error
 }
 
@@ -37,21 +37,21 @@ type configFile struct {
 type setting struct {
 	line        int
 	name, value string
-	valued      bool // has a =
+	valued      bool // has an =
 }
 
-// configVariable is the variable that names the configuration.
+// configVariable returns the name of the environment variable for the configuration.
 func configVariable(program string) string {
 	return strings.ToUpper(strings.ReplaceAll(program, "-", "_")) + "_CONFIG"
 }
 
-// configText says what the configuration is.
+// configText describes the configuration.
 func configText(program string) string {
 	return "a file of flags, one a line as --flag or --flag=value, which count as if they came before those of the command line; $" +
 		configVariable(program) + " names it, otherwise it is " + program + "/config below $XDG_CONFIG_HOME or ~/.config (Windows: %AppData%)"
 }
 
-// configPath is where the configuration is, and whether it was named; "" for nowhere.
+// configPath returns the path of the configuration, "" for none, and whether the variable names it.
 func configPath(program string) (path string, named bool) {
 	if path, named := os.LookupEnv(configVariable(program)); named {
 		return path, true
@@ -68,7 +68,7 @@ func configPath(program string) (path string, named bool) {
 	return filepath.Join(dir, program, "config"), false
 }
 
-// configuration reads the file of flags where it counts for a command line.
+// configuration reads the file of flags if it applies to a command line.
 func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err error) {
 	if flags.is("no-config") || c.Config != nil && !c.Config(flags) {
 		return f, nil
@@ -86,7 +86,7 @@ func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err err
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		f.missing = true
 		return f, nil
-	case errors.Is(err, errDistrusted) || errors.Is(err, fs.ErrPermission): // not the user's: the log matters more
+	case errors.Is(err, errDistrusted) || errors.Is(err, fs.ErrPermission): // not the user's: go on without it
 		f.distrusted = err
 		p.Warn(fmt.Sprintf("%v (--no-config goes without, %s=%s reads it all the same)", err, configVariable(p.Name), path))
 		return f, nil
@@ -97,7 +97,7 @@ func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err err
 	return f, err
 }
 
-// readConfig reads a file of flags. One that was not named must belong to the user.
+// readConfig reads a file of flags. A file that was not named must belong to the user.
 func readConfig(path string, named bool) ([]byte, error) {
 	if path == os.DevNull { // the usual name of nothing
 		return nil, nil
@@ -127,10 +127,10 @@ func readConfig(path string, named bool) ([]byte, error) {
 	return text, nil
 }
 
-// errDistrusted says that another user may write the configuration.
+// errDistrusted reports that another user may write the configuration.
 var errDistrusted = errors.New("the configuration may be another user's")
 
-// parseConfig takes a file of flags apart.
+// parseConfig parses a file of flags.
 func parseConfig(path string, text []byte) (all []setting, err error) {
 	number := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
@@ -154,7 +154,7 @@ func parseConfig(path string, text []byte) (all []setting, err error) {
 	return all, nil
 }
 
-// apply sets the flags of a command that lines of a file have.
+// apply sets the flags of the lines of a file.
 func (p *Program) apply(path string, settings []setting, c *Command, flags *Flags) error {
 	for _, s := range settings {
 		if err := p.set(s, path, c, flags); err != nil {
@@ -164,7 +164,7 @@ func (p *Program) apply(path string, settings []setting, c *Command, flags *Flag
 	return nil
 }
 
-// set sets the flag of one line. What suits another command only is for that one.
+// set sets the flag of one line. It ignores a flag of another command.
 func (p *Program) set(s setting, path string, c *Command, flags *Flags) error {
 	if !configurable(s.name) {
 		return fmt.Errorf("--%s is for the command line only", s.name)
@@ -192,11 +192,11 @@ func (p *Program) set(s setting, path string, c *Command, flags *Flags) error {
 	return explained(wrong)
 }
 
-// advice is what can be done about a line of the configuration.
+// advice says what to do about a wrong line of the configuration.
 const advice = "(change that line; --no-config goes without)"
 
-// placed puts before an error that begins with a flag the line of the configuration which that flag is from; false where it is
-// not from there.
+// placed adds the line of the configuration to an error that begins with a flag from there. It returns false if the flag is not from
+// the configuration.
 func (v *values) placed(err error) (error, bool) {
 	text := err.Error()
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), " ")
@@ -215,7 +215,7 @@ func (v *values) placed(err error) (error, bool) {
 	return err, false
 }
 
-// errUnknown says that a command has no such flag.
+// errUnknown reports that a command has no such flag.
 var errUnknown = errors.New("unknown flag")
 
 // take sets the flag of one line.
@@ -233,7 +233,7 @@ func (v *values) take(s setting, source string) error {
 	return v.put(s.name, one.NoOptDefVal, source)
 }
 
-// sourcesText is the text of --print-config: each flag's value after where it comes from, and the variables that count.
+// sourcesText returns the text of --print-config: the source and value of each flag, and the environment variables.
 func sourcesText(file configFile, fs *Flags, environment []Variable) string {
 	var rows [][2]string
 	row := func(source, text string) { rows = append(rows, [2]string{source, text}) }
@@ -269,7 +269,7 @@ func sourcesText(file configFile, fs *Flags, environment []Variable) string {
 	return b.String()
 }
 
-// state says what became of a configuration.
+// state describes whether and from where a configuration was read.
 func (f configFile) state() string {
 	switch {
 	case f.path == "":

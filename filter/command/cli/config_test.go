@@ -50,7 +50,7 @@ func configured(t *testing.T) (p *Program, got *[]string, warned *string) {
 				fs.String(&depth, "depth", "", "`DEPTH`")
 				return func() (int, error) { *got = []string{mode, depth}; return OK, nil }
 			}},
-			{Name: "serve", Config: Never, Setup: func(fs *Flags) Run {
+			{Name: "serve", Config: never, Setup: func(fs *Flags) Run {
 				return func() (int, error) { *got = []string{"served"}; return OK, nil }
 			}},
 		}}, got, warned

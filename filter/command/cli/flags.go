@@ -9,31 +9,31 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags are the flags of one command, and after the command line was read what comes beside them.
+// Flags are the flags of one command, and after parsing also its arguments.
 type Flags struct {
 	values
-	words   map[string][]string // by the names of flags that are one of a few words
+	words   map[string][]string // allowed words by flag name
 	titles  []string            // of the groups, in the order of help
-	groups  map[string]string   // titles by the names of flags
-	current string              // the title of what is added now
+	groups  map[string]string   // titles by flag name
+	current string              // the title of the group to which flags are added
 	rules   []rule
 }
 
-// values are what flags have been set to.
+// values are the values of flags.
 type values struct {
 	set      *pflag.FlagSet
-	repeated map[string]bool    // flags of which each one counts
-	given    map[string][]given // what has been set, by the names of flags
+	repeated map[string]bool    // flags that may be repeated
+	given    map[string][]given // the values that were set, by flag name
 }
 
-// given is one value that a flag was given, and where: file:line, or the command line.
+// given is a value of a flag and its source: file:line, or the command line.
 type given struct{ value, source string }
 
-// commandLine is the source of what is there.
+// commandLine is the source of flags on the command line.
 const commandLine = "command line"
 
-// Words is what a flag's value may be, for values that are one of a few words.
-type Words interface{ Words() []string }
+// wordValue is a flag value that is one of a few words.
+type wordValue interface{ Words() []string }
 
 func newFlags(name string) *Flags {
 	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
@@ -41,20 +41,20 @@ func newFlags(name string) *Flags {
 	return &Flags{values: values{set: set, repeated: map[string]bool{}, given: map[string][]given{}}, words: map[string][]string{}, groups: map[string]string{}}
 }
 
-// Repeated says of flags that each one given counts, where of others the last one does.
+// Repeated marks flags that may be repeated: each value counts. For other flags only the last one does.
 func (v *values) Repeated(names ...string) {
 	for _, name := range names {
 		v.repeated[name] = true
 	}
 }
 
-// Register adds flags of other packages, which know the standard library's flags only.
+// Register adds flags of other packages, which use package flag.
 func (f *Flags) Register(adders ...func(*flag.FlagSet)) {
 	for _, add := range adders {
 		set := flag.NewFlagSet("", flag.ContinueOnError)
 		add(set)
 		set.VisitAll(func(one *flag.Flag) {
-			if w, ok := one.Value.(Words); ok {
+			if w, ok := one.Value.(wordValue); ok {
 				f.words[one.Name] = w.Words()
 			}
 		})
@@ -62,28 +62,28 @@ func (f *Flags) Register(adders ...func(*flag.FlagSet)) {
 	}
 }
 
-// String adds a flag that takes any text.
+// String adds a flag with any text.
 func (f *Flags) String(to *string, name, value, usage string) {
 	f.set.StringVar(to, name, value, usage)
 }
 
-// Bool adds a flag that is there or not.
+// Bool adds a boolean flag.
 func (f *Flags) Bool(to *bool, name, usage string) { f.set.BoolVar(to, name, false, usage) }
 
-// Word adds a flag that is one of words; the first one is the default.
+// Word adds a flag whose value is one of words; the first one is the default.
 func (f *Flags) Word(to *string, name, usage string, words ...string) {
 	*to = words[0]
 	f.words[name] = words
 	f.set.Var(&word{to, words}, name, usage)
 }
 
-// Words says which words a flag is made for that takes others, too.
+// Words sets the suggested values of a flag that accepts others, too.
 func (f *Flags) Words(name string, words ...string) { f.words[name] = words }
 
-// Optional allows a flag without a value, which then is that one.
+// Optional makes the value of a flag optional; without one the flag has this value.
 func (f *Flags) Optional(name, value string) { f.set.Lookup(name).NoOptDefVal = value }
 
-// Extend puts another value around that of a flag, and a text after its usage; it may be one of more words, too. It is for
+// Extend wraps the value of a flag, and adds a text to its usage and more words. It is for
 // a flag that two packages share.
 func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage string, words ...string) {
 	shared := f.set.Lookup(name)
@@ -92,12 +92,12 @@ func (f *Flags) Extend(name string, around func(flag.Value) flag.Value, usage st
 	f.words[name] = slices.Concat(f.words[name], words)
 }
 
-// parse reads the command line.
+// parse parses the command line.
 func (v *values) parse(args []string) error {
 	return v.set.ParseAll(args, func(one *pflag.Flag, value string) error { return v.put(one.Name, value, commandLine) })
 }
 
-// put sets a flag, and keeps where that was said.
+// put sets a flag and records its source.
 func (v *values) put(name, value, source string) error {
 	if err := v.set.Set(name, value); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (v *values) put(name, value, source string) error {
 	return nil
 }
 
-// Given lists the flags that the command line sets and wanted reports, each one --NAME or --NAME=VALUE.
+// Given returns the flags of the command line for which wanted returns true, each as --NAME or --NAME=VALUE.
 func (v *values) Given(wanted func(name string) bool) (list []string) {
 	v.set.VisitAll(func(one *pflag.Flag) {
 		for _, g := range v.given[one.Name] {
@@ -125,7 +125,7 @@ func (v *values) Given(wanted func(name string) bool) (list []string) {
 	return list
 }
 
-// Args are the arguments beside the flags.
+// Args returns the arguments that are not flags.
 func (v *values) Args() []string { return v.set.Args() }
 
 // Split returns the arguments before `--` and those after it.
@@ -137,7 +137,7 @@ func (v *values) Split() (before, after []string) {
 	return args, nil
 }
 
-// word is a flag that is one of a few words.
+// word is a flag value that is one of a few words.
 type word struct {
 	to    *string
 	words []string
@@ -154,13 +154,13 @@ func (w *word) Set(value string) error {
 	return nil
 }
 
-// plain is a flag of the standard library as one of pflag's.
+// plain is a value of package flag as one of pflag.
 type plain struct{ flag.Value }
 
 func (plain) Type() string { return "value" }
 
-// Group names the subject of the flags that are added from here on or, where names are given, of those flags, which have
-// been added before. Groups come in help in the order in which they are named first.
+// Group sets the group of the flags that are added after it, or, if names are given, of those flags, which must have
+// been added before. Help has the groups in the order of their first calls.
 func (f *Flags) Group(title string, names ...string) {
 	f.file()
 	if i := slices.Index(f.titles, title); i < 0 {
@@ -174,7 +174,7 @@ func (f *Flags) Group(title string, names ...string) {
 	}
 }
 
-// file puts the flags that have no group yet into the current one.
+// file adds the flags without a group to the current one.
 func (f *Flags) file() {
 	f.set.VisitAll(func(one *pflag.Flag) {
 		if _, known := f.groups[one.Name]; !known && f.current != "" {
@@ -183,13 +183,13 @@ func (f *Flags) file() {
 	})
 }
 
-// group is flags of one subject.
+// group is a group of flags.
 type group struct {
 	title string
 	flags []*pflag.Flag
 }
 
-// grouped returns all flags by subject. Flags of no group come first.
+// grouped returns all flags by group, those without a group first.
 func (f *Flags) grouped() []group {
 	f.file()
 	all := []group{{}}
@@ -205,7 +205,7 @@ func (f *Flags) grouped() []group {
 	return slices.DeleteFunc(all, func(g group) bool { return len(g.flags) == 0 })
 }
 
-// named returns flags in the order of names.
+// named returns the flags of names, in that order.
 func (f *Flags) named(names []string) (all []*pflag.Flag) {
 	for _, name := range names {
 		if one := f.set.Lookup(name); one != nil {
@@ -215,40 +215,40 @@ func (f *Flags) named(names []string) (all []*pflag.Flag) {
 	return all
 }
 
-// Some flags mean something only beside others, and some nothing. Of the command line that is an error, for otherwise the flag would
-// do nothing without a word; in the configuration, which is for every run, such a flag does not count.
+// Some flags have an effect only together with others, and some exclude others. On the command line a violation is an error, since the
+// flag would silently do nothing. In the configuration, which is for every run, such a flag is ignored.
 
-// CommandAfter stands for a command after -- in the place of a flag's name.
+// CommandAfter stands for a command after -- in place of a flag's name.
 const CommandAfter = "--"
 
-// rule ties a flag to others; each is a name, or name=value.
+// rule relates a flag to others; each is a name, or name=value.
 type rule struct {
 	flag     string
 	others   []string
-	excluded bool // with any of the others; otherwise one of them is needed
+	excluded bool // by any of the others; otherwise one of them is needed
 }
 
-// Needs says of flags that they mean something only where one of the others is there; each is a name, or name=value. Help says so.
+// Needs adds the rule that each of the flags needs one of the others; each is a name, or name=value. Help shows the rule.
 func (f *Flags) Needs(others []string, flags ...string) {
 	for _, flag := range flags {
 		f.rules = append(f.rules, rule{flag: flag, others: others})
 		if one := f.set.Lookup(flag); one != nil {
-			if !slices.Contains(others, CommandAfter) { // which the usage mentions
+			if !slices.Contains(others, CommandAfter) { // the usage mentions that
 				one.Usage += "; needs " + dashed(others, " or ")
 			}
 		}
 	}
 }
 
-// Excludes says of flags that they mean nothing where one of the others is there; each is a name, or name=value.
+// Excludes adds the rule that each of the flags excludes the others; each is a name, or name=value.
 func (f *Flags) Excludes(others []string, flags ...string) {
 	for _, flag := range flags {
 		f.rules = append(f.rules, rule{flag, others, true})
 	}
 }
 
-// misfits looks for flags that mean nothing beside the others: the error is about one of the command line, and unfit are the names
-// of those that are in the configuration only.
+// misfits checks the rules. The error is about a flag of the command line; unfit are the names of violating flags that are only in the
+// configuration.
 func (f *Flags) misfits() (unfit []string, err error) {
 	for _, r := range f.rules {
 		name, _, valued := strings.Cut(r.flag, "=")
@@ -276,7 +276,7 @@ func (f *Flags) misfits() (unfit []string, err error) {
 	return unfit, nil
 }
 
-// has reports whether a flag asks for something: it has another value than without it, or that value.
+// has reports whether a flag has a value other than its default, or the given value.
 func (v *values) has(flag string) bool {
 	if flag == CommandAfter {
 		_, after := v.Split()
@@ -291,12 +291,12 @@ func (v *values) has(flag string) bool {
 	return valued && last == value || !valued && last != one.DefValue
 }
 
-// onCommandLine reports whether a flag is there.
+// onCommandLine reports whether a flag is on the command line.
 func (v *values) onCommandLine(name string) bool {
 	return slices.ContainsFunc(v.given[name], func(g given) bool { return g.source == commandLine })
 }
 
-// dashed returns flags as they are typed, with a word between them.
+// dashed returns flags with their hyphens, with a text between them.
 func dashed(flags []string, between string) string {
 	typed := make([]string, len(flags))
 	for i, flag := range flags {

@@ -14,16 +14,16 @@ import (
 	"qss-filter/sgr"
 )
 
-// The width of help, in columns: that of the terminal between these two, and wide where there is none.
+// The minimum and maximum width of help, in columns. Without a terminal it is wide.
 const (
 	narrow = 80
 	wide   = 100
 )
 
-// usageColumn is where the words about a flag begin, at the latest.
+// usageColumn is the maximum column of the descriptions of flags.
 const usageColumn = 30
 
-// width is how wide help may be on out.
+// width returns the width of help on out.
 func width(out io.Writer) int {
 	if out, ok := out.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(out.Fd())); err == nil {
@@ -33,7 +33,7 @@ func width(out io.Writer) int {
 	return wide
 }
 
-// use is a command's line of use.
+// use returns the usage line of a command.
 func (p *Program) use(c *Command) string {
 	words := []string{p.Name, c.Name, "[flags]", c.Args}
 	if c.Name == "" {
@@ -42,7 +42,7 @@ func (p *Program) use(c *Command) string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// helpPage is the text of --help, or of --help-all.
+// helpPage builds the text of --help, or of --help-all.
 type helpPage struct {
 	strings.Builder
 	p     *Program
@@ -52,7 +52,7 @@ type helpPage struct {
 	theme *sgr.Theme
 }
 
-// help is the text of --help, or of --help-all.
+// help returns the text of --help, or of --help-all.
 func (p *Program) help(c *Command, fs *Flags, all bool) string {
 	h := &helpPage{p: p, fs: fs, all: all, width: width(p.Stdout)}
 	if p.Theme != nil {
@@ -70,7 +70,7 @@ func (p *Program) help(c *Command, fs *Flags, all bool) string {
 	return h.String()
 }
 
-// head writes how a command is used, and what it does.
+// head writes the usage and description of a command.
 func (h *helpPage) head(c *Command) {
 	h.WriteString(h.theme.Strong("Usage:") + " " + h.p.use(c))
 	if at := len("Usage: " + h.p.use(c)); c.Note != "" && at+5+len(c.Note) <= h.width {
@@ -91,7 +91,7 @@ func (h *helpPage) head(c *Command) {
 	h.text("\n", about, 0)
 }
 
-// flags lists flags: the common ones, where there are some and not all are asked for.
+// flags lists the flags, or only the common ones if there are any and not all are wanted.
 func (h *helpPage) flags(common []string) {
 	groups := h.fs.grouped()
 	if len(common) > 0 && !h.all {
@@ -118,7 +118,7 @@ func (h *helpPage) flags(common []string) {
 	}
 }
 
-// tail writes what comes below the flags of the program's own help.
+// tail writes what follows the flags in the help of the program itself.
 func (h *helpPage) tail() {
 	h.title("Commands")
 	for _, c := range h.p.named() {
@@ -137,10 +137,10 @@ func (h *helpPage) tail() {
 	h.text("", "Exit status: "+h.p.Exit, 2)
 }
 
-// title begins a part.
+// title starts a section.
 func (h *helpPage) title(text string) { h.WriteString("\n" + h.theme.Strong(text+":") + "\n") }
 
-// text writes lines of text, of which all but the first one are indented.
+// text writes wrapped text; all lines except the first one are indented.
 func (h *helpPage) text(before, text string, indent int) {
 	h.WriteString(before + wrapped(text, h.width, indent) + "\n")
 }
@@ -150,7 +150,7 @@ const (
 	wordsText = "The first of a flag's words is its default."
 )
 
-// listed writes words in two columns, the second one from a column on, and on a line of its own where the first one is too long.
+// listed writes two columns. The second one begins at column, on a separate line if the first one is too long.
 func (h *helpPage) listed(first, second string, column int) {
 	name := strings.TrimLeft(first, " ")
 	h.WriteString(first[:len(first)-len(name)] + h.theme.Place(name))
@@ -163,7 +163,7 @@ func (h *helpPage) listed(first, second string, column int) {
 	h.WriteString(text[min(column, len(text)):] + "\n")
 }
 
-// wrapped breaks a text at spaces so that no line is longer than width, if that is possible; all but the first one are indented.
+// wrapped breaks a text at spaces so that no line is longer than width, if possible; all lines except the first one are indented.
 func wrapped(text string, width, indent int) string {
 	var b strings.Builder
 	for len(text) > width {
@@ -177,15 +177,15 @@ func wrapped(text string, width, indent int) string {
 	return b.String() + text
 }
 
-// description is a flag in words.
+// description describes a flag.
 type description struct {
-	value    string // the name of its value; "" for none
+	value    string // the name of its value, "" for none
 	optional bool   // the value may be left out
 	usage    string
-	standard string // the value without the flag; "" for none worth telling
+	standard string // the default to be shown, "" for none
 }
 
-// describe takes the name of the value from the backquotes in the words of a flag.
+// describe returns the description of a flag, with the name of the value from the backquotes in its usage.
 func describe(one *pflag.Flag) (d description) {
 	d.usage, d.optional = one.Usage, one.NoOptDefVal != ""
 	if before, rest, ok := strings.Cut(one.Usage, "`"); ok {
@@ -206,8 +206,8 @@ func describe(one *pflag.Flag) (d description) {
 	return d
 }
 
-// text is what help says of a flag: its words, without the value's name where they begin with that, and its default unless
-// it is the first one of a few words, of which the epilogue says it.
+// text returns the help text of a flag: its usage, without the name of the value at its beginning, and its default. If the default is
+// the first of the allowed words, it is left out, as the end of help explains.
 func (f *Flags) text(one *pflag.Flag) string {
 	d := describe(one)
 	usage := strings.TrimPrefix(d.usage, d.value+": ")
@@ -217,7 +217,7 @@ func (f *Flags) text(one *pflag.Flag) string {
 	return usage
 }
 
-// described is a flag with its value, as the first column of help shows it.
+// described returns a flag with the name of its value, for the first column of help.
 func described(one *pflag.Flag) string {
 	short := "      "
 	if one.Shorthand != "" {
@@ -244,14 +244,14 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
-// man is the command that prints the manual page.
+// man returns the command that prints the manual page.
 func (p *Program) man() *Command {
-	return &Command{Name: "man", About: "prints the manual page: man | man -l -", Config: Never, Setup: func(*Flags) Run {
+	return &Command{Name: "man", About: "prints the manual page: man | man -l -", Config: never, Setup: func(*Flags) Run {
 		return func() (int, error) { return p.print(p.manual()) }
 	}}
 }
 
-// manual is the manual page, in the macros of man(7).
+// manual returns the manual page, in the macros of man(7).
 func (p *Program) manual() string {
 	version, date := "", ""
 	if p.Version != nil {
@@ -306,7 +306,7 @@ func (p *Program) manual() string {
 	return m.String()
 }
 
-// page is a page that is written.
+// page builds a manual page.
 type page struct{ strings.Builder }
 
 // macro writes a line with a macro and its arguments.
@@ -318,7 +318,7 @@ func (m *page) macro(name string, args ...string) {
 	m.WriteByte('\n')
 }
 
-// text writes text, in lines as long as mandoc likes them.
+// text writes text, in lines of the length that mandoc recommends.
 func (m *page) text(s string) {
 	for line := range strings.SplitSeq(wrapped(roff(s), narrow, 0), "\n") {
 		if strings.HasPrefix(line, ".") {
@@ -328,7 +328,7 @@ func (m *page) text(s string) {
 	}
 }
 
-// paragraphs writes paragraphs, of which those that begin with spaces are kept line by line.
+// paragraphs writes paragraphs. Those that begin with spaces are not filled.
 func (m *page) paragraphs(text string) {
 	for i, part := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
@@ -348,7 +348,7 @@ func (m *page) paragraphs(text string) {
 	}
 }
 
-// use writes a line of use: the command's name, and what follows it.
+// use writes a usage line: the command's name, and its arguments.
 func (m *page) use(name, args string) {
 	m.macro("SY", name)
 	m.text(strings.TrimSpace(args))
@@ -383,7 +383,7 @@ func (m *page) flags(fs *Flags, all []*pflag.Flag) {
 	}
 }
 
-// command writes of a command what it does, and the flags that are not like those of the program without a command.
+// command writes the description of a command, and its flags that differ from those of the program without a command.
 func (m *page) command(p *Program, c *Command, main *Flags) {
 	m.macro("SS", strings.TrimSpace(p.Name+" "+c.Name+" [flags] "+c.Args))
 	m.text(sentence(c.About))
@@ -409,7 +409,7 @@ func (m *page) command(p *Program, c *Command, main *Flags) {
 	}
 }
 
-// roff escapes what the formatter would read in another way, or print as a typographic sign; it reads ASCII only.
+// roff escapes characters that have a meaning for the formatter, or that it would print as typographic signs, and those beyond ASCII.
 func roff(s string) string {
 	var b strings.Builder
 	for _, r := range s {

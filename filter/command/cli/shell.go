@@ -9,16 +9,16 @@ import (
 	"unicode"
 )
 
-// shells are those with completions; each has a script in shell/.
+// shells are the supported shells; each has a script in shell/.
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 //go:embed shell
 var shellScripts embed.FS
 
-// completion is the command that prints completions.
+// completion returns the command that prints completions.
 func (p *Program) completion() *Command {
 	return &Command{Name: "completion", Args: strings.Join(shells, "|"), Least: 1, Most: 1, About: "prints completions for a shell",
-		Config: Never, Setup: func(fs *Flags) Run {
+		Config: never, Setup: func(fs *Flags) Run {
 			return func() (int, error) {
 				shell := fs.Args()[0]
 				if !slices.Contains(shells, shell) {
@@ -33,7 +33,7 @@ func (p *Program) completion() *Command {
 		}}
 }
 
-// script is the script of a shell.
+// script returns the script for a shell.
 func (p *Program) script(shell string) (string, error) {
 	name := shell + ".tmpl"
 	t, err := template.New(name).Funcs(template.FuncMap{
@@ -52,10 +52,10 @@ func (p *Program) script(shell string) (string, error) {
 	return b.String(), nil
 }
 
-// single quotes a text for a POSIX shell.
+// single quotes a text for POSIX shells.
 func single(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// doubled quotes a text for PowerShell, which doubles quotes, and takes the typographic ones for quotes, too.
+// doubled quotes a text for PowerShell, which doubles quotes, and accepts typographic quotes, too.
 func doubled(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -67,7 +67,7 @@ func doubled(s string) string {
 	return "'" + b.String() + "'"
 }
 
-// list returns words as a list of PowerShell.
+// list returns words as a PowerShell list.
 func list(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -76,7 +76,7 @@ func list(words []string) string {
 	return "@(" + strings.Join(quoted, ", ") + ")"
 }
 
-// colons escapes what zsh takes for the end of a part of a specification.
+// colons escapes the separators of a specification of zsh.
 func colons(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `:`, `\:`, `[`, `\[`, `]`, `\]`).Replace(s)
 }
@@ -113,7 +113,7 @@ func zshFlag(o offeredFlag) (specs []string) {
 	return specs
 }
 
-// zshAction is what zsh does to complete a value.
+// zshAction returns the action of zsh that completes a value.
 func zshAction(kind string, words []string) string {
 	switch kind {
 	case offerWords:
@@ -131,36 +131,36 @@ func zshAction(kind string, words []string) string {
 // What a shell offers for a value or an argument.
 const (
 	offerNothing  = ""
-	offerText     = "text" // it cannot know
+	offerText     = "text" // any text
 	offerWords    = "words"
 	offerFiles    = "files"
 	offerDirs     = "dirs"
 	offerCommands = "commands"
 )
 
-// offeredFlag is a flag as a shell knows it.
+// offeredFlag is a flag in the templates.
 type offeredFlag struct {
-	Name, Short string // without dashes; Name is "" where there is only the short one
-	Value       string // what help calls the value; "" for none
-	Optional    bool   // the value may be left out, and otherwise comes after =
+	Name, Short string // without hyphens; Name is "" if there is only a short one
+	Value       string // the name of the value in help, "" for none
+	Optional    bool   // the value is optional, and comes after =
 	Repeated    bool
 	Kind        string
 	Words       []string
 	About       string
 }
 
-// offeredCommand is a command as a shell knows it.
+// offeredCommand is a command in the templates.
 type offeredCommand struct {
 	Name, About string
 	Flags       []offeredFlag
-	// Words are those that its arguments may be; Kind is what they are otherwise.
+	// Words are the allowed arguments; Kind is the kind of other arguments.
 	Words []string
 	Kind  string
-	// One says that there is one argument at most.
+	// One is set if there is at most one argument.
 	One bool
 }
 
-// offered returns the commands, that without a name first.
+// offered returns the commands, the one without a name first.
 func (p *Program) offered() (all []offeredCommand) {
 	help := offeredCommand{Name: "help", About: helpAbout, One: true}
 	for _, c := range append(p.Commands[:1:1], p.named()...) {
@@ -190,7 +190,7 @@ func (f *Flags) offered() (all []offeredFlag) {
 	return all
 }
 
-// kind returns what is offered for a flag's value.
+// kind returns the kind of a flag's value.
 func (f *Flags) kind(name string, d description) string {
 	switch {
 	case d.value == "":
@@ -201,7 +201,7 @@ func (f *Flags) kind(name string, d description) string {
 	return kindOf(d.value)
 }
 
-// kindOf returns what is offered for a value that help calls by a name such as FILE, DIR|FILE or TYPE=COMMAND.
+// kindOf returns the kind of a value whose name in help is, for example, FILE, DIR|FILE or TYPE=COMMAND.
 func kindOf(name string) string {
 	for part := range strings.SplitSeq(name, "|") {
 		switch strings.TrimSuffix(part, "...") {
@@ -216,7 +216,7 @@ func kindOf(name string) string {
 	return offerText
 }
 
-// arguments reads what comes after the flags: words in small letters are typed as they are.
+// arguments parses Command.Args: lowercase words are literal arguments.
 func arguments(args string) (words []string, kind string) {
 	for _, arg := range strings.Fields(strings.NewReplacer("[", " ", "]", " ", "...", " ").Replace(args)) {
 		for part := range strings.SplitSeq(arg, "|") {
@@ -230,7 +230,7 @@ func arguments(args string) (words []string, kind string) {
 	return words, kind
 }
 
-// names returns a flag as it is typed.
+// names returns a flag with its hyphens.
 func (o offeredFlag) names() (all []string) {
 	if o.Short != "" {
 		all = append(all, "-"+o.Short)

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// trusted fails where users other than this one and root may write the open file or change which file has its name: a
-// flag may name a program to start, and `sudo` often keeps the HOME of the user that calls it. As with OpenSSH's StrictModes,
-// no other user may write the file or a directory on the way to it, from the home directory on.
+// trusted returns an error if users other than this one and root may write the open file or replace it: a
+// flag may name a program to start, and `sudo` often keeps the HOME of the caller. As with OpenSSH's StrictModes,
+// no other user may write the file or a directory on its path, from the home directory on.
 func trusted(in *os.File, path string) error {
 	info, err := in.Stat()
 	if err != nil {
@@ -28,7 +28,7 @@ func trusted(in *os.File, path string) error {
 		real = home
 	}
 	return way(path, func(at string, info os.FileInfo) error {
-		if above(at, home) || above(at, real) { // a user that may write there has the whole home directory
+		if above(at, home) || above(at, real) { // who may write there controls the whole home directory
 			return nil
 		}
 		if err := ours(at, info); err != nil {
@@ -43,10 +43,10 @@ func above(dir, of string) bool {
 	return dir != of && strings.HasPrefix(of, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// maxLinks is how many links a path may have, as in Linux (path_resolution(7)).
+// maxLinks bounds the links of a path, as in Linux (path_resolution(7)).
 const maxLinks = 40
 
-// way visits what a path is resolved by: each directory, each link and what they point at, and the file.
+// way visits every step of resolving a path: each directory, each link and its target, and the file.
 func way(path string, visit func(at string, info os.FileInfo) error) error {
 	at, links := "/", 0
 	for name, rest, more := "", path, true; more; {
@@ -82,8 +82,8 @@ func way(path string, visit func(at string, info os.FileInfo) error) error {
 	return nil
 }
 
-// ours fails where users other than this one and root may write a file, or what is in a directory. Of a directory with the
-// sticky bit that is what belongs to others; the rights of a link do not count.
+// ours returns an error if users other than this one and root may write a file, or replace files in a directory. In a directory with
+// the sticky bit, users can replace only their own files. The permissions of a link do not count.
 func ours(name string, info os.FileInfo) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -110,8 +110,8 @@ func alone(gid int) bool {
 	return errors.Join(err, missing) == nil && private(string(users), string(groups), os.Geteuid(), gid)
 }
 
-// private reports, by the lines of passwd(5) and group(5), whether a group is a user's own: it has the user's name, is no other user's
-// first one, and has no other members. Where it is kept elsewhere, as in LDAP, nothing says which other users are in it.
+// private reports, by the lines of passwd(5) and group(5), whether a group is a user's own: it has the user's name, is not the primary
+// group of another user, and has no other members. If it is not in these files, as with LDAP, its members are not known.
 func private(users, groups string, uid, gid int) bool {
 	name, id := "", fmt.Sprint(gid)
 	for line := range strings.Lines(users) {
