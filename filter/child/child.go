@@ -266,7 +266,7 @@ func (p *plumbing) stream(name string, to *os.File, o Options) (theirs *os.File,
 	if tty {
 		whole := to == o.Stdout && isTerminal(o.Stdin)
 		if ours, theirs, err = openTerminal(to, whole); err != nil {
-			o.Warn(fmt.Sprintf("no terminal for the command, which writes to a pipe: %v", err))
+			o.Warn(fmt.Sprintf("no terminal for the command, so it writes to a pipe: %v", err))
 			tty = false
 		}
 	}

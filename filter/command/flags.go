@@ -324,7 +324,7 @@ func cacheFlags(fs *flag.FlagSet, o *cache.Options) {
 	fs.BoolVar(&o.Off, "no-cache", o.Off, "keep no answers and use none that were kept")
 	fs.Func("cache-max", "`SIZE` of the cache on disk, such as 64M or 1G (default 256M)", func(value string) (err error) {
 		if o.Max, err = parseSize(value); err == nil && o.Max < cache.LeastMax {
-			err = fmt.Errorf("want at least %dM (--no-cache goes without)", cache.LeastMax>>20)
+			err = fmt.Errorf("want at least %dM (--no-cache turns the cache off)", cache.LeastMax>>20)
 		}
 		return err
 	})

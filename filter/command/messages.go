@@ -104,8 +104,8 @@ var optionFlags = map[string]string{
 var optionAdvice = map[string]string{
 	"tree.Follow":     "--follow reads it",
 	"importer.Kind":   "--from-kind names the kind",
-	"worker.Durable":  "--durable gives another one",
-	"cache.Dir":       "--cache-dir takes another directory, --no-cache none",
+	"worker.Durable":  "--durable sets another one",
+	"cache.Dir":       "--cache-dir uses another directory, --no-cache none",
 	"debuginfod.Wait": "--debuginfod-timeout",
 	"addr2line.Path":  "--addr2line PROGRAM names another",
 }

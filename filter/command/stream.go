@@ -277,7 +277,7 @@ func (t *triggers) add(spec string) error {
 		return errors.New("want TYPE=COMMAND")
 	}
 	if _, twice := t.commands[kind]; twice {
-		return fmt.Errorf("there is a command for %s already", kind)
+		return fmt.Errorf("%s already has a command", kind)
 	}
 	t.commands[kind] = command
 	return nil
@@ -300,7 +300,7 @@ func (t *triggers) start(ctx context.Context, d filter.Dumpfile, warn func(messa
 	select {
 	case t.waiting <- struct{}{}:
 	default:
-		warn(fmt.Sprintf("dumpfile %s %q: passed over: %d others are waiting", d.Type, d.Name, maxWaiting))
+		warn(fmt.Sprintf("dumpfile %s %q: skipped: %d others are waiting", d.Type, d.Name, maxWaiting))
 		return
 	}
 	t.running.Go(func() {

@@ -77,7 +77,7 @@ func (m *examined) used() string {
 // wrongStart returns what a file is that is not text, by its first bytes; todo is what to do about it.
 func wrongStart(head []byte) (what, todo string) {
 	for _, m := range [...]struct{ magic, what, todo string }{
-		{"\x7fELF", "an ELF file, and no log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
+		{"\x7fELF", "an ELF file, not a log", "qss-filter symbolize %s 0xADDRESS ..., or qss-filter where %s"},
 		{"\x1f\x8b", "compressed (gzip)", "gzip -dc %s | qss-filter"},
 		{"\xfd7zXZ\x00", "compressed (xz)", "xz -dc %s | qss-filter"},
 		{"\x28\xb5\x2f\xfd", "compressed (zstd)", "zstd -dc %s | qss-filter"},
@@ -119,7 +119,7 @@ func pattern(text string) func() *regexp.Regexp {
 
 // shapes are the kinds of such lines; the first that fits counts.
 var shapes = [...]kind{
-	{"HTML in the place of the brackets of markup", "take the log as text: `&lt;` and `&#123;` are what a web page makes of `<` and `{`",
+	{"HTML in place of the brackets of markup", "get the log as text: a web page has `&lt;` and `&#123;` for `<` and `{`",
 		"&", pattern(`(&lt;){3}|(&#(123|x7[bB]);){3}|(&lbrace;){3}`), false},
 	{"markup that is cut off before its end", "a logger or a terminal has cut the line: have it write longer ones",
 		"{{{", pattern(`\{\{\{[a-z]+(:[^{}]*)?$`), false},
@@ -127,7 +127,7 @@ var shapes = [...]kind{
 		"}}}", pattern(`^[^{]*:[^{]*\}\}\}`), false},
 	{"a frame that is cut off before its closing parenthesis", "a logger has cut the line: have it write longer ones",
 		"#", pattern(`#\d+ +(0x|pc )[0-9a-fA-F]+ .*\([^()]*$`), true},
-	{"a frame of which the module is not known to its emitter", "the address lies in code that no file has: generated at run time, or a jump to nowhere",
+	{"a frame whose emitter does not know the module", "the address is in code that no file has: generated at run time, or a wild jump",
 		"#", pattern(`#\d+ +0x[0-9a-fA-F]+ +\(<unknown module>\)`), true},
 	{"a frame of Windows: PE files are not read", "use the tools of that system: llvm-symbolizer, WinDbg",
 		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
@@ -143,9 +143,9 @@ var shapes = [...]kind{
 		"File ", pattern(`^\s*File "[^"]+", line \d+`), false},
 	{"addresses of a microcontroller, without a module", "qss-filter symbolize FIRMWARE.elf 0xADDRESS ...",
 		"0x", pattern(`(?i)backtrace: ?(0x[0-9a-f]{8}:0x[0-9a-f]{8} ?)+`), false},
-	{"a frame with an offset, in a format that is not known", "the filter wants the module's path and the offset in it: `#0 0x7f… (/usr/lib/liba.so+0x1130)`",
+	{"a frame with an offset, in an unknown format", "the filter wants the module's path and the offset in it: `#0 0x7f… (/usr/lib/liba.so+0x1130)`",
 		"+0x", pattern(`[\w)\]>]\+0x[0-9a-fA-F]+`), false},
-	{"an absolute address, in a format that is not known", "such an address needs a format that names it, and the mappings of the process",
+	{"an absolute address, in an unknown format", "such an address needs a format that names it, and the mappings of the process",
 		"0x", pattern(`(?i)\b(pc|ip|rip|lr|backtrace|frame|return address)\b.{0,8}\b0x[0-9a-f]{6,16}`), false},
 }
 

@@ -83,7 +83,7 @@ func (r *report) seen() {
 	s := r.survey
 	r.title("Recognized", "")
 	if s.frames+s.stated == 0 {
-		r.put("  nothing: no line is a frame, or says anything of modules and mappings")
+		r.put("  nothing: no line has a frame, a module or a mapping")
 	}
 	for _, f := range s.formats.ordered() {
 		r.put("%6d  %s, format %q; the first in line %d: %s", f.n, plural(f.n, "frame"), f.name, f.line, f.example)
@@ -419,7 +419,7 @@ func (r *report) adviseMappings() {
 	case other:
 		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", r.again("--by=none"))
 	case len(s.mapped) > 0:
-		r.try(what, fmt.Sprintf("The log has %d mappings, none of which covers them: the list is of another process, or not whole.", len(s.mapped)))
+		r.try(what, fmt.Sprintf("The log has %d mappings, none of which covers them: the list is of another process, or not complete.", len(s.mapped)))
 	default:
 		r.try(what, "The log has no mappings. Take them from the running process, or have the program print them:",
 			"  cp /proc/PID/maps maps.txt", r.again("--maps maps.txt"),
@@ -436,7 +436,7 @@ func (r *report) adviseModule(m *examined) {
 	where := "  qss-filter where " + r.given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
 	switch m.status {
 	case symsrc.MismatchBuildID.String():
-		r.tryFor(m, "the file at hand is of another build", "The one that ran has the build ID "+m.BuildID.String()+"; give the directory that has it:",
+		r.tryFor(m, "the file found is from another build", "The one that ran has the build ID "+m.BuildID.String()+"; name the directory that has it:",
 			r.again("--symbols DIR"))
 	case "NO_SYMBOL":
 		if strings.HasPrefix(m.reason, "no symbol") && m.files.DebugStatus == symsrc.OK {
@@ -454,11 +454,11 @@ func (r *report) adviseModule(m *examined) {
 	case symsrc.NotFound.String():
 		r.missing(m, "its file was not found")
 	case symsrc.NoReadPermission.String():
-		r.tryFor(m, "its file may not be read", "  ls -l "+quoted(m.files.Elf), "Run the filter as a user that may, or copy it and give --symbols DIR.")
+		r.tryFor(m, "no permission to read its file", "  ls -l "+quoted(m.files.Elf), "Run the filter as a user that may read it, or copy it and pass --symbols DIR.")
 	case symsrc.UnsupportedCompressed.String():
-		r.tryFor(m, "its file is packed ("+m.files.Note+")", "Unpack it, and give the directory:", r.again("--symbols DIR"))
+		r.tryFor(m, "its file is packed ("+m.files.Note+")", "Unpack it, and pass its directory:", r.again("--symbols DIR"))
 	case symsrc.NotELF.String(), symsrc.Corrupted.String(), symsrc.ReadError.String():
-		r.tryFor(m, "its file cannot be used", "Put a good one in its place, or give a directory that has it:",
+		r.tryFor(m, "its file cannot be used", "Replace it, or pass a directory that has a good one:",
 			r.again("--symbols DIR"))
 	default:
 		r.tryFor(m, cmp.Or(m.files.Note, m.reason), where)

@@ -162,7 +162,7 @@ func (db *database) sessions(out *output) (all []sessions, err error) {
 	}
 	for i := range all {
 		if len(all[i].numbers) > 1 {
-			out.note("%s: %s have the process ID %d: their samples, which it does not tell apart, count once", db.path, all[i].title(), all[i].pid)
+			out.note("%s: %s have the process ID %d: the database does not distinguish their samples, which count once", db.path, all[i].title(), all[i].pid)
 		}
 	}
 	return all, nil
@@ -203,7 +203,7 @@ func (db *database) readSpaces(s *sessions, out *output) error {
 		case m.end <= m.start || len(m.perm) < 3:
 			return nil
 		case len(m.perm) > 8 || len(m.path) > maxPathLength:
-			out.note("%s: maps of process %d that are no maps are left out", db.path, s.pid)
+			out.note("%s: invalid maps of process %d are left out", db.path, s.pid)
 			return nil
 		case m.start < last && len(lists) <= len(s.numbers) && len(s.numbers) > 1:
 			lists = append(lists, mappingList{out: out})
@@ -214,7 +214,7 @@ func (db *database) readSpaces(s *sessions, out *output) error {
 		return nil
 	}, s.pid)
 	if len(lists) > max(len(s.numbers), 1) {
-		out.note("%s: the maps of process %d are not in order: which of its sessions they are of is not known", db.path, s.pid)
+		out.note("%s: the maps of process %d are not in order, so it is not known which of its sessions they belong to", db.path, s.pid)
 		lists = nil
 	}
 	for i := range lists {

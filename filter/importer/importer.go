@@ -433,7 +433,7 @@ func Detect(path string, o Options) (Importer, error) {
 		return nil, err
 	}
 	if o.By != ByNothing && o.Offsets != NoOffsets {
-		return nil, &symsrc.OptionError{Option: "importer.Offsets", Err: errors.New("samples are counted, which have no lines with offsets")}
+		return nil, &symsrc.OptionError{Option: "importer.Offsets", Err: errors.New("counted samples have no lines with offsets")}
 	}
 	return &input{path, o, k}, nil
 }

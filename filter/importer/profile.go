@@ -152,7 +152,7 @@ func (p *Profile) each(ctx context.Context, visit func(calls []int32, values []i
 // notes returns remarks on what the sums of the profile leave out.
 func (p *Profile) notes() (all []string) {
 	if p.others > 0 {
-		all = append(all, fmt.Sprintf("%d functions are told apart in the profile; %d calls of more of them count as %s",
+		all = append(all, fmt.Sprintf("the profile distinguishes %d functions; %d calls of others count as %s",
 			len(p.calls)-1, p.others, otherCalls))
 	}
 	if p.stacks.spilled > 0 {

@@ -132,7 +132,7 @@ func (w *worker) stalled(ctx context.Context) error {
 			continue
 		}
 		if took := now.Sub(before.since); took >= stallAfter+w.opt.Idle {
-			return fmt.Errorf("partition %d: %d lines wait, and none was done for %v", n, waiting(info), took.Round(time.Second))
+			return fmt.Errorf("partition %d: %d lines wait, and none was acknowledged for %v", n, waiting(info), took.Round(time.Second))
 		}
 	}
 	return nil

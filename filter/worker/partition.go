@@ -81,7 +81,7 @@ func (p *partition) take(ctx context.Context, messages []*nats.Msg) {
 	for _, m := range messages {
 		l, meta, err := lineOf(m)
 		if err != nil {
-			p.log.Error("a message is none of the stream", "error", err)
+			p.log.Error("a message is not from the stream", "error", err)
 			continue
 		}
 		d := delivery{m.Reply, meta.Sequence.Stream, meta.Sequence.Consumer, meta.NumDelivered > 1}
@@ -142,7 +142,7 @@ func (p *partition) catchUp(ctx context.Context, until uint64) {
 		p.log.Warn("take up the partition", "error", err)
 		if _, err := p.w.streams.out.Info(ctx); err == nil { // its limit may be lower than before
 			if err := p.w.measure(); err != nil {
-				p.log.Warn("look how long a line may be", "error", err)
+				p.log.Warn("look up the maximum size of a line", "error", err)
 			}
 		}
 		p.w.failed(p.number)
@@ -474,7 +474,7 @@ func (b *balance) unpin(ctx context.Context, partition int) {
 	ctx, cancel := context.WithTimeout(ctx, pinned)
 	defer cancel()
 	if err := b.streams.in.UnpinConsumer(ctx, b.durable+"-"+strconv.Itoa(partition), group); err != nil {
-		b.log.Warn("give the partition away", "partition", partition, "error", err)
+		b.log.Warn("release the partition", "partition", partition, "error", err)
 	}
 }
 

@@ -72,7 +72,7 @@ const (
 )
 
 // errStuck ends a worker in which too many lines hang.
-var errStuck = errors.New("too many lines hang: a worker that is started again goes on without them")
+var errStuck = errors.New("too many lines hang: a restarted worker continues without them")
 
 // poisonError is a line that could not be annotated.
 type poisonError struct {
@@ -125,7 +125,7 @@ func (v *vigilance) examine(ctx context.Context) error {
 	if m.First == m.Last {
 		v.begun, v.tries = m.First, m.Tries
 		if m.Tries >= maxTries {
-			v.condemn(ctx, &poisonError{line: m.First, why: whyCrash, said: fmt.Sprintf(": %d workers have ended while they annotated it", m.Tries)})
+			v.condemn(ctx, &poisonError{line: m.First, why: whyCrash, said: fmt.Sprintf(": %d workers have ended while annotating it", m.Tries)})
 		}
 	}
 	return nil
@@ -186,7 +186,7 @@ func (v *vigilance) condemn(ctx context.Context, bad *poisonError) {
 		v.poison.Mark = nil
 	}
 	if err := v.keep(ctx); err != nil {
-		v.log.Warn("keep that a line cannot be annotated", "error", err)
+		v.log.Warn("record that a line cannot be annotated", "error", err)
 	}
 }
 
@@ -273,7 +273,7 @@ func (v *vigilance) begin(ctx context.Context, lines []*line) (n int) {
 	}
 	v.poison.Mark = m
 	if err := v.keep(ctx); err != nil && ctx.Err() == nil { // a line that ends this worker will not be recognized
-		v.log.Warn("mark the lines to come", "error", err)
+		v.log.Warn("mark the next lines", "error", err)
 	}
 	return n
 }
@@ -286,7 +286,7 @@ func (v *vigilance) unmark(ctx context.Context, wait bool) {
 	v.poison.Mark = nil
 	if wait {
 		if err := v.keep(ctx); err != nil {
-			v.log.Warn("take the mark of lines back", "error", err)
+			v.log.Warn("remove the mark of lines", "error", err)
 		}
 		return
 	}

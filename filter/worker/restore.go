@@ -72,7 +72,7 @@ func (p *partition) open(ctx context.Context, out []message, l *line, floor uint
 		return nil, out, err
 	}
 	if lost {
-		w.log.Warn("a part of a log has aged out of the stream: what it said of modules is lost", "process", key)
+		w.log.Warn("a part of a log has aged out of the stream: its modules are lost", "process", key)
 	} else if kept.Context != "" {
 		_, err := p.watch(ctx, nil, 1, func(int) uint64 { return kept.Line }, func(ctx context.Context, out []message, _ int) []message {
 			one.feed.Flush(one.feed.Add(ctx, nil, []byte(kept.Context)))

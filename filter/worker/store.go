@@ -177,7 +177,7 @@ func (b *batch) commit(ctx context.Context, m *nats.Msg) (seq uint64, err error)
 	case ack.Error != nil:
 		return 0, fmt.Errorf("store %d lines under %s: %w", b.n, m.Subject, ack.Error)
 	case ack.Sequence < uint64(b.n):
-		return 0, errors.New("store lines under " + m.Subject + ": the server knows no atomic batches (nats-server 2.14 does)")
+		return 0, errors.New("store lines under " + m.Subject + ": the server has no atomic batches (nats-server 2.14 has)")
 	}
 	return ack.Sequence, nil
 }

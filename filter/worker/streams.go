@@ -79,7 +79,7 @@ func (s *streams) openLines(ctx context.Context, js jetstream.JetStream, o *Opti
 	}
 	config := s.in.CachedInfo().Config
 	if config.Retention != jetstream.LimitsPolicy {
-		return fmt.Errorf("stream %s %w: its lines vanish once they are read, and a restart needs them: want retention by limits", o.Stream, errUnfit)
+		return fmt.Errorf("stream %s %w: its lines are removed after they are read, but a restart needs them: want retention by limits", o.Stream, errUnfit)
 	}
 	if s.partitions, err = key.ofStream(&config); err != nil {
 		return fmt.Errorf("stream %s %w: %w", o.Stream, errUnfit, err)
@@ -104,7 +104,7 @@ func (s *streams) openLines(ctx context.Context, js jetstream.JetStream, o *Opti
 	case err != nil:
 		return &symsrc.AvoidableError{Option: "worker.Durable", Err: fmt.Errorf("stream %s %w: %w", name, errUnfit, err)}
 	case s.partitions == 0:
-		return fmt.Errorf("stream %s %w: it is not the lines of %s by partition", name, errUnfit, o.Stream)
+		return fmt.Errorf("stream %s %w: it does not have the lines of %s by partition", name, errUnfit, o.Stream)
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func target(nc *nats.Conn, stream jetstream.Stream, subject string, least int) (
 	tokens := strings.Split(subject, ".")
 	limit = int(nc.MaxPayload())
 	if limit < leastPayload {
-		return 0, fmt.Errorf("the server takes messages of %d bytes at most: want max_payload %d or more", limit, leastPayload)
+		return 0, fmt.Errorf("the server accepts messages of at most %d bytes: want max_payload %d or more", limit, leastPayload)
 	}
 	if size := int(config.MaxMsgSize); size > 0 {
 		limit = min(limit, size)
@@ -329,7 +329,7 @@ func target(nc *nats.Conn, stream jetstream.Stream, subject string, least int) (
 	case !config.AllowAtomicPublish:
 		err = fmt.Errorf("want atomic publishing (nats stream edit %s --allow-batch)", config.Name)
 	case limit < least:
-		err = fmt.Errorf("it takes messages of %d bytes at most: want max_msg_size %d or more", limit, least)
+		err = fmt.Errorf("it accepts messages of at most %d bytes: want max_msg_size %d or more", limit, least)
 	case !slices.ContainsFunc(config.Subjects, func(s string) bool { return overlap(strings.Split(s, "."), tokens) }):
 		err = fmt.Errorf("its subjects are %s, and none of %s", strings.Join(config.Subjects, ", "), subject)
 	}

@@ -55,7 +55,7 @@ func parsePattern(subject string) (p pattern, err error) {
 		}
 	}
 	if len(p.key) == 0 && !p.tail {
-		return p, fmt.Errorf("subject %q: nothing in it tells processes apart; want a wildcard, or {pid}", subject)
+		return p, fmt.Errorf("subject %q: nothing in it identifies a process; want a wildcard, or {pid}", subject)
 	}
 	return p, nil
 }
@@ -279,11 +279,11 @@ func (p *pattern) divided(t *jetstream.SubjectTransformConfig, subjects []string
 	case n > maxPartitions:
 		return 0, fmt.Errorf("it has %d partitions", n)
 	case source.partitioned(n) != t.Destination:
-		return 0, fmt.Errorf("its subject transform, from %s to %s, does more than to divide it into partitions", t.Source, t.Destination)
+		return 0, fmt.Errorf("its subject transform, from %s to %s, does more than divide it into partitions", t.Source, t.Destination)
 	case !p.within(source.wild, subjects):
 		return 0, fmt.Errorf("only %s of it is divided into partitions, and that is not all of %s", t.Source, p.wildcard())
 	case len(source.key) == 0 && len(p.free) > 0, slices.ContainsFunc(source.key, func(i int) bool { return !p.decides(i) }):
-		return 0, fmt.Errorf("its partitions, from %s to %s, tear apart what is one process by the key %s: want a stream divided by that key, as a worker creates, or an undivided one",
+		return 0, fmt.Errorf("its partitions, from %s to %s, split what is one process by the key %s: want a stream divided by that key, as a worker creates, or an undivided one",
 			t.Source, t.Destination, strings.Join(p.tokens, "."))
 	}
 	return n, nil

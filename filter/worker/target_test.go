@@ -46,7 +46,7 @@ func TestTarget(t *testing.T) {
 	for _, c := range []struct{ stream, subject, want string }{
 		{"PLAIN", "plain", "want atomic publishing"},
 		{"OTHER", "logs", "stream OTHER cannot be used: its subjects are other.>, logs.*, and none of logs."},
-		{"SMALL", "small", "it takes messages of 767 bytes at most: want max_msg_size "},
+		{"SMALL", "small", "it accepts messages of at most 767 bytes: want max_msg_size "},
 	} {
 		o := publishOptions(url, strings.NewReader("line\n"))
 		o.Stream, o.Subject = c.stream, c.subject+".{host}.{pid}"

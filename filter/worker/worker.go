@@ -202,7 +202,7 @@ func (w *worker) run(ctx context.Context, partitions []*partition) error {
 	case <-work.Done():
 	}
 	if err := w.nc.FlushTimeout(askWait); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		w.log.Warn("the last acknowledgements may be lost: the lines come again", "error", err)
+		w.log.Warn("the last acknowledgments may be lost: these lines are delivered again", "error", err)
 	}
 	if err := context.Cause(ctx); errors.Is(err, errGone) || errors.Is(err, errStuck) {
 		return err

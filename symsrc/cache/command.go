@@ -135,7 +135,7 @@ func (o *Options) max() int64 {
 	return o.Max
 }
 
-var errNoHome = errors.New("neither $XDG_CACHE_HOME nor $HOME says where to keep answers")
+var errNoHome = errors.New("neither $XDG_CACHE_HOME nor $HOME names a place for the cache")
 
 // Directory returns the absolute path of the cache's directory. It fails if none is named and there is no home directory.
 func (o *Options) Directory() (string, error) {

@@ -65,7 +65,7 @@ func dial(dir string) (conn *net.UnixConn, err error) {
 	return conn, nil
 }
 
-var errOtherUser = errors.New("another user is at the other end of the cache's socket")
+var errOtherUser = errors.New("the cache's socket belongs to a process of another user")
 
 // sameUser fails unless the peer runs as the same user.
 func sameUser(conn *net.UnixConn) error {

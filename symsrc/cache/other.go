@@ -34,7 +34,7 @@ func (*spool) close()                                                           
 
 func readAtMost(string, int64) ([]byte, error) { return nil, errSystem }
 
-var errSystem = errors.New("on this system answers are not kept")
+var errSystem = errors.New("there is no cache on this system")
 
 func serveCommand(context.Context, string, *Options) error {
 	return fmt.Errorf("cache: %w", errSystem)

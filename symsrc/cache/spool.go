@@ -286,7 +286,7 @@ func (b *batch) add(one *pending) {
 	b.size += b.page.size() - before
 }
 
-var errManySpooled = errors.New("they are not taken")
+var errManySpooled = errors.New("the cache process does not take them")
 
 // leave writes the batch and empties it. It reports whether there was anything to write.
 func (s *spool) leave() bool {

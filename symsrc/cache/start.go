@@ -26,7 +26,7 @@ var (
 var (
 	errVersion   = errors.New("it serves another version of qss-filter")
 	errDying     = errors.New("its process died twice within a minute")
-	errNoProgram = errors.New("no program is known that serves it")
+	errNoProgram = errors.New("there is no program to serve it")
 	errTimeout   = errors.New("it does not answer")
 )
 

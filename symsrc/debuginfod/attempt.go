@@ -223,7 +223,7 @@ func (a *attempt) rate(ctx context.Context) {
 	pause := s.pause
 	a.c.mu.Unlock()
 	if tired {
-		a.c.warn(s.prefix+" tired", fmt.Sprintf("%s: %s; it is not asked for %v", s.name, a.reason, pause))
+		a.c.warn(s.prefix+" tired", fmt.Sprintf("%s: %s; not asking it again for %v", s.name, a.reason, pause))
 	}
 }
 

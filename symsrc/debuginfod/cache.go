@@ -135,7 +135,7 @@ func (e *entry) room(size int64) error {
 	if !ok || free-size >= keptFree {
 		return nil
 	}
-	why := fmt.Sprintf("%s has only %s free, of which %s are left alone; make room there, or let DEBUGINFOD_CACHE_PATH name a directory on another disk",
+	why := fmt.Sprintf("%s has only %s free, of which %s must stay free; free some space, or set DEBUGINFOD_CACHE_PATH to a directory on another disk",
 		e.cache.dir, bytesText(free), bytesText(keptFree))
 	if size > 0 {
 		why = fmt.Sprintf("the file has %s, and ", bytesText(size)) + why

@@ -286,8 +286,8 @@ func TestVerify(t *testing.T) {
 		{testID, testID, ".debug_info", true, ""},
 		{testID, testID, ".zdebug_info", true, ""},
 		{testID, testID, ".text", false, ""},
-		{testID, testID[:4], ".text", false, "build ID 0123456789abcdef instead of 01234567"},
-		{testID + "\x01", testID, ".text", false, "instead of"},
+		{testID, testID[:4], ".text", false, "build ID 0123456789abcdef, want 01234567"},
+		{testID + "\x01", testID, ".text", false, ", want "},
 		{"", testID, ".text", false, "no build ID"},
 		{symsrc.BuildID(strings.Repeat("\x07", 20)), symsrc.BuildID(strings.Repeat("\x07", 20)), ".debug_info", true, ""},
 	} {

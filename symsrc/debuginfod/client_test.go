@@ -105,7 +105,7 @@ func TestAnswers(t *testing.T) {
 		{"reset once", first(cut, good), Found, 2, "", "debuginfo"},
 		{"garbage", content([]byte("<html>please log in</html>")), Failed, 1, "not an ELF file", ""},
 		{"nothing", content(nil), Failed, 1, "not an ELF file", ""},
-		{"wrong ELF", content(debugELF("\x66\x66")), Failed, 1, "build ID 6666 instead of 0123456789abcdef", ""},
+		{"wrong ELF", content(debugELF("\x66\x66")), Failed, 1, "build ID 6666, want 0123456789abcdef", ""},
 		{"ELF without ID", content(debugELF("")), Failed, 1, "no build ID", ""},
 		{"only the magic", content([]byte("\x7fELF")), Failed, 3, "cut off", ""},
 		{"cut off, with length", content(elf[:200<<10], "Content-Length", strconv.Itoa(len(elf))), Failed, 3, "cut off", ""},

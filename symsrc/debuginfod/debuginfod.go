@@ -141,7 +141,7 @@ func (c *Client) Close() {
 	c.jobs.Wait()
 	if n > 0 {
 		c.warnOf("unfinished", &symsrc.AvoidableError{Option: "debuginfod.Wait",
-			Err: fmt.Errorf("%d of the files asked for had not come by the end, after a wait of %v at most", n, c.opt.Wait)})
+			Err: fmt.Errorf("%d of the requested files had not arrived at the end, after a wait of at most %v", n, c.opt.Wait)})
 	}
 	if c.http != nil {
 		c.http.CloseIdleConnections()
@@ -314,7 +314,7 @@ func (o *Options) number(name string) (n int64, ok bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		o.complain("%s=%s: want a number; the default counts", name, text)
+		o.complain("%s=%s: want a number; using the default", name, text)
 	}
 	return n, err == nil
 }

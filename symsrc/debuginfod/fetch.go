@@ -225,9 +225,9 @@ func verify(r io.ReaderAt, size int64, want symsrc.BuildID) (*elfInfo, error) {
 	case err != nil:
 		return nil, fmt.Errorf("damaged ELF file: %w", err)
 	case head.ID == "":
-		return nil, fmt.Errorf("no build ID instead of %s", want)
+		return nil, fmt.Errorf("no build ID, want %s", want)
 	case head.ID != want:
-		return nil, fmt.Errorf("build ID %s instead of %s", head.ID, want)
+		return nil, fmt.Errorf("build ID %s, want %s", head.ID, want)
 	}
 	return &elfInfo{head.Debug}, nil
 }
@@ -351,11 +351,11 @@ func (c *Client) giveUp(f *fetch) {
 	case c.opt.Wait <= 0:
 	case spent:
 		c.warnOf("waited", &symsrc.AvoidableError{Option: "debuginfod.Wait",
-			Err: fmt.Errorf("the output has waited %v for servers and waits no more, last for %s; what they send is used once it is there",
+			Err: fmt.Errorf("the output has waited %v for servers, last for %s, and no longer waits; files that arrive later are used",
 				c.opt.Wait, strings.Join(silent, " and "))})
 	default:
 		for _, name := range silent {
-			c.warn(name+" silent", fmt.Sprintf("%s: no answer of use within %v; nothing waits for it until there is one", name, c.share()))
+			c.warn(name+" silent", fmt.Sprintf("%s: no useful answer within %v; not waiting for it until there is one", name, c.share()))
 		}
 	}
 }

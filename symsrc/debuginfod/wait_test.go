@@ -46,7 +46,7 @@ func TestPending(t *testing.T) {
 		if again := b.Fetch(context.Background(), testID, Debuginfo); again.Outcome != Pending || len(b.requests()) != 1 {
 			t.Errorf("outcome %d after %q", again.Outcome, b.requests())
 		}
-		if !strings.Contains(b.warned(), "the output has waited 1s for servers and waits no more, last for http://a;") {
+		if !strings.Contains(b.warned(), "the output has waited 1s for servers, last for http://a, and no longer waits;") {
 			t.Errorf("warned: %s", b.warned())
 		}
 		time.Sleep(time.Second)
@@ -87,7 +87,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 	if left := leftovers(t, w.cache); left != "" {
 		t.Errorf("left in the cache: %s", left)
 	}
-	if !strings.Contains(w.warned(), "1 of the files asked for had not come") {
+	if !strings.Contains(w.warned(), "1 of the requested files had not arrived") {
 		t.Errorf("warned: %s", w.warned())
 	}
 }

@@ -169,7 +169,7 @@ func TestBesideSilent(t *testing.T) {
 				t.Fatalf("%+v", r)
 			}
 		}
-		if waited := time.Since(begin); waited != defaultWait/2 || !strings.Contains(b.warned(), "http://a: no answer of use within 5s") {
+		if waited := time.Since(begin); waited != defaultWait/2 || !strings.Contains(b.warned(), "http://a: no useful answer within 5s") {
 			t.Errorf("waited %v, warned: %s", waited, b.warned())
 		}
 		helpful.Store("a", true)
@@ -209,7 +209,7 @@ func TestTired(t *testing.T) {
 			return found
 		}
 		ask(ids)
-		if n := len(b.requests()); n != 3*maxFailures || !strings.Contains(b.warned(), "HTTP 500 Internal Server Error; it is not asked for 30s") {
+		if n := len(b.requests()); n != 3*maxFailures || !strings.Contains(b.warned(), "HTTP 500 Internal Server Error; not asking it again for 30s") {
 			t.Errorf("%d requests, warned: %s", n, b.warned())
 		}
 		time.Sleep(firstBreak)

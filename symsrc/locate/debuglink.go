@@ -64,7 +64,7 @@ func (f *found) openPath() string {
 // maxChecksum bounds the size of a file whose checksum is computed, in bytes: a sparse file may have any size.
 const maxChecksum = 4 << 30
 
-var errChecksum = errors.New("too large to be read through for its checksum")
+var errChecksum = errors.New("too large for its checksum to be computed")
 
 // checksum returns the CRC-32 of a whole file (IEEE 802.3, as .gnu_debuglink has it) and its size.
 func checksum(ctx context.Context, path string, follow bool) (sum uint32, size int64, err error) {

@@ -24,7 +24,7 @@ func archiveRead(size int64) int64 {
 	return min(maxArchiveRead, max(leastArchiveRead, readPerByte*size))
 }
 
-var errBudget = errors.New("the members of the archive are too much to read")
+var errBudget = errors.New("the members of the archive are too large to read")
 
 // budgetReader reads and unpacks a limited number of bytes.
 type budgetReader struct {

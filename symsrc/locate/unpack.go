@@ -75,7 +75,7 @@ func unpackedName(path string, s diskcache.Stamp, m *member) string {
 func isUnpacked(name string) bool { return filepath.Ext(name) == unpackedExt }
 
 // errContent is the error of a content that differs from the archive's directory.
-var errContent = errors.New("its content is not what the archive says")
+var errContent = errors.New("its content differs from the archive's directory")
 
 // unpackTo writes the member's content to a temporary file, and renames it when it is complete.
 func unpackTo(ctx context.Context, to string, archive io.ReaderAt, m *member) error {

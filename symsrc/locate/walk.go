@@ -51,7 +51,7 @@ func (t *trees) index() *index {
 		}
 		if w.keeps && !w.same() {
 			if err := saveTree(t.cacheDir, abs, w.contents()); err != nil {
-				t.problem(fmt.Sprintf("keep what is known of %s: %v", dir, err))
+				t.problem(fmt.Sprintf("keep the index of %s: %v", dir, err))
 			}
 		}
 		x.addTree(i, list)

@@ -225,9 +225,9 @@ func fail(files *symsrc.Files, path string, err error) {
 // mismatch returns the error of a file of another build.
 func mismatch(path string, want, has symsrc.BuildID) error {
 	if has == "" {
-		return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: no build ID instead of %s", path, want)}
+		return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: no build ID, want %s", path, want)}
 	}
-	return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: build ID %s instead of %s", path, has, want)}
+	return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: build ID %s, want %s", path, has, want)}
 }
 
 // intact reports the same of the module's files.

@@ -82,16 +82,16 @@ func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err err
 	switch {
 	case err == nil:
 	case named:
-		return f, fmt.Errorf("%w (%s names it; --no-config goes without)", err, configVariable(p.Name))
+		return f, fmt.Errorf("%w (%s names it; --no-config ignores it)", err, configVariable(p.Name))
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		f.missing = true
 		return f, nil
 	case errors.Is(err, errDistrusted) || errors.Is(err, fs.ErrPermission): // not the user's: go on without it
 		f.distrusted = err
-		p.Warn(fmt.Sprintf("%v (--no-config goes without, %s=%s reads it all the same)", err, configVariable(p.Name), path))
+		p.Warn(fmt.Sprintf("%v (--no-config ignores it, %s=%s reads it all the same)", err, configVariable(p.Name), path))
 		return f, nil
 	default:
-		return f, fmt.Errorf("%w (--no-config goes without)", err)
+		return f, fmt.Errorf("%w (--no-config ignores it)", err)
 	}
 	f.settings, err = parseConfig(path, text)
 	return f, err
@@ -193,7 +193,7 @@ func (p *Program) set(s setting, path string, c *Command, flags *Flags) error {
 }
 
 // advice says what to do about a wrong line of the configuration.
-const advice = "(change that line; --no-config goes without)"
+const advice = "(change that line; --no-config ignores it)"
 
 // placed adds the line of the configuration to an error that begins with a flag from there. It returns false if the flag is not from
 // the configuration.

@@ -68,18 +68,18 @@ func TestConfig(t *testing.T) {
 		{"--depth=3\n--loud", "other", "deep|3", ""},
 		{"--mode=flat", "", "fast|", ""}, // words of the other command
 		{"--mode=flat", "other", "flat|", ""},
-		{"--loud\n--lood", "", "", ":2: unknown flag: --lood (change that line; --no-config goes without)"},
-		{"--mode=wild", "", "", ":1: --mode=wild: want fast, slow (change that line; --no-config goes without)"},
-		{"--mode=wild", "other", "", ":1: --mode=wild: want deep, flat (change that line; --no-config goes without)"},
-		{"--loud=perhaps", "other", "", ":1: --loud=perhaps: want true or false (change that line; --no-config goes without)"},
-		{"--mode", "", "", ":1: --mode: want --mode=MODE (change that line; --no-config goes without)"},
-		{"--dir  /a b", "", "", ":1: --dir  /a b: want --dir=/a b (change that line; --no-config goes without)"},
-		{"dir=a", "", "", ":1: dir=a: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)"},
-		{"-l", "", "", ":1: -l: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)"},
-		{"--", "", "", ":1: --: want --FLAG or --FLAG=VALUE (change that line; --no-config goes without)"},
-		{"--help", "", "", ":1: --help is for the command line only (change that line; --no-config goes without)"},
-		{"--loud\n--style=plain", "", "", ":2: --style says that the configuration does not count: it is for the command line only (change that line; --no-config goes without)"},
-		{"--dir=a\n--dir=nowhere", "--dir=b", "", ":2: --dir nowhere: there is none (change that line; --no-config goes without)"},
+		{"--loud\n--lood", "", "", ":2: unknown flag: --lood (change that line; --no-config ignores it)"},
+		{"--mode=wild", "", "", ":1: --mode=wild: want fast, slow (change that line; --no-config ignores it)"},
+		{"--mode=wild", "other", "", ":1: --mode=wild: want deep, flat (change that line; --no-config ignores it)"},
+		{"--loud=perhaps", "other", "", ":1: --loud=perhaps: want true or false (change that line; --no-config ignores it)"},
+		{"--mode", "", "", ":1: --mode: want --mode=MODE (change that line; --no-config ignores it)"},
+		{"--dir  /a b", "", "", ":1: --dir  /a b: want --dir=/a b (change that line; --no-config ignores it)"},
+		{"dir=a", "", "", ":1: dir=a: want --FLAG or --FLAG=VALUE (change that line; --no-config ignores it)"},
+		{"-l", "", "", ":1: -l: want --FLAG or --FLAG=VALUE (change that line; --no-config ignores it)"},
+		{"--", "", "", ":1: --: want --FLAG or --FLAG=VALUE (change that line; --no-config ignores it)"},
+		{"--help", "", "", ":1: --help is for the command line only (change that line; --no-config ignores it)"},
+		{"--loud\n--style=plain", "", "", ":2: --style says that the configuration does not count: it is for the command line only (change that line; --no-config ignores it)"},
+		{"--dir=a\n--dir=nowhere", "--dir=b", "", ":2: --dir nowhere: there is none (change that line; --no-config ignores it)"},
 		{"--dir=a", "--dir=nowhere", "", "--dir nowhere: there is none (try 'prog --help')"},
 		{"--dir=nowhere", "--dir=nowhere", "", "--dir nowhere: there is none (try 'prog --help')"},
 		{"--bad", "--style=plain", "fast|", ""},
@@ -143,10 +143,10 @@ func TestConfigPath(t *testing.T) {
 		{xdg: filepath.Join(home, "file"), want: ""},
 		{xdg: filepath.Join(home, "open"), want: "", say: "open/prog/config: the configuration may be another user's: other users may write "},
 		{variable: &null, xdg: xdg, want: ""},
-		{variable: named("none"), err: "none: no such file or directory (PROG_CONFIG names it; --no-config goes without)"},
-		{variable: named("dir"), err: "dir: not a regular file (PROG_CONFIG names it; --no-config goes without)"},
-		{xdg: filepath.Join(home, "dir"), err: "config: not a regular file (--no-config goes without)"},
-		{xdg: filepath.Join(home, "long"), err: "config: longer than 1048576 bytes (--no-config goes without)"},
+		{variable: named("none"), err: "none: no such file or directory (PROG_CONFIG names it; --no-config ignores it)"},
+		{variable: named("dir"), err: "dir: not a regular file (PROG_CONFIG names it; --no-config ignores it)"},
+		{xdg: filepath.Join(home, "dir"), err: "config: not a regular file (--no-config ignores it)"},
+		{xdg: filepath.Join(home, "long"), err: "config: longer than 1048576 bytes (--no-config ignores it)"},
 	} {
 		t.Setenv("HOME", home)
 		t.Setenv("XDG_CONFIG_HOME", c.xdg)
@@ -194,7 +194,7 @@ func TestConfigOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		trusted := c.fileOwner+c.dirOwner == 0
-		if read := (*got)[1] == "theirs"; read != trusted || strings.Contains(*warned, "belongs to user 65534 (--no-config goes without, PROG_CONFIG=") == trusted {
+		if read := (*got)[1] == "theirs"; read != trusted || strings.Contains(*warned, "belongs to user 65534 (--no-config ignores it, PROG_CONFIG=") == trusted {
 			t.Errorf("%+v: read %t, and warned %q", c, read, *warned)
 		}
 	}
