@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"qss-filter/filter/frame"
-	"qss-filter/filter/guard"
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
@@ -161,28 +160,6 @@ func (f *Filter) over(t *resolve.Thread, l *parse.Line) {
 		t.Wrote(l.Text[:p.Start], f.line)
 	}
 	f.resolver.Processes.Handled(t)
-}
-
-// settled reports whether the beginning of a line means the same whatever follows it.
-func (f *Filter) settled(begin []byte) (ok bool) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			f.broken(guard.Fault(cause))
-			ok = false
-		}
-	}()
-	for _, mark := range [][2]string{{"{{{", "}}}"}, {"<<<", ">>>"}} {
-		open := bytes.LastIndex(begin, []byte(mark[0]))
-		if open >= 0 && !bytes.Contains(begin[open:], []byte(mark[1])) {
-			return false
-		}
-	}
-	for _, fr := range f.readFrames(parse.Segment{Text: begin}, false) {
-		if len(fr.BuildIDText) == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // Preload takes a list of mappings for the processes of the log that state none themselves.

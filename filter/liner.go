@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"regexp"
 	"slices"
 	"time"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
 	"qss-filter/filter/mappings"
+	"qss-filter/filter/parse"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 )
@@ -119,21 +121,57 @@ func (f *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool
 	return f.objects.Piece(dst, f.line, text, last), false
 }
 
-// Torn appends what becomes of the beginning of a line whose rest may come late. It is annotated unless its rest could
-// still change what it says: inside an element, or where a module's build ID may follow.
-func (f *Filter) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bool) {
-	if !f.settled(begin) {
+// patience is how long the beginning of a line waits for its rest if it may have the beginning of a frame: a machine may be busy. Other
+// text, such as a prompt, does not wait for it.
+const patience = time.Second
+
+// Torn appends what becomes of the beginning of a line whose rest may come late. It is annotated unless its rest could still change
+// what it says: inside an element, or where a module's build ID may follow.
+func (f *Filter) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
+	open, begun := f.unfinished(begin)
+	if left := patience - waited; left > 0 && (open || begun) {
+		return dst, left
+	}
+	if open {
 		out, same := f.Part(dst, begin, true, false)
 		if same {
 			out = append(out, begin...)
 		}
-		return out, true
+		return out, 0
 	}
 	if f.objects != nil {
 		f.objects.Torn = true
 	}
-	return f.Flush(f.Line(ctx, dst, begin)), true
+	return f.Flush(f.Line(ctx, dst, begin)), 0
 }
+
+// unfinished reports of the beginning of a line whether the meaning of what it has is open until the rest is there, and whether it may
+// have begun something that has no meaning yet.
+func (f *Filter) unfinished(begin []byte) (open, begun bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			f.broken(guard.Fault(cause))
+			open = true
+		}
+	}()
+	found := false
+	for _, mark := range [...][2]string{{"{{{", "}}}"}, {"<<<", ">>>"}} {
+		if at := bytes.LastIndex(begin, []byte(mark[0])); at >= 0 {
+			if found = true; !bytes.Contains(begin[at:], []byte(mark[1])) {
+				return true, false
+			}
+		}
+	}
+	for _, fr := range f.readFrames(parse.Segment{Text: begin}, false) {
+		if found = true; len(fr.BuildIDText) == 0 {
+			return true, false
+		}
+	}
+	return false, !found && (f.candidates.Next(begin, 0) >= 0 || frameNumber.Match(begin))
+}
+
+// frameNumber matches what most frames begin with, before any of the literals: a number, or an address.
+var frameNumber = regexp.MustCompile(`#[0-9]|\b0x[0-9a-f]{2}`)
 
 // Pending reports whether something is held back. It leaves as soon as the log pauses.
 func (f *Filter) Pending() (patience time.Duration, held bool) {

@@ -168,8 +168,8 @@ func (a *ahead) Part(dst, text []byte, first, last bool) (out []byte, same bool)
 }
 
 // Torn releases the held lines before the beginning of a line.
-func (a *ahead) Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bool) {
-	return a.Filter.Torn(ctx, a.release(ctx, dst), begin)
+func (a *ahead) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
+	return a.Filter.Torn(ctx, a.release(ctx, dst), begin, waited)
 }
 
 // Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for mappings as

@@ -3,6 +3,7 @@ package llvm
 import (
 	"bytes"
 	"context"
+	"math"
 	"time"
 
 	"qss-filter/filter/guard"
@@ -78,7 +79,9 @@ func (l *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool
 }
 
 // Torn makes the beginning of a line wait: an element in the rest of the line may remove it.
-func (l *Filter) Torn(_ context.Context, dst, _ []byte) (out []byte, ok bool) { return dst, false }
+func (l *Filter) Torn(_ context.Context, dst, _ []byte, _ time.Duration) (out []byte, more time.Duration) {
+	return dst, math.MaxInt64
+}
 
 // Pending returns false: the open line may wait for any time.
 func (l *Filter) Pending() (patience time.Duration, held bool) { return 0, false }

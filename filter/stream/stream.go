@@ -53,9 +53,9 @@ type Liner interface {
 	// Part is Skip for a piece of a line that is too long, or whose end does not come in time. first is set for the first piece
 	// of a line no part of which went to Torn. last is set for the piece that ends the line.
 	Part(dst, text []byte, first, last bool) (out []byte, same bool)
-	// Torn appends the output of the beginning of a line whose end does not come in time. The rest of it goes to Part. If
-	// ok is false the line has to wait.
-	Torn(ctx context.Context, dst, begin []byte) (out []byte, ok bool)
+	// Torn appends the output of the beginning of a line that has waited so long for its end. The rest of it goes to Part. If
+	// more is not 0 the line goes on waiting, for so long at most.
+	Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration)
 	// Pending reports whether text is held back, and returns for how long it may be while the log pauses.
 	Pending() (patience time.Duration, held bool)
 	// Flush appends the text that is held back.
@@ -192,19 +192,17 @@ func (r *run) rest(ctx context.Context) error {
 	if r.waiting.IsZero() {
 		r.waiting = time.Now()
 	}
-	if !r.in.ready(max(0, min(idle, mostIdle-time.Since(r.waiting)))) {
-		return r.torn(ctx)
+	for wait := min(idle, mostIdle-time.Since(r.waiting)); !r.in.ready(max(0, wait)); {
+		r.text, wait = r.l.Torn(ctx, r.text, r.buf[r.start:r.end], time.Since(r.waiting))
+		if wait == 0 {
+			return r.torn()
+		}
 	}
 	return nil
 }
 
 // torn writes the beginning of an unfinished line. The rest of the line passes untouched.
-func (r *run) torn(ctx context.Context) error {
-	out, ok := r.l.Torn(ctx, r.text, r.buf[r.start:r.end])
-	r.text = out
-	if !ok {
-		return nil
-	}
+func (r *run) torn() error {
 	r.raw, r.waiting = true, time.Time{}
 	r.start, r.end = 0, 0
 	return r.write()

@@ -100,3 +100,33 @@ func TestAbandon(t *testing.T) {
 		f.Continue()
 	})
 }
+
+// TestPatience holds that the beginning of a line waits longer for its rest if it may be that of a frame.
+func TestPatience(t *testing.T) {
+	const named = "#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)\n"
+	for _, c := range []struct {
+		begin, rest string
+		pause       time.Duration
+		want        string
+	}{
+		{"Password: ", "\n", time.Minute, `50ms "Password: "|1m0s "\n"`},
+		{"#0 0x7f20 (/a.so", "+0x20)\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
+		{"#0 0x7f", "20 (/a.so+0x20)\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
+		{"#0", " 0x7f20 (/a.so+0x20)\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
+		{"#0 0x7f20 (/a.so+0x20)", "\n", 900 * time.Millisecond, `900ms ` + strconv.Quote(named)},
+		{"#0 0x7f20 (/a.so+0x20)", "\n", time.Minute, `1s "#0 0x7f20 (/a.so+0x20)"|1m0s "\n"`},
+		{"{{{sym", "bol:main}}}\n", 900 * time.Millisecond, `900ms "main\n"`},
+		{"{{{symbol:main}}}", "\n", time.Minute, `50ms "main"|1m0s "\n"`},
+		{"{{{symbol:main", "}}}\n", time.Minute, `1s "{{{symbol:main"|1m0s "}}}\n"`},
+	} {
+		streamed(t, filter.Options{}, func(_ *stream.Stream, w io.Writer, out *timed) {
+			io.WriteString(w, c.begin)
+			time.Sleep(c.pause)
+			io.WriteString(w, c.rest)
+			synctest.Wait()
+			if got := strings.Join(out.log, "|"); got != c.want {
+				t.Errorf("%q: got %s\nwant %s", c.begin, got, c.want)
+			}
+		})
+	}
+}
