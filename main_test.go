@@ -98,7 +98,7 @@ var imports = map[string]string{
 	"ctxstate":                 "ctxstate/ordered markup symsrc",
 	"filter":                   "ctxstate filter/frame filter/guard filter/linecache filter/mappings filter/parse filter/prefix filter/print filter/print/jsonl filter/record filter/resolve filter/scan filter/stream markup sgr symsrc symsrc/demangle",
 	"ctxstate/ordered":         "",
-	"filter/tree":              "filter filter/print filter/stream symsrc symsrc/diskcache symsrc/locate",
+	"filter/tree":              "filter filter/print filter/stream symsrc symsrc/diskcache symsrc/locate symsrc/meter",
 	"filter/child":             "filter/stream symsrc/diskcache",
 	"filter/command":           "*",
 	"filter/command/cli":       "sgr",

@@ -176,10 +176,11 @@ func (s *sessions) title() string {
 	case 1:
 		return fmt.Sprintf("session %d", s.numbers[0])
 	}
-	text := "sessions"
-	for i, n := range s.numbers[:min(len(s.numbers), maxTitle)] {
-		text += map[bool]string{true: " ", false: ", "}[i == 0] + strconv.Itoa(n)
+	var named []string
+	for _, n := range s.numbers[:min(len(s.numbers), maxTitle)] {
+		named = append(named, strconv.Itoa(n))
 	}
+	text := "sessions " + strings.Join(named, ", ")
 	if more := len(s.numbers) - maxTitle; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

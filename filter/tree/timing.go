@@ -11,6 +11,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/meter"
 )
 
 // Timing adds up the time of the stages, over all logs, in nanoseconds. Its zero value is ready.
@@ -24,64 +25,19 @@ func (t *Timing) start(stage *atomic.Int64) (end func()) {
 	return func() { stage.Add(int64(time.Since(begin))) }
 }
 
-// Finder puts the clock of the stage that resolves modules around a finder.
-func (t *Timing) Finder(f symsrc.Finder) symsrc.Finder { return timedFinder{t, f} }
-
-type timedFinder struct {
-	t *Timing
-	f symsrc.Finder
+// within returns a meter.Start that adds the time of calls to a stage.
+func (t *Timing) within(stage *atomic.Int64) meter.Start {
+	return func(ctx context.Context, _ bool) (context.Context, func()) { return ctx, t.start(stage) }
 }
 
-func (f timedFinder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
-	defer f.t.start(&f.t.resolve)()
-	return f.f.Find(ctx, m)
+// Finder returns f with its calls added to the stage that resolves modules.
+func (t *Timing) Finder(f symsrc.Finder) symsrc.Finder {
+	return meter.TimedFinder(f, t.within(&t.resolve))
 }
 
-// Source puts the clock of the stage that symbolizes around a source.
+// Source returns s with its calls added to the stage that symbolizes.
 func (t *Timing) Source(s symsrc.Source) symsrc.Source {
-	timed := timedSource{t, s}
-	if p, ok := s.(symsrc.Prober); ok {
-		return timedProber{timed, p}
-	}
-	return timed
-}
-
-type timedSource struct {
-	t *Timing
-	s symsrc.Source
-}
-
-// Prefetcher returns that of the source, with the clock around it; nil where it has none.
-func (s timedSource) Prefetcher() symsrc.Prefetcher {
-	if p := symsrc.PrefetcherOf(s.s); p != nil {
-		return timedPrefetcher{s.t, p}
-	}
-	return nil
-}
-
-type timedPrefetcher struct {
-	t *Timing
-	p symsrc.Prefetcher
-}
-
-func (p timedPrefetcher) Prefetch(ctx context.Context, qs []symsrc.Expected) {
-	defer p.t.start(&p.t.symbolize)()
-	p.p.Prefetch(ctx, qs)
-}
-
-func (s timedSource) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	defer s.t.start(&s.t.symbolize)()
-	return s.s.Frames(ctx, q)
-}
-
-type timedProber struct {
-	timedSource
-	p symsrc.Prober
-}
-
-func (s timedProber) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
-	defer s.t.start(&s.t.symbolize)()
-	return s.p.Probe(ctx, q)
+	return meter.TimedSource(s, t.within(&t.symbolize))
 }
 
 // logTiming is the time of one log.

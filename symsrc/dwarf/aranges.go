@@ -207,8 +207,8 @@ const stepsPerOverlap = 64
 func sweep(all []arange) (out []arange) {
 	ends := slices.Clone(all)
 	slices.SortFunc(ends, func(a, b arange) int { return cmp.Compare(a.Hi, b.Hi) })
-	active := make(map[int]int) // ranges open at this point, by unit
-	var first lowest            // the units of active, and some that are closed
+	active := make(map[int]int)                // ranges open at this point, by unit
+	first := queue[int]{before: cmp.Less[int]} // the units of active, the lowest first, and some that are closed
 	prev := uint64(0)
 	for i, j := 0, 0; j < len(ends); {
 		at := ends[j].Hi
@@ -220,10 +220,10 @@ func sweep(all []arange) (out []arange) {
 			if n > 0 && out[n-1].Hi == prev && active[out[n-1].unit] > 0 {
 				out[n-1].Hi = at
 			} else {
-				for active[first[0]] == 0 {
+				for active[first.items[0]] == 0 {
 					heap.Pop(&first)
 				}
-				out = append(out, arange{elf.Span{Lo: prev, Hi: at}, first[0]})
+				out = append(out, arange{elf.Span{Lo: prev, Hi: at}, first.items[0]})
 			}
 		}
 		for ; i < len(all) && all[i].Lo == at; i++ {
@@ -241,17 +241,20 @@ func sweep(all []arange) (out []arange) {
 	return out
 }
 
-// lowest is a heap with the lowest number on top.
-type lowest []int
+// queue is a heap.Interface whose first item is one that comes before all others.
+type queue[T any] struct {
+	items  []T
+	before func(a, b T) bool
+}
 
-func (h lowest) Len() int           { return len(h) }
-func (h lowest) Less(i, j int) bool { return h[i] < h[j] }
-func (h lowest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *lowest) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *lowest) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
+func (q *queue[T]) Len() int           { return len(q.items) }
+func (q *queue[T]) Less(i, j int) bool { return q.before(q.items[i], q.items[j]) }
+func (q *queue[T]) Swap(i, j int)      { q.items[i], q.items[j] = q.items[j], q.items[i] }
+func (q *queue[T]) Push(x any)         { q.items = append(q.items, x.(T)) }
+func (q *queue[T]) Pop() any {
+	last := len(q.items) - 1
+	x := q.items[last]
+	q.items = q.items[:last]
 	return x
 }
 

@@ -282,16 +282,16 @@ func settleFunctions(all []functionSpan, left *budget.File) []functionSpan {
 	left.Hold(len(all) * overlapWeight)
 	left.Spend(len(all) * stepsPerOverlap)
 	var out []functionSpan
-	var open latest
+	open := queue[functionSpan]{before: func(a, b functionSpan) bool { return a.function > b.function }} // the last in the file first
 	at := uint64(0)
-	for i := 0; i < len(all) || len(open) > 0; {
+	for i := 0; i < len(all) || open.Len() > 0; {
 		// Up to the next start, the functions that are open hold, the latest of them first.
 		next := ^uint64(0)
 		if i < len(all) {
 			next = all[i].Lo
 		}
-		for len(open) > 0 && at < next {
-			top := open[0]
+		for open.Len() > 0 && at < next {
+			top := open.items[0]
 			if top.Hi <= at {
 				heap.Pop(&open)
 				continue
@@ -312,18 +312,4 @@ func settleFunctions(all []functionSpan, left *budget.File) []functionSpan {
 		}
 	}
 	return out
-}
-
-// latest is a heap with the function that comes last in the file on top.
-type latest []functionSpan
-
-func (h latest) Len() int           { return len(h) }
-func (h latest) Less(i, j int) bool { return h[i].function > h[j].function }
-func (h latest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *latest) Push(x any)        { *h = append(*h, x.(functionSpan)) }
-func (h *latest) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }

@@ -16,21 +16,21 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Meter adds up time by layer; a nil Meter measures nothing. It may be used by several goroutines at once, whose times are added up.
+// Meter adds up time by layer, over all goroutines. A nil Meter measures nothing. It may be used by several goroutines at once.
 type Meter struct {
 	begin  time.Time
-	cpu    time.Duration // that the process had used by then
+	cpu    time.Duration // that the process had used at begin
 	mu     sync.Mutex
 	layers []*layer
 }
 
-// layer is what one layer has taken.
+// layer is the time of one layer.
 type layer struct {
 	name        string
 	calls, self atomic.Int64 // self in nanoseconds
 }
 
-// New starts the clock.
+// New returns a Meter whose time begins now.
 func New() *Meter { return &Meter{begin: time.Now(), cpu: used().cpu} }
 
 func (m *Meter) layer(name string) *layer {
@@ -46,7 +46,7 @@ func (m *Meter) layer(name string) *layer {
 	return l
 }
 
-// calls tells how often a layer was called; 0 for one that was not made.
+// calls returns how often a layer was called, 0 if there is no such layer.
 func (m *Meter) calls(name string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,17 +58,19 @@ func (m *Meter) calls(name string) int64 {
 	return 0
 }
 
-// span is one call that is under way. Calls of inner layers add what they take to inner.
+// span is a running call. Calls of inner layers add their time to inner.
 type span struct{ inner atomic.Int64 }
 
-// spanKey is where a context has the span of the layer that made it.
+// spanKey is the key of the span of the innermost layer in a context.
 type spanKey struct{}
 
-// start begins a call. end takes it off the layer around it.
-func (l *layer) start(ctx context.Context) (inside context.Context, end func()) {
+// start starts a call, and counts it if it is a question. end subtracts its time from the layer around it.
+func (l *layer) start(ctx context.Context, question bool) (inside context.Context, end func()) {
 	around, _ := ctx.Value(spanKey{}).(*span)
 	own, begin := new(span), time.Now()
-	l.calls.Add(1)
+	if question {
+		l.calls.Add(1)
+	}
 	return context.WithValue(ctx, spanKey{}, own), func() {
 		took := int64(time.Since(begin))
 		l.self.Add(took - own.inner.Load())
@@ -78,76 +80,84 @@ func (l *layer) start(ctx context.Context) (inside context.Context, end func()) 
 	}
 }
 
-// Finder puts the clock of a layer around a finder.
+// Finder returns f with the time of its calls added to a layer.
 func (m *Meter) Finder(name string, f symsrc.Finder) symsrc.Finder {
 	if m == nil {
 		return f
 	}
-	return timedFinder{m.layer(name), f}
+	return TimedFinder(f, m.layer(name).start)
 }
 
-type timedFinder struct {
-	l *layer
-	f symsrc.Finder
-}
-
-func (t timedFinder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
-	ctx, end := t.l.start(ctx)
-	defer end()
-	return t.f.Find(ctx, m)
-}
-
-// Source puts the clock of a layer around a source.
+// Source returns s with the time of its calls added to a layer. Only calls of Frames are counted.
 func (m *Meter) Source(name string, s symsrc.Source) symsrc.Source {
 	if m == nil {
 		return s
 	}
-	return timedSource{m.layer(name), s}
+	return TimedSource(s, m.layer(name).start)
 }
 
+// Start starts to measure a call, which is a question unless it prepares or is part of another one. It returns the context
+// for the call, and a function to be called at its end.
+type Start func(ctx context.Context, question bool) (inside context.Context, end func())
+
+// TimedFinder returns f with its calls measured.
+func TimedFinder(f symsrc.Finder, start Start) symsrc.Finder { return timedFinder{f, start} }
+
+type timedFinder struct {
+	f     symsrc.Finder
+	start Start
+}
+
+func (t timedFinder) Find(ctx context.Context, m symsrc.Module) *symsrc.Files {
+	ctx, end := t.start(ctx, true)
+	defer end()
+	return t.f.Find(ctx, m)
+}
+
+// TimedSource returns s with its calls measured, and those of its Prober and Prefetcher.
+func TimedSource(s symsrc.Source, start Start) symsrc.Source { return timedSource{s, start} }
+
 type timedSource struct {
-	l *layer
-	s symsrc.Source
+	s     symsrc.Source
+	start Start
 }
 
 func (t timedSource) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
-	ctx, end := t.l.start(ctx)
+	ctx, end := t.start(ctx, true)
 	defer end()
 	return t.s.Frames(ctx, q)
 }
 
-// Probe asks the source, if it is a prober; of another one nothing is known, which a zero Probe says.
+// Probe asks the source if it is a Prober. Otherwise nothing is known, which a zero Probe says.
 func (t timedSource) Probe(ctx context.Context, q symsrc.Addr) (p symsrc.Probe) {
 	if prober, ok := t.s.(symsrc.Prober); ok {
-		ctx, end := t.l.start(ctx)
+		ctx, end := t.start(ctx, false)
 		defer end()
-		t.l.calls.Add(-1) // it is part of a question
 		p = prober.Probe(ctx, q)
 	}
 	return p
 }
 
-// Prefetcher returns that of the source, with the clock around it; nil where it has none.
+// Prefetcher returns the Prefetcher of the source with its calls measured, or nil.
 func (t timedSource) Prefetcher() symsrc.Prefetcher {
 	if p := symsrc.PrefetcherOf(t.s); p != nil {
-		return timedPrefetcher{t.l, p}
+		return timedPrefetcher{p, t.start}
 	}
 	return nil
 }
 
 type timedPrefetcher struct {
-	l *layer
-	p symsrc.Prefetcher
+	p     symsrc.Prefetcher
+	start Start
 }
 
 func (t timedPrefetcher) Prefetch(ctx context.Context, qs []symsrc.Expected) {
-	ctx, end := t.l.start(ctx)
+	ctx, end := t.start(ctx, false)
 	defer end()
-	t.l.calls.Add(-1)
 	t.p.Prefetch(ctx, qs)
 }
 
-// Figures are what the filter has counted.
+// Figures are the counts of the filter.
 type Figures struct {
 	// Lines and Read are those of the input, Written the bytes of the output.
 	Lines         int
@@ -165,14 +175,14 @@ func (f *Figures) Add(o Figures) {
 	f.Unresolved += o.Unresolved
 }
 
-// Report returns the figures of a run until now, in lines.
+// Report returns the figures of a run until now as lines of text.
 func (m *Meter) Report(f Figures) string {
 	u := used()
-	u.cpu -= m.cpu // what the start of the program took is not in the time either
+	u.cpu -= m.cpu // the wall time does not include the start of the program either
 	return m.report(f, time.Since(m.begin), u)
 }
 
-// usage is what the process has used; zeros are not known.
+// usage is what the process has used; 0 is unknown.
 type usage struct {
 	cpu  time.Duration
 	peak int64 // bytes
@@ -212,7 +222,7 @@ func (f *Figures) write(b *strings.Builder, wall time.Duration) {
 	}
 }
 
-// ratio is a/b, 0 where there is no b.
+// ratio returns a/b, or 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -220,15 +230,15 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Options say what is told of a run on standard error.
+// Options say what to report about a run on standard error.
 type Options struct {
-	// Verbose tells of searches as they happen, and at the end how many questions the cache has answered.
+	// Verbose reports searches as they happen, and at the end how many questions the cache has answered.
 	Verbose bool
-	// Benchmark tells at the end what the run has taken.
+	// Benchmark reports the times of the run at its end.
 	Benchmark bool
 }
 
-// Start starts the clock; nil where nothing is asked for.
+// Start returns a new Meter, or nil if there is nothing to report.
 func (o *Options) Start() *Meter {
 	if !o.Verbose && !o.Benchmark {
 		return nil
@@ -236,7 +246,7 @@ func (o *Options) Start() *Meter {
 	return New()
 }
 
-// Tell says at the end of a run what is asked for, line by line.
+// Tell reports at the end of a run, line by line.
 func (o *Options) Tell(m *Meter, f Figures, say func(message string)) {
 	if m == nil {
 		return

@@ -259,14 +259,20 @@ func (p *parser) arrayType() *node {
 		if !p.take('_') {
 			return p.fail()
 		}
-	} else if !p.take('_') {
-		n.b = p.expression()
-		if !p.take('_') {
-			return p.fail()
-		}
+	} else if !p.extent(&n) {
+		return p.fail()
 	}
 	n.a = p.typ()
 	return p.make(n)
+}
+
+// extent reads the extent of an array or a vector that is not a number: an expression, or nothing.
+func (p *parser) extent(n *node) bool {
+	if p.take('_') {
+		return true
+	}
+	n.b = p.expression()
+	return p.take('_')
 }
 
 // vectorType reads gcc's vectors.
@@ -281,11 +287,8 @@ func (p *parser) vectorType() *node {
 		if p.take('p') {
 			return p.make(node{kind: pixels, a: n.b})
 		}
-	} else if !p.take('_') {
-		n.b = p.expression()
-		if !p.take('_') {
-			return p.fail()
-		}
+	} else if !p.extent(&n) {
+		return p.fail()
 	}
 	n.a = p.typ()
 	return p.make(n)

@@ -90,9 +90,6 @@ func (s *Stream) To(n int) ([]byte, error) {
 // Valid is the number of bytes at the start of the output that are decoded.
 func (s *Stream) Valid() int { return s.n }
 
-// Done reports whether all of the output is decoded and the data ended there.
-func (s *Stream) Done() bool { return s.state == atEnd && s.err == nil }
-
 // step does what comes next in the input, until n bytes are out or the kind of input changes.
 func (s *Stream) step(n int) error {
 	switch s.state {

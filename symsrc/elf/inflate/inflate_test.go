@@ -256,3 +256,6 @@ func FuzzInflate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) { compare(t, "", in) })
 }
+
+// Done reports whether all of the output is decoded and the data ended there.
+func (s *Stream) Done() bool { return s.state == atEnd && s.err == nil }
