@@ -79,7 +79,7 @@ func (f *Code) StubAt(addr uint64) (c elf.Match, ok bool) {
 	}
 	const suffix = "@plt"
 	n := &names.Name{Linkage: linkage + suffix, Demangled: demangle.Demangle(linkage) + suffix}
-	return elf.Match{Name: n, Start: s.Lo, Sized: true}, true
+	return elf.Match{Name: n, Start: s.Lo, Sized: true, Function: true}, true
 }
 
 // readStubs decodes the stubs and joins them with the relocations of their slots. What a slot is for is known by these

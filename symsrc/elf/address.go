@@ -430,7 +430,9 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 		atomic.StoreUint32(&t.cache[i], number)
 	}
 	c.Name = t.table.At(number)
-	if _, info := t.entryAddr(b); elf.SymBind(info>>4) == elf.STB_LOCAL {
+	_, info := t.entryAddr(b)
+	c.Function = isFunction(info)
+	if elf.SymBind(info>>4) == elf.STB_LOCAL {
 		k, _ := slices.BinarySearchFunc(t.files, s.index, func(f fileSymbol, index uint32) int { return cmp.Compare(f.index, index) })
 		if k > 0 {
 			c.File = t.str(t.files[k-1].name)
@@ -454,6 +456,8 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 		return c, false
 	}
 	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Sized: best.size > 0}
+	_, info := t.entryAddr(t.raw[int(best.index)*t.entrySize():])
+	c.Function = isFunction(info)
 	if best.local && bestFile.index != 0 {
 		c.File = t.str(bestFile.name)
 	}
@@ -476,4 +480,12 @@ type Match struct {
 	Start uint64 // of the symbol
 	Sized bool   // the symbol has a size, so that it is known to reach the address
 	File  []byte // of a local symbol
+	// Function is set if the symbol's type says that it is one. Others may be labels of code, or of data.
+	Function bool
+}
+
+// isFunction reports whether a symbol with that info is one of code.
+func isFunction(info byte) bool {
+	typ := elf.SymType(info & 15)
+	return typ == elf.STT_FUNC || typ == elf.STT_GNU_IFUNC
 }

@@ -239,7 +239,7 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 		return frames
 	}
 	sym, ok := f.symbols.at(addr)
-	ok = ok && sym.Name.Linkage != ""
+	ok = ok && sym.Name.Linkage != "" && (sym.Function || f.holdsCode(addr))
 	var frames []symsrc.Frame
 	origin := symsrc.SymbolOnly
 	if u := f.dwarf.UnitFor(addr); u != nil {
@@ -257,6 +257,12 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 	outer := &frames[len(frames)-1]
 	outer.Func, outer.Linkage, outer.Origin = sym.Name.Demangled, sym.Name.Linkage, origin
 	return frames
+}
+
+// holdsCode reports whether there may be code at an address: symbols such as __FRAME_END__ name data without a size, and go on to
+// the end of their section.
+func (f *File) holdsCode(addr uint64) bool {
+	return f.by.symbolsOnly || f.elf.HoldsCode(addr) || f.other != nil && f.other.elf.HoldsCode(addr)
 }
 
 // ShortCode does what Code does, with the functions' short names, all from the debug information.

@@ -65,3 +65,47 @@ func betweenSections(t *testing.T, path string) (addrs []uint64) {
 	}
 	return addrs
 }
+
+// TestDataIsNotCode asks for the code at the beginnings of what holds none: the symbols there name data, some without a size
+// (__FRAME_END__, __GNU_EH_FRAME_HDR). In the style of llvm they do name it.
+func TestDataIsNotCode(t *testing.T) {
+	need(t, "gcc")
+	path := filepath.Join(t.TempDir(), "a.out")
+	command(t, "gcc", "-o", path, source(t, "data.c", "int table[4] = {1}; int main(void) { return table[0]; }"))
+	e, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	symbols, err := e.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, asked := open(t, path), 0
+	for _, s := range symbols {
+		if int(s.Section) >= len(e.Sections) || s.Section == elf.SHN_UNDEF {
+			continue
+		}
+		in := e.Sections[s.Section]
+		code := in.Flags&elf.SHF_EXECINSTR != 0
+		if s.Value >= in.Addr+in.Size || in.Flags&(elf.SHF_ALLOC|elf.SHF_TLS) != elf.SHF_ALLOC {
+			continue
+		}
+		asked++
+		if frames := f.Code(s.Value); (frames != nil) != code {
+			t.Errorf("%s in %s, code: %v, is named %s", s.Name, in.Name, code, render(frames))
+		}
+	}
+	if asked < 10 || render(openAsLLVM(t, path).Code(symbolValue(symbols, "__FRAME_END__"))) == "?? ??:0:0" {
+		t.Errorf("%d symbols: the test shows nothing", asked)
+	}
+}
+
+func symbolValue(symbols []elf.Symbol, name string) uint64 {
+	for _, s := range symbols {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return 0
+}
