@@ -75,14 +75,14 @@ var walkEmitters = []walkEmitter{
 			p.text("j  Hs.boom(I)I+0\nj  Hs.b(I)I+0\nJ 12 c2 Hs.c(I)I (2 bytes) @ 0x00007f\nj  Hs.d(I)I+0\nv  ~StubRoutines::call_stub")
 		})},
 	// strace, src/unwind.c: libunwind's offsets are those in the file.
-	{name: "strace -k", stack: says(`write(1, "hi\n", 3) = 3`), each: eachIn(func(p *page, _ int, f walkedFrame) {
+	{name: "strace -k", interrupted: true, stack: says(`write(1, "hi\n", 3) = 3`), each: eachIn(func(p *page, _ int, f walkedFrame) {
 		if name, off := p.w.symbolAt(f); len(name)%2 == 1 { // some have a symbol
 			p.frame(f, " > %s(%s+%#x) [%#x]", f.in.path, name, off, f.inFile())
 			return
 		}
 		p.frame(f, " > %s() [%#x]", f.in.path, f.inFile())
 	})},
-	{name: "strace -k with libdw", stack: says(`write(1, "hi\n", 3) = 3`), each: eachIn(func(p *page, _ int, f walkedFrame) {
+	{name: "strace -k with libdw", interrupted: true, stack: says(`write(1, "hi\n", 3) = 3`), each: eachIn(func(p *page, _ int, f walkedFrame) {
 		p.frame(f, " > %s() [%#x]", f.in.path, f.linked()-f.moved())
 	})},
 	// Chromium, base/debug/stack_trace_android.cc, before and since 2015.

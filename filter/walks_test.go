@@ -173,6 +173,19 @@ func (w *walked) findTruth(t *testing.T) {
 	}
 }
 
+// interrupted are the addresses of the program's instructions at which signals came.
+func (w *walked) interrupted() map[uint64]bool {
+	at := map[uint64]bool{}
+	for _, s := range w.stacks {
+		for _, f := range s.frames {
+			if f.exact && f.in != nil && f.in.path == w.path {
+				at[f.linked()] = true
+			}
+		}
+	}
+	return at
+}
+
 // page collects the log that an emitter writes of a program's stacks, and which line is which frame.
 type page struct {
 	w     *walked

@@ -63,7 +63,8 @@ const (
 	// Sanitizers print Moved addresses in this format, others print what they like: the headline of the stack says which it is,
 	// and without one the format does not say.
 	Sanitizers
-	// Strace prints Raw addresses that count in the file, or OneLess addresses that count in the module: the machine code says which.
+	// Strace prints Raw addresses that count in the file, or Moved addresses that count in the module: the machine code says which. The
+	// first one of a stack may be exact.
 	Strace
 	// Listed addresses are OneLess after Seastar's own words. Otherwise the format does not say.
 	Listed

@@ -12,6 +12,7 @@ import (
 //	bin/bt/bt-pie(+0x11b9)[0x56235714a1b9]              an address in the module
 //	bin/bt/bt-rdynamic(exported_fn+0x5)[0x55f32546c255] an offset in a function
 //	  #0 bin/misc/gwp(+0x3b59) [0x5626818ecb59]         GWP-ASan and scudo
+//	 > /usr/lib/libc.so.6(__write+0x10) [0xf8350]        strace -k
 func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {
@@ -32,6 +33,9 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	*f = Frame{Whole: span(start, end), Module: span(start, open), Off: span(plus+1, e), Offset: off, Addr: addr, Convention: Raw}
 	if open+1 < plus {
 		f.Base, f.Symbol = FromSymbol, span(open+1, plus)
+	}
+	if scan.EndsWith(line, from, start, " > ") {
+		f.Convention, f.Run = Strace, Adjacent
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
@@ -134,7 +138,7 @@ func isPunctuation(c byte) bool {
 //
 // What `strace -k` prints of code without a symbol looks the same after a sign, ` > /usr/bin/echo() [0x60c4]`. Built with libunwind, as
 // Debian's, it writes the offset in the file (`ip - start_addr + mmap_offset` in strace's unwind-libunwind.c); built with libdw, an
-// address of the module that lies in the call (`pc--` and dwfl_module_relocate_address in unwind-libdw.c).
+// address of the module that lies in the call (`pc--` and dwfl_module_relocate_address in unwind-libdw.c). It also prints a stack where a signal comes, which begins with the instruction itself.
 func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if at < from+2 || line[at-1] != '[' {
 		return false
@@ -168,7 +172,7 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	*f = Frame{Whole: span(start, end), Module: span(start, nameEnd), Off: span(at, e), Offset: addr, Addr: span(at, e), Convention: Raw}
 	if straced {
-		f.Space, f.Convention = symsrc.InFile, Strace
+		f.Space, f.Convention, f.Run = symsrc.InFile, Strace, Adjacent
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)

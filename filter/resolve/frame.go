@@ -41,7 +41,8 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	a.Count()
 	t.Over(line, a)
 	t.trampoline = t.trampoline || named
-	above.note(a, isNamed(fr.HintText), first && skipsHandler(fr))
+	// strace names the symbol before an address, whatever its size.
+	above.note(a, fr.Convention != frame.Strace && isNamed(fr.HintText), first && skipsHandler(fr))
 	t.above = above
 	return a
 }
@@ -55,7 +56,7 @@ func skipsHandler(fr *parse.Frame) bool {
 func (t *Thread) first(line int, fr *parse.Frame) bool {
 	switch fr.Run {
 	case frame.Adjacent:
-		return line-t.Stack.Line > 1 || t.Stack.Line == 0 || t.Stack.top && fr.Base != frame.FromSymbol
+		return line-t.Stack.Line > 1 || t.Stack.Line == 0 || t.Stack.top && !ofKernel(fr)
 	case frame.Announced:
 		if t.Emitter.native {
 			return !t.Emitter.inNative
@@ -64,11 +65,19 @@ func (t *Thread) first(line int, fr *parse.Frame) bool {
 	return t.Stack.First(line, !fr.Num.Empty(), fr.Number)
 }
 
+// ofKernel reports whether a frame of perf is one of the kernel, which has the function's name and no offset in a file.
+func ofKernel(fr *parse.Frame) bool {
+	return fr.Base == frame.FromSymbol && fr.Convention == frame.RawButFirst
+}
+
 // convention returns the convention of a frame. The first one of a stack with a headline is exact if the log says that there was a signal.
 // Otherwise nothing is said of it.
 func (t *Thread) convention(fr *parse.Frame, first bool) frame.Convention {
 	if fr.Run == frame.Announced && fr.Convention == frame.RawButFirst && first && !(t.Emitter.native && t.Emitter.signaled) {
 		return frame.Unsaid
+	}
+	if fr.Convention == frame.Strace && fr.Base == frame.FromSymbol {
+		return frame.Raw // it counts neither in the file nor in the module
 	}
 	return fr.Convention
 }
@@ -77,7 +86,7 @@ func (t *Thread) convention(fr *parse.Frame, first bool) frame.Convention {
 func (t *Thread) run(line int, fr *parse.Frame) {
 	switch fr.Run {
 	case frame.Adjacent:
-		top := fr.Base == frame.FromSymbol // after the kernel's frames comes what was interrupted
+		top := ofKernel(fr) // after the kernel's frames comes what was interrupted
 		if fr.Shape == frame.NumberOnly && fr.Done {
 			top = t.first(line, fr) // an inlined function is at the address of the next frame
 		}
@@ -94,6 +103,9 @@ func (t *Thread) run(line int, fr *parse.Frame) {
 func (r *Resolver) question(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
 	first := t.first(line, fr)
 	kind, adjustment := symsrc.Code, r.AdjustText(t, t.convention(fr, first), first)
+	if first && fr.Convention == frame.Strace {
+		adjustment |= doubtful // where a signal came
+	}
 	if fr.Data {
 		kind = symsrc.Data
 	}

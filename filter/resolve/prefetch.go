@@ -156,7 +156,7 @@ func (r *Resolver) doubt(ctx context.Context, q question, got *found) {
 	if q.Adjustment.mode() == oneLess {
 		exact = further
 	}
-	if !got.probe.Known || got.back == exact {
+	if got.back == exact {
 		return
 	}
 	at := q.asked()

@@ -1,5 +1,5 @@
 /* Prints its mappings and then, for each way to come to be where it is, the stack that the compiler's unwinder walks: per frame
-   the program counter and whether the instruction is at it (1) or before it (0). */
+   the program counter and whether the instruction is at it (1) or before it (0). With an argument it only spends time. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +138,20 @@ NOINLINE static int environment(int n) {
   return r + n;
 }
 
+NOINLINE static int work(int n) {
+  int r = n;
+  for (int i = 0; i < 2000; i++)
+    r += quiet(i);
+  return r;
+}
+
+NOINLINE static int spin(int n) {
+  int r = 2;
+  for (int i = 0; i < 20000; i++)
+    r += work(n);
+  return r;
+}
+
 NOINLINE static void run(int i) {
   switch (i) {
   case 0: scene = "plain"; sink = deep(0); break;
@@ -154,7 +168,11 @@ NOINLINE static void run(int i) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1) {
+    sink = spin(1);
+    return 0;
+  }
   char line[4096];
   FILE *maps = fopen("/proc/self/maps", "r");
   while (maps && fgets(line, sizeof line, maps))

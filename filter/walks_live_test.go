@@ -1,0 +1,238 @@
+package filter_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"qss-filter/filter"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/locate"
+	symobject "qss-filter/symsrc/object"
+)
+
+// needTool skips a test for which a program is missing.
+func needTool(t *testing.T, name, pkg string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("%s is not installed (Debian: %s)", name, pkg)
+	}
+}
+
+// sourceOf is a source of the files in a directory, and of nothing but these and this machine's.
+func sourceOf(t *testing.T, dir string) symsrc.Source {
+	t.Helper()
+	found, err := locate.New(locate.Options{Symbols: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return symobject.NewSource(found)
+}
+
+// linkedAt turns an offset in a file into an address of the file, as readelf's list of segments says.
+func linkedAt(t *testing.T, path string, off uint64) uint64 {
+	t.Helper()
+	out, err := exec.Command("readelf", "-lW", path).Output()
+	if err != nil {
+		t.Skipf("readelf: %v", err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^ +LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+) 0x\w+ R E`).FindAllStringSubmatch(string(out), -1) {
+		if start, size := number(m[1]), number(m[3]); off >= start && off < start+size {
+			return off - start + number(m[2])
+		}
+	}
+	return 0
+}
+
+func number(text string) uint64 {
+	v, _ := strconv.ParseUint(text, 0, 64)
+	return v
+}
+
+// placesOf asks addr2line where instructions are: function and line.
+func placesOf(t *testing.T, path string, at []uint64) (places []string) {
+	t.Helper()
+	var ask strings.Builder
+	for _, a := range at {
+		ask.WriteString("0x" + strconv.FormatUint(a, 16) + "\n")
+	}
+	cmd := exec.Command("addr2line", "-f", "-e", path)
+	cmd.Stdin = strings.NewReader(ask.String())
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("addr2line: %v", err)
+	}
+	lines := strings.Split(string(out), "\n")
+	for i := range at {
+		place, _, _ := strings.Cut(lines[2*i+1], " ")
+		function, _, _ := strings.Cut(lines[2*i], ".")
+		places = append(places, function+" "+place[strings.LastIndexByte(place, ':')+1:])
+	}
+	return places
+}
+
+// innermost are the program's own frames in what the filter prints, function and line, the inlined ones left out.
+var innermost = regexp.MustCompile(`(?:in |0x[0-9a-f]{16} )(\S+) \S*walks(?:_jni)?\.c:(\d+)`)
+
+// compareFrames filters a log line by line, and compares each of its lines that has a place with that place.
+func compareFrames(t *testing.T, source symsrc.Source, log []string, want map[int]string) {
+	t.Helper()
+	right := 0
+	for i, text := range lineByLine(t, filter.Options{Symbols: source}, log) {
+		place, ok := want[i]
+		if !ok {
+			continue
+		}
+		m := innermost.FindStringSubmatch(text)
+		if m == nil {
+			t.Logf("line %d: %q has no name: want %s", i+1, text, place)
+			continue
+		}
+		function, _, _ := strings.Cut(m[1], ".")
+		if got := function + " " + m[2]; got != place {
+			t.Errorf("line %d: %q: got %s, want %s", i+1, log[i], got, place)
+			continue
+		}
+		right++
+	}
+	if t.Logf("%d of %d frames right", right, len(want)); right == 0 || right*100 < len(want)*95 {
+		t.Error("too few")
+	}
+}
+
+// TestLiveStrace compares what strace -k prints of a program with what addr2line says: its offsets are those in the file.
+func TestLiveStrace(t *testing.T) {
+	needTool(t, "strace", "strace")
+	version, _ := exec.Command("strace", "-V").Output()
+	if !bytes.Contains(version, []byte("stack-trace=libunwind")) {
+		t.Skip("this strace does not walk stacks by libunwind")
+	}
+	frame := regexp.MustCompile(`^ > (\S*/walks)\((\S*)\) \[(0x[0-9a-f]+)\]$`)
+	for _, build := range walkBuilds {
+		t.Run(strings.Join(build, " "), func(t *testing.T) {
+			needTool(t, build[0], build[0])
+			dir := t.TempDir()
+			w := walk(t, dir, build...)
+			out, err := exec.Command("strace", "-k", "-e", "trace=write", w.path).CombinedOutput()
+			if err != nil && !bytes.Contains(out, []byte(" > ")) {
+				t.Skipf("strace: %v\n%s", err, out)
+			}
+			log := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+			interrupted := w.interrupted()
+			var at []uint64
+			var lines []int
+			for i, line := range log {
+				if m := frame.FindStringSubmatch(line); m != nil {
+					linked := linkedAt(t, w.path, number(m[3]))
+					if !interrupted[linked] {
+						linked--
+					}
+					at, lines = append(at, linked), append(lines, i)
+				}
+			}
+			want := map[int]string{}
+			for i, place := range placesOf(t, w.path, at) {
+				if !strings.Contains(place, "?") && place[len(place)-2:] != " 0" {
+					want[lines[i]] = place
+				}
+			}
+			compareFrames(t, sourceOf(t, dir), log, want)
+		})
+	}
+}
+
+// TestLivePerf compares what perf script prints with what addr2line says: each sample begins with the instruction that was
+// interrupted, below the kernel's frames too, and goes on with return addresses.
+func TestLivePerf(t *testing.T) {
+	needTool(t, "perf", "linux-perf")
+	frame := regexp.MustCompile(`^\t +([0-9a-f]+) .* \((\S*/walks)\)$`)
+	for _, build := range [][]string{{"gcc", "-O1", "-fno-omit-frame-pointer"}, {"gcc", "-O0", "-no-pie"},
+		{"clang-22", "-O1", "-fno-omit-frame-pointer", "--ld-path=/usr/bin/ld.lld-22"}} {
+		t.Run(strings.Join(build, " "), func(t *testing.T) {
+			needTool(t, build[0], build[0])
+			dir := t.TempDir()
+			w := walk(t, dir, build...)
+			data := filepath.Join(dir, "perf.data")
+			if out, err := exec.Command("perf", "record", "-q", "-F", "997", "-g", "-o", data, w.path, "spin").CombinedOutput(); err != nil {
+				t.Skipf("perf record: %v\n%s", err, out)
+			}
+			out, err := exec.Command("perf", "script", "-i", data).Output()
+			if err != nil {
+				t.Skipf("perf script: %v", err)
+			}
+			log := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+			var at []uint64
+			var lines []int
+			top := false
+			for i, line := range log {
+				if !strings.HasPrefix(line, "\t") || strings.HasSuffix(line, "([kernel.kallsyms])") {
+					top = true
+					continue
+				}
+				if m := frame.FindStringSubmatch(line); m != nil {
+					linked := linkedAt(t, w.path, number("0x"+m[1]))
+					if !top {
+						linked--
+					}
+					at, lines = append(at, linked), append(lines, i)
+				}
+				top = false
+			}
+			want := map[int]string{}
+			for i, place := range placesOf(t, w.path, at) {
+				if strings.Contains(place, "?") || place[len(place)-2:] == " 0" {
+					continue
+				}
+				want[lines[i]] = place
+			}
+			compareFrames(t, sourceOf(t, dir), log, want)
+		})
+	}
+}
+
+// TestLiveHsErr compares the report of a Java machine whose native code faults with the marks in the native code's source: the fault
+// is right after a call, and many Java frames are between the native ones.
+func TestLiveHsErr(t *testing.T) {
+	needTool(t, "java", "default-jdk-headless")
+	needTool(t, "javac", "default-jdk-headless")
+	dir := t.TempDir()
+	library := filepath.Join(dir, "libwalks.so")
+	source, err := filepath.Abs("testdata/walks_jni.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-O1", "-g", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-o", library, source).CombinedOutput(); err != nil {
+		t.Skipf("gcc: %v\n%s", err, out)
+	}
+	if out, err := exec.Command("javac", "-d", dir, "testdata/Walks.java").CombinedOutput(); err != nil {
+		t.Skipf("javac: %v\n%s", err, out)
+	}
+	report := filepath.Join(dir, "hs_err.log")
+	exec.Command("java", "-Xint", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile="+report, "-cp", dir, "Walks", library).Run()
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Skipf("no report: %v", err)
+	}
+	code, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := map[string]string{}
+	for i, line := range strings.Split(string(code), "\n") {
+		if _, function, ok := strings.Cut(line, "// hs_err: "); ok {
+			marks[function] = function + " " + strconv.Itoa(i+1)
+		}
+	}
+	log, want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), map[int]string{}
+	for i, line := range log {
+		if m := regexp.MustCompile(`C  \[libwalks\.so\+0x[0-9a-f]+\]  (\w+)\+0x`).FindStringSubmatch(line); m != nil && len(want) < 3 {
+			want[i] = marks[m[1]]
+		}
+	}
+	compareFrames(t, sourceOf(t, dir), log, want)
+}
