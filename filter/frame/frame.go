@@ -64,7 +64,7 @@ const (
 	// and without one the format does not say.
 	Sanitizers
 	// Strace prints Raw addresses that count in the file, or Moved addresses that count in the module: the machine code says which. The
-	// first one of a stack may be exact.
+	// first one of a stack is exact.
 	Strace
 	// Listed addresses are OneLess after Seastar's own words. Otherwise the format does not say.
 	Listed

@@ -138,7 +138,8 @@ func isPunctuation(c byte) bool {
 //
 // What `strace -k` prints of code without a symbol looks the same after a sign, ` > /usr/bin/echo() [0x60c4]`. Built with libunwind, as
 // Debian's, it writes the offset in the file (`ip - start_addr + mmap_offset` in strace's unwind-libunwind.c); built with libdw, an
-// address of the module that lies in the call (`pc--` and dwfl_module_relocate_address in unwind-libdw.c). It also prints a stack where a signal comes, which begins with the instruction itself.
+// address of the module that lies in the call (`pc--` and dwfl_module_relocate_address in unwind-libdw.c). A stack begins with
+// the instruction that a system call or a signal interrupted.
 func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if at < from+2 || line[at-1] != '[' {
 		return false
@@ -176,5 +177,15 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
+	return true
+}
+
+// readStraceOther reads what else strace -k prints in a stack, ` > [vdso]() [0xa2c]` or ` > anonymous [0x7f12]`: there is nothing to look up.
+func readStraceOther(s *Search, line []byte, at, from int, f *Frame) bool {
+	_, e, ok := scan.Address(line, at)
+	if !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) || !scan.Has(line, from, " > ") || at < from+len(" > [") {
+		return false
+	}
+	*f = Frame{Shape: NumberOnly, Whole: span(from+len(" > "), e+1), Run: Adjacent}
 	return true
 }

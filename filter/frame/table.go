@@ -67,6 +67,7 @@ var formats = [...]Format{
 	{"tizen", "] + 0x", 0, stopAt(plusSpaceHex), readTizen, " 0: strcat + 0x12d (0xb74d57ad) [/lib/libc.so.6] + 0x747ad"},
 	{"fields", "offset=0x", 0, stopAt(offsetHex), readFields, "[frame=0 pc=0x5575 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0]"},
 	{"glibc", "[0x", 0, stopAt(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
+	{"glibc", "[0x", 0, stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
 	{"glog", " 0x", 0, stopAt(address), readGlog, "    @     0x555b673f4215 ns::outer()"},
 	{"rust", " 0x", 0, stopAt(address), readRust, "   0:     0x55ad5b264e0a - <unknown>"},
 	{"valgrind", " 0x", 0, stopAt(address), readValgrind, "==6151==    by 0x10937A: demo::Widget::poke(int) (crash.cc:19)"},

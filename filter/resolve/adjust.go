@@ -149,6 +149,8 @@ const (
 	oneLessExact
 	// straced is unwinding for an offset in the file, unless the machine code shows that it is oneLess for one in the module.
 	straced
+	// stracedExact is straced for what a signal or a system call interrupted.
+	stracedExact
 
 	modeBits = 4 // of an Adjustment without its evidence
 	modeMask = 1<<modeBits - 1
@@ -235,8 +237,8 @@ func (r *Resolver) AdjustText(t *Thread, by frame.Convention, first bool) Adjust
 		return t.less(byFormat, first)
 	case by == frame.Listed && t.headed(first, seastarHeadline):
 		return t.less(byHeader, first)
-	case by == frame.Strace && t.trampoline:
-		return straced.Because(byFormat) | doubtful // the machine code of what was interrupted does not show what the offset counts from
+	case by == frame.Strace && (t.trampoline || first):
+		return stracedExact.Because(byFormat)
 	case by == frame.Strace:
 		return t.doubted(straced.Because(byFormat), first)
 	case t.trampoline:
@@ -284,7 +286,7 @@ const further = ^uint64(0)
 func (t Adjustment) back(p symsrc.Probe) uint64 {
 	mode := t.mode()
 	switch {
-	case mode == Exact:
+	case mode == Exact, mode == stracedExact:
 		return 0
 	case mode == oneLessExact, mode == oneLess && p.Trampoline:
 		return further

@@ -67,7 +67,7 @@ func (t *Thread) first(line int, fr *parse.Frame) bool {
 
 // ofKernel reports whether a frame of perf is one of the kernel, which has the function's name and no offset in a file.
 func ofKernel(fr *parse.Frame) bool {
-	return fr.Base == frame.FromSymbol && fr.Convention == frame.RawButFirst
+	return fr.Base == frame.FromSymbol && fr.Convention != frame.Strace
 }
 
 // convention returns the convention of a frame. The first one of a stack with a headline is exact if the log says that there was a signal.
@@ -77,7 +77,7 @@ func (t *Thread) convention(fr *parse.Frame, first bool) frame.Convention {
 		return frame.Unsaid
 	}
 	if fr.Convention == frame.Strace && fr.Base == frame.FromSymbol {
-		return frame.Raw // it counts neither in the file nor in the module
+		return frame.RawButFirst // it counts neither in the file nor in the module
 	}
 	return fr.Convention
 }
@@ -103,9 +103,6 @@ func (t *Thread) run(line int, fr *parse.Frame) {
 func (r *Resolver) question(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
 	first := t.first(line, fr)
 	kind, adjustment := symsrc.Code, r.AdjustText(t, t.convention(fr, first), first)
-	if first && fr.Convention == frame.Strace {
-		adjustment |= doubtful // where a signal came
-	}
 	if fr.Data {
 		kind = symsrc.Data
 	}

@@ -113,8 +113,9 @@ func (r *Resolver) fetch(ctx context.Context, q question) (got found) {
 	if r.probes(&q) {
 		got.probe = r.prober.Probe(ctx, got.addr)
 	}
-	if q.Adjustment.mode() == straced {
-		r.countFrom(ctx, &got)
+	switch q.Adjustment.mode() {
+	case straced, stracedExact:
+		r.countFrom(ctx, q, &got)
 	}
 	got.back = q.Adjustment.back(got.probe)
 	got.addr.Offset -= got.back
@@ -135,15 +136,16 @@ const (
 )
 
 // countFrom finds out whether a frame of strace counts in the file, as asked, or in the module.
-func (r *Resolver) countFrom(ctx context.Context, got *found) {
-	if got.probe.Returns || r.prober == nil {
+func (r *Resolver) countFrom(ctx context.Context, q question, got *found) {
+	called := q.Adjustment.mode() == straced
+	if called && got.probe.Returns || r.prober == nil {
 		return
 	}
 	other := got.addr
 	other.Space = symsrc.Linked
 	switch p := r.prober.Probe(ctx, other); {
 	case p.Linked == got.probe.Linked, !p.Known:
-	case p.Calls && !p.Returns, !got.probe.Known:
+	case called && p.Calls && !p.Returns, !got.probe.Known:
 		got.addr, got.probe = other, p
 	default:
 		got.unclear = inFileOrModule
