@@ -221,7 +221,7 @@ func (p *Process) AddListed(m *Listed, line int) {
 	p.touch()
 	l := p.list
 	if l == nil || l.layout != m.List || m.Start <= l.start || line-l.line > maxGap || line < l.line {
-		p.dropList()
+		p.DropList()
 		l = &snapshot{layout: m.List, first: m.Start, base: map[string]uint64{}, modules: map[string]*Module{}}
 		p.list = l
 	}
@@ -267,8 +267,8 @@ func (p *Process) LastListed() *Mapping {
 // Listed reports whether the process has printed a list of its mappings.
 func (p *Process) Listed() bool { return p.list != nil }
 
-// dropList removes the mappings of the last list.
-func (p *Process) dropList() {
+// DropList removes the mappings of the last list.
+func (p *Process) DropList() {
 	if p.list == nil {
 		return
 	}

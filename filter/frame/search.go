@@ -12,6 +12,8 @@ type Search struct {
 	table *Table
 	line  []byte
 	ahead []ahead // by the table's texts
+	// begin is where the program's own words begin.
+	begin int
 	// left is how many bytes readers may still look at beside the frames that they find, below 0 where the line's are used up.
 	left int
 	// sentence is whether the line holds a word that begins a sanitizer's sentence.
@@ -36,13 +38,17 @@ func (s *Search) Reset(line []byte) {
 	if s.table == nil {
 		*s = *known.Search()
 	}
-	s.line = line
+	s.line, s.begin = line, 0
 	for i := range s.ahead {
 		s.ahead[i].found, s.ahead[i].clear = false, 0
 	}
 	s.sentence = unsearched
 	s.left = leastLook + lookPerByte*len(line)
 }
+
+// Begin says where the program's own words begin in the line at hand, after the prefixes of loggers. Some frames are told by having
+// these for themselves.
+func (s *Search) Begin(at int) { s.begin = at }
 
 // Spent reports whether a line held so much that is almost a frame that the search ended before the line did.
 func (s *Search) Spent() bool { return s.left < 0 }

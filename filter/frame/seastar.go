@@ -9,7 +9,7 @@ import (
 // readSeastarPath reads an address of a list that names its module, `/opt/lib/libc.so.6+0x3fe5f`; `+` stands at line[plus].
 // Seastar prints them one by one or many on a line, and of the program itself the address alone. Its backtrace() takes 1 from every
 // address that the unwinder returns (seastar's src/util/backtrace.cc: `func(decorate(ip - 1))`), also from those that a signal
-// interrupted. Others print such lists as well, and mostly what glibc's backtrace returns.
+// interrupted. PerFlow prints return addresses, and others anything: mostly what glibc's backtrace returns.
 func readSeastarPath(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || !scan.WordEnd(line, e) {
@@ -46,9 +46,11 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 	}
 	// A number alone after a prefix is an address where it has all its digits.
 	alone := scan.LineEnd(line, e) || scan.Has(line, e, " in ")
-	if scan.EndsWith(line, 0, scan.BackSpaces(line, 0, at), "]:") {
+	if scan.BackSpaces(line, 0, at) <= s.begin {
+		// The prefix is known to be one.
+	} else if scan.EndsWith(line, 0, scan.BackSpaces(line, 0, at), "]:") {
 		alone = alone && e-at == len("0x0123456789abcdef")
-	} else if p := scan.BackSpaces(line, 0, at); p > 0 && line[p-1] != '\n' {
+	} else if p := scan.BackSpaces(line, 0, at); p > s.begin && line[p-1] != '\n' {
 		alone = false
 	}
 	if !s.standsInList(line, at, alone) {
@@ -63,7 +65,7 @@ func readSeastarAddress(s *Search, line []byte, at, _ int, f *Frame) bool {
 // "Backtrace:", or after others that are.
 func (s *Search) standsInList(line []byte, start int, alone bool) bool {
 	p := scan.BackSpaces(line, 0, start)
-	if alone && (p == 0 || bytes.IndexByte([]byte("\n|:]>"), line[p-1]) >= 0) {
+	if alone && (p <= s.begin || bytes.IndexByte([]byte("\n|:]>"), line[p-1]) >= 0) {
 		return true
 	}
 	for range maxList {

@@ -294,3 +294,36 @@ func TestLibraryMaps(t *testing.T) {
 		}
 	}
 }
+
+// TestPipe checks that a stream of maps and stacks in a pipe gets the names that it gets as an input, behind a logger's prefix too.
+func TestPipe(t *testing.T) {
+	source := symbols(t)
+	answered := regexp.MustCompile(`(?m)^.*(0x[0-9a-f]{16}) in (\S+) (\S+):(\d+):\d+$`)
+	for _, sub := range []string{"perflow", "perflow/nopie"} {
+		log, err := os.ReadFile(filepath.Join("testdata", sub, "stream.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, w := range table(t, filepath.Join("testdata", sub, "expected.tsv")) {
+			if !strings.Contains(w[4], "libc.so") {
+				want = append(want, fmt.Sprint(w[3], w[6], w[7]))
+			}
+		}
+		for _, prefix := range []string{"", "I/perf    (   77): ", "11-20 15:58:12.001    77    77 I perf    : ", "2026-11-20T15:58:12.001Z "} {
+			var text strings.Builder
+			for line := range strings.Lines(string(log)) {
+				text.WriteString(prefix + line)
+			}
+			var got []string
+			for _, m := range answered.FindAllStringSubmatch(through(t, text.String(), source), -1) {
+				if !strings.Contains(m[3], "libc") && !strings.Contains(m[3], "csu/") {
+					got = append(got, fmt.Sprint("0x"+strings.TrimLeft(m[1][2:], "0"), m[2], m[3]+":"+m[4]))
+				}
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s behind %q:\n got %v\nwant %v", sub, prefix, got, want)
+			}
+		}
+	}
+}

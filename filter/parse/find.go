@@ -23,7 +23,8 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 		return true
 	}
 	plain, moved := p.plain(s)
-	p.search.Reset(plain[:p.plainEnd(s, plain, moved)])
+	p.search.Reset(plain[:p.plainOf(s.End, len(plain), plain, moved)])
+	p.search.Begin(p.plainOf(s.Start, 0, plain, moved))
 	for fr := p.search.Next(0); fr != nil; fr = p.search.Next(fr.Whole.End) {
 		found := Frame{*fr, fr.Module.Of(plain), fr.BuildID.Of(plain), fr.Member.Of(plain), fr.Symbol.Of(plain),
 			hintOf(fr).Of(plain)}
@@ -41,15 +42,15 @@ func (p *Parser) ReadFrames(s Segment, renumbering, absolutes bool) (complete bo
 	return !p.search.Spent()
 }
 
-// plainEnd returns where the program's words end in the plain form of the text.
-func (p *Parser) plainEnd(s Segment, plain []byte, moved bool) int {
+// plainOf returns where an offset of the text is in its plain form, or without if it is 0: where the program's words begin or end.
+func (p *Parser) plainOf(at, without int, plain []byte, moved bool) int {
 	switch {
-	case s.End == 0:
-		return len(plain)
+	case at == 0:
+		return without
 	case !moved:
-		return s.End
+		return at
 	}
-	n, _ := slices.BinarySearch(p.stripPos[:len(plain)], int32(s.End))
+	n, _ := slices.BinarySearch(p.stripPos[:len(plain)], int32(at))
 	return n
 }
 

@@ -23,6 +23,8 @@ const (
 	rawHeadline
 	// seastarHeadline is that of Seastar.
 	seastarHeadline
+	// perFlowHeadline is that of a stack of PerFlow, which prints return addresses only.
+	perFlowHeadline
 )
 
 // emitter is what the log's headlines say of the program that prints the frames that follow.
@@ -37,6 +39,8 @@ type emitter struct {
 	// signaled is set after the headline of an hs_err report for a signal, native after that of its native frames, and inNative after the
 	// first of these.
 	signaled, native, inNative bool
+	// started is set once a line says that a program has ended, or another one begun.
+	started bool
 }
 
 // Words of the sanitizers' headers.
@@ -60,9 +64,14 @@ var (
 	// shardWords are in Seastar's own headlines: `Reactor stalled for 8 ms on shard 0. Backtrace: 0x…`, `Aborting on shard 0.`, and what its
 	// logger puts before a message.
 	shardWords = [...][]byte{[]byte(" on shard "), []byte("[shard ")}
+	// perFlowWord is in the line above each stack of PerFlow, `[1795191696932172754] Call Stack (depth: 4)`.
+	perFlowWord = []byte("] Call Stack (depth: ")
 	// hsErrSignal is in the line of hs_err that says at which instruction a signal came, and hsErrNative begins that above its native frames.
 	hsErrSignal = []byte(" at pc=0x")
 	hsErrNative = []byte("Native frames: (J=")
+	// startWords are in lines that end what a program has printed: those before each test of GoogleTest, where a test may be a process,
+	// and what shells say of one that a signal has ended.
+	startWords = [...][]byte{[]byte("[ RUN      ] "), []byte("[==========] Running "), []byte(" (core dumped)")}
 )
 
 // Note notes the headline that a line may be.
@@ -86,6 +95,12 @@ func (e *emitter) Note(line []byte) {
 		if bytes.Contains(line, word) {
 			e.begin(seastarHeadline, false, true)
 		}
+	}
+	if bytes.Contains(line, perFlowWord) {
+		e.begin(perFlowHeadline, false, true)
+	}
+	for _, word := range startWords {
+		e.started = e.started || bytes.Contains(line, word)
 	}
 	e.signaled = e.signaled || bytes.Contains(line, hsErrSignal)
 	if bytes.Contains(line, hsErrNative) {
@@ -120,7 +135,7 @@ func (e *emitter) frame(a *Answer) {
 		if a.Back == 1 {
 			e.end()
 		}
-	case mode != Exact && mode != oneLessExact && e.once:
+	case mode != Exact && mode != oneLessExact && e.once && a.adjustment.evidence() != byHeader:
 		e.end()
 	}
 }
@@ -185,6 +200,9 @@ const (
 // Because returns an adjustment with its evidence.
 func (t Adjustment) Because(e evidence) Adjustment { return t | Adjustment(e)<<modeBits }
 
+// evidence returns what decided on an adjustment.
+func (t Adjustment) evidence() evidence { return evidence(t &^ doubtful >> modeBits) }
+
 // mode returns an adjustment without its evidence.
 func (t Adjustment) mode() Adjustment { return t & modeMask }
 
@@ -243,6 +261,8 @@ func (r *Resolver) AdjustText(t *Thread, by frame.Convention, first bool) Adjust
 		return t.doubted(straced.Because(byFormat), first)
 	case t.trampoline:
 		return Exact.Because(byTrampoline)
+	case by == frame.Listed && t.headed(first, perFlowHeadline):
+		return t.doubted(unwinding.Because(byHeader), first)
 	case by == frame.Raw, by == frame.RawButFirst:
 		return t.doubted(unwinding.Because(byFormat), first)
 	case by == frame.Sanitizers && (t.headed(first, movedHeadline) || t.headed(first, rawHeadline)):

@@ -20,6 +20,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
 		return nil
 	}
+	t.renew()
 	first, above := t.first(line, fr), t.above
 	if first {
 		above = nothingKnown
@@ -37,6 +38,9 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	default:
 		t.trampoline, t.above = named, nothingKnown
 		return nil
+	}
+	if absolute && a.Module != nil && t.Space.Listed() {
+		t.used = t.Space.Generation()
 	}
 	a.Count()
 	t.Over(line, a)

@@ -14,6 +14,7 @@ import (
 // ApplyListed applies a line of a list of mappings, or one that states a build ID. mapping is set for the former. file and id are
 // set for the latter.
 func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, file string, id symsrc.BuildID) {
+	t.renew()
 	if name, stated, ok := mappings.BuildID(text); ok {
 		if id, file = stated, string(name); name == nil {
 			file, t.dart = string(dartLibrary), id

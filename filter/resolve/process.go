@@ -22,6 +22,8 @@ type Process struct {
 	// elsewhere than at frames.
 	dart     symsrc.BuildID
 	buildIDs map[string]symsrc.BuildID
+	// used is the generation of the address space when a frame was last looked up in a list of mappings, 0 before that.
+	used uint64
 	// sample is the loggers' prefix of the last line that changed the address space, to this generation.
 	sample     []byte
 	generation uint64
@@ -163,13 +165,28 @@ func (o *Processes) named(t *Thread, adopt bool) {
 	}
 	key := string(o.claim)
 	known := o.byKey[key]
-	if known == nil && t.anonymous && adopt {
+	if known == nil && t.anonymous && adopt && !t.spent() {
 		// The state so far belongs to the first process that is named.
 		o.byKey[key], t.anonymous = t.Process, false
 		t.Process.Key = key
 		return
 	}
 	t.writer.Process, t.anonymous = o.process(key), false
+}
+
+// spent reports whether a stack was looked up in the list of mappings that the process has printed last. Where the log says that
+// another process begins, or whose stack is next, these mappings are not its own.
+func (p *Process) spent() bool {
+	return p.used != 0 && p.Space.Listed() && p.used == p.Space.Generation()
+}
+
+// renew forgets the mappings of a program that has ended.
+func (p *Process) renew() {
+	if p.Emitter.started {
+		if p.Emitter.started = false; p.spent() {
+			p.Space.DropList()
+		}
+	}
 }
 
 // process returns the process with that key.

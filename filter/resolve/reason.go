@@ -15,7 +15,7 @@ func (a *Answer) Unverified() bool {
 
 // Why returns a word for the evidence on which the address was adjusted.
 func (a *Answer) Why() string {
-	switch evidence(a.adjustment &^ doubtful >> modeBits) {
+	switch a.adjustment.evidence() {
 	case ByTag:
 		return "tag"
 	case bySuffix:
