@@ -17,15 +17,15 @@ type Module struct {
 	Name string
 	// BuildID is the binary's identity; "" where the log has none.
 	BuildID BuildID
-	// Member is the name of the binary inside Name where that is an archive, as in base.apk!libfoo.so, in full or without
-	// its directories; "" where the log names none.
+	// Member is the name of the binary inside Name if that is an archive, as in base.apk!libfoo.so, with or without
+	// its directories; "" if the log names none.
 	Member string
-	// InArchive is where the binary begins inside Name, in bytes, as in base.apk (offset 0x1b70000); 0 where the log does not
+	// InArchive is the offset of the binary inside Name, in bytes, as in base.apk (offset 0x1b70000); 0 if the log does not
 	// say.
 	InArchive uint64
 }
 
-// Kind tells what an address points at.
+// Kind says what an address points at.
 type Kind uint8
 
 const (
@@ -33,23 +33,23 @@ const (
 	Data             // a variable: the answer is one Frame with Func and Offset
 	// ShortCode is Code with the short names of the debug information (DW_AT_name), and without the symbol table.
 	ShortCode
-	// Named asks for the functions that the file calls Symbol, however it is written, wherever they are: the answer is a Frame for
-	// each, with Func, Size, and Offset as the distance from its start to Addr.Offset, modulo 2^64. It is empty where the
-	// file has none of the name, or too many to tell.
+	// Named asks for all functions with the name Symbol, mangled or not: the answer is a Frame for
+	// each, with Func, Size, and Offset as the distance from its start to Addr.Offset, modulo 2^64. It is empty if the
+	// file has no function of the name, or too many.
 	Named
 )
 
-// Origin tells where the name of a physical function comes from, and what debug information there is beside it.
+// Origin says where the name of a physical function comes from, and what debug information it has.
 type Origin uint8
 
 const (
-	DebugOnly      Origin = iota // all is from the debug information; of inlined functions it always is
+	DebugOnly      Origin = iota // everything is from the debug information, as always for inlined functions
 	SymbolAndDebug               // the name is from the symbol table
-	SymbolInUnit                 // so it is; a unit has the address, but says neither function nor line
-	SymbolOnly                   // so it is; no unit has the address
+	SymbolInUnit                 // the same; a unit has the address, but neither function nor line
+	SymbolOnly                   // the same; no unit has the address
 )
 
-// Entry tells of a function what debug information has of it beside its name and its lines.
+// Entry says what else the debug information has of a function, besides its name and its lines.
 type Entry uint8
 
 const (
@@ -65,9 +65,9 @@ type Addr struct {
 	// address has been moved into its call already.
 	Offset uint64
 	Kind   Kind
-	// Space tells what else Offset may count from.
+	// Space says what Offset counts from.
 	Space Space
-	// Symbol, where it is set, is the name of the function that Offset counts from, and Size its size, 0 where that is not
+	// Symbol, if not "", is the name of the function that Offset counts from, and Size its size, 0 if that is not
 	// known: kernels print frames as `name+0x1/0x2`, and glibc as `name+0x1`.
 	Symbol string
 	Size   uint64
@@ -75,86 +75,86 @@ type Addr struct {
 
 // Frame is one function of an answer, or the variable of a data answer.
 type Frame struct {
-	// Func is the demangled name, "" where none is known. Symbol versions ("@GLIBC_2.34") are cut off.
+	// Func is the demangled name, "" if it is not known, without symbol versions ("@GLIBC_2.34").
 	Func string
 	// Linkage is the name as the file has it, with its version.
 	Linkage string
 	// File is the source path: compilation directory, include directory and name joined, not normalised; "" unknown.
 	File string
-	// MD5 is the sum of File's content when it was compiled, 16 bytes; "" where the debug information has none.
+	// MD5 is the sum of File's content when it was compiled, 16 bytes; "" if the debug information has none.
 	MD5 string
 	// CompDir is how many bytes at File's start are the compilation directory, where that was put before a relative name.
 	CompDir int
 	// Line and Column count from 1; 0 is unknown.
 	Line, Column int
-	// Approx is set where the code at the address has line 0 and Line is that of the nearest row before it.
+	// Approx is set if the code at the address has line 0 and Line is that of the nearest row before it.
 	Approx bool
-	// Entry tells of a function without a line what the debug information has of it; only in answers in the style of llvm.
+	// Entry is set for functions without a line, in answers in the style of llvm.
 	Entry Entry
-	// Origin tells where Func is from.
+	// Origin says where Func is from.
 	Origin Origin
-	// Offset is the distance of the address from the start of the variable, or of the function that is Named, and Size how
-	// long that function is, 0 where the file does not say; in answers to such questions only.
+	// Offset is the distance of the address from the start of the variable or Named function, and Size the size of that
+	// function, 0 if the file does not say; only in answers to such questions.
 	Offset, Size uint64
 }
 
 // Answer is what a Source knows of one address.
 type Answer struct {
 	// Frames is the chain of functions at the address: the innermost inlined one first, the physical one last. It is
-	// empty where no name is known; then Files says why, or, where both files are good, no symbol covers the address.
+	// empty if no name is known; Files then says why, or, if both files are good, no symbol covers the address.
 	Frames []Frame
-	// Files tells which files were used and how the search for them went; nil where a source does not look for files.
+	// Files are the used files and the result of the search for them; nil if a source does not look for files.
 	// It is shared between answers and must not be changed.
 	Files *Files
-	// Partial is set where the debug information left things to a file that is not there: once that is found, the answer
-	// may say more.
+	// Partial is set if the debug information refers to a missing file: when that is found, the answer
+	// may have more.
 	Partial bool
-	// Made is what Files.Made was when the answer was found, of one that was kept without its Files; the zero Time where that
-	// is not known.
+	// Made is the time of Files.Made when the answer was found, for an answer that was kept without its Files; the zero Time if
+	// it is not known.
 	Made time.Time
 }
 
-// Source answers questions. It never fails otherwise than by an Answer without Frames, and may be used by several
+// Source answers questions. After a failure, the Answer has no Frames. It may be used by several
 // goroutines at once.
 type Source interface {
 	Frames(ctx context.Context, q Addr) Answer
 }
 
-// Finder finds the files of a module. What it returns is not changed afterwards. It may be used by several goroutines at once.
+// Finder finds the files of a module. It does not change the result later. It may be used by several goroutines at once.
 type Finder interface {
 	Find(ctx context.Context, m Module) *Files
 }
 
-// Files tells where a module's code and debug information lie, and how the search for them went.
+// Files are the files with a module's code and debug information, and the result of the search for them.
 type Files struct {
-	// Elf is the path of the runtime object, or where it was looked for last; "" where nothing was tried.
+	// Elf is the path of the runtime object, or the last path that was tried; "" if none was tried.
 	Elf string
-	// Debug is the path of a separate debug file; "" where there is none.
+	// Debug is the path of a separate debug file; "" if there is none.
 	Debug string
-	// ElfRange and DebugRange are the parts of these files to be read, where they are archives.
+	// ElfRange and DebugRange are the parts of these files to be read, if they are archives.
 	ElfRange, DebugRange Range
-	// ElfStatus and DebugStatus are what an elf_list.tsv reports.
+	// ElfStatus and DebugStatus are the codes for elf_list.tsv.
 	ElfStatus, DebugStatus Status
-	// Note says in words what is wrong, "" where nothing is.
+	// Note says what is wrong, "" for nothing.
 	Note string
-	// Detail says it at length for a person to read: which file, and what differs; "" where Note says it all.
+	// Detail is a longer Note: which file, and what differs; "" if Note is enough.
 	Detail string
-	// Unverified is set where the files were taken by path or name alone: the log has no build ID, or what the files have
-	// is not to be compared with it.
+	// Unverified is set if the files were found by path or name alone: the log has no build ID, or that of the files
+	// cannot be compared with it.
 	Unverified bool
-	// Tried lists the places looked at, in order, for a person to read, and Lacked what each lacked, as far as its entries go:
-	// nothing where the place is of use, or where Tried says it already.
+	// Tried lists the searched places in order, for messages, and Lacked what each lacked, as far as it has entries:
+	// "" if the place was useful, or if Tried has the reason already.
 	Tried, Lacked []string
-	// Symbols are the paths of Breakpad and GSYM files of the module's build, for want of debug information.
+	// Symbols are the paths of Breakpad and GSYM files of the module's build, if there is no debug information.
 	Symbols []string
-	// Retry, if not nil, reports whether another search may find more by now: a download goes on, or a server is to be asked
+	// Retry, if not nil, reports whether another search may find more by now, since a download has ended or a server can be asked
 	// again. It is cheap and may be called by several goroutines at once.
 	Retry func() bool `json:"-"`
 	// Watch reports whether Elf and Debug are still the files that were found; nil if no look is wanted.
 	Watch *Watch `json:"-"`
 }
 
-// NothingFound is the Note of a module of which there simply is no file.
+// NothingFound is the Note of a module without any file.
 const NothingFound = "elf not found"
 
 // Usable reports whether any of the files can answer.
@@ -162,7 +162,7 @@ func (f *Files) Usable() bool {
 	return f.ElfStatus.usable() && f.Elf != "" || f.DebugStatus.usable() && f.Debug != ""
 }
 
-// Made returns when the files were last changed, of two that can answer the later time; the zero Time where none is there.
+// Made returns when the files were last changed, the later time of two usable files, the zero Time if there is none.
 func (f *Files) Made() (made time.Time) {
 	look := func(path string, s Status) {
 		if path == "" || !s.usable() {
@@ -177,8 +177,8 @@ func (f *Files) Made() (made time.Time) {
 	return made
 }
 
-// Reason is the status that best explains why a module's frames have no name: that of a debug file that was found and is
-// of no use says more than that there is no runtime object beside it. Where a debug file is good, it is the address that has none.
+// Reason returns the status that best explains why a module's frames have no name: the status of an unusable debug file says more
+// than that the runtime object is missing. If a debug file is good, the address has no name.
 func (f *Files) Reason() Status {
 	if f.Debug != "" && f.DebugStatus == OK {
 		return OK
@@ -192,18 +192,18 @@ func (f *Files) Reason() Status {
 	return f.DebugStatus
 }
 
-// Status tells how the search for a module's file ended. The ten codes are those of QSS's reports.
+// Status is the result of the search for a module's file. The ten codes are those of QSS's reports.
 type Status uint8
 
 const (
-	OK                    Status = iota // readable, with what is wanted of it
+	OK                    Status = iota // readable, with everything that is needed
 	NotFound                            // no such file
-	NoReadPermission                    // there, but may not be read
+	NoReadPermission                    // exists, but may not be read
 	NotELF                              // wrong magic
 	Corrupted                           // the structure is damaged
 	Incomplete                          // readable, but without debug sections
-	UnsupportedCompressed               // compressed or packed in a way that is not read
-	MismatchBuildID                     // its build ID is not the wanted one
+	UnsupportedCompressed               // unsupported compression
+	MismatchBuildID                     // another build ID
 	ReadError                           // an I/O error, a directory, a device
 	UnknownError                        // anything else
 )
@@ -214,7 +214,7 @@ var statusCodes = [...]string{
 	ReadError: "READ_ERROR", UnknownError: "UNKNOWN_ERROR",
 }
 
-// String is the code as the reports spell it.
+// String returns the code as in the reports.
 func (s Status) String() string {
 	if int(s) < len(statusCodes) {
 		return statusCodes[s]
@@ -225,7 +225,7 @@ func (s Status) String() string {
 // usable reports whether a file of this status may name a function: one without debug sections still has symbols.
 func (s Status) usable() bool { return s == OK || s == Incomplete }
 
-// Space tells what Addr.Offset counts from.
+// Space says what Addr.Offset counts from.
 type Space uint8
 
 const (
@@ -239,20 +239,20 @@ const (
 	InText
 )
 
-// Probe says what the machine code around an address shows. Its zero value shows nothing: there is no text to look at.
+// Probe is what the machine code around an address shows. The zero value means that there is no code.
 type Probe struct {
-	// Known is set where there was text to look at, of a machine whose calls are known.
+	// Known is set if there is code, of a machine whose calls are known.
 	Known bool
 	// Linked is the address as one of the ELF file's own address space.
 	Linked uint64
-	// Returns is set where a call instruction ends at the address: it is a return address.
+	// Returns is set if a call instruction ends at the address: it is a return address.
 	Returns bool
-	// Calls is set where the address lies in a call instruction, in the way a return address does that has been moved back
-	// into its call: at its start where instructions have one width, before its end otherwise.
+	// Calls is set if the address is in a call instruction, where a return address is after it was moved back
+	// into its call: at the start if all instructions have the same width, otherwise before the end.
 	Calls bool
-	// Trampoline is set where the address is that of a signal trampoline: the frame after it was interrupted.
+	// Trampoline is set if the address is that of a signal trampoline: the frame after it was interrupted.
 	Trampoline bool
-	// Back is the distance from a return address to a byte of the call before it: 1, or the width of an instruction where
+	// Back is the distance from a return address to a byte of the call before it: 1, or the width of an instruction if
 	// that is fixed.
 	Back uint64
 }
@@ -262,11 +262,10 @@ type Prober interface {
 	Probe(ctx context.Context, q Addr) Probe
 }
 
-// Expected is a question that is going to be asked.
+// Expected is a question that will be asked.
 type Expected struct {
 	Addr
-	// Back, if not nil, returns how far before Offset the question will be, given what the machine code around Offset shows; a
-	// zero Probe stands for code that is not there.
+	// Back, if not nil, returns how far before Offset the question will be, given what the machine code around Offset shows.
 	Back func(Probe) uint64
 }
 
@@ -279,14 +278,14 @@ func (e *Expected) At(p Probe) Addr {
 	return q
 }
 
-// Prefetcher is a Source that answers many questions at once faster than one by one. Prefetch tells it of some. It may return
-// before it knows the answers; Frames then waits for what is on its way.
+// Prefetcher is a Source that answers many questions at once faster than one by one. Prefetch announces questions. It may return
+// before the answers are known; Frames then waits for them.
 type Prefetcher interface {
 	Prefetch(ctx context.Context, qs []Expected)
 }
 
-// PrefetcherOf returns what is to be told of questions before s is asked, nil where nothing wants to know. A Source that stands
-// before another says by its own method Prefetcher which that is.
+// PrefetcherOf returns the Prefetcher of s, or nil. A Source that wraps another one may have a method Prefetcher that returns the
+// Prefetcher of that one.
 func PrefetcherOf(s Source) Prefetcher {
 	switch s := s.(type) {
 	case interface{ Prefetcher() Prefetcher }:
@@ -297,18 +296,18 @@ func PrefetcherOf(s Source) Prefetcher {
 	return nil
 }
 
-// Range is a part of a file: an ELF file that lies in an archive as it is. The zero Range is the whole file.
+// Range is a part of a file: an ELF file that is stored in an archive without compression. The zero Range is the whole file.
 type Range struct {
 	// Offset and Size count bytes.
 	Offset, Size int64
-	// Member is its name in the archive, for a person to read.
+	// Member is its name in the archive, for messages.
 	Member string
 }
 
 // Whole reports whether it is all of the file.
 func (r Range) Whole() bool { return r.Offset == 0 && r.Size == 0 }
 
-// Of names the part of the file at path as logs do: base.apk!lib/arm64-v8a/libfoo.so.
+// Of returns the name of the part of the file at path, as in logs: base.apk!lib/arm64-v8a/libfoo.so.
 func (r Range) Of(path string) string {
 	if r.Member == "" {
 		return path
@@ -319,11 +318,11 @@ func (r Range) Of(path string) string {
 // maxBuildID bounds the bytes of a build ID: the longest in use are 20 (SHA-1) and 32 (SHA-256).
 const maxBuildID = 64
 
-// BuildID is the payload of an ELF file's NT_GNU_BUILD_ID note: raw bytes in a string, so that it compares and is a key.
+// BuildID is the payload of an ELF file's NT_GNU_BUILD_ID note: raw bytes in a string, so that it can be compared and used as a key.
 type BuildID string
 
 // ParseBuildID reads hexadecimal digits of either case. An odd number of digits is padded with a zero on the left, as
-// llvm does. It fails on no digits, on anything else than digits, and on more than 64 bytes.
+// llvm does. It returns false for an empty text, for other characters, and for more than 64 bytes.
 func ParseBuildID[T string | []byte](digits T) (BuildID, bool) {
 	n := len(digits)
 	if n == 0 || n > 2*maxBuildID {
@@ -341,14 +340,14 @@ func ParseBuildID[T string | []byte](digits T) (BuildID, bool) {
 	return BuildID(raw[:m]), true
 }
 
-// String is the ID in lower-case hexadecimal digits.
+// String returns the ID in lower-case hexadecimal digits.
 func (b BuildID) String() string { return hex.EncodeToString([]byte(b)) }
 
-// OptionError says which field of a package's Options is wrong. What named the field, such as a flag, names it for its user.
+// OptionError says which field of a package's Options is wrong. The caller replaces the field's name with that of a flag.
 type OptionError struct {
 	// Option is the package and the field, such as "locate.Symbols".
 	Option string
-	// Value is what the field has; "" where that does not help.
+	// Value is the value of the field; "" if that does not help.
 	Value string
 	Err   error
 }
@@ -361,11 +360,11 @@ func (e *OptionError) Error() string {
 	return text + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong with the field.
+// Unwrap returns the error about the field.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// AvoidableError is an error, or a warning, that another value of an option would avoid. What named the field, such as a flag, says
-// so to its user.
+// AvoidableError is an error, or a warning, that another value of an option would avoid. The caller adds advice about the
+// flag.
 type AvoidableError struct {
 	// Option is the package and the field, such as "cache.Dir".
 	Option string
@@ -377,17 +376,17 @@ func (e *AvoidableError) Error() string { return e.Err.Error() }
 // Unwrap returns the error.
 func (e *AvoidableError) Unwrap() error { return e.Err }
 
-// Watch reports whether files are still those that were found, as they were. A nil Watch has nothing to look at. It may be used
+// Watch reports whether files have changed since they were found. A nil Watch never reports a change. It may be used
 // by several goroutines at once.
 type Watch struct {
 	look    func() bool
 	changed atomic.Bool
 }
 
-// NewWatch makes a Watch whose look at the disk is look: true where a file is another one by now.
+// NewWatch returns a Watch that calls look, which reports whether a file has changed.
 func NewWatch(look func() bool) *Watch { return &Watch{look: look} }
 
-// Look looks at the disk, a few microseconds of work, and reports whether anything has changed.
+// Look checks the files, which takes a few microseconds, and reports whether any has changed.
 func (w *Watch) Look() bool {
 	if w == nil {
 		return false
@@ -398,19 +397,19 @@ func (w *Watch) Look() bool {
 	return w.changed.Load()
 }
 
-// Changed reports whether a Look of anybody's has seen a change.
+// Changed reports whether any Look has seen a change.
 func (w *Watch) Changed() bool { return w != nil && w.changed.Load() }
 
 // Place is a line of a source file, as the debug information of a module names it.
 type Place struct {
-	// Module is the binary that was compiled from it, and Files are where that lies, nil where that is not known; Made is then
-	// what Answer.Made is.
+	// Module is the binary that was compiled from it, and Files are its files, nil if they are not known; Made is then
+	// Answer.Made.
 	Module Module
 	Files  *Files
 	Made   time.Time
-	// Path is the file as the debug information has it, Local the same on this machine.
+	// Path is the file as in the debug information, Local the same on this machine.
 	Path, Local string
-	// MD5 is what Frame.MD5 is.
+	// MD5 is Frame.MD5.
 	MD5 string
 	// Line counts from 1.
 	Line int
@@ -418,16 +417,16 @@ type Place struct {
 
 // Excerpt is the text around a Place.
 type Excerpt struct {
-	// First is the number of the first of Lines.
+	// First is the number of the first line.
 	First int
-	// Lines are without their ends, as they are in the file, in any length and with any bytes; there are none where no file is
+	// Lines are the lines without their ends, which may have any length and any bytes; none if no file is
 	// known to be the right one.
 	Lines []string
-	// Note says in words what speaks against the lines, or why there are none; "" where nothing is to be said.
+	// Note says why the lines may be wrong, or why there are none; "" for nothing.
 	Note string
-	// Absent is set where there simply is no file.
+	// Absent is set if there is no file.
 	Absent bool
-	// Retry, if not nil, reports whether asking again may bring more by now. It is cheap.
+	// Retry, if not nil, reports whether another question may have a better answer by now. It is cheap.
 	Retry func() bool
 }
 
@@ -444,7 +443,7 @@ func Mangled(s Source) Source {
 
 type mangled struct{ behind Source }
 
-// Prefetcher returns that of the source behind.
+// Prefetcher returns the Prefetcher of the wrapped source.
 func (m mangled) Prefetcher() Prefetcher { return PrefetcherOf(m.behind) }
 
 // Frames answers one question.
@@ -453,7 +452,7 @@ func (m mangled) Frames(ctx context.Context, q Addr) Answer {
 	if len(a.Frames) == 0 {
 		return a
 	}
-	frames := make([]Frame, len(a.Frames)) // for those of the answer are shared
+	frames := make([]Frame, len(a.Frames)) // those of the answer are shared
 	copy(frames, a.Frames)
 	for i := range frames {
 		if name, _, _ := strings.Cut(frames[i].Linkage, "@"); name != "" {

@@ -94,7 +94,7 @@ func (t *terminal) begin(pid int) error {
 	return nil
 }
 
-// finish restores the outer terminal for good.
+// finish restores the outer terminal at the end.
 func (t *terminal) finish() {
 	t.mu.Lock()
 	t.finished = true

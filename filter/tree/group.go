@@ -67,7 +67,7 @@ func (g *groups) add(l *logSink, s *stack) {
 	of[sum] = &group{1, l.index, s.id, s.line, l.name, s.next, s.shown}
 }
 
-// keep counts the stacks of a log for good.
+// keep counts the stacks of a log permanently.
 func (g *groups) keep(l *logSink) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -200,7 +200,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 	l.lastBelow, l.lastStack = o.Line, s
 }
 
-// group adds a function to what tells stacks apart.
+// group adds a function to the key of a stack's group.
 func (l *logSink) group(s *stack, o *print.Observation, fr *symsrc.Frame) {
 	module := path.Base(o.Module.Name)
 	s.key.WriteString(fr.Func)

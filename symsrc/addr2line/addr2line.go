@@ -1,5 +1,5 @@
-// Package addr2line answers with GNU's addr2line or llvm-addr2line, as child processes: one per ELF file, that gets its
-// addresses on standard input.
+// Package addr2line answers with GNU's addr2line or llvm-addr2line, as child processes: one per ELF file, which reads
+// addresses from standard input.
 //
 //	addr2line.go  which program, the source that asks it, and what the programs print
 //	ahead.go      answers to expected questions
@@ -25,22 +25,22 @@ import (
 
 // Options say which program answers.
 type Options struct {
-	// LLVM and GNU choose the program; without either nothing of this package is wanted.
+	// LLVM and GNU choose the program; without either the package is not used.
 	LLVM, GNU bool
-	// Cross is what stands before the program's name, such as arm-linux-gnueabihf-.
+	// Cross is the prefix of the program's name, such as arm-linux-gnueabihf-.
 	Cross string
 	// Path is the program itself, "" to look for it.
 	Path string
 	// DebugRoots and Rootfs are where GNU mode looks for debug files, as locate.Options has them.
 	DebugRoots, Rootfs []string
-	// Warn is told of a program that does not work; nil drops it.
+	// Warn, if not nil, is called if a program does not work.
 	Warn func(message string)
 }
 
 // Wanted reports whether a program was chosen.
 func (o *Options) Wanted() bool { return o.LLVM || o.GNU }
 
-// maxChildren bounds the programs that run at a time.
+// maxChildren bounds the programs that run at the same time.
 const maxChildren = 32
 
 // Source answers questions for code with a program. It may be used by several goroutines at once.
@@ -59,8 +59,8 @@ type Source struct {
 	failed   map[string]bool
 }
 
-// NewSource answers from the files that the finder finds. native answers what the programs cannot: variables, addresses that
-// count from a symbol or from a mapping, and what the machine code around an address shows. It fails where there is no such
+// NewSource returns a source for the files of a finder. native answers what the programs cannot: variables, addresses that
+// count from a symbol or from a mapping, and what the machine code around an address shows. It returns an error if there is no such
 // program.
 func NewSource(f symsrc.Finder, native symsrc.Source, o Options) (*Source, error) {
 	if o.LLVM && o.GNU {
@@ -74,19 +74,19 @@ func NewSource(f symsrc.Finder, native symsrc.Source, o Options) (*Source, error
 		targets: map[symsrc.Module]*targets{}, failed: map[string]bool{}, patience: patience}, nil
 }
 
-// Identity returns a text that only this program has, and only until it is updated.
+// Identity returns a text that identifies the program until it is updated.
 func (s *Source) Identity() string {
 	identity := fmt.Sprintf("addr2line %t %q", s.opt.GNU, s.program)
-	if stamp, err := diskcache.StampAt(s.program, true); err == nil { // otherwise it fails when it is started
+	if stamp, err := diskcache.StampAt(s.program, true); err == nil { // otherwise starting it fails
 		identity += " " + stamp.String()
 	}
 	return identity
 }
 
-// Newest and oldest are the releases of LLVM whose programs are looked for under a name with the release.
+// newest and oldest are the releases of LLVM whose programs are looked for by a name with the release.
 const newest, oldest = 40, 11
 
-// wrong returns what is wrong with a field of Options.
+// wrong returns an error about a field of Options.
 func wrong(field string, err error) error {
 	return &symsrc.OptionError{Option: "addr2line." + field, Err: err}
 }
@@ -107,7 +107,7 @@ func (o *Options) find() (string, error) {
 		}
 		return path, nil
 	}
-	if o.Cross != "" { // llvm's knows every machine, but a toolchain may have one of its own
+	if o.Cross != "" { // llvm's program supports every machine, but a toolchain may have its own
 		if path, err := exec.LookPath(o.Cross + "llvm-addr2line"); err == nil {
 			return path, nil
 		}
@@ -141,7 +141,7 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	}
 }
 
-// maxAgain is how often one question is asked again since the files have changed meanwhile.
+// maxAgain is how often a question is repeated because the files have changed.
 const maxAgain = 3
 
 // answer answers a question for code from these files.
@@ -165,7 +165,7 @@ func (s *Source) answer(ctx context.Context, t *targets, q symsrc.Addr) symsrc.A
 	return a
 }
 
-// linked returns the address of a question in the address space of the file. It is false where that is not known.
+// linked returns the address of a question in the address space of the file. ok is false if that is not known.
 func (s *Source) linked(ctx context.Context, q symsrc.Addr) (addr uint64, ok bool) {
 	if q.Space == symsrc.Linked {
 		return q.Offset, true
@@ -174,7 +174,7 @@ func (s *Source) linked(ctx context.Context, q symsrc.Addr) (addr uint64, ok boo
 	return p.Linked, p.Known
 }
 
-// Probe says what the machine code around an address shows.
+// Probe returns what the machine code around an address shows.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	if p, ok := s.native.(symsrc.Prober); ok {
 		return p.Probe(ctx, q)
@@ -195,7 +195,7 @@ func (s *Source) ask(ctx context.Context, path string, addr uint64) []symsrc.Fra
 	return s.Lookup(ctx, path, []uint64{addr})[0]
 }
 
-// child returns the program of a file, locked. Where there are too many, those used longest ago end, unless they are at work.
+// child returns the program of a file, locked. If there are too many, it ends the least recently used idle ones.
 func (s *Source) child(path string) *child {
 	s.mu.Lock()
 	c := s.children[path]
@@ -220,7 +220,7 @@ func (s *Source) makeRoom() {
 				oldest = c
 			}
 		}
-		if !oldest.mu.TryLock() { // it is at work: it is one too many for a while
+		if !oldest.mu.TryLock() { // it is working, so the limit is exceeded for a while
 			return
 		}
 		oldest.end()
@@ -229,7 +229,7 @@ func (s *Source) makeRoom() {
 	}
 }
 
-// drop ends the programs of files that have changed; they are begun again when they are asked.
+// drop ends the programs of files that have changed; the next question starts them again.
 func (s *Source) drop(paths []string) {
 	for _, path := range paths {
 		s.mu.Lock()
@@ -243,7 +243,7 @@ func (s *Source) drop(paths []string) {
 	}
 }
 
-// warn tells of a cause, once.
+// warn reports a cause once.
 func (s *Source) warn(message string) {
 	s.mu.Lock()
 	told := s.failed[message]
@@ -254,7 +254,7 @@ func (s *Source) warn(message string) {
 	}
 }
 
-// Close ends the programs. The source must not be asked any more.
+// Close ends the programs. The source must not be used after that.
 func (s *Source) Close() {
 	s.mu.Lock()
 	children := s.children
@@ -275,7 +275,7 @@ func named(frames []symsrc.Frame) bool {
 // unknownName is what both programs print for a function or a file that they do not know.
 const unknownName = "??"
 
-// header reads the line that `-a` puts before an answer: 0x and digits, of which GNU's program has 8 or 16.
+// header reads the line that `-a` adds before an answer: 0x and digits, 8 or 16 from GNU's program.
 func header(line []byte) (addr uint64, ok bool) {
 	digits, ok := bytes.CutPrefix(line, []byte("0x"))
 	if !ok || len(digits) == 0 || len(digits) > 16 {
@@ -308,7 +308,7 @@ func parseFrame(function, place string) symsrc.Frame {
 	return f
 }
 
-// known returns a chain that says something, else nil.
+// known returns a chain with a name, otherwise nil.
 func known(frames []symsrc.Frame) []symsrc.Frame {
 	for i := range frames {
 		if frames[i].Func != "" || frames[i].File != "" {

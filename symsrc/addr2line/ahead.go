@@ -9,13 +9,13 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Bounds of what was asked ahead and not yet taken, in answers and in bytes.
+// Bounds of prefetched answers that are not yet taken, in answers and in bytes.
 const (
 	maxAhead      = 1 << 14
 	maxAheadBytes = 32 << 20
 )
 
-// ahead holds answers that are on their way, or here and not yet taken.
+// ahead has prefetched answers that are pending or not yet taken.
 type ahead struct {
 	mu    sync.Mutex
 	m     map[place]*pending
@@ -28,14 +28,14 @@ type place struct {
 	addr uint64
 }
 
-// pending is one answer. Its frames count once done is closed, if known is set: a program may die, or its question be given up.
+// pending is one answer. Its frames are valid when done is closed and known is set: a program may die, or its question may be canceled.
 type pending struct {
 	done   chan struct{}
 	known  bool
 	frames []symsrc.Frame
 }
 
-// add makes the pending answer of a place. It is nil where there is one already.
+// add returns a new pending answer for a place, nil if there is one already.
 func (a *ahead) add(at place) *pending {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -59,7 +59,7 @@ func (a *ahead) settle(p *pending, frames []symsrc.Frame, known bool) {
 	close(p.done)
 }
 
-// take returns the answer for a place, if it is known or on its way, and forgets it: its asker remembers it.
+// take waits for the answer for a place, if it is known or pending, and removes it: the caller remembers it.
 func (a *ahead) take(ctx context.Context, at place) (frames []symsrc.Frame, ok bool) {
 	a.mu.Lock()
 	p := a.m[at]
@@ -81,7 +81,7 @@ func (a *ahead) take(ctx context.Context, at place) (frames []symsrc.Frame, ok b
 	return p.frames, p.known
 }
 
-// sizeOf returns about how many bytes of memory frames take.
+// sizeOf returns the approximate memory of frames, in bytes.
 func sizeOf(frames []symsrc.Frame) (n int) {
 	for i := range frames {
 		n += 160 + len(frames[i].Func) + len(frames[i].Linkage) + len(frames[i].File)
@@ -89,8 +89,8 @@ func sizeOf(frames []symsrc.Frame) (n int) {
 	return n
 }
 
-// Prefetch asks the programs for many addresses at once, each for those of its file in one go. It does not wait for their
-// answers, which Frames takes as they come.
+// Prefetch asks each program for all addresses of its file in one batch. It does not wait for the
+// answers; Frames takes them.
 func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	of := map[*targets]*batch{}
 	var batches []*batch // in the order of the questions, in which the answers will be taken
@@ -120,7 +120,7 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	}
 }
 
-// locate returns the files and the address that a question is about; ok is false where a program will not be asked.
+// locate returns the files and the address of a question; ok is false if a program will not be asked.
 func (s *Source) locate(ctx context.Context, e *symsrc.Expected) (t *targets, addr uint64, ok bool) {
 	if e.Kind != symsrc.Code || e.Symbol != "" {
 		return nil, 0, false
@@ -136,7 +136,7 @@ func (s *Source) locate(ctx context.Context, e *symsrc.Expected) (t *targets, ad
 	return t, addr, ok
 }
 
-// batch is addresses of one module with their pending answers.
+// batch has addresses of one module with their pending answers.
 type batch struct {
 	paths   []string
 	addrs   []uint64
@@ -156,7 +156,7 @@ func (s *Source) run(ctx context.Context, b *batch) {
 			}
 		})
 		c.mu.Unlock()
-		for _, p := range b.pending[n:] { // the rest was given up
+		for _, p := range b.pending[n:] { // the rest was canceled
 			s.ahead.settle(p, nil, false)
 		}
 		b = rest

@@ -19,10 +19,10 @@ import (
 	"qss-filter/symsrc/locate"
 )
 
-// maxDeaths is how often a program may die over one file without an answer in between; then it is not begun again.
+// maxDeaths is how often a program may die over one file without an answer in between; after that it is not restarted.
 const maxDeaths = 3
 
-// patience is how long a program may say nothing; it may have to read gigabytes before its first answer.
+// patience is how long a program may be silent; it may have to read gigabytes before its first answer.
 const patience = 30 * time.Second
 
 // child is one program over one file.
@@ -33,7 +33,7 @@ type child struct {
 	warn    func(string)
 	used    int64
 
-	// patience is how long it may say nothing.
+	// patience is how long it may be silent.
 	patience time.Duration
 
 	cmd    *exec.Cmd
@@ -41,14 +41,14 @@ type child struct {
 	pipe   io.Closer
 	out    *bufio.Reader // over pipe
 	deaths int
-	// batches counts what was asked in one go.
+	// batches counts the batches of questions.
 	batches int
 }
 
-// start begins the program. It prints each address before its answer, and the whole chain with functions.
+// start starts the program. It prints each address before its answer, and the whole chain with functions.
 func (c *child) start() error {
 	cmd := exec.Command(c.program, "-a", "-f", "-i", "-e", c.path)
-	// No downloads, and no translated words.
+	// No downloads, and no translated messages.
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -76,9 +76,9 @@ func (c *child) end() {
 	c.cmd = nil
 }
 
-// ask asks for the frames of addresses and hands each answer over when it comes, in their order. It returns how many it has
-// handed over: fewer than there are where it gives up. Where the program dies it is begun again after what it has
-// answered, with one address by itself; one that it dies of then has no frames.
+// ask asks for the frames of addresses and passes each answer to got when it comes, in order. It returns the number of
+// answers, which is less than the number of addresses if it gives up. If the program dies, it is restarted after the last
+// answer, with one address at a time; an address at which it dies again has no frames.
 func (c *child) ask(ctx context.Context, addrs []uint64, got func(i int, frames []symsrc.Frame)) (done int) {
 	alone := false
 	for done < len(addrs) && c.deaths < maxDeaths && ctx.Err() == nil {
@@ -107,7 +107,7 @@ func (c *child) ask(ctx context.Context, addrs []uint64, got func(i int, frames 
 			break
 		}
 		c.deaths++
-		if errors.Is(err, errSilent) { // another try would hold the log up for as long
+		if errors.Is(err, errSilent) { // another try would delay the log for as long
 			c.deaths = maxDeaths
 		}
 		c.warn(fmt.Sprintf("%s: over %s: %v", filepath.Base(c.program), c.path, err))
@@ -120,11 +120,11 @@ func (c *child) ask(ctx context.Context, addrs []uint64, got func(i int, frames 
 	return done
 }
 
-// stop is an address that no file has. Its answer tells that the one before it is complete.
+// stop is an address that no file has. Its answer shows that the one before it is complete.
 const stop = ^uint64(0)
 
-// stream asks for addresses: one goroutine writes them all while this one reads, so neither side waits for the other with
-// full pipes. It returns how many were answered. A program that says nothing for as long as its patience is killed.
+// stream asks for addresses: one goroutine writes them all while this one reads, so that full pipes do not block
+// either side. It returns how many were answered. A program that is silent for patience is killed.
 func (c *child) stream(ctx context.Context, addrs []uint64, got func(i int, frames []symsrc.Frame)) (n int, err error) {
 	c.batches++
 	process, in, out := c.cmd.Process, c.in, c.pipe

@@ -1,4 +1,4 @@
-// Package chain joins the places of symbols, the readers and the cache into one source, as options say.
+// Package chain combines the finders, the readers and the cache into one source, according to options.
 package chain
 
 import (
@@ -21,26 +21,26 @@ import (
 	"qss-filter/symsrc/symfile"
 )
 
-// Options say where symbols are from.
+// Options say where symbols come from.
 type Options struct {
 	Files   locate.Options
 	Servers debuginfod.Options
 	Cache   cache.Options
-	// Sources say where source files are; its Fetch asks the servers of the last Finder.
+	// Sources says where source files are; its Fetch asks the servers of the last Finder.
 	Sources sources.Options
 	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none.
 	Package string
-	// Memory is about how many bytes of what is read of files are kept in memory; 0 means object.DefaultMemory.
+	// Memory is the approximate memory for the contents of files, in bytes; 0 means object.DefaultMemory.
 	Memory int64
-	// SkipLineZero lets LLVMSource give code without a line that of the code before.
+	// SkipLineZero makes LLVMSource use the line of the code before for code without a line.
 	SkipLineZero bool
-	// Programs are asked in place of the own reader.
+	// Programs are used in place of the built-in reader.
 	Programs addr2line.Options
-	// Around, if not nil, is put around what finds files.
+	// Around, if not nil, wraps the finder.
 	Around func(symsrc.Finder) symsrc.Finder
 	// Meter, if not nil, measures each layer: "locate", "debuginfod", "parse" and "cache".
 	Meter *meter.Meter
-	// Warn is told of what goes wrong, once per cause.
+	// Warn is called with problems, once per cause.
 	Warn func(err error)
 	// Progress, if not nil, is a terminal that shows downloads.
 	Progress io.Writer
@@ -50,13 +50,13 @@ type Options struct {
 	announcer debuginfod.Announcer // nil where no server is asked
 }
 
-// LeastMemory is the least that makes sense for Options.Memory.
+// LeastMemory is the minimum of Options.Memory.
 const LeastMemory = 1 << 20
 
-// warn tells of what goes wrong in words.
+// warn reports a problem.
 func (o *Options) warn(message string) { o.Warn(errors.New(message)) }
 
-// Finder looks on this machine first, and then asks servers. close ends what is under way.
+// Finder returns a finder that looks on this machine first, and then asks servers. close cancels downloads.
 func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	o.Files.OnProblem, o.Servers.Warn, o.Servers.Progress = o.warn, o.Warn, o.Progress
 	if dir, err := o.Cache.Directory(); err == nil && !o.Cache.Off && diskcache.Safe(dir) == nil {
@@ -84,7 +84,7 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	return f, client.Close, nil
 }
 
-// Source answers from the finder's files, and from what the cache has kept of such answers.
+// Source returns a source that answers from the finder's files, and from the cache.
 func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	finder, closeFinder, err := o.Finder()
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		native.KeepUnpacked(o.Files.CacheDir)
 	}
 	engine := symsrc.Source(native)
-	closeEngine := func() { _ = native.Close(); closeFinder() } // an unfinished unpacked copy is dropped
+	closeEngine := func() { _ = native.Close(); closeFinder() } // drops an unfinished unpacked copy
 	if o.Programs.Wanted() {
 		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.warn
 		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)
@@ -128,7 +128,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		return engine, closeEngine, nil
 	}
 	o.Cache.Warn, o.Cache.Finder = o.Warn, finder
-	if !o.Programs.Wanted() { // those take long to start
+	if !o.Programs.Wanted() { // these take long to start
 		o.Cache.Local, o.Cache.Packed = o.local, native.Packed
 	}
 	cached := cache.Wrap(engine, o.Cache)
@@ -145,7 +145,7 @@ func (o *Options) Texts() *sources.Sources {
 	return sources.New(files)
 }
 
-// LLVMSource answers as llvm-symbolizer does: from build ID trees, taken at their word, and then from servers.
+// LLVMSource returns a source that answers as llvm-symbolizer does: from build ID trees, without verification, and then from servers.
 func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	trees, err := locate.NewTrees(o.Files)
 	if err != nil {
@@ -172,13 +172,13 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	return engine, client.Close, nil
 }
 
-// ahead is a source that has servers asked for the modules of questions to come.
+// ahead is a source that asks servers in advance for the modules of expected questions.
 type ahead struct {
 	symsrc.Source
 	announcer debuginfod.Announcer
 }
 
-// Prefetch announces the modules of questions that are going to be asked, and passes these on.
+// Prefetch announces the modules of the questions, and passes the questions on.
 func (a ahead) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	var modules []symsrc.Module
 	seen := make(map[symsrc.Module]bool)
@@ -194,7 +194,7 @@ func (a ahead) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	}
 }
 
-// Probe says what the machine code around an address shows, if the source behind can tell.
+// Probe returns what the machine code around an address shows, if the wrapped source is a Prober.
 func (a ahead) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	if p, ok := a.Source.(symsrc.Prober); ok {
 		return p.Probe(ctx, q)

@@ -114,7 +114,7 @@ func inPlace(file *os.File, err error) (*File, error) {
 	return &File{File: file, rename: nothing, remove: nothing}, nil
 }
 
-// Commit closes the file and gives it its name. Where that fails the file is removed.
+// Commit closes the file and renames it. If that fails, the file is removed.
 func (f *File) Commit() error {
 	var err error
 	if f.mode != 0 {

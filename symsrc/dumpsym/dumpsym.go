@@ -131,7 +131,7 @@ func (d *dumper) write(name string, out io.Writer) error {
 	return w.Flush()
 }
 
-// functions writes all functions. The files are read anew from time to time, so that memory stays bounded.
+// functions writes all functions. The files are opened again from time to time, so that memory stays bounded.
 func (d *dumper) functions() error {
 	for at := uint64(0); at < math.MaxUint64; {
 		src := object.NewSource(d.finder)

@@ -294,7 +294,7 @@ func (u *Unit) cold() bool {
 	return body == nil || body.end-body.off > quickUnit && (u.lines.Load() == nil || body.functions[outside].Load() == nil || body.functions[within].Load() == nil)
 }
 
-// quickUnit is the size of a unit of debug information that takes no time to speak of.
+// quickUnit is the size of a unit of debug information that is read in negligible time.
 const quickUnit = 4 << 20
 
 // rootReader reads the headers and root entries of units, one after the other. Where they are far from each other it reads

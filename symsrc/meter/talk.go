@@ -8,12 +8,12 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Talk tells of each search for a module, when it begins and what it found.
+// Talk returns a finder that reports the start and the result of each search for a module.
 func Talk(f symsrc.Finder, say func(message string)) symsrc.Finder {
 	return &talker{f: f, say: say, told: map[symsrc.Module]string{}}
 }
 
-// maxTold bounds the modules remembered.
+// maxTold bounds the remembered modules.
 const maxTold = 1 << 14
 
 type talker struct {

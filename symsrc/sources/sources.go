@@ -1,5 +1,5 @@
-// Package sources finds source files: on this machine, below directories that the user names, and at debuginfod servers; and
-// says whether a file is the one that was compiled.
+// Package sources finds source files: on this machine, below directories that the user names, and at debuginfod servers. It
+// checks whether a file is the one that was compiled.
 package sources
 
 import (
@@ -23,8 +23,8 @@ import (
 type Options struct {
 	// Roots are directories that hold files by the whole of their path, or by its end.
 	Roots []string
-	// Fetch gets the file of that path from elsewhere; "" where there is none. retry, if not nil, reports whether asking again may
-	// bring it. Nil asks none.
+	// Fetch, if not nil, downloads the file of that path; file is "" if there is none. retry, if not nil, reports whether another
+	// call may return it.
 	Fetch func(ctx context.Context, id symsrc.BuildID, path string) (file string, retry func() bool)
 }
 
@@ -34,18 +34,18 @@ type Sources struct {
 	texts texts
 }
 
-// New makes a Sources.
+// New returns a Sources.
 func New(o Options) *Sources { return &Sources{opt: o} }
 
 // candidate is a file that may be the one.
 type candidate struct {
 	path string
-	// partly is set where only the end of the path is the same, exact where the file is known to belong to the build ID.
+	// partly is set if only the end of the path is the same, exact if the file is known to belong to the build ID.
 	partly, exact bool
 }
 
-// Excerpt returns the lines around a place: of the first file whose content is the one that was compiled, by its MD5; or, where
-// the debug information has none, of the first file there is, with a note where that speaks against it.
+// Excerpt returns the lines around a place, from the first file whose content is the one that was compiled, by its MD5. If
+// the debug information has no MD5, they are from the first existing file, with a note if it may be the wrong one.
 func (s *Sources) Excerpt(ctx context.Context, p symsrc.Place, around int) symsrc.Excerpt {
 	differs := ""
 	for _, c := range s.local(p.Local) {
@@ -68,7 +68,7 @@ func (s *Sources) Excerpt(ctx context.Context, p symsrc.Place, around int) symsr
 	return symsrc.Excerpt{Note: "no source file", Absent: true, Retry: retry}
 }
 
-// local lists where a file may be on this machine, best first.
+// local returns where a file may be on this machine, the best place first.
 func (s *Sources) local(file string) (all []candidate) {
 	if file == "" {
 		return nil
@@ -92,7 +92,8 @@ func (s *Sources) local(file string) (all []candidate) {
 	return all
 }
 
-// try returns the lines of a candidate. ok is false where it is not there, or not what was compiled, which differs then tells.
+// try returns the lines of a candidate. ok is false if it does not exist, or if its content is another one, which is then noted in
+// differs.
 func (s *Sources) try(c candidate, p symsrc.Place, around int, differs *string) (x symsrc.Excerpt, ok bool) {
 	t := s.texts.read(c.path)
 	if t == nil || p.MD5 == "" && !c.exact && !(namesSource(c.path) && namesSource(t.name)) {
@@ -113,7 +114,7 @@ func (s *Sources) try(c candidate, p symsrc.Place, around int, differs *string) 
 	return x, true
 }
 
-// doubt says what speaks against a candidate of that time of change, of whose content nothing is known.
+// doubt returns why a candidate may be wrong, given its time of change, if its content cannot be checked.
 func doubt(c candidate, changed time.Time, p symsrc.Place) string {
 	made := p.Made
 	if p.Files != nil {
@@ -135,9 +136,9 @@ var extensions = strings.Fields(`.ada .adb .ads .asm .c .c++ .cc .cp .cpp .cppm 
 	.hip .hpp .hs .hxx .i .ii .inc .inl .ipp .ixx .java .jl .kt .l .ll .m .mm .ml .nim .odin .p .pas .pxd .pyx .rs .s .scala .sv .swift .sx
 	.tcc .td .tpp .txx .v .vala .y .yy .zig`)
 
-// namesSource reports whether a path is that of source code by its looks: by its extension, or, as C++'s own headers have none, by
-// a directory of headers. Debug information may be hostile and name any file: what it names without looking like source, such
-// as a key, is not to be shown unless it is known to be what was compiled.
+// namesSource reports whether a path looks like that of source code: by its extension, or, since C++'s own headers have none, by
+// a directory of headers. Debug information may be hostile and name any file, such as a key: a file that does not look like source
+// is shown only if it is known to be the compiled one.
 func namesSource(file string) bool {
 	if ext := strings.ToLower(path.Ext(file)); ext != "" {
 		return slices.Contains(extensions, ext)
@@ -155,7 +156,7 @@ const (
 // texts holds files that were read.
 type texts struct {
 	mu   sync.Mutex
-	m    map[string]*text // nil for what is no file
+	m    map[string]*text // nil for a path without a file
 	size int
 }
 
@@ -165,11 +166,11 @@ type text struct {
 	content string
 	changed time.Time
 	sum     func() string
-	lines   []int // where each begins; found when asked for
+	lines   []int // the offset of each; computed when needed
 	once    sync.Once
 }
 
-// read returns a file's text; nil where there is no such file, or none that may be read.
+// read returns a file's text, or nil if there is no such file or it may not be read.
 func (t *texts) read(path string) *text {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,9 +188,9 @@ func (t *texts) read(path string) *text {
 	return read
 }
 
-// readRegular reads a regular file and nothing else: paths of debug information are not to be trusted, and the opening of a
-// device may act on it. A FIFO that takes the file's place does not block. Files that say they are empty
-// are not read: they are, or they are the kernel's, such as /proc/self/environ. What has zero bytes is no text.
+// readRegular reads a regular file, and no other kind of file: paths of debug information cannot be trusted, and opening a
+// device may act on it. A FIFO that replaces the file does not block. Files of size 0
+// are not read: they are empty, or the kernel's, such as /proc/self/environ. A file with NUL bytes is not text.
 func readRegular(path string) *text {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() || st.Size() > maxSource {
@@ -219,8 +220,8 @@ func readRegular(path string) *text {
 	return newText(name, content.String(), st.ModTime())
 }
 
-// nameOf returns the path of an open file without links: under what name it lies where it is, which no link to it changes. It is
-// false where another file has taken its place.
+// nameOf returns the path of an open file with all links resolved. ok is
+// false if another file has replaced it.
 func nameOf(path string, opened os.FileInfo) (name string, ok bool) {
 	name, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -239,10 +240,10 @@ func newText(name, content string, changed time.Time) *text {
 	return t
 }
 
-// md5 is the sum of the content.
+// md5 returns the MD5 of the content.
 func (t *text) md5() string { return t.sum() }
 
-// around returns up to n lines before and behind a line, with it, and the number of the first one.
+// around returns a line with up to n lines before and after it, and the number of the first one.
 func (t *text) around(line, n int) (first int, lines []string) {
 	t.once.Do(t.split)
 	if line < 1 || line > len(t.lines) {
@@ -259,7 +260,7 @@ func (t *text) around(line, n int) (first int, lines []string) {
 	return first, lines
 }
 
-// split finds the beginnings of lines.
+// split finds the starts of lines.
 func (t *text) split() {
 	for at := 0; at < len(t.content); {
 		t.lines = append(t.lines, at)

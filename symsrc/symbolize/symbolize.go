@@ -1,4 +1,4 @@
-// Package symbolize answers addresses that a person or a program gives, as addr2line does.
+// Package symbolize names given addresses of a file, as addr2line does.
 package symbolize
 
 import (
@@ -18,7 +18,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Options say what answers look like.
+// Options say how answers are printed.
 type Options struct {
 	// JSON asks for one object per address, in order.
 	JSON bool
@@ -26,7 +26,7 @@ type Options struct {
 	NoDemangle bool
 }
 
-// ErrAddress is an address that cannot be read. The others were answered.
+// ErrAddress is the error of an invalid address. The other addresses were answered.
 var ErrAddress = errors.New("not an address: want hexadecimal digits, with or without 0x")
 
 // Symbolizer answers for one file.
@@ -37,8 +37,8 @@ type Symbolizer struct {
 	watch   *symsrc.Watch // of the file
 }
 
-// New answers from symbols for the file at path. It fails with "open PATH: …" where there is no such regular file, and with
-// "read PATH: …" where nothing can be read of it.
+// New returns a Symbolizer for the file at path. The error is "open PATH: …" if there is no such regular file, and
+// "read PATH: …" if nothing in it can be read.
 func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*Symbolizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 	return nil, fmt.Errorf("read %s: %s", path, why)
 }
 
-// Run answers the addresses, or, without any, those that in has, one a line, each at once. Its error is a failed read or write,
+// Run answers the addresses, or, without any, those in the lines of in, each immediately. The error is a failed read or write,
 // or ErrAddress.
 func (s *Symbolizer) Run(ctx context.Context, addresses []string, in io.Reader, out io.Writer) error {
 	var wrong error
@@ -98,14 +98,14 @@ func (s *Symbolizer) Run(ctx context.Context, addresses []string, in io.Reader, 
 	return wrong
 }
 
-// Result is an answer as JSON has it: the functions at an address, innermost first.
+// Result is an answer for JSON: the functions at an address, innermost first.
 type Result struct {
 	Address string  `json:"address"`
 	Frames  []Frame `json:"frames"`
 	Status  string  `json:"status"`
 }
 
-// Frame is one function of a Result. What is not known is "" or 0.
+// Frame is one function of a Result. Unknown fields are "" or 0.
 type Frame struct {
 	Function    string `json:"function"`
 	LinkageName string `json:"linkage_name"`
@@ -115,7 +115,7 @@ type Frame struct {
 	Approximate bool   `json:"approximate,omitempty"`
 }
 
-// answer returns what is printed for one address.
+// answer returns the output for one address.
 func (s *Symbolizer) answer(ctx context.Context, text string) ([]byte, error) {
 	addr, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
 	if err != nil {
@@ -152,7 +152,7 @@ func encode(r Result) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // names are full of <>
 	if err := e.Encode(r); err != nil {
-		return []byte("{}\n") // nothing in it can fail
+		return []byte("{}\n") // cannot happen
 	}
 	return symsrc.VisibleJSON(b.Bytes())
 }
@@ -187,7 +187,7 @@ func (r Result) String() string {
 	return b.String()
 }
 
-// Where tells how a module is found: by its build ID, in hexadecimal digits, or by its path. found is false where nothing of it
+// Where writes how a module is found, by its build ID in hexadecimal digits or by its path. found is false if none of its files
 // can be used.
 func Where(ctx context.Context, f symsrc.Finder, what string, out io.Writer) (found bool, err error) {
 	m := symsrc.Module{Name: what}

@@ -1,4 +1,4 @@
-// Package symfile answers from Breakpad and GSYM files where there is no debug information in ELF files.
+// Package symfile answers from Breakpad and GSYM files if ELF files have no debug information.
 package symfile
 
 import (
@@ -16,13 +16,13 @@ import (
 
 // Placer knows the headers of the modules' ELF files.
 type Placer interface {
-	// Place returns the address of a question in the address space of the module's file, and where that is loaded by its own
-	// account. It is false where there is no file.
+	// Place returns the address of a question in the address space of the module's file, and the load address in that file's
+	// headers. ok is false if there is no file.
 	Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool)
 }
 
-// Source answers as the source behind it, whose answers name the symbol files that were found, and from these files where
-// that knows no lines for want of debug information. It may be used by several goroutines at once.
+// Source answers from the wrapped source, whose answers name the symbol files that were found, and from these files if
+// the wrapped source has no lines because there is no debug information. It may be used by several goroutines at once.
 type Source struct {
 	behind symsrc.Source
 	placer Placer
@@ -30,19 +30,19 @@ type Source struct {
 
 	mu    sync.Mutex
 	known map[*symsrc.Files]*symsrc.Files
-	// failed are those whose symbol files are of no use.
+	// failed are those whose symbol files cannot be used.
 	failed map[*symsrc.Files]*symsrc.Files
 }
 
-// maxKnown bounds the modules remembered.
+// maxKnown bounds the remembered modules.
 const maxKnown = 1 << 14
 
-// Wrap puts the symbol files behind a source. placer is asked where in a module an address lies.
+// Wrap returns a source that uses symbol files after another source. placer finds the place of an address in a module.
 func Wrap(behind symsrc.Source, placer Placer) *Source {
 	return &Source{behind: behind, placer: placer, known: make(map[*symsrc.Files]*symsrc.Files), failed: make(map[*symsrc.Files]*symsrc.Files)}
 }
 
-// Frames answers one question. An answer from a symbol file, also that it has nothing at the address, is Partial: there may be
+// Frames answers one question. An answer from a symbol file is Partial, even if it has nothing at the address: there may be
 // debug information later.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a := s.behind.Frames(ctx, q)
@@ -68,7 +68,7 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	return a
 }
 
-// ask answers from one symbol file. placed is false where it is not known which address of the file is meant.
+// ask answers from one symbol file. placed is false if the address in the file is not known.
 func (s *Source) ask(ctx context.Context, path string, q symsrc.Addr, files *symsrc.Files) (frames []symsrc.Frame, placed bool, err error) {
 	f, err := s.files.open(path)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Source) ask(ctx context.Context, path string, q symsrc.Addr, files *sym
 	return frames, placed, read(path, err)
 }
 
-// read says of which file an error is.
+// read adds the path to an error.
 func read(path string, err error) error {
 	if err == nil {
 		return nil
@@ -94,7 +94,7 @@ func read(path string, err error) error {
 	return fmt.Errorf("read %s: %w", path, err)
 }
 
-// hasLines reports whether an answer says where in the source an address is.
+// hasLines reports whether an answer has a source line.
 func hasLines(frames []symsrc.Frame) bool {
 	for i := range frames {
 		if frames[i].Line > 0 {
@@ -104,8 +104,8 @@ func hasLines(frames []symsrc.Frame) bool {
 	return false
 }
 
-// better takes the frames of a symbol file where they say more than those of a symbol table. The physical function is called
-// as that has it, as it is with debug information.
+// better returns the frames of a symbol file if they say more than those of a symbol table. The physical function has its name
+// from the symbol table, as with debug information.
 func better(table, file []symsrc.Frame) []symsrc.Frame {
 	switch {
 	case len(table) == 0:
@@ -120,7 +120,7 @@ func better(table, file []symsrc.Frame) []symsrc.Frame {
 	return file
 }
 
-// with returns the files of a module with the symbol file that is used in the place of a debug file.
+// with returns the files of a module with a symbol file in place of a debug file.
 func (s *Source) with(files *symsrc.Files, path string) *symsrc.Files {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Source) without(files *symsrc.Files, why error) *symsrc.Files {
 	return &more
 }
 
-// Probe says what the machine code around an address shows, if the source behind can tell.
+// Probe returns what the machine code around an address shows, if the wrapped source is a Prober.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	if p, ok := s.behind.(symsrc.Prober); ok {
 		return p.Probe(ctx, q)
@@ -169,10 +169,10 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	return symsrc.Probe{}
 }
 
-// Prefetcher returns that of the source behind.
+// Prefetcher returns the Prefetcher of the wrapped source.
 func (s *Source) Prefetcher() symsrc.Prefetcher { return symsrc.PrefetcherOf(s.behind) }
 
-// Close gives up all files. The Source must not be asked any more.
+// Close closes all files. The Source must not be used after that.
 func (s *Source) Close() { s.files.close() }
 
 // maxOpen bounds the files that are kept open, maxHeld the memory that they take together, in bytes, and checkEvery is how long one
@@ -318,7 +318,7 @@ func (o *opened) close() {
 	}
 }
 
-// close gives up all files.
+// close closes all files.
 func (s *store) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
