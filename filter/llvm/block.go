@@ -35,14 +35,14 @@ func (k *block) end(l *Filter, dst, b []byte) {
 
 // replay handles the latest block again. The open line of its last module still has its mappings: none was added in this
 // generation.
-func (l *Filter) replay(dst, b []byte) (used int, out []byte) {
-	k := &l.block
-	if len(k.text) == 0 || k.generation != l.space.generation || !bytes.HasPrefix(b, k.text) {
+func (k *known) replay(dst, b []byte) (used int, out []byte) {
+	l, block := k.l, &k.block
+	if len(block.text) == 0 || block.generation != l.space.generation || !bytes.HasPrefix(b, block.text) {
 		return 0, dst
 	}
 	l.crlf = b[bytes.IndexByte(b, '\n')-1] == '\r'
-	dst = append(l.endInfo(dst), k.out...)
-	l.crlf = bytes.HasSuffix(k.text, []byte("\r\n"))
-	l.info.open, l.info.mod = true, k.mod
-	return len(k.text), dst
+	dst = append(l.endInfo(dst), block.out...)
+	l.crlf = bytes.HasSuffix(block.text, []byte("\r\n"))
+	l.info.open, l.info.mod = true, block.mod
+	return len(block.text), dst
 }

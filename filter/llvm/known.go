@@ -1,7 +1,7 @@
 package llvm
 
-// known is the meaning of a context element in the cache.
-type known struct {
+// says is the meaning of a context element in the cache.
+type says struct {
 	kind contextTag
 	crlf bool
 	// mod is the module that is defined, or in which the mapping lies.
@@ -14,64 +14,66 @@ type known struct {
 }
 
 // learnMapping reads what stands after the address of a mapping.
-func (l *Filter) learnMapping(text []byte) (k known, ok bool) {
-	line := append([]byte("{{{mmap:0x0"), text...)
+func (k *known) learnMapping(text []byte) (s says, ok bool) {
+	l, line := k.l, append([]byte("{{{mmap:0x0"), text...)
 	n, ok := l.alone(line, mmapContext, 6)
 	if !ok {
-		return k, false
+		return s, false
 	}
 	defer l.quietly()()
-	k.kind, k.crlf = mmapContext, l.crlf
-	if k.m, ok = l.mmapFields(&n); ok {
-		k.id = k.m.mod.id
+	s.kind, s.crlf = mmapContext, l.crlf
+	if s.m, ok = l.mmapFields(&n); ok {
+		s.id = s.m.mod.id
 	}
-	return k, ok
+	return s, ok
 }
 
 // learnModule reads the definition of a module. It refuses the ID of all ones, which is special.
-func (l *Filter) learnModule(line []byte) (k known, ok bool) {
+func (k *known) learnModule(line []byte) (s says, ok bool) {
+	l := k.l
 	n, ok := l.alone(line, moduleContext, 4)
 	if !ok {
-		return k, false
+		return s, false
 	}
 	defer l.quietly()()
-	k.kind, k.crlf = moduleContext, l.crlf
-	if k.mod, ok = l.moduleFields(&n); !ok || k.mod.id == ^uint64(0) {
-		return k, false
+	s.kind, s.crlf = moduleContext, l.crlf
+	if s.mod, ok = l.moduleFields(&n); !ok || s.mod.id == ^uint64(0) {
+		return s, false
 	}
 	info := l.info
-	k.head = l.beginModule(nil, k.mod)
+	s.head = l.beginModule(nil, s.mod)
 	l.info = info
-	return k, true
+	return s, true
 }
 
 // learnReset reads a reset.
-func (l *Filter) learnReset(line []byte) (k known, ok bool) {
+func (k *known) learnReset(line []byte) (s says, ok bool) {
+	l := k.l
 	n, ok := l.alone(line, resetContext, 0)
 	if ok {
-		k.kind, k.crlf = resetContext, l.crlf
-		k.head = append(l.raw(nil, &n), l.lineEnd()...)
+		s.kind, s.crlf = resetContext, l.crlf
+		s.head = append(l.raw(nil, &n), l.lineEnd()...)
 	}
-	return k, ok
+	return s, ok
 }
 
 // alone returns the element that a line consists of, and makes the line the one at hand.
-func (l *Filter) alone(line []byte, kind contextTag, fields int) (n node, ok bool) {
-	l.text = line
-	n = l.nextElement(0)
+func (r *reader) alone(line []byte, kind contextTag, fields int) (n node, ok bool) {
+	r.text = line
+	n = r.nextElement(0)
 	end := string(line[n.whole.End:])
 	if n.whole.Start != 0 || contextKind(n.tag.Of(line)) != kind || end != "\n" && end != "\r\n" {
 		return n, false
 	}
-	l.crlf = end == "\r\n"
-	l.split(&n)
-	return n, l.count == fields
+	r.crlf = end == "\r\n"
+	r.split(&n)
+	return n, r.count == fields
 }
 
 // quietly drops messages until the function that it returns is called. A line that is not learned is handled in full, with its
 // messages.
-func (l *Filter) quietly() (loud func()) {
-	errors := l.opt.Errors
-	l.opt.Errors = nil
-	return func() { l.opt.Errors = errors }
+func (r *reader) quietly() (loud func()) {
+	errors := r.errors
+	r.errors = nil
+	return func() { r.errors = errors }
 }

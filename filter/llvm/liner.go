@@ -40,7 +40,7 @@ func (l *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	defer l.rescue(&out, &n, b)
 	end := bytes.IndexByte(b, '\n') + 1
 	if end > 0 {
-		if dst, n = l.run(ctx, dst, b); n > 0 {
+		if dst, n = l.known.run(ctx, dst, b); n > 0 {
 			l.lines += bytes.Count(b[:n], newline)
 			return dst, n
 		}
@@ -106,7 +106,7 @@ func (l *Filter) rescue(out *[]byte, n *int, b []byte) {
 		l.reached.out = nil // the caller may need its memory no longer
 		return
 	}
-	l.careful = true
+	l.known.off = true
 	if !l.warned && l.opt.Warn != nil {
 		l.warned = true
 		l.opt.Warn(guard.Message(l.lines, guard.Fault(cause)))
@@ -127,7 +127,7 @@ func (l *Filter) Count() int { return l.lines }
 // Footprint returns about how many bytes of memory the filter keeps between lines.
 func (l *Filter) Footprint() int64 {
 	const answerWeight, fileWeight, itself = 640, 600, 8 << 10
-	return int64(itself + l.known.Footprint() + l.showed.Footprint() + len(l.memo.answers)*answerWeight + len(l.memo.files)*fileWeight)
+	return int64(itself + l.known.footprint() + len(l.memo.answers)*answerWeight + len(l.memo.files)*fileWeight)
 }
 
 var newline = []byte{'\n'}

@@ -9,7 +9,7 @@
 //	run.go      lines in the cache, and frames alone on their lines
 //	known.go    the meaning of context elements for the cache
 //	block.go    runs of context lines that are repeated
-//	scan.go     elements, and the text between them
+//	scan.go     the reader of the line at hand: elements, and the text between them
 //	fields.go   their fields, and messages about them
 //	context.go  modules and mappings
 //	space.go    the address space
@@ -19,12 +19,9 @@
 package llvm
 
 import (
-	"bytes"
 	"context"
 	"io"
 
-	"qss-filter/filter/linecache"
-	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
@@ -68,37 +65,20 @@ const (
 type Filter struct {
 	opt     Options
 	longest int // of the lines that are looked at, in bytes
-	space   space
-	info    info
-	sgr     sgrState
-	memo    memo
-	known   linecache.Elements[known]
-	showed  linecache.Outputs[struct{}]
-	block   block
+	reader
+	space  space
+	info   info
+	sgr    sgrState
+	memo   memo
+	known  known
+	nodes  []node // of the line at hand, up to the place reached
+	lines  int    // that were given to Lines or Skip
+	warned bool
 	// reached is how far Lines has come: a panic over the next line must not lose that.
 	reached struct {
 		out []byte
 		n   int
 	}
-	careful bool // every line is looked at in full
-	lines   int  // that were given to Lines or Skip
-	warned  bool
-	// unsure counts the effects that the same line will not have again: messages, changes of the context, and answers that llvm
-	// writes only once.
-	unsure int
-
-	// text is the line at hand with its end, and rest the offset of the part that was not scanned yet.
-	text  []byte
-	crlf  bool // its end, and that of the lines added to it
-	rest  int
-	nodes []node
-	// element is the next element at or after rest.
-	element node
-	// count is how many fields the element at hand has, and field the first of them. No element needs more.
-	count int
-	field [6]scan.Span
-	// messages were not written yet. ended is a last line with an end added.
-	messages, ended []byte
 }
 
 // longest is the length of the longest line, in bytes, that is looked at. llvm has no limit.
@@ -106,11 +86,10 @@ const longest = 64 << 20
 
 // New returns a filter. Options.Symbols must be set.
 func New(o Options) *Filter {
-	l := &Filter{opt: o, longest: longest, sgr: sgrState{on: o.Color, color: noColor}}
+	l := &Filter{opt: o, longest: longest, sgr: sgrState{on: o.Color, color: noColor}, reader: reader{errors: o.Errors, errorColor: o.ErrorColor}}
 	l.space.reset()
 	l.memo.init()
-	l.known.Init()
-	l.showed.Init()
+	l.known.init(l)
 	return l
 }
 
@@ -118,20 +97,15 @@ func New(o Options) *Filter {
 //
 // Text after the first context element is dropped. Text before it waits until it is known whether the element is shown at all.
 func (l *Filter) Line(ctx context.Context, dst, line []byte) []byte {
-	if n := len(line); n == 0 || line[n-1] != '\n' {
-		l.ended = append(append(l.ended[:0], line...), '\n')
-		line = l.ended
-	}
-	l.text, l.rest, l.nodes = line, 0, l.nodes[:0]
-	l.element.whole.Start = -1
-	l.crlf = bytes.HasSuffix(line, []byte("\r\n"))
+	l.begin(line)
+	l.nodes = l.nodes[:0]
 	dst = l.sgr.reset(dst)
 	for {
 		n, ok := l.next()
 		if !ok {
 			break
 		}
-		if kind := contextKind(n.tag.Of(line)); kind != noContext {
+		if kind := contextKind(n.tag.Of(l.text)); kind != noContext {
 			return l.context(ctx, dst, kind, &n)
 		}
 		l.nodes = append(l.nodes, n)
@@ -196,12 +170,4 @@ func (l *Filter) node(ctx context.Context, dst []byte, n *node) []byte {
 		return l.data(ctx, dst, n)
 	}
 	return append(dst, text...)
-}
-
-// lineEnd returns the end for lines that are added: that of the line at hand or, at the end of the log, of the last line.
-func (l *Filter) lineEnd() string {
-	if l.crlf {
-		return "\r\n"
-	}
-	return "\n"
 }

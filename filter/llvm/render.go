@@ -60,7 +60,7 @@ func (l *Filter) look(ctx context.Context, dst []byte, n *node, m *mapping, addr
 	if why == "" {
 		return a, dst
 	}
-	if l.opt.Errors != nil {
+	if l.errors != nil {
 		l.say("error: ", "\x1b[0;1;31m", why)
 	}
 	return nil, l.raw(dst, n)

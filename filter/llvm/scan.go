@@ -2,9 +2,52 @@ package llvm
 
 import (
 	"bytes"
+	"io"
 
 	"qss-filter/filter/scan"
 )
+
+// reader reads the line at hand, and collects messages about it.
+type reader struct {
+	// errors gets the messages, in color if errorColor is set. It may be nil.
+	errors     io.Writer
+	errorColor bool
+	messages   []byte // not written yet
+	// unsure counts the effects that the same line will not have again: messages, changes of the context, and answers that llvm
+	// writes only once.
+	unsure int
+
+	// text is the line with its end, and rest the offset of the part that was not scanned yet.
+	text []byte
+	crlf bool // its end, and that of the lines added to it
+	rest int
+	// element is the next element at or after rest.
+	element node
+	// count is how many fields the element at hand has, and field the first of them. No element needs more.
+	count int
+	field [6]scan.Span
+	// ended is a last line with an end added.
+	ended []byte
+}
+
+// begin makes a line the one at hand, with an end if it has none.
+func (r *reader) begin(line []byte) {
+	if n := len(line); n == 0 || line[n-1] != '\n' {
+		r.ended = append(append(r.ended[:0], line...), '\n')
+		line = r.ended
+	}
+	r.text, r.rest = line, 0
+	r.element.whole.Start = -1
+	r.crlf = bytes.HasSuffix(line, []byte("\r\n"))
+}
+
+// lineEnd returns the end for lines that are added: that of the line at hand or, at the end of the log, of the last line.
+func (r *reader) lineEnd() string {
+	if r.crlf {
+		return "\r\n"
+	}
+	return "\n"
+}
 
 // node is an element of a line, or, without a tag, a piece of the text between two.
 type node struct {
@@ -17,25 +60,25 @@ type node struct {
 
 // next returns the next node of the line. An element begins with `{{{` and ends with the first `}}}` after that. Without a tag or
 // an end it is text. The text between elements is split at the escape sequences that llvm interprets.
-func (l *Filter) next() (n node, ok bool) {
-	from := l.rest
-	if from >= len(l.text) {
+func (r *reader) next() (n node, ok bool) {
+	from := r.rest
+	if from >= len(r.text) {
 		return n, false
 	}
-	if l.element.whole.Start < from {
-		l.element = l.nextElement(from)
+	if r.element.whole.Start < from {
+		r.element = r.nextElement(from)
 	}
-	e := &l.element
+	e := &r.element
 	if from == e.whole.Start {
-		l.rest = e.whole.End
+		r.rest = e.whole.End
 		return *e, true
 	}
-	begin, end := nextSGR(l.text, from, e.whole.Start)
+	begin, end := nextSGR(r.text, from, e.whole.Start)
 	if begin == from {
-		l.rest = end
+		r.rest = end
 		return node{whole: scan.Span{Start: begin, End: end}, sgr: true}, true
 	}
-	l.rest = begin
+	r.rest = begin
 	return node{whole: scan.Span{Start: from, End: begin}}, true
 }
 
@@ -45,20 +88,20 @@ var (
 )
 
 // nextElement returns the first element at or after from. If there is none, it returns an empty one at the line's end.
-func (l *Filter) nextElement(from int) (n node) {
+func (r *reader) nextElement(from int) (n node) {
 	for {
-		b := bytes.Index(l.text[from:], opening)
+		b := bytes.Index(r.text[from:], opening)
 		if b < 0 {
 			break
 		}
 		b += from
-		e := bytes.Index(l.text[b+len(opening):], closing)
+		e := bytes.Index(r.text[b+len(opening):], closing)
 		if e < 0 {
 			break
 		}
 		inside := scan.Span{Start: b + len(opening), End: b + len(opening) + e}
 		from = inside.End + len(closing)
-		content := inside.Of(l.text)
+		content := inside.Of(r.text)
 		tag := bytes.IndexByte(content, ':')
 		if tag == 0 || len(content) == 0 {
 			continue
@@ -72,25 +115,25 @@ func (l *Filter) nextElement(from int) (n node) {
 		n.fields = scan.Span{Start: n.tag.End + 1, End: inside.End}
 		return n
 	}
-	n.whole = scan.Span{Start: len(l.text), End: len(l.text)}
+	n.whole = scan.Span{Start: len(r.text), End: len(r.text)}
 	return n
 }
 
-// split splits the fields of an element at every colon into l.field, and counts them.
-func (l *Filter) split(n *node) {
-	l.count = 0
+// split splits the fields of an element at every colon into r.field, and counts them.
+func (r *reader) split(n *node) {
+	r.count = 0
 	if n.fields.Start == 0 {
 		return
 	}
 	at := n.fields.Start
 	for i := at; ; i++ {
-		if i < n.fields.End && l.text[i] != ':' {
+		if i < n.fields.End && r.text[i] != ':' {
 			continue
 		}
-		if l.count < len(l.field) {
-			l.field[l.count] = scan.Span{Start: at, End: i}
+		if r.count < len(r.field) {
+			r.field[r.count] = scan.Span{Start: at, End: i}
 		}
-		l.count++
+		r.count++
 		if at = i + 1; i == n.fields.End {
 			return
 		}
