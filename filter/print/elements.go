@@ -147,12 +147,12 @@ func (w *Text) around(s parse.Segment, items []Item, from, to int) []byte {
 }
 
 // bareElement writes `#N addr in func file:line`, with the address as logged.
-func (w *Text) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
+func (w *renderer) bareElement(dst []byte, e *parse.Element, a *resolve.Answer, i int, n uint64) []byte {
 	return w.appendBare(dst, w.elementNumber(nil, a, i, n), e.BTFields.AddrText, a, i)
 }
 
 // elementNumber writes the number of a function: `N.K` for an inlined one unless numbers count on.
-func (w *Text) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
+func (w *renderer) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []byte {
 	if w.opt.Renumber == RenumberAlways {
 		return strconv.AppendUint(dst, n+uint64(i), 10)
 	}
@@ -171,7 +171,7 @@ func (w *Text) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64) []b
 //	#0    0x0000000000011150 tiny_work /src/tiny.c:12:11 (libtiny.so+0x1150)
 //
 // A frame without an answer is `#N addr (name+0xrel) (BuildId: id)`: a later run with more symbols can resolve that.
-func (w *Text) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
+func (w *renderer) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
 	var digits [24]byte
 	number := w.elementNumber(digits[:0], a, i, n)
 	whole := bytes.IndexByte(number, '.')
@@ -219,7 +219,7 @@ func appendAddress(dst []byte, addr uint64) []byte {
 }
 
 // appendMessage writes what an emitter put after the fields that count, as in `{{{bt:1:0xbb57d370b0:sp 0x3f540}}}`.
-func (w *Text) appendMessage(dst []byte, e *parse.Element) []byte {
+func (w *renderer) appendMessage(dst []byte, e *parse.Element) []byte {
 	if e.Tag == markup.BT && len(e.BTFields.Message) > 0 {
 		dst = symsrc.AppendVisible(append(dst, ' '), string(e.BTFields.Message))
 	}
@@ -228,7 +228,7 @@ func (w *Text) appendMessage(dst []byte, e *parse.Element) []byte {
 
 // unresolved writes an element of a sentence that has no name: the address and its place in the module if the module is
 // known, otherwise the element as it is.
-func (w *Text) unresolved(dst, raw, after []byte, addr uint64, a *resolve.Answer) []byte {
+func (w *renderer) unresolved(dst, raw, after []byte, addr uint64, a *resolve.Answer) []byte {
 	if a.Module == nil || w.opt.Style != Annotate {
 		return w.appendReason(append(dst, raw...), a, after, 0)
 	}
@@ -242,18 +242,8 @@ func (w *Text) unresolved(dst, raw, after []byte, addr uint64, a *resolve.Answer
 	return w.appendReason(dst, a, nil, 0)
 }
 
-// appendVariable writes `name` or `name+0x10`.
-func (w *Text) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
-	dst = w.appendFunc(dst, a, i)
-	if offset := a.Frames[i].Offset; offset > 0 {
-		dst = append(dst, "+0x"...)
-		dst = strconv.AppendUint(dst, offset, 16)
-	}
-	return dst
-}
-
 // dump writes a part of a dump, with the values that a footnote explains in color.
-func (w *Text) dump(dst, text []byte, values []parse.Pair) []byte {
+func (w *renderer) dump(dst, text []byte, values []parse.Pair) []byte {
 	pos := 0
 	restore := w.Color
 	for _, v := range values {
@@ -278,7 +268,7 @@ func (w *Text) Register(dst, before []byte, _ *resolve.Thread, v parse.Value, a 
 }
 
 // dumpfile writes `[[[dumpfile sancov "sancov.8675"]]]` as the readable form of a dumpfile element.
-func (w *Text) dumpfile(dst []byte, e *markup.Element) []byte {
+func (w *renderer) dumpfile(dst []byte, e *markup.Element) []byte {
 	kind, name, _ := e.Dumpfile()
 	dst = symsrc.AppendVisible(append(dst, "[[[dumpfile "...), string(kind))
 	dst = symsrc.AppendVisible(append(dst, ` "`...), string(name))

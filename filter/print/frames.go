@@ -53,7 +53,7 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 
 // counts reports whether the lines of inlined functions take numbers of their own, and the numbers
 // after them count on.
-func (w *Text) counts(fr *parse.Frame) bool {
+func (w *renderer) counts(fr *parse.Frame) bool {
 	return fr.Counts && w.opt.Renumber != RenumberNever
 }
 
@@ -88,7 +88,7 @@ var inlinedMark = []byte(" (inlined)")
 
 // functionNumber returns the number of one function's line as text, valid until the next call. It is counted on, or `N.K`
 // for an inlined function. It is empty in formats without numbers.
-func (w *Text) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
+func (w *renderer) functionNumber(text []byte, fr *parse.Frame, depth, i int, n uint64) []byte {
 	if fr.Num.Empty() {
 		return nil
 	}
@@ -130,14 +130,6 @@ func (w *Text) fields(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve.A
 		put(fr.Source, source)
 	}
 	return append(dst, s.Text[pos:]...)
-}
-
-// added writes text that the filter adds, escaped if it lies in a JSON string.
-func (w *Text) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
-	if !s.JSON {
-		return write(dst)
-	}
-	return appendJSON(dst, write(nil))
 }
 
 // appendNumber writes n as wide as the log writes its numbers: with leading zeros if was has any.
@@ -264,7 +256,7 @@ func (w *Text) chainBelow(ctx context.Context, dst []byte, s parse.Segment, it *
 }
 
 // below adds a line of the filter's own below a text that stays as it is.
-func (w *Text) below(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+func (w *renderer) below(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
 	dst = append(append(dst, s.Sep...), "  -> "...)
 	return w.added(dst, s, write)
 }

@@ -172,7 +172,7 @@ func appendEncoded(dst []byte, text string) []byte {
 }
 
 // link prepares the links of an answer.
-func (w *Text) link(a *resolve.Answer, p *printed) {
+func (w *renderer) link(a *resolve.Answer, p *printed) {
 	if w.opt.Links.template == "" || w.opt.Palette == nil {
 		return
 	}

@@ -86,22 +86,9 @@ type Printer interface {
 
 // Text writes the outcome of lines as text. It is a Printer.
 type Text struct {
-	opt Options
+	renderer
 	// Fold has the context elements that wait for others of their module.
 	Fold Fold
-	// Color is the log's own state at the place reached. It is followed only if Palette is set.
-	Color ink
-	// Quoted is set inside a JSON string.
-	Quoted bool
-	// Code is whether source files were there.
-	Code seenSources
-	// digits, placeText and placeEnds are scratch memory for a number and the text of one answer.
-	digits    []byte
-	placeText []byte
-	placeEnds []int
-	// first is the text of firstOf, an answer on its first line.
-	first   printed
-	firstOf *resolve.Answer
 }
 
 // Options are how text is written.
@@ -122,11 +109,8 @@ type Options struct {
 	Observed bool
 }
 
-// outside returns a part of the text at hand without the escapes of a JSON string, if it lies in one.
-func (w *Text) outside(text []byte) []byte { return parse.Outside(text, w.Quoted) }
-
 // NewText returns a printer of text.
-func NewText(o Options) Text { return Text{opt: o} }
+func NewText(o Options) Text { return Text{renderer: renderer{opt: o}} }
 
 // Begin does nothing.
 func (w *Text) Begin(dst []byte, _ int, _ []byte) []byte { return dst }

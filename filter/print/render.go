@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"qss-filter/filter/parse"
 	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
@@ -12,9 +13,38 @@ import (
 // unknownName is written for a name that is not known.
 const unknownName = "??"
 
+// renderer renders answers: functions, places and reasons, in color, as links, and with their source code.
+type renderer struct {
+	opt Options
+	// Color is the log's own state at the place reached. It is followed only if Palette is set.
+	Color ink
+	// Quoted is set inside a JSON string.
+	Quoted bool
+	// Code is whether source files were there.
+	Code seenSources
+	// digits, placeText and placeEnds are scratch memory for a number and the text of one answer.
+	digits    []byte
+	placeText []byte
+	placeEnds []int
+	// first is the text of firstOf, an answer on its first line.
+	first   printed
+	firstOf *resolve.Answer
+}
+
+// outside returns a part of the text at hand without the escapes of a JSON string, if it lies in one.
+func (w *renderer) outside(text []byte) []byte { return parse.Outside(text, w.Quoted) }
+
+// added writes text that the filter adds, escaped if it lies in a JSON string.
+func (w *renderer) added(dst []byte, s parse.Segment, write func([]byte) []byte) []byte {
+	if !s.JSON {
+		return write(dst)
+	}
+	return appendJSON(dst, write(nil))
+}
+
 // appendPlace writes `func file:line:col`. A single function without a file is its bare name, as the sanitizers write it. In
 // a chain every function has a place, so that a second run sees that the line is done.
-func (w *Text) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *renderer) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 	fr := &w.shown(a).frames[i]
 	dst = w.appendFunc(dst, a, i)
 	if fr.File == "" && len(a.Frames) == 1 && fr.Line == 0 {
@@ -29,7 +59,7 @@ func (w *Text) appendPlace(dst []byte, a *resolve.Answer, i int) []byte {
 }
 
 // appendFunc writes a function's name in its color.
-func (w *Text) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
+func (w *renderer) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 	name := w.shown(a).frames[i].Func
 	if name == "" {
 		name = unknownName
@@ -38,7 +68,7 @@ func (w *Text) appendFunc(dst []byte, a *resolve.Answer, i int) []byte {
 }
 
 // appendName writes a name in the color of functions.
-func (w *Text) appendName(dst []byte, name string, inlined bool) []byte {
+func (w *renderer) appendName(dst []byte, name string, inlined bool) []byte {
 	p := w.palette()
 	switch {
 	case p == nil:
@@ -50,7 +80,7 @@ func (w *Text) appendName(dst []byte, name string, inlined bool) []byte {
 }
 
 // appendFile writes `file:line`, or `file:line:col`, as a link if links are written. There is no link inside a link of the log.
-func (w *Text) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
+func (w *renderer) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []byte {
 	shown, p := w.shown(a), w.palette()
 	fr := &shown.frames[i]
 	colored := p != nil && p.File != ""
@@ -82,7 +112,7 @@ func (w *Text) appendFile(dst []byte, a *resolve.Answer, i int, column bool) []b
 }
 
 // palette returns the colors for the place at hand. Inside a JSON string there are none: no terminal interprets its escapes.
-func (w *Text) palette() *sgr.Palette {
+func (w *renderer) palette() *sgr.Palette {
 	if w.Quoted {
 		return nil
 	}
@@ -91,7 +121,7 @@ func (w *Text) palette() *sgr.Palette {
 
 // quiet writes a part of the log's frame less bright than what is added, if colors are written and the log has no color of its
 // own there.
-func (w *Text) quiet(dst, text []byte) []byte {
+func (w *renderer) quiet(dst, text []byte) []byte {
 	if len(text) == 0 || bytes.IndexByte(text, 0x1b) >= 0 {
 		return append(dst, text...)
 	}
@@ -99,7 +129,7 @@ func (w *Text) quiet(dst, text []byte) []byte {
 }
 
 // hush makes what follows less bright until hushed, under the same conditions.
-func (w *Text) hush(dst []byte) []byte {
+func (w *renderer) hush(dst []byte) []byte {
 	if p := w.palette(); p != nil && w.Color.Plain() {
 		return append(dst, p.Quiet...)
 	}
@@ -107,7 +137,7 @@ func (w *Text) hush(dst []byte) []byte {
 }
 
 // hushed ends what hush began.
-func (w *Text) hushed(dst []byte) []byte {
+func (w *renderer) hushed(dst []byte) []byte {
 	if p := w.palette(); p != nil && w.Color.Plain() && p.Quiet != "" {
 		return append(dst, p.Off...)
 	}
@@ -115,7 +145,7 @@ func (w *Text) hushed(dst []byte) []byte {
 }
 
 // paint writes text in a color and restores the log's own after it.
-func (w *Text) paint(dst []byte, color, text string) []byte {
+func (w *renderer) paint(dst []byte, color, text string) []byte {
 	if color == "" {
 		return append(dst, text...)
 	}
@@ -126,7 +156,7 @@ func (w *Text) paint(dst []byte, color, text string) []byte {
 }
 
 // place returns the text of one function: the remembered one unless the log has colors of its own there.
-func (w *Text) place(a *resolve.Answer, i int) []byte {
+func (w *renderer) place(a *resolve.Answer, i int) []byte {
 	if w.opt.Palette == nil || w.Color.Plain() && !bool(w.Color.link) && !w.Quoted {
 		return w.shown(a).places[i]
 	}
@@ -134,7 +164,7 @@ func (w *Text) place(a *resolve.Answer, i int) []byte {
 }
 
 // appendSentence writes a whole chain on one line: `func file:line:col (inlined into g file:line, h file:line)`.
-func (w *Text) appendSentence(dst []byte, a *resolve.Answer) []byte {
+func (w *renderer) appendSentence(dst []byte, a *resolve.Answer) []byte {
 	dst = append(dst, w.place(a, 0)...)
 	for i := 1; i < len(a.Frames); i++ {
 		if i == 1 {
@@ -153,7 +183,7 @@ func (w *Text) appendSentence(dst []byte, a *resolve.Answer) []byte {
 }
 
 // appendBare writes the form of QSS's reports: `#N addr in func file:line`.
-func (w *Text) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
+func (w *renderer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []byte {
 	start := len(dst)
 	if len(number) > 0 {
 		dst = append(append(dst, '#'), number...)
@@ -174,7 +204,7 @@ func (w *Text) appendBare(dst, number, addr []byte, a *resolve.Answer, i int) []
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // If the log was filtered before and has that at the frame's end, line[at], already, it writes nothing.
-func (w *Text) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
+func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
 	if !w.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
 		return dst
 	}
@@ -208,7 +238,7 @@ type printed struct {
 
 // shown returns the text of an answer that names a function. The answer keeps it from its second line on: most addresses of a long log
 // come once. The text of a first line is valid until that of another answer is asked for.
-func (w *Text) shown(a *resolve.Answer) *printed {
+func (w *renderer) shown(a *resolve.Answer) *printed {
 	p, came := a.Printed.(*printed)
 	switch {
 	case p != nil:
@@ -233,7 +263,7 @@ func (w *Text) shown(a *resolve.Answer) *printed {
 }
 
 // show makes p the text of an answer. Its places are in w.placeText.
-func (w *Text) show(p *printed, a *resolve.Answer) {
+func (w *renderer) show(p *printed, a *resolve.Answer) {
 	p.frames = w.opt.Names.inWords(a.Frames)
 	p.nameOnly = len(p.frames) == 1 && p.frames[0].File == ""
 	w.link(a, p)
@@ -261,8 +291,18 @@ func (w *Text) show(p *printed, a *resolve.Answer) {
 	}
 }
 
+// appendVariable writes `name` or `name+0x10`.
+func (w *renderer) appendVariable(dst []byte, a *resolve.Answer, i int) []byte {
+	dst = w.appendFunc(dst, a, i)
+	if offset := a.Frames[i].Offset; offset > 0 {
+		dst = append(dst, "+0x"...)
+		dst = strconv.AppendUint(dst, offset, 16)
+	}
+	return dst
+}
+
 // FollowColor follows the log's SGR state through b if what is added is colored.
-func (w *Text) FollowColor(b []byte) {
+func (w *renderer) FollowColor(b []byte) {
 	if w.opt.Palette != nil && bytes.IndexByte(b, 0x1b) >= 0 {
 		w.Color.Feed(b)
 		w.Color.link.Feed(b)

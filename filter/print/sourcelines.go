@@ -20,7 +20,7 @@ type Sources interface {
 
 // excerpt returns the source of one function of an answer. It asks for the sources of all functions at once, since they may
 // come from a server.
-func (w *Text) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
+func (w *renderer) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Excerpt {
 	p := w.shown(a)
 	if p.excerpts == nil {
 		p.excerpts = make([]*symsrc.Excerpt, len(a.Frames))
@@ -36,7 +36,7 @@ func (w *Text) excerpt(ctx context.Context, a *resolve.Answer, i int) *symsrc.Ex
 }
 
 // askSource asks for the source of one function. It runs in a goroutine of its own, in which a panic would end the program.
-func (w *Text) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
+func (w *renderer) askSource(ctx context.Context, a *resolve.Answer, i int) (x *symsrc.Excerpt) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			x = &symsrc.Excerpt{Note: "internal error" + guard.Fault(cause)}
@@ -67,7 +67,7 @@ func Awaited(a *resolve.Answer) bool {
 
 // source writes the lines of source code of one function below its line. Each begins with before, the text before the frame,
 // and ends with the escape sequences of after, the text after it.
-func (w *Text) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, after []byte) []byte {
+func (w *renderer) source(ctx context.Context, dst []byte, s parse.Segment, a *resolve.Answer, i int, before, after []byte) []byte {
 	if w.opt.Sources == nil || w.opt.SourceLines == 0 {
 		return dst
 	}
@@ -110,7 +110,7 @@ const sourceIndent = "    "
 //	>    8 |   return *p;
 //
 // The gutter has the same width for every frame.
-func (w *Text) appendSource(dst []byte, number int, text string, marked bool) []byte {
+func (w *renderer) appendSource(dst []byte, number int, text string, marked bool) []byte {
 	colored := w.palette() != nil && w.Color.Plain()
 	dst = append(dst, sourceIndent...)
 	var digits [20]byte
@@ -140,7 +140,7 @@ func (w *Text) appendSource(dst []byte, number int, text string, marked bool) []
 }
 
 // appendNote writes a warning about the lines.
-func (w *Text) appendNote(dst []byte, note string) []byte {
+func (w *renderer) appendNote(dst []byte, note string) []byte {
 	dst = append(dst, sourceIndent+"       "...)
 	note = "(" + symsrc.Visible(note) + ")"
 	if p := w.palette(); p != nil {
