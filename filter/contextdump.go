@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 
 	"qss-filter/filter/resolve"
@@ -41,10 +42,18 @@ type contextMapping struct {
 	ModuleAddress string `json:"module_address"`
 }
 
-// contextJSON returns the context of a process as one line of JSON, without its end. Modules whose ID has another definition
+// contextDump tells others of contexts: Options.DumpContext and Options.OnDumpfile.
+type contextDump struct {
+	out       io.Writer
+	announced func(Dumpfile)
+	resolver  *resolve.Resolver
+	warn      func(cause, message string)
+}
+
+// json returns the context of a process as one line of JSON, without its end. Modules whose ID has another definition
 // by now are there as long as they are mapped.
-func (f *Filter) contextJSON(event string, p *resolve.Process) []byte {
-	e := contextEvent{Event: event, Line: f.line, Process: p.Key, Modules: []contextModule{}}
+func (d *contextDump) json(event string, line int, p *resolve.Process) []byte {
+	e := contextEvent{Event: event, Line: line, Process: p.Key, Modules: []contextModule{}}
 	type identity struct {
 		id            uint64
 		name, buildID string
@@ -57,7 +66,7 @@ func (f *Filter) contextJSON(event string, p *resolve.Process) []byte {
 			i = len(e.Modules)
 			at[k] = i
 			m := contextModule{ID: id, Name: name, BuildID: hex.EncodeToString([]byte(buildID)), Mappings: []contextMapping{}}
-			if files := f.resolver.Module([]byte(name), symsrc.BuildID(buildID)).Files; files != nil {
+			if files := d.resolver.Module([]byte(name), symsrc.BuildID(buildID)).Files; files != nil {
 				m.File, m.DebugFile = files.ElfRange.Of(files.Elf), files.DebugRange.Of(files.Debug)
 				m.Status, m.DebugStatus = files.ElfStatus.String(), files.DebugStatus.String()
 			}
@@ -82,20 +91,29 @@ func (f *Filter) contextJSON(event string, p *resolve.Process) []byte {
 
 func hexText(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-// dumpContext writes the context of a process to Options.DumpContext, if there is any. A failed write is told once.
-func (f *Filter) dumpContext(event string, p *resolve.Process) {
-	if f.opt.DumpContext == nil || len(p.Space.Modules()) == 0 && len(p.Space.Mappings()) == 0 {
+// write writes the context of a process to Options.DumpContext, if there is any. A failed write is told once.
+func (d *contextDump) write(event string, line int, p *resolve.Process) {
+	if d.out == nil || len(p.Space.Modules()) == 0 && len(p.Space.Mappings()) == 0 {
 		return
 	}
-	if _, err := f.opt.DumpContext.Write(append(f.contextJSON(event, p), '\n')); err != nil {
-		f.warn("context dump", fmt.Sprintf("dump the context: %v", err))
+	if _, err := d.out.Write(append(d.json(event, line, p), '\n')); err != nil {
+		d.warn("context dump", fmt.Sprintf("dump the context: %v", err))
 	}
+}
+
+// announce hands a dumpfile element to Options.OnDumpfile.
+func (d *contextDump) announce(line int, p *resolve.Process, e *markup.Element) {
+	if d.announced == nil {
+		return
+	}
+	kind, name, _ := e.Dumpfile()
+	d.announced(Dumpfile{Type: string(kind), Name: string(name), Context: d.json("dumpfile", line, p)})
 }
 
 // End says that the log is over: the last contexts are dumped.
 func (f *Filter) End() {
 	for _, p := range f.resolver.Processes.All() {
-		f.dumpContext("end", p)
+		f.context.write("end", f.line, p)
 	}
 }
 
@@ -105,13 +123,4 @@ type Dumpfile struct {
 	Type, Name string
 	// Context is the process's address space as JSON, in the form of a context dump.
 	Context []byte
-}
-
-// announce hands a dumpfile element to Options.OnDumpfile.
-func (f *Filter) announce(p *resolve.Process, e *markup.Element) {
-	if f.opt.OnDumpfile == nil {
-		return
-	}
-	kind, name, _ := e.Dumpfile()
-	f.opt.OnDumpfile(Dumpfile{Type: string(kind), Name: string(name), Context: f.contextJSON("dumpfile", p)})
 }

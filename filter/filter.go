@@ -15,12 +15,13 @@
 //
 //	line.go         a line from its bytes to its output: the picture above
 //	items.go        what the frames and elements of a text are
-//	element.go      malformed elements; hexdict.go, a dump of registers over several lines
+//	hexdict.go      a dump of registers over several lines
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	contextdump.go  the context as JSON
 //	guard.go        what a panic may cost: the one line
+//	messages.go     warnings, each once
 //	stats.go        counts
 package filter
 
@@ -106,9 +107,8 @@ type Filter struct {
 	known     known
 	asked     shownBy // of the last bt element
 	reached   progress
-	said      map[string]bool
-	rescued   int // lines that left as they came, since the program is at fault
-	faults    faults
+	context   contextDump
+	messages
 	// objects is nil if lines leave as text.
 	objects *jsonl.Printer
 	// line is the number of the line at hand, from 1.
@@ -128,8 +128,10 @@ func New(o Options) *Filter {
 	}
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}
-	f := &Filter{opt: o, text: print.NewText(text), objects: r, said: map[string]bool{}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: f.broken})
+	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: func(fault string) { f.broken(f.line, fault) }})
+	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
+	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {
 		f.out = r
 	}
@@ -174,14 +176,4 @@ func (f *Filter) rescan() {
 	}
 	f.candidates, f.state = f.scans[state], state
 	f.resolver.Search(f.candidates, f.absolutes())
-}
-
-// warn warns of one cause, once.
-func (f *Filter) warn(cause, message string) {
-	const causes = 1000
-	if f.opt.Warn == nil || f.said[cause] || len(f.said) >= causes {
-		return
-	}
-	f.said[cause] = true
-	f.opt.Warn(message)
 }

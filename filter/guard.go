@@ -19,7 +19,7 @@ import (
 // it came.
 func (f *Filter) rescue(out *[]byte, dst, line []byte) {
 	if cause := recover(); cause != nil {
-		f.broken(guard.Fault(cause))
+		f.broken(f.line, guard.Fault(cause))
 		*out = f.untouched(dst, line)
 	}
 }
@@ -56,16 +56,10 @@ func (f *Filter) rescueLines(out *[]byte, n *int, b []byte) {
 	at := &f.reached
 	f.known.off = true
 	f.line = at.line + 1
-	f.broken(guard.Fault(cause))
+	f.broken(f.line, guard.Fault(cause))
 	end := bytes.IndexByte(b[at.n:], '\n') + 1
 	if end == 0 {
 		end = len(b) - at.n
 	}
 	*out, *n = f.untouched(at.out, b[at.n:at.n+end]), at.n+end
-}
-
-// broken says that this program is at fault, once.
-func (f *Filter) broken(fault string) {
-	f.rescued++
-	f.warn("internal error", guard.Message(f.line, fault))
 }

@@ -8,6 +8,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
+	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
@@ -23,6 +24,9 @@ const (
 // dump follows a `{{{hexdict:` element over its lines: a dump of registers as `KEY: VALUE` pairs. The dump is kept to the byte and
 // leaves line by line. Footnotes after it say what its values point at.
 type dump struct {
+	resolver *resolve.Resolver
+	colored  bool // whether colors are written
+
 	open   bool
 	of     *resolve.Process // whose dump it is
 	alias  bool
@@ -92,12 +96,12 @@ func (h *dump) collect(text []byte) {
 }
 
 // pointing returns the values of a dump that a footnote explains, if colors are written.
-func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element) (values []parse.Pair) {
-	if f.opt.Palette == nil || s.JSON {
+func (h *dump) pointing(ctx context.Context, t *resolve.Thread, s parse.Segment, e *parse.Element) (values []parse.Pair) {
+	if !h.colored || s.JSON {
 		return nil
 	}
 	for _, v := range parse.Pairs(s.Text[e.Pairs:e.End]) {
-		if f.point(ctx, t, v.Value) != nil {
+		if h.point(ctx, t, v.Value) != nil {
 			v.Start, v.End = v.Start+e.Pairs-e.Start, v.End+e.Pairs-e.Start
 			values = append(values, v)
 		}
@@ -107,7 +111,7 @@ func (f *Filter) pointing(ctx context.Context, t *resolve.Thread, s parse.Segmen
 
 // point returns what a value of a dump points at: a function if its mapping is executable, otherwise a variable; nil if it
 // points at nothing that has a name.
-func (f *Filter) point(ctx context.Context, p *resolve.Thread, v parse.Value) *resolve.Answer {
+func (h *dump) point(ctx context.Context, p *resolve.Thread, v parse.Value) *resolve.Answer {
 	at, ok := p.Space.Resolve(v.Addr)
 	if !ok {
 		return nil
@@ -119,7 +123,7 @@ func (f *Filter) point(ctx context.Context, p *resolve.Thread, v parse.Value) *r
 			take = resolve.Return.Because(resolve.ByRegister)
 		}
 	}
-	if a := f.resolver.ResolveAddress(ctx, p.Process, v.Addr, kind, take); len(a.Frames) > 0 {
+	if a := h.resolver.ResolveAddress(ctx, p.Process, v.Addr, kind, take); len(a.Frames) > 0 {
 		return a
 	}
 	return nil
@@ -136,8 +140,7 @@ func isReturnRegister(key string) bool {
 
 // footnotes writes a line for each value of a dump that has ended: `  [RIP] func file:line`, with the logger's prefix of the line that
 // closed the dump. A last line without its end keeps none.
-func (f *Filter) footnotes(ctx context.Context, dst []byte, t *resolve.Thread, l *parse.Line, end []byte) []byte {
-	h := &f.dump
+func (h *dump) footnotes(ctx context.Context, out print.Printer, dst []byte, t *resolve.Thread, l *parse.Line, end []byte) []byte {
 	if h.open || len(h.values) == 0 {
 		return dst
 	}
@@ -146,14 +149,14 @@ func (f *Filter) footnotes(ctx context.Context, dst []byte, t *resolve.Thread, l
 		before = l.Text[:n]
 	}
 	for _, v := range h.values {
-		a := f.point(ctx, t, v)
+		a := h.point(ctx, t, v)
 		if a == nil {
 			continue
 		}
 		if len(end) == 0 {
-			dst = f.out.Text(dst, newline)
+			dst = out.Text(dst, newline)
 		}
-		dst = f.out.Register(dst, before, t, v, a, end)
+		dst = out.Register(dst, before, t, v, a, end)
 	}
 	h.values = h.values[:0]
 	return dst

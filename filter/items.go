@@ -10,7 +10,6 @@ import (
 	"qss-filter/filter/resolve"
 	"qss-filter/markup"
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/demangle"
 )
 
 // resolve finds what the elements or frames of a segment are, in their order. alone is the index of the one whose line the segment is,
@@ -57,19 +56,20 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	switch {
 	case e.Contextual():
 		if it.Context, it.Err = f.apply(t, &e.Element); it.Err != nil {
-			it.Explained = f.malformed(l.Text, it.Err)
+			it.Explained = f.malformed(f.line, l.Text, it.Err)
 		}
 		return
 	case e.Tag == markup.Hexdict:
-		it.Values = f.pointing(ctx, t, l.Segment, e)
+		it.Values = f.dump.pointing(ctx, t, l.Segment, e)
 		return
 	case e.Keep:
 		return
 	case e.Tag == markup.Dumpfile:
-		f.announce(t.Process, &e.Element)
+		f.context.announce(f.line, t.Process, &e.Element)
 		return
 	case e.Tag == markup.Symbol:
-		it.Name = f.demangled(e)
+		mangled, _ := e.Symbol()
+		it.Name = f.demangled(f.line, string(mangled))
 		return
 	case e.Tag == markup.Data:
 		kind = symsrc.Data
@@ -90,25 +90,12 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	}
 }
 
-// demangled returns the readable form of a symbol.
-func (f *Filter) demangled(e *parse.Element) string {
-	body, _ := e.Symbol()
-	mangled := string(body)
-	name := mangled
-	if f.faults.demangles(f.line, len(mangled)) {
-		name = demangle.Symbol(mangled)
-	} else {
-		f.warn("mangled", fmt.Sprintf("line %d: too many long names in one line: the rest of such a line's stay mangled", f.line))
-	}
-	return name
-}
-
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
 func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done print.Effect, err error) {
-	e.Terse = f.faults.left(f.line, f.objects != nil) <= 0
+	e.Terse = f.left(f.line) <= 0
 	switch e.Tag {
 	case markup.Reset:
-		f.dumpContext("reset", t.Process)
+		f.context.write("reset", f.line, t.Process)
 		if t.Space.Reset() {
 			done.Tag = markup.Reset
 		}

@@ -114,6 +114,16 @@ func (f *Filter) read(t *resolve.Thread, l *parse.Line) {
 	}
 }
 
+// readElements reads the elements of a text, and says which are malformed.
+func (f *Filter) readElements(text []byte) {
+	f.parser.ReadElements(text, f.left(f.line))
+	for i := range f.parser.Elements {
+		if err := f.parser.Elements[i].Err; err != nil && f.malformed(f.line, text, err) {
+			f.out.Malformed(err)
+		}
+	}
+}
+
 // readFrames finds the frames of a segment.
 func (f *Filter) readFrames(s parse.Segment, renumbering bool) []parse.Frame {
 	if !f.parser.ReadFrames(s, renumbering, f.absolutes()) {
@@ -129,7 +139,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 			return f.out.Context(dst, t, l.Text, l.After, end, f.resolve(ctx, t, l, -1))
 		}
 	}
-	dst = f.footnotes(ctx, f.out.Text(f.out.Flush(dst), l.Before), t, l, l.Sep)
+	dst = f.dump.footnotes(ctx, f.out, f.out.Text(f.out.Flush(dst), l.Before), t, l, l.Sep)
 	alone := f.alone(l)
 	if items := f.resolve(ctx, t, l, alone); len(items) > 0 {
 		dst = f.out.Items(ctx, dst, t, l.Segment, items, alone)
@@ -139,7 +149,7 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 	}
 	dst = f.out.Text(dst, l.After)
 	f.dump.follow(t.Process, l, f.parser.Elements)
-	return f.footnotes(ctx, dst, t, l, l.After)
+	return f.dump.footnotes(ctx, f.out, dst, t, l, l.After)
 }
 
 // alone returns the index of the element or frame whose line the segment is, -1 if it is none's.

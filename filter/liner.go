@@ -96,7 +96,7 @@ func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
 	dst = f.Flush(dst)
 	defer func() {
 		if cause := recover(); cause != nil {
-			f.broken(guard.Fault(cause))
+			f.broken(f.line, guard.Fault(cause))
 			out, same = dst, f.objects == nil
 		}
 	}()
@@ -150,7 +150,7 @@ func (f *Filter) Torn(ctx context.Context, dst, begin []byte, waited time.Durati
 func (f *Filter) unfinished(begin []byte) (open, begun bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			f.broken(guard.Fault(cause))
+			f.broken(f.line, guard.Fault(cause))
 			open = true
 		}
 	}()

@@ -106,7 +106,7 @@ func (a *ahead) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 func (a *ahead) hold(line []byte) (before, passes bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.broken(guard.Fault(cause))
+			a.broken(a.line+len(a.lines)+1, guard.Fault(cause))
 			before, passes = a.holding(), true
 		}
 	}()
