@@ -65,7 +65,7 @@ func TestAgedOut(t *testing.T) {
 		if named := strings.Contains(last[pid], " a.so@10 "); named != whole {
 			t.Errorf("the frame of %s is %q", pid, last[pid])
 		}
-		if told := strings.Contains(said, "has aged out of the stream: what it said of modules is lost process=h."+pid+"\n"); told == whole {
+		if told := strings.Contains(said, "has aged out of the stream: its modules are lost process=h."+pid+"\n"); told == whole {
 			t.Errorf("of %s it is said: %v\n%s", pid, told, said)
 		}
 	}

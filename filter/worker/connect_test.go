@@ -244,14 +244,14 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%+v, %v", good, err)
 	}
 	for want, change := range map[string]func(*Options){
-		"worker.Key other.*":   func(o *Options) { o.Key = "other.*" },
-		"nothing in it tells":  func(o *Options) { o.In, o.Key = "logs.a", "" },
-		"worker.Out logs.x.>":  func(o *Options) { o.Out = "logs.x.>" },
-		"worker.Out annotated": func(o *Options) { o.Out = "annotated" },
-		"worker.Durable a.b":   func(o *Options) { o.Durable = "a.b" },
-		"worker.Stream a b":    func(o *Options) { o.Stream = "a b" },
-		"worker.Partitions":    func(o *Options) { o.Partitions = 0 },
-		"worker.Filters":       func(o *Options) { o.Filters = 0 },
+		"worker.Key other.*":       func(o *Options) { o.Key = "other.*" },
+		"nothing in it identifies": func(o *Options) { o.In, o.Key = "logs.a", "" },
+		"worker.Out logs.x.>":      func(o *Options) { o.Out = "logs.x.>" },
+		"worker.Out annotated":     func(o *Options) { o.Out = "annotated" },
+		"worker.Durable a.b":       func(o *Options) { o.Durable = "a.b" },
+		"worker.Stream a b":        func(o *Options) { o.Stream = "a b" },
+		"worker.Partitions":        func(o *Options) { o.Partitions = 0 },
+		"worker.Filters":           func(o *Options) { o.Filters = 0 },
 	} {
 		o := good
 		change(&o)

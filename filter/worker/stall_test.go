@@ -45,7 +45,7 @@ func TestStalled(t *testing.T) {
 	}
 	ask() // by now the partition is this worker's
 	clock.ahead.Add(int64(stallAfter + time.Minute))
-	if status, text := ask(); status != http.StatusServiceUnavailable || !strings.Contains(text, ": 8 lines wait, and none was done for 1m") {
+	if status, text := ask(); status != http.StatusServiceUnavailable || !strings.Contains(text, ": 8 lines wait, and none was acknowledged for 1m") {
 		t.Errorf("it says %d %s", status, text)
 	}
 	full.MaxMsgs = 100
