@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"qss-filter/filter"
+	"qss-filter/filter/filtertest"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/locate"
 	symobject "qss-filter/symsrc/object"
@@ -113,22 +114,22 @@ func TestLiveStrace(t *testing.T) {
 		t.Skip("this strace does not walk stacks by libunwind")
 	}
 	frame := regexp.MustCompile(`^ > (\S*/walks)\((\S*)\) \[(0x[0-9a-f]+)\]$`)
-	for _, build := range walkBuilds {
+	for _, build := range filtertest.Builds {
 		t.Run(strings.Join(build, " "), func(t *testing.T) {
 			needTool(t, build[0], build[0])
 			dir := t.TempDir()
 			w := walk(t, dir, build...)
-			out, err := exec.Command("strace", "-k", "-e", "trace=write", w.path).CombinedOutput()
+			out, err := exec.Command("strace", "-k", "-e", "trace=write", w.Path).CombinedOutput()
 			if err != nil && !bytes.Contains(out, []byte(" > ")) {
 				t.Skipf("strace: %v\n%s", err, out)
 			}
 			log := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-			interrupted := w.interrupted()
+			interrupted := w.Interrupted()
 			var at []uint64
 			var lines []int
 			for i, line := range log {
 				if m := frame.FindStringSubmatch(line); m != nil {
-					linked := linkedAt(t, w.path, number(m[3]))
+					linked := linkedAt(t, w.Path, number(m[3]))
 					if !interrupted[linked] {
 						linked--
 					}
@@ -136,7 +137,7 @@ func TestLiveStrace(t *testing.T) {
 				}
 			}
 			want := map[int]string{}
-			for i, place := range placesOf(t, w.path, at) {
+			for i, place := range placesOf(t, w.Path, at) {
 				if !strings.Contains(place, "?") && place[len(place)-2:] != " 0" {
 					want[lines[i]] = place
 				}
@@ -158,7 +159,7 @@ func TestLivePerf(t *testing.T) {
 			dir := t.TempDir()
 			w := walk(t, dir, build...)
 			data := filepath.Join(dir, "perf.data")
-			if out, err := exec.Command("perf", "record", "-q", "-F", "997", "-g", "-o", data, w.path, "spin").CombinedOutput(); err != nil {
+			if out, err := exec.Command("perf", "record", "-q", "-F", "997", "-g", "-o", data, w.Path, "spin").CombinedOutput(); err != nil {
 				t.Skipf("perf record: %v\n%s", err, out)
 			}
 			out, err := exec.Command("perf", "script", "-i", data).Output()
@@ -175,7 +176,7 @@ func TestLivePerf(t *testing.T) {
 					continue
 				}
 				if m := frame.FindStringSubmatch(line); m != nil {
-					linked := linkedAt(t, w.path, number("0x"+m[1]))
+					linked := linkedAt(t, w.Path, number("0x"+m[1]))
 					if !top {
 						linked--
 					}
@@ -184,7 +185,7 @@ func TestLivePerf(t *testing.T) {
 				top = false
 			}
 			want := map[int]string{}
-			for i, place := range placesOf(t, w.path, at) {
+			for i, place := range placesOf(t, w.Path, at) {
 				if strings.Contains(place, "?") || place[len(place)-2:] == " 0" {
 					continue
 				}

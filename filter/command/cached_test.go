@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"qss-filter/filter/filtertest"
 )
 
 // cached runs the program with a cache of its own.
@@ -172,4 +174,44 @@ func firstOther(got, want []byte) string {
 		}
 	}
 	return fmt.Sprintf("%d lines instead of %d", len(a), len(b))
+}
+
+// TestWalksCached holds that the stacks of a real program, written as many emitters write them, get the right names with a cache that
+// is empty, with one that has all answers, and without one: the same names.
+func TestWalksCached(t *testing.T) {
+	source, err := filepath.Abs("filter/testdata/walks.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]map[string]filtertest.Tally{"no cache": {}, "cold cache": {}, "warm cache": {}}
+	for _, build := range [][]string{{"gcc", "-O2"}, {"gcc", "-O1", "-no-pie"}} {
+		dir := t.TempDir()
+		w := filtertest.Walk(t, source, dir, build...)
+		c := cached{t, t.TempDir()}
+		for i := range filtertest.Emitters {
+			e := &filtertest.Emitters[i]
+			page := e.Writes(w)
+			var before []byte
+			for _, how := range []string{"no cache", "cold cache", "warm cache"} {
+				args := []string{"--format=json", "--symbols", dir}
+				if how == "no cache" {
+					args = append(args, "--no-cache")
+				}
+				out := c.run([]byte(page.Log()), args...)
+				n := page.Count(t, e.Name+", "+how, string(out))
+				sum := sums[how][e.Name]
+				sum.Add(n)
+				sums[how][e.Name] = sum
+				if before != nil && !bytes.Equal(out, before) {
+					t.Errorf("%s, %s: the answers differ from those before", e.Name, how)
+				}
+				before = out
+			}
+		}
+		c.answers(true)
+	}
+	for how, of := range sums {
+		table, _ := filtertest.Report(how, of)
+		t.Log(table)
+	}
 }

@@ -1,7 +1,9 @@
 // Package filtertest has helpers for tests of the filter.
 //
+//	emitters.go stacks as the sources of many programs write them
 //	nasty.go    random logs
 //	peer.go     comparison with llvm-symbolizer; a source of symbols, and a log of processes for it
+//	walks.go    real stacks of a program, and where their frames are
 package filtertest
 
 import (

@@ -1,0 +1,192 @@
+package filtertest
+
+import (
+	"debug/elf"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Emitters write stacks in the format of a program's source, which the comments name.
+var Emitters = []Emitter{
+	{Name: "addresses alone, raw", maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "  %#x", f.pc) }},
+	{Name: "addresses alone, moved", maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "  %#x", f.pc-f.moved()) }},
+	{Name: "addresses alone, 16 digits", maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "0x%016x", f.pc) }},
+	{Name: "path+offset alone, raw", each: eachIn(func(p *Page, _ int, f walkedFrame) { p.frame(f, "   %s+%#x", f.in.path, f.linked()) })},
+	{Name: "path+offset alone, moved", each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		p.frame(f, "   %s+%#x", f.in.path, f.linked()-f.moved())
+	})},
+	{Name: "Backtrace: and addresses, raw", maps: true, stack: says("Backtrace:"),
+		each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "  %#x", f.pc) }},
+	// Seastar, src/util/backtrace.cc: backtrace() decorates ip - 1, also what a signal interrupted.
+	{Name: "Seastar", maps: true, stack: says("Reactor stalled for 33 ms on shard 0, in scheduling group main. Backtrace:"),
+		each: eachIn(func(p *Page, _ int, f walkedFrame) { p.frame(f, "  %#x", f.pc-1) })},
+	{Name: "Seastar, modules", stack: says("Segmentation fault on shard 0.\nBacktrace:"),
+		each: eachIn(func(p *Page, _ int, f walkedFrame) { p.frame(f, "  %s+%#x", f.in.path, f.linked()-1) })},
+	{Name: "PerFlow", maps: true, stack: perFlowHead, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "  0x%016x", f.pc) }},
+	{Name: "pc=, raw", maps: true, each: func(p *Page, i int, f walkedFrame) { p.frame(f, "frame %d: pc=%#x", i, f.pc) }},
+	{Name: "pc=, moved", maps: true, each: func(p *Page, i int, f walkedFrame) { p.frame(f, "frame %d: pc=%#x", i, f.pc-f.moved()) }},
+	// glibc, debug/backtracesyms.c.
+	{Name: "glibc", each: eachIn(glibcFrame)},
+	{Name: "glibc after UBSan's headline", head: ubsanHead, each: eachIn(glibcFrame)},
+	// glog, src/signalhandler.cc and utilities.cc.
+	{Name: "glog", maps: true, each: func(p *Page, _ int, f walkedFrame) { p.frame(f, "    @ %18s (unknown)", fmt.Sprintf("%#x", f.pc)) }},
+	{Name: "glog after UBSan's headline", maps: true, head: ubsanHead, each: func(p *Page, _ int, f walkedFrame) {
+		p.frame(f, "    @ %18s (unknown)", fmt.Sprintf("%#x", f.pc))
+	}},
+	// compiler-rt, sanitizer_stacktrace_libcdep.cpp: `    #%n %p %F %L`, moved.
+	{Name: "sanitizer", stack: says("==7==ERROR: AddressSanitizer: x"), each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "    #%d %#x  (%s+%#x)", i, f.pc-f.moved(), f.in.path, f.linked()-f.moved())
+	})},
+	{Name: "one space, raw, after UBSan's headline", head: ubsanHead, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%d %#x (%s+%#x)", i, f.pc, f.in.path, f.linked())
+	})},
+	{Name: "one space, raw", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%d %#x (%s+%#x)", i, f.pc, f.in.path, f.linked())
+	})},
+	{Name: "markup, raw", stack: markupHead, each: func(p *Page, i int, f walkedFrame) { p.frame(f, "{{{bt:%d:%#x}}}", i, f.pc) }},
+	{Name: "markup, raw, after UBSan's headline", head: ubsanHead, stack: markupHead, each: func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "{{{bt:%d:%#x}}}", i, f.pc)
+	}},
+	{Name: "markup, moved, of ASan", stack: func(p *Page, s *walkedStack) {
+		markupHead(p, s)
+		p.text("==7==ERROR: AddressSanitizer: x")
+	}, each: func(p *Page, i int, f walkedFrame) { p.frame(f, "{{{bt:%d:%#x}}}", i, f.pc-f.moved()) }},
+	{Name: "markup, :ra and :pc", stack: markupHead, each: func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "{{{bt:%d:%#x:%s}}}", i, f.pc, map[bool]string{true: "pc", false: "ra"}[f.exact])
+	}},
+	// perf, util/evsel_fprintf.c: offsets in the file, return addresses but for the sample's own.
+	{Name: "perf script", interrupted: true, stack: perfHead, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "\t%16x %s (%s)", f.inFile(), "[unknown]", f.in.path)
+	})},
+	{Name: "perf script below the kernel", interrupted: true, stack: func(p *Page, s *walkedStack) {
+		perfHead(p, s)
+		p.text("\tffffffff822039e0 _raw_spin_unlock+0x0 ([kernel.kallsyms])\n\tffffffff811039e0 do_syscall_64+0x3b ([kernel.kallsyms])")
+	}, each: eachIn(func(p *Page, i int, f walkedFrame) { p.frame(f, "\t%16x [unknown] (%s)", f.inFile(), f.in.path) })},
+	{Name: "perf script, with what it knows not", interrupted: true, stack: perfHead, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "\t%16x [unknown] (%s)", f.inFile(), f.in.path)
+		p.text("\t%16x [unknown] ([unknown])\n\t%16x small+0x3 (inlined)\n\t%16x small+0x3 (inlined)\n\t%16x small+0x3 (inlined)", 0, 7, 8, 9)
+	})},
+	// OpenJDK, src/hotspot/share/utilities/vmError.cpp.
+	{Name: "hs_err", interrupted: true, stack: says("#  SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=7, tid=7\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)"), each: eachIn(hsErrFrame)},
+	{Name: "hs_err, Java frames between", interrupted: true, stack: says("#  SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=7, tid=7\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)"),
+		each: eachIn(func(p *Page, i int, f walkedFrame) {
+			hsErrFrame(p, i, f)
+			p.text("j  Hs.boom(I)I+0\nj  Hs.b(I)I+0\nJ 12 c2 Hs.c(I)I (2 bytes) @ 0x00007f\nj  Hs.d(I)I+0\nv  ~StubRoutines::call_stub")
+		})},
+	// strace, src/unwind.c: libunwind's offsets are those in the file.
+	{Name: "strace -k", interrupted: true, stack: says(`write(1, "hi\n", 3) = 3`), each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		if name, off := p.w.symbolAt(f); len(name)%2 == 1 { // some have a symbol
+			p.frame(f, " > %s(%s+%#x) [%#x]", f.in.path, name, off, f.inFile())
+			return
+		}
+		p.frame(f, " > %s() [%#x]", f.in.path, f.inFile())
+	})},
+	{Name: "strace -k with libdw", interrupted: true, stack: says(`write(1, "hi\n", 3) = 3`), each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		p.frame(f, " > %s() [%#x]", f.in.path, f.linked()-f.moved())
+	})},
+	// Chromium, base/debug/stack_trace_android.cc, before and since 2015.
+	{Name: "Chromium on Android, path+offset", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%02d 0x%08x %s+0x%08x", i, f.pc, f.in.path, f.inFile())
+	})},
+	{Name: "Chromium on Android, pc", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%02d pc 0x%08x %s", i, f.pc-1-f.in.text, f.in.path)
+	})},
+	// libunwindstack, Unwinder.cpp: moved.
+	{Name: "Android", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "      #%02d pc %016x  %s", i, f.linked()-f.moved(), f.in.path)
+	})},
+	// Tizen.
+	{Name: "Tizen sys-assert", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "%2d: (%#x) [%s] + %#x", i, f.pc, f.in.path, f.pc-f.in.text)
+	})},
+	{Name: "Tizen dump-stack", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		name, off := p.w.symbolAt(f)
+		if name == "" {
+			name = "(null)"
+		}
+		p.frame(f, "  %2d: %s + %#x (0x%016x) [%s] + %#x", i, name, off, f.pc, f.in.path, f.pc-f.in.first)
+	})},
+	{Name: "systemd-coredump", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%-2d 0x%016x n/a (%s + %#x)", i, f.pc, filepath.Base(f.in.path), f.pc-f.in.first)
+	})},
+	{Name: "gdb", interrupted: true, maps: true, each: func(p *Page, i int, f walkedFrame) { p.frame(f, "#%-2d 0x%016x in ?? ()", i, f.pc) }},
+	{Name: "backward", maps: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%-4d Object \"%s\", at %#x, in ", i, f.in.path, f.pc)
+	})},
+	{Name: "Rust", maps: true, each: func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "%4d: %18s - <unknown>", i, fmt.Sprintf("%#x", f.pc))
+	}},
+	{Name: "Envoy", maps: true, each: func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "[critical][backtrace] [./source/server/backtrace.h:104] #%d: [%#x]", i, f.pc)
+	}},
+	// Mozilla, mozglue/misc/StackWalk.cpp.
+	{Name: "Mozilla", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%02d: ???[%s +%#x]", i+1, f.in.path, f.linked())
+	})},
+	{Name: "valgrind", interrupted: true, stack: func(p *Page, _ *walkedStack) {
+		p.text("==7== %s", strings.Join(p.w.maps, "\n==7== "))
+	}, each: func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "==7==    %s 0x%X: ???", map[bool]string{true: "at", false: "by"}[i == 0], f.pc-f.moved())
+	}},
+}
+
+const ubsanHead = "a.c:7:3: runtime error: signed integer overflow"
+
+func says(text string) func(*Page, *walkedStack) {
+	return func(p *Page, _ *walkedStack) { p.text("%s", text) }
+}
+
+func eachIn(each func(p *Page, i int, f walkedFrame)) func(p *Page, i int, f walkedFrame) {
+	return func(p *Page, i int, f walkedFrame) {
+		if f.in != nil {
+			each(p, i, f)
+		}
+	}
+}
+
+func glibcFrame(p *Page, _ int, f walkedFrame) {
+	if f.in.pie {
+		p.frame(f, "%s(+%#x)[%#x]", f.in.path, f.linked(), f.pc)
+		return
+	}
+	p.frame(f, "%s[%#x]", f.in.path, f.pc)
+}
+
+func hsErrFrame(p *Page, _ int, f walkedFrame) {
+	p.frame(f, "C  [%s+%#x]", filepath.Base(f.in.path), f.linked())
+}
+
+func perFlowHead(p *Page, s *walkedStack) {
+	p.text("[1795191696932172754] Call walkedStack (depth: %d)", len(s.frames))
+}
+
+func perfHead(p *Page, s *walkedStack) {
+	p.text("walks  4711 12.345678:     250000 cpu-clock:u: ")
+}
+
+func markupHead(p *Page, _ *walkedStack) {
+	p.text("{{{reset}}}")
+	n := 0
+	for _, f := range p.w.spaces {
+		if f.text == 0 {
+			continue
+		}
+		p.text("{{{module:%d:%s:elf:%s}}}", n, f.path, buildIDOf(f.path))
+		p.text("{{{mmap:%#x:%#x:load:%d:rx:%#x}}}", f.text, f.textEnd-f.text, n, f.text-f.first+f.low)
+		n++
+	}
+}
+
+// symbolAt returns the symbol of a frame of the program, and how far after its beginning the frame is.
+func (w *Walked) symbolAt(f walkedFrame) (name string, off uint64) {
+	if f.in.path != w.Path {
+		return "", 0
+	}
+	for _, s := range symbolsOf(w.Path) {
+		if at := f.linked(); elf.ST_TYPE(s.Info) == elf.STT_FUNC && at > s.Value && at <= s.Value+s.Size {
+			return s.Name, at - s.Value
+		}
+	}
+	return "", 0
+}
