@@ -67,3 +67,32 @@ func TestWalks(t *testing.T) {
 		}
 	}
 }
+
+// TestWalksCross is TestWalks for other machines, with calls in the place of stacks.
+func TestWalksCross(t *testing.T) {
+	source, err := filepath.Abs("testdata/walks.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, build := range [][]string{{"aarch64-linux-gnu", "-O2"}, {"aarch64-linux-gnu", "-O0", "-no-pie"}, {"arm-linux-gnueabihf", "-O2"},
+		{"arm-linux-gnueabihf", "-O1", "-marm"}, {"riscv64-linux-gnu", "-O2"}, {"riscv64-linux-gnu", "-O0"}} {
+		t.Run(strings.Join(build, " "), func(t *testing.T) {
+			needTool(t, build[0]+"-gcc", "gcc-"+build[0])
+			dir, sums := t.TempDir(), map[string]filtertest.Tally{}
+			w := filtertest.Cross(t, source, dir, build[0], build[1:]...)
+			own, err := locate.New(locate.Options{Symbols: []string{dir}, Rootfs: []string{t.TempDir()}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range filtertest.Emitters {
+				e := &filtertest.Emitters[i]
+				page := e.Writes(w)
+				sums[e.Name] = page.Count(t, e.Name, run(t, filter.Options{Symbols: symobject.NewSource(own), JSON: &jsonl.Options{}}, page.Log()))
+			}
+			table, all := filtertest.Report(build[0], sums)
+			if t.Log(table); all.Right*100 < all.Frames*90 {
+				t.Errorf("%d of %d frames have names", all.Right, all.Frames)
+			}
+		})
+	}
+}

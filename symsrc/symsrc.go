@@ -255,6 +255,8 @@ type Probe struct {
 	// Back is the distance from a return address to a byte of the call before it: 1, or the width of an instruction if
 	// that is fixed.
 	Back uint64
+	// Thumb is set where the lowest bit of the address says that it is one of Thumb code: the address less 1 is the same.
+	Thumb bool
 }
 
 // Prober looks at the machine code of a module.

@@ -83,7 +83,7 @@ var Emitters = []Emitter{
 		p.frame(f, " > %s() [%#x]", f.in.path, f.inFile())
 	})},
 	{Name: "strace -k with libdw", interrupted: true, stack: says(`write(1, "hi\n", 3) = 3`), each: eachIn(func(p *Page, _ int, f walkedFrame) {
-		p.frame(f, " > %s() [%#x]", f.in.path, f.linked()-f.moved())
+		p.frame(f, " > %s() [%#x]", f.in.path, f.linked()-f.back())
 	})},
 	// Chromium, base/debug/stack_trace_android.cc, before and since 2015.
 	{Name: "Chromium on Android, path+offset", each: eachIn(func(p *Page, i int, f walkedFrame) {
@@ -127,7 +127,7 @@ var Emitters = []Emitter{
 	{Name: "valgrind", interrupted: true, stack: func(p *Page, _ *walkedStack) {
 		p.text("==7== %s", strings.Join(p.w.maps, "\n==7== "))
 	}, each: func(p *Page, i int, f walkedFrame) {
-		p.frame(f, "==7==    %s 0x%X: ???", map[bool]string{true: "at", false: "by"}[i == 0], f.pc-f.moved())
+		p.frame(f, "==7==    %s 0x%X: ???", map[bool]string{true: "at", false: "by"}[i == 0], (f.pc&^f.thumb())-f.back())
 	}},
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +20,9 @@ type Walked struct {
 	maps   []string
 	spaces map[string]*walkedFile
 	stacks []walkedStack
-	truth  map[uint64]place // by the address of the instruction in the program's own address space
+	// addr2line is the program that is asked for the truth.
+	addr2line string
+	truth     map[uint64]place // by the address of the instruction in the program's own address space
 }
 
 // File says where a file is mapped.
@@ -28,6 +32,7 @@ type walkedFile struct {
 	text, textEnd, textOff uint64 // the executable one, and its offset in the file
 	low                    uint64 // the lowest address of its segments
 	pie                    bool
+	machine                elf.Machine
 }
 
 type walkedStack struct {
@@ -50,13 +55,40 @@ type place struct {
 // linked returns the address in the file's own address space.
 func (f *walkedFrame) linked() uint64 { return f.pc - f.in.first + f.in.low }
 
+// at returns where the instruction is, or a byte of it.
+func (f *walkedFrame) at() uint64 { return f.linked()&^f.thumb() - f.back() }
+
+// thumb returns the bit that is set in addresses of Thumb code, and 0 for other machines.
+func (f *walkedFrame) thumb() uint64 {
+	if f.in != nil && f.in.machine == elf.EM_ARM {
+		return 1
+	}
+	return 0
+}
+
 // inFile returns the offset in the file.
 func (f *walkedFrame) inFile() uint64 { return f.pc - f.in.text + f.in.textOff }
 
-// moved returns how far before pc an emitter is that moves return addresses into the call.
-func (f *walkedFrame) moved() uint64 {
+// back returns how far before pc a byte of the instruction is.
+func (f *walkedFrame) back() uint64 {
 	if f.exact {
 		return 0
+	}
+	return 1
+}
+
+// moved returns how far before pc an emitter is that moves return addresses to the call: as compiler-rt's sanitizer_stacktrace.h has it
+// in GetPreviousInstructionPc.
+func (f *walkedFrame) moved() uint64 {
+	switch {
+	case f.exact || f.in == nil:
+		return f.back()
+	case f.in.machine == elf.EM_AARCH64:
+		return 4
+	case f.in.machine == elf.EM_ARM:
+		return f.pc - (f.pc-3)&^1
+	case f.in.machine == elf.EM_RISCV:
+		return 2
 	}
 	return 1
 }
@@ -73,7 +105,7 @@ func Walk(t *testing.T, source, dir string, command ...string) *Walked {
 	if err != nil {
 		t.Fatalf("%v: %v", command, err)
 	}
-	w := &Walked{Path: path, spaces: map[string]*walkedFile{}, truth: map[uint64]place{}}
+	w := &Walked{Path: path, spaces: map[string]*walkedFile{}, truth: map[uint64]place{}, addr2line: "addr2line"}
 	for line := range strings.Lines(string(out)) {
 		kind, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch kind {
@@ -103,7 +135,7 @@ func (w *Walked) addMap(t *testing.T, text string) {
 		if err != nil {
 			return
 		}
-		f = &walkedFile{path: path, first: start, pie: e.Type == elf.ET_DYN, low: ^uint64(0)}
+		f = &walkedFile{path: path, first: start, pie: e.Type == elf.ET_DYN, low: ^uint64(0), machine: e.Machine}
 		for _, p := range e.Progs {
 			if p.Type == elf.PT_LOAD {
 				f.low = min(f.low, p.Vaddr&^0xfff)
@@ -140,18 +172,20 @@ func (w *Walked) findTruth(t *testing.T) {
 	for _, s := range w.stacks {
 		for _, f := range s.frames {
 			if f.in != nil && f.in.path == w.Path {
-				for _, at := range []uint64{f.linked() - f.moved(), f.linked()} {
+				for _, exact := range []bool{true, false} {
+					f.exact = exact
+					at := f.at()
 					addrs = append(addrs, at)
 					fmt.Fprintf(&ask, "%#x\n", at)
 				}
 			}
 		}
 	}
-	cmd := exec.Command("addr2line", "-f", "-a", "-e", w.Path)
+	cmd := exec.Command(w.addr2line, "-f", "-a", "-e", w.Path)
 	cmd.Stdin = strings.NewReader(ask.String())
 	out, err := cmd.Output()
 	if err != nil {
-		t.Skipf("addr2line: %v", err)
+		t.Skipf("%s: %v", w.addr2line, err)
 	}
 	lines := strings.Split(string(out), "\n")
 	for i, at := range addrs {
@@ -159,6 +193,81 @@ func (w *Walked) findTruth(t *testing.T) {
 		n, _ := strconv.Atoi(line[strings.LastIndexByte(line, ':')+1:])
 		function, _, _ := strings.Cut(lines[3*i+1], ".")
 		w.truth[at] = place{function, n}
+	}
+}
+
+// Cross builds a program of testdata/walks.c for another machine, and makes stacks of it: of return addresses, those after the calls that
+// objdump finds in the program's own functions.
+func Cross(t *testing.T, source, dir, triple string, options ...string) *Walked {
+	t.Helper()
+	path := filepath.Join(dir, "walks")
+	args := append(options, "-g", "-fno-optimize-sibling-calls", "-Wl,--build-id=sha1", "-o", path, source)
+	if out, err := exec.Command(triple+"-gcc", args...).CombinedOutput(); err != nil {
+		t.Skipf("%s-gcc: cannot build: %v\n%s", triple, err, out)
+	}
+	e, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	const base = 0x2aaaa000
+	w := &Walked{Path: path, spaces: map[string]*walkedFile{}, truth: map[uint64]place{}, addr2line: triple + "-addr2line"}
+	for _, p := range e.Progs {
+		if p.Type == elf.PT_LOAD {
+			start := p.Vaddr &^ 0xfff
+			if e.Type == elf.ET_DYN {
+				start += base
+			}
+			mode := "r--p"
+			if p.Flags&elf.PF_X != 0 {
+				mode = "r-xp"
+			}
+			w.addMap(t, fmt.Sprintf("%08x-%08x %s %08x fe:00 1234    %s", start, (start+p.Memsz+p.Vaddr&0xfff+0xfff)&^0xfff, mode, p.Off&^0xfff, path))
+		}
+	}
+	out, err := exec.Command(triple+"-objdump", "-d", "--no-show-raw-insn", path).Output()
+	if err != nil {
+		t.Skipf("%s-objdump: %v", triple, err)
+	}
+	w.addCalls(string(out), w.spaces[path])
+	w.findTruth(t)
+	return w
+}
+
+// walkFunctions are the functions of testdata/walks.c.
+var walkFunctions = []string{"walk", "handler", "leaf", "middle", "deep", "faulty", "aftercall", "nowayback", "compare", "sorted", "raised",
+	"pointed", "environment", "work", "spin", "run", "main"}
+
+// addCalls makes stacks of eight calls each.
+func (w *Walked) addCalls(code string, in *walkedFile) {
+	function := regexp.MustCompile(`^[0-9a-f]+ <([^>.]+).*>:$`)
+	call := regexp.MustCompile(`^ *[0-9a-f]+:\s+(blx?|blr|jalr?|call)\b`)
+	next := regexp.MustCompile(`^ *([0-9a-f]+):`)
+	thumb := regexp.MustCompile(`(?m)^ *[0-9a-f]+[26ae]:\s`).MatchString(code[max(0, strings.Index(code, "<main>:")):]) // half-words
+	own, called := false, false
+	for line := range strings.Lines(code) {
+		line = strings.TrimRight(line, "\n")
+		if m := function.FindStringSubmatch(line); m != nil {
+			own = slices.Contains(walkFunctions, m[1])
+			called = false
+			continue
+		}
+		m := next.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		if at, err := strconv.ParseUint(m[1], 16, 64); err == nil && own && called {
+			f := walkedFrame{pc: at - in.low + in.first, in: in}
+			if in.machine == elf.EM_ARM && thumb {
+				f.pc |= 1
+			}
+			if len(w.stacks) == 0 || len(w.stacks[len(w.stacks)-1].frames) == 8 {
+				w.stacks = append(w.stacks, walkedStack{scene: "calls"})
+			}
+			s := &w.stacks[len(w.stacks)-1]
+			s.frames = append(s.frames, f)
+		}
+		called = call.MatchString(line)
 	}
 }
 
@@ -262,7 +371,7 @@ func (p *Page) Count(t *testing.T, name, output string) (n Tally) {
 		}
 		n.Frames++
 		got, named := functions[line]
-		want := p.w.truth[f.linked()-f.moved()]
+		want := p.w.truth[f.at()]
 		switch {
 		case !named:
 			if n.Raw++; n.Raw == 1 {

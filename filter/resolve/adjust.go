@@ -132,7 +132,7 @@ func (e *emitter) frame(a *Answer) {
 	e.begun = true
 	switch mode := a.adjustment.mode(); {
 	case mode == moving || mode == oneLess:
-		if a.Back == 1 {
+		if a.Back != 0 && a.Back != further {
 			e.end()
 		}
 	case mode != Exact && mode != oneLessExact && e.once && a.adjustment.evidence() != byHeader:
@@ -304,6 +304,14 @@ const further = ^uint64(0)
 // back returns how many bytes before a logged address the code lies, or further. A signal trampoline is never called: its address is
 // that of its first instruction.
 func (t Adjustment) back(p symsrc.Probe) uint64 {
+	if n := t.distance(p); n != 1 || !p.Thumb {
+		return n
+	}
+	return 2
+}
+
+// distance is back for addresses without a bit that says what code they are of.
+func (t Adjustment) distance(p symsrc.Probe) uint64 {
 	mode := t.mode()
 	switch {
 	case mode == Exact, mode == stracedExact:
@@ -330,6 +338,28 @@ func (t Adjustment) back(p symsrc.Probe) uint64 {
 		return only(contradicts)
 	}
 	return only(!p.Known || p.Returns)
+}
+
+// Reasons why it is not clear how an address is to be adjusted.
+const (
+	calledOrInterrupted = "unclear: a return address, or what a signal interrupted, since the file of the frame before is missing"
+	rawOrMoved          = "unclear: a return address, or one that lies in a call already"
+)
+
+// otherwise returns how many bytes before a logged address the code may lie as well, with the reason, or "".
+func (t Adjustment) otherwise(p symsrc.Probe) (back uint64, why string) {
+	mode := t.mode()
+	switch {
+	case t&doubtful != 0 && mode == oneLess:
+		return further, calledOrInterrupted
+	case t&doubtful != 0:
+		return 0, calledOrInterrupted
+	case p.Returns && p.Calls && !p.Trampoline && mode == probing:
+		return 0, rawOrMoved
+	case p.Returns && p.Calls && !p.Trampoline && mode == probingFirst:
+		return 1, rawOrMoved
+	}
+	return 0, ""
 }
 
 // only returns the distance from a return address to the call before it, if it is one.

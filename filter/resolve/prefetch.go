@@ -120,8 +120,8 @@ func (r *Resolver) fetch(ctx context.Context, q question) (got found) {
 	got.back = q.Adjustment.back(got.probe)
 	got.addr.Offset -= got.back
 	got.Answer = r.opt.Symbols.Frames(ctx, got.addr)
-	if q.Adjustment&doubtful != 0 && got.unclear == "" {
-		r.doubt(ctx, q, &got)
+	if other, why := q.Adjustment.otherwise(got.probe); why != "" && got.unclear == "" && other != got.back {
+		r.doubt(ctx, other, why, &got)
 	}
 	if got.unclear != "" {
 		got.Frames = nil
@@ -129,11 +129,8 @@ func (r *Resolver) fetch(ctx context.Context, q question) (got found) {
 	return got
 }
 
-// Reasons why a question is unclear.
-const (
-	inFileOrModule      = "unclear: the offset may count in the file or in the module"
-	calledOrInterrupted = "unclear: a return address, or what a signal interrupted, since the file of the frame before is missing"
-)
+// inFileOrModule says why a question is unclear.
+const inFileOrModule = "unclear: the offset may count in the file or in the module"
 
 // countFrom finds out whether a frame of strace counts in the file, as asked, or in the module.
 func (r *Resolver) countFrom(ctx context.Context, q question, got *found) {
@@ -152,21 +149,14 @@ func (r *Resolver) countFrom(ctx context.Context, q question, got *found) {
 	}
 }
 
-// doubt looks whether it makes a difference that an address which was taken for a return address may be what a signal interrupted.
-func (r *Resolver) doubt(ctx context.Context, q question, got *found) {
-	exact := uint64(0)
-	if q.Adjustment.mode() == oneLess {
-		exact = further
-	}
-	if got.back == exact {
-		return
-	}
-	at := q.asked()
-	at.Offset -= exact
+// doubt looks whether it makes a difference that the code may lie as far before the logged address as other says.
+func (r *Resolver) doubt(ctx context.Context, other uint64, why string, got *found) {
+	at := got.addr
+	at.Offset += got.back - other
 	if !slices.EqualFunc(got.Frames, r.opt.Symbols.Frames(ctx, at).Frames, func(a, b symsrc.Frame) bool {
 		return a.Func == b.Func && a.File == b.File && a.Line == b.Line
 	}) {
-		got.unclear = calledOrInterrupted
+		got.unclear = why
 	}
 }
 

@@ -34,7 +34,7 @@ import (
 //
 // and of what the machine code shows 1 byte of flags, a varint for Linked, less the offset, and a uvarint for Back.
 const (
-	valueFormat = 5       // goes into the engine's hash, so that pages of another format are never read
+	valueFormat = 6       // goes into the engine's hash, so that pages of another format are never read
 	maxAnswer   = 1 << 14 // bytes of an answer's strings, and maxFrame of each of its frames beside them
 	maxFrame    = 32
 	maxPage     = 60 << 10 // bytes; Badger keeps what is larger than 64 KiB in a file of another kind
@@ -141,7 +141,7 @@ func (w *pageWriter) appendFrames(dst []byte, e *entry) []byte {
 
 func appendProbe(dst []byte, at uint64, p *symsrc.Probe) []byte {
 	flags := byte(0)
-	for i, set := range [...]bool{p.Known, p.Returns, p.Calls, p.Trampoline} {
+	for i, set := range [...]bool{p.Known, p.Returns, p.Calls, p.Trampoline, p.Thumb} {
 		if set {
 			flags |= 1 << i
 		}
@@ -277,7 +277,7 @@ func (p *page) read(s spot, frames []symsrc.Frame) (e entry, err error) {
 	if isProbe(s.tag) {
 		flags := d.byte()
 		e.shows = symsrc.Probe{
-			Known: flags&1 != 0, Returns: flags&2 != 0, Calls: flags&4 != 0, Trampoline: flags&8 != 0,
+			Known: flags&1 != 0, Returns: flags&2 != 0, Calls: flags&4 != 0, Trampoline: flags&8 != 0, Thumb: flags&16 != 0,
 			Linked: s.at + uint64(d.varint()), Back: d.uvarint(),
 		}
 		if d.bad || d.b != "" {

@@ -23,7 +23,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 }
 
 // Probe returns what the machine code around an address shows: whether a number from a log is a return address, one that
-// was moved back into the call, or neither. Without machine code only Linked and Back are set; nothing is set where the
+// was moved back into the call, or neither. Without machine code only Linked, Back and Thumb are set; nothing is set where the
 // space cannot be turned into addresses.
 func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	addr, ok := f.Linked(off, from)
@@ -32,7 +32,7 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	}
 	thumb := addr&1 != 0
 	f.guard(func() {
-		p.Linked, p.Back = addr, f.elf.Back()
+		p.Linked, p.Back, p.Thumb = addr, f.elf.Back(), thumb && f.elf.Machine == elf.EM_ARM
 		if addr = f.codeAddr(addr); f.elf.Type != elf.ET_REL {
 			p.Linked = addr
 		}
