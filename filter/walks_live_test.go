@@ -2,6 +2,7 @@ package filter_test
 
 import (
 	"bytes"
+	"debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,13 +137,7 @@ func TestLiveStrace(t *testing.T) {
 					at, lines = append(at, linked), append(lines, i)
 				}
 			}
-			want := map[int]string{}
-			for i, place := range placesOf(t, w.Path, at) {
-				if !strings.Contains(place, "?") && place[len(place)-2:] != " 0" {
-					want[lines[i]] = place
-				}
-			}
-			compareFrames(t, sourceOf(t, dir), log, want)
+			compareFrames(t, sourceOf(t, dir), log, known(lines, placesOf(t, w.Path, at)))
 		})
 	}
 }
@@ -184,14 +179,7 @@ func TestLivePerf(t *testing.T) {
 				}
 				top = false
 			}
-			want := map[int]string{}
-			for i, place := range placesOf(t, w.Path, at) {
-				if strings.Contains(place, "?") || place[len(place)-2:] == " 0" {
-					continue
-				}
-				want[lines[i]] = place
-			}
-			compareFrames(t, sourceOf(t, dir), log, want)
+			compareFrames(t, sourceOf(t, dir), log, known(lines, placesOf(t, w.Path, at)))
 		})
 	}
 }
@@ -236,4 +224,142 @@ func TestLiveHsErr(t *testing.T) {
 		}
 	}
 	compareFrames(t, sourceOf(t, dir), log, want)
+}
+
+// stripped puts a copy of a program without symbols into a directory of its own, of the same name.
+func stripped(t *testing.T, path string) string {
+	t.Helper()
+	copied := filepath.Join(t.TempDir(), filepath.Base(path))
+	if out, err := exec.Command("strip", "-o", copied, path).CombinedOutput(); err != nil {
+		t.Skipf("strip: %v\n%s", err, out)
+	}
+	return copied
+}
+
+// lowest returns the address of the first segment of a program: 0 for one that is position-independent.
+func lowest(t *testing.T, path string) uint64 {
+	t.Helper()
+	e, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, p := range e.Progs {
+		if p.Type == elf.PT_LOAD {
+			return p.Vaddr &^ 0xfff
+		}
+	}
+	return 0
+}
+
+// TestLiveDebuggers compares what gdb and eu-stack print of a program without symbols, where a signal came and in its handler, with
+// what addr2line says: gdb's addresses are return addresses but for the first and what the signal interrupted, eu-stack's lie in the
+// calls.
+func TestLiveDebuggers(t *testing.T) {
+	needTool(t, "gdb", "gdb")
+	needTool(t, "eu-stack", "elfutils")
+	mapped := regexp.MustCompile(`^ +0x([0-9a-f]+) +0x[0-9a-f]+ .* /\S*/walks$`)
+	inGDB := regexp.MustCompile(`^#(\d+) +0x([0-9a-f]+) in \?\? \(\)$`)
+	inCore := regexp.MustCompile(`^    \[[0-9a-f]+\]@0x([0-9a-f]+)\+0x([0-9a-f]+)$`)
+	for _, build := range [][]string{{"gcc", "-O1"}, {"gcc", "-O2", "-no-pie"}, {"clang-22", "-O1", "--ld-path=/usr/bin/ld.lld-22"}} {
+		t.Run(strings.Join(build, " "), func(t *testing.T) {
+			needTool(t, build[0], build[0])
+			dir := t.TempDir()
+			w := walk(t, dir, build...)
+			program, low := stripped(t, w.Path), lowest(t, w.Path)
+			core := filepath.Join(t.TempDir(), "core")
+			args := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set breakpoint pending on", "-ex", "break siglongjmp",
+				"-ex", "run >/dev/null", "-ex", "info proc mappings", "-ex", "generate-core-file " + core}
+			for range 8 {
+				args = append(args, "-ex", "bt", "-ex", "continue")
+			}
+			out, err := exec.Command("gdb", append(args, program)...).CombinedOutput()
+			if err != nil || !bytes.Contains(out, []byte("\n#0 ")) {
+				t.Skipf("gdb: %v\n%s", err, out)
+			}
+			log := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+			var first uint64
+			var at []uint64
+			var lines []int
+			for i, line := range log {
+				if m := mapped.FindStringSubmatch(line); m != nil && first == 0 {
+					first = number("0x" + m[1])
+				}
+				if m := inGDB.FindStringSubmatch(line); m != nil && number("0x"+m[2])-first < 1<<20 {
+					linked := number("0x"+m[2]) - first + low
+					if m[1] != "0" && !strings.Contains(log[i-1], "<signal handler called>") {
+						linked--
+					}
+					at, lines = append(at, linked), append(lines, i)
+				}
+			}
+			source := sourceOf(t, dir)
+			compareFrames(t, source, log, known(lines, placesOf(t, w.Path, at)))
+
+			out, err = exec.Command("eu-stack", "-b", "--core="+core, "--executable="+program).CombinedOutput()
+			if err != nil && !bytes.Contains(out, []byte("\n#0 ")) {
+				t.Skipf("eu-stack: %v\n%s", err, out)
+			}
+			log, at, lines = strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), nil, nil
+			for i, line := range log {
+				if m := inCore.FindStringSubmatch(line); m != nil && number("0x"+m[1]) == first {
+					at, lines = append(at, number("0x"+m[2])+low), append(lines, i)
+				}
+			}
+			compareFrames(t, source, log, known(lines, placesOf(t, w.Path, at)))
+		})
+	}
+}
+
+// known returns the places by the index of their line, without those that addr2line does not know.
+func known(lines []int, places []string) map[int]string {
+	of := map[int]string{}
+	for i, place := range places {
+		if !strings.Contains(place, "?") && !strings.HasSuffix(place, " 0") {
+			of[lines[i]] = place
+		}
+	}
+	return of
+}
+
+// TestLiveRust compares the stack of a Rust program without symbols, which prints its own mappings, with what addr2line says: its
+// addresses are return addresses.
+func TestLiveRust(t *testing.T) {
+	needTool(t, "rustc", "rustc")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "walks")
+	if out, err := exec.Command("rustc", "-g", "-O", "-C", "link-arg=-Wl,--build-id=sha1", "-o", path, "testdata/walks.rs").CombinedOutput(); err != nil {
+		t.Skipf("rustc: %v\n%s", err, out)
+	}
+	cmd := exec.Command(stripped(t, path))
+	cmd.Env = append(os.Environ(), "RUST_BACKTRACE=full")
+	out, _ := cmd.CombinedOutput()
+	log := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	mapped := regexp.MustCompile(`^([0-9a-f]+)-[0-9a-f]+ .* /\S*/walks$`)
+	frame := regexp.MustCompile(`^ +\d+: +0x([0-9a-f]+) - `)
+	var first uint64
+	var at []uint64
+	var lines []int
+	for i, line := range log {
+		if m := mapped.FindStringSubmatch(line); m != nil && first == 0 {
+			first = number("0x" + m[1])
+		}
+		if m := frame.FindStringSubmatch(line); m != nil && number("0x"+m[1])-first < 16<<20 {
+			at, lines = append(at, number("0x"+m[1])-first-1), append(lines, i)
+		}
+	}
+	line := regexp.MustCompile(`walks\.rs:(\d+)`)
+	filtered, right := lineByLine(t, filter.Options{Symbols: sourceOf(t, dir)}, log), 0
+	for i, place := range placesOf(t, path, at) {
+		_, want, _ := strings.Cut(place, " ")
+		if m := line.FindStringSubmatch(filtered[lines[i]]); m != nil {
+			if m[1] != want {
+				t.Errorf("%q: line %s, want %s", filtered[lines[i]], m[1], want)
+			}
+			right++
+		}
+	}
+	if t.Logf("%d frames right", right); right < 3 {
+		t.Errorf("too few frames of the program in\n%s", strings.Join(filtered, ""))
+	}
 }
