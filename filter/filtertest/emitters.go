@@ -68,8 +68,8 @@ var Emitters = []Emitter{
 		p.text("\t%16x [unknown] ([unknown])\n\t%16x small+0x3 (inlined)\n\t%16x small+0x3 (inlined)\n\t%16x small+0x3 (inlined)", 0, 7, 8, 9)
 	})},
 	// OpenJDK, src/hotspot/share/utilities/vmError.cpp.
-	{Name: "hs_err", interrupted: true, stack: says("#  SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=7, tid=7\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)"), each: eachIn(hsErrFrame)},
-	{Name: "hs_err, Java frames between", interrupted: true, stack: says("#  SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=7, tid=7\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)"),
+	{Name: "hs_err", interrupted: true, stack: says(hsErrHead), each: eachIn(hsErrFrame)},
+	{Name: "hs_err, Java frames between", interrupted: true, stack: says(hsErrHead),
 		each: eachIn(func(p *Page, i int, f walkedFrame) {
 			hsErrFrame(p, i, f)
 			p.text("j  Hs.boom(I)I+0\nj  Hs.b(I)I+0\nJ 12 c2 Hs.c(I)I (2 bytes) @ 0x00007f\nj  Hs.d(I)I+0\nv  ~StubRoutines::call_stub")
@@ -114,6 +114,10 @@ var Emitters = []Emitter{
 	{Name: "backward", maps: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "#%-4d Object \"%s\", at %#x, in ", i, f.in.path, f.pc)
 	})},
+	// With the compiler's unwinder, backward.hpp: 1 is taken from return addresses.
+	{Name: "backward, moved", maps: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "#%-4d Object \"%s\", at %#x, in ", i, f.in.path, (f.pc&^f.thumb())-f.back())
+	})},
 	{Name: "Rust", maps: true, each: func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "%4d: %18s - <unknown>", i, fmt.Sprintf("%#x", f.pc))
 	}},
@@ -130,6 +134,9 @@ var Emitters = []Emitter{
 		p.frame(f, "==7==    %s 0x%X: ???", map[bool]string{true: "at", false: "by"}[i == 0], (f.pc&^f.thumb())-f.back())
 	}},
 }
+
+// hsErrHead are the headlines of a signal and of the native frames.
+const hsErrHead = "#  SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=7, tid=7\nNative frames: (J=compiled Java code, j=interpreted, Vv=VM code, C=native code)"
 
 const ubsanHead = "a.c:7:3: runtime error: signed integer overflow"
 

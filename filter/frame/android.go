@@ -18,8 +18,10 @@ import (
 //
 // pc counts in the ELF's own address space since Android 11; with the offset before the path it is an offset in the file, and
 // in the oldest one into the executable mapping (libunwindstack's Unwinder.cpp through its versions). Which of them a line
-// without such a sign is of cannot be told from it. The Play console writes 0x before the digits, and tools for feedback
-// collapse spaces or put U+200B between words.
+// without such a sign is of cannot be told from it. Return addresses lie in the call already (Unwinder::FillInFrame there subtracts
+// GetPcAdjustment), those that a signal interrupted are as they are. The Play console writes 0x before the digits, and tools for feedback
+// collapse spaces or put U+200B between words. Chromium writes 0x and one space, and nothing after the path: 1 is taken from every
+// address, and it counts from the mapping (StackTrace::OutputToStream in its base/debug/stack_trace_android.cc).
 func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok {

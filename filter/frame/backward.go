@@ -6,7 +6,10 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// readBackward reads a frame of backward-cpp that names no line, `#6    Object "./a.out", at 0x4019d8, in main`.
+// readBackward reads a frame of backward-cpp that names no line, `#6    Object "./a.out", at 0x4019d8, in main`. The address is one of
+// the process. With the compiler's unwinder 1 is taken from a return address (Unwinder::backtrace in backward.hpp, `if
+// (!ip_before_instruction) ip -= 1`), with glibc's backtrace it is as it is: the machine code shows which, and 1 less than the former
+// is the same call.
 func readBackward(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {

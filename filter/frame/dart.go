@@ -4,7 +4,8 @@ import "qss-filter/filter/scan"
 
 // readDart reads a frame of Dart and Flutter programs compiled ahead of time,
 // `#00 abs 0000007af71c4903 virt 000000000019e903 _kDartIsolateSnapshotInstructions+0xd7dc3`. The virtual address is that of
-// the symbols' file, which the trace's `build_id: '…'` line names.
+// the symbols' file, which the trace's `build_id: '…'` line names. Both are what the stack has, return addresses (Fuchsia's
+// symbolizer takes 1 from them).
 func readDart(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || !scan.Has(line, numEnd, " abs ") {

@@ -6,7 +6,8 @@ import (
 )
 
 // readElfutils reads the second line of a frame of `eu-stack -b`, `    [67f5bdb4]@0x555555554000+0x13ab`: the build ID, where the
-// module begins, and how far after that the call lies. `+` stands at line[plus].
+// module begins, and how far after that the call lies. `+` stands at line[plus]. 1 is taken from a return address before the module is
+// looked for (print_frame in elfutils' src/stack.c, `pc_adjusted = pc - (isactivation ? 0 : 1)`); TestLiveDebuggers runs it.
 func readElfutils(s *Search, line []byte, plus, from int, f *Frame) bool {
 	low := max(from, plus-len("0x0123456789abcdef"))
 	base := plus

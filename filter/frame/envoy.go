@@ -2,7 +2,8 @@ package frame
 
 import "qss-filter/filter/scan"
 
-// readEnvoy reads a frame of Envoy, `#0: std::__1::function<>::operator()() [0x5564bb12b48f]`.
+// readEnvoy reads a frame of Envoy, `#0: std::__1::function<>::operator()() [0x5564bb12b48f]`: an address of the process as
+// absl::GetStackTrace returns it (capture in Envoy's source/server/backtrace.h), a return address.
 func readEnvoy(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || !scan.Has(line, numEnd, ": ") {

@@ -17,7 +17,9 @@ var (
 //
 //	[frame=0 pc=0x557531c652a3 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0 (BuildId: id)]
 //
-// The names are whatever the user chose; module= and offset=0x are those that people choose.
+// The address and the offset lie in the call already, as in all frames that compiler-rt prints (StackTrace::PrintTo in its
+// sanitizer_stacktrace_libcdep.cpp calls GetPreviousInstructionPc). The names are whatever the user chose; module= and offset=0x are
+// those that people choose.
 func readFields(s *Search, line []byte, o, from int, f *Frame) bool {
 	// Fields that belong together stand near each other, and never after the next module's.
 	back := max(from, o-maxModule)

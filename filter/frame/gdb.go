@@ -7,7 +7,8 @@ import (
 )
 
 // readGDB reads a frame of gdb that names no line, `#6  0x00007ffff7a4524a in f (x=1) from /lib/x.so` or `#0  0x55 in ?? ()`.
-// One that does ends in `at file:line`.
+// One that does ends in `at file:line`. The first address is that of an instruction, and so is the one after `<signal handler called>`;
+// the others are return addresses. TestLiveDebuggers runs it.
 func readGDB(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {

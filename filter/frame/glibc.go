@@ -13,6 +13,9 @@ import (
 //	bin/bt/bt-rdynamic(exported_fn+0x5)[0x55f32546c255] an offset in a function
 //	  #0 bin/misc/gwp(+0x3b59) [0x5626818ecb59]         GWP-ASan and scudo
 //	 > /usr/lib/libc.so.6(__write+0x10) [0xf8350]        strace -k
+//
+// The addresses are what backtrace() returns: return addresses, and what a signal interrupted after the frame of its trampoline. The first
+// number is the distance from l_addr, an address of the file (debug/backtracesymsfd.c in glibc); TestPlaces runs it.
 func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {
@@ -139,7 +142,7 @@ func isPunctuation(c byte) bool {
 // What `strace -k` prints of code without a symbol looks the same after a sign, ` > /usr/bin/echo() [0x60c4]`. Built with libunwind, as
 // Debian's, it writes the offset in the file (`ip - start_addr + mmap_offset` in strace's unwind-libunwind.c); built with libdw, an
 // address of the module that lies in the call (`pc--` and dwfl_module_relocate_address in unwind-libdw.c). A stack begins with
-// the instruction that a system call or a signal interrupted.
+// the instruction that a system call or a signal interrupted. TestLiveStrace runs it.
 func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	if at < from+2 || line[at-1] != '[' {
 		return false
@@ -180,7 +183,8 @@ func readGlibcPlain(s *Search, line []byte, at, from int, f *Frame) bool {
 	return true
 }
 
-// readStraceOther reads what else strace -k prints in a stack, ` > [vdso]() [0xa2c]` or ` > anonymous [0x7f12]`: there is nothing to look up.
+// readStraceOther reads what else strace -k prints in a stack, ` > [vdso]() [0xa2c]` or ` > anonymous [0x7f12]`: there is nothing to
+// look up.
 func readStraceOther(s *Search, line []byte, at, from int, f *Frame) bool {
 	_, e, ok := scan.Address(line, at)
 	if !ok || e >= len(line) || line[e] != ']' || !scan.LineEnd(line, e+1) || !scan.Has(line, from, " > ") || at < from+len(" > [") {

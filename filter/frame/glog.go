@@ -11,6 +11,10 @@ import (
 //	    @     0x555b673f4215 ns::outer()              glog
 //	    @     0x7f4d8065a050  (unknown)  name()       Abseil: the first column is the size of the stack frame
 //	PC: @     0x56247cea8149  (unknown)  deep()       what was running
+//
+// The addresses are those of the process as the unwinder returns them (DumpStackFrameInfo in glog's src/signalhandler.cc,
+// DumpPCAndFrameSizesAndStackTrace in Abseil's debugging/internal/examine_stack.cc); glog leaves out its own handler, so that its first
+// frame is the signal's trampoline.
 func readGlog(s *Search, line []byte, at, from int, f *Frame) bool {
 	p := scan.BackSpaces(line, from, at)
 	if p == at || p < from+5 || line[p-1] != '@' {

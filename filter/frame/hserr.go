@@ -9,9 +9,9 @@ import "qss-filter/filter/scan"
 //	# C  [libhs.so+0x10f9]  inner+0x0                  the problematic frame
 //
 // The other kinds of frames are the virtual machine's own, and any number of them may be between these. The stack begins with what
-// the signal interrupted; that of an internal error, which has no signal, with a return address (NativeCallStack and
-// os::current_frame in HotSpot's vmError.cpp). The offsets are addresses of the file: os::dll_address_to_library_name takes the
-// module's base from the address.
+// the signal interrupted; that of an internal error, which has no signal, with a return address (os::current_frame
+// in HotSpot's vmError.cpp). The offsets are addresses of the file: os::dll_address_to_library_name takes the module's base from the
+// address. TestLiveHsErr runs it.
 func readHsErr(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ']' {

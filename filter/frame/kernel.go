@@ -13,7 +13,8 @@ import (
 //	RIP: 0010:bch2_bkey_unpack+0x6/0xa0
 //	pc : lkdtm_WARNING+0x28/0x30 [lkdtm]
 //
-// Functions of the same name are told apart by their size.
+// Functions of the same name are told apart by their size. The offset is that of the return address in the function that the call is in
+// (%pB, sprint_backtrace in kernel/kallsyms.c); that of the program counter's register is the instruction's.
 func readKernel(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != '/' {

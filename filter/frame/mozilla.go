@@ -3,7 +3,8 @@ package frame
 import "qss-filter/filter/scan"
 
 // readMozilla reads a frame that Mozilla's MozFormatCodeAddress prints: `#01: ???[/usr/lib/libxul.so +0x1234]`, or done,
-// `#01: f() (/src/a.h:339)`.
+// `#01: f() (/src/a.h:339)`. The offset is the distance from the module's dli_fbase. What the walkers of its StackWalk.cpp return
+// differs: the machine code decides.
 func readMozilla(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd-at < len("#01") || !scan.Has(line, numEnd, ": ") {

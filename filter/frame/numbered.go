@@ -106,9 +106,11 @@ func (s *Search) module(line []byte, addrEnd, limit int, f *Frame) bool {
 	return true
 }
 
-// spelling returns the convention of the program that printed a frame, by its looks. The sanitizer runtimes' own printer writes two spaces, or "<null>", in
-// the place of a name it does not know; what this filter inserts keeps the spaces, so that its output is read the same way
-// again. LLVM's PrettyStackTrace writes 16 digits and a name without "in", and a return address in frame 0 too.
+// spelling returns the convention of the program that printed a frame, by its looks. The sanitizer runtimes' own printer writes two
+// spaces, or "<null>", in the place of a name it does not know; what this filter inserts keeps the spaces, so that its output is read
+// the same way again. They are compiler-rt's (`#%n %p %F %L` in sanitizer_stacktrace_printer.cpp), which prints what
+// GetPreviousInstructionPc returns; gcc's 12 does the same. LLVM's PrettyStackTrace writes 16 digits and a name without "in", and a
+// return address in frame 0 too.
 func spelling(f *Frame, hint []byte, spaces int) Convention {
 	switch {
 	case spaces == 2, bytes.Contains(hint, nullName):

@@ -3,7 +3,8 @@ package frame
 import "qss-filter/filter/scan"
 
 // readOPTEE reads a line of OP-TEE's call stack, `D/TC:4 0  0x000000003f0080ac`: `0x` stands at line[at]. `TEE load address @`
-// states before it where the core was loaded.
+// states before it where the core was loaded. It prints what its unwinder finds (print_kernel_stack in
+// core/arch/arm/kernel/unwind_arm32.c): the machine code decides.
 func readOPTEE(s *Search, line []byte, at, from int, f *Frame) bool {
 	p := scan.BackSpaces(line, from, at)
 	if p == at {

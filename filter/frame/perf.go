@@ -15,7 +15,7 @@ import (
 // The number is as wide as 16 digits. For a file it is the offset there (map__map_ip of perf's util/map.c), for the kernel
 // and its modules the address. A sample begins with what was interrupted, and so does what follows the kernel's frames: the
 // program's own registers. The others are return addresses where frame pointers led to them, and 1 less where DWARF did (entry in
-// perf's util/unwind-libdw.c: `if (!isactivation) --pc`). An empty line and a headline stand between samples.
+// perf's util/unwind-libdw.c: `if (!isactivation) --pc`). An empty line and a headline stand between samples. TestLivePerf runs it.
 func readPerf(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || !scan.Has(line, e, " (") {

@@ -7,7 +7,8 @@ import "qss-filter/filter/scan"
 //	1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131
 //	2  libLLVM.so.22.1      0x00007f4a49de84b0
 //
-// The offset in the function is decimal.
+// The offset in the function is decimal. The addresses are what backtrace() returns (PrintStackTrace in LLVM's
+// lib/Support/Unix/Signals.inc); TestLiveClangCrash runs it, in markup.
 func readPrettyStack(s *Search, line []byte, at, from int, f *Frame) bool {
 	addr, e, ok := scan.Address(line, at)
 	if !ok || e-at != len("0x0123456789abcdef") {

@@ -3,7 +3,8 @@ package frame
 import "qss-filter/filter/scan"
 
 // readRust reads a frame of RUST_BACKTRACE=full, `   0:     0x55ad5b264e0a - <unknown>`; `0x` stands at line[at]. The short
-// form has no addresses. Where the runtime knows the place it stands on the next line, `at file:line:column`.
+// form has no addresses. Where the runtime knows the place it stands on the next line, `at file:line:column`. The address is what
+// _Unwind_GetIP returns (frame.ip() in the backtrace crate): a return address. TestLiveRust runs it.
 func readRust(s *Search, line []byte, at, from int, f *Frame) bool {
 	colon := scan.BackSpaces(line, from, at) - 1
 	if colon < from || colon+1 == at || line[colon] != ':' {

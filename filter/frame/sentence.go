@@ -22,7 +22,8 @@ var (
 //	Location is global '<null>' at 0x55 (elf+0xoff) (BuildId: id)           TSan: the address of a variable
 //	Location is global '<null>' at 0x55 (<null>+0x0)                        beside frames that are markup
 //
-// Other sentences with such a pair are left alone: it may be the address of data.
+// The addresses of code lie in the call already, as in the report's frames. Other sentences with such a pair are left alone: it may be
+// the address of data.
 func readSentence(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {

@@ -6,7 +6,8 @@ import (
 )
 
 // readSystemd reads a frame of systemd-coredump, `#0  0x00007fd2dab662a2 raise (libc.so.6 + 0x3d2a2)`. The offset counts from
-// the start of the module's mapping (systemd's elf-util.c prints `#%-2u 0x%016x %s (%s + 0x%x)`), "n/a" stands for a name.
+// the start of the module's mapping (systemd's elf-util.c prints `#%-2u 0x%016x %s (%s + 0x%x)`), "n/a" stands for a name. The address
+// is the frame's own (`module_offset = pc - start` there; 1 is taken only to find the name): a return address but for the first one.
 func readSystemd(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok || numEnd >= len(line) || line[numEnd] != ' ' {

@@ -7,7 +7,8 @@ import "qss-filter/filter/scan"
 //	==6151==    at 0x484575B: operator delete[](void*) (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
 //	==6151==    by 0x10937A: ???
 //
-// One that does ends in `(file:line)`.
+// One that does ends in `(file:line)`. 1 is taken from every return address (VG_(get_StackTrace_wrk) in its m_stacktrace.c, "-1: refer
+// to calling insn, not the RA"); the first one is the instruction's.
 func readValgrind(s *Search, line []byte, at, from int, f *Frame) bool {
 	start := at - len("at ")
 	if start < from+3 || !scan.Has(line, start, "at ") && !scan.Has(line, start, "by ") || !scan.EndsWith(line, from, start, "   ") {
