@@ -19,6 +19,7 @@
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
+//	proof.go        a Liner around the filter, in which frames wait for the end of their stack, which is to prove their file
 //	contextdump.go  the context as JSON
 //	guard.go        what a panic may cost: the one line
 //	messages.go     warnings, each once
@@ -60,6 +61,10 @@ type Options struct {
 	// only an absolute address; nil where they are not known. What such a list has at an address must be all that a frame
 	// without a process may mean by it. It may be called by several filters at once.
 	Maps func() [][]byte
+	// Own is set if the filter has started the programs whose log it reads. The files of this machine are theirs then, and need no
+	// proof if the log has no build IDs. Trust says how a user has other files trusted, for the reasons of frames.
+	Own   bool
+	Trust string
 	// By says what tells processes apart.
 	By prefix.By
 	// Dedupe puts one line in the place of a stack that was there before, which names the first one. A stack is then held
@@ -101,7 +106,8 @@ type Filter struct {
 	renumbers bool
 	items     []print.Item   // of the text at hand
 	repeats   *print.Repeats // nil if repeated stacks are written out
-	ahead     *ahead         // around this filter; nil if no frame waits
+	held      *proving       // around this filter; nil if no file must be proven
+	ahead     *ahead         // around held or this filter; nil if no frame waits for mappings
 	window    int            // how many more lines are looked at whatever they hold
 	dump      dump
 	known     known
@@ -109,6 +115,8 @@ type Filter struct {
 	reached   progress
 	context   contextDump
 	messages
+	// unidentified is set once an element has defined a module without a build ID.
+	unidentified bool
 	// objects is nil if lines leave as text.
 	objects *jsonl.Printer
 	// line is the number of the line at hand, from 1.
@@ -129,7 +137,8 @@ func New(o Options) *Filter {
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
-	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Broken: func(fault string) { f.broken(f.line, fault) }})
+	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust,
+		Broken: func(fault string) { f.broken(f.line, fault) }})
 	f.dump = dump{resolver: f.resolver, colored: o.Palette != nil}
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {
@@ -140,8 +149,11 @@ func New(o Options) *Filter {
 		f.repeats = print.NewRepeats(f.out, text, r != nil)
 		f.out = f.repeats
 	}
+	if !o.Own {
+		f.held = &proving{Filter: f}
+	}
 	if o.Lookahead != (Lookahead{}) {
-		f.ahead = &ahead{Filter: f, limit: o.Lookahead}
+		f.ahead = &ahead{Filter: f, to: f.beyond(), limit: o.Lookahead}
 	}
 	f.rescan()
 	return f

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
@@ -33,6 +34,7 @@ func (f *Filter) resolve(ctx context.Context, t *resolve.Thread, l *parse.Line, 
 func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.Line, it *print.Item, alone bool) {
 	fr := it.Frame
 	it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)
+	f.warnRefused(it.Answer)
 	f.observe(t, l.Text, it, alone)
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
 		return
@@ -78,6 +80,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	}
 	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, adjustment)
 	it.Answer.Count()
+	f.warnRefused(it.Answer)
 	if e.Tag == markup.BT {
 		t.Over(f.line, it.Answer)
 		f.asked = shownBy{dependsOn(t, it.Answer, adjustment), e.Type}
@@ -90,12 +93,25 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	}
 }
 
+// warnRefused warns of the first frame whose file is not used, since nothing proves it.
+func (f *Filter) warnRefused(a *resolve.Answer) {
+	if a == nil || a.Refused == "" {
+		return
+	}
+	why := a.Refused
+	if f.opt.Trust != "" && !strings.HasSuffix(why, f.opt.Trust) {
+		why += "; " + f.opt.Trust
+	}
+	f.warn("refused", fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, why))
+}
+
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.
 func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done print.Effect, err error) {
 	e.Terse = f.left(f.line) <= 0
 	switch e.Tag {
 	case markup.Reset:
 		f.context.write("reset", f.line, t.Process)
+		t.Process.Restart()
 		if t.Space.Reset() {
 			done.Tag = markup.Reset
 		}
@@ -109,6 +125,7 @@ func (f *Filter) apply(t *resolve.Thread, e *markup.Element) (done print.Effect,
 			f.warn("duplicate module", fmt.Sprintf("line %d: module ID %#x defined again, was %q: the newest definition counts",
 				f.line, def.ID, old.Name))
 		}
+		f.unidentified = f.unidentified || def.BuildID == ""
 		m, _ := t.Space.Module(def.ID)
 		return print.Effect{Tag: markup.Module, Module: m}, nil
 	}

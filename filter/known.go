@@ -123,7 +123,7 @@ func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []by
 		}
 		return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
 	}
-	if !isElement(line) {
+	if !isElement(line) || f.mayNeedProof(line) {
 		return 0, dst
 	}
 	dst = f.text.Fold.Flush(dst)
@@ -134,7 +134,7 @@ func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []by
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
 	a := f.asked.answer
-	if k.frames.Settled(generation) && again && a != nil && len(a.Frames) > 0 && rescued == f.rescued && !print.Awaited(a) &&
+	if k.frames.Settled(generation) && again && a != nil && len(a.Frames) > 0 && rescued == f.rescued && !print.Awaited(a) && !f.resolver.Assumed(a) &&
 		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		k.frames.Keep(s, line, dst[before:], generation, f.asked)
 	}
@@ -184,6 +184,7 @@ func (k *known) module(dst []byte, t *resolve.Thread, b []byte) (used int, out [
 		return 0, dst
 	}
 	t.Space.AddModule(*def)
+	f.unidentified = f.unidentified || def.BuildID == ""
 	m, _ := t.Space.Module(def.ID)
 	f.line++
 	k.elements.Follow(e)
@@ -197,6 +198,7 @@ func (k *known) reset(dst []byte, t *resolve.Thread, b []byte, at int) (used int
 	if e == nil || e.Says.tag != markup.Reset {
 		return 0, dst
 	}
+	t.Process.Restart()
 	if t.Space.Reset() {
 		dst = f.text.Fold.Flush(dst)
 		k.block.begin(f, dst, at)
@@ -294,6 +296,7 @@ func (k *known) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out [
 	if len(block.text) == 0 || block.generation != t.Space.Generation() || !bytes.HasPrefix(b, block.text) {
 		return 0, dst
 	}
+	t.Process.Restart()
 	dst = append(f.text.Fold.Flush(dst), block.out...)
 	f.text.Fold.Become(&block.fold)
 	f.line += block.lines

@@ -10,6 +10,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/linecache"
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/scan"
@@ -29,7 +30,20 @@ func (f *Filter) liner() stream.Liner {
 	if f.ahead != nil {
 		return f.ahead
 	}
+	return f.beyond()
+}
+
+// beyond returns what handles the lines that wait for no mappings.
+func (f *Filter) beyond() stream.Liner {
+	if f.held != nil {
+		return f.held
+	}
 	return f
+}
+
+// mayNeedProof reports whether a line of markup may hold a frame without a build ID.
+func (f *Filter) mayNeedProof(line []byte) bool {
+	return f.held != nil && (f.unidentified || f.resolver.Mapped) && bytes.Contains(line, linecache.BTStart[1:])
 }
 
 // streamed returns how the log is read and written.
@@ -188,7 +202,7 @@ var newline = []byte{'\n'}
 // a color that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
-	if f.objects != nil || f.repeats != nil || f.ahead != nil && f.ahead.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
+	if f.objects != nil || f.repeats != nil || f.ahead != nil && f.ahead.holding() || f.held != nil && f.held.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
 		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long {
 		return dst, false
 	}

@@ -54,6 +54,7 @@ func (l *Lookahead) Set(s string) error {
 // list that brings them.
 type ahead struct {
 	*Filter
+	to    stream.Liner // what the lines go to
 	limit Lookahead
 	lines [][]byte
 	bytes int
@@ -74,7 +75,7 @@ func (a *ahead) Scan() *stream.Scan {
 	if a.holding() {
 		return nil
 	}
-	return a.Filter.Scan()
+	return a.to.Scan()
 }
 
 // Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
@@ -84,7 +85,7 @@ func (a *ahead) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		n = len(b)
 	}
 	if n > a.MaxLine() {
-		return a.Filter.Lines(ctx, a.release(ctx, dst), b[:n])
+		return a.to.Lines(ctx, a.release(ctx, dst), b[:n])
 	}
 	before, passes := a.hold(b[:n])
 	if before {
@@ -92,7 +93,7 @@ func (a *ahead) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		_, passes = a.hold(b[:n])
 	}
 	if passes {
-		return a.first(ctx, dst, b, n), n
+		return a.to.Lines(ctx, dst, b[:n])
 	}
 	over := a.limit.Lines > 0 && len(a.lines) > a.limit.Lines && !a.listing
 	if over || a.bytes > maxAheadBytes || a.remaining() == 0 {
@@ -151,7 +152,7 @@ func (a *ahead) release(ctx context.Context, dst []byte) []byte {
 	lines := a.lines
 	a.lines, a.bytes, a.of, a.listing = nil, 0, nil, false
 	for _, line := range lines {
-		dst = a.Line(ctx, dst, line)
+		dst, _ = a.to.Lines(ctx, dst, line)
 	}
 	a.rescan()
 	return dst
@@ -159,17 +160,17 @@ func (a *ahead) release(ctx context.Context, dst []byte) []byte {
 
 // Skip releases the held lines before lines that mean nothing.
 func (a *ahead) Skip(dst, lines []byte) (out []byte, same bool) {
-	return a.Filter.Skip(a.release(context.Background(), dst), lines)
+	return a.to.Skip(a.release(context.Background(), dst), lines)
 }
 
 // Part releases the held lines before a piece of a line.
 func (a *ahead) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
-	return a.Filter.Part(a.release(context.Background(), dst), text, first, last)
+	return a.to.Part(a.release(context.Background(), dst), text, first, last)
 }
 
 // Torn releases the held lines before the beginning of a line.
 func (a *ahead) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
-	return a.Filter.Torn(ctx, a.release(ctx, dst), begin, waited)
+	return a.to.Torn(ctx, a.release(ctx, dst), begin, waited)
 }
 
 // Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for mappings as
@@ -178,10 +179,10 @@ func (a *ahead) Pending() (patience time.Duration, held bool) {
 	if a.holding() {
 		return a.remaining(), true
 	}
-	return a.Filter.Pending()
+	return a.to.Pending()
 }
 
 // Flush appends all that is held back.
 func (a *ahead) Flush(dst []byte) []byte {
-	return a.Filter.Flush(a.release(context.Background(), dst))
+	return a.to.Flush(a.release(context.Background(), dst))
 }

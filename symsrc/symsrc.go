@@ -37,6 +37,8 @@ const (
 	// each, with Func, Size, and Offset as the distance from its start to Addr.Offset, modulo 2^64. It is empty if the
 	// file has no function of the name, or too many.
 	Named
+	// CallSite asks for the call that ends at Offset, which is as logged. The answer has no Frames, but Call.
+	CallSite
 )
 
 // Origin says where the name of a physical function comes from, and what debug information it has.
@@ -112,6 +114,35 @@ type Answer struct {
 	// Made is the time of Files.Made when the answer was found, for an answer that was kept without its Files; the zero Time if
 	// it is not known.
 	Made time.Time
+	// Call is the answer to a question of kind CallSite. It is nil if there is no code of a machine whose calls are known.
+	Call *Call
+}
+
+// Call says what the machine code shows of a place that may be in a stack: the call that ends there, and the function around it.
+type Call struct {
+	// Addr is the address, as one of the file's own address space.
+	Addr uint64
+	// Text is set if the address lies in the file's code.
+	Text bool
+	// Ends is set if a call ends at the address, or so little after it that the emitter may have moved it into the call.
+	Ends bool
+	// Trampoline is set if the address is that of a signal trampoline.
+	Trampoline bool
+	// Start is where the function of the address begins, in the file's own address space. It is 0 if that is not known.
+	Start uint64
+	// Targets are what that call may be of, as far as it is direct: more than one where it can be read in several ways.
+	Targets []Target
+	// Jumps are the places outside of the function that its code jumps to. They are listed only if the address is that of its
+	// beginning.
+	Jumps []Target
+}
+
+// Target is what a call or a jump leads to.
+type Target struct {
+	// Addr is the address in the file, or 0 if it leads out of the file.
+	Addr uint64
+	// Symbol is the function that the dynamic linker finds for it, or "" if it leads to Addr.
+	Symbol string
 }
 
 // Source answers questions. After a failure, the Answer has no Frames. It may be used by several
@@ -142,6 +173,9 @@ type Files struct {
 	// Unverified is set if the files were found by path or name alone: the log has no build ID, or that of the files
 	// cannot be compared with it.
 	Unverified bool
+	// Assumed is set if, moreover, nobody pointed at them: they are this machine's own, at the path that the log has. The log may be
+	// of another machine.
+	Assumed bool
 	// Tried lists the searched places in order, for messages, and Lacked what each lacked, as far as it has entries:
 	// "" if the place was useful, or if Tried has the reason already.
 	Tried, Lacked []string
@@ -192,7 +226,7 @@ func (f *Files) Reason() Status {
 	return f.DebugStatus
 }
 
-// Status is the result of the search for a module's file. The ten codes are those of QSS's reports.
+// Status is the result of the search for a module's file. The codes but for the last one are those of QSS's reports.
 type Status uint8
 
 const (
@@ -206,12 +240,14 @@ const (
 	MismatchBuildID                     // another build ID
 	ReadError                           // an I/O error, a directory, a device
 	UnknownError                        // anything else
+	NotVerified                         // found by its path alone, and nothing shows that it is the file that ran
 )
 
 var statusCodes = [...]string{
 	OK: "OK", NotFound: "NOT_FOUND", NoReadPermission: "NO_READ_PERMISSION", NotELF: "NOT_ELF", Corrupted: "CORRUPTED",
 	Incomplete: "INCOMPLETE", UnsupportedCompressed: "UNSUPPORTED_COMPRESSED", MismatchBuildID: "MISMATCH_BUILD_ID",
 	ReadError: "READ_ERROR", UnknownError: "UNKNOWN_ERROR",
+	NotVerified: "NOT_VERIFIED",
 }
 
 // String returns the code as in the reports.

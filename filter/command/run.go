@@ -162,6 +162,7 @@ func (j *job) runTree(o filter.Options) (status int, err error) {
 
 // wrap runs a command and filters its output.
 func (j *job) wrap(o filter.Options) (status int, err error) {
+	o.Own = true
 	maps := child.NewMaps()
 	o.Maps = func() (lists [][]byte) {
 		for _, s := range maps.All() {

@@ -170,9 +170,12 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn, o.Narrow = warn, isTerminal(os.Stdout)
+	o.Warn, o.Narrow, o.Trust = warn, isTerminal(os.Stdout), trustFiles
 	return o, end, nil
 }
+
+// trustFiles says how this machine's files are trusted where a log has no build IDs.
+const trustFiles = "--rootfs / trusts this machine's files"
 
 // palette returns the colors of the filter's own text, nil for none.
 func (c *config) palette() *sgr.Palette {

@@ -65,7 +65,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 	c.register(fs)
 	s := c.symbols
 	return func() (int, error) {
-		o := filter.Options{Adjust: c.options.Adjust, By: c.options.By, Lookahead: c.options.Lookahead}
+		o := filter.Options{Adjust: c.options.Adjust, By: c.options.By, Lookahead: c.options.Lookahead, Trust: trustFiles}
 		extras := filter.Extras{Maps: c.extras.Maps}
 		var finder symsrc.Finder
 		s.Around = func(f symsrc.Finder) symsrc.Finder { finder = f; return f }

@@ -435,7 +435,14 @@ func (r *report) adviseModule(m *examined) {
 	}
 	where := "  qss-filter where " + r.given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
 	switch m.status {
+	case symsrc.NotVerified.String():
+		r.tryFor(m, "the log has no build ID, and its stacks do not prove that this machine's file is the one that ran", "If the log is of this machine:",
+			r.again("--rootfs /"), "Otherwise give the root of the files that ran, or a directory with them:", r.again("--rootfs DIR"))
 	case symsrc.MismatchBuildID.String():
+		if m.BuildID == "" {
+			r.tryFor(m, "the file at hand is of another build", "Give the directory that has the one that ran:", r.again("--symbols DIR"))
+			return
+		}
 		r.tryFor(m, "the file found is from another build", "The one that ran has the build ID "+m.BuildID.String()+"; name the directory that has it:",
 			r.again("--symbols DIR"))
 	case "NO_SYMBOL":

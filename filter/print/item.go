@@ -121,7 +121,7 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 	if a := it.Answer; a != nil {
 		o.Frames, o.Back = a.Frames, a.Back
 		if a.Module != nil {
-			o.Located, o.Module, o.At, o.Files = true, a.Module.Module, a.Offset, a.Module.Files
+			o.Located, o.Module, o.At, o.Files = true, a.Module.Module, a.Offset, a.Files()
 		}
 	}
 	return o

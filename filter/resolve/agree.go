@@ -9,8 +9,8 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// agreement is an answer, and the function and offset that the log has for it.
-type agreement struct {
+// hinted is an answer, and the function and offset that the log has for it.
+type hinted struct {
 	answer *Answer
 	hint   string
 }
@@ -21,32 +21,43 @@ func (r *Resolver) agreeing(ctx context.Context, a *Answer, fr *parse.Frame) *An
 	if len(fr.HintText) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.Unverified() {
 		return a
 	}
-	if known := r.memo.agreed[agreement{a, string(fr.HintText)}]; known != nil {
+	if known := r.memo.agreed[hinted{a, string(fr.HintText)}]; known != nil {
 		return known
 	}
 	agreed := a
-	if name, offset, has := parse.SplitHint(fr.HintText); name != "" && r.contradicts(ctx, a, name, offset, has) {
+	if name, offset, has := parse.SplitHint(fr.HintText); name != "" && r.compare(ctx, a, name, offset, has) == contradicts {
 		other := *a
 		other.Frames, other.Printed, other.Elsewhere = nil, nil, name
 		agreed = &other
 	}
 	if r.memo.agreed == nil || len(r.memo.agreed) >= MemoLimit {
-		r.memo.agreed = map[agreement]*Answer{}
+		r.memo.agreed = map[hinted]*Answer{}
 	}
-	r.memo.agreed[agreement{a, string(fr.HintText)}] = agreed
+	r.memo.agreed[hinted{a, string(fr.HintText)}] = agreed
 	return agreed
 }
 
 // maxMoved is by how many bytes an emitter may have moved an address into its call: the width of an instruction.
 const maxMoved = 4
 
-// contradicts reports whether the file has functions of that name, but none at the place that the log has: offset bytes before
-// the address or, if has is false, around it.
-func (r *Resolver) contradicts(ctx context.Context, a *Answer, name string, offset uint64, has bool) bool {
+// comparison is what a name in the log says of the file.
+type comparison uint8
+
+const (
+	saysNothing comparison = iota
+	// agrees means that the file has the function at the place that the log has.
+	agrees
+	// contradicts means that the file has functions of that name, but none there.
+	contradicts
+)
+
+// compare compares a function that the log names with the file. Its place is offset bytes before the address or, if has is false,
+// around it.
+func (r *Resolver) compare(ctx context.Context, a *Answer, name string, offset uint64, has bool) comparison {
 	plain := demangle.PlainName(name)
 	for i := range a.Frames {
 		if fr := &a.Frames[i]; (i < len(a.Frames)-1 || !has) && (demangle.PlainName(fr.Func) == plain || demangle.PlainName(fr.Linkage) == plain) {
-			return false // the offset in an inlined function does not count from its beginning
+			return agrees // the offset in an inlined function does not count from its beginning
 		}
 	}
 	q := symsrc.Addr{Module: a.Module.Module, Kind: symsrc.Named, Space: a.Space, Offset: a.Offset + a.Back, Symbol: name}
@@ -55,15 +66,15 @@ func (r *Resolver) contradicts(ctx context.Context, a *Answer, name string, offs
 		at := named[i].Offset
 		switch {
 		case has && at-offset+maxMoved <= 2*maxMoved:
-			return false
+			return agrees
 		case !has && (at <= named[i].Size || named[i].Size == 0):
-			return false
+			return agrees
 		}
 	}
-	if len(named) > 0 {
-		return true
+	if len(named) > 0 || has && plain != "" && a.Module.Files.DebugStatus == symsrc.OK && r.inside(ctx, q, offset) {
+		return contradicts
 	}
-	return has && plain != "" && a.Module.Files.DebugStatus == symsrc.OK && r.inside(ctx, q, offset)
+	return saysNothing
 }
 
 // inside reports whether the function that the log has at offset before an address would begin within another function of the

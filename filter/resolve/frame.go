@@ -31,9 +31,9 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	case absolute:
 		a = r.agreeing(ctx, r.ResolveAddress(ctx, t.Process, q.off, q.kind, q.Adjustment), fr)
 	case q.from != nil: // the name itself is what was asked
-		a = r.ask(ctx, q)
+		a = r.admitted(t.Process, r.ask(ctx, q), q.from)
 	case ok:
-		a = r.agreeing(ctx, r.ask(ctx, q), fr)
+		a = r.agreeing(ctx, r.admitted(t.Process, r.ask(ctx, q), nil), fr)
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.BuildIDText) > 0 && len(fr.MemberText) == 0 && !named}
 	default:
 		t.trampoline, t.above = named, nothingKnown
@@ -106,7 +106,12 @@ func (t *Thread) run(line int, fr *parse.Frame) {
 // to ask of a module: none is named, or no mapping covers the address.
 func (r *Resolver) question(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
 	first := t.first(line, fr)
-	kind, adjustment := symsrc.Code, r.AdjustText(t, t.convention(fr, first), first)
+	return r.adjusted(t, text, fr, r.AdjustText(t, t.convention(fr, first), first))
+}
+
+// adjusted is the same for an adjustment.
+func (r *Resolver) adjusted(t *Thread, text []byte, fr *parse.Frame, adjustment Adjustment) (q question, ok, absolute bool) {
+	kind := symsrc.Code
 	if fr.Data {
 		kind = symsrc.Data
 	}

@@ -27,6 +27,8 @@ type Process struct {
 	// sample is the loggers' prefix of the last line that changed the address space, to this generation.
 	sample     []byte
 	generation uint64
+	// proofs are what is known of files that are not verified.
+	proofs proofs
 }
 
 // writer is a process by the loggers' prefixes. Its lines are about a Process: itself, or the one that a header such as

@@ -53,6 +53,8 @@ func (a *Answer) Explanation() string {
 		return "no mapping covers the address"
 	case a.Unclear != "":
 		return a.Unclear
+	case a.Refused != "":
+		return a.Refused
 	case a.Elsewhere != "":
 		return string(a.Module.appendName([]byte("another build: no " + symsrc.Visible(a.Elsewhere) + " at 0x" +
 			strconv.FormatUint(a.Offset, 16) + " in ")))

@@ -26,8 +26,9 @@ type memo struct {
 	bytes, symbolBytes int
 	// absolute has the answers for addresses of processes.
 	absolute addressMemo
-	// agreed has the outcome of agreeing.
-	agreed map[agreement]*Answer
+	// agreed has the outcome of agreeing, and refused that of admitted.
+	agreed  map[hinted]*Answer
+	refused map[refusal]*Answer
 	// forgotten counts the frames of modules that are no longer in modules.
 	forgotten Tally
 }
@@ -38,6 +39,10 @@ type Module struct {
 	number     uint64 // for the hash of questions
 	frames     int
 	unresolved int
+	// unproven counts those of the unresolved frames whose file is not proven, refuted those whose file is another build, and refusal is
+	// why, of the last one.
+	unproven, refuted int
+	refusal           string
 	// forgotten counts further frames once the module is no longer in the memo. It is nil before.
 	forgotten *Tally
 	// Files is how the search for its files ended. It is nil before that.
@@ -129,6 +134,10 @@ type Answer struct {
 	Elsewhere string
 	// Unclear says why it is not known which instruction is meant. It is "" otherwise.
 	Unclear string
+	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise. The files are then
+	// these.
+	Refused string
+	refused *symsrc.Files
 	// retry, if not nil, reports whether asking again may bring more by now.
 	retry func() bool
 	// generation is that of the module at the time of the question.
@@ -140,7 +149,7 @@ func (m *memo) init() {
 	m.modules = map[string]*Module{}
 	m.written = map[string]*Module{}
 	m.bytes = 0
-	m.answers, m.absolute, m.agreed = answerMemo{}, addressMemo{}, nil
+	m.answers, m.absolute, m.agreed, m.refused = answerMemo{}, addressMemo{}, nil, nil
 }
 
 // forget empties the memo. The frames of its modules still count.
@@ -211,6 +220,11 @@ func (r *Resolver) ask(ctx context.Context, q question) *Answer {
 
 // ResolveAddress returns the answer for an absolute address of a process. Its Module is nil if no mapping covers the address.
 func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, adjustment Adjustment) *Answer {
+	return r.admitted(p, r.address(ctx, p, addr, kind, adjustment), nil)
+}
+
+// address is the same, whether or not the files are verified.
+func (r *Resolver) address(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, adjustment Adjustment) *Answer {
 	if p.Space.Empty() {
 		p = r.substitute(p, addr)
 	}

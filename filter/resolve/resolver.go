@@ -10,6 +10,8 @@
 //	memo.go      the caches of answers
 //	prefetch.go  answers that other cores prefetch
 //	agree.go     answers that the log itself contradicts
+//	proof.go     files that are this machine's own, and whether they are proven to be those that ran
+//	weigh.go     what a stack and the machine code say of such files
 //	reason.go    why a frame has no name
 //	summary.go   why the frames of a module have no names
 //	resume.go    lines that bring a new Resolver to the state of this one
@@ -40,6 +42,8 @@ type Resolver struct {
 	// piece is the number of the piece of input at hand.
 	piece  uint64
 	intern []byte
+	// proven counts what the proofs of all processes hold.
+	proven proven
 }
 
 // Options are how frames are resolved.
@@ -54,6 +58,10 @@ type Options struct {
 	By prefix.By
 	// Broken is called with the description of a panic that a question caused.
 	Broken func(fault string)
+	// Own is set if the log is of programs that this filter has started: the files of this machine are theirs. Trust says how a user
+	// has other files trusted, for reasons.
+	Own   bool
+	Trust string
 }
 
 // New returns a resolver for a log.
@@ -80,7 +88,7 @@ func (r *Resolver) Footprint() int {
 	if len(m.answers.slots) > 0 {
 		n += scratchWeight
 	}
-	return n + len(m.modules)*moduleWeight + m.bytes + m.symbolBytes + (len(m.symbols)+len(m.agreed))*answerWeight
+	return n + len(m.modules)*moduleWeight + m.bytes + m.symbolBytes + (len(m.symbols)+len(m.agreed)+len(m.refused))*answerWeight + r.proven.places*placeWeight
 }
 
 // Arrive notes that more of the log has come: files may have changed since.

@@ -60,7 +60,7 @@ type Tally struct {
 	// Frames counts the frames whose module is known, and Unresolved those of them without a name.
 	Frames, Unresolved int
 	// By counts the unresolved frames by the reason.
-	By [symsrc.UnknownError + 1]int
+	By [symsrc.NotVerified + 1]int
 }
 
 // Tally returns the counts since New.
@@ -76,7 +76,9 @@ func (r *Resolver) Tally() (t Tally) {
 func (t *Tally) add(m *Module) {
 	t.Frames += m.frames
 	t.Unresolved += m.unresolved
-	t.By[m.status()] += m.unresolved
+	t.By[m.status()] += m.unresolved - m.unproven - m.refuted
+	t.By[symsrc.NotVerified] += m.unproven
+	t.By[symsrc.MismatchBuildID] += m.refuted
 }
 
 // status returns why frames of the module have no name.
@@ -96,7 +98,7 @@ func (a *Answer) Count() {
 		t.Frames++
 		if len(a.Frames) == 0 {
 			t.Unresolved++
-			t.By[a.Module.status()]++
+			t.By[a.status()]++
 		}
 		return
 	}
@@ -105,6 +107,23 @@ func (a *Answer) Count() {
 		a.Module.unresolved++
 		a.Module.elsewhere = cmp.Or(a.Elsewhere, a.Module.elsewhere)
 	}
+	switch {
+	case a.Refused == "":
+		return
+	case a.status() == symsrc.NotVerified:
+		a.Module.unproven++
+	default:
+		a.Module.refuted++
+	}
+	a.Module.refusal = a.Refused
+}
+
+// status returns why the answer has no name.
+func (a *Answer) status() symsrc.Status {
+	if files := a.Files(); files != nil {
+		return files.Reason()
+	}
+	return symsrc.UnknownError
 }
 
 // nameless returns why a module's frames have no names. unstripped is set if its unstripped file would help.
@@ -115,6 +134,8 @@ func (m *Module) nameless() (text string, unstripped bool) {
 	s := m.Files.Reason()
 	text = s.String()
 	switch {
+	case m.refusal != "" && m.Files.Usable():
+		return m.refusal, false
 	case m.elsewhere != "" && m.Files.Usable():
 		return "another build: no " + m.elsewhere + " where the log has it", true
 	case s == symsrc.OK:

@@ -226,7 +226,7 @@ type Summary struct {
 }
 
 // StatusCounts are the modules of each status; in JSON those that there are, by their codes.
-type StatusCounts [symsrc.UnknownError + 1]int
+type StatusCounts [symsrc.NotVerified + 1]int
 
 // MarshalJSON writes an object in the order of the codes.
 func (c StatusCounts) MarshalJSON() ([]byte, error) {

@@ -155,8 +155,8 @@ func (f *Code) hasFrameTable() bool {
 	return n > 0
 }
 
-// lookupFrame finds the FDE of an address by the table, and reports whether it is that of a signal frame.
-func (f *Code) lookupFrame(eh *frameSection, addr uint64) (signal, found bool) {
+// lookupFrame finds the FDE of an address by the table. It returns what code that is for, and whether it is a signal frame's.
+func (f *Code) lookupFrame(eh *frameSection, addr uint64) (code elf.Span, signal, found bool) {
 	table, n, base := f.sortedTable()
 	row := func(i int) uint64 {
 		v, _ := bin.Uint(table, 8*i, 4, f.elf.Big)
@@ -171,23 +171,32 @@ func (f *Code) lookupFrame(eh *frameSection, addr uint64) (signal, found bool) {
 		}
 	}
 	if i == 0 {
-		return false, false
+		return code, false, false
 	}
 	v, _ := bin.Uint(table, 8*(i-1)+4, 4, f.elf.Big)
 	at := f.elf.Truncate(base+uint64(int64(int32(v)))) - eh.addr
 	if at >= uint64(len(eh.data)) {
-		return false, false
+		return code, false, false
 	}
 	e, ok := eh.entry(int(at))
 	if !ok || e.isCIE {
-		return false, false
+		return code, false, false
 	}
 	common, ok := eh.readCIE(e.cie)
 	if !ok {
-		return false, false
+		return code, false, false
 	}
-	s, ok := eh.readFDE(&e, &common)
-	return common.signal && s.Covers(addr), ok && s.Covers(addr)
+	code, ok = eh.readFDE(&e, &common)
+	return code, common.signal && code.Covers(addr), ok && code.Covers(addr)
+}
+
+// Function returns where the function of an address begins and ends, as call frame information has it: that of a part which the
+// compiler has moved away is another one's.
+func (f *Code) Function(addr uint64) (code elf.Span, ok bool) {
+	if eh, has := f.frameSection(); has {
+		code, _, ok = f.lookupFrame(&eh, addr)
+	}
+	return code, ok
 }
 
 // frameEntry is a CIE or an FDE.
@@ -326,7 +335,7 @@ type trampolines struct {
 func (f *Code) SignalFrame(addr uint64) bool {
 	eh, ok := f.frameSection()
 	if ok {
-		if signal, found := f.lookupFrame(&eh, addr); found {
+		if _, signal, found := f.lookupFrame(&eh, addr); found {
 			return signal
 		}
 	}

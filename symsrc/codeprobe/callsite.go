@@ -20,6 +20,8 @@ type callSite struct {
 	addr  uint64
 	text  []byte // up to maxCall bytes that end at addr
 	thumb bool   // the address said that it is Thumb code
+	// target is what is called, if the call is direct.
+	target uint64
 }
 
 // callDecoders report whether a call ends at a site.
@@ -37,12 +39,18 @@ var callDecoders = map[stdelf.Machine]func(c *callSite) bool{
 
 // CallEndsAt reports whether a call ends at an address; see CallEndsAt.
 func (f *Code) CallEndsAt(addr uint64, thumb bool) bool {
-	decode := callDecoders[f.elf.Machine]
+	c := callSite{f: f, addr: addr, thumb: thumb}
+	return c.decode()
+}
+
+// decode reads the call.
+func (c *callSite) decode() bool {
+	decode := callDecoders[c.f.elf.Machine]
 	if decode == nil {
 		return false
 	}
-	c := callSite{f: f, addr: addr, text: f.elf.TextBefore(addr, maxCall), thumb: thumb}
-	return decode(&c)
+	c.text = c.f.elf.TextBefore(c.addr, maxCall)
+	return decode(c)
 }
 
 // Calls notes in p what calls there are around an address. It is false where there is no code.
@@ -91,7 +99,11 @@ func (c *callSite) reaches(target uint64) bool {
 		return true
 	}
 	target = c.f.elf.Truncate(target)
-	return target != c.addr && c.f.elf.IsText(target) // a call of what follows only finds out where that is
+	if target == c.addr || !c.f.elf.IsText(target) { // a call of what follows only finds out where that is
+		return false
+	}
+	c.target = target
+	return true
 }
 
 // callX86 recognizes `call rel32` (E8) and `call r/m` (FF /2). Prefixes come before these and do not matter.

@@ -3,12 +3,17 @@
 //
 //   - codeprobe.go: Code, for one file
 //   - callsite.go: calls before an address, for each machine
+//   - target.go: what such a call leads to, and what a function jumps to
 //   - plt.go: stubs of the procedure linkage table, and the functions that they jump to
 //   - callframe.go: .eh_frame, .eh_frame_hdr and .debug_frame, and signal trampolines
 //   - unwind.go: the rules of call frame information, for each range of code
 package codeprobe
 
-import "qss-filter/symsrc/elf"
+import (
+	"sync"
+
+	"qss-filter/symsrc/elf"
+)
 
 // Code is what the machine code and the call frame information of one file show. Its methods may be called by several goroutines at
 // once.
@@ -21,8 +26,15 @@ type Code struct {
 	stubSections []*elf.Section
 	stubs        stubTable
 	eh           ehFrames
+	slots        slotNames
 	signal       trampolines
 	modes        mappings
+}
+
+// slotNames are the symbols of the slots that were asked for, 0 for none.
+type slotNames struct {
+	sync.Mutex
+	symbols map[uint64]uint32
 }
 
 // New returns the code of a file.

@@ -57,8 +57,11 @@ func (f *Code) Stubs() []Stub {
 	return f.stubs.all
 }
 
-// StubAt names the stub at an address after the function that it jumps to: `puts@plt`.
-func (f *Code) StubAt(addr uint64) (c elf.Match, ok bool) {
+// nameOf returns the name of the function that a stub jumps to.
+func (f *Code) nameOf(s *Stub) string { return string(f.dynsym.NameAt(s.symbol)) }
+
+// stub returns the stub at an address, or nil.
+func (f *Code) stub(addr uint64) *Stub {
 	stubs := f.Stubs()
 	i, found := slices.BinarySearchFunc(stubs, addr, func(s Stub, addr uint64) int {
 		switch {
@@ -70,10 +73,18 @@ func (f *Code) StubAt(addr uint64) (c elf.Match, ok bool) {
 		return 0
 	})
 	if !found {
+		return nil
+	}
+	return &stubs[i]
+}
+
+// StubAt names the stub at an address after the function that it jumps to: `puts@plt`.
+func (f *Code) StubAt(addr uint64) (c elf.Match, ok bool) {
+	s := f.stub(addr)
+	if s == nil {
 		return c, false
 	}
-	s := &stubs[i]
-	linkage := string(f.dynsym.NameAt(s.symbol))
+	linkage := f.nameOf(s)
 	if linkage == "" {
 		return c, false
 	}
@@ -130,6 +141,14 @@ func (f *Code) bindStubs(stubs []Stub) {
 	for i := range stubs {
 		bySlot[stubs[i].slot] = 0
 	}
+	f.bind(bySlot)
+	for i := range stubs {
+		stubs[i].symbol = bySlot[stubs[i].slot]
+	}
+}
+
+// bind finds the symbols of slots.
+func (f *Code) bind(bySlot map[uint64]uint32) {
 	read := 0
 	for i := range f.elf.Sections {
 		s := &f.elf.Sections[i]
@@ -140,9 +159,6 @@ func (f *Code) bindStubs(stubs []Stub) {
 		if read += len(b); ok && read <= len(f.elf.Data) {
 			f.readSlots(b, s.Type == stdelf.SHT_RELA, bySlot)
 		}
-	}
-	for i := range stubs {
-		stubs[i].symbol = bySlot[stubs[i].slot]
 	}
 }
 

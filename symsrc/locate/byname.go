@@ -2,6 +2,7 @@ package locate
 
 import (
 	"fmt"
+	"slices"
 
 	"qss-filter/symsrc"
 )
@@ -16,6 +17,7 @@ func (s *search) byName() {
 	if s.where.absolute() {
 		for _, root := range s.l.roots {
 			if s.adoptModule(s.placeIn(root)) {
+				s.verdict.assumed = !s.l.explicit
 				s.contradict()
 				return
 			}
@@ -28,8 +30,14 @@ func (s *search) byName() {
 		}
 		s.tryTrees(s.l.symbols, x, "of this name")
 	}
-	if !s.where.absolute() {
-		s.adoptModule(s.hostPlace())
+	if s.where.absolute() || s.adoptModule(s.hostPlace()) {
+		s.verdict.assumed = !s.where.absolute()
+		return
+	}
+	if !s.l.explicit && s.name.single() && s.in.archive.path == "" {
+		s.verdict.assumed = slices.ContainsFunc(loaderDirs[:], func(dir string) bool {
+			return s.adoptModule(place{root: s.l.roots[0], path: dir + "/" + s.name.path})
+		})
 	}
 }
 
@@ -99,7 +107,9 @@ func (s *search) contradict() {
 	if n := s.different(list, mine); n > s.different(list, nil) {
 		s.verdict.ambiguous(n, s.where.base)
 		s.want = ""
+		return
 	}
+	s.verdict.assumed = false // the symbol directories have it, too
 }
 
 // different counts the different files in list and more, if that is not nil: by build ID, or, without one, by

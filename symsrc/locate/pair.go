@@ -32,6 +32,7 @@ type pair struct {
 
 	linked     bool // the places of .gnu_debuglink have been searched
 	unverified bool
+	assumed    bool
 	tried      []string
 	lacked     []string // what each lacked, "" for nothing
 }
@@ -168,7 +169,7 @@ func (s *search) differing() {
 
 // files returns the result. first is where the module should have been.
 func (v *pair) files(first string) *symsrc.Files {
-	f := &symsrc.Files{Tried: v.tried, Lacked: v.lacked, Unverified: v.unverified && v.any() != nil}
+	f := &symsrc.Files{Tried: v.tried, Lacked: v.lacked, Unverified: v.unverified && v.any() != nil, Assumed: v.assumed && v.any() != nil}
 	var details []string
 	failed := func(e *failure, kind string) (symsrc.Status, string) {
 		if e.err != nil {

@@ -214,7 +214,7 @@ func (f *File) cold(q symsrc.Addr) bool {
 	switch {
 	case q.Kind == symsrc.Named:
 		return true
-	case q.Kind == symsrc.Data || q.Symbol != "" || f.dwarf.Info.Size == 0:
+	case q.Kind == symsrc.Data || q.Kind == symsrc.CallSite || q.Symbol != "" || f.dwarf.Info.Size == 0:
 		return false
 	}
 	addr, ok := f.Linked(q.Offset, q.Space)

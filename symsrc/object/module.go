@@ -83,6 +83,10 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 		}
 		return a
 	}
+	if q.Kind == symsrc.CallSite {
+		a.Call = m.file.Call(q)
+		return a
+	}
 	addr, ok := m.file.Address(q)
 	switch {
 	case !ok:

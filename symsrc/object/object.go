@@ -9,7 +9,7 @@
 //     has the debug information
 //   - dependencies.go: where a file's bytes are from, and the files that its debug information names
 //   - address.go: which address a question means; symbols.go: the names of symbol tables
-//   - probe.go: what the code around an address shows
+//   - probe.go: what the code around an address shows, and the call that ends at one
 //   - walk.go: all code of a file, and all of its call frame information
 //   - prefetch.go: sections that are unpacked before they are asked for; unpacked.go: unpacked copies of them on disk, for the next process
 //

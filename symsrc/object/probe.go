@@ -59,3 +59,32 @@ func (f *File) SignalTrampoline(addr uint64) (found bool) {
 	}
 	return found
 }
+
+// Call answers a question of kind symsrc.CallSite. It returns nil if there is no code to look at.
+func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
+	addr, ok := f.Address(q)
+	if !ok {
+		return nil
+	}
+	f.elf.Budget.Question()
+	thumb, at := addr&1 != 0, addr
+	f.askRuntime(func(r *File) {
+		addr = f.codeAddr(addr)
+		c, at = r.code.CallAt(addr, thumb)
+	})
+	if c == nil || f.fault.Load() != nil {
+		return nil
+	}
+	if c.Addr = addr; !c.Text {
+		return c
+	}
+	c.Trampoline = f.SignalTrampoline(addr)
+	if c.Start == 0 {
+		f.guard(func() {
+			if sym, ok := f.symbols.at(at); ok && sym.Sized {
+				c.Start = sym.Start
+			}
+		})
+	}
+	return c
+}

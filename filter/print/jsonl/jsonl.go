@@ -317,7 +317,7 @@ func (r *Printer) answer(fr *record.Frame, a *resolve.Answer) {
 		return
 	}
 	fr.Module, fr.Located, fr.At, fr.Back, fr.Space, fr.Why = a.Module.Module, true, a.Offset, a.Back, a.Space, a.Why()
-	files := a.Module.Files
+	files := a.Files()
 	fr.Files = files
 	if len(a.Frames) > 0 {
 		fr.Status, fr.Unverified = symsrc.OK.String(), a.Unverified()
