@@ -25,6 +25,7 @@ func TestSamplesWithOptions(t *testing.T) {
 		"lookahead": {Lookahead: filter.Lookahead{Lines: 20, Time: time.Hour}}, "colour": {Palette: sgr.NewPalette(true)},
 		"names":                {Names: print.Names{Short: true, Map: []print.PathMap{{From: "/home/dev", To: "/here"}}, Strip: []string{"/here/crash-examples"}}},
 		"sources":              {Sources: everyFile{}, SourceLines: 3},
+		"explain in colour":    {Explain: true, Palette: sgr.NewPalette(true)},
 		"dedupe and lookahead": {Dedupe: true, Lookahead: filter.Lookahead{Time: time.Hour}}, "drop": {Context: print.ContextDrop},
 	}
 	for name, log := range samples(t) {
@@ -46,11 +47,8 @@ func TestSamplesWithOptions(t *testing.T) {
 						t.Errorf("%s behind %s, --lookahead: %s", name, p.Name, firstDifference(out, want))
 					}
 				}
-				if option == "append" || option == "colour" {
+				if option == "append" {
 					continue // below an untouched line the answer comes again
-				}
-				if option == "explain" && name == "public/others.txt" {
-					continue // behind the reason, the name of Chromium's `#0 (chrome+0x1)    name` is no name any more
 				}
 				if again := run(t, o, out); again != out && option != "dedupe" && option != "dedupe and lookahead" {
 					t.Errorf("%s behind %s, %s, filtered twice: %s", name, p.Name, option, firstDifference(again, out))
@@ -99,6 +97,25 @@ func TestByteByByte(t *testing.T) {
 		f.End()
 		if got := out.String(); got != want {
 			t.Errorf("%s, byte by byte: %s", name, firstDifference(got, want))
+		}
+	}
+}
+
+// TestNested holds that what nested elements become is no other element, or that their line stays as it is.
+func TestNested(t *testing.T) {
+	for _, in := range []string{
+		"{{{symbol:{{{symbol:_Z3foov}}}}}}\n", "<<<symbol:{{{symbol:_Z3foov}}}>>>\n", "{{{symbol:<<<symbol:_Z3foov>>>}}}\n",
+		"{{{{{{symbol:symbol}}}:_Z3foov}}}\n", "<<<{{{symbol:reset}}}>>>\n", "<{{{symbol:<}}}<symbol:_Z3foov>>>\n",
+		"{{{module:0:a:elf:aa}}}{{{mmap:0x1000:0x1000:load:0:rx:0}}}{{{{{{symbol:bt}}}:0:0x1010}}}\n",
+		"{{{module:0:{{{symbol:x}}}:elf:aa}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n{{{bt:0:0x1010:pc}}}\n",
+		"{{{module:0:<<<symbol:x>>>:elf:aa}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n{{{bt:0:0x1010:pc}}}\n",
+	} {
+		for _, o := range []filter.Options{{}, {Explain: true}, {Palette: sgr.NewPalette(true)}, {Style: print.Replace}} {
+			o.Symbols = nothing{}
+			once := run(t, o, in)
+			if again := run(t, o, once); again != once {
+				t.Errorf("%q becomes\n%q and then\n%q", in, once, again)
+			}
 		}
 	}
 }

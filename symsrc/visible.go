@@ -3,6 +3,7 @@ package symsrc
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -10,8 +11,12 @@ import (
 )
 
 // Visible returns a text with what could make a terminal do more than show it as `\x1b` or `\u202e`: control characters of one byte
-// or of Unicode, what turns the direction of writing, and what takes no room. Names and paths in files are anybody's.
+// or of Unicode, what turns the direction of writing, and what takes no room. Names and paths in files are anybody's. The beginning of
+// an element of markup is escaped, too, so that a name is none when the log is filtered again.
 func Visible(s string) string {
+	if hasMarkup(s) {
+		return string(AppendVisible(nil, s))
+	}
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c >= 0x7f {
 			return string(AppendVisible(append(make([]byte, 0, len(s)+16), s[:i]...), s[i:]))
@@ -22,6 +27,9 @@ func Visible(s string) string {
 
 // AppendVisible appends what Visible returns.
 func AppendVisible(dst []byte, s string) []byte {
+	if hasMarkup(s) {
+		s = element.ReplaceAllStringFunc(s, func(mark string) string { return fmt.Sprintf(`%s\x%02x%s`, mark[:2], mark[2], mark[3:]) })
+	}
 	for len(s) > 0 {
 		r, n := utf8.DecodeRuneInString(s)
 		c := s[0]
@@ -37,6 +45,12 @@ func AppendVisible(dst []byte, s string) []byte {
 	}
 	return dst
 }
+
+// hasMarkup reports whether a text may have an element of markup. Names of Rust have three angles now and then.
+func hasMarkup(s string) bool { return strings.Contains(s, "{{{") || strings.Contains(s, "<<<") }
+
+// element matches the beginning of an element of markup.
+var element = regexp.MustCompile(`(?:\{\{\{|<<<)(?:symbol|pc|bt|data|reset|module|mmap|hexdict|dumpfile)(?::|}}}|>>>)`)
 
 const hexDigits = "0123456789abcdef"
 

@@ -232,13 +232,13 @@ func (w *renderer) unresolved(dst, raw, after []byte, addr uint64, a *resolve.An
 	if a.Module == nil || w.opt.Style != Annotate {
 		return w.appendReason(append(dst, raw...), a, after, 0)
 	}
-	dst = appendAddress(dst, addr)
-	dst = append(dst, " ("...)
+	dst = w.hush(append(appendAddress(dst, addr), ' '))
+	dst = append(dst, '(')
 	dst = append(dst, a.Module.Shown...)
 	dst = append(dst, "+0x"...)
 	dst = strconv.AppendUint(dst, a.Offset, 16)
 	dst = append(dst, ')')
-	dst = a.Module.AppendID(dst)
+	dst = w.hushed(a.Module.AppendID(dst))
 	return w.appendReason(dst, a, nil, 0)
 }
 

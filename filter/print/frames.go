@@ -3,12 +3,14 @@ package print
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
+	"qss-filter/markup"
 	"qss-filter/sgr"
 )
 
@@ -16,6 +18,7 @@ import (
 func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse.Segment, items []Item, alone int) []byte {
 	restore := w.Color
 	w.Quoted = s.JSON
+	before := len(dst)
 	switch frames := items[0].Frame != nil; {
 	case frames && w.opt.Style == Append:
 		dst = w.framesBelow(ctx, dst, s, items)
@@ -29,7 +32,27 @@ func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse
 		dst = w.elements(dst, s, items)
 	}
 	w.Color, w.Quoted = restore, false
+	if items[0].Element != nil && parse.HasMarkup(dst[before:]) && !kept(dst[before:], s, items) {
+		return append(dst[:before], s.Text...)
+	}
 	return dst
+}
+
+// kept reports whether all elements of an output are elements of the text that stayed as they are. What an element becomes can make an
+// element of the text around it: such a text stays as it is, since it would say something else when it is filtered again.
+func kept(out []byte, s parse.Segment, items []Item) bool {
+	for at := 0; ; {
+		e, ok := markup.Next(out, at)
+		if !ok {
+			return true
+		}
+		at = e.End
+		if e.Tag != markup.Hexdict && !slices.ContainsFunc(items, func(it Item) bool {
+			return bytes.Equal(s.Text[it.Element.Start:it.Element.End], out[e.Start:e.End])
+		}) {
+			return false
+		}
+	}
 }
 
 // single writes a text with one frame: a function takes a line, with what stands around the frame on each.
@@ -37,6 +60,7 @@ func (w *Text) single(ctx context.Context, dst []byte, s parse.Segment, it *Item
 	fr, a, n := it.Frame, it.Answer, it.Number
 	if a == nil || len(a.Frames) == 0 {
 		dst = append(dst, s.Text[:fr.Whole.Start]...)
+		w.FollowColor(s.Text[:fr.Whole.Start])
 		dst = w.oneFrame(dst, s, fr, a, n)
 		return append(dst, s.Text[fr.Whole.End:]...)
 	}
@@ -71,12 +95,16 @@ func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 		return w.fields(dst, s, fr, a, i)
 	}
 	dst = w.quiet(dst, s.Text[fr.Num.End:fr.Gap.Start])
-	dst = append(dst, " in "...)
-	dst = w.added(dst, s, func(b []byte) []byte { return append(b, w.place(a, i)...) })
-	if i < len(a.Frames)-1 && (fr.Num.Empty() || w.counts(fr) && w.palette() != nil) {
-		dst = w.quiet(dst, inlinedMark)
+	if gap := fr.Gap.Of(s.Text); len(a.Frames) == 1 && w.names(gap, a) {
+		dst = append(dst, gap...)
+	} else {
+		dst = append(dst, " in "...)
+		dst = w.added(dst, s, func(b []byte) []byte { return append(b, w.place(a, i)...) })
+		if i < len(a.Frames)-1 && (fr.Num.Empty() || w.counts(fr) && w.palette() != nil) {
+			dst = w.quiet(dst, inlinedMark)
+		}
+		dst = appendEscapes(dst, gap)
 	}
-	dst = appendEscapes(dst, fr.Gap.Of(s.Text))
 	dst = w.quiet(dst, s.Text[fr.Gap.End:fr.Whole.End])
 	dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
 	return append(dst, s.Text[fr.Whole.End:]...)
@@ -85,6 +113,15 @@ func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 // inlinedMark follows the place of an inlined function whose number does not show that it is one. If numbers count on, the
 // mark is written in color only.
 var inlinedMark = []byte(" (inlined)")
+
+// names reports whether the log names the function of an answer as the filter does, in colors: it was filtered before.
+func (w *Text) names(gap []byte, a *resolve.Answer) bool {
+	if w.palette() == nil || bytes.IndexByte(gap, 0x1b) < 0 {
+		return false
+	}
+	is, found := bytes.CutPrefix(sgr.Uncolored(nil, gap), []byte(" in "))
+	return found && bytes.Equal(is, sgr.Uncolored(nil, w.place(a, 0)))
+}
 
 // functionNumber returns the number of one function's line as text, valid until the next call. It is counted on, or `N.K`
 // for an inlined function. It is empty in formats without numbers.

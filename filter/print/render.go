@@ -203,13 +203,13 @@ func (w *renderer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int
 }
 
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
-// If the log was filtered before and has that at the frame's end, line[at], already, it writes nothing.
+// It writes nothing if the log was filtered before and has a reason at the frame's end, line[at], already.
 func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
 	if !w.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
 		return dst
 	}
 	text := a.Explanation()
-	if near := max(0, at-len(text)-len(" []")); bytes.Contains(line[near:min(len(line), at+len(text)+len(" []"))], append(append([]byte(" ["), text...), ']')) {
+	if explained(line, at, text) {
 		return dst
 	}
 	dst = append(dst, ' ')
@@ -219,6 +219,19 @@ func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at i
 	dst = append(dst, '[')
 	dst = append(dst, text...)
 	return append(dst, ']')
+}
+
+// explained reports whether a line has a reason after at, or that text around it, in any color.
+func explained(line []byte, at int, text string) bool {
+	const colors = 64 // bytes that they take at most
+	reach := len(text) + colors
+	from := max(0, at-reach)
+	near := sgr.Uncolored(nil, line[from:min(len(line), at+reach)])
+	if bytes.Contains(near, []byte(" ["+text+"]")) {
+		return true
+	}
+	after, found := bytes.CutPrefix(sgr.Uncolored(nil, line[at:min(len(line), at+reach)]), []byte(" ["))
+	return found && resolve.IsExplanation(after)
 }
 
 // printed is what is remembered of an answer's text.

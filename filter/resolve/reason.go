@@ -66,6 +66,27 @@ func (a *Answer) Explanation() string {
 	return text
 }
 
+// explanations are the beginnings of what Explanation returns, besides those with a status.
+var explanations = [...]string{"unverified: ", "not verified: ", "several modules ", "no lasting mapping ", "no mapping ", "another build: ", "no symbol at 0x",
+	"unclear: "}
+
+// IsExplanation reports whether a text begins as an explanation does, maybe another than an answer has by now: a log that was filtered
+// before has them.
+func IsExplanation(text []byte) bool {
+	for _, begin := range explanations {
+		if bytes.HasPrefix(text, []byte(begin)) {
+			return true
+		}
+	}
+	word, _, _ := bytes.Cut(text, []byte(" "))
+	for s := symsrc.NotFound; s <= symsrc.UnknownError; s++ {
+		if string(word) == s.String() {
+			return true
+		}
+	}
+	return false
+}
+
 // reason returns the status of a module without an answer. If its files are good, no symbol covers the address.
 func (m *Module) reason(off uint64) string {
 	if m.Files == nil {
