@@ -58,14 +58,15 @@ func lowerHex(c byte) bool { return scan.IsHex(c) && c|0x20 == c }
 
 // ctest reads `7: `, the number of the test that ctest -V and srun -l write before each line. Numbered frames look
 // the same (Tizen's `10: name + 0x2f (0x…) […] + 0x119f`, Rust's `1000:     0x5593… - name`), and so does the output of
-// grep -n before the indented frames of sanitizers: none of these counts. An address that is alone on its line does.
+// grep -n before the indented frames of sanitizers: none of these counts. An address that is alone on its line and has all its
+// digits does: V8, which numbers its frames (`10: 0xa7279c8`), writes no zeros before them.
 func ctest(r *Reader, line []byte, i int) int {
 	k := digits(line, i, 1, 6)
 	if k < 0 || !at(line, k, ':') || k+1 < len(line) && line[k+1] != ' ' {
 		return -1
 	}
 	text := spaces(line, k+1)
-	if _, end, ok := scan.Address(line, text); ok && !scan.LineEnd(line, end) || scan.Has(line, text, "(0x") || at(line, text, '#') && text-k-1 == 4 {
+	if _, end, ok := scan.Address(line, text); ok && (end-text != fullAddress || !scan.LineEnd(line, end)) || scan.Has(line, text, "(0x") || at(line, text, '#') && text-k-1 == 4 {
 		return -1
 	}
 	if rest := line[k:]; bytes.Contains(rest, []byte("] + 0x")) || bytes.Contains(rest, []byte(" - 0x")) {
@@ -75,6 +76,9 @@ func ctest(r *Reader, line []byte, i int) int {
 	r.p.addUnit(span(i, k))
 	return min(k+2, len(line))
 }
+
+// fullAddress is the length of an address with all its digits.
+const fullAddress = len("0x0123456789abcdef")
 
 // testCount reads `[3/10] `, as gtest-parallel and ninja write it. The number tells no processes apart.
 func testCount(r *Reader, line []byte, i int) int {

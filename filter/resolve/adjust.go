@@ -61,17 +61,24 @@ var (
 
 // Words of others.
 var (
-	// shardWords are in Seastar's own headlines: `Reactor stalled for 8 ms on shard 0. Backtrace: 0x…`, `Aborting on shard 0.`, and what its
-	// logger puts before a message.
-	shardWords = [...][]byte{[]byte(" on shard "), []byte("[shard ")}
-	// perFlowWord is in the line above each stack of PerFlow, `[1795191696932172754] Call Stack (depth: 4)`.
-	perFlowWord = []byte("] Call Stack (depth: ")
-	// hsErrSignal is in the line of hs_err that says at which instruction a signal came, and hsErrNative begins that above its native frames.
-	hsErrSignal = []byte(" at pc=0x")
-	hsErrNative = []byte("Native frames: (J=")
-	// startWords are in lines that end what a program has printed: those before each test of GoogleTest, where a test may be a process,
-	// and what shells say of one that a signal has ended.
-	startWords = [...][]byte{[]byte("[ RUN      ] "), []byte("[==========] Running "), []byte(" (core dumped)")}
+	// Seastar's own headlines are `Reactor stalled for 8 ms on shard 0. Backtrace: 0x…`, `Aborting on shard 0.` and others, and its logger
+	// begins a message with `[shard 0]`.
+	onShard = []byte(" on shard ")
+	inShard = []byte("[shard ")
+	// PerFlow's line above each stack is `[1795191696932172754] Call Stack (depth: 4)`.
+	callStack = []byte("] Call Stack ")
+	depthWord = []byte("(depth: ")
+	// hs_err says at which instruction a signal came, `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=7`, and begins its native frames with
+	// `Native frames: (J=compiled Java code, …`.
+	signalNumber = []byte("(0x")
+	atPC         = []byte(" at pc=0x")
+	nativeFrames = []byte("Native frames: ")
+	framesKey    = []byte("(J=")
+	// What a program has printed ends before each test of GoogleTest, where a test may be a process, and with a shell's words for one that
+	// a signal has ended.
+	testRun    = []byte("[ RUN      ] ")
+	testsRun   = []byte("[==========] Running ")
+	dumpedWord = []byte("(core dumped)")
 )
 
 // Note notes the headline that a line may be.
@@ -91,21 +98,45 @@ func (e *emitter) Note(line []byte) {
 		e.begin(movedHeadline, false, true)
 		return
 	}
-	for _, word := range shardWords {
-		if bytes.Contains(line, word) {
+	e.noteOthers(line)
+}
+
+// noteOthers notes the headline that a line may be of others than sanitizers. Most of their words have a bracket in them.
+func (e *emitter) noteOthers(line []byte) {
+	if bytes.Contains(line, onShard) {
+		e.begin(seastarHeadline, false, true)
+	}
+	for i := bytes.IndexByte(line, '['); i >= 0; i = nextByte(line, i, '[') {
+		switch word := line[i:]; {
+		case bytes.HasPrefix(word, inShard):
 			e.begin(seastarHeadline, false, true)
+		case bytes.HasPrefix(word, testRun), bytes.HasPrefix(word, testsRun):
+			e.started = true
 		}
 	}
-	if bytes.Contains(line, perFlowWord) {
-		e.begin(perFlowHeadline, false, true)
+	for i := bytes.IndexByte(line, '('); i >= 0; i = nextByte(line, i, '(') {
+		switch before, word := line[:i], line[i:]; {
+		case bytes.HasPrefix(word, depthWord) && bytes.HasSuffix(before, callStack):
+			e.begin(perFlowHeadline, false, true)
+		case bytes.HasPrefix(word, dumpedWord):
+			e.started = true
+		case bytes.HasPrefix(word, framesKey) && bytes.HasSuffix(before, nativeFrames):
+			e.native, e.inNative = true, false
+		case bytes.HasPrefix(word, signalNumber):
+			e.signaled = e.signaled || bytes.Contains(word[:min(len(word), maxSignal)], atPC)
+		}
 	}
-	for _, word := range startWords {
-		e.started = e.started || bytes.Contains(line, word)
+}
+
+// maxSignal bounds `(0xb) at pc=0x`, with the number of any signal or exception.
+const maxSignal = 32
+
+// nextByte returns the index of the next c after b[i], or -1.
+func nextByte(b []byte, i int, c byte) int {
+	if k := bytes.IndexByte(b[i+1:], c); k >= 0 {
+		return i + 1 + k
 	}
-	e.signaled = e.signaled || bytes.Contains(line, hsErrSignal)
-	if bytes.Contains(line, hsErrNative) {
-		e.native, e.inNative = true, false
-	}
+	return -1
 }
 
 // begin notes a headline.
