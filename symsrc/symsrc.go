@@ -176,6 +176,9 @@ type Files struct {
 	// Assumed is set if, moreover, nobody pointed at them: they are this machine's own, at the path that the log has. The log may be
 	// of another machine.
 	Assumed bool
+	// ByPath is set if one of them was found at the path that the log has, and not by its build ID in a tree that was named or is the
+	// system's. Whoever writes there may give a file any build ID: what it answers must not be kept for other paths.
+	ByPath bool
 	// Tried lists the searched places in order, for messages, and Lacked what each lacked, as far as it has entries:
 	// "" if the place was useful, or if Tried has the reason already.
 	Tried, Lacked []string

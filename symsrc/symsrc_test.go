@@ -48,7 +48,7 @@ func TestParseBuildID(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	want := strings.Fields(`OK NOT_FOUND NO_READ_PERMISSION NOT_ELF CORRUPTED INCOMPLETE UNSUPPORTED_COMPRESSED
-		MISMATCH_BUILD_ID READ_ERROR UNKNOWN_ERROR UNKNOWN_ERROR`)
+		MISMATCH_BUILD_ID READ_ERROR UNKNOWN_ERROR NOT_VERIFIED UNKNOWN_ERROR`)
 	for i, code := range want {
 		s := Status(i)
 		if s.String() != code {

@@ -193,7 +193,7 @@ func TestWalksCached(t *testing.T) {
 			page := e.Writes(w)
 			var before []byte
 			for _, how := range []string{"no cache", "cold cache", "warm cache"} {
-				args := []string{"--format=json", "--symbols", dir}
+				args := []string{"--format=json", "--symbols", dir, "--rootfs", "/"}
 				if how == "no cache" {
 					args = append(args, "--no-cache")
 				}

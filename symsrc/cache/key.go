@@ -179,7 +179,9 @@ func (s *Source) lookAt(ctx context.Context, of symsrc.Module) *module {
 	}
 	switch {
 	case of.BuildID != "":
-		m.text = string(of.BuildID)
+		if m.text = string(of.BuildID); m.direct.Load() && m.files.ByPath {
+			m.text = filesIdentity(m.files) // a log may name any file, and a file claim any build ID
+		}
 	case s.opt.Finder != nil && of.Name != "":
 		m.files = s.opt.Finder.Find(ctx, of)
 		m.text = filesIdentity(m.files)
@@ -218,11 +220,14 @@ func full(q *symsrc.Addr, a *symsrc.Answer) bool {
 // owns reports whether an answer from these files may be kept for the module. Whether the files have changed is checked before the
 // answer is written.
 func (m *module) owns(files *symsrc.Files) bool {
-	if m.of.BuildID != "" {
-		return !files.Unverified
+	if m.byFiles() {
+		return files == m.files
 	}
-	return files == m.files
+	return !files.Unverified && !files.ByPath
 }
+
+// byFiles reports whether the module's answers are kept for its files, and not for its build ID.
+func (m *module) byFiles() bool { return m.text != string(m.of.BuildID) || m.of.BuildID == "" }
 
 // madeBy returns when the files that answered for the module were made.
 func (m *module) madeBy(files *symsrc.Files) time.Time {

@@ -163,7 +163,9 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	p := prober.Probe(ctx, q)
 	switch {
 	case p.Known && direct:
-		s.spool.probe(m, &q, p, m.files, later)
+		if m.owns(m.files) {
+			s.spool.probe(m, &q, p, m.files, later)
+		}
 	case p.Known:
 		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && m.owns(files) {
 			s.spool.probe(m, &q, p, files, soon)

@@ -101,7 +101,7 @@ type origin struct {
 // sound reports whether the files have not changed. They were then unchanged when they were read, too.
 func (b *batch) sound() bool {
 	for from := range b.of {
-		if from.files.Watch.Look() || from.m.of.BuildID == "" && filesIdentity(from.files) != from.m.text {
+		if from.files.Watch.Look() || from.m.byFiles() && filesIdentity(from.files) != from.m.text {
 			return false
 		}
 	}

@@ -33,6 +33,7 @@ type pair struct {
 	linked     bool // the places of .gnu_debuglink have been searched
 	unverified bool
 	assumed    bool
+	byPath     bool // while files are looked for at the log's path
 	tried      []string
 	lacked     []string // what each lacked, "" for nothing
 }
@@ -75,6 +76,7 @@ func (v *pair) any() *found {
 
 // take adds a verified file.
 func (v *pair) take(f *found) {
+	f.byPath = v.byPath
 	switch {
 	case v.elf == nil && !f.debugOnly:
 		v.elf = f
@@ -170,6 +172,9 @@ func (s *search) differing() {
 // files returns the result. first is where the module should have been.
 func (v *pair) files(first string) *symsrc.Files {
 	f := &symsrc.Files{Tried: v.tried, Lacked: v.lacked, Unverified: v.unverified && v.any() != nil, Assumed: v.assumed && v.any() != nil}
+	for _, one := range [...]*found{v.elf, v.debug, v.spare} {
+		f.ByPath = f.ByPath || one != nil && one.byPath
+	}
 	var details []string
 	failed := func(e *failure, kind string) (symsrc.Status, string) {
 		if e.err != nil {

@@ -46,6 +46,7 @@ type found struct {
 	place  place
 	path   string // to open it
 	part   symsrc.Range
+	byPath bool   // see symsrc.Files
 	inside string // its path inside place.root with all links resolved; "" without a root
 	// opened is the path of the file, or of its archive, when it was opened, and stamp that file's stamp at that time.
 	opened string

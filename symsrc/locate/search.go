@@ -94,14 +94,18 @@ func (s *search) byID() {
 	host, _ := hostRoot(string(filepath.Separator))
 	if s.l.explicit {
 		s.debug(place{root: host, path: s.debugPath()})
-		s.module(s.hostPlace(), quiet)
-		s.links()
+		s.atPath(true, func() {
+			s.module(s.hostPlace(), quiet)
+			s.links()
+		})
 	}
 	if s.name.single() {
-		for _, dir := range loaderDirs {
-			s.runtime(place{root: s.l.roots[0], path: dir + "/" + s.name.path}, quiet)
-		}
-		s.links()
+		s.atPath(!s.l.explicit, func() {
+			for _, dir := range loaderDirs {
+				s.runtime(place{root: s.l.roots[0], path: dir + "/" + s.name.path}, quiet)
+			}
+			s.links()
+		})
 	}
 	s.mapped()
 	// Markup may name a module of the root without its directory. Reading a whole root takes long, so it is the last resort.
@@ -172,19 +176,30 @@ func (s *search) buildIDDir(dir string) {
 
 // root tries the module's path below a root, and the places for debug files there.
 func (s *search) root(root string) {
-	s.module(s.placeIn(root), asElf)
-	s.links()
+	s.atPath(!s.l.explicit, func() {
+		s.module(s.placeIn(root), asElf)
+		s.links()
+	})
 	if digits := s.want.String(); len(digits) >= 4 {
 		s.debug(place{root: root, path: s.debugPath()})
 		s.runtime(place{root: root, path: "usr/lib/.build-id/" + digits[:2] + "/" + digits[2:]}, quiet) // Fedora's links to executables
 	}
-	for _, dir := range s.dirs(root) {
-		leaf := dir + "/" + s.where.base + ".debug" // Yocto, Fedora
-		for _, r := range s.l.opt.DebugRoots {
-			s.debug(place{root: r, path: leaf})
+	s.atPath(!s.l.explicit, func() {
+		for _, dir := range s.dirs(root) {
+			leaf := dir + "/" + s.where.base + ".debug" // Yocto, Fedora
+			for _, r := range s.l.opt.DebugRoots {
+				s.debug(place{root: r, path: leaf})
+			}
+			s.debug(place{root: root, path: "usr/lib/debug/" + leaf})
 		}
-		s.debug(place{root: root, path: "usr/lib/debug/" + leaf})
-	}
+	})
+}
+
+// atPath calls look, which looks for files by the log's path if byPath is set.
+func (s *search) atPath(byPath bool, look func()) {
+	s.verdict.byPath = byPath
+	look()
+	s.verdict.byPath = false
 }
 
 // debugPath returns the path of a distribution's debug file in a root (GDB manual, "Separate Debug Files").

@@ -214,3 +214,30 @@ func TestAgreement(t *testing.T) {
 		}
 	}
 }
+
+// TestChosen holds which files are found by the log's path alone, and which of them nobody has pointed at.
+func TestChosen(t *testing.T) {
+	dir := tree(t, map[string]testELF{"here/libx.so": full, "s/sub/libx.so": full, "r/here/libx.so": full})
+	here := dir + "/here/libx.so"
+	for _, tc := range []struct {
+		name            string
+		opt             Options
+		path, id        string
+		assumed, byPath bool
+		elf             string
+	}{
+		{"the log's path", Options{}, here, "", true, true, here},
+		{"and its build ID", Options{}, here, idA, false, true, here},
+		{"a relative path", Options{WorkDir: dir}, "here/libx.so", "", true, true, here},
+		{"an object", Options{Objects: []string{here}}, here, "", false, false, here},
+		{"symbols that have it", Options{Symbols: []string{dir + "/s"}}, here, "", false, true, here},
+		{"symbols of that build ID", Options{Symbols: []string{dir + "/s"}}, here, idA, false, false, dir + "/s/sub/libx.so"},
+		{"a root", Options{Rootfs: []string{dir + "/r"}}, "/here/libx.so", "", false, false, dir + "/r/here/libx.so"},
+		{"a root, and a build ID", Options{Rootfs: []string{dir + "/r"}}, "/here/libx.so", idA, false, false, dir + "/r/here/libx.so"},
+	} {
+		f := find(t, locator(t, tc.opt), tc.path, tc.id)
+		if f.Assumed != tc.assumed || tc.id != "" && f.ByPath != tc.byPath || f.Elf != tc.elf {
+			t.Errorf("%s: assumed %v, by path %v, want %v, %v: %s", tc.name, f.Assumed, f.ByPath, tc.assumed, tc.byPath, f.Elf)
+		}
+	}
+}
