@@ -409,7 +409,7 @@ func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
 			t.Over(f.line, a)
 			t.Stack.Insert(len(a.Frames) - 1)
 			f.resolver.Processes.Handled(t)
-		case again:
+		case again && (f.held == nil || bytes.Contains(line.tail(), buildIDWord)):
 			f.resolver.Ahead(b[n+len(line.line):], t)
 			f.resolver.Asked = resolve.Asked{}
 			dst = f.text.Fold.Flush(dst)

@@ -74,14 +74,28 @@ func (f *Filter) MaxLine() int { return stream.MaxLine }
 
 // Lines appends what becomes of the first line of b, and of those after it that are known.
 func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	if out, n = f.repeated(ctx, dst, b); n > 0 {
+		return out, n
+	}
+	return f.new(ctx, out, b)
+}
+
+// repeated appends what becomes of the lines at the beginning of b that are known.
+func (f *Filter) repeated(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	f.reach(dst, 0)
+	defer f.rescueLines(&out, &n, b)
+	if bytes.IndexByte(b, '\n') < 0 {
+		return dst, 0
+	}
+	return f.known.run(ctx, dst, b)
+}
+
+// new appends what becomes of the first line of b.
+func (f *Filter) new(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	f.reach(dst, 0)
 	defer f.rescueLines(&out, &n, b)
 	end := bytes.IndexByte(b, '\n') + 1
-	if end > 0 {
-		if dst, n = f.known.run(ctx, dst, b); n > 0 {
-			return dst, n
-		}
-	} else {
+	if end == 0 {
 		end = len(b)
 	}
 	if end > stream.MaxLine {

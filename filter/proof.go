@@ -27,7 +27,7 @@ type proving struct {
 	open map[*resolve.Thread]bool
 	// named is the process that the last line names, as valgrind's do.
 	named []byte
-	// passed is the last line that was not looked at, since it has a build ID or no module, and passedLine its number.
+	// passed is the last line that was not looked at, since it has a build ID or is known, and passedLine its number.
 	passed     []byte
 	passedLine int
 }
@@ -56,13 +56,22 @@ func (h *proving) Scan() *stream.Scan {
 
 // Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
 func (h *proving) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	if !h.holding() {
+		if out, n = h.repeated(ctx, dst, b); n > 0 {
+			h.pass(b[:n])
+			return out, n
+		}
+		dst = out
+	}
 	n = bytes.IndexByte(b, '\n') + 1
 	if n == 0 {
 		n = len(b)
 	}
 	line := b[:n]
 	if n > h.MaxLine() || !h.holding() && !h.mayNeed(line) {
-		return h.Filter.Lines(ctx, h.release(ctx, dst), b)
+		out, n = h.new(ctx, h.release(ctx, dst), b)
+		h.pass(b[:n])
+		return out, n
 	}
 	before, passes := h.hold(ctx, line)
 	if before {
@@ -83,23 +92,19 @@ var buildIDWord = []byte("(BuildId: ")
 
 // mayNeed reports whether a line may hold a frame without a build ID.
 func (h *proving) mayNeed(line []byte) bool {
-	switch body, _ := scan.CutEnd(line); {
-	case h.dump.open:
-		return false
-	case parse.HasMarkup(body):
-		return h.mayNeedProof(body)
-	case !frame.Candidate(body, false, h.absolutes()), bytes.Contains(body, buildIDWord):
-		h.pass(body, h.line+1)
+	if h.dump.open || bytes.Contains(line, buildIDWord) {
 		return false
 	}
-	return true
+	if parse.HasMarkup(line) {
+		return h.mayNeedProof(line)
+	}
+	return frame.Candidate(line, false, h.absolutes())
 }
 
-// pass notes the lines that end with the one of that number, and that are not looked at.
-func (h *proving) pass(lines []byte, last int) {
-	lines, _ = scan.CutEnd(lines)
-	line := lines[bytes.LastIndexByte(lines, '\n')+1:]
-	h.passed, h.passedLine = append(h.passed[:0], line[:min(len(line), maxPassed)]...), last
+// pass notes lines that were not looked at.
+func (h *proving) pass(lines []byte) {
+	line := lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:]
+	h.passed, h.passedLine = append(h.passed[:0], line[:min(len(line), maxPassed)]...), h.line
 }
 
 // hold holds a line back, unless it passes: it needs not wait. before is set, and nothing is done, if those held back must leave before
@@ -137,13 +142,11 @@ const (
 // collect reads the frames of a line into the stacks of their threads. needs is set if one of them needs proof.
 func (h *proving) collect(ctx context.Context, line []byte) (found finding, needs bool) {
 	number := h.next()
-	if len(h.passed) > 0 && h.passedLine == number-1 {
-		before := h.passed
-		h.passed = nil
-		h.read(ctx, before, number-1)
-		h.passed = before
+	if h.passedLine > 0 && h.passedLine == number-1 {
+		h.passedLine = 0
+		h.passed, _ = scan.CutEnd(h.passed)
+		h.read(ctx, h.passed, number-1)
 	}
-	h.passed = h.passed[:0]
 	return h.read(ctx, line, number)
 }
 
@@ -272,9 +275,7 @@ func (h *proving) weigh(ctx context.Context) {
 
 // Skip releases the held lines before lines that mean nothing.
 func (h *proving) Skip(dst, lines []byte) (out []byte, same bool) {
-	out, same = h.Filter.Skip(h.release(context.Background(), dst), lines)
-	h.pass(lines, h.line)
-	return out, same
+	return h.Filter.Skip(h.release(context.Background(), dst), lines)
 }
 
 // Part releases the held lines before a piece of a line.

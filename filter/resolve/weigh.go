@@ -102,12 +102,18 @@ func (r *Resolver) Add(ctx context.Context, s *Stack, t *Thread, line int, text 
 	}
 	s.of, s.line, s.number, s.numbered = t.Process, line, fr.Number, numbered
 	s.interrupted = namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
-	if at.asked && at.q.mod.BuildID == "" && !r.opt.Own {
+	if at.asked && at.q.mod.BuildID == "" && !r.opt.Own && (!numbered || r.mayAssume(at.q.mod)) {
 		at.answer = r.ask(ctx, at.q)
 		unproven = r.Assumed(at.answer) && r.proofOf(t.Process, at.q.mod).refuted == ""
 	}
 	s.sites = append(s.sites, at)
 	return unproven
+}
+
+// mayAssume reports whether the file of a module is assumed, as far as it was searched for.
+func (r *Resolver) mayAssume(m *Module) bool {
+	r.watch(m)
+	return m.Files == nil || m.Files.Assumed
 }
 
 // said returns the function of a frame that the log names: `#1 0x40 in f(int) /src/f.c:12`, or `#1 0x40 in f (n=1) at f.c:12`.
