@@ -147,7 +147,7 @@ func TestTally(t *testing.T) {
 	f := filter.New(filter.Options{Symbols: nothing{}})
 	feed := f.Feed()
 	feed.Add(t.Context(), nil, []byte("#0 0x1 (/a.so+0x1)\n#1 0x2 (/a.so+0x2)\ntext\n"))
-	if got := f.Tally(); got.Frames != 2 || got.Unresolved != 2 || got.By[1] != 2 {
+	if got := f.Tally(); got.Frames != 2 || got.Unnamed() != 2 || got.By[notFound] != 2 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -85,6 +85,8 @@ type Options struct {
 	JSON *jsonl.Options
 	// Observe is called for every frame; nil observes none.
 	Observe func(*print.Observation)
+	// Count has Tally and Summary count every frame, also one that means nothing to the output.
+	Count bool
 	// Narrow is stream.Options.Narrow.
 	Narrow bool
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
@@ -159,13 +161,15 @@ func New(o Options) *Filter {
 	return f
 }
 
-// absolutes reports whether frames with nothing but an absolute address mean anything: where mappings are known, and where a
-// reason is wanted.
-func (f *Filter) absolutes() bool {
+// absolutes reports whether frames with nothing but an absolute address mean anything: where every frame counts, or as for shown.
+func (f *Filter) absolutes() bool { return f.observed() || f.shown() }
+
+// shown reports whether such frames may change the output: where mappings are known, and where a reason is wanted.
+func (f *Filter) shown() bool {
 	return f.resolver.Mapped || f.opt.Lookahead != (Lookahead{}) || f.opt.Maps != nil || f.opt.Explain
 }
 
-// numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame is observed.
+// numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame counts.
 func (f *Filter) numbers() bool { return f.resolver.Processes.Shifted > 0 || f.observed() }
 
 // rescan chooses the literals for the state the filter is in.

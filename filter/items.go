@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -36,6 +37,9 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 	it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)
 	f.warnRefused(it.Answer)
 	f.observe(t, l.Text, it, alone)
+	if it.Answer != nil && it.Answer.Module == nil && fr.Base == frame.Absolute && !f.shown() {
+		it.Answer = nil // it was looked at only to be counted
+	}
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
 		return
 	}
@@ -79,7 +83,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 		adjustment = f.resolver.AdjustMarkup(t, e.Type, e.Tag == markup.PC)
 	}
 	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, adjustment)
-	it.Answer.Count()
+	f.resolver.Count(nil, it.Answer)
 	f.warnRefused(it.Answer)
 	if e.Tag == markup.BT {
 		t.Over(f.line, it.Answer)

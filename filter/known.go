@@ -116,7 +116,7 @@ func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []by
 	s, again := k.frames.Slot(line, generation)
 	if s.Is(line, generation) && k.holds(&s.By.dependency, t, f.resolver.AdjustMarkup(t, s.By.typ, false)) {
 		f.line++
-		s.By.answer.Count()
+		f.resolver.Count(nil, s.By.answer)
 		t.Over(f.line, s.By.answer)
 		if f.objects != nil {
 			dst = record.AppendNumber(dst, f.line)
@@ -405,7 +405,7 @@ func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
 				dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 			}
 			a := s.By.answer
-			a.Count()
+			f.resolver.Count(nil, a)
 			t.Over(f.line, a)
 			t.Stack.Insert(len(a.Frames) - 1)
 			f.resolver.Processes.Handled(t)

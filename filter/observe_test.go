@@ -40,9 +40,9 @@ func TestObserve(t *testing.T) {
 			for _, part := range []struct {
 				is   bool
 				text string
-			}{{o.Numbered, fmt.Sprintf("#%d", o.Number)}, {o.Sentence, "sentence"}, {!o.Sentence, string(o.Address)}, {o.Done, "done"},
-				{o.Located, o.Module.Name}, {len(o.Offset) > 0 && !o.Done, string(o.Offset)}, {o.Located, fmt.Sprintf("%x", o.At)},
-				{len(o.Hint) > 0 && !o.Done, strings.TrimSpace(string(o.Hint))}, {len(o.Frames) > 0, "f"}, {o.Files != nil, ""}} {
+			}{{o.Numbered, fmt.Sprintf("#%d", o.Number)}, {o.Sentence, "sentence"}, {!o.Sentence, string(o.Address)}, {o.Outcome == resolve.InLog, "done"},
+				{o.Located, o.Module.Name}, {len(o.Offset) > 0 && o.Outcome != resolve.InLog, string(o.Offset)}, {o.Located, fmt.Sprintf("%x", o.At)},
+				{len(o.Hint) > 0 && o.Outcome != resolve.InLog, strings.TrimSpace(string(o.Hint))}, {len(o.Frames) > 0, "f"}, {o.Files != nil, ""}} {
 				if part.is {
 					text += " " + part.text
 				}

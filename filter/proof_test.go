@@ -151,7 +151,7 @@ func TestProofCounts(t *testing.T) {
 	if n := strings.Count(out.String(), `"status":"NOT_VERIFIED","reason":"not verified: the log has no build ID; `+trust+`"`); n != 3 {
 		t.Errorf("%d frames are not verified, want 3:\n%s", n, out.String())
 	}
-	if s := f.Summary(); s.Unresolved != 3 || len(s.Modules) != 1 || !strings.HasPrefix(s.Modules[0].Reason, "not verified") {
+	if s := f.Summary(); s.Unnamed() != 3 || len(s.Modules) != 1 || !strings.HasPrefix(s.Modules[0].Reason, "NOT_VERIFIED: the log has no build ID") {
 		t.Errorf("summary: %+v", s)
 	}
 	if n := f.Tally().By[symsrc.NotVerified]; n != 3 {

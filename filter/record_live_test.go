@@ -89,7 +89,7 @@ func TestObjectsHeld(t *testing.T) {
 		{"mappings below", filter.Options{Lookahead: filter.Lookahead{Lines: 9, Time: time.Hour}}, "    @ 0x1021 f\nx\n" + list + "y\n", []string{`{"line":1,`, `"hint":"f","module":{"name":"/a.so"},"at":"0x20","space":"file"`,
 			`"unverified":true`, `{"line":2,"text":"x"}`, `{"line":3,`, `"context":[{"type":"mapping","start":"0x1000","last":"0x1fff","mode":"rx","at":"0x0","space":"file","name":"/a.so"}]`, `{"line":4,`}},
 		{"a build ID elsewhere", filter.Options{}, "Module libfoo.so with build-id 67f5ab\n", []string{`"context":[{"type":"build_id","name":"libfoo.so","build_id":"67f5ab"}]`}},
-		{"done, and unknown", filter.Options{}, "#0 0x1 in f /a.c:3 (/a.so+0x3)\n#1 0x2 (/missing.so+0x2)\n#2 0x3 (/a.so+0x99)\n", []string{`"status":"NOT_ASKED","reason":"the log names a source line already"`,
+		{"done, and unknown", filter.Options{}, "#0 0x1 in f /a.c:3 (/a.so+0x3)\n#1 0x2 (/missing.so+0x2)\n#2 0x3 (/a.so+0x99)\n", []string{`"status":"IN_LOG","reason":"the log names the function already"`,
 			`"status":"NOT_FOUND","reason":"NOT_FOUND missing.so","detail":"elf not found"`, `"status":"NO_SYMBOL","reason":"no symbol at 0x98 in a.so"`}},
 		{"--adjust", filter.Options{Adjust: resolve.AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
 		{"a report", filter.Options{}, "==7==ERROR: AddressSanitizer: x\n    #1 0x7f20 (/a.so+0x20)\n", []string{`{"line":2,"process":"#7",`, `"back":0,"why":"header"`}},

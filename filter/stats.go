@@ -12,20 +12,21 @@ import (
 type Stats struct {
 	// Lines are those of the log.
 	Lines int
-	// Frames are those whose module is known, Unresolved those of them without a name.
+	// Frames are those that were looked at, Unresolved those of them without a name.
 	Frames, Unresolved int
 }
 
 // Stats returns the counts until now.
 func (f *Filter) Stats() Stats {
 	t := f.Tally()
-	return Stats{Lines: f.line, Frames: t.Frames, Unresolved: t.Unresolved}
+	return Stats{Lines: f.line, Frames: t.Frames, Unresolved: t.Unnamed()}
 }
 
 // Faults returns the number of lines that left as they came since the program panicked over them.
 func (f *Filter) Faults() int { return f.rescued }
 
-// Tally returns the counts of frames since the filter was made.
+// Tally returns the counts of frames since the filter was made. Without Options.Count those that mean nothing to the output are not
+// looked at: frames with nothing but a number, and those with nothing but an absolute address where no mappings are known.
 func (f *Filter) Tally() resolve.Tally { return f.resolver.Tally() }
 
 // Summary returns what could not be resolved until now, and why. Its texts are visible ones.
@@ -66,8 +67,8 @@ func (f *Filter) observe(t *resolve.Thread, text []byte, it *print.Item, alone b
 	}
 }
 
-// observed reports whether anybody is told of frames.
-func (f *Filter) observed() bool { return f.opt.Observe != nil || f.objects != nil }
+// observed reports whether every frame counts.
+func (f *Filter) observed() bool { return f.opt.Observe != nil || f.opt.Count || f.objects != nil }
 
 // eachCounts reports whether each frame, or object, is handed to a callback, so that none may be left out.
 func (f *Filter) eachCounts() bool {

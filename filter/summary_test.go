@@ -11,14 +11,20 @@ import (
 	"qss-filter/symsrc"
 )
 
+const notFound = resolve.Outcome(symsrc.NotFound)
+
 func TestSummary(t *testing.T) {
 	f := filter.New(filter.Options{Symbols: &symbols{}})
 	for _, line := range []string{"#0 0x1 (/lib/missing.so+0x1)" + id + "\n", "#1 0x1 (/lib/missing.so+0x2)" + id + "\n", "#2 0x1 (/a.so+0x21)\n", "#3 0x1 (/a.so+0x99)\n"} {
 		f.Line(context.Background(), nil, []byte(line))
 	}
-	want := resolve.Summary{Frames: 4, Unresolved: 3, Modules: []resolve.Unresolved{
-		{Frames: 2, Module: "/lib/missing.so (BuildId: 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
-		{Frames: 1, Module: "/a.so", Reason: "the files are good, but no symbol covers the addresses"}}}
+	f.Line(context.Background(), nil, []byte("#4 0x1 in f /a.c:3 (/a.so+0x3)\n"))
+	want := resolve.Summary{Modules: []resolve.Unresolved{
+		{Frames: 2, Outcome: notFound, Module: "/lib/missing.so (BuildId: 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
+		{Frames: 1, Outcome: resolve.NoSymbol, Module: "/a.so", Reason: "NO_SYMBOL: the files are good, but no symbol covers the addresses"}}}
+	for _, o := range []resolve.Outcome{notFound, notFound, resolve.NoSymbol, resolve.OK, resolve.InLog} {
+		want.Count(o)
+	}
 	if got := f.Summary(); !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
@@ -38,11 +44,11 @@ func TestSummaryForgets(t *testing.T) {
 	line(known)
 	line(known)
 	stats, tally := f.Stats(), f.Tally()
-	if want := int64(resolve.MemoLimit + 4); int64(stats.Frames) != want || int64(stats.Unresolved) != want || int64(tally.Frames) != want || int64(tally.By[symsrc.OK]+tally.By[symsrc.NotFound]) != want {
+	if want := int64(resolve.MemoLimit + 4); int64(stats.Frames) != want || int64(stats.Unresolved) != want || int64(tally.Frames) != want || int64(tally.By[resolve.NoSymbol]+tally.By[notFound]) != want {
 		t.Errorf("%+v, %+v, want %d frames", stats, tally, want)
 	}
-	if s := f.Summary(); s.Frames != resolve.MemoLimit+4 || s.Unresolved != resolve.MemoLimit+4 || s.Forgotten == 0 {
-		t.Errorf("%d frames, %d unresolved, %d forgotten, want %d", s.Frames, s.Unresolved, s.Forgotten, resolve.MemoLimit+4)
+	if s := f.Summary(); s.Frames != resolve.MemoLimit+4 || s.Unnamed() != resolve.MemoLimit+4 || s.Forgotten == 0 {
+		t.Errorf("%d frames, %d unresolved, %d forgotten, want %d", s.Frames, s.Unnamed(), s.Forgotten, resolve.MemoLimit+4)
 	}
 }
 

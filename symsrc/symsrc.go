@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/hex"
 	"os"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -111,8 +112,8 @@ type Answer struct {
 	// Partial is set if the debug information refers to a missing file: when that is found, the answer
 	// may have more.
 	Partial bool
-	// Made is the time of Files.Made when the answer was found, for an answer that was kept without its Files; the zero Time if
-	// it is not known.
+	// Made is the time of Files.Made when the answer was found, for an answer that was kept, whose Files may have changed since; the
+	// zero Time if it is not known.
 	Made time.Time
 	// Call is the answer to a question of kind CallSite. It is nil if there is no code of a machine whose calls are known.
 	Call *Call
@@ -193,6 +194,15 @@ type Files struct {
 
 // NothingFound is the Note of a module without any file.
 const NothingFound = "elf not found"
+
+// Same reports whether another search has found the same, by whatever way.
+func (f *Files) Same(other *Files) bool {
+	one, two := *f, *other
+	for _, files := range []*Files{&one, &two} {
+		files.Tried, files.Lacked, files.Retry, files.Watch = nil, nil, nil, nil
+	}
+	return reflect.DeepEqual(&one, &two)
+}
 
 // Usable reports whether any of the files can answer.
 func (f *Files) Usable() bool {

@@ -172,14 +172,17 @@ const (
 func writeSummary(w io.Writer, s resolve.Summary, theme *sgr.Theme) error {
 	var b strings.Builder
 	const prefix = "qss-filter:"
-	if s.Unresolved > 0 {
-		fmt.Fprintf(&b, "%s %d of %d frames have no name:\n", theme.Alert(prefix), s.Unresolved, s.Frames)
+	if unnamed := s.Unnamed(); unnamed > 0 {
+		fmt.Fprintf(&b, "%s %d of %d frames have no name:\n", theme.Alert(prefix), unnamed, s.Frames)
 		for _, m := range s.Modules {
-			advice := ""
+			of, advice := "", ""
+			if m.Module != "" {
+				of = theme.Strong(m.Module) + ": "
+			}
 			if m.Unstripped {
 				advice = symbolsAdvice
 			}
-			fmt.Fprintf(&b, "%s %6d  %s: %s%s\n", theme.Quiet(prefix), m.Frames, theme.Strong(m.Module), m.Reason, theme.Quiet(advice))
+			fmt.Fprintf(&b, "%s %6d  %s%s%s\n", theme.Quiet(prefix), m.Frames, of, m.Reason, theme.Quiet(advice))
 		}
 		if s.Forgotten > 0 {
 			fmt.Fprintf(&b, "%s %6d  of modules that came before: there were too many to list\n", theme.Quiet(prefix), s.Forgotten)

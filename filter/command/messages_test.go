@@ -113,19 +113,33 @@ func options(t *testing.T) map[string]string {
 	return found
 }
 
+// tally returns the counts of so many frames, of which some have no name.
+func tally(frames, unnamed int) (t resolve.Tally) {
+	for i := range frames {
+		if i < unnamed {
+			t.Count(resolve.NoSymbol)
+		} else {
+			t.Count(resolve.OK)
+		}
+	}
+	return t
+}
+
 func TestSummary(t *testing.T) {
 	for _, c := range []struct {
 		s    resolve.Summary
 		want string
 	}{
-		{resolve.Summary{Frames: 4}, ""},
-		{resolve.Summary{Frames: 4, Unresolved: 3, Modules: []resolve.Unresolved{
+		{resolve.Summary{Tally: tally(4, 0)}, ""},
+		{resolve.Summary{Tally: tally(5, 4), Modules: []resolve.Unresolved{
 			{Frames: 2, Module: "/lib/missing.so (BuildId: 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
-			{Frames: 1, Module: "/a.so", Reason: "the files are good, but no symbol covers the addresses"}}},
-			"qss-filter: 3 of 4 frames have no name:\n" +
+			{Frames: 1, Module: "/a.so", Reason: "NO_SYMBOL: the files are good, but no symbol covers the addresses"},
+			{Frames: 1, Reason: "NO_MAPPING: no mapping covers the address"}}},
+			"qss-filter: 4 of 5 frames have no name:\n" +
 				"qss-filter:      2  /lib/missing.so (BuildId: 0123abcd): NOT_FOUND: elf not found; pass --symbols DIR where its unstripped file is\n" +
-				"qss-filter:      1  /a.so: the files are good, but no symbol covers the addresses\n"},
-		{resolve.Summary{Frames: 9, Unresolved: 7, Forgotten: 7}, "qss-filter: 7 of 9 frames have no name:\n" +
+				"qss-filter:      1  /a.so: NO_SYMBOL: the files are good, but no symbol covers the addresses\n" +
+				"qss-filter:      1  NO_MAPPING: no mapping covers the address\n"},
+		{resolve.Summary{Tally: tally(9, 7), Forgotten: 7}, "qss-filter: 7 of 9 frames have no name:\n" +
 			"qss-filter:      7  of modules that came before: there were too many to list\n"},
 		{resolve.Summary{NoSource: "/src/p.c"}, "qss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
 	} {

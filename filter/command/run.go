@@ -43,7 +43,7 @@ func (j *job) run() (status int, err error) {
 	if j.tree.Asked() {
 		return j.runTree(o)
 	}
-	o.Palette = j.palette()
+	o.Palette, o.Count = j.palette(), j.summarizes()
 	if len(j.command) > 0 {
 		return j.wrap(o)
 	}
@@ -241,9 +241,14 @@ func (j *job) runImport(ctx context.Context, s *stream.Stream) (status int) {
 	return complainAll(err)
 }
 
-// summarize lists the modules without symbols, if --summary asks for that.
+// summarizes reports whether --summary asks for a list of the modules without symbols.
+func (j *job) summarizes() bool {
+	return j.style.summary == "always" || j.style.summary == "auto" && isTerminal(os.Stderr)
+}
+
+// summarize lists the modules without symbols, if that is asked for.
 func (j *job) summarize() (status int) {
-	if j.style.summary != "always" && (j.style.summary != "auto" || !isTerminal(os.Stderr)) {
+	if !j.summarizes() {
 		return cli.OK
 	}
 	for _, f := range j.filters {

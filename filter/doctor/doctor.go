@@ -21,6 +21,7 @@ import (
 	"qss-filter/filter"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/record"
+	"qss-filter/filter/resolve"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -93,7 +94,7 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (hea
 	if _, err := out.Write(r.text.Bytes()); err != nil {
 		return false, err
 	}
-	return s.frames > 0 && s.named >= s.frames-s.done, nil
+	return s.all() > 0 && s.named() == s.all(), nil
 }
 
 // headLen is how many of a log's first bytes are checked for the format of the file.
@@ -106,18 +107,16 @@ type survey struct {
 	bytes int64
 	// framed counts the lines with frames, stated those that define modules and mappings.
 	framed, stated int
-	// frames counts all frames, named those with a name, done those that had one in the log, unverified those whose file was found by
-	// name.
-	frames, named, done, unverified int
-	formats, prefixes, processes    tally
-	modules                         map[identity]*module
-	malformed                       tally
+	// frames counts the frames by their outcome, unverified those whose file was found by name, cut32 those whose address was cut to
+	// 32 bits.
+	frames                       map[string]int
+	unverified, cut32            int
+	formats, prefixes, processes tally
+	modules                      map[identity]*module
+	malformed                    tally
 	// unmapped are frames whose address no mapping covers, mapped the mappings; both are limited.
 	unmapped []place
-	unknown  int
 	mapped   []mapped
-	// ambiguous counts the frames that may belong to several modules.
-	ambiguous int
 	// nowhere are frames that do not say enough for a question.
 	nowhere tally
 	long    int
@@ -167,7 +166,21 @@ const (
 	maxExamples = 1 << 8
 )
 
-func newSurvey() *survey { return &survey{modules: map[identity]*module{}} }
+func newSurvey() *survey { return &survey{modules: map[identity]*module{}, frames: map[string]int{}} }
+
+// all returns how many frames there are.
+func (s *survey) all() (n int) {
+	for _, k := range s.frames {
+		n += k
+	}
+	return n
+}
+
+// of returns how many frames had an outcome.
+func (s *survey) of(o resolve.Outcome) int { return s.frames[o.String()] }
+
+// named returns how many frames have a name.
+func (s *survey) named() int { return s.of(resolve.OK) + s.of(resolve.InLog) }
 
 // line adds a line.
 func (s *survey) line(l *record.Line) {
@@ -210,9 +223,6 @@ func (s *survey) line(l *record.Line) {
 	}
 }
 
-// sourced matches the end of a line that names a source line.
-var sourced = pattern(`[\w.)\]]:\d+(:\d+)?\)?\s*$`)
-
 // context adds what a line says about modules and mappings.
 func (s *survey) context(l *record.Line, c *record.Context) {
 	switch c.Type {
@@ -229,28 +239,25 @@ func (s *survey) context(l *record.Line, c *record.Context) {
 
 // frame adds a frame.
 func (s *survey) frame(l *record.Line, fr *record.Frame) {
-	s.frames++
+	s.frames[fr.Status]++
 	s.formats.count(fr.Format, l.Number, fr.Text)
-	if s.frames == 1 && fr.Numbered && fr.Number > 0 && l.Number <= 2 {
+	if s.all() == 1 && fr.Numbered && fr.Number > 0 && l.Number <= 2 {
 		s.begun = fr.Number
 	}
 	switch fr.Status {
-	case "NO_MAPPING":
-		s.unknown++
+	case resolve.NoMapping.String():
 		digits := strings.TrimPrefix(string(fr.Address), "0x")
 		if addr, err := strconv.ParseUint(digits, 16, 64); err == nil && len(s.unmapped) < maxPlaces {
 			s.unmapped = append(s.unmapped, place{fr.Process, addr, l.Number})
 		}
-		return
-	case "AMBIGUOUS":
-		s.ambiguous++
-		return
-	case "NOT_ASKED":
-		if sourced().Match(l.Text) || strings.HasSuffix(fr.Reason, "a source line already") {
-			s.done++
-		} else {
-			s.nowhere.count(fr.Reason, l.Number, l.Text)
+	case resolve.Ambiguous.String():
+		if !fr.Located {
+			s.cut32++
 		}
+	case resolve.NotAsked.String():
+		s.nowhere.count(fr.Reason, l.Number, l.Text)
+	}
+	if !fr.Located {
 		return
 	}
 	key := identity{fr.Module.Name + "!" + fr.Module.Member, fr.Module.BuildID}
@@ -263,9 +270,8 @@ func (s *survey) frame(l *record.Line, fr *record.Frame) {
 		s.modules[key] = m
 	}
 	m.frames++
-	if fr.Status == "OK" {
+	if fr.Status == resolve.OK.String() {
 		m.named++
-		s.named++
 		if fr.Unverified {
 			s.unverified++
 		}

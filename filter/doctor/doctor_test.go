@@ -162,7 +162,7 @@ func TestNear(t *testing.T) {
 			got = kinds[0].what
 		}
 		if !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("%s\n is %q, want %q (%d frames)", line, got, want, s.frames)
+			t.Errorf("%s\n is %q, want %q (%d frames)", line, got, want, s.all())
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -62,7 +63,8 @@ func (r *report) write() {
 		name = "standard input"
 	}
 	r.put("%s: %s, %s", name, count(s.lines, "line"), count(int(s.bytes), "byte"))
-	r.put("%s on %s, %d with a name%s", count(s.frames, "frame"), count(s.framed, "line"), s.named+s.done, said(s.done))
+	r.put("%s on %s, %d with a name%s", count(s.all(), "frame"), count(s.framed, "line"), s.named(), said(s.of(resolve.InLog)))
+	r.outcomes()
 	r.seen()
 	r.state()
 	r.files()
@@ -78,11 +80,24 @@ func said(n int) string {
 	return fmt.Sprintf(" (%d of them in the log already)", n)
 }
 
+// outcomes writes how many frames without a name have which outcome.
+func (r *report) outcomes() {
+	var list []string
+	for _, o := range resolve.Outcomes() {
+		if n := r.survey.of(o); n > 0 && !o.Named() {
+			list = append(list, fmt.Sprintf("%d %v", n, o))
+		}
+	}
+	if len(list) > 0 {
+		r.put("without a name: %s", strings.Join(list, ", "))
+	}
+}
+
 // seen writes what was recognized.
 func (r *report) seen() {
 	s := r.survey
 	r.title("Recognized", "")
-	if s.frames+s.stated == 0 {
+	if s.all()+s.stated == 0 {
 		r.put("  nothing: no line has a frame, a module or a mapping")
 	}
 	for _, f := range s.formats.ordered() {
@@ -124,7 +139,7 @@ func (r *report) state() {
 	note(s.lines == 0, "it is empty")
 	note(what != "", "it is %s", what)
 	note(s.begun > 0, "it begins in the middle of a stack, with frame %d", s.begun)
-	note(s.cut && (s.frames > 0 || bytes.IndexByte(s.last, '#') >= 0 || bytes.Contains(s.last, []byte("{{{"))),
+	note(s.cut && (s.all() > 0 || bytes.IndexByte(s.last, '#') >= 0 || bytes.Contains(s.last, []byte("{{{"))),
 		"its last line has no end, and may be cut off: %s", excerpt(s.last))
 	note(s.long > 0, "%s over 1 MiB, and %s not looked at", count(s.long, "line"), verb(s.long))
 	for _, m := range s.malformed.ordered() {
@@ -225,10 +240,12 @@ func (r *report) nearly() {
 // what writes what to try next.
 func (r *report) what() {
 	if len(r.advice) == 0 {
-		if r.survey.frames == 0 {
+		if r.survey.all() == 0 {
 			r.put("\nThere is nothing to resolve. `qss-filter --help` and the README say which formats are known.")
-		} else {
+		} else if r.survey.named() == r.survey.all() {
 			r.put("\nEvery frame has a name.")
+		} else {
+			r.put("\nNothing can be done about the frames without a name.")
 		}
 		return
 	}
@@ -354,8 +371,8 @@ func (r *report) advise() {
 		r.try("the input is "+what, "  "+strings.ReplaceAll(todo, "%s", r.log()))
 	}
 	r.adviseMappings()
-	if s.ambiguous > 0 {
-		r.try(count(s.ambiguous, "address")+" cut to 32 bits, of which several modules may be meant",
+	if s.cut32 > 0 {
+		r.try(count(s.cut32, "address")+" cut to 32 bits, of which several modules may be meant",
 			"Have the program print its modules alone, or use a build of LLVM that prints whole addresses.")
 	}
 	for _, m := range r.modules {
@@ -397,10 +414,11 @@ func (r *report) searchedInVain() bool {
 // adviseMappings adds advice for addresses that no mapping covers.
 func (r *report) adviseMappings() {
 	s := r.survey
-	if s.unknown == 0 {
+	unknown := s.of(resolve.NoMapping)
+	if unknown == 0 {
 		return
 	}
-	what := count(s.unknown, "address") + " in no mapping that is known"
+	what := count(unknown, "address") + " in no mapping that is known"
 	below, other := 0, false
 	for _, p := range s.unmapped {
 		for _, m := range s.mapped {

@@ -69,10 +69,10 @@ type Observation struct {
 	// Address and Offset are the digits as written, with 0x if the log has it. Offset is the offset in the module. Either
 	// may be empty.
 	Address, Offset []byte
-	// Hint is the function that the log names, with what stands around it, or empty.
-	Hint []byte
-	// Done is set if the log names a source line already. Nothing was asked then.
-	Done bool
+	// Hint is the function that the log names, with its offset if the log has that, or empty. InSymbol is set if Offset counts
+	// from the begin of that function, not of the module.
+	Hint     []byte
+	InSymbol bool
 	// Module is what the log says of the frame's binary. It is empty if no mapping covers the address. BuildID is its build
 	// ID as written at the frame, or empty.
 	Module  symsrc.Module
@@ -81,6 +81,9 @@ type Observation struct {
 	// the logged address it lies.
 	Located  bool
 	At, Back uint64
+	// Outcome is what became of the frame, and Unasked why nothing was asked, "" if something was.
+	Outcome resolve.Outcome
+	Unasked string
 	// Frames is the answer, innermost first. It is empty if no name is known; Files has the reason.
 	Frames []symsrc.Frame
 	Files  *symsrc.Files
@@ -101,8 +104,16 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 		}
 		o = Observation{Line: line, Text: text, Thread: t, Number: fr.Number, Numbered: !fr.Num.Empty(),
 			Sentence: fr.Shape == frame.Pair, Data: fr.Data, Whole: fr.Whole.Of(text), Rest: rest.Of(text),
-			Address: fr.Addr.Of(text), Hint: fr.Gap.Of(text), Done: fr.Done || fr.Shape == frame.NumberOnly,
-			BuildID: fr.BuildIDText}
+			Address: fr.Addr.Of(text), Hint: hint(fr.HintText), BuildID: fr.BuildIDText}
+		if fr.Base == frame.FromSymbol {
+			o.InSymbol = true
+			if named := text[fr.Symbol.Start:max(fr.Symbol.End, fr.Off.End)]; bytes.IndexByte(named, 0x1b) < 0 {
+				o.Hint = named
+			}
+		}
+		if it.Answer == nil {
+			o.Unasked = resolve.Unasked(fr)
+		}
 		if it.Answer == nil && len(fr.ModuleText) > 0 {
 			o.Module.Name = string(fr.ModuleText)
 		}
@@ -118,6 +129,7 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 		o = Observation{Line: line, Text: text, Thread: t, Number: e.BTFields.Num, Numbered: alone, Sentence: !alone,
 			Data: e.Tag == markup.Data, Whole: whole, Rest: whole, Address: address}
 	}
+	o.Outcome = resolve.OutcomeOf(it.Frame, it.Answer)
 	if a := it.Answer; a != nil {
 		o.Frames, o.Back = a.Frames, a.Back
 		if a.Module != nil {
@@ -125,6 +137,19 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 		}
 	}
 	return o
+}
+
+// hint returns the name that the log has for a function, without the text around it. It is nil where a word says that there is none.
+func hint(b []byte) []byte {
+	b = bytes.TrimPrefix(bytes.TrimSpace(b), []byte("in "))
+	if bytes.HasPrefix(b, []byte("<null>")) {
+		return nil
+	}
+	switch string(b) {
+	case "(unknown)", "<unknown>", "[unknown]", "n/a", "??", "?? ()", "???":
+		return nil
+	}
+	return b
 }
 
 // observedBelow writes a text as it is, with the lines that the observer has put below it.

@@ -46,7 +46,7 @@ func (w *renderer) askSource(ctx context.Context, a *resolve.Answer, i int) (x *
 	if fr.File == "" || fr.Line == 0 || a.Module == nil {
 		return &symsrc.Excerpt{}
 	}
-	got := w.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.Module.Module, Files: a.Module.Files, Made: a.Made, Path: fr.File,
+	got := w.opt.Sources.Excerpt(ctx, symsrc.Place{Module: a.Module.Module, Files: a.Files(), Made: a.Made, Path: fr.File,
 		Local: w.opt.Names.local(fr.File), MD5: fr.MD5, Line: fr.Line}, w.opt.SourceLines/2)
 	return &got
 }

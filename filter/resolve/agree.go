@@ -71,7 +71,7 @@ func (r *Resolver) compare(ctx context.Context, a *Answer, name string, offset u
 			return agrees
 		}
 	}
-	if len(named) > 0 || has && plain != "" && a.Module.Files.DebugStatus == symsrc.OK && r.inside(ctx, q, offset) {
+	if len(named) > 0 || has && plain != "" && a.Files().DebugStatus == symsrc.OK && r.inside(ctx, q, offset) {
 		return contradicts
 	}
 	return saysNothing

@@ -18,6 +18,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		// Frames without a module are looked at only if the output shows them. They must not change anything.
 		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
+		r.Count(fr, nil)
 		return nil
 	}
 	t.renew()
@@ -37,12 +38,13 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.BuildIDText) > 0 && len(fr.MemberText) == 0 && !named}
 	default:
 		t.trampoline, t.above = named, nothingKnown
+		r.Count(fr, nil)
 		return nil
 	}
 	if absolute && a.Module != nil && t.Space.Listed() {
 		t.used = t.Space.Generation()
 	}
-	a.Count()
+	r.Count(fr, a)
 	t.Over(line, a)
 	t.trampoline = t.trampoline || named
 	// strace names the symbol before an address, whatever its size.

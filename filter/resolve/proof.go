@@ -151,14 +151,6 @@ type refusal struct {
 	why    string
 }
 
-// Files returns the files of an answer whose module is known. It is nil if they were not searched for.
-func (a *Answer) Files() *symsrc.Files {
-	if a.refused != nil {
-		return a.refused
-	}
-	return a.Module.Files
-}
-
 // admitted returns an answer for a frame of a process, without names if its file is assumed and not proven. from is the function that
 // the frame's offset counts from, or nil.
 func (r *Resolver) admitted(p *Process, a *Answer, from *symbol) *Answer {
@@ -177,9 +169,9 @@ func (r *Resolver) admitted(p *Process, a *Answer, from *symbol) *Answer {
 	if refused == nil {
 		other := *a
 		other.Frames, other.Printed, other.Refused = nil, nil, why
-		files := *a.Module.Files
+		files := *a.Files()
 		files.ElfStatus, files.DebugStatus, files.Note, files.Detail = status, status, why, ""
-		other.refused = &files
+		other.files = &files
 		refused = &other
 		if r.memo.refused == nil || len(r.memo.refused) >= MemoLimit {
 			r.memo.refused = map[refusal]*Answer{}

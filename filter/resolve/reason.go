@@ -13,6 +13,14 @@ func (a *Answer) Unverified() bool {
 	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Unverified
 }
 
+// Files returns the module's files as they were found when the question was asked. It is nil if nothing was searched for.
+func (a *Answer) Files() *symsrc.Files {
+	if a.files == nil && a.Module != nil {
+		return a.Module.Files
+	}
+	return a.files
+}
+
 // Why returns a word for the evidence on which the address was adjusted.
 func (a *Answer) Why() string {
 	switch a.adjustment.evidence() {
@@ -59,8 +67,8 @@ func (a *Answer) Explanation() string {
 		return string(a.Module.appendName([]byte("another build: no " + symsrc.Visible(a.Elsewhere) + " at 0x" +
 			strconv.FormatUint(a.Offset, 16) + " in ")))
 	}
-	text := string(a.Module.appendName([]byte(a.Module.reason(a.Offset) + " ")))
-	if words := a.Module.words(); words != "" {
+	text := string(a.Module.appendName([]byte(a.reason() + " ")))
+	if words := a.words(); words != "" {
 		text += ": " + words
 	}
 	return text
@@ -87,23 +95,21 @@ func IsExplanation(text []byte) bool {
 	return false
 }
 
-// reason returns the status of a module without an answer. If its files are good, no symbol covers the address.
-func (m *Module) reason(off uint64) string {
-	if m.Files == nil {
-		return symsrc.UnknownError.String()
+// reason returns the outcome of an answer without a name. If the files are good, no symbol covers the address.
+func (a *Answer) reason() string {
+	if o := a.Outcome(); o != NoSymbol {
+		return o.String()
 	}
-	if s := m.Files.Reason(); s != symsrc.OK {
-		return s.String()
-	}
-	return "no symbol at 0x" + strconv.FormatUint(off, 16) + " in"
+	return "no symbol at 0x" + strconv.FormatUint(a.Offset, 16) + " in"
 }
 
-// words returns details of the status of a module without an answer, or "".
-func (m *Module) words() string {
-	if m.Files == nil || m.Files.Reason() == symsrc.OK {
+// words returns details of the outcome of an answer without a name, or "".
+func (a *Answer) words() string {
+	files := a.Files()
+	if files == nil || files.Reason() == symsrc.OK {
 		return ""
 	}
-	words := cmp.Or(m.Files.Detail, m.Files.Note)
+	words := cmp.Or(files.Detail, files.Note)
 	if words == symsrc.NothingFound {
 		return ""
 	}

@@ -29,28 +29,19 @@ type memo struct {
 	// agreed has the outcome of agreeing, and refused that of admitted.
 	agreed  map[hinted]*Answer
 	refused map[refusal]*Answer
-	// forgotten counts the frames of modules that are no longer in modules.
-	forgotten Tally
+	// nowhere are the frames without a name that belong to no module.
+	nowhere []nameless
 }
 
-// Module is one binary of the log, with counts of its frames.
+// Module is one binary of the log, with its frames that have no name.
 type Module struct {
 	symsrc.Module
-	number     uint64 // for the hash of questions
-	frames     int
-	unresolved int
-	// unproven counts those of the unresolved frames whose file is not proven, refuted those whose file is another build, and refusal is
-	// why, of the last one.
-	unproven, refuted int
-	refusal           string
-	// forgotten counts further frames once the module is no longer in the memo. It is nil before.
-	forgotten *Tally
+	number   uint64 // for the hash of questions
+	nameless []nameless
 	// Files is how the search for its files ended. It is nil before that.
 	Files *symsrc.Files
 	// Shown is the name as it is written into text.
 	Shown string
-	// elsewhere is a function that the file does not have where the log has it, or "".
-	elsewhere string
 	// generation counts the changes of the files, and watched is the last piece of input for which they were checked.
 	generation, watched uint64
 }
@@ -134,10 +125,10 @@ type Answer struct {
 	Elsewhere string
 	// Unclear says why it is not known which instruction is meant. It is "" otherwise.
 	Unclear string
-	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise. The files are then
-	// these.
+	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise.
 	Refused string
-	refused *symsrc.Files
+	// files is how the search for the module's files had ended when the question was asked. It is nil if a source does not say.
+	files *symsrc.Files
 	// retry, if not nil, reports whether asking again may bring more by now.
 	retry func() bool
 	// generation is that of the module at the time of the question.
@@ -150,15 +141,6 @@ func (m *memo) init() {
 	m.written = map[string]*Module{}
 	m.bytes = 0
 	m.answers, m.absolute, m.agreed, m.refused = answerMemo{}, addressMemo{}, nil, nil
-}
-
-// forget empties the memo. The frames of its modules still count.
-func (m *memo) forget() {
-	for _, old := range m.modules {
-		m.forgotten.add(old)
-		old.forgotten = &m.forgotten
-	}
-	m.init()
 }
 
 // Module returns the module of that name and build ID.
@@ -176,7 +158,7 @@ func (r *Resolver) Member(name, member []byte, at uint64, id symsrc.BuildID) *Mo
 	m := r.memo.modules[string(key)]
 	if m == nil {
 		if len(r.memo.modules) >= MemoLimit || r.memo.bytes > memoBytes {
-			r.memo.forget()
+			r.memo.init()
 		}
 		r.memo.bytes += 2 * len(key)
 		kept := string(key)
@@ -280,13 +262,26 @@ func (r *Resolver) look(ctx context.Context, q question) *Answer {
 		adjustment: q.Adjustment, probed: got.probe.Known, Space: got.addr.Space, Made: got.Made, Unclear: got.unclear,
 		generation: q.mod.generation}
 	if got.Files != nil {
-		q.mod.Files, a.retry = got.Files, got.Files.Retry
+		a.files, a.retry = q.mod.found(got.Files), got.Files.Retry
 	}
 	empty := func(fr symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
 	if slices.ContainsFunc(a.Frames, empty) { // these say nothing
 		a.Frames = slices.DeleteFunc(slices.Clone(a.Frames), empty)
 	}
 	return a
+}
+
+// found notes how a search for the module's files has ended, and returns that.
+func (m *Module) found(files *symsrc.Files) *symsrc.Files {
+	old := m.Files
+	switch {
+	case old == files, old != nil && old.Watch == files.Watch && old.Same(files):
+		return old // answers keep it in memory
+	case old != nil && old.Watch != nil && files.Watch == nil:
+		return files // of an answer that was kept, which says what there was
+	}
+	m.Files = files
+	return files
 }
 
 // A file that was found by its path alone may be replaced by another build's while the filter runs: a program is compiled again

@@ -128,7 +128,7 @@ func TestMemo(t *testing.T) {
 	if len(s.asked) != 1 {
 		t.Errorf("asked %q", s.asked)
 	}
-	if got := r.Tally(); got.Frames != 5 || got.Unresolved != 0 {
+	if got := r.Tally(); got.Frames != 5 || got.Unnamed() != 0 {
 		t.Errorf("counted %+v", got)
 	}
 }

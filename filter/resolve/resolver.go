@@ -12,6 +12,7 @@
 //	agree.go     answers that the log itself contradicts
 //	proof.go     files that are this machine's own, and whether they are proven to be those that ran
 //	weigh.go     what a stack and the machine code say of such files
+//	outcome.go   what became of a frame, in the words of every output; counts of that
 //	reason.go    why a frame has no name
 //	summary.go   why the frames of a module have no names
 //	resume.go    lines that bring a new Resolver to the state of this one
@@ -32,6 +33,7 @@ type Resolver struct {
 	Processes *Processes
 	prober    symsrc.Prober // nil if the source is none
 	memo      memo
+	tally     Tally
 	prefetch  prefetch
 	live      map[uint64]*Process // lists of running processes, by their hash
 	preload   *Process            // mappings for processes that state none; may be nil

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"qss-filter/filter/parse"
 	"qss-filter/symsrc"
 )
 
 // Summary is what could not be resolved.
 type Summary struct {
-	// Frames counts the frames whose module is known, and Unresolved those of them without a name.
-	Frames, Unresolved int
-	// Modules are the modules with unresolved frames, the worst first.
+	// Tally counts the frames by their outcome.
+	Tally
+	// Modules are the modules with unresolved frames, by the outcome, the worst first. Frames without a module come last.
 	Modules []Unresolved
 	// Forgotten counts the unresolved frames of modules that are no longer remembered.
 	Forgotten int
@@ -25,135 +26,110 @@ type Summary struct {
 type Unresolved struct {
 	// Frames is the number of such frames.
 	Frames int
-	// Module is its name in the log, with its build ID if there is one. Reason is why it has no names.
+	// Outcome is what became of them.
+	Outcome Outcome
+	// Module is its name in the log, with its build ID if there is one. It is "" for frames that belong to no module. Reason is why
+	// it has no names.
 	Module, Reason string
 	// Unstripped is set if its unstripped file would help.
 	Unstripped bool
 }
 
-// Summary returns which modules' frames could not be resolved so far, and why. Control characters in its texts are visible.
-func (r *Resolver) Summary() Summary {
-	forgotten := r.memo.forgotten
-	s := Summary{Frames: forgotten.Frames, Unresolved: forgotten.Unresolved, Forgotten: forgotten.Unresolved}
-	var bad []*Module
-	for _, m := range r.memo.modules {
-		s.Frames += m.frames
-		if m.unresolved > 0 {
-			s.Unresolved += m.unresolved
-			bad = append(bad, m)
-		}
-	}
-	slices.SortFunc(bad, func(a, b *Module) int {
-		return cmp.Or(cmp.Compare(b.unresolved, a.unresolved), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BuildID, b.BuildID))
-	})
-	for _, m := range bad {
-		name := cmp.Or(m.Shown, "(unnamed module)")
-		reason, unstripped := m.nameless()
-		s.Modules = append(s.Modules, Unresolved{Frames: m.unresolved, Module: string(m.AppendID([]byte(symsrc.Visible(name)))),
-			Reason: symsrc.Visible(reason), Unstripped: unstripped})
-	}
-	return s
-}
-
-// Tally counts the frames of a log by their outcome.
-type Tally struct {
-	// Frames counts the frames whose module is known, and Unresolved those of them without a name.
-	Frames, Unresolved int
-	// By counts the unresolved frames by the reason.
-	By [symsrc.NotVerified + 1]int
+// nameless are the frames without a name of one module, or of none, that have the same outcome.
+type nameless struct {
+	outcome Outcome
+	frames  int
+	last    *Answer // of the last one; nil if nothing was asked
+	why     string  // if nothing was asked
 }
 
 // Tally returns the counts since New.
-func (r *Resolver) Tally() (t Tally) {
-	t = r.memo.forgotten
-	for _, m := range r.memo.modules {
-		t.add(m)
-	}
-	return t
-}
+func (r *Resolver) Tally() Tally { return r.tally }
 
-// add counts the frames of a module.
-func (t *Tally) add(m *Module) {
-	t.Frames += m.frames
-	t.Unresolved += m.unresolved
-	t.By[m.status()] += m.unresolved - m.unproven - m.refuted
-	t.By[symsrc.NotVerified] += m.unproven
-	t.By[symsrc.MismatchBuildID] += m.refuted
-}
-
-// status returns why frames of the module have no name.
-func (m *Module) status() symsrc.Status {
-	if m.Files == nil {
-		return symsrc.UnknownError
-	}
-	return m.Files.Reason()
-}
-
-// Count counts a frame with that answer for the summary.
-func (a *Answer) Count() {
-	if a.Module == nil {
+// Count counts a frame with that answer. The frame is nil for an element, and the answer if nothing was asked.
+func (r *Resolver) Count(fr *parse.Frame, a *Answer) {
+	o := OutcomeOf(fr, a)
+	r.tally.Count(o)
+	if o.Named() {
 		return
 	}
-	if t := a.Module.forgotten; t != nil {
-		t.Frames++
-		if len(a.Frames) == 0 {
-			t.Unresolved++
-			t.By[a.status()]++
+	list := &r.memo.nowhere
+	if a != nil && a.Module != nil {
+		list = &a.Module.nameless
+	}
+	why := ""
+	if a == nil {
+		why = Unasked(fr)
+	}
+	i := slices.IndexFunc(*list, func(n nameless) bool { return n.outcome == o && n.why == why })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, nameless{outcome: o, why: why})
+	}
+	n := &(*list)[i]
+	n.frames++
+	n.last = a
+}
+
+// Summary returns which modules' frames could not be resolved so far, and why. Control characters in its texts are visible.
+func (r *Resolver) Summary() Summary {
+	s := Summary{Tally: r.tally, Forgotten: r.tally.Unnamed()}
+	add := func(list []nameless, module string) {
+		for i := range list {
+			n := &list[i]
+			reason, unstripped := n.reason()
+			s.Modules = append(s.Modules, Unresolved{Frames: n.frames, Outcome: n.outcome, Module: module, Reason: symsrc.Visible(reason), Unstripped: unstripped})
+			s.Forgotten -= n.frames
 		}
-		return
 	}
-	a.Module.frames++
-	if len(a.Frames) == 0 {
-		a.Module.unresolved++
-		a.Module.elsewhere = cmp.Or(a.Elsewhere, a.Module.elsewhere)
+	for _, m := range r.memo.modules {
+		if len(m.nameless) > 0 {
+			add(m.nameless, string(m.AppendID([]byte(symsrc.Visible(cmp.Or(m.Shown, "(unnamed module)"))))))
+		}
 	}
-	switch {
-	case a.Refused == "":
-		return
-	case a.status() == symsrc.NotVerified:
-		a.Module.unproven++
-	default:
-		a.Module.refuted++
-	}
-	a.Module.refusal = a.Refused
+	slices.SortFunc(s.Modules, func(a, b Unresolved) int {
+		return cmp.Or(cmp.Compare(b.Frames, a.Frames), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	add(r.memo.nowhere, "")
+	return s
 }
 
-// status returns why the answer has no name.
-func (a *Answer) status() symsrc.Status {
-	if files := a.Files(); files != nil {
-		return files.Reason()
+// reason returns why the frames have no names. unstripped is set if the module's unstripped file would help.
+func (n *nameless) reason() (text string, unstripped bool) {
+	a := n.last
+	if a == nil {
+		return n.outcome.String() + ": " + n.why, false
 	}
-	return symsrc.UnknownError
-}
-
-// nameless returns why a module's frames have no names. unstripped is set if its unstripped file would help.
-func (m *Module) nameless() (text string, unstripped bool) {
-	if m.Files == nil {
-		return symsrc.UnknownError.String(), false
-	}
-	s := m.Files.Reason()
-	text = s.String()
+	text = n.outcome.String()
+	files := a.Files()
 	switch {
-	case m.refusal != "" && m.Files.Usable():
-		return m.refusal, false
-	case m.elsewhere != "" && m.Files.Usable():
-		return "another build: no " + m.elsewhere + " where the log has it", true
-	case s == symsrc.OK:
-		return "the files are good, but no symbol covers the addresses", false
-	case m.Files.Detail != "":
-		text += ": " + m.Files.Detail
-	case m.Files.Note != "":
-		text += ": " + m.Files.Note
+	case a.Refused != "":
+		return text + ": " + strings.TrimPrefix(a.Refused, "not verified: "), false
+	case a.Elsewhere != "":
+		return text + ": another build: no " + a.Elsewhere + " where the log has it", true
+	case n.outcome == NoSymbol:
+		return text + ": the files are good, but no symbol covers the addresses", false
+	case n.outcome == NoMapping, n.outcome == Ambiguous:
+		return text + ": " + a.Explanation(), false
+	case files == nil:
+		return text, false
 	}
-	return text + m.tried(), s == symsrc.NotFound || s == symsrc.MismatchBuildID || s == symsrc.Incomplete
+	if words := cmp.Or(files.Detail, files.Note); words != "" {
+		text += ": " + words
+	}
+	switch symsrc.Status(n.outcome) {
+	case symsrc.NotFound, symsrc.MismatchBuildID, symsrc.Incomplete:
+		unstripped = true
+	}
+	return text + tried(files), unstripped
 }
 
 // maxTried is how many of the places of a search are listed.
 const maxTried = 3
 
-// tried returns the places where a module's files were searched for.
-func (m *Module) tried() string {
-	places := m.Files.Tried
+// tried returns the places where files were searched for.
+func tried(files *symsrc.Files) string {
+	places := files.Tried
 	if len(places) == 0 {
 		return ""
 	}

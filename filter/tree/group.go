@@ -128,15 +128,15 @@ func (g *group) names() []string {
 	return names
 }
 
-// name is the function, or the module where it has no name.
+// name is the function, with the place in the module if only the log has a name, or if there is none.
 func (p *place) name() string {
-	if p.Func != "" {
+	if p.Func != "" && (!p.Nameless || p.Module == "") {
 		return p.Func
 	}
 	if p.Module == "" || p.Module == "." {
 		return unknownName
 	}
-	return unknownName + " (" + p.Module + ")"
+	return cmp.Or(p.Func, unknownName) + " (" + p.Module + ")"
 }
 
 // writeGroups writes groups.tsv.
@@ -167,11 +167,18 @@ var pageTemplate = sync.OnceValue(func() *template.Template { return template.Mu
 type page struct {
 	Title  string
 	Counts struct{ Logs, Stacks, Frames, Failed int }
-	All    []*group
-	Groups []pageGroup
-	More   bool
+	// Outcomes are the frames by their outcome.
+	Outcomes []pageOutcome
+	All      []*group
+	Groups   []pageGroup
+	More     bool
 	// Modules are those of all logs.
 	Modules []pageModule
+}
+
+type pageOutcome struct {
+	Word  string
+	Count int
 }
 
 type pageGroup struct {
@@ -192,7 +199,10 @@ type pageModule struct {
 func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error {
 	p := page{Title: symsrc.Visible(r.title), All: list, More: len(list) > maxShown}
 	p.Counts.Logs, p.Counts.Stacks = r.counts.logs, r.counts.stacks
-	p.Counts.Frames, p.Counts.Failed = r.counts.frames, r.counts.failed
+	p.Counts.Frames, p.Counts.Failed = r.counts.frames.Frames, r.counts.frames.Unnamed()
+	for o, n := range r.counts.frames.All {
+		p.Outcomes = append(p.Outcomes, pageOutcome{o.String(), n})
+	}
 	for _, g := range list[:min(len(list), maxShown)] {
 		pg := pageGroup{Count: g.count, Line: g.line, ID: g.id, File: g.file, Cut: g.functions - len(g.shown)}
 		for i := range g.shown {
@@ -257,6 +267,8 @@ type place struct {
 	Func, File string
 	Line       string // as it is shown
 	Module     string
+	// Nameless is set for a frame without a name. Func is then the one that the log has, and Module has the offset, too.
+	Nameless bool
 }
 
 // stackOf returns the stack that a frame belongs to, nil for one in a sentence. A frame whose number is not above that of the

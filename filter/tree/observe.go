@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -20,15 +21,14 @@ const unknownName = "??"
 
 // counts are those of a log, and of all.
 type counts struct {
-	logs, stacks, frames, symbolized, failed int
+	logs, stacks int
+	frames       resolve.Tally
 }
 
 func (c *counts) add(d counts) {
 	c.logs += d.logs
 	c.stacks += d.stacks
-	c.frames += d.frames
-	c.symbolized += d.symbolized
-	c.failed += d.failed
+	c.frames.Add(&d.frames)
 }
 
 // logSink takes what the filter of one log observes.
@@ -63,16 +63,11 @@ type logSink struct {
 // observe takes a frame.
 func (l *logSink) observe(o *print.Observation) {
 	s := l.stackOf(o)
-	functions, failed := l.functions(o)
-	l.counts.frames++
-	if failed {
-		l.counts.failed++
-	} else {
-		l.counts.symbolized++
-	}
-	l.bar.frame(failed)
+	functions := l.functions(o)
+	l.counts.frames.Count(o.Outcome)
+	f := fields{o: o, s: s, id: o.BuildID, failed: !o.Outcome.Named()}
+	l.bar.frame(f.failed)
 	l.note(o)
-	f := fields{o: o, s: s, id: o.BuildID, failed: failed}
 	if len(f.id) == 0 && o.Module.BuildID != "" {
 		f.id = []byte(o.Module.BuildID.String())
 	}
@@ -99,37 +94,20 @@ type fields struct {
 	failed bool
 }
 
-// functions returns the functions of a frame, at least one. failed is set where none has a name; the name that the log has
-// stands in then.
-func (l *logSink) functions(o *print.Observation) (list []symsrc.Frame, failed bool) {
-	for i := range o.Frames {
-		if o.Frames[i].Func != "" {
-			return o.Frames, false
-		}
-	}
-	if len(o.Frames) > 0 {
-		return o.Frames, true
-	}
-	l.one[0] = symsrc.Frame{}
-	if o.Done {
+// functions returns the functions of a frame, at least one. If it has none, it is what the log says.
+func (l *logSink) functions(o *print.Observation) []symsrc.Frame {
+	switch {
+	case len(o.Frames) > 0:
+		return o.Frames
+	case o.Outcome == resolve.InLog:
 		l.one[0] = said(o.Rest)
-		return l.one[:], l.one[0].Func == ""
+	default:
+		l.one[0] = symsrc.Frame{Func: string(o.Hint)}
 	}
-	l.one[0].Func = string(hint(o.Hint))
-	return l.one[:], true
+	return l.one[:]
 }
 
 var inWord = []byte("in ")
-
-// hint is the name that the log has for a function, without the text around it.
-func hint(b []byte) []byte {
-	b = bytes.TrimSpace(b)
-	b = bytes.TrimPrefix(b, inWord)
-	if bytes.HasPrefix(b, []byte("<null>")) || bytes.IndexByte(b, 0x1b) >= 0 {
-		return nil
-	}
-	return b
-}
 
 // said reads what a log says of a frame that it names, as in `0x401136 in main /src/main.c:12:3 (a.out+0x1136)`.
 func said(rest []byte) (fr symsrc.Frame) {
@@ -174,13 +152,16 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 	for i := range functions {
 		fr := &functions[i]
 		start := len(l.text)
+		if s != nil {
+			l.text = append(appendIndex(l.text, s.next+i), ' ')
+		}
 		switch {
-		case s == nil:
-			l.text = appendFunction(l.text, o.Address, fr)
-		case o.Done:
-			l.text = append(appendIndex(l.text, s.next+i), o.Rest...)
+		case o.Outcome == resolve.InLog && s != nil, f.failed && len(o.Address)+len(o.Hint)+len(o.Module.Name) == 0:
+			l.text = append(l.text, bytes.TrimLeft(o.Rest, " \t")...)
+		case f.failed:
+			l.text = appendNameless(l.text, f, fr)
 		default:
-			l.text = appendFunction(append(appendIndex(l.text, s.next+i), ' '), o.Address, fr)
+			l.text = appendFunction(l.text, o.Address, fr)
 		}
 		line := l.text[start:len(l.text):len(l.text)]
 		l.lines = append(l.lines, line)
@@ -189,10 +170,10 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 		}
 		l.add(s, func(b []byte) []byte { return append(b, line...) })
 		if l.rep.grouping() {
-			l.group(s, o, fr)
+			l.group(f, fr)
 		}
 	}
-	if !l.below || o.Done || s == nil && f.failed {
+	if !l.below || o.Outcome == resolve.InLog || s == nil && f.failed {
 		return
 	}
 	o.Below = l.lines
@@ -200,17 +181,37 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 	l.lastBelow, l.lastStack = o.Line, s
 }
 
-// group adds a function to the key of a stack's group.
-func (l *logSink) group(s *stack, o *print.Observation, fr *symsrc.Frame) {
-	module := path.Base(o.Module.Name)
-	s.key.WriteString(fr.Func)
-	if fr.Func == "" {
+// group adds a function to the key of a stack's group. A frame without a name is known by what the log has of it.
+func (l *logSink) group(f *fields, fr *symsrc.Frame) {
+	s, o := f.s, f.o
+	at := place{Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
+	switch {
+	case f.failed:
+		at.Nameless = true
+		if o.Module.Name == "" {
+			at.Module = ""
+		} else {
+			at.Module = string(appendInModule([]byte(at.Module), o))
+		}
+		if at.Func == "" && at.Module == "" {
+			at.Func = cmp.Or(string(o.Address), string(o.Rest))
+		}
+		s.key.WriteString(at.Func)
 		s.key.WriteByte(0)
-		s.key.WriteString(module)
+		s.key.WriteString(at.Module)
+		s.key.WriteByte(0)
+		s.key.Write(f.id)
+	case fr.Func == "":
+		s.key.WriteByte(0)
+		s.key.WriteString(at.Module)
+		s.key.WriteByte(0)
+		s.key.WriteString(at.File + ":" + at.Line)
+	default:
+		s.key.WriteString(fr.Func)
 	}
 	s.key.WriteByte('\n')
 	if len(s.shown) < shownFrames {
-		s.shown = append(s.shown, place{fr.Func, fr.File, string(appendLine(nil, fr)), module})
+		s.shown = append(s.shown, at)
 	}
 }
 
@@ -224,6 +225,37 @@ func appendFunction(dst, addr []byte, fr *symsrc.Frame) []byte {
 	dst = append(dst, inWord...)
 	dst = append(append(dst, name(fr.Func)...), ' ')
 	return appendLine(append(append(dst, name(fr.File)...), ':'), fr)
+}
+
+// appendNameless writes `addr in ?? ??:0 (libf.so+0x10) (BuildId: …)`, with the name that the log has if it has one.
+func appendNameless(dst []byte, f *fields, fr *symsrc.Frame) []byte {
+	o, m := f.o, &f.o.Module
+	dst = appendFunction(dst, o.Address, fr)
+	if m.Name == "" {
+		return dst
+	}
+	dst = symsrc.AppendVisible(append(dst, " ("...), m.Name)
+	if m.Member != "" {
+		dst = symsrc.AppendVisible(append(dst, '!'), m.Member)
+	}
+	dst = append(appendInModule(dst, o), ')')
+	if len(f.id) > 0 {
+		dst = append(append(append(dst, " (BuildId: "...), f.id...), ')')
+	}
+	return dst
+}
+
+// appendInModule writes where a frame is in its module, as `+0x10`, if that is known.
+func appendInModule(dst []byte, o *print.Observation) []byte {
+	switch {
+	case o.InSymbol:
+		return dst
+	case o.Located:
+		return strconv.AppendUint(append(dst, "+0x"...), o.At+o.Back, 16)
+	case len(o.Offset) > 0:
+		return append(append(dst, '+'), o.Offset...)
+	}
+	return dst
 }
 
 // approximate follows a line that is that of the code before.
@@ -250,15 +282,17 @@ type module struct {
 	symsrc.Module
 	id    string // as first written
 	files *symsrc.Files
+	named bool // its files have named a frame
 	// log and seq are where it was first.
 	log, seq int
 }
 
-// seenModule is a module of one log.
+// seenModule is a module of one log. named is set if its files have named a frame.
 type seenModule struct {
 	symsrc.Module
 	id    string
 	files *symsrc.Files
+	named bool
 	seq   int
 }
 
@@ -277,8 +311,8 @@ func (l *logSink) note(o *print.Observation) {
 		l.seq++
 		l.modules[string(l.key)] = m
 	}
-	if o.Files != nil {
-		m.files = o.Files
+	if o.Files != nil && (!m.named || o.Outcome == resolve.OK) { // the files that have named a frame say more than those that have not
+		m.files, m.named = o.Files, o.Outcome == resolve.OK
 	}
 }
 
@@ -287,14 +321,14 @@ func (r *Report) merge(l *logSink) {
 	for key, m := range l.modules {
 		have := r.modules[key]
 		if have == nil {
-			r.modules[key] = &module{m.Module, m.id, m.files, l.index, m.seq}
+			r.modules[key] = &module{m.Module, m.id, m.files, m.named, l.index, m.seq}
 			continue
 		}
 		if cmp.Or(cmp.Compare(l.index, have.log), cmp.Compare(m.seq, have.seq)) < 0 {
 			have.id, have.log, have.seq = m.id, l.index, m.seq
 		}
-		if m.files != nil {
-			have.files = m.files
+		if m.files != nil && (!have.named || m.named) {
+			have.files, have.named = m.files, m.named
 		}
 	}
 }

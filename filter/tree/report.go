@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"sync"
 	"unicode/utf8"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 )
 
@@ -213,12 +215,14 @@ func (r *Report) writeTable(table int) error {
 
 // Summary is summary.json, as the seed of QSS has it, with the state of debug information, and the groups where they were asked for.
 type Summary struct {
-	TotalInputFiles  int          `json:"total_input_files"`
-	TotalStacks      int          `json:"total_stacks"`
-	TotalFrames      int          `json:"total_frames"`
-	SymbolizedFrames int          `json:"symbolized_frames"`
-	FailedFrames     int          `json:"failed_frames"`
-	ElfStatusCounts  StatusCounts `json:"elf_status_counts"`
+	TotalInputFiles  int `json:"total_input_files"`
+	TotalStacks      int `json:"total_stacks"`
+	TotalFrames      int `json:"total_frames"`
+	SymbolizedFrames int `json:"symbolized_frames"`
+	FailedFrames     int `json:"failed_frames"`
+	// FrameStatusCounts are the frames by their outcome. OK and IN_LOG, those that the log names, are symbolized.
+	FrameStatusCounts FrameCounts  `json:"frame_status_counts"`
+	ElfStatusCounts   StatusCounts `json:"elf_status_counts"`
 	// DebugStatusCounts are the modules by the status of their debug information: INCOMPLETE where there is none, MISMATCH_BUILD_ID
 	// where it is of another build.
 	DebugStatusCounts StatusCounts   `json:"debug_status_counts"`
@@ -230,21 +234,38 @@ type StatusCounts [symsrc.NotVerified + 1]int
 
 // MarshalJSON writes an object in the order of the codes.
 func (c StatusCounts) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for status, n := range c {
-		if n > 0 {
-			if len(b) > 1 {
-				b = append(b, ',')
+	return objectOf(func(yield func(symsrc.Status, int) bool) {
+		for status, n := range c {
+			if n > 0 && !yield(symsrc.Status(status), n) {
+				return
 			}
-			b = append(strconv.AppendQuote(b, symsrc.Status(status).String()), ':')
-			b = strconv.AppendInt(b, int64(n), 10)
 		}
+	}), nil
+}
+
+// FrameCounts are frames by their outcome; in JSON those outcomes that there are, by their words.
+type FrameCounts resolve.Tally
+
+// MarshalJSON writes an object in the order of the outcomes.
+func (c FrameCounts) MarshalJSON() ([]byte, error) { return objectOf((*resolve.Tally)(&c).All), nil }
+
+// objectOf returns an object of numbers.
+func objectOf[K fmt.Stringer](counts iter.Seq2[K, int]) []byte {
+	b := []byte{'{'}
+	for word, n := range counts {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(strconv.AppendQuote(b, word.String()), ':')
+		b = strconv.AppendInt(b, int64(n), 10)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 func (r *Report) writeSummaries(list []*module, grouped []*group) error {
-	s := Summary{r.counts.logs, r.counts.stacks, r.counts.frames, r.counts.symbolized, r.counts.failed, StatusCounts{}, StatusCounts{}, nil}
+	frames := &r.counts.frames
+	s := Summary{TotalInputFiles: r.counts.logs, TotalStacks: r.counts.stacks, TotalFrames: frames.Frames,
+		SymbolizedFrames: frames.Frames - frames.Unnamed(), FailedFrames: frames.Unnamed(), FrameStatusCounts: FrameCounts(*frames)}
 	for _, m := range list {
 		elf, debug := m.statuses()
 		s.ElfStatusCounts[elf]++
@@ -274,22 +295,6 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 	return writePath(r.SummaryJSON, put)
 }
 
-// reason says why a frame has no name: a status code, or what the symbolizer found.
-func reason(o *print.Observation) string {
-	switch {
-	case !o.Located && len(o.Address) > 0:
-		return "no mapping covers the address"
-	case !o.Located:
-		return "the log names no module"
-	case o.Files == nil:
-		return symsrc.UnknownError.String()
-	}
-	if s := o.Files.Reason(); s != symsrc.OK {
-		return s.String()
-	}
-	return "no symbol covers the address"
-}
-
 // none stands for a value that there is not.
 const none = '-'
 
@@ -302,7 +307,7 @@ func (l *logSink) write3(f *fields, functions []symsrc.Frame) {
 	b = appendField(b, o.Module.Name)
 	b = appendOffset(append(b, '\t'), f)
 	b = appendField(b, f.id)
-	b = appendField(b, hint(o.Hint))
+	b = appendField(b, o.Hint)
 	t.buf = append(b, '\n')
 	t.add(&l.rep.spool)
 	if f.failed {
@@ -312,7 +317,7 @@ func (l *logSink) write3(f *fields, functions []symsrc.Frame) {
 		b = appendOffset(append(b, '\t'), f)
 		b = appendField(b, f.id)
 		b = appendField(b, target(o.Files))
-		b = appendField(b, reason(o))
+		b = appendField(b, o.Outcome.String())
 		t.buf = append(b, '\n')
 		t.add(&l.rep.spool)
 	}

@@ -100,7 +100,7 @@ func TestInvariant(t *testing.T) {
 		t.Errorf("%+v, %d rows, %d failed:\n%s", s, rows, failed, b.file(t, "frames.tsv"))
 	}
 	if got := b.file(t, "failed_frames.tsv"); !strings.Contains(got, "a\t-\t-\t/bad.so\t0x12\t-\t-\tNOT_FOUND\n") ||
-		!strings.Contains(got, "no mapping covers the address") {
+		!strings.Contains(got, "a\t1\t1\t-\t-\t-\t-\tNO_MAPPING\n") {
 		t.Errorf("got\n%s", got)
 	}
 	kept := strings.Builder{}
@@ -149,7 +149,7 @@ func TestGroups(t *testing.T) {
 	b := newBatch(t, map[string]string{"b": other + one + one, "a": one})
 	b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
 	b.run(t, nil)
-	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so)\n1\tb\t0\t1\t1\tfn_6\n"
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so+0x4)\n1\tb\t0\t1\t1\tfn_6\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -168,6 +168,33 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	browse(t, filepath.Join(b.out, "page.html"))
+}
+
+// TestNamelessGroups holds that stacks without names are told apart by what the log has of their frames, and that lists of stacks keep
+// that.
+func TestNamelessGroups(t *testing.T) {
+	b := newBatch(t, map[string]string{
+		"1": "#0 0x7f1111 (/bad.so+0x1111)\n", "2": "#0 0x7f9999 (/bad.so+0x9999)\n", "3": "#0 0x7e1111 (/bad.so+0x1111)\n",
+		"4": "#0 0x7f1111 (/bad.so+0x1111) (BuildId: abcd)\n", "5": "#00 pc 000000000009bfb4  /bad.so (abort+172)\n",
+		"6": "*** SIGSEGV ***\n    @     0x7f67d4a621ed  google::LogMessage::Fail()\n", "7": "    @     0x7e67d4a621ed  google::LogMessage::Fail()\n",
+		"8": "    @     0x7f67d464524a  (unknown)\n", "9": "[    1.0]  do_one+0x10/0x20 [bad]\n",
+	})
+	b.opt.Group = true
+	b.run(t, nil)
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n" +
+		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\n1\t2\t0\t1\t1\t?? (bad.so+0x9999)\n" +
+		"1\t4\t0\t1\t1\t?? (bad.so+0x1111)\n1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\n1\t8\t0\t1\t1\t0x7f67d464524a\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\n"
+	if got := b.file(t, "groups.tsv"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	for name, want := range map[string]string{
+		"4": "#0 0x7f1111 in ?? ??:0 (/bad.so+0x1111) (BuildId: abcd)\n", "5": "#0 in abort+172 ??:0 (/bad.so+0x9bfb4)\n",
+		"6": "#0 0x7f67d4a621ed in google::LogMessage::Fail() ??:0\n",
+	} {
+		if got := b.file(t, name+".stack.txt"); !strings.HasSuffix(got, ") ===\n"+want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
 }
 
 // browse opens the page in a browser and searches.

@@ -20,7 +20,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"qss-filter/filter/resolve"
-	"qss-filter/symsrc"
 )
 
 // cacheCounter is a source of symbols with a cache that counts its hits.
@@ -209,11 +208,8 @@ func (c *counts) tally(p *process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Frames >= p.counted.Frames { // otherwise the filter has reset its counters
-		c.frames.Frames += now.Frames - p.counted.Frames
-		c.frames.Unresolved += now.Unresolved - p.counted.Unresolved
-		for i := range now.By {
-			c.frames.By[i] += now.By[i] - p.counted.By[i]
-		}
+		c.frames.Add(&now)
+		c.frames.Sub(&p.counted)
 	}
 	p.counted = now
 }
@@ -242,11 +238,13 @@ func (c *counts) write(out io.Writer, g gauges) error {
 	}
 	one("qss_filter_lines_total", "counter", "Lines annotated and stored.", c.lines.Load())
 	one("qss_filter_bytes_total", "counter", "Bytes of annotated lines stored.", c.bytes.Load())
-	one("qss_filter_frames_total", "counter", "Stack frames met whose module is known.", int64(frames.Frames))
-	one("qss_filter_resolved_total", "counter", "Frames that were given a name.", int64(frames.Frames-frames.Unresolved))
-	metric("qss_filter_unresolved_total", "counter", "Frames without a name, by the status of their module's files.")
-	for i, n := range frames.By {
-		fmt.Fprintf(&b, "qss_filter_unresolved_total{status=%q} %d\n", symsrc.Status(i).String(), n)
+	one("qss_filter_frames_total", "counter", "Stack frames met.", int64(frames.Frames))
+	one("qss_filter_resolved_total", "counter", "Frames that were given a name.", int64(frames.By[resolve.OK]))
+	metric("qss_filter_unresolved_total", "counter", "Frames without a name, by what became of them.")
+	for _, o := range resolve.Outcomes() {
+		if !o.Named() {
+			fmt.Fprintf(&b, "qss_filter_unresolved_total{status=%q} %d\n", o.String(), frames.By[o])
+		}
 	}
 	metric("qss_filter_raw_lines_total", "counter", "Lines that could not be annotated and left as they came, by the reason.")
 	for _, why := range []string{whyCrash, whyHang, whyPanic, whySize} {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +15,13 @@ import (
 //
 //	checksum   4 bytes, little-endian: CRC-32C of the key and the rest
 //	entries    uvarint: how many there are
-//	times      uvarint: how many; then 8 bytes each, little-endian: an Answer.Made in nanoseconds since 1970, 0 where it is not known
 //	strings    uvarint: how many; then each as a uvarint length and bytes
+//	sources    uvarint: how many; then the files that answers are from, each as
+//	             8 bytes, little-endian: Answer.Made in nanoseconds since 1970, 0 where it is not known
+//	             2 bytes: ElfStatus and DebugStatus
+//	             Elf, Debug, Note, Detail: a uvarint each, as in frames
+//	             ElfRange, DebugRange: Offset, Size and Member as a uvarint each
+//	             Symbols: uvarint: how many; then a uvarint each
 //
 // and then entry after entry:
 //
@@ -25,7 +29,7 @@ import (
 //	tag        1 byte: what kind of question (key.go)
 //	size       uvarint: bytes of the rest of the entry
 //
-// of an answer a uvarint for its time, counted from 0, and frame after frame
+// of an answer a uvarint for its source, counted from 0, and frame after frame
 //
 //	flags                        1 byte: origin, approx, and whether a sum and an offset follow
 //	Func, Linkage, File, MD5     a uvarint each: 0 for "", n for the n-th string
@@ -65,16 +69,26 @@ func seal(dst []byte, start int, key []byte) []byte {
 type entry struct {
 	at     uint64
 	tag    uint8
-	made   time.Time
+	source answerSource
 	frames []symsrc.Frame
 	shows  symsrc.Probe
+}
+
+// answerSource is where an answer is from: the files, as they were found, and when they were made.
+type answerSource struct {
+	made  time.Time
+	files *symsrc.Files // nil if they are not known
 }
 
 // pageWriter makes a page of entries.
 type pageWriter struct {
 	strings map[string]uint64
-	times   []int64
-	table   []byte // the strings as they are written
+	sources map[string]uint64 // as they are written
+	table   []byte            // the strings as they are written
+	from    []byte            // the sources as they are written
+	// recent is the source of the entry before, and number its number.
+	recent  answerSource
+	number  uint64
 	body    []byte // the entries
 	entries int
 	last    uint64
@@ -84,14 +98,15 @@ type pageWriter struct {
 // reset starts a new page.
 func (w *pageWriter) reset() {
 	if w.strings == nil {
-		w.strings = make(map[string]uint64)
+		w.strings, w.sources = make(map[string]uint64), make(map[string]uint64)
 	}
 	clear(w.strings)
-	w.times, w.table, w.body, w.entries, w.last = w.times[:0], w.table[:0], w.body[:0], 0, 0
+	clear(w.sources)
+	w.table, w.from, w.body, w.entries, w.last = w.table[:0], w.from[:0], w.body[:0], 0, 0
 }
 
 // size returns the approximate size of the page, in bytes.
-func (w *pageWriter) size() int { return 32 + 8*len(w.times) + len(w.table) + len(w.body) }
+func (w *pageWriter) size() int { return 32 + len(w.from) + len(w.table) + len(w.body) }
 
 // add appends an entry.
 func (w *pageWriter) add(e *entry) {
@@ -109,7 +124,7 @@ func (w *pageWriter) add(e *entry) {
 }
 
 func (w *pageWriter) appendFrames(dst []byte, e *entry) []byte {
-	dst = binary.AppendUvarint(dst, w.timeRef(e.made))
+	dst = binary.AppendUvarint(dst, w.sourceRef(e.source))
 	for i := range e.frames {
 		f := &e.frames[i]
 		flags := byte(f.Origin) & originMask
@@ -164,37 +179,67 @@ func (w *pageWriter) ref(s string) uint64 {
 	return n
 }
 
-func (w *pageWriter) timeRef(made time.Time) uint64 {
-	since := int64(0)
-	if !made.IsZero() {
-		since = made.UnixNano()
+// sourceRef returns the number of a source. Equal ones have the same: pages that are merged have many.
+func (w *pageWriter) sourceRef(from answerSource) uint64 {
+	if len(w.sources) > 0 && from == w.recent {
+		return w.number
 	}
-	i := slices.Index(w.times, since)
-	if i < 0 {
-		i = len(w.times)
-		w.times = append(w.times, since)
+	start := len(w.from)
+	w.from = w.appendSource(w.from, from)
+	n, known := w.sources[string(w.from[start:])]
+	if known {
+		w.from = w.from[:start]
+	} else {
+		n = uint64(len(w.sources))
+		w.sources[string(w.from[start:])] = n
 	}
-	return uint64(i)
+	w.recent, w.number = from, n
+	return n
+}
+
+// noFiles stands for files that are not known.
+var noFiles symsrc.Files
+
+func (w *pageWriter) appendSource(dst []byte, from answerSource) []byte {
+	since, f := int64(0), from.files
+	if !from.made.IsZero() {
+		since = from.made.UnixNano()
+	}
+	if f == nil {
+		f = &noFiles
+	}
+	dst = append(binary.LittleEndian.AppendUint64(dst, uint64(since)), byte(f.ElfStatus), byte(f.DebugStatus))
+	for _, text := range [...]string{f.Elf, f.Debug, f.Note, f.Detail} {
+		dst = binary.AppendUvarint(dst, w.ref(text))
+	}
+	for _, part := range [...]symsrc.Range{f.ElfRange, f.DebugRange} {
+		dst = binary.AppendUvarint(dst, uint64(part.Offset))
+		dst = binary.AppendUvarint(dst, uint64(part.Size))
+		dst = binary.AppendUvarint(dst, w.ref(part.Member))
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(f.Symbols)))
+	for _, path := range f.Symbols {
+		dst = binary.AppendUvarint(dst, w.ref(path))
+	}
+	return dst
 }
 
 // appendTo appends the page under a key.
 func (w *pageWriter) appendTo(dst, key []byte) []byte {
 	start := len(dst)
 	dst = binary.AppendUvarint(append(dst, 0, 0, 0, 0), uint64(w.entries))
-	dst = binary.AppendUvarint(dst, uint64(len(w.times)))
-	for _, since := range w.times {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(since))
-	}
 	dst = binary.AppendUvarint(dst, uint64(len(w.strings)))
-	dst = append(append(dst, w.table...), w.body...)
+	dst = append(dst, w.table...)
+	dst = binary.AppendUvarint(dst, uint64(len(w.sources)))
+	dst = append(append(dst, w.from...), w.body...)
 	return seal(dst, start, key)
 }
 
 // page is a page that was read. It may be used by several goroutines at once.
 type page struct {
 	text    string
-	times   []int64
 	strings []string
+	sources []answerSource
 	spots   []spot
 }
 
@@ -218,13 +263,13 @@ func openPage(key, value []byte) (*page, error) {
 	p := &page{text: string(value[4:])}
 	d := decoder{b: p.text}
 	entries := d.count(3)
-	p.times = make([]int64, d.count(8))
-	for i := range p.times {
-		p.times[i] = int64(d.uint64())
-	}
 	p.strings = make([]string, d.count(1))
 	for i := range p.strings {
 		p.strings[i] = d.blob()
+	}
+	p.sources = make([]answerSource, d.count(leastSource))
+	for i := range p.sources {
+		p.sources[i] = d.source(p)
 	}
 	p.spots = make([]spot, entries)
 	at := uint64(0)
@@ -251,7 +296,9 @@ func pageEntries(value []byte) int64 {
 }
 
 // footprint returns the approximate memory of the page, in bytes.
-func (p *page) footprint() int { return len(p.text) + 16*len(p.strings) + 24*len(p.spots) + 200 }
+func (p *page) footprint() int {
+	return len(p.text) + 16*len(p.strings) + 24*len(p.spots) + 400*len(p.sources) + 200
+}
 
 // find returns the spot of a question's entry, in a page whose entries are sorted.
 func (p *page) find(at uint64, tag uint8) (spot, bool) {
@@ -285,10 +332,10 @@ func (p *page) read(s spot, frames []symsrc.Frame) (e entry, err error) {
 		}
 		return e, nil
 	}
-	if n := d.uvarint(); n >= uint64(len(p.times)) {
+	if n := d.uvarint(); n >= uint64(len(p.sources)) {
 		d.bad = true
-	} else if since := p.times[n]; since != 0 {
-		e.made = time.Unix(0, since)
+	} else {
+		e.source = p.sources[n]
 	}
 	for d.b != "" && !d.bad {
 		flags := d.byte()
@@ -398,4 +445,43 @@ func (d *decoder) text(p *page) string {
 		return ""
 	}
 	return p.strings[n-1]
+}
+
+// leastSource is how many bytes a source takes at least.
+const leastSource = 8 + 2 + 4 + 2*3 + 1
+
+// source reads a source of p.
+func (d *decoder) source(p *page) (from answerSource) {
+	if since := int64(d.uint64()); since != 0 {
+		from.made = time.Unix(0, since)
+	}
+	f := &symsrc.Files{ElfStatus: d.status(), DebugStatus: d.status(), Elf: d.text(p), Debug: d.text(p), Note: d.text(p),
+		Detail: d.text(p)}
+	for _, part := range [...]*symsrc.Range{&f.ElfRange, &f.DebugRange} {
+		part.Offset, part.Size, part.Member = d.int64(), d.int64(), d.text(p)
+	}
+	for range d.count(1) {
+		f.Symbols = append(f.Symbols, d.text(p))
+	}
+	if f.Elf != "" || f.Debug != "" {
+		from.files = f
+	}
+	return from
+}
+
+func (d *decoder) status() symsrc.Status {
+	s := symsrc.Status(d.byte())
+	if s > symsrc.NotVerified {
+		d.bad = true
+	}
+	return s
+}
+
+func (d *decoder) int64() int64 {
+	n := d.uvarint()
+	if n > 1<<63-1 {
+		d.bad = true
+		return 0
+	}
+	return int64(n)
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -59,6 +60,7 @@ func TestPages(t *testing.T) {
 		At     uint64
 		Tag    uint8
 		Since  int64
+		Files  randomFiles
 		Frames []symsrc.Frame
 		Shows  symsrc.Probe
 	}
@@ -71,7 +73,8 @@ func TestPages(t *testing.T) {
 			} else if e.frames = valid(r.Frames); len(e.frames) == 0 {
 				continue
 			} else if r.Since%8 != 0 {
-				e.made = time.Unix(0, r.Since)
+				e.source.made = time.Unix(0, r.Since)
+				e.source.files = keptFiles(r.Files)
 			}
 			entries = append(entries, e)
 		}
@@ -107,6 +110,27 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// randomFiles has the fields of symsrc.Files that are kept.
+type randomFiles struct {
+	Elf, Debug, Note, Detail string
+	ElfRange, DebugRange     symsrc.Range
+	ElfStatus, DebugStatus   symsrc.Status
+	Symbols                  []string
+}
+
+// keptFiles returns what is kept of files.
+func keptFiles(f randomFiles) *symsrc.Files {
+	one := &symsrc.Files{Elf: "/" + f.Elf, Debug: f.Debug, ElfRange: f.ElfRange, DebugRange: f.DebugRange, ElfStatus: f.ElfStatus % (symsrc.UnknownError + 1),
+		DebugStatus: f.DebugStatus % (symsrc.UnknownError + 1), Note: f.Note, Detail: f.Detail, Symbols: f.Symbols}
+	for _, part := range []*symsrc.Range{&one.ElfRange, &one.DebugRange} {
+		part.Offset, part.Size = part.Offset&math.MaxInt64, part.Size&math.MaxInt64
+	}
+	if len(one.Symbols) == 0 {
+		one.Symbols = nil
+	}
+	return one
+}
+
 // TestFind finds each entry of a page among all others, and none that it has not.
 func TestFind(t *testing.T) {
 	key := []byte("a key")
@@ -138,7 +162,7 @@ func TestFind(t *testing.T) {
 // FuzzPage reads anything as a page, under a right checksum.
 func FuzzPage(f *testing.F) {
 	key := []byte("key")
-	f.Add(pageOf(key, entry{at: 5, made: time.Unix(1, 0), frames: []symsrc.Frame{
+	f.Add(pageOf(key, entry{at: 5, source: answerSource{time.Unix(1, 0), &symsrc.Files{Elf: "/a"}}, frames: []symsrc.Frame{
 		{Func: "f", Linkage: "_Z1fv", File: "/src/f.cc", CompDir: 4, Line: 3}, {Func: "f", Offset: 9}}},
 		entry{at: 4, tag: probeKind, shows: symsrc.Probe{Known: true, Linked: 5}})[4:])
 	f.Add([]byte{1, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
@@ -178,7 +202,7 @@ func FuzzBlobs(f *testing.F) {
 // BenchmarkRecall reads one answer of a page that is known.
 func BenchmarkRecall(b *testing.B) {
 	key := []byte("a key of the usual length, more or less")
-	value := pageOf(key, entry{at: 1, made: time.Unix(1, 0), frames: []symsrc.Frame{
+	value := pageOf(key, entry{at: 1, source: answerSource{time.Unix(1, 0), &symsrc.Files{Elf: "/a"}}, frames: []symsrc.Frame{
 		{Func: "std::vector<int>::push_back(int const&)", Linkage: "_ZNSt6vectorIiE9push_backERKi", File: "/usr/include/c++/12/vector", Line: 10},
 		{Func: "main", Linkage: "main", File: "/src/main.cc", CompDir: 5, Line: 20, Column: 3, Origin: symsrc.SymbolAndDebug},
 	}})

@@ -21,7 +21,8 @@
 // of change. If the files have changed before the answers are left, these are dropped (spool.go). The key has everything in a
 // question that affects its answer, also the symbol that an address counts from, and identifies the build of this program, so that
 // answers of older versions are not used (key.go). A checksum over key and value detects damage (codec.go). Failed searches are
-// never kept, and answers from the cache have no Files: they say nothing about the files on disk now.
+// never kept. The Files of an answer from the cache are those that it was found in, with their statuses at that time. They have no
+// Watch, since they say nothing about the files on disk now.
 //
 // Badger must not run in the process of the filter: a full disk is a SIGBUS, a damaged table a panic in one of its goroutines, and
 // only one process at a time may open a database. So the cache has a process of its own (serve.go). The first filter that has a

@@ -103,7 +103,7 @@ func (s *Source) cached(ctx context.Context, m *module, q *symsrc.Addr, a *symsr
 	s.asked.Add(1)
 	of := func(e entry) symsrc.Answer {
 		s.answered.Add(1)
-		kept := symsrc.Answer{Frames: e.frames, Made: e.made}
+		kept := symsrc.Answer{Frames: e.frames, Files: e.source.files, Made: e.source.made}
 		if m.of.BuildID == "" {
 			kept.Files = m.files
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -213,7 +214,7 @@ func TestFilesWithoutBuildID(t *testing.T) {
 	}
 }
 
-// TestMade: an answer that was kept says how old the files were that it is from.
+// TestMade: an answer that was kept says which files it is from, and how old these were.
 func TestMade(t *testing.T) {
 	dir, path := tempDir(t), filepath.Join(t.TempDir(), "x")
 	made := time.Unix(1234567890, 123456789)
@@ -229,8 +230,12 @@ func TestMade(t *testing.T) {
 		t.Cleanup(func() { stop(t, dir) })
 		connect(t, s)
 		got := s.Frames(context.Background(), symsrc.Addr{Module: symsrc.Module{BuildID: "id"}})
-		if s.Close(); got.Files == nil && !got.Made.Equal(made) { // the cache may have been too slow to be the one that answers
-			t.Errorf("the files were made at %v, want %v", got.Made, made)
+		s.Close()
+		if got.Files == a.Files { // the cache may have been too slow to be the one that answers
+			continue
+		}
+		if !got.Made.Equal(made) || !reflect.DeepEqual(got.Files, a.Files) {
+			t.Errorf("the files are %+v, made at %v, want %+v, %v", got.Files, got.Made, a.Files, made)
 		}
 	}
 }

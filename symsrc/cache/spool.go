@@ -70,10 +70,10 @@ type batch struct {
 	pages   map[string]*batchPage
 	size    int // bytes of them, about
 	modules map[string]bool
-	of      map[origin]time.Time // what Made says of the files
+	of      map[origin]answerSource
 	// What the entry before was of.
 	recent origin
-	made   time.Time
+	source answerSource
 	place  string
 	page   *batchPage
 }
@@ -255,15 +255,15 @@ func (s *spool) close() {
 // add takes an entry.
 func (b *batch) add(one *pending) {
 	if b.pages == nil {
-		b.pages, b.modules, b.of = make(map[string]*batchPage), make(map[string]bool), make(map[origin]time.Time)
+		b.pages, b.modules, b.of = make(map[string]*batchPage), make(map[string]bool), make(map[origin]answerSource)
 	}
 	if one.origin != b.recent {
-		made, known := b.of[one.origin]
+		from, known := b.of[one.origin]
 		if !known {
-			made = one.m.madeBy(one.files)
-			b.of[one.origin] = made
+			from = answerSource{one.m.madeBy(one.files), one.files}
+			b.of[one.origin] = from
 		}
-		b.recent, b.made = one.origin, made
+		b.recent, b.source = one.origin, from
 	}
 	if b.page == nil || one.place != b.place {
 		w := b.pages[one.place]
@@ -276,7 +276,7 @@ func (b *batch) add(one *pending) {
 		b.page, b.place = w, one.place
 	}
 	if !isProbe(one.tag) {
-		one.made = b.made
+		one.source = b.source
 		if !b.page.answers {
 			b.page.answers, b.modules[one.m.prefix] = true, true
 		}

@@ -117,7 +117,7 @@ func (s *Sources) try(c candidate, p symsrc.Place, around int, differs *string) 
 // doubt returns why a candidate may be wrong, given its time of change, if its content cannot be checked.
 func doubt(c candidate, changed time.Time, p symsrc.Place) string {
 	made := p.Made
-	if p.Files != nil {
+	if made.IsZero() && p.Files != nil {
 		made = p.Files.Made()
 	}
 	switch {

@@ -3,13 +3,13 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"unicode/utf8"
 
 	"qss-filter/ctxstate"
-	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/print"
@@ -76,10 +76,10 @@ func (r *Printer) Items(_ context.Context, dst []byte, t *resolve.Thread, s pars
 		switch {
 		case it.Frame != nil:
 			o := it.Observation(r.Line.Number, t, s.Text, i == alone)
-			r.frame(t, &o, it.Answer, it.Frame.Family, it.Frame.Shape == frame.NumberOnly)
+			r.frame(t, &o, it.Answer, it.Frame.Family)
 		case it.Answer != nil:
 			o := it.Observation(r.Line.Number, t, s.Text, i == alone)
-			r.frame(t, &o, it.Answer, markupFormat, false)
+			r.frame(t, &o, it.Answer, markupFormat)
 		default:
 			r.element(t.Process, it)
 		}
@@ -250,10 +250,10 @@ func (r *Printer) Malformed(err error) {
 }
 
 // frame notes a frame, as an observer gets it.
-func (r *Printer) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answer, format string, numberOnly bool) {
+func (r *Printer) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answer, format string) {
 	r.of(t.Process)
 	fr := record.Frame{Format: format, Number: o.Number, Numbered: o.Numbered, Process: t.Key, Text: o.Whole, Address: o.Address,
-		Offset: o.Offset, Hint: hint(o.Hint), Module: o.Module}
+		Offset: o.Offset, Hint: o.Hint, Module: o.Module}
 	switch {
 	case o.Data:
 		fr.Kind = record.Variable
@@ -263,16 +263,10 @@ func (r *Printer) frame(t *resolve.Thread, o *print.Observation, a *resolve.Answ
 	if id, ok := symsrc.ParseBuildID(o.BuildID); ok && !o.Located {
 		fr.Module.BuildID = id
 	}
-	fr.Status = statusNotAsked
-	switch {
-	case numberOnly:
-		fr.Reason = "the log gives no address in a module"
-	case o.Done:
-		fr.Reason = "the log names a source line already"
-	case a == nil:
-		fr.Reason = "the log names no module"
-	default:
+	if a != nil {
 		r.answer(&fr, a)
+	} else {
+		fr.Status, fr.Reason = o.Outcome.String(), o.Unasked
 	}
 	r.Line.Frames = append(r.Line.Frames, fr)
 }
@@ -288,58 +282,25 @@ func (r *Printer) Register(dst, _ []byte, t *resolve.Thread, v parse.Value, a *r
 	return dst
 }
 
-// hint returns the name that the log has for a function, without the text around it.
-func hint(b []byte) []byte {
-	b = bytes.TrimSpace(b)
-	b = bytes.TrimPrefix(b, []byte("in "))
-	if bytes.HasPrefix(b, []byte("<null>")) || bytes.IndexByte(b, 0x1b) >= 0 {
-		return nil
-	}
-	return b
-}
-
-// Statuses of a frame, besides the codes of its files.
-const (
-	statusNoSymbol  = "NO_SYMBOL"  // the files are good, but no symbol covers the address
-	statusNoMapping = "NO_MAPPING" // no mapping covers the address
-	statusAmbiguous = "AMBIGUOUS"  // several mappings may cover the address, or several instructions may be meant
-	statusNotAsked  = "NOT_ASKED"  // there is nothing to look up
-)
-
 // answer fills in what is known of a frame.
 func (r *Printer) answer(fr *record.Frame, a *resolve.Answer) {
-	fr.Functions = r.names.Mapped(a.Frames)
-	if a.Module == nil {
-		fr.Status, fr.Reason = statusNoMapping, a.Explanation()
-		if a.Ambiguous {
-			fr.Status = statusAmbiguous
-		}
-		return
+	outcome := a.Outcome()
+	fr.Functions, fr.Status = r.names.Mapped(a.Frames), outcome.String()
+	if a.Module != nil {
+		fr.Module, fr.Located, fr.At, fr.Back, fr.Space, fr.Why = a.Module.Module, true, a.Offset, a.Back, a.Space, a.Why()
+		fr.Files = a.Files()
 	}
-	fr.Module, fr.Located, fr.At, fr.Back, fr.Space, fr.Why = a.Module.Module, true, a.Offset, a.Back, a.Space, a.Why()
-	files := a.Files()
-	fr.Files = files
-	if len(a.Frames) > 0 {
-		fr.Status, fr.Unverified = symsrc.OK.String(), a.Unverified()
+	if outcome == resolve.OK {
+		fr.Unverified = a.Unverified()
 		return
 	}
 	fr.Reason = a.Explanation()
-	if files == nil {
-		fr.Status = symsrc.UnknownError.String()
+	switch outcome {
+	case resolve.NoSymbol, resolve.NoMapping, resolve.Ambiguous:
 		return
 	}
-	switch fr.Status = files.Reason().String(); {
-	case a.Unclear != "":
-		fr.Status = statusAmbiguous
-		return
-	case a.Elsewhere != "":
-		fr.Status = symsrc.MismatchBuildID.String()
-	case files.Reason() == symsrc.OK:
-		fr.Status = statusNoSymbol
-		return
-	}
-	if fr.Detail = files.Detail; fr.Detail == "" {
-		fr.Detail = files.Note
+	if fr.Files != nil {
+		fr.Detail = cmp.Or(fr.Files.Detail, fr.Files.Note)
 	}
 }
 
