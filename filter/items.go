@@ -86,7 +86,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	f.resolver.Count(nil, it.Answer)
 	f.warnRefused(it.Answer)
 	if e.Tag == markup.BT {
-		t.Over(f.line, it.Answer)
+		t.Answered(f.line, it.Answer)
 		f.asked = shownBy{dependsOn(t, it.Answer, adjustment), e.Type}
 	}
 	f.observe(t, l.Text, it, alone)

@@ -1,14 +1,12 @@
 package filter_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"qss-filter/filter"
-	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
 )
 
@@ -42,28 +40,5 @@ func TestElementsInJSON(t *testing.T) {
 	feed(filter.Options{OnDumpfile: func(d filter.Dumpfile) { seen = append(seen, d) }}, `{"m":"{{{dumpfile:t:a\"b\/c\u0041}}}"}`+"\n")
 	if !slices.ContainsFunc(seen, func(d filter.Dumpfile) bool { return d.Name == `a"b/cA` }) {
 		t.Errorf("told of %+v", seen)
-	}
-}
-
-// TestUnescape holds escapes against encoding/json, and each byte's offset against its escape.
-func TestUnescape(t *testing.T) {
-	for _, in := range []string{`a\/\"\\b`, `\u00e9x`, `\ud83d\ude00!`, `\ud83dx`, `\ud83d\u0041`, `\n\t`, "\U0001f600"} {
-		var want string
-		if err := json.Unmarshal([]byte(`"`+in+`"`), &want); err != nil {
-			t.Fatal(err)
-		}
-		got, at := parse.Unescape(nil, nil, []byte(in))
-		if string(got) != want || len(at) != len(got)+1 || !slices.IsSorted(at) {
-			t.Errorf("%s: %q at %v, want %q", in, got, at, want)
-		}
-		var whole []byte
-		for i := 0; i < len(in); {
-			n := parse.EscapeLen([]byte(in[i:]))
-			part, _ := parse.Unescape(nil, nil, []byte(in[i:i+n]))
-			whole, i = append(whole, part...), i+n
-		}
-		if !bytes.Equal(whole, got) {
-			t.Errorf("%s: in parts %q", in, whole)
-		}
 	}
 }

@@ -117,7 +117,7 @@ func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []by
 	if s.Is(line, generation) && k.holds(&s.By.dependency, t, f.resolver.AdjustMarkup(t, s.By.typ, false)) {
 		f.line++
 		f.resolver.Count(nil, s.By.answer)
-		t.Over(f.line, s.By.answer)
+		t.Answered(f.line, s.By.answer)
 		if f.objects != nil {
 			dst = record.AppendNumber(dst, f.line)
 		}
@@ -287,7 +287,7 @@ func (k *contextBlock) end(f *Filter, t *resolve.Thread, dst, b []byte) {
 	}
 	k.text, k.out = append(k.text, b[k.from:]...), append(k.out[:0], dst[k.outFrom:]...)
 	k.generation, k.lines = t.Space.Generation(), f.line-k.line
-	k.fold.Become(&f.text.Fold)
+	k.fold.CopyFrom(&f.text.Fold)
 }
 
 // replay handles the latest block again.
@@ -298,7 +298,7 @@ func (k *known) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out [
 	}
 	t.Process.Restart()
 	dst = append(f.text.Fold.Flush(dst), block.out...)
-	f.text.Fold.Become(&block.fold)
+	f.text.Fold.CopyFrom(&block.fold)
 	f.line += block.lines
 	return len(block.text), dst
 }
@@ -406,7 +406,7 @@ func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
 			}
 			a := s.By.answer
 			f.resolver.Count(nil, a)
-			t.Over(f.line, a)
+			t.Answered(f.line, a)
 			t.Stack.Insert(len(a.Frames) - 1)
 			f.resolver.Processes.Handled(t)
 		case again && (f.held == nil || bytes.Contains(line.tail(), buildIDWord)):

@@ -165,7 +165,7 @@ func (f *Filter) alone(l *parse.Line) int {
 
 // over notes what a segment leaves behind: the end of a report, and the prefixes of the line.
 func (f *Filter) over(t *resolve.Thread, l *parse.Line) {
-	t.Emitter.Over(l.Text)
+	t.Emitter.End(l.Text)
 	if p := &f.parser.Prefix; p.Start > 0 && !p.Partial && !l.JSON {
 		t.Wrote(l.Text[:p.Start], f.line)
 	}

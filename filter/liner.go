@@ -133,7 +133,7 @@ func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
 		out = f.objects.Texts(dst, f.line+1, lines)
 	}
 	f.line += bytes.Count(lines, newline)
-	f.parser.Passed(lines)
+	f.parser.Skip(lines)
 	return out, f.objects == nil
 }
 

@@ -59,7 +59,7 @@ func (p *Parser) plainOf(at, without int, plain []byte, moved bool) int {
 func (p *Parser) plain(s Segment) (plain []byte, moved bool) {
 	plain = s.Text
 	if s.JSON && bytes.IndexByte(plain, '\\') >= 0 {
-		p.unquoted, p.unquotedPos = Unescape(p.unquoted[:0], p.unquotedPos[:0], plain)
+		p.unquoted, p.unquotedPos = unescape(p.unquoted[:0], p.unquotedPos[:0], plain)
 		plain, moved = p.unquoted, true
 	}
 	if bytes.IndexByte(plain, 0x1b) < 0 {
@@ -90,7 +90,7 @@ func (p *Parser) unstrip(s Segment, span frame.Span) frame.Span {
 	}
 	end := int(p.stripPos[span.End-1])
 	if s.JSON {
-		return frame.Span{Start: start, End: end + EscapeLen(s.Text[end:])}
+		return frame.Span{Start: start, End: end + escapeLen(s.Text[end:])}
 	}
 	return frame.Span{Start: start, End: end + 1}
 }

@@ -64,8 +64,8 @@ func isJSONSpace(c byte) bool { return c == ' ' || c == '\t' }
 // EscapeText is ESC in a JSON string.
 var EscapeText = []byte(`\u001b`)
 
-// EscapeLen returns how many bytes the character at the start of the inside of a JSON string takes.
-func EscapeLen(text []byte) int {
+// escapeLen returns how many bytes the character at the start of the inside of a JSON string takes.
+func escapeLen(text []byte) int {
 	switch {
 	case len(text) < 2 || text[0] != '\\':
 		return 1
@@ -94,15 +94,15 @@ func Outside(text []byte, quoted bool) []byte {
 	if !quoted || bytes.IndexByte(text, '\\') < 0 {
 		return text
 	}
-	text, _ = Unescape(nil, nil, text)
+	text, _ = unescape(nil, nil, text)
 	return text
 }
 
-// Unescape appends the inside of a JSON string to dst without its escapes, and to pos, for each byte appended to dst, its
+// unescape appends the inside of a JSON string to dst without its escapes, and to pos, for each byte appended to dst, its
 // offset in text. The last entry of pos is len(text). A character beyond ASCII takes the offset of its escape for all of its bytes.
-func Unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
+func unescape(dst []byte, pos []int32, text []byte) ([]byte, []int32) {
 	for i := 0; i < len(text); {
-		n := EscapeLen(text[i:])
+		n := escapeLen(text[i:])
 		from := len(dst)
 		switch {
 		case n == 1:

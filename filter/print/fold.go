@@ -190,8 +190,8 @@ func (w *Text) contextInPlace(dst, raw []byte, it *Item) []byte {
 	return AppendReset(dst, &it.Element.Element)
 }
 
-// Become makes f a copy of o.
-func (f *Fold) Become(o *Fold) {
+// CopyFrom makes f a copy of o.
+func (f *Fold) CopyFrom(o *Fold) {
 	f.module = o.module
 	f.head = append(f.head[:0], o.head...)
 	f.ranges = append(f.ranges[:0], o.ranges...)

@@ -114,12 +114,12 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// LinkStart and LinkStop stand before and after a link's URL, and linkEnd ends the link (the proposal by Egmont Koblinger that
+// linkStart and linkStop stand before and after a link's URL, and linkEnd ends the link (the proposal by Egmont Koblinger that
 // terminals follow).
 const (
-	LinkStart = "\x1b]8;;"
-	LinkStop  = "\x1b\\"
-	linkEnd   = LinkStart + LinkStop
+	linkStart = "\x1b]8;;"
+	linkStop  = "\x1b\\"
+	linkEnd   = linkStart + linkStop
 )
 
 // maxURL is the length of the longest URL that VTE and iTerm2 accept, in bytes.
@@ -130,13 +130,13 @@ func (l *Links) Begin(file string, line, column int) string {
 	if l.template == "" || file == "" {
 		return ""
 	}
-	if HasDrive(file) {
+	if hasDrive(file) {
 		file = "/" + strings.ReplaceAll(file, `\`, "/")
 	}
 	if file[0] != '/' {
 		return ""
 	}
-	url := []byte(LinkStart)
+	url := []byte(linkStart)
 	for i, piece := range l.pieces {
 		switch {
 		case i%2 == 0:
@@ -151,10 +151,10 @@ func (l *Links) Begin(file string, line, column int) string {
 			url = strconv.AppendInt(url, int64(max(column, 1)), 10)
 		}
 	}
-	if len(url)-len(LinkStart) > maxURL {
+	if len(url)-len(linkStart) > maxURL {
 		return ""
 	}
-	return string(append(url, LinkStop...))
+	return string(append(url, linkStop...))
 }
 
 // appendEncoded writes a path into a URL: what is not unreserved (RFC 3986 §2.3), nor a slash or a colon, becomes %XX.

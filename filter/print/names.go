@@ -110,11 +110,11 @@ func component(path string) (first, rest string) {
 
 // isAbsolute reports whether a path needs no directory before it, on Unix or on Windows.
 func isAbsolute(path string) bool {
-	return path != "" && (isSeparator(path[0]) || HasDrive(path))
+	return path != "" && (isSeparator(path[0]) || hasDrive(path))
 }
 
-// HasDrive reports whether a path begins with a drive of Windows, as `C:\`.
-func HasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSeparator(path[2]) }
+// hasDrive reports whether a path begins with a drive of Windows, as `C:\`.
+func hasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSeparator(path[2]) }
 
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 

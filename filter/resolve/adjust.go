@@ -147,8 +147,8 @@ func (e *emitter) begin(h headline, fault, once bool) {
 // end notes that what the headline said holds no longer.
 func (e *emitter) end() { e.begin(noHeadline, false, false) }
 
-// Over notes the end of a report, if the line at hand is its summary.
-func (e *emitter) Over(line []byte) {
+// End notes the end of a report, if the line at hand is its summary.
+func (e *emitter) End(line []byte) {
 	if e.headline != noHeadline && bytes.Contains(line, SummaryWord) {
 		e.end()
 	}

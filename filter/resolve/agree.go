@@ -18,7 +18,7 @@ type hinted struct {
 // agreeing returns the answer for a frame, without names if the function that the log has for it contradicts: a file that was
 // found by its name alone may be of another build. It is if it has a function of that name elsewhere.
 func (r *Resolver) agreeing(ctx context.Context, a *Answer, fr *parse.Frame) *Answer {
-	if len(fr.HintText) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.Unverified() {
+	if len(fr.HintText) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() {
 		return a
 	}
 	if known := r.memo.agreed[hinted{a, string(fr.HintText)}]; known != nil {

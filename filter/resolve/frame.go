@@ -45,7 +45,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		t.used = t.Space.Generation()
 	}
 	r.Count(fr, a)
-	t.Over(line, a)
+	t.Answered(line, a)
 	t.trampoline = t.trampoline || named
 	// strace names the symbol before an address, whatever its size.
 	above.note(a, fr.Convention != frame.Strace && isNamed(fr.HintText), first && skipsHandler(fr))

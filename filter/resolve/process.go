@@ -54,8 +54,8 @@ type Thread struct {
 	shifted bool
 }
 
-// Over notes that the thread has a frame with that answer on a line.
-func (t *Thread) Over(line int, a *Answer) {
+// Answered notes that the thread has a frame with that answer on a line.
+func (t *Thread) Answered(line int, a *Answer) {
 	t.Stack.Line, t.trampoline = line, a.trampoline
 	t.Emitter.frame(a)
 	t.above.note(a, false, false)

@@ -8,8 +8,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Unverified reports whether the files of an answer were found by their path or name alone.
-func (a *Answer) Unverified() bool {
+// byPath reports whether the files of an answer were found by their path or name alone.
+func (a *Answer) byPath() bool {
 	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Unverified
 }
 
@@ -20,6 +20,10 @@ func (a *Answer) Files() *symsrc.Files {
 	}
 	return a.files
 }
+
+// Unverified reports whether nothing but the word of the user says that the files of an answer are those that ran. Files that nobody
+// pointed at have names only if the process's stacks prove them, or if the filter has started the process.
+func (a *Answer) Unverified() bool { return a.byPath() && !a.Module.Files.Assumed }
 
 // Why returns a word for the evidence on which the address was adjusted.
 func (a *Answer) Why() string {
