@@ -85,6 +85,8 @@ type Options struct {
 	JSON *jsonl.Options
 	// Observe is called for every frame; nil observes none.
 	Observe func(*print.Observation)
+	// Below has Observe say what stands below a frame, with print.Append, in place of the filter.
+	Below bool
 	// Count has Tally and Summary count every frame, also one that means nothing to the output.
 	Count bool
 	// Narrow is stream.Options.Narrow.
@@ -137,7 +139,7 @@ func New(o Options) *Filter {
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = print.Annotate, print.ContextKeep, nil, true, 0
 	}
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
-		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Observe != nil}
+		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust,
 		Broken: func(fault string) { f.broken(f.line, fault) }})

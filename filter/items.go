@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
@@ -37,9 +36,6 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 	it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)
 	f.warnRefused(it.Answer)
 	f.observe(t, l.Text, it, alone)
-	if it.Answer != nil && it.Answer.Module == nil && fr.Base == frame.Absolute && !f.shown() {
-		it.Answer = nil // it was looked at only to be counted
-	}
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
 		return
 	}
@@ -48,7 +44,7 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 	}
 	ownLines := alone
 	if f.opt.Style == print.Append {
-		ownLines = f.opt.Observe == nil && !fr.Num.Empty()
+		ownLines = !f.opt.Below && !fr.Num.Empty()
 	}
 	if n := it.Functions(); n > 0 && ownLines {
 		t.Stack.Insert(n - 1)
@@ -91,7 +87,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	}
 	f.observe(t, l.Text, it, alone)
 	if alone && f.opt.Renumber == print.RenumberAlways && f.renumbers && (it.Functions() > 0 || it.Answer.Module != nil && f.opt.Style == print.Annotate) &&
-		(f.opt.Style != print.Append || f.opt.Observe == nil) {
+		(f.opt.Style != print.Append || !f.opt.Below) {
 		it.Number = t.Stack.Number(it.Number)
 		t.Stack.Insert(max(0, it.Functions()-1))
 	}

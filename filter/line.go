@@ -141,7 +141,8 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 	}
 	dst = f.dump.footnotes(ctx, f.out, f.out.Text(f.out.Flush(dst), l.Before), t, l, l.Sep)
 	alone := f.alone(l)
-	if items := f.resolve(ctx, t, l, alone); len(items) > 0 {
+	meant := f.meant(t, l)
+	if items := f.resolve(ctx, t, l, alone); len(items) > 0 && meant {
 		dst = f.out.Items(ctx, dst, t, l.Segment, items, alone)
 	} else {
 		t.Interrupted(l.Text)
@@ -150,6 +151,11 @@ func (f *Filter) print(ctx context.Context, dst []byte, t *resolve.Thread, l *pa
 	dst = f.out.Text(dst, l.After)
 	f.dump.follow(t.Process, l, f.parser.Elements)
 	return f.dump.footnotes(ctx, f.out, dst, t, l, l.After)
+}
+
+// meant reports whether the frames of a segment mean anything to the output. Others are only counted.
+func (f *Filter) meant(t *resolve.Thread, l *parse.Line) bool {
+	return f.objects != nil || !f.observed() || len(f.parser.Frames) == 0 || frame.Candidate(l.Text, t.Stack.Shift > 0, f.shown())
 }
 
 // alone returns the index of the element or frame whose line the segment is, -1 if it is none's.

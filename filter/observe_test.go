@@ -13,6 +13,7 @@ import (
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/stream"
+	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
 
@@ -35,7 +36,7 @@ func TestObserve(t *testing.T) {
 		"8 #4 0x1004 m 4 f", "9 sentence m 8 f", "10 #5 0x7040 /a 0x40 40 f"}
 	for _, style := range []print.Style{print.Annotate, print.Append, print.Replace} {
 		var got []string
-		f := filter.New(filter.Options{Symbols: oneName{}, Adjust: resolve.AdjustNone, Style: style, Observe: func(o *print.Observation) {
+		f := filter.New(filter.Options{Symbols: oneName{}, Adjust: resolve.AdjustNone, Style: style, Below: style == print.Append, Observe: func(o *print.Observation) {
 			text := fmt.Sprint(o.Line)
 			for _, part := range []struct {
 				is   bool
@@ -59,6 +60,24 @@ func TestObserve(t *testing.T) {
 		}
 		if style == print.Append && !strings.Contains(out.String(), "(BuildId: abcd)\n  -> below\n\n#1 0x7020 (/bad+0x20)\n  -> below\n") {
 			t.Errorf("got\n%s", &out)
+		}
+	}
+}
+
+// TestCountingChangesNothing holds that a log comes out the same whether its frames are counted, observed, or neither.
+func TestCountingChangesNothing(t *testing.T) {
+	for name, log := range samples(t) {
+		log += log // whose stacks come again
+		for _, o := range []filter.Options{{}, {Explain: true}, {Dedupe: true}, {Palette: sgr.NewPalette(true)}, {Style: print.Append}, {Style: print.Replace},
+			{Renumber: print.RenumberAlways}, {Dedupe: true, Palette: sgr.NewPalette(true), StripSGR: true}} {
+			want := run(t, o, log)
+			counted, observed := o, o
+			counted.Count, observed.Observe = true, func(*print.Observation) {}
+			for how, o := range map[string]filter.Options{"counted": counted, "observed": observed} {
+				if got := run(t, o, log); got != want {
+					t.Errorf("%s, %s, %+v: %s", name, how, o, firstDifference(got, want))
+				}
+			}
 		}
 	}
 }

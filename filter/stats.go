@@ -59,7 +59,7 @@ func (f *Filter) observe(t *resolve.Thread, text []byte, it *print.Item, alone b
 	}
 	f.seen = it.Observation(f.line, t, text, alone)
 	f.opt.Observe(&f.seen)
-	if f.opt.Style == print.Append {
+	if f.opt.Below {
 		it.Apart = f.seen.Apart
 		for _, line := range f.seen.Below {
 			it.Below = append(it.Below, bytes.Clone(line))

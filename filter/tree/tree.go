@@ -343,7 +343,7 @@ func (r *run) options(log *logFile) filter.Options {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
 		o.Style, o.Renumber = print.Replace, print.RenumberAlways
 	default: // what a list of stacks has is read, not written
-		o.Style, o.Context = print.Append, print.ContextKeep
+		o.Style, o.Context, o.Below = print.Append, print.ContextKeep, true
 	}
 	if warn := o.Warn; warn != nil {
 		o.Warn = func(message string) { r.say.line("%s: %s", log.rel, message) }
