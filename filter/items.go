@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
@@ -98,11 +97,7 @@ func (f *Filter) warnRefused(a *resolve.Answer) {
 	if a == nil || a.Refused == "" {
 		return
 	}
-	why := a.Refused
-	if f.opt.Trust != "" && !strings.HasSuffix(why, f.opt.Trust) {
-		why += "; " + f.opt.Trust
-	}
-	f.warn("refused", fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, why))
+	f.warn("refused", fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, a.Refused))
 }
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.

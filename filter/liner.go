@@ -201,8 +201,8 @@ func (f *Filter) unfinished(begin []byte) (open, begun bool) {
 // frameNumber matches what most frames begin with, before any of the literals: a number, or an address.
 var frameNumber = regexp.MustCompile(`#[0-9]|\b0x[0-9a-f]{2}`)
 
-// pause is how long folded context and a stack that may be one of those before are held back while the log pauses. An emitter that
-// writes line by line is not slower: what leaves does not depend on how busy it is.
+// pause is how long folded context, and a stack that may be one of those before or that is to prove its files, are held back while the
+// log pauses. An emitter that writes line by line is not slower: what leaves does not depend on how busy it is.
 const pause = 250 * time.Millisecond
 
 // Pending reports whether something is held back.

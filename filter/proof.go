@@ -288,10 +288,10 @@ func (h *proving) Torn(ctx context.Context, dst, begin []byte, waited time.Durat
 	return h.Filter.Torn(ctx, h.release(ctx, dst), begin, waited)
 }
 
-// Pending reports whether something is held back. It leaves as soon as the log pauses.
+// Pending reports whether something is held back, and for how long it may be while the log pauses.
 func (h *proving) Pending() (patience time.Duration, held bool) {
 	if h.holding() {
-		return 0, true
+		return pause, true
 	}
 	return h.Filter.Pending()
 }
