@@ -141,7 +141,10 @@ func (it *Item) Observation(line int, t *resolve.Thread, text []byte, alone bool
 
 // hint returns the name that the log has for a function, without the text around it. It is nil where a word says that there is none.
 func hint(b []byte) []byte {
-	b = bytes.TrimPrefix(bytes.TrimSpace(b), []byte("in "))
+	b = bytes.TrimSpace(b)
+	for _, word := range [...]string{"- ", ", ", "in "} {
+		b = bytes.TrimPrefix(b, []byte(word))
+	}
 	if bytes.HasPrefix(b, []byte("<null>")) {
 		return nil
 	}

@@ -100,7 +100,9 @@ func (l *logSink) functions(o *print.Observation) []symsrc.Frame {
 	case len(o.Frames) > 0:
 		return o.Frames
 	case o.Outcome == resolve.InLog:
-		l.one[0] = said(o.Rest)
+		if l.one[0] = said(o.Rest); l.one[0].Func == "" {
+			l.one[0] = symsrc.Frame{Func: cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest)))}
+		}
 	default:
 		l.one[0] = symsrc.Frame{Func: string(o.Hint)}
 	}

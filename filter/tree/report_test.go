@@ -178,12 +178,14 @@ func TestNamelessGroups(t *testing.T) {
 		"4": "#0 0x7f1111 (/bad.so+0x1111) (BuildId: abcd)\n", "5": "#00 pc 000000000009bfb4  /bad.so (abort+172)\n",
 		"6": "*** SIGSEGV ***\n    @     0x7f67d4a621ed  google::LogMessage::Fail()\n", "7": "    @     0x7e67d4a621ed  google::LogMessage::Fail()\n",
 		"8": "    @     0x7f67d464524a  (unknown)\n", "9": "[    1.0]  do_one+0x10/0x20 [bad]\n",
+		"a": "   1:     0x5581e5f3ba15 - <unknown>\n", "b": "==7==    by 0x10937A: one(int) (crash.cc:19)\n", "c": "==7==    by 0x10937A: two(int) (crash.cc:20)\n",
 	})
 	b.opt.Group = true
 	b.run(t, nil)
 	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n" +
 		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\n1\t2\t0\t1\t1\t?? (bad.so+0x9999)\n" +
-		"1\t4\t0\t1\t1\t?? (bad.so+0x1111)\n1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\n1\t8\t0\t1\t1\t0x7f67d464524a\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\n"
+		"1\t4\t0\t1\t1\t?? (bad.so+0x1111)\n1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\n1\t8\t0\t1\t1\t0x7f67d464524a\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\n" +
+		"1\ta\t0\t1\t1\t0x5581e5f3ba15\n1\tb\t0\t1\t1\tone(int) (crash.cc:19)\n1\tc\t0\t1\t1\ttwo(int) (crash.cc:20)\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
