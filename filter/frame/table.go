@@ -36,10 +36,10 @@ var (
 	bracketHex   = scan.Literal{Text: "[0x", Pair: 0, Set: 1, When: scan.Always}
 	offsetHex    = scan.Literal{Text: "offset=0x", Pair: 6, Set: 1, When: scan.Always}
 	pcWord       = scan.Literal{Text: " pc ", Pair: 1, Set: 5, When: scan.Always}
-	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 3, When: scan.Always}
-	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 7, Set: 4, When: scan.Always}
-	address      = scan.Literal{Text: "0x", Pair: 0, Set: 5, When: scan.Absolute}
-	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 6, When: scan.Renumbering}
+	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 7, When: scan.Always}
+	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 1, When: scan.Always}
+	address      = scan.Literal{Text: "0x", Pair: 0, Set: 0, When: scan.Absolute}
+	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
 )
 
 func stopAt(l ...scan.Literal) []scan.Literal { return l }
