@@ -174,11 +174,11 @@ type Files struct {
 	// Unverified is set if the files were found by path or name alone: the log has no build ID, or that of the files
 	// cannot be compared with it.
 	Unverified bool
-	// Assumed is set if, moreover, nobody pointed at them: they are this machine's own, at the path that the log has. The log may be
-	// of another machine.
+	// Assumed is set if, moreover, the user has not pointed at them: they are this machine's own, at the path that the log has. The
+	// log may be of another machine.
 	Assumed bool
 	// ByPath is set if one of them was found at the path that the log has, and not by its build ID in a tree that was named or is the
-	// system's. Whoever writes there may give a file any build ID: what it answers must not be kept for other paths.
+	// system's. A file there may have any build ID: what it answers must not be kept for other paths.
 	ByPath bool
 	// Tried lists the searched places in order, for messages, and Lacked what each lacked, as far as it has entries:
 	// "" if the place was useful, or if Tried has the reason already.

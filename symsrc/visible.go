@@ -11,7 +11,7 @@ import (
 )
 
 // Visible returns a text with what could make a terminal do more than show it as `\x1b` or `\u202e`: control characters of one byte
-// or of Unicode, what turns the direction of writing, and what takes no room. Names and paths in files are anybody's. The beginning of
+// or of Unicode, what turns the direction of writing, and what takes no room. Names and paths in files may have any bytes. The beginning of
 // an element of markup is escaped, too, so that a name is none when the log is filtered again.
 func Visible(s string) string {
 	if hasMarkup(s) {

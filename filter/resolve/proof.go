@@ -126,7 +126,7 @@ func (p *proof) names(at place) bool {
 	return p.holds() && (proven || !known && at.from == nil && at.off < p.top[at.space])
 }
 
-// Assumed reports whether the answer is from a file of this machine that nobody has pointed at.
+// Assumed reports whether the answer is from a file of this machine that the user has not pointed at.
 func (r *Resolver) Assumed(a *Answer) bool {
 	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Assumed && !r.opt.Own
 }

@@ -21,8 +21,8 @@ func (a *Answer) Files() *symsrc.Files {
 	return a.files
 }
 
-// Unverified reports whether nothing but the word of the user says that the files of an answer are those that ran. Files that nobody
-// pointed at have names only if the process's stacks prove them, or if the filter has started the process.
+// Unverified reports whether nothing but the word of the user says that the files of an answer are those that ran. Files that the
+// user has not pointed at have names only if the process's stacks prove them, or if the filter has started the process.
 func (a *Answer) Unverified() bool { return a.byPath() && !a.Module.Files.Assumed }
 
 // Why returns a word for the evidence on which the address was adjusted.

@@ -106,7 +106,7 @@ const (
 )
 
 // jumpsOut returns where the code of a function jumps to outside of it, as it does in place of a last call. Each byte may begin a
-// jump of x86-64: whoever compares a place with these finds it by chance once in billions.
+// jump of x86-64: a place that is compared with these is among them by chance once in billions.
 func (f *Code) jumpsOut(lo, hi uint64) (jumps []symsrc.Target) {
 	code, _ := f.elf.Text(lo, int(min(hi-lo, maxJumpCode)))
 	add := func(to uint64) {
