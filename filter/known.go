@@ -26,6 +26,8 @@ type known struct {
 	frames   linecache.Outputs[shownBy]
 	tails    linecache.Outputs[shownTail]
 	block    contextBlock
+	// last is where the last line begins that run has handled.
+	last int
 	// off is set if every line is to be looked at in full: by options, after a panic, and where a test compares.
 	off bool
 }
@@ -63,6 +65,7 @@ func (k *known) footprint() int {
 // bytes that they take. b is of complete lines.
 func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	f := k.f
+	k.last = 0
 	text := b[0] == ' ' || b[0] == '#'
 	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.opt.Palette != nil && !f.text.Color.Plain() {
 		return dst, 0
@@ -99,6 +102,7 @@ func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		if used == 0 {
 			break
 		}
+		k.last = n
 		n += used
 	}
 	block.end(f, t, dst, b[:n])
@@ -422,6 +426,7 @@ func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
 			return dst, n
 		}
 		f.rescan()
+		k.last = n
 		n += len(line.line)
 	}
 	return dst, n

@@ -58,7 +58,7 @@ func (h *proving) Scan() *stream.Scan {
 func (h *proving) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if !h.holding() {
 		if out, n = h.repeated(ctx, dst, b); n > 0 {
-			h.pass(b[:n])
+			h.pass(b[h.known.last:n])
 			return out, n
 		}
 		dst = out
@@ -101,9 +101,8 @@ func (h *proving) mayNeed(line []byte) bool {
 	return frame.Candidate(line, false, h.absolutes())
 }
 
-// pass notes lines that were not looked at.
-func (h *proving) pass(lines []byte) {
-	line := lines[bytes.LastIndexByte(lines[:len(lines)-1], '\n')+1:]
+// pass notes a line that was not looked at, the last one so far.
+func (h *proving) pass(line []byte) {
 	h.passed, h.passedLine = append(h.passed[:0], line[:min(len(line), maxPassed)]...), h.line
 }
 
