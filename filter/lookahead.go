@@ -174,7 +174,7 @@ func (a *ahead) Torn(ctx context.Context, dst, begin []byte, waited time.Duratio
 }
 
 // Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for mappings as
-// long as they are to wait, everything else not at all.
+// long as they are to wait, everything else as it does without them.
 func (a *ahead) Pending() (patience time.Duration, held bool) {
 	if a.holding() {
 		return a.remaining(), true

@@ -45,7 +45,7 @@ func framesOf(t *testing.T, source symsrc.Source, log string, own bool) (frames 
 	return frames
 }
 
-// assumedFiles returns a source of this machine's files, to none of which anybody has pointed.
+// assumedFiles returns a source of this machine's files, none of which the user has pointed at.
 func assumedFiles(t *testing.T) symsrc.Source {
 	t.Helper()
 	files, err := locate.New(locate.Options{})

@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// assumed is a source of one file that nobody has pointed at: function N begins at N<<8 and calls function N-1 at its end.
+// assumed is a source of one file that the user has not pointed at: function N begins at N<<8 and calls function N-1 at its end.
 type assumed struct {
 	// targets are what the calls of functions lead to in the place of the function before.
 	targets map[uint64]uint64
@@ -52,7 +52,7 @@ func stackText(places ...uint64) string {
 	return b.String()
 }
 
-// TestProof holds which stacks prove a file that nobody has pointed at.
+// TestProof holds which stacks prove a file that the user has not pointed at.
 func TestProof(t *testing.T) {
 	const unproven, other = "not verified: the log has no build ID", "another build: "
 	for _, tc := range []struct {

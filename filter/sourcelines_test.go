@@ -58,6 +58,10 @@ func TestSourceLines(t *testing.T) {
 		{name: "not in a sentence", in: "SUMMARY: x (/a.so+0x20) and (/a.so+0x20)", want: "SUMMARY: x plain /src/p.c:3:1 (/a.so+0x20) and (/a.so+0x20)"},
 		{name: "not where the log names its source", in: answer, want: answer},
 		{name: "not where nothing is known", in: "#0 0x7f99 (/a.so+0x99)", want: "#0 0x7f99 (/a.so+0x99)"},
+		{name: "what looks like markup", x: symsrc.Excerpt{First: 3, Lines: []string{"int a[1][1][1] = {{{1}}};", `puts("{{{reset}}}");`}},
+			in: "x\n{{{module:0:/a.so:elf:01}}}{{{mmap:0x1000:0x1000:load:0:rx:0}}}\n{{{bt:0:0x1020:pc}}}",
+			want: "x\n" + `[[[ELF module #0x0 "/a.so"; BuildID=01 [0x1000-0x1fff](rx)]]]` + "\n    #0    0x0000000000001020 plain /src/p.c:3:1 (/a.so+0x20)" +
+				"\n    >    3 | int a[1][1][1] = {{{1}}};\n         4 | puts(\"{{\\x7breset}}}\");"},
 		{name: "in colour", opt: filter.Options{Palette: &sgr.Palette{Func: "<F>", Quiet: "<Q>", Mark: "<M>", Note: "<N>", Off: "<0>"}},
 			x: symsrc.Excerpt{First: 3, Lines: []string{"f();", "g();"}, Note: "n"}, in: frame,
 			want: "#0<Q> 0x7f20<0> in <F>plain<0> /src/p.c:3:1<Q> (/a.so+0x20)<0>\n    <M>>    3 |<0> f();\n    <Q>     4 | g();<0>\n           <N>(n)<0>"},
@@ -75,7 +79,7 @@ func TestSourceLines(t *testing.T) {
 		}
 		c.opt.SourceLines = 0
 		if got := feed(c.opt, c.in+"\n"); strings.Contains(got, "    > ") || strings.Contains(got, " | ") {
-			t.Errorf("%s: source code that nobody asked for: %q", c.name, got)
+			t.Errorf("%s: source code that was not asked for: %q", c.name, got)
 		}
 	}
 }

@@ -27,10 +27,7 @@ func Visible(s string) string {
 
 // AppendVisible appends what Visible returns.
 func AppendVisible(dst []byte, s string) []byte {
-	if hasMarkup(s) {
-		s = element.ReplaceAllStringFunc(s, func(mark string) string { return fmt.Sprintf(`%s\x%02x%s`, mark[:2], mark[2], mark[3:]) })
-	}
-	for len(s) > 0 {
+	for s = Inert(s); len(s) > 0; {
 		r, n := utf8.DecodeRuneInString(s)
 		c := s[0]
 		switch {
@@ -44,6 +41,14 @@ func AppendVisible(dst []byte, s string) []byte {
 		s = s[n:]
 	}
 	return dst
+}
+
+// Inert returns a text in which the beginnings of elements of markup are escaped, as `{{\x7bsymbol:f}}}`.
+func Inert(s string) string {
+	if !hasMarkup(s) {
+		return s
+	}
+	return element.ReplaceAllStringFunc(s, func(mark string) string { return fmt.Sprintf(`%s\x%02x%s`, mark[:2], mark[2], mark[3:]) })
 }
 
 // hasMarkup reports whether a text may have an element of markup. Names of Rust have three angles now and then.

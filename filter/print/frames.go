@@ -39,7 +39,8 @@ func (w *Text) Items(ctx context.Context, dst []byte, _ *resolve.Thread, s parse
 }
 
 // kept reports whether all elements of an output are elements of the text that stayed as they are. What an element becomes can make an
-// element of the text around it: such a text stays as it is, since it would say something else when it is filtered again.
+// element of the text around it: such a text stays as it is, since it would say something else when it is filtered again. Unknown elements
+// mean nothing: source code below a frame may look like one.
 func kept(out []byte, s parse.Segment, items []Item) bool {
 	for at := 0; ; {
 		e, ok := markup.Next(out, at)
@@ -47,7 +48,7 @@ func kept(out []byte, s parse.Segment, items []Item) bool {
 			return true
 		}
 		at = e.End
-		if e.Tag != markup.Hexdict && !slices.ContainsFunc(items, func(it Item) bool {
+		if e.Tag != markup.Unknown && e.Tag != markup.Hexdict && !slices.ContainsFunc(items, func(it Item) bool {
 			return bytes.Equal(s.Text[it.Element.Start:it.Element.End], out[e.Start:e.End])
 		}) {
 			return false

@@ -156,8 +156,9 @@ const (
 )
 
 // appendCode writes the text of a line of source code. Tabs become spaces, control characters are made visible, and a long line
-// is cut.
+// is cut. What looks like an element of markup is escaped, since it would be one when the log is filtered again.
 func appendCode(dst []byte, text string) []byte {
+	text = symsrc.Inert(text)
 	column := 0
 	for len(text) > 0 {
 		if column >= codeColumns {

@@ -215,7 +215,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// TestChosen holds which files are found by the log's path alone, and which of them nobody has pointed at.
+// TestChosen holds which files are found by the log's path alone, and which of them the user has not pointed at.
 func TestChosen(t *testing.T) {
 	dir := tree(t, map[string]testELF{"here/libx.so": full, "s/sub/libx.so": full, "r/here/libx.so": full})
 	here := dir + "/here/libx.so"
