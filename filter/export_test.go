@@ -17,4 +17,4 @@ func (f *Filter) Known(ctx context.Context, dst, b []byte) ([]byte, int) {
 func (f *Filter) KnownLines() (tails, whole int) { return f.known.tails.Len(), f.known.frames.Len() }
 
 // Recover forgets the answers that were prefetched.
-func (f *Filter) Recover() { f.resolver.Recover() }
+func (f *Filter) Recover() { f.resolver.Prefetch.Drop() }

@@ -67,7 +67,7 @@ func (x *Extras) mappings() ([]byte, error) {
 	}
 	list, err := os.ReadFile(x.Maps)
 	if err == nil {
-		err = resolve.New(resolve.Options{}).Preload(list)
+		err = resolve.CheckMappings(list)
 	}
 	return list, err
 }

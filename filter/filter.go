@@ -193,5 +193,5 @@ func (f *Filter) rescan() {
 		f.scans[state] = stream.NewScan(literals, state)
 	}
 	f.candidates, f.state = f.scans[state], state
-	f.resolver.Search(f.candidates, f.absolutes())
+	f.resolver.Prefetch.Search(f.candidates, f.absolutes())
 }

@@ -28,7 +28,7 @@ func (f *Filter) rescue(out *[]byte, dst, line []byte) {
 // the output that is lost, or is held back still.
 func (f *Filter) untouched(dst, line []byte) []byte {
 	f.parser.Quoted, f.text.Quoted, f.dump.open = false, false, false
-	f.resolver.Recover()
+	f.resolver.Prefetch.Drop()
 	dst = f.text.Fold.Salvage(dst)
 	return f.out.End(f.out.Abandon(dst, f.line, line))
 }

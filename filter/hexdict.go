@@ -116,11 +116,11 @@ func (h *dump) point(ctx context.Context, p *resolve.Thread, v parse.Value) *res
 	if !ok {
 		return nil
 	}
-	kind, take := symsrc.Data, resolve.Exact.Because(resolve.ByRegister)
+	kind, take := symsrc.Data, resolve.ExactByRegister
 	if strings.Contains(at.Mode, "x") {
 		kind = symsrc.Code
 		if isReturnRegister(v.Key) {
-			take = resolve.Return.Because(resolve.ByRegister)
+			take = resolve.ReturnByRegister
 		}
 	}
 	if a := h.resolver.ResolveAddress(ctx, p.Process, v.Addr, kind, take); len(a.Frames) > 0 {

@@ -53,7 +53,7 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 // resolveElement finds what an element is. alone is set if it is a frame, and the segment its line.
 func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse.Line, it *print.Item, alone bool) {
 	e := it.Element
-	kind, adjustment := symsrc.Code, resolve.Exact.Because(resolve.ByTag)
+	kind, rule := symsrc.Code, resolve.ExactByTag
 	switch {
 	case e.Contextual():
 		if it.Context, it.Err = f.apply(t, &e.Element); it.Err != nil {
@@ -75,14 +75,14 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	case e.Tag == markup.Data:
 		kind = symsrc.Data
 	default:
-		adjustment = f.resolver.AdjustMarkup(t, e.Type, e.Tag == markup.PC)
+		rule = f.opt.Adjust.Element(t, e.Type, e.Tag == markup.PC)
 	}
-	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, adjustment)
-	f.resolver.Count(nil, it.Answer)
+	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, rule)
+	f.resolver.Counts.Count(nil, it.Answer)
 	f.warnRefused(it.Answer)
 	if e.Tag == markup.BT {
 		t.Answered(f.line, it.Answer)
-		f.asked = shownBy{dependsOn(t, it.Answer, adjustment), e.Type}
+		f.asked = shownBy{dependsOn(t, it.Answer, rule), e.Type}
 	}
 	f.observe(t, l.Text, it, alone)
 	if alone && f.opt.Renumber == print.RenumberAlways && f.renumbers && (it.Functions() > 0 || it.Answer.Module != nil && f.opt.Style == print.Annotate) &&

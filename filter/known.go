@@ -118,9 +118,9 @@ func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []by
 	line := b[:bytes.IndexByte(b, '\n')+1]
 	generation := t.Space.Generation()
 	s, again := k.frames.Slot(line, generation)
-	if s.Is(line, generation) && k.holds(&s.By.dependency, t, f.resolver.AdjustMarkup(t, s.By.typ, false)) {
+	if s.Is(line, generation) && k.holds(&s.By.dependency, t, f.opt.Adjust.Element(t, s.By.typ, false)) {
 		f.line++
-		f.resolver.Count(nil, s.By.answer)
+		f.resolver.Counts.Count(nil, s.By.answer)
 		t.Answered(f.line, s.By.answer)
 		if f.objects != nil {
 			dst = record.AppendNumber(dst, f.line)
@@ -131,14 +131,14 @@ func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []by
 		return 0, dst
 	}
 	dst = f.text.Fold.Flush(dst)
-	f.resolver.Ahead(b[len(line):], t)
+	f.resolver.Prefetch.Ahead(b[len(line):], t)
 	before, rescued := len(dst), f.rescued
 	f.asked.answer = nil
 	if dst = f.Line(ctx, dst, line); f.objects != nil {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
 	a := f.asked.answer
-	if k.frames.Settled(generation) && again && a != nil && len(a.Frames) > 0 && rescued == f.rescued && !print.Awaited(a) && !f.resolver.Assumed(a) &&
+	if k.frames.Settled(generation) && again && a != nil && len(a.Frames) > 0 && rescued == f.rescued && !print.Awaited(a) && (f.held == nil || !a.Assumed()) &&
 		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		k.frames.Keep(s, line, dst[before:], generation, f.asked)
 	}
@@ -310,7 +310,7 @@ func (k *known) replay(dst []byte, t *resolve.Thread, b []byte) (used int, out [
 // dependency is what the output of a known frame depends on besides its text.
 type dependency struct {
 	answer *resolve.Answer
-	take   resolve.Adjustment
+	take   resolve.Rule
 	// unverified is set where the files of the answer were, and process is the key of the one whose frame it is: objects of
 	// JSON tell both.
 	unverified bool
@@ -318,12 +318,12 @@ type dependency struct {
 }
 
 // dependsOn returns what the output of a frame depends on.
-func dependsOn(t *resolve.Thread, a *resolve.Answer, take resolve.Adjustment) dependency {
+func dependsOn(t *resolve.Thread, a *resolve.Answer, take resolve.Rule) dependency {
 	return dependency{answer: a, take: take, unverified: a.Unverified(), process: t.Key}
 }
 
 // holds reports whether a known frame of t, whose address is to be taken so, still becomes what it became.
-func (k *known) holds(d *dependency, t *resolve.Thread, take resolve.Adjustment) bool {
+func (k *known) holds(d *dependency, t *resolve.Thread, take resolve.Rule) bool {
 	f := k.f
 	return d.take == take && f.resolver.IsCurrent(d.answer) && d.unverified == d.answer.Unverified() && d.process == t.Key
 }
@@ -401,7 +401,7 @@ func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		s, again := k.tails.Slot(line.tail(), 1)
 		switch {
 		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&
-			k.holds(&s.By.dependency, t, f.resolver.AdjustText(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
+			k.holds(&s.By.dependency, t, f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
 			f.line++
 			if number := t.Stack.Number(line.number); f.objects != nil {
 				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
@@ -409,12 +409,12 @@ func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
 				dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 			}
 			a := s.By.answer
-			f.resolver.Count(nil, a)
+			f.resolver.Counts.Count(nil, a)
 			t.Answered(f.line, a)
 			t.Stack.Insert(len(a.Frames) - 1)
 			f.resolver.Processes.Handled(t)
 		case again && (f.held == nil || bytes.Contains(line.tail(), buildIDWord)):
-			f.resolver.Ahead(b[n+len(line.line):], t)
+			f.resolver.Prefetch.Ahead(b[n+len(line.line):], t)
 			f.resolver.Asked = resolve.Asked{}
 			dst = f.text.Fold.Flush(dst)
 			before := len(dst)
@@ -452,7 +452,7 @@ func (k *known) learn(t *textFrame, became []byte) (by shownTail, known []byte, 
 	if !q.Plain || len(q.Answer.Frames) == 0 || print.Awaited(q.Answer) || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
-	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Adjustment), digits: t.digits, convention: q.Convention}
+	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Rule), digits: t.digits, convention: q.Convention}
 	if f.objects != nil {
 		known, by.object, ok = k.learnObject(t, became)
 	} else {

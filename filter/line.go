@@ -24,7 +24,7 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	line = f.uncolored(line)
 	l := f.parser.Line(line)
 	t := f.thread(l)
-	f.resolver.Expect(t)
+	f.resolver.Prefetch.Expect(t)
 	dst = f.out.Begin(dst, f.line, line)
 	f.out.By(t, &f.parser.Prefix, l.Body)
 	for f.parser.Next(l) {

@@ -110,9 +110,9 @@ func (f *Filter) new(ctx context.Context, dst, b []byte) (out []byte, n int) {
 
 // first appends what becomes of the first line of b, of n bytes. Answers for those after it may be prefetched.
 func (f *Filter) first(ctx context.Context, dst, b []byte, n int) []byte {
-	f.resolver.Ahead(b[n:], f.resolver.Processes.Unnamed)
+	f.resolver.Prefetch.Ahead(b[n:], f.resolver.Processes.Unnamed)
 	dst = f.Line(ctx, dst, b[:n])
-	f.resolver.Ahead(nil, nil)
+	f.resolver.Prefetch.Ahead(nil, nil)
 	f.rescan()
 	return dst
 }

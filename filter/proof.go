@@ -180,7 +180,7 @@ func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line,
 			return endsStack, needs
 		}
 		found = ofStack
-		if h.resolver.Add(ctx, stack, t, number, l.Text, &fr) {
+		if h.resolver.Proofs.Add(ctx, stack, t, number, l.Text, &fr) {
 			needs = true
 		}
 	}
@@ -226,14 +226,14 @@ func element(text []byte) (fr parse.Frame, ok bool) {
 // stackOf returns the stack that a frame is of. It is nil if the frame begins another one, and lines of the one before are held back.
 func (h *proving) stackOf(ctx context.Context, t *resolve.Thread, number int, fr *parse.Frame) *resolve.Stack {
 	stack := h.stacks[t]
-	if stack != nil && h.resolver.Continues(stack, t, number, fr) {
+	if stack != nil && h.resolver.Proofs.Continues(stack, t, number, fr) {
 		return stack
 	}
 	if stack != nil && h.open[t] {
 		if h.holding() {
 			return nil
 		}
-		h.resolver.Weigh(ctx, stack) // a line may hold several stacks
+		h.resolver.Proofs.Weigh(ctx, stack) // a line may hold several stacks
 	}
 	if h.stacks == nil || len(h.stacks) >= maxStacks {
 		h.stacks = map[*resolve.Thread]*resolve.Stack{}
@@ -267,7 +267,7 @@ func (h *proving) weigh(ctx context.Context) {
 	}()
 	for t := range h.open {
 		if stack := h.stacks[t]; stack != nil {
-			h.resolver.Weigh(ctx, stack)
+			h.resolver.Proofs.Weigh(ctx, stack)
 		}
 	}
 }

@@ -27,11 +27,11 @@ func (f *Filter) Faults() int { return f.rescued }
 
 // Tally returns the counts of frames since the filter was made. Without Options.Count those that mean nothing to the output are not
 // looked at: frames with nothing but a number, and those with nothing but an absolute address where no mappings are known.
-func (f *Filter) Tally() resolve.Tally { return f.resolver.Tally() }
+func (f *Filter) Tally() resolve.Tally { return f.resolver.Counts.Tally }
 
 // Summary returns what could not be resolved until now, and why. Its texts are visible ones.
 func (f *Filter) Summary() resolve.Summary {
-	s := f.resolver.Summary()
+	s := f.resolver.Counts.Summary()
 	if !f.text.Code.Any {
 		s.NoSource = symsrc.Visible(f.text.Code.Missing)
 	}

@@ -28,8 +28,8 @@ type Fold struct {
 	open, out bool // whether a line was open at the mark, and whether it was flushed since
 }
 
-// MaxRanges is how many ranges a line has at most. Further ones go to another line.
-const MaxRanges = 1 << 12
+// maxRanges is how many ranges a line has at most. Further ones go to another line.
+const maxRanges = 1 << 12
 
 // Range is one range of the line. Last is inclusive, and below Start for an empty range.
 type Range struct {
@@ -54,7 +54,7 @@ func (f *Fold) DefineKnown(dst []byte, m *ctxstate.Module, head, end []byte) []b
 
 // Add puts a range into the line of its module, and begins that line if it is not open.
 func (f *Fold) Add(dst []byte, m *ctxstate.Module, r Range, indent, end []byte) []byte {
-	if f.module != m || len(f.ranges) >= MaxRanges {
+	if f.module != m || len(f.ranges) >= maxRanges {
 		dst = f.Flush(dst)
 		f.begin(m, false, indent, end)
 	}

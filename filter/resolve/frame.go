@@ -1,24 +1,22 @@
 package resolve
 
 import (
-	"bytes"
 	"context"
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/parse"
-	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 )
 
 // ResolveFrame returns the answer for a frame on a line. It is nil if there is nothing to ask.
 func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text []byte, fr *parse.Frame) *Answer {
-	r.prefetch.line = line
+	r.Prefetch.line = line
 	named := namesTrampoline(fr.HintText)
 	defer t.run(line, fr)
 	if fr.Done || fr.Shape == frame.NumberOnly {
 		// Frames without a module are looked at only if the output shows them. They must not change anything.
 		t.trampoline = named || fr.Shape == frame.NumberOnly && t.trampoline
-		r.Count(fr, nil)
+		r.Counts.Count(fr, nil)
 		return nil
 	}
 	t.renew()
@@ -26,25 +24,25 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	if first {
 		above = nothingKnown
 	}
-	q, ok, absolute := r.question(t, line, text, fr)
+	q, ok, absolute := r.questions.of(t, line, text, fr)
 	var a *Answer
 	switch {
 	case absolute:
-		a = r.agreeing(ctx, r.ResolveAddress(ctx, t.Process, q.off, q.kind, q.Adjustment), fr)
+		a = r.answers.agreeing(ctx, r.ResolveAddress(ctx, t.Process, q.off, q.kind, q.Rule), fr)
 	case q.from != nil: // the name itself is what was asked
-		a = r.admitted(t.Process, r.ask(ctx, q), q.from)
+		a = r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from)
 	case ok:
-		a = r.agreeing(ctx, r.admitted(t.Process, r.ask(ctx, q), nil), fr)
+		a = r.answers.agreeing(ctx, r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), nil), fr)
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.BuildIDText) > 0 && len(fr.MemberText) == 0 && !named}
 	default:
 		t.trampoline, t.above = named, nothingKnown
-		r.Count(fr, nil)
+		r.Counts.Count(fr, nil)
 		return nil
 	}
 	if absolute && a.Module != nil && t.Space.Listed() {
 		t.used = t.Space.Generation()
 	}
-	r.Count(fr, a)
+	r.Counts.Count(fr, a)
 	t.Answered(line, a)
 	t.trampoline = t.trampoline || named
 	// strace names the symbol before an address, whatever its size.
@@ -104,79 +102,9 @@ func (t *Thread) run(line int, fr *parse.Frame) {
 	}
 }
 
-// question returns the question of a frame. If absolute is set, off is an address of the process. ok is false if there is nothing
-// to ask of a module: none is named, or no mapping covers the address.
-func (r *Resolver) question(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
-	first := t.first(line, fr)
-	return r.adjusted(t, text, fr, r.AdjustText(t, t.convention(fr, first), first))
-}
-
-// adjusted is the same for an adjustment.
-func (r *Resolver) adjusted(t *Thread, text []byte, fr *parse.Frame, adjustment Adjustment) (q question, ok, absolute bool) {
-	kind := symsrc.Code
-	if fr.Data {
-		kind = symsrc.Data
-	}
-	if addr, ok := r.absoluteAddress(t, text, fr); ok {
-		return question{off: addr, kind: kind, Adjustment: adjustment}, false, true
-	}
-	m := r.moduleOf(t, fr)
-	if m == nil {
-		return q, false, false
-	}
-	q = question{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Adjustment: adjustment}
-	if fr.Base == frame.FromSymbol {
-		q.from = r.symbol(fr.SymbolText, fr.Size)
-	}
-	return q, true, false
-}
-
-// absoluteAddress returns the address of a frame that must be looked up in the process's mappings: the frame names no module, or
-// its offset counts from where the emitter assumed the module to begin and a list of mappings is more exact.
-func (r *Resolver) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr uint64, ok bool) {
-	if fr.Base == frame.Absolute {
-		return fr.Offset, true
-	}
-	if (fr.Space == symsrc.InImage || fr.Space == symsrc.InText) && !fr.Addr.Empty() && t.Space.Listed() {
-		addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
-		_, ok = t.Space.Resolve(addr)
-	}
-	return addr, ok
-}
-
-// Names of modules that frames leave out. Frames of Dart and Flutter are of the program's only library. Frames of the kernel
-// without a module are of the kernel itself.
-var (
-	dartLibrary = []byte("libapp.so")
-	kernel      = []byte("vmlinux")
-	kernelFile  = []byte(".ko")
-)
-
-// moduleOf returns the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
-// counts for a frame without one.
-func (r *Resolver) moduleOf(t *Thread, fr *parse.Frame) *Module {
-	name, id := fr.ModuleText, fr.BuildIDText
-	switch {
-	case fr.Base == frame.FromSymbol && fr.Size > 0:
-		if len(name) == 0 {
-			name = kernel
-		} else if bytes.IndexByte(name, '.') < 0 {
-			name = append(bytes.Clone(name), kernelFile...)
-		}
-	case len(name) == 0 && len(id) == 0 && len(t.dart) > 0:
-		return r.Module(dartLibrary, t.dart)
-	case len(name) == 0 && len(id) == 0:
-		return nil
-	case len(fr.MemberText) > 0 || fr.InArchive > 0:
-		known, _ := symsrc.ParseBuildID(id)
-		return r.Member(name, fr.MemberText, fr.InArchive, known)
-	}
-	if len(id) == 0 && len(t.buildIDs) > 0 {
-		if known, ok := t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])]; ok {
-			return r.Module(name, known)
-		}
-	}
-	return r.moduleWritten(name, id)
+// ResolveAddress returns the answer for an absolute address of a process. Its Module is nil if no mapping covers the address.
+func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
+	return r.Proofs.admitted(p, r.answers.address(ctx, p, addr, kind, rule), nil)
 }
 
 // Asked is the question of the frame that was looked up last in a module, with its answer.

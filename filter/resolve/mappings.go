@@ -8,25 +8,7 @@ import (
 	"qss-filter/ctxstate"
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/scan"
-	"qss-filter/symsrc"
 )
-
-// ApplyListed applies a line of a list of mappings, or one that states a build ID. mapping is set for the former. file and id are
-// set for the latter.
-func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, file string, id symsrc.BuildID) {
-	t.renew()
-	if name, stated, ok := mappings.BuildID(text); ok {
-		if id, file = stated, string(name); name == nil {
-			file, t.dart = string(dartLibrary), id
-		} else {
-			r.Processes.addBuildID(t.Process, file, id)
-		}
-	}
-	if mapping = ReadMapping(t.Space, text, line); mapping {
-		r.Mapped = true
-	}
-	return mapping, file, id
-}
 
 // ReadMapping applies a line of a list of mappings. It returns false for any other line.
 func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
@@ -40,21 +22,19 @@ func ReadMapping(space *ctxstate.Process, text []byte, line int) bool {
 
 var seed = maphash.MakeSeed()
 
-// ErrNoMappings is the error of Preload for text that is not a list of mappings.
+// ErrNoMappings is the error for text that is not a list of mappings.
 var ErrNoMappings = errors.New("no mappings in it: want lines as in /proc/PID/maps")
 
-// Preload reads a list of mappings for the processes of the log that state none themselves.
-func (r *Resolver) Preload(list []byte) error {
-	p := newPreload(list)
-	if !p.Space.Listed() {
+// CheckMappings returns ErrNoMappings for text that is not a list of mappings.
+func CheckMappings(list []byte) error {
+	if !readList(list).Space.Listed() {
 		return ErrNoMappings
 	}
-	r.preload, r.Mapped = p, true
 	return nil
 }
 
-// newPreload returns a process with a list of mappings.
-func newPreload(list []byte) *Process {
+// readList returns a process with a list of mappings.
+func readList(list []byte) *Process {
 	p := &Process{Space: ctxstate.New().Process("")}
 	n := 0
 	for line := range bytes.Lines(list) {
@@ -65,33 +45,43 @@ func newPreload(list []byte) *Process {
 	return p
 }
 
-// LacksMappings reports whether no mappings of t's process are known.
-func (r *Resolver) LacksMappings(t *Thread) bool { return t.Space.Empty() && r.preload == nil }
+// lists finds the mappings that count for processes that have stated none.
+type lists struct {
+	processes *Processes
+	// running is Options.Maps, and read the processes of its lists by the hashes of these.
+	running func() [][]byte
+	read    map[uint64]*Process
+	// preload is what Preload has read. It may be nil.
+	preload *Process
+}
 
-// substitute returns the process whose mappings count for one that has stated none: those of Preload, those of lines without a
-// prefix if no other process of the log could have stated them, or those of the running processes that write the log.
-func (r *Resolver) substitute(p *Process, addr uint64) *Process {
-	o := r.Processes
+// of returns the process whose mappings count for an address of p. If p has stated none, these are those of Preload, those of lines
+// without a prefix if no other process of the log could have stated them, or those of the running processes that write the log.
+func (s *lists) of(p *Process, addr uint64) *Process {
+	if !p.Space.Empty() {
+		return p
+	}
+	o := s.processes
 	switch {
-	case r.preload != nil:
-		return r.preload
+	case s.preload != nil:
+		return s.preload
 	case !o.Unnamed.Space.Empty() && o.Unnamed.anonymous && len(o.byKey) == 2:
 		return o.Unnamed.Process
-	case r.opt.Maps != nil:
-		if live := r.running(addr); live != nil {
+	case s.running != nil:
+		if live := s.covering(addr); live != nil {
 			return live
 		}
 	}
 	return p
 }
 
-// running returns a running process whose mappings cover an address. It is nil if several processes map different modules there:
+// covering returns a running process whose mappings cover an address. It is nil if several processes map different modules there:
 // the log does not say which of them is meant.
-func (r *Resolver) running(addr uint64) *Process {
+func (s *lists) covering(addr uint64) *Process {
 	var at *ctxstate.Mapping
 	var found *Process
-	for _, list := range r.opt.Maps() {
-		p := r.read(list)
+	for _, list := range s.running() {
+		p := s.process(list)
 		m, ok := p.Space.Resolve(addr)
 		switch {
 		case !ok:
@@ -107,16 +97,16 @@ func (r *Resolver) running(addr uint64) *Process {
 // maxLive is how many lists of running processes are remembered at most.
 const maxLive = 64
 
-// read returns the process of a list. Lists that were read before are remembered.
-func (r *Resolver) read(list []byte) *Process {
+// process returns the process of a list. Lists that were read before are remembered.
+func (s *lists) process(list []byte) *Process {
 	key := maphash.Bytes(seed, list)
-	p := r.live[key]
+	p := s.read[key]
 	if p == nil {
-		if r.live == nil || len(r.live) >= maxLive {
-			r.live = map[uint64]*Process{}
+		if s.read == nil || len(s.read) >= maxLive {
+			s.read = map[uint64]*Process{}
 		}
-		p = newPreload(list)
-		r.live[key] = p
+		p = readList(list)
+		s.read[key] = p
 	}
 	return p
 }

@@ -5,11 +5,9 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"slices"
 	"sync/atomic"
 
 	"qss-filter/filter/frame"
-	"qss-filter/filter/guard"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/stream"
 	"qss-filter/markup"
@@ -26,9 +24,13 @@ const (
 	maxVain      = 1 << 12
 )
 
-// prefetch looks ahead over the lines that have arrived already when a question is new, and has other cores answer the questions
+// Prefetch looks ahead over the lines that have arrived already when a question is new, and has other cores answer the questions
 // that will be asked next. The order of the output does not change: the stream takes the answer, waits for it, or asks itself.
-type prefetch struct {
+type Prefetch struct {
+	memo      *memo
+	questions *questions
+	source    *source
+	broken    func(fault string)
 	// rest is what follows the line at hand in the chunk. It is probably of the same thread.
 	rest []byte
 	of   *Thread
@@ -57,114 +59,55 @@ type request struct {
 	got   found
 }
 
-// found is the outcome of a question: how its address was adjusted, and the answer.
-type found struct {
-	probe symsrc.Probe
-	addr  symsrc.Addr
-	back  uint64
-	symsrc.Answer
-	// unclear is Answer.Unclear.
-	unclear string
-	// broken describes the panic that the question caused. It is "" if there was none.
-	broken string
+// chunk begins another chunk.
+func (s *Prefetch) chunk() { s.left = math.MaxInt }
+
+// Ahead notes what follows the line at hand. Its frames are probably of t.
+func (s *Prefetch) Ahead(rest []byte, t *Thread) { s.rest, s.of = rest, t }
+
+// Expect notes the thread of the frames that follow.
+func (s *Prefetch) Expect(t *Thread) { s.of = t }
+
+// Search sets which of the lines that follow may have frames.
+func (s *Prefetch) Search(candidates *stream.Scan, absolutes bool) {
+	s.candidates, s.absolutes = candidates, absolutes
 }
 
-// chunk begins another chunk.
-func (s *prefetch) chunk() { s.left = math.MaxInt }
+// Drop drops the answers that were not taken yet.
+func (s *Prefetch) Drop() { clear(s.pending) }
 
-// at notes what follows the line at hand.
-func (s *prefetch) at(rest []byte, t *Thread) { s.rest, s.of = rest, t }
-
-// seek answers a question, or takes the answer that another core has found.
-func (r *Resolver) seek(ctx context.Context, q question) found {
-	s := &r.prefetch
+// take answers a question, or takes the answer that another core has found.
+func (s *Prefetch) take(ctx context.Context, q question) found {
 	slot := s.slot(&q)
 	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == nil) {
 		if s.idle--; s.idle < 0 {
-			r.lookAhead(ctx)
+			s.lookAhead(ctx)
 			slot = s.slot(&q)
 		}
 	}
-	got := r.await(ctx, slot, q)
+	got := s.await(ctx, slot, q)
 	if got.broken != "" {
-		r.opt.Broken(got.broken)
+		s.broken(got.broken)
 	}
 	return got
 }
 
 // await waits for the answer of another core if the question was prefetched, and asks the source otherwise.
-func (r *Resolver) await(ctx context.Context, slot **request, q question) found {
+func (s *Prefetch) await(ctx context.Context, slot **request, q question) found {
 	if slot == nil || *slot == nil || (*slot).q != q || (*slot).generation != q.mod.generation {
-		return r.fetch(ctx, q)
+		return s.source.fetch(ctx, q)
 	}
 	e := *slot
 	*slot = nil
 	if e.taken.CompareAndSwap(false, true) {
-		return r.fetch(ctx, q)
+		return s.source.fetch(ctx, q)
 	}
 	<-e.done
 	return e.got
 }
 
-// fetch asks the source. It may be called by several goroutines at once.
-func (r *Resolver) fetch(ctx context.Context, q question) (got found) {
-	defer got.rescue(q)
-	got.addr = q.asked()
-	if r.probes(&q) {
-		got.probe = r.prober.Probe(ctx, got.addr)
-	}
-	switch q.Adjustment.mode() {
-	case straced, stracedExact:
-		r.countFrom(ctx, q, &got)
-	}
-	got.back = q.Adjustment.back(got.probe)
-	got.addr.Offset -= got.back
-	got.Answer = r.opt.Symbols.Frames(ctx, got.addr)
-	if other, why := q.Adjustment.otherwise(got.probe); why != "" && got.unclear == "" && other != got.back {
-		r.doubt(ctx, other, why, &got)
-	}
-	if got.unclear != "" {
-		got.Frames = nil
-	}
-	return got
-}
-
-// inFileOrModule says why a question is unclear.
-const inFileOrModule = "unclear: the offset may count in the file or in the module"
-
-// countFrom finds out whether a frame of strace counts in the file, as asked, or in the module.
-func (r *Resolver) countFrom(ctx context.Context, q question, got *found) {
-	called := q.Adjustment.mode() == straced
-	if called && got.probe.Returns || r.prober == nil {
-		return
-	}
-	other := got.addr
-	other.Space = symsrc.Linked
-	switch p := r.prober.Probe(ctx, other); {
-	case p.Linked == got.probe.Linked, !p.Known:
-	case called && p.Calls && !p.Returns, !got.probe.Known:
-		got.addr, got.probe = other, p
-	default:
-		got.unclear = inFileOrModule
-	}
-}
-
-// doubt looks whether it makes a difference that the code may lie as far before the logged address as other says.
-func (r *Resolver) doubt(ctx context.Context, other uint64, why string, got *found) {
-	at := got.addr
-	at.Offset += got.back - other
-	if !slices.EqualFunc(got.Frames, r.opt.Symbols.Frames(ctx, at).Frames, func(a, b symsrc.Frame) bool {
-		return a.Func == b.Func && a.File == b.File && a.Line == b.Line
-	}) {
-		got.unclear = why
-	}
-}
-
-// probes reports whether the machine code is looked at for a question.
-func (r *Resolver) probes(q *question) bool { return r.prober != nil && q.Adjustment.mode() != Exact }
-
 // slot returns the slot of a question in pending. It is nil before the first look ahead.
-func (s *prefetch) slot(q *question) **request {
+func (s *Prefetch) slot(q *question) **request {
 	if s.pending == nil {
 		return nil
 	}
@@ -172,10 +115,9 @@ func (s *prefetch) slot(q *question) **request {
 }
 
 // lookAhead collects the questions of the lines ahead and has other cores answer them.
-func (r *Resolver) lookAhead(ctx context.Context) {
-	s := &r.prefetch
+func (s *Prefetch) lookAhead(ctx context.Context) {
 	cores := runtime.GOMAXPROCS(0) - 1
-	prefetcher := symsrc.PrefetcherOf(r.opt.Symbols)
+	prefetcher := symsrc.PrefetcherOf(s.source.symbols)
 	if cores == 0 && prefetcher == nil {
 		s.left = -1
 		return
@@ -199,14 +141,14 @@ func (r *Resolver) lookAhead(ctx context.Context) {
 		}
 		line := text[begin : at+n]
 		text = text[at+n:]
-		q, ok, stop := r.predict(s.of, line)
+		q, ok, stop := s.predict(s.of, line)
 		if stop {
 			break
 		}
-		if !ok || r.IsCurrent(r.memo.answers.get(&q)) {
+		if !ok || s.memo.isCurrent(s.memo.answers.get(&q)) {
 			continue
 		}
-		r.watch(q.mod)
+		s.memo.watch(q.mod)
 		if slot := s.slot(&q); *slot == nil {
 			*slot = &request{q: q, generation: q.mod.generation, done: make(chan struct{})}
 			requests = append(requests, *slot)
@@ -224,22 +166,22 @@ func (r *Resolver) lookAhead(ctx context.Context) {
 		expected := make([]symsrc.Expected, len(requests))
 		for i, e := range requests {
 			expected[i].Addr = e.q.asked()
-			if r.probes(&e.q) {
-				expected[i].Back = e.q.Adjustment.back
+			if s.source.probes(&e.q) {
+				expected[i].Back = e.q.Rule.back
 			}
 		}
 		prefetcher.Prefetch(ctx, expected)
 	}
-	r.send(ctx, requests, cores)
+	s.send(ctx, requests, cores)
 }
 
 // send starts goroutines that fetch the answers. They end with the last request.
-func (r *Resolver) send(ctx context.Context, requests []*request, cores int) {
+func (s *Prefetch) send(ctx context.Context, requests []*request, cores int) {
 	for range cores {
 		go func() {
 			for _, e := range requests {
 				if e.taken.CompareAndSwap(false, true) {
-					e.got = r.fetch(ctx, e.q)
+					e.got = s.source.fetch(ctx, e.q)
 					close(e.done)
 				}
 			}
@@ -249,40 +191,29 @@ func (r *Resolver) send(ctx context.Context, requests []*request, cores int) {
 
 // predict returns the question of a line ahead, if it is a frame like those before. stop is set if the line changes the meaning
 // of the lines after it.
-func (r *Resolver) predict(t *Thread, line []byte) (q question, ok, stop bool) {
+func (s *Prefetch) predict(t *Thread, line []byte) (q question, ok, stop bool) {
 	if i := bytes.Index(line, parse.OpenBraces); i >= 0 {
 		bt, _, ok := markup.BTLine(line[i:])
 		if !ok {
 			return q, false, !bytes.HasPrefix(line[i:], btStart)
 		}
-		q, ok, _ = r.mappedAt(t.Process, bt.Addr, symsrc.Code, r.AdjustMarkup(t, bt.Type, false))
+		q, ok, _ = s.questions.at(t.Process, bt.Addr, symsrc.Code, s.questions.adjust.Element(t, bt.Type, false))
 		return q, ok, false
 	}
-	if bytes.IndexByte(line, 0x1b) >= 0 || !frame.Candidate(line, false, r.prefetch.absolutes) {
+	if bytes.IndexByte(line, 0x1b) >= 0 || !frame.Candidate(line, false, s.absolutes) {
 		return q, false, false
 	}
-	s := &r.prefetch
 	s.search.Reset(line)
 	fr := s.search.Next(0)
 	if fr == nil || fr.Done || fr.Shape == frame.NumberOnly || fr.Data {
 		return q, false, false
 	}
 	seen := parse.Frame{Frame: *fr, ModuleText: fr.Module.Of(line), BuildIDText: fr.BuildID.Of(line), MemberText: fr.Member.Of(line), SymbolText: fr.Symbol.Of(line)}
-	q, ok, absolute := r.question(t, r.prefetch.line, line, &seen)
+	q, ok, absolute := s.questions.of(t, s.line, line, &seen)
 	if absolute {
-		q, ok, _ = r.mappedAt(t.Process, q.off, q.kind, q.Adjustment)
+		q, ok, _ = s.questions.at(t.Process, q.off, q.kind, q.Rule)
 	}
 	return q, ok, false
-}
-
-// rescue is deferred around a question. It turns a panic into an answer without names whose reason is the panic.
-func (got *found) rescue(q question) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
-	*got = found{addr: q.asked(), broken: guard.Fault(cause)}
-	got.Files = &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: "internal error" + got.broken}
 }
 
 // btStart is what a line with a frame of markup begins with.

@@ -58,32 +58,38 @@ type proofs struct {
 	epoch   int
 }
 
-// proven counts what all proofs hold. Beyond maxProven places all are dropped: epoch tells which those are.
-type proven struct{ places, epoch int }
-
+// maxProven is how many places all proofs hold at most.
 const (
 	maxProven   = 1 << 16
 	placeWeight = 96 // bytes
 )
 
+// Proofs weighs the stacks of processes against the files of this machine that the user has not pointed at.
+type Proofs struct {
+	answers   *answers
+	processes *Processes
+	// trust is Options.Trust.
+	trust string
+	// places is how many places all proofs hold. Beyond maxProven all are dropped: epoch tells which those are.
+	places, epoch int
+}
+
 // room makes room for one more place.
-func (r *Resolver) room() {
-	if r.proven.places++; r.proven.places > maxProven {
-		r.proven = proven{epoch: r.proven.epoch + 1}
+func (s *Proofs) room() {
+	if s.places++; s.places > maxProven {
+		s.places, s.epoch = 0, s.epoch+1
 	}
 }
 
-// proofOf returns the proof of a module's file in a process. Whatever is known of an earlier file at its path is dropped.
-func (r *Resolver) proofOf(p *Process, m *Module) *proof {
-	if p.proofs.epoch != r.proven.epoch {
-		p.proofs = proofs{epoch: r.proven.epoch}
-	}
+// of returns the proof of a module's file in a process. Whatever is known of an earlier file at its path is dropped.
+func (s *Proofs) of(p *Process, m *Module) *proof {
+	s.renew(p)
 	known := p.proofs.of[m]
 	if known == nil || known.generation != m.generation {
 		if p.proofs.of == nil {
 			p.proofs.of = map[*Module]*proof{}
 		}
-		r.room()
+		s.room()
 		clear(p.proofs.weighed)
 		known = &proof{generation: m.generation, agreements: map[agreement]bool{}, proven: map[place]bool{}}
 		p.proofs.of[m] = known
@@ -91,13 +97,20 @@ func (r *Resolver) proofOf(p *Process, m *Module) *proof {
 	return known
 }
 
+// renew drops the proofs of a process if all were dropped.
+func (s *Proofs) renew(p *Process) {
+	if p.proofs.epoch != s.epoch {
+		p.proofs = proofs{epoch: s.epoch}
+	}
+}
+
 // Restart drops what stacks have proven: another program follows.
 func (p *Process) Restart() { p.proofs = proofs{} }
 
 // agree notes that a place agrees with the file.
-func (r *Resolver) agree(p *proof, at place, kind agreementKind) {
+func (s *Proofs) agree(p *proof, at place, kind agreementKind) {
 	if a := (agreement{at, kind}); !p.agreements[a] {
-		r.room()
+		s.room()
 		p.agreements[a] = true
 	}
 	if kind == byPointer {
@@ -106,13 +119,13 @@ func (r *Resolver) agree(p *proof, at place, kind agreementKind) {
 	if at.from == nil {
 		p.top[at.space] = max(p.top[at.space], at.off)
 	}
-	r.prove(p, at)
+	s.prove(p, at)
 }
 
 // prove notes that a place has the function that the file has there.
-func (r *Resolver) prove(p *proof, at place) {
+func (s *Proofs) prove(p *proof, at place) {
 	if _, known := p.proven[at]; !known {
-		r.room()
+		s.room()
 		p.proven[at] = true
 	}
 }
@@ -126,11 +139,6 @@ func (p *proof) names(at place) bool {
 	return p.holds() && (proven || !known && at.from == nil && at.off < p.top[at.space])
 }
 
-// Assumed reports whether the answer is from a file of this machine that the user has not pointed at.
-func (r *Resolver) Assumed(a *Answer) bool {
-	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Assumed && !r.opt.Own
-}
-
 // Reasons for which a file's names are not used.
 const (
 	notVerified = "not verified: the log has no build ID"
@@ -138,11 +146,11 @@ const (
 )
 
 // unproven returns the reason of a file that is not proven.
-func (r *Resolver) unproven() string {
-	if r.opt.Trust == "" {
+func (s *Proofs) unproven() string {
+	if s.trust == "" {
 		return notVerified
 	}
-	return notVerified + "; " + r.opt.Trust
+	return notVerified + "; " + s.trust
 }
 
 // refusal is an answer, and why its names are not used.
@@ -153,30 +161,33 @@ type refusal struct {
 
 // admitted returns an answer for a frame of a process, without names if its file is assumed and not proven. from is the function that
 // the frame's offset counts from, or nil.
-func (r *Resolver) admitted(p *Process, a *Answer, from *symbol) *Answer {
-	if !r.Assumed(a) {
+func (s *Proofs) admitted(p *Process, a *Answer, from *symbol) *Answer {
+	if s == nil || !a.Assumed() {
 		return a
 	}
-	proof, why, status := r.proofOf(p, a.Module), r.unproven(), symsrc.NotVerified
+	proof, why, status := s.of(p, a.Module), s.unproven(), symsrc.NotVerified
 	switch {
 	case proof.names(place{a.Offset + a.Back, a.Space, from}), proof.holds() && len(a.Frames) == 0:
 		return a
 	case proof.refuted != "":
 		why, status = string(a.Module.appendName([]byte(otherBuild+proof.refuted+" in "))), symsrc.MismatchBuildID
 	}
-	key := refusal{a, why}
-	refused := r.memo.refused[key]
+	memo, key := s.answers.memo, refusal{a, why}
+	refused := memo.refused[key]
 	if refused == nil {
-		other := *a
-		other.Frames, other.Printed, other.Refused = nil, nil, why
-		files := *a.Files()
-		files.ElfStatus, files.DebugStatus, files.Note, files.Detail = status, status, why, ""
-		other.files = &files
-		refused = &other
-		if r.memo.refused == nil || len(r.memo.refused) >= MemoLimit {
-			r.memo.refused = map[refusal]*Answer{}
+		refused = a.refused(why, status)
+		if memo.refused == nil || len(memo.refused) >= memoLimit {
+			memo.refused = map[refusal]*Answer{}
 		}
-		r.memo.refused[key] = refused
+		memo.refused[key] = refused
 	}
 	return refused
+}
+
+// refused returns an answer without its names, and why these are not used.
+func (a *Answer) refused(why string, status symsrc.Status) *Answer {
+	other, files := *a, *a.Files()
+	other.Frames, other.Printed, other.Refused, other.files = nil, nil, why, &files
+	files.ElfStatus, files.DebugStatus, files.Note, files.Detail = status, status, why, ""
+	return &other
 }

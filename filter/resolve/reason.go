@@ -25,10 +25,15 @@ func (a *Answer) Files() *symsrc.Files {
 // user has not pointed at have names only if the process's stacks prove them, or if the filter has started the process.
 func (a *Answer) Unverified() bool { return a.byPath() && !a.Module.Files.Assumed }
 
+// Assumed reports whether the answer is from a file of this machine that the user has not pointed at.
+func (a *Answer) Assumed() bool {
+	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Assumed
+}
+
 // Why returns a word for the evidence on which the address was adjusted.
 func (a *Answer) Why() string {
-	switch a.adjustment.evidence() {
-	case ByTag:
+	switch a.rule.evidence() {
+	case byTag:
 		return "tag"
 	case bySuffix:
 		return "suffix"
@@ -40,13 +45,13 @@ func (a *Answer) Why() string {
 		return "trampoline"
 	case byFormat:
 		return "format"
-	case ByRegister:
+	case byRegister:
 		return "register"
 	}
 	switch {
 	case a.probed:
 		return "code"
-	case a.adjustment.mode() == probingFirst:
+	case a.rule.mode() == probingFirst:
 		return "first"
 	}
 	return "assumed"

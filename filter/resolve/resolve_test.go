@@ -107,7 +107,7 @@ func TestAdjustMarkup(t *testing.T) {
 		if _, err := th.Space.AddMMap(markup.MMapFields{Start: 0x1000, Size: 0x1000, ModuleID: 1, Mode: "rx"}); err != nil {
 			t.Fatal(err)
 		}
-		a := r.ResolveAddress(t.Context(), th.Process, 0x1021, symsrc.Code, r.AdjustMarkup(th, c.typ, c.exact))
+		a := r.ResolveAddress(t.Context(), th.Process, 0x1021, symsrc.Code, c.adjust.Element(th, c.typ, c.exact))
 		want := map[bool]string{false: "/a.so+0x21", true: "/a.so+0x20"}[c.back]
 		if !slices.Equal(s.asked, []string{want}) || a.Back == 1 != c.back {
 			t.Errorf("%+v: asked %q, %d back", c, s.asked, a.Back)
@@ -128,7 +128,7 @@ func TestMemo(t *testing.T) {
 	if len(s.asked) != 1 {
 		t.Errorf("asked %q", s.asked)
 	}
-	if got := r.Tally(); got.Frames != 5 || got.Unnamed() != 0 {
+	if got := r.Counts.Tally; got.Frames != 5 || got.Unnamed() != 0 {
 		t.Errorf("counted %+v", got)
 	}
 }

@@ -1,51 +1,55 @@
 // Package resolve finds the functions and source lines of frames. It has the processes of a log with their modules and mappings,
 // asks the source of symbols, and remembers its answers. It renders nothing.
 //
-//	resolver.go  the Resolver
-//	process.go   processes, the threads that write the log, and the stacks that they print
-//	mappings.go  lists of mappings, of the log and from elsewhere
-//	frame.go     the question of a frame
-//	adjust.go    return addresses and exact addresses
-//	resolve.go   modules, questions and answers; how long an answer holds
-//	memo.go      the caches of answers
-//	prefetch.go  answers that other cores prefetch
-//	agree.go     answers that the log itself contradicts
-//	proof.go     files that are this machine's own, and whether they are proven to be those that ran
-//	weigh.go     what a stack and the machine code say of such files
-//	outcome.go   what became of a frame, in the words of every output; counts of that
-//	reason.go    why a frame has no name
-//	summary.go   why the frames of a module have no names
-//	resume.go    lines that bring a new Resolver to the state of this one
+//	resolver.go    the Resolver, which puts the types below together
+//	process.go     Processes, the threads that write the log, and the numbers of the stacks that they print
+//	headline.go    what headlines say of the stacks below them
+//	frame.go       what becomes of a frame
+//	question.go    questions: which place of which module a frame means
+//	rule.go        return addresses and exact addresses
+//	trampoline.go  signal trampolines, after which an address is exact
+//	mappings.go    lists of mappings, of the log and from elsewhere
+//	answer.go      answers: asks for a place, unless the answer is known
+//	modules.go     memo: modules and answers that are remembered, and how long an answer holds
+//	memo.go        the tables of answers
+//	source.go      source: symbols and machine code
+//	prefetch.go    Prefetch: answers that other cores find ahead
+//	proof.go       Proofs: whether files that are this machine's own are proven to be those that ran
+//	stack.go       the stacks that are evidence for that
+//	weigh.go       weighing: what a stack and the machine code say of such files
+//	outcome.go     what became of a frame, in the words of every output
+//	reason.go      why a frame has no name
+//	summary.go     Counts, and why the frames of a module have no names
+//	resume.go      lines that bring a new Resolver to the state of this one
 package resolve
 
 import (
 	"unsafe"
 
+	"qss-filter/filter/mappings"
 	"qss-filter/filter/prefix"
-	"qss-filter/filter/stream"
 	"qss-filter/symsrc"
 )
 
 // Resolver finds the functions and source lines of the frames of one log.
 type Resolver struct {
-	opt Options
 	// Processes are those of the log.
 	Processes *Processes
-	prober    symsrc.Prober // nil if the source is none
-	memo      memo
-	tally     Tally
-	prefetch  prefetch
-	live      map[uint64]*Process // lists of running processes, by their hash
-	preload   *Process            // mappings for processes that state none; may be nil
+	// Prefetch has other cores find answers ahead.
+	Prefetch *Prefetch
+	// Proofs says which files of this machine are those that ran. It is nil if all are.
+	Proofs *Proofs
+	// Counts counts what became of the frames.
+	Counts Counts
 	// Mapped is set once a list of mappings was read: absolute addresses count then.
 	Mapped bool
 	// Asked is the last question of a frame.
 	Asked Asked
-	// piece is the number of the piece of input at hand.
-	piece  uint64
-	intern []byte
-	// proven counts what the proofs of all processes hold.
-	proven proven
+
+	memo      memo
+	lists     lists
+	questions questions
+	answers   answers
 }
 
 // Options are how frames are resolved.
@@ -68,9 +72,18 @@ type Options struct {
 
 // New returns a resolver for a log.
 func New(o Options) *Resolver {
-	r := &Resolver{opt: o, Processes: newProcesses(o.By)}
+	r := &Resolver{Processes: newProcesses(o.By)}
 	r.memo.init()
-	r.prober, _ = o.Symbols.(symsrc.Prober)
+	r.Counts.memo = &r.memo
+	r.lists = lists{processes: r.Processes, running: o.Maps}
+	r.questions = questions{adjust: o.Adjust, memo: &r.memo, lists: &r.lists}
+	from := &source{symbols: o.Symbols}
+	from.prober, _ = o.Symbols.(symsrc.Prober)
+	r.Prefetch = &Prefetch{memo: &r.memo, questions: &r.questions, source: from, broken: o.Broken}
+	r.answers = answers{memo: &r.memo, questions: &r.questions, source: from, prefetch: r.Prefetch}
+	if !o.Own {
+		r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust}
+	}
 	return r
 }
 
@@ -90,25 +103,50 @@ func (r *Resolver) Footprint() int {
 	if len(m.answers.slots) > 0 {
 		n += scratchWeight
 	}
-	return n + len(m.modules)*moduleWeight + m.bytes + m.symbolBytes + (len(m.symbols)+len(m.agreed)+len(m.refused))*answerWeight + r.proven.places*placeWeight
+	if r.Proofs != nil {
+		n += r.Proofs.places * placeWeight
+	}
+	return n + len(m.modules)*moduleWeight + m.bytes + m.symbolBytes + (len(m.symbols)+len(m.agreed)+len(m.refused))*answerWeight
 }
 
 // Arrive notes that more of the log has come: files may have changed since.
 func (r *Resolver) Arrive() {
-	r.piece++
-	r.prefetch.chunk()
+	r.memo.piece++
+	r.Prefetch.chunk()
 }
 
-// Ahead notes what follows the line at hand. Its frames are probably of t, and their answers may be prefetched.
-func (r *Resolver) Ahead(rest []byte, t *Thread) { r.prefetch.at(rest, t) }
+// IsCurrent reports whether a is an answer that is not stale.
+func (r *Resolver) IsCurrent(a *Answer) bool { return r.memo.isCurrent(a) }
 
-// Expect notes the thread of the frames that follow.
-func (r *Resolver) Expect(t *Thread) { r.prefetch.of = t }
+// Module returns the module of that name and build ID.
+func (r *Resolver) Module(name []byte, id symsrc.BuildID) *Module { return r.memo.module(name, id) }
 
-// Search sets which of the lines that follow may have frames.
-func (r *Resolver) Search(candidates *stream.Scan, absolutes bool) {
-	r.prefetch.candidates, r.prefetch.absolutes = candidates, absolutes
+// Preload reads a list of mappings for the processes of the log that state none themselves.
+func (r *Resolver) Preload(list []byte) error {
+	p := readList(list)
+	if !p.Space.Listed() {
+		return ErrNoMappings
+	}
+	r.lists.preload, r.Mapped = p, true
+	return nil
 }
 
-// Recover drops the prefetched answers after a panic.
-func (r *Resolver) Recover() { clear(r.prefetch.pending) }
+// LacksMappings reports whether no mappings of t's process are known.
+func (r *Resolver) LacksMappings(t *Thread) bool { return t.Space.Empty() && r.lists.preload == nil }
+
+// ApplyListed applies a line of a list of mappings, or one that states a build ID. mapping is set for the former. file and id are
+// set for the latter.
+func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, file string, id symsrc.BuildID) {
+	t.renew()
+	if name, stated, ok := mappings.BuildID(text); ok {
+		if id, file = stated, string(name); name == nil {
+			file, t.dart = string(dartLibrary), id
+		} else {
+			r.Processes.addBuildID(t.Process, file, id)
+		}
+	}
+	if mapping = ReadMapping(t.Space, text, line); mapping {
+		r.Mapped = true
+	}
+	return mapping, file, id
+}

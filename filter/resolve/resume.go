@@ -12,7 +12,7 @@ import (
 // frames may wait for mappings. ok is false if there are no such lines.
 func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bool) {
 	o := r.Processes
-	if r.Mapped != (r.preload != nil) || o.Shifted > 0 {
+	if r.Mapped != (r.lists.preload != nil) || o.Shifted > 0 {
 		return dst, false
 	}
 	for _, w := range o.writers {

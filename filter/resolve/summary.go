@@ -43,17 +43,23 @@ type nameless struct {
 	why     string  // if nothing was asked
 }
 
-// Tally returns the counts since New.
-func (r *Resolver) Tally() Tally { return r.tally }
+// Counts counts what became of the frames of a log.
+type Counts struct {
+	// Tally counts all frames by their outcome.
+	Tally Tally
+	memo  *memo
+	// nowhere are the frames without a name that belong to no module.
+	nowhere []nameless
+}
 
 // Count counts a frame with that answer. The frame is nil for an element, and the answer if nothing was asked.
-func (r *Resolver) Count(fr *parse.Frame, a *Answer) {
+func (c *Counts) Count(fr *parse.Frame, a *Answer) {
 	o := OutcomeOf(fr, a)
-	r.tally.Count(o)
+	c.Tally.Count(o)
 	if o.Named() {
 		return
 	}
-	list := &r.memo.nowhere
+	list := &c.nowhere
 	if a != nil && a.Module != nil {
 		list = &a.Module.nameless
 	}
@@ -72,8 +78,8 @@ func (r *Resolver) Count(fr *parse.Frame, a *Answer) {
 }
 
 // Summary returns which modules' frames could not be resolved so far, and why. Control characters in its texts are visible.
-func (r *Resolver) Summary() Summary {
-	s := Summary{Tally: r.tally, Forgotten: r.tally.Unnamed()}
+func (c *Counts) Summary() Summary {
+	s := Summary{Tally: c.Tally, Forgotten: c.Tally.Unnamed()}
 	add := func(list []nameless, module string) {
 		for i := range list {
 			n := &list[i]
@@ -82,7 +88,7 @@ func (r *Resolver) Summary() Summary {
 			s.Forgotten -= n.frames
 		}
 	}
-	for _, m := range r.memo.modules {
+	for _, m := range c.memo.modules {
 		if len(m.nameless) > 0 {
 			add(m.nameless, string(m.AppendID([]byte(symsrc.Visible(cmp.Or(m.Shown, "(unnamed module)"))))))
 		}
@@ -90,7 +96,7 @@ func (r *Resolver) Summary() Summary {
 	slices.SortFunc(s.Modules, func(a, b Unresolved) int {
 		return cmp.Or(cmp.Compare(b.Frames, a.Frames), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Outcome, b.Outcome))
 	})
-	add(r.memo.nowhere, "")
+	add(c.nowhere, "")
 	return s
 }
 

@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -10,176 +9,25 @@ import (
 	"slices"
 	"strings"
 
-	"qss-filter/filter/frame"
-	"qss-filter/filter/parse"
-	"qss-filter/filter/scan"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
 )
 
-// Stack is the frames of one stack of the log, innermost first, as far as they were read.
-type Stack struct {
-	of    *Process
-	sites []site
-	// line and number are those of the last frame.
-	line     int
-	number   uint64
-	numbered bool
-	// interrupted is set if a signal has interrupted the next frame.
-	interrupted bool
-}
-
-// site is a frame of a stack.
-type site struct {
-	q      question
-	asked  bool // q is a question
-	number uint64
-	// less is set if the emitter takes 1 from every address, also from that of a signal trampoline.
-	less bool
-	// pointers is set if the emitter may have followed frame pointers, which not all code sets: such a stack may end with anything.
-	pointers bool
-	// called is set if the next inner frame was called here, so that the place is one that a call returns to.
-	called bool
-	// name is the function that the log has, with the offset in it if has is set.
-	name   string
-	offset uint64
-	has    bool
-	// addr is the address of the process that the log has, or 0.
-	addr uint64
-	// answer and call are filled in when the stack is weighed.
-	answer *Answer
-	call   *symsrc.Call
-}
-
-// maxSites bounds the frames of a stack. After that many a new one begins.
-const maxSites = 512
-
-// Continues reports whether a frame of a thread on that line may be one of the stack.
-func (r *Resolver) Continues(s *Stack, t *Thread, line int, fr *parse.Frame) bool {
-	numbered := !fr.Num.Empty()
-	switch {
-	case s.of != t.Process || len(s.sites) >= maxSites || numbered != s.numbered:
-		return false
-	case numbered:
-		return fr.Number > s.number
-	}
-	between := maxBetween // lines of other threads
-	if t == r.Processes.Unnamed {
-		between = 1
-	}
-	return line-s.line <= between && !s.ended()
-}
-
-// ended reports whether the last frame is that of a program's entry, so that the next one is of another stack.
-func (s *Stack) ended() bool {
-	last := &s.sites[len(s.sites)-1]
-	return last.answer != nil && nameOf(last.answer) == entry
-}
-
-// Add adds a frame that stands on that line. unproven is set if its name depends on a file that is assumed, and not refuted.
-func (r *Resolver) Add(ctx context.Context, s *Stack, t *Thread, line int, text []byte, fr *parse.Frame) (unproven bool) {
-	numbered := !fr.Num.Empty()
-	last := len(s.sites) - 1
-	at := site{number: fr.Number}
-	if last >= 0 {
-		at.called = !s.interrupted && (!numbered || s.sites[last].number+1 == fr.Number)
-	}
-	if fr.Done || fr.Shape == frame.NumberOnly {
-		at.name = said(text)
-	} else {
-		at.name, at.offset, at.has = parse.SplitHint(fr.HintText)
-	}
-	adjustment := probing
-	if !at.called {
-		adjustment = probingFirst
-	}
-	at.pointers = fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved
-	if at.q, at.asked = r.questionOf(t, text, fr, adjustment); fr.Convention == frame.OneLess {
-		at.less = true
-	}
-	if !fr.Addr.Empty() {
-		at.addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
-	}
-	s.of, s.line, s.number, s.numbered = t.Process, line, fr.Number, numbered
-	s.interrupted = namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
-	if at.asked && at.q.mod.BuildID == "" && !r.opt.Own && (!numbered || r.mayAssume(at.q.mod)) {
-		at.answer = r.ask(ctx, at.q)
-		unproven = r.Assumed(at.answer) && r.proofOf(t.Process, at.q.mod).refuted == ""
-	}
-	s.sites = append(s.sites, at)
-	return unproven
-}
-
-// mayAssume reports whether the file of a module is assumed, as far as it was searched for.
-func (r *Resolver) mayAssume(m *Module) bool {
-	r.watch(m)
-	return m.Files == nil || m.Files.Assumed
-}
-
-// said returns the function of a frame that the log names: `#1 0x40 in f(int) /src/f.c:12`, or `#1 0x40 in f (n=1) at f.c:12`.
-func said(text []byte) string {
-	_, name, ok := bytes.Cut(text, []byte(" in "))
-	if !ok {
-		return ""
-	}
-	at := len(name)
-	for _, end := range [...]string{" /", " (", " .."} {
-		if i := bytes.Index(name[:at], []byte(end)); i >= 0 {
-			at = i
-		}
-	}
-	return string(bytes.TrimSpace(name[:at]))
-}
-
-// vdso is in the names of the library that the kernel maps, in which signal trampolines are on some machines.
-var vdso = []byte("vdso")
-
-// questionOf returns the question of a frame, absolute or not.
-func (r *Resolver) questionOf(t *Thread, text []byte, fr *parse.Frame, adjustment Adjustment) (q question, ok bool) {
-	if fr.Done || fr.Data || fr.Shape == frame.NumberOnly {
-		return q, false
-	}
-	q, ok, absolute := r.adjusted(t, text, fr, adjustment)
-	if !absolute {
-		return q, ok
-	}
-	p := t.Process
-	if p.Space.Empty() {
-		p = r.substitute(p, q.off)
-	}
-	q, ok, _ = r.mappedAt(p, q.off, q.kind, q.Adjustment)
-	return q, ok
-}
-
-// callAt asks for the call at the place of a frame.
-func (r *Resolver) callAt(ctx context.Context, at *site) *symsrc.Call {
-	a := at.q.asked()
-	a.Kind = symsrc.CallSite
-	call := r.opt.Symbols.Frames(ctx, a).Call
-	if at.less && call != nil && !call.Ends {
-		a.Offset++
-		if next := r.opt.Symbols.Frames(ctx, a).Call; next != nil && next.Trampoline {
-			return next
-		}
-	}
-	return call
-}
-
 // Weigh compares a stack with the files that its frames are of, as far as these are assumed.
-func (r *Resolver) Weigh(ctx context.Context, s *Stack) {
-	if !r.isNew(s) {
+func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
+	if !s.isNew(stack) {
 		return
 	}
-	w := weighing{r: r, ctx: ctx, of: s.of, sites: s.sites, begins: map[*Module]uint64{}}
-	for i := range s.sites {
-		at := &s.sites[i]
+	w := weighing{proofs: s, source: s.answers.source, ctx: ctx, of: stack.process, sites: stack.sites, begins: map[*Module]uint64{}}
+	for i := range w.sites {
+		at := &w.sites[i]
 		if at.asked && at.answer == nil {
-			at.answer = r.ask(ctx, at.q)
+			at.answer = s.answers.ask(ctx, at.q)
 		}
 		if at.asked && at.call == nil {
-			at.call = r.callAt(ctx, at)
+			at.call = w.source.call(ctx, at)
 		}
-		if i > 0 && s.sites[i-1].call != nil && s.sites[i-1].call.Trampoline {
+		if i > 0 && w.sites[i-1].call != nil && w.sites[i-1].call.Trampoline {
 			at.called = false
 		}
 	}
@@ -193,16 +41,16 @@ func (r *Resolver) Weigh(ctx context.Context, s *Stack) {
 }
 
 // isNew reports whether a stack with assumed files was not weighed before. Weighed again it would say the same.
-func (r *Resolver) isNew(s *Stack) bool {
+func (s *Proofs) isNew(stack *Stack) bool {
 	var key []byte
 	assumed := false
-	for i := range s.sites {
-		at := &s.sites[i]
+	for i := range stack.sites {
+		at := &stack.sites[i]
 		if !at.asked {
 			key = append(key, 0)
 			continue
 		}
-		assumed = assumed || at.answer != nil && r.Assumed(at.answer)
+		assumed = assumed || at.answer != nil && at.answer.Assumed()
 		key = binary.AppendUvarint(append(key, 1), at.q.mod.number)
 		key = binary.AppendUvarint(key, at.q.off)
 		if key = append(append(key, at.name...), 0); at.called {
@@ -212,37 +60,36 @@ func (r *Resolver) isNew(s *Stack) bool {
 	if !assumed {
 		return false
 	}
-	sum, p := maphash.Bytes(seed, key), s.of
-	if p.proofs.epoch != r.proven.epoch {
-		p.proofs = proofs{epoch: r.proven.epoch}
-	}
+	sum, p := maphash.Bytes(seed, key), stack.process
+	s.renew(p)
 	if p.proofs.weighed[sum] {
 		return false
 	}
 	if p.proofs.weighed == nil {
 		p.proofs.weighed = map[uint64]bool{}
 	}
-	r.room()
+	s.room()
 	p.proofs.weighed[sum] = true
 	return true
 }
 
 // weighing compares one stack with the files.
 type weighing struct {
-	r     *Resolver
-	ctx   context.Context
-	of    *Process
-	sites []site
+	proofs *Proofs
+	source *source
+	ctx    context.Context
+	of     *Process
+	sites  []site
 	// begins is where modules begin in memory, by frames whose offsets count from functions.
 	begins map[*Module]uint64
 }
 
 // proof returns the proof that frame i is evidence for, or nil.
 func (w *weighing) proof(i int) *proof {
-	if i < 0 || !w.sites[i].asked || !w.r.Assumed(w.sites[i].answer) {
+	if i < 0 || !w.sites[i].asked || !w.sites[i].answer.Assumed() {
 		return nil
 	}
-	return w.r.proofOf(w.of, w.sites[i].q.mod)
+	return w.proofs.of(w.of, w.sites[i].q.mod)
 }
 
 // where returns the place of frame i.
@@ -255,16 +102,16 @@ func (w *weighing) where(i int) place {
 func (w *weighing) agree(outer, inner int) {
 	a, b := w.proof(outer), w.proof(inner)
 	if a != nil {
-		w.r.agree(a, w.where(outer), byCall)
+		w.proofs.agree(a, w.where(outer), byCall)
 	}
 	switch {
 	case b == nil:
 	case a == b:
-		w.r.prove(b, w.where(inner))
+		w.proofs.prove(b, w.where(inner))
 	case w.sites[inner].called || w.sites[inner].call != nil && w.sites[inner].call.Ends:
-		w.r.agree(b, w.where(inner), byCaller)
+		w.proofs.agree(b, w.where(inner), byCaller)
 	default: // which a file with that function some bytes farther on has, too
-		w.r.prove(b, w.where(inner))
+		w.proofs.prove(b, w.where(inner))
 	}
 }
 
@@ -289,11 +136,11 @@ func (w *weighing) place(i int) {
 		case !c.Text:
 			w.refute(i, "no code at 0x%x", at.q.off)
 		case c.Trampoline:
-			w.r.agree(w.proof(i), w.where(i), byCall) // there are only few such instructions
+			w.proofs.agree(w.proof(i), w.where(i), byCall) // there are only few such instructions
 		case at.called && !c.Ends && !w.returnsUncalled(at):
 			w.refute(i, "no call ends at 0x%x", at.q.off)
 		case at.called && c.Ends && len(c.Targets) == 0:
-			w.r.agree(w.proof(i), w.where(i), byPointer)
+			w.proofs.agree(w.proof(i), w.where(i), byPointer)
 		}
 	}
 	if at.name == "" {
@@ -306,11 +153,11 @@ func (w *weighing) place(i int) {
 	if len(at.answer.Frames) == 0 {
 		return
 	}
-	switch w.r.compare(w.ctx, at.answer, at.name, at.offset, at.has) {
+	switch w.source.compare(w.ctx, at.answer, at.name, at.offset, at.has) {
 	case contradicts:
 		w.refute(i, "no %s at 0x%x", at.name, at.answer.Offset)
 	case agrees:
-		w.r.agree(w.proof(i), w.where(i), byName)
+		w.proofs.agree(w.proof(i), w.where(i), byName)
 	}
 }
 
@@ -333,7 +180,7 @@ func (w *weighing) symbol(i int) {
 	}
 	if at.addr == 0 {
 		if at.call.Ends && at.called {
-			w.r.agree(w.proof(i), w.where(i), byName)
+			w.proofs.agree(w.proof(i), w.where(i), byName)
 		}
 		return
 	}
@@ -346,7 +193,7 @@ func (w *weighing) symbol(i int) {
 	case !ok:
 		w.begins[at.q.mod] = begin
 	}
-	w.r.agree(w.proof(i), w.where(i), byName)
+	w.proofs.agree(w.proof(i), w.where(i), byName)
 }
 
 // pageSize is the least size of a page of memory.
@@ -356,7 +203,7 @@ const pageSize = 4 << 10
 func (w *weighing) named(at *site, name string) []symsrc.Frame {
 	q := at.q.asked()
 	q.Kind, q.Symbol, q.Size = symsrc.Named, name, 0
-	return w.r.opt.Symbols.Frames(w.ctx, q).Frames
+	return w.source.symbols.Frames(w.ctx, q).Frames
 }
 
 // link reports whether the call in frame i is one of the function that frame i-1 lies in.
@@ -400,7 +247,7 @@ var startedBy = map[string][]string{
 // entry returns what the code shows of the beginning of a function in the file of a frame.
 func (w *weighing) entry(at *site, addr uint64) *symsrc.Call {
 	q := symsrc.Addr{Module: at.q.mod.Module, Kind: symsrc.CallSite, Offset: addr}
-	if c := w.r.opt.Symbols.Frames(w.ctx, q).Call; c != nil && c.Start == addr {
+	if c := w.source.symbols.Frames(w.ctx, q).Call; c != nil && c.Start == addr {
 		return c
 	}
 	return &symsrc.Call{}
@@ -447,7 +294,7 @@ func (w *weighing) nameAt(at *site, addr uint64) string {
 		return ""
 	}
 	q := symsrc.Addr{Module: at.q.mod.Module, Kind: symsrc.Code, Offset: addr}
-	if frames := w.r.opt.Symbols.Frames(w.ctx, q).Frames; len(frames) > 0 {
+	if frames := w.source.symbols.Frames(w.ctx, q).Frames; len(frames) > 0 {
 		return plainName(&frames[len(frames)-1])
 	}
 	return ""

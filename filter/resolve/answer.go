@@ -1,0 +1,134 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/symsrc"
+)
+
+// Answer is a module-relative address with what is known of it.
+type Answer struct {
+	// Module is nil if no mapping covers the address.
+	Module *Module
+	// Ambiguous is set if more than one mapping may cover it, since addresses were cut to 32 bits.
+	Ambiguous bool
+	// running is set if the mappings of running processes were looked at.
+	running bool
+	// Offset is the place of the code or the variable in the module, and Back how many bytes before the logged address it is.
+	Offset, Back uint64
+	// Kind is Code or Data.
+	Kind symsrc.Kind
+	// trampoline is set if the address is that of a signal trampoline.
+	trampoline bool
+	// rule is how the logged address was adjusted, and probed whether there was machine code to look at.
+	rule   Rule
+	probed bool
+	// Space is what Offset counts from.
+	Space symsrc.Space
+	// Frames are the functions there, innermost first.
+	Frames []symsrc.Frame
+	// Printed is what a printer remembers of the answer.
+	Printed any
+	// Made is symsrc.Answer.Made.
+	Made time.Time
+	// Elsewhere is the function that the log names there, if the file does not have it there. It is "" otherwise.
+	Elsewhere string
+	// Unclear says why it is not known which instruction is meant. It is "" otherwise.
+	Unclear string
+	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise.
+	Refused string
+	// files is how the search for the module's files had ended when the question was asked. It is nil if a source does not say.
+	files *symsrc.Files
+	// retry, if not nil, reports whether asking again may bring more by now.
+	retry func() bool
+	// generation is that of the module at the time of the question.
+	generation uint64
+}
+
+// answers answers questions. It remembers the answers.
+type answers struct {
+	memo      *memo
+	questions *questions
+	source    *source
+	prefetch  *Prefetch
+}
+
+// ask returns the answer for an address of a module.
+func (s *answers) ask(ctx context.Context, q question) *Answer {
+	if a := s.memo.answers.get(&q); s.memo.isCurrent(a) {
+		return a
+	}
+	a := s.look(ctx, q)
+	s.memo.answers.put(&q, a)
+	return a
+}
+
+// address returns the answer for an absolute address of a process, whether or not the files are verified.
+func (s *answers) address(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
+	p = s.questions.lists.of(p, addr)
+	q := address{p, p.Space.Generation(), addr, kind, rule}
+	if a := s.memo.absolute.get(q); s.memo.isCurrent(a) {
+		return a
+	}
+	a := s.lookAbsolute(ctx, p, addr, kind, rule)
+	s.memo.absolute.put(q, a)
+	return a
+}
+
+// lookAbsolute finds the mapping of an address, and asks for what is mapped there.
+func (s *answers) lookAbsolute(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
+	q, ok, several := s.questions.at(p, addr, kind, rule)
+	if !ok {
+		return &Answer{Ambiguous: several, running: s.questions.lists.running != nil && p.Space.Empty(), rule: rule, Back: rule.back(symsrc.Probe{})}
+	}
+	return s.ask(ctx, q)
+}
+
+// look asks the source.
+func (s *answers) look(ctx context.Context, q question) *Answer {
+	s.memo.watch(q.mod)
+	got := s.prefetch.take(ctx, q)
+	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Back: got.back, trampoline: got.probe.Trampoline, Frames: got.Frames,
+		rule: q.Rule, probed: got.probe.Known, Space: got.addr.Space, Made: got.Made, Unclear: got.unclear,
+		generation: q.mod.generation}
+	if got.Files != nil {
+		a.files, a.retry = q.mod.found(got.Files), got.Files.Retry
+	}
+	empty := func(fr symsrc.Frame) bool { return fr.Func == "" && fr.File == "" }
+	if slices.ContainsFunc(a.Frames, empty) { // these say nothing
+		a.Frames = slices.DeleteFunc(slices.Clone(a.Frames), empty)
+	}
+	return a
+}
+
+// hinted is an answer, and the function and offset that the log has for it.
+type hinted struct {
+	answer *Answer
+	hint   string
+}
+
+// agreeing returns the answer for a frame, without names if the function that the log has for it contradicts: a file that was
+// found by its name alone may be of another build. It is if it has a function of that name elsewhere.
+func (s *answers) agreeing(ctx context.Context, a *Answer, fr *parse.Frame) *Answer {
+	if len(fr.HintText) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() {
+		return a
+	}
+	if known := s.memo.agreed[hinted{a, string(fr.HintText)}]; known != nil {
+		return known
+	}
+	agreed := a
+	if name, offset, has := parse.SplitHint(fr.HintText); name != "" && s.source.compare(ctx, a, name, offset, has) == contradicts {
+		other := *a
+		other.Frames, other.Printed, other.Elsewhere = nil, nil, name
+		agreed = &other
+	}
+	if s.memo.agreed == nil || len(s.memo.agreed) >= memoLimit {
+		s.memo.agreed = map[hinted]*Answer{}
+	}
+	s.memo.agreed[hinted{a, string(fr.HintText)}] = agreed
+	return agreed
+}

@@ -1,0 +1,164 @@
+package resolve
+
+import "bytes"
+
+// headline is what a headline says of the stacks below it.
+type headline uint8
+
+const (
+	// noHeadline is the state before any headline.
+	noHeadline headline = iota
+	// movedHeadline is that of a sanitizer, which prints addresses that lie in the call already, except in TSan's own reports. The
+	// address of a fault is exact. Either way nothing is subtracted.
+	movedHeadline
+	// rawHeadline is that of a report of TSan, which in markup prints return addresses, even for frame 0.
+	rawHeadline
+	// seastarHeadline is that of Seastar.
+	seastarHeadline
+	// perFlowHeadline is that of a stack of PerFlow, which prints return addresses only.
+	perFlowHeadline
+)
+
+// emitter is what the log's headlines say of the program that prints the frames that follow.
+type emitter struct {
+	headline headline
+	// fault is set if the headline names the program counter of a fault: the first frame is exact.
+	fault bool
+	// once is set if the headline is that of one stack, and not of a report that ends with a summary.
+	once bool
+	// begun is set once a frame has come after the headline.
+	begun bool
+	// signaled is set after the headline of an hs_err report for a signal, native after that of its native frames, and inNative after the
+	// first of these.
+	signaled, native, inNative bool
+	// started is set once a line says that a program has ended, or another one begun.
+	started bool
+}
+
+// Words of the sanitizers' headers.
+var (
+	// SanitizerWord is in the names of all sanitizers.
+	SanitizerWord = []byte("Sanitizer")
+	// SummaryWord begins the last line of a report.
+	SummaryWord = []byte("SUMMARY: ")
+	// RuntimeError begins a message of UBSan.
+	RuntimeError = []byte("runtime error:")
+
+	errorWord   = []byte("ERROR: ")
+	warningWord = []byte("WARNING: ")
+	threadWord  = []byte("ThreadSanitizer")
+	faultWord   = []byte("(pc 0x")
+	goPanic     = []byte("panic") // of Go's `panic: runtime error: index out of range`
+)
+
+// Words of others.
+var (
+	// Seastar's own headlines are `Reactor stalled for 8 ms on shard 0. Backtrace: 0x…`, `Aborting on shard 0.` and others, and its logger
+	// begins a message with `[shard 0]`.
+	onShard = []byte(" on shard ")
+	inShard = []byte("[shard ")
+	// PerFlow's line above each stack is `[1795191696932172754] Call Stack (depth: 4)`.
+	callStack = []byte("] Call Stack ")
+	depthWord = []byte("(depth: ")
+	// hs_err says at which instruction a signal came, `SIGSEGV (0xb) at pc=0x00007f4ee736d0f9, pid=7`, and begins its native frames with
+	// `Native frames: (J=compiled Java code, …`.
+	signalNumber = []byte("(0x")
+	atPC         = []byte(" at pc=0x")
+	nativeFrames = []byte("Native frames: ")
+	framesKey    = []byte("(J=")
+	// What a program has printed ends before each test of GoogleTest, where a test may be a process, and with a shell's words for one that
+	// a signal has ended.
+	testRun    = []byte("[ RUN      ] ")
+	testsRun   = []byte("[==========] Running ")
+	dumpedWord = []byte("(core dumped)")
+)
+
+// Note notes the headline that a line may be.
+func (e *emitter) Note(line []byte) {
+	if i := bytes.Index(line, SanitizerWord); i >= 0 {
+		before, fault := line[:i], bytes.Contains(line[i:], faultWord)
+		switch {
+		case bytes.Contains(before, SummaryWord):
+		case bytes.Contains(before, warningWord) && bytes.Contains(line, threadWord):
+			e.begin(rawHeadline, fault, false)
+		case bytes.Contains(before, errorWord), bytes.Contains(before, warningWord):
+			e.begin(movedHeadline, fault, false)
+		}
+		return
+	}
+	if i := bytes.Index(line, RuntimeError); i >= 0 && !bytes.Contains(line[:i], goPanic) {
+		e.begin(movedHeadline, false, true)
+		return
+	}
+	e.noteOthers(line)
+}
+
+// noteOthers notes the headline that a line may be of others than sanitizers. Most of their words have a bracket in them.
+func (e *emitter) noteOthers(line []byte) {
+	if bytes.Contains(line, onShard) {
+		e.begin(seastarHeadline, false, true)
+	}
+	for i := bytes.IndexByte(line, '['); i >= 0; i = nextByte(line, i, '[') {
+		switch word := line[i:]; {
+		case bytes.HasPrefix(word, inShard):
+			e.begin(seastarHeadline, false, true)
+		case bytes.HasPrefix(word, testRun), bytes.HasPrefix(word, testsRun):
+			e.started = true
+		}
+	}
+	for i := bytes.IndexByte(line, '('); i >= 0; i = nextByte(line, i, '(') {
+		switch before, word := line[:i], line[i:]; {
+		case bytes.HasPrefix(word, depthWord) && bytes.HasSuffix(before, callStack):
+			e.begin(perFlowHeadline, false, true)
+		case bytes.HasPrefix(word, dumpedWord):
+			e.started = true
+		case bytes.HasPrefix(word, framesKey) && bytes.HasSuffix(before, nativeFrames):
+			e.native, e.inNative = true, false
+		case bytes.HasPrefix(word, signalNumber):
+			e.signaled = e.signaled || bytes.Contains(word[:min(len(word), maxSignal)], atPC)
+		}
+	}
+}
+
+// maxSignal bounds `(0xb) at pc=0x`, with the number of any signal or exception.
+const maxSignal = 32
+
+// nextByte returns the index of the next c after b[i], or -1.
+func nextByte(b []byte, i int, c byte) int {
+	if k := bytes.IndexByte(b[i+1:], c); k >= 0 {
+		return i + 1 + k
+	}
+	return -1
+}
+
+// begin notes a headline.
+func (e *emitter) begin(h headline, fault, once bool) {
+	e.headline, e.fault, e.once, e.begun = h, fault, once, false
+}
+
+// end notes that what the headline said holds no longer.
+func (e *emitter) end() { e.begin(noHeadline, false, false) }
+
+// End notes the end of a report, if the line at hand is its summary.
+func (e *emitter) End(line []byte) {
+	if e.headline != noHeadline && bytes.Contains(line, SummaryWord) {
+		e.end()
+	}
+}
+
+// frame notes that a frame has come whose address was adjusted so. A frame that was not adjusted as the headline says is of another stack, and
+// one whose code contradicts the headline is of another program.
+func (e *emitter) frame(a *Answer) {
+	if e.headline == noHeadline {
+		return
+	}
+	e.begun = true
+	switch mode := a.rule.mode(); {
+	case mode == moving || mode == oneLess:
+		if a.Back != 0 && a.Back != further {
+			e.end()
+		}
+	case mode != exact && mode != oneLessExact && e.once && a.rule.evidence() != byHeader:
+		e.end()
+	}
+}

@@ -1,0 +1,160 @@
+package resolve
+
+import (
+	"bytes"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
+
+// question is an address of a module as the log has it.
+type question struct {
+	mod   *Module
+	off   uint64
+	kind  symsrc.Kind
+	space symsrc.Space
+	Rule  Rule
+	// from is the function that off counts from, or nil.
+	from *symbol
+}
+
+// asked returns the question for a source.
+func (q *question) asked() symsrc.Addr {
+	a := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space}
+	if q.from != nil {
+		a.Symbol, a.Size = q.from.name, q.from.size
+	}
+	return a
+}
+
+// address is an absolute address in one state of a process's address space.
+type address struct {
+	proc       *Process
+	generation uint64
+	addr       uint64
+	kind       symsrc.Kind
+	rule       Rule
+}
+
+// questions finds what is asked of a frame: a place in a module.
+type questions struct {
+	adjust Adjust
+	memo   *memo
+	lists  *lists
+}
+
+// of returns the question of a frame. If absolute is set, off is an address of the process. ok is false if there is nothing
+// to ask of a module: none is named, or no mapping covers the address.
+func (s *questions) of(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
+	first := t.first(line, fr)
+	return s.under(t, text, fr, s.adjust.Frame(t, t.convention(fr, first), first))
+}
+
+// under is the same under a rule.
+func (s *questions) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q question, ok, absolute bool) {
+	kind := symsrc.Code
+	if fr.Data {
+		kind = symsrc.Data
+	}
+	if addr, ok := s.absoluteAddress(t, text, fr); ok {
+		return question{off: addr, kind: kind, Rule: rule}, false, true
+	}
+	m := s.module(t, fr)
+	if m == nil {
+		return q, false, false
+	}
+	q = question{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}
+	if fr.Base == frame.FromSymbol {
+		q.from = s.memo.symbol(fr.SymbolText, fr.Size)
+	}
+	return q, true, false
+}
+
+// absoluteAddress returns the address of a frame that must be looked up in the process's mappings: the frame names no module, or
+// its offset counts from where the emitter assumed the module to begin and a list of mappings is more exact.
+func (s *questions) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr uint64, ok bool) {
+	if fr.Base == frame.Absolute {
+		return fr.Offset, true
+	}
+	if (fr.Space == symsrc.InImage || fr.Space == symsrc.InText) && !fr.Addr.Empty() && t.Space.Listed() {
+		addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
+		_, ok = t.Space.Resolve(addr)
+	}
+	return addr, ok
+}
+
+// Names of modules that frames leave out. Frames of Dart and Flutter are of the program's only library. Frames of the kernel
+// without a module are of the kernel itself.
+var (
+	dartLibrary = []byte("libapp.so")
+	kernel      = []byte("vmlinux")
+	kernelFile  = []byte(".ko")
+)
+
+// module returns the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
+// counts for a frame without one.
+func (s *questions) module(t *Thread, fr *parse.Frame) *Module {
+	name, id := fr.ModuleText, fr.BuildIDText
+	switch {
+	case fr.Base == frame.FromSymbol && fr.Size > 0:
+		if len(name) == 0 {
+			name = kernel
+		} else if bytes.IndexByte(name, '.') < 0 {
+			name = append(bytes.Clone(name), kernelFile...)
+		}
+	case len(name) == 0 && len(id) == 0 && len(t.dart) > 0:
+		return s.memo.module(dartLibrary, t.dart)
+	case len(name) == 0 && len(id) == 0:
+		return nil
+	case len(fr.MemberText) > 0 || fr.InArchive > 0:
+		known, _ := symsrc.ParseBuildID(id)
+		return s.memo.member(name, fr.MemberText, fr.InArchive, known)
+	}
+	if len(id) == 0 && len(t.buildIDs) > 0 {
+		if known, ok := t.buildIDs[string(name[bytes.LastIndexByte(name, '/')+1:])]; ok {
+			return s.memo.module(name, known)
+		}
+	}
+	return s.memo.written(name, id)
+}
+
+// inStack returns the question of a frame, absolute or not.
+func (s *questions) inStack(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q question, ok bool) {
+	if fr.Done || fr.Data || fr.Shape == frame.NumberOnly {
+		return q, false
+	}
+	q, ok, absolute := s.under(t, text, fr, rule)
+	if !absolute {
+		return q, ok
+	}
+	q, ok, _ = s.at(s.lists.of(t.Process, q.off), q.off, q.kind, q.Rule)
+	return q, ok
+}
+
+// at returns the question of an absolute address of a process. For a return address the mapping of the call before it
+// counts, since the call may end its mapping. ok is false if no mapping covers the address, or if several may.
+func (s *questions) at(p *Process, addr uint64, kind symsrc.Kind, rule Rule) (q question, ok, several bool) {
+	near := addr
+	if rule.before() {
+		near--
+	}
+	at, ok := p.Space.Resolve(near)
+	if p.Space.Cut() {
+		at, near, several = p.Space.ResolveCut(near, kind == symsrc.Code)
+		ok = at != nil
+	}
+	if !ok {
+		return q, false, several
+	}
+	m := s.memo.module([]byte(at.Module.Name), symsrc.BuildID(at.Module.BuildID))
+	if at.Module.Written != "" {
+		m.Shown = symsrc.Visible(at.Module.Written)
+	}
+	off := at.ModuleAddr(near)
+	if rule.before() {
+		off++
+	}
+	return question{mod: m, off: off, kind: kind, space: at.Space, Rule: rule}, true, false
+}

@@ -1,0 +1,170 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+
+	"qss-filter/filter/guard"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/demangle"
+)
+
+// source is what is asked for symbols and machine code. It may be asked by several goroutines at once.
+type source struct {
+	symbols symsrc.Source
+	prober  symsrc.Prober // nil if symbols is none
+}
+
+// found is the outcome of a question: how its address was adjusted, and the answer.
+type found struct {
+	probe symsrc.Probe
+	addr  symsrc.Addr
+	back  uint64
+	symsrc.Answer
+	// unclear is Answer.Unclear.
+	unclear string
+	// broken describes the panic that the question caused. It is "" if there was none.
+	broken string
+}
+
+// fetch answers a question.
+func (s *source) fetch(ctx context.Context, q question) (got found) {
+	defer got.rescue(q)
+	got.addr = q.asked()
+	if s.probes(&q) {
+		got.probe = s.prober.Probe(ctx, got.addr)
+	}
+	switch q.Rule.mode() {
+	case straced, stracedExact:
+		s.countFrom(ctx, q, &got)
+	}
+	got.back = q.Rule.back(got.probe)
+	got.addr.Offset -= got.back
+	got.Answer = s.symbols.Frames(ctx, got.addr)
+	if other, why := q.Rule.otherwise(got.probe); why != "" && got.unclear == "" && other != got.back {
+		s.doubt(ctx, other, why, &got)
+	}
+	if got.unclear != "" {
+		got.Frames = nil
+	}
+	return got
+}
+
+// inFileOrModule says why a question is unclear.
+const inFileOrModule = "unclear: the offset may count in the file or in the module"
+
+// countFrom finds out whether a frame of strace counts in the file, as asked, or in the module.
+func (s *source) countFrom(ctx context.Context, q question, got *found) {
+	called := q.Rule.mode() == straced
+	if called && got.probe.Returns || s.prober == nil {
+		return
+	}
+	other := got.addr
+	other.Space = symsrc.Linked
+	switch p := s.prober.Probe(ctx, other); {
+	case p.Linked == got.probe.Linked, !p.Known:
+	case called && p.Calls && !p.Returns, !got.probe.Known:
+		got.addr, got.probe = other, p
+	default:
+		got.unclear = inFileOrModule
+	}
+}
+
+// doubt looks whether it makes a difference that the code may lie as far before the logged address as other says.
+func (s *source) doubt(ctx context.Context, other uint64, why string, got *found) {
+	at := got.addr
+	at.Offset += got.back - other
+	if !slices.EqualFunc(got.Frames, s.symbols.Frames(ctx, at).Frames, func(a, b symsrc.Frame) bool {
+		return a.Func == b.Func && a.File == b.File && a.Line == b.Line
+	}) {
+		got.unclear = why
+	}
+}
+
+// probes reports whether the machine code is looked at for a question.
+func (s *source) probes(q *question) bool { return s.prober != nil && q.Rule.mode() != exact }
+
+// call asks for the call at the place of a frame.
+func (s *source) call(ctx context.Context, at *site) *symsrc.Call {
+	a := at.q.asked()
+	a.Kind = symsrc.CallSite
+	call := s.symbols.Frames(ctx, a).Call
+	if at.less && call != nil && !call.Ends {
+		a.Offset++
+		if next := s.symbols.Frames(ctx, a).Call; next != nil && next.Trampoline {
+			return next
+		}
+	}
+	return call
+}
+
+// rescue is deferred around a question. It turns a panic into an answer without names whose reason is the panic.
+func (got *found) rescue(q question) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	*got = found{addr: q.asked(), broken: guard.Fault(cause)}
+	got.Files = &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: "internal error" + got.broken}
+}
+
+// maxMoved is by how many bytes an emitter may have moved an address into its call: the width of an instruction.
+const maxMoved = 4
+
+// comparison is what a name in the log says of the file.
+type comparison uint8
+
+const (
+	saysNothing comparison = iota
+	// agrees means that the file has the function at the place that the log has.
+	agrees
+	// contradicts means that the file has functions of that name, but none there.
+	contradicts
+)
+
+// compare compares a function that the log names with the file. Its place is offset bytes before the address or, if has is false,
+// around it.
+func (s *source) compare(ctx context.Context, a *Answer, name string, offset uint64, has bool) comparison {
+	plain := demangle.PlainName(name)
+	for i := range a.Frames {
+		if fr := &a.Frames[i]; (i < len(a.Frames)-1 || !has) && (demangle.PlainName(fr.Func) == plain || demangle.PlainName(fr.Linkage) == plain) {
+			return agrees // the offset in an inlined function does not count from its beginning
+		}
+	}
+	q := symsrc.Addr{Module: a.Module.Module, Kind: symsrc.Named, Space: a.Space, Offset: a.Offset + a.Back, Symbol: name}
+	named := s.symbols.Frames(ctx, q).Frames
+	for i := range named {
+		at := named[i].Offset
+		switch {
+		case has && at-offset+maxMoved <= 2*maxMoved:
+			return agrees
+		case !has && (at <= named[i].Size || named[i].Size == 0):
+			return agrees
+		}
+	}
+	if len(named) > 0 || has && plain != "" && a.Files().DebugStatus == symsrc.OK && s.inside(ctx, q, offset) {
+		return contradicts
+	}
+	return saysNothing
+}
+
+// inside reports whether the function that the log has at offset before an address would begin within another function of the
+// file. A file with debug information has the names of all functions.
+func (s *source) inside(ctx context.Context, q symsrc.Addr, offset uint64) bool {
+	q.Offset -= offset
+	code := q
+	code.Kind, code.Symbol = symsrc.Code, ""
+	over := s.symbols.Frames(ctx, code).Frames
+	if len(over) == 0 || over[len(over)-1].Origin == symsrc.DebugOnly {
+		return false
+	}
+	q.Symbol = over[len(over)-1].Linkage
+	within := false
+	for _, fn := range s.symbols.Frames(ctx, q).Frames {
+		if fn.Offset+maxMoved <= 2*maxMoved {
+			return false
+		}
+		within = within || fn.Offset < fn.Size
+	}
+	return within
+}

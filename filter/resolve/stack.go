@@ -1,0 +1,129 @@
+package resolve
+
+import (
+	"bytes"
+	"context"
+
+	"qss-filter/filter/frame"
+	"qss-filter/filter/parse"
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
+
+// Stack is the frames of one stack of the log, innermost first, as far as they were read.
+type Stack struct {
+	process *Process
+	sites   []site
+	// line and number are those of the last frame.
+	line     int
+	number   uint64
+	numbered bool
+	// interrupted is set if a signal has interrupted the next frame.
+	interrupted bool
+}
+
+// site is a frame of a stack.
+type site struct {
+	q      question
+	asked  bool // q is a question
+	number uint64
+	// less is set if the emitter takes 1 from every address, also from that of a signal trampoline.
+	less bool
+	// pointers is set if the emitter may have followed frame pointers, which not all code sets: such a stack may end with anything.
+	pointers bool
+	// called is set if the next inner frame was called here, so that the place is one that a call returns to.
+	called bool
+	// name is the function that the log has, with the offset in it if has is set.
+	name   string
+	offset uint64
+	has    bool
+	// addr is the address of the process that the log has, or 0.
+	addr uint64
+	// answer and call are filled in when the stack is weighed.
+	answer *Answer
+	call   *symsrc.Call
+}
+
+// maxSites bounds the frames of a stack. After that many a new one begins.
+const maxSites = 512
+
+// Continues reports whether a frame of a thread on that line may be one of the stack.
+func (s *Proofs) Continues(of *Stack, t *Thread, line int, fr *parse.Frame) bool {
+	numbered := !fr.Num.Empty()
+	switch {
+	case of.process != t.Process || len(of.sites) >= maxSites || numbered != of.numbered:
+		return false
+	case numbered:
+		return fr.Number > of.number
+	}
+	between := maxBetween // lines of other threads
+	if t == s.processes.Unnamed {
+		between = 1
+	}
+	return line-of.line <= between && !of.ended()
+}
+
+// ended reports whether the last frame is that of a program's entry, so that the next one is of another stack.
+func (s *Stack) ended() bool {
+	last := &s.sites[len(s.sites)-1]
+	return last.answer != nil && nameOf(last.answer) == entry
+}
+
+// Add adds a frame that stands on that line to a stack. unproven is set if its name depends on a file that is assumed, and not refuted.
+func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text []byte, fr *parse.Frame) (unproven bool) {
+	at := to.site(text, fr)
+	rule := probing
+	if !at.called {
+		rule = probingFirst
+	}
+	at.q, at.asked = s.answers.questions.inStack(t, text, fr, rule)
+	to.process, to.line, to.number, to.numbered = t.Process, line, fr.Number, !fr.Num.Empty()
+	to.interrupted = namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
+	if at.asked && at.q.mod.BuildID == "" && (!to.numbered || s.mayAssume(at.q.mod)) {
+		at.answer = s.answers.ask(ctx, at.q)
+		unproven = at.answer.Assumed() && s.of(t.Process, at.q.mod).refuted == ""
+	}
+	to.sites = append(to.sites, at)
+	return unproven
+}
+
+// site returns what a frame says of the next site of the stack.
+func (s *Stack) site(text []byte, fr *parse.Frame) site {
+	at := site{number: fr.Number, less: fr.Convention == frame.OneLess, pointers: fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved}
+	if last := len(s.sites) - 1; last >= 0 {
+		at.called = !s.interrupted && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
+	}
+	if fr.Done || fr.Shape == frame.NumberOnly {
+		at.name = said(text)
+	} else {
+		at.name, at.offset, at.has = parse.SplitHint(fr.HintText)
+	}
+	if !fr.Addr.Empty() {
+		at.addr, _, _ = scan.Address(fr.Addr.Of(text), 0)
+	}
+	return at
+}
+
+// mayAssume reports whether the file of a module is assumed, as far as it was searched for.
+func (s *Proofs) mayAssume(m *Module) bool {
+	s.answers.memo.watch(m)
+	return m.Files == nil || m.Files.Assumed
+}
+
+// said returns the function of a frame that the log names: `#1 0x40 in f(int) /src/f.c:12`, or `#1 0x40 in f (n=1) at f.c:12`.
+func said(text []byte) string {
+	_, name, ok := bytes.Cut(text, []byte(" in "))
+	if !ok {
+		return ""
+	}
+	at := len(name)
+	for _, end := range [...]string{" /", " (", " .."} {
+		if i := bytes.Index(name[:at], []byte(end)); i >= 0 {
+			at = i
+		}
+	}
+	return string(bytes.TrimSpace(name[:at]))
+}
+
+// vdso is in the names of the library that the kernel maps, in which signal trampolines are on some machines.
+var vdso = []byte("vdso")
