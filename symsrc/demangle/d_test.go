@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// llvmSymbols asks llvm's filter for the names of symbol elements, which are to have no colons, braces and line ends.
+// llvmSymbols returns what llvm-symbolizer --filter-markup prints for symbol elements with names. These must not contain
+// colons, braces and newlines.
 func llvmSymbols(t *testing.T, names []string) []string {
 	t.Helper()
 	const tool = "llvm-symbolizer-22"
@@ -29,7 +30,7 @@ func llvmSymbols(t *testing.T, names []string) []string {
 	return strings.Split(string(bytes.TrimSuffix(out, []byte("\n"))), "\n")
 }
 
-// TestD compares names of D with llvm: those that it knows, those that it does not, and random ones.
+// TestD compares D names with llvm: names that llvm demangles, names that it does not, and random ones.
 func TestD(t *testing.T) {
 	names := strings.Fields(`_Dmain _DmainZ __Dmain ._Dmain _D _DZ _Di _D0i _D00Z _D1 _D1a _D1aZ _D2aZ _D8demangle4testi _D8demangle4testv _D8demangle4testZx
 		_D8demangle4testiQb _D8demangle4test6__initZ _D8demangle4test6__vtblZ _D8demangle4test7__ClassZ _D8demangle4test11__InterfaceZ
@@ -49,14 +50,14 @@ func TestD(t *testing.T) {
 		b.WriteString([]string{"i", "Z", "Qb", "Qc", "Qe", "", "iZ", "v"}[r.IntN(8)])
 		names = append(names, b.String())
 	}
-	want, read := llvmSymbols(t, names), 0
+	want, demangled := llvmSymbols(t, names), 0
 	for i, name := range names {
 		if got := LLVM(name, true); got != want[i] {
 			t.Errorf("%s\n got %q\nwant %q", name, got, want[i])
 		}
 		if want[i] != name {
-			read++
+			demangled++
 		}
 	}
-	t.Logf("%d of %d names are readable", read, len(names))
+	t.Logf("%d of %d names were demangled", demangled, len(names))
 }

@@ -1,7 +1,8 @@
-// Package demangle turns mangled names into readable ones. Demangle writes those of frames, Symbol those that stand alone, Type those
-// of C++ types, and LLVM what llvm writes in either place. PlainName is the form in which names from different readers are compared.
+// Package demangle turns mangled names into readable ones. Demangle is for the names in frames, Symbol for names on their own, Type
+// for C++ types, and LLVM returns what llvm prints in either place. PlainName returns the form in which names from different readers
+// can be compared.
 //
-// The schemes are read by packages of their own: itanium (C++ but for Windows), msvc (C++ of Windows), rust and d.
+// Each mangling scheme has its own package: itanium (C++ except on Windows), msvc (C++ on Windows), rust and d.
 package demangle
 
 import (
@@ -17,13 +18,14 @@ import (
 // depth of recursion is a risk.
 const maxName = 4096
 
-// Demangle returns the readable form of a symbol of C++ (of the Itanium ABI or of Microsoft's compiler), Rust (v0 and legacy) or
-// D in llvm's style, and every other name unchanged. Names over 4096 bytes, and those whose readable form is over 64 KiB, are
-// unchanged too. A function of Microsoft's compiler has no access, result and calling convention, as in llvm's frames.
+// Demangle returns the readable form of a C++ (Itanium ABI or Microsoft), Rust (v0 or legacy) or D symbol in llvm's style, and
+// every other name unchanged. Names longer than 4096 bytes, and names whose readable form is longer than 64 KiB, are also
+// unchanged. Functions compiled by Microsoft's compiler are written without access specifier, return type and calling
+// convention, as in llvm's frames.
 //
-// It differs from llvm where that says less or is wrong: template parameters in lambdas and in names in functions are taken
-// from the right template, the escapes of legacy Rust names are decoded (`Vec<T>` for `Vec$LT$T$GT$`), and names of old
-// versions of gcc and clones for transactions are read. Apple's extra leading underscore is accepted. A clone suffix follows
+// It differs from llvm where llvm omits something or is wrong: template parameters in lambdas and in local names refer to
+// the right template, the escapes of legacy Rust names are decoded (`Vec<T>` for `Vec$LT$T$GT$`), and the names of old
+// gcc versions and transaction clones are demangled. Apple's extra leading underscore is accepted. A clone suffix follows
 // in parentheses: `f() (.cold)`.
 func Demangle(name string) string {
 	if len(name) < 3 || name[0] != '_' && name[0] != '?' || len(name) > maxName {
@@ -54,11 +56,12 @@ func Demangle(name string) string {
 	return s
 }
 
-// LLVM returns what llvm makes of a symbol. Where Demangle says more, or is right and llvm is not, it follows llvm: template
-// parameters in lambdas and in names in functions come from the template that llvm takes them from, the escapes of legacy Rust
-// names stay (`Vec$LT$T$GT$`), as clones for transactions do, a dot before the name is kept, and the readable form ends before
-// a NUL. With underscore set, one more underscore may stand before the name, as in llvm::demangle. The names of frames have
-// none, and those of Microsoft's compiler are shorter there.
+// LLVM returns what llvm prints for a symbol, also where Demangle returns more or where llvm is wrong: template parameters in
+// lambdas and in local names refer to the template that llvm chooses, the escapes of legacy Rust names (`Vec$LT$T$GT$`) and
+// the names of transaction clones are unchanged, a dot before the name is kept, and the readable form ends before a NUL.
+//
+// With underscore set, one additional leading underscore is accepted, as in llvm::demangle. Without it, the result is the
+// name in a frame: no additional underscore is accepted, and Microsoft's names are written in their short form.
 func LLVM(name string, underscore bool) string {
 	mangled, dot := strings.CutPrefix(name, ".")
 	s, ok := demangleLLVM(mangled)
@@ -80,7 +83,7 @@ func LLVM(name string, underscore bool) string {
 	return s
 }
 
-// demangleLLVM chooses the scheme by how a name begins.
+// demangleLLVM chooses the scheme by the prefix of the name.
 func demangleLLVM(name string) (s string, ok bool) {
 	if len(name) > maxName {
 		return "", false
@@ -97,8 +100,8 @@ func demangleLLVM(name string) (s string, ok bool) {
 	return s, ok
 }
 
-// Symbol returns the readable form of a name that stands by itself, as sanitizers print them: that of Demangle, but with
-// result and calling convention where Microsoft's compiler has them in a name, or that of a mangled type. Other names stay.
+// Symbol returns the readable form of a name that is not part of a frame, as in the messages of sanitizers: the result of
+// Demangle or Type, except that Microsoft's names keep return type and calling convention. Other names are unchanged.
 func Symbol(name string) string {
 	if strings.HasPrefix(name, "?") || strings.HasPrefix(name, ".?") {
 		if s, ok := msvc.Demangle(name, false); ok {
@@ -109,24 +112,24 @@ func Symbol(name string) string {
 	return Type(Demangle(name))
 }
 
-// Type returns the readable form of a mangled C++ type without the `_Z` of a symbol, as type_info::name and
-// sanitizers' `{{{symbol:1C}}}` have it, and everything else unchanged: `3Foo` is Foo, `N2ns1CE` ns::C, `PKc` char const*.
+// Type returns the readable form of a mangled C++ type without the `_Z` of a symbol, as in type_info::name and in
+// sanitizers' `{{{symbol:1C}}}`: `3Foo` is Foo, `N2ns1CE` is ns::C, `PKc` is char const*. Everything else is unchanged.
 //
-// Every single letter, and many a short word, is such a type too (`i` is int, `Pi` int*, `So` std::ostream, `K1f` f const).
-// A plain word must never change, so the whole name has to parse as a type that begins with
+// Every single letter and many short words are also valid mangled types (`i` is int, `Pi` is int*, `So` is std::ostream,
+// `K1f` is f const). A plain word must never change, so the whole name has to parse as a type that begins with
 //
-//   - a length: `3Foo`, no identifier begins so; or
-//   - N or St with a length in it: `N2ns1CE`, `St9exception`; or
+//   - a length: `3Foo`, because no identifier begins with a digit; or
+//   - N or St, with a length in it: `N2ns1CE`, `St9exception`; or
 //   - a standard abbreviation with template arguments: `SaIcE`; or
-//   - P, perhaps more of P, K and V, and then one of the above, or, after a K or V, the letter of a built-in type: `P3Foo`,
-//     `PKc`. Without a K or V the name is at least two letters long.
+//   - P, optionally more of P, K and V, and then one of the above or, after a K or V, the letter of a builtin type: `P3Foo`,
+//     `PKc`. Without a K or V the name has at least two letters.
 //
-// References and qualifiers at the front are left alone: type_info has no such names.
+// Types that begin with a reference or a qualifier are unchanged, because type_info has no such names.
 func Type(name string) string {
 	if len(name) < 2 || len(name) > maxName || !plausibleType(name) {
 		return name
 	}
-	// The name of a type_info object is that of the type after _ZTI.
+	// The mangled name of a type_info object is _ZTI and the mangled type.
 	s, _ := itanium.Demangle("_ZTI"+name, itanium.Standard)
 	if s, ok := strings.CutPrefix(s, "typeinfo for "); ok {
 		return s
@@ -134,7 +137,7 @@ func Type(name string) string {
 	return name
 }
 
-// plausibleType does the cheap tests of Type.
+// plausibleType reports whether name may be a type that Type demangles. It is a cheap test before the parse.
 func plausibleType(name string) bool {
 	if !isWord(name) {
 		return false
@@ -160,7 +163,7 @@ func plausibleType(name string) bool {
 	return false
 }
 
-// isWord reports whether s has only the characters of mangled names.
+// isWord reports whether s consists of characters that occur in mangled names.
 func isWord(s string) bool {
 	for _, c := range []byte(s) {
 		if c != '_' && c != '$' && !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
@@ -170,12 +173,12 @@ func isWord(s string) bool {
 	return true
 }
 
-// PlainName returns a function's name in the form on which all readers of one symbol table agree, however they write it:
-// readable, without parameters, symbol version, spaces and clone suffixes. It returns "" for a name that has no such form.
+// PlainName returns a function's name in a form that does not depend on the tool that printed it: demangled, without
+// parameters, symbol version, spaces and clone suffixes. It returns "" for a name that has no such form.
 func PlainName(name string) string {
 	if at := strings.IndexByte(name, '@'); at > 0 && name[0] != '?' {
 		if strings.HasPrefix(name[at:], "@plt") {
-			return "" // a stub may be of the file that has the function, too
+			return "" // the file that defines the function may have a stub for it, too
 		}
 		name = name[:at]
 	}
@@ -201,14 +204,14 @@ func PlainName(name string) string {
 	}
 	name = strings.ReplaceAll(name, "(anonymous namespace)", "{anonymous}")
 	if at := parameters(name); at >= 0 {
-		if name = name[:at]; strings.HasSuffix(name, " ") { // of a pointer to a function
+		if name = name[:at]; strings.HasSuffix(name, " ") { // the parenthesis belongs to a function pointer
 			return ""
 		}
 	}
 	return strings.ReplaceAll(name, " ", "")
 }
 
-// parameters returns where the parameters of a readable name begin, -1 if it has none.
+// parameters returns the index of the parameter list of a demangled name, or -1 if it has none.
 func parameters(name string) int {
 	depth := 0
 	for i := range len(name) {
@@ -226,8 +229,8 @@ func parameters(name string) int {
 	return -1
 }
 
-// cloneSuffixes are the words that compilers put after the name of a copy or a part of a function, in `f.isra.0.cold`. Where
-// part is set the word says which part of a coroutine it is, so it stays in shortened names.
+// cloneSuffixes are the words that compilers append to the name of a copy or a part of a function, as in `f.isra.0.cold`.
+// part is set for the words that name a part of a coroutine; they are kept in shortened names.
 var cloneSuffixes = map[string]struct{ part bool }{
 	"isra":       {}, // gcc -fipa-sra
 	"part":       {}, // gcc -fpartial-inlining
@@ -245,8 +248,8 @@ var cloneSuffixes = map[string]struct{ part bool }{
 	"actor":      {part: true},
 }
 
-// IsCloneSuffix reports whether s, such as `.isra.0.cold`, is nothing but suffixes of copies and parts of functions, each of
-// which may have numbers. The suffixes of coroutines are none, for they say which part of the function it is.
+// IsCloneSuffix reports whether s, such as `.isra.0.cold`, consists only of clone suffixes, each optionally followed by
+// numbers. The suffixes of coroutines do not count, because they name a part of the function.
 func IsCloneSuffix(s string) bool {
 	words := strings.Split(s, ".")
 	if words[0] != "" || len(words) < 2 {
@@ -262,11 +265,11 @@ func IsCloneSuffix(s string) bool {
 	return true
 }
 
-// isCloneWord reports whether word is a part of such a suffix, or of a coroutine's.
+// isCloneWord reports whether word is part of a clone suffix, those of coroutines included.
 func isCloneWord(word string) bool {
 	_, known := cloneSuffixes[word]
 	return known || isNumber(word)
 }
 
-// isNumber reports whether s has only digits, if any.
+// isNumber reports whether s consists of digits; it may be empty.
 func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }

@@ -13,13 +13,13 @@ import (
 
 func TestDemangle(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
-		// Not mangled, or not of a kind that is read.
+		// Not mangled, or of an unsupported kind.
 		{"", ""}, {"_", "_"}, {"_Z", "_Z"}, {"_R", "_R"}, {"__Z", "__Z"}, {"main", "main"}, {"_start", "_start"}, {"_exit", "_exit"},
 		{"_Zzz", "_Zzz"}, {"_D3foo3barFZv", "_D3foo3barFZv"}, {"$s4main3fooyyF", "$s4main3fooyyF"},
 		{"?f@@YAHH@Z", "f(int)"}, {"?", "?"}, {"?nonsense", "?nonsense"}, {"_Dmain", "D main"}, {"_GLOBAL__sub_I_a.cc", "_GLOBAL__sub_I_a.cc"}, {"_Z1fv@@V_1", "_Z1fv@@V_1"},
 		{"_Z1f$x", "_Z1f$x"}, {"___Z1fv", "___Z1fv"}, {"_R0NvC1a1b", "_R0NvC1a1b"}, {"_RNvC1a1bX", "_RNvC1a1bX"},
 		// C++.
-		// A template in a namespace, in an unresolved name: the library's own numbering makes S2_ the template.
+		// A template in a namespace, in an unresolved name: S2_ is the template in the compiler's numbering of substitutions.
 		{"_ZSt14__relocate_a_1IccENSt9enable_ifIXsr3std24__is_bitwise_relocatableIT_EE5valueEPS1_E4typeES2_S2_S2_RSaIT0_E",
 			"std::enable_if<std::__is_bitwise_relocatable<char>::value, char*>::type std::__relocate_a_1<char, char>(char*, char*, char*, std::allocator<char>&)"},
 		{"_Z1fv", "f()"}, {"_Z1f", "f"}, {"__Z1fv", "f()"}, {"_ZL3foov", "foo()"},
@@ -34,12 +34,12 @@ func TestDemangle(t *testing.T) {
 		{"_Z1fv.cold", "f() (.cold)"}, {"_Z1fv.isra.0.cold", "f() (.isra.0.cold)"},
 		{"_Z1fv.constprop.0.isra.3", "f() (.constprop.0.isra.3)"}, {"_Z1fv.123", "f() (.123)"}, {"_Z1fv.", "f() (.)"},
 		{"_Z1fv.Foo", "f() (.Foo)"}, {"_RNvC1a1b.llvm.12", "a::b (.llvm.12)"},
-		// Unresolved names do not count as substitution candidates.
+		// Unresolved names are not substitution candidates.
 		{"_ZSt4swapI1AENSt9enable_ifIXsr6__and_ISt6__not_ISt15__is_tuple_likeIT_EESt21is_move_constructibleIS4_ESt18is_move_assignableIS4_EEE5valueEvE4typeERS4_SD_",
 			"std::enable_if<__and_<std::__not_<std::__is_tuple_like<A>>, std::is_move_constructible<A>, std::is_move_assignable<A>>::value, void>::type std::swap<A>(A&, A&)"},
 		{"_ZN1n1fIiEENS_2efIXsr3fooIT_EE5valueEvE4typeERS2_", "n::ef<foo<int>::value, void>::type n::f<int>(int&)"},
 		{"_ZN4absr5helloIiEEvNS_1AES1_", "void absr::hello<int>(absr::A, absr::A)"},
-		// Template arguments with the declarations of their parameters, which name those before them; c++filt does not read these.
+		// Template arguments with the declarations of their parameters, which refer to earlier parameters; c++filt does not support these.
 		{"_ZL4readIjTnNSt9enable_ifIXsr3stdE13is_unsigned_vIT_EEiE4typeELi0EES1_R1A", "unsigned int read<unsigned int, 0>(A&)"},
 		{"_Z1fIJicETpTyJbEEvDpT_", "void f<int, char, bool>(int, char)"},
 		// Legacy Rust.
@@ -53,7 +53,7 @@ func TestDemangle(t *testing.T) {
 		{"_ZN5E.foo1x17hbdfc3ca063717bcaE", "E.foo::x::hbdfc3ca063717bca"},
 		{"_ZN6a$XX$b17hbdfc3ca063717bcaE", "a$XX$b::hbdfc3ca063717bca"}, {"_ZN7a$u1f$b17hbdfc3ca063717bcaE", "a$u1f$b::hbdfc3ca063717bca"},
 		{"_ZN7a$uxx$b17hbdfc3ca063717bcaE", "a$uxx$b::hbdfc3ca063717bca"},
-		{"_ZN1a17h0000000000000000Ev", "a::h0000000000000000()"}, // no hash has so few digits
+		{"_ZN1a17h0000000000000000Ev", "a::h0000000000000000()"}, // a hash has at least five different digits
 		// Rust v0.
 		{"_RNvC1a1b", "a::b"}, {"__RNvC1a1b", "a::b"}, {"_RNvC6_123foo3bar", "123foo::bar"},
 		{"_RNCNvC1a1b0", "a::b::{closure#0}"}, {"_RNCNCNvC1a1b00B3_", "a::b::{closure#0}::{closure#0}"},
@@ -76,7 +76,7 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
-// TestEmptyPacks compares names with packs that have no arguments with llvm, and those of operators that look like one.
+// TestEmptyPacks compares names with empty packs, and with operators whose text looks like one, with llvm.
 func TestEmptyPacks(t *testing.T) {
 	names := []string{
 		"_Z1fIJEEviDpT_", "_Z1fIJEEvDpT_i", "_Z1fIJEEvPFviDpT_E", "_Z1fIJEEv1AIJXspT_EEE",
@@ -109,11 +109,11 @@ func TestType(t *testing.T) {
 		}
 	}
 	if got := Type(""); got != "" {
-		t.Errorf("Type of nothing = %q", got)
+		t.Errorf("Type(\"\") = %q", got)
 	}
 }
 
-// llvmDemangled asks llvm for the same names.
+// llvmDemangled returns llvm's readable forms of names.
 func llvmDemangled(t *testing.T, names []string) []string {
 	t.Helper()
 	tool, err := exec.LookPath("llvm-cxxfilt-22")
@@ -129,7 +129,7 @@ func llvmDemangled(t *testing.T, names []string) []string {
 	return strings.Split(string(bytes.TrimSuffix(out, []byte("\n"))), "\n")
 }
 
-// symbolNames returns the names in the dynamic symbol table of a library.
+// symbolNames returns the names in the dynamic symbol table of the first of paths that exists.
 func symbolNames(t testing.TB, paths ...string) []string {
 	t.Helper()
 	i := slices.IndexFunc(paths, func(p string) bool { _, err := os.Stat(p); return err == nil })
@@ -160,7 +160,7 @@ func libstdcxx(t testing.TB) []string {
 	return symbolNames(t, "/usr/lib/"+arch+"-linux-gnu/libstdc++.so.6", "/usr/lib64/libstdc++.so.6")
 }
 
-// TestDemangleLibstdcxx compares with llvm. Transaction clones are the one kind of name that llvm does not read.
+// TestDemangleLibstdcxx compares with llvm. Transaction clones are the only kind of name that llvm does not demangle.
 func TestDemangleLibstdcxx(t *testing.T) {
 	names := libstdcxx(t)
 	want := llvmDemangled(t, names)
@@ -172,7 +172,7 @@ func TestDemangleLibstdcxx(t *testing.T) {
 	t.Logf("%d names", len(names))
 }
 
-// TestLLVM checks where llvm's own ways differ; that they are llvm's is tested with its filter.
+// TestLLVM checks the names for which LLVM differs from Demangle. TestMSVCLive, TestD and compareNames compare with llvm itself.
 func TestLLVM(t *testing.T) {
 	for _, c := range []struct{ name, frame, symbol string }{
 		{"", "", ""}, {".", ".", "."}, {"main", "main", "main"}, {"_Z1fv", "f()", "f()"}, {"__Z1fv", "f()", "f()"}, {"___Z1fv", "___Z1fv", "f()"},

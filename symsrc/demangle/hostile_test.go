@@ -20,24 +20,24 @@ func TestRust(t *testing.T) {
 		if got := Demangle(name); got != want {
 			t.Errorf("%s\n got %s\nwant %s", name, got, want)
 		}
-		for n := range name { // cut anywhere, it must not be taken for more than it is
+		for n := range name { // a truncated name must either be demangled or stay unchanged
 			if got := Demangle(name[:n]); strings.HasPrefix(got, "_R") && got != name[:n] {
-				t.Errorf("%s gives %s", name[:n], got)
+				t.Errorf("Demangle(%q) = %q", name[:n], got)
 			}
 		}
 	}
 }
 
-// maxReadable is the longest readable form.
+// maxReadable is the limit on the length of a readable form, in bytes.
 const maxReadable = 1 << 16
 
-// nest returns a name of at most 4096 bytes: before, as many of open as fit, middle, the same number of end.
+// nest returns a name of at most maxName bytes: before, as many copies of open as fit, middle, as many copies of end.
 func nest(before, open, middle, end string) string {
 	n := (maxName - len(before) - len(middle)) / len(open+end)
 	return before + strings.Repeat(open, n) + middle + strings.Repeat(end, n)
 }
 
-// hostileNames are deeply nested, or unfold to much more than their length.
+// hostileNames are deeply nested, or expand to much more than their length.
 var hostileNames = map[string]string{
 	"pointers":         nest("_Z1f", "P", "i", ""),
 	"qualifiers":       nest("_Z1f", "K", "i", ""),
@@ -84,7 +84,7 @@ var hostileNames = map[string]string{
 	"legacy escapes":   nest("_ZN4000$", "u7b$$", "", ""),
 }
 
-// doubling makes each function type of two of the one before it.
+// doubling returns a name in which each function type uses the previous one twice.
 func doubling() string {
 	name := "_Z1fPFivE"
 	for k := 0; len(name) < maxName-20; k++ {
@@ -94,7 +94,7 @@ func doubling() string {
 	return name
 }
 
-// rustDoubling does the same with tuples, each of which refers to the one before it by its offset.
+// rustDoubling returns tuples that each use the previous one twice, by a back-reference.
 func rustDoubling() string {
 	var b strings.Builder
 	for range 40 {
@@ -103,7 +103,7 @@ func rustDoubling() string {
 	return b.String()
 }
 
-// TestHostile returns the stack a small limit: an overflow ends the process.
+// TestHostile limits the stack, because a stack overflow ends the process.
 func TestHostile(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(32 << 20))
 	for what, name := range hostileNames {
@@ -120,7 +120,7 @@ func TestHostile(t *testing.T) {
 		t.Errorf("a name of %d bytes was demangled", len(long))
 	}
 	if got := Type("P" + nest("P", "P", "1a", "") + "K"); len(got) < maxName {
-		t.Errorf("a type too long was demangled to %d bytes", len(got))
+		t.Errorf("a type that is too long was demangled to %d bytes", len(got))
 	}
 }
 
@@ -147,7 +147,7 @@ func FuzzDemangle(f *testing.F) {
 			t.Errorf("Demangle(%q) = %q", name, got)
 		}
 		if len(got) > maxReadable+len(name)+8 {
-			t.Errorf("Demangle(%q) gives %d bytes", name, len(got))
+			t.Errorf("Demangle(%q) returned %d bytes", name, len(got))
 		}
 		if got := Type(name); got != name && (!isWord(name) || len(name) < 2) {
 			t.Errorf("Type(%q) = %q", name, got)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// msvcName is a line of msvc/testdata/msvc.txt: a name, then what llvm-symbolizer 22 makes of it in a symbol element and in a frame.
-// The names are clang's (22, for x86_64-pc-windows-msvc and i686-pc-windows-msvc), and some that are malformed or rare.
+// msvcName is a line of msvc/testdata/msvc.txt: a name, and what llvm-symbolizer 22 prints for it in a symbol element and in a frame.
+// Most names come from clang 22, for x86_64-pc-windows-msvc and i686-pc-windows-msvc; some are malformed or rare ones written by hand.
 type msvcName struct{ name, symbol, frame string }
 
 func msvcNames(t testing.TB) (names []msvcName) {
@@ -27,7 +27,7 @@ func msvcNames(t testing.TB) (names []msvcName) {
 	return names
 }
 
-// TestMSVC compares names of Microsoft's compiler with what llvm made of them.
+// TestMSVC compares Microsoft's names with what llvm printed for them.
 func TestMSVC(t *testing.T) {
 	for _, n := range msvcNames(t) {
 		if got := LLVM(n.name, true); got != n.symbol {
@@ -36,20 +36,20 @@ func TestMSVC(t *testing.T) {
 		if got := LLVM(n.name, false); got != n.frame {
 			t.Errorf("%s in a frame\n got %q\nwant %q", n.name, got, n.frame)
 		}
-		if n.name[0] != '?' { // llvm takes off what may stand before a name
+		if n.name[0] != '?' { // llvm removes a dot or an underscore before the name
 			continue
 		}
 		if got := Demangle(n.name); got != n.frame {
-			t.Errorf("outside llvm's style, %s gives %q, want %q", n.name, got, n.frame)
+			t.Errorf("Demangle(%q) = %q, want %q", n.name, got, n.frame)
 		}
 		if got := Symbol(n.name); got != n.symbol {
-			t.Errorf("outside llvm's style, %s by itself gives %q, want %q", n.name, got, n.symbol)
+			t.Errorf("Symbol(%q) = %q, want %q", n.name, got, n.symbol)
 		}
 	}
 }
 
-// TestMSVCLive compares with the llvm that is installed: the names as they are, and with changes. Of what is
-// malformed llvm reads some where a pointer makes it forget the error; such names stay as they are, but none reads otherwise.
+// TestMSVCLive compares the names, and mutations of them, with the installed llvm. llvm demangles some malformed names, because
+// its parser loses an error at the next pointer. Such names may stay unchanged here, but must not be demangled differently.
 func TestMSVCLive(t *testing.T) {
 	known := msvcNames(t)
 	var names []string
@@ -79,27 +79,27 @@ func TestMSVCLive(t *testing.T) {
 			names = append(names, s)
 		}
 	}
-	want, read, kept := llvmSymbols(t, names), 0, 0
+	want, demangled, unchanged := llvmSymbols(t, names), 0, 0
 	for i, name := range names {
 		got := LLVM(name, true)
 		switch {
 		case got == want[i]:
 			if got != name {
-				read++
+				demangled++
 			}
 		case got == name && i >= len(known):
-			kept++
+			unchanged++
 		default:
 			t.Errorf("%s\n got %q\nwant %q", name, got, want[i])
 		}
 	}
-	if kept > read/10 {
-		t.Errorf("%d names stay as they are that llvm reads", kept)
+	if unchanged > demangled/10 {
+		t.Errorf("%d names that llvm demangles are unchanged", unchanged)
 	}
-	t.Logf("%d of %d names are readable; %d stay as they are that llvm reads", read, len(names), kept)
+	t.Logf("%d of %d names were demangled; %d more are demangled only by llvm", demangled, len(names), unchanged)
 }
 
-// TestMSVCLength holds the bound on the length of names.
+// TestMSVCLength checks the limit on the length of names.
 func TestMSVCLength(t *testing.T) {
 	long := "?" + strings.Repeat("f", maxName) + "@@3HA"
 	if got := LLVM(long, true); got != long {

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// plainName are the names that llvm-cxxfilt takes for one word each.
+// plainName matches the names that llvm-cxxfilt reads as one word.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.$]+$`)
 
-// tableNames are the names in all symbol tables of a file.
+// tableNames returns the names in all symbol tables of a file.
 func tableNames(t *testing.T, path string) (names []string) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -34,10 +34,10 @@ func tableNames(t *testing.T, path string) (names []string) {
 	return slices.Compact(names)
 }
 
-// isLegacyRust are names whose last part is a hash; their escapes stay in llvm's readable form.
+// isLegacyRust matches names whose last part is a hash; llvm does not decode their escapes.
 var isLegacyRust = regexp.MustCompile(`17h[0-9a-f]{16}E`)
 
-// gnuForms turn the forms in which binutils and llvm spell the same into one.
+// gnuForms replace the different spellings of binutils and llvm with a common one.
 var gnuForms = []struct {
 	from *regexp.Regexp
 	to   string
@@ -49,30 +49,31 @@ var gnuForms = []struct {
 	{regexp.MustCompile(`\s+`), ""},
 }
 
-func spelledAlike(name string) string {
+// commonSpelling returns name in the spelling that binutils and llvm have in common.
+func commonSpelling(name string) string {
 	for _, f := range gnuForms {
 		name = f.from.ReplaceAllString(name, f.to)
 	}
 	return name
 }
 
-// local are names within which the parameters of several templates, or several substitutions, are in scope: those of
-// lambdas, of unnamed types, and of what is declared in functions. llvm takes them from the wrong one of the scopes:
-// `__exchange<int, S>(int&, S&&)` for `__exchange<int, S>(S&, S&&)`.
+// local matches names in which the parameters of several templates are in scope: those of lambdas, of unnamed types, and of
+// entities declared in functions. llvm resolves these parameters in the wrong scope: `__exchange<int, S>(int&, S&&)`
+// instead of `__exchange<int, S>(S&, S&&)`.
 var local = regexp.MustCompile(`^_Z.*(U[lt]|Z.+E)`)
 
-// compareNames compares all names of a file with llvm's readable forms: in llvm's style byte for byte, else but for spaces.
-// Where we differ otherwise, it must be one of what is known: llvm refuses the name, it is a local one, or we say more. How
-// many of these c++filt of binutils reads as we do is told.
+// compareNames compares all names of a file with llvm's readable forms: LLVM byte for byte, Demangle without regard to spaces.
+// Demangle may differ only in known cases: llvm does not demangle the name, or it is a local or a legacy Rust name. The log
+// says for how many of these c++filt of binutils agrees with Demangle.
 func compareNames(t *testing.T, path string) {
 	t.Helper()
 	names := tableNames(t, path)
 	want := filtered(t, "llvm-cxxfilt-22", names)
 	gnu := filtered(t, "c++filt", names)
-	mangled, refused, locals, confirmed := 0, 0, 0, 0
+	demangled, refused, locals, confirmed := 0, 0, 0, 0
 	for i, name := range names {
 		if want[i] != name {
-			mangled++
+			demangled++
 		}
 		if got := LLVM(name, true); got != want[i] {
 			t.Errorf("%s\n got %s\nwant %s", name, got, want[i])
@@ -88,15 +89,15 @@ func compareNames(t *testing.T, path string) {
 		default:
 			t.Errorf("%s\n got %s\nwant %s", name, got, want[i])
 		}
-		if spelledAlike(got) == spelledAlike(gnu[i]) {
+		if commonSpelling(got) == commonSpelling(gnu[i]) {
 			confirmed++
 		}
 	}
-	t.Logf("%s: %d names, llvm reads %d, refuses %d that are read here, reads %d local ones otherwise; c++filt agrees with us on %d of these",
-		path, len(names), mangled, refused, locals, confirmed)
+	t.Logf("%s: %d names; llvm demangles %d; Demangle demangles %d that llvm does not, and %d local ones differently; c++filt agrees with Demangle on %d of these",
+		path, len(names), demangled, refused, locals, confirmed)
 }
 
-// filtered returns what a filter makes of each name.
+// filtered returns the output of a demangling filter for each name.
 func filtered(t *testing.T, tool string, names []string) []string {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
@@ -110,13 +111,13 @@ func filtered(t *testing.T, tool string, names []string) []string {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != len(names) {
-		t.Fatalf("%s: %d answers to %d names", tool, len(lines), len(names))
+		t.Fatalf("%s: %d lines of output for %d names", tool, len(lines), len(names))
 	}
 	return lines
 }
 
-// TestDemangleTables compares whole symbol tables, with what is not exported: those of Debian's debug packages, where they
-// are installed, and of the Rust compiler's own library.
+// TestDemangleTables compares whole symbol tables, including local symbols: those of Debian's debug packages, where they
+// are installed, and of Rust's standard library.
 func TestDemangleTables(t *testing.T) {
 	paths := []string{"/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6", "/usr/bin/ceph-osd"}
 	if root := os.Getenv("QSS_OBJECTS"); root != "" {
@@ -134,7 +135,7 @@ func TestDemangleTables(t *testing.T) {
 	}
 }
 
-// rustSource uses generics, closures, traits, constants and other alphabets, which are what the two manglings differ in.
+// rustSource uses generics, closures, traits, constants and non-ASCII identifiers, which the two manglings encode differently.
 const rustSource = `
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -153,7 +154,7 @@ fn main() {
 }
 `
 
-// TestDemangleRustPrograms compares all symbols of a Rust program in both manglings.
+// TestDemangleRustPrograms compares all symbols of a Rust program, compiled with each mangling.
 func TestDemangleRustPrograms(t *testing.T) {
 	if _, err := exec.LookPath("rustc"); err != nil {
 		t.Skip("rustc is not installed")

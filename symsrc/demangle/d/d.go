@@ -1,4 +1,4 @@
-// Package d demangles the names of D (https://dlang.org/spec/abi.html#name_mangling) as far as llvm reads them.
+// Package d demangles those names of D (https://dlang.org/spec/abi.html#name_mangling) that llvm demangles.
 package d
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Demangle returns the readable form of a name that begins with `_D`. It reads qualified names of variables of type int and of what the compiler makes itself, such as `_D4test3Foo6__initZ`.
-// Functions, types and templates stay as they are.
+// Demangle returns the readable form of a name that begins with `_D`. It supports the qualified names of variables of type int
+// and of compiler-generated data, such as `_D4test3Foo6__initZ`. It returns false for all others: functions, types, templates.
 func Demangle(name string) (s string, ok bool) {
 	if name == "_Dmain" {
 		return "D main", true
@@ -16,22 +16,23 @@ func Demangle(name string) (s string, ok bool) {
 		return "", false
 	}
 	p := parser{name: name, at: len("_D"), lastRef: len(name)}
-	if !p.qualified() || !p.typed() || p.at < len(name) && name[p.at] != 0 {
+	if !p.qualified() || !p.typeOrEnd() || p.at < len(name) && name[p.at] != 0 {
 		return "", false
 	}
 	return string(p.out), len(p.out) > 0
 }
 
-// parser reads a name from at on.
+// parser reads name from the position at.
 type parser struct {
 	name string
 	at   int
 	out  []byte
-	// lastRef is where the last reference to a type stands: those within what it refers to must stand before it.
+	// lastRef is the position of the back-reference to a type that is being followed. Back-references inside its target
+	// must come before it, so that following them ends.
 	lastRef int
 }
 
-// qualified reads identifiers. A 0 stands for one that has no name.
+// qualified reads a qualified name: a sequence of identifiers, of which a 0 is an anonymous one.
 func (p *parser) qualified() bool {
 	for named := false; ; {
 		if p.peek() == '0' {
@@ -53,7 +54,7 @@ func (p *parser) qualified() bool {
 	}
 }
 
-// peek returns the byte at hand, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.at < len(p.name) {
 		return p.name[p.at]
@@ -61,26 +62,27 @@ func (p *parser) peek() byte {
 	return 0
 }
 
+// atIdentifier reports whether the next bytes are an identifier or a back-reference to one.
 func (p *parser) atIdentifier() bool {
 	switch c := p.peek(); {
 	case isDigit(c):
 		return true
 	case c == 'Q':
 		ahead := *p
-		ref, ok := ahead.reference()
+		ref, ok := ahead.backReference()
 		return ok && isDigit(p.name[ref])
 	}
 	return false
 }
 
-// identifier reads one identifier, or a reference to one.
+// identifier reads one identifier, or a back-reference to one.
 func (p *parser) identifier() bool {
 	for p.peek() != 'Q' {
 		n, ok := p.number()
 		if !ok || n == 0 || n > len(p.name)-p.at {
 			return false
 		}
-		// A parent `__S1` makes names unique that several blocks of a function declare.
+		// The compiler inserts a fake parent such as `__S1` to distinguish declarations in different blocks of a function.
 		digits, fake := strings.CutPrefix(p.name[p.at:p.at+n], "__S")
 		if n < 4 || !fake || strings.Trim(digits, "0123456789") != "" {
 			p.plain(n)
@@ -88,30 +90,30 @@ func (p *parser) identifier() bool {
 		}
 		p.at += n
 	}
-	ref, ok := p.reference()
+	ref, ok := p.backReference()
 	if !ok {
 		return false
 	}
 	text, _, _ := strings.Cut(p.name[ref:], "\x00")
-	there := parser{name: text, out: p.out}
-	n, ok := there.number()
-	if !ok || n > len(there.name)-there.at {
+	target := parser{name: text, out: p.out}
+	n, ok := target.number()
+	if !ok || n > len(target.name)-target.at {
 		return false
 	}
-	there.plain(n)
-	p.out = there.out
-	return there.at < len(there.name)
+	target.plain(n)
+	p.out = target.out
+	return target.at < len(target.name)
 }
 
-// plain reads an identifier of n bytes. Some, with the Z that ends the whole name, say what the compiler has made for what
-// stands before them.
+// plain reads an identifier of n bytes. Some identifiers, together with the Z that ends the whole name, mark data that the
+// compiler generates for the entity named before them.
 func (p *parser) plain(n int) {
-	for _, made := range [...]struct{ name, what string }{
+	for _, generated := range [...]struct{ name, prefix string }{
 		{"__initZ", "initializer for "}, {"__vtblZ", "vtable for "}, {"__ClassZ", "ClassInfo for "},
 		{"__InterfaceZ", "Interface for "}, {"__ModuleInfoZ", "ModuleInfo for "},
 	} {
-		if n == len(made.name)-1 && strings.HasPrefix(p.name[p.at:], made.name) {
-			p.out = append([]byte(made.what), p.out...)
+		if n == len(generated.name)-1 && strings.HasPrefix(p.name[p.at:], generated.name) {
+			p.out = append([]byte(generated.prefix), p.out...)
 			p.out = p.out[:len(p.out)-1] // the dot
 			p.at += n
 			return
@@ -121,7 +123,7 @@ func (p *parser) plain(n int) {
 	p.at += n
 }
 
-// number reads a decimal number of 32 bits, after which something must follow.
+// number reads a decimal number of at most 32 bits. It fails at the end of the name.
 func (p *parser) number() (n int, ok bool) {
 	begin := p.at
 	for isDigit(p.peek()) {
@@ -135,8 +137,9 @@ func (p *parser) number() (n int, ok bool) {
 	return n, p.at > begin && p.at < len(p.name)
 }
 
-// reference reads a Q and how far back it refers: a number to the base of 26, of which the last digit is a small letter.
-func (p *parser) reference() (to int, ok bool) {
+// backReference reads a Q and a distance, and returns the position that it refers to. The distance is a base-26 number
+// whose last digit is a lower-case letter.
+func (p *parser) backReference() (to int, ok bool) {
 	q := p.at
 	p.at++
 	back := 0
@@ -157,16 +160,16 @@ func (p *parser) reference() (to int, ok bool) {
 	}
 }
 
-// typed reads the type, which is not shown: int, a reference to that, or a Z for none.
-func (p *parser) typed() bool {
+// typeOrEnd reads the type, which is not written: int, a back-reference to it, or Z for no type.
+func (p *parser) typeOrEnd() bool {
 	if p.peek() == 'Z' {
 		p.at++
 		return true
 	}
-	return p.typeOf()
+	return p.typ()
 }
 
-func (p *parser) typeOf() bool {
+func (p *parser) typ() bool {
 	switch p.peek() {
 	case 'i':
 		p.at++
@@ -177,13 +180,13 @@ func (p *parser) typeOf() bool {
 		}
 		before := p.lastRef
 		p.lastRef = p.at
-		ref, ok := p.reference()
+		ref, ok := p.backReference()
 		if !ok {
 			return false
 		}
-		there := parser{name: p.name, at: ref, lastRef: p.lastRef}
+		target := parser{name: p.name, at: ref, lastRef: p.lastRef}
 		p.lastRef = before
-		return there.typeOf() && there.at < len(there.name)
+		return target.typ() && target.at < len(target.name)
 	}
 	return false
 }

@@ -1,28 +1,29 @@
 package itanium
 
-// nameState is what a function's encoding learns from its name.
+// nameState is what the encoding of a function has to know about its name.
 type nameState struct {
 	flags flags
-	// untyped is set for constructors, destructors and conversions, whose templates encode no return type.
+	// untyped is set for constructors, destructors and conversion operators, whose templates encode no return type.
 	untyped bool
-	// arguments is set where the name ends with template arguments.
+	// arguments is set if the name ends with template arguments.
 	arguments bool
-	// own are the arguments that end the name, which its signature refers to.
+	// own are the template arguments at the end of the name. The signature refers to them.
 	own level
-	// forwards is how many forward references there were before.
+	// forwards is the number of unresolved forward references before the name.
 	forwards int
 }
 
-// encoding reads a function with its parameters, a variable, or a special name. The template parameters of what stands
-// around it do not count in it.
+// encoding reads a function with its parameters, a variable, or a special name. The template parameters of enclosing
+// encodings are not in scope.
 func (p *parser) encoding() *node {
 	outside := p.openScopes()
-	n := p.encodingAlone()
+	n := p.encodingUnscoped()
 	p.closeScopes(outside)
 	return n
 }
 
-func (p *parser) encodingAlone() *node {
+// encodingUnscoped is encoding in the current scope.
+func (p *parser) encodingUnscoped() *node {
 	if c := p.peek(); c == 'G' || c == 'T' {
 		return p.specialName()
 	}
@@ -38,29 +39,29 @@ func (p *parser) encodingAlone() *node {
 	}
 	f := node{kind: function, b: name}
 	var t node
-	if p.takes("Ua9enable_ifI") {
-		mark := len(p.found)
+	if p.takeString("Ua9enable_ifI") {
+		mark := len(p.pending)
 		for p.more('E') {
-			p.found = append(p.found, p.argument())
+			p.pending = append(p.pending, p.argument())
 		}
-		t.kind, t.flags, t.list = tail, flagConditions, p.since(mark)
+		t.kind, t.flags, t.list = tail, flagConditions, p.popList(mark)
 	}
 	if state.arguments && !state.untyped {
 		f.a = p.typ()
 	}
 	if !p.noParameters() {
-		mark := len(p.found)
+		mark := len(p.pending)
 		for {
 			t := p.typ()
-			if state.flags&hasThis != 0 && len(p.found) == mark {
-				t = p.make(node{kind: object, a: t})
+			if state.flags&hasThis != 0 && len(p.pending) == mark {
+				t = p.make(node{kind: explicitObject, a: t})
 			}
-			p.found = append(p.found, t)
+			p.pending = append(p.pending, t)
 			if p.encodingEnds() || p.peek() == 'Q' {
 				break
 			}
 		}
-		f.list = p.since(mark)
+		f.list = p.popList(mark)
 	}
 	if p.take('Q') {
 		t.kind, t.a = tail, p.constraint()
@@ -72,7 +73,7 @@ func (p *parser) encodingAlone() *node {
 	return p.make(f)
 }
 
-// noParameters takes a `v` in place of parameters.
+// noParameters consumes a `v` that stands for an empty parameter list and reports whether there was one.
 func (p *parser) noParameters() bool {
 	if !p.take('v') {
 		return false
@@ -80,17 +81,17 @@ func (p *parser) noParameters() bool {
 	if p.llvm || p.encodingEnds() || p.peek() == 'Q' {
 		return true
 	}
-	p.pos-- // a parameter, in made-up names
+	p.pos-- // more parameters follow, so it is a parameter of type void, which c++filt accepts
 	return false
 }
 
-// encodingEnds reports whether what comes cannot begin a type.
+// encodingEnds reports whether the next byte cannot begin a type.
 func (p *parser) encodingEnds() bool {
 	c := p.peek()
-	return p.left() == 0 || c == 'E' || c == '.' || c == '_'
+	return p.remaining() == 0 || c == 'E' || c == '.' || c == '_'
 }
 
-// specialName reads the name of what the compiler makes: tables, thunks, guards.
+// specialName reads the name of a compiler-generated entity, ABI §5.1.4: a table, a thunk, a guard variable.
 func (p *parser) specialName() *node {
 	first, second := p.peek(), p.peekAt(1)
 	p.pos = min(p.pos+2, len(p.s))
@@ -112,7 +113,7 @@ func (p *parser) specialName() *node {
 			}
 		case 'T':
 			if !p.llvm {
-				return p.transactional()
+				return p.transactionClone()
 			}
 		case 'I':
 			m := p.moduleName(nil)
@@ -165,8 +166,8 @@ func (p *parser) specialName() *node {
 	return of("non-virtual thunk to ", p.encoding())
 }
 
-// transactional reads the clone of a function that gcc makes for transactions, which llvm does not know.
-func (p *parser) transactional() *node {
+// transactionClone reads a clone of a function for gcc's transactional memory, which llvm does not support.
+func (p *parser) transactionClone() *node {
 	text := "transaction clone for "
 	if p.take('n') {
 		text = "non-transaction clone for "
@@ -176,16 +177,16 @@ func (p *parser) transactional() *node {
 	return p.make(node{kind: special, a: p.encoding(), text: text})
 }
 
-// constructionVtable reads a class, an offset, and the base in whose layout the table is.
+// constructionVtable reads a class, an offset, and the base class that the table is for.
 func (p *parser) constructionVtable() *node {
 	a := p.typ()
 	if p.number(true) == "" || !p.take('_') {
 		return p.fail()
 	}
-	return p.make(node{kind: inVtable, a: p.typ(), b: a})
+	return p.make(node{kind: constructionVtable, a: p.typ(), b: a})
 }
 
-// callOffset reads how a thunk adjusts this.
+// callOffset reads the adjustment that a thunk applies to the this pointer.
 func (p *parser) callOffset() bool {
 	if p.take('h') {
 		return p.number(true) != "" && p.take('_')

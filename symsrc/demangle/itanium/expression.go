@@ -2,11 +2,11 @@ package itanium
 
 // expression reads an expression, ABI §5.1.6.
 func (p *parser) expression() *node {
-	global := p.takes("gs")
+	global := p.takeString("gs")
 	if op := p.operator(); op != nil {
 		return p.operation(op, global)
 	}
-	if p.left() < 2 {
+	if p.remaining() < 2 {
 		return p.fail()
 	}
 	switch c, next := p.peek(), p.peekAt(1); c {
@@ -34,7 +34,7 @@ func (p *parser) expression() *node {
 	return p.unresolvedName(global)
 }
 
-// wordExpression reads the expressions with two letters that are no operators, nil if none of them comes.
+// wordExpression reads an expression whose two-letter code is not that of an operator. It returns nil if none of them is next.
 func (p *parser) wordExpression() *node {
 	from := p.pos
 	c, next := p.peek(), p.peekAt(1)
@@ -59,11 +59,11 @@ func (p *parser) wordExpression() *node {
 		}
 		return p.make(node{kind: enclosing, a: p.functionParam(), text: "sizeof... "})
 	case "sP":
-		mark := len(p.found)
+		mark := len(p.pending)
 		for p.more('E') {
-			p.found = append(p.found, p.argument())
+			p.pending = append(p.pending, p.argument())
 		}
-		pack := p.make(node{kind: list, list: p.since(mark)})
+		pack := p.make(node{kind: list, list: p.popList(mark)})
 		return p.make(node{kind: enclosing, a: pack, text: "sizeof... "})
 	case "tr":
 		return p.word("throw")
@@ -74,13 +74,13 @@ func (p *parser) wordExpression() *node {
 	return nil
 }
 
-// operation reads the operands of op.
+// operation reads the operands of op, whose code has been read. global is set after `gs`, which stands for a leading `::`.
 func (p *parser) operation(op *operator, global bool) *node {
 	n := node{prec: op.prec, text: op.symbol}
 	if global {
 		n.flags |= flagGlobal
 	}
-	switch op.sort {
+	switch op.kind {
 	case opPrefix:
 		n.kind, n.a = prefix, p.expression()
 	case opPostfix:
@@ -139,16 +139,16 @@ func (p *parser) operation(op *operator, global bool) *node {
 	return p.make(n)
 }
 
-// expressionList reads expressions until end.
+// expressionList reads expressions up to the byte end.
 func (p *parser) expressionList(end byte) []*node {
-	mark := len(p.found)
+	mark := len(p.pending)
 	for p.more(end) {
-		p.found = append(p.found, p.expression())
+		p.pending = append(p.pending, p.expression())
 	}
-	return p.since(mark)
+	return p.popList(mark)
 }
 
-// newOperation reads the placement, type and initialiser of a new.
+// newOperation reads the placement arguments, the type and the initializer of a new-expression.
 func (p *parser) newOperation(n node, ofArray bool) *node {
 	n.kind = newExpr
 	if ofArray {
@@ -156,15 +156,15 @@ func (p *parser) newOperation(n node, ofArray bool) *node {
 	}
 	n.a = p.make(node{kind: list, list: p.expressionList('_')})
 	n.b = p.typ()
-	initialised := p.takes("pi")
+	initialized := p.takeString("pi")
 	n.c = p.make(node{kind: list, list: p.expressionList('E')})
-	if !initialised && len(n.c.list) > 0 {
+	if !initialized && len(n.c.list) > 0 {
 		return p.fail()
 	}
 	return p.make(n)
 }
 
-// castOperation reads a cast of one expression, or a constructor call with several: `cv` type `_` … E.
+// castOperation reads a cast of one expression, or a conversion of a list of expressions: `cv` type `_` … `E`.
 func (p *parser) castOperation(n node) *node {
 	plain := p.plainParam
 	p.plainParam = true
@@ -177,19 +177,19 @@ func (p *parser) castOperation(n node) *node {
 	if p.peek() == 'E' {
 		return p.fail()
 	}
-	mark := len(p.found)
-	p.found = append(p.found, p.expression())
-	n.list = p.since(mark)
+	mark := len(p.pending)
+	p.pending = append(p.pending, p.expression())
+	n.list = p.popList(mark)
 	return p.make(n)
 }
 
-// functionParam reads a reference to a parameter of the function, or of one around it; these are not told apart.
+// functionParam reads a reference to a parameter of the function or of an enclosing one. The level is not printed.
 func (p *parser) functionParam() *node {
 	switch {
-	case p.takes("fpT"):
+	case p.takeString("fpT"):
 		return p.word("this")
-	case p.takes("fp"):
-	case p.takes("fL"):
+	case p.takeString("fp"):
+	case p.takeString("fL"):
 		if p.number(false) == "" || !p.take('p') {
 			return p.fail()
 		}
@@ -204,7 +204,7 @@ func (p *parser) functionParam() *node {
 	return n
 }
 
-// foldExpression reads a fold to the left or right, with an operand beside the pack (L, R) or without one.
+// foldExpression reads a left or right fold, either unary (l, r) or binary (L, R).
 func (p *parser) foldExpression() *node {
 	n := node{kind: fold}
 	p.pos++
@@ -218,40 +218,40 @@ func (p *parser) foldExpression() *node {
 		return p.fail()
 	}
 	op := p.operator()
-	if op == nil || op.sort != opBinary && (op.sort != opMember || op.symbol[len(op.symbol)-1] != '*') {
+	if op == nil || op.kind != opBinary && (op.kind != opMember || op.symbol[len(op.symbol)-1] != '*') {
 		return p.fail()
 	}
 	n.text, n.a = op.symbol, p.expression()
 	if c == 'L' || c == 'R' {
 		n.b = p.expression()
 	}
-	if c == 'L' { // the operand comes first
+	if c == 'L' { // the operand comes before the pack
 		n.a, n.b = n.b, n.a
 	}
 	return p.make(n)
 }
 
-// bracedList reads the elements of an initialiser list.
+// bracedList reads the elements of an initializer list.
 func (p *parser) bracedList() []*node {
-	mark := len(p.found)
+	mark := len(p.pending)
 	for p.more('E') {
-		p.found = append(p.found, p.braced())
+		p.pending = append(p.pending, p.braced())
 	}
-	return p.since(mark)
+	return p.popList(mark)
 }
 
-// braced reads one element of an initialiser list, which may say of what: of a member, an element, or a range of them.
+// braced reads one element of an initializer list. It may have a designator: a member, an array element, or a range of these.
 func (p *parser) braced() *node {
 	switch {
-	case p.takes("di"):
+	case p.takeString("di"):
 		n := node{kind: designated, a: p.sourceName()}
 		n.b = p.braced()
 		return p.make(n)
-	case p.takes("dx"):
+	case p.takeString("dx"):
 		n := node{kind: designated, flags: flagArray, a: p.expression()}
 		n.b = p.braced()
 		return p.make(n)
-	case p.takes("dX"):
+	case p.takeString("dX"):
 		n := node{kind: ranged, a: p.expression()}
 		n.b = p.expression()
 		n.c = p.braced()
@@ -260,9 +260,9 @@ func (p *parser) braced() *node {
 	return p.expression()
 }
 
-// memberConversion reads the conversion of a pointer to member, whose offset is not written.
+// memberConversion reads the conversion of a pointer to member. Its offset is not printed.
 func (p *parser) memberConversion() *node {
-	n := node{kind: toMember, prec: precUnary, a: p.typ()}
+	n := node{kind: memberConversion, prec: precUnary, a: p.typ()}
 	n.b = p.expression()
 	p.number(true)
 	if !p.take('E') {
@@ -271,8 +271,8 @@ func (p *parser) memberConversion() *node {
 	return p.make(n)
 }
 
-// subobjectOf reads a reference to a part of an object: its type, the object, the offset; which members of unions it goes
-// through, and whether it is after the end of an array, is not written.
+// subobjectOf reads a reference to a subobject: its type, the object, and the offset. The selected members of unions and the
+// mark of a pointer past the end of an array are not printed.
 func (p *parser) subobjectOf() *node {
 	n := node{kind: subobject, b: p.typ()}
 	n.a = p.expression()
@@ -287,48 +287,48 @@ func (p *parser) subobjectOf() *node {
 	return p.make(n)
 }
 
-// vendorExpression reads a vendor's built-in function, and Microsoft's __uuidof in the form that it had before.
+// vendorExpression reads a vendor extended expression, including clang's old form of Microsoft's __uuidof.
 func (p *parser) vendorExpression() *node {
 	n := node{kind: call, prec: precPostfix, a: p.sourceName()}
-	mark := len(p.found)
+	mark := len(p.pending)
 	switch uuid := n.a.text == "__uuidof"; {
 	case uuid && p.take('t'):
-		p.found = append(p.found, p.typ())
+		p.pending = append(p.pending, p.typ())
 	case uuid && p.take('z'):
-		p.found = append(p.found, p.expression())
+		p.pending = append(p.pending, p.expression())
 	default:
 		for p.more('E') {
-			p.found = append(p.found, p.argument())
+			p.pending = append(p.pending, p.argument())
 		}
 	}
-	n.list = p.since(mark)
+	n.list = p.popList(mark)
 	return p.make(n)
 }
 
-// requiresExpression reads what an expression demands of its parameters, if it has any.
+// requiresExpression reads a requires-expression, with parameters (`rQ`) or without (`rq`).
 func (p *parser) requiresExpression() *node {
 	n := node{kind: requires}
-	mark := len(p.found)
-	if p.takes("rQ") {
+	mark := len(p.pending)
+	if p.takeString("rQ") {
 		for p.more('_') {
-			p.found = append(p.found, p.typ())
+			p.pending = append(p.pending, p.typ())
 		}
-		n.a = p.make(node{kind: list, list: p.since(mark)})
+		n.a = p.make(node{kind: list, list: p.popList(mark)})
 	} else {
-		p.takes("rq")
+		p.takeString("rq")
 	}
 	for {
-		p.found = append(p.found, p.requirement())
+		p.pending = append(p.pending, p.requirement())
 		if !p.more('E') {
 			break
 		}
 	}
-	n.list = p.since(mark)
+	n.list = p.popList(mark)
 	return p.make(n)
 }
 
-// requirement reads one demand: that an expression is valid, perhaps noexcept and of a type; that there is a type; that a
-// constraint holds.
+// requirement reads one requirement of a requires-expression: a simple or compound requirement (X), a type requirement (T), or
+// a nested requirement (Q).
 func (p *parser) requirement() *node {
 	switch {
 	case p.take('X'):
@@ -341,14 +341,15 @@ func (p *parser) requirement() *node {
 		}
 		return p.make(n)
 	case p.take('T'):
-		return p.make(node{kind: typeWanted, a: p.typ()})
+		return p.make(node{kind: typeRequirement, a: p.typ()})
 	case p.take('Q'):
-		return p.make(node{kind: needed, a: p.expression()})
+		return p.make(node{kind: nestedRequirement, a: p.expression()})
 	}
 	return p.fail()
 }
 
-// precedence of an expression; what binds less than its place allows is put in parentheses. Greater binds less.
+// precedence is the precedence of an expression; greater values bind less tightly. An operand that binds less tightly than its
+// operator is printed in parentheses.
 type precedence uint8
 
 const (
@@ -374,38 +375,38 @@ const (
 	precDefault
 )
 
-// sort says what operands an operator has.
-type sort uint8
+// operatorKind says which operands an operator has. The comments say what operator.flag means.
+type operatorKind uint8
 
 const (
-	opPrefix sort = iota
+	opPrefix operatorKind = iota
 	opPostfix
 	opBinary
 	opArray
-	opMember // flag: a function can have this name
-	opNew    // flag: of arrays
-	opDelete // flag: of arrays
-	opCall   // flag: in parentheses, against look-up by arguments
+	opMember // flag: it can be overloaded
+	opNew    // flag: for arrays
+	opDelete // flag: for arrays
+	opCall   // flag: the function is in parentheses, which suppresses argument-dependent lookup
 	opCast
 	opConditional
 	opNameOnly
 	opNamedCast
-	opOf // flag: of a type
+	opOf // flag: the operand is a type
 
-	opUnnameable = opNamedCast // from here on no function can have the name
+	opUnnameable = opNamedCast // the operators from here on cannot be overloaded
 )
 
-// operator is one of the table.
+// operator is an entry of the table of operators.
 type operator struct {
 	code   string
-	sort   sort
+	kind   operatorKind
 	flag   bool
 	prec   precedence
-	name   string // of its function
+	name   string // of the operator function
 	symbol string // in expressions
 }
 
-// operators are those of ABI §5.1.3.
+// operators are the operators of ABI §5.1.3.
 var operators = [...]operator{
 	{"aN", opBinary, false, precAssign, "operator&=", "&="},
 	{"aS", opBinary, false, precAssign, "operator=", "="},
@@ -428,7 +429,7 @@ var operators = [...]operator{
 	{"dl", opDelete, false, precUnary, "operator delete", ""},
 	{"ds", opMember, false, precPtrMem, "operator.*", ".*"},
 	{"dt", opMember, false, precPostfix, "operator.", "."},
-	{"dv", opBinary, false, precAssign, "operator/", "/"}, // as llvm has it
+	{"dv", opBinary, false, precAssign, "operator/", "/"}, // llvm has this precedence
 	{"eO", opBinary, false, precAssign, "operator^=", "^="},
 	{"eo", opBinary, false, precXor, "operator^", "^"},
 	{"eq", opBinary, false, precEquality, "operator==", "=="},
@@ -472,7 +473,7 @@ var operators = [...]operator{
 	{"ti", opOf, true, precPostfix, "", "typeid "},
 }
 
-// operatorAt finds an operator by its two letters: one more than its place in operators, 0 for none.
+// operatorAt maps the two letters of an operator to its index in operators plus one, or to 0 if there is none.
 var operatorAt = func() (at [26][64]uint8) {
 	for i, op := range operators {
 		at[op.code[0]-'a'][op.code[1]-'@'] = uint8(i + 1)
@@ -480,7 +481,7 @@ var operatorAt = func() (at [26][64]uint8) {
 	return at
 }()
 
-// operator reads the letters of an operator, nil if none comes.
+// operator reads the two letters of an operator. It returns nil if none is next.
 func (p *parser) operator() *operator {
 	a, b := p.peek()-'a', p.peekAt(1)-'@'
 	if a >= 26 || b >= 64 || operatorAt[a][b] == 0 {
@@ -490,14 +491,14 @@ func (p *parser) operator() *operator {
 	return &operators[operatorAt[a][b]-1]
 }
 
-// literalTypes are the types of integers as they stand in parentheses before a literal, or, where they are shorter than
-// four letters, after it.
+// literalTypes are the types of integer literals. Those of at most three letters are printed as a suffix, the others in
+// parentheses before the literal.
 var literalTypes = map[byte]string{
 	'w': "wchar_t", 'c': "char", 'a': "signed char", 'h': "unsigned char", 's': "short", 't': "unsigned short", 'i': "",
 	'j': "u", 'l': "l", 'm': "ul", 'x': "ll", 'y': "ull", 'n': "__int128", 'o': "unsigned __int128",
 }
 
-// literal reads a literal, or the address of a function or variable, up to its E.
+// literal reads a literal, or the address of a function or variable, including the final E.
 func (p *parser) literal() *node {
 	if !p.take('L') {
 		return p.fail()
@@ -506,9 +507,9 @@ func (p *parser) literal() *node {
 	switch c := p.peek(); c {
 	case 'b':
 		switch {
-		case p.takes("b0"):
+		case p.takeString("b0"):
 			n = p.make(node{kind: integer, text: "false"})
-		case p.takes("b1"):
+		case p.takeString("b1"):
 			n = p.make(node{kind: integer, text: "true"})
 		default:
 			return p.fail()
@@ -520,19 +521,19 @@ func (p *parser) literal() *node {
 	case 'e':
 		n = p.floatLiteral(20, flagLongDouble)
 	case '_':
-		if !p.takes("_Z") {
+		if !p.takeString("_Z") {
 			return p.fail()
 		}
 		n = p.encoding()
 	case 'A':
-		n = p.make(node{kind: stringIn, a: p.typ()})
+		n = p.make(node{kind: stringLit, a: p.typ()})
 	case 'D':
-		if !p.takes("Dn") {
+		if !p.takeString("Dn") {
 			return p.fail()
 		}
 		p.take('0')
 		n = p.word("nullptr")
-	case 'T': // an old mistake of compilers
+	case 'T': // a bug of old compilers, which llvm rejects, too
 		return p.fail()
 	case 'U':
 		if p.peekAt(1) != 'l' {
@@ -548,7 +549,7 @@ func (p *parser) literal() *node {
 	return n
 }
 
-// integerLiteral reads an integer of a built-in type, or a value of another type, an enumeration as a rule.
+// integerLiteral reads an integer of a builtin type, or a value of another type, usually of an enumeration.
 func (p *parser) integerLiteral(c byte) *node {
 	n := node{kind: integer}
 	if t, ok := literalTypes[c]; ok {
@@ -563,10 +564,10 @@ func (p *parser) integerLiteral(c byte) *node {
 	return p.make(n)
 }
 
-// floatLiteral reads the bytes of a number, the highest first, in lower-case hex.
-func (p *parser) floatLiteral(digits int, sort flags) *node {
+// floatLiteral reads a floating-point number: its bytes, the most significant first, in lower-case hexadecimal.
+func (p *parser) floatLiteral(digits int, precision flags) *node {
 	p.pos++
-	if p.left() <= digits {
+	if p.remaining() <= digits {
 		return p.fail()
 	}
 	text := p.s[p.pos : p.pos+digits]
@@ -576,5 +577,5 @@ func (p *parser) floatLiteral(digits int, sort flags) *node {
 		}
 	}
 	p.pos += digits
-	return p.make(node{kind: float, text: text, flags: sort})
+	return p.make(node{kind: float, text: text, flags: precision})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sameForms turn the forms in which binutils and llvm write the same into one.
+// sameForms replace the different spellings of binutils and llvm with a common one.
 var sameForms = []struct {
 	from *regexp.Regexp
 	to   string
@@ -31,7 +31,7 @@ func sameForm(name string) string {
 	return name
 }
 
-// gnu asks c++filt for names. It skips the test where c++filt is not installed.
+// gnu returns c++filt's readable forms of names. It skips the test if c++filt is not installed.
 func gnu(t testing.TB, names []string) []string {
 	t.Helper()
 	tool, err := exec.LookPath("c++filt")
@@ -46,12 +46,12 @@ func gnu(t testing.TB, names []string) []string {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != len(names) {
-		t.Fatalf("%d answers to %d names", len(lines), len(names))
+		t.Fatalf("%d lines of output for %d names", len(lines), len(names))
 	}
 	return lines
 }
 
-// TestGNU compares the standard style with c++filt where llvm goes wrong.
+// TestGNU compares style Standard with c++filt for names that llvm demangles incorrectly.
 func TestGNU(t *testing.T) {
 	names := strings.Fields(`
 		_ZZ1fvENKUlOT_E_clIiEEDaS0_ _ZN1AcvNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEEv
@@ -64,7 +64,7 @@ func TestGNU(t *testing.T) {
 	want := gnu(t, names)
 	for i, name := range names {
 		got, _ := Demangle(name, Standard)
-		if name == "_Z1fIiEvDtawfp_E" { // parameters of functions are written otherwise
+		if name == "_Z1fIiEvDtawfp_E" { // c++filt has another spelling for function parameters
 			want[i] = strings.ReplaceAll(want[i], "{parm#1}", "fp")
 		}
 		if sameForm(got) != sameForm(want[i]) {
@@ -73,22 +73,22 @@ func TestGNU(t *testing.T) {
 	}
 }
 
-// TestGNULibrary compares the names of the C++ library with c++filt, of which some are beyond c++filt.
+// TestGNULibrary compares the names of the C++ library with c++filt, which does not support all of them.
 func TestGNULibrary(t *testing.T) {
 	names := realNames(t)
-	other, refused := 0, 0
+	different, refused := 0, 0
 	for i, want := range gnu(t, names) {
 		got, ok := Demangle(names[i], Standard)
 		switch {
 		case want == names[i]:
 			refused++
 		case !ok || sameForm(got) != sameForm(want):
-			other++
+			different++
 			t.Logf("%s\n got %s\nwant %s", names[i], got, want)
 		}
 	}
-	t.Logf("%d names, %d are refused by c++filt, %d are read otherwise", len(names), refused, other)
-	if other > len(names)/1000 {
-		t.Errorf("%d of %d names are read otherwise than by c++filt", other, len(names))
+	t.Logf("%d names, %d are refused by c++filt, %d are demangled differently", len(names), refused, different)
+	if different > len(names)/1000 {
+		t.Errorf("%d of %d names are demangled differently by c++filt", different, len(names))
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// grammar has for each symbol what it may become. Names in <> are symbols. The first alternative of each ends.
+// grammar maps each symbol to its productions. Names in <> are symbols. The first production of each symbol leads to the end of
+// a derivation.
 var grammar = map[string][]string{
 	"symbol": {"_Z<encoding>", "_Z<encoding>", "_Z<encoding>", "_Z<encoding>.cold", "___Z<encoding>_block_invoke<block>",
 		"_Z1fI<arg>EvN<param>C1E", "_Z1fI<arg>EvN<sub>D1E", "_Z1fI<args>J<args>EEvDp<mark><param><type>",
@@ -69,7 +70,7 @@ var grammar = map[string][]string{
 	"base": {"1x", "<id>I<args>E", "on<op>", "on<op>I<args>E", "dn<param>", "dn<id>", "oncv<type>"},
 }
 
-// derive makes up a name by the grammar.
+// derive returns a random name of the grammar.
 func derive(r *rand.Rand) string {
 	budget := 5 + r.IntN(80)
 	var expand func(b *strings.Builder, symbol string)

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// nest returns a name of at most maxName bytes: before, as many of open as fit, middle, the same number of end.
+// nest returns a name of at most maxName bytes: before, as many copies of open as fit, middle, as many copies of end.
 func nest(before, open, middle, end string) string {
 	n := (maxName - len(before) - len(middle)) / len(open+end)
 	return before + strings.Repeat(open, n) + middle + strings.Repeat(end, n)
 }
 
-// hostileNames are deeply nested, unfold to much more than their length, or lead in circles.
+// hostileNames are deeply nested, expand to much more than their length, or contain cycles.
 var hostileNames = map[string]string{
 	"pointers":         nest("_Z1f", "P", "i", ""),
 	"references":       nest("_Z1fIiEv", "R", "T_", ""),
@@ -61,7 +61,7 @@ var hostileNames = map[string]string{
 	"rebound lists":    rebinding(),
 }
 
-// doubling makes each type of two of the one before: S_ stands for the last candidate.
+// doubling returns a name in which each type uses the previous one twice. S_ in of is replaced with the last candidate.
 func doubling(begin, of string) string {
 	p := parser{lambdaLevel: -1, llvm: true}
 	name := begin
@@ -78,7 +78,7 @@ func doubling(begin, of string) string {
 	}
 }
 
-// rebinding refers from lambdas to types with a template parameter, each of which holds all before it.
+// rebinding returns a name in which lambdas refer to types with a template parameter, each of which contains the previous ones.
 func rebinding() string {
 	name := "_Z1fIiEvPT_"
 	for i := 1; ; i++ {
@@ -90,7 +90,7 @@ func rebinding() string {
 	}
 }
 
-// seqID is a reference to candidate n.
+// seqID returns a reference to candidate n.
 func seqID(n int) string {
 	if n <= 0 {
 		return "S_"
@@ -105,7 +105,7 @@ func seqID(n int) string {
 	}
 }
 
-// TestHostile returns the stack a small limit: an overflow ends the process. A name that is read is written within bounds.
+// TestHostile limits the stack, because a stack overflow ends the process. The readable form of each name is within the limit.
 func TestHostile(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(32 << 20))
 	for what, name := range hostileNames {
@@ -117,24 +117,24 @@ func TestHostile(t *testing.T) {
 			if len(got) > maxOutput {
 				t.Errorf("%s: %d bytes", what, len(got))
 			}
-			t.Logf("%s: read %v, %d bytes", what, ok, len(got))
+			t.Logf("%s: demangled %v, %d bytes", what, ok, len(got))
 		}
 	}
 	if _, ok := Demangle("_Z1f"+strings.Repeat("i", maxName), LLVM); ok {
-		t.Error("a name that is too long was read")
+		t.Error("a name that is too long was demangled")
 	}
 }
 
-// TestBounds holds that the writing of names ends that unfold to too much, with the visits that are allowed.
+// TestBounds checks that the printer stops at its limits for names that expand to too much.
 func TestBounds(t *testing.T) {
 	for _, what := range []string{"doubling", "doubling packs", "tuples", "many packs"} {
 		var p parser
 		p.begin(hostileNames[what], LLVM)
 		if p.symbol(); p.bad || p.pos != len(p.s) {
-			t.Errorf("%s: was not read", what)
+			t.Errorf("%s: was not parsed", what)
 		}
 		if _, ok := Demangle(hostileNames[what], LLVM); ok {
-			t.Errorf("%s: was written", what)
+			t.Errorf("%s: was demangled", what)
 		}
 	}
 	for what, name := range hostileNames {
@@ -152,7 +152,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestReuse holds that a name leaves nothing for the next one.
+// TestReuse checks that a name does not influence the next one, which reuses its memory.
 func TestReuse(t *testing.T) {
 	names, want := namesOfLLVM(t)
 	for _, hostile := range hostileNames {

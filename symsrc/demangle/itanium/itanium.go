@@ -1,14 +1,14 @@
-// Package itanium demangles C++ symbols of the Itanium ABI, in two styles. LLVM is byte for byte what llvm's demangler writes,
-// its slips included. Standard is written the same way, but reads a name as binutils' c++filt does: it binds template
-// parameters in the scope in which they stand (template.go), and knows the names of old versions of gcc.
+// Package itanium demangles C++ symbols of the Itanium ABI, in two styles. LLVM is byte for byte the output of llvm's demangler,
+// including its errors. Standard has the same spelling, but resolves names as binutils' c++filt does: it binds template parameters
+// in the scope in which they occur (template.go), and it supports the names of old versions of gcc.
 //
-// A name becomes a graph of nodes (node.go), in one pass without backtracking (encoding.go, name.go, template.go, type.go,
-// expression.go). The graph is shared where the name refers back, so what is written can be much longer than the
-// name. It is written from the outside in (print*.go), with the pieces that C++ puts before a declared name apart from
-// those after it.
+// A name is parsed into a graph of nodes (node.go), in one pass without backtracking (encoding.go, name.go, template.go,
+// type.go, expression.go). Substitutions share nodes, so the readable form can be much longer than the name. The graph is
+// printed from the outside in (print*.go); the part of a declarator before the declared name is printed separately from the
+// part after it.
 //
-// Facts are those of the Itanium C++ ABI, §5.1 (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling), and what
-// llvm-cxxfilt and c++filt answer; the tests compare with both.
+// The sources are the Itanium C++ ABI, §5.1 (https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling), and the output of
+// llvm-cxxfilt and c++filt; the tests compare with both.
 package itanium
 
 import (
@@ -17,37 +17,37 @@ import (
 )
 
 const (
-	// maxName is the longest name that is read, in bytes. It bounds the depth of the parser.
+	// maxName is the longest name that is demangled, in bytes. It bounds the depth of the parser.
 	maxName = 4096
-	// maxOutput is the longest readable form.
+	// maxOutput is the longest readable form, in bytes.
 	maxOutput = 1 << 16
-	// maxVisits bounds how many nodes are visited to rebind substitutions, and to write a name; pack expansions can visit many
-	// that write nothing.
+	// maxVisits bounds the number of nodes visited to rebind substitutions, and to print a name. Pack expansions can visit
+	// many nodes that print nothing.
 	maxVisits = 1 << 18
-	// maxDepth bounds the depth in which nodes are visited. Forward references can lead in circles, each of them once.
+	// maxDepth bounds the recursion of the printer. Forward references can form cycles.
 	maxDepth = 1 << 14
-	// keptNodes is the largest graph whose memory is kept for the next name.
+	// keptNodes is the size of the largest graph whose memory is kept for the next name.
 	keptNodes = 1 << 12
-	// maxNodes bounds the graph, which rebound substitutions can make much larger than the name.
+	// maxNodes bounds the size of the graph, because rebinding can make it much larger than the name.
 	maxNodes = 1 << 17
 )
 
-// Style is how names are read and written.
+// Style selects how names are demangled.
 type Style uint8
 
 const (
-	// Standard is llvm's way of writing, but right where llvm is not.
+	// Standard has llvm's spelling without llvm's errors.
 	Standard Style = iota
-	// LLVM is what llvm's demangler writes, byte for byte.
+	// LLVM is the output of llvm's demangler, byte for byte.
 	LLVM
 )
 
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
-// Demangle returns the readable form of a symbol that begins with `_Z`, or with `___Z` for a block of Objective-C; one more
-// underscore may stand before it. What follows a dot after the name is a clone's suffix and stands in parentheses:
-// `f() (.cold)`. Demangle fails for names that are malformed or over 4096 bytes, for those whose readable form is over 64 KiB,
-// and in the style LLVM for those that llvm fails for.
+// Demangle returns the readable form of a symbol that begins with `_Z`, or with `___Z` for the block function of an
+// Objective-C block; one additional leading underscore is accepted. A clone suffix, which begins with a dot, is written in
+// parentheses: `f() (.cold)`. Demangle returns false for names that are malformed or longer than 4096 bytes, for names whose
+// readable form is longer than 64 KiB, and, in style LLVM, for names that llvm cannot demangle.
 func Demangle(name string, style Style) (string, bool) {
 	if len(name) > maxName {
 		return "", false
@@ -74,8 +74,8 @@ func Demangle(name string, style Style) (string, bool) {
 // symbol reads a whole symbol.
 func (p *parser) symbol() *node {
 	switch {
-	case p.takes("_Z"), p.takes("__Z"):
-	case p.takes("___Z"), p.takes("____Z"):
+	case p.takeString("_Z"), p.takeString("__Z"):
+	case p.takeString("___Z"), p.takeString("____Z"):
 		return p.block()
 	default:
 		return p.fail()
@@ -88,10 +88,10 @@ func (p *parser) symbol() *node {
 	return n
 }
 
-// block reads the function of a block: the encoding of what it stands in, `_block_invoke`, and a number.
+// block reads the function of a block: the encoding of the enclosing function, `_block_invoke`, and an optional number.
 func (p *parser) block() *node {
 	n := p.encoding()
-	if !p.takes("_block_invoke") {
+	if !p.takeString("_block_invoke") {
 		return p.fail()
 	}
 	underscore := p.take('_')
@@ -104,47 +104,48 @@ func (p *parser) block() *node {
 	return p.make(node{kind: special, a: n, text: "invocation function for block in "})
 }
 
-// parser reads one name. A step that fails makes it bad and ends the input, so that every loop ends; what the steps return
-// from then on means nothing.
+// parser parses one name. On an error it sets bad and skips the rest of the input, so that every loop ends; the nodes returned
+// after an error are meaningless.
 type parser struct {
 	s   string
 	pos int
 	bad bool
 
-	subs  []*node // substitution candidates, ABI §5.1.8
-	found []*node // elements of the lists being read
+	subs    []*node // substitution candidates, ABI §5.1.8
+	pending []*node // stack of the elements of lists that are being read; see popList
 
-	// llvm is set for llvm's style, with its slips.
+	// llvm is set for style LLVM.
 	llvm bool
-	// rebindings counts the copies of substitutions that were made for other scopes.
+	// rebindings counts the substitutions that were copied for another scope.
 	rebindings int32
-	// visited counts the nodes that were visited for them.
+	// visited counts the nodes that were visited to copy them.
 	visited int
-	// sawParam is set once a template parameter was read.
+	// sawParam is set after the first template parameter.
 	sawParam bool
 
 	scopes scopes
-	// forwards are references to template arguments that come later in the name, unresolved as yet.
+	// forwards are the unresolved references to template arguments that come later in the name.
 	forwards []*node
-	// lambdaLevel is the level at which a lambda's parameter that has no argument is `auto`, -1 outside of lambdas.
+	// lambdaLevel is the level at which a template parameter without an argument is an `auto` parameter of a lambda; -1 outside
+	// of lambdas.
 	lambdaLevel int
-	// permitForward is set in the type of a conversion operator, whose template arguments follow it.
+	// permitForward is set in the type of a conversion operator, which may refer to template arguments that follow it.
 	permitForward bool
-	// plainParam is set where template arguments after a parameter are not the parameter's.
+	// plainParam is set where template arguments after a template parameter do not belong to it.
 	plainParam bool
-	// numbered is set in constraints, in which template parameters are written by their numbers.
+	// numbered is set in constraints, in which template parameters are written as in the mangled name.
 	numbered bool
-	// invented counts the names given to template parameters of each sort.
+	// invented counts the names invented for template parameters: of types, values and templates.
 	invented [3]int
 
-	// Memory, kept from name to name.
+	// Memory that is reused for the next name.
 	blocks []*[blockSize]node
 	used   int
 	lists  []*node
 	out    []byte
 }
 
-// begin makes ready for a name.
+// begin prepares the parser for a name.
 func (p *parser) begin(name string, style Style) {
 	p.s, p.pos, p.bad = name, 0, false
 	p.llvm, p.rebindings, p.visited, p.sawParam = style == LLVM, 0, 0, false
@@ -154,7 +155,7 @@ func (p *parser) begin(name string, style Style) {
 	p.scopes = scopes{levels: p.scopes.levels[:0], outer: p.scopes.outer[:0]}
 }
 
-// end drops what the name has left and reports whether the memory is worth keeping.
+// end clears the state of the parser and reports whether its memory is small enough to be kept.
 func (p *parser) end() bool {
 	if p.used > keptNodes {
 		return false
@@ -163,23 +164,23 @@ func (p *parser) end() bool {
 		clear(p.blocks[at/blockSize][:min(blockSize, p.used-at)])
 	}
 	p.used, p.s = 0, ""
-	p.subs, p.found, p.forwards, p.lists = p.subs[:0], p.found[:0], p.forwards[:0], p.lists[:0]
+	p.subs, p.pending, p.forwards, p.lists = p.subs[:0], p.pending[:0], p.forwards[:0], p.lists[:0]
 	return true
 }
 
-// failed is the result of failed steps. It is shared and never changed.
+// failed is the node returned after an error. It is shared and never modified.
 var failed = new(node)
 
-// fail makes the parser bad.
+// fail sets bad and skips the rest of the input.
 func (p *parser) fail() *node {
 	p.bad, p.pos = true, len(p.s)
 	return failed
 }
 
-// left is how many bytes are left.
-func (p *parser) left() int { return len(p.s) - p.pos }
+// remaining returns the number of unread bytes.
+func (p *parser) remaining() int { return len(p.s) - p.pos }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.pos < len(p.s) {
 		return p.s[p.pos]
@@ -187,7 +188,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// peekAt is the byte k places on, 0 after the end.
+// peekAt returns the byte at offset k from the current position, or 0 after the end.
 func (p *parser) peekAt(k int) byte {
 	if p.pos+k < len(p.s) {
 		return p.s[p.pos+k]
@@ -195,7 +196,7 @@ func (p *parser) peekAt(k int) byte {
 	return 0
 }
 
-// take takes c if it is next.
+// take consumes c if it is next and reports whether it was.
 func (p *parser) take(c byte) bool {
 	if p.pos < len(p.s) && p.s[p.pos] == c {
 		p.pos++
@@ -204,8 +205,8 @@ func (p *parser) take(c byte) bool {
 	return false
 }
 
-// takes takes text if it is next.
-func (p *parser) takes(text string) bool {
+// takeString consumes text if it is next and reports whether it was.
+func (p *parser) takeString(text string) bool {
 	if strings.HasPrefix(p.s[p.pos:], text) {
 		p.pos += len(text)
 		return true
@@ -213,15 +214,15 @@ func (p *parser) takes(text string) bool {
 	return false
 }
 
-// next reports whether text is next.
-func (p *parser) next(text string) bool { return strings.HasPrefix(p.s[p.pos:], text) }
+// hasPrefix reports whether text is next.
+func (p *parser) hasPrefix(text string) bool { return strings.HasPrefix(p.s[p.pos:], text) }
 
-// more reports whether a list goes on: it ends with the byte end, which is taken, and where the parser is bad.
+// more reports whether a list has another element. The list ends with the byte end, which is consumed, or after an error.
 func (p *parser) more(end byte) bool { return !p.bad && !p.take(end) }
 
 func isDigit(c byte) bool { return c-'0' < 10 }
 
-// number reads digits, with an n before them for a negative number where that is allowed; "" if there are none.
+// number reads decimal digits; if negative is set, an n may precede them. It returns "" if there are no digits.
 func (p *parser) number(negative bool) string {
 	from := p.pos
 	if negative {
@@ -236,7 +237,7 @@ func (p *parser) number(negative bool) string {
 	return p.s[from:p.pos]
 }
 
-// integer reads digits. Like llvm's, a number over 64 bits loses its high ones.
+// integer reads decimal digits. Overflow beyond 64 bits is ignored, as in llvm.
 func (p *parser) integer() (n uint64, ok bool) {
 	for isDigit(p.peek()) {
 		n = n*10 + uint64(p.s[p.pos]-'0')
@@ -246,7 +247,7 @@ func (p *parser) integer() (n uint64, ok bool) {
 	return n, ok
 }
 
-// seqID reads a number of base 36.
+// seqID reads a base-36 number, <seq-id> of ABI §5.1.8.
 func (p *parser) seqID() (n uint64, ok bool) {
 	for {
 		switch c := p.peek(); {
@@ -262,10 +263,10 @@ func (p *parser) seqID() (n uint64, ok bool) {
 	}
 }
 
-// identifier reads a length and as many bytes, "" where there are not so many, or none.
+// identifier reads a length and that many bytes. It returns "" if there is no length or too few bytes.
 func (p *parser) identifier() string {
 	n, ok := p.integer()
-	if !ok || n > uint64(p.left()) {
+	if !ok || n > uint64(p.remaining()) {
 		return ""
 	}
 	from := p.pos
@@ -273,7 +274,7 @@ func (p *parser) identifier() string {
 	return p.s[from:p.pos]
 }
 
-// qualifiers reads CV qualifiers, in this order.
+// qualifiers reads CV-qualifiers, which have this order.
 func (p *parser) qualifiers() (q flags) {
 	if p.take('r') {
 		q |= isRestrict

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// llvmNames has a name in each line, and after a tab what llvm-cxxfilt makes of it, nothing where it refuses it. Of the
-// names some show one thing each, some are of real libraries, some are made up at random.
+// llvmNames has one name per line and, after a tab, what llvm-cxxfilt prints for it; nothing if llvm-cxxfilt refuses it. Some
+// names test one feature each, some are from real libraries, some are random.
 //
 //go:embed testdata/llvm.tsv
 var llvmNames string
 
-// namesOfLLVM are the names of the file and what llvm makes of them.
+// namesOfLLVM returns the names of the file and what llvm prints for them.
 func namesOfLLVM(t testing.TB) (names, want []string) {
 	for line := range strings.Lines(llvmNames) {
 		name, readable, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -33,7 +33,7 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
-// TestFile holds that the file has what the installed llvm makes of the names.
+// TestFile checks that the file agrees with the installed llvm.
 func TestFile(t *testing.T) {
 	names, want := namesOfLLVM(t)
 	for i, readable := range peer(t, names) {
@@ -46,7 +46,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestOddBytes are names that no filter takes for one word.
+// TestOddBytes checks names that llvm-cxxfilt would not read as one word.
 func TestOddBytes(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"_Z4fo\x00ov", "fo\x00o()"}, {"_Z5größv", ""}, {"_Z6größv", "größ()"}, {"_Z1fv@@V1", ""},
@@ -59,7 +59,7 @@ func TestOddBytes(t *testing.T) {
 	}
 }
 
-// TestCut compares names that end anywhere with llvm.
+// TestCut compares truncated names with llvm.
 func TestCut(t *testing.T) {
 	var cut []string
 	names, _ := namesOfLLVM(t)

@@ -1,7 +1,7 @@
 package itanium
 
-// name reads the name of anything, with its scope and template arguments. state is nil for names that are no function's of
-// an encoding; then the arguments are not those that template parameters refer to.
+// name reads a name with its scope and template arguments. state is nil if the name is not that of an encoding; then template
+// parameters do not refer to its arguments.
 func (p *parser) name(state *nameState) *node {
 	switch p.peek() {
 	case 'N':
@@ -23,7 +23,7 @@ func (p *parser) name(state *nameState) *node {
 	return p.make(node{kind: instance, a: n, b: args})
 }
 
-// localName reads what is declared in a function, or a string in it: the function's encoding and a name.
+// localName reads the name of an entity declared in a function, or of a string literal in it: the function's encoding and a name.
 func (p *parser) localName(state *nameState) *node {
 	p.take('Z')
 	n := node{kind: local, a: p.encoding()}
@@ -52,7 +52,7 @@ func (p *parser) localName(state *nameState) *node {
 	return p.make(n)
 }
 
-// discriminator skips the number of an entity among those of its name in a function: `_1`, `__12_`, or digits at the end.
+// discriminator skips the number that distinguishes local entities with the same name: `_1`, `__12_`, or digits at the end.
 func (p *parser) discriminator() {
 	digits := func(from int) int {
 		for from < len(p.s) && isDigit(p.s[from]) {
@@ -74,10 +74,10 @@ func (p *parser) discriminator() {
 	}
 }
 
-// unscopedName reads a name without scope, or in std. A substitution alone is one only where that is allowed.
+// unscopedName reads a name without a scope, or in std. A substitution on its own is accepted only if allowed is set.
 func (p *parser) unscopedName(state *nameState, allowed bool) (n *node, substituted bool) {
 	var scope, m *node
-	if p.takes("St") {
+	if p.takeString("St") {
 		scope = p.word("std")
 	}
 	if p.peek() == 'S' {
@@ -94,7 +94,7 @@ func (p *parser) unscopedName(state *nameState, allowed bool) (n *node, substitu
 	return p.unqualifiedName(state, scope, m), false
 }
 
-// nestedName reads a name with its scopes, and the qualifiers of a member function.
+// nestedName reads a name with its scopes, and the CV- and ref-qualifiers of a member function.
 func (p *parser) nestedName(state *nameState) *node {
 	p.take('N')
 	if p.take('H') {
@@ -123,16 +123,16 @@ func (p *parser) nestedName(state *nameState) *node {
 			continue
 		}
 		p.subs = append(p.subs, n)
-		p.take('M') // of a data member, in old manglings of lambdas
+		p.take('M') // old manglings of lambdas mark a data member with it
 	}
 	if n == nil || len(p.subs) == 0 {
 		return p.fail()
 	}
-	p.subs = p.subs[:len(p.subs)-1] // the whole is a candidate only as a type
+	p.subs = p.subs[:len(p.subs)-1] // the complete name is a candidate only as a type, which typ adds
 	return n
 }
 
-// prefix reads one more part of a nested name after the scope n, which is nil at its begin.
+// prefix reads the next part of a nested name. n is the scope before it, or nil at the beginning.
 func (p *parser) prefix(state *nameState, n *node) (next *node, substituted bool) {
 	switch c := p.peek(); {
 	case c == 'T':
@@ -168,13 +168,13 @@ func (p *parser) prefix(state *nameState, n *node) (next *node, substituted bool
 }
 
 func (p *parser) prefixSubstitution() *node {
-	if p.takes("St") {
+	if p.takeString("St") {
 		return p.word("std")
 	}
 	return p.substitution()
 }
 
-// unqualifiedName reads one part of a name, in scope (nil for none) and in module m (nil for none).
+// unqualifiedName reads one part of a name, in a scope and a module m; both may be nil.
 func (p *parser) unqualifiedName(state *nameState, scope, m *node) *node {
 	m = p.moduleName(m)
 	befriended := scope != nil && p.take('F')
@@ -208,7 +208,7 @@ func (p *parser) unqualifiedName(state *nameState, scope, m *node) *node {
 	return n
 }
 
-// moduleName reads the parts of a module's name after m; it returns m if there are none.
+// moduleName reads the parts of a module name after m. It returns m if there are none.
 func (p *parser) moduleName(m *node) *node {
 	for p.take('W') {
 		next := node{kind: module, a: m}
@@ -235,7 +235,7 @@ func (p *parser) sourceName() *node {
 	return p.word(text)
 }
 
-// tags reads ABI tags after n; it returns n if there are none.
+// tags reads the ABI tags of n. It returns n if there are none.
 func (p *parser) tags(n *node) *node {
 	for p.take('B') {
 		text := p.identifier()
@@ -247,26 +247,26 @@ func (p *parser) tags(n *node) *node {
 	return n
 }
 
-// structuredBinding reads the names of one.
+// structuredBinding reads the names of a structured binding.
 func (p *parser) structuredBinding() *node {
-	p.takes("DC")
-	mark := len(p.found)
+	p.takeString("DC")
+	mark := len(p.pending)
 	for {
-		p.found = append(p.found, p.sourceName())
+		p.pending = append(p.pending, p.sourceName())
 		if !p.more('E') {
 			break
 		}
 	}
-	return p.make(node{kind: bindings, list: p.since(mark)})
+	return p.make(node{kind: structuredBinding, list: p.popList(mark)})
 }
 
-// constructorName reads which constructor or destructor of scope it is. Where that is a standard abbreviation, it is
-// written out from here on.
+// constructorName reads the kind of a constructor or destructor of scope. It also returns the scope: a standard abbreviation is
+// expanded in it.
 func (p *parser) constructorName(scope *node, state *nameState) (n, in *node) {
 	if scope.kind == standard {
 		scope = p.make(node{kind: expanded, index: scope.index})
 	}
-	made := node{kind: constructor, a: scope}
+	result := node{kind: constructor, a: scope}
 	c := p.peek()
 	p.pos++
 	inherited := c == 'C' && p.take('I')
@@ -274,7 +274,7 @@ func (p *parser) constructorName(scope *node, state *nameState) (n, in *node) {
 	switch {
 	case c == 'C' && digit >= '1' && digit <= '5':
 	case c == 'D' && digit >= '0' && digit <= '5' && digit != '3':
-		made.flags = flagDestructor
+		result.flags = flagDestructor
 	default:
 		return p.fail(), scope
 	}
@@ -283,33 +283,33 @@ func (p *parser) constructorName(scope *node, state *nameState) (n, in *node) {
 		state.untyped = true
 	}
 	if inherited {
-		p.name(state) // the base whose constructor it was
+		p.name(state) // the base class that declares the constructor
 	}
-	return p.make(made), scope
+	return p.make(result), scope
 }
 
 // operatorName reads the name of an operator function.
 func (p *parser) operatorName(state *nameState) *node {
 	if op := p.operator(); op != nil {
 		switch {
-		case op.sort == opCast:
+		case op.kind == opCast:
 			return p.conversionName(state)
-		case op.sort >= opUnnameable, op.sort == opMember && !op.flag:
+		case op.kind >= opUnnameable, op.kind == opMember && !op.flag:
 			return p.fail()
 		}
 		return p.word(op.name)
 	}
-	if p.takes("li") {
+	if p.takeString("li") {
 		return p.make(node{kind: userLiteral, a: p.sourceName()})
 	}
-	if p.take('v') && isDigit(p.peek()) { // a vendor's, with its number of operands
+	if p.take('v') && isDigit(p.peek()) { // a vendor's operator; the digit is its number of operands
 		p.pos++
 		return p.make(node{kind: conversion, a: p.sourceName()})
 	}
 	return p.fail()
 }
 
-// conversionName reads the type of a conversion operator. Its template parameters may refer to arguments that follow.
+// conversionName reads the type of a conversion operator. It may refer to template arguments that follow.
 func (p *parser) conversionName(state *nameState) *node {
 	plain, permit := p.plainParam, p.permitForward
 	p.plainParam, p.permitForward = true, permit || state != nil
@@ -321,20 +321,20 @@ func (p *parser) conversionName(state *nameState) *node {
 	return p.make(node{kind: conversion, a: t})
 }
 
-// unresolvedName reads a name that depends on template parameters, ABI §5.1.6.1: one without scope, in a scope of names
-// (`sr1A1BE1x`), of a type (`srT_1x`), or of names below a type (`srNT_1BE1x`).
+// unresolvedName reads a dependent name, ABI §5.1.6.1: one without a scope, in a scope of names (`sr1A1BE1x`), in a type
+// (`srT_1x`), or in a scope nested in a type (`srNT_1BE1x`).
 func (p *parser) unresolvedName(global bool) *node {
 	var scope *node
 	switch {
 	case !p.llvm && p.oldScope():
-		p.takes("sr")
+		p.takeString("sr")
 		scope = p.typ()
-	case p.takes("srN"):
+	case p.takeString("srN"):
 		scope = p.withArguments(p.unresolvedType())
 		for p.more('E') {
 			scope = p.make(node{kind: nested, a: scope, b: p.simpleID()})
 		}
-	case !p.takes("sr"):
+	case !p.takeString("sr"):
 		n := p.baseUnresolved()
 		if global {
 			return p.make(node{kind: globalName, a: n})
@@ -354,13 +354,13 @@ func (p *parser) unresolvedName(global bool) *node {
 	return p.make(node{kind: nested, a: scope, b: p.baseUnresolved()})
 }
 
-// oldScope reports whether an unresolved name comes whose scope is any type with its substitution candidates, as gcc has it:
-// `srSt7is_sameI…`, `srNS_7is_sameI…`.
+// oldScope reports whether an unresolved name of gcc's form is next: its scope is any type, which adds substitution candidates,
+// as in `srSt7is_sameI…` and `srNS_7is_sameI…`.
 func (p *parser) oldScope() bool {
-	return p.next("srSt") || p.next("srNS")
+	return p.hasPrefix("srSt") || p.hasPrefix("srNS")
 }
 
-// withArguments reads the template arguments of n, if it has any.
+// withArguments reads the optional template arguments of n.
 func (p *parser) withArguments(n *node) *node {
 	if p.peek() != 'I' {
 		return n
@@ -368,10 +368,10 @@ func (p *parser) withArguments(n *node) *node {
 	return p.make(node{kind: instance, a: n, b: p.arguments(nil)})
 }
 
-// simpleID reads an identifier with its template arguments.
+// simpleID reads an identifier with optional template arguments.
 func (p *parser) simpleID() *node { return p.withArguments(p.sourceName()) }
 
-// unresolvedType reads a type that has members.
+// unresolvedType reads the type in the scope of an unresolved name.
 func (p *parser) unresolvedType() *node {
 	var n *node
 	switch p.peek() {
@@ -391,7 +391,7 @@ func (p *parser) baseUnresolved() *node {
 	if isDigit(p.peek()) {
 		return p.simpleID()
 	}
-	if p.takes("dn") {
+	if p.takeString("dn") {
 		n := node{kind: destructor}
 		if isDigit(p.peek()) {
 			n.a = p.simpleID()
@@ -400,12 +400,12 @@ func (p *parser) baseUnresolved() *node {
 		}
 		return p.make(n)
 	}
-	p.takes("on")
+	p.takeString("on")
 	return p.withArguments(p.operatorName(nil))
 }
 
-// standards are the abbreviations of the standard library: what they are called, whose constructors they have, and what
-// they stand for.
+// standards are the abbreviations of the standard library, ABI §5.1.8: the names of the constructors of the abbreviation
+// and of its expanded form, the expanded form, and the abbreviation's readable form.
 var standards = [...]struct {
 	letter                   byte
 	name, base, full, string string
@@ -418,8 +418,8 @@ var standards = [...]struct {
 	{'d', "iostream", "basic_iostream", "std::basic_iostream<char, std::char_traits<char>>", "std::iostream"},
 }
 
-// substitution reads a reference to what was there before, or a standard abbreviation. The latter with ABI tags is a
-// candidate itself.
+// substitution reads a reference to an earlier part of the name, or a standard abbreviation. An abbreviation with ABI tags
+// becomes a candidate itself.
 func (p *parser) substitution() *node {
 	if !p.take('S') {
 		return p.fail()
@@ -453,7 +453,7 @@ func (p *parser) substitution() *node {
 	n := p.subs[index]
 	if n.params && !p.numbered {
 		p.rebindings++
-		if n = p.rebound(n); p.used > maxNodes {
+		if n = p.rebind(n); p.used > maxNodes {
 			return p.fail()
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// peer asks llvm for names, all in one process. It skips the test where llvm is not installed, or crashes at a name that
-// was made up.
+// peer returns llvm's readable forms of names, all from one process. It skips the test if llvm is not installed or crashes,
+// which happens for some random names.
 func peer(t testing.TB, names []string) []string {
 	t.Helper()
 	tool, err := exec.LookPath("llvm-cxxfilt-22")
@@ -27,30 +27,30 @@ func peer(t testing.TB, names []string) []string {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != len(names) {
-		t.Fatalf("%d answers to %d names", len(lines), len(names))
+		t.Fatalf("%d lines of output for %d names", len(lines), len(names))
 	}
 	return lines
 }
 
-// compare compares with llvm, byte for byte, and tells how many of the names are names.
+// compare compares style LLVM with llvm, byte for byte, and logs how many of the names were demangled.
 func compare(t testing.TB, names []string) {
 	t.Helper()
-	read := 0
+	demangled := 0
 	for i, want := range peer(t, names) {
 		got, ok := Demangle(names[i], LLVM)
 		if !ok {
 			got = names[i]
 		} else {
-			read++
+			demangled++
 		}
 		if len(want) <= maxOutput && got != want {
 			t.Errorf("%s\n got %s\nwant %s", names[i], got, want)
 		}
 	}
-	t.Logf("%d of %d names are read", read, len(names))
+	t.Logf("%d of %d names were demangled", demangled, len(names))
 }
 
-// realNames are those of the C++ library, or, where it is not installed, of the file of names.
+// realNames returns the names of the C++ library or, if it is not installed, of the file of names.
 func realNames(t testing.TB) []string {
 	paths, err := filepath.Glob("/usr/lib/*-linux-gnu/libstdc++.so.6")
 	if err != nil || len(paths) == 0 {
@@ -75,17 +75,17 @@ func realNames(t testing.TB) []string {
 	return names
 }
 
-// oneWord are names that llvm-cxxfilt takes for one word.
+// oneWord matches names that llvm-cxxfilt reads as one word.
 var oneWord = regexp.MustCompile(`^_[A-Za-z0-9_.$]+$`)
 
-// pieces are put into names by mutate.
+// pieces are inserted into names by mutate.
 var pieces = strings.Fields(`T_ S_ S0_ S1_ TL0__ I E J X L Li1E Dp DpT_ sp N Z cv UlvE_ UlT_E_ Ut_ K R O P F FvvE A3_ M1A St Sa Ss
 	B3foo Q rq Tk1C Ty Tni TtTyE Tp sr srN DTfp_E Dt Do DO Dw U3foo u3foo H W1m D0 C1 CI1 gs il tl1A di1x dx dX fl fLpl fr fR
 	so mc nx sZ sP nw_ pi dl cl cp qu pt dt aS gt cm st sz te ti sc dc li1x v13foo on dn _ 0 1 9 v i z Lf3f800000E LDnE
 	LUlvE_E LA3_cE L_Z1fvE LZ1fvE TV TI Th_ Tv0_n8_ GR GV TC TW .x Ua9enable_if Ts Te DB8_ DF16_ Dv4_ Dv_ Dk DK G C 1a 2ab
 	d_ d0_ s _1 __12_ DC1a1bE U9objcproto1A`)
 
-// mutate changes a name at up to three places: takes bytes out, puts pieces in, or parts of itself or another name.
+// mutate changes a name at up to three places: it removes bytes, or inserts pieces or parts of the same or another name.
 func mutate(r *rand.Rand, names []string) string {
 	s := names[r.IntN(len(names))]
 	part := func(of string) string {
@@ -111,7 +111,7 @@ func mutate(r *rand.Rand, names []string) string {
 	return s
 }
 
-// madeUp are names of which half are mutated and half are of the grammar.
+// madeUp returns random names: half of them are mutated, half are derived from the grammar.
 func madeUp(t testing.TB, seed uint64, count int) []string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	real := realNames(t)
@@ -128,16 +128,16 @@ func madeUp(t testing.TB, seed uint64, count int) []string {
 	return names
 }
 
-// TestMadeUp compares made-up names with llvm.
+// TestMadeUp compares random names with llvm.
 func TestMadeUp(t *testing.T) { compare(t, madeUp(t, 1, 20_000)) }
 
-// FuzzPeer does the same without end; each seed is a batch of names.
+// FuzzPeer compares random names with llvm; each seed is a batch of names.
 func FuzzPeer(f *testing.F) {
 	f.Add(uint64(2))
 	f.Fuzz(func(t *testing.T, seed uint64) { compare(t, madeUp(t, seed, 2000)) })
 }
 
-// TestTables compares the symbols of programs and libraries with many of them, where they are installed.
+// TestTables compares the symbols of large programs and libraries, where they are installed.
 func TestTables(t *testing.T) {
 	for _, pattern := range []string{
 		"/usr/lib/*-linux-gnu/libclang-cpp.so.*", "/usr/lib/*-linux-gnu/debug/libstdc++.so.6", "/usr/lib/llvm-22/lib/libLLVM.so.22*",
@@ -153,7 +153,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// tableNames are the C++ names in the symbol tables of a file.
+// tableNames returns the C++ names in the symbol tables of a file.
 func tableNames(t *testing.T, path string) (names []string) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skip(err)
@@ -163,7 +163,7 @@ func tableNames(t *testing.T, path string) (names []string) {
 		t.Skip(err)
 	}
 	defer f.Close()
-	full, _ := f.Symbols() // which is missing as a rule
+	full, _ := f.Symbols() // usually missing
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(full, dynamic...) {
 		if strings.HasPrefix(s.Name, "_Z") && oneWord.MatchString(s.Name) {

@@ -2,33 +2,33 @@ package itanium
 
 import "strconv"
 
-// noPack is the index and count of packs outside of an expansion.
+// noPack is the index and the count of packs outside of pack expansions.
 const noPack = -1
 
-// printer writes a graph. What C++ writes around a declared name stands in two pieces: `int (*` and `)[3]` of a pointer to
-// an array. left writes the first and right the second one.
+// printer prints a graph. A type surrounds the name that it declares, as `int (*` and `)[3]` in a pointer to an array: left
+// prints the part before the name, right the part after it.
 type printer struct {
 	out  []byte
 	llvm bool // see parser
-	// packIndex is which element of packs is being written, packCount how many the first pack of the expansion has.
+	// packIndex is the index of the pack elements that are being printed, packCount the size of the first pack of the expansion.
 	packIndex, packCount int
-	// angle says whether template arguments are being written, in which a > needs parentheses unless brackets protect it.
-	// llvm gives it some outside of them, too.
+	// angle tracks whether template arguments are being printed, in which a > needs parentheses unless it is in brackets. It
+	// is put in parentheses outside of template arguments, too, as in llvm.
 	angle  angle
 	visits int
 	depth  int
-	bad    bool // a bound was reached
+	bad    bool // a limit was exceeded
 }
 
 func (w *printer) text(s string) { w.out = append(w.out, s...) }
 
-// angle counts the brackets that are open within the outermost <>.
+// angle counts the open brackets inside of the outermost <>.
 type angle struct {
 	inside   bool
 	brackets int
 }
 
-// open and close write brackets, in which a > is an operator.
+// open prints an opening bracket. Up to the closing one a > is an operator.
 func (w *printer) open(bracket byte) {
 	if w.angle.inside {
 		w.angle.brackets++
@@ -36,6 +36,7 @@ func (w *printer) open(bracket byte) {
 	w.out = append(w.out, bracket)
 }
 
+// close prints a closing bracket.
 func (w *printer) close(bracket byte) {
 	if w.angle.inside {
 		w.angle.brackets--
@@ -43,7 +44,7 @@ func (w *printer) close(bracket byte) {
 	w.out = append(w.out, bracket)
 }
 
-// openAngle writes a <. Its result goes to closeAngle.
+// openAngle prints a <. Its result is the argument of closeAngle.
 func (w *printer) openAngle() (outside bool) {
 	outside = w.angle.inside
 	w.angle.inside = true
@@ -56,13 +57,13 @@ func (w *printer) closeAngle(outside bool) {
 	w.angle.inside = outside
 }
 
-// print writes the whole of a node.
+// print prints both parts of a node.
 func (w *printer) print(n *node) {
 	w.left(n)
 	w.right(n)
 }
 
-// enter counts a visit, against names that unfold to more than can be written. It is false where that was enough.
+// enter counts a visit. It returns false if a limit is exceeded, as by a name that expands to more than maxOutput.
 func (w *printer) enter() bool {
 	w.visits++
 	w.depth++
@@ -72,7 +73,7 @@ func (w *printer) enter() bool {
 	return !w.bad
 }
 
-// left writes what stands before a declared name. Most nodes have nothing else.
+// left prints the part of a node before the declared name. Most nodes have only this part.
 func (w *printer) left(n *node) {
 	if w.enter() {
 		switch {
@@ -80,7 +81,7 @@ func (w *printer) left(n *node) {
 			w.nameLeft(n)
 		case n.kind <= packDecl:
 			w.templateLeft(n)
-		case n.kind <= bitInteger:
+		case n.kind <= bitInt:
 			w.typeLeft(n)
 		default:
 			w.expression(n)
@@ -89,7 +90,7 @@ func (w *printer) left(n *node) {
 	w.depth--
 }
 
-// right writes what stands after a declared name.
+// right prints the part of a node after the declared name.
 func (w *printer) right(n *node) {
 	if n.kind == word || n.kind == nested || n.kind == instance {
 		return
@@ -100,14 +101,14 @@ func (w *printer) right(n *node) {
 			w.functionRight(n)
 		case n.kind > suffixed && n.kind <= packDecl:
 			w.templateRight(n)
-		case n.kind > packDecl && n.kind <= bitInteger:
+		case n.kind > packDecl && n.kind <= bitInt:
 			w.typeRight(n)
 		}
 	}
 	w.depth--
 }
 
-// commas writes the elements of a list. Those that write nothing, as empty packs do, have no comma.
+// commas prints the elements of a list, separated by commas. Elements without text, such as empty packs, have no comma.
 func (w *printer) commas(list []*node) {
 	first := true
 	for _, n := range list {
@@ -125,10 +126,10 @@ func (w *printer) commas(list []*node) {
 	}
 }
 
-// operand writes n, in parentheses if it binds less than or, unless it must be worse, as prec.
-func (w *printer) operand(n *node, prec precedence, worse bool) {
+// operand prints n, in parentheses if it binds less tightly than prec or, unless strictlyWorse is set, as tightly.
+func (w *printer) operand(n *node, prec precedence, strictlyWorse bool) {
 	paren := n.prec >= prec
-	if worse {
+	if strictlyWorse {
 		paren = n.prec > prec
 	}
 	if paren {
@@ -140,14 +141,14 @@ func (w *printer) operand(n *node, prec precedence, worse bool) {
 	}
 }
 
-// parens writes a list in parentheses.
+// parens prints a list in parentheses.
 func (w *printer) parens(list []*node) {
 	w.open('(')
 	w.commas(list)
 	w.close(')')
 }
 
-// property is what the writing of what stands around a node depends on.
+// property is a property of a type that decides how the types that refer to it are printed.
 type property uint8
 
 const (
@@ -156,7 +157,7 @@ const (
 	isFunction
 )
 
-// has reports whether n has a property, looking through qualifiers, references to template arguments, and packs.
+// has reports whether n has a property. It looks through qualifiers, template arguments and packs.
 func (w *printer) has(n *node, what property) bool {
 	for {
 		if w.visits++; w.visits > maxVisits {
@@ -202,7 +203,7 @@ func (w *printer) has(n *node, what property) bool {
 	}
 }
 
-// nameLeft writes names.
+// nameLeft prints names.
 func (w *printer) nameLeft(n *node) {
 	switch n.kind {
 	case word:
@@ -247,7 +248,7 @@ func (w *printer) nameLeft(n *node) {
 	case userLiteral:
 		w.text(`operator"" `)
 		w.print(n.a)
-	case bindings:
+	case structuredBinding:
 		w.text("[")
 		w.commas(n.list)
 		w.text("]")
@@ -256,7 +257,7 @@ func (w *printer) nameLeft(n *node) {
 	}
 }
 
-// constructorOf writes the name of a class that its constructors have. llvm writes none for lambdas, unnamed types, and template
+// constructorOf prints the name of the constructors of a class. llvm prints none for lambdas, unnamed types, and template
 // parameters whose arguments come later in the name.
 func (w *printer) constructorOf(class *node) {
 	if !w.llvm {
@@ -272,7 +273,7 @@ func (w *printer) constructorOf(class *node) {
 	w.text(w.baseName(class))
 }
 
-// baseName returns the name of a class without its scope and arguments, as its constructors have it; some have none.
+// baseName returns the name of a class without its scope and template arguments, or "" if it has none.
 func (w *printer) baseName(n *node) string {
 	for {
 		switch n.kind {
@@ -296,7 +297,7 @@ func (w *printer) baseName(n *node) string {
 	}
 }
 
-// entity writes what has a name of its own kind, and functions up to their parameters.
+// entity prints the other kinds of names, and functions up to their parameters.
 func (w *printer) entity(n *node) {
 	switch n.kind {
 	case unnamed:
@@ -316,13 +317,13 @@ func (w *printer) entity(n *node) {
 			}
 		}
 		w.print(n.b)
-	case object:
+	case explicitObject:
 		w.text("this ")
 		w.print(n.a)
 	case special:
 		w.text(n.text)
 		w.print(n.a)
-	case inVtable:
+	case constructionVtable:
 		w.text("construction vtable for ")
 		w.print(n.a)
 		w.text("-in-")
@@ -335,7 +336,7 @@ func (w *printer) entity(n *node) {
 	}
 }
 
-// module writes a module's name, of which n is the last part.
+// module prints the name of a module. n is its last part.
 func (w *printer) module(n *node) {
 	if n.a != nil {
 		w.print(n.a)
@@ -349,7 +350,7 @@ func (w *printer) module(n *node) {
 	w.text(n.text)
 }
 
-// closureDeclarator writes the template parameters, parameters and constraints of a lambda.
+// closureDeclarator prints the template parameters, parameters and constraints of a lambda.
 func (w *printer) closureDeclarator(n *node) {
 	if n.a != nil {
 		if len(n.a.list) > 0 {
@@ -370,7 +371,7 @@ func (w *printer) closureDeclarator(n *node) {
 	}
 }
 
-// functionRight writes what follows a function's name.
+// functionRight prints the part of a function after its name.
 func (w *printer) functionRight(n *node) {
 	w.parens(n.list)
 	if n.a != nil {
@@ -392,7 +393,7 @@ func (w *printer) functionRight(n *node) {
 	}
 }
 
-// qualifiers writes CV qualifiers.
+// qualifiers prints CV-qualifiers.
 func (w *printer) qualifiers(f flags) {
 	if f&isConst != 0 {
 		w.text(" const")
@@ -405,7 +406,7 @@ func (w *printer) qualifiers(f flags) {
 	}
 }
 
-// refQualifier writes that of a function.
+// refQualifier prints the ref-qualifier of a function.
 func (w *printer) refQualifier(f flags) {
 	if f&isLvalue != 0 {
 		w.text(" &")
@@ -415,7 +416,7 @@ func (w *printer) refQualifier(f flags) {
 	}
 }
 
-// initializer writes initialiser lists, and elements that say what they initialise.
+// initializer prints initializer lists, and elements with designators.
 func (w *printer) initializer(n *node) {
 	switch n.kind {
 	case braces:
@@ -437,26 +438,26 @@ func (w *printer) initializer(n *node) {
 			w.text(".")
 			w.print(n.a)
 		}
-		w.initial(n.b)
+		w.initialValue(n.b)
 	case ranged:
 		w.text("[")
 		w.print(n.a)
 		w.text(" ... ")
 		w.print(n.b)
 		w.text("]")
-		w.initial(n.c)
+		w.initialValue(n.c)
 	}
 }
 
-// initial writes the value of an element; designators follow one another without a sign.
-func (w *printer) initial(n *node) {
+// initialValue prints the value of an element with a designator. There is no = between designators.
+func (w *printer) initialValue(n *node) {
 	if n.kind != designated && n.kind != ranged {
 		w.text(" = ")
 	}
 	w.print(n)
 }
 
-// requirement writes requires-expressions and what they demand.
+// requirement prints requires-expressions and their requirements.
 func (w *printer) requirement(n *node) {
 	switch n.kind {
 	case requires:
@@ -467,8 +468,8 @@ func (w *printer) requirement(n *node) {
 		}
 		w.text(" ")
 		w.open('{')
-		for _, demand := range n.list {
-			w.print(demand)
+		for _, r := range n.list {
+			w.print(r)
 		}
 		w.text(" ")
 		w.close('}')
@@ -490,11 +491,11 @@ func (w *printer) requirement(n *node) {
 			w.print(n.b)
 		}
 		w.text(";")
-	case typeWanted:
+	case typeRequirement:
 		w.text(" typename ")
 		w.print(n.a)
 		w.text(";")
-	case needed:
+	case nestedRequirement:
 		w.text(" requires ")
 		w.print(n.a)
 		w.text(";")
@@ -510,8 +511,8 @@ func (w *printer) isCharArray(n *node) bool {
 	return of == builtins['c'] || w.llvm && of.kind == word && of.text == "char"
 }
 
-// stringLiteral writes the elements of an array of char as a string. It is false, with nothing written, where one of them is
-// no number that fits.
+// stringLiteral prints the elements of an array of char as a string literal. If an element is not an integer from 0 to 255, it
+// prints nothing and returns false.
 func (w *printer) stringLiteral(elements []*node) bool {
 	for _, n := range elements {
 		if n.kind != integer {
@@ -531,11 +532,11 @@ func (w *printer) stringLiteral(elements []*node) bool {
 	return true
 }
 
-// shortEscapes are the letters that stand for the characters from 7 on.
+// shortEscapes are the letters of the escape sequences of the characters from 7 on.
 const shortEscapes = "abtnvfr"
 
-// character writes one of a string. Behind a numeric escape, a hex digit would be part of it: the string ends there, and
-// another one begins. It reports whether c was such an escape.
+// character prints one character of a string literal and reports whether it printed a numeric escape sequence. A hexadecimal
+// digit after such a sequence would be part of it, so the literal is split there.
 func (w *printer) character(c byte, escaped bool) bool {
 	switch {
 	case c < 7:

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// expression writes expressions and literals.
+// expression prints expressions and literals.
 func (w *printer) expression(n *node) {
 	switch n.kind {
 	case binary, prefix, postfix, subscript, memberOf, conditional, fold:
 		w.operation(n)
-	case call, newExpr, deleteExpr, cCast, cast, toMember, thrown, subobject:
+	case call, newExpr, deleteExpr, cCast, cast, memberConversion, thrown, subobject:
 		w.action(n)
 	case braces, designated, ranged:
 		w.initializer(n)
-	case requires, requirement, typeWanted, needed:
+	case requires, requirement, typeRequirement, nestedRequirement:
 		w.requirement(n)
-	case integer, enumLit, stringIn, float:
+	case integer, enumLit, stringLit, float:
 		w.literal(n)
 	case enclosing:
 		w.text(n.text)
@@ -47,7 +47,7 @@ func (w *printer) expression(n *node) {
 	}
 }
 
-// operation writes operators between operands.
+// operation prints operators and their operands.
 func (w *printer) operation(n *node) {
 	switch n.kind {
 	case binary:
@@ -78,7 +78,7 @@ func (w *printer) operation(n *node) {
 	}
 }
 
-// binary writes a binary operator. Assignments are of the right, and a > would end template arguments.
+// binary prints a binary operator. Assignments are right-associative, and a > would end template arguments.
 func (w *printer) binary(n *node) {
 	paren := w.angle.brackets == 0 && (n.text == ">" || n.text == ">>")
 	if paren {
@@ -101,11 +101,12 @@ func (w *printer) binary(n *node) {
 	}
 }
 
-// fold writes `(pack op ... op operand)` to the right, `(operand op ... op pack)` to the left; the operand may be missing.
+// fold prints a right fold as `(pack op ... op operand)` and a left fold as `(operand op ... op pack)`; unary folds have no
+// operand.
 func (w *printer) fold(n *node) {
 	left := n.flags&flagLeft != 0
-	side := func(ofPack bool) {
-		if !ofPack {
+	side := func(isPack bool) {
+		if !isPack {
 			w.operand(n.b, precCast, true)
 			return
 		}
@@ -130,7 +131,7 @@ func (w *printer) fold(n *node) {
 	w.close(')')
 }
 
-// action writes calls, casts, and the words that are written like them.
+// action prints calls, casts, and similar expressions.
 func (w *printer) action(n *node) {
 	if (n.kind == newExpr || n.kind == deleteExpr) && n.flags&flagGlobal != 0 {
 		w.text("::")
@@ -171,7 +172,7 @@ func (w *printer) action(n *node) {
 		}
 		w.closeAngle(outside)
 		w.inParens(n.b)
-	case toMember:
+	case memberConversion:
 		w.inParens(n.a)
 		w.inParens(n.b)
 	case thrown:
@@ -190,21 +191,21 @@ func (w *printer) action(n *node) {
 	}
 }
 
-// inParens writes n in parentheses.
+// inParens prints n in parentheses.
 func (w *printer) inParens(n *node) {
 	w.open('(')
 	w.print(n)
 	w.close(')')
 }
 
-// arrayMark writes the brackets of the operators new and delete for arrays.
+// arrayMark prints the brackets of new[] and delete[].
 func (w *printer) arrayMark(n *node) {
 	if n.flags&flagArray != 0 {
 		w.text("[]")
 	}
 }
 
-// literal writes literals.
+// literal prints literals.
 func (w *printer) literal(n *node) {
 	switch n.kind {
 	case integer:
@@ -221,7 +222,7 @@ func (w *printer) literal(n *node) {
 	case enumLit:
 		w.inParens(n.a)
 		w.signed(n.text)
-	case stringIn:
+	case stringLit:
 		w.text(`"<`)
 		w.print(n.a)
 		w.text(`>"`)
@@ -230,7 +231,7 @@ func (w *printer) literal(n *node) {
 	}
 }
 
-// signed writes a number, of which an n before it makes a negative one.
+// signed prints a number; a leading n is its minus sign.
 func (w *printer) signed(number string) {
 	if len(number) > 0 && number[0] == 'n' {
 		w.text("-")
@@ -239,10 +240,10 @@ func (w *printer) signed(number string) {
 	w.text(number)
 }
 
-// floatTypes are the types of floating-point literals as they stand before the bytes of one.
+// floatTypes are the types of floating-point literals as c++filt prints them.
 var floatTypes = map[flags]string{0: "(float)", flagDouble: "(double)", flagLongDouble: "(long double)"}
 
-// float writes a number as its bytes. In llvm's style it is as printf's %a has it, with the suffix of its type.
+// float prints a floating-point number: the bytes, as c++filt does, or in style LLVM printf's %a with the suffix of the type.
 func (w *printer) float(n *node) {
 	if !w.llvm {
 		w.text(floatTypes[n.flags])
@@ -267,7 +268,7 @@ func (w *printer) float(n *node) {
 	}
 }
 
-// formatDouble returns an IEEE 754 double; numbers that are not normal keep their exponent.
+// formatDouble formats the bits of an IEEE 754 double like printf's %a of glibc: subnormal numbers are not normalized.
 func formatDouble(v uint64) string {
 	const mantissaBits, bias, special = 52, 1023, 0x7ff
 	mantissa := v & (1<<mantissaBits - 1)
@@ -284,7 +285,8 @@ func formatDouble(v uint64) string {
 	return hexFloat(v>>63 != 0, lead, mantissa, mantissaBits/4, exponent-bias)
 }
 
-// formatExtended returns a number of the x87's 80 bits. Its highest hex digit stands before the point.
+// formatExtended formats an 80-bit x87 number like printf's %La of glibc: the first hexadecimal digit of the mantissa, with the
+// explicit integer bit, is before the point. top is the sign and the exponent.
 func formatExtended(top uint16, mantissa uint64) string {
 	const bias, special = 16383, 0x7fff
 	negative := top>>15 != 0
@@ -293,7 +295,7 @@ func formatExtended(top uint16, mantissa uint64) string {
 	switch {
 	case exponent == special && integerBit:
 		return notFinite(negative, mantissa<<1 != 0)
-	case exponent != 0 && !integerBit: // a form that the processor does not take for a number
+	case exponent != 0 && !integerBit: // an encoding that is invalid for the processor
 		return notFinite(negative, true)
 	case mantissa == 0:
 		return hexFloat(negative, "0", 0, 0, 0)
@@ -315,8 +317,8 @@ func notFinite(negative, nan bool) string {
 	return s
 }
 
-// hexFloat puts a number together: its mantissa has as many hex digits behind the point, of which zeros at the end are left
-// out.
+// hexFloat formats a hexadecimal floating-point number. The mantissa has the given number of hexadecimal digits after the
+// point; trailing zeros are omitted.
 func hexFloat(negative bool, lead string, mantissa uint64, digits, exponent int) string {
 	var b strings.Builder
 	if negative {

@@ -1,6 +1,6 @@
 package itanium
 
-// typeLeft writes types, up to the name that they declare.
+// typeLeft prints the part of a type before the name that it declares.
 func (w *printer) typeLeft(n *node) {
 	switch n.kind {
 	case qualified:
@@ -8,7 +8,7 @@ func (w *printer) typeLeft(n *node) {
 		q := n.flags
 		if !w.llvm {
 			if under := w.target(n.a); under.kind == qualified {
-				q &^= under.flags // which are written already
+				q &^= under.flags // which have been printed
 			}
 		}
 		w.qualifiers(q)
@@ -58,7 +58,7 @@ func (w *printer) typeLeft(n *node) {
 			w.print(n.b)
 		}
 		w.text("]")
-	case pixels:
+	case pixelVector:
 		w.text("pixel vector[")
 		w.print(n.a)
 		w.text("]")
@@ -67,15 +67,15 @@ func (w *printer) typeLeft(n *node) {
 		if w.llvm || !w.has(n.a, hasRight) {
 			w.text(" ")
 		}
-	case throws:
+	case throwSpec:
 		w.text("throw")
 		w.parens(n.list)
-	case noexcepts:
+	case noexceptSpec:
 		w.text("noexcept")
 		w.open('(')
 		w.operand(n.a, precDefault, false)
 		w.close(')')
-	case bitInteger:
+	case bitInt:
 		if n.flags&flagUnsigned != 0 {
 			w.text("unsigned ")
 		}
@@ -86,7 +86,7 @@ func (w *printer) typeLeft(n *node) {
 	}
 }
 
-// typeRight writes what of a type stands after the name that it declares.
+// typeRight prints the part of a type after the name that it declares.
 func (w *printer) typeRight(n *node) {
 	switch n.kind {
 	case qualified:
@@ -126,7 +126,7 @@ func (w *printer) typeRight(n *node) {
 	}
 }
 
-// pointerLeft writes a pointer. One to an object of Objective-C with a protocol is `id<P>`.
+// pointerLeft prints a pointer. A pointer to an Objective-C object with a protocol P is `id<P>`.
 func (w *printer) pointerLeft(n *node) {
 	if to := argumentOf(n.a); to.kind == objcProtocol && to.a.kind == word && to.a.text == "objc_object" {
 		w.text("id<")
@@ -139,7 +139,7 @@ func (w *printer) pointerLeft(n *node) {
 	w.text("*")
 }
 
-// bindLeft opens the parentheses around a pointer or reference to n, if n is an array or a function.
+// bindLeft prints the opening parenthesis around a pointer or reference to n if n is an array or a function.
 func (w *printer) bindLeft(n *node) {
 	inArray := w.has(n, isArray)
 	if inArray {
@@ -150,7 +150,7 @@ func (w *printer) bindLeft(n *node) {
 	}
 }
 
-// referenceLeft writes a reference; one to a reference is one.
+// referenceLeft prints a reference. References to references are collapsed.
 func (w *printer) referenceLeft(n *node) {
 	if n.busy {
 		return
@@ -182,7 +182,8 @@ func (w *printer) referenceRight(n *node) {
 	n.busy = false
 }
 
-// collapse follows references to references, of which those to lvalues win. It returns nil where they lead to themselves.
+// collapse applies reference collapsing: it returns the referenced type, and whether all references are rvalue references. It
+// returns nil if the references form a cycle.
 func (w *printer) collapse(n *node) (to *node, rvalue bool) {
 	to, rvalue = n.a, n.flags&flagRvalue != 0
 	var seen []*node
@@ -193,7 +194,7 @@ func (w *printer) collapse(n *node) (to *node, rvalue bool) {
 		}
 		to = under.a
 		rvalue = rvalue && under.flags&flagRvalue != 0
-		// The middle of those seen moves at half the speed.
+		// Floyd's cycle detection: the middle one of those seen moves at half the speed.
 		seen = append(seen, to)
 		if len(seen) > 1 && to == seen[(len(seen)-1)/2] {
 			return nil, false
@@ -205,7 +206,7 @@ func (w *printer) collapse(n *node) (to *node, rvalue bool) {
 	}
 }
 
-// target is what n stands for, if it is a template argument.
+// target returns the type that n refers to if it is a template parameter or a pack; otherwise n.
 func (w *printer) target(n *node) *node {
 	var passed []*node
 	defer func() {
@@ -234,7 +235,7 @@ func (w *printer) target(n *node) *node {
 	}
 }
 
-// templateLeft writes template arguments and parameters.
+// templateLeft prints template arguments, and the part of template parameters before their names.
 func (w *printer) templateLeft(n *node) {
 	switch n.kind {
 	case arguments:
@@ -277,7 +278,7 @@ func (w *printer) templateLeft(n *node) {
 	}
 }
 
-// templateRight writes the names of template parameters, and what follows the arguments that others stand for.
+// templateRight prints the names of template parameters, and the right part of the arguments that nodes refer to.
 func (w *printer) templateRight(n *node) {
 	switch n.kind {
 	case pack:
@@ -302,7 +303,7 @@ func (w *printer) templateRight(n *node) {
 	}
 }
 
-// resolved writes the argument of a forward reference, unless that is being written already.
+// resolved prints the argument of a template parameter, unless it is being printed already.
 func (w *printer) resolved(n *node, write func(*node)) {
 	if n.busy || n.a == nil {
 		return
@@ -312,8 +313,8 @@ func (w *printer) resolved(n *node, write func(*node)) {
 	n.busy = false
 }
 
-// element is that element of a pack whose turn it is, nil if the pack has not so many. The first pack of an expansion
-// decides how many there are.
+// element returns the element of a pack at the current index, or nil if the pack is shorter. The first pack of an expansion
+// sets the number of elements.
 func (w *printer) element(n *node) *node {
 	if w.packCount == noPack {
 		w.packCount, w.packIndex = len(n.list), 0
@@ -324,7 +325,7 @@ func (w *printer) element(n *node) *node {
 	return nil
 }
 
-// expand writes n for each element of the packs in it. Where there is none, it is the pack of a function's parameters.
+// expand prints n once for each element of the packs in it. If it contains none, it expands a pack of function parameters.
 func (w *printer) expand(n *node) {
 	index, count := w.packIndex, w.packCount
 	w.packIndex, w.packCount = noPack, noPack

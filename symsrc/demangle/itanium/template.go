@@ -2,21 +2,21 @@ package itanium
 
 import "strconv"
 
-// level is the arguments of one template, or the parameters that a lambda declares. A nil one is a lambda's with nothing but
-// `auto`.
+// level is the arguments of one template, or the parameters declared by a lambda. A nil *level is that of a lambda with only
+// `auto` parameters.
 type level []*node
 
-// scopes are the templates whose parameters may be named: `T_` and `TL0__` by their level. llvm keeps the arguments of the
-// innermost template of an encoding's name, outer, and forgets those of the ones before it.
+// scopes are the templates whose parameters are in scope, by level: `T_` and `TL0__` refer to the levels 0 and 1. outer holds the
+// arguments of the encoding; in llvm these are the arguments of the last template in its name.
 type scopes struct {
 	levels []*level
 	outer  level
 }
 
-// openScopes begins a scope without any template and returns the one around it, for closeScopes.
+// openScopes begins a scope without templates. It returns the enclosing one, which is the argument of closeScopes.
 func (p *parser) openScopes() scopes {
 	outside := p.scopes
-	// The same memory serves on, after what is kept.
+	// The memory after the elements in use is shared with the enclosing scope.
 	p.scopes.levels = outside.levels[len(outside.levels):]
 	p.scopes.outer = outside.outer[len(outside.outer):]
 	return outside
@@ -24,19 +24,19 @@ func (p *parser) openScopes() scopes {
 
 func (p *parser) closeScopes(outside scopes) { p.scopes = outside }
 
-// arguments reads template arguments. With state they are those of the name of an encoding, to which template parameters
-// refer from now on (llvm), or in the encoding's signature.
+// arguments reads template arguments. If state is not nil, they belong to the name of an encoding: template parameters refer to
+// them in the rest of the encoding (style LLVM) or in its signature (style Standard).
 func (p *parser) arguments(state *nameState) *node {
 	if !p.take('I') {
 		return p.fail()
 	}
-	named := p.llvm && state != nil
-	if named {
+	inScope := p.llvm && state != nil
+	if inScope {
 		p.scopes.levels = append(p.scopes.levels[:0], &p.scopes.outer)
 		p.scopes.outer = p.scopes.outer[:0]
 	}
-	mark := len(p.found)
-	bound := true // to the very arguments that are written
+	mark := len(p.pending)
+	asWritten := true // each parameter is bound to the argument as it is written
 	for p.more('E') {
 		var arg *node
 		if !p.llvm && p.isParamDecl() {
@@ -44,53 +44,53 @@ func (p *parser) arguments(state *nameState) *node {
 		} else {
 			arg = p.argument()
 		}
-		p.found = append(p.found, arg)
-		if named {
+		p.pending = append(p.pending, arg)
+		if inScope {
 			p.scopes.outer = append(p.scopes.outer, p.binding(arg))
 		}
-		bound = bound && arg.kind != argumentPack && arg.kind != declared
+		asWritten = asWritten && arg.kind != argumentPack && arg.kind != declared
 		if p.take('Q') {
-			p.constraint() // which llvm does not write
+			p.constraint() // which llvm does not print
 			if !p.take('E') {
 				return p.fail()
 			}
 			break
 		}
 	}
-	list := p.since(mark)
+	list := p.popList(mark)
 	if state != nil {
 		state.arguments = true
-		if state.own = list; !bound && !named {
+		if state.own = list; !asWritten && !inScope {
 			for _, arg := range list {
-				p.found = append(p.found, p.binding(arg))
+				p.pending = append(p.pending, p.binding(arg))
 			}
-			state.own = p.since(mark)
+			state.own = p.popList(mark)
 		}
 	}
 	return p.make(node{kind: arguments, list: list})
 }
 
-// declaredArgument reads an argument with the declaration of its parameter, which may name the parameters before it. The
-// arguments of these have been found from mark on.
+// declaredArgument reads an argument with the declaration of its parameter, which may refer to the parameters before it. Their
+// arguments are p.pending[mark:].
 func (p *parser) declaredArgument(mark int) *node {
-	own := make(level, 0, len(p.found)-mark)
-	for _, arg := range p.found[mark:] {
+	own := make(level, 0, len(p.pending)-mark)
+	for _, arg := range p.pending[mark:] {
 		own = append(own, p.binding(arg))
 	}
 	outside := p.openScopes()
 	p.scopes.levels = append(p.scopes.levels, &own)
-	p.paramDecl(nil) // which is not written
+	p.paramDecl(nil) // which is not printed
 	p.closeScopes(outside)
 	return p.make(node{kind: declared, a: p.argument()})
 }
 
-// binding returns what a template parameter stands for whose argument is arg.
+// binding returns the node that a template parameter with the argument arg refers to.
 func (p *parser) binding(arg *node) *node {
 	switch arg.kind {
 	case argumentPack:
 		return p.make(node{kind: pack, list: arg.list})
 	case declared:
-		if arg.a.kind == argumentPack && !p.llvm { // llvm does not tell the elements of such a pack apart
+		if arg.a.kind == argumentPack && !p.llvm { // llvm does not expand such a pack
 			return p.make(node{kind: pack, list: arg.a.list})
 		}
 		return arg.a
@@ -109,20 +109,20 @@ func (p *parser) argument() *node {
 		}
 		return n
 	case 'I', 'J':
-		if p.peek() == 'I' && p.llvm { // gcc's packs before version 4.7
+		if p.peek() == 'I' && p.llvm { // a pack as mangled by gcc before version 4.7
 			break
 		}
 		p.pos++
-		mark := len(p.found)
+		mark := len(p.pending)
 		for p.more('E') {
-			p.found = append(p.found, p.argument())
+			p.pending = append(p.pending, p.argument())
 		}
-		return p.make(node{kind: argumentPack, list: p.since(mark)})
+		return p.make(node{kind: argumentPack, list: p.popList(mark)})
 	case 'L':
 		if p.peekAt(1) != 'Z' {
 			return p.literal()
 		}
-		p.pos += 2 // clang's form of a function
+		p.pos += 2 // clang's form of a function argument
 		n := p.encoding()
 		if !p.take('E') {
 			return p.fail()
@@ -130,14 +130,14 @@ func (p *parser) argument() *node {
 		return n
 	case 'T':
 		if p.isParamDecl() {
-			p.paramDecl(nil) // which llvm does not write
+			p.paramDecl(nil) // which llvm does not print
 			return p.make(node{kind: declared, a: p.argument()})
 		}
 	}
 	return p.typ()
 }
 
-// templateParam reads the number of a template parameter and returns its argument.
+// templateParam reads the level and index of a template parameter and returns its argument.
 func (p *parser) templateParam() *node {
 	from := p.pos
 	if !p.take('T') {
@@ -167,7 +167,7 @@ func (p *parser) templateParam() *node {
 		return n
 	}
 	depth, index = min(depth, maxName), min(index, maxName)
-	arg := p.bound(depth, index)
+	arg := p.boundArgument(depth, index)
 	switch {
 	case arg == nil:
 		return p.fail()
@@ -178,8 +178,8 @@ func (p *parser) templateParam() *node {
 	return p.make(node{kind: forward, level: int16(depth), index: int32(index), a: arg, prec: arg.prec, params: true})
 }
 
-// bound returns the argument of a template parameter, nil if it has none. That of a lambda is `auto`.
-func (p *parser) bound(depth, index uint64) *node {
+// boundArgument returns the argument of a template parameter, or nil if it has none. That of a lambda's parameter is `auto`.
+func (p *parser) boundArgument(depth, index uint64) *node {
 	levels := p.scopes.levels
 	if depth < uint64(len(levels)) && levels[depth] != nil && index < uint64(len(*levels[depth])) {
 		return (*levels[depth])[index]
@@ -193,10 +193,10 @@ func (p *parser) bound(depth, index uint64) *node {
 	return nil
 }
 
-// rebound returns n with its template parameters bound to the arguments that they have in the current scope. A substitution
-// stands for the text that it refers to, and the same `T_` is one thing in a lambda and another in the function around it.
-// llvm keeps the first binding.
-func (p *parser) rebound(n *node) *node {
+// rebind returns n with its template parameters bound to their arguments in the current scope. A substitution stands for the
+// mangled text that it refers to, and the same `T_` has different meanings in a lambda and in the enclosing function. llvm
+// keeps the first binding.
+func (p *parser) rebind(n *node) *node {
 	if n == nil || !n.params || p.bad {
 		return n
 	}
@@ -208,21 +208,21 @@ func (p *parser) rebound(n *node) *node {
 	}
 	to := n
 	if n.kind == forward {
-		to = p.reboundParam(n)
+		to = p.rebindParam(n)
 	} else {
 		next := *n
-		next.a, next.b, next.c = p.rebound(n.a), p.rebound(n.b), p.rebound(n.c)
+		next.a, next.b, next.c = p.rebind(n.a), p.rebind(n.b), p.rebind(n.c)
 		same := next.a == n.a && next.b == n.b && next.c == n.c
-		mark := len(p.found)
+		mark := len(p.pending)
 		for _, of := range n.list {
-			again := p.rebound(of)
+			again := p.rebind(of)
 			same = same && again == of
-			p.found = append(p.found, again)
+			p.pending = append(p.pending, again)
 		}
 		if same {
-			p.found = p.found[:mark]
+			p.pending = p.pending[:mark]
 		} else {
-			next.list = p.since(mark)
+			next.list = p.popList(mark)
 			to = p.make(next)
 		}
 	}
@@ -230,12 +230,13 @@ func (p *parser) rebound(n *node) *node {
 	return to
 }
 
-func (p *parser) reboundParam(n *node) *node {
+// rebindParam is rebind for a template parameter.
+func (p *parser) rebindParam(n *node) *node {
 	if n.a == nil {
 		return n
 	}
 	declared := p.lambdaLevel >= 0 && p.lambdaLevel < len(p.scopes.levels) && int(n.level) == p.lambdaLevel
-	arg := p.bound(uint64(n.level), uint64(n.index))
+	arg := p.boundArgument(uint64(n.level), uint64(n.index))
 	switch {
 	case p.lambdaLevel >= 0 && !declared:
 		arg = p.word("auto")
@@ -245,7 +246,7 @@ func (p *parser) reboundParam(n *node) *node {
 	return p.make(node{kind: forward, level: n.level, index: n.index, a: arg, prec: arg.prec, params: true})
 }
 
-// resolveForwards finds the arguments of the forward references in a function's name, now that they have been read.
+// resolveForwards sets the arguments of the forward references in a function's name, after the name has been read.
 func (p *parser) resolveForwards(state *nameState) {
 	for _, n := range p.forwards[state.forwards:] {
 		args := state.own
@@ -263,10 +264,10 @@ func (p *parser) resolveForwards(state *nameState) {
 	p.forwards = p.forwards[:state.forwards]
 }
 
-// argumentOf returns what n stands for, if it is a template parameter whose argument is known.
+// argumentOf returns the argument of n if n is a template parameter with a known argument; otherwise n.
 func argumentOf(n *node) *node {
-	const longest = 16 // conversion operators may refer to themselves
-	for range longest {
+	const maxSteps = 16 // the type of a conversion operator may refer to itself
+	for range maxSteps {
 		if n.kind != forward || n.a == nil {
 			break
 		}
@@ -275,23 +276,23 @@ func argumentOf(n *node) *node {
 	return n
 }
 
-// unnamedType reads an unnamed type or a lambda, with its number among those of its scope.
+// unnamedType reads an unnamed type or a lambda, with its number in its scope.
 func (p *parser) unnamedType(state *nameState) *node {
 	if p.llvm && state != nil {
 		p.scopes.levels = p.scopes.levels[:0]
 	}
 	switch {
-	case p.takes("Ut"):
+	case p.takeString("Ut"):
 		return p.numberedType(node{kind: unnamed})
-	case p.takes("Ub"):
+	case p.takeString("Ub"):
 		return p.numberedType(node{kind: word, text: "'block-literal'"})
-	case p.takes("Ul"):
+	case p.takeString("Ul"):
 		return p.lambda()
 	}
 	return p.fail()
 }
 
-// numberedType ends an unnamed type.
+// numberedType reads the number at the end of an unnamed type.
 func (p *parser) numberedType(n node) *node {
 	count := p.number(false)
 	if !p.take('_') {
@@ -303,19 +304,19 @@ func (p *parser) numberedType(n node) *node {
 	return p.make(n)
 }
 
-// lambda reads the template parameters and parameters of a lambda. It opens a level of template parameters: those that it
-// declares, or `auto` ones.
+// lambda reads the template parameters and the parameters of a lambda. It opens a level of template parameters: the ones that
+// it declares, or invented ones, which are printed as `auto`.
 func (p *parser) lambda() *node {
 	outer, depth := p.lambdaLevel, len(p.scopes.levels)
 	p.lambdaLevel = depth
 	declared := new(level)
 	p.scopes.levels = append(p.scopes.levels, declared)
 	n := node{kind: closure}
-	mark := len(p.found)
+	mark := len(p.pending)
 	for p.isParamDecl() && !p.bad {
-		p.found = append(p.found, p.paramDecl(declared))
+		p.pending = append(p.pending, p.paramDecl(declared))
 	}
-	params := p.since(mark)
+	params := p.popList(mark)
 	if len(params) == 0 {
 		p.scopes.levels = p.scopes.levels[:depth]
 	}
@@ -328,12 +329,12 @@ func (p *parser) lambda() *node {
 	}
 	if !p.take('v') {
 		for {
-			p.found = append(p.found, p.typ())
+			p.pending = append(p.pending, p.typ())
 			if c := p.peek(); c == 'E' || c == 'Q' || p.bad {
 				break
 			}
 		}
-		n.list = p.since(mark)
+		n.list = p.popList(mark)
 	}
 	if p.take('Q') {
 		n.b = p.constraint()
@@ -346,8 +347,8 @@ func (p *parser) lambda() *node {
 	return p.numberedType(n)
 }
 
-// constraint reads an expression in which the parameters of all enclosing templates are in scope; llvm does not tell them
-// apart and writes their numbers.
+// constraint reads an expression in which the parameters of all enclosing templates are in scope. llvm does not resolve them
+// and prints them as they are mangled.
 func (p *parser) constraint() *node {
 	numbered := p.numbered
 	p.numbered = true
@@ -356,7 +357,7 @@ func (p *parser) constraint() *node {
 	return n
 }
 
-// numberedName reads a concept, in whose arguments parameters are not told apart either.
+// numberedName reads the name of a concept, in whose arguments template parameters are not resolved either.
 func (p *parser) numberedName() *node {
 	numbered := p.numbered
 	p.numbered = true
@@ -365,7 +366,7 @@ func (p *parser) numberedName() *node {
 	return n
 }
 
-// isParamDecl reports whether a declaration of a template parameter comes.
+// isParamDecl reports whether the declaration of a template parameter is next.
 func (p *parser) isParamDecl() bool {
 	if p.peek() != 'T' {
 		return false
@@ -377,13 +378,14 @@ func (p *parser) isParamDecl() bool {
 	return false
 }
 
-// invent names a template parameter, as its declaration has no name, and puts it among those of in, if that is not nil.
-func (p *parser) invent(in *level, sort int) *node {
-	name := [...]string{"$T", "$N", "$TT"}[sort]
-	if count := p.invented[sort]; count > 0 {
+// invent returns an invented name for a template parameter, because declarations are mangled without names. It appends the name
+// to in unless in is nil.
+func (p *parser) invent(in *level, paramKind int) *node {
+	name := [...]string{"$T", "$N", "$TT"}[paramKind]
+	if count := p.invented[paramKind]; count > 0 {
 		name += strconv.Itoa(count - 1)
 	}
-	p.invented[sort]++
+	p.invented[paramKind]++
 	n := p.make(node{kind: invented, text: name})
 	if in != nil {
 		*in = append(*in, n)
@@ -418,17 +420,17 @@ func (p *parser) paramDecl(in *level) *node {
 	return p.fail()
 }
 
-// templateDecl reads the parameters of a template that is a parameter itself.
+// templateDecl reads the parameters of a template template parameter.
 func (p *parser) templateDecl(name *node) *node {
 	n := node{kind: templateDecl, a: name}
-	depth, mark := len(p.scopes.levels), len(p.found)
+	depth, mark := len(p.scopes.levels), len(p.pending)
 	own := new(level)
 	p.scopes.levels = append(p.scopes.levels, own)
 	for p.more('E') {
 		if !p.isParamDecl() {
 			return p.fail()
 		}
-		p.found = append(p.found, p.paramDecl(own))
+		p.pending = append(p.pending, p.paramDecl(own))
 		if p.take('Q') {
 			n.b = p.constraint()
 			if !p.take('E') {
@@ -437,7 +439,7 @@ func (p *parser) templateDecl(name *node) *node {
 			break
 		}
 	}
-	n.list = p.since(mark)
+	n.list = p.popList(mark)
 	p.scopes.levels = p.scopes.levels[:min(depth, len(p.scopes.levels))]
 	return p.make(n)
 }

@@ -1,6 +1,6 @@
 package itanium
 
-// typ reads a type. All but builtin types and substitutions are candidates for substitution.
+// typ reads a type. All types except builtin ones and substitutions become substitution candidates.
 func (p *parser) typ() *node {
 	c := p.peek()
 	if n := builtins[c]; n != nil {
@@ -54,7 +54,7 @@ func (p *parser) typ() *node {
 	return n
 }
 
-// either returns llvm's word for something in llvm's style, otherwise the one that is in general use.
+// either returns llvm in style LLVM, and general otherwise.
 func (p *parser) either(general, llvm string) string {
 	if p.llvm {
 		return llvm
@@ -114,21 +114,21 @@ func (p *parser) typeS() (n *node, candidate bool) {
 	return n, true
 }
 
-// typeT reads the types that begin with a T: template parameters, with arguments if they are templates, and names with
-// what they are.
+// typeT reads the types that begin with a T: template parameters, with arguments if they are templates, and elaborated type
+// specifiers.
 func (p *parser) typeT() *node {
-	what := ""
+	keyword := ""
 	switch p.peekAt(1) {
 	case 's':
-		what = "struct"
+		keyword = "struct"
 	case 'u':
-		what = "union"
+		keyword = "union"
 	case 'e':
-		what = "enum"
+		keyword = "enum"
 	}
-	if what != "" {
+	if keyword != "" {
 		p.pos += 2
-		return p.make(node{kind: elaborated, a: p.name(nil), text: what})
+		return p.make(node{kind: elaborated, a: p.name(nil), text: keyword})
 	}
 	n := p.templateParam()
 	if p.peek() != 'I' || p.plainParam {
@@ -138,7 +138,7 @@ func (p *parser) typeT() *node {
 	return p.make(node{kind: instance, a: n, b: p.arguments(nil)})
 }
 
-// qualifiedOrFunction reads what CV qualifiers stand before.
+// qualifiedOrFunction reads a type after optional CV-qualifiers: a function type, which has them itself, or a qualified type.
 func (p *parser) qualifiedOrFunction() *node {
 	k := 0
 	for _, c := range []byte("rVK") {
@@ -153,7 +153,7 @@ func (p *parser) qualifiedOrFunction() *node {
 	return p.qualifiedType()
 }
 
-// qualifiedType reads a type with qualifiers; it need not have any.
+// qualifiedType reads a type with optional qualifiers.
 func (p *parser) qualifiedType() *node {
 	if p.take('U') {
 		return p.vendorQualified()
@@ -166,7 +166,7 @@ func (p *parser) qualifiedType() *node {
 	return p.make(node{kind: qualified, a: n, flags: q})
 }
 
-// vendorQualified reads a vendor's qualifier, or one of Objective-C's protocols, and the type.
+// vendorQualified reads a vendor's qualifier or an Objective-C protocol, and the type.
 func (p *parser) vendorQualified() *node {
 	text := p.identifier()
 	if text == "" {
@@ -188,7 +188,7 @@ func (p *parser) vendorQualified() *node {
 	return p.make(n)
 }
 
-// vendorType reads a vendor's type, or trait of a type.
+// vendorType reads a vendor's builtin type, or a builtin trait applied to a type.
 func (p *parser) vendorType() *node {
 	p.pos++
 	text := p.identifier()
@@ -209,21 +209,21 @@ func (p *parser) vendorType() *node {
 func (p *parser) functionType() *node {
 	n := node{kind: signature, flags: p.qualifiers()}
 	switch {
-	case p.takes("Do"):
+	case p.takeString("Do"):
 		n.b = p.word("noexcept")
-	case p.takes("DO"):
-		n.b = p.make(node{kind: noexcepts, a: p.expression()})
+	case p.takeString("DO"):
+		n.b = p.make(node{kind: noexceptSpec, a: p.expression()})
 		if !p.take('E') {
 			return p.fail()
 		}
-	case p.takes("Dw"):
-		mark := len(p.found)
+	case p.takeString("Dw"):
+		mark := len(p.pending)
 		for p.more('E') {
-			p.found = append(p.found, p.typ())
+			p.pending = append(p.pending, p.typ())
 		}
-		n.b = p.make(node{kind: throws, list: p.since(mark)})
+		n.b = p.make(node{kind: throwSpec, list: p.popList(mark)})
 	}
-	if p.takes("Dx") && !p.llvm {
+	if p.takeString("Dx") && !p.llvm {
 		n.text = " transaction_safe"
 	}
 	if !p.take('F') {
@@ -231,26 +231,26 @@ func (p *parser) functionType() *node {
 	}
 	p.take('Y') // extern "C"
 	n.a = p.typ()
-	mark := len(p.found)
+	mark := len(p.pending)
 	for p.more('E') {
 		if p.take('v') {
 			continue
 		}
-		if p.takes("RE") {
+		if p.takeString("RE") {
 			n.flags |= isLvalue
 			break
 		}
-		if p.takes("OE") {
+		if p.takeString("OE") {
 			n.flags |= isRvalue
 			break
 		}
-		p.found = append(p.found, p.typ())
+		p.pending = append(p.pending, p.typ())
 	}
-	n.list = p.since(mark)
+	n.list = p.popList(mark)
 	return p.make(n)
 }
 
-// arrayType reads an array of a number of elements, of as many as an expression says, or of unknown size.
+// arrayType reads an array whose dimension is a number, an expression, or unknown.
 func (p *parser) arrayType() *node {
 	p.pos++
 	n := node{kind: array}
@@ -266,7 +266,7 @@ func (p *parser) arrayType() *node {
 	return p.make(n)
 }
 
-// extent reads the extent of an array or a vector that is not a number: an expression, or nothing.
+// extent reads the dimension of an array or a vector that is not a number: an expression, or nothing.
 func (p *parser) extent(n *node) bool {
 	if p.take('_') {
 		return true
@@ -285,7 +285,7 @@ func (p *parser) vectorType() *node {
 			return p.fail()
 		}
 		if p.take('p') {
-			return p.make(node{kind: pixels, a: n.b})
+			return p.make(node{kind: pixelVector, a: n.b})
 		}
 	} else if !p.extent(&n) {
 		return p.fail()
@@ -296,7 +296,7 @@ func (p *parser) vectorType() *node {
 
 // decltype reads the type of an expression.
 func (p *parser) decltype() *node {
-	if !p.takes("Dt") && !p.takes("DT") {
+	if !p.takeString("Dt") && !p.takeString("DT") {
 		return p.fail()
 	}
 	n := p.make(node{kind: enclosing, a: p.expression(), text: "decltype"})
@@ -306,7 +306,7 @@ func (p *parser) decltype() *node {
 	return n
 }
 
-// builtins are the types of one letter, ABI §5.1.5.2, and extended those of two after D.
+// builtins are the builtin types with a code of one letter, ABI §5.1.5.2; extended are those with a D before the letter.
 var (
 	builtins = nodes(map[byte]string{
 		'v': "void", 'w': "wchar_t", 'b': "bool", 'c': "char", 'a': "signed char", 'h': "unsigned char", 's': "short",
@@ -320,7 +320,7 @@ var (
 	})
 )
 
-// nodes makes nodes that all names share; those for words are never changed.
+// nodes returns a node for each word. They are shared by all names and never modified.
 func nodes(words map[byte]string) (all [256]*node) {
 	for letter, text := range words {
 		all[letter] = &node{kind: word, text: text}
@@ -328,7 +328,7 @@ func nodes(words map[byte]string) (all [256]*node) {
 	return all
 }
 
-// fixedPoint are the widths of fixed-point types, ISO/IEC TR 18037.
+// fixedPoint are the widths of the fixed-point types of ISO/IEC TR 18037.
 var fixedPoint = map[byte]string{
 	's': "short ", 't': "unsigned short ", 'i': "", 'j': "unsigned ", 'l': "long ", 'm': "unsigned long ",
 }
@@ -336,14 +336,14 @@ var fixedPoint = map[byte]string{
 // fixedPointType reads `DA`, `DR`, and the two after `DS`.
 func (p *parser) fixedPointType() *node {
 	saturating := ""
-	if p.takes("DS") {
+	if p.takeString("DS") {
 		saturating = "_Sat "
 	}
 	base := ""
 	switch {
-	case p.takes("DA"):
+	case p.takeString("DA"):
 		base = "_Accum"
-	case p.takes("DR"):
+	case p.takeString("DR"):
 		base = "_Fract"
 	default:
 		return p.fail()
@@ -359,7 +359,7 @@ func (p *parser) fixedPointType() *node {
 // floatType reads `DF16_` and `DF16b`.
 func (p *parser) floatType() *node {
 	p.pos += 2
-	if p.takes("16b") {
+	if p.takeString("16b") {
 		return p.word("std::bfloat16_t")
 	}
 	digits := p.number(false)
@@ -371,7 +371,7 @@ func (p *parser) floatType() *node {
 
 // bitInt reads `DB` and `DU` with a number or an expression.
 func (p *parser) bitInt() *node {
-	n := node{kind: bitInteger}
+	n := node{kind: bitInt}
 	if p.peekAt(1) == 'U' {
 		n.flags = flagUnsigned
 	}

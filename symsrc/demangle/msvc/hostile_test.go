@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// clangNames has a name in each line, and after tabs what llvm makes of it.
+// clangNames has one name per line and, after tabs, what llvm prints for it.
 //
 //go:embed testdata/msvc.txt
 var clangNames string
 
-// namesOfClang returns the names alone.
+// namesOfClang returns the names in clangNames.
 func namesOfClang(t testing.TB) (names []string) {
 	t.Helper()
 	for line := range strings.Lines(clangNames) {
@@ -24,7 +24,8 @@ func namesOfClang(t testing.TB) (names []string) {
 	return names
 }
 
-// hostileNames are names that cost time, depth or room: each is given with its parts repeated up to the limit of length.
+// hostileNames are the parts of names that cost time, stack or memory. The parts open and end are repeated up to the limit on the
+// length of names.
 var hostileNames = map[string]struct{ before, open, middle, end string }{
 	"pointers":            {"?x@@3", "PEA", "H", ""},
 	"functions":           {"?x@@3", "P6A", "X", "@Z"},
@@ -48,7 +49,8 @@ var hostileNames = map[string]struct{ before, open, middle, end string }{
 	"references to names": {"?f@@YAX", "V01@", "", ""},
 }
 
-// doubling returns a name whose parameters are each a function of several of the one before: its text grows exponentially.
+// doubling returns a name whose parameters are functions that use the previous parameter several times: its readable form
+// grows exponentially.
 func doubling() string {
 	var b strings.Builder
 	b.WriteString("?f@@YAXPEAH")
@@ -58,7 +60,7 @@ func doubling() string {
 	return b.String() + "@Z"
 }
 
-// TestHostile checks that hostile names come to an end, and what is given does not grow without bounds.
+// TestHostile checks that hostile names are demangled or refused within the limits.
 func TestHostile(t *testing.T) {
 	names := []string{doubling()}
 	for _, h := range hostileNames {
@@ -70,28 +72,28 @@ func TestHostile(t *testing.T) {
 		check(t, name)
 	}
 	if s, ok := Demangle(doubling(), false); ok {
-		t.Errorf("a name of exponential length gives %d bytes", len(s))
+		t.Errorf("a name of exponential length was demangled to %d bytes", len(s))
 	}
 	if _, ok := Demangle("?"+strings.Repeat("f", maxName)+"@@3HA", false); ok {
 		t.Error("a name that is too long was demangled")
 	}
 }
 
-// check checks what is to hold for any name.
+// check checks the invariants that hold for any name.
 func check(t *testing.T, name string) {
 	t.Helper()
 	for _, brief := range []bool{false, true} {
 		s, ok := Demangle(name, brief)
 		if ok == (s == "") || len(s) > maxOutput {
-			t.Errorf("%.80q gives %d bytes, %v", name, len(s), ok)
+			t.Errorf("Demangle(%.80q) = %d bytes, %v", name, len(s), ok)
 		}
 		if ok && !strings.HasPrefix(name, "?") && !strings.HasPrefix(name, ".") {
-			t.Errorf("%q is none of Microsoft's, and gives %q", name, s)
+			t.Errorf("Demangle(%q) = %q, but it is not one of Microsoft's names", name, s)
 		}
 	}
 }
 
-// TestCut cuts names anywhere.
+// TestCut checks truncated names.
 func TestCut(t *testing.T) {
 	for _, name := range namesOfClang(t) {
 		for i := range name {

@@ -1,5 +1,5 @@
-// Package msvc demangles the names of Microsoft's C++ compiler. A name becomes a graph of nodes (node.go; read by msvc.go,
-// name.go, type.go, string.go), which is written from the outside in (write.go).
+// Package msvc demangles the names of Microsoft's C++ compiler. A name is parsed into a graph of nodes (node.go; parsed in
+// msvc.go, name.go, type.go, string.go), which is printed from the outside in (write.go).
 package msvc
 
 import (
@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Demangle returns the readable form of a name of Microsoft's compiler (`?f@@YAHH@Z`) or of the type in its type
-// descriptors (`.?AVfoo@@`), as llvm writes it. The scheme is not published whole; clang's own mangling, from which the tests
-// take their names, is the reference. With brief set, access, calling convention and result of the function are left out,
-// which is llvm's way for frames. What follows a name that is complete is passed over. Malformed names are refused, some of
-// which llvm reads: it forgets an error at the next pointer.
+// Demangle returns the readable form of a name of Microsoft's compiler (`?f@@YAHH@Z`), or of a type as named in a type
+// descriptor (`.?AVfoo@@`), as llvm prints it. There is no complete specification of the scheme; the reference is clang's
+// mangler, which produced the names in the tests. With brief set, the access specifier, the calling convention and the return
+// type of the function are omitted, as in llvm's frames. Text after a complete name is ignored. Demangle returns false for
+// malformed names. llvm demangles some of these, because its parser loses an error at the next pointer.
 func Demangle(name string, brief bool) (s string, ok bool) {
 	if len(name) > maxName {
 		return "", false
 	}
-	p := parser{rest: name, left: maxWritten}
+	p := parser{rest: name, budget: maxWritten}
 	sym := p.top()
 	if p.bad {
 		return "", false
 	}
-	w := writer{left: &p.left}
-	var how omissions
+	w := writer{budget: &p.budget}
+	var omit omissions
 	if brief {
-		how = onlyParams | noConvention
+		omit = onlyParams | noConvention
 	}
-	w.symbol(sym, how)
-	ok = p.left > 0 && len(w.out) > 0 && len(w.out) <= maxOutput
+	w.symbol(sym, omit)
+	ok = p.budget > 0 && len(w.out) > 0 && len(w.out) <= maxOutput
 	if !ok {
 		return "", false
 	}
@@ -35,49 +35,50 @@ func Demangle(name string, brief bool) (s string, ok bool) {
 }
 
 const (
-	maxName   = 4096    // bytes that are read
-	maxOutput = 1 << 16 // bytes of the readable form
+	maxName   = 4096    // length of a name, in bytes
+	maxOutput = 1 << 16 // length of the readable form, in bytes
 )
 
-// maxWritten bounds the bytes that are written for one name, the texts for references included. References make names of
-// exponential length, and names that stand in each other are written once per level.
+// maxWritten bounds the bytes written for one name, including the texts stored for back-references. Back-references can expand
+// exponentially, and a nested name is written once per level.
 const maxWritten = 4 << 20
 
-// parser reads a name from the front.
+// parser parses a name.
 type parser struct {
-	rest string
-	// bad is set for good once something is not understood; rest is empty then.
+	rest string // the unread part
+	// bad is set after an error; rest is empty then.
 	bad  bool
 	refs backRefs
-	// left is how many bytes may yet be written.
-	left int
+	// budget is the number of bytes that may still be written.
+	budget int
 }
 
-// backRefs holds what the digits 0 to 9 refer to: names where a name stands, types where a parameter stands.
+// backRefs holds the targets of the back-references 0 to 9: of those in place of a name and those in place of a parameter type.
 type backRefs struct {
 	names  []string
 	params []*typeNode
 }
 
+// fail sets bad and skips the rest of the name, so that every loop ends.
 func (p *parser) fail() {
 	p.bad, p.rest = true, ""
 }
 
-// eat passes over prefix, if it is next.
-func (p *parser) eat(prefix string) bool {
+// consume consumes prefix if it is next and reports whether it was.
+func (p *parser) consume(prefix string) bool {
 	rest, ok := strings.CutPrefix(p.rest, prefix)
 	p.rest = rest
 	return ok
 }
 
-// need passes over prefix, which must be next.
-func (p *parser) need(prefix string) {
-	if !p.eat(prefix) {
+// expect consumes prefix. It fails if prefix is not next.
+func (p *parser) expect(prefix string) {
+	if !p.consume(prefix) {
 		p.fail()
 	}
 }
 
-// peek returns the byte at hand, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.rest == "" {
 		return 0
@@ -85,7 +86,7 @@ func (p *parser) peek() byte {
 	return p.rest[0]
 }
 
-// next takes a byte. The end of the name is an error.
+// next consumes and returns the next byte. It fails at the end.
 func (p *parser) next() byte {
 	if p.rest == "" {
 		p.fail()
@@ -96,17 +97,16 @@ func (p *parser) next() byte {
 	return c
 }
 
-// digit reports whether a reference is next.
-func (p *parser) digit() bool {
+// atDigit reports whether a digit, which is a back-reference or a number, is next.
+func (p *parser) atDigit() bool {
 	c := p.peek()
 	return '0' <= c && c <= '9'
 }
 
-// number reads a number: one digit is 1 to 10; others are hexadecimal with A to P for digits, up to an @. A ? makes it
-// negative.
+// number reads a number: a digit 0 to 9 for 1 to 10, or hexadecimal digits A to P up to an @. A leading ? is the minus sign.
 func (p *parser) number() (n uint64, negative bool) {
-	negative = p.eat("?")
-	if p.digit() {
+	negative = p.consume("?")
+	if p.atDigit() {
 		return uint64(p.next()-'0') + 1, negative
 	}
 	for {
@@ -130,7 +130,7 @@ func (p *parser) unsigned() uint64 {
 	return n
 }
 
-// signed reads a number of 64 bits with its sign.
+// signed reads a signed 64-bit number.
 func (p *parser) signed() int64 {
 	n, negative := p.number()
 	if n > 1<<63-1 {
@@ -142,8 +142,8 @@ func (p *parser) signed() int64 {
 	return int64(n)
 }
 
-// remember makes s a name to refer to; ten have room, and none twice.
-func (p *parser) remember(s string) {
+// memorize adds s to the names that back-references refer to. There are at most ten, without duplicates.
+func (p *parser) memorize(s string) {
 	if len(p.refs.names) == 10 {
 		return
 	}
@@ -155,18 +155,18 @@ func (p *parser) remember(s string) {
 	p.refs.names = append(p.refs.names, s)
 }
 
-// rememberIdent makes the text of an identifier a name to refer to.
-func (p *parser) rememberIdent(id *ident) {
-	w := writer{left: &p.left}
-	if w.ident(id, 0); p.left <= 0 {
+// memorizeIdent memorizes the readable form of an identifier.
+func (p *parser) memorizeIdent(id *ident) {
+	w := writer{budget: &p.budget}
+	if w.ident(id, 0); p.budget <= 0 {
 		p.fail()
 	}
-	p.remember(string(w.out))
+	p.memorize(string(w.out))
 }
 
-// top reads a whole name.
+// top reads a complete name: a symbol, or the name of a type descriptor.
 func (p *parser) top() *symbol {
-	if !p.eat(".") {
+	if !p.consume(".") {
 		return p.symbol()
 	}
 	t := p.typ(maybeQuals)
@@ -176,17 +176,17 @@ func (p *parser) top() *symbol {
 	return &symbol{kind: variable, typ: t, name: nameNode{{text: "`RTTI Type Descriptor Name'"}}}
 }
 
-// symbol reads a name, which may stand within another.
+// symbol reads a symbol, which may be nested in another one.
 func (p *parser) symbol() *symbol {
 	whole := p.rest
-	p.need("?")
-	if p.eat("?@") { // a hash, which stays as it is
+	p.expect("?")
+	if p.consume("?@") { // an MD5 hash in place of a long name, which is printed as it is
 		_, rest, ok := strings.Cut(p.rest, "@")
 		if !ok {
 			p.fail()
 		}
 		p.rest = rest
-		p.eat("??_R4@")
+		p.consume("??_R4@")
 		s := whole[:len(whole)-len(p.rest)]
 		return &symbol{kind: untyped, name: nameNode{{text: s}}}
 	}
@@ -198,7 +198,7 @@ func (p *parser) symbol() *symbol {
 	return p.declarator()
 }
 
-// declarator reads a name and what it stands for.
+// declarator reads a name and the type of the variable or function.
 func (p *parser) declarator() *symbol {
 	n := p.symbolName()
 	s := &symbol{}
@@ -237,10 +237,10 @@ func (p *parser) variable() *symbol {
 	return &symbol{kind: variable, access: access, typ: t}
 }
 
-// encodedFunction reads the class and the type of a function.
+// encodedFunction reads the function class, the adjustments of a thunk, and the type of a function.
 func (p *parser) encodedFunction() *typeNode {
-	var class membership
-	if p.eat("$$J0") {
+	var class funcClass
+	if p.consume("$$J0") {
 		class = externC
 	}
 	class |= p.functionClass()
@@ -256,23 +256,23 @@ func (p *parser) encodedFunction() *typeNode {
 		adjust = fmt.Sprintf("`vtordisp{%d, %d}'", int32(a), uint32(b))
 	}
 	t := &typeNode{form: function, sig: &signature{}}
-	if class&bare == 0 {
+	if class&noParamList == 0 {
 		t = p.function(class&(global|staticMember) == 0)
 	}
 	t.sig.class, t.sig.adjust, t.sig.thunk = class, adjust, adjust != ""
 	return t
 }
 
-// functionClass reads the class of a function: three times eight letters for the access, in pairs for near and far.
-func (p *parser) functionClass() membership {
+// functionClass reads the class of a function: eight letters for each access specifier, in pairs for near and far functions.
+func (p *parser) functionClass() funcClass {
 	c := p.next()
 	switch {
 	case c == '9':
-		return externC | bare
+		return externC | noParamList
 	case 'A' <= c && c <= 'X':
-		class := [...]membership{private, protected, public}[(c-'A')/8]
-		class |= [...]membership{0, staticMember, virtual, staticAdjust}[(c-'A')%8/2]
-		if class&staticAdjust != 0 && class&private == 0 { // private thunks are not shown as virtual
+		class := [...]funcClass{private, protected, public}[(c-'A')/8]
+		class |= [...]funcClass{0, staticMember, virtual, staticAdjust}[(c-'A')%8/2]
+		if class&staticAdjust != 0 && class&private == 0 { // llvm does not print virtual for private thunks
 			class |= virtual
 		}
 		return class
@@ -280,37 +280,37 @@ func (p *parser) functionClass() membership {
 		return global
 	case c == '$':
 		class := virtual | virtualAdjust
-		if p.eat("R") {
+		if p.consume("R") {
 			class |= virtualAdjustX
 		}
 		if c = p.next(); '0' <= c && c <= '5' {
-			return class | [...]membership{private, protected, public}[(c-'0')/2]
+			return class | [...]funcClass{private, protected, public}[(c-'0')/2]
 		}
 	}
 	p.fail()
 	return 0
 }
 
-// types are the types of one letter.
+// types are the builtin types with a code of one letter.
 var types = [256]string{
 	'X': "void", 'D': "char", 'C': "signed char", 'E': "unsigned char", 'F': "short", 'G': "unsigned short", 'H': "int",
 	'I': "unsigned int", 'J': "long", 'K': "unsigned long", 'M': "float", 'N': "double", 'O': "long double",
 }
 
-// longTypes are the types of an underscore and a letter.
+// longTypes are the builtin types with a code of an underscore and a letter.
 var longTypes = [256]string{
 	'N': "bool", 'J': "__int64", 'K': "unsigned __int64", 'W': "wchar_t", 'Q': "char8_t", 'S': "char16_t", 'U': "char32_t",
 	'P': "auto", 'T': "decltype(auto)",
 }
 
-// conventions are the calling conventions. Those in pairs differ in a word that is obsolete.
+// conventions are the calling conventions. The second letter of a pair is that of an exported function, which is obsolete.
 var conventions = [256]string{
 	'A': "__cdecl", 'B': "__cdecl", 'C': "__pascal", 'D': "__pascal", 'E': "__thiscall", 'F': "__thiscall", 'G': "__stdcall",
 	'H': "__stdcall", 'I': "__fastcall", 'J': "__fastcall", 'M': "__clrcall", 'N': "__clrcall", 'O': "__eabi", 'P': "__eabi",
 	'Q': "__vectorcall", 'S': "__attribute__((__swiftcall__)) ", 'W': "__attribute__((__swiftasynccall__)) ",
 }
 
-// operators are the functions with codes of one letter.
+// operators are the functions with a code of one letter.
 var operators = [256]string{
 	'2': "operator new", '3': "operator delete", '4': "operator=", '5': "operator>>", '6': "operator<<", '7': "operator!",
 	'8': "operator==", '9': "operator!=", 'A': "operator[]", 'C': "operator->", 'D': "operator*", 'E': "operator++",
@@ -320,7 +320,7 @@ var operators = [256]string{
 	'X': "operator*=", 'Y': "operator+=", 'Z': "operator-=",
 }
 
-// operators1 are those with an underscore before the letter.
+// operators1 are the functions with an underscore before the letter.
 var operators1 = [256]string{
 	'0': "operator/=", '1': "operator%=", '2': "operator>>=", '3': "operator<<=", '4': "operator&=", '5': "operator|=",
 	'6': "operator^=", 'D': "`vbase dtor'", 'E': "`vector deleting dtor'", 'F': "`default ctor closure'",
@@ -330,7 +330,7 @@ var operators1 = [256]string{
 	'T': "`local vftable ctor closure'", 'U': "operator new[]", 'V': "operator delete[]",
 }
 
-// operators2 are those with two underscores.
+// operators2 are the functions with two underscores before the letter.
 var operators2 = [256]string{
 	'A': "`managed vector ctor iterator'", 'B': "`managed vector dtor iterator'", 'C': "`EH vector copy ctor iterator'",
 	'D': "`EH vector vbase copy ctor iterator'", 'G': "`vector copy ctor iterator'",

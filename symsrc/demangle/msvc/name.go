@@ -11,12 +11,12 @@ func (p *parser) typeName() nameNode {
 	return p.scopes(p.typeIdent())
 }
 
-// typeIdent reads the name of a type without its scopes.
+// typeIdent reads the unqualified name of a type.
 func (p *parser) typeIdent() *ident {
 	switch {
-	case p.digit():
+	case p.atDigit():
 		return p.reference()
-	case p.eat("?$"):
+	case p.consume("?$"):
 		return p.template(true)
 	}
 	return p.simple(true)
@@ -35,23 +35,23 @@ func (p *parser) symbolName() nameNode {
 	return n
 }
 
-// symbolIdent reads the name of a function or a variable without its scopes.
+// symbolIdent reads the unqualified name of a function or a variable.
 func (p *parser) symbolIdent() *ident {
 	switch {
-	case p.digit():
+	case p.atDigit():
 		return p.reference()
-	case p.eat("?$"):
+	case p.consume("?$"):
 		return p.template(false)
-	case p.eat("?"):
+	case p.consume("?"):
 		return p.operator()
 	}
 	return p.simple(true)
 }
 
-// scopes reads the scopes of id up to an @, the innermost first.
+// scopes reads the scopes of id, which are encoded from the innermost to the outermost, up to an @.
 func (p *parser) scopes(id *ident) nameNode {
 	n := nameNode{id}
-	for !p.bad && !p.eat("@") {
+	for !p.bad && !p.consume("@") {
 		n = append(n, p.scope())
 	}
 	for i, j := 0, len(n)-1; i < j; i, j = i+1, j-1 {
@@ -62,18 +62,18 @@ func (p *parser) scopes(id *ident) nameNode {
 
 func (p *parser) scope() *ident {
 	switch {
-	case p.digit():
+	case p.atDigit():
 		return p.reference()
-	case p.eat("?$"):
+	case p.consume("?$"):
 		return p.template(true)
-	case p.eat("?A"): // and a key, which is what later references give
+	case p.consume("?A"): // followed by a key, which is the readable form of later back-references
 		key, rest, ok := strings.Cut(p.rest, "@")
 		if !ok {
 			p.fail()
 			return &ident{}
 		}
 		p.rest = rest
-		p.remember(key)
+		p.memorize(key)
 		return &ident{text: "`anonymous namespace'"}
 	case p.atLocal():
 		return p.local()
@@ -81,7 +81,7 @@ func (p *parser) scope() *ident {
 	return p.simple(true)
 }
 
-// atLocal reports whether a scope within a function is next: a ?, the number of the scope, and the ? of the function's name.
+// atLocal reports whether a scope in a function is next: a ?, the number of the scope, and the ? of the function's name.
 func (p *parser) atLocal() bool {
 	if p.peek() != '?' {
 		return false
@@ -97,23 +97,23 @@ func (p *parser) atLocal() bool {
 	return ok && digits[0] > 'A' && strings.Trim(digits, "ABCDEFGHIJKLMNOP") == ""
 }
 
-// local reads a scope within a function.
+// local reads a scope in a function.
 func (p *parser) local() *ident {
 	p.next()
 	n, _ := p.number()
-	p.need("?")
+	p.expect("?")
 	sym := p.symbol()
 	if p.bad {
 		return &ident{}
 	}
-	w := writer{left: &p.left}
+	w := writer{budget: &p.budget}
 	w.add("`")
 	w.symbol(sym, 0)
 	w.add("'::`" + strconv.FormatUint(n, 10) + "'")
 	return &ident{text: string(w.out)}
 }
 
-// reference reads a digit that stands for a name.
+// reference reads a back-reference to a name.
 func (p *parser) reference() *ident {
 	n := int(p.next() - '0')
 	if n >= len(p.refs.names) {
@@ -123,22 +123,22 @@ func (p *parser) reference() *ident {
 	return &ident{text: p.refs.names[n]}
 }
 
-// simple reads a name up to its @.
-func (p *parser) simple(remember bool) *ident {
+// simple reads an identifier up to its @, and optionally memorizes it.
+func (p *parser) simple(memorize bool) *ident {
 	s, rest, ok := strings.Cut(p.rest, "@")
 	if !ok || s == "" {
 		p.fail()
 		return &ident{}
 	}
 	p.rest = rest
-	if remember {
-		p.remember(s)
+	if memorize {
+		p.memorize(s)
 	}
 	return &ident{text: s}
 }
 
-// template reads a template's name and its arguments, in which references start again. Those of types and scopes can
-// themselves be referred to; no constructor can be one.
+// template reads the name of a template and its arguments, which have back-references of their own. The name of a type or a
+// scope is memorized; it cannot be a constructor.
 func (p *parser) template(isScope bool) *ident {
 	outer := p.refs
 	p.refs = backRefs{}
@@ -151,40 +151,40 @@ func (p *parser) template(isScope bool) *ident {
 			p.fail()
 			return id
 		}
-		p.rememberIdent(id)
+		p.memorizeIdent(id)
 	}
 	return id
 }
 
-// operator reads the code of an operator or of what else has no name of its own, after its ?.
+// operator reads the code of an operator or another special function, after its ?.
 func (p *parser) operator() *ident {
 	table := &operators
 	switch {
-	case p.eat("__"):
-		if p.eat("K") {
+	case p.consume("__"):
+		if p.consume("K") {
 			return &ident{text: `operator ""` + p.simple(false).text}
 		}
 		table = &operators2
-	case p.eat("_"):
+	case p.consume("_"):
 		table = &operators1
-	case p.eat("0"):
+	case p.consume("0"):
 		return &ident{role: structor}
-	case p.eat("1"):
+	case p.consume("1"):
 		return &ident{role: structor, text: "~"}
-	case p.eat("B"):
+	case p.consume("B"):
 		return &ident{role: conversion}
 	}
 	c := p.next()
 	if (c < '0' || c > '9') && (c < 'A' || c > 'Z') {
 		p.fail()
 	}
-	return &ident{text: table[c]} // codes without a meaning have no text
+	return &ident{text: table[c]} // unassigned codes have no text
 }
 
 // arguments reads the arguments of a template, up to an @.
 func (p *parser) arguments() (args []arg) {
-	for !p.bad && !p.eat("@") {
-		if p.eat("$S") || p.eat("$$V") || p.eat("$$$V") || p.eat("$$Z") { // around packs
+	for !p.bad && !p.consume("@") {
+		if p.consume("$S") || p.consume("$$V") || p.consume("$$$V") || p.consume("$$Z") { // empty packs and separators of packs
 			continue
 		}
 		args = append(args, p.argument())
@@ -192,18 +192,18 @@ func (p *parser) arguments() (args []arg) {
 	return args
 }
 
-// argument reads an argument of a template. The type of one that is declared auto stands before it and is not shown.
+// argument reads an argument of a template. The type of an argument for an auto parameter precedes it and is not printed.
 func (p *parser) argument() arg {
-	auto := p.eat("$M")
+	auto := p.consume("$M")
 	if auto {
 		p.typ(noQuals)
 	}
 	switch {
-	case p.eat("$$Y"):
+	case p.consume("$$Y"):
 		return arg{name: p.typeName()}
-	case p.eat("$$B"):
+	case p.consume("$$B"):
 		return arg{typ: p.typ(noQuals)}
-	case p.eat("$$C"):
+	case p.consume("$$C"):
 		return arg{typ: p.typ(withQuals)}
 	}
 	value := p.rest
@@ -229,8 +229,8 @@ func (p *parser) argument() arg {
 	return arg{typ: p.typ(noQuals)}
 }
 
-// symbolArgument reads an argument that is the address of a symbol, a reference to it (E), or a pointer to a member with
-// offsets: as many as the inheritance of its class asks for.
+// symbolArgument reads an argument that is the address of a symbol, a reference to one (E), or a pointer to a member. The number
+// of offsets of the latter depends on the inheritance model of its class.
 func (p *parser) symbolArgument(c byte) (a arg) {
 	offsets := 0
 	switch c {
@@ -250,7 +250,7 @@ func (p *parser) symbolArgument(c byte) (a arg) {
 				p.fail()
 				return a
 			}
-			p.rememberIdent(a.sym.name[len(a.sym.name)-1])
+			p.memorizeIdent(a.sym.name[len(a.sym.name)-1])
 		}
 	}
 	for range offsets {
@@ -259,84 +259,83 @@ func (p *parser) symbolArgument(c byte) (a arg) {
 	return a
 }
 
-// special reads what the compiler makes besides functions and variables, after the first ? of its name. It returns nil where
-// the name is of another kind.
+// special reads the name of a compiler-generated entity after its first ?. It returns nil if the name is of another kind.
 func (p *parser) special() *symbol {
 	switch {
-	case p.eat("?_7"):
+	case p.consume("?_7"):
 		return p.table("`vftable'")
-	case p.eat("?_8"):
+	case p.consume("?_8"):
 		return p.table("`vbtable'")
-	case p.eat("?_S"):
+	case p.consume("?_S"):
 		return p.table("`local vftable'")
-	case p.eat("?_R4"):
+	case p.consume("?_R4"):
 		return p.table("`RTTI Complete Object Locator'")
-	case p.eat("?_9"):
+	case p.consume("?_9"):
 		return p.vcall()
-	case p.eat("?_A"), p.eat("?_P"):
+	case p.consume("?_A"), p.consume("?_P"):
 		p.fail()
 		return &symbol{}
-	case p.eat("?_B"):
+	case p.consume("?_B"):
 		return p.guard("`local static guard'")
-	case p.eat("?__J"):
+	case p.consume("?__J"):
 		return p.guard("`local static thread guard'")
-	case p.eat("?_C"):
+	case p.consume("?_C"):
 		return p.literal()
-	case p.eat("?_R0"):
+	case p.consume("?_R0"):
 		t := p.typ(maybeQuals)
-		p.need("@8")
+		p.expect("@8")
 		if p.rest != "" {
 			p.fail()
 		}
 		return &symbol{kind: variable, typ: t, name: nameNode{{text: "`RTTI Type Descriptor'"}}}
-	case p.eat("?_R1"):
+	case p.consume("?_R1"):
 		a, b, c, d := p.unsigned(), p.signed(), p.unsigned(), p.unsigned()
 		id := &ident{text: fmt.Sprintf("`RTTI Base Class Descriptor at (%d, %d, %d, %d)'", uint32(a), int32(b), uint32(c), uint32(d))}
 		s := &symbol{kind: untyped, name: p.scopes(id)}
-		p.eat("8")
+		p.consume("8")
 		return s
-	case p.eat("?_R2"):
+	case p.consume("?_R2"):
 		return p.untyped("`RTTI Base Class Array'")
-	case p.eat("?_R3"):
+	case p.consume("?_R3"):
 		return p.untyped("`RTTI Class Hierarchy Descriptor'")
-	case p.eat("?__E"):
+	case p.consume("?__E"):
 		return p.stub("`dynamic initializer for ")
-	case p.eat("?__F"):
+	case p.consume("?__F"):
 		return p.stub("`dynamic atexit destructor for ")
 	}
 	return nil
 }
 
-// table reads a table of a class, and the bases it is for.
+// table reads the name of a table of a class, and the base classes that it is for.
 func (p *parser) table(text string) *symbol {
 	s := &symbol{kind: tableSymbol, name: p.scopes(&ident{text: text})}
 	if c := p.next(); c != '6' && c != '7' {
 		p.fail()
 	}
 	s.quals, _ = p.quals()
-	for !p.bad && !p.eat("@") {
+	for !p.bad && !p.consume("@") {
 		s.targets = append(s.targets, p.typeName())
 	}
 	return s
 }
 
-// vcall reads a thunk that calls what stands at an offset of a vftable.
+// vcall reads a thunk that calls the virtual function at an offset of the vftable.
 func (p *parser) vcall() *symbol {
 	id := &ident{}
 	s := &symbol{kind: functionSymbol, name: p.scopes(id)}
-	p.need("$B")
+	p.expect("$B")
 	id.text = fmt.Sprintf("`vcall'{%d, {flat}}", p.unsigned())
-	p.need("A")
-	s.typ = &typeNode{form: function, sig: &signature{class: bare, thunk: true, convention: conventions[p.next()]}}
+	p.expect("A")
+	s.typ = &typeNode{form: function, sig: &signature{class: noParamList, thunk: true, convention: conventions[p.next()]}}
 	return s
 }
 
-// guard reads the guard of variables that are initialized when a function first comes by.
+// guard reads the guard variable of static local variables.
 func (p *parser) guard(text string) *symbol {
 	id := &ident{text: text}
 	s := &symbol{kind: untyped, name: p.scopes(id)}
-	if !p.eat("4IA") {
-		p.need("5")
+	if !p.consume("4IA") {
+		p.expect("5")
 	}
 	if p.rest != "" {
 		if n := p.unsigned(); n > 0 {
@@ -346,23 +345,24 @@ func (p *parser) guard(text string) *symbol {
 	return s
 }
 
-// untyped reads the class of a table for run-time type information.
+// untyped reads the class of a table of run-time type information.
 func (p *parser) untyped(text string) *symbol {
 	s := &symbol{kind: untyped, name: p.scopes(&ident{text: text})}
-	p.need("8")
+	p.expect("8")
 	return s
 }
 
-// stub reads a function that initializes or ends a variable, which is given whole after a second ?, or by its name.
+// stub reads the function that initializes or destroys a variable. The variable is encoded as a symbol after a second ?, or
+// only by its name.
 func (p *parser) stub(text string) *symbol {
 	id := &ident{role: stub, text: text}
-	member := p.eat("?")
+	member := p.consume("?")
 	s := p.declarator()
 	if s.kind == variable {
 		id.of = s
-		p.need("@")
+		p.expect("@")
 		if member {
-			p.need("@")
+			p.expect("@")
 		}
 		return &symbol{kind: functionSymbol, typ: p.encodedFunction(), name: nameNode{id}}
 	}

@@ -10,16 +10,16 @@ const (
 	unaligned
 )
 
-// typeForm tells types apart.
+// typeForm is the kind of a type. The comments say which fields of typeNode it uses.
 type typeForm uint8
 
 const (
 	plain     typeForm = iota // text alone: int
 	tag                       // text and name: class A
-	custom                    // name, whose qualifiers are not shown
-	pointerTo                 // text is *, & or &&; to elem, a member of owner if that is set
+	custom                    // name; its qualifiers are not printed
+	pointerTo                 // text is *, & or &&; it points to elem, a member of owner unless that is nil
 	array                     // of elem
-	function                  // elem is its result, nil for constructors
+	function                  // elem is the return type, nil for constructors and destructors
 )
 
 // typeNode is a type.
@@ -34,45 +34,45 @@ type typeNode struct {
 	sig   *signature
 }
 
-// signature is what a function has besides its result and its qualifiers.
+// signature is the type of a function except its return type and its qualifiers.
 type signature struct {
-	class      membership
+	class      funcClass
 	convention string
 	params     []*typeNode
 	void       bool // no parameters at all
 	variadic   bool
 	noexcept   bool
-	ref        string // " &", " &&" or none
-	adjust     string // how a thunk moves `this`
+	ref        string // ref-qualifier: " &", " &&" or ""
+	adjust     string // readable form of the adjustment that a thunk applies to `this`
 	thunk      bool
 }
 
-// membership is where a function belongs.
-type membership uint16
+// funcClass is the set of attributes that the class of a function encodes.
+type funcClass uint16
 
 const (
-	public membership = 1 << iota
+	public funcClass = 1 << iota
 	protected
 	private
 	global
 	staticMember
 	virtual
 	externC
-	bare           // has no type
+	noParamList    // the function has no parameter list
 	staticAdjust   // a thunk that adds a constant to `this`
-	virtualAdjust  // a thunk that goes by the object's table, too
-	virtualAdjustX // one with two more numbers
+	virtualAdjust  // a thunk that also reads the vtordisp field
+	virtualAdjustX // one that also reads the vbtable
 )
 
 // nameNode is a qualified name, the outermost scope first.
 type nameNode []*ident
 
-// identRole tells identifiers apart.
+// identRole is the kind of an identifier. The comments say what is printed.
 type identRole uint8
 
 const (
 	named      identRole = iota // text
-	structor                    // text (~ or none), then the class
+	structor                    // constructor or destructor: text ("" or ~), then the class
 	conversion                  // operator, then target
 	stub                        // text, then of or name, and closing quotes
 )
@@ -89,7 +89,7 @@ type ident struct {
 	name   nameNode
 }
 
-// arg is an argument of a template: a type, a name (of a template), a text (a number), or else a symbol.
+// arg is an argument of a template: a type, a name (of a template), a text (a number), or otherwise a symbol.
 type arg struct {
 	typ     *typeNode
 	name    nameNode
@@ -99,7 +99,7 @@ type arg struct {
 	offsets []int64
 }
 
-// symbolKind tells symbols apart.
+// symbolKind is the kind of a symbol. The comments say which fields of symbol it uses.
 type symbolKind uint8
 
 const (
@@ -110,7 +110,7 @@ const (
 	tableSymbol                      // quals, name, targets
 )
 
-// symbol is what a whole name stands for.
+// symbol is the entity that a complete name refers to.
 type symbol struct {
 	kind   symbolKind
 	text   string
@@ -118,6 +118,6 @@ type symbol struct {
 	name   nameNode
 	typ    *typeNode
 	quals  qualifiers
-	// targets are the bases that a table is for, the way to one of them.
+	// targets is the path to the base class that a table is for.
 	targets []nameNode
 }

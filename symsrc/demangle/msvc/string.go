@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// literal reads a string literal: whether its characters are wide, its length in bytes with the final NUL, a checksum, and
-// its first characters (32 bytes of narrow ones, 32 wide ones).
+// literal reads a string literal: whether its characters are wide, its length in bytes including the final NUL, a checksum, and
+// its first characters (32 bytes or 32 wide characters).
 func (p *parser) literal() *symbol {
-	p.need("@_")
-	wide := p.eat("1")
+	p.expect("@_")
+	wide := p.consume("1")
 	if !wide {
-		p.need("0")
+		p.expect("0")
 	}
 	size := p.unsigned()
 	if size < 1 || wide && (size < 2 || size%2 == 1) {
@@ -33,30 +33,30 @@ func (p *parser) literal() *symbol {
 }
 
 func (p *parser) wideText(size uint64) string {
-	cut := size > 64
+	truncated := size > 64
 	b := []byte(`L"`)
-	for !p.bad && !p.eat("@") {
+	for !p.bad && !p.consume("@") {
 		if size == 0 {
 			p.fail()
 		}
 		c := uint32(p.char())<<8 | uint32(p.char())
-		if size != 2 || cut {
+		if size != 2 || truncated {
 			b = appendEscaped(b, c)
 		}
 		size -= 2
 	}
-	return closed(b, cut)
+	return closeLiteral(b, truncated)
 }
 
 func (p *parser) narrowText(size uint64) string {
 	var raw []byte
-	for !p.bad && !p.eat("@") {
+	for !p.bad && !p.consume("@") {
 		if len(raw) >= 128 {
 			p.fail()
 		}
 		raw = append(raw, p.char())
 	}
-	cut := size > uint64(len(raw))
+	truncated := size > uint64(len(raw))
 	b, width := []byte(`"`), charWidth(raw, size)
 	switch width {
 	case 2:
@@ -70,23 +70,23 @@ func (p *parser) narrowText(size uint64) string {
 		for k := range width {
 			c |= uint32(raw[i*width+k]) << (8 * k)
 		}
-		if i+1 < n || cut {
+		if i+1 < n || truncated {
 			b = appendEscaped(b, c)
 		}
 	}
-	return closed(b, cut)
+	return closeLiteral(b, truncated)
 }
 
-// closed ends a literal, of which only the beginning may be known.
-func closed(b []byte, cut bool) string {
-	if cut {
+// closeLiteral appends the closing quotation mark, and an ellipsis to a truncated literal.
+func closeLiteral(b []byte, truncated bool) string {
+	if truncated {
 		return string(b) + `"...`
 	}
 	return string(b) + `"`
 }
 
-// charWidth guesses how many bytes a character of a narrow literal has, which its name does not tell: a whole literal by
-// the NULs at its end, others by the share of NULs.
+// charWidth guesses the number of bytes per character of a narrow literal, which the name does not encode: in a complete literal
+// by the number of NULs at the end, in a truncated one by the proportion of NULs.
 func charWidth(raw []byte, size uint64) int {
 	if size%2 == 1 {
 		return 1
@@ -119,7 +119,7 @@ func charWidth(raw []byte, size uint64) int {
 	return 1
 }
 
-// char reads a byte of a literal: itself, or after a ? a code or after ?$ two hexadecimal digits of A to P.
+// char reads a byte of a literal: the byte itself, a ? and a code, or ?$ and two hexadecimal digits A to P.
 func (p *parser) char() byte {
 	c := p.next()
 	if c != '?' {
@@ -143,7 +143,7 @@ func (p *parser) char() byte {
 	return 0
 }
 
-// appendEscaped appends a character as C++ writes it; hexadecimal digits come in pairs.
+// appendEscaped appends a character as in a C++ literal. Hexadecimal escapes have an even number of digits.
 func appendEscaped(b []byte, c uint32) []byte {
 	const special, letters = "\x00'\"\\\a\b\f\n\r\t\v", `0'"\abfnrtv`
 	if c < 0x80 {

@@ -1,18 +1,18 @@
 package msvc
 
-// qualsBefore says whether qualifiers stand before a type.
+// qualsBefore says whether qualifiers are encoded before a type.
 type qualsBefore uint8
 
 const (
-	noQuals    qualsBefore = iota // none do
-	withQuals                     // they do
-	maybeQuals                    // they do after a ?, as in results
+	noQuals    qualsBefore = iota // no
+	withQuals                     // yes
+	maybeQuals                    // only after a ?, as for return types
 )
 
 // typ reads a type.
 func (p *parser) typ(prefix qualsBefore) *typeNode {
 	var quals qualifiers
-	if prefix == withQuals || prefix == maybeQuals && p.eat("?") {
+	if prefix == withQuals || prefix == maybeQuals && p.consume("?") {
 		quals, _ = p.quals()
 	}
 	t := p.bareType()
@@ -31,14 +31,14 @@ func (p *parser) bareType() *typeNode {
 	case c == '?':
 		p.next()
 		t := &typeNode{form: custom, name: nameNode{p.typeIdent()}}
-		p.need("@")
+		p.expect("@")
 		return t
 	case c != '$':
-	case p.eat("$$A8@@"):
+	case p.consume("$$A8@@"):
 		return p.function(true)
-	case p.eat("$$A6"):
+	case p.consume("$$A6"):
 		return p.function(false)
-	case p.eat("$$T"):
+	case p.consume("$$T"):
 		return &typeNode{text: "std::nullptr_t"}
 	case len(p.rest) > 3 && p.rest[:3] == "$$Q":
 		return p.pointer()
@@ -67,13 +67,13 @@ func (p *parser) tag() *typeNode {
 		t.text = "class "
 	default:
 		t.text = "enum "
-		p.need("4")
+		p.expect("4")
 	}
 	t.name = p.typeName()
 	return t
 }
 
-// quals reads the qualifiers of what is pointed to, and whether that is a member.
+// quals reads the qualifiers of a pointee, and whether it is a member of a class.
 func (p *parser) quals() (q qualifiers, member bool) {
 	switch c := p.next(); {
 	case 'A' <= c && c <= 'D':
@@ -85,36 +85,36 @@ func (p *parser) quals() (q qualifiers, member bool) {
 	return 0, false
 }
 
-// extended reads the qualifiers of a pointer that Microsoft added; that it has 64 bits is not shown.
+// extended reads Microsoft's extended qualifiers of a pointer. __ptr64 is not printed.
 func (p *parser) extended() (q qualifiers) {
-	p.eat("E")
-	if p.eat("I") {
+	p.consume("E")
+	if p.consume("I") {
 		q |= restrict
 	}
-	if p.eat("F") {
+	if p.consume("F") {
 		q |= unaligned
 	}
 	return q
 }
 
-// pointer reads a pointer or a reference: what it is and its qualifiers in one letter, then what it is to.
+// pointer reads a pointer or a reference: one letter for its kind and its qualifiers, then the pointee.
 func (p *parser) pointer() *typeNode {
 	t := &typeNode{form: pointerTo, text: "*"}
-	mayMember := false
+	canBeMember := false
 	switch c := p.next(); c {
 	case '$':
-		p.need("$Q")
+		p.expect("$Q")
 		t.text = "&&"
 	case 'A':
 		t.text = "&"
 	default:
-		t.quals, mayMember = qualifiers(c-'P'), true
+		t.quals, canBeMember = qualifiers(c-'P'), true
 	}
-	if p.eat("6") {
+	if p.consume("6") {
 		t.elem = p.function(false)
 		return t
 	}
-	if mayMember && p.eat("8") {
+	if canBeMember && p.consume("8") {
 		t.owner = p.typeName()
 		t.elem = p.function(true)
 		return t
@@ -122,7 +122,7 @@ func (p *parser) pointer() *typeNode {
 	t.quals |= p.extended()
 	quals, member := p.quals()
 	if member {
-		if !mayMember {
+		if !canBeMember {
 			member = false
 		} else {
 			t.owner = p.typeName()
@@ -148,7 +148,7 @@ func (p *parser) array() *typeNode {
 	for ; rank > 0 && !p.bad; rank-- {
 		t.dims = append(t.dims, p.unsigned())
 	}
-	if p.eat("$$C") {
+	if p.consume("$$C") {
 		q, member := p.quals()
 		if t.quals = q; member {
 			p.fail()
@@ -158,46 +158,46 @@ func (p *parser) array() *typeNode {
 	return t
 }
 
-// function reads the type of a function; a method has qualifiers for its object.
+// function reads the type of a function. A method also has the qualifiers of its object.
 func (p *parser) function(method bool) *typeNode {
 	t := &typeNode{form: function, sig: &signature{}}
 	if method {
 		t.quals = p.extended()
-		if p.eat("G") {
+		if p.consume("G") {
 			t.sig.ref = " &"
-		} else if p.eat("H") {
+		} else if p.consume("H") {
 			t.sig.ref = " &&"
 		}
 		q, _ := p.quals()
 		t.quals |= q
 	}
 	t.sig.convention = conventions[p.next()]
-	if !p.eat("@") { // which constructors have in place of a result
+	if !p.consume("@") { // constructors and destructors have it in place of a return type
 		t.elem = p.typ(maybeQuals)
 	}
 	p.parameters(t.sig)
-	if p.eat("_E") {
+	if p.consume("_E") {
 		t.sig.noexcept = true
 	} else {
-		p.need("Z")
+		p.expect("Z")
 	}
 	return t
 }
 
-// parameters reads the types of parameters, up to an @, or a Z where more may follow them.
+// parameters reads the types of parameters, up to an @, or to a Z if the function is variadic.
 func (p *parser) parameters(s *signature) {
-	if p.eat("X") {
+	if p.consume("X") {
 		s.void = true
 		return
 	}
 	for !p.bad {
 		switch {
-		case p.eat("@"):
+		case p.consume("@"):
 			return
-		case p.eat("Z"):
+		case p.consume("Z"):
 			s.variadic = true
 			return
-		case p.digit():
+		case p.atDigit():
 			n := int(p.next() - '0')
 			if n >= len(p.refs.params) {
 				p.fail()

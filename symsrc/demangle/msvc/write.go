@@ -2,27 +2,27 @@ package msvc
 
 import "strconv"
 
-// omissions says what is left out.
+// omissions is the set of parts of a function that are not printed.
 type omissions uint8
 
 const (
-	onlyParams   omissions = 1 << iota // access, static and virtual, result
+	onlyParams   omissions = 1 << iota // access specifier, static and virtual, return type
 	noConvention                       // calling convention
 )
 
-// writer writes readable forms. Each byte is taken off left; below 0, nothing is written any more.
+// writer writes readable forms. Each byte is subtracted from budget; nothing more is written when it is exhausted.
 type writer struct {
-	out  []byte
-	left *int
+	out    []byte
+	budget *int
 }
 
 func (w *writer) add(s string) {
-	if *w.left -= len(s); *w.left > 0 {
+	if *w.budget -= len(s); *w.budget > 0 {
 		w.out = append(w.out, s...)
 	}
 }
 
-// space parts words.
+// space writes a space if the last byte ends a word.
 func (w *writer) space() {
 	if n := len(w.out); n > 0 {
 		switch c := w.out[n-1]; {
@@ -32,37 +32,37 @@ func (w *writer) space() {
 	}
 }
 
-func (w *writer) symbol(s *symbol, how omissions) {
+func (w *writer) symbol(s *symbol, omit omissions) {
 	switch s.kind {
 	case verbatim:
 		w.add(s.text)
 	case untyped:
-		w.name(s.name, how)
+		w.name(s.name, omit)
 	case variable:
-		if how&onlyParams == 0 {
+		if omit&onlyParams == 0 {
 			w.add(s.access)
 		}
-		w.before(s.typ, how)
+		w.before(s.typ, omit)
 		w.space()
-		w.name(s.name, how)
-		w.after(s.typ, how)
+		w.name(s.name, omit)
+		w.after(s.typ, omit)
 	case functionSymbol:
-		w.before(s.typ, how)
+		w.before(s.typ, omit)
 		w.space()
-		w.name(s.name, how)
-		w.after(s.typ, how)
+		w.name(s.name, omit)
+		w.after(s.typ, omit)
 	case tableSymbol:
 		if w.quals(s.quals, ""); s.quals != 0 {
 			w.add(" ")
 		}
-		w.name(s.name, how)
+		w.name(s.name, omit)
 		for i, target := range s.targets {
 			if i == 0 {
 				w.add("{for `")
 			} else {
 				w.add("s `")
 			}
-			w.name(target, how)
+			w.name(target, omit)
 			w.add("'")
 		}
 		if len(s.targets) > 0 {
@@ -71,7 +71,7 @@ func (w *writer) symbol(s *symbol, how omissions) {
 	}
 }
 
-// quals writes qualifiers with a space between; before says what stands before the first.
+// quals writes qualifiers separated by spaces, with before preceding the first one.
 func (w *writer) quals(q qualifiers, before string) {
 	for _, k := range [...]struct {
 		bit  qualifiers
@@ -85,15 +85,15 @@ func (w *writer) quals(q qualifiers, before string) {
 	}
 }
 
-// whole writes a type that has no name within.
-func (w *writer) whole(t *typeNode, how omissions) {
-	w.before(t, how)
-	w.after(t, how)
+// typ writes a type that does not declare a name.
+func (w *writer) typ(t *typeNode, omit omissions) {
+	w.before(t, omit)
+	w.after(t, omit)
 }
 
-// before writes what stands before the name that has the type.
-func (w *writer) before(t *typeNode, how omissions) {
-	if *w.left <= 0 {
+// before writes the part of a type before the declared name.
+func (w *writer) before(t *typeNode, omit omissions) {
+	if *w.budget <= 0 {
 		return
 	}
 	switch t.form {
@@ -102,25 +102,25 @@ func (w *writer) before(t *typeNode, how omissions) {
 		w.quals(t.quals, " ")
 	case tag:
 		w.add(t.text)
-		w.name(t.name, how)
+		w.name(t.name, omit)
 		w.quals(t.quals, " ")
 	case custom:
-		w.name(t.name, how)
+		w.name(t.name, omit)
 	case array:
-		w.before(t.elem, how)
+		w.before(t.elem, omit)
 		w.quals(t.quals, " ")
 	case function:
-		w.beforeFunction(t, how)
+		w.beforeFunction(t, omit)
 	case pointerTo:
-		w.beforePointer(t, how)
+		w.beforePointer(t, omit)
 	}
 }
 
-func (w *writer) beforePointer(t *typeNode, how omissions) {
+func (w *writer) beforePointer(t *typeNode, omit omissions) {
 	if t.elem.form == function {
-		w.before(t.elem, noConvention) // which goes inside the parentheses
+		w.before(t.elem, noConvention) // which is written inside the parentheses
 	} else {
-		w.before(t.elem, how)
+		w.before(t.elem, omit)
 	}
 	w.space()
 	if t.quals&unaligned != 0 {
@@ -135,19 +135,19 @@ func (w *writer) beforePointer(t *typeNode, how omissions) {
 		w.add(" ")
 	}
 	if t.owner != nil {
-		w.name(t.owner, how)
+		w.name(t.owner, omit)
 		w.add("::")
 	}
 	w.add(t.text)
 	w.quals(t.quals, "")
 }
 
-func (w *writer) beforeFunction(t *typeNode, how omissions) {
+func (w *writer) beforeFunction(t *typeNode, omit omissions) {
 	c := t.sig.class
 	if t.sig.thunk {
 		w.add("[thunk]: ")
 	}
-	if how&onlyParams == 0 {
+	if omit&onlyParams == 0 {
 		switch {
 		case c&public != 0:
 			w.add("public: ")
@@ -166,18 +166,18 @@ func (w *writer) beforeFunction(t *typeNode, how omissions) {
 			w.add(`extern "C" `)
 		}
 		if t.elem != nil {
-			w.before(t.elem, how)
+			w.before(t.elem, omit)
 			w.add(" ")
 		}
 	}
-	if how&noConvention == 0 {
+	if omit&noConvention == 0 {
 		w.add(t.sig.convention)
 	}
 }
 
-// after writes what stands after the name that has the type.
-func (w *writer) after(t *typeNode, how omissions) {
-	if *w.left <= 0 {
+// after writes the part of a type after the declared name.
+func (w *writer) after(t *typeNode, omit omissions) {
+	if *w.budget <= 0 {
 		return
 	}
 	switch t.form {
@@ -185,7 +185,7 @@ func (w *writer) after(t *typeNode, how omissions) {
 		if t.elem.form == array || t.elem.form == function {
 			w.add(")")
 		}
-		w.after(t.elem, how)
+		w.after(t.elem, omit)
 	case array:
 		for _, n := range t.dims {
 			w.add("[")
@@ -194,17 +194,17 @@ func (w *writer) after(t *typeNode, how omissions) {
 			}
 			w.add("]")
 		}
-		w.after(t.elem, how)
+		w.after(t.elem, omit)
 	case function:
-		w.afterFunction(t, how)
+		w.afterFunction(t, omit)
 	}
 }
 
-func (w *writer) afterFunction(t *typeNode, how omissions) {
+func (w *writer) afterFunction(t *typeNode, omit omissions) {
 	s := t.sig
 	w.add(s.adjust)
-	if s.class&bare == 0 {
-		w.params(s, how)
+	if s.class&noParamList == 0 {
+		w.params(s, omit)
 	}
 	w.quals(t.quals, " ")
 	if t.quals&unaligned != 0 {
@@ -214,12 +214,12 @@ func (w *writer) afterFunction(t *typeNode, how omissions) {
 		w.add(" noexcept")
 	}
 	w.add(s.ref)
-	if how&onlyParams == 0 && t.elem != nil {
-		w.after(t.elem, how)
+	if omit&onlyParams == 0 && t.elem != nil {
+		w.after(t.elem, omit)
 	}
 }
 
-func (w *writer) params(s *signature, how omissions) {
+func (w *writer) params(s *signature, omit omissions) {
 	w.add("(")
 	if s.void {
 		w.add("void")
@@ -228,7 +228,7 @@ func (w *writer) params(s *signature, how omissions) {
 		if i > 0 {
 			w.add(", ")
 		}
-		w.whole(param, how)
+		w.typ(param, omit)
 	}
 	if s.variadic {
 		if len(s.params) > 0 {
@@ -239,51 +239,51 @@ func (w *writer) params(s *signature, how omissions) {
 	w.add(")")
 }
 
-func (w *writer) name(n nameNode, how omissions) {
+func (w *writer) name(n nameNode, omit omissions) {
 	for i, id := range n {
 		if i > 0 {
 			w.add("::")
 		}
-		w.ident(id, how)
+		w.ident(id, omit)
 	}
 }
 
-func (w *writer) ident(id *ident, how omissions) {
-	if *w.left <= 0 {
+func (w *writer) ident(id *ident, omit omissions) {
+	if *w.budget <= 0 {
 		return
 	}
 	switch id.role {
 	case named:
 		w.add(id.text)
-		w.args(id, how)
+		w.args(id, omit)
 	case structor:
 		w.add(id.text)
 		if id.class != nil {
-			w.ident(id.class, how)
+			w.ident(id.class, omit)
 		}
-		w.args(id, how)
+		w.args(id, omit)
 	case conversion:
 		w.add("operator")
-		w.args(id, how)
+		w.args(id, omit)
 		w.add(" ")
 		if id.target != nil {
-			w.whole(id.target, how)
+			w.typ(id.target, omit)
 		}
 	case stub:
 		w.add(id.text)
 		if id.of != nil {
 			w.add("`")
-			w.symbol(id.of, how)
+			w.symbol(id.of, omit)
 		} else {
 			w.add("'")
-			w.name(id.name, how)
+			w.name(id.name, omit)
 		}
 		w.add("''")
 	}
 }
 
 // args writes the arguments of a template.
-func (w *writer) args(id *ident, how omissions) {
+func (w *writer) args(id *ident, omit omissions) {
 	if !id.isTmpl {
 		return
 	}
@@ -292,18 +292,18 @@ func (w *writer) args(id *ident, how omissions) {
 		if i > 0 {
 			w.add(", ")
 		}
-		w.arg(&id.args[i], how)
+		w.arg(&id.args[i], omit)
 	}
 	w.add(">")
 }
 
-func (w *writer) arg(a *arg, how omissions) {
+func (w *writer) arg(a *arg, omit omissions) {
 	switch {
 	case a.typ != nil:
-		w.whole(a.typ, how)
+		w.typ(a.typ, omit)
 		return
 	case a.name != nil:
-		w.name(a.name, how)
+		w.name(a.name, omit)
 		return
 	case a.text != "":
 		w.add(a.text)
@@ -314,7 +314,7 @@ func (w *writer) arg(a *arg, how omissions) {
 		w.add("&")
 	}
 	if a.sym != nil {
-		if w.symbol(a.sym, how); len(a.offsets) > 0 {
+		if w.symbol(a.sym, omit); len(a.offsets) > 0 {
 			w.add(", ")
 		}
 	}

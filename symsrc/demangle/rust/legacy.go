@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// DemangleLegacy returns the readable form of a name from before the v0 scheme: `_ZN`, length-prefixed components with escapes
-// (`$LT$` for <, `..` for ::), a hash (`17h` and 16 digits), `E`, perhaps a suffix (`.llvm.123`). The hash is kept, as
-// llvm does. It refuses names without a hash, which are C++.
+// DemangleLegacy returns the readable form of a name of the scheme before v0: `_ZN`, length-prefixed components with escapes
+// (`$LT$` for <, `..` for ::), a hash (`17h` and 16 digits), `E`, and an optional suffix (`.llvm.123`). The hash is kept, as
+// in llvm. It returns false for names without a hash, which are C++ names.
 func DemangleLegacy(name string) (string, bool) {
 	body, ok := strings.CutPrefix(name, "_ZN")
 	if !ok || !strings.Contains(body, "17h") {
@@ -41,8 +41,8 @@ func DemangleLegacy(name string) (string, bool) {
 	return string(out), true
 }
 
-// isLegacyHash reports whether s is `h0123456789abcdef`. A real hash has at least five different digits; that keeps C++
-// names of that shape apart, as other demanglers do.
+// isLegacyHash reports whether s is a hash such as `h0123456789abcdef`. A real hash has at least five different digits; other
+// demanglers use the same test to exclude C++ names of that shape.
 func isLegacyHash(s string) bool {
 	if len(s) != 17 || s[0] != 'h' {
 		return false
@@ -58,15 +58,15 @@ func isLegacyHash(s string) bool {
 	return bits.OnesCount16(seen) >= 5
 }
 
-// legacyEscapes are the named escapes, without their dollars.
+// legacyEscapes maps the named escapes, without the dollar signs, to their characters.
 var legacyEscapes = map[string]byte{
 	"SP": '@', "BP": '*', "RF": '&', "LT": '<', "GT": '>', "LP": '(', "RP": ')', "C": ',',
 }
 
-// appendUnescaped appends one component. An escape that is not known leaves the rest of the component as it is.
+// appendUnescaped appends one component with its escapes decoded. After an unknown escape, which is kept, nothing is decoded.
 func appendUnescaped(dst []byte, s string) []byte {
 	if strings.HasPrefix(s, "_$") {
-		s = s[1:] // put there so that the component does not begin with a dollar
+		s = s[1:] // rustc adds it so that the component does not begin with a dollar sign
 	}
 	for s != "" {
 		switch {
@@ -89,7 +89,7 @@ func appendUnescaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// escaped is the character an escape stands for, 0 where it stands for none: LT is <, u7b is {.
+// escaped returns the character of an escape, or 0 if it is unknown: `<` for LT, `{` for u7b.
 func escaped(code string) byte {
 	if len(code) == 3 && code[0] == 'u' {
 		if v := hexValue(code[1])<<4 | hexValue(code[2]); v >= ' ' && v <= '~' {
@@ -100,7 +100,7 @@ func escaped(code string) byte {
 	return legacyEscapes[code]
 }
 
-// hexValue is the value of a lower-case hexadecimal digit, -1 of anything else.
+// hexValue returns the value of a lower-case hexadecimal digit, or -1 for any other byte.
 func hexValue(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':

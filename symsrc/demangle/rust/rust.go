@@ -1,5 +1,5 @@
-// Package rust demangles the names of Rust: those of the v0 scheme (RFC 2603; rust.go, type.go) and those from
-// before it (legacy.go).
+// Package rust demangles the names of Rust: those of the v0 scheme (RFC 2603; rust.go, type.go) and those of the legacy
+// scheme before it (legacy.go).
 package rust
 
 import (
@@ -11,17 +11,17 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on what one name may cost. Back-references make short names that unfold without end.
+// Limits on the cost of one name. With back-references, short names can expand without end.
 const (
-	maxName   = 4096    // bytes that are read
-	maxOutput = 1 << 16 // bytes of the readable form
-	maxDepth  = 500
-	maxSteps  = 1 << 16
+	maxName   = 4096    // length of a name, in bytes
+	maxOutput = 1 << 16 // length of the readable form, in bytes
+	maxDepth  = 500     // depth of recursion
+	maxSteps  = 1 << 16 // calls of enter
 )
 
-// Demangle returns the readable form of a name of the v0 scheme, `_R…`, which may have a suffix (`.llvm.123`), as llvm prints
-// it: without the hashes of crates and without the paths that types come from. It fails for names over 4096 bytes and for
-// those whose readable form is over 64 KiB.
+// Demangle returns the readable form of a name of the v0 scheme, `_R…` with an optional suffix (`.llvm.123`), as llvm prints
+// it: without the hashes of crates and without the paths of impl blocks. It returns false for names that are malformed or
+// longer than 4096 bytes, and for names whose readable form is longer than 64 KiB.
 func Demangle(name string) (string, bool) {
 	body, ok := strings.CutPrefix(name, "_R")
 	if !ok || len(name) > maxName {
@@ -31,13 +31,13 @@ func Demangle(name string) (string, bool) {
 	if dot := strings.IndexByte(body, '.'); dot >= 0 {
 		body, suffix = body[:dot], body[dot:]
 	}
-	if body == "" || body[0] < 'A' || body[0] > 'Z' { // a digit is the number of a later version
+	if body == "" || body[0] < 'A' || body[0] > 'Z' { // a digit is the encoding version of a later scheme
 		return "", false
 	}
 	d := demangler{in: body, out: make([]byte, 0, 2*len(body))}
 	d.path(true, false)
 	if !d.bad && d.at < len(d.in) {
-		d.mute++ // the crate that the instance lies in
+		d.mute++ // the instantiating crate
 		d.path(true, false)
 	}
 	if d.bad || d.at < len(d.in) {
@@ -49,19 +49,19 @@ func Demangle(name string) (string, bool) {
 	return string(d.out), true
 }
 
-// demangler is a recursive-descent parser that prints as it reads. After an error, bad is set and nothing moves.
+// demangler is a recursive-descent parser that prints while it parses. After an error, bad is set and no more input is read.
 type demangler struct {
 	in        string
 	at        int // next byte of in
 	out       []byte
-	mute      int // above 0: read, do not print
+	mute      int // if above 0: parse without printing
 	depth     int
 	steps     int
-	lifetimes int // bound by the binders around this place
+	lifetimes int // number of lifetimes bound by the enclosing binders
 	bad       bool
 }
 
-// enter counts one level of recursion, and refuses what is too deep, long or large. leave goes back up.
+// enter begins one level of recursion, which leave ends. It sets bad and returns false if a limit is exceeded.
 func (d *demangler) enter() bool {
 	d.depth++
 	d.steps++
@@ -79,7 +79,7 @@ func (d *demangler) print(s string) {
 	}
 }
 
-// next takes one byte, 0 at the end or after an error.
+// next consumes and returns one byte. At the end or after an error it sets bad and returns 0.
 func (d *demangler) next() byte {
 	if d.bad || d.at >= len(d.in) {
 		d.bad = true
@@ -89,7 +89,7 @@ func (d *demangler) next() byte {
 	return d.in[d.at-1]
 }
 
-// accept takes the byte c if it is next.
+// accept consumes c if it is next and reports whether it was.
 func (d *demangler) accept(c byte) bool {
 	if d.bad || d.at >= len(d.in) || d.in[d.at] != c {
 		return false
@@ -98,7 +98,7 @@ func (d *demangler) accept(c byte) bool {
 	return true
 }
 
-// list reads items up to an E and prints sep between them; it returns their number.
+// list reads items up to an E, prints sep between them, and returns their number.
 func (d *demangler) list(sep string, item func()) int {
 	for n := 0; ; n++ {
 		if d.bad || d.accept('E') {
@@ -111,8 +111,8 @@ func (d *demangler) list(sep string, item func()) int {
 	}
 }
 
-// backref reads the number after a B and reads on, with item, at that earlier place. What is not printed is not
-// followed.
+// backref reads the target of a back-reference, the number after a B, and calls item at that position. While nothing is printed,
+// back-references are not followed.
 func (d *demangler) backref(item func()) {
 	limit := uint64(d.at - 1)
 	to := d.base62()
@@ -128,8 +128,8 @@ func (d *demangler) backref(item func()) {
 	d.at = back
 }
 
-// path reads a <path>. Generic arguments follow `::` in a value, nothing in a type. With open the closing bracket of
-// the last generic arguments is left for the caller, who is told of it.
+// path reads a <path>. With value set, it is a path of a value, in which `::` precedes generic arguments. With open set, the
+// closing bracket of the last generic arguments is not printed; path then reports whether the caller has to print it.
 func (d *demangler) path(value, open bool) (opened bool) {
 	if !d.enter() {
 		return false
@@ -139,7 +139,7 @@ func (d *demangler) path(value, open bool) (opened bool) {
 	case 'C': // crate root
 		d.number62('s')
 		d.print(d.identifier())
-	case 'M', 'X': // inherent and trait impl, whose own path is not printed
+	case 'M', 'X': // inherent and trait impl; the path of the impl block is not printed
 		d.mute++
 		d.number62('s')
 		d.path(value, false)
@@ -168,7 +168,7 @@ func (d *demangler) path(value, open bool) (opened bool) {
 	return opened
 }
 
-// impl reads a type, and a trait's path where there is one: <T as Trait>.
+// impl reads a type and, if trait is set, the path of a trait: <T as Trait>.
 func (d *demangler) impl(trait bool) {
 	d.print("<")
 	d.typ()
@@ -179,11 +179,11 @@ func (d *demangler) impl(trait bool) {
 	d.print(">")
 }
 
-// nested reads what follows the N of a path. A namespace in capitals is a compiler's invention: ::{closure:name#0}.
+// nested reads a <nested path> after its N. Upper-case namespaces are special ones of the compiler: ::{closure:name#0}.
 func (d *demangler) nested(value bool) {
-	space := d.next()
-	special := space >= 'A' && space <= 'Z'
-	if !special && (space < 'a' || space > 'z') {
+	namespace := d.next()
+	special := namespace >= 'A' && namespace <= 'Z'
+	if !special && (namespace < 'a' || namespace > 'z') {
 		d.bad = true
 		return
 	}
@@ -193,13 +193,13 @@ func (d *demangler) nested(value bool) {
 	switch {
 	case special:
 		d.print("::{")
-		switch space {
+		switch namespace {
 		case 'C':
 			d.print("closure")
 		case 'S':
 			d.print("shim")
 		default:
-			d.print(string(space))
+			d.print(string(namespace))
 		}
 		if name != "" {
 			d.print(":")
@@ -226,8 +226,8 @@ func (d *demangler) genericArg() {
 	}
 }
 
-// identifier reads an <undisambiguated-identifier>: a length, an underscore where the bytes would be taken for more of
-// the length, the bytes. A leading u says that they are punycode.
+// identifier reads an <undisambiguated-identifier>: a length, an underscore if the bytes begin with a digit or an underscore,
+// and the bytes. With a leading u, they are Punycode.
 func (d *demangler) identifier() string {
 	encoded := d.accept('u')
 	n := d.decimal()
@@ -254,7 +254,7 @@ func (d *demangler) identifier() string {
 	return decoded
 }
 
-// decimal reads a <decimal-number>: 0 stands alone, so that the digits of `00` are two numbers.
+// decimal reads a <decimal-number>. It has no leading zeros: `00` is two numbers.
 func (d *demangler) decimal() int {
 	c := d.next()
 	if c < '0' || c > '9' {
@@ -272,7 +272,7 @@ func (d *demangler) decimal() int {
 	return n
 }
 
-// base62 reads a <base-62-number>: `_` is 0, `0_` is 1, digits go 0-9 a-z A-Z.
+// base62 reads a <base-62-number>: `_` is 0, `0_` is 1; the digits are 0-9, a-z and A-Z.
 func (d *demangler) base62() uint64 {
 	if d.accept('_') {
 		return 0
@@ -295,7 +295,7 @@ func (d *demangler) base62() uint64 {
 		}
 		high, low := bits.Mul64(n, 62)
 		sum, carry := bits.Add64(low, digit, 0)
-		if high|carry != 0 || sum == math.MaxUint64 { // the hash of a crate may have all 64 bits
+		if high|carry != 0 || sum == math.MaxUint64 { // the hash of a crate may use all 64 bits
 			d.bad = true
 			return 0
 		}
@@ -303,7 +303,7 @@ func (d *demangler) base62() uint64 {
 	}
 }
 
-// number62 reads an optional base-62 number after a tag: 0 without it, or one more than the number.
+// number62 reads an optional tag and base-62 number. It returns 0 without the tag, and otherwise the number plus one.
 func (d *demangler) number62(tag byte) uint64 {
 	if !d.accept(tag) {
 		return 0
@@ -317,7 +317,7 @@ func (d *demangler) printInt(n uint64) {
 	}
 }
 
-// constant reads a <const>: a basic type's letter and hexadecimal digits, p for a placeholder, or a back-reference.
+// constant reads a <const>: the letter of a basic type and hexadecimal digits, p for a placeholder, or a back-reference.
 func (d *demangler) constant() {
 	if !d.enter() {
 		return
@@ -351,7 +351,7 @@ func (d *demangler) constant() {
 	}
 }
 
-// integer prints what fits into 64 bits in decimal, longer numbers as they stand.
+// integer prints a number of at most 64 bits in decimal, and a longer one in hexadecimal.
 func (d *demangler) integer() {
 	digits := d.hex()
 	if n, err := strconv.ParseUint(digits, 16, 64); err == nil {
@@ -362,7 +362,7 @@ func (d *demangler) integer() {
 	d.print(digits)
 }
 
-// character prints a char constant as Rust's source would have it.
+// character prints a char constant as in Rust source code.
 func (d *demangler) character() {
 	digits := d.hex()
 	n, err := strconv.ParseUint(digits, 16, 32)
@@ -388,7 +388,7 @@ func (d *demangler) character() {
 	d.print("'" + text + "'")
 }
 
-// hex reads hexadecimal digits, without zeros before them, up to an underscore.
+// hex reads hexadecimal digits without leading zeros, up to an underscore.
 func (d *demangler) hex() string {
 	start := d.at
 	for d.at < len(d.in) && hexValue(d.in[d.at]) >= 0 {
@@ -402,7 +402,8 @@ func (d *demangler) hex() string {
 	return digits
 }
 
-// decodePunycode decodes RFC 3492 as Rust writes it: the last underscore, not a hyphen, ends the plain characters.
+// decodePunycode decodes Punycode (RFC 3492) in Rust's variant: the ASCII characters end with the last underscore, not with a
+// hyphen.
 func decodePunycode(s string) (string, bool) {
 	const base, tMin, tMax, skew, damp = 36, 1, 26, 38, 700
 	var text []rune
@@ -454,7 +455,7 @@ func decodePunycode(s string) (string, bool) {
 	return string(text), true
 }
 
-// punycodeDigit is the value of one digit, a-z then 0-9, -1 of anything else.
+// punycodeDigit returns the value of a digit, from a to z and then 0 to 9, or -1 for any other byte.
 func punycodeDigit(c byte) int {
 	switch {
 	case c >= 'a' && c <= 'z':

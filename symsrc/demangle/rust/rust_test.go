@@ -2,7 +2,7 @@ package rust
 
 import "testing"
 
-// FuzzDemangle reads any bytes as a name of either scheme.
+// FuzzDemangle demangles any bytes as a name of either scheme.
 func FuzzDemangle(f *testing.F) {
 	for _, name := range []string{"_RNvC1a1b", "_RINvC1a1bhKj7f_E", "_RNvC1au5a_6ja", "_ZN4core3fmt5Write9write_str17h0123456789abcdefE"} {
 		f.Add(name)

@@ -2,7 +2,7 @@ package rust
 
 import "strings"
 
-// basicTypes are the types of one lower-case letter, from 'a'; "" is none.
+// basicTypes are the basic types, whose codes are the letters from a to z; "" is an unused letter.
 var basicTypes = [26]string{
 	"i8", "bool", "char", "f64", "str", "f32", "", "u8", "isize", "usize", "", "i32", "u32",
 	"i128", "u128", "_", "", "", "i16", "u16", "()", "...", "", "i64", "u64", "!",
@@ -66,7 +66,7 @@ func (d *demangler) typ() {
 	}
 }
 
-// scope reads something that may bind lifetimes, which end with it.
+// scope reads an optional binder, and calls read while its lifetimes are in scope.
 func (d *demangler) scope(read func()) {
 	outer := d.lifetimes
 	d.binder()
@@ -80,7 +80,7 @@ func (d *demangler) binder() {
 	if n == 0 || d.bad {
 		return
 	}
-	if n+uint64(d.lifetimes) >= uint64(len(d.in)) { // each is used by at least one byte that follows
+	if n+uint64(d.lifetimes) >= uint64(len(d.in)) { // the name would be too short to use each of them
 		d.bad = true
 		return
 	}
@@ -95,7 +95,7 @@ func (d *demangler) binder() {
 	d.print("> ")
 }
 
-// function reads a function pointer's signature after its binder.
+// function reads the signature of a function pointer, after its binder.
 func (d *demangler) function() {
 	if d.accept('U') {
 		d.print("unsafe ")
@@ -118,7 +118,7 @@ func (d *demangler) function() {
 	}
 }
 
-// dyn reads a trait object: the traits, then the lifetime that bounds it.
+// dyn reads a trait object: its traits and its lifetime bound.
 func (d *demangler) dyn() {
 	d.print("dyn ")
 	d.scope(func() { d.list(" + ", d.dynTrait) })
@@ -132,7 +132,7 @@ func (d *demangler) dyn() {
 	}
 }
 
-// dynTrait reads a trait's path and its associated types, which share the brackets of its generic arguments.
+// dynTrait reads the path of a trait and its associated types, which are printed in the brackets of its generic arguments.
 func (d *demangler) dynTrait() {
 	open := d.path(false, true)
 	for d.accept('p') {
@@ -151,7 +151,7 @@ func (d *demangler) dynTrait() {
 	}
 }
 
-// printLifetime prints the lifetime bound by the index-th binder from here outwards; 0 is the erased one.
+// printLifetime prints the lifetime with a De Bruijn index: 1 is the one bound last, 0 is the erased lifetime.
 func (d *demangler) printLifetime(index uint64) {
 	if index == 0 {
 		d.print("'_")
