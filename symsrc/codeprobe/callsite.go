@@ -71,7 +71,7 @@ func (f *Code) Calls(addr uint64, thumb bool, p *symsrc.Probe) bool {
 // (sanitizer_stacktrace.h, GetPreviousInstructionPc), libunwindstack (RegsArm::GetPcAdjustment and others), and those that
 // take one away on every machine, as valgrind and elfutils do.
 func (f *Code) callMovedTo(addr uint64) bool {
-	if f.CallEndsAt(addr+f.elf.Back(), false) {
+	if f.CallEndsAt(addr+f.elf.CallDistance(), false) {
 		return true
 	}
 	return addr&1 != 0 && f.CallEndsAt(addr+1, false) || f.elf.Machine == stdelf.EM_ARM && f.CallEndsAt(addr+4, false)

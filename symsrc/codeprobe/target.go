@@ -19,7 +19,7 @@ func (f *Code) CallAt(addr uint64, thumb bool) (c *symsrc.Call, at uint64) {
 	if c.Text = f.elf.HoldsCode(addr) || f.elf.HoldsCode(addr-1); !c.Text {
 		return c, at
 	}
-	ends := []uint64{addr, addr + f.elf.Back()} // as it is, and moved into the call
+	ends := []uint64{addr, addr + f.elf.CallDistance()} // as it is, and moved into the call
 	if addr&1 != 0 {
 		ends = append(ends, addr+1)
 	}

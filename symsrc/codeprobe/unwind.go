@@ -108,7 +108,7 @@ func (x *unwinder) entry(e *frameEntry) error {
 		x.cies[e.cie] = common
 	}
 	code, ok := x.s.readFDE(e, &common.cie)
-	if common.bad || !ok || code.Lo >= code.Hi || x.f.elf.Dead(code.Lo) || x.seen[code.Lo] {
+	if common.bad || !ok || code.Lo >= code.Hi || x.f.elf.IsTombstone(code.Lo) || x.seen[code.Lo] {
 		return nil
 	}
 	c := &bin.Cursor{B: x.s.data[:e.end], P: e.body, Big: x.f.elf.Big}

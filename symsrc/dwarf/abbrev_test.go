@@ -31,7 +31,7 @@ func TestDeclaredTwice(t *testing.T) {
 				t.Fatalf("%v: the tag of %d is %d instead of %d", decls, code, d.tag, want[code])
 			}
 			alone := newAbbrevs(f, 0, several.forms)
-			if d := alone.only(uint64(code)); d.tag != want[code] {
+			if d := alone.declOf(uint64(code)); d.tag != want[code] {
 				t.Fatalf("%v: alone, the tag of %d is %d instead of %d", decls, code, d.tag, want[code])
 			}
 		}

@@ -25,16 +25,16 @@ const arangeWeight, overlapWeight = 40, 120
 // rangeTable finds the unit of an address among ranges that are read once. The first address is looked for as they are;
 // the second one sorts them.
 type rangeTable struct {
-	read, settled sync.Once
-	touched       atomic.Bool
-	ready         atomic.Bool // they are settled
-	mu            sync.Mutex  // held while the ranges are sorted, or searched as they are
-	ranges        []arange
-	units         []atomic.Pointer[Unit] // of ranges, as far as asked for
+	readOnce, sorted sync.Once
+	touched          atomic.Bool
+	ready            atomic.Bool // they are settled
+	mu               sync.Mutex  // held while the ranges are sorted, or searched as they are
+	ranges           []arange
+	units            []atomic.Pointer[Unit] // of ranges, as far as asked for
 }
 
-// alone returns the only unit that covers the address; false where there is none, or more of them.
-func (t *rangeTable) alone(addr uint64) (unit int, ok bool) {
+// onlyUnit returns the only unit that covers the address; false where there is none, or more of them.
+func (t *rangeTable) onlyUnit(addr uint64) (unit int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.ranges {
@@ -48,12 +48,12 @@ func (t *rangeTable) alone(addr uint64) (unit int, ok bool) {
 	return unit, ok
 }
 
-// settle sorts the ranges.
-func (t *rangeTable) settle(left *budget.File) {
-	t.settled.Do(func() {
+// sort sorts the ranges.
+func (t *rangeTable) sort(limits *budget.File) {
+	t.sorted.Do(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.ranges = settle(t.ranges, left)
+		t.ranges = disjointRanges(t.ranges, limits)
 		t.units = make([]atomic.Pointer[Unit], len(t.ranges))
 		t.ready.Store(true)
 	})
@@ -61,7 +61,7 @@ func (t *rangeTable) settle(left *budget.File) {
 
 // unitOf returns the unit that covers the address, which is nil where it cannot be read; false where none covers it.
 func (t *rangeTable) unitOf(f *Data, addr uint64) (*Unit, bool) {
-	t.settle(f.budget)
+	t.sort(f.budget)
 	i := t.search(addr)
 	if i < 0 {
 		return nil, false
@@ -78,7 +78,7 @@ func (t *rangeTable) unitOf(f *Data, addr uint64) (*Unit, bool) {
 type unitIndex struct {
 	of             *Data
 	aranges, roots rangeTable  // from .debug_aranges, and from units that are not listed there
-	asked          atomic.Bool // for an address that a unit has
+	answered       atomic.Bool // for an address that a unit has
 }
 
 // UnitFor returns the unit that covers the address; nil where none does. The first address of a file is looked for without building a
@@ -102,8 +102,8 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 			return f.unitAt(found)
 		}
 	}
-	x.aranges.read.Do(func() {
-		f.hooks.Ahead()
+	x.aranges.readOnce.Do(func() {
+		f.hooks.Prefetch()
 		x.aranges.ranges = make([]arange, 0, f.arangeSets.Size/16)
 		kept := budget.Tally{Of: f.budget}
 		x.readAranges(func(a arange) {
@@ -117,9 +117,9 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 	}
 	// .debug_aranges may be missing or cover only some of the units.
 	roots := &x.roots
-	roots.read.Do(func() { roots.ranges = x.readRoots() })
+	roots.readOnce.Do(func() { roots.ranges = x.readRoots() })
 	if !roots.touched.Load() && roots.touched.CompareAndSwap(false, true) {
-		if off, ok := roots.alone(addr); ok {
+		if off, ok := roots.onlyUnit(addr); ok {
 			return f.unitAt(off)
 		}
 	}
@@ -171,17 +171,17 @@ func (x *unitIndex) readAranges(each func(arange), unit func(int)) {
 			var lo, length uint64
 			lo, p = bin.Uint(b, p, size, f.elf.Big)
 			length, p = bin.Uint(b, p, size, f.elf.Big)
-			if lo < lo+length && !f.linkage.Dead(lo) {
-				each(arange{f.linkage.Unplaced(elf.Span{Lo: lo, Hi: lo + length}), int(at)})
+			if lo < lo+length && !f.addressing.IsTombstone(lo) {
+				each(arange{f.addressing.SectionRelative(elf.Span{Lo: lo, Hi: lo + length}), int(at)})
 			}
 		}
 		off = end
 	}
 }
 
-// settle sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
+// disjointRanges sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
 // goes on as long as it can; otherwise the first in the file is taken, as llvm does.
-func settle(all []arange, left *budget.File) []arange {
+func disjointRanges(all []arange, limits *budget.File) []arange {
 	slices.SortFunc(all, func(a, b arange) int {
 		if a.Lo != b.Lo {
 			return cmp.Compare(a.Lo, b.Lo)
@@ -191,8 +191,8 @@ func settle(all []arange, left *budget.File) []arange {
 	var end uint64
 	for _, a := range all {
 		if a.Lo < end {
-			left.Hold(len(all) * overlapWeight)
-			left.Spend(len(all) * stepsPerOverlap)
+			limits.Hold(len(all) * overlapWeight)
+			limits.Spend(len(all) * stepsPerOverlap)
 			return sweep(all)
 		}
 		end = a.Hi
@@ -258,15 +258,15 @@ func (q *queue[T]) Pop() any {
 	return x
 }
 
-// Outline calls add with where the ranges of units begin and end.
-func (d *Data) Outline(add func(...uint64)) {
+// Boundaries calls add with where the ranges of units begin and end.
+func (d *Data) Boundaries(add func(...uint64)) {
 	if d.Info.Size == 0 {
 		return
 	}
 	x := &d.index
 	x.unitFor(0) // reads the tables; the first address is looked for without them
 	x.unitFor(0)
-	x.roots.settle(d.budget)
+	x.roots.sort(d.budget)
 	for _, t := range [...]*rangeTable{&x.aranges, &x.roots} {
 		for _, r := range t.ranges {
 			add(r.Lo, r.Hi)
@@ -291,7 +291,7 @@ func (d *Data) Cold(addr uint64) bool {
 // cold reports whether the unit is large and not all of it was read.
 func (u *Unit) cold() bool {
 	body := u.split.Load()
-	return body == nil || body.end-body.off > quickUnit && (u.lines.Load() == nil || body.functions[outside].Load() == nil || body.functions[within].Load() == nil)
+	return body == nil || body.end-body.off > quickUnit && (u.lines.Load() == nil || body.functions[topLevel].Load() == nil || body.functions[nested].Load() == nil)
 }
 
 // quickUnit is the size of a unit of debug information that is read in negligible time.
@@ -332,7 +332,7 @@ func (x *unitIndex) readRoots() (all []arange) {
 		listed[unit] = true
 		kept.Add(1, listedWeight)
 	})
-	r := rootReader{f: f, t: newAbbrevs(f, 0, f.recent.formTable(layout{}))}
+	r := rootReader{f: f, t: newAbbrevs(f, 0, f.lastUsed.formTable(layout{}))}
 	if f.infoAt > 0 && f.Info.Size > farUnit {
 		if in := f.hooks.Reopen(); in != nil {
 			defer in.Close()
@@ -381,8 +381,8 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []elf.Span)
 	}
 	code, p := bin.ULEB(b, p+u.die-off)
 	if key := (rootKey{abbrevKey{off: table, layout: u.layout}, code}); key != r.key {
-		r.t.p, r.t.forms, r.t.ops = int(table), r.f.recent.formTable(u.layout), r.t.ops[:0]
-		r.key, r.decl = key, r.t.only(code)
+		r.t.p, r.t.forms, r.t.ops = int(table), r.f.lastUsed.formTable(u.layout), r.t.ops[:0]
+		r.key, r.decl = key, r.t.declOf(code)
 	}
 	if !u.readRoot(b, p, &r.decl, &compiled{ops: r.t.ops}) {
 		return out, r.decl.tag == 0
@@ -393,8 +393,8 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []elf.Span)
 	return u.ranges(&u.root, out), true
 }
 
-// only finds one declaration without compiling those before it.
-func (t *abbrevs) only(code uint64) decl {
+// declOf finds one declaration without compiling those before it.
+func (t *abbrevs) declOf(code uint64) decl {
 	b, p := t.b, t.p
 	for p != bin.Past {
 		var c uint64
@@ -455,11 +455,11 @@ func (u *unitRoot) ranges(d *attributes, out []elf.Span) []elf.Span {
 	if !d.has(attrRanges) {
 		return out
 	}
-	return u.listed(d, out)
+	return u.rangesOfList(d, out)
 }
 
-// listed appends the ranges of the list that the entry names.
-func (u *unitRoot) listed(d *attributes, out []elf.Span) []elf.Span {
+// rangesOfList appends the ranges of the list that the entry names.
+func (u *unitRoot) rangesOfList(d *attributes, out []elf.Span) []elf.Span {
 	if u.version < 5 {
 		return u.rangeList(d.v[attrRanges], out)
 	}
@@ -483,10 +483,10 @@ func (u *unitRoot) listed(d *attributes, out []elf.Span) []elf.Span {
 }
 
 func (u *unitRoot) appendSpan(out []elf.Span, lo, hi uint64) []elf.Span {
-	if lo >= hi || u.f.linkage.Dead(lo) {
+	if lo >= hi || u.f.addressing.IsTombstone(lo) {
 		return out
 	}
-	return append(out, u.f.linkage.Unplaced(elf.Span{Lo: lo, Hi: hi}))
+	return append(out, u.f.addressing.SectionRelative(elf.Span{Lo: lo, Hi: hi}))
 }
 
 // longList is how many ranges of a list are read before their steps are counted; those of others are with the entry's.
@@ -499,14 +499,14 @@ const prefetch = 1 << 16
 func (u *unitRoot) rangeList(off uint64, out []elf.Span) []elf.Span {
 	home := u.skeleton()
 	s := &home.f.rangeLists
-	if u.home != nil {
+	if u.skeletonRoot != nil {
 		off += home.root.number(attrRangesBase)
 	}
 	if off >= uint64(s.Size) {
 		return out
 	}
 	b, p, base, size := s.UpTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
-	select_ := ^uint64(0) >> (64 - 8*uint(size)) // in place of lo: hi is the new base
+	baseSelector := ^uint64(0) >> (64 - 8*uint(size)) // in place of lo: hi is the new base
 	for n := 1; ; n++ {
 		if n%longList == 0 {
 			u.f.budget.Spend(longList * stepsPerRange)
@@ -520,9 +520,9 @@ func (u *unitRoot) rangeList(off uint64, out []elf.Span) []elf.Span {
 		switch {
 		case p == bin.Past, lo == 0 && hi == 0:
 			return out
-		case lo == select_:
+		case lo == baseSelector:
 			base = hi
-		case lo == select_-1, u.f.linkage.Dead(base) && base > 1: // dropped by the linker
+		case lo == baseSelector-1, u.f.addressing.IsTombstone(base) && base > 1: // dropped by the linker
 		default:
 			out = u.appendSpan(out, base+lo, base+hi)
 		}
@@ -568,7 +568,7 @@ func (u *unitRoot) rnglist(off uint64, out []elf.Span) []elf.Span {
 		case rleOffsetPair:
 			x, p = bin.ULEB(b, p)
 			y, p = bin.ULEB(b, p)
-			if x, y = x+base, y+base; u.f.linkage.Dead(base) && base > 1 {
+			if x, y = x+base, y+base; u.f.addressing.IsTombstone(base) && base > 1 {
 				continue
 			}
 		case rleBaseAddress:

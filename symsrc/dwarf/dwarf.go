@@ -36,28 +36,28 @@ import (
 // Data is the debug information of one file. Its methods may be called by several goroutines at once.
 type Data struct {
 	Sections
-	linkage elf.Linkage // of the file that names this one, if another one does
-	elf     *elf.File
-	rules   Rules
-	Opener  Opener // nil where no other files are read
-	hooks   Hooks
+	addressing elf.Addressing // of the file that names this one, if another one does
+	elf        *elf.File
+	rules      Rules
+	Opener     Opener // nil where no other files are read
+	hooks      Hooks
 
 	budget  *budget.File
 	names   *names.Table
 	sources sourceTable
 
-	units   unitTable
-	index   unitIndex
-	recent  recent
-	splits  splits
-	sup     supplementary
-	lacking atomic.Bool // a file of split units, or the supplementary one, was not found
+	units    unitTable
+	index    unitIndex
+	lastUsed lastUsed
+	splits   splits
+	sup      supplementary
+	missing  atomic.Bool // a file of split units, or the supplementary one, was not found
 }
 
-// recent is what was made last of what most units of a file share.
-type recent struct {
-	steps atomic.Pointer[lineSteps]
-	forms atomic.Pointer[formTable]
+// lastUsed is what was made last of what most units of a file share.
+type lastUsed struct {
+	opcodes atomic.Pointer[specialOpcodes]
+	forms   atomic.Pointer[formTable]
 }
 
 // Opener finds and opens the files that debug information names.
@@ -76,9 +76,9 @@ type Opener interface {
 
 // Hooks are called while debug information is read. None is nil.
 type Hooks struct {
-	Ahead   func()              // a second address is looked up, and others will follow
-	Touched func(n int)         // n bytes of the file were read that are not likely to be read again soon
-	Reopen  func() ReadAtCloser // the file, to be read past its mapping; nil where that cannot be
+	Prefetch func()              // a second address is looked up, and others will follow
+	Consumed func(n int)         // n bytes of the file were read that are not likely to be read again soon
+	Reopen   func() ReadAtCloser // the file, to be read past its mapping; nil where that cannot be
 }
 
 // ReadAtCloser is a file that is read at any position.
@@ -91,8 +91,8 @@ type ReadAtCloser interface {
 type Rules struct {
 	// Overlaps divides functions, inlined calls and sequences of lines that lie over each other as llvm does.
 	Overlaps bool
-	// Entries makes answers say whether the entry of a function without a position has a declaration.
-	Entries bool
+	// ReportEntries makes answers say whether the entry of a function without a position has a declaration.
+	ReportEntries bool
 	// PlacedLines looks lines up by where the sections of a relocatable file were placed.
 	PlacedLines bool
 	// PackageOnly looks for split units in the package alone, where there is one, and takes a file of split units for a package.
@@ -109,7 +109,7 @@ type Sections struct {
 	Compressed   []PackedSection  // in the file's order
 	UnpackedSize int              // what compressed sections unpack to, in bytes
 	infoAt       int64            // where .debug_info is in the file; 0 where it is not to be read there
-	Unread       *elf.StatusError // why they are not read, though the file is
+	Unsupported  *elf.StatusError // why they are not read, though the file is
 }
 
 // PackedSection is a section that is compressed in the file.
@@ -143,13 +143,13 @@ func (d *Sections) load(f *elf.File, split bool) error {
 		}
 		err := f.Load(s, sh)
 		if status, ok := errors.AsType[*elf.StatusError](err); ok && status.Status == symsrc.UnsupportedCompressed {
-			d.Unread = cmp.Or(d.Unread, status)
+			d.Unsupported = cmp.Or(d.Unsupported, status)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		gnu := sh.Name[1] == 'z' && f.Rules.NoGNUPacked
+		gnu := sh.Name[1] == 'z' && f.Rules.SkipZdebug
 		if gnu {
 			left = append(left, s)
 		}
@@ -162,16 +162,16 @@ func (d *Sections) load(f *elf.File, split bool) error {
 			d.infoAt = int64(sh.Offset)
 		}
 	}
-	if f.Type == stdelf.ET_REL && !split && d.Unread == nil {
+	if f.Type == stdelf.ET_REL && !split && d.Unsupported == nil {
 		before, ok := f.Relocate(loaded)
 		if !ok {
 			d.Info.Size = 0 // it means nothing
 		}
-		if sets, ok := before[&d.arangeSets]; ok && f.Rules.Unplaced {
+		if sets, ok := before[&d.arangeSets]; ok && f.Rules.SectionRelative {
 			d.arangeSets.Replace(sets)
 		}
 	}
-	if d.Unread != nil {
+	if d.Unsupported != nil {
 		d.Info.Size = 0
 	}
 	for _, s := range left {
@@ -182,9 +182,9 @@ func (d *Sections) load(f *elf.File, split bool) error {
 
 // New reads where the debug information of a file is: all, or that of split units.
 func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data, error) {
-	d := &Data{elf: f, linkage: f.Linkage, rules: by, hooks: h, budget: f.Budget, names: names}
+	d := &Data{elf: f, addressing: f.Addressing, rules: by, hooks: h, budget: f.Budget, names: names}
 	d.split = split
-	d.sources.left = f.Budget
+	d.sources.limits = f.Budget
 	d.index.of, d.splits.of, d.sup.of = d, d, d
 	d.units.read, d.units.abbrevs = make(map[int]*Unit), make(map[abbrevKey]*abbrevs)
 	if err := d.load(f, split); err != nil {
@@ -193,17 +193,17 @@ func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data,
 	return d, nil
 }
 
-// Lacking reports whether a file of split units, or the supplementary one, was not found so far.
-func (d *Data) Lacking() bool { return d.lacking.Load() }
+// MissingFiles reports whether a file of split units, or the supplementary one, was not found so far.
+func (d *Data) MissingFiles() bool { return d.missing.Load() }
 
-// Follow makes d a file that another one's debug information names: addresses in it mean what they mean there.
-func (d *Data) Follow(of *Data) {
-	starts := d.linkage.Starts
-	d.linkage = of.linkage
-	d.linkage.Starts = append(d.linkage.Starts[:len(d.linkage.Starts):len(d.linkage.Starts)], starts...)
+// InheritAddressing makes d a file that another one's debug information names: addresses in it mean what they mean there.
+func (d *Data) InheritAddressing(of *Data) {
+	starts := d.addressing.Starts
+	d.addressing = of.addressing
+	d.addressing.Starts = append(d.addressing.Starts[:len(d.addressing.Starts):len(d.addressing.Starts)], starts...)
 }
 
-// Early returns the sections that all but the first question need, but for the largest one, .debug_info.
-func (d *Sections) Early() []*elf.Content {
+// PrefetchSections returns the sections that all but the first question need, but for the largest one, .debug_info.
+func (d *Sections) PrefetchSections() []*elf.Content {
 	return []*elf.Content{&d.abbrev, &d.line, &d.str, &d.rnglists, &d.rangeLists}
 }

@@ -103,7 +103,7 @@ func (u *unitRoot) target(d *attributes, a attr) (*Data, int, bool) {
 	if d.has(a) {
 		switch d.form[a] {
 		case formRefSup4, formRefSup8, formGNURefAlt:
-			if s := u.f.sup.get(); s != nil && d.v[a] < uint64(s.Info.Size) {
+			if s := u.f.sup.open(); s != nil && d.v[a] < uint64(s.Info.Size) {
 				return s, int(d.v[a]), true
 			}
 		}
@@ -132,7 +132,7 @@ func (u *unitRoot) string(form, v uint64) []byte {
 	case form == formStrx, form == formGNUStrIndex, form >= formStrx1 && form <= formStrx4:
 		return u.strx(v)
 	case form == formStrpSup, form == formGNUStrpAlt:
-		if s := u.f.sup.get(); s != nil {
+		if s := u.f.sup.open(); s != nil {
 			return s.str.CString(v)
 		}
 	}
@@ -301,7 +301,7 @@ func (t *formTable) op(form uint64) (opKind, uint32) {
 }
 
 // formTable returns the table of a layout, of which most files have one.
-func (r *recent) formTable(l layout) *formTable {
+func (r *lastUsed) formTable(l layout) *formTable {
 	t := r.forms.Load()
 	if t == nil || t.layout != l {
 		t = newFormTable(l)

@@ -36,8 +36,8 @@ type functionSpan struct {
 // Subprograms are below the unit and its namespaces, which is all that most addresses need; or within types and other
 // functions. There is an index of each kind: which one is searched first must not depend on the questions before.
 const (
-	outside = iota
-	within
+	topLevel = iota
+	nested
 )
 
 // functionAt finds the subprogram that covers the address, and the code in which it is the one; nil where none does. For a
@@ -46,9 +46,9 @@ const (
 func (u *Unit) functionAt(addr uint64, first bool) (f *function, at functionSpan) {
 	for kind := range u.functions {
 		x := u.functions[kind].Load()
-		if x == nil && first && kind == outside {
+		if x == nil && first && kind == topLevel {
 			s := functionScan{pc: addr, die: -1, overlaps: u.f.rules.Overlaps}
-			if u.scanFunctions(&s, false); !u.overlaps(s.low) {
+			if u.scanFunctions(&s, false); !u.overlaps(s.tombstone) {
 				if s.die >= 0 {
 					return &function{die: s.die}, functionSpan{Span: elf.Span{Lo: s.lo}}
 				}
@@ -85,8 +85,8 @@ func (x *functionIndex) at(addr uint64) (f *function, at functionSpan) {
 // of the functions of the other, which is asked before.
 func (u *Unit) indexFunctions(kind int) *functionIndex {
 	var known []function
-	if kind == within {
-		known = u.indexFunctions(outside).functions
+	if kind == nested {
+		known = u.indexFunctions(topLevel).functions
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -95,9 +95,9 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 	}
 	s := functionScans.Get().(*functionScan)
 	defer functionScans.Put(s)
-	for full := kind == within; ; full = true {
+	for full := kind == nested; ; full = true {
 		*s = functionScan{keep: true, kept: budget.Tally{Of: u.f.budget}, die: -1, overlaps: u.f.rules.Overlaps, known: known, spans: s.spans[:0], dies: s.dies[:0]}
-		if u.scanFunctions(s, full); full || !u.overlaps(s.low) {
+		if u.scanFunctions(s, full); full || !u.overlaps(s.tombstone) {
 			break
 		} // otherwise those within others lie over them, too
 	}
@@ -107,28 +107,28 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 	for i, die := range s.dies {
 		x.functions[i].die = die
 	}
-	if u.overlaps(s.low) {
-		x.spans = divide(u.entriesOf(x), u.f.budget)
+	if u.overlaps(s.tombstone) {
+		x.spans = resolveOverlaps(u.entriesOf(x), u.f.budget)
 	} else {
-		x.spans = settleFunctions(x.spans, u.f.budget)
+		x.spans = disjointFunctions(x.spans, u.f.budget)
 	}
 	u.functions[kind].Store(x)
-	u.f.hooks.Touched(u.end - u.off)
+	u.f.hooks.Consumed(u.end - u.off)
 	return x
 }
 
 // functionScan takes the subprograms of a unit: it keeps them all, or the last one that covers an address.
 type functionScan struct {
-	keep     bool
-	pc       uint64
-	die      int        // the one that covers pc, or −1
-	lo       uint64     // where it begins to be the one
-	known    []function // those to leave out, in the file's order
-	low      bool       // there is one where linkers put what they drop
-	overlaps bool       // ranges of a function may lie over each other
-	spans    []functionSpan
-	dies     []int // of all functions
-	kept     budget.Tally
+	keep      bool
+	pc        uint64
+	die       int        // the one that covers pc, or −1
+	lo        uint64     // where it begins to be the one
+	known     []function // those to leave out, in the file's order
+	tombstone bool       // there is one where linkers put what they drop
+	overlaps  bool       // ranges of a function may lie over each other
+	spans     []functionSpan
+	dies      []int // of all functions
+	kept      budget.Tally
 }
 
 // What a function takes in memory, and one of its ranges, in bytes.
@@ -142,13 +142,13 @@ func (s *functionScan) add(die int, spans []elf.Span) {
 		return
 	}
 	if len(spans) > 1 && !s.overlaps {
-		spans = disjoint(spans)
+		spans = mergeOverlaps(spans)
 	}
 	for _, x := range spans {
-		s.low = s.low || x.Lo <= 1
+		s.tombstone = s.tombstone || x.Lo <= 1
 	}
 	if !s.keep {
-		s.look(die, spans)
+		s.consider(die, spans)
 		return
 	}
 	for len(s.known) > 0 && s.known[0].die < die {
@@ -164,9 +164,9 @@ func (s *functionScan) add(die int, spans []elf.Span) {
 	s.dies = append(s.dies, die)
 }
 
-// look takes the function for the one at pc if it covers that. Where one that comes later in the file ends before, it is the
+// consider takes the function for the one at pc if it covers that. Where one that comes later in the file ends before, it is the
 // one only from there on: as settleFunctions has it.
-func (s *functionScan) look(die int, spans []elf.Span) {
+func (s *functionScan) consider(die int, spans []elf.Span) {
 	for _, x := range spans {
 		if x.Covers(s.pc) {
 			s.die, s.lo = die, x.Lo
@@ -176,8 +176,8 @@ func (s *functionScan) look(die int, spans []elf.Span) {
 	}
 }
 
-// disjoint joins ranges of one function that overlap, which is damage.
-func disjoint(spans []elf.Span) []elf.Span {
+// mergeOverlaps joins ranges of one function that overlap, which is damage.
+func mergeOverlaps(spans []elf.Span) []elf.Span {
 	for i := 1; i < len(spans); i++ {
 		if spans[i].Lo < spans[i-1].Hi {
 			slices.SortFunc(spans, func(a, b elf.Span) int { return cmp.Compare(a.Lo, b.Lo) })
@@ -263,9 +263,9 @@ func isScope(tag uint16) bool {
 	return false
 }
 
-// settleFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
+// disjointFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
 // file is taken, as llvm does.
-func settleFunctions(all []functionSpan, left *budget.File) []functionSpan {
+func disjointFunctions(all []functionSpan, limits *budget.File) []functionSpan {
 	slices.SortFunc(all, func(a, b functionSpan) int {
 		if a.Lo != b.Lo {
 			return cmp.Compare(a.Lo, b.Lo)
@@ -279,8 +279,8 @@ func settleFunctions(all []functionSpan, left *budget.File) []functionSpan {
 	if !overlap {
 		return all
 	}
-	left.Hold(len(all) * overlapWeight)
-	left.Spend(len(all) * stepsPerOverlap)
+	limits.Hold(len(all) * overlapWeight)
+	limits.Spend(len(all) * stepsPerOverlap)
 	var out []functionSpan
 	open := queue[functionSpan]{before: func(a, b functionSpan) bool { return a.function > b.function }} // the last in the file first
 	at := uint64(0)

@@ -19,15 +19,15 @@ type tree struct {
 	base    uint64
 	extents []extent // of the calls, apart from them: most of a search reads nothing else
 	calls   []call
-	ranges  []shortSpan
+	ranges  []relativeSpan
 }
 
-// shortSpan is a range of addresses that count from a base on.
-type shortSpan struct{ lo, hi uint32 }
+// relativeSpan is a range of addresses that count from a base on.
+type relativeSpan struct{ lo, hi uint32 }
 
 // extent is what lies around the code of a call and of those within it.
 type extent struct {
-	shortSpan
+	relativeSpan
 	next int32 // the first call after those within this one
 }
 
@@ -46,7 +46,7 @@ const maxInlined = 1000
 
 // chain appends the calls that cover the address, the innermost one first, and returns the start of the innermost one's
 // range; found is false where no call covers it. It is the last call in the file that counts, and those that it is in.
-func (t *tree) chain(addr uint64, out []int32, left *budget.File) (calls []int32, lo uint64, found bool) {
+func (t *tree) chain(addr uint64, out []int32, limits *budget.File) (calls []int32, lo uint64, found bool) {
 	if addr-t.base > 1<<32-1 {
 		return out, 0, false
 	}
@@ -68,14 +68,14 @@ func (t *tree) chain(addr uint64, out []int32, left *budget.File) (calls []int32
 		}
 		i++
 	}
-	left.Answer(steps)
+	limits.Answer(steps)
 	n := len(out)
-	out = t.around(at, out)
+	out = t.ancestors(at, out)
 	return out, lo, len(out) > n
 }
 
-// around appends a call and those that it is in; nothing where it is −1, or in too many.
-func (t *tree) around(at int32, out []int32) []int32 {
+// ancestors appends a call and those that it is in; nothing where it is −1, or in too many.
+func (t *tree) ancestors(at int32, out []int32) []int32 {
 	for n := len(out); at >= 0; at = t.calls[at].parent {
 		if out = append(out, at); len(out) > maxInlined {
 			return out[:n]
@@ -104,7 +104,7 @@ func (u *Unit) readTree(f *function, dies *[]int) *tree {
 	r.read(f.die)
 	t := r.tree()
 	r.u, r.b, r.dies = nil, nil, nil
-	u.f.hooks.Touched(mappedAround)
+	u.f.hooks.Consumed(mappedAround)
 	return t
 }
 
@@ -116,7 +116,7 @@ type treeReader struct {
 	u       *Unit
 	b       []byte
 	calls   []call
-	extents []wideExtent // of the calls
+	extents []absoluteExtent // of the calls
 	ranges  []elf.Span
 	open    []int32 // for each entry around this one: the call that it is, or that of the entry around it
 	d       attributes
@@ -128,8 +128,8 @@ type treeReader struct {
 // callWeight is what a call takes in memory, in bytes.
 const callWeight = 64
 
-// wideExtent is an extent with whole addresses.
-type wideExtent struct {
+// absoluteExtent is an extent with whole addresses.
+type absoluteExtent struct {
 	elf.Span
 	next int32
 }
@@ -145,38 +145,38 @@ func (r *treeReader) tree() *tree {
 	if len(r.calls) == 0 {
 		return &noCalls
 	}
-	t := &tree{base: ^uint64(0), calls: slices.Clone(r.calls), extents: make([]extent, len(r.calls)), ranges: make([]shortSpan, len(r.ranges))}
+	t := &tree{base: ^uint64(0), calls: slices.Clone(r.calls), extents: make([]extent, len(r.calls)), ranges: make([]relativeSpan, len(r.ranges))}
 	for _, s := range r.ranges {
 		t.base = min(t.base, s.Lo)
 	}
 	for i, x := range r.extents {
-		t.extents[i] = extent{t.short(x.Span), x.next}
+		t.extents[i] = extent{t.relative(x.Span), x.next}
 	}
 	for i, s := range r.ranges {
-		if t.ranges[i] = t.short(s); s.Hi-t.base > 1<<32-1 {
-			t.ranges[i] = shortSpan{}
+		if t.ranges[i] = t.relative(s); s.Hi-t.base > 1<<32-1 {
+			t.ranges[i] = relativeSpan{}
 		}
 	}
 	return t
 }
 
-// short counts from base on. What goes beyond is cut off.
-func (t *tree) short(s elf.Span) shortSpan {
+// relative counts from base on. What goes beyond is cut off.
+func (t *tree) relative(s elf.Span) relativeSpan {
 	if s.Lo >= s.Hi {
-		return shortSpan{}
+		return relativeSpan{}
 	}
 	const most = 1<<32 - 1
-	return shortSpan{uint32(min(s.Lo-t.base, most)), uint32(min(s.Hi-t.base, most))}
+	return relativeSpan{uint32(min(s.Lo-t.base, most)), uint32(min(s.Hi-t.base, most))}
 }
 
 func (r *treeReader) read(die int) {
-	end := r.entries(die)
+	end := r.readEntries(die)
 	r.kept.Add(min(end, r.u.end)-die, 0)
 	r.kept.Flush()
 }
 
-// entries reads the entry at die and all below it, and returns where that ended.
-func (r *treeReader) entries(die int) int {
+// readEntries reads the entry at die and all below it, and returns where that ended.
+func (r *treeReader) readEntries(die int) int {
 	u, b := r.u, r.b
 	code, p := bin.ULEB(b, die)
 	a, c := u.abbrevs.find(code)
@@ -210,7 +210,7 @@ func (r *treeReader) entries(die int) int {
 		case a.tag == tagInlinedSubroutine:
 			at, p = r.call(start, p, c.read(a), a.children)
 		case a.children && !holdsCalls(a.tag):
-			p = r.pass(start, p, a, c)
+			p = r.skipSubtree(start, p, a, c)
 			continue
 		default:
 			p = u.skipEntry(b, p, a, c)
@@ -273,7 +273,7 @@ func (r *treeReader) call(die, p int, steps []op, children bool) (int32, int) {
 	if origin, ok := u.reference(&r.d, attrOrigin); ok && !r.d.has(attrName) && !r.d.has(attrLinkageName) {
 		c.die = origin
 	}
-	var x wideExtent
+	var x absoluteExtent
 	for i, s := range spans {
 		if i == 0 {
 			x.Span = s
@@ -292,8 +292,8 @@ func (r *treeReader) call(die, p int, steps []op, children bool) (int32, int) {
 	return at, p
 }
 
-// pass goes over an entry and all its children.
-func (r *treeReader) pass(start, p int, a *decl, c *compiled) int {
+// skipSubtree goes over an entry and all its children.
+func (r *treeReader) skipSubtree(start, p int, a *decl, c *compiled) int {
 	u, b := r.u, r.b
 	for depth := 0; ; {
 		jumped := false
@@ -329,14 +329,14 @@ func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	var memory [64]int32
 	calls := memory[:0]
 	body := u.body()
-	fn, in := body.functionAt(addr, first && u.f.index.asked.CompareAndSwap(false, true))
+	fn, in := body.functionAt(addr, first && u.f.index.answered.CompareAndSwap(false, true))
 	scope := in.Lo
 	lines := u.lineTable()
 	var t *tree
 	if fn != nil {
 		t = body.treeOf(fn)
 		if in.call != 0 {
-			calls = t.around(in.call-1, calls)
+			calls = t.ancestors(in.call-1, calls)
 		} else if inner, lo, found := t.chain(addr, calls, u.f.budget); found {
 			calls, scope = inner, lo
 		}
@@ -370,7 +370,7 @@ func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 		if n != nil {
 			frame.Func, frame.Linkage = n.Demangled, n.Linkage
 		}
-		if u.f.rules.Entries && frame.File == "" && frame.Line == 0 && frame.Column == 0 {
+		if u.f.rules.ReportEntries && frame.File == "" && frame.Line == 0 && frame.Column == 0 {
 			frame.Entry = body.entryOf(die)
 		}
 	}
@@ -465,8 +465,8 @@ func (t *lineTable) pathOf(file uint16) string {
 	return ""
 }
 
-// Outline returns where the rows, functions and inlined calls of a unit begin and end, in order.
-func (u *Unit) Outline() (points []uint64) {
+// Boundaries returns where the rows, functions and inlined calls of a unit begin and end, in order.
+func (u *Unit) Boundaries() (points []uint64) {
 	all := u.lineTable().allRows()
 	for _, s := range all.sequences {
 		for _, r := range all.rows[s.first:s.last] {

@@ -14,8 +14,8 @@ import (
 // it is first asked for, under the unit's lock, and read without it.
 type lineTable struct {
 	lineHeader
-	u     *Unit
-	steps *lineSteps
+	u       *Unit
+	special *specialOpcodes
 
 	rows  atomic.Pointer[lineRows]
 	paths atomic.Pointer[[]atomic.Pointer[sourceFile]] // by number, as far as asked for
@@ -104,7 +104,7 @@ func (u *Unit) readLineHeader(off uint64) *lineTable {
 	c.B = c.B[:t.program]
 	if t.version >= 5 {
 		t.dirs.read(c, t.layout)
-		t.dirs.pass(c, t.layout, u.f.budget)
+		t.dirs.skipAll(c, t.layout, u.f.budget)
 		t.files.read(c, t.layout)
 		u.f.budget.Hold((len(t.dirs.fields) + len(t.files.fields)) * fieldWeight)
 	} else {
@@ -114,7 +114,7 @@ func (u *Unit) readLineHeader(off uint64) *lineTable {
 		u.f.budget.Spend(min(c.P, len(c.B)) - t.dirs.p)
 		t.files.p, t.files.first, t.files.numbers = c.P, 1, 3
 	}
-	t.steps = u.f.recent.lineSteps(t, u.f.budget)
+	t.special = u.f.lastUsed.specialOpcodes(t, u.f.budget)
 	return t
 }
 
@@ -159,8 +159,8 @@ const (
 	lneDefineFile     = 3
 )
 
-// lineSteps are the steps of the special opcodes, which nearly all units of a file share.
-type lineSteps struct {
+// specialOpcodes are the steps of the special opcodes, which nearly all units of a file share.
+type specialOpcodes struct {
 	minInst, maxOps   uint8
 	lineBase          int8
 	lineRange, opBase uint8
@@ -168,23 +168,23 @@ type lineSteps struct {
 	line              [256]uint32
 }
 
-// lineStepsWeight is what steps take in memory, in bytes.
-const lineStepsWeight = 256 * 12
+// specialOpcodesWeight is what steps take in memory, in bytes.
+const specialOpcodesWeight = 256 * 12
 
-// lineSteps finds or makes the steps for a line table.
-func (r *recent) lineSteps(t *lineTable, left *budget.File) *lineSteps {
-	if s := r.steps.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
+// specialOpcodes finds or makes the steps for a line table.
+func (r *lastUsed) specialOpcodes(t *lineTable, limits *budget.File) *specialOpcodes {
+	if s := r.opcodes.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
 		s.lineBase == t.lineBase && s.lineRange == t.lineRange && s.opBase == t.opBase {
 		return s
 	}
-	s := &lineSteps{minInst: t.minInst, maxOps: t.maxOps, lineBase: t.lineBase, lineRange: t.lineRange, opBase: t.opBase}
+	s := &specialOpcodes{minInst: t.minInst, maxOps: t.maxOps, lineBase: t.lineBase, lineRange: t.lineRange, opBase: t.opBase}
 	for o := int(t.opBase); o < 256; o++ {
 		n := o - int(t.opBase)
 		s.addr[o] = uint64(n/int(t.lineRange)) * uint64(t.minInst)
 		s.line[o] = uint32(int(t.lineBase) + n%int(t.lineRange))
 	}
-	left.Hold(lineStepsWeight)
-	r.steps.Store(s)
+	limits.Hold(specialOpcodesWeight)
+	r.opcodes.Store(s)
 	return s
 }
 
@@ -212,20 +212,20 @@ func (t *lineTable) run(b []byte, s *rowSink) {
 	initial := registers{file: 1, line: 1}
 	r := initial
 	addr, line, file, col := r.addr, r.line, r.file, r.col
-	p, opBase, steps, plain := t.program, t.opBase, t.steps, t.maxOps <= 1
+	p, opBase, special, plain := t.program, t.opBase, t.special, t.maxOps <= 1
 	for uint(p) < uint(len(b)) {
 		o := b[p]
 		p++
 		var v uint64
 		switch {
 		case o >= opBase:
-			line += steps.line[o]
-			if addr += steps.addr[o]; !plain {
-				r.addr = addr - steps.addr[o]
+			line += special.line[o]
+			if addr += special.addr[o]; !plain {
+				r.addr = addr - special.addr[o]
 				r.advance(uint64((o-opBase)/t.lineRange), t)
 				addr = r.addr
 			}
-			if s.next(addr, line, file, col) {
+			if s.addSpecial(addr, line, file, col) {
 				continue
 			}
 		case o == lnsCopy:
@@ -248,7 +248,7 @@ func (t *lineTable) run(b []byte, s *rowSink) {
 			continue
 		default:
 			r.addr = addr
-			p = t.step(o, b, p, &r, s)
+			p = t.rareOpcode(o, b, p, &r, s)
 			if addr = r.addr; !r.end {
 				continue
 			}
@@ -264,8 +264,8 @@ func (t *lineTable) run(b []byte, s *rowSink) {
 	}
 }
 
-// step performs the rarer opcodes, which change nothing but the address, or end the sequence.
-func (t *lineTable) step(o byte, b []byte, p int, r *registers, s *rowSink) int {
+// rareOpcode performs the rarer opcodes, which change nothing but the address, or end the sequence.
+func (t *lineTable) rareOpcode(o byte, b []byte, p int, r *registers, s *rowSink) int {
 	var v uint64
 	switch o {
 	case lnsAdvancePC:
@@ -277,7 +277,7 @@ func (t *lineTable) step(o byte, b []byte, p int, r *registers, s *rowSink) int 
 		v, p = bin.Uint(b, p, 2, t.big)
 		r.addr, r.opIndex = r.addr+v, 0
 	case lnsExtended:
-		p = t.extended(b, p, r, s)
+		p = t.extendedOpcode(b, p, r, s)
 	case lnsSetBasicBlock, lnsSetISA - 1, lnsSetISA - 2: // prologue end, epilogue begin
 	default:
 		for n := t.operands[o-1]; n > 0; n-- {
@@ -287,8 +287,8 @@ func (t *lineTable) step(o byte, b []byte, p int, r *registers, s *rowSink) int 
 	return p
 }
 
-// extended performs the extended opcode whose length is at p.
-func (t *lineTable) extended(b []byte, p int, r *registers, s *rowSink) int {
+// extendedOpcode performs the extended opcode whose length is at p.
+func (t *lineTable) extendedOpcode(b []byte, p int, r *registers, s *rowSink) int {
 	n, p := bin.ULEB(b, p)
 	next := bin.Skip(b, p, n)
 	if next == bin.Past || n == 0 {
@@ -325,8 +325,8 @@ type nameList struct {
 	empty   bool        // all of them are in the header: entries take no bytes, and say nothing
 	numbers int         // after a name, before that
 
-	walked atomic.Bool               // over, from its start
-	index  atomic.Pointer[nameIndex] // see indexed
+	searched atomic.Bool               // over, from its start
+	index    atomic.Pointer[nameIndex] // see indexed
 }
 
 // nameIndex is where the entries of a list are, every nameStep-th, from the list's start on, and how many there are.
@@ -361,20 +361,20 @@ func (l *nameList) read(c *bin.Cursor, at layout) {
 	}
 }
 
-// pass goes over the list.
-func (l *nameList) pass(c *bin.Cursor, at layout, left *budget.File) {
+// skipAll goes over the list.
+func (l *nameList) skipAll(c *bin.Cursor, at layout, limits *budget.File) {
 	if l.empty {
 		return
 	}
-	t := budget.Tally{Of: left}
+	t := budget.Tally{Of: limits}
 	for n := l.n; n > 0 && c.P < len(c.B); n-- {
-		c.P = l.passEntry(c.B, c.P, at)
+		c.P = l.skipEntry(c.B, c.P, at)
 		t.Add(len(l.fields), 0)
 	}
 	t.Flush()
 }
 
-func (l *nameList) passEntry(b []byte, p int, at layout) int {
+func (l *nameList) skipEntry(b []byte, p int, at layout) int {
 	for i := range l.fields {
 		f := &l.fields[i]
 		p = skipForm(b, p, f.kind, f.size, at)
@@ -395,7 +395,7 @@ func (t *lineTable) entry(l *nameList, i uint64) (e fileEntry) {
 		return e
 	}
 	if i >= nameStep {
-		if l.walked.Load() || !l.walked.CompareAndSwap(false, true) {
+		if l.searched.Load() || !l.searched.CompareAndSwap(false, true) {
 			index := t.indexed(l)
 			if i >= index.n {
 				return e
@@ -410,7 +410,7 @@ func (t *lineTable) entry(l *nameList, i uint64) (e fileEntry) {
 		return l.oldEntry(b, p, i)
 	}
 	for ; i > 0 && p < len(b); i-- {
-		p = l.passEntry(b, p, t.layout)
+		p = l.skipEntry(b, p, t.layout)
 	}
 	for k := range l.fields {
 		f := &l.fields[k]
@@ -446,7 +446,7 @@ func (t *lineTable) indexed(l *nameList) *nameIndex {
 			break
 		}
 		if t.version >= 5 {
-			c.P = l.passEntry(b, at, t.layout)
+			c.P = l.skipEntry(b, at, t.layout)
 		} else {
 			if len(c.CString()) == 0 {
 				break
@@ -490,8 +490,8 @@ func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
 	return e
 }
 
-// declared returns how many files the header has, with those that no number leads to.
-func (t *lineTable) declared() uint64 {
+// headerFiles returns how many files the header has, with those that no number leads to.
+func (t *lineTable) headerFiles() uint64 {
 	if t.version >= 5 {
 		return t.files.n
 	}
@@ -521,7 +521,7 @@ func (t *lineTable) sourceFile(i uint64) *sourceFile {
 	}
 	entry := t.entry(&t.files, i)
 	if entry.name == nil {
-		if n := t.declared(); i >= n {
+		if n := t.headerFiles(); i >= n {
 			entry = t.definedFile(i - n)
 		}
 	}
@@ -538,7 +538,7 @@ func (t *lineTable) sourceFile(i uint64) *sourceFile {
 }
 
 // remember notes the file of a number. The unit is locked.
-func (t *lineTable) remember(i uint64, s *sourceFile, left *budget.File) {
+func (t *lineTable) remember(i uint64, s *sourceFile, limits *budget.File) {
 	paths := t.paths.Load()
 	if paths == nil || i >= uint64(len(*paths)) {
 		longer := make([]atomic.Pointer[sourceFile], max(i+8, 8))
@@ -548,7 +548,7 @@ func (t *lineTable) remember(i uint64, s *sourceFile, left *budget.File) {
 				longer[k].Store((*paths)[k].Load())
 			}
 		}
-		left.Hold(len(longer) * 8)
+		limits.Hold(len(longer) * 8)
 		paths = &longer
 		t.paths.Store(paths)
 	}
@@ -557,9 +557,9 @@ func (t *lineTable) remember(i uint64, s *sourceFile, left *budget.File) {
 
 // sourceTable holds the paths of a file: many units have the same ones.
 type sourceTable struct {
-	left *budget.File // of the file
-	mu   sync.Mutex
-	m    map[string]*sourceFile
+	limits *budget.File // of the file
+	mu     sync.Mutex
+	m      map[string]*sourceFile
 }
 
 // sourceWeight is what a path takes in memory beside its bytes, and what leads to it.
@@ -570,8 +570,8 @@ func (t *sourceTable) find(path []byte, compDir int, sum []byte) *sourceFile {
 	defer t.mu.Unlock()
 	s := t.m[string(path)]
 	if s == nil || s.compDir != compDir || s.md5 != string(sum) {
-		t.left.Spend(len(path))
-		t.left.Hold(len(path) + sourceWeight)
+		t.limits.Spend(len(path))
+		t.limits.Hold(len(path) + sourceWeight)
 	}
 	if s == nil {
 		s = &sourceFile{string(path), compDir, string(sum)}

@@ -32,12 +32,12 @@ func TestSequencePosition(t *testing.T) {
 	}
 	for addr, want := range map[uint64]position{0x105: {file: 1, line: 9, col: 2}, 0x108: {file: 2, line: 5}, 0x10f: {file: 2, line: 5},
 		0x110: {file: 1, line: 1}} {
-		if got := s.linedAt(rows, addr, nil); got != want {
+		if got := s.lastLineAt(rows, addr, nil); got != want {
 			t.Errorf("%#x by the last row with a line: %+v instead of %+v", addr, got, want)
 		}
 	}
 	none := sequence{elf.Span{Lo: 0x108, Hi: 0x110}, 3, 5}
-	if got := none.linedAt(rows, 0x109, nil); got != (position{file: 1, col: 3}) {
+	if got := none.lastLineAt(rows, 0x109, nil); got != (position{file: 1, col: 3}) {
 		t.Errorf("where no row has a line: %+v", got)
 	}
 }
@@ -57,7 +57,7 @@ func TestSettle(t *testing.T) {
 			want[a] = choose(all, uint64(a), want)
 		}
 		before := append([]arange{}, all...)
-		got := settle(all, nil)
+		got := disjointRanges(all, nil)
 		for i := 1; i < len(got); i++ {
 			if got[i].Lo < got[i-1].Hi {
 				t.Fatalf("%v: not disjoint: %v", before, got)
@@ -106,7 +106,7 @@ func TestSettleFunctions(t *testing.T) {
 			}
 			kept.add(i+1, slices.Clone(ranges[i]))
 		}
-		x := functionIndex{spans: settleFunctions(kept.spans, nil), functions: make([]function, len(kept.dies))}
+		x := functionIndex{spans: disjointFunctions(kept.spans, nil), functions: make([]function, len(kept.dies))}
 		for i, die := range kept.dies {
 			x.functions[i].die = die
 		}
@@ -133,7 +133,7 @@ func TestSettleFunctions(t *testing.T) {
 func TestChain(t *testing.T) {
 	// 0: 10-20; 1 within 0: 12-14; 2 within 1: 13-14 and 30-31, outside of both; 3: 18-19, within 0.
 	r := treeReader{ranges: []elf.Span{{Lo: 10, Hi: 20}, {Lo: 12, Hi: 14}, {Lo: 13, Hi: 14}, {Lo: 30, Hi: 31}, {Lo: 18, Hi: 19}, {Lo: 1 << 40, Hi: 1<<40 + 1}},
-		extents: []wideExtent{{elf.Span{Lo: 10, Hi: 31}, 4}, {elf.Span{Lo: 12, Hi: 31}, 3}, {elf.Span{Lo: 13, Hi: 31}, 3}, {elf.Span{Lo: 18, Hi: 19}, 4}, {elf.Span{Lo: 1 << 40, Hi: 1<<40 + 1}, 5}},
+		extents: []absoluteExtent{{elf.Span{Lo: 10, Hi: 31}, 4}, {elf.Span{Lo: 12, Hi: 31}, 3}, {elf.Span{Lo: 13, Hi: 31}, 3}, {elf.Span{Lo: 18, Hi: 19}, 4}, {elf.Span{Lo: 1 << 40, Hi: 1<<40 + 1}, 5}},
 		calls: []call{{parent: -1, first: 0, n: 1}, {parent: 0, first: 1, n: 1}, {parent: 1, first: 2, n: 2},
 			{parent: 0, first: 4, n: 1}, {parent: -1, first: 5, n: 1}}}
 	tree := r.tree()
@@ -165,8 +165,8 @@ func TestCold(t *testing.T) {
 		t.Error("a small unit")
 	}
 	u.end++
-	for _, read := range []func(){func() { u.lines.Store(&lineTable{}) }, func() { u.functions[outside].Store(&functionIndex{}) },
-		func() { u.functions[within].Store(&functionIndex{}) }} {
+	for _, read := range []func(){func() { u.lines.Store(&lineTable{}) }, func() { u.functions[topLevel].Store(&functionIndex{}) },
+		func() { u.functions[nested].Store(&functionIndex{}) }} {
 		if !u.cold() {
 			t.Error("a large unit of which not all was read")
 		}

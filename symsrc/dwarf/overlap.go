@@ -10,30 +10,30 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// divide makes ranges disjoint, which come in the file's order, as llvm does where they lie over each other: each is cut out of the
+// resolveOverlaps makes ranges disjoint, which come in the file's order, as llvm does where they lie over each other: each is cut out of the
 // one that is at its start, which goes on after it.
-func divide(all []entrySpan, left *budget.File) []functionSpan {
-	left.Hold(len(all) * dividedWeight)
-	left.Spend(len(all) * stepsPerOverlap)
-	var p division
+func resolveOverlaps(all []entrySpan, limits *budget.File) []functionSpan {
+	limits.Hold(len(all) * addressMapWeight)
+	limits.Spend(len(all) * stepsPerOverlap)
+	var p addressMap
 	for _, e := range all {
-		p.at = append(p.at, e.Lo, e.Hi)
+		p.starts = append(p.starts, e.Lo, e.Hi)
 	}
-	slices.Sort(p.at)
-	p.at = slices.Compact(p.at)
-	p.spans = make([]functionSpan, len(p.at))
-	for n := len(p.at); len(p.used) == 0 || n > 1; {
+	slices.Sort(p.starts)
+	p.starts = slices.Compact(p.starts)
+	p.spans = make([]functionSpan, len(p.starts))
+	for n := len(p.starts); len(p.occupied) == 0 || n > 1; {
 		n = n/64 + 1
-		p.used = append(p.used, make([]uint64, n))
+		p.occupied = append(p.occupied, make([]uint64, n))
 	}
 	for _, e := range all {
 		p.add(e.functionSpan)
 	}
-	return p.settled()
+	return p.disjoint()
 }
 
-// dividedWeight is what a range takes while ranges are divided, with the two addresses at which code may begin there, in bytes.
-const dividedWeight = 160
+// addressMapWeight is what a range takes while ranges are divided, with the two addresses at which code may begin there, in bytes.
+const addressMapWeight = 160
 
 // entrySpan is a range of the function, or the inlined call, whose entry is at die.
 type entrySpan struct {
@@ -66,18 +66,18 @@ func (u *Unit) entriesOf(x *functionIndex) (all []entrySpan) {
 	return all
 }
 
-// division holds code by the addresses at which it begins. All addresses are known before, and have numbers.
-type division struct {
-	at    []uint64       // the addresses, sorted
-	spans []functionSpan // what begins at each; its lo is not used
-	used  [][]uint64     // a bit for each address at which something begins; then one for each word with such a bit, and so on
+// addressMap holds code by the addresses at which it begins. All addresses are known before, and have numbers.
+type addressMap struct {
+	starts   []uint64       // the addresses, sorted
+	spans    []functionSpan // what begins at each; its lo is not used
+	occupied [][]uint64     // a bit for each address at which something begins; then one for each word with such a bit, and so on
 }
 
-func (p *division) add(s functionSpan) {
-	i, _ := slices.BinarySearch(p.at, s.Lo)
+func (p *addressMap) add(s functionSpan) {
+	i, _ := slices.BinarySearch(p.starts, s.Lo)
 	if k := p.before(i); k >= 0 && s.Lo < p.spans[k].Hi {
 		if around := p.spans[k]; s.Hi < around.Hi {
-			end, _ := slices.BinarySearch(p.at, s.Hi)
+			end, _ := slices.BinarySearch(p.starts, s.Hi)
 			p.set(end, around)
 		}
 		if k < i {
@@ -87,38 +87,38 @@ func (p *division) add(s functionSpan) {
 	p.set(i, s)
 }
 
-func (p *division) set(i int, s functionSpan) {
+func (p *addressMap) set(i int, s functionSpan) {
 	p.spans[i] = s
-	for _, words := range p.used {
+	for _, words := range p.occupied {
 		words[i/64] |= 1 << (i % 64)
 		i /= 64
 	}
 }
 
 // before returns the highest number up to i that is in use, or −1.
-func (p *division) before(i int) int {
-	for level := 0; level < len(p.used) && i >= 0; level++ {
-		word := p.used[level][i/64] << (63 - i%64)
+func (p *addressMap) before(i int) int {
+	for level := 0; level < len(p.occupied) && i >= 0; level++ {
+		word := p.occupied[level][i/64] << (63 - i%64)
 		if word == 0 {
 			i = i/64 - 1
 			continue
 		}
 		for i -= bits.LeadingZeros64(word); level > 0; level-- {
-			i = i*64 + 63 - bits.LeadingZeros64(p.used[level-1][i])
+			i = i*64 + 63 - bits.LeadingZeros64(p.occupied[level-1][i])
 		}
 		return i
 	}
 	return -1
 }
 
-// settled returns disjoint ranges: what begins hides what began before it.
-func (p *division) settled() (out []functionSpan) {
-	for i := range p.at {
-		if p.used[0][i/64]>>(i%64)&1 == 0 {
+// disjoint returns disjoint ranges: what begins hides what began before it.
+func (p *addressMap) disjoint() (out []functionSpan) {
+	for i := range p.starts {
+		if p.occupied[0][i/64]>>(i%64)&1 == 0 {
 			continue
 		}
 		s := p.spans[i]
-		s.Lo = p.at[i]
+		s.Lo = p.starts[i]
 		if n := len(out) - 1; n >= 0 {
 			out[n].Hi = min(out[n].Hi, s.Lo)
 		}
@@ -129,6 +129,6 @@ func (p *division) settled() (out []functionSpan) {
 
 // overlaps reports whether functions may lie over each other in the unit, as far as that is to be seen. low is set where one begins where
 // linkers put what they drop.
-func (u *Unit) overlaps(low bool) bool {
-	return u.f.rules.Overlaps && (low || u.skeleton().f.elf.Type == stdelf.ET_REL)
+func (u *Unit) overlaps(tombstone bool) bool {
+	return u.f.rules.Overlaps && (tombstone || u.skeleton().f.elf.Type == stdelf.ET_REL)
 }

@@ -46,7 +46,7 @@ func TestDivide(t *testing.T) {
 			}
 			want[s.Lo] = entry{s.Hi, int32(i)}
 		}
-		x := functionIndex{spans: divide(all, nil), functions: make([]function, 1)}
+		x := functionIndex{spans: resolveOverlaps(all, nil), functions: make([]function, 1)}
 		for a := range uint64(addresses + 5) {
 			got, is := int32(-1), int32(-1)
 			if f, at := x.at(a); f != nil {

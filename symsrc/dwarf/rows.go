@@ -18,13 +18,13 @@ type rowSink struct {
 	rowLookup
 	rowStore
 
-	low     bool // there is a sequence where linkers put what they drop
-	odd     bool // addresses have gone backwards in the sequence: only all rows together show which one holds
-	open    bool // in a sequence
-	dead    bool // which the linker dropped
-	start   uint64
-	last    registers      // the row before
-	defined *[]definedFile // if not nil: takes the files that the program defines
+	tombstone bool // there is a sequence where linkers put what they drop
+	unordered bool // addresses have gone backwards in the sequence: only all rows together show which one holds
+	open      bool // in a sequence
+	dead      bool // which the linker dropped
+	start     uint64
+	last      registers      // the row before
+	defined   *[]definedFile // if not nil: takes the files that the program defines
 }
 
 // rowLookup is the search for the row at an address.
@@ -42,7 +42,7 @@ type rowStore struct {
 	first     int // of the sequence
 	sequences []sequence
 	room      int // for how many rows and sequences there is room, about
-	left      *budget.File
+	limits    *budget.File
 }
 
 // What a row and a sequence take in memory, in bytes.
@@ -51,7 +51,7 @@ const rowWeight, sequenceWeight = 12, 24
 // grow is called before rows or sequences take more memory.
 func (s *rowSink) grow() {
 	if len(s.rows)+2*len(s.sequences) > s.room {
-		s.left.Hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // which is too much, unless others gave some back
+		s.limits.Hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // which is too much, unless others gave some back
 	}
 }
 
@@ -62,11 +62,11 @@ var scratch = sync.Pool{New: func() any { return new(rowSink) }}
 func (s *rowSink) add(r *registers) bool {
 	switch {
 	case !s.open:
-		s.open, s.start, s.dead, s.odd, s.first = true, r.addr, s.f.linkage.Dead(r.addr), false, len(s.rows)
-		s.low = s.low || r.addr <= 1
+		s.open, s.start, s.dead, s.unordered, s.first = true, r.addr, s.f.addressing.IsTombstone(r.addr), false, len(s.rows)
+		s.tombstone = s.tombstone || r.addr <= 1
 	case s.keep || s.dead:
 	case r.addr < s.last.addr:
-		s.odd = true
+		s.unordered = true
 	case !s.found && s.last.addr <= s.pc && s.pc < r.addr:
 		s.found, s.hit = true, s.last
 	}
@@ -77,7 +77,7 @@ func (s *rowSink) add(r *registers) bool {
 			s.close(r.addr)
 		}
 		if s.found && !s.ended {
-			s.ended, s.regular = true, !s.odd && s.last.addr-s.start <= 0xffffffff
+			s.ended, s.regular = true, !s.unordered && s.last.addr-s.start <= 0xffffffff
 		}
 		return !s.found || s.f.rules.Overlaps
 	case s.keep:
@@ -88,8 +88,8 @@ func (s *rowSink) add(r *registers) bool {
 	return true
 }
 
-// next takes the row of a special opcode where that is quick: in a sequence, when all rows are kept. Otherwise it returns false.
-func (s *rowSink) next(addr uint64, line uint32, file, col uint16) bool {
+// addSpecial takes the row of a special opcode where that is quick: in a sequence, when all rows are kept. Otherwise it returns false.
+func (s *rowSink) addSpecial(addr uint64, line uint32, file, col uint16) bool {
 	rel, k := addr-s.start, len(s.rows)-1
 	if !s.keep || !s.open || rel > 0xffffffff || k < s.first {
 		return false
@@ -184,7 +184,7 @@ func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
 	f.budget.Spend(t.end - t.program)
-	*s = rowSink{f: f, keep: true, rowStore: rowStore{rows: s.rows[:0], sequences: s.sequences[:0], left: f.budget, room: int(f.budget.Room() / rowWeight)}}
+	*s = rowSink{f: f, keep: true, rowStore: rowStore{rows: s.rows[:0], sequences: s.sequences[:0], limits: f.budget, room: int(f.budget.Room() / rowWeight)}}
 	t.run(b, s)
 	if s.open {
 		s.rows = s.rows[:s.first]
@@ -203,23 +203,23 @@ func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	case all.byEnd:
 		slices.SortStableFunc(all.sequences, func(a, b sequence) int { return cmp.Compare(a.Hi, b.Hi) })
 	default:
-		all.pieces = firstOf(all.sequences, f.budget)
+		all.pieces = firstSequences(all.sequences, f.budget)
 	}
-	s.f, s.left = nil, nil
+	s.f, s.limits = nil, nil
 	t.rows.Store(all)
-	f.hooks.Touched(t.end - t.program)
+	f.hooks.Consumed(t.end - t.program)
 	return all
 }
 
-// firstOf returns which sequence covers each address first, in the file's order.
-func firstOf(sequences []sequence, left *budget.File) []functionSpan {
+// firstSequences returns which sequence covers each address first, in the file's order.
+func firstSequences(sequences []sequence, limits *budget.File) []functionSpan {
 	last := int32(len(sequences) - 1)
-	left.Hold(len(sequences) * spanWeight)
+	limits.Hold(len(sequences) * spanWeight)
 	spans := make([]functionSpan, len(sequences))
 	for i, s := range sequences {
 		spans[i] = functionSpan{Span: s.Span, function: last - int32(i)} // of functions the last one counts
 	}
-	spans = settleFunctions(spans, left)
+	spans = disjointFunctions(spans, limits)
 	for i := range spans {
 		spans[i].function = last - spans[i].function
 	}
@@ -244,7 +244,7 @@ func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) 
 		t.run(u.f.line.UpTo(t.end), &s)
 		if r := &s.hit; !s.found {
 			return position{}, false
-		} else if r.line != 0 && s.regular && !(s.low && u.f.rules.Overlaps) {
+		} else if r.line != 0 && s.regular && !(s.tombstone && u.f.rules.Overlaps) {
 			return position{file: r.file, line: r.line, col: r.col}, true
 		} // otherwise all rows are needed
 	}
@@ -254,7 +254,7 @@ func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) 
 		return position{}, false
 	}
 	if u.f.rules.SkipLineZero {
-		return all.sequences[i].linedAt(all.rows, addr, u.f.budget), true
+		return all.sequences[i].lastLineAt(all.rows, addr, u.f.budget), true
 	}
 	return all.sequences[i].positionAt(all.rows, addr, scope, u.f.budget), true
 }
@@ -302,8 +302,8 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 	return i - 1
 }
 
-// linedAt returns the position as llvm has it with --skip-line-zero: the last row with a line, of whatever file and function.
-func (s *sequence) linedAt(rows []row, addr uint64, left *budget.File) position {
+// lastLineAt returns the position as llvm has it with --skip-line-zero: the last row with a line, of whatever file and function.
+func (s *sequence) lastLineAt(rows []row, addr uint64, limits *budget.File) position {
 	at := s.rowAt(rows, addr)
 	i, r := at, rows[at]
 	for ; i >= int(s.first); i-- {
@@ -312,7 +312,7 @@ func (s *sequence) linedAt(rows []row, addr uint64, left *budget.File) position 
 			break
 		}
 	}
-	left.Answer(at - i)
+	limits.Answer(at - i)
 	return position{file: r.file, line: r.line, col: r.col}
 }
 
@@ -330,7 +330,7 @@ func (s *sequence) rowAt(rows []row, addr uint64) int {
 	return max(i-1, int(s.first))
 }
 
-func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget.File) position {
+func (s *sequence) positionAt(rows []row, addr, scope uint64, limits *budget.File) position {
 	i := s.rowAt(rows, addr)
 	r, start := rows[i], i
 	at := position{file: r.file, line: r.line, col: r.col}
@@ -345,7 +345,7 @@ func (s *sequence) positionAt(rows []row, addr, scope uint64, left *budget.File)
 		}
 		end = s.Lo + uint64(rows[i].rel)
 	}
-	left.Answer(start - i)
+	limits.Answer(start - i)
 	return at
 }
 

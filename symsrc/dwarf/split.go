@@ -24,7 +24,7 @@ func (u *Unit) body() *Unit {
 	if b := u.split.Load(); b != nil {
 		return b
 	}
-	if !u.root.has(attrDwoName) || u.home != nil || u.f.Opener == nil {
+	if !u.root.has(attrDwoName) || u.skeletonRoot != nil || u.f.Opener == nil {
 		u.split.Store(u)
 		return u
 	}
@@ -35,7 +35,7 @@ func (u *Unit) body() *Unit {
 	}
 	b := u.f.splits.unit(u)
 	if b == nil {
-		u.f.lacking.Store(true)
+		u.f.missing.Store(true)
 		b = u
 	}
 	u.split.Store(b)
@@ -44,8 +44,8 @@ func (u *Unit) body() *Unit {
 
 // skeleton returns the unit with addresses, old range lists and lines: the skeleton of a split unit, otherwise u.
 func (u *unitRoot) skeleton() *unitRoot {
-	if u.home != nil {
-		return u.home
+	if u.skeletonRoot != nil {
+		return u.skeletonRoot
 	}
 	return u
 }
@@ -64,7 +64,7 @@ func (s *splits) unit(skeleton *Unit) *Unit {
 		}
 	}
 	for _, p := range s.packages {
-		c, ok := p.packaged(skeleton.dwoID)
+		c, ok := p.findInPackage(skeleton.dwoID)
 		if !ok && f.rules.PackageOnly && len(p.cuIndex.All()) == 0 { // it may be a file of split units
 			c.info, ok = p.splits.units()[skeleton.dwoID]
 		}
@@ -152,8 +152,8 @@ func (u *unitRoot) setBases(c contribution) {
 		u.strBase += 8 + more
 		u.rnglistsBase += 12 + more
 	}
-	if u.home != nil {
-		u.base = u.home.base
+	if u.skeletonRoot != nil {
+		u.base = u.skeletonRoot.base
 	}
 }
 
@@ -171,8 +171,8 @@ const (
 	columnRnglists   = 8
 )
 
-// packaged looks a unit up in the index of a package, .debug_cu_index (DWARF 5 §7.3.5.3; the GNU form is version 2).
-func (d *Data) packaged(id uint64) (at contribution, ok bool) {
+// findInPackage looks a unit up in the index of a package, .debug_cu_index (DWARF 5 §7.3.5.3; the GNU form is version 2).
+func (d *Data) findInPackage(id uint64) (at contribution, ok bool) {
 	b := d.cuIndex.All()
 	c := &bin.Cursor{B: b, Big: d.elf.Big}
 	version, low := c.U16(), c.U16()
@@ -220,9 +220,9 @@ func (d *Data) packaged(id uint64) (at contribution, ok bool) {
 	return at, ok
 }
 
-// get returns the file that holds what several files have in common (DWARF 5 §7.3.6; dwz makes it); nil where the file
+// open returns the file that holds what several files have in common (DWARF 5 §7.3.6; dwz makes it); nil where the file
 // has none, or it is not found, or is another build's.
-func (s *supplementary) get() *Data {
+func (s *supplementary) open() *Data {
 	s.once.Do(func() {
 		f := s.of
 		link, ok := f.supplementLink()
@@ -235,14 +235,14 @@ func (s *supplementary) get() *Data {
 			if err != nil {
 				continue
 			}
-			if link.leadsTo(other) {
+			if link.matches(other) {
 				s.file = other
 				return
 			}
 			f.Opener.Discard(other)
 		}
 		if len(paths) > 0 {
-			f.lacking.Store(true)
+			f.missing.Store(true)
 		}
 	})
 	return s.file
@@ -294,8 +294,8 @@ func readSup(b []byte, big bool) (isSupplement bool, name, checksum []byte) {
 	return isSupplement, name, checksum
 }
 
-// leadsTo reports whether the file is the one meant.
-func (l *supplementLink) leadsTo(s *Data) bool {
+// matches reports whether the file is the one meant.
+func (l *supplementLink) matches(s *Data) bool {
 	if !l.checksum {
 		return s.elf.ID != "" && s.elf.ID == symsrc.BuildID(l.id)
 	}

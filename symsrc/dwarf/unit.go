@@ -48,15 +48,15 @@ type Unit struct {
 type unitRoot struct {
 	f *Data
 	layout
-	typ      uint8
-	off, end int // in .debug_info
-	die      int // where the root entry is
-	abbrevs  *abbrevs
-	tag      uint16
-	root     attributes
-	base     uint64    // that offsets in range lists are added to
-	dwoID    uint64    // of a skeleton and its split unit
-	home     *unitRoot // the skeleton of a split unit
+	typ          uint8
+	off, end     int // in .debug_info
+	die          int // where the root entry is
+	abbrevs      *abbrevs
+	tag          uint16
+	root         attributes
+	base         uint64    // that offsets in range lists are added to
+	dwoID        uint64    // of a skeleton and its split unit
+	skeletonRoot *unitRoot // the skeleton of a split unit
 
 	strBase, rnglistsBase, rnglistsStart uint64 // where its part of the sections begins
 }
@@ -135,7 +135,7 @@ func (d *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
 	if !ok || d.Info.UpTo(u.end) == nil {
 		return nil
 	}
-	u.abbrevs, u.home = d.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
+	u.abbrevs, u.skeletonRoot = d.abbrevsAt(abbrevKey{off: at.abbrev + table, layout: u.layout}), skeleton
 	b := u.bytes()
 	code, p := bin.ULEB(b, u.die)
 	if root, c := u.abbrevs.find(code); !u.readRoot(b, p, root, c) {
@@ -174,7 +174,7 @@ func (d *Data) abbrevsAt(key abbrevKey) *abbrevs {
 	t := d.units.abbrevs[key]
 	if t == nil {
 		d.budget.Hold(tableWeight)
-		t = newAbbrevs(d, key.off, d.recent.formTable(key.layout))
+		t = newAbbrevs(d, key.off, d.lastUsed.formTable(key.layout))
 		t.key = key
 		d.units.abbrevs[key] = t
 	}
@@ -259,11 +259,11 @@ type compiled struct {
 // abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
 // declarations are only ever added after those that a reader can see.
 type abbrevs struct {
-	f     *Data
-	key   abbrevKey
-	b     []byte // .debug_abbrev
-	forms *formTable
-	seen  atomic.Pointer[compiled]
+	f         *Data
+	key       abbrevKey
+	b         []byte // .debug_abbrev
+	forms     *formTable
+	published atomic.Pointer[compiled]
 
 	mu     sync.Mutex
 	p      int             // where the next declaration is; past: no more
@@ -283,7 +283,7 @@ func newAbbrevs(f *Data, off uint64, forms *formTable) *abbrevs {
 	if off < uint64(len(t.b)) {
 		t.p = int(off)
 	}
-	t.seen.Store(&nothing)
+	t.published.Store(&nothing)
 	return t
 }
 
@@ -294,16 +294,16 @@ var (
 
 // find returns the declaration of the code, undeclared where there is none, and all that are compiled.
 func (t *abbrevs) find(code uint64) (*decl, *compiled) {
-	if c := t.seen.Load(); code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
+	if c := t.published.Load(); code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
 		return &c.decls[code], c
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.seen.Load()
+	c := t.published.Load()
 	if _, ok := t.sparse[code]; !ok && t.p != bin.Past && (code >= uint64(len(c.decls)) || c.decls[code].tag == 0) {
 		decls := t.compile(c.decls, code)
 		c = &compiled{decls, t.ops}
-		t.seen.Store(c)
+		t.published.Store(c)
 	}
 	if code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
 		return &c.decls[code], c
@@ -378,7 +378,7 @@ func (t *abbrevs) decl(p int) decl {
 		t.ops = make([]op, 0, 96)
 	}
 	first, skips, size := len(t.ops), t.skips[:0], 0
-	var empty emptySteps
+	var zeroSize zeroSizeSteps
 	for b := t.b; ; {
 		var code, form uint64
 		var implicit int64
@@ -413,9 +413,9 @@ func (t *abbrevs) decl(p int) decl {
 		case a == attrNone || kind == opUnknown:
 			t.ops = appendSkip(t.ops, first, kind, n)
 		case form != formImplicitConst:
-			t.ops = empty.add(t.ops, kind == opFixed && n == 0, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
+			t.ops = zeroSize.add(t.ops, kind == opFixed && n == 0, op{kind: opWanted, attr: a, form: uint16(form), n: numberSize(kind, n)})
 		case implicit == int64(int32(implicit)):
-			t.ops = empty.add(t.ops, true, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
+			t.ops = zeroSize.add(t.ops, true, op{kind: opImplicit, attr: a, form: formImplicitConst, n: uint32(implicit)})
 		}
 	}
 	t.p = p
@@ -432,15 +432,15 @@ func (t *abbrevs) decl(p int) decl {
 	return d
 }
 
-// emptySteps are where the steps are that read an attribute and take nothing of the entry, from 1 on, unless one that does
+// zeroSizeSteps are where the steps are that read an attribute and take nothing of the entry, from 1 on, unless one that does
 // follows. An attribute has one of them: what is read last counts. So an entry takes about as many steps as it has bytes,
 // however often its declaration repeats constants.
-type emptySteps [attrCount]int
+type zeroSizeSteps [attrCount]int
 
 // add appends a step; empty is set for such a one.
-func (e *emptySteps) add(ops []op, empty bool, o op) []op {
+func (e *zeroSizeSteps) add(ops []op, zeroSize bool, o op) []op {
 	switch at := e[o.attr]; {
-	case !empty:
+	case !zeroSize:
 		e[o.attr] = 0
 	case at > 0:
 		ops[at-1] = o

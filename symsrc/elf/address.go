@@ -87,19 +87,19 @@ func (h *Header) LoadAddress() (addr uint64, ok bool) {
 func (f *File) Text(addr uint64, n int) ([]byte, bool) {
 	if i := f.codeSegment(addr); i >= 0 {
 		s := &f.Segments[i]
-		return f.piece(s.Offset, s.FileSize, addr-s.Addr, n)
+		return f.slice(s.Offset, s.FileSize, addr-s.Addr, n)
 	}
 	if f.Type != elf.ET_REL {
 		return nil, false
 	}
 	if s := f.codeSection(addr); s != nil && s.Type != elf.SHT_NOBITS {
-		return f.piece(s.Offset, s.Size, addr-s.Addr, n)
+		return f.slice(s.Offset, s.Size, addr-s.Addr, n)
 	}
 	return nil, false
 }
 
-// piece returns up to n bytes at a distance from the start of a part of the file.
-func (f *File) piece(off, size, at uint64, n int) ([]byte, bool) {
+// slice returns up to n bytes at a distance from the start of a part of the file.
+func (f *File) slice(off, size, at uint64, n int) ([]byte, bool) {
 	b, ok := bin.Slice(f.Data, off, size)
 	if !ok || n <= 0 || at >= uint64(len(b)) {
 		return nil, false
@@ -201,9 +201,9 @@ func (f *Format) pageSize() uint64 {
 	return 4 << 10
 }
 
-// Back returns the distance from a return address to a byte of the call before it: to its start where that is known. Thumb
+// CallDistance returns the distance from a return address to a byte of the call before it: to its start where that is known. Thumb
 // and RISC-V have calls of two and of four bytes; MIPS and SPARC return after the delay slot.
-func (f *Format) Back() uint64 {
+func (f *Format) CallDistance() uint64 {
 	switch f.Machine {
 	case elf.EM_AARCH64, elf.EM_PPC, elf.EM_PPC64, elf.EM_LOONGARCH, elf.EM_QDSP6:
 		return 4
@@ -278,8 +278,8 @@ type symbolIndex struct {
 	entries []uint32 // their numbers in the table
 }
 
-// at returns the place of the nearest symbol at or below an address, or −1.
-func (x *symbolIndex) at(addr uint64) int {
+// find returns the place of the nearest symbol at or below an address, or −1.
+func (x *symbolIndex) find(addr uint64) int {
 	i, j := 0, len(x.addrs)
 	for i < j {
 		if h := int(uint(i+j) >> 1); x.addrs[h] <= addr {
@@ -299,10 +299,10 @@ func (t *SymbolTable) sort() {
 	n := len(t.raw) / t.entrySize()
 	t.table.Budget.Spend(n * stepsPerSymbol)
 	t.table.Budget.Hold(n * symbolWeight)
-	all := make([]addressed, 0, n)
-	t.each(&Span{0, ^uint64(0)}, func(s *symbol) { all = append(all, addressed{s.addr, s.index}) },
+	all := make([]addressedEntry, 0, n)
+	t.each(&Span{0, ^uint64(0)}, func(s *symbol) { all = append(all, addressedEntry{s.addr, s.index}) },
 		func(f fileSymbol) { t.files = append(t.files, f) })
-	all = byAddress(all)
+	all = sortByAddress(all)
 	n = 0
 	for i := range all {
 		if i > 0 && all[i].addr != all[i-1].addr {
@@ -329,22 +329,22 @@ func (t *rawSymbols) size(entry uint32) uint64 {
 	return s.size
 }
 
-// addressed is a symbol to be sorted.
-type addressed struct {
+// addressedEntry is a symbol to be sorted.
+type addressedEntry struct {
 	addr  uint64
 	entry uint32
 }
 
-// byAddress sorts by address, and leaves those with the same one in their order. It sorts by one byte of the address after
+// sortByAddress sorts by address, and leaves those with the same one in their order. It sorts by one byte of the address after
 // the other, the lowest one first; those bytes that all have in common cost nothing.
-func byAddress(all []addressed) []addressed {
+func sortByAddress(all []addressedEntry) []addressedEntry {
 	var counts [8][256]uint32
 	for i := range all {
 		for k, a := 0, all[i].addr; k < 8; k, a = k+1, a>>8 {
 			counts[k][a&0xff]++
 		}
 	}
-	var out []addressed
+	var out []addressedEntry
 	for k := range counts {
 		next, used := &counts[k], 0
 		start := uint32(0)
@@ -358,7 +358,7 @@ func byAddress(all []addressed) []addressed {
 			continue
 		}
 		if out == nil {
-			out = make([]addressed, len(all))
+			out = make([]addressedEntry, len(all))
 		}
 		for i := range all {
 			digit := byte(all[i].addr >> (8 * k))
@@ -370,8 +370,8 @@ func byAddress(all []addressed) []addressed {
 	return all
 }
 
-// Outline calls add with where the symbols begin and end.
-func (t *SymbolTable) Outline(add func(...uint64)) {
+// Boundaries calls add with where the symbols begin and end.
+func (t *SymbolTable) Boundaries(add func(...uint64)) {
 	t.once.Do(t.sort)
 	for i, addr := range t.sorted.addrs {
 		size := t.size(t.sorted.entries[i])
@@ -384,8 +384,8 @@ func (t *SymbolTable) Outline(add func(...uint64)) {
 	add(t.ends...)
 }
 
-// Shared returns the addresses at which functions of several names begin.
-func (t *rawSymbols) Shared() map[uint64]bool {
+// SharedStarts returns the addresses at which functions of several names begin.
+func (t *rawSymbols) SharedStarts() map[uint64]bool {
 	type begin struct {
 		addr uint64
 		name uint32
@@ -413,7 +413,7 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 		return t.scan(addr)
 	}
 	t.once.Do(t.sort)
-	i := t.sorted.at(addr)
+	i := t.sorted.find(addr)
 	if i < 0 {
 		return c, false
 	}
@@ -467,7 +467,7 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 // covers reports whether a symbol at or below the address reaches it.
 func (t *rawSymbols) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
-		return (addr < s.limit || t.endless) && !t.opd.lost()
+		return (addr < s.limit || t.unbounded) && !t.opd.unreadable()
 	}
 	return addr-s.addr < s.size
 }

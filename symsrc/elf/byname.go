@@ -21,7 +21,7 @@ func (t *SymbolTable) Function(name string, size uint64) (addr uint64, unique, f
 	n := namedFunction{t: t, want: append([]byte(name), 0), size: size}
 	step := t.entrySize()
 	if !t.byName.touched.Load() && t.byName.touched.CompareAndSwap(false, true) {
-		for b := t.raw; len(b) >= step && n.take(b); b = b[step:] {
+		for b := t.raw; len(b) >= step && n.add(b); b = b[step:] {
 		}
 		return n.addr, n.unique, n.found
 	}
@@ -30,7 +30,7 @@ func (t *SymbolTable) Function(name string, size uint64) (addr uint64, unique, f
 	all := t.byName.entries
 	first, _ := slices.BinarySearchFunc(all, hash, func(e hashedName, hash uint32) int { return cmp.Compare(e.hash, hash) })
 	last := first
-	for last < len(all) && all[last].hash == hash && n.take(t.raw[int(all[last].entry)*step:]) {
+	for last < len(all) && all[last].hash == hash && n.add(t.raw[int(all[last].entry)*step:]) {
 		last++
 	}
 	t.table.Budget.Answer(last - first)
@@ -46,8 +46,8 @@ type namedFunction struct {
 	unique, found bool
 }
 
-// take looks at an entry of the table. It is false where the search is over.
-func (n *namedFunction) take(b []byte) bool {
+// add looks at an entry of the table. It is false where the search is over.
+func (n *namedFunction) add(b []byte) bool {
 	t := n.t
 	var s symbol
 	section := t.entry(b, &s)
@@ -122,12 +122,12 @@ func (t *SymbolTable) hashNames() []hashedName {
 // wordIndex finds the entries of a symbol table by the words in their names: those that are written with their length in mangled
 // names, and runs of letters and digits in others.
 type wordIndex struct {
-	touched atomic.Bool
-	once    sync.Once
-	shift   int      // of a hash, to its bucket
-	starts  []uint32 // where the entries of each bucket begin, and their number
-	entries []uint32 // in the table's order, perhaps more than once
-	long    []uint32 // whose names are too long to be taken apart
+	touched   atomic.Bool
+	once      sync.Once
+	shift     int      // of a hash, to its bucket
+	starts    []uint32 // where the entries of each bucket begin, and their number
+	entries   []uint32 // in the table's order, perhaps more than once
+	longNames []uint32 // whose names are too long to be taken apart
 }
 
 // hashWord returns the hash of a word: of its length and how it begins.
@@ -221,10 +221,10 @@ func (t *SymbolTable) makeWords() {
 	for i := 1; i < n; i++ {
 		off, _ := bin.Uint(t.raw, i*size, 4, t.Big)
 		if len(t.str(uint32(off))) > longName {
-			x.long = append(x.long, uint32(i))
+			x.longNames = append(x.longNames, uint32(i))
 		}
 	}
-	t.table.Budget.Hold(4 * len(x.long))
+	t.table.Budget.Hold(4 * len(x.longNames))
 }
 
 // withWord returns the entries whose names may have a word, and perhaps others, in the table's order.
@@ -233,8 +233,8 @@ func (t *SymbolTable) withWord(word string) []uint32 {
 	x.once.Do(t.makeWords)
 	bucket := hashWord([]byte(word)) >> x.shift
 	found := x.entries[x.starts[bucket]:x.starts[bucket+1]]
-	if len(x.long) > 0 {
-		found = slices.Sorted(slices.Values(slices.Concat(found, x.long)))
+	if len(x.longNames) > 0 {
+		found = slices.Sorted(slices.Values(slices.Concat(found, x.longNames)))
 	}
 	return slices.Compact(slices.Clone(found))
 }
@@ -270,7 +270,7 @@ func (t *SymbolTable) FunctionsNamed(plain, token string, tries *int, isNamed fu
 	var s symbol
 	size := t.entrySize()
 	for _, entry := range t.withWord(token) {
-		t.look(int(entry), t.raw[int(entry)*size:], &s, &window, take, none)
+		t.visit(int(entry), t.raw[int(entry)*size:], &s, &window, take, none)
 	}
 }
 

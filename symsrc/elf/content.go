@@ -28,7 +28,7 @@ type Content struct {
 
 	mu     sync.Mutex
 	unpack unpacker     // nil where there is nothing more to unpack, or that failed
-	left   *budget.File // of the file, where it is unpacked
+	limits *budget.File // of the file, where it is unpacked
 }
 
 // unpacker makes at least the first n bytes of a section good. It returns the section, always the same full-size slice,
@@ -45,7 +45,7 @@ func (s *Content) plain(b []byte) {
 func (s *Content) UpTo(n int) []byte {
 	n = min(n, s.Size)
 	if n > int(s.ready.Load()) {
-		s.more(n)
+		s.unpackTo(n)
 		n = min(n, int(s.ready.Load()))
 	}
 	if n <= 0 {
@@ -54,7 +54,7 @@ func (s *Content) UpTo(n int) []byte {
 	return s.data[:n:n]
 }
 
-func (s *Content) more(n int) {
+func (s *Content) unpackTo(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unpack == nil || n <= int(s.ready.Load()) {
@@ -70,7 +70,7 @@ func (s *Content) more(n int) {
 	if err != nil || good == s.Size {
 		s.unpack = nil // what is good stays good
 	}
-	s.left.Use(good - int(s.ready.Load()))
+	s.limits.Use(good - int(s.ready.Load()))
 	s.ready.Store(int64(good))
 }
 
@@ -125,7 +125,7 @@ func (f *File) Load(s *Content, sh *Section) error {
 }
 
 // load sets s to the contents b of the section h, whatever its packing is.
-func (s *Content) load(h *Format, sh *Section, b []byte, left *budget.File) error {
+func (s *Content) load(h *Format, sh *Section, b []byte, limits *budget.File) error {
 	var (
 		size   uint64
 		method elf.CompressionType
@@ -150,7 +150,7 @@ func (s *Content) load(h *Format, sh *Section, b []byte, left *budget.File) erro
 		s.plain(b)
 		return nil
 	}
-	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(min(left.Room(), maxUnpacked)) {
+	if size > maxRatio*uint64(len(packed))+1024 || size > uint64(min(limits.Room(), maxUnpacked)) {
 		return Corrupted("section %s: %d bytes are to unpack to %d", sh.Name, len(packed), size)
 	}
 	switch method {
@@ -161,8 +161,8 @@ func (s *Content) load(h *Format, sh *Section, b []byte, left *budget.File) erro
 	default:
 		return &StatusError{symsrc.UnsupportedCompressed, fmt.Errorf("section %s: compression %d", sh.Name, method)}
 	}
-	left.AddUnpacked(int(size))
-	s.Size, s.left = int(size), left
+	limits.AddUnpacked(int(size))
+	s.Size, s.limits = int(size), limits
 	return nil
 }
 
@@ -216,7 +216,7 @@ func (f *File) place() {
 			break
 		}
 	}
-	f.Linkage.zeroCode = false
+	f.Addressing.codeAtZero = false
 }
 
 // Placed returns the address, in a relocatable file, of what lies so far into the first section of code, or of data, that
@@ -332,7 +332,7 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 		case -1:
 			v = old - v
 		}
-		put(b[off:int(off)+r.size], v, f.Big)
+		putUint(b[off:int(off)+r.size], v, f.Big)
 	}
 	return true
 }
@@ -361,15 +361,15 @@ func (f *File) placeSymbols(table int, raw []byte) []byte {
 		if section < uint64(len(f.Sections)) {
 			v += f.Sections[section].Addr
 		}
-		put(b[value:value+word], v, f.Big)
+		putUint(b[value:value+word], v, f.Big)
 		f.symbolValues = append(f.symbolValues, v)
 	}
 	f.symbolSection = uint32(table)
 	return raw
 }
 
-// put writes a number over all of b.
-func put(b []byte, v uint64, big bool) {
+// putUint writes a number over all of b.
+func putUint(b []byte, v uint64, big bool) {
 	for i := range b {
 		shift := 8 * i
 		if big {
@@ -379,18 +379,18 @@ func put(b []byte, v uint64, big bool) {
 	}
 }
 
-// apply makes the linkage what the rules say.
-func (f *File) apply(by Rules) {
-	f.Linkage.zeroCode = f.Linkage.zeroCode || by.ZeroCode
+// applyRules makes the linkage what the rules say.
+func (f *File) applyRules(by Rules) {
+	f.Addressing.codeAtZero = f.Addressing.codeAtZero || by.CodeAtZero
 	for i := range f.Sections {
-		if s := &f.Sections[i]; by.Unplaced && f.Type == elf.ET_REL && s.Addr >= firstPlaced && s.Flags&elf.SHF_ALLOC != 0 {
+		if s := &f.Sections[i]; by.SectionRelative && f.Type == elf.ET_REL && s.Addr >= firstPlaced && s.Flags&elf.SHF_ALLOC != 0 {
 			f.Starts = append(f.Starts, s.Addr)
 		}
 	}
 }
 
-// Unplaced counts addresses that were placed in sections from these on.
-func (f *Linkage) Unplaced(s Span) Span {
+// SectionRelative counts addresses that were placed in sections from these on.
+func (f *Addressing) SectionRelative(s Span) Span {
 	if f.Starts == nil || s.Lo < firstPlaced {
 		return s
 	}

@@ -37,20 +37,20 @@ type Header struct {
 
 // Rules are the choices that readers of ELF files make differently.
 type Rules struct {
-	// ZeroCode takes code at address 0 as it is written, which linkers also leave where they dropped code.
-	ZeroCode bool
-	// Unplaced makes debug information and symbols of a relocatable file count from the starts of their sections, which all are 0.
-	Unplaced bool
-	// Endless lets a symbol without a size reach to the next one, also across sections.
-	Endless bool
-	// NoGNUPacked leaves out compressed sections of the older form, whose names begin with .zdebug_.
-	NoGNUPacked bool
+	// CodeAtZero takes code at address 0 as it is written, which linkers also leave where they dropped code.
+	CodeAtZero bool
+	// SectionRelative makes debug information and symbols of a relocatable file count from the starts of their sections, which all are 0.
+	SectionRelative bool
+	// Unbounded lets a symbol without a size reach to the next one, also across sections.
+	Unbounded bool
+	// SkipZdebug leaves out compressed sections of the older form, whose names begin with .zdebug_.
+	SkipZdebug bool
 }
 
 // File is an ELF file in memory.
 type File struct {
 	Header
-	Linkage
+	Addressing
 	Rules  Rules
 	Data   []byte         // the whole file
 	ID     symsrc.BuildID // "" where it has none
@@ -87,20 +87,20 @@ const maxSectionName = 64
 
 var errNotELF = errors.New("no ELF magic")
 
-// packed are the magics of files that hold an ELF file in a form that is not read here.
-var packed = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
+// compressedMagics are the magics of files that hold an ELF file in a form that is not read here.
+var compressedMagics = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
 
 // New reads the ELF header and both tables (System V gABI, chapters 4 and 5), and the build ID.
-func New(b []byte, left *budget.File, by Rules) (*File, error) {
+func New(b []byte, limits *budget.File, by Rules) (*File, error) {
 	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
-		for _, magic := range packed {
+		for _, magic := range compressedMagics {
 			if len(b) > len(magic) && string(b[:len(magic)]) == magic {
 				return nil, &StatusError{symsrc.UnsupportedCompressed, errors.New("a compressed file, not an ELF file")}
 			}
 		}
 		return nil, &StatusError{symsrc.NotELF, errNotELF}
 	}
-	h := &File{Data: b, Budget: left, Rules: by}
+	h := &File{Data: b, Budget: limits, Rules: by}
 	h.Runtime = func() *File { return h }
 	if len(b) < 52 || b[elf.EI_CLASS] < 1 || b[elf.EI_CLASS] > 2 || b[elf.EI_DATA] < 1 || b[elf.EI_DATA] > 2 {
 		return nil, Corrupted("ELF header is cut off or of an unknown class")
@@ -123,16 +123,16 @@ func New(b []byte, left *budget.File, by Rules) (*File, error) {
 		return nil, err
 	}
 	const headers = 2 // a header and its name take about so many times what they take in the file
-	left.Hold(headers * len(h.Sections) * int(shentsize))
+	limits.Hold(headers * len(h.Sections) * int(shentsize))
 	h.wide = h.Is64
 	if h.Type == elf.ET_REL {
 		h.place()
 	}
-	h.apply(by)
+	h.applyRules(by)
 	if err := h.readSegments(phoff, phentsize, phnum); err != nil {
 		return nil, err
 	}
-	left.Hold(headers * len(h.Segments) * int(phentsize))
+	limits.Hold(headers * len(h.Segments) * int(phentsize))
 	h.DebugOnly = h.isDebugOnly()
 	h.Note = h.buildID()
 	h.ID = symsrc.BuildID(h.Note)
@@ -179,7 +179,7 @@ func (f *File) readSections(off uint64, entsize uint16, n, names uint64) error {
 		s := f.sectionHeader(table[i*int(entsize):])
 		f.Sections[i] = s
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_ALLOC != 0 && s.Addr == 0 && s.Size > 0 {
-			f.Linkage.zeroCode = true
+			f.Addressing.codeAtZero = true
 		}
 	}
 	return f.nameSections(table, int(entsize), names)
@@ -255,23 +255,23 @@ func (f *File) Contents(s *Section) ([]byte, bool) {
 	return bin.Slice(f.Data, s.Offset, s.Size)
 }
 
-// Linkage is what addresses in debug information mean. A file that holds a part of another file's debug information has that file's Linkage.
-type Linkage struct {
-	wide     bool     // addresses have 64 bits
-	zeroCode bool     // code lies at address 0, as in relocatable files
-	Starts   []uint64 // where the sections of a relocatable file were placed; nil unless addresses are to count from there
+// Addressing is what addresses in debug information mean. A file that holds a part of another file's debug information has that file's Linkage.
+type Addressing struct {
+	wide       bool     // addresses have 64 bits
+	codeAtZero bool     // code lies at address 0, as in relocatable files
+	Starts     []uint64 // where the sections of a relocatable file were placed; nil unless addresses are to count from there
 }
 
-// Dead reports whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
+// IsTombstone reports whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
 // good address where code lies there, as in a relocatable file.
-func (h *Linkage) Dead(lo uint64) bool {
+func (h *Addressing) IsTombstone(lo uint64) bool {
 	if lo > 1 && lo < 0xfffffffe {
 		return false
 	}
 	if lo > 1 {
 		return !h.wide || lo >= 1<<64-2
 	}
-	return !h.zeroCode
+	return !h.codeAtZero
 }
 
 // buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments, and returns the part of the file that

@@ -10,16 +10,16 @@ import (
 
 // TestDead tells addresses that a linker leaves for what it drops.
 func TestDead(t *testing.T) {
-	is64, is32, rel := Linkage{wide: true}, Linkage{}, Linkage{wide: true, zeroCode: true}
+	is64, is32, rel := Addressing{wide: true}, Addressing{}, Addressing{wide: true, codeAtZero: true}
 	for _, c := range []struct {
-		h    *Linkage
+		h    *Addressing
 		addr uint64
 		want bool
 	}{
 		{&is64, 0, true}, {&is64, 1, true}, {&is64, 2, false}, {&is64, 1<<32 - 1, false}, {&is64, 1<<64 - 1, true}, {&is64, 1<<64 - 2, true},
 		{&is64, 1<<64 - 3, false}, {&is32, 1<<32 - 1, true}, {&is32, 1<<32 - 2, true}, {&is32, 1<<32 - 3, false}, {&rel, 0, false},
 	} {
-		if got := c.h.Dead(c.addr); got != c.want {
+		if got := c.h.IsTombstone(c.addr); got != c.want {
 			t.Errorf("%#x of %+v: %v", c.addr, c.h, got)
 		}
 	}

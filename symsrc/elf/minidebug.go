@@ -69,7 +69,7 @@ var xzCheckSizes = [16]int{1: 4, 2: 4, 3: 4, 4: 8, 5: 8, 6: 8, 7: 16, 8: 16, 9: 
 
 // unxz unpacks a single xz stream whose only filter is LZMA2. The index at the stream's end says what it takes before
 // anything is unpacked.
-func unxz(b []byte, left *budget.File) (out []byte, err error) {
+func unxz(b []byte, limits *budget.File) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(interface{ Addr() uintptr }); ok {
@@ -97,9 +97,9 @@ func unxz(b []byte, left *budget.File) (out []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const stepsPerByte = 8    // LZMA takes them for each byte that it unpacks
-	left.Hold(2 * int(total)) // with its dictionary
-	left.Spend(stepsPerByte * int(total))
+	const stepsPerByte = 8      // LZMA takes them for each byte that it unpacks
+	limits.Hold(2 * int(total)) // with its dictionary
+	limits.Spend(stepsPerByte * int(total))
 	out = make([]byte, total)
 	for rest := out; len(records) > 0; records = records[1:] {
 		r := records[0]

@@ -32,7 +32,7 @@ type rawSymbols struct {
 	Format
 	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
 	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
-	endless            bool     // a symbol without a size reaches to the next one, also across sections
+	unbounded          bool     // a symbol without a size reaches to the next one, also across sections
 	opd                *descriptors
 }
 
@@ -60,7 +60,7 @@ func (f *File) SymbolTable(typ elf.SectionType, names *names.Table) (*SymbolTabl
 			return nil, Corrupted("section %s lies outside of the file", s.Name)
 		}
 		if f.Type == elf.ET_REL {
-			if placed := f.placeSymbols(i, raw); !f.Rules.Unplaced {
+			if placed := f.placeSymbols(i, raw); !f.Rules.SectionRelative {
 				raw = placed
 			}
 		}
@@ -69,7 +69,7 @@ func (f *File) SymbolTable(typ elf.SectionType, names *names.Table) (*SymbolTabl
 			return nil, Corrupted("the strings of section %s lie outside of the file", s.Name)
 		}
 		t := &SymbolTable{table: names}
-		t.rawSymbols = rawSymbols{Format: f.Format, endless: f.Rules.Endless, raw: raw, names: strings, opd: f.descriptors(), ends: make([]uint64, len(f.Sections))}
+		t.rawSymbols = rawSymbols{Format: f.Format, unbounded: f.Rules.Unbounded, raw: raw, names: strings, opd: f.descriptors(), ends: make([]uint64, len(f.Sections))}
 		if len(raw) < 2*t.entrySize() {
 			return nil, nil
 		}
@@ -109,13 +109,13 @@ func (t *rawSymbols) each(window *Span, sym func(*symbol), file func(fileSymbol)
 		if usual && binary.LittleEndian.Uint64(b[8:])-lo > width && elf.SymType(b[4]&15) != elf.STT_FILE {
 			continue
 		}
-		t.look(i, b, &s, window, sym, file)
+		t.visit(i, b, &s, window, sym, file)
 		lo, width = window.Lo, window.Hi|1-window.Lo
 	}
 }
 
-// look does what each does for one entry, the one of index i, which begins b. s is memory for it.
-func (t *rawSymbols) look(i int, b []byte, s *symbol, window *Span, sym func(*symbol), file func(fileSymbol)) {
+// visit does what each does for one entry, the one of index i, which begins b. s is memory for it.
+func (t *rawSymbols) visit(i int, b []byte, s *symbol, window *Span, sym func(*symbol), file func(fileSymbol)) {
 	addr, info := t.entryAddr(b)
 	if t.opd != nil {
 		addr = t.opd.code(addr)
@@ -197,7 +197,7 @@ func (t *rawSymbols) isMapping(name uint32) bool {
 	if b[name] != '$' {
 		// Objects of RISC-V keep the labels of places within functions.
 		label := t.Machine == elf.EM_RISCV && t.Type == elf.ET_REL && b[name] == '.' && b[name+1] == 'L'
-		return label && (!t.endless || bytes.HasPrefix(b[name:], []byte(".L0 \x00"))) // llvm leaves only these out
+		return label && (!t.unbounded || bytes.HasPrefix(b[name:], []byte(".L0 \x00"))) // llvm leaves only these out
 	}
 	switch b[name+1] {
 	case 'd':
@@ -269,8 +269,8 @@ func (d *descriptors) code(addr uint64) uint64 {
 	return addr
 }
 
-// lost reports whether there are descriptors whose contents are not known: then it is not known where functions begin.
-func (d *descriptors) lost() bool { return d != nil && d.data == nil }
+// unreadable reports whether there are descriptors whose contents are not known: then it is not known where functions begin.
+func (d *descriptors) unreadable() bool { return d != nil && d.data == nil }
 
 // read finds the descriptors' contents.
 func (d *descriptors) read() {
@@ -286,7 +286,7 @@ func (d *descriptors) read() {
 		b, ok := r.Contents(s)
 		addr := s.Addr
 		if r.Starts != nil { // llvm reads them as they are
-			addr = r.Unplaced(Span{Lo: addr}).Lo
+			addr = r.SectionRelative(Span{Lo: addr}).Lo
 		} else if ok && r.Type == elf.ET_REL {
 			b, ok = r.relocated(i, b)
 		}

@@ -15,7 +15,7 @@ func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 		return off, true
 	}
 	f.guard(func() {
-		r := f.late.get()
+		r := f.runtimeFile.get()
 		if r == nil && from != symsrc.InFile {
 			r = f // addresses of segments are kept
 		}
@@ -29,7 +29,7 @@ func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 // codeAddr returns the address for a look-up of code: without the other bits of a pointer, and in a relocatable file within the section
 // of code.
 func (f *File) codeAddr(addr uint64) uint64 {
-	if !f.by.asTold {
+	if !f.policy.literalAddresses {
 		addr = f.elf.Untagged(f.elf.Placed(addr, true))
 	}
 	if f.elf.Machine == stdelf.EM_ARM {
@@ -40,7 +40,7 @@ func (f *File) codeAddr(addr uint64) uint64 {
 
 // dataAddr is codeAddr for variables.
 func (f *File) dataAddr(addr uint64) uint64 {
-	if f.by.asTold {
+	if f.policy.literalAddresses {
 		return addr
 	}
 	return f.elf.Untagged(f.elf.Placed(addr, false))

@@ -160,7 +160,7 @@ func open(t testing.TB, path string) *File {
 // openAsLLVM opens a file that answers as llvm does.
 func openAsLLVM(t testing.TB, path string) *File {
 	t.Helper()
-	f, err := openBy(path, symsrc.Range{}, &llvmPolicy)
+	f, err := openWith(path, symsrc.Range{}, &llvmPolicy)
 	if err != nil {
 		t.Fatal(err)
 	}

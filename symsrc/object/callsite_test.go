@@ -84,8 +84,8 @@ func checkCallSites(t *testing.T, path string, calls *regexp.Regexp, missed, wro
 			if extra++; extra <= 5 {
 				t.Logf("%#x: no call ends behind %q", x.end, x.text)
 			}
-		case got && !(f.Probe(x.end-f.elf.Back(), symsrc.Linked).Calls && f.Probe(x.end-1, symsrc.Linked).Calls):
-			t.Errorf("%#x or %#x does not lie in the call that ends at %#x", x.end-f.elf.Back(), x.end-1, x.end)
+		case got && !(f.Probe(x.end-f.elf.CallDistance(), symsrc.Linked).Calls && f.Probe(x.end-1, symsrc.Linked).Calls):
+			t.Errorf("%#x or %#x does not lie in the call that ends at %#x", x.end-f.elf.CallDistance(), x.end-1, x.end)
 		case want && !got:
 			if bad++; bad <= 5 {
 				t.Logf("%#x: missed the end of %q", x.end, text)

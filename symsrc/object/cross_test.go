@@ -58,7 +58,7 @@ func TestDescriptors(t *testing.T) {
 	main := findSymbol(t, full, "main")
 
 	late := open(t, filepath.Join(dir, "a.debug"))
-	late.late.path = filepath.Join(dir, "a.elf")
+	late.runtimeFile.path = filepath.Join(dir, "a.elf")
 	beside := open(t, filepath.Join(dir, "a.debug"))
 	beside.other = open(t, filepath.Join(dir, "a.elf"))
 	for name, f := range map[string]*File{"full": full, "late": late, "beside": beside} {

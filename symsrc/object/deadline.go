@@ -28,35 +28,35 @@ const (
 
 // deadline is what is left of the time that questions wait for a module.
 type deadline struct {
-	mu      sync.Mutex
-	spent   time.Duration
-	waiting int
-	since   time.Time     // when the first of the questions that wait began to
-	late    chan struct{} // closed when what took too long is over; nil where nothing did
-	lately  atomic.Bool   // there may be something late
+	mu        sync.Mutex
+	spent     time.Duration
+	waiting   int
+	since     time.Time     // when the first of the questions that wait began to
+	late      chan struct{} // closed when what took too long is over; nil where nothing did
+	maybeLate atomic.Bool   // there may be something late
 
 	// quick is set while questions are not waited for, and asked counts those that were.
 	quick atomic.Bool
 	asked atomic.Int64
 	large atomic.Bool // the files are
 
-	open    atomic.Bool  // there are files, or it is known that there are none
-	opened  atomic.Int64 // how often they were
-	finding sync.Mutex
-	found   *symsrc.Files // that are to be opened, if none were since
-	then    int64         // opened, when they were looked for
-	warned  bool          // that it is late
+	open         atomic.Bool  // there are files, or it is known that there are none
+	opened       atomic.Int64 // how often they were
+	finding      sync.Mutex
+	found        *symsrc.Files // that are to be opened, if none were since
+	openedBefore int64         // opened, when they were looked for
+	warned       bool          // that it is late
 }
 
-// isLate returns what is late by now; nil where nothing is.
-func (p *deadline) isLate() chan struct{} {
+// pending returns what is late by now; nil where nothing is.
+func (p *deadline) pending() chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil {
 		select {
 		case <-p.late:
 			p.late = nil
-			p.lately.Store(false)
+			p.maybeLate.Store(false)
 		default:
 		}
 	}
@@ -80,22 +80,22 @@ func (p *deadline) end(late chan struct{}) {
 	if p.waiting--; p.waiting == 0 {
 		p.spent += time.Since(p.since)
 	}
-	p.isNow(late)
+	p.setLate(late)
 }
 
-// isNow notes what is late.
-func (p *deadline) isNow(late chan struct{}) {
+// setLate notes what is late.
+func (p *deadline) setLate(late chan struct{}) {
 	if late != nil {
 		p.late = late
-		p.lately.Store(true)
+		p.maybeLate.Store(true)
 	}
 }
 
-// over notes that a wait is over which does not count: one for a large unit, of which there may be any number later.
-func (p *deadline) over(late chan struct{}) {
+// endUncounted notes that a wait is over which does not count: one for a large unit, of which there may be any number later.
+func (p *deadline) endUncounted(late chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.isNow(late)
+	p.setLate(late)
 }
 
 // inTime calls ask as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
@@ -103,24 +103,24 @@ func (p *deadline) over(late chan struct{}) {
 func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
 	quick := m.deadline.quick.Load()
-	slow := quick && m.deadline.large.Load() && (m.deadline.lately.Load() || cold != nil && m.cold(cold))
+	slow := quick && m.deadline.large.Load() && (m.deadline.maybeLate.Load() || cold != nil && m.cold(cold))
 	if quick && !slow || ctx.Err() != nil {
 		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
 		return got, files, ok
 	}
-	if late := m.deadline.isLate(); late != nil {
-		return got, stillRead(late), false
+	if late := m.deadline.pending(); late != nil {
+		return got, stillBeingRead(late), false
 	}
 	s.find(ctx, m)
 	if first := s.sharer(m); first != m {
 		m = first // it is the one that may be late
-		if late := m.deadline.isLate(); late != nil {
-			return got, stillRead(late), false
+		if late := m.deadline.pending(); late != nil {
+			return got, stillBeingRead(late), false
 		}
 		m.deadline.asked.Add(1)
 		slow = m.deadline.quick.Load() // an endless number of names must not use up its time
 	}
-	left, end := s.wait, m.deadline.over
+	left, end := s.wait, m.deadline.endUncounted
 	if !slow {
 		left, end = m.deadline.begin(s.wait), m.deadline.end
 	}
@@ -149,7 +149,7 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 	case <-ctx.Done():
 	}
 	end(over)
-	return got, stillRead(over), false
+	return got, stillBeingRead(over), false
 }
 
 // warnOnce reports whether a warning that the module is late is to be printed, which is once.
@@ -175,7 +175,7 @@ func (s *Source) find(ctx context.Context, m *module) {
 	p.finding.Lock()
 	defer p.finding.Unlock()
 	if p.asked.Add(1) == 1 && !p.open.Load() {
-		p.then = p.opened.Load()
+		p.openedBefore = p.opened.Load()
 		p.found = s.finder.Find(ctx, m.key)
 	}
 }
@@ -186,14 +186,14 @@ func (p *deadline) takeFound() *symsrc.Files {
 	defer p.finding.Unlock()
 	files := p.found
 	p.found = nil
-	if p.then != p.opened.Load() {
+	if p.openedBefore != p.opened.Load() {
 		return nil
 	}
 	return files
 }
 
-// hurry notes whether questions are answered without a timeout from now on. The module is locked.
-func (m *module) hurry() {
+// updateQuick notes whether questions are answered without a timeout from now on. The module is locked.
+func (m *module) updateQuick() {
 	size := int64(0)
 	for _, f := range m.opened {
 		size += f.elf.Budget.Size()
@@ -225,8 +225,8 @@ func (f *File) cold(q symsrc.Addr) bool {
 	return f.dwarf.Cold(addr)
 }
 
-// stillRead returns the files of a module that is late.
-func stillRead(late chan struct{}) *symsrc.Files {
+// stillBeingRead returns the files of a module that is late.
+func stillBeingRead(late chan struct{}) *symsrc.Files {
 	const note = "still being read"
 	return &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: note, Detail: note, Retry: func() bool {
 		select {

@@ -69,14 +69,14 @@ func (d *dependencies) Open(path string, split bool) (*dwarf.Data, error) {
 	if len(d.opened) >= maxDependencies {
 		return nil, errTooMany
 	}
-	f, left := d.of, d.of.elf.Budget
-	left.Hold(dependencyWeight)
+	f, limits := d.of, d.of.elf.Budget
+	limits.Hold(dependencyWeight)
 	data, stat, unmap, err := d.mmap(path)
 	if err != nil {
 		return nil, err
 	}
-	left.Grow(len(data))
-	x, err := newPart(data, split, left, f.by)
+	limits.Grow(len(data))
+	x, err := newFileOf(data, split, limits, f.policy)
 	if err == nil && (x.elf.Big != f.elf.Big || x.elf.Is64 != f.elf.Is64) {
 		err = elf.Corrupted("the byte order or the class is another one")
 	}
@@ -85,7 +85,7 @@ func (d *dependencies) Open(path string, split bool) (*dwarf.Data, error) {
 		return nil, err
 	}
 	x.stat, x.unmap, x.path = stat, unmap, path
-	x.dwarf.Follow(f.dwarf)
+	x.dwarf.InheritAddressing(f.dwarf)
 	d.set(append(d.opened, x))
 	return x.dwarf, nil
 }
@@ -131,7 +131,7 @@ func (d *dependencies) intact() bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return !slices.ContainsFunc(d.opened[:min(len(d.opened), maxCompared)], func(f *File) bool { return !f.marks.shows() })
+	return !slices.ContainsFunc(d.opened[:min(len(d.opened), maxCompared)], func(f *File) bool { return !f.fingerprint.matches() })
 }
 
 // PackagePaths returns where the package of the file's split units may be.
@@ -151,7 +151,7 @@ func (d *dependencies) PackagePaths() (paths []string) {
 // SplitPaths returns where the file of a skeleton's unit may be: at its name, seen from the compilation directory, and beside the file
 // with the skeleton. A relative compilation directory means one beside that file too, never the one that the process runs in.
 func (d *dependencies) SplitPaths(name, dir string) (paths []string) {
-	literal := d.of.by.literalPaths
+	literal := d.of.policy.literalPaths
 	switch {
 	case filepath.IsAbs(name):
 		paths = append(paths, name)
@@ -176,7 +176,7 @@ func (d *dependencies) SplitPaths(name, dir string) (paths []string) {
 // SupplementPaths returns the paths where the supplementary file may be: where the link says, seen from the file and from
 // the root file system that it is in; and in the trees of debug files around it, as <root>/.dwz/… or by build ID.
 func (d *dependencies) SupplementPaths(path string, sum []byte) (paths []string) {
-	if d.of.by.literalPaths {
+	if d.of.policy.literalPaths {
 		return nil
 	}
 	if filepath.IsAbs(path) {
@@ -224,22 +224,22 @@ func (d *dependencies) homes() []string {
 	return dirs
 }
 
-// onDisk is where the bytes of a file are from.
-type onDisk struct {
-	path  string
-	stat  fs.FileInfo  // when it was opened; nil for a file that is not on disk
-	start int64        // where in the file at path it begins
-	data  []byte       // its bytes, in memory or mapped
-	unmap func() error // nil for a file that is not mapped
-	read  atomic.Int64 // bytes that were read since memory was last released
-	marks marks
+// diskFile is where the bytes of a file are from.
+type diskFile struct {
+	path        string
+	stat        fs.FileInfo  // when it was opened; nil for a file that is not on disk
+	start       int64        // where in the file at path it begins
+	data        []byte       // its bytes, in memory or mapped
+	unmap       func() error // nil for a file that is not mapped
+	read        atomic.Int64 // bytes that were read since memory was last released
+	fingerprint fingerprint
 }
 
 // maxMapped is about how many bytes of a mapped file may be read before its memory is released.
 const maxMapped = 256 << 20
 
-// touched notes that n bytes of the file were read that are not likely to be read again soon. It reports whether memory was released.
-func (d *onDisk) touched(n int) bool {
+// consumed notes that n bytes of the file were read that are not likely to be read again soon. It reports whether memory was released.
+func (d *diskFile) consumed(n int) bool {
 	if d.unmap == nil || d.read.Add(int64(n)) < maxMapped {
 		return false
 	}
@@ -249,7 +249,7 @@ func (d *onDisk) touched(n int) bool {
 }
 
 // changed reports whether another file is at the path by now.
-func (d *onDisk) changed(path string) bool { return d.stat != nil && diskcache.Changed(path, d.stat) }
+func (d *diskFile) changed(path string) bool { return d.stat != nil && diskcache.Changed(path, d.stat) }
 
 // partReader reads a file from a position on.
 type partReader struct {
@@ -259,8 +259,8 @@ type partReader struct {
 
 func (r partReader) ReadAt(b []byte, off int64) (int, error) { return r.File.ReadAt(b, r.start+off) }
 
-// again opens the file a second time; nil where that fails or another one has taken its place.
-func (d *onDisk) again() dwarf.ReadAtCloser {
+// reopen opens the file a second time; nil where that fails or another one has taken its place.
+func (d *diskFile) reopen() dwarf.ReadAtCloser {
 	if d.stat == nil || d.path == "" {
 		return nil
 	}
@@ -275,30 +275,30 @@ func (d *onDisk) again() dwarf.ReadAtCloser {
 	return partReader{in, d.start}
 }
 
-// marks are the parts of a file that differ from those of other files, in the mapping, and what they were.
+// fingerprint are the parts of a file that differ from those of other files, in the mapping, and what they were.
 //
 // A mapped file may be overwritten in place while questions are answered from it. That replaces its first page first, or cuts the file off
 // before. So after each question the mapping must still have the headers and the build ID of the file that was opened, which costs no
 // system call; edits that leave these as they are, module.stale notices on the disk.
-type marks struct {
-	now [][]byte
-	was []string
+type fingerprint struct {
+	parts [][]byte
+	want  []string
 }
 
 // add notes another part.
-func (m *marks) add(part []byte) {
-	m.now, m.was = append(m.now, part), append(m.was, string(part))
+func (m *fingerprint) add(part []byte) {
+	m.parts, m.want = append(m.parts, part), append(m.want, string(part))
 }
 
 // elfHeader is the size of the larger ELF header; its fields say where the tables of sections and segments are.
 const elfHeader = 64
 
-// shows reports whether the mapping still has these parts.
-func (m *marks) shows() (ok bool) {
+// matches reports whether the mapping still has these parts.
+func (m *fingerprint) matches() (ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { ok = recover() == nil && ok }() // the file is shorter
-	for i, part := range m.now {
-		if string(part) != m.was[i] {
+	for i, part := range m.parts {
+		if string(part) != m.want[i] {
 			return false
 		}
 	}

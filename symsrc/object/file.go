@@ -18,20 +18,20 @@ import (
 
 // File is one ELF file, with what is known of it from other files. Its methods may be called by several goroutines at once.
 type File struct {
-	onDisk
+	diskFile
 	symbols
-	elf   *elf.File
-	dwarf *dwarf.Data
-	code  *codeprobe.Code
-	goTab goTable
-	by    *policy
+	elf    *elf.File
+	dwarf  *dwarf.Data
+	code   *codeprobe.Code
+	goTab  goTable
+	policy *policy
 
 	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has none.
-	other    *File
-	late     lateRuntime
-	deps     dependencies
-	prefetch prefetch
-	unpacked *unpackedCopy // nil where it is to have none
+	other       *File
+	runtimeFile runtimeFile
+	deps        dependencies
+	prefetch    prefetch
+	unpacked    *unpackedCopy // nil where it is to have none
 
 	fault atomic.Pointer[elf.StatusError] // why the file is not read any more
 }
@@ -40,9 +40,9 @@ type File struct {
 func Open(path string) (*File, error) { return OpenRange(path, symsrc.Range{}) }
 
 // OpenRange maps an ELF file that is a part of the file at path, or all of it. Its errors carry an elf.StatusError.
-func OpenRange(path string, r symsrc.Range) (*File, error) { return openBy(path, r, &ourPolicy) }
+func OpenRange(path string, r symsrc.Range) (*File, error) { return openWith(path, r, &defaultPolicy) }
 
-func openBy(path string, r symsrc.Range, by *policy) (f *File, err error) {
+func openWith(path string, r symsrc.Range, policy *policy) (f *File, err error) {
 	open := mapped.Open
 	if !r.Whole() {
 		open = func(path string) ([]byte, fs.FileInfo, func() error, error) {
@@ -53,7 +53,7 @@ func openBy(path string, r symsrc.Range, by *policy) (f *File, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", r.Of(path), withStatus(err))
 	}
-	if f, err = newPart(data, false, budget.NewFile(len(data)), by); err != nil {
+	if f, err = newFileOf(data, false, budget.NewFile(len(data)), policy); err != nil {
 		unmap()
 		return nil, fmt.Errorf("open %s: %w", r.Of(path), err)
 	}
@@ -74,10 +74,10 @@ func withStatus(err error) error {
 	return &elf.StatusError{Status: status, Err: err}
 }
 
-// newPart reads the headers of an ELF file of which all sections, or those of split units, are of interest.
-func newPart(data []byte, split bool, b *budget.File, by *policy) (f *File, err error) {
-	f = &File{by: by}
-	f.data, f.symbols.of, f.late.of = data, f, f
+// newFileOf reads the headers of an ELF file of which all sections, or those of split units, are of interest.
+func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File, err error) {
+	f = &File{policy: policy}
+	f.data, f.symbols.of, f.runtimeFile.of = data, f, f
 	f.names.Budget = b
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -85,16 +85,16 @@ func newPart(data []byte, split bool, b *budget.File, by *policy) (f *File, err 
 			f, err = nil, faultOf(r)
 		}
 	}()
-	f.marks.add(data[:min(len(data), elfHeader)])
-	if f.elf, err = elf.New(data, b, by.elf); err != nil {
+	f.fingerprint.add(data[:min(len(data), elfHeader)])
+	if f.elf, err = elf.New(data, b, policy.elf); err != nil {
 		return nil, err
 	}
-	f.elf.Runtime = f.late.image
-	f.marks.add(f.elf.Note)
+	f.elf.Runtime = f.runtimeFile.elfFile
+	f.fingerprint.add(f.elf.Note)
 	if f.symtab, err = f.elf.SymbolTable(stdelf.SHT_SYMTAB, &f.names); err != nil {
 		return nil, err
 	}
-	if f.dwarf, err = dwarf.New(f.elf, split, &f.names, by.dwarf, dwarf.Hooks{Ahead: f.beginPrefetch, Touched: f.releaseMapped, Reopen: f.again}); err != nil {
+	if f.dwarf, err = dwarf.New(f.elf, split, &f.names, policy.dwarf, dwarf.Hooks{Prefetch: f.beginPrefetch, Consumed: f.releaseMapped, Reopen: f.reopen}); err != nil {
 		return nil, err
 	}
 	if f.dynsym, err = f.elf.SymbolTable(stdelf.SHT_DYNSYM, &f.names); err != nil {
@@ -111,7 +111,7 @@ func (f *File) Close() error {
 	f.unpacked.close()
 	f.unpacked = nil
 	f.deps.close()
-	f.late.close()
+	f.runtimeFile.close()
 	if f.unmap == nil {
 		return nil
 	}
@@ -158,26 +158,26 @@ func faultOf(r any) *elf.StatusError {
 }
 
 // beginPrefetch begins to unpack what all but the first question of a file need.
-func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.Early()) }
+func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.PrefetchSections()) }
 
 // releaseMapped notes that n bytes of the file were read, and releases the memory of what is mapped now and then.
 func (f *File) releaseMapped(n int) {
-	if f.touched(n) && f.unpacked.isMapped() {
+	if f.consumed(n) && f.unpacked.isMapped() {
 		mapped.Release(f.unpacked.mapped)
 	}
 }
 
 // changed reports whether the file on disk is another one by now, or one of those that are read with it.
 func (f *File) changed(path string) bool {
-	return f.late.changed() || f.unpacked.changed() || f.onDisk.changed(path) || f.deps.changed()
+	return f.runtimeFile.changed() || f.unpacked.changed() || f.diskFile.changed(path) || f.deps.changed()
 }
 
 // intact reports whether the file, and those that are read with it, are still the ones that were opened.
 func (f *File) intact() bool {
-	if !f.marks.shows() {
+	if !f.fingerprint.matches() {
 		return false
 	}
-	if late := f.late.file.Load(); late != nil && !late.intact() {
+	if late := f.runtimeFile.file.Load(); late != nil && !late.intact() {
 		return false
 	}
 	return f.deps.intact()

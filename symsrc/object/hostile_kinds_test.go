@@ -445,11 +445,11 @@ func TestHostileKinds(t *testing.T) {
 				var f *File
 				var err error
 				allocated := allocates(func() {
-					by := &ourPolicy
+					by := &defaultPolicy
 					if asLLVM {
 						by = &llvmPolicy
 					}
-					if f, err = openBy(path, symsrc.Range{}, by); err != nil {
+					if f, err = openWith(path, symsrc.Range{}, by); err != nil {
 						t.Fatal(err)
 					}
 					k.ask(f)

@@ -119,8 +119,8 @@ func TestIntact(t *testing.T) {
 		{"as it was", func() {}, true},
 		{"the header", func() { b[0x28]++ }, false},
 		{"as it was", func() { b[0x28]-- }, true},
-		{"the build ID", func() { f.marks.now[1][3]++ }, false},
-		{"as it was", func() { f.marks.now[1][3]-- }, true},
+		{"the build ID", func() { f.fingerprint.parts[1][3]++ }, false},
+		{"as it was", func() { f.fingerprint.parts[1][3]-- }, true},
 		{"a dependency", func() { f.deps.set([]*File{dependency}) }, false},
 		{"no dependency", func() { f.deps.Discard(dependency.dwarf) }, true},
 	} {

@@ -37,7 +37,7 @@ type module struct {
 	files   *symsrc.Files // the same, with what is wrong with them where they cannot be opened
 	file    *File         // that answers: the debug file if there is one, of which the other one is File.other
 	opened  []openFile
-	kept    []*refusal   // those of its files that are not opened again as long as they are the same
+	refused []*refusal   // those of its files that are not opened again as long as they are the same
 	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
 }
 
@@ -61,7 +61,7 @@ func (m *module) stale() bool {
 	if now-last < int64(checkEvery) || !m.checked.CompareAndSwap(last, now) {
 		return false
 	}
-	changed := m.files.Watch.Look() || slices.ContainsFunc(m.kept, (*refusal).stale)
+	changed := m.files.Watch.Look() || slices.ContainsFunc(m.refused, (*refusal).stale)
 	for _, f := range m.opened {
 		changed = changed || f.changed(f.path)
 	}
@@ -105,11 +105,11 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 		a.Files = &failed
 	}
 	if tooLong(a.Frames) {
-		a.Frames, a.Files = nil, withoutLong(files)
+		a.Frames, a.Files = nil, withoutLongAnswer(files)
 	}
 	for _, f := range m.opened {
-		a.Partial = a.Partial || f.dwarf.Lacking()
-		f.unpacked.keep(f.File)
+		a.Partial = a.Partial || f.dwarf.MissingFiles()
+		f.unpacked.writeLater(f.File)
 	}
 	return a
 }
@@ -126,21 +126,21 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
 		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
 	}
-	atWord := m.of.by.trusting && want == ""
-	if debug != nil && exe != nil && exe.elf.ID != "" && debug.elf.ID != exe.elf.ID && !atWord {
+	allowMismatch := m.of.policy.allowMismatch && want == ""
+	if debug != nil && exe != nil && exe.elf.ID != "" && debug.elf.ID != exe.elf.ID && !allowMismatch {
 		fail(m.copyFiles(), files.Debug, mismatch(files.Debug, exe.elf.ID, debug.elf.ID))
 		m.opened[0].Close()
 		m.opened, debug = m.opened[1:], nil
 	}
 	m.file = exe
-	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug() || atWord) {
+	if debug != nil && (exe == nil || debug.HasDebug() || !exe.HasDebug() || allowMismatch) {
 		m.file = debug
 	}
 	weight := int64(0)
 	for _, f := range m.opened {
 		weight += f.elf.Budget.InMemory() + fileWeight
 		for _, other := range m.opened {
-			if other != f && !atWord {
+			if other != f && !allowMismatch {
 				f.other = other.File
 			}
 		}
@@ -150,11 +150,11 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	for _, f := range m.opened {
 		f.elf.Budget.CountIn(&m.weight, &m.of.inUse)
 	}
-	if atWord && debug != nil && exe != nil { // one has the lines, the other one the names
+	if allowMismatch && debug != nil && exe != nil { // one has the lines, the other one the names
 		debug.symtab, debug.dynsym = exe.symtab, exe.dynsym
 	}
 	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
-		debug.late.path, debug.late.part = files.Elf, files.ElfRange
+		debug.runtimeFile.path, debug.runtimeFile.part = files.Elf, files.ElfRange
 	}
 }
 
@@ -168,7 +168,7 @@ func (m *module) close() {
 		m.deadline.quick.Store(false)
 		m.deadline.asked.Store(0)
 	}
-	m.opened, m.kept, m.file, m.loaded = nil, nil, nil, false
+	m.opened, m.refused, m.file, m.loaded = nil, nil, nil, false
 	m.of.inUse.Add(-m.weight.Swap(0))
 }
 
@@ -181,7 +181,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 	var f *File
 	err := m.refusal(path, part)
 	if err == nil {
-		f, err = openBy(path, part, m.of.by)
+		f, err = openWith(path, part, m.of.policy)
 	}
 	if err == nil && want != "" && f.elf.ID != want {
 		f.Close()
@@ -192,10 +192,10 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 		return nil
 	}
 	m.opened = append(m.opened, openFile{f, path, part})
-	if f.dwarf.Unread != nil { // the symbols count
+	if f.dwarf.Unsupported != nil { // the symbols count
 		files := m.copyFiles()
-		files.DebugStatus = f.dwarf.Unread.Status
-		files.Note = strings.TrimPrefix(files.Note+"; "+f.dwarf.Unread.Error(), "; ")
+		files.DebugStatus = f.dwarf.Unsupported.Status
+		files.Note = strings.TrimPrefix(files.Note+"; "+f.dwarf.Unsupported.Error(), "; ")
 	}
 	return f
 }
@@ -247,13 +247,13 @@ func (m *module) intact() bool {
 // maxReopened is how often one question opens files again that are overwritten meanwhile.
 const maxReopened = 3
 
-var errUnsettled = errors.New("the file changes while it is read")
+var errKeepsChanging = errors.New("the file changes while it is read")
 
-// unsettled returns the files of a module that is overwritten again and again: a later question may find them unchanged.
-func unsettled(files *symsrc.Files) *symsrc.Files {
+// keepsChanging returns the files of a module that is overwritten again and again: a later question may find them unchanged.
+func keepsChanging(files *symsrc.Files) *symsrc.Files {
 	changing := *files
 	changing.ElfStatus, changing.DebugStatus = symsrc.ReadError, symsrc.ReadError
-	changing.Note, changing.Retry = errUnsettled.Error(), func() bool { return true }
+	changing.Note, changing.Retry = errKeepsChanging.Error(), func() bool { return true }
 	return &changing
 }
 
@@ -318,8 +318,8 @@ func (r *refusals) get(path string, part symsrc.Range) *refusal {
 	return r.all[refusalKey{path, part}]
 }
 
-// beyond reports whether a file of the module is beyond its budget.
-func (m *module) beyond() bool {
+// overBudget reports whether a file of the module is beyond its budget.
+func (m *module) overBudget() bool {
 	for _, f := range m.opened {
 		if fault := f.fault.Load(); fault != nil && errors.Is(fault, budget.ErrExceeded) {
 			return true
@@ -332,7 +332,7 @@ func (m *module) beyond() bool {
 func (s *Source) refuse(m *module) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.beyond() { // it was closed meanwhile
+	if !m.overBudget() { // it was closed meanwhile
 		return
 	}
 	for _, f := range m.opened {
@@ -349,6 +349,6 @@ func (m *module) refusal(path string, part symsrc.Range) error {
 	if r == nil || r.stale() {
 		return nil
 	}
-	m.kept = append(m.kept, r)
+	m.refused = append(m.refused, r)
 	return fmt.Errorf("%s: %w", part.Of(path), r.why)
 }

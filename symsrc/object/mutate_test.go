@@ -131,7 +131,7 @@ func newFileBeside(data, beside []byte) (*File, error) {
 	f, err := newFile(data)
 	if err == nil && beside != nil {
 		for _, split := range [...]bool{false, true} { // what would be taken for a file that is not there
-			if _, err := newPart(beside, split, budget.NewFile(len(beside)), &ourPolicy); errors.Is(err, errDamaged) {
+			if _, err := newFileOf(beside, split, budget.NewFile(len(beside)), &defaultPolicy); errors.Is(err, errDamaged) {
 				return nil, err
 			}
 		}

@@ -36,27 +36,27 @@ import (
 type policy struct {
 	elf   elf.Rules
 	dwarf dwarf.Rules
-	// asTold takes addresses as they come: a pointer's tag is not taken out, and an address in a relocatable file is not placed.
-	asTold bool
+	// literalAddresses takes addresses as they come: a pointer's tag is not taken out, and an address in a relocatable file is not placed.
+	literalAddresses bool
 	// symbolsOnly names code outside of the debug information by the symbol tables alone.
 	symbolsOnly bool
-	// trusting uses a program and its debug file together, where the question names no build ID, even if theirs differ.
-	trusting bool
+	// allowMismatch uses a program and its debug file together, where the question names no build ID, even if theirs differ.
+	allowMismatch bool
 	// literalPaths looks for the files that debug information names where it says, and nowhere else. The supplementary file is not read.
 	literalPaths bool
 }
 
-// ourPolicy names no symbol that may be the wrong one.
-var ourPolicy policy
+// defaultPolicy names no symbol that may be the wrong one.
+var defaultPolicy policy
 
 // llvmPolicy is how llvm-symbolizer answers.
 var llvmPolicy = policy{
-	elf:          elf.Rules{ZeroCode: true, Unplaced: true, Endless: true, NoGNUPacked: true},
-	dwarf:        dwarf.Rules{Overlaps: true, Entries: true, PlacedLines: true, PackageOnly: true},
-	asTold:       true,
-	symbolsOnly:  true,
-	trusting:     true,
-	literalPaths: true,
+	elf:              elf.Rules{CodeAtZero: true, SectionRelative: true, Unbounded: true, SkipZdebug: true},
+	dwarf:            dwarf.Rules{Overlaps: true, ReportEntries: true, PlacedLines: true, PackageOnly: true},
+	literalAddresses: true,
+	symbolsOnly:      true,
+	allowMismatch:    true,
+	literalPaths:     true,
 }
 
 // Limits of what a Source keeps: bytes of what was read of files, unless UseMemory sets another number; modules with open files, of
@@ -74,7 +74,7 @@ const fileWeight = 8 << 10
 // of them fits into its memory.
 type Source struct {
 	finder symsrc.Finder
-	by     *policy
+	policy *policy
 	dwp    string // see UsePackage
 
 	wait  time.Duration // see deadline
@@ -90,7 +90,7 @@ type Source struct {
 
 // NewSource returns a Source of the files that f finds.
 func NewSource(f symsrc.Finder) *Source {
-	s := &Source{finder: f, by: &ourPolicy, memory: DefaultMemory, wait: maxWait, after: time.NewTimer}
+	s := &Source{finder: f, policy: &defaultPolicy, memory: DefaultMemory, wait: maxWait, after: time.NewTimer}
 	s.registry = registry{of: s, modules: make(map[symsrc.Module]*module), aliases: make(map[symsrc.Module]*alias),
 		shared: make(map[sharedFiles]*module), open: make(map[*module]bool)}
 	return s
@@ -100,16 +100,16 @@ func NewSource(f symsrc.Finder) *Source {
 // everything up to the next symbol, also beyond its section, and the last one everything beyond the program.
 func NewLLVMSource(f symsrc.Finder) *Source {
 	s := NewSource(f)
-	s.by = &llvmPolicy
+	s.policy = &llvmPolicy
 	return s
 }
 
 // SkipLineZero makes code without a line have the last row of the line table that has one, of whatever function, as llvm's
 // --skip-line-zero does. Call it before the first question, of a source that answers as llvm does.
 func (s *Source) SkipLineZero() {
-	by := *s.by
-	by.dwarf.SkipLineZero = true
-	s.by = &by
+	policy := *s.policy
+	policy.dwarf.SkipLineZero = true
+	s.policy = &policy
 }
 
 // UseMemory makes the source keep about that many bytes of what it has read of files, in place of DefaultMemory. It always keeps those of
@@ -135,10 +135,10 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 // with calls ask with a module whose files are open, and with its files by the name of the question; again where the files were
 // overwritten meanwhile. It returns false where the context ended before they were found, and where they were overwritten each time.
 func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, *symsrc.Files)) (*symsrc.Files, bool) {
-	m, n := s.known(key)
+	m, n := s.lookup(key)
 	for reopened := 0; ; {
 		m.mu.RLock()
-		if m.loaded && n.outdated(m) {
+		if m.loaded && n.stale(m) {
 			m.mu.RUnlock()
 			m, n = s.renamed(key, n)
 			continue
@@ -149,21 +149,21 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, 
 			ask(m, files)
 			s.unpacked.end()
 			m.used.Store(s.clock.Add(1))
-			lost, intact, beyond := m.lostCopy(), m.intact(), m.beyond()
+			lost, intact, overBudget := m.lostCopy(), m.intact(), m.overBudget()
 			if !m.deadline.quick.Load() {
-				m.hurry()
+				m.updateQuick()
 			}
 			m.mu.RUnlock()
-			if beyond && intact {
+			if overBudget && intact {
 				s.refuse(m)
 				return files, true
 			}
 			if !intact && reopened == maxReopened {
-				return unsettled(files), false
+				return keepsChanging(files), false
 			}
 			if lost || !intact {
 				if intact {
-					s.unpacked.off.Store(true)
+					s.unpacked.disabled.Store(true)
 				} else {
 					reopened++
 				}
@@ -181,7 +181,7 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, 
 			return files, false
 		}
 		if same != m {
-			m, n = s.known(key)
+			m, n = s.lookup(key)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 // holdsCode reports whether there may be code at an address: symbols such as __FRAME_END__ name data without a size, and go on to
 // the end of their section.
 func (f *File) holdsCode(addr uint64) bool {
-	return f.by.symbolsOnly || f.elf.HoldsCode(addr) || f.other != nil && f.other.elf.HoldsCode(addr)
+	return f.policy.symbolsOnly || f.elf.HoldsCode(addr) || f.other != nil && f.other.elf.HoldsCode(addr)
 }
 
 // ShortCode does what Code does, with the functions' short names, all from the debug information.
@@ -305,8 +305,8 @@ func tooLong(frames []symsrc.Frame) bool {
 	return n > maxAnswer
 }
 
-// withoutLong returns files with a note that an answer is left out.
-func withoutLong(of *symsrc.Files) *symsrc.Files {
+// withoutLongAnswer returns files with a note that an answer is left out.
+func withoutLongAnswer(of *symsrc.Files) *symsrc.Files {
 	files := *of
 	if files.Note != "" {
 		files.Note += "; "
@@ -343,7 +343,7 @@ func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
 	if other == nil {
 		other = f
 	}
-	if f.by.symbolsOnly || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
+	if f.policy.symbolsOnly || f.HasDebug() || other.HasDebug() || f.symtab != nil || other.symtab != nil {
 		return nil
 	}
 	g.once.Do(func() { g.table = gopclntab.Read(f.elf) })

@@ -12,7 +12,7 @@ func TestUnpackAhead(t *testing.T) {
 		f := open(t, path)
 		f.beginPrefetch()
 		f.prefetch.running.Wait()
-		for _, s := range f.dwarf.Early() {
+		for _, s := range f.dwarf.PrefetchSections() {
 			if s.Unpacked() != s.Size {
 				t.Errorf("%s: %d of %d bytes are unpacked", name, s.Unpacked(), s.Size)
 			}

@@ -32,13 +32,13 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	}
 	thumb := addr&1 != 0
 	f.guard(func() {
-		p.Linked, p.Back, p.Thumb = addr, f.elf.Back(), thumb && f.elf.Machine == elf.EM_ARM
+		p.Linked, p.Back, p.Thumb = addr, f.elf.CallDistance(), thumb && f.elf.Machine == elf.EM_ARM
 		if addr = f.codeAddr(addr); f.elf.Type != elf.ET_REL {
 			p.Linked = addr
 		}
 	})
 	isText := false
-	f.askRuntime(func(r *File) {
+	f.withRuntime(func(r *File) {
 		isText = r.code.Calls(addr, thumb, &p)
 	})
 	p.Trampoline = isText && f.SignalTrampoline(addr)
@@ -50,7 +50,7 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 // unwind-dw2.c), for a range that begins one byte early in glibc; otherwise the code shows it, which is the same few instructions
 // everywhere.
 func (f *File) SignalTrampoline(addr uint64) (found bool) {
-	f.askRuntime(func(r *File) {
+	f.withRuntime(func(r *File) {
 		addr := f.codeAddr(addr)
 		found = r.code.SignalFrame(addr) || r.code.IsSigreturn(addr)
 	})
@@ -68,7 +68,7 @@ func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
 	}
 	f.elf.Budget.Question()
 	thumb, at := addr&1 != 0, addr
-	f.askRuntime(func(r *File) {
+	f.withRuntime(func(r *File) {
 		addr = f.codeAddr(addr)
 		c, at = r.code.CallAt(addr, thumb)
 	})

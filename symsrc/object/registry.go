@@ -33,12 +33,12 @@ type lastModule struct {
 
 // module returns the entry of a module, loaded or not.
 func (r *registry) module(key symsrc.Module) *module {
-	m, _ := r.known(key)
+	m, _ := r.lookup(key)
 	return m
 }
 
-// known returns the entry of a module, loaded or not, and what its name is where that is not the entry's first one.
-func (r *registry) known(key symsrc.Module) (*module, *alias) {
+// lookup returns the entry of a module, loaded or not, and what its name is where that is not the entry's first one.
+func (r *registry) lookup(key symsrc.Module) (*module, *alias) {
 	if l := r.last.Load(); l != nil && l.key == key {
 		return l.module, l.alias
 	}
@@ -116,8 +116,8 @@ type sharedFiles struct {
 	note                   string
 }
 
-// sharing returns what the module of a key shares with others; nil where it shares nothing.
-func sharing(key symsrc.Module, files *symsrc.Files) *sharedFiles {
+// sharedOf returns what the module of a key shares with others; nil where it shares nothing.
+func sharedOf(key symsrc.Module, files *symsrc.Files) *sharedFiles {
 	if key.BuildID == "" || files.Unverified || !files.Usable() {
 		return nil
 	}
@@ -154,8 +154,8 @@ func (n *alias) files(m *module) *symsrc.Files {
 	return &files
 }
 
-// outdated reports whether the name may mean other files than the module's by now. The module is locked.
-func (n *alias) outdated(m *module) bool {
+// stale reports whether the name may mean other files than the module's by now. The module is locked.
+func (n *alias) stale(m *module) bool {
 	if n == nil {
 		return false
 	}
@@ -176,12 +176,12 @@ func (r *registry) renamed(key symsrc.Module, n *alias) (*module, *alias) {
 		r.last.Store(nil)
 	}
 	r.mu.Unlock()
-	return r.known(key)
+	return r.lookup(key)
 }
 
 // share returns the module that answers for all of these files: m where there is none yet. m is locked.
 func (r *registry) share(m *module, files *symsrc.Files) *module {
-	all := sharing(m.key, files)
+	all := sharedOf(m.key, files)
 	if all != nil && m.all != nil && *all == *m.all {
 		all = m.all
 	}
@@ -218,7 +218,7 @@ func (r *registry) sharer(m *module) *module {
 	if files == nil {
 		return m
 	}
-	all := sharing(m.key, files)
+	all := sharedOf(m.key, files)
 	if all == nil {
 		return m
 	}

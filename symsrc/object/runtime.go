@@ -8,9 +8,9 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// lateRuntime is the runtime object of a debug file that has all that most questions need, so that the object is opened only when a
+// runtimeFile is the runtime object of a debug file that has all that most questions need, so that the object is opened only when a
 // question is about machine code. It is closed with the debug file.
-type lateRuntime struct {
+type runtimeFile struct {
 	of   *File
 	once sync.Once
 	path string // "" where there is none
@@ -20,7 +20,7 @@ type lateRuntime struct {
 
 // get returns the file that is loaded at run time: the file itself, or where that is a debug file, the one that belongs with it; nil
 // where there is none.
-func (l *lateRuntime) get() *File {
+func (l *runtimeFile) get() *File {
 	f := l.of
 	switch {
 	case !f.elf.DebugOnly:
@@ -33,7 +33,7 @@ func (l *lateRuntime) get() *File {
 }
 
 // open opens the file at the path, if it is the one.
-func (l *lateRuntime) open() {
+func (l *runtimeFile) open() {
 	if l.path == "" {
 		return
 	}
@@ -52,31 +52,31 @@ func (l *lateRuntime) open() {
 	r.elf.Budget.Use(fileWeight)
 }
 
-// image returns the file of get as an ELF file.
-func (l *lateRuntime) image() *elf.File {
+// elfFile returns the file of get as an ELF file.
+func (l *runtimeFile) elfFile() *elf.File {
 	if r := l.get(); r != nil {
 		return r.elf
 	}
 	return nil
 }
 
-// askRuntime calls read with the runtime object, if there is one. A fault of that file is not one of f.
-func (f *File) askRuntime(read func(r *File)) {
+// withRuntime calls read with the runtime object, if there is one. A fault of that file is not one of f.
+func (f *File) withRuntime(read func(r *File)) {
 	f.guard(func() {
-		if r := f.late.get(); r != nil {
+		if r := f.runtimeFile.get(); r != nil {
 			r.guard(func() { read(r) })
 		}
 	})
 }
 
 // changed reports whether the file on disk is another one by now.
-func (l *lateRuntime) changed() bool {
+func (l *runtimeFile) changed() bool {
 	r := l.file.Load()
 	return r != nil && r.changed(l.path)
 }
 
 // close closes the file.
-func (l *lateRuntime) close() {
+func (l *runtimeFile) close() {
 	if r := l.file.Load(); r != nil {
 		r.Close()
 	}

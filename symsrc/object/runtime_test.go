@@ -41,7 +41,7 @@ func TestStubsOfDebugFile(t *testing.T) {
 	if named < 2 { // another one may be in .plt.got
 		t.Errorf("%d stubs are named", named)
 	}
-	late := src.module(m).opened[0].late.file.Load()
+	late := src.module(m).opened[0].runtimeFile.file.Load()
 	if late == nil {
 		t.Fatal("the runtime object is not the one that was opened late")
 	}

@@ -55,7 +55,7 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 			break
 		}
 	}
-	if ok && c.Sized || f.by.symbolsOnly {
+	if ok && c.Sized || f.policy.symbolsOnly {
 		return c, ok
 	}
 	if !full {
@@ -68,7 +68,7 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 		if !x.code.InStubs(addr) {
 			continue
 		}
-		if r := x.late.get(); r != nil {
+		if r := x.runtimeFile.get(); r != nil {
 			if stub, found := r.code.StubAt(addr); found {
 				return stub, true
 			}
@@ -152,5 +152,5 @@ func (s *symbols) shared() map[uint64]bool {
 	if t == nil {
 		return nil
 	}
-	return t.Shared()
+	return t.SharedStarts()
 }

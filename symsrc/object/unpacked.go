@@ -47,10 +47,10 @@ type unpackedCache struct {
 	boot              string // names the time since the machine was started
 	min, max, reserve int64  // see minUnpacked, maxUnpacked, unpackedReserve
 
-	asking atomic.Int32  // questions that are being answered
-	asked  atomic.Int64  // those that were
-	off    atomic.Bool   // one went bad while it was in use
-	turn   chan struct{} // held by the one that is being written
+	asking   atomic.Int32  // questions that are being answered
+	asked    atomic.Int64  // those that were
+	disabled atomic.Bool   // one went bad while it was in use
+	writer   chan struct{} // held by the one that is being written
 
 	mu      sync.Mutex
 	closed  bool
@@ -68,7 +68,7 @@ func (s *Source) KeepUnpacked(dir string) {
 		return
 	}
 	s.unpacked = &unpackedCache{dir: filepath.Join(dir, "unpacked"), boot: boot, min: minUnpacked, max: maxUnpacked, reserve: unpackedReserve,
-		turn: make(chan struct{}, 1)}
+		writer: make(chan struct{}, 1)}
 }
 
 // Close ends what the source does in the background, without waiting. An unfinished copy is removed. The source
@@ -99,7 +99,7 @@ type unpackedCopy struct {
 // attach maps the copy of a file just opened, if there is one, and otherwise prepares to write it. part is where the file lies in
 // the one at its path.
 func (t *unpackedCache) attach(f *File, part symsrc.Range) {
-	if t == nil || t.off.Load() || f.stat == nil || f.elf.Type == stdelf.ET_REL || int64(f.dwarf.UnpackedSize) < t.min || len(f.dwarf.Compressed) == 0 {
+	if t == nil || t.disabled.Load() || f.stat == nil || f.elf.Type == stdelf.ET_REL || int64(f.dwarf.UnpackedSize) < t.min || len(f.dwarf.Compressed) == 0 {
 		return
 	}
 	w := t.describe(f, part)
@@ -139,8 +139,8 @@ func (t *unpackedCache) describe(f *File, part symsrc.Range) *unpackedCopy {
 // isMapped reports whether there is a copy that is read.
 func (c *unpackedCopy) isMapped() bool { return c != nil && c.mapped != nil }
 
-// keep begins to write the copy when the file is asked the second time: a file that is asked once is hardly ever asked again.
-func (c *unpackedCopy) keep(f *File) {
+// writeLater begins to write the copy when the file is asked the second time: a file that is asked once is hardly ever asked again.
+func (c *unpackedCopy) writeLater(f *File) {
 	if c == nil || c.mapped != nil || c.asked.Load() > 1 || c.asked.Add(1) != 2 {
 		return
 	}
@@ -157,11 +157,11 @@ func (c *unpackedCopy) changed() bool {
 	}
 	// One that was removed, or another one in its place, leaves what is mapped as it was.
 	now, err := os.Stat(filepath.Join(c.of.dir, c.name))
-	return err == nil && os.SameFile(now, c.stat) && !c.sound(now)
+	return err == nil && os.SameFile(now, c.stat) && !c.isValid(now)
 }
 
-// sound reports whether a copy's file is what was written.
-func (c *unpackedCopy) sound(stat fs.FileInfo) bool {
+// isValid reports whether a copy's file is what was written.
+func (c *unpackedCopy) isValid(stat fs.FileInfo) bool {
 	return stat.Mode().IsRegular() && diskcache.IsPrivate(stat) && stat.Size() == c.size && stat.ModTime().Equal(c.stamp)
 }
 
@@ -179,8 +179,8 @@ func (c *unpackedCopy) close() {
 	}
 }
 
-// looks is after how many written bytes the free space of the disk is checked.
-const looks = 32 << 20
+// checkSpaceEvery is after how many written bytes the free space of the disk is checked.
+const checkSpaceEvery = 32 << 20
 
 var (
 	errNoCopy  = errors.New("no copy is to be written")
@@ -190,17 +190,17 @@ var (
 // write makes the copy of f, one at a time in a process and in the directory. After an error f has none.
 func (t *unpackedCache) write(f *File, w *unpackedCopy) {
 	select {
-	case t.turn <- struct{}{}:
-		defer func() { <-t.turn }()
+	case t.writer <- struct{}{}:
+		defer func() { <-t.writer }()
 	case <-w.done:
 		return
 	}
 	f.beginPrefetch() // which questions need more than the copy
 	f.prefetch.busy.Wait()
-	if t.off.Load() || time.Since(f.stat.ModTime()) < 2*time.Second { // it may change without the time telling
+	if t.disabled.Load() || time.Since(f.stat.ModTime()) < 2*time.Second { // it may change without the time telling
 		return
 	}
-	lock, err := t.enter(w)
+	lock, err := t.lockDir(w)
 	if err != nil {
 		return
 	}
@@ -209,17 +209,17 @@ func (t *unpackedCache) write(f *File, w *unpackedCopy) {
 	if err != nil {
 		return
 	}
-	if t.note(temp.Name()) && t.fill(temp, f, w) == nil && t.finish(temp, f, w) == nil {
+	if t.setWriting(temp.Name()) && t.fill(temp, f, w) == nil && t.finish(temp, f, w) == nil {
 		return
 	}
-	t.drop(temp)
+	t.abort(temp)
 }
 
 // lockName is the file in the directory of copies that is locked by the process which writes there.
 const lockName = "lock"
 
-// enter makes the directory, and room in it. The lock is the right to write there.
-func (t *unpackedCache) enter(w *unpackedCopy) (lock *os.File, err error) {
+// lockDir makes the directory, and room in it. The lock is the right to write there.
+func (t *unpackedCache) lockDir(w *unpackedCopy) (lock *os.File, err error) {
 	if _, err := diskcache.MakeDir(filepath.Split(t.dir)); err != nil {
 		return nil, err
 	}
@@ -242,15 +242,15 @@ func (t *unpackedCache) makeRoom(w *unpackedCopy) bool {
 		diskcache.HasRoom(t.dir, w.size, t.reserve)
 }
 
-// note keeps the name of the unfinished file, for close. It returns false where the source was closed already.
-func (t *unpackedCache) note(path string) bool {
+// setWriting keeps the name of the unfinished file, for close. It returns false where the source was closed already.
+func (t *unpackedCache) setWriting(path string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writing = path
 	return !t.closed
 }
 
-func (t *unpackedCache) drop(temp *diskcache.File) {
+func (t *unpackedCache) abort(temp *diskcache.File) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	temp.Abort()
@@ -290,7 +290,7 @@ func (t *unpackedCache) fill(temp *diskcache.File, f *File, w *unpackedCopy) (er
 			if len(b) < end {
 				return fmt.Errorf("section %d: %w", s.Index, io.ErrUnexpectedEOF)
 			}
-			if since += end - n; since >= looks {
+			if since += end - n; since >= checkSpaceEvery {
 				since = 0
 				if !diskcache.HasRoom(t.dir, 0, t.reserve) {
 					return errNoCopy
@@ -318,7 +318,7 @@ func (t *unpackedCache) finish(temp *diskcache.File, f *File, w *unpackedCopy) e
 	if err := os.Chtimes(temp.Name(), time.Now(), w.stamp); err != nil {
 		return err
 	}
-	if stat, err := temp.Stat(); err != nil || !w.sound(stat) {
+	if stat, err := temp.Stat(); err != nil || !w.isValid(stat) {
 		return errNoCopy
 	}
 	if diskcache.Changed(f.path, f.stat) {
@@ -361,18 +361,18 @@ type pace struct {
 }
 
 const (
-	busyShare = 10                    // steps take one part in so many of the time while there are questions
-	quiet     = 10 * time.Millisecond // without a question make a pause
+	busyFraction = 10                    // steps take one part in so many of the time while there are questions
+	quiet        = 10 * time.Millisecond // without a question make a pause
 )
 
 // wait waits before each step. It returns at once when the file is closed.
 func (p *pace) wait() {
-	took := quiet / (busyShare - 1)
+	took := quiet / (busyFraction - 1)
 	if !p.since.IsZero() {
 		took = time.Since(p.since)
 	}
 	if p.since.IsZero() || p.t.asking.Load() > 0 || p.t.asked.Load() != p.asked {
-		pause := time.NewTimer(max(quiet, took*(busyShare-1)))
+		pause := time.NewTimer(max(quiet, took*(busyFraction-1)))
 		defer pause.Stop()
 		p.asked = p.t.asked.Load()
 		select {

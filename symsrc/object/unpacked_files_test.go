@@ -33,7 +33,7 @@ func TestUnpackedDamage(t *testing.T) {
 		if got := allAnswers(t, s, path, 1); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: other answers", name)
 		}
-		if again, err := os.Lstat(kept); err != nil || !s.module(m).opened[0].unpacked.sound(again) {
+		if again, err := os.Lstat(kept); err != nil || !s.module(m).opened[0].unpacked.isValid(again) {
 			if os.RemoveAll(kept); name != "directory" {
 				t.Errorf("%s: it was not made again: %v", name, err)
 			}

@@ -41,7 +41,7 @@ func (t *unpackedCache) mapCopy(w *unpackedCopy) (mapped []byte, unmap func() er
 		return nil, nil
 	}
 	defer file.Close()
-	if !w.sound(stat) {
+	if !w.isValid(stat) {
 		return nil, nil
 	}
 	head := make([]byte, copyPage)

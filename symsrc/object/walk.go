@@ -68,7 +68,7 @@ type walker struct {
 
 // run goes over the parts in which all addresses have the same unit and the same symbol.
 func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) {
-	outer := w.outline()
+	outer := w.boundaries()
 	w.shared = w.f.symbols.shared()
 	i, _ := slices.BinarySearch(outer, from)
 	for ; i+1 < len(outer); i++ {
@@ -82,7 +82,7 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 		u := w.f.dwarf.UnitFor(lo)
 		var inner []uint64
 		if u != nil {
-			inner = w.inside(u)
+			inner = w.boundariesIn(u)
 		}
 		k, found := slices.BinarySearch(inner, lo)
 		if found {
@@ -134,8 +134,8 @@ func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
 	return ok || w.at.Function != nil || w.p.File != ""
 }
 
-// outline returns where symbols and the ranges of units begin and end, in order.
-func (w *walker) outline() (points []uint64) {
+// boundaries returns where symbols and the ranges of units begin and end, in order.
+func (w *walker) boundaries() (points []uint64) {
 	f := w.f
 	add := func(at ...uint64) { points = append(points, at...) }
 	for _, x := range [...]*File{f, f.other} {
@@ -144,10 +144,10 @@ func (w *walker) outline() (points []uint64) {
 		}
 		for _, t := range [...]*elf.SymbolTable{x.symtab, x.dynsym, x.miniSymbols()} {
 			if t != nil {
-				t.Outline(add)
+				t.Boundaries(add)
 			}
 		}
-		if r := x.late.get(); r != nil {
+		if r := x.runtimeFile.get(); r != nil {
 			for _, s := range r.code.Stubs() {
 				add(s.Lo, s.Hi)
 			}
@@ -158,16 +158,16 @@ func (w *walker) outline() (points []uint64) {
 			}
 		}
 	}
-	f.dwarf.Outline(add)
+	f.dwarf.Boundaries(add)
 	slices.Sort(points)
 	return slices.Compact(points)
 }
 
-// inside returns where the answers of a unit may change.
-func (w *walker) inside(u *dwarf.Unit) []uint64 {
+// boundariesIn returns where the answers of a unit may change.
+func (w *walker) boundariesIn(u *dwarf.Unit) []uint64 {
 	points, ok := w.points[u]
 	if !ok {
-		points = u.Outline()
+		points = u.Boundaries()
 		w.points[u] = points
 	}
 	return points
@@ -192,7 +192,7 @@ func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*codep
 
 // codesOf returns the code of the files of a program: of f, of the one that belongs with it, and of the one that is loaded.
 func codesOf(f *File) (all []*codeprobe.Code) {
-	for _, file := range [...]*File{f, f.other, f.late.get()} {
+	for _, file := range [...]*File{f, f.other, f.runtimeFile.get()} {
 		if file != nil && !slices.Contains(all, file.code) {
 			all = append(all, file.code)
 		}
