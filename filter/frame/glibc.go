@@ -13,9 +13,13 @@ import (
 //	bin/bt/bt-rdynamic(exported_fn+0x5)[0x55f32546c255] an offset in a function
 //	  #0 bin/misc/gwp(+0x3b59) [0x5626818ecb59]         GWP-ASan and scudo
 //	 > /usr/lib/libc.so.6(__write+0x10) [0xf8350]        strace -k
+//	(EE) 1: /usr/lib/xorg/Xorg (_init+0x139) [0x55d8c5a6b2f9]              X.Org's server
+//	(EE) 2: /usr/lib/xorg/Xorg (?+0x0) [0x55d8c5a6b2f9]                    the same, of an unknown function
+//	(EE) 3: /usr/lib/xorg/Xorg (0x55d8c58a5000+0x1234) [0x55d8c58a6234]    the same, from where the module begins
 //
 // The addresses are what backtrace() returns: return addresses, and what a signal interrupted after the frame of its trampoline. The first
-// number is the distance from l_addr, an address of the file (debug/backtracesymsfd.c in glibc); TestPlaces runs it.
+// number is the distance from l_addr, an address of the file (debug/backtracesymsfd.c in glibc); TestPlaces runs it. X.Org's server (its
+// os/backtrace.c) has libunwind, or backtrace() and dladdr(): return addresses too.
 func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	off, e, ok := scan.Address(line, plus+1)
 	if !ok || e >= len(line) || line[e] != ')' {
@@ -37,12 +41,31 @@ func readGlibc(s *Search, line []byte, plus, from int, f *Frame) bool {
 	if open+1 < plus {
 		f.Base, f.Symbol = FromSymbol, span(open+1, plus)
 	}
+	if line[open-1] == ' ' {
+		return s.xorg(line, plus, f)
+	}
 	if scan.EndsWith(line, from, start, " > ") {
 		f.Convention, f.Run = Strace, Adjacent
 	}
 	glibcNumber(line, from, f)
 	f.answer(s, line, end)
 	return true
+}
+
+// xorg reads the rest of a frame of X.Org's server, which has a space before the parenthesis.
+func (s *Search) xorg(line []byte, plus int, f *Frame) bool {
+	for f.Module.End > f.Module.Start && line[f.Module.End-1] == ' ' {
+		f.Module.End--
+	}
+	f.answer(s, line, f.Whole.End)
+	from := f.Symbol.Of(line)
+	if _, e, ok := scan.Address(line, f.Symbol.Start); ok && e == plus {
+		f.Base, f.Symbol, f.Space = InModule, Span{}, symsrc.InImage // dli_fbase
+	} else if string(from) == "?" {
+		f.Base, f.Symbol, f.Off = Absolute, Span{}, f.Addr
+		f.Offset, _, _ = scan.Address(line, f.Addr.Start)
+	}
+	return !f.Module.Empty()
 }
 
 // glibcNumber takes in the `#N ` before a frame.
