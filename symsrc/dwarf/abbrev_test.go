@@ -7,8 +7,8 @@ import (
 	"qss-filter/symsrc/elf/elftest"
 )
 
-// TestDeclaredTwice asks for codes in any order: of two declarations of a code the first one in the table counts, also where
-// codes do not grow, are far from each other, or the first one has no tag.
+// TestDeclaredTwice looks up codes in random order. The first declaration of a code counts, also if codes decrease or have large
+// gaps, or if the first declaration has no tag.
 func TestDeclaredTwice(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	codes := []byte{1, 2, 3, 5, 40, 70, 100, 110, 120, 127}

@@ -16,24 +16,24 @@ import (
 // arange is a range of addresses that a unit covers.
 type arange struct {
 	elf.Span
-	unit int // its position in .debug_info
+	unit int // offset of the unit in .debug_info
 }
 
-// What a range takes in memory, and one that lies over others while they are made disjoint, in bytes.
+// Memory, in bytes, of a range, and of an overlapping range while the ranges are made disjoint.
 const arangeWeight, overlapWeight = 40, 120
 
-// rangeTable finds the unit of an address among ranges that are read once. The first address is looked for as they are;
-// the second one sorts them.
+// rangeTable finds the unit of an address in ranges that are read once. The first lookup is a linear search; the second one
+// sorts the ranges.
 type rangeTable struct {
-	readOnce, sorted sync.Once
-	touched          atomic.Bool
-	ready            atomic.Bool // they are settled
-	mu               sync.Mutex  // held while the ranges are sorted, or searched as they are
-	ranges           []arange
-	units            []atomic.Pointer[Unit] // of ranges, as far as asked for
+	readOnce, sortOnce sync.Once
+	touched            atomic.Bool
+	ready              atomic.Bool // the ranges are sorted
+	mu                 sync.Mutex  // held while the ranges are sorted, or searched unsorted
+	ranges             []arange
+	units              []atomic.Pointer[Unit] // the unit of each range, set by the first lookup
 }
 
-// onlyUnit returns the only unit that covers the address; false where there is none, or more of them.
+// onlyUnit returns the unit that covers the address. It returns false if none or several do.
 func (t *rangeTable) onlyUnit(addr uint64) (unit int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,9 +48,9 @@ func (t *rangeTable) onlyUnit(addr uint64) (unit int, ok bool) {
 	return unit, ok
 }
 
-// sort sorts the ranges.
+// sort sorts the ranges and makes them disjoint, once.
 func (t *rangeTable) sort(limits *budget.File) {
-	t.sorted.Do(func() {
+	t.sortOnce.Do(func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.ranges = disjointRanges(t.ranges, limits)
@@ -59,7 +59,7 @@ func (t *rangeTable) sort(limits *budget.File) {
 	})
 }
 
-// unitOf returns the unit that covers the address, which is nil where it cannot be read; false where none covers it.
+// unitOf returns the unit that covers the address, or nil if that unit cannot be read. It returns false if no unit covers it.
 func (t *rangeTable) unitOf(f *Data, addr uint64) (*Unit, bool) {
 	t.sort(f.budget)
 	i := t.search(addr)
@@ -77,12 +77,11 @@ func (t *rangeTable) unitOf(f *Data, addr uint64) (*Unit, bool) {
 // unitIndex finds units by their addresses.
 type unitIndex struct {
 	of             *Data
-	aranges, roots rangeTable  // from .debug_aranges, and from units that are not listed there
-	answered       atomic.Bool // for an address that a unit has
+	aranges, roots rangeTable  // the ranges of .debug_aranges, and those of the units that are not listed there
+	answered       atomic.Bool // a unit was found for an address
 }
 
-// UnitFor returns the unit that covers the address; nil where none does. The first address of a file is looked for without building a
-// table.
+// UnitFor returns the unit that covers the address, or nil if there is none. The first lookup in a file builds no table.
 func (d *Data) UnitFor(addr uint64) *Unit { return d.index.unitFor(addr) }
 
 func (x *unitIndex) unitFor(addr uint64) *Unit {
@@ -127,7 +126,7 @@ func (x *unitIndex) unitFor(addr uint64) *Unit {
 	return u
 }
 
-// search returns the number of the settled range that covers the address, or −1.
+// search returns the index of the range that covers the address, or −1. The ranges are sorted.
 func (t *rangeTable) search(addr uint64) int {
 	i, j := 0, len(t.ranges)
 	for i < j {
@@ -143,8 +142,8 @@ func (t *rangeTable) search(addr uint64) int {
 	return i - 1
 }
 
-// readAranges walks over .debug_aranges (DWARF 5 §6.1.2). It calls each with every range, and unit, where it is given,
-// with every unit that has a set.
+// readAranges reads .debug_aranges (DWARF 5 §6.1.2). It calls each with every range and, if unit is not nil, unit with the offset
+// of every unit that has a set.
 func (x *unitIndex) readAranges(each func(arange), unit func(int)) {
 	f := x.of
 	b := f.arangeSets.All()
@@ -166,7 +165,7 @@ func (x *unitIndex) readAranges(each func(arange), unit func(int)) {
 		if unit != nil {
 			unit(int(at))
 		}
-		p := off + (c.P-off+2*size-1)/(2*size)*(2*size) // tuples are aligned to their size, from the set's start on
+		p := off + (c.P-off+2*size-1)/(2*size)*(2*size) // tuples are aligned to their size, relative to the start of the set
 		for p+2*size <= end {
 			var lo, length uint64
 			lo, p = bin.Uint(b, p, size, f.elf.Big)
@@ -179,8 +178,8 @@ func (x *unitIndex) readAranges(each func(arange), unit func(int)) {
 	}
 }
 
-// disjointRanges sorts ranges and makes them disjoint. Where several units cover an address, the one of the range just below
-// goes on as long as it can; otherwise the first in the file is taken, as llvm does.
+// disjointRanges sorts ranges and makes them disjoint. Where several units cover an address, the unit of the addresses just below
+// it continues if it is one of them; otherwise the first unit in the file is chosen, as in llvm.
 func disjointRanges(all []arange, limits *budget.File) []arange {
 	slices.SortFunc(all, func(a, b arange) int {
 		if a.Lo != b.Lo {
@@ -200,15 +199,15 @@ func disjointRanges(all []arange, limits *budget.File) []arange {
 	return all
 }
 
-// stepsPerOverlap are those that it takes to make one of many ranges disjoint.
+// stepsPerOverlap is the number of steps that a range costs while many of them are made disjoint.
 const stepsPerOverlap = 64
 
-// sweep does settle's work for ranges, sorted by lo, that overlap.
+// sweep makes overlapping ranges disjoint. They are sorted by Lo.
 func sweep(all []arange) (out []arange) {
 	ends := slices.Clone(all)
 	slices.SortFunc(ends, func(a, b arange) int { return cmp.Compare(a.Hi, b.Hi) })
-	active := make(map[int]int)                // ranges open at this point, by unit
-	first := queue[int]{before: cmp.Less[int]} // the units of active, the lowest first, and some that are closed
+	active := make(map[int]int)                // number of ranges of each unit that cover the current address
+	first := queue[int]{before: cmp.Less[int]} // the units of active, the first in the file first, and some that have ended
 	prev := uint64(0)
 	for i, j := 0, 0; j < len(ends); {
 		at := ends[j].Hi
@@ -241,16 +240,25 @@ func sweep(all []arange) (out []arange) {
 	return out
 }
 
-// queue is a heap.Interface whose first item is one that comes before all others.
+// queue is a heap.Interface. No item comes before the first one.
 type queue[T any] struct {
 	items  []T
 	before func(a, b T) bool
 }
 
-func (q *queue[T]) Len() int           { return len(q.items) }
+// Len returns the number of items.
+func (q *queue[T]) Len() int { return len(q.items) }
+
+// Less reports whether item i comes before item j.
 func (q *queue[T]) Less(i, j int) bool { return q.before(q.items[i], q.items[j]) }
-func (q *queue[T]) Swap(i, j int)      { q.items[i], q.items[j] = q.items[j], q.items[i] }
-func (q *queue[T]) Push(x any)         { q.items = append(q.items, x.(T)) }
+
+// Swap swaps two items.
+func (q *queue[T]) Swap(i, j int) { q.items[i], q.items[j] = q.items[j], q.items[i] }
+
+// Push appends an item, for heap.Push.
+func (q *queue[T]) Push(x any) { q.items = append(q.items, x.(T)) }
+
+// Pop removes the last item, for heap.Pop.
 func (q *queue[T]) Pop() any {
 	last := len(q.items) - 1
 	x := q.items[last]
@@ -258,13 +266,13 @@ func (q *queue[T]) Pop() any {
 	return x
 }
 
-// Boundaries calls add with where the ranges of units begin and end.
+// Boundaries calls add with the addresses at which ranges of units begin and end.
 func (d *Data) Boundaries(add func(...uint64)) {
 	if d.Info.Size == 0 {
 		return
 	}
 	x := &d.index
-	x.unitFor(0) // reads the tables; the first address is looked for without them
+	x.unitFor(0) // the first lookup builds no tables
 	x.unitFor(0)
 	x.roots.sort(d.budget)
 	for _, t := range [...]*rangeTable{&x.aranges, &x.roots} {
@@ -274,7 +282,7 @@ func (d *Data) Boundaries(add func(...uint64)) {
 	}
 }
 
-// Cold reports whether to look an address up takes long: a large unit is to be read, or it is not known whether that is one.
+// Cold reports whether looking up an address may take long: because a large unit has to be read, or because its unit is not known.
 func (d *Data) Cold(addr uint64) bool {
 	for _, t := range [...]*rangeTable{&d.index.aranges, &d.index.roots} {
 		if !t.ready.Load() {
@@ -288,42 +296,42 @@ func (d *Data) Cold(addr uint64) bool {
 	return false
 }
 
-// cold reports whether the unit is large and not all of it was read.
+// cold reports whether the unit is large and has not been read completely.
 func (u *Unit) cold() bool {
 	body := u.split.Load()
 	return body == nil || body.end-body.off > quickUnit && (u.lines.Load() == nil || body.functions[topLevel].Load() == nil || body.functions[nested].Load() == nil)
 }
 
-// quickUnit is the size of a unit of debug information that is read in negligible time.
+// quickUnit is the size, in bytes, up to which a unit is read in negligible time.
 const quickUnit = 4 << 20
 
-// rootReader reads the headers and root entries of units, one after the other. Where they are far from each other it reads
-// the file instead of its mapping, of which each look brings in as much as 64 KiB.
+// rootReader reads the headers and root entries of units, one after the other. If they are far apart, it reads them from the file
+// and not from its mapping, because each page fault reads up to 64 KiB.
 type rootReader struct {
 	f      *Data
-	t      *abbrevs // has nothing compiled
-	key    rootKey  // of the root entry's declaration
-	decl   decl
+	t      *abbrevs // with no declarations compiled
+	key    rootKey  // of decl
+	decl   decl     // of the last root entry
 	u      unitRoot
-	in     io.ReaderAt // nil where the mapping is read
+	in     io.ReaderAt // nil if the mapping is read
 	far    bool        // the last unit was large
 	window [512]byte
 }
 
-// rootKey identifies the declaration of a root entry. Those of units that follow each other are often the same.
+// rootKey identifies the declaration of a root entry. Consecutive units often have the same one.
 type rootKey struct {
 	abbrevKey
 	code uint64
 }
 
-// listedWeight is what it takes to remember that a unit is listed, in bytes.
+// listedWeight is the memory, in bytes, to remember that a unit is listed.
 const listedWeight = 32
 
-// farUnit is the size of a unit from which on the next one is far.
+// farUnit is the size, in bytes, above which a unit makes the next one far away.
 const farUnit = 1 << 15
 
-// readRoots collects the ranges in the root entries of the units that .debug_aranges does not list. It compiles no
-// abbreviation tables: the declarations before the root's are many (GCC puts it last) and only it is needed.
+// readRoots returns the ranges in the root entries of the units that .debug_aranges does not list. It compiles no abbreviation
+// tables, because only the declaration of the root entry is needed, and GCC puts it last.
 func (x *unitIndex) readRoots() (all []arange) {
 	f := x.of
 	listed := make(map[int]bool)
@@ -351,7 +359,7 @@ func (x *unitIndex) readRoots() (all []arange) {
 	return all
 }
 
-// read appends the ranges of the unit at off, unless they are known. It leaves in r.u.end where the next one is.
+// read appends the ranges of the unit at off unless they are known. It sets r.u.end to the offset of the next unit.
 func (r *rootReader) read(off int, known bool, out []elf.Span) []elf.Span {
 	f := r.f
 	if r.far && r.in != nil {
@@ -365,7 +373,7 @@ func (r *rootReader) read(off int, known bool, out []elf.Span) []elf.Span {
 	return out
 }
 
-// parse does read's work on a header that is at p of b. It fails where b holds too little.
+// parse is read for a header at b[p:]. It returns false if b is too short.
 func (r *rootReader) parse(off int, b []byte, p int, known bool, out []elf.Span) ([]elf.Span, bool) {
 	u := &r.u
 	table, ok := r.f.parseUnitHeader(u, off, b, p)
@@ -393,7 +401,7 @@ func (r *rootReader) parse(off int, b []byte, p int, known bool, out []elf.Span)
 	return u.ranges(&u.root, out), true
 }
 
-// declOf finds one declaration without compiling those before it.
+// declOf returns the declaration of a code without compiling the ones before it.
 func (t *abbrevs) declOf(code uint64) decl {
 	b, p := t.b, t.p
 	for p != bin.Past {
@@ -405,7 +413,7 @@ func (t *abbrevs) declOf(code uint64) decl {
 			return t.decl(p)
 		}
 		start := p
-		p = bin.SkipLEB(b, p) + 1 // the tag, and whether there are children
+		p = bin.SkipLEB(b, p) + 1 // the tag and DW_CHILDREN
 		for p < len(b) {
 			if p+1 < len(b) && b[p]|b[p+1] < 0x80 && b[p+1] != formImplicitConst {
 				if p += 2; b[p-2]|b[p-1] == 0 {
@@ -439,7 +447,7 @@ const (
 	rleStartLength
 )
 
-// ranges appends the addresses that an entry covers, without the ranges that the linker dropped.
+// ranges appends the address ranges of an entry, without those that the linker discarded.
 func (u *unitRoot) ranges(d *attributes, out []elf.Span) []elf.Span {
 	if d.has(attrLowPC) && d.has(attrHighPC) {
 		lo, ok := u.address(d, attrLowPC)
@@ -458,7 +466,7 @@ func (u *unitRoot) ranges(d *attributes, out []elf.Span) []elf.Span {
 	return u.rangesOfList(d, out)
 }
 
-// rangesOfList appends the ranges of the list that the entry names.
+// rangesOfList appends the ranges of the range list that DW_AT_ranges refers to.
 func (u *unitRoot) rangesOfList(d *attributes, out []elf.Span) []elf.Span {
 	if u.version < 5 {
 		return u.rangeList(d.v[attrRanges], out)
@@ -482,6 +490,7 @@ func (u *unitRoot) rangesOfList(d *attributes, out []elf.Span) []elf.Span {
 	return u.rnglist(off, out)
 }
 
+// appendSpan appends the range from lo to hi, unless it is empty or the linker discarded it.
 func (u *unitRoot) appendSpan(out []elf.Span, lo, hi uint64) []elf.Span {
 	if lo >= hi || u.f.addressing.IsTombstone(lo) {
 		return out
@@ -489,10 +498,10 @@ func (u *unitRoot) appendSpan(out []elf.Span, lo, hi uint64) []elf.Span {
 	return append(out, u.f.addressing.SectionRelative(elf.Span{Lo: lo, Hi: hi}))
 }
 
-// longList is how many ranges of a list are read before their steps are counted; those of others are with the entry's.
+// longList is the number of ranges of a list after which its steps are counted; those of shorter lists count with the entry.
 const longList, stepsPerRange = 1 << 6, 4
 
-// prefetch is how much of a compressed list section is unpacked ahead of a list.
+// prefetch is how many bytes of a compressed section of range lists are unpacked from the start of a list on.
 const prefetch = 1 << 16
 
 // rangeList reads a list of .debug_ranges (DWARF 4 §2.17.3).
@@ -506,7 +515,7 @@ func (u *unitRoot) rangeList(off uint64, out []elf.Span) []elf.Span {
 		return out
 	}
 	b, p, base, size := s.UpTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
-	baseSelector := ^uint64(0) >> (64 - 8*uint(size)) // in place of lo: hi is the new base
+	baseSelector := ^uint64(0) >> (64 - 8*uint(size)) // a lo of this value makes hi the new base
 	for n := 1; ; n++ {
 		if n%longList == 0 {
 			u.f.budget.Spend(longList * stepsPerRange)
@@ -522,7 +531,7 @@ func (u *unitRoot) rangeList(off uint64, out []elf.Span) []elf.Span {
 			return out
 		case lo == baseSelector:
 			base = hi
-		case lo == baseSelector-1, u.f.addressing.IsTombstone(base) && base > 1: // dropped by the linker
+		case lo == baseSelector-1, u.f.addressing.IsTombstone(base) && base > 1: // discarded by the linker
 		default:
 			out = u.appendSpan(out, base+lo, base+hi)
 		}
@@ -535,7 +544,7 @@ func (u *unitRoot) rnglist(off uint64, out []elf.Span) []elf.Span {
 	if off >= uint64(s.Size) {
 		return out
 	}
-	const longest = 1 + 2*10 // of an entry
+	const longest = 1 + 2*10 // size of the longest entry
 	b, p, base, size := s.UpTo(int(off)+prefetch), int(off), u.base, int(u.addrSize)
 	for n := 1; ; n++ {
 		if n%longList == 0 {
@@ -580,7 +589,7 @@ func (u *unitRoot) rnglist(off uint64, out []elf.Span) []elf.Span {
 			x, p = bin.Uint(b, p, size, u.big)
 			y, p = bin.ULEB(b, p)
 			y += x
-		default: // the end, or nothing known
+		default: // the end of the list, or an unknown entry
 			return out
 		}
 		if p == bin.Past || !ok1 || !ok2 {

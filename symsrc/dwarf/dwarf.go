@@ -1,22 +1,21 @@
-// Package dwarf reads DWARF, versions 2 to 5: which function, inlined calls, source file and line are at an address. It does no input of
-// its own: sections come from package elf, and files that the debug information names from an Opener.
+// Package dwarf reads DWARF, versions 2 to 5: the function, the inlined calls, the source file and the line of an address. It does no
+// I/O: sections come from package elf, and files that the debug information refers to from an Opener.
 //
 //   - dwarf.go: Data, the debug information of one file, with its sections, its Opener and its Rules
-//   - aranges.go: the unit of an address, by .debug_aranges or by the root entries of the units; the addresses of an entry
-//   - unit.go: units, their headers and root entries; abbreviation declarations, compiled to steps
-//   - entry.go: attributes of entries and their forms; the specifications and origins of an entry, which have its name
-//   - function.go: the function of an address in a unit; overlap.go: overlapping functions, as llvm divides them
+//   - aranges.go: the unit of an address, by .debug_aranges or by the root entries of the units; the address ranges of an entry
+//   - unit.go: units, their headers and root entries; abbreviation declarations, compiled to read operations
+//   - entry.go: attributes of entries and their forms; the specifications and abstract origins of an entry, which have its name
+//   - function.go: the function of an address in a unit; overlap.go: overlapping functions, resolved as in llvm
 //   - inline.go: the tree of calls that were inlined into a function, and the frames of an answer
-//   - line.go: line tables, their programs and source files; rows.go: the rows of a program, and the one of an address
-//   - split.go: split units, in packages and in files of their own; the file that dwz moves common parts to
+//   - line.go: line tables, their programs and source files; rows.go: the rows of a program, and the row of an address
+//   - split.go: split units, in packages and in separate files; the supplementary file, which dwz creates
 //
-// Everything is read when it is first asked for. The first address of a file or of a unit is answered by one pass that stores nothing,
-// the second one builds a sorted table. Both answers are the same, for damaged files too: an answer must not depend on the questions
-// before.
+// Everything is read lazily. The first address of a file or of a unit is answered by one pass that stores nothing; the second one
+// builds a sorted table. Both answers are the same, for damaged files too: an answer must not depend on earlier queries.
 //
-// The input is hostile. A position that has left its bytes becomes bin.Past, every later read from it fails, and the loops end. What is
-// read is counted by a budget.File, which panics where that is too much; memory that is mapped may fault. The package that opens the
-// files recovers from both.
+// The input is hostile. A position beyond the end of its data becomes bin.Past, every later read from it fails, and the loops end. A
+// budget.File counts what is read, and panics if that is too much; mapped memory may fault. The package that opens the files recovers
+// from both.
 package dwarf
 
 import (
@@ -33,13 +32,13 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// Data is the debug information of one file. Its methods may be called by several goroutines at once.
+// Data is the debug information of one file. Its methods are safe for concurrent use.
 type Data struct {
 	Sections
-	addressing elf.Addressing // of the file that names this one, if another one does
+	addressing elf.Addressing // that of the file that refers to this one, if there is one
 	elf        *elf.File
 	rules      Rules
-	Opener     Opener // nil where no other files are read
+	Opener     Opener // nil if no other files are to be read
 	hooks      Hooks
 
 	budget  *budget.File
@@ -51,53 +50,55 @@ type Data struct {
 	lastUsed lastUsed
 	splits   splits
 	sup      supplementary
-	missing  atomic.Bool // a file of split units, or the supplementary one, was not found
+	missing  atomic.Bool // see MissingFiles
 }
 
-// lastUsed is what was made last of what most units of a file share.
+// lastUsed holds the tables that were built last. Most units of a file share them.
 type lastUsed struct {
 	opcodes atomic.Pointer[specialOpcodes]
 	forms   atomic.Pointer[formTable]
 }
 
-// Opener finds and opens the files that debug information names.
+// Opener finds and opens the files that debug information refers to.
 type Opener interface {
-	// Open opens a file; split says that its split units are of interest.
+	// Open opens a file: for its split units if split is set, otherwise as a supplementary file.
 	Open(path string, split bool) (*Data, error)
-	// Discard closes a file that was opened and is the wrong one.
+	// Discard closes a file that Open returned and that turned out to be the wrong one.
 	Discard(d *Data)
-	// PackagePaths returns where the package of the file's split units may be.
+	// PackagePaths returns the possible paths of the package (.dwp) with the file's split units.
 	PackagePaths() []string
-	// SplitPaths returns where a file of split units may be, of which the skeleton has the name and the compilation directory.
+	// SplitPaths returns the possible paths of the file (.dwo) of a split unit. name and dir are the DW_AT_dwo_name and the
+	// DW_AT_comp_dir of its skeleton.
 	SplitPaths(name, dir string) []string
-	// SupplementPaths returns where the supplementary file may be, by its path and ID in the file; none if it is not to be read.
+	// SupplementPaths returns the possible paths of the supplementary file with the path and the ID that the file contains, or
+	// none if it is not to be read.
 	SupplementPaths(path string, id []byte) []string
 }
 
-// Hooks are called while debug information is read. None is nil.
+// Hooks are called while debug information is read. They must not be nil.
 type Hooks struct {
-	Prefetch func()              // a second address is looked up, and others will follow
-	Consumed func(n int)         // n bytes of the file were read that are not likely to be read again soon
-	Reopen   func() ReadAtCloser // the file, to be read past its mapping; nil where that cannot be
+	Prefetch func()              // called before the second address is looked up, because more will follow
+	Consumed func(n int)         // called after n bytes of the file were read that are unlikely to be read again soon
+	Reopen   func() ReadAtCloser // opens the file, to read it without its mapping; returns nil if it cannot
 }
 
-// ReadAtCloser is a file that is read at any position.
+// ReadAtCloser is a file with random access.
 type ReadAtCloser interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// Rules are the choices that readers of debug information make differently.
+// Rules select the behavior where readers of debug information differ.
 type Rules struct {
-	// Overlaps divides functions, inlined calls and sequences of lines that lie over each other as llvm does.
+	// Overlaps resolves overlaps of functions, inlined calls and line sequences as llvm does.
 	Overlaps bool
-	// ReportEntries makes answers say whether the entry of a function without a position has a declaration.
+	// ReportEntries sets symsrc.Frame.Entry in frames without a position.
 	ReportEntries bool
-	// PlacedLines looks lines up by where the sections of a relocatable file were placed.
+	// PlacedLines looks up lines by the addresses at which the sections of a relocatable file were placed.
 	PlacedLines bool
-	// PackageOnly looks for split units in the package alone, where there is one, and takes a file of split units for a package.
+	// PackageOnly looks for split units only in the package if there is one, and accepts a .dwo file as a package.
 	PackageOnly bool
-	// SkipLineZero replaces line 0 by that of the last row that has one, of whatever function.
+	// SkipLineZero replaces line 0 with the line of the last row before it that has one, also if that is another function's.
 	SkipLineZero bool
 }
 
@@ -105,27 +106,27 @@ type Rules struct {
 type Sections struct {
 	Info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, Frame elf.Content
 
-	split        bool             // they are those of split units
-	Compressed   []PackedSection  // in the file's order
-	UnpackedSize int              // what compressed sections unpack to, in bytes
-	infoAt       int64            // where .debug_info is in the file; 0 where it is not to be read there
-	Unsupported  *elf.StatusError // why they are not read, though the file is
+	split        bool             // they are the .dwo sections of split units
+	Compressed   []PackedSection  // in file order
+	UnpackedSize int              // total uncompressed size of the compressed sections, in bytes
+	infoAt       int64            // file offset of .debug_info; 0 if it must not be read from the file
+	Unsupported  *elf.StatusError // why the sections are not read although the file is; nil if they are
 }
 
 // PackedSection is a section that is compressed in the file.
 type PackedSection struct {
-	Index  int    // of its header
-	Packed uint64 // its size in the file
+	Index  int    // in the section header table
+	Packed uint64 // compressed size, in bytes
 	*elf.Content
 }
 
-// load finds the sections of debug information: all, or those of split units.
+// load finds the sections of debug information: those of split units if split is set, otherwise the other ones.
 func (d *Sections) load(f *elf.File, split bool) error {
 	wanted := map[string]*elf.Content{"info": &d.Info, "abbrev": &d.abbrev, "aranges": &d.arangeSets, "line": &d.line,
 		"line_str": &d.lineStr, "str": &d.str, "str_offsets": &d.strOffsets, "addr": &d.addr,
 		"ranges": &d.rangeLists, "rnglists": &d.rnglists, "cu_index": &d.cuIndex, "frame": &d.Frame}
 	loaded := make(map[uint32]*elf.Content)
-	var left []*elf.Content // that the rules leave out
+	var skipped []*elf.Content // by the rules
 	for i := range f.Sections {
 		sh := &f.Sections[i]
 		name, ok := strings.CutPrefix(sh.Name, ".debug_")
@@ -151,7 +152,7 @@ func (d *Sections) load(f *elf.File, split bool) error {
 		}
 		gnu := sh.Name[1] == 'z' && f.Rules.SkipZdebug
 		if gnu {
-			left = append(left, s)
+			skipped = append(skipped, s)
 		}
 		if s.Packed() {
 			if d.UnpackedSize += s.Size; !gnu {
@@ -165,7 +166,7 @@ func (d *Sections) load(f *elf.File, split bool) error {
 	if f.Type == stdelf.ET_REL && !split && d.Unsupported == nil {
 		before, ok := f.Relocate(loaded)
 		if !ok {
-			d.Info.Size = 0 // it means nothing
+			d.Info.Size = 0 // meaningless without its relocations
 		}
 		if sets, ok := before[&d.arangeSets]; ok && f.Rules.SectionRelative {
 			d.arangeSets.Replace(sets)
@@ -174,13 +175,14 @@ func (d *Sections) load(f *elf.File, split bool) error {
 	if d.Unsupported != nil {
 		d.Info.Size = 0
 	}
-	for _, s := range left {
+	for _, s := range skipped {
 		*s = elf.Content{}
 	}
 	return nil
 }
 
-// New reads where the debug information of a file is: all, or that of split units.
+// New returns the debug information of a file: that of its split units if split is set, otherwise the other. It reads only the
+// section headers.
 func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data, error) {
 	d := &Data{elf: f, addressing: f.Addressing, rules: by, hooks: h, budget: f.Budget, names: names}
 	d.split = split
@@ -193,17 +195,17 @@ func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data,
 	return d, nil
 }
 
-// MissingFiles reports whether a file of split units, or the supplementary one, was not found so far.
+// MissingFiles reports whether a file with split units, or the supplementary file, was needed and not found.
 func (d *Data) MissingFiles() bool { return d.missing.Load() }
 
-// InheritAddressing makes d a file that another one's debug information names: addresses in it mean what they mean there.
+// InheritAddressing makes d interpret addresses like of, the file whose debug information refers to d.
 func (d *Data) InheritAddressing(of *Data) {
 	starts := d.addressing.Starts
 	d.addressing = of.addressing
 	d.addressing.Starts = append(d.addressing.Starts[:len(d.addressing.Starts):len(d.addressing.Starts)], starts...)
 }
 
-// PrefetchSections returns the sections that all but the first question need, but for the largest one, .debug_info.
+// PrefetchSections returns the sections that every query after the first one needs, except the largest one, .debug_info.
 func (d *Sections) PrefetchSections() []*elf.Content {
 	return []*elf.Content{&d.abbrev, &d.line, &d.str, &d.rnglists, &d.rangeLists}
 }

@@ -8,17 +8,17 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// attributes are the attributes read of one debugging information entry. Values stay as they are in the file: what an
-// index or an offset means may depend on an attribute that comes later.
+// attributes holds the attributes of a debugging information entry that are used. The values are those in the file: the meaning
+// of an index or an offset may depend on a later attribute.
 type attributes struct {
-	set  uint32 // a bit for each attr
+	set  uint32 // a bit for each attr that is present
 	form [attrCount]uint16
 	v    [attrCount]uint64
 }
 
 func (d *attributes) has(a attr) bool { return d.set&(1<<a) != 0 }
 
-// number returns the value of a constant attribute, 0 where it is missing.
+// number returns the value of a constant attribute, or 0 if it is missing.
 func (d *attributes) number(a attr) uint64 {
 	if !d.has(a) {
 		return 0
@@ -26,7 +26,7 @@ func (d *attributes) number(a attr) uint64 {
 	return d.v[a]
 }
 
-// readEntry reads the attributes at p by the steps of a declaration, and returns the position after them.
+// readEntry reads the attributes at p with the operations of a declaration. It returns the position after them.
 func (u *unitRoot) readEntry(b []byte, p int, ops []op, d *attributes) int {
 	d.set = 0
 	for i := range ops {
@@ -57,7 +57,7 @@ func (u *unitRoot) readEntry(b []byte, p int, ops []op, d *attributes) int {
 	return p
 }
 
-// skipEntry returns the position after an entry's attributes, which begin at p.
+// skipEntry returns the position after the attributes of an entry, which begin at p.
 func (u *unitRoot) skipEntry(b []byte, p int, d *decl, c *compiled) int {
 	if d.size >= 0 {
 		return p + int(d.size)
@@ -73,8 +73,8 @@ func (u *unitRoot) skipEntry(b []byte, p int, d *decl, c *compiled) int {
 	return p
 }
 
-// reference returns the position in .debug_info of the entry that an attribute refers to; false where it is missing or leads
-// to another file.
+// reference returns the offset in .debug_info of the entry that an attribute refers to. It returns false if the attribute is
+// missing or refers to another file.
 func (u *unitRoot) reference(d *attributes, a attr) (int, bool) {
 	if !d.has(a) {
 		return 0, false
@@ -95,7 +95,7 @@ func (u *unitRoot) reference(d *attributes, a attr) (int, bool) {
 	return 0, false
 }
 
-// target returns where the entry is that an attribute refers to, in this file or in the supplementary one.
+// target returns the file and the offset of the entry that an attribute refers to, in this file or in the supplementary one.
 func (u *unitRoot) target(d *attributes, a attr) (*Data, int, bool) {
 	if off, ok := u.reference(d, a); ok {
 		return u.f, off, true
@@ -111,7 +111,7 @@ func (u *unitRoot) target(d *attributes, a attr) (*Data, int, bool) {
 	return nil, 0, false
 }
 
-// text returns the value of a string attribute; nil where it is missing.
+// text returns the value of a string attribute, or nil if it is missing.
 func (u *unitRoot) text(d *attributes, a attr) []byte {
 	if !d.has(a) {
 		return nil
@@ -122,7 +122,7 @@ func (u *unitRoot) text(d *attributes, a attr) []byte {
 	return u.string(uint64(d.form[a]), d.v[a])
 }
 
-// string returns a string that is not in place.
+// string returns a string that is stored in another section.
 func (u *unitRoot) string(form, v uint64) []byte {
 	switch {
 	case form == formStrp:
@@ -154,7 +154,7 @@ func (u *unitRoot) strx(i uint64) []byte {
 	return u.f.str.CString(off)
 }
 
-// address returns the value of an attribute of class address; false where it is missing or of another class.
+// address returns the value of an attribute of class address. It returns false if the attribute is missing or of another class.
 func (u *unitRoot) address(d *attributes, a attr) (uint64, bool) {
 	if !d.has(a) {
 		return 0, false
@@ -180,7 +180,7 @@ func (u *unitRoot) addrx(i uint64) (uint64, bool) {
 	return v, p != bin.Past
 }
 
-// Forms (DWARF 5 §7.5.6, table 7.6) that are distinguished outside of the table below.
+// Forms (DWARF 5 §7.5.6, table 7.6) that are used by name.
 const (
 	formAddr          = 0x01
 	formString        = 0x08
@@ -209,31 +209,31 @@ const (
 	formGNUStrpAlt    = 0x1f21
 )
 
-// layout is what the size of forms depends on.
+// layout holds the parameters of a unit that determine the size of forms.
 type layout struct {
 	version           uint16
 	addrSize, offSize uint8
 	big               bool
 }
 
-// opKind is how an attribute is passed over or read.
+// opKind says how the value of an attribute is skipped or read.
 type opKind uint8
 
 const (
-	opFixed    opKind = iota // op.n bytes
-	opULEB                   // a LEB128 number
-	opString                 // a string up to its NUL
-	opBlock1                 // a length of 1, 2, 4 bytes or LEB128, and as many bytes
-	opBlock2                 //
-	opBlock4                 //
-	opBlock                  //
-	opIndirect               // the form comes before the value
-	opUnknown                // cannot be passed over: the unit is lost from here on
+	opFixed    opKind = iota // skip op.n bytes
+	opULEB                   // skip a LEB128 number
+	opString                 // skip a NUL-terminated string
+	opBlock1                 // skip a block with a length of 1 byte
+	opBlock2                 // skip a block with a length of 2 bytes
+	opBlock4                 // skip a block with a length of 4 bytes
+	opBlock                  // skip a block with a LEB128 length
+	opIndirect               // skip a value after its form
+	opUnknown                // cannot be skipped: the rest of the unit is lost
 	opWanted                 // read into attributes
-	opImplicit               // copied to attributes: it is in the declaration
+	opImplicit               // copy the value in the declaration to attributes
 )
 
-// formOp returns how to pass over a value of the form.
+// formOp returns how to skip a value of the form: the kind of operation, and for opFixed the size in bytes.
 func formOp(form uint64, l layout) (opKind, uint32) {
 	switch form {
 	case formFlagPresent, formImplicitConst:
@@ -277,7 +277,7 @@ func formOp(form uint64, l layout) (opKind, uint32) {
 	return opUnknown, 0
 }
 
-// formTable is how to pass over values of the standard's forms.
+// formTable holds the results of formOp for the forms of the standard.
 type formTable struct {
 	layout layout
 	ops    [formsListed]op
@@ -300,7 +300,7 @@ func (t *formTable) op(form uint64) (opKind, uint32) {
 	return formOp(form, t.layout)
 }
 
-// formTable returns the table of a layout, of which most files have one.
+// formTable returns the table for a layout. Most files have only one layout.
 func (r *lastUsed) formTable(l layout) *formTable {
 	t := r.forms.Load()
 	if t == nil || t.layout != l {
@@ -310,7 +310,7 @@ func (r *lastUsed) formTable(l layout) *formTable {
 	return t
 }
 
-// skipForm returns the position after a value of the kind at p.
+// skipForm returns the position after a value at p. kind and n come from formOp.
 func skipForm(b []byte, p int, kind opKind, n uint32, l layout) int {
 	switch kind {
 	case opFixed:
@@ -336,8 +336,8 @@ func skipForm(b []byte, p int, kind opKind, n uint32, l layout) int {
 	return bin.Past
 }
 
-// readForm reads a value: a number, an offset, an index, or for a string in place its position. A block is read as 0. The form
-// is returned as it is after an indirection.
+// readForm reads a value: a number, an offset, an index, or the position of an inline string. The value of a block is 0. It also
+// returns the form, which differs from form for DW_FORM_indirect, and the position after the value.
 func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 	if form == formIndirect {
 		if form, p = bin.ULEB(b, p); form == formIndirect || form == formImplicitConst {
@@ -345,7 +345,7 @@ func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 		}
 	}
 	switch form {
-	case formImplicitConst: // it is not here
+	case formImplicitConst: // its value is in the declaration
 		return 0, form, bin.Past
 	case formFlagPresent:
 		return 1, form, p
@@ -367,8 +367,8 @@ func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 	return 0, form, skipForm(b, p, kind, n, l)
 }
 
-// declaringAttr returns the attribute of a code that says where something is declared (DWARF 5 §2.14); attrNone for others. Few questions
-// need them, and most functions have them: they are read by abbreviation tables of their own.
+// declaringAttr returns the attr for a code of a declaration coordinate (DWARF 5 §2.14), and attrNone for other codes. Most functions
+// have these attributes but few queries need them, so separate abbreviation tables read them.
 func declaringAttr(code uint64) attr {
 	switch code {
 	case 0x3a: // DW_AT_decl_file
@@ -379,7 +379,7 @@ func declaringAttr(code uint64) attr {
 	return attrNone
 }
 
-// entryOf returns what there is of the function whose entry is at die, −1 for none.
+// entryOf returns whether a function has an entry and a declaration. die is the offset of its entry, or −1.
 func (u *Unit) entryOf(die int) symsrc.Entry {
 	switch {
 	case die < 0:
@@ -390,7 +390,7 @@ func (u *Unit) entryOf(die int) symsrc.Entry {
 	return symsrc.Undeclared
 }
 
-// isDeclared reports whether the debug information says where the function is declared whose entry is at die.
+// isDeclared reports whether the function whose entry is at die has declaration coordinates.
 func (u *Unit) isDeclared(die int) bool {
 	w := originWalk{u: u, in: u.f, die: die, declarations: true}
 	for w.next() {
@@ -404,21 +404,21 @@ func (u *Unit) isDeclared(die int) bool {
 	return false
 }
 
-// maxOrigins bounds a chain of origins and specifications; real ones are three or four long.
+// maxOrigins bounds the length of a chain of origins and specifications. Real ones have three or four entries.
 const maxOrigins = 16
 
-// originWalk follows the specifications and origins of an entry, which may lead to other units and to the supplementary file.
+// originWalk follows the specifications and abstract origins of an entry, which may be in other units and in the supplementary file.
 type originWalk struct {
-	in           *Data // where the next entry is
-	die          int
-	n            int  // entries read
-	declarations bool // the position of a declaration is read, too
+	in           *Data // the file of the next entry
+	die          int   // the offset of the next entry
+	n            int   // number of entries read
+	declarations bool  // declaration coordinates are read, too
 
 	u *Unit // of the entry that was read last
 	d attributes
 }
 
-// next reads an entry, at first the one that the walk begins with.
+// next reads the next entry, at first the one with which the walk begins. It returns false at the end of the chain.
 func (w *originWalk) next() bool {
 	if w.n > 0 {
 		var ok bool
@@ -455,7 +455,7 @@ func (w *originWalk) next() bool {
 	return true
 }
 
-// nameOf returns the number of the name of the function whose entry is at die.
+// nameOf returns the name of the function whose entry is at die, as a number in the table of names.
 func (u *Unit) nameOf(die int) uint32 {
 	u.namesMu.Lock()
 	n := u.names[die]
@@ -474,8 +474,8 @@ func (u *Unit) nameOf(die int) uint32 {
 	return n
 }
 
-// readName returns the number of the first linkage name of an entry and its origins, or of the first name where there is none. A
-// short name is the first name, also where there is a linkage name.
+// readName returns the first linkage name of an entry and its origins or, if there is none or short is set, the first DW_AT_name.
+// The result is a number in the table of names.
 func (u *Unit) readName(die int, short bool) uint32 {
 	var plain []byte
 	w := originWalk{u: u, in: u.f, die: die}

@@ -7,7 +7,7 @@ import (
 	"qss-filter/symsrc/bin"
 )
 
-// TestSkipForm passes over each form, whole and cut off.
+// TestSkipForm skips and reads a value of each form, complete and truncated.
 func TestSkipForm(t *testing.T) {
 	l := layout{version: 5, addrSize: 8, offSize: 4}
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func TestSkipForm(t *testing.T) {
 			t.Errorf("form %#x: read to %d of %d", c.form, p, len(b))
 		}
 		if _, _, p := readForm(b[:len(b)-1], 0, c.form, l); p <= len(b)-1 {
-			t.Errorf("form %#x, cut off: read to %d", c.form, p)
+			t.Errorf("form %#x, truncated: read to %d", c.form, p)
 		}
 	}
 	for _, form := range []uint64{0, 0x02, 0x21, 0x7f, 0x1f03, math.MaxUint64} {

@@ -15,34 +15,34 @@ import (
 
 // function is a subprogram that has code.
 type function struct {
-	die  int                        // where its entry is in .debug_info
-	tree atomic.Pointer[tree]       // the calls inlined into it; nil until asked for
-	name atomic.Pointer[names.Name] // nil until asked for
+	die  int                        // offset of its entry in .debug_info
+	tree atomic.Pointer[tree]       // the calls inlined into it; nil until it is first used
+	name atomic.Pointer[names.Name] // nil until it is first used
 }
 
-// functionIndex finds the function at an address of one unit. But for what its functions remember it does not change.
+// functionIndex finds the function at an address of one unit. It does not change, except for the lazy fields of its functions.
 type functionIndex struct {
 	spans     []functionSpan // disjoint, sorted
-	functions []function     // in the file's order
+	functions []function     // in file order
 }
 
 // functionSpan is a range of addresses that a function covers.
 type functionSpan struct {
 	elf.Span
 	function int32
-	call     int32 // of those inlined into it the innermost one, from 1 on, or −1 for none; 0: the addresses show
+	call     int32 // the index of the innermost inlined call plus 1; −1 if there is none, 0 if the tree of calls has to be searched
 }
 
-// Subprograms are below the unit and its namespaces, which is all that most addresses need; or within types and other
-// functions. There is an index of each kind: which one is searched first must not depend on the questions before.
+// Subprograms are either children of the unit and its namespaces, which suffices for most addresses, or nested in types and other
+// functions. There is an index of each kind. The order of the search must not depend on earlier queries.
 const (
 	topLevel = iota
 	nested
 )
 
-// functionAt finds the subprogram that covers the address, and the code in which it is the one; nil where none does. For a
-// file's first address nothing is stored, unless its function is within: a scan for those would have to leave out the functions
-// of the other kind, as the index does.
+// functionAt returns the subprogram that covers the address, or nil, and the range around the address in which it is the answer.
+// With first set, for the first address of a file, it stores nothing, unless the function is nested: a scan for nested functions
+// would have to exclude the top-level ones, as the index does.
 func (u *Unit) functionAt(addr uint64, first bool) (f *function, at functionSpan) {
 	for kind := range u.functions {
 		x := u.functions[kind].Load()
@@ -65,6 +65,7 @@ func (u *Unit) functionAt(addr uint64, first bool) (f *function, at functionSpan
 	return f, at
 }
 
+// at returns the function that covers the address, or nil, and its range.
 func (x *functionIndex) at(addr uint64) (f *function, at functionSpan) {
 	i, j := 0, len(x.spans)
 	for i < j {
@@ -81,8 +82,8 @@ func (x *functionIndex) at(addr uint64) (f *function, at functionSpan) {
 	return &x.functions[at.function], at
 }
 
-// indexFunctions makes the index of a kind, or returns the one that was made in the meantime. That of what is within has none
-// of the functions of the other, which is asked before.
+// indexFunctions returns the index of a kind, and builds it if it does not exist. The index of nested functions excludes the
+// top-level ones, whose index is searched first.
 func (u *Unit) indexFunctions(kind int) *functionIndex {
 	var known []function
 	if kind == nested {
@@ -99,7 +100,7 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 		*s = functionScan{keep: true, kept: budget.Tally{Of: u.f.budget}, die: -1, overlaps: u.f.rules.Overlaps, known: known, spans: s.spans[:0], dies: s.dies[:0]}
 		if u.scanFunctions(s, full); full || !u.overlaps(s.tombstone) {
 			break
-		} // otherwise those within others lie over them, too
+		} // otherwise nested functions take part in the overlaps
 	}
 	s.kept.Flush()
 	s.known = nil
@@ -117,26 +118,27 @@ func (u *Unit) indexFunctions(kind int) *functionIndex {
 	return x
 }
 
-// functionScan takes the subprograms of a unit: it keeps them all, or the last one that covers an address.
+// functionScan collects the subprograms of a unit: all of them, or the last one that covers an address.
 type functionScan struct {
-	keep      bool
-	pc        uint64
-	die       int        // the one that covers pc, or −1
-	lo        uint64     // where it begins to be the one
-	known     []function // those to leave out, in the file's order
-	tombstone bool       // there is one where linkers put what they drop
-	overlaps  bool       // ranges of a function may lie over each other
+	keep      bool       // collect all
+	pc        uint64     // otherwise: the address
+	die       int        // offset of the entry that covers pc, or −1
+	lo        uint64     // start of the range in which it is the answer
+	known     []function // functions to exclude, in file order
+	tombstone bool       // a function begins at address 0 or 1, where linkers move discarded code
+	overlaps  bool       // keep overlapping ranges of one function
 	spans     []functionSpan
 	dies      []int // of all functions
 	kept      budget.Tally
 }
 
-// What a function takes in memory, and one of its ranges, in bytes.
+// Memory, in bytes, of a function and of one of its ranges.
 const functionWeight, spanWeight = 40, 48
 
-// functionScans keeps the memory of scans that keep all.
+// functionScans holds the memory of scans that collect all functions.
 var functionScans = sync.Pool{New: func() any { return new(functionScan) }}
 
+// add adds the subprogram whose entry is at die. It may modify spans.
 func (s *functionScan) add(die int, spans []elf.Span) {
 	if len(spans) == 0 {
 		return
@@ -164,8 +166,8 @@ func (s *functionScan) add(die int, spans []elf.Span) {
 	s.dies = append(s.dies, die)
 }
 
-// consider takes the function for the one at pc if it covers that. Where one that comes later in the file ends before, it is the
-// one only from there on: as settleFunctions has it.
+// consider makes the function the answer if it covers pc. If a function that comes later in the file ends before pc, the answer
+// begins at its end, as in disjointFunctions.
 func (s *functionScan) consider(die int, spans []elf.Span) {
 	for _, x := range spans {
 		if x.Covers(s.pc) {
@@ -176,7 +178,7 @@ func (s *functionScan) consider(die int, spans []elf.Span) {
 	}
 }
 
-// mergeOverlaps joins ranges of one function that overlap, which is damage.
+// mergeOverlaps merges the overlapping ranges of one function, which only damaged files have.
 func mergeOverlaps(spans []elf.Span) []elf.Span {
 	for i := 1; i < len(spans); i++ {
 		if spans[i].Lo < spans[i-1].Hi {
@@ -196,8 +198,8 @@ func mergeOverlaps(spans []elf.Span) []elf.Span {
 	return spans[:n+1]
 }
 
-// scanFunctions walks over the unit's entries. Unless full is set it passes over the children of everything but
-// namespaces, where DW_AT_sibling says how far they go.
+// scanFunctions adds the subprograms of the unit to s. Unless full is set, it skips the children of all entries except namespaces,
+// if DW_AT_sibling says where they end.
 func (u *Unit) scanFunctions(s *functionScan, full bool) {
 	u.f.budget.Spend(u.end - u.off)
 	b := u.bytes()
@@ -232,7 +234,7 @@ func (u *Unit) scanFunctions(s *functionScan, full bool) {
 			spans = u.ranges(&d, spans[:0])
 			s.add(start, spans)
 			if a.children {
-				if next, ok := u.reference(&d, attrSibling); ok && next >= p && !full { // what is read once is not read again
+				if next, ok := u.reference(&d, attrSibling); ok && next >= p && !full { // never go back
 					p = next
 				} else {
 					depth++
@@ -254,7 +256,7 @@ func (u *Unit) scanFunctions(s *functionScan, full bool) {
 	}
 }
 
-// isScope reports whether functions lie within entries of a tag.
+// isScope reports whether entries of a tag may contain top-level functions.
 func isScope(tag uint16) bool {
 	switch tag {
 	case tagNamespace, tagModule, tagCompileUnit, tagPartialUnit, tagSkeletonUnit:
@@ -263,8 +265,8 @@ func isScope(tag uint16) bool {
 	return false
 }
 
-// disjointFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the
-// file is taken, as llvm does.
+// disjointFunctions sorts ranges and makes them disjoint. Where several functions cover an address, the last one in the file is
+// chosen, as in llvm.
 func disjointFunctions(all []functionSpan, limits *budget.File) []functionSpan {
 	slices.SortFunc(all, func(a, b functionSpan) int {
 		if a.Lo != b.Lo {
@@ -282,10 +284,10 @@ func disjointFunctions(all []functionSpan, limits *budget.File) []functionSpan {
 	limits.Hold(len(all) * overlapWeight)
 	limits.Spend(len(all) * stepsPerOverlap)
 	var out []functionSpan
-	open := queue[functionSpan]{before: func(a, b functionSpan) bool { return a.function > b.function }} // the last in the file first
+	open := queue[functionSpan]{before: func(a, b functionSpan) bool { return a.function > b.function }} // last in the file first
 	at := uint64(0)
 	for i := 0; i < len(all) || open.Len() > 0; {
-		// Up to the next start, the functions that are open hold, the latest of them first.
+		// Up to the next start, the last one of the open functions covers each address.
 		next := ^uint64(0)
 		if i < len(all) {
 			next = all[i].Lo
@@ -298,7 +300,7 @@ func disjointFunctions(all []functionSpan, limits *budget.File) []functionSpan {
 			}
 			end := min(top.Hi, next)
 			if n := len(out); n > 0 && out[n-1].Hi == at && out[n-1].function == top.function && top.Lo < at {
-				out[n-1].Hi = end // it goes on
+				out[n-1].Hi = end // it continues
 			} else {
 				out = append(out, functionSpan{Span: elf.Span{Lo: at, Hi: end}, function: top.function})
 			}

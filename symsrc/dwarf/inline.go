@@ -12,40 +12,40 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// tree holds the calls that were inlined into a function, in the file's order: a call comes before those within it. But
-// for the calls' names it does not change. There is a tree for every function that was asked about, so it is compact: its
-// slices hold no pointers, and addresses count from base on. Code 4 GiB beyond the function is damage, and not in it.
+// tree holds the calls that were inlined into a function, in file order: a call precedes the calls nested in it. It does not
+// change, except for the lazy names of the calls. Every function that was looked up has a tree, so it is compact: its slices hold
+// no pointers, and addresses are relative to base. Code more than 4 GiB after base, which only damaged files have, is not in it.
 type tree struct {
 	base    uint64
-	extents []extent // of the calls, apart from them: most of a search reads nothing else
+	extents []extent // of the calls, in a slice of their own because most of a search reads nothing else
 	calls   []call
 	ranges  []relativeSpan
 }
 
-// relativeSpan is a range of addresses that count from a base on.
+// relativeSpan is a range of addresses relative to the base of a tree.
 type relativeSpan struct{ lo, hi uint32 }
 
-// extent is what lies around the code of a call and of those within it.
+// extent is the smallest range that contains the code of a call and of the calls nested in it.
 type extent struct {
 	relativeSpan
-	next int32 // the first call after those within this one
+	next int32 // index of the first call after the nested ones
 }
 
-// call is a function inlined at a place.
+// call is an inlined call.
 type call struct {
-	die       int    // of the inlined function, or of this call where that is unknown
-	name      uint32 // its number in the file's table of names, set atomically; 0 until asked for
-	parent    int32  // the call that this one is within, or −1
-	line      uint32 // where it is called
-	first, n  int32  // its ranges
+	die       int    // offset of the entry of the inlined function, or of this call if that is unknown
+	name      uint32 // number of its name in the file's table of names, set atomically; 0 until it is first used
+	parent    int32  // index of the call that contains this one, or −1
+	line      uint32 // position of the call
+	first, n  int32  // its ranges in tree.ranges
 	file, col uint16
 }
 
-// maxInlined bounds how deep calls are inlined into each other; a deeper chain is damage.
+// maxInlined bounds the depth of inlined calls; only damaged files have deeper ones.
 const maxInlined = 1000
 
-// chain appends the calls that cover the address, the innermost one first, and returns the start of the innermost one's
-// range; found is false where no call covers it. It is the last call in the file that counts, and those that it is in.
+// chain appends the calls that cover the address, the innermost one first, and returns the start of the range of the innermost
+// one. It returns false if no call covers the address. The innermost call is the last one in the file that covers it.
 func (t *tree) chain(addr uint64, out []int32, limits *budget.File) (calls []int32, lo uint64, found bool) {
 	if addr-t.base > 1<<32-1 {
 		return out, 0, false
@@ -74,7 +74,7 @@ func (t *tree) chain(addr uint64, out []int32, limits *budget.File) (calls []int
 	return out, lo, len(out) > n
 }
 
-// ancestors appends a call and those that it is in; nothing where it is −1, or in too many.
+// ancestors appends a call and the calls that contain it. It appends nothing if at is −1 or the call is nested too deeply.
 func (t *tree) ancestors(at int32, out []int32) []int32 {
 	for n := len(out); at >= 0; at = t.calls[at].parent {
 		if out = append(out, at); len(out) > maxInlined {
@@ -84,7 +84,7 @@ func (t *tree) ancestors(at int32, out []int32) []int32 {
 	return out
 }
 
-// treeOf reads the calls inlined into the function, once.
+// treeOf returns the calls inlined into the function. It reads them once.
 func (u *Unit) treeOf(f *function) *tree {
 	if t := f.tree.Load(); t != nil {
 		return t
@@ -96,7 +96,7 @@ func (u *Unit) treeOf(f *function) *tree {
 	return t
 }
 
-// readTree reads them, and if dies is not nil where the entries of the calls are.
+// readTree reads the calls inlined into the function. If dies is not nil, it appends the offsets of their entries to it.
 func (u *Unit) readTree(f *function, dies *[]int) *tree {
 	r := treeReaders.Get().(*treeReader)
 	defer treeReaders.Put(r)
@@ -108,7 +108,7 @@ func (u *Unit) readTree(f *function, dies *[]int) *tree {
 	return t
 }
 
-// mappedAround is how much of a file one look into its mapping brings in, about.
+// mappedAround is about how many bytes of a file one page fault in its mapping reads.
 const mappedAround = 1 << 15
 
 // treeReader reads the entries below a subprogram.
@@ -118,29 +118,29 @@ type treeReader struct {
 	calls   []call
 	extents []absoluteExtent // of the calls
 	ranges  []elf.Span
-	open    []int32 // for each entry around this one: the call that it is, or that of the entry around it
+	open    []int32 // for each open entry: the innermost call that contains its children, or −1
 	d       attributes
-	spans   []elf.Span // of the call at hand
-	dies    *[]int     // if not nil: where the entries of the calls are
+	spans   []elf.Span // of the current call
+	dies    *[]int     // if not nil: takes the offsets of the entries of the calls
 	kept    budget.Tally
 }
 
-// callWeight is what a call takes in memory, in bytes.
+// callWeight is the memory of a call, in bytes.
 const callWeight = 64
 
-// absoluteExtent is an extent with whole addresses.
+// absoluteExtent is an extent with absolute addresses.
 type absoluteExtent struct {
 	elf.Span
 	next int32
 }
 
-// treeReaders keeps the memory of readers.
+// treeReaders holds the memory of readers.
 var treeReaders = sync.Pool{New: func() any { return new(treeReader) }}
 
 // noCalls is the tree of a function without inlined calls.
 var noCalls tree
 
-// tree makes addresses short.
+// tree returns the calls that were read, with relative addresses.
 func (r *treeReader) tree() *tree {
 	if len(r.calls) == 0 {
 		return &noCalls
@@ -160,7 +160,7 @@ func (r *treeReader) tree() *tree {
 	return t
 }
 
-// relative counts from base on. What goes beyond is cut off.
+// relative returns s relative to base, clipped to 4 GiB.
 func (t *tree) relative(s elf.Span) relativeSpan {
 	if s.Lo >= s.Hi {
 		return relativeSpan{}
@@ -169,13 +169,14 @@ func (t *tree) relative(s elf.Span) relativeSpan {
 	return relativeSpan{uint32(min(s.Lo-t.base, most)), uint32(min(s.Hi-t.base, most))}
 }
 
+// read reads the calls inlined into the subprogram whose entry is at die.
 func (r *treeReader) read(die int) {
 	end := r.readEntries(die)
 	r.kept.Add(min(end, r.u.end)-die, 0)
 	r.kept.Flush()
 }
 
-// readEntries reads the entry at die and all below it, and returns where that ended.
+// readEntries reads the entry at die and its descendants, and returns the position after them.
 func (r *treeReader) readEntries(die int) int {
 	u, b := r.u, r.b
 	code, p := bin.ULEB(b, die)
@@ -219,13 +220,13 @@ func (r *treeReader) readEntries(die int) int {
 			r.open = append(r.open, at)
 		}
 	}
-	for len(r.open) > 0 { // the unit is cut off
+	for len(r.open) > 0 { // the unit is truncated
 		r.close()
 	}
 	return p
 }
 
-// holdsCalls reports whether inlined calls lie within entries of a tag, in a function.
+// holdsCalls reports whether entries of a tag may contain inlined calls of the enclosing function.
 func holdsCalls(tag uint16) bool {
 	switch tag {
 	case tagLexicalBlock, tagTryBlock, tagCatchBlock, tagWithStmt, tagInlinedSubroutine:
@@ -234,7 +235,7 @@ func holdsCalls(tag uint16) bool {
 	return tag >= tagLoUser && tag != tagGNUCallSite
 }
 
-// close leaves an entry. A call then takes its place in the extent of the call around it.
+// close ends an entry. If it is a call, its extent is complete.
 func (r *treeReader) close() {
 	n := len(r.open) - 1
 	at := r.open[n]
@@ -245,6 +246,7 @@ func (r *treeReader) close() {
 	r.finish(at)
 }
 
+// finish completes the extent of a call and adds it to the extent of the call that contains it.
 func (r *treeReader) finish(at int32) {
 	x := &r.extents[at]
 	x.next = int32(len(r.calls))
@@ -258,7 +260,7 @@ func (r *treeReader) finish(at int32) {
 	}
 }
 
-// call takes an inlined call whose attributes begin at p.
+// call reads an inlined call whose attributes begin at p. It returns the index of the call and the position after the attributes.
 func (r *treeReader) call(die, p int, steps []op, children bool) (int32, int) {
 	u := r.u
 	p = u.readEntry(r.b, p, steps, &r.d)
@@ -292,7 +294,7 @@ func (r *treeReader) call(die, p int, steps []op, children bool) (int32, int) {
 	return at, p
 }
 
-// skipSubtree goes over an entry and all its children.
+// skipSubtree returns the position after an entry and its descendants.
 func (r *treeReader) skipSubtree(start, p int, a *decl, c *compiled) int {
 	u, b := r.u, r.b
 	for depth := 0; ; {
@@ -322,8 +324,9 @@ func (r *treeReader) skipSubtree(start, p int, a *decl, c *compiled) int {
 	}
 }
 
-// Frames returns what the unit's debug information says of an address; the physical function's name only if outerName is
-// set. Short names are not kept: few ask for them.
+// Frames returns the frames of an address according to the unit's debug information, the innermost one first, or nil. The name of
+// the physical function is set only if outerName or short is. With short set, the names are those of DW_AT_name, which are not
+// cached, because they are rarely used.
 func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	first := !u.touched.Load() && u.touched.CompareAndSwap(false, true)
 	var memory [64]int32
@@ -377,7 +380,7 @@ func (u *Unit) Frames(addr uint64, outerName, short bool) []symsrc.Frame {
 	return frames
 }
 
-// nameOfCall returns the name of the function that is inlined.
+// nameOfCall returns the name of an inlined function.
 func (u *Unit) nameOfCall(c *call, short bool) *names.Name {
 	if short {
 		return u.f.names.At(u.readName(c.die, true))
@@ -390,7 +393,7 @@ func (u *Unit) nameOfCall(c *call, short bool) *names.Name {
 	return u.f.names.At(number)
 }
 
-// nameOfFunction returns the name of a physical function by the debug information.
+// nameOfFunction returns the name of a physical function in the debug information.
 func (u *Unit) nameOfFunction(f *function, short bool) *names.Name {
 	if short {
 		return u.f.names.At(u.readName(f.die, true))
@@ -405,27 +408,27 @@ func (u *Unit) nameOfFunction(f *function, short bool) *names.Name {
 
 // InlinedCall is a function inlined into another one.
 type InlinedCall struct {
-	// ID distinguishes the calls of one function. Those within a call come after it.
+	// ID identifies the call in its function. Nested calls have a greater one.
 	ID int
 	// Func is the demangled name of the inlined function.
 	Func string
-	// File and Line are where it is called.
+	// File and Line are the position of the call.
 	File string
 	Line int
 }
 
-// Place is an address of a unit in the source.
+// Place is the function and the source position of an address.
 type Place struct {
-	Function *function // nil where it is in none
-	Start    uint64    // of that function
-	Name     string    // of the function, demangled; "" where it is not known
-	File     string    // of the innermost function
-	Line     int
-	Calls    []InlinedCall // the outermost one first
+	Function *function     // identifies the physical function; nil if there is none
+	Start    uint64        // start of the range of that function around the address
+	Name     string        // demangled name of that function; "" if it is unknown
+	File     string        // path of the source file of the innermost function; "" if it is unknown
+	Line     int           // line in File; 0 if it is unknown
+	Calls    []InlinedCall // inlined calls, the outermost one first
 	memory   []int32
 }
 
-// Describe sets p to the place of an address. calls is memory for the calls.
+// Describe sets p to the place of an address. It stores the calls in the memory of calls.
 func (u *Unit) Describe(addr uint64, p *Place, calls []InlinedCall) {
 	body, lines := u.body(), u.lineTable()
 	fn, in := body.functionAt(addr, false)
@@ -457,7 +460,7 @@ func (u *Unit) Describe(addr uint64, p *Place, calls []InlinedCall) {
 	}
 }
 
-// pathOf returns the path of a file; "" where there is none.
+// pathOf returns the path of a source file, or "" if there is none with that number.
 func (t *lineTable) pathOf(file uint16) string {
 	if s := t.sourceFile(uint64(file)); s != nil {
 		return s.path
@@ -465,7 +468,7 @@ func (t *lineTable) pathOf(file uint16) string {
 	return ""
 }
 
-// Boundaries returns where the rows, functions and inlined calls of a unit begin and end, in order.
+// Boundaries returns the addresses at which rows, functions and inlined calls of the unit begin and end, sorted.
 func (u *Unit) Boundaries() (points []uint64) {
 	all := u.lineTable().allRows()
 	for _, s := range all.sequences {

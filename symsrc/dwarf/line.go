@@ -10,17 +10,17 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// lineTable is the line number information of one unit (DWARF 5 §6.2). The header does not change; the rest is built when
-// it is first asked for, under the unit's lock, and read without it.
+// lineTable is the line number information of one unit (DWARF 5 §6.2). The header does not change. The rest is built lazily while
+// the unit is locked, and read without the lock.
 type lineTable struct {
 	lineHeader
 	u       *Unit
 	special *specialOpcodes
 
 	rows  atomic.Pointer[lineRows]
-	paths atomic.Pointer[[]atomic.Pointer[sourceFile]] // by number, as far as asked for
+	paths atomic.Pointer[[]atomic.Pointer[sourceFile]] // by file number, each set by its first use
 
-	defined atomic.Pointer[[]definedFile] // by the program
+	defined atomic.Pointer[[]definedFile] // the files that the program defines
 }
 
 // lineHeader is the header of a line table.
@@ -30,7 +30,7 @@ type lineHeader struct {
 	lineBase          int8
 	lineRange, opBase uint8
 	operands          []byte // of the standard opcodes
-	program, end      int    // of the program, in .debug_line
+	program, end      int    // offsets of the start and the end of the program in .debug_line
 	dirs, files       nameList
 }
 
@@ -41,7 +41,7 @@ const (
 	lnctMD5            = 5
 )
 
-// lineTable returns the unit's line table; an empty one where it has none that can be read.
+// lineTable returns the unit's line table, or an empty one if there is none or it cannot be read.
 func (u *Unit) lineTable() *lineTable {
 	if t := u.lines.Load(); t != nil {
 		return t
@@ -60,7 +60,7 @@ func (u *Unit) lineTable() *lineTable {
 	return t
 }
 
-// readLineHeader reads the header of the line table at off (DWARF 5 §6.2.4); nil where it is damaged.
+// readLineHeader returns the line table at off with its header (DWARF 5 §6.2.4), or nil if it is damaged.
 func (u *Unit) readLineHeader(off uint64) *lineTable {
 	s := &u.f.line
 	if off >= uint64(s.Size) {
@@ -118,27 +118,28 @@ func (u *Unit) readLineHeader(off uint64) *lineTable {
 	return t
 }
 
-// row is one row of a line table, compact, for there are millions. What does not fit is unknown: file 0xffff, column 0.
+// row is one row of a line table. It is compact, because there are millions. Numbers that do not fit are stored as unknown: file
+// 0xffff, column 0.
 type row struct {
-	rel       uint32 // its address, from the start of the sequence
+	rel       uint32 // address relative to the start of the sequence
 	line      uint32
 	file, col uint16
 }
 
 const unknownFile = 0xffff
 
-// sequence is a run of rows whose addresses grow, [first, last) of the table's rows.
+// sequence is a sequence of a line table: the rows with the indexes [first, last), whose addresses increase.
 type sequence struct {
 	elf.Span
 	first, last int32
 }
 
-// lineRows are the rows of a table. They do not change.
+// lineRows holds the rows of a line table. It does not change.
 type lineRows struct {
 	rows      []row
 	sequences []sequence
-	pieces    []functionSpan // where sequences cover an address twice: which is the one, by its number; nil otherwise
-	byEnd     bool           // they are in the order of their ends: of those that end after an address llvm only looks at the first
+	pieces    []functionSpan // see firstSequences; nil if sequences do not overlap or byEnd is set
+	byEnd     bool           // sequences are sorted by their ends: llvm looks only at the first one that ends after an address
 }
 
 // Opcodes of DWARF 5 §7.22.
@@ -159,7 +160,8 @@ const (
 	lneDefineFile     = 3
 )
 
-// specialOpcodes are the steps of the special opcodes, which nearly all units of a file share.
+// specialOpcodes holds the address and line advances of the special opcodes (DWARF 5 §6.2.5.1). Nearly all units of a file share
+// them.
 type specialOpcodes struct {
 	minInst, maxOps   uint8
 	lineBase          int8
@@ -168,10 +170,10 @@ type specialOpcodes struct {
 	line              [256]uint32
 }
 
-// specialOpcodesWeight is what steps take in memory, in bytes.
+// specialOpcodesWeight is the memory of a specialOpcodes, in bytes.
 const specialOpcodesWeight = 256 * 12
 
-// specialOpcodes finds or makes the steps for a line table.
+// specialOpcodes returns the advances for a line table.
 func (r *lastUsed) specialOpcodes(t *lineTable, limits *budget.File) *specialOpcodes {
 	if s := r.opcodes.Load(); s != nil && s.minInst == t.minInst && s.maxOps == t.maxOps &&
 		s.lineBase == t.lineBase && s.lineRange == t.lineRange && s.opBase == t.opBase {
@@ -188,7 +190,7 @@ func (r *lastUsed) specialOpcodes(t *lineTable, limits *budget.File) *specialOpc
 	return s
 }
 
-// registers are those of the line number state machine (DWARF 5 §6.2.2) that matter here.
+// registers are the registers of the line number state machine (DWARF 5 §6.2.2) that are used.
 type registers struct {
 	addr, opIndex uint64
 	line          uint32
@@ -196,7 +198,7 @@ type registers struct {
 	end           bool
 }
 
-// advance moves by whole operations, of which an instruction may hold several (DWARF 5 §6.2.5.1).
+// advance advances the address by n operations. A VLIW instruction contains several (DWARF 5 §6.2.5.1).
 func (r *registers) advance(n uint64, t *lineTable) {
 	if t.maxOps <= 1 {
 		r.addr += n * uint64(t.minInst)
@@ -207,7 +209,7 @@ func (r *registers) advance(n uint64, t *lineTable) {
 	r.opIndex = n % uint64(t.maxOps)
 }
 
-// run performs the line number program of t. The registers that change with nearly every step are variables of their own.
+// run executes the line number program of t. The registers that change most often are local variables.
 func (t *lineTable) run(b []byte, s *rowSink) {
 	initial := registers{file: 1, line: 1}
 	r := initial
@@ -264,7 +266,8 @@ func (t *lineTable) run(b []byte, s *rowSink) {
 	}
 }
 
-// rareOpcode performs the rarer opcodes, which change nothing but the address, or end the sequence.
+// rareOpcode executes the less frequent opcodes, which only advance the address or end the sequence. It returns the position after
+// the opcode.
 func (t *lineTable) rareOpcode(o byte, b []byte, p int, r *registers, s *rowSink) int {
 	var v uint64
 	switch o {
@@ -287,7 +290,7 @@ func (t *lineTable) rareOpcode(o byte, b []byte, p int, r *registers, s *rowSink
 	return p
 }
 
-// extendedOpcode performs the extended opcode whose length is at p.
+// extendedOpcode executes the extended opcode whose length is at p. It returns the position after it.
 func (t *lineTable) extendedOpcode(b []byte, p int, r *registers, s *rowSink) int {
 	n, p := bin.ULEB(b, p)
 	next := bin.Skip(b, p, n)
@@ -309,45 +312,46 @@ func (t *lineTable) extendedOpcode(b []byte, p int, r *registers, s *rowSink) in
 	return next
 }
 
-// fileEntry is one file of a line table, or one directory.
+// fileEntry is one file or one directory of a line table.
 type fileEntry struct {
 	name []byte
 	dir  uint64
-	md5  []byte // 16 bytes, or nil: version 5 may have it
+	md5  []byte // 16 bytes, or nil; only in version 5
 }
 
-// nameList is where a list of directories or files is in a header. Most of its entries are never asked for.
+// nameList is a list of directories or files in a line table header. It is read lazily, because most entries are never used.
 type nameList struct {
-	p       int         // its first entry, in .debug_line
-	n       uint64      // how many there are; before version 5 they end with an empty name
-	first   uint64      // the number of the first one
-	fields  []nameField // of an entry, in version 5
-	empty   bool        // all of them are in the header: entries take no bytes, and say nothing
-	numbers int         // after a name, before that
+	p       int         // offset of the first entry in .debug_line
+	n       uint64      // number of entries, in version 5; in earlier versions an empty name ends the list
+	first   uint64      // number of the first entry
+	fields  []nameField // entry format, in version 5
+	empty   bool        // entries take no bytes, because all their forms have size 0
+	numbers int         // number of LEB128 numbers after a name, before version 5
 
-	searched atomic.Bool               // over, from its start
+	searched atomic.Bool               // an entry was searched from the start of the list
 	index    atomic.Pointer[nameIndex] // see indexed
 }
 
-// nameIndex is where the entries of a list are, every nameStep-th, from the list's start on, and how many there are.
+// nameIndex is an index of a list.
 type nameIndex struct {
-	at []uint32
-	n  uint64
+	at []uint32 // offset of every nameStep-th entry from the start of the list
+	n  uint64   // number of entries
 }
 
-// nameStep entries of a list are passed over for another one without looking for a shorter way.
+// nameStep is the number of entries that are skipped without an index.
 const nameStep = 16
 
-// fieldWeight is what a field of an entry takes in memory, in bytes.
+// fieldWeight is the memory of a field of the entry format, in bytes.
 const fieldWeight = 24
 
+// nameField is one field of the entry format (DWARF 5 §6.2.4.1). kind and size come from formOp.
 type nameField struct {
 	content, form uint64
 	kind          opKind
 	size          uint32
 }
 
-// read reads how the entries of a list are laid out, and their number (DWARF 5 §6.2.4).
+// read reads the entry format of a list and the number of its entries (DWARF 5 §6.2.4).
 func (l *nameList) read(c *bin.Cursor, at layout) {
 	l.fields, l.empty = make([]nameField, c.U8()), true
 	for i := range l.fields {
@@ -361,7 +365,7 @@ func (l *nameList) read(c *bin.Cursor, at layout) {
 	}
 }
 
-// skipAll goes over the list.
+// skipAll moves c after the list.
 func (l *nameList) skipAll(c *bin.Cursor, at layout, limits *budget.File) {
 	if l.empty {
 		return
@@ -374,6 +378,7 @@ func (l *nameList) skipAll(c *bin.Cursor, at layout, limits *budget.File) {
 	t.Flush()
 }
 
+// skipEntry returns the position after the entry at p.
 func (l *nameList) skipEntry(b []byte, p int, at layout) int {
 	for i := range l.fields {
 		f := &l.fields[i]
@@ -382,8 +387,8 @@ func (l *nameList) skipEntry(b []byte, p int, at layout) int {
 	return p
 }
 
-// entry returns entry i of a list: nothing where there is none. Before version 5 directory 0 is the compilation directory,
-// and there is no file 0.
+// entry returns the entry of a list with number i, or a zero fileEntry. Before version 5, directory 0 is the compilation directory,
+// which is not in the list, and there is no file 0.
 func (t *lineTable) entry(l *nameList, i uint64) (e fileEntry) {
 	u := t.u
 	b := u.f.line.UpTo(t.program)
@@ -432,7 +437,7 @@ func (t *lineTable) entry(l *nameList, i uint64) (e fileEntry) {
 	return e
 }
 
-// indexed returns the index of a list, made when it is first wanted.
+// indexed returns the index of a list. The first call builds it.
 func (t *lineTable) indexed(l *nameList) *nameIndex {
 	if x := l.index.Load(); x != nil {
 		return x
@@ -465,8 +470,8 @@ func (t *lineTable) indexed(l *nameList) *nameIndex {
 	return x
 }
 
-// oldEntry returns the i-th entry of a list at p that ends with an empty name; after each name come numbers, of which the
-// first is the directory.
+// oldEntry returns the i-th entry from p on in a list before version 5: an empty name ends the list, and numbers follow each name,
+// of which the first one is the directory.
 func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
 	c := &bin.Cursor{B: b, P: p}
 	for ; ; i-- {
@@ -490,7 +495,7 @@ func (l *nameList) oldEntry(b []byte, p int, i uint64) (e fileEntry) {
 	return e
 }
 
-// headerFiles returns how many files the header has, with those that no number leads to.
+// headerFiles returns the number of file numbers that the header uses: before version 5 with file 0, which does not exist.
 func (t *lineTable) headerFiles() uint64 {
 	if t.version >= 5 {
 		return t.files.n
@@ -498,17 +503,17 @@ func (t *lineTable) headerFiles() uint64 {
 	return t.files.first + t.indexed(&t.files).n
 }
 
-// sourceFile is the path of a source file: compilation directory, directory and name joined.
+// sourceFile is a source file.
 type sourceFile struct {
-	path    string
-	compDir int // how many bytes at its start are the compilation directory
-	md5     string
+	path    string // compilation directory, directory and name joined
+	compDir int    // length of the compilation directory at the start of path, in bytes
+	md5     string // 16 bytes, or ""
 }
 
-// noSource is a file that there is not.
+// noSource is the source file of an invalid number.
 var noSource sourceFile
 
-// sourceFile returns the file of a number.
+// sourceFile returns the file with number i, or noSource.
 func (t *lineTable) sourceFile(i uint64) *sourceFile {
 	u := t.u
 	if paths := t.paths.Load(); paths != nil && i < uint64(len(*paths)) {
@@ -537,7 +542,7 @@ func (t *lineTable) sourceFile(i uint64) *sourceFile {
 	return s
 }
 
-// remember notes the file of a number. The unit is locked.
+// remember stores the file with number i. The unit is locked.
 func (t *lineTable) remember(i uint64, s *sourceFile, limits *budget.File) {
 	paths := t.paths.Load()
 	if paths == nil || i >= uint64(len(*paths)) {
@@ -555,16 +560,17 @@ func (t *lineTable) remember(i uint64, s *sourceFile, limits *budget.File) {
 	(*paths)[i].Store(s)
 }
 
-// sourceTable holds the paths of a file: many units have the same ones.
+// sourceTable holds the source files of all units of a file, by path. Many units have the same ones.
 type sourceTable struct {
-	limits *budget.File // of the file
+	limits *budget.File
 	mu     sync.Mutex
 	m      map[string]*sourceFile
 }
 
-// sourceWeight is what a path takes in memory beside its bytes, and what leads to it.
+// sourceWeight is the memory of a source file without the bytes of its path, in bytes.
 const sourceWeight = 128
 
+// find returns the source file with a path, a length of the compilation directory, and a checksum.
 func (t *sourceTable) find(path []byte, compDir int, sum []byte) *sourceFile {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -585,12 +591,12 @@ func (t *sourceTable) find(path []byte, compDir int, sum []byte) *sourceFile {
 	return s
 }
 
-// maxPath bounds a path's parts; more is damage.
+// maxPath bounds the parts of a path, in bytes; only damaged files have longer ones.
 const maxPath = 1 << 14
 
-// joinPath appends compilation directory, directory and name to path, and returns how many bytes at its start are the
-// compilation directory. An absolute name has none, nor has one in an absolute directory, unless that is the one of
-// version 5 that is for the compilation directory.
+// joinPath appends the compilation directory, the directory and the name of a file to path. It returns the path and the length of the
+// compilation directory at its start: 0 if the name or the directory is absolute, except for directory 0 of version 5, which is the
+// compilation directory.
 func (t *lineTable) joinPath(path []byte, f fileEntry) ([]byte, int) {
 	if absolute(f.name) {
 		return append(path, f.name[:min(len(f.name), maxPath)]...), 0
@@ -599,23 +605,23 @@ func (t *lineTable) joinPath(path []byte, f fileEntry) ([]byte, int) {
 	if len(dir)+len(f.name) > maxPath {
 		return path, 0
 	}
-	own := t.version >= 5 && f.dir == 0
-	if !own && !absolute(dir) {
+	isCompDir := t.version >= 5 && f.dir == 0
+	if !isCompDir && !absolute(dir) {
 		path = append(path, t.u.compDirectory()...)
 	}
 	path = appendPath(appendPath(path, dir), f.name)
-	if !own && absolute(dir) {
+	if !isCompDir && absolute(dir) {
 		return path, 0
 	}
 	var memory [256]byte
 	relative := memory[:0]
-	if !own {
+	if !isCompDir {
 		relative = appendPath(relative, dir)
 	}
 	return path, max(0, len(path)-len(appendPath(relative, f.name)))
 }
 
-// absolute reports whether a path needs no directory before it, on Unix or on Windows.
+// absolute reports whether a path is absolute, on Unix or on Windows.
 func absolute(path []byte) bool {
 	if len(path) > 0 && (path[0] == '/' || path[0] == '\\') {
 		return true
@@ -623,7 +629,7 @@ func absolute(path []byte) bool {
 	return len(path) > 2 && path[1] == ':' && (path[2] == '/' || path[2] == '\\')
 }
 
-// appendPath joins a component with one slash.
+// appendPath appends a component to path, separated by one slash.
 func appendPath(path, component []byte) []byte {
 	if len(component) == 0 {
 		return path

@@ -8,7 +8,7 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// TestSequencePosition steps back from line 0.
+// TestSequencePosition checks the lines that replace line 0.
 func TestSequencePosition(t *testing.T) {
 	rows := []row{{rel: 0, line: 7, file: 1}, {rel: 4, line: 9, file: 1, col: 2}, {rel: 6, line: 5, file: 2},
 		{rel: 8, file: 1, col: 3}, {rel: 12, file: 1}, {rel: 16, line: 1, file: 1}}
@@ -19,31 +19,31 @@ func TestSequencePosition(t *testing.T) {
 	}{
 		{0x100, 0x100, position{file: 1, line: 7}},
 		{0x105, 0x100, position{file: 1, line: 9, col: 2}},
-		{0x108, 0x100, position{file: 1, line: 9, col: 3, approx: true}}, // over a row of another file
+		{0x108, 0x100, position{file: 1, line: 9, col: 3, approx: true}}, // the row of another file is skipped
 		{0x10f, 0x100, position{file: 1, line: 9, approx: true}},
 		{0x10f, 0x104, position{file: 1, line: 9, approx: true}},
-		{0x10f, 0x106, position{file: 1}}, // the line is that of code before the scope
+		{0x10f, 0x106, position{file: 1}}, // the last line is before the scope
 		{0x10f, 0x108, position{file: 1}},
 		{0x110, 0x108, position{file: 1, line: 1}},
 	} {
 		if got := s.positionAt(rows, c.addr, c.scope, nil); got != c.want {
-			t.Errorf("%#x in scope %#x: %+v instead of %+v", c.addr, c.scope, got, c.want)
+			t.Errorf("%#x in scope %#x: %+v, want %+v", c.addr, c.scope, got, c.want)
 		}
 	}
 	for addr, want := range map[uint64]position{0x105: {file: 1, line: 9, col: 2}, 0x108: {file: 2, line: 5}, 0x10f: {file: 2, line: 5},
 		0x110: {file: 1, line: 1}} {
 		if got := s.lastLineAt(rows, addr, nil); got != want {
-			t.Errorf("%#x by the last row with a line: %+v instead of %+v", addr, got, want)
+			t.Errorf("last line at %#x: %+v, want %+v", addr, got, want)
 		}
 	}
 	none := sequence{elf.Span{Lo: 0x108, Hi: 0x110}, 3, 5}
 	if got := none.lastLineAt(rows, 0x109, nil); got != (position{file: 1, col: 3}) {
-		t.Errorf("where no row has a line: %+v", got)
+		t.Errorf("in a sequence without lines: %+v", got)
 	}
 }
 
-// TestSettle compares with a count over every address.
-func TestSettle(t *testing.T) {
+// TestDisjointRanges compares with a computation for every address.
+func TestDisjointRanges(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const addresses = 40
 	for range 3000 {
@@ -69,13 +69,13 @@ func TestSettle(t *testing.T) {
 				found = got[i].unit
 			}
 			if found != want[a] {
-				t.Fatalf("%v: %d at %d instead of %d", before, found, a, want[a])
+				t.Fatalf("%v: %d at %d, want %d", before, found, a, want[a])
 			}
 		}
 	}
 }
 
-// choose takes the unit of the address before if it covers a too; otherwise the first in the file.
+// choose returns the unit of the previous address if it also covers a; otherwise the first unit in the file that does.
 func choose(all []arange, a uint64, want []int) (unit int) {
 	for _, x := range all {
 		if !x.Covers(a) {
@@ -91,9 +91,9 @@ func choose(all []arange, a uint64, want []int) (unit int) {
 	return unit
 }
 
-// TestSettleFunctions compares with the last function that covers each address, and with the scan for one address. A function
-// begins where its range does, or later ones end that lie over it.
-func TestSettleFunctions(t *testing.T) {
+// TestDisjointFunctions compares with the last function that covers each address, and with the scan for one address. The range of a
+// function begins at its start, or at the end of a later function that overlaps it.
+func TestDisjointFunctions(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const addresses = 40
 	for range 3000 {
@@ -123,15 +123,15 @@ func TestSettleFunctions(t *testing.T) {
 				got, lo = f.die, at.Lo
 			}
 			if got != want || scan.die != want || want != 0 && lo != scan.lo {
-				t.Fatalf("%v: %d from %d on at %d, and by a scan %d from %d on, instead of %d", ranges, got, lo, a, scan.die, scan.lo, want)
+				t.Fatalf("%v: at %d the index has %d from %d on, the scan %d from %d on, want %d", ranges, a, got, lo, scan.die, scan.lo, want)
 			}
 		}
 	}
 }
 
-// TestChain asks a tree whose calls reach beyond each other, as compilers write them, and one that is too far away.
+// TestChain checks a tree with a call that extends beyond its parents, as compilers write them, and one that is too far from the base.
 func TestChain(t *testing.T) {
-	// 0: 10-20; 1 within 0: 12-14; 2 within 1: 13-14 and 30-31, outside of both; 3: 18-19, within 0.
+	// 0: 10-20; 1 in 0: 12-14; 2 in 1: 13-14, and 30-31 outside of both; 3 in 0: 18-19; 4: too far away.
 	r := treeReader{ranges: []elf.Span{{Lo: 10, Hi: 20}, {Lo: 12, Hi: 14}, {Lo: 13, Hi: 14}, {Lo: 30, Hi: 31}, {Lo: 18, Hi: 19}, {Lo: 1 << 40, Hi: 1<<40 + 1}},
 		extents: []absoluteExtent{{elf.Span{Lo: 10, Hi: 31}, 4}, {elf.Span{Lo: 12, Hi: 31}, 3}, {elf.Span{Lo: 13, Hi: 31}, 3}, {elf.Span{Lo: 18, Hi: 19}, 4}, {elf.Span{Lo: 1 << 40, Hi: 1<<40 + 1}, 5}},
 		calls: []call{{parent: -1, first: 0, n: 1}, {parent: 0, first: 1, n: 1}, {parent: 1, first: 2, n: 2},
@@ -154,25 +154,25 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestCold has units of all sizes, of which more and more is read.
+// TestCold checks a small unit, and a large one while more and more of it is read.
 func TestCold(t *testing.T) {
 	u := &Unit{}
 	if !u.cold() {
-		t.Error("it is not known how large the unit is")
+		t.Error("a unit of unknown size is not cold")
 	}
 	u.split.Store(u)
 	if u.end = quickUnit; u.cold() {
-		t.Error("a small unit")
+		t.Error("a small unit is cold")
 	}
 	u.end++
 	for _, read := range []func(){func() { u.lines.Store(&lineTable{}) }, func() { u.functions[topLevel].Store(&functionIndex{}) },
 		func() { u.functions[nested].Store(&functionIndex{}) }} {
 		if !u.cold() {
-			t.Error("a large unit of which not all was read")
+			t.Error("a large unit that was not read completely is not cold")
 		}
 		read()
 	}
 	if u.cold() {
-		t.Error("all was read")
+		t.Error("a unit that was read completely is cold")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// resolveOverlaps makes ranges disjoint, which come in the file's order, as llvm does where they lie over each other: each is cut out of the
-// one that is at its start, which goes on after it.
+// resolveOverlaps makes ranges disjoint as llvm does (DWARFUnit::updateAddressDieMap). The ranges are in file order. Each one is cut
+// out of the range that covers its start, which continues after it.
 func resolveOverlaps(all []entrySpan, limits *budget.File) []functionSpan {
 	limits.Hold(len(all) * addressMapWeight)
 	limits.Spend(len(all) * stepsPerOverlap)
@@ -32,16 +32,16 @@ func resolveOverlaps(all []entrySpan, limits *budget.File) []functionSpan {
 	return p.disjoint()
 }
 
-// addressMapWeight is what a range takes while ranges are divided, with the two addresses at which code may begin there, in bytes.
+// addressMapWeight is the memory, in bytes, of a range while overlaps are resolved, including its two start addresses.
 const addressMapWeight = 160
 
-// entrySpan is a range of the function, or the inlined call, whose entry is at die.
+// entrySpan is a range of the function or the inlined call whose entry is at die.
 type entrySpan struct {
 	functionSpan
 	die int
 }
 
-// entriesOf returns the ranges of all functions and calls, in the file's order.
+// entriesOf returns the ranges of all functions and inlined calls, in file order.
 func (u *Unit) entriesOf(x *functionIndex) (all []entrySpan) {
 	kept := budget.Tally{Of: u.f.budget}
 	for _, s := range x.spans {
@@ -66,13 +66,15 @@ func (u *Unit) entriesOf(x *functionIndex) (all []entrySpan) {
 	return all
 }
 
-// addressMap holds code by the addresses at which it begins. All addresses are known before, and have numbers.
+// addressMap maps start addresses to ranges. All possible start addresses are known in advance; maps and bits are indexed by their
+// position in starts.
 type addressMap struct {
-	starts   []uint64       // the addresses, sorted
-	spans    []functionSpan // what begins at each; its lo is not used
-	occupied [][]uint64     // a bit for each address at which something begins; then one for each word with such a bit, and so on
+	starts   []uint64       // sorted
+	spans    []functionSpan // the range at each start; its Lo is not used
+	occupied [][]uint64     // level 0 has a bit for each start with a range, each further level one for each nonzero word of the level before
 }
 
+// add adds a range, which cuts the range that covers its start.
 func (p *addressMap) add(s functionSpan) {
 	i, _ := slices.BinarySearch(p.starts, s.Lo)
 	if k := p.before(i); k >= 0 && s.Lo < p.spans[k].Hi {
@@ -87,6 +89,7 @@ func (p *addressMap) add(s functionSpan) {
 	p.set(i, s)
 }
 
+// set sets the range at start i.
 func (p *addressMap) set(i int, s functionSpan) {
 	p.spans[i] = s
 	for _, words := range p.occupied {
@@ -95,7 +98,7 @@ func (p *addressMap) set(i int, s functionSpan) {
 	}
 }
 
-// before returns the highest number up to i that is in use, or −1.
+// before returns the largest index up to i that has a range, or −1.
 func (p *addressMap) before(i int) int {
 	for level := 0; level < len(p.occupied) && i >= 0; level++ {
 		word := p.occupied[level][i/64] << (63 - i%64)
@@ -111,7 +114,7 @@ func (p *addressMap) before(i int) int {
 	return -1
 }
 
-// disjoint returns disjoint ranges: what begins hides what began before it.
+// disjoint returns the ranges, sorted. Each one ends at the latest where the next one begins.
 func (p *addressMap) disjoint() (out []functionSpan) {
 	for i := range p.starts {
 		if p.occupied[0][i/64]>>(i%64)&1 == 0 {
@@ -127,8 +130,8 @@ func (p *addressMap) disjoint() (out []functionSpan) {
 	return out
 }
 
-// overlaps reports whether functions may lie over each other in the unit, as far as that is to be seen. low is set where one begins where
-// linkers put what they drop.
+// overlaps reports whether overlaps in the unit are to be resolved. tombstone is set if a range begins where linkers move discarded
+// code: such ranges overlap, as the sections of a relocatable file do.
 func (u *Unit) overlaps(tombstone bool) bool {
 	return u.f.rules.Overlaps && (tombstone || u.skeleton().f.elf.Type == stdelf.ET_REL)
 }

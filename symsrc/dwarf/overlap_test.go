@@ -9,8 +9,8 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// TestDivide compares with a map that is changed for each range as llvm changes its own (DWARFUnit::updateAddressDieMap).
-func TestDivide(t *testing.T) {
+// TestResolveOverlaps compares with a plain implementation of llvm's DWARFUnit::updateAddressDieMap.
+func TestResolveOverlaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	const addresses = 400
 	for range 60 {
@@ -56,7 +56,7 @@ func TestDivide(t *testing.T) {
 				is = want[k].call
 			}
 			if got != is {
-				t.Fatalf("%v: %d at %d, instead of %d", all, got, a, is)
+				t.Fatalf("%v: %d at %d, want %d", all, got, a, is)
 			}
 		}
 	}

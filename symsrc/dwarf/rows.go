@@ -11,54 +11,55 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// rowSink takes the rows of a program. It either looks for the row at an address, and stops at the end of its sequence, or keeps all.
+// rowSink receives the rows of a line number program. It stores all of them, or searches for the row of an address and stops at the
+// end of its sequence.
 type rowSink struct {
 	f    *Data
 	keep bool
 	rowLookup
 	rowStore
 
-	tombstone bool // there is a sequence where linkers put what they drop
-	unordered bool // addresses have gone backwards in the sequence: only all rows together show which one holds
+	tombstone bool // a sequence begins at address 0 or 1, where linkers move discarded code
+	unordered bool // addresses of the sequence decrease: which row covers an address depends on all of them
 	open      bool // in a sequence
-	dead      bool // which the linker dropped
+	dead      bool // the sequence was discarded by the linker, or is damaged
 	start     uint64
-	last      registers      // the row before
-	defined   *[]definedFile // if not nil: takes the files that the program defines
+	last      registers      // the previous row
+	defined   *[]definedFile // if not nil: receives the files that the program defines
 }
 
-// rowLookup is the search for the row at an address.
+// rowLookup is the search for the row of an address.
 type rowLookup struct {
 	pc      uint64
 	found   bool
-	hit     registers // the row at pc
-	ended   bool      // so has its sequence
-	regular bool      // and no other row matters
+	hit     registers // the row that covers pc
+	ended   bool      // the sequence of hit has ended
+	regular bool      // the other rows of that sequence do not matter
 }
 
 // rowStore holds all rows.
 type rowStore struct {
 	rows      []row
-	first     int // of the sequence
+	first     int // index of the first row of the sequence
 	sequences []sequence
-	room      int // for how many rows and sequences there is room, about
+	room      int // about how many rows the budget allows; a sequence counts as two
 	limits    *budget.File
 }
 
-// What a row and a sequence take in memory, in bytes.
+// Memory, in bytes, of a row and of a sequence.
 const rowWeight, sequenceWeight = 12, 24
 
-// grow is called before rows or sequences take more memory.
+// grow is called before the memory of rows or sequences grows.
 func (s *rowSink) grow() {
 	if len(s.rows)+2*len(s.sequences) > s.room {
-		s.limits.Hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // which is too much, unless others gave some back
+		s.limits.Hold(len(s.rows)*rowWeight + len(s.sequences)*sequenceWeight) // panics, unless more memory is available by now
 	}
 }
 
-// scratch keeps the memory of programs that are run for keeps.
+// scratch holds the memory of programs whose rows are stored.
 var scratch = sync.Pool{New: func() any { return new(rowSink) }}
 
-// add takes a row and reports whether to go on.
+// add adds a row and reports whether to continue.
 func (s *rowSink) add(r *registers) bool {
 	switch {
 	case !s.open:
@@ -88,7 +89,8 @@ func (s *rowSink) add(r *registers) bool {
 	return true
 }
 
-// addSpecial takes the row of a special opcode where that is quick: in a sequence, when all rows are kept. Otherwise it returns false.
+// addSpecial is a fast path of add for the row of a special opcode, in a sequence whose rows are stored. Otherwise it does nothing and
+// returns false.
 func (s *rowSink) addSpecial(addr uint64, line uint32, file, col uint16) bool {
 	rel, k := addr-s.start, len(s.rows)-1
 	if !s.keep || !s.open || rel > 0xffffffff || k < s.first {
@@ -107,9 +109,10 @@ func (s *rowSink) addSpecial(addr uint64, line uint32, file, col uint16) bool {
 	return true
 }
 
+// store appends a row.
 func (s *rowSink) store(r *registers) {
 	rel := r.addr - s.start
-	if rel > 0xffffffff { // goes backwards, or is of no use
+	if rel > 0xffffffff { // before the start, or too far after it
 		s.dead = true
 		return
 	}
@@ -117,7 +120,7 @@ func (s *rowSink) store(r *registers) {
 	if len(s.rows) > s.first {
 		last := &s.rows[len(s.rows)-1]
 		if last.rel == n.rel {
-			*last = n // of several rows at one address the last one holds
+			*last = n // of several rows at one address, the last one counts
 			return
 		}
 		if last.line == n.line && last.file == n.file && last.col == n.col {
@@ -130,7 +133,7 @@ func (s *rowSink) store(r *registers) {
 	s.rows = append(s.rows, n)
 }
 
-// close ends a sequence and drops it where it covers nothing.
+// close ends a sequence, and removes it if it covers no addresses.
 func (s *rowSink) close(hi uint64) {
 	if s.dead || hi <= s.start || len(s.rows) == s.first {
 		s.rows = s.rows[:s.first]
@@ -142,21 +145,21 @@ func (s *rowSink) close(hi uint64) {
 	s.sequences = append(s.sequences, sequence{elf.Span{Lo: s.start, Hi: hi}, int32(s.first), int32(len(s.rows))})
 }
 
-// definedFile is where a file is that the program defines (DWARF 4 §6.2.5.3), up to the end of its operation.
+// definedFile is the position of the operands of a DW_LNE_define_file (DWARF 4 §6.2.5.3), and their end.
 type definedFile struct{ at, end int }
 
-// define takes a file that the program defines.
+// define adds a file that the program defines.
 func (s *rowSink) define(at, end int) {
 	if s.defined != nil {
 		*s.defined = append(*s.defined, definedFile{at, end})
 	}
 }
 
-// definedWeight is what a defined file takes in memory, in bytes.
+// definedWeight is the memory of a defined file, in bytes.
 const definedWeight = 32
 
-// definedFile returns the nth file that the program defines; nothing where there is none. The program is run once for all of them: few
-// have any.
+// definedFile returns the nth file that the program defines, or a zero fileEntry. The program is run once to find all of them, because
+// few programs define any.
 func (t *lineTable) definedFile(nth uint64) (e fileEntry) {
 	u := t.u
 	b := u.f.line.UpTo(t.end)
@@ -164,7 +167,7 @@ func (t *lineTable) definedFile(nth uint64) (e fileEntry) {
 	if all == nil {
 		all = new([]definedFile)
 		u.f.budget.Spend(t.end - t.program)
-		t.run(b, &rowSink{f: u.f, rowLookup: rowLookup{pc: ^uint64(0)}, defined: all}) // no row goes beyond the last address
+		t.run(b, &rowSink{f: u.f, rowLookup: rowLookup{pc: ^uint64(0)}, defined: all}) // no row covers this address
 		u.f.budget.Hold(len(*all) * definedWeight)
 		t.defined.Store(all)
 	}
@@ -179,7 +182,7 @@ func (t *lineTable) definedFile(nth uint64) (e fileEntry) {
 	return e
 }
 
-// store runs the whole program and returns its rows, which are kept. The unit is locked.
+// store runs the whole program, and stores and returns its rows. The unit is locked.
 func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
@@ -211,13 +214,14 @@ func (t *lineTable) store(f *Data, b []byte) *lineRows {
 	return all
 }
 
-// firstSequences returns which sequence covers each address first, in the file's order.
+// firstSequences returns, for the ranges covered by sequences, the first sequence in the file that covers them. The field function
+// is the index of the sequence.
 func firstSequences(sequences []sequence, limits *budget.File) []functionSpan {
 	last := int32(len(sequences) - 1)
 	limits.Hold(len(sequences) * spanWeight)
 	spans := make([]functionSpan, len(sequences))
 	for i, s := range sequences {
-		spans[i] = functionSpan{Span: s.Span, function: last - int32(i)} // of functions the last one counts
+		spans[i] = functionSpan{Span: s.Span, function: last - int32(i)} // reversed, because the last function counts
 	}
 	spans = disjointFunctions(spans, limits)
 	for i := range spans {
@@ -226,16 +230,16 @@ func firstSequences(sequences []sequence, limits *budget.File) []functionSpan {
 	return spans
 }
 
-// position is a place in the source.
+// position is a source position.
 type position struct {
 	file, col uint16
 	line      uint32
 	approx    bool // the line is that of code before the address
 }
 
-// positionAt finds the row of the line table that covers the address; false where none does. scope is the start of the
-// innermost function's code around it: a line 0 is replaced by the line of code of the same file between the two. first
-// is set for a unit's first address, which is looked for without storing the rows.
+// positionAt returns the position in the line table that covers the address, or false. scope is the start of the range of the
+// innermost function around the address: line 0 is replaced with the line of an earlier row of the same file that is not before
+// scope. With first set, for the first address of a unit, the rows are not stored.
 func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) {
 	u := t.u
 	if first && t.rows.Load() == nil {
@@ -246,7 +250,7 @@ func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) 
 			return position{}, false
 		} else if r.line != 0 && s.regular && !(s.tombstone && u.f.rules.Overlaps) {
 			return position{file: r.file, line: r.line, col: r.col}, true
-		} // otherwise all rows are needed
+		} // otherwise the answer depends on all rows
 	}
 	all := t.allRows()
 	i := all.sequenceAt(addr)
@@ -259,7 +263,7 @@ func (t *lineTable) positionAt(addr, scope uint64, first bool) (position, bool) 
 	return all.sequences[i].positionAt(all.rows, addr, scope, u.f.budget), true
 }
 
-// allRows returns all rows of the table.
+// allRows returns all rows of the table. The first call runs the program.
 func (t *lineTable) allRows() *lineRows {
 	if all := t.rows.Load(); all != nil {
 		return all
@@ -272,7 +276,7 @@ func (t *lineTable) allRows() *lineRows {
 	return t.store(t.u.f, t.u.f.line.UpTo(t.end))
 }
 
-// sequenceAt returns the number of the sequence that covers the address, or −1.
+// sequenceAt returns the index of the sequence that covers the address, or −1.
 func (t *lineRows) sequenceAt(addr uint64) int {
 	if t.byEnd {
 		i := sort.Search(len(t.sequences), func(i int) bool { return t.sequences[i].Hi > addr })
@@ -302,7 +306,8 @@ func (t *lineRows) sequenceAt(addr uint64) int {
 	return i - 1
 }
 
-// lastLineAt returns the position as llvm has it with --skip-line-zero: the last row with a line, of whatever file and function.
+// lastLineAt returns the position that llvm prints with --skip-line-zero: that of the last row with a line other than 0, also if it
+// belongs to another file or function.
 func (s *sequence) lastLineAt(rows []row, addr uint64, limits *budget.File) position {
 	at := s.rowAt(rows, addr)
 	i, r := at, rows[at]
@@ -316,9 +321,9 @@ func (s *sequence) lastLineAt(rows []row, addr uint64, limits *budget.File) posi
 	return position{file: r.file, line: r.line, col: r.col}
 }
 
-// rowAt returns the number of the row that covers the address.
+// rowAt returns the index of the row that covers the address.
 func (s *sequence) rowAt(rows []row, addr uint64) int {
-	rel := uint32(min(addr-s.Lo, 0xffffffff)) // the last row reaches as far as the sequence does
+	rel := uint32(min(addr-s.Lo, 0xffffffff)) // the last row reaches to the end of the sequence
 	i, j := int(s.first), int(s.last)
 	for i < j {
 		if h := int(uint(i+j) >> 1); rows[h].rel <= rel {
@@ -330,6 +335,7 @@ func (s *sequence) rowAt(rows []row, addr uint64) int {
 	return max(i-1, int(s.first))
 }
 
+// positionAt is lineTable.positionAt for an address of the sequence.
 func (s *sequence) positionAt(rows []row, addr, scope uint64, limits *budget.File) position {
 	i := s.rowAt(rows, addr)
 	r, start := rows[i], i
@@ -349,7 +355,7 @@ func (s *sequence) positionAt(rows []row, addr, scope uint64, limits *budget.Fil
 	return at
 }
 
-// lineAddr returns the address in line tables.
+// lineAddr returns the address to look up in line tables.
 func (d *Data) lineAddr(addr uint64) uint64 {
 	if d.rules.PlacedLines {
 		return d.elf.Placed(addr, true)

@@ -8,18 +8,17 @@ import (
 	"qss-filter/symsrc/bin"
 )
 
-// splits are the files with the units of which a file has only the skeletons (DWARF 5 §3.1.2 and §7.3.2; the GNU form of
-// version 4 before it).
+// splits holds the files with the split units of a file's skeleton units (DWARF 5 §3.1.2 and §7.3.2; GNU extension of version 4).
 type splits struct {
 	of        *Data
 	mu        sync.Mutex
-	tried     bool
+	tried     bool // packages were opened
 	packages  []*Data
-	files     map[string]*Data // by path; nil where there is none
-	unitsByID map[uint64]int   // of such a file: where its units are
+	files     map[string]*Data // by path; nil for a file that cannot be opened
+	unitsByID map[uint64]int   // if of has split units: their offsets, by their IDs
 }
 
-// body returns the unit that holds the functions: the split one where u is its skeleton, if that is found; otherwise u.
+// body returns the unit with the functions: the split unit if u is a skeleton and its split unit is found, otherwise u.
 func (u *Unit) body() *Unit {
 	if b := u.split.Load(); b != nil {
 		return b
@@ -42,7 +41,8 @@ func (u *Unit) body() *Unit {
 	return b
 }
 
-// skeleton returns the unit with addresses, old range lists and lines: the skeleton of a split unit, otherwise u.
+// skeleton returns the unit that has the addresses, the range lists of version 4, and the lines: the skeleton if u is a split unit,
+// otherwise u.
 func (u *unitRoot) skeleton() *unitRoot {
 	if u.skeletonRoot != nil {
 		return u.skeletonRoot
@@ -50,7 +50,7 @@ func (u *unitRoot) skeleton() *unitRoot {
 	return u
 }
 
-// unit finds the unit that belongs to a skeleton: in a package beside the file, or in a file of its own.
+// unit returns the split unit of a skeleton, from a package or from a separate file, or nil.
 func (s *splits) unit(skeleton *Unit) *Unit {
 	f := s.of
 	s.mu.Lock()
@@ -65,7 +65,7 @@ func (s *splits) unit(skeleton *Unit) *Unit {
 	}
 	for _, p := range s.packages {
 		c, ok := p.findInPackage(skeleton.dwoID)
-		if !ok && f.rules.PackageOnly && len(p.cuIndex.All()) == 0 { // it may be a file of split units
+		if !ok && f.rules.PackageOnly && len(p.cuIndex.All()) == 0 { // it may be a .dwo file
 			c.info, ok = p.splits.units()[skeleton.dwoID]
 		}
 		if ok {
@@ -91,7 +91,7 @@ func (s *splits) unit(skeleton *Unit) *Unit {
 	return nil
 }
 
-// file opens a file of split units once; nil where there is none.
+// file returns the file of split units at a path, or nil. It is opened once.
 func (s *splits) file(path string) *Data {
 	d, ok := s.files[path]
 	if !ok {
@@ -104,7 +104,7 @@ func (s *splits) file(path string) *Data {
 	return d
 }
 
-// splitPaths returns where the file of a skeleton's unit may be.
+// splitPaths returns the possible paths of the file of a skeleton's split unit.
 func (u *Unit) splitPaths() []string {
 	name := string(u.text(&u.root, attrDwoName))
 	if name == "" || len(name) > maxPath {
@@ -113,7 +113,7 @@ func (u *Unit) splitPaths() []string {
 	return u.f.Opener.SplitPaths(name, string(u.compDirectory()))
 }
 
-// units returns the units of a file of split units that is no package, by their ID.
+// units returns the offsets of the split units in a file that is not a package, by their IDs.
 func (s *splits) units() map[uint64]int {
 	if s.unitsByID != nil {
 		return s.unitsByID
@@ -131,7 +131,7 @@ func (s *splits) units() map[uint64]int {
 	return s.unitsByID
 }
 
-// open opens the unit of a skeleton, and checks that it is the one.
+// open returns the unit at c if it is the split unit of a skeleton, otherwise nil.
 func (s *splits) open(c contribution, skeleton *Unit) *Unit {
 	u := s.of.openUnitOf(c, &skeleton.unitRoot)
 	if u == nil || u.dwoID != skeleton.dwoID || u.addrSize != skeleton.addrSize || u.version >= 5 != (skeleton.version >= 5) {
@@ -140,30 +140,31 @@ func (s *splits) open(c contribution, skeleton *Unit) *Unit {
 	return u
 }
 
-// setBases sets where the parts of a split unit begin, which nothing in the unit says: after the headers of the
-// sections of version 5 (DWARF 5 §7.26, §7.28); before, sections had none.
+// setBases sets the base offsets of a split unit, which has no attributes for them: in version 5 they are after the headers of the
+// contributions (DWARF 5 §7.26, §7.28), in version 4 there are no headers.
 func (u *unitRoot) setBases(c contribution) {
 	u.strBase, u.rnglistsBase, u.rnglistsStart = c.strOffsets, c.rnglists, c.rnglists
 	if u.version >= 5 {
-		more := uint64(0)
+		length64 := uint64(0) // additional bytes of a length in the 64-bit format
 		if u.offSize == 8 {
-			more = 8
+			length64 = 8
 		}
-		u.strBase += 8 + more
-		u.rnglistsBase += 12 + more
+		u.strBase += 8 + length64
+		u.rnglistsBase += 12 + length64
 	}
 	if u.skeletonRoot != nil {
 		u.base = u.skeletonRoot.base
 	}
 }
 
-// contribution is where a unit and its parts of other sections begin: 0 for these in a file that is no package.
+// contribution holds the offsets of a unit and of its contributions to other sections. The latter are 0 in a file that is not a
+// package.
 type contribution struct {
 	info                         int
 	abbrev, strOffsets, rnglists uint64
 }
 
-// Columns of the index (DWARF 5 §7.3.5.3); the GNU form has the same numbers for what is read here of it.
+// Section identifiers in the index (DWARF 5 §7.3.5.3). The GNU form has the same numbers for the ones that are read of it.
 const (
 	columnInfo       = 1
 	columnAbbrev     = 3
@@ -171,12 +172,12 @@ const (
 	columnRnglists   = 8
 )
 
-// findInPackage looks a unit up in the index of a package, .debug_cu_index (DWARF 5 §7.3.5.3; the GNU form is version 2).
+// findInPackage looks up a unit by its ID in the index of a package, .debug_cu_index (DWARF 5 §7.3.5.3; version 2 is the GNU form).
 func (d *Data) findInPackage(id uint64) (at contribution, ok bool) {
 	b := d.cuIndex.All()
 	c := &bin.Cursor{B: b, Big: d.elf.Big}
 	version, low := c.U16(), c.U16()
-	if version == 0 { // in version 2 it has four bytes
+	if version == 0 { // in version 2 the field has four bytes
 		version = low
 	}
 	columns, units, slots := uint64(c.U32()), uint64(c.U32()), uint64(c.U32())
@@ -220,8 +221,8 @@ func (d *Data) findInPackage(id uint64) (at contribution, ok bool) {
 	return at, ok
 }
 
-// open returns the file that holds what several files have in common (DWARF 5 §7.3.6; dwz makes it); nil where the file
-// has none, or it is not found, or is another build's.
+// open returns the supplementary file, or nil if the file has none, or if it is not found or belongs to another build. It is opened
+// once.
 func (s *supplementary) open() *Data {
 	s.once.Do(func() {
 		f := s.of
@@ -248,21 +249,22 @@ func (s *supplementary) open() *Data {
 	return s.file
 }
 
-// supplementary is the file that holds what several files have in common, opened when it is first asked for.
+// supplementary is the supplementary file (DWARF 5 §7.3.6), which holds the common parts of several files. dwz creates it. It is
+// opened lazily.
 type supplementary struct {
 	of   *Data
 	once sync.Once
 	file *Data
 }
 
-// supplementLink is where a supplementary file is, and how to recognize it.
+// supplementLink is the reference to a supplementary file.
 type supplementLink struct {
 	path     string
-	id       []byte // its build ID, or the checksum in its own .debug_sup
+	id       []byte // its build ID or, if checksum is set, the checksum in its .debug_sup
 	checksum bool
 }
 
-// supplementLink reads the section .debug_sup, or the older .gnu_debugaltlink: a path, a NUL and a build ID.
+// supplementLink reads the section .debug_sup, or the older .gnu_debugaltlink: a path, a NUL, and a build ID.
 func (d *Data) supplementLink() (link supplementLink, ok bool) {
 	for i := range d.elf.Sections {
 		sh := &d.elf.Sections[i]
@@ -280,8 +282,7 @@ func (d *Data) supplementLink() (link supplementLink, ok bool) {
 	return link, false
 }
 
-// readSup reads .debug_sup (DWARF 5 §7.3.6): whether it is that of the supplementary file itself, the name of that file,
-// and its checksum.
+// readSup reads .debug_sup (DWARF 5 §7.3.6): whether it is in the supplementary file, the name of that file, and its checksum.
 func readSup(b []byte, big bool) (isSupplement bool, name, checksum []byte) {
 	c := &bin.Cursor{B: b, Big: big}
 	version := c.U16()
@@ -294,7 +295,7 @@ func readSup(b []byte, big bool) (isSupplement bool, name, checksum []byte) {
 	return isSupplement, name, checksum
 }
 
-// matches reports whether the file is the one meant.
+// matches reports whether s is the supplementary file that the link refers to.
 func (l *supplementLink) matches(s *Data) bool {
 	if !l.checksum {
 		return s.elf.ID != "" && s.elf.ID == symsrc.BuildID(l.id)

@@ -19,17 +19,17 @@ const (
 	unitSplitType    = 6
 )
 
-// unitTable holds the units of a file, and their abbreviations, as far as they were asked for.
+// unitTable holds the units of a file that were used, and their abbreviation tables.
 type unitTable struct {
 	mu      sync.Mutex
-	read    map[int]*Unit // by their position; nil for one that is no good
+	read    map[int]*Unit // by offset; nil for a damaged unit
 	abbrevs map[abbrevKey]*abbrevs
 
 	walk    sync.Once
 	offsets []int // of all units
 }
 
-// Unit is one unit of .debug_info. What look-ups need is built when it is first asked for, under mu, and read without it.
+// Unit is one unit of .debug_info. The data structures for lookups are built lazily while mu is locked, and read without it.
 type Unit struct {
 	unitRoot
 
@@ -41,28 +41,28 @@ type Unit struct {
 	split     atomic.Pointer[Unit] // see body
 
 	namesMu sync.Mutex
-	names   map[int]uint32 // by the entry that is named
+	names   map[int]uint32 // numbers of names, by the offset of the entry
 }
 
-// unitRoot is a unit's header and root entry, which are read when the unit is made and do not change.
+// unitRoot is the header and the root entry of a unit. It does not change.
 type unitRoot struct {
 	f *Data
 	layout
 	typ          uint8
-	off, end     int // in .debug_info
-	die          int // where the root entry is
+	off, end     int // offsets of the unit and its end in .debug_info
+	die          int // offset of the root entry
 	abbrevs      *abbrevs
 	tag          uint16
 	root         attributes
-	base         uint64    // that offsets in range lists are added to
+	base         uint64    // base address of range lists
 	dwoID        uint64    // of a skeleton and its split unit
-	skeletonRoot *unitRoot // the skeleton of a split unit
+	skeletonRoot *unitRoot // the skeleton of a split unit; otherwise nil
 
-	strBase, rnglistsBase, rnglistsStart uint64 // where its part of the sections begins
+	strBase, rnglistsBase, rnglistsStart uint64 // offsets of its contributions to .debug_str_offsets and .debug_rnglists
 }
 
-// readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) and the offset of its abbreviations. It fails
-// where the header is cut off or of an unknown version; then end is past, or where the next unit is.
+// readUnitHeader reads the header of the unit at off (DWARF 5 §7.5.1) into u, and returns the offset of its abbreviations. It returns
+// false if the header is truncated or of an unknown version; u.end is then bin.Past or the offset of the next unit.
 func (d *Data) readUnitHeader(u *unitRoot, off int) (abbrevs uint64, ok bool) {
 	if off < 0 || off >= d.Info.Size {
 		*u = unitRoot{f: d, off: off, end: bin.Past}
@@ -71,7 +71,7 @@ func (d *Data) readUnitHeader(u *unitRoot, off int) (abbrevs uint64, ok bool) {
 	return d.parseUnitHeader(u, off, d.Info.UpTo(off+64), off)
 }
 
-// parseUnitHeader is readUnitHeader for a header at p of b.
+// parseUnitHeader is readUnitHeader for a header at b[p:].
 func (d *Data) parseUnitHeader(u *unitRoot, off int, b []byte, p int) (abbrevs uint64, ok bool) {
 	*u = unitRoot{f: d, off: off, end: bin.Past}
 	c := &bin.Cursor{B: b, P: p, Big: d.elf.Big}
@@ -104,8 +104,7 @@ func (d *Data) parseUnitHeader(u *unitRoot, off int, b []byte, p int) (abbrevs u
 	return abbrevs, c.OK() && u.die < u.end && validSize
 }
 
-// unitAt returns the unit whose header is at off; nil where there is no good one. Only code lies in it that a look-up
-// may find: type units are none.
+// unitAt returns the unit whose header is at off, or nil if it is damaged.
 func (d *Data) unitAt(off int) *Unit {
 	d.units.mu.Lock()
 	u, ok := d.units.read[off]
@@ -126,7 +125,7 @@ func (d *Data) unitAt(off int) *Unit {
 // openUnit reads the header and the root entry of the unit at off.
 func (d *Data) openUnit(off int) *Unit { return d.openUnitOf(contribution{info: off}, nil) }
 
-// openUnitOf is openUnit for a unit of a package, or one that has a skeleton.
+// openUnitOf is openUnit for a unit of a package, or for a split unit.
 func (d *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
 	d.budget.Spend(1)
 	d.budget.Hold(unitWeight)
@@ -147,7 +146,7 @@ func (d *Data) openUnitOf(at contribution, skeleton *unitRoot) *Unit {
 	return u
 }
 
-// readRoot reads the attributes of the root entry, which begin at p.
+// readRoot reads the attributes of the root entry, which begin at p. It returns false if they cannot be read.
 func (u *unitRoot) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 	u.tag = d.tag
 	if d.tag == 0 || u.readEntry(b, p, c.read(d), &u.root) >= bin.Past {
@@ -161,13 +160,13 @@ func (u *unitRoot) readRoot(b []byte, p int, d *decl, c *compiled) bool {
 	return true
 }
 
-// What a unit takes in memory with its line table, and an abbreviation table before anything is compiled, in bytes.
+// Memory, in bytes, of a unit with its line table, and of an abbreviation table without declarations.
 const unitWeight, tableWeight = 1 << 10, 256
 
-// bytes returns .debug_info up to the unit's end, so that positions in it are those in the section.
+// bytes returns .debug_info up to the end of the unit, so that indexes are offsets in the section.
 func (u *unitRoot) bytes() []byte { return u.f.Info.UpTo(u.end) }
 
-// abbrevsAt returns an abbreviation table, shared by the units that name it.
+// abbrevsAt returns an abbreviation table, which is shared by the units that refer to it.
 func (d *Data) abbrevsAt(key abbrevKey) *abbrevs {
 	d.units.mu.Lock()
 	defer d.units.mu.Unlock()
@@ -181,7 +180,7 @@ func (d *Data) abbrevsAt(key abbrevKey) *abbrevs {
 	return t
 }
 
-// unitOffsets returns the positions of all units of .debug_info, in order.
+// unitOffsets returns the offsets of all units in .debug_info, in order.
 func (d *Data) unitOffsets() []int {
 	d.units.walk.Do(func() {
 		t := budget.Tally{Of: d.budget}
@@ -203,8 +202,8 @@ func (d *Data) unitOffsets() []int {
 	return d.units.offsets
 }
 
-// unitOf returns the unit that the entry at off belongs to; nil where there is none, and in a package, whose units do not refer
-// to each other.
+// unitOf returns the unit that contains the entry at off, or nil. In a package it returns nil, because the units there do not refer to
+// each other.
 func (d *Data) unitOf(off int) *Unit {
 	if d.cuIndex.Size > 0 {
 		return nil
@@ -235,29 +234,29 @@ func (u *Unit) compDirectory() []byte {
 	return dir
 }
 
-// decl is an abbreviation declaration, compiled. Like op it holds no pointers: there are many, and the garbage collector
-// need not look at them.
+// decl is a compiled abbreviation declaration. Like op, it contains no pointers, so that the garbage collector does not scan the many
+// declarations.
 type decl struct {
-	tag      uint16 // 0: not declared
+	tag      uint16 // 0 if it is not declared
 	children bool
-	// size is that of all attributes where every form has a fixed one; otherwise −1.
+	// size is the size of all attributes, in bytes, if all forms have a fixed size; otherwise −1.
 	size int32
-	// sibling is where a DW_AT_sibling of form ref4 comes after attributes of fixed size; otherwise −1.
+	// sibling is the offset of a DW_AT_sibling of form ref4 after attributes of fixed size; otherwise −1.
 	sibling int32
-	// Its steps begin at ops of those of the table: reads that read the entry, none for tags that are never read; then skips
-	// that pass over it, none where it has a fixed size.
-	ops              uint32
-	reads, skipSteps uint16
+	// ops is the index in compiled.ops of reads operations that read the entry, none for tags that are never read, followed by
+	// skips operations that skip it, none for an entry of fixed size.
+	ops          uint32
+	reads, skips uint16
 }
 
-// compiled is what is compiled of a table; it does not change.
+// compiled is the compiled part of an abbreviation table. It does not change.
 type compiled struct {
-	decls []decl // by code, for codes that grow densely
+	decls []decl // by code, for codes without large gaps
 	ops   []op
 }
 
-// abbrevs is one abbreviation table, compiled as far as codes were asked for. Tables are shared by units and goroutines:
-// declarations are only ever added after those that a reader can see.
+// abbrevs is an abbreviation table, compiled up to the last code that was used. Tables are shared by units and goroutines:
+// declarations are only appended after those that a reader can see.
 type abbrevs struct {
 	f         *Data
 	key       abbrevKey
@@ -266,16 +265,17 @@ type abbrevs struct {
 	published atomic.Pointer[compiled]
 
 	mu     sync.Mutex
-	p      int             // where the next declaration is; past: no more
-	sparse map[uint64]decl // codes that do not, and those without a tag
+	p      int             // offset of the next declaration; bin.Past at the end
+	sparse map[uint64]decl // the other codes, and those without a tag
 	ops    []op
 	skips  []op // of the declaration being compiled
 }
 
+// abbrevKey identifies an abbreviation table.
 type abbrevKey struct {
-	off          uint64
+	off          uint64 // in .debug_abbrev
 	layout       layout
-	declarations bool // the position of a declaration is read, too
+	declarations bool // declaration coordinates are read, too
 }
 
 func newAbbrevs(f *Data, off uint64, forms *formTable) *abbrevs {
@@ -292,7 +292,7 @@ var (
 	undeclared = &decl{size: -1, sibling: -1}
 )
 
-// find returns the declaration of the code, undeclared where there is none, and all that are compiled.
+// find returns the declaration of the code, or undeclared, and the compiled part of the table.
 func (t *abbrevs) find(code uint64) (*decl, *compiled) {
 	if c := t.published.Load(); code < uint64(len(c.decls)) && c.decls[code].tag != 0 {
 		return &c.decls[code], c
@@ -314,8 +314,8 @@ func (t *abbrevs) find(code uint64) (*decl, *compiled) {
 	return undeclared, c
 }
 
-// compile goes on until the code is found and a few more are, for those tend to follow. Of a code that is declared twice the
-// first declaration counts, however far the table was compiled when the code was asked for.
+// compile compiles declarations up to that of the code and some more, which are likely to be needed soon. If a code is declared
+// twice, the first declaration counts, no matter how much of the table was compiled before.
 func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	const ahead = 16
 	start, end := t.p, t.p
@@ -353,9 +353,10 @@ func (t *abbrevs) compile(all []decl, code uint64) []decl {
 	return all
 }
 
-// What a declaration and a step take in memory, with the room that slices leave to grow, in bytes.
+// Memory, in bytes, of a declaration and an operation, including the spare capacity of slices.
 const declWeight, opWeight = 48, 16
 
+// addSparse adds a declaration that is not in compiled.decls.
 func (t *abbrevs) addSparse(code uint64, d decl) {
 	if t.sparse == nil {
 		t.sparse = make(map[uint64]decl)
@@ -364,7 +365,7 @@ func (t *abbrevs) addSparse(code uint64, d decl) {
 	t.sparse[code] = d
 }
 
-// decl compiles the declaration whose tag is at p, and moves t.p after it.
+// decl compiles the declaration whose tag is at p, and sets t.p to the position after it.
 func (t *abbrevs) decl(p int) decl {
 	tag, p := bin.ULEB(t.b, p)
 	children, p := bin.Uint(t.b, p, 1, false)
@@ -378,7 +379,7 @@ func (t *abbrevs) decl(p int) decl {
 		t.ops = make([]op, 0, 96)
 	}
 	first, skips, size := len(t.ops), t.skips[:0], 0
-	var zeroSize zeroSizeSteps
+	var zeroSize zeroSizeOps
 	for b := t.b; ; {
 		var code, form uint64
 		var implicit int64
@@ -427,18 +428,18 @@ func (t *abbrevs) decl(p int) decl {
 		t.ops = t.ops[:first]
 		return decl{}
 	}
-	d.reads, d.skipSteps = uint16(len(t.ops)-first), uint16(len(skips))
+	d.reads, d.skips = uint16(len(t.ops)-first), uint16(len(skips))
 	t.ops = append(t.ops, skips...)
 	return d
 }
 
-// zeroSizeSteps are where the steps are that read an attribute and take nothing of the entry, from 1 on, unless one that does
-// follows. An attribute has one of them: what is read last counts. So an entry takes about as many steps as it has bytes,
-// however often its declaration repeats constants.
-type zeroSizeSteps [attrCount]int
+// zeroSizeOps holds, for each attribute, the index plus 1 of an operation that reads no bytes of the entry, or 0. If a declaration
+// repeats such an attribute, the new operation replaces the old one, because the last value counts. So the number of operations
+// of an entry is proportional to its size, even if its declaration repeats constants.
+type zeroSizeOps [attrCount]int
 
-// add appends a step; empty is set for such a one.
-func (e *zeroSizeSteps) add(ops []op, zeroSize bool, o op) []op {
+// add appends an operation. zeroSize is set if it reads no bytes.
+func (e *zeroSizeOps) add(ops []op, zeroSize bool, o op) []op {
 	switch at := e[o.attr]; {
 	case !zeroSize:
 		e[o.attr] = 0
@@ -451,13 +452,13 @@ func (e *zeroSizeSteps) add(ops []op, zeroSize bool, o op) []op {
 	return append(ops, o)
 }
 
-// read returns the steps that read the entry.
+// read returns the operations that read an entry.
 func (c *compiled) read(d *decl) []op { return c.ops[d.ops:][:d.reads] }
 
-// skip returns the steps that pass over an entry without a fixed size.
-func (c *compiled) skip(d *decl) []op { return c.ops[d.ops+uint32(d.reads):][:d.skipSteps] }
+// skip returns the operations that skip an entry without a fixed size.
+func (c *compiled) skip(d *decl) []op { return c.ops[d.ops+uint32(d.reads):][:d.skips] }
 
-// numberSize returns the size of a number that can be read without looking at its form; otherwise 0.
+// numberSize returns the size of a number that can be read without knowing its form, or 0.
 func numberSize(kind opKind, n uint32) uint32 {
 	if kind == opFixed && n <= 8 {
 		return n
@@ -465,7 +466,7 @@ func numberSize(kind opKind, n uint32) uint32 {
 	return 0
 }
 
-// appendSkip adds a step that passes over a value, or makes the step before it longer if that is not before the first one.
+// appendSkip appends an operation that skips a value, or extends the previous operation unless its index is below first.
 func appendSkip(ops []op, first int, kind opKind, n uint32) []op {
 	if kind == opFixed {
 		if n == 0 {
@@ -479,7 +480,7 @@ func appendSkip(ops []op, first int, kind opKind, n uint32) []op {
 	return append(ops, op{kind: kind, n: n})
 }
 
-// Tags (DWARF 5 §7.5.3) that are distinguished.
+// Tags (DWARF 5 §7.5.3) that are used.
 const (
 	tagCatchBlock        = 0x25
 	tagCompileUnit       = 0x11
@@ -497,7 +498,7 @@ const (
 	tagLoUser            = 0x4080
 )
 
-// attr is the number in this package of an attribute that is read.
+// attr is the index in attributes of an attribute that is read.
 type attr uint8
 
 const (
@@ -521,12 +522,12 @@ const (
 	attrDwoName
 	attrDwoID
 	attrRangesBase
-	attrDeclFile // these two only in a table of declarations
+	attrDeclFile // the declaration coordinates are only in tables with abbrevKey.declarations
 	attrDeclLine
 	attrCount
 )
 
-// wanted are the attributes that are read (DWARF 5 §7.5.4), by their codes; the others are passed over.
+// wanted maps the codes of attributes (DWARF 5 §7.5.4) to attr; attrNone are those that are skipped.
 var wanted = [0x80]attr{0x01: attrSibling, 0x03: attrName, 0x6e: attrLinkageName, 0x11: attrLowPC, 0x12: attrHighPC,
 	0x55: attrRanges, 0x31: attrOrigin, 0x47: attrSpecification, 0x58: attrCallFile, 0x59: attrCallLine, 0x57: attrCallColumn,
 	0x10: attrStmtList, 0x1b: attrCompDir, 0x72: attrStrOffsetsBase, 0x73: attrAddrBase, 0x74: attrRnglistsBase, 0x76: attrDwoName}
@@ -549,10 +550,10 @@ func wantedAttr(code uint64) attr {
 	return attrNone
 }
 
-// op is one step over the attributes of an entry; forms of a fixed size that follow each other are one step.
+// op is an operation on the attributes of an entry. One opFixed skips several consecutive attributes of fixed size.
 type op struct {
 	kind opKind
 	attr attr
 	form uint16
-	n    uint32 // size in bytes, where it is fixed; an implicit constant, as int32
+	n    uint32 // size in bytes, if it is fixed; for opImplicit the value, an int32
 }
