@@ -13,8 +13,8 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// Linked turns a number that counts from somewhere else into an address of the file's own address space, of a file that is loaded. It fails
-// where the headers do not say enough.
+// Linked converts an offset in the given space to an address of the file's own address space. It returns false if the headers do not
+// allow it, as in relocatable files, which are not loaded.
 func (h *Header) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	switch from {
 	case symsrc.InFile:
@@ -27,8 +27,8 @@ func (h *Header) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// fromFile finds the segment that holds the byte of the file. Where mappings share a page of the file, as lld lays them
-// out, what lies in no segment is taken for the padding of one; and code goes before data that lie over it.
+// fromFile converts a file offset, by the segment that contains it. An offset outside of all segments is in the page that two
+// segments share, as in lld's layout, and is taken for the padding of one of them. Segments with code have priority.
 func (h *Header) fromFile(off uint64) (addr uint64, ok bool) {
 	page := h.pageSize() - 1
 	for _, slack := range [...]uint64{0, page} {
@@ -47,7 +47,7 @@ func (h *Header) fromFile(off uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// fromImage adds where the lowest mapping starts.
+// fromImage converts an offset from the start of the lowest mapping.
 func (h *Header) fromImage(off uint64) (addr uint64, ok bool) {
 	low := ^uint64(0)
 	for i := range h.Segments {
@@ -58,7 +58,7 @@ func (h *Header) fromImage(off uint64) (addr uint64, ok bool) {
 	return low&^(h.pageSize()-1) + off, ok
 }
 
-// fromText adds where the executable mapping starts: of several, the first one that is long enough.
+// fromText converts an offset from the start of the executable mapping: the first one that is long enough.
 func (h *Header) fromText(off uint64) (addr uint64, ok bool) {
 	page := h.pageSize() - 1
 	for i := range h.Segments {
@@ -73,7 +73,8 @@ func (h *Header) fromText(off uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// LoadAddress returns the address of the first segment. Segments are in the order of their addresses (gABI, "Program Header").
+// LoadAddress returns the address of the first loadable segment, which is the lowest one (gABI, "Program Header"). It returns false
+// if there is none.
 func (h *Header) LoadAddress() (addr uint64, ok bool) {
 	for i := range h.Segments {
 		if s := &h.Segments[i]; s.Type == elf.PT_LOAD {
@@ -83,7 +84,7 @@ func (h *Header) LoadAddress() (addr uint64, ok bool) {
 	return 0, false
 }
 
-// Text returns n bytes of machine code at an address, fewer where the code ends before; false where there is none.
+// Text returns n bytes of machine code at an address, or fewer if the code ends there. It returns false if there is no code.
 func (f *File) Text(addr uint64, n int) ([]byte, bool) {
 	if i := f.codeSegment(addr); i >= 0 {
 		s := &f.Segments[i]
@@ -98,7 +99,7 @@ func (f *File) Text(addr uint64, n int) ([]byte, bool) {
 	return nil, false
 }
 
-// slice returns up to n bytes at a distance from the start of a part of the file.
+// slice returns up to n bytes at offset at in the part of the file that begins at off and has the given size.
 func (f *File) slice(off, size, at uint64, n int) ([]byte, bool) {
 	b, ok := bin.Slice(f.Data, off, size)
 	if !ok || n <= 0 || at >= uint64(len(b)) {
@@ -109,7 +110,7 @@ func (f *File) slice(off, size, at uint64, n int) ([]byte, bool) {
 	return b[:n:n], true
 }
 
-// TextBefore returns up to n bytes of machine code that end at an address.
+// TextBefore returns up to n bytes of machine code that end at an address, or nil.
 func (f *File) TextBefore(addr uint64, n int) []byte {
 	tries := 0
 	for ; n > 0; n-- {
@@ -123,7 +124,7 @@ func (f *File) TextBefore(addr uint64, n int) []byte {
 	return nil
 }
 
-// codeSegment returns the segment with the code at an address, or −1.
+// codeSegment returns the index of the segment with the code at an address, or −1.
 func (h *Header) codeSegment(addr uint64) int {
 	for i := range h.Segments {
 		s := &h.Segments[i]
@@ -145,15 +146,15 @@ func (h *Header) codeSection(addr uint64) *Section {
 	return nil
 }
 
-// IsCode reports whether the section has code that is loaded.
+// IsCode reports whether the section contains code that is loaded.
 func (s *Section) IsCode() bool {
 	return s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_EXECINSTR != 0
 }
 
-// IsText reports whether an address is one of code: the target of a call.
+// IsText reports whether an address is in an executable segment.
 func (f *File) IsText(addr uint64) bool { return f.codeSegment(addr) >= 0 }
 
-// HoldsCode reports whether an address is one of code, as far as the file's headers say.
+// HoldsCode reports whether an address is in a code section or, if the file has no section headers, in an executable segment.
 func (h *Header) HoldsCode(addr uint64) bool {
 	if len(h.Sections) > 0 {
 		return h.codeSection(addr) != nil
@@ -161,12 +162,12 @@ func (h *Header) HoldsCode(addr uint64) bool {
 	return h.codeSegment(addr) >= 0
 }
 
-// Address bits of AArch64: the eight above addressBits[0] may hold a tag (top-byte-ignore), and those above the size of the
-// address space, here of the usual two, a pointer authentication code (Arm ARM, D8.9 and D8.10).
+// addressBits are the sizes of an AArch64 address: the bits from 56 on may hold a tag (top-byte-ignore), and those above the size of
+// the address space, which is usually 48 or 39 bits, a pointer authentication code (Arm ARM, D8.9 and D8.10).
 var addressBits = [...]uint{56, 48, 39}
 
-// Untagged takes a tag or an authentication code out of an address of AArch64, where only what is left lies in the file.
-// Addresses of the kernel have ones where those of programs have zeros.
+// Untagged removes the tag and the pointer authentication code from an AArch64 address, if only the result is an address of the file.
+// The removed bits are zeros in programs and ones in the kernel.
 func (h *Header) Untagged(addr uint64) uint64 {
 	if h.Machine != elf.EM_AARCH64 || addr>>addressBits[2] == 0 || h.loads(addr) {
 		return addr
@@ -182,7 +183,7 @@ func (h *Header) Untagged(addr uint64) uint64 {
 	return addr
 }
 
-// loads reports whether an address lies in what is loaded of the file.
+// loads reports whether an address is in a loadable segment.
 func (h *Header) loads(addr uint64) bool {
 	for i := range h.Segments {
 		if s := &h.Segments[i]; s.Type == elf.PT_LOAD && addr >= s.Addr && addr-s.Addr < s.Size {
@@ -192,8 +193,8 @@ func (h *Header) loads(addr uint64) bool {
 	return false
 }
 
-// pageSize returns what the starts of mappings are rounded down to: that of the kernels which are in use. Where these differ,
-// linkers align segments so that it makes no difference.
+// pageSize returns the page size to which the starts of mappings are rounded down, in bytes. On machines where kernels differ,
+// linkers align segments to the largest size, so that the smallest one suffices.
 func (f *Format) pageSize() uint64 {
 	if f.Machine == elf.EM_PPC64 {
 		return 64 << 10
@@ -201,8 +202,8 @@ func (f *Format) pageSize() uint64 {
 	return 4 << 10
 }
 
-// CallDistance returns the distance from a return address to a byte of the call before it: to its start where that is known. Thumb
-// and RISC-V have calls of two and of four bytes; MIPS and SPARC return after the delay slot.
+// CallDistance returns the distance, in bytes, from a return address back to a byte of the call: to its first byte if all calls have
+// the same length. Thumb and RISC-V have calls of two and of four bytes; MIPS and SPARC return after the delay slot.
 func (f *Format) CallDistance() uint64 {
 	switch f.Machine {
 	case elf.EM_AARCH64, elf.EM_PPC, elf.EM_PPC64, elf.EM_LOONGARCH, elf.EM_QDSP6:
@@ -215,7 +216,7 @@ func (f *Format) CallDistance() uint64 {
 	return 1
 }
 
-// littleCode reports whether instructions are in little-endian order, whatever the order of the file's data.
+// littleCode reports whether instructions are little-endian, which may differ from the byte order of the data.
 func (f *Format) littleCode() bool {
 	const armBE8 = 0x00800000 // EF_ARM_BE8
 	return !f.Big || f.Machine == elf.EM_AARCH64 || f.Machine == elf.EM_RISCV || f.Machine == elf.EM_ARM && f.Flags&armBE8 != 0
@@ -229,7 +230,7 @@ func (f *Format) CodeOrder() binary.ByteOrder {
 	return binary.BigEndian
 }
 
-// MachineName returns what Breakpad's dump_syms calls the machine.
+// MachineName returns the name of the machine in Breakpad symbol files, as written by dump_syms.
 func (f *Format) MachineName() string {
 	switch f.Machine {
 	case elf.EM_386:
@@ -264,7 +265,7 @@ func (f *Format) MachineName() string {
 	return "unknown"
 }
 
-// Truncate returns an address of as many bits as the file's addresses have.
+// Truncate truncates an address to the size of the file's addresses.
 func (f *Format) Truncate(addr uint64) uint64 {
 	if !f.Is64 {
 		return uint64(uint32(addr))
@@ -272,13 +273,13 @@ func (f *Format) Truncate(addr uint64) uint64 {
 	return addr
 }
 
-// symbolIndex holds the symbols of a table by address, one for each: what else is known of them is read in the table.
+// symbolIndex holds the symbols of a table sorted by address, one per address.
 type symbolIndex struct {
 	addrs   []uint64
-	entries []uint32 // their numbers in the table
+	entries []uint32 // indexes in the symbol table
 }
 
-// find returns the place of the nearest symbol at or below an address, or −1.
+// find returns the index of the nearest symbol at or below an address, or −1.
 func (x *symbolIndex) find(addr uint64) int {
 	i, j := 0, len(x.addrs)
 	for i < j {
@@ -291,10 +292,11 @@ func (x *symbolIndex) find(addr uint64) int {
 	return i - 1
 }
 
-// What a symbol takes to be sorted, in steps, and in memory, in bytes.
+// Steps to sort a symbol, and its memory, in bytes.
 const stepsPerSymbol, symbolWeight = 16, 24
 
-// sort orders the symbols for binary search. Of several at one address the largest is kept, then the last in the table.
+// sort sorts the symbols for binary search. Of several symbols at one address it keeps the largest one, and of equally large ones
+// the last one in the table.
 func (t *SymbolTable) sort() {
 	n := len(t.raw) / t.entrySize()
 	t.table.Budget.Spend(n * stepsPerSymbol)
@@ -322,21 +324,21 @@ func (t *SymbolTable) sort() {
 	t.cache = make([]uint32, n)
 }
 
-// size returns that of the symbol of a number.
+// size returns the size of the symbol with an index.
 func (t *rawSymbols) size(entry uint32) uint64 {
 	var s symbol
 	t.entry(t.raw[int(entry)*t.entrySize():], &s)
 	return s.size
 }
 
-// addressedEntry is a symbol to be sorted.
+// addressedEntry is the address and the index of a symbol.
 type addressedEntry struct {
 	addr  uint64
 	entry uint32
 }
 
-// sortByAddress sorts by address, and leaves those with the same one in their order. It sorts by one byte of the address after
-// the other, the lowest one first; those bytes that all have in common cost nothing.
+// sortByAddress sorts by address; the sort is stable. It is a radix sort, from the least to the most significant byte of the address,
+// which skips the bytes that all addresses have in common. The result may use another array than all.
 func sortByAddress(all []addressedEntry) []addressedEntry {
 	var counts [8][256]uint32
 	for i := range all {
@@ -370,7 +372,7 @@ func sortByAddress(all []addressedEntry) []addressedEntry {
 	return all
 }
 
-// Boundaries calls add with where the symbols begin and end.
+// Boundaries calls add with the addresses at which symbols begin and end.
 func (t *SymbolTable) Boundaries(add func(...uint64)) {
 	t.once.Do(t.sort)
 	for i, addr := range t.sorted.addrs {
@@ -384,7 +386,7 @@ func (t *SymbolTable) Boundaries(add func(...uint64)) {
 	add(t.ends...)
 }
 
-// SharedStarts returns the addresses at which functions of several names begin.
+// SharedStarts returns the addresses at which functions with different names begin.
 func (t *rawSymbols) SharedStarts() map[uint64]bool {
 	type begin struct {
 		addr uint64
@@ -406,8 +408,8 @@ func (t *rawSymbols) SharedStarts() map[uint64]bool {
 	return shared
 }
 
-// At finds the symbol that covers the address: the nearest one at or below it. One without a size goes on to the next
-// or to the end of its section; one that ends before the address leaves it without a name.
+// At returns the symbol that covers the address. Only the nearest symbol at or below the address can cover it. A symbol without a size
+// extends to the next symbol or to the end of its section.
 func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 	if !t.touched.Load() && t.touched.CompareAndSwap(false, true) {
 		return t.scan(addr)
@@ -441,7 +443,7 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 	return c, true
 }
 
-// scan does at's work without a sorted table.
+// scan is At without a sorted table.
 func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 	var best symbol
 	var file, bestFile fileSymbol
@@ -464,7 +466,7 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 	return c, true
 }
 
-// covers reports whether a symbol at or below the address reaches it.
+// covers reports whether a symbol at or below the address extends to it.
 func (t *rawSymbols) covers(s *symbol, addr uint64) bool {
 	if s.size == 0 {
 		return (addr < s.limit || t.unbounded) && !t.opd.unreadable()
@@ -474,17 +476,17 @@ func (t *rawSymbols) covers(s *symbol, addr uint64) bool {
 
 func (t *SymbolTable) nameOf(s *symbol) uint32 { return t.table.Find(t.str(s.name)) }
 
-// Match is what a symbol says of an address.
+// Match is the symbol that covers an address.
 type Match struct {
 	Name  *names.Name
-	Start uint64 // of the symbol
-	Sized bool   // the symbol has a size, so that it is known to reach the address
-	File  []byte // of a local symbol
-	// Function is set if the symbol's type says that it is one. Others may be labels of code, or of data.
+	Start uint64 // start of the symbol
+	Sized bool   // the symbol has a size; otherwise it is a guess that it covers the address
+	File  []byte // name of the source file of a local symbol; nil if it is unknown
+	// Function is set if the symbol has the type of a function. Other symbols may be labels in code or data.
 	Function bool
 }
 
-// isFunction reports whether a symbol with that info is one of code.
+// isFunction reports whether a symbol with the given st_info is a function.
 func isFunction(info byte) bool {
 	typ := elf.SymType(info & 15)
 	return typ == elf.STT_FUNC || typ == elf.STT_GNU_IFUNC

@@ -15,8 +15,8 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// Function looks for a function. unique is false where there are several at different addresses. The first one is looked for in
-// the table as it is, the second one makes an index.
+// Function returns the address of the function with a name and, unless size is 0, a size. unique is false if there are several at
+// different addresses. The first lookup scans the table, the second one builds an index.
 func (t *SymbolTable) Function(name string, size uint64) (addr uint64, unique, found bool) {
 	n := namedFunction{t: t, want: append([]byte(name), 0), size: size}
 	step := t.entrySize()
@@ -40,13 +40,13 @@ func (t *SymbolTable) Function(name string, size uint64) (addr uint64, unique, f
 // namedFunction is a search for a function by its name.
 type namedFunction struct {
 	t             *SymbolTable
-	want          []byte // with a NUL
+	want          []byte // the name and a NUL
 	size          uint64
 	addr          uint64
 	unique, found bool
 }
 
-// add looks at an entry of the table. It is false where the search is over.
+// add checks one entry of the table. It returns false if the search is over.
 func (n *namedFunction) add(b []byte) bool {
 	t := n.t
 	var s symbol
@@ -77,20 +77,20 @@ func (n *namedFunction) add(b []byte) bool {
 	return true
 }
 
-// nameHashes finds the entries of a symbol table by their names.
+// nameHashes is an index of a symbol table by name.
 type nameHashes struct {
 	touched atomic.Bool
 	once    sync.Once
-	entries []hashedName // by hash, then in the table's order
+	entries []hashedName // sorted by hash, then by index in the table
 }
 
-// hashedName is an entry of a symbol table, with the hash of its name.
+// hashedName is the hash of the name of a symbol, and the symbol's index in the table.
 type hashedName struct{ hash, entry uint32 }
 
-// hashedBytes are those of a name that its hash is of.
+// hashedBytes is the number of bytes of a name that are hashed.
 const hashedBytes = 256
 
-// hashName returns the FNV-1a hash of a name.
+// hashName returns the FNV-1a hash of the first bytes of a name.
 func hashName(name []byte) uint32 {
 	hash := uint32(2166136261)
 	for _, c := range name[:min(len(name), hashedBytes)] {
@@ -99,6 +99,7 @@ func hashName(name []byte) uint32 {
 	return hash
 }
 
+// hashNames returns the index of the table by name.
 func (t *SymbolTable) hashNames() []hashedName {
 	n := len(t.raw) / t.entrySize()
 	t.table.Budget.Hold(n * 8)
@@ -119,18 +120,18 @@ func (t *SymbolTable) hashNames() []hashedName {
 	return all
 }
 
-// wordIndex finds the entries of a symbol table by the words in their names: those that are written with their length in mangled
-// names, and runs of letters and digits in others.
+// wordIndex is an index of a symbol table by the words in the names: length-prefixed identifiers in mangled names, and runs of word
+// characters in others.
 type wordIndex struct {
 	touched   atomic.Bool
 	once      sync.Once
-	shift     int      // of a hash, to its bucket
-	starts    []uint32 // where the entries of each bucket begin, and their number
-	entries   []uint32 // in the table's order, perhaps more than once
-	longNames []uint32 // whose names are too long to be taken apart
+	shift     int      // right shift from a hash to the number of its bucket
+	starts    []uint32 // for each bucket, the index in entries of its first one; then len(entries)
+	entries   []uint32 // indexes in the table, increasing in each bucket, with duplicates
+	longNames []uint32 // indexes of the symbols whose names are too long to be split
 }
 
-// hashWord returns the hash of a word: of its length and how it begins.
+// hashWord returns the hash of a word, of its length and its first bytes.
 func hashWord(word []byte) uint32 {
 	hash := uint32(len(word)) * 0x9e3779b1
 	for _, c := range word[:min(len(word), 32)] {
@@ -139,10 +140,10 @@ func hashWord(word []byte) uint32 {
 	return hash * 0x85ebca6b
 }
 
-// words calls word with those of a name, of which some may be none.
+// words calls word with the words of a name. In a mangled name some of them are not identifiers.
 func words(name []byte, word func([]byte)) {
 	if bytes.HasPrefix(name, []byte("_")) {
-		number := 0 // where the digits began
+		number := 0 // start of the digits before i
 		for i, c := range name {
 			if c-'0' <= 9 {
 				continue
@@ -170,7 +171,7 @@ func words(name []byte, word func([]byte)) {
 	}
 }
 
-// decimal returns a number as it is written before a word; 0 where it is none.
+// decimal returns the value of a length prefix, or 0 if it is not valid.
 func decimal(digits []byte) (n int) {
 	if digits[0] == '0' || len(digits) > 4 {
 		return 0
@@ -181,7 +182,7 @@ func decimal(digits []byte) (n int) {
 	return n
 }
 
-// makeWords fills the index.
+// makeWords builds the index.
 func (t *SymbolTable) makeWords() {
 	x := &t.words
 	size := t.entrySize()
@@ -227,7 +228,7 @@ func (t *SymbolTable) makeWords() {
 	t.table.Budget.Hold(4 * len(x.longNames))
 }
 
-// withWord returns the entries whose names may have a word, and perhaps others, in the table's order.
+// withWord returns the indexes of all symbols whose names contain a word, and possibly of others, in increasing order.
 func (t *SymbolTable) withWord(word string) []uint32 {
 	x := &t.words
 	x.once.Do(t.makeWords)
@@ -239,13 +240,13 @@ func (t *SymbolTable) withWord(word string) []uint32 {
 	return slices.Compact(slices.Clone(found))
 }
 
-// FunctionsNamed calls add with the functions of a table whose plain name is plain, of which token is the last word, as isNamed reports
-// by the raw name. tries is how many mangled names may be passed to isNamed, below 0 where that is too few. The first name is looked for
-// in the table as it is, the second one makes an index.
+// FunctionsNamed calls add with the functions for which isNamed reports that their plain name is plain. isNamed gets the name in the
+// table; token is the last word of plain. tries is the number of mangled names for which isNamed may be called; it is below 0 afterwards
+// if that was not enough. The first lookup scans the table, the second one builds an index.
 func (t *SymbolTable) FunctionsNamed(plain, token string, tries *int, isNamed func(raw string) bool, add func(addr, size uint64)) {
 	mangled := []byte(strconv.Itoa(len(token)) + token)
 	window := Span{0, ^uint64(0)}
-	take := func(s *symbol) {
+	check := func(s *symbol) {
 		raw := t.str(s.name)
 		if len(raw) > longName {
 			t.table.Budget.Answer(len(raw))
@@ -264,26 +265,26 @@ func (t *SymbolTable) FunctionsNamed(plain, token string, tries *int, isNamed fu
 	}
 	none := func(fileSymbol) {}
 	if token[0]-'0' <= 9 || !t.words.touched.Load() && t.words.touched.CompareAndSwap(false, true) {
-		t.each(&window, take, none)
+		t.each(&window, check, none)
 		return
 	}
 	var s symbol
 	size := t.entrySize()
 	for _, entry := range t.withWord(token) {
-		t.visit(int(entry), t.raw[int(entry)*size:], &s, &window, take, none)
+		t.visit(int(entry), t.raw[int(entry)*size:], &s, &window, check, none)
 	}
 }
 
-// longName is the length of a name from which on it counts what it takes to look at it.
+// longName is the length of a name, in bytes, above which its comparison is counted as work.
 const longName = 1 << 10
 
-// isFunction reports whether a symbol may be that of code.
+// isFunction reports whether a symbol may be a function.
 func (t *rawSymbols) isFunction(s *symbol) bool {
 	_, info := t.entryAddr(t.raw[int(s.index)*t.entrySize():])
 	return elf.SymType(info&15) != elf.STT_OBJECT
 }
 
-// LastWord returns the last identifier of a plain name, "" where it does not end in one.
+// LastWord returns the last identifier of a plain name without its template arguments, or "" if the name does not end with one.
 func LastWord(plain string) string {
 	for strings.HasSuffix(plain, ">") {
 		depth, at := 0, len(plain)
@@ -306,6 +307,7 @@ func LastWord(plain string) string {
 	return plain[start:]
 }
 
+// isWordByte reports whether c is a byte of an identifier.
 func isWordByte(c byte) bool {
 	return c-'0' <= 9 || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$' || c >= 0x80
 }

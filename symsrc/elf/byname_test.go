@@ -16,7 +16,7 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// TestWords finds the same functions by the words of their names as a search of all names does.
+// TestWords checks that the index of words finds the same functions as a scan of all names.
 func TestWords(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -34,7 +34,7 @@ func TestWords(t *testing.T) {
 		}
 		f, err := New(data, budget.NewFile(len(data)), Rules{})
 		if err != nil {
-			continue // no ELF file, as on other systems
+			continue // the test binary of another system is not an ELF file
 		}
 		symtab, err := f.SymbolTable(elf.SHT_SYMTAB, &names.Table{})
 		if err != nil || symtab == nil {
@@ -63,11 +63,11 @@ func TestWords(t *testing.T) {
 		}
 	}
 	if checked < 10 {
-		t.Errorf("%d functions", checked)
+		t.Errorf("only %d functions were found", checked)
 	}
 }
 
-// TestWordsOfName takes names apart.
+// TestWordsOfName splits names into words.
 func TestWordsOfName(t *testing.T) {
 	for name, want := range map[string][]string{
 		"_ZN1n1AIiE3getEi":                  {"n", "A", "get"},
@@ -91,7 +91,7 @@ func TestWordsOfName(t *testing.T) {
 	}
 }
 
-// TestWordsCost holds that to find a name takes no longer where there are more of others.
+// TestWordsCost checks that the number of candidates for a name does not grow with the table.
 func TestWordsCost(t *testing.T) {
 	for _, n := range []int{5000, 10000, 20000} {
 		table := &SymbolTable{rawSymbols: rawSymbols{Format: Format{Is64: true}}, table: &names.Table{}}
@@ -110,15 +110,15 @@ func TestWordsCost(t *testing.T) {
 		for i := 1; i < n; i += n / 100 {
 			found := table.withWord(name(i))
 			if !slices.Contains(found, uint32(i)) || !slices.IsSorted(found) {
-				t.Fatalf("%s is none of %v", name(i), found)
+				t.Fatalf("%s is not in %v", name(i), found)
 			}
 			looked += len(found)
 		}
 		if most := 100 * (16 + n/1000); looked > most {
-			t.Errorf("%d names of %d are looked at to find 100", looked, n)
+			t.Errorf("%d candidates among %d names for 100 of them", looked, n)
 		}
 		if all := table.withWord("namespace"); len(all) < n-1 {
-			t.Errorf("%d of %d names have the word of all", len(all), n)
+			t.Errorf("the word of all %d names was found in %d of them", n, len(all))
 		}
 	}
 }

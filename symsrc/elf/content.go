@@ -19,29 +19,29 @@ import (
 	"qss-filter/symsrc/elf/inflate"
 )
 
-// Content is the content of a section, unpacked when and as far as it is asked for. It may be read by several
-// goroutines: the bytes before ready do not change any more.
+// Content is the contents of a section. A compressed section is unpacked as far as it is needed. It is safe for concurrent use: the
+// bytes before ready do not change.
 type Content struct {
-	Size  int // in bytes, unpacked
+	Size  int // uncompressed size, in bytes
 	ready atomic.Int64
-	data  []byte // of the full size once anything is ready
+	data  []byte // of length Size if ready > 0
 
 	mu     sync.Mutex
-	unpack unpacker     // nil where there is nothing more to unpack, or that failed
-	limits *budget.File // of the file, where it is unpacked
+	unpack unpacker     // nil if everything is unpacked, or after an error
+	limits *budget.File // set for compressed sections
 }
 
-// unpacker makes at least the first n bytes of a section good. It returns the section, always the same full-size slice,
-// and how many of its bytes are good now.
-type unpacker func(n int) (out []byte, good int, err error)
+// unpacker unpacks at least the first n bytes of a section. It returns the section, always the same slice of full size, and the number
+// of its bytes that are valid.
+type unpacker func(n int) (out []byte, valid int, err error)
 
-// plain sets the section to bytes that are in the file as they are.
+// plain sets the section to uncompressed bytes.
 func (s *Content) plain(b []byte) {
 	s.Size, s.data = len(b), b
 	s.ready.Store(int64(len(b)))
 }
 
-// UpTo makes the first n bytes good and returns them; fewer where the section is shorter or its packing is damaged.
+// UpTo returns the first n bytes, or fewer if the section is shorter or its compressed data is damaged.
 func (s *Content) UpTo(n int) []byte {
 	n = min(n, s.Size)
 	if n > int(s.ready.Load()) {
@@ -54,42 +54,43 @@ func (s *Content) UpTo(n int) []byte {
 	return s.data[:n:n]
 }
 
+// unpackTo unpacks at least the first n bytes.
 func (s *Content) unpackTo(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unpack == nil || n <= int(s.ready.Load()) {
 		return
 	}
-	out, good, err := s.unpack(n)
-	if good = min(good, len(out), s.Size); good < int(s.ready.Load()) {
+	out, valid, err := s.unpack(n)
+	if valid = min(valid, len(out), s.Size); valid < int(s.ready.Load()) {
 		return
 	}
 	if len(s.data) == 0 {
 		s.data = out
 	}
-	if err != nil || good == s.Size {
-		s.unpack = nil // what is good stays good
+	if err != nil || valid == s.Size {
+		s.unpack = nil // valid bytes stay valid
 	}
-	s.limits.Use(good - int(s.ready.Load()))
-	s.ready.Store(int64(good))
+	s.limits.Use(valid - int(s.ready.Load()))
+	s.ready.Store(int64(valid))
 }
 
-// Packed reports whether there is something left to unpack.
+// Packed reports whether a part of the section is not unpacked yet.
 func (s *Content) Packed() bool { return s.unpack != nil }
 
-// Replace sets the section to what it unpacks to.
+// Replace sets the section to its uncompressed bytes.
 func (s *Content) Replace(b []byte) {
 	s.unpack = nil
 	s.plain(b)
 }
 
-// Unpacked returns how many bytes are good.
+// Unpacked returns the number of bytes that are unpacked.
 func (s *Content) Unpacked() int { return int(s.ready.Load()) }
 
 // All returns the whole section.
 func (s *Content) All() []byte { return s.UpTo(s.Size) }
 
-// CString returns the string at off, without its NUL; nil where it lies outside or is too long.
+// CString returns the string at off without its NUL, or nil if it is outside of the section or longer than bin.MaxString.
 func (s *Content) CString(off uint64) []byte {
 	if off >= uint64(s.Size) {
 		return nil
@@ -109,13 +110,13 @@ func (s *Content) CString(off uint64) []byte {
 	}
 }
 
-// Limits of what a compressed section may unpack to. DEFLATE packs 1032 to 1 at best.
+// Limits of the uncompressed size of a section. The best compression ratio of DEFLATE is 1032 to 1.
 const (
 	maxRatio    = 1100
 	maxUnpacked = (4<<30 - 1) & math.MaxInt
 )
 
-// Load sets s to the contents of a section, whatever its packing is.
+// Load sets s to the contents of a section, which may be compressed. Its errors are *StatusError.
 func (f *File) Load(s *Content, sh *Section) error {
 	b, ok := f.Contents(sh)
 	if !ok {
@@ -124,7 +125,7 @@ func (f *File) Load(s *Content, sh *Section) error {
 	return s.load(&f.Format, sh, b, f.Budget)
 }
 
-// load sets s to the contents b of the section h, whatever its packing is.
+// load is Load for a section with the contents b.
 func (s *Content) load(h *Format, sh *Section, b []byte, limits *budget.File) error {
 	var (
 		size   uint64
@@ -168,10 +169,10 @@ func (s *Content) load(h *Format, sh *Section, b []byte, limits *budget.File) er
 
 var errSize = errors.New("unpacks to another size than it says")
 
-// unzlib unpacks a zlib stream (RFC 1950) as far as it is needed.
+// unzlib returns an unpacker of a zlib stream (RFC 1950), which decodes as much as is needed.
 func unzlib(packed []byte, size int) unpacker {
 	var stream *inflate.Stream
-	return func(n int) (out []byte, good int, err error) {
+	return func(n int) (out []byte, valid int, err error) {
 		if stream == nil {
 			if stream, err = inflate.NewZlib(packed, size); err != nil {
 				return nil, 0, err
@@ -182,7 +183,8 @@ func unzlib(packed []byte, size int) unpacker {
 	}
 }
 
-// unzstd unpacks a zstd frame (RFC 8878) in the caller's goroutine, which is the one that can bear a memory fault.
+// unzstd returns an unpacker of a zstd frame (RFC 8878). It decodes in the caller's goroutine, because only that one recovers from
+// faults of mapped memory.
 func unzstd(packed []byte, size int) unpacker {
 	return func(int) ([]byte, int, error) {
 		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(size)+1<<20))
@@ -198,11 +200,11 @@ func unzstd(packed []byte, size int) unpacker {
 	}
 }
 
-// firstPlaced is the first address at which sections of relocatable files are placed: beyond what lies in any of them, so that an
-// address reports whether it is one of these or counts from the start of a section.
+// firstPlaced is the first address at which sections of relocatable files are placed. It is greater than the size of any section,
+// which distinguishes such addresses from offsets in sections.
 const firstPlaced = 1 << 30
 
-// place sets addresses of their own for the sections of a relocatable file, as a linker would: in the file all begin at 0.
+// place assigns different addresses to the sections of a relocatable file, as a linker would. In the file all addresses are 0.
 func (f *File) place() {
 	const limit = 1 << 31
 	next := uint64(firstPlaced)
@@ -219,8 +221,8 @@ func (f *File) place() {
 	f.Addressing.codeAtZero = false
 }
 
-// Placed returns the address, in a relocatable file, of what lies so far into the first section of code, or of data, that
-// is as long: the section that llvm takes. The address of a symbol is one already.
+// Placed converts an offset in a relocatable file to the address in the first section of code, or of data, that is long enough, which
+// is the section that llvm chooses. An address at which a section was placed is unchanged, as is any address in other files.
 func (h *Header) Placed(off uint64, code bool) uint64 {
 	if h.Type != elf.ET_REL || off >= firstPlaced {
 		return off
@@ -232,23 +234,23 @@ func (h *Header) Placed(off uint64, code bool) uint64 {
 			return s.Addr + off
 		}
 	}
-	return ^uint64(0) >> 1 // nothing is there
+	return ^uint64(0) >> 1 // an address outside of all sections
 }
 
-// placedSymbols is what relocations need of the symbol table.
+// placedSymbols holds the values of the symbols of a relocatable file, for relocations.
 type placedSymbols struct {
-	symbolSection uint32 // the number of the table
+	symbolSection uint32 // index of the symbol table's section
 	symbolValues  []uint64
 }
 
-// relocation is what one of a type does to a number of some bytes in debug information.
+// relocation is the effect of a relocation type on a number in debug information.
 type relocation struct {
-	size int
-	add  int // 0: the symbol's value and the addend replace it; otherwise they are added or taken away
+	size int // of the number, in bytes
+	add  int // 0: the sum of symbol value and addend replaces the number; 1: it is added to it; −1: it is subtracted from it
 }
 
-// relocations are those of each machine's ABI that compilers write for debug information. One of size 0 is in what is
-// not read here: places of thread-local variables, and of the table of contents.
+// relocations are the relocation types, by machine, that compilers use in debug information. Those of size 0 are ignored: they
+// occur in data that is not used, such as the locations of thread-local variables.
 var relocations = map[elf.Machine]map[uint32]relocation{
 	elf.EM_X86_64:  {0: {}, 1: {size: 8}, 10: {size: 4}, 11: {size: 4}, 17: {}, 21: {}},
 	elf.EM_386:     {0: {}, 1: {size: 4}, 32: {}},
@@ -262,11 +264,11 @@ var relocations = map[elf.Machine]map[uint32]relocation{
 		37: {1, -1}, 38: {2, -1}, 39: {4, -1}, 40: {8, -1}},
 }
 
-// Relocate applies the relocations of a relocatable file to its sections of debug information, which come by their
-// numbers. It returns what the sections were that it changed. It is false where one is of an unknown type, for then the debug
-// information means nothing.
+// Relocate applies the relocations of a relocatable file to its sections of debug information, given by their indexes. It returns the
+// original contents of the sections that it changed. It returns false if a relocation is invalid or of an unknown type, because the
+// debug information is then useless.
 func (f *File) Relocate(debug map[uint32]*Content) (before map[*Content][]byte, ok bool) {
-	left := len(f.Data) // bounds what sections that lie over each other may hold
+	left := len(f.Data) // bounds the work if many sections share the same bytes
 	before = make(map[*Content][]byte)
 	for i := range f.Sections {
 		sh := &f.Sections[i]
@@ -285,7 +287,7 @@ func (f *File) Relocate(debug map[uint32]*Content) (before map[*Content][]byte, 
 		if len(b) != s.Size {
 			return nil, false
 		}
-		if _, own := before[s]; !own {
+		if _, copied := before[s]; !copied {
 			f.Budget.Hold(len(b))
 			before[s], b = b, slices.Clone(b)
 			s.Replace(b)
@@ -297,7 +299,7 @@ func (f *File) Relocate(debug map[uint32]*Content) (before map[*Content][]byte, 
 	return before, true
 }
 
-// relocateSection applies the entries of one section to b.
+// relocateSection applies the relocations of one section to b. addends is set for SHT_RELA.
 func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 	known, word := relocations[f.Machine], f.WordSize()
 	size := 2 * word
@@ -337,7 +339,8 @@ func (f *File) relocateSection(b, entries []byte, addends bool) bool {
 	return true
 }
 
-// placeSymbols adds the addresses of their sections to the symbols of a relocatable file, in a copy of the table.
+// placeSymbols returns a copy of the symbol table of a relocatable file in which the address of the symbol's section is added to each
+// value. table is the index of the table's section.
 func (f *File) placeSymbols(table int, raw []byte) []byte {
 	f.Budget.Hold(2 * len(raw))
 	raw, f.symbolValues = slices.Clone(raw), nil
@@ -368,7 +371,7 @@ func (f *File) placeSymbols(table int, raw []byte) []byte {
 	return raw
 }
 
-// putUint writes a number over all of b.
+// putUint writes v to all bytes of b.
 func putUint(b []byte, v uint64, big bool) {
 	for i := range b {
 		shift := 8 * i
@@ -379,7 +382,7 @@ func putUint(b []byte, v uint64, big bool) {
 	}
 }
 
-// applyRules makes the linkage what the rules say.
+// applyRules sets the file's Addressing according to the rules.
 func (f *File) applyRules(by Rules) {
 	f.Addressing.codeAtZero = f.Addressing.codeAtZero || by.CodeAtZero
 	for i := range f.Sections {
@@ -389,7 +392,7 @@ func (f *File) applyRules(by Rules) {
 	}
 }
 
-// SectionRelative counts addresses that were placed in sections from these on.
+// SectionRelative converts a range of placed addresses to offsets in its section if Starts is set. Other ranges are unchanged.
 func (f *Addressing) SectionRelative(s Span) Span {
 	if f.Starts == nil || s.Lo < firstPlaced {
 		return s

@@ -1,12 +1,12 @@
-// Package elf reads ELF files that are in memory, of any machine: headers, sections, segments, symbols and notes. The bytes may be
-// damaged, or made to mislead: what is read is checked, and counted by a budget.File.
+// Package elf reads ELF files in memory, for any machine: headers, sections, segments, symbols and notes. The bytes may be damaged or
+// hostile: everything that is read is checked, and counted by a budget.File.
 //
 //   - elf.go: File and its headers, and the build ID
-//   - content.go: the contents of a section, unpacked as far as they are needed; files that are not linked: their sections are
-//     placed, and the sections of debug information relocated
-//   - address.go: offsets turned into addresses of the file, machine code, what depends on the machine, and the symbol at an address
+//   - content.go: the contents of a section, unpacked as far as needed; relocatable files: their sections are placed at addresses,
+//     and the sections of debug information are relocated
+//   - address.go: conversion of offsets to addresses, machine code, machine-dependent facts, and the symbol at an address
 //   - symtab.go: symbol tables, mapping symbols and function descriptors; byname.go: symbols by their names, and by words in them
-//   - minidebug.go: the symbol table that stripped files keep in .gnu_debugdata
+//   - minidebug.go: the symbol table of stripped files in .gnu_debugdata
 package elf
 
 import (
@@ -19,15 +19,15 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// Format is what the layout of a file's structures, and the meaning of its code, depend on.
+// Format holds the fields of the ELF header that determine the layout of the file's structures and the interpretation of its code.
 type Format struct {
-	Is64, Big bool // of 64 bits, and big-endian
+	Is64, Big bool // ELFCLASS64, ELFDATA2MSB
 	Machine   elf.Machine
 	Type      elf.Type
-	Flags     uint32 // e_flags, which depend on the machine
+	Flags     uint32 // e_flags, machine-dependent
 }
 
-// Header is what is kept of an ELF file's headers.
+// Header holds the headers of an ELF file.
 type Header struct {
 	Format
 	Sections  []Section
@@ -35,15 +35,16 @@ type Header struct {
 	DebugOnly bool // see isDebugOnly
 }
 
-// Rules are the choices that readers of ELF files make differently.
+// Rules select the behavior where readers of ELF files differ.
 type Rules struct {
-	// CodeAtZero takes code at address 0 as it is written, which linkers also leave where they dropped code.
+	// CodeAtZero accepts code at address 0, which is otherwise taken for code that the linker discarded.
 	CodeAtZero bool
-	// SectionRelative makes debug information and symbols of a relocatable file count from the starts of their sections, which all are 0.
+	// SectionRelative makes addresses in debug information and symbols of a relocatable file relative to the start of the section,
+	// as they are in the file.
 	SectionRelative bool
-	// Unbounded lets a symbol without a size reach to the next one, also across sections.
+	// Unbounded lets a symbol without a size extend to the next symbol, also across sections.
 	Unbounded bool
-	// SkipZdebug leaves out compressed sections of the older form, whose names begin with .zdebug_.
+	// SkipZdebug ignores compressed sections of the older GNU form, whose names begin with .zdebug_.
 	SkipZdebug bool
 }
 
@@ -53,15 +54,16 @@ type File struct {
 	Addressing
 	Rules  Rules
 	Data   []byte         // the whole file
-	ID     symsrc.BuildID // "" where it has none
-	Note   []byte         // the part of Data that is the build ID
-	Budget *budget.File   // of what is read of it
-	// Runtime returns the file that is loaded at run time, of which this one may be the debug file; nil where there is none.
+	ID     symsrc.BuildID // "" if it has none
+	Note   []byte         // the build ID, as a part of Data; nil if it has none
+	Budget *budget.File   // limits the work and the memory for the file
+	// Runtime returns the file that is loaded at run time: this one or, if this one is a debug file, the one that belongs to it. It
+	// returns nil if that is not known.
 	Runtime func() *File
 	placedSymbols
 }
 
-// Section is one row of the section header table.
+// Section is one entry of the section header table.
 type Section struct {
 	Name               string
 	Type               elf.SectionType
@@ -71,7 +73,7 @@ type Section struct {
 	entsize            uint64
 }
 
-// Segment is one row of the program header table.
+// Segment is one entry of the program header table.
 type Segment struct {
 	Type             elf.ProgType
 	Flags            elf.ProgFlag
@@ -79,18 +81,19 @@ type Segment struct {
 	Addr, Size       uint64 // in memory
 }
 
-// maxSegments bounds the segments that are read, which questions go over; none of interest comes after that many.
+// maxSegments bounds the number of segments that are read, because lookups scan all of them. Real files have far fewer.
 const maxSegments = 1 << 12
 
-// maxSectionName bounds the names of sections, of which many may share one text.
+// maxSectionName bounds the length of section names, because many headers of a hostile file may refer to one long name.
 const maxSectionName = 64
 
 var errNotELF = errors.New("no ELF magic")
 
-// compressedMagics are the magics of files that hold an ELF file in a form that is not read here.
+// compressedMagics are the magic numbers of compressed files, which may contain an ELF file: gzip, xz, zstd, bzip2, LZ4.
 var compressedMagics = []string{"\x1f\x8b", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "BZh", "\x04\x22\x4d\x18"}
 
-// New reads the ELF header and both tables (System V gABI, chapters 4 and 5), and the build ID.
+// New reads the ELF header, the section and program header tables (System V gABI, chapters 4 and 5), and the build ID. Its errors
+// are *StatusError.
 func New(b []byte, limits *budget.File, by Rules) (*File, error) {
 	if len(b) < 4 || string(b[:4]) != elf.ELFMAG {
 		for _, magic := range compressedMagics {
@@ -122,7 +125,7 @@ func New(b []byte, limits *budget.File, by Rules) (*File, error) {
 	if err := h.readSections(shoff, shentsize, shnum, shstrndx); err != nil {
 		return nil, err
 	}
-	const headers = 2 // a header and its name take about so many times what they take in the file
+	const headers = 2 // memory of a header and its name, per byte in the file
 	limits.Hold(headers * len(h.Sections) * int(shentsize))
 	h.wide = h.Is64
 	if h.Type == elf.ET_REL {
@@ -139,7 +142,7 @@ func New(b []byte, limits *budget.File, by Rules) (*File, error) {
 	return h, nil
 }
 
-// WordSize returns the size of an address in the ELF structures.
+// WordSize returns the size of an address in the ELF structures, in bytes.
 func (f *Format) WordSize() int {
 	if f.Is64 {
 		return 8
@@ -155,7 +158,7 @@ func (f *File) readSections(off uint64, entsize uint16, n, names uint64) error {
 	if want := uint16(40 + 24*(f.WordSize()/8)); entsize != want {
 		return Corrupted("section headers of %d bytes instead of %d", entsize, want)
 	}
-	// The first header holds the counts that do not fit into the ELF header.
+	// The first section header holds the counts that do not fit into the ELF header.
 	first, ok := bin.Slice(b, off, uint64(entsize))
 	if !ok {
 		return Corrupted("section header table at %#x goes past the end of the file", off)
@@ -185,6 +188,7 @@ func (f *File) readSections(off uint64, entsize uint16, n, names uint64) error {
 	return f.nameSections(table, int(entsize), names)
 }
 
+// nameSections sets the names of the sections. names is the index of the section with the names.
 func (f *File) nameSections(table []byte, entsize int, names uint64) error {
 	if names == uint64(elf.SHN_UNDEF) || len(f.Sections) == 0 {
 		return nil
@@ -247,7 +251,7 @@ func (f *File) readSegments(off uint64, entsize uint16, n uint64) error {
 	return nil
 }
 
-// Contents returns the bytes of a section in the file; false where they lie outside of it.
+// Contents returns the bytes of a section in the file. It returns false if they are not completely in the file.
 func (f *File) Contents(s *Section) ([]byte, bool) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, true
@@ -255,15 +259,16 @@ func (f *File) Contents(s *Section) ([]byte, bool) {
 	return bin.Slice(f.Data, s.Offset, s.Size)
 }
 
-// Addressing is what addresses in debug information mean. A file that holds a part of another file's debug information has that file's Linkage.
+// Addressing says how addresses in debug information are to be interpreted. A file with a part of another file's debug information
+// has the Addressing of that file.
 type Addressing struct {
 	wide       bool     // addresses have 64 bits
-	codeAtZero bool     // code lies at address 0, as in relocatable files
-	Starts     []uint64 // where the sections of a relocatable file were placed; nil unless addresses are to count from there
+	codeAtZero bool     // 0 is a valid address of code
+	Starts     []uint64 // sorted addresses at which the sections of a relocatable file were placed; nil unless Rules.SectionRelative is set
 }
 
-// IsTombstone reports whether code at lo was dropped by the linker, which leaves 0, 1, −1 or −2 where the address was. Zero is a
-// good address where code lies there, as in a relocatable file.
+// IsTombstone reports whether lo is an address that linkers write in place of the address of discarded code: 0, 1, −1 or −2. 0 is a
+// valid address if the file has code there.
 func (h *Addressing) IsTombstone(lo uint64) bool {
 	if lo > 1 && lo < 0xfffffffe {
 		return false
@@ -274,8 +279,8 @@ func (h *Addressing) IsTombstone(lo uint64) bool {
 	return !h.codeAtZero
 }
 
-// buildID looks for the note NT_GNU_BUILD_ID in the note sections, then in the note segments, and returns the part of the file that
-// is the ID.
+// buildID returns the build ID, as a part of the file, from the note NT_GNU_BUILD_ID in a note section or a note segment. It returns
+// nil if there is none.
 func (f *File) buildID() []byte {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Type == elf.SHT_NOTE {
@@ -296,10 +301,11 @@ func (f *File) buildID() []byte {
 	return nil
 }
 
+// findNote returns the build ID in the notes of a section or a segment, or nil.
 func (f *Format) findNote(notes []byte) []byte {
 	const (
 		ntGNUBuildID = 3
-		maxNotes     = 1 << 10 // looked at in one place
+		maxNotes     = 1 << 10 // in one section or segment
 	)
 	c := &bin.Cursor{B: notes, Big: f.Big}
 	for n := 0; n < maxNotes && c.OK() && c.P < len(notes); n++ {
@@ -315,13 +321,13 @@ func (f *Format) findNote(notes []byte) []byte {
 	return nil
 }
 
-// Corrupted returns the error of a file whose structure is damaged.
+// Corrupted returns the *StatusError of a file whose structure is damaged.
 func Corrupted(format string, args ...any) error {
 	return &StatusError{symsrc.Corrupted, fmt.Errorf(format, args...)}
 }
 
-// isDebugOnly reports whether objcopy --only-keep-debug made the file: its sections of code have an address and a size, but
-// no contents, and the offsets of its segments mean nothing.
+// isDebugOnly reports whether the file was created by objcopy --only-keep-debug: its code sections have an address and a size but
+// no contents, and the file offsets of its segments are meaningless.
 func (h *Header) isDebugOnly() bool {
 	for i := range h.Sections {
 		if s := &h.Sections[i]; s.IsCode() && s.Size > 0 {
@@ -331,13 +337,13 @@ func (h *Header) isDebugOnly() bool {
 	return false
 }
 
-// Span is a range of addresses: lo ≤ a < hi.
+// Span is the range of the addresses a with Lo ≤ a < Hi.
 type Span struct{ Lo, Hi uint64 }
 
-// Covers reports whether an address is one of the range.
+// Covers reports whether the range contains an address.
 func (s Span) Covers(a uint64) bool { return a-s.Lo < s.Hi-s.Lo }
 
-// StatusError is an error with the status that reports show for it.
+// StatusError is an error with its status in reports.
 type StatusError struct {
 	Status symsrc.Status
 	Err    error

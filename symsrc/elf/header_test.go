@@ -8,8 +8,8 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// TestDead tells addresses that a linker leaves for what it drops.
-func TestDead(t *testing.T) {
+// TestIsTombstone checks the addresses that linkers write for discarded code.
+func TestIsTombstone(t *testing.T) {
 	is64, is32, rel := Addressing{wide: true}, Addressing{}, Addressing{wide: true, codeAtZero: true}
 	for _, c := range []struct {
 		h    *Addressing
@@ -25,7 +25,7 @@ func TestDead(t *testing.T) {
 	}
 }
 
-// TestSectionSizes refuses sections that say they unpack to more than they can, or than may be.
+// TestSectionSizes checks that sections are refused whose uncompressed size is impossible or too large.
 func TestSectionSizes(t *testing.T) {
 	h := &Format{Is64: true}
 	compressed := func(method, size string) []byte {
@@ -39,7 +39,7 @@ func TestSectionSizes(t *testing.T) {
 		{"a bomb", compressed("\x01", "\x00\x00\x00\x40\x00\x00\x00\x00"), symsrc.Corrupted},
 		{"more than there is", compressed("\x01", "\xff\xff\xff\xff\xff\xff\xff\xff"), symsrc.Corrupted},
 		{"an unknown method", compressed("\x09", "\x00\x01\x00\x00\x00\x00\x00\x00"), symsrc.UnsupportedCompressed},
-		{"cut off", []byte("\x01\x00\x00\x00"), symsrc.Corrupted},
+		{"truncated", []byte("\x01\x00\x00\x00"), symsrc.Corrupted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s Content

@@ -18,9 +18,9 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// MiniSymbols unpacks the symbol table that a stripped file keeps: an ELF file with a symbol table and nothing else, packed by xz in the
-// section .gnu_debugdata (GDB manual, "MiniDebugInfo"). It holds what the dynamic symbol table lacks. It is nil where there is none,
-// or where it is damaged or belongs to another file.
+// MiniSymbols returns the symbol table in the section .gnu_debugdata of a stripped file: an xz-compressed ELF file with only a symbol
+// table (GDB manual, "MiniDebugInfo"). It has the symbols that are missing in the dynamic symbol table. MiniSymbols returns nil if there
+// is none, or if it is damaged or belongs to another file.
 func (f *File) MiniSymbols() *SymbolTable {
 	for i := range f.Sections {
 		s := &f.Sections[i]
@@ -54,8 +54,8 @@ func (f *File) readMini(data []byte) *SymbolTable {
 	return t
 }
 
-// Limits of what an xz stream may unpack to: symbols shrink to a third or a tenth. They also bound the dictionary, which
-// is never larger than its block.
+// Limits of the uncompressed size of an xz stream. Symbols are compressed to between a third and a tenth. The limits also bound the
+// dictionary, which is never larger than its block.
 const (
 	maxXZ       = 64 << 20
 	maxXZRatio  = 256
@@ -64,16 +64,16 @@ const (
 
 var errXZ = errors.New("xz: damaged, or of a kind that is not read")
 
-// xzCheckSizes are the bytes of each kind of check (xz file format 1.2.1, §2.1.1.2).
+// xzCheckSizes are the sizes of the checks, in bytes, by their IDs (xz file format 1.2.1, §2.1.1.2).
 var xzCheckSizes = [16]int{1: 4, 2: 4, 3: 4, 4: 8, 5: 8, 6: 8, 7: 16, 8: 16, 9: 16, 10: 32, 11: 32, 12: 32, 13: 64, 14: 64, 15: 64}
 
-// unxz unpacks a single xz stream whose only filter is LZMA2. The index at the stream's end says what it takes before
-// anything is unpacked.
+// unxz unpacks a single xz stream whose only filter is LZMA2. It checks the sizes in the index at the end of the stream before it
+// unpacks anything.
 func unxz(b []byte, limits *budget.File) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(interface{ Addr() uintptr }); ok {
-				panic(r) // the file was cut off while it was read
+				panic(r) // a fault, because the mapped file was truncated
 			}
 			if err, ok := r.(error); ok && errors.Is(err, budget.ErrExceeded) {
 				panic(err)
@@ -83,7 +83,7 @@ func unxz(b []byte, limits *budget.File) (out []byte, err error) {
 	}()
 	const headerSize, footerSize = 12, 12
 	if len(b) < headerSize+footerSize || string(b[:6]) != "\xfd7zXZ\x00" || string(b[len(b)-2:]) != "YZ" ||
-		!bytes.Equal(b[6:8], b[len(b)-4:len(b)-2]) { // the kind of check
+		!bytes.Equal(b[6:8], b[len(b)-4:len(b)-2]) { // the stream flags, with the kind of check
 		return nil, errXZ
 	}
 	body := b[headerSize : len(b)-footerSize]
@@ -97,8 +97,8 @@ func unxz(b []byte, limits *budget.File) (out []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	const stepsPerByte = 8      // LZMA takes them for each byte that it unpacks
-	limits.Hold(2 * int(total)) // with its dictionary
+	const stepsPerByte = 8      // of LZMA, per unpacked byte
+	limits.Hold(2 * int(total)) // output and dictionary
 	limits.Spend(stepsPerByte * int(total))
 	out = make([]byte, total)
 	for rest := out; len(records) > 0; records = records[1:] {
@@ -116,10 +116,10 @@ func unxz(b []byte, limits *budget.File) (out []byte, err error) {
 	return out, nil
 }
 
-// xzRecord is what the index says of a block: its bytes without their padding, and what they unpack to.
+// xzRecord is the record of a block in the index: its unpadded size and its uncompressed size, in bytes.
 type xzRecord struct{ packed, size uint64 }
 
-// xzIndex reads the index (§4). All blocks together may unpack to limit bytes.
+// xzIndex reads the index (§4) and returns its records and the total uncompressed size, which is at most limit.
 func xzIndex(b []byte, limit uint64) (records []xzRecord, total uint64, err error) {
 	sum, p := bin.Uint(b, len(b)-4, 4, false)
 	if p == bin.Past || uint32(sum) != crc32.ChecksumIEEE(b[:len(b)-4]) {
@@ -141,18 +141,18 @@ func xzIndex(b []byte, limit uint64) (records []xzRecord, total uint64, err erro
 	return records, total, nil
 }
 
-// unxzBlock fills out with what a block holds (§3), and compares the check at its end where that is of a known kind.
+// unxzBlock unpacks a block (§3) to out, and verifies the check at its end if that is of a known kind.
 func unxzBlock(b, out []byte, check byte) error {
 	const lzma2 = 0x21
 	c := &bin.Cursor{B: b}
 	headerSize, flags := (int(c.U8())+1)*4, c.U8()
-	for _, present := range []bool{flags&0x40 != 0, flags&0x80 != 0} { // sizes that the index has, too
+	for _, present := range []bool{flags&0x40 != 0, flags&0x80 != 0} { // sizes that are also in the index
 		if present {
 			c.ULEB()
 		}
 	}
 	filter, propsSize := c.ULEB(), c.ULEB()
-	c.U8() // the size of the dictionary: a block's output is all that it may refer to
+	c.U8() // the dictionary size, which is not needed: a match cannot be longer ago than the block's output
 	end := len(b) - xzCheckSizes[check]
 	if !c.OK() || flags&0x3f != 0 || filter != lzma2 || propsSize != 1 || headerSize > end || c.P > headerSize {
 		return errXZ
@@ -170,7 +170,7 @@ func unxzBlock(b, out []byte, check byte) error {
 	return xzCheck(out, b[end:], check)
 }
 
-// xzCheck compares the check of a block, which CRCs have with the least byte first.
+// xzCheck verifies the check of a block. CRCs are stored in little-endian order.
 func xzCheck(out, want []byte, check byte) error {
 	var h hash.Hash
 	switch check {

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc/elf/elftest"
 )
 
-// TestReadMini takes only what belongs to the file.
+// TestReadMini checks that a symbol table of another file is refused.
 func TestReadMini(t *testing.T) {
 	load := func(name string) (*File, []byte) {
 		b, err := os.ReadFile(filepath.Join("../object/testdata", name))
@@ -33,8 +33,8 @@ func TestReadMini(t *testing.T) {
 		data []byte
 		want bool
 	}{
-		{"its own", own, true}, {"of another build", otherBuild, false}, {"of another machine", otherMachine, false},
-		{"no ELF file", []byte("text"), false}, {"cut off", own[:len(own)/2], false}, {"nothing", nil, false},
+		{"same build", own, true}, {"another build", otherBuild, false}, {"another machine", otherMachine, false},
+		{"not an ELF file", []byte("text"), false}, {"truncated", own[:len(own)/2], false}, {"empty", nil, false},
 	} {
 		if got := gcc.readMini(c.data) != nil; got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -42,7 +42,7 @@ func TestReadMini(t *testing.T) {
 	}
 }
 
-// TestXZ bounds what hostile streams make us do.
+// TestXZ checks the limits for hostile streams.
 func TestXZ(t *testing.T) {
 	data := bytes.Repeat([]byte("symbol "), 9)
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestXZ(t *testing.T) {
 	}
 }
 
-// TestXZDamaged damages a real stream everywhere: it unpacks to the same or not at all.
+// TestXZDamaged changes every byte of a real stream: it unpacks to the same bytes or not at all.
 func TestXZDamaged(t *testing.T) {
 	if _, err := exec.LookPath("xz"); err != nil {
 		t.Skip("xz is not installed")
@@ -88,7 +88,7 @@ func TestXZDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := unxz(good, budget.NewFile(len(good))); err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("not what was packed: %v", err)
+		t.Fatalf("unpacked to other bytes: %v", err)
 	}
 	for i := range good {
 		for _, mask := range []byte{1, 0x80, 0xff} {
@@ -104,7 +104,7 @@ func TestXZDamaged(t *testing.T) {
 	}
 }
 
-// FuzzXZ unpacks anything. A panic of the library would be an error here, as the bounds are.
+// FuzzXZ unpacks any bytes, and checks the limit of the uncompressed size.
 func FuzzXZ(f *testing.F) {
 	f.Add(elftest.XZStream([]byte("symbols"), 7, 1))
 	f.Add(elftest.XZStream([]byte("symbols"), 7, 3))

@@ -13,42 +13,42 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// SymbolTable is a symbol table of a file (gABI, "Symbol Table"). The first address is looked for in the raw table, the
-// second one sorts it.
+// SymbolTable is a symbol table of a file (gABI, "Symbol Table"). The first lookup of an address scans the raw table, the second one
+// sorts it.
 type SymbolTable struct {
 	rawSymbols
 	touched atomic.Bool
 	once    sync.Once
 	sorted  symbolIndex
 	files   []fileSymbol
-	cache   []uint32     // numbers of names, as in sorted; set atomically
-	table   *names.Table // of the file
+	cache   []uint32     // numbers of the names of the symbols in sorted, set atomically; 0 until they are first used
+	table   *names.Table // the file's table of names
 	byName  nameHashes
 	words   wordIndex
 }
 
-// rawSymbols is a symbol table as it is in the file, and what is needed to read it.
+// rawSymbols is a symbol table as it is in the file.
 type rawSymbols struct {
 	Format
-	raw, names, xindex []byte   // contents of the table, of its strings, and of SHT_SYMTAB_SHNDX
-	ends               []uint64 // where the sections end that are in memory at run time; 0 for the others
-	unbounded          bool     // a symbol without a size reaches to the next one, also across sections
+	raw, names, xindex []byte   // contents of the table, of its string table, and of its SHT_SYMTAB_SHNDX section
+	ends               []uint64 // end addresses of the sections; 0 for those that are not loaded
+	unbounded          bool     // see Rules.Unbounded
 	opd                *descriptors
 }
 
 // symbol is a symbol that may name an address.
 type symbol struct {
 	addr, size uint64
-	limit      uint64 // the end of its section
-	name       uint32 // its offset in the strings
-	index      uint32 // in the table
+	limit      uint64 // end address of its section
+	name       uint32 // offset in the string table
+	index      uint32 // in the symbol table
 	local      bool
 }
 
-// fileSymbol is the STT_FILE symbol that comes before the local symbols of a source file.
+// fileSymbol is an STT_FILE symbol, which precedes the local symbols of a source file.
 type fileSymbol struct{ name, index uint32 }
 
-// SymbolTable reads the table of a type; nil where there is none with any symbols.
+// SymbolTable returns the symbol table of a type, or nil if there is none or it is empty.
 func (f *File) SymbolTable(typ elf.SectionType, names *names.Table) (*SymbolTable, error) {
 	for i := range f.Sections {
 		s := &f.Sections[i]
@@ -94,12 +94,12 @@ func (t *rawSymbols) entrySize() int {
 	return elf.Sym32Size
 }
 
-// each calls sym with every symbol from window.lo to window.hi that may name an address, and file with every STT_FILE
-// symbol, in table order. sym may narrow the window.
+// each calls sym with every symbol from window.Lo to window.Hi that may name an address, and file with every STT_FILE symbol, in table
+// order. sym may narrow the window.
 func (t *rawSymbols) each(window *Span, sym func(*symbol), file func(fileSymbol)) {
 	size := t.entrySize()
 	var s symbol
-	// Nearly all entries are outside of a narrow window: in the usual kind of file that is seen at once.
+	// Fast path for the most common format: nearly all entries are outside of a narrow window.
 	usual := t.Is64 && !t.Big && t.opd == nil
 	lo, width := window.Lo, window.Hi|1-window.Lo
 	for i, b := 1, t.raw; ; i++ {
@@ -114,7 +114,7 @@ func (t *rawSymbols) each(window *Span, sym func(*symbol), file func(fileSymbol)
 	}
 }
 
-// visit does what each does for one entry, the one of index i, which begins b. s is memory for it.
+// visit is each for one entry, which has index i and is at the start of b. It uses s as memory for the symbol.
 func (t *rawSymbols) visit(i int, b []byte, s *symbol, window *Span, sym func(*symbol), file func(fileSymbol)) {
 	addr, info := t.entryAddr(b)
 	if t.opd != nil {
@@ -131,7 +131,7 @@ func (t *rawSymbols) visit(i int, b []byte, s *symbol, window *Span, sym func(*s
 		return
 	case elf.STT_FUNC:
 		if t.Machine == elf.EM_ARM {
-			s.addr &^= 1 // set for Thumb code
+			s.addr &^= 1 // bit 0 marks Thumb code
 		}
 	case elf.STT_NOTYPE, elf.STT_OBJECT, elf.STT_GNU_IFUNC:
 	default:
@@ -144,7 +144,8 @@ func (t *rawSymbols) visit(i int, b []byte, s *symbol, window *Span, sym func(*s
 	sym(s)
 }
 
-// sectionEnd returns where the section of the entry with index i ends; 0 where it is in none that is in memory.
+// sectionEnd returns the end address of the section of the entry with index i, or 0 if that is not a loaded section. section is the
+// entry's st_shndx.
 func (t *rawSymbols) sectionEnd(section uint64, i int) uint64 {
 	if section == uint64(elf.SHN_XINDEX) {
 		section, _ = bin.Uint(t.xindex, 4*i, 4, t.Big)
@@ -157,7 +158,7 @@ func (t *rawSymbols) sectionEnd(section uint64, i int) uint64 {
 	return t.ends[section]
 }
 
-// entryAddr reads what shows at once whether an entry is of use: st_value and st_info.
+// entryAddr returns st_value and st_info of an entry.
 func (t *rawSymbols) entryAddr(b []byte) (addr uint64, info byte) {
 	switch {
 	case t.Is64 && !t.Big:
@@ -183,7 +184,8 @@ func (t *rawSymbols) entry(b []byte, s *symbol) (section uint64) {
 	return section
 }
 
-// isMapping reports whether a symbol only marks where code of one kind, or data, begins ($a, $t, $d, $x).
+// isMapping reports whether a symbol is a mapping symbol ($a, $t, $d, $x), which marks the start of data or of code of one kind, or
+// has no name.
 func (t *rawSymbols) isMapping(name uint32) bool {
 	switch t.Machine {
 	case elf.EM_ARM, elf.EM_AARCH64, elf.EM_RISCV:
@@ -195,9 +197,9 @@ func (t *rawSymbols) isMapping(name uint32) bool {
 		return true
 	}
 	if b[name] != '$' {
-		// Objects of RISC-V keep the labels of places within functions.
+		// Relocatable files for RISC-V contain local labels inside of functions.
 		label := t.Machine == elf.EM_RISCV && t.Type == elf.ET_REL && b[name] == '.' && b[name+1] == 'L'
-		return label && (!t.unbounded || bytes.HasPrefix(b[name:], []byte(".L0 \x00"))) // llvm leaves only these out
+		return label && (!t.unbounded || bytes.HasPrefix(b[name:], []byte(".L0 \x00"))) // llvm ignores only this one
 	}
 	switch b[name+1] {
 	case 'd':
@@ -210,7 +212,7 @@ func (t *rawSymbols) isMapping(name uint32) bool {
 	return false
 }
 
-// str returns the string at an offset; nil where it lies outside or is too long.
+// str returns the string at an offset in the string table, or nil if it is outside of the table or longer than bin.MaxString.
 func (t *rawSymbols) str(off uint32) []byte {
 	if uint64(off) >= uint64(len(t.names)) {
 		return nil
@@ -223,7 +225,7 @@ func (t *rawSymbols) str(off uint32) []byte {
 	return b[:n]
 }
 
-// NameAt returns the name of the symbol of that index.
+// NameAt returns the name of the symbol with an index, or nil.
 func (t *rawSymbols) NameAt(index uint32) []byte {
 	if uint64(index) >= uint64(len(t.raw)/t.entrySize()) {
 		return nil
@@ -235,9 +237,9 @@ func (t *rawSymbols) NameAt(index uint32) []byte {
 	return nil
 }
 
-// descriptors is the section .opd of the first PowerPC 64-bit ABI (§3.2.4, "Function Descriptors"): the symbol of a function
-// leads to its descriptor, of which the first word is the address of the code. It is read when first asked for: a debug
-// file has it only in the runtime object.
+// descriptors is the section .opd of the PowerPC 64-bit ELFv1 ABI (§3.2.4, "Function Descriptors"): the symbol of a function refers to
+// its descriptor, whose first word is the address of the code. It is read lazily, because for a debug file its contents are in the
+// runtime object.
 type descriptors struct {
 	f    *File
 	once sync.Once
@@ -247,7 +249,7 @@ type descriptors struct {
 
 const opdSection = ".opd"
 
-// descriptors returns those of the file; nil where its symbols are addresses of code.
+// descriptors returns the function descriptors of the file, or nil if its symbols are addresses of code.
 func (f *File) descriptors() *descriptors {
 	if f.Machine != elf.EM_PPC64 || !f.Is64 || !f.Big {
 		return nil
@@ -260,7 +262,7 @@ func (f *File) descriptors() *descriptors {
 	return nil
 }
 
-// code returns the address of the function of a descriptor; any other address is what it is.
+// code returns the address of the function of a descriptor. Any other address is unchanged.
 func (d *descriptors) code(addr uint64) uint64 {
 	d.once.Do(d.read)
 	if at := addr - d.addr; addr >= d.addr && at < uint64(len(d.data)) && uint64(len(d.data))-at >= 8 {
@@ -269,10 +271,10 @@ func (d *descriptors) code(addr uint64) uint64 {
 	return addr
 }
 
-// unreadable reports whether there are descriptors whose contents are not known: then it is not known where functions begin.
+// unreadable reports whether there are descriptors but their contents are unknown, and so are the addresses of functions.
 func (d *descriptors) unreadable() bool { return d != nil && d.data == nil }
 
-// read finds the descriptors' contents.
+// read reads the contents of the section.
 func (d *descriptors) read() {
 	r := d.f.Runtime()
 	if r == nil {
@@ -285,7 +287,7 @@ func (d *descriptors) read() {
 		}
 		b, ok := r.Contents(s)
 		addr := s.Addr
-		if r.Starts != nil { // llvm reads them as they are
+		if r.Starts != nil { // llvm does not relocate them
 			addr = r.SectionRelative(Span{Lo: addr}).Lo
 		} else if ok && r.Type == elf.ET_REL {
 			b, ok = r.relocated(i, b)
@@ -313,13 +315,13 @@ func (f *File) relocated(section int, b []byte) ([]byte, bool) {
 	return b, true
 }
 
-// Mapping is what is at an address, up to the next mapping: 'a' for ARM code, 't' for Thumb code, 'd' for data.
+// Mapping is the kind of the code from an address up to the next Mapping.
 type Mapping struct {
 	Addr uint64
-	Kind byte
+	Kind byte // 'a' for ARM code, 't' for Thumb code, 'd' for data
 }
 
-// Mappings lists the mapping symbols. Several at one address say the same.
+// Mappings returns the mapping symbols sorted by address, one per address.
 func (t *rawSymbols) Mappings() (all []Mapping) {
 	size := t.entrySize()
 	for b := t.raw; len(b) >= size; b = b[size:] {

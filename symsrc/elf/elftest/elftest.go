@@ -1,4 +1,4 @@
-// Package elftest makes small ELF files, and parts of their debug information, for tests.
+// Package elftest creates small ELF files, and parts of their debug information, for tests.
 package elftest
 
 import (
@@ -12,17 +12,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Part is a section of a file that File makes.
+// Part is a section of a file that File creates.
 type Part struct {
 	Name  string
 	Type  elf.SectionType
 	Flags elf.SectionFlag
 	Addr  uint64
 	Data  []byte
-	Size  uint64 // 0: that of Data
+	Size  uint64 // 0: len(Data)
 }
 
-// File returns a little-endian file of 64 bits for x86-64.
+// File returns a 64-bit little-endian ELF file for x86-64 with the parts as sections.
 func File(parts ...Part) []byte {
 	names := []byte{0}
 	var body bytes.Buffer
@@ -52,10 +52,10 @@ func File(parts ...Part) []byte {
 	return file.Bytes()
 }
 
-// CodeAt is where the code is in files that CodeFile makes, and CodeSize how much there is.
+// CodeAt and CodeSize are the address and the size of the code section in files that CodeFile creates.
 const CodeAt, CodeSize = 0x1000, 0x10000
 
-// CodeFile does what File does, with a section of code before the parts.
+// CodeFile is File with a code section, without contents, before the parts.
 func CodeFile(parts ...Part) []byte {
 	text := Part{Name: ".text", Type: elf.SHT_NOBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Addr: CodeAt, Size: CodeSize}
 	return File(append([]Part{text}, parts...)...)
@@ -66,7 +66,7 @@ func DebugPart(name string, data []byte) Part {
 	return Part{Name: name, Type: elf.SHT_PROGBITS, Data: data}
 }
 
-// AbbrevTable returns a table of declarations: of each its code, tag, whether it has children, and pairs of attribute and form.
+// AbbrevTable returns an abbreviation table. Each declaration is its code, its tag, DW_CHILDREN, and pairs of attribute and form.
 func AbbrevTable(decls ...[]byte) []byte {
 	var b []byte
 	for _, d := range decls {
@@ -75,7 +75,7 @@ func AbbrevTable(decls ...[]byte) []byte {
 	return append(b, 0)
 }
 
-// LE returns numbers in little-endian order, as many bytes each as its type has.
+// LE returns the bytes of numbers of fixed size in little-endian order. It panics for other values.
 func LE(values ...any) []byte {
 	var b bytes.Buffer
 	for _, v := range values {
@@ -86,15 +86,15 @@ func LE(values ...any) []byte {
 	return b.Bytes()
 }
 
-// Unit4 returns a unit of DWARF 4 around its entries.
+// Unit4 returns a DWARF 4 unit with the given entries.
 func Unit4(entries []byte) []byte {
 	return append(LE(uint32(7+len(entries)), uint16(4), uint32(0), uint8(8)), entries...)
 }
 
-// UnitHead4 is the length of such a unit's header.
+// UnitHead4 is the size of the header of a DWARF 4 unit, in bytes.
 const UnitHead4 = 11
 
-// ZlibSection packs data as the contents of a compressed section that says it has that size.
+// ZlibSection returns the contents of a section with data compressed by zlib, whose header says that the uncompressed size is size.
 func ZlibSection(t *testing.T, data []byte, size uint64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -120,7 +120,8 @@ func ZSTDSection(t *testing.T, data []byte, size uint64) []byte {
 	return w.EncodeAll(data, LE(uint32(elf.COMPRESS_ZSTD), uint32(0), size, uint64(1)))
 }
 
-// XZStream returns a stream of xz with data as it is, in a number of equal blocks of which the index says that they unpack to claimed bytes.
+// XZStream returns an xz stream with a number of equal blocks that contain data uncompressed. According to the index, each block
+// unpacks to claimed bytes.
 func XZStream(data []byte, claimed uint64, blocks int) []byte {
 	stored := append([]byte{1, byte((len(data) - 1) >> 8), byte(len(data) - 1)}, data...)
 	block := append([]byte{2, 0, 0x21, 1, 40, 0, 0, 0, 0, 0, 0, 0}, append(stored, 0)...) // a dictionary of 4 GiB

@@ -9,8 +9,7 @@ import (
 	kzlib "github.com/klauspost/compress/zlib"
 )
 
-// BenchmarkInflate sets this package beside compress/zlib and klauspost/compress on the same data; the figures that count
-// are the ratios.
+// BenchmarkInflate compares this package with compress/zlib and klauspost/compress on the same data. Only the ratios are meaningful.
 func BenchmarkInflate(b *testing.B) {
 	data := debugInfo(4 << 20)
 	var in bytes.Buffer

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// refill brings the bit buffer to at least 56 bits, or to all that is left.
+// refill fills the bit buffer to at least 56 bits, or with all remaining input.
 func (s *Stream) refill() {
 	if s.pos+8 <= len(s.in) {
 		s.bits |= binary.LittleEndian.Uint64(s.in[s.pos:]) << s.nbits
@@ -22,7 +22,7 @@ func (s *Stream) refill() {
 	}
 }
 
-// drop takes n bits off the bit buffer; false where there are not so many.
+// drop removes n bits from the bit buffer. It returns false if there are fewer.
 func (s *Stream) drop(n uint) bool {
 	if n > s.nbits {
 		return false
@@ -32,7 +32,7 @@ func (s *Stream) drop(n uint) bool {
 	return true
 }
 
-// header reads the header of a block (RFC 1951 §3.2.3), and the codes of one that has its own.
+// header reads the header of a block (RFC 1951 §3.2.3) and sets up its codes.
 func (s *Stream) header() error {
 	s.refill()
 	head := s.bits
@@ -56,10 +56,10 @@ func (s *Stream) header() error {
 	return nil
 }
 
-// storedHeader reads the length of a stored block, from the next whole byte on, and its complement.
+// storedHeader reads the length of a stored block and its complement, which begin at the next byte boundary (§3.2.4).
 func (s *Stream) storedHeader() error {
 	s.drop(s.nbits & 7)
-	s.pos -= int(s.nbits / 8) // give back what was read ahead
+	s.pos -= int(s.nbits / 8) // return the bytes in the bit buffer
 	s.bits, s.nbits = 0, 0
 	if len(s.in)-s.pos < 4 {
 		return io.ErrUnexpectedEOF
@@ -74,7 +74,7 @@ func (s *Stream) storedHeader() error {
 	return nil
 }
 
-// fixedCodes makes the codes that need no description (RFC 1951 §3.2.6).
+// fixedCodes builds the tables of the fixed codes (RFC 1951 §3.2.6).
 func (s *Stream) fixedCodes() {
 	if s.codes == nil {
 		s.codes = new(codes)
@@ -103,10 +103,10 @@ func (s *Stream) fixedCodes() {
 	s.codes.fixed = true
 }
 
-// lensOrder is the order of the lengths of the code of code lengths.
+// lensOrder is the order in which the lengths of the code length code are stored (RFC 1951 §3.2.7).
 var lensOrder = [numLens]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
-// dynamicCodes reads the lengths of a block's two codes, themselves in a code, and makes its tables (§3.2.7).
+// dynamicCodes reads the compressed lengths of a block's two codes, and builds their tables (RFC 1951 §3.2.7).
 func (s *Stream) dynamicCodes() error {
 	if s.codes == nil {
 		s.codes = new(codes)
@@ -143,7 +143,7 @@ func (s *Stream) dynamicCodes() error {
 	return nil
 }
 
-// codeLengths reads run-length coded code lengths.
+// codeLengths reads run-length encoded code lengths.
 func (s *Stream) codeLengths(lengths []uint8) error {
 	for i := 0; i < len(lengths); {
 		s.refill()
@@ -162,7 +162,7 @@ func (s *Stream) codeLengths(lengths []uint8) error {
 		}
 		value, times, extra := uint8(0), 3, uint(3)
 		switch symbol {
-		case 16: // the length before this, 3 to 6 times
+		case 16: // the previous length, 3 to 6 times
 			if i == 0 {
 				return ErrCorrupt
 			}
@@ -187,14 +187,14 @@ func (s *Stream) codeLengths(lengths []uint8) error {
 
 const (
 	maxMatch = 258
-	// In one round the fast loop reads at most roomIn bytes, two loads, and writes at most roomOut: two literals and a
-	// match that is copied in pieces of 16.
+	// One iteration of the fast loop reads at most roomIn bytes, in two loads, and writes at most roomOut bytes: two literals and
+	// a match that is copied in pieces of 16 bytes.
 	roomIn  = 16
 	roomOut = 2 + maxMatch + 16
 )
 
-// carefulCodes decodes symbols one by one, anywhere in the data, until n bytes are out, the block ends or the output is
-// full.
+// carefulCodes decodes symbols one by one, also near the ends of input and output, until n bytes are decoded, the block ends, or the
+// output is full. It reports whether the block ended.
 func (s *Stream) carefulCodes(n int) (end bool, err error) {
 	for s.n < n || n >= len(s.out) {
 		s.refill()
@@ -229,15 +229,15 @@ func (s *Stream) carefulCodes(n int) (end bool, err error) {
 	return false, nil
 }
 
-// value is that of a length or distance: its base and the extra bits behind its code in the bit buffer.
+// value returns a length or distance: its base plus the extra bits after its code. bits is the bit buffer from the code on.
 func value(e entry, bits uint64) int {
 	return int(e>>16) + int(bits&(1<<(e&0x3f)-1)>>(e>>8&15))
 }
 
-// noCode is the error where the bits are no symbol's code.
+// noCode returns the error for bits that are not the code of a symbol.
 func (s *Stream) noCode() error {
 	if s.pos == len(s.in) && s.nbits < maxCodeBits {
-		return io.ErrUnexpectedEOF // they may be zeros behind the end
+		return io.ErrUnexpectedEOF // the bits may include zeros after the end
 	}
 	return ErrCorrupt
 }
@@ -274,11 +274,12 @@ func (s *Stream) carefulMatch(length int) error {
 	return nil
 }
 
-// fastCodes decodes symbols until n bytes are out, the block ends, or input or output come near their ends.
+// fastCodes decodes symbols until n bytes are decoded, the block ends, or the end of the input or the output is near. It reports
+// whether the block ended.
 //
-// One load brings at least 56 bits. Two literals of the main table take up to 22, and are followed by another load; a
-// length (15+5 bits) and a distance (15+13) take up to 48. The next entry is looked up before the loop's end is tested, so
-// that the table's memory is waited for less.
+// One load fills the bit buffer to at least 56 bits. Two literals of the main table use up to 22 bits, and another load follows them;
+// a length (15+5 bits) and a distance (15+13 bits) use up to 48. The next entry is looked up before the end of the loop is tested,
+// to hide the latency of the table's memory.
 func (s *Stream) fastCodes(n int) (end bool, err error) {
 	in, out := s.in, s.out
 	lastIn, lastOut := len(in)-roomIn, min(n, len(out)-roomOut+1)
@@ -359,14 +360,14 @@ func (s *Stream) fastCodes(n int) (end bool, err error) {
 	return end, err
 }
 
-// load fills the bit buffer to 56 bits or more. What it holds above them already is the same as what it gets there later.
+// load fills the bit buffer to at least 56 bits. The bits above these, which a later load reads again, have their final values already.
 func load(in []byte, pos int, buf uint64, nbuf uint32) (int, uint64, uint32) {
 	buf |= binary.LittleEndian.Uint64(in[pos:]) << (nbuf & 63)
 	return pos + int((63-nbuf)>>3&7), buf, nbuf | 56
 }
 
-// copyNear copies length bytes, at most maxMatch, from src to dst, which is distance bytes behind it, fewer than 16: what
-// is copied is copied again. It may write up to 7 bytes more; dst has that room.
+// copyNear copies length bytes, at most maxMatch, from src to dst, which begins distance < 16 bytes after src: the copied bytes repeat.
+// It may write up to 7 bytes more, for which dst must have room.
 func copyNear(src, dst []byte, distance, length int) {
 	switch {
 	case distance >= 8:

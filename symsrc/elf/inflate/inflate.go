@@ -1,10 +1,9 @@
-// Package inflate decodes DEFLATE (RFC 1951) and zlib (RFC 1950) data of a known output size into one slice, only as far
-// as its reader needs.
+// Package inflate decodes DEFLATE (RFC 1951) and zlib (RFC 1950) data of a known uncompressed size into one slice, and only as far as
+// needed.
 //
-// That suits a compressed debug section: its header has the size, the whole output stays in memory, so there is no
-// window to keep, and a reader that wants one unit need not inflate what lies behind it. The technique is that of
-// libdeflate: a bit buffer of 64 bits that is filled once per symbol or less, and tables whose entries hold all that is to
-// be known of a symbol.
+// This suits compressed debug sections: their header has the size, the output stays in memory, so that no separate window is needed,
+// and a reader of one unit does not have to inflate the data after it. The technique is that of libdeflate: a 64-bit bit buffer that is
+// filled at most once per symbol, and tables whose entries contain everything about a symbol.
 package inflate
 
 import (
@@ -21,42 +20,42 @@ var (
 	ErrSize    = errors.New("deflate data of another size than was said")
 )
 
-// Stream is the decoding of one piece of data. It is not safe for use by several goroutines at once.
+// Stream decodes one piece of data. It is not safe for concurrent use.
 type Stream struct {
 	in  []byte
 	out []byte
-	pos int // bytes of in that went into bits
-	n   int // bytes of out that are valid
+	pos int // number of bytes of in that were moved to bits
+	n   int // number of valid bytes of out
 
-	bits  uint64 // input not yet used, the next bit lowest; what lies above nbits is zero between calls
+	bits  uint64 // bit buffer, the next bit is the lowest one; bits from nbits on are zero between calls
 	nbits uint
 
 	state  state
-	final  bool // the block is the last
-	stored int  // bytes left of a stored block
+	final  bool // the current block is the last one
+	stored int  // remaining bytes of a stored block
 	err    error
 
 	codes *codes // nil until a block needs it, and at the end
 }
 
-// state is what comes next in the input.
+// state says what is next in the input.
 type state uint8
 
 const (
-	atHeader state = iota // of a block
-	inStored              // bytes to copy
+	atHeader state = iota // the header of a block
+	inStored              // bytes of a stored block
 	inCodes               // symbols
-	atEnd                 // nothing: the last block has ended, with all of the output or too little
+	atEnd                 // nothing: the last block has ended
 )
 
-// New begins to decode raw DEFLATE data of size bytes. The output is allocated at once, so the caller bounds the
-// size; of a large one, what is not written to costs address space only.
+// New returns a Stream that decodes raw DEFLATE data to size bytes. It allocates the output at once, so the caller must limit the
+// size; parts of a large output that are never written use only address space.
 func New(in []byte, size int) *Stream {
 	return &Stream{in: in, out: make([]byte, size)}
 }
 
-// NewZlib begins to decode data with a zlib header; a preset dictionary is not supported. The Adler-32 sum that follows
-// the data is not verified: a reader of a prefix never comes to it, and it would cost an eighth of the speed.
+// NewZlib returns a Stream that decodes zlib data without a preset dictionary to size bytes. It does not verify the Adler-32 checksum
+// after the data, which a reader of a prefix does not reach, and which would cost an eighth of the speed.
 func NewZlib(in []byte, size int) (*Stream, error) {
 	if len(in) < 2 {
 		return nil, fmt.Errorf("%w: %d bytes", ErrHeader, len(in))
@@ -69,12 +68,12 @@ func NewZlib(in []byte, size int) (*Stream, error) {
 	return New(in[2:], size), nil
 }
 
-// To decodes until at least the first n bytes of the output are valid, and returns the whole of it, of which later bytes
-// may not be. To the full size and beyond means to the end of the data, which must come just there.
+// To decodes at least the first n bytes, and returns the whole output, of which only Valid bytes are valid. If n is the size or more,
+// it decodes to the end of the data, which must have exactly that size.
 //
-// An error means that n bytes cannot be had, or that the data does not end at the full size. What was decoded before
-// the error stays: a call for no more than that still succeeds. The output may be used while decoding goes on, but not
-// be written to: later data refers back to it.
+// It returns an error if n bytes cannot be decoded, or if the data is larger or smaller than the size. Bytes decoded before the error
+// stay valid: a call for no more than these succeeds. The caller must not modify the output, because later data refers to it, but may
+// read it while more is decoded.
 func (s *Stream) To(n int) ([]byte, error) {
 	for (n > s.n || n >= len(s.out)) && s.state != atEnd && s.err == nil {
 		if s.err = s.step(n); s.err != nil {
@@ -87,10 +86,10 @@ func (s *Stream) To(n int) ([]byte, error) {
 	return s.out, s.err
 }
 
-// Valid is the number of bytes at the start of the output that are decoded.
+// Valid returns the number of decoded bytes at the start of the output.
 func (s *Stream) Valid() int { return s.n }
 
-// step does what comes next in the input, until n bytes are out or the kind of input changes.
+// step decodes a part of the input, until n bytes are decoded or the state changes.
 func (s *Stream) step(n int) error {
 	switch s.state {
 	case atHeader:
@@ -107,7 +106,7 @@ func (s *Stream) step(n int) error {
 		}
 		return io.ErrUnexpectedEOF
 	default:
-		// In the middle of the data there is room to read and write a symbol and more without looking.
+		// Far from the ends of input and output, no bounds have to be checked for each symbol.
 		end, err := s.fastCodes(n)
 		if !end && err == nil {
 			end, err = s.carefulCodes(n)
@@ -119,7 +118,7 @@ func (s *Stream) step(n int) error {
 	}
 }
 
-// endBlock goes on to the next block, or ends.
+// endBlock ends a block, and the data after the last one.
 func (s *Stream) endBlock() error {
 	s.state = atHeader
 	if !s.final {
@@ -133,18 +132,18 @@ func (s *Stream) endBlock() error {
 	return nil
 }
 
-// A code is decoded by a table that the next bits of input index, low bit first. The main table takes as many bits as
-// most symbols have; where a longer code begins, its entry points at a subtable for the bits that follow.
+// entry is an entry of a decoding table. The next bits of input, the first one lowest, are the index in the main table. It covers the
+// codes of most symbols; for longer codes its entry refers to a subtable, whose index are the following bits.
 //
 // An entry is one of
 //
 //	literal    isLiteral | byte<<16 | codeBits
-//	length     base<<16 | codeBits<<8 | codeBits+extraBits    (a length, a distance, or a symbol of the code of codes)
+//	length     base<<16 | codeBits<<8 | codeBits+extraBits    (a length, a distance, or a symbol of the code length code)
 //	end        isOther | isEnd | codeBits
 //	subtable   isOther | isSub | start<<16 | subBits<<8 | mainBits
 //	none       isOther
 //
-// so that the low byte is always what to drop from the bit buffer. A code length is at most 15, extra bits at most 13.
+// so that the low byte is always the number of bits to remove from the bit buffer. Codes have at most 15 bits, extra bits at most 13.
 type entry = uint32
 
 const (
@@ -160,23 +159,23 @@ const (
 
 	numLit, numDist, numLens = 288, 32, 19
 
-	// A subtable holds at least two codes, and no more bits than the longest code has beyond the main table.
+	// A subtable contains at least two codes, and its index has the bits of the longest code beyond the main table.
 	sizeLit  = 1<<mainLit + numLit/2<<(maxCodeBits-mainLit)
 	sizeDist = 1<<mainDist + numDist/2<<(maxCodeBits-mainDist)
 	sizeLens = 1 << mainLens
 )
 
-// codes are the tables of one block.
+// codes holds the decoding tables of one block.
 type codes struct {
 	lit  [sizeLit]entry
 	dist [sizeDist]entry
 	lens [sizeLens]entry
-	// fixed is set while lit and dist are those of RFC 1951 §3.2.6.
+	// fixed is set while lit and dist are the fixed codes of RFC 1951 §3.2.6.
 	fixed bool
 }
 
-// What the symbols stand for, as entries without the lengths of their codes (RFC 1951 §3.2.5). Symbols 286 and 287,
-// distances 30 and 31 take part in the fixed codes but stand for nothing.
+// The meanings of the symbols, as entries without the lengths of their codes (RFC 1951 §3.2.5). The symbols 286 and 287 and the
+// distances 30 and 31 have fixed codes but no meaning.
 var (
 	litEntries  = makeLitEntries()
 	distEntries = makeDistEntries()
@@ -195,7 +194,7 @@ func makeLitEntries() (t [numLit]entry) {
 		}
 	}
 	length := entry(3)
-	for i := range 28 { // after the first 8, each 4 have one extra bit more
+	for i := range 28 { // after the first 8 lengths, every group of 4 has one more extra bit
 		extra := max(i/4-1, 0)
 		t[257+i] = length<<16 | entry(extra)
 		length += 1 << extra
@@ -222,9 +221,9 @@ func makeLensEntries() (t [numLens]entry) {
 	return t
 }
 
-// build makes the table of the code whose symbols have the given lengths, in bits, 0 for none (RFC 1951 §3.2.2). It
-// fails where the lengths want too many codes, or leave some unused; but, as with zlib and compress/flate, there may be
-// no symbol, or just one, whose code is then a single 0.
+// build builds the decoding table of the code in which the symbols have the given lengths, in bits, or no code for 0 (RFC 1951 §3.2.2).
+// It returns false if the code is oversubscribed or incomplete; but, as in zlib and compress/flate, a code may have no symbols, or one
+// symbol, whose code is then the bit 0.
 func build(table []entry, mainBits int, lengths []uint8, symbols []entry) bool {
 	var count [maxCodeBits + 1]int
 	for _, l := range lengths {
@@ -276,7 +275,7 @@ func build(table []entry, mainBits int, lengths []uint8, symbols []entry) bool {
 	return true
 }
 
-// fill enters a symbol wherever the low bits of the index are its code.
+// fill sets the entries whose index has the code in its low bits.
 func fill(table []entry, code, codeBits int, symbol entry) {
 	e := symbol + entry(codeBits)
 	if symbol&(isLiteral|isOther) == 0 {

@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// debugInfo makes size bytes that look like a .debug_info section: runs of small numbers, offsets that grow, and repeated
-// records with a change here and there.
+// debugInfo returns size bytes similar to a .debug_info section: runs of small numbers, increasing offsets, and repeated records with
+// small changes.
 func debugInfo(size int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := make([]byte, 0, size+64)
 	offset := uint32(0x1000)
 	for len(out) < size {
 		offset += r.Uint32N(200)
-		if len(out) > 1<<10 && r.IntN(3) > 0 { // something like one of the records before
+		if len(out) > 1<<10 && r.IntN(3) > 0 { // a part of a previous record
 			at := len(out) - 16 - r.IntN(min(len(out)-16, 30000))
 			out = append(out, out[at:at+4+r.IntN(12)]...)
 		}
@@ -33,7 +33,7 @@ func debugInfo(size int) []byte {
 	return out[:size]
 }
 
-// samples are inputs of every character.
+// samples returns inputs with different characteristics.
 func samples() map[string][]byte {
 	noise := make([]byte, 70000)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -45,11 +45,12 @@ func samples() map[string][]byte {
 		mixed = append(mixed, bytes.Repeat(noise[distance*50:distance*50+distance+1], 30)...)
 	}
 	return map[string][]byte{
-		"nothing": {}, "a byte": {42}, "text": []byte("to be or not to be, that is to be or not"), "zeros": make([]byte, 100000),
+		"empty": {}, "a byte": {42}, "text": []byte("to be or not to be, that is to be or not"), "zeros": make([]byte, 100000),
 		"noise": noise, "debug info": debugInfo(200000), "mixed": mixed,
 	}
 }
 
+// deflated returns compressed data.
 func deflated(t testing.TB, data []byte, level int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -66,7 +67,7 @@ func deflated(t testing.TB, data []byte, level int) []byte {
 	return b.Bytes()
 }
 
-// decode inflates everything at once.
+// decode decodes all data with one call.
 func decode(in []byte, size int) ([]byte, error) {
 	s := New(in, size)
 	out, err := s.To(size)
@@ -81,9 +82,9 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil || !bytes.Equal(out, data) {
 				t.Errorf("%s, level %d: %v after %d of %d bytes", what, level, err, len(out), len(data))
 			}
-			// What follows the last block is not looked at.
+			// Input after the last block is ignored.
 			if _, err := decode(append(slices.Clip(in), "more"...), len(data)); err != nil {
-				t.Errorf("%s, level %d, with more behind it: %v", what, level, err)
+				t.Errorf("%s, level %d, with trailing bytes: %v", what, level, err)
 			}
 		}
 	}
@@ -106,18 +107,18 @@ func TestZlib(t *testing.T) {
 	}
 	for _, header := range []string{"", "\x78", "\x78\x02", "\x79\x9c", "\x88\x1c", "\x78\xbb", "ZL", "\x7f\x45"} {
 		if s, err := NewZlib([]byte(header), 1); !errors.Is(err, ErrHeader) || s != nil {
-			t.Errorf("the header %x gives %v", header, err)
+			t.Errorf("NewZlib with the header %x: %v", header, err)
 		}
 	}
 }
 
-// TestResume stops at every place of a stream of all kinds of blocks.
+// TestResume decodes a stream with all kinds of blocks in parts, and stops at every position.
 func TestResume(t *testing.T) {
 	data := debugInfo(3000)
 	var b bytes.Buffer
 	for i, level := range []int{flate.BestCompression, flate.NoCompression, flate.HuffmanOnly, flate.BestSpeed} {
 		w, _ := flate.NewWriter(&b, level)
-		w.Write(data[i*700 : (i+1)*700]) // the first flush makes a fixed block where the data is small
+		w.Write(data[i*700 : (i+1)*700]) // flushing a few bytes afterwards writes a block with fixed codes
 		w.Flush()
 		w.Write(data[i*700+700 : i*700+710])
 		if w.Flush(); i == 3 {
@@ -147,7 +148,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("steps of %d: at the end %v", stride, err)
 		}
 		if out, err := s.To(-1); err != nil || !bytes.Equal(out, want) {
-			t.Errorf("steps of %d: behind the end %v", stride, err)
+			t.Errorf("steps of %d: after the end %v", stride, err)
 		}
 	}
 	for first := range want { // two calls
@@ -159,7 +160,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts the input anywhere: what there is of it is decoded, and stays.
+// TestTruncated truncates the input at every position: the rest is decoded, and stays valid.
 func TestTruncated(t *testing.T) {
 	for what, data := range map[string][]byte{"debug info": debugInfo(2000), "noise": samples()["noise"][:900], "text": samples()["text"]} {
 		for _, level := range []int{flate.NoCompression, flate.BestSpeed, flate.BestCompression, flate.HuffmanOnly} {
@@ -177,14 +178,14 @@ func TestTruncated(t *testing.T) {
 					t.Errorf("%s, level %d, %d bytes: the error %v became %v", what, level, n, err, again)
 				}
 				if _, err := s.To(s.Valid()); err != nil && s.Valid() < len(data) {
-					t.Errorf("%s, level %d, %d bytes: what is decoded is refused: %v", what, level, n, err)
+					t.Errorf("%s, level %d, %d bytes: a call for the decoded bytes fails: %v", what, level, n, err)
 				}
 			}
 		}
 	}
 }
 
-// TestSize gives sizes that are not those of the data.
+// TestSize decodes data with wrong sizes.
 func TestSize(t *testing.T) {
 	data := debugInfo(3000)
 	for _, level := range []int{flate.NoCompression, flate.HuffmanOnly, flate.BestCompression} {
@@ -199,11 +200,11 @@ func TestSize(t *testing.T) {
 		}
 	}
 	if out, err := decode(deflated(t, nil, 9), 0); err != nil || len(out) != 0 {
-		t.Errorf("nothing: %v", err)
+		t.Errorf("empty data: %v", err)
 	}
 }
 
-// TestDamaged changes every bit of a stream: it must be taken as compress/flate takes it.
+// TestDamaged changes every bit of a stream, and compares the result with compress/flate.
 func TestDamaged(t *testing.T) {
 	data := debugInfo(600)
 	for _, level := range []int{flate.NoCompression, flate.HuffmanOnly, flate.BestSpeed, flate.BestCompression} {
@@ -216,7 +217,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// compare decodes in, of any content, here and with compress/flate.
+// compare decodes any input, and compares the result with compress/flate.
 func compare(t *testing.T, what string, in []byte) {
 	t.Helper()
 	const limit = 1 << 20
@@ -231,7 +232,7 @@ func compare(t *testing.T, what string, in []byte) {
 	if !bytes.Equal(got, want[:len(got)]) || err == nil && len(got) < len(want) {
 		t.Fatalf("%s: another output", what)
 	}
-	// In pieces, and with room for more, it is the same.
+	// The result is the same in parts, and with a larger size.
 	s := New(in, len(want)+300)
 	for n := 0; n < len(want); n += 1 + n/4 {
 		out, err := s.To(n)
@@ -240,7 +241,7 @@ func compare(t *testing.T, what string, in []byte) {
 		}
 	}
 	if _, err := s.To(len(want) + 300); err == nil {
-		t.Fatalf("%s: of %d bytes, 300 more were found", what, len(want))
+		t.Fatalf("%s: %d bytes were decoded to 300 more", what, len(want))
 	}
 }
 
@@ -257,5 +258,5 @@ func FuzzInflate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) { compare(t, "", in) })
 }
 
-// Done reports whether all of the output is decoded and the data ended there.
+// Done reports whether the whole output is decoded and the data ended there.
 func (s *Stream) Done() bool { return s.state == atEnd && s.err == nil }

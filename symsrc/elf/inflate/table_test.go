@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// bitWriter writes bits, the lowest first.
+// bitWriter writes bits, the lowest one first.
 type bitWriter struct {
 	out []byte
 	n   uint
@@ -24,17 +24,16 @@ func (w *bitWriter) bits(value, n uint) {
 	}
 }
 
-// codeCase is one dynamic block: the lengths of its codes, told one by one in a code of code lengths of 4 bits each, and
-// the bits of its data.
+// codeCase is one dynamic block: the lengths of its codes and the bits of its data.
 type codeCase struct {
 	what      string
-	lit, dist []uint8 // lit is filled with zeros to 257 lengths, unless it is longer
-	data      string  // of 0s and 1s
+	lit, dist []uint8 // lit is padded with zeros to at least 257 lengths
+	data      string  // the characters 0 and 1
 	want      string
 	err       error
 }
 
-// stream is the case as DEFLATE data.
+// stream returns the case as DEFLATE data.
 func (c codeCase) stream() []byte {
 	var w bitWriter
 	lit := append(slices.Clone(c.lit), make([]uint8, max(257-len(c.lit), 0))...)
@@ -43,7 +42,7 @@ func (c codeCase) stream() []byte {
 	w.bits(uint(len(lit)-257), 5)
 	w.bits(uint(len(c.dist)-1), 5)
 	w.bits(numLens-4, 4)
-	for _, symbol := range lensOrder { // 16 codes of 4 bits for the lengths 0 to 15, none for repeats
+	for _, symbol := range lensOrder { // 16 codes of 4 bits for the lengths 0 to 15, none for repetitions
 		if symbol < 16 {
 			w.bits(4, 3)
 		} else {
@@ -61,7 +60,7 @@ func (c codeCase) stream() []byte {
 	return w.out
 }
 
-// lengths returns the symbols named the lengths named.
+// lengths returns a slice with the lengths of the given symbols, and 0 for the others.
 func lengths(of map[int]uint8) []uint8 {
 	out := make([]uint8, 257)
 	for symbol, l := range of {
@@ -73,7 +72,8 @@ func lengths(of map[int]uint8) []uint8 {
 	return out
 }
 
-// chain is a complete code of the lengths 1 to 15, and 15 again for the end: a's code is 0, b's 10, and so on.
+// chain returns the lengths of a complete code with the lengths 1 to 15, and 15 again for the end: the code of a is 0, of b 10, and so
+// on.
 func chain() []uint8 {
 	of := map[int]uint8{256: 15}
 	for i := range 15 {
@@ -86,7 +86,7 @@ var codeCases = []codeCase{
 	{"complete", lengths(map[int]uint8{'a': 1, 'b': 2, 256: 2}), []uint8{0}, "0010" + "011", "aaba", nil},
 	{"longest codes", chain(), []uint8{0}, "0" + "10" + "11111111110" + "111111111110" + "111111111111110" + "111111111111111", "abklo", nil},
 	{"end only", lengths(map[int]uint8{256: 1}), []uint8{0}, "0", "", nil},
-	{"end only, and the other code", lengths(map[int]uint8{256: 1}), []uint8{0}, "1", "", ErrCorrupt},
+	{"end only, unused code in the data", lengths(map[int]uint8{256: 1}), []uint8{0}, "1", "", ErrCorrupt},
 	{"no code at all", lengths(nil), []uint8{0}, "00000000", "", ErrCorrupt},
 	{"no end", lengths(map[int]uint8{'a': 1, 'b': 1}), []uint8{0}, "0101", "ababaaaa", io.ErrUnexpectedEOF},
 	{"incomplete", lengths(map[int]uint8{'a': 2, 'b': 2, 256: 2}), []uint8{0}, "000111", "", ErrCorrupt},
@@ -94,13 +94,13 @@ var codeCases = []codeCase{
 	{"too many codes", lengths(map[int]uint8{'a': 1, 'b': 1, 256: 1}), []uint8{0}, "00", "", ErrCorrupt},
 	{"too many long codes", lengths(map[int]uint8{'a': 1, 'b': 2, 'c': 3, 'd': 3, 256: 3}), []uint8{0}, "00", "", ErrCorrupt},
 	{"one distance", lengths(map[int]uint8{'a': 1, 256: 2, 257: 2}), []uint8{1}, "0" + "110" + "10", "aaaa", nil},
-	{"one distance, and the other code", lengths(map[int]uint8{'a': 1, 256: 2, 257: 2}), []uint8{1}, "0" + "111" + "10", "", ErrCorrupt},
+	{"one distance, unused code in the data", lengths(map[int]uint8{'a': 1, 256: 2, 257: 2}), []uint8{1}, "0" + "111" + "10", "", ErrCorrupt},
 	{"no distance", lengths(map[int]uint8{'a': 1, 256: 2, 257: 2}), []uint8{0}, "0" + "110" + "10", "", ErrCorrupt},
 	{"incomplete distances", lengths(map[int]uint8{'a': 1, 256: 2, 257: 2}), []uint8{2, 2, 2}, "010", "", ErrCorrupt},
 	{"too far", lengths(map[int]uint8{'a': 1, 256: 2, 257: 2}), []uint8{1, 1}, "0" + "111" + "10", "", ErrCorrupt},
 	{"longest length", lengths(map[int]uint8{'a': 1, 256: 2, 285: 2}), []uint8{1}, "0" + "110" + "10",
 		string(bytes.Repeat([]byte("a"), 259)), nil},
-	{"258 the long way", lengths(map[int]uint8{'a': 1, 256: 2, 284: 2}), []uint8{1}, "0" + "11" + "11111" + "0" + "10",
+	{"length 258 with extra bits", lengths(map[int]uint8{'a': 1, 256: 2, 284: 2}), []uint8{1}, "0" + "11" + "11111" + "0" + "10",
 		string(bytes.Repeat([]byte("a"), 259)), nil},
 	{"31 distances", lengths(map[int]uint8{'a': 1, 256: 1}), append(make([]uint8, 29), 1, 1), "01", "", ErrCorrupt},
 	{"287 symbols", append(make([]uint8, 286), 1), []uint8{0}, "01", "", ErrCorrupt},
@@ -116,17 +116,17 @@ func TestCodes(t *testing.T) {
 		if c.err != nil && err == nil {
 			t.Errorf("%s: no error, want %v", c.what, c.err)
 		}
-		// A code that is none may as well be the begin of one, as long as nothing follows.
+		// At the end of the input, an invalid code could also be the beginning of a truncated one.
 		if _, err := decode(append(in, make([]byte, 8)...), 20); c.err == ErrCorrupt && !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, want %v", c.what, err, c.err)
 		}
 		compare(t, c.what, in)
-		// The same in front of enough data to come through the fast loop.
-		compare(t, c.what+", with room", append(in, make([]byte, 500)...))
+		// The fast loop needs more input.
+		compare(t, c.what+", in the fast loop", append(in, make([]byte, 500)...))
 	}
 }
 
-// TestFixed reads the symbols of the fixed codes that stand for nothing, and each that stands for something.
+// TestFixed decodes all symbols of the fixed codes, including those without a meaning.
 func TestFixed(t *testing.T) {
 	for code := range uint(1 << 9) {
 		for _, distance := range []uint{0, 1, 3, 29, 30, 31} {
@@ -148,7 +148,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestBuild compares the tables with a search through the code, over codes of many shapes.
+// TestBuild compares the tables with a computation of every code, for codes of different shapes.
 func TestBuild(t *testing.T) {
 	for _, lens := range [][]uint8{
 		chain(), lengths(map[int]uint8{'a': 1, 'b': 2, 256: 2}), slices.Repeat([]uint8{8}, 256), slices.Repeat([]uint8{15, 1, 2}, 1),
@@ -162,7 +162,7 @@ func TestBuild(t *testing.T) {
 			}
 		}
 		if want := sum == 1<<maxCodeBits; ok != want {
-			t.Errorf("a code of %d/%d is built: %v", sum, 1<<maxCodeBits, ok)
+			t.Errorf("build of a code of %d/%d: %v", sum, 1<<maxCodeBits, ok)
 		}
 		if !ok {
 			continue
@@ -188,7 +188,7 @@ func TestBuild(t *testing.T) {
 					e = table[e>>16&0x3fff+bits>>used&(1<<(e>>8&15)-1)]
 				}
 				if symbol < 256 && e != litEntries[symbol]+entry(l)-used {
-					t.Errorf("the code %0*b is read as %08x, want symbol %d", l, code, e, symbol)
+					t.Errorf("the code %0*b is decoded as %08x, want symbol %d", l, code, e, symbol)
 				}
 				code++
 				symbols++
