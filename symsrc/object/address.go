@@ -7,9 +7,8 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// Linked turns a number that counts from somewhere else into an address of the file's own address space. It fails where the
-// file's headers do not say: a relocatable file is not mapped as it is, and in a debug file the places of the runtime
-// object's bytes are lost.
+// Linked converts an offset in the given space to an address of the file's own address space. It returns false if the headers do not
+// allow it: relocatable files are not mapped, and a debug file does not have the file offsets of the runtime object.
 func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	if from == symsrc.Linked {
 		return off, true
@@ -17,7 +16,7 @@ func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	f.guard(func() {
 		r := f.runtimeFile.get()
 		if r == nil && from != symsrc.InFile {
-			r = f // addresses of segments are kept
+			r = f // a debug file has the addresses of the segments
 		}
 		if r != nil {
 			addr, ok = r.elf.Linked(off, from)
@@ -26,19 +25,19 @@ func (f *File) Linked(off uint64, from symsrc.Space) (addr uint64, ok bool) {
 	return addr, ok
 }
 
-// codeAddr returns the address for a look-up of code: without the other bits of a pointer, and in a relocatable file within the section
-// of code.
+// codeAddr returns the address to look up for code: without pointer tags and the Thumb bit, and in a relocatable file the address in
+// its code section.
 func (f *File) codeAddr(addr uint64) uint64 {
 	if !f.policy.literalAddresses {
 		addr = f.elf.Untagged(f.elf.Placed(addr, true))
 	}
 	if f.elf.Machine == stdelf.EM_ARM {
-		addr &^= 1 // set for Thumb code
+		addr &^= 1 // bit 0 marks Thumb code
 	}
 	return addr
 }
 
-// dataAddr is codeAddr for variables.
+// dataAddr is codeAddr for data.
 func (f *File) dataAddr(addr uint64) uint64 {
 	if f.policy.literalAddresses {
 		return addr
@@ -46,8 +45,8 @@ func (f *File) dataAddr(addr uint64) uint64 {
 	return f.elf.Untagged(f.elf.Placed(addr, false))
 }
 
-// Address returns the address of the file's own address space that a question is about. It fails where the file's headers do
-// not say, or where no symbol, or more than one, is the named one.
+// Address returns the address of a question in the file's own address space. It returns false if the file's headers do not allow the
+// conversion, or if no symbol, or more than one, has the name in the question.
 func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 	if q.Symbol == "" {
 		return f.Linked(q.Offset, q.Space)
@@ -56,8 +55,8 @@ func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 	return addr + q.Offset, ok
 }
 
-// Symbol returns the address of a function by its name in the symbol table. size, where it is not 0, is that of the function:
-// of several static ones of a name it selects one. It fails where none is of that name and size, or several are.
+// Symbol returns the address of the function with a name in the symbol table. A size other than 0 selects among several local functions
+// with that name. It returns false if there is no such function, or more than one.
 func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
 	f.elf.Budget.Question()
 	f.guard(func() {

@@ -10,45 +10,45 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Limits of waiting. A log does not wait for one module any longer than for a download. What takes longer goes on in the background:
-// until it is over, frames of the module stay as they are, and then they are answered.
+// Time limits of questions. A log waits for one module at most as long as for a download. A question that takes longer continues in
+// the background: until it ends, frames of the module stay unsymbolized.
 //
-// A module is opened, and the first questions of a large one are answered, in a goroutine with a timeout; so are later questions that
-// have to read a large unit first. All other questions are answered directly, which costs less: a small file's budget is exceeded before
-// the timeout, and a large one has its tables by then.
+// A goroutine with a timeout opens a module, and answers the first questions about a large one and later questions that have to read
+// a large unit. All other questions are answered directly, which is cheaper: a small file exceeds its budget before the timeout, and
+// a large one has its tables by then.
 const (
-	maxWait = 10 * time.Second // for one module in all
-	// leastWait is for each question after that, of which there are few.
+	maxWait = 10 * time.Second // total for one module
+	// leastWait is the timeout of each question after maxWait.
 	leastWait = 20 * time.Millisecond
-	// quickSize is the size of a module's files up to which questions are never waited for once they are open, and firstQuestions
-	// is how many are waited for of one with larger files.
+	// quickSize is the total size of a module's open files, in bytes, up to which questions have no timeout. In modules with larger
+	// files, the first firstQuestions questions have one.
 	quickSize      = 32 << 20
 	firstQuestions = 64
 )
 
-// deadline is what is left of the time that questions wait for a module.
+// deadline is the time limit of the questions about a module.
 type deadline struct {
 	mu        sync.Mutex
-	spent     time.Duration
-	waiting   int
-	since     time.Time     // when the first of the questions that wait began to
-	late      chan struct{} // closed when what took too long is over; nil where nothing did
-	maybeLate atomic.Bool   // there may be something late
+	spent     time.Duration // total time of waiting
+	waiting   int           // number of waiting questions
+	since     time.Time     // when the first of the waiting questions began
+	late      chan struct{} // closed when a question that timed out ends; nil if none is running
+	maybeLate atomic.Bool   // late may be set
 
-	// quick is set while questions are not waited for, and asked counts those that were.
+	// quick is set while questions have no timeout. asked counts the questions that had one.
 	quick atomic.Bool
 	asked atomic.Int64
-	large atomic.Bool // the files are
+	large atomic.Bool // the files are larger than quickSize
 
-	open         atomic.Bool  // there are files, or it is known that there are none
-	opened       atomic.Int64 // how often they were
+	open         atomic.Bool  // the files are open, or it is known that there are none
+	opened       atomic.Int64 // number of times that the files were opened
 	finding      sync.Mutex
-	found        *symsrc.Files // that are to be opened, if none were since
-	openedBefore int64         // opened, when they were looked for
-	warned       bool          // that it is late
+	found        *symsrc.Files // the result of find; outdated if the files were opened since
+	openedBefore int64         // value of opened when found was set
+	warned       bool          // see warnOnce
 }
 
-// pending returns what is late by now; nil where nothing is.
+// pending returns the channel of a question that timed out and is still running, or nil.
 func (p *deadline) pending() chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *deadline) pending() chan struct{} {
 	return p.late
 }
 
-// begin returns how long to wait.
+// begin begins a wait and returns its timeout.
 func (p *deadline) begin(limit time.Duration) (left time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *deadline) begin(limit time.Duration) (left time.Duration) {
 	return max(leastWait, limit-p.spent)
 }
 
-// end notes that the wait is over. late, if not nil, is closed when what was waited for is.
+// end ends a wait. If it timed out, late is closed when the question ends; otherwise late is nil.
 func (p *deadline) end(late chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *deadline) end(late chan struct{}) {
 	p.setLate(late)
 }
 
-// setLate notes what is late.
+// setLate sets late unless it is nil. mu is locked.
 func (p *deadline) setLate(late chan struct{}) {
 	if late != nil {
 		p.late = late
@@ -91,15 +91,15 @@ func (p *deadline) setLate(late chan struct{}) {
 	}
 }
 
-// endUncounted notes that a wait is over which does not count: one for a large unit, of which there may be any number later.
+// endUncounted is end for a wait that does not count: one for a large unit, of which there may be any number.
 func (p *deadline) endUncounted(late chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.setLate(late)
 }
 
-// inTime calls ask as Source.with does, and waits for the answer no longer than for a download. Where it is late, files say so.
-// cold, if not nil, reports whether the question takes long although it is not one of the first.
+// inTime is Source.with with a time limit. If that is exceeded, it returns false and files that say so. cold, if not nil, reports whether
+// a question may take long although it is not one of the first.
 func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
 	quick := m.deadline.quick.Load()
@@ -113,12 +113,12 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 	}
 	s.find(ctx, m)
 	if first := s.sharer(m); first != m {
-		m = first // it is the one that may be late
+		m = first // its deadline counts
 		if late := m.deadline.pending(); late != nil {
 			return got, stillBeingRead(late), false
 		}
 		m.deadline.asked.Add(1)
-		slow = m.deadline.quick.Load() // an endless number of names must not use up its time
+		slow = m.deadline.quick.Load() // many names of the same files must not use up its time
 	}
 	left, end := s.wait, m.deadline.endUncounted
 	if !slow {
@@ -152,16 +152,16 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 	return got, stillBeingRead(over), false
 }
 
-// warnOnce reports whether a warning that the module is late is to be printed, which is once.
+// warnOnce reports whether it is called for the first time, so that the module needs a warning.
 func (p *deadline) warnOnce() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	told := p.warned
+	before := p.warned
 	p.warned = true
-	return !told
+	return !before
 }
 
-// title returns how a message names a module.
+// title returns the name of a module in messages.
 func title(m symsrc.Module) string {
 	if m.Name == "" {
 		return "the module with build ID " + m.BuildID.String()
@@ -169,7 +169,7 @@ func title(m symsrc.Module) string {
 	return m.Name
 }
 
-// find looks for the files of a module that is not open. The finder has time limits of its own.
+// find finds the files of a module that is not open, before the wait begins, because the finder has its own time limits.
 func (s *Source) find(ctx context.Context, m *module) {
 	p := &m.deadline
 	p.finding.Lock()
@@ -180,7 +180,7 @@ func (s *Source) find(ctx context.Context, m *module) {
 	}
 }
 
-// takeFound returns the files that find has found; nil where it was not called, or they were opened.
+// takeFound returns the result of find once, or nil if there is none or it is outdated.
 func (p *deadline) takeFound() *symsrc.Files {
 	p.finding.Lock()
 	defer p.finding.Unlock()
@@ -192,7 +192,7 @@ func (p *deadline) takeFound() *symsrc.Files {
 	return files
 }
 
-// updateQuick notes whether questions are answered without a timeout from now on. The module is locked.
+// updateQuick sets whether questions are answered without a timeout from now on. The module is locked.
 func (m *module) updateQuick() {
 	size := int64(0)
 	for _, f := range m.opened {
@@ -202,14 +202,14 @@ func (m *module) updateQuick() {
 	m.deadline.quick.Store(m.loaded && (size <= quickSize || m.deadline.asked.Load() > firstQuestions))
 }
 
-// cold reports what ask reports of the module's file.
+// cold returns the result of ask for the module's file, or false if it is not open.
 func (m *module) cold(ask func(*File) bool) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.file != nil && ask(m.file)
 }
 
-// cold reports whether to answer a question takes long: a large unit is to be read, or it is not known whether that is one.
+// cold reports whether the answer to a question may take long, because it has to read a large unit or scan all names.
 func (f *File) cold(q symsrc.Addr) bool {
 	switch {
 	case q.Kind == symsrc.Named:
@@ -225,7 +225,7 @@ func (f *File) cold(q symsrc.Addr) bool {
 	return f.dwarf.Cold(addr)
 }
 
-// stillBeingRead returns the files of a module that is late.
+// stillBeingRead returns the Files of a module whose question timed out. A new search is worthwhile after late is closed.
 func stillBeingRead(late chan struct{}) *symsrc.Files {
 	const note = "still being read"
 	return &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: note, Detail: note, Retry: func() bool {

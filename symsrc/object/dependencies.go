@@ -19,34 +19,34 @@ import (
 	"qss-filter/symsrc/mapped"
 )
 
-// dependencies are the files that the debug information of a file names: packages and files of split units, and the supplementary file.
-// They are opened when they are first needed, and closed with the file. They implement dwarf.Opener.
+// dependencies are the files that the debug information of a file refers to: packages and files of split units, and the supplementary
+// file. They are opened lazily, and closed with the file. It implements dwarf.Opener.
 type dependencies struct {
 	of   *File
-	dwp  string  // the package of the file's split units; "" for one beside the file
-	mmap mapFile // nil where there are none
+	dwp  string  // path of the package of split units; "" for the one next to the file
+	mmap mapFile // nil if no dependencies are opened
 
 	mu     sync.Mutex
 	opened []*File
-	count  atomic.Int32 // of opened
+	count  atomic.Int32 // len(opened)
 }
 
-// mapFile returns the bytes of the file at a path, what is known of it, and a function that closes it.
+// mapFile maps the file at a path. It returns its bytes, its FileInfo, and a function that unmaps it.
 type mapFile func(path string) ([]byte, fs.FileInfo, func() error, error)
 
 const (
-	// maxDependencies bounds how many files the debug information of one file may have opened.
+	// maxDependencies bounds the number of dependencies of one file.
 	maxDependencies = 1 << 14
-	// dependencyWeight is what a dependency takes at least, with its path, in bytes.
+	// dependencyWeight is the memory of an open dependency, in bytes.
 	dependencyWeight = fileWeight
-	// maxCompared bounds the dependencies that are compared after each question: a package, a supplementary file. More are the files
-	// of single units.
+	// maxCompared bounds the dependencies whose fingerprints are checked after each question: a package and a supplementary file are
+	// opened early, and the others belong to single units.
 	maxCompared = 16
 )
 
 var errTooMany = errors.New("too many files are named by the debug information")
 
-// mapRegular maps a file that debug information names. A hostile one may name any path: what is not a regular file is not even opened.
+// mapRegular maps a regular file. Hostile debug information may refer to any path, so other kinds of files are not even opened.
 func mapRegular(path string) ([]byte, fs.FileInfo, func() error, error) {
 	if stat, err := os.Stat(path); err != nil {
 		return nil, nil, nil, err
@@ -56,13 +56,13 @@ func mapRegular(path string) ([]byte, fs.FileInfo, func() error, error) {
 	return mapped.Open(path)
 }
 
-// allow lets the debug information of f name other files, which mmap maps.
+// allow allows dependencies of f, which mmap maps.
 func (d *dependencies) allow(f *File, mmap mapFile) {
 	d.of, d.mmap = f, mmap
 	f.dwarf.Opener = d
 }
 
-// Open opens a file that the debug information names.
+// Open opens a dependency; it implements dwarf.Opener.
 func (d *dependencies) Open(path string, split bool) (*dwarf.Data, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,13 +90,13 @@ func (d *dependencies) Open(path string, split bool) (*dwarf.Data, error) {
 	return x.dwarf, nil
 }
 
-// set sets what is open. mu is locked.
+// set sets the open dependencies. mu is locked.
 func (d *dependencies) set(opened []*File) {
 	d.opened = opened
 	d.count.Store(int32(len(opened)))
 }
 
-// Discard closes a dependency that turned out to be the wrong file.
+// Discard closes a dependency that is the wrong file; it implements dwarf.Opener.
 func (d *dependencies) Discard(x *dwarf.Data) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +107,7 @@ func (d *dependencies) Discard(x *dwarf.Data) {
 	}
 }
 
-// close closes all of them.
+// close closes all dependencies.
 func (d *dependencies) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,14 +117,14 @@ func (d *dependencies) close() {
 	d.opened = nil
 }
 
-// changed reports whether one of the files on disk is another one by now.
+// changed reports whether one of the files has changed on disk since it was opened.
 func (d *dependencies) changed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.ContainsFunc(d.opened, func(f *File) bool { return f.changed(f.path) })
 }
 
-// intact reports whether the first of them are still the files that were opened.
+// intact reports whether the first maxCompared dependencies were not overwritten since they were opened.
 func (d *dependencies) intact() bool {
 	if d.count.Load() == 0 {
 		return true
@@ -134,7 +134,7 @@ func (d *dependencies) intact() bool {
 	return !slices.ContainsFunc(d.opened[:min(len(d.opened), maxCompared)], func(f *File) bool { return !f.fingerprint.matches() })
 }
 
-// PackagePaths returns where the package of the file's split units may be.
+// PackagePaths returns the possible paths of the package of the file's split units.
 func (d *dependencies) PackagePaths() (paths []string) {
 	f := d.of
 	if d.dwp != "" {
@@ -148,14 +148,14 @@ func (d *dependencies) PackagePaths() (paths []string) {
 	return paths
 }
 
-// SplitPaths returns where the file of a skeleton's unit may be: at its name, seen from the compilation directory, and beside the file
-// with the skeleton. A relative compilation directory means one beside that file too, never the one that the process runs in.
+// SplitPaths returns the possible paths of the file of a split unit: name relative to the compilation directory dir, and in the directory
+// of the file with the skeleton. A relative dir is relative to that directory, too, never to the working directory.
 func (d *dependencies) SplitPaths(name, dir string) (paths []string) {
 	literal := d.of.policy.literalPaths
 	switch {
 	case filepath.IsAbs(name):
 		paths = append(paths, name)
-	case filepath.IsAbs(dir), literal: // llvm takes a relative directory as seen from the one that it runs in
+	case filepath.IsAbs(dir), literal: // in llvm a relative directory is relative to the working directory
 		paths = append(paths, filepath.Join(dir, name))
 	}
 	if literal {
@@ -173,8 +173,8 @@ func (d *dependencies) SplitPaths(name, dir string) (paths []string) {
 	return paths
 }
 
-// SupplementPaths returns the paths where the supplementary file may be: where the link says, seen from the file and from
-// the root file system that it is in; and in the trees of debug files around it, as <root>/.dwz/… or by build ID.
+// SupplementPaths returns the possible paths of the supplementary file: path, relative to the file and to the root of its file system; and
+// in the trees of debug files that contain it, as <root>/.dwz/… or by build ID.
 func (d *dependencies) SupplementPaths(path string, sum []byte) (paths []string) {
 	if d.of.policy.literalPaths {
 		return nil
@@ -214,8 +214,8 @@ func (d *dependencies) SupplementPaths(path string, sum []byte) (paths []string)
 	return paths
 }
 
-// homes returns the directories that a path relative to the file may mean: that of the path by which it was opened, and that
-// of the file which a symbolic link leads to.
+// homes returns the directories to which a path in the file may be relative: that of the path by which it was opened, and that of the
+// target if that is a symbolic link.
 func (d *dependencies) homes() []string {
 	dirs := []string{filepath.Dir(d.of.path)}
 	if real, err := filepath.EvalSymlinks(d.of.path); err == nil && filepath.Dir(real) != dirs[0] {
@@ -224,21 +224,22 @@ func (d *dependencies) homes() []string {
 	return dirs
 }
 
-// diskFile is where the bytes of a file are from.
+// diskFile is the origin of the bytes of a file.
 type diskFile struct {
 	path        string
-	stat        fs.FileInfo  // when it was opened; nil for a file that is not on disk
-	start       int64        // where in the file at path it begins
+	stat        fs.FileInfo  // from when it was opened; nil for a file that is not on disk
+	start       int64        // offset in the file at path
 	data        []byte       // its bytes, in memory or mapped
 	unmap       func() error // nil for a file that is not mapped
-	read        atomic.Int64 // bytes that were read since memory was last released
+	read        atomic.Int64 // number of bytes read since its memory was released
 	fingerprint fingerprint
 }
 
-// maxMapped is about how many bytes of a mapped file may be read before its memory is released.
+// maxMapped is about the number of bytes of a mapped file that are read before its memory is released.
 const maxMapped = 256 << 20
 
-// consumed notes that n bytes of the file were read that are not likely to be read again soon. It reports whether memory was released.
+// consumed counts n bytes of the file that were read and are unlikely to be read again soon. It releases the memory of the mapping from
+// time to time, and reports whether it did.
 func (d *diskFile) consumed(n int) bool {
 	if d.unmap == nil || d.read.Add(int64(n)) < maxMapped {
 		return false
@@ -248,18 +249,19 @@ func (d *diskFile) consumed(n int) bool {
 	return true
 }
 
-// changed reports whether another file is at the path by now.
+// changed reports whether the file at path is another one, or has changed, since it was opened.
 func (d *diskFile) changed(path string) bool { return d.stat != nil && diskcache.Changed(path, d.stat) }
 
-// partReader reads a file from a position on.
+// partReader reads the part of a file that begins at start.
 type partReader struct {
 	*os.File
 	start int64
 }
 
+// ReadAt implements io.ReaderAt.
 func (r partReader) ReadAt(b []byte, off int64) (int, error) { return r.File.ReadAt(b, r.start+off) }
 
-// reopen opens the file a second time; nil where that fails or another one has taken its place.
+// reopen opens the file a second time. It returns nil if that fails or the file has changed.
 func (d *diskFile) reopen() dwarf.ReadAtCloser {
 	if d.stat == nil || d.path == "" {
 		return nil
@@ -275,28 +277,28 @@ func (d *diskFile) reopen() dwarf.ReadAtCloser {
 	return partReader{in, d.start}
 }
 
-// fingerprint are the parts of a file that differ from those of other files, in the mapping, and what they were.
+// fingerprint identifies the contents of a mapped file by some of its parts.
 //
-// A mapped file may be overwritten in place while questions are answered from it. That replaces its first page first, or cuts the file off
-// before. So after each question the mapping must still have the headers and the build ID of the file that was opened, which costs no
-// system call; edits that leave these as they are, module.stale notices on the disk.
+// A mapped file may be overwritten in place while questions are answered from it. Programs that do so truncate it, or begin with its first
+// page. So after each question, the mapping must still contain the headers and the build ID of the file that was opened; this check needs
+// no system call. module.stale detects other modifications on disk.
 type fingerprint struct {
-	parts [][]byte
-	want  []string
+	parts [][]byte // in the mapping
+	want  []string // their contents when the file was opened
 }
 
-// add notes another part.
+// add adds a part.
 func (m *fingerprint) add(part []byte) {
 	m.parts, m.want = append(m.parts, part), append(m.want, string(part))
 }
 
-// elfHeader is the size of the larger ELF header; its fields say where the tables of sections and segments are.
+// elfHeader is the size of the larger ELF header, in bytes. Its fields include the offsets of the section and program header tables.
 const elfHeader = 64
 
-// matches reports whether the mapping still has these parts.
+// matches reports whether the mapping still has the same parts.
 func (m *fingerprint) matches() (ok bool) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() { ok = recover() == nil && ok }() // the file is shorter
+	defer func() { ok = recover() == nil && ok }() // a fault, because the file was truncated
 	for i, part := range m.parts {
 		if string(part) != m.want[i] {
 			return false

@@ -16,7 +16,7 @@ import (
 	"qss-filter/symsrc/mapped"
 )
 
-// File is one ELF file, with what is known of it from other files. Its methods may be called by several goroutines at once.
+// File is one ELF file, with the other files of its module. Its methods are safe for concurrent use.
 type File struct {
 	diskFile
 	symbols
@@ -26,22 +26,24 @@ type File struct {
 	goTab  goTable
 	policy *policy
 
-	// other is the file that belongs with this one, executable and debug file; its symbols are used where this one has none.
+	// other is the debug file of an executable, or the executable of a debug file; nil if there is none. Its symbols are used if this
+	// file has none.
 	other       *File
 	runtimeFile runtimeFile
 	deps        dependencies
 	prefetch    prefetch
-	unpacked    *unpackedCopy // nil where it is to have none
+	unpacked    *unpackedCopy // nil if it has none
 
-	fault atomic.Pointer[elf.StatusError] // why the file is not read any more
+	fault atomic.Pointer[elf.StatusError] // why the file is no longer read; nil if it is
 }
 
-// Open maps the file. Its errors carry an elf.StatusError.
+// Open maps the file at path. Its errors wrap an *elf.StatusError.
 func Open(path string) (*File, error) { return OpenRange(path, symsrc.Range{}) }
 
-// OpenRange maps an ELF file that is a part of the file at path, or all of it. Its errors carry an elf.StatusError.
+// OpenRange maps an ELF file that is the range r of the file at path. Its errors wrap an *elf.StatusError.
 func OpenRange(path string, r symsrc.Range) (*File, error) { return openWith(path, r, &defaultPolicy) }
 
+// openWith is OpenRange with a policy.
 func openWith(path string, r symsrc.Range, policy *policy) (f *File, err error) {
 	open := mapped.Open
 	if !r.Whole() {
@@ -62,7 +64,7 @@ func openWith(path string, r symsrc.Range, policy *policy) (f *File, err error) 
 	return f, nil
 }
 
-// withStatus adds the code of an error of the operating system.
+// withStatus adds the status to an error of the operating system.
 func withStatus(err error) error {
 	status := symsrc.ReadError
 	switch {
@@ -74,7 +76,7 @@ func withStatus(err error) error {
 	return &elf.StatusError{Status: status, Err: err}
 }
 
-// newFileOf reads the headers of an ELF file of which all sections, or those of split units, are of interest.
+// newFileOf reads the headers of an ELF file with the given bytes. With split set, only its split units are used.
 func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File, err error) {
 	f = &File{policy: policy}
 	f.data, f.symbols.of, f.runtimeFile.of = data, f, f
@@ -120,7 +122,7 @@ func (f *File) Close() error {
 	return unmap()
 }
 
-// BuildID returns the file's build ID, "" where it has none.
+// BuildID returns the file's build ID, or "" if it has none.
 func (f *File) BuildID() symsrc.BuildID { return f.elf.ID }
 
 // HasDebug reports whether the file has DWARF.
@@ -129,7 +131,8 @@ func (f *File) HasDebug() bool { return f.dwarf.Info.Size > 0 }
 // HasSymbols reports whether the file has a symbol table.
 func (f *File) HasSymbols() bool { return f.symtab != nil || f.dynsym != nil }
 
-// guard calls read. Where that panics, or touches memory that the file on disk no longer backs, the file is not read any more.
+// guard calls read. If that panics, or accesses memory beyond the end of a truncated file, it sets fault, and the file is not read any
+// more.
 func (f *File) guard(read func()) {
 	if f.fault.Load() != nil {
 		return
@@ -137,16 +140,16 @@ func (f *File) guard(read func()) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			f.fault.CompareAndSwap(nil, faultOf(r)) // what goes wrong next comes of what went wrong first
+			f.fault.CompareAndSwap(nil, faultOf(r)) // the first fault is the cause of later ones
 		}
 	}()
 	read()
 }
 
-// errDamaged is the error of damage that no check found.
+// errDamaged is the error for damage that was not detected by a check but by a panic.
 var errDamaged = errors.New("damaged in a way that is not understood")
 
-// faultOf returns the error of a recovered panic.
+// faultOf returns the error for a recovered panic.
 func faultOf(r any) *elf.StatusError {
 	if err, ok := r.(error); ok && errors.Is(err, budget.ErrExceeded) {
 		return &elf.StatusError{Status: symsrc.Corrupted, Err: err}
@@ -157,22 +160,22 @@ func faultOf(r any) *elf.StatusError {
 	return &elf.StatusError{Status: symsrc.Corrupted, Err: fmt.Errorf("%w: %v", errDamaged, r)}
 }
 
-// beginPrefetch begins to unpack what all but the first question of a file need.
+// beginPrefetch starts to unpack the sections that every question after the first one needs.
 func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.PrefetchSections()) }
 
-// releaseMapped notes that n bytes of the file were read, and releases the memory of what is mapped now and then.
+// releaseMapped counts n bytes of the file that were read, and releases the memory of its mappings from time to time.
 func (f *File) releaseMapped(n int) {
 	if f.consumed(n) && f.unpacked.isMapped() {
 		mapped.Release(f.unpacked.mapped)
 	}
 }
 
-// changed reports whether the file on disk is another one by now, or one of those that are read with it.
+// changed reports whether the file at path, or another file that is read with it, has changed since it was opened.
 func (f *File) changed(path string) bool {
 	return f.runtimeFile.changed() || f.unpacked.changed() || f.diskFile.changed(path) || f.deps.changed()
 }
 
-// intact reports whether the file, and those that are read with it, are still the ones that were opened.
+// intact reports whether the file, and those that are read with it, were not overwritten since they were opened.
 func (f *File) intact() bool {
 	if !f.fingerprint.matches() {
 		return false

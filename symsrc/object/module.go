@@ -16,38 +16,39 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// checkEvery is how long an open file is taken to be the one on disk.
+// checkEvery is the interval between checks for changes of open files on disk.
 const checkEvery = time.Second
 
-// module is what is known of one module. Questions hold mu for reading.
+// module is one module with its files. Questions hold mu for reading.
 type module struct {
 	of  *Source
-	key symsrc.Module // of the first question
+	key symsrc.Module // that of the first question
 
 	deadline deadline
 
-	used   atomic.Int64
-	weight atomic.Int64 // bytes that its open files may hold, 0 where none is open
+	used   atomic.Int64 // value of registry.clock after the last question
+	weight atomic.Int64 // memory of its open files, in bytes; 0 if none is open
 
-	all *sharedFiles // nil where they are not shared; it changes while both mu and the source's are locked
+	all *sharedFiles // nil if they are not shared; it changes while both mu and the registry's mu are locked
 
 	mu      sync.RWMutex
 	loaded  bool
-	found   *symsrc.Files // the finder's
-	files   *symsrc.Files // the same, with what is wrong with them where they cannot be opened
-	file    *File         // that answers: the debug file if there is one, of which the other one is File.other
+	found   *symsrc.Files // the result of the finder
+	files   *symsrc.Files // the same, with the errors of files that cannot be opened
+	file    *File         // the file that answers: the debug file if there is one
 	opened  []openFile
-	refused []*refusal   // those of its files that are not opened again as long as they are the same
-	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
+	refused []*refusal   // of the files that were not opened because of a refusal
+	checked atomic.Int64 // time of the last check for changes on disk, in Unix nanoseconds
 }
 
+// openFile is a File and the part of the disk file from which it was opened.
 type openFile struct {
 	*File
 	path string
 	part symsrc.Range
 }
 
-// stale reports whether another search may find more, and about once a second whether a file on disk has changed since it was
+// stale reports whether another search may find more files or, about once a second, whether a file on disk has changed since it was
 // opened.
 func (m *module) stale() bool {
 	if m.files.Retry != nil && m.files.Retry() {
@@ -66,12 +67,12 @@ func (m *module) stale() bool {
 		changed = changed || f.changed(f.path)
 	}
 	if changed {
-		m.checked.Store(0) // so that load sees it too
+		m.checked.Store(0) // so that load checks again
 	}
 	return changed
 }
 
-// ask returns the answer from the open files, which are files by the name of the question.
+// ask returns the answer to a question from the open files. files are the Files for the name in the question.
 func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	a := symsrc.Answer{Files: files, Partial: files.Retry != nil}
 	if m.file == nil {
@@ -114,7 +115,7 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	return a
 }
 
-// open opens the usable ones of the files, and notes in a copy where that fails.
+// open opens the usable files. It records errors in a copy of files.
 func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.found, m.files, m.loaded = files, files, true
 	m.deadline.opened.Add(1)
@@ -122,7 +123,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	m.checked.Store(time.Now().UnixNano())
 	debug := m.openOne(files.Debug, files.DebugRange, files.DebugStatus, want)
 	var exe *File
-	// A debug file of the wanted build that has everything makes the executable superfluous, and a cold look-up faster.
+	// If a debug file of the wanted build has everything, the executable is not needed, which makes the first lookup faster.
 	if want == "" || debug == nil || !debug.HasDebug() || !debug.HasSymbols() {
 		exe = m.openOne(files.Elf, files.ElfRange, files.ElfStatus, want)
 	}
@@ -150,7 +151,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	for _, f := range m.opened {
 		f.elf.Budget.CountIn(&m.weight, &m.of.inUse)
 	}
-	if allowMismatch && debug != nil && exe != nil { // one has the lines, the other one the names
+	if allowMismatch && debug != nil && exe != nil { // like llvm, take the lines from one and the names from the other
 		debug.symtab, debug.dynsym = exe.symtab, exe.dynsym
 	}
 	if debug != nil && exe == nil && (files.ElfStatus == symsrc.OK || files.ElfStatus == symsrc.Incomplete) {
@@ -172,8 +173,8 @@ func (m *module) close() {
 	m.of.inUse.Add(-m.weight.Swap(0))
 }
 
-// openOne opens one file of the module and checks its build ID; nil where that fails, or where the file is known to be
-// of no use.
+// openOne opens one file of the module and checks its build ID. It returns nil if that fails, or if status says that the file is not
+// usable.
 func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, want symsrc.BuildID) *File {
 	if path == "" || status != symsrc.OK && status != symsrc.Incomplete {
 		return nil
@@ -192,7 +193,7 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 		return nil
 	}
 	m.opened = append(m.opened, openFile{f, path, part})
-	if f.dwarf.Unsupported != nil { // the symbols count
+	if f.dwarf.Unsupported != nil { // the symbol tables can still be used
 		files := m.copyFiles()
 		files.DebugStatus = f.dwarf.Unsupported.Status
 		files.Note = strings.TrimPrefix(files.Note+"; "+f.dwarf.Unsupported.Error(), "; ")
@@ -200,14 +201,14 @@ func (m *module) openOne(path string, part symsrc.Range, status symsrc.Status, w
 	return f
 }
 
-// copyFiles replaces the module's Files by a copy, and returns it: those that the finder returned are not changed.
+// copyFiles replaces the module's Files with a copy and returns it, because the Files of the finder must not be modified.
 func (m *module) copyFiles() *symsrc.Files {
 	files := *m.files
 	m.files = &files
 	return &files
 }
 
-// fail notes why the file of that path is not used.
+// fail records why the file at path is not used.
 func fail(files *symsrc.Files, path string, err error) {
 	status := symsrc.UnknownError
 	var s *elf.StatusError
@@ -226,7 +227,7 @@ func fail(files *symsrc.Files, path string, err error) {
 	files.Note += err.Error()
 }
 
-// mismatch returns the error of a file of another build.
+// mismatch returns the error for a file with the wrong build ID.
 func mismatch(path string, want, has symsrc.BuildID) error {
 	if has == "" {
 		return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: no build ID, want %s", path, want)}
@@ -234,7 +235,7 @@ func mismatch(path string, want, has symsrc.BuildID) error {
 	return &elf.StatusError{Status: symsrc.MismatchBuildID, Err: fmt.Errorf("%s: build ID %s, want %s", path, has, want)}
 }
 
-// intact reports the same of the module's files.
+// intact reports whether the module's files were not overwritten since they were opened.
 func (m *module) intact() bool {
 	for _, f := range m.opened {
 		if !f.intact() {
@@ -244,12 +245,12 @@ func (m *module) intact() bool {
 	return true
 }
 
-// maxReopened is how often one question opens files again that are overwritten meanwhile.
+// maxReopened is the number of times that one question reopens files because they were overwritten.
 const maxReopened = 3
 
 var errKeepsChanging = errors.New("the file changes while it is read")
 
-// keepsChanging returns the files of a module that is overwritten again and again: a later question may find them unchanged.
+// keepsChanging returns the Files for a module whose files are overwritten repeatedly. A later question tries again.
 func keepsChanging(files *symsrc.Files) *symsrc.Files {
 	changing := *files
 	changing.ElfStatus, changing.DebugStatus = symsrc.ReadError, symsrc.ReadError
@@ -257,7 +258,7 @@ func keepsChanging(files *symsrc.Files) *symsrc.Files {
 	return &changing
 }
 
-// lostCopy reports whether a file failed while its sections were those of an unpacked copy, so that it is to be opened without one.
+// lostCopy reports whether a file failed while it used an unpacked copy, so that it has to be reopened without one.
 func (m *module) lostCopy() bool {
 	mapped, failed := false, false
 	for _, f := range m.opened {
@@ -268,17 +269,17 @@ func (m *module) lostCopy() bool {
 	return mapped && failed
 }
 
-// reopen closes the files of a module that lost an unpacked copy, or were overwritten.
+// reopen closes the files of a module after lostCopy, or if they were overwritten. The next question loads them again.
 func (m *module) reopen() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lostCopy() || !m.intact() { // no other goroutine has done it
+	if m.lostCopy() || !m.intact() { // unless another goroutine has closed them
 		m.close()
 	}
 }
 
-// refusal is a file that exceeded its budget, and why it is not opened. Such a file is closed, and not opened again as long as it is the
-// same: it would cost as much again, for every module that has it, and whenever another module has taken its place in memory.
+// refusal records a file that exceeded its budget. The file is closed, and not opened again until it changes on disk: it would cost as
+// much again for every module that uses it, and after every eviction.
 type refusal struct {
 	path string
 	part symsrc.Range
@@ -286,7 +287,7 @@ type refusal struct {
 	why  *elf.StatusError
 }
 
-// stale reports whether the file on disk is another one by now.
+// stale reports whether the file has changed on disk.
 func (r *refusal) stale() bool { return diskcache.Changed(r.path, r.stat) }
 
 // refusals are the refusals of a Source.
@@ -295,6 +296,7 @@ type refusals struct {
 	all map[refusalKey]*refusal
 }
 
+// refusalKey identifies the file of a refusal.
 type refusalKey struct {
 	path string
 	part symsrc.Range
@@ -318,7 +320,7 @@ func (r *refusals) get(path string, part symsrc.Range) *refusal {
 	return r.all[refusalKey{path, part}]
 }
 
-// overBudget reports whether a file of the module is beyond its budget.
+// overBudget reports whether a file of the module has exceeded its budget.
 func (m *module) overBudget() bool {
 	for _, f := range m.opened {
 		if fault := f.fault.Load(); fault != nil && errors.Is(fault, budget.ErrExceeded) {
@@ -328,11 +330,11 @@ func (m *module) overBudget() bool {
 	return false
 }
 
-// refuse closes the files of a module of which one is beyond its budget, and keeps a refusal of that one.
+// refuse closes the files of a module of which one has exceeded its budget, and records the refusal of that one.
 func (s *Source) refuse(m *module) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.overBudget() { // it was closed meanwhile
+	if !m.overBudget() { // another goroutine has closed them
 		return
 	}
 	for _, f := range m.opened {
@@ -343,7 +345,7 @@ func (s *Source) refuse(m *module) {
 	m.close()
 }
 
-// refusal returns why a file is not opened again; nil where it may be.
+// refusal returns the error of a file that is refused, or nil.
 func (m *module) refusal(path string, part symsrc.Range) error {
 	r := m.of.refused.get(path, part)
 	if r == nil || r.stale() {

@@ -1,19 +1,18 @@
-// Package object turns addresses of ELF files into functions, source files and lines: a symsrc.Source over packages elf, dwarf, codeprobe
-// and gopclntab. It opens files, keeps them open while they are asked about, notices that they change, and bounds what they cost.
+// Package object symbolizes addresses of ELF files: it implements symsrc.Source on top of packages elf, dwarf, codeprobe and gopclntab.
+// It opens files, keeps them open while they are used, detects changes on disk, and limits their cost.
 //
-//   - object.go: Source, how a question finds its module, what is at an address, what a file is, and what llvm-symbolizer does
-//     differently; registry.go: the modules of a Source, by their names
-//   - module.go: the files of a module: opened, checked, closed, and refused where they cost too much
-//   - deadline.go: questions do not wait for a file that takes long
-//   - file.go: File, one ELF file with all that is read with it; runtime.go: the file that is loaded at run time, where another one
-//     has the debug information
-//   - dependencies.go: where a file's bytes are from, and the files that its debug information names
-//   - address.go: which address a question means; symbols.go: the names of symbol tables
-//   - probe.go: what the code around an address shows, and the call that ends at one
-//   - walk.go: all code of a file, and all of its call frame information
-//   - prefetch.go: sections that are unpacked before they are asked for; unpacked.go: unpacked copies of them on disk, for the next process
+//   - object.go: Source, how a question finds its module, what is at an address, and the differences of llvm-symbolizer;
+//     registry.go: the modules of a Source, by their names
+//   - module.go: the files of a module: how they are opened, checked, closed, and refused if they cost too much
+//   - deadline.go: the time limit of questions
+//   - file.go: File, one ELF file with everything that is read with it; runtime.go: the runtime object of a debug file
+//   - dependencies.go: the files that the debug information refers to, and the origin of a file's bytes
+//   - address.go: the address of a question; symbols.go: the symbol tables of a file
+//   - probe.go: what the code around an address shows, and the call that ends at an address
+//   - walk.go: iteration over all code of a file, and over its call frame information
+//   - prefetch.go: sections that are unpacked in advance; unpacked.go: unpacked copies on disk, for the next process
 //
-// A file that goes beyond its budget is CORRUPTED from then on. Files may also be overwritten while they are mapped. Only File, which owns
+// A file that exceeds its budget is CORRUPTED from then on. Files may also be overwritten while they are mapped. Only File, which owns
 // the mapped bytes, recovers from panics and memory faults.
 package object
 
@@ -32,24 +31,25 @@ import (
 	"qss-filter/symsrc/gopclntab"
 )
 
-// policy is how a Source answers where readers of object files differ. It is set once, by the function that makes the Source.
+// policy selects the behavior of a Source where readers of object files differ. It is set before the first question.
 type policy struct {
 	elf   elf.Rules
 	dwarf dwarf.Rules
-	// literalAddresses takes addresses as they come: a pointer's tag is not taken out, and an address in a relocatable file is not placed.
+	// literalAddresses uses addresses unchanged: pointer tags are not removed, and offsets in relocatable files are not converted.
 	literalAddresses bool
-	// symbolsOnly names code outside of the debug information by the symbol tables alone.
+	// symbolsOnly uses only the symbol tables for code outside of the debug information.
 	symbolsOnly bool
-	// allowMismatch uses a program and its debug file together, where the question names no build ID, even if theirs differ.
+	// allowMismatch uses an executable and its debug file together although their build IDs differ, if the question has no build ID.
 	allowMismatch bool
-	// literalPaths looks for the files that debug information names where it says, and nowhere else. The supplementary file is not read.
+	// literalPaths looks for the files that debug information refers to only at the paths in it, and does not read the supplementary
+	// file.
 	literalPaths bool
 }
 
-// defaultPolicy names no symbol that may be the wrong one.
+// defaultPolicy avoids all symbols that may be wrong.
 var defaultPolicy policy
 
-// llvmPolicy is how llvm-symbolizer answers.
+// llvmPolicy is the behavior of llvm-symbolizer.
 var llvmPolicy = policy{
 	elf:              elf.Rules{CodeAtZero: true, SectionRelative: true, Unbounded: true, SkipZdebug: true},
 	dwarf:            dwarf.Rules{Overlaps: true, ReportEntries: true, PlacedLines: true, PackageOnly: true},
@@ -59,19 +59,19 @@ var llvmPolicy = policy{
 	literalPaths:     true,
 }
 
-// Limits of what a Source keeps: bytes of what was read of files, unless UseMemory sets another number; modules with open files, of
-// which each takes a few of the process's mappings; and modules altogether.
+// Limits of a Source: the memory for data read from files, in bytes, unless UseMemory sets another limit; the number of modules with
+// open files, each of which needs a few of the process's mappings; and the number of modules.
 const (
 	DefaultMemory = 256 << 20
 	maxOpen       = 1 << 13
 	maxModules    = 1 << 14
 )
 
-// fileWeight is what an open file takes in memory before the first question, in bytes.
+// fileWeight is the memory of an open file before the first question, in bytes.
 const fileWeight = 8 << 10
 
-// Source answers from ELF files on disk. It remembers the modules that it was asked for, and keeps their files open while what was read
-// of them fits into its memory.
+// Source answers questions from ELF files on disk. It caches the modules, and keeps their files open while the data read from them fits
+// in its memory.
 type Source struct {
 	finder symsrc.Finder
 	policy *policy
@@ -82,13 +82,13 @@ type Source struct {
 	warn  func(message string)
 
 	memory   int64        // see UseMemory
-	inUse    atomic.Int64 // bytes that were read of all open files
+	inUse    atomic.Int64 // memory of all open files, in bytes
 	refused  refusals
 	unpacked *unpackedCache
 	registry
 }
 
-// NewSource returns a Source of the files that f finds.
+// NewSource returns a Source for the files that f finds.
 func NewSource(f symsrc.Finder) *Source {
 	s := &Source{finder: f, policy: &defaultPolicy, memory: DefaultMemory, wait: maxWait, after: time.NewTimer}
 	s.registry = registry{of: s, modules: make(map[symsrc.Module]*module), aliases: make(map[symsrc.Module]*alias),
@@ -96,34 +96,34 @@ func NewSource(f symsrc.Finder) *Source {
 	return s
 }
 
-// NewLLVMSource returns a Source that answers as llvm does, also where that may name the wrong symbol: one without a size covers
-// everything up to the next symbol, also beyond its section, and the last one everything beyond the program.
+// NewLLVMSource returns a Source with the answers of llvm-symbolizer, which may name the wrong symbol: a symbol without a size extends
+// to the next symbol, also beyond its section, and the last one has no end.
 func NewLLVMSource(f symsrc.Finder) *Source {
 	s := NewSource(f)
 	s.policy = &llvmPolicy
 	return s
 }
 
-// SkipLineZero makes code without a line have the last row of the line table that has one, of whatever function, as llvm's
-// --skip-line-zero does. Call it before the first question, of a source that answers as llvm does.
+// SkipLineZero replaces line 0 with the last line before it in the line table, also of another function, like llvm-symbolizer's
+// --skip-line-zero. Call it before the first question, on a Source from NewLLVMSource.
 func (s *Source) SkipLineZero() {
 	policy := *s.policy
 	policy.dwarf.SkipLineZero = true
 	s.policy = &policy
 }
 
-// UseMemory makes the source keep about that many bytes of what it has read of files, in place of DefaultMemory. It always keeps those of
-// the modules that questions are being answered of. Call it before the first question.
+// UseMemory sets the memory for data read from files, in bytes, in place of DefaultMemory. Modules that are in use may exceed it. Call it
+// before the first question.
 func (s *Source) UseMemory(bytes int64) { s.memory = bytes }
 
-// Warn makes the source call warn once for each module for which questions do not wait any longer. Call it before the first question.
+// Warn makes the source call warn once for each module that exceeds the time limit of questions. Call it before the first question.
 func (s *Source) Warn(warn func(message string)) { s.warn = warn }
 
-// UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the
-// one beside the module's file. Where there is no file at path, the units' own files are looked for. Call it before the first question.
+// UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the one next to
+// the module's file. If there is no file at path, it looks for the separate files of the units. Call it before the first question.
 func (s *Source) UsePackage(path string) { s.dwp = path }
 
-// Frames returns the answer to a question. Where the file cannot be read the answer's Files say why.
+// Frames returns the answer to a question. If the file cannot be read, the Files of the answer say why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
 	if !ok {
@@ -132,8 +132,8 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	return a
 }
 
-// with calls ask with a module whose files are open, and with its files by the name of the question; again where the files were
-// overwritten meanwhile. It returns false where the context ended before they were found, and where they were overwritten each time.
+// with calls ask with a module whose files are open and with the Files for the name key. It repeats the call if the files were
+// overwritten meanwhile. It returns false if the context ended before the files were found, or if they were overwritten each time.
 func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, *symsrc.Files)) (*symsrc.Files, bool) {
 	m, n := s.lookup(key)
 	for reopened := 0; ; {
@@ -186,8 +186,8 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, 
 	}
 }
 
-// load finds and opens the module's files, unless another module has these open: then it returns that one as same. It returns false where
-// the context ended before, which says nothing about the files.
+// load finds and opens the module's files. If another module has the same files, it returns that one as same, otherwise m. It returns
+// false if the context ended before the files were found.
 func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *module, ok bool) {
 	key := m.key
 	m.mu.Lock()
@@ -222,8 +222,8 @@ func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *mo
 	return files, m, true
 }
 
-// Code returns the functions at an address of code: the innermost inlined one first, the physical one last; nil where
-// nothing is known.
+// Code returns the functions at an address of code, the innermost inlined one first and the physical one last, or nil if nothing is
+// known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 	f.elf.Budget.Question()
 	f.guard(func() { frames = f.answer(addr) })
@@ -233,6 +233,7 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 	return frames
 }
 
+// answer returns the frames of Code.
 func (f *File) answer(addr uint64) []symsrc.Frame {
 	addr = f.codeAddr(addr)
 	if frames := f.goTab.frames(f, addr); frames != nil {
@@ -259,13 +260,12 @@ func (f *File) answer(addr uint64) []symsrc.Frame {
 	return frames
 }
 
-// holdsCode reports whether there may be code at an address: symbols such as __FRAME_END__ name data without a size, and go on to
-// the end of their section.
+// holdsCode reports whether there may be code at an address. Symbols of data without a size, such as __FRAME_END__, must not name code.
 func (f *File) holdsCode(addr uint64) bool {
 	return f.policy.symbolsOnly || f.elf.HoldsCode(addr) || f.other != nil && f.other.elf.HoldsCode(addr)
 }
 
-// ShortCode does what Code does, with the functions' short names, all from the debug information.
+// ShortCode is Code with the short names of the functions (DW_AT_name), only from the debug information.
 func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 	f.elf.Budget.Question()
 	f.guard(func() {
@@ -280,7 +280,7 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 	return frames
 }
 
-// Data returns the variable at an address.
+// Data returns the variable at an address. It returns false if there is none.
 func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 	f.elf.Budget.Question()
 	f.guard(func() {
@@ -293,10 +293,11 @@ func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
 	return frame, ok
 }
 
-// maxAnswer bounds an answer, in bytes of names and paths: calls of functions with long names may be inlined into each other.
+// maxAnswer bounds the total length of the names and paths of an answer, in bytes. Hostile files have nested inlined calls of functions
+// with long names.
 const maxAnswer = 64 << 10
 
-// tooLong reports whether an answer has more text than maxAnswer.
+// tooLong reports whether an answer exceeds maxAnswer.
 func tooLong(frames []symsrc.Frame) bool {
 	n := 0
 	for i := range frames {
@@ -305,7 +306,7 @@ func tooLong(frames []symsrc.Frame) bool {
 	return n > maxAnswer
 }
 
-// withoutLongAnswer returns files with a note that an answer is left out.
+// withoutLongAnswer returns a copy of files with a note that long answers are left out.
 func withoutLongAnswer(of *symsrc.Files) *symsrc.Files {
 	files := *of
 	if files.Note != "" {
@@ -315,7 +316,7 @@ func withoutLongAnswer(of *symsrc.Files) *symsrc.Files {
 	return &files
 }
 
-// Named returns the functions whose plain name is that of name, as answers to questions of kind symsrc.Named.
+// Named returns the functions with the same plain name as name, as the answer to a question of kind symsrc.Named.
 func (f *File) Named(name string, addr uint64) (frames []symsrc.Frame) {
 	f.guard(func() {
 		addr = f.codeAddr(addr)
@@ -331,13 +332,14 @@ func (f *File) Named(name string, addr uint64) (frames []symsrc.Frame) {
 	return frames
 }
 
-// goTable is Go's own table of a file, read when the first address is asked for; nil where there is none that can be read.
+// goTable is the gopclntab of a Go program. It is read lazily.
 type goTable struct {
 	once  sync.Once
-	table *gopclntab.Table
+	table *gopclntab.Table // nil if there is none or it cannot be read
 }
 
-// frames returns the functions at an address of f by the Go program's own table, where that is all there is; nil otherwise.
+// frames returns the functions at an address of f according to its gopclntab, if it has neither DWARF nor a symbol table; otherwise
+// nil.
 func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
 	other := f.other
 	if other == nil {
@@ -353,8 +355,8 @@ func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
 	return g.table.Frames(addr)
 }
 
-// Place returns the address that a question is about, in the address space of the module's file, and where that file is loaded by
-// its own headers: the address of its first segment, from which Breakpad's symbol files count. ok is false where there is no such file.
+// Place returns the address of a question in the address space of the module's file, and the load address in the file's headers, which
+// is the base of the addresses in Breakpad symbol files. It returns false if there is no such file, or its headers do not say.
 func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool) {
 	type place struct {
 		addr, base uint64
@@ -373,7 +375,7 @@ func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, o
 	return at.addr, at.base, at.ok
 }
 
-// Describe returns what a module's file is: its build ID, its machine in Breakpad's words, and the address of its first segment.
+// Describe returns the build ID of a module's file, its machine as named by Breakpad, and the address of its first segment.
 func (s *Source) Describe(ctx context.Context, key symsrc.Module) (id symsrc.BuildID, machine string, base uint64, err error) {
 	err = errNoFile
 	files, _ := s.with(ctx, key, func(m *module, _ *symsrc.Files) {
@@ -398,12 +400,12 @@ var (
 	errNotLoaded = errors.New("it is not linked")
 )
 
-// muchPacked is the size that the sections of a file unpack to, in bytes, from which on unpacking takes longer than to ask another
-// process.
+// muchPacked is the uncompressed size of the sections of a file, in bytes, from which on unpacking takes longer than a question to
+// another process.
 const muchPacked = 32 << 20
 
-// Packed reports whether the first answer of a module's files takes long because they are compressed and were not unpacked before.
-// It opens the files.
+// Packed reports whether the first answer for a module takes long because large compressed sections were not unpacked before. It opens
+// the files.
 func (s *Source) Packed(ctx context.Context, m symsrc.Module) (packed bool) {
 	s.with(ctx, m, func(m *module, _ *symsrc.Files) {
 		for _, f := range m.opened {

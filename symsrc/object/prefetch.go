@@ -8,7 +8,7 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// prefetch unpacks sections in other goroutines than the one that asks.
+// prefetch unpacks sections in the background.
 type prefetch struct {
 	once    sync.Once
 	stopped atomic.Bool
@@ -17,13 +17,14 @@ type prefetch struct {
 }
 
 const (
-	// prefetchStep is unpacked at a time, so that a question which needs no more of a section does not wait for the rest.
+	// prefetchStep is the number of bytes unpacked at once, so that a question that needs a part of a section does not wait for the
+	// rest.
 	prefetchStep = 1 << 20
-	// maxPrefetch is the size of the largest section that is prefetched.
+	// maxPrefetch is the size of the largest section that is prefetched, in bytes.
 	maxPrefetch = 64 << 20
 )
 
-// begin begins to unpack sections that are packed, once. The largest one, .debug_info, should be left to the questions.
+// begin starts to unpack compressed sections, once.
 func (p *prefetch) begin(sections []*elf.Content) {
 	p.once.Do(func() {
 		for _, s := range sections {
@@ -39,7 +40,7 @@ func (p *prefetch) begin(sections []*elf.Content) {
 	})
 }
 
-// unpack unpacks a section step by step. What goes wrong is left to the questions that need the section.
+// unpack unpacks a section step by step. It ignores errors, because a question that needs the section gets them, too.
 func (p *prefetch) unpack(s *elf.Content) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { _ = recover() }()
@@ -50,9 +51,9 @@ func (p *prefetch) unpack(s *elf.Content) {
 	}
 }
 
-// stop waits for what is being unpacked, so that the file can be closed.
+// stop stops the background goroutines and waits for them, so that the file can be closed.
 func (p *prefetch) stop() {
 	p.stopped.Store(true)
-	p.once.Do(func() {}) // it must not begin any more
+	p.once.Do(func() {}) // begin must not start anything afterwards
 	p.running.Wait()
 }

@@ -9,7 +9,7 @@ import (
 
 var _ symsrc.Prober = (*Source)(nil)
 
-// Probe returns what the machine code around an address shows; see File.Probe.
+// Probe returns what the machine code around an address shows, as File.Probe does.
 func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	p, _, _ := inTime(ctx, s, q.Module, nil, func(m *module, _ *symsrc.Files) (p symsrc.Probe) {
 		if m.file != nil {
@@ -22,9 +22,9 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	return p
 }
 
-// Probe returns what the machine code around an address shows: whether a number from a log is a return address, one that
-// was moved back into the call, or neither. Without machine code only Linked, Back and Thumb are set; nothing is set where the
-// space cannot be turned into addresses.
+// Probe returns what the machine code around an address shows: whether an address in a log is a return address, an address inside of a
+// call instruction, or neither. Without machine code only Linked, Back and Thumb are set. The result is zero if the offset cannot be
+// converted to an address.
 func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	addr, ok := f.Linked(off, from)
 	if !ok {
@@ -45,10 +45,10 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	return p
 }
 
-// SignalTrampoline reports whether an address is one of the code that a signal handler returns to: the frame after it was
-// interrupted, not called. The call frame information says so by the letter S in the augmentation of its CIE (GCC,
-// unwind-dw2.c), for a range that begins one byte early in glibc; otherwise the code shows it, which is the same few instructions
-// everywhere.
+// SignalTrampoline reports whether an address is in a signal trampoline, the code that a signal handler returns to: the next frame did
+// not call it but was interrupted. The call frame information marks it with the letter S in the augmentation of its CIE (GCC,
+// unwind-dw2.c), in glibc for a range that begins one byte early. Without it, the few instructions are recognized, which are always
+// the same.
 func (f *File) SignalTrampoline(addr uint64) (found bool) {
 	f.withRuntime(func(r *File) {
 		addr := f.codeAddr(addr)
@@ -60,7 +60,7 @@ func (f *File) SignalTrampoline(addr uint64) (found bool) {
 	return found
 }
 
-// Call answers a question of kind symsrc.CallSite. It returns nil if there is no code to look at.
+// Call returns the answer to a question of kind symsrc.CallSite, or nil if there is no machine code.
 func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
 	addr, ok := f.Address(q)
 	if !ok {

@@ -10,34 +10,35 @@ import (
 
 // registry holds the modules of a Source by their names.
 //
-// A library has many names, in each container and each process another one: the verified files of a build are opened and read once for
-// all of them. What reports say of the files differs by name: where the library itself was looked for in vain, for example.
+// A library may have many names, for example a different one in each container: the verified files of a build are opened and read once
+// for all of them. The Files in answers depend on the name, because they say where the library was searched.
 type registry struct {
 	of    *Source
-	clock atomic.Int64 // counts questions, to know which module was used last
+	clock atomic.Int64 // counts questions, for the eviction of the least recently used module
 	last  atomic.Pointer[lastModule]
 
 	mu      sync.Mutex
 	modules map[symsrc.Module]*module
-	aliases map[symsrc.Module]*alias // of those of modules that are not its first one
-	shared  map[sharedFiles]*module  // that answers for all modules of these files
-	open    map[*module]bool         // those that may have open files, few beside those of which there is no file
+	aliases map[symsrc.Module]*alias // the names of modules except their first ones
+	shared  map[sharedFiles]*module  // the module that answers for all modules with these files
+	open    map[*module]bool         // the modules that may have open files
 }
 
-// lastModule is the module of the last question, which is found without a lock: questions come in runs.
+// lastModule is the module of the last question. It is found without a lock, because consecutive questions are often about the same
+// module.
 type lastModule struct {
 	key symsrc.Module
 	*module
 	alias *alias
 }
 
-// module returns the entry of a module, loaded or not.
+// module returns the module with a name, which may not be loaded.
 func (r *registry) module(key symsrc.Module) *module {
 	m, _ := r.lookup(key)
 	return m
 }
 
-// lookup returns the entry of a module, loaded or not, and what its name is where that is not the entry's first one.
+// lookup returns the module with a name, which may not be loaded, and the alias if the name is not the module's first one.
 func (r *registry) lookup(key symsrc.Module) (*module, *alias) {
 	if l := r.last.Load(); l != nil && l.key == key {
 		return l.module, l.alias
@@ -56,7 +57,7 @@ func (r *registry) lookup(key symsrc.Module) (*module, *alias) {
 	return m, n
 }
 
-// forgetModules removes all modules but those with open files, and all their further names.
+// forgetModules removes all modules without open files, and all aliases.
 func (r *registry) forgetModules() {
 	r.last.Store(nil)
 	clear(r.aliases)
@@ -73,7 +74,7 @@ func (r *registry) forgetModules() {
 	}
 }
 
-// evict closes the files that were not used for the longest time, while there are too many with those of keep.
+// evict closes the files of the least recently used modules, except keep, until the limits are met.
 func (r *registry) evict(keep *module) {
 	if keep.weight.Load() == 0 {
 		return
@@ -98,7 +99,7 @@ func (r *registry) evict(keep *module) {
 		if open <= maxOpen && r.of.inUse.Load() <= r.of.memory || oldest == nil {
 			return
 		}
-		if !oldest.mu.TryLock() { // a question of it is being answered: take the next one
+		if !oldest.mu.TryLock() { // it is in use
 			busy[oldest] = true
 			continue
 		}
@@ -107,7 +108,7 @@ func (r *registry) evict(keep *module) {
 	}
 }
 
-// sharedFiles are what modules share: files that can be read, and what is wrong with them.
+// sharedFiles identifies files that several modules share, and their errors.
 type sharedFiles struct {
 	id                     symsrc.BuildID
 	elf, debug             string
@@ -116,7 +117,7 @@ type sharedFiles struct {
 	note                   string
 }
 
-// sharedOf returns what the module of a key shares with others; nil where it shares nothing.
+// sharedOf returns the files that a module may share with others, or nil.
 func sharedOf(key symsrc.Module, files *symsrc.Files) *sharedFiles {
 	if key.BuildID == "" || files.Unverified || !files.Usable() {
 		return nil
@@ -131,17 +132,17 @@ func sharedOf(key symsrc.Module, files *symsrc.Files) *sharedFiles {
 	return all
 }
 
-// opens reports whether a file of that status is opened.
+// opens reports whether a file with a status can be opened.
 func opens(status symsrc.Status) bool { return status == symsrc.OK || status == symsrc.Incomplete }
 
-// alias is a further name of a module, with what was found by it.
+// alias is an additional name of a module, with the files that were found by it.
 type alias struct {
 	all     *sharedFiles
 	found   *symsrc.Files
-	checked atomic.Int64 // when the files on disk were looked at, in nanoseconds
+	checked atomic.Int64 // time of the last check for changes on disk, in Unix nanoseconds
 }
 
-// files returns the module's files as reports of that name show them. The module is locked.
+// files returns the module's Files for answers under this name. The module is locked.
 func (n *alias) files(m *module) *symsrc.Files {
 	switch {
 	case n == nil:
@@ -154,7 +155,7 @@ func (n *alias) files(m *module) *symsrc.Files {
 	return &files
 }
 
-// stale reports whether the name may mean other files than the module's by now. The module is locked.
+// stale reports whether the name may no longer refer to the module's files. The module is locked.
 func (n *alias) stale(m *module) bool {
 	if n == nil {
 		return false
@@ -167,7 +168,7 @@ func (n *alias) stale(m *module) bool {
 	return now-last >= int64(checkEvery) && n.checked.CompareAndSwap(last, now) && n.found.Watch.Look()
 }
 
-// renamed removes what an outdated name meant, and returns what it means now.
+// renamed removes a stale alias, and looks the name up again.
 func (r *registry) renamed(key symsrc.Module, n *alias) (*module, *alias) {
 	r.mu.Lock()
 	if r.aliases[key] == n {
@@ -179,7 +180,7 @@ func (r *registry) renamed(key symsrc.Module, n *alias) (*module, *alias) {
 	return r.lookup(key)
 }
 
-// share returns the module that answers for all of these files: m where there is none yet. m is locked.
+// share returns the module that answers for all modules with these files: m if it is the first one. m is locked.
 func (r *registry) share(m *module, files *symsrc.Files) *module {
 	all := sharedOf(m.key, files)
 	if all != nil && m.all != nil && *all == *m.all {
@@ -209,8 +210,7 @@ func (r *registry) share(m *module, files *symsrc.Files) *module {
 	return first
 }
 
-// sharer returns the module that is going to answer for one that is not open yet, as far as that is known: m itself, or the one that
-// has its files.
+// sharer returns the module that will answer for m, which is not open: the one that has the files that were found for m, or m itself.
 func (r *registry) sharer(m *module) *module {
 	m.deadline.finding.Lock()
 	files := m.deadline.found

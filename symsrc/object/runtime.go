@@ -8,18 +8,18 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// runtimeFile is the runtime object of a debug file that has all that most questions need, so that the object is opened only when a
-// question is about machine code. It is closed with the debug file.
+// runtimeFile is the runtime object of a debug file: the file that is loaded at run time. It is opened lazily, because the debug file
+// suffices for most questions, which are not about machine code. It is closed with the debug file.
 type runtimeFile struct {
 	of   *File
 	once sync.Once
-	path string // "" where there is none
+	path string // "" if there is none
 	part symsrc.Range
 	file atomic.Pointer[File]
 }
 
-// get returns the file that is loaded at run time: the file itself, or where that is a debug file, the one that belongs with it; nil
-// where there is none.
+// get returns the file that is loaded at run time: the file itself or, for a debug file, the runtime object. It returns nil if there is
+// none.
 func (l *runtimeFile) get() *File {
 	f := l.of
 	switch {
@@ -32,7 +32,7 @@ func (l *runtimeFile) get() *File {
 	return l.file.Load()
 }
 
-// open opens the file at the path, if it is the one.
+// open opens the file at path if it is the runtime object of the debug file.
 func (l *runtimeFile) open() {
 	if l.path == "" {
 		return
@@ -52,7 +52,7 @@ func (l *runtimeFile) open() {
 	r.elf.Budget.Use(fileWeight)
 }
 
-// elfFile returns the file of get as an ELF file.
+// elfFile returns the ELF file of get, or nil.
 func (l *runtimeFile) elfFile() *elf.File {
 	if r := l.get(); r != nil {
 		return r.elf
@@ -60,7 +60,7 @@ func (l *runtimeFile) elfFile() *elf.File {
 	return nil
 }
 
-// withRuntime calls read with the runtime object, if there is one. A fault of that file is not one of f.
+// withRuntime calls read with the file that is loaded at run time, if there is one. A fault of that file is not a fault of f.
 func (f *File) withRuntime(read func(r *File)) {
 	f.guard(func() {
 		if r := f.runtimeFile.get(); r != nil {
@@ -69,13 +69,13 @@ func (f *File) withRuntime(read func(r *File)) {
 	})
 }
 
-// changed reports whether the file on disk is another one by now.
+// changed reports whether the file on disk has changed since it was opened.
 func (l *runtimeFile) changed() bool {
 	r := l.file.Load()
 	return r != nil && r.changed(l.path)
 }
 
-// close closes the file.
+// close closes the file if it was opened.
 func (l *runtimeFile) close() {
 	if r := l.file.Load(); r != nil {
 		r.Close()

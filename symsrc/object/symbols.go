@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc/names"
 )
 
-// symbols are the symbol tables of a file, with the names in them and in the debug information.
+// symbols holds the symbol tables of a file, and the names in them and in the debug information.
 type symbols struct {
 	of             *File
 	symtab, dynsym *elf.SymbolTable
@@ -18,13 +18,13 @@ type symbols struct {
 	plain          plainNames
 }
 
-// miniDebug is the symbol table of MiniDebugInfo, unpacked when it is first asked for.
+// miniDebug is the symbol table of MiniDebugInfo. It is unpacked lazily.
 type miniDebug struct {
 	once  sync.Once
 	table *elf.SymbolTable
 }
 
-// full returns the full symbol table of the file, or of the one that belongs with it; nil where neither has one.
+// full returns the full symbol table of the file or of File.other, or nil if neither has one.
 func (s *symbols) full() *elf.SymbolTable {
 	if other := s.of.other; s.symtab == nil && other != nil {
 		return other.symtab
@@ -32,15 +32,15 @@ func (s *symbols) full() *elf.SymbolTable {
 	return s.symtab
 }
 
-// miniSymbols returns the table of MiniDebugInfo; nil where there is none.
+// miniSymbols returns the symbol table of MiniDebugInfo, or nil if there is none.
 func (s *symbols) miniSymbols() *elf.SymbolTable {
 	s.mini.once.Do(func() { s.mini.table = s.of.elf.MiniSymbols() })
 	return s.mini.table
 }
 
-// at names an address by the fullest symbol table of this file and the one that belongs with it. Where that is
-// only the dynamic one, MiniDebugInfo has the rest. A symbol without a size covers what is up to the next one of its
-// section, which is a guess: all other sources come before it.
+// at returns the symbol that covers an address, from the most complete symbol table of this file and File.other. If that is only the
+// dynamic one, MiniDebugInfo has the other symbols. That a symbol without a size covers the address is a guess, so all other sources have
+// priority.
 func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 	f := s.of
 	other := f.other
@@ -77,7 +77,7 @@ func (s *symbols) at(addr uint64) (c elf.Match, ok bool) {
 	return c, ok
 }
 
-// miniAt looks an address up in MiniDebugInfo, besides what is known of it already.
+// miniAt returns the symbol in MiniDebugInfo if it is better than known, otherwise known. ok says whether there is a known one.
 func (s *symbols) miniAt(other *File, addr uint64, known elf.Match, ok bool) (elf.Match, bool) {
 	for _, x := range [...]*File{s.of, other} {
 		t := x.miniSymbols()
@@ -92,16 +92,16 @@ func (s *symbols) miniAt(other *File, addr uint64, known elf.Match, ok bool) (el
 	return known, ok
 }
 
-// plainNames are the functions of a file by their plain names, as far as they were asked for.
+// plainNames caches the functions of a file by their plain names.
 type plainNames struct {
 	mu sync.Mutex
 	m  map[string][]symsrc.Frame
 }
 
-// maxPlainNames bounds the names that are kept, and those that are demangled for one of them.
+// maxPlainNames bounds the number of cached names, of functions with one name, and of names that are demangled to find them.
 const maxPlainNames = 1 << 12
 
-// withPlainName returns the functions of a plain name, with their addresses as offsets.
+// withPlainName returns the functions with a plain name. The Offset of each frame is the address of the function.
 func (s *symbols) withPlainName(plain string) []symsrc.Frame {
 	f, known := s.of, &s.plain
 	token := elf.LastWord(plain)
@@ -140,10 +140,10 @@ func (s *symbols) withPlainName(plain string) []symsrc.Frame {
 	return frames
 }
 
-// frameWeight is what an answer takes in memory, in bytes.
+// frameWeight is the memory of a frame, in bytes.
 const frameWeight = 160
 
-// shared returns the addresses at which functions of several names begin.
+// shared returns the addresses at which functions with different names begin.
 func (s *symbols) shared() map[uint64]bool {
 	t := s.full()
 	if t == nil {

@@ -21,46 +21,46 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// An unpacked copy is a file that holds the sections of an object unpacked which are compressed in the object, so that the next
-// process maps them in place of unpacking them.
+// An unpacked copy is a file with the uncompressed contents of an object's compressed sections, so that the next process can map them in
+// place of unpacking them.
 //
-// It begins with a head of copyPage bytes, text that names the object and lists the sections. The head is made again from the
-// object and compared as a whole, so that nothing in a copy is ever interpreted. The sections follow, each at the start of a
-// page. What is written after the copy was complete shows in its time of modification, which is set to that of the object,
-// in whole seconds; and what a crash of the machine left unwritten does not count, because the head names the boot.
+// It begins with a header of copyPage bytes, a text that identifies the object and lists the sections. A reader builds the same header from
+// the object and compares both, so that no data in a copy is ever interpreted. The sections follow, each aligned to copyPage. A modification
+// of a complete copy changes its modification time, which is set to that of the object in whole seconds. A crash of the machine may leave
+// data unwritten, so the header contains the boot ID.
 const (
 	copyVersion = 1
 	copyPage    = 1 << 12
 )
 
-// Limits of copies: the least that an object's sections are to unpack to (below it, to unpack what a question needs takes
-// less than about 10 ms), what all copies take on disk, and what is left free on the disk.
+// Limits of copies, in bytes: the uncompressed size from which on an object has one (below it, a question unpacks what it needs in less
+// than about 10 ms), the total size of all copies, and the space that is left free on the disk.
 const (
 	minUnpacked     = 4 << 20
 	maxUnpacked     = 1 << 30
 	unpackedReserve = 256 << 20
 )
 
-// unpackedCache is where a Source keeps the copies of the objects that it opens.
+// unpackedCache is the directory of the unpacked copies of a Source.
 type unpackedCache struct {
 	dir               string
-	boot              string // names the time since the machine was started
+	boot              string // boot ID of the machine
 	min, max, reserve int64  // see minUnpacked, maxUnpacked, unpackedReserve
 
-	asking   atomic.Int32  // questions that are being answered
-	asked    atomic.Int64  // those that were
-	disabled atomic.Bool   // one went bad while it was in use
-	writer   chan struct{} // held by the one that is being written
+	asking   atomic.Int32  // number of questions that are being answered
+	asked    atomic.Int64  // number of questions that were answered
+	disabled atomic.Bool   // a copy was damaged while it was in use
+	writer   chan struct{} // holds an element while a copy is being written
 
 	mu      sync.Mutex
 	closed  bool
-	writing string // the unfinished file; "" where there is none
+	writing string // path of the unfinished file; "" if there is none
 }
 
-// KeepUnpacked makes the source keep what large compressed objects unpack to in dir/unpacked, at most 1 GiB in all, and take it
-// from there the next time. A copy is written in the background, from an object's second one on; where the process ends
-// before that is done, there is none. An empty dir, the default, means to keep none. Call it before the first
-// question; it does nothing where the system has no boot ID.
+// KeepUnpacked makes the source keep unpacked copies of large compressed objects in dir/unpacked, at most 1 GiB in total, for use by later
+// processes. A copy is written in the background after the second question about an object; if the process ends before it is complete,
+// there is none. An empty dir, the default, disables copies. Call it before the first question. It does nothing on systems without a
+// boot ID.
 func (s *Source) KeepUnpacked(dir string) {
 	boot := bootID()
 	if dir == "" || boot == "" {
@@ -71,8 +71,7 @@ func (s *Source) KeepUnpacked(dir string) {
 		writer: make(chan struct{}, 1)}
 }
 
-// Close ends what the source does in the background, without waiting. An unfinished copy is removed. The source
-// still answers questions; it writes no copies any more.
+// Close stops writing copies, without waiting, and removes an unfinished one. The source still answers questions.
 func (s *Source) Close() error {
 	if s.unpacked != nil {
 		s.unpacked.close()
@@ -80,23 +79,23 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// unpackedCopy is the copy of a File, mapped or to be written.
+// unpackedCopy is the unpacked copy of a File, either mapped or to be written.
 type unpackedCopy struct {
 	of     *unpackedCache
-	name   string // of the copy's file
-	head   []byte
-	stamp  time.Time // its time of modification
-	offs   []int64   // where the sections begin, in the order of File.compressed
+	name   string // file name
+	header []byte
+	stamp  time.Time // modification time
+	offs   []int64   // offsets of the sections, in the order of dwarf.Sections.Compressed
 	size   int64
-	mapped []byte // nil where there is none yet
+	mapped []byte // nil if it is not mapped
 	unmap  func() error
-	stat   fs.FileInfo // of what is mapped
+	stat   fs.FileInfo // of the mapped file
 
-	asked atomic.Int32
+	asked atomic.Int32  // number of questions about the File, up to 2
 	done  chan struct{} // closed with the File
 }
 
-// attach maps the copy of a file just opened, if there is one, and otherwise prepares to write it. part is where the file lies in
+// attach maps the copy of a file that was just opened if it exists, and otherwise prepares to write it. part is the range of the file in
 // the one at its path.
 func (t *unpackedCache) attach(f *File, part symsrc.Range) {
 	if t == nil || t.disabled.Load() || f.stat == nil || f.elf.Type == stdelf.ET_REL || int64(f.dwarf.UnpackedSize) < t.min || len(f.dwarf.Compressed) == 0 {
@@ -115,71 +114,71 @@ func (t *unpackedCache) attach(f *File, part symsrc.Range) {
 	f.unpacked = w
 }
 
-// describe returns what the copy of a file is to be; nil where it is to have none.
+// describe returns the copy of a file, which is neither mapped nor written yet, or nil if the file must have none.
 func (t *unpackedCache) describe(f *File, part symsrc.Range) *unpackedCopy {
 	id := diskcache.StampOf(f.path, f.stat)
 	w := &unpackedCopy{of: t, stamp: f.stat.ModTime().Truncate(time.Second), done: make(chan struct{})}
-	head := fmt.Appendf(nil, "unpacked copy of a compressed object, version %d\nboot %s\nfile %d:%d changed %d.%09d size %d modified %d\npart %d+%d\nbuild ID %x\n",
+	header := fmt.Appendf(nil, "unpacked copy of a compressed object, version %d\nboot %s\nfile %d:%d changed %d.%09d size %d modified %d\npart %d+%d\nbuild ID %x\n",
 		copyVersion, t.boot, id.Device, id.Inode, id.Ctime/int64(time.Second), id.Ctime%int64(time.Second), id.Size, id.Mtime, part.Offset, part.Size, string(f.elf.ID))
 	w.size = copyPage
 	for _, s := range f.dwarf.Compressed {
-		head = fmt.Appendf(head, "section %d packed %d size %d at %d\n", s.Index, s.Packed, s.Size, w.size)
+		header = fmt.Appendf(header, "section %d packed %d size %d at %d\n", s.Index, s.Packed, s.Size, w.size)
 		w.offs = append(w.offs, w.size)
 		w.size += (int64(s.Size) + copyPage - 1) &^ (copyPage - 1)
 	}
-	if len(head) > copyPage || w.size > t.max {
+	if len(header) > copyPage || w.size > t.max {
 		return nil
 	}
-	w.head = append(head, make([]byte, copyPage-len(head))...)
-	sum := sha256.Sum256(w.head)
+	w.header = append(header, make([]byte, copyPage-len(header))...)
+	sum := sha256.Sum256(w.header)
 	w.name = hex.EncodeToString(sum[:16])
 	return w
 }
 
-// isMapped reports whether there is a copy that is read.
+// isMapped reports whether the copy is mapped. c may be nil.
 func (c *unpackedCopy) isMapped() bool { return c != nil && c.mapped != nil }
 
-// writeLater begins to write the copy when the file is asked the second time: a file that is asked once is hardly ever asked again.
+// writeLater starts to write the copy after the second question, because most files get either one question or many. c may be nil.
 func (c *unpackedCopy) writeLater(f *File) {
 	if c == nil || c.mapped != nil || c.asked.Load() > 1 || c.asked.Add(1) != 2 {
 		return
 	}
-	if runtime.GOMAXPROCS(0) == 1 { // it would take the time of the answers
+	if runtime.GOMAXPROCS(0) == 1 { // it would delay the answers
 		return
 	}
 	f.prefetch.running.Go(func() { c.of.write(f, c) })
 }
 
-// changed reports whether the copy was written to since it was mapped.
+// changed reports whether the copy was modified since it was mapped.
 func (c *unpackedCopy) changed() bool {
 	if !c.isMapped() {
 		return false
 	}
-	// One that was removed, or another one in its place, leaves what is mapped as it was.
+	// If it was removed or replaced, the mapping is unchanged.
 	now, err := os.Stat(filepath.Join(c.of.dir, c.name))
 	return err == nil && os.SameFile(now, c.stat) && !c.isValid(now)
 }
 
-// isValid reports whether a copy's file is what was written.
+// isValid reports whether stat is that of a complete and unmodified copy.
 func (c *unpackedCopy) isValid(stat fs.FileInfo) bool {
 	return stat.Mode().IsRegular() && diskcache.IsPrivate(stat) && stat.Size() == c.size && stat.ModTime().Equal(c.stamp)
 }
 
-// stop ends the writing of the copy.
+// stop stops writing the copy. c may be nil.
 func (c *unpackedCopy) stop() {
 	if c != nil {
 		close(c.done)
 	}
 }
 
-// close unmaps the copy.
+// close unmaps the copy. c may be nil.
 func (c *unpackedCopy) close() {
 	if c != nil && c.unmap != nil {
 		_ = c.unmap()
 	}
 }
 
-// checkSpaceEvery is after how many written bytes the free space of the disk is checked.
+// checkSpaceEvery is the number of written bytes after which the free space on the disk is checked.
 const checkSpaceEvery = 32 << 20
 
 var (
@@ -187,7 +186,7 @@ var (
 	errStopped = errors.New("stopped")
 )
 
-// write makes the copy of f, one at a time in a process and in the directory. After an error f has none.
+// write writes the copy of f. At most one copy is written at a time, in this process and in the directory. It ignores errors.
 func (t *unpackedCache) write(f *File, w *unpackedCopy) {
 	select {
 	case t.writer <- struct{}{}:
@@ -195,9 +194,9 @@ func (t *unpackedCache) write(f *File, w *unpackedCopy) {
 	case <-w.done:
 		return
 	}
-	f.beginPrefetch() // which questions need more than the copy
+	f.beginPrefetch() // questions need it more urgently than the copy
 	f.prefetch.busy.Wait()
-	if t.disabled.Load() || time.Since(f.stat.ModTime()) < 2*time.Second { // it may change without the time telling
+	if t.disabled.Load() || time.Since(f.stat.ModTime()) < 2*time.Second { // a change might not show in the time
 		return
 	}
 	lock, err := t.lockDir(w)
@@ -215,10 +214,10 @@ func (t *unpackedCache) write(f *File, w *unpackedCopy) {
 	t.abort(temp)
 }
 
-// lockName is the file in the directory of copies that is locked by the process which writes there.
+// lockName is the name of the lock file in the directory of copies. The process that writes there holds the lock.
 const lockName = "lock"
 
-// lockDir makes the directory, and room in it. The lock is the right to write there.
+// lockDir creates the directory, locks it, and makes room for the copy.
 func (t *unpackedCache) lockDir(w *unpackedCopy) (lock *os.File, err error) {
 	if _, err := diskcache.MakeDir(filepath.Split(t.dir)); err != nil {
 		return nil, err
@@ -233,16 +232,16 @@ func (t *unpackedCache) lockDir(w *unpackedCopy) (lock *os.File, err error) {
 	return lock, nil
 }
 
-// makeRoom removes what is unfinished, for no other process is writing, and the copies that were not used for the longest time until
-// there is room for another one. It reports whether there is.
+// makeRoom removes unfinished files, because no other process is writing, and the least recently used copies until there is room for
+// another one. It reports whether there is.
 func (t *unpackedCache) makeRoom(w *unpackedCopy) bool {
 	diskcache.RemoveTemporary(t.dir, 0)
-	_ = os.Remove(filepath.Join(t.dir, w.name)) // it is there only if it is damaged
+	_ = os.Remove(filepath.Join(t.dir, w.name)) // if it exists, it is damaged
 	return diskcache.Evict(t.dir, func(name string) bool { return name != lockName }, math.MaxInt, t.max-w.size) &&
 		diskcache.HasRoom(t.dir, w.size, t.reserve)
 }
 
-// setWriting keeps the name of the unfinished file, for close. It returns false where the source was closed already.
+// setWriting stores the path of the unfinished file, for close. It returns false if the source was closed already.
 func (t *unpackedCache) setWriting(path string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,6 +249,7 @@ func (t *unpackedCache) setWriting(path string) bool {
 	return !t.closed
 }
 
+// abort removes the unfinished file.
 func (t *unpackedCache) abort(temp *diskcache.File) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -257,7 +257,7 @@ func (t *unpackedCache) abort(temp *diskcache.File) {
 	t.writing = ""
 }
 
-// close removes the unfinished file.
+// close prevents further writing, and removes the unfinished file.
 func (t *unpackedCache) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -267,7 +267,7 @@ func (t *unpackedCache) close() {
 	}
 }
 
-// fill writes the head and unpacks the sections into the file, as others unpack them on demand meanwhile.
+// fill writes the header and the unpacked sections. Questions may unpack the same sections meanwhile.
 func (t *unpackedCache) fill(temp *diskcache.File, f *File, w *unpackedCopy) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -275,7 +275,7 @@ func (t *unpackedCache) fill(temp *diskcache.File, f *File, w *unpackedCopy) (er
 			err = faultOf(r)
 		}
 	}()
-	if _, err := temp.WriteAt(w.head, 0); err != nil {
+	if _, err := temp.WriteAt(w.header, 0); err != nil {
 		return err
 	}
 	since, pace := 0, pace{t: t, quit: w.done}
@@ -304,6 +304,7 @@ func (t *unpackedCache) fill(temp *diskcache.File, f *File, w *unpackedCopy) (er
 	return temp.Truncate(w.size)
 }
 
+// stopped reports whether the file or the source was closed.
 func (t *unpackedCache) stopped(f *File) bool {
 	if f.prefetch.stopped.Load() {
 		return true
@@ -313,7 +314,7 @@ func (t *unpackedCache) stopped(f *File) bool {
 	return t.closed
 }
 
-// finish sets the copy's time and its name, if the object has not changed meanwhile.
+// finish sets the modification time and the final name of the copy. It fails if the object has changed meanwhile.
 func (t *unpackedCache) finish(temp *diskcache.File, f *File, w *unpackedCopy) error {
 	if err := os.Chtimes(temp.Name(), time.Now(), w.stamp); err != nil {
 		return err
@@ -336,14 +337,14 @@ func (t *unpackedCache) finish(temp *diskcache.File, f *File, w *unpackedCopy) e
 	return nil
 }
 
-// begin notes that the answer to a question begins.
+// begin is called before each question is answered. t may be nil.
 func (t *unpackedCache) begin() {
 	if t != nil {
 		t.asking.Add(1)
 	}
 }
 
-// end notes that it ends.
+// end is called after each question was answered. t may be nil.
 func (t *unpackedCache) end() {
 	if t != nil {
 		t.asked.Add(1)
@@ -351,18 +352,18 @@ func (t *unpackedCache) end() {
 	}
 }
 
-// pace slows the writer of a copy down while there are questions, whose memory bandwidth and cores it would take: to a tenth of a core.
-// Otherwise it uses a whole one.
+// pace limits the writer of a copy to a tenth of a core while there are questions, which need the cores and the memory bandwidth.
+// Without questions the writer uses a whole core.
 type pace struct {
 	t     *unpackedCache
 	quit  <-chan struct{}
-	since time.Time // when the step at hand began; zero before the first
-	asked int64     // questions until then
+	since time.Time // when the current step began; zero before the first one
+	asked int64     // unpackedCache.asked at that time
 }
 
 const (
-	busyFraction = 10                    // steps take one part in so many of the time while there are questions
-	quiet        = 10 * time.Millisecond // without a question make a pause
+	busyFraction = 10                    // while there are questions, steps take 1/busyFraction of the time
+	quiet        = 10 * time.Millisecond // least pause while there are questions
 )
 
 // wait waits before each step. It returns at once when the file is closed.

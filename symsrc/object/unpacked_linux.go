@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// bootID names the time since the machine was started; "" where that is not known.
+// bootID returns the kernel's ID of the current boot, or "" if it is unknown.
 func bootID() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || len(b) > 64 {
@@ -20,7 +20,7 @@ func bootID() string {
 	return strings.TrimSpace(string(b))
 }
 
-// lockFile locks a file, which is made where there is none, until it is closed. It fails where another one has it.
+// lockFile opens a file, or creates it, and locks it until it is closed. It fails if another process holds the lock.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -33,7 +33,7 @@ func lockFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// mapCopy maps the copy if it is there and sound; nil otherwise.
+// mapCopy maps the copy. It returns nil if the copy does not exist or is not valid.
 func (t *unpackedCache) mapCopy(w *unpackedCopy) (mapped []byte, unmap func() error) {
 	path := filepath.Join(t.dir, w.name)
 	file, stat, err := diskcache.Open(path)
@@ -45,7 +45,7 @@ func (t *unpackedCache) mapCopy(w *unpackedCopy) (mapped []byte, unmap func() er
 		return nil, nil
 	}
 	head := make([]byte, copyPage)
-	if _, err := file.ReadAt(head, 0); err != nil || !bytes.Equal(head, w.head) {
+	if _, err := file.ReadAt(head, 0); err != nil || !bytes.Equal(head, w.header) {
 		return nil, nil
 	}
 	data, err := syscall.Mmap(int(file.Fd()), 0, int(w.size), syscall.PROT_READ, syscall.MAP_SHARED)

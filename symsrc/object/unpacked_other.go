@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Without a name for the time since the machine was started there are no copies.
+// Without a boot ID there are no copies.
 
 func bootID() string                                                  { return "" }
 func lockFile(string) (*os.File, error)                               { return nil, errors.ErrUnsupported }

@@ -11,30 +11,31 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// Piece is some code of which every address has the same answer.
+// Piece is a range of code in which all addresses have the same answer.
 type Piece struct {
-	// Lo and Hi are where it begins and ends.
+	// Lo and Hi are the start and the end of the range.
 	Lo, Hi uint64
-	// Func is the demangled name of the physical function, "" where none is known.
+	// Func is the demangled name of the physical function, or "" if it is unknown.
 	Func string
-	// Start is where that function or its symbol begins. Pieces in which it is the same and Function, a number within the unit,
-	// is too, are of one function.
+	// Start is the start address of that function or its symbol. Pieces with the same Start and the same Function, a number, belong
+	// to the same function.
 	Start    uint64
 	Function int
-	// Shared is set where several symbols with different names begin at Start.
+	// Shared is set if several symbols with different names begin at Start.
 	Shared bool
-	// Label is set where Func is the name of a symbol without a size: that it reaches this far is a guess.
+	// Label is set if Func is the name of a symbol without a size: it is a guess that it extends to the Piece.
 	Label bool
-	// File and Line are of the innermost function. File is "" where there is none; Line is 0 where the compiler left it open.
+	// File and Line are the source position in the innermost function. File is "" if it is unknown; Line is 0 if the compiler did not
+	// assign a line.
 	File string
 	Line int
-	// Calls are the calls inlined here, the outermost one first. They are the Walk's own until the next Piece.
+	// Calls are the inlined calls, the outermost one first. They are valid until the next Piece.
 	Calls []dwarf.InlinedCall
 }
 
-// Walk goes over all code of a module from an address on, in the order of the addresses, and calls each with what Code would answer for it.
-// An error of each, which must not call the Source, ends it. So does, where the next function begins, that each was called count times:
-// what was read of a file stays in memory as long as the Source is open. next is then where to go on; otherwise the largest address.
+// Walk calls each for all code of a module from an address on, in the order of addresses, with what Code would answer. It ends if each,
+// which must not call the Source, returns an error. It also ends at the start of the next function after count calls, because the data read
+// from a file stays in memory as long as it is open; next is then the address at which to continue, otherwise the largest address.
 func (s *Source) Walk(ctx context.Context, key symsrc.Module, from uint64, count int, each func(*Piece) error) (next uint64, err error) {
 	next, err = math.MaxUint64, errNoFile
 	s.with(ctx, key, func(m *module, _ *symsrc.Files) {
@@ -54,19 +55,19 @@ func (s *Source) Walk(ctx context.Context, key symsrc.Module, from uint64, count
 	return next, err
 }
 
-// walker goes over a file.
+// walker is the state of a Walk.
 type walker struct {
 	f      *File
-	count  int
+	count  int // remaining calls of each
 	each   func(*Piece) error
-	points map[*dwarf.Unit][]uint64 // where the answers of a unit may change
-	shared map[uint64]bool          // where several symbols begin
+	points map[*dwarf.Unit][]uint64 // boundaries of the pieces of each unit
+	shared map[uint64]bool          // start addresses of several symbols
 	p      Piece                    // the last one
 	at     dwarf.Place
-	number int
+	number int // number of the last function
 }
 
-// run goes over the parts in which all addresses have the same unit and the same symbol.
+// run iterates over the ranges in which all addresses have the same unit and the same symbol, and over the pieces in each.
 func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) {
 	outer := w.boundaries()
 	w.shared = w.f.symbols.shared()
@@ -113,7 +114,7 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 	return math.MaxUint64, nil
 }
 
-// piece makes the piece at lo. It returns false where nothing is known of it.
+// piece sets w.p to the piece from lo to hi. It returns false if nothing is known about it.
 func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
 	f := w.f
 	sym, ok := f.symbols.at(lo)
@@ -134,7 +135,7 @@ func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
 	return ok || w.at.Function != nil || w.p.File != ""
 }
 
-// boundaries returns where symbols and the ranges of units begin and end, in order.
+// boundaries returns the addresses at which symbols and ranges of units begin and end, sorted.
 func (w *walker) boundaries() (points []uint64) {
 	f := w.f
 	add := func(at ...uint64) { points = append(points, at...) }
@@ -163,7 +164,7 @@ func (w *walker) boundaries() (points []uint64) {
 	return slices.Compact(points)
 }
 
-// boundariesIn returns where the answers of a unit may change.
+// boundariesIn returns the addresses at which the answer may change in a unit, sorted.
 func (w *walker) boundariesIn(u *dwarf.Unit) []uint64 {
 	points, ok := w.points[u]
 	if !ok {
@@ -173,8 +174,8 @@ func (w *walker) boundariesIn(u *dwarf.Unit) []uint64 {
 	return points
 }
 
-// Unwind goes over the call frame information of a module: that of .debug_frame, and for what is not there that of .eh_frame. An
-// error of each, which must not call the Source, ends it. The Unwinding is Unwind's own until the next one.
+// Unwind calls each for the call frame information of a module: that of .debug_frame and, for other code, that of .eh_frame. It ends if
+// each, which must not call the Source, returns an error. The Unwinding is valid until the next call.
 func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*codeprobe.Unwinding) error) (err error) {
 	err = errNoFile
 	s.with(ctx, key, func(m *module, _ *symsrc.Files) {
@@ -190,7 +191,7 @@ func (s *Source) Unwind(ctx context.Context, key symsrc.Module, each func(*codep
 	return err
 }
 
-// codesOf returns the code of the files of a program: of f, of the one that belongs with it, and of the one that is loaded.
+// codesOf returns the code of the files of a module: of f, of File.other, and of the runtime object.
 func codesOf(f *File) (all []*codeprobe.Code) {
 	for _, file := range [...]*File{f, f.other, f.runtimeFile.get()} {
 		if file != nil && !slices.Contains(all, file.code) {
