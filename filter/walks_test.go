@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,9 @@ func walk(t *testing.T, dir string, command ...string) *filtertest.Walked {
 	}
 	return filtertest.Walk(t, source, dir, command...)
 }
+
+// unsaid are the emitters whose offsets count in the file or in the module, and nothing in the log says which.
+var unsaid = []string{"Android", "Android 10"}
 
 // TestWalks holds, per emitter, that no frame of a program gets another function or line than the right one: the stacks are
 // real, and written as the emitters' sources write them.
@@ -61,13 +65,17 @@ func TestWalks(t *testing.T) {
 		})
 	}
 	for title, sums := range map[string]map[string]filtertest.Tally{"all files at hand": whole, "only the program's file at hand": alone} {
+		for _, without := range unsaid {
+			delete(sums, without)
+		}
 		table, all := filtertest.Report(title, sums)
 		if t.Log(table); all.Right*100 < all.Frames*99 {
 			t.Errorf("%s: %d of %d frames have names", title, all.Right, all.Frames)
 		}
 	}
-	for _, without := range []string{"systemd-coredump", "hs_err", "hs_err, Java frames between", // which have no paths
-		"perf script, with what it knows not", "strace -k with libdw"} { // whose frames do not follow one another
+	for _, without := range slices.Concat(unsaid, []string{"Android, named", "Android 10, named", // only the names say what they count from
+		"systemd-coredump", "hs_err", "hs_err, Java frames between", // which have no paths
+		"perf script, with what it knows not", "strace -k with libdw"}) { // whose frames do not follow one another
 		delete(proven, without)
 	}
 	table, all := filtertest.Report("files that only their stacks prove", proven)

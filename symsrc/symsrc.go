@@ -286,6 +286,8 @@ const (
 	InImage
 	// InText counts from the start of the module's executable mapping.
 	InText
+	// InFileOrLinked is InFile or Linked, which the log does not say. It is that of frames only: a source is asked for one of the two.
+	InFileOrLinked
 )
 
 // Probe is what the machine code around an address shows. The zero value means that there is no code.

@@ -92,9 +92,17 @@ var Emitters = []Emitter{
 	{Name: "Chromium on Android, pc", each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "#%02d pc 0x%08x %s", i, f.pc-1-f.in.text, f.in.path)
 	})},
-	// libunwindstack, Unwinder.cpp: moved.
+	// libunwindstack, Unwinder.cpp: moved. Up to Android 10 the offset is that in the file, and without names the log does not say which.
+	{Name: "Android 11", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "      #%02d pc %016x  %s (BuildId: %s)", i, f.linked()-f.moved(), f.in.path, buildIDOf(f.in.path))
+	})},
+	{Name: "Android, named", each: eachIn(func(p *Page, i int, f walkedFrame) { androidNamed(p, i, f, f.linked()) })},
+	{Name: "Android 10, named", each: eachIn(func(p *Page, i int, f walkedFrame) { androidNamed(p, i, f, f.inFile()) })},
 	{Name: "Android", each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "      #%02d pc %016x  %s", i, f.linked()-f.moved(), f.in.path)
+	})},
+	{Name: "Android 10", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "      #%02d pc %016x  %s", i, f.inFile()-f.moved(), f.in.path)
 	})},
 	// Tizen.
 	{Name: "Tizen sys-assert", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
@@ -162,6 +170,11 @@ func glibcFrame(p *Page, _ int, f walkedFrame) {
 
 func hsErrFrame(p *Page, _ int, f walkedFrame) {
 	p.frame(f, "C  [%s+%#x]", filepath.Base(f.in.path), f.linked())
+}
+
+func androidNamed(p *Page, i int, f walkedFrame, at uint64) {
+	name, off := p.w.symbolAt(f)
+	p.frame(f, "      #%02d pc %016x  %s (%s+%d)", i, at-f.moved(), f.in.path, name, off-f.moved())
 }
 
 func perFlowHead(p *Page, s *walkedStack) {

@@ -16,12 +16,12 @@ import (
 //	Stack frame #00 pc 00000000000752cc  /data/app/lib.so (f+144): Routine …   the oldest
 //	#00 pc 0x000000000069992d /data/app/libbase.cr.so                         Chromium
 //
-// pc counts in the ELF's own address space since Android 11; with the offset before the path it is an offset in the file, and
-// in the oldest one into the executable mapping (libunwindstack's Unwinder.cpp through its versions). Which of them a line
-// without such a sign is of cannot be told from it. Return addresses lie in the call already (Unwinder::FillInFrame there subtracts
-// GetPcAdjustment), those that a signal interrupted are as they are. The Play console writes 0x before the digits, and tools for feedback
-// collapse spaces or put U+200B between words. Chromium writes 0x and one space, and nothing after the path: 1 is taken from every
-// address, and it counts from the mapping (StackTrace::OutputToStream in its base/debug/stack_trace_android.cc).
+// pc counts in the ELF's own address space since Android 11; see androidSpace for the versions before. With the offset before the path
+// it is an offset in the file, and in the oldest one into the executable mapping. Return addresses lie in the call already
+// (Unwinder::FillInFrame in libunwindstack's Unwinder.cpp subtracts GetPcAdjustment), those that a signal interrupted are as they are. The
+// Play console writes 0x before the digits, and tools for feedback collapse spaces or put U+200B between words. Chromium writes 0x and one
+// space, and nothing after the path but the offset of a mapping of an archive: 1 is taken from every address, and it counts from the mapping
+// (StackTrace::OutputToStream in its base/debug/stack_trace_android.cc).
 func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
 	if !ok {
@@ -58,10 +58,13 @@ func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	if p >= len(line) || !s.androidModule(line, p, f) {
 		f.Shape = NumberOnly
-	} else if line[start] == '0' && scan.Has(line, start+1, "x") && p == e+1 && f.BuildID.Empty() && f.Hint.Empty() {
+	} else if f.Space == symsrc.Linked {
+		f.Space = androidSpace(f.Module.Of(line), f)
+	}
+	if line[start] == '0' && scan.Has(line, start+1, "x") && p == e+1 && f.BuildID.Empty() && f.Hint.Empty() {
 		f.Space, f.Convention = symsrc.InText, OneLess
 		if f.InArchive > 0 {
-			f.Shape = NumberOnly // the offset is that of the mapping, not of a file in the archive
+			f.Space = symsrc.InFile // a file that begins at the offset of the mapping
 		}
 	}
 	return true
@@ -135,10 +138,25 @@ func androidFile(line []byte, f *Frame, inner bool) bool {
 		}
 	}
 	if inner && bytes.HasSuffix(f.Module.Of(line), []byte(".so")) {
-		// `libc.so!libc.so (offset 0x1000)`: the offset of a mapping, not of a file in an archive.
+		// `libc.so!libc.so (offset 0x1000)`: the offset of a mapping, not of a file in an archive. Without the `!`, up to Android 8 pc
+		// counts from that mapping, and in 9 from the file (libbacktrace's Backtrace::FormatFrameData): the line does not say which.
 		f.InArchive = 0
+		return k > 0 || !f.BuildID.Empty()
 	}
 	return true
+}
+
+// androidSpace returns what the pc of a frame in that file counts from. Android 9 and 10 take the bias of the segment at the beginning of
+// the file, so that it counts in the file if the code is in another one (ElfInterface::ReadProgramHeaders and Elf::GetRelPc in
+// libunwindstack: `pc - map_info->start + load_bias_ + map_info->elf_offset`). 11 took that of the code, and put applications into directories
+// that begin with ~~. Build IDs are there since 10.
+func androidSpace(path []byte, f *Frame) symsrc.Space {
+	switch {
+	case bytes.HasPrefix(path, []byte("/data/app/~~")), bytes.HasPrefix(path, []byte("/apex/com.android.art/")):
+	case f.BuildID.Empty(), bytes.HasPrefix(path, []byte("/data/app/")):
+		return symsrc.InFileOrLinked
+	}
+	return symsrc.Linked
 }
 
 // androidPathEnd finds the end of the path at start: before the first parenthesis after a space that has nothing but more

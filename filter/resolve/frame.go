@@ -25,6 +25,9 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		above = nothingKnown
 	}
 	q, ok, absolute := r.questions.of(t, line, text, fr)
+	if ok {
+		q = r.answers.placed(ctx, q, fr)
+	}
 	var a *Answer
 	switch {
 	case absolute:

@@ -31,6 +31,9 @@ type found struct {
 func (s *source) fetch(ctx context.Context, q question) (got found) {
 	defer got.rescue(q)
 	got.addr = q.asked()
+	if q.space == symsrc.InFileOrLinked {
+		s.place(ctx, &got)
+	}
 	if s.probes(&q) {
 		got.probe = s.prober.Probe(ctx, got.addr)
 	}

@@ -1,0 +1,48 @@
+package resolve
+
+import (
+	"context"
+
+	"qss-filter/filter/parse"
+	"qss-filter/symsrc"
+)
+
+// place finds out whether an offset counts in the file or in the module. That is known if both are the same place, or if there is code at
+// only one of them.
+func (s *source) place(ctx context.Context, got *found) {
+	inFile := got.addr
+	got.addr.Space, inFile.Space = symsrc.Linked, symsrc.InFile
+	if s.prober == nil {
+		return
+	}
+	switch a, b := s.prober.Probe(ctx, got.addr), s.prober.Probe(ctx, inFile); {
+	case a.Linked == b.Linked, a.Known && !b.Known:
+	case b.Known && !a.Known:
+		got.addr = inFile
+	default:
+		got.unclear = inFileOrModule
+	}
+}
+
+// placed returns the question of a frame whose offset counts in the file or in the module as the one of the two at which the file has the
+// function that the log names, as far before it as the log says.
+func (s *answers) placed(ctx context.Context, q question, fr *parse.Frame) question {
+	if q.space != symsrc.InFileOrLinked {
+		return q
+	}
+	name, offset, has := parse.SplitHint(fr.HintText)
+	if name == "" || !has {
+		return q
+	}
+	for _, space := range [...]symsrc.Space{symsrc.Linked, symsrc.InFile} {
+		at := q
+		at.space = space
+		if a := *s.ask(ctx, at); len(a.Frames) > 0 {
+			a.Frames = nil // a function that is inlined there says nothing of the place
+			if s.source.compare(ctx, &a, name, offset, has) == agrees {
+				return at
+			}
+		}
+	}
+	return q
+}
