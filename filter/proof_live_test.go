@@ -156,6 +156,54 @@ func compareProven(t *testing.T, source symsrc.Source, log string) (n filtertest
 	return n
 }
 
+// TestNamedElsewhere holds that a stack which the emitter has symbolized does not contradict the files that it ran with, also where these
+// have no debug information by now, and that it says more of a library which was exchanged for another build: that one is refused.
+func TestNamedElsewhere(t *testing.T) {
+	source := `#include <execinfo.h>
+#include <string.h>
+void __sanitizer_print_stack_trace(void);
+volatile int sink;
+static inline __attribute__((always_inline)) void show(void) {
+	__sanitizer_print_stack_trace();
+	void *a[64]; int n = backtrace(a, 64); backtrace_symbols_fd(a, n, 2); sink++;
+}
+__attribute__((noinline)) void shown(void) { show(); sink++; }
+static __attribute__((noinline)) int leaf(int x) { MORE(x) show(); return x + sink; }
+static __attribute__((noinline)) int other(int x) { char b[64]; memset(b, x, sizeof b); shown(); return b[x & 7] + leaf(x + 1); }
+int main(void) { int r = other(1); sink += r; return 0; }
+`
+	dir := t.TempDir()
+	code, program := filepath.Join(dir, "program.c"), filepath.Join(dir, "program")
+	if err := os.WriteFile(code, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
+		build := func(flags ...string) {
+			compiled(t, slices.Concat([]string{"-w", level, "-fsanitize=address", "-no-pie", "-fPIE", "-pie", "-o", program, code}, flags)...)
+		}
+		build("-g", "-DMORE(x)=")
+		log := errorOutput(program, []string{"ASAN_OPTIONS=symbolize=1"})
+		if strings.Count(log, "program.c:") < 4 || strings.Count(log, "program(+0x") < 4 {
+			t.Skipf("not a symbolized stack and another one: %s", log)
+		}
+		for _, flags := range [][]string{{"-g"}, {"-s"}} {
+			build(append(flags, "-DMORE(x)=")...)
+			compareProven(t, assumedFiles(t), log)
+			for _, fr := range framesOf(t, assumedFiles(t), log, false) {
+				if strings.HasPrefix(fr.Reason, "another build") || flags[0] == "-g" && strings.Contains(fr.Text, "program(+0x") && len(fr.Functions) == 0 {
+					t.Errorf("%s %s: %s: %s", level, flags, fr.Text, fr.Reason)
+				}
+			}
+		}
+		build("-g", "-DMORE(x)=sink += x * 3; if (x == 77) sink += strlen((char *)&sink);")
+		for _, fr := range framesOf(t, assumedFiles(t), log, false) {
+			if strings.Contains(fr.Text, "program(+0x") && len(fr.Functions) > 0 {
+				t.Errorf("%s, another build: %s is %v", level, fr.Text, fr.Functions)
+			}
+		}
+	}
+}
+
 // adjacent writes a library of functions of which some call each other in the order of stack, up to show. Function edited has some more code.
 func adjacent(stack []int, functions, edited int) string {
 	var b strings.Builder

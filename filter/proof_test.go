@@ -36,6 +36,10 @@ func (s *assumed) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	case q.Kind == symsrc.CallSite:
 		a.Call = &symsrc.Call{Addr: q.Offset}
 	case q.Kind == symsrc.Named:
+		var begin uint64
+		if _, err := fmt.Sscanf(q.Symbol, "f%d", &begin); err == nil {
+			a.Frames = []symsrc.Frame{{Func: q.Symbol, Linkage: q.Symbol, Offset: q.Offset - begin<<8, Size: 0xff}}
+		}
 	case n >= 1 && n <= 9:
 		name := fmt.Sprintf("f%d", n)
 		a.Frames = []symsrc.Frame{{Func: name, Linkage: name, File: "f.c", Line: int(n)}}
@@ -50,6 +54,15 @@ func stackText(places ...uint64) string {
 		fmt.Fprintf(&b, "    #%d 0x7f%04x  (/a.so+0x%x)\n", i, at, at)
 	}
 	return b.String()
+}
+
+// symbolized returns a stack with the functions of an assumed file that an emitter has found at these places.
+func symbolized(at ...uint64) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(at); i += 2 {
+		fmt.Fprintf(&b, "    #%d 0x7f%04x in f%d f.h:%d\n", i/2, at[i], at[i+1], at[i+1])
+	}
+	return b.String() + "\n"
 }
 
 // TestProof holds which stacks prove a file that the user has not pointed at.
@@ -73,6 +86,14 @@ func TestProof(t *testing.T) {
 		{"no code", stackText(0x110, 0x21f, 0xf20, 0x31f) + "\n", assumed{}, 0, other + "no code at 0xf20 in a.so"},
 		{"refuted later", stackText(0x110, 0x21f, 0x31f) + "\n" + stackText(0x110, 0x230) + "\n", assumed{}, 3, other + "no call ends at 0x230 in a.so"},
 		{"calls of others", stackText(0x110, 0x21f, 0x31f) + "\n", assumed{targets: map[uint64]uint64{2: 0x500, 3: 0x500}}, 0, unproven},
+		{"another stack names it so, too", symbolized(0x110, 1, 0x21f, 2, 0x31f, 3) + stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 3, ""},
+		{"it says otherwise", symbolized(0x110, 1, 0x21f, 5, 0x31f, 3) + stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 0, other + "no f5 at 0x21e in a.so"},
+		{"and its addresses lie in the calls", symbolized(0x110, 1, 0x21e, 5, 0x31e, 3) + stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 0, other + "no f5 at 0x21e in a.so"},
+		{"it names what is inlined", symbolized(0x110, 1, 0x21f, 5, 0x21f, 2, 0x31f, 3) + stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 3, ""},
+		{"it names nothing", strings.ReplaceAll(symbolized(0x110, 1, 0x21f, 5, 0x31f, 3), "f5", "??") + stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 3, ""},
+		{"of another process", "==7==ERROR: AddressSanitizer: ABRT\n" + symbolized(0x110, 1, 0x21f, 5, 0x31f, 3) + "==8==ERROR: AddressSanitizer: ABRT\n" +
+			stackText(0x110, 0x21f, 0x31f) + "\n", assumed{}, 3, ""},
+		{"its names alone prove nothing", symbolized(0x110, 1, 0x21f, 2, 0x31f, 3) + stackText(0x110, 0x21f) + "\n", assumed{}, 0, unproven},
 		{"with a build ID", strings.ReplaceAll(stackText(0x110), ")\n", ")"+id+"\n"), assumed{}, 1, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -88,6 +109,30 @@ func TestProof(t *testing.T) {
 				t.Errorf("of the filter's own programs %d frames have names:\n%s", named, own)
 			}
 		})
+	}
+}
+
+// TestProofSummary holds that the function which a report's summary names counts as one that the log has: a file that has it elsewhere is
+// another one, from then on.
+func TestProofSummary(t *testing.T) {
+	for _, tc := range []struct {
+		summary, why string
+		named        int
+	}{
+		{"SUMMARY: AddressSanitizer: ABRT (/a.so+0x110) in f1", "", 4 + 3},
+		{"SUMMARY: AddressSanitizer: ABRT (/a.so+0x110) in f1+0x10", "", 4 + 3},
+		{"SUMMARY: AddressSanitizer: ABRT (/a.so+0x110) in ??", "", 4 + 3},
+		{"SUMMARY: AddressSanitizer: ABRT (/a.so+0x110) in f5", "another build: no f5 at 0x110 in a.so", 3},
+		{"SUMMARY: AddressSanitizer: ABRT (/a.so+0x110) in f1+0x80", "another build: no f1 at 0x110 in a.so", 3},
+	} {
+		log := stackText(0x110, 0x21f, 0x31f) + tc.summary + "\n" + stackText(0x110, 0x21f, 0x31f)
+		out := runAll(t, filter.Options{Symbols: &assumed{}, Explain: true}, strings.NewReader(log))
+		if named := strings.Count(out, " f.c:"); named != tc.named {
+			t.Errorf("%s: %d frames have names, want %d:\n%s", tc.summary, named, tc.named, out)
+		}
+		if raw := strings.Count(out, "["+tc.why+"]"); tc.why != "" && raw != 4 {
+			t.Errorf("%s: %d frames say why, want %s:\n%s", tc.summary, raw, tc.why, out)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"unicode"
 
 	"qss-filter/filter/frame"
 	"qss-filter/sgr"
@@ -113,8 +114,8 @@ func TrimHint(text []byte) []byte {
 	return bytes.TrimPrefix(bytes.TrimLeft(text, " \t,"), []byte("in "))
 }
 
-// SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in
-// it. has is set if there is an offset.
+// SplitHint splits `f(int)+0x17`, `f + 23`, `in f` or `, in f` into the name and the offset in it. has is set if there is an offset.
+// name is "" for what is not a function's name.
 func SplitHint(text []byte) (name string, offset uint64, has bool) {
 	text = TrimHint(text)
 	if k := bytes.Index(text, []byte("  (")); k > 0 { // hs_err has a source file there
@@ -127,5 +128,34 @@ func SplitHint(text []byte) (name string, offset uint64, has bool) {
 			text, has = bytes.TrimRight(text[:k], " "), true
 		}
 	}
+	if !IsFunction(text) {
+		text = nil
+	}
 	return string(text), offset, has
 }
+
+// placeholders are what emitters write in place of the name of a function that they do not know, besides those without a letter, such as
+// the ?? of gdb and the ??? of valgrind: glibc's printf, glog, the sanitizers, Rust, Swift, Apple's crash reports, and systemd.
+var placeholders = [...]string{"(null)", "(nil)", "(unknown)", "<null>", "<unknown>", "<unavailable>", "<redacted>", "<deduplicated_symbol>", "n/a"}
+
+// lldbUnnamed begins the names that lldb makes for functions without one.
+var lldbUnnamed = []byte("___lldb_unnamed_symbol")
+
+// IsFunction reports whether a text that stands where emitters write the name of a function is one: neither a placeholder for a name, nor
+// the address or the file of a module, as in `0x0 + 4866466759` and `in [vdso]`.
+func IsFunction(text []byte) bool {
+	text = bytes.TrimRight(bytes.TrimSuffix(text, []byte("()")), " ")
+	if !bytes.ContainsFunc(text, isLetter) || bytes.HasPrefix(text, lldbUnnamed) {
+		return false
+	}
+	switch c := text[0]; {
+	case c == '/', c == '[', '0' <= c && c <= '9':
+		return false
+	case c == '+': // Objective-C has methods such as +[NSArray array]
+		return len(text) > 1 && text[1] == '['
+	}
+	return !slices.Contains(placeholders[:], string(text))
+}
+
+// isLetter reports whether a name may have only such characters.
+func isLetter(c rune) bool { return c == '_' || c == '$' || unicode.IsLetter(c) }

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -112,16 +113,17 @@ type hinted struct {
 }
 
 // agreeing returns the answer for a frame, without names if the function that the log has for it contradicts: a file that was
-// found by its name alone may be of another build. It is if it has a function of that name elsewhere.
-func (s *answers) agreeing(ctx context.Context, a *Answer, fr *parse.Frame) *Answer {
-	if len(fr.HintText) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() {
+// found by its name alone may be of another build. It is if it has a function of that name elsewhere, which is Answer.Elsewhere then.
+func (s *answers) agreeing(ctx context.Context, a *Answer, text []byte, fr *parse.Frame) *Answer {
+	hint := hintOf(text, fr)
+	if len(hint) == 0 || fr.Base == frame.FromSymbol || len(a.Frames) == 0 || a.Kind != symsrc.Code || !a.byPath() {
 		return a
 	}
-	if known := s.memo.agreed[hinted{a, string(fr.HintText)}]; known != nil {
+	if known := s.memo.agreed[hinted{a, string(hint)}]; known != nil {
 		return known
 	}
 	agreed := a
-	if name, offset, has := parse.SplitHint(fr.HintText); name != "" && s.source.compare(ctx, a, name, offset, has) == contradicts {
+	if name, offset, has := parse.SplitHint(hint); name != "" && s.source.compare(ctx, a, name, offset, has) == contradicts {
 		other := *a
 		other.Frames, other.Printed, other.Elsewhere = nil, nil, name
 		agreed = &other
@@ -129,6 +131,15 @@ func (s *answers) agreeing(ctx context.Context, a *Answer, fr *parse.Frame) *Ans
 	if s.memo.agreed == nil || len(s.memo.agreed) >= memoLimit {
 		s.memo.agreed = map[hinted]*Answer{}
 	}
-	s.memo.agreed[hinted{a, string(fr.HintText)}] = agreed
+	s.memo.agreed[hinted{a, string(hint)}] = agreed
 	return agreed
+}
+
+// hintOf returns what the log says of the function of a frame. The summary of a sanitizer has that after the frame:
+// `SUMMARY: AddressSanitizer: ABRT (/lib/libf.so+0x40) in f`.
+func hintOf(text []byte, fr *parse.Frame) []byte {
+	if fr.Shape != frame.Pair || len(fr.HintText) > 0 || !bytes.HasPrefix(text[fr.Whole.End:], inWord) || !bytes.Contains(text, SummaryWord) {
+		return fr.HintText
+	}
+	return text[fr.Whole.End:]
 }

@@ -31,11 +31,11 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	var a *Answer
 	switch {
 	case absolute:
-		a = r.answers.agreeing(ctx, r.ResolveAddress(ctx, t.Process, q.off, q.kind, q.Rule), fr)
+		a = r.agreed(ctx, t.Process, r.answers.address(ctx, t.Process, q.off, q.kind, q.Rule), text, fr)
 	case q.from != nil: // the name itself is what was asked
 		a = r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from)
 	case ok:
-		a = r.answers.agreeing(ctx, r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), nil), fr)
+		a = r.agreed(ctx, t.Process, r.answers.ask(ctx, q), text, fr)
 		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.BuildIDText) > 0 && len(fr.MemberText) == 0 && !named}
 	default:
 		t.trampoline, t.above = named, nothingKnown
@@ -103,6 +103,15 @@ func (t *Thread) run(line int, fr *parse.Frame) {
 			t.Emitter.inNative, t.Emitter.signaled = t.Emitter.native, false
 		}
 	}
+}
+
+// agreed returns the answer for a frame of a process, without names if the log contradicts it or nothing proves its file.
+func (r *Resolver) agreed(ctx context.Context, p *Process, a *Answer, text []byte, fr *parse.Frame) *Answer {
+	agreed := r.answers.agreeing(ctx, a, text, fr)
+	if agreed.Elsewhere != "" && r.Proofs != nil && a.Assumed() {
+		r.Proofs.of(p, a.Module).refute("no %s at 0x%x", agreed.Elsewhere, a.Offset)
+	}
+	return r.Proofs.admitted(p, agreed, nil)
 }
 
 // ResolveAddress returns the answer for an absolute address of a process. Its Module is nil if no mapping covers the address.

@@ -1,6 +1,10 @@
 package resolve
 
-import "qss-filter/symsrc"
+import (
+	"fmt"
+
+	"qss-filter/symsrc"
+)
 
 // A log without build IDs may be of another machine, or of another build, and the file that this machine has at the log's path is then
 // another one. Such a file names frames only if the process's stacks prove it: the machine code has calls at the places to which the
@@ -55,13 +59,16 @@ type proof struct {
 type proofs struct {
 	of      map[*Module]*proof
 	weighed map[uint64]bool
-	epoch   int
+	// named are the functions that the log names at addresses of the process, as a symbolized stack has them.
+	named map[uint64]string
+	epoch int
 }
 
-// maxProven is how many places all proofs hold at most.
+// Bounds of what all proofs hold: in places, and the length of a name.
 const (
 	maxProven   = 1 << 16
 	placeWeight = 96 // bytes
+	maxNamed    = 1 << 10
 )
 
 // Proofs weighs the stacks of processes against the files of this machine that the user has not pointed at.
@@ -74,9 +81,9 @@ type Proofs struct {
 	places, epoch int
 }
 
-// room makes room for one more place.
-func (s *Proofs) room() {
-	if s.places++; s.places > maxProven {
+// room makes room for so many more places.
+func (s *Proofs) room(places int) {
+	if s.places += places; s.places > maxProven {
 		s.places, s.epoch = 0, s.epoch+1
 	}
 }
@@ -89,7 +96,7 @@ func (s *Proofs) of(p *Process, m *Module) *proof {
 		if p.proofs.of == nil {
 			p.proofs.of = map[*Module]*proof{}
 		}
-		s.room()
+		s.room(1)
 		clear(p.proofs.weighed)
 		known = &proof{generation: m.generation, agreements: map[agreement]bool{}, proven: map[place]bool{}}
 		p.proofs.of[m] = known
@@ -110,7 +117,7 @@ func (p *Process) Restart() { p.proofs = proofs{} }
 // agree notes that a place agrees with the file.
 func (s *Proofs) agree(p *proof, at place, kind agreementKind) {
 	if a := (agreement{at, kind}); !p.agreements[a] {
-		s.room()
+		s.room(1)
 		p.agreements[a] = true
 	}
 	if kind == byPointer {
@@ -125,8 +132,15 @@ func (s *Proofs) agree(p *proof, at place, kind agreementKind) {
 // prove notes that a place has the function that the file has there.
 func (s *Proofs) prove(p *proof, at place) {
 	if _, known := p.proven[at]; !known {
-		s.room()
+		s.room(1)
 		p.proven[at] = true
+	}
+}
+
+// refute notes what contradicts the file, if nothing has so far.
+func (p *proof) refute(format string, args ...any) {
+	if p.refuted == "" {
+		p.refuted = symsrc.Visible(fmt.Sprintf(format, args...))
 	}
 }
 

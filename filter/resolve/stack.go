@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"qss-filter/filter/frame"
@@ -39,6 +40,8 @@ type site struct {
 	has    bool
 	// addr is the address of the process that the log has, or 0.
 	addr uint64
+	// elsewhere is the function that another stack of the process has at addr. It is filled in when the stack is weighed.
+	elsewhere string
 	// answer and call are filled in when the stack is weighed.
 	answer *Answer
 	call   *symsrc.Call
@@ -72,6 +75,7 @@ func (s *Stack) ended() bool {
 // Add adds a frame that stands on that line to a stack. unproven is set if its name depends on a file that is assumed, and not refuted.
 func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text []byte, fr *parse.Frame) (unproven bool) {
 	at := to.site(text, fr)
+	s.note(t.Process, to, at.addr)
 	rule := probing
 	if !at.called {
 		rule = probingFirst
@@ -85,6 +89,36 @@ func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text [
 	}
 	to.sites = append(to.sites, at)
 	return unproven
+}
+
+// note notes the function that the last frame of a stack names, if the next one is at another address. Of functions at the same one all but
+// the last are inlined, and a file without debug information does not have them there.
+func (s *Proofs) note(p *Process, of *Stack, next uint64) {
+	if len(of.sites) == 0 || of.process != p {
+		return
+	}
+	last := &of.sites[len(of.sites)-1]
+	if last.asked || last.name == "" || last.addr == 0 || next == 0 || next == last.addr || len(last.name) > maxNamed {
+		return
+	}
+	s.renew(p)
+	if _, known := p.proofs.named[last.addr]; !known {
+		s.room(1 + len(last.name)/placeWeight)
+		s.renew(p)
+	}
+	if p.proofs.named == nil {
+		p.proofs.named = map[uint64]string{}
+	}
+	p.proofs.named[last.addr] = last.name
+}
+
+// namedAt returns the function that another stack has at the address of a frame, which one of the emitters may have moved into its call. It
+// is "" if the frame has a name itself, or lies where it was linked to: other programs have the same addresses there.
+func (p *proofs) namedAt(at *site) string {
+	if len(p.named) == 0 || at.name != "" || at.addr == at.q.off {
+		return ""
+	}
+	return cmp.Or(p.named[at.addr], p.named[at.addr-1], p.named[at.addr+1])
 }
 
 // site returns what a frame says of the next site of the stack.
@@ -110,19 +144,37 @@ func (s *Proofs) mayAssume(m *Module) bool {
 	return m.Files == nil || m.Files.Assumed
 }
 
-// said returns the function of a frame that the log names: `#1 0x40 in f(int) /src/f.c:12`, or `#1 0x40 in f (n=1) at f.c:12`.
+// inWord stands before the functions of sanitizers.
+var inWord = []byte(" in ")
+
+// said returns the function of a frame that the log names: `#1 0x40 in f(int) /src/f.c:12`, `#1 0x40 in f (n=1) at f.c:12`, or
+// `#1 0x40 in f src/f.c:12 <application>+0x40`. It is "" if the log names none.
 func said(text []byte) string {
-	_, name, ok := bytes.Cut(text, []byte(" in "))
+	_, name, ok := bytes.Cut(text, inWord)
 	if !ok {
 		return ""
 	}
 	at := len(name)
-	for _, end := range [...]string{" /", " (", " .."} {
+	for _, end := range [...]string{" /", " (", " ./", " ../"} {
 		if i := bytes.Index(name[:at], []byte(end)); i >= 0 {
 			at = i
 		}
 	}
-	return string(bytes.TrimSpace(name[:at]))
+	name = bytes.TrimSpace(name[:at])
+	for i := bytes.LastIndexByte(name, ' '); i >= 0 && isPlace(name[i+1:]); i = bytes.LastIndexByte(name, ' ') {
+		name = bytes.TrimSpace(name[:i])
+	}
+	if !parse.IsFunction(name) {
+		return ""
+	}
+	return string(name)
+}
+
+// isPlace reports whether a word after a function is a place in a source file or a module: `src/f.c:12:3`, `??:0`, `<libc.so>+0x9840e`.
+func isPlace(word []byte) bool {
+	i := bytes.LastIndexByte(word, ':')
+	j := bytes.LastIndex(word, []byte(">+0x"))
+	return string(word) == "<null>" || j > 0 || i > 0 && len(word) > i+1 && word[i-1] != ':' && (word[i+1]-'0' <= 9 || word[i+1] == '?')
 }
 
 // vdso is in the names of the library that the kernel maps, in which signal trampolines are on some machines.

@@ -74,7 +74,7 @@ func keepsTrampoline(module string) bool {
 // isNamed reports whether a log names the function of a frame.
 func isNamed(hint []byte) bool {
 	hint = parse.TrimHint(hint)
-	return len(hint) > 0 && (parse.IsKeyByte(hint[0]) || hint[0] == '~') && !bytes.HasPrefix(hint, []byte("n/a"))
+	return len(hint) > 0 && (parse.IsKeyByte(hint[0]) && (hint[0] < '0' || hint[0] > '9') || hint[0] == '~') && !bytes.HasPrefix(hint, []byte("n/a"))
 }
 
 // Interrupted notes whether a text without a frame says that a signal interrupted the next frame.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -53,7 +52,9 @@ func (s *Proofs) isNew(stack *Stack) bool {
 		assumed = assumed || at.answer != nil && at.answer.Assumed()
 		key = binary.AppendUvarint(append(key, 1), at.q.mod.number)
 		key = binary.AppendUvarint(key, at.q.off)
-		if key = append(append(key, at.name...), 0); at.called {
+		at.elsewhere = stack.process.proofs.namedAt(at)
+		key = append(append(key, at.name...), 0)
+		if key = append(append(key, at.elsewhere...), 0); at.called {
 			key = append(key, 1)
 		}
 	}
@@ -68,7 +69,7 @@ func (s *Proofs) isNew(stack *Stack) bool {
 	if p.proofs.weighed == nil {
 		p.proofs.weighed = map[uint64]bool{}
 	}
-	s.room()
+	s.room(1)
 	p.proofs.weighed[sum] = true
 	return true
 }
@@ -117,8 +118,8 @@ func (w *weighing) agree(outer, inner int) {
 
 // refute notes what contradicts the file of frame i.
 func (w *weighing) refute(i int, format string, args ...any) {
-	if p := w.proof(i); p != nil && p.refuted == "" {
-		p.refuted = symsrc.Visible(fmt.Sprintf(format, args...))
+	if p := w.proof(i); p != nil {
+		p.refute(format, args...)
 	}
 }
 
@@ -143,14 +144,15 @@ func (w *weighing) place(i int) {
 			w.proofs.agree(w.proof(i), w.where(i), byPointer)
 		}
 	}
-	if at.name == "" {
-		return
-	}
-	if at.q.from != nil {
+	switch {
+	case at.name != "" && at.q.from != nil:
 		w.symbol(i)
 		return
-	}
-	if len(at.answer.Frames) == 0 {
+	case len(at.answer.Frames) == 0:
+		return
+	case at.elsewhere != "" && w.source.compare(w.ctx, at.answer, at.elsewhere, 0, false) == contradicts:
+		w.refute(i, "no %s at 0x%x", at.elsewhere, at.answer.Offset) // that it agrees would not say that it is the same process
+	case at.name == "":
 		return
 	}
 	switch w.source.compare(w.ctx, at.answer, at.name, at.offset, at.has) {
