@@ -267,6 +267,25 @@ func (p *Process) LastListed() *Mapping {
 // Listed reports whether the process has printed a list of its mappings.
 func (p *Process) Listed() bool { return p.list != nil }
 
+// TakeList replaces the list of mappings of the process by that of another one, which has none then.
+func (p *Process) TakeList(from *Process) {
+	p.DropList()
+	if p == from || from.list == nil {
+		return
+	}
+	list := from.list
+	taken := slices.DeleteFunc(from.mapped.all(), func(m *Mapping) bool { return !m.listed })
+	from.DropList()
+	p.touch()
+	p.age, p.list = max(p.age, from.age), list
+	p.update(func() {
+		for _, m := range taken {
+			p.mapped.add(m)
+		}
+	})
+	p.limit()
+}
+
 // DropList removes the mappings of the last list.
 func (p *Process) DropList() {
 	if p.list == nil {

@@ -81,7 +81,7 @@ func (f *Filter) readList(t *resolve.Thread, l *parse.Line) {
 		window = mappings.Window
 	}
 	f.window = max(f.window, window)
-	t.Emitter.Note(l.Text)
+	t.Note(l.Text)
 }
 
 // numbered reports whether words begin like a frame, `#0`, and are neither a headline nor context: what most lines with a frame are.

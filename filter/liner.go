@@ -237,6 +237,7 @@ var literals = slices.Concat(frame.Literals(), mappings.Literals(), []scan.Liter
 	{Text: " at pc=0x", Pair: 4, Set: 5, When: scan.Always},
 	{Text: "Native frames: (J=", Pair: 0, Set: 3, When: scan.Always},
 	{Text: " Stack (depth: ", Pair: 6, Set: 0, When: scan.Absolute},
+	{Text: "Crash Information", Pair: 0, Set: 3, When: scan.Always},
 	{Text: "[ RUN      ] ", Pair: 3, Set: 7, When: scan.Absolute},
 	{Text: "[==========] Running ", Pair: 0, Set: 1, When: scan.Absolute},
 	{Text: " (core dumped)", Pair: 0, Set: 0, When: scan.Absolute},

@@ -19,7 +19,6 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		r.Counts.Count(fr, nil)
 		return nil
 	}
-	t.renew()
 	first, above := t.first(line, fr), t.above
 	if first {
 		above = nothingKnown

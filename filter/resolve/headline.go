@@ -71,10 +71,26 @@ var (
 	testRun    = []byte("[ RUN      ] ")
 	testsRun   = []byte("[==========] Running ")
 	dumpedWord = []byte("(core dumped)")
+	// A report of Tizen's crash-manager has this line above the process's ID, its mappings and its stack.
+	crashInformation = []byte("Crash Information")
 )
 
-// Note notes the headline that a line may be.
-func (e *emitter) Note(line []byte) {
+// Note notes the headline that a text of the thread may be, and forgets what is not of the program that the next frames are of.
+func (t *Thread) Note(text []byte) {
+	t.Emitter.note(text)
+	switch {
+	case bytes.HasSuffix(bytes.TrimRight(text, " \t\r\n"), crashInformation):
+		t.reported = true
+		t.Space.DropList()
+		t.Restart()
+	case t.Emitter.started && t.spent():
+		t.Space.DropList()
+	}
+	t.Emitter.started = false
+}
+
+// note notes the headline that a line may be.
+func (e *emitter) note(line []byte) {
 	if i := bytes.Index(line, SanitizerWord); i >= 0 {
 		before, fault := line[:i], bytes.Contains(line[i:], faultWord)
 		switch {

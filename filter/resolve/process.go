@@ -22,6 +22,8 @@ type Process struct {
 	// elsewhere than at frames.
 	dart     symsrc.BuildID
 	buildIDs map[string]symsrc.BuildID
+	// reported is set after the headline of a crash report, until the report names the process.
+	reported bool
 	// used is the generation of the address space when a frame was last looked up in a list of mappings, 0 before that.
 	used uint64
 	// sample is the loggers' prefix of the last line that changed the address space, to this generation.
@@ -162,7 +164,7 @@ func (o *Processes) find(key []byte, writerLen int) *Thread {
 // named notes that a line of t names a process, whose key is o.claim. The following lines of its writer are about that process.
 func (o *Processes) named(t *Thread, adopt bool) {
 	if t.Key == string(o.claim) {
-		t.anonymous = false
+		t.anonymous, t.reported = false, false
 		return
 	}
 	key := string(o.claim)
@@ -170,25 +172,22 @@ func (o *Processes) named(t *Thread, adopt bool) {
 	if known == nil && t.anonymous && adopt && !t.spent() {
 		// The state so far belongs to the first process that is named.
 		o.byKey[key], t.anonymous = t.Process, false
-		t.Process.Key = key
+		t.Process.Key, t.reported = key, false
 		return
 	}
+	before := t.writer.Process
 	t.writer.Process, t.anonymous = o.process(key), false
+	if before.reported { // the report's mappings stand above the process's ID
+		before.reported = false
+		t.Space.TakeList(before.Space)
+		t.Restart()
+	}
 }
 
 // spent reports whether a stack was looked up in the list of mappings that the process has printed last. Where the log says that
 // another process begins, or whose stack is next, these mappings are not its own.
 func (p *Process) spent() bool {
 	return p.used != 0 && p.Space.Listed() && p.used == p.Space.Generation()
-}
-
-// renew forgets the mappings of a program that has ended.
-func (p *Process) renew() {
-	if p.Emitter.started {
-		if p.Emitter.started = false; p.spent() {
-			p.Space.DropList()
-		}
-	}
 }
 
 // process returns the process with that key.

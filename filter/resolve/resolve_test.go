@@ -102,7 +102,7 @@ func TestAdjustMarkup(t *testing.T) {
 		s := &recorded{}
 		r := resolve.New(resolve.Options{Symbols: s, Adjust: c.adjust})
 		th := thread(r, c.header)
-		th.Emitter.Note([]byte(c.header))
+		th.Note([]byte(c.header))
 		th.Space.AddModule(markup.ModuleFields{ID: 1, Name: "/a.so", BuildID: "\x01"})
 		if _, err := th.Space.AddMMap(markup.MMapFields{Start: 0x1000, Size: 0x1000, ModuleID: 1, Mode: "rx"}); err != nil {
 			t.Fatal(err)

@@ -137,7 +137,6 @@ func (r *Resolver) LacksMappings(t *Thread) bool { return t.Space.Empty() && r.l
 // ApplyListed applies a line of a list of mappings, or one that states a build ID. mapping is set for the former. file and id are
 // set for the latter.
 func (r *Resolver) ApplyListed(t *Thread, text []byte, line int) (mapping bool, file string, id symsrc.BuildID) {
-	t.renew()
 	if name, stated, ok := mappings.BuildID(text); ok {
 		if id, file = stated, string(name); name == nil {
 			file, t.dart = string(dartLibrary), id

@@ -21,7 +21,7 @@ func (r *Resolver) Resume(dst []byte, line int, waits bool) (lines []byte, ok bo
 		}
 	}
 	for _, p := range o.byKey {
-		if p.Emitter != (emitter{}) || p.dart != "" || len(p.buildIDs) > 0 {
+		if p.Emitter != (emitter{}) || p.reported || p.dart != "" || len(p.buildIDs) > 0 {
 			return dst, false
 		}
 	}

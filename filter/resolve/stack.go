@@ -27,6 +27,7 @@ type Stack struct {
 type site struct {
 	q      question
 	asked  bool // q is a question
+	done   bool // the emitter has resolved the frame
 	number uint64
 	// less is set if the emitter takes 1 from every address, also from that of a signal trampoline.
 	less bool
@@ -98,7 +99,7 @@ func (s *Proofs) note(p *Process, of *Stack, next uint64) {
 		return
 	}
 	last := &of.sites[len(of.sites)-1]
-	if last.asked || last.name == "" || last.addr == 0 || next == 0 || next == last.addr || len(last.name) > maxNamed {
+	if !last.done || last.name == "" || last.addr == 0 || next == 0 || next == last.addr || len(last.name) > maxNamed {
 		return
 	}
 	s.renew(p)
@@ -123,7 +124,7 @@ func (p *proofs) namedAt(at *site) string {
 
 // site returns what a frame says of the next site of the stack.
 func (s *Stack) site(text []byte, fr *parse.Frame) site {
-	at := site{number: fr.Number, less: fr.Convention == frame.OneLess, pointers: fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved}
+	at := site{number: fr.Number, done: fr.Done, less: fr.Convention == frame.OneLess, pointers: fr.Convention == frame.Sanitizers || fr.Convention == frame.Moved}
 	if last := len(s.sites) - 1; last >= 0 {
 		at.called = !s.interrupted && (fr.Num.Empty() || s.sites[last].number+1 == fr.Number)
 	}
