@@ -22,7 +22,7 @@ type Module struct {
 	// its directories; "" if the log names none.
 	Member string
 	// InArchive is the offset of the binary inside Name, in bytes, as in base.apk (offset 0x1b70000); 0 if the log does not
-	// say.
+	// say. If Member is "" it may also be that of a later mapping of the binary.
 	InArchive uint64
 }
 

@@ -63,9 +63,6 @@ func readAndroid(s *Search, line []byte, at, from int, f *Frame) bool {
 	}
 	if line[start] == '0' && scan.Has(line, start+1, "x") && p == e+1 && f.BuildID.Empty() && f.Hint.Empty() {
 		f.Space, f.Convention = symsrc.InText, OneLess
-		if f.InArchive > 0 {
-			f.Space = symsrc.InFile // a file that begins at the offset of the mapping
-		}
 	}
 	return true
 }

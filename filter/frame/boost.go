@@ -4,7 +4,7 @@ import "qss-filter/filter/scan"
 
 // readBoost reads a frame of Boost.Stacktrace without a name, ` 0# 0x000055DDD336E66D in ./prog`; `#` stands at line[at]. The address
 // has all its digits, in upper case (to_hex_array in its detail/to_hex_array.hpp), and is what _Unwind_GetIP returns
-// (detail/collect_unwind.ipp): a return address, also in the first frame. Frames with a name have no address. TestLiveBoost runs it.
+// (detail/collect_unwind.ipp): a return address, also in the first frame. Frames with a name have no address. TestRealEmitters runs it.
 func readBoost(s *Search, line []byte, at, from int, f *Frame) bool {
 	num := span(scan.BackDigits(line, from, at), at)
 	if num.Empty() || !scan.WordStart(line, from, num.Start) || !scan.Has(line, at, "# 0x") {

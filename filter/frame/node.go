@@ -6,7 +6,7 @@ import (
 
 // readNode reads a frame of Node.js's native stacks, ` 1: 0xb78db3 node::OOMErrorHandler(char const*, v8::OOMDetails const&) [node]`
 // or ` 4: 0x10fb205  [node]`; `:` stands at line[at]. The address is what backtrace() returns, and the name that of dladdr()
-// (DumpNativeBacktrace in its src/debug_utils.cc): a return address. TestLiveNode runs it.
+// (DumpNativeBacktrace in its src/debug_utils.cc): a return address. TestRealNode runs it.
 func readNode(s *Search, line []byte, at, from int, f *Frame) bool {
 	num := span(scan.BackDigits(line, from, at), at)
 	if num.Empty() || !scan.WordStart(line, from, num.Start) {

@@ -24,6 +24,24 @@ func (s *source) place(ctx context.Context, got *found) {
 	}
 }
 
+// laterMapping says why a question is unclear.
+const laterMapping = "unclear: the offset in the archive is not that of the file"
+
+// inArchive finds out where an address is of which the log has the offset of a mapping of an archive. One that counts from the executable
+// mapping counts from that one; of others it is not known what they count from, unless it is the file's first one.
+func (s *source) inArchive(ctx context.Context, got *found) {
+	files := s.symbols.Frames(ctx, got.addr).Files
+	if files == nil || files.ElfRange.Whole() {
+		return
+	}
+	switch begin := uint64(files.ElfRange.Offset); {
+	case got.addr.Space == symsrc.InText:
+		got.addr.Space, got.addr.Offset = symsrc.InFile, got.addr.Offset+got.addr.Module.InArchive-begin
+	case got.addr.Module.InArchive != begin:
+		got.unclear = laterMapping
+	}
+}
+
 // placed returns the question of a frame whose offset counts in the file or in the module as the one of the two at which the file has the
 // function that the log names, as far before it as the log says.
 func (s *answers) placed(ctx context.Context, q question, fr *parse.Frame) question {

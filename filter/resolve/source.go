@@ -31,7 +31,10 @@ type found struct {
 func (s *source) fetch(ctx context.Context, q question) (got found) {
 	defer got.rescue(q)
 	got.addr = q.asked()
-	if q.space == symsrc.InFileOrLinked {
+	if q.mod.InArchive > 0 && q.mod.Member == "" {
+		s.inArchive(ctx, &got)
+	}
+	if got.addr.Space == symsrc.InFileOrLinked {
 		s.place(ctx, &got)
 	}
 	if s.probes(&q) {

@@ -15,7 +15,7 @@ import (
 type inArchive struct {
 	archive moduleName // its path is "" if the module is not in an archive
 	member  string     // path in the archive or its last component; "" if only the offset is known
-	offset  int64      // of the module in the archive; 0 if unknown
+	offset  int64      // of the module in the archive, or of a mapping of it if there is no member's name; 0 if unknown
 }
 
 // archiveSuffixes are the suffixes after which "!" comes before a member's name.
@@ -68,12 +68,19 @@ func (a *inArchive) String() string {
 	return a.archive.path
 }
 
+// pageSize is the least size of a page of memory: a mapping begins at one, and so does a file that is mapped.
+const pageSize = 4 << 10
+
 // is reports whether a member may be the module.
 func (a *inArchive) is(m *member) bool {
-	if a.offset > 0 && m.data == a.offset {
+	switch {
+	case a.offset > 0 && m.data == a.offset:
 		return true
+	case a.member == "": // the offset of a later mapping of the module
+		at := a.offset - m.data
+		return !m.deflated && at > 0 && at < m.size && at%pageSize == 0
 	}
-	return a.member != "" && (m.name == a.member || strings.HasSuffix(m.name, "/"+a.member))
+	return m.name == a.member || strings.HasSuffix(m.name, "/"+a.member)
 }
 
 // choose returns the members that may be the module: the one at its offset, otherwise those of its name.
