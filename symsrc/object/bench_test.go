@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// benchFile is a real file where there is one (libc's debug file, libstdc++'s); otherwise one of testdata.
+// benchFile returns a large installed debug file if there is one, otherwise a file in testdata.
 func benchFile(b *testing.B) string {
 	for _, pattern := range []string{"/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6", "/usr/lib/debug/.build-id/*/*.debug"} {
 		paths, _ := filepath.Glob(pattern)
@@ -24,7 +24,7 @@ func benchFile(b *testing.B) string {
 	return filepath.Join("testdata", "gcc5.elf")
 }
 
-// BenchmarkCold opens the file and asks for one address.
+// BenchmarkCold opens the file and looks up one address.
 func BenchmarkCold(b *testing.B) {
 	path := benchFile(b)
 	addrs := codeAddresses(b, path, 101)
@@ -38,7 +38,7 @@ func BenchmarkCold(b *testing.B) {
 	}
 }
 
-// BenchmarkWarm asks for random addresses of a file that was asked before.
+// BenchmarkWarm looks up addresses in random order that were looked up before.
 func BenchmarkWarm(b *testing.B) {
 	f, addrs := warm(b)
 	b.ReportAllocs()
@@ -47,7 +47,7 @@ func BenchmarkWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkWarmParallel does it on all cores.
+// BenchmarkWarmParallel is BenchmarkWarm on all cores.
 func BenchmarkWarmParallel(b *testing.B) {
 	f, addrs := warm(b)
 	b.RunParallel(func(pb *testing.PB) {
@@ -57,6 +57,7 @@ func BenchmarkWarmParallel(b *testing.B) {
 	})
 }
 
+// warm returns a file and addresses that have been looked up in it.
 func warm(b *testing.B) (*File, []uint64) {
 	path := benchFile(b)
 	f := open(b, path)

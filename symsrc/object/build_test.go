@@ -16,21 +16,21 @@ import (
 
 var update = flag.Bool("update", false, "rebuild testdata with gcc, clang-22 and llvm-symbolizer-22")
 
-// build is one way to make an ELF file of the sources in testdata/src.
+// build is one way to build an ELF file from the sources in testdata/src.
 type build struct {
 	name     string
 	compiler string
 	flags    string
-	then     string                                                           // a command over the file, which is its last argument
-	make     func(t *testing.T, b *build, out, prefix string) (oracle string) // in place of the compiler
-	beside   string                                                           // the file in testdata that its debug information names
-	base     uint64                                                           // what addresses are more in the file that make returns
-	decoded  string                                                           // a command that makes a file which the oracle can read; its last arguments are both files
+	then     string                                                           // a command to run on the file; its last argument is the path
+	make     func(t *testing.T, b *build, out, prefix string) (oracle string) // builds the file in place of the compiler
+	beside   string                                                           // the file in testdata that the debug information refers to
+	base     uint64                                                           // what has to be added to addresses in the file that make returns
+	decoded  string                                                           // a command to convert the file for the oracle; its last arguments are both paths
 }
 
 const freestanding = "-ffreestanding -nostdlib -fno-rtti -fno-exceptions -fno-stack-protector -w shapes.cpp other.cpp"
 
-// run makes the file at out. extra flags go to the compiler.
+// run builds the file at out with additional compiler flags.
 func (b *build) run(t *testing.T, out string, extra ...string) {
 	t.Helper()
 	need(t, b.compiler)
@@ -42,7 +42,7 @@ func (b *build) run(t *testing.T, out string, extra ...string) {
 	}
 }
 
-// oracle is the file that the oracle reads in place of path.
+// oracle returns the path of the file that the oracle reads in place of path.
 func (b *build) oracle(t *testing.T, path string) string {
 	t.Helper()
 	decoded := strings.Fields(b.decoded)
@@ -53,6 +53,7 @@ func (b *build) oracle(t *testing.T, path string) string {
 	return path + ".decoded"
 }
 
+// command runs a command in testdata/src.
 func command(t *testing.T, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -62,7 +63,7 @@ func command(t *testing.T, name string, args ...string) {
 	}
 }
 
-// need skips a test where a program is missing.
+// need skips the test if one of the programs is not installed.
 func need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, p := range programs {
@@ -72,7 +73,7 @@ func need(t testing.TB, programs ...string) {
 	}
 }
 
-// codeAddresses are the addresses of executable sections, every step-th.
+// codeAddresses returns every step-th address of the executable sections.
 func codeAddresses(t testing.TB, path string, step uint64) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -91,7 +92,7 @@ func codeAddresses(t testing.TB, path string, step uint64) (addrs []uint64) {
 	return addrs
 }
 
-// symbolizer asks llvm-symbolizer-22 and returns one text for each address, in the form of render.
+// symbolizer returns the answers of llvm-symbolizer-22 for addresses, in the form of render.
 func symbolizer(t testing.TB, path string, addrs []uint64) []string {
 	t.Helper()
 	need(t, "llvm-symbolizer-22")
@@ -107,7 +108,7 @@ func symbolizer(t testing.TB, path string, addrs []uint64) []string {
 	}
 	answers := strings.Split(strings.TrimSuffix(string(out), "\n\n"), "\n\n")
 	if len(answers) != len(addrs) {
-		t.Fatalf("%d answers to %d addresses", len(answers), len(addrs))
+		t.Fatalf("%d answers for %d addresses", len(answers), len(addrs))
 	}
 	for i, a := range answers {
 		lines := strings.Split(a, "\n")
@@ -120,7 +121,7 @@ func symbolizer(t testing.TB, path string, addrs []uint64) []string {
 	return answers
 }
 
-// render writes a chain with linkage names on one line: `inner file:line:column < outer file:line:column`.
+// render returns frames with linkage names on one line: `inner file:line:column < outer file:line:column`.
 func render(frames []symsrc.Frame) string {
 	if len(frames) == 0 {
 		return "?? ??:0:0"
@@ -132,7 +133,7 @@ func render(frames []symsrc.Frame) string {
 		}
 		line := f.Line
 		if f.Approx {
-			line = 0 // as llvm has it
+			line = 0 // as in llvm
 		}
 		fmt.Fprintf(&b, "%s %s:%d:%d", orUnknown(f.Linkage), orUnknown(f.File), line, f.Column)
 	}
@@ -146,7 +147,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-// open opens a file for the time of the test.
+// open opens a file until the end of the test.
 func open(t testing.TB, path string) *File {
 	t.Helper()
 	f, err := Open(path)
@@ -157,7 +158,7 @@ func open(t testing.TB, path string) *File {
 	return f
 }
 
-// openAsLLVM opens a file that answers as llvm does.
+// openAsLLVM is open with llvmPolicy.
 func openAsLLVM(t testing.TB, path string) *File {
 	t.Helper()
 	f, err := openWith(path, symsrc.Range{}, &llvmPolicy)

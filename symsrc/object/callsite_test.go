@@ -15,9 +15,9 @@ import (
 	"qss-filter/symsrc"
 )
 
-// libraries are C libraries, whose code has all that compilers and assemblers write: that of this machine, and those that
-// come with the cross compilers of Debian. calls are what llvm-objdump-22 calls the instructions that call. missed and
-// wrong are allowed parts per million of the calls and of the boundaries of instructions.
+// libraries are C libraries, which contain everything that compilers and assemblers generate: that of this machine, and those of
+// Debian's cross compilers. calls matches the call instructions in the output of llvm-objdump-22. missed and wrong are the allowed
+// errors per million calls and per million instruction boundaries.
 var libraries = []struct {
 	path          string
 	calls         string
@@ -26,7 +26,7 @@ var libraries = []struct {
 	{"/lib/x86_64-linux-gnu/libc.so.6", `^callq?\b`, 0, 800},
 	{"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", `^callq?\b`, 0, 800},
 	{"/usr/aarch64-linux-gnu/lib/libc.so.6", `^blr?[a-z]*\b`, 0, 0},
-	// Its symbols do not tell which words are data: llvm-objdump takes some of them for calls of where nothing is.
+	// It has no mapping symbols, so llvm-objdump disassembles some data as calls.
 	{"/usr/arm-linux-gnueabi/lib/libc.so.6", `^blx?(eq|ne|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)?\b`, 2000, 100},
 	{"/usr/riscv64-linux-gnu/lib/libc.so.6", `^(jal|jalr)\b`, 0, 0},
 	{"/usr/powerpc64-linux-gnu/lib/libc.so.6", `^(bl|bctrl|bclrl|blrl)\b`, 0, 0},
@@ -35,7 +35,7 @@ var libraries = []struct {
 	{"/usr/mips-linux-gnu/lib/libc.so.6", `^(jal|jalr|bal|balc|jialc|b[a-z]+zal)\b`, 0, 0},
 }
 
-// TestCallSites asks at every boundary of instructions, as llvm-objdump-22 finds them, whether a call ends there.
+// TestCallSites checks at every instruction boundary, according to llvm-objdump-22, whether a call ends there.
 func TestCallSites(t *testing.T) {
 	for _, l := range libraries {
 		t.Run(l.path, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestCallSites(t *testing.T) {
 	}
 }
 
-// TestThumbCallSites is the same for code of both Arm instruction sets in one file, which mapping symbols tell apart.
+// TestThumbCallSites is TestCallSites for a file with code of both Arm instruction sets, which mapping symbols distinguish.
 func TestThumbCallSites(t *testing.T) {
 	b := build{compiler: clang, flags: "--target=armv7a-linux-gnueabihf -mthumb -g -O1" + lld}
 	path := filepath.Join(t.TempDir(), "thumb")
@@ -67,11 +67,11 @@ func checkCallSites(t *testing.T, path string, calls *regexp.Regexp, missed, wro
 	insns := disassemble(t, path)
 	slot := uint64(0)
 	if strings.Contains(path, "mips") {
-		slot = 4 // a call returns after the instruction after it
+		slot = 4 // a call returns after the delay slot
 	}
 	returns := make(map[uint64]string)
 	for i, x := range insns {
-		if i > 0 && insns[i-1].text == "mov\tlr, pc" || calls.MatchString(x.text) && !asksWhere(&x) {
+		if i > 0 && insns[i-1].text == "mov\tlr, pc" || calls.MatchString(x.text) && !readsPC(&x) {
 			returns[x.end+slot] = x.text
 		}
 	}
@@ -82,10 +82,10 @@ func checkCallSites(t *testing.T, path string, calls *regexp.Regexp, missed, wro
 		switch {
 		case got && !want:
 			if extra++; extra <= 5 {
-				t.Logf("%#x: no call ends behind %q", x.end, x.text)
+				t.Logf("%#x: no call ends after %q", x.end, x.text)
 			}
 		case got && !(f.Probe(x.end-f.elf.CallDistance(), symsrc.Linked).Calls && f.Probe(x.end-1, symsrc.Linked).Calls):
-			t.Errorf("%#x or %#x does not lie in the call that ends at %#x", x.end-f.elf.CallDistance(), x.end-1, x.end)
+			t.Errorf("%#x or %#x is not in the call that ends at %#x", x.end-f.elf.CallDistance(), x.end-1, x.end)
 		case want && !got:
 			if bad++; bad <= 5 {
 				t.Logf("%#x: missed the end of %q", x.end, text)
@@ -94,13 +94,13 @@ func checkCallSites(t *testing.T, path string, calls *regexp.Regexp, missed, wro
 	}
 	t.Logf("%d boundaries, %d calls, %d missed, %d wrong", len(insns), len(returns), bad, extra)
 	if bad > len(returns)*missed/1e6 || extra > len(insns)*wrong/1e6 {
-		t.Errorf("allowed are %d and %d in a million", missed, wrong)
+		t.Errorf("only %d and %d per million are allowed", missed, wrong)
 	}
 }
 
-// asksWhere tells what looks like a call but asks for its own address: calls of the very next instruction, and those that
-// jump nowhere; and jumps that link to a register which no return uses.
-func asksWhere(x *instruction) bool {
+// readsPC reports whether an instruction looks like a call but only reads the program counter: a call of the next instruction, or one
+// that does not jump; or whether it writes the return address to a register that no return instruction uses.
+func readsPC(x *instruction) bool {
 	fields := strings.Fields(x.text)
 	last := fields[len(fields)-1]
 	if to, err := strconv.ParseUint(strings.TrimPrefix(last, "0x"), 16, 64); err == nil && (to == x.end || to == x.end+4 && fields[0] == "bal") {
@@ -109,12 +109,12 @@ func asksWhere(x *instruction) bool {
 	return fields[0] == "jalr" && len(fields) > 2 && fields[1] == "t1," || fields[0] == "basr" && last == "0"
 }
 
-// disassemble lists the instructions of a file; the last one of a section has no end.
+// disassemble returns the instructions of a file, without the last one of each section, whose end is unknown.
 func disassemble(t *testing.T, path string) (all []instruction) {
 	t.Helper()
 	tool := "llvm-objdump-22"
 	if strings.HasPrefix(path, "/lib/") || strings.HasPrefix(path, "/usr/lib/") {
-		tool = "objdump" // llvm-objdump passes over most of Debian's libc
+		tool = "objdump" // llvm-objdump skips most of Debian's libc
 	}
 	need(t, tool)
 	out, err := exec.Command(tool, "-d", "-z", "--no-show-raw-insn", path).Output()

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// crossBuilds are what the cross compilers of Debian write: other machines, word sizes and byte orders, by gcc and the
-// linker of binutils.
+// crossBuilds are builds with Debian's cross compilers, gcc and the linker of binutils: other machines, word sizes and byte orders.
 var crossBuilds = []build{
 	{name: "aarch64", compiler: "aarch64-linux-gnu-g++", flags: "-g -O2"},
 	{name: "aarch64-4", compiler: "aarch64-linux-gnu-g++", flags: "-gdwarf-4 -O1"},
@@ -34,15 +33,15 @@ func TestCross(t *testing.T) {
 	}
 }
 
-// descriptorSource has functions of which nothing but the symbol table knows.
+// descriptorSource has functions that are only in the symbol table.
 const descriptorSource = `
 static __attribute__((noinline)) int hidden(int x) { return x * x + 1; }
 int visible(int x) { return hidden(x) + hidden(x + 1); }
 int main(int argc, char **argv) { return visible(argc); }
 `
 
-// TestDescriptors names functions whose symbols lead to descriptors: in a program, after it was stripped to a debug file
-// that has none of the descriptors' contents, and before it is linked.
+// TestDescriptors looks up functions whose symbols refer to descriptors: in a program, in its debug file, which does not contain the
+// descriptors, and in a relocatable file.
 func TestDescriptors(t *testing.T) {
 	const tool = "powerpc64-linux-gnu-"
 	need(t, tool+"gcc", tool+"objcopy")
@@ -65,7 +64,7 @@ func TestDescriptors(t *testing.T) {
 		for _, fn := range []string{"visible", "main"} {
 			addr := findSymbol(t, full, fn)
 			if got := f.Code(addr + 4); len(got) != 1 || got[0].Func != fn {
-				t.Errorf("%s: %#x: %+v instead of %s", name, addr, got, fn)
+				t.Errorf("%s: %#x: %+v, want %s", name, addr, got, fn)
 			}
 		}
 	}
@@ -75,6 +74,6 @@ func TestDescriptors(t *testing.T) {
 	}
 	object := open(t, filepath.Join(dir, "a.o"))
 	if got := object.Code(0); len(got) != 1 || got[0].Func != "hidden" || got[0].File != "a.c" {
-		t.Errorf("not linked: %+v", got)
+		t.Errorf("relocatable file: %+v", got)
 	}
 }

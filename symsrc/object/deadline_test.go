@@ -10,16 +10,16 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestLate asks a module that takes longer to be read than questions wait. Its frames have no names until it is read, nothing
-// else is begun meanwhile, and then it answers.
+// TestLate asks about a module that takes longer to read than the time limit. It has no frames until it is read, and no other question
+// about it is begun meanwhile.
 func TestLate(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
 	f := open(t, path)
 	addr := findSymbol(t, f, "_Z5otheri")
 	finder := &fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: path}}}
 	s := NewSource(finder)
-	var told []string
-	s.Warn(func(message string) { told = append(told, message) })
+	var warnings []string
+	s.Warn(func(message string) { warnings = append(warnings, message) })
 	waited := 0
 	s.after = func(time.Duration) *time.Timer { waited++; return time.NewTimer(0) }
 	m := s.module(symsrc.Module{Name: "m"})
@@ -34,8 +34,8 @@ func TestLate(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if waited != 1 || finder.asked != 1 || len(told) != 1 {
-		t.Errorf("waited %d times, looked for it %d times, told %q", waited, finder.asked, told)
+	if waited != 1 || finder.asked != 1 || len(warnings) != 1 {
+		t.Errorf("waited %d times, searched %d times, warnings %q", waited, finder.asked, warnings)
 	}
 	m.mu.Unlock()
 	for !a.Files.Retry() {
@@ -43,11 +43,11 @@ func TestLate(t *testing.T) {
 	}
 	s.after = time.NewTimer
 	if a := ask(s, symsrc.Module{Name: "m"}, addr); len(a.Frames) != 1 || a.Frames[0].Func != "other(int)" || finder.asked != 1 {
-		t.Errorf("%+v, %+v, looked for it %d times", a.Frames, a.Files, finder.asked)
+		t.Errorf("%+v, %+v, searched %d times", a.Frames, a.Files, finder.asked)
 	}
 }
 
-// TestLateCanceled ends the wait with the context.
+// TestLateCanceled checks that the wait ends with the context.
 func TestLateCanceled(t *testing.T) {
 	s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: filepath.Join("testdata", "gcc5.elf")}}})
 	m := s.module(symsrc.Module{Name: "m"})
@@ -60,7 +60,7 @@ func TestLateCanceled(t *testing.T) {
 	}
 }
 
-// TestPatience counts the time that several wait at once one time, and never waits for nothing at all.
+// TestPatience checks that simultaneous waits count once, and that there is always a minimal wait.
 func TestPatience(t *testing.T) {
 	var p deadline
 	if left := p.begin(time.Hour); left != time.Hour {
@@ -70,7 +70,7 @@ func TestPatience(t *testing.T) {
 	p.since = p.since.Add(-time.Minute)
 	p.end(nil)
 	if p.spent != 0 {
-		t.Errorf("%v spent while another one waits", p.spent)
+		t.Errorf("%v spent while another question waits", p.spent)
 	}
 	p.end(nil)
 	if p.spent < time.Minute {
@@ -82,7 +82,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestQuick waits for the first question of a module with small files, and for the first ones of one with large files.
+// TestQuick checks that only the first question about a module with small files has a timeout, and only the first ones about a module
+// with large files.
 func TestQuick(t *testing.T) {
 	s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: filepath.Join("testdata", "gcc5.elf")}}})
 	waited := 0
@@ -106,16 +107,16 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestLateUnit asks for an address in a large unit after the first questions of a module with large files: the log waits for it no
-// longer than for the module, and for what is read by then not at all.
+// TestLateUnit asks about an address in a large unit after the first questions about a module with large files. This question has a
+// timeout, which does not count as time for the module; later ones do not wait while it is running.
 func TestLateUnit(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
 	f := open(t, path)
 	addr := findSymbol(t, f, "_Z5otheri")
 	key := symsrc.Module{Name: "m"}
 	s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: path}}})
-	var told []string
-	s.Warn(func(message string) { told = append(told, message) })
+	var warnings []string
+	s.Warn(func(message string) { warnings = append(warnings, message) })
 	waited, limit := 0, time.Hour
 	s.after = func(time.Duration) *time.Timer { waited++; return time.NewTimer(limit) }
 	ask(s, key, 0)
@@ -149,8 +150,8 @@ func TestLateUnit(t *testing.T) {
 			t.Fatalf("%+v, %+v", frames, files)
 		}
 	}
-	if waited != 1 || len(told) != 1 || m.deadline.spent > s.wait {
-		t.Errorf("waited %d times, told %q, %v spent", waited, told, m.deadline.spent)
+	if waited != 1 || len(warnings) != 1 || m.deadline.spent > s.wait {
+		t.Errorf("waited %d times, warnings %q, %v spent", waited, warnings, m.deadline.spent)
 	}
 	close(read)
 	for !files.Retry() {
@@ -164,7 +165,7 @@ func TestLateUnit(t *testing.T) {
 	}
 }
 
-// TestLateByAnyName asks by several names for files that take longer to be read than questions wait: they are waited for once.
+// TestLateByAnyName asks by several names about files that take longer to read than the time limit: only one question waits.
 func TestLateByAnyName(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
 	f := open(t, path)
@@ -184,7 +185,7 @@ func TestLateByAnyName(t *testing.T) {
 		}
 	}
 	if waited != 1 || first.deadline.spent != spent {
-		t.Errorf("waited %d times, %v spent of the time for a module that is open", waited, first.deadline.spent-spent)
+		t.Errorf("waited %d times, %v of the time of the first module spent", waited, first.deadline.spent-spent)
 	}
 	first.mu.Unlock()
 	for !a.Files.Retry() {

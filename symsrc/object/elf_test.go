@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// TestOpenStatus damages a good file and looks at the code of the error.
+// TestOpenStatus checks the status of the errors for damaged files.
 func TestOpenStatus(t *testing.T) {
 	good, err := os.ReadFile(filepath.Join("testdata", "gcc5.elf"))
 	if err != nil {

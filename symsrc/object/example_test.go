@@ -25,7 +25,7 @@ func ExampleFile_Code() {
 	// entry::'lambda'(int)::_FUN(int) /src/shapes.cpp:34:53
 }
 
-// A number of a log may be a return address; its line is that of the call before it.
+// An address in a log may be a return address; its line is that of the call before it.
 func ExampleFile_Probe() {
 	f, err := object.Open("testdata/gcc5.elf")
 	if err != nil {
@@ -45,15 +45,15 @@ func ExampleFile_Probe() {
 	// /src/shapes.cpp:71
 }
 
-// beside finds the files of every module in one place; programs take locate.Locator.
+// beside is a finder with the same file for every module. Programs use locate.Locator.
 type beside struct{}
 
-// Find returns the files.
+// Find implements symsrc.Finder.
 func (beside) Find(context.Context, symsrc.Module) *symsrc.Files {
 	return &symsrc.Files{Elf: "testdata/gcc5.elf", DebugStatus: symsrc.NotFound}
 }
 
-// A source opens the files of modules when they are first asked for, and knows when they have changed.
+// A source opens the files of modules lazily, and verifies their build IDs.
 func ExampleSource() {
 	id, ok := symsrc.ParseBuildID("0937a74304c88fc010f508ca06cf336782edebf5")
 	if !ok {

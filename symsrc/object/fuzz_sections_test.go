@@ -14,7 +14,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// sectionPlace is a section of a file in testdata, or of the file beside it, whose contents a fuzzer may replace.
+// sectionPlace is a section of a file in testdata, or of the file that it refers to, whose contents a fuzzer may replace.
 type sectionPlace struct {
 	name         string // of the seed
 	file, beside []byte
@@ -24,7 +24,7 @@ type sectionPlace struct {
 	addrs        []uint64
 }
 
-// sectionPlaces are the sections of those names of all files in testdata.
+// sectionPlaces returns the sections with the given names of all files in testdata.
 func sectionPlaces(f testing.TB, names ...string) (all []sectionPlace) {
 	f.Helper()
 	for _, b := range seeds {
@@ -51,11 +51,12 @@ func sectionPlaces(f testing.TB, names ...string) (all []sectionPlace) {
 		all = append(all, placesIn(f, sectionPlace{name: b.name, file: file, beside: beside, inBeside: true, addrs: addrs}, path, names)...)
 	}
 	if len(all) == 0 {
-		f.Fatalf("no file has any of %q", names)
+		f.Fatalf("no file has one of the sections %q", names)
 	}
 	return all
 }
 
+// placesIn returns the sections with the given names of the file at path, as copies of one place.
 func placesIn(f testing.TB, of sectionPlace, path string, names []string) (all []sectionPlace) {
 	x, err := elf.Open(path)
 	if err != nil {
@@ -75,7 +76,7 @@ func placesIn(f testing.TB, of sectionPlace, path string, names []string) (all [
 	return all
 }
 
-// with returns the file and the one beside it, one of them with other contents in the section, not compressed.
+// with returns the file and the one that it refers to, with the section replaced by uncompressed contents.
 func (p *sectionPlace) with(contents []byte) (file, beside []byte) {
 	if p.inBeside {
 		return p.file, withSection(p.beside, p.index, contents)
@@ -83,7 +84,7 @@ func (p *sectionPlace) with(contents []byte) (file, beside []byte) {
 	return withSection(p.file, p.index, contents), p.beside
 }
 
-// withSection puts contents at the end of a file and lets a section's header point there.
+// withSection appends contents to a file, and changes the header of a section to refer to them.
 func withSection(file []byte, index int, contents []byte) []byte {
 	out := append(slices.Clone(file), contents...)
 	var order binary.ByteOrder = binary.LittleEndian
@@ -104,16 +105,15 @@ func withSection(file []byte, index int, contents []byte) []byte {
 	return out
 }
 
-// allocated is how many bytes the heap has given out so far.
+// allocated returns the total number of bytes allocated on the heap.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// fuzzSections replaces sections and asks for addresses: nothing panics, no answer is longer than there are functions
-// around an address, the same question has the same answer again and after other questions, and memory is bounded by what the
-// file has.
+// fuzzSections replaces sections and looks up addresses. Nothing must panic, answers are limited, the answer to a question does not
+// depend on earlier questions, and memory is limited by the size of the file.
 func fuzzSections(f *testing.F, names ...string) {
 	all := sectionPlaces(f, names...)
 	for i := range all {
@@ -125,7 +125,7 @@ func fuzzSections(f *testing.F, names ...string) {
 		file, beside := p.with(contents)
 		answers := make(map[uint64][]symsrc.Frame)
 		addrs := append([]uint64{addr}, p.addrs...)
-		for range 2 { // the second file is asked in the other order
+		for range 2 { // the second time in reverse order
 			before := allocated()
 			x, err := newFileBeside(file, beside)
 			if err != nil {
@@ -160,21 +160,21 @@ func fuzzSections(f *testing.F, names ...string) {
 	})
 }
 
-// FuzzLineSections reads damaged line tables, with their names.
+// FuzzLineSections reads damaged line tables and their strings.
 func FuzzLineSections(f *testing.F) { fuzzSections(f, ".debug_line", ".debug_line_str") }
 
-// FuzzUnitSections reads damaged units, whole or split, with their abbreviations and indirect strings and addresses.
+// FuzzUnitSections reads damaged units, complete or split, and their abbreviations, indirect strings and addresses.
 func FuzzUnitSections(f *testing.F) {
 	fuzzSections(f, ".debug_info", ".debug_abbrev", ".debug_str_offsets", ".debug_addr",
 		".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str_offsets.dwo")
 }
 
-// FuzzRangeSections reads damaged lists of ranges.
+// FuzzRangeSections reads damaged range lists.
 func FuzzRangeSections(f *testing.F) {
 	fuzzSections(f, ".debug_ranges", ".debug_rnglists", ".debug_aranges", ".debug_rnglists.dwo")
 }
 
-// FuzzIndexSections reads damaged indexes of packages of split units, and links to supplementary files.
+// FuzzIndexSections reads damaged package indexes, and links to supplementary files.
 func FuzzIndexSections(f *testing.F) { fuzzSections(f, ".debug_cu_index", ".gnu_debugaltlink") }
 
 // FuzzSymbolSections reads damaged symbol tables, function descriptors, relocations and notes.

@@ -10,8 +10,8 @@ import (
 	"qss-filter/symsrc/elf/elftest"
 )
 
-// FuzzStubs reads damaged procedure linkage tables of every machine: a stub is named after a symbol that there is, and
-// lies in the section.
+// FuzzStubs reads damaged procedure linkage tables of every machine. The name of a stub is that of an existing symbol, and the stub is in
+// the section.
 func FuzzStubs(f *testing.F) {
 	const plt, slot = 0x2000, 0x4018
 	sections := []string{".plt", ".plt.sec", ".plt.bnd", ".plt.got", ".iplt"}
@@ -37,7 +37,7 @@ func FuzzStubs(f *testing.F) {
 			elftest.Part{Name: ".dynstr", Type: elf.SHT_STRTAB, Flags: alloc, Data: names})
 		binary.LittleEndian.PutUint16(data[18:], machine)
 		shoff := binary.LittleEndian.Uint64(data[40:])
-		binary.LittleEndian.PutUint32(data[shoff+64*4+40:], 5) // the names of .dynsym
+		binary.LittleEndian.PutUint32(data[shoff+64*4+40:], 5) // sh_link of .dynsym
 		before := allocated()
 		x, err := newFile(data)
 		if err != nil {
@@ -49,14 +49,14 @@ func FuzzStubs(f *testing.F) {
 		}
 		for _, s := range x.code.Stubs() {
 			if s.Lo < plt || s.Hi > plt+uint64(len(code)) {
-				t.Fatalf("a stub at %#x-%#x of %d bytes of code", s.Lo, s.Hi, len(code))
+				t.Fatalf("a stub at %#x-%#x, in %d bytes of code", s.Lo, s.Hi, len(code))
 			}
 		}
 		for a := uint64(plt); a < plt+uint64(min(len(code), 64)); a += 4 {
 			for _, frame := range x.Code(a) {
 				if linked, ok := strings.CutSuffix(frame.Linkage, "@plt"); ok && !slices.ContainsFunc(strings.Split(string(names), "\x00"),
 					func(name string) bool { return strings.HasSuffix(name, linked) }) {
-					t.Fatalf("%q is none of %q", frame.Linkage, names)
+					t.Fatalf("%q is not in %q", frame.Linkage, names)
 				}
 			}
 		}

@@ -9,9 +9,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// FuzzFile opens damaged files, with what other file their debug information may name, and asks for addresses. Nothing may
-// panic, which newFile and guard would turn into errDamaged, and no file may keep the reader busy: the fuzzer would report
-// it as hanging.
+// FuzzFile opens damaged files, with the other file that their debug information may refer to, and looks up addresses. Nothing must
+// panic, which newFile and guard would convert to errDamaged, and no file must take so long that the fuzzer reports a hang.
 func FuzzFile(f *testing.F) {
 	for _, b := range seeds {
 		data, err := os.ReadFile(filepath.Join("testdata", b.name+".elf"))

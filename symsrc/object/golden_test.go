@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// kept are the builds whose files are in testdata, for tests on machines without compilers: two word sizes, two byte
-// orders, three versions, every packing. Beside each file lies what llvm-symbolizer says of all its addresses.
+// kept are the builds whose files are in testdata, for tests on machines without compilers: two word sizes, two byte orders, three DWARF
+// versions, every compression. With each file are the answers of llvm-symbolizer for all its addresses.
 var kept = []build{
 	{name: "gcc5", compiler: "g++", flags: "-gdwarf-5 -O2 -Wl,--build-id"},
 	{name: "clang4-zlib", compiler: clang, flags: "-gdwarf-4 -O2 -ffunction-sections -Wl,--gc-sections -Wl,--build-id" + lld,
@@ -23,7 +23,7 @@ var kept = []build{
 	{name: "mips2", compiler: clang, flags: "--target=mips-linux-gnu -gdwarf-2 -O1" + lld},
 }
 
-// composed are like kept, of files that a compiler alone does not make, most with another file that they name.
+// composed are further builds in testdata that need more than a compiler, most with another file that they refer to.
 var composed = []build{
 	{name: "dwz5", beside: "dwz5.common", make: makeDwz},
 	{name: "split5", flags: "-gdwarf-5 -O2", beside: "split5.elf.dwp", make: makeSplit},
@@ -34,7 +34,7 @@ var composed = []build{
 // seeds are all files in testdata.
 var seeds = slices.Concat(kept, composed)
 
-// makeDwz makes a file that dwz took apart, and returns what it was before.
+// makeDwz builds a file whose common parts dwz moves to another one. It returns the path of the file before that.
 func makeDwz(t *testing.T, b *build, out, prefix string) string {
 	path, before, common := dwz(t, "-gdwarf-5 "+prefix, b.beside)
 	copyFile(t, path, out)
@@ -42,7 +42,7 @@ func makeDwz(t *testing.T, b *build, out, prefix string) string {
 	return before
 }
 
-// makeSplit makes a file and a package of its split units.
+// makeSplit builds a file and a package of its split units.
 func makeSplit(t *testing.T, b *build, out, prefix string) string {
 	need(t, "llvm-dwp-22")
 	dir := t.TempDir()
@@ -53,8 +53,8 @@ func makeSplit(t *testing.T, b *build, out, prefix string) string {
 	return path
 }
 
-// makeObject makes a file that is not linked, with one section of code, and returns a linked one: of one that is not, llvm
-// takes variables for functions, for all sections begin at 0.
+// makeObject builds a relocatable file with one code section. It returns the path of the linked file, because llvm confuses variables
+// and functions of relocatable files, in which all sections begin at 0.
 func makeObject(t *testing.T, b *build, out, prefix string) string {
 	need(t, clang)
 	command(t, clang, append(strings.Fields(b.flags), prefix, "-c", "other.cpp", "-o", out)...)
@@ -63,7 +63,7 @@ func makeObject(t *testing.T, b *build, out, prefix string) string {
 	return linked
 }
 
-// TestGolden compares all addresses of the files in testdata with what llvm-symbolizer-22 said of them.
+// TestGolden compares all addresses of the files in testdata with the stored answers of llvm-symbolizer-22.
 func TestGolden(t *testing.T) {
 	for _, b := range seeds {
 		t.Run(b.name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// remake builds the file and its answers again. A line of answers holds until the next one.
+// remake rebuilds the file and its answers. The answer in a line is valid up to the address in the next one.
 func (b *build) remake(t *testing.T, path string) {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -109,6 +109,7 @@ func (b *build) remake(t *testing.T, path string) {
 	}
 }
 
+// readGolden returns the stored answers for addresses.
 func readGolden(t *testing.T, path string, addrs []uint64) []string {
 	t.Helper()
 	file, err := os.Open(path)
@@ -132,7 +133,7 @@ func readGolden(t *testing.T, path string, addrs []uint64) []string {
 	return want
 }
 
-// TestKnown pins a few answers by hand, with what llvm does not say: demangled names, lines for line 0, data.
+// TestKnown checks some answers that do not come from llvm: demangled names, data, and addresses without an answer.
 func TestKnown(t *testing.T) {
 	f := open(t, filepath.Join("testdata", "gcc5.elf"))
 	if !f.HasDebug() || !f.HasSymbols() || len(f.BuildID()) != 20 {
@@ -149,10 +150,10 @@ func TestKnown(t *testing.T) {
 		t.Errorf("code: %+v", frames)
 	}
 	if frames := f.Code(1 << 40); frames != nil {
-		t.Errorf("an address of nothing: %+v", frames)
+		t.Errorf("code outside of the file: %+v", frames)
 	}
 	if frame, ok := f.Data(1); ok {
-		t.Errorf("data of nothing: %+v", frame)
+		t.Errorf("data outside of the file: %+v", frame)
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 	"qss-filter/symsrc"
 )
 
-// asked is one of the questions that a File answers, at an address.
+// asked is a question to a File.
 type asked struct {
 	addr uint64
 	kind int
 }
 
-// answer asks f.
+// answer returns f's answer to the question.
 func (q asked) answer(f *File) any {
 	switch q.kind {
 	case 0:
@@ -33,12 +33,12 @@ func (q asked) answer(f *File) any {
 	return f.Code(q.addr)
 }
 
-// decisive are the sections that decide on the answers.
+// decisive are the sections that determine the answers.
 var decisive = []string{".debug_info", ".debug_abbrev", ".debug_line", ".debug_aranges", ".debug_ranges", ".debug_rnglists",
 	".debug_addr", ".debug_str_offsets", ".debug_info.dwo", ".debug_abbrev.dwo", ".debug_rnglists.dwo", ".debug_cu_index", ".symtab"}
 
-// TestHistory asks the files of testdata, and damaged ones, in several orders, again and again, and from several goroutines.
-// What an answer is must not depend on what was asked before: it is that of a file just opened.
+// TestHistory asks questions to the files of testdata, and to damaged ones, repeatedly, in several orders, and from several goroutines.
+// An answer must not depend on earlier questions: it is the same as that of a file that was just opened.
 func TestHistory(t *testing.T) {
 	places := sectionPlaces(t, decisive...)
 	for _, b := range seeds {
@@ -71,7 +71,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestHistoryOfObjects does the same for large files.
+// TestHistoryOfObjects is TestHistory for the files of -objects.
 func TestHistoryOfObjects(t *testing.T) {
 	eachObject(t, func(t *testing.T, good []byte, addrs []uint64) {
 		r := rand.New(rand.NewPCG(uint64(len(good)), 4))
@@ -85,13 +85,13 @@ func TestHistoryOfObjects(t *testing.T) {
 	})
 }
 
-// byName finds files by the module's name, for several goroutines.
+// byName is a finder of files by the name of the module. It is safe for concurrent use.
 type byName map[string]*symsrc.Files
 
 func (f byName) Find(_ context.Context, m symsrc.Module) *symsrc.Files { return f[m.Name] }
 
-// TestHistoryOfSources asks about all files of testdata by turns, from several goroutines, and compares with a Source that was
-// asked nothing else.
+// TestHistoryOfSources asks questions about all files of testdata in random order from several goroutines, and compares each answer with
+// that of a Source without other questions.
 func TestHistoryOfSources(t *testing.T) {
 	files := make(byName)
 	r := rand.New(rand.NewPCG(13, 14))
@@ -123,8 +123,8 @@ func TestHistoryOfSources(t *testing.T) {
 	asking.Wait()
 }
 
-// TestGivenUp lets a package of split units ask for too much: the file that names it, with which it shares a budget, answers
-// nothing any more, in place of what the part that was read would say.
+// TestGivenUp exceeds the budget while a package of split units is read: the file that refers to it, which shares the budget, gives no
+// more answers, because they would be based on only a part of the data.
 func TestGivenUp(t *testing.T) {
 	for name, spend := range map[string]func(*File){
 		"steps": func(f *File) { f.elf.Budget.Spend(math.MaxInt / 2) },
@@ -148,7 +148,7 @@ func TestGivenUp(t *testing.T) {
 			}()
 			for _, a := range addrs {
 				if frames := f.Code(a); f.fault.Load() != nil && frames != nil {
-					t.Errorf("%#x: %+v of a file that is given up", a, frames)
+					t.Errorf("%#x: %+v from a file that has exceeded its budget", a, frames)
 				}
 			}
 			if gone, err := givenUp(f); !gone || err != nil {
@@ -158,7 +158,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// questions are n of them, most of them about code.
+// questions returns n random questions, most of them about code.
 func questions(r *rand.Rand, addrs []uint64, n int) []asked {
 	all := make([]asked, n)
 	for i := range all {
@@ -167,8 +167,8 @@ func questions(r *rand.Rand, addrs []uint64, n int) []asked {
 	return all
 }
 
-// history compares what a file just opened says to each question with what one says that was asked others before. Where a
-// file is given up there is nothing to compare.
+// history compares the answer to each question from a file that was just opened with those after other questions. It ends without an
+// error if a file exceeds its budget.
 func history(r *rand.Rand, data, beside []byte, all []asked) error {
 	if _, err := newFileBeside(data, beside); err != nil {
 		return nil
@@ -210,7 +210,7 @@ func history(r *rand.Rand, data, beside []byte, all []asked) error {
 	errs := make([]error, 3)
 	for i := range errs {
 		order := r.Perm(len(all))
-		asking.Go(func() { errs[i] = ask(f, order, "beside others") })
+		asking.Go(func() { errs[i] = ask(f, order, "concurrently") })
 	}
 	asking.Wait()
 	for _, err := range errs {

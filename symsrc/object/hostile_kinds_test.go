@@ -2,7 +2,6 @@ package object
 
 import (
 	"bytes"
-	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -25,12 +24,12 @@ var hostileDir = flag.String("hostile", "", "write the files of TestHostileKinds
 type hostileKind struct {
 	name string
 	make func(t *testing.T) []byte
-	// steps and bytes are the most that reading it may take, in thousands, and refused says whether it is beyond its budget.
+	// steps and bytes are the limits for reading it, in units of 1024; refused says whether it exceeds its budget.
 	steps, bytes int64
 	refused      bool
 }
 
-// loaded makes a file one that is loaded as it is, with a build ID, so that an offset in it is an address.
+// loadedFile adds a build ID and a loadable segment to a file, in which offsets in the file are addresses.
 func loadedFile(name string, data []byte) []byte {
 	id := []byte(fmt.Sprintf("%-20.20s", name))
 	data = slices.Clone(data)
@@ -45,7 +44,7 @@ func loadedFile(name string, data []byte) []byte {
 	return append(data, elftest.LE(load, notes)...)
 }
 
-// uleb128 is a number as DWARF writes it.
+// uleb128 returns a number in LEB128 encoding.
 func uleb128(v uint64) (b []byte) {
 	for ; v >= 0x80; v >>= 7 {
 		b = append(b, byte(v)|0x80)
@@ -53,26 +52,25 @@ func uleb128(v uint64) (b []byte) {
 	return append(b, byte(v))
 }
 
-// times is b so many times.
+// times returns n copies of b.
 func times(n int, b ...byte) []byte { return bytes.Repeat(b, n) }
 
-// line5 is a line table of version 5 around what describes its directories and files, and its program.
+// line5 returns a line table of version 5 with the given directory and file lists and the given program.
 func line5(lists, program []byte) []byte {
 	header := slices.Concat([]byte{1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}, lists)
 	return elftest.LE(uint32(8+len(header)+len(program)), uint16(5), uint8(8), uint8(0), uint32(len(header)), header, program)
 }
 
-// line4 is a line table of version 4 with one file.
+// line4 returns a line table of version 4 with one file.
 func line4(program []byte) []byte {
 	header := slices.Concat([]byte{1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}, []byte("\x00a.c\x00\x00\x00\x00\x00"))
 	return elftest.LE(uint32(6+len(header)+len(program)), uint16(4), uint32(len(header)), header, program)
 }
 
-// atCode are a sequence's start at the code, and its end.
+// atCode and sequenceEnd are line program operations: the start of a sequence at the code, and its end.
 var atCode, sequenceEnd = append([]byte{0, 9, 2}, elftest.LE(uint64(elftest.CodeAt))...), []byte{2, 0xc8, 1, 0, 1, 1}
 
-// Declarations of hostile files, by code: a unit, the same with lines, a function, an inlined call with an origin, a name in
-// place, a declaration with a name elsewhere.
+// Abbreviation declarations of hostile files.
 var kindDecls = elftest.AbbrevTable(
 	[]byte{1, numTagCompileUnit, 1, attrLowPCNumber, 1, attrHighPCNumber, 6},
 	[]byte{2, numTagCompileUnit, 1, attrLowPCNumber, 1, attrHighPCNumber, 6, 0x10, 0x17},
@@ -87,30 +85,30 @@ var kindDecls = elftest.AbbrevTable(
 	[]byte{11, numTagSubprogram, 0, attrLowPCNumber, 1, attrHighPCNumber, 6, 0x03, numFormStrp},
 )
 
-// lined is a unit over all of the code with the line table at 0, of a file with that line table.
+// lined returns a file with a line table and a unit that covers all code and uses it.
 func lined(line []byte) []byte {
 	unit := elftest.Unit4(elftest.LE(uint8(2), uint64(elftest.CodeAt), uint32(elftest.CodeSize), uint32(0), uint8(0)))
 	return elftest.CodeFile(elftest.DebugPart(".debug_info", unit), elftest.DebugPart(".debug_abbrev", kindDecls), elftest.DebugPart(".debug_line", line))
 }
 
-// withUnit is a file of one unit over all of the code with these entries.
+// withUnit returns a file with one unit that covers all code and has the given entries.
 func withUnit(entries []byte, parts ...elftest.Part) []byte {
 	info := elftest.Unit4(slices.Concat(elftest.LE(uint8(1), uint64(elftest.CodeAt), uint32(elftest.CodeSize)), entries, []byte{0}))
 	return elftest.CodeFile(append(parts, elftest.DebugPart(".debug_info", info), elftest.DebugPart(".debug_abbrev", kindDecls))...)
 }
 
-// bodyAt is where the entries of withUnit begin.
+// bodyAt is the offset of the entries in .debug_info of withUnit.
 const bodyAt = elftest.UnitHead4 + 13
 
-// inFunction are entries within a function over all of the code.
+// inFunction returns a function that covers all code and has the given entries as children.
 func inFunction(entries []byte) []byte {
 	return slices.Concat(elftest.LE(uint8(3), uint64(elftest.CodeAt), uint32(elftest.CodeSize)), entries, []byte{0})
 }
 
-// call is an inlined call over n bytes of the code.
+// inlinedCall returns an inlined call that covers n bytes of code.
 func inlinedCall(at uint64, n, origin uint32) []byte { return elftest.LE(uint8(4), at, n, origin) }
 
-// symbols are a symbol table of n symbols, with their names from those of a string table.
+// symbolsOf returns a string table and a symbol table of n symbols.
 func symbolsOf(n int, names []byte, each func(i int) elf.Sym64) []elftest.Part {
 	table := []any{elf.Sym64{}}
 	for i := range n {
@@ -123,7 +121,7 @@ func symbolsOf(n int, names []byte, each func(i int) elf.Sym64) []elftest.Part {
 	return []elftest.Part{{Name: ".strtab", Type: elf.SHT_STRTAB, Data: names}, {Name: ".symtab", Type: elf.SHT_SYMTAB, Data: b.Bytes()}}
 }
 
-// symbolFile links the parts of symbolsOf: the section of code is 1, the strings are 2, the table is 3.
+// symbolFile returns a file with the parts of symbolsOf: section 1 is the code, 2 the string table, 3 the symbol table.
 func symbolFile(parts []elftest.Part, more ...elftest.Part) []byte {
 	data := elftest.CodeFile(append(parts, more...)...)
 	headers := binary.LittleEndian.Uint64(data[40:])
@@ -131,7 +129,7 @@ func symbolFile(parts []elftest.Part, more ...elftest.Part) []byte {
 	return data
 }
 
-// zeroForms are fields of a list in a line table that take nothing.
+// zeroForms returns the entry format of a list in a line table with n fields of size 0, and the number of entries.
 func zeroForms(n int, count uint64) []byte {
 	b := []byte{byte(n)}
 	for range n {
@@ -174,11 +172,11 @@ var hostileKinds = []hostileKind{
 		return elftest.CodeFile(elftest.DebugPart(".debug_info", info), elftest.DebugPart(".debug_abbrev", kindDecls),
 			elftest.DebugPart(".debug_line", line4(slices.Concat(atCode, times(20000, 0x20, 0x21), sequenceEnd))))
 	}, 32623, 98438, true},
-	{"line 0 all over", func(*testing.T) []byte {
+	{"line 0 everywhere", func(*testing.T) []byte {
 		back := slices.Concat([]byte{1, 3, 0x7f}, []byte{2, 1, 1})
 		return lined(line4(slices.Concat(atCode, back, times(elftest.CodeSize/2, 5, 1, 2, 1, 1, 5, 2, 2, 1, 1), sequenceEnd)))
 	}, 961, 1162, false},
-	{"sequences over each other", func(*testing.T) []byte {
+	{"overlapping sequences", func(*testing.T) []byte {
 		var program []byte
 		for i := range 6000 {
 			program = slices.Concat(program, []byte{0, 9, 2}, elftest.LE(uint64(elftest.CodeAt+i)), []byte{1, 2, 0xff, 0xff, 1, 0, 1, 1})
@@ -193,14 +191,14 @@ var hostileKinds = []hostileKind{
 		program = slices.Concat(atCode, program, sequenceEnd, bytes.Repeat([]byte{0, 6, 3, 'd', 0, 0, 0, 0}, 30000))
 		return lined(line4(program))
 	}, 1642, 2764, false},
-	{"functions over each other", func(*testing.T) []byte {
+	{"overlapping functions", func(*testing.T) []byte {
 		var entries []byte
 		for i := range 30000 {
 			entries = append(entries, elftest.LE(uint8(3), uint64(elftest.CodeAt+i%elftest.CodeSize), uint32(elftest.CodeSize), uint8(0))...)
 		}
 		return withUnit(entries)
 	}, 4092, 9179, false},
-	{"functions within functions", func(*testing.T) []byte {
+	{"nested functions", func(*testing.T) []byte {
 		var entries []byte
 		for i := range 30000 {
 			entries = append(entries, elftest.LE(uint8(3), uint64(elftest.CodeAt+2*i), uint32(2))...)
@@ -249,7 +247,7 @@ var hostileKinds = []hostileKind{
 		}
 		return withUnit(append(entries, inFunction(append(calls, make([]byte, depth)...))...), elftest.DebugPart(".debug_str", append(times(60000, 'x'), 0)))
 	}, 196297, 98432, true},
-	{"inlined over each other", func(*testing.T) []byte {
+	{"overlapping inlined calls", func(*testing.T) []byte {
 		var calls []byte
 		for range 60000 {
 			calls = append(append(calls, inlinedCall(elftest.CodeAt, elftest.CodeSize, 0)...), 0)
@@ -323,7 +321,7 @@ var hostileKinds = []hostileKind{
 		}
 		return elftest.CodeFile(elftest.DebugPart(".debug_info", info), elftest.DebugPart(".debug_abbrev", decls))
 	}, 54276, 1339, false},
-	{"codes of abbreviations far from each other", func(*testing.T) []byte {
+	{"abbreviation codes with large gaps", func(*testing.T) []byte {
 		var decls, info []byte
 		for i := range 60000 {
 			decls = append(append(decls, uleb128(uint64(60*(i+1)))...), numTagCompileUnit, 0, 0, 0)
@@ -346,14 +344,14 @@ var hostileKinds = []hostileKind{
 		return elftest.CodeFile(elftest.DebugPart(".debug_info", info), elftest.DebugPart(".debug_abbrev", kindDecls), elftest.DebugPart(".debug_str", append(times(60000, 'x'), 0)),
 			elftest.DebugPart(".debug_line", line4(slices.Concat(atCode, []byte{1}, sequenceEnd))))
 	}, 111, 1326, false},
-	{"origins in a circle", func(*testing.T) []byte {
+	{"cyclic origins", func(*testing.T) []byte {
 		var calls []byte
 		for i := range 20000 {
 			calls = append(append(calls, inlinedCall(elftest.CodeAt+uint64(3*i), 3, uint32(bodyAt+13+18*((i+7)%20000)))...), 0)
 		}
 		return withUnit(inFunction(calls))
 	}, 2169, 6634, false},
-	{"lying bases", func(*testing.T) []byte {
+	{"invalid bases", func(*testing.T) []byte {
 		decls := elftest.AbbrevTable(
 			[]byte{1, numTagCompileUnit, 1, attrLowPCNumber, 1, attrHighPCNumber, 6, 0x72, 0x07, 0x73, 0x07, 0x74, 0x07},
 			[]byte{2, numTagSubprogram, 0, 0x03, numFormStrx, attrLowPCNumber, numFormAddrx, attrHighPCNumber, 6},
@@ -392,14 +390,14 @@ var hostileKinds = []hostileKind{
 		}
 		return data
 	}, 2198, 1676, false},
-	{"sections all over", func(*testing.T) []byte {
+	{"many sections", func(*testing.T) []byte {
 		var parts []elftest.Part
 		for range 60000 {
 			parts = append(parts, elftest.Part{Name: ".plt", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Addr: 0x200000})
 		}
 		return elftest.CodeFile(append(parts, elftest.Part{Name: ".dynsym", Type: elf.SHT_DYNSYM, Data: make([]byte, 48)})...)
 	}, 1, 11252, false},
-	{"notes all over", func(*testing.T) []byte {
+	{"many notes", func(*testing.T) []byte {
 		var parts []elftest.Part
 		for range 20000 {
 			parts = append(parts, elftest.Part{Name: ".n", Type: elf.SHT_NOTE, Data: make([]byte, 12)})
@@ -416,7 +414,7 @@ var hostileKinds = []hostileKind{
 		return elftest.CodeFile(elftest.DebugPart(".debug_info", elftest.Unit4(append(info, 0))), elftest.DebugPart(".debug_abbrev", decls),
 			elftest.DebugPart(".gnu_debugaltlink", append([]byte("self.elf\x00"), fmt.Sprintf("%-20.20s", "a supplement and a package that are the file itself")...)))
 	}, 159, 321, false},
-	{"a table of Go's without an end", func(*testing.T) []byte {
+	{"a gopclntab without an end", func(*testing.T) []byte {
 		table := elftest.LE(uint32(0xfffffff0), uint16(0), uint8(1), uint8(8), uint64(1), uint64(0), uint64(elftest.CodeAt))
 		head := len(table) + 5*8
 		names := []byte("\x00f\x00")
@@ -429,8 +427,8 @@ var hostileKinds = []hostileKind{
 	}, 1, 2, false},
 }
 
-// TestHostileKinds asks files that could cost anything some hundred questions of each kind. What they cost is counted, in steps
-// and in bytes, and bounded.
+// TestHostileKinds asks some hundred questions of each kind to files that could cost any amount of work. Their cost is counted in steps
+// and in bytes, and must be limited.
 func TestHostileKinds(t *testing.T) {
 	for i := range hostileKinds {
 		k := &hostileKinds[i]
@@ -479,22 +477,22 @@ func TestHostileKinds(t *testing.T) {
 				if limit := answerSteps + stepsPerQuestion*f.elf.Budget.Questions(); answers > limit+1<<22 {
 					t.Errorf("answers take %d steps", answers)
 				}
-				const headroom = 4 // of slices that grow, and of what is kept of questions
+				const headroom = 4 // for growing slices and answers
 				if most := headroom * max(64<<20, 16*int64(len(data))); allocated > uint64(most) {
-					t.Errorf("%d bytes allocated, want %d at most", allocated, most)
+					t.Errorf("%d bytes allocated, want at most %d", allocated, most)
 				}
 			}
 		})
 	}
 }
 
-// What budget.File allows: for each byte that a section unpacks to, for an answer, and for each question on the average.
+// Limits of budget.File, in steps: per byte that sections unpack to, for a single answer, and per question on average.
 const unpackedSteps, answerSteps, stepsPerQuestion = 16, 1 << 28, 1 << 11
 
-// questionsOfKind is how many addresses a file is asked of.
+// questionsOfKind is the number of addresses that are looked up in a file.
 const questionsOfKind = 1 << 9
 
-// ask asks all kinds of questions.
+// ask asks questions of all kinds.
 func (k *hostileKind) ask(f *File) {
 	for i := range uint64(questionsOfKind) {
 		a := elftest.CodeAt + i*(elftest.CodeSize/questionsOfKind)
@@ -510,7 +508,7 @@ func (k *hostileKind) ask(f *File) {
 	f.Named("same", elftest.CodeAt)
 }
 
-// write leaves the file where -hostile says, with a log that asks for it.
+// write writes the file to the directory of -hostile, with a log of addresses in it.
 func (k *hostileKind) write(t *testing.T, data []byte) {
 	t.Helper()
 	if *hostileDir == "" {
@@ -530,7 +528,7 @@ func (k *hostileKind) write(t *testing.T, data []byte) {
 		fmt.Fprintf(&addrs, "0x%x\n", a)
 	}
 	for path, b := range map[string][]byte{name + ".elf": data, name + ".log": log.Bytes(), name + ".addrs": addrs.Bytes()} {
-		if err := cmp.Or(os.WriteFile(path, b, 0o644)); err != nil {
+		if err := os.WriteFile(path, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc/elf/elftest"
 )
 
-// allocates runs f and returns how many bytes it allocated.
+// allocates returns the number of bytes that f allocates.
 func allocates(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -22,7 +22,7 @@ func allocates(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// askAll asks the file in data for everything at some addresses; it is an error of the reader's where that panics.
+// askAll opens data as a file and asks questions of all kinds. A panic of the reader is an error.
 func askAll(t *testing.T, data []byte) (f *File, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")
@@ -46,8 +46,7 @@ func askAll(t *testing.T, data []byte) (f *File, err error) {
 	return f, nil
 }
 
-// TestHugeSections opens a small file whose sections say that they have 4 GiB each: those whose contents have to be in
-// the file make it a damaged one, and nothing of that size is allocated.
+// TestHugeSections opens small files with a section whose header says that it has 4 GiB: nothing of that size is allocated.
 func TestHugeSections(t *testing.T) {
 	for _, name := range []string{".debug_info", ".debug_str", ".debug_frame", ".symtab", ".strtab", ".eh_frame", ".note", ".gnu_debugdata",
 		".gopclntab", ".opd", ".plt", ".gnu_debugaltlink", ".debug_cu_index"} {
@@ -72,7 +71,7 @@ func TestHugeSections(t *testing.T) {
 	}
 }
 
-// TestBombs opens files with compressed sections that hold more than they say, or say more than they hold.
+// TestBombs opens files with compressed sections whose headers have the wrong uncompressed size, or a huge one.
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, 64<<20)
 	for _, c := range []struct {
@@ -81,11 +80,11 @@ func TestBombs(t *testing.T) {
 		opens bool
 		most  uint64 // to be allocated
 	}{
-		{"zlib, more than it says", elftest.ZlibSection(t, zeros, 4096), true, 2 << 20},
-		{"zlib, less than it says", elftest.ZlibSection(t, zeros[:1<<20], 4<<30), false, 1 << 20},
-		{"zlib, too good to be true", elftest.ZlibSection(t, zeros[:4096], 1<<30), false, 1 << 20},
-		{"zstd, more than it says", elftest.ZSTDSection(t, zeros, 4096), true, 16 << 20},
-		{"zstd, as much as it says", elftest.ZSTDSection(t, zeros, uint64(len(zeros))), false, 1 << 20},
+		{"zlib, declared size too small", elftest.ZlibSection(t, zeros, 4096), true, 2 << 20},
+		{"zlib, declared size too large", elftest.ZlibSection(t, zeros[:1<<20], 4<<30), false, 1 << 20},
+		{"zlib, impossible ratio", elftest.ZlibSection(t, zeros[:4096], 1<<30), false, 1 << 20},
+		{"zstd, declared size too small", elftest.ZSTDSection(t, zeros, 4096), true, 16 << 20},
+		{"zstd, impossible ratio", elftest.ZSTDSection(t, zeros, uint64(len(zeros))), false, 1 << 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, name := range []string{".debug_info", ".debug_frame"} {
@@ -102,7 +101,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// Declarations for hostileUnit, by their codes.
+// Abbreviation declarations of the units in these tests.
 var hostileDecls = elftest.AbbrevTable(
 	[]byte{1, numTagCompileUnit, 1, attrLowPCNumber, 1, attrHighPCNumber, 6},                    // unit
 	[]byte{2, numTagSubprogram, 1, attrLowPCNumber, 1, attrHighPCNumber, 6, originNumber, 0x13}, // subprogram with an origin
@@ -112,7 +111,7 @@ var hostileDecls = elftest.AbbrevTable(
 	[]byte{6, numTagSubprogram, 1, 0x01, 0x13, attrLowPCNumber, 1, attrHighPCNumber, 6},         // subprogram with a sibling
 )
 
-// Attributes of DWARF 5 §7.5.4.
+// Attributes (DWARF 5 §7.5.4).
 const (
 	attrLowPCNumber     = 0x11
 	attrHighPCNumber    = 0x12
@@ -121,18 +120,18 @@ const (
 	attrRangesNumber    = 0x55
 )
 
-// entry is an entry with a range, and a number of four bytes.
+// entry returns an entry with a range and a reference of four bytes.
 func entry(code uint8, lo uint64, size uint32, ref uint32) []byte {
 	return elftest.LE(code, lo, size, ref)
 }
 
-// entrySize is the length of such an entry.
+// entrySize is the size of the result of entry, in bytes.
 const entrySize = 17
 
-// rootEntry is the entry of a unit that has all of the code.
+// rootEntry is the root entry of a unit that covers all code.
 var rootEntry = elftest.LE(uint8(1), uint64(elftest.CodeAt), uint32(elftest.CodeSize))
 
-// TestOriginCycles follows entries whose origins lead back to them. The function is found, and has no name.
+// TestOriginCycles checks entries with cyclic or invalid origins. The function is found, without a name.
 func TestOriginCycles(t *testing.T) {
 	first := uint32(elftest.UnitHead4 + len(rootEntry))
 	end := []byte{0}
@@ -141,7 +140,7 @@ func TestOriginCycles(t *testing.T) {
 		"each other":      {entry(2, elftest.CodeAt, elftest.CodeSize, first+entrySize+1), end, entry(2, 0, 0, first), end},
 		"inlined, itself": {entry(2, elftest.CodeAt, elftest.CodeSize, first+entrySize), entry(3, elftest.CodeAt, elftest.CodeSize, first+entrySize), end, end},
 		"specification":   {entry(2, elftest.CodeAt, elftest.CodeSize, first+entrySize+1), end, elftest.LE(uint8(4), first+entrySize+1)},
-		"by turns":        {entry(2, elftest.CodeAt, elftest.CodeSize, first+entrySize+1), end, elftest.LE(uint8(4), first)},
+		"alternating":     {entry(2, elftest.CodeAt, elftest.CodeSize, first+entrySize+1), end, elftest.LE(uint8(4), first)},
 		"outside":         {entry(2, elftest.CodeAt, elftest.CodeSize, 1<<31), end},
 		"into the root":   {entry(2, elftest.CodeAt, elftest.CodeSize, elftest.UnitHead4), end},
 		"into the middle": {entry(2, elftest.CodeAt, elftest.CodeSize, first+3), end},
@@ -163,7 +162,7 @@ func TestOriginCycles(t *testing.T) {
 	}
 }
 
-// TestDeepInlining nests more calls than anybody prints.
+// TestDeepInlining checks calls that are nested more deeply than allowed.
 func TestDeepInlining(t *testing.T) {
 	const depth = 1 << 16
 	first := uint32(elftest.UnitHead4 + len(rootEntry))
@@ -181,7 +180,7 @@ func TestDeepInlining(t *testing.T) {
 	}
 }
 
-// TestEndlessRanges has many functions whose ranges all run to the end of a large section that says nowhere that they end.
+// TestEndlessRanges checks many functions whose range lists all extend to the end of a large section without end marks.
 func TestEndlessRanges(t *testing.T) {
 	const functions, pairs = 1 << 14, 1 << 16
 	var ranges []byte
@@ -198,11 +197,11 @@ func TestEndlessRanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if gone, _ := givenUp(f); !gone || f.Code(elftest.CodeAt) != nil {
-		t.Errorf("a file of which a part was read answers %+v", f.Code(elftest.CodeAt))
+		t.Errorf("a file that has exceeded its budget answers %+v", f.Code(elftest.CodeAt))
 	}
 }
 
-// TestSiblings has siblings that lead back, to themselves and away.
+// TestSiblings checks sibling references that go backward, to the entry itself, and out of the unit.
 func TestSiblings(t *testing.T) {
 	first := uint32(elftest.UnitHead4 + len(rootEntry))
 	for _, sibling := range []uint32{0, 1, first, first + 1, first + entrySize, 1 << 20, 1<<32 - 1} {
@@ -213,8 +212,8 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// TestRuntimeCutOff truncates the runtime object beside a debug file, which goes on to answer.
-func TestRuntimeCutOff(t *testing.T) {
+// TestRuntimeTruncated truncates the runtime object of a debug file. The debug file still answers.
+func TestRuntimeTruncated(t *testing.T) {
 	dir := t.TempDir()
 	need(t, "objcopy")
 	b := build{compiler: "g++", flags: "-g -O1 -Wl,--build-id"}
@@ -230,7 +229,7 @@ func TestRuntimeCutOff(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "a.elf"), 100); err != nil {
 		t.Fatal(err)
 	}
-	s.module(q.Module).checked.Store(math.MaxInt64) // not now
+	s.module(q.Module).checked.Store(math.MaxInt64) // prevents the check for changes on disk
 	for range 2 {
 		if p := s.Probe(context.Background(), q); p.Known || p.Linked != addr || p.Trampoline {
 			t.Errorf("%+v", p)

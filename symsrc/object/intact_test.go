@@ -10,7 +10,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// overwrite puts the bytes of a file of testdata in the place of those at path, which keeps its inode.
+// overwrite overwrites the file at path with a file of testdata. Its inode does not change.
 func overwrite(t *testing.T, path, name string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
@@ -22,10 +22,10 @@ func overwrite(t *testing.T, path, name string) {
 	}
 }
 
-// TestOverwritten overwrites a file that is open, and does not let the time pass after which the disk is looked at.
+// TestOverwritten overwrites an open file, without a check for changes on disk.
 func TestOverwritten(t *testing.T) {
-	const was, other = "gcc5.elf", "clang4-zlib.elf"
-	path, debug := stage(t, was), stage(t, was)
+	const before, after = "gcc5.elf", "clang4-zlib.elf"
+	path, debug := stage(t, before), stage(t, before)
 	f := open(t, path)
 	addr, id := findSymbol(t, f, "_Z5otheri"), f.BuildID()
 	for _, c := range []struct {
@@ -41,30 +41,30 @@ func TestOverwritten(t *testing.T) {
 		{"debug file", id, symsrc.Files{Elf: path, Debug: debug}, debug, true, symsrc.OK},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			overwrite(t, path, was)
-			overwrite(t, debug, was)
+			overwrite(t, path, before)
+			overwrite(t, debug, before)
 			finder := &fixedFiles{files: map[string]*symsrc.Files{"m": &c.files}}
 			s := NewSource(finder)
 			m := symsrc.Module{Name: "m", BuildID: c.id}
-			before := ask(s, m, addr)
-			if len(before.Frames) == 0 {
-				t.Fatalf("no frames: %+v", before.Files)
+			first := ask(s, m, addr)
+			if len(first.Frames) == 0 {
+				t.Fatalf("no frames: %+v", first.Files)
 			}
-			s.module(m).checked.Store(math.MaxInt64) // not now
-			overwrite(t, c.path, other)
+			s.module(m).checked.Store(math.MaxInt64) // prevents the check for changes on disk
+			overwrite(t, c.path, after)
 			a := ask(s, m, addr)
 			if a.Files.ElfStatus != c.want || (len(a.Frames) > 0) != c.resolved || finder.asked != 2 {
 				t.Errorf("%+v, %+v, asked %d times", a.Frames, a.Files, finder.asked)
 			}
 			fresh := ask(NewSource(finder), m, addr)
 			if render(a.Frames) != render(fresh.Frames) {
-				t.Errorf("%s instead of %s", render(a.Frames), render(fresh.Frames))
+				t.Errorf("%s, want %s", render(a.Frames), render(fresh.Frames))
 			}
 		})
 	}
 }
 
-// TestOverwrittenMeanwhile overwrites a file while a question is answered from it: what was read does not count.
+// TestOverwrittenMeanwhile overwrites a file while a question is answered from it: the answer is not used.
 func TestOverwrittenMeanwhile(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	id := open(t, path).BuildID()
@@ -86,7 +86,7 @@ func TestOverwrittenMeanwhile(t *testing.T) {
 	}
 }
 
-// otherBuild is an open file that has been overwritten.
+// otherBuild returns an open file that has been overwritten.
 func otherBuild(t *testing.T) *File {
 	b, err := os.ReadFile(filepath.Join("testdata", "gcc5.elf"))
 	if err != nil {
@@ -100,7 +100,7 @@ func otherBuild(t *testing.T) *File {
 	return f
 }
 
-// TestIntact compares what tells files from others, and nothing else.
+// TestIntact changes the parts of a file that are in its fingerprint.
 func TestIntact(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("testdata", "gcc5.elf"))
 	if err != nil {
@@ -116,11 +116,11 @@ func TestIntact(t *testing.T) {
 		change func()
 		want   bool
 	}{
-		{"as it was", func() {}, true},
+		{"unchanged", func() {}, true},
 		{"the header", func() { b[0x28]++ }, false},
-		{"as it was", func() { b[0x28]-- }, true},
+		{"the header restored", func() { b[0x28]-- }, true},
 		{"the build ID", func() { f.fingerprint.parts[1][3]++ }, false},
-		{"as it was", func() { f.fingerprint.parts[1][3]-- }, true},
+		{"the build ID restored", func() { f.fingerprint.parts[1][3]-- }, true},
 		{"a dependency", func() { f.deps.set([]*File{dependency}) }, false},
 		{"no dependency", func() { f.deps.Discard(dependency.dwarf) }, true},
 	} {

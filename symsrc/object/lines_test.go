@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLines compares the position of every address with the line tables as debug/dwarf reads them.
+// TestLines compares the position of every address with the line tables according to debug/dwarf.
 func TestLines(t *testing.T) {
 	for _, name := range []string{"gcc5.elf", "clang4-zlib.elf", "mips2.elf"} {
 		t.Run(name, func(t *testing.T) {
@@ -26,14 +26,14 @@ func TestLines(t *testing.T) {
 				}
 				n++
 				if len(frames) == 0 {
-					t.Fatalf("%#x: no answer instead of %+v", addr, w)
+					t.Fatalf("%#x: no answer, want %+v", addr, w)
 				}
 				got := frames[0]
 				if got.Approx {
 					got.Line = 0
 				}
 				if !sameFile(got.File, w.File.Name) || got.Line != w.Line || got.Column != w.Column {
-					t.Errorf("%#x: %s:%d:%d instead of %s:%d:%d", addr, got.File, got.Line, got.Column, w.File.Name, w.Line, w.Column)
+					t.Errorf("%#x: %s:%d:%d, want %s:%d:%d", addr, got.File, got.Line, got.Column, w.File.Name, w.Line, w.Column)
 				}
 			}
 			if n < 500 {
@@ -43,14 +43,14 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// sameFile compares a path with debug/dwarf's, which is normalised, and where a file of version 5 lies in directory 0
-// lacks the directory.
+// sameFile compares a path with that of debug/dwarf, which is cleaned, and which has no directory if a file of version 5 is in
+// directory 0.
 func sameFile(got, standard string) bool {
 	got = path.Clean(got)
 	return got == standard || !path.IsAbs(standard) && strings.HasSuffix(got, "/"+standard)
 }
 
-// standardLines is the row of every address of a linked file.
+// standardLines returns the row of every address of a linked file according to debug/dwarf.
 func standardLines(t *testing.T, path string) map[uint64]dwarf.LineEntry {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -89,11 +89,11 @@ func standardLines(t *testing.T, path string) map[uint64]dwarf.LineEntry {
 	}
 }
 
-// TestApproximateLine looks for code with line 0 in the files of testdata and checks where its line comes from.
+// TestApproximateLine checks the lines of code with line 0 in a file of testdata.
 func TestApproximateLine(t *testing.T) {
 	path := filepath.Join("testdata", "clang4-zlib.elf")
 	f := open(t, path)
-	last := make(map[string]int) // the line before, by function and file
+	last := make(map[string]int) // previous line, by function and file
 	approx, none := 0, 0
 	for _, addr := range codeAddresses(t, path, 1) {
 		frames := f.Code(addr)
@@ -105,7 +105,7 @@ func TestApproximateLine(t *testing.T) {
 		case inner.Approx:
 			approx++
 			if inner.Line == 0 {
-				t.Errorf("%#x: no line, and it is approximate", addr)
+				t.Errorf("%#x: approximate but without a line", addr)
 			}
 		case inner.Line == 0 && inner.File != "":
 			none++

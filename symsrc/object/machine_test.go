@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTaggedAddresses asks an AArch64 file for addresses with a tag in the top byte, with authentication codes, and with
-// both, in small and in large address spaces; and for addresses that only look so.
+// TestTaggedAddresses looks up addresses with a tag in the top byte, with authentication codes, and with both, in small and in large
+// AArch64 address spaces; and addresses that only look like them.
 func TestTaggedAddresses(t *testing.T) {
 	need(t, clang)
 	path := filepath.Join(t.TempDir(), "a.elf")
@@ -31,7 +31,7 @@ func TestTaggedAddresses(t *testing.T) {
 	}
 	for _, far := range []uint64{1 << 38, 0x7f << 32, 1 << 20} {
 		if frames := f.Code(other + far); frames != nil {
-			t.Errorf("%#x further: %+v", far, frames)
+			t.Errorf("%#x after the function: %+v", far, frames)
 		}
 	}
 	if frames := openAsLLVM(t, path).Code(other | 0xb4<<56); len(frames) == 1 && frames[0].Line != 0 {
@@ -39,7 +39,7 @@ func TestTaggedAddresses(t *testing.T) {
 	}
 }
 
-// TestKernelAddresses is the same for a file of the upper half.
+// TestKernelAddresses is TestTaggedAddresses for a file in the upper half of the address space.
 func TestKernelAddresses(t *testing.T) {
 	need(t, clang)
 	path := filepath.Join(t.TempDir(), "a.elf")
@@ -57,7 +57,7 @@ func TestKernelAddresses(t *testing.T) {
 	}
 }
 
-// TestThumbBit asks for functions by addresses that say that the code is Thumb.
+// TestThumbBit looks up addresses of Thumb functions with and without the Thumb bit.
 func TestThumbBit(t *testing.T) {
 	need(t, clang)
 	path := filepath.Join(t.TempDir(), "a.elf")

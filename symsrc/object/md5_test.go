@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestMD5 holds that a position has the sum of its source file where the compiler has put it into the line table: clang does
-// in version 5.
+// TestMD5 checks that a frame has the MD5 of its source file if it is in the line table; clang writes it in version 5.
 func TestMD5(t *testing.T) {
 	need(t, "clang-22")
 	dir := t.TempDir()

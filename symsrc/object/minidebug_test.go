@@ -28,8 +28,8 @@ func source(t testing.TB, name, text string) string {
 	return path
 }
 
-// miniDebugFile makes a shared object and its copy with MiniDebugInfo in place of the symbol table, as GDB's manual
-// ("MiniDebugInfo") describes it.
+// miniDebugFile builds a shared object, and a copy with MiniDebugInfo in place of the symbol table, as described in GDB's manual
+// ("MiniDebugInfo").
 func miniDebugFile(t *testing.T, xzFlags ...string) (full, mini string) {
 	t.Helper()
 	need(t, "gcc", "nm", "objcopy", "strip", "xz")
@@ -55,7 +55,7 @@ func miniDebugFile(t *testing.T, xzFlags ...string) (full, mini string) {
 	return full, mini
 }
 
-// symbolNames are the names of the functions of a file, as nm has them.
+// symbolNames returns the names of the functions of a file according to nm.
 func symbolNames(t *testing.T, path string, flags ...string) (names []string) {
 	t.Helper()
 	out, err := exec.Command("nm", append(flags, "--format=posix", "--defined-only", path)...).Output()
@@ -70,7 +70,7 @@ func symbolNames(t *testing.T, path string, flags ...string) (names []string) {
 	return names
 }
 
-// TestMiniDebug compares with the symbols of the file that was not stripped, at every address and as the first one.
+// TestMiniDebug compares with the symbols of the unstripped file, at every address, for some of them in a file that was just opened.
 func TestMiniDebug(t *testing.T) {
 	for _, flags := range []string{"", "--check=crc32", "--check=sha256 -9", "--check=none", "--block-size=600 -T2"} {
 		t.Run(flags, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestMiniDebug(t *testing.T) {
 				}
 				for _, f := range files {
 					if frames := f.Code(a); len(frames) != 1 || frames[0].Linkage != sym.Name.Linkage {
-						t.Fatalf("%#x: %+v instead of %s", a, frames, sym.Name.Linkage)
+						t.Fatalf("%#x: %+v, want %s", a, frames, sym.Name.Linkage)
 					}
 				}
 			}
@@ -102,7 +102,7 @@ func TestMiniDebug(t *testing.T) {
 	}
 }
 
-// TestMiniDebugLazy unpacks nothing where the file's own symbols suffice, and nothing at all in the style of llvm.
+// TestMiniDebugLazy checks that nothing is unpacked if the file's own symbols suffice, and never with llvmPolicy.
 func TestMiniDebugLazy(t *testing.T) {
 	full, mini := miniDebugFile(t)
 	exported, local := findSymbol(t, open(t, full), "exported"), findSymbol(t, open(t, full), "local_one")
@@ -114,11 +114,11 @@ func TestMiniDebugLazy(t *testing.T) {
 	addrs := []uint64{exported, local}
 	for i, want := range symbolizer(t, mini, addrs) {
 		if got := render(llvm.Code(addrs[i])); got != want {
-			t.Errorf("%s instead of %s", got, want)
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 	if llvm.mini.table != nil {
-		t.Error("unpacked in the style of llvm")
+		t.Error("unpacked with llvmPolicy")
 	}
 	if got := render(f.Code(local)); got != "local_one ??:0:0" {
 		t.Errorf("%s", got)

@@ -19,7 +19,7 @@ var (
 	objects   = flag.String("objects", "", "further files that TestDamagedObjects damages: a pattern")
 )
 
-// TestDamaged damages the files of testdata at random, mostly within the sections that are read, and asks for addresses.
+// TestDamaged damages the files of testdata at random, and looks up addresses.
 func TestDamaged(t *testing.T) {
 	for _, b := range seeds {
 		t.Run(b.name, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedObjects does the same for large files, a tenth as often.
+// TestDamagedObjects is TestDamaged for the files of -objects, with a tenth of the mutations.
 func TestDamagedObjects(t *testing.T) {
 	eachObject(t, func(t *testing.T, good []byte, addrs []uint64) {
 		r := rand.New(rand.NewPCG(uint64(len(good)), 2))
@@ -64,11 +64,11 @@ func TestDamagedObjects(t *testing.T) {
 	})
 }
 
-// eachObject runs a test on each of the files that -objects names, with addresses to ask of.
+// eachObject runs a test for each file of -objects, with random addresses.
 func eachObject(t *testing.T, test func(t *testing.T, good []byte, addrs []uint64)) {
 	t.Helper()
 	if *objects == "" {
-		t.Skip("-objects names no files")
+		t.Skip("-objects is not set")
 	}
 	paths, err := filepath.Glob(*objects)
 	if err != nil {
@@ -85,7 +85,7 @@ func eachObject(t *testing.T, test func(t *testing.T, good []byte, addrs []uint6
 	}
 }
 
-// failKeeping ends a test, and leaves the files that it failed on in a directory of their own.
+// failKeeping fails the test, and keeps the files that caused it in a new directory.
 func failKeeping(t *testing.T, why error, file, beside []byte) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "damaged")
@@ -98,7 +98,7 @@ func failKeeping(t *testing.T, why error, file, beside []byte) {
 	t.Fatalf("%v: %s", why, dir)
 }
 
-// damage changes a few bytes, or cuts the file off.
+// damage changes some bytes, and sometimes truncates the file.
 func damage(r *rand.Rand, good []byte) []byte {
 	b := slices.Clone(good)
 	interesting := []byte{0, 1, 0x7f, 0x80, 0xff}
@@ -115,7 +115,7 @@ func damage(r *rand.Rand, good []byte) []byte {
 			for i := range min(4, len(b)-at) {
 				b[at+i] = byte(r.Uint32()) | byte(-r.IntN(2))
 			}
-		case 4: // something from elsewhere
+		case 4: // bytes from another position
 			from := r.IntN(len(b))
 			copy(b[at:min(at+8, len(b))], good[from:])
 		}
@@ -126,11 +126,11 @@ func damage(r *rand.Rand, good []byte) []byte {
 	return b
 }
 
-// newFileBeside opens a file in memory; beside, where there is any, is the other file that its debug information names.
+// newFileBeside opens a file in memory. beside, unless it is nil, is the file that its debug information refers to.
 func newFileBeside(data, beside []byte) (*File, error) {
 	f, err := newFile(data)
 	if err == nil && beside != nil {
-		for _, split := range [...]bool{false, true} { // what would be taken for a file that is not there
+		for _, split := range [...]bool{false, true} { // later, an error would look like a missing file
 			if _, err := newFileOf(beside, split, budget.NewFile(len(beside)), &defaultPolicy); errors.Is(err, errDamaged) {
 				return nil, err
 			}
@@ -143,7 +143,7 @@ func newFileBeside(data, beside []byte) (*File, error) {
 	return f, err
 }
 
-// readAll opens a file and asks for the addresses; it fails where something was recovered from.
+// readAll opens a file and looks up addresses. It returns an error if a panic was recovered.
 func readAll(data, beside []byte, addrs []uint64) error {
 	f, err := newFileBeside(data, beside)
 	if errors.Is(err, errDamaged) {
@@ -161,7 +161,7 @@ func readAll(data, beside []byte, addrs []uint64) error {
 	return err
 }
 
-// givenUp reports whether a file is not read any more. That is an error where a check was missing.
+// givenUp reports whether a file is not read any more, and returns an error if the reason is a panic.
 func givenUp(f *File) (bool, error) {
 	fault := f.fault.Load()
 	if fault != nil && !errors.Is(fault, budget.ErrExceeded) {

@@ -10,8 +10,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestSymbolOfObject asks for functions of an object file by their names, as of a kernel module: each lies in a section of
-// its own, and all of these begin at 0.
+// TestSymbolOfObject looks up functions of a relocatable file by their names, as for a kernel module: each one is in a section of its own,
+// and all sections begin at 0.
 func TestSymbolOfObject(t *testing.T) {
 	need(t, "g++")
 	path := filepath.Join(t.TempDir(), "a.o")

@@ -9,8 +9,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestSymbol holds the look-up by name against debug/elf: each name that is for one address is found there, each that is
-// for several is not found unless its size tells them apart.
+// TestSymbol compares the lookup by name with debug/elf: a name with one address is found there; one with several is found only if the
+// size distinguishes them.
 func TestSymbol(t *testing.T) {
 	need(t, "gcc")
 	dir := t.TempDir()
@@ -47,7 +47,7 @@ func TestSymbol(t *testing.T) {
 		if s.Name == "twin" {
 			twins++
 			if _, ok := f.Symbol(s.Name, 0); ok {
-				t.Error("one of two functions named twin is taken without its size")
+				t.Error("one of two functions named twin was found without its size")
 			}
 		}
 		if addr, ok := f.Symbol(s.Name, s.Size); s.Size > 0 && (!ok || addr != s.Value) {
@@ -58,7 +58,7 @@ func TestSymbol(t *testing.T) {
 		t.Fatalf("%d functions named twin", twins)
 	}
 	if _, ok := f.Symbol("nothing", 0); ok {
-		t.Error("a name that is not there is found")
+		t.Error("a missing name was found")
 	}
 	main, _ := f.Symbol("main", 0)
 	if got, ok := f.Address(symsrc.Addr{Symbol: "main", Offset: 4}); !ok || got != main+4 {

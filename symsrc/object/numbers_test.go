@@ -1,6 +1,6 @@
 package object
 
-// Numbers of DWARF 5 §7 in the files that the tests make.
+// Codes (DWARF 5 §7) in the files that the tests create.
 const (
 	numTagLexicalBlock      = 0x0b
 	numTagCompileUnit       = 0x11
@@ -24,5 +24,5 @@ const (
 	numLNEDefineFile  = 3
 )
 
-// mostInlined bounds how deep calls may be inlined into each other.
+// mostInlined is the maximal depth of inlined calls in an answer.
 const mostInlined = 1000

@@ -7,7 +7,7 @@ import (
 
 const clang, lld = "clang++-22", " -fuse-ld=lld"
 
-// builds are the ways in which compilers and linkers write DWARF.
+// builds are the variants of DWARF that compilers and linkers write.
 var builds = []build{
 	{name: "gcc-2-O0", compiler: "g++", flags: "-gdwarf-2 -O0"},
 	{name: "gcc-2-O2", compiler: "g++", flags: "-gdwarf-2 -O2"},
@@ -56,8 +56,7 @@ var builds = []build{
 	{name: "s390x-big", compiler: clang, flags: "--target=s390x-linux-gnu -g -O2" + lld},
 }
 
-// TestOracle builds the sources in every way and compares all addresses with llvm-symbolizer: functions, files, lines
-// and columns of the whole chain.
+// TestOracle builds the sources in all variants, and compares the frames of all addresses with llvm-symbolizer.
 func TestOracle(t *testing.T) {
 	for i, b := range builds {
 		t.Run(b.name, func(t *testing.T) {
@@ -70,7 +69,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// compare asks a fresh file twice: in order, which builds tables, and for some addresses as the very first question.
+// compare looks up all addresses in one file, which builds tables, and some of them in a file that was just opened.
 func compare(t *testing.T, path string, addrs []uint64, want []string) {
 	t.Helper()
 	f := open(t, path)

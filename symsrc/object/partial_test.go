@@ -11,14 +11,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// alone finds one file for every module.
+// alone is a finder with one file for every module.
 type alone string
 
 func (f alone) Find(context.Context, symsrc.Module) *symsrc.Files {
 	return &symsrc.Files{Elf: string(f)}
 }
 
-// TestPartial takes away what the debug information of a file leaves to another one: answers must say so.
+// TestPartial removes the file that the debug information of a file refers to: answers must be marked as partial.
 func TestPartial(t *testing.T) {
 	for file, beside := range map[string]string{
 		"split5.elf": "split5.elf.dwp", "split4.elf": "split4.elf.dwp", "dwz5.elf": "dwz5.common", "gcc5.elf": "",

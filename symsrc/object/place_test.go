@@ -10,14 +10,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// byPath finds the file that a module is called.
+// byPath is a finder that takes the name of a module as the path of its file.
 type byPath struct{}
 
 func (byPath) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 	return &symsrc.Files{Elf: m.Name, DebugStatus: symsrc.Incomplete, Unverified: true}
 }
 
-// TestPlace asks where in a program that is linked to 0x200000, and in others, addresses lie.
+// TestPlace checks addresses and load addresses in a program that is linked to 0x200000, and in others.
 func TestPlace(t *testing.T) {
 	src := NewSource(byPath{})
 	defer src.Close()
@@ -47,7 +47,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestWalk compares the pieces of the test programs with what is said of their first and last address.
+// TestWalk compares the pieces of the test programs with the frames of their first and last addresses.
 func TestWalk(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.elf")
 	if err != nil || len(paths) < 5 {
@@ -58,7 +58,7 @@ func TestWalk(t *testing.T) {
 		m, last, inlined := symsrc.Module{Name: path}, uint64(0), 0
 		next, err := src.Walk(t.Context(), m, 0, 1<<30, func(p *Piece) error {
 			if p.Lo < last || p.Lo >= p.Hi {
-				t.Errorf("%s: a piece from %#x to %#x behind %#x", path, p.Lo, p.Hi, last)
+				t.Errorf("%s: a piece from %#x to %#x after %#x", path, p.Lo, p.Hi, last)
 			}
 			last = p.Hi
 			inlined += len(p.Calls)

@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// TestNamed holds that every function of a program is found by each spelling of its name, where debug/elf has it.
+// TestNamed checks that every function of a program is found by all spellings of its name, at its address according to debug/elf.
 func TestNamed(t *testing.T) {
 	need(t, "g++")
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestNamed(t *testing.T) {
 				found = found || fr.Offset == 7 && fr.Size == s.Size
 			}
 			if !found {
-				t.Errorf("%s is not found as %q", s.Name, name)
+				t.Errorf("%s was not found as %q", s.Name, name)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func TestNamed(t *testing.T) {
 	}
 	for _, name := range []string{"", "nothing", "twins", "win", "operator new", "n::A<int>"} {
 		if got := f.Named(name, 0); len(got) > 0 {
-			t.Errorf("%q is %v", name, got)
+			t.Errorf("%q: %v, want nothing", name, got)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// stubBuilds are the forms of the procedure linkage table, and the disassemblers that know them.
+// stubBuilds are the forms of the procedure linkage table, and the disassemblers that support them.
 var stubBuilds = []struct {
 	name, compiler, flags, objdump string
 	stubs                          int
@@ -47,7 +47,7 @@ var stubBuilds = []struct {
 	{"RISC-V 32 lld", "clang-22", "--target=riscv32-linux-gnu -nostdlib -shared -fuse-ld=lld", "llvm-objdump-22", 3},
 }
 
-// TestStubs compares with the labels that disassemblers put before stubs. A stub goes on to the next label.
+// TestStubs compares with the labels that disassemblers print before stubs. A stub extends to the next label.
 func TestStubs(t *testing.T) {
 	for _, b := range stubBuilds {
 		t.Run(b.name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestStubs(t *testing.T) {
 			flags, linked := strings.CutSuffix(b.flags, " LIB")
 			args := append([]string{"-O1", "-w", "-fPIC", "-fno-builtin"}, strings.Fields(flags)...)
 			args = append(args, "-o", path, source(t, "calls.c", callsSource))
-			if linked { // with a library in which everything is defined
+			if linked { // with a library that defines the functions
 				lib := filepath.Join(t.TempDir(), "lib.so")
 				command(t, b.compiler, append(strings.Fields(flags), "-shared", "-o", lib, source(t, "lib.c", "void puts(){} void atoi(){} void malloc(){}"))...)
 				args = append(args, lib)
@@ -74,21 +74,21 @@ func TestStubs(t *testing.T) {
 				known := want != ""
 				switch {
 				case known && (len(got) != 1 || got[0].Linkage != want || got[0].Func != want):
-					t.Errorf("%#x: %+v instead of %s", a, got, want)
+					t.Errorf("%#x: %+v, want %s", a, got, want)
 				case !known && len(got) > 0:
-					t.Errorf("%#x: %+v, which %s does not name", a, got, b.objdump)
+					t.Errorf("%#x: %+v, but %s has no label there", a, got, b.objdump)
 				case known:
 					named[want] = true
 				}
 			}
 			if len(named) != b.stubs {
-				t.Errorf("%d stubs instead of %d", len(named), b.stubs)
+				t.Errorf("%d stubs, want %d", len(named), b.stubs)
 			}
 		})
 	}
 }
 
-// stubLabels are the stubs of all instructions, by the labels above them; "" where there is none.
+// stubLabels returns the name of the stub for the address of each instruction, from the label before it, or "".
 func stubLabels(t *testing.T, objdump, path string) map[uint64]string {
 	t.Helper()
 	out, err := exec.Command(objdump, "-d", path).Output()
@@ -118,7 +118,7 @@ func stubLabels(t *testing.T, objdump, path string) map[uint64]string {
 	return labels
 }
 
-// stubAddresses are all addresses of the sections with stubs.
+// stubAddresses returns all addresses of the sections with stubs.
 func stubAddresses(t *testing.T, path string) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -136,7 +136,8 @@ func stubAddresses(t *testing.T, path string) (addrs []uint64) {
 	return addrs
 }
 
-// TestStubsProgram has symbols without a size before the stubs (_init), which llvm takes for theirs, and a C++ name.
+// TestStubsProgram checks the stubs of a program with a symbol without a size before them (_init), after which llvm names them, and with
+// a C++ name.
 func TestStubsProgram(t *testing.T) {
 	need(t, "g++")
 	path := filepath.Join(t.TempDir(), "a.out")
@@ -160,12 +161,12 @@ func TestStubsProgram(t *testing.T) {
 	f = openAsLLVM(t, path)
 	for i, want := range symbolizer(t, path, addrs) {
 		if got := render(f.Code(addrs[i])); got != want {
-			t.Errorf("%#x in the style of llvm: %s instead of %s", addrs[i], got, want)
+			t.Errorf("%#x with llvmPolicy: %s, want %s", addrs[i], got, want)
 		}
 	}
 }
 
-// TestStubsDamaged damages a file and asks for its stubs.
+// TestStubsDamaged damages a file and looks up its stubs.
 func TestStubsDamaged(t *testing.T) {
 	need(t, "gcc")
 	path := filepath.Join(t.TempDir(), "a.so")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnpackAhead unpacks beside the questions, to the end and as far as it gets until the file is closed.
-func TestUnpackAhead(t *testing.T) {
+// TestPrefetch unpacks sections in the background, completely, and until the file is closed.
+func TestPrefetch(t *testing.T) {
 	for _, name := range []string{"clang4-zlib", "ppc64-zstd", "gcc5"} {
 		path := filepath.Join("testdata", name+".elf")
 		f := open(t, path)
@@ -25,12 +25,12 @@ func TestUnpackAhead(t *testing.T) {
 		if err := closed.Close(); err != nil {
 			t.Errorf("%s: close: %v", name, err)
 		}
-		closed.beginPrefetch() // begins nothing: the file is gone
+		closed.beginPrefetch() // does nothing, because the file is closed
 		closed.prefetch.running.Wait()
 	}
 }
 
-// TestMapped releases the mapping's memory at every look, which changes no answer.
+// TestMapped releases the memory of the mapping at every lookup, which must not change the answers.
 func TestMapped(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
 	addrs := codeAddresses(t, path, 7)
@@ -39,10 +39,10 @@ func TestMapped(t *testing.T) {
 	for _, a := range addrs {
 		f.read.Store(maxMapped)
 		if got, w := render(f.Code(a)), render(want.Code(a)); got != w {
-			t.Fatalf("%#x: %s, not %s", a, got, w)
+			t.Fatalf("%#x: %s, want %s", a, got, w)
 		}
 	}
 	if f.read.Load() >= maxMapped {
-		t.Error("what was read is not counted from the start again")
+		t.Error("the count of read bytes was not reset")
 	}
 }

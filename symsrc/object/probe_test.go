@@ -14,7 +14,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// crashSource prints a stack by backtrace_symbols_fd from a signal handler, or lets a sanitizer print one.
+// crashSource prints a stack trace with backtrace_symbols_fd from a signal handler, or lets a sanitizer print one.
 const crashSource = `
 #include <execinfo.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ int main(int argc, char **argv) {
 }
 `
 
-// what a number of a real stack is.
+// Kinds of addresses in a stack trace.
 const (
 	isReturn = "return address"
 	isMoved  = "moved into the call"
@@ -58,7 +58,7 @@ var (
 	glibcFrame     = regexp.MustCompile(`(?m)^()(\S+?)\(\S*?\+0x([0-9a-f]+)\)\[0x[0-9a-f]+\]$`)
 )
 
-// TestProbeOfStacks runs crashing programs and asks what the numbers of their stacks are.
+// TestProbeOfStacks runs crashing programs, and classifies the addresses in their stack traces.
 func TestProbeOfStacks(t *testing.T) {
 	for _, x := range []struct {
 		name, flags, arg string
@@ -78,7 +78,7 @@ func TestProbeOfStacks(t *testing.T) {
 	}
 }
 
-// crash builds and runs the program and returns what it prints.
+// crash builds and runs the program, and returns its output.
 func crash(t *testing.T, compiler, flags, arg string) string {
 	t.Helper()
 	need(t, compiler)
@@ -97,7 +97,7 @@ func crash(t *testing.T, compiler, flags, arg string) string {
 	return string(out)
 }
 
-// probeStack checks the numbers of a stack. After a trampoline comes the fault.
+// probeStack checks the addresses of a stack trace. The frame after a trampoline is the fault.
 func probeStack(t *testing.T, out string, form *regexp.Regexp, first, others string) {
 	t.Helper()
 	frames := form.FindAllStringSubmatch(out, -1)
@@ -127,7 +127,7 @@ func probeStack(t *testing.T, out string, form *regexp.Regexp, first, others str
 			want = isSignal
 		}
 		if got != want {
-			t.Errorf("frame %d, %s: %s instead of %s", i, m[0], got, want)
+			t.Errorf("frame %d, %s: %s, want %s", i, m[0], got, want)
 		}
 		before = got
 	}
@@ -136,7 +136,7 @@ func probeStack(t *testing.T, out string, form *regexp.Regexp, first, others str
 	}
 }
 
-// fromSymbol adds the address of the symbol that glibc counts from, where it names one.
+// fromSymbol adds the address of the symbol to which the offset in a line of glibc is relative, if there is one.
 func fromSymbol(t *testing.T, f *File, line string, off uint64) uint64 {
 	t.Helper()
 	_, rest, _ := strings.Cut(line, "(")

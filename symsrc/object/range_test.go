@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// archive writes a file with a copy of each of the named files of testdata at the given offsets.
+// archive writes a file with copies of files of testdata at the given offsets.
 func archive(t *testing.T, at map[int64]string) (path string, parts map[string]symsrc.Range) {
 	t.Helper()
 	path, parts = filepath.Join(t.TempDir(), "base.apk"), make(map[string]symsrc.Range)
@@ -37,7 +37,7 @@ func archive(t *testing.T, at map[int64]string) (path string, parts map[string]s
 	return path, parts
 }
 
-// TestOpenRange asks files that lie in an archive the same as those beside it: at the start of a page and elsewhere.
+// TestOpenRange compares files in an archive, at the start of a page and elsewhere, with the same files on disk.
 func TestOpenRange(t *testing.T) {
 	path, parts := archive(t, map[int64]string{4096: "gcc5.elf", 1<<20 + 4097: "clang4-zlib.elf", 3<<20 + 30: "mips2.elf"})
 	for name, part := range parts {
@@ -48,7 +48,7 @@ func TestOpenRange(t *testing.T) {
 		}
 		t.Cleanup(func() { f.Close() })
 		if f.BuildID() != whole.BuildID() || !bytes.Equal(f.elf.Data, whole.elf.Data) || f.changed(path) {
-			t.Errorf("%s: the file is another one", name)
+			t.Errorf("%s: the file is different", name)
 		}
 		answers := 0
 		for i := range whole.elf.Sections {
@@ -69,7 +69,7 @@ func TestOpenRange(t *testing.T) {
 	}
 }
 
-// TestSourceRange has a program and its debug file in one archive.
+// TestSourceRange checks a Source for a program and its debug file in one archive.
 func TestSourceRange(t *testing.T) {
 	path, parts := archive(t, map[int64]string{100: "gcc5.elf", 2 << 20: "clang4-zlib.elf"})
 	whole := open(t, filepath.Join("testdata", "gcc5.elf"))
@@ -91,13 +91,14 @@ func TestSourceRange(t *testing.T) {
 	}
 }
 
+// TestOpenRangeRefuses checks invalid ranges.
 func TestOpenRangeRefuses(t *testing.T) {
 	path, parts := archive(t, map[int64]string{4096: "gcc5.elf"})
 	good := parts["gcc5.elf"]
 	for name, part := range map[string]symsrc.Range{
-		"beyond the end": {Offset: 1 << 40, Size: 10}, "over the end": {Offset: 4096, Size: 1 << 30},
+		"after the end": {Offset: 1 << 40, Size: 10}, "across the end": {Offset: 4096, Size: 1 << 30},
 		"negative": {Offset: -4096, Size: 100}, "empty": {Offset: 4096}, "huge": {Offset: 1 << 62, Size: 1 << 62},
-		"no ELF file": {Offset: 8, Size: good.Size}, "cut off": {Offset: 4096, Size: 40},
+		"not an ELF file": {Offset: 8, Size: good.Size}, "truncated": {Offset: 4096, Size: 40},
 	} {
 		f, err := OpenRange(path, part)
 		if s, ok := errors.AsType[*elf.StatusError](err); !ok || s.Status == symsrc.OK {
@@ -108,10 +109,10 @@ func TestOpenRangeRefuses(t *testing.T) {
 		}
 	}
 	if _, err := OpenRange("/dev/zero", good); err == nil {
-		t.Error("a device is opened")
+		t.Error("a device was opened")
 	}
 	f, err := OpenRange(path, symsrc.Range{})
 	if err == nil {
-		t.Errorf("the archive is taken as an ELF file: %v", f.elf.ID)
+		t.Errorf("the archive was opened as an ELF file: %v", f.elf.ID)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"qss-filter/symsrc/elf/elftest"
 )
 
-// TestRefused asks a file that goes beyond its budget. It is closed, not opened again for whatever module leads to it, and read
-// again once it is another one.
+// TestRefused asks about a file that exceeds its budget. It is closed, not opened again for any module, and opened again after it has
+// changed.
 func TestRefused(t *testing.T) {
 	var data []byte
 	for _, k := range hostileKinds {
@@ -26,11 +26,11 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := NewSource(finderFunc(func(symsrc.Module) *symsrc.Files { return &symsrc.Files{Elf: path} }))
-	s.wait = time.Hour // however busy the machine is
+	s.wait = time.Hour // no timeout on a busy machine
 	for i := range 5 {
 		m := symsrc.Module{Name: strconv.Itoa(i / 2)}
 		a := ask(s, m, elftest.CodeAt)
-		if i == 0 { // the first question needs less of the file than others
+		if i == 0 { // the first question reads less of the file
 			a = ask(s, m, elftest.CodeAt+1<<12)
 		}
 		if len(a.Frames) > 0 || a.Files.ElfStatus != symsrc.Corrupted || a.Files.Note == "" {
@@ -49,16 +49,16 @@ func TestRefused(t *testing.T) {
 	}
 	addr := findSymbol(t, open(t, path), "_Z5otheri")
 	m := symsrc.Module{Name: "0"}
-	s.module(m).checked.Store(0) // as if a second had gone by
+	s.module(m).checked.Store(0) // check for changes on disk
 	if a := ask(s, m, addr); len(a.Frames) != 1 || a.Frames[0].Func != "other(int)" {
-		t.Errorf("another file: %+v, %+v", a.Frames, a.Files)
+		t.Errorf("after the change: %+v, %+v", a.Frames, a.Files)
 	}
 }
 
-// TestOpenDescriptors opens more modules than there may be descriptors in many a process: none stays in use.
+// TestOpenDescriptors opens more modules than many processes may have file descriptors: none stays open.
 func TestOpenDescriptors(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("no list of descriptors")
+		t.Skip("no list of file descriptors")
 	}
 	count := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -79,8 +79,7 @@ func TestOpenDescriptors(t *testing.T) {
 	}
 }
 
-// TestLongAnswers asks for a chain of calls with names that no reader has a use for: the frame stays as it is, and the file
-// goes on to answer.
+// TestLongAnswers asks about nested calls with very long names: there is no answer, and the file still answers other questions.
 func TestLongAnswers(t *testing.T) {
 	const names = 90
 	var entries, calls []byte

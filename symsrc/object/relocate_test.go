@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRelocatable compares object files before linking with llvm-symbolizer. Where several sections of code are that
-// long, an address means the first of them to both; but llvm takes only the line from there, and names from any.
+// TestRelocatable compares relocatable files with llvm-symbolizer. If several code sections are long enough for an address, both take
+// the first one; but llvm takes only the line from there, and the names from any of them.
 func TestRelocatable(t *testing.T) {
 	for _, c := range []struct{ name, compiler, flags string }{
 		{"gcc-5", "g++", "-gdwarf-5 -O2"},
@@ -63,8 +63,8 @@ func TestRelocatable(t *testing.T) {
 	}
 }
 
-// TestRelocatableLinked compares an object file with what llvm-symbolizer says of it after linking: before, it cannot relocate
-// what binutils writes for RISC-V.
+// TestRelocatableLinked compares a relocatable file with llvm-symbolizer's answers for the linked file, because llvm does not support
+// the relocations of binutils for RISC-V.
 func TestRelocatableLinked(t *testing.T) {
 	for _, flags := range []string{"-g -O2", "-gdwarf-4 -O1", "-g -O1 -mno-relax"} {
 		t.Run(flags, func(t *testing.T) {
@@ -88,8 +88,8 @@ func TestRelocatableLinked(t *testing.T) {
 	}
 }
 
-// agrees compares a chain with one of llvm's, which always has the right line. It has names from wherever another section
-// is that long too; it may lose what is inlined; and on RISC-V it names the physical function after a label within it.
+// agrees reports whether frames agree with those of llvm, which always have the right line. Their names may be of another section if
+// several are long enough (ambiguous); inlined calls may be missing; and on RISC-V the physical function may have the name of a label.
 func agrees(got, want string, ambiguous bool) bool {
 	if innermostLine(got) != innermostLine(want) {
 		return false
@@ -105,13 +105,13 @@ func agrees(got, want string, ambiguous bool) bool {
 	return outer(got) == outer(want) || strings.HasPrefix(outer(want), ".L")
 }
 
-// innermostLine is the place in the source of a rendered chain.
+// innermostLine returns the source position of the innermost one of rendered frames.
 func innermostLine(chain string) string {
 	inner, _, _ := strings.Cut(chain, " < ")
 	return inner[strings.LastIndexByte(inner, ' ')+1:]
 }
 
-// codeLengths are the lengths of the two longest sections of code, the longest first.
+// codeLengths returns the sizes of the two largest code sections, the largest first.
 func codeLengths(t *testing.T, path string) (longest [2]uint64) {
 	t.Helper()
 	f, err := elf.Open(path)

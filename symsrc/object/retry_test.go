@@ -8,13 +8,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// lateFiles is a Finder whose files come when have is set. Until then they say to ask again once news is set.
+// lateFiles is a finder whose files appear when have is set. Until then, Retry of its Files returns news.
 type lateFiles struct {
 	before, after *symsrc.Files
 	news, have    atomic.Bool
 	asked         int
 }
 
+// Find implements symsrc.Finder.
 func (l *lateFiles) Find(context.Context, symsrc.Module) *symsrc.Files {
 	l.asked++
 	l.news.Store(false)
@@ -26,7 +27,7 @@ func (l *lateFiles) Find(context.Context, symsrc.Module) *symsrc.Files {
 	return &files
 }
 
-// TestRetry: what a module's files cannot say yet they do once the finder has news.
+// TestRetry checks that a module is found again after the finder has news.
 func TestRetry(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	f := open(t, path)
@@ -63,7 +64,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// TestWatched: files are found again once it was noticed that they have changed, be they of use or not.
+// TestWatched checks that files are found again after their Watch has noticed a change, whether they are usable or not.
 func TestWatched(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	addr := findSymbol(t, open(t, path), "_Z5otheri")
@@ -78,7 +79,7 @@ func TestWatched(t *testing.T) {
 		m := symsrc.Module{Name: "a"}
 		for range 2 {
 			if ask(s, m, addr); finder.asked != 1 {
-				t.Errorf("%s: asked %d times though nothing has looked", name, finder.asked)
+				t.Errorf("%s: asked %d times before the change was noticed", name, finder.asked)
 			}
 		}
 		files.Watch.Look()

@@ -8,7 +8,7 @@ import (
 	"qss-filter/symsrc/elf/elftest"
 )
 
-// Parts of line programs (DWARF 4 §6.2.5).
+// Operations of line number programs (DWARF 4 §6.2.5).
 var (
 	setAddress = func(addr uint64) []byte { return elftest.LE([]byte{0, 9, numLNESetAddress}, addr) }
 	defineFile = func(name string) []byte {
@@ -23,7 +23,7 @@ var (
 	next4       = []byte{numLNSAdvancePC, 4}
 )
 
-// lineFile has one unit, of 8 GiB of code, with that line program.
+// lineFile returns a file with one unit, with 8 GiB of code, and a line number program.
 func lineFile(program ...[]byte) []byte {
 	code := slices.Concat(program...)
 	header := elftest.LE(uint8(1), uint8(1), int8(-5), uint8(14), uint8(10), []byte{0, 1, 1, 1, 1, 0, 0, 0, 1}, uint8(0), []byte("a.c\x00\x00\x00\x00\x00"))
@@ -33,7 +33,7 @@ func lineFile(program ...[]byte) []byte {
 	return elftest.CodeFile(elftest.DebugPart(".debug_info", unit), elftest.DebugPart(".debug_abbrev", decls), elftest.DebugPart(".debug_line", line))
 }
 
-// TestRows asks for rows without storing any, of those that are stored, and where too many are.
+// TestRows looks up addresses before and after the rows are stored.
 func TestRows(t *testing.T) {
 	const far = elftest.CodeAt + 4<<30 + 1
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestRows(t *testing.T) {
 		{"a file defined later", [][]byte{setAddress(elftest.CodeAt), file2, line7, copyRow, next4, endSequence, defineFile("b.c")},
 			elftest.CodeAt + 1, "b.c", 7, false},
 		{"no such file", [][]byte{setAddress(elftest.CodeAt), file2, line7, copyRow, next4, endSequence}, elftest.CodeAt + 1, "", 0, false},
-		{"backwards, and another sequence", [][]byte{setAddress(elftest.CodeAt), line7, copyRow, setAddress(elftest.CodeAt + 0x10), copyRow,
+		{"decreasing addresses, and another sequence", [][]byte{setAddress(elftest.CodeAt), line7, copyRow, setAddress(elftest.CodeAt + 0x10), copyRow,
 			setAddress(elftest.CodeAt - 4), copyRow, next4, next4, endSequence, setAddress(elftest.CodeAt), copyRow, next4, endSequence},
 			elftest.CodeAt + 1, "a.c", 1, false},
 		{"without an end", [][]byte{setAddress(elftest.CodeAt), line7, copyRow, next4, copyRow}, elftest.CodeAt + 1, "", 0, false},

@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestStubsOfDebugFile asks for a stub where the debug file has everything else, so that the runtime object is not open.
+// TestStubsOfDebugFile looks up stubs of a complete debug file, whose runtime object is not open at first.
 func TestStubsOfDebugFile(t *testing.T) {
 	need(t, "gcc", "objcopy")
 	dir := t.TempDir()
@@ -43,23 +43,23 @@ func TestStubsOfDebugFile(t *testing.T) {
 	}
 	late := src.module(m).opened[0].runtimeFile.file.Load()
 	if late == nil {
-		t.Fatal("the runtime object is not the one that was opened late")
+		t.Fatal("the runtime object was not opened lazily")
 	}
 	if err := os.Rename(filepath.Join(dir, "a.debug"), path); err != nil {
 		t.Fatal(err)
 	}
-	src.module(m).checked.Store(0) // as if a second had gone by
+	src.module(m).checked.Store(0) // check for changes on disk
 	if a := ask(src, m, plt.Addr+16); len(a.Frames) > 0 && strings.HasSuffix(a.Frames[0].Func, "@plt") {
 		t.Errorf("the runtime object was replaced: %+v", a.Frames)
 	}
 }
 
-// TestWeight asks what makes the reader open or unpack more, and looks at what the source counts.
+// TestWeight checks the memory that a Source counts, while its file opens dependencies.
 func TestWeight(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
 		addr       uint64
-		files      int // opened beside it
+		files      int // number of dependencies
 	}{
 		{"supplement", "dwz5.elf", 0x1020, 1},
 		{"split", "split5.elf", 0, 1},
@@ -80,17 +80,17 @@ func TestWeight(t *testing.T) {
 				t.Errorf("%d files opened; weight %d, before %d", len(f.deps.opened), m.weight.Load(), before)
 			}
 			if m.weight.Load() != fileWeight+f.elf.Budget.InMemory() {
-				t.Errorf("weight %d, but the file has %d", m.weight.Load(), f.elf.Budget.InMemory())
+				t.Errorf("weight %d, but the file uses %d", m.weight.Load(), f.elf.Budget.InMemory())
 			}
 			m.close()
 			if w := m.weight.Load(); w != 0 {
-				t.Errorf("closed, it weighs %d", w)
+				t.Errorf("weight %d after it was closed", w)
 			}
 		})
 	}
 }
 
-// TestWeightOfMiniDebug is the same for MiniDebugInfo.
+// TestWeightOfMiniDebug is TestWeight for MiniDebugInfo.
 func TestWeightOfMiniDebug(t *testing.T) {
 	f := open(t, filepath.Join("testdata", "gcc5.elf"))
 	s := NewSource(fixedFinder{&symsrc.Files{Elf: miniFile(t), DebugStatus: symsrc.NotFound}})
@@ -100,12 +100,12 @@ func TestWeightOfMiniDebug(t *testing.T) {
 	s.with(context.Background(), q, func(*module, *symsrc.Files) {})
 	before := m.weight.Load()
 	ask(s, q, addr)
-	if grown := m.weight.Load() - before; m.opened[0].mini.table == nil || grown < 24 /* of a symbol */ {
+	if grown := m.weight.Load() - before; m.opened[0].mini.table == nil || grown < 24 /* a symbol */ {
 		t.Errorf("the weight grew by %d", grown)
 	}
 }
 
-// miniFile is a small file with MiniDebugInfo and no other symbols.
+// miniFile returns the path of a small file with MiniDebugInfo and no other symbols.
 func miniFile(t *testing.T) string {
 	t.Helper()
 	need(t, "objcopy", "xz")

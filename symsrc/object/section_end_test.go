@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSymbolsEndWithTheirSection asks for what lies between sections and after the last one. The start files of a C library
-// have symbols without a size before such gaps (_fini, __FRAME_END__): llvm lets them reach over, gdb and eu-addr2line do not.
+// TestSymbolsEndWithTheirSection looks up addresses between sections and after the last one. The start files of a C library have symbols
+// without a size before such gaps (_fini, __FRAME_END__): llvm extends them into the gaps, gdb and eu-addr2line do not.
 func TestSymbolsEndWithTheirSection(t *testing.T) {
 	need(t, "gcc")
 	path := filepath.Join(t.TempDir(), "a.out")
@@ -16,30 +16,30 @@ func TestSymbolsEndWithTheirSection(t *testing.T) {
 	f := open(t, path)
 	for _, a := range gaps {
 		if frames := f.Code(a); frames != nil {
-			t.Errorf("%#x is in no section, and gets %s", a, render(frames))
+			t.Errorf("%#x is not in a section, but has the frames %s", a, render(frames))
 		}
 	}
-	// The first address is looked for in the raw table.
+	// The first lookup scans the raw table.
 	if last := gaps[len(gaps)-1]; open(t, path).Code(last) != nil {
-		t.Errorf("%#x, asked first, has a name", last)
+		t.Errorf("%#x has frames if it is the first address", last)
 	}
 	f = openAsLLVM(t, path)
 	named := 0
 	for i, want := range symbolizer(t, path, gaps) {
 		got := render(f.Code(gaps[i]))
 		if got != want {
-			t.Errorf("%#x in the style of llvm: %s instead of %s", gaps[i], got, want)
+			t.Errorf("%#x with llvmPolicy: %s, want %s", gaps[i], got, want)
 		}
 		if got != "?? ??:0:0" {
 			named++
 		}
 	}
 	if named == 0 {
-		t.Error("llvm names none of the gaps: the test shows nothing")
+		t.Error("llvm has no frames for the gaps: the test shows nothing")
 	}
 }
 
-// betweenSections are the addresses of a program up to a page after its end that lie in no section.
+// betweenSections returns the addresses of a program that are not in a section, up to a page after its end.
 func betweenSections(t *testing.T, path string) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -48,26 +48,26 @@ func betweenSections(t *testing.T, path string) (addrs []uint64) {
 	}
 	defer f.Close()
 	var end uint64
-	taken := make(map[uint64]bool)
+	inSection := make(map[uint64]bool)
 	for _, s := range f.Sections {
 		if s.Flags&elf.SHF_ALLOC == 0 {
 			continue
 		}
 		end = max(end, s.Addr+s.Size)
 		for a := s.Addr; a < s.Addr+s.Size; a++ {
-			taken[a] = true
+			inSection[a] = true
 		}
 	}
 	for a := range end + 4096 {
-		if !taken[a] {
+		if !inSection[a] {
 			addrs = append(addrs, a)
 		}
 	}
 	return addrs
 }
 
-// TestDataIsNotCode asks for the code at the beginnings of what holds none: the symbols there name data, some without a size
-// (__FRAME_END__, __GNU_EH_FRAME_HDR). In the style of llvm they do name it.
+// TestDataIsNotCode looks up code at the addresses of all symbols: those of data, some of which have no size (__FRAME_END__,
+// __GNU_EH_FRAME_HDR), must not name code. With llvmPolicy they do.
 func TestDataIsNotCode(t *testing.T) {
 	need(t, "gcc")
 	path := filepath.Join(t.TempDir(), "a.out")
@@ -93,7 +93,7 @@ func TestDataIsNotCode(t *testing.T) {
 		}
 		asked++
 		if frames := f.Code(s.Value); (frames != nil) != code {
-			t.Errorf("%s in %s, code: %v, is named %s", s.Name, in.Name, code, render(frames))
+			t.Errorf("%s in %s, code: %v, has the frames %s", s.Name, in.Name, code, render(frames))
 		}
 	}
 	if asked < 10 || render(openAsLLVM(t, path).Code(symbolValue(symbols, "__FRAME_END__"))) == "?? ??:0:0" {

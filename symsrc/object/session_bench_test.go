@@ -10,7 +10,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// sessionFile is the file that QSS_BENCH_FILE names, or that of the other benchmarks.
+// sessionFile returns the path in QSS_BENCH_FILE, or the file of the other benchmarks.
 func sessionFile(b *testing.B) string {
 	if path := os.Getenv("QSS_BENCH_FILE"); path != "" {
 		return path
@@ -18,15 +18,15 @@ func sessionFile(b *testing.B) string {
 	return benchFile(b)
 }
 
-// oneFile is a finder that knows one file.
+// oneFile is a finder with one debug file for every module.
 type oneFile string
 
 func (f oneFile) Find(context.Context, symsrc.Module) *symsrc.Files {
 	return &symsrc.Files{Debug: string(f), Unverified: true, ElfStatus: symsrc.NotFound}
 }
 
-// BenchmarkSession opens a file and asks for many random addresses, as a filter does that meets a file in a log: with one
-// goroutine, and with two that share the addresses as those of a look-ahead do. The ratio is what a second core brings.
+// BenchmarkSession opens a file and looks up many random addresses, as the filter of a log does: with one goroutine, and with two that
+// share the addresses, as in look-ahead. The ratio shows the benefit of a second core.
 func BenchmarkSession(b *testing.B) {
 	path := sessionFile(b)
 	all := codeAddresses(b, path, 1)
@@ -50,7 +50,7 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// session asks a fresh source for all addresses, in blocks that the workers take in turn.
+// session looks up all addresses in a new Source, in blocks that the workers share.
 func session(path string, addrs []uint64, workers int) {
 	s := NewSource(oneFile(path))
 	const block = 64

@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// fixedFiles is a Finder of known files.
+// fixedFiles is a finder with fixed files. It counts its calls.
 type fixedFiles struct {
 	files map[string]*symsrc.Files // by the module's name
 	asked int
@@ -24,7 +24,7 @@ func (f *fixedFiles) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 	return f.files[m.Name]
 }
 
-// stage copies a file of testdata to a place where it may be changed.
+// stage copies a file of testdata to a temporary directory, and returns the path of the copy.
 func stage(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
@@ -65,7 +65,7 @@ func TestSource(t *testing.T) {
 		{"wrong debug file", id, ok(gcc, clang), "other(int)", symsrc.OK, symsrc.MismatchBuildID},
 		{"wrong debug file, unverified", "", ok(gcc, clang), "other(int)", symsrc.OK, symsrc.MismatchBuildID},
 		{"text, unverified", "", ok(text, gcc), "other(int)", symsrc.NotELF, symsrc.OK},
-		{"text beside a debug file that has everything is not opened", id, ok(text, gcc), "other(int)", symsrc.OK, symsrc.OK},
+		{"text is not opened with a complete debug file", id, ok(text, gcc), "other(int)", symsrc.OK, symsrc.OK},
 		{"gone", id, ok(text+"x", ""), "", symsrc.NotFound, symsrc.OK},
 		{"directory", id, ok(filepath.Dir(text), ""), "", symsrc.ReadError, symsrc.OK},
 		{"unusable", id, &symsrc.Files{Elf: gcc, ElfStatus: symsrc.NoReadPermission}, "", symsrc.NoReadPermission, symsrc.OK},
@@ -92,7 +92,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestSourceData asks for a variable.
+// TestSourceData looks up a variable.
 func TestSourceData(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	addr := findSymbol(t, open(t, path), "table")
@@ -104,7 +104,7 @@ func TestSourceData(t *testing.T) {
 	}
 }
 
-// TestSourceChanged replaces the file by one of another build.
+// TestSourceChanged replaces the file with one of another build.
 func TestSourceChanged(t *testing.T) {
 	path, other := stage(t, "gcc5.elf"), stage(t, "clang4-zlib.elf")
 	f := open(t, path)
@@ -118,15 +118,14 @@ func TestSourceChanged(t *testing.T) {
 	if err := os.Rename(other, path); err != nil {
 		t.Fatal(err)
 	}
-	s.module(m).checked.Store(0) // as if a second had gone by
+	s.module(m).checked.Store(0) // check for changes on disk
 	if a := ask(s, m, addr); len(a.Frames) != 0 || a.Files.ElfStatus != symsrc.MismatchBuildID || finder.asked != 2 {
 		t.Errorf("%+v, %+v, asked %d times", a.Frames, a.Files, finder.asked)
 	}
 }
 
-// TestSourceCutOff truncates the file under the mapping, where reading it is a fault: at first after what is looked at after
-// each question.
-func TestSourceCutOff(t *testing.T) {
+// TestSourceTruncated truncates a mapped file, so that reading it is a fault: first after the parts in its fingerprint, then completely.
+func TestSourceTruncated(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	f := open(t, path)
 	addr := findSymbol(t, f, "_Z5otheri")
@@ -138,7 +137,7 @@ func TestSourceCutOff(t *testing.T) {
 	if err := os.Truncate(path, 4096); err != nil {
 		t.Fatal(err)
 	}
-	s.module(m).checked.Store(math.MaxInt64) // not now
+	s.module(m).checked.Store(math.MaxInt64) // prevents the check for changes on disk
 	for range 2 {
 		a := ask(s, m, addr)
 		if len(a.Frames) != 0 || a.Files.ElfStatus != symsrc.ReadError || a.Files.Note == "" {
@@ -153,7 +152,7 @@ func TestSourceCutOff(t *testing.T) {
 	}
 }
 
-// TestSourceCanceled does not remember what was not found because the time was up.
+// TestSourceCanceled checks that a search that ended with its context is repeated.
 func TestSourceCanceled(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	addr := findSymbol(t, open(t, path), "_Z5otheri")
@@ -170,7 +169,7 @@ func TestSourceCanceled(t *testing.T) {
 	}
 }
 
-// TestSourceConcurrent asks from several goroutines for more modules than there is memory for.
+// TestSourceConcurrent asks from several goroutines about more modules than fit in memory.
 func TestSourceConcurrent(t *testing.T) {
 	path := filepath.Join("testdata", "clang4-zlib.elf")
 	addrs := codeAddresses(t, path, 7)
@@ -197,13 +196,13 @@ func TestSourceConcurrent(t *testing.T) {
 					name = names[(i/3+g*11)%len(names)]
 				}
 				if got := render(ask(s, symsrc.Module{Name: name}, a).Frames); got != want[i] {
-					t.Errorf("%#x: %s instead of %s", a, got, want[i])
+					t.Errorf("%#x: %s, want %s", a, got, want[i])
 				}
 			}
 		})
 	}
 	wg.Wait()
-	// Modules that were being asked when others came could not be closed then; now they can.
+	// Modules that were in use during an eviction were not closed then.
 	files["last"] = &symsrc.Files{Elf: path}
 	ask(s, symsrc.Module{Name: "last"}, addrs[0])
 	open, inUse := 0, int64(0)
@@ -214,12 +213,12 @@ func TestSourceConcurrent(t *testing.T) {
 		}
 	}
 	if inUse > memory || inUse != s.inUse.Load() || open < 2 {
-		t.Errorf("%d modules are open, with %d bytes, and %d are counted", open, inUse, s.inUse.Load())
+		t.Errorf("%d modules are open, with %d bytes; %d bytes are counted", open, inUse, s.inUse.Load())
 	}
 }
 
-// TestSourceShared asks by many names for the same files of a build: they are read once, also after they were closed, and stay apart
-// from other files of the build and from those of no known build.
+// TestSourceShared asks by many names about the same files of a build: they are opened once, also after they were closed, and are not
+// shared with other files of the build or with unverified ones.
 func TestSourceShared(t *testing.T) {
 	path, other := stage(t, "gcc5.elf"), stage(t, "gcc5.elf")
 	f := open(t, path)
@@ -262,10 +261,10 @@ func TestSourceShared(t *testing.T) {
 		t.Errorf("%d modules are open for two files, and one without a build", n)
 	}
 	s.UseMemory(0)
-	check("other", id) // closes the others
+	check("other", id) // evicts the other modules
 	check("7", id)
 	if n := opened(); n != 1 {
-		t.Errorf("%d modules are open in no memory", n)
+		t.Errorf("%d modules are open without memory", n)
 	}
 	for i := range maxModules {
 		check("m"+strconv.Itoa(i), id)
@@ -275,21 +274,21 @@ func TestSourceShared(t *testing.T) {
 	}
 }
 
-// TestSourceSharedDebug asks by many names for a build of which there is a debug file only: it is read once, what is said of the
-// files is each name's own, and a name whose library appears has that from then on.
+// TestSourceSharedDebug asks by many names about a build with only a debug file: it is opened once, the Files in answers depend on the
+// name, and a library that appears later is used for its name.
 func TestSourceSharedDebug(t *testing.T) {
 	path, library := stage(t, "gcc5.elf"), stage(t, "gcc5.elf")
 	f := open(t, path)
 	id, addr := f.BuildID(), findSymbol(t, f, "_Z5otheri")
-	var there atomic.Bool
+	var exists atomic.Bool
 	found := 0
 	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files {
 		found++
-		if m.Name == "7" && there.Load() {
+		if m.Name == "7" && exists.Load() {
 			return &symsrc.Files{Elf: library, Debug: path}
 		}
 		return &symsrc.Files{Elf: "/lib/" + m.Name, ElfStatus: symsrc.NotFound, Debug: path, Note: "no library",
-			Watch: symsrc.NewWatch(func() bool { return m.Name == "7" && there.Load() })}
+			Watch: symsrc.NewWatch(func() bool { return m.Name == "7" && exists.Load() })}
 	}))
 	check := func(name, elf string) {
 		t.Helper()
@@ -305,9 +304,9 @@ func TestSourceSharedDebug(t *testing.T) {
 	}
 	one := s.module(symsrc.Module{Name: "0", BuildID: id})
 	if len(s.shared) != 1 || s.inUse.Load() != one.weight.Load() || found != 20 {
-		t.Errorf("%d files are kept apart, of %d bytes in place of %d; looked for %d times", len(s.shared), s.inUse.Load(), one.weight.Load(), found)
+		t.Errorf("%d shared files with %d bytes, want %d; searched %d times", len(s.shared), s.inUse.Load(), one.weight.Load(), found)
 	}
-	there.Store(true)
+	exists.Store(true)
 	for _, n := range s.aliases {
 		n.checked.Store(0)
 	}
@@ -316,9 +315,9 @@ func TestSourceSharedDebug(t *testing.T) {
 		check("8", "/lib/8")
 	}
 	if len(s.shared) != 2 || found != 21 {
-		t.Errorf("%d files are kept apart, looked for %d times", len(s.shared), found)
+		t.Errorf("%d shared files, searched %d times", len(s.shared), found)
 	}
-	// What is wrong with a file that was found is said by each name, too.
+	// The answers for all names have the errors of the files.
 	s = NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files {
 		return &symsrc.Files{Elf: path, Debug: filepath.Join("testdata", "none"), Detail: m.Name}
 	}))
@@ -332,7 +331,7 @@ func TestSourceSharedDebug(t *testing.T) {
 	}
 }
 
-// TestSourceForgets asks by more names than are remembered: the files of those that are forgotten are still read once.
+// TestSourceForgets asks by more names than are kept: the files of forgotten names are still opened once.
 func TestSourceForgets(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	id := open(t, path).BuildID()
@@ -341,12 +340,12 @@ func TestSourceForgets(t *testing.T) {
 		ask(s, symsrc.Module{Name: strconv.Itoa(i), BuildID: id}, 0)
 	}
 	if one := s.module(symsrc.Module{Name: "0", BuildID: id}); len(s.modules) > maxModules || len(s.aliases) >= maxModules || s.inUse.Load() != one.weight.Load() {
-		t.Errorf("%d modules and %d other names, %d bytes in place of %d", len(s.modules), len(s.aliases), s.inUse.Load(), one.weight.Load())
+		t.Errorf("%d modules and %d aliases, %d bytes, want %d", len(s.modules), len(s.aliases), s.inUse.Load(), one.weight.Load())
 	}
 }
 
-// TestSourceMissing asks for modules without a file among others: what closes files that were not used for long goes over those
-// that are open only, or the search for each would cost more than the one before.
+// TestSourceMissing asks about modules with and without a file: an eviction must iterate over the open ones only, because otherwise its
+// cost would grow with each module.
 func TestSourceMissing(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
 	s := NewSource(finderFunc(func(m symsrc.Module) *symsrc.Files {
@@ -362,7 +361,7 @@ func TestSourceMissing(t *testing.T) {
 		ask(s, symsrc.Module{Name: strconv.Itoa(i)}, 0)
 		ask(s, symsrc.Module{Name: strconv.Itoa(i), Member: "missing"}, 0)
 		if want := min(i+1, most); len(s.open) != want || len(s.modules) != 2*(i+1) {
-			t.Fatalf("after %d of each, %d of %d modules are looked at, want %d", i+1, len(s.open), len(s.modules), want)
+			t.Fatalf("after %d of each, an eviction checks %d of %d modules, want %d", i+1, len(s.open), len(s.modules), want)
 		}
 	}
 }

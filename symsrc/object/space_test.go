@@ -12,11 +12,11 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// spaceBuilds are ways to lay out segments: in lld's, segments share pages of the file, and where code lies in memory is
-// more than where it lies in the file.
+// spaceBuilds are different layouts of segments: in lld's, segments share pages of the file, and the address of code is greater than its
+// file offset.
 var spaceBuilds = []struct {
 	build
-	shared bool // pages of the file
+	shared bool // segments share pages of the file
 }{
 	{build{name: "lld", compiler: clang, flags: "-g -O1" + lld}, true},
 	{build{name: "lld-no-pie", compiler: clang, flags: "-g -O1 -no-pie" + lld}, true},
@@ -28,7 +28,7 @@ var spaceBuilds = []struct {
 	{build{name: "gnu-one-page", compiler: "g++", flags: "-g -O1 -Wl,-z,noseparate-code"}, false},
 }
 
-// TestSpaces maps files as the kernel does, and asks for every address of code by all numbers that a log may have of it.
+// TestSpaces checks the conversion of every address of code from all spaces, for mappings as created by the kernel.
 func TestSpaces(t *testing.T) {
 	for _, b := range spaceBuilds {
 		t.Run(b.name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestSpaces(t *testing.T) {
 					apart = apart || inFile != a-low
 					check := func(space symsrc.Space, off uint64) {
 						if got, ok := f.Linked(off, space); !ok || got != a {
-							t.Fatalf("%#x is %#x of space %d: got %#x %v", a, off, space, got, ok)
+							t.Fatalf("%#x is offset %#x in space %d: got %#x, %v", a, off, space, got, ok)
 						}
 					}
 					check(symsrc.Linked, a)
@@ -63,24 +63,25 @@ func TestSpaces(t *testing.T) {
 				}
 			}
 			if apart != b.shared {
-				t.Errorf("places in the file differ from those in memory: %v", apart)
+				t.Errorf("file offsets differ from offsets in memory: %v", apart)
 			}
 			if a, ok := f.Linked(1<<40, symsrc.InFile); ok {
-				t.Errorf("what lies behind the file is at %#x", a)
+				t.Errorf("an offset after the file is converted to %#x", a)
 			}
 			if a, ok := f.Linked(1<<40, symsrc.InText); ok {
-				t.Errorf("what lies behind the code is at %#x", a)
+				t.Errorf("an offset after the code is converted to %#x", a)
 			}
 		})
 	}
 }
 
-// listed is a mapping as /proc/PID/maps has it, of a file that is mapped where it was linked to.
+// listed is a mapping as in /proc/PID/maps, for a file that is mapped at its link-time address.
 type listed struct {
 	start, end, off uint64
 	code            bool
 }
 
+// mapsOf returns the mappings of a file.
 func mapsOf(t *testing.T, path string) (maps []listed) {
 	t.Helper()
 	f, err := stdelf.Open(path)
@@ -97,7 +98,7 @@ func mapsOf(t *testing.T, path string) (maps []listed) {
 	return maps
 }
 
-// TestSpacesOfDebugFile asks a debug file: its segments have other places in the file than those of the runtime object.
+// TestSpacesOfDebugFile checks the conversion for a debug file, whose segments have other file offsets than those of the runtime object.
 func TestSpacesOfDebugFile(t *testing.T) {
 	for _, objcopy := range []string{"objcopy", "llvm-objcopy-22"} {
 		t.Run(objcopy, func(t *testing.T) {
@@ -113,10 +114,10 @@ func TestSpacesOfDebugFile(t *testing.T) {
 			inFile := main - full.elf.Segments[code].Addr + full.elf.Segments[code].Offset
 
 			if a, ok := debug.Linked(inFile, symsrc.InFile); ok {
-				t.Errorf("alone: a place in the file is at %#x", a)
+				t.Errorf("alone: a file offset is converted to %#x", a)
 			}
 			if a, ok := debug.Linked(main, symsrc.InImage); !ok || a != main {
-				t.Errorf("alone: a place in the image is at %#x, %v", a, ok)
+				t.Errorf("alone: an offset in the image is converted to %#x, %v", a, ok)
 			}
 			if text, ok := debug.Text(main, 4); ok {
 				t.Errorf("alone: text % x", text)
@@ -141,8 +142,8 @@ func TestSpacesOfDebugFile(t *testing.T) {
 	}
 }
 
-// fixedFinder always finds the same files.
+// fixedFinder is a finder with the same files for every module.
 type fixedFinder struct{ files *symsrc.Files }
 
-// Find returns them.
+// Find implements symsrc.Finder.
 func (f fixedFinder) Find(context.Context, symsrc.Module) *symsrc.Files { return f.files }

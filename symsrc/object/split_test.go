@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// split builds a.elf and its files of split units in dir. Their names are relative to it.
+// split builds a.elf and the files of its split units in dir, with relative names.
 func split(t *testing.T, dir, compiler, flags string) string {
 	t.Helper()
 	need(t, compiler)
@@ -36,7 +36,7 @@ func in(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// splitFiles are the files of split units in a directory.
+// splitFiles returns the files of split units in a directory.
 func splitFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	dwos, err := filepath.Glob(filepath.Join(dir, "*.dwo"))
@@ -46,11 +46,11 @@ func splitFiles(t *testing.T, dir string) []string {
 	return dwos
 }
 
-// TestSplit compares files with split units with llvm-symbolizer, wherever these are: in their own files, beside the
-// executable when it was moved, in a package, and nowhere.
+// TestSplit compares files with split units with llvm-symbolizer. The split units are in separate files, in separate files that were
+// moved with the executable, in a package, or missing.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct{ name, compiler, flags, packer string }{
-		{"gcc-5", "g++", "-gdwarf-5 -O2", ""}, // llvm-dwp-22 runs forever on these, dwp of binutils crashes
+		{"gcc-5", "g++", "-gdwarf-5 -O2", ""}, // llvm-dwp-22 does not terminate, dwp of binutils crashes
 		{"gcc-4", "g++", "-gdwarf-4 -O2", "llvm-dwp-22"},
 		{"gcc-4-gnu", "g++", "-gdwarf-4 -O1", "dwp"},
 		{"gcc-5-sections", "g++", "-gdwarf-5 -O2 -ffunction-sections -Wl,--gc-sections", ""},
@@ -86,7 +86,7 @@ func TestSplit(t *testing.T) {
 			})
 			t.Run("package", func(t *testing.T) {
 				if c.packer == "" {
-					t.Skip("neither llvm-dwp-22 nor dwp makes one of these")
+					t.Skip("neither llvm-dwp-22 nor dwp can create this package")
 				}
 				need(t, c.packer)
 				in(t, dir, c.packer, "-e", "a.elf", "-o", "a.elf.dwp")
@@ -106,7 +106,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// hide moves a file away for the time of the test.
+// hide renames a file until the end of the test.
 func hide(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Rename(path, path+".hidden"); err != nil {
@@ -115,7 +115,7 @@ func hide(t *testing.T, path string) {
 	t.Cleanup(func() { os.Rename(path+".hidden", path) })
 }
 
-// TestSplitOfAnother puts the split units of another build in place of the right ones: what they say is not used.
+// TestSplitOfAnother replaces the split units with those of another build, which must not be used.
 func TestSplitOfAnother(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	path := split(t, dir, clang, "-gdwarf-5 -O2")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// dwz builds two files that have much in common, and moves that to a third one. It returns the first file and its copy from
-// before, which is what the oracle can read: llvm-symbolizer knows of no supplementary files.
+// dwz builds two files, and moves their common parts to a third one. It returns the paths of the first file, of its original, and of the
+// third one. The original is for llvm-symbolizer, which does not support supplementary files.
 func dwz(t *testing.T, flags, link string, args ...string) (path, before, common string) {
 	t.Helper()
 	need(t, "dwz", "g++")
@@ -48,12 +48,12 @@ func copyFile(t testing.TB, from, to string) {
 	}
 }
 
-// TestSupplement compares files that dwz took apart with llvm-symbolizer's answers for the same files before.
+// TestSupplement compares files processed by dwz with llvm-symbolizer's answers for the original files.
 func TestSupplement(t *testing.T) {
 	for _, c := range []struct {
 		name, flags, link string
 		args              []string
-		file, common      string // where they are moved to; common has %, the build ID, in two parts
+		file, common      string // paths to which they are moved; % in common is the build ID, split by a slash
 	}{
 		{"beside", "-gdwarf-5", "", nil, "", ""},
 		{"dwarf 4", "-gdwarf-4", "", nil, "", ""},
@@ -81,14 +81,14 @@ func TestSupplement(t *testing.T) {
 				f.Code(a)
 			}
 			if len(f.deps.opened) != 1 {
-				t.Fatal("the supplementary file is not found")
+				t.Fatal("the supplementary file was not found")
 			}
 			compare(t, path, addrs, symbolizer(t, before, addrs))
 		})
 	}
 }
 
-// TestSupplementOfAnother opens a file whose supplementary file is missing, is another build's, or is no file. Names are
+// TestSupplementOfAnother opens a file whose supplementary file is missing, belongs to another build, or is not a regular file. Names are
 // missing then, but never wrong.
 func TestSupplementOfAnother(t *testing.T) {
 	path, before, common := dwz(t, "-gdwarf-5", "")
@@ -112,13 +112,13 @@ func TestSupplementOfAnother(t *testing.T) {
 			for _, a := range addrs {
 				got, want := f.Code(a), right.Code(a)
 				if len(got) != len(want) {
-					t.Fatalf("%#x: %s instead of %s", a, render(got), render(want))
+					t.Fatalf("%#x: %s, want %s", a, render(got), render(want))
 				}
 				for i := range got {
 					if got[i].Linkage == "" {
 						unnamed++
 					} else if got[i].Linkage != want[i].Linkage {
-						t.Fatalf("%#x: %s instead of %s", a, render(got), render(want))
+						t.Fatalf("%#x: %s, want %s", a, render(got), render(want))
 					}
 				}
 			}
@@ -126,7 +126,7 @@ func TestSupplementOfAnother(t *testing.T) {
 				t.Error("no name is in the supplementary file")
 			}
 			if len(f.deps.opened) > 0 {
-				t.Error("a wrong file is taken")
+				t.Error("a wrong file was opened")
 			}
 		})
 	}

@@ -13,8 +13,7 @@ import (
 	"qss-filter/symsrc/elf"
 )
 
-// trampolineSource has a function, code that a signal handler returns to, whose range begins one byte early as in glibc,
-// and another function.
+// trampolineSource has a function, a signal trampoline, whose range begins one byte early as in glibc, and another function.
 const trampolineSource = `
 	.text
 	.globl before, restorer, after
@@ -34,7 +33,7 @@ after:
 	.cfi_endproc
 `
 
-// assemble links the text of an assembler source for a target of clang, or with the gcc of that name.
+// assemble builds an assembler source for a target of clang, or with the gcc named by target.
 func assemble(t *testing.T, source, target string, flags ...string) *File {
 	t.Helper()
 	compiler := target
@@ -50,19 +49,19 @@ func assemble(t *testing.T, source, target string, flags ...string) *File {
 	return open(t, filepath.Join(dir, "a.elf"))
 }
 
-// TestSignalTrampoline asks for every address of code of which only some is marked.
+// TestSignalTrampoline checks every address of code with one signal trampoline.
 func TestSignalTrampoline(t *testing.T) {
 	debugFrame := "\t.cfi_sections .debug_frame\n"
-	// Of the assemblers, only that of binutils marks .debug_frame.
+	// Only the assembler of binutils supports signal frames in .debug_frame.
 	for _, x := range []struct{ name, target, header, link string }{
 		{"table", "x86_64-linux-gnu", "", "-Wl,--eh-frame-hdr"},
 		{"no table", "x86_64-linux-gnu", "", "-Wl,--no-eh-frame-hdr"},
 		{"32 bits", "i686-linux-gnu", "", "-Wl,--eh-frame-hdr"},
 		{"32 bits, no table", "i686-linux-gnu", "", "-Wl,--no-eh-frame-hdr"},
-		{"big end", "powerpc64-linux-gnu", "", "-Wl,--eh-frame-hdr"},
+		{"big-endian", "powerpc64-linux-gnu", "", "-Wl,--eh-frame-hdr"},
 		{"debug_frame", "gcc", debugFrame, ""},
 		{"debug_frame, 32 bits", "arm-linux-gnueabi-gcc", debugFrame, "-marm"},
-		{"debug_frame, big end", "s390x-linux-gnu-gcc", debugFrame, ""},
+		{"debug_frame, big-endian", "s390x-linux-gnu-gcc", debugFrame, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			f := assemble(t, x.header+strings.ReplaceAll(trampolineSource, "NOP", "0x90"), x.target, strings.Fields(x.link)...)
@@ -80,7 +79,7 @@ func TestSignalTrampoline(t *testing.T) {
 	}
 }
 
-// TestSignalTrampolineWithoutSections leaves nothing but the segments, of which one leads to the table.
+// TestSignalTrampolineWithoutSections removes the sections; the table is found by its segment.
 func TestSignalTrampolineWithoutSections(t *testing.T) {
 	need(t, "llvm-objcopy-22")
 	for _, target := range []string{"x86_64-linux-gnu", "i686-linux-gnu", "powerpc64-linux-gnu"} {
@@ -104,7 +103,7 @@ func TestSignalTrampolineWithoutSections(t *testing.T) {
 	}
 }
 
-// TestSigreturn knows the trampolines of C libraries that do not mark them, by their code.
+// TestSigreturn checks unmarked trampolines, as in some C libraries, which are recognized by their code.
 func TestSigreturn(t *testing.T) {
 	for target, code := range map[string]string{
 		"x86_64-linux-gnu":       "mov $15, %rax\nsyscall",
@@ -129,15 +128,15 @@ var (
 	frameRange        = regexp.MustCompile(`(?m)^([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) (CIE|FDE)(?: cie=([0-9a-f]+) pc=([0-9a-f]+)\.\.([0-9a-f]+))?`)
 )
 
-// TestSignalTrampolineOfLibrary compares with what readelf says of the C library of this machine: the trampolines, and
-// every address where the frame information of a function begins or ends.
+// TestSignalTrampolineOfLibrary compares with readelf for the C library of this machine, at every address at which the call frame
+// information of a function begins or ends.
 func TestSignalTrampolineOfLibrary(t *testing.T) {
 	const path = "/lib/x86_64-linux-gnu/libc.so.6"
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("%s is not installed", path)
 	}
 	need(t, "readelf")
-	out, _ := exec.Command("readelf", "--debug-dump=frames", "--wide", path).Output() // it fails where it only warns
+	out, _ := exec.Command("readelf", "--debug-dump=frames", "--wide", path).Output() // it fails for mere warnings, too
 	eh, _, _ := strings.Cut(string(out), "Contents of the .debug_frame")
 	signal := make(map[string]bool) // by the CIE
 	var want []elf.Span
@@ -174,8 +173,8 @@ func TestSignalTrampolineOfLibrary(t *testing.T) {
 			found++
 		}
 	}
-	t.Logf("%d addresses, %d trampolines, %d addresses of theirs", len(edges), len(want), found)
+	t.Logf("%d addresses, %d trampolines, %d addresses in them", len(edges), len(want), found)
 	if len(want) == 0 {
-		t.Error("readelf knows no trampoline")
+		t.Error("readelf found no trampoline")
 	}
 }

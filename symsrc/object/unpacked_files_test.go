@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// TestUnpackedDamage changes a copy in all ways: it is not used, and made again.
+// TestUnpackedDamage damages a copy in many ways: it is not used, and written again.
 func TestUnpackedDamage(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
 	want := allAnswers(t, keeping(t, path, dir), path, 1)
@@ -27,22 +27,22 @@ func TestUnpackedDamage(t *testing.T) {
 		}
 		s := keeping(t, path, dir)
 		m := symsrc.Module{Name: path}
-		if ask(s, m, 1); settleCopies(s, m) {
-			t.Errorf("%s: it is used", name)
+		if ask(s, m, 1); waitForCopies(s, m) {
+			t.Errorf("%s: the copy is used", name)
 		}
 		if got := allAnswers(t, s, path, 1); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: other answers", name)
 		}
 		if again, err := os.Lstat(kept); err != nil || !s.module(m).opened[0].unpacked.isValid(again) {
 			if os.RemoveAll(kept); name != "directory" {
-				t.Errorf("%s: it was not made again: %v", name, err)
+				t.Errorf("%s: it was not written again: %v", name, err)
 			}
 			allAnswers(t, keeping(t, path, dir), path, 64)
 		}
 	}
 }
 
-// damages are ways to change a copy that was as stat says.
+// damages returns functions that damage a copy. stat is its FileInfo.
 func damages(dir, kept string, stat os.FileInfo) map[string]func() error {
 	flip := func(at int64) func() error { return func() error { return flipByte(kept, at) } }
 	keepTime := func(damage func() error) func() error {
@@ -66,7 +66,7 @@ func damages(dir, kept string, stat os.FileInfo) map[string]func() error {
 		"longer":           keepTime(func() error { return os.Truncate(kept, stat.Size()+1) }),
 		"empty":            keepTime(func() error { return os.Truncate(kept, 0) }),
 		"touched":          func() error { return os.Chtimes(kept, time.Now(), stat.ModTime().Add(time.Second)) },
-		"group may":        func() error { return os.Chmod(kept, 0o620) },
+		"group may write":  func() error { return os.Chmod(kept, 0o620) },
 		"others may write": func() error { return os.Chmod(kept, 0o602) },
 		"unreadable":       func() error { return os.Chmod(kept, 0o222) },
 		"directory":        replace(func() error { return os.Mkdir(kept, 0o700) }),
@@ -90,7 +90,7 @@ func damages(dir, kept string, stat os.FileInfo) map[string]func() error {
 	return ways
 }
 
-// flipByte changes one bit of a byte of a file.
+// flipByte changes one bit of the byte at an offset of a file.
 func flipByte(path string, at int64) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -106,19 +106,19 @@ func flipByte(path string, at int64) error {
 	return err
 }
 
-// TestUnpackedOfBoot: a copy from before the machine was started again does not count, for it may lack what was not on disk yet.
+// TestUnpackedOfBoot checks that a copy from an earlier boot is not used, because it may be incomplete after a crash.
 func TestUnpackedOfBoot(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
 	allAnswers(t, keeping(t, path, dir), path, 64)
 	s := keeping(t, path, dir)
 	s.unpacked.boot += "x"
 	m := symsrc.Module{Name: path}
-	if ask(s, m, 1); settleCopies(s, m) {
-		t.Error("it is used")
+	if ask(s, m, 1); waitForCopies(s, m) {
+		t.Error("the copy is used")
 	}
 }
 
-// TestUnpackedBound: what was not used for the longest time goes first, and what another process left unfinished at once.
+// TestUnpackedBound checks that the least recently used copies are removed first, and unfinished ones always.
 func TestUnpackedBound(t *testing.T) {
 	dir := t.TempDir()
 	var size, limit int64
@@ -126,9 +126,9 @@ func TestUnpackedBound(t *testing.T) {
 	var order []string
 	for i := range 6 {
 		path := aged(t, "clang4-zlib.elf")
-		left := filepath.Join(dir, "unpacked", diskcache.TempPrefix+"123")
+		unfinished := filepath.Join(dir, "unpacked", diskcache.TempPrefix+"123")
 		if i > 0 {
-			if err := os.WriteFile(left, make([]byte, 100), 0o600); err != nil {
+			if err := os.WriteFile(unfinished, make([]byte, 100), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -156,7 +156,7 @@ func TestUnpackedBound(t *testing.T) {
 		if limit = 3*size + 1; total > limit || len(order) != i+1 {
 			t.Errorf("%d files: %d bytes of %d, %q", i+1, total, limit, order)
 		}
-		if _, err := os.Stat(left); err == nil {
+		if _, err := os.Stat(unfinished); err == nil {
 			t.Error("the unfinished file is still there")
 		}
 	}
@@ -165,11 +165,11 @@ func TestUnpackedBound(t *testing.T) {
 		names[name] = true
 	}
 	if len(names) != 3 || !names[order[3]] || !names[order[4]] || !names[order[5]] {
-		t.Errorf("left of %q: %v", order, names)
+		t.Errorf("remaining of %q: %v", order, names)
 	}
 }
 
-// TestUnpackedRefused: where nothing can or may be written the answers are the same.
+// TestUnpackedRefused checks that the answers are the same if no copy can be written.
 func TestUnpackedRefused(t *testing.T) {
 	path := aged(t, "clang4-zlib.elf")
 	want := allAnswers(t, keeping(t, path, ""), path, 8)
@@ -203,7 +203,7 @@ func TestUnpackedRefused(t *testing.T) {
 	}
 }
 
-// open777 makes a directory that others may write to.
+// open777 creates a directory that others may write to.
 func open777(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
@@ -211,13 +211,13 @@ func open777(dir string) error {
 	return os.Chmod(dir, 0o777)
 }
 
-// TestUnpackedClose closes a source while it writes: nothing is left, and nothing waited for.
+// TestUnpackedClose closes a source while it writes a copy, of which nothing must remain.
 func TestUnpackedClose(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
 	want := allAnswers(t, keeping(t, path, ""), path, 8)
 	s := keeping(t, path, dir)
 	m := symsrc.Module{Name: path}
-	s.unpacked.asking.Add(1) // so that it takes its time
+	s.unpacked.asking.Add(1) // slows the writer down
 	for range 2 {
 		ask(s, m, 1)
 	}
@@ -235,7 +235,7 @@ func TestUnpackedClose(t *testing.T) {
 	}
 }
 
-// unfinished is the file that is being written.
+// unfinished returns the path of the file that is being written.
 func (t *unpackedCache) unfinished() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

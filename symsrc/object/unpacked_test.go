@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// keeping is a source that keeps copies of files of any size in dir.
+// keeping returns a source that keeps copies of files of any size in dir.
 func keeping(t *testing.T, path, dir string) *Source {
 	t.Helper()
 	s := NewSource(fixedFinder{&symsrc.Files{Elf: path, DebugStatus: symsrc.NotFound}})
@@ -27,7 +27,7 @@ func keeping(t *testing.T, path, dir string) *Source {
 	return s
 }
 
-// aged copies a file of testdata, as if it were a year old.
+// aged returns the path of a copy of a file of testdata with the modification time of a year ago.
 func aged(t *testing.T, name string) string {
 	t.Helper()
 	path := stage(t, name)
@@ -35,6 +35,7 @@ func aged(t *testing.T, name string) string {
 	return path
 }
 
+// age sets the modification time of a file to a year ago.
 func age(t *testing.T, path string) {
 	t.Helper()
 	then := time.Now().AddDate(-1, 0, 0)
@@ -43,19 +44,19 @@ func age(t *testing.T, path string) {
 	}
 }
 
-// allAnswers asks for every step-th address of code, and waits until the source has written what it writes.
+// allAnswers looks up every step-th address of code, and waits until the source has finished writing.
 func allAnswers(t *testing.T, s *Source, path string, step uint64) (all [][]symsrc.Frame) {
 	t.Helper()
 	m := symsrc.Module{Name: path}
 	for _, a := range codeAddresses(t, path, step) {
 		all = append(all, ask(s, m, a).Frames)
 	}
-	settleCopies(s, m)
+	waitForCopies(s, m)
 	return all
 }
 
-// settleCopies waits for what is written beside the questions, and reports whether the module's file uses a copy.
-func settleCopies(s *Source, key symsrc.Module) (mapped bool) {
+// waitForCopies waits for the background goroutines of a module, and reports whether its file uses a copy.
+func waitForCopies(s *Source, key symsrc.Module) (mapped bool) {
 	m := s.module(key)
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -66,7 +67,7 @@ func settleCopies(s *Source, key symsrc.Module) (mapped bool) {
 	return mapped
 }
 
-// copyFiles are the names in the directory of copies, without that of the lock.
+// copyFiles returns the names of the files in the directory of copies except the lock.
 func copyFiles(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "unpacked"))
@@ -81,7 +82,7 @@ func copyFiles(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// compressedBuilds are all ways to pack that the package reads.
+// compressedBuilds are builds with all supported kinds of compression.
 var compressedBuilds = []build{
 	{name: "zlib", compiler: "g++", flags: "-gdwarf-5 -O2 -gz=zlib -Wl,--build-id"},
 	{name: "zlib-gnu", compiler: "g++", flags: "-gdwarf-5 -O2", then: "objcopy --compress-debug-sections=zlib-gnu"},
@@ -89,7 +90,7 @@ var compressedBuilds = []build{
 	{name: "zstd", compiler: clang, flags: "-gdwarf-5 -O2 -ffunction-sections" + lld, then: "llvm-objcopy-22 --compress-debug-sections=zstd"},
 }
 
-// TestUnpacked has the same answers without a copy, while it is written, and with it.
+// TestUnpacked checks that the answers are the same without a copy, while it is written, and with it.
 func TestUnpacked(t *testing.T) {
 	for _, b := range compressedBuilds {
 		t.Run(b.name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func checkUnpacked(t *testing.T, path string) {
 		if got := allAnswers(t, s, path, 1); !reflect.DeepEqual(got, want) {
 			t.Errorf("run %d: other answers", i)
 		}
-		if mapped := settleCopies(s, symsrc.Module{Name: path}); mapped != warm {
+		if mapped := waitForCopies(s, symsrc.Module{Name: path}); mapped != warm {
 			t.Errorf("run %d: the copy is used: %v", i, mapped)
 		}
 		names := copyFiles(t, dir)
@@ -130,7 +131,7 @@ func checkUnpacked(t *testing.T, path string) {
 	}
 }
 
-// TestUnpackedNone: files that have no compressed sections, or are not worth it, or have just been made, have no copies.
+// TestUnpackedNone checks that files that are small, or new, or have no compressed sections, have no copies.
 func TestUnpackedNone(t *testing.T) {
 	small, fresh, plain := aged(t, "clang4-zlib.elf"), stage(t, "clang4-zlib.elf"), aged(t, "gcc5.elf")
 	for path, min := range map[string]int64{small: minUnpacked, fresh: 1, plain: 1} {
@@ -144,26 +145,26 @@ func TestUnpackedNone(t *testing.T) {
 	}
 }
 
-// TestUnpackedOnce: who asks once makes no copy.
+// TestUnpackedOnce checks that one question does not create a copy.
 func TestUnpackedOnce(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
 	s := keeping(t, path, dir)
 	m := symsrc.Module{Name: path}
 	ask(s, m, codeAddresses(t, path, 1)[0])
-	settleCopies(s, m)
+	waitForCopies(s, m)
 	if _, err := os.Stat(filepath.Join(dir, "unpacked")); err == nil {
 		t.Error("something was written")
 	}
 }
 
-// TestUnpackedCutOff truncates the copy under the mapping: the answers come from the object again.
-func TestUnpackedCutOff(t *testing.T) {
+// TestUnpackedTruncated truncates a mapped copy: the answers come from the object again.
+func TestUnpackedTruncated(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
 	want := allAnswers(t, keeping(t, path, dir), path, 1)
 	for _, size := range []int64{0, copyPage, 2*copyPage + 1} {
 		s := keeping(t, path, dir)
 		m := symsrc.Module{Name: path}
-		if ask(s, m, 1); !settleCopies(s, m) {
+		if ask(s, m, 1); !waitForCopies(s, m) {
 			t.Fatal("no copy")
 		}
 		kept := filepath.Join(dir, "unpacked", copyFiles(t, dir)[0])
@@ -171,19 +172,19 @@ func TestUnpackedCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		if size%copyPage != 0 { // the rest of the page reads as zeros
-			s.module(m).checked.Store(0) // as if a second had gone by
+			s.module(m).checked.Store(0) // check for changes on disk
 		}
 		if got := allAnswers(t, s, path, 1); !reflect.DeepEqual(got, want) {
-			t.Errorf("cut off at %d: other answers", size)
+			t.Errorf("truncated to %d bytes: other answers", size)
 		}
-		if settleCopies(s, m) {
-			t.Errorf("cut off at %d: it is still used", size)
+		if waitForCopies(s, m) {
+			t.Errorf("truncated to %d bytes: it is still used", size)
 		}
-		allAnswers(t, keeping(t, path, dir), path, 1) // makes it again
+		allAnswers(t, keeping(t, path, dir), path, 1) // writes it again
 	}
 }
 
-// TestUnpackedChangedObject: a copy is that of one file as it was.
+// TestUnpackedChangedObject checks that a copy is not used after the object has changed.
 func TestUnpackedChangedObject(t *testing.T) {
 	path, other, dir := aged(t, "clang4-zlib.elf"), aged(t, "ppc64-zstd.elf"), t.TempDir()
 	allAnswers(t, keeping(t, path, dir), path, 1)
@@ -203,14 +204,14 @@ func TestUnpackedChangedObject(t *testing.T) {
 	}
 	s := keeping(t, path, dir)
 	if got, want := allAnswers(t, s, path, 1), allAnswers(t, keeping(t, other, ""), other, 1); !reflect.DeepEqual(got, want) {
-		t.Error("answers of the file before")
+		t.Error("answers of the old file")
 	}
-	if settleCopies(s, symsrc.Module{Name: path}) {
-		t.Error("the copy of the file before is used")
+	if waitForCopies(s, symsrc.Module{Name: path}) {
+		t.Error("the copy of the old file is used")
 	}
 }
 
-// TestUnpackedAtOnce has several sources write to one directory.
+// TestUnpackedAtOnce writes copies from several sources to one directory.
 func TestUnpackedAtOnce(t *testing.T) {
 	paths, dir := []string{aged(t, "clang4-zlib.elf"), aged(t, "ppc64-zstd.elf")}, t.TempDir()
 	want := [][][]symsrc.Frame{allAnswers(t, keeping(t, paths[0], ""), paths[0], 4), allAnswers(t, keeping(t, paths[1], ""), paths[1], 4)}
@@ -226,7 +227,7 @@ func TestUnpackedAtOnce(t *testing.T) {
 	for i, path := range paths {
 		allAnswers(t, keeping(t, path, dir), path, 4)
 		s := keeping(t, path, dir)
-		if got := allAnswers(t, s, path, 4); !reflect.DeepEqual(got, want[i]) || !settleCopies(s, symsrc.Module{Name: path}) {
+		if got := allAnswers(t, s, path, 4); !reflect.DeepEqual(got, want[i]) || !waitForCopies(s, symsrc.Module{Name: path}) {
 			t.Errorf("%s: other answers, or no copy", path)
 		}
 	}

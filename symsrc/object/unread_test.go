@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// unknownPacking marks the sections of debug information of an ELF file of 64 bits as compressed in a way that there is not.
+// unknownPacking marks the sections of debug information of a 64-bit ELF file as compressed by an unknown method.
 func unknownPacking(t *testing.T, data []byte) {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(data))
@@ -32,7 +32,7 @@ func unknownPacking(t *testing.T, data []byte) {
 	}
 }
 
-// TestUnknownPacking holds that a file whose debug information cannot be unpacked answers from its symbol table, and says so.
+// TestUnknownPacking checks that a file whose debug information cannot be unpacked answers from its symbol table, and that the Files say so.
 func TestUnknownPacking(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/rootfs/usr/lib/liba.so")
 	if err != nil {

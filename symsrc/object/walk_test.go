@@ -11,8 +11,7 @@ import (
 	"qss-filter/symsrc/dwarf"
 )
 
-// TestWalkDamaged goes over files of testdata that are damaged, and asks another File for addresses of each piece: Walk says
-// what Code says.
+// TestWalkDamaged walks over damaged files of testdata, and compares each piece with Code of another File.
 func TestWalkDamaged(t *testing.T) {
 	places := sectionPlaces(t, decisive...)
 	r := rand.New(rand.NewPCG(15, 16))
@@ -35,8 +34,8 @@ func TestWalkDamaged(t *testing.T) {
 		w.each = func(p *Piece) error {
 			pieces++
 			for _, a := range [...]uint64{p.Lo, p.Lo + (p.Hi-p.Lo)/2, p.Hi - 1} {
-				if frames := other.Code(a); other.fault.Load() == nil && !p.says(frames) {
-					return fmt.Errorf("%#x: %+v instead of %+v", a, *p, frames)
+				if frames := other.Code(a); other.fault.Load() == nil && !p.agrees(frames) {
+					return fmt.Errorf("%#x: %+v, want %+v", a, *p, frames)
 				}
 			}
 			return nil
@@ -51,14 +50,14 @@ func TestWalkDamaged(t *testing.T) {
 	}
 }
 
-// says reports whether a piece says the same as frames, but for the file of a symbol, which Walk does not know.
-func (p *Piece) says(frames []symsrc.Frame) bool {
+// agrees reports whether a piece agrees with frames, except for the file of a symbol, which a Piece does not have.
+func (p *Piece) agrees(frames []symsrc.Frame) bool {
 	if len(frames) != len(p.Calls)+1 || frames[len(frames)-1].Func != p.Func {
 		return false
 	}
 	for i := range frames {
 		fr, file, line := frames[i], p.File, p.Line
-		if i > 0 { // where the function inside of it is called
+		if i > 0 { // the position of the call of the inlined function
 			c := p.Calls[len(p.Calls)-i]
 			file, line = c.File, c.Line
 		}

@@ -14,11 +14,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// wholeObjects are files of Debian's debug packages. testdata/bench/objects.sh fetches them into a directory, which the
-// environment variable QSS_OBJECTS names; QSS_OBJECTS=/ means the packages that are installed.
+// wholeObjects are files of Debian's debug packages. testdata/bench/objects.sh downloads them to a directory, whose path is in the
+// environment variable QSS_OBJECTS; QSS_OBJECTS=/ means the installed packages.
 var wholeObjects = []struct {
 	name, pack string
-	match      string // a pattern of its path in the package; the largest one is taken
+	match      string // a pattern of the path in the package; the largest file that matches is used
 }{
 	{"libc", "libc6-dbg", "usr/lib/debug/.build-id/*/*.debug"},
 	{"libstdc++", "libstdc++6-12-dbg", "usr/lib/x86_64-linux-gnu/debug/libstdc++.so.*"},
@@ -28,17 +28,16 @@ var wholeObjects = []struct {
 	{"ceph", "ceph-osd-dbg", "usr/lib/debug/.build-id/*/*.debug"},
 }
 
-// wholeAddresses is how many addresses of an object are asked for.
+// wholeAddresses is the number of addresses that are looked up in each object.
 const wholeAddresses = 20000
 
-// TestWholeObjects compares large objects with llvm-symbolizer at random addresses: functions, files, lines and columns of
-// the whole chain.
+// TestWholeObjects compares the frames of random addresses in large objects with llvm-symbolizer.
 func TestWholeObjects(t *testing.T) {
 	root := os.Getenv("QSS_OBJECTS")
 	for _, o := range wholeObjects {
 		t.Run(o.name, func(t *testing.T) {
 			if root == "" {
-				t.Skip("QSS_OBJECTS names no directory; see testdata/bench/objects.sh")
+				t.Skip("QSS_OBJECTS is not set; see testdata/bench/objects.sh")
 			}
 			path := findObject(t, root, o.pack, o.match)
 			if path == "" {
@@ -49,7 +48,7 @@ func TestWholeObjects(t *testing.T) {
 	}
 }
 
-// findObject is the largest file of a package that matches.
+// findObject returns the path of the largest file of a package that matches, or "".
 func findObject(t *testing.T, root, pack, match string) (path string) {
 	t.Helper()
 	packages, err := filepath.Glob(filepath.Join(root, pack))
@@ -77,10 +76,10 @@ func findObject(t *testing.T, root, pack, match string) (path string) {
 	return path
 }
 
-// ownedFiles are the files of installed packages, by a pattern of their names.
+// ownedFiles caches the lists of files of installed packages, by a pattern of the packages' names.
 var ownedFiles = make(map[string]string)
 
-// isOf reports whether an installed package has the file.
+// isOf reports whether a file belongs to an installed package.
 func isOf(path, pack string) bool {
 	list, ok := ownedFiles[pack]
 	if !ok {
@@ -95,7 +94,7 @@ func isOf(path, pack string) bool {
 	return strings.Contains(list, "\n"+path+"\n")
 }
 
-// TestWholePrograms does the same for what compilers make of larger programs.
+// TestWholePrograms is TestWholeObjects for larger programs of several compilers.
 func TestWholePrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -163,7 +162,7 @@ func main() {
 }
 `
 
-// compareWhole compares at random addresses of code.
+// compareWhole compares the frames of random addresses with llvm-symbolizer.
 func compareWhole(t *testing.T, path string) {
 	t.Helper()
 	addrs := randomAddresses(t, path, wholeAddresses)
@@ -174,7 +173,7 @@ func compareWhole(t *testing.T, path string) {
 	for i, a := range addrs {
 		got := render(f.Code(a))
 		if f.code.InStubs(a) && (got == "?? ??:0:0" || strings.HasSuffix(got, "@plt ??:0:0")) {
-			stubs++ // llvm names them after the last symbol before, which is one of another section
+			stubs++ // llvm names them after the last symbol before them, which is in another section
 			continue
 		}
 		if got != want[i] && !(outer != nil && sameButOuter(got, want[i], outer(a))) {
@@ -189,7 +188,7 @@ func compareWhole(t *testing.T, path string) {
 	t.Logf("%s: %d addresses, %d of them in stubs, %d differ", path, len(addrs), stubs, bad)
 }
 
-// compareAsLLVM compares in the style of llvm, without any exception.
+// compareAsLLVM compares the answers of NewLLVMSource, which must be identical.
 func compareAsLLVM(t *testing.T, path string, addrs []uint64, want []string) {
 	t.Helper()
 	s := NewLLVMSource(fixedFinder{&symsrc.Files{Elf: path, DebugStatus: symsrc.NotFound}})
@@ -203,9 +202,9 @@ func compareAsLLVM(t *testing.T, path string, addrs []uint64, want []string) {
 	}
 }
 
-// symbolsOfObject returns, for a file that is not linked, the names of the functions that cover an address of its first
-// section of code. llvm takes the symbols of all sections for ones of that section, where all begin at 0, and so names the
-// physical function after variables.
+// symbolsOfObject returns, for a relocatable file, a function that returns the names of the functions that cover an address of the first
+// code section. llvm does not distinguish the sections of symbols, because all begin at 0, and so names the physical function after
+// variables. For other files it returns nil.
 func symbolsOfObject(t *testing.T, path string) func(addr uint64) []string {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -234,8 +233,8 @@ func symbolsOfObject(t *testing.T, path string) func(addr uint64) []string {
 	}
 }
 
-// sameButOuter reports whether two chains differ in nothing but the physical function's name, and ours is one of names, or
-// there is none, as between functions.
+// sameButOuter reports whether frames differ only in the physical function's name, and got has one of names, or none if there are no
+// names, as between functions.
 func sameButOuter(got, want string, names []string) bool {
 	split := func(chain string) (inner, outer, where string) {
 		if i := strings.LastIndex(chain, " < "); i >= 0 {
@@ -250,7 +249,7 @@ func sameButOuter(got, want string, names []string) bool {
 		(slices.Contains(names, outer) || outer == "??" && len(names) == 0)
 }
 
-// randomAddresses are some of the sections of code.
+// randomAddresses returns n random addresses in code sections.
 func randomAddresses(t *testing.T, path string, n int) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(path)
