@@ -14,8 +14,7 @@ const unnoticed = 256 << 10
 
 const head = "MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C90 a\n"
 
-// TestCost asks files that make each question cost much, again and again: in the end they are of no use any more. Beside each
-// stands how much of the file a question reads, in bytes.
+// TestCost repeats expensive lookups until they exceed the budget of the file. read is the number of bytes that one lookup reads.
 func TestCost(t *testing.T) {
 	lines := head + "FILE 0 x.c\nFUNC 0 1000000 0 f\n" + strings.Repeat("900000 1 1 0\n", 1<<18)
 	without := lines + "100 10 0 0\n"
@@ -24,7 +23,7 @@ func TestCost(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		read int
-	}{"lines": {lines, len(lines)}, "a line that has none": {without, 2 * len(without)}, "calls": {inlines, len(inlines)}, "ranges": {ranges, len(ranges)},
+	}{"lines": {lines, len(lines)}, "a line 0": {without, 2 * len(without)}, "calls": {inlines, len(inlines)}, "ranges": {ranges, len(ranges)},
 		"a name":          {head + "FUNC 0 1000000 0 " + strings.Repeat("n", 1<<21) + "\n", 1 << 21},
 		"a line too long": {head + "FUNC 0 1000000 0 f\nINLINE 0 1 0 0" + strings.Repeat(" 900000 1", maxFunction/8) + "\n", maxFunction}} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +44,7 @@ func TestCost(t *testing.T) {
 				t.Errorf("after %d questions: %v", asked, err)
 			}
 			if _, err := f.Frames(0x101); !errors.Is(err, budget.ErrExceeded) {
-				t.Errorf("it is asked again: %v", err)
+				t.Errorf("a further question: %v", err)
 			}
 		})
 	}
@@ -56,16 +55,16 @@ func TestCost(t *testing.T) {
 		}
 		for _, addr := range []uint64{1, 0x20} {
 			if frames, err := f.Frames(addr); err == nil && len(frames) > 0 && frames[0].Func != "" {
-				t.Errorf("a name of %d bytes is one", len(frames[0].Func))
+				t.Errorf("a name of %d bytes was accepted", len(frames[0].Func))
 			}
 		}
 		for _, list := range [][]record{f.funcs, f.publics} {
 			if x := f.fields(&list[0]); len(x.rest()) > 2*maxName {
-				t.Errorf("%d bytes of a name are read", len(x.rest()))
+				t.Errorf("%d bytes of a name were read", len(x.rest()))
 			}
 		}
 	})
-	t.Run("an honest one", func(t *testing.T) {
+	t.Run("a real file", func(t *testing.T) {
 		f, err := New([]byte(sample), room)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +98,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// TestKept holds that no more is kept of a file than there is room for, and that as much is kept as is said.
+// TestKept checks the limit on the memory of the index, and the result of Held.
 func TestKept(t *testing.T) {
 	for _, record := range []string{"FUNC 1 1 0 a\n", "PUBLIC 1 0 a\n", "FILE 1 a\n", "INLINE_ORIGIN 1 a\n", "STACK CFI INIT 1 1 a\n"} {
 		for _, c := range []struct {

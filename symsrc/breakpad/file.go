@@ -1,7 +1,7 @@
-// Package breakpad answers from Breakpad symbol files: text with a record a line (Breakpad, docs/symbol_files.md).
+// Package breakpad reads Breakpad symbol files: text with one record per line (Breakpad, docs/symbol_files.md).
 //
-// A file is read through once, when it is first asked, to learn where its functions stand; what is said of a function is
-// read when an address of it is asked for.
+// The first lookup reads the whole file once to build an index of its functions. The records of a function are read for each lookup of
+// one of its addresses.
 package breakpad
 
 import (
@@ -20,36 +20,36 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// Bounds on hostile files. The largest of good ones, of browsers, have two million functions, and no function with as much
-// as a megabyte of records.
+// Limits for hostile files. The largest real files, of browsers, have two million functions, each with less than a megabyte of
+// records.
 const (
-	maxText     = math.MaxUint32
-	maxRecords  = 1 << 24 // of each kind, of which one takes 16 bytes of memory at most
-	maxFunction = 16 << 20
+	maxText     = math.MaxUint32 // size of a file, in bytes
+	maxRecords  = 1 << 24        // number of records of each kind; a record takes at most 16 bytes of memory
+	maxFunction = 16 << 20       // size of the records of a function, in bytes
 )
 
-// ErrTooLarge is the error of a file beyond the bounds.
+// ErrTooLarge is the error of a file that exceeds the limits.
 var ErrTooLarge = errors.New("too large")
 
-// File is a symbol file. It may be asked by several goroutines at once.
+// File is a symbol file. It is safe for concurrent use.
 type File struct {
 	text  []byte
-	limit int // of records of each kind
+	limit int // number of records of each kind
 	work  *budget.Work
-	room  int64 // bytes that may still be kept of it
+	room  int64 // memory that the index may still use, in bytes
 
 	once    sync.Once
-	held    atomic.Int64 // bytes kept
+	held    atomic.Int64 // memory of the index, in bytes
 	err     error
 	funcs   []record
 	publics []record
-	frames  []record // what STACK CFI INIT says: the code of each function
+	frames  []record // STACK CFI INIT records: the code of each function
 	files   numbered
 	origins numbered
 }
 
-// New takes the text of a file, which must not change, and of which no more than room bytes are kept besides. It fails where the
-// text does not begin as such a file does, or is too large.
+// New returns the file with the given text, which must not change. Its index uses at most room bytes of memory. New fails if the text is
+// not that of a symbol file, or is too large.
 func New(text []byte, room int64) (*File, error) {
 	if !bytes.HasPrefix(text, []byte("MODULE ")) {
 		return nil, errors.New("no MODULE record")
@@ -60,12 +60,12 @@ func New(text []byte, room int64) (*File, error) {
 	return &File{text: wholeLines(text), limit: maxRecords, work: budget.NewWork(int64(len(text))), room: room}, nil
 }
 
-// Held returns how many bytes are kept of the file besides its text.
+// Held returns the memory of the index, in bytes.
 func (f *File) Held() int64 { return f.held.Load() }
 
-// Frames returns the functions at an address, which counts from where the module is loaded: the innermost inlined one first;
-// nil where nothing is known. It fails where the file cannot be used, with budget.ErrExceeded where it would take too much work,
-// and with budget.ErrTooLong where the answer is too long.
+// Frames returns the functions at an address relative to the load address of the module, the innermost inlined one first, or nil if
+// nothing is known. It fails if the file cannot be used, with budget.ErrExceeded if it would take too much work, and with
+// budget.ErrTooLong if the answer is too long.
 func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	f.once.Do(func() {
 		if f.err = f.index(); f.err != nil {
@@ -97,15 +97,15 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	return nil, nil
 }
 
-// public finds the PUBLIC record of an address. Such a symbol has no size, and is taken to go on up to the next one; but where
-// the file says which code belongs together, for the walking of stacks, it stays within that.
+// public returns the PUBLIC record of an address, or nil. Such a symbol has no size, and is assumed to extend to the next one; but if the
+// file has call frame information, it ends with the code of its function there.
 func (f *File) public(addr uint64) *record {
 	r := find(f.publics, addr)
 	if r == nil {
 		return nil
 	}
 	if fn := find(f.funcs, addr); fn != nil && fn.addr >= r.addr {
-		return nil // it has ended where that function begins
+		return nil // it ends at the start of that function
 	}
 	if r.addr == addr {
 		return r
@@ -122,12 +122,12 @@ func (f *File) public(addr uint64) *record {
 		last = max(last, f.funcs[n-1].addr)
 	}
 	if addr >= last {
-		return nil // nothing tells how far it goes
+		return nil // its end is unknown
 	}
 	return r
 }
 
-// maxName bounds a name; a longer one is damage.
+// maxName bounds the length of a name, in bytes; only damaged files have longer ones.
 const maxName = 1 << 16
 
 // named returns the frame of a function. Dumpers demangle most names, but not all.
@@ -138,23 +138,23 @@ func named(name string) symsrc.Frame {
 	return symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
 }
 
-// record is one that says something of addresses.
+// record is a record with an address.
 type record struct {
 	addr      uint64
-	size, off uint32 // off is where it stands in the text
+	size, off uint32 // off is the offset in the text
 }
 
-// numbered are the records that others refer to by number, sorted by that.
+// numbered holds the records that others refer to by number, sorted by the number.
 type numbered []struct{ number, off uint32 }
 
-// index reads the file through, but for what stands below functions.
+// index builds the index of all records except those that belong to a function.
 func (f *File) index() error {
 	text := f.text
 	for p := 0; p < len(text); {
 		line := text[p:]
 		n := bytes.IndexByte(line, '\n')
-		if line[0] >= 'F' && line[0] <= 'S' { // most lines are of digits
-			if err := f.take(line[:n+1], uint32(p)); err != nil {
+		if line[0] >= 'F' && line[0] <= 'S' { // most lines begin with a digit
+			if err := f.addRecord(line[:n+1], uint32(p)); err != nil {
 				return err
 			}
 		}
@@ -171,19 +171,19 @@ func (f *File) index() error {
 	return nil
 }
 
-// Bytes that a record takes, and one that others refer to.
+// Memory of a record, and of one in numbered, in bytes.
 const recordSize, numberedSize = 16, 8
 
-// keep counts one more of either; a list that grows is there twice for a while.
-func (f *File) keep(size int64) error {
+// reserve counts the memory of one more record. While a list grows, there are two copies of it.
+func (f *File) reserve(size int64) error {
 	if f.room -= 2 * size; f.room < 0 {
 		return fmt.Errorf("%w: its records take too much memory", budget.ErrExceeded)
 	}
 	return nil
 }
 
-// take notes where a record stands. What is malformed is left out.
-func (f *File) take(line []byte, at uint32) error {
+// addRecord adds a record to the index. It ignores malformed ones.
+func (f *File) addRecord(line []byte, at uint32) error {
 	x := fields{text: line}
 	switch {
 	case x.skip("FUNC"):
@@ -195,14 +195,14 @@ func (f *File) take(line []byte, at uint32) error {
 	case x.skip("STACK") && x.skip("CFI") && x.skip("INIT"):
 		return f.add(&f.frames, x, at, true)
 	case x.skip("FILE"):
-		return cmp.Or(f.keep(numberedSize), f.files.add(x, at, f.limit))
+		return cmp.Or(f.reserve(numberedSize), f.files.add(x, at, f.limit))
 	case x.skip("INLINE_ORIGIN"):
-		return cmp.Or(f.keep(numberedSize), f.origins.add(x, at, f.limit))
+		return cmp.Or(f.reserve(numberedSize), f.origins.add(x, at, f.limit))
 	}
 	return nil
 }
 
-// add appends a record of an address and perhaps a size. One of 4 GiB and more is damage.
+// add appends a record with an address and, if sized is set, a size. It ignores sizes of 4 GiB and more, which only damaged files have.
 func (f *File) add(list *[]record, x fields, at uint32, sized bool) error {
 	r := record{addr: x.hex(), off: at}
 	if sized {
@@ -218,10 +218,10 @@ func (f *File) add(list *[]record, x fields, at uint32, sized bool) error {
 		return fmt.Errorf("more than %d records: %w", f.limit, ErrTooLarge)
 	}
 	*list = append(*list, r)
-	return f.keep(recordSize)
+	return f.reserve(recordSize)
 }
 
-// find is the last record at or below an address, nil where there is none.
+// find returns the last record at or below an address, or nil.
 func find(list []record, addr uint64) *record {
 	i := sort.Search(len(list), func(i int) bool { return list[i].addr > addr })
 	if i == 0 {
@@ -230,6 +230,7 @@ func find(list []record, addr uint64) *record {
 	return &list[i-1]
 }
 
+// add appends a record with a number.
 func (t *numbered) add(x fields, at uint32, limit int) error {
 	n := x.decimal()
 	if x.bad || n>>32 != 0 {
@@ -248,7 +249,7 @@ func (t numbered) sort() {
 	})
 }
 
-// text is the text of the record of a number, "" where there is none.
+// text returns the text of the record with a number, or "". all is the text of the file.
 func (t numbered) text(all []byte, number uint64) string {
 	i := sort.Search(len(t), func(i int) bool { return uint64(t[i].number) >= number })
 	if i == len(t) || uint64(t[i].number) != number {

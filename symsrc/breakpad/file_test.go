@@ -11,10 +11,10 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// room is more than enough to keep.
+// room is more memory than any index in these tests needs.
 const room = 1 << 30
 
-// text puts frames as `function file:line`, innermost first; ~ marks a line that is only near.
+// text formats frames as `function file:line`, the innermost one first; ~ marks an approximate line.
 func text(frames []symsrc.Frame) string {
 	var all []string
 	for _, f := range frames {
@@ -65,7 +65,7 @@ FUNC
 STACK WIN 4 2170 14 1 0 0 0 0 0 1 $eip 4 + ^ =
 `
 
-// stack are records that say how far the labels' code goes.
+// stack are records with the extents of the labels.
 const stack = `STACK CFI INIT 1060 10 .cfa: $rsp 8 +
 STACK CFI INIT 1078 10 .cfa: $rsp 8 +
 STACK CFI 1079 .cfa: $rsp 16 +
@@ -93,8 +93,8 @@ func TestFrames(t *testing.T) {
 		}},
 		"unsorted, with carriage returns": {strings.ReplaceAll("MODULE Linux x86 0 a\nFUNC 20 10 0 b\n20 10 2 1\nFUNC 10 10 0 a\n10 10 1 1\nFILE 1 x\nFILE 0 y\nFILE 1 z\n", "\n", "\r\n"),
 			map[uint64]string{0x10: "a x:1", 0x2f: "b x:2"}},
-		"cut off": {"MODULE Linux x86 0 a\nFUNC 20 10 0 b\n20 10 2 1\nFILE 1 x\nFUNC 40 10 0 c", map[uint64]string{0x20: "b x:2", 0x40: ""}},
-		"empty":   {"MODULE Linux x86 0 a\n", map[uint64]string{0: ""}},
+		"truncated": {"MODULE Linux x86 0 a\nFUNC 20 10 0 b\n20 10 2 1\nFILE 1 x\nFUNC 40 10 0 c", map[uint64]string{0x20: "b x:2", 0x40: ""}},
+		"empty":     {"MODULE Linux x86 0 a\n", map[uint64]string{0: ""}},
 	} {
 		f, err := New([]byte(tc.text), room)
 		if err != nil {
@@ -108,11 +108,11 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	if _, err := New([]byte("FUNC 1 1 0 a\n"), room); err == nil {
-		t.Error("a file without MODULE is read")
+		t.Error("a file without MODULE was accepted")
 	}
 }
 
-// TestDumped reads what Breakpad's own dump_syms has made of testdata/inline.cpp, for a program that is linked to 0x200000, too.
+// TestDumped reads the output of Breakpad's dump_syms for testdata/inline.cpp, also for a program that is linked to 0x200000.
 func TestDumped(t *testing.T) {
 	for name, want := range map[string]map[uint64]string{
 		"inline.sym": {
@@ -140,7 +140,7 @@ func TestDumped(t *testing.T) {
 	}
 }
 
-// TestHostile gives files that try to cost much.
+// TestHostile checks the limits for hostile files.
 func TestHostile(t *testing.T) {
 	for _, record := range []string{"FUNC 1 1 0 a\n", "PUBLIC 1 0 a\n", "FILE 1 a\n", "INLINE_ORIGIN 1 a\n", "STACK CFI INIT 1 1 a\n"} {
 		many := "MODULE Linux x86 0 a\n" + strings.Repeat(record, 1001)
@@ -169,14 +169,14 @@ func TestHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if frames, _ := f.Frames(1); text(frames) != "f" {
-		t.Errorf("behind %d bytes of records: %s", maxFunction, text(frames))
+		t.Errorf("after %d bytes of records: %s", maxFunction, text(frames))
 	}
 	wide := "MODULE Linux x86 0 a\nFUNC 0 10 0 " + strings.Repeat("f", maxName+1) + "\n"
 	if f, err = New([]byte(wide), room); err != nil {
 		t.Fatal(err)
 	}
 	if frames, _ := f.Frames(1); text(frames) != "" {
-		t.Errorf("a name of %d bytes is kept", maxName+1)
+		t.Errorf("a name of %d bytes was accepted", maxName+1)
 	}
 }
 

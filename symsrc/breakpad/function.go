@@ -8,16 +8,16 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// row is a line record: which line some code is of. Its zero value covers nothing.
+// row is a line record. Its zero value covers no addresses.
 type row struct{ lo, size, line, file uint64 }
 
-// call is a function inlined into another one, by the part of its code that covers the address.
+// call is an inlined call; lo is the start of its range that covers the address.
 type call struct{ lo, line, file, origin uint64 }
 
-// maxNested bounds how deep calls are inlined into each other, as symsrc/object does.
+// maxNested bounds the depth of inlined calls, as in symsrc/object.
 const maxNested = 1000
 
-// function reads the records of a function.
+// function returns the frames of an address in a function.
 func (f *File) function(r *record, addr uint64, q *budget.Question) ([]symsrc.Frame, error) {
 	head := f.fields(r)
 	head.skip("m")
@@ -27,7 +27,7 @@ func (f *File) function(r *record, addr uint64, q *budget.Question) ([]symsrc.Fr
 	var at row
 	var memory [16]call
 	calls := memory[:0]
-	err := f.below(r, q, func(x row) {
+	err := f.eachRecord(r, q, func(x row) {
 		if addr-x.lo < x.size {
 			at = x
 		}
@@ -41,7 +41,7 @@ func (f *File) function(r *record, addr uint64, q *budget.Question) ([]symsrc.Fr
 		if n := len(calls); n > 0 {
 			scope = calls[n-1].lo
 		}
-		if approx, err = f.before(r, q, &at, scope); err != nil {
+		if approx, err = f.lineBefore(r, q, &at, scope); err != nil {
 			return nil, err
 		}
 	}
@@ -53,25 +53,25 @@ func (f *File) function(r *record, addr uint64, q *budget.Question) ([]symsrc.Fr
 	return frames, nil
 }
 
-// counted is how much of a function's records is read between two looks at the budget, and stepsPerByte what a byte of them takes.
+// countEvery is the number of bytes of records that are read before they are counted, and stepsPerByte the steps per byte.
 const (
-	counted      = 16 << 10
+	countEvery   = 16 << 10
 	stepsPerByte = 4
 )
 
-// below goes over the records below a function.
-func (f *File) below(r *record, q *budget.Question, line func(row), inline func(fields)) error {
+// eachRecord calls line and inline for the records that belong to a function.
+func (f *File) eachRecord(r *record, q *budget.Question, line func(row), inline func(fields)) error {
 	text := f.text[r.off:]
 	if len(text) > maxFunction {
 		text = text[:maxFunction]
 	}
-	told := len(text)
+	counted := len(text)
 	for text = nextLine(text); len(text) > 0; text = nextLine(text) {
-		if read := told - len(text); read > counted {
+		if read := counted - len(text); read > countEvery {
 			if err := q.Spend(stepsPerByte * read); err != nil {
 				return err
 			}
-			told = len(text)
+			counted = len(text)
 		}
 		x := fields{text: text}
 		if x.skip("INLINE") {
@@ -80,18 +80,18 @@ func (f *File) below(r *record, q *budget.Question, line func(row), inline func(
 		}
 		at := row{lo: x.hex(), size: x.hex(), line: x.decimal(), file: x.decimal()}
 		if x.bad || len(x.text) == 0 {
-			break // the function's records end, or what is read of them
+			break // the end of the function's records, or of the part that is read
 		}
 		line(at)
 	}
-	return q.Spend(stepsPerByte * (told - len(text)))
+	return q.Spend(stepsPerByte * (counted - len(text)))
 }
 
-// before sets the line of a row without one to that of the nearest row before it, of the same file and of code from scope on: what
-// symsrc/object does.
-func (f *File) before(r *record, q *budget.Question, at *row, scope uint64) (found bool, err error) {
+// lineBefore sets the line of a row with line 0 to that of the nearest row before it that has the same file and is not before scope, as in
+// symsrc/object. It reports whether there is one.
+func (f *File) lineBefore(r *record, q *budget.Question, at *row, scope uint64) (found bool, err error) {
 	var best row
-	err = f.below(r, q, func(x row) {
+	err = f.eachRecord(r, q, func(x row) {
 		if x.lo < at.lo && x.lo+x.size > scope && x.line != 0 && x.file == at.file && (!found || x.lo > best.lo) {
 			best, found = x, true
 		}
@@ -102,8 +102,8 @@ func (f *File) before(r *record, q *budget.Question, at *row, scope uint64) (fou
 	return found, err
 }
 
-// inlined takes an INLINE record where it covers the address: `depth line file origin`, and pairs of address and size. A call
-// stands before those within it; of several of a depth the last one counts.
+// inlined adds the call of an INLINE record to calls if it covers the address. The fields are `depth line file origin` and pairs of address
+// and size. A call precedes the calls nested in it; of several calls with one depth, the last one counts.
 func inlined(x fields, addr uint64, calls []call) []call {
 	depth := x.decimal()
 	c := call{line: x.decimal(), file: x.decimal(), origin: x.decimal()}
@@ -112,7 +112,7 @@ func inlined(x fields, addr uint64, calls []call) []call {
 	}
 	for {
 		lo, n := x.hex(), x.hex()
-		if x.bad || len(x.text) == 0 { // the number may have been cut off
+		if x.bad || len(x.text) == 0 { // the number may be truncated
 			return calls
 		}
 		if addr-lo < n {
@@ -122,7 +122,7 @@ func inlined(x fields, addr uint64, calls []call) []call {
 	}
 }
 
-// chain makes the frames.
+// chain returns the frames of a function with the name outer and the calls inlined into it, the innermost one first.
 func (f *File) chain(outer []byte, at row, calls []call, q *budget.Question) ([]symsrc.Frame, error) {
 	frames := make([]symsrc.Frame, 0, len(calls)+1)
 	known, file, line := at.size > 0, at.file, at.line
@@ -146,14 +146,14 @@ func (f *File) chain(outer []byte, at row, calls []call, q *budget.Question) ([]
 	return frames, add(named(string(outer)))
 }
 
-// fields reads the fields of the line at the start of a text, which single blanks part. What is no such field makes it bad, and
-// all that are read afterwards are 0.
+// fields reads the fields of the first line of text, which are separated by single spaces. A malformed field sets bad, and all fields
+// read afterwards are 0.
 type fields struct {
 	text []byte
 	bad  bool
 }
 
-// fields are those of a record behind its kind.
+// fields returns the fields of a record after its keyword.
 func (f *File) fields(r *record) fields {
 	x := fields{text: f.text[r.off:]}
 	if !x.skip("FUNC") {
@@ -162,7 +162,7 @@ func (f *File) fields(r *record) fields {
 	return x
 }
 
-// skip goes over the word that is the next field, and reports whether it is.
+// skip skips the next field if it is word, and reports whether it was.
 func (x *fields) skip(word string) bool {
 	if n := len(word); len(x.text) > n && string(x.text[:n]) == word && x.text[n] == ' ' {
 		x.text = x.text[n+1:]
@@ -171,12 +171,13 @@ func (x *fields) skip(word string) bool {
 	return false
 }
 
-// hex reads a hexadecimal number of 64 bits.
+// hex reads a 64-bit hexadecimal number.
 func (x *fields) hex() uint64 { return x.number(16) }
 
-// decimal reads a decimal number of 64 bits.
+// decimal reads a 64-bit decimal number.
 func (x *fields) decimal() uint64 { return x.number(10) }
 
+// number reads a 64-bit number.
 func (x *fields) number(base uint64) (v uint64) {
 	if x.bad {
 		return 0
@@ -204,7 +205,7 @@ func (x *fields) number(base uint64) (v uint64) {
 	return v
 }
 
-// digits is the value of each hexadecimal digit, and 0xff of every other byte.
+// digits maps each hexadecimal digit to its value, and every other byte to 0xff.
 var digits = func() (t [256]byte) {
 	for i := range t {
 		t[i] = 0xff
@@ -215,7 +216,7 @@ var digits = func() (t [256]byte) {
 	return t
 }()
 
-// rest is what is left of the line, as much as tells that it is no name where it is longer than one; nil where it is bad.
+// rest returns the rest of the line, truncated so that a name is still recognizable as longer than maxName; nil if bad is set.
 func (x *fields) rest() []byte {
 	if x.bad {
 		return nil
@@ -227,7 +228,7 @@ func (x *fields) rest() []byte {
 	return bytes.TrimSuffix(s, []byte("\r"))
 }
 
-// nextLine is the text from the next line on.
+// nextLine returns the text after the first line.
 func nextLine(text []byte) []byte {
 	if n := bytes.IndexByte(text, '\n'); n >= 0 {
 		return text[n+1:]
@@ -235,5 +236,5 @@ func nextLine(text []byte) []byte {
 	return nil
 }
 
-// wholeLines is the text without a last line that has no end: it may have been cut off within a number.
+// wholeLines returns the text without an unterminated last line, which may be truncated in a number.
 func wholeLines(text []byte) []byte { return text[:bytes.LastIndexByte(text, '\n')+1] }

@@ -9,19 +9,19 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// chunk is a part of what is said of a function.
+// chunk is a chunk of a FunctionInfo.
 type chunk struct {
 	kind uint32
 	data string
 }
 
-// hostile returns a file of version 1 with count functions at address 0, of 16 MB, which share one description.
+// hostile returns a file of version 1 with count functions at address 0, of 16 MiB each, which share one FunctionInfo.
 func hostile(count int, names string, chunks ...chunk) []byte {
 	le := binary.LittleEndian
 	b := append([]byte("MYSG\x01\x00\x04\x14"), make([]byte, 8)...)
 	b = le.AppendUint32(b, uint32(count))
-	b = append(b, make([]byte, 28+8*count)...) // offset and size of the names, the UUID, the addresses, and where the functions are
-	b = le.AppendUint32(b, 2)                  // files
+	b = append(b, make([]byte, 28+8*count)...) // offset and size of the string table, the UUID, the addresses, and the FunctionInfo offsets
+	b = le.AppendUint32(b, 2)                  // number of files
 	for _, v := range [...]uint32{0, 0, 1, 1} {
 		b = le.AppendUint32(b, v)
 	}
@@ -39,16 +39,16 @@ func hostile(count int, names string, chunks ...chunk) []byte {
 	return append(b, make([]byte, 8)...)
 }
 
-// TestCost asks files that make each question cost much, again and again.
+// TestCost repeats expensive lookups until they exceed the budget of the file.
 func TestCost(t *testing.T) {
 	const oneLine = "\x00\x04\x05\x05\x10\x00"
 	call := "\x01\x00\x80\x80\x80\x08\x00\x01\x00\x00\x00\x01\x01"
 	for name, data := range map[string][]byte{
-		"lines":              hostile(1, "\x00f\x00", chunk{lineTable, "\x7f\x00\x01" + strings.Repeat("\x03\x00", 2<<20)}),
-		"files":              hostile(1, "\x00f\x00", chunk{lineTable, "\x00\x04\x05" + strings.Repeat("\x01\x01", 2<<20)}),
-		"ranges":             hostile(1, "\x00f\x00", chunk{lineTable, oneLine}, chunk{inlineInfo, "\xff\xff\xff\xff\x0f" + strings.Repeat("\x01\x01", 2<<20)}),
-		"calls":              hostile(1, "\x00f\x00", chunk{lineTable, oneLine}, chunk{inlineInfo, "\x01\x00\x80\x80\x80\x08\x01\x01\x00\x00\x00\x01\x01" + strings.Repeat(strings.Replace(call, "\x80\x80\x80\x08", "\x01", 1), 1<<18)}),
-		"many of an address": hostile(64, "\x00f\x00", chunk{lineTable, "\x7f\x00\x01" + strings.Repeat("\x03\x00", 2<<20)}),
+		"lines":                         hostile(1, "\x00f\x00", chunk{lineTable, "\x7f\x00\x01" + strings.Repeat("\x03\x00", 2<<20)}),
+		"files":                         hostile(1, "\x00f\x00", chunk{lineTable, "\x00\x04\x05" + strings.Repeat("\x01\x01", 2<<20)}),
+		"ranges":                        hostile(1, "\x00f\x00", chunk{lineTable, oneLine}, chunk{inlineInfo, "\xff\xff\xff\xff\x0f" + strings.Repeat("\x01\x01", 2<<20)}),
+		"calls":                         hostile(1, "\x00f\x00", chunk{lineTable, oneLine}, chunk{inlineInfo, "\x01\x00\x80\x80\x80\x08\x01\x01\x00\x00\x00\x01\x01" + strings.Repeat(strings.Replace(call, "\x80\x80\x80\x08", "\x01", 1), 1<<18)}),
+		"many functions at one address": hostile(64, "\x00f\x00", chunk{lineTable, "\x7f\x00\x01" + strings.Repeat("\x03\x00", 2<<20)}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := New(data)
@@ -83,10 +83,10 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// TestLyingCounts gives headers that promise more than there is.
-func TestLyingCounts(t *testing.T) {
+// TestInvalidCounts checks headers with counts and offsets beyond the end of the file.
+func TestInvalidCounts(t *testing.T) {
 	good := hostile(1, "\x00f\x00")
-	for at, what := range map[int]string{16: "functions", 20: "place of the names", 24: "names", 56: "files"} {
+	for at, what := range map[int]string{16: "functions", 20: "string table offset", 24: "string table size", 56: "files"} {
 		for _, v := range [...]uint32{0x7fffffff, 0xffffffff, uint32(len(good))} {
 			b := append([]byte(nil), good...)
 			binary.LittleEndian.PutUint32(b[at:], v)

@@ -1,6 +1,5 @@
-// Package gsym answers from GSYM files, LLVM's compact symbol files: functions sorted by address, each with its line table and
-// its inlined calls (LLVM, DebugInfo/GSYM). Versions 1 and 2 are read, in both byte orders. A look-up reads what it needs of the
-// file's bytes, and keeps nothing.
+// Package gsym reads GSYM files, LLVM's compact symbol files: functions sorted by address, each with its line table and its inlined
+// calls (LLVM, DebugInfo/GSYM). It supports versions 1 and 2 in both byte orders. A lookup reads only what it needs, and stores nothing.
 package gsym
 
 import (
@@ -16,26 +15,27 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// ErrCorrupted is the error of a file whose tables do not fit into it.
+// ErrCorrupted is the error of a file whose header or tables are damaged.
 var ErrCorrupted = errors.New("corrupted GSYM file")
 
-// File is a GSYM file. It may be asked by several goroutines at once.
+// File is a GSYM file. It is safe for concurrent use.
 type File struct {
 	order    binary.ByteOrder
-	base     uint64 // that the addresses count from
-	count    int    // of functions
-	addrSize int    // bytes of an entry of addrs: 1, 2, 4 or 8
-	infoSize int    // bytes of an entry of infos: 4 or 8
-	nameSize int    // bytes of an offset in names: 4 or 8
+	base     uint64 // base address; addrs are relative to it
+	count    int    // number of functions
+	addrSize int    // size of an entry of addrs, in bytes: 1, 2, 4 or 8
+	infoSize int    // size of an entry of infos, in bytes: 4 or 8
+	nameSize int    // size of an offset in names, in bytes: 4 or 8
 	work     *budget.Work
 
-	addrs, infos []byte // sorted addresses, and where in functions these are described
+	addrs, infos []byte // sorted addresses, and the offsets of their FunctionInfo in functions
 	files        []byte // pairs of offsets in names: directory and base name
-	names        []byte
+	names        []byte // string table
 	functions    []byte
 }
 
-// New takes the contents of a file, which must not change. Its error wraps ErrCorrupted, or is of an unknown version.
+// New returns the file with the given contents, which must not change. Its errors wrap ErrCorrupted, unless the data is not a GSYM file or
+// of an unsupported version.
 func New(data []byte) (*File, error) {
 	f := &File{order: binary.LittleEndian, work: budget.NewWork(int64(len(data)))}
 	switch {
@@ -65,7 +65,7 @@ func New(data []byte) (*File, error) {
 	}
 }
 
-// version1 finds the tables, which follow one another (LLVM, DebugInfo/GSYM/GsymReader.h).
+// version1 finds the tables, which are consecutive (LLVM, DebugInfo/GSYM/GsymReader.h).
 func (f *File) version1(data []byte) error {
 	const headerSize = 48
 	if len(data) < headerSize {
@@ -86,7 +86,7 @@ func (f *File) version1(data []byte) error {
 	return nil
 }
 
-// Sections of version 2 (LLVM, DebugInfo/GSYM/GlobalData.h).
+// Kinds of sections in version 2 (LLVM, DebugInfo/GSYM/GlobalData.h).
 const (
 	endOfList = iota
 	addrOffsets
@@ -96,16 +96,16 @@ const (
 	functionInfo
 )
 
-// version2 finds the tables in a list of sections behind the header, of 20 bytes (LLVM, DebugInfo/GSYM/HeaderV2.h).
+// version2 finds the tables in the list of sections after the header of 20 bytes (LLVM, DebugInfo/GSYM/HeaderV2.h).
 func (f *File) version2(data []byte) error {
 	if data[7] != 0 {
 		return fmt.Errorf("GSYM string table of kind %d is not read", data[7])
 	}
 	f.infoSize, f.nameSize = 8, 8
-	const most = 64 // sections; there are six kinds
+	const maxSections = 64 // there are six kinds
 	c := cursor{b: data, p: 20, order: f.order}
 	var sections [functionInfo + 1][]byte
-	for range most {
+	for range maxSections {
 		kind, off, n := c.uint(4), c.uint(8), c.uint(8)
 		if kind == endOfList || c.bad {
 			break
@@ -126,7 +126,7 @@ func (f *File) version2(data []byte) error {
 	return nil
 }
 
-// Lowest is the address of the first function; false where there is none.
+// Lowest returns the address of the first function, or false if there is none.
 func (f *File) Lowest() (addr uint64, ok bool) {
 	if f.count == 0 {
 		return 0, false
@@ -134,18 +134,17 @@ func (f *File) Lowest() (addr uint64, ok bool) {
 	return f.addr(0), true
 }
 
-// addr is the address of a function.
+// addr returns the address of function i.
 func (f *File) addr(i int) uint64 { return f.base + f.entry(f.addrs, f.addrSize, i) }
 
-// entry is an entry of a table whose entries have size bytes.
+// entry returns entry i of a table whose entries have size bytes.
 func (f *File) entry(table []byte, size, i int) uint64 {
 	c := cursor{b: table, p: i * size, order: f.order}
 	return c.uint(size)
 }
 
-// Frames returns the functions at an address of the program's own address space: the innermost inlined one first; nil where
-// nothing is known. It fails with budget.ErrExceeded where that would take too much work, and with budget.ErrTooLong where the
-// answer is too long.
+// Frames returns the functions at an address of the file's own address space, the innermost inlined one first, or nil if nothing is
+// known. It fails with budget.ErrExceeded if it would take too much work, and with budget.ErrTooLong if the answer is too long.
 func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	if addr < f.base {
 		return nil, nil
@@ -156,10 +155,10 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	}
 	start := f.addr(after - 1)
 	i := sort.Search(after, func(i int) bool { return f.addr(i) >= start })
-	const mostSame = 64 // functions of one address
-	for ; i < after && after-i <= mostSame; i++ {
+	const maxSame = 64 // functions with the same address
+	for ; i < after && after-i <= maxSame; i++ {
 		fn := f.function(i, start)
-		// A symbol without a size goes on up to the next one, but how far the last one goes is not known.
+		// A symbol without a size extends to the next one; the end of the last one is unknown.
 		if addr-start < fn.size || fn.size == 0 && !fn.c.bad && (addr == start || after < f.count) {
 			q, err := f.work.Question()
 			if err != nil {
@@ -171,7 +170,7 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	return nil, nil
 }
 
-// str is a text of the string table, "" where there is none.
+// str returns the string at an offset in the string table, or "" if it is invalid.
 func (f *File) str(off uint64) string {
 	if off >= uint64(len(f.names)) {
 		return ""
@@ -184,10 +183,10 @@ func (f *File) str(off uint64) string {
 	return string(s[:n])
 }
 
-// maxName bounds a text; a longer one is damage.
+// maxName bounds the length of a string, in bytes; only damaged files have longer ones.
 const maxName = 1 << 16
 
-// file is the path of a number; 0 is none.
+// file returns the path of the file with a number, or "". Number 0 means no file.
 func (f *File) file(number uint64) string {
 	if number == 0 || number >= uint64(len(f.files)/(2*f.nameSize)) {
 		return ""

@@ -10,28 +10,28 @@ import (
 	"qss-filter/symsrc/demangle"
 )
 
-// function is what a file says of one function: size, name, and then chunks of a kind and a length (LLVM,
-// DebugInfo/GSYM/FunctionInfo.h).
+// function is a FunctionInfo: size and name, and chunks with a kind and a length (LLVM, DebugInfo/GSYM/FunctionInfo.h).
 type function struct {
 	f           *File
 	start, size uint64
-	name        uint64
-	c           cursor // at the chunks
+	name        uint64 // offset in the string table
+	c           cursor // positioned at the chunks
 }
 
-// Kinds of chunks. Of merged functions the first one stands for all.
+// Kinds of chunks that are read. The chunk of merged functions is ignored, so that the first one of them is the answer.
 const (
 	endOfChunks = iota
 	lineTable
 	inlineInfo
 )
 
-// stepsPerByte is what a byte of a table takes to be read.
+// stepsPerByte is the number of steps to read a byte of a table.
 const stepsPerByte = 8
 
-// maxChunk bounds what is read of one chunk; the largest of good files are a hundred times smaller.
+// maxChunk bounds the size of a chunk, in bytes. The largest chunks of real files are a hundred times smaller.
 const maxChunk = 16 << 20
 
+// function returns function i, whose address is start.
 func (f *File) function(i int, start uint64) function {
 	off := f.entry(f.infos, f.infoSize, i)
 	fn := function{f: f, start: start, c: cursor{b: f.functions, p: int(min(off, math.MaxInt32)), order: f.order}}
@@ -39,12 +39,12 @@ func (f *File) function(i int, start uint64) function {
 	return fn
 }
 
-// frames returns the functions at an address of this one.
+// frames returns the frames of an address in the function.
 func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, error) {
 	f := fn.f
 	var lines, inlined cursor
-	const most = 64 // chunks; there are five kinds
-	for range most {
+	const maxChunks = 64 // there are five kinds
+	for range maxChunks {
 		kind, n := fn.c.uint(4), fn.c.uint(4)
 		b := fn.c.bytes(n)
 		if kind == endOfChunks || fn.c.bad {
@@ -62,7 +62,7 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 	if frame.Func == "" {
 		return nil, nil
 	}
-	if err := q.Spend(0); err != nil { // it costs too much since an earlier question
+	if err := q.Spend(0); err != nil { // fails if earlier questions have exceeded the budget
 		return nil, err
 	}
 	file, line, ok := fn.row(&lines, addr)
@@ -81,14 +81,14 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 	}
 	frames := make([]symsrc.Frame, 0, len(calls)+1)
 	for _, c := range calls {
-		inner := placed(named(f.str(c.name)), f.file(file), line)
+		inner := withPosition(named(f.str(c.name)), f.file(file), line)
 		if err := q.Say(len(inner.Func) + len(inner.File)); err != nil {
 			return nil, err
 		}
 		frames = append(frames, inner)
 		file, line = c.file, c.line
 	}
-	frame = placed(frame, f.file(file), line)
+	frame = withPosition(frame, f.file(file), line)
 	return append(frames, frame), q.Say(len(frame.Func) + len(frame.File))
 }
 
@@ -97,15 +97,15 @@ func named(name string) symsrc.Frame {
 	return symsrc.Frame{Func: demangle.Demangle(name), Linkage: name}
 }
 
-// placed adds the place in the source.
-func placed(frame symsrc.Frame, file string, line uint64) symsrc.Frame {
+// placed returns frame with a source position.
+func withPosition(frame symsrc.Frame, file string, line uint64) symsrc.Frame {
 	if frame.File = file; file != "" && line <= math.MaxInt32 {
 		frame.Line = int(line)
 	}
 	return frame
 }
 
-// Operations of a line table; larger ones advance address and line at once (LLVM, DebugInfo/GSYM/LineTable.h).
+// Opcodes of a line table; the special ones from firstSpecial on advance both address and line (LLVM, DebugInfo/GSYM/LineTable.h).
 const (
 	endSequence = iota
 	setFile
@@ -114,7 +114,7 @@ const (
 	firstSpecial
 )
 
-// row finds the last row at or below an address.
+// row returns the file and the line of the last row at or below an address. It returns false if there is none.
 func (fn *function) row(c *cursor, addr uint64) (file, line uint64, ok bool) {
 	if c.bad || len(c.b) == 0 {
 		return 0, 0, false
@@ -150,24 +150,24 @@ func (fn *function) row(c *cursor, addr uint64) (file, line uint64, ok bool) {
 	}
 }
 
-// call is a function inlined into another one.
+// call is an inlined call.
 type call struct{ name, file, line uint64 }
 
-// maxNested bounds how deep calls are inlined into each other, as symsrc/object does.
+// maxNested bounds the depth of inlined calls, as in symsrc/object.
 const maxNested = 1000
 
-// calls returns the calls at an address, the innermost one first. The tree of calls is written as ranges, whether there are
-// children, the name, and file and line of the call; an entry without ranges ends the children of one. The root is the function
+// calls returns the inlined calls at an address, the innermost one first. An entry of the tree of calls is its ranges, whether it has
+// children, the name, and the file and line of the call; an entry without ranges ends a list of children. The root is the function
 // itself (LLVM, DebugInfo/GSYM/InlineInfo.h).
 func (fn *function) calls(c *cursor, addr uint64) (calls []call) {
-	bases := []uint64{fn.start} // that ranges count from, of each depth
-	covered := 0                // how many of the open entries cover the address, from the root on
+	bases := []uint64{fn.start} // base address of the ranges at each depth
+	covered := 0                // number of open entries, from the root on, that cover the address
 	for len(bases) > 0 && len(bases) < maxNested && !c.bad {
 		depth := len(bases) - 1
 		base, covers, any := ranges(c, bases[depth], addr)
 		if !any {
 			if bases = bases[:depth]; covered >= depth || depth <= 1 {
-				break // all that could cover the address has been seen
+				break // no further entry can cover the address
 			}
 			continue
 		}
@@ -196,7 +196,7 @@ func (fn *function) calls(c *cursor, addr uint64) (calls []call) {
 	return calls
 }
 
-// ranges reads the ranges of an entry: where the first one begins, whether they cover the address, and whether there are any.
+// ranges reads the ranges of an entry. It returns their lowest address, whether they cover addr, and whether there are any.
 func ranges(c *cursor, base, addr uint64) (start uint64, covers, any bool) {
 	n := c.uleb()
 	for i := uint64(0); i < n && !c.bad; i++ {
@@ -209,7 +209,7 @@ func ranges(c *cursor, base, addr uint64) (start uint64, covers, any bool) {
 	return start, covers, n > 0 && !c.bad
 }
 
-// cursor reads numbers one after the other. What goes beyond the end makes it bad, and all that are read afterwards are 0.
+// cursor reads consecutive numbers. Reading beyond the end sets bad, and all numbers read afterwards are 0.
 type cursor struct {
 	b     []byte
 	p     int

@@ -15,7 +15,7 @@ import (
 
 const peer = "llvm-gsymutil-22"
 
-// needPeer skips a test without the peer.
+// needPeer skips the test if the peer is not installed.
 func needPeer(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath(peer); err != nil {
@@ -23,7 +23,7 @@ func needPeer(t *testing.T) {
 	}
 }
 
-// convert makes a GSYM file of a program.
+// convert converts a program to a GSYM file and returns its path.
 func convert(t *testing.T, program string) string {
 	t.Helper()
 	needPeer(t)
@@ -34,7 +34,7 @@ func convert(t *testing.T, program string) string {
 	return path
 }
 
-// ask has the peer look addresses up: for each the lines that it prints.
+// ask returns the lines that the peer prints for each address.
 func ask(t *testing.T, path string, addrs []uint64) [][]string {
 	t.Helper()
 	var in bytes.Buffer
@@ -59,13 +59,13 @@ func ask(t *testing.T, path string, addrs []uint64) [][]string {
 		}
 	}
 	if len(answers) != len(addrs) {
-		t.Fatalf("%d answers to %d questions", len(answers), len(addrs))
+		t.Fatalf("%d answers for %d addresses", len(answers), len(addrs))
 	}
 	return answers
 }
 
-// theirs is a frame as the peer prints it: `name + offset @ dir/base:line [inlined]`.
-func theirs(line string) symsrc.Frame {
+// parseFrame parses a frame as the peer prints it: `name + offset @ dir/base:line [inlined]`.
+func parseFrame(line string) symsrc.Frame {
 	line = strings.TrimSuffix(line, " [inlined]")
 	name, place, _ := strings.Cut(line, " @ ")
 	if at := strings.LastIndex(name, " + "); at > 0 {
@@ -79,7 +79,7 @@ func theirs(line string) symsrc.Frame {
 	return f
 }
 
-// compare asks both readers. What the peer says of addresses behind the last symbol, which has no size, is not known.
+// compare compares the answers of both readers. It ignores the peer's answers after the last symbol, whose end is unknown.
 func compare(t *testing.T, path string, addrs []uint64) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -100,13 +100,13 @@ func compare(t *testing.T, path string, addrs []uint64) {
 			continue
 		}
 		if len(got) == 1 && got[0].Line == 0 && strings.Contains(want[0], "is not in the line table") {
-			continue // we name the function
+			continue // here the answer is the function without a line
 		}
 		named++
 		inlined += max(len(got)-1, 0)
 		var a, b []symsrc.Frame
 		for _, line := range want {
-			a = append(a, theirs(line))
+			a = append(a, parseFrame(line))
 		}
 		for _, fr := range got {
 			b = append(b, symsrc.Frame{Linkage: fr.Linkage, File: fr.File, Line: fr.Line})
@@ -120,7 +120,7 @@ func compare(t *testing.T, path string, addrs []uint64) {
 	t.Logf("%d addresses, %d named, %d inlined calls, %d differ", len(addrs), named, inlined, bad)
 }
 
-// addresses returns some of each function of a program.
+// addresses returns some addresses of each function of a program.
 func addresses(t *testing.T, path string, each int) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -172,7 +172,7 @@ func TestPeerCPlusPlus(t *testing.T) {
 	compare(t, convert(t, program), addresses(t, program, 40))
 }
 
-// debugFile is the debug file of a system library, "" where it is not installed.
+// debugFile returns the path of the debug file of a system library, or "" if it is not installed.
 func debugFile(lib string) string {
 	f, err := elf.Open(lib)
 	if err != nil {

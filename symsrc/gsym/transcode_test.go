@@ -13,7 +13,7 @@ import (
 // transcoder writes the functions of a file of version 1 in another byte order, or in version 2.
 type transcoder struct {
 	binary.ByteOrder
-	name int // bytes of an offset in names
+	name int // size of an offset in the string table, in bytes
 	out  []byte
 }
 
@@ -35,7 +35,7 @@ func (w *transcoder) align(size int) {
 	}
 }
 
-// functions writes what f says of each function, and returns where each stands.
+// functions writes the FunctionInfo of each function, and returns their offsets.
 func (w *transcoder) functions(f *File) (offsets []uint64) {
 	for i := range f.count {
 		fn := f.function(i, f.addr(i))
@@ -63,7 +63,7 @@ func (w *transcoder) functions(f *File) (offsets []uint64) {
 	return offsets
 }
 
-// calls writes an entry of the tree of inlined calls, and those below it.
+// calls writes an entry of the tree of inlined calls and its descendants.
 func (w *transcoder) calls(in *cursor) bool {
 	start := in.p
 	n := in.uleb()
@@ -86,7 +86,7 @@ func (w *transcoder) calls(in *cursor) bool {
 	return true
 }
 
-// files writes the table of files.
+// files writes the file table.
 func (w *transcoder) files(f *File) {
 	n := len(f.files) / 8
 	w.uint(4, uint64(n))
@@ -168,8 +168,8 @@ func version2(f *File, uuid []byte, order binary.ByteOrder) []byte {
 	return w.out
 }
 
-// TestVersionsAndOrders compares the answers of one file in every form, for each address. Where the peer is installed, it reads
-// version 1 in the other byte order, too.
+// TestVersionsAndOrders compares the answers of one file in all versions and byte orders, for each address. If the peer is installed, it
+// also reads version 1 in the other byte order.
 func TestVersionsAndOrders(t *testing.T) {
 	for _, name := range []string{"inline.gsym", "fixed.gsym"} {
 		data, err := os.ReadFile("testdata/" + name)
@@ -208,7 +208,7 @@ func TestVersionsAndOrders(t *testing.T) {
 			if named < 500 {
 				t.Errorf("%s: only %d frames", name, named)
 			}
-			for n := range text { // cut off anywhere
+			for n := range text { // truncated at every position
 				if g, err := New(text[:n]); err == nil {
 					g.Frames(low + uint64(n)%0x300)
 				}
@@ -267,5 +267,5 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// answered drops the error of an answer that may be left out.
+// answered ignores the error of an answer.
 func answered(frames []symsrc.Frame, _ error) []symsrc.Frame { return frames }
