@@ -23,7 +23,7 @@ func TestExplain(t *testing.T) {
 		{"", at(0), "line 3:1: m\n\n^"},
 		{"abc", errors.New("other"), "line 3: other"},
 		{"abc", fmt.Errorf("wrapped: %w", at(0)), "line 3:1: wrapped: m\nabc\n^"},
-		// The column counts bytes, as editors and compilers do; the caret stands below the rune.
+		// The column is in bytes, as in editors and compilers; the caret is below the rune.
 		{"a\x1b[1m\tü\xff\u202eb", at(9), "line 3:10: m\na.[1m ü..b\n        ^"},
 		{"e\u0301x\r", at(3), "line 3:4: m\ne.x.\n  ^"},
 		{long, at(0), "line 3:1: m\n" + long[:99] + "…\n^"},
@@ -48,7 +48,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// A message is harmless whatever the log holds: printable, three lines, none of them wide, the caret within the source.
+// FuzzExplain checks that a message is printable, and has three lines of limited width with the caret below the source line.
 func FuzzExplain(f *testing.F) {
 	f.Add([]byte("{{{bt:x:0x1}}}"), 6)
 	f.Add([]byte(strings.Repeat("\xf0\x9f\x98\x80", 400)), 801)

@@ -10,26 +10,25 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// PCType says how a code address came about.
+// PCType is the type of a code address.
 type PCType uint8
 
 const (
-	Unmarked      PCType = iota // the element does not say
+	Unmarked      PCType = iota // the element has no type
 	Exact                       // "pc": the address of the instruction itself
 	ReturnAddress               // "ra": the address after the call
 )
 
 // BTFields are the fields of a bt element.
 type BTFields struct {
-	// Num is the frame number, NumText its digits as written.
+	// Num is the frame number, NumText its text.
 	Num     uint64
 	NumText []byte
-	// Addr is the address, AddrText its digits as written, with their 0x.
+	// Addr is the address, AddrText its text, including the 0x.
 	Addr     uint64
 	AddrText []byte
 	Type     PCType
-	// Message is what Fuchsia writes after the type ("from CFI") or in its place ("sp 0x3f540e65ef0"); nil where there is
-	// none.
+	// Message is the text that Fuchsia writes after the type ("from CFI") or in its place ("sp 0x3f540e65ef0"), or nil.
 	Message []byte
 }
 
@@ -39,8 +38,8 @@ type PCFields struct {
 	Type PCType
 }
 
-// BT reads the fields of a bt element. A third field that is no type is a message, and so is all that follows the type.
-// The error is a *FieldError.
+// BT returns the fields of a bt element. A third field that is not a type is a message, as is all text after the type. The error is a
+// *FieldError.
 func (e *Element) BT() (f BTFields, err error) {
 	if !e.scanBT(&f) {
 		return BTFields{}, e.explain()
@@ -48,7 +47,7 @@ func (e *Element) BT() (f BTFields, err error) {
 	return f, nil
 }
 
-// PC reads the fields of a pc element; fields after the type are ignored. The error is a *FieldError.
+// PC returns the fields of a pc element. It ignores fields after the type. The error is a *FieldError.
 func (e *Element) PC() (PCFields, error) {
 	var v [maxFields]value
 	if !layouts[PC].scan(e.Body, &v) {
@@ -57,7 +56,7 @@ func (e *Element) PC() (PCFields, error) {
 	return PCFields{v[0].number, TypeOf(v[1].of(e.Body))}, nil
 }
 
-// Data reads the address of a data element; further fields are ignored. The error is a *FieldError.
+// Data returns the address of a data element. It ignores further fields. The error is a *FieldError.
 func (e *Element) Data() (uint64, error) {
 	var v [maxFields]value
 	if !layouts[Data].scan(e.Body, &v) {
@@ -66,7 +65,7 @@ func (e *Element) Data() (uint64, error) {
 	return v[0].number, nil
 }
 
-// Symbol reads the name in a symbol element, which may be empty; further fields are ignored. The error is a *FieldError.
+// Symbol returns the name in a symbol element, which may be empty. It ignores further fields. The error is a *FieldError.
 func (e *Element) Symbol() ([]byte, error) {
 	var v [maxFields]value
 	if e.Body == nil || !layouts[Symbol].scan(e.Body, &v) {
@@ -75,8 +74,8 @@ func (e *Element) Symbol() ([]byte, error) {
 	return v[0].of(e.Body), nil
 }
 
-// Dumpfile reads the type and the name of a dumpfile element. The name reaches to the element's end, for files' names hold colons;
-// it may be empty. The error is a *FieldError.
+// Dumpfile returns the type and the name of a dumpfile element. The name extends to the end of the element, because file names may contain
+// colons; it may be empty. The error is a *FieldError.
 func (e *Element) Dumpfile() (kind, name []byte, err error) {
 	var v [maxFields]value
 	if !layouts[Dumpfile].scan(e.Body, &v) {
@@ -85,8 +84,8 @@ func (e *Element) Dumpfile() (kind, name []byte, err error) {
 	return v[0].of(e.Body), v[1].of(e.Body), nil
 }
 
-// symbolEnd returns where the name ends that the body of a symbol element begins with: before its first colon. A mangled name has
-// none of its own, but a readable one has: two of them between scopes, and any within the brackets of an Objective-C method.
+// symbolEnd returns the length of the name at the start of the body of a symbol element: up to the first colon that is not a part of it.
+// A mangled name has no colons. A readable one may have two colons between scopes, and any in the brackets of an Objective-C method.
 func symbolEnd(body []byte) int {
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
@@ -105,7 +104,7 @@ func symbolEnd(body []byte) int {
 	return len(body)
 }
 
-// isMangled reports whether a name begins as the mangled ones of C++, Rust, D or Microsoft's compiler do.
+// isMangled reports whether a name has the prefix of a mangled name of C++, Rust, D or Microsoft's compiler.
 func isMangled(name []byte) bool {
 	if name[0] == '?' || name[0] == '.' && len(name) > 1 && name[1] == '?' {
 		return true
@@ -114,6 +113,7 @@ func isMangled(name []byte) bool {
 	return len(bare) < len(name) && len(bare) > 1 && (bare[0] == 'Z' || (bare[0] == 'R' || bare[0] == 'D') && bare[1]-'a' > 'z'-'a')
 }
 
+// colonOrEnd returns the index of the first colon, or the length of body.
 func colonOrEnd(body []byte) int {
 	if i := bytes.IndexByte(body, ':'); i >= 0 {
 		return i
@@ -121,7 +121,7 @@ func colonOrEnd(body []byte) int {
 	return len(body)
 }
 
-// wellFormed reports whether the element has a known tag and all that the tag asks for. A name is not to be empty.
+// wellFormed reports whether the element has a known tag and well-formed fields. A name must not be empty.
 func (e *Element) wellFormed() bool {
 	var v [maxFields]value
 	if e.Tag == Unknown || !layouts[e.Tag].scan(e.Body, &v) {
@@ -136,12 +136,13 @@ func (e *Element) wellFormed() bool {
 	return true
 }
 
-// isDump reports whether the element is a dump of registers.
+// isDump reports whether the body of the element is a dump of registers.
 func (e *Element) isDump() bool {
 	d := layouts[e.Tag].dump
 	return d != nil && d.scan(e.Body, new([maxFields]value))
 }
 
+// scanBT sets f to the fields of a bt element. It returns false if they are malformed.
 func (e *Element) scanBT(f *BTFields) bool {
 	var v [maxFields]value
 	if !layouts[BT].scan(e.Body, &v) {
@@ -151,6 +152,7 @@ func (e *Element) scanBT(f *BTFields) bool {
 	return true
 }
 
+// set sets f to the values of the fields in body.
 func (f *BTFields) set(body []byte, v *[maxFields]value) {
 	f.Num, f.NumText = v[0].number, v[0].of(body)
 	f.Addr, f.AddrText = v[1].number, v[1].of(body)
@@ -162,8 +164,8 @@ func (f *BTFields) set(body []byte, v *[maxFields]value) {
 
 var btStart = []byte("{{{bt:")
 
-// BTLine reads a line that is a bt element and nothing else, without a message, such as "{{{bt:0:0x7f52731c130:pc}}}\n". end is the
-// line's end. ok is false for any other line, and for one without an end.
+// BTLine returns the fields of a line that consists of a bt element without a message, such as "{{{bt:0:0x7f52731c130:pc}}}\n", and its
+// line ending. It returns false for any other line, and for one without a line ending.
 func BTLine(line []byte) (f BTFields, end []byte, ok bool) {
 	eol := len(line) - 1
 	if !bytes.HasPrefix(line, btStart) || line[eol] != '\n' {
@@ -185,7 +187,7 @@ func BTLine(line []byte) (f BTFields, end []byte, ok bool) {
 	return f, line[eol:], true
 }
 
-// TypeOf returns the type that a field names, Unmarked for any other.
+// TypeOf returns the type in a field, or Unmarked if it is not a type.
 func TypeOf(field []byte) PCType {
 	switch string(field) {
 	case "ra":
@@ -198,9 +200,8 @@ func TypeOf(field []byte) PCType {
 
 var elf = []byte(":elf:")
 
-// moduleNameEnd returns where the name of a module ends that b begins with: before the last ":elf:" that a build ID follows, for names
-// may hold colons (Fuchsia's "<VMO#1:x>"), and so may fields that are ignored. Without one it is before the last ":elf:", and without
-// that before the first colon.
+// moduleNameEnd returns the length of the module name at the start of b. It ends before the last ":elf:" that precedes a build ID, because
+// names (Fuchsia's "<VMO#1:x>") and ignored fields may contain colons. Otherwise it ends before the last ":elf:", or before the first colon.
 func moduleNameEnd(b []byte) int {
 	last, best := -1, -1
 	for at := 0; ; {
@@ -212,7 +213,7 @@ func moduleNameEnd(b []byte) int {
 		if id, _, _ := cut(b[last+len(elf):]); scan.IsHexField(id) {
 			best = last
 		}
-		at = last + len(elf) - 1 // the colon after it may be the one before another
+		at = last + len(elf) - 1 // its last colon may be the first one of another ":elf:"
 	}
 	switch {
 	case best >= 0:
@@ -223,7 +224,7 @@ func moduleNameEnd(b []byte) int {
 	return colonOrEnd(b)
 }
 
-// The values of fields. Their errors complete "expected …; found …".
+// The types of the grammar's fields. Their Capture methods implement participle.Capture; the errors complete "expected …; found …".
 type (
 	decimal  uint64
 	integer  uint64
@@ -232,18 +233,20 @@ type (
 	lower    string
 )
 
-// wrongValue is a field whose digits are of the right kind but do not make a value.
+// wrongValue is the error of a field whose digits are of the right kind but not a valid value.
 type wrongValue string
 
+// Error returns what was expected.
 func (w wrongValue) Error() string { return string(w) }
 
+// Capture reads a %d.
 func (d *decimal) Capture(s []string) error {
 	n, err := strconv.ParseUint(s[0], 10, 64)
 	*d = decimal(n)
 	return wrap(err, "frame number of at most 64 bits")
 }
 
-// Capture of a %i. strconv's base 0 is llvm's getAsInteger(0) but for 0O and underscores, which no class lets in.
+// Capture reads a %i. strconv's base 0 is the same as llvm's getAsInteger(0) except for 0O and underscores, which the class excludes.
 func (i *integer) Capture(s []string) error {
 	n, err := strconv.ParseUint(s[0], 0, 64)
 	*i = integer(n)
@@ -253,16 +256,18 @@ func (i *integer) Capture(s []string) error {
 	return wrap(err, "number of at most 64 bits")
 }
 
+// Capture reads a %p.
 func (p *pointer) Capture(s []string) error {
 	digits, prefixed := strings.CutPrefix(s[0], "0x")
 	if !prefixed {
-		return nil // zeros alone
+		return nil // only zeros
 	}
 	n, err := strconv.ParseUint(digits, 16, 64)
 	*p = pointer(n)
 	return wrap(err, "address of at most 64 bits")
 }
 
+// Capture reads a %x.
 func (h *hexBytes) Capture(s []string) error {
 	digits := s[0]
 	if len(digits)%2 != 0 {
@@ -273,11 +278,13 @@ func (h *hexBytes) Capture(s []string) error {
 	return wrap(err, "build ID")
 }
 
+// Capture reads a mode.
 func (l *lower) Capture(s []string) error {
 	*l = lower(strings.ToLower(s[0]))
 	return nil
 }
 
+// wrap replaces an error with a wrongValue.
 func wrap(err error, expected string) error {
 	if err == nil {
 		return nil
@@ -293,8 +300,7 @@ func cut(b []byte) (field, rest []byte, more bool) {
 	return b, nil, false
 }
 
-// Address returns the value of a field that is an address: 0x and hexadecimal digits, or zeros alone. Leading zeros do not count to
-// the 64 bits.
+// Address returns the value of an address field: 0x and hexadecimal digits of at most 64 bits without leading zeros, or only zeros.
 func Address(b []byte) (uint64, bool) {
 	if len(b) > 2 && b[0] == '0' && b[1] == 'x' {
 		return scan.Number(b[2:], 16)
@@ -302,6 +308,7 @@ func Address(b []byte) (uint64, bool) {
 	return 0, isZeros(b)
 }
 
+// isZeros reports whether b consists of one or more zeros.
 func isZeros(b []byte) bool {
 	for _, c := range b {
 		if c != '0' {
@@ -311,15 +318,15 @@ func isZeros(b []byte) bool {
 	return len(b) > 0
 }
 
-// Integer returns the value of a field that is a number of a base of its own: decimal, hexadecimal after 0x, octal after 0, and
-// what else llvm's getAsInteger takes.
+// Integer returns the value of a field with a number whose prefix is its base, as in llvm's getAsInteger: decimal, hexadecimal after 0x,
+// octal after 0, and the other prefixes of integerDigits.
 func Integer(b []byte) (uint64, bool) {
 	digits, base := integerDigits(b)
 	return scan.Number(digits, base)
 }
 
-// integerDigits returns the digits of a %i, and their base: decimal, 0x, or 0 for octal; and 0X, 0b, 0B and 0o, which llvm's
-// getAsInteger takes as well.
+// integerDigits returns the digits of a %i, and their base. The prefixes are 0x, and 0 for octal; and 0X, 0b, 0B and 0o, which llvm's
+// getAsInteger accepts, too.
 func integerDigits(b []byte) (digits []byte, base uint64) {
 	if len(b) < 2 || b[0] != '0' {
 		return b, 10
@@ -335,7 +342,7 @@ func integerDigits(b []byte) (digits []byte, base uint64) {
 	return b[1:], 8
 }
 
-// allIn reports whether b is digits of a base.
+// allIn reports whether b consists of one or more digits of a base.
 func allIn(b []byte, base uint64) bool {
 	for _, c := range b {
 		if _, ok := scan.Number([]byte{c}, base); !ok {
@@ -345,7 +352,7 @@ func allIn(b []byte, base uint64) bool {
 	return len(b) > 0
 }
 
-// modeEnd returns where the letters r, w and x end that stand at b[at], each at most once, in this order and of either case.
+// modeEnd returns the index after the letters r, w and x at b[at], each at most once, in this order, in upper or lower case.
 func modeEnd(b []byte, at int) int {
 	for _, letter := range []byte("rwx") {
 		if at < len(b) && b[at]|0x20 == letter {
@@ -355,7 +362,7 @@ func modeEnd(b []byte, at int) int {
 	return at
 }
 
-// Mode returns a field that is a mode in lower case, one or more of "rwx".
+// Mode returns the mode in a field, in lower case. It returns false if the field is not one or more of the letters "rwx" in this order.
 func Mode(field []byte) (mode string, ok bool) {
 	if modeC.accepts(field) {
 		return modeOf(field), true
@@ -366,7 +373,7 @@ func Mode(field []byte) (mode string, ok bool) {
 // ModuleFields are the fields of a module element.
 type ModuleFields struct {
 	ID uint64
-	// Name is the module's file name, for people; it may be empty and may hold colons.
+	// Name is the module's file name, for display; it may be empty and may contain colons.
 	Name string
 	// BuildID is raw bytes.
 	BuildID string
@@ -381,11 +388,11 @@ type MMapFields struct {
 	Rel uint64
 }
 
-// ParseModule reads the fields of a module element. The last ":elf:" ends the name; fields after the build ID are
-// ignored. The error is a *FieldError.
+// ParseModule returns the fields of a module element. The name ends before the last ":elf:" that precedes a build ID. It ignores fields after
+// the build ID. The error is a *FieldError.
 func ParseModule(e *Element) (ModuleFields, error) {
 	if e.Tag != Module {
-		return ModuleFields{}, e.otherTag("module")
+		return ModuleFields{}, e.wrongTag("module")
 	}
 	var v [maxFields]value
 	if e.End-e.Start > maxInside || !layouts[Module].scan(e.Body, &v) {
@@ -394,11 +401,11 @@ func ParseModule(e *Element) (ModuleFields, error) {
 	return ModuleFields{ID: v[0].number, Name: string(v[1].of(e.Body)), BuildID: decodeHex(v[3].of(e.Body))}, nil
 }
 
-// ParseMMap reads the fields of an mmap element; fields after the last one are ignored. The error is a *FieldError. It
-// says nothing of a range that leaves the address space.
+// ParseMMap returns the fields of an mmap element. It ignores further fields, and does not check whether the range exceeds the address
+// space. The error is a *FieldError.
 func ParseMMap(e *Element) (MMapFields, error) {
 	if e.Tag != MMap {
-		return MMapFields{}, e.otherTag("mmap")
+		return MMapFields{}, e.wrongTag("mmap")
 	}
 	var v [maxFields]value
 	if e.End-e.Start > maxInside || !layouts[MMap].scan(e.Body, &v) {
@@ -407,7 +414,7 @@ func ParseMMap(e *Element) (MMapFields, error) {
 	return MMapFields{v[0].number, v[1].number, v[3].number, modeOf(v[4].of(e.Body)), v[5].number}, nil
 }
 
-// decodeHex returns the bytes that hexadecimal digits stand for; an odd number of them has a zero in front.
+// decodeHex returns the bytes of hexadecimal digits. An odd number of digits gets a leading zero.
 func decodeHex(digits []byte) string {
 	var buffer [64]byte
 	raw := buffer[:0]
@@ -415,7 +422,7 @@ func decodeHex(digits []byte) string {
 	return string(raw)
 }
 
-// modeOf returns a mode in lower case, without allocating: there are only seven.
+// modeOf returns a mode in lower case, without an allocation for the seven valid ones.
 func modeOf(written []byte) string {
 	for _, mode := range [...]string{"r", "rx", "rw", "rwx", "w", "wx", "x"} {
 		if bytes.EqualFold(written, []byte(mode)) {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// one returns the only element of a line.
+// one returns the element of which a line consists.
 func one(t testing.TB, line string) *Element {
 	t.Helper()
 	e, ok := Next([]byte(line), 0)
 	if !ok || e.Start != 0 || e.End != len(line) {
-		t.Fatalf("%s is not one element", line)
+		t.Fatalf("%s is not a single element", line)
 	}
 	return &e
 }
@@ -63,7 +63,7 @@ func TestPCAndData(t *testing.T) {
 	}
 }
 
-// TestSymbol holds what of a symbol element is its name: the first field, but for the colons that are a readable name's own.
+// TestSymbol checks where the name in a symbol element ends, with colons in readable names.
 func TestSymbol(t *testing.T) {
 	for body, want := range map[string]string{
 		"_Z1fv": "_Z1fv", "_Z1fv:extra": "_Z1fv", "_Z1fv::": "_Z1fv", "_Z1fv::x": "_Z1fv", "__Z1fv::x": "__Z1fv", "_RNvC1a1b::x": "_RNvC1a1b",
@@ -90,7 +90,7 @@ func TestDumpfile(t *testing.T) {
 		if _, _, err := one(t, "{{{dumpfile:"+body+"}}}").Dumpfile(); err == nil {
 			t.Errorf("%s: no error", body)
 		} else if strings.Contains(err.Error(), "no further field") {
-			t.Errorf("%s: %v, though one is missing", body, err)
+			t.Errorf("%s: %v, but a field is missing", body, err)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestParseMMap(t *testing.T) {
 		"0x7acba69d5000:0x5a000:load:1:rx:0x1000":      {0x7acba69d5000, 0x5a000, 1, "rx", 0x1000},
 		"0:0:load:010:RwX:000:extra":                   {0, 0, 8, "rwx", 0},
 		"0x1:18446744073709551615:load:0:w:0xffff:::x": {1, math.MaxUint64, 0, "w", 0xffff},
-		// LLVM's own emitter (%#016x of a 32-bit cut).
+		// As written by LLVM (%#016x of a 32-bit value).
 		"0x000000f00b8786:0x0b:load:0:r:0000000000000000": {0xf00b8786, 11, 0, "r", 0},
 	} {
 		if got, err := ParseMMap(one(t, "{{{mmap:"+body+"}}}")); err != nil || got != want {
@@ -132,7 +132,7 @@ func TestParseMMap(t *testing.T) {
 	}
 }
 
-// malformed bodies, by what is said of them, with the column of the place.
+// malformed are malformed elements with their errors: the column and the message.
 var malformed = []struct{ line, want string }{
 	{"{{{bt}}}", "6: expected frame number; found the end of the element"},
 	{"{{{bt:}}}", "7: expected frame number; found ''"},
@@ -202,7 +202,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// A reader of another tag's fields says so instead of making something of them.
+// TestWrongTag checks the errors for elements with another tag.
 func TestWrongTag(t *testing.T) {
 	if _, err := ParseModule(one(t, "{{{mmap:0x1:1:load:0:r:0}}}")); err == nil || err.Error() != "expected tag module; found 'mmap'" {
 		t.Error(err)
@@ -211,7 +211,7 @@ func TestWrongTag(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := one(t, "{{{symbol:x}}}").Data(); err == nil {
-		t.Error("data of a symbol")
+		t.Error("Data of a symbol element succeeds")
 	}
 }
 

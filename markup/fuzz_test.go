@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzNext holds Next to what every caller relies on: elements in order, within the line, and true to it.
+// FuzzNext checks the invariants of Next: elements are in order, in the line, and agree with its text.
 func FuzzNext(f *testing.F) {
 	for _, c := range malformed {
 		f.Add([]byte(c.line))
@@ -28,6 +28,7 @@ func FuzzNext(f *testing.F) {
 	})
 }
 
+// checkElement checks an element that Next found from an offset on.
 func checkElement(t *testing.T, line []byte, from int, e *Element) {
 	open, closing := "{{{", "}}}"
 	if e.Alias {
@@ -41,7 +42,7 @@ func checkElement(t *testing.T, line []byte, from int, e *Element) {
 		text += ":" + string(e.Body)
 	}
 	if text += closing; text != string(line[e.Start:e.End]) {
-		t.Fatalf("%q is not %q", text, line[e.Start:e.End])
+		t.Fatalf("%q, want %q", text, line[e.Start:e.End])
 	}
 	if bytes.Contains(e.Body, []byte(closing)) || e.Tag != tagOf(e.Name) {
 		t.Fatalf("%+v", e)
@@ -56,7 +57,7 @@ func checkElement(t *testing.T, line []byte, from int, e *Element) {
 	}
 }
 
-// FuzzFields holds the hand-written readers and the grammar against each other.
+// FuzzFields compares the scanner with the grammar.
 func FuzzFields(f *testing.F) {
 	tags := []string{"bt", "pc", "data", "module", "mmap", "symbol", "hexdict", "dumpfile", "reset", "hexdict"}
 	for i, body := range []string{"0:0x1:ra:from CFI", "0x1:pc", "00", "0:a:b.so:elf:abc:x", "0x1:16:load:010:rX:0:x", "a:b", "a:0x1:b:0", "a:b:c", "", "RIP: 0x6ee1 RSP: 0"} {

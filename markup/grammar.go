@@ -16,24 +16,24 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// FieldError says what is wrong with an element.
+// FieldError is the error of a malformed element.
 type FieldError struct {
-	// Offset is the place in the line, in bytes from 0.
+	// Offset is the position in the line, in bytes from 0.
 	Offset int
 	// Msg says what was expected there and what was found.
 	Msg string
 }
 
-// Error is the message alone.
+// Error returns the message without the position.
 func (e *FieldError) Error() string { return e.Msg }
 
-// sourceWidth is how many columns of a source line Explain shows, the marks of what was cut included.
+// sourceWidth is the number of columns of a source line that Explain shows, including the ellipses of a truncated line.
 const sourceWidth = 100
 
-// Explain returns the message for an error of line, which is the lineNumber-th of the log, counted from 1. Where err is a
-// *FieldError the message has three lines: what is wrong, with line number and byte column, then the source line, then a
-// caret below the place. There is no line end after the last one. Bytes of the log that are not printable are shown
-// as dots, so that they cannot steer the terminal, and of a long line only the surroundings of the place are shown.
+// Explain returns the message for an error in line, which is line lineNumber of the log, counted from 1. If err wraps a *FieldError, the
+// message has three lines: the error with line number and byte column, the source line, and a caret below the position. There is no
+// newline after the last one. Bytes that are not printable are shown as dots, so that they cannot control the terminal, and of a long
+// line only the part around the position is shown.
 func Explain(lineNumber int, line []byte, err error) string {
 	var b strings.Builder
 	b.WriteString("line ")
@@ -52,13 +52,13 @@ func Explain(lineNumber int, line []byte, err error) string {
 
 // excerpt returns the part of line around offset as printable columns, and the column of offset in it.
 func excerpt(line []byte, offset int) (source string, caret int) {
-	// No rune needs more than UTFMax bytes, so these bytes hold all columns that can be shown.
+	// A rune has at most UTFMax bytes, so these bytes contain all columns that can be shown.
 	from := max(0, offset-utf8.UTFMax*sourceWidth)
 	to := min(len(line), offset+utf8.UTFMax*sourceWidth)
 	for from > 0 && from < offset && !utf8.RuneStart(line[from]) {
 		from++
 	}
-	before, after := harmless(line[from:offset]), harmless(line[offset:to])
+	before, after := printable(line[from:offset]), printable(line[offset:to])
 	left, right := from > 0, to < len(line)
 	if room := sourceWidth - min(len(after), sourceWidth/2); len(before) > room {
 		before, left = before[len(before)-room:], true
@@ -75,8 +75,8 @@ func excerpt(line []byte, offset int) (source string, caret int) {
 	return string(before) + string(after), len(before)
 }
 
-// harmless returns one printable rune, of one column in most fonts, for each rune of b.
-func harmless(b []byte) []rune {
+// printable returns a printable rune, which has one column in most fonts, for each rune of b.
+func printable(b []byte) []rune {
 	out := make([]rune, 0, len(b))
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
@@ -92,21 +92,21 @@ func harmless(b []byte) []rune {
 	return out
 }
 
-// quoteWidth is how many columns of a field a message quotes.
+// quoteWidth is the number of columns of a field that a message quotes.
 const quoteWidth = 40
 
-// quote puts a field of the log into a message.
+// quote quotes a field of the log in a message.
 func quote(field string) string {
 	cut := field[:min(len(field), utf8.UTFMax*(quoteWidth+1))]
-	runes := harmless([]byte(cut))
+	runes := printable([]byte(cut))
 	if len(runes) > quoteWidth {
 		return "'" + string(runes[:quoteWidth]) + "…'"
 	}
 	return "'" + string(runes) + "'"
 }
 
-// expectation puts participle's "unexpected token … (expected Address …)" into the words of the format. What is expected
-// begins with a production's name or with a quoted word, after the colon that separates it.
+// expectation converts participle's "unexpected token … (expected Address …)" to the terms of the format. The expected part begins, after
+// a separating colon, with the name of a production or with a quoted word.
 func expectation(message string) string {
 	_, what, ok := strings.Cut(message, "(expected ")
 	if !ok {
@@ -122,13 +122,14 @@ func expectation(message string) string {
 	return strings.ReplaceAll(what, `"`, "'")
 }
 
+// fieldWords maps productions and literals of the grammar to the terms of the format.
 var fieldWords = map[string]string{
 	"Address": "address", "Size": "size", "ModuleID": "module ID", "FrameNumber": "frame number", "BuildID": "build ID", "Mode": "mode",
 	"PcType": "PC type 'ra' or 'pc'", "Pair": "key", "DumpType": "dump file type", `"elf"`: "module type 'elf'", `"load"`: "mmap type 'load'",
 	"<modulename>": "module name", "<symbolname>": "name", "<rest>": "name", `":"`: "one more field",
 }
 
-// fieldAt quotes the field at an offset of the inside of an element.
+// fieldAt quotes the field at an offset in an element without its braces.
 func fieldAt(inside string, offset int) string {
 	if offset >= len(inside) && !strings.HasSuffix(inside, ":") {
 		return "the end of the element"
@@ -137,13 +138,13 @@ func fieldAt(inside string, offset int) string {
 	return quote(field)
 }
 
-// Grammar returns the grammar of an element, without its braces, in EBNF. The lexical classes that it names are described with the
-// constants of class.
+// Grammar returns the grammar of an element without its braces in EBNF. Its lexical classes are documented at the constants of class.
 func Grammar() string { return elementParser().String() }
 
-// The productions of an element state the fields of each tag: their order, their classes, which may be missing, and where others may
-// follow that are ignored. It is stated nowhere else: participle parses by it what is to be explained, and layoutOf takes from it what
-// the scanner does. The names of the types are those of the productions that Grammar prints, and those that an error names as expected.
+// element is the start symbol of the grammar. Its productions specify the fields of each tag: their order, their classes, which ones are
+// optional, and where further fields are ignored. They are the only specification: participle parses malformed elements with them to
+// explain the error, and layoutOf derives the table of the scanner from them. The type names are the names of the productions that Grammar
+// prints and that errors contain.
 type element struct {
 	Reset    *reset    `parser:"@@"`
 	Module   *module   `parser:"| @@"`
@@ -200,7 +201,7 @@ type (
 		Key   string  `parser:"@Key"`
 		Value address `parser:"':' @@"`
 	}
-	register struct { // of a dump, `RIP: 0x6ee17076fb80 RSP: 0`
+	register struct { // in a dump, such as `RIP: 0x6ee17076fb80 RSP: 0`
 		Key   string  `parser:"@Register"`
 		Value address `parser:"':' @@"`
 	}
@@ -230,18 +231,19 @@ type (
 	}
 )
 
-// elementParser builds the parser when the first malformed element comes by. Two tokens are looked at to tell a type from a message.
+// elementParser returns the parser, which is built for the first malformed element. It needs two tokens of look-ahead to distinguish a type
+// from a message.
 var elementParser = sync.OnceValue(func() *participle.Parser[element] {
 	return participle.MustBuild[element](participle.Lexer(fieldLexer{}), participle.UseLookahead(2))
 })
 
-// maxInside bounds the text that is parsed, in bytes: paths end at 4096.
+// maxInside bounds the text of an element that is parsed, in bytes. Paths have at most 4096 bytes.
 const maxInside = 16 << 10
 
-// ErrMalformed is the error of a terse element's fields.
+// ErrMalformed is the error of malformed fields if Element.Terse is set.
 var ErrMalformed = errors.New("malformed element")
 
-// parse reads the element's fields through the grammar. The error is a *FieldError, or ErrMalformed where the element is terse.
+// parse parses the element's fields with the grammar. The error is a *FieldError, or ErrMalformed if Terse is set.
 func (e *Element) parse() (*element, error) {
 	if e.Terse {
 		return nil, ErrMalformed
@@ -275,7 +277,7 @@ func (e *Element) parse() (*element, error) {
 	}
 }
 
-// explain returns what is wrong with an element that the scanner refused.
+// explain returns the error of an element that the scanner refused.
 func (e *Element) explain() error {
 	if _, err := e.parse(); err != nil {
 		return err
@@ -283,20 +285,21 @@ func (e *Element) explain() error {
 	return &FieldError{Offset: e.BodyStart, Msg: "expected other fields than those of a " + string(e.Name) + " element"}
 }
 
-func (e *Element) otherTag(want string) error {
+// wrongTag returns the error of an element with another tag than want.
+func (e *Element) wrongTag(want string) error {
 	return &FieldError{Offset: e.Start + 3, Msg: "expected tag " + want + "; found " + quote(string(e.Name))}
 }
 
-// The tokens besides those of the classes of fields.
+// Token types. Those from firstClass on are the classes of fields.
 const (
 	colonToken lexer.TokenType = iota + 1
 	tagToken                   // the text before the first colon
-	wordToken                  // a field that is not of the class that stands there, and a literal
+	wordToken                  // a literal, or a field that is not of the expected class
 	moreToken                  // all further fields, with their colons
 	firstClass
 )
 
-// fieldLexer cuts the inside of an element into its fields, as its tag's layout says. It is fed one element, never a line.
+// fieldLexer splits an element without its braces into fields, according to the layout of its tag.
 type fieldLexer struct{}
 
 // Symbols returns the names of the token types.
@@ -308,7 +311,7 @@ func (fieldLexer) Symbols() map[string]lexer.TokenType {
 	return s
 }
 
-// Lex reads all of r and cuts it.
+// Lex is LexString for all data of r.
 func (l fieldLexer) Lex(name string, r io.Reader) (lexer.Lexer, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -317,8 +320,8 @@ func (l fieldLexer) Lex(name string, r io.Reader) (lexer.Lexer, error) {
 	return l.LexString(name, string(b))
 }
 
-// LexString cuts the inside of an element. An empty field is a token only where it may be empty; otherwise the colons follow one
-// another.
+// LexString splits an element without its braces. An empty field is a token only if its class allows that; otherwise the tokens are
+// consecutive colons.
 func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
 	var tokens tokenList
 	text := []byte(inside)
@@ -333,7 +336,7 @@ func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
 	}
 	for i := 0; at < len(text) && i < len(l.fields); i++ {
 		f := &l.fields[i]
-		if f.yields(text, at+1, l.fields[i+1:]) {
+		if f.omitted(text, at+1, l.fields[i+1:]) {
 			continue
 		}
 		tokens.add(colonToken, text, at, at+1)
@@ -359,7 +362,7 @@ func (fieldLexer) LexString(_ string, inside string) (lexer.Lexer, error) {
 	return &tokens, nil
 }
 
-// lex cuts a dump, whose element's first colon is at text[at]. The spaces are no tokens.
+// lex splits a dump. text[at] is the first colon of the element. Spaces are not tokens.
 func (d *dumpLayout) lex(tokens *tokenList, text []byte, at int) {
 	tokens.add(colonToken, text, at, at+1)
 	for at = scan.Spaces(text, at+1); at < len(text); at = scan.Spaces(text, at) {
@@ -373,8 +376,10 @@ func (d *dumpLayout) lex(tokens *tokenList, text []byte, at int) {
 	}
 }
 
+// token returns the token type of the class.
 func (c class) token() lexer.TokenType { return firstClass + lexer.TokenType(c) }
 
+// tokenList is the lexer of an element that was split in advance.
 type tokenList []lexer.Token
 
 // add appends text[start:end] as a token.
@@ -382,7 +387,7 @@ func (t *tokenList) add(class lexer.TokenType, text []byte, start, end int) {
 	*t = append(*t, lexer.Token{Type: class, Value: string(text[start:end]), Pos: lexer.Position{Offset: start, Line: 1, Column: start + 1}})
 }
 
-// Next returns the next token; the last one is EOF and stays.
+// Next returns the next token. The last one is EOF, which is repeated.
 func (t *tokenList) Next() (lexer.Token, error) {
 	first := (*t)[0]
 	if len(*t) > 1 {

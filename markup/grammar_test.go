@@ -42,7 +42,7 @@ func ExampleExplain() {
 	//                  ^
 }
 
-// inside makes an element of a tag and a body that need not come from a line.
+// inside returns an element with a tag and any body.
 func inside(tag, body string) *Element {
 	line := []byte("{{{" + tag + ":" + body + "}}}")
 	start := len("{{{") + len(tag) + 1
@@ -51,7 +51,7 @@ func inside(tag, body string) *Element {
 	}
 }
 
-// differ returns where the scanner and the grammar do not say the same of an element: "" is nowhere.
+// differ returns a description of the difference between the scanner and the grammar for an element, or "".
 func differ(e *Element) string {
 	p, err := e.parse()
 	var v [maxFields]value
@@ -109,7 +109,7 @@ func differ(e *Element) string {
 	return ""
 }
 
-// Every field takes every value that one of the fields takes or nearly takes.
+// TestScannerAgainstGrammar tries, in every field, all values that are valid or nearly valid in one of the fields.
 func TestScannerAgainstGrammar(t *testing.T) {
 	values := strings.Fields(`0 00 1 7 08 010 10 0x 0x0 0X0 0x1f 0x1G 0X1F 0b 0b1 0b2 0B1 0o 0o7 0o8 0O7 ab abc ABC xyz r rw rx
 		wx rwx RX xr rr elf load ra pc RA -1 +1 1_0 0x1_0 18446744073709551615 18446744073709551616 0xffffffffffffffff

@@ -8,30 +8,30 @@ import (
 	"qss-filter/filter/scan"
 )
 
-// class is the lexical class of a field: how it is cut off from what follows, and read.
+// class is the lexical class of a field: which text it may contain, and where it ends.
 type class uint8
 
 const (
-	literal    class = iota // a word of the grammar, as written
+	literal    class = iota // a literal of the grammar
 	decimalC                // %d: decimal digits
-	integerC                // %i: decimal; or hexadecimal, octal or binary digits after 0x, 0 or 0b
-	addressC                // %p: 0x and hexadecimal digits, or zeros alone
+	integerC                // %i: decimal digits; or hexadecimal, octal or binary digits after 0x, 0 or 0b
+	addressC                // %p: 0x and hexadecimal digits, or only zeros
 	hexDigitsC              // %x: hexadecimal digits
-	modeC                   // r, w and x, each at most once, in this order and of either case
+	modeC                   // r, w and x, each at most once, in this order, in upper or lower case
 	pcTypeC                 // ra or pc
-	textC                   // any text but none
+	textC                   // any text that is not empty
 	keyC                    // any text
-	registerC               // any text but none, without spaces; spaces may stand before it
-	symbolName              // the name of a symbol, with the colons that are its own
-	moduleName              // the name of a module, up to the last ":elf:" that a build ID follows
-	restC                   // all that follows, with its colons
+	registerC               // any text that is not empty, without spaces; spaces may precede it
+	symbolName              // the name of a symbol, including the colons in it
+	moduleName              // the name of a module, up to the last ":elf:" that precedes a build ID
+	restC                   // the rest of the element, including colons
 )
 
 // classNames are the names of the classes in the grammar.
 var classNames = [...]string{literal: "Literal", decimalC: "Decimal", integerC: "Integer", addressC: "Address", hexDigitsC: "HexDigits",
 	modeC: "Mode", pcTypeC: "PCType", textC: "Text", keyC: "Key", registerC: "Register", symbolName: "SymbolName", moduleName: "ModuleName", restC: "Rest"}
 
-// accepts reports whether a field is of the class, but for its size: a number may be too large, and octal digits too high.
+// accepts reports whether a field is of the class. It does not check the value: a number may be too large, and octal digits invalid.
 func (c class) accepts(field []byte) bool {
 	switch c {
 	case decimalC:
@@ -63,12 +63,12 @@ func (c class) accepts(field []byte) bool {
 // field is a field of a layout.
 type field struct {
 	class class
-	word  string // of a literal
-	// optional is set where the field may be missing, with its colon.
+	word  string // text of a literal
+	// optional is set if the field may be missing, with its colon.
 	optional bool
 }
 
-// end returns where the field ends that begins at b[at].
+// end returns the index after the field that begins at b[at].
 func (f *field) end(b []byte, at int) int {
 	switch f.class {
 	case restC:
@@ -81,22 +81,23 @@ func (f *field) end(b []byte, at int) int {
 	return at + colonOrEnd(b[at:])
 }
 
-// yields reports whether an optional field is missing though a field stands at b[at]: it is of another class, and one follows that
-// takes it.
-func (f *field) yields(b []byte, at int, following []field) bool {
+// omitted reports whether an optional field is missing although there is a field at b[at]: that one is of another class and belongs to one
+// of the following fields.
+func (f *field) omitted(b []byte, at int, following []field) bool {
 	return f.optional && len(following) > 0 && !f.class.accepts(b[at:f.end(b, at)])
 }
 
-// value is what a field says: the number, and where it stands in the body. It is zero for a field that is missing.
+// value is the value of a field: its number, and its position in the body. It is zero for a missing field.
 type value struct {
 	number     uint64
 	start, end int32
 }
 
-// of returns the field as written.
+// of returns the text of the field.
 func (v *value) of(body []byte) []byte { return body[v.start:v.end:v.end] }
 
-// read reads the field that begins at b[at]. It says nothing of what follows: that must be a colon or the end.
+// read returns the number in the field that begins at b[at], and the index after the field. The caller has to check that a colon or the end
+// of b follows.
 func (f *field) read(b []byte, at int) (number uint64, end int, ok bool) {
 	switch f.class {
 	case addressC:
@@ -132,19 +133,19 @@ func (f *field) read(b []byte, at int) (number uint64, end int, ok bool) {
 	return 0, end, f.class.accepts(b[at:end])
 }
 
-// layout is what the grammar says of a tag's fields.
+// layout holds the fields of a tag, derived from the grammar.
 type layout struct {
 	fields []field
-	// more is set where further fields may follow, which are ignored; repeats, where the fields may come again and again.
+	// more is set if further fields may follow, which are ignored; repeats if the sequence of fields may be repeated.
 	more, repeats bool
-	// dump is what else the fields may be, nil for most tags.
+	// dump is an alternative to the fields; nil for most tags.
 	dump *dumpLayout
 }
 
-// dumpLayout is that of a dump of registers: pairs with spaces between them, and before each part.
+// dumpLayout is the layout of a dump of registers: pairs of key and value, separated by spaces. Spaces may also precede a value.
 type dumpLayout struct{ key, value field }
 
-// scan reads a dump, and keeps its last pair.
+// scan reads a dump, and sets v to its last pair. It returns false if the dump is malformed.
 func (d *dumpLayout) scan(body []byte, v *[maxFields]value) bool {
 	at := scan.Spaces(body, 0)
 	for some := at < len(body); some; {
@@ -166,12 +167,13 @@ func (d *dumpLayout) scan(body []byte, v *[maxFields]value) bool {
 	return false
 }
 
-// maxFields is the most fields that a layout has.
+// maxFields is the largest number of fields in a layout.
 const maxFields = 6
 
-// scan reads the fields of a body, by their places in the layout. Of fields that repeat it keeps the last.
+// scan reads the fields of a body, and sets v to their values by index in the layout. For repeated fields, these are the last ones. It
+// returns false if a field is malformed or missing.
 func (l *layout) scan(body []byte, v *[maxFields]value) bool {
-	at := 0 // beyond the body where no field follows
+	at := 0 // greater than len(body) after the last field
 	for again := true; again; again = l.repeats && at <= len(body) {
 		for i := range l.fields {
 			f := &l.fields[i]
@@ -183,7 +185,7 @@ func (l *layout) scan(body []byte, v *[maxFields]value) bool {
 			}
 			number, end, ok := f.read(body, at)
 			if !ok || end < len(body) && body[end] != ':' {
-				if f.yields(body, at, l.fields[i+1:]) {
+				if f.omitted(body, at, l.fields[i+1:]) {
 					continue
 				}
 				return false
@@ -195,7 +197,7 @@ func (l *layout) scan(body []byte, v *[maxFields]value) bool {
 	return at > len(body) || l.more
 }
 
-// layouts are those of the tags, taken from the grammar.
+// layouts holds the layout of each tag, derived from the grammar.
 var layouts = func() (all [Dumpfile + 1]layout) {
 	productions := reflect.TypeFor[element]()
 	for i := range productions.NumField() {
@@ -205,15 +207,14 @@ var layouts = func() (all [Dumpfile + 1]layout) {
 	return all
 }()
 
-// layoutOf takes a layout, and its tag, from a production: from the words of the participle tags of its fields. Those that the grammar
-// may hold are
+// layoutOf derives a layout and its tag from a production, by the words in the participle tags of its fields. It supports
 //
 //	'bt':Tag ':'       the tag, and colons
 //	'load'             a literal
-//	@@ @Rest           a field; its class, if it is a production of its own, is stated there
-//	(':' @@)?          one that may be missing
-//	(':' @@)*          the fields before it, again
-//	( … | @@+ )        what is before the bar, or a dump
+//	@@ @Rest           a field; for @@, its class is in a separate production
+//	(':' @@)?          an optional field
+//	(':' @@)*          the previous fields, repeated
+//	( … | @@+ )        the fields before the bar, or a dump
 //	More?              further fields
 func layoutOf(production reflect.Type) (tag string, l layout) {
 	for i := range production.NumField() {
@@ -247,7 +248,7 @@ func layoutOf(production reflect.Type) (tag string, l layout) {
 	return tag, l
 }
 
-// add adds the fields of a type that is a production of its own: one field of one class, or, for a pair, two.
+// add adds the fields of a type that is a production: one field, or two for a pair.
 func (l *layout) add(t reflect.Type, optional bool) {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -259,7 +260,7 @@ func (l *layout) add(t reflect.Type, optional bool) {
 	}
 }
 
-// classOf returns the class of a name. A name that is none is a mistake in the grammar.
+// classOf returns the class with a name. It panics if there is none, which is an error in the grammar.
 func classOf(name string) class {
 	for c, n := range classNames {
 		if n == name {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// describe writes a layout in one line.
+// describe returns a one-line description of a layout.
 func (l *layout) describe() string {
 	var b strings.Builder
 	for i := range l.fields {
@@ -32,7 +32,7 @@ func (l *layout) describe() string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestLayouts holds what is taken from the grammar, for a reader's eye.
+// TestLayouts checks the layouts that are derived from the grammar.
 func TestLayouts(t *testing.T) {
 	for tag, want := range map[Tag]string{
 		Reset: "more", Module: `Integer ModuleName Literal "elf" HexDigits more`, MMap: `Address Integer Literal "load" Integer Mode Address more`,
@@ -47,12 +47,12 @@ func TestLayouts(t *testing.T) {
 	for i := range reflect.TypeFor[element]().NumField() {
 		name := strings.ToLower(reflect.TypeFor[element]().Field(i).Name)
 		if tag, _ := layoutOf(reflect.TypeFor[element]().Field(i).Type.Elem()); tag != name || tagOf([]byte(tag)) == Unknown {
-			t.Errorf("production %s is of the tag %q", name, tag)
+			t.Errorf("production %s has the tag %q", name, tag)
 		}
 	}
 }
 
-// TestDump holds what is a dump of registers.
+// TestDump checks valid and invalid dumps of registers.
 func TestDump(t *testing.T) {
 	for body, want := range map[string]bool{
 		"RIP: 0x6ee17076fb80 RSP: 0": true, "  CS:   0 \tRIP:0x1  ": true, "a:0x1": true, "a:0x1 b-c:00": true,
@@ -68,11 +68,11 @@ func TestDump(t *testing.T) {
 		}
 	}
 	if one(t, "{{{reset}}}").isDump() {
-		t.Error("a reset is a dump")
+		t.Error("a reset was read as a dump")
 	}
 }
 
-// BenchmarkLayouts is what every start of the program takes.
+// BenchmarkLayouts measures the derivation of the layouts at program start.
 func BenchmarkLayouts(b *testing.B) {
 	productions := reflect.TypeFor[element]()
 	for b.Loop() {

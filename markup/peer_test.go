@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestFieldsAgainstLLVM holds the readers of fields against llvm's filter: the same values are taken, and mean the same.
+// TestFieldsAgainstLLVM compares the accepted values of fields, and their meaning, with llvm's filter.
 func TestFieldsAgainstLLVM(t *testing.T) {
 	const peer = "llvm-symbolizer-22"
 	if _, err := exec.LookPath(peer); err != nil {
-		t.Skip(peer, "is not installed")
+		t.Skip(peer + " is not installed")
 	}
 	numbers := strings.Fields(`0 00 000 1 7 08 010 0177 8 10 0x 0x0 0X0 0x1f 0x1G 0X1F 0x00000000000000000000001 0b 0b1 0b2 0B1 0B
 		0o 0o7 0o8 0O7 00x1 0b0x1 ab 0xab -1 +1 1_0 0x1_0 1. 18446744073709551615 18446744073709551616 0xffffffffffffffff
@@ -30,7 +30,7 @@ func TestFieldsAgainstLLVM(t *testing.T) {
 		for _, v := range values {
 			id, _ := Integer([]byte(v))
 			if id == math.MaxUint64 && (strings.Contains(format, "load:%s") || strings.HasPrefix(format, "module:%s")) {
-				continue // a sentinel of llvm's DenseMap: 22.1.8 refuses to define this module ID, and crashes on its use
+				continue // a sentinel of llvm's DenseMap: llvm 22.1.8 refuses to define a module with this ID, and crashes if it is used
 			}
 			lines = append(lines, "{{{"+fmt.Sprintf(format, v)+"}}}")
 		}
@@ -51,7 +51,7 @@ func TestFieldsAgainstLLVM(t *testing.T) {
 	}
 	answers := strings.Split(string(out), "=====\n")
 	if len(answers) != len(lines)+1 {
-		t.Fatalf("%d answers to %d lines", len(answers), len(lines))
+		t.Fatalf("%d answers for %d lines", len(answers), len(lines))
 	}
 	for i, line := range lines {
 		answer := strings.TrimPrefix(answers[i], "[[[reset]]]\n")
@@ -61,7 +61,7 @@ func TestFieldsAgainstLLVM(t *testing.T) {
 	}
 }
 
-// asLLVM prints what llvm does of a context element.
+// asLLVM returns what llvm prints for a context element.
 func asLLVM(e *Element) string {
 	if e.Tag == Module {
 		m, err := ParseModule(e)

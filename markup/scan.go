@@ -1,9 +1,8 @@
 // Package markup finds symbolizer markup, {{{tag:field:…}}}, in the lines of a log and reads its fields.
 //
-// scan.go finds elements. grammar.go states the fields of each tag, as a grammar for participle, which also explains what is
-// wrong with a malformed element. When the program starts, layout.go makes a table from the same grammar, by which the fields of
-// every line are read without allocation. A fuzz test compares the two. fields.go has the fields of presentation and of context
-// elements, and reads a value for the table and for the grammar.
+// scan.go finds elements. grammar.go specifies the fields of each tag, as a grammar for participle, which parses malformed elements to
+// explain their errors. At program start, layout.go derives a table from the grammar, with which the fields of each line are read without
+// allocation. A fuzz test compares both. fields.go has the fields of presentation and context elements, and the conversion of values.
 package markup
 
 import "bytes"
@@ -13,7 +12,7 @@ type Tag uint8
 
 // The tags of the symbolizer markup format. Only Reset, Module and MMap change the context.
 const (
-	Unknown  Tag = iota // a well-formed tag, a-z, that is none of the following
+	Unknown  Tag = iota // any other tag of letters a-z
 	Reset               // {{{reset}}}
 	Module              // {{{module:id:name:elf:build ID}}}
 	MMap                // {{{mmap:address:size:load:module ID:mode:address in the module}}}
@@ -32,14 +31,14 @@ type Element struct {
 	Tag        Tag
 	// Name is the tag as written.
 	Name []byte
-	// Body is the text between the tag's colon and the closing braces; nil where there is no colon.
+	// Body is the text between the tag's colon and the closing braces; nil if there is no colon.
 	Body []byte
 	// BodyStart is the offset of Body in the line.
 	BodyStart int
-	// Alias is set where the element is written <<<…>>>.
+	// Alias is set if the element is written <<<…>>>.
 	Alias bool
-	// Terse asks the readers of fields for ErrMalformed in place of an error that says what is wrong: to find that takes a
-	// thousand times as long as to see that something is.
+	// Terse makes the methods that return fields return ErrMalformed in place of a *FieldError, which takes a thousand times as long
+	// to find as the fact that the element is malformed.
 	Terse bool
 }
 
@@ -51,22 +50,22 @@ var (
 	openAngles, closeAngles = []byte("<<<"), []byte(">>>")
 )
 
-// window is how far ahead, in bytes, one kind of opening is looked for before the other kind is. It keeps a line that
-// holds thousands of the one kind and none of the other from being scanned to its end for every element.
+// window is the number of bytes in which both kinds of openings are searched before the search continues. Without it, a line with
+// thousands of openings of one kind and none of the other would be scanned to its end for every element.
 const window = 4096
 
-// maxTorn bounds how many elements that were cut short by another one are looked into before the next closing braces.
+// maxTorn bounds the number of interrupted elements that are examined in one call of Next.
 const maxTorn = 64
 
-// Next finds the first element of line that starts at or after from.
+// Next returns the first element of line that starts at or after from.
 //
-// An element reaches from "{{{" to the first "}}}" after it; nesting is not known, and an opening that is never closed is
-// text. So is one whose tag is empty or has anything but a-z. Then the search goes on at the opening's second brace, so
-// that {{{{bt:0:0x1}}}} and "{{{x {{{bt:0:0x1}}}" still have their inner element. For the same reason an element that could
-// only be passed on as it is, because its tag is unknown or its fields are malformed, yields to an opening inside it:
-// two processes wrote at once, and the one that was not torn is good.
+// An element extends from "{{{" to the first "}}}" after it. There is no nesting. An opening that is never closed is text, as is one whose
+// tag is empty or has other characters than a-z. The search then continues at the opening's second brace, so that the inner elements of
+// {{{{bt:0:0x1}}}} and "{{{x {{{bt:0:0x1}}}" are found. For the same reason, an element that would be unchanged in the output, because its
+// tag is unknown or its fields are malformed, is text if there is another opening in it: two processes wrote at the same time, and the
+// inner element is complete.
 //
-// <<<…>>> is an element only where its tag is known and its fields are well formed: logs hold conflict markers, heredocs
+// <<<…>>> is an element only if its tag is known and its fields are well formed, because logs contain conflict markers, here-documents
 // and C++.
 func Next(line []byte, from int) (e Element, ok bool) {
 	s := scanner{line: line, brace: -1, angle: -1}
@@ -75,13 +74,13 @@ func Next(line []byte, from int) (e Element, ok bool) {
 			return e, true
 		}
 		if s.brace == len(line) && s.angle == len(line) {
-			break // nothing that follows is ever closed
+			break // no further opening is closed
 		}
 	}
 	return Element{}, false
 }
 
-// opening returns the offset of the first "{{{" or "<<<" at or after from, and whether it is the latter; -1 is none.
+// opening returns the offset of the first "{{{" or "<<<" at or after from, or -1, and whether it is "<<<".
 func opening(line []byte, from int) (at int, alias bool) {
 	for from = max(from, 0); from < len(line); {
 		end := min(from+window, len(line))
@@ -99,20 +98,20 @@ func opening(line []byte, from int) (at int, alias bool) {
 		if end == len(line) {
 			break
 		}
-		from = end - 2 // an opening may lie across the window's end
+		from = end - 2 // an opening may extend across the end of the window
 	}
 	return -1, false
 }
 
-// scanner remembers, for one call of Next, where the next closings are, so that a line of many openings is searched for
-// them once. An offset of -1 is not known yet, one of len(line) is none.
+// scanner is the state of one call of Next. It stores the offsets of the next closings, so that a line with many openings is searched for
+// them once. An offset of -1 is not known yet; len(line) means that there is none.
 type scanner struct {
 	line         []byte
 	brace, angle int
-	torn         int
+	torn         int // number of interrupted elements; see isTorn
 }
 
-// element reads the element whose opening is at an offset, and reports whether it is one.
+// element sets e to the element whose opening is at an offset. It returns false if there is no element.
 func (s *scanner) element(e *Element, at int, alias bool) bool {
 	tag := at + 3
 	name := tagEnd(s.line, tag)
@@ -129,9 +128,9 @@ func (s *scanner) element(e *Element, at int, alias bool) bool {
 		e.Body = s.line[name+1 : end : end]
 	}
 	if alias {
-		return e.Tag != Unknown && e.plain() && (e.wellFormed() || e.isDump())
+		return e.Tag != Unknown && e.hasNoOpening() && (e.wellFormed() || e.isDump())
 	}
-	return !s.givesWay(e)
+	return !s.isTorn(e)
 }
 
 // closing returns the offset of the first closing at or after from.
@@ -149,8 +148,8 @@ func (s *scanner) closing(from int, alias bool) int {
 	return *known
 }
 
-// givesWay reports whether a {{{ element is better read as text before another opening in its body.
-func (s *scanner) givesWay(e *Element) bool {
+// isTorn reports whether a {{{ element was probably interrupted by another one, whose opening is in its body.
+func (s *scanner) isTorn(e *Element) bool {
 	if s.torn == maxTorn || !bytes.Contains(e.Body, openBraces) || e.wellFormed() {
 		return false
 	}
@@ -158,8 +157,8 @@ func (s *scanner) givesWay(e *Element) bool {
 	return true
 }
 
-// plain reports whether the body is free of openings.
-func (e *Element) plain() bool {
+// hasNoOpening reports whether the body contains no opening.
+func (e *Element) hasNoOpening() bool {
 	at, _ := opening(e.Body, 0)
 	return at < 0
 }
@@ -172,6 +171,7 @@ func tagEnd(line []byte, i int) int {
 	return i
 }
 
+// tagOf returns the tag with a name, or Unknown.
 func tagOf(name []byte) Tag {
 	switch string(name) {
 	case "bt":

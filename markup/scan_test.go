@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// elements returns the elements of a line, by span, tag and body.
+// elements returns the elements of a line as text: span, tag and body.
 func elements(s string) (found []string) {
 	line := []byte(s)
 	for from := 0; ; {
@@ -38,7 +38,7 @@ func TestNext(t *testing.T) {
 		// Single and double braces are part of a field; the first three close.
 		{"{{{symbol:a}b}}c}}}}", []string{"0-19 symbol a}b}}c"}},
 		{"{{{symbol:a{b{{c}}}", []string{"0-19 symbol a{b{{c"}},
-		// An opening that is not closed, and one with a bad tag, is text.
+		// An opening that is not closed, or has an invalid tag, is text.
 		{"{{{bt:0:0x1}} {{{pc:0x2", nil},
 		{"{{{}}}{{{symbol:_Z1fv}}}", []string{"6-24 symbol _Z1fv"}},
 		{"{{{:x}}}{{{symbol:_Z1fv}}}", []string{"8-26 symbol _Z1fv"}},
@@ -48,13 +48,13 @@ func TestNext(t *testing.T) {
 		{"{{{x {{{bt:0:0x1}}}", []string{"5-19 bt 0:0x1"}},
 		{"{{{X:{{{bt:0:0x1}}}", []string{"5-19 bt 0:0x1"}},
 		{"{{{bt:0:0x1 and then {{{bt:1:0x2}}}", []string{"21-35 bt 1:0x2"}},
-		// A whole element keeps what is in its fields; one that is no good yields.
+		// An opening in a well-formed element is a part of it; in a malformed one it begins another element.
 		{"{{{symbol:a{{{symbol:_Z1fv}}}", []string{"0-29 symbol a{{{symbol:_Z1fv"}},
 		{"{{{bt:0:0x{{{bt:1:0x2}}}:ra}}}", []string{"10-24 bt 1:0x2"}},
 		{"{{{future:{{{data:0x2}}}", []string{"10-24 data 0x2"}},
 		{"{{{future:{{{Data:0x2}}}", nil},
 		{"{{{mmap:0x1:{{{mmap:0x1:1:load:0:r:0}}}", []string{"12-39 mmap 0x1:1:load:0:r:0"}},
-		// A malformed one alone is an element, to be complained of.
+		// A malformed element without an inner one is returned, for the error message.
 		{"{{{bt:zero:0x1}}}", []string{"0-17 bt zero:0x1"}},
 	} {
 		if got := elements(c.line); fmt.Sprint(got) != fmt.Sprint(c.want) {
@@ -81,7 +81,7 @@ func TestNextAlias(t *testing.T) {
 		{"<<<bt:0:0x1 {{{bt:1:0x2}}} >>>", []string{"12-26 bt 1:0x2"}},
 		{"<<<symbol:{{{bt:1:0x2}}}>>>", []string{"10-24 bt 1:0x2"}},
 		{"<<<bt:0:<<<bt:0:0x1>>>", []string{"8-22 bt 0:0x1"}},
-		// Text of other kinds.
+		// Other text.
 		{"<<<<<<< HEAD", nil},
 		{">>>>>>> branch", nil},
 		{"cat <<<EOF >>>out", nil},
@@ -100,10 +100,10 @@ func TestNextAlias(t *testing.T) {
 		}
 	}
 	if e, _ := Next([]byte("<<<bt:0:0x1>>>"), 0); !e.Alias || e.Tag != BT {
-		t.Error("not an alias", e)
+		t.Error("Alias is not set", e)
 	}
 	if e, _ := Next([]byte("{{{bt:0:0x1}}}"), 0); e.Alias {
-		t.Error("an alias", e)
+		t.Error("Alias is set", e)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestNextFrom(t *testing.T) {
 	}
 }
 
-// An opening is found wherever it lies to the windows that are searched one after the other.
+// TestNextAcrossWindows checks openings at all offsets around the end of a window.
 func TestNextAcrossWindows(t *testing.T) {
 	for _, element := range []string{"{{{bt:0:0x1}}}", "<<<bt:0:0x1>>>"} {
 		for pad := window - 5; pad < window+5; pad++ {
@@ -147,7 +147,7 @@ func TestNextAcrossWindows(t *testing.T) {
 	}
 }
 
-// Long lines of openings take time in proportion to their length; the test would not end if they did not.
+// TestNextHostile checks that the time for long lines of openings is linear; otherwise the test would not end.
 func TestNextHostile(t *testing.T) {
 	for _, unit := range []string{"{", "{{{x", "{{{x:", "{{{bt:0:0x1{{{", "<<<bt:", "<<<module:0:", "{{{module:0:", "{{{}}}", "<<<reset>>>", "{{{a}}}"} {
 		for _, tail := range []string{"", "}}}", ">>>", "}}}>>>"} {
