@@ -22,7 +22,7 @@ func TestStrip(t *testing.T) {
 		{"\x1b]8;;http://x\x1b\\a\x1b]8;;\x1b\\", "a", []int32{15, 23}},
 		{"\x1bPq#0\x1b\\a\x1b_x\x07y\x1b\\b\x1b^z\x1b\\\x1bXz\x1b\\", "ab", nil},
 		{"\x1b(Ba\x1bMb\x1b7c\x1b=", "abc", []int32{3, 6, 9, 12}},
-		// Unfinished at the end, or broken off by what cannot be part of it: text.
+		// Unfinished at the end, or with an invalid byte: text.
 		{"a\x1b", "a\x1b", []int32{0, 1, 2}},
 		{"a\x1b[31", "a\x1b[31", nil},
 		{"a\x1b[1 ", "a\x1b[1 ", nil},
@@ -30,7 +30,7 @@ func TestStrip(t *testing.T) {
 		{"a\x1bPx\x07y", "a\x1bPx\x07y", nil},
 		{"a\x1b(", "a\x1b(", nil},
 		{"\x1b[3\x01m\x1b\xc3\xa4\x1b\x7f", "\x1b[3\x01m\x1b\xc3\xa4\x1b\x7f", nil},
-		// Cut short by the next one: dropped, as a terminal does; what may be text is kept.
+		// Interrupted by the next sequence: removed, as in terminals; the contents of a string are kept.
 		{"\x1b\x1b[31ma", "a", nil},
 		{"\x1b[3\x1b[31ma", "a", nil},
 		{"\x1b[3 \x1b[31ma", "a", nil},
@@ -55,10 +55,11 @@ func TestStripAppends(t *testing.T) {
 	}
 }
 
+// checkStripped checks the invariants of the result of Strip.
 func checkStripped(t *testing.T, line, dst []byte, pos []int32) {
 	t.Helper()
 	if len(pos) != len(dst)+1 || int(pos[len(dst)]) != len(line) {
-		t.Fatalf("%d offsets for %d bytes, the last %d of %d", len(pos), len(dst), pos[len(pos)-1], len(line))
+		t.Fatalf("%d offsets for %d bytes, the last one is %d, want %d", len(pos), len(dst), pos[len(pos)-1], len(line))
 	}
 	for i, c := range dst {
 		if line[pos[i]] != c || pos[i] >= pos[i+1] {
@@ -67,7 +68,7 @@ func checkStripped(t *testing.T, line, dst []byte, pos []int32) {
 	}
 }
 
-// FuzzStrip: the text is the line's own bytes in order, and has nothing more to strip.
+// FuzzStrip checks the offsets, and that the result contains no escape sequences.
 func FuzzStrip(f *testing.F) {
 	for _, s := range []string{"", "a\x1b[31mb", "\x1b]0;t\x07x\x1b\\", "\x1b\x1b[\x1b[3\x1b(\x1b(B\x1bP\x1b]a\x07b\x1b\\m"} {
 		f.Add([]byte(s))
@@ -84,7 +85,7 @@ func FuzzStrip(f *testing.F) {
 	})
 }
 
-// Long lines of unfinished sequences take time in proportion to their length; the test would not end if they did not.
+// TestStripHostile checks that the time for long lines of unfinished sequences is linear; otherwise the test would not end.
 func TestStripHostile(t *testing.T) {
 	for _, unit := range []string{"\x1b", "\x1b[", "\x1b[1;", "\x1b]", "\x1bP", "\x1b]\x07", "\x1b(", "\x1b\x01", "\x1b[\x01"} {
 		line := []byte(strings.Repeat(unit, 1<<20/len(unit)))

@@ -7,22 +7,22 @@ import (
 	"github.com/fatih/color"
 )
 
-// Palette holds our own colors: the sequences that begin a piece of text, and Off, which ends every one. Off resets the
-// log's own colors too; the log's State is appended after it. Without color all are empty.
+// Palette holds the colors of text that is added to a log: the sequences that begin each kind of text, and Off, which ends it. Off also
+// resets the log's own colors, so the log's State has to be appended after it. Without colors all sequences are empty.
 type Palette struct {
-	// Func is for functions, Inlined for those that are inlined into another one, File for paths with line and column.
+	// Func is for functions, Inlined for inlined ones, File for paths with line and column.
 	Func, Inlined, File string
-	// Quiet is for what of a frame is not read first: addresses, modules, frames without a name. Note is for why a frame has
-	// no name, and Mark for the number of the line of source code that a frame stands at.
+	// Quiet is for the less important parts of a frame: addresses, modules, frames without a name. Note is for the reason why a frame
+	// has no name, and Mark for the line number of a frame in its source code.
 	Quiet, Note, Mark string
 	// Off is ESC[0m.
 	Off string
 }
 
-// What kinds of text look like, in what the program adds to a log and in its own messages. What counts most is bold in the
-// terminal's own color, what counts least is dim. The two colors beside that are of the fixed 256, since no color of the sixteen that
-// themes define is legible on every dark and every light one: a blue and an orange of medium lightness, which the color-blind tell
-// apart, too. Nothing is told by color alone.
+// Colors of the kinds of text that are added to a log, and in messages. The most important text is bold in the terminal's own color, the
+// least important is dim. The other two colors are from the fixed part of the 256, because none of the sixteen colors of a theme is legible
+// on all dark and all light backgrounds: a blue and an orange of medium lightness, which color-blind people can distinguish, too. No
+// information is in the color alone.
 var (
 	strong = style(color.Bold)
 	quiet  = style(color.Faint)
@@ -30,23 +30,23 @@ var (
 	alert  = style(fixed, fixed256, orange)
 )
 
-// style returns a color that is always on: the caller decides whether it is used.
+// style returns a color that is always enabled, because the callers decide whether colors are used.
 func style(attributes ...color.Attribute) *color.Color {
 	c := color.New(attributes...)
 	c.EnableColor()
 	return c
 }
 
-// NewPalette returns the colors, or a Palette without any.
+// NewPalette returns the default colors, or a Palette without colors.
 func NewPalette(on bool) *Palette {
 	if !on {
 		return &Palette{}
 	}
-	return &Palette{Func: opening(strong), Inlined: opening(strong), File: opening(place), Quiet: opening(quiet), Note: opening(alert),
-		Mark: opening(strong), Off: "\x1b[0m"}
+	return &Palette{Func: openingSequence(strong), Inlined: openingSequence(strong), File: openingSequence(place), Quiet: openingSequence(quiet), Note: openingSequence(alert),
+		Mark: openingSequence(strong), Off: "\x1b[0m"}
 }
 
-// ESC[38;5;n m is color n of xterm's 256.
+// The attributes of ESC[38;5;n m, which is color n of xterm's 256.
 const (
 	fixed    color.Attribute = 38
 	fixed256 color.Attribute = 5
@@ -54,10 +54,10 @@ const (
 	orange   color.Attribute = 166 // #d75f00
 )
 
-// Theme colors what the program writes beside the log: messages, summaries, reports, help. A nil Theme colors nothing.
+// Theme colors the program's other output: messages, summaries, reports, help. A nil Theme does not color.
 type Theme struct{}
 
-// NewTheme returns a Theme, nil for one without colors.
+// NewTheme returns a Theme, or nil without colors.
 func NewTheme(on bool) *Theme {
 	if !on {
 		return nil
@@ -65,18 +65,19 @@ func NewTheme(on bool) *Theme {
 	return &Theme{}
 }
 
-// Strong returns text as titles and names of modules are written.
+// Strong returns text in the color of titles and names of modules.
 func (t *Theme) Strong(text string) string { return t.paint(strong, text) }
 
-// Quiet returns text as what counts least is written.
+// Quiet returns text in the color of less important text.
 func (t *Theme) Quiet(text string) string { return t.paint(quiet, text) }
 
-// Place returns text as paths, flags and commands are written.
+// Place returns text in the color of paths, flags and commands.
 func (t *Theme) Place(text string) string { return t.paint(place, text) }
 
-// Alert returns text as what needs attention is written.
+// Alert returns text in the color of text that needs attention.
 func (t *Theme) Alert(text string) string { return t.paint(alert, text) }
 
+// paint returns text in a color, or unchanged if t is nil.
 func (t *Theme) paint(c *color.Color, text string) string {
 	if t == nil || text == "" {
 		return text
@@ -84,9 +85,9 @@ func (t *Theme) paint(c *color.Color, text string) string {
 	return c.Sprint(text)
 }
 
-// Parse changes the colors that text names, as GREP_COLORS and LS_COLORS do: `func=1;34:file=36:quiet=`. A name stands for a
-// field of the Palette in small letters, a value for the parameters of ESC[…m; an empty one is no color. Where anything of
-// text is wrong nothing is changed.
+// Parse changes colors according to text, which has the format of GREP_COLORS and LS_COLORS: `func=1;34:file=36:quiet=`. A name is that of
+// a field of the Palette in lower case, a value is the parameters of ESC[…m, or empty for no color. If text is malformed, Parse changes
+// nothing and returns an error.
 func (p *Palette) Parse(text string) error {
 	changed := *p
 	fields := map[string]*string{"func": &changed.Func, "inlined": &changed.Inlined, "file": &changed.File, "quiet": &changed.Quiet,
@@ -112,17 +113,17 @@ func (p *Palette) Parse(text string) error {
 	return nil
 }
 
-// opening returns the sequence that turns a color on. fatih/color ends what it prints with a reset of its own, which would take the
-// log's colors away; so only what comes before the text is used.
-func opening(c *color.Color) string {
+// openingSequence returns the sequence that turns a color on. fatih/color ends its output with a reset, which would also reset the log's
+// colors; so only the part before the text is used.
+func openingSequence(c *color.Color) string {
 	const sentinel = "."
 	before, _, _ := strings.Cut(c.Sprint(sentinel), sentinel)
 	return before
 }
 
-// Enabled decides on color. mode is "always" or "never", which win over everything, or another word for neither. Otherwise noColor, the
-// value of NO_COLOR, turns it off unless it is empty; then forceColor, the value of FORCE_COLOR or CLICOLOR_FORCE, turns it
-// on unless it is empty or 0, in place of the test for a terminal: one that is not dumb by its TERM.
+// Enabled reports whether colors are used. The modes "always" and "never" decide; any other mode means "auto". Then noColor, the value of
+// NO_COLOR, disables colors unless it is empty; otherwise forceColor, the value of FORCE_COLOR or CLICOLOR_FORCE, enables them unless it is
+// empty or 0; otherwise they are enabled on a terminal, unless term, the value of TERM, is dumb.
 func Enabled(mode string, noColor, forceColor, term string, isTerminal bool) bool {
 	switch mode {
 	case "always":

@@ -13,7 +13,7 @@ func TestPalette(t *testing.T) {
 	if p := NewPalette(false); *p != (Palette{}) {
 		t.Errorf("%q", *p)
 	}
-	t.Setenv("NO_COLOR", "1") // NewPalette is told, and does not ask
+	t.Setenv("NO_COLOR", "1") // must be ignored
 	v := reflect.ValueOf(*NewPalette(true))
 	for i := range v.NumField() {
 		name, sequence := v.Type().Field(i).Name, v.Field(i).String()
@@ -26,7 +26,7 @@ func TestPalette(t *testing.T) {
 		if s.Plain() != (name == "Off") {
 			t.Errorf("%s: %q leads to %+v", name, sequence, s)
 		}
-		// White, black and yellow text cannot be read on one kind of terminal or the other.
+		// White, black and yellow text is illegible on some terminals.
 		for _, code := range []string{"30", "33", "37", "97", "93"} {
 			if strings.Contains(strings.ReplaceAll(sequence, "[", ";"), ";"+code) {
 				t.Errorf("%s: %q", name, sequence)
@@ -39,7 +39,7 @@ func TestPalette(t *testing.T) {
 }
 
 func TestTheme(t *testing.T) {
-	t.Setenv("NO_COLOR", "1") // NewTheme is told, and does not ask
+	t.Setenv("NO_COLOR", "1") // must be ignored
 	for name, paint := range map[string]func(*Theme, string) string{"strong": (*Theme).Strong, "quiet": (*Theme).Quiet, "place": (*Theme).Place, "alert": (*Theme).Alert} {
 		if got := paint(NewTheme(false), "x"); got != "x" {
 			t.Errorf("%s without colors: %q", name, got)
@@ -55,7 +55,7 @@ func TestTheme(t *testing.T) {
 	}
 }
 
-// Our color around a span of a colored log, and the log's own after it.
+// Text that is added to a colored log has its own color; the log's colors are restored after it.
 func ExampleState_Append() {
 	p := NewPalette(true)
 	log := "\x1b[1;31mcrash in "
@@ -123,9 +123,10 @@ func TestParsePalette(t *testing.T) {
 	}
 }
 
-// rgb is a color in linear light, each part from 0 to 1.
+// rgb is a color in linear light, with components from 0 to 1.
 type rgb [3]float64
 
+// hex returns the color of a text such as #0087d7.
 func hex(s string) (c rgb) {
 	for i := range c {
 		n, _ := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
@@ -138,14 +139,14 @@ func hex(s string) (c rgb) {
 	return c
 }
 
-// contrast is that of WCAG 2.2.
+// contrast returns the contrast ratio of two colors (WCAG 2.2).
 func contrast(a, b rgb) float64 {
 	light := func(c rgb) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] + 0.05 }
 	return max(light(a), light(b)) / min(light(a), light(b))
 }
 
-// TestLegible holds that the fixed colors can be read on the backgrounds of usual terminals (WCAG wants 3:1 of large or bold text,
-// and of signs), and that they differ for people without red or green cones, as Viénot and others simulate them (1999).
+// TestLegible checks that the fixed colors are legible on common terminal backgrounds (WCAG requires 3:1 for large or bold text and for
+// graphics), and that people without red or green cones can distinguish them (simulation by Viénot et al., 1999).
 func TestLegible(t *testing.T) {
 	fileColor, noteColor := hex("#0087d7"), hex("#d75f00")
 	for name, back := range map[string]string{

@@ -1,4 +1,4 @@
-// Package sgr follows the colors of a log, takes escape sequences out of a line, and has our own colors.
+// Package sgr tracks the colors of a log, removes escape sequences from lines, and defines the colors of text that is added to a log.
 package sgr
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// State is a state of Select Graphic Rendition (ECMA-48 §8.3.117, with xterm's 256 and 24-bit colors). The zero State is
-// that of a terminal after ESC[0m.
+// State is a state of Select Graphic Rendition (ECMA-48 §8.3.117, with xterm's 256 and 24-bit colors). The zero State is the state
+// after ESC[0m.
 type State struct {
 	attr attr
 	// underline is the style of ESC[4:n m, 1 to 5; ESC[4m is 1 and ESC[21m is 2. 0 is none.
@@ -15,6 +15,7 @@ type State struct {
 	fg, bg, ul colorValue
 }
 
+// attr is a set of attributes.
 type attr uint8
 
 const (
@@ -28,21 +29,21 @@ const (
 	overline
 )
 
-// color is a kind, in the highest byte, and a value. The zero color is the terminal's default.
+// colorValue is a color: its kind is in the highest byte, its value in the others. The zero colorValue is the terminal's default color.
 type colorValue uint32
 
 const (
-	basic   colorValue = (iota + 1) << 24 // 0-7 and, bright, 8-15
+	basic   colorValue = (iota + 1) << 24 // 0-7, and 8-15 for the bright colors
 	indexed                               // 0-255
 	direct                                // 0xrrggbb
 
 	kindMask colorValue = 0xff << 24
 )
 
-// Plain reports whether the state is that after a reset.
+// Plain reports whether the state is the one after a reset.
 func (s State) Plain() bool { return s == State{} }
 
-// Feed follows every ESC[…m in b. Other escape sequences change nothing.
+// Feed applies every ESC[…m in b to the state. It ignores other escape sequences.
 func (s *State) Feed(b []byte) {
 	for {
 		i := bytes.IndexByte(b, esc)
@@ -58,7 +59,7 @@ func (s *State) Feed(b []byte) {
 	}
 }
 
-// apply follows the parameters of one ESC[…m. Private ones, and those with intermediate bytes, are no SGR.
+// apply applies the parameters of one ESC[…m. Private parameters, and sequences with intermediate bytes, are not SGR.
 func (s *State) apply(params []byte) {
 	for _, c := range params {
 		if c < '0' || c > ';' {
@@ -67,24 +68,25 @@ func (s *State) apply(params []byte) {
 	}
 	for more := true; more; {
 		var p parameter
-		p, params, more = next(params)
+		p, params, more = nextParameter(params)
 		if p.n > 1 {
-			s.group(p)
+			s.applyGroup(p)
 			continue
 		}
 		if code := p.sub[0]; code == 38 || code == 48 || code == 58 {
 			var c colorValue
 			var ok bool
-			c, ok, params, more = separated(params, more)
+			c, ok, params, more = semicolonColor(params, more)
 			if ok {
 				*s.target(code) = c
 			}
 		} else {
-			s.code(code)
+			s.applyCode(code)
 		}
 	}
 }
 
+// target returns the color that the code 38, 48 or 58 sets.
 func (s *State) target(code uint16) *colorValue {
 	switch code {
 	case 38:
@@ -95,17 +97,18 @@ func (s *State) target(code uint16) *colorValue {
 	return &s.ul
 }
 
-// setting is what one code turns on and off; off comes first.
+// setting is the attributes that one code turns off and then on.
 type setting struct{ on, off attr }
 
+// settings are the codes of attributes.
 var settings = [60]setting{
 	1: {on: bold}, 2: {on: dim}, 3: {on: italic}, 5: {on: blink}, 6: {on: blink}, 7: {on: inverse}, 8: {on: hidden},
 	9: {on: strike}, 22: {off: bold | dim}, 23: {off: italic}, 25: {off: blink}, 27: {off: inverse}, 28: {off: hidden},
 	29: {off: strike}, 53: {on: overline}, 55: {off: overline},
 }
 
-// code follows one parameter that stands for itself. Unknown ones change nothing.
-func (s *State) code(n uint16) {
+// applyCode applies one parameter without sub-parameters. It ignores unknown codes.
+func (s *State) applyCode(n uint16) {
 	switch {
 	case n == 0:
 		*s = State{}
@@ -134,10 +137,10 @@ func (s *State) code(n uint16) {
 	}
 }
 
-// attrCodes has the code that turns each attribute on.
+// attrCodes are the codes that turn on the attributes, in the order of their bits.
 var attrCodes = [...]byte{1, 2, 3, 5, 7, 8, 9, 53}
 
-// Append appends the shortest sequence that leads from the reset state to s; nothing where s is Plain.
+// Append appends the shortest sequence that changes the reset state to s. It appends nothing if s is Plain.
 func (s State) Append(dst []byte) []byte {
 	if s.Plain() {
 		return dst
@@ -159,13 +162,13 @@ func (s State) Append(dst []byte) []byte {
 	}
 	dst = appendColor(dst, s.fg, 30, ';')
 	dst = appendColor(dst, s.bg, 40, ';')
-	// Terminals that do not know 58 skip it whole only when it is one parameter.
+	// Terminals that do not support 58 ignore it completely only if it is one parameter.
 	dst = appendColor(dst, s.ul, 50, ':')
 	dst[len(dst)-1] = 'm'
 	return dst
 }
 
-// appendColor appends the parameters of a color and a semicolon; base is 30, 40 or 50.
+// appendColor appends the parameters of a color, each group followed by a semicolon. base is 30, 40 or 50.
 func appendColor(dst []byte, c colorValue, base uint64, separator byte) []byte {
 	number := func(n colorValue, end byte) {
 		dst = append(strconv.AppendUint(dst, uint64(n), 10), end)
@@ -185,7 +188,7 @@ func appendColor(dst []byte, c colorValue, base uint64, separator byte) []byte {
 		number(colorValue(base)+8, separator)
 		number(2, separator)
 		if separator == ':' {
-			dst = append(dst, ':') // the color space, which is left out
+			dst = append(dst, ':') // the empty color space
 		}
 		number(v>>16, separator)
 		number(v>>8&0xff, separator)
@@ -199,11 +202,11 @@ const (
 	bel = 0x07
 )
 
-// sequence returns the length of the escape sequence that b, which begins with ESC, starts with; 0 is none. An unfinished
-// one is none, unless the next escape sequence cuts it short: then the terminal drops its start, and so do we.
+// sequence returns the length of the escape sequence at the start of b, which begins with ESC, or 0 if there is none. An unfinished
+// sequence is none, unless it is interrupted by the next one: then its beginning is a sequence, because terminals ignore it.
 //
-// The forms are those of ECMA-48 §5.4, §5.6 and of ISO 2022: ESC [ parameters intermediates final; ESC ] … BEL, or ended by
-// ESC \, as the strings of ESC P, X, ^ and _ are; ESC intermediates final; and ESC with one more byte.
+// The forms are those of ECMA-48 §5.4, §5.6 and of ISO 2022: ESC [ parameters intermediates final; ESC ] … BEL or ESC \; the strings that
+// begin with ESC P, X, ^ and _ and end with ESC \; ESC intermediates final; and ESC with one more byte.
 func sequence(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -218,7 +221,7 @@ func sequence(b []byte) int {
 	return finish(b, skip(b, 1, 0x20, 0x2f), 0x30)
 }
 
-// skip returns the index of the first byte at or after i that is outside lo…hi.
+// skip returns the index of the first byte at or after i that is not in lo…hi.
 func skip(b []byte, i int, lo, hi byte) int {
 	for i < len(b) && lo <= b[i] && b[i] <= hi {
 		i++
@@ -226,7 +229,7 @@ func skip(b []byte, i int, lo, hi byte) int {
 	return i
 }
 
-// finish returns the sequence's length when its final byte, lo…0x7e, or another ESC is at i.
+// finish returns the length of a sequence whose final byte, lo…0x7e, is at i, or which is interrupted by an ESC there; otherwise 0.
 func finish(b []byte, i int, lo byte) int {
 	switch {
 	case i == len(b):
@@ -239,6 +242,7 @@ func finish(b []byte, i int, lo byte) int {
 	return 0
 }
 
+// stringSequence returns the length of a control string at the start of b, or 0 if it is not finished.
 func stringSequence(b []byte, belEnds bool) int {
 	i := 2 + bytes.IndexByte(b[2:], esc)
 	if i < 2 {
@@ -253,13 +257,13 @@ func stringSequence(b []byte, belEnds bool) int {
 	case i+1 < len(b) && b[i+1] == '\\':
 		return i + 2
 	case i < len(b):
-		return 2 // not a string after all: its text is text
+		return 2 // the string is interrupted: only its opening is a sequence, its contents are text
 	}
 	return 0
 }
 
-// Strip appends line to dst without its escape sequences, and to pos, for each byte appended to dst, its offset in line;
-// a last entry in pos is len(line). Sequences that are not finished stay, as text.
+// Strip appends line without its escape sequences to dst. To pos it appends the offset in line of each byte that it appends to dst, and
+// then len(line). Unfinished sequences are text.
 func Strip(dst []byte, pos []int32, line []byte) ([]byte, []int32) {
 	for i := 0; i < len(line); {
 		if line[i] == esc {
@@ -280,7 +284,7 @@ func Strip(dst []byte, pos []int32, line []byte) ([]byte, []int32) {
 	return dst, append(pos, int32(len(line)))
 }
 
-// Escapes appends the escape sequences of line to dst, and nothing else of it.
+// Escapes appends only the escape sequences of line to dst.
 func Escapes(dst, line []byte) []byte {
 	for {
 		i := bytes.IndexByte(line, esc)
@@ -294,7 +298,7 @@ func Escapes(dst, line []byte) []byte {
 	}
 }
 
-// Uncolored appends line without its SGR sequences to dst. Other escape sequences stay.
+// Uncolored appends line without its SGR sequences to dst. It keeps other escape sequences.
 func Uncolored(dst, line []byte) []byte {
 	for {
 		i := bytes.IndexByte(line, esc)
@@ -317,15 +321,16 @@ func isSGR(s []byte) bool { return len(s) > 2 && s[1] == '[' && s[len(s)-1] == '
 
 // parameter is one parameter, with its sub-parameters after colons.
 type parameter struct {
-	sub [7]uint16 // 38:2:space:r:g:b is the longest that is looked at, and may have one more
-	n   int
+	sub [7]uint16 // long enough for 38:2:space:r:g:b; further sub-parameters are ignored
+	n   int       // number of sub-parameters, including ignored ones
 }
 
-// missing is an empty sub-parameter.
+// missing is the value of an empty sub-parameter.
 const missing = 1<<16 - 1
 
-// next reads the parameter before the first semicolon. An empty one is 0.
-func next(params []byte) (p parameter, rest []byte, more bool) {
+// nextParameter returns the parameter before the first semicolon, the text after it, and whether there is a semicolon. An empty parameter
+// is 0.
+func nextParameter(params []byte) (p parameter, rest []byte, more bool) {
 	p.n = 1
 	empty := true
 	value := uint16(0)
@@ -357,13 +362,13 @@ func next(params []byte) (p parameter, rest []byte, more bool) {
 	return p, nil, false
 }
 
-// separated reads the color after 38, 48 or 58 in the form with semicolons: 5;n or 2;r;g;b.
-func separated(params []byte, more bool) (c colorValue, ok bool, rest []byte, _ bool) {
+// semicolonColor returns the color after 38, 48 or 58 in the form with semicolons: 5;n or 2;r;g;b. It returns false if it is malformed.
+func semicolonColor(params []byte, more bool) (c colorValue, ok bool, rest []byte, _ bool) {
 	var v [4]uint16
 	n, want := 0, 1
 	for ; more && n < want; n++ {
 		var p parameter
-		p, params, more = next(params)
+		p, params, more = nextParameter(params)
 		v[n] = p.sub[0]
 		if n == 0 {
 			switch v[0] {
@@ -377,12 +382,12 @@ func separated(params []byte, more bool) (c colorValue, ok bool, rest []byte, _ 
 	if n < want {
 		return 0, false, params, more
 	}
-	c, ok = extended(v[0], v[1:want])
+	c, ok = extendedColor(v[0], v[1:want])
 	return c, ok, params, more
 }
 
-// extended makes the color of mode 5, with an index, or of mode 2, with red, green and blue.
-func extended(mode uint16, v []uint16) (colorValue, bool) {
+// extendedColor returns the color of mode 5, with an index, or of mode 2, with red, green and blue. It returns false if it is malformed.
+func extendedColor(mode uint16, v []uint16) (colorValue, bool) {
 	for _, x := range v {
 		if x > 255 {
 			return 0, false
@@ -397,8 +402,8 @@ func extended(mode uint16, v []uint16) (colorValue, bool) {
 	return 0, false
 }
 
-// group follows a parameter with sub-parameters: 4:style, 38:5:n, 38:2:r:g:b, 38:2:space:r:g:b, and the same with 48 and 58.
-func (s *State) group(p parameter) {
+// applyGroup applies a parameter with sub-parameters: 4:style, 38:5:n, 38:2:r:g:b, 38:2:space:r:g:b, and the same with 48 and 58.
+func (s *State) applyGroup(p parameter) {
 	v := p.sub[:min(p.n, len(p.sub))]
 	switch v[0] {
 	case 4:
@@ -413,17 +418,17 @@ func (s *State) group(p parameter) {
 		case mode == 2 && len(rest) > 3:
 			rest = rest[1:4]
 		}
-		if c, ok := extended(mode, rest); ok {
+		if c, ok := extendedColor(mode, rest); ok {
 			*s.target(v[0]) = c
 		}
 	}
 }
 
-// Link reports whether a hyperlink is open: OSC 8 ; parameters ; URL, ended by BEL or ESC \. All text belongs to it until
-// another one opens, or one without a URL closes it. The zero Link is none.
+// Link is true while a hyperlink is open. The sequence OSC 8 ; parameters ; URL, which ends with BEL or ESC \, opens a hyperlink; one
+// without a URL closes it.
 type Link bool
 
-// Feed follows every hyperlink sequence in b.
+// Feed applies every hyperlink sequence in b to the state.
 func (l *Link) Feed(b []byte) {
 	for {
 		i := bytes.Index(b, []byte("\x1b]8;"))
@@ -432,7 +437,7 @@ func (l *Link) Feed(b []byte) {
 		}
 		b = b[i:]
 		n := sequence(b)
-		if n <= 2 { // not finished: no sequence
+		if n <= 2 { // unfinished or interrupted
 			b = b[2:]
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// after returns the sequence of the state that s leads to.
+// after returns the shortest sequence for the state after s.
 func after(s string) string {
 	var state State
 	state.Feed([]byte(s))
@@ -24,7 +24,7 @@ func TestFeed(t *testing.T) {
 		{"\x1b[1;31mx\x1b[0;32m", "\x1b[32m"},
 		{"\x1b[31;;1m", "\x1b[1m"},
 		{"\x1b[01;031m", "\x1b[1;31m"},
-		// Each attribute and what turns it off.
+		// Each attribute, and the code that turns it off.
 		{"\x1b[1;2;3;4;5;7;8;9;53m", "\x1b[1;2;3;5;7;8;9;53;4m"},
 		{"\x1b[1;2;3m\x1b[22m", "\x1b[3m"},
 		{"\x1b[1;3m\x1b[23m", "\x1b[1m"},
@@ -52,7 +52,7 @@ func TestFeed(t *testing.T) {
 		{"\x1b[58;2;1;2;3m", "\x1b[58:2::1:2:3m"},
 		{"\x1b[58:5:9m\x1b[59m", ""},
 		{"\x1b[38;2;1;2;3m\x1b[31m", "\x1b[31m"},
-		// What is wrong changes nothing, but what follows counts.
+		// Malformed parameters are ignored, but not those after them.
 		{"\x1b[38;5m\x1b[38;2;1;2m\x1b[38m", ""},
 		{"\x1b[38;5;256m\x1b[38;2;1;2;256m\x1b[38;5;65574m", ""},
 		{"\x1b[38;5;256;1m", "\x1b[1m"},
@@ -104,7 +104,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, the state can be given back: its sequence leads to it, and is the only one that is needed.
+// FuzzFeed checks that the sequence of any state restores it, and that text without escape sequences does not change the state.
 func FuzzFeed(f *testing.F) {
 	f.Add([]byte("\x1b[1;2;3;4;5;7;8;9;53;21;38;5;1;48;2;1;2;3;58:5:9m"))
 	f.Add([]byte("\x1b[4:3;38:2::1:2:3;48:5:1m\x1b[91;105m"))
@@ -120,7 +120,7 @@ func FuzzFeed(f *testing.F) {
 		if s.Plain() != (len(sequence) == 0) || s.Plain() != (s == State{}) {
 			t.Errorf("%+v: %q", s, sequence)
 		}
-		// What is text is nothing to the state.
+		// Text does not change the state.
 		if text, _ := Strip(nil, nil, b); len(b) < 1<<12 {
 			if split.Feed(text); !split.Plain() {
 				t.Errorf("text %q leads to %+v", text, split)
