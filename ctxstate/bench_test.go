@@ -9,6 +9,7 @@ import (
 
 const many = 10000
 
+// scattered returns mappings in random order.
 func scattered() []markup.MMapFields {
 	mmaps := make([]markup.MMapFields, many)
 	for i, at := range rand.New(rand.NewPCG(1, 2)).Perm(many) {
@@ -32,7 +33,7 @@ func BenchmarkAdd10000(b *testing.B) {
 	}
 }
 
-// BenchmarkResolve looks random addresses up among 10,000 mappings; Same asks for one mapping again and again.
+// BenchmarkResolve looks up random addresses among 10,000 mappings; Same looks up one address repeatedly.
 func BenchmarkResolve(b *testing.B) {
 	p := New().Process("")
 	p.AddModule(markup.ModuleFields{})

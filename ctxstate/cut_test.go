@@ -32,11 +32,11 @@ func TestResolveCut(t *testing.T) {
 		several bool
 	}{
 		{0x1100, true, "a", 0x200, false},
-		{0x1900, true, "a", 0xa00, false},  // the newer mapping holds no code
-		{0x1900, false, "", 0, true},       // as data it may be either's
-		{0x2500, false, "b", 0xf00, false}, // only one is there
+		{0x1900, true, "a", 0xa00, false},  // the newer mapping is not executable
+		{0x1900, false, "", 0, true},       // data may be in either mapping
+		{0x2500, false, "b", 0xf00, false}, // only one mapping covers it
 		{0x2500, true, "", 0, false},
-		{0x5900, true, "", 0, true}, // two modules' code
+		{0x5900, true, "", 0, true}, // code of two modules
 		{0x5100, true, "a", 0x5100, false},
 		{0xfffff800, true, "c", 0x800, false},
 		{0x0400, true, "c", 0x1400, false}, // after the end of the window
@@ -53,6 +53,6 @@ func TestResolveCut(t *testing.T) {
 	}
 	p.Reset()
 	if p.Cut() {
-		t.Error("a reset begins with whole addresses")
+		t.Error("Cut is still set after a reset")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// add takes a line of a list of mappings.
+// add adds a line of a list of mappings, and reports whether it is one.
 func add(p *Process, text string, line int) bool {
 	m, ok := mappings.Parse([]byte(text))
 	if ok {
@@ -18,7 +18,7 @@ func add(p *Process, text string, line int) bool {
 	return ok
 }
 
-// TestAddListed takes each list of mappings as its program prints it, and asks for an address of it.
+// TestAddListed adds lists of mappings in all formats, and resolves an address in each.
 func TestAddListed(t *testing.T) {
 	for _, c := range []struct {
 		name, list string
@@ -47,7 +47,7 @@ func TestAddListed(t *testing.T) {
 		p := New().Process("")
 		for i, line := range strings.Split(c.list, "\n") {
 			if !add(p, line, i+1) {
-				t.Errorf("%s: %q is no mapping", c.name, line)
+				t.Errorf("%s: %q is not a mapping", c.name, line)
 			}
 		}
 		m, ok := p.Resolve(c.addr)
@@ -56,7 +56,7 @@ func TestAddListed(t *testing.T) {
 			continue
 		}
 		if m.Module.Name != c.path || m.ModuleAddr(c.addr) != c.off || m.Space != c.space {
-			t.Errorf("%s: %#x is %s+%#x of %d, want %s+%#x of %d", c.name, c.addr, m.Module.Name, m.ModuleAddr(c.addr), m.Space, c.path, c.off, c.space)
+			t.Errorf("%s: %#x is %s+%#x in space %d, want %s+%#x in space %d", c.name, c.addr, m.Module.Name, m.ModuleAddr(c.addr), m.Space, c.path, c.off, c.space)
 		}
 		if c.name == "tombstone, 32 bits" && hex.EncodeToString([]byte(m.Module.BuildID)) != "53b18348" {
 			t.Errorf("%s: build ID %x", c.name, m.Module.BuildID)
@@ -64,14 +64,14 @@ func TestAddListed(t *testing.T) {
 	}
 }
 
-// TestNextList: a list replaces the one before, but not what markup says.
+// TestNextList checks that a list replaces the previous one, but not mappings of markup.
 func TestNextList(t *testing.T) {
 	p := New().Process("")
 	feed(t, p, "{{{module:0:marked:elf:aa}}}", "{{{mmap:0x9000:0x1000:load:0:rx:0x0}}}")
 	list := func(line int, texts ...string) {
 		for i, text := range texts {
 			if !add(p, text, line+i) {
-				t.Fatalf("%q is no mapping", text)
+				t.Fatalf("%q is not a mapping", text)
 			}
 		}
 	}
@@ -90,17 +90,17 @@ func TestNextList(t *testing.T) {
 	if at(0x1000) != "/c" || at(0x3000) != "" || at(0x9000) != "marked" {
 		t.Fatalf("after the second list: %q %q %q", at(0x1000), at(0x3000), at(0x9000))
 	}
-	list(1000, "00005000-00006000 r-xp 00000000 fe:00 1 /d") // far below: no part of that list
+	list(1000, "00005000-00006000 r-xp 00000000 fe:00 1 /d") // too many lines after that list
 	if at(0x1000) != "" || at(0x5000) != "/d" {
 		t.Fatalf("after the third list: %q %q", at(0x1000), at(0x5000))
 	}
 	p.Reset()
 	if at(0x5000) != "" || p.Listed() {
-		t.Fatal("a reset leaves the list")
+		t.Fatal("the list remains after a reset")
 	}
 }
 
-// FuzzAddListed holds that no line panics, and that what is taken resolves within its bounds.
+// FuzzAddListed checks that no line panics, and that mappings are valid.
 func FuzzAddListed(f *testing.F) {
 	f.Add("55cf1954f000-55cf19550000 r-xp 00001000 fe:00 5316636    /bin/x")
 	f.Add("    0000006d'682c1000-0000006d'6838ffff r--         0     cf000  /data (BuildId: f2c90c1775a109e1) (load bias 0x4000)")

@@ -8,7 +8,7 @@ import (
 	"qss-filter/markup"
 )
 
-// model is the plainest thing that answers as a Process must: one entry for each address, the last writer's.
+// model is a simple implementation of Process: one cell for each address, which the last mapping sets.
 type model struct {
 	base  uint64
 	cells []cell
@@ -25,8 +25,8 @@ func (m *model) write(start, size uint64, module *Module, rel uint64) {
 	}
 }
 
-// TestAgainstModel maps at random, densely and sparsely, near both ends of the address space and in the middle, and
-// compares every address.
+// TestAgainstModel adds random mappings, dense and sparse, near both ends of the address space and in the middle, and compares every
+// address.
 func TestAgainstModel(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -47,7 +47,7 @@ func TestAgainstModel(t *testing.T) {
 			size := min(r.Uint64N(longest+1), space)
 			start := m.base + r.Uint64N(space-size+1)
 			f := markup.MMapFields{Start: start, Size: size, ModuleID: r.Uint64N(6), Mode: "r", Rel: r.Uint64()}
-			if start == 0 && m.base != 0 { // the space's end with no size
+			if start == 0 && m.base != 0 { // size 0 at the end of the space, where the address wraps
 				continue
 			}
 			before, generation := dump(p), p.Generation()
@@ -82,7 +82,7 @@ func (m *model) compare(t *testing.T, p *Process, name string) {
 	checkRanges(t, p)
 }
 
-// checkRanges holds the mappings to what the searches rely on.
+// checkRanges checks the invariants of the mappings.
 func checkRanges(t *testing.T, p *Process) {
 	t.Helper()
 	all := p.Mappings()
@@ -96,7 +96,7 @@ func checkRanges(t *testing.T, p *Process) {
 	}
 }
 
-// Thousands of mappings in any order, and one that covers them all.
+// TestManyMappings adds thousands of mappings in several orders, and one that covers them all.
 func TestManyMappings(t *testing.T) {
 	const n = 10000
 	orders := map[string]func(i int) uint64{

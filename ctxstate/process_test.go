@@ -10,7 +10,7 @@ import (
 	"qss-filter/markup"
 )
 
-// feed applies context lines as a log has them.
+// feed applies context elements, without their braces, to a process.
 func feed(t testing.TB, p *Process, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
@@ -39,7 +39,7 @@ func feed(t testing.TB, p *Process, lines ...string) {
 	}
 }
 
-// where returns module and module-relative address of an address, as "name+0x1", or "-".
+// where returns the module of an address and the address in it, as "name+0x1", or "-".
 func where(p *Process, addr uint64) string {
 	m, ok := p.Resolve(addr)
 	if !ok {
@@ -48,6 +48,7 @@ func where(p *Process, addr uint64) string {
 	return fmt.Sprintf("%s+%#x", m.Module.Name, m.ModuleAddr(addr))
 }
 
+// expect compares the results of where.
 func expect(t *testing.T, p *Process, want map[uint64]string) {
 	t.Helper()
 	for addr, w := range want {
@@ -57,7 +58,7 @@ func expect(t *testing.T, p *Process, want map[uint64]string) {
 	}
 }
 
-// ranges as text, in order.
+// dump returns the mappings as text, sorted by address.
 func dump(p *Process) string {
 	var b strings.Builder
 	for _, m := range p.Mappings() {
@@ -66,7 +67,8 @@ func dump(p *Process) string {
 	return b.String()
 }
 
-// The example of the markup specification: p_vaddr 0x1000, p_memsz 0x1234, mapped at 0x7acba69d5000.
+// TestResolveSpecificationExample checks the example of the markup specification: p_vaddr 0x1000, p_memsz 0x1234, mapped at
+// 0x7acba69d5000.
 func TestResolveSpecificationExample(t *testing.T) {
 	p := New().Process("")
 	feed(t, p, "module:1:libc.so:elf:83238ab56ba10497", "mmap:0x7acba69d5000:0x1234:load:1:rx:0x1000")
@@ -80,8 +82,8 @@ func TestResolveSpecificationExample(t *testing.T) {
 	}
 }
 
-// A library is unloaded and another one takes its range, with no reset: what the newest line says counts, and what the new
-// library leaves uncovered is still the old one's.
+// TestReuseOfARange maps a library in the range of an unloaded one, without a reset: the newest mapping counts, and the addresses that the
+// new library does not cover still belong to the old one.
 func TestReuseOfARange(t *testing.T) {
 	p := New().Process("")
 	feed(t, p,
@@ -99,7 +101,7 @@ func TestReuseOfARange(t *testing.T) {
 		0x7f07ff: "./poke.so+0x7ff", 0x7f1560: "./poke.so+0x2560", 0x7f2000: "./poke.so+0x3000", 0x7f2100: "./poke.so+0x4100",
 		0x7f2200: "./plugin.so+0x2200", 0x7f3fff: "./plugin.so+0x3fff",
 	})
-	// A redefinition leaves what is mapped as it is.
+	// A redefinition does not change existing mappings.
 	feed(t, p, "module:9:./third.so:elf:cc")
 	expect(t, p, map[uint64]string{0x7f1560: "./poke.so+0x2560"})
 	feed(t, p, "mmap:0x7f1000:0x1000:load:9:rx:0x0")
@@ -112,11 +114,11 @@ func TestCuts(t *testing.T) {
 		{"inside", "0x1400:0x200", "1000-13ff old rx 500\n1400-15ff new r 0\n1600-1fff old rx b00\n"},
 		{"the start", "0x1000:0x200", "1000-11ff new r 0\n1200-1fff old rx 700\n"},
 		{"the end", "0x1e00:0x200", "1000-1dff old rx 500\n1e00-1fff new r 0\n"},
-		{"over the start", "0x800:0x900", "800-10ff new r 0\n1100-1fff old rx 600\n"},
-		{"over the end", "0x1fff:0x2", "1000-1ffe old rx 500\n1fff-2000 new r 0\n"},
+		{"across the start", "0x800:0x900", "800-10ff new r 0\n1100-1fff old rx 600\n"},
+		{"across the end", "0x1fff:0x2", "1000-1ffe old rx 500\n1fff-2000 new r 0\n"},
 		{"all of it", "0x1000:0x1000", "1000-1fff new r 0\n"},
 		{"more than it", "0x0:0x9000", "0-8fff new r 0\n"},
-		{"the whole space but its end", "0x0:0xffffffffffffffff", "0-fffffffffffffffe new r 0\n"},
+		{"the whole space except its last address", "0x0:0xffffffffffffffff", "0-fffffffffffffffe new r 0\n"},
 		{"right before", "0xfff:0x1", "fff-fff new r 0\n" + base},
 		{"right after", "0x2000:0x1", base + "2000-2000 new r 0\n"},
 		{"nothing", "0x1800:0", base},
@@ -143,10 +145,10 @@ func TestAddMMapAtTheEndOfTheAddressSpace(t *testing.T) {
 			t.Errorf("%+v: %v %v", m, got, err)
 		}
 	}
-	if p.Generation() == before { // the one that starts at 1 ends at the last address
+	if p.Generation() == before { // the mapping that starts at 1 ends at the last address
 		t.Error("the generation did not change")
 	}
-	// The module address may wrap: zircon maps below the module's own addresses.
+	// The module address may wrap: Zircon maps below the module's own addresses.
 	feed(t, p, "mmap:0x1000:0x10:load:0:rx:0xffffffffffffffff")
 	expect(t, p, map[uint64]string{0x1000: "vsyscall+0xffffffffffffffff", 0x1001: "vsyscall+0x0"})
 }
@@ -162,7 +164,7 @@ func TestSizeZeroCoversNothing(t *testing.T) {
 	expect(t, p, map[uint64]string{0x5fff: "-", 0x6000: "-"})
 }
 
-// Something else lies at a range that an unknown module is mapped at: the old name would be wrong.
+// TestUnknownModule checks that a mapping of an unknown module clears its range, in which old names would be wrong.
 func TestUnknownModule(t *testing.T) {
 	p := New().Process("")
 	feed(t, p, "module:0:a:elf:aa", "mmap:0x1000:0x1000:load:0:rx:0x0")
@@ -189,7 +191,7 @@ func TestAddModule(t *testing.T) {
 		t.Error("identical", got)
 	}
 	if same, ok := p.Module(1); same != m || !ok {
-		t.Error("an identical definition replaced the first")
+		t.Error("an identical definition replaced the first one")
 	}
 	for _, next := range []markup.ModuleFields{{ID: 1, Name: "b", BuildID: "x"}, {ID: 1, Name: "b", BuildID: "y"}} {
 		if got := p.AddModule(next); got != m {
@@ -214,20 +216,20 @@ func TestRepeatedMMapChangesNothing(t *testing.T) {
 	old, _ := p.Resolve(0x1000)
 	feed(t, p, "module:0:a:elf:aa", "mmap:0x1000:0x1000:load:0:rx:0x0")
 	if now, _ := p.Resolve(0x1000); p.Generation() != before || now != old {
-		t.Error("a repeated mmap is taken for a change")
+		t.Error("a repeated mmap changed the generation")
 	}
 	for _, line := range []string{
 		"mmap:0x1000:0x1000:load:0:r:0x0", "mmap:0x1000:0x1000:load:0:r:0x10", "mmap:0x1000:0x1001:load:0:r:0x10",
 	} {
 		feed(t, p, line)
 		if p.Generation() == before {
-			t.Error(line, "is not taken for a change")
+			t.Error(line, "did not change the generation")
 		}
 		before = p.Generation()
 	}
 }
 
-// A mapping that is still held stays true to the time it was asked for.
+// TestMappingsDoNotChange checks that a mapping that a caller holds does not change.
 func TestMappingsDoNotChange(t *testing.T) {
 	p := New().Process("")
 	feed(t, p, "module:0:a:elf:aa", "mmap:0x1000:0x1000:load:0:rx:0x0")
@@ -243,7 +245,7 @@ func TestReset(t *testing.T) {
 	s := New()
 	p, q := s.Process("1"), s.Process("2")
 	if p.Reset() {
-		t.Error("there was nothing to reset")
+		t.Error("Reset of an empty process returned true")
 	}
 	for _, other := range []*Process{p, q} {
 		feed(t, other, "module:0:a:elf:aa", "mmap:0x1000:0x1000:load:0:rx:0x0")
@@ -257,6 +259,6 @@ func TestReset(t *testing.T) {
 	expect(t, q, map[uint64]string{0x1000: "a+0x0"})
 	p.AddModule(markup.ModuleFields{})
 	if !p.Reset() {
-		t.Error("a module alone is something to clear")
+		t.Error("Reset of a process with only a module returned false")
 	}
 }

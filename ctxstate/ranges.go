@@ -8,12 +8,13 @@ import (
 	"qss-filter/symsrc"
 )
 
-// ranges holds mappings that do not overlap, in the order of their addresses.
+// ranges holds mappings that do not overlap, sorted by address.
 type ranges struct {
-	mappings ordered.Table[*Mapping] // by their first address
-	weight   int                     // of all mappings
+	mappings ordered.Table[*Mapping] // by Start
+	weight   int                     // total weight of the mappings
 }
 
+// len returns the number of mappings.
 func (r *ranges) len() int { return r.mappings.Len() }
 
 // find returns the mapping that covers addr, or nil.
@@ -25,13 +26,13 @@ func (r *ranges) find(addr uint64) *Mapping {
 	return m
 }
 
-// overlaps reports whether any mapping has an address of start…last.
+// overlaps reports whether a mapping overlaps the addresses start…last.
 func (r *ranges) overlaps(start, last uint64) bool {
 	m := r.mappings.Get(r.mappings.Floor(last))
 	return m != nil && m.Last >= start
 }
 
-// addFree puts m in if nothing is known of its addresses yet, and reports whether it did.
+// addFree adds m if it overlaps no other mapping, and reports whether it did.
 func (r *ranges) addFree(m *Mapping) bool {
 	p := r.mappings.Floor(m.Start)
 	if below := r.mappings.Get(p); below != nil && below.Last >= m.Start {
@@ -50,14 +51,13 @@ func (r *ranges) reset() {
 	r.weight = 0
 }
 
-// add puts m in, in place of what was known of its addresses.
+// add adds m. It replaces the parts of other mappings that m overlaps.
 func (r *ranges) add(m *Mapping) {
 	r.clear(m.Start, m.Last)
 	r.insert(m)
 }
 
-// clear takes the addresses start…last out of all mappings. A mapping that reaches beyond them is replaced by what is left
-// of it, on one side or on both.
+// clear removes the addresses start…last from all mappings. A mapping that extends beyond them is replaced with its remaining parts.
 func (r *ranges) clear(start, last uint64) {
 	for {
 		p := r.mappings.Floor(last)
@@ -81,14 +81,16 @@ func (r *ranges) clear(start, last uint64) {
 	}
 }
 
+// insert inserts m, which must not overlap other mappings.
 func (r *ranges) insert(m *Mapping) { r.insertAfter(r.mappings.Floor(m.Start), m) }
 
+// insertAfter is insert for a known Floor of m.Start.
 func (r *ranges) insertAfter(p ordered.Place, m *Mapping) {
 	r.mappings.Insert(p, m.Start, m)
 	r.weight += m.Module.weight()
 }
 
-// dropListed removes what is left of a list of mappings, which lies within first…last.
+// dropListed removes the mappings of a list, which are in first…last.
 func (r *ranges) dropListed(first, last uint64) {
 	r.mappings.DeleteFunc(first, last, func(m *Mapping) bool {
 		if m.listed {
@@ -98,10 +100,10 @@ func (r *ranges) dropListed(first, last uint64) {
 	})
 }
 
-// all returns the mappings in order.
+// all returns the mappings, sorted by address.
 func (r *ranges) all() []*Mapping { return r.mappings.All() }
 
-// evictOlderHalf keeps the half of the mappings that were added last. Parts of one mapping are of one age.
+// evictOlderHalf removes the half of the mappings that were added first. The parts of one mapping have the same age.
 func (r *ranges) evictOlderHalf() {
 	kept := r.all()
 	ages := make([]uint64, len(kept))
@@ -111,7 +113,7 @@ func (r *ranges) evictOlderHalf() {
 	slices.Sort(ages)
 	oldest := ages[len(ages)/2]
 	if oldest == ages[0] {
-		oldest++ // one mapping cut to pieces is the better half
+		oldest++ // more than half of them are parts of the oldest mapping
 	}
 	*r = ranges{}
 	for _, m := range kept {
@@ -121,13 +123,12 @@ func (r *ranges) evictOlderHalf() {
 	}
 }
 
-// maxDisplaced bounds the mappings that are kept after newer ones have taken their place.
+// maxDisplaced bounds the number of mappings that are kept after newer ones have replaced them.
 const maxDisplaced = 4096
 
-// CutTo32 notes that the process's addresses have lost all but their low 32 bits: LLVM's own stack traces print pointers
-// with `%#016x` through a 32-bit conversion. Modules from different 4 GiB windows may then seem to overlap, and one that
-// crosses a window's end seems to leave the address space; from now on mappings are kept though newer ones overlap them,
-// for ResolveCut to choose from.
+// CutTo32 records that the log has only the low 32 bits of the process's addresses: LLVM's own stack traces print pointers with `%#016x`
+// and a 32-bit conversion. Modules in different 4 GiB windows may then seem to overlap, and one that crosses the end of a window seems to
+// exceed the address space. From now on, mappings are also kept if newer ones overlap them, and ResolveCut chooses among them.
 func (p *Process) CutTo32() {
 	if !p.cut {
 		p.cut = true
@@ -138,9 +139,9 @@ func (p *Process) CutTo32() {
 // Cut reports whether CutTo32 was called since the last Reset.
 func (p *Process) Cut() bool { return p.cut }
 
-// ResolveCut finds the mapping of an address that was cut. Of several that fit, an address of code belongs to the one that
-// is executable; if modules still contradict each other there is none, since no guess may name a function, and several is
-// true.
+// ResolveCut returns the mapping of an address of which only the low 32 bits are known, and the address in it. An address of code is in an
+// executable mapping. If several modules are still possible, the mapping is nil, because a guess must not name a function, and several
+// is true.
 func (p *Process) ResolveCut(addr uint64, code bool) (at *Mapping, full uint64, several bool) {
 	ok := false
 	for _, a := range [...]uint64{addr, addr + 1<<32} {
@@ -156,7 +157,8 @@ func (p *Process) ResolveCut(addr uint64, code bool) (at *Mapping, full uint64, 
 	return at, full, ok && at == nil
 }
 
-// choose weighs one more mapping against the one found so far: at is nil and ok true where two contradict each other.
+// choose returns the choice after one more candidate m. In the arguments and the results, ok is set if there is a candidate; at is nil if
+// several of them contradict each other.
 func choose(at *Mapping, full uint64, ok bool, m *Mapping, addr uint64, code bool) (*Mapping, uint64, bool) {
 	if code && !strings.Contains(m.Mode, "x") {
 		return at, full, ok
@@ -170,7 +172,7 @@ func choose(at *Mapping, full uint64, ok bool, m *Mapping, addr uint64, code boo
 	return nil, 0, true
 }
 
-// displace keeps the mappings that a new one of a process with cut addresses is about to overlap.
+// displace keeps the mappings that a new one will overlap, if CutTo32 was called.
 func (p *Process) displace(added *Mapping) {
 	if !p.cut || len(p.displaced) >= maxDisplaced {
 		return
@@ -182,24 +184,24 @@ func (p *Process) displace(added *Mapping) {
 	}
 }
 
-// Listed is what a line of a list of mappings says.
+// Listed is one line of a list of mappings.
 type Listed struct {
-	// List tells layouts of lists apart.
+	// List identifies the layout of the list.
 	List uint8
 	// Start and Last are the first and the last address, both inclusive.
 	Start, Last uint64
-	// Space says what the module's addresses in the mapping count from; Offset is that of Start, if the list has one.
+	// Space is the space of Offset, which is the offset of Start in the module, if the list has one.
 	Space  symsrc.Space
 	Offset uint64
 	Mode   string
-	// Module is set if a file is mapped. Path is its name, and Written that as the log has it, if it differs.
+	// Module is set if a file is mapped. Path is its path; Written is the text in the log if that differs.
 	Module        bool
 	Path, Written []byte
 	// BuildID is raw bytes.
 	BuildID string
 }
 
-// snapshot is what is known of the list of mappings that a process printed last. A list is a snapshot: the next one replaces it.
+// snapshot is the last list of mappings that a process printed. The next one replaces it.
 type snapshot struct {
 	layout uint8
 	line   int
@@ -207,16 +209,16 @@ type snapshot struct {
 	// base is the lowest address of each module, for lists without offsets.
 	base    map[string]uint64
 	modules map[string]*Module
-	weight  int    // of modules
-	last    uint64 // the last address of any
-	first   uint64 // the first one
+	weight  int    // total weight of modules
+	last    uint64 // last address of all mappings
+	first   uint64 // first address of all mappings
 }
 
-// maxGap is how many lines may stand between two mappings of one list.
+// maxGap is the largest distance, in lines, between two mappings of one list.
 const maxGap = 64
 
-// AddListed takes what a line of a list of mappings says. line is its number in the log: a mapping far below the last one, at a
-// lower address, or of another layout, begins another list.
+// AddListed adds a line of a list of mappings. line is its number in the log. A mapping that is more than maxGap lines after the last one,
+// or has a lower address or another layout, begins a new list.
 func (p *Process) AddListed(m *Listed, line int) {
 	p.touch()
 	l := p.list
@@ -231,7 +233,7 @@ func (p *Process) AddListed(m *Listed, line int) {
 	}
 }
 
-// mapListed puts a mapping of the list into force.
+// mapListed adds a mapping of the list to the process.
 func (p *Process) mapListed(l *snapshot, m *Listed) {
 	name := string(m.Path)
 	module := l.modules[name]
@@ -253,7 +255,7 @@ func (p *Process) mapListed(l *snapshot, m *Listed) {
 	p.limit()
 }
 
-// LastListed returns the mapping that the last line of a list has stated, or nil where it stated none of a file.
+// LastListed returns the mapping of the last line of a list, or nil if that line has no file.
 func (p *Process) LastListed() *Mapping {
 	if p.list == nil {
 		return nil

@@ -1,9 +1,8 @@
-// Package ctxstate keeps, for each process of a log, which modules there are and which addresses they are mapped at; and it answers
-// which module an address belongs to and where in it the address lies. It keeps state only: packages markup and mappings read what a log
-// says.
+// Package ctxstate stores the modules and mappings of each process in a log, and finds the module of an address and the address in that
+// module. It only stores state: packages markup and mappings parse the log.
 //
-// state.go holds the processes with their limits, their modules and their mappings; ranges.go the mappings of one by address, the
-// lists of mappings that replace each other, and addresses that have lost their upper half.
+// state.go has the processes, their limits, their modules and their mappings; ranges.go the mappings of a process by address, the lists
+// of mappings, and addresses of which only the low 32 bits are known.
 package ctxstate
 
 import (
@@ -18,29 +17,29 @@ import (
 	"qss-filter/symsrc"
 )
 
-// limits bound the memory that a log can take.
+// limits bound the memory for a log.
 type limits struct {
-	// processes are kept; beyond it the one that was used least recently is evicted.
+	// processes bounds the number of processes. Beyond it the least recently used one is evicted.
 	processes int
-	// total bounds the weight of all processes together; beyond it processes are evicted too.
+	// total bounds the total weight of all processes. Beyond it processes are evicted, too.
 	total int
-	// mappings and modules are weights of one process. Beyond them the older half is evicted: its addresses are not
-	// resolved any more, which is no wrong answer.
+	// mappings and modules bound the weights of the mappings and modules of one process. Beyond them the older half is evicted: its
+	// addresses are no longer resolved, which is not a wrong answer.
 	mappings, modules int
 }
 
-// weight is what a module counts, or a mapping of it: 1, which is about 100 bytes, and more where its name is long.
+// weight returns the weight of a module, or of a mapping of it, in units of about 100 bytes. It depends on the length of the name.
 func (m *Module) weight() int { return 1 + (len(m.Name)+len(m.BuildID))>>7 }
 
-// State holds the processes of one stream. It serves one goroutine.
+// State holds the processes of one stream. It is not safe for concurrent use.
 type State struct {
 	limits    limits
 	processes map[string]*Process
-	// used is the sentinel of a ring in order of use: next is the latest, prev the oldest.
+	// used is the sentinel of a ring in order of use: next is the most recently used process, prev the least recently used one.
 	used   Process
-	weight int // of all processes
-	// generation numbers the changes of all processes, so that one which is evicted and begun again does not count again
-	// from the start.
+	weight int // total weight of all processes
+	// generation numbers the changes of all processes, so that the generations of a process that was evicted and created again do not
+	// repeat.
 	generation uint64
 }
 
@@ -54,8 +53,7 @@ func New() *State {
 	return s
 }
 
-// Process returns the process of a key, which is created on first use. At most 4096 are kept; one that has been
-// evicted begins again.
+// Process returns the process with a key, which is created on first use. At most 4096 are kept; one that was evicted is empty again.
 func (s *State) Process(key string) *Process {
 	p := s.used.next
 	if p != &s.used && p.key == key {
@@ -69,7 +67,7 @@ func (s *State) Process(key string) *Process {
 	return p
 }
 
-// Processes returns the keys of the processes that have any context, the one used last first.
+// Processes returns the keys of the processes that have modules or mappings, the most recently used one first.
 func (s *State) Processes() []string {
 	var keys []string
 	for p := s.used.next; p != &s.used; p = p.next {
@@ -80,7 +78,7 @@ func (s *State) Processes() []string {
 	return keys
 }
 
-// evict clears a process and removes it. A caller that still holds it may use it on: then it is kept again.
+// evict clears and removes a process. A caller may still use it: then it is added again.
 func (s *State) evict(p *Process) {
 	p.Reset()
 	p.before, p.slab, p.list, p.mapped = nil, nil, nil, ranges{}
@@ -89,7 +87,7 @@ func (s *State) evict(p *Process) {
 	delete(s.processes, p.key)
 }
 
-// shrink evicts the processes that were used least recently, but not keep, until all together are within the limit.
+// shrink evicts the least recently used processes, except keep, until their total weight is within the limit.
 func (s *State) shrink(keep *Process) {
 	for p := s.used.prev; s.weight > s.limits.total && p != &s.used; {
 		older := p
@@ -100,7 +98,7 @@ func (s *State) shrink(keep *Process) {
 	}
 }
 
-// touch makes p the process used last.
+// touch makes p the most recently used process.
 func (p *Process) touch() {
 	s := p.state
 	if s.used.next == p {
@@ -120,35 +118,36 @@ func (p *Process) touch() {
 	p.next.prev, p.prev.next = p, p
 }
 
+// unlink removes p from the ring.
 func (p *Process) unlink() {
 	p.next.prev, p.prev.next = p.prev, p.next
 	p.next, p.prev = nil, nil
 }
 
-// Weight returns how many modules and mappings are kept, of all processes, where those with long names count more.
+// Weight returns the total weight of all processes: the number of modules and mappings, of which those with long names count more.
 func (s *State) Weight() int { return s.weight }
 
 // Errors of AddMMap.
 var (
-	// ErrUnknownModule is an mmap whose module ID is not defined.
+	// ErrUnknownModule is the error of an mmap whose module ID is not defined.
 	ErrUnknownModule = errors.New("unknown module ID")
-	// ErrRange is an mmap that goes beyond the end of the address space.
+	// ErrRange is the error of an mmap that exceeds the address space.
 	ErrRange = errors.New("range beyond the end of the address space")
 )
 
 // Module is a module's definition. It does not change.
 type Module struct {
 	ID uint64
-	// Name is the file's path or name; it may be empty. Written is what the log has, if that has octal escapes, and "" otherwise.
+	// Name is the file's path or name; it may be empty. Written is the text in the log if that has octal escapes, otherwise "".
 	Name, Written string
 	// BuildID is raw bytes.
 	BuildID string
 
-	age uint64 // the order of definitions
+	age uint64 // Process.age when it was defined
 }
 
-// Mapping is a range of addresses that a module is mapped at. It does not change until the process is reset; then its
-// memory is used again.
+// Mapping is a range of addresses at which a module is mapped. It does not change until the process is reset; then its memory is
+// reused.
 type Mapping struct {
 	// Start and Last are the first and the last address, both inclusive.
 	Start, Last uint64
@@ -157,34 +156,33 @@ type Mapping struct {
 	Mode string
 	// Rel is the address in the module's own address space (p_vaddr) of Start.
 	Rel uint64
-	// Space says what Rel counts from: mmap elements of markup state addresses of the module's own address space.
+	// Space is the space of Rel. For mmap elements of markup it is the module's own address space.
 	Space symsrc.Space
 
-	listed bool   // from a list of mappings, which the next one replaces
-	age    uint64 // the order of mappings
+	listed bool   // it is from a list of mappings, which the next list replaces
+	age    uint64 // Process.age when it was added
 }
 
 // ModuleAddr returns the address in the module's own address space of an address in the process.
 func (m *Mapping) ModuleAddr(addr uint64) uint64 { return addr - m.Start + m.Rel }
 
-// Process is the context of one process: its modules, and where they are mapped. Of several statements on one address
-// the newest counts.
+// Process is the context of one process: its modules and their mappings. If several mappings cover an address, the newest one counts.
 type Process struct {
 	state      *State
 	key        string
 	next, prev *Process
 	modules    map[uint64]*Module
-	before     map[uint64]*Module // those before the reset: the next process often has the same
+	before     map[uint64]*Module // the modules before the reset, because the next process often has the same ones
 	mapped     ranges
 	slab       []Mapping // memory for mappings
-	last       *Mapping  // the answer before, for a stack's addresses lie together
+	last       *Mapping  // the last answer of Resolve, because consecutive addresses are often in the same mapping
 	generation uint64
-	age        uint64
-	defined    int        // the weight of modules
-	weight     int        // of all, as the state's sum has it
-	cut        bool       // addresses have lost their upper half
-	displaced  []*Mapping // with cut addresses: what newer mappings have overlapped
-	list       *snapshot  // the list of mappings that was printed last
+	age        uint64     // counts definitions and mappings
+	defined    int        // weight of modules
+	weight     int        // total weight, as included in State.weight
+	cut        bool       // see CutTo32
+	displaced  []*Mapping // if cut is set: mappings that newer ones have replaced
+	list       *snapshot  // the last list of mappings
 }
 
 // Reset removes all modules and mappings, and reports whether there were any.
@@ -206,11 +204,10 @@ func (p *Process) Reset() bool {
 	return true
 }
 
-// Empty reports whether nothing is known of the process.
+// Empty reports whether the process has no modules and mappings.
 func (p *Process) Empty() bool { return p.empty() }
 
-// keptModules is what modules may weigh to be used again after a reset, and slabLen how many mappings share
-// a piece of memory.
+// keptModules is the largest weight of modules that are kept after a reset, and slabLen the number of mappings that are allocated at once.
 const (
 	keptModules = 256
 	slabLen     = 64
@@ -218,9 +215,8 @@ const (
 
 func (p *Process) empty() bool { return len(p.modules) == 0 && p.mapped.len() == 0 }
 
-// AddModule defines a module. Where its ID has had another definition, that one is returned: its mappings stay as they
-// are until they are overlapped, but mappings added from now on are of the new module. The result is nil for a new ID, and
-// where nothing changes.
+// AddModule defines a module. If its ID had another definition, AddModule returns that one: its mappings remain until newer ones overlap
+// them, but mappings added from now on are of the new module. It returns nil for a new ID, and if the definition is the same.
 func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
 	p.touch()
 	old := p.modules[m.ID]
@@ -249,7 +245,7 @@ func (p *Process) AddModule(m markup.ModuleFields) (replaced *Module) {
 	return old
 }
 
-// evictModules evicts the older half of the definitions.
+// evictModules removes the older half of the definitions.
 func (p *Process) evictModules() {
 	ages := make([]uint64, 0, len(p.modules))
 	for _, m := range p.modules {
@@ -265,12 +261,12 @@ func (p *Process) evictModules() {
 	})
 }
 
-// AddMMap maps a range of addresses. What older mappings say of the range is dropped, the rest of them stays. The result
-// is the mapping in force: an earlier one that says the same, or the new one. For a size of 0 it covers nothing, and its
-// Last is one below its Start. A range may end at the last address there is, 2^64-1.
+// AddMMap maps a range of addresses. It replaces the parts of older mappings in the range. It returns the current mapping: the new one, or
+// an older one that is the same. If the size is 0, the mapping covers nothing, and its Last is one below its Start. A range may end at the
+// last address, 2^64-1.
 //
-// An error, which wraps ErrUnknownModule or ErrRange, maps nothing. With an unknown module the range is cleared
-// nevertheless: something different is there now.
+// After an error, which wraps ErrUnknownModule or ErrRange, nothing is mapped. If the module is unknown, the range is still cleared,
+// because something else is mapped there now.
 func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 	if m.Size != 0 && m.Size-1 > math.MaxUint64-m.Start {
 		return nil, fmt.Errorf("mmap %#x of %#x bytes: %w", m.Start, m.Size, ErrRange)
@@ -305,21 +301,22 @@ func (p *Process) AddMMap(m markup.MMapFields) (*Mapping, error) {
 	return added, nil
 }
 
-// allot returns memory for a mapping until the next reset.
+// allot returns memory for a mapping, valid until the next reset.
 func (p *Process) allot() *Mapping {
 	n := len(p.slab)
-	if n == cap(p.slab) { // what is in the full one stays where it is
+	if n == cap(p.slab) { // mappings in the full slab remain there
 		p.slab, n = make([]Mapping, 0, slabLen), 0
 	}
 	p.slab = p.slab[:n+1]
 	return &p.slab[n]
 }
 
+// same reports whether two mappings are the same except for their age.
 func (m *Mapping) same(o *Mapping) bool {
 	return m.Start == o.Start && m.Last == o.Last && m.Module == o.Module && m.Mode == o.Mode && m.Rel == o.Rel
 }
 
-// mode returns the mode without keeping the log line that it was cut from.
+// mode returns the mode as a constant, so that the memory of the log line is not retained.
 func mode(s string) string {
 	for _, known := range [...]string{"r", "rx", "rw", "rwx", "x", "w", "wx"} {
 		if s == known {
@@ -329,14 +326,14 @@ func mode(s string) string {
 	return s
 }
 
-// update runs a change of the mappings.
+// update runs a function that changes the mappings.
 func (p *Process) update(change func()) {
 	change()
 	p.weigh()
 	p.changed()
 }
 
-// limit evicts what is beyond the limits.
+// limit evicts mappings and processes if the limits are exceeded.
 func (p *Process) limit() {
 	if p.mapped.weight > p.state.limits.mappings {
 		p.update(p.mapped.evictOlderHalf)
@@ -344,7 +341,7 @@ func (p *Process) limit() {
 	p.state.shrink(p)
 }
 
-// weigh brings the state's sum up to date.
+// weigh updates the weight of the process and the total weight.
 func (p *Process) weigh() {
 	now := p.mapped.weight + p.defined + len(p.displaced)
 	if p.list != nil {
@@ -354,13 +351,14 @@ func (p *Process) weigh() {
 	p.weight = now
 }
 
+// changed begins a new generation.
 func (p *Process) changed() {
 	p.last = nil
 	p.state.generation++
 	p.generation = p.state.generation
 }
 
-// Resolve finds the mapping that covers an address.
+// Resolve returns the mapping that covers an address, or false if there is none.
 func (p *Process) Resolve(addr uint64) (*Mapping, bool) {
 	if m := p.last; m != nil && m.Start <= addr && addr <= m.Last {
 		return m, true
@@ -374,20 +372,20 @@ func (p *Process) Resolve(addr uint64) (*Mapping, bool) {
 	return m, true
 }
 
-// Generation changes with every change of the process's modules and mappings: while it is the same, Resolve answers as
-// before. No two processes of a State share a value.
+// Generation returns a number that changes with every change of the process's modules and mappings: while it is the same, Resolve returns
+// the same answers. It is unique among the processes of a State.
 func (p *Process) Generation() uint64 { return p.generation }
 
-// Module returns the definition of a module ID that is in force.
+// Module returns the current definition of a module ID, or false if there is none.
 func (p *Process) Module(id uint64) (*Module, bool) {
 	m, ok := p.modules[id]
 	return m, ok
 }
 
-// Modules returns the definitions in force, by ascending ID.
+// Modules returns the current definitions, sorted by ID.
 func (p *Process) Modules() []*Module {
 	return slices.SortedFunc(maps.Values(p.modules), func(a, b *Module) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Mappings returns the mappings in force, by ascending address.
+// Mappings returns the current mappings, sorted by address.
 func (p *Process) Mappings() []*Mapping { return p.mapped.all() }

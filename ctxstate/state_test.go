@@ -25,7 +25,7 @@ func TestProcess(t *testing.T) {
 	s := New()
 	p := s.Process("a")
 	if s.Process("a") != p || s.Process("b") == p || s.Process("a") != p {
-		t.Error("a process is not its key's")
+		t.Error("wrong process for a key")
 	}
 	fill(t, s.Process("b"), 1)
 	fill(t, p, 1)
@@ -35,7 +35,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-func TestTheProcessNotUsedForLongestIsForgotten(t *testing.T) {
+// TestEviction checks that the least recently used process is evicted.
+func TestEviction(t *testing.T) {
 	s := New()
 	s.limits.processes = 3
 	for _, key := range []string{"a", "b", "c"} {
@@ -49,23 +50,23 @@ func TestTheProcessNotUsedForLongestIsForgotten(t *testing.T) {
 	if got := s.Processes(); !slices.Equal(got, []string{"c", "a"}) {
 		t.Error(got)
 	}
-	if _, ok := a.Resolve(0); !ok { // a look-up is a use
-		t.Error("a is evicted")
+	if _, ok := a.Resolve(0); !ok { // a lookup is a use
+		t.Error("a was evicted")
 	}
 	again := s.Process("b") // evicts c
 	if again == b || again.Generation() == generation || again.Generation() == b.Generation() {
-		t.Error("b does not begin again")
+		t.Error("b is not a new process")
 	}
 	if got := s.Processes(); !slices.Equal(got, []string{"a"}) {
 		t.Error(got)
 	}
-	// A process that was evicted may still be used by what holds it.
+	// A process that was evicted may still be used by a caller that holds it.
 	fill(t, b, 1)
 	if s.Process("b") != b || len(s.processes) != 3 {
-		t.Error("b is not taken up again")
+		t.Error("b was not added again")
 	}
-	if s.weight != 4 { // two mappings, and their modules
-		t.Errorf("%d are counted", s.weight)
+	if s.weight != 4 { // two mappings and their modules
+		t.Errorf("weight %d", s.weight)
 	}
 }
 
@@ -78,13 +79,14 @@ func TestTotalOfMappings(t *testing.T) {
 	if got := s.Processes(); len(got) != 10 || got[9] != "20" || s.weight != 110 {
 		t.Error(got, s.weight)
 	}
-	fill(t, s.Process("big"), 150) // alone it may be larger: its own limit counts
+	fill(t, s.Process("big"), 150) // a single process may exceed the total
 	if got := s.Processes(); !slices.Equal(got, []string{"big"}) || s.weight != 151 {
 		t.Error(got, s.weight)
 	}
 }
 
-func TestTheOlderHalfOfAProcessIsForgotten(t *testing.T) {
+// TestEvictOlderHalf checks that the older half of the mappings or modules of a process is evicted.
+func TestEvictOlderHalf(t *testing.T) {
 	s := New()
 	s.limits.mappings, s.limits.modules = 1000, 10
 	p := s.Process("")
@@ -107,8 +109,8 @@ func TestTheOlderHalfOfAProcessIsForgotten(t *testing.T) {
 	}
 }
 
-// One mapping in many pieces is all of one age.
-func TestForgetPieces(t *testing.T) {
+// TestEvictPieces checks that all pieces of one mapping are evicted together.
+func TestEvictPieces(t *testing.T) {
 	s := New()
 	s.limits.mappings = 20
 	p := s.Process("")
@@ -128,7 +130,7 @@ func TestForgetPieces(t *testing.T) {
 	checkRanges(t, p)
 }
 
-// TestLongNames weighs modules by their names, too, whatever becomes of them, and all goes with the process.
+// TestLongNames checks the weights of modules with long names, and that the weight of an evicted process is subtracted.
 func TestLongNames(t *testing.T) {
 	s := New()
 	s.limits = limits{processes: 100, total: 20000, mappings: 5000, modules: 2000}
@@ -138,7 +140,7 @@ func TestLongNames(t *testing.T) {
 		switch i % 5 {
 		case 0:
 			p.AddModule(markup.ModuleFields{ID: i % 1000, Name: name + fmt.Sprint(i), BuildID: name[:64]})
-		case 1, 2: // the one defined before, which is soon another
+		case 1, 2: // the module defined before, which is soon redefined
 			if _, err := p.AddMMap(markup.MMapFields{Start: i << 12, Size: 0x1800, ModuleID: (i - 7) % 1000}); err != nil && !errors.Is(err, ErrUnknownModule) {
 				t.Fatal(err)
 			}
@@ -150,7 +152,7 @@ func TestLongNames(t *testing.T) {
 			}
 		}
 		if s.weight > 20000+5000+2000 {
-			t.Fatalf("%d after %d", s.weight, i)
+			t.Fatalf("weight %d after %d steps", s.weight, i)
 		}
 	}
 	bytes := 0
@@ -163,7 +165,7 @@ func TestLongNames(t *testing.T) {
 			bytes += len(m.Name)
 		}
 		if p.mapped.weight != weightOf(p) || p.mapped.weight > 5000 {
-			t.Errorf("%d mappings weigh %d, counted %d", p.mapped.len(), weightOf(p), p.mapped.weight)
+			t.Errorf("weight of %d mappings: %d, want %d", p.mapped.len(), p.mapped.weight, weightOf(p))
 		}
 	}
 	if bytes > 20000*128 {
@@ -173,10 +175,11 @@ func TestLongNames(t *testing.T) {
 		s.evict(p)
 	}
 	if s.weight != 0 {
-		t.Errorf("%d is left", s.weight)
+		t.Errorf("weight %d without processes", s.weight)
 	}
 }
 
+// weightOf returns the total weight of the mappings of a process.
 func weightOf(p *Process) (n int) {
 	for _, m := range p.Mappings() {
 		n += m.Module.weight()
@@ -184,7 +187,7 @@ func weightOf(p *Process) (n int) {
 	return n
 }
 
-// TestModulesAlone bounds modules of processes that map nothing.
+// TestModulesAlone checks the limits for processes with modules and no mappings.
 func TestModulesAlone(t *testing.T) {
 	s := New()
 	s.limits = limits{processes: 100, total: 1000, mappings: 500, modules: 200}

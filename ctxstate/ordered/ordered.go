@@ -1,10 +1,10 @@
-// Package ordered keeps values in the order of their keys, such as mappings by where they start. They lie in blocks of bounded length,
-// so that an insertion anywhere moves few; a look-up is a search among the blocks and one in a block.
+// Package ordered implements a sorted table of values by unique keys, such as mappings by their start addresses. The values are in blocks
+// of bounded length, so that an insertion moves few of them; a lookup is a binary search for the block and one in the block.
 package ordered
 
 import "slices"
 
-// Table holds values by keys, of which none comes twice. The zero Table is empty and ready for use.
+// Table holds values sorted by unique keys. The zero Table is empty and ready for use.
 type Table[V any] struct {
 	starts []uint64 // the first key of each block
 	blocks [][]entry[V]
@@ -12,7 +12,7 @@ type Table[V any] struct {
 	spare  []entry[V] // memory for the first block
 }
 
-// entry has the key beside the value, so that a search stays within the block.
+// entry has the key in addition to the value, so that a search reads only the block.
 type entry[V any] struct {
 	key   uint64
 	value V
@@ -21,16 +21,16 @@ type entry[V any] struct {
 // blockLen is the length at which a block is split.
 const blockLen = 256
 
-// Place is where a value is. It is good until the table changes.
+// Place is the position of a value. It is valid until the table changes.
 type Place struct{ block, at int }
 
-// Before is the place before all values.
+// Before is the position before the first value.
 var Before = Place{0, -1}
 
-// Len returns how many values there are.
+// Len returns the number of values.
 func (t *Table[V]) Len() int { return t.n }
 
-// Reset removes all values. Memory is kept for the next ones.
+// Reset removes all values. It keeps the memory of one block.
 func (t *Table[V]) Reset() {
 	if len(t.blocks) > 0 {
 		clear(t.blocks[0])
@@ -40,7 +40,7 @@ func (t *Table[V]) Reset() {
 	t.starts, t.blocks, t.n = t.starts[:0], t.blocks[:0], 0
 }
 
-// Floor returns the place of the last value whose key is at most key, Before if there is none.
+// Floor returns the place of the last value whose key is at most key, or Before if there is none.
 func (t *Table[V]) Floor(key uint64) Place {
 	lo, hi := 0, len(t.starts)
 	for lo < hi {
@@ -66,7 +66,7 @@ func (t *Table[V]) Floor(key uint64) Place {
 	return Place{b, lo - 1}
 }
 
-// Get returns the value at a place, the zero value if there is none.
+// Get returns the value at a place, or the zero value if there is none.
 func (t *Table[V]) Get(p Place) (v V) {
 	if p.at < 0 || p.block >= len(t.blocks) {
 		return v
@@ -85,7 +85,7 @@ func (t *Table[V]) Previous(p Place) Place {
 	return Before
 }
 
-// Next returns the place after p, which may hold no value.
+// Next returns the place after p, which may be after the last value.
 func (t *Table[V]) Next(p Place) Place {
 	if p.block < len(t.blocks) && p.at+1 < len(t.blocks[p.block]) {
 		return Place{p.block, p.at + 1}
@@ -93,7 +93,7 @@ func (t *Table[V]) Next(p Place) Place {
 	return Place{p.block + 1, 0}
 }
 
-// Insert puts a value in after a place, which is the Floor of its key, and returns its own.
+// Insert inserts a value after a place, which must be the Floor of its key, and returns its place.
 func (t *Table[V]) Insert(after Place, key uint64, v V) Place {
 	t.n++
 	e := entry[V]{key, v}
@@ -113,7 +113,7 @@ func (t *Table[V]) Insert(after Place, key uint64, v V) Place {
 		return Place{b, i}
 	}
 	half := blockLen / 2
-	if i == blockLen-1 { // as when keys ascend: then the first block stays nearly full
+	if i == blockLen-1 { // for ascending keys, the first block should stay nearly full
 		half = i
 	}
 	second := append(make([]entry[V], 0, blockLen), block[half:]...)
@@ -129,27 +129,28 @@ func (t *Table[V]) Insert(after Place, key uint64, v V) Place {
 // Remove removes the value at a place, which must hold one.
 func (t *Table[V]) Remove(p Place) {
 	t.n--
-	t.settle(p.block, slices.Delete(t.blocks[p.block], p.at, p.at+1))
+	t.setBlock(p.block, slices.Delete(t.blocks[p.block], p.at, p.at+1))
 }
 
-// settle makes a block what is left of it, and reports whether anything is.
-func (t *Table[V]) settle(b int, left []entry[V]) bool {
-	if len(left) > 0 {
-		t.blocks[b], t.starts[b] = left, left[0].key
+// setBlock sets the entries of block b after a deletion. It removes the block if there are none, and reports whether there are any.
+func (t *Table[V]) setBlock(b int, rest []entry[V]) bool {
+	if len(rest) > 0 {
+		t.blocks[b], t.starts[b] = rest, rest[0].key
 		return true
 	}
 	t.blocks, t.starts = slices.Delete(t.blocks, b, b+1), slices.Delete(t.starts, b, b+1)
 	return false
 }
 
-// DeleteFunc removes the values for which del is true, of those with keys in about first to last: whole blocks are looked at.
+// DeleteFunc removes the values for which del returns true. It calls del for all values with keys from first to last, and for others in
+// the same blocks.
 func (t *Table[V]) DeleteFunc(first, last uint64, del func(V) bool) {
 	b := t.Floor(first).block
 	for b < len(t.blocks) && t.starts[b] <= last {
 		block := t.blocks[b]
-		left := slices.DeleteFunc(block, func(e entry[V]) bool { return del(e.value) })
-		t.n -= len(block) - len(left)
-		if t.settle(b, left) {
+		rest := slices.DeleteFunc(block, func(e entry[V]) bool { return del(e.value) })
+		t.n -= len(block) - len(rest)
+		if t.setBlock(b, rest) {
 			b++
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// check holds the blocks to what the searches rely on.
+// check checks the invariants of the blocks, and the values.
 func check(t *testing.T, table *Table[uint64], want []uint64) {
 	t.Helper()
 	if len(table.starts) != len(table.blocks) || table.Len() != len(want) || len(table.blocks) > 2+4*len(want)/(blockLen/2) {
@@ -43,12 +43,12 @@ func TestTable(t *testing.T) {
 			switch {
 			case !found:
 				if got := table.Get(table.Insert(place, k, k)); got != k {
-					t.Fatalf("%s: %d is where %d was put", name, got, k)
+					t.Fatalf("%s: %d at the place of %d", name, got, k)
 				}
 				list = slices.Insert(list, at, k)
 			case r.IntN(2) == 0:
 				if got := table.Get(place); got != k {
-					t.Fatalf("%s: %d is below %d", name, got, k)
+					t.Fatalf("%s: Floor of %d is %d", name, k, got)
 				}
 				table.Remove(place)
 				list = slices.Delete(list, at, at+1)
