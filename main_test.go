@@ -106,7 +106,7 @@ var imports = map[string]string{
 	"filter/filtertest":        "symsrc symsrc/locate symsrc/object",
 	"filter/frame":             "filter/scan symsrc",
 	"filter/guard":             "",
-	"filter/importer":          "filter filter/print symsrc symsrc/demangle",
+	"filter/importer":          "filter filter/frame filter/parse filter/print filter/resolve symsrc symsrc/demangle",
 	"filter/linecache":         "",
 	"filter/llvm":              "ctxstate/ordered filter/guard filter/linecache filter/print filter/scan filter/stream markup symsrc symsrc/demangle",
 	"filter/mappings":          "filter/scan symsrc",

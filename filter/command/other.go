@@ -34,7 +34,7 @@ func importCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		o.Symbols, o.Warn = source, warn
+		o.Symbols, o.Warn, o.Trust = source, warn, trustFiles
 		if err := o.Creatable(); err != nil {
 			return cli.Usage, err
 		}

@@ -47,7 +47,7 @@ func (j *job) run() (status int, err error) {
 	if len(j.command) > 0 {
 		return j.wrap(o)
 	}
-	j.imports.Warn = warn
+	j.imports.Warn, j.imports.Trust = warn, trustFiles
 	if err := j.imports.Creatable(); err != nil {
 		return cli.Usage, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
 )
@@ -311,6 +312,9 @@ func (l *sampleList) row(ctx context.Context, a *sampled, total []int64) {
 		return
 	}
 	call := l.out.callAt(ctx, module, m, a.ip, off, ok)
+	if call.assumed && len(call.Frames) > 0 {
+		l.out.proof.refuse(&call, resolve.NotVerified(l.out.opt.Trust)) // samples are no stacks
+	}
 	if len(call.Frames) == 0 && name != "" {
 		call.Frames = []symsrc.Frame{{Func: demangle.Demangle(name), Linkage: name}}
 	}

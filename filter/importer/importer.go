@@ -6,6 +6,7 @@
 //	scaler*.go   threads' trees of calls → indented {{{symbol:…}}} lines
 //	perflow*.go  stacks of return addresses → `#N path(+0xoff) [0xaddr]`, the form of glibc's backtrace_symbols
 //	chopstix*.go samples by address → `count percent #0 0xaddr  (path+0xoff)`, the form of the sanitizers' exact addresses
+//	proof.go     whether this machine's files are those that ran
 //	profile.go   stacks with values (counter.go), and those of a log; written for pprof and flame graph tools, and as tables
 //
 // Offsets in modules are addresses of the ELF file's own address space, as everywhere in the filter. The lines of an
@@ -123,6 +124,7 @@ func (in *input) Lines(ctx context.Context, w io.Writer) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	out.verify()
 	if out.quiet {
 		out.end() // the table may go to the same terminal
 	}
@@ -155,6 +157,7 @@ type output struct {
 	// quiet is set if only the profile is wanted.
 	quiet   bool
 	profile *Profile
+	proof   proof
 	progress
 	notes []string
 }
@@ -219,9 +222,22 @@ func (out *output) callAt(ctx context.Context, module string, m *mapping, addr, 
 	}
 	c := Call{Module: symsrc.Module{Name: module}, Addr: off}
 	if out.opt.Symbols != nil && strings.HasPrefix(module, "/") {
-		c.Frames = out.opt.Symbols.Frames(ctx, symsrc.Addr{Module: c.Module, Offset: off}).Frames
+		a := out.opt.Symbols.Frames(ctx, symsrc.Addr{Module: c.Module, Offset: off})
+		c.Frames, c.assumed = a.Frames, a.Files != nil && a.Files.Assumed
 	}
 	return c
+}
+
+// verify takes the names of calls away that nothing proves.
+func (out *output) verify() {
+	if out.profile != nil {
+		for i := range out.profile.calls {
+			out.proof.verify(&out.profile.calls[i])
+		}
+	}
+	for _, note := range out.proof.notes() {
+		out.note("%s", note)
+	}
 }
 
 // plain returns text of an input without characters that could break a line or look like markup.
@@ -325,6 +341,8 @@ type Options struct {
 	WriteCounts, InPlace bool
 	// Pprof and Folded are files for the profile; "" for none.
 	Pprof, Folded string
+	// Trust says how a user has this machine's files trusted, for remarks.
+	Trust string
 	// Warn, if not nil, is called with each note of an import.
 	Warn func(message string)
 	// Progress, if not nil, is called with how much of the input was read, and of how much, in bytes or rows. In the last

@@ -291,7 +291,7 @@ func (r *stackReader) text(ctx context.Context, in perFlowInput) error {
 		}
 		return nil
 	})
-	t.close()
+	t.close(ctx)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("read %s: %w", in.path, err)
 	}
@@ -310,17 +310,17 @@ type textStacks struct {
 func (t *textStacks) line(ctx context.Context, line []byte) {
 	body := bytes.TrimRight(line, "\r\n")
 	if t.torn {
-		t.other(line, body)
+		t.other(ctx, line, body)
 		return
 	}
 	if m, ok := parseMapping(body); ok {
-		t.close()
+		t.close(ctx)
 		t.dump.add(m)
 		return
 	}
 	t.dumped()
 	if h, ok := parseHeader(body); ok {
-		t.close()
+		t.close(ctx)
 		t.open = true
 		t.choose(h)
 		count := int64(1)
@@ -338,12 +338,12 @@ func (t *textStacks) line(ctx context.Context, line []byte) {
 		t.frame(ctx, addr)
 		return
 	}
-	t.other(line, body)
+	t.other(ctx, line, body)
 }
 
 // other writes a line that is not PerFlow's.
-func (t *textStacks) other(line, body []byte) {
-	t.close()
+func (t *textStacks) other(ctx context.Context, line, body []byte) {
+	t.close(ctx)
 	if bytes.HasPrefix(body, exportHead) {
 		t.export = true
 	}
@@ -374,9 +374,9 @@ func (t *textStacks) choose(h header) {
 }
 
 // close ends the current stack.
-func (t *textStacks) close() {
+func (t *textStacks) close(ctx context.Context) {
 	if t.open {
-		t.end()
+		t.end(ctx)
 		t.open = false
 	}
 }

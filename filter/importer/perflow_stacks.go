@@ -188,13 +188,13 @@ func (r *stackReader) binary(ctx context.Context, path string) error {
 		r.begin(fmt.Sprintf("[%d] Call Stack (depth: %d)\n", count, depth), r.out.signed(count))
 		for k := range depth {
 			if n, err := io.ReadFull(in, b[:8]); err != nil {
-				r.end()
+				r.end(ctx)
 				at += entrySize + 8*int64(k)
 				return damage("frame %d of entry %d is cut off: %d of 8 bytes", k, i, n)
 			}
 			r.frame(ctx, binary.LittleEndian.Uint64(b[:8]))
 		}
-		r.end()
+		r.end(ctx)
 		r.out.printf("\n")
 		at += entrySize + 8*int64(depth)
 		if err := r.out.failed(ctx); err != nil {
@@ -257,8 +257,9 @@ func (r *stackReader) number() string {
 }
 
 // end counts the stack.
-func (r *stackReader) end() {
+func (r *stackReader) end(ctx context.Context) {
 	if r.profile != nil && len(r.stack) > 0 {
+		r.out.proof.weigh(ctx, &r.out.opt, r.stack)
 		r.profile.Add(r.stack, r.count)
 	}
 	r.stack = r.stack[:0]

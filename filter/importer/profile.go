@@ -33,6 +33,8 @@ type Call struct {
 	Addr   uint64
 	// Frames is the chain of functions at the address, innermost first; empty where no name is known.
 	Frames []symsrc.Frame
+	// assumed is set if these are of a file of this machine that the user has not pointed at.
+	assumed bool
 }
 
 // Profile sums the values of stacks. Equal stacks share one entry, so that its size depends on the number of different stacks and not

@@ -19,15 +19,11 @@ type Answer struct {
 	Ambiguous bool
 	// running is set if the mappings of running processes were looked at.
 	running bool
-	// Offset is the place of the code or the variable in the module, and Back how many bytes before the logged address it is.
-	Offset, Back uint64
+	// Offset is the place of the code or the variable in the module.
+	Offset uint64
+	adjusted
 	// Kind is Code or Data.
 	Kind symsrc.Kind
-	// trampoline is set if the address is that of a signal trampoline.
-	trampoline bool
-	// rule is how the logged address was adjusted, and probed whether there was machine code to look at.
-	rule   Rule
-	probed bool
 	// Space is what Offset counts from.
 	Space symsrc.Space
 	// Frames are the functions there, innermost first.
@@ -44,6 +40,20 @@ type Answer struct {
 	Refused string
 	// files is how the search for the module's files had ended when the question was asked. It is nil if a source does not say.
 	files *symsrc.Files
+	validity
+}
+
+// adjusted is how a logged address became that of the code.
+type adjusted struct {
+	rule Rule
+	// Back is how many bytes before the logged address the code is.
+	Back uint64
+	// probed is set if there was machine code to look at, and trampoline if that is a signal trampoline.
+	probed, trampoline bool
+}
+
+// validity is how long an answer holds.
+type validity struct {
 	// retry, if not nil, reports whether asking again may bring more by now.
 	retry func() bool
 	// generation is that of the module at the time of the question.
@@ -84,7 +94,7 @@ func (s *answers) address(ctx context.Context, p *Process, addr uint64, kind sym
 func (s *answers) lookAbsolute(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
 	q, ok, several := s.questions.at(p, addr, kind, rule)
 	if !ok {
-		return &Answer{Ambiguous: several, running: s.questions.lists.running != nil && p.Space.Empty(), rule: rule, Back: rule.back(symsrc.Probe{})}
+		return &Answer{Ambiguous: several, running: s.questions.lists.running != nil && p.Space.Empty(), adjusted: adjusted{rule: rule, Back: rule.back(symsrc.Probe{})}}
 	}
 	return s.ask(ctx, q)
 }
@@ -93,9 +103,8 @@ func (s *answers) lookAbsolute(ctx context.Context, p *Process, addr uint64, kin
 func (s *answers) look(ctx context.Context, q question) *Answer {
 	s.memo.watch(q.mod)
 	got := s.prefetch.take(ctx, q)
-	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Back: got.back, trampoline: got.probe.Trampoline, Frames: got.Frames,
-		rule: q.Rule, probed: got.probe.Known, Space: got.addr.Space, Made: got.Made, Unclear: got.unclear,
-		generation: q.mod.generation}
+	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Space: got.addr.Space, Frames: got.Frames, Made: got.Made, Unclear: got.unclear,
+		adjusted: adjusted{q.Rule, got.back, got.probe.Known, got.probe.Trampoline}, validity: validity{generation: q.mod.generation}}
 	if got.Files != nil {
 		a.files, a.retry = q.mod.found(got.Files), got.Files.Retry
 	}

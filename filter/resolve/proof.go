@@ -159,12 +159,29 @@ const (
 	otherBuild  = "another build: "
 )
 
-// unproven returns the reason of a file that is not proven.
-func (s *Proofs) unproven() string {
-	if s.trust == "" {
+// NotVerified returns the reason of a file that is not proven. trust says how a user has it trusted.
+func NotVerified(trust string) string {
+	if trust == "" {
 		return notVerified
 	}
-	return notVerified + "; " + s.trust
+	return notVerified + "; " + trust
+}
+
+// Refusal returns why the file of a module does not name the place of a return address in a process, or "" if it does.
+func (s *Proofs) Refusal(p *Process, m *Module, off uint64) string {
+	why, _ := s.refusal(p, m, place{off: off})
+	return why
+}
+
+// refusal is the same for any place.
+func (s *Proofs) refusal(p *Process, m *Module, at place) (why string, status symsrc.Status) {
+	switch proof := s.of(p, m); {
+	case proof.names(at):
+		return "", symsrc.OK
+	case proof.refuted != "":
+		return string(m.appendName([]byte(otherBuild + proof.refuted + " in "))), symsrc.MismatchBuildID
+	}
+	return NotVerified(s.trust), symsrc.NotVerified
 }
 
 // refusal is an answer, and why its names are not used.
@@ -179,12 +196,9 @@ func (s *Proofs) admitted(p *Process, a *Answer, from *symbol) *Answer {
 	if s == nil || !a.Assumed() {
 		return a
 	}
-	proof, why, status := s.of(p, a.Module), s.unproven(), symsrc.NotVerified
-	switch {
-	case proof.names(place{a.Offset + a.Back, a.Space, from}), proof.holds() && len(a.Frames) == 0:
+	why, status := s.refusal(p, a.Module, place{a.Offset + a.Back, a.Space, from})
+	if why == "" || len(a.Frames) == 0 && s.of(p, a.Module).holds() {
 		return a
-	case proof.refuted != "":
-		why, status = string(a.Module.appendName([]byte(otherBuild+proof.refuted+" in "))), symsrc.MismatchBuildID
 	}
 	memo, key := s.answers.memo, refusal{a, why}
 	refused := memo.refused[key]
