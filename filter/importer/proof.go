@@ -2,7 +2,9 @@ package importer
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"path"
 	"slices"
@@ -17,6 +19,8 @@ import (
 type proof struct {
 	resolver *resolve.Resolver // nil until there is such a file
 	line     int
+	seed     maphash.Seed
+	weighed  map[uint64]bool // hashes of stacks
 	// refused counts the calls without names for each reason, and modules has the modules of these calls.
 	refused map[string]int
 	modules map[string]map[string]bool
@@ -28,7 +32,11 @@ func (p *proof) weigh(ctx context.Context, o *Options, calls []Call) {
 		return
 	}
 	if p.resolver == nil {
+		p.seed = maphash.MakeSeed()
 		p.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Trust: o.Trust, Broken: o.warn})
+	}
+	if !p.isNew(calls) {
+		return
 	}
 	stack, thread := &resolve.Stack{}, p.resolver.Processes.Unnamed
 	for i := range calls {
@@ -37,6 +45,30 @@ func (p *proof) weigh(ctx context.Context, o *Options, calls []Call) {
 		p.resolver.Proofs.Add(ctx, stack, thread, p.line, nil, &fr)
 	}
 	p.resolver.Proofs.Weigh(ctx, stack)
+}
+
+// maxWeighed is how many stacks are remembered. Beyond it all are forgotten, and may be weighed again.
+const maxWeighed = 1 << 16
+
+// isNew reports whether a stack was not weighed before. Weighed again it would say the same.
+func (p *proof) isNew(calls []Call) bool {
+	var h maphash.Hash
+	h.SetSeed(p.seed)
+	var addr [8]byte
+	for i := range calls {
+		binary.LittleEndian.PutUint64(addr[:], calls[i].Addr)
+		_, _ = h.Write(addr[:])
+		_, _ = h.WriteString(calls[i].Module.Name)
+	}
+	sum := h.Sum64()
+	if p.weighed[sum] {
+		return false
+	}
+	if p.weighed == nil || len(p.weighed) >= maxWeighed {
+		p.weighed = map[uint64]bool{}
+	}
+	p.weighed[sum] = true
+	return true
 }
 
 // verify takes the names of a call away if its file is not proven.
