@@ -37,6 +37,8 @@ type realEmitter struct {
 
 var allScenes = []string{"deep", "qsort", "segv", "virtual", "memcpy", "thread"}
 
+var backwardFrame = regexp.MustCompile(`^#\d+ +Object "/.*", at 0x([0-9a-f]+), in`)
+
 var boostFrame = regexp.MustCompile(`^ *\d+# 0x([0-9A-F]{16}) in /`)
 
 var realEmitters = []realEmitter{
@@ -52,9 +54,11 @@ var realEmitters = []realEmitter{
 		flags: []string{"-DBOOST", "-DBOOST_STACKTRACE_USE_ADDR2LINE", "-ldl"}, frame: boostFrame},
 	{name: "Boost.Stacktrace, libbacktrace", least: 95, needs: "/usr/include/boost/stacktrace.hpp", pkg: "libboost-stacktrace-dev", scenes: []string{"deep", "qsort", "virtual", "thread"},
 		flags: []string{"-DBOOST", "-DBOOST_STACKTRACE_LINK", "-lboost_stacktrace_backtrace", "-ldl"}, frame: boostFrame},
-	// It begins with the outermost frame, so that no frame is followed by its caller.
-	{name: "backward-cpp", needs: "/usr/include/backward.hpp", pkg: "libbackward-cpp-dev", scenes: allScenes, flags: []string{"-DBACKWARD"},
-		frame: regexp.MustCompile(`^#\d+ +Object "/.*", at 0x([0-9a-f]+), in`), moved: true},
+	// It begins with the outermost frame.
+	{name: "backward-cpp", least: 95, needs: "/usr/include/backward.hpp", pkg: "libbackward-cpp-dev", scenes: allScenes, flags: []string{"-DBACKWARD"},
+		frame: backwardFrame, moved: true},
+	{name: "backward-cpp, in a handler", least: 90, needs: "/usr/include/backward.hpp", pkg: "libbackward-cpp-dev", scenes: []string{"segv", "thread"},
+		flags: []string{"-DBACKWARD_HERE"}, frame: backwardFrame, moved: true},
 }
 
 // printed is a frame that an emitter has printed: the place of its instruction in the program.
@@ -79,13 +83,17 @@ func TestRealEmitters(t *testing.T) {
 			if _, err := os.Stat(e.needs); err != nil {
 				t.Skipf("%s is not installed", e.pkg)
 			}
-			var all filtertest.Tally
+			var all, pointed filtertest.Tally
 			for _, build := range [][]string{{"-O2", "-pie", "-fPIE"}, {"-O2", "-no-pie", "-fno-pie"}, {"-O0", "-pie", "-fPIE"}, {"-O0", "-no-pie", "-fno-pie"}} {
-				n := e.count(t, build)
-				t.Logf("%s: %d frames, %d right, %d raw, %d wrong", strings.Join(build, " "), n.Frames, n.Right, n.Raw, n.Wrong)
-				if all.Add(n); testing.Short() {
+				proven, n := e.count(t, build)
+				t.Logf("%s: proven %+v, pointed at %+v", strings.Join(build, " "), proven, n)
+				all.Add(proven)
+				if pointed.Add(n); testing.Short() {
 					break
 				}
+			}
+			if pointed.Right*100 < pointed.Frames*99 {
+				t.Errorf("%d of %d frames have names of a file that the user points at", pointed.Right, pointed.Frames)
 			}
 			if all.Frames == 0 || all.Right*100 < all.Frames*e.least {
 				t.Errorf("%d of %d frames have names", all.Right, all.Frames)
@@ -94,8 +102,9 @@ func TestRealEmitters(t *testing.T) {
 	}
 }
 
-// count builds a program, and compares what the filter makes of its stacks with the truth.
-func (e *realEmitter) count(t *testing.T, build []string) (n filtertest.Tally) {
+// count builds a program, and compares what the filter makes of its stacks with the truth: of the file that the stacks prove, and of one
+// that the user points at.
+func (e *realEmitter) count(t *testing.T, build []string) (proven, pointed filtertest.Tally) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "program")
 	args := slices.Concat([]string{"-w", "-g", "-D_GNU_SOURCE", "-fno-optimize-sibling-calls", "-o", program, "testdata/emitters.cpp"}, build, e.flags)
@@ -117,16 +126,17 @@ func (e *realEmitter) count(t *testing.T, build []string) (n filtertest.Tally) {
 	if err := os.Rename(whole, program); err != nil {
 		t.Fatal(err)
 	}
-	source := assumedFiles(t)
+	assumed, own := assumedFiles(t), sourceOf(t, filepath.Dir(program))
 	for i, log := range logs {
 		frames := e.printed(t, log, program, low, func(at uint64) bool { return returns[at] })
 		if len(frames) == 0 {
 			t.Errorf("%s: no frames in %s", e.scenes[i], log)
 		}
-		n.Add(compareTruth(t, source, program, log, frames))
-		compareProven(t, source, log) // also those of libraries
+		proven.Add(compareTruth(t, assumed, program, log, frames))
+		pointed.Add(compareTruth(t, own, program, log, frames))
+		compareProven(t, assumed, log) // also those of libraries
 	}
-	return n
+	return proven, pointed
 }
 
 // TestRealNode is the same for Node.js, which names the functions of its dynamic symbols. It is as its package has it, with the symbols

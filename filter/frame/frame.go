@@ -70,7 +70,7 @@ const (
 	Listed
 )
 
-// Run says how the first frame of a stack is told in formats without numbers.
+// Run says how the first frame of a stack is told in formats without numbers, and in what order the numbers of others are.
 type Run uint8
 
 const (
@@ -80,6 +80,8 @@ const (
 	Adjacent
 	// Announced stacks have a headline. Any number of lines may be between their frames.
 	Announced
+	// EitherWay stacks begin with the innermost or with the outermost frame. Their numbers say which.
+	EitherWay
 )
 
 // Frame is one recognized frame.
@@ -125,7 +127,7 @@ type Frame struct {
 	Data bool
 	// Done is set where the frame names a source line already, or shows this filter's answer.
 	Done bool
-	// Convention is that of the format, and Run says what a stack is where frames have no numbers.
+	// Convention is that of the format, and Run says what a stack is.
 	Convention Convention
 	Run        Run
 }

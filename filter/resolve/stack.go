@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Stack is the frames of one stack of the log, innermost first, as far as they were read.
+// Stack is the frames of one stack of the log, in their order there, as far as they were read.
 type Stack struct {
 	process *Process
 	sites   []site
@@ -57,6 +57,8 @@ func (s *Proofs) Continues(of *Stack, t *Thread, line int, fr *parse.Frame) bool
 	switch {
 	case of.process != t.Process || len(of.sites) >= maxSites || numbered != of.numbered:
 		return false
+	case of.descends(), fr.Run == frame.EitherWay && len(of.sites) == 1 && fr.Number+1 == of.number:
+		return fr.Number < of.number
 	case numbered:
 		return fr.Number > of.number
 	}

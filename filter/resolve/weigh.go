@@ -17,7 +17,7 @@ func (s *Proofs) Weigh(ctx context.Context, stack *Stack) {
 	if !s.isNew(stack) {
 		return
 	}
-	w := weighing{proofs: s, source: s.answers.source, ctx: ctx, of: stack.process, sites: stack.sites, begins: map[*Module]uint64{}}
+	w := weighing{proofs: s, source: s.answers.source, ctx: ctx, of: stack.process, sites: stack.innermostFirst(), begins: map[*Module]uint64{}}
 	for i := range w.sites {
 		at := &w.sites[i]
 		if at.asked && at.answer == nil {

@@ -1,4 +1,4 @@
-// Crashes in one of several situations, below the stack printer of a library: GLOG, BOOST, ABSL or BACKWARD.
+// Crashes in one of several situations, below the stack printer of a library: GLOG, BOOST, ABSL, BACKWARD or BACKWARD_HERE.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -62,6 +62,21 @@ static void install(const char *) {
 	static backward::SignalHandling handling;
 }
 __attribute__((noinline)) static void stop() { abort(); }
+#endif
+
+#ifdef BACKWARD_HERE
+#include <backward.hpp>
+static void show(int) {
+	backward::StackTrace stack;
+	stack.load_here(32);
+	backward::Printer().print(stack, stderr);
+	_exit(1);
+}
+static void install(const char *) {
+	signal(SIGSEGV, show);
+	signal(SIGABRT, show);
+}
+__attribute__((noinline)) static void stop() { raise(SIGABRT); }
 #endif
 
 #ifdef BOOST
