@@ -1,7 +1,5 @@
 package filter
 
-import "context"
-
 // Literals are what lines are looked for.
 var Literals = literals
 
@@ -9,9 +7,7 @@ var Literals = literals
 func (f *Filter) FullLook(full bool) { f.known.off = full || f.known.off }
 
 // Known handles the lines at the start of b that are known, and returns the number of bytes that they take.
-func (f *Filter) Known(ctx context.Context, dst, b []byte) ([]byte, int) {
-	return f.known.run(ctx, dst, b)
-}
+func (f *Filter) Known(dst, b []byte) ([]byte, int) { return f.known.run(dst, b) }
 
 // KnownLines returns the numbers of lines that are known, by their tails and whole.
 func (f *Filter) KnownLines() (tails, whole int) { return f.known.tails.Len(), f.known.frames.Len() }

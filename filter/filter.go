@@ -18,6 +18,7 @@
 //	hexdict.go      a dump of registers over several lines
 //	liner.go        the filter as a stream.Liner, and the literals that it looks for
 //	known.go        lines that were seen before
+//	heldback.go     what the Liners that hold lines back have in common
 //	lookahead.go    a Liner around the filter, in which frames wait for the mappings below them
 //	proof.go        a Liner around the filter, in which frames wait for the end of their stack, which is to prove their file
 //	contextdump.go  the context as JSON
@@ -154,10 +155,10 @@ func New(o Options) *Filter {
 		f.out = f.repeats
 	}
 	if !o.Own {
-		f.held = &proving{Filter: f}
+		f.held = newProving(f)
 	}
 	if o.Lookahead != (Lookahead{}) {
-		f.ahead = &ahead{Filter: f, to: f.beyond(), limit: o.Lookahead}
+		f.ahead = newAhead(f, f.beyond(), o.Lookahead)
 	}
 	f.rescan()
 	return f

@@ -74,8 +74,8 @@ func TestGuard(t *testing.T) {
 		{"the source of symbols on other cores", guardContext + "{{{module:1:broken:elf:bb}}}{{{mmap:0x3000:0x1000:load:1:rx:0x0}}}\n" + many("{{{bt:0:%#x:pc}}}\n", 0x3000, 200),
 			folded + "[[[ELF module #0x1 \"broken\"; BuildID=bb [0x3000-0x3fff](rx)]]]\n" + many("    #0    0x%016x (broken+0x%[2]x) (BuildId: bb)\n", 0x3000, 200), func(*filter.Options) {}},
 		{"known lines", strings.Repeat("#0 0x1 (/later.so+0x10) (BuildId: aa)\n", 40),
-			strings.Repeat("#0 0x1 in good /g.c:16 (/later.so+0x10) (BuildId: aa)\n", 15) + "#0 0x1 (/later.so+0x10) (BuildId: aa)\n" +
-				strings.Repeat("#0 0x1 in good /g.c:16 (/later.so+0x10) (BuildId: aa)\n", 24), func(*filter.Options) {}},
+			strings.Repeat("#0 0x1 in good /g.c:16 (/later.so+0x10) (BuildId: aa)\n", 14) + "#0 0x1 (/later.so+0x10) (BuildId: aa)\n" +
+				strings.Repeat("#0 0x1 in good /g.c:16 (/later.so+0x10) (BuildId: aa)\n", 25), func(*filter.Options) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var said []string

@@ -61,20 +61,55 @@ func (k *known) footprint() int {
 	return k.elements.Footprint() + k.frames.Footprint() + k.tails.Footprint()
 }
 
+// lineKind is what a line may be that is known.
+type lineKind uint8
+
+const (
+	otherLine  lineKind = iota
+	textLine            // a frame as text
+	markupLine          // an element
+)
+
+// kind returns what the first line of b may be.
+func (k *known) kind(b []byte) lineKind {
+	f := k.f
+	text := b[0] == ' ' || b[0] == '#'
+	switch {
+	case !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.opt.Palette != nil && !f.text.Color.Plain():
+		return otherLine
+	case text && f.window == 0 && f.opt.Renumber != print.RenumberNever:
+		return textLine
+	case !text && f.opt.Renumber != print.RenumberAlways:
+		return markupLine
+	}
+	return otherLine
+}
+
+// line appends what becomes of a line that is not known. If it has come before, it is known from then on.
+func (k *known) line(ctx context.Context, dst, line []byte) []byte {
+	switch k.kind(line) {
+	case textLine:
+		if t, ok := readTextFrame(line); ok {
+			return k.learnText(ctx, dst, &t)
+		}
+	case markupLine:
+		if bytes.HasPrefix(line, linecache.BTStart) && isElement(line) {
+			return k.learnFrame(ctx, dst, line)
+		}
+	}
+	return k.f.Line(ctx, dst, line)
+}
+
 // run handles the lines at the start of b that equal others before, and returns the number of
 // bytes that they take. b is of complete lines.
-func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
+func (k *known) run(dst, b []byte) (out []byte, n int) {
 	f := k.f
 	k.last = 0
-	text := b[0] == ' ' || b[0] == '#'
-	if !text && !bytes.HasPrefix(b, parse.OpenBraces) || k.off || f.dump.open || f.parser.Long || f.opt.Palette != nil && !f.text.Color.Plain() {
+	switch k.kind(b) {
+	case otherLine:
 		return dst, 0
-	}
-	if text {
-		return k.text(ctx, dst, b)
-	}
-	if f.opt.Renumber == print.RenumberAlways {
-		return dst, 0
+	case textLine:
+		return k.text(dst, b)
 	}
 	t := f.resolver.Processes.Unnamed // nothing precedes the elements
 	folds := f.opt.Context == print.ContextFold && f.opt.DumpContext == nil
@@ -87,7 +122,7 @@ func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		switch {
 		case bytes.HasPrefix(line, linecache.BTStart):
 			block.end(f, t, dst, b[:n])
-			used, dst = k.frame(ctx, dst, t, line)
+			used, dst = k.frame(dst, t, line)
 		case !folds:
 		case bytes.HasPrefix(line, linecache.MMapStart):
 			used, dst = k.mapping(dst, t, line)
@@ -110,39 +145,42 @@ func (k *known) run(ctx context.Context, dst, b []byte) (out []byte, n int) {
 }
 
 // frame handles a bt element that is alone on its line.
-func (k *known) frame(ctx context.Context, dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
+func (k *known) frame(dst []byte, t *resolve.Thread, b []byte) (used int, out []byte) {
 	f := k.f
 	if f.opt.Maps != nil && t.Space.Empty() {
 		return 0, dst // the mappings of a running process count, which may be others by now
 	}
 	line := b[:bytes.IndexByte(b, '\n')+1]
-	generation := t.Space.Generation()
-	s, again := k.frames.Slot(line, generation)
-	if s.Is(line, generation) && k.holds(&s.By.dependency, t, f.opt.Adjust.Element(t, s.By.typ, false)) {
-		f.line++
-		f.resolver.Counts.Count(nil, s.By.answer)
-		t.Answered(f.line, s.By.answer)
-		if f.objects != nil {
-			dst = record.AppendNumber(dst, f.line)
-		}
-		return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
-	}
-	if !isElement(line) || f.mayNeedProof(line) {
+	s := k.frames.Find(line, t.Space.Generation())
+	if s == nil || !k.holds(&s.By.dependency, t, f.opt.Adjust.Element(t, s.By.typ, false)) {
 		return 0, dst
 	}
+	f.line++
+	f.resolver.Counts.Count(nil, s.By.answer)
+	t.Answered(f.line, s.By.answer)
+	if f.objects != nil {
+		dst = record.AppendNumber(dst, f.line)
+	}
+	return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
+}
+
+// learnFrame appends what becomes of a bt element that is alone on its line and not known.
+func (k *known) learnFrame(ctx context.Context, dst, line []byte) []byte {
+	f := k.f
+	generation := f.resolver.Processes.Unnamed.Space.Generation()
+	s, again := k.frames.Slot(line, generation)
 	dst = f.text.Fold.Flush(dst)
-	f.resolver.Prefetch.Ahead(b[len(line):], t)
 	before, rescued := len(dst), f.rescued
 	f.asked.answer = nil
 	if dst = f.Line(ctx, dst, line); f.objects != nil {
 		before = len(dst) - len(record.CutNumber(dst[before:]))
 	}
 	a := f.asked.answer
-	if k.frames.Settled(generation) && again && a != nil && len(a.Frames) > 0 && rescued == f.rescued && !print.Awaited(a) && (f.held == nil || !a.Assumed()) &&
+	if k.frames.Settled(generation) && again && a != nil && a.Module != nil && rescued == f.rescued && !print.Awaited(a) && (f.held == nil || !a.Assumed()) &&
 		len(dst)-before <= linecache.MaxText && len(line) <= linecache.MaxLine {
 		k.frames.Keep(s, line, dst[before:], generation, f.asked)
 	}
-	return len(line), dst
+	return dst
 }
 
 // isElement reports whether a line that begins with an element is nothing else, and has no escape sequence.
@@ -338,7 +376,9 @@ type shownTail struct {
 	// object is where the line's own words are in its object, where lines leave as JSON.
 	object objectCuts
 	// digits is how long the address is, by which some emitters are told.
-	digits     int
+	digits int
+	// identified is set if the line has the module's build ID. What the log says elsewhere counts for others.
+	identified bool
 	convention frame.Convention
 }
 
@@ -384,52 +424,55 @@ func readTextFrame(b []byte) (t textFrame, ok bool) {
 func (t *textFrame) tail() []byte { return t.line[t.addrEnd:] }
 
 // text handles the lines at the start of b that are frames with a known tail, and returns the number of bytes that they take.
-func (k *known) text(ctx context.Context, dst, b []byte) (out []byte, n int) {
+func (k *known) text(dst, b []byte) (out []byte, n int) {
 	f := k.f
-	if f.window > 0 || f.opt.Renumber == print.RenumberNever {
-		return dst, 0
-	}
 	t := f.resolver.Processes.Unnamed
 	for len(dst) < stream.MaxOutput && n < len(b) && (b[n] == ' ' || b[n] == '#') {
 		line, ok := readTextFrame(b[n:])
 		if !ok {
 			break
 		}
+		s := k.tails.Find(line.tail(), 1)
+		if s == nil || s.By.digits != line.digits || !s.By.identified && t.KnowsBuildIDs() ||
+			!k.holds(&s.By.dependency, t, f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))) {
+			break
+		}
 		if n > 0 {
 			f.reach(dst, n)
 		}
-		s, again := k.tails.Slot(line.tail(), 1)
-		switch {
-		case s.Is(line.tail(), 1) && s.By.digits == line.digits &&
-			k.holds(&s.By.dependency, t, f.opt.Adjust.Frame(t, s.By.convention, t.Stack.First(f.line+1, true, line.number))):
-			f.line++
-			if number := t.Stack.Number(line.number); f.objects != nil {
-				dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
-			} else {
-				dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
-			}
-			a := s.By.answer
-			f.resolver.Counts.Count(nil, a)
-			t.Answered(f.line, a)
-			t.Stack.Insert(len(a.Frames) - 1)
-			f.resolver.Processes.Handled(t)
-		case again && (f.held == nil || bytes.Contains(line.tail(), buildIDWord)):
-			f.resolver.Prefetch.Ahead(b[n+len(line.line):], t)
-			f.resolver.Asked = resolve.Asked{}
-			dst = f.text.Fold.Flush(dst)
-			before := len(dst)
-			dst = f.Line(ctx, dst, line.line)
-			if by, became, ok := k.learn(&line, dst[before:]); ok {
-				k.tails.Keep(s, line.tail(), became, 1, by)
-			}
-		default:
-			return dst, n
+		f.line++
+		if number := t.Stack.Number(line.number); f.objects != nil {
+			dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
+		} else {
+			dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 		}
+		a := s.By.answer
+		f.resolver.Counts.Count(nil, a)
+		t.Answered(f.line, a)
+		t.Stack.Insert(max(0, len(a.Frames)-1))
+		f.resolver.Processes.Handled(t)
 		f.rescan()
 		k.last = n
 		n += len(line.line)
 	}
 	return dst, n
+}
+
+// learnText appends what becomes of a frame's line whose tail is not known.
+func (k *known) learnText(ctx context.Context, dst []byte, line *textFrame) []byte {
+	f := k.f
+	s, again := k.tails.Slot(line.tail(), 1)
+	if !again {
+		return f.Line(ctx, dst, line.line)
+	}
+	f.resolver.Asked = resolve.Asked{}
+	dst = f.text.Fold.Flush(dst)
+	before := len(dst)
+	dst = f.Line(ctx, dst, line.line)
+	if by, became, ok := k.learn(line, dst[before:]); ok {
+		k.tails.Keep(s, line.tail(), became, 1, by)
+	}
+	return dst
 }
 
 // write writes the lines of a frame's functions, of which all but their begins is known.
@@ -449,14 +492,15 @@ func (t *textFrame) write(dst, known []byte, n uint64) []byte {
 func (k *known) learn(t *textFrame, became []byte) (by shownTail, known []byte, ok bool) {
 	f := k.f
 	q := &f.resolver.Asked
-	if !q.Plain || len(q.Answer.Frames) == 0 || print.Awaited(q.Answer) || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
+	if !q.Plain || print.Awaited(q.Answer) || f.held != nil && q.Answer.Assumed() || len(f.parser.Frames) != 1 || len(became) > linecache.MaxText || bytes.ContainsAny(t.line, "|\t\r\x1b") {
 		return by, nil, false
 	}
-	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Rule), digits: t.digits, convention: q.Convention}
+	by = shownTail{dependency: dependsOn(f.resolver.Processes.Unnamed, q.Answer, q.Rule), digits: t.digits,
+		identified: len(f.parser.Frames[0].BuildIDText) > 0, convention: q.Convention}
 	if f.objects != nil {
 		known, by.object, ok = k.learnObject(t, became)
 	} else {
-		known, ok = t.learnTail(became, len(q.Answer.Frames))
+		known, ok = t.learnTail(became, max(1, len(q.Answer.Frames)))
 	}
 	return by, known, ok
 }

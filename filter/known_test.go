@@ -95,16 +95,22 @@ func TestKnownFrameOfAnotherProcess(t *testing.T) {
 	}
 }
 
+// became returns what becomes of lines, in dst's memory.
+func became(f *filter.Filter, dst, log []byte) []byte {
+	for b := log; len(b) > 0; {
+		var n int
+		dst, n = f.Lines(context.Background(), dst, b)
+		b = b[n:]
+	}
+	return dst
+}
+
 // TestKnownLinesCost holds that lines which are known cost no memory.
 func TestKnownLinesCost(t *testing.T) {
 	log := []byte(strings.ReplaceAll(filtertest.Processes(20, true, "\n"), "text\n", ""))
 	f := filter.New(filter.Options{Symbols: &symbols{}})
 	dst := make([]byte, 0, 10*len(log))
-	if allocated := testing.AllocsPerRun(3, func() {
-		if _, used := f.Lines(context.Background(), dst, log); used != len(log) {
-			t.Errorf("%d of %d bytes are known", used, len(log))
-		}
-	}); allocated > 0 {
+	if allocated := testing.AllocsPerRun(3, func() { became(f, dst, log) }); allocated > 0 {
 		t.Errorf("%v times memory", allocated)
 	}
 }

@@ -92,16 +92,14 @@ func TestKnownTextIsKnown(t *testing.T) {
 		return fmt.Sprintf("    #0 %#x  (/lib/a.so+0x20) (BuildId: 0123abcd)\n    #1 %#x  (/lib/a.so+0x30) (BuildId: 0123abcd)\n", base+0x20, base+0x30)
 	}
 	f := filter.New(filter.Options{Symbols: &symbols{}})
-	for range 3 {
-		f.Known(context.Background(), nil, []byte(stack(0x7f0000000000)))
-	}
+	became(f, nil, []byte(strings.Repeat(stack(0x7f0000000000), 3)))
 	again := []byte(stack(0x7f1230000000))
 	dst := make([]byte, 0, 1<<12)
-	out, n := f.Known(context.Background(), dst, again)
+	out, n := f.Known(dst, again)
 	if n != len(again) || string(out) != feed(filter.Options{Symbols: &symbols{}}, string(again)) {
 		t.Errorf("%d of %d bytes are known, as %q", n, len(again), out)
 	}
-	if allocated := testing.AllocsPerRun(10, func() { f.Known(context.Background(), dst, again) }); allocated > 0 {
+	if allocated := testing.AllocsPerRun(10, func() { f.Known(dst, again) }); allocated > 0 {
 		t.Errorf("%v times memory", allocated)
 	}
 }

@@ -74,20 +74,20 @@ func (f *Filter) MaxLine() int { return stream.MaxLine }
 
 // Lines appends what becomes of the first line of b, and of those after it that are known.
 func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	if out, n = f.repeated(ctx, dst, b); n > 0 {
+	if out, n = f.repeated(dst, b); n > 0 {
 		return out, n
 	}
 	return f.new(ctx, out, b)
 }
 
 // repeated appends what becomes of the lines at the beginning of b that are known.
-func (f *Filter) repeated(ctx context.Context, dst, b []byte) (out []byte, n int) {
+func (f *Filter) repeated(dst, b []byte) (out []byte, n int) {
 	f.reach(dst, 0)
 	defer f.rescueLines(&out, &n, b)
 	if bytes.IndexByte(b, '\n') < 0 {
 		return dst, 0
 	}
-	return f.known.run(ctx, dst, b)
+	return f.known.run(dst, b)
 }
 
 // new appends what becomes of the first line of b.
@@ -111,7 +111,7 @@ func (f *Filter) new(ctx context.Context, dst, b []byte) (out []byte, n int) {
 // first appends what becomes of the first line of b, of n bytes. Answers for those after it may be prefetched.
 func (f *Filter) first(ctx context.Context, dst, b []byte, n int) []byte {
 	f.resolver.Prefetch.Ahead(b[n:], f.resolver.Processes.Unnamed)
-	dst = f.Line(ctx, dst, b[:n])
+	dst = f.known.line(ctx, dst, b[:n])
 	f.resolver.Prefetch.Ahead(nil, nil)
 	f.rescan()
 	return dst

@@ -53,30 +53,24 @@ func (l *Lookahead) Set(s string) error {
 // ahead is a stream.Liner around a filter. It holds lines back, from a frame on that lacks its process's mappings to the end of the
 // list that brings them.
 type ahead struct {
-	*Filter
-	to    stream.Liner // what the lines go to
+	heldBack
+	f     *Filter
 	limit Lookahead
-	lines [][]byte
-	bytes int
 	since time.Time
 	// of is the process whose list is waited for, listing is set within that list.
 	of      *resolve.Process
 	listing bool
 }
 
-// holding reports whether lines are held back.
-func (a *ahead) holding() bool { return len(a.lines) > 0 }
+// newAhead returns one around a filter, whose lines go to another Liner.
+func newAhead(f *Filter, to stream.Liner, limit Lookahead) *ahead {
+	a := &ahead{f: f, limit: limit}
+	a.heldBack = heldBack{to: to, release: a.leave}
+	return a
+}
 
 // remaining is how much longer the lines may wait.
 func (a *ahead) remaining() time.Duration { return max(0, a.limit.Time-time.Since(a.since)) }
-
-// Scan returns nil while lines are held back: those after them must stay behind them.
-func (a *ahead) Scan() *stream.Scan {
-	if a.holding() {
-		return nil
-	}
-	return a.to.Scan()
-}
 
 // Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
 func (a *ahead) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
@@ -85,35 +79,35 @@ func (a *ahead) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 		n = len(b)
 	}
 	if n > a.MaxLine() {
-		return a.to.Lines(ctx, a.release(ctx, dst), b[:n])
+		return a.to.Lines(ctx, a.leave(ctx, dst), b[:n])
 	}
-	before, passes := a.hold(b[:n])
+	before, passes := a.mayHold(b[:n])
 	if before {
-		dst = a.release(ctx, dst)
-		_, passes = a.hold(b[:n])
+		dst = a.leave(ctx, dst)
+		_, passes = a.mayHold(b[:n])
 	}
 	if passes {
 		return a.to.Lines(ctx, dst, b[:n])
 	}
 	over := a.limit.Lines > 0 && len(a.lines) > a.limit.Lines && !a.listing
 	if over || a.bytes > maxAheadBytes || a.remaining() == 0 {
-		dst = a.release(ctx, dst)
+		dst = a.leave(ctx, dst)
 	}
 	return dst, n
 }
 
-// hold holds a line back, unless it passes: it needs not wait. before is set, and nothing is done, if those held back must leave before
+// mayHold holds a line back, unless it passes: it needs not wait. before is set, and nothing is done, if those held back must leave before
 // it: their list has ended. A line over which the program panics passes.
-func (a *ahead) hold(line []byte) (before, passes bool) {
+func (a *ahead) mayHold(line []byte) (before, passes bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.broken(a.line+len(a.lines)+1, guard.Fault(cause))
+			a.f.broken(a.f.line+len(a.lines)+1, guard.Fault(cause))
 			before, passes = a.holding(), true
 		}
 	}()
 	body, _ := scan.CutEnd(line)
-	p := a.parser.ReadPrefix(body)
-	t := a.resolver.Processes.Thread(p, nil, nil, body)
+	p := a.f.parser.ReadPrefix(body)
+	t := a.f.resolver.Processes.Thread(p, nil, nil, body)
 	text := body[p.Start:p.End]
 	if !a.holding() {
 		if !a.lacksMappings(t, body) {
@@ -121,22 +115,21 @@ func (a *ahead) hold(line []byte) (before, passes bool) {
 		}
 		a.of, a.listing, a.since = t.Process, false, time.Now()
 	}
-	listed := t.Process == a.of && resolve.ReadMapping(t.Space, text, a.line+len(a.lines)+1)
+	listed := t.Process == a.of && resolve.ReadMapping(t.Space, text, a.f.line+len(a.lines)+1)
 	if a.listing && !listed && t.Process == a.of {
 		return true, false
 	}
 	a.listing = a.listing || listed
-	a.lines = append(a.lines, bytes.Clone(line))
-	a.bytes += len(line)
+	a.hold(line)
 	return false, false
 }
 
 // lacksMappings reports whether a line has a frame that the process's mappings would resolve, and there are none.
 func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
-	if !a.resolver.LacksMappings(t) {
+	if !a.f.resolver.LacksMappings(t) {
 		return false
 	}
-	for _, fr := range a.readFrames(parse.Segment{Text: body, End: a.parser.Prefix.End}, false) {
+	for _, fr := range a.f.readFrames(parse.Segment{Text: body, End: a.f.parser.Prefix.End}, false) {
 		if fr.Base == frame.Absolute && !fr.Done {
 			return true
 		}
@@ -144,33 +137,17 @@ func (a *ahead) lacksMappings(t *resolve.Thread, body []byte) bool {
 	return false
 }
 
-// release lets the held lines go.
-func (a *ahead) release(ctx context.Context, dst []byte) []byte {
+// leave lets the held lines go.
+func (a *ahead) leave(ctx context.Context, dst []byte) []byte {
 	if !a.holding() {
 		return dst
 	}
-	lines := a.lines
-	a.lines, a.bytes, a.of, a.listing = nil, 0, nil, false
-	for _, line := range lines {
+	a.of, a.listing = nil, false
+	for _, line := range a.take() {
 		dst, _ = a.to.Lines(ctx, dst, line)
 	}
-	a.rescan()
+	a.f.rescan()
 	return dst
-}
-
-// Skip releases the held lines before lines that mean nothing.
-func (a *ahead) Skip(dst, lines []byte) (out []byte, same bool) {
-	return a.to.Skip(a.release(context.Background(), dst), lines)
-}
-
-// Part releases the held lines before a piece of a line.
-func (a *ahead) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
-	return a.to.Part(a.release(context.Background(), dst), text, first, last)
-}
-
-// Torn releases the held lines before the beginning of a line.
-func (a *ahead) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
-	return a.to.Torn(ctx, a.release(ctx, dst), begin, waited)
 }
 
 // Pending reports whether something is held back, and for how long it may be while the log pauses: frames that wait for mappings as
@@ -180,9 +157,4 @@ func (a *ahead) Pending() (patience time.Duration, held bool) {
 		return a.remaining(), true
 	}
 	return a.to.Pending()
-}
-
-// Flush appends all that is held back.
-func (a *ahead) Flush(dst []byte) []byte {
-	return a.to.Flush(a.release(context.Background(), dst))
 }

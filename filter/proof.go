@@ -11,16 +11,14 @@ import (
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
-	"qss-filter/filter/stream"
 	"qss-filter/markup"
 )
 
 // proving is a stream.Liner around a filter. It holds lines back, from a frame on whose file must be proven by the stack to the end of
 // that stack. Lines of other threads in between wait with them, since the order does not change.
 type proving struct {
-	*Filter
-	lines [][]byte
-	bytes int
+	heldBack
+	f *Filter
 	// stacks are those that the threads print. They are kept when the lines leave, since more of a stack may come.
 	stacks map[*resolve.Thread]*resolve.Stack
 	// open are the threads with frames to be proven among the lines that are held back.
@@ -40,25 +38,21 @@ const (
 	maxPassed    = 1 << 10 // bytes of a line
 )
 
-// holding reports whether lines are held back.
-func (h *proving) holding() bool { return len(h.lines) > 0 }
+// newProving returns one around a filter.
+func newProving(f *Filter) *proving {
+	h := &proving{f: f}
+	h.heldBack = heldBack{to: f, release: h.leave}
+	return h
+}
 
 // next is the number of the next line.
-func (h *proving) next() int { return h.line + len(h.lines) + 1 }
-
-// Scan returns nil while lines are held back: those after them must stay behind them.
-func (h *proving) Scan() *stream.Scan {
-	if h.holding() {
-		return nil
-	}
-	return h.Filter.Scan()
-}
+func (h *proving) next() int { return h.f.line + len(h.lines) + 1 }
 
 // Lines holds the first line of b back, or appends what becomes of it and of the lines that have waited for it.
 func (h *proving) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
 	if !h.holding() {
-		if out, n = h.repeated(ctx, dst, b); n > 0 {
-			h.pass(b[h.known.last:n])
+		if out, n = h.f.repeated(dst, b); n > 0 {
+			h.pass(b[h.f.known.last:n])
 			return out, n
 		}
 		dst = out
@@ -69,20 +63,20 @@ func (h *proving) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) 
 	}
 	line := b[:n]
 	if n > h.MaxLine() || !h.holding() && !h.mayNeed(line) {
-		out, n = h.new(ctx, h.release(ctx, dst), b)
+		out, n = h.f.new(ctx, h.leave(ctx, dst), b)
 		h.pass(b[:n])
 		return out, n
 	}
-	before, passes := h.hold(ctx, line)
+	before, passes := h.mayHold(ctx, line)
 	if before {
-		dst = h.release(ctx, dst)
-		_, passes = h.hold(ctx, line)
+		dst = h.leave(ctx, dst)
+		_, passes = h.mayHold(ctx, line)
 	}
 	if passes {
-		return h.first(ctx, dst, b, n), n
+		return h.f.first(ctx, dst, b, n), n
 	}
 	if h.bytes > maxHeldBytes || len(h.lines) > maxHeldLines {
-		dst = h.release(ctx, dst)
+		dst = h.leave(ctx, dst)
 	}
 	return dst, n
 }
@@ -92,26 +86,26 @@ var buildIDWord = []byte("(BuildId: ")
 
 // mayNeed reports whether a line may hold a frame without a build ID.
 func (h *proving) mayNeed(line []byte) bool {
-	if h.dump.open || bytes.Contains(line, buildIDWord) {
+	if h.f.dump.open || bytes.Contains(line, buildIDWord) {
 		return false
 	}
 	if parse.HasMarkup(line) {
-		return h.mayNeedProof(line)
+		return h.f.mayNeedProof(line)
 	}
-	return frame.Candidate(line, false, h.absolutes())
+	return frame.Candidate(line, false, h.f.absolutes())
 }
 
 // pass notes a line that was not looked at, the last one so far.
 func (h *proving) pass(line []byte) {
-	h.passed, h.passedLine = append(h.passed[:0], line[:min(len(line), maxPassed)]...), h.line
+	h.passed, h.passedLine = append(h.passed[:0], line[:min(len(line), maxPassed)]...), h.f.line
 }
 
-// hold holds a line back, unless it passes: it needs not wait. before is set, and nothing is done, if those held back must leave before
+// mayHold holds a line back, unless it passes: it needs not wait. before is set, and nothing is done, if those held back must leave before
 // it: their stack has ended. A line over which the program panics passes.
-func (h *proving) hold(ctx context.Context, line []byte) (before, passes bool) {
+func (h *proving) mayHold(ctx context.Context, line []byte) (before, passes bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			h.broken(h.line, guard.Fault(cause))
+			h.f.broken(h.f.line, guard.Fault(cause))
 			before, passes = h.holding(), true
 		}
 	}()
@@ -122,8 +116,7 @@ func (h *proving) hold(ctx context.Context, line []byte) (before, passes bool) {
 	case found == endsStack:
 		return true, false
 	}
-	h.lines = append(h.lines, bytes.Clone(line))
-	h.bytes += len(line)
+	h.hold(line)
 	return false, false
 }
 
@@ -151,8 +144,8 @@ func (h *proving) collect(ctx context.Context, line []byte) (found finding, need
 
 // read is the same for a line of that number.
 func (h *proving) read(ctx context.Context, line []byte, number int) (found finding, needs bool) {
-	l := h.parser.Line(h.uncolored(line))
-	p := &h.parser.Prefix
+	l := h.f.parser.Line(h.f.uncolored(line))
+	p := &h.f.parser.Prefix
 	named := p.Claimed.Of(l.Text)
 	if crashed, ok := prefix.Crashed(l.Text[p.Start:p.End]); ok {
 		named = crashed.Of(l.Text[p.Start:p.End])
@@ -161,10 +154,10 @@ func (h *proving) read(ctx context.Context, line []byte, number int) (found find
 		return endsStack, false // it names a process, which must not happen before the lines have left
 	}
 	h.named = append(h.named[:0], named...)
-	t := h.thread(l)
-	for h.parser.Next(l) {
+	t := h.f.thread(l)
+	for h.f.parser.Next(l) {
 		if l.JSON {
-			t = h.thread(l)
+			t = h.f.thread(l)
 		}
 		now, need := h.segment(ctx, t, l, number)
 		found, needs = max(found, now), needs || need
@@ -180,7 +173,7 @@ func (h *proving) segment(ctx context.Context, t *resolve.Thread, l *parse.Line,
 			return endsStack, needs
 		}
 		found = ofStack
-		if h.resolver.Proofs.Add(ctx, stack, t, number, l.Text, &fr) {
+		if h.f.resolver.Proofs.Add(ctx, stack, t, number, l.Text, &fr) {
 			needs = true
 		}
 	}
@@ -203,7 +196,7 @@ func (h *proving) frames(l *parse.Line) (frames []parse.Frame) {
 		}
 		return frames
 	}
-	for _, fr := range h.readFrames(l.Segment, true) {
+	for _, fr := range h.f.readFrames(l.Segment, true) {
 		if fr.Shape != frame.Pair && !fr.Data {
 			frames = append(frames, fr)
 		}
@@ -226,14 +219,14 @@ func element(text []byte) (fr parse.Frame, ok bool) {
 // stackOf returns the stack that a frame is of. It is nil if the frame begins another one, and lines of the one before are held back.
 func (h *proving) stackOf(ctx context.Context, t *resolve.Thread, number int, fr *parse.Frame) *resolve.Stack {
 	stack := h.stacks[t]
-	if stack != nil && h.resolver.Proofs.Continues(stack, t, number, fr) {
+	if stack != nil && h.f.resolver.Proofs.Continues(stack, t, number, fr) {
 		return stack
 	}
 	if stack != nil && h.open[t] {
 		if h.holding() {
 			return nil
 		}
-		h.resolver.Proofs.Weigh(ctx, stack) // a line may hold several stacks
+		h.f.resolver.Proofs.Weigh(ctx, stack) // a line may hold several stacks
 	}
 	if h.stacks == nil || len(h.stacks) >= maxStacks {
 		h.stacks = map[*resolve.Thread]*resolve.Stack{}
@@ -243,18 +236,17 @@ func (h *proving) stackOf(ctx context.Context, t *resolve.Thread, number int, fr
 	return stack
 }
 
-// release weighs the stacks of the held lines, and lets the lines go.
-func (h *proving) release(ctx context.Context, dst []byte) []byte {
+// leave weighs the stacks of the held lines, and lets the lines go.
+func (h *proving) leave(ctx context.Context, dst []byte) []byte {
 	if !h.holding() {
 		return dst
 	}
 	h.weigh(ctx)
-	lines := h.lines
-	h.lines, h.bytes, h.open = nil, 0, nil
-	for _, line := range lines {
-		dst = h.Line(ctx, dst, line)
+	h.open = nil
+	for _, line := range h.take() {
+		dst = h.f.Line(ctx, dst, line)
 	}
-	h.rescan()
+	h.f.rescan()
 	return dst
 }
 
@@ -262,29 +254,14 @@ func (h *proving) release(ctx context.Context, dst []byte) []byte {
 func (h *proving) weigh(ctx context.Context) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			h.broken(h.line, guard.Fault(cause))
+			h.f.broken(h.f.line, guard.Fault(cause))
 		}
 	}()
 	for t := range h.open {
 		if stack := h.stacks[t]; stack != nil {
-			h.resolver.Proofs.Weigh(ctx, stack)
+			h.f.resolver.Proofs.Weigh(ctx, stack)
 		}
 	}
-}
-
-// Skip releases the held lines before lines that mean nothing.
-func (h *proving) Skip(dst, lines []byte) (out []byte, same bool) {
-	return h.Filter.Skip(h.release(context.Background(), dst), lines)
-}
-
-// Part releases the held lines before a piece of a line.
-func (h *proving) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
-	return h.Filter.Part(h.release(context.Background(), dst), text, first, last)
-}
-
-// Torn releases the held lines before the beginning of a line, which does not count for its stack.
-func (h *proving) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
-	return h.Filter.Torn(ctx, h.release(ctx, dst), begin, waited)
 }
 
 // Pending reports whether something is held back, and for how long it may be while the log pauses.
@@ -292,10 +269,5 @@ func (h *proving) Pending() (patience time.Duration, held bool) {
 	if h.holding() {
 		return pause, true
 	}
-	return h.Filter.Pending()
-}
-
-// Flush appends all that is held back.
-func (h *proving) Flush(dst []byte) []byte {
-	return h.Filter.Flush(h.release(context.Background(), dst))
+	return h.f.Pending()
 }

@@ -125,20 +125,34 @@ type Output[T any] struct {
 // Init initializes an empty cache.
 func (s *Outputs[T]) Init() { s.seed = maphash.MakeSeed() }
 
-// Slot returns the slot of a line. again is set if the line is in it, or was the last that was not found there. Slots are neighbors
-// in pairs, and a line may be in either.
+// Find returns the entry of a line, or nil.
+func (s *Outputs[T]) Find(line []byte, generation uint64) *Output[T] {
+	if len(s.slots) == 0 {
+		return nil
+	}
+	at := maphash.Bytes(s.seed, line) & uint64(len(s.slots)-1)
+	if l := &s.slots[at]; l.is(line, generation) {
+		return l
+	}
+	if l := &s.slots[at^1]; l.is(line, generation) {
+		return l
+	}
+	return nil
+}
+
+// Slot returns the slot for a line that Find has not found. again is set if the line was the last one that was not found there. Slots
+// are neighbors in pairs, and a line may be in either.
 func (s *Outputs[T]) Slot(line []byte, generation uint64) (l *Output[T], again bool) {
 	if s.vain >= 2*len(s.slots) && len(s.slots) < mostSlots {
 		s.grow()
 	}
 	h := maphash.Bytes(s.seed, line)
 	at := h & uint64(len(s.slots)-1)
-	l = &s.slots[at]
-	if l.Is(line, generation) {
+	l, other := &s.slots[at], &s.slots[at^1]
+	switch {
+	case l.is(line, generation): // what its output depends on has changed
 		return l, true
-	}
-	other := &s.slots[at^1]
-	if other.Is(line, generation) {
+	case other.is(line, generation):
 		return other, true
 	}
 	s.vain++
@@ -169,8 +183,8 @@ func (s *Outputs[T]) grow() {
 	}
 }
 
-// Is reports whether l is the entry of a line in a generation.
-func (l *Output[T]) Is(line []byte, generation uint64) bool {
+// is reports whether l is the entry of a line in a generation.
+func (l *Output[T]) is(line []byte, generation uint64) bool {
 	return l.generation == generation && len(l.text) > l.length && bytes.Equal(l.text[:l.length], line)
 }
 

@@ -131,11 +131,11 @@ func (k *known) show(ctx context.Context, dst, b []byte) (used int, out []byte) 
 	if len(line) > linecache.MaxLine {
 		return 0, dst
 	}
-	s, again := k.outputs.Slot(line, l.space.generation)
-	if s.Is(line, l.space.generation) {
+	if s := k.outputs.Find(line, l.space.generation); s != nil {
 		l.crlf = bytes.HasSuffix(line, []byte("\r\n"))
 		return len(line), append(l.endInfo(dst), s.Text()...)
 	}
+	s, again := k.outputs.Slot(line, l.space.generation)
 	open, before, unsure := l.info.open, len(dst), l.unsure
 	dst, bare := k.bareFrame(ctx, dst, line)
 	if !bare {

@@ -35,7 +35,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 		a = r.Proofs.admitted(t.Process, r.answers.ask(ctx, q), q.from)
 	case ok:
 		a = r.agreed(ctx, t.Process, r.answers.ask(ctx, q), text, fr)
-		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && len(fr.BuildIDText) > 0 && len(fr.MemberText) == 0 && !named}
+		r.Asked = Asked{q, a, fr.Convention, fr.Counts && fr.Shape == frame.Numbered && fr.Base == frame.InModule && fr.Space == symsrc.Linked && (len(fr.BuildIDText) > 0 || !t.KnowsBuildIDs()) && len(fr.MemberText) == 0 && !named}
 	default:
 		t.trampoline, t.above = named, nothingKnown
 		r.Counts.Count(fr, nil)
@@ -118,11 +118,14 @@ func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, 
 	return r.Proofs.admitted(p, r.answers.address(ctx, p, addr, kind, rule), nil)
 }
 
+// KnowsBuildIDs reports whether the log states build IDs of the thread's modules apart from its frames.
+func (t *Thread) KnowsBuildIDs() bool { return len(t.buildIDs) > 0 || len(t.dart) > 0 }
+
 // Asked is the question of the frame that was looked up last in a module, with its answer.
 type Asked struct {
 	question
 	Answer     *Answer
 	Convention frame.Convention
-	// Plain is set if the frame's number counts, and its name and build ID alone decided on the module.
+	// Plain is set if the frame's number counts, and nothing but its name and build ID decided on the module.
 	Plain bool
 }
