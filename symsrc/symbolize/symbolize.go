@@ -2,7 +2,6 @@
 package symbolize
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -12,8 +11,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"qss-filter/symsrc"
 )
@@ -34,7 +36,7 @@ type Symbolizer struct {
 	opt     Options
 	symbols symsrc.Source
 	module  symsrc.Module
-	watch   *symsrc.Watch // of the file
+	watch   atomic.Pointer[symsrc.Watch] // of the file
 }
 
 // New returns a Symbolizer for the file at path. The error is "open PATH: …" if there is no such regular file, and
@@ -55,7 +57,7 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 	if files == nil {
 		return s, nil
 	}
-	if s.watch = files.Watch; files.Usable() {
+	if s.watch.Store(files.Watch); files.Usable() {
 		return s, nil
 	}
 	why := files.Reason().String()
@@ -65,37 +67,111 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 	return nil, fmt.Errorf("read %s: %s", path, why)
 }
 
-// Run answers the addresses, or, without any, those in the lines of in, each immediately. The error is a failed read or write,
-// or ErrAddress.
+// Run answers the addresses, or, if there are none, those in the lines of in. Answers leave before in is read again, so that a caller may
+// wait for each. The error is a failed read or write, or ErrAddress.
 func (s *Symbolizer) Run(ctx context.Context, addresses []string, in io.Reader, out io.Writer) error {
-	var wrong error
-	one := func(text string) error {
-		line, err := s.answer(ctx, text)
-		if err != nil {
-			wrong = err
-		}
-		_, err = out.Write(line)
-		return err
+	if len(addresses) > 0 {
+		in = strings.NewReader(strings.Join(addresses, "\n"))
 	}
-	for _, text := range addresses {
-		if err := one(text); err != nil {
+	var wrong error
+	buf, n := make([]byte, maxLine), 0
+	for skip := false; ; {
+		read, err := in.Read(buf[n:])
+		end := bytes.LastIndexByte(buf[n:n+read], '\n') + 1
+		if end > 0 {
+			end += n
+		}
+		n += read
+		long := end == 0 && n == len(buf)
+		if err != nil || long {
+			end = n
+		}
+		lines := buf[:end]
+		if skip {
+			_, lines, _ = bytes.Cut(lines, newline)
+		}
+		s.watch.Load().Look() // answers see what that has seen
+		if err := s.answerAll(ctx, lines, out, &wrong); err != nil {
 			return err
 		}
-	}
-	if len(addresses) == 0 {
-		lines := bufio.NewScanner(in)
-		for lines.Scan() {
-			if text := string(bytes.TrimSpace(lines.Bytes())); text != "" {
-				if err := one(text); err != nil {
-					return err
-				}
-			}
+		if end > 0 {
+			skip = long
 		}
-		if err := lines.Err(); err != nil {
+		n = copy(buf, buf[end:n])
+		switch {
+		case err == io.EOF:
+			return wrong
+		case err != nil:
 			return fmt.Errorf("read addresses: %w", err)
 		}
 	}
-	return wrong
+}
+
+// maxLine is how much of a line is looked at, in bytes. A longer one is no address, and the rest of it is skipped.
+const maxLine = 64 << 10
+
+var newline = []byte{'\n'}
+
+// partSize is how much of the input is answered by one goroutine, in bytes: some hundred addresses.
+const partSize = 4 << 10
+
+// answerAll writes the answers to the addresses in the lines of text, in order. Several goroutines look them up. wrong is set for an
+// invalid address.
+func (s *Symbolizer) answerAll(ctx context.Context, text []byte, out io.Writer, wrong *error) error {
+	parts := make([]part, runtime.GOMAXPROCS(0))
+	for len(text) > 0 {
+		n := 0
+		for ; n < len(parts) && len(text) > 0; n++ {
+			p := &parts[n]
+			p.lines, text = cut(text, partSize)
+			p.answers, p.wrong = p.answers[:0], nil
+		}
+		var others sync.WaitGroup
+		for i := 1; i < n; i++ {
+			others.Go(func() { s.answerPart(ctx, &parts[i]) })
+		}
+		s.answerPart(ctx, &parts[0])
+		others.Wait()
+		for i := range parts[:n] {
+			if _, err := out.Write(parts[i].answers); err != nil {
+				return err
+			}
+			if parts[i].wrong != nil {
+				*wrong = parts[i].wrong
+			}
+		}
+	}
+	return nil
+}
+
+// part is some lines of the input, with their answers.
+type part struct {
+	lines, answers []byte
+	wrong          error
+}
+
+// cut cuts text after its last line that ends within size bytes, or after its first one.
+func cut(text []byte, size int) (lines, rest []byte) {
+	n := bytes.LastIndexByte(text[:min(size, len(text))], '\n') + 1
+	if n == 0 {
+		n = bytes.IndexByte(text, '\n') + 1
+	}
+	if n == 0 || len(text) <= size {
+		n = len(text)
+	}
+	return text[:n], text[n:]
+}
+
+// answerPart answers the addresses of a part.
+func (s *Symbolizer) answerPart(ctx context.Context, p *part) {
+	for line := range bytes.Lines(p.lines) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			var err error
+			if p.answers, err = s.answer(ctx, p.answers, string(line)); err != nil {
+				p.wrong = err
+			}
+		}
+	}
 }
 
 // Result is an answer for JSON: the functions at an address, innermost first.
@@ -115,36 +191,71 @@ type Frame struct {
 	Approximate bool   `json:"approximate,omitempty"`
 }
 
-// answer returns the output for one address.
-func (s *Symbolizer) answer(ctx context.Context, text string) ([]byte, error) {
+// answer appends the output for one address.
+func (s *Symbolizer) answer(ctx context.Context, dst []byte, text string) ([]byte, error) {
 	addr, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
 	if err != nil {
 		err = fmt.Errorf("%q: %w", text, ErrAddress)
 		if s.opt.JSON {
-			return encode(Result{text, []Frame{}, symsrc.UnknownError.String()}), err
+			return append(dst, encode(Result{text, []Frame{}, symsrc.UnknownError.String()})...), err
 		}
-		return []byte(symsrc.Visible(text) + ": ??\n"), err
+		return append(symsrc.AppendVisible(dst, text), ": ??\n"...), err
 	}
-	s.watch.Look() // what answers sees what that has seen
 	got := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: addr})
-	if got.Files != nil {
-		s.watch = got.Files.Watch
+	if got.Files != nil && got.Files.Watch != s.watch.Load() {
+		s.watch.Store(got.Files.Watch)
 	}
+	if s.opt.JSON {
+		return append(dst, encode(s.result(addr, &got))...), nil
+	}
+	return s.appendText(dst, addr, got.Frames), nil
+}
+
+// result returns an answer for JSON.
+func (s *Symbolizer) result(addr uint64, got *symsrc.Answer) Result {
 	r := Result{fmt.Sprintf("%#x", addr), make([]Frame, 0, len(got.Frames)), symsrc.OK.String()}
 	if len(got.Frames) == 0 && got.Files != nil {
 		r.Status = got.Files.Reason().String()
 	}
-	for _, fr := range got.Frames {
-		name := fr.Func
-		if s.opt.NoDemangle && fr.Linkage != "" {
-			name = fr.Linkage
+	for i := range got.Frames {
+		fr := &got.Frames[i]
+		r.Frames = append(r.Frames, Frame{s.name(fr), fr.Linkage, fr.File, fr.Line, fr.Column, fr.Approx})
+	}
+	return r
+}
+
+// name returns the name of a function as it is to be printed.
+func (s *Symbolizer) name(fr *symsrc.Frame) string {
+	if s.opt.NoDemangle && fr.Linkage != "" {
+		return fr.Linkage
+	}
+	return fr.Func
+}
+
+// appendText appends a line per function, `0x1150: f /src/f.c:5:13`, and ` (inlined into) g /src/g.c:12:11` for those it is inlined
+// into.
+func (s *Symbolizer) appendText(dst []byte, addr uint64, frames []symsrc.Frame) []byte {
+	dst = append(strconv.AppendUint(append(dst, "0x"...), addr, 16), ": "...)
+	if len(frames) == 0 {
+		dst = append(dst, "?? ??:0\n"...)
+	}
+	for i := range frames {
+		fr := &frames[i]
+		if i > 0 {
+			dst = append(dst, " (inlined into) "...)
 		}
-		r.Frames = append(r.Frames, Frame{name, fr.Linkage, fr.File, fr.Line, fr.Column, fr.Approx})
+		dst = append(symsrc.AppendVisible(dst, cmp.Or(s.name(fr), "??")), ' ')
+		dst = append(symsrc.AppendVisible(dst, cmp.Or(fr.File, "??")), ':')
+		dst = strconv.AppendInt(dst, int64(fr.Line), 10)
+		if fr.Column > 0 {
+			dst = strconv.AppendInt(append(dst, ':'), int64(fr.Column), 10)
+		}
+		if fr.Approx {
+			dst = append(dst, " (approximate)"...)
+		}
+		dst = append(dst, '\n')
 	}
-	if s.opt.JSON {
-		return encode(r), nil
-	}
-	return []byte(r.String()), nil
+	return dst
 }
 
 func encode(r Result) []byte {
@@ -155,36 +266,6 @@ func encode(r Result) []byte {
 		return []byte("{}\n") // cannot happen
 	}
 	return symsrc.VisibleJSON(b.Bytes())
-}
-
-// String returns a line per function, `0x1150: f /src/f.c:5:13`, and ` (inlined into) g /src/g.c:12:11` for those it is inlined
-// into.
-func (r Result) String() string {
-	var b strings.Builder
-	b.WriteString(r.Address + ": ")
-	if len(r.Frames) == 0 {
-		b.WriteString("?? ??:0\n")
-	}
-	for i, fr := range r.Frames {
-		if i > 0 {
-			b.WriteString(" (inlined into) ")
-		}
-		if fr.Function == "" {
-			fr.Function = "??"
-		}
-		if fr.File == "" {
-			fr.File = "??"
-		}
-		fmt.Fprintf(&b, "%s %s:%d", symsrc.Visible(fr.Function), symsrc.Visible(fr.File), fr.Line)
-		if fr.Column > 0 {
-			fmt.Fprintf(&b, ":%d", fr.Column)
-		}
-		if fr.Approximate {
-			b.WriteString(" (approximate)")
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 // Where writes how a module is found, by its build ID in hexadecimal digits or by its path. found is false if none of its files

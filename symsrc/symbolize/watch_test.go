@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"qss-filter/symsrc"
 )
@@ -40,7 +41,7 @@ func TestRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := s.Run(t.Context(), nil, strings.NewReader("1\n2\n3\n"), &out); err != nil {
+	if err := s.Run(t.Context(), nil, iotest.OneByteReader(strings.NewReader("1\n2\n3\n")), &out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "0x1: build1 ??:0\n0x2: build2 ??:0\n0x3: build3 ??:0\n"; out.String() != want {
