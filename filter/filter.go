@@ -35,8 +35,6 @@ import (
 	"qss-filter/filter/print"
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/resolve"
-	"qss-filter/filter/scan"
-	"qss-filter/filter/stream"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -98,12 +96,9 @@ type Options struct {
 
 // Filter carries the state of one stream. It is for one goroutine.
 type Filter struct {
-	opt        Options
-	candidates *stream.Scan
-	scans      [1 << 4]*stream.Scan // by the states that they are for
-	state      scan.When            // the one that scan is for
-	parser     parse.Parser
-	resolver   *resolve.Resolver
+	opt      Options
+	parser   parse.Parser
+	resolver *resolve.Resolver
 	// out is text, or objects where lines leave as JSON.
 	out  print.Printer
 	text print.Text
@@ -111,13 +106,10 @@ type Filter struct {
 	renumbers bool
 	items     []print.Item   // of the text at hand
 	repeats   *print.Repeats // nil if repeated stacks are written out
-	held      *proving       // around this filter; nil if no file must be proven
-	ahead     *ahead         // around held or this filter; nil if no frame waits for mappings
 	window    int            // how many more lines are looked at whatever they hold
 	dump      dump
-	known     known
 	asked     shownBy // of the last bt element
-	reached   progress
+	liner     liner
 	context   contextDump
 	messages
 	// unidentified is set once an element has defined a module without a build ID.
@@ -149,18 +141,11 @@ func New(o Options) *Filter {
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {
 		f.out = r
 	}
-	f.known.init(f)
 	if o.Dedupe {
 		f.repeats = print.NewRepeats(f.out, text, r != nil)
 		f.out = f.repeats
 	}
-	if !o.Own {
-		f.held = newProving(f)
-	}
-	if o.Lookahead != (Lookahead{}) {
-		f.ahead = newAhead(f, f.beyond(), o.Lookahead)
-	}
-	f.rescan()
+	f.liner.init(f)
 	return f
 }
 
@@ -174,25 +159,3 @@ func (f *Filter) shown() bool {
 
 // numbers reports whether frames with nothing but a number mean anything: the number changes, or every frame counts.
 func (f *Filter) numbers() bool { return f.resolver.Processes.Shifted > 0 || f.observed() }
-
-// rescan chooses the literals for the state the filter is in.
-func (f *Filter) rescan() {
-	state := scan.Always
-	if f.opt.Palette != nil || f.opt.StripSGR {
-		state |= scan.Coloring
-	}
-	if f.numbers() {
-		state |= scan.Renumbering
-	}
-	if f.absolutes() {
-		state |= scan.Absolute
-	}
-	if f.candidates != nil && f.state == state {
-		return
-	}
-	if f.scans[state] == nil {
-		f.scans[state] = stream.NewScan(literals, state)
-	}
-	f.candidates, f.state = f.scans[state], state
-	f.resolver.Prefetch.Search(f.candidates, f.absolutes())
-}

@@ -41,25 +41,25 @@ type progress struct {
 }
 
 // reach is called by what handles several lines at once, before each.
-func (f *Filter) reach(out []byte, n int) {
-	f.text.Fold.Mark()
-	f.reached = progress{n: n, out: out, line: f.line}
+func (l *liner) reach(out []byte, n int) {
+	l.text.Fold.Mark()
+	l.reached = progress{n: n, out: out, line: l.line}
 }
 
 // rescueLines is deferred around Lines: after a panic the line reached leaves as it came, and the lines known are no longer used.
-func (f *Filter) rescueLines(out *[]byte, n *int, b []byte) {
+func (l *liner) rescueLines(out *[]byte, n *int, b []byte) {
 	cause := recover()
 	if cause == nil {
-		f.reached.out = nil // a caller may have no more use for it, and thousands of filters be kept
+		l.reached.out = nil // a caller may have no more use for it, and thousands of filters be kept
 		return
 	}
-	at := &f.reached
-	f.known.off = true
-	f.line = at.line + 1
-	f.broken(f.line, guard.Fault(cause))
+	at := &l.reached
+	l.known.off = true
+	l.line = at.line + 1
+	l.broken(l.line, guard.Fault(cause))
 	end := bytes.IndexByte(b[at.n:], '\n') + 1
 	if end == 0 {
 		end = len(b) - at.n
 	}
-	*out, *n = f.untouched(at.out, b[at.n:at.n+end]), at.n+end
+	*out, *n = l.untouched(at.out, b[at.n:at.n+end]), at.n+end
 }

@@ -19,9 +19,9 @@ import (
 	"qss-filter/markup"
 )
 
-// known is what a filter knows of lines that it has seen. It stands before the filter, which gets the lines that are not known.
+// known is what a filter knows of lines that it has seen. Only the lines that are not known go to Filter.Line.
 type known struct {
-	f        *Filter
+	f        *liner
 	elements linecache.Elements[contextFields]
 	frames   linecache.Outputs[shownBy]
 	tails    linecache.Outputs[shownTail]
@@ -47,8 +47,8 @@ type shownBy struct {
 	typ markup.PCType
 }
 
-// init makes it that of a filter.
-func (k *known) init(f *Filter) {
+// init makes it that of a liner.
+func (k *known) init(f *liner) {
 	k.f = f
 	k.off = f.opt.Dedupe || f.eachCounts() || f.opt.Style != print.Annotate
 	k.elements.Init()
@@ -314,12 +314,12 @@ type contextBlock struct {
 const maxBlock = 64 << 10
 
 // begin notes that a reset has come at b[from:], with what the output was before it.
-func (k *contextBlock) begin(f *Filter, dst []byte, from int) {
+func (k *contextBlock) begin(f *liner, dst []byte, from int) {
 	k.open, k.from, k.outFrom, k.line = true, from, len(dst), f.line
 }
 
 // end notes that something other than context has come, or another reset.
-func (k *contextBlock) end(f *Filter, t *resolve.Thread, dst, b []byte) {
+func (k *contextBlock) end(f *liner, t *resolve.Thread, dst, b []byte) {
 	if !k.open {
 		return
 	}

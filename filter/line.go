@@ -180,6 +180,6 @@ func (f *Filter) over(t *resolve.Thread, l *parse.Line) {
 
 // Preload takes a list of mappings for the processes of the log that state none themselves.
 func (f *Filter) Preload(list []byte) error {
-	defer f.rescan()
+	defer f.liner.rescan()
 	return f.resolver.Preload(list)
 }

@@ -10,41 +10,44 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
-	"qss-filter/filter/linecache"
 	"qss-filter/filter/mappings"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/scan"
 	"qss-filter/filter/stream"
 )
 
-var _ stream.Liner = (*Filter)(nil)
+var _ stream.Liner = (*liner)(nil)
+
+// liner is a filter as a stream.Liner: it finds the lines that may mean something, and knows those that were seen before.
+type liner struct {
+	*Filter
+	known      known
+	candidates *stream.Scan
+	scans      [1 << 4]*stream.Scan // by the states that they are for
+	state      scan.When            // the one that candidates is for
+	reached    progress
+	held       *proving // around this liner; nil if no file must be proven
+	ahead      *ahead   // around held or this liner; nil if no frame waits for mappings
+}
+
+// init makes it that of a filter.
+func (l *liner) init(of *Filter) {
+	l.Filter = of
+	l.known.init(l)
+	if !l.opt.Own {
+		l.held = newProving(l)
+	}
+	if l.opt.Lookahead != (Lookahead{}) {
+		l.ahead = newAhead(l, l.beyond(), l.opt.Lookahead)
+	}
+	l.rescan()
+}
 
 // Stream returns a stream of the filter, which must be used in no other way then.
-func (f *Filter) Stream() *stream.Stream { return stream.New(f.liner(), f.streamed()) }
+func (f *Filter) Stream() *stream.Stream { return stream.New(f.liner.outermost(), f.streamed()) }
 
 // Feed returns a feed of the filter, which must be used in no other way then.
-func (f *Filter) Feed() *stream.Feed { return stream.NewFeed(f.liner(), f.streamed()) }
-
-// liner returns what handles the lines of a stream: the filter, or what holds lines back before it.
-func (f *Filter) liner() stream.Liner {
-	if f.ahead != nil {
-		return f.ahead
-	}
-	return f.beyond()
-}
-
-// beyond returns what handles the lines that wait for no mappings.
-func (f *Filter) beyond() stream.Liner {
-	if f.held != nil {
-		return f.held
-	}
-	return f
-}
-
-// mayNeedProof reports whether a line of markup may hold a frame without a build ID.
-func (f *Filter) mayNeedProof(line []byte) bool {
-	return f.held != nil && (f.unidentified || f.resolver.Mapped) && bytes.Contains(line, linecache.BTStart[1:])
-}
+func (f *Filter) Feed() *stream.Feed { return stream.NewFeed(f.liner.outermost(), f.streamed()) }
 
 // streamed returns how the log is read and written.
 func (f *Filter) streamed() stream.Options {
@@ -56,97 +59,140 @@ func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return f.Stream().Run(ctx, in, out)
 }
 
+// outermost returns what handles the lines of a stream: the liner, or what holds lines back before it.
+func (l *liner) outermost() stream.Liner {
+	if l.ahead != nil {
+		return l.ahead
+	}
+	return l.beyond()
+}
+
+// beyond returns what handles the lines that wait for no mappings.
+func (l *liner) beyond() stream.Liner {
+	if l.held != nil {
+		return l.held
+	}
+	return l
+}
+
+// holding reports whether lines are held back.
+func (l *liner) holding() bool {
+	return l.ahead != nil && l.ahead.holding() || l.held != nil && l.held.holding()
+}
+
 // Arrive notes that more of the log has come: files may have changed since.
-func (f *Filter) Arrive() {
-	f.resolver.Arrive()
+func (l *liner) Arrive() {
+	l.resolver.Arrive()
 }
 
 // Scan returns the search for the lines that mean something now, nil if every line may.
-func (f *Filter) Scan() *stream.Scan {
-	if f.dump.open || f.window > 0 {
+func (l *liner) Scan() *stream.Scan {
+	if l.dump.open || l.window > 0 {
 		return nil
 	}
-	return f.candidates
+	return l.candidates
+}
+
+// rescan chooses the literals for the state the filter is in.
+func (l *liner) rescan() {
+	state := scan.Always
+	if l.opt.Palette != nil || l.opt.StripSGR {
+		state |= scan.Coloring
+	}
+	if l.numbers() {
+		state |= scan.Renumbering
+	}
+	if l.absolutes() {
+		state |= scan.Absolute
+	}
+	if l.candidates != nil && l.state == state {
+		return
+	}
+	if l.scans[state] == nil {
+		l.scans[state] = stream.NewScan(literals, state)
+	}
+	l.candidates, l.state = l.scans[state], state
+	l.resolver.Prefetch.Search(l.candidates, l.absolutes())
 }
 
 // MaxLine returns the length of the longest line, in bytes, that is looked at.
-func (f *Filter) MaxLine() int { return stream.MaxLine }
+func (l *liner) MaxLine() int { return stream.MaxLine }
 
 // Lines appends what becomes of the first line of b, and of those after it that are known.
-func (f *Filter) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	if out, n = f.repeated(dst, b); n > 0 {
+func (l *liner) Lines(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	if out, n = l.repeated(dst, b); n > 0 {
 		return out, n
 	}
-	return f.new(ctx, out, b)
+	return l.new(ctx, out, b)
 }
 
 // repeated appends what becomes of the lines at the beginning of b that are known.
-func (f *Filter) repeated(dst, b []byte) (out []byte, n int) {
-	f.reach(dst, 0)
-	defer f.rescueLines(&out, &n, b)
+func (l *liner) repeated(dst, b []byte) (out []byte, n int) {
+	l.reach(dst, 0)
+	defer l.rescueLines(&out, &n, b)
 	if bytes.IndexByte(b, '\n') < 0 {
 		return dst, 0
 	}
-	return f.known.run(dst, b)
+	return l.known.run(dst, b)
 }
 
 // new appends what becomes of the first line of b.
-func (f *Filter) new(ctx context.Context, dst, b []byte) (out []byte, n int) {
-	f.reach(dst, 0)
-	defer f.rescueLines(&out, &n, b)
+func (l *liner) new(ctx context.Context, dst, b []byte) (out []byte, n int) {
+	l.reach(dst, 0)
+	defer l.rescueLines(&out, &n, b)
 	end := bytes.IndexByte(b, '\n') + 1
 	if end == 0 {
 		end = len(b)
 	}
 	if end > stream.MaxLine {
-		out, same := f.Skip(dst, b[:end])
+		out, same := l.Skip(dst, b[:end])
 		if same {
 			out = append(out, b[:end]...)
 		}
 		return out, end
 	}
-	return f.first(ctx, dst, b, end), end
+	return l.first(ctx, dst, b, end), end
 }
 
 // first appends what becomes of the first line of b, of n bytes. Answers for those after it may be prefetched.
-func (f *Filter) first(ctx context.Context, dst, b []byte, n int) []byte {
-	f.resolver.Prefetch.Ahead(b[n:], f.resolver.Processes.Unnamed)
-	dst = f.known.line(ctx, dst, b[:n])
-	f.resolver.Prefetch.Ahead(nil, nil)
-	f.rescan()
+func (l *liner) first(ctx context.Context, dst, b []byte, n int) []byte {
+	l.resolver.Prefetch.Ahead(b[n:], l.resolver.Processes.Unnamed)
+	dst = l.known.line(ctx, dst, b[:n])
+	l.resolver.Prefetch.Ahead(nil, nil)
+	l.rescan()
 	return dst
 }
 
 // Skip appends what is held back, which must stand before lines that mean nothing, and leaves these to the caller unless lines
 // become objects.
-func (f *Filter) Skip(dst, lines []byte) (out []byte, same bool) {
-	f.text.Fold.Mark()
-	dst = f.Flush(dst)
+func (l *liner) Skip(dst, lines []byte) (out []byte, same bool) {
+	l.text.Fold.Mark()
+	dst = l.Flush(dst)
 	defer func() {
 		if cause := recover(); cause != nil {
-			f.broken(f.line, guard.Fault(cause))
-			out, same = dst, f.objects == nil
+			l.broken(l.line, guard.Fault(cause))
+			out, same = dst, l.objects == nil
 		}
 	}()
 	out = dst
-	if f.objects != nil {
-		out = f.objects.Texts(dst, f.line+1, lines)
+	if l.objects != nil {
+		out = l.objects.Texts(dst, l.line+1, lines)
 	}
-	f.line += bytes.Count(lines, newline)
-	f.parser.Skip(lines)
-	return out, f.objects == nil
+	l.line += bytes.Count(lines, newline)
+	l.parser.Skip(lines)
+	return out, l.objects == nil
 }
 
 // Part is Skip for a piece of a line.
-func (f *Filter) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
+func (l *liner) Part(dst, text []byte, first, last bool) (out []byte, same bool) {
 	if first {
-		f.line++
-		dst = f.Flush(dst)
+		l.line++
+		dst = l.Flush(dst)
 	}
-	if f.objects == nil {
+	if l.objects == nil {
 		return dst, true
 	}
-	return f.objects.Piece(dst, f.line, text, last), false
+	return l.objects.Piece(dst, l.line, text, last), false
 }
 
 // patience is how long the beginning of a line waits for its rest if it may have the beginning of a frame: a machine may be busy. Other
@@ -155,30 +201,30 @@ const patience = time.Second
 
 // Torn appends what becomes of the beginning of a line whose rest may come late. It is annotated unless its rest could still change
 // what it says: inside an element, or where a module's build ID may follow.
-func (f *Filter) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
-	open, begun := f.unfinished(begin)
+func (l *liner) Torn(ctx context.Context, dst, begin []byte, waited time.Duration) (out []byte, more time.Duration) {
+	open, begun := l.unfinished(begin)
 	if left := patience - waited; left > 0 && (open || begun) {
 		return dst, left
 	}
 	if open {
-		out, same := f.Part(dst, begin, true, false)
+		out, same := l.Part(dst, begin, true, false)
 		if same {
 			out = append(out, begin...)
 		}
 		return out, 0
 	}
-	if f.objects != nil {
-		f.objects.Torn = true
+	if l.objects != nil {
+		l.objects.Torn = true
 	}
-	return f.Flush(f.Line(ctx, dst, begin)), 0
+	return l.Flush(l.Line(ctx, dst, begin)), 0
 }
 
 // unfinished reports of the beginning of a line whether the meaning of what it has is open until the rest is there, and whether it may
 // have begun something that has no meaning yet.
-func (f *Filter) unfinished(begin []byte) (open, begun bool) {
+func (l *liner) unfinished(begin []byte) (open, begun bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			f.broken(f.line, guard.Fault(cause))
+			l.broken(l.line, guard.Fault(cause))
 			open = true
 		}
 	}()
@@ -190,12 +236,12 @@ func (f *Filter) unfinished(begin []byte) (open, begun bool) {
 			}
 		}
 	}
-	for _, fr := range f.readFrames(parse.Segment{Text: begin}, false) {
+	for _, fr := range l.readFrames(parse.Segment{Text: begin}, false) {
 		if found = true; len(fr.BuildIDText) == 0 {
 			return true, false
 		}
 	}
-	return false, !found && (f.candidates.Next(begin, 0) >= 0 || frameNumber.Match(begin))
+	return false, !found && (l.candidates.Next(begin, 0) >= 0 || frameNumber.Match(begin))
 }
 
 // frameNumber matches what most frames begin with, before any of the literals: a number, or an address.
@@ -206,11 +252,11 @@ var frameNumber = regexp.MustCompile(`#[0-9]|\b0x[0-9a-f]{2}`)
 const pause = 250 * time.Millisecond
 
 // Pending reports whether something is held back.
-func (f *Filter) Pending() (patience time.Duration, held bool) {
-	return pause, f.text.Fold.Pending() || f.repeats != nil && f.repeats.Pending()
+func (l *liner) Pending() (patience time.Duration, held bool) {
+	return pause, l.text.Fold.Pending() || l.repeats != nil && l.repeats.Pending()
 }
 
-// Flush appends what Lines has held back: the folded context, and a stack that may be one of those before.
+// Flush appends what Line has held back: the folded context, and a stack that may be one of those before.
 func (f *Filter) Flush(dst []byte) []byte { return f.out.Flush(dst) }
 
 var newline = []byte{'\n'}
@@ -220,7 +266,7 @@ var newline = []byte{'\n'}
 // a color that is open, a list of mappings, a header that says whose lines follow, frames of threads that are told apart in no
 // simple way. Then only the log itself, from an earlier place where ok was true, brings a filter here.
 func (f *Filter) Resume(dst []byte) (lines []byte, ok bool) {
-	if f.objects != nil || f.repeats != nil || f.ahead != nil && f.ahead.holding() || f.held != nil && f.held.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
+	if f.objects != nil || f.repeats != nil || f.liner.holding() || f.text.Fold.Pending() || f.dump.open || f.window > 0 ||
 		f.opt.DumpContext != nil || !f.text.Color.Plain() || f.parser.Long {
 		return dst, false
 	}

@@ -50,11 +50,11 @@ func (l *Lookahead) Set(s string) error {
 	return nil
 }
 
-// ahead is a stream.Liner around a filter. It holds lines back, from a frame on that lacks its process's mappings to the end of the
+// ahead is a stream.Liner around that of a filter. It holds lines back, from a frame on that lacks its process's mappings to the end of the
 // list that brings them.
 type ahead struct {
 	heldBack
-	f     *Filter
+	f     *liner
 	limit Lookahead
 	since time.Time
 	// of is the process whose list is waited for, listing is set within that list.
@@ -63,7 +63,7 @@ type ahead struct {
 }
 
 // newAhead returns one around a filter, whose lines go to another Liner.
-func newAhead(f *Filter, to stream.Liner, limit Lookahead) *ahead {
+func newAhead(f *liner, to stream.Liner, limit Lookahead) *ahead {
 	a := &ahead{f: f, limit: limit}
 	a.heldBack = heldBack{to: to, release: a.leave}
 	return a

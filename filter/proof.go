@@ -7,6 +7,7 @@ import (
 
 	"qss-filter/filter/frame"
 	"qss-filter/filter/guard"
+	"qss-filter/filter/linecache"
 	"qss-filter/filter/parse"
 	"qss-filter/filter/prefix"
 	"qss-filter/filter/resolve"
@@ -14,11 +15,11 @@ import (
 	"qss-filter/markup"
 )
 
-// proving is a stream.Liner around a filter. It holds lines back, from a frame on whose file must be proven by the stack to the end of
+// proving is a stream.Liner around that of a filter. It holds lines back, from a frame on whose file must be proven by the stack to the end of
 // that stack. Lines of other threads in between wait with them, since the order does not change.
 type proving struct {
 	heldBack
-	f *Filter
+	f *liner
 	// stacks are those that the threads print. They are kept when the lines leave, since more of a stack may come.
 	stacks map[*resolve.Thread]*resolve.Stack
 	// open are the threads with frames to be proven among the lines that are held back.
@@ -39,7 +40,7 @@ const (
 )
 
 // newProving returns one around a filter.
-func newProving(f *Filter) *proving {
+func newProving(f *liner) *proving {
 	h := &proving{f: f}
 	h.heldBack = heldBack{to: f, release: h.leave}
 	return h
@@ -90,7 +91,7 @@ func (h *proving) mayNeed(line []byte) bool {
 		return false
 	}
 	if parse.HasMarkup(line) {
-		return h.f.mayNeedProof(line)
+		return (h.f.unidentified || h.f.resolver.Mapped) && bytes.Contains(line, linecache.BTStart[1:])
 	}
 	return frame.Candidate(line, false, h.f.absolutes())
 }
