@@ -7,7 +7,7 @@
 //	perflow*.go  stacks of return addresses → `#N path(+0xoff) [0xaddr]`, the form of glibc's backtrace_symbols
 //	chopstix*.go samples by address → `count percent #0 0xaddr  (path+0xoff)`, the form of the sanitizers' exact addresses
 //	proof.go     whether this machine's files are those that ran
-//	profile.go   stacks with values (counter.go), and those of a log; written for pprof and flame graph tools, and as tables
+//	profile.go   stacks with values (counter.go), and those of a log; written for flame graph tools, as tables, and for pprof (pprof.go)
 //
 // Offsets in modules are addresses of the ELF file's own address space, as everywhere in the filter. The lines of an
 // input can be saved and filtered later, with the same result.
