@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"qss-filter/filter/frame"
@@ -241,11 +242,11 @@ func (l *liner) unfinished(begin []byte) (open, begun bool) {
 			return true, false
 		}
 	}
-	return false, !found && (l.candidates.Next(begin, 0) >= 0 || frameNumber.Match(begin))
+	return false, !found && (l.candidates.Next(begin, 0) >= 0 || frameNumber().Match(begin))
 }
 
-// frameNumber matches what most frames begin with, before any of the literals: a number, or an address.
-var frameNumber = regexp.MustCompile(`#[0-9]|\b0x[0-9a-f]{2}`)
+// frameNumber returns what matches what most frames begin with, before any of the literals: a number, or an address.
+var frameNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#[0-9]|\b0x[0-9a-f]{2}`) })
 
 // pause is how long folded context, and a stack that may be one of those before or that is to prove its files, are held back while the
 // log pauses. An emitter that writes line by line is not slower: what leaves does not depend on how busy it is.

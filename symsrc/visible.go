@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -48,14 +49,16 @@ func Inert(s string) string {
 	if !hasMarkup(s) {
 		return s
 	}
-	return element.ReplaceAllStringFunc(s, func(mark string) string { return fmt.Sprintf(`%s\x%02x%s`, mark[:2], mark[2], mark[3:]) })
+	return element().ReplaceAllStringFunc(s, func(mark string) string { return fmt.Sprintf(`%s\x%02x%s`, mark[:2], mark[2], mark[3:]) })
 }
 
 // hasMarkup reports whether a text may have an element of markup. Names of Rust have three angles now and then.
 func hasMarkup(s string) bool { return strings.Contains(s, "{{{") || strings.Contains(s, "<<<") }
 
-// element matches the beginning of an element of markup.
-var element = regexp.MustCompile(`(?:\{\{\{|<<<)(?:symbol|pc|bt|data|reset|module|mmap|hexdict|dumpfile)(?::|}}}|>>>)`)
+// element returns what matches the beginning of an element of markup. It is compiled when it is needed, as few logs do.
+var element = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\{\{\{|<<<)(?:symbol|pc|bt|data|reset|module|mmap|hexdict|dumpfile)(?::|}}}|>>>)`)
+})
 
 const hexDigits = "0123456789abcdef"
 
