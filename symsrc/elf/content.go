@@ -167,7 +167,7 @@ func (s *Content) load(h *Format, sh *Section, b []byte, limits *budget.File) er
 	return nil
 }
 
-var errSize = errors.New("unpacks to another size than it says")
+var errSize = errors.New("unpacks to a different size than its header says")
 
 // unzlib returns an unpacker of a zlib stream (RFC 1950), which decodes as much as is needed.
 func unzlib(packed []byte, size int) unpacker {

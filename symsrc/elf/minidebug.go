@@ -62,7 +62,7 @@ const (
 	maxXZBlocks = 1 << 10
 )
 
-var errXZ = errors.New("xz: damaged, or of a kind that is not read")
+var errXZ = errors.New("xz: damaged or unsupported")
 
 // xzCheckSizes are the sizes of the checks, in bytes, by their IDs (xz file format 1.2.1, §2.1.1.2).
 var xzCheckSizes = [16]int{1: 4, 2: 4, 3: 4, 4: 8, 5: 8, 6: 8, 7: 16, 8: 16, 9: 16, 10: 32, 11: 32, 12: 32, 13: 64, 14: 64, 15: 64}

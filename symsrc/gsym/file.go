@@ -46,7 +46,7 @@ func New(data []byte) (*File, error) {
 		return nil, errors.New("not a GSYM file")
 	}
 	if len(data) < 20 {
-		return nil, fmt.Errorf("%w: %d bytes are no header", ErrCorrupted, len(data))
+		return nil, fmt.Errorf("%w: %d bytes are too few for a header", ErrCorrupted, len(data))
 	}
 	f.addrSize = int(data[6])
 	f.base, f.count = f.order.Uint64(data[8:]), int(min(f.order.Uint32(data[16:]), math.MaxInt32))
@@ -61,7 +61,7 @@ func New(data []byte) (*File, error) {
 	case 2:
 		return f, f.version2(data)
 	default:
-		return nil, fmt.Errorf("GSYM version %d is not read", version)
+		return nil, fmt.Errorf("GSYM version %d is not supported", version)
 	}
 }
 
@@ -69,7 +69,7 @@ func New(data []byte) (*File, error) {
 func (f *File) version1(data []byte) error {
 	const headerSize = 48
 	if len(data) < headerSize {
-		return fmt.Errorf("%w: %d bytes are no header", ErrCorrupted, len(data))
+		return fmt.Errorf("%w: %d bytes are too few for a header", ErrCorrupted, len(data))
 	}
 	f.infoSize, f.nameSize, f.functions = 4, 4, data
 	c := cursor{b: data, p: headerSize, order: f.order}
@@ -81,7 +81,7 @@ func (f *File) version1(data []byte) error {
 	at, n := uint64(f.order.Uint32(data[20:])), uint64(f.order.Uint32(data[24:]))
 	names := cursor{b: data, p: int(min(at, math.MaxInt32)), order: f.order}
 	if f.names = names.bytes(n); c.bad || names.bad {
-		return fmt.Errorf("%w: its tables go beyond its end", ErrCorrupted)
+		return fmt.Errorf("%w: its tables extend beyond its end", ErrCorrupted)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ const (
 // version2 finds the tables in the list of sections after the header of 20 bytes (LLVM, DebugInfo/GSYM/HeaderV2.h).
 func (f *File) version2(data []byte) error {
 	if data[7] != 0 {
-		return fmt.Errorf("GSYM string table of kind %d is not read", data[7])
+		return fmt.Errorf("GSYM string table of kind %d is not supported", data[7])
 	}
 	f.infoSize, f.nameSize = 8, 8
 	const maxSections = 64 // there are six kinds
@@ -111,7 +111,7 @@ func (f *File) version2(data []byte) error {
 			break
 		}
 		if off > uint64(len(data)) || n > uint64(len(data))-off {
-			return fmt.Errorf("%w: a section goes beyond its end", ErrCorrupted)
+			return fmt.Errorf("%w: a section extends beyond its end", ErrCorrupted)
 		}
 		if kind <= functionInfo {
 			sections[kind] = data[off : off+n]
@@ -121,7 +121,7 @@ func (f *File) version2(data []byte) error {
 	table := cursor{b: sections[fileTable], order: f.order}
 	f.files = table.bytes(table.uint(4) * 16)
 	if c.bad || table.bad || len(f.addrs)/f.addrSize < f.count || len(f.infos)/f.infoSize < f.count {
-		return fmt.Errorf("%w: its tables go beyond its end", ErrCorrupted)
+		return fmt.Errorf("%w: its tables extend beyond its end", ErrCorrupted)
 	}
 	return nil
 }

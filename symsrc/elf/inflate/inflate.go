@@ -17,7 +17,7 @@ import (
 var (
 	ErrHeader  = errors.New("not a zlib header")
 	ErrCorrupt = errors.New("corrupt deflate data")
-	ErrSize    = errors.New("deflate data of another size than was said")
+	ErrSize    = errors.New("deflate data has an unexpected size")
 )
 
 // Stream decodes one piece of data. It is not safe for concurrent use.
