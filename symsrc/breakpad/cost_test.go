@@ -9,8 +9,8 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// unnoticed steps of a question are not counted.
-const unnoticed = 256 << 10
+// uncounted is the number of steps of a lookup that are not counted (budget.Question).
+const uncounted = 256 << 10
 
 const head = "MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C90 a\n"
 
@@ -33,18 +33,18 @@ func TestCost(t *testing.T) {
 			}
 			const steps = 1 << 26
 			f.work = budget.Steps(steps)
-			most := steps/(stepsPerByte*c.read-unnoticed) + 1
-			asked := 0
-			for ; asked <= most; asked++ {
+			most := steps/(stepsPerByte*c.read-uncounted) + 1
+			lookups := 0
+			for ; lookups <= most; lookups++ {
 				if _, err = f.Frames(0x100); err != nil {
 					break
 				}
 			}
-			if !errors.Is(err, budget.ErrExceeded) || asked < steps/(stepsPerByte*c.read)-1 {
-				t.Errorf("after %d questions: %v", asked, err)
+			if !errors.Is(err, budget.ErrExceeded) || lookups < steps/(stepsPerByte*c.read)-1 {
+				t.Errorf("after %d lookups: %v", lookups, err)
 			}
 			if _, err := f.Frames(0x101); !errors.Is(err, budget.ErrExceeded) {
-				t.Errorf("a further question: %v", err)
+				t.Errorf("one more lookup: %v", err)
 			}
 		})
 	}

@@ -58,12 +58,12 @@ func TestCost(t *testing.T) {
 			const steps = 1 << 26
 			f.work = budget.Steps(steps)
 			most := steps/(stepsPerByte*2<<20) + 1
-			asked := 0
-			for ; asked <= most && err == nil; asked++ {
-				_, err = f.Frames(0x100 + uint64(asked))
+			lookups := 0
+			for ; lookups <= most && err == nil; lookups++ {
+				_, err = f.Frames(0x100 + uint64(lookups))
 			}
 			if !errors.Is(err, budget.ErrExceeded) {
-				t.Errorf("after %d questions: %v", asked, err)
+				t.Errorf("after %d lookups: %v", lookups, err)
 			}
 		})
 	}

@@ -62,7 +62,7 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 	if frame.Func == "" {
 		return nil, nil
 	}
-	if err := q.Spend(0); err != nil { // fails if earlier questions have exceeded the budget
+	if err := q.Spend(0); err != nil { // fails if earlier lookups have exceeded the budget
 		return nil, err
 	}
 	file, line, ok := fn.row(&lines, addr)

@@ -45,8 +45,8 @@ func (f *File) dataAddr(addr uint64) uint64 {
 	return f.elf.Untagged(f.elf.Placed(addr, false))
 }
 
-// Address returns the address of a question in the file's own address space. It returns false if the file's headers do not allow the
-// conversion, or if no symbol, or more than one, has the name in the question.
+// Address returns the address of a query in the file's own address space. It returns false if the file's headers do not allow the
+// conversion, or if no symbol, or more than one, has the name in the query.
 func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 	if q.Symbol == "" {
 		return f.Linked(q.Offset, q.Space)

@@ -10,32 +10,32 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Time limits of questions. A log waits for one module at most as long as for a download. A question that takes longer continues in
+// Time limits of queries. A log waits for one module at most as long as for a download. A query that takes longer continues in
 // the background: until it ends, frames of the module stay unsymbolized.
 //
-// A goroutine with a timeout opens a module, and answers the first questions about a large one and later questions that have to read
-// a large unit. All other questions are answered directly, which is cheaper: a small file exceeds its budget before the timeout, and
+// A goroutine with a timeout opens a module, and answers the first queries about a large one and later queries that have to read
+// a large unit. All other queries are answered directly, which is cheaper: a small file exceeds its budget before the timeout, and
 // a large one has its tables by then.
 const (
 	maxWait = 10 * time.Second // total for one module
-	// leastWait is the timeout of each question after maxWait.
+	// leastWait is the timeout of each query after maxWait.
 	leastWait = 20 * time.Millisecond
-	// quickSize is the total size of a module's open files, in bytes, up to which questions have no timeout. In modules with larger
-	// files, the first firstQuestions questions have one.
-	quickSize      = 32 << 20
-	firstQuestions = 64
+	// quickSize is the total size of a module's open files, in bytes, up to which queries have no timeout. In modules with larger
+	// files, the first firstQueries queries have one.
+	quickSize    = 32 << 20
+	firstQueries = 64
 )
 
-// deadline is the time limit of the questions about a module.
+// deadline is the time limit of the queries about a module.
 type deadline struct {
 	mu        sync.Mutex
 	spent     time.Duration // total time of waiting
-	waiting   int           // number of waiting questions
-	since     time.Time     // when the first of the waiting questions began
-	late      chan struct{} // closed when a question that timed out ends; nil if none is running
+	waiting   int           // number of waiting queries
+	since     time.Time     // when the first of the waiting queries began
+	late      chan struct{} // closed when a query that timed out ends; nil if none is running
 	maybeLate atomic.Bool   // late may be set
 
-	// quick is set while questions have no timeout. asked counts the questions that had one.
+	// quick is set while queries have no timeout. asked counts the queries that had one.
 	quick atomic.Bool
 	asked atomic.Int64
 	large atomic.Bool // the files are larger than quickSize
@@ -48,7 +48,7 @@ type deadline struct {
 	warned       bool          // see warnOnce
 }
 
-// pending returns the channel of a question that timed out and is still running, or nil.
+// pending returns the channel of a query that timed out and is still running, or nil.
 func (p *deadline) pending() chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *deadline) begin(limit time.Duration) (left time.Duration) {
 	return max(leastWait, limit-p.spent)
 }
 
-// end ends a wait. If it timed out, late is closed when the question ends; otherwise late is nil.
+// end ends a wait. If it timed out, late is closed when the query ends; otherwise late is nil.
 func (p *deadline) end(late chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func (p *deadline) endUncounted(late chan struct{}) {
 }
 
 // inTime is Source.with with a time limit. If that is exceeded, it returns false and files that say so. cold, if not nil, reports whether
-// a question may take long although it is not one of the first.
+// a query may take long although it is not one of the first.
 func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
 	quick := m.deadline.quick.Load()
@@ -192,14 +192,14 @@ func (p *deadline) takeFound() *symsrc.Files {
 	return files
 }
 
-// updateQuick sets whether questions are answered without a timeout from now on. The module is locked.
+// updateQuick sets whether queries are answered without a timeout from now on. The module is locked.
 func (m *module) updateQuick() {
 	size := int64(0)
 	for _, f := range m.opened {
 		size += f.elf.Budget.Size()
 	}
 	m.deadline.large.Store(size > quickSize)
-	m.deadline.quick.Store(m.loaded && (size <= quickSize || m.deadline.asked.Load() > firstQuestions))
+	m.deadline.quick.Store(m.loaded && (size <= quickSize || m.deadline.asked.Load() > firstQueries))
 }
 
 // cold returns the result of ask for the module's file, or false if it is not open.
@@ -209,7 +209,7 @@ func (m *module) cold(ask func(*File) bool) bool {
 	return m.file != nil && ask(m.file)
 }
 
-// cold reports whether the answer to a question may take long, because it has to read a large unit or scan all names.
+// cold reports whether the answer to a query may take long, because it has to read a large unit or scan all names.
 func (f *File) cold(q symsrc.Addr) bool {
 	switch {
 	case q.Kind == symsrc.Named:
@@ -225,7 +225,7 @@ func (f *File) cold(q symsrc.Addr) bool {
 	return f.dwarf.Cold(addr)
 }
 
-// stillBeingRead returns the Files of a module whose question timed out. A new search is worthwhile after late is closed.
+// stillBeingRead returns the Files of a module whose query timed out. A new search is worthwhile after late is closed.
 func stillBeingRead(late chan struct{}) *symsrc.Files {
 	const note = "still being read"
 	return &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: note, Detail: note, Retry: func() bool {

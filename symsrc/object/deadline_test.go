@@ -10,7 +10,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestLate asks about a module that takes longer to read than the time limit. It has no frames until it is read, and no other question
+// TestLate asks about a module that takes longer to read than the time limit. It has no frames until it is read, and no other query
 // about it is begun meanwhile.
 func TestLate(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
@@ -70,7 +70,7 @@ func TestPatience(t *testing.T) {
 	p.since = p.since.Add(-time.Minute)
 	p.end(nil)
 	if p.spent != 0 {
-		t.Errorf("%v spent while another question waits", p.spent)
+		t.Errorf("%v spent while another query waits", p.spent)
 	}
 	p.end(nil)
 	if p.spent < time.Minute {
@@ -82,7 +82,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestQuick checks that only the first question about a module with small files has a timeout, and only the first ones about a module
+// TestQuick checks that only the first query about a module with small files has a timeout, and only the first ones about a module
 // with large files.
 func TestQuick(t *testing.T) {
 	s := NewSource(&fixedFiles{files: map[string]*symsrc.Files{"m": {Elf: filepath.Join("testdata", "gcc5.elf")}}})
@@ -99,15 +99,15 @@ func TestQuick(t *testing.T) {
 	ask(s, m, 0x1000)
 	s.module(m).opened[0].elf.Budget.Grow(quickSize + 1)
 	s.module(m).deadline.quick.Store(false)
-	for range 2 * firstQuestions {
+	for range 2 * firstQueries {
 		ask(s, m, 0x1000)
 	}
-	if want := 1 + firstQuestions + 1; waited != want {
+	if want := 1 + firstQueries + 1; waited != want {
 		t.Errorf("waited %d times, want %d", waited, want)
 	}
 }
 
-// TestLateUnit asks about an address in a large unit after the first questions about a module with large files. This question has a
+// TestLateUnit asks about an address in a large unit after the first queries about a module with large files. This query has a
 // timeout, which does not count as time for the module; later ones do not wait while it is running.
 func TestLateUnit(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
@@ -123,11 +123,11 @@ func TestLateUnit(t *testing.T) {
 	m := s.module(key)
 	m.opened[0].elf.Budget.Grow(quickSize + 1)
 	m.deadline.quick.Store(false)
-	for range firstQuestions {
+	for range firstQueries {
 		ask(s, key, 0)
 	}
 	if !m.deadline.quick.Load() || !m.deadline.large.Load() {
-		t.Fatal("the first questions are not over")
+		t.Fatal("the first queries are not over")
 	}
 	ask(s, key, addr) // opens its unit
 	waited = 0
@@ -165,7 +165,7 @@ func TestLateUnit(t *testing.T) {
 	}
 }
 
-// TestLateByAnyName asks by several names about files that take longer to read than the time limit: only one question waits.
+// TestLateByAnyName asks by several names about files that take longer to read than the time limit: only one query waits.
 func TestLateByAnyName(t *testing.T) {
 	path := filepath.Join("testdata", "gcc5.elf")
 	f := open(t, path)

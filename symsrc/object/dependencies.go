@@ -39,7 +39,7 @@ const (
 	maxDependencies = 1 << 14
 	// dependencyWeight is the memory of an open dependency, in bytes.
 	dependencyWeight = fileWeight
-	// maxCompared bounds the dependencies whose fingerprints are checked after each question: a package and a supplementary file are
+	// maxCompared bounds the dependencies whose fingerprints are checked after each query: a package and a supplementary file are
 	// opened early, and the others belong to single units.
 	maxCompared = 16
 )
@@ -279,8 +279,8 @@ func (d *diskFile) reopen() dwarf.ReadAtCloser {
 
 // fingerprint identifies the contents of a mapped file by some of its parts.
 //
-// A mapped file may be overwritten in place while questions are answered from it. Programs that do so truncate it, or begin with its first
-// page. So after each question, the mapping must still contain the headers and the build ID of the file that was opened; this check needs
+// A mapped file may be overwritten in place while queries are answered from it. Programs that do so truncate it, or begin with its first
+// page. So after each query, the mapping must still contain the headers and the build ID of the file that was opened; this check needs
 // no system call. module.stale detects other modifications on disk.
 type fingerprint struct {
 	parts [][]byte // in the mapping

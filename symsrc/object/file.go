@@ -160,7 +160,7 @@ func faultOf(r any) *elf.StatusError {
 	return &elf.StatusError{Status: symsrc.Corrupted, Err: fmt.Errorf("%w: %v", errDamaged, r)}
 }
 
-// beginPrefetch starts to unpack the sections that every question after the first one needs.
+// beginPrefetch starts to unpack the sections that every query after the first one needs.
 func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.PrefetchSections()) }
 
 // releaseMapped counts n bytes of the file that were read, and releases the memory of its mappings from time to time.

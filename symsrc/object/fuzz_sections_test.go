@@ -112,8 +112,8 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// fuzzSections replaces sections and looks up addresses. Nothing must panic, answers are limited, the answer to a question does not
-// depend on earlier questions, and memory is limited by the size of the file.
+// fuzzSections replaces sections and looks up addresses. Nothing must panic, answers are limited, the answer to a query does not
+// depend on earlier queries, and memory is limited by the size of the file.
 func fuzzSections(f *testing.F, names ...string) {
 	all := sectionPlaces(f, names...)
 	for i := range all {

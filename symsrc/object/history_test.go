@@ -13,14 +13,14 @@ import (
 	"qss-filter/symsrc"
 )
 
-// asked is a question to a File.
-type asked struct {
+// query is a query to a File.
+type query struct {
 	addr uint64
 	kind int
 }
 
-// answer returns f's answer to the question.
-func (q asked) answer(f *File) any {
+// answer returns f's answer to the query.
+func (q query) answer(f *File) any {
 	switch q.kind {
 	case 0:
 		return f.ShortCode(q.addr)
@@ -37,8 +37,8 @@ func (q asked) answer(f *File) any {
 var decisive = []string{".debug_info", ".debug_abbrev", ".debug_line", ".debug_aranges", ".debug_ranges", ".debug_rnglists",
 	".debug_addr", ".debug_str_offsets", ".debug_info.dwo", ".debug_abbrev.dwo", ".debug_rnglists.dwo", ".debug_cu_index", ".symtab"}
 
-// TestHistory asks questions to the files of testdata, and to damaged ones, repeatedly, in several orders, and from several goroutines.
-// An answer must not depend on earlier questions: it is the same as that of a file that was just opened.
+// TestHistory sends queries to the files of testdata, and to damaged ones, repeatedly, in several orders, and from several goroutines.
+// An answer must not depend on earlier queries: it is the same as that of a file that was just opened.
 func TestHistory(t *testing.T) {
 	places := sectionPlaces(t, decisive...)
 	for _, b := range seeds {
@@ -63,7 +63,7 @@ func TestHistory(t *testing.T) {
 				default:
 					file, beside = p.with(damage(r, p.contents))
 				}
-				if err := history(r, file, beside, questions(r, addrs, 24)); err != nil {
+				if err := history(r, file, beside, queries(r, addrs, 24)); err != nil {
 					failKeeping(t, err, file, beside)
 				}
 			}
@@ -77,7 +77,7 @@ func TestHistoryOfObjects(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(len(good)), 4))
 		file := good
 		for range 1 + *mutations/100 {
-			if err := history(r, file, nil, questions(r, addrs, 100)); err != nil {
+			if err := history(r, file, nil, queries(r, addrs, 100)); err != nil {
 				failKeeping(t, err, file, nil)
 			}
 			file = damage(r, good)
@@ -90,8 +90,8 @@ type byName map[string]*symsrc.Files
 
 func (f byName) Find(_ context.Context, m symsrc.Module) *symsrc.Files { return f[m.Name] }
 
-// TestHistoryOfSources asks questions about all files of testdata in random order from several goroutines, and compares each answer with
-// that of a Source without other questions.
+// TestHistoryOfSources sends queries about all files of testdata in random order from several goroutines, and compares each answer with
+// that of a Source without other queries.
 func TestHistoryOfSources(t *testing.T) {
 	files := make(byName)
 	r := rand.New(rand.NewPCG(13, 14))
@@ -99,7 +99,7 @@ func TestHistoryOfSources(t *testing.T) {
 	for _, b := range seeds {
 		path := filepath.Join("testdata", b.name+".elf")
 		files[b.name] = &symsrc.Files{Elf: path}
-		for _, q := range questions(r, codeAddresses(t, path, 1), 40) {
+		for _, q := range queries(r, codeAddresses(t, path, 1), 40) {
 			kind := [...]symsrc.Kind{symsrc.ShortCode, symsrc.Data, symsrc.Code}[min(q.kind, 2)]
 			all = append(all, symsrc.Addr{Module: symsrc.Module{Name: b.name}, Offset: q.addr, Kind: kind})
 		}
@@ -158,18 +158,18 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// questions returns n random questions, most of them about code.
-func questions(r *rand.Rand, addrs []uint64, n int) []asked {
-	all := make([]asked, n)
+// queries returns n random queries, most of them about code.
+func queries(r *rand.Rand, addrs []uint64, n int) []query {
+	all := make([]query, n)
 	for i := range all {
-		all[i] = asked{addrs[r.IntN(len(addrs))], r.IntN(8)}
+		all[i] = query{addrs[r.IntN(len(addrs))], r.IntN(8)}
 	}
 	return all
 }
 
-// history compares the answer to each question from a file that was just opened with those after other questions. It ends without an
+// history compares the answer to each query from a file that was just opened with those after other queries. It ends without an
 // error if a file exceeds its budget.
-func history(r *rand.Rand, data, beside []byte, all []asked) error {
+func history(r *rand.Rand, data, beside []byte, all []query) error {
 	if _, err := newFileBeside(data, beside); err != nil {
 		return nil
 	}

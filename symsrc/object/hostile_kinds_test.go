@@ -427,7 +427,7 @@ var hostileKinds = []hostileKind{
 	}, 1, 2, false},
 }
 
-// TestHostileKinds asks some hundred questions of each kind to files that could cost any amount of work. Their cost is counted in steps
+// TestHostileKinds sends some hundred queries of each kind to files that could cost any amount of work. Their cost is counted in steps
 // and in bytes, and must be limited.
 func TestHostileKinds(t *testing.T) {
 	for i := range hostileKinds {
@@ -474,7 +474,7 @@ func TestHostileKinds(t *testing.T) {
 				if steps > k.steps<<10 && !asLLVM || held > k.bytes<<10 && !asLLVM {
 					t.Errorf("%d steps, want %d; %d bytes, want %d", steps, k.steps<<10, held, k.bytes<<10)
 				}
-				if limit := answerSteps + stepsPerQuestion*f.elf.Budget.Questions(); answers > limit+1<<22 {
+				if limit := answerSteps + stepsPerQuery*f.elf.Budget.Questions(); answers > limit+1<<22 {
 					t.Errorf("answers take %d steps", answers)
 				}
 				const headroom = 4 // for growing slices and answers
@@ -486,13 +486,13 @@ func TestHostileKinds(t *testing.T) {
 	}
 }
 
-// Limits of budget.File, in steps: per byte that sections unpack to, for a single answer, and per question on average.
-const unpackedSteps, answerSteps, stepsPerQuestion = 16, 1 << 28, 1 << 11
+// Limits of budget.File, in steps: per byte that sections unpack to, for a single answer, and per query on average.
+const unpackedSteps, answerSteps, stepsPerQuery = 16, 1 << 28, 1 << 11
 
 // questionsOfKind is the number of addresses that are looked up in a file.
 const questionsOfKind = 1 << 9
 
-// ask asks questions of all kinds.
+// ask sends queries of all kinds.
 func (k *hostileKind) ask(f *File) {
 	for i := range uint64(questionsOfKind) {
 		a := elftest.CodeAt + i*(elftest.CodeSize/questionsOfKind)

@@ -22,7 +22,7 @@ func allocates(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// askAll opens data as a file and asks questions of all kinds. A panic of the reader is an error.
+// askAll opens data as a file and sends it queries of all kinds. A panic of the reader is an error.
 func askAll(t *testing.T, data []byte) (f *File, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")

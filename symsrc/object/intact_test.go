@@ -64,7 +64,7 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// TestOverwrittenMeanwhile overwrites a file while a question is answered from it: the answer is not used.
+// TestOverwrittenMeanwhile overwrites a file while a query is answered from it: the answer is not used.
 func TestOverwrittenMeanwhile(t *testing.T) {
 	path := stage(t, "gcc5.elf")
 	id := open(t, path).BuildID()

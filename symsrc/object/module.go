@@ -19,14 +19,14 @@ import (
 // checkEvery is the interval between checks for changes of open files on disk.
 const checkEvery = time.Second
 
-// module is one module with its files. Questions hold mu for reading.
+// module is one module with its files. Queries hold mu for reading.
 type module struct {
 	of  *Source
-	key symsrc.Module // that of the first question
+	key symsrc.Module // that of the first query
 
 	deadline deadline
 
-	used   atomic.Int64 // value of registry.clock after the last question
+	used   atomic.Int64 // value of registry.clock after the last query
 	weight atomic.Int64 // memory of its open files, in bytes; 0 if none is open
 
 	all *sharedFiles // nil if they are not shared; it changes while both mu and the registry's mu are locked
@@ -72,7 +72,7 @@ func (m *module) stale() bool {
 	return changed
 }
 
-// ask returns the answer to a question from the open files. files are the Files for the name in the question.
+// ask returns the answer to a query from the open files. files are the Files for the name in the query.
 func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	a := symsrc.Answer{Files: files, Partial: files.Retry != nil}
 	if m.file == nil {
@@ -159,7 +159,7 @@ func (m *module) open(files *symsrc.Files, want symsrc.BuildID) {
 	}
 }
 
-// close closes the files, so that the next question loads them again.
+// close closes the files, so that the next query loads them again.
 func (m *module) close() {
 	for _, f := range m.opened {
 		f.Close()
@@ -245,12 +245,12 @@ func (m *module) intact() bool {
 	return true
 }
 
-// maxReopened is the number of times that one question reopens files because they were overwritten.
+// maxReopened is the number of times that one query reopens files because they were overwritten.
 const maxReopened = 3
 
 var errKeepsChanging = errors.New("the file changes while it is read")
 
-// keepsChanging returns the Files for a module whose files are overwritten repeatedly. A later question tries again.
+// keepsChanging returns the Files for a module whose files are overwritten repeatedly. A later query tries again.
 func keepsChanging(files *symsrc.Files) *symsrc.Files {
 	changing := *files
 	changing.ElfStatus, changing.DebugStatus = symsrc.ReadError, symsrc.ReadError
@@ -269,7 +269,7 @@ func (m *module) lostCopy() bool {
 	return mapped && failed
 }
 
-// reopen closes the files of a module after lostCopy, or if they were overwritten. The next question loads them again.
+// reopen closes the files of a module after lostCopy, or if they were overwritten. The next query loads them again.
 func (m *module) reopen() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,13 +1,13 @@
 // Package object symbolizes addresses of ELF files: it implements symsrc.Source on top of packages elf, dwarf, codeprobe and gopclntab.
 // It opens files, keeps them open while they are used, detects changes on disk, and limits their cost.
 //
-//   - object.go: Source, how a question finds its module, what is at an address, and the differences of llvm-symbolizer;
+//   - object.go: Source, how a query finds its module, what is at an address, and the differences of llvm-symbolizer;
 //     registry.go: the modules of a Source, by their names
 //   - module.go: the files of a module: how they are opened, checked, closed, and refused if they cost too much
-//   - deadline.go: the time limit of questions
+//   - deadline.go: the time limit of queries
 //   - file.go: File, one ELF file with everything that is read with it; runtime.go: the runtime object of a debug file
 //   - dependencies.go: the files that the debug information refers to, and the origin of a file's bytes
-//   - address.go: the address of a question; symbols.go: the symbol tables of a file
+//   - address.go: the address of a query; symbols.go: the symbol tables of a file
 //   - probe.go: what the code around an address shows, and the call that ends at an address
 //   - walk.go: iteration over all code of a file, and over its call frame information
 //   - prefetch.go: sections that are unpacked in advance; unpacked.go: unpacked copies on disk, for the next process
@@ -31,7 +31,7 @@ import (
 	"qss-filter/symsrc/gopclntab"
 )
 
-// policy selects the behavior of a Source where readers of object files differ. It is set before the first question.
+// policy selects the behavior of a Source where readers of object files differ. It is set before the first query.
 type policy struct {
 	elf   elf.Rules
 	dwarf dwarf.Rules
@@ -39,7 +39,7 @@ type policy struct {
 	literalAddresses bool
 	// symbolsOnly uses only the symbol tables for code outside of the debug information.
 	symbolsOnly bool
-	// allowMismatch uses an executable and its debug file together although their build IDs differ, if the question has no build ID.
+	// allowMismatch uses an executable and its debug file together although their build IDs differ, if the query has no build ID.
 	allowMismatch bool
 	// literalPaths looks for the files that debug information refers to only at the paths in it, and does not read the supplementary
 	// file.
@@ -67,10 +67,10 @@ const (
 	maxModules    = 1 << 14
 )
 
-// fileWeight is the memory of an open file before the first question, in bytes.
+// fileWeight is the memory of an open file before the first query, in bytes.
 const fileWeight = 8 << 10
 
-// Source answers questions from ELF files on disk. It caches the modules, and keeps their files open while the data read from them fits
+// Source answers queries from ELF files on disk. It caches the modules, and keeps their files open while the data read from them fits
 // in its memory.
 type Source struct {
 	finder symsrc.Finder
@@ -105,7 +105,7 @@ func NewLLVMSource(f symsrc.Finder) *Source {
 }
 
 // SkipLineZero replaces line 0 with the last line before it in the line table, also of another function, like llvm-symbolizer's
-// --skip-line-zero. Call it before the first question, on a Source from NewLLVMSource.
+// --skip-line-zero. Call it before the first query, on a Source from NewLLVMSource.
 func (s *Source) SkipLineZero() {
 	policy := *s.policy
 	policy.dwarf.SkipLineZero = true
@@ -113,17 +113,17 @@ func (s *Source) SkipLineZero() {
 }
 
 // UseMemory sets the memory for data read from files, in bytes, in place of DefaultMemory. Modules that are in use may exceed it. Call it
-// before the first question.
+// before the first query.
 func (s *Source) UseMemory(bytes int64) { s.memory = bytes }
 
-// Warn makes the source call warn once for each module that exceeds the time limit of questions. Call it before the first question.
+// Warn makes the source call warn once for each module that exceeds the time limit of queries. Call it before the first query.
 func (s *Source) Warn(warn func(message string)) { s.warn = warn }
 
 // UsePackage makes the source look for the split units of every module in the package at path (a .dwp file) in place of the one next to
-// the module's file. If there is no file at path, it looks for the separate files of the units. Call it before the first question.
+// the module's file. If there is no file at path, it looks for the separate files of the units. Call it before the first query.
 func (s *Source) UsePackage(path string) { s.dwp = path }
 
-// Frames returns the answer to a question. If the file cannot be read, the Files of the answer say why.
+// Frames returns the answer to a query. If the file cannot be read, the Files of the answer say why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
 	if !ok {
@@ -316,7 +316,7 @@ func withoutLongAnswer(of *symsrc.Files) *symsrc.Files {
 	return &files
 }
 
-// Named returns the functions with the same plain name as name, as the answer to a question of kind symsrc.Named.
+// Named returns the functions with the same plain name as name, as the answer to a query of kind symsrc.Named.
 func (f *File) Named(name string, addr uint64) (frames []symsrc.Frame) {
 	f.guard(func() {
 		addr = f.codeAddr(addr)
@@ -355,7 +355,7 @@ func (g *goTable) frames(f *File, addr uint64) []symsrc.Frame {
 	return g.table.Frames(addr)
 }
 
-// Place returns the address of a question in the address space of the module's file, and the load address in the file's headers, which
+// Place returns the address of a query in the address space of the module's file, and the load address in the file's headers, which
 // is the base of the addresses in Breakpad symbol files. It returns false if there is no such file, or its headers do not say.
 func (s *Source) Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool) {
 	type place struct {
@@ -400,7 +400,7 @@ var (
 	errNotLoaded = errors.New("it is not linked")
 )
 
-// muchPacked is the uncompressed size of the sections of a file, in bytes, from which on unpacking takes longer than a question to
+// muchPacked is the uncompressed size of the sections of a file, in bytes, from which on unpacking takes longer than a query to
 // another process.
 const muchPacked = 32 << 20
 

@@ -17,7 +17,7 @@ type prefetch struct {
 }
 
 const (
-	// prefetchStep is the number of bytes unpacked at once, so that a question that needs a part of a section does not wait for the
+	// prefetchStep is the number of bytes unpacked at once, so that a query that needs a part of a section does not wait for the
 	// rest.
 	prefetchStep = 1 << 20
 	// maxPrefetch is the size of the largest section that is prefetched, in bytes.
@@ -40,7 +40,7 @@ func (p *prefetch) begin(sections []*elf.Content) {
 	})
 }
 
-// unpack unpacks a section step by step. It ignores errors, because a question that needs the section gets them, too.
+// unpack unpacks a section step by step. It ignores errors, because a query that needs the section gets them, too.
 func (p *prefetch) unpack(s *elf.Content) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() { _ = recover() }()

@@ -60,7 +60,7 @@ func (f *File) SignalTrampoline(addr uint64) (found bool) {
 	return found
 }
 
-// Call returns the answer to a question of kind symsrc.CallSite, or nil if there is no machine code.
+// Call returns the answer to a query of kind symsrc.CallSite, or nil if there is no machine code.
 func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
 	addr, ok := f.Address(q)
 	if !ok {

@@ -30,14 +30,14 @@ func TestRefused(t *testing.T) {
 	for i := range 5 {
 		m := symsrc.Module{Name: strconv.Itoa(i / 2)}
 		a := ask(s, m, elftest.CodeAt)
-		if i == 0 { // the first question reads less of the file
+		if i == 0 { // the first query reads less of the file
 			a = ask(s, m, elftest.CodeAt+1<<12)
 		}
 		if len(a.Frames) > 0 || a.Files.ElfStatus != symsrc.Corrupted || a.Files.Note == "" {
-			t.Fatalf("question %d: %+v, %+v", i, a.Frames, a.Files)
+			t.Fatalf("query %d: %+v, %+v", i, a.Frames, a.Files)
 		}
 		if s.inUse.Load() != 0 || len(s.module(m).opened) > 0 {
-			t.Fatalf("question %d: %d bytes in use", i, s.inUse.Load())
+			t.Fatalf("query %d: %d bytes in use", i, s.inUse.Load())
 		}
 	}
 	good, err := os.ReadFile(filepath.Join("testdata", "gcc5.elf"))
@@ -79,7 +79,7 @@ func TestOpenDescriptors(t *testing.T) {
 	}
 }
 
-// TestLongAnswers asks about nested calls with very long names: there is no answer, and the file still answers other questions.
+// TestLongAnswers asks about nested calls with very long names: there is no answer, and the file still answers other queries.
 func TestLongAnswers(t *testing.T) {
 	const names = 90
 	var entries, calls []byte

@@ -14,7 +14,7 @@ import (
 // for all of them. The Files in answers depend on the name, because they say where the library was searched.
 type registry struct {
 	of    *Source
-	clock atomic.Int64 // counts questions, for the eviction of the least recently used module
+	clock atomic.Int64 // counts queries, for the eviction of the least recently used module
 	last  atomic.Pointer[lastModule]
 
 	mu      sync.Mutex
@@ -24,7 +24,7 @@ type registry struct {
 	open    map[*module]bool         // the modules that may have open files
 }
 
-// lastModule is the module of the last question. It is found without a lock, because consecutive questions are often about the same
+// lastModule is the module of the last query. It is found without a lock, because consecutive queries are often about the same
 // module.
 type lastModule struct {
 	key symsrc.Module

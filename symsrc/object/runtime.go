@@ -9,7 +9,7 @@ import (
 )
 
 // runtimeFile is the runtime object of a debug file: the file that is loaded at run time. It is opened lazily, because the debug file
-// suffices for most questions, which are not about machine code. It is closed with the debug file.
+// suffices for most queries, which are not about machine code. It is closed with the debug file.
 type runtimeFile struct {
 	of   *File
 	once sync.Once

@@ -33,7 +33,7 @@ const (
 	copyPage    = 1 << 12
 )
 
-// Limits of copies, in bytes: the uncompressed size from which on an object has one (below it, a question unpacks what it needs in less
+// Limits of copies, in bytes: the uncompressed size from which on an object has one (below it, a query unpacks what it needs in less
 // than about 10 ms), the total size of all copies, and the space that is left free on the disk.
 const (
 	minUnpacked     = 4 << 20
@@ -47,8 +47,8 @@ type unpackedCache struct {
 	boot              string // boot ID of the machine
 	min, max, reserve int64  // see minUnpacked, maxUnpacked, unpackedReserve
 
-	asking   atomic.Int32  // number of questions that are being answered
-	asked    atomic.Int64  // number of questions that were answered
+	asking   atomic.Int32  // number of queries that are being answered
+	asked    atomic.Int64  // number of queries that were answered
 	disabled atomic.Bool   // a copy was damaged while it was in use
 	writer   chan struct{} // holds an element while a copy is being written
 
@@ -58,8 +58,8 @@ type unpackedCache struct {
 }
 
 // KeepUnpacked makes the source keep unpacked copies of large compressed objects in dir/unpacked, at most 1 GiB in total, for use by later
-// processes. A copy is written in the background after the second question about an object; if the process ends before it is complete,
-// there is none. An empty dir, the default, disables copies. Call it before the first question. It does nothing on systems without a
+// processes. A copy is written in the background after the second query about an object; if the process ends before it is complete,
+// there is none. An empty dir, the default, disables copies. Call it before the first query. It does nothing on systems without a
 // boot ID.
 func (s *Source) KeepUnpacked(dir string) {
 	boot := bootID()
@@ -71,7 +71,7 @@ func (s *Source) KeepUnpacked(dir string) {
 		writer: make(chan struct{}, 1)}
 }
 
-// Close stops writing copies, without waiting, and removes an unfinished one. The source still answers questions.
+// Close stops writing copies, without waiting, and removes an unfinished one. The source still answers queries.
 func (s *Source) Close() error {
 	if s.unpacked != nil {
 		s.unpacked.close()
@@ -91,7 +91,7 @@ type unpackedCopy struct {
 	unmap  func() error
 	stat   fs.FileInfo // of the mapped file
 
-	asked atomic.Int32  // number of questions about the File, up to 2
+	asked atomic.Int32  // number of queries about the File, up to 2
 	done  chan struct{} // closed with the File
 }
 
@@ -138,7 +138,7 @@ func (t *unpackedCache) describe(f *File, part symsrc.Range) *unpackedCopy {
 // isMapped reports whether the copy is mapped. c may be nil.
 func (c *unpackedCopy) isMapped() bool { return c != nil && c.mapped != nil }
 
-// writeLater starts to write the copy after the second question, because most files get either one question or many. c may be nil.
+// writeLater starts to write the copy after the second query, because most files get either one query or many. c may be nil.
 func (c *unpackedCopy) writeLater(f *File) {
 	if c == nil || c.mapped != nil || c.asked.Load() > 1 || c.asked.Add(1) != 2 {
 		return
@@ -194,7 +194,7 @@ func (t *unpackedCache) write(f *File, w *unpackedCopy) {
 	case <-w.done:
 		return
 	}
-	f.beginPrefetch() // questions need it more urgently than the copy
+	f.beginPrefetch() // queries need it more urgently than the copy
 	f.prefetch.busy.Wait()
 	if t.disabled.Load() || time.Since(f.stat.ModTime()) < 2*time.Second { // a change might not show in the time
 		return
@@ -267,7 +267,7 @@ func (t *unpackedCache) close() {
 	}
 }
 
-// fill writes the header and the unpacked sections. Questions may unpack the same sections meanwhile.
+// fill writes the header and the unpacked sections. Queries may unpack the same sections meanwhile.
 func (t *unpackedCache) fill(temp *diskcache.File, f *File, w *unpackedCopy) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -337,14 +337,14 @@ func (t *unpackedCache) finish(temp *diskcache.File, f *File, w *unpackedCopy) e
 	return nil
 }
 
-// begin is called before each question is answered. t may be nil.
+// begin is called before each query is answered. t may be nil.
 func (t *unpackedCache) begin() {
 	if t != nil {
 		t.asking.Add(1)
 	}
 }
 
-// end is called after each question was answered. t may be nil.
+// end is called after each query was answered. t may be nil.
 func (t *unpackedCache) end() {
 	if t != nil {
 		t.asked.Add(1)
@@ -352,8 +352,8 @@ func (t *unpackedCache) end() {
 	}
 }
 
-// pace limits the writer of a copy to a tenth of a core while there are questions, which need the cores and the memory bandwidth.
-// Without questions the writer uses a whole core.
+// pace limits the writer of a copy to a tenth of a core while there are queries, which need the cores and the memory bandwidth.
+// Without queries the writer uses a whole core.
 type pace struct {
 	t     *unpackedCache
 	quit  <-chan struct{}
@@ -362,8 +362,8 @@ type pace struct {
 }
 
 const (
-	busyFraction = 10                    // while there are questions, steps take 1/busyFraction of the time
-	quiet        = 10 * time.Millisecond // least pause while there are questions
+	busyFraction = 10                    // while there are queries, steps take 1/busyFraction of the time
+	quiet        = 10 * time.Millisecond // least pause while there are queries
 )
 
 // wait waits before each step. It returns at once when the file is closed.

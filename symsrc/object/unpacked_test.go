@@ -145,7 +145,7 @@ func TestUnpackedNone(t *testing.T) {
 	}
 }
 
-// TestUnpackedOnce checks that one question does not create a copy.
+// TestUnpackedOnce checks that one query does not create a copy.
 func TestUnpackedOnce(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
 	s := keeping(t, path, dir)
