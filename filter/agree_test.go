@@ -14,7 +14,7 @@ import (
 // 0x300. Each has 0x80 bytes.
 type program struct {
 	files symsrc.Files
-	named int // questions for names
+	named int // queries for names
 }
 
 func (p *program) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
@@ -83,11 +83,11 @@ func TestVerifiedNames(t *testing.T) {
 	p := &program{files: symsrc.Files{Elf: "/a.so"}}
 	const frame = "#4 0x7f0 in hot(int) (/a.so+0x117)"
 	if got := feed(filter.Options{Symbols: p}, frame+" (BuildId: 0123abcd)\n"); got != "#4 0x7f0 in main a.c:1 (/a.so+0x117) (BuildId: 0123abcd)\n" || p.named > 0 {
-		t.Errorf("%q, %d questions for names", got, p.named)
+		t.Errorf("%q, %d queries for names", got, p.named)
 	}
 	p.files.Unverified = true
 	if got := feed(filter.Options{Symbols: p}, frame+"\n"+frame+"\n"); got != frame+"\n"+frame+"\n" || p.named != 1 {
-		t.Errorf("%q, %d questions for names", got, p.named)
+		t.Errorf("%q, %d queries for names", got, p.named)
 	}
 }
 

@@ -25,7 +25,7 @@ func heap() int64 {
 // ignorant knows nothing, and remembers nothing.
 type ignorant struct{}
 
-// Frames answers one question.
+// Frames answers one query.
 func (ignorant) Frames(context.Context, symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Files: &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}}
 }

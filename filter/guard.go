@@ -11,7 +11,7 @@ import (
 //
 //	Line   one line
 //	Lines  what is around lines; the known lines are off from then on
-//	fetch  one question; its frame stays as it is
+//	fetch  one query; its frame stays as it is
 //
 // What was held back before the line must not go with the output that the panic has discarded: see salvage.
 

@@ -1,4 +1,4 @@
-// Package symsrc says what a symbol answer is: the question (Addr), the answer (Answer, Frame), why there is none
+// Package symsrc says what a symbol answer is: the query (Addr), the answer (Answer, Frame), why there is none
 // (Status, Files), and who answers (Source). It also holds what every source needs: demangling.
 package symsrc
 
@@ -61,7 +61,7 @@ const (
 	Declared                // and where it is declared
 )
 
-// Addr is one question.
+// Addr is one query.
 type Addr struct {
 	Module Module
 	// Offset is an address of the ELF file's own address space (comparable with p_vaddr), not a file offset. A return
@@ -97,7 +97,7 @@ type Frame struct {
 	// Origin says where Func is from.
 	Origin Origin
 	// Offset is the distance of the address from the start of the variable or Named function, and Size the size of that
-	// function, 0 if the file does not say; only in answers to such questions.
+	// function, 0 if the file does not say; only in answers to such queries.
 	Offset, Size uint64
 }
 
@@ -115,7 +115,7 @@ type Answer struct {
 	// Made is the time of Files.Made when the answer was found, for an answer that was kept, whose Files may have changed since; the
 	// zero Time if it is not known.
 	Made time.Time
-	// Call is the answer to a question of kind CallSite. It is nil if there is no code of a machine whose calls are known.
+	// Call is the answer to a query of kind CallSite. It is nil if there is no code of a machine whose calls are known.
 	Call *Call
 }
 
@@ -146,7 +146,7 @@ type Target struct {
 	Symbol string
 }
 
-// Source answers questions. After a failure, the Answer has no Frames. It may be used by several
+// Source answers queries. After a failure, the Answer has no Frames. It may be used by several
 // goroutines at once.
 type Source interface {
 	Frames(ctx context.Context, q Addr) Answer
@@ -303,9 +303,9 @@ type Probe struct {
 	Calls bool
 	// Trampoline is set if the address is that of a signal trampoline: the frame after it was interrupted.
 	Trampoline bool
-	// Back is the distance from a return address to a byte of the call before it: 1, or the width of an instruction if
-	// that is fixed.
-	Back uint64
+	// CallDistance is the distance, in bytes, from a return address back to a byte of the call: to its first byte if all calls have
+	// the same length.
+	CallDistance uint64
 	// Thumb is set where the lowest bit of the address says that it is one of Thumb code: the address less 1 is the same.
 	Thumb bool
 }
@@ -315,14 +315,14 @@ type Prober interface {
 	Probe(ctx context.Context, q Addr) Probe
 }
 
-// Expected is a question that will be asked.
+// Expected is a query that will be asked.
 type Expected struct {
 	Addr
-	// Back, if not nil, returns how far before Offset the question will be, given what the machine code around Offset shows.
+	// Back, if not nil, returns how far before Offset the query will be, given what the machine code around Offset shows.
 	Back func(Probe) uint64
 }
 
-// At returns the question as it will be asked after a probe that showed p.
+// At returns the query as it will be asked after a probe that showed p.
 func (e *Expected) At(p Probe) Addr {
 	q := e.Addr
 	if e.Back != nil {
@@ -331,7 +331,7 @@ func (e *Expected) At(p Probe) Addr {
 	return q
 }
 
-// Prefetcher is a Source that answers many questions at once faster than one by one. Prefetch announces questions. It may return
+// Prefetcher is a Source that answers many queries at once faster than one by one. Prefetch announces queries. It may return
 // before the answers are known; Frames then waits for them.
 type Prefetcher interface {
 	Prefetch(ctx context.Context, qs []Expected)
@@ -479,7 +479,7 @@ type Excerpt struct {
 	Note string
 	// Absent is set if there is no file.
 	Absent bool
-	// Retry, if not nil, reports whether another question may have a better answer by now. It is cheap.
+	// Retry, if not nil, reports whether another query may have a better answer by now. It is cheap.
 	Retry func() bool
 }
 
@@ -499,7 +499,7 @@ type mangled struct{ behind Source }
 // Prefetcher returns the Prefetcher of the wrapped source.
 func (m mangled) Prefetcher() Prefetcher { return PrefetcherOf(m.behind) }
 
-// Frames answers one question.
+// Frames answers one query.
 func (m mangled) Frames(ctx context.Context, q Addr) Answer {
 	a := m.behind.Frames(ctx, q)
 	if len(a.Frames) == 0 {

@@ -117,7 +117,7 @@ type survey struct {
 	// unmapped are frames whose address no mapping covers, mapped the mappings; both are limited.
 	unmapped []place
 	mapped   []mapped
-	// nowhere are frames that do not say enough for a question.
+	// nowhere are frames that do not say enough for a query.
 	nowhere tally
 	long    int
 	// cut is set if the last line has no end, and begun if the log begins in the middle of a stack.

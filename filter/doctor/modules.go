@@ -108,7 +108,7 @@ type kind struct {
 	// mark is a text that every such line has.
 	mark  string
 	shape func() *regexp.Regexp
-	// framed is set if the line may still have a frame, one that does not say enough for a question.
+	// framed is set if the line may still have a frame, one that does not say enough for a query.
 	framed bool
 }
 
@@ -154,7 +154,7 @@ var sanitizer = []byte("Sanitizer")
 
 var escapes = pattern(`\x1b\[[0-9;:]*[A-Za-z]`)
 
-// look adds a line without a named frame; framed is set if it has frames that do not say enough for a question.
+// look adds a line without a named frame; framed is set if it has frames that do not say enough for a query.
 func (n *near) look(l *record.Line, framed bool) {
 	text := l.Text
 	if len(text) == 0 || len(text) > 64<<10 || bytes.Contains(text, sanitizer) {

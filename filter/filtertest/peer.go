@@ -140,11 +140,11 @@ func LayOut(dir, id, path string) error {
 // Symbols is a source with answers for some offsets in any module: 0x10 lies in inner, inlined into middle, inlined into outer; 0x20 in
 // plain; 0x30 in a function of which only the name is known; the data at 0x40 is a variable of 16 bytes.
 type Symbols struct {
-	// Asked are the questions so far.
+	// Asked are the queries so far.
 	Asked []symsrc.Addr
 }
 
-// Frames returns the answer to a question.
+// Frames returns the answer to a query.
 func (s *Symbols) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	s.Asked = append(s.Asked, q)
 	good := &symsrc.Files{Elf: "/lib/a.so", Unverified: q.Module.BuildID == ""}

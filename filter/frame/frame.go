@@ -118,7 +118,7 @@ type Frame struct {
 	Member    Span
 	InArchive uint64
 	// Symbol is the name of the function that Offset counts from, and Size that function's size, 0 where the log has none.
-	// Where Addr is there too and the process's mappings are known, the address is the better question.
+	// Where Addr is there too and the process's mappings are known, the address is the better query.
 	Symbol Span
 	Size   uint64
 	// Func and Source are the values to replace; shape Fields only.

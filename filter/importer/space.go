@@ -203,7 +203,7 @@ func (p placer) bias(ctx context.Context, s *space, im *image) (uint64, bool) {
 		if im.from == symsrc.InFile {
 			q.Offset = im.offset
 		}
-		if at := prober.Probe(ctx, q); at.Back != 0 { // the file was found
+		if at := prober.Probe(ctx, q); at.CallDistance != 0 { // the file was found
 			return im.start - at.Linked, true
 		}
 	}

@@ -56,7 +56,7 @@ func (p prober) Probe(_ context.Context, q symsrc.Addr) symsrc.Probe {
 	if _, err := fmt.Sscanf(p.low, "%v", &low); err != nil || q.Module.Name != p.name {
 		return symsrc.Probe{}
 	}
-	return symsrc.Probe{Linked: low + q.Offset, Back: 1}
+	return symsrc.Probe{Linked: low + q.Offset, CallDistance: 1}
 }
 
 // TestPlaces checks where modules are taken to lie: a program at a fixed address, one that is moved, the layout of lld, two

@@ -19,13 +19,13 @@ const memoLimit = 1 << 15
 // memo remembers files and answers.
 type memo struct {
 	files   map[symsrc.BuildID]*file
-	answers map[question]*answer
+	answers map[query]*answer
 }
 
 // init empties the memo.
 func (m *memo) init() {
 	m.files = map[symsrc.BuildID]*file{}
-	m.answers = map[question]*answer{}
+	m.answers = map[query]*answer{}
 }
 
 // file returns the file of a module. Its identity is the build ID alone.
@@ -70,8 +70,8 @@ func (f *file) failure() string {
 	return cmp.Or(f.detail, "The file was not recognized as a valid object file")
 }
 
-// question is an address of a file.
-type question struct {
+// query is an address of a file.
+type query struct {
 	file *file
 	off  uint64
 	kind symsrc.Kind
@@ -94,7 +94,7 @@ type frameOf struct {
 // known reports whether anything is known of the function.
 func (f *frameOf) known() bool { return *f != frameOf{function: invalid, file: invalid} }
 
-// code returns the kind of the questions of pc and bt elements.
+// code returns the kind of the queries of pc and bt elements.
 func (l *Filter) code() symsrc.Kind {
 	if l.opt.Functions == ShortNames {
 		return symsrc.ShortCode
@@ -104,7 +104,7 @@ func (l *Filter) code() symsrc.Kind {
 
 // ask returns the answer for an address of a module.
 func (l *Filter) ask(ctx context.Context, f *file, off uint64, kind symsrc.Kind) *answer {
-	q := question{f, off, kind}
+	q := query{f, off, kind}
 	if a := l.memo.answers[q]; a != nil && (a.retry == nil || !a.retry()) {
 		return a
 	}

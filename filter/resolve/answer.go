@@ -38,7 +38,7 @@ type Answer struct {
 	Unclear string
 	// Refused is why the file's names are not used, if it may not be the one that ran. It is "" otherwise.
 	Refused string
-	// files is how the search for the module's files had ended when the question was asked. It is nil if a source does not say.
+	// files is how the search for the module's files had ended when the query was asked. It is nil if a source does not say.
 	files *symsrc.Files
 	validity
 }
@@ -56,20 +56,20 @@ type adjusted struct {
 type validity struct {
 	// retry, if not nil, reports whether asking again may bring more by now.
 	retry func() bool
-	// generation is that of the module at the time of the question.
+	// generation is that of the module at the time of the query.
 	generation uint64
 }
 
-// answers answers questions. It remembers the answers.
+// answers answers queries. It remembers the answers.
 type answers struct {
-	memo      *memo
-	questions *questions
-	source    *source
-	prefetch  *Prefetch
+	memo     *memo
+	queries  *queries
+	source   *source
+	prefetch *Prefetch
 }
 
 // ask returns the answer for an address of a module.
-func (s *answers) ask(ctx context.Context, q question) *Answer {
+func (s *answers) ask(ctx context.Context, q query) *Answer {
 	if a := s.memo.answers.get(&q); s.memo.isCurrent(a) {
 		return a
 	}
@@ -80,7 +80,7 @@ func (s *answers) ask(ctx context.Context, q question) *Answer {
 
 // address returns the answer for an absolute address of a process, whether or not the files are verified.
 func (s *answers) address(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
-	p = s.questions.lists.of(p, addr)
+	p = s.queries.lists.of(p, addr)
 	q := address{p, p.Space.Generation(), addr, kind, rule}
 	if a := s.memo.absolute.get(q); s.memo.isCurrent(a) {
 		return a
@@ -92,15 +92,15 @@ func (s *answers) address(ctx context.Context, p *Process, addr uint64, kind sym
 
 // lookAbsolute finds the mapping of an address, and asks for what is mapped there.
 func (s *answers) lookAbsolute(ctx context.Context, p *Process, addr uint64, kind symsrc.Kind, rule Rule) *Answer {
-	q, ok, several := s.questions.at(p, addr, kind, rule)
+	q, ok, several := s.queries.at(p, addr, kind, rule)
 	if !ok {
-		return &Answer{Ambiguous: several, running: s.questions.lists.running != nil && p.Space.Empty(), adjusted: adjusted{rule: rule, Back: rule.back(symsrc.Probe{})}}
+		return &Answer{Ambiguous: several, running: s.queries.lists.running != nil && p.Space.Empty(), adjusted: adjusted{rule: rule, Back: rule.back(symsrc.Probe{})}}
 	}
 	return s.ask(ctx, q)
 }
 
 // look asks the source.
-func (s *answers) look(ctx context.Context, q question) *Answer {
+func (s *answers) look(ctx context.Context, q query) *Answer {
 	s.memo.watch(q.mod)
 	got := s.prefetch.take(ctx, q)
 	a := &Answer{Module: q.mod, Kind: q.kind, Offset: got.addr.Offset, Space: got.addr.Space, Frames: got.Frames, Made: got.Made, Unclear: got.unclear,

@@ -23,7 +23,7 @@ func (r *Resolver) ResolveFrame(ctx context.Context, t *Thread, line int, text [
 	if first {
 		above = nothingKnown
 	}
-	q, ok, absolute := r.questions.of(t, line, text, fr)
+	q, ok, absolute := r.queries.of(t, line, text, fr)
 	if ok {
 		q = r.answers.placed(ctx, q, fr)
 	}
@@ -121,9 +121,9 @@ func (r *Resolver) ResolveAddress(ctx context.Context, p *Process, addr uint64, 
 // KnowsBuildIDs reports whether the log states build IDs of the thread's modules apart from its frames.
 func (t *Thread) KnowsBuildIDs() bool { return len(t.buildIDs) > 0 || len(t.dart) > 0 }
 
-// Asked is the question of the frame that was looked up last in a module, with its answer.
+// Asked is the query of the frame that was looked up last in a module, with its answer.
 type Asked struct {
-	question
+	query
 	Answer     *Answer
 	Convention frame.Convention
 	// Plain is set if the frame's number counts, and nothing but its name and build ID decided on the module.

@@ -22,11 +22,11 @@ type addressMemo struct {
 
 // addressSlot is an answer for an absolute address.
 type addressSlot struct {
-	question address
-	answer   *Answer
+	query  address
+	answer *Answer
 }
 
-// slot returns the slot of a question.
+// slot returns the slot of a query.
 func (m *addressMemo) slot(q *address) *addressSlot {
 	h := (q.addr ^ q.generation<<40) * 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	return &m.slots[h>>40&uint64(len(m.slots)-1)]
@@ -37,7 +37,7 @@ func (m *addressMemo) get(q address) *Answer {
 	if len(m.slots) == 0 {
 		return nil
 	}
-	if s := m.slot(&q); s.question == q {
+	if s := m.slot(&q); s.query == q {
 		return s.answer
 	}
 	return nil
@@ -50,7 +50,7 @@ func (m *addressMemo) put(q address, a *Answer) {
 		m.slots, m.puts = make([]addressSlot, max(firstSlots, growth*len(old))), 0
 		for i := range old {
 			if old[i].answer != nil {
-				*m.slot(&old[i].question) = old[i]
+				*m.slot(&old[i].query) = old[i]
 			}
 		}
 	}
@@ -66,30 +66,30 @@ type answerMemo struct {
 
 // answerSlot is an answer for an address of a module.
 type answerSlot struct {
-	question question
-	answer   *Answer
+	query  query
+	answer *Answer
 }
 
-// hash returns a hash of the question. Its upper bits are the good ones.
-func (q *question) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
+// hash returns a hash of the query. Its upper bits are the good ones.
+func (q *query) hash() uint64 { return (q.off ^ q.mod.number<<44) * 0x9e3779b97f4a7c15 }
 
 // get returns the answer to q, or nil.
-func (m *answerMemo) get(q *question) *Answer {
+func (m *answerMemo) get(q *query) *Answer {
 	if len(m.slots) == 0 {
 		return nil
 	}
 	i := q.hash() >> 40 & uint64(len(m.slots)-1)
-	if s := &m.slots[i]; s.question == *q {
+	if s := &m.slots[i]; s.query == *q {
 		return s.answer
 	}
-	if s := &m.slots[i^1]; s.question == *q {
+	if s := &m.slots[i^1]; s.query == *q {
 		return s.answer
 	}
 	return nil
 }
 
 // put keeps an answer.
-func (m *answerMemo) put(q *question, a *Answer) {
+func (m *answerMemo) put(q *query, a *Answer) {
 	if m.puts++; m.puts > 2*len(m.slots) && len(m.slots) < answerSlots {
 		m.fill(max(firstSlots, growth*len(m.slots)))
 	} else if m.bytes > answerBytes {
@@ -112,11 +112,11 @@ func (m *answerMemo) fill(slots int) {
 
 // set puts an answer in its slot. Slots are neighbors in pairs: the answer that was there moves to the neighbor.
 func (m *answerMemo) set(is answerSlot) {
-	i := is.question.hash() >> 40 & uint64(len(m.slots)-1)
+	i := is.query.hash() >> 40 & uint64(len(m.slots)-1)
 	s := &m.slots[i]
 	switch next := &m.slots[i^1]; {
 	case s.answer == nil:
-	case s.question == is.question:
+	case s.query == is.query:
 		m.bytes -= s.answer.size()
 	default:
 		if next.answer != nil {

@@ -34,7 +34,7 @@ type memo struct {
 // Module is one binary of the log, with its frames that have no name.
 type Module struct {
 	symsrc.Module
-	number   uint64 // for the hash of questions
+	number   uint64 // for the hash of queries
 	nameless []nameless
 	// Files is how the search for its files ended. It is nil before that.
 	Files *symsrc.Files

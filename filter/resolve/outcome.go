@@ -15,7 +15,7 @@ const (
 	NoSymbol  = lastStatus + 1 + Outcome(iota) // the files are good, but no symbol covers the address
 	NoMapping                                  // no mapping covers the address
 	Ambiguous                                  // several mappings may cover the address, or several instructions may be meant
-	NotAsked                                   // the log does not say enough for a question
+	NotAsked                                   // the log does not say enough for a query
 	InLog                                      // the log names the frame already
 	outcomes
 )

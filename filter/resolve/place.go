@@ -24,7 +24,7 @@ func (s *source) place(ctx context.Context, got *found) {
 	}
 }
 
-// laterMapping says why a question is unclear.
+// laterMapping says why a query is unclear.
 const laterMapping = "unclear: the offset in the archive is not that of the file"
 
 // inArchive finds out where an address is of which the log has the offset of a mapping of an archive. One that counts from the executable
@@ -42,9 +42,9 @@ func (s *source) inArchive(ctx context.Context, got *found) {
 	}
 }
 
-// placed returns the question of a frame whose offset counts in the file or in the module as the one of the two at which the file has the
+// placed returns the query of a frame whose offset counts in the file or in the module as the one of the two at which the file has the
 // function that the log names, as far before it as the log says.
-func (s *answers) placed(ctx context.Context, q question, fr *parse.Frame) question {
+func (s *answers) placed(ctx context.Context, q query, fr *parse.Frame) query {
 	if q.space != symsrc.InFileOrLinked {
 		return q
 	}

@@ -14,7 +14,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Limits of a prefetch: how far it looks, in bytes and in questions, and the fewest questions that are worth a goroutine.
+// Limits of a prefetch: how far it looks, in bytes and in queries, and the fewest queries that are worth a goroutine.
 const (
 	prefetchText  = 256 << 10
 	maxRequests   = 512
@@ -24,13 +24,13 @@ const (
 	maxVain      = 1 << 12
 )
 
-// Prefetch looks ahead over the lines that have arrived already when a question is new, and has other cores answer the questions
+// Prefetch looks ahead over the lines that have arrived already when a query is new, and has other cores answer the queries
 // that will be asked next. The order of the output does not change: the stream takes the answer, waits for it, or asks itself.
 type Prefetch struct {
-	memo      *memo
-	questions *questions
-	source    *source
-	broken    func(fault string)
+	memo    *memo
+	queries *queries
+	source  *source
+	broken  func(fault string)
 	// rest is what follows the line at hand in the chunk. It is probably of the same thread.
 	rest []byte
 	of   *Thread
@@ -40,18 +40,18 @@ type Prefetch struct {
 	absolutes  bool
 	// left is how many bytes of the chunk were not looked at.
 	left int
-	// idle is how many new questions pass before the next look ahead. vain is the last such delay: it grows with every look in
+	// idle is how many new queries pass before the next look ahead. vain is the last such delay: it grows with every look in
 	// vain.
 	idle, vain int
-	// pending has the requests whose answers were not taken yet, each in the slot of its question.
+	// pending has the requests whose answers were not taken yet, each in the slot of its query.
 	pending []*request
 	search  frame.Search
 }
 
-// request is a question that other cores may answer.
+// request is a query that other cores may answer.
 type request struct {
-	q question
-	// generation is that of the question's module.
+	q query
+	// generation is that of the query's module.
 	generation uint64
 
 	taken atomic.Bool
@@ -76,8 +76,8 @@ func (s *Prefetch) Search(candidates *stream.Scan, absolutes bool) {
 // Drop drops the answers that were not taken yet.
 func (s *Prefetch) Drop() { clear(s.pending) }
 
-// take answers a question, or takes the answer that another core has found.
-func (s *Prefetch) take(ctx context.Context, q question) found {
+// take answers a query, or takes the answer that another core has found.
+func (s *Prefetch) take(ctx context.Context, q query) found {
 	slot := s.slot(&q)
 	if len(s.rest) > 0 && len(s.rest) <= s.left && (slot == nil || *slot == nil) {
 		if s.idle--; s.idle < 0 {
@@ -92,8 +92,8 @@ func (s *Prefetch) take(ctx context.Context, q question) found {
 	return got
 }
 
-// await waits for the answer of another core if the question was prefetched, and asks the source otherwise.
-func (s *Prefetch) await(ctx context.Context, slot **request, q question) found {
+// await waits for the answer of another core if the query was prefetched, and asks the source otherwise.
+func (s *Prefetch) await(ctx context.Context, slot **request, q query) found {
 	if slot == nil || *slot == nil || (*slot).q != q || (*slot).generation != q.mod.generation {
 		return s.source.fetch(ctx, q)
 	}
@@ -106,15 +106,15 @@ func (s *Prefetch) await(ctx context.Context, slot **request, q question) found 
 	return e.got
 }
 
-// slot returns the slot of a question in pending. It is nil before the first look ahead.
-func (s *Prefetch) slot(q *question) **request {
+// slot returns the slot of a query in pending. It is nil before the first look ahead.
+func (s *Prefetch) slot(q *query) **request {
 	if s.pending == nil {
 		return nil
 	}
 	return &s.pending[q.hash()>>40%pendingSlots]
 }
 
-// lookAhead collects the questions of the lines ahead and has other cores answer them.
+// lookAhead collects the queries of the lines ahead and has other cores answer them.
 func (s *Prefetch) lookAhead(ctx context.Context) {
 	cores := runtime.GOMAXPROCS(0) - 1
 	prefetcher := symsrc.PrefetcherOf(s.source.symbols)
@@ -165,7 +165,7 @@ func (s *Prefetch) lookAhead(ctx context.Context) {
 	if prefetcher != nil {
 		expected := make([]symsrc.Expected, len(requests))
 		for i, e := range requests {
-			expected[i].Addr = e.q.asked()
+			expected[i].Addr = e.q.addr()
 			if s.source.probes(&e.q) {
 				expected[i].Back = e.q.Rule.back
 			}
@@ -189,15 +189,15 @@ func (s *Prefetch) send(ctx context.Context, requests []*request, cores int) {
 	}
 }
 
-// predict returns the question of a line ahead, if it is a frame like those before. stop is set if the line changes the meaning
+// predict returns the query of a line ahead, if it is a frame like those before. stop is set if the line changes the meaning
 // of the lines after it.
-func (s *Prefetch) predict(t *Thread, line []byte) (q question, ok, stop bool) {
+func (s *Prefetch) predict(t *Thread, line []byte) (q query, ok, stop bool) {
 	if i := bytes.Index(line, parse.OpenBraces); i >= 0 {
 		bt, _, ok := markup.BTLine(line[i:])
 		if !ok {
 			return q, false, !bytes.HasPrefix(line[i:], btStart)
 		}
-		q, ok, _ = s.questions.at(t.Process, bt.Addr, symsrc.Code, s.questions.adjust.Element(t, bt.Type, false))
+		q, ok, _ = s.queries.at(t.Process, bt.Addr, symsrc.Code, s.queries.adjust.Element(t, bt.Type, false))
 		return q, ok, false
 	}
 	if bytes.IndexByte(line, 0x1b) >= 0 || !frame.Candidate(line, false, s.absolutes) {
@@ -209,9 +209,9 @@ func (s *Prefetch) predict(t *Thread, line []byte) (q question, ok, stop bool) {
 		return q, false, false
 	}
 	seen := parse.Frame{Frame: *fr, ModuleText: fr.Module.Of(line), BuildIDText: fr.BuildID.Of(line), MemberText: fr.Member.Of(line), SymbolText: fr.Symbol.Of(line)}
-	q, ok, absolute := s.questions.of(t, s.line, line, &seen)
+	q, ok, absolute := s.queries.of(t, s.line, line, &seen)
 	if absolute {
-		q, ok, _ = s.questions.at(t.Process, q.off, q.kind, q.Rule)
+		q, ok, _ = s.queries.at(t.Process, q.off, q.kind, q.Rule)
 	}
 	return q, ok, false
 }

@@ -13,7 +13,7 @@ func (a *Answer) byPath() bool {
 	return a.Module != nil && a.Module.Files != nil && a.Module.Files.Unverified
 }
 
-// Files returns the module's files as they were found when the question was asked. It is nil if nothing was searched for.
+// Files returns the module's files as they were found when the query was asked. It is nil if nothing was searched for.
 func (a *Answer) Files() *symsrc.Files {
 	if a.files == nil && a.Module != nil {
 		return a.Module.Files

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// recorded is a source that names each address after itself, and notes its questions.
+// recorded is a source that names each address after itself, and notes its queries.
 type recorded struct{ asked []string }
 
 func (s *recorded) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
@@ -115,7 +115,7 @@ func TestAdjustMarkup(t *testing.T) {
 	}
 }
 
-// TestMemo holds that a question is asked once, until its answer is stale.
+// TestMemo holds that a query is asked once, until its answer is stale.
 func TestMemo(t *testing.T) {
 	s := &recorded{}
 	r := resolve.New(resolve.Options{Symbols: s})
@@ -133,7 +133,7 @@ func TestMemo(t *testing.T) {
 	}
 }
 
-// TestNothingToAsk holds that frames without a place in a module cost no question.
+// TestNothingToAsk holds that frames without a place in a module cost no query.
 func TestNothingToAsk(t *testing.T) {
 	s := &recorded{}
 	r := resolve.New(resolve.Options{Symbols: s})

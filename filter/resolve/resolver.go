@@ -5,7 +5,7 @@
 //	process.go     Processes, the threads that write the log, and the numbers of the stacks that they print
 //	headline.go    what headlines say of the stacks below them
 //	frame.go       what becomes of a frame
-//	question.go    questions: which place of which module a frame means
+//	query.go       queries: which place of which module a frame means
 //	rule.go        return addresses and exact addresses
 //	trampoline.go  signal trampolines, after which an address is exact
 //	mappings.go    lists of mappings, of the log and from elsewhere
@@ -43,13 +43,13 @@ type Resolver struct {
 	Counts Counts
 	// Mapped is set once a list of mappings was read: absolute addresses count then.
 	Mapped bool
-	// Asked is the last question of a frame.
+	// Asked is the last query of a frame.
 	Asked Asked
 
-	memo      memo
-	lists     lists
-	questions questions
-	answers   answers
+	memo    memo
+	lists   lists
+	queries queries
+	answers answers
 }
 
 // Options are how frames are resolved.
@@ -62,7 +62,7 @@ type Options struct {
 	Maps func() [][]byte
 	// By is what tells processes apart.
 	By prefix.By
-	// Broken is called with the description of a panic that a question caused.
+	// Broken is called with the description of a panic that a query caused.
 	Broken func(fault string)
 	// Own is set if the log is of programs that this filter has started: the files of this machine are theirs. Trust says how a user
 	// has other files trusted, for reasons.
@@ -76,11 +76,11 @@ func New(o Options) *Resolver {
 	r.memo.init()
 	r.Counts.memo = &r.memo
 	r.lists = lists{processes: r.Processes, running: o.Maps}
-	r.questions = questions{adjust: o.Adjust, memo: &r.memo, lists: &r.lists}
+	r.queries = queries{adjust: o.Adjust, memo: &r.memo, lists: &r.lists}
 	from := &source{symbols: o.Symbols}
 	from.prober, _ = o.Symbols.(symsrc.Prober)
-	r.Prefetch = &Prefetch{memo: &r.memo, questions: &r.questions, source: from, broken: o.Broken}
-	r.answers = answers{memo: &r.memo, questions: &r.questions, source: from, prefetch: r.Prefetch}
+	r.Prefetch = &Prefetch{memo: &r.memo, queries: &r.queries, source: from, broken: o.Broken}
+	r.answers = answers{memo: &r.memo, queries: &r.queries, source: from, prefetch: r.Prefetch}
 	if !o.Own {
 		r.Proofs = &Proofs{answers: &r.answers, processes: r.Processes, trust: o.Trust}
 	}

@@ -15,7 +15,7 @@ type source struct {
 	prober  symsrc.Prober // nil if symbols is none
 }
 
-// found is the outcome of a question: how its address was adjusted, and the answer.
+// found is the outcome of a query: how its address was adjusted, and the answer.
 type found struct {
 	probe symsrc.Probe
 	addr  symsrc.Addr
@@ -23,14 +23,14 @@ type found struct {
 	symsrc.Answer
 	// unclear is Answer.Unclear.
 	unclear string
-	// broken describes the panic that the question caused. It is "" if there was none.
+	// broken describes the panic that the query caused. It is "" if there was none.
 	broken string
 }
 
-// fetch answers a question.
-func (s *source) fetch(ctx context.Context, q question) (got found) {
+// fetch answers a query.
+func (s *source) fetch(ctx context.Context, q query) (got found) {
 	defer got.rescue(q)
-	got.addr = q.asked()
+	got.addr = q.addr()
 	if q.mod.InArchive > 0 && q.mod.Member == "" {
 		s.inArchive(ctx, &got)
 	}
@@ -56,11 +56,11 @@ func (s *source) fetch(ctx context.Context, q question) (got found) {
 	return got
 }
 
-// inFileOrModule says why a question is unclear.
+// inFileOrModule says why a query is unclear.
 const inFileOrModule = "unclear: the offset may count in the file or in the module"
 
 // countFrom finds out whether a frame of strace counts in the file, as asked, or in the module.
-func (s *source) countFrom(ctx context.Context, q question, got *found) {
+func (s *source) countFrom(ctx context.Context, q query, got *found) {
 	called := q.Rule.mode() == straced
 	if called && got.probe.Returns || s.prober == nil {
 		return
@@ -87,12 +87,12 @@ func (s *source) doubt(ctx context.Context, other uint64, why string, got *found
 	}
 }
 
-// probes reports whether the machine code is looked at for a question.
-func (s *source) probes(q *question) bool { return s.prober != nil && q.Rule.mode() != exact }
+// probes reports whether the machine code is looked at for a query.
+func (s *source) probes(q *query) bool { return s.prober != nil && q.Rule.mode() != exact }
 
 // call asks for the call at the place of a frame.
 func (s *source) call(ctx context.Context, at *site) *symsrc.Call {
-	a := at.q.asked()
+	a := at.q.addr()
 	a.Kind = symsrc.CallSite
 	call := s.symbols.Frames(ctx, a).Call
 	if at.less && call != nil && !call.Ends {
@@ -104,13 +104,13 @@ func (s *source) call(ctx context.Context, at *site) *symsrc.Call {
 	return call
 }
 
-// rescue is deferred around a question. It turns a panic into an answer without names whose reason is the panic.
-func (got *found) rescue(q question) {
+// rescue is deferred around a query. It turns a panic into an answer without names whose reason is the panic.
+func (got *found) rescue(q query) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
-	*got = found{addr: q.asked(), broken: guard.Fault(cause)}
+	*got = found{addr: q.addr(), broken: guard.Fault(cause)}
 	got.Files = &symsrc.Files{ElfStatus: symsrc.UnknownError, DebugStatus: symsrc.UnknownError, Note: "internal error" + got.broken}
 }
 

@@ -25,8 +25,8 @@ type Stack struct {
 
 // site is a frame of a stack.
 type site struct {
-	q      question
-	asked  bool // q is a question
+	q      query
+	asked  bool // q is set
 	done   bool // the emitter has resolved the frame
 	number uint64
 	// less is set if the emitter takes 1 from every address, also from that of a signal trampoline.
@@ -83,7 +83,7 @@ func (s *Proofs) Add(ctx context.Context, to *Stack, t *Thread, line int, text [
 	if !at.called {
 		rule = probingFirst
 	}
-	at.q, at.asked = s.answers.questions.inStack(t, text, fr, rule)
+	at.q, at.asked = s.answers.queries.inStack(t, text, fr, rule)
 	to.process, to.line, to.number, to.numbered = t.Process, line, fr.Number, !fr.Num.Empty()
 	to.interrupted = namesTrampoline(fr.HintText) || bytes.Contains(text, handlerCalled) || bytes.Contains(fr.ModuleText, vdso)
 	if at.asked && at.q.mod.BuildID == "" && (!to.numbered || s.mayAssume(at.q.mod)) {

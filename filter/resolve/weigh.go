@@ -203,7 +203,7 @@ const pageSize = 4 << 10
 
 // named returns the functions of a name in the file of a frame, with the distances of the frame from their beginnings.
 func (w *weighing) named(at *site, name string) []symsrc.Frame {
-	q := at.q.asked()
+	q := at.q.addr()
 	q.Kind, q.Symbol, q.Size = symsrc.Named, name, 0
 	return w.source.symbols.Frames(w.ctx, q).Frames
 }

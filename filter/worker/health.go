@@ -24,7 +24,7 @@ import (
 
 // cacheCounter is a source of symbols with a cache that counts its hits.
 type cacheCounter interface {
-	// Hits returns how many questions the cache was asked, and how many it answered.
+	// Hits returns how many queries the cache was asked, and how many it answered.
 	Hits() (asked, answered int64)
 }
 

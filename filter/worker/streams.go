@@ -255,7 +255,7 @@ func (w *worker) missing(ctx context.Context, partition int) error {
 // may have any values. If the answer is ambiguous, the server is asked in the other, slower way.
 func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter string) (seq uint64, subject string, err error) {
 	config := s.in.CachedInfo().Config
-	question, err := json.Marshal(struct {
+	request, err := json.Marshal(struct {
 		Seq  uint64 `json:"seq"`
 		Next string `json:"next_by_subj,omitempty"`
 	}{from, filter})
@@ -265,7 +265,7 @@ func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter s
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	if config.AllowDirect {
-		m, err := nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+config.Name, question)
+		m, err := nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+config.Name, request)
 		if err != nil && !errors.Is(err, nats.ErrNoResponders) { // a message may have that status, too
 			return 0, "", fmt.Errorf("look for a line: %w", err)
 		}
@@ -282,7 +282,7 @@ func (s *streams) find(ctx context.Context, nc *nats.Conn, from uint64, filter s
 			}
 		}
 	}
-	reply, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+config.Name, question)
+	reply, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+config.Name, request)
 	if err != nil {
 		return 0, "", fmt.Errorf("look for a line: %w", err)
 	}

@@ -26,7 +26,7 @@ func (offsets) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Frames: []symsrc.Frame{{Func: fmt.Sprintf("%s@%x", q.Module.Name, q.Offset)}}, Files: &symsrc.Files{Elf: q.Module.Name}}
 }
 
-// Hits says that a cache has answered one question of two.
+// Hits says that a cache has answered one query of two.
 func (offsets) Hits() (asked, answered int64) { return 2, 1 }
 
 // options are those of a worker of this process.

@@ -2,7 +2,7 @@
 // addresses from standard input.
 //
 //	addr2line.go  which program, the source that asks it, and what the programs print
-//	ahead.go      answers to expected questions
+//	ahead.go      answers to expected queries
 //	child.go      one program for one file, restarted when it dies; which file of a module that is
 package addr2line
 
@@ -43,7 +43,7 @@ func (o *Options) Wanted() bool { return o.LLVM || o.GNU }
 // maxChildren bounds the programs that run at the same time.
 const maxChildren = 32
 
-// Source answers questions for code with a program. It may be used by several goroutines at once.
+// Source answers queries for code with a program. It may be used by several goroutines at once.
 type Source struct {
 	opt     Options
 	program string
@@ -124,7 +124,7 @@ func (o *Options) find() (string, error) {
 	return path, nil
 }
 
-// Frames answers one question.
+// Frames answers one query.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	if q.Kind != symsrc.Code || q.Symbol != "" {
 		return s.native.Frames(ctx, q)
@@ -141,10 +141,10 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	}
 }
 
-// maxAgain is how often a question is repeated because the files have changed.
+// maxAgain is how often a query is repeated because the files have changed.
 const maxAgain = 3
 
-// answer answers a question for code from these files.
+// answer answers a query for code from these files.
 func (s *Source) answer(ctx context.Context, t *targets, q symsrc.Addr) symsrc.Answer {
 	if len(t.paths) == 0 {
 		return symsrc.Answer{Files: t.files}
@@ -165,7 +165,7 @@ func (s *Source) answer(ctx context.Context, t *targets, q symsrc.Addr) symsrc.A
 	return a
 }
 
-// linked returns the address of a question in the address space of the file. ok is false if that is not known.
+// linked returns the address of a query in the address space of the file. ok is false if that is not known.
 func (s *Source) linked(ctx context.Context, q symsrc.Addr) (addr uint64, ok bool) {
 	if q.Space == symsrc.Linked {
 		return q.Offset, true
@@ -229,7 +229,7 @@ func (s *Source) makeRoom() {
 	}
 }
 
-// drop ends the programs of files that have changed; the next question starts them again.
+// drop ends the programs of files that have changed; the next query starts them again.
 func (s *Source) drop(paths []string) {
 	for _, path := range paths {
 		s.mu.Lock()

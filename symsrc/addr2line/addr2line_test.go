@@ -182,7 +182,7 @@ func TestRebuilt(t *testing.T) {
 	}
 }
 
-// TestDeath kills the program between two questions, and has one that dies of an address.
+// TestDeath kills the program between two queries, and has one that dies of an address.
 func TestDeath(t *testing.T) {
 	s, _ := source(t, Options{GNU: true})
 	path := filepath.Join(rootfs, "usr/lib/liba.so")
@@ -348,7 +348,7 @@ func TestGNUOrder(t *testing.T) {
 	}
 }
 
-// expected are questions about addresses of a file, as they are going to be asked.
+// expected are queries about addresses of a file, as they are going to be asked.
 func expected(m symsrc.Module, addrs []uint64) (qs []symsrc.Expected) {
 	for _, addr := range addrs {
 		qs = append(qs, symsrc.Expected{Addr: symsrc.Addr{Module: m, Offset: addr}})
@@ -356,7 +356,7 @@ func expected(m symsrc.Module, addrs []uint64) (qs []symsrc.Expected) {
 	return qs
 }
 
-// TestPrefetch holds that questions told of ahead are answered as those that are not, and by one batch for each file.
+// TestPrefetch holds that queries told of ahead are answered as those that are not, and by one batch for each file.
 func TestPrefetch(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode.name, func(t *testing.T) {
@@ -384,7 +384,7 @@ func TestPrefetch(t *testing.T) {
 				return n
 			}
 			if n, files := written(ahead), len(ahead.children); n > files || written(alone) < len(qs) {
-				t.Errorf("%d batches for %d files, %d alone for %d questions", n, files, written(alone), len(qs))
+				t.Errorf("%d batches for %d files, %d alone for %d queries", n, files, written(alone), len(qs))
 			}
 		})
 	}

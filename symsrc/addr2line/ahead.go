@@ -28,7 +28,7 @@ type place struct {
 	addr uint64
 }
 
-// pending is one answer. Its frames are valid when done is closed and known is set: a program may die, or its question may be canceled.
+// pending is one answer. Its frames are valid when done is closed and known is set: a program may die, or its query may be canceled.
 type pending struct {
 	done   chan struct{}
 	known  bool
@@ -93,7 +93,7 @@ func sizeOf(frames []symsrc.Frame) (n int) {
 // answers; Frames takes them.
 func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	of := map[*targets]*batch{}
-	var batches []*batch // in the order of the questions, in which the answers will be taken
+	var batches []*batch // in the order of the queries, in which the answers will be taken
 	for i := range qs {
 		t, addr, ok := s.locate(ctx, &qs[i])
 		if !ok {
@@ -120,7 +120,7 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	}
 }
 
-// locate returns the files and the address of a question; ok is false if a program will not be asked.
+// locate returns the files and the address of a query; ok is false if a program will not be asked.
 func (s *Source) locate(ctx context.Context, e *symsrc.Expected) (t *targets, addr uint64, ok bool) {
 	if e.Kind != symsrc.Code || e.Symbol != "" {
 		return nil, 0, false

@@ -41,7 +41,7 @@ type child struct {
 	pipe   io.Closer
 	out    *bufio.Reader // over pipe
 	deaths int
-	// batches counts the batches of questions.
+	// batches counts the batches of queries.
 	batches int
 }
 

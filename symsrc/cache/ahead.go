@@ -26,7 +26,7 @@ type aheads struct {
 	size       int // bytes of young
 }
 
-// get returns the entry of a question in the page of that key. known is true if the cache need not be asked.
+// get returns the entry of a query in the page of that key. known is true if the cache need not be asked.
 func (a *aheads) get(key []byte, at uint64, tag uint8) (p *page, s spot, known bool) {
 	one, ok := a.young[string(key)]
 	if !ok {
@@ -54,14 +54,14 @@ func (a *aheads) put(key []byte, p *page) {
 	}
 }
 
-// inquiry is a question as the cache has it.
+// inquiry is a query as the cache has it.
 type inquiry struct {
 	key []byte // of its page
 	at  uint64
 	tag uint8
 }
 
-// inquire returns the question of that kind about an address.
+// inquire returns the query of that kind about an address.
 func (m *module) inquire(kind uint8, q *symsrc.Addr) inquiry {
 	return inquiry{appendKey(nil, placeOf(m.prefix, q), q.Offset), q.Offset, tagOf(kind, q)}
 }
@@ -79,7 +79,7 @@ func (s *Source) look(m *module, q inquiry) (entry, bool, outcome) {
 	return e, found, got
 }
 
-// recall returns what is known about a question, without asking the cache.
+// recall returns what is known about a query, without asking the cache.
 func (s *Source) recall(q inquiry) (e entry, found, known bool) {
 	s.mu.Lock()
 	p, at, known := s.ahead.get(q.key, q.at, q.tag)
@@ -134,8 +134,8 @@ func (s *Source) lookPatiently(ctx context.Context, q inquiry) (e entry, found b
 	return entry{}, false
 }
 
-// Prefetch asks the cache for all of the questions in two messages: first for what the machine code shows, then for the answers.
-// It passes questions without an answer on to the next source. Questions that local files answer are not sent to the cache.
+// Prefetch asks the cache for all of the queries in two messages: first for what the machine code shows, then for the answers.
+// It passes queries without an answer on to the next source. Queries that local files answer are not sent to the cache.
 func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	if len(qs) == 0 {
 		return
@@ -147,7 +147,7 @@ func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	}
 }
 
-// prefetch is Prefetch without the next source. It returns the questions that the cache cannot answer, if wantMissing is set.
+// prefetch is Prefetch without the next source. It returns the queries that the cache cannot answer, if wantMissing is set.
 func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing bool) (missing []symsrc.Expected) {
 	if !s.begin() {
 		return qs
@@ -181,7 +181,7 @@ func (s *Source) prefetch(ctx context.Context, qs []symsrc.Expected, wantMissing
 	return missing
 }
 
-// has reports whether the answer to a question is known.
+// has reports whether the answer to a query is known.
 func (s *Source) has(q inquiry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *Source) has(q inquiry) bool {
 	return p != nil
 }
 
-// probesOf returns what the cache knows about the machine code at questions. It does not ask if a local file has the code: the answer
+// probesOf returns what the cache knows about the machine code at queries. It does not ask if a local file has the code: the answer
 // is then mostly in the same page.
 func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*module) []symsrc.Probe {
 	shows := make([]symsrc.Probe, len(qs))
@@ -211,7 +211,7 @@ func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*
 	return shows
 }
 
-// fetch asks for the pages of the questions about which nothing is known.
+// fetch asks for the pages of the queries about which nothing is known.
 func (s *Source) fetch(ctx context.Context, wanted []inquiry) {
 	var unknown [][]byte
 	twice := make(map[string]bool)
@@ -232,7 +232,7 @@ func (s *Source) fetch(ctx context.Context, wanted []inquiry) {
 	}
 }
 
-// tellHits reports the numbers of questions and answers to the cache process.
+// tellHits reports the numbers of queries and answers to the cache process.
 func (s *Source) tellHits() {
 	if asked, answered := s.Hits(); asked > 0 {
 		s.client.tell(hitsMsg, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(asked)), uint64(answered)))

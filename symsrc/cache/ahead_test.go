@@ -17,7 +17,7 @@ type told struct {
 
 func (e *told) Prefetch(_ context.Context, qs []symsrc.Expected) { e.qs = append(e.qs, qs...) }
 
-// TestPassOn holds that the source behind is told of the questions that the cache has no answer to.
+// TestPassOn holds that the source behind is told of the queries that the cache has no answer to.
 func TestPassOn(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)

@@ -172,7 +172,7 @@ func (c *client) receive(l *link) {
 	}
 }
 
-// lost drops a connection; the next question makes a new one.
+// lost drops a connection; the next query makes a new one.
 func (c *client) lost(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +203,7 @@ func (c *client) give(err error) {
 	}
 }
 
-// settle waits until a question can be asked that came too early, or while the process was busy. It reports whether one can.
+// settle waits until a query can be asked that came too early, or while the process was busy. It reports whether one can.
 func (c *client) settle(until time.Time) bool {
 	for !c.off.Load() && time.Now().Before(until) {
 		c.mu.Lock()

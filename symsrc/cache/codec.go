@@ -25,8 +25,8 @@ import (
 //
 // and then entry after entry:
 //
-//	offset     varint: what the question asks for, less that of the entry before
-//	tag        1 byte: what kind of question (key.go)
+//	offset     varint: what the query asks for, less that of the entry before
+//	tag        1 byte: what kind of query (key.go)
 //	size       uvarint: bytes of the rest of the entry
 //
 // of an answer a uvarint for its source, counted from 0, and frame after frame
@@ -36,7 +36,7 @@ import (
 //	CompDir, Line, Column        uvarints
 //	Offset                       uvarint, data only
 //
-// and of what the machine code shows 1 byte of flags, a varint for Linked, less the offset, and a uvarint for Back.
+// and of what the machine code shows 1 byte of flags, a varint for Linked, less the offset, and a uvarint for CallDistance.
 const (
 	valueFormat = 6       // goes into the engine's hash, so that pages of another format are never read
 	maxAnswer   = 1 << 14 // bytes of an answer's strings, and maxFrame of each of its frames beside them
@@ -65,7 +65,7 @@ func seal(dst []byte, start int, key []byte) []byte {
 	return dst
 }
 
-// entry is what a page has for one question: an answer, or what the machine code shows.
+// entry is what a page has for one query: an answer, or what the machine code shows.
 type entry struct {
 	at     uint64
 	tag    uint8
@@ -163,7 +163,7 @@ func appendProbe(dst []byte, at uint64, p *symsrc.Probe) []byte {
 	}
 	dst = append(dst, flags)
 	dst = binary.AppendVarint(dst, int64(p.Linked-at))
-	return binary.AppendUvarint(dst, p.Back)
+	return binary.AppendUvarint(dst, p.CallDistance)
 }
 
 func (w *pageWriter) ref(s string) uint64 {
@@ -243,7 +243,7 @@ type page struct {
 	spots   []spot
 }
 
-// spot is the place of an entry in a page: its question, and where in the text the rest of it begins and ends.
+// spot is the place of an entry in a page: its query, and where in the text the rest of it begins and ends.
 type spot struct {
 	at       uint64
 	from, to uint32
@@ -300,7 +300,7 @@ func (p *page) footprint() int {
 	return len(p.text) + 16*len(p.strings) + 24*len(p.spots) + 400*len(p.sources) + 200
 }
 
-// find returns the spot of a question's entry, in a page whose entries are sorted.
+// find returns the spot of a query's entry, in a page whose entries are sorted.
 func (p *page) find(at uint64, tag uint8) (spot, bool) {
 	i, j := 0, len(p.spots)
 	for i < j { // what slices.BinarySearchFunc does, in half the time
@@ -325,7 +325,7 @@ func (p *page) read(s spot, frames []symsrc.Frame) (e entry, err error) {
 		flags := d.byte()
 		e.shows = symsrc.Probe{
 			Known: flags&1 != 0, Returns: flags&2 != 0, Calls: flags&4 != 0, Trampoline: flags&8 != 0, Thumb: flags&16 != 0,
-			Linked: s.at + uint64(d.varint()), Back: d.uvarint(),
+			Linked: s.at + uint64(d.varint()), CallDistance: d.uvarint(),
 		}
 		if d.bad || d.b != "" {
 			return entry{}, errDamaged

@@ -144,7 +144,7 @@ func TestStopped(t *testing.T) {
 	if e.asked.Load() < many*9/10 { // it may have replied before it stopped
 		t.Errorf("the engine was asked for %d of %d", e.asked.Load(), many)
 	}
-	// Were each question to wait, these would be seconds: askTime for the first one, patience where there is no name.
+	// Were each query to wait, these would be seconds: askTime for the first one, patience where there is no name.
 	if most := askTime*many/2 + patience; waited > most {
 		t.Errorf("it took %v", waited)
 	}

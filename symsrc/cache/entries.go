@@ -64,7 +64,7 @@ func (a *arrival) samePage(b *arrival) bool {
 	return a.place == b.place && a.at>>pageBits == b.at>>pageBits
 }
 
-// read returns the entries that filters have left, in the order of the database. If a question has several, only the last one counts.
+// read returns the entries that filters have left, in the order of the database. If a query has several, only the last one counts.
 // Damaged entries are dropped.
 func read(left []byte) (all []arrival, err error) {
 	for len(left) > 0 {
@@ -135,7 +135,7 @@ func (s *store) put(left []byte) error {
 	return damaged
 }
 
-// merge returns a page of the kept entries and the new ones, which replace those of the same questions. If that is more than a page
+// merge returns a page of the kept entries and the new ones, which replace those of the same queries. If that is more than a page
 // may have, the old entries are dropped.
 func merge(key, old []byte, fresh []arrival) []byte {
 	var w pageWriter

@@ -21,7 +21,7 @@ func leftBy(place, word string, ats ...uint64) []byte {
 	return appendBlob(appendBlob(nil, []byte(place)), w.appendTo(nil, []byte(place)))
 }
 
-// TestPut keeps what filters leave beside what others have left, in whatever order: the last word on a question counts.
+// TestPut keeps what filters leave beside what others have left, in whatever order: the last word on a query counts.
 func TestPut(t *testing.T) {
 	db, _, err := openStore(filepath.Join(t.TempDir(), databaseDir), 64<<20, 0)
 	if err != nil {

@@ -49,15 +49,15 @@ func TestForged(t *testing.T) {
 		return path
 	}
 	const id = symsrc.BuildID("0123456789")
-	question := func(path string) symsrc.Addr {
+	query := func(path string) symsrc.Addr {
 		return symsrc.Addr{Module: symsrc.Module{Name: path, BuildID: id}, Offset: 0x10}
 	}
 	asks := func(n named, path string, probed bool) (function string, probe symsrc.Probe) {
 		s := Wrap(n, Options{Dir: dir, Program: program, Finder: n, Local: n})
 		connect(t, s)
-		a := s.Frames(context.Background(), question(path))
+		a := s.Frames(context.Background(), query(path))
 		if probed {
-			probe = s.Probe(context.Background(), question(path))
+			probe = s.Probe(context.Background(), query(path))
 		}
 		s.Close()
 		eventually(t, "what was left is taken", func() bool { return figures(dir) != nil && len(spooled(dir)) == 0 })

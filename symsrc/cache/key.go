@@ -54,7 +54,7 @@ func programIdentity() string {
 // keySize is the maximum size of a key: engine, length, identity, symbol, page.
 const keySize = 8 + 1 + 100 + sha256.Size + 8
 
-// A question has a tag: its kind, or probeKind for what the machine code shows, and its space.
+// A query has a tag: its kind, or probeKind for what the machine code shows, and its space.
 const probeKind = 15
 
 func tagOf(kind uint8, q *symsrc.Addr) uint8 { return kind | uint8(q.Space)<<4 }
@@ -66,7 +66,7 @@ func (e *engineID) prefix(identity string) string {
 	return string(e[:]) + string([]byte{byte(len(identity))}) + identity
 }
 
-// placeOf returns what a question's address is relative to: the module's prefix, and the symbol if there is one. The place, the tag
+// placeOf returns what a query's address is relative to: the module's prefix, and the symbol if there is one. The place, the tag
 // and the address are all that the answer depends on.
 func placeOf(prefix string, q *symsrc.Addr) string {
 	if q.Symbol == "" && q.Size == 0 {
@@ -80,7 +80,7 @@ func placeOf(prefix string, q *symsrc.Addr) string {
 // pageBits is how many low bits distinguish the addresses of a page.
 const pageBits = 9
 
-// appendKey appends the key of the page of a question. The address is last and big-endian, so that neighboring pages are
+// appendKey appends the key of the page of a query. The address is last and big-endian, so that neighboring pages are
 // neighbors in the database. Keys with a symbol are longer than those without.
 func appendKey(dst []byte, place string, at uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, place...), at>>pageBits)

@@ -13,7 +13,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// fields calls visit for each field that a question has, also those of structs in it, with the question that has another value
+// fields calls visit for each field that a query has, also those of structs in it, with the query that has another value
 // there.
 func fields(t *testing.T, q symsrc.Addr, visit func(name string, other symsrc.Addr)) {
 	t.Helper()
@@ -35,7 +35,7 @@ func fields(t *testing.T, q symsrc.Addr, visit func(name string, other symsrc.Ad
 			case f.Kind() == reflect.Bool:
 				f.SetBool(!f.Bool())
 			default:
-				t.Fatalf("a question has the field %s, of the kind %s: say here how that differs, and have inquire tell it apart", name, f.Kind())
+				t.Fatalf("a query has the field %s, of the kind %s: say here how that differs, and have inquire tell it apart", name, f.Kind())
 			}
 			visit(name, *other)
 			f.Set(before)
@@ -44,8 +44,8 @@ func fields(t *testing.T, q symsrc.Addr, visit func(name string, other symsrc.Ad
 	walk(reflect.ValueOf(&q).Elem(), "", &q)
 }
 
-// TestKeyHasAll holds that the cache tells questions apart whose answers may differ, with and without a symbol that the address
-// counts from. A field that is added to a question fails it until the key has it, or it is named here with the reason.
+// TestKeyHasAll holds that the cache tells queries apart whose answers may differ, with and without a symbol that the address
+// counts from. A field that is added to a query fails it until the key has it, or it is named here with the reason.
 func TestKeyHasAll(t *testing.T) {
 	for _, q := range []symsrc.Addr{
 		{Module: symsrc.Module{Name: "n", BuildID: "id"}, Offset: 0x10},
@@ -139,7 +139,7 @@ func TestSymbolsDiffer(t *testing.T) {
 	}
 }
 
-// counting answers with all that a question counts from.
+// counting answers with all that a query counts from.
 type counting struct{}
 
 func (counting) Find(context.Context, symsrc.Module) *symsrc.Files { return &symsrc.Files{Elf: "/x"} }

@@ -102,7 +102,7 @@ func (e *engine) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	}}
 }
 
-// addr is a question about the n-th address.
+// addr is a query about the n-th address.
 func addr(n int) symsrc.Addr {
 	return symsrc.Addr{Module: symsrc.Module{Name: "/bin/x", BuildID: symsrc.BuildID("\x01\x02\x03\x04" + strconv.Itoa(n%3))}, Offset: uint64(n)}
 }

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// supported reports whether there is a cache process on this system. Without one every question goes to the source.
+// supported reports whether there is a cache process on this system. Without one every query goes to the source.
 const supported = false
 
 type client struct{}

@@ -181,7 +181,7 @@ func (sv *server) accept() {
 	}
 }
 
-// client answers one filter until it disconnects or sends an invalid message. Files that were left before its first question, or
+// client answers one filter until it disconnects or sends an invalid message. Files that were left before its first query, or
 // before its news, are taken first.
 func (sv *server) client(l *link) {
 	var reply []byte

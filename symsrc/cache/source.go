@@ -36,10 +36,10 @@ type Source struct {
 
 	left atomic.Int64 // of patience, in nanoseconds
 
-	asked, answered atomic.Int64 // questions, as Hits tells of them
+	asked, answered atomic.Int64 // queries, as Hits tells of them
 }
 
-// Wrap returns a source that asks the cache before src. Nothing is opened or started before the first question that may be cached.
+// Wrap returns a source that asks the cache before src. Nothing is opened or started before the first query that may be cached.
 func Wrap(src symsrc.Source, o Options) *Source {
 	s := &Source{behind: src, opt: o}
 	s.left.Store(int64(patience))
@@ -77,7 +77,7 @@ func (s *Source) warn(cause error) {
 	}
 }
 
-// Frames answers one question.
+// Frames answers one query.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	if q.Kind > symsrc.Data || !s.begin() {
 		return s.behind.Frames(ctx, q)
@@ -134,7 +134,7 @@ func (s *Source) keep(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	}
 }
 
-// Hits returns how many questions for frames the cache was asked, and how many it answered.
+// Hits returns how many queries for frames the cache was asked, and how many it answered.
 func (s *Source) Hits() (asked, answered int64) { return s.asked.Load(), s.answered.Load() }
 
 // Probe returns what the machine code around an address shows, if the wrapped source is a Prober.

@@ -24,7 +24,7 @@ func connect(t *testing.T, s *Source) {
 	}
 }
 
-// unhurried lets questions wait for the cache as long as they must, for a test that counts what it answers.
+// unhurried lets queries wait for the cache as long as they must, for a test that counts what it answers.
 func unhurried(t *testing.T) {
 	t.Helper()
 	before := askTime
@@ -170,7 +170,7 @@ func TestKeys(t *testing.T) {
 	same := kept
 	same.Module.Name = "/lib/y" // the build ID says what it is
 	if !run(kept, Options{Program: program}) || !run(same, Options{Program: program}) {
-		t.Error("the same question is not answered")
+		t.Error("the same query is not answered")
 	}
 	for i, change := range []func(*symsrc.Addr){
 		func(q *symsrc.Addr) { q.Offset++ }, func(q *symsrc.Addr) { q.Kind = symsrc.Data }, func(q *symsrc.Addr) { q.Space = symsrc.InFile },
@@ -243,7 +243,7 @@ func TestMade(t *testing.T) {
 func TestProbe(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)
-	want := symsrc.Probe{Known: true, Linked: 0x1234567890, Returns: true, Back: 1}
+	want := symsrc.Probe{Known: true, Linked: 0x1234567890, Returns: true, CallDistance: 1}
 	a := &answers{probe: want, Answer: symsrc.Answer{Files: &symsrc.Files{Elf: "/x"},
 		Frames: []symsrc.Frame{{Func: "f", Origin: symsrc.SymbolAndDebug}}}}
 	q := symsrc.Addr{Module: symsrc.Module{BuildID: "id"}, Offset: 5, Space: symsrc.InImage}

@@ -20,7 +20,7 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// Keys for internal use. They differ from the keys of questions, which begin with eight bytes of a hash and are longer. The first and
+// Keys for internal use. They differ from the keys of queries, which begin with eight bytes of a hash and are longer. The first and
 // the last one are written in every session, so that all tables overlap and are merged; otherwise they would accumulate.
 var (
 	firstKey    = []byte{0}
@@ -41,7 +41,7 @@ type store struct {
 	max   int64 // bytes on disk
 	since int64 // written since these were counted
 
-	asked, found atomic.Uint64 // questions and answers since the cache was last empty
+	asked, found atomic.Uint64 // queries and answers since the cache was last empty
 }
 
 // openStore opens the database. If it is damaged, it starts a new one, and note says so.

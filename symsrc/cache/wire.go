@@ -15,7 +15,7 @@ import (
 const (
 	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
 	askMsg   byte = 'a' // keys; reply: as many pages, empty where there is none
-	hitsMsg  byte = 'u' // how many questions a filter had, and to how many the cache had answers; no reply
+	hitsMsg  byte = 'u' // how many queries a filter had, and to how many the cache had answers; no reply
 	newsMsg  byte = 'w' // answers were left; no reply
 	statsMsg byte = 's' // reply: JSON of stats
 	clearMsg byte = 'c' // reply: a sentence why that failed, or nothing
@@ -34,7 +34,7 @@ const (
 // askTime is how long a filter waits for an answer from the cache. After that its own engine answers.
 var askTime = 20 * time.Millisecond
 
-// outcome is the result of a question to the cache.
+// outcome is the result of a query to the cache.
 type outcome uint8
 
 const (

@@ -172,13 +172,13 @@ func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
 	return engine, client.Close, nil
 }
 
-// ahead is a source that asks servers in advance for the modules of expected questions.
+// ahead is a source that asks servers in advance for the modules of expected queries.
 type ahead struct {
 	symsrc.Source
 	announcer debuginfod.Announcer
 }
 
-// Prefetch announces the modules of the questions, and passes the questions on.
+// Prefetch announces the modules of the queries, and passes the queries on.
 func (a ahead) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	var modules []symsrc.Module
 	seen := make(map[symsrc.Module]bool)

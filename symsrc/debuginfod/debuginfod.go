@@ -1,8 +1,8 @@
 // Package debuginfod downloads debug information by build ID from debuginfod servers, into the cache directory that elfutils
 // and gdb share.
 //
-// Each build ID is requested once, from all servers at the same time. All questions of a run together wait for a bounded time; after
-// that, requests and downloads continue in the background, and a later question finds the results. A file with another
+// Each build ID is requested once, from all servers at the same time. All queries of a run together wait for a bounded time; after
+// that, requests and downloads continue in the background, and a later query finds the results. A file with another
 // build ID, or a truncated one, is not used.
 //
 //   - debuginfod.go: Client, its options and servers, source files; wrap.go: a Finder that asks servers last
@@ -79,7 +79,7 @@ type Client struct {
 }
 
 // New returns a client for the options; fields that are not set are taken from the environment. It is nil if no server is named. No
-// connection is made and no file is touched before the first question.
+// connection is made and no file is touched before the first query.
 func New(o Options) (*Client, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (c *Client) warnOf(about string, err error) {
 	}
 }
 
-// Outcome is the outcome of a question.
+// Outcome is the outcome of a query.
 type Outcome uint8
 
 const (
@@ -171,7 +171,7 @@ const (
 	Pending                // the request is not finished
 )
 
-// Result is the answer to a question.
+// Result is the answer to a query.
 type Result struct {
 	Outcome Outcome
 	// Path is the path of the file, if it was found. Its build ID is verified.
@@ -182,7 +182,7 @@ type Result struct {
 	Tried []string
 	// Why says why the file was not found.
 	Why string
-	// News reports whether another question may have another answer by now. It is cheap. It is nil if nothing will change.
+	// News reports whether another query may have another answer by now. It is cheap. It is nil if nothing will change.
 	News func() bool
 }
 

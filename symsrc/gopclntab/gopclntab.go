@@ -158,7 +158,7 @@ func (t *Table) find(addr uint64) (fn goFunction, ok bool) {
 // maxGoInlined bounds how deep calls are inlined into each other; a deeper chain is damage.
 const maxGoInlined = 1000
 
-// maxGoSteps bounds the rows of value tables that one question reads.
+// maxGoSteps bounds the rows of value tables that one query reads.
 const maxGoSteps = 1 << 22
 
 // value reads the table at off, which runs along with the function's code: of each row the difference of the value and

@@ -64,11 +64,11 @@ type span struct{ inner atomic.Int64 }
 // spanKey is the key of the span of the innermost layer in a context.
 type spanKey struct{}
 
-// start starts a call, and counts it if it is a question. end subtracts its time from the layer around it.
-func (l *layer) start(ctx context.Context, question bool) (inside context.Context, end func()) {
+// start starts a call, and counts it if it is a query. end subtracts its time from the layer around it.
+func (l *layer) start(ctx context.Context, query bool) (inside context.Context, end func()) {
 	around, _ := ctx.Value(spanKey{}).(*span)
 	own, begin := new(span), time.Now()
-	if question {
+	if query {
 		l.calls.Add(1)
 	}
 	return context.WithValue(ctx, spanKey{}, own), func() {
@@ -96,9 +96,9 @@ func (m *Meter) Source(name string, s symsrc.Source) symsrc.Source {
 	return TimedSource(s, m.layer(name).start)
 }
 
-// Start starts to measure a call, which is a question unless it prepares or is part of another one. It returns the context
+// Start starts to measure a call, which is a query unless it prepares or is part of another one. It returns the context
 // for the call, and a function to be called at its end.
-type Start func(ctx context.Context, question bool) (inside context.Context, end func())
+type Start func(ctx context.Context, query bool) (inside context.Context, end func())
 
 // TimedFinder returns f with its calls measured.
 func TimedFinder(f symsrc.Finder, start Start) symsrc.Finder { return timedFinder{f, start} }
@@ -232,7 +232,7 @@ func ratio(a, b float64) float64 {
 
 // Options say what to report about a run on standard error.
 type Options struct {
-	// Verbose reports searches as they happen, and at the end how many questions the cache has answered.
+	// Verbose reports searches as they happen, and at the end how many queries the cache has answered.
 	Verbose bool
 	// Benchmark reports the times of the run at its end.
 	Benchmark bool

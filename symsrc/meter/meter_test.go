@@ -64,7 +64,7 @@ func meterOnce(t *testing.T) {
 		t.Error("the source is no prober any more")
 	}
 	if p := symsrc.PrefetcherOf(source); p == nil {
-		t.Error("the source is told of no questions any more")
+		t.Error("the source is told of no queries any more")
 	} else {
 		p.Prefetch(t.Context(), nil)
 	}
@@ -72,7 +72,7 @@ func meterOnce(t *testing.T) {
 		t.Errorf("%d calls of outer after a probe", outer.calls.Load())
 	}
 	if p := symsrc.PrefetcherOf(m.Source("plain", plain{source})); p != nil {
-		t.Error("the plain source wants to be told of questions")
+		t.Error("the plain source wants to be told of queries")
 	}
 	if p := m.Source("plain", plain{source}).(symsrc.Prober).Probe(t.Context(), symsrc.Addr{}); p != (symsrc.Probe{}) {
 		t.Errorf("the plain source has probed %v", p)

@@ -36,7 +36,7 @@ func ExampleFile_Probe() {
 	p := f.Probe(logged, symsrc.InFile)
 	fmt.Println("a call ends there:", p.Returns)
 	if p.Returns {
-		for _, frame := range f.Code(p.Linked - p.Back) {
+		for _, frame := range f.Code(p.Linked - p.CallDistance) {
 			fmt.Printf("%s:%d\n", frame.File, frame.Line)
 		}
 	}

@@ -25,7 +25,7 @@ func TestTaggedAddresses(t *testing.T) {
 		if v, ok := f.Data(table + 8 | tag); !ok || v.Func != "table" || v.Offset != 8 {
 			t.Errorf("data with %#x: %+v", tag, v)
 		}
-		if p := f.Probe(other|tag, 0); p.Linked != other || p.Back != 4 || !p.Known {
+		if p := f.Probe(other|tag, 0); p.Linked != other || p.CallDistance != 4 || !p.Known {
 			t.Errorf("probe with %#x: %+v", tag, p)
 		}
 	}
@@ -70,7 +70,7 @@ func TestThumbBit(t *testing.T) {
 		if len(even) == 0 || render(even) != render(odd) || even[len(even)-1].Linkage != name {
 			t.Errorf("%s: %s and %s", name, render(even), render(odd))
 		}
-		if p := f.Probe(addr|1, 0); p.Linked != addr || p.Back != 2 {
+		if p := f.Probe(addr|1, 0); p.Linked != addr || p.CallDistance != 2 {
 			t.Errorf("%s: %+v", name, p)
 		}
 		kind := byte(0)

@@ -23,7 +23,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 }
 
 // Probe returns what the machine code around an address shows: whether an address in a log is a return address, an address inside of a
-// call instruction, or neither. Without machine code only Linked, Back and Thumb are set. The result is zero if the offset cannot be
+// call instruction, or neither. Without machine code only Linked, CallDistance and Thumb are set. The result is zero if the offset cannot be
 // converted to an address.
 func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	addr, ok := f.Linked(off, from)
@@ -32,7 +32,7 @@ func (f *File) Probe(off uint64, from symsrc.Space) (p symsrc.Probe) {
 	}
 	thumb := addr&1 != 0
 	f.guard(func() {
-		p.Linked, p.Back, p.Thumb = addr, f.elf.CallDistance(), thumb && f.elf.Machine == elf.EM_ARM
+		p.Linked, p.CallDistance, p.Thumb = addr, f.elf.CallDistance(), thumb && f.elf.Machine == elf.EM_ARM
 		if addr = f.codeAddr(addr); f.elf.Type != elf.ET_REL {
 			p.Linked = addr
 		}

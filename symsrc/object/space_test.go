@@ -133,7 +133,7 @@ func TestSpacesOfDebugFile(t *testing.T) {
 					if len(a.Frames) != 1 || a.Frames[0].Func != "other(int)" || !strings.HasSuffix(a.Frames[0].File, "other.cpp") {
 						t.Errorf("%+v: %+v", files, a.Frames)
 					}
-					if p := s.Probe(context.Background(), q); !p.Known || p.Linked != main || p.Returns || p.Calls || p.Back != 1 {
+					if p := s.Probe(context.Background(), q); !p.Known || p.Linked != main || p.Returns || p.Calls || p.CallDistance != 1 {
 						t.Errorf("%+v: %+v", files, p)
 					}
 				}

@@ -136,7 +136,7 @@ func (f *file) frames(addr, base uint64) (frames []symsrc.Frame, err error) {
 	return frames, err
 }
 
-// unplaced answers a question about a module that there is no ELF file of. Shared objects and position-independent programs are
+// unplaced answers a query about a module that there is no ELF file of. Shared objects and position-independent programs are
 // linked to the address 0. That a program is one of these nothing says: where an address might be one of a program that is linked
 // elsewhere, there is no answer, and placed is false.
 func (f *file) unplaced(q symsrc.Addr) (frames []symsrc.Frame, placed bool, err error) {

@@ -16,7 +16,7 @@ import (
 
 // Placer knows the headers of the modules' ELF files.
 type Placer interface {
-	// Place returns the address of a question in the address space of the module's file, and the load address in that file's
+	// Place returns the address of a query in the address space of the module's file, and the load address in that file's
 	// headers. ok is false if there is no file.
 	Place(ctx context.Context, q symsrc.Addr) (addr, base uint64, ok bool)
 }
@@ -42,7 +42,7 @@ func Wrap(behind symsrc.Source, placer Placer) *Source {
 	return &Source{behind: behind, placer: placer, known: make(map[*symsrc.Files]*symsrc.Files), failed: make(map[*symsrc.Files]*symsrc.Files)}
 }
 
-// Frames answers one question. An answer from a symbol file is Partial, even if it has nothing at the address: there may be
+// Frames answers one query. An answer from a symbol file is Partial, even if it has nothing at the address: there may be
 // debug information later.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a := s.behind.Frames(ctx, q)

@@ -9,8 +9,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// question is an address of a module as the log has it.
-type question struct {
+// query is an address of a module as the log has it.
+type query struct {
 	mod   *Module
 	off   uint64
 	kind  symsrc.Kind
@@ -20,8 +20,8 @@ type question struct {
 	from *symbol
 }
 
-// asked returns the question for a source.
-func (q *question) asked() symsrc.Addr {
+// addr returns the query for a source.
+func (q *query) addr() symsrc.Addr {
 	a := symsrc.Addr{Module: q.mod.Module, Offset: q.off, Kind: q.kind, Space: q.space}
 	if q.from != nil {
 		a.Symbol, a.Size = q.from.name, q.from.size
@@ -38,34 +38,34 @@ type address struct {
 	rule       Rule
 }
 
-// questions finds what is asked of a frame: a place in a module.
-type questions struct {
+// queries finds the query of a frame: a place in a module.
+type queries struct {
 	adjust Adjust
 	memo   *memo
 	lists  *lists
 }
 
-// of returns the question of a frame. If absolute is set, off is an address of the process. ok is false if there is nothing
+// of returns the query of a frame. If absolute is set, off is an address of the process. ok is false if there is nothing
 // to ask of a module: none is named, or no mapping covers the address.
-func (s *questions) of(t *Thread, line int, text []byte, fr *parse.Frame) (q question, ok, absolute bool) {
+func (s *queries) of(t *Thread, line int, text []byte, fr *parse.Frame) (q query, ok, absolute bool) {
 	first := t.first(line, fr)
 	return s.under(t, text, fr, s.adjust.Frame(t, t.convention(fr, first), first))
 }
 
 // under is the same under a rule.
-func (s *questions) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q question, ok, absolute bool) {
+func (s *queries) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q query, ok, absolute bool) {
 	kind := symsrc.Code
 	if fr.Data {
 		kind = symsrc.Data
 	}
 	if addr, ok := s.absoluteAddress(t, text, fr); ok {
-		return question{off: addr, kind: kind, Rule: rule}, false, true
+		return query{off: addr, kind: kind, Rule: rule}, false, true
 	}
 	m := s.module(t, fr)
 	if m == nil {
 		return q, false, false
 	}
-	q = question{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}
+	q = query{mod: m, off: fr.Offset, kind: kind, space: fr.Space, Rule: rule}
 	if fr.Base == frame.FromSymbol {
 		q.from = s.memo.symbol(fr.SymbolText, fr.Size)
 	}
@@ -74,7 +74,7 @@ func (s *questions) under(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q
 
 // absoluteAddress returns the address of a frame that must be looked up in the process's mappings: the frame names no module, or
 // its offset counts from where the emitter assumed the module to begin and a list of mappings is more exact.
-func (s *questions) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr uint64, ok bool) {
+func (s *queries) absoluteAddress(t *Thread, text []byte, fr *parse.Frame) (addr uint64, ok bool) {
 	if fr.Base == frame.Absolute {
 		return fr.Offset, true
 	}
@@ -95,7 +95,7 @@ var (
 
 // module returns the module of a frame that names one, or whose emitter has only one. A build ID that the log states elsewhere
 // counts for a frame without one.
-func (s *questions) module(t *Thread, fr *parse.Frame) *Module {
+func (s *queries) module(t *Thread, fr *parse.Frame) *Module {
 	name, id := fr.ModuleText, fr.BuildIDText
 	switch {
 	case fr.Base == frame.FromSymbol && fr.Size > 0:
@@ -120,8 +120,8 @@ func (s *questions) module(t *Thread, fr *parse.Frame) *Module {
 	return s.memo.written(name, id)
 }
 
-// inStack returns the question of a frame, absolute or not.
-func (s *questions) inStack(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q question, ok bool) {
+// inStack returns the query of a frame, absolute or not.
+func (s *queries) inStack(t *Thread, text []byte, fr *parse.Frame, rule Rule) (q query, ok bool) {
 	if fr.Done || fr.Data || fr.Shape == frame.NumberOnly {
 		return q, false
 	}
@@ -133,9 +133,9 @@ func (s *questions) inStack(t *Thread, text []byte, fr *parse.Frame, rule Rule) 
 	return q, ok
 }
 
-// at returns the question of an absolute address of a process. For a return address the mapping of the call before it
+// at returns the query of an absolute address of a process. For a return address the mapping of the call before it
 // counts, since the call may end its mapping. ok is false if no mapping covers the address, or if several may.
-func (s *questions) at(p *Process, addr uint64, kind symsrc.Kind, rule Rule) (q question, ok, several bool) {
+func (s *queries) at(p *Process, addr uint64, kind symsrc.Kind, rule Rule) (q query, ok, several bool) {
 	near := addr
 	if rule.before() {
 		near--
@@ -156,5 +156,5 @@ func (s *questions) at(p *Process, addr uint64, kind symsrc.Kind, rule Rule) (q 
 	if rule.before() {
 		off++
 	}
-	return question{mod: m, off: off, kind: kind, space: at.Space, Rule: rule}, true, false
+	return query{mod: m, off: off, kind: kind, space: at.Space, Rule: rule}, true, false
 }
