@@ -43,7 +43,7 @@ func order(l *link, kind byte) ([]byte, error) {
 	return m.body, nil
 }
 
-// printStats asks the cache process. It starts one if there are answers.
+// printStats prints the figures of the cache process. It starts one if there are answers.
 func printStats(o *Options, dir string, w io.Writer) error {
 	if !hasAnswers(dir) {
 		_, err := fmt.Fprintf(w, "directory  %s\nanswers    0\n", dir)
@@ -72,11 +72,11 @@ func printStats(o *Options, dir string, w io.Writer) error {
 	return err
 }
 
-// beside are the folders of other packages in the directory: indexes of symbol trees, members of archives, and unpacked copies of
+// beside has the names of the subdirectories of other packages: indexes of symbol trees, members of archives, and unpacked copies of
 // files, which earlier versions kept in "twins".
 var beside = [...]string{"trees", "members", "unpacked", "twins"}
 
-// besideSize returns the size of the files in them. A file that cannot be read does not count.
+// besideSize returns the total size of the files in them, in bytes. It ignores files that cannot be read.
 func besideSize(dir string) (size int64) {
 	for _, name := range beside {
 		_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, d fs.DirEntry, err error) error {
@@ -92,7 +92,7 @@ func besideSize(dir string) (size int64) {
 	return size
 }
 
-// forget empties the cache and the other folders. The cache process does it if there is one; otherwise the files are removed.
+// forget empties the cache and these subdirectories. The cache process does it if there is one; otherwise the files are removed.
 func forget(o *Options, dir string, w io.Writer) error {
 	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -11,13 +11,13 @@ import (
 // maxAhead bounds each half of the known pages, in bytes.
 const maxAhead = 16 << 20
 
-// ahead is a page that the cache has sent, nil where it has none.
+// ahead is a page that the cache has sent, nil if it has none.
 type ahead struct {
 	page *page
 	at   time.Time
 }
 
-// aheadTime is how long it is remembered that the cache has no answer: another filter may find one.
+// aheadTime is how long the cache is assumed to have no answer after it had none: another filter may find one.
 const aheadTime = time.Second / 2
 
 // aheads are the known pages by their keys: a newer half and an older one.
@@ -26,7 +26,7 @@ type aheads struct {
 	size       int // bytes of young
 }
 
-// get returns the entry of a query in the page of that key. known is true if the cache need not be asked.
+// get returns the page of that key and the entry of a query in it. known is true if the cache need not be asked.
 func (a *aheads) get(key []byte, at uint64, tag uint8) (p *page, s spot, known bool) {
 	one, ok := a.young[string(key)]
 	if !ok {
@@ -61,12 +61,12 @@ type inquiry struct {
 	tag uint8
 }
 
-// inquire returns the query of that kind about an address.
+// inquire returns the inquiry of that kind about an address.
 func (m *module) inquire(kind uint8, q *symsrc.Addr) inquiry {
 	return inquiry{appendKey(nil, placeOf(m.prefix, q), q.Offset), q.Offset, tagOf(kind, q)}
 }
 
-// look asks the cache for an entry, unless it is known whether the cache has it.
+// look returns the entry of a query. It asks the cache unless it is known whether the cache has one.
 func (s *Source) look(m *module, q inquiry) (entry, bool, outcome) {
 	if !s.kept.has(m.prefix) {
 		return entry{}, false, without
@@ -91,7 +91,7 @@ func (s *Source) recall(q inquiry) (e entry, found, known bool) {
 	return e, err == nil, known
 }
 
-// ask asks the cache for pages, and remembers which of them it has.
+// ask asks the cache for pages, and remembers them, also those that it does not have.
 func (s *Source) ask(keys [][]byte, within time.Duration) outcome {
 	body := make([]byte, 0, len(keys)*64)
 	for _, key := range keys {
@@ -119,7 +119,7 @@ func (s *Source) ask(keys [][]byte, within time.Duration) outcome {
 	return answered
 }
 
-// lookPatiently asks once more.
+// lookPatiently asks again, and waits for longer.
 func (s *Source) lookPatiently(ctx context.Context, q inquiry) (e entry, found bool) {
 	began := time.Now()
 	until := began.Add(time.Duration(s.left.Load()))
@@ -134,7 +134,7 @@ func (s *Source) lookPatiently(ctx context.Context, q inquiry) (e entry, found b
 	return entry{}, false
 }
 
-// Prefetch asks the cache for all of the queries in two messages: first for what the machine code shows, then for the answers.
+// Prefetch sends the queries to the cache in two steps: first for what the machine code shows, then for the answers.
 // It passes queries without an answer on to the next source. Queries that local files answer are not sent to the cache.
 func (s *Source) Prefetch(ctx context.Context, qs []symsrc.Expected) {
 	if len(qs) == 0 {
@@ -189,8 +189,8 @@ func (s *Source) has(q inquiry) bool {
 	return p != nil
 }
 
-// probesOf returns what the cache knows about the machine code at queries. It does not ask if a local file has the code: the answer
-// is then mostly in the same page.
+// probesOf returns what the cache knows about the machine code at the addresses of queries. It does not ask if a local file has the
+// code: the answer is then usually in the same page.
 func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*module) []symsrc.Probe {
 	shows := make([]symsrc.Probe, len(qs))
 	if s.opt.Finder == nil {
@@ -206,7 +206,7 @@ func (s *Source) probesOf(ctx context.Context, qs []symsrc.Expected, modules []*
 	s.fetch(ctx, wanted)
 	for n, q := range wanted {
 		e, _, _ := s.recall(q)
-		shows[of[n]] = e.shows // nothing where it is not known
+		shows[of[n]] = e.shows // zero if it is not known
 	}
 	return shows
 }

@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// told is a source that notes what it is told of.
+// told is a source that records the queries of Prefetch.
 type told struct {
 	*engine
 	qs []symsrc.Expected
@@ -17,7 +17,7 @@ type told struct {
 
 func (e *told) Prefetch(_ context.Context, qs []symsrc.Expected) { e.qs = append(e.qs, qs...) }
 
-// TestPassOn holds that the source behind is told of the queries that the cache has no answer to.
+// TestPassOn checks that Prefetch passes the queries that the cache cannot answer on to the wrapped source.
 func TestPassOn(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)

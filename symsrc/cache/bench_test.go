@@ -19,7 +19,7 @@ func (h *here) Find(context.Context, symsrc.Module) *symsrc.Files { return &h.fi
 
 func (h *here) Frames(context.Context, symsrc.Addr) symsrc.Answer { return h.a }
 
-// BenchmarkDirect is what the cache adds to an answer from a file of this machine, which is left for later runs.
+// BenchmarkDirect measures what the cache adds to an answer from a file of this machine, which is stored for later runs.
 func BenchmarkDirect(b *testing.B) {
 	h := &here{files: symsrc.Files{Elf: "/bin/x", Debug: "/x.debug"}}
 	h.a = symsrc.Answer{Files: &h.files, Frames: []symsrc.Frame{

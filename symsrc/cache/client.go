@@ -13,10 +13,10 @@ import (
 	"qss-filter/symsrc"
 )
 
-// How long a filter waits for the cache. After that its own engine answers.
+// Time limits of a filter that waits for the cache. After these, its own engine answers.
 const (
 	openTime  = 100 * time.Millisecond // once, while a process is started that has answers
-	stuckTime = 5 * time.Second        // without a reply: the process hangs
+	stuckTime = 5 * time.Second        // without a reply, after which the process is taken to hang
 )
 
 // client asks the cache process.
@@ -25,21 +25,21 @@ type client struct {
 	dir  string
 	warn func(error)
 
-	off    atomic.Bool // for good
+	off    atomic.Bool // permanently
 	told   sync.Once   // why it is off
 	behind atomic.Int64
-	since  atomic.Int64 // when the oldest reply that is awaited was asked for, in Unix nanoseconds
+	since  atomic.Int64 // when the oldest unanswered request was sent, in Unix nanoseconds
 	nextID atomic.Uint32
 
 	mu      sync.Mutex
 	link    *link         // nil: none
-	ready   chan struct{} // closed when the attempt to connect that is under way has ended
+	ready   chan struct{} // closed when the current attempt to connect ends; nil if there is none
 	waited  bool          // for the process to start
 	closed  bool
 	waiting map[uint32]chan []byte
 }
 
-// ask sends a message and waits for its reply.
+// ask sends a message and returns its reply.
 func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outcome) {
 	l, got := c.connected(true)
 	if l == nil {
@@ -79,7 +79,7 @@ func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outc
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {
-	case b, ok := <-reply: // just now
+	case b, ok := <-reply: // it arrived after the timeout
 		if ok {
 			return b, answered
 		}
@@ -120,7 +120,7 @@ func (c *client) connected(wait bool) (*link, outcome) {
 	return c.link, late
 }
 
-// connect begins to connect, unless that is under way. c is locked.
+// connect starts to connect, unless an attempt is in progress. It returns a channel that is closed when the attempt ends. c is locked.
 func (c *client) connect() <-chan struct{} {
 	if c.ready != nil {
 		return c.ready
@@ -189,9 +189,9 @@ func (c *client) lost(l *link) {
 	c.waiting = nil
 }
 
-// give stops using the cache, and warns why.
+// give disables the cache, and warns why.
 func (c *client) give(err error) {
-	c.told.Do(func() { // before any caller goes on without the cache: the process may end then
+	c.told.Do(func() { // before any caller continues without the cache, since the program may end then
 		c.warn(&symsrc.AvoidableError{Option: "cache.Dir", Err: fmt.Errorf("none is used in %s: %w", c.dir, err)})
 		c.off.Store(true)
 	})
@@ -203,7 +203,7 @@ func (c *client) give(err error) {
 	}
 }
 
-// settle waits until a query can be asked that came too early, or while the process was busy. It reports whether one can.
+// settle waits until a query can be sent that came before the connection, or while the process was busy. It reports whether one can.
 func (c *client) settle(until time.Time) bool {
 	for !c.off.Load() && time.Now().Before(until) {
 		c.mu.Lock()
@@ -230,7 +230,7 @@ func (c *client) settle(until time.Time) bool {
 	return false
 }
 
-// news tells the cache process, if there is one, that answers were left for it. If soon is set, it starts one.
+// news tells the cache process, if there is one, that there are new spool files. If soon is set, it starts a process if there is none.
 func (c *client) news(soon bool) {
 	if soon {
 		c.connected(false)
@@ -238,8 +238,8 @@ func (c *client) news(soon bool) {
 	c.tell(newsMsg, nil)
 }
 
-// finish tells the cache process at the end of the filter to take what was left. It starts one if worth is set or if much was left.
-// It does not wait.
+// finish tells the cache process at the end of the filter that there are new spool files. If there is no process, it starts one if worth
+// is set or if the spool has many files. It does not wait.
 func (c *client) finish(worth bool) {
 	c.mu.Lock()
 	l, connecting := c.link, c.ready != nil
@@ -251,7 +251,7 @@ func (c *client) finish(worth bool) {
 	case holder(c.dir) != 0:
 		if conn, err := dial(c.dir); err == nil {
 			l = &link{conn: conn}
-			_ = l.send(newsMsg, 0, nil, askTime) // else the next one takes it
+			_ = l.send(newsMsg, 0, nil, askTime) // if it fails, the next process reads the file
 			conn.Close()
 		}
 	case mayStart(c.dir):
@@ -261,7 +261,7 @@ func (c *client) finish(worth bool) {
 	}
 }
 
-// fail warns that answers cannot be left. If the directory cannot be used, the cache is not used any more.
+// fail warns that answers cannot be written to the spool. If the directory cannot be used, the cache is not used any more.
 func (c *client) fail(err error) {
 	if errors.Is(err, errReserve) || errors.Is(err, syscall.ENOSPC) {
 		c.warn(fmt.Errorf("answers are not kept in %s: %w", c.dir, errReserve))
@@ -276,7 +276,7 @@ func (c *client) tell(kind byte, body []byte) {
 	l := c.link
 	c.mu.Unlock()
 	if l != nil {
-		_ = l.send(kind, 0, body, askTime) // it only informs
+		_ = l.send(kind, 0, body, askTime) // it is only a hint
 	}
 }
 

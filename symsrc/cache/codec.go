@@ -17,7 +17,7 @@ import (
 //	entries    uvarint: how many there are
 //	strings    uvarint: how many; then each as a uvarint length and bytes
 //	sources    uvarint: how many; then the files that answers are from, each as
-//	             8 bytes, little-endian: Answer.Made in nanoseconds since 1970, 0 where it is not known
+//	             8 bytes, little-endian: Answer.Made in nanoseconds since 1970, 0 if it is not known
 //	             2 bytes: ElfStatus and DebugStatus
 //	             Elf, Debug, Note, Detail: a uvarint each, as in frames
 //	             ElfRange, DebugRange: Offset, Size and Member as a uvarint each
@@ -54,7 +54,7 @@ var (
 	errDamaged = errors.New("damaged page")
 )
 
-// checksum covers the key too: a page must not be read under another key.
+// checksum returns the checksum of a page. It includes the key: a page must not be read under another key.
 func checksum(key, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(key, castagnoli()), castagnoli(), rest)
 }
@@ -65,7 +65,7 @@ func seal(dst []byte, start int, key []byte) []byte {
 	return dst
 }
 
-// entry is what a page has for one query: an answer, or what the machine code shows.
+// entry is the content of a page for one query: an answer, or what the machine code shows.
 type entry struct {
 	at     uint64
 	tag    uint8
@@ -80,7 +80,7 @@ type answerSource struct {
 	files *symsrc.Files // nil if they are not known
 }
 
-// pageWriter makes a page of entries.
+// pageWriter encodes entries as a page.
 type pageWriter struct {
 	strings map[string]uint64
 	sources map[string]uint64 // as they are written
@@ -197,7 +197,7 @@ func (w *pageWriter) sourceRef(from answerSource) uint64 {
 	return n
 }
 
-// noFiles stands for files that are not known.
+// noFiles is written for files that are not known.
 var noFiles symsrc.Files
 
 func (w *pageWriter) appendSource(dst []byte, from answerSource) []byte {

@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// valid makes random frames ones that there can be.
+// valid changes random frames to valid ones.
 func valid(frames []symsrc.Frame) []symsrc.Frame {
 	out := []symsrc.Frame{}
 	for i, f := range frames {
@@ -19,7 +19,7 @@ func valid(frames []symsrc.Frame) []symsrc.Frame {
 		f.Entry = symsrc.NoEntry // answers in the style of llvm are not kept
 		f.Line, f.Column = f.Line&0x7fffffff, f.Column&0x7fffffff
 		f.CompDir, f.Size = len(f.File)/2, 0 // answers with sizes are not kept
-		if i%2 == 1 {                        // names come again
+		if i%2 == 1 {                        // names are repeated
 			f.Func, f.File, f.CompDir = frames[i-1].Linkage, frames[i-1].File, 0
 		}
 		out = append(out, f)
@@ -37,7 +37,7 @@ func pageOf(key []byte, entries ...entry) []byte {
 	return w.appendTo(nil, key)
 }
 
-// entriesOf are the entries of a page, an error where it is none.
+// entriesOf returns the entries of a page, or an error if it is none.
 func entriesOf(key, value []byte) (all []entry, err error) {
 	p, err := openPage(key, value)
 	if err != nil {
@@ -53,7 +53,8 @@ func entriesOf(key, value []byte) (all []entry, err error) {
 	return all, nil
 }
 
-// TestPages keeps random answers and probes. A field that symsrc.Frame or symsrc.Probe gets and the codec does not know fails it.
+// TestPages encodes and decodes random answers and probes. It fails for a new field of symsrc.Frame or symsrc.Probe that the codec does
+// not know.
 func TestPages(t *testing.T) {
 	key := []byte("a key")
 	type random struct {
@@ -110,7 +111,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// randomFiles has the fields of symsrc.Files that are kept.
+// randomFiles has the fields of symsrc.Files that are stored.
 type randomFiles struct {
 	Elf, Debug, Note, Detail string
 	ElfRange, DebugRange     symsrc.Range
@@ -118,7 +119,7 @@ type randomFiles struct {
 	Symbols                  []string
 }
 
-// keptFiles returns what is kept of files.
+// keptFiles returns the part of files that is stored.
 func keptFiles(f randomFiles) *symsrc.Files {
 	one := &symsrc.Files{Elf: "/" + f.Elf, Debug: f.Debug, ElfRange: f.ElfRange, DebugRange: f.DebugRange, ElfStatus: f.ElfStatus % (symsrc.UnknownError + 1),
 		DebugStatus: f.DebugStatus % (symsrc.UnknownError + 1), Note: f.Note, Detail: f.Detail, Symbols: f.Symbols}
@@ -131,7 +132,7 @@ func keptFiles(f randomFiles) *symsrc.Files {
 	return one
 }
 
-// TestFind finds each entry of a page among all others, and none that it has not.
+// TestFind finds each entry of a page, and none that is not there.
 func TestFind(t *testing.T) {
 	key := []byte("a key")
 	var entries []entry
@@ -159,7 +160,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// FuzzPage reads anything as a page, under a right checksum.
+// FuzzPage reads any bytes as a page with a valid checksum.
 func FuzzPage(f *testing.F) {
 	key := []byte("key")
 	f.Add(pageOf(key, entry{at: 5, source: answerSource{time.Unix(1, 0), &symsrc.Files{Elf: "/a"}}, frames: []symsrc.Frame{
@@ -199,7 +200,7 @@ func FuzzBlobs(f *testing.F) {
 	})
 }
 
-// BenchmarkRecall reads one answer of a page that is known.
+// BenchmarkRecall reads one answer of a page in memory.
 func BenchmarkRecall(b *testing.B) {
 	key := []byte("a key of the usual length, more or less")
 	value := pageOf(key, entry{at: 1, source: answerSource{time.Unix(1, 0), &symsrc.Files{Elf: "/a"}}, frames: []symsrc.Frame{

@@ -24,8 +24,8 @@ type ServeError struct {
 
 func (e *ServeError) Error() string { return "cache: " + e.Dir + ": " + e.reason }
 
-// Command runs `cache NAME`: stats prints what is kept, how often it helped and which process serves it; clear removes all of it; path
-// prints the directory; serve serves the cache to filters until ctx ends. Filters start that themselves. Its error is a *ServeError.
+// Command runs `cache NAME`: stats prints the size of the cache, its hit rate and the process that serves it; clear removes all of it; path
+// prints the directory; serve serves the cache to filters until ctx ends. Filters start serve themselves. Its error is a *ServeError.
 func (o *Options) Command(ctx context.Context, name string, stdout io.Writer) error {
 	commands := map[string]func(*Options, string, io.Writer) error{"stats": printStats, "clear": forget, "path": printPath, "serve": nil}
 	run, known := commands[name]
@@ -116,12 +116,12 @@ type Options struct {
 	// Finder, if not nil, is the finder of the wrapped source. Without it, modules without a build ID and the results of Probe are
 	// not cached.
 	Finder symsrc.Finder
-	// Local, if not nil, finds files as Finder does, but on this machine only. The cache is not asked what these files answer.
+	// Local, if not nil, finds files as Finder does, but on this machine only. The cache is not asked if these files answer.
 	Local symsrc.Finder
 	// Packed, if not nil, reports whether the files of a module that Local finds take long to read because they are compressed. The
 	// cache is then asked first.
 	Packed func(ctx context.Context, m symsrc.Module) bool
-	// Warn, if not nil, is called once per cause with the reason why answers are not kept.
+	// Warn, if not nil, is called once per cause with the reason why answers are not stored.
 	Warn func(err error)
 	// Program returns the command line of a cache process for a directory and a size in bytes. It is nil if none can be started.
 	Program func(dir string, max int64) []string

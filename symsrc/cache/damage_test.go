@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestDamage damages each of Badger's files, in each way. The answers are the same, one line is said or none, and what is
-// kept afterwards serves the next filter.
+// TestDamage damages each of Badger's files, in each way. The answers are the same, there is at most one warning, and the next filter
+// gets the answers that are stored afterwards.
 func TestDamage(t *testing.T) {
 	clean := tempDir(t)
 	warm(t, clean, many)
@@ -87,8 +87,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// damaged runs filters over a damaged cache. Damage in the midst of a table may be met by the second one only, which then
-// has to do without.
+// damaged runs filters with a damaged cache. Damage in the middle of a table may affect only the second one, which then works without
+// the cache.
 func damaged(t *testing.T, dir string) {
 	for range 3 {
 		s, w := source(t, dir, &engine{})
@@ -113,7 +113,7 @@ func damaged(t *testing.T, dir string) {
 	t.Error("no later filter has answers")
 }
 
-// TestOtherVersion finds the files of another version, or what is no database at all.
+// TestOtherVersion starts with the files of another version, or with files that are no database.
 func TestOtherVersion(t *testing.T) {
 	for i, prepare := range []func(dir string) error{
 		func(dir string) error {
@@ -140,7 +140,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// TestUnusable has directories that cannot be used. One line is said.
+// TestUnusable uses directories that cannot be used. There is one warning.
 func TestUnusable(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(dir string) error
@@ -180,7 +180,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// mkdir makes a directory of that mode, whatever the umask.
+// mkdir creates a directory with that mode, regardless of the umask.
 func mkdir(dir string, mode os.FileMode) error {
 	if err := os.Mkdir(dir, mode); err != nil {
 		return err

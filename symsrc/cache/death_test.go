@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestKilled kills the process in mid-stream: once, it is started anew; twice, no more.
+// TestKilled kills the process while a filter runs. It is started again after the first time, but not after the second.
 func TestKilled(t *testing.T) {
 	dir := tempDir(t)
 	warm(t, dir, many)
@@ -98,7 +98,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 	}
 }
 
-// TestMark starts with the mark of a session that died.
+// TestMark starts in a directory with the mark of a session that died.
 func TestMark(t *testing.T) {
 	dir := tempDir(t)
 	warm(t, dir, 100)
@@ -144,7 +144,7 @@ func TestStopped(t *testing.T) {
 	if e.asked.Load() < many*9/10 { // it may have replied before it stopped
 		t.Errorf("the engine was asked for %d of %d", e.asked.Load(), many)
 	}
-	// Were each query to wait, these would be seconds: askTime for the first one, patience where there is no name.
+	// If each query waited, this would take seconds: askTime for the first one, patience for those without a name.
 	if most := askTime*many/2 + patience; waited > most {
 		t.Errorf("it took %v", waited)
 	}
@@ -157,7 +157,7 @@ func TestStopped(t *testing.T) {
 	w.check(t)
 }
 
-// TestIdle has the process go when its last client has gone, and not before.
+// TestIdle checks that the process ends when its last client has disconnected, and not before.
 func TestIdle(t *testing.T) {
 	t.Setenv(idleVar, "200ms")
 	dir := tempDir(t)
@@ -185,7 +185,7 @@ func TestIdle(t *testing.T) {
 	w.check(t)
 }
 
-// TestDirectoryGone: the process goes although what it would write to has been removed, as a test's temporary directory is.
+// TestDirectoryGone checks that the process ends after its directory was removed, as the temporary directory of a test is.
 func TestDirectoryGone(t *testing.T) {
 	t.Setenv(idleVar, "300ms")
 	dir := tempDir(t)

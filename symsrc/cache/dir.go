@@ -23,7 +23,7 @@ const (
 	socketName  = "socket"  // where it listens
 	sessionName = "session" // exists while the database is open: if there is no process, the last one died
 	deathsName  = "deaths"  // when processes died: a line each, in seconds since 1970
-	versionName = "version" // of all this
+	versionName = "version" // the layout of the directory
 	databaseDir = "db"      // and see listingName, spoolDir
 )
 
@@ -133,7 +133,7 @@ func deaths(dir string, now time.Time) (times []time.Time) {
 	return times
 }
 
-// addDeath records that a process died, at a time that is taken to be now.
+// addDeath records that a process died. The exact time is not known, so it is now.
 func addDeath(dir string, now time.Time) error {
 	text := ""
 	for _, t := range append(deaths(dir, now), now) {
@@ -145,7 +145,7 @@ func addDeath(dir string, now time.Time) error {
 	return nil
 }
 
-// mayStart reports whether the process has not died too often recently.
+// mayStart reports whether a process may be started: not if it has died too often recently.
 func mayStart(dir string) bool {
 	n := len(deaths(dir, time.Now()))
 	if died(dir) {

@@ -32,7 +32,7 @@ func tmpfs(t *testing.T, size string) string {
 	return dir
 }
 
-// fill writes a file until so many bytes are left.
+// fill writes a file until that many bytes of the disk are free.
 func fill(t *testing.T, dir string, left int64) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "filling"))
@@ -51,7 +51,7 @@ func fill(t *testing.T, dir string, left int64) {
 	}
 }
 
-// TestFullDisk fills the disk beneath the open database, which has no reserve: it may die of SIGBUS, or is left nothing.
+// TestFullDisk fills the disk of the open database, which has no reserve: the process may die of SIGBUS, or have no space.
 func TestFullDisk(t *testing.T) {
 	defer func(before int64) { diskReserve = before }(diskReserve)
 	diskReserve = -100000000
@@ -76,7 +76,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Logf("it said %q, the process died: %v", w.lines, holder(dir) != pid)
 
-	// Once there is room, the next filter keeps answers again.
+	// Once there is room, the next filter stores answers again.
 	if err := os.Remove(filepath.Join(disk, "filling")); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestFullDisk(t *testing.T) {
 	eventually(t, "it keeps answers again", func() bool { f := figures(dir); return f != nil && f.Entries >= many*12/13 })
 }
 
-// TestReserve leaves 64 MiB of the disk free: no process is started below, and none writes.
+// TestReserve checks that 64 MiB of the disk stay free: below that no process is started, and none writes.
 func TestReserve(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		dir := filepath.Join(tmpfs(t, "70M"), "c")
@@ -129,12 +129,12 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// TestReadOnly has a directory on a file system that cannot be written, with and without answers.
+// TestReadOnly uses a directory on a read-only file system, with and without answers.
 func TestReadOnly(t *testing.T) {
 	disk := tmpfs(t, "160M")
 	full := filepath.Join(disk, "full")
 	warm(t, full, 100)
-	eventually(t, "the file system becomes read-only", func() bool { // once the process has gone
+	eventually(t, "the file system becomes read-only", func() bool { // once the process has ended
 		return unix.Mount("", disk, "", unix.MS_REMOUNT|unix.MS_RDONLY, "") == nil
 	})
 	for _, dir := range []string{full, filepath.Join(disk, "none")} {
@@ -161,7 +161,7 @@ func (b *bulky) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Files: &symsrc.Files{Elf: "/x"}, Frames: []symsrc.Frame{{Func: string(name), Origin: symsrc.SymbolAndDebug}}}
 }
 
-// TestSizes looks at the files as they grow: none is huge, all together stay below the limit, and what is kept last is
+// TestSizes checks the files as they grow: none is huge, their total size stays below the limit, and the last answers are
 // there.
 func TestSizes(t *testing.T) {
 	dir := tempDir(t)
@@ -210,11 +210,11 @@ func TestSizes(t *testing.T) {
 	last.Close()
 }
 
-// TestDescriptors has the process keep nothing of ours: no descriptor, no directory, no session.
+// TestDescriptors checks that the process inherits no descriptor, working directory or session.
 func TestDescriptors(t *testing.T) {
 	dir := tempDir(t)
 	var pipe [2]int
-	if err := unix.Pipe(pipe[:]); err != nil { // it is passed on, as a shell's `3>&1` is
+	if err := unix.Pipe(pipe[:]); err != nil { // it is inherited, as after a shell's `3>&1`
 		t.Fatal(err)
 	}
 	defer unix.Close(pipe[0])
@@ -238,7 +238,7 @@ func TestDescriptors(t *testing.T) {
 		}
 	}
 	if n, err := unix.Read(pipe[0], make([]byte, 1)); n != 0 || err != nil { // it would wait for the process
-		t.Errorf("the pipe gives %d, %v", n, err)
+		t.Errorf("the pipe returns %d, %v", n, err)
 	}
 	if to, _ := os.Readlink(filepath.Join(proc, "cwd")); to != "/" {
 		t.Errorf("its directory is %s", to)
@@ -253,7 +253,7 @@ func TestDescriptors(t *testing.T) {
 	s.Close()
 }
 
-// freeBytes returns what is free of the disk of a directory.
+// freeBytes returns the number of free bytes on the disk of a directory.
 func freeBytes(t *testing.T, dir string) int64 {
 	t.Helper()
 	n, ok := diskcache.Free(dir)

@@ -51,7 +51,7 @@ func kept(txn *badger.Txn, key []byte) (value []byte) {
 	return value
 }
 
-// arrival is an entry of a page that a filter has left, and its position in the order of arrival.
+// arrival is an entry of a page in a spool file, and its position in the order of arrival.
 type arrival struct {
 	place string
 	spot
@@ -64,8 +64,8 @@ func (a *arrival) samePage(b *arrival) bool {
 	return a.place == b.place && a.at>>pageBits == b.at>>pageBits
 }
 
-// read returns the entries that filters have left, in the order of the database. If a query has several, only the last one counts.
-// Damaged entries are dropped.
+// read returns the entries of a spool file, in the order of the database. If a query has several, only the last one counts. Damaged
+// entries are dropped.
 func read(left []byte) (all []arrival, err error) {
 	for len(left) > 0 {
 		place, rest, ok := cutBlob(left)
@@ -90,11 +90,11 @@ func read(left []byte) (all []arrival, err error) {
 	return all, err
 }
 
-// putPages is how many pages are written between two looks at the free space.
+// putPages is the number of pages that are written between two checks of the free space.
 const putPages = 256
 
-// put stores what filters have left: places and pages, as alternating blobs. It fails with errReserve if the disk would become too
-// full, and with errProtocol at the first byte that is not valid; nothing after that is kept.
+// put stores the content of a spool file: places and pages, as alternating blobs. It fails with errReserve if the disk would become too
+// full, and with errProtocol at the first invalid byte; what follows that is not stored.
 func (s *store) put(left []byte) error {
 	all, damaged := read(left)
 	var keys, values [][]byte
@@ -135,8 +135,8 @@ func (s *store) put(left []byte) error {
 	return damaged
 }
 
-// merge returns a page of the kept entries and the new ones, which replace those of the same queries. If that is more than a page
-// may have, the old entries are dropped.
+// merge returns a page with the old entries and the new ones, which replace those of the same queries. If a page cannot hold them, the
+// old entries are dropped.
 func merge(key, old []byte, fresh []arrival) []byte {
 	var w pageWriter
 	w.reset()

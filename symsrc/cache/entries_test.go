@@ -11,7 +11,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// leftBy is what a filter leaves of answers about one place, named after their addresses by a word.
+// leftBy returns the content of a spool file with answers about one place, whose names are a word and their address.
 func leftBy(place, word string, ats ...uint64) []byte {
 	var w pageWriter
 	w.reset()
@@ -21,7 +21,7 @@ func leftBy(place, word string, ats ...uint64) []byte {
 	return appendBlob(appendBlob(nil, []byte(place)), w.appendTo(nil, []byte(place)))
 }
 
-// TestPut keeps what filters leave beside what others have left, in whatever order: the last word on a query counts.
+// TestPut stores spool files one after another, in any order of addresses: the last answer to a query counts.
 func TestPut(t *testing.T) {
 	db, _, err := openStore(filepath.Join(t.TempDir(), databaseDir), 64<<20, 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestFullPage holds that no page grows beyond what is sent: where all is too much, what was left last is kept.
+// TestFullPage checks that no page exceeds maxPage: if its entries do not fit, the last one is stored.
 func TestFullPage(t *testing.T) {
 	key := appendKey(nil, "12345678 place", 0)
 	name := strings.Repeat("n", maxAnswer-2*maxFrame)

@@ -36,8 +36,8 @@ func (n named) Probe(_ context.Context, q symsrc.Addr) symsrc.Probe {
 	return symsrc.Probe{Known: n[q.Module.Name] != nil, Returns: true, Linked: q.Offset}
 }
 
-// TestForged holds that what a file answers that a log's path named is not kept for other paths, whatever build ID the file claims;
-// what a file of a tree answers is.
+// TestForged checks that the answers of a file that was found by a path in the log are not used for other paths, whatever build ID the
+// file claims, and that the answers of a file in a symbol tree are.
 func TestForged(t *testing.T) {
 	unhurried(t)
 	dir, paths := tempDir(t), t.TempDir()
@@ -69,7 +69,7 @@ func TestForged(t *testing.T) {
 	t.Cleanup(func() { stop(t, dir) })
 	forged, real, gone := write("forged"), write("real"), "/gone"
 	all := named{forged: {symsrc.Files{Elf: forged, ByPath: true}, "forged"}, real: {symsrc.Files{Elf: real}, "real"}}
-	for range 2 { // the second time from what is kept, if anything is
+	for range 2 { // the second time from the cache, if it has the answer
 		if function, _ := asks(all, forged, true); function != "forged" {
 			t.Errorf("the file at the log's path answers %q", function)
 		}
@@ -88,7 +88,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// TestForgedWithoutDebug is the same for a file without debug information, whose code alone is kept.
+// TestForgedWithoutDebug is the same for a file without debug information, of which only results of Probe could be stored.
 func TestForgedWithoutDebug(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)

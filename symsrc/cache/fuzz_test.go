@@ -17,7 +17,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// wire is a connection that brings bytes in small pieces and takes all.
+// wire is a connection that returns bytes in small pieces and accepts all writes.
 type wire struct {
 	net.Conn
 	in io.Reader
@@ -27,8 +27,8 @@ func (w wire) Read(b []byte) (int, error)       { return w.in.Read(b) }
 func (w wire) Write(b []byte) (int, error)      { return len(b), nil }
 func (w wire) SetWriteDeadline(time.Time) error { return nil }
 
-// FuzzReceive reads anything as messages: the same ones whatever pieces it comes in, of bytes that came, and no more
-// memory than these take.
+// FuzzReceive reads any bytes as messages. They are the same for pieces of any size, consist of received bytes, and take no more memory
+// than these.
 func FuzzReceive(f *testing.F) {
 	message := func(kind byte, body string) []byte {
 		b := binary.LittleEndian.AppendUint32(nil, uint32(headerSize-4+len(body)))
@@ -63,8 +63,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// FuzzRequest gives the cache process anything as a message of each kind, and as what a filter has left: it replies, or drops who
-// sent it, and what is kept is only what was left as a place with its page.
+// FuzzRequest passes any bytes to the cache process as a message of each kind, and as a spool file: it replies or disconnects, and stores
+// the valid entries of the file.
 func FuzzRequest(f *testing.F) {
 	const left = 'p'
 	place := []byte("12345678 a place")
@@ -104,7 +104,7 @@ func FuzzRequest(f *testing.F) {
 				value, _, _ := cutBlob(got)
 				want, err := a.page.read(a.spot, nil)
 				if err != nil {
-					continue // it is not kept
+					continue // it is not stored
 				}
 				p, err := openPage(key, value)
 				if err != nil {

@@ -118,12 +118,13 @@ func filesIdentity(files *symsrc.Files) string {
 	return "file" + string(sum[:]) + string(make([]byte, 64)) // longer than any build ID
 }
 
-// module is what is known about a module, for a limited time.
+// module is what is known about a module. It becomes stale.
 type module struct {
 	of symsrc.Module
-	// prefix is the beginning of its keys, made from text: the build ID, or a hash of the files. Both are "" if no answers are kept.
+	// prefix is the beginning of its keys, made from text: the build ID, or a hash of the files. Both are "" if no answers are stored.
 	prefix, text string
-	// files are those by which it is direct, or those of a module without a build ID, nil for neither; made is when they were made.
+	// files are the local files if there are any, or those of a module without a build ID, and nil otherwise; made is when they were
+	// made.
 	files *symsrc.Files
 	made  time.Time
 	at    time.Time
@@ -135,10 +136,10 @@ type module struct {
 // moduleTime is how long files are assumed to be unchanged, as in the engine.
 const moduleTime = time.Second
 
-// maxModules bounds the modules that are remembered.
+// maxModules bounds the number of cached modules.
 const maxModules = 1 << 14
 
-// current reports whether m is still up to date. If local files answer, the engine watches them; the files of modules without a
+// current reports whether m is not stale. If local files answer, the engine watches them; the files of modules without a
 // build ID are checked each time.
 func (m *module) current() bool {
 	if m.of.BuildID != "" && m.direct.Load() {
@@ -217,7 +218,7 @@ func full(q *symsrc.Addr, a *symsrc.Answer) bool {
 	return q.Kind == symsrc.Data || a.Frames[n-1].Origin != symsrc.DebugOnly
 }
 
-// owns reports whether an answer from these files may be kept for the module. Whether the files have changed is checked before the
+// owns reports whether an answer from these files may be stored for the module. Whether the files have changed is checked before the
 // answer is written.
 func (m *module) owns(files *symsrc.Files) bool {
 	if m.byFiles() {
@@ -226,7 +227,7 @@ func (m *module) owns(files *symsrc.Files) bool {
 	return !files.Unverified && !files.ByPath
 }
 
-// byFiles reports whether the module's answers are kept for its files, and not for its build ID.
+// byFiles reports whether the module's answers are stored under the identity of its files, not under its build ID.
 func (m *module) byFiles() bool { return m.text != string(m.of.BuildID) || m.of.BuildID == "" }
 
 // madeBy returns when the files that answered for the module were made.
@@ -241,6 +242,6 @@ func (m *module) madeBy(files *symsrc.Files) time.Time {
 type urgency uint8
 
 const (
-	later urgency = iota // local files have it: before these are removed
+	later urgency = iota // local files have it, but may be removed
 	soon                 // other filters may want it
 )

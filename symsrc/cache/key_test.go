@@ -13,8 +13,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// fields calls visit for each field that a query has, also those of structs in it, with the query that has another value
-// there.
+// fields calls visit for each field of a query, including those of nested structs, with a query that has another value there.
 func fields(t *testing.T, q symsrc.Addr, visit func(name string, other symsrc.Addr)) {
 	t.Helper()
 	var walk func(v reflect.Value, name string, other *symsrc.Addr)
@@ -44,15 +43,15 @@ func fields(t *testing.T, q symsrc.Addr, visit func(name string, other symsrc.Ad
 	walk(reflect.ValueOf(&q).Elem(), "", &q)
 }
 
-// TestKeyHasAll holds that the cache tells queries apart whose answers may differ, with and without a symbol that the address
-// counts from. A field that is added to a query fails it until the key has it, or it is named here with the reason.
+// TestKeyHasAll checks that the cache distinguishes queries whose answers may differ, with and without a symbol that the address counts
+// from. It fails for a new field of a query until the key contains the field, or the field is listed here with the reason.
 func TestKeyHasAll(t *testing.T) {
 	for _, q := range []symsrc.Addr{
 		{Module: symsrc.Module{Name: "n", BuildID: "id"}, Offset: 0x10},
 		{Module: symsrc.Module{Name: "n", BuildID: "id"}, Offset: 0x10, Symbol: "abort", Size: 7},
 	} {
 		for _, probing := range []bool{false, true} {
-			// A build ID says which binary it is, whatever it is called and wherever it lies.
+			// A build ID identifies a binary regardless of its name and path.
 			identified := map[string]bool{"Module.Name": true, "Module.Member": true, "Module.InArchive": true}
 			key := func(q symsrc.Addr) string {
 				kind := uint8(q.Kind)
@@ -86,7 +85,7 @@ func (f finders) Find(_ context.Context, m symsrc.Module) *symsrc.Files {
 	return &symsrc.Files{Elf: path, Unverified: true}
 }
 
-// TestIdentityHasAll holds that of modules without a build ID all is asked for that says which they are.
+// TestIdentityHasAll checks that everything that identifies a module without a build ID is in its key.
 func TestIdentityHasAll(t *testing.T) {
 	s := &Source{opt: Options{Finder: finders{t.TempDir()}}, modules: make(map[symsrc.Module]*module)}
 	id := func(q symsrc.Addr) string { return s.module(context.Background(), q.Module).prefix }
@@ -102,7 +101,7 @@ func TestIdentityHasAll(t *testing.T) {
 	})
 }
 
-// TestSymbolsDiffer asks for addresses that count from different functions, of which the engine has different answers.
+// TestSymbolsDiffer asks for addresses that count from different functions, for which the engine has different answers.
 func TestSymbolsDiffer(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)
@@ -139,7 +138,7 @@ func TestSymbolsDiffer(t *testing.T) {
 	}
 }
 
-// counting answers with all that a query counts from.
+// counting is a source whose answers contain everything that the address of a query counts from.
 type counting struct{}
 
 func (counting) Find(context.Context, symsrc.Module) *symsrc.Files { return &symsrc.Files{Elf: "/x"} }

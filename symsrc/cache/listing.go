@@ -10,9 +10,10 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// listingName is a file that lists the modules with kept answers, as hashes of the prefixes of their keys. From it a filter learns
-// that there are none, without starting the process. Filters append to it before they leave answers. A superfluous hash does no
-// harm, and hashes stay when the database loses answers. If there are too many, the listing and the database are emptied (start.go).
+// listingName is the name of a file that lists the modules with stored answers, as hashes of the prefixes of their keys. From it a
+// filter learns that there are none, without starting the process. Filters append to it before they write answers. A superfluous hash
+// does no harm, and hashes stay when the database loses answers. If there are too many, the listing and the database are emptied
+// (start.go).
 const (
 	listingName = "modules"
 	maxListing  = 1 << 20 // bytes
@@ -26,7 +27,7 @@ func listedAs(prefix string) listed {
 	return listed(sum[:8])
 }
 
-// listing is what was read of the file. It may be used by several goroutines at once.
+// listing is the content of the file. It may be used by several goroutines at once.
 type listing struct {
 	path string
 

@@ -9,8 +9,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestLocalCode holds that a module whose code lies on this machine, without debug information, costs the cache nothing: its code is
-// shown by the file, and as nothing can be named for good, nothing is left, and no process is started.
+// TestLocalCode checks that the cache is not used for a module whose file is on this machine, without debug information: the file has its
+// code, and no answer can be stored, so no spool file is written and no process is started.
 func TestLocalCode(t *testing.T) {
 	dir := tempDir(t)
 	a := &answers{probe: symsrc.Probe{Known: true, Linked: 4}, Answer: symsrc.Answer{

@@ -31,7 +31,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	startTime, helloTime = 50*time.Second, 50*time.Second // machines are busy
+	startTime, helloTime = 50*time.Second, 50*time.Second // machines may be busy
 	if d, err := time.ParseDuration(os.Getenv(idleVar)); err == nil {
 		idleTime = d
 	}
@@ -52,12 +52,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is the command line of a process that serves a directory: this test, which serveMain is in.
+// program returns the command line of a process that serves a directory: this test binary, which runs serveMain then.
 func program(dir string, max int64) []string {
 	return []string{os.Args[0], "cache", dir, strconv.FormatInt(max, 10)}
 }
 
-// serveMain is what program starts.
+// serveMain is the main function of that process.
 func serveMain(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -107,7 +107,7 @@ func addr(n int) symsrc.Addr {
 	return symsrc.Addr{Module: symsrc.Module{Name: "/bin/x", BuildID: symsrc.BuildID("\x01\x02\x03\x04" + strconv.Itoa(n%3))}, Offset: uint64(n)}
 }
 
-// text is what a filter would show of an answer.
+// text returns what a filter would print for an answer.
 func text(a symsrc.Answer) string {
 	if len(a.Frames) == 0 {
 		return "?\n"
@@ -115,7 +115,7 @@ func text(a symsrc.Answer) string {
 	return fmt.Sprintf("%+v\n", a.Frames)
 }
 
-// expected is what is shown of n addresses, whether there is a cache or not.
+// expected returns what is printed for n addresses, with or without a cache.
 func expected(from, n int) string {
 	var e engine
 	var b strings.Builder
@@ -125,7 +125,7 @@ func expected(from, n int) string {
 	return b.String()
 }
 
-// ask is what s shows of n addresses.
+// ask returns what is printed for the answers of s to n addresses.
 func ask(s *Source, from, n int) string {
 	var b strings.Builder
 	for i := from; i < from+n; i++ {
@@ -134,7 +134,7 @@ func ask(s *Source, from, n int) string {
 	return b.String()
 }
 
-// filterMain is a filter: DIR FROM COUNT. Its output is what it shows.
+// filterMain is the main function of a filter with the arguments DIR FROM COUNT. It prints the answers.
 func filterMain(args []string) int {
 	from, _ := strconv.Atoi(args[1])
 	n, _ := strconv.Atoi(args[2])
@@ -144,7 +144,7 @@ func filterMain(args []string) int {
 	return 0
 }
 
-// warnings is what a Source has said.
+// warnings has the warnings of a Source.
 type warnings struct {
 	mu    sync.Mutex
 	lines []string
@@ -156,7 +156,7 @@ func (w *warnings) add(err error) {
 	w.lines = append(w.lines, err.Error())
 }
 
-// check fails the test unless each line said holds the words, in any order, and none was said twice.
+// check fails the test unless there is one warning for each of the words, in any order, that contains it.
 func (w *warnings) check(t *testing.T, words ...string) {
 	t.Helper()
 	w.mu.Lock()
@@ -183,7 +183,7 @@ func source(t *testing.T, dir string, e *engine) (*Source, *warnings) {
 	return Wrap(e, Options{Dir: dir, Program: program, Warn: w.add}), w
 }
 
-// warm leaves answers to n addresses in the directory, and no process.
+// warm stores the answers to n addresses in the directory. No process is running afterwards.
 func warm(t *testing.T, dir string, n int) {
 	t.Helper()
 	s, w := source(t, dir, &engine{})
@@ -196,7 +196,7 @@ func warm(t *testing.T, dir string, n int) {
 	stop(t, dir)
 }
 
-// figures asks the process of the directory; nil where there is none.
+// figures returns the figures of the directory's process, or nil if there is none.
 func figures(dir string) *stats {
 	l, _, err := greet(&Options{}, dir)
 	if err != nil {
@@ -214,7 +214,7 @@ func figures(dir string) *stats {
 	return &s
 }
 
-// stop ends the directory's process in good order and waits for that.
+// stop terminates the directory's process and waits for its end.
 func stop(t *testing.T, dir string) {
 	if pid := holder(dir); pid > 1 {
 		_ = syscall.Kill(pid, syscall.SIGTERM)
@@ -222,7 +222,7 @@ func stop(t *testing.T, dir string) {
 	}
 }
 
-// kill ends it at once.
+// kill kills it.
 func kill(t *testing.T, dir string) {
 	t.Helper()
 	pid := holder(dir)
@@ -235,7 +235,7 @@ func kill(t *testing.T, dir string) {
 	eventually(t, "the process dies", func() bool { return holder(dir) != pid })
 }
 
-// eventually waits for what takes time. It gives up only after so long that something must be wrong.
+// eventually waits for a condition. The test fails only after so long that something must be wrong.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -246,7 +246,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("waited in vain: %s", what)
 }
 
-// tempDir is a directory for a cache. Its path is short, as users' are.
+// tempDir returns a directory for a cache. Its path is short, as users' are.
 func tempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cache")

@@ -8,7 +8,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestMembersDiffer holds that two files of one archive, which have no build ID, are not taken for one.
+// TestMembersDiffer checks that two files of one archive, which have no build ID, are not taken for one.
 func TestMembersDiffer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "base.apk")
 	if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {

@@ -22,9 +22,9 @@ import (
 
 // Limits of the cache process. Tests use other values.
 var (
-	idleTime    = 30 * time.Second // that it stays without clients
-	lastTime    = 10 * time.Second // that closing the database may take
-	diskReserve = int64(64 << 20)  // bytes of the disk that it leaves free
+	idleTime    = 30 * time.Second // for which it waits for clients
+	lastTime    = 10 * time.Second // for which it waits for the database to close
+	diskReserve = int64(64 << 20)  // bytes of the disk that stay free
 )
 
 // server answers filters until it has had no client for a while.
@@ -41,11 +41,11 @@ type server struct {
 	over    chan struct{}
 	once    sync.Once
 
-	taking sync.Mutex  // held while answers are taken that filters have left
-	ending atomic.Bool // no more of them are taken
+	taking sync.Mutex  // held while spool files are read
+	ending atomic.Bool // set when no more of them are read
 }
 
-// serve is the cache process, until the end of ctx.
+// serve runs the cache process until ctx ends.
 func serve(ctx context.Context, dir string, max int64) exitCode {
 	closeInherited()
 	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
@@ -86,9 +86,9 @@ func serve(ctx context.Context, dir string, max int64) exitCode {
 	return code
 }
 
-// closed closes the database, after the answers that are being taken are in it, and reports whether that succeeded. Badger tries
-// forever to write to a directory that was removed, so closed does not wait then, and not for long otherwise: it leaves the mark of a
-// session that died.
+// closed closes the database, after the current spool file is stored, and reports whether that succeeded. Badger tries forever to
+// write to a directory that was removed, so closed does not wait then, and not for long otherwise: the mark of the session stays, as if
+// the process had died.
 func (sv *server) closed() bool {
 	if _, err := os.Stat(sv.dir); err != nil {
 		return false
@@ -96,7 +96,7 @@ func (sv *server) closed() bool {
 	done := make(chan error, 1)
 	go func() {
 		sv.ending.Store(true)
-		sv.taking.Lock() // for good
+		sv.taking.Lock() // and never released
 		done <- sv.store.close()
 	}()
 	select {
@@ -107,7 +107,7 @@ func (sv *server) closed() bool {
 	}
 }
 
-// listen makes the socket. An existing one has no server, since we have the lock.
+// listen creates the socket. An existing one has no server, since this process has the lock.
 func listen(dir string) (l *net.UnixListener, err error) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	err = socketPath(dir, func(path string) error {
@@ -123,8 +123,8 @@ func listen(dir string) (l *net.UnixListener, err error) {
 	return l, err
 }
 
-// closeInherited closes the inherited descriptors: this process must not keep a pipe of the caller open. Those
-// that the runtime opens are all closed on exec.
+// closeInherited closes the inherited descriptors: this process must not keep a pipe of the caller open. Those that the runtime opens
+// have the flag FD_CLOEXEC.
 func closeInherited() {
 	entries, err := os.ReadDir("/dev/fd")
 	if err != nil {
@@ -181,8 +181,8 @@ func (sv *server) accept() {
 	}
 }
 
-// client answers one filter until it disconnects or sends an invalid message. Files that were left before its first query, or
-// before its news, are taken first.
+// client answers one filter until it disconnects or sends an invalid message. Spool files that exist before
+// its first query, or before its news, are read first.
 func (sv *server) client(l *link) {
 	var reply []byte
 	fresh := make(chan struct{})
@@ -238,7 +238,7 @@ func (sv *server) reply(dst []byte, m message) ([]byte, error) {
 	return nil, errProtocol
 }
 
-// hello agrees on the protocol, and on the lowest limit of all clients.
+// hello appends the reply to helloMsg. It applies the client's limit on disk if that is lower than those of earlier clients.
 func (sv *server) hello(dst, body []byte) ([]byte, error) {
 	version, n := binary.Uvarint(body)
 	most, n2 := binary.Uvarint(body[max(n, 0):])

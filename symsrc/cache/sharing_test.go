@@ -20,10 +20,10 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// nobody is the user of that name: none of ours.
+// nobody is the ID of the user of that name, another user than that of the test.
 const nobody = 65534
 
-// TestTwoFilters has two that live at the same time see each other's answers.
+// TestTwoFilters checks that a filter gets the answers of another one that runs at the same time.
 func TestTwoFilters(t *testing.T) {
 	dir := tempDir(t)
 	one, w1 := source(t, dir, &engine{})
@@ -32,12 +32,12 @@ func TestTwoFilters(t *testing.T) {
 	connect(t, one)
 	connect(t, two)
 	q := addr(5)
-	two.Prefetch(context.Background(), []symsrc.Expected{{Addr: q}}) // that there is nothing yet must not be believed for long
+	two.Prefetch(context.Background(), []symsrc.Expected{{Addr: q}}) // it must ask again soon after it finds nothing
 	want := one.Frames(context.Background(), q)
 	began := time.Now()
 	eventually(t, "the other one's answer", func() bool { return len(two.Frames(context.Background(), q).Frames) > 0 })
 	if took := time.Since(began); took > time.Second {
-		t.Logf("it took %v", took) // no failure: the machine may be busy
+		t.Logf("it took %v", took) // not an error: the machine may be busy
 	}
 	if got := two.Frames(context.Background(), q); text(got) != text(want) {
 		t.Errorf("the other one's answer is %v", got)
@@ -48,7 +48,7 @@ func TestTwoFilters(t *testing.T) {
 	w2.check(t)
 }
 
-// self starts the test binary with these words.
+// self returns a command that runs the test binary with these arguments.
 func self(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := os.Executable()
@@ -58,7 +58,7 @@ func self(t *testing.T, args ...string) *exec.Cmd {
 	return exec.Command(path, args...)
 }
 
-// TestEightFilters has eight start at once, with nothing there. No answer is lost.
+// TestEightFilters starts eight filters at once, in an empty directory. No answer is lost.
 func TestEightFilters(t *testing.T) {
 	dir := tempDir(t)
 	t.Cleanup(func() { stop(t, dir) })
@@ -67,7 +67,7 @@ func TestEightFilters(t *testing.T) {
 	var outs [filters]bytes.Buffer
 	for i := range filters {
 		cmd := self(t, filterWord, dir, itoa(i*each), itoa(each))
-		cmd.Stdout, cmd.Stderr = &outs[i], os.Stderr // what is said is seen, and no pipe of ours is with the process
+		cmd.Stdout, cmd.Stderr = &outs[i], os.Stderr // warnings are visible, and the process inherits no pipe
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestEightFilters(t *testing.T) {
 	eventually(t, "all answers are kept", func() bool { f := figures(dir); return f != nil && f.Entries == want })
 }
 
-// TestCallerGoes runs a filter as a shell's pipe does: the reader sees the end although the process lives on.
+// TestCallerGoes runs a filter in a pipe, as a shell does: the reader gets the end of the file although the cache process still runs.
 func TestCallerGoes(t *testing.T) {
 	dir := tempDir(t)
 	t.Cleanup(func() { stop(t, dir) })
@@ -106,7 +106,7 @@ func TestCallerGoes(t *testing.T) {
 	eventually(t, "the process lives on", func() bool { return figures(dir) != nil })
 }
 
-// TestLongPath has a directory whose socket's path is too long for an address.
+// TestLongPath uses a directory whose socket has a path that is too long for an address.
 func TestLongPath(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip("there is no /proc")
@@ -122,7 +122,7 @@ func TestLongPath(t *testing.T) {
 	w.check(t)
 }
 
-// TestTwoUsers has the files and the socket of another user.
+// TestTwoUsers uses the files and the socket of another user.
 func TestTwoUsers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be two users")
@@ -153,7 +153,7 @@ func TestTwoUsers(t *testing.T) {
 		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		// Another user listens: the directory is ours, but was not when the socket was made.
+		// Another user listens: the directory belongs to this user, but did not when the socket was created.
 		if err := os.Chown(dir, nobody, nobody); err != nil {
 			t.Fatal(err)
 		}

@@ -10,11 +10,11 @@ import (
 	"qss-filter/symsrc"
 )
 
-// patience is how long to wait for the cache when the engine does not know everything, until the cache replies again.
+// patience is how long a Source waits, in total, for a slow cache when the engine's answers are incomplete. A reply restores it.
 const patience = time.Second
 
-// Source answers from the wrapped source if local files can; otherwise it asks the cache before the wrapped source, whose answers it
-// keeps in the cache. It may be used by several goroutines at once.
+// Source answers queries from the wrapped source if that has local files for them. Otherwise it asks the cache before the wrapped
+// source, whose answers it stores in the cache. It may be used by several goroutines at once.
 type Source struct {
 	behind symsrc.Source
 	opt    Options
@@ -36,7 +36,7 @@ type Source struct {
 
 	left atomic.Int64 // of patience, in nanoseconds
 
-	asked, answered atomic.Int64 // queries, as Hits tells of them
+	asked, answered atomic.Int64 // the results of Hits
 }
 
 // Wrap returns a source that asks the cache before src. Nothing is opened or started before the first query that may be cached.
@@ -47,7 +47,7 @@ func Wrap(src symsrc.Source, o Options) *Source {
 	return s
 }
 
-// begin sets the cache up, and reports whether there is one.
+// begin sets up the cache on the first call. It reports whether there is one.
 func (s *Source) begin() bool {
 	s.once.Do(func() {
 		if s.opt.Off || !supported {
@@ -98,7 +98,8 @@ func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	return s.cached(ctx, m, &q, nil)
 }
 
-// cached answers from the cache, otherwise from the wrapped source, whose answer is *a if it was asked already.
+// cached returns the answer from the cache or, if that has none, from the wrapped source. a is the answer of the wrapped source if it
+// was asked already, and nil otherwise.
 func (s *Source) cached(ctx context.Context, m *module, q *symsrc.Addr, a *symsrc.Answer) symsrc.Answer {
 	s.asked.Add(1)
 	of := func(e entry) symsrc.Answer {
@@ -118,7 +119,7 @@ func (s *Source) cached(ctx context.Context, m *module, q *symsrc.Addr, a *symsr
 		behind := s.behind.Frames(ctx, *q)
 		a = &behind
 	}
-	if got == late && !full(q, a) { // perhaps there were better files once
+	if got == late && !full(q, a) { // there may have been better files earlier
 		if e, found := s.lookPatiently(ctx, wanted); found {
 			return of(e)
 		}
@@ -127,7 +128,7 @@ func (s *Source) cached(ctx context.Context, m *module, q *symsrc.Addr, a *symsr
 	return *a
 }
 
-// keep keeps an answer, if it is full.
+// keep stores an answer in the cache if it is full.
 func (s *Source) keep(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	if full(q, a) && m.owns(a.Files) {
 		s.spool.frames(m, q, a, u)
@@ -170,7 +171,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 		if files := s.opt.Finder.Find(ctx, q.Module); files.ElfStatus == symsrc.OK && m.owns(files) {
 			s.spool.probe(m, &q, p, files, soon)
 		}
-	case direct && m.files.Watch.Look(): // its files may have gone
+	case direct && m.files.Watch.Look(): // its files may have been removed
 		m.direct.Store(false)
 		m.shows.Store(false)
 		wanted = m.inquire(probeKind, &q)
@@ -189,7 +190,7 @@ func (s *Source) Probe(ctx context.Context, q symsrc.Addr) symsrc.Probe {
 	return p
 }
 
-// Close leaves the remaining answers for the cache, and ends the connection. The Source must not be used after that.
+// Close writes the remaining answers to the spool, and closes the connection. The Source must not be used after that.
 func (s *Source) Close() {
 	if s.client == nil {
 		return

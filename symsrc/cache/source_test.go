@@ -24,7 +24,7 @@ func connect(t *testing.T, s *Source) {
 	}
 }
 
-// unhurried lets queries wait for the cache as long as they must, for a test that counts what it answers.
+// unhurried raises the timeout of queries to the cache, for a test that counts its answers.
 func unhurried(t *testing.T) {
 	t.Helper()
 	before := askTime
@@ -43,7 +43,7 @@ func TestColdAndWarm(t *testing.T) {
 		}
 		s.Close()
 		w.check(t)
-		// Besides what has no name it may be asked while the process starts.
+		// It is asked for addresses without a name, and may be asked while the process starts.
 		if n := e.asked.Load(); n > many/2 {
 			t.Errorf("files gone %v: the engine was asked for %d of %d", gone, n, many)
 		} else if asked, answered := s.Hits(); answered < many/2 || asked-answered > n {
@@ -76,7 +76,7 @@ func TestPrefetch(t *testing.T) {
 	w.check(t)
 }
 
-// answers is a source of one answer, and what it shows of machine code.
+// answers is a source with one answer and one result of Probe.
 type answers struct {
 	symsrc.Answer
 	asked  int
@@ -96,7 +96,7 @@ func (a *answers) Probe(context.Context, symsrc.Addr) symsrc.Probe {
 
 func (a *answers) Find(context.Context, symsrc.Module) *symsrc.Files { return a.Files }
 
-// TestWorth asks for one answer twice. Only what no file could add to may be kept.
+// TestWorth asks for one answer twice. It may be stored only if no other file could add to it.
 func TestWorth(t *testing.T) {
 	unhurried(t)
 	good := symsrc.Frame{Func: "f", Linkage: "f", File: "/f.c", Line: 3, Origin: symsrc.SymbolAndDebug}
@@ -149,7 +149,7 @@ func TestWorth(t *testing.T) {
 	}
 }
 
-// TestKeys asks for what differs in one thing only from what is kept.
+// TestKeys sends queries that differ in one field from one with a stored answer.
 func TestKeys(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)
@@ -168,7 +168,7 @@ func TestKeys(t *testing.T) {
 	}
 	run(kept, Options{Program: program})
 	same := kept
-	same.Module.Name = "/lib/y" // the build ID says what it is
+	same.Module.Name = "/lib/y" // the build ID identifies it
 	if !run(kept, Options{Program: program}) || !run(same, Options{Program: program}) {
 		t.Error("the same query is not answered")
 	}
@@ -187,7 +187,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutBuildID keeps answers by what the files are.
+// TestFilesWithoutBuildID checks that the answers of files without a build ID are stored until the files change.
 func TestFilesWithoutBuildID(t *testing.T) {
 	unhurried(t)
 	dir := tempDir(t)
@@ -214,7 +214,7 @@ func TestFilesWithoutBuildID(t *testing.T) {
 	}
 }
 
-// TestMade: an answer that was kept says which files it is from, and how old these were.
+// TestMade checks that a stored answer says which files it is from, and how old these were.
 func TestMade(t *testing.T) {
 	dir, path := tempDir(t), filepath.Join(t.TempDir(), "x")
 	made := time.Unix(1234567890, 123456789)
@@ -254,7 +254,7 @@ func TestProbe(t *testing.T) {
 		if got := s.Probe(context.Background(), q); got != want {
 			t.Errorf("the code shows %+v", got)
 		}
-		s.Frames(context.Background(), q) // without an answer what the code shows is of no use, and not kept
+		s.Frames(context.Background(), q) // without an answer, what the code shows is useless, and not stored
 		s.Close()
 	}
 	if a.probed != 1 {
@@ -279,7 +279,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// rewrite writes a file anew in its place, with a time of modification that is always the same.
+// rewrite overwrites a file in place, with a time of modification that is always the same.
 func rewrite(t *testing.T, path, content string) {
 	t.Helper()
 	for before := fileIdentity(path); ; {

@@ -18,17 +18,17 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// Filters leave answers in files of the folder new, until the process takes them into the database. So a filter does not wait for the
-// process, and none need run. A file has places and their pages, as alternating blobs. A goroutine makes them from the entries that a
-// filter records while it answers.
+// Filters write answers to spool files in the directory new, from which the process moves them into the database. So a filter does not
+// wait for the process, and none need run. A file has places and their pages, as alternating blobs. A goroutine encodes them from the
+// entries that a filter records while it answers.
 const (
 	spoolDir    = "new"
-	spoolSuffix = ".answers" // of a whole file; others are being written
+	spoolSuffix = ".answers" // of a complete file; others are being written
 )
 
-// Bounds on what filters leave: entries of a piece, and pieces that may wait for the goroutine that makes
-// pages of them; bytes of a file, and of one that the process reads; files in the folder; files and bytes that justify starting
-// a process; and how long an answer may wait in memory.
+// Limits of the spool: entries of a piece, and pieces that may wait for the goroutine that encodes them; bytes of a file, and of one that
+// the process reads; files in the directory; files and bytes that justify starting a process; and how long an answer may wait in
+// memory.
 const (
 	pieceSize   = 256
 	maxPieces   = 8
@@ -41,27 +41,27 @@ const (
 	laterTime   = 3 * time.Second
 )
 
-// spool leaves answers for the cache. It may be used by several goroutines at once.
+// spool writes answers to files for the cache. It may be used by several goroutines at once.
 type spool struct {
 	dir    string
 	kept   *listing
 	client *client
 	warn   func(error)
-	count  atomic.Int64 // that were begun
+	count  atomic.Int64 // of the files that were begun
 
 	mu      sync.Mutex
-	piece   []pending   // that is filled
+	piece   []pending   // that is being filled
 	full    [][]pending // that wait
 	spare   [][]pending
 	flush   bool // the batch must be written
 	urgent  bool // something must be written soon
-	running bool // the goroutine is
+	running bool // the goroutine is running
 	closed  bool
 	timer   *time.Timer
 	writing sync.WaitGroup
 
 	batch batch // of the goroutine
-	bytes int64 // that were left
+	bytes int64 // that were written
 }
 
 // batch is the content of a file to be written: pages by their places, the prefixes of their modules, and what is needed to check that
@@ -71,7 +71,7 @@ type batch struct {
 	size    int // bytes of them, about
 	modules map[string]bool
 	of      map[origin]answerSource
-	// What the entry before was of.
+	// These are of the previous entry.
 	recent origin
 	source answerSource
 	place  string
@@ -98,7 +98,7 @@ type origin struct {
 	files *symsrc.Files
 }
 
-// sound reports whether the files have not changed. They were then unchanged when they were read, too.
+// sound reports whether the files have not changed, so that they were unchanged when they were read, too.
 func (b *batch) sound() bool {
 	for from := range b.of {
 		if from.files.Watch.Look() || from.m.byFiles() && filesIdentity(from.files) != from.m.text {
@@ -112,7 +112,7 @@ func newSpool(dir string, kept *listing, c *client, warn func(error)) *spool {
 	return &spool{dir: dir, kept: kept, client: c, warn: warn}
 }
 
-// frames keeps an answer. Answers that are too large are dropped, and so are others if the disk is too slow: they are found again.
+// frames adds an answer. It drops answers that are too large, and others if the disk is too slow: they will be found again.
 func (s *spool) frames(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	size := 0
 	for i := range a.Frames {
@@ -129,7 +129,7 @@ func (s *spool) frames(m *module, q *symsrc.Addr, a *symsrc.Answer, u urgency) {
 	}
 }
 
-// probe keeps what the machine code shows.
+// probe adds what the machine code shows.
 func (s *spool) probe(m *module, q *symsrc.Addr, p symsrc.Probe, files *symsrc.Files, u urgency) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *spool) add(m *module, q *symsrc.Addr, files *symsrc.Files, u urgency) *
 	return &one.entry
 }
 
-// turn moves the current piece to those that wait. s is locked.
+// turn moves the current piece to the full ones. s is locked.
 func (s *spool) turn() {
 	s.full, s.piece = append(s.full, s.piece), nil
 	if n := len(s.spare); n > 0 {
@@ -191,7 +191,7 @@ func (s *spool) wait(u urgency) {
 	})
 }
 
-// wake starts the goroutine that makes pages of what waits. s is locked.
+// wake starts the goroutine that encodes the full pieces. s is locked.
 func (s *spool) wake() {
 	if !s.running {
 		s.running = true
@@ -199,7 +199,7 @@ func (s *spool) wake() {
 	}
 }
 
-// run makes pages of what waits, and writes them when there are enough, or when it is time.
+// run encodes the full pieces as pages, and writes these when there are enough, or when it is time.
 func (s *spool) run() {
 	for {
 		s.mu.Lock()
@@ -236,7 +236,7 @@ func (s *spool) run() {
 	}
 }
 
-// close writes what waits, and tells the process to take it if that is worth it.
+// close writes the remaining entries, and tells the process that there are new files.
 func (s *spool) close() {
 	s.mu.Lock()
 	if s.timer != nil {
@@ -252,7 +252,7 @@ func (s *spool) close() {
 	}
 }
 
-// add takes an entry.
+// add adds an entry.
 func (b *batch) add(one *pending) {
 	if b.pages == nil {
 		b.pages, b.modules, b.of = make(map[string]*batchPage), make(map[string]bool), make(map[origin]answerSource)
@@ -288,7 +288,7 @@ func (b *batch) add(one *pending) {
 
 var errManySpooled = errors.New("the cache process does not take them")
 
-// leave writes the batch and empties it. It reports whether there was anything to write.
+// leave writes the batch to a spool file and empties it. It reports whether a file was written.
 func (s *spool) leave() bool {
 	b := s.batch
 	s.batch = batch{}
@@ -328,7 +328,7 @@ func (s *spool) write(b *batch, text []byte) error {
 	if err := s.kept.add(b.modules); err != nil {
 		return fmt.Errorf("leave answers: %w", err)
 	}
-	// Files are taken in the order of their names.
+	// Files are read in the order of their names.
 	name := fmt.Sprintf("%016x-%d-%d%s", time.Now().UnixNano(), os.Getpid(), s.count.Add(1), spoolSuffix)
 	if err := diskcache.WriteFile(filepath.Join(dir, name), text); err != nil {
 		return fmt.Errorf("leave answers: %w", err)
@@ -336,7 +336,7 @@ func (s *spool) write(b *batch, text []byte) error {
 	return nil
 }
 
-// spooled returns the names of the files that were left in a cache's directory, the oldest first.
+// spooled returns the names of the spool files in a cache's directory, the oldest first.
 func spooled(dir string) (names []string) {
 	f, err := os.Open(filepath.Join(dir, spoolDir))
 	if err != nil {

@@ -30,7 +30,7 @@ var (
 	errTimeout   = errors.New("it does not answer")
 )
 
-// errExit is a process that ended before it served.
+// errExit is the error for a process that ended before it served.
 type errExit struct{ code exitCode }
 
 func (e errExit) Error() string { return e.code.reason() }
@@ -73,7 +73,7 @@ func reach(o *Options, dir string) (l *link, note string, err error) {
 	}
 }
 
-// greet connects and agrees on the protocol.
+// greet connects and checks that the protocol is the same.
 func greet(o *Options, dir string) (*link, string, error) {
 	conn, err := dial(dir)
 	if err != nil {
@@ -104,8 +104,8 @@ func greet(o *Options, dir string) (*link, string, error) {
 	return l, string(reply.body[n+max(n2, 0):]), nil
 }
 
-// start starts the cache process in a session of its own, at the root, without our descriptors, so that nothing that waits for this
-// process waits for it too. ended receives its exit code once.
+// start starts the cache process in a session of its own, at the root, without inherited descriptors, so that
+// nothing that waits for this process waits for it too. ended receives its exit code once.
 func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 	if o.Program == nil {
 		return nil, errNoProgram
@@ -130,7 +130,7 @@ func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 	return codes, nil
 }
 
-// exitCode tells the filter that started a cache process why that does not serve: it has no standard error.
+// exitCode is the exit status of a cache process. It says why the process does not serve, since the process has no standard error.
 type exitCode int
 
 const (
@@ -161,10 +161,10 @@ func (c exitCode) reason() string {
 type session struct {
 	dir  string
 	lock *os.File
-	note string // for the user, about the session before
+	note string // for the user, about the previous session
 }
 
-// begin locks the directory, and removes what a session that died or another version has left.
+// begin locks the directory, and removes the files of a session that died or of another version.
 func begin(dir string) (*session, exitCode) {
 	if err := diskcache.MakeRoot(dir); err != nil {
 		return nil, exitFiles
@@ -196,7 +196,7 @@ func takeLock(f *os.File) error {
 
 func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
-// clear removes the database of a session that died, since a damaged table would kill this one too, and that of another
+// clear removes the database of a session that died, since a damaged table would crash this one too, and that of another
 // version. Then it writes the mark of this session.
 func (s *session) clear() error {
 	if _, err := os.Lstat(s.path(sessionName)); err == nil {

@@ -41,7 +41,7 @@ type store struct {
 	max   int64 // bytes on disk
 	since int64 // written since these were counted
 
-	asked, found atomic.Uint64 // queries and answers since the cache was last empty
+	asked, found atomic.Uint64 // queries, and those answered, since the cache was last empty
 }
 
 // openStore opens the database. If it is damaged, it starts a new one, and note says so.
@@ -72,7 +72,7 @@ func (s *store) options() badger.Options {
 		WithLogger(nil)
 }
 
-// open opens the database, which takes some disk space immediately. If there is too little, it fails with ENOSPC before.
+// open opens the database, which takes some disk space immediately. If there is too little, it fails with ENOSPC and writes nothing.
 func (s *store) open() error {
 	if !diskcache.HasRoom(s.dirAbove(), 24<<20, s.reserve) {
 		return fmt.Errorf("open the cache: %w", syscall.ENOSPC)
@@ -151,8 +151,8 @@ func (s *store) loadCounters() {
 	})
 }
 
-// limit empties the database before it exceeds its limit: recent answers soon come back. Tables in memory
-// count with the size of their files.
+// limit empties the database before more bytes would exceed its limit: recent answers are soon stored again. Tables in memory count
+// with the size of their files.
 func (s *store) limit(more int64) error {
 	const step = 1 << 20
 	s.mu.Lock()
@@ -191,10 +191,10 @@ func roomFor(dir string, reserve int64, n int) bool {
 }
 
 const (
-	takenSuffix = ".taken" // of a file that is being taken
+	takenSuffix = ".taken" // of a spool file that is being read
 )
 
-// tidy removes files that are of no use: one during which a process died, since it may be the cause, and those that were never finished.
+// tidy removes useless spool files: the one that a process was reading when it died, since it may be the cause, and unfinished ones.
 func (sv *server) tidy() {
 	diskcache.RemoveTemporary(sv.dir, diskcache.Abandoned)
 	dir := filepath.Join(sv.dir, spoolDir)
@@ -213,13 +213,13 @@ func (sv *server) tidy() {
 	}
 }
 
-// take takes what filters have left into the database. Damaged entries are dropped.
+// take stores the content of the spool files in the database, and removes them. Damaged entries are dropped.
 func (sv *server) take() {
 	sv.taking.Lock()
 	defer sv.taking.Unlock()
 	for _, name := range spooled(sv.dir) {
 		if sv.ending.Load() {
-			return // the next process takes them
+			return // the next process reads them
 		}
 		path := filepath.Join(sv.dir, spoolDir, name)
 		taken := path + takenSuffix

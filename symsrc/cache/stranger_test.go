@@ -16,7 +16,7 @@ import (
 // strangerWord lets the test binary be another user's program that asks a cache process.
 const strangerWord = "stranger"
 
-// strangerMain connects to the socket at a path, says hello and tells what comes back.
+// strangerMain connects to the socket at a path, sends helloMsg, and returns a description of the reply.
 func strangerMain(path string) string {
 	conn, err := net.Dial("unix", path)
 	if err != nil {
@@ -34,7 +34,7 @@ func strangerMain(path string) string {
 	}
 }
 
-// TestOtherUser answers the same user only, whatever the permissions of the socket say.
+// TestOtherUser checks that the process answers the same user only, whatever the permissions of the socket are.
 func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
@@ -69,7 +69,7 @@ func TestOtherUser(t *testing.T) {
 	s.Close()
 }
 
-// copyProgram puts this test binary where others may run it.
+// copyProgram copies this test binary to a path where other users may run it.
 func copyProgram(to string) error {
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {

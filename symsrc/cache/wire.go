@@ -13,20 +13,20 @@ import (
 // Messages between a filter and the cache process: the length of the rest (4 bytes, little-endian), a kind, a number of 4 bytes
 // that the reply repeats, and the body.
 const (
-	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence on what was wrong, or nothing
-	askMsg   byte = 'a' // keys; reply: as many pages, empty where there is none
-	hitsMsg  byte = 'u' // how many queries a filter had, and to how many the cache had answers; no reply
+	helloMsg byte = 'h' // protocol, limit on disk; reply: protocol, pid, and a sentence about what was wrong, or nothing
+	askMsg   byte = 'a' // keys; reply: as many pages, empty if there is none
+	hitsMsg  byte = 'u' // the number of queries of a filter, and of those that the cache answered; no reply
 	newsMsg  byte = 'w' // answers were left; no reply
 	statsMsg byte = 's' // reply: JSON of stats
-	clearMsg byte = 'c' // reply: a sentence why that failed, or nothing
+	clearMsg byte = 'c' // reply: a sentence about why it failed, or nothing
 )
 
 const (
 	protocol   = 3
 	headerSize = 9
 
-	// How many pages are asked for at once. Their keys fit into a socket's buffer, so that a process that does not read holds up no
-	// filter.
+	// askKeys is the maximum number of pages in a request. Their keys fit into a socket's buffer, so that a process that does not
+	// read does not block a filter.
 	askKeys    = 128
 	maxMessage = askKeys * (maxPage + 4)
 )
@@ -55,13 +55,13 @@ type message struct {
 // link is one connection. One goroutine may receive; any may send.
 type link struct {
 	conn   net.Conn
-	in     []byte // received; [:next] has been given out
+	in     []byte // received; [:next] was returned
 	next   int
 	sendMu sync.Mutex
 	out    []byte
 }
 
-// send writes one message within the time given, 0 for no limit.
+// send writes one message. within is the timeout, 0 for none.
 func (l *link) send(kind byte, id uint32, body []byte, within time.Duration) error {
 	l.sendMu.Lock()
 	defer l.sendMu.Unlock()
