@@ -9,7 +9,7 @@ import (
 	"qss-filter/symsrc/budget"
 )
 
-// uncounted is the number of steps of a lookup that are not counted (budget.Question).
+// uncounted is the number of steps of a lookup that are not counted (budget.Query).
 const uncounted = 256 << 10
 
 const head = "MODULE Linux x86_64 1B5136E5BC75BE65B3673345D73240C90 a\n"

@@ -75,7 +75,7 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
-	q, err := f.work.Question()
+	q, err := f.work.Query()
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 		fields.hex()
 		if frame := named(string(fields.rest())); frame.Func != "" {
 			frame.Origin = symsrc.SymbolOnly
-			return []symsrc.Frame{frame}, q.Say(len(frame.Func))
+			return []symsrc.Frame{frame}, q.AddBytes(len(frame.Func))
 		}
 	}
 	return nil, nil

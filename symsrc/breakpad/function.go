@@ -18,7 +18,7 @@ type call struct{ lo, line, file, origin uint64 }
 const maxNested = 1000
 
 // function returns the frames of an address in a function.
-func (f *File) function(r *record, addr uint64, q *budget.Question) ([]symsrc.Frame, error) {
+func (f *File) function(r *record, addr uint64, q *budget.Query) ([]symsrc.Frame, error) {
 	head := f.fields(r)
 	head.skip("m")
 	head.hex()
@@ -60,7 +60,7 @@ const (
 )
 
 // eachRecord calls line and inline for the records that belong to a function.
-func (f *File) eachRecord(r *record, q *budget.Question, line func(row), inline func(fields)) error {
+func (f *File) eachRecord(r *record, q *budget.Query, line func(row), inline func(fields)) error {
 	text := f.text[r.off:]
 	if len(text) > maxFunction {
 		text = text[:maxFunction]
@@ -89,7 +89,7 @@ func (f *File) eachRecord(r *record, q *budget.Question, line func(row), inline 
 
 // lineBefore sets the line of a row with line 0 to that of the nearest row before it that has the same file and is not before scope, as in
 // symsrc/object. It reports whether there is one.
-func (f *File) lineBefore(r *record, q *budget.Question, at *row, scope uint64) (found bool, err error) {
+func (f *File) lineBefore(r *record, q *budget.Query, at *row, scope uint64) (found bool, err error) {
 	var best row
 	err = f.eachRecord(r, q, func(x row) {
 		if x.lo < at.lo && x.lo+x.size > scope && x.line != 0 && x.file == at.file && (!found || x.lo > best.lo) {
@@ -123,7 +123,7 @@ func inlined(x fields, addr uint64, calls []call) []call {
 }
 
 // chain returns the frames of a function with the name outer and the calls inlined into it, the innermost one first.
-func (f *File) chain(outer []byte, at row, calls []call, q *budget.Question) ([]symsrc.Frame, error) {
+func (f *File) chain(outer []byte, at row, calls []call, q *budget.Query) ([]symsrc.Frame, error) {
 	frames := make([]symsrc.Frame, 0, len(calls)+1)
 	known, file, line := at.size > 0, at.file, at.line
 	add := func(frame symsrc.Frame) error {
@@ -134,7 +134,7 @@ func (f *File) chain(outer []byte, at row, calls []call, q *budget.Question) ([]
 			frame.Line = int(line)
 		}
 		frames = append(frames, frame)
-		return q.Say(len(frame.Func) + len(frame.File))
+		return q.AddBytes(len(frame.Func) + len(frame.File))
 	}
 	for i := len(calls) - 1; i >= 0; i-- {
 		c := &calls[i]

@@ -7,15 +7,15 @@ import (
 
 func TestWork(t *testing.T) {
 	w := NewWork(1)
-	for range 10000 { // of honest questions there may be any number
-		q, err := w.Question()
-		if err := errors.Join(err, q.Spend(unnoticed/2), q.Spend(unnoticed/2)); err != nil {
+	for range 10000 { // there may be any number of cheap queries
+		q, err := w.Query()
+		if err := errors.Join(err, q.Spend(uncounted/2), q.Spend(uncounted/2)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	costly := 0
-	for ; ; costly++ {
-		q, err := w.Question()
+	expensive := 0
+	for ; ; expensive++ {
+		q, err := w.Query()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,10 +26,10 @@ func TestWork(t *testing.T) {
 			break
 		}
 	}
-	if want := leastSteps / (1<<20 - unnoticed); costly != want {
-		t.Errorf("%d costly questions, want %d", costly, want)
+	if want := minSteps / (1<<20 - uncounted); expensive != want {
+		t.Errorf("%d expensive queries, want %d", expensive, want)
 	}
-	if _, err := w.Question(); !errors.Is(err, ErrExceeded) {
+	if _, err := w.Query(); !errors.Is(err, ErrExceeded) {
 		t.Errorf("beyond its budget: %v", err)
 	}
 	if large := NewWork(1 << 30); large.left.Load() != stepsPerByte<<30 {
@@ -37,15 +37,15 @@ func TestWork(t *testing.T) {
 	}
 }
 
-func TestSay(t *testing.T) {
-	q, err := NewWork(0).Question()
+func TestAddBytes(t *testing.T) {
+	q, err := NewWork(0).Query()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := q.Say(maxAnswer); err != nil {
+	if err := q.AddBytes(maxAnswer); err != nil {
 		t.Error(err)
 	}
-	if err := q.Say(1); !errors.Is(err, ErrTooLong) {
+	if err := q.AddBytes(1); !errors.Is(err, ErrTooLong) {
 		t.Error(err)
 	}
 }

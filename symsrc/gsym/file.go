@@ -160,7 +160,7 @@ func (f *File) Frames(addr uint64) ([]symsrc.Frame, error) {
 		fn := f.function(i, start)
 		// A symbol without a size extends to the next one; the end of the last one is unknown.
 		if addr-start < fn.size || fn.size == 0 && !fn.c.bad && (addr == start || after < f.count) {
-			q, err := f.work.Question()
+			q, err := f.work.Query()
 			if err != nil {
 				return nil, err
 			}

@@ -40,7 +40,7 @@ func (f *File) function(i int, start uint64) function {
 }
 
 // frames returns the frames of an address in the function.
-func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, error) {
+func (fn *function) frames(addr uint64, q *budget.Query) ([]symsrc.Frame, error) {
 	f := fn.f
 	var lines, inlined cursor
 	const maxChunks = 64 // there are five kinds
@@ -73,7 +73,7 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 		if len(lines.b) == 0 {
 			frame.Origin = symsrc.SymbolOnly
 		}
-		return []symsrc.Frame{frame}, q.Say(len(frame.Func))
+		return []symsrc.Frame{frame}, q.AddBytes(len(frame.Func))
 	}
 	calls := fn.calls(&inlined, addr)
 	if err := q.Spend(stepsPerByte * inlined.p); err != nil {
@@ -82,14 +82,14 @@ func (fn *function) frames(addr uint64, q *budget.Question) ([]symsrc.Frame, err
 	frames := make([]symsrc.Frame, 0, len(calls)+1)
 	for _, c := range calls {
 		inner := withPosition(named(f.str(c.name)), f.file(file), line)
-		if err := q.Say(len(inner.Func) + len(inner.File)); err != nil {
+		if err := q.AddBytes(len(inner.Func) + len(inner.File)); err != nil {
 			return nil, err
 		}
 		frames = append(frames, inner)
 		file, line = c.file, c.line
 	}
 	frame = withPosition(frame, f.file(file), line)
-	return append(frames, frame), q.Say(len(frame.Func) + len(frame.File))
+	return append(frames, frame), q.AddBytes(len(frame.Func) + len(frame.File))
 }
 
 // named returns the frame of a function.
