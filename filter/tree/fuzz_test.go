@@ -16,8 +16,8 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// FuzzOpen opens anything as a log: what is not packed comes as it is, what is comes as other programs unpack it, and
-// memory is bounded by what the formats allow.
+// FuzzOpen opens arbitrary data as a log. Data that is not compressed is read unchanged, compressed data as the standard library
+// decompresses it, and memory stays within the limits.
 func FuzzOpen(f *testing.F) {
 	text := []byte("#0 0x10 (/a.so+0x10)\n")
 	for _, make := range []func(io.Writer) (io.WriteCloser, error){
@@ -41,7 +41,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte("BZh91AY&SY\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00"))
 	path := filepath.Join(f.TempDir(), "log")
-	const limit = 1 << 20 // bytes of a log that are read here
+	const limit = 1 << 20 // bytes that are read of a log
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func FuzzOpen(f *testing.F) {
 		before := allocated()
 		in, err := open(context.Background(), &logFile{tree: &tree{}, path: path}, func(int) {})
 		if err != nil {
-			if errors.Is(err, errSkip) && !binary(data[:min(len(data), sniffed)]) && !packed(data) {
+			if errors.Is(err, errSkip) && !isBinary(data[:min(len(data), sniffLen)]) && !packed(data) {
 				t.Fatalf("%q is skipped: %v", data, err)
 			}
 			return
@@ -60,7 +60,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatalf("%q is read as %q, %v", data, got, err)
 		}
 		if want, ok := unpacked(data, limit); ok && (err != nil || !bytes.Equal(got, want)) {
-			t.Fatalf("%d bytes, %v; others unpack %d", len(got), err, len(want))
+			t.Fatalf("%d bytes, %v; the standard library reads %d", len(got), err, len(want))
 		}
 		if used := allocated() - before; used > 2*maxWindow+16*limit {
 			t.Fatalf("%d bytes of memory for a file of %d", used, len(data))
@@ -77,7 +77,7 @@ func packed(data []byte) bool {
 	return false
 }
 
-// unpacked is what the standard library makes of it, for the formats that it knows.
+// unpacked returns the data that the standard library reads, and false for a format that it does not support.
 func unpacked(data []byte, limit int64) ([]byte, bool) {
 	var r io.Reader
 	switch {
@@ -96,7 +96,7 @@ func unpacked(data []byte, limit int64) ([]byte, bool) {
 	return b, err == nil
 }
 
-// allocated is how many bytes the heap has given out so far.
+// allocated returns the number of bytes allocated on the heap so far.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

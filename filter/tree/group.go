@@ -17,10 +17,10 @@ import (
 	"qss-filter/symsrc"
 )
 
-// maxGroups bounds the groups in memory; the stacks of more are counted together.
+// maxGroups bounds the number of groups in memory. Stacks of further groups are only counted, in groups.over.
 const maxGroups = 1 << 16
 
-// groups are the stacks of all logs, by their functions.
+// groups are the stacks of all logs, grouped by their functions. wait has the groups of logs that are not yet kept.
 type groups struct {
 	seed maphash.Seed
 	mu   sync.Mutex
@@ -29,10 +29,10 @@ type groups struct {
 	wait map[*logSink]map[uint64]*group
 }
 
-// group is the stacks with the same functions.
+// group is a group of stacks with the same functions.
 type group struct {
 	count int
-	// log, file, id and line say where the first one is.
+	// log, file, id and line are the position of the first stack: index and name of the log, number and first line of the stack.
 	log, id, line int
 	file          string
 	functions     int
@@ -43,7 +43,7 @@ func newGroups() *groups {
 	return &groups{seed: maphash.MakeSeed(), all: map[uint64]*group{}, wait: map[*logSink]map[uint64]*group{}}
 }
 
-// add counts a stack of a log, that is not kept yet.
+// add counts a stack of a log. The stacks of a log count for the report when keep is called.
 func (g *groups) add(l *logSink, s *stack) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +67,7 @@ func (g *groups) add(l *logSink, s *stack) {
 	of[sum] = &group{1, l.index, s.id, s.line, l.name, s.next, s.shown}
 }
 
-// keep counts the stacks of a log permanently.
+// keep adds the stacks of a log to those of all logs.
 func (g *groups) keep(l *logSink) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -88,14 +88,14 @@ func (g *groups) keep(l *logSink) {
 	delete(g.wait, l)
 }
 
-// drop forgets the stacks of a log.
+// drop discards the stacks of a log.
 func (g *groups) drop(l *logSink) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.wait, l)
 }
 
-// sorted returns the largest groups first.
+// sorted returns the groups, the largest first.
 func (g *groups) sorted() []*group {
 	return slices.SortedFunc(maps.Values(g.all), func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.log, b.log), cmp.Compare(a.id, b.id))
@@ -119,7 +119,7 @@ func summarize(list []*group) []GroupSummary {
 	return all
 }
 
-// names are the functions of a group's stacks, innermost first.
+// names returns the functions of the stacks, innermost first.
 func (g *group) names() []string {
 	names := make([]string, len(g.shown))
 	for i := range g.shown {
@@ -128,7 +128,7 @@ func (g *group) names() []string {
 	return names
 }
 
-// name is the function, with the place in the module if only the log has a name, or if there is none.
+// name returns the function, followed by the module in parentheses if there is no name or only the log has it.
 func (p *place) name() string {
 	if p.Func != "" && (!p.Nameless || p.Module == "") {
 		return p.Func
@@ -154,25 +154,25 @@ func (r *Report) writeGroups(w io.Writer, list []*group) error {
 	return b.Flush()
 }
 
-// maxShown bounds the groups on a page: a browser must be able to show it.
+// maxShown bounds the number of groups on a page, so that a browser can show it.
 const maxShown = 5000
 
 //go:embed page.html
 var pageText string
 
-// pageTemplate is read when it is wanted: most runs write no page.
+// pageTemplate parses the template when it is needed: most runs write no page.
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
-// page is what page.html shows.
+// page is the data of page.html.
 type page struct {
 	Title  string
 	Counts struct{ Logs, Stacks, Frames, Failed int }
-	// Outcomes are the frames by their outcome.
+	// Outcomes are the numbers of frames by outcome.
 	Outcomes []pageOutcome
 	All      []*group
 	Groups   []pageGroup
 	More     bool
-	// Modules are those of all logs.
+	// Modules are the modules of all logs.
 	Modules []pageModule
 }
 
@@ -195,7 +195,7 @@ type pageModule struct {
 	Bad, BadDebug                      bool
 }
 
-// writePage writes one page with everything in it: it needs no network.
+// writePage writes the page. It is self-contained and needs no network.
 func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error {
 	p := page{Title: symsrc.Visible(r.title), All: list, More: len(list) > maxShown}
 	p.Counts.Logs, p.Counts.Stacks = r.counts.logs, r.counts.stacks
@@ -230,17 +230,17 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 	return pageTemplate().Execute(w, &p)
 }
 
-// Limits of the stacks that are open at a time: frames of several threads may mix, and a stack is over only when its thread
-// begins another.
+// Limits of open stacks: frames of several threads may be interleaved, and a stack ends only when its thread begins another one.
 const (
-	// patience is how many lines a stack waits for its next frame.
-	patience = 1000
-	// heldText bounds the text of open stacks in bytes, flushText that of the one that is being written.
+	// maxIdle is the number of lines without a frame of a stack after which the stack ends.
+	maxIdle = 1000
+	// heldText bounds the text of stacks that are not yet written, in bytes. flushText bounds that of the first one of them, which can
+	// be written before it ends.
 	heldText  = 4 << 20
 	flushText = 64 << 10
-	// maxBetween is how many lines may come between two frames of a stack in formats without numbers.
+	// maxBetween bounds the distance in lines of two successive frames of a stack in formats without frame numbers.
 	maxBetween = 3
-	// shownFrames bounds the frames of a stack that a page shows.
+	// shownFrames bounds the number of functions of a stack that are shown for its group.
 	shownFrames = 512
 )
 
@@ -248,31 +248,31 @@ const (
 type stack struct {
 	id, line int
 	thread   any
-	// last and lastLine are the number and the line of the last frame, next is the number of the next function.
+	// last and lastLine are the number and the line of the last frame, next the new number of the next function.
 	last     uint64
 	numbered bool
 	lastLine int
 	frames   int
 	next     int
 	over     bool
-	begun    bool // its header is written
+	begun    bool // the header is written
 	text     []byte
-	// The functions, for groups.
+	// key is the hash of the functions, by which stacks are grouped; shown are the first shownFrames functions.
 	key   maphash.Hash
 	shown []place
 }
 
-// place is one function of a stack as pages show it.
+// place is a function of a stack, as it is shown for its group.
 type place struct {
 	Func, File string
-	Line       string // as it is shown
-	Module     string
-	// Nameless is set for a frame without a name. Func is then the one that the log has, and Module has the offset, too.
+	Line       string // line number, with " (approximate)" if it is
+	Module     string // base name
+	// Nameless is set for a frame without a name. Func is then the name that the log has, and Module includes the offset.
 	Nameless bool
 }
 
-// stackOf returns the stack that a frame belongs to, nil for one in a sentence. A frame whose number is not above that of the
-// last one begins a new stack, as #0 always does.
+// stackOf returns the stack of a frame, or nil for a frame in a sentence. A frame whose number is not greater than that of the last
+// one begins a new stack, as #0 always does.
 func (l *logSink) stackOf(o *print.Observation) *stack {
 	if o.Sentence {
 		return nil
@@ -298,7 +298,7 @@ func (l *logSink) stackOf(o *print.Observation) *stack {
 	return s
 }
 
-// finish ends a stack: no frame will follow.
+// finish ends a stack: further frames belong to other stacks.
 func (l *logSink) finish(s *stack) {
 	if s.over {
 		return
@@ -313,11 +313,12 @@ func (l *logSink) finish(s *stack) {
 	s.shown = nil
 }
 
-// settle writes the stacks that are over, in their order, and ends those that have waited for too long.
+// settle writes the ended stacks in order, up to the first one that is open. It ends that one if it has had no frame for maxIdle
+// lines, or if more than heldText is waiting.
 func (l *logSink) settle(line int) {
 	for len(l.order) > 0 {
 		s := l.order[0]
-		if !s.over && (line-s.lastLine > patience || l.held > heldText) {
+		if !s.over && (line-s.lastLine > maxIdle || l.held > heldText) {
 			l.finish(s)
 		}
 		if !s.over {
@@ -328,7 +329,7 @@ func (l *logSink) settle(line int) {
 	}
 }
 
-// add puts a line into a stack's text.
+// add adds a line to the text of a stack.
 func (l *logSink) add(s *stack, write func([]byte) []byte) {
 	if l.stacks == nil {
 		return
@@ -344,7 +345,7 @@ func (l *logSink) add(s *stack, write func([]byte) []byte) {
 	}
 }
 
-// write writes what there is of a stack.
+// write writes the text of a stack that is not yet written, after its header.
 func (l *logSink) write(s *stack) {
 	if l.stacks == nil {
 		return
@@ -365,7 +366,7 @@ func (l *logSink) write(s *stack) {
 	s.text = s.text[:0]
 }
 
-// put writes to the list of stacks. The first error is kept for the end.
+// put writes to the list of stacks. end returns the first error.
 func (l *logSink) put(b []byte) {
 	if _, err := l.stacks.Write(b); err != nil && l.err == nil {
 		l.err = err

@@ -16,18 +16,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// errSkip is a file that is no log.
+// errSkip is the error of a file that is not a log.
 var errSkip = errors.New("skipped")
 
 // input is an open log.
 type input struct {
 	io.Reader
 	file *os.File
-	// close ends the unpacking, where there is any.
+	// close closes the decompressor; it may be nil.
 	close func()
 }
 
-// Close ends it.
+// Close closes the decompressor and the file.
 func (in *input) Close() {
 	if in.close != nil {
 		in.close()
@@ -35,10 +35,10 @@ func (in *input) Close() {
 	in.file.Close()
 }
 
-// sniffed is how much of a log's start shows whether it is text.
-const sniffed = 8 << 10
+// sniffLen is the number of bytes at the start of a log that decide whether it is text.
+const sniffLen = 8 << 10
 
-// open opens a log, of which read is called with the bytes as they are read. Its error is errSkip for what is no text.
+// open opens a log. read is called with the number of bytes of each read of the file. The error wraps errSkip if the log is not text.
 func open(ctx context.Context, log *logFile, read func(n int)) (in *input, err error) {
 	file, err := log.tree.regular(log.path)
 	if err != nil {
@@ -46,20 +46,20 @@ func open(ctx context.Context, log *logFile, read func(n int)) (in *input, err e
 	}
 	in = &input{file: file}
 	counted := &counting{ctx: ctx, Reader: file, read: read}
-	b := bufio.NewReaderSize(counted, sniffed)
+	b := bufio.NewReaderSize(counted, sniffLen)
 	if err := in.unpack(b); err != nil {
 		in.Close()
 		return nil, err
 	}
 	if in.Reader != io.Reader(b) {
-		b = bufio.NewReaderSize(in.Reader, sniffed)
+		b = bufio.NewReaderSize(in.Reader, sniffLen)
 	}
-	begin, err := b.Peek(sniffed)
+	begin, err := b.Peek(sniffLen)
 	if err != nil && !errors.Is(err, io.EOF) {
 		in.Close()
 		return nil, fmt.Errorf("read: %w", err)
 	}
-	if binary(begin) {
+	if isBinary(begin) {
 		in.Close()
 		return nil, fmt.Errorf("%w: not text", errSkip)
 	}
@@ -67,7 +67,7 @@ func open(ctx context.Context, log *logFile, read func(n int)) (in *input, err e
 	return in, nil
 }
 
-// The magic numbers of packed files: RFC 1952 §2.3.1, the .xz file format §2.1.1.1, RFC 8878 §3.1.1, bzip2.
+// The magic numbers of compressed files: RFC 1952 §2.3.1, the .xz file format §2.1.1.1, RFC 8878 §3.1.1, bzip2.
 var (
 	gzipMagic  = []byte{0x1f, 0x8b, 8}
 	xzMagic    = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
@@ -78,7 +78,7 @@ var (
 // maxWindow bounds the memory that a zstd frame or an xz block may ask for, in bytes.
 const maxWindow = 128 << 20
 
-// unpack puts an unpacker before a packed file, by its content, whatever its name.
+// unpack sets Reader to a decompressor if the content is compressed. The name of the file does not matter.
 func (in *input) unpack(b *bufio.Reader) error {
 	in.Reader = b
 	magic, err := b.Peek(10)
@@ -106,9 +106,9 @@ func (in *input) unpack(b *bufio.Reader) error {
 	return nil
 }
 
-// binary reports whether the beginning of a file is not text: one byte in 32 is a control character that logs do not have. A log may
-// have some, where a machine lost power or a program wrote what it should not.
-func binary(begin []byte) bool {
+// isBinary reports whether the beginning of a file is not text: more than one byte in 32 is a control character that is unusual in
+// logs. A few are allowed, since logs have some where a machine lost power or a program wrote garbage.
+func isBinary(begin []byte) bool {
 	if stream.IsUTF16(begin) {
 		return false
 	}
@@ -124,7 +124,7 @@ func binary(begin []byte) bool {
 	return odd*32 > len(begin)
 }
 
-// counting is a reader that reports how far it is, and that ends with its context.
+// counting is a reader that calls read with the number of bytes of each read, and that fails when its context is done.
 type counting struct {
 	ctx context.Context
 	io.Reader

@@ -12,7 +12,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// link makes a symbolic link in a directory.
+// link creates a symbolic link in a directory.
 func link(t *testing.T, target, dir, name string) {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
@@ -24,7 +24,7 @@ func link(t *testing.T, target, dir, name string) {
 	}
 }
 
-// names lists the logs of a tree.
+// names returns the paths of logs.
 func names(logs []logFile) (all []string) {
 	for i := range logs {
 		all = append(all, logs[i].rel)
@@ -32,7 +32,7 @@ func names(logs []logFile) (all []string) {
 	return all
 }
 
-// TestLinks walks a tree with links of all kinds, with and without --follow.
+// TestLinks walks a tree with symbolic links of all kinds, with and without Follow.
 func TestLinks(t *testing.T) {
 	b := newBatch(t, map[string]string{"a.log": frame(0, "/a.so", 1), "sub/b.log": frame(0, "/a.so", 2)})
 	out := t.TempDir()
@@ -75,7 +75,7 @@ func TestLinks(t *testing.T) {
 				t.Errorf("follow %v: %s, want %s", c.follow, got, c.want)
 			}
 			if errors.Is(problems["out.log"], errSkip) == c.follow || problems["broken.log"] == nil || problems["self.log"] == nil {
-				t.Errorf("follow %v: said %v", c.follow, problems)
+				t.Errorf("follow %v: problems %v", c.follow, problems)
 			}
 			for i := range logs {
 				file, err := tree.regular(logs[i].path)
@@ -96,12 +96,12 @@ func TestLinks(t *testing.T) {
 	}
 	b.opt.Mode = Rewrite
 	b.run(t, nil)
-	if said := b.stderr.String(); !strings.Contains(said, "out.log: skipped: a link to what is not in the input directory\n") {
-		t.Errorf("said %s", said)
+	if stderr := b.stderr.String(); !strings.Contains(stderr, "out.log: skipped: a link to what is not in the input directory\n") {
+		t.Errorf("stderr: %s", stderr)
 	}
 	err := filepath.WalkDir(b.out, func(path string, _ os.DirEntry, _ error) error {
 		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), "outside") {
-			t.Errorf("%s has what is outside", path)
+			t.Errorf("%s has text of a file outside of the tree", path)
 		}
 		return nil
 	})
@@ -111,11 +111,11 @@ func TestLinks(t *testing.T) {
 	b.opt.Follow = true
 	b.run(t, nil)
 	if got := b.file(t, "outdir/c.log.rewrite"); got != "outside\n" {
-		t.Errorf("with --follow: %q", got)
+		t.Errorf("with Follow: %q", got)
 	}
 }
 
-// TestLinkSwapped puts a link out of the tree into the place of a log after it was listed.
+// TestLinkSwapped replaces the directory of a log with a symbolic link out of the tree after the log was listed.
 func TestLinkSwapped(t *testing.T) {
 	b := newBatch(t, map[string]string{"d/a.log": "inside\n"})
 	out := t.TempDir()
@@ -133,11 +133,11 @@ func TestLinkSwapped(t *testing.T) {
 	link(t, out, b.in, "d")
 	if file, err := tree.regular(logs[0].path); err == nil {
 		file.Close()
-		t.Error("a log outside of the tree is read")
+		t.Error("a log outside of the tree was opened")
 	}
 }
 
-// TestOutputLinks holds that nothing is written through links in the output directory that lead out of it.
+// TestOutputLinks checks that nothing is written through symbolic links out of the output directory.
 func TestOutputLinks(t *testing.T) {
 	b := newBatch(t, map[string]string{"a.log": frame(0, "/a.so", 1), "d/b.log": frame(0, "/a.so", 2)})
 	out := t.TempDir()
@@ -163,12 +163,12 @@ func TestOutputLinks(t *testing.T) {
 	if got := b.file(t, "summary.json"); !strings.Contains(got, `"total_input_files": 1`) {
 		t.Errorf("got %s", got)
 	}
-	if said := b.stderr.String(); !strings.Contains(said, "d/b.log: write ") {
-		t.Errorf("said %s", said)
+	if stderr := b.stderr.String(); !strings.Contains(stderr, "d/b.log: write ") {
+		t.Errorf("stderr: %s", stderr)
 	}
 }
 
-// TestNoDirectory has a file in the place of the input directory, which is not opened: it might be a FIFO.
+// TestNoDirectory checks the error for a file as the input directory.
 func TestNoDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
@@ -179,21 +179,21 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// oneFrame answers every question with the same frame.
+// oneFrame returns the same frame for every address.
 type oneFrame struct{ symsrc.Frame }
 
 func (o oneFrame) Frames(context.Context, symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Frames: []symsrc.Frame{o.Frame}}
 }
 
-// TestApproximate keeps what is said of a line in every output, and reads it again.
+// TestApproximate checks that every output marks an approximate line, and that parseNamed parses the mark.
 func TestApproximate(t *testing.T) {
 	fr := symsrc.Frame{Func: "f", File: "/src/a.c", Line: 12, Approx: true}
 	if got := string(appendFunction(nil, []byte("0x1"), &fr)); got != "0x1 in f /src/a.c:12 (approximate)" {
 		t.Errorf("got %q", got)
 	}
-	if got := said([]byte("0x1 in f /src/a.c:12 (approximate) (/a.so+0x1)")); got != fr {
-		t.Errorf("read again it is %+v", got)
+	if got := parseNamed([]byte("0x1 in f /src/a.c:12 (approximate) (/a.so+0x1)")); got != fr {
+		t.Errorf("parsed: %+v", got)
 	}
 	b := newBatch(t, map[string]string{"a.log": frame(0, "/a.so", 1)})
 	b.opt.Filter.Symbols = oneFrame{fr}

@@ -16,10 +16,10 @@ import (
 	"qss-filter/symsrc"
 )
 
-// unknownName stands for a function or a file that is not known.
+// unknownName is written for an unknown function or file.
 const unknownName = "??"
 
-// counts are those of a log, and of all.
+// counts are numbers of logs, stacks and frames, of one log or of all.
 type counts struct {
 	logs, stacks int
 	frames       resolve.Tally
@@ -31,12 +31,12 @@ func (c *counts) add(d counts) {
 	c.frames.Add(&d.frames)
 }
 
-// logSink takes what the filter of one log observes.
+// logSink collects what the filter of one log observes.
 type logSink struct {
 	rep   *Report
 	index int
 	name  string
-	// stacks is where the stacks are listed, nil for nowhere; below is set where functions go below their frames.
+	// stacks receives the list of stacks; it may be nil. below is set if the functions are written below their frames.
 	stacks io.Writer
 	below  bool
 	bar    *progress
@@ -45,22 +45,22 @@ type logSink struct {
 	tables [3]rows
 	kept   bool
 	open   map[any]*stack
-	order  []*stack // those not written yet, in the order of their numbers
-	held   int      // bytes of their text
+	order  []*stack // stacks not yet written, in the order of their numbers
+	held   int      // bytes of text of these stacks
 	err    error
 
 	modules map[string]*seenModule
 	seq     int
 	key     []byte
-	// lastBelow is the last line with functions below it, and lastStack its stack.
+	// lastBelow is the last line with functions below it, lastStack its stack.
 	lastBelow int
 	lastStack *stack
 	lines     [][]byte
 	text      []byte
-	one       [1]symsrc.Frame
+	single    [1]symsrc.Frame // the result of functions, if it is not from an answer
 }
 
-// observe takes a frame.
+// observe adds a frame.
 func (l *logSink) observe(o *print.Observation) {
 	s := l.stackOf(o)
 	functions := l.functions(o)
@@ -78,14 +78,14 @@ func (l *logSink) observe(o *print.Observation) {
 		}
 		s.frames++
 	}
-	l.write3(&f, functions)
+	l.writeRows(&f, functions)
 	l.rebuild(&f, functions)
 	if s != nil {
 		s.next += len(functions)
 	}
 }
 
-// fields are those of a frame's rows.
+// fields are the values of the rows of a frame.
 type fields struct {
 	o      *print.Observation
 	s      *stack
@@ -94,25 +94,25 @@ type fields struct {
 	failed bool
 }
 
-// functions returns the functions of a frame, at least one. If it has none, it is what the log says.
+// functions returns the functions of a frame, at least one: that of the log, which may have no name, if there is no answer.
 func (l *logSink) functions(o *print.Observation) []symsrc.Frame {
 	switch {
 	case len(o.Frames) > 0:
 		return o.Frames
 	case o.Outcome == resolve.InLog:
-		if l.one[0] = said(o.Rest); l.one[0].Func == "" {
-			l.one[0] = symsrc.Frame{Func: cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest)))}
+		if l.single[0] = parseNamed(o.Rest); l.single[0].Func == "" {
+			l.single[0] = symsrc.Frame{Func: cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest)))}
 		}
 	default:
-		l.one[0] = symsrc.Frame{Func: string(o.Hint)}
+		l.single[0] = symsrc.Frame{Func: string(o.Hint)}
 	}
-	return l.one[:]
+	return l.single[:]
 }
 
 var inWord = []byte("in ")
 
-// said reads what a log says of a frame that it names, as in `0x401136 in main /src/main.c:12:3 (a.out+0x1136)`.
-func said(rest []byte) (fr symsrc.Frame) {
+// parseNamed parses a frame that the log names, such as `0x401136 in main /src/main.c:12:3 (a.out+0x1136)`.
+func parseNamed(rest []byte) (fr symsrc.Frame) {
 	_, text, ok := bytes.Cut(rest, []byte(" in "))
 	if !ok {
 		return fr
@@ -147,7 +147,8 @@ func said(rest []byte) (fr symsrc.Frame) {
 	return fr
 }
 
-// rebuild numbers the functions of a frame again and puts them where they are wanted.
+// rebuild writes the functions of a frame as lines with new numbers. It adds them to the text and the group of the stack, and to the
+// lines below the frame.
 func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 	o, s := f.o, f.s
 	l.lines, l.text = l.lines[:0], l.text[:0]
@@ -183,7 +184,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 	l.lastBelow, l.lastStack = o.Line, s
 }
 
-// group adds a function to the key of a stack's group. A frame without a name is known by what the log has of it.
+// group adds a function to the group key of a stack. For a frame without a name it adds what the log has instead.
 func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 	s, o := f.s, f.o
 	at := place{Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
@@ -219,7 +220,7 @@ func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 
 func appendIndex(dst []byte, n int) []byte { return strconv.AppendInt(append(dst, '#'), int64(n), 10) }
 
-// appendFunction writes `addr in func file:line`.
+// appendFunction appends `addr in func file:line`.
 func appendFunction(dst, addr []byte, fr *symsrc.Frame) []byte {
 	if len(addr) > 0 {
 		dst = append(append(dst, addr...), ' ')
@@ -229,7 +230,7 @@ func appendFunction(dst, addr []byte, fr *symsrc.Frame) []byte {
 	return appendLine(append(append(dst, name(fr.File)...), ':'), fr)
 }
 
-// appendNameless writes `addr in ?? ??:0 (libf.so+0x10) (BuildId: …)`, with the name that the log has if it has one.
+// appendNameless appends `addr in ?? ??:0 (libf.so+0x10) (BuildId: …)`, with the function name of the log if it has one.
 func appendNameless(dst []byte, f *fields, fr *symsrc.Frame) []byte {
 	o, m := f.o, &f.o.Module
 	dst = appendFunction(dst, o.Address, fr)
@@ -247,7 +248,7 @@ func appendNameless(dst []byte, f *fields, fr *symsrc.Frame) []byte {
 	return dst
 }
 
-// appendInModule writes where a frame is in its module, as `+0x10`, if that is known.
+// appendInModule appends the offset of a frame in its module, such as `+0x10`, if it is known.
 func appendInModule(dst []byte, o *print.Observation) []byte {
 	switch {
 	case o.InSymbol:
@@ -260,10 +261,10 @@ func appendInModule(dst []byte, o *print.Observation) []byte {
 	return dst
 }
 
-// approximate follows a line that is that of the code before.
+// approximate follows a line number that is that of the code before the address.
 var approximate = []byte(" (approximate)")
 
-// appendLine writes the line of a function.
+// appendLine appends the line number of a function.
 func appendLine(dst []byte, fr *symsrc.Frame) []byte {
 	dst = strconv.AppendInt(dst, int64(fr.Line), 10)
 	if fr.Approx {
@@ -279,17 +280,17 @@ func name(s string) string {
 	return symsrc.Visible(s)
 }
 
-// module is one of the modules of all logs.
+// module is a module of all logs.
 type module struct {
 	symsrc.Module
-	id    string // as first written
+	id    string // build ID as the log has it first
 	files *symsrc.Files
-	named bool // its files have named a frame
-	// log and seq are where it was first.
+	named bool // files come from the answer of a named frame
+	// log and seq are the position of its first frame: the index of the log, and its number among the modules of the log.
 	log, seq int
 }
 
-// seenModule is a module of one log. named is set if its files have named a frame.
+// seenModule is a module of one log. named is set if files come from the answer of a named frame.
 type seenModule struct {
 	symsrc.Module
 	id    string
@@ -298,7 +299,7 @@ type seenModule struct {
 	seq   int
 }
 
-// note notes the module of a frame.
+// note records the module of a frame.
 func (l *logSink) note(o *print.Observation) {
 	if !o.Located {
 		return
@@ -313,12 +314,12 @@ func (l *logSink) note(o *print.Observation) {
 		l.seq++
 		l.modules[string(l.key)] = m
 	}
-	if o.Files != nil && (!m.named || o.Outcome == resolve.OK) { // the files that have named a frame say more than those that have not
+	if o.Files != nil && (!m.named || o.Outcome == resolve.OK) { // prefer the files of a frame that has a name
 		m.files, m.named = o.Files, o.Outcome == resolve.OK
 	}
 }
 
-// merge adds the modules of a log. Its caller holds the lock.
+// merge adds the modules of a log. The caller must hold r.mu.
 func (r *Report) merge(l *logSink) {
 	for key, m := range l.modules {
 		have := r.modules[key]
@@ -335,14 +336,14 @@ func (r *Report) merge(l *logSink) {
 	}
 }
 
-// elfs returns the modules in the order of the logs.
-func (r *Report) elfs() []*module {
+// sortedModules returns the modules in the order of the logs.
+func (r *Report) sortedModules() []*module {
 	return slices.SortedFunc(maps.Values(r.modules), func(a, b *module) int {
 		return cmp.Or(cmp.Compare(a.log, b.log), cmp.Compare(a.seq, b.seq))
 	})
 }
 
-// find looks for the files of modules whose answers did not say them: a cache has kept them, and reports must not depend on that.
+// find finds the files of modules whose answers have none, since they are from a cache: reports must not depend on that.
 func (r *Report) find(list []*module) {
 	for _, m := range list {
 		if m.files == nil && r.Finder != nil {
@@ -351,7 +352,7 @@ func (r *Report) find(list []*module) {
 	}
 }
 
-// statuses are those of the module's file and of its debug information.
+// statuses returns the status of the module's file and of its debug information.
 func (m *module) statuses() (elf, debug symsrc.Status) {
 	if m.files == nil {
 		return symsrc.UnknownError, symsrc.UnknownError
@@ -359,7 +360,7 @@ func (m *module) statuses() (elf, debug symsrc.Status) {
 	return m.files.ElfStatus, m.files.DebugStatus
 }
 
-// target is the file that a module's addresses are looked up in.
+// target returns the file in which the addresses of a module are looked up.
 func target(f *symsrc.Files) string {
 	if f == nil {
 		return ""
@@ -367,8 +368,8 @@ func target(f *symsrc.Files) string {
 	return cmp.Or(f.Elf, f.Debug)
 }
 
-// writeElfs writes elf_list.tsv.
-func writeElfs(w io.Writer, list []*module) error {
+// writeElfList writes elf_list.tsv.
+func writeElfList(w io.Writer, list []*module) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("orig_elf\ttarget_elf\telf_status\tdebug_status\tbuild_id\tnote\n")
 	var row []byte

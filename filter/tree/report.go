@@ -14,7 +14,8 @@ import (
 	"qss-filter/symsrc"
 )
 
-// The tables with a row per frame, as the seed of QSS has them: Con.md §1.3, §3.3, §4.3.
+// The tables that frames add rows to. frameTable has a row per frame, failedTable a row per frame without a name, and expandedTable a
+// row per function, inlined ones included, of the frames of stacks. Their files and columns are those of QSS.
 const (
 	frameTable = iota
 	failedTable
@@ -27,29 +28,29 @@ var tables = [...]struct{ file, head string }{
 	expandedTable: {"expanded_frames.tsv", "file\tstack_id\tnew_idx\torig_idx\tinline_depth\taddr\tfunc\tsrc_file\tsrc_line\n"},
 }
 
-// ReportOptions say what a report has.
+// ReportOptions are the options of a report.
 type ReportOptions struct {
 	// Report is the directory of the tables and of summary.json.
 	Report string
-	// SummaryJSON is a path for the summary beside that in Report, "-" for Stdout; "" for none.
+	// SummaryJSON is the path of a second copy of the summary, "-" for Stdout, or "" for none.
 	SummaryJSON string
-	// Group counts the stacks that are the same; HTML is the path of a page with them, "" for none.
+	// Group groups the stacks with the same functions and writes groups.tsv. HTML is the path of a page with the groups, or "" for none.
 	Group bool
 	HTML  string
-	// Finder finds the files of modules whose answers a cache has kept.
+	// Finder finds the files of modules whose answers have none, since they are from a cache.
 	Finder symsrc.Finder
 	Stdout io.Writer
 }
 
-// Report collects what filters say of their frames, and writes it at the end: frames.tsv, elf_list.tsv, failed_frames.tsv,
-// expanded_frames.tsv, summary.json.
+// Report collects the frames that filters observe, and writes frames.tsv, elf_list.tsv, failed_frames.tsv, expanded_frames.tsv and
+// summary.json at the end.
 type Report struct {
 	ReportOptions
 	files  *outputs
 	title  string
 	groups *groups
 	spool  spool
-	// stream is the one log of a report that is not of a tree.
+	// stream is the sink of Observe; it is nil for a tree.
 	stream *logSink
 
 	mu      sync.Mutex
@@ -58,7 +59,7 @@ type Report struct {
 	modules map[string]*module
 }
 
-// NewReport makes a report, once that could be written. The tables of what Observe takes have - in the place of a log's name.
+// NewReport returns a report, after a check that its files can be written. In the tables the name of the log of Observe is "-".
 func NewReport(o ReportOptions) (*Report, error) {
 	files, err := openOutputs(o.Report)
 	if err != nil {
@@ -73,33 +74,33 @@ func NewReport(o ReportOptions) (*Report, error) {
 	return r, nil
 }
 
-// creatable fails where the report could not be written.
+// creatable returns an error if a file of the report could not be written.
 func (r *Report) creatable() error {
 	if err := r.files.creatable("summary.json"); err != nil {
 		return err
 	}
 	if err := creatable(r.HTML); err != nil {
-		return wrong("HTML", "", err)
+		return optionError("HTML", "", err)
 	}
 	if err := creatable(r.SummaryJSON); err != nil {
-		return wrong("SummaryJSON", "", err)
+		return optionError("SummaryJSON", "", err)
 	}
 	return nil
 }
 
-// grouping reports whether stacks are compared.
+// grouping reports whether stacks are grouped.
 func (r *Report) grouping() bool { return r.Group || r.HTML != "" }
 
-// Observe takes the frames of a stream, as filter.Options.Observe. It is for one goroutine.
+// Observe adds a frame of a stream. It is for filter.Options.Observe. Only one goroutine may call it.
 func (r *Report) Observe(o *print.Observation) { r.stream.observe(o) }
 
-// begin makes the sink of a log; index is its place among the logs.
+// begin returns the sink of a log; index is the number of the log.
 func (r *Report) begin(index int, name string) *logSink {
 	return &logSink{rep: r, index: index, name: string(appendEscaped(nil, name)), open: map[any]*stack{},
 		modules: map[string]*seenModule{}, lastBelow: -1}
 }
 
-// end ends the stacks of a log.
+// end ends all stacks of the log and writes them.
 func (l *logSink) end() error {
 	for _, s := range l.order {
 		l.finish(s)
@@ -108,7 +109,7 @@ func (l *logSink) end() error {
 	return l.err
 }
 
-// keep adds what was said of a log to the report.
+// keep adds the log to the report.
 func (l *logSink) keep() {
 	l.kept = true
 	for i := range l.tables {
@@ -128,7 +129,7 @@ func (l *logSink) keep() {
 	r.sinks[l.index] = &logSink{tables: l.tables}
 }
 
-// discard forgets a log that was not kept.
+// discard drops the rows and stacks of the log, unless it was kept.
 func (l *logSink) discard() {
 	if l.kept {
 		return
@@ -139,7 +140,7 @@ func (l *logSink) discard() {
 	l.rep.groups.drop(l)
 }
 
-// discard lets go of what waits for Close.
+// discard releases the spool and the output directory.
 func (r *Report) discard() {
 	r.spool.close()
 	r.files.close()
@@ -159,9 +160,9 @@ func (r *Report) Close() error {
 			return err
 		}
 	}
-	list := r.elfs()
+	list := r.sortedModules()
 	r.find(list)
-	if err := r.writeFile("elf_list.tsv", func(w io.Writer) error { return writeElfs(w, list) }); err != nil {
+	if err := r.writeFile("elf_list.tsv", func(w io.Writer) error { return writeElfList(w, list) }); err != nil {
 		return err
 	}
 	grouped := r.groups.sorted()
@@ -213,26 +214,26 @@ func (r *Report) writeTable(table int) error {
 	})
 }
 
-// Summary is summary.json, as the seed of QSS has it, with the state of debug information, and the groups where they were asked for.
+// Summary is summary.json. It has the fields of QSS, and in addition outcomes of frames, statuses of debug information, and groups.
 type Summary struct {
 	TotalInputFiles  int `json:"total_input_files"`
 	TotalStacks      int `json:"total_stacks"`
 	TotalFrames      int `json:"total_frames"`
 	SymbolizedFrames int `json:"symbolized_frames"`
 	FailedFrames     int `json:"failed_frames"`
-	// FrameStatusCounts are the frames by their outcome. OK and IN_LOG, those that the log names, are symbolized.
+	// FrameStatusCounts are the numbers of frames by outcome. Frames with OK and IN_LOG, which the log names, are symbolized.
 	FrameStatusCounts FrameCounts  `json:"frame_status_counts"`
 	ElfStatusCounts   StatusCounts `json:"elf_status_counts"`
-	// DebugStatusCounts are the modules by the status of their debug information: INCOMPLETE where there is none, MISMATCH_BUILD_ID
-	// where it is of another build.
+	// DebugStatusCounts are the numbers of modules by the status of their debug information: INCOMPLETE if there is none,
+	// MISMATCH_BUILD_ID if it is of another build.
 	DebugStatusCounts StatusCounts   `json:"debug_status_counts"`
 	Groups            []GroupSummary `json:"groups,omitempty"`
 }
 
-// StatusCounts are the modules of each status; in JSON those that there are, by their codes.
+// StatusCounts are the numbers of modules by status. In JSON, statuses without a module are omitted.
 type StatusCounts [symsrc.NotVerified + 1]int
 
-// MarshalJSON writes an object in the order of the codes.
+// MarshalJSON returns an object in the order of the statuses.
 func (c StatusCounts) MarshalJSON() ([]byte, error) {
 	return objectOf(func(yield func(symsrc.Status, int) bool) {
 		for status, n := range c {
@@ -243,13 +244,13 @@ func (c StatusCounts) MarshalJSON() ([]byte, error) {
 	}), nil
 }
 
-// FrameCounts are frames by their outcome; in JSON those outcomes that there are, by their words.
+// FrameCounts are the numbers of frames by outcome. In JSON, outcomes without a frame are omitted.
 type FrameCounts resolve.Tally
 
-// MarshalJSON writes an object in the order of the outcomes.
+// MarshalJSON returns an object in the order of the outcomes.
 func (c FrameCounts) MarshalJSON() ([]byte, error) { return objectOf((*resolve.Tally)(&c).All), nil }
 
-// objectOf returns an object of numbers.
+// objectOf returns a JSON object of numbers.
 func objectOf[K fmt.Stringer](counts iter.Seq2[K, int]) []byte {
 	b := []byte{'{'}
 	for word, n := range counts {
@@ -295,31 +296,31 @@ func (r *Report) writeSummaries(list []*module, grouped []*group) error {
 	return writePath(r.SummaryJSON, put)
 }
 
-// none stands for a value that there is not.
-const none = '-'
+// noValue is written for a missing value.
+const noValue = '-'
 
-// write3 adds a frame to the tables.
-func (l *logSink) write3(f *fields, functions []symsrc.Frame) {
+// writeRows adds the rows of a frame to the tables.
+func (l *logSink) writeRows(f *fields, functions []symsrc.Frame) {
 	o := f.o
 	t := &l.tables[frameTable]
-	b := appendPair(l.place(t.buf, f.s), f)
+	b := appendNumber(l.place(t.buf, f.s), f)
 	b = appendField(b, o.Address)
 	b = appendField(b, o.Module.Name)
 	b = appendOffset(append(b, '\t'), f)
 	b = appendField(b, f.id)
 	b = appendField(b, o.Hint)
 	t.buf = append(b, '\n')
-	t.add(&l.rep.spool)
+	t.flushIfFull(&l.rep.spool)
 	if f.failed {
 		t = &l.tables[failedTable]
-		b = appendPair(l.place(t.buf, f.s), f)
+		b = appendNumber(l.place(t.buf, f.s), f)
 		b = appendField(b, o.Module.Name)
 		b = appendOffset(append(b, '\t'), f)
 		b = appendField(b, f.id)
 		b = appendField(b, target(o.Files))
 		b = appendField(b, o.Outcome.String())
 		t.buf = append(b, '\n')
-		t.add(&l.rep.spool)
+		t.flushIfFull(&l.rep.spool)
 	}
 	if f.s == nil {
 		return
@@ -334,28 +335,28 @@ func (l *logSink) write3(f *fields, functions []symsrc.Frame) {
 		b = appendField(b, name(fr.Func))
 		b = appendField(b, name(fr.File))
 		t.buf = append(appendLine(append(b, '\t'), fr), '\n')
-		t.add(&l.rep.spool)
+		t.flushIfFull(&l.rep.spool)
 	}
 }
 
-// place writes which stack a row is of.
+// place appends the log and the stack of a row.
 func (l *logSink) place(b []byte, s *stack) []byte {
 	b = append(b, l.name...)
 	if s == nil {
-		return append(b, '\t', none)
+		return append(b, '\t', noValue)
 	}
 	return appendInt(b, s.id)
 }
 
-// appendPair writes a frame's number in the log.
-func appendPair(b []byte, f *fields) []byte {
+// appendNumber appends the number of a frame in the log.
+func appendNumber(b []byte, f *fields) []byte {
 	if f.s == nil {
-		return append(b, '\t', none)
+		return append(b, '\t', noValue)
 	}
 	return strconv.AppendUint(append(b, '\t'), f.number, 10)
 }
 
-// appendOffset writes the offset in the module as logged; in markup, that of the address that is logged.
+// appendOffset appends the offset in the module as the log has it, or otherwise that of the logged address.
 func appendOffset(b []byte, f *fields) []byte {
 	switch o := f.o; {
 	case len(o.Offset) > 0:
@@ -363,22 +364,22 @@ func appendOffset(b []byte, f *fields) []byte {
 	case o.Located:
 		return strconv.AppendUint(append(b, "0x"...), o.At+o.Back, 16)
 	}
-	return append(b, none)
+	return append(b, noValue)
 }
 
 func appendInt(b []byte, n int) []byte { return strconv.AppendInt(append(b, '\t'), int64(n), 10) }
 
-// appendField writes a value, or a hyphen for none.
+// appendField appends a tab and a value, or noValue if it is empty.
 func appendField[T string | []byte](b []byte, value T) []byte {
 	b = append(b, '\t')
 	if len(value) == 0 {
-		return append(b, none)
+		return append(b, noValue)
 	}
 	return appendEscaped(b, value)
 }
 
-// appendEscaped writes a value with \t, \n, \r and \\ for what would end it, or be one of these, and \x1b for other control
-// characters.
+// appendEscaped appends a value. Tabs, line ends and backslashes are escaped as \t, \n, \r and \\, other control characters as in
+// \x1b.
 func appendEscaped[T string | []byte](b []byte, value T) []byte {
 	s := string(value)
 	for i := 0; i < len(s); i++ {

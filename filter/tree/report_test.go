@@ -17,7 +17,7 @@ import (
 	"qss-filter/symsrc"
 )
 
-// TestManyLogs has more rows than are kept in memory, from logs that end in any order: the tables are as from one worker.
+// TestManyLogs compares the tables with 8 workers and with 1, for more rows than are kept in memory.
 func TestManyLogs(t *testing.T) {
 	files := map[string]string{}
 	for i := range 40 {
@@ -42,12 +42,12 @@ func TestManyLogs(t *testing.T) {
 	b.run(t, nil)
 	for _, name := range names {
 		if b.file(t, name) != many[name] {
-			t.Errorf("%s is another one with 8 workers", name)
+			t.Errorf("%s differs with 8 workers", name)
 		}
 	}
 }
 
-// TestMixedThreads has two threads whose stacks mix, a stack that begins late, and frames that the log has named.
+// TestMixedThreads has interleaved stacks of two threads, a stack that does not begin with frame 0, and frames that the log names.
 func TestMixedThreads(t *testing.T) {
 	line := func(tid, n, off int) string {
 		return fmt.Sprintf("01-02 03:04:05.600  100 %d F x: #%d 0x%x (/a.so+0x%x)\n", tid, n, off, off)
@@ -78,7 +78,7 @@ func TestMixedThreads(t *testing.T) {
 	}
 }
 
-// TestInvariant counts frames of all kinds: symbolized and failed are all.
+// TestInvariant checks that each frame is counted as either symbolized or failed, and has its rows.
 func TestInvariant(t *testing.T) {
 	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 1) + frame(1, "/bad.so", 1) + "SUMMARY: AddressSanitizer: SEGV (/bad.so+0x12)\n" +
 		"{{{reset}}}\n{{{module:0:x:elf:abcd}}}\n{{{mmap:0x1000:0x100:load:0:rx:0x0}}}\n{{{bt:0:0x1004}}}\n{{{bt:1:0x9000}}} here\nat {{{pc:0x1008}}}\n"})
@@ -114,7 +114,7 @@ func TestInvariant(t *testing.T) {
 	}
 }
 
-// TestStream has a report of what one filter reads.
+// TestStream checks a report of a single stream.
 func TestStream(t *testing.T) {
 	dir := t.TempDir()
 	r, err := NewReport(ReportOptions{Report: dir, Group: true})
@@ -164,14 +164,13 @@ func TestGroups(t *testing.T) {
 	}
 	for _, part := range []string{"http:", "https:", "src=", "<link", "@import", "url("} {
 		if strings.Contains(page, part) {
-			t.Errorf("the page reaches out by %q", part)
+			t.Errorf("the page refers to other files by %q", part)
 		}
 	}
 	browse(t, filepath.Join(b.out, "page.html"))
 }
 
-// TestNamelessGroups holds that stacks without names are told apart by what the log has of their frames, and that lists of stacks keep
-// that.
+// TestNamelessGroups checks that frames without names are grouped by what the log has of them, and that lists of stacks keep it.
 func TestNamelessGroups(t *testing.T) {
 	b := newBatch(t, map[string]string{
 		"1": "#0 0x7f1111 (/bad.so+0x1111)\n", "2": "#0 0x7f9999 (/bad.so+0x9999)\n", "3": "#0 0x7e1111 (/bad.so+0x1111)\n",
@@ -199,7 +198,7 @@ func TestNamelessGroups(t *testing.T) {
 	}
 }
 
-// browse opens the page in a browser and searches.
+// browse opens the page in a browser with a search.
 func browse(t *testing.T, path string) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
@@ -212,11 +211,11 @@ func browse(t *testing.T, path string) {
 		return
 	}
 	if !bytes.Contains(dom, []byte("1 groups match")) || bytes.Count(dom, []byte(`class="group" hidden`)) != 1 {
-		t.Errorf("the browser has %s", dom)
+		t.Errorf("the browser shows %s", dom)
 	}
 }
 
-// TestHostilePage has names that are markup.
+// TestHostilePage checks that names with HTML are escaped.
 func TestHostilePage(t *testing.T) {
 	r := &Report{title: "<script>alert(1)</script>", groups: newGroups()}
 	var b bytes.Buffer
@@ -261,7 +260,7 @@ func TestListModules(t *testing.T) {
 	}
 }
 
-func TestSaid(t *testing.T) {
+func TestParseNamed(t *testing.T) {
 	for text, want := range map[string]symsrc.Frame{
 		" 0x1 in main /src/m.c:12:3":               {Func: "main", File: "/src/m.c", Line: 12},
 		" 0x1 in main /src/m.c:12 (/a.out+0x1)":    {Func: "main", File: "/src/m.c", Line: 12},
@@ -270,7 +269,7 @@ func TestSaid(t *testing.T) {
 		" 0x1 (<unknown module>)":                  {},
 		" 0x1 in a::operator() (int) const m.cc:9": {Func: "a::operator() (int) const", File: "m.cc", Line: 9},
 	} {
-		if got := said([]byte(text)); got != want {
+		if got := parseNamed([]byte(text)); got != want {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
@@ -285,12 +284,12 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
-// foundFiles finds files for every module.
+// foundFiles returns the same files for every module.
 type foundFiles struct{ symsrc.Files }
 
 func (f foundFiles) Find(context.Context, symsrc.Module) *symsrc.Files { return &f.Files }
 
-// TestKeptAnswers holds that the list of modules says where files are of which only answers were seen, as a cache keeps them.
+// TestKeptAnswers checks that the list of modules has the files even if the answers have none, as those from a cache.
 func TestKeptAnswers(t *testing.T) {
 	b := newBatch(t, map[string]string{"a.log": frame(0, "/a.so", 1)})
 	b.opt.Filter.Symbols = oneFrame{symsrc.Frame{Func: "f"}}

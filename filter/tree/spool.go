@@ -8,7 +8,7 @@ import (
 
 const (
 	chunkSize = 64 << 10
-	// spoolLimit bounds the rows kept in memory in bytes; the others wait in a file.
+	// spoolLimit bounds the rows in memory, in bytes. Further rows are in a temporary file.
 	spoolLimit = 16 << 20
 )
 
@@ -21,14 +21,14 @@ type spool struct {
 	err    error
 }
 
-// chunk is a piece of a log's rows: in memory, or in the file from at on.
+// chunk is a chunk of the rows of a log: data in memory, or n bytes at offset at of the file.
 type chunk struct {
 	data []byte
 	at   int64
 	n    int
 }
 
-// put keeps a piece.
+// put adds a chunk.
 func (s *spool) put(b []byte) chunk {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *spool) put(b []byte) chunk {
 	if s.file == nil && s.err == nil {
 		s.file, s.err = os.CreateTemp("", "qss-filter-*")
 		if s.err == nil {
-			// Where a system can, the file goes as soon as no process has it open.
+			// On Unix the file is then deleted when it is closed; elsewhere close removes it.
 			_ = os.Remove(s.file.Name())
 		}
 	}
@@ -54,7 +54,7 @@ func (s *spool) put(b []byte) chunk {
 	return c
 }
 
-// drop forgets a log's pieces.
+// drop no longer counts the memory of chunks. Their space in the file is not reused.
 func (s *spool) drop(chunks []chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *spool) drop(chunks []chunk) {
 	}
 }
 
-// copy writes a piece.
+// copy writes a chunk to w.
 func (s *spool) copy(w io.Writer, c chunk) error {
 	if s.err != nil {
 		return s.err
@@ -83,14 +83,14 @@ func (s *spool) close() {
 	}
 }
 
-// rows are those of one log in one table.
+// rows are the rows of a log in one table.
 type rows struct {
 	buf    []byte
 	chunks []chunk
 }
 
-// add notes that buf has another row.
-func (r *rows) add(s *spool) {
+// flushIfFull moves buf to the spool if it is full. It is called after each row.
+func (r *rows) flushIfFull(s *spool) {
 	if len(r.buf) >= chunkSize {
 		r.flush(s)
 	}

@@ -14,12 +14,12 @@ import (
 	"qss-filter/symsrc/meter"
 )
 
-// Timing adds up the time of the stages, over all logs, in nanoseconds. Its zero value is ready.
+// Timing adds up the time of each stage over all logs, in nanoseconds. The zero value is ready to use.
 type Timing struct {
 	walk, run, read, resolve, symbolize, written atomic.Int64
 }
 
-// start begins a piece of a stage, and returns what ends it.
+// start starts a measurement, and returns the function that adds it to a stage.
 func (t *Timing) start(stage *atomic.Int64) (end func()) {
 	begin := time.Now()
 	return func() { stage.Add(int64(time.Since(begin))) }
@@ -30,12 +30,12 @@ func (t *Timing) within(stage *atomic.Int64) meter.Start {
 	return func(ctx context.Context, _ bool) (context.Context, func()) { return ctx, t.start(stage) }
 }
 
-// Finder returns f with its calls added to the stage that resolves modules.
+// Finder returns f with the time of its calls added to the stage that resolves modules.
 func (t *Timing) Finder(f symsrc.Finder) symsrc.Finder {
 	return meter.TimedFinder(f, t.within(&t.resolve))
 }
 
-// Source returns s with its calls added to the stage that symbolizes.
+// Source returns s with the time of its calls added to the stage that symbolizes.
 func (t *Timing) Source(s symsrc.Source) symsrc.Source {
 	return meter.TimedSource(s, t.within(&t.symbolize))
 }
@@ -83,7 +83,7 @@ func (w timedWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// write writes the time of each stage. Those of several logs at once are added up.
+// write writes the time of each stage. The times of logs that were processed at once are added up.
 func (t *Timing) write(w io.Writer) {
 	resolve, symbolize := t.resolve.Load(), t.symbolize.Load()
 	stages := []struct {
@@ -102,8 +102,8 @@ func (t *Timing) write(w io.Writer) {
 	}
 }
 
-// progress is a bar on a terminal: bytes read, files, frames, frames without a name, and the time that is left. Nil shows
-// nothing.
+// progress is a progress bar on a terminal. It shows bytes, files, frames, frames without a name, and the estimated time left. A nil
+// progress does nothing.
 type progress struct {
 	bars                      *mpb.Progress
 	bar                       *mpb.Bar
@@ -117,7 +117,7 @@ func newBars(out io.Writer) *mpb.Progress {
 	return mpb.New(mpb.WithOutput(out), mpb.WithWidth(40), mpb.WithRefreshRate(refresh), mpb.WithAutoRefresh())
 }
 
-// newProgress begins a bar for logs.
+// newProgress returns a bar for logs.
 func newProgress(out io.Writer, logs []logFile) *progress {
 	p := &progress{total: len(logs)}
 	var size int64
@@ -160,7 +160,7 @@ func (p *progress) frame(failed bool) {
 	}
 }
 
-// end leaves the bar as it is.
+// end ends the bar and leaves it on the terminal.
 func (p *progress) end() {
 	if p == nil {
 		return
@@ -169,13 +169,13 @@ func (p *progress) end() {
 	p.bars.Wait()
 }
 
-// Bar is a bar of the same form for one input, on a terminal.
+// Bar is a progress bar for one input, on a terminal.
 type Bar struct {
 	bars *mpb.Progress
 	bar  *mpb.Bar
 }
 
-// NewBar begins a bar for the input of a name.
+// NewBar returns a bar for the input of that name.
 func NewBar(out io.Writer, name string) *Bar {
 	b := &Bar{bars: newBars(out)}
 	b.bar = b.bars.New(0, mpb.BarStyle(), mpb.PrependDecorators(decor.Name(name+" ")),
@@ -183,7 +183,7 @@ func NewBar(out io.Writer, name string) *Bar {
 	return b
 }
 
-// Set shows how much is done, of how much. When that is all, the bar stays as it is.
+// Set shows that done of total is done. If that is all, it ends the bar and leaves it on the terminal.
 func (b *Bar) Set(done, total int64) {
 	if b.bar.Completed() {
 		return
@@ -196,10 +196,10 @@ func (b *Bar) Set(done, total int64) {
 	}
 }
 
-// Write writes lines above the bar. It fails when the bar has ended.
+// Write writes lines above the bar. It fails after the end of the bar.
 func (b *Bar) Write(text []byte) (int, error) { return b.bars.Write(text) }
 
-// End leaves the bar as it is, also where not all is done.
+// End ends the bar and leaves it on the terminal, even if not all is done.
 func (b *Bar) End() {
 	b.bar.Abort(false)
 	b.bars.Wait()

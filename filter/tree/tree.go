@@ -1,15 +1,16 @@
-// Package tree carries a tree of logs through the filter: every log becomes a list of its stacks or a rewritten log, and
-// reports say what was found in all of them. These are the five stages of QSS (parse, resolve, symbolize, rebuild, write) in
-// one pass: one filter per log parses, resolves and symbolizes, and what it says of each frame is rebuilt and written here.
+// Package tree filters a directory tree of logs. For each log it writes a list of the stacks or the rewritten log, and for all
+// logs together it writes reports. It runs the five stages of QSS (parse, resolve, symbolize, rebuild, write) in one pass: a filter
+// per log parses, resolves and symbolizes; this package rebuilds and writes the observed frames.
 //
-//	tree.go      what is done: Options, Run; the logs on all cores; files that appear whole or not at all
-//	walk.go      which files are logs, where their outputs go, and the file of all stacks of a log
-//	input.go     opens a log, packed (xz.go) or not
-//	observe.go   frame by frame: stacks, new numbers, rows; the modules of all logs, and their files
-//	spool.go     rows until their turn comes, in bounded memory
-//	report.go    the summary and the tables
-//	group.go     one stack of a log; stacks with the same functions, in a table and as a page
-//	timing.go    time per stage, and the progress that a terminal shows
+//	tree.go      Options and Run; the logs on all cores; output files, which are renamed into place when they are complete
+//	walk.go      the logs of a directory tree; the check that no output is written into it
+//	list.go      the list of the modules of all logs
+//	input.go     opens a log, compressed (xz.go) or not
+//	observe.go   frame by frame: new numbers and lines; the modules of all logs, and their files
+//	spool.go     table rows until they are written, in bounded memory
+//	report.go    the tables and the summary
+//	group.go     the stacks of a log; groups of stacks with the same functions, as a table and as a page
+//	timing.go    time per stage, and the progress bar
 package tree
 
 import (
@@ -34,58 +35,58 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// ErrUnread says that some logs could not be read, which Options.Stderr has named one by one.
+// ErrUnread is returned by Run if some logs failed. Options.Stderr has a line for each of them.
 var ErrUnread = errors.New("some logs could not be read")
 
-// Mode says what a log becomes.
+// Mode is the kind of output that is written for a log.
 type Mode uint8
 
 const (
-	// StackOnly lists the log's stacks in NAME.stack.txt.
+	// StackOnly writes the stacks of the log to NAME.stack.txt.
 	StackOnly Mode = iota
-	// Rewrite writes the whole log again in NAME.rewrite.
+	// Rewrite writes the log with its frames symbolized to NAME.rewrite.
 	Rewrite
 )
 
-// Form says what becomes of a frame's line in a rewritten log.
+// Form is how frames are written in a rewritten log.
 type Form uint8
 
 const (
-	// Append keeps the line and puts its functions below it.
+	// Append keeps the line and adds the functions below it.
 	Append Form = iota
-	// Replace puts the functions in the place of the frame.
+	// Replace replaces the frame with the functions.
 	Replace
 )
 
-// Options say what Run does.
+// Options are the options of Run.
 type Options struct {
-	// Input is the directory whose logs are read, Output the one for what they become. Without Output logs are only listed.
+	// Input is the directory of the logs, Output the one of the outputs. Output may be empty only with ListModules.
 	Input, Output string
-	// Follow is set where symbolic links of Input are followed out of it, and to directories.
+	// Follow follows symbolic links in Input to directories, and to files outside Input.
 	Follow bool
 	Mode   Mode
 	Form   Form
-	// Jobs is how many logs are read at once; 0 stands for as many as there are cores.
+	// Jobs is the number of logs that are read at once; 0 means GOMAXPROCS.
 	Jobs int
-	// Benchmark writes the time of each stage to Stderr, Verbose what becomes of each log.
+	// Benchmark writes the time of each stage to Stderr, Verbose a line for each log that is done.
 	Benchmark, Verbose bool
-	// ListModules writes the modules of all logs to Stdout in place of all that; Check adds the files that Finder finds for them, and
-	// JSON makes the list a document.
+	// ListModules only writes the modules of all logs to Stdout. Check adds the files that Finder returns for them, and JSON writes
+	// the list as JSON.
 	ListModules, Check, JSON bool
-	// ReportOptions say what the report has; Report "" stands for Output.
+	// ReportOptions are the options of the report. An empty Report means Output.
 	ReportOptions
 
-	// Filter is what each log's filter does; Symbols must be set.
+	// Filter has the options of the filter of each log. Symbols must be set.
 	Filter filter.Options
-	// New makes the filter of a log; nil stands for filter.New.
+	// New returns the filter of a log; nil means filter.New.
 	New func(filter.Options) *filter.Filter
-	// Timing, if not nil, was put around the sources of Filter.Symbols for Benchmark.
+	// Timing, if not nil, is for Benchmark: it already measures the finders within Filter.Symbols.
 	Timing *Timing
-	// Prefix begins each line of diagnostics; "" stands for "qss-filter:".
+	// Prefix begins each line of diagnostics; "" means "qss-filter:".
 	Prefix string
-	// Named, if not nil, puts into an error what its reader may do about it.
+	// Named, if not nil, returns an error with the option that avoids it.
 	Named func(error) error
-	// Stderr takes diagnostics; Terminal is set where it shows a progress bar.
+	// Stderr receives diagnostics; Terminal shows a progress bar on it.
 	Stderr   io.Writer
 	Terminal bool
 }
@@ -93,8 +94,8 @@ type Options struct {
 // Asked reports whether the options ask for Run.
 func (o *Options) Asked() bool { return o.Input != "" || o.Output != "" }
 
-// Run reads a tree of logs, until the end of ctx. Its error is a *symsrc.OptionError where the options are wrong, ErrUnread where
-// some logs failed and the rest is done, that of ctx where it was ended, and another one where an output could not be written.
+// Run filters all logs of a directory tree. It returns a *symsrc.OptionError if an option is invalid, ErrUnread if some logs failed
+// and the others are done, the error of ctx if it was canceled, and another error if a report could not be written.
 func Run(ctx context.Context, o Options) error {
 	if err := o.check(); err != nil {
 		return err
@@ -102,15 +103,15 @@ func Run(ctx context.Context, o Options) error {
 	if o.New == nil {
 		o.New = filter.New
 	}
-	r := &run{opt: &o, say: &diagnostics{out: o.Stderr, prefix: cmp.Or(o.Prefix, "qss-filter:")}, timing: o.Timing}
+	r := &run{opt: &o, diag: &diagnostics{out: o.Stderr, prefix: cmp.Or(o.Prefix, "qss-filter:")}, timing: o.Timing}
 	if r.timing == nil {
 		r.timing = &Timing{}
 	}
 	done := r.timing.start(&r.timing.walk)
-	logs, tree, err := walk(o.Input, o.Follow, r.unread)
+	logs, tree, err := walk(o.Input, o.Follow, r.noteUnread)
 	done()
 	if err != nil {
-		return wrong("Input", "", err)
+		return optionError("Input", "", err)
 	}
 	defer tree.close()
 	r.logs = logs
@@ -120,7 +121,7 @@ func Run(ctx context.Context, o Options) error {
 		err = r.reports(ctx)
 	}
 	if ctx.Err() != nil {
-		r.say.line("interrupted: %d of %d logs are done; no report was written", r.read.Load(), len(r.logs))
+		r.diag.printf("interrupted: %d of %d logs are done; no report was written", r.read.Load(), len(r.logs))
 		return ctx.Err()
 	}
 	if err != nil {
@@ -135,16 +136,16 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// check looks for what cannot be done.
+// check returns an error if an option is invalid, and sets the default of Report.
 func (o *Options) check() error {
 	switch {
 	case o.Input == "":
-		return wrong("Input", "", errors.New("want a directory of logs"))
+		return optionError("Input", "", errors.New("want a directory of logs"))
 	case o.Output == "" && !o.ListModules:
-		return wrong("Output", "", errors.New("want a directory"))
+		return optionError("Output", "", errors.New("want a directory"))
 	}
 	if err := readable(o.Input); err != nil {
-		return wrong("Input", "", err)
+		return optionError("Input", "", err)
 	}
 	if o.ListModules {
 		return nil
@@ -152,22 +153,22 @@ func (o *Options) check() error {
 	if o.Report == "" {
 		o.Report = o.Output
 	}
-	return o.apart()
+	return o.checkOverlap()
 }
 
-// wrong returns what is wrong with a field of Options.
-func wrong(field, value string, err error) error {
+// optionError returns err as the error of a field of Options.
+func optionError(field, value string, err error) error {
 	return &symsrc.OptionError{Option: "tree." + field, Value: value, Err: err}
 }
 
-// diagnostics are lines for people. They may come from several goroutines.
+// diagnostics writes lines of diagnostics. Several goroutines may use it at once.
 type diagnostics struct {
 	mu     sync.Mutex
 	out    io.Writer
 	prefix string
 }
 
-func (d *diagnostics) line(format string, args ...any) {
+func (d *diagnostics) printf(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.out != nil {
@@ -175,32 +176,32 @@ func (d *diagnostics) line(format string, args ...any) {
 	}
 }
 
-// The names that a log's outputs end in.
+// Suffixes of the outputs of a log.
 const (
 	stackSuffix   = ".stack.txt"
 	rewriteSuffix = ".rewrite"
 )
 
-// run is one Run.
+// run is the state of a call of Run.
 type run struct {
 	opt    *Options
 	logs   []logFile
 	report *Report
 	output *outputs
-	say    *diagnostics
+	diag   *diagnostics
 	timing *Timing
 	bar    *progress
-	// read, skipped and failed count logs.
+	// read, skipped and failed are numbers of logs. failed includes directories that could not be read.
 	read, skipped, failed atomic.Int64
 }
 
-// fail notes an input or an output that failed.
+// fail counts an input or an output that failed, and reports the error.
 func (r *run) fail(rel string, err error) {
 	r.failed.Add(1)
-	r.say.line("%s: %v", rel, r.named(err))
+	r.diag.printf("%s: %v", rel, r.named(err))
 }
 
-// named puts into an error what its reader may do about it.
+// named returns err with the option that avoids it, if Options.Named adds one.
 func (r *run) named(err error) error {
 	if r.opt.Named == nil {
 		return err
@@ -208,7 +209,7 @@ func (r *run) named(err error) error {
 	return r.opt.Named(err)
 }
 
-// reports carries all logs through, and writes the reports.
+// reports filters all logs and writes the reports.
 func (r *run) reports(ctx context.Context) error {
 	report, err := NewReport(r.opt.ReportOptions)
 	if err != nil {
@@ -223,11 +224,11 @@ func (r *run) reports(ctx context.Context) error {
 	r.report = report
 	if r.opt.Terminal {
 		r.bar = newProgress(r.opt.Stderr, r.logs)
-		r.say.out = r.bar
+		r.diag.out = r.bar
 	}
-	r.each(ctx, r.one)
+	r.each(ctx, r.processLog)
 	r.bar.end()
-	r.say.out = r.opt.Stderr
+	r.diag.out = r.opt.Stderr
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -235,7 +236,7 @@ func (r *run) reports(ctx context.Context) error {
 	return report.Close()
 }
 
-// each hands out the logs, in their order, to as many workers as there are to be.
+// each calls work for each log, in order, on as many goroutines as Jobs says.
 func (r *run) each(ctx context.Context, work func(ctx context.Context, log *logFile) error) {
 	n := r.opt.Jobs
 	if n == 0 {
@@ -257,33 +258,34 @@ func (r *run) each(ctx context.Context, work func(ctx context.Context, log *logF
 	wg.Wait()
 }
 
-// done notes what became of a log.
+// done counts a log that was processed, or reports its error.
 func (r *run) done(ctx context.Context, log *logFile, err error) {
 	r.bar.file()
 	switch {
 	case err == nil:
 		r.read.Add(1)
 		if r.opt.Verbose {
-			r.say.line("%s: done", log.rel)
+			r.diag.printf("%s: done", log.rel)
 		}
 	case ctx.Err() != nil:
 	default:
-		r.unread(log.rel, err)
+		r.noteUnread(log.rel, err)
 	}
 }
 
-// unread notes what was not read: since it is no log, or as it cannot be.
-func (r *run) unread(rel string, err error) {
+// noteUnread reports a file that was not read, and counts it as skipped if it is not a log, or otherwise as failed.
+func (r *run) noteUnread(rel string, err error) {
 	if !errors.Is(err, errSkip) {
 		r.fail(rel, err)
 		return
 	}
 	r.skipped.Add(1)
-	r.say.line("%s: %v", rel, r.named(err))
+	r.diag.printf("%s: %v", rel, r.named(err))
 }
 
-// one carries one log through its filter into its output and the report. A panic over it is an error of this log: the others go on.
-func (r *run) one(ctx context.Context, log *logFile) (err error) {
+// processLog filters one log into its output and the report. A panic becomes an error of this log, and the other logs are still
+// processed.
+func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("internal error: %v; please report it with the log", cause)
@@ -334,46 +336,41 @@ func (r *run) one(ctx context.Context, log *logFile) (err error) {
 	return nil
 }
 
-// options are those of one log's filter.
+// options returns the options of the filter of a log.
 func (r *run) options(log *logFile) filter.Options {
 	o := r.opt.Filter
 	o.Palette, o.Dedupe, o.DumpContext = nil, false, nil
-	o.Names, o.SourceLines = print.Names{}, 0 // what is written is compared and counted
+	o.Names, o.SourceLines = print.Names{}, 0 // outputs are compared and counted, so that they have full names only
 	switch {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
 		o.Style, o.Renumber = print.Replace, print.RenumberAlways
-	default: // what a list of stacks has is read, not written
+	default: // for StackOnly the output is discarded: the stacks are taken from what is observed
 		o.Style, o.Context, o.Below = print.Append, print.ContextKeep, true
 	}
 	if warn := o.Warn; warn != nil {
-		o.Warn = func(message string) { r.say.line("%s: %s", log.rel, message) }
+		o.Warn = func(message string) { r.diag.printf("%s: %s", log.rel, message) }
 	}
 	o.Symbols = r.timing.Source(o.Symbols)
 	return o
 }
 
-// filter makes the filter of a log.
+// filter returns the filter of a log.
 func (r *run) filter(o filter.Options) *filter.Filter { return r.opt.New(o) }
 
-// nothing answers no question, where only the questions are of interest.
-type nothing struct{}
-
-func (nothing) Frames(context.Context, symsrc.Addr) symsrc.Answer { return symsrc.Answer{} }
-
-// whole is a buffered diskcache.File, whose errors name its path.
-type whole struct {
+// outputFile is a buffered diskcache.File whose errors have its path.
+type outputFile struct {
 	*bufio.Writer
 	path string
 	file *diskcache.File
 }
 
-// outputs is a directory that files are written into, and never out of it, whatever links are there already.
+// outputs is a directory for output files. Symbolic links in it cannot lead a file out of it.
 type outputs struct {
 	dir  string
 	root *os.Root
 }
 
-// openOutputs opens a directory, which is made where it is missing.
+// openOutputs opens a directory, and creates it if necessary.
 func openOutputs(dir string) (*outputs, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -387,9 +384,8 @@ func openOutputs(dir string) (*outputs, error) {
 
 func (o *outputs) close() { o.root.Close() }
 
-// create begins a file of the directory. Its own directories are made where they are missing; a link in the place of the file is
-// replaced.
-func (o *outputs) create(name string) (*whole, error) {
+// create creates a file of the directory, and the directories of name if necessary. A symbolic link of that name is replaced.
+func (o *outputs) create(name string) (*outputFile, error) {
 	if dir := filepath.Dir(name); dir != "." {
 		if err := o.root.MkdirAll(dir, 0o777); err != nil {
 			return nil, o.failed(err)
@@ -399,10 +395,10 @@ func (o *outputs) create(name string) (*whole, error) {
 	if err != nil {
 		return nil, o.failed(err)
 	}
-	return newWhole(file, filepath.Join(o.dir, name)), nil
+	return newOutputFile(file, filepath.Join(o.dir, name)), nil
 }
 
-// failed puts the directory before the path of an error.
+// failed returns err with the directory prepended to its path.
 func (o *outputs) failed(err error) error {
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: "write", Path: filepath.Join(o.dir, cause.Path), Err: cause.Err}
@@ -410,11 +406,11 @@ func (o *outputs) failed(err error) error {
 	return err
 }
 
-func newWhole(file *diskcache.File, path string) *whole {
-	return &whole{Writer: bufio.NewWriterSize(file, 64<<10), path: path, file: file}
+func newOutputFile(file *diskcache.File, path string) *outputFile {
+	return &outputFile{Writer: bufio.NewWriterSize(file, 64<<10), path: path, file: file}
 }
 
-// creatable fails where a file of the directory could not be written.
+// creatable returns an error if a file of the directory could not be written.
 func (o *outputs) creatable(name string) error {
 	if info, err := o.root.Lstat(name); err == nil && (info.IsDir() || diskcache.IsSpecial(info)) {
 		return creatable(filepath.Join(o.dir, name))
@@ -427,8 +423,8 @@ func (o *outputs) creatable(name string) error {
 	return nil
 }
 
-// fill writes the whole of the file.
-func (w *whole) fill(write func(io.Writer) error) error {
+// fill writes the content of the file with write, and commits it.
+func (w *outputFile) fill(write func(io.Writer) error) error {
 	defer w.abort()
 	if err := write(w); err != nil {
 		return fmt.Errorf("write %s: %w", w.path, err)
@@ -436,7 +432,8 @@ func (w *whole) fill(write func(io.Writer) error) error {
 	return w.commit()
 }
 
-// creatable fails where a file could not be written, which otherwise is found at the end of a run that may be long; "" and - are none.
+// creatable returns an error if a file could not be written: otherwise that would be noticed only at the end of a long run. The paths
+// "" and "-" are not files.
 func creatable(path string) error {
 	if path == "" || path == "-" {
 		return nil
@@ -456,8 +453,8 @@ func creatable(path string) error {
 	return nil
 }
 
-// create begins a file that the user has named, in a directory that is made where it is missing. A link to a device is followed.
-func create(path string) (*whole, error) {
+// create creates a file that the user has named, and its directory if necessary. A symbolic link to a device is followed.
+func create(path string) (*outputFile, error) {
 	if info, err := os.Stat(path); err != nil || !diskcache.IsSpecial(info) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return nil, err
@@ -467,11 +464,11 @@ func create(path string) (*whole, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWhole(file, path), nil
+	return newOutputFile(file, path), nil
 }
 
-// commit renames the file to its name.
-func (w *whole) commit() error {
+// commit flushes the file and renames it to its final name.
+func (w *outputFile) commit() error {
 	err := w.Flush()
 	if err == nil {
 		err = w.file.Commit()
@@ -483,5 +480,5 @@ func (w *whole) commit() error {
 	return err
 }
 
-// abort removes what there is of a file that has no name yet. It does nothing after commit.
-func (w *whole) abort() { w.file.Abort() }
+// abort removes the temporary file. It does nothing after commit.
+func (w *outputFile) abort() { w.file.Abort() }

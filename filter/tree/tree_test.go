@@ -24,7 +24,7 @@ import (
 	"qss-filter/symsrc/object"
 )
 
-// fakeSource names every address of a module whose name does not hold "bad".
+// fakeSource returns a function for every address, except in modules whose name contains "bad".
 type fakeSource struct{}
 
 func (fakeSource) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
@@ -39,7 +39,7 @@ func (fakeSource) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Frames: frames, Files: &symsrc.Files{Elf: "/elf" + q.Module.Name}}
 }
 
-// batch is a run over files, with everything it wrote.
+// batch is a call of Run, with its directories and its output.
 type batch struct {
 	dir, in, out   string
 	stdout, stderr bytes.Buffer
@@ -70,7 +70,7 @@ func newBatch(t *testing.T, files map[string]string) *batch {
 func (b *batch) run(t *testing.T, want error) {
 	t.Helper()
 	if err := Run(context.Background(), b.opt); err != want {
-		t.Fatalf("error %v, want %v; said:\n%s", err, want, b.stderr.String())
+		t.Fatalf("error %v, want %v; stderr:\n%s", err, want, b.stderr.String())
 	}
 }
 
@@ -87,7 +87,7 @@ func frame(n int, module string, off int) string {
 	return fmt.Sprintf("#%d 0x%x (%s+0x%x) (BuildId: abcd)\n", n, 0x7000+off, module, off)
 }
 
-// TestSeed reads the sample of QSS. What differs from its expected files is listed with its cause.
+// TestSeed compares the outputs for the sample of QSS with its expected files. Lines that may differ are in unlike.
 func TestSeed(t *testing.T) {
 	const rootfs = "../../testdata/rootfs"
 	finder, err := locate.New(locate.Options{Rootfs: []string{rootfs}})
@@ -108,7 +108,7 @@ func TestSeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := strings.ReplaceAll(b.file(t, name), rootfs+"/", "/mnt/rootfs/")
-		if strings.HasSuffix(name, ".rewrite") { // the sample has no empty lines between the groups, as the seed's text has
+		if strings.HasSuffix(name, ".rewrite") { // the expected files have no empty lines between frames
 			got = strings.ReplaceAll(got, "\n\n#", "\n#")
 		}
 		compare(t, name, got, string(want))
@@ -129,7 +129,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// unlike are lines of the sample that may differ.
+// unlike are strings of lines of the sample that may differ, with the cause.
 var unlike = []struct{ has, cause string }{
 	{"libc.so.6", "the host's own C library"},
 	{"0x7fa52715624a", "the host's own C library"},
@@ -142,14 +142,14 @@ var unlike = []struct{ has, cause string }{
 
 const nameless = " in ?? ??:0"
 
-// compare compares texts line by line but for lines that may differ.
+// compare compares texts line by line, without the lines that may differ.
 func compare(t *testing.T, name, got, want string) {
 	t.Helper()
 	strip := func(text string) (lines []string) {
 	line:
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
-			if at := strings.Index(line, nameless); at >= 0 { // what the log has of the frame follows
+			if at := strings.Index(line, nameless); at >= 0 { // module and build ID follow
 				line = line[:at+len(nameless)]
 			}
 			for _, u := range unlike {
@@ -203,7 +203,7 @@ func TestOutputs(t *testing.T) {
 			t.Errorf("mode %d form %d:\n%s\nwant\n%s", test.mode, test.form, got, want)
 		}
 		if text, err := os.ReadFile(filepath.Join(b.in, "x.log")); err != nil || string(text) != log {
-			t.Error("the log was touched")
+			t.Error("the log has changed")
 		}
 	}
 }
@@ -234,9 +234,9 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	for _, say := range []string{"d.bin: skipped: not text", "e.bin: skipped: not text", "cut.gz: unpack gzip"} {
-		if !strings.Contains(b.stderr.String(), say) {
-			t.Errorf("not said: %s; said:\n%s", say, b.stderr.String())
+	for _, message := range []string{"d.bin: skipped: not text", "e.bin: skipped: not text", "cut.gz: unpack gzip"} {
+		if !strings.Contains(b.stderr.String(), message) {
+			t.Errorf("no message %q; stderr:\n%s", message, b.stderr.String())
 		}
 	}
 	var s struct {
@@ -246,7 +246,7 @@ func TestPacked(t *testing.T) {
 		t.Errorf("%d files, error %v", s.Files, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.out, diskcache.TempPrefix+"*")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
+		t.Errorf("temporary files remain: %q", left)
 	}
 }
 
@@ -270,10 +270,10 @@ func TestPlaces(t *testing.T) {
 		o := b.opt
 		o.Input, o.Output, o.Report, o.HTML = test.in, test.out, test.report, test.html
 		if _, wrong := errors.AsType[*symsrc.OptionError](Run(context.Background(), o)); !wrong {
-			t.Errorf("%+v is taken", test)
+			t.Errorf("%+v: no option error", test)
 		}
 	}
-	b.opt.Output = b.dir // above the logs, but apart
+	b.opt.Output = b.dir // the parent of the input directory, without overlap
 	b.run(t, nil)
 	if _, err := os.Stat(filepath.Join(b.dir, "sub", "x.stack.txt")); err != nil {
 		t.Error(err)
@@ -288,16 +288,16 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if left, _ := os.ReadDir(b.out); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files remain: %v", left)
 	}
 	if !strings.Contains(b.stderr.String(), "interrupted: 0 of 1 logs are done") {
-		t.Errorf("said: %s", b.stderr.String())
+		t.Errorf("stderr: %s", b.stderr.String())
 	}
 }
 
-// TestBar says what a bar of one input shows, and that lines go above it until its end.
+// TestBar checks what a bar for one input shows, and that lines can be written above it until it ends.
 func TestBar(t *testing.T) {
-	for _, whole := range []bool{true, false} {
+	for _, complete := range []bool{true, false} {
 		var out bytes.Buffer
 		b := NewBar(&out, "traces")
 		b.Set(1, 4)
@@ -305,31 +305,31 @@ func TestBar(t *testing.T) {
 			t.Error(err)
 		}
 		b.Set(2, 4)
-		if whole {
+		if complete {
 			b.Set(4, 4)
 			b.Set(1, 4) // too late
 		}
 		b.End()
 		text := out.String()
-		if !strings.Contains(text, "traces ") || !strings.Contains(text, "a line\n") || strings.Contains(text, "100 %") != whole || whole == strings.HasSuffix(text, "50 %, 0s\n") {
-			t.Errorf("whole %v: %q", whole, text)
+		if !strings.Contains(text, "traces ") || !strings.Contains(text, "a line\n") || strings.Contains(text, "100 %") != complete || complete == strings.HasSuffix(text, "50 %, 0s\n") {
+			t.Errorf("complete %v: %q", complete, text)
 		}
 		if _, err := b.Write([]byte("late\n")); err == nil {
-			t.Error("a line goes to a bar that has ended")
+			t.Error("a line was written to a bar that has ended")
 		}
 	}
 }
 
-// TestWholeOfDevice holds that a device is written to, and not replaced by a file.
-func TestWholeOfDevice(t *testing.T) {
+// TestOutputDevice checks that a device is written to, and not replaced by a file.
+func TestOutputDevice(t *testing.T) {
 	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		t.Skip("there is no /dev/null")
 	}
-	link := filepath.Join(t.TempDir(), "null") // what is replaced by mistake is the link
+	link := filepath.Join(t.TempDir(), "null") // a faulty implementation would replace the link, not the device
 	if err := os.Symlink("/dev/null", link); err != nil {
 		t.Fatal(err)
 	}
-	for _, end := range []func(*whole) error{(*whole).commit, func(w *whole) error { w.abort(); return nil }} {
+	for _, end := range []func(*outputFile) error{(*outputFile).commit, func(w *outputFile) error { w.abort(); return nil }} {
 		w, err := create(link)
 		if err != nil {
 			t.Fatal(err)
@@ -341,7 +341,7 @@ func TestWholeOfDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 		if target, err := os.Readlink(link); err != nil || target != "/dev/null" {
-			t.Errorf("the device has become %q, %v", target, err)
+			t.Errorf("the link is now %q, %v", target, err)
 		}
 	}
 	path := filepath.Join(filepath.Dir(link), "file")
@@ -350,7 +350,7 @@ func TestWholeOfDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(path); err == nil {
-		t.Error("a file is there before it is whole")
+		t.Error("the file exists before commit")
 	}
 	if err := w.commit(); err != nil {
 		t.Fatal(err)

@@ -17,23 +17,23 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// xzReader unpacks .xz streams (the .xz file format 1.2.1) that follow one another, with dictionaries of maxWindow bytes at most:
-// what a header asks for is allocated before anything is unpacked. The only filter that is read is LZMA2.
+// xzReader decompresses concatenated .xz streams (the .xz file format 1.2.1) whose dictionaries have at most maxWindow bytes: they are
+// allocated before anything is decompressed. LZMA2 is the only supported filter.
 type xzReader struct {
-	in     *bufio.Reader
-	sum    hash.Hash32 // of what is being read of a header or an index
-	n      int64       // bytes read since begin
-	kind   byte        // of the check, §2.1.1.2
-	blocks uint64      // of the stream
-	inside bool        // a stream
-	block  io.Reader   // nil between blocks
-	check  hash.Hash   // of what the block holds; nil where its kind is not known
-	err    error
+	in       *bufio.Reader
+	sum      hash.Hash32 // CRC of the current block header or index
+	n        int64       // bytes read of the data of the current block, or of the index
+	checkID  byte        // §2.1.1.2
+	blocks   uint64      // number in the stream so far
+	inStream bool
+	block    io.Reader // nil between blocks
+	check    hash.Hash // of the content of the block; nil if the type of check is not supported
+	err      error
 }
 
 var errXZ = errors.New("damaged, or of a kind that is not read")
 
-// xzCheckSizes are the bytes of each kind of check (§2.1.1.2).
+// xzCheckSizes are the sizes of checks in bytes, by check ID (§2.1.1.2).
 var xzCheckSizes = [16]int{1: 4, 2: 4, 3: 4, 4: 8, 5: 8, 6: 8, 7: 16, 8: 16, 9: 16, 10: 32, 11: 32, 12: 32, 13: 64, 14: 64, 15: 64}
 
 // Read implements io.Reader.
@@ -57,9 +57,9 @@ func (x *xzReader) Read(b []byte) (int, error) {
 	return 0, x.err
 }
 
-// next goes on to the next block. At the end of the last stream it is io.EOF.
+// next begins the next block. It returns io.EOF at the end of the last stream.
 func (x *xzReader) next() error {
-	if !x.inside {
+	if !x.inStream {
 		return x.header()
 	}
 	x.n, x.sum = 0, crc32.NewIEEE()
@@ -77,22 +77,22 @@ func (x *xzReader) next() error {
 func (x *xzReader) ReadByte() (byte, error) {
 	b, err := x.in.ReadByte()
 	if err != nil {
-		return 0, cutOff(err)
+		return 0, unexpectedEOF(err)
 	}
 	x.n++
 	x.sum.Write([]byte{b})
 	return b, nil
 }
 
-// cutOff is the failure to read what is not yet the end.
-func cutOff(err error) error {
+// unexpectedEOF returns err, or io.ErrUnexpectedEOF for io.EOF.
+func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// xzBody is what the block at hand is read from.
+// xzBody reads the compressed data of the current block.
 type xzBody struct{ x *xzReader }
 
 // Read implements io.Reader.
@@ -100,12 +100,12 @@ func (b xzBody) Read(p []byte) (int, error) {
 	n, err := b.x.in.Read(p)
 	b.x.n += int64(n)
 	if err != nil {
-		err = cutOff(err)
+		err = unexpectedEOF(err)
 	}
 	return n, err
 }
 
-// header reads the header of a stream (§2.1.1), after the padding of the one before (§2.2).
+// header reads the header of a stream (§2.1.1), after the padding of the previous one (§2.2).
 func (x *xzReader) header() error {
 	var h [12]byte
 	for {
@@ -117,20 +117,20 @@ func (x *xzReader) header() error {
 		}
 	}
 	if _, err := io.ReadFull(x.in, h[4:]); err != nil {
-		return cutOff(err)
+		return unexpectedEOF(err)
 	}
 	if !bytes.Equal(h[:6], xzMagic) || h[6] != 0 || h[7] > 15 || crc32.ChecksumIEEE(h[6:8]) != numbers.LittleEndian.Uint32(h[8:]) {
 		return errXZ
 	}
-	x.kind, x.inside, x.blocks = h[7], true, 0
+	x.checkID, x.inStream, x.blocks = h[7], true, 0
 	return nil
 }
 
-// beginBlock reads the header of a block (§3.1), of which one byte has been read.
+// beginBlock reads the header of a block (§3.1), of which the first byte has been read. size includes that byte.
 func (x *xzReader) beginBlock(size int) error {
 	h := make([]byte, size-1)
 	if _, err := io.ReadFull(x.in, h); err != nil {
-		return cutOff(err)
+		return unexpectedEOF(err)
 	}
 	x.sum.Write(h[:len(h)-4])
 	if x.sum.Sum32() != numbers.LittleEndian.Uint32(h[len(h)-4:]) {
@@ -138,7 +138,7 @@ func (x *xzReader) beginBlock(size int) error {
 	}
 	const lzma2 = 0x21
 	fields := h[1 : len(h)-4]
-	for _, present := range [...]bool{h[0]&0x40 != 0, h[0]&0x80 != 0} { // sizes, which the index has, too
+	for _, present := range [...]bool{h[0]&0x40 != 0, h[0]&0x80 != 0} { // compressed and uncompressed size
 		if present {
 			_, n := numbers.Uvarint(fields)
 			if n <= 0 {
@@ -159,9 +159,9 @@ func (x *xzReader) beginBlock(size int) error {
 	}
 	x.blocks++
 	x.n = 0
-	r, err := lzma.Reader2Config{DictCap: max(int(dict), lzma.MinDictCap)}.NewReader2(xzBody{x}) // it reads no more than it must
+	r, err := lzma.Reader2Config{DictCap: max(int(dict), lzma.MinDictCap)}.NewReader2(xzBody{x}) // it does not read past the block
 	x.block = r
-	switch x.check = nil; x.kind {
+	switch x.check = nil; x.checkID {
 	case 1:
 		x.check = crc32.NewIEEE()
 	case 4:
@@ -172,17 +172,17 @@ func (x *xzReader) beginBlock(size int) error {
 	return err
 }
 
-// endBlock reads the padding of a block, and compares the check after it (§3.3, §3.4).
+// endBlock reads the padding of a block and verifies the check after it (§3.3, §3.4).
 func (x *xzReader) endBlock() error {
-	b := make([]byte, int(-x.n&3)+xzCheckSizes[x.kind])
+	b := make([]byte, int(-x.n&3)+xzCheckSizes[x.checkID])
 	if _, err := io.ReadFull(x.in, b); err != nil {
-		return cutOff(err)
+		return unexpectedEOF(err)
 	}
 	if x.check == nil {
 		return nil
 	}
 	want, got := b[int(-x.n&3):], x.check.Sum(nil)
-	if x.kind != 10 { // CRCs have the least byte first
+	if x.checkID != 10 { // CRCs are little-endian
 		slices.Reverse(got)
 	}
 	if !bytes.Equal(want, got) {
@@ -191,8 +191,8 @@ func (x *xzReader) endBlock() error {
 	return nil
 }
 
-// index reads the index of a stream (§4), of which one byte has been read, and its footer (§2.1.2). Of what it says only the
-// number of blocks is compared: their contents have checks of their own.
+// index reads the index of a stream (§4), of which the first byte has been read, and the footer (§2.1.2). The sizes of blocks in the
+// index are not verified: the checks of the blocks cover their content.
 func (x *xzReader) index() error {
 	n, err := numbers.ReadUvarint(x)
 	if err != nil || n != x.blocks {
@@ -211,11 +211,11 @@ func (x *xzReader) index() error {
 	sum := x.sum.Sum32()
 	var b [4 + 12]byte
 	if _, err := io.ReadFull(x.in, b[:]); err != nil {
-		return cutOff(err)
+		return unexpectedEOF(err)
 	}
-	if numbers.LittleEndian.Uint32(b[:]) != sum || string(b[14:]) != "YZ" || crc32.ChecksumIEEE(b[8:14]) != numbers.LittleEndian.Uint32(b[4:]) || b[13] != x.kind {
+	if numbers.LittleEndian.Uint32(b[:]) != sum || string(b[14:]) != "YZ" || crc32.ChecksumIEEE(b[8:14]) != numbers.LittleEndian.Uint32(b[4:]) || b[13] != x.checkID {
 		return errXZ
 	}
-	x.inside = false
+	x.inStream = false
 	return nil
 }

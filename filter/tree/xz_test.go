@@ -13,7 +13,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// xzOf packs a text.
+// xzOf compresses text.
 func xzOf(t *testing.T, text string, c xz.WriterConfig) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -29,12 +29,12 @@ func xzOf(t *testing.T, text string, c xz.WriterConfig) []byte {
 }
 
 func unxz(b []byte) (string, error) {
-	text, err := io.ReadAll(&xzReader{in: bufio.NewReaderSize(bytes.NewReader(b), sniffed)})
+	text, err := io.ReadAll(&xzReader{in: bufio.NewReaderSize(bytes.NewReader(b), sniffLen)})
 	return string(text), err
 }
 
-// TestXZ unpacks streams of every check, of several blocks, after one another and with padding between them; and none that is cut
-// off or of which a bit differs anywhere.
+// TestXZ decompresses streams with each type of check, with several blocks, and concatenated with padding. Truncated streams must
+// fail, and so must streams with a changed bit, unless the text is the same.
 func TestXZ(t *testing.T) {
 	text := strings.Repeat("a line of a log\n", 1000)
 	for name, c := range map[string]xz.WriterConfig{
@@ -65,11 +65,11 @@ func TestXZ(t *testing.T) {
 		}
 	}
 	if got, err := unxz(xzOf(t, "", xz.WriterConfig{})); got != "" || err != nil {
-		t.Errorf("nothing: %q, %v", got, err)
+		t.Errorf("empty: %q, %v", got, err)
 	}
 }
 
-// TestXZMemory holds that a header which asks for gigabytes gets none.
+// TestXZMemory checks that dictionaries larger than maxWindow are refused.
 func TestXZMemory(t *testing.T) {
 	for code, fits := range map[byte]bool{0: true, 24: true, 30: true, 31: false, 39: false, 40: false, 41: false} {
 		b := xzOf(t, "a line\n", xz.WriterConfig{})
@@ -84,7 +84,7 @@ func TestXZMemory(t *testing.T) {
 	}
 }
 
-// TestXZPeer unpacks what xz packs.
+// TestXZPeer decompresses the output of xz.
 func TestXZPeer(t *testing.T) {
 	if _, err := exec.LookPath("xz"); err != nil {
 		t.Skip("xz is not installed")
