@@ -59,6 +59,7 @@ func (p *proof) isNew(calls []Call) bool {
 		binary.LittleEndian.PutUint64(addr[:], calls[i].Addr)
 		_, _ = h.Write(addr[:])
 		_, _ = h.WriteString(calls[i].Module.Name)
+		_ = h.WriteByte(0)
 	}
 	sum := h.Sum64()
 	if p.weighed[sum] {

@@ -51,6 +51,9 @@ func TestBatches(t *testing.T) {
 		case 2, 3:
 			in.WriteString(strings.Repeat("1", maxLine+random.IntN(2*maxLine)) + "\n")
 			want.WriteString(strings.Repeat("1", maxLine) + ": ??\n")
+		case 10:
+			in.WriteString(strings.Repeat(" ", maxLine+random.IntN(2*maxLine)) + "0x10\n")
+			want.WriteString("0x10: f16 /src/a.c:7\n")
 		default:
 			fmt.Fprintf(&in, " %#x\r\n", addr)
 			fmt.Fprintf(&want, "%#x: f%d /src/a.c:7\n", addr, addr)

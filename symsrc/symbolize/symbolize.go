@@ -95,7 +95,7 @@ func (s *Symbolizer) Run(ctx context.Context, addresses []string, in io.Reader, 
 			return err
 		}
 		if end > 0 {
-			skip = long
+			skip = long && (skip || len(bytes.TrimSpace(lines)) > 0) // spaces may stand before an address
 		}
 		n = copy(buf, buf[end:n])
 		switch {
