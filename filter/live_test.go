@@ -117,7 +117,7 @@ func namesAsPeer(t *testing.T, tree, log, out string) {
 }
 
 // TestLiveSanitizers lets sanitizers print markup: both filters agree, and in the default style the frames of the program
-// are those that the sanitizers' own symbolizer gives in a second run.
+// are those that the sanitizers' own symbolizer prints in a second run.
 func TestLiveSanitizers(t *testing.T) {
 	filtertest.NeedPeer(t)
 	for _, c := range []struct{ sanitizer, options, what string }{

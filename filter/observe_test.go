@@ -82,7 +82,7 @@ func TestCountingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestSteady has a reader that gives a line byte by byte: it is seen whole.
+// TestSteady holds that a line which arrives byte by byte is seen whole.
 func TestSteady(t *testing.T) {
 	seen := 0
 	f := filter.New(filter.Options{Symbols: oneName{}, Observe: func(*print.Observation) { seen++ }})

@@ -45,7 +45,7 @@ func TestAnswersAskedAgain(t *testing.T) {
 			s := &lateSymbols{little: c.little}
 			c.opt.Symbols = s
 			f := filter.New(c.opt)
-			line := func(text string) string { // its output, whichever call gives it
+			line := func(text string) string { // its output, whichever call returns it
 				var out []byte
 				for l := range strings.Lines(text) {
 					out = f.Line(t.Context(), out, []byte(l))

@@ -261,8 +261,8 @@ func (c *counts) write(out io.Writer, g gauges) error {
 		one("qss_filter_lag_lines", "gauge", "Lines in the stream that are not acknowledged, of all partitions.", g.lag)
 	}
 	if g.caching {
-		one("qss_filter_cache_requests_total", "counter", "Questions that the cache was asked.", g.cacheAsked)
-		one("qss_filter_cache_hits_total", "counter", "Questions that the cache answered.", g.cached)
+		one("qss_filter_cache_requests_total", "counter", "Queries to the cache.", g.cacheAsked)
+		one("qss_filter_cache_hits_total", "counter", "Queries that the cache answered.", g.cached)
 	}
 	metric("qss_filter_latency_seconds", "histogram", "Time from a line's storage in the stream to that of its annotated form.")
 	sum := int64(0)

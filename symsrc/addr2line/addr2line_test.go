@@ -71,7 +71,7 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// sameBut reports whether two chains differ for a known cause only. Where code has line 0, the own reader gives the line of the row
+// sameBut reports whether two chains differ for a known cause only. Where code has line 0, package object returns the line of the row
 // before it, as approximate. GNU's program may take the file of a row from another entry of the table, and the line of a row
 // from another one where several are of one address.
 func sameBut(got, want []symsrc.Frame, gnu bool) bool {

@@ -103,7 +103,7 @@ const (
 // memory. Spend, Hold, Use, AddUnpacked and Answer count nothing for a nil File.
 type File struct {
 	steps, bytes, answers atomic.Int64
-	questions             atomic.Int64  // number of queries
+	queries               atomic.Int64  // number of queries
 	size                  atomic.Int64  // of the files, and of the content of their compressed sections
 	used                  atomic.Int64  // bytes in memory
 	held, inUse           *atomic.Int64 // bytes in memory of all files of a module, and of a Source; both may be nil
@@ -124,8 +124,8 @@ func (b *File) Left() (steps, bytes, answers int64) {
 	return b.steps.Load(), b.bytes.Load(), b.answers.Load()
 }
 
-// Question counts a query.
-func (b *File) Question() { b.questions.Add(1) }
+// CountQuery counts a query.
+func (b *File) CountQuery() { b.queries.Add(1) }
 
 // CountIn makes b also add further bytes in memory to held and inUse.
 func (b *File) CountIn(held, inUse *atomic.Int64) { b.held, b.inUse = held, inUse }
@@ -201,7 +201,7 @@ func (b *File) Answer(steps int) {
 	if steps <= uncountedSteps || b == nil {
 		return
 	}
-	if left := b.answers.Add(-int64(steps)); left+stepsPerAnswer*b.questions.Load() < 0 {
+	if left := b.answers.Add(-int64(steps)); left+stepsPerAnswer*b.queries.Load() < 0 {
 		exceed("more steps for each answer than a good file takes")
 	}
 }
@@ -235,5 +235,5 @@ func (t *Tally) Flush() {
 	t.Of.Hold(bytes)
 }
 
-// Questions returns the number of queries that were counted.
-func (b *File) Questions() int64 { return b.questions.Load() }
+// Queries returns the number of queries that were counted.
+func (b *File) Queries() int64 { return b.queries.Load() }

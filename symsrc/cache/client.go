@@ -47,7 +47,7 @@ func (c *client) ask(kind byte, body []byte, within time.Duration) ([]byte, outc
 	}
 	if c.behind.Load() > 0 {
 		if time.Since(time.Unix(0, c.since.Load())) > stuckTime {
-			c.give(errTimeout)
+			c.disable(errTimeout)
 			return nil, without
 		}
 		return nil, late
@@ -133,7 +133,7 @@ func (c *client) connect() <-chan struct{} {
 			c.warn(errors.New(note + ": " + c.dir))
 		}
 		if err != nil {
-			c.give(err)
+			c.disable(err)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -189,8 +189,8 @@ func (c *client) lost(l *link) {
 	c.waiting = nil
 }
 
-// give disables the cache, and warns why.
-func (c *client) give(err error) {
+// disable disables the cache, and warns why.
+func (c *client) disable(err error) {
 	c.told.Do(func() { // before any caller continues without the cache, since the program may end then
 		c.warn(&symsrc.AvoidableError{Option: "cache.Dir", Err: fmt.Errorf("none is used in %s: %w", c.dir, err)})
 		c.off.Store(true)
@@ -256,7 +256,7 @@ func (c *client) finish(worth bool) {
 		}
 	case mayStart(c.dir):
 		if _, err := start(c.opt, c.dir); err != nil {
-			c.give(err)
+			c.disable(err)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (c *client) fail(err error) {
 		c.warn(fmt.Errorf("answers are not kept in %s: %w", c.dir, errReserve))
 		return
 	}
-	c.give(err)
+	c.disable(err)
 }
 
 // tell sends a message without a reply.

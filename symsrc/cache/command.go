@@ -64,7 +64,7 @@ type stats struct {
 func (s *stats) write(w io.Writer, dir string, now time.Time) error {
 	rate := "nothing was asked yet"
 	if s.Asked > 0 {
-		rate = fmt.Sprintf("%.1f%% (%d of %d questions)", 100*float64(s.Found)/float64(s.Asked), s.Found, s.Asked)
+		rate = fmt.Sprintf("%.1f%% (%d of %d queries)", 100*float64(s.Found)/float64(s.Asked), s.Found, s.Asked)
 	}
 	clients := s.Clients - 1 // without this one
 	_, err := fmt.Fprintf(w, `directory  %s

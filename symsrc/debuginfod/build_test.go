@@ -126,7 +126,7 @@ func good(w http.ResponseWriter, r *http.Request) {
 	w.Write(debugELF(id))
 }
 
-// hang gives no answer until the client goes away.
+// hang does not answer until the client goes away.
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // cut ends the connection at once.

@@ -94,7 +94,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestRefused gives what there is nothing to be dumped of.
+// TestRefused holds that files of which nothing can be dumped are refused.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")

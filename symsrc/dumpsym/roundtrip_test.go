@@ -37,7 +37,7 @@ func dump(t testing.TB, finder symsrc.Finder, path string) []byte {
 	return out.Bytes()
 }
 
-// chain is the text of an answer that both formats can give: a Breakpad file has no columns, and no file without a line record.
+// chain is the text of an answer that both formats can hold: a Breakpad file has no columns, and no file without a line record.
 func chain(frames []symsrc.Frame) string {
 	var b strings.Builder
 	for _, f := range frames {

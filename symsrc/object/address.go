@@ -58,7 +58,7 @@ func (f *File) Address(q symsrc.Addr) (addr uint64, ok bool) {
 // Symbol returns the address of the function with a name in the symbol table. A size other than 0 selects among several local functions
 // with that name. It returns false if there is no such function, or more than one.
 func (f *File) Symbol(name string, size uint64) (addr uint64, ok bool) {
-	f.elf.Budget.Question()
+	f.elf.Budget.CountQuery()
 	f.guard(func() {
 		for _, file := range [...]*File{f, f.other} {
 			if file == nil {

@@ -123,7 +123,7 @@ func TestHistoryOfSources(t *testing.T) {
 	asking.Wait()
 }
 
-// TestGivenUp exceeds the budget while a package of split units is read: the file that refers to it, which shares the budget, gives no
+// TestGivenUp exceeds the budget while a package of split units is read: the file that refers to it, which shares the budget, has no
 // more answers, because they would be based on only a part of the data.
 func TestGivenUp(t *testing.T) {
 	for name, spend := range map[string]func(*File){

@@ -474,7 +474,7 @@ func TestHostileKinds(t *testing.T) {
 				if steps > k.steps<<10 && !asLLVM || held > k.bytes<<10 && !asLLVM {
 					t.Errorf("%d steps, want %d; %d bytes, want %d", steps, k.steps<<10, held, k.bytes<<10)
 				}
-				if limit := answerSteps + stepsPerQuery*f.elf.Budget.Questions(); answers > limit+1<<22 {
+				if limit := answerSteps + stepsPerQuery*f.elf.Budget.Queries(); answers > limit+1<<22 {
 					t.Errorf("answers take %d steps", answers)
 				}
 				const headroom = 4 // for growing slices and answers

@@ -225,7 +225,7 @@ func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *mo
 // Code returns the functions at an address of code, the innermost inlined one first and the physical one last, or nil if nothing is
 // known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
-	f.elf.Budget.Question()
+	f.elf.Budget.CountQuery()
 	f.guard(func() { frames = f.answer(addr) })
 	if f.fault.Load() != nil {
 		return nil
@@ -267,7 +267,7 @@ func (f *File) holdsCode(addr uint64) bool {
 
 // ShortCode is Code with the short names of the functions (DW_AT_name), only from the debug information.
 func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
-	f.elf.Budget.Question()
+	f.elf.Budget.CountQuery()
 	f.guard(func() {
 		addr := f.codeAddr(addr)
 		if u := f.dwarf.UnitFor(addr); u != nil {
@@ -282,7 +282,7 @@ func (f *File) ShortCode(addr uint64) (frames []symsrc.Frame) {
 
 // Data returns the variable at an address. It returns false if there is none.
 func (f *File) Data(addr uint64) (frame symsrc.Frame, ok bool) {
-	f.elf.Budget.Question()
+	f.elf.Budget.CountQuery()
 	f.guard(func() {
 		addr := f.dataAddr(addr)
 		var sym elf.Match

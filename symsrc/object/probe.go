@@ -66,7 +66,7 @@ func (f *File) Call(q symsrc.Addr) (c *symsrc.Call) {
 	if !ok {
 		return nil
 	}
-	f.elf.Budget.Question()
+	f.elf.Budget.CountQuery()
 	thumb, at := addr&1 != 0, addr
 	f.withRuntime(func(r *File) {
 		addr = f.codeAddr(addr)

@@ -132,7 +132,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestAmbiguous gives a program whose code would cover an address both if it were linked to 0 and to where lld puts programs that
+// TestAmbiguous has a program whose code would cover an address both if it were linked to 0 and to where lld puts programs that
 // are loaded at one address.
 func TestAmbiguous(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big.sym")

@@ -104,7 +104,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestGiven gives back the flags of the command line, but none of the configuration.
+// TestGiven holds that the flags of the command line are returned, and none of the configuration.
 func TestGiven(t *testing.T) {
 	var many []string
 	var quiet bool
