@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"qss-filter/filter/filtertest"
 )
@@ -41,7 +42,8 @@ func (c cached) run(log []byte, args ...string) []byte {
 	return out
 }
 
-// answers is how many answers are kept, all that were left being taken. The process that says so is ended if that is wanted.
+// answers is how many answers are kept, all that were left being taken. If end is set, it ends the process that says so and waits until
+// it is gone, which still writes to the directory of the cache.
 func (c cached) answers(end bool) int {
 	c.t.Helper()
 	stats := string(c.run(nil, "cache", "stats"))
@@ -55,6 +57,12 @@ func (c cached) answers(end bool) int {
 	}
 	if pid := number("process"); end && pid > 1 {
 		_ = syscall.Kill(pid, syscall.SIGTERM)
+		for range 1000 {
+			if syscall.Kill(pid, 0) != nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
 	}
 	return number("answers")
 }

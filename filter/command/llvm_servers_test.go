@@ -30,21 +30,29 @@ const llvmLog = `{{{module:1:a.so:elf:` + library + `}}}
 {{{bt:2:0x11131}}}
 `
 
-// serverTree is a server of debug files, as debuginfod's are asked: GET /buildid/ID/debuginfo.
+// serverTree is a server of debug files, as debuginfod's are asked: GET /buildid/ID/debuginfo. Below /second it answers only what was
+// asked for below /none, too: several servers are asked at the same time, and the first answer ends the other requests.
 type serverTree struct {
 	*httptest.Server
 	mu    sync.Mutex
+	more  *sync.Cond // asked has grown
 	asked []string
 }
 
 func newServerTree(t *testing.T, files map[string]string) *serverTree {
 	t.Helper()
 	s := &serverTree{}
+	s.more = sync.NewCond(&s.mu)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.asked = append(s.asked, r.URL.Path)
+		s.more.Broadcast()
+		path, second := strings.CutPrefix(r.URL.Path, "/second")
+		for second && !slices.Contains(s.asked, "/none"+path) {
+			s.more.Wait()
+		}
 		s.mu.Unlock()
-		if path := files[r.URL.Path]; path != "" {
+		if path := files[path]; path != "" {
 			http.ServeFile(w, r, path)
 			return
 		}
@@ -88,7 +96,7 @@ func TestLLVMServers(t *testing.T) {
 		flags      []string
 	}{
 		{"not here", s.URL, []string{"--debug-file-directory=" + t.TempDir()}},
-		{"two servers", s.URL + "/none " + s.URL, []string{"--debug-file-directory=" + t.TempDir()}},
+		{"two servers", s.URL + "/none " + s.URL + "/second", []string{"--debug-file-directory=" + t.TempDir()}},
 		{"here", s.URL, []string{"--debug-file-directory=testdata/rootfs/usr/lib/debug"}},
 		{"of another build ID", s.URL, []string{"--debug-file-directory=" + other}},
 		{"off", s.URL, []string{"--no-debuginfod"}},

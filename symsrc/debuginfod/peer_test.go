@@ -115,7 +115,7 @@ func realServer(t *testing.T) (*peer, *testServer) {
 	if err != nil {
 		t.Skip("no real server:", err)
 	}
-	for _, k := range []key{{p.whole, Debuginfo}, {p.apart, Debuginfo}} {
+	for _, k := range []key{{p.whole, Debuginfo}, {p.apart, Debuginfo}, {p.whole, Source(filepath.Join(p.dir, "served/a b/x+#ä%.c"))}} {
 		until(t, "the server scans its files", func() bool {
 			resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", p.port, k.urlPath()))
 			if err == nil {
