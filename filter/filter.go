@@ -49,6 +49,8 @@ type Options struct {
 	Context  print.Context
 	// Palette colors what the filter writes; nil writes none.
 	Palette *sgr.Palette
+	// Screen writes frames for a reader at a terminal; nil for programs. It needs print.Annotate.
+	Screen *print.Screen
 	// Names says how functions and paths are written. Observe is told what the debug information has.
 	Names print.Names
 	// Sources returns the source code of frames, of which SourceLines are shown, with the frame's own in the middle; 0 shows none.
@@ -129,10 +131,10 @@ func New(o Options) *Filter {
 	if o.JSON != nil {
 		r = jsonl.New(*o.JSON, o.Names)
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
-		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines = print.Annotate, print.ContextKeep, nil, true, 0
+		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines, o.Screen = print.Annotate, print.ContextKeep, nil, true, 0, nil
 	}
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
-		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Observed: o.Below}
+		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
 	f.resolver = resolve.New(resolve.Options{Symbols: o.Symbols, Adjust: o.Adjust, Maps: o.Maps, By: o.By, Own: o.Own, Trust: o.Trust,
 		Broken: func(fault string) { f.broken(f.line, fault) }})

@@ -52,16 +52,17 @@ func TestLinksInLogs(t *testing.T) {
 	}
 }
 
-// TestQuiet holds what is dimmed: what of a frame is the log's, where the log has no colour of its own.
+// TestQuiet holds what is dimmed, where the log has no colour of its own: what of a frame with a name is the log's, and the address of
+// one without.
 func TestQuiet(t *testing.T) {
 	p := &sgr.Palette{Func: "<F>", Inlined: "<I>", File: "", Quiet: "<Q>", Note: "<N>", Off: "<0>"}
 	for _, c := range []struct{ in, want string }{
 		{"x #0 0x7f20 (/a.so+0x20) y", "x #0<Q> 0x7f20<0> in <F>plain<0> /src/p.c:3:1<Q> (/a.so+0x20)<0> y"},
-		{"#0 0x7f10 (/a.so+0x10)", "#0<Q> 0x7f10<0> in <I>inner<\"q\">(int)<0> /src/inner.c:8:5<Q> (inlined)<0><Q> (/a.so+0x10)<0>\n" +
-			"#1<Q> 0x7f10<0> in <I>middle<0> /src/wrap.c:6:10<Q> (inlined)<0><Q> (/a.so+0x10)<0>\n" +
+		{"#0 0x7f10 (/a.so+0x10)", "#0<Q> 0x7f10<0> in <I>inner<\"q\">(int)<0> /src/inner.c:8:5<Q> (/a.so+0x10)<0>\n" +
+			"#1<Q> 0x7f10<0> in <I>middle<0> /src/wrap.c:6:10<Q> (/a.so+0x10)<0>\n" +
 			"#2<Q> 0x7f10<0> in <F>outer<0> /src/top.c:10<Q> (/a.so+0x10)<0>"},
 		{"\x1b[31m#0 0x7f20 (/a.so+0x20)\x1b[0m", "\x1b[31m#0 0x7f20 in <F>plain<0>\x1b[31m /src/p.c:3:1 (/a.so+0x20)\x1b[0m"},
-		{"#0 0x7f99 (/a.so+0x99)", "#0<Q> 0x7f99 (/a.so+0x99)<0>"},
+		{"#0 0x7f99 (/a.so+0x99)", "#0 <Q>0x7f99<0> (/a.so+0x99)"},
 		{"#0 0x7f99 (/\x1b[1ma.so\x1b[m+0x99)", "#0 0x7f99 (/\x1b[1ma.so\x1b[m+0x99)"},
 		{"#0 0x7f20 in f /src/log.c:1 (/a.so+0x20)", "#0 0x7f20 in f /src/log.c:1 (/a.so+0x20)"},
 		{`{"m":"#0 0x7f20 (/a.so+0x20)"}`, `{"m":"#0 0x7f20 in plain /src/p.c:3:1 (/a.so+0x20)"}`},

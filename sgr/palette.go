@@ -20,14 +20,14 @@ type Palette struct {
 }
 
 // Colors of the kinds of text that are added to a log, and in messages. The most important text is bold in the terminal's own color, the
-// least important is dim. The other two colors are from the fixed part of the 256, because none of the sixteen colors of a theme is legible
-// on all dark and all light backgrounds: a blue and an orange of medium lightness, which color-blind people can distinguish, too. No
-// information is in the color alone.
+// least important is dim. The other two are of the sixteen that the theme of the terminal defines, which makes them fit its background:
+// magenta and red, the two of them that are legible on black and on white with the palettes of xterm, VGA and Tango, too. No information is
+// in the color alone.
 var (
 	strong = style(color.Bold)
 	quiet  = style(color.Faint)
-	place  = style(fixed, fixed256, blue)
-	alert  = style(fixed, fixed256, orange)
+	place  = style(color.FgMagenta)
+	alert  = style(color.FgRed)
 )
 
 // style returns a color that is always enabled, because the callers decide whether colors are used.
@@ -45,14 +45,6 @@ func NewPalette(on bool) *Palette {
 	return &Palette{Func: openingSequence(strong), Inlined: openingSequence(strong), File: openingSequence(place), Quiet: openingSequence(quiet), Note: openingSequence(alert),
 		Mark: openingSequence(strong), Off: "\x1b[0m"}
 }
-
-// The attributes of ESC[38;5;n m, which is color n of xterm's 256.
-const (
-	fixed    color.Attribute = 38
-	fixed256 color.Attribute = 5
-	blue     color.Attribute = 32  // #0087d7
-	orange   color.Attribute = 166 // #d75f00
-)
 
 // Theme colors the program's other output: messages, summaries, reports, help. A nil Theme does not color.
 type Theme struct{}

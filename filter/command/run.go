@@ -43,7 +43,7 @@ func (j *job) run() (status int, err error) {
 	if j.tree.Asked() {
 		return j.runTree(o)
 	}
-	o.Palette, o.Count = j.palette(), j.summarizes()
+	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes()
 	if len(j.command) > 0 {
 		return j.wrap(o)
 	}

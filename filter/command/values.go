@@ -212,6 +212,7 @@ var environment = []cli.Variable{
 	{Name: "CLICOLOR_FORCE", About: "the same as FORCE_COLOR"},
 	{Name: "QSS_COLORS", About: "the colors of what is added"},
 	{Name: "TERM", About: "dumb: --color=auto adds no colors"},
+	{Name: "COLUMNS", About: "the width of the terminal, in place of what it says itself"},
 	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
 	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
 	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},

@@ -172,6 +172,9 @@ func (w *renderer) elementNumber(dst []byte, a *resolve.Answer, i int, n uint64)
 //
 // A frame without an answer is `#N addr (name+0xrel) (BuildId: id)`: a later run with more symbols can resolve that.
 func (w *renderer) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answer, i int, n, addr uint64) []byte {
+	if w.opt.Screen != nil && !w.Quoted && len(a.Frames) > 0 {
+		return w.screenBacktrace(dst, e, a, i, n, addr)
+	}
 	var digits [24]byte
 	number := w.elementNumber(digits[:0], a, i, n)
 	whole := bytes.IndexByte(number, '.')
@@ -196,16 +199,10 @@ func (w *renderer) appendBacktrace(dst []byte, e *parse.Element, a *resolve.Answ
 			dst = append(dst, " ??:0"...)
 		}
 		dst = append(dst, ' ')
+		dst = w.hushed(appendModuleOffset(w.hush(dst), a))
+	} else {
+		dst = a.Module.AppendID(appendModuleOffset(dst, a))
 	}
-	dst = append(w.hush(dst), '(')
-	dst = append(dst, a.Module.Shown...)
-	dst = append(dst, "+0x"...)
-	dst = strconv.AppendUint(dst, a.Offset, 16)
-	dst = append(dst, ')')
-	if len(a.Frames) == 0 {
-		dst = a.Module.AppendID(dst)
-	}
-	dst = w.hushed(dst)
 	dst = w.appendReason(dst, a, nil, 0)
 	if i == max(1, len(a.Frames))-1 {
 		dst = w.appendMessage(dst, e)
@@ -232,14 +229,14 @@ func (w *renderer) unresolved(dst, raw, after []byte, addr uint64, a *resolve.An
 	if a.Module == nil || w.opt.Style != Annotate {
 		return w.appendReason(append(dst, raw...), a, after, 0)
 	}
-	dst = w.hush(append(appendAddress(dst, addr), ' '))
-	dst = append(dst, '(')
-	dst = append(dst, a.Module.Shown...)
-	dst = append(dst, "+0x"...)
-	dst = strconv.AppendUint(dst, a.Offset, 16)
-	dst = append(dst, ')')
-	dst = w.hushed(a.Module.AppendID(dst))
-	return w.appendReason(dst, a, nil, 0)
+	dst = append(w.hushed(appendAddress(w.hush(dst), addr)), ' ')
+	return w.appendReason(a.Module.AppendID(appendModuleOffset(dst, a)), a, nil, 0)
+}
+
+// appendModuleOffset writes `(name+0xoffset)`.
+func appendModuleOffset(dst []byte, a *resolve.Answer) []byte {
+	dst = append(append(append(dst, '('), a.Module.Shown...), "+0x"...)
+	return append(strconv.AppendUint(dst, a.Offset, 16), ')')
 }
 
 // dump writes a part of a dump, with the values that a footnote explains in color.

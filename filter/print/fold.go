@@ -23,6 +23,9 @@ type Fold struct {
 	head   []byte // the beginning of the line, with its indent
 	ranges []Range
 	end    []byte
+	// note, if it is not empty, folds all modules into one line, `[9 modules…]`, which it ends. modules is their number.
+	note    string
+	modules int
 	// first is what the first flush after a mark wrote, if the line was open at the mark.
 	first     []byte
 	open, out bool // whether a line was open at the mark, and whether it was flushed since
@@ -39,13 +42,32 @@ type Range struct {
 
 // define begins the line of a module.
 func (f *Fold) define(dst []byte, m *ctxstate.Module, indent, end []byte) []byte {
+	if f.note != "" {
+		f.count(m, indent, end)
+		return dst
+	}
 	dst = f.Flush(dst)
 	f.begin(m, true, indent, end)
 	return dst
 }
 
+// count counts a module of the line that has all of them.
+func (f *Fold) count(m *ctxstate.Module, indent, end []byte) {
+	if f.module == nil {
+		f.modules, f.head, f.end = 0, append(f.head[:0], indent...), append(f.end[:0], end...)
+	}
+	if f.module != m {
+		f.module = m
+		f.modules++
+	}
+}
+
 // DefineKnown begins the line of a module whose head is known.
 func (f *Fold) DefineKnown(dst []byte, m *ctxstate.Module, head, end []byte) []byte {
+	if f.note != "" {
+		f.count(m, nil, end)
+		return dst
+	}
 	dst = f.Flush(dst)
 	f.module, f.ranges = m, f.ranges[:0]
 	f.head, f.end = append(f.head[:0], head...), append(f.end[:0], end...)
@@ -54,6 +76,10 @@ func (f *Fold) DefineKnown(dst []byte, m *ctxstate.Module, head, end []byte) []b
 
 // Add puts a range into the line of its module, and begins that line if it is not open.
 func (f *Fold) Add(dst []byte, m *ctxstate.Module, r Range, indent, end []byte) []byte {
+	if f.note != "" {
+		f.count(m, indent, end)
+		return dst
+	}
 	if f.module != m || len(f.ranges) >= maxRanges {
 		dst = f.Flush(dst)
 		f.begin(m, false, indent, end)
@@ -77,6 +103,10 @@ func (f *Fold) Flush(dst []byte) []byte {
 	if f.module == nil {
 		return dst
 	}
+	if f.note != "" {
+		dst = append(appendFolded(append(dst, f.head...), f.modules, f.note), f.end...)
+		return f.flushed(dst, before)
+	}
 	byStart := func(a, b Range) int { return cmp.Compare(a.Start, b.Start) }
 	if !slices.IsSortedFunc(f.ranges, byStart) {
 		slices.SortStableFunc(f.ranges, byStart)
@@ -91,6 +121,11 @@ func (f *Fold) Flush(dst []byte) []byte {
 		dst = AppendRange(append(dst, separator), r.Start, r.Last, r.Mode)
 	}
 	dst = append(append(dst, "]]]"...), f.end...)
+	return f.flushed(dst, before)
+}
+
+// flushed notes that the line was written to dst[before:].
+func (f *Fold) flushed(dst []byte, before int) []byte {
 	f.module = nil
 	if f.open && !f.out {
 		f.first, f.out = append(f.first[:0], dst[before:]...), true
@@ -196,6 +231,7 @@ func (f *Fold) CopyFrom(o *Fold) {
 	f.head = append(f.head[:0], o.head...)
 	f.ranges = append(f.ranges[:0], o.ranges...)
 	f.end = append(f.end[:0], o.end...)
+	f.note, f.modules = o.note, o.modules
 }
 
 // AppendRange appends a range of addresses with its mode: `[0x1000-0x1fff](rx)`. last is inclusive.

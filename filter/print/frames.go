@@ -95,24 +95,29 @@ func (w *Text) function(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 	if fr.Shape == frame.Fields {
 		return w.fields(dst, s, fr, a, i)
 	}
-	dst = w.quiet(dst, s.Text[fr.Num.End:fr.Gap.Start])
+	dst = w.part(dst, s, fr, fr.Num.End, fr.Gap.Start)
 	if gap := fr.Gap.Of(s.Text); len(a.Frames) == 1 && w.names(gap, a) {
 		dst = append(dst, gap...)
 	} else {
 		dst = append(dst, " in "...)
-		dst = w.added(dst, s, func(b []byte) []byte { return append(b, w.place(a, i)...) })
-		if i < len(a.Frames)-1 && (fr.Num.Empty() || w.counts(fr) && w.palette() != nil) {
-			dst = w.quiet(dst, inlinedMark)
+		var mark []byte
+		if i < len(a.Frames)-1 && fr.Num.Empty() {
+			mark = inlinedMark
 		}
+		if w.screen(s) != nil {
+			dst = w.fitted(dst, a, i, len(mark)+width(w.short(nil, s, fr, fr.Gap.End, fr.Whole.End)))
+		} else {
+			dst = w.added(dst, s, func(b []byte) []byte { return append(b, w.place(a, i)...) })
+		}
+		dst = w.quiet(dst, mark)
 		dst = appendEscapes(dst, gap)
 	}
-	dst = w.quiet(dst, s.Text[fr.Gap.End:fr.Whole.End])
+	dst = w.part(dst, s, fr, fr.Gap.End, fr.Whole.End)
 	dst = w.added(dst, s, func(b []byte) []byte { return w.appendReason(b, a, s.Text, fr.Whole.End) })
 	return append(dst, s.Text[fr.Whole.End:]...)
 }
 
-// inlinedMark follows the place of an inlined function whose number does not show that it is one. If numbers count on, the
-// mark is written in color only.
+// inlinedMark follows the place of an inlined function in formats without numbers, which show that it is one.
 var inlinedMark = []byte(" (inlined)")
 
 // names reports whether the log names the function of an answer as the filter does, in colors: it was filtered before.
@@ -253,9 +258,12 @@ func (w *Text) oneFrame(dst []byte, s parse.Segment, fr *parse.Frame, a *resolve
 		dst = appendEscapes(dst, fr.Gap.Of(s.Text))
 		pos = fr.Gap.End
 	}
-	if a != nil && !known && fr.Shape != frame.Fields {
-		dst = w.quiet(dst, s.Text[pos:fr.Whole.End])
-	} else {
+	switch {
+	case a != nil && !known && fr.Shape != frame.Fields:
+		dst = w.addressQuiet(dst, s.Text, fr, pos)
+	case known && w.screen(s) != nil:
+		dst = w.short(dst, s, fr, pos, fr.Whole.End)
+	default:
 		dst = append(dst, s.Text[pos:fr.Whole.End]...)
 	}
 	if a != nil {

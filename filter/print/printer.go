@@ -6,6 +6,7 @@
 //	frames.go       frames of other formats
 //	fold.go         context elements, folded into one line per module
 //	render.go       functions, places and reasons, in color
+//	screen.go       the short picture of frames for a terminal
 //	names.go        names of functions and files
 //	link.go         hyperlinks
 //	sourcelines.go  lines of source code below a frame
@@ -105,12 +106,23 @@ type Options struct {
 	Links       Links
 	// Explain adds the reason to a frame that could not be resolved.
 	Explain bool
+	// Screen is set for a reader at a terminal, with the style Annotate. nil writes what programs read.
+	Screen *Screen
 	// Observed is set if an observer decides what stands below a frame.
 	Observed bool
 }
 
 // NewText returns a printer of text.
-func NewText(o Options) Text { return Text{renderer: renderer{opt: o}} }
+func NewText(o Options) Text {
+	if o.Style != Annotate {
+		o.Screen = nil
+	}
+	w := Text{renderer: renderer{opt: o}}
+	if o.Screen != nil && o.Context == ContextFold {
+		w.Fold.note = o.Screen.Note
+	}
+	return w
+}
 
 // Begin does nothing.
 func (w *Text) Begin(dst []byte, _ int, _ []byte) []byte { return dst }

@@ -205,11 +205,8 @@ func (w *renderer) appendBare(dst, number, addr []byte, a *resolve.Answer, i int
 // appendReason writes why a frame has no name, or that its file was not verified: ` [NOT_ELF libf.so (BuildId: …): not an ELF file]`.
 // It writes nothing if the log was filtered before and has a reason at the frame's end, line[at], already.
 func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at int) []byte {
-	if !w.opt.Explain || len(a.Frames) > 0 && !a.Unverified() {
-		return dst
-	}
-	text := a.Explanation()
-	if explained(line, at, text) {
+	text := w.reason(a)
+	if text == "" || explained(line, at, text) {
 		return dst
 	}
 	dst = append(dst, ' ')
@@ -219,6 +216,20 @@ func (w *renderer) appendReason(dst []byte, a *resolve.Answer, line []byte, at i
 	dst = append(dst, '[')
 	dst = append(dst, text...)
 	return append(dst, ']')
+}
+
+// reason returns the reason to be written for an answer, "" for none. On a screen it is short, and the whole of it is there once for
+// each module if that is asked for.
+func (w *renderer) reason(a *resolve.Answer) string {
+	switch {
+	case len(a.Frames) > 0 && !(w.opt.Explain && a.Unverified()):
+		return ""
+	case w.opt.Screen == nil && !w.opt.Explain:
+		return ""
+	case w.opt.Screen == nil || w.opt.Explain && a.ExplainFirst():
+		return a.Explanation()
+	}
+	return a.Brief()
 }
 
 // explained reports whether a line has a reason after at, or that text around it, in any color.

@@ -36,6 +36,8 @@ type Module struct {
 	symsrc.Module
 	number   uint64 // for the hash of queries
 	nameless []nameless
+	// explained has a bit for each outcome of which ExplainFirst was asked.
+	explained uint64
 	// Files is how the search for its files ended. It is nil before that.
 	Files *symsrc.Files
 	// Shown is the name as it is written into text.

@@ -3,6 +3,7 @@ package resolve
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strconv"
 
 	"qss-filter/symsrc"
@@ -83,6 +84,40 @@ func (a *Answer) Explanation() string {
 	return text
 }
 
+// Brief returns the reason in two or three words.
+func (a *Answer) Brief() string {
+	switch {
+	case len(a.Frames) > 0:
+		return "unverified"
+	case a.Refused != "":
+		return "not verified"
+	case a.Elsewhere != "":
+		return "another build"
+	}
+	return briefly[a.Outcome()]
+}
+
+// briefly are the words for what becomes of frames without names.
+var briefly = [outcomes]string{
+	NoSymbol: "no symbol", NoMapping: "no mapping", Ambiguous: "several places",
+	Outcome(symsrc.NotFound): "no symbols", Outcome(symsrc.NoReadPermission): "not readable", Outcome(symsrc.NotELF): "not an ELF file",
+	Outcome(symsrc.Corrupted): "damaged file", Outcome(symsrc.Incomplete): "stripped file", Outcome(symsrc.UnsupportedCompressed): "unknown compression",
+	Outcome(symsrc.MismatchBuildID): "another build", Outcome(symsrc.ReadError): "not readable", Outcome(symsrc.UnknownError): "no file chosen",
+	Outcome(symsrc.NotVerified): "not verified",
+}
+
+// ExplainFirst reports whether Explanation says of the answer's module what was not asked for before, and notes that it was.
+func (a *Answer) ExplainFirst() bool {
+	m := a.Module
+	if m == nil {
+		return false
+	}
+	bit := uint64(1) << a.Outcome()
+	first := m.explained&bit == 0
+	m.explained |= bit
+	return first
+}
+
 // explanations are the beginnings of what Explanation returns, besides those with a status.
 var explanations = [...]string{"unverified: ", "not verified: ", "several modules ", "no lasting mapping ", "no mapping ", "another build: ", "no symbol at 0x",
 	"unclear: "}
@@ -94,6 +129,9 @@ func IsExplanation(text []byte) bool {
 		if bytes.HasPrefix(text, []byte(begin)) {
 			return true
 		}
+	}
+	if brief, _, closed := bytes.Cut(text, []byte("]")); closed && (slices.Contains(briefly[:], string(brief)) || string(brief) == "unverified") {
+		return len(brief) > 0
 	}
 	word, _, _ := bytes.Cut(text, []byte(" "))
 	for s := symsrc.NotFound; s <= symsrc.UnknownError; s++ {

@@ -9,6 +9,7 @@ package main
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,7 +19,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode/utf8"
+
+	"github.com/creack/pty"
 )
 
 var (
@@ -28,10 +32,10 @@ var (
 	columns = flag.Int("columns", 112, "width of the terminal")
 )
 
-// scene is what the picture shows, as it is typed in this directory; behind it stands what a terminal would have decided.
+// scene is what the picture shows, as it is typed in this directory; decided is what does not depend on the machine.
 var (
-	scene   = []string{"--rootfs", "../rootfs", "--source-root", "src", "--source-context", "1", "--explain", "crash.log"}
-	decided = []string{"--color=always", "--summary=never", "--no-cache", "--no-debuginfod"}
+	scene   = []string{"--rootfs", "../rootfs", "--source-root", "src", "--source-context", "1", "crash.log"}
+	decided = []string{"--summary=never", "--no-cache", "--no-debuginfod"}
 )
 
 func main() {
@@ -71,12 +75,29 @@ func output() ([]byte, error) {
 	}
 	cmd := exec.Command(*binary, slices.Concat(decided, scene)...)
 	cmd.Dir = filepath.Join("testdata", "picture")
-	cmd.Env, cmd.Stderr = append(os.Environ(), "QSS_COLORS=", "QSS_FILTER_CONFIG="), os.Stderr
-	out, err := cmd.Output()
+	cmd.Env, cmd.Stderr = append(os.Environ(), "QSS_COLORS=", "QSS_FILTER_CONFIG=", "NO_COLOR=", "TERM=xterm", "COLUMNS="+strconv.Itoa(*columns)), os.Stderr
+	out, err := shown(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", *binary, err)
 	}
 	return append([]byte("$ qss-filter "+strings.Join(scene, " ")+"\n"), out...), nil
+}
+
+// shown returns what a command writes to a terminal.
+func shown(cmd *exec.Cmd) ([]byte, error) {
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer terminal.Close()
+	out, err := io.ReadAll(terminal) // which ends with EIO on Linux
+	if failed := cmd.Wait(); failed != nil {
+		return nil, failed
+	}
+	if err != nil && !errors.Is(err, syscall.EIO) {
+		return nil, err
+	}
+	return bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n")), nil
 }
 
 // look is what a terminal makes of styles.

@@ -109,6 +109,9 @@ func (v *values) put(name, value, source string) error {
 	return nil
 }
 
+// Has reports whether a flag was set, on the command line or in the configuration.
+func (v *values) Has(name string) bool { return len(v.given[name]) > 0 }
+
 // Given returns the flags of the command line for which wanted returns true, each as --NAME or --NAME=VALUE.
 func (v *values) Given(wanted func(name string) bool) (list []string) {
 	v.set.VisitAll(func(one *pflag.Flag) {
