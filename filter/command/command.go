@@ -22,6 +22,7 @@ import (
 	"qss-filter/filter/command/cli"
 	"qss-filter/sgr"
 	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/object"
 )
 
 // Program is the table of commands.
@@ -42,7 +43,7 @@ var Program = cli.Program{
 		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
 		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
 		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
-		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 1, About: "looks after the answers that are kept", Setup: cacheCommand,
+		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 2, About: "looks after the answers that are kept", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // filters start it, with all its flags
 	},
 }
@@ -62,6 +63,7 @@ func newSymbols() *chain.Options {
 	o := &chain.Options{Warn: func(err error) { complain("%v", named(err)) }}
 	if self, err := os.Executable(); err == nil {
 		o.Cache.Program = func(dir string, max int64) []string { return append([]string{self}, cacheServer(dir, max)...) }
+		o.Index = func(j object.IndexJob) { indexLater(self, o.Files.CacheDir, j) }
 	}
 	if isTerminal(os.Stderr) {
 		o.Progress = os.Stderr

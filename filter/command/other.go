@@ -2,17 +2,21 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/record"
 	"qss-filter/symsrc/cache"
+	"qss-filter/symsrc/object"
 )
 
 // importCommand is `qss-filter import INPUT`.
@@ -84,6 +88,12 @@ func cacheCommand(fs *cli.Flags) cli.Run {
 	fs.Register(with(cacheFlags, o))
 	return func() (int, error) {
 		ctx, stop := context.Background(), func() {}
+		switch {
+		case fs.Args()[0] == "index":
+			return writeIndex(fs.Args()[1:], o.Dir)
+		case len(fs.Args()) > 1:
+			return cli.Usage, &cli.Misuse{Err: fmt.Errorf("%q: want one word", fs.Args()[1:])}
+		}
 		if fs.Args()[0] == "serve" {
 			ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		}
@@ -101,3 +111,38 @@ func cacheCommand(fs *cli.Flags) cli.Run {
 		return cli.Failed, err
 	}
 }
+
+// indexLater starts a process that writes an index. No machine that runs tests for others spends time on one: it is thrown away before it
+// is used.
+func indexLater(self, dir string, j object.IndexJob) {
+	job, err := json.Marshal(j)
+	if err != nil || os.Getenv("CI") != "" {
+		return
+	}
+	cmd, err := cache.Detach([]string{self, "cache", "index", "--cache-dir", dir, string(job)})
+	if err == nil {
+		_ = cmd.Wait() // an index that is missing makes the next run slower, and no answer wrong
+	}
+}
+
+// indexDelay is how long the process waits that writes an index. Most runs of the filter are over by then and need the cores no more.
+const indexDelay = 2 * time.Second
+
+// writeIndex is `qss-filter cache index JOB`, which filters start themselves.
+func writeIndex(args []string, dir string) (int, error) {
+	var job object.IndexJob
+	if len(args) != 1 {
+		return cli.Usage, &cli.Misuse{Err: errJob}
+	}
+	if err := json.Unmarshal([]byte(args[0]), &job); err != nil {
+		return cli.Usage, &cli.Misuse{Err: fmt.Errorf("%w: %w", errJob, err)}
+	}
+	cache.Background()
+	time.Sleep(indexDelay)
+	if err := job.Run(context.Background(), dir, cache.ProgramIdentity()); err != nil {
+		return cli.Failed, err
+	}
+	return cli.OK, nil
+}
+
+var errJob = errors.New("want a job as JSON, as a filter passes it to the process that it starts")

@@ -213,6 +213,7 @@ var environment = []cli.Variable{
 	{Name: "QSS_COLORS", About: "the colors of what is added"},
 	{Name: "TERM", About: "dumb: --color=auto adds no colors"},
 	{Name: "COLUMNS", About: "the width of the terminal, in place of what it says itself"},
+	{Name: "CI", About: "set where a machine runs tests: no index of debug information is written there"},
 	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
 	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
 	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},

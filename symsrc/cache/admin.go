@@ -72,9 +72,9 @@ func printStats(o *Options, dir string, w io.Writer) error {
 	return err
 }
 
-// beside has the names of the subdirectories of other packages: indexes of symbol trees, members of archives, and unpacked copies of
-// files, which earlier versions kept in "twins".
-var beside = [...]string{"trees", "members", "unpacked", "twins"}
+// beside has the names of the subdirectories of other packages: indexes of symbol trees, members of archives, and indexes of objects.
+// Earlier versions kept unpacked copies of files in the last two.
+var beside = [...]string{"trees", "members", "index", "unpacked", "twins"}
 
 // besideSize returns the total size of the files in them, in bytes. It ignores files that cannot be read.
 func besideSize(dir string) (size int64) {

@@ -21,12 +21,12 @@ type engineID [8]byte
 // by the executable file, so that a rebuilt program never uses the answers of the previous build.
 func newEngineID(engine string) engineID {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d\x00%s\x00%s", valueFormat, engine, programIdentity())
+	fmt.Fprintf(h, "%d\x00%s\x00%s", valueFormat, engine, ProgramIdentity())
 	return engineID(h.Sum(nil))
 }
 
-// programIdentity returns the commit of the program, or what identifies its file.
-func programIdentity() string {
+// ProgramIdentity returns the commit of the program, or what identifies its file.
+func ProgramIdentity() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		revision, modified := "", true
 		for _, s := range info.Settings {

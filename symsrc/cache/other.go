@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"time"
 
 	"qss-filter/symsrc"
@@ -42,6 +43,12 @@ func serveCommand(context.Context, string, *Options) error {
 
 func printStats(*Options, string, io.Writer) error { return errSystem }
 func forget(*Options, string, io.Writer) error     { return errSystem }
+
+// Detach starts nothing.
+func Detach([]string) (*exec.Cmd, error) { return nil, errSystem }
+
+// Background does nothing.
+func Background() {}
 
 // Check returns what keeps the cache from working, or nil.
 func (o *Options) Check() error { return nil }

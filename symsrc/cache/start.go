@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"qss-filter/symsrc/diskcache"
 )
 
@@ -104,18 +106,13 @@ func greet(o *Options, dir string) (*link, string, error) {
 	return l, string(reply.body[n+max(n2, 0):]), nil
 }
 
-// start starts the cache process in a session of its own, at the root, without inherited descriptors, so that
-// nothing that waits for this process waits for it too. ended receives its exit code once.
+// start starts the cache process. ended receives its exit code once.
 func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 	if o.Program == nil {
 		return nil, errNoProgram
 	}
-	args := o.Program(dir, o.max())
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "GOTRACEBACK=none") // nothing reads its standard error
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	cmd, err := Detach(o.Program(dir, o.max()))
+	if err != nil {
 		return nil, fmt.Errorf("start the cache: %w", err)
 	}
 	codes := make(chan exitCode, 1)
@@ -128,6 +125,22 @@ func start(o *Options, dir string) (ended <-chan exitCode, err error) {
 		codes <- code
 	}()
 	return codes, nil
+}
+
+// Detach starts a program in a session of its own, at the root, without inherited descriptors, so that nothing that waits for this
+// process waits for it too.
+func Detach(args []string) (*exec.Cmd, error) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=none") // nothing reads its standard error
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd, cmd.Start()
+}
+
+// Background closes the descriptors that a process has inherited after Detach, and gives it the lowest priority.
+func Background() {
+	closeInherited()
+	_ = unix.Setpriority(unix.PRIO_PGRP, 0, 19) // of all threads; otherwise it is a little less polite
 }
 
 // exitCode is the exit status of a cache process. It says why the process does not serve, since the process has no standard error.

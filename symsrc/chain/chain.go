@@ -40,6 +40,8 @@ type Options struct {
 	Around func(symsrc.Finder) symsrc.Finder
 	// Meter, if not nil, measures each layer: "locate", "debuginfod", "parse" and "cache".
 	Meter *meter.Meter
+	// Index, if not nil, starts a process that runs the job.
+	Index func(object.IndexJob)
 	// Warn is called with problems, once per cause.
 	Warn func(err error)
 	// Progress, if not nil, is a terminal that shows downloads.
@@ -101,10 +103,10 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 	native.UseMemory(cmp.Or(o.Memory, object.DefaultMemory))
 	native.Warn(o.warn)
 	if !o.Cache.Off {
-		native.KeepUnpacked(o.Files.CacheDir)
+		native.UseIndexes(o.Files.CacheDir, cache.ProgramIdentity(), o.Index)
 	}
 	engine := symsrc.Source(native)
-	closeEngine := func() { _ = native.Close(); closeFinder() } // drops an unfinished unpacked copy
+	closeEngine := closeFinder
 	if o.Programs.Wanted() {
 		o.Programs.Rootfs, o.Programs.Warn = o.Files.Rootfs, o.warn
 		o.Programs.DebugRoots = slices.Concat(o.Files.DebugRoots, o.Files.BuildIDDirs)

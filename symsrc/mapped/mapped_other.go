@@ -22,6 +22,13 @@ func Open(path string) (data []byte, stat fs.FileInfo, close func() error, err e
 	return data, stat, func() error { return nil }, err
 }
 
+// Whole reads an open file where it cannot be mapped. stat is its FileInfo.
+func Whole(file *os.File, stat fs.FileInfo) (data []byte, close func() error, err error) {
+	data = make([]byte, stat.Size())
+	_, err = io.ReadFull(io.NewSectionReader(file, 0, stat.Size()), data)
+	return data, func() error { return nil }, err
+}
+
 // openPart reads size bytes of a file at off, which are there.
 func openPart(path string, off, size int64) ([]byte, fs.FileInfo, func() error, error) {
 	file, err := os.Open(path)

@@ -24,15 +24,24 @@ func Open(path string) (data []byte, stat fs.FileInfo, close func() error, err e
 	if !stat.Mode().IsRegular() {
 		return nil, nil, nil, fmt.Errorf("not a regular file: %s", stat.Mode().Type())
 	}
+	data, close, err = Whole(file, stat)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return data, stat, close, nil
+}
+
+// Whole maps an open file for reading. stat is its FileInfo. close ends the mapping.
+func Whole(file *os.File, stat fs.FileInfo) (data []byte, close func() error, err error) {
 	size := int(stat.Size())
 	if size == 0 || int64(size) != stat.Size() {
-		return nil, stat, func() error { return nil }, nil
+		return nil, func() error { return nil }, nil
 	}
 	data, err = syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("map: %w", err)
+		return nil, nil, fmt.Errorf("map: %w", err)
 	}
-	return data, stat, func() error { return syscall.Munmap(data) }, nil
+	return data, func() error { return syscall.Munmap(data) }, nil
 }
 
 // openPart maps size bytes of a file at off, which are there.

@@ -61,7 +61,7 @@ func (t *Table) Find(linkage []byte) uint32 {
 	}
 	const stepsPerByte = 4 // of a name that is demangled, about
 	t.Budget.Spend(stepsPerByte * len(linkage))
-	n := newName(string(linkage)) // without the lock: it takes long
+	n := New(string(linkage)) // without the lock: it takes long
 	t.Budget.Hold(len(n.Linkage) + len(n.Demangled) + Weight)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,8 +94,8 @@ func (t *Table) add(n *Name) uint32 {
 	return number
 }
 
-// newName demangles a name of the file, without its symbol version.
-func newName(linkage string) *Name {
+// New demangles a name of the file, without its symbol version.
+func New(linkage string) *Name {
 	n := &Name{Linkage: linkage}
 	plain := n.Linkage
 	if at := strings.IndexByte(plain, '@'); at > 0 && plain[0] != '?' { // not a name of Microsoft's

@@ -199,7 +199,7 @@ func (m *module) updateQuick() {
 		size += f.elf.Budget.Size()
 	}
 	m.deadline.large.Store(size > quickSize)
-	m.deadline.quick.Store(m.loaded && (size <= quickSize || m.deadline.asked.Load() > firstQueries))
+	m.deadline.quick.Store(m.loaded && (size <= quickSize || m.index().isUsed() || m.deadline.asked.Load() > firstQueries))
 }
 
 // cold returns the result of ask for the module's file, or false if it is not open.
@@ -214,7 +214,7 @@ func (f *File) cold(q symsrc.Addr) bool {
 	switch {
 	case q.Kind == symsrc.Named:
 		return true
-	case q.Kind == symsrc.Data || q.Kind == symsrc.CallSite || q.Symbol != "" || f.dwarf.Info.Size == 0:
+	case q.Kind == symsrc.Data || q.Kind == symsrc.CallSite || q.Symbol != "" || f.dwarf.Info.Size == 0 || f.index.isUsed():
 		return false
 	}
 	addr, ok := f.Linked(q.Offset, q.Space)

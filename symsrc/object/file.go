@@ -32,7 +32,7 @@ type File struct {
 	runtimeFile runtimeFile
 	deps        dependencies
 	prefetch    prefetch
-	unpacked    *unpackedCopy // nil if it has none
+	index       *moduleIndex // of the module that this file answers for; nil if it has none
 
 	fault atomic.Pointer[elf.StatusError] // why the file is no longer read; nil if it is
 }
@@ -108,10 +108,9 @@ func newFileOf(data []byte, split bool, b *budget.File, policy *policy) (f *File
 
 // Close unmaps the file. No other method may be called afterwards.
 func (f *File) Close() error {
-	f.unpacked.stop()
 	f.prefetch.stop()
-	f.unpacked.close()
-	f.unpacked = nil
+	f.index.close()
+	f.index = nil
 	f.deps.close()
 	f.runtimeFile.close()
 	if f.unmap == nil {
@@ -165,14 +164,14 @@ func (f *File) beginPrefetch() { f.prefetch.begin(f.dwarf.PrefetchSections()) }
 
 // releaseMapped counts n bytes of the file that were read, and releases the memory of its mappings from time to time.
 func (f *File) releaseMapped(n int) {
-	if f.consumed(n) && f.unpacked.isMapped() {
-		mapped.Release(f.unpacked.mapped)
+	if f.consumed(n) && f.index.isUsed() {
+		mapped.Release(f.index.mapped)
 	}
 }
 
 // changed reports whether the file at path, or another file that is read with it, has changed since it was opened.
 func (f *File) changed(path string) bool {
-	return f.runtimeFile.changed() || f.unpacked.changed() || f.diskFile.changed(path) || f.deps.changed()
+	return f.runtimeFile.changed() || f.index.changed() || f.diskFile.changed(path) || f.deps.changed()
 }
 
 // intact reports whether the file, and those that are read with it, were not overwritten since they were opened.

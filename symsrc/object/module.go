@@ -110,8 +110,8 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	}
 	for _, f := range m.opened {
 		a.Partial = a.Partial || f.dwarf.MissingFiles()
-		f.unpacked.writeLater(f.File)
 	}
+	m.index().want()
 	return a
 }
 
@@ -258,22 +258,11 @@ func keepsChanging(files *symsrc.Files) *symsrc.Files {
 	return &changing
 }
 
-// lostCopy reports whether a file failed while it used an unpacked copy, so that it has to be reopened without one.
-func (m *module) lostCopy() bool {
-	mapped, failed := false, false
-	for _, f := range m.opened {
-		mapped = mapped || f.unpacked != nil && f.unpacked.mapped != nil
-		fault := f.fault.Load()
-		failed = failed || fault != nil && !errors.Is(fault, budget.ErrExceeded)
-	}
-	return mapped && failed
-}
-
-// reopen closes the files of a module after lostCopy, or if they were overwritten. The next query loads them again.
+// reopen closes the files of a module that were overwritten. The next query loads them again.
 func (m *module) reopen() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.lostCopy() || !m.intact() { // unless another goroutine has closed them
+	if !m.intact() { // unless another goroutine has closed them
 		m.close()
 	}
 }

@@ -10,7 +10,7 @@
 //   - address.go: the address of a query; symbols.go: the symbol tables of a file
 //   - probe.go: what the code around an address shows, and the call that ends at an address
 //   - walk.go: iteration over all code of a file, and over its call frame information
-//   - prefetch.go: sections that are unpacked in advance; unpacked.go: unpacked copies on disk, for the next process
+//   - prefetch.go: sections that are unpacked in advance; index.go: indexes on disk, for the next process
 //
 // A file that exceeds its budget is CORRUPTED from then on. Files may also be overwritten while they are mapped. Only File, which owns
 // the mapped bytes, recovers from panics and memory faults.
@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,10 +83,10 @@ type Source struct {
 	after func(time.Duration) *time.Timer
 	warn  func(message string)
 
-	memory   int64        // see UseMemory
-	inUse    atomic.Int64 // memory of all open files, in bytes
-	refused  refusals
-	unpacked *unpackedCache
+	memory  int64        // see UseMemory
+	inUse   atomic.Int64 // memory of all open files, in bytes
+	refused refusals
+	indexes *indexes
 	registry
 }
 
@@ -123,6 +125,17 @@ func (s *Source) Warn(warn func(message string)) { s.warn = warn }
 // the module's file. If there is no file at path, it looks for the separate files of the units. Call it before the first query.
 func (s *Source) UsePackage(path string) { s.dwp = path }
 
+// Close closes all files. Later queries open them again.
+func (s *Source) Close() error {
+	s.registry.mu.Lock()
+	modules := slices.Collect(maps.Keys(s.open))
+	s.registry.mu.Unlock()
+	for _, m := range modules {
+		m.reset()
+	}
+	return nil
+}
+
 // Frames returns the answer to a query. If the file cannot be read, the Files of the answer say why.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a, files, ok := inTime(ctx, s, q.Module, func(f *File) bool { return f.cold(q) }, func(m *module, files *symsrc.Files) symsrc.Answer { return m.ask(q, files) })
@@ -145,11 +158,9 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, 
 		}
 		if m.loaded && !m.stale() {
 			files := n.files(m)
-			s.unpacked.begin()
 			ask(m, files)
-			s.unpacked.end()
 			m.used.Store(s.clock.Add(1))
-			lost, intact, overBudget := m.lostCopy(), m.intact(), m.overBudget()
+			intact, overBudget := m.intact(), m.overBudget()
 			if !m.deadline.quick.Load() {
 				m.updateQuick()
 			}
@@ -161,12 +172,8 @@ func (s *Source) with(ctx context.Context, key symsrc.Module, ask func(*module, 
 			if !intact && reopened == maxReopened {
 				return keepsChanging(files), false
 			}
-			if lost || !intact {
-				if intact {
-					s.unpacked.disabled.Store(true)
-				} else {
-					reopened++
-				}
+			if !intact {
+				reopened++
 				m.reopen()
 				continue
 			}
@@ -216,8 +223,8 @@ func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *mo
 	m.open(files, want)
 	for _, f := range m.opened {
 		f.deps.dwp = s.dwp
-		s.unpacked.attach(f.File, f.part)
 	}
+	s.indexes.attach(m)
 	s.evict(m)
 	return files, m, true
 }
@@ -226,6 +233,13 @@ func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *mo
 // known.
 func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 	f.elf.Budget.CountQuery()
+	if f.index.isUsed() {
+		at := addr
+		f.guard(func() { at = f.codeAddr(addr) })
+		if frames, ok := f.index.frames(at); ok {
+			return frames
+		}
+	}
 	f.guard(func() { frames = f.answer(addr) })
 	if f.fault.Load() != nil {
 		return nil
@@ -409,7 +423,7 @@ const muchPacked = 32 << 20
 func (s *Source) Packed(ctx context.Context, m symsrc.Module) (packed bool) {
 	s.with(ctx, m, func(m *module, _ *symsrc.Files) {
 		for _, f := range m.opened {
-			packed = packed || f.dwarf.UnpackedSize >= muchPacked && !f.unpacked.isMapped()
+			packed = packed || f.dwarf.UnpackedSize >= muchPacked && !m.index().isUsed()
 		}
 	})
 	return packed

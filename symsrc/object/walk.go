@@ -45,7 +45,7 @@ func (s *Source) Walk(ctx context.Context, key symsrc.Module, from uint64, count
 		}
 		err = nil
 		f.guard(func() {
-			w := walker{f: f, count: count, each: each, points: make(map[*dwarf.Unit][]uint64)}
+			w := newWalker(f, count, each)
 			next, err = w.run(ctx, from)
 		})
 		if fault := f.fault.Load(); fault != nil {
@@ -60,11 +60,19 @@ type walker struct {
 	f      *File
 	count  int // remaining calls of each
 	each   func(*Piece) error
-	points map[*dwarf.Unit][]uint64 // boundaries of the pieces of each unit
-	shared map[uint64]bool          // start addresses of several symbols
-	p      Piece                    // the last one
+	piece  func(u *dwarf.Unit, lo, hi uint64) bool // sets p to the piece from lo to hi; returns false if nothing is known about it
+	points map[*dwarf.Unit][]uint64                // boundaries of the pieces of each unit
+	shared map[uint64]bool                         // start addresses of several symbols
+	p      Piece                                   // the last one
 	at     dwarf.Place
 	number int // number of the last function
+}
+
+// newWalker returns a walker that describes the pieces of a file.
+func newWalker(f *File, count int, each func(*Piece) error) *walker {
+	w := &walker{f: f, count: count, each: each, points: make(map[*dwarf.Unit][]uint64)}
+	w.piece = w.describe
+	return w
 }
 
 // run iterates over the ranges in which all addresses have the same unit and the same symbol, and over the pieces in each.
@@ -114,8 +122,8 @@ func (w *walker) run(ctx context.Context, from uint64) (next uint64, err error) 
 	return math.MaxUint64, nil
 }
 
-// piece sets w.p to the piece from lo to hi. It returns false if nothing is known about it.
-func (w *walker) piece(u *dwarf.Unit, lo, hi uint64) bool {
+// describe sets w.p to the piece from lo to hi. It returns false if nothing is known about it.
+func (w *walker) describe(u *dwarf.Unit, lo, hi uint64) bool {
 	f := w.f
 	sym, ok := f.symbols.at(lo)
 	ok = ok && sym.Name.Linkage != ""

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"qss-filter/symsrc"
-	"qss-filter/symsrc/dwarf"
 )
 
 // TestWalkDamaged walks over damaged files of testdata, and compares each piece with Code of another File.
@@ -30,8 +29,7 @@ func TestWalkDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := walker{f: f, count: math.MaxInt, points: make(map[*dwarf.Unit][]uint64)}
-		w.each = func(p *Piece) error {
+		w := newWalker(f, math.MaxInt, func(p *Piece) error {
 			pieces++
 			for _, a := range [...]uint64{p.Lo, p.Lo + (p.Hi-p.Lo)/2, p.Hi - 1} {
 				if frames := other.Code(a); other.fault.Load() == nil && !p.agrees(frames) {
@@ -39,7 +37,7 @@ func TestWalkDamaged(t *testing.T) {
 				}
 			}
 			return nil
-		}
+		})
 		f.guard(func() { _, err = w.run(context.Background(), 0) })
 		if gone, damaged := givenUp(f); damaged != nil || err != nil && !gone {
 			t.Fatalf("%s, section %d: %v, %v", p.name, p.index, damaged, err)

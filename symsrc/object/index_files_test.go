@@ -1,6 +1,7 @@
 package object
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,11 +13,13 @@ import (
 	"qss-filter/symsrc/diskcache"
 )
 
-// TestUnpackedDamage damages a copy in many ways: it is not used, and written again.
-func TestUnpackedDamage(t *testing.T) {
+// TestIndexDamage damages an index in many ways: it is not used, and written again.
+func TestIndexDamage(t *testing.T) {
 	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
-	want := allAnswers(t, keeping(t, path, dir), path, 1)
-	kept := filepath.Join(dir, "unpacked", copyFiles(t, dir)[0])
+	want := allAnswers(t, indexing(t, path, ""), path, 1)
+	writeIndex(t, path, dir)
+	kept := filepath.Join(dir, "index", indexFiles(t, dir)[0])
+	m := symsrc.Module{Name: path}
 	stat, err := os.Stat(kept)
 	if err != nil {
 		t.Fatal(err)
@@ -25,19 +28,21 @@ func TestUnpackedDamage(t *testing.T) {
 		if err := damage(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		s := keeping(t, path, dir)
-		m := symsrc.Module{Name: path}
-		if ask(s, m, 1); waitForCopies(s, m) {
-			t.Errorf("%s: the copy is used", name)
+		s := indexing(t, path, dir)
+		if ask(s, m, 1); usesIndex(s, m) {
+			t.Errorf("%s: the index is used", name)
 		}
 		if got := allAnswers(t, s, path, 1); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: other answers", name)
 		}
-		if again, err := os.Lstat(kept); err != nil || !s.module(m).opened[0].unpacked.isValid(again) {
-			if os.RemoveAll(kept); name != "directory" {
-				t.Errorf("%s: it was not written again: %v", name, err)
+		if name == "directory" {
+			if err := os.RemoveAll(kept); err != nil {
+				t.Fatal(err)
 			}
-			allAnswers(t, keeping(t, path, dir), path, 64)
+		}
+		writeIndex(t, path, dir)
+		if s := indexing(t, path, dir); len(ask(s, m, 1).Frames) > 0 || !usesIndex(s, m) {
+			t.Errorf("%s: it was not written again", name)
 		}
 	}
 }
@@ -83,7 +88,7 @@ func damages(dir, kept string, stat os.FileInfo) map[string]func() error {
 	}
 	for at := int64(0); at < stat.Size(); at += 499 {
 		ways[fmt.Sprintf("byte %d", at)] = flip(at)
-		if at < copyPage {
+		if at < indexPage {
 			ways[fmt.Sprintf("byte %d, unseen", at)] = keepTime(flip(at))
 		}
 	}
@@ -106,46 +111,36 @@ func flipByte(path string, at int64) error {
 	return err
 }
 
-// TestUnpackedOfBoot checks that a copy from an earlier boot is not used, because it may be incomplete after a crash.
-func TestUnpackedOfBoot(t *testing.T) {
-	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
-	allAnswers(t, keeping(t, path, dir), path, 64)
-	s := keeping(t, path, dir)
-	s.unpacked.boot += "x"
-	m := symsrc.Module{Name: path}
-	if ask(s, m, 1); waitForCopies(s, m) {
-		t.Error("the copy is used")
-	}
-}
-
-// TestUnpackedBound checks that the least recently used copies are removed first, and unfinished ones always.
-func TestUnpackedBound(t *testing.T) {
+// TestIndexBound checks that the least recently used indexes are removed first, and unfinished ones always.
+func TestIndexBound(t *testing.T) {
 	dir := t.TempDir()
 	var size, limit int64
-	copyOf := make(map[string]bool)
+	known := make(map[string]bool)
 	var order []string
 	for i := range 6 {
 		path := aged(t, "clang4-zlib.elf")
-		unfinished := filepath.Join(dir, "unpacked", diskcache.TempPrefix+"123")
+		unfinished := filepath.Join(dir, "index", diskcache.TempPrefix+"123")
 		if i > 0 {
 			if err := os.WriteFile(unfinished, make([]byte, 100), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s := keeping(t, path, dir)
+		s := indexing(t, path, dir)
 		if limit > 0 {
-			s.unpacked.max = limit
+			s.indexes.max = limit
 		}
-		allAnswers(t, s, path, 64)
+		if err := s.writeIndex(t.Context(), symsrc.Module{Name: path}); err != nil {
+			t.Fatal(err)
+		}
 		total := int64(0)
-		for _, name := range copyFiles(t, dir) {
-			file := filepath.Join(dir, "unpacked", name)
+		for _, name := range indexFiles(t, dir) {
+			file := filepath.Join(dir, "index", name)
 			stat, err := os.Stat(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if total += stat.Size(); !copyOf[name] {
-				copyOf[name], size = true, stat.Size()
+			if total += stat.Size(); !known[name] {
+				known[name], size = true, max(size, stat.Size())
 				order = append(order, name)
 				used := time.Now().Add(time.Duration(i-10) * time.Hour)
 				if err := os.Chtimes(file, used, stat.ModTime()); err != nil {
@@ -153,7 +148,7 @@ func TestUnpackedBound(t *testing.T) {
 				}
 			}
 		}
-		if limit = 3*size + 1; total > limit || len(order) != i+1 {
+		if limit = 3*size + 100; total > limit || len(order) != i+1 {
 			t.Errorf("%d files: %d bytes of %d, %q", i+1, total, limit, order)
 		}
 		if _, err := os.Stat(unfinished); err == nil {
@@ -161,7 +156,7 @@ func TestUnpackedBound(t *testing.T) {
 		}
 	}
 	names := make(map[string]bool)
-	for _, name := range copyFiles(t, dir) {
+	for _, name := range indexFiles(t, dir) {
 		names[name] = true
 	}
 	if len(names) != 3 || !names[order[3]] || !names[order[4]] || !names[order[5]] {
@@ -169,37 +164,53 @@ func TestUnpackedBound(t *testing.T) {
 	}
 }
 
-// TestUnpackedRefused checks that the answers are the same if no copy can be written.
-func TestUnpackedRefused(t *testing.T) {
+// TestIndexRefused checks that no index is written where none may be, and that the answers are the same.
+func TestIndexRefused(t *testing.T) {
 	path := aged(t, "clang4-zlib.elf")
-	want := allAnswers(t, keeping(t, path, ""), path, 8)
+	want := allAnswers(t, indexing(t, path, ""), path, 8)
 	for name, prepare := range map[string]func(s *Source, dir string) error{
-		"a file in its place":  func(_ *Source, dir string) error { return os.WriteFile(filepath.Join(dir, "unpacked"), nil, 0o600) },
+		"a file in its place":  func(_ *Source, dir string) error { return os.WriteFile(filepath.Join(dir, "index"), nil, 0o600) },
 		"read-only":            func(_ *Source, dir string) error { return os.Chmod(dir, 0o500) },
-		"others may write":     func(_ *Source, dir string) error { return open777(filepath.Join(dir, "unpacked")) },
-		"a link in its place":  func(_ *Source, dir string) error { return os.Symlink(t.TempDir(), filepath.Join(dir, "unpacked")) },
-		"no such file system":  func(s *Source, _ string) error { s.unpacked.dir = "/proc/self/unpacked"; return nil },
-		"no room on the disk":  func(s *Source, _ string) error { s.unpacked.reserve = 1 << 60; return nil },
-		"more than all may be": func(s *Source, _ string) error { s.unpacked.max = 2 * copyPage; return nil },
-		"closed":               func(s *Source, _ string) error { return s.Close() },
+		"others may write":     func(_ *Source, dir string) error { return open777(filepath.Join(dir, "index")) },
+		"a link in its place":  func(_ *Source, dir string) error { return os.Symlink(t.TempDir(), filepath.Join(dir, "index")) },
+		"no such file system":  func(s *Source, _ string) error { s.indexes.dir = "/proc/self/index"; return nil },
+		"no room on the disk":  func(s *Source, _ string) error { s.indexes.reserve = 1 << 60; return nil },
+		"more than all may be": func(s *Source, _ string) error { s.indexes.max = indexPage + 100; return nil },
+		"small":                func(s *Source, _ string) error { s.indexes.min = minIndexed; return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s := keeping(t, path, dir)
+			s := indexing(t, path, dir)
 			if err := prepare(s, dir); err != nil {
 				t.Fatal(err)
-			}
-			if got := allAnswers(t, s, path, 8); !reflect.DeepEqual(got, want) {
-				t.Error("other answers")
 			}
 			if name == "read-only" && os.Geteuid() == 0 {
 				t.Skip("root may write anywhere")
 			}
-			files, err := filepath.Glob(filepath.Join(dir, "unpacked", "*"))
-			if err != nil || len(files) > 1 || len(files) == 1 && filepath.Base(files[0]) != "lock" {
+			if err := s.writeIndex(t.Context(), symsrc.Module{Name: path}); err == nil {
+				t.Error("no error")
+			}
+			if got := allAnswers(t, s, path, 8); !reflect.DeepEqual(got, want) {
+				t.Error("other answers")
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "index", "*"))
+			if err != nil || len(files) > 1 || len(files) == 1 && filepath.Base(files[0]) != indexLock {
 				t.Errorf("files %q, %v", files, err)
 			}
 		})
+	}
+}
+
+// TestIndexCanceled checks that nothing is left of an index that was not finished.
+func TestIndexCanceled(t *testing.T) {
+	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := indexing(t, path, dir).writeIndex(ctx, symsrc.Module{Name: path}); err == nil {
+		t.Error("no error")
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "index", "[^l]*")); len(names) > 0 {
+		t.Errorf("files %q", names)
 	}
 }
 
@@ -209,35 +220,4 @@ func open777(dir string) error {
 		return err
 	}
 	return os.Chmod(dir, 0o777)
-}
-
-// TestUnpackedClose closes a source while it writes a copy, of which nothing must remain.
-func TestUnpackedClose(t *testing.T) {
-	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
-	want := allAnswers(t, keeping(t, path, ""), path, 8)
-	s := keeping(t, path, dir)
-	m := symsrc.Module{Name: path}
-	s.unpacked.asking.Add(1) // slows the writer down
-	for range 2 {
-		ask(s, m, 1)
-	}
-	for s.unpacked.unfinished() == "" {
-		time.Sleep(time.Millisecond)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if names := copyFiles(t, dir); len(names) != 0 {
-		t.Errorf("files %q", names)
-	}
-	if got := allAnswers(t, s, path, 8); !reflect.DeepEqual(got, want) || len(copyFiles(t, dir)) != 0 {
-		t.Errorf("other answers, or files %q", copyFiles(t, dir))
-	}
-}
-
-// unfinished returns the path of the file that is being written.
-func (t *unpackedCache) unfinished() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.writing
 }

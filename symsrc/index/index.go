@@ -1,0 +1,218 @@
+// Package index holds the answers of a whole ELF file in a form that is searched without reading anything else: for all code, the
+// functions, inlined calls and source positions of each address. A process maps an index and answers from it at once, whatever the size
+// of the debug information that it was built from.
+//
+//   - index.go: the format, and Index, which searches it
+//   - builder.go: Builder, which writes it
+//
+// The idea is that of GSYM and of Sentry's SymCache. These lack what answers have here: columns and checksums of sources, or the linkage
+// names and compilation directories.
+//
+// All numbers are little-endian. After a header of nine 64-bit numbers (magic, base address, and the counts of ranges, nodes, names and
+// files, the number of bytes of text, and two zeros), an index consists of:
+//
+//   - ranges, sorted by address, of 8 bytes each: the start relative to the base, and the number of the node of the innermost function.
+//     A range ends where the next one begins. Number 0 is code without an answer, unknown marks addresses that are not in the index.
+//   - nodes of 20 bytes each, numbered from 1: a function with the source position in it. Its fields are the numbers of the name and of
+//     the file, the line, the column (16 bits), flags (16 bits), and the number of the node of the caller if the function was inlined,
+//     which is smaller than that of the node.
+//   - offsets of the names in the text, then of the files, 32 bits each, numbered from 1
+//   - the text: for each name and file the strings of which it consists, each preceded by its length in LEB128
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"sync/atomic"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/names"
+)
+
+const (
+	magic      = 0x3130786469737371 // "qssidx01"
+	headerSize = 9 * 8
+	rangeSize  = 8
+	nodeSize   = 20
+	unknown    = math.MaxUint32
+)
+
+// Flags of a node: the low bits are the symsrc.Origin.
+const (
+	originMask = 1<<4 - 1
+	approxFlag = 1 << 4
+)
+
+// maxDepth bounds the frames of an answer; only damaged files have more.
+const maxDepth = 1 << 11
+
+// Index is an index in memory. Its methods are safe for concurrent use. They panic if the index is damaged, and fault if the memory that
+// it is mapped to is cut off, so callers recover from both.
+type Index struct {
+	base                                uint64
+	ranges, nodes, nameAt, fileAt, text []byte
+	names                               []atomic.Pointer[names.Name] // of those that were used
+	files                               []atomic.Pointer[file]
+	table                               *names.Table
+	limits                              *budget.File
+}
+
+// file is a source file.
+type file struct {
+	path, md5 string
+	compDir   int // see symsrc.Frame.CompDir
+}
+
+// ErrDamaged is the error for an index that no Builder wrote, or that was modified.
+var ErrDamaged = errors.New("the index is damaged")
+
+// Open returns the index in data, which must not change. Names are demangled by t, and memory counts in limits.
+func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
+	if len(data) < headerSize || binary.LittleEndian.Uint64(data) != magic {
+		return nil, ErrDamaged
+	}
+	var n [7]uint64
+	for i := range n {
+		n[i] = binary.LittleEndian.Uint64(data[8+8*i:])
+	}
+	x := &Index{base: n[0], table: t, limits: limits}
+	rest := data[headerSize:]
+	for _, part := range [...]struct {
+		to    *[]byte
+		count uint64
+		size  int
+	}{{&x.ranges, n[1], rangeSize}, {&x.nodes, n[2], nodeSize}, {&x.nameAt, n[3], 4}, {&x.fileAt, n[4], 4}, {&x.text, n[5], 1}} {
+		if part.count > uint64(len(rest)/part.size) {
+			return nil, ErrDamaged
+		}
+		size := int(part.count) * part.size
+		*part.to, rest = rest[:size:size], rest[size:]
+	}
+	if len(rest) > 0 {
+		return nil, ErrDamaged
+	}
+	x.names, x.files = make([]atomic.Pointer[names.Name], n[3]), make([]atomic.Pointer[file], n[4])
+	return x, nil
+}
+
+// Frames returns the functions at an address, the innermost inlined one first, or nil if nothing is known about the address. It returns
+// false if the address is not in the index.
+func (x *Index) Frames(addr uint64) (frames []symsrc.Frame, ok bool) {
+	if addr < x.base || addr-x.base >= math.MaxUint32 {
+		return nil, false
+	}
+	node := x.nodeAt(uint32(addr - x.base))
+	switch node {
+	case unknown:
+		return nil, false
+	case 0:
+		return nil, true
+	}
+	depth := 0
+	for at := node; at != 0; depth++ {
+		caller := binary.LittleEndian.Uint32(x.node(at)[16:])
+		if caller >= at || depth == maxDepth {
+			panic(ErrDamaged)
+		}
+		at = caller
+	}
+	frames = make([]symsrc.Frame, depth)
+	for i := range frames {
+		n := x.node(node)
+		x.describe(&frames[i], n)
+		node = binary.LittleEndian.Uint32(n[16:])
+	}
+	return frames, true
+}
+
+// nodeAt returns the number of the node of the range that contains an address relative to the base.
+func (x *Index) nodeAt(rel uint32) uint32 {
+	i, j := 0, len(x.ranges)/rangeSize
+	for i < j {
+		if h := int(uint(i+j) >> 1); binary.LittleEndian.Uint32(x.ranges[h*rangeSize:]) <= rel {
+			i = h + 1
+		} else {
+			j = h
+		}
+	}
+	if i == 0 {
+		return unknown
+	}
+	return binary.LittleEndian.Uint32(x.ranges[(i-1)*rangeSize+4:])
+}
+
+// node returns the bytes of a node.
+func (x *Index) node(number uint32) []byte {
+	at := int(number-1) * nodeSize
+	return x.nodes[at : at+nodeSize]
+}
+
+// describe sets the fields of a frame.
+func (x *Index) describe(frame *symsrc.Frame, node []byte) {
+	if number := binary.LittleEndian.Uint32(node); number != 0 {
+		n := x.name(number)
+		frame.Func, frame.Linkage = n.Demangled, n.Linkage
+	}
+	if number := binary.LittleEndian.Uint32(node[4:]); number != 0 {
+		f := x.file(number)
+		frame.File, frame.MD5, frame.CompDir = f.path, f.md5, f.compDir
+	}
+	flags := binary.LittleEndian.Uint16(node[14:])
+	frame.Line, frame.Column = int(binary.LittleEndian.Uint32(node[8:])), int(binary.LittleEndian.Uint16(node[12:]))
+	frame.Approx, frame.Origin = flags&approxFlag != 0, symsrc.Origin(flags&originMask)
+}
+
+// name returns a name.
+func (x *Index) name(number uint32) *names.Name {
+	at := &x.names[number-1]
+	n := at.Load()
+	if n == nil {
+		linkage, rest := x.cut(x.textAt(x.nameAt, number))
+		demangled, _ := x.cut(rest)
+		if len(demangled) == 0 {
+			n = x.table.At(x.table.Find(linkage))
+		} else {
+			x.limits.Use(names.Weight + len(linkage) + len(demangled))
+			n = &names.Name{Linkage: string(linkage), Demangled: string(demangled)}
+		}
+		at.Store(n)
+	}
+	return n
+}
+
+// file returns a source file.
+func (x *Index) file(number uint32) *file {
+	at := &x.files[number-1]
+	f := at.Load()
+	if f == nil {
+		path, rest := x.cut(x.textAt(x.fileAt, number))
+		md5, rest := x.cut(rest)
+		compDir, _ := binary.Uvarint(rest)
+		if compDir > uint64(len(path)) {
+			panic(ErrDamaged)
+		}
+		x.limits.Use(fileWeight + len(path) + len(md5))
+		f = &file{string(path), string(md5), int(compDir)}
+		at.Store(f)
+	}
+	return f
+}
+
+// fileWeight is the memory of a file without its strings, in bytes.
+const fileWeight = 64
+
+// textAt returns the text from the strings of a name or file on.
+func (x *Index) textAt(offsets []byte, number uint32) []byte {
+	return x.text[binary.LittleEndian.Uint32(offsets[4*(number-1):]):]
+}
+
+// cut cuts a string off the text.
+func (x *Index) cut(text []byte) (s, rest []byte) {
+	n, used := binary.Uvarint(text)
+	if used <= 0 || n > uint64(len(text)-used) {
+		panic(ErrDamaged)
+	}
+	return text[used : used+int(n)], text[used+int(n):]
+}
