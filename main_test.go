@@ -153,7 +153,9 @@ var imports = map[string]string{
 	"symsrc/names":             "symsrc/bin symsrc/budget symsrc/demangle",
 	"symsrc/object":            "symsrc symsrc/budget symsrc/codeprobe symsrc/demangle symsrc/diskcache symsrc/dwarf symsrc/elf symsrc/gopclntab symsrc/index symsrc/mapped symsrc/names",
 	"symsrc/sources":           "symsrc",
-	"symsrc/symbolize":         "symsrc",
+	"symsrc/symbolize":         "symsrc symsrc/symbolize/batch",
+	"symsrc/symbolize/batch":   "",
+	"symsrc/symbolize/llvm":    "symsrc symsrc/demangle",
 	"symsrc/symfile":           "symsrc symsrc/breakpad symsrc/budget symsrc/diskcache symsrc/gsym symsrc/mapped",
 }
 

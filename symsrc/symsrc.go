@@ -40,6 +40,12 @@ const (
 	Named
 	// CallSite asks for the call that ends at Offset, which is as logged. The answer has no Frames, but Call.
 	CallSite
+	// Detailed is Code with Answer.Details.
+	Detailed
+	// Global is Data, but Frame.File and Frame.Line are where the variable is declared, and Frame.Size is its size.
+	Global
+	// Locals asks for the variables of the function at Offset. The answer has no Frames, but Locals.
+	Locals
 )
 
 // Origin says where the name of a physical function comes from, and what debug information it has.
@@ -97,7 +103,7 @@ type Frame struct {
 	// Origin says where Func is from.
 	Origin Origin
 	// Offset is the distance of the address from the start of the variable or Named function, and Size the size of that
-	// function, 0 if the file does not say; only in answers to such queries.
+	// function, or of the variable of a Global query, 0 if the file does not say; only in answers to such queries.
 	Offset, Size uint64
 }
 
@@ -117,7 +123,48 @@ type Answer struct {
 	Made time.Time
 	// Call is the answer to a query of kind CallSite. It is nil if there is no code of a machine whose calls are known.
 	Call *Call
+	// Details are what an answer to a query of kind Detailed has of each of Frames. They may be missing.
+	Details []Detail
+	// Locals is the answer to a query of kind Locals.
+	Locals []Local
 }
+
+// Detail is what the debug information has of a function of an answer besides its Frame.
+type Detail struct {
+	// File and Line are where the function is declared; "" and 0 are unknown. CompDir is as in Frame.
+	File    string
+	CompDir int
+	Line    int
+	// Start is where the function begins if Started is set.
+	Start   uint64
+	Started bool
+	// Discriminator distinguishes blocks of code with the same line (DWARF 5 §6.2.2); 0 if there is none.
+	Discriminator uint32
+}
+
+// Local is a variable or a parameter of a function.
+type Local struct {
+	// Func is the function's DW_AT_name, and Name the variable's; "" unknown.
+	Func, Name string
+	// File and Line are where the variable is declared; "" and 0 unknown.
+	File string
+	Line int
+	// Offset counts from the frame base, Size is in bytes, and Tag is the offset of its tag in the frame's (DW_AT_LLVM_tag_offset).
+	// Each is unknown unless the bit of that name is set in Known.
+	Offset    int64
+	Size, Tag uint64
+	Known     LocalFields
+}
+
+// LocalFields says which fields of a Local are known.
+type LocalFields uint8
+
+// The bits of LocalFields.
+const (
+	LocalOffset LocalFields = 1 << iota
+	LocalSize
+	LocalTag
+)
 
 // Call says what the machine code shows of a place that may be in a stack: the call that ends there, and the function around it.
 type Call struct {

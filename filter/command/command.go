@@ -4,7 +4,8 @@
 //	stream.go     the filter itself: what its flags mean, which of them go together, and the user's commands for dumpfile elements
 //	flags.go      the flags of each package
 //	values.go     kinds of flags, and the text of help and of the manual page
-//	llvmargs.go   command lines of llvm-symbolizer
+//	llvmargs.go   command lines of llvm-symbolizer --filter-markup
+//	standin.go    in place of llvm-symbolizer and llvm-addr2line
 //	run.go        a log, a tree of logs, a program's output or a foreign input through a filter; what signals do
 //	symbols.go    commands about files of symbols
 //	fleet.go      worker and publish
@@ -51,6 +52,11 @@ var Program = cli.Program{
 // Main does what the arguments ask for, without the program's name, and returns the exit status.
 func Main(args []string) (status int) {
 	messages.Store(theme(os.Stderr, colorOf(args)))
+	if kind := toolOf(os.Args[0]); kind != noTool {
+		if status, done := runLLVM(kind, args); done {
+			return status
+		}
+	}
 	status, err := Program.Run(args)
 	if err != nil {
 		complain("%v", err)

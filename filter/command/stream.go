@@ -118,9 +118,6 @@ func configured(fs *cli.Flags) bool {
 
 // check checks and completes the values of the flags.
 func (c *config) check() error {
-	if namedLLVM() && !c.style.llvm {
-		return errors.New("in place of llvm-symbolizer only --filter-markup is supported")
-	}
 	c.style.llvm = c.style.llvm || c.style.name == "llvm"
 	if !slices.Contains([]string{"auto", "always", "never"}, c.style.color) {
 		if !c.style.llvm {

@@ -7,6 +7,8 @@
 //   - entry.go: attributes of entries and their forms; the specifications and abstract origins of an entry, which have its name
 //   - function.go: the function of an address in a unit; overlap.go: overlapping functions, resolved as in llvm
 //   - inline.go: the tree of calls that were inlined into a function, and the frames of an answer
+//   - die.go: entries with all that they declare; detail.go: what a function declares, and the discriminators of its lines;
+//     variables.go: the variables of functions and of the program
 //   - line.go: line tables, their programs and source files; rows.go: the rows of a program, and the row of an address
 //   - split.go: split units, in packages and in separate files; the supplementary file, which dwz creates
 //
@@ -50,6 +52,7 @@ type Data struct {
 	lastUsed lastUsed
 	splits   splits
 	sup      supplementary
+	globals  globals
 	missing  atomic.Bool // see MissingFiles
 }
 
@@ -105,6 +108,7 @@ type Rules struct {
 // Sections are the sections of debug information. Frame is .debug_frame.
 type Sections struct {
 	Info, abbrev, arangeSets, line, lineStr, str, strOffsets, addr, rangeLists, rnglists, cuIndex, Frame elf.Content
+	locations, loclists                                                                                  elf.Content // rarely read
 
 	split        bool             // they are the .dwo sections of split units
 	Compressed   []PackedSection  // in file order
@@ -124,7 +128,8 @@ type PackedSection struct {
 func (d *Sections) load(f *elf.File, split bool) error {
 	wanted := map[string]*elf.Content{"info": &d.Info, "abbrev": &d.abbrev, "aranges": &d.arangeSets, "line": &d.line,
 		"line_str": &d.lineStr, "str": &d.str, "str_offsets": &d.strOffsets, "addr": &d.addr,
-		"ranges": &d.rangeLists, "rnglists": &d.rnglists, "cu_index": &d.cuIndex, "frame": &d.Frame}
+		"ranges": &d.rangeLists, "rnglists": &d.rnglists, "cu_index": &d.cuIndex, "frame": &d.Frame,
+		"loc": &d.locations, "loclists": &d.loclists}
 	loaded := make(map[uint32]*elf.Content)
 	var skipped []*elf.Content // by the rules
 	for i := range f.Sections {
@@ -142,7 +147,12 @@ func (d *Sections) load(f *elf.File, split bool) error {
 		if s != &d.Frame {
 			loaded[uint32(i)] = s
 		}
+		rare := s == &d.locations || s == &d.loclists
 		err := f.Load(s, sh)
+		if rare && err != nil {
+			*s = elf.Content{}
+			continue
+		}
 		if status, ok := errors.AsType[*elf.StatusError](err); ok && status.Status == symsrc.UnsupportedCompressed {
 			d.Unsupported = cmp.Or(d.Unsupported, status)
 			continue
@@ -154,7 +164,7 @@ func (d *Sections) load(f *elf.File, split bool) error {
 		if gnu {
 			skipped = append(skipped, s)
 		}
-		if s.Packed() {
+		if s.Packed() && !rare {
 			if d.UnpackedSize += s.Size; !gnu {
 				d.Compressed = append(d.Compressed, PackedSection{i, sh.Size, s})
 			}
@@ -187,7 +197,7 @@ func New(f *elf.File, split bool, names *names.Table, by Rules, h Hooks) (*Data,
 	d := &Data{elf: f, addressing: f.Addressing, rules: by, hooks: h, budget: f.Budget, names: names}
 	d.split = split
 	d.sources.limits = f.Budget
-	d.index.of, d.splits.of, d.sup.of = d, d, d
+	d.index.of, d.splits.of, d.sup.of, d.globals.of = d, d, d, d
 	d.units.read, d.units.abbrevs = make(map[int]*Unit), make(map[abbrevKey]*abbrevs)
 	if err := d.load(f, split); err != nil {
 		return nil, err

@@ -197,6 +197,7 @@ const (
 	formFlagPresent   = 0x19
 	formLineStrp      = 0x1f
 	formImplicitConst = 0x21
+	formLoclistx      = 0x22
 	formRnglistx      = 0x23
 	formRefSup8       = 0x24
 	formStrx1         = 0x25
@@ -259,7 +260,7 @@ func formOp(form uint64, l layout) (opKind, uint32) {
 		return opFixed, uint32(l.offSize)
 	case formStrp, formSecOffset, formStrpSup, formLineStrp, formGNURefAlt, formGNUStrpAlt:
 		return opFixed, uint32(l.offSize)
-	case 0x0d, 0x0f, formRefUdata, formStrx, formAddrx, 0x22, formRnglistx, formGNUAddrIndex, formGNUStrIndex: // sdata, udata, loclistx
+	case 0x0d, 0x0f, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex: // sdata, udata
 		return opULEB, 0
 	case formString:
 		return opString, 0
@@ -336,8 +337,8 @@ func skipForm(b []byte, p int, kind opKind, n uint32, l layout) int {
 	return bin.Past
 }
 
-// readForm reads a value: a number, an offset, an index, or the position of an inline string. The value of a block is 0. It also
-// returns the form, which differs from form for DW_FORM_indirect, and the position after the value.
+// readForm reads a value: a number, an offset, an index, or the position of an inline string, of a block or of data of 16 bytes. It
+// also returns the form, which differs from form for DW_FORM_indirect, and the position after the value.
 func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 	if form == formIndirect {
 		if form, p = bin.ULEB(b, p); form == formIndirect || form == formImplicitConst {
@@ -364,17 +365,59 @@ func readForm(b []byte, p int, form uint64, l layout) (uint64, uint64, int) {
 		v, q := bin.Uint(b, p, int(n), l.big)
 		return v, form, q
 	}
-	return 0, form, skipForm(b, p, kind, n, l)
+	return uint64(p), form, skipForm(b, p, kind, n, l)
 }
 
-// declaringAttr returns the attr for a code of a declaration coordinate (DWARF 5 §2.14), and attrNone for other codes. Most functions
-// have these attributes but few queries need them, so separate abbreviation tables read them.
+// block returns the bytes of a block whose position readForm returned. It returns false for another form.
+func (u *unitRoot) block(d *attributes, a attr) ([]byte, bool) {
+	if !d.has(a) {
+		return nil, false
+	}
+	kind, _ := formOp(uint64(d.form[a]), u.layout)
+	b, p, n := u.bytes(), int(d.v[a]), uint64(0)
+	switch kind {
+	case opBlock1, opBlock2, opBlock4:
+		n, p = bin.Uint(b, p, 1<<(kind-opBlock1), u.big)
+	case opBlock:
+		n, p = bin.ULEB(b, p)
+	default:
+		return nil, false
+	}
+	end := bin.Skip(b, p, n)
+	if end == bin.Past {
+		return nil, false
+	}
+	return b[p:end], true
+}
+
+// declaringAttr returns the attr for a code of what an entry declares (DWARF 5 §2.14, §2.16, §2.21, §3.3, §5.13), and attrNone for
+// other codes. Most functions have such attributes but few queries need them, so separate abbreviation tables read them.
 func declaringAttr(code uint64) attr {
 	switch code {
 	case 0x3a: // DW_AT_decl_file
 		return attrDeclFile
 	case 0x3b: // DW_AT_decl_line
 		return attrDeclLine
+	case 0x49: // DW_AT_type
+		return attrType
+	case 0x02: // DW_AT_location
+		return attrLocation
+	case 0x40: // DW_AT_frame_base
+		return attrFrameBase
+	case 0x0b: // DW_AT_byte_size
+		return attrByteSize
+	case 0x37: // DW_AT_count
+		return attrElements
+	case 0x22: // DW_AT_lower_bound
+		return attrLowerBound
+	case 0x2f: // DW_AT_upper_bound
+		return attrUpperBound
+	case 0x2136: // DW_AT_GNU_discriminator
+		return attrDiscriminator
+	case 0x3e03: // DW_AT_LLVM_tag_offset
+		return attrTagOffset
+	case 0x8c: // DW_AT_loclists_base
+		return attrLoclistsBase
 	}
 	return attrNone
 }

@@ -184,11 +184,18 @@ func (t *lineTable) definedFile(nth uint64) (e fileEntry) {
 
 // store runs the whole program, and stores and returns its rows. The unit is locked.
 func (t *lineTable) store(f *Data, b []byte) *lineRows {
+	all := t.storeWith(f, b, t.run)
+	t.rows.Store(all)
+	return all
+}
+
+// storeWith returns the rows that run adds.
+func (t *lineTable) storeWith(f *Data, b []byte, run func([]byte, *rowSink)) *lineRows {
 	s := scratch.Get().(*rowSink)
 	defer scratch.Put(s)
 	f.budget.Spend(t.end - t.program)
 	*s = rowSink{f: f, keep: true, rowStore: rowStore{rows: s.rows[:0], sequences: s.sequences[:0], limits: f.budget, room: int(f.budget.Room() / rowWeight)}}
-	t.run(b, s)
+	run(b, s)
 	if s.open {
 		s.rows = s.rows[:s.first]
 	}
@@ -209,7 +216,6 @@ func (t *lineTable) store(f *Data, b []byte) *lineRows {
 		all.pieces = firstSequences(all.sequences, f.budget)
 	}
 	s.f, s.limits = nil, nil
-	t.rows.Store(all)
 	f.hooks.Consumed(t.end - t.program)
 	return all
 }

@@ -42,6 +42,8 @@ type Unit struct {
 
 	namesMu sync.Mutex
 	names   map[int]uint32 // numbers of names, by the offset of the entry
+
+	details details
 }
 
 // unitRoot is the header and the root entry of a unit. It does not change.
@@ -275,7 +277,7 @@ type abbrevs struct {
 type abbrevKey struct {
 	off          uint64 // in .debug_abbrev
 	layout       layout
-	declarations bool // declaration coordinates are read, too
+	declarations bool // what entries declare is read, too, in entries of all tags
 }
 
 func newAbbrevs(f *Data, off uint64, forms *formTable) *abbrevs {
@@ -370,7 +372,7 @@ func (t *abbrevs) decl(p int) decl {
 	tag, p := bin.ULEB(t.b, p)
 	children, p := bin.Uint(t.b, p, 1, false)
 	d := decl{tag: uint16(min(tag, 0xffff)), children: children != 0, sibling: -1, ops: uint32(len(t.ops))}
-	reads := false
+	reads := t.key.declarations
 	switch tag {
 	case tagCompileUnit, tagPartialUnit, tagTypeUnit, tagSkeletonUnit, tagSubprogram, tagInlinedSubroutine:
 		reads = true
@@ -522,8 +524,18 @@ const (
 	attrDwoName
 	attrDwoID
 	attrRangesBase
-	attrDeclFile // the declaration coordinates are only in tables with abbrevKey.declarations
+	attrDeclFile // from here on they are only in tables with abbrevKey.declarations
 	attrDeclLine
+	attrType
+	attrLocation
+	attrFrameBase
+	attrByteSize
+	attrElements // DW_AT_count
+	attrLowerBound
+	attrUpperBound
+	attrDiscriminator
+	attrTagOffset
+	attrLoclistsBase
 	attrCount
 )
 

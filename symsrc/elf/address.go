@@ -425,7 +425,7 @@ func (t *SymbolTable) At(addr uint64) (c Match, ok bool) {
 	if !t.covers(&s, addr) {
 		return c, false
 	}
-	c.Start, c.Sized = s.addr, s.size > 0
+	c.Start, c.Size, c.Sized = s.addr, s.size, s.size > 0
 	number := atomic.LoadUint32(&t.cache[i])
 	if number == 0 {
 		number = t.nameOf(&s)
@@ -457,7 +457,7 @@ func (t *SymbolTable) scan(addr uint64) (c Match, ok bool) {
 	if best.index == 0 || !t.covers(&best, addr) {
 		return c, false
 	}
-	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Sized: best.size > 0}
+	c = Match{Name: t.table.At(t.nameOf(&best)), Start: best.addr, Size: best.size, Sized: best.size > 0}
 	_, info := t.entryAddr(t.raw[int(best.index)*t.entrySize():])
 	c.Function = isFunction(info)
 	if best.local && bestFile.index != 0 {
@@ -480,6 +480,7 @@ func (t *SymbolTable) nameOf(s *symbol) uint32 { return t.table.Find(t.str(s.nam
 type Match struct {
 	Name  *names.Name
 	Start uint64 // start of the symbol
+	Size  uint64 // its size; 0 if it has none
 	Sized bool   // the symbol has a size; otherwise it is a guess that it covers the address
 	File  []byte // name of the source file of a local symbol; nil if it is unknown
 	// Function is set if the symbol has the type of a function. Other symbols may be labels in code or data.

@@ -212,7 +212,7 @@ func (m *module) cold(ask func(*File) bool) bool {
 // cold reports whether the answer to a query may take long, because it has to read a large unit or scan all names.
 func (f *File) cold(q symsrc.Addr) bool {
 	switch {
-	case q.Kind == symsrc.Named:
+	case q.Kind == symsrc.Named || q.Kind == symsrc.Global || q.Kind == symsrc.Locals:
 		return true
 	case q.Kind == symsrc.Data || q.Kind == symsrc.CallSite || q.Symbol != "" || f.dwarf.Info.Size == 0 || f.index.isUsed():
 		return false

@@ -91,6 +91,14 @@ func (m *module) ask(q symsrc.Addr, files *symsrc.Files) symsrc.Answer {
 	addr, ok := m.file.Address(q)
 	switch {
 	case !ok:
+	case q.Kind == symsrc.Locals:
+		a.Locals = m.file.Locals(addr)
+	case q.Kind == symsrc.Detailed:
+		a.Frames, a.Details = m.file.Detailed(addr)
+	case q.Kind == symsrc.Global:
+		if frame, ok := m.file.Global(addr); ok {
+			a.Frames = []symsrc.Frame{frame}
+		}
 	case q.Kind == symsrc.Data:
 		if frame, ok := m.file.Data(addr); ok {
 			a.Frames = []symsrc.Frame{frame}

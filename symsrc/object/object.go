@@ -10,6 +10,7 @@
 //   - address.go: the address of a query; symbols.go: the symbol tables of a file
 //   - probe.go: what the code around an address shows, and the call that ends at an address
 //   - walk.go: iteration over all code of a file, and over its call frame information
+//   - detail.go: what else the debug information has of functions and variables
 //   - prefetch.go: sections that are unpacked in advance; index.go: indexes on disk, for the next process
 //
 // A file that exceeds its budget is CORRUPTED from then on. Files may also be overwritten while they are mapped. Only File, which owns

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/symbolize/batch"
 )
 
 // numbered answers with the address.
@@ -49,10 +50,10 @@ func TestBatches(t *testing.T) {
 			in.WriteString("nothing\n")
 			want.WriteString("nothing: ??\n")
 		case 2, 3:
-			in.WriteString(strings.Repeat("1", maxLine+random.IntN(2*maxLine)) + "\n")
-			want.WriteString(strings.Repeat("1", maxLine) + ": ??\n")
+			in.WriteString(strings.Repeat("1", batch.MaxLine+random.IntN(2*batch.MaxLine)) + "\n")
+			want.WriteString(strings.Repeat("1", batch.MaxLine) + ": ??\n")
 		case 10:
-			in.WriteString(strings.Repeat(" ", maxLine+random.IntN(2*maxLine)) + "0x10\n")
+			in.WriteString(strings.Repeat(" ", batch.MaxLine+random.IntN(2*batch.MaxLine)) + "0x10\n")
 			want.WriteString("0x10: f16 /src/a.c:7\n")
 		default:
 			fmt.Fprintf(&in, " %#x\r\n", addr)

@@ -11,13 +11,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"qss-filter/symsrc"
+	"qss-filter/symsrc/symbolize/batch"
 )
 
 // Options say how answers are printed.
@@ -74,104 +73,17 @@ func (s *Symbolizer) Run(ctx context.Context, addresses []string, in io.Reader, 
 		in = strings.NewReader(strings.Join(addresses, "\n"))
 	}
 	var wrong error
-	buf, n := make([]byte, maxLine), 0
-	for skip := false; ; {
-		read, err := in.Read(buf[n:])
-		end := bytes.LastIndexByte(buf[n:n+read], '\n') + 1
-		if end > 0 {
-			end += n
-		}
-		n += read
-		long := end == 0 && n == len(buf)
-		if err != nil || long {
-			end = n
-		}
-		lines := buf[:end]
-		if skip {
-			_, lines, _ = bytes.Cut(lines, newline)
-		}
-		s.watch.Load().Look() // answers see what that has seen
-		if err := s.answerAll(ctx, lines, out, &wrong); err != nil {
-			return err
-		}
-		if end > 0 {
-			skip = long && (skip || len(bytes.TrimSpace(lines)) > 0) // spaces may stand before an address
-		}
-		n = copy(buf, buf[end:n])
-		switch {
-		case err == io.EOF:
-			return wrong
-		case err != nil:
-			return fmt.Errorf("read addresses: %w", err)
-		}
-	}
+	err := batch.Run(ctx, s, batch.Options{In: in, Out: out, Before: func() { s.watch.Load().Look() }, // answers see what that has seen
+		Wrong: func(err error) { wrong = err }})
+	return cmp.Or(err, wrong)
 }
 
-// maxLine is how much of a line is looked at, in bytes. A longer one is no address, and the rest of it is skipped.
-const maxLine = 64 << 10
-
-var newline = []byte{'\n'}
-
-// partSize is how much of the input is answered by one goroutine, in bytes: some hundred addresses.
-const partSize = 4 << 10
-
-// answerAll writes the answers to the addresses in the lines of text, in order. Several goroutines look them up. wrong is set for an
-// invalid address.
-func (s *Symbolizer) answerAll(ctx context.Context, text []byte, out io.Writer, wrong *error) error {
-	parts := make([]part, runtime.GOMAXPROCS(0))
-	for len(text) > 0 {
-		n := 0
-		for ; n < len(parts) && len(text) > 0; n++ {
-			p := &parts[n]
-			p.lines, text = cut(text, partSize)
-			p.answers, p.wrong = p.answers[:0], nil
-		}
-		var others sync.WaitGroup
-		for i := 1; i < n; i++ {
-			others.Go(func() { s.answerPart(ctx, &parts[i]) })
-		}
-		s.answerPart(ctx, &parts[0])
-		others.Wait()
-		for i := range parts[:n] {
-			if _, err := out.Write(parts[i].answers); err != nil {
-				return err
-			}
-			if parts[i].wrong != nil {
-				*wrong = parts[i].wrong
-			}
-		}
+// Answer appends the answer to the address in a line, and nothing for an empty line.
+func (s *Symbolizer) Answer(ctx context.Context, dst, line []byte) ([]byte, error) {
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return dst, nil
 	}
-	return nil
-}
-
-// part is some lines of the input, with their answers.
-type part struct {
-	lines, answers []byte
-	wrong          error
-}
-
-// cut cuts text after its last line that ends within size bytes, or after its first one.
-func cut(text []byte, size int) (lines, rest []byte) {
-	n := bytes.LastIndexByte(text[:min(size, len(text))], '\n') + 1
-	if n == 0 {
-		n = bytes.IndexByte(text, '\n') + 1
-	}
-	if n == 0 || len(text) <= size {
-		n = len(text)
-	}
-	return text[:n], text[n:]
-}
-
-// answerPart answers the addresses of a part.
-func (s *Symbolizer) answerPart(ctx context.Context, p *part) {
-	for line := range bytes.Lines(p.lines) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			var err error
-			if p.answers, err = s.answer(ctx, p.answers, string(line)); err != nil {
-				p.wrong = err
-			}
-		}
-	}
+	return s.answer(ctx, dst, string(line))
 }
 
 // Result is an answer for JSON: the functions at an address, innermost first.

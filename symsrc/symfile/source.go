@@ -46,7 +46,7 @@ func Wrap(behind symsrc.Source, placer Placer) *Source {
 // debug information later.
 func (s *Source) Frames(ctx context.Context, q symsrc.Addr) symsrc.Answer {
 	a := s.behind.Frames(ctx, q)
-	if q.Kind != symsrc.Code || a.Files == nil || len(a.Files.Symbols) == 0 || a.Files.DebugStatus == symsrc.OK || hasLines(a.Frames) {
+	if q.Kind != symsrc.Code && q.Kind != symsrc.Detailed || a.Files == nil || len(a.Files.Symbols) == 0 || a.Files.DebugStatus == symsrc.OK || hasLines(a.Frames) {
 		return a
 	}
 	var failed error

@@ -1,0 +1,63 @@
+package object
+
+import (
+	"qss-filter/symsrc"
+)
+
+// Detailed is Code with the details of each frame. They are nil if the debug information does not have the address.
+func (f *File) Detailed(addr uint64) (frames []symsrc.Frame, details []symsrc.Detail) {
+	frames = f.Code(addr)
+	if len(frames) == 0 {
+		return nil, nil
+	}
+	f.guard(func() {
+		addr := f.codeAddr(addr)
+		all := make([]symsrc.Detail, len(frames))
+		if u := f.dwarf.UnitFor(addr); u != nil {
+			copy(all, u.Details(addr))
+		}
+		if outer := len(frames) - 1; frames[outer].Origin != symsrc.DebugOnly {
+			if sym, ok := f.symbols.at(addr); ok {
+				all[outer].Start, all[outer].Started = sym.Start, true
+			}
+		}
+		details = all
+	})
+	if f.fault.Load() != nil {
+		return nil, nil
+	}
+	return frames, details
+}
+
+// Global is Data with the declaration of the variable, and its size. A variable without a symbol has no name, and Frame.Offset is addr.
+func (f *File) Global(addr uint64) (frame symsrc.Frame, ok bool) {
+	frame, ok = f.Data(addr)
+	f.guard(func() {
+		addr := f.dataAddr(addr)
+		if sym, found := f.symbols.at(addr); found {
+			frame.Size = sym.Size
+		}
+		if path, line := f.dwarf.GlobalAt(addr); line > 0 {
+			frame.File, frame.Line = path, line
+		}
+	})
+	if !ok && frame.Line > 0 {
+		frame.Offset, ok = addr, true
+	}
+	return frame, ok && f.fault.Load() == nil
+}
+
+// Locals returns the variables of the function at an address.
+func (f *File) Locals(addr uint64) (all []symsrc.Local) {
+	f.elf.Budget.CountQuery()
+	f.guard(func() {
+		addr := f.codeAddr(addr)
+		if u := f.dwarf.UnitFor(addr); u != nil {
+			all = u.Locals(addr)
+		}
+	})
+	if f.fault.Load() != nil {
+		return nil
+	}
+	return all
+}

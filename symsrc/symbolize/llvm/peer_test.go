@@ -1,0 +1,573 @@
+package llvm
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"qss-filter/symsrc/cache"
+	"qss-filter/symsrc/chain"
+	"qss-filter/symsrc/debuginfod"
+	"qss-filter/symsrc/symbolize/batch"
+)
+
+const peer = "llvm-symbolizer-22"
+
+// need skips a test if a program is missing.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not installed", program)
+	}
+}
+
+// programs are the objects of the comparison: a file of Debian's, or sources with the command that compiles them to a.out.
+var programs = []struct {
+	name, path, text string
+	command          []string
+}{
+	{name: "inlined", text: inlinedCPP, command: []string{"clang++-22", "-g", "-O2", "-x", "c++", "-", "-o", "a.out"}},
+	{name: "variables", text: inlinedCPP, command: []string{"g++", "-g", "-O2", "-x", "c++", "-", "-o", "a.out"}},
+	{name: "tagged", text: taggedC, command: []string{"clang-22", "--target=aarch64-linux-gnu", "-g", "-O1", "-fsanitize=hwaddress", "-nostdlib", "-shared",
+		"-fuse-ld=lld", "-fno-sanitize-link-runtime", "-x", "c", "-", "-o", "a.out"}},
+	{name: "rust", text: "fn main() { let mut m = std::collections::BTreeMap::new(); for a in std::env::args() { *m.entry(a.len()).or_insert(0) += 1; } println!(\"{:?}\", m); }",
+		command: []string{"rustc", "-g", "-O", "-o", "a.out", "-"}},
+	{name: "go", text: "package main\nimport (\"fmt\"; \"os\"; \"sort\")\nfunc main() { a := append([]string{}, os.Args...); sort.Strings(a); fmt.Println(a) }\n",
+		command: []string{"go", "build", "-o", "a.out", "a.go"}},
+	{name: "libc", path: "libc6-dbg"},
+	{name: "libstdc++", path: "/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6"},
+}
+
+const inlinedCPP = `
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+struct Base { virtual ~Base() {} virtual int f(int x) const { return x; } int table[7]; static const char *names[3]; };
+const char *Base::names[3] = {"a", "b", "c"};
+namespace ns { int counter = 3; static double ratio[300]; template <class T> struct Box { T v; T twice() const { return v + v; } }; }
+struct Derived : Base { int f(int x) const override { char buf[200]; snprintf(buf, sizeof buf, "%d", x); return buf[0] + ns::counter; } };
+int total(const std::vector<int> &v) { int s = 0; for (int x : v) { int y = x * 2; s += y; } return s; }
+int main(int argc, char **argv) {
+	std::map<std::string, std::smatch> found;
+	std::regex r("([a-z]+)=([0-9]+)");
+	for (int i = 1; i < argc; i++) { std::string s = argv[i]; std::regex_search(s, found[s], r); }
+	for (auto &[k, v] : found) std::cout << k << v.size() << std::endl;
+	std::vector<int> v{3, 1, 2};
+	std::sort(v.begin(), v.end(), [](int a, int b) { return a > b; });
+	Derived d; ns::Box<long> b{argc}; ns::ratio[argc] = b.twice();
+	int (Base::*pm)(int) const = &Base::f; static int here[2][3];
+	return total(v) + d.f(argc) + (int)ns::ratio[1] + (d.*pm)(2) + here[argc & 1][1];
+}
+`
+
+const taggedC = `
+void use(void *);
+static int helper(int n) { int arr[8]; use(arr); return arr[n]; }
+int f(int n) { char b[32]; int k = n; use(b); use(&k); return helper(k) + b[1]; }
+`
+
+// build returns the path of a program's file.
+func build(t *testing.T, name, path, text string, command []string) string {
+	t.Helper()
+	if path == "libc6-dbg" {
+		if path = largest(t, path); path == "" {
+			t.Skip("libc6-dbg is not installed")
+		}
+	}
+	if path != "" {
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("%s is not installed", path)
+		}
+		return path
+	}
+	need(t, command[0])
+	dir := t.TempDir()
+	if name == "go" {
+		if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
+	}
+	return filepath.Join(dir, "a.out")
+}
+
+// largest returns the largest debug file of a package, or "".
+func largest(t *testing.T, pack string) (path string) {
+	list, err := exec.Command("dpkg", "-L", pack).Output()
+	if err != nil {
+		return ""
+	}
+	size := int64(0)
+	for line := range strings.Lines(string(list)) {
+		line = strings.TrimSpace(line)
+		if st, err := os.Stat(line); err == nil && strings.HasSuffix(line, ".debug") && st.Size() > size {
+			path, size = line, st.Size()
+		}
+	}
+	return path
+}
+
+// answersOf returns the answers of this package.
+func answersOf(t *testing.T, o Options, in string) string {
+	t.Helper()
+	out, errs := answersTo(t, o, in)
+	for _, err := range errs {
+		t.Error(err)
+	}
+	return out
+}
+
+// answersTo returns the answers of this package, and the errors about requests.
+func answersTo(t *testing.T, o Options, in string) (answers string, errs []error) {
+	t.Helper()
+	s := chain.Options{Warn: func(err error) { t.Error(err) }, Cache: cache.Options{Off: true}, Servers: debuginfod.Options{Off: true}}
+	source, end, err := s.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	o.Symbols, o.Texts = source, s.Texts()
+	var out bytes.Buffer
+	if err := batch.Run(context.Background(), New(o), batch.Options{In: strings.NewReader(in), Out: &out, Wrong: func(err error) { errs = append(errs, err) }}); err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), errs
+}
+
+// answersOfPeer returns the answers of llvm-symbolizer.
+func answersOfPeer(t *testing.T, in string, flags ...string) string {
+	t.Helper()
+	cmd := exec.Command(peer, flags...)
+	cmd.Stdin = strings.NewReader(in)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// sample returns addresses in the sections of a file that are chosen, spread at random.
+func sample(t *testing.T, path string, n int, chosen func(*elf.Section) bool) (addrs []uint64) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []*elf.Section
+	total := uint64(0)
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC != 0 && s.Size > 0 && chosen(s) {
+			all = append(all, s)
+			total += s.Size
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for total > 0 && len(addrs) < n {
+		at := random.Uint64N(total)
+		for _, s := range all {
+			if at < s.Size {
+				addrs = append(addrs, s.Addr+at)
+				break
+			}
+			at -= s.Size
+		}
+	}
+	return addrs
+}
+
+func isCode(s *elf.Section) bool { return s.Flags&elf.SHF_EXECINSTR != 0 }
+
+func isData(s *elf.Section) bool {
+	return slices.Contains([]string{".data", ".bss", ".rodata", ".data.rel.ro", ".noptrdata", ".noptrbss"}, s.Name)
+}
+
+// TestPeer compares the answers for addresses of several compilers' programs with those of llvm-symbolizer, in all styles. They may differ
+// only as explained says. QSS_SYMBOLIZER_ADDRESSES is the number of addresses of each kind.
+func TestPeer(t *testing.T) {
+	need(t, peer)
+	n := 1000
+	if text := os.Getenv("QSS_SYMBOLIZER_ADDRESSES"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			path := build(t, p.name, p.path, p.text, p.command)
+			comparePeer(t, path, "CODE", sample(t, path, n, isCode))
+			comparePeer(t, path, "DATA", sample(t, path, n, isData))
+			comparePeer(t, path, "FRAME", sample(t, path, max(n/5, 100), isCode))
+		})
+	}
+}
+
+// comparePeer compares the answers to one kind of requests.
+func comparePeer(t *testing.T, path, kind string, addrs []uint64) {
+	t.Helper()
+	if len(addrs) == 0 {
+		return
+	}
+	var in strings.Builder
+	for _, a := range addrs {
+		fmt.Fprintf(&in, "%s %s %#x\n", kind, path, a)
+	}
+	guesses := make(map[int]bool) // the requests whose answers of llvm are guesses
+	for _, style := range [...]Style{JSON, LLVM, GNU} {
+		name := [...]string{JSON: "JSON", LLVM: "LLVM", GNU: "GNU"}[style]
+		want := split(style, addrs, answersOfPeer(t, in.String(), "--output-style="+name, "--addresses"))
+		got := split(style, addrs, answersOf(t, Options{Style: style, Addresses: true}, in.String()))
+		if len(got) != len(addrs) || len(want) != len(addrs) {
+			t.Fatalf("%s %s: %d and %d answers to %d requests", kind, name, len(got), len(want), len(addrs))
+		}
+		equal, known := 0, map[string]int{}
+		for i := range addrs {
+			why := ""
+			switch {
+			case got[i] == want[i]:
+				equal++
+				continue
+			case style == JSON:
+				why = explained(t, kind, got[i], want[i])
+				guesses[i] = why == guessed
+			default:
+				why = explainedText(kind, got[i], want[i], guesses[i])
+			}
+			if why == "" {
+				t.Errorf("%s %s:\n got %s\nwant %s", kind, name, got[i], want[i])
+				if known[""]++; known[""] == 3 {
+					break
+				}
+			}
+			known[why]++
+		}
+		t.Logf("%-5s %s: %d of %d equal %v", kind, name, equal, len(addrs), known)
+	}
+}
+
+// split returns the answers in an output.
+func split(style Style, addrs []uint64, out string) (all []string) {
+	if style != GNU {
+		end := map[Style]string{JSON: "\n", LLVM: "\n\n"}[style]
+		return strings.Split(strings.TrimSuffix(out, end), end)
+	}
+	for i := 0; i < len(addrs); i++ {
+		end := len(out)
+		if i+1 < len(addrs) {
+			if at := strings.Index(out[1:], fmt.Sprintf("\n%#x\n", addrs[i+1])); at >= 0 {
+				end = at + 2
+			}
+		}
+		all = append(all, out[:end])
+		out = out[end:]
+	}
+	return all
+}
+
+// The differences on purpose. The help topic llvm-symbolizer names the same.
+const (
+	guessed     = "llvm takes the symbol before the address, which has no size"
+	declaration = "llvm does not read a declaration in DW_FORM_implicit_const, nor of an array of more than 128 elements"
+	arraySize   = "llvm reads the bound of an array of more than 128 elements as negative"
+)
+
+// explained returns why two answers in the style JSON differ, or "".
+func explained(t *testing.T, kind, got, want string) (why string) {
+	t.Helper()
+	type object = map[string]any
+	read := func(text string) (o object) {
+		if err := json.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	g, w := read(got), read(want)
+	switch kind {
+	case "DATA":
+		gd, wd := g["Data"].(object), w["Data"].(object)
+		if wd["Size"] == "0x0" && gd["Name"] == "" {
+			return guessed
+		}
+		return ""
+	case "CODE":
+		gs, ws := g["Symbol"].([]any), w["Symbol"].([]any)
+		if len(ws) == 1 && len(gs) == 1 {
+			gf, wf := gs[0].(object), ws[0].(object)
+			if name := gf["FunctionName"].(string); wf["Line"] == 0.0 && (name == "" || strings.HasSuffix(name, stub)) {
+				return guessed
+			}
+		}
+		for i := range min(len(gs), len(ws)) {
+			gf, wf := gs[i].(object), ws[i].(object)
+			if wf["StartFileName"] == "" && wf["StartLine"] != 0.0 {
+				gf["StartFileName"], why = "", declaration
+			}
+		}
+	case "FRAME":
+		gs, ws := g["Frame"].([]any), w["Frame"].([]any)
+		for i := range min(len(gs), len(ws)) {
+			if gf, wf := gs[i].(object), ws[i].(object); negative(wf["Size"].(string), gf["Size"].(string)) {
+				gf["Size"], why = wf["Size"], arraySize
+			}
+		}
+	}
+	again, _ := json.Marshal(g)
+	if wanted, _ := json.Marshal(w); !bytes.Equal(again, wanted) {
+		return ""
+	}
+	return why
+}
+
+// negative reports whether a size of llvm's is that of an array with a negative number of elements, or with 0 where there are 256.
+func negative(want, got string) bool {
+	w, err := strconv.ParseUint(want, 0, 64)
+	if err != nil {
+		return false
+	}
+	g, err := strconv.ParseUint(got, 0, 64)
+	return err == nil && (w >= 1<<63 || w == 0 && g > 0 && g%256 == 0)
+}
+
+// explainedText is explained for the other styles.
+func explainedText(kind, got, want string, guess bool) (why string) {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	if guess {
+		return guessed
+	}
+	for i := range min(len(g), len(w)) {
+		if g[i] == w[i] {
+			continue
+		}
+		gf, wf := strings.Fields(g[i]), strings.Fields(w[i])
+		switch {
+		case kind == "FRAME" && len(gf) == 3 && len(wf) == 3 && negative(wf[1], gf[1]) && gf[0] == wf[0] && gf[2] == wf[2]:
+			why = arraySize
+		case kind == "DATA" && (w[i] == "??:?" || strings.HasSuffix(w[i], ":0")) && !strings.HasSuffix(g[i], ":0"):
+			why = declaration
+		default:
+			return ""
+		}
+	}
+	if len(g) != len(w) {
+		return ""
+	}
+	return why
+}
+
+// TestPeerRequests compares the answers to requests that are understood, and to others, with those of llvm-symbolizer, under its flags.
+func TestPeerRequests(t *testing.T) {
+	need(t, peer)
+	need(t, "clang-22")
+	path := build(t, "", "", requestsC, []string{"clang-22", "-g", "-O2", "-fdebug-info-for-profiling", "-x", "c", "-", "-o", "a.out"})
+	at := symbolsOf(t, path)
+	list := fmt.Sprintf(`CODE $M %#[1]x
+DATA $M %#[2]x
+FRAME $M %#[1]x
+CODE "$M" %#[1]x
+CODE '$M' %#[1]x trailing words
+
+foo
+$M bar
+$M bar+0x4
+ $M  bar+4
+$M nosuch
+$M nosuch+q
+$M main+0x3
+nofile 0x10
+nofile 0x10
+$M zz9 10
+BUILDID:1234 10
+BUILDID:zz 10
+BUILDID:
+FILE:
+FILE:$M BUILDID:12
+FILE:$M %#[1]x
+FILE:"$M" %#[1]x
+FILE:FILE:$M 0x10
+BUILDID:FILE:12 10
+DATA $M bar
+FRAME $M bar
+DATA nofile 0x10
+FRAME nofile 0x10
+$M 12zz
+$M 0x
+$M -1
+$M +1
+$M 99999999999999999999
+CODE $M:arm64 %#[1]x
+CODE $M:x86_64 %#[1]x
+$M 0o%[1]o
+$M 0%[1]o
+$M %[1]d
+$M 0b%[1]b
+"$M %#[1]x
+/etc/passwd 0x10
+/tmp 0x10
+CODE
+DATA
+`, at["bar"], at["svar"])
+	list = strings.ReplaceAll(list, "$M", path) + "CODE " + path + "\t0x10\r\n" + path + " 0x1\x000\n" + path + " 0x10" // without an end
+	for _, flags := range [][]string{
+		{}, {"--output-style=GNU"}, {"--output-style=JSON"}, {"--addresses"}, {"--pretty-print"}, {"-p", "-a"}, {"--verbose"}, {"--basenames"}, {"--relativenames"},
+		{"--no-demangle"}, {"--no-inlines"}, {"--no-inlines", "--output-style=GNU"}, {"--no-inlines", "--output-style=JSON"}, {"--functions=short"},
+		{"--functions=short", "--output-style=JSON"}, {"--functions=none"}, {"--functions=none", "--output-style=JSON"}, {"--verbose", "--output-style=GNU"},
+		{"--print-source-context-lines=3"}, {"--print-source-context-lines=4", "--output-style=JSON"}, {"--adjust-vma=0xfffffffffffffffc"}, {"--skip-line-zero"},
+	} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			in := list
+			if slices.ContainsFunc(flags, func(f string) bool { return f == "--addresses" || f == "-a" }) {
+				// llvm reads uninitialized memory where a symbol stands in place of an address.
+				in = strings.NewReplacer("DATA "+path+" bar\n", "", "FRAME "+path+" bar\n", "").Replace(in)
+			}
+			cmd := exec.Command(peer, flags...)
+			cmd.Stdin = strings.NewReader(in)
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Run(); err != nil {
+				t.Fatal(err)
+			}
+			got, wrong := answersTo(t, optionsOf(t, flags), in)
+			want := out.String()
+			if slices.Contains(flags, "--output-style=JSON") { // llvm says only once why a file cannot be read
+				want = sayAgain(want)
+			}
+			if got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if want := strings.ReplaceAll(errs.String(), peer+": error: ", ""); once(wrong) != want {
+				t.Errorf("errors\n%s\nwant\n%s", once(wrong), want)
+			}
+		})
+	}
+}
+
+const requestsC = `#include <stdio.h>
+int gvar = 3;
+static int svar[4];
+static inline int foo(int x) {
+	volatile int a[3] = {x, 2, 3};
+	return a[1] + svar[x & 3] + gvar;
+}
+__attribute__((noinline)) int bar(int y, char *z) {
+	int l = y * 2;
+	long q[2] = {l, 0};
+	for (int i = 0; i < y; i++) l += foo(i) + foo(l);
+	printf("%d%p%s", foo(l), (void *)q, z);
+	return l;
+}
+int main(int c, char **v) { svar[c & 3] = c; return bar(c, v[0]); }
+`
+
+// symbolsOf returns the addresses of the symbols of a file.
+func symbolsOf(t *testing.T, path string) map[string]uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := make(map[string]uint64)
+	for _, s := range all {
+		at[s.Name] = s.Value
+	}
+	return at
+}
+
+// optionsOf returns the options that flags of llvm-symbolizer stand for.
+func optionsOf(t *testing.T, flags []string) (o Options) {
+	t.Helper()
+	for _, f := range flags {
+		switch name, value, _ := strings.Cut(f, "="); name {
+		case "--output-style":
+			o.Style = map[string]Style{"GNU": GNU, "JSON": JSON}[value]
+		case "--functions":
+			o.Functions = map[string]Functions{"short": ShortNames, "none": NoNames}[value]
+		case "--addresses", "-a":
+			o.Addresses = true
+		case "--pretty-print", "-p":
+			o.Pretty = true
+		case "--verbose":
+			o.Verbose = true
+		case "--basenames":
+			o.Basenames = true
+		case "--relativenames":
+			o.RelativeNames = true
+		case "--no-demangle":
+			o.NoDemangle = true
+		case "--no-inlines":
+			o.NoInlines = true
+		case "--skip-line-zero":
+			o.SkipLineZero = true
+		case "--print-source-context-lines":
+			o.ContextLines, _ = strconv.Atoi(value)
+		case "--adjust-vma":
+			o.Adjust, _ = strconv.ParseUint(value, 0, 64)
+		default:
+			t.Fatalf("flag %s", f)
+		}
+	}
+	return o
+}
+
+// sayAgain replaces the answers of llvm for a file that it could not read before.
+func sayAgain(out string) string {
+	reasons := make(map[string]string) // by module
+	var b strings.Builder
+	for line := range strings.Lines(out) {
+		var o map[string]any
+		if json.Unmarshal([]byte(line), &o) == nil {
+			module, _ := o["ModuleName"].(string)
+			if e, ok := o["Error"].(map[string]any); ok {
+				reasons[module] = e["Message"].(string)
+			} else if why := reasons[module]; why != "" {
+				delete(o, "Symbol")
+				delete(o, "Data")
+				delete(o, "Frame")
+				o["Error"] = map[string]string{"Message": why}
+				text, _ := json.Marshal(o)
+				line = string(text) + "\n"
+			}
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// once returns errors as lines, without the repetitions of those about files.
+func once(errs []error) string {
+	var b strings.Builder
+	told := make(map[string]bool)
+	for _, err := range errs {
+		if _, ok := errors.AsType[*FileError](err); ok && !strings.Contains(err.Error(), "build ID") {
+			if told[err.Error()] {
+				continue
+			}
+			told[err.Error()] = true
+		}
+		fmt.Fprintln(&b, err)
+	}
+	return b.String()
+}
