@@ -91,7 +91,7 @@ func TestObjectsHeld(t *testing.T) {
 		{"a build ID elsewhere", filter.Options{}, "Module libfoo.so with build-id 67f5ab\n", []string{`"context":[{"type":"build_id","name":"libfoo.so","build_id":"67f5ab"}]`}},
 		{"done, and unknown", filter.Options{}, "#0 0x1 in f /a.c:3 (/a.so+0x3)\n#1 0x2 (/missing.so+0x2)\n#2 0x3 (/a.so+0x99)\n", []string{`"status":"IN_LOG","reason":"the log names the function already"`,
 			`"status":"NOT_FOUND","reason":"NOT_FOUND missing.so","detail":"elf not found"`, `"status":"NO_SYMBOL","reason":"no symbol at 0x98 in a.so"`}},
-		{"--adjust", filter.Options{Adjust: resolve.AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
+		{"--addresses", filter.Options{Adjust: resolve.AdjustRA}, "#0 0x7f21 (/a.so+0x21)\n", []string{`"at":"0x20","space":"linked","back":1,"why":"option"`}},
 		{"a report", filter.Options{}, "==7==ERROR: AddressSanitizer: x\n    #1 0x7f20 (/a.so+0x20)\n", []string{`{"line":2,"process":"#7",`, `"back":0,"why":"header"`}},
 		{"--path-map", filter.Options{Names: print.Names{Short: true, Map: []print.PathMap{{From: "/src", To: "/home"}}}}, "#0 0x7f21 (/a.so+0x20)\n", []string{`"functions":[{"function":"plain","file":"/home/p.c"`}},
 		{"colours", filter.Options{}, "\x1b[1m#0 \x1b[0m0x7f20 (/a.so+0x20)\x1b[31m\n", []string{`{"line":1,"text":"\u001b[1m#0 \u001b[0m0x7f20 (/a.so+0x20)\u001b[31m"`, `"address":"0x7f20"`, `"status":"OK"`}},

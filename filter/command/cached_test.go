@@ -134,7 +134,7 @@ func TestCachedAsUncached(t *testing.T) {
 	all = slices.Concat(all, all)
 	lines := func(out []byte) [][]byte { return bytes.SplitAfter(out, []byte("\n")) }
 	var there [][]byte
-	for _, format := range []string{"--format=text", "--format=json"} {
+	for _, format := range []string{"--json=false", "--json"} {
 		want := c.run(all, append(without, format)...)
 		there = lines(want)
 		for _, turn := range []string{"cold", "warm"} {
@@ -152,8 +152,8 @@ func TestCachedAsUncached(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(symbols, "rootfs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	gone := lines(c.run(all, append(without, "--format=json")...))
-	got := lines(c.run(all, append(with, "--format=json")...))
+	gone := lines(c.run(all, append(without, "--json")...))
+	got := lines(c.run(all, append(with, "--json")...))
 	if len(got) != len(gone) || len(got) != len(there) {
 		t.Fatalf("%d lines, %d with the files and %d without", len(got), len(there), len(gone))
 	}
@@ -201,7 +201,7 @@ func TestWalksCached(t *testing.T) {
 			page := e.Writes(w)
 			var before []byte
 			for _, how := range []string{"no cache", "cold cache", "warm cache"} {
-				args := []string{"--format=json", "--symbols", dir, "--rootfs", "/"}
+				args := []string{"--json", "--symbols", dir, "--rootfs", "/"}
 				if how == "no cache" {
 					args = append(args, "--no-cache")
 				}

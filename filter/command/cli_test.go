@@ -21,7 +21,7 @@ var helpFlag = regexp.MustCompile(`(?m)^  (?:(?:-\w, |    )--([a-z0-9-]+)|-(\w)(
 
 // flagsOf returns the flags that help lists for a command; "" for the program without one.
 func flagsOf(t *testing.T, command string) (all []string) {
-	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, "help", command, "--help-all"), -1) {
+	for _, m := range helpFlag.FindAllStringSubmatch(printed(t, "help", command, "--help"), -1) {
 		all = append(all, m[1]+m[2])
 	}
 	if len(all) < 4 {
@@ -86,19 +86,19 @@ func TestOneTable(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(printed(t, "--help-all"), "\n\n  ") {
-		t.Error("--help-all has flags without a group: say fs.Group in filter/command before they are registered")
+	if strings.Contains(printed(t, "--help"), "\n\n  ") {
+		t.Error("--help has flags without a group: say fs.Group in filter/command before they are registered")
 	}
 }
 
 // TestHelpFits holds the common help to one screen.
 func TestHelpFits(t *testing.T) {
-	help := strings.TrimSuffix(printed(t, "--help"), "\n")
+	help := strings.TrimSuffix(printed(t, "-h"), "\n")
 	lines := strings.Split(help, "\n")
 	if len(lines) > 40 {
-		t.Errorf("--help has %d lines; shorten usages, or take flags out of common in filter/command\n%s", len(lines), help)
+		t.Errorf("-h has %d lines; shorten usages, or take flags out of common in filter/command\n%s", len(lines), help)
 	}
-	for _, text := range []string{help, printed(t, "--help-all")} {
+	for _, text := range []string{help, printed(t, "--help")} {
 		for line := range strings.SplitSeq(text, "\n") {
 			if len(line) > 100 {
 				t.Errorf("longer than 100 columns: %s", line)

@@ -3,7 +3,9 @@
 //	command.go    the table of commands
 //	stream.go     the filter itself: what its flags mean, which of them go together, and the user's commands for dumpfile elements
 //	flags.go      the flags of each package
-//	values.go     kinds of flags, and the text of help and of the manual page
+//	tree.go       a tree of logs, and the modules of logs
+//	values.go     kinds of flags
+//	texts.go      the text of help and of the manual page, and the order of flags in it
 //	llvmargs.go   command lines of llvm-symbolizer --filter-markup
 //	standin.go    in place of llvm-symbolizer and llvm-addr2line
 //	run.go        a log, a tree of logs, a program's output or a foreign input through a filter; what signals do
@@ -28,22 +30,25 @@ import (
 
 // Program is the table of commands.
 var Program = cli.Program{
-	Name: "qss-filter", Version: version, About: about, Example: "adb logcat | qss-filter", Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
-	Exit: exits, Environment: environment, Date: date, Stdout: os.Stdout, Warn: warn, Named: named,
+	Name: "qss-filter", Version: version, About: about, Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
+	Exit: exits, Environment: environment, Files: files, SeeAlso: seeAlso, Date: date, Stdout: os.Stdout, Warn: warn, Named: named,
+	Letters: letters, Layout: layout, Habits: habits, Starts: []string{"backend", "llvm", "gnu", "c", "on-dumpfile"},
 	Theme: func(color string) *sgr.Theme { return theme(os.Stdout, color) },
 	Commands: []*cli.Command{
-		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Setup: filterCommand, Rewrite: rewrite,
-			Config: configured},
+		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Examples: examples, Setup: filterCommand,
+			Rewrite: rewrite, Config: configured},
+		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: rewrite,
+			About: "explains why frames of a log have no names, and what to try", Setup: doctorCommand},
+		{Name: "tree", Args: "[DIR]", Most: 1, Rewrite: longForms, About: "reads all logs below a directory at once, and reports on their stacks", Setup: treeCommand},
+		{Name: "modules", Args: "LOG ...", Least: 1, About: "lists the modules that logs name, with their build IDs", Setup: modulesCommand},
 		{Name: "symbolize", Args: "FILE [0xADDRESS ...]", Note: "reads addresses from standard input where none is given", Least: 1,
 			About: "names addresses of a program or library", Setup: symbolizeCommand},
 		{Name: "where", Args: "BUILDID|FILE", Least: 1, Most: 1, About: "shows how the files of one module are found", Setup: whereCommand},
-		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: rewrite,
-			About: "explains why frames of a log have no names, and what to try", Setup: doctorCommand},
-		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "import", Args: "INPUT", Least: 1, Most: 1, About: "prints a trace of Scaler, PerFlow or ChopStiX as markup and frames", Setup: importCommand},
+		{Name: "dump-sym", Args: "FILE", Least: 1, Most: 1, About: "writes the symbols of a program or library as a Breakpad .sym file", Setup: dumpSymCommand},
 		{Name: "worker", About: "annotates the logs of a fleet, from and to NATS JetStream", Common: workerCommon, Setup: workerCommand},
 		{Name: "publish", About: "sends a log to NATS JetStream, for workers", Setup: publishCommand},
-		{Name: "schema", About: "prints the JSON Schema of what --format=json writes", Setup: schemaCommand},
+		{Name: "schema", About: "prints the JSON Schema of what --json writes", Setup: schemaCommand},
 		{Name: "cache", Args: "stats|clear|path|serve", Least: 1, Most: 2, About: "looks after the answers that are kept", Setup: cacheCommand,
 			Config: func(fs *cli.Flags) bool { return !slices.Contains(fs.Args(), "serve") }}, // filters start it, with all its flags
 	},
@@ -57,7 +62,7 @@ func Main(args []string) (status int) {
 			return status
 		}
 	}
-	status, err := Program.Run(args)
+	status, err := Program.Run(seedForm(args))
 	if err != nil {
 		complain("%v", err)
 	}
@@ -79,10 +84,9 @@ func newSymbols() *chain.Options {
 
 // symbolFlags adds the flags of symbols.
 func symbolFlags(fs *cli.Flags, s *chain.Options, more ...func(*flag.FlagSet)) {
-	fs.Group("Symbols")
 	fs.Register(append(more, with(chainFlags, s))...)
-	fs.Repeated("obj", "symbols", "build-id-dir", "debug-file-directory", "debug-root", "breakpad-dir", "rootfs", "ids-txt",
-		"debuginfod-url", "source-root")
+	fs.Repeated("obj", "symbols", "debug-file-directory", "debug-root", "rootfs", "debuginfod", "source-root")
+	fs.Hide(otherSymbolFlags...)
 }
 
 // namedLLVM reports whether the program was started as llvm-symbolizer.

@@ -76,7 +76,7 @@ func (c *counting) said(args ...string) (out, errs string) {
 // stream counts the frames of the objects of JSON.
 func (c *counting) stream(log string) outcomes {
 	c.t.Helper()
-	out, _ := c.said("--format=json", "--frames-only", log)
+	out, _ := c.said("--json", "--only-stacks", log)
 	all := outcomes{}
 	for line := range strings.Lines(out) {
 		var l struct {
@@ -190,7 +190,7 @@ func (c *counting) whole(name, dir string, want outcomes) {
 	if !maps.Equal(s.By, want) || s.Frames != want.sum() || s.Failed != unnamed || s.Named != s.Frames-s.Failed {
 		c.t.Errorf("%s: summary.json has %+v, the stream %v", name, s, want)
 	}
-	page := c.read(dir, "page.html")
+	page := c.read(dir, "stacks.html")
 	if n := numbers(pageHead.FindStringSubmatch(page)); len(n) != 3 || n[1] != want.sum() || n[2] != unnamed ||
 		want.sum() > 0 && !maps.Equal(counted(pageWords.FindStringSubmatch(page)[1]), want) {
 		c.t.Errorf("%s: the page has %v, %q, the stream %v", name, n, pageWords.FindString(page), want)
@@ -203,7 +203,7 @@ func (c *counting) sample(name string) outcomes {
 	log, dir := filepath.Join(c.in, name), filepath.Join(c.out, "stream")
 	want := c.stream(log)
 	unnamed := want.unnamed()
-	_, text := c.said("--summary=always", "--report", dir, "--html", filepath.Join(dir, "page.html"), log)
+	_, text := c.said("--summary=always", "--report", dir, log)
 	if frames, got := c.summary(text); !maps.Equal(got, unnamed) || len(got) > 0 && frames != want.sum() {
 		c.t.Errorf("%s: the summary has %d frames, %v without a name, the stream %v\n%s", name, frames, got, want, text)
 	}
@@ -231,7 +231,7 @@ func (c *counting) sample(name string) outcomes {
 func (c *counting) tree(streams map[string]outcomes) {
 	c.t.Helper()
 	dir := filepath.Join(c.out, "tree")
-	c.said("--input-dir", c.in, "--output-dir", dir, "--html", filepath.Join(dir, "page.html"))
+	c.said("tree", c.in, "--output", dir)
 	frames, failed := c.tables(dir)
 	all := outcomes{}
 	for name, want := range streams {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,19 +33,13 @@ import (
 
 // filterFlags adds the flags that set the options of a filter.
 func filterFlags(fs *flag.FlagSet, o *filter.Options) {
-	choice(fs, &o.Style, "frames", "`HOW`: annotate (into the frame), append (below it), replace (in its place)",
-		"annotate", "append", "replace")
-	choice(fs, &o.Renumber, "renumber", "`WHEN` inlined functions get numbers of their own: auto (not in markup), always, never",
-		"auto", "always", "never")
-	choice(fs, &o.Adjust, "adjust", "`HOW` to take addresses: auto (by evidence), none (exact), ra (return)",
-		"auto", "none", "ra")
-	choice(fs, &o.By, "by", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",
-		"auto", "pid", "host+pid", "none")
-	fs.Var(&o.Lookahead, "lookahead", "`LINES|TIME` that frames wait for a list of mappings below them (default: none)")
-	choice(fs, &o.Context, "context", "`HOW` to show the lines that define modules: fold, keep, drop", "fold", "keep", "drop")
+	addressFlags(fs, o)
+	choice(fs, &o.Style, "frames", "`FORM` of named frames: full, append (below), short (in place)",
+		"full", "append", "short")
+	choice(fs, &o.Context, "modules", "`HOW` to show the lines that define modules: fold, show, hide", "fold", "show", "hide")
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "write [same as stack N, line L] in place of a stack that was there before")
-	fs.BoolVar(&o.StripSGR, "strip-sgr", false, "remove the log's own colors")
-	fs.Func("source-context", "`N` lines of source code before and after each frame's, below the frame", func(value string) error {
+	fs.BoolVar(&o.StripSGR, "strip-ansi", false, "remove the log's own colors")
+	fs.Func("source", "show source code, with `N` lines before and after that of a frame", func(value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
 		if err != nil || n > maxAround {
 			return errors.New("want a number of lines, 1000 at most")
@@ -52,66 +47,66 @@ func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 		o.SourceLines = 2*int(n) + 1
 		return nil
 	})
-	nameFlags(fs, &o.Names)
+	fs.Func("path-map", "sources built below FROM are below TO, as `FROM=TO`; FROM= leaves FROM out of what is shown", pathMap(&o.Names))
 	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colors are written: default, vscode, idea, …, a URL with {path}, none")
-	fs.BoolVar(&o.Explain, "explain", false, "at each frame without a name, or with an unverified one, say why")
+	fs.BoolVar(&o.Explain, "explain", false, "say at each frame without a name why")
 }
 
-// maxAround bounds the lines of source before and after a frame's.
-const maxAround = 1000
+// addressFlags adds the flags for how addresses and processes are understood.
+func addressFlags(fs *flag.FlagSet, o *filter.Options) {
+	choice(fs, &o.Adjust, "addresses", "`WHAT` logged addresses are: auto (known by evidence), exact, return (one instruction too far)",
+		"auto", "exact", "return")
+	choice(fs, &o.By, "process-key", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",
+		"auto", "pid", "host+pid", "none")
+	fs.Var(&o.Lookahead, "lookahead", "wait `LINES|TIME` for a list of mappings below the frames")
+}
 
-// nameFlags adds the flags for how names of functions and paths are written.
-func nameFlags(fs *flag.FlagSet, n *print.Names) {
-	fs.BoolVar(&n.Short, "short-names", false, "write std::string and std::vector<int> without default arguments, no clone suffixes")
-	fs.Func("path-map", "`FROM=TO`: sources built below FROM are below TO; the longest FROM counts", func(value string) error {
+// maxAround bounds the lines of source before and after a frame's, and around is their number without a value.
+const (
+	maxAround = 1000
+	around    = "2"
+)
+
+// pathMap returns a function that adds a mapping FROM=TO of paths, or FROM= for a directory that is not shown.
+func pathMap(n *print.Names) func(value string) error {
+	return func(value string) error {
 		from, to, ok := strings.Cut(value, "=")
-		if !ok || from == "" {
+		switch {
+		case !ok || from == "":
 			return errors.New("want FROM=TO")
+		case to == "":
+			n.Strip = append(n.Strip, from)
+		default:
+			n.Map = append(n.Map, print.PathMap{From: from, To: to})
 		}
-		n.Map = append(n.Map, print.PathMap{From: from, To: to})
 		return nil
-	})
-	fs.Func("strip-prefix", "`DIR` not to be shown before the paths below it", func(value string) error {
-		if value == "" {
-			return errors.New("want a directory")
-		}
-		n.Strip = append(n.Strip, value)
-		return nil
-	})
+	}
 }
 
 // format is the format of the output.
 type format struct {
-	kind formatKind
-	json jsonl.Options
+	isJSON bool
+	json   jsonl.Options
 }
-
-type formatKind uint8
-
-const (
-	asText formatKind = iota
-	asJSON
-)
 
 // register adds the flags that set x.
 func (x *format) register(fs *flag.FlagSet) {
-	choice(fs, &x.kind, "format", "`FORM` of the output: text, or json: an object a line, as schema describes",
-		"text", "json")
-	fs.BoolVar(&x.json.FramesOnly, "frames-only", false, "leave out lines that hold nothing")
+	fs.BoolVar(&x.isJSON, "json", false, "write a JSON object for each line (see help json)")
+	fs.BoolVar(&x.json.FramesOnly, "only-stacks", false, "leave out lines that hold nothing")
 }
 
 // use sets the format in options.
 func (x *format) use(o *filter.Options) {
-	if x.kind == asJSON {
+	if x.isJSON {
 		o.JSON = &x.json
 	}
 }
 
 // flags adds the flags of a filter's additional files, and of the user's commands.
 func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
-	fs.StringVar(&x.Maps, "maps", "", "`FILE` with mappings as in /proc/PID/maps, for processes that print none")
-	fs.StringVar(&x.DumpContext, "dump-context", "", "`FILE` for modules and mappings as JSON, a line at each reset and at the end")
-	fs.Func("on-dumpfile", "`TYPE=COMMAND`: run it with the context's file, type and name as $1 $2 $3", t.add)
+	fs.StringVar(&x.Maps, "maps", "", "read mappings as in /proc/PID/maps from `FILE`")
+	fs.StringVar(&x.DumpContext, "dump-context", "", "write modules and mappings to `FILE` as JSON, at each reset and at the end")
+	fs.Func("on-dumpfile", "run a command for each dumpfile element, as `TYPE=COMMAND`; $1 $2 $3 are file, type, name", t.add)
 }
 
 // llvmFlags adds the flags of llvm-symbolizer, with the same names. If two flags contradict each other, the last one counts.
@@ -147,34 +142,43 @@ func setFunctions(o *llvm.Options, kind string) error {
 // childFlags adds the flag of a command after --.
 func childFlags(fs *flag.FlagSet, o *child.Options) {
 	o.Linger = child.DefaultLinger
-	fs.Var((*lingerValue)(&o.Linger), "linger", "`TIME` of silence after which processes that a command after -- has left behind are not waited for: "+
-		"their next write fails, as into any pipe without a reader; forever waits until all have closed the output")
+	fs.Var((*lingerValue)(&o.Linger), "linger", "wait `TIME` of silence for processes that a command after -- has left; forever for all")
 }
 
-// treeFlags adds the flags of a tree of logs, and of reports.
+// treeFlags adds the flags of a tree of logs.
 func treeFlags(fs *flag.FlagSet, o *tree.Options) {
-	fs.StringVar(&o.Input, "input-dir", "", "`DIR` of logs, with all below it, to be read at once")
-	fs.StringVar(&o.Output, "output-dir", "", "`DIR` for what the logs become, in the same tree")
-	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of --input-dir, and to directories")
-	choice(fs, &o.Mode, "mode", "`MODE`: stack-only (NAME.stack.txt), rewrite (NAME.rewrite)", "stack-only", "rewrite")
-	choice(fs, &o.Form, "rewrite", "`FORM` of rewritten logs: append (functions below their frame), replace (in its place)",
-		"append", "replace")
-	fs.StringVar(&o.Report, "report", "", "`DIR` for frames.tsv, elf_list.tsv, failed_frames.tsv, expanded_frames.tsv, summary.json")
-	fs.StringVar(&o.SummaryJSON, "summary-json", "", "`FILE` for the summary as JSON, - for standard output")
-	fs.Var((*jobs)(&o.Jobs), "jobs", "`NUMBER` of logs to read at once, or auto: one per core")
+	fs.StringVar(&o.Output, "output", "", "write what the logs become below `DIR`, with the reports")
+	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of the tree, and to directories")
+	choice(fs, &o.Form, "frames", "`FORM` of named frames: append (below), short (in place)", "append", "short")
+	fs.StringVar(&o.Report, "report", "", "write the tables and the page of stacks to `DIR` instead")
+	fs.Var((*jobs)(&o.Jobs), "jobs", "read `NUMBER` logs at once; auto is one per core")
+	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by stage")
+	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module, and each log that is done")
+}
+
+// seedFlags adds the names that QSS has for the flags of a tree of logs.
+func seedFlags(fs *flag.FlagSet, o *tree.Options) {
+	fs.StringVar(&o.Input, "input-dir", "", "`DIR` of logs")
+	fs.StringVar(&o.Output, "output-dir", "", "`DIR`: the same as --output")
+	choice(fs, &o.Mode, "mode", "`MODE`: stack-only, rewrite", "stack-only", "rewrite")
 	fs.Var((*jobs)(&o.Jobs), "workers-symbol", "`NUMBER`: the same as --jobs")
 	fs.Var((*jobs)(&o.Jobs), "workers-rewrite", "`NUMBER`: the same as --jobs")
-	fs.BoolVar(&o.Group, "group", false, "count stacks with the same functions: groups.tsv, and in summary.json")
-	fs.StringVar(&o.HTML, "html", "", "`FILE` for a page of all stacks, grouped, to be searched")
-	fs.BoolVar(&o.Benchmark, "benchmark", false, "report at the end what the run took: time by stage, lines, look-ups, memory")
-	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module and what it found; in a tree, each log")
-	fs.BoolVar(&o.ListModules, "list-modules", false, "print the modules of the logs and their build IDs, and nothing else")
-	fs.BoolVar(&o.Check, "check", false, "the file found, its build ID, and MISMATCH")
-	fs.BoolVar(&o.JSON, "json", false, "print JSON")
+	fs.BoolVar(&o.Benchmark, "benchmark", false, "the same as --stats")
 }
 
-// importFlags adds the flags of inputs of other tools, except --by, which is also a flag of the filter; see byFlag.
+// seedTreeFlags are the flags of seedFlags, which help does not show.
+var seedTreeFlags = []string{"input-dir", "output-dir", "mode", "workers-symbol", "workers-rewrite", "benchmark"}
+
+// runFlags adds the flags for reports on a run of the filter.
+func runFlags(fs *flag.FlagSet, o *tree.Options) {
+	fs.StringVar(&o.Report, "report", "", "write tables of all frames and a page of all stacks to `DIR`")
+	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by layer, lines, look-ups, memory")
+	fs.BoolVar(&o.Verbose, "verbose", false, "report each search for a module and what it found")
+}
+
+// importFlags adds the flags of inputs of other tools.
 func importFlags(fs *flag.FlagSet, o *importer.Options) {
+	fs.Var(byFlag{&o.By}, "by", "`WHAT` samples are counted by: function, address, line, module")
 	fs.Func("from-kind", "`KIND` of input: scaler, perflow, chopstix; decided by content without it", func(s string) error {
 		if !slices.Contains(importer.Kinds, s) {
 			return errors.New("want " + strings.Join(importer.Kinds, ", "))
@@ -193,23 +197,21 @@ func importFlags(fs *flag.FlagSet, o *importer.Options) {
 	fs.IntVar(&o.Session, "session", 0, "ChopStiX: only session `N`, counted from 1")
 	fs.BoolVar(&o.WriteCounts, "write-counts", false, "ChopStiX: fill the annotation tables of a copy, NAME.counts.db")
 	fs.BoolVar(&o.InPlace, "in-place", false, "ChopStiX: fill those of the database itself")
+	profileFlags(fs, o)
+}
+
+// profileFlags adds the flags for profiles.
+func profileFlags(fs *flag.FlagSet, o *importer.Options) {
 	fs.StringVar(&o.Pprof, "pprof", "", "write the stacks to `FILE` for go tool pprof")
 	fs.StringVar(&o.Folded, "folded", "", "write the stacks to `FILE` for flame graph tools")
 }
 
-// byFlag sets what samples are counted by. It passes other words to the filter's flag of the same name, which says how to distinguish
-// processes; that may be nil.
-type byFlag struct {
-	by     *importer.By
-	filter flag.Value
-}
+// byFlag sets what samples are counted by.
+type byFlag struct{ by *importer.By }
 
 func (f byFlag) String() string {
-	switch {
-	case f.by != nil && *f.by != importer.ByNothing:
+	if f.by != nil && *f.by != importer.ByNothing {
 		return f.by.String()
-	case f.filter != nil:
-		return f.filter.String()
 	}
 	return ""
 }
@@ -221,15 +223,11 @@ func (f byFlag) Set(s string) error {
 			return nil
 		}
 	}
-	const words = "want function, address, line, module for samples"
-	if f.filter == nil {
-		return errors.New(words)
-	}
-	if err := f.filter.Set(s); err != nil {
-		return fmt.Errorf("%s; for processes %w", words, err)
-	}
-	return nil
+	return errors.New("want " + strings.Join(countedBy, ", "))
 }
+
+// countedBy are the values of byFlag.
+var countedBy = []string{"function", "address", "line", "module"}
 
 // threads reads a list of hexadecimal thread IDs.
 func threads(list string) (ids []uint64, err error) {
@@ -272,38 +270,42 @@ func chainFlags(fs *flag.FlagSet, o *chain.Options) {
 	locateFlags(fs, &o.Files)
 	debuginfodFlags(fs, &o.Servers)
 	cacheFlags(fs, &o.Cache)
-	fs.Func("memory", "`SIZE` of the data of files that is kept in memory, such as 64M or 1G (default 256M)", func(value string) (err error) {
-		if o.Memory, err = parseSize(value); err == nil && o.Memory < chain.LeastMemory {
-			err = fmt.Errorf("want at least %dM", chain.LeastMemory>>20)
-		}
-		return err
-	})
 }
 
 // locateFlags adds the flags for places of files.
 func locateFlags(fs *flag.FlagSet, o *locate.Options) {
-	list(fs, &o.Symbols, "symbols", "`DIR`: any tree with unstripped files, searched by build ID")
-	list(fs, &o.BuildIDDirs, "build-id-dir", "`DIR` with xx/yyyy.debug files, as in /usr/lib/debug/.build-id")
-	list(fs, &o.DebugRoots, "debug-root", "`DIR` like /usr/lib/debug, with .build-id or the paths of the log below")
-	list(fs, &o.BreakpadDirs, "breakpad-dir", "`DIR`: a symbol store of Breakpad, NAME/DEBUGID/NAME.sym")
-	list(fs, &o.IDsTxt, "ids-txt", "`FILE` of lines with a build ID and a path (ids.txt), or a symbol-index file")
-	list(fs, &o.Rootfs, "rootfs", "`DIR`: root of the file system that the log's paths lie in (default /)")
-	list(fs, &o.Objects, "obj", "`FILE`: one unstripped file")
-	list(fs, &o.BuildIDDirs, "debug-file-directory", "`DIR`: same as --build-id-dir, /usr/lib/debug with --style=llvm if not given")
+	list(fs, &o.Symbols, "symbols", "search `PATH` for symbols: any tree, file, archive or store")
+	list(fs, &o.Rootfs, "rootfs", "the log's paths lie below `DIR` [default: /]")
+	list(fs, &o.DebugRoots, "debug-root", "`DIR` like /usr/lib/debug, as QSS has it")
+	list(fs, &o.Objects, "obj", "`FILE`: one unstripped file, as llvm has it")
+	list(fs, &o.BuildIDDirs, "debug-file-directory", "`DIR` of build IDs, as llvm has it")
 }
+
+// otherSymbolFlags are flags of chainFlags that help does not show: the names that QSS and llvm have for them.
+var otherSymbolFlags = []string{"debug-root", "obj", "debug-file-directory", "no-debuginfod", "cache-db", "llvm", "gnu", "c", "dwp"}
 
 // debuginfodFlags adds the flags of debuginfod servers.
 func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
-	fs.Func("debuginfod-url", "`URL` of a debuginfod server, in place of $DEBUGINFOD_URLS", func(value string) error {
+	fs.Func("debuginfod", "ask the server at `URL|off`, in place of $DEBUGINFOD_URLS", func(value string) error {
+		switch value {
+		case "off":
+			o.Off = true
+			return nil
+		case "on":
+			o.Off = false
+			return nil
+		}
+		if !strings.Contains(value, "://") {
+			return errors.New("want off, or a URL such as https://debuginfod.debian.net")
+		}
 		if err := debuginfod.CheckURL(value); err != nil {
 			return err
 		}
-		o.URLs = append(o.URLs, value)
+		o.Off, o.URLs = false, append(o.URLs, value)
 		return nil
 	})
-	fs.BoolVar(&o.Off, "no-debuginfod", false, "ask no debuginfod server, whatever $DEBUGINFOD_URLS says")
-	action(fs, "debuginfod", "ask the servers of $DEBUGINFOD_URLS, as is the default, after --no-debuginfod too", func() { o.Off = false })
-	fs.Func("debuginfod-timeout", "`TIME` the output may wait for servers in all; downloads then go on (default 10s)",
+	action(fs, "no-debuginfod", "the same as --debuginfod=off, as llvm has it", func() { o.Off = true })
+	fs.Func("debuginfod-timeout", "wait `TIME` for servers in all; downloads then go on [default: 10s]",
 		func(value string) error {
 			d, err := time.ParseDuration(value)
 			if seconds, e := strconv.ParseFloat(value, 64); e == nil {
@@ -319,10 +321,10 @@ func debuginfodFlags(fs *flag.FlagSet, o *debuginfod.Options) {
 
 // cacheFlags adds the flags of the cache of answers.
 func cacheFlags(fs *flag.FlagSet, o *cache.Options) {
-	fs.StringVar(&o.Dir, "cache-dir", o.Dir, "`DIR` where answers are kept (default $XDG_CACHE_HOME/qss-filter or ~/.cache/qss-filter)")
+	fs.StringVar(&o.Dir, "cache-dir", o.Dir, "keep answers below `DIR` [default: ~/.cache/qss-filter]")
 	fs.StringVar(&o.Dir, "cache-db", o.Dir, "`DIR`: same as --cache-dir")
 	fs.BoolVar(&o.Off, "no-cache", o.Off, "keep no answers and use none that were kept")
-	fs.Func("cache-max", "`SIZE` of the cache on disk, such as 64M or 1G (default 256M)", func(value string) (err error) {
+	fs.Func("cache-max", "keep at most `SIZE` of answers, such as 64M or 1G [default: 256M]", func(value string) (err error) {
 		if o.Max, err = parseSize(value); err == nil && o.Max < cache.LeastMax {
 			err = fmt.Errorf("want at least %dM (--no-cache turns the cache off)", cache.LeastMax>>20)
 		}
@@ -337,17 +339,25 @@ func cacheServer(dir string, max int64) []string {
 
 // programFlags adds the flags of programs that replace the built-in reader.
 func programFlags(fs *flag.FlagSet, o *addr2line.Options) {
-	fs.BoolVar(&o.LLVM, "llvm", false, "look addresses up with llvm-addr2line in place of the built-in reader")
-	fs.BoolVar(&o.GNU, "gnu", false, "look addresses up with GNU addr2line in place of the built-in reader")
-	const use = "`PREFIX` of the program's name, as in arm-linux-gnueabihf-"
-	fs.StringVar(&o.Cross, "cross", "", use)
-	fs.StringVar(&o.Cross, "c", "", use)
-	fs.StringVar(&o.Path, "addr2line", "", "`PROGRAM` to look addresses up with")
+	fs.Func("backend", "look addresses up with another reader: `llvm|gnu|PROGRAM`", func(value string) error {
+		o.LLVM, o.GNU, o.Path = value == "llvm", value == "gnu", ""
+		if value == "" {
+			return errors.New("want llvm, gnu or a program")
+		}
+		if !o.LLVM && !o.GNU {
+			o.Path, o.LLVM = value, strings.Contains(filepath.Base(value), "llvm")
+			o.GNU = !o.LLVM
+		}
+		return nil
+	})
+	action(fs, "llvm", "the same as --backend=llvm, as QSS has it", func() { o.LLVM, o.GNU = true, false })
+	action(fs, "gnu", "the same as --backend=gnu, as QSS has it", func() { o.LLVM, o.GNU = false, true })
+	fs.StringVar(&o.Cross, "c", "", "`PREFIX` of the program's name, as QSS has it")
 }
 
 // sourceFlags adds the flag for places of source files.
 func sourceFlags(fs *flag.FlagSet, o *sources.Options) {
-	fs.Func("source-root", "`DIR` that holds source files by the end of their paths", func(value string) error {
+	fs.Func("source-root", "search source files below `DIR` by the end of their paths", func(value string) error {
 		if st, err := os.Stat(value); err != nil {
 			return err
 		} else if !st.IsDir() {
@@ -367,7 +377,7 @@ func symbolizeFlags(fs *flag.FlagSet, o *symbolize.Options) {
 // dumpFlags adds the flags of `dump-sym`.
 func dumpFlags(fs *flag.FlagSet, o *dumpsym.Options) {
 	fs.StringVar(&o.Output, "output", o.Output, "`FILE` to write, in place of standard output")
-	fs.StringVar(&o.Name, "name", o.Name, "`NAME` of the program or library at run time (default: that of the file)")
+	fs.StringVar(&o.Name, "name", o.Name, "`NAME` of the program or library at run time [default: that of the file]")
 }
 
 // connectionFlags adds the flags for the connection to NATS servers.
@@ -385,13 +395,13 @@ func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 	connectionFlags(fs, &o.Connection)
 	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream with the lines; created if it does not exist")
 	fs.StringVar(&o.In, "in", "logs.>", "`SUBJECT` of lines in that stream")
-	fs.StringVar(&o.Key, "key", "", "`SUBJECT` whose wildcards tell processes apart, as logs.{host}.{pid}.* (default: all wildcards of --in)")
+	fs.StringVar(&o.Key, "key", "", "`SUBJECT` whose wildcards tell processes apart, as logs.{host}.{pid}.* [default: all wildcards of --in]")
 	fs.StringVar(&o.Out, "out", "annotated.>", "`SUBJECT` of annotated lines; > is the key")
-	fs.StringVar(&o.OutStream, "out-stream", "", "`NAME` of the stream of annotated lines; created if it does not exist (default: from --out)")
+	fs.StringVar(&o.OutStream, "out-stream", "", "`NAME` of the stream of annotated lines; created if it does not exist [default: from --out]")
 	fs.StringVar(&o.Durable, "durable", "qss-filter", "`NAME` that the workers of a fleet share")
 	fs.IntVar(&o.Partitions, "partitions", 16, "`N` partitions in streams that are created: as many workers can share the work")
 	fs.IntVar(&o.Replicas, "replicas", 1, "`N` servers that keep what is created")
-	fs.IntVar(&o.Parallel, "workers-per-host", 0, "`N` lines that are annotated at once (default: one per core)")
+	fs.IntVar(&o.Parallel, "workers-per-host", 0, "`N` lines that are annotated at once [default: one per core]")
 	fs.IntVar(&o.Filters, "filters", 4096, "`N` processes at most that are held in memory; the others are restored when they write again")
 	o.Memory = worker.DefaultMemory
 	fs.Var((*bytesValue)(&o.Memory), "filters-memory", "`SIZE` that these processes take at most, all together, such as 2G: beyond it those that have not written for longest are restored when they write again")
@@ -401,14 +411,14 @@ func workerFlags(fs *flag.FlagSet, o *worker.Options) {
 
 // workerCommon are the flags that the help of `worker` shows.
 var workerCommon = []string{"nats", "nats-creds", "nats-ca", "log-json", "stream", "in", "key", "out", "durable", "partitions", "replicas",
-	"workers-per-host", "filters", "filters-memory", "idle", "metrics", "symbols", "debuginfod-url", "rootfs", "frames", "help", "help-all"}
+	"workers-per-host", "filters", "filters-memory", "idle", "metrics", "symbols", "debuginfod", "rootfs", "frames", "h", "help"}
 
 // publishFlags adds the flags of `publish`.
 func publishFlags(fs *flag.FlagSet, o *worker.PublishOptions) {
 	connectionFlags(fs, &o.Connection)
 	fs.StringVar(&o.Subject, "subject", "logs.{host}.{pid}", "`SUBJECT` of lines; {host} and {pid} are taken from their prefixes")
 	fs.StringVar(&o.Stream, "stream", "LOGS", "`NAME` of the stream, created if it does not exist")
-	fs.StringVar(&o.Host, "host", "", "`NAME` of the machine, for lines that do not name one (default: this one)")
+	fs.StringVar(&o.Host, "host", "", "`NAME` of the machine, for lines that do not name one [default: this one]")
 	fs.StringVar(&o.PID, "pid", "0", "`PID` for lines that do not name one")
 	fs.IntVar(&o.Partitions, "partitions", 16, "`N` partitions in a stream that is created: as many workers can share the work")
 	fs.IntVar(&o.Replicas, "replicas", 1, "`N` servers that keep a stream that is created")

@@ -24,11 +24,12 @@ func TestSymbolFlags(t *testing.T) {
 		{"--cache-db=/d --cache-max=1G", func(o *chain.Options) bool { return o.Cache.Dir == "/d" && o.Cache.Max == 1<<30 }},
 		{"--cache-max=32M", func(o *chain.Options) bool { return o.Cache.Max == 32<<20 }},
 		{"--cache-max=31M", nil}, {"--cache-max=1", nil}, {"--cache-max=0", nil},
-		{"--memory=2M", func(o *chain.Options) bool { return o.Memory == 2<<20 }}, {"--memory=1", nil},
-		{"--debuginfod-url http://f --debuginfod-url=http://g", func(o *chain.Options) bool { return slices.Equal(o.Servers.URLs, []string{"http://f", "http://g"}) }},
-		{"--debuginfod-url ftp://f", nil},
+
+		{"--debuginfod http://f --debuginfod=http://g", func(o *chain.Options) bool { return slices.Equal(o.Servers.URLs, []string{"http://f", "http://g"}) }},
+		{"--debuginfod ftp://f", nil},
 		{"--no-debuginfod", func(o *chain.Options) bool { return o.Servers.Off }},
-		{"--no-debuginfod --debuginfod", func(o *chain.Options) bool { return !o.Servers.Off }}, {"--debuginfod=x", nil},
+		{"--debuginfod off", func(o *chain.Options) bool { return o.Servers.Off }}, {"--debuginfod=x", nil},
+		{"--no-debuginfod --debuginfod=on", func(o *chain.Options) bool { return !o.Servers.Off }},
 		{"--debuginfod-timeout 1m", func(o *chain.Options) bool { return o.Servers.Wait == time.Minute }},
 		{"--debuginfod-timeout 2.5", func(o *chain.Options) bool { return o.Servers.Wait == 2500*time.Millisecond }},
 		{"--debuginfod-timeout 0", func(o *chain.Options) bool { return o.Servers.Wait < 0 }},
@@ -51,11 +52,22 @@ func TestProgramFlags(t *testing.T) {
 	var o addr2line.Options
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	programFlags(fs, &o)
-	if err := fs.Parse([]string{"-gnu", "-c", "arm-linux-gnueabihf-", "--addr2line", "x"}); err != nil {
+	if err := fs.Parse([]string{"-gnu", "-c", "arm-linux-gnueabihf-"}); err != nil {
 		t.Fatal(err)
 	}
-	if !o.GNU || o.LLVM || o.Cross != "arm-linux-gnueabihf-" || o.Path != "x" || !o.Wanted() {
+	if !o.GNU || o.LLVM || o.Cross != "arm-linux-gnueabihf-" || !o.Wanted() {
 		t.Errorf("got %+v", o)
+	}
+	for value, want := range map[string]addr2line.Options{"llvm": {LLVM: true}, "gnu": {GNU: true}, "/opt/llvm-addr2line-17": {LLVM: true, Path: "/opt/llvm-addr2line-17"},
+		"arm-addr2line": {GNU: true, Path: "arm-addr2line"}} {
+		o.Cross = ""
+		if err := fs.Parse([]string{"--backend", value}); err != nil || o.GNU != want.GNU || o.LLVM != want.LLVM || o.Path != want.Path {
+			t.Errorf("--backend %s gives %+v, %v", value, o, err)
+		}
+	}
+	fs.SetOutput(io.Discard)
+	if fs.Parse([]string{"--backend="}) == nil {
+		t.Error("no program is taken")
 	}
 }
 
@@ -77,14 +89,15 @@ func TestTreeFlags(t *testing.T) {
 	var o tree.Options
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	treeFlags(fs, &o)
-	err := fs.Parse([]string{"--input-dir", "a", "--output-dir", "b", "--mode", "rewrite", "--rewrite=replace", "--workers-symbol", "3",
-		"--summary-json", "-", "--group", "--html", "p", "--benchmark", "--list-modules", "--check", "--json", "--report", "r", "--verbose"})
-	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != tree.Rewrite || o.Form != tree.Replace || o.Jobs != 3 || o.SummaryJSON != "-" ||
-		!o.Group || o.HTML != "p" || !o.Benchmark || !o.ListModules || !o.Check || !o.JSON || o.Report != "r" || !o.Verbose || !o.Asked() {
+	seedFlags(fs, &o)
+	err := fs.Parse([]string{"--input-dir", "a", "--output-dir", "b", "--mode", "rewrite", "--frames=short", "--workers-symbol", "3",
+		"--benchmark", "--report", "r", "--verbose"})
+	if err != nil || o.Input != "a" || o.Output != "b" || o.Mode != tree.Rewrite || o.Form != tree.Replace || o.Jobs != 3 ||
+		!o.Benchmark || o.Report != "r" || !o.Verbose {
 		t.Errorf("got %+v, error %v", o, err)
 	}
 	fs.SetOutput(io.Discard)
-	for _, bad := range []string{"--jobs=0", "--jobs=x", "--mode=y", "--rewrite="} {
+	for _, bad := range []string{"--jobs=0", "--jobs=x", "--mode=y", "--frames=full"} {
 		if fs.Parse([]string{bad}) == nil {
 			t.Errorf("%s is taken", bad)
 		}

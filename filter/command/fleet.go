@@ -19,7 +19,6 @@ func workerCommand(fs *cli.Flags) cli.Run {
 	fs.Group("Fleet")
 	fs.Register(with(workerFlags, &o))
 	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
-	fs.Group("Output")
 	fs.Register(with(filterFlags, &c.options), c.format.register)
 	c.styleFlags(fs)
 	streamRules(fs)

@@ -9,7 +9,7 @@ import (
 
 // llvmAliases are llvm-symbolizer's other names of flags that this program has, too.
 var llvmAliases = map[string]string{"-C": "--demangle", "-demangle=true": "--demangle", "-demangle=false": "--no-demangle", "-f": "--functions",
-	"-s": "--basenames", "-e": "--obj", "--exe": "--obj", "-i": "--inlines", "--inlining": "--inlines", "--inlining=true": "--inlines",
+	"-s": "--basenames", "-e": "--obj", "--exe": "--obj", "--debuginfod": "--debuginfod=on", "--no-debuginfod": "--debuginfod=off", "-i": "--inlines", "--inlining": "--inlines", "--inlining=true": "--inlines",
 	"--inlining=false": "--no-inlines"}
 
 // longForms returns a command line with -llvm and -gnu as --llvm and --gnu, since the parser reads single letters after one

@@ -21,6 +21,7 @@ func TestLLVMArgs(t *testing.T) {
 		{"--verbose=1 --adjust-vma", "--verbose=1 --adjust-vma"},
 		{"- -- -s", "- -- -s"},
 		{"--functions=long", "--functions=long"}, // a typing error, but under llvm's name
+		{"--debuginfod --no-debuginfod", "--debuginfod=on --debuginfod=off"},
 		{"", ""},
 	} {
 		if got := strings.Join(llvmArgs(strings.Fields(c.args)), " "); got != c.want {

@@ -36,14 +36,19 @@ func colored(out *os.File, mode string) bool {
 	return sgr.Enabled(mode, os.Getenv("NO_COLOR"), force, os.Getenv("TERM"), isTerminal(out))
 }
 
+// colorWords are the values of --color.
+var colorWords = []string{"auto", "always", "never"}
+
 // colorOf returns the value of --color in a command line that is not parsed yet, and may be wrong.
 func colorOf(args []string) (mode string) {
-	for _, arg := range args {
+	for i, arg := range args {
 		if arg == "--" {
 			break
 		}
 		if value, ok := strings.CutPrefix(arg, "--color="); ok {
 			mode = value
+		} else if arg == "--color" && i+1 < len(args) && slices.Contains(colorWords, args[i+1]) {
+			mode = args[i+1]
 		}
 	}
 	return mode
@@ -84,7 +89,15 @@ func progressOf(input string, quiet bool) (set func(done, total int64), end func
 	return set, end
 }
 
-func warn(message string) { complain("%s", message) }
+// quiet is set if no warnings are written.
+var quiet atomic.Bool
+
+// warn writes a warning, unless --quiet is given.
+func warn(message string) {
+	if !quiet.Load() {
+		complain("%s", message)
+	}
+}
 
 // optionFlags are the flags of the options that errors name.
 var optionFlags = map[string]string{
@@ -93,11 +106,11 @@ var optionFlags = map[string]string{
 	"worker.Key": "key", "worker.Out": "out", "worker.Partitions": "partitions", "worker.Stream": "stream", "worker.Durable": "durable",
 	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
 	"worker.Idle": "idle", "worker.Subject": "subject", "worker.URLs": "nats", "worker.Certificate": "nats-cert", "worker.Connection.Key": "nats-key",
-	"tree.Input": "input-dir", "tree.Output": "output-dir", "tree.Report": "report", "tree.HTML": "html", "tree.SummaryJSON": "summary-json",
+	"tree.Output": "output", "tree.Report": "report", "tree.HTML": "report", "tree.SummaryJSON": "json",
 	"chain.Package":  "dwp",
-	"locate.Symbols": "symbols", "locate.BuildIDDirs": "build-id-dir", "locate.DebugRoots": "debug-root", "locate.BreakpadDirs": "breakpad-dir",
-	"locate.Rootfs": "rootfs", "locate.IDsTxt": "ids-txt", "locate.Objects": "obj",
-	"addr2line.GNU": "gnu", "addr2line.LLVM": "llvm", "addr2line.Path": "addr2line",
+	"locate.Symbols": "symbols", "locate.IDsTxt": "symbols", "locate.BreakpadDirs": "symbols", "locate.BuildIDDirs": "debug-file-directory", "locate.DebugRoots": "debug-root",
+	"locate.Rootfs": "rootfs", "locate.Objects": "obj",
+	"addr2line.GNU": "backend", "addr2line.LLVM": "backend", "addr2line.Path": "backend",
 }
 
 // optionAdvice says which flags avoid errors.
@@ -107,7 +120,7 @@ var optionAdvice = map[string]string{
 	"worker.Durable":  "--durable sets another one",
 	"cache.Dir":       "--cache-dir uses another directory, --no-cache none",
 	"debuginfod.Wait": "--debuginfod-timeout",
-	"addr2line.Path":  "--addr2line PROGRAM names another",
+	"addr2line.Path":  "--backend=PROGRAM names another",
 }
 
 // named returns an error with the name of the flag instead of the option, as `--flag VALUE: reason`, and with advice about other
@@ -123,7 +136,9 @@ func named(err error) error {
 		return errors.Join(all...)
 	}
 	text := err.Error()
-	if wrong, ok := errors.AsType[*symsrc.OptionError](err); ok && optionFlags[wrong.Option] != "" {
+	if wrong, ok := errors.AsType[*symsrc.OptionError](err); ok && wrong.Option == "tree.Input" { // an argument
+		text = strings.Replace(text, wrong.Error(), wrong.Err.Error(), 1)
+	} else if ok && optionFlags[wrong.Option] != "" {
 		flag := "--" + optionFlags[wrong.Option]
 		if wrong.Value != "" {
 			flag += " " + wrong.Value

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -25,12 +24,10 @@ func importCommand(fs *cli.Flags) cli.Run {
 	s := newSymbols()
 	s.Cache.Off = true
 	fs.Group("Traces and samples")
-	fs.Register(with(importFlags, &o), func(fs *flag.FlagSet) {
-		fs.Var(byFlag{by: &o.By}, "by", "`WHAT` samples are counted by: function, address, line, module")
-	})
+	fs.Register(with(importFlags, &o))
 	fs.Words("from-kind", importer.Kinds...)
-	fs.Words("by", "function", "address", "line", "module")
-	fs.Excludes([]string{"offsets"}, samplesBy...)
+	fs.Words("by", countedBy...)
+	importRules(fs)
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		source, end, err := s.Source()
@@ -86,6 +83,7 @@ func cacheCommand(fs *cli.Flags) cli.Run {
 	o := &newSymbols().Cache
 	fs.Group("Cache")
 	fs.Register(with(cacheFlags, o))
+	fs.Hide("cache-db")
 	return func() (int, error) {
 		ctx, stop := context.Background(), func() {}
 		switch {

@@ -205,6 +205,9 @@ func TestReadmeFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
+	for _, name := range command.HiddenFlags {
+		known[name] = true
+	}
 	for _, command := range []string{"", "completion"} {
 		for _, name := range flagsOf(t, command) {
 			known[name] = true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -39,19 +40,23 @@ func (j *job) run() (status int, err error) {
 		return cli.Usage, err
 	}
 	defer closeSource()
-	j.tree.Stdout, j.tree.Stderr, j.tree.Terminal = os.Stdout, os.Stderr, isTerminal(os.Stderr)
-	if j.tree.Asked() {
-		return j.runTree(o)
+	if err := j.redirect(); err != nil {
+		return cli.Usage, err
 	}
+	defer func() {
+		if failed := j.closeOutput(); failed != nil && err == nil {
+			status, err = max(status, cli.Failed), failed
+		}
+	}()
 	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes()
 	if len(j.command) > 0 {
 		return j.wrap(o)
 	}
-	j.imports.Warn, j.imports.Trust = warn, trustFiles
 	if err := j.imports.Creatable(); err != nil {
 		return cli.Usage, err
 	}
 	if j.tree.Report != "" {
+		completeReport(&j.tree)
 		report, err := tree.NewReport(j.tree.ReportOptions)
 		if err != nil {
 			return cli.Usage, err
@@ -63,7 +68,7 @@ func (j *job) run() (status int, err error) {
 			}
 		}()
 	}
-	if j.from == "" && (j.imports.Pprof != "" || j.imports.Folded != "") {
+	if j.imports.Pprof != "" || j.imports.Folded != "" {
 		stacks := importer.NewLogStacks(o.Observe)
 		o.Observe = stacks.Observe
 		defer func() {
@@ -76,13 +81,7 @@ func (j *job) run() (status int, err error) {
 	if err != nil {
 		return cli.Usage, err
 	}
-	s := another()
-	if j.from != "" {
-		j.imports.Symbols = o.Symbols
-		status = untilSignal(func(ctx context.Context) int { return j.runImport(ctx, s) })
-	} else {
-		status = j.stream(s)
-	}
+	status = j.stream(another())
 	end()
 	return max(status, j.summarize()), nil
 }
@@ -118,11 +117,8 @@ func (j *job) open(o filter.Options) (another func() *stream.Stream, end func(),
 		}, nil
 }
 
-// measured turns on the measurements and reports of --benchmark and --verbose.
+// measured turns on the measurements and reports of --stats and --verbose.
 func (j *job) measured() {
-	if j.tree.Asked() {
-		return // a tree has its own reports
-	}
 	j.measure = meter.Options{Verbose: j.tree.Verbose, Benchmark: j.tree.Benchmark}
 	j.meter = j.measure.Start()
 	j.symbols.Meter = j.meter
@@ -140,24 +136,43 @@ func (j *job) report() {
 	j.measure.Tell(j.meter, all, warn)
 }
 
-// runTree reads a tree of logs.
-func (j *job) runTree(o filter.Options) (status int, err error) {
-	j.tree.Filter, j.tree.Named, j.tree.Prefix = o, named, messages.Load().Alert("qss-filter:")
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	err = tree.Run(ctx, j.tree)
-	_, wrong := errors.AsType[*symsrc.OptionError](err)
-	switch {
-	case err == nil:
-		return cli.OK, nil
-	case wrong:
-		return cli.Usage, err
-	case errors.Is(err, context.Canceled): // reported already
-		return exitInterrupted, nil
-	case errors.Is(err, tree.ErrUnread):
-		return cli.Failed, nil
+// redirect opens the file of --output. It returns an error if the file is one of the inputs, which would be lost.
+func (j *job) redirect() error {
+	if j.output == "" {
+		return nil
 	}
-	return cli.Failed, err
+	if is, err := os.Stat(j.output); err == nil {
+		for _, input := range j.inputs {
+			if of, err := inputInfo(input); err == nil && os.SameFile(is, of) {
+				return fmt.Errorf("--output %s: is an input, too", j.output)
+			}
+		}
+	}
+	out, err := os.Create(j.output)
+	if err != nil {
+		return fmt.Errorf("--output %w", err)
+	}
+	j.out = out
+	return nil
+}
+
+// inputInfo describes an input: a file, or standard input.
+func inputInfo(name string) (fs.FileInfo, error) {
+	if name == "-" {
+		return os.Stdin.Stat()
+	}
+	return os.Stat(name)
+}
+
+// closeOutput closes the file of --output.
+func (j *job) closeOutput() error {
+	if j.out == os.Stdout {
+		return nil
+	}
+	if err := j.out.Close(); err != nil {
+		return fmt.Errorf("--output %w", err)
+	}
+	return nil
 }
 
 // wrap runs a command and filters its output.
@@ -176,7 +191,7 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 	}
 	wrapped := &j.child
 	wrapped.Argv, wrapped.Maps, wrapped.Warn, wrapped.Left = j.command, maps, warn, leftBehind
-	wrapped.Stdin, wrapped.Stdout, wrapped.Stderr = os.Stdin, os.Stdout, os.Stderr
+	wrapped.Stdin, wrapped.Stdout, wrapped.Stderr = os.Stdin, j.out, os.Stderr
 	wrapped.New = another
 	status, err = child.Run(context.Background(), *wrapped)
 	if err != nil && status == cli.OK {
@@ -209,7 +224,7 @@ func (j *job) stream(s *stream.Stream) (status int) {
 	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
 		status = cli.Failed
-	}}, os.Stdout)
+	}}, j.out)
 	if err != nil {
 		return unwritten(err)
 	}
@@ -225,25 +240,9 @@ func unwritten(err error) (status int) {
 	return cli.Failed
 }
 
-// runImport filters an input of another tool through s, until ctx ends.
-func (j *job) runImport(ctx context.Context, s *stream.Stream) (status int) {
-	in, err := importer.Open(ctx, j.from, j.imports)
-	if err == nil {
-		err = s.Run(context.Background(), in, os.Stdout)
-		in.Close()
-	}
-	if w, ok := errors.AsType[*stream.WriteError](err); ok {
-		return unwritten(w)
-	}
-	if ctx.Err() != nil {
-		return cli.Failed // without a message
-	}
-	return complainAll(err)
-}
-
 // summarizes reports whether --summary asks for a list of the modules without symbols.
 func (j *job) summarizes() bool {
-	return j.style.summary == "always" || j.style.summary == "auto" && isTerminal(os.Stderr)
+	return !j.style.quiet && (j.style.summary == "always" || j.style.summary == "auto" && isTerminal(os.Stderr))
 }
 
 // summarize lists the modules without symbols, if that is asked for.

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"os"
-
 	"qss-filter/filter/command/cli"
 	"qss-filter/filter/print"
 )
@@ -10,8 +8,8 @@ import (
 // screen returns how frames are written for the reader of a terminal. It is nil if standard output is no terminal, or if --frames asks
 // for another form.
 func (c *config) screen() *print.Screen {
-	if !isTerminal(os.Stdout) || c.style.llvm || c.flags.Has("frames") {
+	if !isTerminal(c.out) || c.style.llvm || c.flags.Has("frames") {
 		return nil
 	}
-	return &print.Screen{Columns: cli.Columns(os.Stdout), Note: "; --context=keep shows them"}
+	return &print.Screen{Columns: cli.Columns(c.out), Note: "; --modules=show shows them"}
 }

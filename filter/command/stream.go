@@ -28,8 +28,9 @@ type config struct {
 	flags   *cli.Flags
 	inputs  []string
 	command []string // after `--`
-	from    string   // an input of another tool
 	style   style
+	output  string   // a file in place of standard output
+	out     *os.File // where the log goes
 
 	symbols  *chain.Options
 	options  filter.Options
@@ -45,22 +46,19 @@ type config struct {
 // style are the flags of the output that belong to no package.
 type style struct {
 	name, color, summary string
+	names                string // full, short or mangled
+	quiet                bool
 	llvm                 bool // in place of llvm-symbolizer
 }
 
 func newConfig(fs *cli.Flags) *config {
-	return &config{flags: fs, symbols: newSymbols(), triggers: newTriggers()}
+	return &config{flags: fs, out: os.Stdout, symbols: newSymbols(), triggers: newTriggers()}
 }
 
 // filterCommand is qss-filter without a command name.
 func filterCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
-	timing := &tree.Timing{}
-	c.tree.Timing = timing
-	c.symbols.Around = func(f symsrc.Finder) symsrc.Finder {
-		c.tree.Finder = timing.Finder(f)
-		return c.tree.Finder
-	}
+	c.timed()
 	c.register(fs)
 	filterRules(fs)
 	return func() (int, error) {
@@ -71,43 +69,54 @@ func filterCommand(fs *cli.Flags) cli.Run {
 	}
 }
 
+// timed measures the finder for reports.
+func (c *config) timed() {
+	timing := &tree.Timing{}
+	c.tree.Timing = timing
+	c.symbols.Around = func(f symsrc.Finder) symsrc.Finder {
+		c.tree.Finder = timing.Finder(f)
+		return c.tree.Finder
+	}
+}
+
 // register adds all flags of the filter.
 func (c *config) register(fs *cli.Flags) {
 	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
-	fs.Group("Output")
-	fs.Register(with(filterFlags, &c.options), c.format.register, with(c.triggers.flags, &c.extras))
-	fs.Repeated("on-dumpfile", "path-map", "strip-prefix")
-	fs.Group("Processes and mappings", "by", "maps", "lookahead", "adjust", "context", "dump-context", "on-dumpfile")
-	fs.Group("A command after --")
-	fs.Register(with(childFlags, &c.child))
+	fs.Register(with(filterFlags, &c.options), c.format.register, with(c.triggers.flags, &c.extras), with(childFlags, &c.child),
+		with(runFlags, &c.tree), with(profileFlags, &c.imports))
+	fs.Repeated("on-dumpfile")
 	fs.Words("linger", forever)
-	fs.Group("A tree of logs, and reports")
-	fs.Register(with(treeFlags, &c.tree))
-	fs.Group("Output", "verbose", "benchmark")
-	fs.Group("Traces and samples of other tools")
-	fs.Register(with(importFlags, &c.imports))
-	fs.Words("from-kind", importer.Kinds...)
-	fs.Extend("by", func(processes flag.Value) flag.Value { return byFlag{&c.imports.By, processes} }, "; with --from what counts samples: function, address, line, module",
-		"function", "address", "line", "module")
-	fs.String(&c.from, "from", "", "`INPUT` of Scaler, PerFlow or ChopStiX, read as import prints it; these flags are for it")
-	fs.Group("Output")
-	fs.Word(&c.style.summary, "summary", "`WHEN` to list modules without symbols: auto (on terminals), always, never",
+	fs.String(&c.output, "output", "", "write the log to `FILE` in place of standard output")
+	fs.Word(&c.style.summary, "summary", "list modules without symbols `WHEN`: auto, always, never",
 		"auto", "always", "never")
+	fs.Bool(&c.style.quiet, "quiet", "write no warnings and no summary")
+	fs.Register(func(set *flag.FlagSet) {
+		set.BoolVar(&c.tree.Benchmark, "benchmark", false, "the same as --stats, as QSS has it")
+	})
+	fs.Hide("benchmark")
 	c.styleFlags(fs)
 }
 
 // styleFlags adds the flags of the output that belong to no package, and those of llvm's style.
 func (c *config) styleFlags(fs *cli.Flags) {
-	fs.String(&c.style.color, "color", "auto", "`WHEN` to color what is added: auto (on a terminal), always, never")
-	fs.Words("color", "auto", "always", "never")
+	fs.Repeated("path-map")
+	fs.Optional("source", around)
+	fs.String(&c.style.color, "color", "auto", "color what is added `WHEN`: auto, always, never")
+	fs.Words("color", colorWords...)
 	fs.Optional("color", "always")
-	fs.Word(&c.style.name, "style", "`STYLE`: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
-	fs.Group("In place of llvm-symbolizer")
-	fs.Bool(&c.style.llvm, "filter-markup", "same as --style=llvm; these flags belong to it")
+	c.namesFlag(fs)
+	fs.Word(&c.style.name, "style", "`STYLE` of all output: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
+	fs.Bool(&c.style.llvm, "filter-markup", "same as --style=llvm")
 	fs.Register(with(llvmFlags, &c.llvm))
 	fs.Words("functions", functionKinds...)
-	fs.Group("Symbols")
 	fs.String(&c.symbols.Package, "dwp", "", "`FILE` of split DWARF, in place of PROGRAM.dwp")
+	fs.Hide(llvmOwnFlags...)
+}
+
+// namesFlag adds the flag for names of functions.
+func (c *config) namesFlag(fs *cli.Flags) {
+	fs.Word(&c.style.names, "names", "`FORM` of names: full, short, mangled",
+		"full", "short", "mangled")
 }
 
 // configured reports whether the configuration applies. In place of llvm-symbolizer it does not: scripts that call llvm-symbolizer
@@ -119,7 +128,7 @@ func configured(fs *cli.Flags) bool {
 // check checks and completes the values of the flags.
 func (c *config) check() error {
 	c.style.llvm = c.style.llvm || c.style.name == "llvm"
-	if !slices.Contains([]string{"auto", "always", "never"}, c.style.color) {
+	if !slices.Contains(colorWords, c.style.color) {
 		if !c.style.llvm {
 			return fmt.Errorf("--color=%s: want auto, always, never", c.style.color)
 		}
@@ -134,16 +143,13 @@ func (c *config) check() error {
 		switch {
 		case len(c.command) > 0:
 			return fmt.Errorf("%s: a file and a command after --: want one of them", c.inputs[0])
-		case c.tree.Input != "":
-			return fmt.Errorf("%s: a file and --input-dir: want one of them", c.inputs[0])
-		case c.from != "":
-			return fmt.Errorf("%s: a file and --from: want one of them", c.inputs[0])
 		}
 	}
 	if len(c.inputs) == 0 || namedLLVM() { // addresses, which llvm ignores
 		c.inputs = []string{"-"}
 	}
 	c.format.use(&c.options)
+	quiet.Store(c.style.quiet)
 	return nil
 }
 
@@ -153,7 +159,7 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	if c.style.llvm {
 		c.symbols.SkipLineZero = c.llvm.SkipLineZero
 		o.Symbols, end, err = c.symbols.LLVMSource()
-		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(os.Stdout, c.style.color), os.Stderr, llvmColor(os.Stderr, "auto")
+		c.llvm.Color, c.llvm.Errors, c.llvm.ErrorColor = llvmColor(c.out, c.style.color), os.Stderr, llvmColor(os.Stderr, "auto")
 	} else {
 		o.Symbols, end, err = c.symbols.Source()
 	}
@@ -163,11 +169,12 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	if c.options.SourceLines > 0 {
 		o.Sources = c.symbols.Texts()
 	}
-	if c.llvm.NoDemangle && !c.style.llvm {
+	if (c.llvm.NoDemangle || c.style.names == "mangled") && !c.style.llvm {
 		o.Symbols = symsrc.Mangled(o.Symbols)
 	}
+	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
-	o.Warn, o.Narrow, o.Trust = warn, isTerminal(os.Stdout), trustFiles
+	o.Warn, o.Narrow, o.Trust = warn, isTerminal(c.out), trustFiles
 	return o, end, nil
 }
 
@@ -176,7 +183,7 @@ const trustFiles = "--rootfs / trusts this machine's files"
 
 // palette returns the colors of the filter's own text, nil for none.
 func (c *config) palette() *sgr.Palette {
-	if !colored(os.Stdout, c.style.color) {
+	if !colored(c.out, c.style.color) {
 		return nil
 	}
 	p := sgr.NewPalette(true)
@@ -201,54 +208,40 @@ func llvmColor(out *os.File, mode string) bool {
 
 // Flags that other flags need or exclude.
 var (
-	llvmStyle   = []string{"style=llvm", "filter-markup"}
-	aTree       = []string{"input-dir"}
-	report      = []string{"input-dir", "report"}
-	foreign     = []string{"from"}
-	modulesOnly = []string{"list-modules"}
-	programs    = []string{"llvm", "gnu"}
-	after       = []string{cli.CommandAfter}
+	llvmStyle = []string{"style=llvm", "filter-markup"}
+	programs  = []string{"backend", "llvm", "gnu"}
+	after     = []string{cli.CommandAfter}
 )
 
-// textFlags affect the text of lines and names. They have no effect in llvm's style and in the files of a tree, whose mode determines
-// their form.
-var textFlags = []string{"frames", "context", "dedupe", "short-names", "path-map", "strip-prefix", "source-context", "hyperlink-format",
-	"maps", "dump-context", "on-dumpfile", "pprof", "folded", "summary=always", "format=json"}
+// llvmOwnFlags are llvm's flags that help does not show.
+var llvmOwnFlags = []string{"dwp", "filter-markup", "demangle", "d", "no-demangle", "functions", "basenames", "relativenames", "skip-line-zero",
+	"inlines", "no-inlines"}
+
+// textFlags affect the text of lines and names. They have no effect in llvm's style.
+var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "source", "hyperlink-format", "maps", "dump-context",
+	"on-dumpfile", "pprof", "folded", "summary=always", "json"}
 
 // streamRules adds the rules for the flags of a filter.
 func streamRules(fs *cli.Flags) {
-	fs.Needs([]string{"format=json"}, "frames-only")
-	fs.Needs([]string{"source-context"}, "source-root")
+	fs.Needs([]string{"json"}, "only-stacks")
+	fs.Needs([]string{"source"}, "source-root")
 	fs.Needs(llvmStyle, "functions", "no-inlines", "skip-line-zero")
-	fs.Needs(programs, "addr2line", "cross", "c")
-	fs.Excludes([]string{"gnu"}, "llvm")
-	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"renumber", "adjust", "by", "lookahead", "strip-sgr", "explain",
-		"report", "input-dir", "output-dir"}, programs)...)
+	fs.Needs(programs, "c")
+	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"addresses", "process-key", "lookahead", "strip-ansi", "explain", "report"}, programs)...)
 }
-
-// samplesBy are the flags that count samples.
-var samplesBy = []string{"by=function", "by=address", "by=line", "by=module"}
 
 // importRules adds the rules for the flags of an input of another tool.
 func importRules(fs *cli.Flags) {
 	fs.Needs([]string{"write-counts"}, "in-place")
-	fs.Excludes([]string{"offsets"}, samplesBy...)
+	fs.Excludes([]string{"offsets"}, "by")
 }
 
 // filterRules adds the rules for all flags of the filter command.
 func filterRules(fs *cli.Flags) {
-	fs.Needs([]string{"output-dir", "list-modules"}, "input-dir")
-	fs.Needs(aTree, "follow", "output-dir", "mode", "jobs", "workers-symbol", "workers-rewrite", "list-modules")
-	fs.Needs([]string{"mode=rewrite"}, "rewrite")
-	fs.Needs(modulesOnly, "check", "json")
-	fs.Needs(report, "group", "html", "summary-json")
-	fs.Needs(foreign, append([]string{"from-kind", "from-threads", "offsets", "min-duration", "pid", "session", "write-counts"}, samplesBy...)...)
-	importRules(fs)
 	streamRules(fs)
-	fs.Excludes(modulesOnly, "output-dir", "report", "mode", "group", "html", "summary-json")
-	fs.Excludes(aTree, slices.Concat(textFlags, []string{"from", "basenames", "relativenames"})...)
 	fs.Needs(after, "linger")
-	fs.Excludes(after, "input-dir", "from", "report", "pprof", "folded")
+	fs.Excludes(after, "report", "pprof", "folded")
+	fs.Excludes([]string{"quiet"}, "verbose", "summary=always")
 }
 
 // triggers runs the user's commands for dumpfile elements, in the background.

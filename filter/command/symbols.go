@@ -107,7 +107,8 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	var o dumpsym.Options
 	s := newSymbols()
 	s.Cache.Off = true
-	fs.Register(with(dumpFlags, &o), with(chainFlags, s))
+	fs.Register(with(dumpFlags, &o))
+	symbolFlags(fs, s)
 	return func() (int, error) {
 		s.Files.Arguments = fs.Args()
 		finder, end, err := s.Finder()

@@ -52,7 +52,7 @@ func TestImportValues(t *testing.T) {
 		t.Error(err, o.By)
 	}
 	if err := by.Set("pid"); err == nil {
-		t.Error("pid is taken without the filter's flag")
+		t.Error("samples are counted by pid")
 	}
 	for value, want := range map[string]importer.Offsets{"true": importer.InModule, "map-start": importer.FromMapStart, "false": importer.NoOffsets} {
 		f := (*offsetsFlag)(&o.Offsets)

@@ -435,7 +435,7 @@ func (r *report) adviseMappings() {
 	case below > 0:
 		r.try(what, "Mappings that cover them come below them in the log:", r.again(fmt.Sprintf("--lookahead=%d", below+below/2+10)))
 	case other:
-		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", r.again("--by=none"))
+		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", r.again("--process-key=none"))
 	case len(s.mapped) > 0:
 		r.try(what, fmt.Sprintf("The log has %d mappings, none of which covers them: the list is of another process, or not complete.", len(s.mapped)))
 	default:

@@ -70,7 +70,7 @@ const (
 	byTag
 	// bySuffix is the element's suffix.
 	bySuffix
-	// byOption is --adjust.
+	// byOption is --addresses.
 	byOption
 	// byHeader is the header of a report.
 	byHeader

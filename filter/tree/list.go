@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"path/filepath"
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/stream"
@@ -13,7 +14,7 @@ import (
 	"qss-filter/symsrc/locate"
 )
 
-// Listed is a module in the JSON list of Options.ListModules.
+// Listed is a module in the JSON list of Modules.
 type Listed struct {
 	Path         string   `json:"path"`
 	LogBuildID   string   `json:"log_build_id"`
@@ -29,6 +30,43 @@ type Listed struct {
 type emptySource struct{}
 
 func (emptySource) Frames(context.Context, symsrc.Addr) symsrc.Answer { return symsrc.Answer{} }
+
+// Modules writes the modules of logs to Options.Stdout: of files, and of all files below directories. It returns ErrUnread
+// if some logs failed and the others count, the error of ctx if it was canceled, and another error if an input is missing.
+func Modules(ctx context.Context, inputs []string, o Options) error {
+	r := newRun(&o)
+	for _, input := range inputs {
+		logs, tree, err := r.open(input)
+		if err != nil {
+			return err
+		}
+		defer tree.close()
+		for _, log := range logs {
+			log.index = len(r.logs)
+			r.logs = append(r.logs, log)
+		}
+	}
+	switch err := r.listModules(ctx); {
+	case err != nil:
+		return err
+	case r.failed.Load() > 0:
+		return ErrUnread
+	}
+	return nil
+}
+
+// open returns the logs of an input. The caller must close the tree.
+func (r *run) open(input string) ([]logFile, *tree, error) {
+	info, err := os.Stat(input)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case info.IsDir():
+		return walk(input, r.opt.Follow, r.noteUnread)
+	}
+	dir, name := filepath.Split(input)
+	return []logFile{{rel: filepath.ToSlash(input), tree: &tree{dir: dir}, path: name, size: info.Size()}}, &tree{dir: dir}, nil
+}
 
 // listModules reads all logs and writes the list of their modules.
 func (r *run) listModules(ctx context.Context) error {

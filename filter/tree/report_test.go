@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -236,27 +238,39 @@ func (f foundAt) Find(context.Context, symsrc.Module) *symsrc.Files { return &f.
 
 func TestListModules(t *testing.T) {
 	b := newBatch(t, map[string]string{"a": frame(0, "/a.so", 2) + frame(1, "/b.so", 2) + "#2 0x1 (/c.so+0x1)\n"})
-	b.opt.ListModules, b.opt.Output = true, ""
-	b.run(t, nil)
+	list := func() {
+		t.Helper()
+		b.stdout.Reset()
+		if err := Modules(t.Context(), []string{b.in}, b.opt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list()
 	if got, want := b.stdout.String(), "/a.so\tBuildId:abcd\n/b.so\tBuildId:abcd\n/c.so\tBuildId:None\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	one := b.stdout.String()
 	b.stdout.Reset()
+	if err := Modules(t.Context(), []string{filepath.Join(b.in, "a"), b.in}, b.opt); err != nil || b.stdout.String() != one {
+		t.Errorf("of the file and its directory: %v, %q", err, b.stdout.String())
+	}
+	if err := Modules(t.Context(), []string{filepath.Join(b.in, "none")}, b.opt); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
 	elf := "../../testdata/rootfs/usr/lib/liba.so"
 	b.opt.Check, b.opt.Finder = true, foundAt{symsrc.Files{Elf: elf}}
-	b.run(t, nil)
+	list()
 	const id = "a1444a3789f54d28206804931d1b4756450e1f16"
 	if got := b.stdout.String(); !strings.Contains(got, "/a.so\tBuildId:abcd\t"+elf+"\t"+id+"\tMISMATCH\n") ||
 		!strings.Contains(got, "/c.so\tBuildId:None\t"+elf+"\t"+id+"\tOK\n") {
 		t.Errorf("got %q", got)
 	}
-	b.stdout.Reset()
 	b.opt.JSON = true
-	b.run(t, nil)
-	var list []Listed
-	if err := json.Unmarshal(b.stdout.Bytes(), &list); err != nil || len(list) != 3 || !list[0].Mismatch || list[2].Effective != id ||
-		!slices.Equal(list[0].Tags, []string{"LOG", "FOUND", "MISMATCH"}) {
-		t.Errorf("got %+v, error %v", list, err)
+	list()
+	var listed []Listed
+	if err := json.Unmarshal(b.stdout.Bytes(), &listed); err != nil || len(listed) != 3 || !listed[0].Mismatch || listed[2].Effective != id ||
+		!slices.Equal(listed[0].Tags, []string{"LOG", "FOUND", "MISMATCH"}) {
+		t.Errorf("got %+v, error %v", listed, err)
 	}
 }
 

@@ -60,7 +60,7 @@ const (
 
 // Options are the options of Run.
 type Options struct {
-	// Input is the directory of the logs, Output the one of the outputs. Output may be empty only with ListModules.
+	// Input is the directory of the logs, Output the one of the outputs.
 	Input, Output string
 	// Follow follows symbolic links in Input to directories, and to files outside Input.
 	Follow bool
@@ -70,9 +70,8 @@ type Options struct {
 	Jobs int
 	// Benchmark writes the time of each stage to Stderr, Verbose a line for each log that is done.
 	Benchmark, Verbose bool
-	// ListModules only writes the modules of all logs to Stdout. Check adds the files that Finder returns for them, and JSON writes
-	// the list as JSON.
-	ListModules, Check, JSON bool
+	// Check adds to the list of Modules the files that Finder returns for them, and JSON writes the list as JSON.
+	Check, JSON bool
 	// ReportOptions are the options of the report. An empty Report means Output.
 	ReportOptions
 
@@ -91,22 +90,13 @@ type Options struct {
 	Terminal bool
 }
 
-// Asked reports whether the options ask for Run.
-func (o *Options) Asked() bool { return o.Input != "" || o.Output != "" }
-
 // Run filters all logs of a directory tree. It returns a *symsrc.OptionError if an option is invalid, ErrUnread if some logs failed
 // and the others are done, the error of ctx if it was canceled, and another error if a report could not be written.
 func Run(ctx context.Context, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.New == nil {
-		o.New = filter.New
-	}
-	r := &run{opt: &o, diag: &diagnostics{out: o.Stderr, prefix: cmp.Or(o.Prefix, "qss-filter:")}, timing: o.Timing}
-	if r.timing == nil {
-		r.timing = &Timing{}
-	}
+	r := newRun(&o)
 	done := r.timing.start(&r.timing.walk)
 	logs, tree, err := walk(o.Input, o.Follow, r.noteUnread)
 	done()
@@ -115,11 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer tree.close()
 	r.logs = logs
-	if o.ListModules {
-		err = r.listModules(ctx)
-	} else {
-		err = r.reports(ctx)
-	}
+	err = r.reports(ctx)
 	if ctx.Err() != nil {
 		r.diag.printf("interrupted: %d of %d logs are done; no report was written", r.read.Load(), len(r.logs))
 		return ctx.Err()
@@ -136,19 +122,28 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
+// newRun returns the state of a run, and completes the options.
+func newRun(o *Options) *run {
+	if o.New == nil {
+		o.New = filter.New
+	}
+	r := &run{opt: o, diag: &diagnostics{out: o.Stderr, prefix: cmp.Or(o.Prefix, "qss-filter:")}, timing: o.Timing}
+	if r.timing == nil {
+		r.timing = &Timing{}
+	}
+	return r
+}
+
 // check returns an error if an option is invalid, and sets the default of Report.
 func (o *Options) check() error {
 	switch {
 	case o.Input == "":
 		return optionError("Input", "", errors.New("want a directory of logs"))
-	case o.Output == "" && !o.ListModules:
+	case o.Output == "":
 		return optionError("Output", "", errors.New("want a directory"))
 	}
 	if err := readable(o.Input); err != nil {
 		return optionError("Input", "", err)
-	}
-	if o.ListModules {
-		return nil
 	}
 	if o.Report == "" {
 		o.Report = o.Output

@@ -76,7 +76,7 @@ func TestTerminated(t *testing.T) {
 	}))
 	defer silent.Close()
 	defer close(over)
-	cmd := command(t, "worker", "--nats", url, "--no-cache", "--debuginfod-url", silent.URL)
+	cmd := command(t, "worker", "--nats", url, "--no-cache", "--debuginfod", silent.URL)
 	w := start(t, cmd)
 	<-asked
 	began := time.Now()

@@ -28,7 +28,7 @@ type Options struct {
 	Cache   cache.Options
 	// Sources says where source files are; its Fetch asks the servers of the last Finder.
 	Sources sources.Options
-	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none.
+	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none. Such a file among Files.Symbols counts, too.
 	Package string
 	// Memory is the approximate memory for the contents of files, in bytes; 0 means object.DefaultMemory.
 	Memory int64
@@ -86,8 +86,20 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	return f, client.Close, nil
 }
 
+// takePackages sets Package to a file of split DWARF that is named among the symbols.
+func (o *Options) takePackages() {
+	o.Files.Symbols = slices.DeleteFunc(slices.Clone(o.Files.Symbols), func(path string) bool {
+		is := locate.IsPackage(path)
+		if is {
+			o.Package = path
+		}
+		return is
+	})
+}
+
 // Source returns a source that answers from the finder's files, and from the cache.
 func (o *Options) Source() (src symsrc.Source, close func(), err error) {
+	o.takePackages()
 	finder, closeFinder, err := o.Finder()
 	if err != nil {
 		return nil, nil, err
@@ -149,6 +161,7 @@ func (o *Options) Texts() *sources.Sources {
 
 // LLVMSource returns a source that answers as llvm-symbolizer does: from build ID trees, without verification, and then from servers.
 func (o *Options) LLVMSource() (src symsrc.Source, close func(), err error) {
+	o.takePackages()
 	trees, err := locate.NewTrees(o.Files)
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,6 @@
 // Package locate finds the files of a module, the runtime ELF and its debug information, by build ID or by path.
 //
-//   - locate.go: Locator and its Options; trees.go: Trees, which looks in build-ID trees alone, as llvm does
+//   - locate.go: Locator and its Options; sort.go: what Options.Symbols are, by their content; trees.go: Trees, which looks in build-ID trees alone, as llvm does
 //   - search.go: one search; byname.go: by the module's name alone; debuglink.go: by .gnu_debuglink; idmap.go: by ids.txt and symbol-index
 //     files; pair.go: what a search has found
 //   - name.go, archive.go: a module's name in a log, and in an archive
@@ -30,9 +30,11 @@ import (
 type Options struct {
 	// Objects are files named one by one, Arguments those in the arguments of a command.
 	Objects, Arguments []string
-	// Symbols are directories of any structure: every regular ELF file below them is found by its build ID and by its file name,
-	// and so is every ELF file in a zip archive (APK, AAR, AAB). They are read by the first search that needs them. Links to files
-	// count. Links to directories are not followed, and the directories of version control are not read.
+	// Symbols are files and directories that are known by their content. A file counts as one of Objects or of IDsTxt. A directory
+	// that is one of BuildIDDirs or BreakpadDirs by its layout counts as such. Of any other directory, every regular ELF file below it
+	// is found by its build ID and by its file name, and so is every ELF file in a zip archive (APK, AAR, AAB). These are read by the
+	// first search that needs them. Links to files count. Links to directories are not followed, and the directories of version
+	// control are not read.
 	Symbols []string
 	// BuildIDDirs are build-ID trees: xx/yyyy.debug, xx/yyyy, or these below .build-id.
 	BuildIDDirs []string
@@ -84,6 +86,10 @@ type remembered struct {
 // New checks that the named files exist. It returns a *symsrc.OptionError for a directory or an object that cannot be
 // read, and "open NAME: …" for an argument; a file that is not an ELF file is only reported as a problem.
 func New(o Options) (*Locator, error) {
+	o, err := o.sorted()
+	if err != nil {
+		return nil, err
+	}
 	l := &Locator{
 		opt: o, roots: o.Rootfs, explicit: len(o.Rootfs) > 0,
 		memo: make(map[symsrc.Module]*remembered),

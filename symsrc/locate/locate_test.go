@@ -23,7 +23,7 @@ func TestNewRefuses(t *testing.T) {
 		{Options{BuildIDDirs: []string{none}}, "locate.BuildIDDirs: open " + none + ": "},
 		{Options{Rootfs: []string{none}}, "locate.Rootfs: open " + none + ": "},
 		{Options{Objects: []string{none}}, "locate.Objects: open " + none + ": "},
-		{Options{Symbols: []string{file}}, "locate.Symbols: open " + file + ": "},
+		{Options{BuildIDDirs: []string{file}}, "locate.BuildIDDirs: open " + file + ": "},
 		{Options{Arguments: []string{none}}, "open " + none + ": "},
 		{Options{Objects: []string{dir}}, "locate.Objects: open " + dir + ": is a directory"},
 	} {

@@ -21,7 +21,7 @@ func llvm(dir string) string {
 }
 
 // ours uses the cache, as people do, in a directory of this run; what it does without and with an empty one are rows of their own.
-func ours(dir string) string { return "qss-filter --build-id-dir " + dir }
+func ours(dir string) string { return "qss-filter --symbols " + dir }
 
 // withCaches puts a command behind itself with an empty cache and with none. A cache may cost a tenth.
 func withCaches(c command) []command {
@@ -341,7 +341,7 @@ func (l *lookUp) run(o *object, dir, log string) error {
 	}
 	if l.name == "warm" {
 		const cached = "qss-filter"
-		if err := shell(cached + " --build-id-dir " + root + " " + log + " >/dev/null"); err != nil {
+		if err := shell(cached + " --symbols " + root + " " + log + " >/dev/null"); err != nil {
 			return err
 		}
 		empty := filepath.Join(dir, "empty") // in place of the files that are installed

@@ -280,8 +280,8 @@ var jsonCases = []oneCase{
 func bothForms(log string, lib *libc) []command {
 	through := func(flags string) string { return "cat " + log + " | " + ours(lib.plainDir) + flags + " >/dev/null" }
 	return []command{
-		{name: "qss-filter json", pipeline: through(" --format=json")},
-		{name: "qss-filter frames-only", pipeline: through(" --format=json --frames-only")},
+		{name: "qss-filter json", pipeline: through(" --json")},
+		{name: "qss-filter frames-only", pipeline: through(" --json --only-stacks")},
 		{name: "qss-filter text", pipeline: through(""), goal: goal{times: 0.33}},
 	}
 }

@@ -2,8 +2,8 @@
 # Makes logs of native frames of CPython's debug build (Debian's python3.11-dbg), for runs beside other symbolizers:
 #
 #     testdata/bench/pylog.sh DIR
-#     time qss-filter --input-dir DIR/stacks --output-dir DIR/out --no-cache --adjust none
-#     time qss-filter --no-cache --adjust none < DIR/stacks/py.log > /dev/null
+#     time qss-filter --input-dir DIR/stacks --output-dir DIR/out --no-cache --addresses=exact
+#     time qss-filter --no-cache --addresses=exact < DIR/stacks/py.log > /dev/null
 #
 # DIR/stacks/py.log has 10,000 frames in 533 stacks with 603 addresses, DIR/unique/py.log 10,000 addresses once each, and
 # DIR/small 10,000 logs of one stack. Each address lies in the middle of a function's code or, where there are not functions

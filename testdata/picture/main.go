@@ -34,7 +34,7 @@ var (
 
 // scene is what the picture shows, as it is typed in this directory; decided is what does not depend on the machine.
 var (
-	scene   = []string{"--rootfs", "../rootfs", "--source-root", "src", "--source-context", "1", "crash.log"}
+	scene   = []string{"--rootfs", "../rootfs", "--source-root", "src", "--source", "1", "crash.log"}
 	decided = []string{"--summary=never", "--no-cache", "--no-debuginfod"}
 )
 

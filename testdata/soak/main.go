@@ -42,8 +42,8 @@ var (
 // ways are the command lines that are tried side by side.
 var ways = [][]string{
 	{"--lookahead=200", "--color=always", "--explain"},
-	{"--dedupe", "--summary=always", "--context=drop", "--strip-sgr"},
-	{"--frames=append", "--by=pid", "--renumber=always", "--context=keep"},
+	{"--dedupe", "--summary=always", "--modules=hide", "--strip-ansi"},
+	{"--frames=append", "--process-key=pid", "--modules=show"},
 	{"--style=llvm", "--color=never"},
 }
 
@@ -94,7 +94,7 @@ func run() error {
 			args := append([]string{"--rootfs", "testdata/rootfs"}, way...)
 			if s.traffic.brief = strings.Contains(s.name, "llvm"); !s.traffic.brief {
 				args = append(args, "--symbols", "testdata/logs/bin", "--cache-dir", filepath.Join(dir, "cache"),
-					"--debuginfod-url", server.URL, "--debuginfod-timeout", "1s")
+					"--debuginfod", server.URL, "--debuginfod-timeout", "1s")
 			}
 			cmd := exec.Command(program, args...)
 			cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+dir, "DEBUGINFOD_URLS=", "DEBUGINFOD_CACHE_PATH="+filepath.Join(dir, "debuginfod"))

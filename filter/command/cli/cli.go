@@ -2,13 +2,17 @@
 //
 //	cli.go      the table, and which command a command line means
 //	flags.go    the flags of one command, from many packages, their groups, and which of them go together
-//	help.go     what --help and --help-all print, and the manual page
+//	help.go     what -h and --help print
+//	topics.go   what help TOPIC prints
+//	man.go      the manual page
+//	suggest.go  what to use in place of a flag that does not exist
 //	config.go   the file of flags, read before the command line; what --print-config prints of it
 //	trust_*.go  whether another user may have written that file
 //	shell.go    completions for shells: what each may offer, and their scripts, in shell/
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +21,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -44,8 +47,10 @@ type Command struct {
 	Least, Most int
 	// About describes the command in one line.
 	About string
-	// Common are the flags that --help shows; none means all.
+	// Common are the flags that -h shows; none means all.
 	Common []string
+	// Examples are examples of its use for -h, each a command line and what it does.
+	Examples [][2]string
 	// Setup registers the flags and returns the function to run after parsing.
 	Setup func(fs *Flags) Run
 	// Rewrite, if not nil, changes the arguments before parsing.
@@ -78,37 +83,57 @@ type Program struct {
 	Version func() string
 	// Commands are all of them; the first one is the program without a command's name.
 	Commands []*Command
-	// About describes it in a few words, Example is an example of its use, and Description has paragraphs; those that
-	// begin with spaces are examples, line by line.
-	About, Example, Description string
+	// About describes it in a few words, and Description has paragraphs; those that begin with spaces are examples, line by line.
+	About, Description string
 	// Uses are further usage lines, without its name.
 	Uses []string
 	// Exit explains its exit statuses.
 	Exit string
 	// Date returns the date of the version as 2006-01-02, or "" if it is not known.
 	Date func() string
-	// Environment are the environment variables that the program reads.
-	Environment []Variable
+	// Letters are the one-letter names of flags, in all commands that have the flag.
+	Letters map[string]string
+	// Layout are the groups of flags in help.
+	Layout []Group
+	// Habits say what to use in place of flags that other programs have, by their names without hyphens.
+	Habits map[string]string
+	// Topics are the pages that `help TOPIC` prints.
+	Topics []Topic
+	// Environment are the environment variables that the program reads, and Files the files.
+	Environment, Files []Variable
+	// SeeAlso are related manual pages, as name(section).
+	SeeAlso []string
 	// Stdout is the destination of help and version.
 	Stdout io.Writer
 	// Named, if not nil, replaces the names of options with those of flags in an error of a command.
 	Named func(err error) error
 	// Theme, if not nil, returns the colors of help for the value of --color.
 	Theme func(color string) *sgr.Theme
-	// Warn is called if a configuration is not read.
-	Warn func(message string)
+	// Starts are flags that may start programs. The file of a project must not have them.
+	Starts []string
+	// Warn is called if a configuration is not read, or a part of it is left out.
+	Warn   func(message string)
+	warned map[string]bool
 }
 
-// Variable is an environment variable, with a description in one line.
-type Variable struct{ Name, About string }
+// Variable is an environment variable or a file, with a description in one line.
+type Variable struct {
+	Name, About string
+	// Flag, if not empty, is a flag that the environment variable has a list of values for.
+	Flag string
+}
+
+// Topic is a page of help: its name, a description in a few words, and its text in Markdown.
+type Topic struct{ Name, About, Text string }
 
 // Run parses the arguments, without the program's name, and runs the command.
 func (p *Program) Run(args []string) (status int, err error) {
 	if len(args) > 0 && args[0] == "help" {
-		if len(args) > 1 && !strings.HasPrefix(args[1], "-") && p.command(args[1:]) == nil {
-			return p.misused(p.Commands[0], fmt.Errorf("help %s: there is no such command", args[1]))
+		page, command, err := p.helpFor(args[1:])
+		if err != nil || page != "" {
+			return p.printed(page, err)
 		}
-		args = append(args[1:len(args):len(args)], "--help")
+		args = command
 	}
 	c, first := p.Commands[0], args
 	if named := p.command(args); named != nil {
@@ -118,12 +143,13 @@ func (p *Program) Run(args []string) (status int, err error) {
 		args = c.Rewrite(args)
 	}
 	fs, run := p.flags(c)
-	if err := fs.parse(args); err != nil {
-		return p.misused(c, err)
+	args = fs.joined(args)
+	if err := cmp.Or(fs.oneHyphen(args), fs.parse(args)); err != nil {
+		return p.misused(c, p.suggested(c, fs, err))
 	}
 	switch {
-	case fs.is("help") || fs.is("help-all"):
-		return p.print(p.help(c, fs, fs.is("help-all")))
+	case fs.is("help") || fs.is("h"):
+		return p.print(p.help(c, fs, fs.is("help")))
 	case fs.is("version"):
 		return p.print(p.Name + " " + p.Version() + "\n")
 	}
@@ -134,42 +160,59 @@ func (p *Program) Run(args []string) (status int, err error) {
 	if n := fs.set.NArg(); !sources && (n < c.Least || n > c.most()) {
 		return p.misused(c, fmt.Errorf("want: %s", p.use(c)))
 	}
-	file, err := p.configuration(c, fs)
-	if err != nil {
-		return Usage, err
+	file := p.configuration(c, fs)
+	settings := append(file.settings, p.variables()...)
+	if c.Config != nil && !c.Config(fs) {
+		settings = nil
 	}
-	fs, run, err = p.configured(c, file, fs, run, args)
-	if wrong, ok := errors.AsType[*Misuse](err); ok {
-		return p.misused(c, wrong.Err)
-	} else if err != nil {
-		return Usage, err
+	fs, run, err = p.configured(c, fs, run, settings, args)
+	if err != nil {
+		return p.wrong(c, err)
 	}
 	if sources {
 		return p.print(sourcesText(file, fs, p.Environment))
 	}
-	status, err = run()
-	if err != nil {
-		if p.Named != nil {
+	for {
+		status, err = run()
+		if err != nil && p.Named != nil {
 			err = p.Named(err)
 		}
-		if placed, ok := fs.placed(err); ok {
-			return status, placed
+		at, ok := fs.placed(err)
+		if status != Usage || !ok {
+			break
+		}
+		// What the configuration says does not work now: the run goes on without it.
+		p.warnOnce(fmt.Sprintf("%s: %v %s", at.source, err, leftOut))
+		settings = slices.DeleteFunc(settings, func(s setting) bool { return s.source == at.source && s.value == at.value })
+		fs, run = p.flags(c)
+		if err := fs.parse(args); err != nil {
+			return p.misused(c, err)
+		}
+		if fs, run, err = p.configured(c, fs, run, settings, args); err != nil {
+			return p.wrong(c, err)
 		}
 	}
-	if wrong, ok := errors.AsType[*Misuse](err); ok {
-		return p.misused(c, wrong.Err)
+	if _, ok := errors.AsType[*Misuse](err); ok {
+		return p.wrong(c, err)
 	}
 	return status, err
 }
 
-// configured parses the command line again after the configuration, without the flags of that which conflict with other flags.
-func (p *Program) configured(c *Command, file configFile, fs *Flags, run Run, args []string) (*Flags, Run, error) {
-	for settings, again := file.settings, len(file.settings) > 0; ; again = true {
+// wrong returns the error of a command line, with a hint to help if the command line alone is wrong.
+func (p *Program) wrong(c *Command, err error) (status int, _ error) {
+	if wrong, ok := errors.AsType[*Misuse](err); ok {
+		return p.misused(c, wrong.Err)
+	}
+	return Usage, err
+}
+
+// configured parses the command line after the settings, without those of them which conflict with other flags. Without settings it
+// only checks which flags go together.
+func (p *Program) configured(c *Command, fs *Flags, run Run, settings []setting, args []string) (*Flags, Run, error) {
+	for again := len(settings) > 0; ; again = true {
 		if again {
 			fs, run = p.flags(c)
-			if err := p.apply(file.path, settings, c, fs); err != nil {
-				return nil, nil, err
-			}
+			p.apply(settings, c, fs)
 			if err := fs.parse(args); err != nil {
 				return nil, nil, &Misuse{err}
 			}
@@ -207,15 +250,15 @@ func (p *Program) named() []*Command {
 
 // flags returns a command's flags, followed by those of every command.
 func (p *Program) flags(c *Command) (fs *Flags, run Run) {
-	fs = newFlags(c.Name)
+	fs = p.newFlags(c.Name)
 	run = c.Setup(fs)
 	fs.Group("Help and configuration")
 	fs.set.Bool("no-config", false, "do not read the configuration")
 	fs.set.Bool("print-config", false, "print where the value of each flag comes from")
-	fs.set.BoolP("help", "h", false, "the most common flags")
-	fs.set.Bool("help-all", false, "every flag")
+	fs.set.BoolP("h", "h", false, "print one page of help")
+	fs.set.Bool("help", false, "print all flags")
 	if c.Name == "" {
-		fs.set.Bool("version", false, "print the version")
+		fs.set.BoolP("version", p.Letters["version"], false, "print the version")
 	}
 	return fs, run
 }
@@ -270,6 +313,14 @@ func (p *Program) print(text string) (status int, err error) {
 	return OK, nil
 }
 
+// printed prints a text unless there is an error.
+func (p *Program) printed(text string, err error) (status int, _ error) {
+	if err != nil {
+		return p.misused(p.Commands[0], err)
+	}
+	return p.print(text)
+}
+
 // misplaced returns an error if the name of a missing file is that of a command, which must come before flags, or if it is the first
 // argument and nearly that of a command.
 func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
@@ -295,15 +346,4 @@ func (p *Program) misplaced(c *Command, flags *Flags, args []string) error {
 		return fmt.Errorf("%s: there is no such file or command; there is '%s %s'", name, p.Name, commands[at])
 	}
 	return fmt.Errorf("%s: there is no such file, and a command comes before all flags: '%s %s …'", name, p.Name, name)
-}
-
-// near reports whether two words differ by one added, removed or changed letter, or by two swapped letters.
-func near(a, b string) bool {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return len(a) <= 1 && len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }

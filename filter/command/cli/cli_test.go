@@ -64,10 +64,15 @@ func TestRun(t *testing.T) {
 		{args: "--mode=both", status: Usage, err: "--mode=both: want fast, slow (try 'prog --help')"},
 		{args: "--what", status: Usage, err: "unknown flag: --what (try 'prog --help')"},
 		{args: "--version", out: "prog 1.2\n"},
-		{args: "--help", out: "Usage: prog [flags] [FILE ...]\n       prog -- COMMAND\n\nDoes much.\n", hides: "--color"},
+		{args: "--help", out: "Usage: prog [flags] [FILE ...]\n       prog -- COMMAND\n\nDoes much.\n"},
+		{args: "--color green", ran: "main fast green |"},
+		{args: "-mode=slow", status: Usage, err: "unknown flag: -mode: did you mean --mode? (try 'prog --help')"},
+		{args: "--moed=slow", status: Usage, err: "unknown flag: --moed: did you mean --mode? (try 'prog --help')"},
+		{args: "--mo=slow", status: Usage, err: "unknown flag: --mo: did you mean --mode? (try 'prog --help')"},
 		{args: "--help", out: "  one         does one thing\n"},
-		{args: "help", out: "--mode MODE"},
-		{args: "--help-all", out: "--color"},
+		{args: "help", out: "does one thing"},
+		{args: "-h", out: "--mode MODE", hides: "--color"},
+		{args: "--help", out: "--color"},
 		{args: "one x", status: Failed, ran: "one x", err: "broken"},
 		{args: "one bad", status: Usage, ran: "one bad", err: "bad is no name (try 'prog one --help')"},
 		{args: "one", status: Usage, err: "want: prog one [flags] NAME (try 'prog one --help')"},
@@ -77,8 +82,8 @@ func TestRun(t *testing.T) {
 		{args: "one --mode=slow a", status: Usage, err: "unknown flag: --mode (try 'prog one --help')"},
 		{args: "one --help", out: "Usage: prog one [flags] NAME\n\nDoes one thing.\n"},
 		{args: "help one", out: "Usage: prog one [flags] NAME\n"},
-		{args: "help two", status: Usage, err: "help two: there is no such command (try 'prog --help')"},
-		{args: "help --help-all", out: "--color"},
+		{args: "help two", status: Usage, err: "help two: there is no such command or topic; 'prog help' lists them (try 'prog --help')"},
+		{args: "help --help", out: "--color"},
 		{args: "x one", ran: "main fast  x,one|"},
 	} {
 		ran := ""
@@ -109,7 +114,7 @@ func TestGiven(t *testing.T) {
 	var many []string
 	var quiet bool
 	var last, other string
-	fs := newFlags("prog")
+	fs := (&Program{}).newFlags("prog")
 	fs.Register(func(set *flag.FlagSet) {
 		set.Func("many", "", func(v string) error { many = append(many, v); return nil })
 	})

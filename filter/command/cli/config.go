@@ -16,10 +16,12 @@ import (
 )
 
 // The configuration is a file of flags as on the command line, one per line: `--flag` or `--flag=value`. The value extends to the
-// end of the line; there are no quotes, and nothing in it is expanded. Lines that are empty or begin with # are ignored.
+// end of the line, without quotes. At its beginning, ~ stands for the home directory and $NAME or ${NAME} for a variable. Lines that
+// are empty or begin with # are ignored.
 //
 // Its flags count as if they came before those of the command line: for a flag with one value, that of the command line counts;
-// for a flag that may be repeated, all count, those of the file first. A flag of another command is ignored.
+// for a flag that may be repeated, all count, those of the file first. A flag of another command is ignored. A line that is wrong, or
+// whose value does not work now, is left out with a warning: the configuration never stops a run.
 
 // configLimit bounds a configuration, in bytes.
 const configLimit = 1 << 20
@@ -27,15 +29,16 @@ const configLimit = 1 << 20
 // configFile is a configuration as it was read.
 type configFile struct {
 	path     string // "" if none was looked for
+	project  string // the project's own file, "" for none
 	missing  bool
 	settings []setting
-	// distrusted is the reason why it was not read.
+	// distrusted is the reason why it was not read, other than that it is missing.
 	distrusted error
 }
 
 // setting is one line of a configuration.
 type setting struct {
-	line        int
+	source      string // file:line
 	name, value string
 	valued      bool // has an =
 }
@@ -68,33 +71,102 @@ func configPath(program string) (path string, named bool) {
 	return filepath.Join(dir, program, "config"), false
 }
 
-// configuration reads the file of flags if it applies to a command line.
-func (p *Program) configuration(c *Command, flags *Flags) (f configFile, err error) {
-	if flags.is("no-config") || c.Config != nil && !c.Config(flags) {
-		return f, nil
+// leftOut says what is done about a wrong line of the configuration, or a value that does not work.
+const leftOut = "(this line is left out)"
+
+// configuration reads the file of flags if it applies to a command line, and after it the file of the project, if there is one and a
+// variable asks for it. It warns of files that cannot be read, and of wrong lines.
+func (p *Program) configuration(c *Command, flags *Flags) (f configFile) {
+	if c.Config != nil && !c.Config(flags) {
+		return f
 	}
-	path, named := configPath(p.Name)
-	if path == "" {
-		return f, nil
+	if path, named := configPath(p.Name); path != "" && !flags.is("no-config") {
+		f = p.read(path, named)
 	}
+	if project := projectPath(p.Name); project != "" && !flags.is("no-config") {
+		own := p.read(project, false)
+		f.project = project
+		for _, s := range own.settings {
+			if slices.Contains(p.Starts, s.name) {
+				p.warnOnce(fmt.Sprintf("%s: --%s may start a program: only your own configuration may have it %s", s.source, s.name, leftOut))
+				continue
+			}
+			if dot, below := strings.CutPrefix(s.value, "./"); below {
+				s.value = filepath.Join(filepath.Dir(project), dot)
+			}
+			f.settings = append(f.settings, s)
+		}
+	}
+	return f
+}
+
+// variables returns the settings of environment variables: lists of values of a flag, as in PATH.
+func (p *Program) variables() (all []setting) {
+	for _, v := range p.Environment {
+		if v.Flag == "" {
+			continue
+		}
+		for _, value := range filepath.SplitList(os.Getenv(v.Name)) {
+			if value != "" {
+				all = append(all, setting{"$" + v.Name, v.Flag, value, true})
+			}
+		}
+	}
+	return all
+}
+
+// warnOnce warns of what was not warned of before.
+func (p *Program) warnOnce(message string) {
+	if !p.warned[message] {
+		if p.warned == nil {
+			p.warned = map[string]bool{}
+		}
+		p.warned[message] = true
+		p.Warn(message)
+	}
+}
+
+// read reads one file of flags.
+func (p *Program) read(path string, named bool) (f configFile) {
 	f.path = path
 	text, err := readConfig(path, named)
 	switch {
 	case err == nil:
-	case named:
-		return f, fmt.Errorf("%w (%s names it; --no-config ignores it)", err, configVariable(p.Name))
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		f.settings = parseConfig(path, text, p.warnOnce)
+	case !named && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)):
 		f.missing = true
-		return f, nil
-	case errors.Is(err, errDistrusted) || errors.Is(err, fs.ErrPermission): // not the user's: go on without it
+	case !named && errors.Is(err, errDistrusted):
 		f.distrusted = err
-		p.Warn(fmt.Sprintf("%v (--no-config ignores it, %s=%s reads it all the same)", err, configVariable(p.Name), path))
-		return f, nil
+		p.warnOnce(fmt.Sprintf("%v (--no-config ignores it, %s=%s reads it all the same)", err, configVariable(p.Name), path))
 	default:
-		return f, fmt.Errorf("%w (--no-config ignores it)", err)
+		f.distrusted = err
+		p.warnOnce(fmt.Sprintf("%v (the run goes on without it)", err))
 	}
-	f.settings, err = parseConfig(path, text)
-	return f, err
+	return f
+}
+
+// projectVariable returns the name of the environment variable that asks for the project's file.
+func projectVariable(program string) string {
+	return strings.ToUpper(strings.ReplaceAll(program, "-", "_")) + "_PROJECT"
+}
+
+// projectPath returns the path of the project's file, .PROGRAM in the working directory or the nearest one above it, or "" for none.
+func projectPath(program string) string {
+	if on := os.Getenv(projectVariable(program)); on == "" || on == "0" {
+		return ""
+	}
+	dir, err := os.Getwd()
+	for err == nil {
+		path := filepath.Join(dir, "."+program)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return ""
 }
 
 // readConfig reads a file of flags. A file that was not named must belong to the user.
@@ -130,8 +202,8 @@ func readConfig(path string, named bool) ([]byte, error) {
 // errDistrusted reports that another user may write the configuration.
 var errDistrusted = errors.New("the configuration may be another user's")
 
-// parseConfig parses a file of flags.
-func parseConfig(path string, text []byte) (all []setting, err error) {
+// parseConfig parses a file of flags. It calls warn for each wrong line.
+func parseConfig(path string, text []byte, warn func(string)) (all []setting) {
 	number := 0
 	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		number++
@@ -139,41 +211,83 @@ func parseConfig(path string, text []byte) (all []setting, err error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		source := fmt.Sprintf("%s:%d", path, number)
 		bare, dashes := strings.CutPrefix(line, "--")
 		name, value, valued := strings.Cut(bare, "=")
 		blank := strings.IndexFunc(name, unicode.IsSpace)
 		switch {
 		case !dashes || name == "" || name[0] == '-' || blank == 0:
-			return nil, fmt.Errorf("%s:%d: %s: want --FLAG or --FLAG=VALUE %s", path, number, line, advice)
+			warn(fmt.Sprintf("%s: %s: want --FLAG or --FLAG=VALUE %s", source, line, leftOut))
+			continue
 		case blank > 0:
-			return nil, fmt.Errorf("%s:%d: %s: want --%s=%s %s", path, number, line, name[:blank],
-				strings.TrimSpace(bare[blank:]), advice)
+			warn(fmt.Sprintf("%s: %s: want --%s=%s %s", source, line, name[:blank], strings.TrimSpace(bare[blank:]), leftOut))
+			continue
 		}
-		all = append(all, setting{number, name, value, valued})
+		value, err := expanded(value)
+		if err != nil {
+			warn(fmt.Sprintf("%s: %s: %v %s", source, line, err, leftOut))
+			continue
+		}
+		all = append(all, setting{source, name, value, valued})
 	}
-	return all, nil
+	return all
 }
 
-// apply sets the flags of the lines of a file.
-func (p *Program) apply(path string, settings []setting, c *Command, flags *Flags) error {
+// expanded returns a value with ~, $NAME or ${NAME} at its beginning, and after the = of FROM=TO, replaced.
+func expanded(value string) (string, error) {
+	if from, to, ok := strings.Cut(value, "="); ok && (strings.HasPrefix(to, "~") || strings.HasPrefix(to, "$")) {
+		to, err := expanded(to)
+		return from + "=" + to, err
+	}
+	switch {
+	case value == "~" || strings.HasPrefix(value, "~/"):
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		return home + value[1:], nil
+	case strings.HasPrefix(value, "~"):
+		return "", errors.New("want ~/ for the home directory: ~USER is not expanded")
+	case !strings.HasPrefix(value, "$"):
+		return value, nil
+	}
+	end := 1
+	for end < len(value) && (value[end] == '_' || unicode.IsLetter(rune(value[end])) || unicode.IsDigit(rune(value[end]))) {
+		end++
+	}
+	name, rest := value[1:end], value[end:]
+	if braced, after, ok := strings.Cut(value[1:], "}"); ok && strings.HasPrefix(braced, "{") {
+		name, rest = braced[1:], after
+	}
+	set := os.Getenv(name)
+	if set == "" {
+		return "", fmt.Errorf("$%s is not set", name)
+	}
+	return set + rest, nil
+}
+
+// apply sets the flags of the lines of a file, and warns of wrong ones. It sets no flag of another command.
+func (p *Program) apply(settings []setting, c *Command, flags *Flags) {
 	for _, s := range settings {
-		if err := p.set(s, path, c, flags); err != nil {
-			return fmt.Errorf("%s:%d: %w %s", path, s.line, err, advice)
+		if err := p.set(s, c, flags); err != nil {
+			p.warnOnce(fmt.Sprintf("%s: %v %s", s.source, err, leftOut))
 		}
 	}
-	return nil
 }
 
 // set sets the flag of one line. It ignores a flag of another command.
-func (p *Program) set(s setting, path string, c *Command, flags *Flags) error {
+func (p *Program) set(s setting, c *Command, flags *Flags) error {
 	if !configurable(s.name) {
 		return fmt.Errorf("--%s is for the command line only", s.name)
 	}
-	wrong := flags.take(s, fmt.Sprintf("%s:%d", path, s.line))
-	if wrong == nil {
-		if c.Config != nil && !c.Config(flags) {
+	if c.Config != nil {
+		alone, _ := p.flags(c)
+		if alone.take(s, "") == nil && !c.Config(alone) {
 			return fmt.Errorf("--%s says that the configuration does not count: it is for the command line only", s.name)
 		}
+	}
+	wrong := flags.take(s, s.source)
+	if wrong == nil {
 		return nil
 	}
 	for _, other := range p.Commands {
@@ -189,15 +303,19 @@ func (p *Program) set(s setting, path string, c *Command, flags *Flags) error {
 			wrong = err
 		}
 	}
+	if errors.Is(wrong, errUnknown) {
+		if near := p.nearFlag(c, flags, s.name); near != "" {
+			return fmt.Errorf("%w: %s", wrong, near)
+		}
+	}
 	return explained(wrong)
 }
 
-// advice says what to do about a wrong line of the configuration.
-const advice = "(change that line; --no-config ignores it)"
-
-// placed adds the line of the configuration to an error that begins with a flag from there. It returns false if the flag is not from
-// the configuration.
-func (v *values) placed(err error) (error, bool) {
+// placed returns the value of the flag with which an error begins, if it is not from the command line.
+func (v *values) placed(err error) (g given, ok bool) {
+	if err == nil {
+		return g, false
+	}
 	text := err.Error()
 	name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), " ")
 	if end := strings.IndexAny(name, ":="); end >= 0 {
@@ -207,12 +325,12 @@ func (v *values) placed(err error) (error, bool) {
 		switch {
 		case !strings.Contains(text, g.value): // another one of a flag that may be repeated
 		case g.source == commandLine:
-			return err, false
+			return g, false
 		default:
-			return fmt.Errorf("%s: %w %s", g.source, err, advice), true
+			return g, true
 		}
 	}
-	return err, false
+	return g, false
 }
 
 // errUnknown reports that a command has no such flag.
@@ -271,6 +389,10 @@ func sourcesText(file configFile, fs *Flags, environment []Variable) string {
 
 // state describes whether and from where a configuration was read.
 func (f configFile) state() string {
+	if project := f.project; project != "" {
+		f.project = ""
+		return f.state() + ", and " + project
+	}
 	switch {
 	case f.path == "":
 		return "none"
@@ -285,7 +407,7 @@ func (f configFile) state() string {
 // configurable reports whether a flag may be in the configuration.
 func configurable(name string) bool {
 	switch name {
-	case "help", "help-all", "version", "no-config", "print-config":
+	case "h", "help", "version", "no-config", "print-config":
 		return false
 	}
 	return true

@@ -16,7 +16,7 @@ import (
 func configured(t *testing.T) (p *Program, got *[]string, warned *string) {
 	got, warned = new([]string), new(string)
 	return &Program{Name: "prog", Version: func() string { return "" }, Stdout: &strings.Builder{}, Warn: func(m string) { *warned = m },
-		Environment: []Variable{{"PROG_TEST_SET", ""}, {"PROG_TEST_UNSET", ""}},
+		Environment: []Variable{{Name: "PROG_TEST_SET"}, {Name: "PROG_TEST_UNSET"}},
 		Commands: []*Command{
 			{Setup: func(fs *Flags) Run {
 				var dirs []string
@@ -58,7 +58,7 @@ func configured(t *testing.T) (p *Program, got *[]string, warned *string) {
 
 func TestConfig(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "flags")
-	for _, c := range []struct{ config, args, got, err string }{
+	for _, c := range []struct{ config, args, got, warned string }{
 		{"# all\n\n  --mode=slow  \r\n--loud\n--dir=a b\n--dir=\"c\"\n", "--dir d", `slow||a b|"c"|d|loud`, ""},
 		{"--mode=slow\n--loud", "--mode=fast --loud=false", "fast|", ""},
 		{"\ufeff--name", "", "fast|me", ""},
@@ -68,39 +68,98 @@ func TestConfig(t *testing.T) {
 		{"--depth=3\n--loud", "other", "deep|3", ""},
 		{"--mode=flat", "", "fast|", ""}, // words of the other command
 		{"--mode=flat", "other", "flat|", ""},
-		{"--loud\n--lood", "", "", ":2: unknown flag: --lood (change that line; --no-config ignores it)"},
-		{"--mode=wild", "", "", ":1: --mode=wild: want fast, slow (change that line; --no-config ignores it)"},
-		{"--mode=wild", "other", "", ":1: --mode=wild: want deep, flat (change that line; --no-config ignores it)"},
-		{"--loud=perhaps", "other", "", ":1: --loud=perhaps: want true or false (change that line; --no-config ignores it)"},
-		{"--mode", "", "", ":1: --mode: want --mode=MODE (change that line; --no-config ignores it)"},
-		{"--dir  /a b", "", "", ":1: --dir  /a b: want --dir=/a b (change that line; --no-config ignores it)"},
-		{"dir=a", "", "", ":1: dir=a: want --FLAG or --FLAG=VALUE (change that line; --no-config ignores it)"},
-		{"-l", "", "", ":1: -l: want --FLAG or --FLAG=VALUE (change that line; --no-config ignores it)"},
-		{"--", "", "", ":1: --: want --FLAG or --FLAG=VALUE (change that line; --no-config ignores it)"},
-		{"--help", "", "", ":1: --help is for the command line only (change that line; --no-config ignores it)"},
-		{"--loud\n--style=plain", "", "", ":2: --style says that the configuration does not count: it is for the command line only (change that line; --no-config ignores it)"},
-		{"--dir=a\n--dir=nowhere", "--dir=b", "", ":2: --dir nowhere: there is none (change that line; --no-config ignores it)"},
-		{"--dir=a", "--dir=nowhere", "", "--dir nowhere: there is none (try 'prog --help')"},
-		{"--dir=nowhere", "--dir=nowhere", "", "--dir nowhere: there is none (try 'prog --help')"},
+		{"--loud\n--lood", "", "fast||loud", ":2: unknown flag: --lood: did you mean --loud? (this line is left out)"},
+		{"--mode=wild", "", "fast|", ":1: --mode=wild: want fast, slow (this line is left out)"},
+		{"--mode=wild", "other", "deep|", ":1: --mode=wild: want deep, flat (this line is left out)"},
+		{"--loud=perhaps", "other", "deep|", ":1: --loud=perhaps: want true or false (this line is left out)"},
+		{"--mode", "", "fast|", ":1: --mode: want --mode=MODE (this line is left out)"},
+		{"--dir  /a b", "", "fast|", ":1: --dir  /a b: want --dir=/a b (this line is left out)"},
+		{"dir=a", "", "fast|", ":1: dir=a: want --FLAG or --FLAG=VALUE (this line is left out)"},
+		{"-l", "", "fast|", ":1: -l: want --FLAG or --FLAG=VALUE (this line is left out)"},
+		{"--", "", "fast|", ":1: --: want --FLAG or --FLAG=VALUE (this line is left out)"},
+		{"--help", "", "fast|", ":1: --help is for the command line only (this line is left out)"},
+		{"--loud\n--style=plain", "", "fast||loud", ":2: --style says that the configuration does not count: it is for the command line only (this line is left out)"},
+		{"--dir=a\n--dir=nowhere", "--dir=b", "fast||a|b", ":2: --dir nowhere: there is none (this line is left out)"},
+		{"--dir=~/a\n--dir=$PROG_TEST_HOME/b\n--dir=${PROG_TEST_HOME}c", "", "fast||/home/me/a|/home/me/b|/home/mec", ""},
+		{"--dir=a=~/x\n--dir=a~\n--dir=a$HOME", "", "fast||a=/home/me/x|a~|a$HOME", ""},
+		{"--dir=~you/a", "", "fast|", ":1: --dir=~you/a: want ~/ for the home directory: ~USER is not expanded (this line is left out)"},
+		{"--loud\n--dir=$PROG_TEST_UNSET/a", "", "fast||loud", ":2: --dir=$PROG_TEST_UNSET/a: $PROG_TEST_UNSET is not set (this line is left out)"},
 		{"--bad", "--style=plain", "fast|", ""},
 		{"--bad", "--no-config", "fast|", ""},
 		{"--bad", "serve", "served", ""},
 		{"--bad", "--help", "", ""},
-		{"--bad", "--nonsense", "", "unknown flag: --nonsense (try 'prog --help')"},
 	} {
 		if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("PROG_CONFIG", file)
+		t.Setenv("HOME", "/home/me")
+		t.Setenv("PROG_TEST_HOME", "/home/me")
 		p, got, warned := configured(t)
 		status, err := p.Run(strings.Fields(c.args))
-		message := ""
-		if err != nil {
-			message = strings.TrimPrefix(err.Error(), file)
+		if text := strings.Join(*got, "|"); text != c.got || strings.TrimPrefix(*warned, file) != c.warned || status != OK || err != nil {
+			t.Errorf("%q with %q gives %d %q, %v, %q", c.args, c.config, status, text, err, *warned)
 		}
-		if text := strings.Join(*got, "|"); text != c.got || message != c.err || status == OK != (c.err == "") || *warned != "" {
-			t.Errorf("%q with %q gives %d %q, %q, %q", c.args, c.config, status, text, message, *warned)
+	}
+}
+
+// TestConfigAndErrors holds that an error of the command line is one, whatever the configuration says.
+func TestConfigAndErrors(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "flags")
+	t.Setenv("PROG_CONFIG", file)
+	for _, c := range []struct{ config, args, err string }{
+		{"--dir=a", "--dir=nowhere", "--dir nowhere: there is none (try 'prog --help')"},
+		{"--dir=nowhere", "--dir=nowhere", "--dir nowhere: there is none (try 'prog --help')"},
+		{"--bad", "--nonsense", "unknown flag: --nonsense (try 'prog --help')"},
+	} {
+		if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		p, got, warned := configured(t)
+		if status, err := p.Run(strings.Fields(c.args)); status != Usage || err == nil || err.Error() != c.err || len(*got) > 0 || *warned != "" {
+			t.Errorf("%q with %q gives %d %q, %v, %q", c.args, c.config, status, *got, err, *warned)
+		}
+	}
+}
+
+// TestVariables says what environment variables with values of flags do, and the file of a project.
+func TestVariables(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PROG_CONFIG", "")
+	t.Setenv("PROG_TEST_DIRS", "x"+string(filepath.ListSeparator)+string(filepath.ListSeparator)+"nowhere")
+	below := filepath.Join(dir, "below")
+	if os.Mkdir(below, 0o700) != nil || os.WriteFile(filepath.Join(dir, ".prog"), []byte("--dir=./build\n--mode=slow\n--loud\n"), 0o600) != nil {
+		t.Fatal("the project cannot be made")
+	}
+	t.Chdir(below)
+	run := func(args ...string) (got, warned string) {
+		p, flags, warning := configured(t)
+		p.Starts = []string{"loud"}
+		p.Environment = append(p.Environment, Variable{Name: "PROG_TEST_DIRS", Flag: "dir"})
+		if status, err := p.Run(args); status != OK || err != nil {
+			t.Errorf("%q: %d, %v", args, status, err)
+		}
+		return strings.Join(*flags, "|"), *warning
+	}
+	if got, warned := run(); got != "fast||x" || warned != "$PROG_TEST_DIRS: --dir nowhere: there is none (this line is left out)" {
+		t.Errorf("%q, %q", got, warned)
+	}
+	if got, _ := run("--style=plain"); got != "fast|" {
+		t.Errorf("without the configuration %q", got)
+	}
+	t.Setenv("PROG_TEST_DIRS", "")
+	t.Setenv("PROG_PROJECT", "1")
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, warned := run()
+	if got != "slow||"+filepath.Join(root, "build") && got != "slow||"+filepath.Join(dir, "build") ||
+		!strings.HasSuffix(warned, ".prog:3: --loud may start a program: only your own configuration may have it (this line is left out)") {
+		t.Errorf("%q, %q", got, warned)
+	}
+	if got, _ := run("--no-config"); got != "fast|" {
+		t.Errorf("without the configuration %q", got)
 	}
 }
 
@@ -130,9 +189,9 @@ func TestConfigPath(t *testing.T) {
 	null := os.DevNull
 	named := func(s string) *string { s = filepath.Join(home, s); return &s }
 	for _, c := range []struct {
-		variable       *string
-		xdg            string
-		want, err, say string
+		variable  *string
+		xdg       string
+		want, say string
 	}{
 		{xdg: "", want: "home"},
 		{xdg: "not/absolute", want: "home"},
@@ -143,10 +202,10 @@ func TestConfigPath(t *testing.T) {
 		{xdg: filepath.Join(home, "file"), want: ""},
 		{xdg: filepath.Join(home, "open"), want: "", say: "open/prog/config: the configuration may be another user's: other users may write "},
 		{variable: &null, xdg: xdg, want: ""},
-		{variable: named("none"), err: "none: no such file or directory (PROG_CONFIG names it; --no-config ignores it)"},
-		{variable: named("dir"), err: "dir: not a regular file (PROG_CONFIG names it; --no-config ignores it)"},
-		{xdg: filepath.Join(home, "dir"), err: "config: not a regular file (--no-config ignores it)"},
-		{xdg: filepath.Join(home, "long"), err: "config: longer than 1048576 bytes (--no-config ignores it)"},
+		{variable: named("none"), say: "none: no such file or directory (the run goes on without it)"},
+		{variable: named("dir"), say: "dir: not a regular file (the run goes on without it)"},
+		{xdg: filepath.Join(home, "dir"), say: "config: not a regular file (the run goes on without it)"},
+		{xdg: filepath.Join(home, "long"), say: "config: longer than 1048576 bytes (the run goes on without it)"},
 	} {
 		t.Setenv("HOME", home)
 		t.Setenv("XDG_CONFIG_HOME", c.xdg)
@@ -157,13 +216,8 @@ func TestConfigPath(t *testing.T) {
 		}
 		p, got, warned := configured(t)
 		_, err := p.Run(nil)
-		message := ""
-		if err != nil {
-			message = err.Error()
-		}
-		if err == nil && (*got)[1] != c.want || !strings.HasSuffix(message, c.err) || (c.err == "") != (err == nil) ||
-			!strings.Contains(*warned, c.say) || (c.say == "") != (*warned == "") {
-			t.Errorf("%+v gives %q, %q, %q", c, *got, message, *warned)
+		if err != nil || (*got)[1] != c.want || !strings.Contains(*warned, c.say) || (c.say == "") != (*warned == "") {
+			t.Errorf("%+v gives %q, %v, %q", c, *got, err, *warned)
 		}
 	}
 }
@@ -223,7 +277,7 @@ func TestPrintConfig(t *testing.T) {
 	}
 }
 
-// FuzzConfig reads any bytes as a configuration: what is understood means the same when it is written out, and an error
+// FuzzConfig reads any bytes as a configuration: what is understood means the same when it is written out, and a warning
 // names the line.
 func FuzzConfig(f *testing.F) {
 	for _, text := range []string{"# all\n\n  --mode=slow  \r\n--loud\n--dir=a b\n", "\ufeff--name", "--name=x=y # z", "-x", "--mode slow", "--depth=1\n--config=2",
@@ -231,13 +285,12 @@ func FuzzConfig(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := parseConfig("file", text)
-		if err != nil {
-			if !strings.HasPrefix(err.Error(), "file:") {
-				t.Fatalf("no place in %q", err)
+		placed := func(message string) {
+			if !strings.HasPrefix(message, "file:") {
+				t.Fatalf("no place in %q", message)
 			}
-			return
 		}
+		all := parseConfig("file", text, placed)
 		var again strings.Builder
 		for i, s := range all {
 			again.WriteString("--" + s.name)
@@ -245,20 +298,16 @@ func FuzzConfig(f *testing.F) {
 				again.WriteString("=" + s.value)
 			}
 			again.WriteByte('\n')
-			all[i].line = i + 1
+			all[i].source = fmt.Sprintf("file:%d", i+1)
 		}
-		if got, err := parseConfig("file", []byte(again.String())); err != nil || !reflect.DeepEqual(got, all) {
-			t.Fatalf("%q is read as %+v, %v; want %+v", again.String(), got, err, all)
+		if got := parseConfig("file", []byte(again.String()), func(message string) { t.Error(message) }); !reflect.DeepEqual(got, all) {
+			t.Fatalf("%q is read as %+v; want %+v", again.String(), got, all)
 		}
 		p, _, _ := configured(t)
+		p.Warn = placed
 		for _, c := range p.Commands {
 			flags, _ := p.flags(c)
-			if err := p.apply("file", all, c, flags); err != nil {
-				var line int
-				if n, _ := fmt.Sscanf(err.Error(), "file:%d: ", &line); n != 1 || line < 1 || line > len(all) {
-					t.Fatalf("no place in %q", err)
-				}
-			}
+			p.apply(all, c, flags)
 		}
 	})
 }

@@ -12,11 +12,19 @@ import (
 // Flags are the flags of one command, and after parsing also its arguments.
 type Flags struct {
 	values
+	program *Program
 	words   map[string][]string // allowed words by flag name
 	titles  []string            // of the groups, in the order of help
 	groups  map[string]string   // titles by flag name
 	current string              // the title of the group to which flags are added
 	rules   []rule
+}
+
+// Group is a group of flags in help, in this order.
+type Group struct {
+	Title string
+	// Flags are the names of its flags, with spaces between them.
+	Flags string
 }
 
 // values are the values of flags.
@@ -35,10 +43,10 @@ const commandLine = "command line"
 // wordValue is a flag value that is one of a few words.
 type wordValue interface{ Words() []string }
 
-func newFlags(name string) *Flags {
+func (p *Program) newFlags(name string) *Flags {
 	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	set.SortFlags, set.Usage = false, func() {}
-	return &Flags{values: values{set: set, repeated: map[string]bool{}, given: map[string][]given{}}, words: map[string][]string{}, groups: map[string]string{}}
+	return &Flags{program: p, values: values{set: set, repeated: map[string]bool{}, given: map[string][]given{}}, words: map[string][]string{}, groups: map[string]string{}}
 }
 
 // Repeated marks flags that may be repeated: each value counts. For other flags only the last one does.
@@ -57,18 +65,33 @@ func (f *Flags) Register(adders ...func(*flag.FlagSet)) {
 			if w, ok := one.Value.(wordValue); ok {
 				f.words[one.Name] = w.Words()
 			}
+			added := pflag.PFlagFromGoFlag(one)
+			if len(one.Name) > 1 {
+				added.Shorthand = f.program.Letters[one.Name]
+			}
+			f.set.AddFlag(added)
 		})
-		f.set.AddGoFlagSet(set)
+	}
+}
+
+// Hide leaves flags out of help, completions and the manual page: other names of flags, and the names that other programs have for them.
+func (f *Flags) Hide(names ...string) {
+	for _, name := range names {
+		if one := f.set.Lookup(name); one != nil {
+			one.Hidden = true
+		}
 	}
 }
 
 // String adds a flag with any text.
 func (f *Flags) String(to *string, name, value, usage string) {
-	f.set.StringVar(to, name, value, usage)
+	f.set.StringVarP(to, name, f.program.Letters[name], value, usage)
 }
 
 // Bool adds a boolean flag.
-func (f *Flags) Bool(to *bool, name, usage string) { f.set.BoolVar(to, name, false, usage) }
+func (f *Flags) Bool(to *bool, name, usage string) {
+	f.set.BoolVarP(to, name, f.program.Letters[name], false, usage)
+}
 
 // Word adds a flag whose value is one of words; the first one is the default.
 func (f *Flags) Word(to *string, name, usage string, words ...string) {
@@ -192,7 +215,8 @@ type group struct {
 	flags []*pflag.Flag
 }
 
-// grouped returns all flags by group, those without a group first.
+// grouped returns all flags that are not hidden by group: those without a group first, then the groups of the program's layout in
+// its order, then the others.
 func (f *Flags) grouped() []group {
 	f.file()
 	all := []group{{}}
@@ -201,10 +225,23 @@ func (f *Flags) grouped() []group {
 		at[title] = len(all)
 		all = append(all, group{title: title})
 	}
+	listed := map[string]bool{}
+	laid := make([]group, len(f.program.Layout))
+	for i, g := range f.program.Layout {
+		laid[i].title = g.Title
+		for _, one := range f.named(strings.Fields(g.Flags)) {
+			listed[one.Name] = true
+			if !one.Hidden {
+				laid[i].flags = append(laid[i].flags, one)
+			}
+		}
+	}
 	f.set.VisitAll(func(one *pflag.Flag) {
-		g := &all[at[f.groups[one.Name]]]
-		g.flags = append(g.flags, one)
+		if g := &all[at[f.groups[one.Name]]]; !listed[one.Name] && !one.Hidden {
+			g.flags = append(g.flags, one)
+		}
 	})
+	all = slices.Concat(all[:1], laid, all[1:])
 	return slices.DeleteFunc(all, func(g group) bool { return len(g.flags) == 0 })
 }
 
@@ -237,7 +274,7 @@ func (f *Flags) Needs(others []string, flags ...string) {
 		f.rules = append(f.rules, rule{flag: flag, others: others})
 		if one := f.set.Lookup(flag); one != nil {
 			if !slices.Contains(others, CommandAfter) { // the usage mentions that
-				one.Usage += "; needs " + dashed(others, " or ")
+				one.Usage += "; needs " + dashed(f.visible(others), " or ")
 			}
 		}
 	}
@@ -273,7 +310,7 @@ func (f *Flags) misfits() (unfit []string, err error) {
 		case slices.Contains(r.others, CommandAfter):
 			return nil, fmt.Errorf("%s needs a command after --", dashed([]string{r.flag}, ""))
 		default:
-			return nil, fmt.Errorf("%s needs %s", dashed([]string{r.flag}, ""), dashed(r.others, " or "))
+			return nil, fmt.Errorf("%s needs %s", dashed([]string{r.flag}, ""), dashed(f.visible(r.others), " or "))
 		}
 	}
 	return unfit, nil
@@ -297,6 +334,19 @@ func (v *values) has(flag string) bool {
 // onCommandLine reports whether a flag is on the command line.
 func (v *values) onCommandLine(name string) bool {
 	return slices.ContainsFunc(v.given[name], func(g given) bool { return g.source == commandLine })
+}
+
+// visible returns those of flags, each a name, or name=value, that are not hidden, or all if all are.
+func (v *values) visible(flags []string) []string {
+	shown := slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
+		name, _, _ := strings.Cut(flag, "=")
+		one := v.set.Lookup(name)
+		return one != nil && one.Hidden
+	})
+	if len(shown) == 0 {
+		return flags
+	}
+	return shown
 }
 
 // dashed returns flags with their hyphens, with a text between them.

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -42,7 +39,7 @@ func (p *Program) use(c *Command) string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// helpPage builds the text of --help, or of --help-all.
+// helpPage builds the text of -h, or of --help.
 type helpPage struct {
 	strings.Builder
 	p     *Program
@@ -52,8 +49,24 @@ type helpPage struct {
 	theme *sgr.Theme
 }
 
-// help returns the text of --help, or of --help-all.
+// help returns the text of -h, or of --help, which has all flags.
 func (p *Program) help(c *Command, fs *Flags, all bool) string {
+	h := p.page(fs, all)
+	h.head(c)
+	if !all {
+		h.examples(c)
+	}
+	h.flags(c.Common)
+	if c.Name == "" && all {
+		h.tail()
+	} else if c.Name == "" {
+		h.lists()
+	}
+	return h.String()
+}
+
+// page returns an empty page.
+func (p *Program) page(fs *Flags, all bool) *helpPage {
 	h := &helpPage{p: p, fs: fs, all: all, width: width(p.Stdout)}
 	if p.Theme != nil {
 		mode := ""
@@ -62,12 +75,7 @@ func (p *Program) help(c *Command, fs *Flags, all bool) string {
 		}
 		h.theme = p.Theme(mode)
 	}
-	h.head(c)
-	h.flags(c.Common)
-	if c.Name == "" {
-		h.tail()
-	}
-	return h.String()
+	return h
 }
 
 // head writes the usage and description of a command.
@@ -81,9 +89,7 @@ func (h *helpPage) head(c *Command) {
 	h.WriteByte('\n')
 	about := sentence(c.About)
 	if c.Name == "" {
-		if about = sentence(h.p.About); h.p.Example != "" {
-			about = strings.TrimSuffix(about, ".") + ": " + h.p.Example
-		}
+		about = sentence(h.p.About)
 		for _, use := range h.p.Uses {
 			h.WriteString("       " + h.p.Name + " " + use + "\n")
 		}
@@ -91,11 +97,26 @@ func (h *helpPage) head(c *Command) {
 	h.text("\n", about, 0)
 }
 
+// examples lists the examples of a command.
+func (h *helpPage) examples(c *Command) {
+	if len(c.Examples) == 0 {
+		return
+	}
+	h.title("Examples")
+	column := 0
+	for _, e := range c.Examples {
+		column = max(column, len(e[0])+4)
+	}
+	for _, e := range c.Examples {
+		h.listed("  "+e[0], e[1], column)
+	}
+}
+
 // flags lists the flags, or only the common ones if there are any and not all are wanted.
 func (h *helpPage) flags(common []string) {
 	groups := h.fs.grouped()
 	if len(common) > 0 && !h.all {
-		groups = []group{{flags: h.fs.named(common)}}
+		groups = []group{{title: "Flags", flags: h.fs.named(common)}}
 	} else if len(groups) == 1 {
 		groups[0].title = ""
 	}
@@ -118,6 +139,23 @@ func (h *helpPage) flags(common []string) {
 	}
 }
 
+// lists names the commands and the topics.
+func (h *helpPage) lists() {
+	var commands, topics []string
+	for _, c := range h.p.named() {
+		commands = append(commands, c.Name)
+	}
+	for _, t := range h.p.Topics {
+		topics = append(topics, t.Name)
+	}
+	h.WriteByte('\n')
+	h.listed("Commands:", strings.Join(append(commands, "help"), ", "), 11)
+	if len(topics) > 0 {
+		h.listed("Topics:", strings.Join(topics, ", "), 11)
+	}
+	h.WriteString("\n" + h.p.Name + " --help lists all flags; help COMMAND and help TOPIC say more.\n")
+}
+
 // tail writes what follows the flags in the help of the program itself.
 func (h *helpPage) tail() {
 	h.title("Commands")
@@ -125,16 +163,25 @@ func (h *helpPage) tail() {
 		h.listed("  "+c.Name, c.About, 14)
 	}
 	h.listed("  help", helpAbout, 14)
-	if h.all {
-		h.title("Environment")
-		for _, v := range h.p.Environment {
-			h.listed("  "+v.Name, v.About, usageColumn)
-		}
-		h.title("Configuration")
-		h.text("", "  "+configText(h.p.Name), 2)
+	h.topics()
+	h.title("Environment")
+	for _, v := range h.p.Environment {
+		h.listed("  "+v.Name, v.About, usageColumn)
 	}
-	h.text("\n", wordsText+" --help-all and the manual page say more.", 2)
-	h.text("", "Exit status: "+h.p.Exit, 2)
+	h.title("Configuration")
+	h.text("", "  "+configText(h.p.Name), 2)
+	h.text("\n", "Exit status: "+h.p.Exit, 2)
+}
+
+// topics lists the topics.
+func (h *helpPage) topics() {
+	if len(h.p.Topics) == 0 {
+		return
+	}
+	h.title("Topics (" + h.p.Name + " help TOPIC)")
+	for _, t := range h.p.Topics {
+		h.listed("  "+t.Name, t.About, 20)
+	}
 }
 
 // title starts a section.
@@ -145,10 +192,7 @@ func (h *helpPage) text(before, text string, indent int) {
 	h.WriteString(before + wrapped(text, h.width, indent) + "\n")
 }
 
-const (
-	helpAbout = "shows the flags of a command: help COMMAND"
-	wordsText = "The first of a flag's words is its default."
-)
+const helpAbout = "shows the flags of a command, or a topic"
 
 // listed writes two columns. The second one begins at column, on a separate line if the first one is too long.
 func (h *helpPage) listed(first, second string, column int) {
@@ -199,20 +243,19 @@ func describe(one *pflag.Flag) (d description) {
 	switch one.DefValue {
 	case "", "false", "0", "0s", "[]":
 	default:
-		if !strings.Contains(d.usage, "(default") {
+		if !strings.Contains(d.usage, "[default") {
 			d.standard = one.DefValue
 		}
 	}
 	return d
 }
 
-// text returns the help text of a flag: its usage, without the name of the value at its beginning, and its default. If the default is
-// the first of the allowed words, it is left out, as the end of help explains.
+// text returns the help text of a flag: its usage, without the name of the value at its beginning, and its default.
 func (f *Flags) text(one *pflag.Flag) string {
 	d := describe(one)
 	usage := strings.TrimPrefix(d.usage, d.value+": ")
-	if words := f.words[one.Name]; d.standard != "" && (len(words) == 0 || words[0] != d.standard) {
-		return usage + " (default " + d.standard + ")"
+	if d.standard != "" {
+		return usage + " [default: " + d.standard + "]"
 	}
 	return usage
 }
@@ -243,185 +286,3 @@ func sentence(s string) string {
 	}
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
-
-// man returns the command that prints the manual page.
-func (p *Program) man() *Command {
-	return &Command{Name: "man", About: "prints the manual page: man | man -l -", Config: never, Setup: func(*Flags) Run {
-		return func() (int, error) { return p.print(p.manual()) }
-	}}
-}
-
-// manual returns the manual page, in the macros of man(7).
-func (p *Program) manual() string {
-	version, date := "", ""
-	if p.Version != nil {
-		version, _, _ = strings.Cut(p.Version(), " ")
-	}
-	if p.Date != nil {
-		date = p.Date()
-	}
-	var m page
-	fmt.Fprintf(&m, ".TH %q 1 %q %q %q\n", strings.ToUpper(p.Name), date, p.Name+" "+version, "User Commands")
-	m.macro("SH", "NAME")
-	m.text(p.Name + " - " + p.About)
-	m.macro("SH", "SYNOPSIS")
-	for _, use := range append([]string{"[flags] " + p.Commands[0].Args}, p.Uses...) {
-		m.use(p.Name, use)
-	}
-	for _, c := range p.named() {
-		m.use(p.Name+" "+c.Name, "[flags] "+c.Args)
-	}
-	if note := p.Commands[0].Note; note != "" {
-		m.macro("PP")
-		m.text(sentence(note))
-	}
-	m.macro("SH", "DESCRIPTION")
-	m.paragraphs(p.Description)
-	m.macro("SH", "FLAGS")
-	m.text(wordsText)
-	main, _ := p.flags(p.Commands[0])
-	for _, g := range main.grouped() {
-		if g.title != "" {
-			m.macro("SS", g.title)
-		}
-		m.flags(main, g.flags)
-	}
-	m.macro("SH", "COMMANDS")
-	for _, c := range p.named() {
-		m.command(p, c, main)
-	}
-	m.macro("SH", "CONFIGURATION")
-	m.text("The configuration is " + configText(p.Name) + ".")
-	m.macro("PP")
-	m.text("The value goes to the end of the line, without quotes, and nothing is expanded in it; a line that begins with # is a " +
-		"comment. A flag that only another command has is for that one.")
-	m.macro("SH", "ENVIRONMENT")
-	for _, v := range p.Environment {
-		m.macro("TP")
-		m.macro("B", v.Name)
-		m.text(sentence(v.About))
-	}
-	m.macro("SH", "EXIT STATUS")
-	m.text(sentence(strings.TrimSuffix(p.Exit, ".")))
-	return m.String()
-}
-
-// page builds a manual page.
-type page struct{ strings.Builder }
-
-// macro writes a line with a macro and its arguments.
-func (m *page) macro(name string, args ...string) {
-	m.WriteString("." + name)
-	for _, arg := range args {
-		m.WriteString(` "` + strings.ReplaceAll(roff(arg), `"`, `\(dq`) + `"`)
-	}
-	m.WriteByte('\n')
-}
-
-// text writes text, in lines of the length that mandoc recommends.
-func (m *page) text(s string) {
-	for line := range strings.SplitSeq(wrapped(roff(s), narrow, 0), "\n") {
-		if strings.HasPrefix(line, ".") {
-			line = `\&` + line
-		}
-		m.WriteString(line + "\n")
-	}
-}
-
-// paragraphs writes paragraphs. Those that begin with spaces are not filled.
-func (m *page) paragraphs(text string) {
-	for i, part := range strings.Split(strings.TrimSpace(text), "\n\n") {
-		if i > 0 {
-			m.macro("PP")
-		}
-		if !strings.HasPrefix(part, " ") {
-			for line := range strings.Lines(part) {
-				m.text(strings.TrimSuffix(line, "\n"))
-			}
-			continue
-		}
-		m.WriteString(".RS\n.nf\n")
-		for line := range strings.Lines(part) {
-			m.text(strings.TrimSpace(line))
-		}
-		m.WriteString(".fi\n.RE\n")
-	}
-}
-
-// use writes a usage line: the command's name, and its arguments.
-func (m *page) use(name, args string) {
-	m.macro("SY", name)
-	m.text(strings.TrimSpace(args))
-	m.macro("YS")
-}
-
-// flags writes a list of flags.
-func (m *page) flags(fs *Flags, all []*pflag.Flag) {
-	for _, one := range all {
-		m.macro("TP")
-		d := describe(one)
-		short, value := "", ""
-		if one.Shorthand != "" {
-			short = `\fB` + roff("-"+one.Shorthand) + `\fR`
-		}
-		if d.value != "" {
-			value = ` \fI` + roff(d.value) + `\fR`
-			if d.optional {
-				value = `[=\fI` + roff(d.value) + `\fR]`
-			}
-		}
-		long := `\fB` + roff("--"+one.Name) + `\fR`
-		switch {
-		case one.Name == one.Shorthand:
-			m.WriteString(short + value + "\n")
-		case short != "":
-			m.WriteString(short + ", " + long + value + "\n")
-		default:
-			m.WriteString(long + value + "\n")
-		}
-		m.text(sentence(fs.text(one)))
-	}
-}
-
-// command writes the description of a command, and its flags that differ from those of the program without a command.
-func (m *page) command(p *Program, c *Command, main *Flags) {
-	m.macro("SS", strings.TrimSpace(p.Name+" "+c.Name+" [flags] "+c.Args))
-	m.text(sentence(c.About))
-	if c.Note != "" {
-		m.text(sentence(c.Note))
-	}
-	fs, _ := p.flags(c)
-	var same []string
-	for _, g := range fs.grouped() {
-		own := slices.DeleteFunc(g.flags, func(one *pflag.Flag) bool {
-			theirs := main.set.Lookup(one.Name)
-			repeated := theirs != nil && theirs.Usage == one.Usage && theirs.DefValue == one.DefValue
-			if repeated {
-				same = append(same, "--"+one.Name)
-			}
-			return repeated
-		})
-		m.flags(fs, own)
-	}
-	if len(same) > 0 {
-		m.macro("PP")
-		m.text(fmt.Sprintf("As above: %s.", strings.Join(same, ", ")))
-	}
-}
-
-// roff escapes characters that have a meaning for the formatter, or that it would print as typographic signs, and those beyond ASCII.
-func roff(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if named, ok := roffNames[r]; ok {
-			b.WriteString(named)
-		} else if r < utf8.RuneSelf {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, `\[u%04X]`, r)
-		}
-	}
-	return b.String()
-}
-
-var roffNames = map[rune]string{'\\': `\e`, '-': `\-`, '\'': `\(aq`, '`': `\(ga`, '^': `\(ha`, '~': `\(ti`}

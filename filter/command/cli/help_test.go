@@ -49,10 +49,10 @@ func TestHelpLines(t *testing.T) {
 Does it.
 
 Words:
-      --word WORD             one, two
+      --word WORD             one, two [default: one]
   -n                          no more
       --text[=TEXT]           a long usage of a TEXT that does not fit onto the one line of one
-                              hundred columns it has (default some)
+                              hundred columns it has [default: some]
 
 Rest:
       --a-flag-with-a-very-long-name VALUE
@@ -61,8 +61,8 @@ Rest:
 Help and configuration:
       --no-config             do not read the configuration
       --print-config          print where the value of each flag comes from
-  -h, --help                  the most common flags
-      --help-all              every flag
+  -h                          print one page of help
+      --help                  print all flags
 `
 	if got := p.help(p.Commands[1], fs, true); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

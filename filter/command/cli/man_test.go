@@ -27,9 +27,9 @@ func TestManual(t *testing.T) {
 	for _, want := range []string{
 		"NAME some-prog - does much SYNOPSIS some-prog [flags] [FILE ...] some-prog -- COMMAND some-prog alpha [flags] red|green",
 		"DESCRIPTION It's a `program`. .It does some-prog one # an example .x The end~. FLAGS",
-		"Most --mode MODE It's [fast], or: slow. --tree DIR DIR, and \\more 'quotes' \"and ’\". --input FILE",
-		"--name NAME NAME (default Joe). --color[=WHEN] WHEN. -l, --loud Be loud.",
-		"COMMANDS some-prog alpha [flags] red|green Does: alpha's. --depth DEPTH DEPTH. As above: --no-config, --print-config, --help, --help-all.",
+		"Most --mode MODE It's [fast], or: slow [default: fast]. --tree DIR DIR, and \\more 'quotes' \"and ’\". --input FILE",
+		"--name NAME NAME [default: Joe]. --color[=WHEN] WHEN [default: auto]. -l, --loud Be loud.",
+		"COMMANDS some-prog alpha [flags] red|green Does: alpha's. --depth DEPTH DEPTH [default: deep]. As above: --no-config, --print-config, -h, --help.",
 		"ENVIRONMENT SOME_VARIABLE Counts. EXIT STATUS 0 always. some-prog 1.2 2026-01-02",
 	} {
 		if !strings.Contains(text, want) {

@@ -205,7 +205,7 @@ func (f *Flags) kind(name string, d description) string {
 func kindOf(name string) string {
 	for part := range strings.SplitSeq(name, "|") {
 		switch strings.TrimSuffix(part, "...") {
-		case "FILE", "INPUT", "LOG":
+		case "FILE", "PATH", "INPUT", "LOG":
 			return offerFiles
 		case "DIR":
 			return offerDirs

@@ -19,7 +19,7 @@ import (
 func offering() *Program {
 	return &Program{Name: "some-prog", Version: func() string { return "1.2 go" }, Date: func() string { return "2026-01-02" }, About: "does much",
 		Description: "It's a `program`.\n.It does\n\n  some-prog one  # an example\n  .x\n\nThe end~.", Uses: []string{"-- COMMAND"}, Exit: "0 always.",
-		Environment: []Variable{{"SOME_VARIABLE", "counts"}},
+		Environment: []Variable{{Name: "SOME_VARIABLE", About: "counts"}},
 		Commands: []*Command{
 			{Args: "[FILE ...]", Note: "reads it", Setup: func(fs *Flags) Run {
 				var s string
@@ -197,7 +197,7 @@ func TestFish(t *testing.T) {
 		{"-l p", "plain file"},
 		{"", "alpha|beta|bin/|completion|help|man|plain file|sub dir/"},
 		{"alpha ", "green|red"},
-		{"alpha --", "--depth|--help|--help-all|--no-config|--print-config"},
+		{"alpha --", "--depth|--help|--no-config|--print-config"},
 		{"beta ", "bin/|sub dir/"},
 		{"completion ", "bash|fish|powershell|zsh"},
 		{"help al", "alpha"},

@@ -1,0 +1,114 @@
+package command
+
+import "qss-filter/filter/command/cli"
+
+// common are the flags that -h shows.
+var common = []string{"symbols", "rootfs", "debuginfod", "frames", "names", "source", "explain", "json", "color", "output", "summary",
+	"maps", "verbose", "help", "version"}
+
+// doctorCommon are those of doctor, which accepts all other flags of the filter, too.
+var doctorCommon = []string{"symbols", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "no-cache", "print-config",
+	"h", "help"}
+
+// examples are the examples of -h.
+var examples = [][2]string{
+	{"adb logcat | qss-filter -s out/symbols", "name the crashes of a device, live"},
+	{"qss-filter -s build -- ctest", "run a command; its status is kept"},
+	{"qss-filter crash.log", "read a log"},
+	{"qss-filter doctor crash.log", "say why a name is missing, and what to do"},
+	{"qss-filter tree logs -o out", "read a directory of logs"},
+}
+
+// letters are the one-letter names of flags.
+var letters = map[string]string{"symbols": "s", "output": "o", "quiet": "q", "verbose": "v", "version": "V", "jobs": "j"}
+
+// layout is the order of flags in help, the groups that most people need first.
+var layout = []cli.Group{
+	{Title: "Symbols", Flags: "symbols rootfs debuginfod debuginfod-timeout backend"},
+	{Title: "Output", Flags: "output frames names source source-root path-map hyperlink-format color explain only-stacks dedupe modules " +
+		"strip-ansi json style"},
+	{Title: "Messages", Flags: "summary stats verbose quiet"},
+	{Title: "Processes and addresses", Flags: "process-key addresses lookahead maps linger"},
+	{Title: "Files beside the log", Flags: "report pprof folded dump-context on-dumpfile"},
+	{Title: "Cache", Flags: "no-cache cache-dir cache-max"},
+}
+
+// habits say what to use in place of other programs' flags.
+var habits = map[string]string{
+	"colour": "use --color[=WHEN]", "no-colour": "use --color=never", "no-color": "use --color=never", "nocolor": "use --color=never",
+	"silent": "use --quiet", "n": "--source=N shows lines around a frame's", "C": "--source=N shows lines around a frame's",
+	"context": "--source=N shows lines around a frame's, --modules=fold|show|hide the lines of modules",
+	"A":       "--source=N shows lines around a frame's", "B": "--source=N shows lines around a frame's",
+	"e": "give the file with --symbols FILE, or use 'qss-filter symbolize FILE'", "exe": "give the file with --symbols FILE",
+	"f": "functions are always shown; to read a log give its name", "i": "inlined functions are always shown",
+	"p": "give the directory with --symbols DIR", "file": "give the log's name without a flag", "input": "give the log's name without a flag",
+	"sym": "use ndk-stack's directory with --symbols DIR", "dump": "give the log's name without a flag",
+	"symfs": "use --rootfs DIR", "sysroot": "use --rootfs DIR", "debug-dir": "use --symbols DIR", "solib-search-path": "use --symbols DIR",
+	"format": "use --json", "output-style": "use --json", "pretty": "use --frames=append",
+	"follow": "a log is read until it ends: tail -f LOG | qss-filter",
+	"pid":    "--process-key says what tells processes apart; --maps /proc/PID/maps gives the mappings of one",
+	"debug":  "use --verbose", "jsonl": "use --json", "offline": "use --debuginfod=off",
+}
+
+const (
+	about = "makes native stack traces in logs readable, live"
+	exits = "0 if everything was read, 1 if an input or the output failed, 2 if the command line is wrong; with -- COMMAND the command's own, once its output has ended."
+)
+
+// description is the description in the manual page.
+const description = `
+qss-filter goes at the end of any pipe of logs and makes every native stack trace in it readable: function, source file,
+line and inlined calls. Everything else of the log leaves byte for byte as it came, as soon as it came.
+
+  adb logcat | qss-filter --symbols out/target/product/generic/symbols
+  tail -f crash.log | qss-filter
+  qss-filter --symbols build -- ctest
+  qss-filter --explain crash.log
+  qss-filter tree logs --output out --rootfs /mnt/rootfs
+
+No wrong name is printed: a build ID that does not match, a stale file, an address outside its symbol leave a frame as it
+was. --explain says why at each one; where shows how the files of one module are found.
+
+With -- COMMAND, qss-filter runs the command and filters its output; colors, signals and the exit status are the command's own.
+Processes that it leaves behind may go on writing: their output is filtered until they close it, are silent for 2 seconds
+(--linger), or a signal ends the wait. Then a line names the processes that still hold the output, and their next write fails, as
+into any pipe without a reader.
+The first Ctrl-C lets the producer at the other end of a pipe finish, a second one stops at once.
+`
+
+// environment are the environment variables that the program reads.
+var environment = []cli.Variable{
+	{Name: "QSS_FILTER_CONFIG", About: "the configuration; set but empty, or /dev/null, for none"},
+	{Name: "XDG_CONFIG_HOME", About: "otherwise the configuration is qss-filter/config below it (~/.config)"},
+	{Name: "QSS_FILTER_SYMBOLS", Flag: "symbols", About: "more places for --symbols, with : between them (; on Windows)"},
+	{Name: "QSS_FILTER_PROJECT", About: "set to 1: read .qss-filter of the working directory, or the nearest one above it, too"},
+	{Name: "NO_COLOR", About: "set to anything: --color=auto adds no colors"},
+	{Name: "FORCE_COLOR", About: "set to anything but 0: --color=auto adds colors in a pipe, too"},
+	{Name: "CLICOLOR_FORCE", About: "the same as FORCE_COLOR"},
+	{Name: "QSS_COLORS", About: "the colors of what is added"},
+	{Name: "TERM", About: "set to dumb: --color=auto adds no colors"},
+	{Name: "COLUMNS", About: "the width of the terminal, in place of what it says itself"},
+	{Name: "CI", About: "set where a machine runs tests: no index of debug information is written there"},
+	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
+	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
+	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},
+	{Name: "DEBUGINFOD_TIMEOUT", About: "seconds to wait for a server to go on (90)"},
+	{Name: "DEBUGINFOD_MAXTIME", About: "seconds that a download may take (no bound)"},
+	{Name: "DEBUGINFOD_MAXSIZE", About: "bytes that a file may have (2 GiB)"},
+	{Name: "DEBUGINFOD_RETRY_LIMIT", About: "how often a server is asked again (2)"},
+	{Name: "DEBUGINFOD_HEADERS_FILE", About: "a file of headers for every request"},
+	{Name: "DEBUGINFOD_PROGRESS", About: "set to anything: show downloads on standard error"},
+	{Name: "LLVM_SYMBOLIZER_OPTS", About: "flags, where the program is called llvm-symbolizer"},
+}
+
+// files are the files that the program uses.
+var files = []cli.Variable{
+	{Name: "~/.config/qss-filter/config", About: "the configuration"},
+	{Name: ".qss-filter", About: "the configuration of a project, read if $QSS_FILTER_PROJECT is set"},
+	{Name: "~/.cache/qss-filter", About: "answers, indexes of symbol directories, and unpacked copies of large files"},
+	{Name: "~/.cache/debuginfod_client", About: "downloads, shared with elfutils and gdb"},
+	{Name: "/usr/lib/debug", About: "debug files of the system's packages"},
+}
+
+// seeAlso are related manual pages.
+var seeAlso = []string{"addr2line(1)", "debuginfod(8)", "eu-stack(1)", "llvm-symbolizer(1)", "perf-script(1)"}

@@ -1,0 +1,148 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"qss-filter/filter/command/cli"
+	"qss-filter/filter/tree"
+	"qss-filter/symsrc"
+)
+
+// treeCommand is `qss-filter tree DIR --output OUT`.
+func treeCommand(fs *cli.Flags) cli.Run {
+	c := newConfig(fs)
+	c.timed()
+	var summary, onlyStacks bool
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs))
+	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), func(set *flag.FlagSet) {
+		action(set, "d", "demangle, as is the default", func() {})
+	})
+	fs.Hide(append(seedTreeFlags, "d")...)
+	fs.Bool(&onlyStacks, "only-stacks", "write only the stacks of each log, numbered")
+	fs.Bool(&summary, "json", "print the summary as JSON")
+	c.plainFlags(fs)
+	fs.Needs(programs, "c")
+	return func() (int, error) {
+		if err := c.inTree(onlyStacks); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		o, end, err := c.filterOptions()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		if c.tree.Report == "" {
+			c.tree.Report = c.tree.Output
+		}
+		completeReport(&c.tree)
+		if summary {
+			c.tree.SummaryJSON = "-"
+		}
+		c.tree.Filter, c.tree.Terminal = o, isTerminal(os.Stderr)
+		return c.each(func(ctx context.Context) error { return tree.Run(ctx, c.tree) })
+	}
+}
+
+// plainFlags adds the flags of the output of commands that read whole logs.
+func (c *config) plainFlags(fs *cli.Flags) {
+	fs.String(&c.style.color, "color", "auto", "color messages `WHEN`: auto (on a terminal), always, never")
+	fs.Words("color", colorWords...)
+	fs.Optional("color", "always")
+	fs.Bool(&c.style.quiet, "quiet", "write no warnings")
+}
+
+// inTree completes the options of a tree of logs.
+func (c *config) inTree(onlyStacks bool) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	switch args := c.flags.Args(); {
+	case c.tree.Input == "" && len(args) == 0:
+		return errors.New("want the directory of the logs")
+	case c.tree.Input == "":
+		c.tree.Input = args[0]
+		if c.tree.Mode = tree.Rewrite; onlyStacks {
+			c.tree.Mode = tree.StackOnly
+		}
+	case len(args) > 0:
+		return errors.New("--input-dir: " + args[0] + " names the logs, too")
+	}
+	if c.tree.Output == "" {
+		return errors.New("want --output DIR, where the logs are written with names")
+	}
+	return nil
+}
+
+// completeReport adds to a report the groups of stacks and the page that shows them.
+func completeReport(o *tree.Options) {
+	o.Group, o.HTML, o.Stdout = true, filepath.Join(o.Report, "stacks.html"), os.Stdout
+}
+
+// each runs what reads several logs until a signal asks for the end.
+func (c *config) each(run func(context.Context) error) (status int, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err = run(ctx)
+	_, wrong := errors.AsType[*symsrc.OptionError](err)
+	switch {
+	case err == nil:
+		return cli.OK, nil
+	case wrong:
+		return cli.Usage, err
+	case errors.Is(err, context.Canceled): // reported already
+		return exitInterrupted, nil
+	case errors.Is(err, tree.ErrUnread):
+		return cli.Failed, nil
+	}
+	return cli.Failed, err
+}
+
+// modulesCommand is `qss-filter modules LOG…`.
+func modulesCommand(fs *cli.Flags) cli.Run {
+	c := newConfig(fs)
+	c.timed()
+	symbolFlags(fs, c.symbols)
+	fs.Register(with(addressFlags, &c.options), func(set *flag.FlagSet) {
+		set.BoolVar(&c.tree.Check, "check", false, "add the file that is found, its build ID, and MISMATCH")
+		set.BoolVar(&c.tree.JSON, "json", false, "print JSON")
+		set.BoolVar(&c.tree.Follow, "follow", false, "follow symbolic links out of directories, and to directories")
+		set.Var((*jobs)(&c.tree.Jobs), "jobs", "read `NUMBER` logs at once; auto is one per core")
+	})
+	c.plainFlags(fs)
+	return func() (int, error) {
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		o, end, err := c.filterOptions()
+		if err != nil {
+			return cli.Usage, err
+		}
+		defer end()
+		c.tree.Filter, c.tree.Stdout = o, os.Stdout
+		return c.each(func(ctx context.Context) error { return tree.Modules(ctx, c.inputs, c.tree) })
+	}
+}
+
+// seedForm puts the name of a command before arguments in the form of QSS, which begin with flags: --input-dir is the command tree.
+func seedForm(args []string) []string {
+	if len(args) == 0 || !strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if arg == "--input-dir" || strings.HasPrefix(arg, "--input-dir=") {
+			return append([]string{"tree"}, slices.Clone(args)...)
+		}
+	}
+	return args
+}
