@@ -155,6 +155,7 @@ var imports = map[string]string{
 	"symsrc/sources":           "symsrc",
 	"symsrc/symbolize":         "symsrc symsrc/symbolize/batch",
 	"symsrc/symbolize/batch":   "",
+	"symsrc/symbolize/gnu":     "symsrc symsrc/demangle",
 	"symsrc/symbolize/llvm":    "symsrc symsrc/demangle",
 	"symsrc/symfile":           "symsrc symsrc/breakpad symsrc/budget symsrc/diskcache symsrc/gsym symsrc/mapped",
 }

@@ -131,6 +131,8 @@ type Answer struct {
 
 // Detail is what the debug information has of a function of an answer besides its Frame.
 type Detail struct {
+	// Linkage is the name of the function in the debug information; "" unknown.
+	Linkage string
 	// File and Line are where the function is declared; "" and 0 are unknown. CompDir is as in Frame.
 	File    string
 	CompDir int

@@ -7,7 +7,8 @@
 //	values.go     kinds of flags
 //	texts.go      the text of help and of the manual page, and the order of flags in it
 //	llvmargs.go   command lines of llvm-symbolizer --filter-markup
-//	standin.go    in place of llvm-symbolizer and llvm-addr2line
+//	standin.go    in place of other tools, by the program's name, and their flags; standin_llvm.go: llvm-symbolizer and
+//	              llvm-addr2line; standin_gnu.go: addr2line of binutils
 //	run.go        a log, a tree of logs, a program's output or a foreign input through a filter; what signals do
 //	symbols.go    commands about files of symbols
 //	fleet.go      worker and publish
@@ -57,10 +58,8 @@ var Program = cli.Program{
 // Main does what the arguments ask for, without the program's name, and returns the exit status.
 func Main(args []string) (status int) {
 	messages.Store(theme(os.Stderr, colorOf(args)))
-	if kind := toolOf(os.Args[0]); kind != noTool {
-		if status, done := runLLVM(kind, args); done {
-			return status
-		}
+	if status, done := runTool(args); done {
+		return status
 	}
 	status, err := Program.Run(seedForm(args))
 	if err != nil {

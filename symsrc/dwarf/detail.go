@@ -7,6 +7,7 @@ import (
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/bin"
 	"qss-filter/symsrc/elf"
+	"qss-filter/symsrc/names"
 )
 
 // details are what Details has read of a unit.
@@ -24,7 +25,7 @@ const callEntryWeight, declarationWeight = 16, 48
 // Frames need not read.
 func (u *Unit) Details(addr uint64) []symsrc.Detail {
 	body := u.body()
-	fn, calls := body.callsAt(addr)
+	fn, calls, t := body.callsAt(addr)
 	disc := u.lineTable().discriminatorAt(u.f.lineAddr(addr))
 	if fn == nil {
 		return []symsrc.Detail{{Discriminator: disc}}
@@ -33,30 +34,30 @@ func (u *Unit) Details(addr uint64) []symsrc.Detail {
 	if len(calls) > 0 {
 		entries := body.callEntries(fn)
 		for _, i := range calls {
-			d, next := body.detail(entries[i])
+			d, next := body.detail(entries[i], body.nameOfCall(&t.calls[i], false))
 			d.Discriminator, disc = disc, next
 			all = append(all, d)
 		}
 	}
-	d, _ := body.detail(fn.die)
+	d, _ := body.detail(fn.die, body.nameOfFunction(fn, false))
 	d.Discriminator = disc
 	return append(all, d)
 }
 
-// callsAt returns the function at an address and, as indexes in its tree, the calls that were inlined into it there, the innermost one
+// callsAt returns the function at an address its tree and, as indexes in that, the calls that were inlined into it there, the innermost one
 // first. It returns nil if there is no function.
-func (u *Unit) callsAt(addr uint64) (fn *function, calls []int32) {
+func (u *Unit) callsAt(addr uint64) (fn *function, calls []int32, t *tree) {
 	fn, in := u.functionAt(addr, false)
 	if fn == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	t := u.treeOf(fn)
+	t = u.treeOf(fn)
 	if in.call != 0 {
 		calls = t.ancestors(in.call-1, nil)
 	} else if inner, _, found := t.chain(addr, nil, u.f.budget); found {
 		calls = inner
 	}
-	return fn, calls
+	return fn, calls, t
 }
 
 // callEntries returns the offsets of the entries of the calls that were inlined into a function, in the order of its tree.
@@ -78,7 +79,10 @@ func (u *Unit) callEntries(fn *function) []int {
 }
 
 // detail returns what the entry of a function or of an inlined call has, and the discriminator of the call.
-func (u *Unit) detail(die int) (d symsrc.Detail, call uint32) {
+func (u *Unit) detail(die int, name *names.Name) (d symsrc.Detail, call uint32) {
+	if name != nil {
+		d.Linkage = name.Linkage
+	}
 	at := u.knownDeclaration(die)
 	d.File, d.CompDir, d.Line = at.file.path, at.file.compDir, at.line
 	var e entry

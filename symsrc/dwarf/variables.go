@@ -28,7 +28,7 @@ const maxLocals = 1 << 14
 // into it, in file order.
 func (u *Unit) Locals(addr uint64) (all []symsrc.Local) {
 	body := u.body()
-	fn, calls := body.callsAt(addr)
+	fn, calls, _ := body.callsAt(addr)
 	if fn == nil {
 		return nil
 	}

@@ -207,6 +207,8 @@ func (s *Symbolizer) answer(ctx context.Context, dst, line []byte, ended bool) (
 	var r request
 	text := clean(line)
 	switch {
+	case text == "," && s.opt.Hex: // with which perf marks the end of an answer
+		dst = s.appendCode(dst, &request{addressed: true}, []place{{}})
 	case text == "": // it asks whether the process is alive
 		dst = s.appendCode(dst, &r, []place{{}})
 	default:
@@ -309,11 +311,15 @@ func (s *Symbolizer) variable(addr uint64, frames []symsrc.Frame) (g global) {
 		return g
 	}
 	f := &frames[0]
-	g = global{name: f.Linkage, file: f.File, line: f.Line, start: addr - f.Offset, size: f.Size}
-	if !s.opt.NoDemangle {
-		g.name = demangle.LLVM(g.name, false)
+	return global{name: s.demangled(f.Linkage), file: f.File, line: f.Line, start: addr - f.Offset, size: f.Size}
+}
+
+// demangled returns a name as the options want it.
+func (s *Symbolizer) demangled(linkage string) string {
+	if s.opt.NoDemangle {
+		return linkage
 	}
-	return g
+	return demangle.LLVM(linkage, false)
 }
 
 // named returns the places of a symbol.
@@ -345,8 +351,8 @@ func (s *Symbolizer) named(ctx context.Context, m symsrc.Module, r *request) (pl
 
 // code returns the functions at an address, and the linkage name of the outermost one.
 func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (places []place, linkage string, _ *FileError) {
-	short := s.opt.Functions == ShortNames || s.opt.NoSymbolTable && s.opt.Functions == LinkageNames
-	detailed := s.opt.Style != LLVM || s.opt.Verbose
+	short := s.opt.Functions == ShortNames
+	detailed := s.opt.Style != LLVM || s.opt.Verbose || s.opt.NoSymbolTable
 	q.Kind = symsrc.Code
 	if detailed {
 		q.Kind = symsrc.Detailed
@@ -368,7 +374,7 @@ func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (place
 		if s.opt.Functions != LinkageNames && f.Origin > symsrc.SymbolAndDebug {
 			continue
 		}
-		p := s.place(f)
+		p := s.place(f, got.Files != nil && got.Files.Debug != "" && got.Files.Debug != got.Files.Elf)
 		if len(got.Details) == len(got.Frames) {
 			s.detail(&p, &got.Details[i])
 		}
@@ -399,19 +405,22 @@ func (s *Symbolizer) single(places []place) []place {
 // stub is the end of the name of a stub that calls a function of another file.
 const stub = "@plt"
 
-// place returns what is known of a function as llvm writes it.
-func (s *Symbolizer) place(f *symsrc.Frame) place {
+// place returns what is known of a function as llvm writes it. The symbols of a separate debug file have versions that llvm does not
+// see, because it reads those of the program.
+func (s *Symbolizer) place(f *symsrc.Frame, separate bool) place {
 	p := place{function: f.Linkage, file: s.path(f.File, f.CompDir), line: f.Line, column: f.Column}
 	switch {
 	case s.opt.Functions == NoNames:
 		p.function = ""
 	case p.function == "":
 		p.function = f.Func
-	case s.opt.NoDemangle:
-	case strings.HasSuffix(p.function, stub): // which llvm does not name
+	case strings.HasSuffix(p.function, stub) && !s.opt.NoDemangle: // which llvm does not name
 		p.function = f.Func
 	default:
-		p.function = demangle.LLVM(p.function, false)
+		if at := strings.IndexByte(p.function, '@'); separate && at > 0 {
+			p.function = p.function[:at]
+		}
+		p.function = s.demangled(p.function)
 	}
 	if f.Approx && !s.opt.SkipLineZero {
 		p.line = 0
@@ -421,6 +430,9 @@ func (s *Symbolizer) place(f *symsrc.Frame) place {
 
 // detail adds what else is known of a function.
 func (s *Symbolizer) detail(p *place, d *symsrc.Detail) {
+	if s.opt.NoSymbolTable && s.opt.Functions == LinkageNames {
+		p.function = s.demangled(d.Linkage)
+	}
 	p.startFile, p.startLine, p.start, p.started = s.path(d.File, d.CompDir), d.Line, d.Start, d.Started
 	p.discriminator = d.Discriminator
 }

@@ -53,7 +53,6 @@ const inlinedCPP = `
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <regex>
 #include <string>
 #include <vector>
 struct Base { virtual ~Base() {} virtual int f(int x) const { return x; } int table[7]; static const char *names[3]; };
@@ -62,9 +61,8 @@ namespace ns { int counter = 3; static double ratio[300]; template <class T> str
 struct Derived : Base { int f(int x) const override { char buf[200]; snprintf(buf, sizeof buf, "%d", x); return buf[0] + ns::counter; } };
 int total(const std::vector<int> &v) { int s = 0; for (int x : v) { int y = x * 2; s += y; } return s; }
 int main(int argc, char **argv) {
-	std::map<std::string, std::smatch> found;
-	std::regex r("([a-z]+)=([0-9]+)");
-	for (int i = 1; i < argc; i++) { std::string s = argv[i]; std::regex_search(s, found[s], r); }
+	std::map<std::string, std::vector<std::string>> found;
+	for (int i = 1; i < argc; i++) { std::string s = argv[i]; found[s.substr(1)].push_back(s); }
 	for (auto &[k, v] : found) std::cout << k << v.size() << std::endl;
 	std::vector<int> v{3, 1, 2};
 	std::sort(v.begin(), v.end(), [](int a, int b) { return a > b; });
