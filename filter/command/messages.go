@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/mattn/go-isatty"
 
@@ -145,6 +147,9 @@ func named(err error) error {
 		}
 		text = strings.Replace(text, wrong.Error(), flag+": "+wrong.Err.Error(), 1)
 	}
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && missing.Op == "stat" { // how it was noticed is no matter
+		text = strings.Replace(text, missing.Error(), (&fs.PathError{Op: "open", Path: missing.Path, Err: missing.Err}).Error(), 1)
+	}
 	if avoidable, ok := errors.AsType[*symsrc.AvoidableError](err); ok && optionAdvice[avoidable.Option] != "" {
 		text += " (" + optionAdvice[avoidable.Option] + ")"
 	}
@@ -152,6 +157,15 @@ func named(err error) error {
 		return err
 	}
 	return &namedError{text, err}
+}
+
+// inputStatus returns the status of an input that failed: cli.Usage if it cannot be opened, as for anything that the command line names
+// and that cannot be used, and otherwise cli.Failed.
+func inputStatus(err error) (status int) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
+		return cli.Usage
+	}
+	return cli.Failed
 }
 
 // joined returns the errors of errors.Join, nil for any other error.

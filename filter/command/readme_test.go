@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 	"qss-filter/filter/command"
 )
 
-// The README's commands run in a directory of their own, from its first line to its last one. What they need beside
+// The commands of the README and of the topics run in a directory of their own, each page from its first line to its last one. What they need beside
 // the filter is here: a new command of another program wants a line in standIns (or in tools, if it is to run itself), a new
 // file a line in readmeFiles, and an indented block that is not of commands the beginning of its first line in samples.
 var (
@@ -32,6 +33,8 @@ var (
 	}
 	// tools run themselves. No other is found.
 	tools = []string{"bash", "cat", "jq", "ln", "sh", "sort", "uniq"}
+	// builtins are those of the shell.
+	builtins = []string{"export"}
 	// readmeFiles are made of files below testdata, or are empty directories.
 	readmeFiles = map[string]string{
 		"crash.log": "qss/crash.qss.log", "other.log": "qss/bar.log", "old.log": "qss/crash.qss.log", "device.log": "markup/crash.markup.log",
@@ -46,15 +49,32 @@ var (
 	samples = []string{"E/CRASH ", "nats-server -js", "for n in "}
 )
 
-// readmeLine is a command with the number of its line.
+// readmeLine is a command with its file and the number of its line.
 type readmeLine struct {
-	number int
-	text   string
+	place, text string
 }
 
-// readme returns the README's commands and its configuration, and complains of what it does not know.
+// pages returns the names of the README and of the topics.
+func pages(t *testing.T) []string {
+	topics, err := filepath.Glob("filter/command/topics/*.md")
+	if err != nil || len(topics) != len(command.Program.Topics) {
+		t.Fatalf("%d topics, and %d files, %v", len(command.Program.Topics), len(topics), err)
+	}
+	return append([]string{"README.md"}, topics...)
+}
+
+// readme returns the commands of all pages and the configuration, and complains of what it does not know.
 func readme(t *testing.T) (commands []readmeLine, config string) {
-	text, err := os.ReadFile("README.md")
+	for _, page := range pages(t) {
+		some, more := pageCommands(t, page)
+		commands, config = append(commands, some...), config+more
+	}
+	return commands, config
+}
+
+// pageCommands returns the commands of a page and its configuration.
+func pageCommands(t *testing.T, page string) (commands []readmeLine, config string) {
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,9 +98,10 @@ func readme(t *testing.T) (commands []readmeLine, config string) {
 		case open:
 			commands[len(commands)-1].text += "\n" + line
 		default:
-			commands = append(commands, readmeLine{number, line})
-			if word := commandWord(line); word != "qss-filter" && standIns[strings.TrimPrefix(word, "./")] == "" && !slices.Contains(tools, word) {
-				t.Errorf("README.md:%d: nothing is known of %q: give it a stand-in in readme_test.go, or, if the block is no command, put its beginning into samples there", number, word)
+			place := fmt.Sprintf("%s:%d", page, number)
+			commands = append(commands, readmeLine{place, line})
+			if word := commandWord(line); word != "qss-filter" && standIns[strings.TrimPrefix(word, "./")] == "" && !slices.Contains(tools, word) && !slices.Contains(builtins, word) {
+				t.Errorf("%s: nothing is known of %q: give it a stand-in in readme_test.go, or, if the block is no command, put its beginning into samples there", place, word)
 				commands = commands[:len(commands)-1]
 			}
 		}
@@ -169,7 +190,7 @@ func lay(path, source string, copied bool) error {
 
 var redirected = regexp.MustCompile(`>\s*(~|\w)(\S*)`)
 
-// TestReadme runs the README's commands.
+// TestReadme runs the commands of the README and of the topics.
 func TestReadme(t *testing.T) {
 	commands, config := readme(t)
 	if len(commands) < 30 || !strings.Contains(config, "--symbols=") {
@@ -191,19 +212,15 @@ func TestReadme(t *testing.T) {
 		var exit *exec.ExitError
 		switch {
 		case errors.As(err, &exit) && exit.ExitCode() == 127:
-			t.Errorf("README.md:%d: %s\n%sgive the missing command a stand-in in readme_test.go", c.number, c.text, complaints.String())
+			t.Errorf("%s: %s\n%sgive the missing command a stand-in in readme_test.go", c.place, c.text, complaints.String())
 		case err != nil || strings.Contains(complaints.String(), "unknown flag"):
-			t.Errorf("README.md:%d: %s\n%v\n%s%s", c.number, c.text, err, out, complaints.String())
+			t.Errorf("%s: %s\n%v\n%s%s", c.place, c.text, err, out, complaints.String())
 		}
 	}
 }
 
-// TestReadmeFlags says that every flag which the README's sentences name is one of some command.
+// TestReadmeFlags says that every flag which the sentences of a page name is one of some command.
 func TestReadmeFlags(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	known := map[string]bool{}
 	for _, name := range command.HiddenFlags {
 		known[name] = true
@@ -218,12 +235,97 @@ func TestReadmeFlags(t *testing.T) {
 			known[name] = true
 		}
 	}
-	for _, m := range regexp.MustCompile("`[^`\n]*`").FindAllString(string(text), -1) {
-		for _, flag := range regexp.MustCompile(`(?:^|[ \x60])--([a-z][a-z0-9-]*)`).FindAllStringSubmatch(m, -1) {
-			if !known[flag[1]] {
-				t.Errorf("README.md names --%s in %s, and no command has it", flag[1], m)
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("`[^`\n]*`").FindAllString(string(text), -1) {
+			for _, flag := range regexp.MustCompile(`(?:^|[ \x60])--([a-z][a-z0-9-]*)`).FindAllStringSubmatch(m, -1) {
+				if !known[flag[1]] {
+					t.Errorf("%s names --%s in %s, and no command has it", page, flag[1], m)
+				}
 			}
 		}
+	}
+}
+
+// TestReadmeLength holds the README to its length, and all pages to short sentences.
+func TestReadmeLength(t *testing.T) {
+	const lines, words = 150, 20
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); page == "README.md" && n > lines {
+			t.Errorf("the README has %d lines, want %d at most", n, lines)
+		}
+		if page != "README.md" && !strings.Contains(string(text[:min(len(text), 80)]), "# ") {
+			t.Errorf("%s has no title", page)
+		}
+		for _, sentence := range sentences(string(text)) {
+			if n := len(strings.Fields(sentence)); n > words {
+				t.Errorf("%s: a sentence of %d words, want %d at most: %s", page, n, words, sentence)
+			}
+		}
+	}
+}
+
+// sentences returns the sentences of a page's paragraphs and list items, without commands and tables.
+func sentences(text string) (all []string) {
+	for _, paragraph := range regexp.MustCompile(`\n\n|\n[*0-9]+\.? `).Split(text, -1) {
+		if strings.HasPrefix(paragraph, "    ") || strings.HasPrefix(paragraph, "|") || strings.HasPrefix(paragraph, "#") {
+			continue
+		}
+		for _, sentence := range regexp.MustCompile(`[.:;](?:\*\*)?\s`).Split(strings.TrimSpace(paragraph), -1) {
+			all = append(all, strings.Join(strings.Fields(sentence), " "))
+		}
+	}
+	return all
+}
+
+// TestTopics says that each topic is listed and shown.
+func TestTopics(t *testing.T) {
+	list := printed(t, "help")
+	for _, topic := range command.Program.Topics {
+		text, err := os.ReadFile("filter/command/topics/" + topic.Name + ".md")
+		if err != nil || !strings.HasPrefix(printed(t, "help", topic.Name), string(text)) {
+			t.Errorf("help %s does not show its page: %v", topic.Name, err)
+		}
+		if !strings.Contains(list, "  "+topic.Name+" ") || topic.About == "" || !strings.Contains(printed(t, "-h"), topic.Name) {
+			t.Errorf("%s is not listed in\n%s", topic.Name, list)
+		}
+	}
+}
+
+// TestFormatsTopic holds that each row of the table of formats is recognized by the filter. Some of the examples are cut at `…`.
+func TestFormatsTopic(t *testing.T) {
+	text, err := os.ReadFile("filter/command/topics/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 2 || !strings.Contains(cells[1], "`") {
+			continue
+		}
+		rows++
+		for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			example := strings.NewReplacer("{{{module:…}}}", "{{{module:0:a.so:elf:5290}}}", "{{{mmap:…}}}", "{{{module:0:a.so:elf:5290}}}{{{mmap:0x1000:0x1000:load:0:rx:0}}}",
+				"{{{data:…}}}", "{{{data:0x1000}}}", "{{{pc:…}}}", "{{{pc:0x1000}}}", "5290…", "5290aa11", "9c74…", "9c74aa11", "316c…", "316caa11", "6c22…", "6c22aa11",
+				"67f5…", "67f5aa11", "[0x…]", "[0x7f00]", "14645 ", "\t           14645 ").Replace(m[1])
+			cmd := exec.Command("qss-filter", "--json", "--no-cache", "--debuginfod=off")
+			cmd.Stdin = strings.NewReader(example + "\n")
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), `"frames":[`) && !strings.Contains(string(out), `"context":[`) {
+				t.Errorf("%s: %q is not recognized: %s%v", cells[0], example, out, err)
+			}
+		}
+	}
+	if rows < 12 {
+		t.Errorf("%d rows", rows)
 	}
 }
 

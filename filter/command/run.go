@@ -223,7 +223,7 @@ func (j *job) stream(s *stream.Stream) (status int) {
 	}
 	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Drain: drain, Problem: func(err error) {
 		complain("%v", err)
-		status = cli.Failed
+		status = max(status, inputStatus(err))
 	}}, j.out)
 	if err != nil {
 		return unwritten(err)

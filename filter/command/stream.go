@@ -65,6 +65,9 @@ func filterCommand(fs *cli.Flags) cli.Run {
 		if err := c.check(); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
 		}
+		if len(fs.Args()) == 0 && isTerminal(os.Stdin) {
+			warn("reading a log from standard input, which is the keyboard; Ctrl-D ends it (qss-filter -h is a page of help)")
+		}
 		return (&job{config: c}).run()
 	}
 }

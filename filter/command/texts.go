@@ -1,6 +1,31 @@
 package command
 
-import "qss-filter/filter/command/cli"
+import (
+	"embed"
+	"strings"
+
+	"qss-filter/filter/command/cli"
+)
+
+//go:embed topics/*.md
+var topicFiles embed.FS
+
+// topicNames are the topics of help, in its order.
+var topicNames = []string{"android", "ci", "tree", "llvm-symbolizer", "addresses", "symbols", "formats", "output", "json", "configuration",
+	"fleet", "imports", "limits", "security", "benchmarks"}
+
+// topics returns the topics of help. Each describes itself in its title.
+func topics() (all []cli.Topic) {
+	for _, name := range topicNames {
+		text, err := topicFiles.ReadFile("topics/" + name + ".md")
+		if err != nil {
+			continue // a test holds that each is there
+		}
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		all = append(all, cli.Topic{Name: name, About: title, Text: string(text)})
+	}
+	return all
+}
 
 // common are the flags that -h shows.
 var common = []string{"symbols", "rootfs", "debuginfod", "frames", "names", "source", "explain", "json", "color", "output", "summary",
@@ -52,7 +77,7 @@ var habits = map[string]string{
 
 const (
 	about = "makes native stack traces in logs readable, live"
-	exits = "0 if everything was read, 1 if an input or the output failed, 2 if the command line is wrong; with -- COMMAND the command's own, once its output has ended."
+	exits = "0 if everything was read, 1 if an input or the output failed, 2 if the command line is wrong or names what cannot be opened; with -- COMMAND the command's own, once its output has ended."
 )
 
 // description is the description in the manual page.
@@ -88,7 +113,7 @@ var environment = []cli.Variable{
 	{Name: "QSS_COLORS", About: "the colors of what is added"},
 	{Name: "TERM", About: "set to dumb: --color=auto adds no colors"},
 	{Name: "COLUMNS", About: "the width of the terminal, in place of what it says itself"},
-	{Name: "CI", About: "set where a machine runs tests: no index of debug information is written there"},
+	{Name: "CI", About: "set where a machine runs tests: no process stays to keep the cache or to write indexes"},
 	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
 	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
 	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},

@@ -102,7 +102,7 @@ func (c *config) each(run func(context.Context) error) (status int, err error) {
 	case errors.Is(err, tree.ErrUnread):
 		return cli.Failed, nil
 	}
-	return cli.Failed, err
+	return inputStatus(err), err
 }
 
 // modulesCommand is `qss-filter modules LOG…`.

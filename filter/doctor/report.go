@@ -241,7 +241,7 @@ func (r *report) nearly() {
 func (r *report) what() {
 	if len(r.advice) == 0 {
 		if r.survey.all() == 0 {
-			r.put("\nThere is nothing to resolve. `qss-filter --help` and the README say which formats are known.")
+			r.put("\nThere is nothing to resolve. `qss-filter help formats` says which formats are known.")
 		} else if r.survey.named() == r.survey.all() {
 			r.put("\nEvery frame has a name.")
 		} else {

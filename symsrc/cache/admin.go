@@ -21,7 +21,7 @@ const adminTime = 30 * time.Second
 
 // serveCommand is `cache serve`.
 func serveCommand(ctx context.Context, dir string, o *Options) error {
-	code := serve(ctx, dir, o.max())
+	code := serve(ctx, dir, o.max(), o.Brief)
 	if code != exitServed {
 		return &ServeError{dir, int(code), code.reason()}
 	}

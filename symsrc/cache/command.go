@@ -111,6 +111,8 @@ type Options struct {
 	Off bool
 	// Max bounds the size of its files on disk, in bytes; 0 means 256 MiB.
 	Max int64
+	// Brief makes serve end with its last filter, instead of waiting for others.
+	Brief bool
 	// Engine identifies the engine that answers; "" is that of symsrc/object.
 	Engine string
 	// Finder, if not nil, is the finder of the wrapped source. Without it, modules without a build ID and the results of Probe are

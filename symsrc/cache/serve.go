@@ -38,6 +38,7 @@ type server struct {
 	note    string // for the first client
 	clients int
 	idle    *time.Timer
+	linger  time.Duration // how long it waits for another client after the last one
 	over    chan struct{}
 	once    sync.Once
 
@@ -45,8 +46,8 @@ type server struct {
 	ending atomic.Bool // set when no more of them are read
 }
 
-// serve runs the cache process until ctx ends.
-func serve(ctx context.Context, dir string, max int64) exitCode {
+// serve runs the cache process until ctx ends, or until it has had no client for a while. If brief is set, it ends with its last client.
+func serve(ctx context.Context, dir string, max int64, brief bool) exitCode {
 	closeInherited()
 	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
 	debug.SetMemoryLimit(128 << 20)
@@ -65,7 +66,10 @@ func serve(ctx context.Context, dir string, max int64) exitCode {
 	if note == "" {
 		note = s.note
 	}
-	sv := &server{dir: dir, store: db, started: time.Now(), note: note, over: make(chan struct{})}
+	sv := &server{dir: dir, store: db, started: time.Now(), note: note, over: make(chan struct{}), linger: idleTime}
+	if brief {
+		sv.linger = 0
+	}
 	if sv.listen, err = listen(dir); err != nil {
 		code = exitSocket
 	} else {
@@ -174,7 +178,7 @@ func (sv *server) accept() {
 			conn.Close()
 			sv.mu.Lock()
 			if sv.clients--; sv.clients == 0 {
-				sv.idle.Reset(idleTime)
+				sv.idle.Reset(sv.linger)
 			}
 			sv.mu.Unlock()
 		}()

@@ -10,15 +10,23 @@ func (p *Program) helpFor(args []string) (page string, command []string, err err
 	if len(args) == 0 {
 		return p.overview(), nil, nil
 	}
-	if strings.HasPrefix(args[0], "-") || p.command(args) != nil {
+	c := p.command(args)
+	if strings.HasPrefix(args[0], "-") {
 		return "", append(args[:len(args):len(args)], "--help"), nil
 	}
 	names := []string{}
 	for _, t := range p.Topics {
-		if t.Name == args[0] {
+		switch {
+		case t.Name == args[0] && c != nil: // a command with a topic of its own
+			fs, _ := p.flags(c)
+			return t.Text + "\n" + p.help(c, fs, true), nil, nil
+		case t.Name == args[0]:
 			return t.Text, nil, nil
 		}
 		names = append(names, t.Name)
+	}
+	if c != nil {
+		return "", append(args[:len(args):len(args)], "--help"), nil
 	}
 	for _, c := range p.named() {
 		names = append(names, c.Name)

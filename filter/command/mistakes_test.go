@@ -1,0 +1,108 @@
+package command_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mistakes are what people type who do not know the program, or know another one better, and what is said to them. Without an answer the
+// run is right: it is what was meant.
+var mistakes = []struct{ args, answer string }{
+	{"--colour", "unknown flag: --colour: use --color[=WHEN]"},
+	{"--no-color", "unknown flag: --no-color: use --color=never"},
+	{"--color always", ""},
+	{"--color=yes", "--color=yes: want auto, always, never"},
+	{"-e app", "unknown flag: -e: give the file with --symbols FILE, or use 'qss-filter symbolize FILE'"},
+	{"--exe=app", "unknown flag: --exe: give the file with --symbols FILE"},
+	{"-f log", "unknown flag: -f: functions are always shown; to read a log give its name"},
+	{"-i", "unknown flag: -i: inlined functions are always shown"},
+	{"-C", "unknown flag: -C: --source=N shows lines around a frame's"},
+	{"-p dir", "unknown flag: -p: give the directory with --symbols DIR"},
+	{"--silent", "unknown flag: --silent: use --quiet"},
+	{"--quite", "unknown flag: --quite: did you mean --quiet?"},
+	{"--symbol=dir", "unknown flag: --symbol: did you mean --symbols?"},
+	{"--symbls dir", "unknown flag: --symbls: did you mean --symbols?"},
+	{"--sysmbols dir", "unknown flag: --sysmbols: did you mean --symbols?"},
+	{"-symbols dir", "unknown flag: -symbols: did you mean --symbols?"},
+	{"-help", "unknown flag: -help: did you mean --help?"},
+	{"--rootf=/", "unknown flag: --rootf: did you mean --rootfs?"},
+	{"--sysroot=/", "unknown flag: --sysroot: use --rootfs DIR"},
+	{"--symfs=/", "unknown flag: --symfs: use --rootfs DIR"},
+	{"--debuginfo off", "unknown flag: --debuginfo: did you mean --debuginfod or --debuginfod-timeout?"},
+	{"--debuginfod log", "--debuginfod=log: want off, or a URL such as https://debuginfod.debian.net"},
+	{"--frame=short", "unknown flag: --frame: did you mean --frames?"},
+	{"--frames=fancy", "--frames=fancy: want full, append, short"},
+	{"--format=json", "unknown flag: --format: use --json"},
+	{"--follow log", "unknown flag: --follow: a log is read until it ends: tail -f LOG | qss-filter"},
+	{"--metrics :9464", "unknown flag: --metrics: it is a flag of 'qss-filter worker'"},
+	{"--context 3", "unknown flag: --context: --source=N shows lines around a frame's, --modules=fold|show|hide the lines of modules"},
+	{"--source 3 log", ""},
+	{"--lookahead log", "--lookahead=log: want a number of lines, or a time such as 500ms"},
+	{"--symbols", "flag needs an argument: --symbols"},
+	{"--symbols none log", "--symbols: open none: no such file or directory"},
+	{"--frobnicate", "unknown flag: --frobnicate"},
+	{"doctr log", "doctr: there is no such file or command; there is 'qss-filter doctor'"},
+	{"-v doctor log", "doctor: there is no such file, and a command comes before all flags: 'qss-filter doctor …'"},
+	{"help docter", "help docter: did you mean 'qss-filter help doctor'?"},
+	{"help nothing", "help nothing: there is no such command or topic; 'qss-filter help' lists them"},
+	{"modules", "want: qss-filter modules [flags] LOG ..."},
+	{"tree logs", "want --output DIR, where the logs are written with names"},
+	{"none", "open none: no such file or directory"},
+	{"--", ""},
+}
+
+// TestMistakes types the commonest mistakes. Each is answered in one line, with one exit status; what can be understood works.
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "log"), []byte("text\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range mistakes {
+		cmd := exec.Command("qss-filter", strings.Fields(c.args)...)
+		cmd.Dir = dir
+		var out, complaint strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &complaint
+		err := cmd.Run()
+		if c.answer == "" {
+			if err != nil || complaint.Len() > 0 {
+				t.Errorf("%s: %v, %s", c.args, err, complaint.String())
+			}
+			continue
+		}
+		said, _, _ := strings.Cut(strings.TrimPrefix(complaint.String(), "qss-filter: "), " (try 'qss-filter")
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || exit.ExitCode() != 2 || strings.TrimSpace(said) != c.answer || strings.Count(complaint.String(), "\n") != 1 || out.Len() > 0 {
+			t.Errorf("%s: %v, %q, and prints %q; want %q", c.args, err, complaint.String(), out.String(), c.answer)
+		}
+	}
+}
+
+// TestOneFault holds that one fault has the same line and the same exit status in every command.
+func TestOneFault(t *testing.T) {
+	for _, c := range []struct {
+		argument, complaint string
+		commands            []string
+	}{
+		{"none", "qss-filter: open none: no such file or directory\n",
+			[]string{"", "doctor", "modules", "import", "symbolize", "dump-sym", "tree --output out"}},
+		{"--symbols none", "qss-filter: --symbols: open none: no such file or directory\n",
+			[]string{"log", "doctor log", "modules log", "tree . --output out", "import log", "symbolize log", "where log", "dump-sym log", "worker"}},
+	} {
+		for _, command := range c.commands {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "log"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("qss-filter", append(strings.Fields(command), strings.Fields(c.argument)...)...)
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || string(out) != c.complaint {
+				t.Errorf("%s %s: %v, %q", command, c.argument, err, out)
+			}
+		}
+	}
+}
