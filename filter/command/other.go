@@ -22,7 +22,7 @@ import (
 func importCommand(fs *cli.Flags) cli.Run {
 	var o importer.Options
 	s := newSymbols()
-	s.Cache.Off = true
+	s.NoAnswers = true
 	fs.Group("Traces and samples")
 	fs.Register(with(importFlags, &o))
 	fs.Words("from-kind", importer.Kinds...)

@@ -18,7 +18,7 @@ import (
 func symbolizeCommand(fs *cli.Flags) cli.Run {
 	var o symbolize.Options
 	s := newSymbols()
-	s.Cache.Off = true
+	s.NoAnswers = true
 	fs.Group("Output")
 	fs.Register(with(symbolizeFlags, &o))
 	symbolFlags(fs, s)

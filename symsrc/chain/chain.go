@@ -26,6 +26,8 @@ type Options struct {
 	Files   locate.Options
 	Servers debuginfod.Options
 	Cache   cache.Options
+	// NoAnswers keeps no answers and uses none, but what else Cache has: indexes.
+	NoAnswers bool
 	// Sources says where source files are; its Fetch asks the servers of the last Finder.
 	Sources sources.Options
 	// Package is a file of split DWARF, in place of PROGRAM.dwp; "" for none. Such a file among Files.Symbols counts, too.
@@ -138,7 +140,7 @@ func (o *Options) Source() (src symsrc.Source, close func(), err error) {
 		engine = ahead{engine, o.announcer}
 	}
 	engine = o.Meter.Source("parse", engine)
-	if o.Cache.Off || o.Package != "" {
+	if o.Cache.Off || o.NoAnswers || o.Package != "" {
 		return engine, closeEngine, nil
 	}
 	o.Cache.Warn, o.Cache.Finder = o.Warn, finder

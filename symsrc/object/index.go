@@ -69,14 +69,20 @@ type IndexJob struct {
 // Run writes the index to dir/index, for the program that program identifies, unless it exists. It fails if another process is writing
 // one there.
 func (j IndexJob) Run(ctx context.Context, dir, program string) error {
-	files := &symsrc.Files{Elf: j.Elf, Debug: j.Debug, ElfStatus: j.ElfStatus, DebugStatus: j.DebugStatus, Unverified: j.BuildID == ""}
-	id, _ := symsrc.ParseBuildID(j.BuildID)
-	s := NewSource(found{files})
-	s.UseIndexes(dir, program, nil)
-	if err := s.writeIndex(ctx, symsrc.Module{Name: cmp.Or(j.Elf, j.Debug), BuildID: id}); err != nil {
+	s, key := j.source(dir, program)
+	if err := s.writeIndex(ctx, key); err != nil {
 		return fmt.Errorf("write the index of %s: %w", cmp.Or(j.Debug, j.Elf), err)
 	}
 	return nil
+}
+
+// source returns a source of the files, and their module.
+func (j IndexJob) source(dir, program string) (s *Source, key symsrc.Module) {
+	files := &symsrc.Files{Elf: j.Elf, Debug: j.Debug, ElfStatus: j.ElfStatus, DebugStatus: j.DebugStatus, Unverified: j.BuildID == ""}
+	s = NewSource(found{files})
+	s.UseIndexes(dir, program, nil)
+	id, _ := symsrc.ParseBuildID(j.BuildID)
+	return s, symsrc.Module{Name: cmp.Or(j.Elf, j.Debug), BuildID: id}
 }
 
 // found is a finder of the same files for every module.
@@ -143,11 +149,10 @@ func (t *indexes) describe(m *module) *moduleIndex {
 			return nil
 		}
 		x.head = fmt.Appendf(x.head, "file %v, build ID %x, answers %v\n", diskcache.StampOf(f.path, f.stat), string(f.elf.ID), f.File == m.file)
-		switch f.path {
-		case m.files.Elf:
-			x.job.Elf, x.job.ElfStatus = f.path, m.files.ElfStatus
-		case m.files.Debug:
+		if f.path == m.files.Debug && opens(m.files.DebugStatus) { // Elf may have the same path, and not exist
 			x.job.Debug, x.job.DebugStatus = f.path, m.files.DebugStatus
+		} else {
+			x.job.Elf, x.job.ElfStatus = f.path, m.files.ElfStatus
 		}
 	}
 	if late := m.file.runtimeFile.path; late != "" {

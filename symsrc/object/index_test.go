@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -209,6 +210,52 @@ func TestIndexWanted(t *testing.T) {
 			}
 			if len(jobs) > 0 {
 				t.Errorf("one more: %+v", <-jobs)
+			}
+		})
+	}
+}
+
+// TestIndexJob checks that a job writes the index of the files that its source has opened, in whatever way they were found.
+func TestIndexJob(t *testing.T) {
+	path := aged(t, "gcc5.elf")
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := f.BuildID()
+	f.Close()
+	debug, stripped := path+".debug", path+".stripped"
+	for _, args := range [][]string{{"--only-keep-debug", path, debug}, {"--strip-debug", path, stripped}} {
+		if out, err := exec.Command("objcopy", args...).CombinedOutput(); err != nil {
+			t.Skipf("objcopy (Debian: binutils): %v: %s", err, out)
+		}
+	}
+	age(t, debug)
+	age(t, stripped)
+	for name, files := range map[string]*symsrc.Files{
+		"program":               {Elf: path, DebugStatus: symsrc.NotFound},
+		"debug file":            {Debug: debug, ElfStatus: symsrc.NotFound},
+		"both":                  {Elf: stripped, ElfStatus: symsrc.Incomplete, Debug: debug},
+		"both, unverified":      {Elf: stripped, ElfStatus: symsrc.Incomplete, Debug: debug, Unverified: true},
+		"at the program's path": {Elf: debug, ElfStatus: symsrc.NotFound, Debug: debug, Unverified: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, m := t.TempDir(), symsrc.Module{Name: path, BuildID: id}
+			s := indexingFiles(t, files, dir)
+			jobs := make(chan IndexJob, 1)
+			s.indexes.build = func(j IndexJob) { jobs <- j }
+			for range 2 {
+				ask(s, m, 1)
+			}
+			job := <-jobs
+			other, key := job.source(dir, "a program")
+			other.indexes.min = 1
+			if err := other.writeIndex(t.Context(), key); err != nil {
+				t.Fatal(err)
+			}
+			s = indexingFiles(t, files, dir)
+			if ask(s, m, 1); !usesIndex(s, m) {
+				t.Errorf("%+v: the index is not used", job)
 			}
 		})
 	}
