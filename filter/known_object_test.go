@@ -210,6 +210,14 @@ func TestKnownObjectsCost(t *testing.T) {
 		}
 		dst = dst[:0]
 		again := []byte(stack)
+		// Each filter has its own hash function. Two lines with the same place in the table replace each other, which is rare.
+		for range 3 {
+			if _, n := f.Known(dst, again); n == len(again) {
+				break
+			}
+			f = filter.New(o)
+			f.Feed().Add(context.Background(), nil, []byte(context0+strings.Repeat(stack, 20)))
+		}
 		if allocated := testing.AllocsPerRun(10, func() {
 			if _, n := f.Known(dst, again); n != len(again) {
 				t.Errorf("%d bytes of %q are known", n, again)
