@@ -185,6 +185,25 @@ func TestIdle(t *testing.T) {
 	w.check(t)
 }
 
+// TestBrief checks that the process ends with its last client where that is asked for, and that its answers are kept.
+func TestBrief(t *testing.T) {
+	t.Setenv(idleVar, "1h")
+	t.Setenv(briefVar, "1")
+	dir := tempDir(t)
+	s, w := source(t, dir, &engine{})
+	ask(s, 0, 10)
+	connect(t, s)
+	s.Close()
+	eventually(t, "it goes", func() bool { return holder(dir) == 0 })
+	w.check(t)
+	s, w = source(t, dir, &engine{gone: true})
+	if ask(s, 0, 10) != expected(0, 10) {
+		t.Error("it lost answers")
+	}
+	s.Close()
+	w.check(t)
+}
+
 // TestDirectoryGone checks that the process ends after its directory was removed, as the temporary directory of a test is.
 func TestDirectoryGone(t *testing.T) {
 	t.Setenv(idleVar, "300ms")

@@ -23,10 +23,11 @@ import (
 )
 
 // The test binary is also the cache process, and a filter, when it is started with these words. Its settings are in the
-// environment: the idle time, and the bytes to leave free on the disk.
+// environment: the idle time, the bytes to leave free on the disk, and whether it ends with its last client.
 const (
 	idleVar    = "CACHE_TEST_IDLE"
 	reserveVar = "CACHE_TEST_RESERVE"
+	briefVar   = "CACHE_TEST_BRIEF"
 	filterWord = "filter"
 )
 
@@ -65,7 +66,7 @@ func serveMain(args []string) int {
 	if err != nil {
 		return 2
 	}
-	o := Options{Dir: args[0], Max: max}
+	o := Options{Dir: args[0], Max: max, Brief: os.Getenv(briefVar) != ""}
 	err = o.Command(ctx, "serve", os.Stdout)
 	if err == nil {
 		return 0
