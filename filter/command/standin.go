@@ -40,13 +40,34 @@ func runTool(args []string) (status int, done bool) {
 	if len(args) > 1 && args[0] == "cache" { // this program has started itself
 		return 0, false
 	}
-	switch kind := toolOf(os.Args[0]); kind {
+	kind := toolOf(os.Args[0])
+	if kind == noTool && len(args) > 1 && args[0] == "symbolize" {
+		args = args[1:]
+		kind = toolFor(args)
+	}
+	switch kind {
 	case llvmSymbolizer, llvmAddr2line:
 		return runLLVM(kind, args)
 	case gnuAddr2line:
 		return runGNU(args), true
 	}
 	return 0, false
+}
+
+// toolFor returns the tool whose flags are in the arguments of symbolize: letters are those of addr2line.
+func toolFor(args []string) tool {
+	kind := noTool
+	for _, arg := range args {
+		switch {
+		case arg == "--":
+			return kind
+		case strings.HasPrefix(arg, "--output-style"):
+			return llvmSymbolizer
+		case len(arg) > 1 && arg[0] == '-' && strings.ContainsRune("aCefips", rune(arg[1])):
+			kind = gnuAddr2line
+		}
+	}
+	return kind
 }
 
 // toolFlag is a flag of a tool.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strings"
 
 	"qss-filter/filter"
 	"qss-filter/filter/command/cli"
@@ -23,16 +24,25 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 	fs.Register(with(symbolizeFlags, &o))
 	symbolFlags(fs, s)
 	return func() (int, error) {
-		args := fs.Args()
-		s.Files.Arguments = args[:1]
+		file, addresses := fs.Args()[0], fs.Args()[1:]
+		st, missing := os.Stat(file)
+		switch {
+		case missing == nil && st.IsDir(): // of symbols: the addresses name their files
+			s.Files.Symbols, file = append(s.Files.Symbols, file), ""
+		case missing == nil:
+			s.Files.Arguments = []string{file}
+		case strings.Contains(file, "@"):
+			file, addresses = "", fs.Args()
+		}
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err
 		}
 		defer end()
-		z, err := symbolize.New(context.Background(), args[0], source, o)
+		o.Warn = warn
+		z, err := symbolize.New(context.Background(), file, source, o)
 		if err == nil {
-			err = z.Run(context.Background(), args[1:], os.Stdin, os.Stdout)
+			err = z.Run(context.Background(), addresses, os.Stdin, os.Stdout)
 		}
 		if err != nil {
 			return cli.Failed, err

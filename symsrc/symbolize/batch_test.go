@@ -21,6 +21,9 @@ import (
 type numbered struct{}
 
 func (numbered) Frames(_ context.Context, q symsrc.Addr) symsrc.Answer {
+	if q.Symbol != "" { // it has none
+		return symsrc.Answer{}
+	}
 	return symsrc.Answer{Frames: []symsrc.Frame{{Func: fmt.Sprint("f", q.Offset), File: "/src/a.c", Line: 7}}}
 }
 

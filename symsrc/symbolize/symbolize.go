@@ -25,6 +25,8 @@ type Options struct {
 	JSON bool
 	// NoDemangle keeps the names as the file has them.
 	NoDemangle bool
+	// Warn, if not nil, is called if the file has no debug information.
+	Warn func(message string)
 }
 
 // ErrAddress is the error of an invalid address. The other addresses were answered.
@@ -38,9 +40,17 @@ type Symbolizer struct {
 	watch   atomic.Pointer[symsrc.Watch] // of the file
 }
 
-// New returns a Symbolizer for the file at path. The error is "open PATH: …" if there is no such regular file, and
-// "read PATH: …" if nothing in it can be read.
+// New returns a Symbolizer for the file at path, or for the module of a build ID in hexadecimal digits. If path is "", every address names
+// its file. The error is "open PATH: …" if there is no such regular file, and "read PATH: …" if nothing in it can be read.
 func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*Symbolizer, error) {
+	s := &Symbolizer{opt: o, symbols: symbols}
+	if path == "" {
+		return s, nil
+	}
+	if id, ok := moduleID(path); ok {
+		s.module = symsrc.Module{BuildID: id}
+		return s, s.check(ctx, path)
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Unwrap(err))
@@ -51,19 +61,40 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
-	s := &Symbolizer{opt: o, symbols: symbols, module: symsrc.Module{Name: path}}
-	files := symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
+	s.module = symsrc.Module{Name: path}
+	return s, s.check(ctx, path)
+}
+
+// moduleID returns the build ID that a text is, if there is no file of that name.
+func moduleID(text string) (symsrc.BuildID, bool) {
+	id, ok := symsrc.ParseBuildID(text)
+	if !ok || len(id) < 4 {
+		return "", false
+	}
+	if _, err := os.Stat(text); err == nil {
+		return "", false
+	}
+	return id, true
+}
+
+// check returns an error if nothing of the module can be read. It warns if there are no lines.
+func (s *Symbolizer) check(ctx context.Context, title string) error {
+	files := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
 	if files == nil {
-		return s, nil
+		return nil
 	}
 	if s.watch.Store(files.Watch); files.Usable() {
-		return s, nil
+		if files.Debug == "" && files.ElfStatus == symsrc.Incomplete && len(files.Symbols) == 0 && s.opt.Warn != nil {
+			s.opt.Warn(fmt.Sprintf("%s has no debug information, so that lines are unknown: --symbols DIR or DEBUGINFOD_URLS says where its debug file is",
+				title))
+		}
+		return nil
 	}
 	why := files.Reason().String()
 	if more := cmp.Or(files.Detail, files.Note); more != "" {
 		why += ": " + more
 	}
-	return nil, fmt.Errorf("read %s: %s", path, why)
+	return fmt.Errorf("read %s: %s", title, why)
 }
 
 // Run answers the addresses, or, if there are none, those in the lines of in. Answers leave before in is read again, so that a caller may
@@ -103,29 +134,79 @@ type Frame struct {
 	Approximate bool   `json:"approximate,omitempty"`
 }
 
-// answer appends the output for one address.
+// answer appends the output for one address: hexadecimal digits, or the name of a function with or without a number, as in main+0x10. The
+// file may stand before it, as in FILE@0x10.
 func (s *Symbolizer) answer(ctx context.Context, dst []byte, text string) ([]byte, error) {
-	addr, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
-	if err != nil {
-		err = fmt.Errorf("%q: %w", text, ErrAddress)
-		if s.opt.JSON {
-			return append(dst, encode(Result{text, []Frame{}, symsrc.UnknownError.String()})...), err
-		}
-		return append(symsrc.AppendVisible(dst, text), ": ??\n"...), err
+	q, label, ok := s.query(text)
+	if !ok {
+		return s.invalid(dst, text)
 	}
-	got := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: addr})
+	got := s.symbols.Frames(ctx, q)
+	if q.Symbol != "" && len(got.Frames) == 0 {
+		return s.invalid(dst, text)
+	}
 	if got.Files != nil && got.Files.Watch != s.watch.Load() {
 		s.watch.Store(got.Files.Watch)
 	}
 	if s.opt.JSON {
-		return append(dst, encode(s.result(addr, &got))...), nil
+		return append(dst, encode(s.result(label, &got))...), nil
 	}
-	return s.appendText(dst, addr, got.Frames), nil
+	return s.appendText(dst, label, got.Frames), nil
+}
+
+// invalid appends the answer to a text that is no address.
+func (s *Symbolizer) invalid(dst []byte, text string) ([]byte, error) {
+	err := fmt.Errorf("%q: %w", text, ErrAddress)
+	if s.opt.JSON {
+		return append(dst, encode(Result{text, []Frame{}, symsrc.UnknownError.String()})...), err
+	}
+	return append(symsrc.AppendVisible(dst, text), ": ??\n"...), err
+}
+
+// query returns the query of a text, and how the answer names the address.
+func (s *Symbolizer) query(text string) (q symsrc.Addr, label string, ok bool) {
+	q.Module = s.module
+	address := text
+	if at := strings.LastIndexByte(text, '@'); at > 0 {
+		q.Module, address = symsrc.Module{Name: text[:at]}, text[at+1:]
+		if id, ok := moduleID(text[:at]); ok {
+			q.Module = symsrc.Module{BuildID: id}
+		} else if path, err := filepath.Abs(text[:at]); err == nil && strings.ContainsRune(text[:at], filepath.Separator) {
+			q.Module.Name = path
+		} else if _, missing := os.Stat(text[:at]); err == nil && missing == nil {
+			q.Module.Name = path
+		}
+	}
+	if q.Module == (symsrc.Module{}) {
+		return q, "", false
+	}
+	if addr, isNumber := hexadecimal(address); isNumber {
+		q.Offset = addr
+		label = "0x" + strconv.FormatUint(addr, 16)
+		if address != text {
+			label = text[:len(text)-len(address)] + label
+		}
+		return q, label, true
+	}
+	name, offset, counted := strings.Cut(address, "+")
+	if counted {
+		if q.Offset, ok = hexadecimal(offset); !ok {
+			return q, "", false
+		}
+	}
+	q.Symbol = name
+	return q, text, name != ""
+}
+
+// hexadecimal reads digits with or without 0x.
+func hexadecimal(text string) (v uint64, ok bool) {
+	v, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
+	return v, err == nil
 }
 
 // result returns an answer for JSON.
-func (s *Symbolizer) result(addr uint64, got *symsrc.Answer) Result {
-	r := Result{fmt.Sprintf("%#x", addr), make([]Frame, 0, len(got.Frames)), symsrc.OK.String()}
+func (s *Symbolizer) result(label string, got *symsrc.Answer) Result {
+	r := Result{label, make([]Frame, 0, len(got.Frames)), symsrc.OK.String()}
 	if len(got.Frames) == 0 && got.Files != nil {
 		r.Status = got.Files.Reason().String()
 	}
@@ -146,8 +227,8 @@ func (s *Symbolizer) name(fr *symsrc.Frame) string {
 
 // appendText appends a line per function, `0x1150: f /src/f.c:5:13`, and ` (inlined into) g /src/g.c:12:11` for those it is inlined
 // into.
-func (s *Symbolizer) appendText(dst []byte, addr uint64, frames []symsrc.Frame) []byte {
-	dst = append(strconv.AppendUint(append(dst, "0x"...), addr, 16), ": "...)
+func (s *Symbolizer) appendText(dst []byte, label string, frames []symsrc.Frame) []byte {
+	dst = append(symsrc.AppendVisible(dst, label), ": "...)
 	if len(frames) == 0 {
 		dst = append(dst, "?? ??:0\n"...)
 	}
