@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -68,6 +69,30 @@ func toolFor(args []string) tool {
 		}
 	}
 	return kind
+}
+
+// toolUses returns, for each link to this program in PATH under a tool's name, how other programs are made to use it.
+func toolUses() (lines []string) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	if self, err = filepath.EvalSymlinks(self); err != nil {
+		return nil
+	}
+	for _, tool := range [...]struct{ name, use string }{
+		{"llvm-symbolizer", "sanitizers: export ASAN_SYMBOLIZER_PATH=%[1]s (TSAN_, MSAN_, UBSAN_, LSAN_ likewise); LLVM's crashes: LLVM_SYMBOLIZER_PATH=%[1]s"},
+		{"addr2line", "perf: by PATH; pprof: export PPROF_TOOLS=addr2line:%[1]s; PyTorch: export TORCH_ADDR2LINE_BINARY=%[1]s"},
+	} {
+		path, err := exec.LookPath(tool.name)
+		if err != nil {
+			continue
+		}
+		if to, err := filepath.EvalSymlinks(path); err == nil && to == self {
+			lines = append(lines, fmt.Sprintf(tool.use, path))
+		}
+	}
+	return lines
 }
 
 // toolFlag is a flag of a tool.

@@ -179,3 +179,20 @@ func TestStandInArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestStandInDoctor holds that doctor says how a link to the program is used, and nothing without one.
+func TestStandInDoctor(t *testing.T) {
+	dir, err := standIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{dir: true, t.TempDir(): false} {
+		cmd := startTool(t, "qss-filter", "doctor", "--no-config", "--no-debuginfod")
+		cmd.Env = append(cmd.Env, "PATH="+path)
+		cmd.Stdin = strings.NewReader("nothing\n")
+		out, _ := cmd.Output() // its status says that there are no frames
+		if got := bytes.Contains(out, []byte("ASAN_SYMBOLIZER_PATH="+dir+"/llvm-symbolizer")) && bytes.Contains(out, []byte("TORCH_ADDR2LINE_BINARY="+dir+"/addr2line")); got != want {
+			t.Errorf("with PATH=%s: %s", path, out)
+		}
+	}
+}

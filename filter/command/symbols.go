@@ -29,17 +29,19 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 		switch {
 		case missing == nil && st.IsDir(): // of symbols: the addresses name their files
 			s.Files.Symbols, file = append(s.Files.Symbols, file), ""
-		case missing == nil:
-			s.Files.Arguments = []string{file}
-		case strings.Contains(file, "@"):
+		case missing != nil && strings.Contains(file, "@"):
 			file, addresses = "", fs.Args()
+		case missing == nil || !isBuildID(file):
+			s.Files.Arguments = []string{file}
 		}
 		source, end, err := s.Source()
 		if err != nil {
 			return cli.Usage, err
 		}
 		defer end()
-		o.Warn = warn
+		o.NoLines = func(title string) {
+			warn(title + " has no debug information, so that lines are unknown: --symbols DIR or DEBUGINFOD_URLS says where its debug file is")
+		}
 		z, err := symbolize.New(context.Background(), file, source, o)
 		if err == nil {
 			err = z.Run(context.Background(), addresses, os.Stdin, os.Stdout)
@@ -49,6 +51,12 @@ func symbolizeCommand(fs *cli.Flags) cli.Run {
 		}
 		return cli.OK, nil
 	}
+}
+
+// isBuildID reports whether an argument that is no file is a build ID.
+func isBuildID(text string) bool {
+	id, ok := symsrc.ParseBuildID(text)
+	return ok && len(id) >= 4
 }
 
 // whereCommand is `qss-filter where BUILDID|FILE`.
@@ -85,7 +93,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		}
 		defer end()
 		d := doctor.Options{Log: "-", Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
-			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.style.color),
+			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.style.color), Links: toolUses(),
 			Flags: fs.Given(func(string) bool { return true }), FileFlags: fs.Given(ofFiles()),
 			New: func(j jsonl.Options) (*filter.Filter, func(), error) {
 				o.Symbols, o.JSON = source, &j

@@ -50,6 +50,8 @@ type Options struct {
 	// Owner returns the name of the distribution's package that has a local file, and the command that installs its
 	// debug information; both are "" if they are not known. It may be nil.
 	Owner func(path string) (name, install string)
+	// Links are what the names of other tools under which this program is installed are for, a line each.
+	Links []string
 }
 
 // Run reads the log and writes the report. healthy reports whether there are frames and every one has a name. It

@@ -70,6 +70,18 @@ func (r *report) write() {
 	r.files()
 	r.nearly()
 	r.what()
+	r.links()
+}
+
+// links lists the other tools' names under which the program is installed.
+func (r *report) links() {
+	if len(r.Links) == 0 {
+		return
+	}
+	r.title("In place of other tools", "")
+	for _, line := range r.Links {
+		r.put("  %s", line)
+	}
 }
 
 // said returns the text about frames whose names are in the log already.

@@ -25,8 +25,8 @@ type Options struct {
 	JSON bool
 	// NoDemangle keeps the names as the file has them.
 	NoDemangle bool
-	// Warn, if not nil, is called if the file has no debug information.
-	Warn func(message string)
+	// NoLines, if not nil, is called with the file if it has no debug information, so that lines are unknown.
+	NoLines func(title string)
 }
 
 // ErrAddress is the error of an invalid address. The other addresses were answered.
@@ -77,16 +77,15 @@ func moduleID(text string) (symsrc.BuildID, bool) {
 	return id, true
 }
 
-// check returns an error if nothing of the module can be read. It warns if there are no lines.
+// check returns an error if nothing of the module can be read. It calls Options.NoLines if there are no lines.
 func (s *Symbolizer) check(ctx context.Context, title string) error {
 	files := s.symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
 	if files == nil {
 		return nil
 	}
 	if s.watch.Store(files.Watch); files.Usable() {
-		if files.Debug == "" && files.ElfStatus == symsrc.Incomplete && len(files.Symbols) == 0 && s.opt.Warn != nil {
-			s.opt.Warn(fmt.Sprintf("%s has no debug information, so that lines are unknown: --symbols DIR or DEBUGINFOD_URLS says where its debug file is",
-				title))
+		if files.Debug == "" && files.ElfStatus == symsrc.Incomplete && len(files.Symbols) == 0 && s.opt.NoLines != nil {
+			s.opt.NoLines(title)
 		}
 		return nil
 	}
