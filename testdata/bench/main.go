@@ -62,6 +62,7 @@ func run(wanted []string) error {
 		return err
 	}
 	os.Setenv(cacheVar, filepath.Join(scratch, "cache"))
+	os.Unsetenv("CI") // there no index is written
 	os.Setenv("PATH", scratch+":"+os.Getenv("PATH"))
 	dir := *keep
 	if dir == "" {
@@ -76,6 +77,9 @@ func run(wanted []string) error {
 		return err
 	}
 	log := filepath.Join(scratch, "log")
+	if err := prime(found[0], lib.plainDir, log); err != nil {
+		return err
+	}
 	chosen := func(names ...string) bool {
 		return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(names, w) })
 	}
@@ -84,6 +88,7 @@ func run(wanted []string) error {
 			continue
 		}
 		fmt.Printf("\n%s: %s\n", c.name, c.what)
+		current = c.name
 		if err := c.write(log, lib); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -95,13 +100,29 @@ func run(wanted []string) error {
 		for _, o := range found {
 			if name := o.name + "-" + l.name; chosen(name, o.name, l.name) {
 				fmt.Printf("\n%s: %s\n", name, l.what)
+				current = name
 				if err := l.run(o, dir, log); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}
 		}
 	}
+	printVerdicts()
 	return nil
+}
+
+// verdicts are the rows of the table of goals, and current is the case of the next one.
+var (
+	verdicts [][4]string
+	current  string
+)
+
+// printVerdicts prints what was aimed at in each case, what was reached, and whether that is enough.
+func printVerdicts() {
+	fmt.Print("\n| case | goal | figure | verdict |\n|---|---|---|---|\n")
+	for _, v := range verdicts {
+		fmt.Printf("| %s | %s | %s | %s |\n", v[0], v[1], v[2], v[3])
+	}
 }
 
 // build makes the programs that are measured.
@@ -132,8 +153,8 @@ func shell(line string) error {
 // onceWord, as the first argument, makes this program run one command and nothing else.
 const onceWord = "run-once"
 
-// runOnce runs a command with a file as its input, and writes how long that took in ns and the largest resident set of any
-// of its processes in KiB.
+// runOnce runs a command with a file as its input, and writes how long that took in ns, the CPU time of its processes in ns, and the
+// largest resident set of any of them in KiB.
 func runOnce(input string, argv []string) int {
 	fail := func(err error) int {
 		os.Stderr.WriteString("bench: " + argv[0] + ": " + err.Error() + "\n")
@@ -161,7 +182,8 @@ func runOnce(input string, argv []string) int {
 	if status.ExitStatus() != 0 {
 		return fail(os.NewSyscallError("exit status "+strconv.Itoa(status.ExitStatus()), syscall.ECHILD))
 	}
-	os.Stdout.WriteString(strconv.FormatInt(took.Nanoseconds(), 10) + " " + strconv.FormatInt(usage.Maxrss, 10) + "\n")
+	cpu := usage.Utime.Nano() + usage.Stime.Nano()
+	os.Stdout.WriteString(strconv.FormatInt(took.Nanoseconds(), 10) + " " + strconv.FormatInt(cpu, 10) + " " + strconv.FormatInt(usage.Maxrss, 10) + "\n")
 	return 0
 }
 
@@ -178,10 +200,10 @@ type command struct {
 	goal           goal
 }
 
-// measured is what a command took: times in ms, sorted, and the largest resident set in KiB.
+// measured is what a command took: times in ms, sorted, those of the processors likewise, and the largest resident set in KiB.
 type measured struct {
-	times []float64
-	peak  int64
+	times, cpu []float64
+	peak       int64
 }
 
 func (m *measured) median() float64 { return m.times[len(m.times)/2] }
@@ -200,18 +222,20 @@ func compare(commands []command) error {
 	begin := time.Now()
 	for k := 0; k <= *runs || k <= 8**runs && time.Since(begin) < 2*time.Second; k++ {
 		for i, c := range commands {
-			took, rss, err := once(c)
+			took, cpu, rss, err := once(c)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 			if k > 0 {
 				results[i].times = append(results[i].times, took.Seconds()*1000)
+				results[i].cpu = append(results[i].cpu, cpu.Seconds()*1000)
 				results[i].peak = max(results[i].peak, rss)
 			}
 		}
 	}
 	for i, c := range commands {
 		slices.Sort(results[i].times)
+		slices.Sort(results[i].cpu)
 		results[i].print(&c, &results[0])
 	}
 	return nil
@@ -220,12 +244,17 @@ func compare(commands []command) error {
 // print writes the row of a command beside the first one's, and whether the goal against it is met.
 func (m *measured) print(c *command, first *measured) {
 	ratio, memory := m.median()/first.median(), float64(first.peak)/float64(m.peak)
-	fmt.Printf("  %-22s %9.1f ms (%.1f–%.1f)  %6.2f ×  peak %6.1f MB", c.name, m.median(), m.times[0], m.times[len(m.times)-1],
-		ratio, float64(m.peak)/1024)
+	fmt.Printf("  %-22s %9.1f ms (%.1f–%.1f)  cpu %9.1f ms  %6.2f ×  peak %6.1f MB", c.name, m.median(), m.times[0], m.times[len(m.times)-1],
+		m.cpu[len(m.cpu)/2], ratio, float64(m.peak)/1024)
 	if g := c.goal; g.times > 0 {
 		fmt.Printf("  goal %.3g × %s", g.times, verdict(ratio >= g.times))
+		row := func(goal, figure string, ok bool) {
+			verdicts = append(verdicts, [4]string{current, goal, figure, verdict(ok)})
+		}
+		row(fmt.Sprintf("%.3g × %s", g.times, c.name), fmt.Sprintf("%.2f × (%.1f of %.1f ms)", ratio, first.median(), m.median()), ratio >= g.times)
 		if g.memory > 0 {
 			fmt.Printf("; memory %.2f, goal %.3g %s", memory, g.memory, verdict(memory <= g.memory))
+			row(fmt.Sprintf("memory %.3g × %s", g.memory, c.name), fmt.Sprintf("%.2f ×", memory), memory <= g.memory)
 		}
 	}
 	fmt.Println()
@@ -240,33 +269,33 @@ func verdict(ok bool) string {
 
 // once runs a command by way of a process that is small: the peak memory of a process includes what its parent had when
 // it began.
-func once(c command) (took time.Duration, rss int64, err error) {
+func once(c command) (took, cpu time.Duration, rss int64, err error) {
 	argv := c.argv
 	if argv == nil {
 		argv = []string{"/bin/sh", "-c", c.pipeline}
 	}
 	if argv[0], err = exec.LookPath(argv[0]); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	cmd := exec.Command(self, append([]string{onceWord, cmp.Or(c.input, os.DevNull)}, argv...)...)
 	cmd.Env, cmd.Stderr = append(os.Environ(), c.env...), os.Stderr
 	if c.cold {
 		dir := os.Getenv(cacheVar) + "-cold"
 		if err := os.RemoveAll(dir); err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		cmd.Env = append(cmd.Env, cacheVar+"="+dir)
 	}
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	_, err = fmt.Sscan(string(out), &took, &rss)
-	return took, rss, err
+	_, err = fmt.Sscan(string(out), &took, &cpu, &rss)
+	return took, cpu, rss, err
 }
 
 // jsonCases are the logs of other cases as objects of JSON.
