@@ -92,6 +92,9 @@ type Options struct {
 	Count bool
 	// Narrow is stream.Options.Narrow.
 	Narrow bool
+	// Missing is told of modules whose unstripped files are missing, at the first frame of each, and of a few of them only; nil is
+	// told of none.
+	Missing func(m symsrc.Module)
 	// Warn is told of malformed markup and the like, at most once per cause; nil drops it.
 	Warn func(message string)
 }
@@ -120,6 +123,8 @@ type Filter struct {
 	objects *jsonl.Printer
 	// line is the number of the line at hand, from 1.
 	line int
+	// missed are the modules of which Options.Missing was told.
+	missed []*resolve.Module
 	// Scratch memory, kept from line to line.
 	stripped []byte
 	seen     print.Observation

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"qss-filter/filter/parse"
 	"qss-filter/filter/print"
@@ -34,6 +35,7 @@ func (f *Filter) resolveFrame(ctx context.Context, t *resolve.Thread, l *parse.L
 	fr := it.Frame
 	it.Answer = f.resolver.ResolveFrame(ctx, t, f.line, l.Text, fr)
 	f.warnRefused(it.Answer)
+	f.miss(it.Answer)
 	f.observe(t, l.Text, it, alone)
 	if f.opt.Renumber == print.RenumberNever || !fr.Counts || !f.renumbers {
 		return
@@ -80,6 +82,7 @@ func (f *Filter) resolveElement(ctx context.Context, t *resolve.Thread, l *parse
 	it.Answer = f.resolver.ResolveAddress(ctx, t.Process, e.Addr, kind, rule)
 	f.resolver.Counts.Count(nil, it.Answer)
 	f.warnRefused(it.Answer)
+	f.miss(it.Answer)
 	if e.Tag == markup.BT {
 		t.Answered(f.line, it.Answer)
 		f.asked = shownBy{dependsOn(t, it.Answer, rule), e.Type}
@@ -98,6 +101,18 @@ func (f *Filter) warnRefused(a *resolve.Answer) {
 		return
 	}
 	f.warn("refused", fmt.Sprintf("line %d: %s stays as it is: %s", f.line, a.Module.Shown, a.Refused))
+}
+
+// maxMissed is how many modules Options.Missing is told of.
+const maxMissed = 3
+
+// miss tells Options.Missing of the module of an answer, if its unstripped file is missing.
+func (f *Filter) miss(a *resolve.Answer) {
+	if f.opt.Missing == nil || a == nil || a.Module == nil || len(f.missed) >= maxMissed || !a.Outcome().WantsFile() || slices.Contains(f.missed, a.Module) {
+		return
+	}
+	f.missed = append(f.missed, a.Module)
+	f.opt.Missing(a.Module.Module)
 }
 
 // apply lets a context element take effect. For a reset that had nothing to clear the effect is Unknown.

@@ -20,8 +20,8 @@ func TestSummary(t *testing.T) {
 	}
 	f.Line(context.Background(), nil, []byte("#4 0x1 in f /a.c:3 (/a.so+0x3)\n"))
 	want := resolve.Summary{Modules: []resolve.Unresolved{
-		{Frames: 2, Outcome: notFound, Module: "/lib/missing.so (BuildId: 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
-		{Frames: 1, Outcome: resolve.NoSymbol, Module: "/a.so", Reason: "NO_SYMBOL: the files are good, but no symbol covers the addresses"}}}
+		{Frames: 2, Outcome: notFound, Module: "/lib/missing.so (BuildId: 0123abcd)", Title: "missing.so (BuildId 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
+		{Frames: 1, Outcome: resolve.NoSymbol, Module: "/a.so", Title: "a.so", Reason: "NO_SYMBOL: the files are good, but no symbol covers the addresses"}}}
 	for _, o := range []resolve.Outcome{notFound, notFound, resolve.NoSymbol, resolve.OK, resolve.InLog} {
 		want.Count(o)
 	}

@@ -94,7 +94,23 @@ func newSymbols() *chain.Options {
 	if isTerminal(os.Stderr) {
 		o.Progress = os.Stderr
 	}
+	o.Files.Nearby = nearby()
 	return o
+}
+
+// nearby returns the directories in which builds leave unstripped files without being asked: that of an Android product, and that of a
+// Gradle project in the working directory.
+func nearby() (dirs []string) {
+	add := func(dir string) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			dirs = append(dirs, dir)
+		}
+	}
+	if product := os.Getenv("ANDROID_PRODUCT_OUT"); product != "" {
+		add(filepath.Join(product, "symbols"))
+	}
+	add(filepath.Join("app", "build", "intermediates"))
+	return dirs
 }
 
 // symbolFlags adds the flags of symbols.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -196,12 +197,67 @@ const (
 	sourceAdvice  = "; pass --source-root DIR or --path-map FROM=TO"
 )
 
-// writeSummary writes which modules' frames could not be resolved, and why, one module per line, and whether all source files are
-// missing. It writes nothing if there is no problem.
-func writeSummary(w io.Writer, s resolve.Summary, theme *sgr.Theme) error {
+// frames returns a number of frames in words.
+func frames(n int) string {
+	if n == 1 {
+		return "1 frame"
+	}
+	return fmt.Sprintf("%d frames", n)
+}
+
+// hints are lines about modules without symbols, at their first frames.
+type hints struct {
+	mu   sync.Mutex // the output of a command has two streams
+	told []symsrc.Module
+}
+
+// maxHints is how many modules are named while the log is read.
+const maxHints = 3
+
+// missing names a module without symbols.
+func (h *hints) missing(m symsrc.Module) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.told) >= maxHints || slices.Contains(h.told, m) {
+		return
+	}
+	h.told = append(h.told, m)
+	complain("no symbols for %s: try --symbols DIR", resolve.Title(m))
+}
+
+// writeBrief writes how many frames have no name, and what is to be tried. It writes nothing if there is no problem.
+func writeBrief(w io.Writer, s resolve.Summary, log string, theme *sgr.Theme) error {
 	var b strings.Builder
 	const prefix = "qss-filter:"
 	if unnamed := s.Unnamed(); unnamed > 0 {
+		fmt.Fprintf(&b, "%s %d of %s have no name: %s\n", theme.Alert(prefix), unnamed, frames(s.Frames), theme.Place("qss-filter doctor "+log))
+		missing := slices.DeleteFunc(slices.Clone(s.Modules), func(m resolve.Unresolved) bool { return !m.Unstripped })
+		if len(missing) > 0 {
+			more := ""
+			if n := len(missing) - 1; n > 0 {
+				more = fmt.Sprintf(" and %d more", n)
+			}
+			fmt.Fprintf(&b, "%s no symbols for %s%s: try %s\n", theme.Quiet(prefix), theme.Strong(missing[0].Title), more, theme.Place("--symbols DIR"))
+		}
+	}
+	if s.NoSource != "" {
+		fmt.Fprintf(&b, "%s none of the source files is there, the first is %s%s\n", theme.Alert(prefix), theme.Strong(s.NoSource), theme.Quiet(sourceAdvice))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeSummary writes which modules' frames could not be resolved, and why, one module per line, and whether all source files are
+// missing, or that all frames have names.
+func writeSummary(w io.Writer, s resolve.Summary, _ string, theme *sgr.Theme) error {
+	var b strings.Builder
+	const prefix = "qss-filter:"
+	switch unnamed := s.Unnamed(); {
+	case s.Frames == 0:
+		fmt.Fprintf(&b, "%s no frames\n", theme.Quiet(prefix))
+	case unnamed == 0:
+		fmt.Fprintf(&b, "%s all frames have names: %d\n", theme.Quiet(prefix), s.Frames)
+	default:
 		fmt.Fprintf(&b, "%s %d of %d frames have no name:\n", theme.Alert(prefix), unnamed, s.Frames)
 		for _, m := range s.Modules {
 			of, advice := "", ""

@@ -131,7 +131,6 @@ func TestSummary(t *testing.T) {
 		s    resolve.Summary
 		want string
 	}{
-		{resolve.Summary{Tally: tally(4, 0)}, ""},
 		{resolve.Summary{Tally: tally(5, 4), Modules: []resolve.Unresolved{
 			{Frames: 2, Module: "/lib/missing.so (BuildId: 0123abcd)", Reason: "NOT_FOUND: elf not found", Unstripped: true},
 			{Frames: 1, Module: "/a.so", Reason: "NO_SYMBOL: the files are good, but no symbol covers the addresses"},
@@ -142,16 +141,45 @@ func TestSummary(t *testing.T) {
 				"qss-filter:      1  NO_MAPPING: no mapping covers the address\n"},
 		{resolve.Summary{Tally: tally(9, 7), Forgotten: 7}, "qss-filter: 7 of 9 frames have no name:\n" +
 			"qss-filter:      7  of modules that came before: there were too many to list\n"},
-		{resolve.Summary{NoSource: "/src/p.c"}, "qss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
+		{resolve.Summary{Tally: tally(2, 0)}, "qss-filter: all frames have names: 2\n"},
+		{resolve.Summary{}, "qss-filter: no frames\n"},
+		{resolve.Summary{Tally: tally(1, 0), NoSource: "/src/p.c"}, "qss-filter: all frames have names: 1\nqss-filter: none of the source files is there, the first is /src/p.c; pass --source-root DIR or --path-map FROM=TO\n"},
 	} {
 		var out strings.Builder
-		if err := writeSummary(&out, c.s, nil); err != nil || out.String() != c.want {
+		if err := writeSummary(&out, c.s, "", nil); err != nil || out.String() != c.want {
 			t.Errorf("%+v:\n got %q, %v\nwant %q", c.s, out.String(), err, c.want)
 		}
 		out.Reset()
-		if err := writeSummary(&out, c.s, sgr.NewTheme(true)); err != nil || string(sgr.Uncolored(nil, []byte(out.String()))) != c.want ||
+		if err := writeSummary(&out, c.s, "", sgr.NewTheme(true)); err != nil || string(sgr.Uncolored(nil, []byte(out.String()))) != c.want ||
 			strings.Contains(out.String(), "\x1b") != (c.want != "") {
 			t.Errorf("%+v: in color %q, %v", c.s, out.String(), err)
+		}
+	}
+}
+
+// TestBrief holds the summary of a terminal: a line with the counts, and one with what is to be tried.
+func TestBrief(t *testing.T) {
+	missing := func(frames int, name, id string) resolve.Unresolved {
+		build, _ := symsrc.ParseBuildID([]byte(id))
+		return resolve.Unresolved{Frames: frames, Unstripped: true, Title: resolve.Title(symsrc.Module{Name: name, BuildID: build})}
+	}
+	tally := resolve.Tally{Frames: 21}
+	tally.By[resolve.OK] = 12
+	for _, c := range []struct {
+		s    resolve.Summary
+		want string
+	}{
+		{resolve.Summary{}, ""},
+		{resolve.Summary{Tally: tally, Modules: []resolve.Unresolved{{Frames: 9}}}, "qss-filter: 9 of 21 frames have no name: qss-filter doctor 'a log'\n"},
+		{resolve.Summary{Tally: tally, Modules: []resolve.Unresolved{{Frames: 4}, missing(3, "/lib/libfoo.so", "316c4e23688da05a"), missing(1, "b\x1b.so", "01")}},
+			"qss-filter: 9 of 21 frames have no name: qss-filter doctor 'a log'\n" +
+				"qss-filter: no symbols for libfoo.so (BuildId 316c4e23…) and 1 more: try --symbols DIR\n"},
+		{resolve.Summary{Tally: tally, Modules: []resolve.Unresolved{missing(9, "b\x1b.so", "01")}},
+			"qss-filter: 9 of 21 frames have no name: qss-filter doctor 'a log'\nqss-filter: no symbols for b\\x1b.so (BuildId 01): try --symbols DIR\n"},
+	} {
+		var out strings.Builder
+		if err := writeBrief(&out, c.s, "'a log'", nil); err != nil || out.String() != c.want {
+			t.Errorf("%+v:\n got %q, %v\nwant %q", c.s, out.String(), err, c.want)
 		}
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	"qss-filter/filter"
 	"qss-filter/filter/child"
 	"qss-filter/filter/command/cli"
+	"qss-filter/filter/doctor"
 	"qss-filter/filter/importer"
 	"qss-filter/filter/llvm"
 	"qss-filter/filter/stream"
@@ -240,6 +242,17 @@ func unwritten(err error) (status int) {
 	return cli.Failed
 }
 
+// live reports whether the log is written while it is read: by a command, or into a pipe or a device.
+func (c *config) live() bool {
+	return len(c.command) > 0 || slices.ContainsFunc(c.inputs, func(name string) bool {
+		info, err := os.Stdin.Stat()
+		if name != "-" {
+			info, err = os.Stat(name)
+		}
+		return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+	})
+}
+
 // summarizes reports whether --summary asks for a list of the modules without symbols.
 func (j *job) summarizes() bool {
 	return !j.style.quiet && (j.style.summary == "always" || j.style.summary == "auto" && isTerminal(os.Stderr))
@@ -250,12 +263,28 @@ func (j *job) summarize() (status int) {
 	if !j.summarizes() {
 		return cli.OK
 	}
-	for _, f := range j.filters {
-		if err := writeSummary(os.Stderr, f.Summary(), messages.Load()); err != nil {
+	write := writeBrief
+	if j.style.summary == "always" {
+		write = writeSummary
+	}
+	filters := slices.DeleteFunc(slices.Clone(j.filters), func(f *filter.Filter) bool { return f.Tally().Frames == 0 })
+	if len(filters) == 0 && len(j.filters) > 0 {
+		filters = j.filters[:1]
+	}
+	for _, f := range filters {
+		if err := write(os.Stderr, f.Summary(), j.logName(), messages.Load()); err != nil {
 			return cli.Failed
 		}
 	}
 	return cli.OK
+}
+
+// logName returns the log's name for a command line: LOG if there is not exactly one file.
+func (c *config) logName() string {
+	if len(c.command) > 0 || len(c.inputs) != 1 || c.inputs[0] == "-" {
+		return "LOG"
+	}
+	return doctor.Quoted(c.inputs[0])
 }
 
 // patience bounds the time to clean up after a signal: the reader of the output may

@@ -178,6 +178,9 @@ func (c *config) filterOptions() (o filter.Options, end func(), err error) {
 	o.Names.Short = c.style.names == "short"
 	o.Names.Base, o.Names.Relative = c.llvm.Basenames, c.llvm.RelativeNames
 	o.Warn, o.Narrow, o.Trust = warn, isTerminal(c.out), trustFiles
+	if c.live() && isTerminal(os.Stderr) && !c.style.quiet && c.style.summary != "never" {
+		o.Missing = (&hints{}).missing
+	}
 	return o, end, nil
 }
 

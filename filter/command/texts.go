@@ -114,6 +114,7 @@ var environment = []cli.Variable{
 	{Name: "TERM", About: "set to dumb: --color=auto adds no colors"},
 	{Name: "COLUMNS", About: "the width of the terminal, in place of what it says itself"},
 	{Name: "CI", About: "set where a machine runs tests: no process stays to keep the cache or to write indexes"},
+	{Name: "ANDROID_PRODUCT_OUT", About: "files in symbols below it are found by their build IDs"},
 	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
 	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},
 	{Name: "DEBUGINFOD_CACHE_PATH", About: "where downloads are kept"},

@@ -325,13 +325,18 @@ const publicServer = "https://debuginfod.elfutils.org/"
 
 // log returns the log's name for a command line.
 func (o *Options) log() string {
-	switch {
-	case o.Log == "-":
+	if o.Log == "-" {
 		return "LOG"
-	case strings.HasPrefix(o.Log, "-"): // must not look like a flag
-		return quoted("./" + o.Log)
 	}
-	return quoted(o.Log)
+	return Quoted(o.Log)
+}
+
+// Quoted returns the path of a log for a command line of a shell.
+func Quoted(path string) string {
+	if strings.HasPrefix(path, "-") { // must not look like a flag
+		path = "./" + path
+	}
+	return quoted(path)
 }
 
 // again returns the command that filters the log again, with the given flags and more.

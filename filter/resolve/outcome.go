@@ -35,6 +35,15 @@ func (o Outcome) String() string {
 // Named reports whether the frame has a name, from a file or in the log.
 func (o Outcome) Named() bool { return o == OK || o == InLog }
 
+// WantsFile reports whether the unstripped file of the frame's module would help.
+func (o Outcome) WantsFile() bool {
+	switch symsrc.Status(o) {
+	case symsrc.NotFound, symsrc.MismatchBuildID, symsrc.Incomplete:
+		return true
+	}
+	return false
+}
+
 // Outcome returns what became of a frame with that answer.
 func (a *Answer) Outcome() Outcome {
 	switch {

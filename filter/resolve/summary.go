@@ -31,6 +31,8 @@ type Unresolved struct {
 	// Module is its name in the log, with its build ID if there is one. It is "" for frames that belong to no module. Reason is why
 	// it has no names.
 	Module, Reason string
+	// Title is the short form of Module.
+	Title string
 	// Unstripped is set if its unstripped file would help.
 	Unstripped bool
 }
@@ -80,24 +82,43 @@ func (c *Counts) Count(fr *parse.Frame, a *Answer) {
 // Summary returns which modules' frames could not be resolved so far, and why. Control characters in its texts are visible.
 func (c *Counts) Summary() Summary {
 	s := Summary{Tally: c.Tally, Forgotten: c.Tally.Unnamed()}
-	add := func(list []nameless, module string) {
+	add := func(list []nameless, title, module string) {
 		for i := range list {
 			n := &list[i]
 			reason, unstripped := n.reason()
-			s.Modules = append(s.Modules, Unresolved{Frames: n.frames, Outcome: n.outcome, Module: module, Reason: symsrc.Visible(reason), Unstripped: unstripped})
+			s.Modules = append(s.Modules, Unresolved{Frames: n.frames, Outcome: n.outcome, Module: module, Title: title, Reason: symsrc.Visible(reason), Unstripped: unstripped})
 			s.Forgotten -= n.frames
 		}
 	}
 	for _, m := range c.memo.modules {
 		if len(m.nameless) > 0 {
-			add(m.nameless, string(m.AppendID([]byte(symsrc.Visible(cmp.Or(m.Shown, "(unnamed module)"))))))
+			add(m.nameless, Title(m.Module), string(m.AppendID([]byte(symsrc.Visible(cmp.Or(m.Shown, "(unnamed module)"))))))
 		}
 	}
 	slices.SortFunc(s.Modules, func(a, b Unresolved) int {
 		return cmp.Or(cmp.Compare(b.Frames, a.Frames), cmp.Compare(a.Module, b.Module), cmp.Compare(a.Outcome, b.Outcome))
 	})
-	add(c.nowhere, "")
+	add(c.nowhere, "", "")
 	return s
+}
+
+// idDigits is how many digits of a build ID are shown where they are only to be recognized.
+const idDigits = 8
+
+// Title returns a short name of a module, as `libf.so (BuildId 316c4e23…)`. Control characters in it are visible.
+func Title(m symsrc.Module) string {
+	title := m.Name[strings.LastIndexByte(m.Name, '/')+1:]
+	if m.Member != "" {
+		title += "!" + m.Member
+	}
+	title = symsrc.Visible(title)
+	switch id := m.BuildID.String(); {
+	case len(id) > idDigits:
+		title += " (BuildId " + id[:idDigits] + "…)"
+	case id != "":
+		title += " (BuildId " + id + ")"
+	}
+	return title
 }
 
 // reason returns why the frames have no names. unstripped is set if the module's unstripped file would help.
@@ -123,11 +144,7 @@ func (n *nameless) reason() (text string, unstripped bool) {
 	if words := cmp.Or(files.Detail, files.Note); words != "" {
 		text += ": " + words
 	}
-	switch symsrc.Status(n.outcome) {
-	case symsrc.NotFound, symsrc.MismatchBuildID, symsrc.Incomplete:
-		unstripped = true
-	}
-	return text + tried(files), unstripped
+	return text + tried(files), n.outcome.WantsFile()
 }
 
 // maxTried is how many of the places of a search are listed.

@@ -36,6 +36,9 @@ type Options struct {
 	// first search that needs them. Links to files count. Links to directories are not followed, and the directories of version
 	// control are not read.
 	Symbols []string
+	// Nearby are directories like Symbols that the user has not named. Their files are found by their build IDs alone, after those of all
+	// other places, and what of them cannot be read is left out.
+	Nearby []string
 	// BuildIDDirs are build-ID trees: xx/yyyy.debug, xx/yyyy, or these below .build-id.
 	BuildIDDirs []string
 	// DebugRoots are directories like /usr/lib/debug: with .build-id/xx/yyyy.debug, and debug files below the paths of the log.
@@ -66,6 +69,7 @@ type Locator struct {
 	objects  *index
 
 	symbols  *lazyIndex // of Options.Symbols
+	nearby   *lazyIndex // of Options.Nearby
 	rootTree *lazyIndex // of Options.Rootfs
 
 	mu   sync.Mutex
@@ -98,6 +102,7 @@ func New(o Options) (*Locator, error) {
 		l.opt.OnProblem = func(string) {}
 	}
 	l.symbols = newLazyIndex(trees{dirs: o.Symbols, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
+	l.nearby = newLazyIndex(trees{dirs: o.Nearby, cacheDir: o.CacheDir, problem: func(string) {}})
 	l.rootTree = newLazyIndex(trees{dirs: o.Rootfs, isRoot: true, cacheDir: o.CacheDir, problem: l.opt.OnProblem})
 	for _, path := range o.IDsTxt {
 		f, err := openRegular(path, true)

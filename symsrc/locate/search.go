@@ -108,6 +108,9 @@ func (s *search) byID() {
 		})
 	}
 	s.mapped()
+	if len(s.l.opt.Nearby) > 0 && !s.complete() {
+		s.inTrees(s.l.nearby)
+	}
 	// Markup may name a module of the root without its directory. Reading a whole root takes long, so it is the last resort.
 	if s.l.explicit && s.verdict.elf == nil && s.verdict.debug == nil && !s.complete() && s.name.single() {
 		s.inTrees(s.l.rootTree)
