@@ -84,6 +84,8 @@ type Options struct {
 	// JSON asks for an object for each line in place of the line; nil for none. Style, Renumber, Context, Palette and Explain
 	// mean nothing then.
 	JSON *jsonl.Options
+	// OnlyStacks leaves out lines of text without a frame. JSON has an option of its own.
+	OnlyStacks bool
 	// Observe is called for every frame; nil observes none.
 	Observe func(*print.Observation)
 	// Below has Observe say what stands below a frame, with print.Append, in place of the filter.
@@ -110,6 +112,7 @@ type Filter struct {
 	// renumbers is set if the numbers of frames may change.
 	renumbers bool
 	items     []print.Item   // of the text at hand
+	only      *onlyStacks    // nil if all lines are written
 	repeats   *print.Repeats // nil if repeated stacks are written out
 	window    int            // how many more lines are looked at whatever they hold
 	dump      dump
@@ -138,6 +141,9 @@ func New(o Options) *Filter {
 		// Nothing is folded or put off, and a frame whose mapping is not known is a frame.
 		o.Style, o.Context, o.Palette, o.Explain, o.SourceLines, o.Screen = print.Annotate, print.ContextKeep, nil, true, 0, nil
 	}
+	if o.OnlyStacks && r == nil {
+		o.Context = print.ContextDrop
+	}
 	text := print.Options{Style: o.Style, Renumber: o.Renumber, Context: o.Context, Palette: o.Palette,
 		Names: o.Names, Sources: o.Sources, SourceLines: o.SourceLines, Links: o.Links, Explain: o.Explain, Screen: o.Screen, Observed: o.Below}
 	f := &Filter{opt: o, text: print.NewText(text), objects: r, messages: messages{tell: o.Warn, said: map[string]bool{}, recorded: r != nil}}
@@ -147,6 +153,10 @@ func New(o Options) *Filter {
 	f.context = contextDump{out: o.DumpContext, announced: o.OnDumpfile, resolver: f.resolver, warn: f.warn}
 	if f.out, f.renumbers = &f.text, r == nil; r != nil {
 		f.out = r
+	}
+	if o.OnlyStacks && r == nil {
+		f.only = &onlyStacks{Printer: f.out}
+		f.out = f.only
 	}
 	if o.Dedupe {
 		f.repeats = print.NewRepeats(f.out, text, r != nil)

@@ -181,6 +181,10 @@ func (l *liner) Skip(dst, lines []byte) (out []byte, same bool) {
 	}
 	l.line += bytes.Count(lines, newline)
 	l.parser.Skip(lines)
+	if l.only != nil {
+		l.only.gap = true
+		return out, false
+	}
 	return out, l.objects == nil
 }
 
@@ -190,7 +194,11 @@ func (l *liner) Part(dst, text []byte, first, last bool) (out []byte, same bool)
 		l.line++
 		dst = l.Flush(dst)
 	}
-	if l.objects == nil {
+	switch {
+	case l.only != nil:
+		l.only.gap = true
+		return dst, false
+	case l.objects == nil:
 		return dst, true
 	}
 	return l.objects.Piece(dst, l.line, text, last), false

@@ -99,6 +99,8 @@ func (x *format) register(fs *flag.FlagSet) {
 func (x *format) use(o *filter.Options) {
 	if x.isJSON {
 		o.JSON = &x.json
+	} else {
+		o.OnlyStacks = x.json.FramesOnly
 	}
 }
 

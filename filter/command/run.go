@@ -50,7 +50,8 @@ func (j *job) run() (status int, err error) {
 			status, err = max(status, cli.Failed), failed
 		}
 	}()
-	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes()
+	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved
+	j.wholeFiles(&o)
 	if len(j.command) > 0 {
 		return j.wrap(o)
 	}
@@ -85,7 +86,18 @@ func (j *job) run() (status int, err error) {
 	}
 	status = j.stream(another())
 	end()
-	return max(status, j.summarize()), nil
+	return max(status, j.summarize(), j.unresolved()), nil
+}
+
+// exitUnresolved is the status of --fail-unresolved if a frame has no name.
+const exitUnresolved = 3
+
+// unresolved returns the status that --fail-unresolved asks for.
+func (j *job) unresolved() (status int) {
+	if j.style.failUnresolved && slices.ContainsFunc(j.filters, func(f *filter.Filter) bool { return f.Stats().Unresolved > 0 }) {
+		return exitUnresolved
+	}
+	return cli.OK
 }
 
 // open returns a function that makes streams through filters, which may run at the same time. end closes their files.
@@ -201,6 +213,9 @@ func (j *job) wrap(o filter.Options) (status int, err error) {
 	}
 	end()
 	j.summarize()
+	if status == cli.OK {
+		status = j.unresolved()
+	}
 	return status, err
 }
 
@@ -223,8 +238,8 @@ func (j *job) stream(s *stream.Stream) (status int) {
 		}
 		return drain(func() { s.Abandon(patience) })
 	}
-	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Drain: drain, Problem: func(err error) {
-		complain("%v", err)
+	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Drain: drain, Open: j.opened, Problem: func(err error) {
+		complain("%v", inputProblem(err))
 		status = max(status, inputStatus(err))
 	}}, j.out)
 	if err != nil {

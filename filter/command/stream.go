@@ -49,6 +49,7 @@ type style struct {
 	names                string // full, short or mangled
 	quiet                bool
 	llvm                 bool // in place of llvm-symbolizer
+	failUnresolved       bool
 }
 
 func newConfig(fs *cli.Flags) *config {
@@ -97,6 +98,7 @@ func (c *config) register(fs *cli.Flags) {
 		set.BoolVar(&c.tree.Benchmark, "benchmark", false, "the same as --stats, as QSS has it")
 	})
 	fs.Hide("benchmark")
+	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
 	c.styleFlags(fs)
 }
 
@@ -229,11 +231,10 @@ var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "so
 
 // streamRules adds the rules for the flags of a filter.
 func streamRules(fs *cli.Flags) {
-	fs.Needs([]string{"json"}, "only-stacks")
 	fs.Needs([]string{"source"}, "source-root")
 	fs.Needs(llvmStyle, "functions", "no-inlines", "skip-line-zero")
 	fs.Needs(programs, "c")
-	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"addresses", "process-key", "lookahead", "strip-ansi", "explain", "report"}, programs)...)
+	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"only-stacks", "fail-unresolved", "addresses", "process-key", "lookahead", "strip-ansi", "explain", "report"}, programs)...)
 }
 
 // importRules adds the rules for the flags of an input of another tool.

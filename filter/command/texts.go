@@ -52,7 +52,7 @@ var layout = []cli.Group{
 	{Title: "Symbols", Flags: "symbols rootfs debuginfod debuginfod-timeout backend"},
 	{Title: "Output", Flags: "output frames names source source-root path-map hyperlink-format color explain only-stacks dedupe modules " +
 		"strip-ansi json style"},
-	{Title: "Messages", Flags: "summary stats verbose quiet"},
+	{Title: "Messages", Flags: "summary fail-unresolved stats verbose quiet"},
 	{Title: "Processes and addresses", Flags: "process-key addresses lookahead maps linger"},
 	{Title: "Files beside the log", Flags: "report pprof folded dump-context on-dumpfile"},
 	{Title: "Cache", Flags: "no-cache cache-dir cache-max"},
@@ -77,7 +77,7 @@ var habits = map[string]string{
 
 const (
 	about = "makes native stack traces in logs readable, live"
-	exits = "0 if everything was read, 1 if an input or the output failed, 2 if the command line is wrong or names what cannot be opened; with -- COMMAND the command's own, once its output has ended."
+	exits = "0 if everything was read, 1 if an input or the output failed, 2 if the command line is wrong or names what cannot be opened, 3 if --fail-unresolved has found a frame without a name; with -- COMMAND the command's own, once its output has ended."
 )
 
 // description is the description in the manual page.

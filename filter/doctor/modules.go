@@ -3,12 +3,15 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
 	"unicode"
 
 	"qss-filter/filter/record"
+	"qss-filter/filter/unpack"
 	"qss-filter/symsrc"
 )
 
@@ -94,6 +97,18 @@ func wrongStart(head []byte) (what, todo string) {
 		return "full of NUL bytes, as UTF-16 text is", "iconv -f UTF-16LE -t UTF-8 %s | qss-filter"
 	}
 	return "", ""
+}
+
+// NotText returns an error for a file that begins so and is not text, with what reads it. It returns nil for text, also in UTF-16.
+func NotText(head []byte, name string) error {
+	if !unpack.IsBinary(head) {
+		return nil
+	}
+	what, todo := wrongStart(head)
+	if what == "" || strings.HasPrefix(todo, "iconv") {
+		return errors.New("the input is not text")
+	}
+	return fmt.Errorf("the input is %s: %s", what, strings.ReplaceAll(todo, "%s", Quoted(name)))
 }
 
 // near collects lines that look like frames but have no known format.

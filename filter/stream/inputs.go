@@ -16,13 +16,18 @@ type Inputs struct {
 	Problem func(error)
 	// Drain is called before an input is read that is a pipe or a device. The function it returns is called after that.
 	Drain func(in *os.File) (restore func())
+	// Open, if not nil, returns what is read of a regular file. end is called after that.
+	Open func(in *os.File) (r io.Reader, end func(), err error)
 }
+
+// ErrDirectory is the error of an input that is a directory.
+var ErrDirectory = errors.New("is a directory")
 
 // RunInputs carries the inputs through the stream. It ends early with an error only if a write fails: that error is a
 // *WriteError.
 func (s *Stream) RunInputs(ctx context.Context, in Inputs, out io.Writer) error {
 	for _, name := range in.Names {
-		err := s.runInput(ctx, name, in.Drain, out)
+		err := s.runInput(ctx, name, &in, out)
 		var w *WriteError
 		if errors.As(err, &w) {
 			return w
@@ -35,7 +40,7 @@ func (s *Stream) RunInputs(ctx context.Context, in Inputs, out io.Writer) error 
 }
 
 // runInput carries one input through the stream.
-func (s *Stream) runInput(ctx context.Context, name string, drain func(*os.File) func(), out io.Writer) error {
+func (s *Stream) runInput(ctx context.Context, name string, inputs *Inputs, out io.Writer) error {
 	in := os.Stdin
 	if name != "-" {
 		file, err := os.Open(name)
@@ -50,12 +55,21 @@ func (s *Stream) runInput(ctx context.Context, name string, drain func(*os.File)
 		return err
 	}
 	if info.IsDir() {
-		return fmt.Errorf("read %s: is a directory", spoken(name))
+		return fmt.Errorf("read %s: %w", spoken(name), ErrDirectory)
 	}
-	if !info.Mode().IsRegular() {
-		defer drain(in)()
+	r := io.Reader(in)
+	switch {
+	case !info.Mode().IsRegular():
+		defer inputs.Drain(in)()
+	case inputs.Open != nil:
+		text, end, err := inputs.Open(in)
+		if err != nil {
+			return fmt.Errorf("%s: %w", spoken(name), err)
+		}
+		defer end()
+		r = text
 	}
-	if err = s.Run(ctx, in, out); err != nil {
+	if err = s.Run(ctx, r, out); err != nil {
 		return fmt.Errorf("%s: %w", spoken(name), err)
 	}
 	return nil

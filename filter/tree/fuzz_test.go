@@ -14,6 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
+
+	"qss-filter/filter/unpack"
 )
 
 // FuzzOpen opens arbitrary data as a log. Data that is not compressed is read unchanged, compressed data as the standard library
@@ -49,45 +51,36 @@ func FuzzOpen(f *testing.F) {
 		before := allocated()
 		in, err := open(context.Background(), &logFile{tree: &tree{}, path: path}, func(int) {})
 		if err != nil {
-			if errors.Is(err, errSkip) && !isBinary(data[:min(len(data), sniffLen)]) && !packed(data) {
+			if errors.Is(err, errSkip) && !unpack.IsBinary(data[:min(len(data), sniffLen)]) && !unpack.Packed(data) {
 				t.Fatalf("%q is skipped: %v", data, err)
 			}
 			return
 		}
 		defer in.Close()
 		got, err := io.ReadAll(io.LimitReader(in, limit))
-		if !packed(data) && (err != nil || !bytes.Equal(got, data[:min(len(data), limit)])) {
+		if !unpack.Packed(data) && (err != nil || !bytes.Equal(got, data[:min(len(data), limit)])) {
 			t.Fatalf("%q is read as %q, %v", data, got, err)
 		}
 		if want, ok := unpacked(data, limit); ok && (err != nil || !bytes.Equal(got, want)) {
 			t.Fatalf("%d bytes, %v; the standard library reads %d", len(got), err, len(want))
 		}
-		if used := allocated() - before; used > 2*maxWindow+16*limit {
+		if used := allocated() - before; used > 2*unpack.MaxWindow+16*limit {
 			t.Fatalf("%d bytes of memory for a file of %d", used, len(data))
 		}
 	})
-}
-
-func packed(data []byte) bool {
-	for _, magic := range [][]byte{gzipMagic, xzMagic, zstdMagic, bzip2Magic} {
-		if bytes.HasPrefix(data, magic) {
-			return true
-		}
-	}
-	return false
 }
 
 // unpacked returns the data that the standard library reads, and false for a format that it does not support.
 func unpacked(data []byte, limit int64) ([]byte, bool) {
 	var r io.Reader
 	switch {
-	case bytes.HasPrefix(data, gzipMagic):
+	case bytes.HasPrefix(data, []byte{0x1f, 0x8b, 8}):
 		z, err := gzip.NewReader(bytes.NewReader(data))
 		if err != nil {
 			return nil, false
 		}
 		r = z
-	case bytes.HasPrefix(data, bzip2Magic) && len(data) > 10:
+	case unpack.Packed(data) && bytes.HasPrefix(data, []byte("BZh")):
 		r = bzip2.NewReader(bytes.NewReader(data))
 	default:
 		return nil, false

@@ -5,7 +5,7 @@
 //	tree.go      Options and Run; the logs on all cores; output files, which are renamed into place when they are complete
 //	walk.go      the logs of a directory tree; the check that no output is written into it
 //	list.go      the list of the modules of all logs
-//	input.go     opens a log, compressed (xz.go) or not
+//	input.go     opens a log, compressed or not
 //	observe.go   frame by frame: new numbers and lines; the modules of all logs, and their files
 //	spool.go     table rows until they are written, in bounded memory
 //	report.go    the tables and the summary

@@ -1,4 +1,4 @@
-package tree
+package unpack
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// xzReader decompresses concatenated .xz streams (the .xz file format 1.2.1) whose dictionaries have at most maxWindow bytes: they are
+// xzReader decompresses concatenated .xz streams (the .xz file format 1.2.1) whose dictionaries have at most MaxWindow bytes: they are
 // allocated before anything is decompressed. LZMA2 is the only supported filter.
 type xzReader struct {
 	in       *bufio.Reader
@@ -154,8 +154,8 @@ func (x *xzReader) beginBlock(size int) error {
 	if bits := fields[2]; bits < 40 {
 		dict = uint64(2|bits&1) << (bits/2 + 11)
 	}
-	if dict > maxWindow {
-		return fmt.Errorf("it asks for %d MiB of memory, more than %d", dict>>20, maxWindow>>20)
+	if dict > MaxWindow {
+		return fmt.Errorf("it asks for %d MiB of memory, more than %d", dict>>20, MaxWindow>>20)
 	}
 	x.blocks++
 	x.n = 0

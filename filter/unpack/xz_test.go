@@ -1,4 +1,4 @@
-package tree
+package unpack
 
 import (
 	"bufio"
@@ -29,7 +29,7 @@ func xzOf(t *testing.T, text string, c xz.WriterConfig) []byte {
 }
 
 func unxz(b []byte) (string, error) {
-	text, err := io.ReadAll(&xzReader{in: bufio.NewReaderSize(bytes.NewReader(b), sniffLen)})
+	text, err := io.ReadAll(&xzReader{in: bufio.NewReaderSize(bytes.NewReader(b), 8<<10)})
 	return string(text), err
 }
 
@@ -69,7 +69,7 @@ func TestXZ(t *testing.T) {
 	}
 }
 
-// TestXZMemory checks that dictionaries larger than maxWindow are refused.
+// TestXZMemory checks that dictionaries larger than MaxWindow are refused.
 func TestXZMemory(t *testing.T) {
 	for code, fits := range map[byte]bool{0: true, 24: true, 30: true, 31: false, 39: false, 40: false, 41: false} {
 		b := xzOf(t, "a line\n", xz.WriterConfig{})

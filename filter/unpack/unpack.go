@@ -1,0 +1,86 @@
+// Package unpack decompresses logs, which it recognizes by their content, and tells text from other files.
+package unpack
+
+import (
+	"bufio"
+	"bytes"
+	"compress/bzip2"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"qss-filter/filter/stream"
+)
+
+// The magic numbers of compressed files: RFC 1952 §2.3.1, the .xz file format §2.1.1.1, RFC 8878 §3.1.1, bzip2.
+var (
+	gzipMagic  = []byte{0x1f, 0x8b, 8}
+	xzMagic    = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
+	zstdMagic  = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	bzip2Magic = []byte("BZh")
+)
+
+// MaxWindow bounds the memory that a zstd frame or an xz block may ask for, in bytes.
+const MaxWindow = 128 << 20
+
+// magicLen is how many bytes tell the format.
+const magicLen = 10
+
+// Packed reports whether a file that begins so is compressed.
+func Packed(begin []byte) bool {
+	return bytes.HasPrefix(begin, gzipMagic) || bytes.HasPrefix(begin, xzMagic) || bytes.HasPrefix(begin, zstdMagic) || isBzip2(begin)
+}
+
+// isBzip2 reports whether a file begins as those of bzip2 do, with a block.
+func isBzip2(begin []byte) bool {
+	return bytes.HasPrefix(begin, bzip2Magic) && len(begin) >= magicLen && string(begin[4:magicLen]) == "1AY&SY"
+}
+
+// Reader returns a reader of the decompressed content of b, which is b itself if that is not compressed. The name of the file does not
+// matter. close frees the decompressor; it is nil if there is nothing to free.
+func Reader(b *bufio.Reader) (r io.Reader, close func(), err error) {
+	magic, err := b.Peek(magicLen)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, fmt.Errorf("read: %w", err)
+	}
+	switch {
+	case bytes.HasPrefix(magic, gzipMagic):
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, nil, fmt.Errorf("unpack gzip: %w", err)
+		}
+		return z, nil, nil
+	case bytes.HasPrefix(magic, xzMagic):
+		return &xzReader{in: b}, nil, nil
+	case bytes.HasPrefix(magic, zstdMagic):
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow))
+		if err != nil {
+			return nil, nil, fmt.Errorf("unpack zstd: %w", err)
+		}
+		return z, z.Close, nil
+	case isBzip2(magic):
+		return bzip2.NewReader(b), nil, nil
+	}
+	return b, nil, nil
+}
+
+// IsBinary reports whether the beginning of a file is not text: more than one byte in 32 is a control character that is unusual in
+// logs. A few are allowed, since logs have some where a machine lost power or a program wrote garbage.
+func IsBinary(begin []byte) bool {
+	if stream.IsUTF16(begin) {
+		return false
+	}
+	if bytes.HasPrefix(begin, []byte("\x7fELF")) {
+		return true
+	}
+	odd := 0
+	for _, c := range begin {
+		if c < ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\f' && c != '\b' && c != '\a' && c != '\v' && c != 0x1b {
+			odd++
+		}
+	}
+	return odd*32 > len(begin)
+}

@@ -1,0 +1,62 @@
+package filter
+
+import (
+	"bytes"
+	"io"
+	"math"
+
+	"qss-filter/filter/mappings"
+	"qss-filter/filter/scan"
+)
+
+// WholeFile lets frames wait for mappings anywhere below them, as far as the memory for the lines between them allows.
+var WholeFile = Lookahead{Time: math.MaxInt64}
+
+// maxListed is how many bytes of a file are searched for mappings: reports of crashes are short. Lines longer than listPiece are left out.
+const (
+	maxListed = 64 << 20
+	listPiece = 256 << 10
+)
+
+// ListsMappings reports whether a file has a mapping of code, within as much of it as a report of a crash may have.
+func ListsMappings(in io.Reader) bool {
+	piece := make([]byte, listPiece)
+	in = io.LimitReader(in, maxListed)
+	for kept := 0; ; {
+		n, err := io.ReadFull(in, piece[kept:])
+		text := piece[:kept+n]
+		end := bytes.LastIndexByte(text, '\n') + 1
+		if err != nil {
+			end = len(text)
+		}
+		if listed(text[:end]) {
+			return true
+		}
+		if err != nil {
+			return false
+		}
+		if kept = copy(piece, text[end:]); kept == len(piece) {
+			kept = 0
+		}
+	}
+}
+
+// listed reports whether a line of text is a mapping of code.
+func listed(text []byte) bool {
+	if !bytes.Contains(text, executable) {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if !bytes.Contains(line, executable) {
+			continue
+		}
+		body, _ := scan.CutEnd(line)
+		if _, ok := mappings.Parse(body); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// executable is in the mode of a mapping of code, in every form of a list.
+var executable = []byte("r-x")
