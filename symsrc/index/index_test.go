@@ -1,0 +1,147 @@
+package index_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/budget"
+	"qss-filter/symsrc/index"
+	"qss-filter/symsrc/names"
+)
+
+// piece is a range with one answer.
+type piece struct {
+	lo, hi uint64
+	frames []symsrc.Frame
+}
+
+// pieces returns random ranges, of which some touch each other.
+func pieces(r *rand.Rand, n int) (all []piece) {
+	functions := []names.Name{*names.New("main"), *names.New("_ZN3foo3barEv"), *names.New("_RNvC1a4main"), {Linkage: "puts", Demangled: "puts@plt"}, {}}
+	files := []symsrc.Frame{{File: "/src/a.c"}, {File: "/src/b.h", CompDir: 4}, {File: "c.cc", MD5: "0123456789abcdef"}, {}}
+	at := uint64(0xffffffff81000000)
+	for range n {
+		at += r.Uint64N(3) * 5
+		p := piece{lo: at, hi: at + 1 + r.Uint64N(9)}
+		for range r.IntN(4) {
+			f := files[r.IntN(len(files))]
+			name := functions[r.IntN(len(functions))]
+			f.Func, f.Linkage, f.Origin = name.Demangled, name.Linkage, symsrc.Origin(r.IntN(4))
+			f.Line, f.Column, f.Approx = r.IntN(1<<20), r.IntN(1<<16), r.IntN(2) > 0
+			p.frames = append(p.frames, f)
+		}
+		at = p.hi
+		all = append(all, p)
+	}
+	return all
+}
+
+// build returns the index of pieces.
+func build(t testing.TB, all []piece) []byte {
+	t.Helper()
+	b := index.NewBuilder(1 << 20)
+	for _, p := range all {
+		if err := b.Add(p.lo, p.hi, p.frames); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	if n, err := b.WriteTo(&out); err != nil || n != int64(out.Len()) || n > b.Size() {
+		t.Fatalf("%d bytes of %d, at most %d: %v", n, out.Len(), b.Size(), err)
+	}
+	return out.Bytes()
+}
+
+// open returns the index in data.
+func open(data []byte) (*index.Index, error) {
+	limits := budget.NewFile(len(data))
+	return index.Open(data, &names.Table{Budget: limits}, limits)
+}
+
+// TestRoundTrip checks that an index has what was added to it, and knows no other addresses.
+func TestRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n < 400; n += 7 {
+		all := pieces(r, n)
+		x, err := open(build(t, all))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := all[0].lo - 3
+		for _, p := range all {
+			for ; at < p.lo; at++ {
+				if frames, ok := x.Frames(at); ok || frames != nil {
+					t.Fatalf("%#x, in no range: %v", at, frames)
+				}
+			}
+			for ; at < p.hi; at++ {
+				if frames, ok := x.Frames(at); !ok || !reflect.DeepEqual(frames, p.frames) {
+					t.Fatalf("%#x: %v, %v, want %v", at, frames, ok, p.frames)
+				}
+			}
+		}
+		for _, at := range []uint64{at, at + 1<<20, at + 1<<32, 0} {
+			if frames, ok := x.Frames(at); ok || frames != nil {
+				t.Fatalf("%#x, after all ranges: %v", at, frames)
+			}
+		}
+	}
+}
+
+// TestRefused checks that a Builder refuses what an index cannot hold.
+func TestRefused(t *testing.T) {
+	main := []symsrc.Frame{{Func: "main", Linkage: "main"}}
+	for name, p := range map[string]piece{
+		"empty":            {0x2000, 0x2000, main},
+		"out of order":     {0x1010, 0x1030, main},
+		"too far":          {0x2000, 0x1000 + 1<<32, main},
+		"an offset":        {0x2000, 0x2010, []symsrc.Frame{{Func: "main", Offset: 1}}},
+		"a negative line":  {0x2000, 0x2010, []symsrc.Frame{{Func: "main", Line: -1}}},
+		"too wide a line":  {0x2000, 0x2010, []symsrc.Frame{{Func: "main", Column: 1 << 16}}},
+		"more than it may": {0x2000, 0x2010, []symsrc.Frame{{Func: string(make([]byte, 1<<13))}}},
+	} {
+		b := index.NewBuilder(1 << 12)
+		if err := b.Add(0x1000, 0x1020, main); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Add(p.lo, p.hi, p.frames); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// FuzzIndex looks addresses up in damaged indexes: they panic with an error or answer, at a bounded cost.
+func FuzzIndex(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for n := 1; n < 50; n += 12 {
+		f.Add(build(f, pieces(r, n)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		x, err := open(data)
+		if err != nil {
+			return
+		}
+		base := binary.LittleEndian.Uint64(data[8:])
+		for at := range uint64(300) {
+			if !recovers(func() { x.Frames(base + at) }) {
+				t.Fatalf("%#x: not an error", base+at)
+			}
+		}
+	})
+}
+
+// recovers reports whether a call returns or panics with an error.
+func recovers(call func()) (ok bool) {
+	defer func() {
+		r := recover()
+		_, isRuntime := r.(runtime.Error)
+		ok = r == nil || isRuntime || r == index.ErrDamaged
+	}()
+	call()
+	return true
+}
