@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"qss-filter/filter"
 	"qss-filter/filter/doctor"
@@ -87,9 +88,14 @@ func (c *config) listsMappings(name string) (regular, listed bool) {
 	return true, filter.ListsMappings(r)
 }
 
+// isDirectory reports whether an input could not be read because it is a directory.
+func isDirectory(err error) bool {
+	return errors.Is(err, stream.ErrDirectory) || errors.Is(err, syscall.EISDIR)
+}
+
 // inputProblem returns an error about an input, with what reads the logs of a directory.
 func inputProblem(err error) error {
-	if errors.Is(err, stream.ErrDirectory) {
+	if isDirectory(err) {
 		return fmt.Errorf("%w (qss-filter tree DIR --output OUT reads the logs in one)", err)
 	}
 	return err

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/mattn/go-isatty"
 
@@ -163,7 +162,7 @@ func named(err error) error {
 // inputStatus returns the status of an input that failed: cli.Usage if it cannot be opened, as for anything that the command line names
 // and that cannot be used, and otherwise cli.Failed.
 func inputStatus(err error) (status int) {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EISDIR) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || isDirectory(err) {
 		return cli.Usage
 	}
 	return cli.Failed

@@ -91,6 +91,7 @@ func TestOneFault(t *testing.T) {
 			[]string{"", "doctor", "modules", "import", "symbolize", "dump-sym", "tree --output out"}},
 		{"--symbols none", "qss-filter: --symbols: open none: no such file or directory\n",
 			[]string{"log", "doctor log", "modules log", "tree . --output out", "import log", "symbolize log", "where log", "dump-sym log", "worker"}},
+		{".", "qss-filter: read .: is a directory (qss-filter tree DIR --output OUT reads the logs in one)\n", []string{"", "doctor"}},
 	} {
 		for _, command := range c.commands {
 			dir := t.TempDir()

@@ -105,7 +105,7 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 		healthy, err := doctor.Run(context.Background(), d, os.Stdout)
 		switch {
 		case err != nil:
-			return cli.Usage, err
+			return cli.Usage, inputProblem(err)
 		case !healthy:
 			return cli.Failed, nil
 		}

@@ -45,10 +45,12 @@ func NewBuilder(max int64) *Builder {
 	return &Builder{max: max, recent: make(map[node]uint32), names: make(map[[2]string]uint32), files: make(map[file]uint32)}
 }
 
+// ErrTooLarge is the error for an index that would exceed its limit, or for code that spans 4 GiB.
+var ErrTooLarge = errors.New("the index would be too large")
+
 var (
-	errTooLarge = errors.New("the index would be too large")
-	errOrder    = errors.New("the ranges are not in order")
-	errContent  = errors.New("an answer has what an index does not hold")
+	errOrder   = errors.New("the ranges are not in order")
+	errContent = errors.New("an answer has what an index does not hold")
 )
 
 // Add adds the answer for all addresses from lo on and below hi. Ranges are added in the order of addresses and do not overlap. Addresses
@@ -61,7 +63,7 @@ func (b *Builder) Add(lo, hi uint64, frames []symsrc.Frame) error {
 	case lo < b.end || hi <= lo:
 		return fmt.Errorf("%#x-%#x after %#x: %w", lo, hi, b.end, errOrder)
 	case hi-b.base >= math.MaxUint32:
-		return fmt.Errorf("code from %#x to %#x: %w", b.base, hi, errTooLarge)
+		return fmt.Errorf("code from %#x to %#x: %w", b.base, hi, ErrTooLarge)
 	}
 	if lo > b.end {
 		b.begin(b.end, unknown)
@@ -77,7 +79,7 @@ func (b *Builder) Add(lo, hi uint64, frames []symsrc.Frame) error {
 	b.begin(lo, caller)
 	b.end = hi
 	if b.Size() > b.max {
-		return fmt.Errorf("more than %d MiB: %w", b.max>>20, errTooLarge)
+		return fmt.Errorf("more than %d MiB: %w", b.max>>20, ErrTooLarge)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ import (
 // It begins with a header of indexPage bytes, a text. Its first part identifies the files and the program. A reader builds the same text
 // from the files that it has opened and compares them, and the name of the file is its hash. The other lines list the files that the debug
 // information refers to, which must be unchanged, too. A modification of a complete index file changes its modification time, which is
-// set to that of the object in whole seconds.
+// set to that of the object in whole seconds. An empty file marks an index that could not be written, or is being written.
 const (
 	indexVersion = 1
 	indexPage    = 1 << 12
@@ -49,6 +49,9 @@ const (
 // minIndexedAge is the time since the last modification of a file from which on it has an index. A program that is being developed is
 // built again before an index is worth its cost.
 const minIndexedAge = 10 * time.Minute
+
+// retryIndex is the time after which an index that could not be written is wanted again.
+const retryIndex = 24 * time.Hour
 
 // indexes is the directory of the indexes of a Source.
 type indexes struct {
@@ -117,6 +120,7 @@ type moduleIndex struct {
 	stat         fs.FileInfo // of the index file
 	others       map[string]string
 	failed       atomic.Bool // the file is damaged
+	tried        bool        // it could not be written lately
 	asked        atomic.Int32
 }
 
@@ -188,6 +192,9 @@ func (x *moduleIndex) open(f *File) (err error) {
 		return err
 	}
 	defer file.Close()
+	if used, _ := diskcache.Used(stat); stat.Size() == 0 && x.isValid(stat) && time.Since(used) < retryIndex {
+		x.tried = true
+	}
 	if x.stat = stat; !x.isValid(stat) || stat.Size() < indexPage || stat.Size() > x.of.max {
 		return errNoIndex
 	}
@@ -255,7 +262,7 @@ func (x *moduleIndex) frames(addr uint64) (frames []symsrc.Frame, ok bool) {
 
 // want has the index built, if there is none, at the second query, because most files get either one query or many. x may be nil.
 func (x *moduleIndex) want() {
-	if x == nil || x.Index != nil || x.of.build == nil || x.asked.Load() > 1 || x.asked.Add(1) != 2 {
+	if x == nil || x.Index != nil || x.tried || x.of.build == nil || x.asked.Load() > 1 || x.asked.Add(1) != 2 {
 		return
 	}
 	if time.Since(x.stamp) > x.of.age {
@@ -316,6 +323,9 @@ func (s *Source) writeIndex(ctx context.Context, key symsrc.Module) error {
 			case now.isUsed():
 				x, at, err = nil, math.MaxUint64, nil
 				return
+			}
+			if x == nil {
+				t.mark(now)
 			}
 			x = now
 			at, err = m.addPieces(ctx, at, b)
@@ -392,6 +402,14 @@ func (t *indexes) lock() (*os.File, error) {
 		return nil, err
 	}
 	return lockFile(filepath.Join(t.dir, indexLock))
+}
+
+// mark writes an empty file in place of an index, so that no process tries to write it again soon if that fails.
+func (t *indexes) mark(x *moduleIndex) {
+	path := filepath.Join(t.dir, x.name)
+	if diskcache.WriteFile(path, nil) == nil {
+		_ = os.Chtimes(path, time.Now(), x.stamp) // otherwise the next process tries again
+	}
 }
 
 // write writes an index to the directory, which is locked.

@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/diskcache"
+	"qss-filter/symsrc/index"
 )
 
 // TestIndexDamage damages an index in many ways: it is not used, and written again.
@@ -194,10 +196,50 @@ func TestIndexRefused(t *testing.T) {
 				t.Error("other answers")
 			}
 			files, err := filepath.Glob(filepath.Join(dir, "index", "*"))
-			if err != nil || len(files) > 1 || len(files) == 1 && filepath.Base(files[0]) != indexLock {
-				t.Errorf("files %q, %v", files, err)
+			for _, path := range files {
+				if stat, statErr := os.Stat(path); statErr != nil || stat.Size() > 0 {
+					t.Errorf("files %q, %v, %v", files, err, statErr)
+				}
 			}
 		})
+	}
+}
+
+// TestIndexTried checks that an index that cannot be written is not wanted again within a day.
+func TestIndexTried(t *testing.T) {
+	path, dir := aged(t, "clang4-zlib.elf"), t.TempDir()
+	m := symsrc.Module{Name: path}
+	s := indexing(t, path, dir)
+	s.indexes.max = indexPage + 100
+	if err := s.writeIndex(t.Context(), m); !errors.Is(err, index.ErrTooLarge) {
+		t.Fatal(err)
+	}
+	wanted := func() bool {
+		s := indexing(t, path, dir)
+		jobs := make(chan IndexJob, 1)
+		s.indexes.build = func(j IndexJob) { jobs <- j }
+		ask(s, m, 1)
+		if s.module(m).index().tried {
+			ask(s, m, 1)
+			return len(jobs) > 0
+		}
+		ask(s, m, 1)
+		<-jobs
+		return true
+	}
+	if wanted() {
+		t.Error("it is wanted at once")
+	}
+	marker := filepath.Join(dir, "index", indexFiles(t, dir)[0])
+	stat, err := os.Stat(marker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(marker, time.Now().Add(-2*retryIndex), stat.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if !wanted() {
+		t.Error("it is not wanted after two days")
 	}
 }
 
@@ -209,8 +251,10 @@ func TestIndexCanceled(t *testing.T) {
 	if err := indexing(t, path, dir).writeIndex(ctx, symsrc.Module{Name: path}); err == nil {
 		t.Error("no error")
 	}
-	if names, _ := filepath.Glob(filepath.Join(dir, "index", "[^l]*")); len(names) > 0 {
-		t.Errorf("files %q", names)
+	for _, name := range indexFiles(t, dir) {
+		if stat, err := os.Stat(filepath.Join(dir, "index", name)); err != nil || stat.Size() > 0 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
