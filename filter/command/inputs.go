@@ -47,8 +47,8 @@ func (c *config) opened(in *os.File) (r io.Reader, end func(), err error) {
 	return in, func() {}, nil
 }
 
-// wholeFiles lets frames wait for mappings below them if all inputs are files, and one has a list of mappings: nobody waits for lines
-// of a file.
+// wholeFiles lets frames wait for mappings below them if all inputs are files, and one has a list of mappings: the lines of a
+// file need not leave at once.
 func (c *config) wholeFiles(o *filter.Options) {
 	if o.Lookahead != (filter.Lookahead{}) || len(c.command) > 0 {
 		return

@@ -55,7 +55,8 @@ func runTool(args []string) (status int, done bool) {
 	return 0, false
 }
 
-// toolFor returns the tool whose flags are in the arguments of symbolize: letters are those of addr2line.
+// toolFor returns the tool whose flags are in the arguments of symbolize: letters are those of addr2line. -s
+// alone is --symbols of this program.
 func toolFor(args []string) tool {
 	kind := noTool
 	for _, arg := range args {
@@ -64,7 +65,7 @@ func toolFor(args []string) tool {
 			return kind
 		case strings.HasPrefix(arg, "--output-style"):
 			return llvmSymbolizer
-		case len(arg) > 1 && arg[0] == '-' && strings.ContainsRune("aCefips", rune(arg[1])):
+		case len(arg) > 1 && arg[0] == '-' && strings.ContainsRune("aCefip", rune(arg[1])):
 			kind = gnuAddr2line
 		}
 	}
