@@ -116,9 +116,19 @@ func (u *Unit) knownDeclaration(die int) declaration {
 	return at
 }
 
-// discriminatorAt returns the discriminator of the row that covers an address. The rows of a table do not hold discriminators, because
-// few queries need them: a run of the program of its own stores the places where they change.
+// discriminatorAt returns the discriminator of the row that covers an address.
 func (t *lineTable) discriminatorAt(addr uint64) uint32 {
+	all := t.allDiscriminators()
+	i := all.sequenceAt(addr)
+	if i < 0 {
+		return 0
+	}
+	return all.rows[all.sequences[i].rowAt(all.rows, addr)].line
+}
+
+// allDiscriminators returns rows whose lines are discriminators. The rows of a table do not hold these, because few queries need them: a
+// run of the program of its own stores the places where they change.
+func (t *lineTable) allDiscriminators() *lineRows {
 	x := &t.u.details
 	all := x.discriminators.Load()
 	if all == nil {
@@ -129,11 +139,7 @@ func (t *lineTable) discriminatorAt(addr uint64) uint32 {
 			x.discriminators.Store(all)
 		}
 	}
-	i := all.sequenceAt(addr)
-	if i < 0 {
-		return 0
-	}
-	return all.rows[all.sequences[i].rowAt(all.rows, addr)].line
+	return all
 }
 
 // lneSetDiscriminator is the opcode DW_LNE_set_discriminator (DWARF 5 §6.2.5.3).

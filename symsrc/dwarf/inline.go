@@ -468,14 +468,13 @@ func (t *lineTable) pathOf(file uint16) string {
 	return ""
 }
 
-// Boundaries returns the addresses at which rows, functions and inlined calls of the unit begin and end, sorted.
-func (u *Unit) Boundaries() (points []uint64) {
-	all := u.lineTable().allRows()
-	for _, s := range all.sequences {
-		for _, r := range all.rows[s.first:s.last] {
-			points = append(points, s.Lo+uint64(r.rel))
-		}
-		points = append(points, s.Hi)
+// Boundaries returns the addresses at which rows, functions and inlined calls of the unit begin and end, sorted; if detailed is set, also
+// those at which discriminators change.
+func (u *Unit) Boundaries(detailed bool) (points []uint64) {
+	t := u.lineTable()
+	points = t.allRows().appendBoundaries(points)
+	if detailed {
+		points = t.allDiscriminators().appendBoundaries(points)
 	}
 	body := u.body()
 	for kind := range body.functions {
@@ -492,4 +491,15 @@ func (u *Unit) Boundaries() (points []uint64) {
 	}
 	slices.Sort(points)
 	return slices.Compact(points)
+}
+
+// appendBoundaries appends the addresses at which rows begin and end.
+func (l *lineRows) appendBoundaries(points []uint64) []uint64 {
+	for _, s := range l.sequences {
+		for _, r := range l.rows[s.first:s.last] {
+			points = append(points, s.Lo+uint64(r.rel))
+		}
+		points = append(points, s.Hi)
+	}
+	return points
 }

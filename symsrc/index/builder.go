@@ -20,8 +20,10 @@ type Builder struct {
 	ranges []byte
 	last   uint32 // node of the last range
 
-	nodes  []byte
-	recent map[node]uint32 // the numbers of the last nodes
+	nodes         []byte
+	recent        map[node]uint32 // the numbers of the last nodes
+	details       []byte
+	recentDetails map[detail]uint32 // the numbers of the last details
 
 	names          map[[2]string]uint32 // numbers, by linkage name and demangled name
 	files          map[file]uint32
@@ -33,16 +35,23 @@ type Builder struct {
 type node struct {
 	name, file, line uint32
 	column, flags    uint16
-	caller           uint32
+	caller, detail   uint32
 }
 
-// maxRecent is the number of nodes that are compared with new ones. Equal nodes are those of one function, which are close to each
-// other.
+// detail is a detail as in the format.
+type detail struct {
+	name, file, line, discriminator uint32
+	start                           uint64
+}
+
+// maxRecent is the number of nodes, and of details, that are compared with new ones. Equal nodes are those of one function, which are close
+// to each other.
 const maxRecent = 1 << 14
 
 // NewBuilder returns a Builder of an index of at most max bytes.
 func NewBuilder(max int64) *Builder {
-	return &Builder{max: max, recent: make(map[node]uint32), names: make(map[[2]string]uint32), files: make(map[file]uint32)}
+	return &Builder{max: max, recent: make(map[node]uint32), recentDetails: make(map[detail]uint32),
+		names: make(map[[2]string]uint32), files: make(map[file]uint32)}
 }
 
 // ErrTooLarge is the error for an index that would exceed its limit, or for code that spans 4 GiB.
@@ -53,9 +62,9 @@ var (
 	errContent = errors.New("an answer has what an index does not hold")
 )
 
-// Add adds the answer for all addresses from lo on and below hi. Ranges are added in the order of addresses and do not overlap. Addresses
-// between them are not in the index.
-func (b *Builder) Add(lo, hi uint64, frames []symsrc.Frame) error {
+// Add adds the answer for all addresses from lo on and below hi. There are either as many details as frames, or none. Ranges are added in the
+// order of addresses and do not overlap. Addresses between them are not in the index.
+func (b *Builder) Add(lo, hi uint64, frames []symsrc.Frame, details []symsrc.Detail) error {
 	if len(b.ranges) == 0 {
 		b.base, b.end, b.last = lo, lo, unknown
 	}
@@ -71,6 +80,9 @@ func (b *Builder) Add(lo, hi uint64, frames []symsrc.Frame) error {
 	caller := uint32(0)
 	for i := len(frames) - 1; i >= 0; i-- {
 		n, err := b.node(&frames[i], caller)
+		if err == nil && len(details) > 0 {
+			n.detail, err = b.detail(&details[i], &frames[i], n.name)
+		}
 		if err != nil {
 			return err
 		}
@@ -111,6 +123,42 @@ func (b *Builder) node(f *symsrc.Frame, caller uint32) (n node, err error) {
 		n.file = b.file(file{f.File, f.MD5, f.CompDir})
 	}
 	return n, nil
+}
+
+// detail returns the number of the detail of a frame, whose name has a number, too, and adds it if it is new.
+func (b *Builder) detail(d *symsrc.Detail, f *symsrc.Frame, name uint32) (number uint32, err error) {
+	if *d == (symsrc.Detail{}) {
+		return 0, nil
+	}
+	if d.Line < 0 || d.Line > math.MaxUint32 || d.Started && d.Start == notStarted {
+		return 0, fmt.Errorf("%+v: %w", *d, errContent)
+	}
+	n := detail{line: uint32(d.Line), discriminator: d.Discriminator, start: notStarted}
+	if d.Started {
+		n.start = d.Start
+	}
+	switch d.Linkage {
+	case "":
+	case f.Linkage:
+		n.name = name
+	default:
+		n.name = b.name(d.Linkage, "")
+	}
+	if d.File != "" {
+		n.file = b.file(file{d.File, "", d.CompDir})
+	}
+	if number = b.recentDetails[n]; number == 0 {
+		if len(b.recentDetails) == maxRecent {
+			clear(b.recentDetails)
+		}
+		number = uint32(len(b.details)/detailSize + 1)
+		b.recentDetails[n] = number
+		for _, v := range [...]uint32{n.name, n.file, n.line, n.discriminator} {
+			b.details = binary.LittleEndian.AppendUint32(b.details, v)
+		}
+		b.details = binary.LittleEndian.AppendUint64(b.details, n.start)
+	}
+	return number, nil
 }
 
 // name returns the number of a name, and adds it if it is new.
@@ -155,7 +203,7 @@ func (b *Builder) number(n node) uint32 {
 		}
 		number = uint32(len(b.nodes)/nodeSize + 1)
 		b.recent[n] = number
-		for _, v := range [...]uint32{n.name, n.file, n.line, uint32(n.column) | uint32(n.flags)<<16, n.caller} {
+		for _, v := range [...]uint32{n.name, n.file, n.line, uint32(n.column) | uint32(n.flags)<<16, n.caller, n.detail} {
 			b.nodes = binary.LittleEndian.AppendUint32(b.nodes, v)
 		}
 	}
@@ -163,7 +211,9 @@ func (b *Builder) number(n node) uint32 {
 }
 
 // parts returns the parts of the index after the header.
-func (b *Builder) parts() [][]byte { return [][]byte{b.ranges, b.nodes, b.nameAt, b.fileAt, b.text} }
+func (b *Builder) parts() [][]byte {
+	return [][]byte{b.ranges, b.nodes, b.details, b.nameAt, b.fileAt, b.text}
+}
 
 // Size returns the size of the index, in bytes.
 func (b *Builder) Size() (size int64) {
@@ -177,7 +227,7 @@ func (b *Builder) Size() (size int64) {
 func (b *Builder) WriteTo(w io.Writer) (n int64, err error) {
 	b.begin(b.end, unknown)
 	header := binary.LittleEndian.AppendUint64(nil, magic)
-	for _, v := range [...]int{int(b.base), len(b.ranges) / rangeSize, len(b.nodes) / nodeSize, len(b.nameAt) / 4, len(b.fileAt) / 4, len(b.text), 0, 0} {
+	for _, v := range [...]int{int(b.base), len(b.ranges) / rangeSize, len(b.nodes) / nodeSize, len(b.nameAt) / 4, len(b.fileAt) / 4, len(b.text), len(b.details) / detailSize, 0} {
 		header = binary.LittleEndian.AppendUint64(header, uint64(v))
 	}
 	for _, part := range slices.Concat([][]byte{header}, b.parts()) {

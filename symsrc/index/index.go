@@ -6,16 +6,18 @@
 //   - builder.go: Builder, which writes it
 //
 // The idea is that of GSYM and of Sentry's SymCache. These lack what answers have here: columns and checksums of sources, or the linkage
-// names and compilation directories.
+// names, compilation directories, declarations and discriminators.
 //
 // All numbers are little-endian. After a header of nine 64-bit numbers (magic, base address, and the counts of ranges, nodes, names and
-// files, the number of bytes of text, and two zeros), an index consists of:
+// files, the number of bytes of text, the count of details, and zero), an index consists of:
 //
 //   - ranges, sorted by address, of 8 bytes each: the start relative to the base, and the number of the node of the innermost function.
 //     A range ends where the next one begins. Number 0 is code without an answer, unknown marks addresses that are not in the index.
-//   - nodes of 20 bytes each, numbered from 1: a function with the source position in it. Its fields are the numbers of the name and of
-//     the file, the line, the column (16 bits), flags (16 bits), and the number of the node of the caller if the function was inlined,
-//     which is smaller than that of the node.
+//   - nodes of 24 bytes each, numbered from 1: a function with the source position in it. Its fields are the numbers of the name and of
+//     the file, the line, the column (16 bits), flags (16 bits), the number of the node of the caller if the function was inlined,
+//     which is smaller than that of the node, and the number of the detail, which many nodes share, 0 for none.
+//   - details of 24 bytes each, numbered from 1: the numbers of the name in the debug information and of the file of the declaration, its
+//     line, the discriminator, and the start (64 bits), all ones if that is not known.
 //   - offsets of the names in the text, then of the files, 32 bits each, numbered from 1
 //   - the text: for each name and file the strings of which it consists, each preceded by its length in LEB128
 package index
@@ -32,11 +34,13 @@ import (
 )
 
 const (
-	magic      = 0x3130786469737371 // "qssidx01"
+	magic      = 0x3230786469737371 // "qssidx02"
 	headerSize = 9 * 8
 	rangeSize  = 8
-	nodeSize   = 20
+	nodeSize   = 24
+	detailSize = 24
 	unknown    = math.MaxUint32
+	notStarted = math.MaxUint64 // start of a function that is not known
 )
 
 // Flags of a node: the low bits are the symsrc.Origin.
@@ -51,12 +55,13 @@ const maxDepth = 1 << 11
 // Index is an index in memory. Its methods are safe for concurrent use. They panic if the index is damaged, and fault if the memory that
 // it is mapped to is cut off, so callers recover from both.
 type Index struct {
-	base                                uint64
-	ranges, nodes, nameAt, fileAt, text []byte
-	names                               []atomic.Pointer[names.Name] // of those that were used
-	files                               []atomic.Pointer[file]
-	table                               *names.Table
-	limits                              *budget.File
+	base                   uint64
+	ranges, nodes, details []byte
+	nameAt, fileAt, text   []byte
+	names                  []atomic.Pointer[names.Name] // of those that were used
+	files                  []atomic.Pointer[file]
+	table                  *names.Table
+	limits                 *budget.File
 }
 
 // file is a source file.
@@ -83,7 +88,7 @@ func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
 		to    *[]byte
 		count uint64
 		size  int
-	}{{&x.ranges, n[1], rangeSize}, {&x.nodes, n[2], nodeSize}, {&x.nameAt, n[3], 4}, {&x.fileAt, n[4], 4}, {&x.text, n[5], 1}} {
+	}{{&x.ranges, n[1], rangeSize}, {&x.nodes, n[2], nodeSize}, {&x.details, n[6], detailSize}, {&x.nameAt, n[3], 4}, {&x.fileAt, n[4], 4}, {&x.text, n[5], 1}} {
 		if part.count > uint64(len(rest)/part.size) {
 			return nil, ErrDamaged
 		}
@@ -100,31 +105,70 @@ func Open(data []byte, t *names.Table, limits *budget.File) (*Index, error) {
 // Frames returns the functions at an address, the innermost inlined one first, or nil if nothing is known about the address. It returns
 // false if the address is not in the index.
 func (x *Index) Frames(addr uint64) (frames []symsrc.Frame, ok bool) {
-	if addr < x.base || addr-x.base >= math.MaxUint32 {
-		return nil, false
-	}
-	node := x.nodeAt(uint32(addr - x.base))
-	switch node {
-	case unknown:
-		return nil, false
-	case 0:
-		return nil, true
-	}
-	depth := 0
-	for at := node; at != 0; depth++ {
-		caller := binary.LittleEndian.Uint32(x.node(at)[16:])
-		if caller >= at || depth == maxDepth {
-			panic(ErrDamaged)
-		}
-		at = caller
+	node, depth, ok := x.chain(addr)
+	if depth == 0 {
+		return nil, ok
 	}
 	frames = make([]symsrc.Frame, depth)
 	for i := range frames {
 		n := x.node(node)
 		x.describe(&frames[i], n)
-		node = binary.LittleEndian.Uint32(n[16:])
+		node = callerOf(n)
 	}
 	return frames, true
+}
+
+// Details returns what the index has of each function that Frames returns for an address.
+func (x *Index) Details(addr uint64) (details []symsrc.Detail) {
+	node, depth, _ := x.chain(addr)
+	details = make([]symsrc.Detail, depth)
+	for i := range details {
+		n := x.node(node)
+		if number := binary.LittleEndian.Uint32(n[20:]); number != 0 {
+			x.detail(&details[i], number)
+		}
+		node = callerOf(n)
+	}
+	return details
+}
+
+// chain returns the node of the innermost function at an address, and the number of functions there. It returns false if the address is
+// not in the index.
+func (x *Index) chain(addr uint64) (node uint32, depth int, ok bool) {
+	if addr < x.base || addr-x.base >= math.MaxUint32 {
+		return 0, 0, false
+	}
+	if node = x.nodeAt(uint32(addr - x.base)); node == unknown {
+		return 0, 0, false
+	}
+	for at := node; at != 0; depth++ {
+		caller := callerOf(x.node(at))
+		if caller >= at || depth == maxDepth {
+			panic(ErrDamaged)
+		}
+		at = caller
+	}
+	return node, depth, true
+}
+
+// callerOf returns the number of the node that a node was inlined into, or 0.
+func callerOf(node []byte) uint32 { return binary.LittleEndian.Uint32(node[16:]) }
+
+// detail sets the fields of a detail.
+func (x *Index) detail(d *symsrc.Detail, number uint32) {
+	at := int(number-1) * detailSize
+	b := x.details[at : at+detailSize]
+	if number := binary.LittleEndian.Uint32(b); number != 0 {
+		d.Linkage = x.name(number).Linkage
+	}
+	if number := binary.LittleEndian.Uint32(b[4:]); number != 0 {
+		f := x.file(number)
+		d.File, d.CompDir = f.path, f.compDir
+	}
+	d.Line, d.Discriminator = int(binary.LittleEndian.Uint32(b[8:])), binary.LittleEndian.Uint32(b[12:])
+	if start := binary.LittleEndian.Uint64(b[16:]); start != notStarted {
+		d.Start, d.Started = start, true
+	}
 }
 
 // nodeAt returns the number of the node of the range that contains an address relative to the base.

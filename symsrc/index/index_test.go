@@ -16,8 +16,9 @@ import (
 
 // piece is a range with one answer.
 type piece struct {
-	lo, hi uint64
-	frames []symsrc.Frame
+	lo, hi  uint64
+	frames  []symsrc.Frame
+	details []symsrc.Detail
 }
 
 // pieces returns random ranges, of which some touch each other.
@@ -34,6 +35,11 @@ func pieces(r *rand.Rand, n int) (all []piece) {
 			f.Func, f.Linkage, f.Origin = name.Demangled, name.Linkage, symsrc.Origin(r.IntN(4))
 			f.Line, f.Column, f.Approx = r.IntN(1<<20), r.IntN(1<<16), r.IntN(2) > 0
 			p.frames = append(p.frames, f)
+			d := symsrc.Detail{Linkage: functions[r.IntN(len(functions))].Linkage, File: f.File, CompDir: f.CompDir, Line: r.IntN(3), Discriminator: uint32(r.IntN(3))}
+			if d.Started = r.IntN(2) > 0; d.Started {
+				d.Start = at - r.Uint64N(1<<40)
+			}
+			p.details = append(p.details, []symsrc.Detail{d, {}}[r.IntN(2)])
 		}
 		at = p.hi
 		all = append(all, p)
@@ -46,7 +52,7 @@ func build(t testing.TB, all []piece) []byte {
 	t.Helper()
 	b := index.NewBuilder(1 << 20)
 	for _, p := range all {
-		if err := b.Add(p.lo, p.hi, p.frames); err != nil {
+		if err := b.Add(p.lo, p.hi, p.frames, p.details); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,6 +89,9 @@ func TestRoundTrip(t *testing.T) {
 				if frames, ok := x.Frames(at); !ok || !reflect.DeepEqual(frames, p.frames) {
 					t.Fatalf("%#x: %v, %v, want %v", at, frames, ok, p.frames)
 				}
+				if details := x.Details(at); len(details) != len(p.frames) || len(details) > 0 && !reflect.DeepEqual(details, p.details) {
+					t.Fatalf("%#x: details %v, want %v", at, details, p.details)
+				}
 			}
 		}
 		for _, at := range []uint64{at, at + 1<<20, at + 1<<32, 0} {
@@ -97,19 +106,21 @@ func TestRoundTrip(t *testing.T) {
 func TestRefused(t *testing.T) {
 	main := []symsrc.Frame{{Func: "main", Linkage: "main"}}
 	for name, p := range map[string]piece{
-		"empty":            {0x2000, 0x2000, main},
-		"out of order":     {0x1010, 0x1030, main},
-		"too far":          {0x2000, 0x1000 + 1<<32, main},
-		"an offset":        {0x2000, 0x2010, []symsrc.Frame{{Func: "main", Offset: 1}}},
-		"a negative line":  {0x2000, 0x2010, []symsrc.Frame{{Func: "main", Line: -1}}},
-		"too wide a line":  {0x2000, 0x2010, []symsrc.Frame{{Func: "main", Column: 1 << 16}}},
-		"more than it may": {0x2000, 0x2010, []symsrc.Frame{{Func: string(make([]byte, 1<<13))}}},
+		"empty":                  {lo: 0x2000, hi: 0x2000, frames: main},
+		"out of order":           {lo: 0x1010, hi: 0x1030, frames: main},
+		"too far":                {lo: 0x2000, hi: 0x1000 + 1<<32, frames: main},
+		"an offset":              {lo: 0x2000, hi: 0x2010, frames: []symsrc.Frame{{Func: "main", Offset: 1}}},
+		"a negative line":        {lo: 0x2000, hi: 0x2010, frames: []symsrc.Frame{{Func: "main", Line: -1}}},
+		"too wide a line":        {lo: 0x2000, hi: 0x2010, frames: []symsrc.Frame{{Func: "main", Column: 1 << 16}}},
+		"a negative declaration": {lo: 0x2000, hi: 0x2010, frames: main, details: []symsrc.Detail{{Line: -1}}},
+		"an unknown start":       {lo: 0x2000, hi: 0x2010, frames: main, details: []symsrc.Detail{{Start: 1<<64 - 1, Started: true}}},
+		"more than it may":       {lo: 0x2000, hi: 0x2010, frames: []symsrc.Frame{{Func: string(make([]byte, 1<<13))}}},
 	} {
 		b := index.NewBuilder(1 << 12)
-		if err := b.Add(0x1000, 0x1020, main); err != nil {
+		if err := b.Add(0x1000, 0x1020, main, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Add(p.lo, p.hi, p.frames); err == nil {
+		if err := b.Add(p.lo, p.hi, p.frames, p.details); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -128,7 +139,7 @@ func FuzzIndex(f *testing.F) {
 		}
 		base := binary.LittleEndian.Uint64(data[8:])
 		for at := range uint64(300) {
-			if !recovers(func() { x.Frames(base + at) }) {
+			if !recovers(func() { x.Frames(base + at) }) || !recovers(func() { x.Details(base + at) }) {
 				t.Fatalf("%#x: not an error", base+at)
 			}
 		}

@@ -4,29 +4,42 @@ import (
 	"qss-filter/symsrc"
 )
 
-// Detailed is Code with the details of each frame. They are nil if the debug information does not have the address.
+// Detailed is Code with the details of each frame. They are nil if nothing is known.
 func (f *File) Detailed(addr uint64) (frames []symsrc.Frame, details []symsrc.Detail) {
-	frames = f.Code(addr)
-	if len(frames) == 0 {
+	if f.index.isUsed() {
+		at := addr
+		f.guard(func() { at = f.codeAddr(addr) })
+		if frames, details, ok := f.index.frames(at, true); ok {
+			f.elf.Budget.CountQuery()
+			return frames, details
+		}
+	}
+	if frames = f.Code(addr); len(frames) == 0 {
 		return nil, nil
 	}
-	f.guard(func() {
-		addr := f.codeAddr(addr)
-		all := make([]symsrc.Detail, len(frames))
-		if u := f.dwarf.UnitFor(addr); u != nil {
-			copy(all, u.Details(addr))
-		}
-		if outer := len(frames) - 1; frames[outer].Origin != symsrc.DebugOnly {
-			if sym, ok := f.symbols.at(addr); ok {
-				all[outer].Start, all[outer].Started = sym.Start, true
-			}
-		}
-		details = all
-	})
+	f.guard(func() { details = f.details(addr, frames) })
 	if f.fault.Load() != nil {
 		return nil, nil
 	}
 	return frames, details
+}
+
+// details returns the details of the frames at an address.
+func (f *File) details(addr uint64, frames []symsrc.Frame) (all []symsrc.Detail) {
+	if len(frames) == 0 {
+		return nil
+	}
+	addr = f.codeAddr(addr)
+	all = make([]symsrc.Detail, len(frames))
+	if u := f.dwarf.UnitFor(addr); u != nil {
+		copy(all, u.Details(addr))
+	}
+	if outer := len(frames) - 1; frames[outer].Origin != symsrc.DebugOnly {
+		if sym, ok := f.symbols.at(addr); ok {
+			all[outer].Start, all[outer].Started = sym.Start, true
+		}
+	}
+	return all
 }
 
 // Global is Data with the declaration of the variable, and its size. A variable without a symbol has no name, and Frame.Offset is addr.

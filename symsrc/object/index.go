@@ -34,7 +34,7 @@ import (
 // information refers to, which must be unchanged, too. A modification of a complete index file changes its modification time, which is
 // set to that of the object in whole seconds. An empty file marks an index that could not be written, or is being written.
 const (
-	indexVersion = 1
+	indexVersion = 2
 	indexPage    = 1 << 12
 )
 
@@ -245,19 +245,22 @@ func (x *moduleIndex) stale() bool {
 // isUsed reports whether there is an index and it is not damaged. x may be nil.
 func (x *moduleIndex) isUsed() bool { return x != nil && x.Index != nil && !x.failed.Load() }
 
-// frames returns the answer for an address, and whether the index has it. x may be nil.
-func (x *moduleIndex) frames(addr uint64) (frames []symsrc.Frame, ok bool) {
+// frames returns the answer for an address, with its details if they are wanted, and whether the index has it. x may be nil.
+func (x *moduleIndex) frames(addr uint64, detailed bool) (frames []symsrc.Frame, details []symsrc.Detail, ok bool) {
 	if !x.isUsed() {
-		return nil, false
+		return nil, nil, false
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			x.failed.Store(true)
-			frames, ok = nil, false
+			frames, details, ok = nil, nil, false
 		}
 	}()
-	return x.Index.Frames(addr)
+	if frames, ok = x.Index.Frames(addr); detailed && len(frames) > 0 {
+		details = x.Index.Details(addr)
+	}
+	return frames, details, ok
 }
 
 // want has the index built, if there is none, at the second query, because most files get either one query or many. x may be nil.
@@ -363,7 +366,11 @@ func (m *module) reset() {
 func (m *module) addPieces(ctx context.Context, from uint64, b *index.Builder) (next uint64, err error) {
 	f := m.file
 	f.guard(func() {
-		w := newWalker(f, piecesAtOnce, func(p *Piece) error { return b.Add(p.Lo, p.Hi, f.answer(p.Lo)) })
+		w := newWalker(f, piecesAtOnce, func(p *Piece) error {
+			frames := f.answer(p.Lo)
+			return b.Add(p.Lo, p.Hi, frames, f.details(p.Lo, frames))
+		})
+		w.detailed = true
 		w.piece = func(_ *dwarf.Unit, lo, hi uint64) bool {
 			w.p = Piece{Lo: lo, Hi: hi, Start: lo} // so that the walk may end before each piece
 			return true

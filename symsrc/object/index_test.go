@@ -70,6 +70,16 @@ func allAnswers(t *testing.T, s *Source, path string, step uint64) (all [][]syms
 	return all
 }
 
+// allDetails looks up every step-th address of code, with details.
+func allDetails(t *testing.T, s *Source, path string, step uint64) (all []symsrc.Answer) {
+	t.Helper()
+	for _, a := range codeAddresses(t, path, step) {
+		got := s.Frames(t.Context(), symsrc.Addr{Module: symsrc.Module{Name: path}, Offset: a, Kind: symsrc.Detailed})
+		all = append(all, symsrc.Answer{Frames: got.Frames, Details: got.Details})
+	}
+	return all
+}
+
 // usesIndex reports whether a module of a source is open and answers from an index.
 func usesIndex(s *Source, key symsrc.Module) bool {
 	m := s.module(key)
@@ -134,7 +144,8 @@ func TestIndex(t *testing.T) {
 func checkIndex(t *testing.T, path string) {
 	t.Helper()
 	dir, m := t.TempDir(), symsrc.Module{Name: path}
-	want := allAnswers(t, indexing(t, path, ""), path, 1)
+	plain := indexing(t, path, "")
+	want, wantDetails := allAnswers(t, plain, path, 1), allDetails(t, plain, path, 1)
 	if err := indexing(t, path, dir).writeIndex(t.Context(), m); err != nil {
 		if errors.Is(err, errMissing) { // the files of split units are not in testdata
 			t.Skip(err)
@@ -146,6 +157,13 @@ func checkIndex(t *testing.T, path string) {
 		for i, a := range codeAddresses(t, path, 1) {
 			if !reflect.DeepEqual(got[i], want[i]) {
 				t.Fatalf("%#x:\n got %+v\nwant %+v", a, got[i], want[i])
+			}
+		}
+	}
+	if got := allDetails(t, s, path, 1); !reflect.DeepEqual(got, wantDetails) {
+		for i, a := range codeAddresses(t, path, 1) {
+			if !reflect.DeepEqual(got[i], wantDetails[i]) {
+				t.Fatalf("details at %#x:\n got %+v\nwant %+v", a, got[i], wantDetails[i])
 			}
 		}
 	}

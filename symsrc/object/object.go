@@ -237,7 +237,7 @@ func (f *File) Code(addr uint64) (frames []symsrc.Frame) {
 	if f.index.isUsed() {
 		at := addr
 		f.guard(func() { at = f.codeAddr(addr) })
-		if frames, ok := f.index.frames(at); ok {
+		if frames, _, ok := f.index.frames(at, false); ok {
 			return frames
 		}
 	}

@@ -62,8 +62,11 @@ type walker struct {
 	each   func(*Piece) error
 	piece  func(u *dwarf.Unit, lo, hi uint64) bool // sets p to the piece from lo to hi; returns false if nothing is known about it
 	points map[*dwarf.Unit][]uint64                // boundaries of the pieces of each unit
-	shared map[uint64]bool                         // start addresses of several symbols
-	p      Piece                                   // the last one
+
+	detailed bool // pieces also begin where only details change
+
+	shared map[uint64]bool // start addresses of several symbols
+	p      Piece           // the last one
 	at     dwarf.Place
 	number int // number of the last function
 }
@@ -176,7 +179,7 @@ func (w *walker) boundaries() (points []uint64) {
 func (w *walker) boundariesIn(u *dwarf.Unit) []uint64 {
 	points, ok := w.points[u]
 	if !ok {
-		points = u.Boundaries()
+		points = u.Boundaries(w.detailed)
 		w.points[u] = points
 	}
 	return points
