@@ -32,12 +32,15 @@ func TestMain(m *testing.M) {
 	testscript.Main(unconfigured{m}, map[string]func(){"qss-filter": main, "llvm-symbolizer": main, "nats-server": workertest.Main})
 }
 
-// unconfigured runs the tests, not the commands that they start as this program, without the configuration of the machine.
+// unconfigured runs the tests, not the commands that they start as this program, without the configuration of the machine. No process
+// outlives a test to write to a directory that the test removes.
 type unconfigured struct{ *testing.M }
 
 func (u unconfigured) Run() int {
-	if err := os.Setenv("QSS_FILTER_CONFIG", ""); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"QSS_FILTER_CONFIG": "", "CI": "1"} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
 	}
 	if signal.Ignored(syscall.SIGHUP) { // as under nohup: the commands of tests are to have the default
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
@@ -59,6 +62,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("IMPORT", filepath.Join(data, "..", "filter", "importer", "testdata"))
 			e.Setenv("NATS", freeURL(t))
 			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("CI", "1")
 			// The machine's own settings must not decide what a test sees.
 			for _, name := range []string{"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "QSS_COLORS"} {
 				e.Setenv(name, "")
@@ -96,12 +100,13 @@ const module = "qss-filter"
 var imports = map[string]string{
 	"":                         "filter/command",
 	"ctxstate":                 "ctxstate/ordered markup symsrc",
-	"filter":                   "ctxstate filter/frame filter/guard filter/linecache filter/mappings filter/parse filter/prefix filter/print filter/print/jsonl filter/record filter/resolve filter/scan filter/stream markup sgr symsrc symsrc/demangle",
+	"filter":                   "ctxstate filter/corefile filter/frame filter/guard filter/linecache filter/mappings filter/parse filter/prefix filter/print filter/print/jsonl filter/record filter/resolve filter/scan filter/stream filter/unpack markup sgr symsrc symsrc/demangle",
 	"ctxstate/ordered":         "",
 	"filter/tree":              "filter filter/print filter/resolve filter/stream filter/unpack symsrc symsrc/diskcache symsrc/locate symsrc/meter",
 	"filter/child":             "filter/stream symsrc/diskcache",
 	"filter/command":           "*",
 	"filter/command/cli":       "sgr",
+	"filter/corefile":          "symsrc",
 	"filter/doctor":            "filter filter/print/jsonl filter/record filter/resolve filter/unpack sgr symsrc",
 	"filter/filtertest":        "symsrc symsrc/locate symsrc/object",
 	"filter/frame":             "filter/scan symsrc",
@@ -169,6 +174,7 @@ var owners = map[string]string{
 	"github.com/fatih/color":           "sgr/",
 	"github.com/google/pprof":          "filter/importer/",
 	"github.com/nats-io/":              "filter/worker/",
+	"github.com/pierrec/lz4":           "filter/unpack/",
 	"github.com/spf13/pflag":           "filter/command/cli/",
 	"golang.org/x/term":                "filter/command/cli/",
 	"zombiezen.com/go/sqlite":          "filter/importer/",

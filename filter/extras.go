@@ -1,10 +1,15 @@
 package filter
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
+	"qss-filter/filter/corefile"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/unpack"
 	"qss-filter/symsrc"
 )
 
@@ -12,7 +17,7 @@ import (
 type Extras struct {
 	// DumpContext is the path of Options.DumpContext; "" for none.
 	DumpContext string
-	// Maps is the path of a list of mappings for processes that print none; "" for none.
+	// Maps is the path of a list of mappings, or of a core file, for processes that print none; "" for none.
 	Maps string
 }
 
@@ -60,12 +65,47 @@ func (x *Extras) Use(o Options) (another func() *Filter, close func(), err error
 		}, nil
 }
 
-// mappings reads the list of mappings, nil where there is none.
+// maxMaps bounds the bytes of a list of mappings: Linux has 65530 mappings in a process by default, each with a path.
+const maxMaps = 64 << 20
+
+// mappings reads the list of mappings, nil where there is none. Its file is known by its content: a list, or a core file. Both may be
+// compressed.
 func (x *Extras) mappings() ([]byte, error) {
 	if x.Maps == "" {
 		return nil, nil
 	}
-	list, err := os.ReadFile(x.Maps)
+	in, err := os.Open(x.Maps)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return readMaps(in)
+}
+
+// readMaps is mappings for an open file.
+func readMaps(in *os.File) ([]byte, error) {
+	b := bufio.NewReader(in)
+	begin, err := b.Peek(1 << 10)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if corefile.Is(begin) {
+		if _, err := in.Seek(0, io.SeekStart); err == nil { // what is not needed is passed over
+			return corefile.List(in)
+		}
+	}
+	r, end, err := unpack.Reader(b)
+	if err != nil {
+		return nil, err
+	}
+	if end != nil {
+		defer end()
+	}
+	b = bufio.NewReader(r)
+	if begin, _ := b.Peek(1 << 10); corefile.Is(begin) {
+		return corefile.List(b)
+	}
+	list, err := io.ReadAll(io.LimitReader(b, maxMaps))
 	if err == nil {
 		err = resolve.CheckMappings(list)
 	}

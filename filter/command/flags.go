@@ -104,9 +104,14 @@ func (x *format) use(o *filter.Options) {
 	}
 }
 
+// coreFlag is another name of --maps, which knows core files by their content: it is what other programs call their flag. Help does not
+// show it.
+const coreFlag = "core"
+
 // flags adds the flags of a filter's additional files, and of the user's commands.
 func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
-	fs.StringVar(&x.Maps, "maps", "", "read mappings as in /proc/PID/maps from `FILE`")
+	fs.StringVar(&x.Maps, "maps", "", "read mappings from `FILE`: as in /proc/PID/maps, or an ELF core file")
+	fs.StringVar(&x.Maps, coreFlag, "", "read mappings from `FILE`: the same as --maps")
 	fs.StringVar(&x.DumpContext, "dump-context", "", "write modules and mappings to `FILE` as JSON, at each reset and at the end")
 	fs.Func("on-dumpfile", "run a command for each dumpfile element, as `TYPE=COMMAND`; $1 $2 $3 are file, type, name", t.add)
 }

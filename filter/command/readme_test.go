@@ -41,7 +41,7 @@ var (
 		"logs/crash.log": "qss/crash.qss.log", "logs/sub/other.log": "qss/bar.log",
 		"srv/symbols": "rootfs", "mnt/rootfs": "rootfs", "out/target/product/generic/symbols": "rootfs", "out/symbols": "rootfs",
 		"build/app": "rootfs/usr/apps/org.example.test/mainbin", "traces": "../filter/importer/testdata/scaler",
-		"chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",
+		"core.zst": "logs/core.zst", "chop.db": "../filter/importer/testdata/chopstix/chop.db", "home/bin": "",
 	}
 	// elsewhere are directories of the README's reader that are below the test's own.
 	elsewhere = strings.NewReplacer("/srv/", "$SCRATCH/srv/", "/mnt/", "$SCRATCH/mnt/")

@@ -97,7 +97,7 @@ func (c *config) register(fs *cli.Flags) {
 	fs.Register(func(set *flag.FlagSet) {
 		set.BoolVar(&c.tree.Benchmark, "benchmark", false, "the same as --stats, as QSS has it")
 	})
-	fs.Hide("benchmark")
+	fs.Hide("benchmark", coreFlag)
 	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
 	c.styleFlags(fs)
 }
@@ -226,7 +226,7 @@ var llvmOwnFlags = []string{"dwp", "filter-markup", "demangle", "d", "no-demangl
 	"inlines", "no-inlines"}
 
 // textFlags affect the text of lines and names. They have no effect in llvm's style.
-var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "source", "hyperlink-format", "maps", "dump-context",
+var textFlags = []string{"frames", "modules", "dedupe", "names", "path-map", "source", "hyperlink-format", "maps", coreFlag, "dump-context",
 	"on-dumpfile", "pprof", "folded", "summary=always", "json"}
 
 // streamRules adds the rules for the flags of a filter.

@@ -11,15 +11,17 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"qss-filter/filter/stream"
 )
 
-// The magic numbers of compressed files: RFC 1952 §2.3.1, the .xz file format §2.1.1.1, RFC 8878 §3.1.1, bzip2.
+// The magic numbers of compressed files: RFC 1952 §2.3.1, the .xz file format §2.1.1.1, RFC 8878 §3.1.1, the LZ4 frame format, bzip2.
 var (
 	gzipMagic  = []byte{0x1f, 0x8b, 8}
 	xzMagic    = []byte{0xfd, '7', 'z', 'X', 'Z', 0}
 	zstdMagic  = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	lz4Magic   = []byte{0x04, 0x22, 0x4d, 0x18}
 	bzip2Magic = []byte("BZh")
 )
 
@@ -31,7 +33,8 @@ const magicLen = 10
 
 // Packed reports whether a file that begins so is compressed.
 func Packed(begin []byte) bool {
-	return bytes.HasPrefix(begin, gzipMagic) || bytes.HasPrefix(begin, xzMagic) || bytes.HasPrefix(begin, zstdMagic) || isBzip2(begin)
+	return bytes.HasPrefix(begin, gzipMagic) || bytes.HasPrefix(begin, xzMagic) || bytes.HasPrefix(begin, zstdMagic) ||
+		bytes.HasPrefix(begin, lz4Magic) || isBzip2(begin)
 }
 
 // isBzip2 reports whether a file begins as those of bzip2 do, with a block.
@@ -61,6 +64,8 @@ func Reader(b *bufio.Reader) (r io.Reader, close func(), err error) {
 			return nil, nil, fmt.Errorf("unpack zstd: %w", err)
 		}
 		return z, z.Close, nil
+	case bytes.HasPrefix(magic, lz4Magic): // whose blocks have 4 MiB at most
+		return lz4.NewReader(b), nil, nil
 	case isBzip2(magic):
 		return bzip2.NewReader(b), nil, nil
 	}
