@@ -129,6 +129,9 @@ type Answer struct {
 	Locals []Local
 }
 
+// Full reports whether another search, or the end of a download, would not make the answer better.
+func (a *Answer) Full() bool { return !a.Partial && (a.Files == nil || a.Files.Retry == nil) }
+
 // Detail is what the debug information has of a function of an answer besides its Frame.
 type Detail struct {
 	// Linkage is the name of the function in the debug information; "" unknown.

@@ -145,21 +145,41 @@ int main(int argc, char **argv) { return shift(argc + 40) & 1; }`},
 		{"leak", "LSAN_OPTIONS", "LSAN_SYMBOLIZER_PATH", "lose", `#include <stdlib.h>
 __attribute__((noinline)) void lose() { volatile char *volatile p = (char *)malloc(33); p = 0; }
 int main() { lose(); return 0; }`},
+		{"hwaddress", "HWASAN_OPTIONS", "HWASAN_SYMBOLIZER_PATH", "read_after", afterFree},
 	} {
 		t.Run(s.kind, func(t *testing.T) {
-			path := caller(t, s.source, "clang++-22", "-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize="+s.kind)
+			flags := []string{"clang++-22", "-g", "-O1", "-fno-omit-frame-pointer", "-fsanitize=" + s.kind}
+			if s.kind == "hwaddress" && runtime.GOARCH == "amd64" { // whose processors ignore no tags
+				flags = append(flags, "-fsanitize-hwaddress-experimental-aliasing")
+			}
+			path := caller(t, s.source, flags...)
 			compareStacks(t, "llvm-symbolizer", path, s.named, s.options+"=print_stacktrace=1:external_symbolizer_path=@")
 			compareStacks(t, "llvm-symbolizer", path, s.named, s.options+"=print_stacktrace=1", s.path+"=@")
 		})
 	}
 }
 
-// TestCallersAddr2line compares the reports of a sanitizer that uses addr2line.
-func TestCallersAddr2line(t *testing.T) {
-	const source = `#include <stdlib.h>
+// afterFree reads memory after it was freed.
+const afterFree = `#include <stdlib.h>
 __attribute__((noinline)) static int read_after(int *p, int n) { return p[n] + 1; }
 int main(int argc, char **argv) { int *p = (int *)malloc(40); free(p); return read_after(p, argc) + 1; }`
-	path := caller(t, source, "clang++-22", "-g", "-O0", "-fsanitize=address")
+
+// TestCallersGCC holds that gcc's sanitizers, which name frames by libbacktrace, report the same whatever symbolizer they are told to use.
+// Where they are built without that library, they start it.
+func TestCallersGCC(t *testing.T) {
+	for kind, variable := range map[string]string{"address": "ASAN_OPTIONS", "leak": "LSAN_OPTIONS", "thread": "TSAN_OPTIONS"} {
+		t.Run(kind, func(t *testing.T) {
+			path := caller(t, map[string]string{"address": afterFree, "leak": `#include <stdlib.h>
+__attribute__((noinline)) void read_after() { volatile char *volatile p = (char *)malloc(33); p = 0; }
+int main() { read_after(); return 0; }`, "thread": afterFree}[kind], "g++", "-g", "-O0", "-fsanitize="+kind)
+			compareStacks(t, "addr2line", path, "read_after", variable+"=external_symbolizer_path=@")
+		})
+	}
+}
+
+// TestCallersAddr2line compares the reports of a sanitizer that uses addr2line.
+func TestCallersAddr2line(t *testing.T) {
+	path := caller(t, afterFree, "clang++-22", "-g", "-O0", "-fsanitize=address")
 	compareStacks(t, "addr2line", path, "read_after", "ASAN_OPTIONS=external_symbolizer_path=@")
 }
 
@@ -238,18 +258,25 @@ func TestCallersPerf(t *testing.T) {
 	})
 }
 
-// TestCallersPprof compares what gperftools' pprof and Go's print of a CPU profile.
-func TestCallersPprof(t *testing.T) {
+// cpuProfile returns a program and a profile of it.
+func cpuProfile(t *testing.T) (path, profile string) {
+	t.Helper()
 	library := "/usr/lib/x86_64-linux-gnu/libprofiler.so.0"
 	if _, err := os.Stat(library); err != nil {
 		t.Skip("libgoogle-perftools4 is not installed")
 	}
-	path := caller(t, busy, "g++", "-g", "-O1", "-fno-omit-frame-pointer")
-	profile := filepath.Join(t.TempDir(), "cpu.prof")
+	path = caller(t, busy, "g++", "-g", "-O1", "-fno-omit-frame-pointer")
+	profile = filepath.Join(t.TempDir(), "cpu.prof")
 	report([]string{"LD_PRELOAD=" + library, "CPUPROFILE=" + profile}, path)
 	if st, err := os.Stat(profile); err != nil || st.Size() == 0 {
 		t.Skip("there is no profile")
 	}
+	return path, profile
+}
+
+// TestCallersPprof compares what gperftools' pprof and Go's print of a CPU profile.
+func TestCallersPprof(t *testing.T) {
+	path, profile := cpuProfile(t)
 	mine := regexp.MustCompile(`(?m)^.*(innermost|middle|main).*$`)
 	t.Run("gperftools", func(t *testing.T) {
 		if _, err := exec.LookPath("google-pprof"); err != nil {

@@ -72,7 +72,7 @@ func (t *gnuTool) run(addresses []string) (status int) {
 	switch {
 	case errors.Is(err, gnu.ErrNotFound):
 		return fail("'%s': No such file", t.options.File)
-	case errors.Is(err, gnu.ErrDirectory):
+	case errors.Is(err, gnu.ErrDirectory), errors.Is(err, gnu.ErrSpecial):
 		return fail("Warning: '%s' %v", t.options.File, err)
 	case err != nil:
 		return fail("%s: %v", t.options.File, err)

@@ -143,13 +143,15 @@ func (t *llvmTool) flags() *toolFlags {
 		{"obj e exe", "file", "Path to object file to be symbolized", func(v string) error { o.Object = v; return nil }},
 		{"fallback-debug-path", "dir", "Fallback path for debug binaries", t.debugDirectory},
 		{"filter-markup", "", "Filter symbolizer markup from stdin", on(&t.markup, true)},
-		{"functions f", "?value", "Print function name for a given address: linkage, short, none", t.functions},
+		{"functions f", "?value", "Print function name for a given address: linkage, short, none",
+			choose(&o.Functions, map[string]llvm.Functions{"none": llvm.NoNames, "short": llvm.ShortNames})},
 		{"disable-gsym", "", "No effect", none},
 		{"gsym-file-directory", "dir", "No effect: see --symbols of qss-filter", none},
 		{"h help", "", "Display this help", on(&t.help, true)},
 		{"inlines i inlining", "", "Print all inlined frames for a given address", on(&o.NoInlines, false)},
 		{"no-inlines no-inlining", "", "Do not print inlined frames", on(&o.NoInlines, true)},
-		{"output-style", "style", "Specify print style. Supported styles: LLVM, GNU, JSON", t.outputStyle},
+		{"output-style", "style", "Specify print style. Supported styles: LLVM, GNU, JSON",
+			choose(&o.Style, map[string]llvm.Style{"GNU": llvm.GNU, "JSON": llvm.JSON})},
 		{"p pretty-print", "", "Make the output more human friendly", on(&o.Pretty, true)},
 		{"print-source-context-lines", "value", "Print N lines of source file context", number("print-source-context-lines", t.contextLines)},
 		{"relative-address", "", "No effect: ELF files have no image base", none},
@@ -182,28 +184,9 @@ func (t *llvmTool) debugDirectory(dir string) error {
 	return nil
 }
 
-func (t *llvmTool) functions(kind string) error {
-	switch kind {
-	case "none":
-		t.options.Functions = llvm.NoNames
-	case "short":
-		t.options.Functions = llvm.ShortNames
-	default:
-		t.options.Functions = llvm.LinkageNames
-	}
-	return nil
-}
-
-func (t *llvmTool) outputStyle(style string) error {
-	switch style {
-	case "GNU":
-		t.options.Style = llvm.GNU
-	case "JSON":
-		t.options.Style = llvm.JSON
-	default:
-		t.options.Style = llvm.LLVM
-	}
-	return nil
+// choose returns a function that sets to to the value of a word, or to the zero value for any other word, as llvm does.
+func choose[T any](to *T, of map[string]T) func(string) error {
+	return func(word string) error { *to = of[word]; return nil }
 }
 
 func (t *llvmTool) contextLines(n uint64) error {

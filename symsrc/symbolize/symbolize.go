@@ -58,10 +58,7 @@ func New(ctx context.Context, path string, symbols symsrc.Source, o Options) (*S
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("open %s: not a regular file", path)
 	}
-	if path, err = filepath.Abs(path); err != nil {
-		return nil, err
-	}
-	s.module = symsrc.Module{Name: path}
+	s.module = symsrc.Module{Name: batch.Path(path)}
 	return s, s.check(ctx, path)
 }
 

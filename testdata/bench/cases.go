@@ -218,7 +218,13 @@ func (o *object) variant(dir, form string) (root string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("objcopy %s (Debian: binutils): %w: %s", o.shipped, err, out)
 	}
-	return root, os.Rename(made, path)
+	return root, errors.Join(age(made), os.Rename(made, path))
+}
+
+// age sets the modification time of a file to two days ago, since new files have no index.
+func age(path string) error {
+	then := time.Now().AddDate(0, 0, -2)
+	return os.Chtimes(path, then, then)
 }
 
 // path is where the object lies below a directory of debug files.

@@ -4,6 +4,7 @@
 //	go run ./testdata/bench                       every case
 //	go run ./testdata/bench -mb 100 -n 3 pass     one case, with less text and fewer runs
 //	go run ./testdata/bench -dir /var/tmp/b libc  all look-ups of libc, prepared files kept for the next run
+//	go run ./testdata/bench -n 1 callers          other programs that start addr2line or llvm-symbolizer
 //	go run ./testdata/bench -install              installs the peers and the objects first (Debian; 0.8 GB)
 package main
 
@@ -35,6 +36,10 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == onceWord {
 		os.Exit(runOnce(os.Args[2], os.Args[3:]))
 	}
+	if filepath.Base(os.Args[0]) == constantTool {
+		answerAtOnce()
+		return
+	}
 	flag.Parse()
 	if err := run(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -43,7 +48,7 @@ func main() {
 }
 
 // needed are the packages of the peers and the objects; the kernel's is the newest one of its series.
-const needed = `apt-get update -q && apt-get install -y -q --no-install-recommends binutils llvm-22 elfutils libc6-dbg \
+const needed = `apt-get update -q && apt-get install -y -q --no-install-recommends binutils clang-22 elfutils g++ libc6-dbg libclang-rt-22-dev linux-perf llvm-22 \
 	python3.11-dbg libstdc++6-12-dbg ceph-osd-dbg \
 	$(apt-cache search --names-only '^linux-image-6\.1\.0-[0-9]+-cloud-amd64-dbg$' | cut -d' ' -f1 | sort -V | tail -n 1)`
 
@@ -105,6 +110,20 @@ func run(wanted []string) error {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}
+		}
+	}
+	tools, err := linkTools(scratch)
+	if err != nil {
+		return err
+	}
+	for _, c := range callers {
+		if !chosen(c.name, "callers") {
+			continue
+		}
+		fmt.Printf("\n%s: %s\n", c.name, c.what)
+		current = c.name
+		if err := c.run(dir, tools); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
 	printVerdicts()
@@ -211,7 +230,7 @@ func (m *measured) median() float64 { return m.times[len(m.times)/2] }
 // compare runs the commands in turn, A B C A B C …, after a warm-up of each. Quick ones are run more often.
 func compare(commands []command) error {
 	commands = slices.DeleteFunc(commands, func(c command) bool {
-		tool, _, _ := strings.Cut(c.name, " ")
+		tool, _, _ := strings.Cut(c.name, " ") // of "perf alone", too
 		if _, err := exec.LookPath(tool); err != nil {
 			fmt.Printf("  %-22s skipped: not installed (-install)\n", c.name)
 			return true

@@ -1,5 +1,7 @@
 // Package batch answers requests that are lines of an input: each answer leaves before the input is read again, so that a caller may wait
 // for it, and requests that have been read in one piece are answered on all cores.
+//
+//   - batch.go: Run; recent.go: Recent, the last answers
 package batch
 
 import (
@@ -36,6 +38,7 @@ const partSize = 4 << 10
 // Run answers all requests. The error is a failed read or write.
 func Run(ctx context.Context, a Answerer, o Options) error {
 	buf, n := make([]byte, MaxLine), 0
+	parts := make([]part, runtime.GOMAXPROCS(0))
 	for skip := false; ; {
 		read, err := o.In.Read(buf[n:])
 		end := bytes.LastIndexByte(buf[n:n+read], '\n') + 1
@@ -56,7 +59,7 @@ func Run(ctx context.Context, a Answerer, o Options) error {
 			o.Before()
 		}
 		if !blank {
-			if err := o.answerAll(ctx, a, lines); err != nil {
+			if err := o.answerAll(ctx, a, parts, lines); err != nil {
 				return err
 			}
 		}
@@ -81,9 +84,9 @@ type part struct {
 	wrong          []error
 }
 
-// answerAll writes the answers to the requests in text, in order. Several goroutines look them up.
-func (o *Options) answerAll(ctx context.Context, a Answerer, text []byte) error {
-	parts := make([]part, runtime.GOMAXPROCS(0))
+// answerAll writes the answers to the requests in text, in order. Several goroutines look them up, one for each of parts, whose buffers are
+// used again.
+func (o *Options) answerAll(ctx context.Context, a Answerer, parts []part, text []byte) error {
 	for len(text) > 0 {
 		n := 0
 		for ; n < len(parts) && len(text) > 0; n++ {
@@ -91,12 +94,11 @@ func (o *Options) answerAll(ctx context.Context, a Answerer, text []byte) error 
 			p.lines, text = cut(text, partSize)
 			p.answers, p.wrong = p.answers[:0], p.wrong[:0]
 		}
-		var others sync.WaitGroup
-		for i := 1; i < n; i++ {
-			others.Go(func() { parts[i].answer(ctx, a) })
+		if n == 1 { // as for a caller that waits for each answer
+			parts[0].answer(ctx, a)
+		} else {
+			answerParts(ctx, a, parts[:n])
 		}
-		parts[0].answer(ctx, a)
-		others.Wait()
 		for i := range parts[:n] {
 			for _, err := range parts[i].wrong {
 				o.Wrong(err)
@@ -110,6 +112,15 @@ func (o *Options) answerAll(ctx context.Context, a Answerer, text []byte) error 
 		}
 	}
 	return nil
+}
+
+// answerParts answers the requests of parts, each in a goroutine.
+func answerParts(ctx context.Context, a Answerer, parts []part) {
+	var all sync.WaitGroup
+	for i := range parts {
+		all.Go(func() { parts[i].answer(ctx, a) })
+	}
+	all.Wait()
 }
 
 // cut cuts text after its last line that ends within size bytes, or after its first one.

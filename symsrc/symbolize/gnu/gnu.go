@@ -11,12 +11,13 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"strconv"
 	"strings"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
+	"qss-filter/symsrc/symbolize/batch"
 )
 
 // Options are the settings of a Symbolizer. Symbols and File must be set.
@@ -41,38 +42,40 @@ type Symbolizer struct {
 	base   uint64 // of the section, whose size is room
 	room   uint64
 	digits int // of an address
+	recent batch.Recent
 }
 
 // Errors of New.
 var (
 	ErrNotFound  = errors.New("no such file")
 	ErrDirectory = errors.New("is a directory")
+	ErrSpecial   = errors.New("is not an ordinary file")
 	ErrFormat    = errors.New("file format not recognized")
 	ErrSection   = errors.New("cannot find section")
 )
 
 // New returns a Symbolizer. The error is one of the errors above, or another one if the file cannot be read.
 func New(ctx context.Context, o Options) (*Symbolizer, error) {
-	path, err := filepath.Abs(o.File)
-	if err != nil {
-		return nil, err
-	}
+	path := batch.Path(o.File)
 	s := &Symbolizer{opt: o, module: symsrc.Module{Name: path}, digits: 16, room: 1<<64 - 1}
 	files := o.Symbols.Frames(ctx, symsrc.Addr{Module: s.module}).Files
 	if files != nil && !files.Usable() && len(files.Symbols) == 0 {
-		return nil, reason(files)
+		return nil, reason(path, files)
 	}
 	return s, s.readHeader(path)
 }
 
 // reason returns why a file is not read.
-func reason(files *symsrc.Files) error {
+func reason(path string, files *symsrc.Files) error {
 	switch files.Reason() {
 	case symsrc.NotFound:
 		return ErrNotFound
 	case symsrc.NotELF:
 		return ErrFormat
 	case symsrc.ReadError:
+		if st, err := os.Stat(path); err == nil && !st.IsDir() {
+			return ErrSpecial
+		}
 		return ErrDirectory
 	}
 	return errors.New(cmp.Or(files.Detail, files.Note, files.Reason().String()))
@@ -105,6 +108,20 @@ func (s *Symbolizer) readHeader(path string) error {
 
 // Answer appends the answer to the address in a line to dst. Every line has an answer.
 func (s *Symbolizer) Answer(ctx context.Context, dst, line []byte) ([]byte, error) {
+	dst, found := s.recent.Append(dst, line)
+	if found {
+		return dst, nil
+	}
+	begin := len(dst)
+	dst, full := s.look(ctx, dst, line)
+	if full {
+		s.recent.Keep(line, dst[begin:])
+	}
+	return dst, nil
+}
+
+// look appends the answer to the address in a line. It returns false if there may be a better one soon.
+func (s *Symbolizer) look(ctx context.Context, dst, line []byte) (_ []byte, full bool) {
 	addr := Address(line)
 	if s.digits == 8 {
 		addr = uint64(uint32(addr))
@@ -123,13 +140,13 @@ func (s *Symbolizer) Answer(ctx context.Context, dst, line []byte) ([]byte, erro
 		}
 	}
 	if addr >= s.room {
-		return s.unknown(dst), nil
+		return s.unknown(dst), true
 	}
 	got := s.opt.Symbols.Frames(ctx, symsrc.Addr{Module: s.module, Offset: s.base + addr, Kind: symsrc.Detailed})
 	if len(got.Frames) == 0 {
-		return s.unknown(dst), nil
+		return s.unknown(dst), got.Full()
 	}
-	return s.frames(dst, &got), nil
+	return s.frames(dst, &got), got.Full()
 }
 
 // unknown appends the answer to an address of which nothing is known.

@@ -7,78 +7,55 @@ import (
 	"debug/elf"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"qss-filter/symsrc/cache"
-	"qss-filter/symsrc/chain"
-	"qss-filter/symsrc/debuginfod"
+	"qss-filter/symsrc"
+	"qss-filter/symsrc/sources"
 	"qss-filter/symsrc/symbolize/batch"
+	"qss-filter/symsrc/symbolize/peers"
 )
 
-// need skips a test if a program is missing, or addr2line is not that of binutils.
-func need(t *testing.T, programs ...string) {
+// needBinutils skips a test if addr2line is missing, or not that of binutils.
+func needBinutils(t *testing.T) {
 	t.Helper()
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed", program)
-		}
-	}
+	peers.Need(t, "addr2line")
 	if out, _ := exec.Command("addr2line", "--version").Output(); !bytes.HasPrefix(out, []byte("GNU addr2line (")) {
 		t.Skip("addr2line of binutils is not installed")
 	}
 }
 
-// compile returns the path of a program of the source on standard input.
+// compile returns the path of a program of the source.
 func compile(t *testing.T, source string, command ...string) string {
 	t.Helper()
-	need(t, command[0])
-	dir := t.TempDir()
-	cmd := exec.Command(command[0], append(command[1:], "-", "-o", "a.out")...)
-	cmd.Dir, cmd.Stdin = dir, strings.NewReader(source)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(command, " "), err, out)
-	}
-	return filepath.Join(dir, "a.out")
+	needBinutils(t)
+	return peers.Compile(t, source, append(command, "-", "-o", "a.out")...)
 }
 
 // answersOf returns the answers of this package.
 func answersOf(t *testing.T, o Options, in string) string {
 	t.Helper()
-	s := chain.Options{Warn: func(err error) { t.Error(err) }, Cache: cache.Options{Off: true}, Servers: debuginfod.Options{Off: true}}
-	source, end, err := s.Source()
-	if err != nil {
-		t.Fatal(err)
+	out, errs := peers.Answers(t, in, func(symbols symsrc.Source, _ *sources.Sources) batch.Answerer {
+		o.Symbols = symbols
+		s, err := New(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+	for _, err := range errs {
+		t.Error(err)
 	}
-	defer end()
-	o.Symbols = source
-	z, err := New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := batch.Run(context.Background(), z, batch.Options{In: strings.NewReader(in), Out: &out}); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return out
 }
 
 // answersOfPeer returns the answers of addr2line.
 func answersOfPeer(t *testing.T, in string, flags ...string) string {
 	t.Helper()
-	cmd := exec.Command("addr2line", flags...)
-	cmd.Stdin = strings.NewReader(in)
-	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
+	return peers.Peer(t, in, append([]string{"addr2line"}, flags...)...)
 }
 
 const program = `#include <stdio.h>
@@ -174,21 +151,7 @@ int main(int argc, char **argv) {
 
 // TestPeer compares the answers for addresses of whole programs with those of addr2line. They may differ only where explained says why.
 func TestPeer(t *testing.T) {
-	need(t)
-	libc := func(t *testing.T) string {
-		list, err := exec.Command("dpkg", "-L", "libc6-dbg").Output()
-		path, size := "", int64(0)
-		for line := range strings.Lines(string(list)) {
-			line = strings.TrimSpace(line)
-			if st, err := os.Stat(line); err == nil && strings.HasSuffix(line, ".debug") && st.Size() > size {
-				path, size = line, st.Size()
-			}
-		}
-		if err != nil || path == "" {
-			t.Skip("libc6-dbg is not installed")
-		}
-		return path
-	}
+	needBinutils(t)
 	for _, p := range []struct {
 		name string
 		path func(t *testing.T) string
@@ -196,7 +159,7 @@ func TestPeer(t *testing.T) {
 		{"gcc", func(t *testing.T) string { return compile(t, larger, "g++", "-g", "-O2", "-xc++") }},
 		{"clang-4", func(t *testing.T) string { return compile(t, larger, "clang++-22", "-gdwarf-4", "-O2", "-xc++") }},
 		{"clang-5", func(t *testing.T) string { return compile(t, larger, "clang++-22", "-g", "-O2", "-xc++") }},
-		{"libc", libc},
+		{"libc", peers.Libc},
 	} {
 		t.Run(p.name, func(t *testing.T) { comparePeer(t, p.path(t)) })
 	}

@@ -11,12 +11,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
+	"os"
 	"strings"
 	"sync"
 
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/demangle"
+	"qss-filter/symsrc/symbolize/batch"
 )
 
 // Style is the form of answers.
@@ -81,7 +82,8 @@ type Texts interface {
 
 // Symbolizer answers requests. It may be used by several goroutines at once.
 type Symbolizer struct {
-	opt Options
+	opt    Options
+	recent batch.Recent
 
 	mu      sync.Mutex
 	modules map[string]symsrc.Module // by their names in requests
@@ -145,10 +147,7 @@ func absolute(name string) string {
 	if i := strings.LastIndexByte(name, ':'); i > 0 && isMachine(name[i+1:]) {
 		name = name[:i]
 	}
-	if path, err := filepath.Abs(name); err == nil {
-		return path
-	}
-	return name
+	return batch.Path(name)
 }
 
 // isMachine reports whether a word is the name of an architecture in LLVM's triples.
@@ -177,9 +176,11 @@ func failure(r *request, a *symsrc.Answer) *FileError {
 		}
 	case symsrc.NoReadPermission:
 		e.Reason = "Permission denied"
-	case symsrc.ReadError:
-		e.Reason = "Is a directory"
-	case symsrc.NotELF:
+	case symsrc.ReadError, symsrc.NotELF:
+		if st, err := os.Stat(absolute(r.module)); err == nil && st.IsDir() {
+			e.Reason = "Is a directory"
+			break
+		}
 		e.Reason = "The file was not recognized as a valid object file"
 	default:
 		e.Reason = cmp.Or(files.Detail, files.Note, files.Reason().String())
@@ -199,11 +200,21 @@ type place struct {
 
 // Answer appends the answer to a request to dst. The error is about the request or its file; there is an answer nevertheless.
 func (s *Symbolizer) Answer(ctx context.Context, dst, line []byte) ([]byte, error) {
-	return s.answer(ctx, dst, line, true)
+	dst, found := s.recent.Append(dst, line)
+	if found {
+		return dst, nil
+	}
+	begin := len(dst)
+	dst, full, err := s.answer(ctx, dst, line, true)
+	if full && err == nil {
+		s.recent.Keep(line, dst[begin:])
+	}
+	return dst, err
 }
 
-// answer is Answer. Answers in the style JSON end with a newline if ended is set.
-func (s *Symbolizer) answer(ctx context.Context, dst, line []byte, ended bool) (_ []byte, err error) {
+// answer appends the answer to a request. Answers in the style JSON end with a newline if ended is set. full is set if the answer is about
+// code, and will not be a better one soon.
+func (s *Symbolizer) answer(ctx context.Context, dst, line []byte, ended bool) (_ []byte, full bool, err error) {
 	var r request
 	text := clean(line)
 	switch {
@@ -216,12 +227,12 @@ func (s *Symbolizer) answer(ctx context.Context, dst, line []byte, ended bool) (
 			dst = s.appendCode(dst, &request{module: r.module}, []place{{}})
 			break
 		}
-		dst, err = s.look(ctx, dst, &r)
+		dst, full, err = s.look(ctx, dst, &r)
 	}
 	if s.opt.Style == JSON && ended {
 		dst = append(dst, '\n')
 	}
-	return dst, err
+	return dst, full, err
 }
 
 // List appends the answers to requests in the arguments of a command: in the style JSON they are one list.
@@ -234,7 +245,7 @@ func (s *Symbolizer) List(ctx context.Context, dst []byte, requests []string, wr
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = s.answer(ctx, dst, []byte(text), false); err != nil {
+		if dst, _, err = s.answer(ctx, dst, []byte(text), false); err != nil {
 			wrong(err)
 		}
 	}
@@ -244,8 +255,8 @@ func (s *Symbolizer) List(ctx context.Context, dst []byte, requests []string, wr
 	return dst
 }
 
-// look answers a request that was understood.
-func (s *Symbolizer) look(ctx context.Context, dst []byte, r *request) ([]byte, error) {
+// look answers a request that was understood. full is as for answer.
+func (s *Symbolizer) look(ctx context.Context, dst []byte, r *request) (_ []byte, full bool, _ error) {
 	m := s.module(r)
 	q := symsrc.Addr{Module: m, Offset: r.addr - s.opt.Adjust}
 	switch {
@@ -253,28 +264,28 @@ func (s *Symbolizer) look(ctx context.Context, dst []byte, r *request) ([]byte, 
 		q.Kind = symsrc.Global
 		got := s.opt.Symbols.Frames(ctx, q)
 		if failed := failure(r, &got); failed != nil {
-			return s.failed(dst, r, failed), s.told(failed)
+			return s.failed(dst, r, failed), false, s.told(failed)
 		}
-		return s.appendData(dst, r, s.variable(q.Offset, got.Frames)), nil
+		return s.appendData(dst, r, s.variable(q.Offset, got.Frames)), false, nil
 	case r.command == frameRequest:
 		q.Kind = symsrc.Locals
 		got := s.opt.Symbols.Frames(ctx, q)
 		if failed := failure(r, &got); failed != nil {
-			return s.failed(dst, r, failed), s.told(failed)
+			return s.failed(dst, r, failed), false, s.told(failed)
 		}
-		return s.appendLocals(dst, r, got.Locals), nil
+		return s.appendLocals(dst, r, got.Locals), false, nil
 	case r.symbol != "":
 		places, failed := s.named(ctx, m, r)
 		if failed != nil {
-			return s.failed(dst, r, failed), s.told(failed)
+			return s.failed(dst, r, failed), false, s.told(failed)
 		}
-		return s.appendNamed(dst, r, places), nil
+		return s.appendNamed(dst, r, places), false, nil
 	}
-	places, _, failed := s.code(ctx, q, r)
+	found, failed := s.code(ctx, q, r)
 	if failed != nil {
-		return s.failed(dst, r, failed), s.told(failed)
+		return s.failed(dst, r, failed), false, s.told(failed)
 	}
-	return s.appendCode(dst, r, places), nil
+	return s.appendCode(dst, r, found.places), found.full, nil
 }
 
 // failed appends the answer to a request whose file cannot be read.
@@ -335,22 +346,29 @@ func (s *Symbolizer) named(ctx context.Context, m symsrc.Module, r *request) (pl
 		if r.addr < got.Frames[i].Size {
 			at += r.addr
 		}
-		code, linkage, _ := s.code(ctx, symsrc.Addr{Module: m, Offset: at}, r)
-		if len(code) == 0 || code[0].file == "" {
+		code, _ := s.code(ctx, symsrc.Addr{Module: m, Offset: at}, r)
+		if len(code.places) == 0 || code.places[0].file == "" {
 			continue
 		}
-		if is := linkage == r.symbol; is && !exact {
+		if is := code.linkage == r.symbol; is && !exact {
 			places, exact = nil, true
 		} else if !is && exact {
 			continue
 		}
-		places = append(places, s.single(code)[0])
+		places = append(places, s.single(code.places)[0])
 	}
 	return places, nil
 }
 
-// code returns the functions at an address, and the linkage name of the outermost one.
-func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (places []place, linkage string, _ *FileError) {
+// codeAnswer is an answer to a request for code.
+type codeAnswer struct {
+	places  []place // there is at least one
+	linkage string  // the outermost function's linkage name
+	full    bool    // see symsrc.Answer.Full
+}
+
+// code returns the functions at an address.
+func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (c codeAnswer, _ *FileError) {
 	short := s.opt.Functions == ShortNames
 	detailed := s.opt.Style != LLVM || s.opt.Verbose || s.opt.NoSymbolTable
 	q.Kind = symsrc.Code
@@ -359,7 +377,7 @@ func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (place
 	}
 	got := s.opt.Symbols.Frames(ctx, q)
 	if failed := failure(r, &got); failed != nil {
-		return nil, "", failed
+		return c, failed
 	}
 	if short {
 		details := got.Details
@@ -368,7 +386,8 @@ func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (place
 			got.Details = details
 		}
 	}
-	places = make([]place, 0, len(got.Frames)+1)
+	places := make([]place, 0, len(got.Frames)+1)
+	c.full = got.Full() && s.opt.ContextLines == 0
 	for i := range got.Frames {
 		f := &got.Frames[i]
 		if s.opt.Functions != LinkageNames && f.Origin > symsrc.SymbolAndDebug {
@@ -382,16 +401,18 @@ func (s *Symbolizer) code(ctx context.Context, q symsrc.Addr, r *request) (place
 			p.source = s.excerpt(ctx, &q, &got, f)
 		}
 		places = append(places, p)
-		linkage = f.Linkage
+		c.linkage = f.Linkage
 	}
 	if len(places) == 0 {
-		return append(places, place{}), "", nil
+		c.places = append(places, place{})
+		return c, nil
 	}
 	if s.opt.NoInlines && !s.opt.Hex && s.opt.Style != GNU && got.Frames[len(got.Frames)-1].Origin == symsrc.SymbolAndDebug {
 		outer := &places[len(places)-1]
 		places[0].function, places[0].start, places[0].started = outer.function, outer.start, outer.started
 	}
-	return places, linkage, nil
+	c.places = places
+	return c, nil
 }
 
 // single returns the places that are written without inlined calls.

@@ -1,0 +1,43 @@
+package batch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Path returns the absolute path of a module that a request or an argument names. Nothing below /proc, /sys and /dev is read, but
+// /proc/PID/exe and /proc/PID/root/FILE name files elsewhere: their paths are returned, if the file there is the same one. It is not for a
+// process in another mount namespace, nor for a file that was removed. /proc/self is the process that reads it, which is not the one that
+// the caller means, and stays as it is.
+func Path(name string) string {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	process, ok := strings.CutPrefix(path, "/proc/")
+	if !ok {
+		return path
+	}
+	pid, link, _ := strings.Cut(process, "/")
+	if strings.Trim(pid, "0123456789") != "" {
+		return path
+	}
+	target := ""
+	if link == "exe" {
+		target, _ = os.Readlink(path)
+	} else if file, ok := strings.CutPrefix(link, "root/"); ok {
+		target = "/" + file
+	}
+	if !filepath.IsAbs(target) {
+		return path
+	}
+	one, err := os.Stat(path)
+	if err != nil {
+		return path
+	}
+	if other, err := os.Stat(target); err == nil && os.SameFile(one, other) {
+		return target
+	}
+	return path
+}
