@@ -65,6 +65,22 @@ func (x *Extras) Use(o Options) (another func() *Filter, close func(), err error
 		}, nil
 }
 
+// Preloaded returns what makes filters that know the mappings of Maps, each of other options. They may run at the same time. Its error
+// is a *symsrc.OptionError.
+func (x *Extras) Preloaded() (func(Options) *Filter, error) {
+	list, err := x.mappings()
+	if err != nil {
+		return nil, &symsrc.OptionError{Option: "filter.Maps", Value: x.Maps, Err: err}
+	}
+	return func(o Options) *Filter {
+		f := New(o)
+		if list != nil {
+			_ = f.Preload(list) // each has its own, which remembers what it was asked
+		}
+		return f
+	}, nil
+}
+
 // maxMaps bounds the bytes of a list of mappings: Linux has 65530 mappings in a process by default, each with a path.
 const maxMaps = 64 << 20
 

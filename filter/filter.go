@@ -88,6 +88,9 @@ type Options struct {
 	OnlyStacks bool
 	// Observe is called for every frame; nil observes none.
 	Observe func(*print.Observation)
+	// Read is called with all lines of the log, those of a frame before Observe is called for it. first is the number of the
+	// first of them. nil reads none.
+	Read func(first int, lines []byte)
 	// Below has Observe say what stands below a frame, with print.Append, in place of the filter.
 	Below bool
 	// Count has Tally and Summary count every frame, also one that means nothing to the output.

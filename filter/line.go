@@ -21,6 +21,9 @@ func (f *Filter) Line(ctx context.Context, dst, line []byte) (out []byte) {
 	f.line++
 	f.text.Fold.Mark()
 	defer f.rescue(&out, dst, line)
+	if f.opt.Read != nil {
+		f.opt.Read(f.line, line)
+	}
 	line = f.uncolored(line)
 	l := f.parser.Line(line)
 	t := f.thread(l)

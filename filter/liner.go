@@ -176,6 +176,9 @@ func (l *liner) Skip(dst, lines []byte) (out []byte, same bool) {
 		}
 	}()
 	out = dst
+	if l.opt.Read != nil {
+		l.opt.Read(l.line+1, lines)
+	}
 	if l.objects != nil {
 		out = l.objects.Texts(dst, l.line+1, lines)
 	}

@@ -72,5 +72,5 @@ func (f *Filter) observed() bool { return f.opt.Observe != nil || f.opt.Count ||
 
 // eachCounts reports whether each frame, or object, is handed to a callback, so that none may be left out.
 func (f *Filter) eachCounts() bool {
-	return f.opt.Observe != nil || f.opt.JSON != nil && f.opt.JSON.Each != nil
+	return f.opt.Observe != nil || f.opt.Read != nil || f.opt.JSON != nil && f.opt.JSON.Each != nil
 }

@@ -42,7 +42,7 @@ var Program = cli.Program{
 			Rewrite: rewrite, Config: configured},
 		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: rewrite,
 			About: "explains why frames of a log have no names, and what to try", Setup: doctorCommand},
-		{Name: "tree", Args: "[DIR]", Most: 1, Rewrite: longForms, About: "reads all logs below a directory at once, and reports on their stacks", Setup: treeCommand},
+		{Name: "tree", Args: "[DIR]", Most: 1, Rewrite: longForms, Habits: treeHabits, About: "reads all logs below a directory at once, and reports on their stacks", Setup: treeCommand},
 		{Name: "modules", Args: "LOG ...", Least: 1, About: "lists the modules that logs name, with their build IDs", Setup: modulesCommand},
 		{Name: "symbolize", Args: "FILE|BUILDID|DIR [[FILE@]0xADDRESS|FUNCTION+0xOFFSET ...]", Least: 1,
 			Note:  "reads addresses from standard input where none is given; with -e FILE, and with -a -C -f -i -p -s, answers as addr2line, with --output-style=LLVM|GNU|JSON as llvm-symbolizer",

@@ -34,10 +34,15 @@ import (
 // filterFlags adds the flags that set the options of a filter.
 func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 	addressFlags(fs, o)
-	choice(fs, &o.Style, "frames", "`FORM` of named frames: full, append (below), short (in place)",
-		"full", "append", "short")
-	choice(fs, &o.Context, "modules", "`HOW` to show the lines that define modules: fold, show, hide", "fold", "show", "hide")
+	fs.Var(&formValue{to: &o.Style}, "frames", "`FORM` of named frames: auto (short on a terminal, full in a pipe), full, append (below), short (in place)")
+	shapeFlags(fs, o)
 	fs.BoolVar(&o.Dedupe, "dedupe", false, "write [same as stack N, line L] in place of a stack that was there before")
+	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colors are written: default, vscode, idea, …, a URL with {path}, none")
+}
+
+// shapeFlags adds the flags for the shape of lines, in a pipe and in files.
+func shapeFlags(fs *flag.FlagSet, o *filter.Options) {
+	choice(fs, &o.Context, "modules", "`HOW` to show the lines that define modules: fold, show, hide", "fold", "show", "hide")
 	fs.BoolVar(&o.StripSGR, "strip-ansi", false, "remove the log's own colors")
 	fs.Func("source", "show source code, with `N` lines before and after that of a frame", func(value string) error {
 		n, err := strconv.ParseUint(value, 10, 16)
@@ -48,7 +53,6 @@ func filterFlags(fs *flag.FlagSet, o *filter.Options) {
 		return nil
 	})
 	fs.Func("path-map", "sources built below FROM are below TO, as `FROM=TO`; FROM= leaves FROM out of what is shown", pathMap(&o.Names))
-	fs.Var(&o.Links, "hyperlink-format", "`FORMAT` of links on paths, where colors are written: default, vscode, idea, …, a URL with {path}, none")
 	fs.BoolVar(&o.Explain, "explain", false, "say at each frame without a name why")
 }
 
@@ -59,6 +63,29 @@ func addressFlags(fs *flag.FlagSet, o *filter.Options) {
 	choice(fs, &o.By, "process-key", "`WHAT` tells processes apart: auto, pid, host+pid, none (one address space)",
 		"auto", "pid", "host+pid", "none")
 	fs.Var(&o.Lookahead, "lookahead", "wait `LINES|TIME` for a list of mappings below the frames")
+}
+
+// formValue is --frames.
+type formValue struct {
+	to   *print.Style
+	word string
+}
+
+// forms are the values of --frames. auto is full in a pipe.
+var forms = map[string]print.Style{"auto": print.Annotate, "full": print.Annotate, "append": print.Append, "short": print.Replace}
+
+// Words returns the allowed values.
+func (*formValue) Words() []string { return []string{"auto", "full", "append", "short"} }
+
+func (f *formValue) String() string { return cmp.Or(f.word, "auto") }
+
+func (f *formValue) Set(value string) error {
+	style, ok := forms[value]
+	if !ok {
+		return errors.New("want " + strings.Join(f.Words(), ", "))
+	}
+	*f.to, f.word = style, value
+	return nil
 }
 
 // maxAround bounds the lines of source before and after a frame's, and around is their number without a value.
@@ -156,7 +183,9 @@ func childFlags(fs *flag.FlagSet, o *child.Options) {
 func treeFlags(fs *flag.FlagSet, o *tree.Options) {
 	fs.StringVar(&o.Output, "output", "", "write what the logs become below `DIR`, with the reports")
 	fs.BoolVar(&o.Follow, "follow", false, "follow symbolic links out of the tree, and to directories")
-	choice(fs, &o.Form, "frames", "`FORM` of named frames: append (below), short (in place)", "append", "short")
+	choice(fs, &o.Form, "frames", "`FORM` of named frames: append (below), short (in place), full", "append", "short", "full")
+	list(fs, &o.Include, "include", "read only files that match `GLOB`, such as *.log; source code, too")
+	list(fs, &o.Exclude, "exclude", "do not read files and directories that match `GLOB`")
 	fs.StringVar(&o.Report, "report", "", "write the tables and the page of stacks to `DIR` instead")
 	fs.Var((*jobs)(&o.Jobs), "jobs", "read `NUMBER` logs at once; auto is one per core")
 	fs.BoolVar(&o.Benchmark, "stats", false, "report at the end what the run took: time by stage")

@@ -97,7 +97,7 @@ func TestTreeFlags(t *testing.T) {
 		t.Errorf("got %+v, error %v", o, err)
 	}
 	fs.SetOutput(io.Discard)
-	for _, bad := range []string{"--jobs=0", "--jobs=x", "--mode=y", "--frames=full"} {
+	for _, bad := range []string{"--jobs=0", "--jobs=x", "--mode=y", "--frames=auto"} {
 		if fs.Parse([]string{bad}) == nil {
 			t.Errorf("%s is taken", bad)
 		}

@@ -109,6 +109,7 @@ var optionFlags = map[string]string{
 	"worker.OutStream": "out-stream", "worker.Filters": "filters", "worker.Replicas": "replicas", "worker.Parallel": "workers-per-host",
 	"worker.Idle": "idle", "worker.Subject": "subject", "worker.URLs": "nats", "worker.Certificate": "nats-cert", "worker.Connection.Key": "nats-key",
 	"tree.Output": "output", "tree.Report": "report", "tree.HTML": "report", "tree.SummaryJSON": "json",
+	"tree.Include": "include", "tree.Exclude": "exclude",
 	"chain.Package":  "dwp",
 	"locate.Symbols": "symbols", "locate.IDsTxt": "symbols", "locate.BreakpadDirs": "symbols", "locate.BuildIDDirs": "debug-file-directory", "locate.DebugRoots": "debug-root",
 	"locate.Rootfs": "rootfs", "locate.Objects": "obj",
@@ -118,6 +119,7 @@ var optionFlags = map[string]string{
 // optionAdvice says which flags avoid errors.
 var optionAdvice = map[string]string{
 	"tree.Follow":     "--follow reads it",
+	"tree.Verbose":    "--verbose lists them, --include=GLOB reads them",
 	"importer.Kind":   "--from-kind names the kind",
 	"worker.Durable":  "--durable sets another one",
 	"cache.Dir":       "--cache-dir uses another directory, --no-cache none",

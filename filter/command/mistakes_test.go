@@ -35,7 +35,7 @@ var mistakes = []struct{ args, answer string }{
 	{"--debuginfo off", "unknown flag: --debuginfo: did you mean --debuginfod or --debuginfod-timeout?"},
 	{"--debuginfod log", "--debuginfod=log: want off, or a URL such as https://debuginfod.debian.net"},
 	{"--frame=short", "unknown flag: --frame: did you mean --frames?"},
-	{"--frames=fancy", "--frames=fancy: want full, append, short"},
+	{"--frames=fancy", "--frames=fancy: want auto, full, append, short"},
 	{"--format=json", "unknown flag: --format: use --json"},
 	{"--follow log", "unknown flag: --follow: a log is read until it ends: tail -f LOG | qss-filter"},
 	{"--metrics :9464", "unknown flag: --metrics: it is a flag of 'qss-filter worker'"},

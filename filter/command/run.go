@@ -64,7 +64,7 @@ func (j *job) run() (status int, err error) {
 		if err != nil {
 			return cli.Usage, err
 		}
-		o.Observe = report.Observe
+		o.Observe, o.Read = report.Observe, report.Read
 		defer func() {
 			if failed := report.Close(); failed != nil {
 				status, err = cli.Failed, failed

@@ -49,6 +49,7 @@ var letters = map[string]string{"symbols": "s", "output": "o", "quiet": "q", "ve
 
 // layout is the order of flags in help, the groups that most people need first.
 var layout = []cli.Group{
+	{Title: "Logs", Flags: "include exclude follow jobs"},
 	{Title: "Symbols", Flags: "symbols rootfs debuginfod debuginfod-timeout backend"},
 	{Title: "Output", Flags: "output frames names source source-root path-map hyperlink-format color explain only-stacks dedupe modules " +
 		"strip-ansi json style"},
@@ -73,6 +74,15 @@ var habits = map[string]string{
 	"follow": "a log is read until it ends: tail -f LOG | qss-filter",
 	"pid":    "--process-key says what tells processes apart; --maps /proc/PID/maps gives the mappings of one",
 	"debug":  "use --verbose", "jsonl": "use --json", "offline": "use --debuginfod=off",
+}
+
+// treeHabits say of the filter's flags what a tree of logs has in their place.
+var treeHabits = map[string]string{
+	"dedupe": "the page of stacks and groups.tsv have each stack once", "linger": "it is for a command after --, which a tree has not",
+	"hyperlink-format": "files have no links; the page of stacks links to the logs", "style": "read the logs one by one for llvm's form",
+	"summary": "a line at the end and summary.json have the counts", "pprof": "read the logs one by one for profiles",
+	"folded": "read the logs one by one for profiles", "dump-context": "'qss-filter modules DIR' lists the modules",
+	"on-dumpfile": "read the logs one by one to run commands",
 }
 
 const (

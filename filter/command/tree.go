@@ -21,15 +21,22 @@ func treeCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
 	c.timed()
 	var summary, onlyStacks bool
-	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs))
-	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), func(set *flag.FlagSet) {
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs), with(sourceFlags, &c.symbols.Sources))
+	fs.Register(with(treeFlags, &c.tree), with(seedFlags, &c.tree), with(addressFlags, &c.options), with(shapeFlags, &c.options), func(set *flag.FlagSet) {
 		action(set, "d", "demangle, as is the default", func() {})
 	})
 	fs.Hide(append(seedTreeFlags, "d")...)
+	fs.Repeated("path-map", "include", "exclude")
+	fs.Optional("source", around)
+	c.namesFlag(fs)
+	fs.String(&c.extras.Maps, "maps", "", "read mappings as in /proc/PID/maps from `FILE`, for all logs")
+	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
 	fs.Bool(&onlyStacks, "only-stacks", "write only the stacks of each log, numbered")
 	fs.Bool(&summary, "json", "print the summary as JSON")
 	c.plainFlags(fs)
 	fs.Needs(programs, "c")
+	fs.Needs([]string{"source"}, "source-root")
+	fs.Needs([]string{"frames=full", "frames=short"}, "source")
 	return func() (int, error) {
 		if err := c.inTree(onlyStacks); err != nil {
 			return cli.Usage, &cli.Misuse{Err: err}
@@ -46,8 +53,16 @@ func treeCommand(fs *cli.Flags) cli.Run {
 		if summary {
 			c.tree.SummaryJSON = "-"
 		}
-		c.tree.Filter, c.tree.Terminal = o, isTerminal(os.Stderr)
-		return c.each(func(ctx context.Context) error { return tree.Run(ctx, c.tree) })
+		unnamed := 0
+		c.tree.Filter, c.tree.Terminal, c.tree.Quiet, c.tree.Unnamed = o, isTerminal(os.Stderr), c.style.quiet, &unnamed
+		if c.tree.New, err = c.extras.Preloaded(); err != nil {
+			return cli.Usage, err
+		}
+		status, err := c.each(func(ctx context.Context) error { return tree.Run(ctx, c.tree) })
+		if status == cli.OK && err == nil && c.style.failUnresolved && unnamed > 0 {
+			status = exitUnresolved
+		}
+		return status, err
 	}
 }
 

@@ -118,8 +118,8 @@ func hasDrive(path string) bool { return len(path) > 2 && path[1] == ':' && isSe
 
 func isSeparator(c byte) bool { return c == '/' || c == '\\' }
 
-// inWords returns the frames of an answer as they are written. It copies them if that differs.
-func (n *Names) inWords(known []symsrc.Frame) []symsrc.Frame {
+// InWords returns the frames of an answer as they are written. It copies them if that differs.
+func (n *Names) InWords(known []symsrc.Frame) []symsrc.Frame {
 	shown := known
 	for i := range known {
 		name := n.function(known[i].Func, known[i].File)

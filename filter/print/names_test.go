@@ -40,11 +40,11 @@ func TestPaths(t *testing.T) {
 func TestInWords(t *testing.T) {
 	known := []symsrc.Frame{{Func: "std::__1::f()", File: "/src/a.c"}, {Func: "main", File: "/src/b.c"}}
 	n := Names{}
-	if got := n.inWords(known); &got[0] != &known[0] {
+	if got := n.InWords(known); &got[0] != &known[0] {
 		t.Error("copied for nothing")
 	}
 	n = Names{Short: true, Strip: []string{"/src"}}
-	got := n.inWords(known)
+	got := n.InWords(known)
 	if got[0].Func != "std::f()" || got[1].File != "b.c" || known[0].Func != "std::__1::f()" || known[1].File != "/src/b.c" {
 		t.Errorf("%+v of %+v", got, known)
 	}

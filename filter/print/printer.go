@@ -2,6 +2,7 @@
 //
 //	printer.go      the Printer, and the Text that is one
 //	item.go         the items of a text with their outcome, and how observers see them
+//	said.go         the functions of a frame, also of one that the log names
 //	elements.go     elements of markup, and dumps
 //	frames.go       frames of other formats
 //	fold.go         context elements, folded into one line per module

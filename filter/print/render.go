@@ -288,7 +288,7 @@ func (w *renderer) shown(a *resolve.Answer) *printed {
 
 // show makes p the text of an answer. Its places are in w.placeText.
 func (w *renderer) show(p *printed, a *resolve.Answer) {
-	p.frames = w.opt.Names.inWords(a.Frames)
+	p.frames = w.opt.Names.InWords(a.Frames)
 	p.nameOnly = len(p.frames) == 1 && p.frames[0].File == ""
 	w.link(a, p)
 	// What is remembered is for places where the log has no color of its own.

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"qss-filter/filter/print"
+	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
 
@@ -37,6 +38,30 @@ type group struct {
 	file          string
 	functions     int
 	shown         []place
+	about         triage.Headline
+	signature     string
+	// logs are the logs with such stacks, the first maxLogs of them; more counts the others.
+	logs []groupLog
+	more int
+}
+
+// groupLog is a log with stacks of a group: their number, and the first line of the first one.
+type groupLog struct {
+	index, count, line int
+	name               string
+}
+
+// maxLogs bounds the logs of a group that are shown.
+const maxLogs = 100
+
+// join adds the logs of another group to those of the group, in their order.
+func (g *group) join(other *group) {
+	g.logs = append(g.logs, other.logs...)
+	slices.SortFunc(g.logs, func(a, b groupLog) int { return cmp.Compare(a.index, b.index) })
+	g.more += other.more
+	if n := len(g.logs) - maxLogs; n > 0 {
+		g.logs, g.more = g.logs[:maxLogs], g.more+n
+	}
 }
 
 func newGroups() *groups {
@@ -55,8 +80,9 @@ func (g *groups) add(l *logSink, s *stack) {
 	sum := s.key.Sum64()
 	if have := of[sum]; have != nil {
 		have.count++
+		have.logs[0].count++
 		if s.id < have.id {
-			have.id, have.line = s.id, s.line
+			have.id, have.line, have.about, have.logs[0].line = s.id, s.line, s.about, s.line
 		}
 		return
 	}
@@ -64,7 +90,8 @@ func (g *groups) add(l *logSink, s *stack) {
 		g.over++
 		return
 	}
-	of[sum] = &group{1, l.index, s.id, s.line, l.name, s.next, s.shown}
+	of[sum] = &group{count: 1, log: l.index, id: s.id, line: s.line, file: l.name, functions: s.next, shown: s.shown, about: s.about,
+		signature: s.signature.String(), logs: []groupLog{{l.index, 1, s.line, l.rel}}}
 }
 
 // keep adds the stacks of a log to those of all logs.
@@ -80,9 +107,11 @@ func (g *groups) keep(l *logSink) {
 			g.all[sum] = of
 		case of.log < have.log:
 			of.count += have.count
+			of.join(have)
 			g.all[sum] = of
 		default:
 			have.count += of.count
+			have.join(of)
 		}
 	}
 	delete(g.wait, l)
@@ -109,12 +138,16 @@ type GroupSummary struct {
 	StackID   int      `json:"stack_id"`
 	StartLine int      `json:"start_line"`
 	Functions []string `json:"functions"`
+	// Signature is the same for stacks of one fault. Headline is what the log says of the first one, and Kind what that is.
+	Signature string `json:"signature,omitempty"`
+	Headline  string `json:"headline,omitempty"`
+	Kind      string `json:"kind,omitempty"`
 }
 
 func summarize(list []*group) []GroupSummary {
 	all := make([]GroupSummary, len(list))
 	for i, g := range list {
-		all[i] = GroupSummary{g.count, g.file, g.id, g.line, g.names()}
+		all[i] = GroupSummary{g.count, g.file, g.id, g.line, g.names(), g.signature, g.about.Text, g.about.Kind}
 	}
 	return all
 }
@@ -126,6 +159,29 @@ func (g *group) names() []string {
 		names[i] = g.shown[i].name()
 	}
 	return names
+}
+
+// title returns the name of the first function that is the program's own, or of the first one.
+func (g *group) title() string {
+	for i := range g.shown {
+		if p := &g.shown[i]; p.Func != "" && p.own {
+			return p.name()
+		}
+	}
+	for i := range g.shown {
+		if p := &g.shown[i]; p.own {
+			return p.name()
+		}
+	}
+	if len(g.shown) == 0 {
+		return unknownName
+	}
+	return g.shown[0].name()
+}
+
+// nameless reports whether one of the functions that are shown has no name.
+func (g *group) nameless() bool {
+	return slices.ContainsFunc(g.shown, func(p place) bool { return p.Nameless })
 }
 
 // name returns the function, followed by the module in parentheses if there is no name or only the log has it.
@@ -142,13 +198,14 @@ func (p *place) name() string {
 // writeGroups writes groups.tsv.
 func (r *Report) writeGroups(w io.Writer, list []*group) error {
 	b := bufio.NewWriter(w)
-	b.WriteString("count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n")
+	b.WriteString("count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n")
 	var row []byte
 	for _, g := range list {
 		row = append(strconv.AppendInt(row[:0], int64(g.count), 10), '\t')
 		row = append(row, g.file...)
 		row = appendInt(appendInt(appendInt(row, g.id), g.line), g.functions)
 		row = appendField(row, strings.Join(g.names(), " < "))
+		row = appendField(appendField(row, g.signature), g.about.Text)
 		b.Write(append(row, '\n'))
 	}
 	return b.Flush()
@@ -184,11 +241,26 @@ type pageOutcome struct {
 type pageGroup struct {
 	Count, Line, ID int
 	First, File     string
-	Frames          []pageFrame
-	Cut             int // functions that are not shown
+	// Headline says what happened, and Kind what the stack is.
+	Headline, Kind, Signature string
+	Nameless                  bool
+	Frames                    []pageFrame
+	Cut                       int // functions that are not shown
+	Logs                      []pageLog
+	MoreLogs                  int
 }
 
-type pageFrame struct{ Name, At string }
+type pageFrame struct {
+	Name, At string
+	// Other is set for a function that is not the program's own.
+	Other bool
+}
+
+// pageLog is a log with stacks of a group. Link is the path of what was written for it, relative to the page; "" if nothing was.
+type pageLog struct {
+	Name, Link  string
+	Count, Line int
+}
 
 type pageModule struct {
 	Name, Target, Elf, Debug, ID, Note string
@@ -204,17 +276,21 @@ func (r *Report) writePage(w io.Writer, list []*group, modules []*module) error 
 		p.Outcomes = append(p.Outcomes, pageOutcome{o.String(), n})
 	}
 	for _, g := range list[:min(len(list), maxShown)] {
-		pg := pageGroup{Count: g.count, Line: g.line, ID: g.id, File: g.file, Cut: g.functions - len(g.shown)}
+		pg := pageGroup{Count: g.count, Line: g.line, ID: g.id, File: g.file, Cut: g.functions - len(g.shown), First: symsrc.Visible(g.title()),
+			Headline: g.about.Text, Kind: g.about.Kind, Signature: symsrc.Visible(g.signature), Nameless: g.nameless(), MoreLogs: g.more}
+		for _, of := range g.logs {
+			pg.Logs = append(pg.Logs, pageLog{symsrc.Visible(of.name), r.link(of.name), of.count, of.line})
+		}
 		for i := range g.shown {
 			f := &g.shown[i]
 			at := f.Module
+			if f.Nameless { // the name has it
+				at = ""
+			}
 			if f.File != "" {
 				at = f.File + ":" + f.Line
 			}
-			pg.Frames = append(pg.Frames, pageFrame{symsrc.Visible(f.name()), symsrc.Visible(at)})
-		}
-		if len(pg.Frames) > 0 {
-			pg.First = pg.Frames[0].Name
+			pg.Frames = append(pg.Frames, pageFrame{symsrc.Visible(f.name()), symsrc.Visible(at), !f.own})
 		}
 		p.Groups = append(p.Groups, pg)
 	}
@@ -238,8 +314,6 @@ const (
 	// be written before it ends.
 	heldText  = 4 << 20
 	flushText = 64 << 10
-	// maxBetween bounds the distance in lines of two successive frames of a stack in formats without frame numbers.
-	maxBetween = 3
 	// shownFrames bounds the number of functions of a stack that are shown for its group.
 	shownFrames = 512
 )
@@ -248,18 +322,19 @@ const (
 type stack struct {
 	id, line int
 	thread   any
-	// last and lastLine are the number and the line of the last frame, next the new number of the next function.
-	last     uint64
-	numbered bool
-	lastLine int
-	frames   int
-	next     int
-	over     bool
-	begun    bool // the header is written
-	text     []byte
+	// run is where its frames stand, next the new number of the next function.
+	run    triage.Run
+	frames int
+	next   int
+	over   bool
+	begun  bool // the header is written
+	text   []byte
 	// key is the hash of the functions, by which stacks are grouped; shown are the first shownFrames functions.
 	key   maphash.Hash
 	shown []place
+	// about is what the log says of the stack.
+	about     triage.Headline
+	signature triage.Signature
 }
 
 // place is a function of a stack, as it is shown for its group.
@@ -269,6 +344,8 @@ type place struct {
 	Module     string // base name
 	// Nameless is set for a frame without a name. Func is then the name that the log has, and Module includes the offset.
 	Nameless bool
+	// own is set for a function that is the program's own.
+	own bool
 }
 
 // stackOf returns the stack of a frame, or nil for a frame in a sentence. A frame whose number is not greater than that of the last
@@ -278,17 +355,14 @@ func (l *logSink) stackOf(o *print.Observation) *stack {
 		return nil
 	}
 	s := l.open[o.Thread]
-	if s != nil && !s.over && s.numbered == o.Numbered {
-		if o.Numbered && o.Number > s.last || !o.Numbered && o.Line-s.lastLine <= maxBetween {
-			s.last, s.lastLine = o.Number, o.Line
-			return s
-		}
+	if s != nil && !s.over && s.run.Continue(o.Line, o.Number, o.Numbered) {
+		return s
 	}
 	if s != nil {
 		l.finish(s)
 	}
 	l.settle(o.Line)
-	s = &stack{id: l.counts.stacks, line: o.Line, thread: o.Thread, last: o.Number, numbered: o.Numbered, lastLine: o.Line}
+	s = &stack{id: l.counts.stacks, line: o.Line, thread: o.Thread, run: triage.Begin(o.Line, o.Number, o.Numbered), about: l.heads.Above(o.Line)}
 	if l.rep.grouping() {
 		s.key.SetSeed(l.rep.groups.seed)
 	}
@@ -318,7 +392,7 @@ func (l *logSink) finish(s *stack) {
 func (l *logSink) settle(line int) {
 	for len(l.order) > 0 {
 		s := l.order[0]
-		if !s.over && (line-s.lastLine > maxIdle || l.held > heldText) {
+		if !s.over && (line-s.run.Line() > maxIdle || l.held > heldText) {
 			l.finish(s)
 		}
 		if !s.over {
@@ -341,7 +415,7 @@ func (l *logSink) add(s *stack, write func([]byte) []byte) {
 		l.write(s)
 	}
 	if l.held > heldText {
-		l.settle(s.lastLine)
+		l.settle(s.run.Line())
 	}
 }
 

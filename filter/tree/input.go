@@ -14,6 +14,9 @@ import (
 // errSkip is the error of a file that is not a log.
 var errSkip = errors.New("skipped")
 
+// errBinary is the error of a file that is not text.
+var errBinary = fmt.Errorf("%w: not text", errSkip)
+
 // input is an open log.
 type input struct {
 	io.Reader
@@ -56,7 +59,7 @@ func open(ctx context.Context, log *logFile, read func(n int)) (in *input, err e
 	}
 	if unpack.IsBinary(begin) {
 		in.Close()
-		return nil, fmt.Errorf("%w: not text", errSkip)
+		return nil, errBinary
 	}
 	in.Reader = b
 	return in, nil

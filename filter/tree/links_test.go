@@ -40,7 +40,7 @@ func TestLinks(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(out, filepath.Dir(name)), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(out, name), []byte("outside\n"), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(out, name), []byte("outside\n"+frame(0, "/a.so", 1)), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestLinks(t *testing.T) {
 	} {
 		for _, dir := range []string{b.in, top} {
 			problems := map[string]error{}
-			logs, tree, err := walk(dir, c.follow, func(rel string, err error) { problems[rel] = err })
+			logs, tree, err := walk(dir, &Options{Follow: c.follow}, func(rel string, err error) { problems[rel] = err })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestLinks(t *testing.T) {
 	}
 	b.opt.Follow = true
 	b.run(t, nil)
-	if got := b.file(t, "outdir/c.log.rewrite"); got != "outside\n" {
+	if got := b.file(t, "outdir/c.log.rewrite"); got != "outside\n#0 0x7001 (/a.so+0x1) (BuildId: abcd)\n  -> #0 0x7001 in inlined /src/a.h:1\n  -> #1 0x7001 in fn_1 /src/a.c:1\n" {
 		t.Errorf("with Follow: %q", got)
 	}
 }
@@ -119,10 +119,10 @@ func TestLinks(t *testing.T) {
 func TestLinkSwapped(t *testing.T) {
 	b := newBatch(t, map[string]string{"d/a.log": "inside\n"})
 	out := t.TempDir()
-	if err := os.WriteFile(filepath.Join(out, "a.log"), []byte("outside\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(out, "a.log"), []byte("outside\n"+frame(0, "/a.so", 1)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	logs, tree, err := walk(b.in, false, func(string, error) {})
+	logs, tree, err := walk(b.in, &Options{}, func(string, error) {})
 	if err != nil || len(logs) != 1 {
 		t.Fatal(logs, err)
 	}
@@ -186,14 +186,11 @@ func (o oneFrame) Frames(context.Context, symsrc.Addr) symsrc.Answer {
 	return symsrc.Answer{Frames: []symsrc.Frame{o.Frame}}
 }
 
-// TestApproximate checks that every output marks an approximate line, and that parseNamed parses the mark.
+// TestApproximate checks that every output marks an approximate line.
 func TestApproximate(t *testing.T) {
 	fr := symsrc.Frame{Func: "f", File: "/src/a.c", Line: 12, Approx: true}
 	if got := string(appendFunction(nil, []byte("0x1"), &fr)); got != "0x1 in f /src/a.c:12 (approximate)" {
 		t.Errorf("got %q", got)
-	}
-	if got := parseNamed([]byte("0x1 in f /src/a.c:12 (approximate) (/a.so+0x1)")); got != fr {
-		t.Errorf("parsed: %+v", got)
 	}
 	b := newBatch(t, map[string]string{"a.log": frame(0, "/a.so", 1)})
 	b.opt.Filter.Symbols = oneFrame{fr}

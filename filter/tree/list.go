@@ -62,7 +62,7 @@ func (r *run) open(input string) ([]logFile, *tree, error) {
 	case err != nil:
 		return nil, nil, err
 	case info.IsDir():
-		return walk(input, r.opt.Follow, r.noteUnread)
+		return walk(input, r.opt, r.noteUnread)
 	}
 	dir, name := filepath.Split(input)
 	return []logFile{{rel: filepath.ToSlash(input), tree: &tree{dir: dir}, path: name, size: info.Size()}}, &tree{dir: dir}, nil

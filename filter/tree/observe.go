@@ -13,20 +13,25 @@ import (
 
 	"qss-filter/filter/print"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
+
+var inWord = []byte("in ")
 
 // unknownName is written for an unknown function or file.
 const unknownName = "??"
 
 // counts are numbers of logs, stacks and frames, of one log or of all.
 type counts struct {
-	logs, stacks int
-	frames       resolve.Tally
+	// withFrames are the logs with frames.
+	logs, withFrames, stacks int
+	frames                   resolve.Tally
 }
 
 func (c *counts) add(d counts) {
 	c.logs += d.logs
+	c.withFrames += d.withFrames
 	c.stacks += d.stacks
 	c.frames.Add(&d.frames)
 }
@@ -35,11 +40,13 @@ func (c *counts) add(d counts) {
 type logSink struct {
 	rep   *Report
 	index int
-	name  string
+	// rel is the path of the log, and name the same as it is written in tables.
+	rel, name string
 	// stacks receives the list of stacks; it may be nil. below is set if the functions are written below their frames.
 	stacks io.Writer
 	below  bool
 	bar    *progress
+	names  *print.Names // of the functions in stacks and below frames
 
 	counts counts
 	tables [3]rows
@@ -58,12 +65,13 @@ type logSink struct {
 	lines     [][]byte
 	text      []byte
 	single    [1]symsrc.Frame // the result of functions, if it is not from an answer
+	heads     triage.Headlines
 }
 
 // observe adds a frame.
 func (l *logSink) observe(o *print.Observation) {
 	s := l.stackOf(o)
-	functions := l.functions(o)
+	functions := o.Functions(&l.single)
 	l.counts.frames.Count(o.Outcome)
 	f := fields{o: o, s: s, id: o.BuildID, failed: !o.Outcome.Named()}
 	l.bar.frame(f.failed)
@@ -94,66 +102,17 @@ type fields struct {
 	failed bool
 }
 
-// functions returns the functions of a frame, at least one: that of the log, which may have no name, if there is no answer.
-func (l *logSink) functions(o *print.Observation) []symsrc.Frame {
-	switch {
-	case len(o.Frames) > 0:
-		return o.Frames
-	case o.Outcome == resolve.InLog:
-		if l.single[0] = parseNamed(o.Rest); l.single[0].Func == "" {
-			l.single[0] = symsrc.Frame{Func: cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest)))}
-		}
-	default:
-		l.single[0] = symsrc.Frame{Func: string(o.Hint)}
-	}
-	return l.single[:]
-}
-
-var inWord = []byte("in ")
-
-// parseNamed parses a frame that the log names, such as `0x401136 in main /src/main.c:12:3 (a.out+0x1136)`.
-func parseNamed(rest []byte) (fr symsrc.Frame) {
-	_, text, ok := bytes.Cut(rest, []byte(" in "))
-	if !ok {
-		return fr
-	}
-	if i := bytes.LastIndex(text, []byte(" (")); i >= 0 && bytes.HasSuffix(text, []byte(")")) && bytes.Contains(text[i:], []byte("+0x")) {
-		text = text[:i]
-	}
-	text, fr.Approx = bytes.CutSuffix(text, approximate)
-	at := bytes.LastIndexByte(text, ' ')
-	if i := bytes.LastIndex(text, []byte(" /")); i >= 0 {
-		at = i
-	}
-	if at < 0 {
-		fr.Func = string(text)
-		return fr
-	}
-	fr.Func = string(text[:at])
-	file := text[at+1:]
-	var numbers []int
-	for len(numbers) < 2 {
-		i := bytes.LastIndexByte(file, ':')
-		n, err := strconv.Atoi(string(file[i+1:]))
-		if i < 0 || err != nil {
-			break
-		}
-		file, numbers = file[:i], append(numbers, n)
-	}
-	if len(numbers) > 0 {
-		fr.Line = numbers[len(numbers)-1]
-	}
-	fr.File = string(file)
-	return fr
-}
-
 // rebuild writes the functions of a frame as lines with new numbers. It adds them to the text and the group of the stack, and to the
 // lines below the frame.
 func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 	o, s := f.o, f.s
 	l.lines, l.text = l.lines[:0], l.text[:0]
+	shown := functions
+	if l.names != nil {
+		shown = l.names.InWords(functions)
+	}
 	for i := range functions {
-		fr := &functions[i]
+		fr := &shown[i]
 		start := len(l.text)
 		if s != nil {
 			l.text = append(appendIndex(l.text, s.next+i), ' ')
@@ -173,7 +132,7 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 		}
 		l.add(s, func(b []byte) []byte { return append(b, line...) })
 		if l.rep.grouping() {
-			l.group(f, fr)
+			l.group(f, &functions[i])
 		}
 	}
 	if !l.below || o.Outcome == resolve.InLog || s == nil && f.failed {
@@ -187,7 +146,8 @@ func (l *logSink) rebuild(f *fields, functions []symsrc.Frame) {
 // group adds a function to the group key of a stack. For a frame without a name it adds what the log has instead.
 func (l *logSink) group(f *fields, fr *symsrc.Frame) {
 	s, o := f.s, f.o
-	at := place{Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
+	own := s.signature.Add(&triage.Frame{Func: fr.Func, File: fr.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located})
+	at := place{own: own, Func: fr.Func, File: fr.File, Line: string(appendLine(nil, fr)), Module: path.Base(o.Module.Name)}
 	switch {
 	case f.failed:
 		at.Nameless = true

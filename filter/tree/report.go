@@ -46,8 +46,10 @@ type ReportOptions struct {
 // summary.json at the end.
 type Report struct {
 	ReportOptions
-	files  *outputs
-	title  string
+	files *outputs
+	title string
+	// link returns the path of what was written for a log, relative to the page; "" if nothing was.
+	link   func(log string) string
 	groups *groups
 	spool  spool
 	// stream is the sink of Observe; it is nil for a tree.
@@ -65,7 +67,8 @@ func NewReport(o ReportOptions) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	r := &Report{ReportOptions: o, files: files, groups: newGroups(), modules: map[string]*module{}, title: "standard input"}
+	r := &Report{ReportOptions: o, files: files, groups: newGroups(), modules: map[string]*module{}, title: "standard input",
+		link: func(string) string { return "" }}
 	r.stream = r.begin(0, "-")
 	if err := r.creatable(); err != nil {
 		r.discard()
@@ -94,9 +97,12 @@ func (r *Report) grouping() bool { return r.Group || r.HTML != "" }
 // Observe adds a frame of a stream. It is for filter.Options.Observe. Only one goroutine may call it.
 func (r *Report) Observe(o *print.Observation) { r.stream.observe(o) }
 
+// Read reads the headlines of a stream. It is for filter.Options.Read. Only one goroutine may call it.
+func (r *Report) Read(first int, lines []byte) { r.stream.heads.Read(first, lines) }
+
 // begin returns the sink of a log; index is the number of the log.
 func (r *Report) begin(index int, name string) *logSink {
-	return &logSink{rep: r, index: index, name: string(appendEscaped(nil, name)), open: map[any]*stack{},
+	return &logSink{rep: r, index: index, rel: name, name: string(appendEscaped(nil, name)), open: map[any]*stack{},
 		modules: map[string]*seenModule{}, lastBelow: -1}
 }
 
@@ -116,7 +122,7 @@ func (l *logSink) keep() {
 		l.tables[i].flush(&l.rep.spool)
 		l.tables[i].buf = nil
 	}
-	l.counts.logs = 1
+	l.counts.logs, l.counts.withFrames = 1, min(l.counts.frames.Frames, 1)
 	l.rep.groups.keep(l)
 	r := l.rep
 	r.mu.Lock()

@@ -16,6 +16,7 @@ import (
 
 	"qss-filter/filter"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/triage"
 	"qss-filter/symsrc"
 )
 
@@ -151,7 +152,7 @@ func TestGroups(t *testing.T) {
 	b := newBatch(t, map[string]string{"b": other + one + one, "a": one})
 	b.opt.Group, b.opt.HTML = true, filepath.Join(b.out, "page.html")
 	b.run(t, nil)
-	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so+0x4)\n1\tb\t0\t1\t1\tfn_6\n"
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n3\ta\t0\t1\t2\tfn_2 < ?? (bad.so+0x4)\tfn_2--bad.so+0x4\t-\n1\tb\t0\t1\t1\tfn_6\tfn_6\t-\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -172,6 +173,74 @@ func TestGroups(t *testing.T) {
 	browse(t, filepath.Join(b.out, "page.html"))
 }
 
+// TestPageOfReport has the stacks of a report: what happened, what each stack is, the functions that they are named by, and their logs.
+func TestPageOfReport(t *testing.T) {
+	report := "==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x60 at pc 0x1 bp 0x2 sp 0x3\nREAD of size 4 at 0x60 thread T0\n" +
+		"    #0 0x1 in memcpy /build/compiler-rt/lib/asan.cc:1:2\n    #1 0x2 in ns::use<int>(int*) /src/a.cc:12:3\n    #2 0x3  (/bad.so+0x3)\n\n" +
+		"0x60 is located 0 bytes inside of 4-byte region\nfreed by thread T0 here:\n    #0 0x1 in operator delete(void*) /b/asan.cc:1\n    #1 0x2 in drop() /src/a.cc:20:3\n\n" +
+		"previously allocated by thread T0 here:\n    #0 0x1 in malloc /b/asan.cc:2\n    #1 0x2 in make() /src/a.cc:30:3\n"
+	b := newBatch(t, map[string]string{"a/x y.log": report, "b.log": "text\n" + report + report, "c.c": report, "d.log": "text\n"})
+	b.opt.Group, b.opt.HTML, b.opt.Mode = true, filepath.Join(b.out, "report", "page.html"), Rewrite
+	b.run(t, nil)
+	page := b.file(t, "report/page.html")
+	for _, part := range []string{
+		`<b>3 ×</b><span class="kind">fault</span><span class="what">heap-use-after-free READ 4</span>ns::use&lt;int&gt;(int*) <small>a/x y.log:3, stack 0</small>`,
+		`<span class="kind">freed by</span><span class="what">heap-use-after-free READ 4</span>drop()`,
+		`<span class="kind">allocated by</span><span class="what">heap-use-after-free READ 4</span>make()`,
+		`<code class="signature">ns::use--bad.so&#43;0x3</code>`,
+		`<li>1 × <a href="../a/x%20y.log.rewrite">a/x y.log</a>, line 3</li><li>2 × <a href="../b.log.rewrite">b.log</a>, line 4</li>`,
+		`<li class="other">memcpy `, `class="copy">Copy as text<`, `id="nameless"`,
+	} {
+		if !strings.Contains(page, part) {
+			t.Errorf("the page lacks %s", part)
+		}
+	}
+	if got := strings.Count(page, "<details data-nameless"); got != 1 {
+		t.Errorf("%d groups have a frame without a name, want 1", got)
+	}
+	if want := "qss-filter: 3 logs, 2 with stacks, 18 of 21 frames named: " + b.opt.HTML + "\nqss-filter: not read: 1 file source code or symbols\n"; b.stderr.String() != want {
+		t.Errorf("stderr is\n%s\nwant\n%s", b.stderr.String(), want)
+	}
+}
+
+// TestChoice has which files are read by their names.
+func TestChoice(t *testing.T) {
+	text := frame(0, "/a.so", 2)
+	files := map[string]string{"a.log": text, "b.txt": text, "c.c": text, "build/d.log": text, "build/sub/e.log": text, "sub/f.log.gz": text, "Makefile": text}
+	for _, c := range []struct{ include, exclude, want string }{
+		{"", "", "a.log b.txt build/d.log build/sub/e.log sub/f.log.gz"},
+		{"*.log", "", "a.log build/d.log build/sub/e.log"},
+		{"*.log *.c", "build", "a.log c.c"},
+		{"", "*.txt build/sub", "a.log build/d.log sub/f.log.gz"},
+		{"build/*.log", "", "build/d.log"},
+		{"Makefile", "", "Makefile"},
+		{"*.none", "", ""},
+	} {
+		b := newBatch(t, files)
+		b.opt.Include, b.opt.Exclude = strings.Fields(c.include), strings.Fields(c.exclude)
+		b.run(t, nil)
+		var got []string
+		for name := range files {
+			if _, err := os.Stat(filepath.Join(b.out, name+stackSuffix)); err == nil {
+				got = append(got, name)
+			}
+		}
+		slices.Sort(got)
+		slices.SortFunc(got, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("include %q, exclude %q: %q, want %q", c.include, c.exclude, got, c.want)
+		}
+		if entries, err := os.ReadDir(filepath.Join(b.out, "build")); err == nil && len(entries) == 0 {
+			t.Error("an empty directory is left")
+		}
+	}
+	b := newBatch(t, files)
+	b.opt.Exclude = []string{"[a"}
+	if _, wrong := errors.AsType[*symsrc.OptionError](Run(context.Background(), b.opt)); !wrong {
+		t.Error("a malformed pattern is taken")
+	}
+}
+
 // TestNamelessGroups checks that frames without names are grouped by what the log has of them, and that lists of stacks keep it.
 func TestNamelessGroups(t *testing.T) {
 	b := newBatch(t, map[string]string{
@@ -183,10 +252,11 @@ func TestNamelessGroups(t *testing.T) {
 	})
 	b.opt.Group = true
 	b.run(t, nil)
-	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\n" +
-		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\n1\t2\t0\t1\t1\t?? (bad.so+0x9999)\n" +
-		"1\t4\t0\t1\t1\t?? (bad.so+0x1111)\n1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\n1\t8\t0\t1\t1\t0x7f67d464524a\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\n" +
-		"1\ta\t0\t1\t1\t0x5581e5f3ba15\n1\tb\t0\t1\t1\tone(int) (crash.cc:19)\n1\tc\t0\t1\t1\ttwo(int) (crash.cc:20)\n"
+	const want = "count\tfile\tstack_id\tstart_line\tdepth\tfunctions\tsignature\theadline\n" +
+		"2\t1\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n2\t6\t0\t2\t1\tgoogle::LogMessage::Fail()\tgoogle::LogMessage::Fail\tSIGSEGV\n" +
+		"1\t2\t0\t1\t1\t?? (bad.so+0x9999)\tbad.so+0x9999\t-\n1\t4\t0\t1\t1\t?? (bad.so+0x1111)\tbad.so+0x1111\t-\n" +
+		"1\t5\t0\t1\t1\tabort+172 (bad.so+0x9bfb4)\tabort\t-\n1\t8\t0\t1\t1\t0x7f67d464524a\t-\t-\n1\t9\t0\t1\t1\tdo_one+0x10 (bad.ko)\tdo_one\t-\n" +
+		"1\ta\t0\t1\t1\t0x5581e5f3ba15\t-\t-\n1\tb\t0\t1\t1\tone(int) (crash.cc:19)\tone\t-\n1\tc\t0\t1\t1\ttwo(int) (crash.cc:20)\ttwo\t-\n"
 	if got := b.file(t, "groups.tsv"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -219,13 +289,14 @@ func browse(t *testing.T, path string) {
 
 // TestHostilePage checks that names with HTML are escaped.
 func TestHostilePage(t *testing.T) {
-	r := &Report{title: "<script>alert(1)</script>", groups: newGroups()}
+	r := &Report{title: "<script>alert(1)</script>", groups: newGroups(), link: func(log string) string { return log }}
 	var b bytes.Buffer
-	list := []*group{{count: 1, file: "</script><b>", shown: []place{{Func: "operator<<<img src=x>", File: "\"'>"}}}}
+	list := []*group{{count: 1, file: "</script><b>", shown: []place{{Func: "operator<<<img src=x>", File: "\"'>"}},
+		about: triage.Headline{Text: "<img src=y>", Kind: "<img src=z>"}, signature: "</script><b>", logs: []groupLog{{name: "javascript:alert(1)"}, {name: "</script><b>"}}}}
 	if err := r.writePage(&b, list, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"<script>alert", "<img", "</script><b>"} {
+	for _, part := range []string{"<script>alert", "<img", "</script><b>", `href="javascript:`} {
 		if strings.Contains(b.String(), part) {
 			t.Errorf("the page has %q", part)
 		}
@@ -271,21 +342,6 @@ func TestListModules(t *testing.T) {
 	if err := json.Unmarshal(b.stdout.Bytes(), &listed); err != nil || len(listed) != 3 || !listed[0].Mismatch || listed[2].Effective != id ||
 		!slices.Equal(listed[0].Tags, []string{"LOG", "FOUND", "MISMATCH"}) {
 		t.Errorf("got %+v, error %v", listed, err)
-	}
-}
-
-func TestParseNamed(t *testing.T) {
-	for text, want := range map[string]symsrc.Frame{
-		" 0x1 in main /src/m.c:12:3":               {Func: "main", File: "/src/m.c", Line: 12},
-		" 0x1 in main /src/m.c:12 (/a.out+0x1)":    {Func: "main", File: "/src/m.c", Line: 12},
-		" 0x1 in f(int, char) /s r/m.c:1":          {Func: "f(int, char)", File: "/s r/m.c", Line: 1},
-		" 0x1 in main":                             {Func: "main"},
-		" 0x1 (<unknown module>)":                  {},
-		" 0x1 in a::operator() (int) const m.cc:9": {Func: "a::operator() (int) const", File: "m.cc", Line: 9},
-	} {
-		if got := parseNamed([]byte(text)); got != want {
-			t.Errorf("%s: %+v, want %+v", text, got, want)
-		}
 	}
 }
 

@@ -3,6 +3,8 @@
 // per log parses, resolves and symbolizes; this package rebuilds and writes the observed frames.
 //
 //	tree.go      Options and Run; the logs on all cores; output files, which are renamed into place when they are complete
+//	end.go       the line at the end
+//	choose.go    which files of a directory tree are logs
 //	walk.go      the logs of a directory tree; the check that no output is written into it
 //	list.go      the list of the modules of all logs
 //	input.go     opens a log, compressed or not
@@ -24,6 +26,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -56,6 +59,8 @@ const (
 	Append Form = iota
 	// Replace replaces the frame with the functions.
 	Replace
+	// Full adds the function to the frame, as in a pipe.
+	Full
 )
 
 // Options are the options of Run.
@@ -66,10 +71,17 @@ type Options struct {
 	Follow bool
 	Mode   Mode
 	Form   Form
+	// Include and Exclude are patterns of path.Match. A file is read if one of Include matches, or if there is none and the file is
+	// no source, and none of Exclude matches. A pattern without a slash is compared with the name of the file, and in Exclude with
+	// those of its directories; one with a slash with the path below Input.
+	Include, Exclude []string
 	// Jobs is the number of logs that are read at once; 0 means GOMAXPROCS.
 	Jobs int
-	// Benchmark writes the time of each stage to Stderr, Verbose a line for each log that is done.
-	Benchmark, Verbose bool
+	// Benchmark writes the time of each stage to Stderr, Verbose a line for each log that is done, and for each file that is no log.
+	// Quiet leaves out the line at the end.
+	Benchmark, Verbose, Quiet bool
+	// Unnamed, if not nil, is set at the end to the number of frames without a name.
+	Unnamed *int
 	// Check adds to the list of Modules the files that Finder returns for them, and JSON writes the list as JSON.
 	Check, JSON bool
 	// ReportOptions are the options of the report. An empty Report means Output.
@@ -98,7 +110,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	r := newRun(&o)
 	done := r.timing.start(&r.timing.walk)
-	logs, tree, err := walk(o.Input, o.Follow, r.noteUnread)
+	logs, tree, err := walk(o.Input, &o, r.noteUnread)
 	done()
 	if err != nil {
 		return optionError("Input", "", err)
@@ -116,6 +128,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Benchmark {
 		r.timing.write(o.Stderr)
 	}
+	r.summarize()
 	if r.failed.Load() > 0 {
 		return ErrUnread
 	}
@@ -144,6 +157,16 @@ func (o *Options) check() error {
 	}
 	if err := readable(o.Input); err != nil {
 		return optionError("Input", "", err)
+	}
+	for _, list := range []struct {
+		field    string
+		patterns []string
+	}{{"Include", o.Include}, {"Exclude", o.Exclude}} {
+		for _, pattern := range list.patterns {
+			if err := checkPattern(pattern); err != nil {
+				return optionError(list.field, pattern, err)
+			}
+		}
 	}
 	if o.Report == "" {
 		o.Report = o.Output
@@ -186,8 +209,10 @@ type run struct {
 	diag   *diagnostics
 	timing *Timing
 	bar    *progress
-	// read, skipped and failed are numbers of logs. failed includes directories that could not be read.
+	// read, skipped and failed are numbers of logs. failed includes directories that could not be read. kinds are the numbers of
+	// files that are no logs.
 	read, skipped, failed atomic.Int64
+	kinds                 kinds
 }
 
 // fail counts an input or an output that failed, and reports the error.
@@ -215,7 +240,8 @@ func (r *run) reports(ctx context.Context) error {
 		return err
 	}
 	defer r.output.close()
-	report.title, report.stream = r.opt.Input, nil
+	defer r.output.prune()
+	report.title, report.stream, report.link = r.opt.Input, nil, r.link
 	r.report = report
 	if r.opt.Terminal {
 		r.bar = newProgress(r.opt.Stderr, r.logs)
@@ -275,6 +301,9 @@ func (r *run) noteUnread(rel string, err error) {
 		return
 	}
 	r.skipped.Add(1)
+	if r.kinds.count(err) && !r.opt.Verbose {
+		return
+	}
 	r.diag.printf("%s: %v", rel, r.named(err))
 }
 
@@ -291,20 +320,16 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 		return err
 	}
 	defer in.Close()
-	suffix := stackSuffix
-	if r.opt.Mode == Rewrite {
-		suffix = rewriteSuffix
-	}
-	out, err := r.output.create(filepath.FromSlash(log.rel) + suffix)
+	out, err := r.output.create(filepath.FromSlash(log.rel) + r.opt.suffix())
 	if err != nil {
 		return err
 	}
 	defer out.abort()
 	sink := r.report.begin(log.index, log.rel)
-	sink.bar = r.bar
+	sink.bar, sink.names = r.bar, &r.opt.Filter.Names
 	defer sink.discard()
 	o, to := r.options(log), io.Writer(io.Discard)
-	o.Observe = sink.observe
+	o.Observe, o.Read = sink.observe, sink.heads.Read
 	if r.opt.Mode == StackOnly {
 		sink.stacks = out
 	} else {
@@ -324,21 +349,32 @@ func (r *run) processLog(ctx context.Context, log *logFile) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := out.commit(); err != nil {
-		return err
+	if sink.counts.frames.Frames > 0 {
+		if err := out.commit(); err != nil {
+			return err
+		}
 	}
 	sink.keep()
 	return nil
 }
 
+// suffix returns the end of the name of what is written for a log.
+func (o *Options) suffix() string {
+	if o.Mode == Rewrite {
+		return rewriteSuffix
+	}
+	return stackSuffix
+}
+
 // options returns the options of the filter of a log.
 func (r *run) options(log *logFile) filter.Options {
 	o := r.opt.Filter
-	o.Palette, o.Dedupe, o.DumpContext = nil, false, nil
-	o.Names, o.SourceLines = print.Names{}, 0 // outputs are compared and counted, so that they have full names only
+	o.Palette, o.DumpContext = nil, nil
 	switch {
 	case r.opt.Mode == Rewrite && r.opt.Form == Replace:
 		o.Style, o.Renumber = print.Replace, print.RenumberAlways
+	case r.opt.Mode == Rewrite && r.opt.Form == Full:
+		o.Style = print.Annotate
 	default: // for StackOnly the output is discarded: the stacks are taken from what is observed
 		o.Style, o.Context, o.Below = print.Append, print.ContextKeep, true
 	}
@@ -363,6 +399,9 @@ type outputFile struct {
 type outputs struct {
 	dir  string
 	root *os.Root
+	mu   sync.Mutex
+	// made are the directories that were created in it, in their order.
+	made []string
 }
 
 // openOutputs opens a directory, and creates it if necessary.
@@ -374,7 +413,7 @@ func openOutputs(dir string) (*outputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputs{dir, root}, nil
+	return &outputs{dir: dir, root: root}, nil
 }
 
 func (o *outputs) close() { o.root.Close() }
@@ -382,7 +421,7 @@ func (o *outputs) close() { o.root.Close() }
 // create creates a file of the directory, and the directories of name if necessary. A symbolic link of that name is replaced.
 func (o *outputs) create(name string) (*outputFile, error) {
 	if dir := filepath.Dir(name); dir != "." {
-		if err := o.root.MkdirAll(dir, 0o777); err != nil {
+		if err := o.mkdir(dir); err != nil {
 			return nil, o.failed(err)
 		}
 	}
@@ -391,6 +430,29 @@ func (o *outputs) create(name string) (*outputFile, error) {
 		return nil, o.failed(err)
 	}
 	return newOutputFile(file, filepath.Join(o.dir, name)), nil
+}
+
+// mkdir creates a directory, and those above it, if necessary.
+func (o *outputs) mkdir(dir string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var missing []string
+	for at := dir; at != "."; at = filepath.Dir(at) {
+		if _, err := o.root.Lstat(at); err == nil {
+			break
+		}
+		missing = append(missing, at)
+	}
+	slices.Reverse(missing)
+	o.made = append(o.made, missing...)
+	return o.root.MkdirAll(dir, 0o777)
+}
+
+// prune removes the directories that were created and are empty: none of their logs has a stack.
+func (o *outputs) prune() {
+	for _, dir := range slices.Backward(o.made) {
+		_ = o.root.Remove(dir) // it fails for one with an output
+	}
 }
 
 // failed returns err with the directory prepended to its path.

@@ -229,6 +229,14 @@ func TestPacked(t *testing.T) {
 		"cut.gz": "\x1f\x8b\x08\x00\x00\x00",
 	})
 	b.run(t, ErrUnread)
+	if end := "qss-filter: 4 logs, 3 with stacks, 3 of 3 frames named: " + b.out + "\nqss-filter: not read: 2 files not text\n"; !strings.HasSuffix(b.stderr.String(), end) {
+		t.Errorf("stderr ends with\n%s\nwant\n%s", b.stderr.String(), end)
+	}
+	if _, err := os.Stat(filepath.Join(b.out, "empty"+stackSuffix)); err == nil {
+		t.Error("a log without a stack has an output")
+	}
+	b.opt.Verbose = true
+	b.run(t, ErrUnread)
 	for _, name := range []string{"a.gz", "b.xz", "c.zst"} {
 		if got := b.file(t, name+stackSuffix); !strings.Contains(got, "#0 0x7002 in fn_2 /src/a.c:2\n") {
 			t.Errorf("%s: %q", name, got)
@@ -251,7 +259,7 @@ func TestPacked(t *testing.T) {
 }
 
 func TestPlaces(t *testing.T) {
-	b := newBatch(t, map[string]string{"sub/x": "text\n"})
+	b := newBatch(t, map[string]string{"sub/x": frame(0, "/a.so", 1)})
 	link := filepath.Join(b.dir, "link")
 	if err := os.Symlink(b.in, link); err != nil {
 		t.Fatal(err)

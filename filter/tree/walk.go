@@ -114,6 +114,7 @@ const maxPath = 4096
 // walker collects the logs of a tree.
 type walker struct {
 	tree    *tree
+	choice  *Options // Include and Exclude
 	problem func(rel string, err error)
 	logs    []logFile
 	// follow is set if symbolic links are followed to directories, and out of the tree. links are then links to directories that
@@ -125,17 +126,18 @@ type walker struct {
 }
 
 // walk returns the files below dir in the order of their paths. It follows symbolic links to files below dir, and with follow all
-// links. It calls problem for each file and directory that cannot be read, and continues. The caller must close the tree.
-func walk(dir string, follow bool, problem func(rel string, err error)) ([]logFile, *tree, error) {
+// links. It calls problem for each file and directory that cannot be read, and for each that is no log by its name, and continues. The
+// caller must close the tree.
+func walk(dir string, o *Options, problem func(rel string, err error)) ([]logFile, *tree, error) {
 	t := &tree{dir: dir}
-	if !follow {
+	if !o.Follow {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			return nil, nil, err
 		}
 		t.root = root
 	}
-	w := &walker{tree: t, problem: problem, follow: follow, seen: map[int64][]fs.FileInfo{}}
+	w := &walker{tree: t, choice: o, problem: problem, follow: o.Follow, seen: map[int64][]fs.FileInfo{}}
 	w.links = []string{""}
 	for len(w.links) > 0 { // directory appends the links that it finds
 		link := w.links[0]
@@ -178,9 +180,11 @@ func (w *walker) directory(rel string) error {
 		if rel != "" {
 			name = rel + "/" + name
 		}
-		if e.IsDir() {
+		switch {
+		case w.choice.excluded(name):
+		case e.IsDir():
 			_ = w.directory(name) // problem has been called
-		} else {
+		default:
 			w.file(name, e.Type()&fs.ModeSymlink != 0)
 		}
 	}
@@ -218,6 +222,9 @@ func (w *walker) file(rel string, link bool) {
 		if w.follow {
 			w.links = append(w.links, rel)
 		}
+	case !w.choice.included(rel):
+	case len(w.choice.Include) == 0 && isSource(rel):
+		w.problem(rel, errSource)
 	default:
 		w.logs = append(w.logs, logFile{rel: rel, tree: w.tree, path: path, size: info.Size()})
 	}

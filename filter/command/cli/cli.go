@@ -51,6 +51,8 @@ type Command struct {
 	Common []string
 	// Examples are examples of its use for -h, each a command line and what it does.
 	Examples [][2]string
+	// Habits say of other commands' flags why this one has none of them, or what to use in their place.
+	Habits map[string]string
 	// Setup registers the flags and returns the function to run after parsing.
 	Setup func(fs *Flags) Run
 	// Rewrite, if not nil, changes the arguments before parsing.

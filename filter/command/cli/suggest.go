@@ -21,7 +21,7 @@ func (p *Program) suggested(c *Command, flags *Flags, err error) error {
 	}
 	typed := unknown.GetSpecifiedName()
 	flag := dashed([]string{typed}, "")
-	advice := p.Habits[typed]
+	advice := cmp.Or(c.Habits[typed], p.Habits[typed])
 	if advice == "" {
 		advice = p.nearFlag(c, flags, typed)
 	}
@@ -65,9 +65,12 @@ func (p *Program) nearFlag(c *Command, flags *Flags, typed string) string {
 	if d := distance(least, typed); d <= max(1, len(typed)/3) && len(typed) > 2 {
 		return "did you mean --" + least + "?"
 	}
-	for _, other := range p.named() {
+	for _, other := range append([]*Command{p.Commands[0]}, p.named()...) {
 		theirs, _ := p.flags(other)
 		if one := theirs.set.Lookup(typed); one != nil && other != c && len(typed) > 1 && !one.Hidden {
+			if other.Name == "" {
+				return fmt.Sprintf("it is a flag of '%s' without a command", p.Name)
+			}
 			return fmt.Sprintf("it is a flag of '%s %s'", p.Name, other.Name)
 		}
 	}

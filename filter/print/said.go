@@ -1,0 +1,109 @@
+package print
+
+import (
+	"bytes"
+	"cmp"
+	"strconv"
+
+	"qss-filter/filter/resolve"
+	"qss-filter/symsrc"
+)
+
+// Functions returns the functions of a frame, at least one: that of the log, which may have no name, if there is no answer. single is
+// used for that one.
+func (o *Observation) Functions(single *[1]symsrc.Frame) []symsrc.Frame {
+	switch {
+	case len(o.Frames) > 0:
+		return o.Frames
+	case o.Outcome == resolve.InLog:
+		if single[0] = readNamed(o.Rest); single[0].Func == "" {
+			single[0] = symsrc.Frame{Func: cmp.Or(string(o.Hint), string(bytes.TrimSpace(o.Rest)))}
+		}
+	default:
+		single[0] = symsrc.Frame{Func: string(o.Hint)}
+	}
+	return single[:]
+}
+
+var (
+	inWord = []byte(" in ")
+	// placeWords stand before the place of a function: gdb's ` at FILE:LINE` and ` from LIBRARY`.
+	placeWords = [...][]byte{[]byte(" at "), []byte(" from ")}
+	// approximate follows a line number that is that of the code before the address.
+	approximate = []byte(" (approximate)")
+)
+
+// readNamed reads a frame that the log names, such as `0x401136 in main /src/main.c:12:3 (a.out+0x1136)`, or gdb's
+// `0x401136 in f (n=1) at main.c:12`.
+func readNamed(rest []byte) (fr symsrc.Frame) {
+	_, text, ok := bytes.Cut(rest, inWord)
+	if bytes.HasSuffix(rest, bytes.TrimRight(inWord, " ")) { // there is no name, and no space either
+		return symsrc.Frame{}
+	}
+	if !ok {
+		if text = bytes.TrimSpace(rest); !bytes.Contains(text, []byte(") at ")) { // gdb's frame 0 has no address
+			return fr
+		}
+	}
+	if text = bytes.TrimRight(text, " \t"); len(text) == 0 {
+		return fr
+	}
+	for bytes.HasSuffix(text, []byte(")")) { // `(a.out+0x1136) (BuildId: 316c4e23)`
+		i := bytes.LastIndex(text, []byte(" ("))
+		if i < 0 || !bytes.Contains(text[i:], []byte("+0x")) && !bytes.HasPrefix(text[i:], []byte(" (BuildId:")) {
+			break
+		}
+		text = bytes.TrimRight(text[:i], " ")
+	}
+	text, fr.Approx = bytes.CutSuffix(text, approximate)
+	at, skip := bytes.LastIndexByte(text, ' '), 1
+	if i := bytes.LastIndex(text, []byte(" /")); i >= 0 {
+		at = i
+	}
+	for _, word := range placeWords {
+		if i := bytes.LastIndex(text, word); i >= 0 && closed(text[:i]) {
+			at, skip = i, len(word)
+		}
+	}
+	if at < 0 {
+		fr.Func = string(text)
+		return fr
+	}
+	file := text[at+skip:]
+	var numbers []int
+	for len(numbers) < 2 {
+		i := bytes.LastIndexByte(file, ':')
+		n, err := strconv.Atoi(string(file[i+1:]))
+		if i < 0 || err != nil {
+			break
+		}
+		file, numbers = file[:i], append(numbers, n)
+	}
+	if skip == 1 && len(numbers) == 0 && !bytes.ContainsAny(file, `/\`) { // the end of the name, as in `f(int) const`
+		fr.Func = string(text)
+		return fr
+	}
+	fr.Func = string(withoutValues(text[:at]))
+	if len(numbers) > 0 {
+		fr.Line = numbers[len(numbers)-1]
+	}
+	fr.File = string(file)
+	return fr
+}
+
+// closed reports whether a text ends outside of all brackets.
+func closed(text []byte) bool {
+	return bytes.Count(text, []byte("(")) == bytes.Count(text, []byte(")"))
+}
+
+// withoutValues returns a name without the values of its parameters, as gdb has them after a space: `f (n=1, s=...)`.
+func withoutValues(name []byte) []byte {
+	i := bytes.Index(name, []byte(" ("))
+	if i < 0 || !bytes.HasSuffix(name, []byte(")")) {
+		return name
+	}
+	if values := name[i+2 : len(name)-1]; len(values) == 0 || bytes.IndexByte(values, '=') >= 0 {
+		return name[:i]
+	}
+	return name
+}

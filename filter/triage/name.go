@@ -1,0 +1,125 @@
+package triage
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Name returns the name of a function without what differs from build to build, or says nothing of the place: parameters and their
+// values, the arguments of templates, the type that is returned, offsets, the hashes of Rust, and the source that some tools append.
+func Name(function string) string {
+	name := strings.TrimSpace(function)
+	if name == "" || strings.HasPrefix(name, "-[") || strings.HasPrefix(name, "+[") { // Objective-C
+		return name
+	}
+	name = hashes().ReplaceAllString(suffixes().ReplaceAllString(name, ""), "")
+	for _, begin := range [...]string{"non-virtual thunk to ", "virtual thunk to ", "decltype(auto) "} {
+		name = strings.TrimPrefix(name, begin)
+	}
+	name = withoutArguments(strings.NewReplacer("(anonymous namespace)", "{anonymous}", "`anonymous namespace'", "{anonymous}",
+		"`anonymous-namespace'", "{anonymous}").Replace(name))
+	for _, end := range [...]string{" const", " volatile", "&", " at", " [clone"} {
+		name = strings.TrimRight(strings.TrimSuffix(name, end), " ")
+	}
+	name = withoutType(name)
+	return strings.ReplaceAll(name, "{anonymous}", "(anonymous namespace)")
+}
+
+// suffixes matches what follows a name: `+0x67c`, ` + 1090`, ` [ui/tree.cc:56:21]`, `.cold`, `.isra.0`, `$8d185785d173e702d91e2893e143a6d9.cfi`.
+var suffixes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\+0x[0-9a-fA-F]+(?:/0x[0-9a-fA-F]+)?|\+[0-9]+|\.abi0| \+ (?:0x)?[0-9a-fA-F]+|(?: \[[^\]]*:\d+\])|(?:\$[0-9a-f]{32})?\.cfi|(?:\.(?:cold|isra|part|constprop|llvm|lto_priv)(?:\.\d+)*)+)$`)
+})
+
+// hashes matches those of Rust: `::h147f73aa2703ef75` at the end, and `[e28293b1aa0f68bd]` after the name of a crate.
+var hashes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`::h[0-9a-f]{16}$|\[[0-9a-f]{12,16}\]|\[abi:[^\]]*\]`)
+})
+
+// withoutArguments leaves out what stands in angle brackets and in parentheses, unless it is part of the name: `operator()`, `operator<<`,
+// `<T as Trait>::f` of Rust, `pkg.(*T).f` of Go.
+func withoutArguments(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		if word := operatorAt(name, i); word != "" {
+			b.WriteString(word)
+			i += len(word)
+			continue
+		}
+		c := name[i]
+		if c != '<' && c != '(' {
+			b.WriteByte(c)
+			i++
+			continue
+		}
+		end := closing(name, i)
+		if keptBrackets(name, i, end) {
+			b.WriteString(name[i:end])
+		} else if c == '<' && strings.HasSuffix(b.String(), "::") { // the turbofish of Rust
+			text := strings.TrimSuffix(b.String(), "::")
+			b.Reset()
+			b.WriteString(text)
+		}
+		i = end
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// keptBrackets reports whether brackets are part of the name, and not those of arguments.
+func keptBrackets(name string, at, end int) bool {
+	if name[at] == '<' {
+		return at == 0 && strings.HasPrefix(name[end:], "::")
+	}
+	return strings.HasPrefix(name[at:], "(*") && at > 0 && name[at-1] == '.' && strings.HasPrefix(name[end:], ".")
+}
+
+// operatorAt returns the operator whose name begins at name[at], as `operator()` or `operator<<=`.
+func operatorAt(name string, at int) string {
+	const word = "operator"
+	rest := name[at:]
+	if !strings.HasPrefix(rest, word) || at > 0 && isWord(name[at-1]) {
+		return ""
+	}
+	for _, sign := range [...]string{"()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">"} {
+		if strings.HasPrefix(rest[len(word):], sign) {
+			return rest[:len(word)+len(sign)]
+		}
+	}
+	return ""
+}
+
+func isWord(c byte) bool { return c == '_' || c-'0' <= 9 || c|0x20-'a' < 26 }
+
+// closing returns the index after the bracket that closes the one at name[at], or the length if there is none.
+func closing(name string, at int) int {
+	depth := 0
+	for i := at; i < len(name); i++ {
+		if word := operatorAt(name, i); word != "" {
+			i += len(word) - 1
+			continue
+		}
+		switch name[i] {
+		case '<', '(':
+			depth++
+		case '>', ')':
+			if name[i] == '>' && i > 0 && name[i-1] == '-' {
+				continue
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(name)
+}
+
+// withoutType leaves out the type that is returned, which stands before the name of a function made from a template.
+func withoutType(name string) string {
+	if strings.HasPrefix(name, "<") {
+		return name
+	}
+	if i := strings.Index(name, "operator"); i >= 0 && (i == 0 || !isWord(name[i-1])) {
+		return name[strings.LastIndexByte(name[:i], ' ')+1:]
+	}
+	return name[strings.LastIndexByte(name, ' ')+1:]
+}

@@ -1,0 +1,84 @@
+package triage
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Frame is what a signature is made of: a function, "" if it has no name, and the place of its code.
+type Frame struct {
+	Func, File, Module string
+	// At is the offset of the code in the module, if Located is set.
+	At      uint64
+	Located bool
+}
+
+// depth is the number of frames in a signature.
+const depth = 3
+
+// between separates the frames of a signature, as in the DEDUP_TOKEN of a sanitizer.
+const between = "--"
+
+// Signature is the signature of a stack: its first three frames that are the program's own.
+type Signature struct {
+	own, other [depth]string
+	n, others  int
+}
+
+// Add adds a function of the stack, the innermost first. It reports whether that is the program's own.
+func (s *Signature) Add(f *Frame) bool {
+	name := Name(f.Func)
+	if name == "" || name == "??" {
+		if f.Module == "" || !f.Located {
+			return false
+		}
+		name = path.Base(f.Module) + "+0x" + strconv.FormatUint(f.At, 16)
+	}
+	if !Own(f.Func, f.Module, f.File) {
+		if s.others < depth {
+			s.other[s.others] = name
+			s.others++
+		}
+		return false
+	}
+	if s.n < depth {
+		s.own[s.n] = name
+		s.n++
+	}
+	return true
+}
+
+// String returns the frames with `--` between them. They are the first ones of any kind if none is the program's own.
+func (s *Signature) String() string {
+	if s.n > 0 {
+		return strings.Join(s.own[:s.n], between)
+	}
+	return strings.Join(s.other[:s.others], between)
+}
+
+// maxBetween bounds the distance in lines of two successive frames of a stack in formats without frame numbers.
+const maxBetween = 3
+
+// Run is where the frames of a stack stand.
+type Run struct {
+	last     uint64
+	line     int
+	numbered bool
+}
+
+// Begin returns the run that begins with a frame.
+func Begin(line int, number uint64, numbered bool) Run { return Run{number, line, numbered} }
+
+// Line returns the line of the last frame.
+func (r *Run) Line() int { return r.line }
+
+// Continue reports whether a frame of the same thread is the next one of the stack, and notes it if so. A frame whose number is not
+// greater than that of the last one begins another stack, as #0 always does.
+func (r *Run) Continue(line int, number uint64, numbered bool) bool {
+	if r.numbered != numbered || numbered && number <= r.last || !numbered && line-r.line > maxBetween {
+		return false
+	}
+	r.last, r.line = number, line
+	return true
+}
