@@ -19,6 +19,8 @@ type Extras struct {
 	DumpContext string
 	// Maps is the path of a list of mappings, or of a core file, for processes that print none; "" for none.
 	Maps string
+	// Each, if not nil, completes the options of each filter.
+	Each func(o *Options)
 }
 
 // Open makes a filter with all that. close ends it.
@@ -51,7 +53,11 @@ func (x *Extras) Use(o Options) (another func() *Filter, close func(), err error
 	}
 	var all []*Filter
 	return func() *Filter {
-			f := New(o)
+			own := o
+			if x.Each != nil {
+				x.Each(&own)
+			}
+			f := New(own)
 			if list != nil {
 				_ = f.Preload(list) // each has its own, which remembers what it was asked
 			}

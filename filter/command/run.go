@@ -52,6 +52,9 @@ func (j *job) run() (status int, err error) {
 	}()
 	o.Palette, o.Screen, o.Count = j.palette(), j.screen(), j.summarizes() || j.style.failUnresolved
 	j.wholeFiles(&o)
+	if j.style.annotate == "github" {
+		j.extras.Each = newAnnotations(os.Stderr, o.Names).use
+	}
 	if len(j.command) > 0 {
 		return j.wrap(o)
 	}

@@ -50,6 +50,7 @@ type style struct {
 	quiet                bool
 	llvm                 bool // in place of llvm-symbolizer
 	failUnresolved       bool
+	annotate             string // off or github
 }
 
 func newConfig(fs *cli.Flags) *config {
@@ -99,6 +100,7 @@ func (c *config) register(fs *cli.Flags) {
 	})
 	fs.Hide("benchmark", coreFlag)
 	fs.Bool(&c.style.failUnresolved, "fail-unresolved", "exit with status 3 if a frame has no name, for tests")
+	fs.Word(&c.style.annotate, "annotate", "write an error for the first own line of each stack to standard error, as `CI` reads it: off, github", "off", "github")
 	c.styleFlags(fs)
 }
 
@@ -234,7 +236,7 @@ func streamRules(fs *cli.Flags) {
 	fs.Needs([]string{"source"}, "source-root")
 	fs.Needs(llvmStyle, "functions", "no-inlines", "skip-line-zero")
 	fs.Needs(programs, "c")
-	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"only-stacks", "fail-unresolved", "addresses", "process-key", "lookahead", "strip-ansi", "explain", "report"}, programs)...)
+	fs.Excludes(llvmStyle, slices.Concat(textFlags, []string{"only-stacks", "fail-unresolved", "annotate", "addresses", "process-key", "lookahead", "strip-ansi", "explain", "report"}, programs)...)
 }
 
 // importRules adds the rules for the flags of an input of another tool.

@@ -53,7 +53,7 @@ var layout = []cli.Group{
 	{Title: "Symbols", Flags: "symbols rootfs debuginfod debuginfod-timeout backend"},
 	{Title: "Output", Flags: "output frames names source source-root path-map hyperlink-format color explain only-stacks dedupe modules " +
 		"strip-ansi json style"},
-	{Title: "Messages", Flags: "summary fail-unresolved stats verbose quiet"},
+	{Title: "Messages", Flags: "summary annotate fail-unresolved stats verbose quiet"},
 	{Title: "Processes and addresses", Flags: "process-key addresses lookahead maps linger"},
 	{Title: "Files beside the log", Flags: "report pprof folded dump-context on-dumpfile"},
 	{Title: "Cache", Flags: "no-cache cache-dir cache-max"},
@@ -82,6 +82,7 @@ var treeHabits = map[string]string{
 	"hyperlink-format": "files have no links; the page of stacks links to the logs", "style": "read the logs one by one for llvm's form",
 	"summary": "a line at the end and summary.json have the counts", "pprof": "read the logs one by one for profiles",
 	"folded": "read the logs one by one for profiles", "dump-context": "'qss-filter modules DIR' lists the modules",
+	"annotate":    "annotations are for the step of a test; the page of stacks has the lines",
 	"on-dumpfile": "read the logs one by one to run commands",
 }
 
@@ -124,6 +125,7 @@ var environment = []cli.Variable{
 	{Name: "TERM", About: "set to dumb: --color=auto adds no colors"},
 	{Name: "COLUMNS", About: "the width of the terminal, in place of what it says itself"},
 	{Name: "CI", About: "set where a machine runs tests: no process stays to keep the cache or to write indexes"},
+	{Name: "GITHUB_WORKSPACE", About: "--annotate=github: the repository, to which paths are relative"},
 	{Name: "ANDROID_PRODUCT_OUT", About: "files in symbols below it are found by their build IDs"},
 	{Name: "XDG_CACHE_HOME", About: "where answers and downloads are kept (~/.cache)"},
 	{Name: "DEBUGINFOD_URLS", About: "debuginfod servers, with spaces between them"},

@@ -52,7 +52,7 @@ var forms = sync.OnceValue(func() []form {
 		return form{regexp.MustCompile(expression), prefix, kind, more}
 	}
 	return []form{
-		f(`(?:ERROR|WARNING): \w*Sanitizer:? (?:attempting )?([\w-]+(?: [\w-]+)*?)(?: on (?:unknown )?address| in | at | from |:| \(|$)`, "", Fault, false),
+		f(`(?:ERROR|WARNING): \w*Sanitizer:? (?:attempting )?([\w-]+(?: [\w-]+)*?)(?: on (?:unknown address|address|0x)| in | at | from |:| \(|$)`, "", Fault, false),
 		f(`((?:Direct|Indirect) leak) of \d+ byte`, "", "allocated by", false),
 		f(`\b(?i:freed|deallocated) by (?:thread|main)`, "", "freed by", false),
 		f(`(?i:previously |potentially )?allocated (?:by |from:|here)`, "", "allocated by", false),

@@ -7,7 +7,8 @@ import (
 )
 
 // Name returns the name of a function without what differs from build to build, or says nothing of the place: parameters and their
-// values, the arguments of templates, the type that is returned, offsets, the hashes of Rust, and the source that some tools append.
+// values, the arguments of templates, the type that is returned, unnamed namespaces, offsets, the hashes of Rust, and the source that some
+// tools append.
 func Name(function string) string {
 	name := strings.TrimSpace(function)
 	if name == "" || strings.HasPrefix(name, "-[") || strings.HasPrefix(name, "+[") { // Objective-C
@@ -23,7 +24,10 @@ func Name(function string) string {
 		name = strings.TrimRight(strings.TrimSuffix(name, end), " ")
 	}
 	name = withoutType(name)
-	return strings.ReplaceAll(name, "{anonymous}", "(anonymous namespace)")
+	if short := strings.ReplaceAll(name, "{anonymous}::", ""); short != "" {
+		name = short
+	}
+	return name
 }
 
 // suffixes matches what follows a name: `+0x67c`, ` + 1090`, ` [ui/tree.cc:56:21]`, `.cold`, `.isra.0`, `$8d185785d173e702d91e2893e143a6d9.cfi`.

@@ -24,9 +24,10 @@ var notOwn = words(`
 	_start start start_thread clone clone3 thread_start _sigtramp __restore_rt __kernel_rt_sigreturn __dl_sysinfo_int80 call_init _dl_init
 	RaiseException RtlUserThreadStart BaseThreadInitThunk KiUserExceptionDispatcher RtlRaiseException RtlInitializeExceptionChain
 	invoke_main mainCRTStartup wmainCRTStartup _purecall _CxxThrowException UnhandledExceptionFilter
+	operator_-> operator_* operator_[] operator_() operator_bool operator_== operator_!= WTFReportBacktrace __android_log_assert
 	V8_Fatal V8_Dcheck WTFCrash WTFCrashWithInfo WTFCrashWithInfoImpl CrashOverflowVector rust_panic rust_begin_unwind panic do_panic
 	g_log g_logv g_log_structured_array g_assertion_message g_assertion_message_expr g_return_if_fail_warning
-	dump_stack dump_stack_lvl show_stack dump_backtrace print_address_description print_report object_err die oops_end no_context
+	[vdso] dump_stack dump_stack_lvl show_stack dump_backtrace print_address_description print_report object_err die oops_end no_context
 	check_memory_region report_enabled end_report`)
 
 // notOwnPrefixes begin the names of such functions.
@@ -35,7 +36,7 @@ var notOwnPrefixes = strings.Fields(`
 	__asan:: __hwasan:: __msan:: __tsan:: __ubsan:: __lsan:: __interception:: __cfi_ __gwp_asan pthread_ asan_ wrap_ fuzzer:: centipede::
 	__cxa_ __cxxabiv1:: __gnu_cxx:: __gxx_ _Unwind_ __libc_ __GI_ __pthread_ __assert __fortify_ __chk_fail __stack_chk_fail __scrt_
 	std:: runtime. rust_panic __rust __rustc:: core::panicking:: core::result::unwrap core::option::unwrap core::option::expect core::ops::function:: core::fmt::
-	alloc::alloc:: alloc::raw_vec::handle_ abort_ absl::log_internal:: absl::lts_ google::LogMessage google::LogMessageFatal logging::LogMessage
+	__wrap_ HF_ _objc_terminate _sanitizer_ __sanitizer:: v8::api_internal:: blink::ReportV8FatalError ExitCallback alloc::alloc:: alloc::raw_vec::handle_ abort_ absl::log_internal:: absl::lts_ google::LogMessage google::LogMessageFatal logging::LogMessage
 	logging::CheckError base::debug:: base::ImmediateCrash v8::base::OS::Abort v8::base::debug:: WTF::fastMalloc WTF::Partition::
 	blink::PartitionAlloc base::allocator:: partition_alloc:: base::PartitionAlloc base::PartitionRoot android::base::LogMessage
 	android::AndroidRuntime::onCrash art::Runtime::Abort kasan_ __kasan_ kmsan_ kcsan_ warn_slowpath_ __warn report_bug do_trap do_error_trap`)
@@ -53,7 +54,12 @@ var notOwnPaths = []string{"/compiler-rt/", "sanitizer_common/", "/libsanitizer/
 func words(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, word := range strings.Fields(list) {
-		set[strings.ReplaceAll(word, "operator_", "operator ")] = true
+		if word, ok := strings.CutPrefix(word, "operator_"); ok {
+			set["operator"+word] = true
+			set["operator "+word] = true
+			continue
+		}
+		set[word] = true
 	}
 	return set
 }
@@ -61,10 +67,14 @@ func words(list string) map[string]bool {
 // Own reports whether a function is the program's own. It is none of an allocator, of an interceptor of a sanitizer, or of a runtime.
 // name is the function as debug information has it, "" if it is unknown; module is the path of its binary, and file that of its source.
 func Own(name, module, file string) bool {
+	name = Name(name)
 	for _, dir := range notOwnPaths {
 		if strings.Contains(file, dir) {
 			return false
 		}
+	}
+	if strings.HasSuffix(name, "_chk") { // the checked functions of libc
+		return false
 	}
 	base := strings.ToLower(path.Base(strings.ReplaceAll(module, `\`, "/")))
 	for _, begin := range notOwnModules {
@@ -72,7 +82,6 @@ func Own(name, module, file string) bool {
 			return false
 		}
 	}
-	name = Name(name)
 	if notOwn[name] || notOwn[strings.TrimLeft(name, "_")] {
 		return false
 	}

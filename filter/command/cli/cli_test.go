@@ -79,7 +79,7 @@ func TestRun(t *testing.T) {
 		{args: "one a b", status: Usage, err: "want: prog one [flags] NAME (try 'prog one --help')"},
 		{args: "none", ran: "none"},
 		{args: "none a", status: Usage, err: "want: prog none [flags] (try 'prog none --help')"},
-		{args: "one --mode=slow a", status: Usage, err: "unknown flag: --mode (try 'prog one --help')"},
+		{args: "one --mode=slow a", status: Usage, err: "unknown flag: --mode: it is a flag of 'prog' without a command (try 'prog one --help')"},
 		{args: "one --help", out: "Usage: prog one [flags] NAME\n\nDoes one thing.\n"},
 		{args: "help one", out: "Usage: prog one [flags] NAME\n"},
 		{args: "help two", status: Usage, err: "help two: there is no such command or topic; 'prog help' lists them (try 'prog --help')"},

@@ -1,0 +1,148 @@
+package triage
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestName(t *testing.T) {
+	for function, want := range map[string]string{
+		"main": "main",
+		"ns::f(int, std::vector<int> const&) const":                         "ns::f",
+		"void ns::g<int, (ns::E)1>(int)":                                    "ns::g",
+		"std::vector<int, std::allocator<int> >::operator[](unsigned long)": "std::vector::operator[]",
+		"ns::T::operator()(int) const":                                      "ns::T::operator()",
+		"ns::T<int>::operator<<(int)":                                       "ns::T::operator<<",
+		"operator new[](unsigned long)":                                     "operator new[]",
+		"ns::T::~T()":                                                       "ns::T::~T",
+		"(anonymous namespace)::f(int)":                                     "f",
+		"v8::`anonymous namespace'::f<0>":                                   "v8::f",
+		"main::{lambda(int)#1}::operator()(int) const":                      "main::{lambda#1}::operator()",
+		"_RNv::x::h147f73aa2703ef75":                                        "_RNv::x",
+		"std[e28293b1aa0f68bd]::panicking::panic_with_hook":                 "std::panicking::panic_with_hook",
+		"core::ops::f::<i32, u8>":                                           "core::ops::f",
+		"<a::T as b::U>::f":                                                 "<a::T as b::U>::f",
+		"flate.(*compressor).deflate":                                       "flate.(*compressor).deflate",
+		"kernel_init+0xf8/0x120":                                            "kernel_init",
+		"test(_:_:) + 2066":                                                 "test",
+		"abort+172":                                                         "abort",
+		"stub$8d185785d173e702d91e2893e143a6d9.cfi":                         "stub",
+		"work.cold":                        "work",
+		"work.constprop.0.isra.1":          "work",
+		"lib_step (kind=<optimized out>)":  "lib_step",
+		"Tree::Build() [ui/tree.cc:107:3]": "Tree::Build",
+		"non-virtual thunk to A::f()":      "A::f",
+		"-[View drawRect:]":                "-[View drawRect:]",
+		"operator<":                        "operator<",
+		"f<":                               "f",
+		"(((":                              "",
+		"":                                 "",
+	} {
+		if got := Name(function); got != want {
+			t.Errorf("%s: %q, want %q", function, got, want)
+		}
+	}
+}
+
+func TestOwn(t *testing.T) {
+	for _, c := range []struct {
+		name, module, file string
+		own                bool
+	}{
+		{"main", "/a.out", "/src/m.c", true},
+		{"ns::malloc_stats", "/a.out", "", true},
+		{"malloc", "/a.out", "", false},
+		{"operator new(unsigned long)", "/a.out", "", false},
+		{"__interceptor_memcpy", "/a.out", "", false},
+		{"std::vector<int>::at(unsigned long)", "/a.out", "/usr/include/c++/12/bits/stl_vector.h", false},
+		{"qsort", "/lib/x86_64-linux-gnu/libc.so.6", "", false},
+		{"copy", "/a.out", "/b/llvm/compiler-rt/lib/asan/asan_rtl.cpp", false},
+		{"runtime.gopanic", "/a.out", "", false},
+		{"runtimeCheck", "/a.out", "", true},
+		{"", "/lib/libc.so.6", "", false},
+		{"", "/lib/libmine.so", "", true},
+		{"f", `C:\Windows\System32\ntdll.dll`, "", false},
+	} {
+		if got := Own(c.name, c.module, c.file); got != c.own {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestSignature(t *testing.T) {
+	var s Signature
+	for _, f := range []Frame{{Func: "abort", Module: "/lib/libc.so.6"}, {Func: "f<int>(int)"}, {Module: "/x/lib.so", At: 0x10, Located: true}, {}, {Func: "main"}, {Func: "late"}} {
+		s.Add(&f)
+	}
+	if got := s.String(); got != "f--lib.so+0x10--main" {
+		t.Errorf("got %s", got)
+	}
+	s = Signature{}
+	s.Add(&Frame{Func: "abort"})
+	if got := s.String(); got != "abort" {
+		t.Errorf("without a function of the program's own: %s", got)
+	}
+}
+
+func TestRun(t *testing.T) {
+	r := Begin(10, 0, true)
+	if !r.Continue(11, 1, true) || r.Continue(12, 1, true) || r.Continue(12, 0, true) || r.Continue(12, 2, false) || !r.Continue(900, 3, true) || r.Line() != 900 {
+		t.Errorf("with numbers: %+v", r)
+	}
+	r = Begin(10, 0, false)
+	if !r.Continue(10+maxBetween, 0, false) || r.Continue(11+2*maxBetween, 0, false) {
+		t.Errorf("without numbers: %+v", r)
+	}
+}
+
+// TestHeadlines has the headline of each stack of a log, which begins at a line with STACK.
+func TestHeadlines(t *testing.T) {
+	for log, want := range map[string]string{
+		"==1==ERROR: AddressSanitizer: heap-use-after-free on address 0x6 at pc 0x1\nREAD of size 4 at 0x6 thread T0\nSTACK\nfreed by thread T0 here:\nSTACK\npreviously allocated by thread T0 here:\nSTACK\n\nSTACK\n":         "fault: heap-use-after-free READ 4; freed by: heap-use-after-free READ 4; allocated by: heap-use-after-free READ 4; : ",
+		"==1==ERROR: AddressSanitizer: attempting double-free on 0x6 in thread T0:\nSTACK\n":                                                                                                                                     "fault: double-free",
+		"==1==ERROR: AddressSanitizer: SEGV on unknown address 0x0 (pc 0x1 T0)\n==1==The signal is caused by a READ memory access.\nSTACK\n":                                                                                     "fault: SEGV",
+		"WARNING: ThreadSanitizer: data race (pid=1)\n  Write of size 4 at 0x7 by thread T1:\nSTACK\n  Previous write of size 4 at 0x7 by main thread:\nSTACK\n  Thread T1 (tid=2, running) created by main thread at:\nSTACK\n": "fault: data race WRITE 4; previous access: data race WRITE 4; created by: data race WRITE 4",
+		"==1==ERROR: LeakSanitizer: detected memory leaks\n\nDirect leak of 7 byte(s) in 1 object(s) allocated from:\nSTACK\n":                                                                                                   "allocated by: Direct leak",
+		"a.cc:1:2: runtime error: signed integer overflow\nSTACK\n":                                                                                                                                                              "fault: signed integer overflow",
+		"Fatal signal 11 (SIGSEGV), code 1\nsignal 11 (SIGSEGV), fault addr 0x0\nSTACK\n":                                                                                                                                        "fault: SIGSEGV",
+		"thread 'main' panicked at src/m.rs:1:2:\nSTACK\n":                                                                                                                                                                       "fault: panic at src/m.rs:1:2:",
+		"{\"log\":\"==1==ERROR: AddressSanitizer: stack-overflow on address 0x7\\n\"}\nSTACK\n":                                                                                                                                  "fault: stack-overflow",
+		"SIGNATURE\nnothing of size here\nSTACK\n":                                                                                                                                                                               ": ",
+		"SIGSEGV\n" + strings.Repeat("text\n", 200) + "STACK\n":                                                                                                                                                                  ": ",
+	} {
+		var h Headlines
+		var got []string
+		number := 1
+		for line := range strings.Lines(log) {
+			h.Read(number, []byte(line))
+			if line == "STACK\n" {
+				about := h.Above(number)
+				got = append(got, about.Kind+": "+about.Text)
+			}
+			number++
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%q:\n%q, want\n%q", log, strings.Join(got, "; "), want)
+		}
+		h = Headlines{}
+		h.Read(1, []byte(log))
+		if h.Above(1 + strings.Count(log[:strings.Index(log, "STACK")], "\n")); strings.Contains(log, "SIGSEGV)") && h.said != 2 {
+			t.Errorf("%q in one piece: the last line is %d", log, h.said)
+		}
+	}
+}
+
+func FuzzName(f *testing.F) {
+	for _, seed := range []string{"a<b>(c)::operator()(d) const", "<a as b>::c", "operator<<", "((", "`anonymous namespace'::f"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, function string) {
+		if name := Name(function); len(name) > len(function)+len("{anonymous}") {
+			t.Errorf("%q: %q", function, name)
+		}
+		Own(function, function, function)
+		var h Headlines
+		h.Read(1, []byte(function))
+		h.Above(1)
+	})
+}
