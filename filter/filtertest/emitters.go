@@ -136,6 +136,52 @@ var Emitters = []Emitter{
 	{Name: "Mozilla", each: eachIn(func(p *Page, i int, f walkedFrame) {
 		p.frame(f, "#%02d: ???[%s +%#x]", i+1, f.in.path, f.linked())
 	})},
+	// c10/util/Backtrace.cpp takes apart what backtrace_symbols returns, or prints that.
+	{Name: "PyTorch", each: eachIn(func(p *Page, i int, f walkedFrame) {
+		if !f.in.pie {
+			p.frame(f, "frame #%d: %s() [%#x]", i, f.in.path, f.pc)
+			return
+		}
+		name, off := nameOrOffset(p, f)
+		if name == "" {
+			name = "<unknown function>"
+		}
+		p.frame(f, "frame #%d: %s + %#x (%#x in %s)", i, name, off, f.pc, f.in.path)
+	})},
+	// CPython, Python/traceback.c.
+	{Name: "faulthandler", each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		if name, off := nameOrOffset(p, f); name != "" || f.in.pie {
+			p.frame(f, `  Binary file "%s", at %s+%#x [%#x]`, f.in.path, name, off, f.pc)
+			return
+		}
+		p.frame(f, `  Binary file "%s" [%#x]`, f.in.path, f.pc)
+	})},
+	// Linux, arch/x86/mm/fault.c and mm/memory.c, before and since 6.7.
+	{Name: "Linux, segfault", interrupted: true, each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		if f.exact {
+			p.frame(f, "walks[7]: segfault at 0 ip %016x sp %016x error 4 in %s[%x+%x] likely on CPU 1 (core 1, socket 0)", f.pc, 1<<46,
+				filepath.Base(f.in.path), f.in.text, f.in.textEnd-f.in.text)
+		}
+	})},
+	{Name: "Linux 6.7, trap", interrupted: true, each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		if f.exact {
+			p.frame(f, "traps: walks[7] trap invalid opcode ip:%x sp:%x error:0 in %s[%x,%x+%x]", f.pc, 1<<46, filepath.Base(f.in.path),
+				f.inFile(), f.in.text, f.in.textEnd-f.in.text)
+		}
+	})},
+	// Breakpad, processor/stackwalk_common.cc, since 2013 and before.
+	{Name: "minidump-stackwalk", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "%2d  %s + %#x", i, filepath.Base(f.in.path), f.pc-f.in.first)
+	})},
+	{Name: "minidump-stackwalk, moved", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "%2d  %s + %#x", i, filepath.Base(f.in.path), f.pc-f.moved()-f.in.first)
+	})},
+	{Name: "minidump-stackwalk -m", interrupted: true, each: eachIn(func(p *Page, i int, f walkedFrame) {
+		p.frame(f, "0|%d|%s||||%#x", i, filepath.Base(f.in.path), f.pc-f.in.first)
+	})},
+	{Name: "cuda-memcheck", each: eachIn(func(p *Page, _ int, f walkedFrame) {
+		p.frame(f, "=========     Host Frame:%s [%#x]", f.in.path, f.pc-f.in.first)
+	})},
 	{Name: "valgrind", interrupted: true, stack: func(p *Page, _ *walkedStack) {
 		p.text("==7== %s", strings.Join(p.w.maps, "\n==7== "))
 	}, each: func(p *Page, i int, f walkedFrame) {
@@ -166,6 +212,15 @@ func glibcFrame(p *Page, _ int, f walkedFrame) {
 		return
 	}
 	p.frame(f, "%s[%#x]", f.in.path, f.pc)
+}
+
+// nameOrOffset returns the function of a frame and how far in it the frame is, or the frame's address in the file. Only some functions
+// are known.
+func nameOrOffset(p *Page, f walkedFrame) (name string, off uint64) {
+	if name, off = p.w.symbolAt(f); len(name)%2 == 1 {
+		return name, off
+	}
+	return "", f.linked()
 }
 
 func hsErrFrame(p *Page, _ int, f walkedFrame) {

@@ -6,7 +6,7 @@ import "qss-filter/filter/scan"
 // absl::GetStackTrace returns it (capture in Envoy's source/server/backtrace.h), a return address.
 func readEnvoy(s *Search, line []byte, at, _ int, f *Frame) bool {
 	n, numEnd, ok := scan.Decimal(line, at+1)
-	if !ok || !scan.Has(line, numEnd, ": ") {
+	if !ok || !scan.Has(line, numEnd, ": ") || scan.EndsWith(line, 0, at, "frame ") {
 		return false
 	}
 	start := numEnd + 1

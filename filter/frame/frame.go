@@ -56,6 +56,8 @@ const (
 	// RawButFirst addresses are return addresses but for the first frame of a stack, which is exact. Where frames have no
 	// numbers, Frame.Run says which that is.
 	RawButFirst
+	// UnsaidButFirst is Unsaid but for the first frame of a stack, which is exact.
+	UnsaidButFirst
 	// Exact is the address of the instruction itself.
 	Exact
 	// OneLess addresses are one less than what Raw formats print, on any machine: that of a fault lies before its instruction.

@@ -39,6 +39,10 @@ var (
 	inlinedMark  = scan.Literal{Text: "(inlined)", Pair: 0, Set: 7, When: scan.Always}
 	unknownWord  = scan.Literal{Text: "[unknown] (", Pair: 0, Set: 1, When: scan.Always}
 	address      = scan.Literal{Text: "0x", Pair: 0, Set: 0, When: scan.Absolute}
+	segfaultWord = scan.Literal{Text: "segfault", Pair: 2, Set: 6, When: scan.Always}
+	ipColon      = scan.Literal{Text: " ip:", Pair: 2, Set: 5, When: scan.Always}
+	unhandled    = scan.Literal{Text: "unhandled ", Pair: 2, Set: 6, When: scan.Always}
+	barHex       = scan.Literal{Text: "|0x", Pair: 0, Set: 5, When: scan.Always}
 	number       = scan.Literal{Text: scan.AnyNumber, Pair: 0, Set: 2, When: scan.Renumbering}
 )
 
@@ -63,10 +67,17 @@ var formats = [...]Format{
 	{"kernel", "+0x", '/', stopAt(plusHex), readKernel, " lkdtm_WARNING+0x28/0x30 [lkdtm 6c2215028606bda50de823490723dc4bc5bf46f9]"},
 	{"hs_err", "+0x", ']', stopAt(plusHex), readHsErr, "C  [libhs.so+0x10f9]  inner+0x0"},
 	{"eu-stack", "+0x", 0, stopAt(plusHex), readElfutils, "    [67f5bdb4012f5b0a8a8fb71a3b6e6b5c1d0e9f00]@0x555555554000+0x13ab"},
+	{"faulthandler", "+0x", ' ', stopAt(plusHex), readFaulthandler, `  Binary file "/usr/lib/libc.so.6", at +0x3def0 [0x77b73226bef0]`},
 	{"perf", "+0x", ' ', stopAt(plusHex), readPerf, "\t           14645 handle_amd+0x25 (/usr/lib/ld-linux-x86-64.so.2)"},
 	{"seastar", "+0x", 0, stopAt(plusHex), readSeastarPath, "Backtrace: /opt/scylladb/scylla+0x3c53042 0x3c52380"},
 	{"tizen", "] + 0x", 0, stopAt(plusSpaceHex), readTizen, " 0: strcat + 0x12d (0xb74d57ad) [/lib/libc.so.6] + 0x747ad"},
+	{"pytorch", "+ 0x", 0, stopAt(plusSpaceHex), readPyTorch, "frame #5: <unknown function> + 0x6a60c9 (0x7efd970910c9 in /opt/lib/libtorch_python.so)"},
+	{"stackwalk", "+ 0x", 0, stopAt(plusSpaceHex), readStackwalk, " 1  libc-2.23.so + 0xf302d"},
+	{"stackwalk", "|0x", 0, stopAt(barHex), readStackwalkFields, "0|1|libc-2.23.so||||0xf302d"},
 	{"fields", "offset=0x", 0, stopAt(offsetHex), readFields, "[frame=0 pc=0x5575 module=/bin/crash offset=0x1182a3 func=<null> src=<null>:0:0]"},
+	{"faulthandler", "[0x", 0, stopAt(bracketHex), readFaulthandlerPlain, `  Binary file "/opt/python/python" [0x4b53b0]`},
+	{"pytorch", "[0x", 0, stopAt(bracketHex), readPyTorchPlain, "frame #60: python() [0x4fdc87]"},
+	{"cuda", "[0x", 0, stopAt(bracketHex), readCUDA, "=========     Host Frame:./demo [0x2a59]"},
 	{"glibc", "[0x", 0, stopAt(bracketHex), readGlibcPlain, "./bt-nopie() [0x4011a6]"},
 	{"glibc", "[0x", 0, stopAt(bracketHex), readStraceOther, " > [vdso]() [0xa2c]"},
 	{"v8", "[0x", 0, stopAt(address), readV8, " [0x7f6b13882bf1]"},
@@ -81,6 +92,8 @@ var formats = [...]Format{
 	{"seastar", " 0x", 0, stopAt(address), readSeastarAddress, "Reactor stalled for 8 ms on shard 0. Backtrace: 0x3c53042 0x3c52380"},
 	{"llvm", " 0x", 0, stopAt(address), readPrettyStack, "1  libLLVM.so.22.1      0x00007f4a49eb5fd3 llvm::sys::RunSignalHandlers() + 131"},
 	{"op-tee", " 0x", 0, stopAt(address), readOPTEE, "D/TC:4 0  0x000000003f0080ac"},
+	{"fault", " 0x", 0, stopAt(unhandled), readFaultARM, "a.out[7]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]"},
+	{"fault", " ip", 0, stopAt(segfaultWord, ipColon), readFault, "traps: a.out[7] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]"},
 	{"perf", "[unknown] (", 0, stopAt(unknownWord), readPerfUnknown, "\t           14645 [unknown] (/usr/lib/x.so)"},
 	{"perf", "(inlined)", 0, stopAt(inlinedMark), readPerfInlined, "\t           14645 deref+0x25 (inlined)"},
 }
@@ -93,9 +106,9 @@ type Table struct {
 	texts []text
 	// byHex are the formats whose marks end in `0x` by the byte before that.
 	byHex [256][]*Format
-	// literals are those of all formats, each once. always are the texts of those that count in any state.
-	literals []scan.Literal
-	always   [][]byte
+	// literals are those of all formats, each once. always are the texts of those that count in any state, alwaysHex those with a `0x`.
+	literals          []scan.Literal
+	always, alwaysHex [][]byte
 }
 
 // text is what a line is searched for.
@@ -150,7 +163,11 @@ func NewTable(formats ...Format) (*Table, error) {
 		}
 	}
 	for _, l := range t.literals {
-		if l.When&scan.Always != 0 {
+		switch {
+		case l.When&scan.Always == 0:
+		case strings.Contains(l.Text, "0x"):
+			t.alwaysHex = append(t.alwaysHex, []byte(l.Text))
+		default:
 			t.always = append(t.always, []byte(l.Text))
 		}
 	}
@@ -188,10 +205,15 @@ func Candidate(line []byte, renumbering, mapped bool) bool {
 
 // Candidate is the same for the formats of the table.
 func (t *Table) Candidate(line []byte, renumbering, mapped bool) bool {
-	if mapped && bytes.Contains(line, hexPrefix) || renumbering && bytes.IndexByte(line, '#') >= 0 {
+	if renumbering && bytes.IndexByte(line, '#') >= 0 {
 		return true
 	}
-	for _, text := range t.always {
+	return bytes.Contains(line, hexPrefix) && (mapped || holdsAny(line, t.alwaysHex)) || holdsAny(line, t.always)
+}
+
+// holdsAny reports whether line holds one of the texts.
+func holdsAny(line []byte, texts [][]byte) bool {
+	for _, text := range texts {
 		if bytes.Contains(line, text) {
 			return true
 		}

@@ -134,7 +134,7 @@ func (o Adjust) Frame(t *Thread, by frame.Convention, first bool) Rule {
 		return exact.because(byOption)
 	case o == AdjustRA:
 		return afterCall.because(byOption)
-	case by == frame.Moved, by == frame.RawButFirst && first:
+	case by == frame.Moved, (by == frame.RawButFirst || by == frame.UnsaidButFirst) && first:
 		return exact.because(byFormat)
 	case by == frame.OneLess:
 		return t.less(byFormat, first)

@@ -58,7 +58,7 @@ func (h *Header) fromImage(off uint64) (addr uint64, ok bool) {
 	return low&^(h.pageSize()-1) + off, ok
 }
 
-// fromText converts an offset from the start of the executable mapping: the first one that is long enough.
+// fromText converts an offset from the start of the executable mapping. It returns false if several are long enough.
 func (h *Header) fromText(off uint64) (addr uint64, ok bool) {
 	page := h.pageSize() - 1
 	for i := range h.Segments {
@@ -66,11 +66,16 @@ func (h *Header) fromText(off uint64) (addr uint64, ok bool) {
 		if s.Type != elf.PT_LOAD || s.Flags&elf.PF_X == 0 {
 			continue
 		}
-		if addr = s.Addr&^page + off; addr < (s.Addr+s.Size+page)&^page {
-			return addr, true
+		at := s.Addr&^page + off
+		if at >= (s.Addr+s.Size+page)&^page {
+			continue
 		}
+		if ok {
+			return 0, false
+		}
+		addr, ok = at, true
 	}
-	return 0, false
+	return addr, ok
 }
 
 // LoadAddress returns the address of the first loadable segment, which is the lowest one (gABI, "Program Header"). It returns false

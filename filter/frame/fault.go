@@ -1,0 +1,144 @@
+package frame
+
+import (
+	"bytes"
+
+	"qss-filter/filter/scan"
+	"qss-filter/symsrc"
+)
+
+// readFault reads the place of a fault of a program in the Linux kernel's message; ` ip` stands at line[at]:
+//
+//	a.out[123]: segfault at 0 ip 00007f4d8065a050 sp 00007ffc0b2a1c58 error 4 in libc.so.6[7f4d80600000+155000]
+//	a.out[123]: segfault at 0 ip 00007f4d8065a050 sp 00007ffc0b2a1c58 error 4 in libc.so.6[8a050,7f4d805f6000+155000]
+//	traps: a.out[123] trap invalid opcode ip:401136 sp:7ffc0b2a1c58 error:0 in a.out[401000+1000]
+//
+// The instruction is the one that failed (show_signal_msg in arch/x86/mm/fault.c, do_trap in arch/x86/kernel/traps.c). In the brackets are the start and the size of its mapping, since Linux 6.7 after the offset in the file
+// (print_vma_addr in mm/memory.c). Without that the mapping is taken for the executable one, since the processor ran it.
+func readFault(s *Search, line []byte, at, from int, f *Frame) bool {
+	word := at + len(" ip")
+	if word == len(line) || line[word] != ' ' && line[word] != ':' {
+		return false
+	}
+	_, e, ok := scan.Hex(line, word+1)
+	return ok && scan.Has(line, e, " sp") && s.fault(line, at, from, f)
+}
+
+// readFaultARM reads the same on arm64, where the message has a register of the fault; `0x` stands at line[at]:
+//
+//	a.out[123]: unhandled exception: DABT (lower EL), ESR 0x92000006, level 2 translation fault in a.out[7a4,aaaab0a90000+1000]
+//
+// The instruction stands in the list of registers below it (arm64_show_signal in arch/arm64/kernel/traps.c). Without the offset in the
+// file there is nothing to look up here.
+func readFaultARM(s *Search, line []byte, at, from int, f *Frame) bool {
+	if !scan.EndsWith(line, from, at, " ESR ") {
+		return false
+	}
+	from = max(from, at-maxFault)
+	start := from + s.lastIndex(line[from:at], []byte(": unhandled "))
+	return start >= from && s.fault(line, start, from, f)
+}
+
+// fault reads the message of a fault from line[at] on.
+func (s *Search) fault(line []byte, at, from int, f *Frame) bool {
+	limit := min(len(line), at+maxFault)
+	s.spendFast(limit - at)
+	for i := at; s.spend(1); {
+		n := bytes.Index(line[i:limit], inWord)
+		if n < 0 {
+			return false
+		}
+		i += n + len(inWord)
+		if m := (faultMapping{}); m.read(s, line[:limit], i) {
+			return m.frame(s, line, at, i, from, f)
+		}
+	}
+	return false
+}
+
+// maxFault bounds, in bytes, how long the message of a fault is.
+const maxFault = 512
+
+// faultMapping is `NAME[OFFSET,START+SIZE]` or `NAME[START+SIZE]`.
+type faultMapping struct {
+	name, off           Span // off is empty in the second form
+	offset, start, size uint64
+	end                 int
+}
+
+func (m *faultMapping) read(s *Search, line []byte, i int) (ok bool) {
+	open := bytes.IndexByte(line[i:], '[')
+	if open <= 0 || open > maxToken {
+		return false
+	}
+	m.name = span(i, i+open)
+	p := m.name.End + 1
+	var e int
+	if m.start, e, ok = scan.Hex(line, p); !ok {
+		return false
+	}
+	if e < len(line) && line[e] == ',' {
+		m.off, m.offset = span(p, e), m.start
+		if m.start, e, ok = scan.Hex(line, e+1); !ok {
+			return false
+		}
+	}
+	if e >= len(line) || line[e] != '+' {
+		return false
+	}
+	if m.size, e, ok = scan.Hex(line, e+1); !ok || e >= len(line) || line[e] != ']' || !s.spend(e-i) {
+		return false
+	}
+	m.end = e + 1
+	return true
+}
+
+// maxToken bounds the length of a file's name in bytes.
+const maxToken = 256
+
+// frame fills the frame of a fault whose message has its word at line[at] and the mapping at line[in].
+func (m *faultMapping) frame(s *Search, line []byte, at, in, from int, f *Frame) bool {
+	text := line[max(from, at):in]
+	if fetches(text) {
+		return false // the mapping is that of data
+	}
+	*f = Frame{Whole: span(m.name.Start, m.end), Module: m.name, Off: m.off, Offset: m.offset, Space: symsrc.InFile, Convention: Exact}
+	if ip, addr, ok := instruction(text); ok {
+		f.Addr = span(ip.Start+in-len(text), ip.End+in-len(text))
+		f.Whole.Start = f.Addr.Start
+		inMapping := addr - m.start
+		if addr < m.start || inMapping >= m.size || !m.off.Empty() && (m.offset-inMapping)&0xfff != 0 {
+			return false
+		}
+		if m.off.Empty() {
+			f.Off, f.Offset, f.Space = f.Addr, inMapping, symsrc.InText
+		}
+	}
+	if f.Off.Empty() {
+		return false // it stands in a list of registers
+	}
+	f.answer(s, line, m.end)
+	return true
+}
+
+// instruction reads the address of the instruction with which a text of x86 begins: ` ip 00007f…`, ` ip:7f…`.
+func instruction(text []byte) (at Span, addr uint64, ok bool) {
+	if !scan.Has(text, 0, " ip") {
+		return Span{}, 0, false
+	}
+	start := len(" ip ")
+	v, e, ok := scan.Hex(text, start)
+	return span(start, e), v, ok
+}
+
+// fetches reports whether a message says that the instruction could not be fetched: bit 4 of x86's error code, or arm64's class.
+func fetches(text []byte) bool {
+	const instructionFetch = 1 << 4
+	for _, word := range [...]string{" error ", " error:"} {
+		if i := bytes.Index(text, []byte(word)); i >= 0 {
+			code, _, _ := scan.Hex(text, i+len(word))
+			return code&instructionFetch != 0
+		}
+	}
+	return bytes.Contains(text, []byte("IABT"))
+}
