@@ -41,7 +41,7 @@ var Program = cli.Program{
 	Commands: []*cli.Command{
 		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Examples: examples, Setup: filterCommand,
 			Rewrite: rewrite, Config: configured},
-		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: rewrite,
+		{Name: "doctor", Args: "[LOG]", Note: "reads standard input without LOG", Most: 1, Common: doctorCommon, Rewrite: longForms,
 			About: "explains why frames of a log have no names, and what to try", Setup: doctorCommand},
 		{Name: "tree", Args: "[DIR]", Most: 1, Rewrite: longForms, Habits: treeHabits, About: "reads all logs below a directory at once, and reports on their stacks", Setup: treeCommand},
 		{Name: "modules", Args: "LOG ...", Least: 1, About: "lists the modules that logs name, with their build IDs", Setup: modulesCommand},

@@ -135,10 +135,15 @@ func (x *format) use(o *filter.Options) {
 // show it.
 const coreFlag = "core"
 
-// flags adds the flags of a filter's additional files, and of the user's commands.
-func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
+// mapsFlags adds the flag of the file with mappings.
+func mapsFlags(fs *flag.FlagSet, x *filter.Extras) {
 	fs.StringVar(&x.Maps, "maps", "", "read mappings from `FILE`: as in /proc/PID/maps, or an ELF core file")
 	fs.StringVar(&x.Maps, coreFlag, "", "read mappings from `FILE`: the same as --maps")
+}
+
+// flags adds the flags of a filter's additional files, and of the user's commands.
+func (t *triggers) flags(fs *flag.FlagSet, x *filter.Extras) {
+	mapsFlags(fs, x)
 	fs.StringVar(&x.DumpContext, "dump-context", "", "write modules and mappings to `FILE` as JSON, at each reset and at the end")
 	fs.Func("on-dumpfile", "run a command for each dumpfile element, as `TYPE=COMMAND`; $1 $2 $3 are file, type, name", t.add)
 }

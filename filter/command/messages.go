@@ -152,6 +152,9 @@ func named(err error) error {
 	if missing, ok := errors.AsType[*fs.PathError](err); ok && missing.Op == "stat" { // how it was noticed is no matter
 		text = strings.Replace(text, missing.Error(), (&fs.PathError{Op: "open", Path: missing.Path, Err: missing.Err}).Error(), 1)
 	}
+	if failed, ok := errors.AsType[*fs.PathError](err); ok && failed.Path == os.Stdout.Name() { // whatever that is
+		text = strings.Replace(text, failed.Error(), "write standard output: "+failed.Err.Error(), 1)
+	}
 	if avoidable, ok := errors.AsType[*symsrc.AvoidableError](err); ok && optionAdvice[avoidable.Option] != "" {
 		text += " (" + optionAdvice[avoidable.Option] + ")"
 	}

@@ -84,9 +84,12 @@ func cacheCommand(fs *cli.Flags) cli.Run {
 	fs.Group("Cache")
 	fs.Register(with(cacheFlags, o))
 	fs.Hide("cache-db")
+	fs.Bool(&o.JSON, "json", "print JSON, of stats and path")
 	return func() (int, error) {
 		ctx, stop := context.Background(), func() {}
 		switch {
+		case o.JSON && fs.Args()[0] != "stats" && fs.Args()[0] != "path":
+			return cli.Usage, &cli.Misuse{Err: errors.New("--json: only stats and path print something")}
 		case fs.Args()[0] == "index":
 			return writeIndex(fs.Args()[1:], o.Dir)
 		case len(fs.Args()) > 1:

@@ -108,9 +108,7 @@ func (c *config) register(fs *cli.Flags) {
 func (c *config) styleFlags(fs *cli.Flags) {
 	fs.Repeated("path-map")
 	fs.Optional("source", around)
-	fs.String(&c.style.color, "color", "auto", "color what is added `WHEN`: auto, always, never")
-	fs.Words("color", colorWords...)
-	fs.Optional("color", "always")
+	c.colorFlag(fs, "color what is added `WHEN`: auto, always, never")
 	c.namesFlag(fs)
 	fs.Word(&c.style.name, "style", "`STYLE` of all output: default, or llvm: as llvm-symbolizer --filter-markup, byte for byte", "default", "llvm")
 	fs.Bool(&c.style.llvm, "filter-markup", "same as --style=llvm")

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/symsrc"
 	"qss-filter/symsrc/dumpsym"
+	"qss-filter/symsrc/locate"
 	"qss-filter/symsrc/symbolize"
 )
 
@@ -61,7 +63,9 @@ func isBuildID(text string) bool {
 
 // whereCommand is `qss-filter where BUILDID|FILE`.
 func whereCommand(fs *cli.Flags) cli.Run {
+	o := symbolize.WhereOptions{FileID: locate.FileID}
 	s := newSymbols()
+	fs.Bool(&o.JSON, "json", "print JSON")
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		finder, end, err := s.Finder()
@@ -69,22 +73,35 @@ func whereCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		if found, err := symbolize.Where(context.Background(), finder, fs.Args()[0], os.Stdout); err != nil || !found {
+		o.Finder, o.WithPrefix = finder, s.WithPrefix
+		if found, err := o.Where(context.Background(), fs.Args()[0], os.Stdout); err != nil || !found {
 			return cli.Failed, err
 		}
 		return cli.OK, nil
 	}
 }
 
-// doctorCommand is `qss-filter doctor LOG`. Its status is cli.Failed if a frame has no name, or if there are no frames. It accepts all
-// flags of the filter. Flags for symbols and addresses count; flags for the output do not.
+// doctorCommand is `qss-filter doctor LOG`. Its status is cli.Failed if a frame has no name, or if there are no frames.
 func doctorCommand(fs *cli.Flags) cli.Run {
 	c := newConfig(fs)
-	c.register(fs)
+	var asJSON bool
+	symbolFlags(fs, c.symbols, with(programFlags, &c.symbols.Programs))
+	fs.Register(with(addressFlags, &c.options), with(mapsFlags, &c.extras))
+	fs.Hide(coreFlag)
+	fs.Bool(&asJSON, "json", "print JSON")
+	c.colorFlag(fs, "color the report `WHEN`: auto (on a terminal), always, never")
+	fs.Needs(programs, "c")
 	s := c.symbols
 	return func() (int, error) {
-		o := filter.Options{Adjust: c.options.Adjust, By: c.options.By, Lookahead: c.options.Lookahead, Trust: trustFiles}
-		extras := filter.Extras{Maps: c.extras.Maps}
+		if err := c.check(); err != nil {
+			return cli.Usage, &cli.Misuse{Err: err}
+		}
+		if c.inputs, c.command = fs.Args(), nil; len(c.inputs) == 0 {
+			c.inputs = []string{"-"}
+		}
+		o := c.options
+		o.Trust = trustFiles
+		c.wholeFiles(&o)
 		var finder symsrc.Finder
 		s.Around = func(f symsrc.Finder) symsrc.Finder { finder = f; return f }
 		source, end, err := s.Source()
@@ -92,25 +109,31 @@ func doctorCommand(fs *cli.Flags) cli.Run {
 			return cli.Usage, err
 		}
 		defer end()
-		d := doctor.Options{Log: "-", Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
+		d := doctor.Options{Log: c.inputs[0], JSON: asJSON, Running: running, Finder: finder, Roots: len(s.Files.Rootfs) > 0, Servers: s.Servers.Servers(),
 			ServersOff: s.Servers.Off, Cache: s.Cache.Check, Owner: doctor.Owner, Theme: theme(os.Stdout, c.style.color), Links: toolUses(),
-			Flags: fs.Given(func(string) bool { return true }), FileFlags: fs.Given(ofFiles()),
+			Flags: fs.Given(func(name string) bool { return name != "json" && name != "color" }), FileFlags: fs.Given(ofFiles()),
 			New: func(j jsonl.Options) (*filter.Filter, func(), error) {
 				o.Symbols, o.JSON = source, &j
-				return extras.Open(o)
+				return c.extras.Open(o)
 			}}
-		if args := fs.Args(); len(args) > 0 {
-			d.Log = args[0]
-		}
 		healthy, err := doctor.Run(context.Background(), d, os.Stdout)
 		switch {
 		case err != nil:
-			return cli.Usage, inputProblem(err)
+			if _, wrong := errors.AsType[*symsrc.OptionError](err); wrong {
+				return cli.Usage, err
+			}
+			return inputStatus(err), inputProblem(err)
 		case !healthy:
 			return cli.Failed, nil
 		}
 		return cli.OK, nil
 	}
+}
+
+// running reports whether this machine has a process of an ID whose mappings can be read.
+func running(pid string) bool {
+	_, err := os.Stat("/proc/" + pid + "/maps")
+	return err == nil
 }
 
 // ofFiles returns a function that reports whether a flag says where symbols are. Every command that looks for symbols has such flags.
@@ -129,6 +152,12 @@ func dumpSymCommand(fs *cli.Flags) cli.Run {
 	symbolFlags(fs, s)
 	return func() (int, error) {
 		s.Files.Arguments = fs.Args()
+		more := s.Warn
+		s.Warn = func(err error) { // the error of the command says what is wrong with its file
+			if !strings.HasPrefix(err.Error(), fs.Args()[0]+": ") {
+				more(err)
+			}
+		}
 		finder, end, err := s.Finder()
 		if err != nil {
 			return cli.Usage, err

@@ -31,8 +31,8 @@ func topics() (all []cli.Topic) {
 var common = []string{"symbols", "rootfs", "debuginfod", "frames", "names", "source", "explain", "json", "color", "output", "summary",
 	"maps", "verbose", "help", "version"}
 
-// doctorCommon are those of doctor, which accepts all other flags of the filter, too.
-var doctorCommon = []string{"symbols", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "no-cache", "print-config",
+// doctorCommon are those of doctor.
+var doctorCommon = []string{"symbols", "rootfs", "debuginfod", "addresses", "process-key", "lookahead", "maps", "json", "no-cache", "print-config",
 	"h", "help"}
 
 // examples are the examples of -h.

@@ -68,10 +68,15 @@ func treeCommand(fs *cli.Flags) cli.Run {
 
 // plainFlags adds the flags of the output of commands that read whole logs.
 func (c *config) plainFlags(fs *cli.Flags) {
-	fs.String(&c.style.color, "color", "auto", "color messages `WHEN`: auto (on a terminal), always, never")
+	c.colorFlag(fs, "color messages `WHEN`: auto (on a terminal), always, never")
+	fs.Bool(&c.style.quiet, "quiet", "write no warnings")
+}
+
+// colorFlag adds the flag for colors.
+func (c *config) colorFlag(fs *cli.Flags, usage string) {
+	fs.String(&c.style.color, "color", "auto", usage)
 	fs.Words("color", colorWords...)
 	fs.Optional("color", "always")
-	fs.Bool(&c.style.quiet, "quiet", "write no warnings")
 }
 
 // inTree completes the options of a tree of logs.

@@ -3,7 +3,9 @@
 //
 //	doctor.go   what the log contains, collected line by line
 //	modules.go  how each module was searched for; lines that look nearly like frames, and why they are not
-//	report.go   all of that in words, and what to try next
+//	report.go   all of that in words
+//	advice.go   what to try next
+//	json.go     the same as JSON
 package doctor
 
 import (
@@ -22,6 +24,7 @@ import (
 	"qss-filter/filter/print/jsonl"
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
+	"qss-filter/filter/unpack"
 	"qss-filter/sgr"
 	"qss-filter/symsrc"
 )
@@ -50,6 +53,10 @@ type Options struct {
 	// Owner returns the name of the distribution's package that has a local file, and the command that installs its
 	// debug information; both are "" if they are not known. It may be nil.
 	Owner func(path string) (name, install string)
+	// Running reports whether this machine has a process of that ID. It may be nil.
+	Running func(pid string) bool
+	// JSON is set if the report is a JSON object.
+	JSON bool
 	// Links are what the names of other tools under which this program is installed are for, a line each.
 	Links []string
 }
@@ -64,7 +71,25 @@ func Run(ctx context.Context, o Options, out io.Writer) (healthy bool, err error
 		}
 		defer in.Close()
 	}
-	return o.examine(ctx, in, out)
+	log, end, err := unpacked(in)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", o.Log, err)
+	}
+	defer end()
+	return o.examine(ctx, log, out)
+}
+
+// unpacked returns the content of a file that is compressed, as the filter reads it. What is no regular file comes as it is.
+func unpacked(in *os.File) (log io.Reader, end func(), err error) {
+	info, err := in.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return in, func() {}, nil // a directory fails when it is read
+	}
+	log, end, err = unpack.Reader(bufio.NewReader(in))
+	if end == nil {
+		end = func() {}
+	}
+	return log, end, err
 }
 
 // examine is Run for an open log.
@@ -92,7 +117,11 @@ func (o *Options) examine(ctx context.Context, in io.Reader, out io.Writer) (hea
 	}
 	r.near = s.near.kinds()
 	r.advise()
-	r.write()
+	if o.JSON {
+		r.writeJSON()
+	} else {
+		r.write()
+	}
 	if _, err := out.Write(r.text.Bytes()); err != nil {
 		return false, err
 	}

@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -96,7 +98,10 @@ func TestRun(t *testing.T) {
 		{name: "with the flags that were given", log: "#1 0x7f20 (/x/gone.so+0x20)\n#1 0x7f20 (/x/twice.so+0x20)\n",
 			o:    Options{Flags: []string{"--symbols=my dir", "--process-key=none"}, FileFlags: []string{"--symbols=my dir"}},
 			want: []string{"qss-filter '--symbols=my dir' --process-key=none --symbols DIR the.log\n", "qss-filter where '--symbols=my dir' /x/twice.so\n"}},
-		{name: "no mappings", log: "    @     0x555500001020 f\n", want: []string{"1 address in no mapping that is known", "The log has no mappings.", "cp /proc/PID/maps maps.txt\n       qss-filter --maps maps.txt the.log\n"}},
+		{name: "no mappings", log: "    @     0x555500001020 f\n", want: []string{"1 address in no mapping that is known", "The log has no mappings. A process that has ended left them in its core file",
+			"coredumpctl dump PID --output core\n       qss-filter --maps core the.log\n", "qss-filter -- COMMAND\n"}, never: []string{"/proc"}},
+		{name: "no mappings, of a process that runs", log: "01-02 03:04:05.678  4711  4712 E crash:     @     0x555500001020 f\n", o: Options{Running: func(pid string) bool { return pid == "4711" }},
+			want: []string{"If process 4711 of this machine is still", "cp /proc/4711/maps maps.txt\n       qss-filter --maps maps.txt the.log\n"}, never: []string{"core"}},
 		{name: "mappings below", log: "    @     0x555500001020 f\n" + strings.Repeat("x\n", 20) + ranges, want: []string{"Mappings that cover them come below", "qss-filter --lookahead=41 the.log"}},
 		{name: "mappings of another", log: "==7==ERROR: AddressSanitizer: x\n" + ranges + "==8==ERROR: AddressSanitizer: x\n    @     0x555500001020 f\n",
 			want: []string{"of another process", "qss-filter --process-key=none the.log"}},
@@ -208,4 +213,58 @@ func FuzzLog(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestJSON holds that the report as JSON says what the text does.
+func TestJSON(t *testing.T) {
+	log := "#0 0x7f10 (/usr/lib/good.so+0x10) (BuildId: 0102)\n#1 0x7f20 (/usr/\x1b[31mlib/gone.so+0x20) (BuildId: 0105)\n{{{bt:0:0x12\n"
+	o := Options{Log: "the.log", JSON: true, Finder: files{}, New: func(j jsonl.Options) (*filter.Filter, func(), error) {
+		return filter.New(filter.Options{Symbols: files{}, JSON: &j}), func() {}, nil
+	}}
+	var out bytes.Buffer
+	if healthy, err := o.examine(t.Context(), strings.NewReader(log), &out); healthy || err != nil {
+		t.Fatalf("%t, %v", healthy, err)
+	}
+	if strings.Count(out.String(), "\n") != 1 || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("want one line: %q", out.String())
+	}
+	var r reportJSON
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Log != "the.log" || r.Lines != 3 || r.Frames != 2 || r.Named != 1 || r.Outcomes["NOT_FOUND"] != 1 || len(r.Nearly) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if len(r.Modules) != 2 || r.Modules[0].Status != "NOT_FOUND" || len(r.Modules[0].Asked) != 2 || r.Modules[0].Asked[0].Result != "no such file" ||
+		r.Modules[1].Status != "ok" || r.Modules[1].Found == "" {
+		t.Errorf("%+v", r.Modules)
+	}
+	if len(r.Advice) == 0 || len(r.Advice[0].Commands) == 0 || r.Advice[0].Commands[0] != "qss-filter --symbols DIR the.log" {
+		t.Errorf("%+v", r.Advice)
+	}
+}
+
+// TestUnpacked reads a log that is compressed.
+func TestUnpacked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.gz")
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte("#0 0x7f10 (/usr/lib/good.so+0x10) (BuildId: 0102)\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Log: path, Finder: files{}, New: func(j jsonl.Options) (*filter.Filter, func(), error) {
+		return filter.New(filter.Options{Symbols: files{}, JSON: &j}), func() {}, nil
+	}}
+	for n, healthy := range map[int]bool{b.Len(): true, b.Len() - 10: false} {
+		if err := os.WriteFile(path, b.Bytes()[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if got, err := Run(t.Context(), o, &out); got != healthy || (err == nil) != healthy {
+			t.Errorf("%d bytes: %t, %v: %s", n, got, err, out.String())
+		}
+	}
 }

@@ -84,6 +84,7 @@ func wrongStart(head []byte) (what, todo string) {
 		{"\x1f\x8b", "compressed (gzip)", "gzip -dc %s | qss-filter"},
 		{"\xfd7zXZ\x00", "compressed (xz)", "xz -dc %s | qss-filter"},
 		{"\x28\xb5\x2f\xfd", "compressed (zstd)", "zstd -dc %s | qss-filter"},
+		{"\x04\x22\x4d\x18", "compressed (lz4)", "lz4 -dc %s | qss-filter"},
 		{"BZh", "compressed (bzip2)", "bzip2 -dc %s | qss-filter"},
 		{"PK\x03\x04", "a zip archive", "unzip -p %s | qss-filter"},
 		{"\xff\xfe", "UTF-16 text", "iconv -f UTF-16 -t UTF-8 %s | qss-filter"},
@@ -110,6 +111,10 @@ func NotText(head []byte, name string) error {
 	}
 	return fmt.Errorf("the input is %s: %s", what, strings.ReplaceAll(todo, "%s", Quoted(name)))
 }
+
+// obfuscatedJava matches a place in Java whose names say nothing: R8 and ProGuard put another word in place of the file's name (an ID of
+// the mapping, `SourceFile`, or nothing, with a line number all the same), or leave class and method a few small letters.
+const obfuscatedJava = `[\w.$]+\((r8-map-id-\w+|SourceFile|PG|Unknown Source):\d+\)|([\w$]+\.)*[a-z]\w{0,2}\.[a-z]\w?\([^()]*\)`
 
 // near collects lines that look like frames but have no known format.
 type near struct {
@@ -148,10 +153,14 @@ var shapes = [...]kind{
 		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
 	{"a frame of WebAssembly: such files are not read", "use llvm-symbolizer --obj=FILE.wasm",
 		"wasm", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
+	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", "give the mapping.txt of the build that ran: qss-filter --symbols mapping.txt",
+		"at ", pattern(`\bat (` + obfuscatedJava + `)`), false},
 	{"a frame of Java or Kotlin, which names its source already", "",
 		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
 	{"a frame of Go, which names its source already", "",
 		" +0x", pattern(`^\s+\S+\.(go|s):\d+ \+0x[0-9a-f]+`), false},
+	{"a frame of JavaScript that is minified", "a tool that reads source maps finds the names in the .js.map file of the build that ran",
+		"at ", pattern(`\bat .*(\.min\.[cm]?js:\d+:\d+|\.[cm]?js:\d:\d{4,})\)?$`), false},
 	{"a frame of JavaScript, which names its source already", "",
 		"at ", pattern(`\bat .*\.[cm]?[jt]sx?:\d+:\d+\)?$`), false},
 	{"a frame of Python, which names its source already", "",

@@ -2,14 +2,8 @@ package doctor
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"fmt"
-	"os/exec"
-	"path"
-	"slices"
 	"strings"
-	"time"
 
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
@@ -140,8 +134,18 @@ func (r *report) list(t *tally, thing, format string) {
 
 // state writes what is wrong with the log itself.
 func (r *report) state() {
-	s := r.survey
-	var lines []string
+	lines := r.survey.faults()
+	if len(lines) == 0 {
+		return
+	}
+	r.title("The log", "")
+	for _, line := range lines {
+		r.put("  %s", line)
+	}
+}
+
+// faults returns what is wrong with the log itself.
+func (s *survey) faults() (lines []string) {
 	note := func(is bool, format string, args ...any) {
 		if is {
 			lines = append(lines, fmt.Sprintf(format, args...))
@@ -161,13 +165,7 @@ func (r *report) state() {
 	for _, n := range s.nowhere.ordered() {
 		note(true, "%s of which nothing can be asked: %s; the first in line %d: %s", count(n.n, "frame"), n.name, n.line, n.example)
 	}
-	if len(lines) == 0 {
-		return
-	}
-	r.title("The log", "")
-	for _, line := range lines {
-		r.put("  %s", line)
-	}
+	return lines
 }
 
 // files writes how the modules' files were searched for.
@@ -310,278 +308,4 @@ func more(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %d more", n)
-}
-
-// advice is one thing to try: its subject, its modules, and lines of text, of which those that begin with
-// a space are commands.
-type advice struct {
-	what    string
-	modules []string
-	lines   []string
-}
-
-// publicServer serves many distributions (sourceware.org/elfutils/Debuginfod.html).
-const publicServer = "https://debuginfod.elfutils.org/"
-
-// log returns the log's name for a command line.
-func (o *Options) log() string {
-	if o.Log == "-" {
-		return "LOG"
-	}
-	return Quoted(o.Log)
-}
-
-// Quoted returns the path of a log for a command line of a shell.
-func Quoted(path string) string {
-	if strings.HasPrefix(path, "-") { // must not look like a flag
-		path = "./" + path
-	}
-	return quoted(path)
-}
-
-// again returns the command that filters the log again, with the given flags and more.
-func (o *Options) again(flags string) string {
-	return "  qss-filter " + o.given(o.Flags) + flags + " " + o.log()
-}
-
-// given returns flags for a command line, with a space after each.
-func (o *Options) given(flags []string) (text string) {
-	for _, f := range flags {
-		text += quoted(f) + " "
-	}
-	return text
-}
-
-// quoted returns a path quoted for a shell.
-func quoted(path string) string {
-	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+-=@%,") == "" {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
-
-// try adds advice, unless it is there already.
-func (r *report) try(what string, lines ...string) {
-	for _, a := range r.advice {
-		if a.what == what {
-			return
-		}
-	}
-	r.advice = append(r.advice, advice{what: what, lines: lines})
-}
-
-// tryFor adds advice for a module. The same advice for several modules is written once.
-func (r *report) tryFor(m *examined, what string, lines ...string) {
-	for i := range r.advice {
-		if a := &r.advice[i]; a.what == what && slices.Equal(a.lines, lines) {
-			a.modules = append(a.modules, m.title())
-			return
-		}
-	}
-	r.advice = append(r.advice, advice{what, []string{m.title()}, lines})
-}
-
-// advise collects what to try.
-func (r *report) advise() {
-	s := r.survey
-	if what, todo := wrongStart(s.head); what != "" {
-		r.try("the input is "+what, "  "+strings.ReplaceAll(todo, "%s", r.log()))
-	}
-	r.adviseMappings()
-	if s.cut32 > 0 {
-		r.try(count(s.cut32, "address")+" cut to 32 bits, of which several modules may be meant",
-			"Have the program print its modules alone, or use a build of LLVM that prints whole addresses.")
-	}
-	for _, m := range r.modules {
-		if m.bad() {
-			r.adviseModule(&m)
-		}
-	}
-	if r.searchedInVain() && len(r.Servers) == 0 && !r.ServersOff {
-		r.try("no debuginfod server was asked, since DEBUGINFOD_URLS is not set",
-			fmt.Sprintf("  DEBUGINFOD_URLS=%s qss-filter doctor %s%s", publicServer, r.given(r.Flags), r.log()))
-	}
-	if s.unverified > 0 {
-		r.try(count(s.unverified, "frame")+" with an unverified name: the log has no build ID, and the file was found by its name",
-			"The name is right if that is the file that ran. Link with -Wl,--build-id, and have the build IDs printed.")
-	}
-	if r.Cache != nil {
-		if err := r.Cache(); err != nil {
-			r.try("the cache of answers does not work: "+err.Error(),
-				"Names are found without it, but every run searches again:", r.again("--cache-dir DIR"))
-		}
-	}
-	for _, n := range r.near {
-		if n.todo != "" {
-			r.try(n.what, n.todo)
-		}
-	}
-}
-
-// searchedInVain reports whether a server could have helped.
-func (r *report) searchedInVain() bool {
-	for _, m := range r.modules {
-		if m.bad() && m.BuildID != "" && (m.status == "NOT_FOUND" || m.status == "MISMATCH_BUILD_ID" || m.status == "INCOMPLETE" || m.status == "NO_SYMBOL") {
-			return true
-		}
-	}
-	return false
-}
-
-// adviseMappings adds advice for addresses that no mapping covers.
-func (r *report) adviseMappings() {
-	s := r.survey
-	unknown := s.of(resolve.NoMapping)
-	if unknown == 0 {
-		return
-	}
-	what := count(unknown, "address") + " in no mapping that is known"
-	below, other := 0, false
-	for _, p := range s.unmapped {
-		for _, m := range s.mapped {
-			switch {
-			case p.address < m.start || p.address > m.last:
-			case m.process == p.process && m.line > p.line:
-				below = max(below, m.line-p.line)
-			case m.process != p.process:
-				other = true
-			}
-		}
-	}
-	switch {
-	case below > 0:
-		r.try(what, "Mappings that cover them come below them in the log:", r.again(fmt.Sprintf("--lookahead=%d", below+below/2+10)))
-	case other:
-		r.try(what, "Mappings that cover them are in the log, of another process. If that is the same:", r.again("--process-key=none"))
-	case len(s.mapped) > 0:
-		r.try(what, fmt.Sprintf("The log has %d mappings, none of which covers them: the list is of another process, or not complete.", len(s.mapped)))
-	default:
-		r.try(what, "The log has no mappings. Take them from the running process, or have the program print them:",
-			"  cp /proc/PID/maps maps.txt", r.again("--maps maps.txt"),
-			"Or let the filter start the program, and read them from it:", "  qss-filter "+r.given(r.Flags)+"-- COMMAND")
-	}
-}
-
-// adviseModule adds advice for a module's frames.
-func (r *report) adviseModule(m *examined) {
-	if what, tool := foreign(m.Name); what != "" {
-		r.tryFor(m, what+" files are not read", "Use the tools of that system: "+tool)
-		return
-	}
-	where := "  qss-filter where " + r.given(r.FileFlags) + quoted(cmp.Or(m.BuildID.String(), m.Name))
-	switch m.status {
-	case symsrc.NotVerified.String():
-		r.tryFor(m, "the log has no build ID, and its stacks do not prove that this machine's file is the one that ran", "If the log is of this machine:",
-			r.again("--rootfs /"), "Otherwise give the root of the files that ran, or a directory with them:", r.again("--rootfs DIR"))
-	case symsrc.MismatchBuildID.String():
-		if m.BuildID == "" {
-			r.tryFor(m, "the file at hand is of another build", "Give the directory that has the one that ran:", r.again("--symbols DIR"))
-			return
-		}
-		r.tryFor(m, "the file found is from another build", "The one that ran has the build ID "+m.BuildID.String()+"; name the directory that has it:",
-			r.again("--symbols DIR"))
-	case "NO_SYMBOL":
-		if strings.HasPrefix(m.reason, "no symbol") && m.files.DebugStatus == symsrc.OK {
-			r.tryFor(m, "no symbol covers the address", "It may be code without a name, or the offset is wrong. Look at it by hand:",
-				fmt.Sprintf("  qss-filter symbolize %s %#x", quoted(m.asked()), m.address))
-			return
-		}
-		if len(m.files.Symbols) > 0 {
-			r.missing(m, "the symbol file that was found has none for the address")
-			return
-		}
-		r.missing(m, "the file that was found has no debug information, and no symbol for the address")
-	case symsrc.Incomplete.String():
-		r.missing(m, "the file that was found has no debug information, and no symbol for the address")
-	case symsrc.NotFound.String():
-		r.missing(m, "its file was not found")
-	case symsrc.NoReadPermission.String():
-		r.tryFor(m, "no permission to read its file", "  ls -l "+quoted(m.files.Elf), "Run the filter as a user that may read it, or copy it and pass --symbols DIR.")
-	case symsrc.UnsupportedCompressed.String():
-		r.tryFor(m, "its file is packed ("+m.files.Note+")", "Unpack it, and pass its directory:", r.again("--symbols DIR"))
-	case symsrc.NotELF.String(), symsrc.Corrupted.String(), symsrc.ReadError.String():
-		r.tryFor(m, "its file cannot be used", "Replace it, or pass a directory that has a good one:",
-			r.again("--symbols DIR"))
-	default:
-		r.tryFor(m, cmp.Or(m.files.Note, m.reason), where)
-	}
-}
-
-// missing adds advice for how to get a file with symbols.
-func (r *report) missing(m *examined, why string) {
-	lines := []string{"If you built it, give the directory with the unstripped file, or its .debug file:", r.again("--symbols DIR")}
-	if strings.HasPrefix(m.Name, "/") && !r.Roots {
-		lines = append(lines, "If it is of another machine, give the root of that machine's files:", r.again("--rootfs DIR"))
-	}
-	if of(m.Name, "/lib", "/usr/lib", "/lib64", "/usr/lib64", "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/libexec") {
-		lines = append(lines, r.packaged(m)...)
-	}
-	if m.BuildID == "" {
-		lines = append(lines, "The log has no build ID of it: neither servers nor .build-id trees can be asked.")
-	}
-	r.tryFor(m, why, lines...)
-}
-
-// packaged returns lines about the distribution's package that has the symbols.
-func (r *report) packaged(m *examined) []string {
-	if r.Owner != nil && len(m.files.Tried) > 0 && m.files.Elf == m.Name && m.files.ElfStatus != symsrc.NotFound && m.files.ElfStatus != symsrc.MismatchBuildID {
-		if name, install := r.Owner(m.Name); name != "" {
-			return []string{"It is from the package " + name + " of this machine, whose debug information is another one:", "  " + install}
-		}
-	}
-	if path.Base(m.Name) == "libc.so.6" {
-		return []string{"If it is a distribution's, its debug information is a package there (of libc: libc6-dbg on Debian, glibc-debuginfo on Fedora):", "  apt-get install libc6-dbg"}
-	}
-	return []string{"If it is a distribution's, its debug information is a package there (PACKAGE-dbgsym or PACKAGE-dbg on Debian, PACKAGE-debuginfo on Fedora):",
-		"  dpkg -S PATH                  # names PACKAGE", "  dnf debuginfo-install PACKAGE"}
-}
-
-// of reports whether a path is below one of some directories.
-func of(name string, dirs ...string) bool {
-	for _, dir := range dirs {
-		if strings.HasPrefix(name, dir+"/") {
-			return true
-		}
-	}
-	return false
-}
-
-// foreign recognizes the files of other systems by their names.
-func foreign(name string) (what, tool string) {
-	switch strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/"))) {
-	case ".dylib":
-		return "Mach-O", "atos, llvm-symbolizer"
-	case ".dll", ".exe", ".sys":
-		return "PE", "llvm-symbolizer, WinDbg"
-	}
-	return "", ""
-}
-
-// Owner asks the machine's package manager which package has a file: dpkg of Debian, rpm of Fedora and SUSE. install is the command
-// that installs its debug information. Both are "" if there is no answer.
-func Owner(path string) (name, install string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if out, err := exec.CommandContext(ctx, "dpkg-query", "--search", "--", path).Output(); err == nil {
-		return debian(string(out))
-	}
-	if out, err := exec.CommandContext(ctx, "rpm", "--query", "--file", "--queryformat", "%{NAME}\n", "--", path).Output(); err == nil {
-		name, _, _ = strings.Cut(string(out), "\n")
-		return name, "dnf debuginfo-install " + name
-	}
-	return "", ""
-}
-
-// debian reads `libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6`. The debug information of a package is in another one, whose name ends
-// in -dbgsym and which is in a separate archive; for a few packages, such as libc, the name ends in -dbg.
-func debian(line string) (name, install string) {
-	line, _, _ = strings.Cut(line, "\n")
-	name, _, ok := strings.Cut(line, ":")
-	if !ok || name == "" || strings.ContainsAny(name, " /") {
-		return "", ""
-	}
-	if name == "libc6" {
-		return name, "apt-get install libc6-dbg"
-	}
-	return name, "apt-get install " + name + "-dbgsym    # from debian-debug, or ddebs.ubuntu.com"
 }

@@ -64,6 +64,13 @@ func (r *run) open(input string) ([]logFile, *tree, error) {
 	case info.IsDir():
 		return walk(input, r.opt, r.noteUnread)
 	}
+	if info.Mode().IsRegular() { // a log that is named must be readable, one below a directory need not be
+		f, err := os.Open(input)
+		if err != nil {
+			return nil, nil, err
+		}
+		f.Close()
+	}
 	dir, name := filepath.Split(input)
 	return []logFile{{rel: filepath.ToSlash(input), tree: &tree{dir: dir}, path: name, size: info.Size()}}, &tree{dir: dir}, nil
 }
@@ -123,7 +130,7 @@ func (r *run) listed(ctx context.Context, m *module) Listed {
 	}
 	l.Tags = append(l.Tags, "FOUND")
 	if files.ElfRange == (symsrc.Range{}) {
-		l.FoundBuildID = buildIDOf(l.Found).String()
+		l.FoundBuildID = locate.FileID(l.Found).String()
 	}
 	if l.Effective == "" {
 		l.Effective = l.FoundBuildID
@@ -165,22 +172,4 @@ func writeList(out io.Writer, list []Listed, asJSON, check bool) error {
 		w.Write(append(row, '\n'))
 	}
 	return w.Flush()
-}
-
-// buildIDOf returns the build ID of an ELF file, or "" if it has none or cannot be read.
-func buildIDOf(path string) symsrc.BuildID {
-	info, err := os.Stat(path) // before it is opened: it may be a FIFO
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	head, err := locate.ReadHead(f, info.Size())
-	if err != nil {
-		return ""
-	}
-	return head.ID
 }

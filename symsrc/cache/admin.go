@@ -46,30 +46,49 @@ func order(l *link, kind byte) ([]byte, error) {
 // printStats prints the figures of the cache process. It starts one if there are answers.
 func printStats(o *Options, dir string, w io.Writer) error {
 	if !hasAnswers(dir) {
+		if o.JSON {
+			return writeJSON(w, statsJSON{Directory: dir, Beside: besideSize(dir)})
+		}
 		_, err := fmt.Fprintf(w, "directory  %s\nanswers    0\n", dir)
 		return err
 	}
-	l, note, err := reach(o, dir)
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	defer l.conn.Close()
-	if note != "" {
-		fmt.Fprintln(w, "note      ", note)
-	}
-	b, err := order(l, statsMsg)
+	b, note, err := askStats(o, dir)
 	if err != nil {
 		return err
+	}
+	if note != "" && !o.JSON {
+		fmt.Fprintln(w, "note      ", note)
 	}
 	var s stats
 	if err := json.Unmarshal(b, &s); err != nil {
 		return fmt.Errorf("read the cache's figures: %w", err)
+	}
+	if o.JSON {
+		return writeJSON(w, statsJSON{Directory: dir, Version: protocol, Answers: s.Entries, Bytes: s.Bytes, Max: s.Max, Asked: s.Asked, Found: s.Found,
+			PID: s.PID, Started: s.Started, Clients: s.Clients - 1, Beside: besideSize(dir), Note: note})
 	}
 	if err := s.write(w, dir, time.Now()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "beside     %s of indexes and unpacked files\n", sizeText(besideSize(dir)))
 	return err
+}
+
+// askStats asks the cache process for its figures. A process that ends with its last filter may do so just when it is asked: then another
+// one is started.
+func askStats(o *Options, dir string) (figures []byte, note string, err error) {
+	for range 3 {
+		var l *link
+		if l, note, err = reach(o, dir); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", dir, err)
+		}
+		figures, err = order(l, statsMsg)
+		l.conn.Close()
+		if !errors.Is(err, io.EOF) {
+			break
+		}
+	}
+	return figures, note, err
 }
 
 // beside has the names of the subdirectories of other packages: indexes of symbol trees, members of archives, and indexes of objects.

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,12 @@ func (o *Options) Command(ctx context.Context, name string, stdout io.Writer) er
 	return nil
 }
 
-func printPath(_ *Options, dir string, w io.Writer) error {
+func printPath(o *Options, dir string, w io.Writer) error {
+	if o.JSON {
+		return writeJSON(w, struct {
+			Directory string `json:"directory"`
+		}{dir})
+	}
 	_, err := fmt.Fprintln(w, dir)
 	return err
 }
@@ -58,6 +64,32 @@ type stats struct {
 	Entries      int64
 	Bytes, Max   int64
 	Asked, Found uint64
+}
+
+// statsJSON are the figures as JSON. What is from the process is missing if there are no answers.
+type statsJSON struct {
+	Directory string    `json:"directory"`
+	Version   int       `json:"version,omitempty"`
+	Answers   int64     `json:"answers"`
+	Bytes     int64     `json:"bytes"`
+	Max       int64     `json:"max,omitempty"`
+	Asked     uint64    `json:"asked"`
+	Found     uint64    `json:"found"`
+	PID       int       `json:"pid,omitempty"`
+	Started   time.Time `json:"started,omitzero"`
+	Clients   int       `json:"clients"` // without this one
+	Beside    int64     `json:"beside"`  // bytes of indexes and unpacked files
+	Note      string    `json:"note,omitempty"`
+}
+
+// writeJSON writes a value as a line of JSON.
+func writeJSON(w io.Writer, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(symsrc.VisibleJSON(text), '\n'))
+	return err
 }
 
 // write writes the figures as text.
@@ -111,6 +143,8 @@ type Options struct {
 	Off bool
 	// Max bounds the size of its files on disk, in bytes; 0 means 256 MiB.
 	Max int64
+	// JSON makes stats and path print JSON.
+	JSON bool
 	// Brief makes serve end with its last filter, instead of waiting for others.
 	Brief bool
 	// Engine identifies the engine that answers; "" is that of symsrc/object.

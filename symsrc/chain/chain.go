@@ -51,6 +51,7 @@ type Options struct {
 
 	client    *debuginfod.Client
 	local     symsrc.Finder        // that asks no server
+	locator   *locate.Locator      // of the last Finder
 	announcer debuginfod.Announcer // nil where no server is asked
 }
 
@@ -76,7 +77,7 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 	}
 	o.client = client
 	f = o.Meter.Finder("locate", local)
-	o.local = f
+	o.local, o.locator = f, local
 	if client != nil {
 		f = debuginfod.Wrap(f, client)
 		o.announcer, _ = f.(debuginfod.Announcer)
@@ -86,6 +87,11 @@ func (o *Options) Finder() (f symsrc.Finder, close func(), err error) {
 		f = o.Around(f)
 	}
 	return f, client.Close, nil
+}
+
+// WithPrefix returns the build IDs that begin with some digits, of the files that the last Finder knows on this machine.
+func (o *Options) WithPrefix(ctx context.Context, digits string) []symsrc.BuildID {
+	return o.locator.WithPrefix(ctx, digits)
 }
 
 // takePackages sets Package to a file of split DWARF that is named among the symbols.

@@ -120,13 +120,7 @@ func (s *search) mapped() {
 	if len(l.opt.IDsTxt) == 0 || s.complete() {
 		return
 	}
-	l.mapOnce.Do(func() {
-		l.idMap = idMap{read: make(map[string]bool), tell: l.opt.OnProblem}
-		for _, path := range l.opt.IDsTxt {
-			l.idMap.load(path)
-		}
-		l.idMap.sort()
-	})
+	l.loadLists()
 	list := l.idMap.paths(s.want)
 	for _, path := range list[:min(len(list), maxSame)] {
 		s.runtime(place{path: path}, asDebug)
@@ -140,6 +134,17 @@ func (s *search) mapped() {
 		}
 	}
 	s.links()
+}
+
+// loadLists reads the files of Options.IDsTxt, once.
+func (l *Locator) loadLists() {
+	l.mapOnce.Do(func() {
+		l.idMap = idMap{read: make(map[string]bool), tell: l.opt.OnProblem}
+		for _, path := range l.opt.IDsTxt {
+			l.idMap.load(path)
+		}
+		l.idMap.sort()
+	})
 }
 
 // load reads one file of either kind, and reports a file that cannot be read.

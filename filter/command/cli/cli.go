@@ -310,6 +310,9 @@ var wanted = map[string]error{"bool": errors.New("want true or false"), "int": e
 
 func (p *Program) print(text string) (status int, err error) {
 	if _, err := io.WriteString(p.Stdout, text); err != nil {
+		if failed, ok := errors.AsType[*fs.PathError](err); ok { // its path is /dev/stdout, whatever that is
+			err = failed.Err
+		}
 		return Failed, fmt.Errorf("write standard output: %w", err)
 	}
 	return OK, nil
