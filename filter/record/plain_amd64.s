@@ -1,10 +1,10 @@
 #include "textflag.h"
 
-// func plainAVX2(p *byte, n int, high uint8) int
+// func plainVector(p *byte, n int, high uint8) int
 //
 // A byte stops the search if it is below the blank, which an unsigned minimum tells, or one of the three that a string
 // escapes; or if its high bit is set and that of high, too.
-TEXT ·plainAVX2(SB), NOSPLIT, $0-32
+TEXT ·plainVector(SB), NOSPLIT, $0-32
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 	MOVBLZX high+16(FP), DX

@@ -1,10 +1,10 @@
 #include "textflag.h"
 
-// func pairAVX2(p *byte, n int, table *[64]byte) int
+// func pairVector(p *byte, n int, table *[64]byte) int
 //
 // A byte belongs to the sets lo[low nibble] & hi[high nibble]; a pair to the sets that hold its first byte as a first
 // one and its second byte as a second one. Eight sets fit the bits of a byte.
-TEXT ·pairAVX2(SB), NOSPLIT, $0-32
+TEXT ·pairVector(SB), NOSPLIT, $0-32
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 	MOVQ table+16(FP), DX

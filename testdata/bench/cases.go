@@ -64,7 +64,7 @@ var cases = []oneCase{
 		return writeLog(path, lib, 30, markupFrames(lib.sample(2000)))
 	}, throughPipe},
 	{"frames", "30 % `#N addr (elf+off) (BuildId: id)` frames of libc, 2,000 distinct", func(path string, lib *libc) error {
-		return writeLog(path, lib, 30, pairFrames(lib, lib.sample(2000)))
+		return writeLog(path, lib, 30, pairFrames(lib.object, lib.sample(2000)))
 	}, func(log string, lib *libc) []command { return throughPipe(log, lib)[:5] }},
 	{"start", "no input: start-up alone", func(path string, _ *libc) error { return os.WriteFile(path, nil, 0o644) },
 		func(log string, lib *libc) []command {
@@ -271,7 +271,7 @@ func markupFrames(addrs []uint64) []string {
 }
 
 // pairFrames writes them as sanitizers write frames.
-func pairFrames(o *libc, addrs []uint64) []string {
+func pairFrames(o *object, addrs []uint64) []string {
 	var lines []string
 	for i, a := range addrs {
 		lines = append(lines, fmt.Sprintf("    #%d %#x  (/lib/%s+%#x) (BuildId: %s)\n", i%20, loadBase+a, o.name, a, o.id))
@@ -313,18 +313,94 @@ type lookUp struct {
 	addrs      func(*object) []uint64
 	goal       goal // against llvm
 	peers      func(path string, addr uint64) []command
+	other      *question // what is asked if not markup; nil if it is
+}
+
+// question is a form of the same addresses that is not markup: what is written to the log, and the commands that answer it. Only
+// one object may be asked.
+type question struct {
+	only     string
+	write    func(o *object, log string, addrs []uint64) error
+	commands func(o *object, root, log string) []command
 }
 
 // lookUps are asked about every object. The time of packed sections is that of unpacking.
 var lookUps = []lookUp{
-	{"cold", "one address", "plain", inFunctions(1), goal{20, 0.4}, otherTools},
-	{"noaranges", "one address, without .debug_aranges", "noaranges", inFunctions(1), goal{12, 0.4}, nil},
-	{"cold-zlib", "one address, sections packed by zlib", "zlib", inFunctions(1), goal{4, 0.4}, otherTools},
-	{"1000", "1,000 functions", "plain", inFunctions(1000), goal{4, 0.4}, nil},
-	{"1000-zlib", "1,000 functions, sections packed by zlib", "zlib", inFunctions(1000), goal{2, 0.4}, nil},
-	{"100k", "100,000 random addresses", "plain", func(o *object) []uint64 { return o.sample(100000) }, goal{5, 0.4}, nil},
-	{"warm", "1,000 functions from the cache, the files gone", "plain", inFunctions(1000), goal{4, 0.4}, nil},
-	{"100k-one-core", "100,000 random addresses on one core", "plain", func(o *object) []uint64 { return o.sample(100000) }, goal{3.5, 0.4}, nil},
+	{"cold", "one address", "plain", inFunctions(1), goal{20, 0.4}, otherTools, nil},
+	{"noaranges", "one address, without .debug_aranges", "noaranges", inFunctions(1), goal{12, 0.4}, nil, nil},
+	{"cold-zlib", "one address, sections packed by zlib", "zlib", inFunctions(1), goal{4, 0.4}, otherTools, nil},
+	{"1000", "1,000 functions", "plain", inFunctions(1000), goal{4, 0.4}, nil, nil},
+	{"1000-zlib", "1,000 functions, sections packed by zlib", "zlib", inFunctions(1000), goal{2, 0.4}, nil, nil},
+	{"100k", "100,000 random addresses", "plain", func(o *object) []uint64 { return o.sample(100000) }, goal{5, 0.4}, nil, nil},
+	{"warm", "1,000 functions from the cache, the files gone", "plain", inFunctions(1000), goal{4, 0.4}, nil, nil},
+	{"100k-one-core", "100,000 random addresses on one core", "plain", func(o *object) []uint64 { return o.sample(100000) }, goal{3.5, 0.4}, nil, nil},
+	{"symbolize", "1,000 functions, as addresses on standard input", "plain", inFunctions(1000), goal{4, 0.4}, nil, &symbolized},
+	{"symbolize-100k", "100,000 random addresses on standard input", "plain", func(o *object) []uint64 { return o.sample(100000) }, goal{5, 0.4}, nil, &symbolized},
+	{"job", "10,000 `#N addr (elf+off) (BuildId: id)` frames in 500 stacks, 603 distinct; llvm has the addresses", "plain",
+		func(o *object) []uint64 { return repeated(o.inFunctions(603), 10000) }, goal{times: 4}, nil, &job},
+	{"job-distinct", "the same, 10,000 distinct", "plain", inFunctions(10000), goal{times: 4}, nil, &job},
+}
+
+// symbolized are addresses for programs that read them.
+var symbolized = question{
+	write: (*object).writeAddresses,
+	commands: func(o *object, root, log string) []command {
+		path := o.path(root)
+		return []command{
+			{name: "qss-filter", argv: []string{"qss-filter", "symbolize", "-e", path}, input: log},
+			{name: "llvm-symbolizer-22", argv: []string{"llvm-symbolizer-22", "--no-debuginfod", "--obj=" + path}, input: log},
+			{name: "eu-addr2line", argv: []string{"eu-addr2line", "-i", "-f", "-C", "-e", path}, input: log, goal: goal{times: 1}},
+		}
+	},
+}
+
+// job is what QSS does for a log of stacks: to name its frames, in a stream or in a tree of logs. llvm reads their addresses, since it
+// does not read such frames.
+var job = question{
+	only: "python",
+	write: func(o *object, log string, addrs []uint64) error {
+		stacks, tree := pairFrames(o, addrs), log+".tree"
+		for i := 0; i < len(stacks); i += 20 {
+			stacks[i] = fmt.Sprintf("thread %d stopped\n%s", i/20, stacks[i])
+		}
+		text := []byte(strings.Join(stacks, ""))
+		if err := os.MkdirAll(tree, 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(tree, "log"), text, 0o644); err != nil {
+			return err
+		}
+		if err := o.writeAddresses(log+".addresses", addrs); err != nil {
+			return err
+		}
+		return os.WriteFile(log, text, 0o644)
+	},
+	commands: func(o *object, root, log string) []command {
+		return []command{
+			{name: "qss-filter", argv: strings.Fields(ours(root)), input: log},
+			{name: "llvm-symbolizer-22", argv: []string{"llvm-symbolizer-22", "--no-debuginfod", "--obj=" + o.path(root)}, input: log + ".addresses"},
+			{name: "qss-filter tree", argv: []string{"qss-filter", "tree", log + ".tree", "-o", log + ".out", "--symbols", root}},
+		}
+	},
+}
+
+// repeated returns n of the addresses, in a random order, the same one in every run.
+func repeated(addrs []uint64, n int) []uint64 {
+	rng := rand.New(rand.NewPCG(7, 8))
+	list := make([]uint64, n)
+	for i := range list {
+		list[i] = addrs[rng.IntN(len(addrs))]
+	}
+	return list
+}
+
+// writeAddresses writes a file of one address a line.
+func (o *object) writeAddresses(path string, addrs []uint64) error {
+	var text []byte
+	for _, a := range addrs {
+		text = fmt.Appendf(text, "%#x\n", a)
+	}
+	return os.WriteFile(path, text, 0o644)
 }
 
 func inFunctions(n int) func(*object) []uint64 {
@@ -376,6 +452,14 @@ func (l *lookUp) run(o *object, dir, log string) error {
 	addrs := l.addrs(o)
 	if err := prime(o, root, log); err != nil {
 		return err
+	}
+	if q := l.other; q != nil {
+		if err := q.write(o, log, addrs); err != nil {
+			return err
+		}
+		commands := q.commands(o, root, log)
+		commands[1].goal = l.goal
+		return compare(commands)
 	}
 	if err := o.write(log, addrs); err != nil {
 		return err

@@ -103,6 +103,9 @@ func run(wanted []string) error {
 	}
 	for _, l := range lookUps {
 		for _, o := range found {
+			if l.other != nil && l.other.only != "" && l.other.only != o.name {
+				continue
+			}
 			if name := o.name + "-" + l.name; chosen(name, o.name, l.name) {
 				fmt.Printf("\n%s: %s\n", name, l.what)
 				current = name

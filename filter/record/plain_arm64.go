@@ -1,0 +1,11 @@
+package record
+
+// haveVector holds on every 64-bit ARM processor that Go supports: the vectors belong to the base of ARMv8-A.
+const haveVector = true
+
+// plainVector looks at p[:n] 32 bytes at a time, with NEON. n is at least 32. It returns the first byte that must be escaped in a
+// string, or the first that it did not look at since the vector would have reached past the end. Bytes from 0x80 on stop it if
+// high is 0x80, and do not if it is 0.
+//
+//go:noescape
+func plainVector(p *byte, n int, high uint8) int

@@ -1,0 +1,73 @@
+#include "textflag.h"
+
+// func pairVector(p *byte, n int, table *[64]byte) int
+//
+// A byte belongs to the sets lo[low nibble] & hi[high nibble]; a pair to the sets that hold its first byte as a first
+// one and its second byte as a second one. Eight sets fit the bits of a byte.
+TEXT ·pairVector(SB), NOSPLIT, $0-32
+	MOVD  p+0(FP), R0
+	MOVD  n+8(FP), R1
+	MOVD  table+16(FP), R2
+	VLD1  (R2), [V8.B16, V9.B16, V10.B16, V11.B16]
+	VMOVI $0x0f, V12.B16
+	MOVD  ZR, R3
+	SUB   $33, R1, R1
+
+loop:
+	CMP   R1, R3
+	BGT   done
+	ADD   R0, R3, R4
+	ADD   $1, R4, R5
+	VLD1  (R4), [V0.B16, V1.B16]
+	VLD1  (R5), [V2.B16, V3.B16]
+	VAND  V12.B16, V0.B16, V16.B16
+	VAND  V12.B16, V1.B16, V17.B16
+	VAND  V12.B16, V2.B16, V18.B16
+	VAND  V12.B16, V3.B16, V19.B16
+	VUSHR $4, V0.B16, V0.B16
+	VUSHR $4, V1.B16, V1.B16
+	VUSHR $4, V2.B16, V2.B16
+	VUSHR $4, V3.B16, V3.B16
+	VTBL  V16.B16, [V8.B16], V16.B16
+	VTBL  V17.B16, [V8.B16], V17.B16
+	VTBL  V18.B16, [V10.B16], V18.B16
+	VTBL  V19.B16, [V10.B16], V19.B16
+	VTBL  V0.B16, [V9.B16], V0.B16
+	VTBL  V1.B16, [V9.B16], V1.B16
+	VTBL  V2.B16, [V11.B16], V2.B16
+	VTBL  V3.B16, [V11.B16], V3.B16
+	VAND  V16.B16, V0.B16, V0.B16
+	VAND  V17.B16, V1.B16, V1.B16
+	VAND  V18.B16, V2.B16, V2.B16
+	VAND  V19.B16, V3.B16, V3.B16
+	VAND  V0.B16, V2.B16, V0.B16
+	VAND  V1.B16, V3.B16, V1.B16
+	VORR  V0.B16, V1.B16, V2.B16
+	VMOV  V2.D[0], R6
+	VMOV  V2.D[1], R7
+	ORR   R6, R7, R8
+	CBNZ  R8, found
+	ADD   $32, R3, R3
+	B     loop
+
+	// The first byte that is not zero lies in the lowest of four words that is not.
+found:
+	VMOV V0.D[0], R6
+	CBNZ R6, word
+	ADD  $8, R3, R3
+	VMOV V0.D[1], R6
+	CBNZ R6, word
+	ADD  $8, R3, R3
+	VMOV V1.D[0], R6
+	CBNZ R6, word
+	ADD  $8, R3, R3
+	VMOV V1.D[1], R6
+
+word:
+	RBIT R6, R6
+	CLZ  R6, R6
+	ADD  R6>>3, R3, R3
+
+done:
+	MOVD R3, ret+24(FP)
+	RET
