@@ -118,7 +118,7 @@ var imports = map[string]string{
 	"filter/mappings":          "filter/scan symsrc",
 	"filter/prefix":            "filter/scan",
 	"filter/prefix/prefixtest": "filter/prefix",
-	"filter/print":             "ctxstate filter/frame filter/guard filter/parse filter/prefix filter/print/cxxname filter/record filter/resolve filter/scan markup sgr symsrc symsrc/demangle",
+	"filter/print":             "ctxstate filter/frame filter/guard filter/parse filter/prefix filter/print/cxxname filter/record filter/resolve filter/scan filter/triage markup sgr symsrc symsrc/demangle",
 	"filter/print/cxxname":     "symsrc/demangle",
 	"filter/print/jsonl":       "ctxstate filter/frame filter/parse filter/prefix filter/print filter/record filter/resolve filter/scan markup symsrc",
 	"filter/parse":             "filter/frame filter/prefix filter/scan markup sgr symsrc",

@@ -59,7 +59,7 @@ func TestGuard(t *testing.T) {
 		{"inside JSON", `{"log":"#0 0x1 (/a.so+0x10)\n#1 0x2 (/a.so+0x66)\n"}` + "\n#0 0x1 (/a.so+0x10)\n",
 			`{"log":"#0 0x1 (/a.so+0x10)\n#1 0x2 (/a.so+0x66)\n"}` + "\n#0 0x1 in good /g.c:16 (/a.so+0x10)\n", observe},
 		{"a stack that is held back", stack + "\n" + stack + "#2 0x3 (/a.so+0x66) (BuildId: aa)\nx\n",
-			"#0 0x1 in good /g.c:16 (/a.so+0x10) (BuildId: aa)\n#1 0x2 in good /g.c:31 (/a.so+0x20) (BuildId: aa)\n\n[same as stack 1, line 1]\n#2 0x3 (/a.so+0x66) (BuildId: aa)\nx\n",
+			"#0 0x1 in good /g.c:16 (/a.so+0x10) (BuildId: aa)\n#1 0x2 in good /g.c:31 (/a.so+0x20) (BuildId: aa)\n\n[same as stack 1, line 1: good--good]\n#2 0x3 (/a.so+0x66) (BuildId: aa)\nx\n",
 			func(o *filter.Options) { observe(o); o.Dedupe = true }},
 		{"lines that wait", "    @ 0x1011 f\n#1 0x2 (/a.so+0x66)\ny\n1000-2000 r-xp 00000000 08:01 7 /a.so\nz\n",
 			"    @ 0x1011 in good /g.c:16\n#1 0x2 (/a.so+0x66)\ny\n1000-2000 r-xp 00000000 08:01 7 /a.so\nz\n",

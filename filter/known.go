@@ -159,7 +159,7 @@ func (k *known) frame(dst []byte, t *resolve.Thread, b []byte) (used int, out []
 	f.resolver.Counts.Count(nil, s.By.answer)
 	t.Answered(f.line, s.By.answer)
 	if f.objects != nil {
-		dst = record.AppendNumber(dst, f.line)
+		dst = record.AppendNumber(dst, f.objects.Number(f.line))
 	}
 	return len(line), append(f.text.Fold.Flush(dst), s.Text()...)
 }
@@ -442,7 +442,7 @@ func (k *known) text(dst, b []byte) (out []byte, n int) {
 		}
 		f.line++
 		if number := t.Stack.Number(line.number); f.objects != nil {
-			dst = line.writeObject(dst, s.Text(), &s.By.object, f.line)
+			dst = line.writeObject(dst, s.Text(), &s.By.object, f.objects.Number(f.line))
 		} else {
 			dst = line.write(f.text.Fold.Flush(dst), s.Text(), number)
 		}

@@ -55,6 +55,18 @@ func (f *Filter) streamed() stream.Options {
 	return stream.Options{Narrow: f.opt.Narrow || f.objects != nil}
 }
 
+// Input begins another input of several: where lines become objects, these have its name, and numbers counted from 1.
+func (f *Filter) Input(name string) {
+	if f.objects == nil {
+		return
+	}
+	f.objects.Input(name, f.line)
+	f.liner.known.init(&f.liner) // what is known has the input's name in it
+	if f.repeats != nil {
+		f.repeats.Input(name, f.line)
+	}
+}
+
 // Run carries a log from in to out, as stream.Stream.Run does.
 func (f *Filter) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return f.Stream().Run(ctx, in, out)

@@ -39,6 +39,9 @@ func TestObjectsLive(t *testing.T) {
 					`"at":"0x20","space":"linked","back":0,"why":"first","status":"OK","functions":[{"function":"plain","file":"/src/p.c","line":3,"column":1}]}]}` + "\n"},
 				{" behind it\nnext\n", `{"line":5,"part":2,"text":" behind it"}` + "\n" + `{"line":6,"text":"next"}` + "\n"},
 			} {
+				if o.Dedupe {
+					step.want = strings.Replace(step.want, `{"line":5,"part":1`, `{"line":5,"signature":"plain","part":1`, 1)
+				}
 				if _, err := io.WriteString(w, step.send); err != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +88,7 @@ func TestObjectsHeld(t *testing.T) {
 		{"registers", filter.Options{}, context + "{{{hexdict:\n  RIP: 0x1010\n RBX: 0x1\n LR: 0x1021 }}}\n", []string{`{"line":2,"text":"{{{hexdict:"}`, `{"line":3,"text":"  RIP: 0x1010"}`,
 			`{"line":5,"text":" LR: 0x1021 }}}","frames":[{"kind":"register","format":"markup","register":"RIP","text":"0x1010","address":"0x1010","module":`,
 			`{"kind":"register","format":"markup","register":"LR","text":"0x1021",`, `"at":"0x20","space":"linked","back":1,"why":"register","status":"OK"`}},
-		{"a stack again", filter.Options{Dedupe: true}, stack + "x\n" + stack, []string{`{"line":1,`, `{"line":2,`, `{"line":3,"text":"x"}`, `{"line":4,"repeats":{"stack":1,"line":1,"lines":2}}`}},
+		{"a stack again", filter.Options{Dedupe: true}, stack + "x\n" + stack, []string{`{"line":1,`, `{"line":2,`, `{"line":3,"text":"x"}`, `{"line":4,"signature":"plain--bare","repeats":{"stack":1,"line":1,"lines":2}}`}},
 		{"mappings below", filter.Options{Lookahead: filter.Lookahead{Lines: 9, Time: time.Hour}}, "    @ 0x1021 f\nx\n" + list + "y\n", []string{`{"line":1,`, `"hint":"f","module":{"name":"/a.so"},"at":"0x20","space":"file"`,
 			`"unverified":true`, `{"line":2,"text":"x"}`, `{"line":3,`, `"context":[{"type":"mapping","start":"0x1000","last":"0x1fff","mode":"rx","at":"0x0","space":"file","name":"/a.so"}]`, `{"line":4,`}},
 		{"a build ID elsewhere", filter.Options{}, "Module libfoo.so with build-id 67f5ab\n", []string{`"context":[{"type":"build_id","name":"libfoo.so","build_id":"67f5ab"}]`}},

@@ -241,7 +241,7 @@ func (j *job) stream(s *stream.Stream) (status int) {
 		}
 		return drain(func() { s.Abandon(patience) })
 	}
-	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Drain: drain, Open: j.opened, Problem: func(err error) {
+	err := s.RunInputs(context.Background(), stream.Inputs{Names: j.inputs, Begin: j.begin(), Drain: drain, Open: j.opened, Problem: func(err error) {
 		complain("%v", inputProblem(err))
 		status = max(status, inputStatus(err))
 	}}, j.out)
@@ -249,6 +249,18 @@ func (j *job) stream(s *stream.Stream) (status int) {
 		return unwritten(err)
 	}
 	return status
+}
+
+// begin returns what tells the filters of each input, nil if there is only one.
+func (j *job) begin() func(name string) {
+	if len(j.inputs) < 2 {
+		return nil
+	}
+	return func(name string) {
+		for _, f := range j.filters {
+			f.Input(name)
+		}
+	}
 }
 
 // unwritten reports that the output cannot be written.

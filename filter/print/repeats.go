@@ -9,6 +9,8 @@ import (
 	"qss-filter/filter/record"
 	"qss-filter/filter/resolve"
 	"qss-filter/filter/scan"
+	"qss-filter/filter/triage"
+	"qss-filter/symsrc"
 )
 
 // Repeats is a printer that holds the lines of the stack at hand back, to put one line in their place if the same stack was there
@@ -43,14 +45,23 @@ type Repeats struct {
 		number   uint64
 		numbered bool
 		key      []byte
+		frames   []triage.Frame
 	}
-	seen   map[[sha256.Size]byte]firstSeen
-	stacks int
-	text   []byte
+	// signature is that of the open stack, and input the name of the input at hand, which begins after before lines.
+	signature triage.Signature
+	input     string
+	inputFrom int
+	single    [1]symsrc.Frame
+	seen      map[[sha256.Size]byte]firstSeen
+	stacks    int
+	text      []byte
 }
 
-// firstSeen is where a stack stood first: its number among the stacks of the log, and the line of its first frame.
-type firstSeen struct{ stack, line int }
+// firstSeen is where a stack stood first: its number among the stacks of the log, and the line of its first frame in an input.
+type firstSeen struct {
+	stack, line int
+	input       string
+}
 
 // maxStacks bounds the stacks remembered, maxStackBytes the text of one that is held back: a longer one is taken for two.
 const (
@@ -68,6 +79,9 @@ func (d *Repeats) Pending() bool { return d.frames > 0 }
 
 // Weight returns about how many bytes of memory the stacks take that are remembered.
 func (d *Repeats) Weight() int { return len(d.seen) * 200 }
+
+// Input begins another input, after that number of lines.
+func (d *Repeats) Input(name string, lines int) { d.input, d.inputFrom = name, lines }
 
 // Begin begins a line.
 func (d *Repeats) Begin(dst []byte, number int, line []byte) []byte {
@@ -106,6 +120,11 @@ func (d *Repeats) note(t *resolve.Thread, text []byte, it *Item) {
 		fr.key = append(fr.key, words...)
 	}
 	fr.key = append(fr.key, '\n')
+	fr.frames = fr.frames[:0]
+	o := it.Observation(fr.line, t, text, true)
+	for _, of := range o.Functions(&d.single) {
+		fr.frames = append(fr.frames, triage.Frame{Func: of.Func, File: of.File, Module: o.Module.Name, At: o.At + o.Back, Located: o.Located})
+	}
 }
 
 // End ends the line: it leaves, or is held back with those of its stack.
@@ -132,6 +151,9 @@ func (d *Repeats) End(dst []byte) []byte {
 		d.before, d.end, d.line = append(d.before[:0], n.before...), append(d.end[:0], n.end...), n.line
 	}
 	d.frames++
+	for i := range n.frames {
+		d.signature.Add(&n.frames[i])
+	}
 	d.of, d.number, d.numbered = n.of, n.number, n.numbered
 	d.key = append(d.key, n.key...)
 	d.lines = append(d.lines, text...)
@@ -175,18 +197,29 @@ func (d *Repeats) flush(dst []byte) []byte {
 		if len(d.seen) >= maxStacks {
 			clear(d.seen)
 		}
-		d.seen[sum] = firstSeen{d.stacks, d.line}
-		dst = append(dst, d.lines...)
+		d.seen[sum] = firstSeen{d.stacks, d.line - d.inputFrom, d.input}
+		if d.objects {
+			dst = record.Sign(dst, d.lines, d.signature.String())
+		} else {
+			dst = append(dst, d.lines...)
+		}
 	case d.objects:
-		l := record.Line{Number: d.line, Repeats: record.Repeats{Stack: first.stack, Line: first.line, Lines: d.frames}}
+		l := record.Line{Number: d.line - d.inputFrom, Input: d.input, Signature: d.signature.String(),
+			Repeats: record.Repeats{Stack: first.stack, Line: first.line, Lines: d.frames}}
+		if first.input != d.input {
+			l.Repeats.Input = first.input
+		}
 		dst = l.Append(dst)
 	default:
 		dst = append(append(dst, d.before...), "[same as stack "...)
 		dst = strconv.AppendInt(dst, int64(first.stack), 10)
 		dst = append(dst, ", line "...)
 		dst = strconv.AppendInt(dst, int64(first.line), 10)
+		if signature := d.signature.String(); signature != "" {
+			dst = symsrc.AppendVisible(append(dst, ": "...), signature)
+		}
 		dst = append(append(dst, ']'), d.end...)
 	}
-	d.frames, d.lines, d.key = 0, d.lines[:0], d.key[:0]
+	d.frames, d.lines, d.key, d.signature = 0, d.lines[:0], d.key[:0], triage.Signature{}
 	return dst
 }

@@ -12,12 +12,15 @@ import (
 // Append appends the object of a line, with a line break after it.
 func (l *Line) Append(dst []byte) []byte {
 	dst = AppendNumber(dst, l.Number)
+	dst = appendFilled(dst, "signature", l.Signature) // where Sign puts it
+	dst = appendFilled(dst, "input", l.Input)
 	if l.Part > 0 {
 		dst = appendTrue(appendInt(dst, "part", l.Part), "more", l.More)
 	}
 	if r := &l.Repeats; r.Stack > 0 {
 		dst = appendInt(append(key(dst, "repeats"), '{'), "stack", r.Stack)
 		dst = appendInt(appendInt(dst, "line", r.Line), "lines", r.Lines)
+		dst = appendFilled(dst, "input", r.Input)
 		return append(dst, '}', '}', '\n')
 	}
 	dst = appendFilled(dst, "process", l.Process)
@@ -26,6 +29,16 @@ func (l *Line) Append(dst []byte) []byte {
 	dst = appendList(dst, "context", l.Context, func(dst []byte, i int) []byte { return l.Context[i].append(dst) })
 	dst = appendList(dst, "frames", l.Frames, func(dst []byte, i int) []byte { return l.Frames[i].append(dst, l.Process) })
 	return append(dst, '}', '\n')
+}
+
+// Sign adds the signature of a stack to the first of the objects of its lines.
+func Sign(dst, lines []byte, signature string) []byte {
+	rest := CutNumber(lines)
+	if signature == "" || len(rest) == 0 {
+		return append(dst, lines...)
+	}
+	dst = append(dst, lines[:len(lines)-len(rest)]...)
+	return append(appendString(dst, "signature", signature), rest...)
 }
 
 // appendList writes a field that is a list, unless the list is empty. one writes the fields of an object in it.
@@ -212,11 +225,11 @@ func appendEnd(dst, end []byte) []byte {
 	return appendString(dst, "end", end)
 }
 
-// AppendTexts appends the objects of lines that have only text, numbered from first on. Most lines have nothing to be escaped: one
-// search for what must be escaped finds their ends, too.
-func AppendTexts(dst, lines []byte, first int) []byte {
+// AppendTexts appends the objects of lines of an input that have only text, numbered from first on. Most lines have nothing to be
+// escaped: one search for what must be escaped finds their ends, too.
+func AppendTexts(dst, lines []byte, first int, input string) []byte {
 	var memory [64]byte
-	begin := appendBegin(memory[:0], first)
+	begin, after := appendBegin(memory[:0], first, input)
 	for len(lines) > 0 {
 		before := len(dst)
 		dst = append(dst, begin...)
@@ -233,11 +246,11 @@ func AppendTexts(dst, lines []byte, first int) []byte {
 				size = len(lines)
 			}
 			text, end := scan.CutEnd(lines[:size])
-			dst, lines = AppendText(dst[:before], first, text, end), lines[size:]
+			dst, lines = AppendText(dst[:before], first, input, text, end), lines[size:]
 		}
 		first++
-		if !countOn(begin[:len(begin)-len(textKey)]) {
-			begin = appendBegin(begin[:0], first)
+		if !countOn(begin[:len(begin)-after]) {
+			begin, after = appendBegin(begin[:0], first, input)
 		}
 	}
 	return dst
@@ -246,8 +259,13 @@ func AppendTexts(dst, lines []byte, first int) []byte {
 // textKey stands between the number of a line and its text.
 const textKey = `,"text":"`
 
-// appendBegin writes what stands before the text of a line that has only text.
-func appendBegin(dst []byte, number int) []byte { return append(AppendNumber(dst, number), textKey...) }
+// appendBegin writes what stands before the text of a line that has only text. after is the length of what follows the number.
+func appendBegin(dst []byte, number int, input string) (begin []byte, after int) {
+	dst = AppendNumber(dst, number)
+	after = len(dst)
+	dst = append(appendFilled(dst, "input", input), textKey...)
+	return dst, len(dst) - after
+}
 
 // countOn adds one to the decimal number at the end of text. ok is false if that takes another digit: then the number is wrong.
 func countOn(text []byte) (ok bool) {
@@ -274,8 +292,8 @@ func CutNumber(object []byte) []byte {
 	return nil
 }
 
-// AppendText appends the object of a line that has only text.
-func AppendText(dst []byte, number int, text, end []byte) []byte {
-	dst = appendString(AppendNumber(dst, number), "text", text)
+// AppendText appends the object of a line of an input that has only text.
+func AppendText(dst []byte, number int, input string, text, end []byte) []byte {
+	dst = appendString(appendFilled(AppendNumber(dst, number), "input", input), "text", text)
 	return append(appendEnd(dst, end), '}', '\n')
 }

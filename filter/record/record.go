@@ -22,8 +22,11 @@ var Schema string
 
 // Line is the contents of one line of the log, or of a part of it.
 type Line struct {
-	// Number counts the lines from 1.
+	// Number counts the lines of an input from 1. Input names the input, "" if there is only one.
 	Number int
+	Input  string
+	// Signature is that of the stack that begins on the line, or that is repeated.
+	Signature string
 	// Part counts the parts of a line that is written in several, from 1. It is 0 for a line in one piece. More is set for all
 	// parts but the last.
 	Part int
@@ -41,8 +44,11 @@ type Line struct {
 }
 
 // Repeats is a reference to the stack that a later one repeats: its number, the line of its first frame, and how many lines the
-// later one has.
-type Repeats struct{ Stack, Line, Lines int }
+// later one has. Input is that of the first frame, "" if it is the same.
+type Repeats struct {
+	Stack, Line, Lines int
+	Input              string
+}
 
 // Holds reports whether the line has anything but text.
 func (l *Line) Holds() bool { return len(l.Frames)+len(l.Context) > 0 || l.Repeats.Stack > 0 }

@@ -67,7 +67,7 @@ func TestAppend(t *testing.T) {
 		{Line{Number: 2, Text: []byte("\xff"), End: []byte("\r\n")}, `{"line":2,"text":"` + "\ufffd" + `","text_base64":"/w==","end":"\r\n"}`},
 		{Line{Number: 3, Part: 1, More: true, Process: "h#1", Prefix: Prefix{Text: []byte("p "), Logger: "cri", PID: []byte("1")}},
 			`{"line":3,"part":1,"more":true,"process":"h#1","prefix":{"logger":"cri","text":"p ","pid":"1"},"text":"","end":""}`},
-		{Line{Number: 4, Repeats: Repeats{2, 3, 5}}, `{"line":4,"repeats":{"stack":2,"line":3,"lines":5}}`},
+		{Line{Number: 4, Repeats: Repeats{Stack: 2, Line: 3, Lines: 5}}, `{"line":4,"repeats":{"stack":2,"line":3,"lines":5}}`},
 		{Line{Number: 5, End: []byte("\n"), Context: []Context{{Type: Reset}, {Type: Module, ID: 1, Name: "m", BuildID: "\x01"},
 			{Type: Mapping, Name: "m", Start: 16, Last: 31, Mode: "rx", Space: symsrc.InFile}, {Type: Mapping, Start: 16, Last: 15},
 			{Type: BuildID, Name: "l", BuildID: "\x02"}, {Type: Dumpfile, Word: "t", Name: "n"}, {Type: Symbol, Word: "_Z1fv", Name: "f()"},
@@ -93,7 +93,7 @@ func TestAppend(t *testing.T) {
 
 // TestAppendTexts numbers lines and keeps their ends.
 func TestAppendTexts(t *testing.T) {
-	got := string(AppendTexts(nil, []byte("a\n\r\n\nb"), 9))
+	got := string(AppendTexts(nil, []byte("a\n\r\n\nb"), 9, ""))
 	want := `{"line":9,"text":"a"}` + "\n" + `{"line":10,"text":"","end":"\r\n"}` + "\n" + `{"line":11,"text":""}` + "\n" + `{"line":12,"text":"b","end":""}` + "\n"
 	if got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
@@ -111,14 +111,14 @@ func TestAppendTextsRandom(t *testing.T) {
 			lines = append(lines, kinds[r.IntN(len(kinds))]...)
 		}
 		first := []int{1, 8, 95, 99_990}[r.IntN(4)]
-		number := first
+		number, input := first, []string{"", "a.log", "\"\xff"}[r.IntN(3)]
 		for line := range bytes.Lines(lines) {
-			l := Line{Number: number}
+			l := Line{Number: number, Input: input}
 			l.Text, l.End = scan.CutEnd(line)
 			want = l.Append(want)
 			number++
 		}
-		if got := AppendTexts(nil, lines, first); !bytes.Equal(got, want) {
+		if got := AppendTexts(nil, lines, first, input); !bytes.Equal(got, want) {
 			t.Fatalf("%q becomes\n%s, want\n%s", lines, got, want)
 		}
 	}
@@ -154,6 +154,6 @@ func BenchmarkAppendTexts(b *testing.B) {
 	var dst []byte
 	b.SetBytes(int64(len(lines)))
 	for b.Loop() {
-		dst = AppendTexts(dst[:0], lines, 1)
+		dst = AppendTexts(dst[:0], lines, 1, "")
 	}
 }

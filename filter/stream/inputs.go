@@ -12,6 +12,8 @@ import (
 type Inputs struct {
 	// Names are paths; "-" is standard input.
 	Names []string
+	// Begin, if not nil, is called before an input is read, with its name.
+	Begin func(name string)
 	// Problem is called with the error of an input that cannot be read. The other inputs are read all the same.
 	Problem func(error)
 	// Drain is called before an input is read that is a pipe or a device. The function it returns is called after that.
@@ -27,6 +29,9 @@ var ErrDirectory = errors.New("is a directory")
 // *WriteError.
 func (s *Stream) RunInputs(ctx context.Context, in Inputs, out io.Writer) error {
 	for _, name := range in.Names {
+		if in.Begin != nil {
+			in.Begin(name)
+		}
 		err := s.runInput(ctx, name, &in, out)
 		var w *WriteError
 		if errors.As(err, &w) {

@@ -48,7 +48,16 @@ type Printer struct {
 	// end of this part has cut.
 	part  int
 	carry []byte
+	// input is the name of the input at hand, and before the number of lines of those before it.
+	input  string
+	before int
 }
+
+// Input begins another input, after that number of lines. Its lines are counted from 1.
+func (r *Printer) Input(name string, lines int) { r.input, r.before = name, lines }
+
+// Number returns the number in its input of a line that has that number among those of all inputs.
+func (r *Printer) Number(line int) int { return line - r.before }
 
 // New returns a printer. names has the directories of this machine. Nothing else of it counts.
 func New(o Options, names print.Names) *Printer { return &Printer{opt: o, names: names} }
@@ -57,7 +66,7 @@ func New(o Options, names print.Names) *Printer { return &Printer{opt: o, names:
 func (r *Printer) Begin(dst []byte, number int, line []byte) []byte {
 	l := &r.Line
 	clear(l.Frames) // they keep answers in memory
-	*l = record.Line{Number: number, Context: l.Context[:0], Frames: l.Frames[:0]}
+	*l = record.Line{Number: r.Number(number), Input: r.input, Context: l.Context[:0], Frames: l.Frames[:0]}
 	r.said, r.open = false, true
 	l.Text, l.End = scan.CutEnd(line)
 	return dst
@@ -139,7 +148,7 @@ func (r *Printer) End(dst []byte) []byte {
 		return dst
 	}
 	if !l.Holds() && l.Part == 0 {
-		return record.AppendText(dst, l.Number, l.Text, l.End)
+		return record.AppendText(dst, l.Number, l.Input, l.Text, l.End)
 	}
 	return l.Append(dst)
 }
@@ -150,7 +159,7 @@ func (r *Printer) Abandon(dst []byte, number int, line []byte) []byte {
 		return r.Texts(dst, number, line)
 	}
 	l := &r.Line
-	*l = record.Line{Number: l.Number, Text: l.Text, End: l.End, Context: l.Context[:0], Frames: l.Frames[:0]}
+	*l = record.Line{Number: l.Number, Input: l.Input, Text: l.Text, End: l.End, Context: l.Context[:0], Frames: l.Frames[:0]}
 	return dst
 }
 
@@ -159,16 +168,17 @@ func (r *Printer) Texts(dst []byte, number int, lines []byte) []byte {
 	if r.opt.FramesOnly {
 		return dst
 	}
+	number = r.Number(number)
 	if each := r.opt.Each; each != nil {
 		for line := range bytes.Lines(lines) {
-			l := record.Line{Number: number}
+			l := record.Line{Number: number, Input: r.input}
 			number++
 			l.Text, l.End = scan.CutEnd(line)
 			each(&l)
 		}
 		return dst
 	}
-	return record.AppendTexts(dst, lines, number)
+	return record.AppendTexts(dst, lines, number, r.input)
 }
 
 // Piece writes a part of a line that is not looked at. last is set for its last part.
@@ -182,7 +192,7 @@ func (r *Printer) Piece(dst []byte, number int, text []byte, last bool) []byte {
 		cut -= partialRune(text)
 	}
 	r.part++
-	l := record.Line{Number: number, Part: r.part, More: !last, Text: text[:cut]}
+	l := record.Line{Number: r.Number(number), Input: r.input, Part: r.part, More: !last, Text: text[:cut]}
 	if last {
 		l.Text, l.End = scan.CutEnd(text)
 		r.part = 0
