@@ -176,10 +176,10 @@ var owners = map[string]string{
 	"github.com/fatih/color":           "sgr/",
 	"github.com/google/pprof":          "filter/importer/",
 	"github.com/nats-io/":              "filter/worker/",
+	"github.com/ncruces/go-sqlite3":    "filter/importer/",
 	"github.com/pierrec/lz4":           "filter/unpack/",
 	"github.com/spf13/pflag":           "filter/command/cli/",
 	"golang.org/x/term":                "filter/command/cli/",
-	"zombiezen.com/go/sqlite":          "filter/importer/",
 }
 
 // TestImports holds the structure: data goes one way, and each library has one place.

@@ -36,7 +36,7 @@ import (
 var Program = cli.Program{
 	Name: "qss-filter", Version: version, About: about, Description: description, Uses: []string{"[flags] -- COMMAND [ARGUMENT ...]"},
 	Exit: exits, Environment: environment, Files: files, SeeAlso: seeAlso, Date: date, Stdout: os.Stdout, Warn: warn, Named: named,
-	Letters: letters, Layout: layout, Habits: habits, Topics: topics(), Starts: []string{"backend", "llvm", "gnu", "c", "on-dumpfile"},
+	Letters: letters, Layout: layout, Habits: habits, Topics: topics, Starts: []string{"backend", "llvm", "gnu", "c", "on-dumpfile"},
 	Theme: func(color string) *sgr.Theme { return theme(os.Stdout, color) },
 	Commands: []*cli.Command{
 		{Args: "[FILE ...]", Note: "reads standard input without FILE, or for -", Common: common, Examples: examples, Setup: filterCommand,

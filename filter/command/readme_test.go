@@ -57,8 +57,8 @@ type readmeLine struct {
 // pages returns the names of the README and of the topics.
 func pages(t *testing.T) []string {
 	topics, err := filepath.Glob("filter/command/topics/*.md")
-	if err != nil || len(topics) != len(command.Program.Topics) {
-		t.Fatalf("%d topics, and %d files, %v", len(command.Program.Topics), len(topics), err)
+	if err != nil || len(topics) != len(command.Program.Topics()) {
+		t.Fatalf("%d topics, and %d files, %v", len(command.Program.Topics()), len(topics), err)
 	}
 	return append([]string{"README.md"}, topics...)
 }
@@ -288,7 +288,7 @@ func sentences(text string) (all []string) {
 // TestTopics says that each topic is listed and shown.
 func TestTopics(t *testing.T) {
 	list := printed(t, "help")
-	for _, topic := range command.Program.Topics {
+	for _, topic := range command.Program.Topics() {
 		text, err := os.ReadFile("filter/command/topics/" + topic.Name + ".md")
 		if err != nil || !strings.HasPrefix(printed(t, "help", topic.Name), string(text)) {
 			t.Errorf("help %s does not show its page: %v", topic.Name, err)

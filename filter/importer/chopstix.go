@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zombiezen.com/go/sqlite"
+	"github.com/ncruces/go-sqlite3"
 
 	"qss-filter/filter/resolve"
 	"qss-filter/symsrc"
@@ -83,7 +83,7 @@ func (c *chopstix) read(ctx context.Context, out *output) error {
 }
 
 func (c *chopstix) sessions(ctx context.Context, out *output, db *database) error {
-	db.SetInterrupt(ctx.Done())
+	db.SetInterrupt(ctx)
 	events, err := db.events()
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ const maxSessions = 1 << 16
 // sessions returns the wanted sessions by process ID, in the order of the first session of each.
 func (db *database) sessions(out *output) (all []sessions, err error) {
 	number, place := 0, map[int64]int{}
-	err = db.each("SELECT pid, rowid FROM session ORDER BY rowid LIMIT ?", func(s *sqlite.Stmt) error {
+	err = db.each("SELECT pid, rowid FROM session ORDER BY rowid LIMIT ?", func(s *sqlite3.Stmt) error {
 		if number++; number > maxSessions {
 			out.note("%s: only its first %d sessions are read", db.path, maxSessions)
 			return nil
@@ -199,7 +199,7 @@ const maxTitle = 8
 func (db *database) readSpaces(s *sessions, out *output) error {
 	lists := []mappingList{{out: out}}
 	last := uint64(0)
-	err := db.each("SELECT addr_begin, addr_end, perm, path FROM map WHERE pid = ? ORDER BY rowid", func(row *sqlite.Stmt) error {
+	err := db.each("SELECT addr_begin, addr_end, perm, path FROM map WHERE pid = ? ORDER BY rowid", func(row *sqlite3.Stmt) error {
 		m := mapping{start: uint64(row.ColumnInt64(0)), end: uint64(row.ColumnInt64(1)), perm: row.ColumnText(2), path: row.ColumnText(3)}
 		switch {
 		case m.end <= m.start || len(m.perm) < 3:
@@ -252,7 +252,7 @@ func (l *sampleList) write(ctx context.Context) error {
 	}
 	l.out.printf("%s: pid %d, %d samples: ", l.title(), l.pid, total[0])
 	for i, row := range l.rows[:min(len(l.rows), maxTitle)] {
-		err := l.db.each("SELECT cmd FROM session WHERE rowid = ?", func(s *sqlite.Stmt) error {
+		err := l.db.each("SELECT cmd FROM session WHERE rowid = ?", func(s *sqlite3.Stmt) error {
 			if i > 0 {
 				l.out.printf("; ")
 			}
@@ -378,12 +378,12 @@ func (t *tally) read(all []sessions) ([]sessions, error) {
 		wanted[all[i].pid] = true
 	}
 	chosen := t.out.opt.chooses()
-	_ = t.db.each("SELECT max(rowid) FROM sample", func(s *sqlite.Stmt) error { // only for the progress
+	_ = t.db.each("SELECT max(rowid) FROM sample", func(s *sqlite3.Stmt) error { // only for the progress
 		t.out.expect(s.ColumnInt64(0))
 		return nil
 	})
 	done, rows, row := t.out.done, int64(0), make([]int64, t.width)
-	err := t.db.each(t.samples, func(s *sqlite.Stmt) error {
+	err := t.db.each(t.samples, func(s *sqlite3.Stmt) error {
 		if rows++; rows%(1<<14) == 0 {
 			t.out.reach(done + rows)
 		}
@@ -406,7 +406,7 @@ func (t *tally) read(all []sessions) ([]sessions, error) {
 	if err == nil {
 		err = t.db.each("RELEASE tally", nil)
 	}
-	_ = t.db.each("SELECT count(*) FROM temp.tally", func(s *sqlite.Stmt) error {
+	_ = t.db.each("SELECT count(*) FROM temp.tally", func(s *sqlite3.Stmt) error {
 		t.out.expect(s.ColumnInt64(0))
 		return nil
 	})
@@ -416,7 +416,7 @@ func (t *tally) read(all []sessions) ([]sessions, error) {
 // others adds the processes with samples that have no session.
 func (t *tally) others(all []sessions, known map[int64]bool) ([]sessions, error) {
 	samples, processes := int64(0), 0
-	err := t.db.each("SELECT pid, sum(n) FROM temp.tally GROUP BY pid", func(s *sqlite.Stmt) error {
+	err := t.db.each("SELECT pid, sum(n) FROM temp.tally GROUP BY pid", func(s *sqlite3.Stmt) error {
 		pid := s.ColumnInt64(0)
 		if known[pid] {
 			return nil
@@ -459,17 +459,17 @@ func (t *tally) add(at processAddress, values []int64) error {
 
 // flush adds the sums to the table.
 func (t *tally) flush() error {
-	insert, err := t.db.Prepare(t.insert)
+	insert, _, err := t.db.Prepare(t.insert)
 	for i := 0; err == nil && i < len(t.addresses); i++ {
-		insert.BindInt64(1, t.addresses[i].pid)
-		insert.BindInt64(2, t.addresses[i].ip)
+		err = errors.Join(insert.BindInt64(1, t.addresses[i].pid), insert.BindInt64(2, t.addresses[i].ip))
 		for k, v := range t.values[i*t.width:][:t.width] {
-			insert.BindInt64(k+3, v)
+			err = errors.Join(err, insert.BindInt64(k+3, v))
 		}
-		if _, err = insert.Step(); err == nil {
-			err = insert.Reset()
+		if err == nil {
+			err = insert.Exec()
 		}
 	}
+	err = errors.Join(err, insert.Close())
 	clear(t.places)
 	t.addresses, t.values = t.addresses[:0], t.values[:0]
 	return explain(t.db.path, err)
@@ -482,10 +482,10 @@ func (t *tally) each(pid int64, sorted bool, visit func(*sampled) error) error {
 	if sorted {
 		query += " ORDER BY n DESC, ip < 0, ip"
 	}
-	return t.db.each(query, func(s *sqlite.Stmt) error {
+	return t.db.each(query, func(s *sqlite3.Stmt) error {
 		a.ip = uint64(s.ColumnInt64(0))
 		for i := range a.values {
-			if a.values[i] = s.ColumnInt64(i + 1); s.ColumnType(i+1) == sqlite.TypeFloat { // what sums of integers become
+			if a.values[i] = s.ColumnInt64(i + 1); s.ColumnType(i+1) == sqlite3.FLOAT { // what sums of integers become
 				t.out.note(beyondNote)
 			}
 		}

@@ -14,8 +14,7 @@ import (
 	"sort"
 	"strings"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+	"github.com/ncruces/go-sqlite3"
 )
 
 // sqliteMagic is the beginning of every database: SQLite's file format §1.3.
@@ -23,7 +22,7 @@ var sqliteMagic = []byte("SQLite format 3\x00")
 
 // database is an open ChopStiX database.
 type database struct {
-	*sqlite.Conn
+	*sqlite3.Conn
 	path string
 }
 
@@ -36,27 +35,27 @@ func openDatabase(path string, write bool) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, flags := path, []sqlite.OpenFlags{sqlite.OpenReadWrite}
+	abs, err := filepath.Abs(path) // no name that SQLite would take for a URI
+	if err != nil {
+		return nil, err
+	}
+	name, flags := abs, sqlite3.OPEN_READWRITE
 	if !write {
-		flags[0] = sqlite.OpenReadOnly
+		flags = sqlite3.OPEN_READONLY
 		if _, err := os.Stat(path + "-wal"); wal && err != nil {
 			// Without a log nothing can change, and no lock file is needed.
-			abs, err := filepath.Abs(path)
-			if err != nil {
-				return nil, err
-			}
-			name, flags = (&url.URL{Scheme: "file", Path: abs, RawQuery: "immutable=1"}).String(), append(flags, sqlite.OpenURI)
+			name, flags = (&url.URL{Scheme: "file", Path: abs, RawQuery: "immutable=1"}).String(), flags|sqlite3.OPEN_URI
 		}
 	}
-	conn, err := sqlite.OpenConn(name, flags...)
+	conn, err := sqlite3.OpenFlags(name, flags)
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	conn.SetBusyTimeout(0)
-	conn.Limit(sqlite.LimitLength, maxValue)
+	conn.Limit(sqlite3.LIMIT_LENGTH, maxValue)
 	db := &database{conn, path}
 	// Expressions of the schema must not call harmful functions: https://www.sqlite.org/security.html.
-	err = explain(path, sqlitex.ExecuteTransient(conn, "PRAGMA trusted_schema = OFF", nil))
+	_, err = conn.Config(sqlite3.DBCONFIG_TRUSTED_SCHEMA, false)
+	err = explain(path, err)
 	if err == nil {
 		err = db.checkSchema()
 	}
@@ -103,16 +102,18 @@ func explain(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultBusy, sqlite.ResultLocked:
+	var code sqlite3.ErrorCode
+	errors.As(err, &code)
+	switch code {
+	case sqlite3.BUSY, sqlite3.LOCKED:
 		return fmt.Errorf("%s: locked: another program is writing to it (%w)", path, err)
-	case sqlite.ResultNotADB:
+	case sqlite3.NOTADB:
 		return &DamageError{path, 0, "not an SQLite database"}
-	case sqlite.ResultCorrupt:
+	case sqlite3.CORRUPT:
 		return &DamageError{path, 0, "the database is damaged: " + err.Error()}
-	case sqlite.ResultTooBig:
+	case sqlite3.TOOBIG:
 		return &DamageError{path, 0, fmt.Sprintf("a value or a row is longer than %d MB", maxValue>>20)}
-	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
+	case sqlite3.READONLY, sqlite3.CANTOPEN:
 		return fmt.Errorf("%s: cannot be opened, or its last writer was stopped and left a journal: %w", path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
@@ -141,16 +142,17 @@ func (db *database) checkSchema() error {
 // columns returns the columns of a table, none if there is no such table. A view or a table of an extension, which has no
 // pages of its own, does not count: it may compute forever.
 func (db *database) columns(table string) (names []string, err error) {
-	err = db.each("SELECT t.name FROM sqlite_schema AS s JOIN pragma_table_info(s.name) AS t WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = ?", func(s *sqlite.Stmt) error {
+	query := "SELECT t.name FROM sqlite_schema AS s JOIN pragma_table_info(s.name) AS t WHERE s.type = 'table' AND s.rootpage > 0 AND s.name = "
+	err = db.each(query+sqlite3.Quote(table), func(s *sqlite3.Stmt) error {
 		names = append(names, s.ColumnText(0))
 		return nil
-	}, table)
+	})
 	return names, err
 }
 
 // refuseTriggers returns an error if writing to one of the tables would run a trigger. ChopStiX makes none.
 func (db *database) refuseTriggers(tables ...string) error {
-	return db.each("SELECT name, lower(tbl_name) FROM sqlite_schema WHERE type = 'trigger'", func(s *sqlite.Stmt) error {
+	return db.each("SELECT name, lower(tbl_name) FROM sqlite_schema WHERE type = 'trigger'", func(s *sqlite3.Stmt) error {
 		if slices.Contains(tables, s.ColumnText(1)) {
 			return fmt.Errorf("%s: table %s has a trigger, %s, which ChopStiX does not make: nothing was counted", db.path, s.ColumnText(1), s.ColumnText(0))
 		}
@@ -159,20 +161,26 @@ func (db *database) refuseTriggers(tables ...string) error {
 }
 
 // each runs a query and visits its rows.
-func (db *database) each(query string, visit func(*sqlite.Stmt) error, args ...any) error {
-	var stopped error
-	o := &sqlitex.ExecOptions{Args: args}
-	if visit != nil {
-		o.ResultFunc = func(s *sqlite.Stmt) error {
-			stopped = visit(s)
-			return stopped
+func (db *database) each(query string, visit func(*sqlite3.Stmt) error, args ...int64) error {
+	s, _, err := db.Prepare(query)
+	if err != nil {
+		return explain(db.path, err)
+	}
+	defer s.Close()
+	for i, arg := range args {
+		if err := s.BindInt64(i+1, arg); err != nil {
+			return explain(db.path, err)
 		}
 	}
-	err := sqlitex.ExecuteTransient(db.Conn, query, o)
-	if stopped != nil {
-		return stopped
+	for s.Step() {
+		if visit == nil {
+			continue
+		}
+		if err := visit(s); err != nil {
+			return err
+		}
 	}
-	return explain(db.path, err)
+	return explain(db.path, s.Err())
 }
 
 // quoted quotes an SQL identifier.
@@ -194,18 +202,18 @@ func (db *database) functions() (map[string][]function, error) {
 		}
 	}
 	names := map[int64]string{}
-	err := db.each("SELECT rowid, name FROM module", func(s *sqlite.Stmt) error {
+	err := db.each("SELECT rowid, name FROM module", func(s *sqlite3.Stmt) error {
 		names[s.ColumnInt64(0)] = s.ColumnText(1)
 		return nil
 	})
 	if err != nil {
 		return all, err
 	}
-	err = db.each("SELECT rowid, module_id, name, addr_begin, addr_end FROM func", func(s *sqlite.Stmt) error {
+	err = db.each("SELECT rowid, module_id, name, addr_begin, addr_end FROM func", func(s *sqlite3.Stmt) error {
 		f := function{id: s.ColumnInt64(0), module: s.ColumnInt64(1), first: uint64(s.ColumnInt64(3)), last: uint64(s.ColumnInt64(4))}
 		name, ok := names[f.module]
-		if s.ColumnLen(2) <= maxName { // a longer one would be repeated at each of its samples
-			f.name = s.ColumnText(2)
+		if name := s.ColumnRawText(2); len(name) <= maxName { // a longer one would be repeated at each of its samples
+			f.name = string(name)
 		}
 		if ok && f.name != "" {
 			all[name] = append(all[name], f)
@@ -281,22 +289,21 @@ func copyDatabase(ctx context.Context, from, to string) error {
 }
 
 // copyPages copies the pages of a database into an empty one.
-func copyPages(ctx context.Context, from *sqlite.Conn, to string) error {
-	target, err := sqlite.OpenConn(to, sqlite.OpenReadWrite)
+func copyPages(ctx context.Context, from *sqlite3.Conn, to string) error {
+	abs, err := filepath.Abs(to)
 	if err != nil {
 		return err
 	}
-	b, err := sqlite.NewBackup(target, "main", from, "main")
-	for more := err == nil; more; {
-		if more, err = b.Step(1 << 10); err == nil {
+	b, err := from.BackupInit("main", abs)
+	if err != nil {
+		return err
+	}
+	for done := false; !done && err == nil; {
+		if done, err = b.Step(1 << 10); err == nil {
 			err = ctx.Err()
 		}
-		more = more && err == nil
 	}
-	if b != nil {
-		err = errors.Join(err, b.Close())
-	}
-	return errors.Join(err, target.Close())
+	return errors.Join(err, b.Close())
 }
 
 // removeDatabase removes an incomplete database, with the auxiliary files of SQLite.
@@ -313,7 +320,7 @@ func countInto(ctx context.Context, out *output, path string) (said string, err 
 		return "", err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetInterrupt(ctx.Done())
+	db.SetInterrupt(ctx)
 	for _, table := range []string{"module", "func", "block", "inst"} {
 		if columns, err := db.columns(table); err != nil || len(columns) == 0 {
 			return "", errors.Join(err, fmt.Errorf("%s: no table %s to count for: `chop disasm` has not run", path, table))
@@ -322,11 +329,11 @@ func countInto(ctx context.Context, out *output, path string) (said string, err 
 	if err := db.refuseTriggers("module_annot", "func_annot", "block_annot", "inst_annot"); err != nil {
 		return "", err
 	}
-	end, err := sqlitex.ImmediateTransaction(db.Conn)
+	counting, err := db.BeginImmediate()
 	if err != nil {
 		return "", explain(path, err)
 	}
-	defer end(&err)
+	defer counting.End(&err)
 	hits, samples, err := db.places(ctx, out)
 	if err != nil {
 		return "", err
@@ -341,7 +348,7 @@ func countInto(ctx context.Context, out *output, path string) (said string, err 
 // places counts the samples of the wanted sessions by module and address in it.
 func (db *database) places(ctx context.Context, out *output) (hits map[place]int64, samples int64, err error) {
 	modules := map[string]int64{}
-	err = db.each("SELECT rowid, name FROM module", func(s *sqlite.Stmt) error {
+	err = db.each("SELECT rowid, name FROM module", func(s *sqlite3.Stmt) error {
 		modules[s.ColumnText(1)] = s.ColumnInt64(0)
 		return nil
 	})
@@ -390,7 +397,7 @@ func (db *database) annotate(hits map[place]int64) (total int64, err error) {
 	var rows []row
 	err = db.each(`SELECT inst.rowid, inst.addr, block.rowid, func.rowid, func.module_id FROM inst
 		JOIN block ON block.rowid = inst.block_id JOIN func ON func.rowid = block.func_id ORDER BY inst.rowid`,
-		func(s *sqlite.Stmt) error {
+		func(s *sqlite3.Stmt) error {
 			r := row{s.ColumnInt64(0), s.ColumnInt64(2), s.ColumnInt64(3), s.ColumnInt64(4), 0}
 			at := place{r.module, uint64(s.ColumnInt64(1))}
 			if r.count = hits[at]; r.count > 0 {
@@ -448,13 +455,21 @@ func (db *database) fill(table, key string, counts, modules map[int64]int64, tot
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
+	row, _, err := db.Prepare(insert)
+	if err != nil {
+		return explain(db.path, err)
+	}
+	defer row.Close()
 	for _, id := range ids {
-		args := []any{id, counts[id], float64(counts[id]) / float64(total)}
+		err := errors.Join(row.BindInt64(1, id), row.BindInt64(2, counts[id]), row.BindFloat(3, float64(counts[id])/float64(total)))
 		if withModule {
-			args = append(args, modules[id])
+			err = errors.Join(err, row.BindInt64(4, modules[id]))
 		}
-		if err := explain(db.path, sqlitex.Execute(db.Conn, insert, &sqlitex.ExecOptions{Args: args})); err != nil {
-			return err
+		if err == nil {
+			err = row.Exec()
+		}
+		if err != nil {
+			return explain(db.path, err)
 		}
 	}
 	return nil

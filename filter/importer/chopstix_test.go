@@ -12,8 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+	"github.com/ncruces/go-sqlite3"
 )
 
 // copyOf copies a sample database into a directory of its own.
@@ -33,20 +32,20 @@ func copyOf(t *testing.T, name string) string {
 // execute runs SQL on a database, with SQLite as a program would.
 func execute(t *testing.T, path string, statements ...string) (rows []string) {
 	t.Helper()
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	conn, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	for _, s := range statements {
-		err := sqlitex.ExecuteTransient(conn, s, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		err := (&database{conn, path}).each(s, func(s *sqlite3.Stmt) error {
 			var fields []string
 			for i := range s.ColumnCount() {
 				fields = append(fields, s.ColumnText(i))
 			}
 			rows = append(rows, strings.Join(fields, " "))
 			return nil
-		}})
+		})
 		if err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
@@ -127,13 +126,13 @@ func unchanged(t *testing.T, path string, before []byte) {
 func TestLockedDatabase(t *testing.T) {
 	path := copyOf(t, "chop.db")
 	before := read(t, path)
-	writer, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	writer, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer writer.Close()
 	for _, s := range []string{"PRAGMA journal_mode = MEMORY", "BEGIN EXCLUSIVE"} {
-		if err := sqlitex.ExecuteTransient(writer, s, nil); err != nil {
+		if err := writer.Exec(s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +142,7 @@ func TestLockedDatabase(t *testing.T) {
 		}
 		unchanged(t, path, before)
 	}
-	if err := sqlitex.ExecuteTransient(writer, "COMMIT", nil); err != nil {
+	if err := writer.Exec("COMMIT"); err != nil {
 		t.Error(err)
 	}
 	if _, err := lines(t, path, Options{}); err != nil {
@@ -272,7 +271,7 @@ func TestNamesOfTheDatabase(t *testing.T) {
 // TestHostileSchema takes no view for a table: this one does not end.
 func TestHostileSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "chop.db")
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenCreate)
+	conn, err := sqlite3.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +279,7 @@ func TestHostileSchema(t *testing.T) {
 		"CREATE VIEW session AS WITH RECURSIVE n(pid, cmd) AS (SELECT 1, 'a' UNION ALL SELECT pid + 1, cmd FROM n) SELECT * FROM n",
 		"CREATE TABLE map (pid, addr_begin, addr_end, perm, path)", "CREATE TABLE sample (ip, pid, tid, time)",
 	} {
-		if err := sqlitex.ExecuteTransient(conn, s, nil); err != nil {
+		if err := conn.Exec(s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -309,7 +308,8 @@ func TestTriggers(t *testing.T) {
 // TestVirtualTable takes no table of an extension for one of the database.
 func TestVirtualTable(t *testing.T) {
 	path := copyOf(t, "chop.db")
-	execute(t, path, "DROP TABLE session", "CREATE VIRTUAL TABLE session USING fts5(pid, cmd)")
+	execute(t, path, "DROP TABLE session", "PRAGMA writable_schema = ON", // which writes it without the extension
+		"INSERT INTO sqlite_schema VALUES ('table', 'session', 'session', 0, 'CREATE VIRTUAL TABLE session USING fts5(pid, cmd)')")
 	if text, err := lines(t, path, Options{}); err == nil || !strings.Contains(err.Error(), "no table session") {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -480,14 +480,14 @@ func TestTally(t *testing.T) {
 // TestLiveLog copies what is in a log that another program still writes to, and leaves out what it has not committed.
 func TestLiveLog(t *testing.T) {
 	path := copyOf(t, "chop.db")
-	writer, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	writer, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer writer.Close()
 	for _, s := range []string{"PRAGMA journal_mode = WAL", "PRAGMA wal_autocheckpoint = 0",
 		"INSERT INTO sample SELECT * FROM sample WHERE rowid <= 100", "BEGIN", "INSERT INTO sample SELECT * FROM sample"} {
-		if err := sqlitex.ExecuteTransient(writer, s, nil); err != nil {
+		if err := writer.Exec(s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -505,7 +505,7 @@ func TestLiveLog(t *testing.T) {
 	if got := execute(t, target, "SELECT sum(count) FROM inst_annot"); !strings.Contains(text, ": "+got[0]+" of 700") {
 		t.Errorf("%v, and\n%s", got, text)
 	}
-	if err := sqlitex.ExecuteTransient(writer, "COMMIT", nil); err != nil {
+	if err := writer.Exec("COMMIT"); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,11 +10,13 @@ package triage
 import (
 	"path"
 	"strings"
+	"sync"
 )
 
 // notOwn are functions of allocators, interceptors and runtimes: they say where a fault was noticed, not where it was made. They are
 // compared with what Name returns.
-var notOwn = words(`
+var notOwn = sync.OnceValue(func() map[string]bool {
+	return words(`
 	malloc calloc realloc reallocarray free cfree valloc pvalloc memalign aligned_alloc posix_memalign strdup strndup asprintf vasprintf
 	operator_new operator_new[] operator_delete operator_delete[] xmalloc xrealloc xcalloc g_malloc g_malloc0 g_realloc g_free g_try_malloc
 	je_malloc je_calloc je_realloc je_free scudo_malloc scudo_free tc_malloc tc_free cfi_slowpath
@@ -29,9 +31,11 @@ var notOwn = words(`
 	g_log g_logv g_log_structured_array g_assertion_message g_assertion_message_expr g_return_if_fail_warning
 	[vdso] dump_stack dump_stack_lvl show_stack dump_backtrace print_address_description print_report object_err die oops_end no_context
 	check_memory_region report_enabled end_report`)
+})
 
 // notOwnPrefixes begin the names of such functions.
-var notOwnPrefixes = strings.Fields(`
+var notOwnPrefixes = sync.OnceValue(func() []string {
+	return strings.Fields(`
 	__asan_ __hwasan_ __memprof_ __msan_ __tsan_ __ubsan_ __lsan_ __dfsan_ __sanitizer_ __sanitizer:: __interceptor_ ___interceptor_
 	__asan:: __hwasan:: __msan:: __tsan:: __ubsan:: __lsan:: __interception:: __cfi_ __gwp_asan pthread_ asan_ wrap_ fuzzer:: centipede::
 	__cxa_ __cxxabiv1:: __gnu_cxx:: __gxx_ _Unwind_ __libc_ __GI_ __pthread_ __assert __fortify_ __chk_fail __stack_chk_fail __scrt_
@@ -40,12 +44,15 @@ var notOwnPrefixes = strings.Fields(`
 	logging::CheckError base::debug:: base::ImmediateCrash v8::base::OS::Abort v8::base::debug:: WTF::fastMalloc WTF::Partition::
 	blink::PartitionAlloc base::allocator:: partition_alloc:: base::PartitionAlloc base::PartitionRoot android::base::LogMessage
 	android::AndroidRuntime::onCrash art::Runtime::Abort kasan_ __kasan_ kmsan_ kcsan_ warn_slowpath_ __warn report_bug do_trap do_error_trap`)
+})
 
 // notOwnModules begin the names of files whose functions are a runtime's.
-var notOwnModules = strings.Fields(`
+var notOwnModules = sync.OnceValue(func() []string {
+	return strings.Fields(`
 	libc.so libc- libc.musl libm.so libm- libpthread libdl. libdl- librt. ld- ld. linker linux-vdso linux-gate [vdso] libstdc++ libc++ libgcc_s
 	libasan libhwasan libubsan libtsan liblsan libmsan libclang_rt libscudo libsystem_ libdyld libobjc libunwind libbacktrace
 	ntdll kernel32 kernelbase ucrtbase msvcrt vcruntime msvcp clang_rt. libsigchain libart. libhonggfuzz`)
+})
 
 // notOwnPaths are in the paths of a runtime's source files.
 var notOwnPaths = []string{"/compiler-rt/", "sanitizer_common/", "/libsanitizer/", "/libcxxabi/", "/libfuzzer/",
@@ -77,15 +84,15 @@ func Own(name, module, file string) bool {
 		return false
 	}
 	base := strings.ToLower(path.Base(strings.ReplaceAll(module, `\`, "/")))
-	for _, begin := range notOwnModules {
+	for _, begin := range notOwnModules() {
 		if strings.HasPrefix(base, begin) {
 			return false
 		}
 	}
-	if notOwn[name] || notOwn[strings.TrimLeft(name, "_")] {
+	if notOwn()[name] || notOwn()[strings.TrimLeft(name, "_")] {
 		return false
 	}
-	for _, begin := range notOwnPrefixes {
+	for _, begin := range notOwnPrefixes() {
 		if strings.HasPrefix(name, begin) {
 			return false
 		}

@@ -99,8 +99,8 @@ type Program struct {
 	Layout []Group
 	// Habits say what to use in place of flags that other programs have, by their names without hyphens.
 	Habits map[string]string
-	// Topics are the pages that `help TOPIC` prints.
-	Topics []Topic
+	// Topics returns the pages that `help TOPIC` prints; nil if there are none.
+	Topics func() []Topic
 	// Environment are the environment variables that the program reads, and Files the files.
 	Environment, Files []Variable
 	// SeeAlso are related manual pages, as name(section).

@@ -145,7 +145,7 @@ func (h *helpPage) lists() {
 	for _, c := range h.p.named() {
 		commands = append(commands, c.Name)
 	}
-	for _, t := range h.p.Topics {
+	for _, t := range h.p.topics() {
 		topics = append(topics, t.Name)
 	}
 	h.WriteByte('\n')
@@ -175,11 +175,12 @@ func (h *helpPage) tail() {
 
 // topics lists the topics.
 func (h *helpPage) topics() {
-	if len(h.p.Topics) == 0 {
+	topics := h.p.topics()
+	if len(topics) == 0 {
 		return
 	}
 	h.title("Topics (" + h.p.Name + " help TOPIC)")
-	for _, t := range h.p.Topics {
+	for _, t := range topics {
 		h.listed("  "+t.Name, t.About, 20)
 	}
 }

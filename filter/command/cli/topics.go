@@ -5,6 +5,14 @@ import (
 	"strings"
 )
 
+// topics returns the pages of `help TOPIC`.
+func (p *Program) topics() []Topic {
+	if p.Topics == nil {
+		return nil
+	}
+	return p.Topics()
+}
+
 // helpFor returns what help prints for its arguments: a page, or the command line that prints one.
 func (p *Program) helpFor(args []string) (page string, command []string, err error) {
 	if len(args) == 0 {
@@ -15,7 +23,7 @@ func (p *Program) helpFor(args []string) (page string, command []string, err err
 		return "", append(args[:len(args):len(args)], "--help"), nil
 	}
 	names := []string{}
-	for _, t := range p.Topics {
+	for _, t := range p.topics() {
 		switch {
 		case t.Name == args[0] && c != nil: // a command with a topic of its own
 			fs, _ := p.flags(c)
