@@ -56,7 +56,7 @@ func runTool(args []string) (status int, done bool) {
 }
 
 // toolFor returns the tool whose flags are in the arguments of symbolize: letters are those of addr2line. -s
-// alone is --symbols of this program.
+// is --symbols of this program, unless other letters of addr2line and no directory of their name are after it.
 func toolFor(args []string) tool {
 	kind := noTool
 	for _, arg := range args {
@@ -67,6 +67,10 @@ func toolFor(args []string) tool {
 			return llvmSymbolizer
 		case len(arg) > 1 && arg[0] == '-' && strings.ContainsRune("aCefip", rune(arg[1])):
 			kind = gnuAddr2line
+		case len(arg) > 2 && strings.HasPrefix(arg, "-s") && strings.Trim(arg[2:], "aCefip") == "":
+			if _, err := os.Stat(arg[2:]); err != nil {
+				kind = gnuAddr2line
+			}
 		}
 	}
 	return kind

@@ -25,6 +25,7 @@ import (
 	stdelf "debug/elf"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -160,6 +161,10 @@ func (d *Sections) load(f *elf.File, split bool) error {
 		if err != nil {
 			return err
 		}
+		if split && s == &d.Info && isTypeUnit(s.UpTo(8)) && another(f.Sections[i+1:], sh.Name) {
+			*s, wanted[name] = elf.Content{}, s
+			continue
+		}
 		gnu := sh.Name[1] == 'z' && f.Rules.SkipZdebug
 		if gnu {
 			skipped = append(skipped, s)
@@ -189,6 +194,17 @@ func (d *Sections) load(f *elf.File, split bool) error {
 		*s = elf.Content{}
 	}
 	return nil
+}
+
+// isTypeUnit reports whether a unit with a header is a type unit of DWARF 5 (§7.5.1). gcc writes a section for each of those that it splits
+// off, before that of the compile unit, whose functions have names of their own.
+func isTypeUnit(header []byte) bool {
+	return len(header) > 6 && (header[4] == 5 || header[5] == 5) && header[6] == unitSplitType
+}
+
+// another reports whether there is a section of a name.
+func another(sections []elf.Section, name string) bool {
+	return slices.ContainsFunc(sections, func(s elf.Section) bool { return s.Name == name })
 }
 
 // New returns the debug information of a file: that of its split units if split is set, otherwise the other. It reads only the

@@ -30,6 +30,8 @@ var programs = []struct {
 }{
 	{name: "inlined", text: inlinedCPP, command: []string{"clang++-22", "-g", "-O2", "-x", "c++", "-", "-o", "a.out"}},
 	{name: "variables", text: inlinedCPP, command: []string{"g++", "-g", "-O2", "-x", "c++", "-", "-o", "a.out"}},
+	{name: "type units", text: inlinedCPP, command: []string{"g++", "-g", "-O2", "-fdebug-types-section", "-x", "c++", "-", "-o", "a.out"}},
+	{name: "type units, DWARF 4", text: inlinedCPP, command: []string{"clang++-22", "-gdwarf-4", "-O2", "-fdebug-types-section", "-x", "c++", "-", "-o", "a.out"}},
 	{name: "tagged", text: taggedC, command: []string{"clang-22", "--target=aarch64-linux-gnu", "-g", "-O1", "-fsanitize=hwaddress", "-nostdlib", "-shared",
 		"-fuse-ld=lld", "-fno-sanitize-link-runtime", "-x", "c", "-", "-o", "a.out"}},
 	{name: "rust", text: "fn main() { let mut m = std::collections::BTreeMap::new(); for a in std::env::args() { *m.entry(a.len()).or_insert(0) += 1; } println!(\"{:?}\", m); }",
@@ -207,6 +209,31 @@ func comparePeer(t *testing.T, path, kind string, addrs []uint64) {
 			known[why]++
 		}
 		t.Logf("%-5s %s: %d of %d equal %v", kind, name, equal, len(addrs), known)
+	}
+}
+
+// TestPeerSplitTypes compares the functions of a program whose split unit comes after many sections with type units.
+func TestPeerSplitTypes(t *testing.T) {
+	peers.Need(t, peer)
+	path := build(t, "", "", inlinedCPP, []string{"g++", "-g", "-O2", "-gsplit-dwarf", "-fdebug-types-section", "-x", "c++", "-", "-o", "a.out"})
+	addrs := sample(t, path, 1000, func(s *elf.Section) bool { return s.Name == ".text" })
+	var in strings.Builder
+	for _, a := range addrs {
+		fmt.Fprintf(&in, "CODE %s %#x\n", path, a)
+	}
+	want := split(LLVM, addrs, peers.Peer(t, in.String(), peer))
+	got := split(LLVM, addrs, answersOf(t, Options{}, in.String()))
+	known := 0
+	for i := range addrs {
+		if strings.HasSuffix(want[i], "\n??:0:0") { // of the C library, without lines
+			continue
+		}
+		if known++; got[i] != want[i] {
+			t.Errorf("%#x: got\n%s\nwant\n%s", addrs[i], got[i], want[i])
+		}
+	}
+	if known < len(addrs)/2 {
+		t.Errorf("only %d of %d addresses have lines", known, len(addrs))
 	}
 }
 
