@@ -85,9 +85,10 @@ func answerAtOnce() {
 	}
 }
 
-// perfWith is perf script of a recording with the addr2line in dir.
+// perfWith is perf script of a recording with the addr2line in dir. A perf that is started by its path looks there first, before PATH, so
+// it is started by its name.
 func perfWith(name, path, dir string, g goal) command {
-	return command{name: name, goal: g, argv: []string{"perf", "script", "-i", path, "-F", "ip,sym,srcline"},
+	return command{name: name, goal: g, pipeline: "perf script -i " + path + " -F ip,sym,srcline >/dev/null",
 		env: []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "DEBUGINFOD_URLS="}}
 }
 
