@@ -153,7 +153,7 @@ var shapes = [...]kind{
 		"+0x", pattern(`(?i)(\.(dll|exe|sys)|[0-9a-z_]![?0-9a-z_:~<>]+)\+0x[0-9a-f]+`), false},
 	{"a frame of WebAssembly: such files are not read", "use llvm-symbolizer --obj=FILE.wasm",
 		"wasm", pattern(`wasm-function\[\d+\]|\.wasm:0x`), false},
-	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", "give the mapping.txt of the build that ran: qss-filter --symbols mapping.txt",
+	{"a frame of Java or Kotlin whose names are obfuscated (R8, ProGuard)", "retrace finds the names in the mapping.txt of the build that ran",
 		"at ", pattern(`\bat (` + obfuscatedJava + `)`), false},
 	{"a frame of Java or Kotlin, which names its source already", "",
 		"at ", pattern(`\bat [\w.$/<>]+\((\w+\.(java|kt|scala|groovy):\d+|Native Method|Unknown Source)\)`), false},
