@@ -103,7 +103,7 @@ func (p *deadline) endUncounted(late chan struct{}) {
 func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(*File) bool, ask func(*module, *symsrc.Files) T) (got T, files *symsrc.Files, ok bool) {
 	m := s.module(key)
 	quick := m.deadline.quick.Load()
-	slow := quick && m.deadline.large.Load() && (m.deadline.maybeLate.Load() || cold != nil && m.cold(cold))
+	slow := quick && (m.deadline.maybeLate.Load() || m.deadline.large.Load() && cold != nil && m.cold(cold))
 	if quick && !slow || ctx.Err() != nil {
 		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
 		return got, files, ok
