@@ -104,7 +104,14 @@ func inTime[T any](ctx context.Context, s *Source, key symsrc.Module, cold func(
 	m := s.module(key)
 	quick := m.deadline.quick.Load()
 	slow := quick && (m.deadline.maybeLate.Load() || m.deadline.large.Load() && cold != nil && m.cold(cold))
-	if quick && !slow || ctx.Err() != nil {
+	ended := ctx.Err() != nil
+	if ended {
+		if !m.mu.TryRLock() { // being opened, which nobody waits for any more
+			return got, stillBeingRead(closed), false
+		}
+		m.mu.RUnlock()
+	}
+	if quick && !slow || ended {
 		files, ok = s.with(ctx, key, func(m *module, files *symsrc.Files) { got = ask(m, files) })
 		return got, files, ok
 	}
@@ -180,16 +187,21 @@ func (s *Source) find(ctx context.Context, m *module) {
 	}
 }
 
-// takeFound returns the result of find once, or nil if there is none or it is outdated.
-func (p *deadline) takeFound() *symsrc.Files {
+// lastFound returns the result of find, or nil if there is none or it is outdated.
+func (p *deadline) lastFound() *symsrc.Files {
 	p.finding.Lock()
 	defer p.finding.Unlock()
-	files := p.found
-	p.found = nil
 	if p.openedBefore != p.opened.Load() {
-		return nil
+		p.found = nil
 	}
-	return files
+	return p.found
+}
+
+// forgetFound removes the result of find.
+func (p *deadline) forgetFound() {
+	p.finding.Lock()
+	defer p.finding.Unlock()
+	p.found = nil
 }
 
 // updateQuick sets whether queries are answered without a timeout from now on. The module is locked.
@@ -224,6 +236,13 @@ func (f *File) cold(q symsrc.Addr) bool {
 	f.guard(func() { addr = f.codeAddr(addr) })
 	return f.dwarf.Cold(addr)
 }
+
+// closed is the channel of a query that does not run.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // stillBeingRead returns the Files of a module whose query timed out. A new search is worthwhile after late is closed.
 func stillBeingRead(late chan struct{}) *symsrc.Files {

@@ -204,7 +204,7 @@ func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *mo
 		return m.files, m, true
 	}
 	m.close()
-	files := m.deadline.takeFound()
+	files := m.deadline.lastFound()
 	if files == nil {
 		files = s.finder.Find(ctx, key)
 	}
@@ -212,6 +212,7 @@ func (s *Source) load(ctx context.Context, m *module) (_ *symsrc.Files, same *mo
 		files = &symsrc.Files{ElfStatus: symsrc.NotFound, DebugStatus: symsrc.NotFound}
 	}
 	if ctx.Err() != nil && !files.Usable() {
+		m.deadline.forgetFound()
 		return files, m, false
 	}
 	if same := s.share(m, files); same != m {

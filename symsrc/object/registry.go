@@ -212,9 +212,7 @@ func (r *registry) share(m *module, files *symsrc.Files) *module {
 
 // sharer returns the module that will answer for m, which is not open: the one that has the files that were found for m, or m itself.
 func (r *registry) sharer(m *module) *module {
-	m.deadline.finding.Lock()
-	files := m.deadline.found
-	m.deadline.finding.Unlock()
+	files := m.deadline.lastFound()
 	if files == nil {
 		return m
 	}
